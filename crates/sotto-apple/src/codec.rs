@@ -69,6 +69,13 @@ impl Codec {
         self.moduli(level).iter().map(|q| packed_len(q.bits(), self.kit.degree()).unwrap_or(0)).sum()
     }
 
+    /// Bytes of the polynomials of a ciphertext of a response.
+    pub fn answer_bytes(&self) -> usize {
+        let bits = self.moduli(self.top()).first().map_or(1, Modulus::bits);
+        let len = |skip| packed_len(bits - skip, self.kit.degree()).unwrap_or(0);
+        2 + self.skipped.into_iter().map(len).sum::<usize>()
+    }
+
     /// Appends a polynomial, number by number as it is.
     pub fn put_poly(&self, level: Level, x: &[u64], out: &mut Vec<u8>) {
         for (q, x) in self.moduli(level).iter().zip(x.chunks(self.kit.degree())) {

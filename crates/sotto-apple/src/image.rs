@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`describe`] | what a file says of itself |
 //! | [`rows`] | rows on their way into a table |
+//! | [`read`] | a file of keys and values, read into such rows |
 //! | [`encode`](mod@encode) | rows in, the next epoch's file out |
 //! | [`opened`] | an open file, as a use case |
 //! | [`error`] | whose fault, and what to do |
@@ -15,10 +16,12 @@ pub mod describe;
 pub mod encode;
 pub mod error;
 pub mod opened;
+pub mod read;
 pub mod rows;
 
 pub use describe::{Description, Kind};
 pub use encode::{How, Written, encode, encode_index};
 pub use error::ImageError;
 pub use opened::{Opened, open, open_in};
+pub use read::{From, Read, encode_file};
 pub use rows::Rows;

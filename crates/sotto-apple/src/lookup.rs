@@ -19,6 +19,11 @@ pub fn most_bytes(codec: &Codec, shape: &Shape) -> usize {
     ciphertexts * (codec.poly_bytes(codec.top()) + SEED_BYTES + 32) + 32
 }
 
+/// Bytes of an answer's message, about.
+pub fn answer_bytes(codec: &Codec, shape: &Shape) -> usize {
+    shape.batch() * shape.chunks() * (codec.answer_bytes() + 16)
+}
+
 impl Codec {
     /// Whether a query has as many parts as tables of this shape are asked with. Whoever keeps queries before they are answered
     /// looks at this first: what is empty takes many times its bytes.

@@ -3,12 +3,12 @@
 use crate::codec::Codec;
 use crate::config::{self, Dialect, Id, id, key_config};
 use crate::keyword::table::Shard;
-use crate::lookup;
 use crate::proto::{
     EncryptedIndices, EvaluationKey, EvaluationKeyConfig, PirConfig, PirRequest, PirResponse,
 };
 use crate::service::{KeyStore, LACKING, NO_KEYS, Refused, Stored, refused};
 use crate::sets::{Set, Weak};
+use crate::{keys, lookup};
 use prost::Message;
 use sotto_bfv::mulpir::{Compression, Keys, Shape};
 use sotto_core::{Error, ParamsError};
@@ -24,6 +24,17 @@ pub struct UseCase {
     /// What clients are told of it, in each dialect that is spoken, and the digest.
     told: [(Dialect, PirConfig, Id); 2],
     whole: Whole,
+}
+
+/// Bytes that a client sends and gets, about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Costs {
+    /// Its keys, once.
+    pub keys: usize,
+    /// A query.
+    pub query: usize,
+    /// An answer.
+    pub answer: usize,
 }
 
 /// Whether what answers are made of is as it was.
@@ -73,6 +84,19 @@ impl UseCase {
     /// Its shards.
     pub fn shards(&self) -> &[Shard] {
         &self.shards
+    }
+
+    /// What clients send and get, about.
+    pub fn costs(&self) -> Costs {
+        let (elements, codec) = (self.keys.galois_elements.len(), &self.codec);
+        let most = |bytes: &dyn Fn(&Shape) -> usize| {
+            self.shards.iter().map(|shard| bytes(shard.shape())).max().unwrap_or(0)
+        };
+        Costs {
+            keys: keys::most_bytes(codec, elements),
+            query: most(&|shape| lookup::most_bytes(codec, shape)),
+            answer: most(&|shape| lookup::answer_bytes(codec, shape)),
+        }
     }
 
     /// The configuration and its digest; those of the first dialect where this one is not spoken.

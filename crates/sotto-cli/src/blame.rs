@@ -3,13 +3,15 @@
 
 use crate::exit::Exit;
 use crate::failure::Failure;
+use sotto_apple::image::ImageError;
+use sotto_apple::keyword::place::TableError;
 use sotto_bench::{BenchError, DefinitionError};
 use sotto_catalog::CatalogError;
 use sotto_client::ClientError;
 use sotto_client::session::WitnessError;
 use sotto_client::state::StateError;
 use sotto_client::transport::TransportError;
-use sotto_core::{Error, Misuse};
+use sotto_core::{Error, Misuse, ParamsError};
 use sotto_db::DbError;
 use sotto_db::ingest::Problem;
 use sotto_server::{SourceError, StartError};
@@ -167,6 +169,26 @@ pub(crate) fn db(error: DbError) -> Failure {
         DbError::Scheme(Error::Params(_)) => failure.fix("split the table, or make its rows narrower"),
         _ => failure,
     }
+}
+
+/// A table of Apple's lookups on this machine.
+pub(crate) fn apple(error: ImageError) -> Failure {
+    let exit = match &error {
+        ImageError::Db(error) => disk(error),
+        ImageError::Params(_) | ImageError::TooMany { .. } => Exit::Params,
+        ImageError::Asked(_) => Exit::Usage,
+        _ => Exit::Input,
+    };
+    let fix = match &error {
+        ImageError::Params(ParamsError::Insecure { .. }) => Some("take another --set, or give --allow-weak"),
+        ImageError::Table(TableError::NoPlace { .. }) => {
+            Some("leave --buckets out, give more of them, or larger ones (--bucket-bytes)")
+        }
+        ImageError::TooLong { .. } | ImageError::LongLine { .. } => Some("give a larger --bucket-bytes"),
+        _ => None,
+    };
+    let failure = Failure::new(exit, error.to_string());
+    fix.into_iter().fold(failure, Failure::fix)
 }
 
 fn disk(error: &DbError) -> Exit {

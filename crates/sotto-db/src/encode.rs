@@ -284,7 +284,7 @@ pub(crate) fn check_folder(lock: &WriteLock, wanted: &TableName, key: &SigningKe
 }
 
 /// Runs `work` on a pool of its own if a number of threads was given. Schemes use the current pool.
-pub(crate) fn in_pool<T: Send>(threads: Option<usize>, work: impl FnOnce() -> T + Send) -> Result<T> {
+pub fn in_pool<T: Send>(threads: Option<usize>, work: impl FnOnce() -> T + Send) -> Result<T> {
     let Some(threads) = threads else { return Ok(work()) };
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.max(1)).build();
     Ok(pool.map_err(|e| DbError::Threads(e.to_string()))?.install(work))

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`options`] | which format, which columns, which kind of table |
 //! | `index` | index tables: one line, one row |
+//! | [`pairs`] | keys and values, line by line |
 //! | `keyword` | keyword tables: one line, a key and its value |
 //! | [`arrange`] | which arrangement of a keyword table costs least |
 //! | `range` | range tables: one line, a range of keys |
@@ -20,6 +21,7 @@ pub(crate) mod index;
 pub(crate) mod jsonl;
 pub(crate) mod keyword;
 pub mod options;
+pub mod pairs;
 #[cfg(feature = "parquet")]
 pub(crate) mod parquet;
 pub(crate) mod range;
@@ -33,6 +35,7 @@ pub use error::{ColumnName, IngestError, Problem, Unit};
 pub use options::{
     Bands, Column, FileOptions, Format, IndexOptions, IngestOptions, KeywordOptions, Layout, RangeOptions,
 };
+pub use pairs::{LineError, PairColumns, Pairs};
 pub use value::{Encoding, ValueOptions};
 
 use crate::origin::Origin;

@@ -136,7 +136,7 @@ fn place(shards: &[OfShard], how: &How) -> Result<(Vec<Placed>, usize), ImageErr
             }
             Fault::TooLong(row) => {
                 let bytes = bucket::EMPTY + of.sizes.get(row as usize).map_or(0, |size| *size as usize);
-                ImageError::TooLong { line: line(row), bytes, bucket: how.bucket_bytes }
+                ImageError::TooLong { row: line(row), bytes, bucket: how.bucket_bytes }
             }
         });
         all.push(items?);

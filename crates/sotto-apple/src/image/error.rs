@@ -15,9 +15,9 @@ pub enum ImageError {
     /// Rows that make no table.
     #[error(transparent)]
     Table(#[from] TableError),
-    /// Two lines with one key, or keys that are known by one hash.
+    /// Two rows with one key, or keys that are known by one hash.
     #[error(
-        "lines {first} and {second} have the same key, or keys of the same hash (the first line of data is line 1): leave one out"
+        "rows {first} and {second} have the same key, or keys of the same hash (rows count from 1): leave one out"
     )]
     Twice {
         /// The number of one, from 1 on.
@@ -25,13 +25,24 @@ pub enum ImageError {
         /// The number of the other.
         second: u64,
     },
-    /// A line whose row no bucket holds.
+    /// A row that no bucket holds.
     #[error(
-        "the row of line {line} takes {bytes} bytes of a bucket, which has {bucket} (the first line of data is line 1): make \
-        buckets larger"
+        "row {row} takes {bytes} bytes of a bucket, which has {bucket} (rows count from 1): make buckets larger"
     )]
     TooLong {
         /// Its number, from 1 on.
+        row: u64,
+        /// The bytes it takes.
+        bytes: usize,
+        /// The bytes of a bucket.
+        bucket: usize,
+    },
+    /// The same of a line of a file.
+    #[error("{}:{line}: the row takes {bytes} bytes of a bucket, which has {bucket}: make buckets larger", path.display())]
+    LongLine {
+        /// The file.
+        path: PathBuf,
+        /// The line.
         line: u64,
         /// The bytes it takes.
         bytes: usize,

@@ -49,8 +49,8 @@ impl Rows {
             return Err(ImageError::TooMany { most: MOST_ROWS });
         }
         if value.len() > MOST_VALUE_BYTES {
-            let (line, bytes) = (self.hashes.len() as u64 + 1, ROW + value.len());
-            return Err(ImageError::TooLong { line, bytes, bucket: ROW + MOST_VALUE_BYTES });
+            let (row, bytes) = (self.hashes.len() as u64 + 1, ROW + value.len());
+            return Err(ImageError::TooLong { row, bytes, bucket: ROW + MOST_VALUE_BYTES });
         }
         self.hashes.push(hash);
         self.values.extend_from_slice(value);

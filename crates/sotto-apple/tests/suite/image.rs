@@ -147,12 +147,10 @@ fn what_is_refused_before_a_file_is_made() {
     let refused = |rows: Rows, how: &How| write(dir.path(), rows, how).unwrap_err().to_string();
     let mut twice = rows(10);
     twice.push(key(3).as_bytes(), b"again").unwrap();
-    assert!(refused(twice, &how(1)).starts_with("lines 4 and 11 have the same key"));
+    assert!(refused(twice, &how(1)).starts_with("rows 4 and 11 have the same key"));
     let mut long = rows(10);
     long.push(b"long", &[1; 600]).unwrap();
-    assert!(
-        refused(long, &how(1)).starts_with("the row of line 11 takes 611 bytes of a bucket, which has 512")
-    );
+    assert!(refused(long, &how(1)).starts_with("row 11 takes 611 bytes of a bucket, which has 512"));
     assert!(Rows::default().push(b"longer", &[1; 70_000]).is_err());
     assert!(refused(Rows::default(), &how(1)).contains("without rows"));
     assert!(refused(rows(3), &how(50)).contains("make fewer shards"));

@@ -2,6 +2,7 @@
 //!
 //! | module | what lives there |
 //! |---|---|
+//! | `apple` | a table of Apple's lookups |
 //! | `batch` | a stack for several rows at once |
 //! | `choice` | schemes and goals by their names |
 //! | `job` | a table encoded, for this verb and the demo |
@@ -12,6 +13,7 @@
 //! | [`source`] | which file, which columns, which kind of table |
 //! | [`traces`] | what is removed again if nothing comes of it |
 
+mod apple;
 mod batch;
 mod choice;
 mod job;
@@ -26,6 +28,7 @@ use crate::failure::{Failure, Result};
 use crate::screen::Screen;
 use crate::verbs::openly::Openly;
 use crate::verbs::promise;
+use apple::Apple;
 use choice::goal;
 pub(super) use choice::{Scheme, scheme};
 pub(super) use job::{Done, Job, rng, signing_key};
@@ -74,6 +77,9 @@ protocol. Each row is masked, and opens with one evaluation of a function. The f
 sees that a row is opened, and not which. Masking takes a scalar multiplication for each row, and a row gets 24 \
 bytes longer.
 
+With --apple the table is one of Apple's lookups, which phones ask: `sotto serve --apple` serves it. Keys go into buckets as \
+that protocol says, and an index table has its rows as they are. It has no catalog, and nobody signs it.
+
 The directory gets a signing key of its own unless --signing-key names one. Whoever reads it can publish in your \
 name; clients pin its public half, which is printed.
 
@@ -83,7 +89,8 @@ Example:
   sotto encode ip.csv.gz --keys ipv4 --start 1 --end 2 --value 3 --block 256 --out tables/ip-country
   sotto encode hashes.bin --row-bytes 32 --out tables/hashes
   sotto encode hashes.bin --row-bytes 32 --symmetric --out tables/sold
-  sotto encode hashes.bin --row-bytes 32 --batch 20 --out tables/twenty";
+  sotto encode hashes.bin --row-bytes 32 --batch 20 --out tables/twenty
+  sotto encode callers.csv --key number --value name --apple --use-case org.example.callers --out tables/phones";
 
 /// Arguments of `sotto encode`.
 #[derive(Debug, clap::Args)]
@@ -121,6 +128,8 @@ pub(crate) struct Encode {
     /// Put no proofs into the table
     #[arg(long)]
     unverified: bool,
+    #[command(flatten)]
+    apple: Apple,
     /// Threads that encode [default: one per core]
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
@@ -139,6 +148,9 @@ pub(crate) struct Encode {
 
 impl Encode {
     pub(crate) fn run(self, screen: Screen) -> Result<()> {
+        if self.apple.is_wanted() {
+            return self.run_apple(screen);
+        }
         let costing = Costing {
             entry: self.scheme.entry(),
             lookups_per_client: self.lookups,
@@ -157,7 +169,7 @@ impl Encode {
             out: &self.out,
             name: self.table_name()?,
             scheme: self.scheme.entry(),
-            source: self.source.options(costing, bands)?,
+            source: self.source.options(Some(costing), bands)?,
             room: self.source.room()?,
             replace: self.replace,
             lookups: self.lookups,

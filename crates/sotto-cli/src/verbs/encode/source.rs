@@ -36,7 +36,7 @@ pub(crate) struct Source {
     form: Form,
     /// Rows, or keys, that updates will be able to add [default: none, but for a little where rows or keys share a record]
     #[arg(long, value_name = "N", default_value = "0", hide_default_value = true)]
-    room: u64,
+    pub(super) room: u64,
     /// Keyword tables: rows in which a key may lie, and which are all fetched: 1 to 4 [default: what costs least]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4), requires = "key")]
     probes: Option<u32>,
@@ -136,7 +136,7 @@ impl Source {
     }
 
     /// What the reader is told.
-    pub(super) fn options(&self, costing: Costing, bands: Bands) -> Result<IngestOptions> {
+    pub(super) fn options(&self, costing: Option<Costing>, bands: Bands) -> Result<IngestOptions> {
         let file = self.file()?;
         let values = ValueOptions { encoding: self.encoding, width: self.row_bytes, null: self.null.clone() };
         let layout = match (&self.key, &self.start, &self.end) {
@@ -195,13 +195,19 @@ impl Source {
         Ok(FileOptions { format, delimiter: self.delimiter, header })
     }
 
-    fn keyword(&self, key: &Column, values: ValueOptions, costing: Costing, bands: Bands) -> Result<Layout> {
+    fn keyword(
+        &self,
+        key: &Column,
+        values: ValueOptions,
+        costing: Option<Costing>,
+        bands: Bands,
+    ) -> Result<Layout> {
         let mut rng = sotto_prg::system_rng()
             .map_err(|error| Failure::internal(error.to_string()).fix("mend the system's random device"))?;
         let (key, form, value) = (key.clone(), self.form, self.value.clone());
         let seed = PublicSeed::fresh(&mut rng);
         let (room, probes, slots) = (self.room, self.probes, self.slots);
-        let (costing, bands) = (Some(costing), if self.band { Bands::Always } else { bands });
+        let bands = if self.band { Bands::Always } else { bands };
         Ok(Layout::Keyword(KeywordOptions {
             key,
             form,

@@ -1,0 +1,74 @@
+//! A file of keys and values in, the next epoch's file out: CSV, JSON lines or Parquet, as [`sotto_db::ingest`] reads them.
+
+use super::encode::{How, Written, encode};
+use super::error::ImageError;
+use super::rows::{MOST_VALUE_BYTES, Rows};
+use sotto_db::encode::in_pool;
+use sotto_db::ingest::{FileOptions, ValueOptions};
+use sotto_db::ingest::{LineError, Notes, PairColumns, Pairs, Problem};
+use sotto_db::{DbError, Origin, Watcher, WriteLock};
+use std::path::Path;
+
+/// A file to read, and how.
+#[derive(Debug, Clone, Copy)]
+pub struct From<'a> {
+    /// Which file.
+    pub path: &'a Path,
+    /// Its format.
+    pub file: &'a FileOptions,
+    /// Its columns.
+    pub columns: PairColumns<'a>,
+}
+
+/// What was read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Read {
+    /// How, for the next file about the same table.
+    pub origin: Origin,
+    /// How much.
+    pub notes: Notes,
+}
+
+/// Reads a file of keys and values, and writes it as the next epoch of a keyword table.
+///
+/// # Errors
+/// [`ImageError`], with the line that is at fault.
+pub fn encode_file(
+    from: From<'_>,
+    how: &How,
+    lock: &WriteLock,
+    threads: Option<usize>,
+    watch: Watcher<'_>,
+) -> Result<(Written, Read), ImageError> {
+    let pairs = Pairs::new(from.path, from.file, from.columns, watch)?;
+    let origin = pairs.origin()?;
+    let mut rows = Rows::default();
+    let width = width(from.columns.values);
+    let lines = pairs.read(|key, value| {
+        if value.len() > width {
+            return Err(LineError::Line(Problem::TooLong { bytes: value.len(), width }));
+        }
+        // The length was looked at, so that only their number may be too large.
+        rows.push(key, value).map_err(|_| LineError::Line(Problem::Options("over 2^32 rows in one table")))
+    })?;
+    if lines == 0 {
+        return Err(DbError::from(pairs.fault(0, Problem::Empty)).into());
+    }
+    let written = in_pool(threads, || encode(rows, how, lock, watch))?.or_else(|why| match why {
+        ImageError::Twice { first, second } => {
+            let [other, line] = pairs.lines([first, second])?;
+            Err(DbError::from(pairs.fault(line, Problem::SameKey { other })).into())
+        }
+        ImageError::TooLong { row, bytes, bucket } => {
+            let [line, _] = pairs.lines([row, 0])?;
+            Err(ImageError::LongLine { path: from.path.to_owned(), line, bytes, bucket })
+        }
+        other => Err(other),
+    })?;
+    Ok((written, Read { origin, notes: Notes { lines, ..Notes::default() } }))
+}
+
+/// Bytes of a value at most.
+fn width(values: &ValueOptions) -> usize {
+    values.width.map_or(MOST_VALUE_BYTES, |width| width.min(MOST_VALUE_BYTES))
+}

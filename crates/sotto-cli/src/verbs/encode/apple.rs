@@ -1,0 +1,273 @@
+//! `sotto encode --apple`: a table of Apple's lookups, of the same files.
+
+use super::traces::Traces;
+use super::{Encode, stages_json, stages_text};
+use crate::blame;
+use crate::failure::{Failure, Result};
+use crate::screen::{Screen, grid, units};
+use serde_json::{Value, json};
+use sotto_apple::image::describe::KeyCompression;
+use sotto_apple::image::{From, How, Kind, Opened, Read, Written, encode_file, encode_index, open};
+use sotto_apple::sets::{SETS, Set, Weak, find};
+use sotto_catalog::ValueKind;
+use sotto_db::image::ForeignFile;
+use sotto_db::ingest::{IngestOptions, Layout, PairColumns};
+use sotto_db::{Progress, TableDir, WriteLock};
+use sotto_layers::keyword::Form;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// Bytes of a bucket at most, unless something else is said: two of them in a plaintext of the usual set.
+const BUCKET_BYTES: usize = 1024;
+
+/// The usual set: the one that Apple's tools take by themselves.
+const SET: &str = "n_4096_logq_27_28_28_logt_5";
+
+/// Arguments of tables of Apple's lookups.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Apple's lookups")]
+pub(super) struct Apple {
+    /// Make a table of Apple's lookups, which phones ask
+    #[arg(long, conflicts_with_all = ["scheme", "symmetric", "batch", "lookups", "goal", "verified", "unverified", "signing_key",
+        "attribution", "catalog_log", "expires", "name", "probes", "slots", "band", "start", "end"])]
+    apple: bool,
+    /// The use case's name, by which phones ask for it [default: the directory's]
+    #[arg(long, value_name = "NAME", requires = "apple")]
+    use_case: Option<String>,
+    /// Keyword tables: in how many shards. A request says which one its key is in, and costs so much less
+    #[arg(long, value_name = "N", requires_all = ["apple", "key"], default_value_t = 1,
+        value_parser = clap::value_parser!(u32).range(1..=65536))]
+    shards: u32,
+    /// Keyword tables: bytes of a bucket at most [default: 1024]
+    #[arg(long, value_name = "N", requires_all = ["apple", "key"])]
+    bucket_bytes: Option<usize>,
+    /// Keyword tables: how many buckets each of a shard's two tables has [default: as few as have room]
+    #[arg(long, value_name = "N", requires_all = ["apple", "key"])]
+    buckets: Option<usize>,
+    /// How many keys a client sends: none (of them left out), hybrid, most; fewer keys are more work for each query
+    #[arg(long, value_name = "HOW", requires = "apple", default_value = "none", value_parser = compression)]
+    compress_keys: KeyCompression,
+    /// Take a parameter set of less than 128 bits of security all the same
+    #[arg(long, requires = "apple")]
+    allow_weak: bool,
+}
+
+impl Apple {
+    pub(super) fn is_wanted(&self) -> bool {
+        self.apple
+    }
+
+    fn weak(&self) -> Weak {
+        if self.allow_weak { Weak::Allowed } else { Weak::Refused }
+    }
+}
+
+fn compression(text: &str) -> Result<KeyCompression, &'static str> {
+    match text {
+        "none" => Ok(KeyCompression::None),
+        "hybrid" => Ok(KeyCompression::Hybrid),
+        "most" => Ok(KeyCompression::Most),
+        _ => Err("it is one of none, hybrid, most"),
+    }
+}
+
+/// What was written, and what is told of it.
+struct Done {
+    written: Written,
+    read: Read,
+    opened: Opened,
+    stages: Vec<(String, Duration)>,
+    took: Duration,
+}
+
+impl Encode {
+    pub(super) fn run_apple(self, screen: Screen) -> Result<()> {
+        let (set, began) = (self.apple_set()?, Instant::now());
+        let options = self.source.options(None, sotto_db::ingest::Bands::Never)?;
+        let how = self.how(set, &options)?;
+        // A mistyped input should not leave a directory behind.
+        let input = self.source.input();
+        std::fs::metadata(input).map_err(|error| Failure::file("reading", input, &error))?;
+        let traces = Traces::before(&self.out);
+        let lock = TableDir::create(&self.out).and_then(|dir| dir.lock()).map_err(blame::db)?;
+        let traces = traces.locked(&lock);
+        let bars = screen.bars();
+        let watch = |at: Progress| bars.watch(None, at);
+        let written = self
+            .check_apple(&lock, &how)
+            .and_then(|()| write(input, &options, &how, &lock, self.threads, &watch))
+            .inspect_err(|_| traces.remove(&lock));
+        let (written, read) = written?;
+        lock.keep_origin(&read.origin).map_err(blame::db)?;
+        let stages = bars.finish();
+        let opened = open(&written.path, how.weak).map_err(blame::apple)?;
+        self.say_apple(screen, &Done { written, read, opened, stages, took: began.elapsed() })
+    }
+
+    fn apple_set(&self) -> Result<Set> {
+        if self.set.as_deref() == Some("?") {
+            let names = SETS.map(|set| set.name).join(", ");
+            return Err(Failure::usage(format!("the sets are {names}")));
+        }
+        let set = find(self.set.as_deref().unwrap_or(SET));
+        set.map_err(|error| Failure::new(crate::exit::Exit::Params, error.to_string()))
+    }
+
+    fn how(&self, set: Set, options: &IngestOptions) -> Result<How> {
+        let (form, value) = match &options.layout {
+            Layout::Keyword(keyword) => {
+                let kind =
+                    keyword.value.as_ref().map_or(ValueKind::Bytes, |_| keyword.values.encoding.kind());
+                (keyword.form, kind)
+            }
+            Layout::Index(index) => (Form::Text, index.values.encoding.kind()),
+            Layout::Raw { value, .. } => (Form::Text, *value),
+            Layout::Range(_) => return Err(Failure::usage("Apple's lookups have no range tables")),
+        };
+        if self.apple.buckets.is_some() && self.source.room > 0 {
+            return Err(
+                Failure::usage("so many buckets have the room that they have").fix("leave --room out")
+            );
+        }
+        if self.source.room > 0 && !matches!(options.layout, Layout::Keyword(_)) {
+            return Err(Failure::usage("an index table of Apple's lookups has as many rows as the file")
+                .fix("leave --room out"));
+        }
+        let folder = self.out.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        Ok(How {
+            name: self.apple.use_case.clone().unwrap_or_else(|| folder.to_owned()),
+            set,
+            weak: self.apple.weak(),
+            compression: self.apple.compress_keys,
+            value,
+            form,
+            shards: self.apple.shards as usize,
+            bucket_bytes: self.apple.bucket_bytes.unwrap_or(BUCKET_BYTES),
+            buckets: self.apple.buckets,
+            room: self.source.room,
+        })
+    }
+
+    /// Refuses to put this table on top of another.
+    fn check_apple(&self, lock: &WriteLock, how: &How) -> Result<()> {
+        let Some(epoch) = lock.dir().latest().map_err(blame::db)? else { return Ok(()) };
+        let other = match ForeignFile::open(&lock.dir().image_path(epoch)) {
+            Ok(_) => match open(self.out.as_path(), Weak::Allowed) {
+                Ok(there) if there.name != how.name => format!("holds the use case {:?}", there.name),
+                // One that is damaged is no reason to refuse a fresh epoch.
+                _ => return Ok(()),
+            },
+            Err(_) => "holds a table of another kind".to_owned(),
+        };
+        if self.replace {
+            return Ok(());
+        }
+        Err(Failure::usage(format!("{} {other}", self.out.display())).fix(
+            "give another --out for this table, or --replace to put it in the place of the one that is there",
+        ))
+    }
+
+    fn say_apple(&self, screen: Screen, done: &Done) -> Result<()> {
+        let written = &done.written;
+        screen.say(format!("{} ({})\n", written.path.display(), units::bytes(written.file_bytes)))?;
+        screen.say(self.source.said(done.read.notes.lines))?;
+        let mut lines = facts(written, &done.opened);
+        lines.push(("time", format!("{} ({})", units::time(done.took), stages_text(&done.stages))));
+        screen.say(grid::facts(lines))?;
+        screen.say(format!("\nnext: sotto serve --apple {}", self.out.display()))?;
+        screen.report(&json!({
+            "summary": reported(written, &done.opened),
+            "notes": done.read.notes,
+            "stages_s": stages_json(&done.stages),
+            "seconds": done.took.as_secs_f64(),
+        }))
+    }
+}
+
+fn write(
+    input: &Path,
+    options: &IngestOptions,
+    how: &How,
+    lock: &WriteLock,
+    threads: Option<usize>,
+    watch: sotto_db::Watcher<'_>,
+) -> Result<(Written, Read)> {
+    if let Layout::Keyword(keyword) = &options.layout {
+        let columns = PairColumns {
+            key: &keyword.key,
+            form: keyword.form,
+            value: keyword.value.as_ref(),
+            values: &keyword.values,
+        };
+        let from = From { path: input, file: &options.file, columns };
+        return encode_file(from, how, lock, threads, watch).map_err(blame::apple);
+    }
+    let read = sotto_db::ingest(input, options, lock.dir().path(), watch).map_err(blame::db)?;
+    if !read.layers.is_empty() {
+        return Err(Failure::input(
+            "the values have different lengths, and rows of an index table do not say theirs",
+        )
+        .fix("make them of one length, or text"));
+    }
+    let written = sotto_db::encode::in_pool(threads, || encode_index(read.table.as_ref(), how, lock, watch));
+    let written = written.map_err(blame::db)?.map_err(blame::apple)?;
+    Ok((written, Read { origin: read.origin, notes: read.notes }))
+}
+
+/// What is told of a table that was written.
+pub(in crate::verbs) fn facts(written: &Written, opened: &Opened) -> Vec<(&'static str, String)> {
+    let told = &written.description;
+    let mut lines = vec![
+        ("use case", format!("{}, epoch {}", told.name, told.epoch)),
+        (
+            "asked by",
+            match &told.kind {
+                Kind::Keyword { form, .. } => format!("key ({})", form.name()),
+                Kind::Index => "row number".to_owned(),
+            },
+        ),
+        ("rows", units::count(told.rows())),
+    ];
+    if let Some(shard) = told.shards.first() {
+        let [d0, d1] = shard.dimensions;
+        let (entries, bytes) = (units::count(shard.entries), units::bytes(shard.entry_bytes));
+        let tables = match told.kind {
+            Kind::Keyword { .. } => format!("2 tables of {entries} buckets of {bytes}"),
+            Kind::Index => format!("a table of {entries} rows of {bytes}"),
+        };
+        lines.push(("shards", format!("{}, each {tables}: {d0} x {d1} plaintexts", told.shards.len())));
+    }
+    let costs = opened.use_case.costs();
+    let bytes = |bytes: usize| units::bytes(bytes as u64);
+    lines.push(("parameters", format!("{}, {}", told.set, security(told))));
+    lines.push((
+        "a client sends",
+        format!("{} of keys once, {} a query", bytes(costs.keys), bytes(costs.query)),
+    ));
+    lines.push(("and gets", bytes(costs.answer)));
+    lines
+}
+
+fn security(told: &sotto_apple::image::Description) -> String {
+    let security =
+        told.set().ok().and_then(|set| set.kit(Weak::Allowed).ok()).and_then(|(_, security)| security);
+    security.map_or("less than 128 bits of security".into(), |security| {
+        format!("{:.1} bits of security", security.bits)
+    })
+}
+
+/// The same for a script.
+pub(in crate::verbs) fn reported(written: &Written, opened: &Opened) -> Value {
+    let costs = opened.use_case.costs();
+    json!({
+        "image": written.path,
+        "image_bytes": written.file_bytes,
+        "table_bytes": written.table_bytes,
+        "rows": written.description.rows(),
+        "description": written.description,
+        "digest": opened.image.file().digest(),
+        "keys_bytes": costs.keys,
+        "query_bytes": costs.query,
+        "answer_bytes": costs.answer,
+    })
+}

@@ -1,0 +1,137 @@
+//! Keys and values of a file, line by line: what keyword tables are made of, whoever makes them. A file may be read several times.
+
+use super::Origin;
+use super::error::{IngestError, Problem, Unit};
+use super::options::{Column, FileOptions};
+use super::reader::Reader;
+use super::value::ValueOptions;
+use crate::progress::Watcher;
+use crate::{DbError, Result};
+use sotto_layers::keyword::{BuildError, Form, Key};
+use std::path::Path;
+
+/// The columns of keys and of values.
+#[derive(Debug, Clone, Copy)]
+pub struct PairColumns<'a> {
+    /// The key.
+    pub key: &'a Column,
+    /// What keys are.
+    pub form: Form,
+    /// The value; `None` for keys alone.
+    pub value: Option<&'a Column>,
+    /// How values are written.
+    pub values: &'a ValueOptions,
+}
+
+/// What is wrong with a line, or with the disk.
+#[derive(Debug)]
+pub enum LineError {
+    /// The line.
+    Line(Problem),
+    /// Something else.
+    Db(DbError),
+}
+
+/// A file of keys and values, to be read as often as it takes.
+pub struct Pairs<'a> {
+    path: &'a Path,
+    file: &'a FileOptions,
+    columns: PairColumns<'a>,
+    unit: Unit,
+    watch: Watcher<'a>,
+}
+
+impl<'a> Pairs<'a> {
+    /// The file.
+    ///
+    /// # Errors
+    /// [`DbError::Ingest`] if it can only be read once.
+    pub fn new(
+        path: &'a Path,
+        file: &'a FileOptions,
+        columns: PairColumns<'a>,
+        watch: Watcher<'a>,
+    ) -> Result<Self> {
+        let pairs = Pairs { path, file, columns, unit: file.unit(path), watch };
+        if std::fs::metadata(path).is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir()) {
+            let once = Problem::Options("a pipe is read only once");
+            return Err(pairs.open()?.fault_at(0, None, once).into());
+        }
+        Ok(pairs)
+    }
+
+    fn open(&self) -> Result<Reader<'a>, IngestError> {
+        let mut columns = vec![self.columns.key];
+        columns.extend(self.columns.value);
+        Reader::open(self.path, self.file, &columns, self.watch)
+    }
+
+    /// The names of its columns, for the next file about the same table.
+    ///
+    /// # Errors
+    /// [`DbError::Ingest`].
+    pub fn origin(&self) -> Result<Origin> {
+        let names: Vec<_> = self.open()?.names().collect();
+        let [key, value] = [0, 1].map(|at| names.get(at).cloned().flatten());
+        Ok(Origin { key, value, ..Origin::default() })
+    }
+
+    /// Every key, in its form, and its value. Gives how many there were.
+    ///
+    /// # Errors
+    /// [`DbError::Ingest`] with line and column; what `each` returns.
+    pub fn read(&self, mut each: impl FnMut(&Key, &[u8]) -> Result<(), LineError>) -> Result<u64> {
+        let mut reader = self.open()?;
+        let mut value = Vec::new();
+        while let Some(cells) = reader.next()? {
+            // A missing cell may be an empty key.
+            let key = cells.first().map_or(Err(Problem::Missing), |cell| {
+                self.columns.form.canonical(&cell.text()?).map_err(Problem::Key)
+            });
+            let read = cells.get(1).map(|cell| self.columns.values.read(cell, &mut value));
+            let key = key.map_err(|problem| reader.fault(Some(0), problem))?;
+            read.transpose().map_err(|problem| reader.fault(Some(1), problem))?;
+            match each(&key, &value) {
+                Ok(()) => {}
+                Err(LineError::Db(error)) => return Err(error),
+                Err(LineError::Line(Problem::Keys(BuildError::LongValue { bytes, most, .. }))) => {
+                    let problem = Problem::TooLong { bytes: bytes as usize, width: most as usize };
+                    return Err(reader.fault(Some(1), problem).into());
+                }
+                Err(LineError::Line(problem @ Problem::TooLong { .. })) => {
+                    return Err(reader.fault(Some(1), problem).into());
+                }
+                Err(LineError::Line(problem)) => return Err(reader.fault(Some(0), problem).into()),
+            }
+        }
+        Ok(reader.count())
+    }
+
+    /// How many keys there are.
+    ///
+    /// # Errors
+    /// [`DbError::Ingest`].
+    pub fn count(&self) -> Result<u64> {
+        let mut reader = self.open()?;
+        while reader.next()?.is_some() {}
+        Ok(reader.count())
+    }
+
+    /// The lines of keys, which are counted from 1.
+    ///
+    /// # Errors
+    /// [`DbError::Ingest`].
+    pub fn lines(&self, keys: [u64; 2]) -> Result<[u64; 2]> {
+        let (mut reader, mut lines) = (self.open()?, [0; 2]);
+        while reader.next()?.is_some() {
+            let here = lines.iter_mut().zip(keys).filter(|(_, key)| *key == reader.count());
+            here.for_each(|(line, _)| *line = reader.line());
+        }
+        Ok(lines)
+    }
+
+    /// An error in a line.
+    pub fn fault(&self, line: u64, problem: Problem) -> IngestError {
+        IngestError { line, unit: self.unit, ..IngestError::of_file(self.path, problem) }
+    }
+}
