@@ -7,17 +7,21 @@
 //! | [`read`] | a file of keys and values, read into such rows |
 //! | [`encode`](mod@encode) | rows in, the next epoch's file out |
 //! | [`opened`] | an open file, as a use case |
+//! | [`update`] | changed rows in, the next epoch's file out, making anew only what changed |
+//! | `buckets` | which buckets change, and which rows move |
 //! | [`error`] | whose fault, and what to do |
 //!
 //! A folder holds the epochs of one use case, as folders of other tables do ([`sotto_db::epoch`]). The bytes of a file are drawn
 //! in `spec/apple.md`.
 
+mod buckets;
 pub mod describe;
 pub mod encode;
 pub mod error;
 pub mod opened;
 pub mod read;
 pub mod rows;
+pub mod update;
 
 pub use describe::{Description, Kind};
 pub use encode::{How, Written, encode, encode_index};
@@ -25,3 +29,4 @@ pub use error::ImageError;
 pub use opened::{Opened, open, open_in};
 pub use read::{From, Read, encode_file};
 pub use rows::Rows;
+pub use update::{Before, Update};

@@ -99,6 +99,11 @@ impl UseCase {
         }
     }
 
+    /// The digests of its configuration, in each dialect: what clients know the table by.
+    pub fn config_ids(&self) -> Vec<Id> {
+        self.told.iter().map(|(_, _, id)| *id).collect()
+    }
+
     /// The configuration and its digest; those of the first dialect where this one is not spoken.
     pub(crate) fn config(&self, dialect: Dialect) -> (&PirConfig, &Id) {
         let [first, _] = &self.told;

@@ -36,6 +36,9 @@ mod next;
 pub mod stack;
 mod strips;
 
+pub use changes::read_rows;
+pub use columns::ChangeFile;
+pub use keys::{KeyLine, KeyLines, Keyed, read_keys};
 pub use stack::{StackSummary, StackUpdate, read_stack_update};
 
 /// How to read a file of changes, and who signs the result.
@@ -58,6 +61,17 @@ pub struct UpdateOptions<'a> {
     pub lifetime: Option<u64>,
     /// Signs the catalog. The key that signed the epoch before.
     pub key: &'a SigningKey,
+}
+
+impl UpdateOptions<'_> {
+    fn change_file(&self) -> ChangeFile {
+        ChangeFile {
+            file: self.file.clone(),
+            columns: self.columns.clone(),
+            delete: self.delete.clone(),
+            encoding: self.encoding,
+        }
+    }
 }
 
 /// What becomes of the rows, or of the keys where the table is asked by key.
@@ -155,7 +169,15 @@ pub fn read_update<'a>(
     let (changes, tally) = match &catalog.keyword()? {
         Some(keyword) => {
             let old = kept.insert(Kept::open(lock.dir(), catalog, watch)?);
-            let read = keys::read(path, options, origin.as_ref(), catalog.value, keyword, old, watch)?;
+            let read = keys::read(
+                path,
+                &options.change_file(),
+                origin.as_ref(),
+                catalog.value,
+                keyword,
+                old,
+                watch,
+            )?;
             let (rows, tally, mut keyword) = read;
             if keyword.params().band.is_some() {
                 let strips = Strips::solve(&rows, keyword)?;
@@ -175,7 +197,7 @@ pub fn read_update<'a>(
                 capacity: terms.packing.capacity(),
                 item_bytes: catalog.item_bytes()?,
             };
-            let read = changes::read(path, options, origin.as_ref(), &target, watch)?;
+            let read = changes::read(path, &options.change_file(), origin.as_ref(), &target, watch)?;
             let tally = read.tally(catalog.rows);
             (read, tally)
         }

@@ -15,10 +15,12 @@
 //! | [`selectors`] | a query, in the order the pass reads it |
 //! | [`scan`](mod@scan) | the pass, and the answer's polynomials out of its sums |
 //! | [`strip`] | how threads fill a table |
+//! | `pack` | a few columns of a strip, made of whole polynomials |
 //! | [`piece`] | a few polynomials in memory, for passes that make slots as they go |
 
 mod cells;
 pub mod layout;
+mod pack;
 pub mod packing;
 pub mod piece;
 pub mod scan;

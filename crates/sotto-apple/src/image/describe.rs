@@ -37,6 +37,8 @@ pub struct Description {
     pub kind: Kind,
     /// What values are.
     pub value: ValueKind,
+    /// Bytes of the longest value there was when the table was encoded, or of each number.
+    pub value_bytes: u64,
     /// Its shards.
     pub shards: Vec<ShardShape>,
     /// BLAKE3 of all tables.

@@ -37,6 +37,8 @@ pub struct How {
     pub compression: KeyCompression,
     /// What values are.
     pub value: ValueKind,
+    /// Bytes of each, if they are numbers; 0 for those of the longest.
+    pub value_bytes: u64,
     /// Keyword tables: how keys are spelled.
     pub form: Form,
     /// Keyword tables: in how many shards.
@@ -78,7 +80,7 @@ pub fn encode(rows: Rows, how: &How, lock: &WriteLock, watch: Watcher<'_>) -> Re
     let kind =
         Kind::Keyword { form: how.form, bucket_bytes: how.bucket_bytes as u64, fixed: how.buckets.is_some() };
     let counts = of_shards.iter().map(|of| of.numbers.len() as u64).collect();
-    let draft = Draft::new(how, kind, lock, (shapes, counts), &codec, watch)?;
+    let draft = Draft::new(how, kind, lock, (shapes, counts), rows.longest(), &codec, watch)?;
     for (s, (of, placed)) in of_shards.into_iter().zip(placed).enumerate() {
         draft.buckets(s, &rows, &of, &placed)?;
     }
@@ -100,7 +102,15 @@ pub fn encode_index(
     let entries = usize::try_from(rows.rows()).map_err(|_| ImageError::TooMany { most: u64::MAX })?;
     let dimensions = Shape::quickest(plaintexts(&codec, entries, rows.row_bytes()));
     let shape = Shape::new(entries, rows.row_bytes(), codec.kit().plaintext_bytes(), dimensions, 1)?;
-    let draft = Draft::new(how, Kind::Index, lock, (vec![shape], vec![rows.rows()]), &codec, watch)?;
+    let draft = Draft::new(
+        how,
+        Kind::Index,
+        lock,
+        (vec![shape], vec![rows.rows()]),
+        rows.row_bytes() as u64,
+        &codec,
+        watch,
+    )?;
     let (width, mut first, mut at) = (rows.row_bytes(), 0, 0);
     let mut block = Vec::new();
     while first < rows.rows() {
@@ -175,11 +185,13 @@ impl<'a> Draft<'a> {
         kind: Kind,
         lock: &WriteLock,
         (shapes, rows): (Vec<Shape>, Vec<u64>),
+        longest: u64,
         codec: &Codec,
         watch: Watcher<'a>,
     ) -> Result<Self, ImageError> {
         check_name(&how.name).map_err(ImageError::Asked)?;
         shapes.iter().try_for_each(|shape| codec.check(shape, how.compression.into()))?;
+        let value_bytes = if how.value_bytes > 0 { how.value_bytes } else { longest };
         let shard = |(shape, rows): (&Shape, &u64)| ShardShape {
             rows: *rows,
             entries: shape.entries() as u64,
@@ -194,6 +206,7 @@ impl<'a> Draft<'a> {
             compression: how.compression,
             kind,
             value: how.value,
+            value_bytes,
             shards: shapes.iter().zip(&rows).map(shard).collect(),
             tables: Hex32::from([0; 32]),
         };

@@ -63,6 +63,12 @@ impl Rows {
         self.hashes.len()
     }
 
+    /// Bytes of the longest value.
+    pub(super) fn longest(&self) -> u64 {
+        let starts = [0].iter().chain(&self.ends);
+        starts.zip(&self.ends).map(|(start, end)| end - start).max().unwrap_or(0)
+    }
+
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.hashes.is_empty()

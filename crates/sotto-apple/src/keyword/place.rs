@@ -9,6 +9,7 @@ mod attempt;
 use super::bucket::{EMPTY, MOST_ROWS, ROW};
 use super::{TABLES, hash};
 use attempt::Attempt;
+pub use attempt::{MOVES, step};
 use rayon::prelude::*;
 
 /// How full buckets are meant to be, in hundredths, before there are more of them.

@@ -23,6 +23,7 @@ pub(crate) fn how(shards: usize) -> How {
         weak: Weak::Refused,
         compression: KeyCompression::None,
         value: ValueKind::Bytes,
+        value_bytes: 0,
         form: Form::Text,
         shards,
         bucket_bytes: 512,

@@ -94,7 +94,7 @@ fn a_mapped_table_answers_as_one_in_memory() {
 }
 
 /// Rows of bytes, some of them longer than a plaintext.
-struct Numbered(u64, usize);
+pub(crate) struct Numbered(pub(crate) u64, pub(crate) usize);
 
 impl TableSource for Numbered {
     fn rows(&self) -> u64 {

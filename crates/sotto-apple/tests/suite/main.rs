@@ -23,3 +23,4 @@ mod keyword;
 mod primitives;
 mod recorded;
 mod sessions;
+mod update;

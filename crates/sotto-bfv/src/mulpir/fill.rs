@@ -8,74 +8,130 @@ use sotto_core::Result;
 use sotto_lattice::bgv::SlotRing;
 use sotto_math::bits::highest;
 use sotto_math::tiles::{Strip, TileLayout, strips};
-use std::sync::{Mutex, PoisonError};
-
-/// Plaintexts that become values together, before they are written.
-const TOGETHER: usize = 64;
 
 /// The values of a plaintext, if they are not zero.
 type Cell<'a> = &'a (dyn Fn(usize, usize) -> Result<Option<Vec<u64>>> + Sync);
 
+/// Reads entries, which lie one after the other: from a byte on, into what is to be filled.
+pub(crate) type Entries<'a> = &'a (dyn Fn(u64, &mut [u8]) -> Result<()> + Sync);
+
+/// Writes bytes of a table, and where they lie.
+pub(crate) type Put<'a> = &'a mut (dyn FnMut(u64, &[u8]) -> Result<()> + Send);
+
 impl Table {
-    /// Makes the values of all plaintexts of a table that is written elsewhere, some megabytes at a time: `put` takes bytes and
-    /// where they lie. `read` reads the entries, which lie one after the other: from a byte on, into what is to be filled.
+    /// Makes the values of all plaintexts of a table that is written elsewhere, some megabytes at a time.
     ///
     /// # Errors
     /// Those of `read` and `put`.
-    pub fn write(
-        kit: &Kit,
-        shape: &Shape,
-        read: &(dyn Fn(u64, &mut [u8]) -> Result<()> + Sync),
-        put: &mut dyn FnMut(u64, &[u8]) -> Result<()>,
-    ) -> Result<()> {
-        let [_, d1] = shape.dimensions();
-        let cell = |row: usize, col: usize| {
-            let Some(range) = shape.range(col / d1, [row, col % d1]) else { return Ok(None) };
-            let mut bytes = vec![0; shape.plaintext_bytes()];
-            read(range.start, &mut bytes[..(range.end - range.start) as usize])?;
-            Ok(bytes.iter().any(|byte| *byte > 0).then(|| values(kit, &bytes)))
-        };
+    pub fn write(kit: &Kit, shape: &Shape, read: Entries<'_>, put: Put<'_>) -> Result<()> {
+        let cell = |row: usize, col: usize| plaintext(kit, shape, (row, col), read);
         fill(kit, &Self::layout(kit, shape)?, &cell, put)
+    }
+
+    /// Writes this table with other entries in some places: only values of plaintexts that `changed` names, by row and column,
+    /// are made anew.
+    ///
+    /// # Errors
+    /// Those of `read` and `put`.
+    pub fn rewrite(
+        &self,
+        kit: &Kit,
+        changed: &(dyn Fn(usize, usize) -> bool + Sync),
+        read: Entries<'_>,
+        put: Put<'_>,
+    ) -> Result<()> {
+        let (layout, stored) = self.tiles();
+        let group = |strip: &Strip, lines: &mut Vec<u8>| {
+            let len = strip.block_bytes(layout);
+            lines.clear();
+            for block in 0..layout.blocks() {
+                lines.extend_from_slice(&stored[strip.offset(layout, block) as usize..][..len]);
+            }
+            let anew = strip.polynomials().filter(|(row, col)| changed(*row, *col));
+            let words = |at: (usize, usize)| {
+                let values = plaintext(kit, self.shape(), at, read)?;
+                Ok((at, values.map_or_else(|| vec![0; kit.degree()], |values| words(kit, &values))))
+            };
+            let anew = anew.map(words).collect::<Result<Vec<_>>>()?;
+            strip.put(layout, &anew, lines);
+            Ok(())
+        };
+        each_strip(layout, &group, put)
     }
 }
 
 /// Fills a table.
-pub(super) fn fill(
-    kit: &Kit,
-    layout: &TileLayout,
-    cell: Cell<'_>,
-    put: &mut dyn FnMut(u64, &[u8]) -> Result<()>,
-) -> Result<()> {
-    let mut lines = Vec::new();
-    strips(layout).try_for_each(|strip| fill_strip(kit, layout, &strip, cell, &mut lines, put))
+pub(super) fn fill(kit: &Kit, layout: &TileLayout, cell: Cell<'_>, put: Put<'_>) -> Result<()> {
+    let group = |strip: &Strip, lines: &mut Vec<u8>| {
+        let words = |(row, col): (usize, usize)| Ok(cell(row, col)?.map(|values| words(kit, &values)));
+        let all = strip.polynomials().map(words).collect::<Result<Vec<_>>>()?;
+        lines.resize(strip.block_bytes(layout) * layout.blocks(), 0);
+        strip.pack(layout, &all, lines);
+        Ok(())
+    };
+    each_strip(layout, &group, put)
 }
 
-/// Fills a strip, in memory that strips share.
-fn fill_strip(
-    kit: &Kit,
+/// Makes a strip's groups of columns, each on a thread of its own, while the strip before is written.
+fn each_strip(
     layout: &TileLayout,
-    strip: &Strip,
-    cell: Cell<'_>,
-    lines: &mut Vec<u8>,
-    put: &mut dyn FnMut(u64, &[u8]) -> Result<()>,
+    group: &(dyn Fn(&Strip, &mut Vec<u8>) -> Result<()> + Sync),
+    put: Put<'_>,
 ) -> Result<()> {
-    lines.clear();
-    lines.resize(strip.block_bytes(layout) * layout.blocks(), 0);
-    let shared = Mutex::new(&mut *lines);
-    let cells: Vec<(usize, usize)> = strip.polynomials().collect();
-    // One thread writes at a time, while the others make values: words of a bunch of rows share lines.
-    cells.par_chunks(TOGETHER).try_for_each(|cells| {
-        let words = |(row, col): &(usize, usize)| {
-            let Some(values) = cell(*row, *col)? else { return Ok(None) };
-            Ok(Some(((*row, *col), words(kit, &values))))
-        };
-        let made: Vec<_> = cells.iter().filter_map(|cell| words(cell).transpose()).collect::<Result<_>>()?;
-        let mut lines = shared.lock().unwrap_or_else(PoisonError::into_inner);
-        strip.put(layout, &made, &mut lines);
-        Ok::<_, sotto_core::Error>(())
-    })?;
-    let blocks = lines.chunks_exact(strip.block_bytes(layout)).enumerate();
-    blocks.into_iter().try_for_each(|(block, lines)| put(strip.offset(layout, block), lines))
+    let mut rooms = [Vec::new(), Vec::new()];
+    let mut before: Option<Strip> = None;
+    for strip in strips(layout).map(Some).chain([None]) {
+        let [made, written] = &mut rooms;
+        let (now, then) = rayon::join(
+            || strip.as_ref().map_or(Ok(()), |strip| make(strip, group, made)),
+            || before.as_ref().map_or(Ok(()), |before| write(layout, before, written, put)),
+        );
+        now.and(then)?;
+        (before, rooms) = (strip, {
+            let [made, written] = rooms;
+            [written, made]
+        });
+    }
+    Ok(())
+}
+
+/// The bytes of each group of a strip, in memory that strips share.
+fn make(
+    strip: &Strip,
+    group: &(dyn Fn(&Strip, &mut Vec<u8>) -> Result<()> + Sync),
+    made: &mut Vec<Vec<u8>>,
+) -> Result<()> {
+    let groups: Vec<Strip> = strip.groups().collect();
+    made.resize(groups.len(), Vec::new());
+    groups.par_iter().zip(made).try_for_each(|(strip, lines)| group(strip, lines))
+}
+
+/// Puts groups side by side, as they lie in each block.
+fn write(layout: &TileLayout, strip: &Strip, made: &[Vec<u8>], put: Put<'_>) -> Result<()> {
+    let mut lines = Vec::with_capacity(strip.block_bytes(layout));
+    for block in 0..layout.blocks() {
+        lines.clear();
+        for group in made {
+            let len = group.len() / layout.blocks();
+            lines.extend_from_slice(&group[block * len..][..len]);
+        }
+        put(strip.offset(layout, block), &lines)?;
+    }
+    Ok(())
+}
+
+/// The values of the plaintext at a row and a column, if they are not zero.
+fn plaintext(
+    kit: &Kit,
+    shape: &Shape,
+    (row, col): (usize, usize),
+    read: Entries<'_>,
+) -> Result<Option<Vec<u64>>> {
+    let [_, d1] = shape.dimensions();
+    let Some(range) = shape.range(col / d1, [row, col % d1]) else { return Ok(None) };
+    let mut bytes = vec![0; shape.plaintext_bytes()];
+    read(range.start, &mut bytes[..(range.end - range.start) as usize])?;
+    Ok(bytes.iter().any(|byte| *byte > 0).then(|| values(kit, &bytes)))
 }
 
 /// Values modulo both primes as stored words.

@@ -191,6 +191,11 @@ impl<'a> Reader<'a> {
         Ok(Reader { lines, path: path.to_owned(), unit, columns: names, cells, count: 0, watch })
     }
 
+    /// The columns, in the order they were asked for.
+    pub(crate) fn columns(&self) -> &[ColumnName] {
+        &self.columns
+    }
+
     /// The columns' names, in the order they were asked for; `None` for one without.
     pub(crate) fn names(&self) -> impl Iterator<Item = Option<String>> {
         self.columns.iter().map(|column| column.name.clone())

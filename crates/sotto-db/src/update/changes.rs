@@ -1,7 +1,7 @@
 //! A file of changes as rows and their new bytes.
 
 use super::columns::Wanted;
-use super::{Tally, UpdateOptions};
+use super::{ChangeFile, Tally};
 use crate::ingest::error::IngestError;
 use crate::ingest::range::read_key;
 use crate::ingest::reader::{Cell, Reader};
@@ -81,10 +81,30 @@ impl Target<'_> {
     }
 }
 
+/// Reads a file of changes to rows by number, of a table that does not grow and whose rows are values: text before its zero
+/// bytes, or bytes of one length.
+///
+/// # Errors
+/// [`DbError::Ingest`] with line and column; [`DbError::PastCapacity`].
+pub fn read_rows(
+    path: &Path,
+    options: &ChangeFile,
+    origin: Option<&Origin>,
+    value: ValueKind,
+    (rows, row_bytes): (u64, u64),
+    watch: Watcher<'_>,
+) -> Result<BTreeMap<u64, Vec<u8>>> {
+    let form = if value == ValueKind::Text { RowForm::Text } else { RowForm::Whole };
+    let whole = value == ValueKind::Bytes;
+    let kind = &TableKind::Index;
+    let target = Target { kind, value, form, whole, rows, capacity: rows, item_bytes: row_bytes };
+    Ok(read(path, options, origin, &target, watch)?.rows)
+}
+
 /// Reads a file of changes to rows.
 pub(super) fn read(
     path: &Path,
-    options: &UpdateOptions<'_>,
+    options: &ChangeFile,
     origin: Option<&Origin>,
     target: &Target<'_>,
     watch: Watcher<'_>,

@@ -4,16 +4,29 @@
 //! (`key`, `value`); and in files without names by their place. A first line that might be a header is never taken for data where
 //! that would publish it: every text is a key of some table.
 
-use super::UpdateOptions;
 use crate::ingest::reader::{Choice, Fault, First};
 use crate::ingest::{Column, ColumnName, Problem};
+use crate::ingest::{Encoding, FileOptions};
 use crate::origin::Origin;
+
+/// How a file of changes is read.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ChangeFile {
+    /// Its format.
+    pub file: FileOptions,
+    /// Its columns; `None` to go by the names that the table's source had, or by their place.
+    pub columns: Option<Vec<Column>>,
+    /// The column that says which keys go.
+    pub delete: Option<Column>,
+    /// How values are written; `None` for how those of the table are.
+    pub encoding: Option<Encoding>,
+}
 
 /// What is looked for.
 pub(super) struct Wanted<'a> {
     /// What stands in the columns, in their order.
     pub(super) parts: &'a [&'static str],
-    pub(super) options: &'a UpdateOptions<'a>,
+    pub(super) options: &'a ChangeFile,
     pub(super) origin: Option<&'a Origin>,
     /// Whether a header could be taken for a key.
     pub(super) is_keyed: bool,

@@ -2,8 +2,8 @@
 
 use super::changes::{MOST_BYTES, OVERHEAD_BYTES, Rows};
 use super::columns::Wanted;
-use super::{Tally, UpdateOptions};
-use crate::ingest::error::IngestError;
+use super::{ChangeFile, Tally};
+use crate::ingest::error::{ColumnName, IngestError, Unit};
 use crate::ingest::reader::{Cell, Reader};
 use crate::ingest::{Encoding, Problem};
 use crate::kept::Kept;
@@ -13,47 +13,102 @@ use crate::table::TableSource;
 use crate::{DbError, Result};
 use sotto_catalog::ValueKind;
 use sotto_layers::Keyword;
-use sotto_layers::keyword::{BuildError, Edit, EditError};
+use sotto_layers::keyword::{BuildError, Edit, EditError, Form};
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-/// A line of the file.
-struct Line {
-    number: u64,
+/// A key's line in the file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeyLine {
+    /// Its number.
+    pub line: u64,
     /// `None` for a key that goes.
-    value: Option<Vec<u8>>,
+    pub value: Option<Vec<u8>>,
+}
+
+/// What is known of a table whose keys change.
+#[derive(Debug, Clone, Copy)]
+pub struct Keyed {
+    /// How keys are spelled.
+    pub form: Form,
+    /// Bytes of a key at most.
+    pub key_bytes: u32,
+    /// What values are; `None` for a table of keys alone.
+    pub value: Option<ValueKind>,
+    /// Bytes of a value at most.
+    pub value_bytes: u64,
+}
+
+/// A file of keys that was read.
+pub struct KeyLines {
+    /// Every key, in its form.
+    pub lines: BTreeMap<Vec<u8>, KeyLine>,
+    path: PathBuf,
+    unit: Unit,
+    names: Vec<ColumnName>,
+}
+
+impl KeyLines {
+    /// An error in a line of it; `column` 0 is that of keys.
+    pub fn fault(&self, line: u64, column: usize, problem: Problem) -> DbError {
+        let column = self.names.get(column).cloned();
+        let of_file = IngestError::of_file(&self.path, problem);
+        IngestError { line, unit: self.unit, column, ..of_file }.into()
+    }
 }
 
 /// Reads a file of changes, and applies it to the rows as they were. Gives the layer of the table that has the new ones.
 pub(super) fn read(
     path: &Path,
-    options: &UpdateOptions<'_>,
+    options: &ChangeFile,
     origin: Option<&Origin>,
     value_kind: ValueKind,
     keyword: &Keyword,
     kept: &Kept,
     watch: Watcher<'_>,
 ) -> Result<(Rows, Tally, Keyword)> {
-    let values = keyword.params().values;
-    let parts: &[_] = if values.most() == 0 { &["key"] } else { &["key", "value"] };
+    let params = keyword.params();
+    let most = params.values.most();
+    let keyed = Keyed {
+        form: params.form,
+        key_bytes: params.key_bytes,
+        value: (most > 0).then_some(value_kind),
+        value_bytes: most.into(),
+    };
+    let read = read_keys(path, options, origin, keyed, watch)?;
+    apply(&read.lines, keyword, kept, |line, column, problem| read.fault(line, column, problem))
+}
+
+/// Reads a file of keys with new values, and keys that go.
+///
+/// # Errors
+/// [`DbError::Ingest`] with line and column.
+pub fn read_keys(
+    path: &Path,
+    options: &ChangeFile,
+    origin: Option<&Origin>,
+    keyed: Keyed,
+    watch: Watcher<'_>,
+) -> Result<KeyLines> {
+    let parts: &[_] = if keyed.value.is_none() { &["key"] } else { &["key", "value"] };
     if options.columns.as_ref().is_some_and(|columns| columns.len() != parts.len()) {
-        let why = match values.most() {
-            0 => "this table has keys alone: give the column of keys, and no column of values",
-            _ => "two columns are needed, key and value",
+        let why = match keyed.value {
+            None => "this table has keys alone: give the column of keys, and no column of values",
+            Some(_) => "two columns are needed, key and value",
         };
         return Err(IngestError::of_file(path, Problem::Options(why)).into());
     }
     let wanted = Wanted { parts, options, origin, is_keyed: true };
     let mut reader = Reader::choosing(path, &options.file, &|first| wanted.choose(first), watch)?;
-    let usual = Encoding::for_kind(value_kind, values.most().into());
+    let usual = Encoding::for_kind(keyed.value.unwrap_or_default(), keyed.value_bytes);
     let encoding = options.encoding.unwrap_or(usual);
-    let mut lines: BTreeMap<Vec<u8>, Line> = BTreeMap::new();
+    let mut lines: BTreeMap<Vec<u8>, KeyLine> = BTreeMap::new();
     let (mut value, mut held) = (Vec::new(), 0);
     while let Some(cells) = reader.next()? {
         let (of_key, rest) = cells.split_first().unwrap_or((&Cell::Missing, &[]));
-        let read = read_line(of_key, rest, parts.len() == 2, keyword, encoding, &mut value);
+        let read = read_line(of_key, rest, parts.len() == 2, keyed.form, encoding, &mut value);
         let (key, goes) = read.map_err(|(column, problem)| reader.fault(Some(column), problem))?;
-        let most = u64::from(keyword.params().key_bytes);
+        let most = u64::from(keyed.key_bytes);
         if key.len() as u64 > most {
             let (entry, bytes) = (reader.count(), key.len() as u64);
             let problem = Problem::Keys(BuildError::LongKey { entry, bytes, most });
@@ -64,12 +119,13 @@ pub(super) fn read(
             let problem = Problem::Options("over 1 GiB of changes: encode the table afresh instead");
             return Err(reader.fault(None, problem).into());
         }
-        let line = Line { number: reader.line(), value: (!goes).then(|| value.clone()) };
+        let line = KeyLine { line: reader.line(), value: (!goes).then(|| value.clone()) };
         if let Some(other) = lines.insert(key, line) {
-            return Err(reader.fault(Some(0), Problem::SameKey { other: other.number }).into());
+            return Err(reader.fault(Some(0), Problem::SameKey { other: other.line }).into());
         }
     }
-    apply(&lines, keyword, kept, |line, column, problem| reader.fault_at(line, Some(column), problem).into())
+    let (path, unit, names) = (path.to_owned(), options.file.unit(path), reader.columns().to_vec());
+    Ok(KeyLines { lines, path, unit, names })
 }
 
 /// A line's key in its form, and whether it goes. If it does not, `value` is its value.
@@ -77,12 +133,12 @@ fn read_line(
     key: &Cell,
     rest: &[Cell],
     has_value: bool,
-    keyword: &Keyword,
+    form: Form,
     encoding: Encoding,
     value: &mut Vec<u8>,
 ) -> Result<(Vec<u8>, bool), (usize, Problem)> {
     let text = key.text().map_err(|problem| (0, problem))?;
-    let key = keyword.params().form.canonical(&text).map_err(|error| (0, Problem::Key(error)))?;
+    let key = form.canonical(&text).map_err(|error| (0, Problem::Key(error)))?;
     let (of_value, of_delete) = rest.split_at(usize::from(has_value).min(rest.len()));
     let is_marked = of_delete.first().map_or(Ok(false), is_marked);
     let is_marked = is_marked.map_err(|problem| (1 + of_value.len(), problem))?;
@@ -111,7 +167,7 @@ fn is_marked(cell: &Cell) -> Result<bool, Problem> {
 
 /// Keys that go first, so that there is room for those that come.
 fn apply(
-    lines: &BTreeMap<Vec<u8>, Line>,
+    lines: &BTreeMap<Vec<u8>, KeyLine>,
     keyword: &Keyword,
     kept: &Kept,
     fault: impl Fn(u64, usize, Problem) -> DbError,
@@ -135,9 +191,9 @@ fn apply(
             Ok(false) => done.added += 1,
             Err(EditError::Core(error)) => return Err(DbError::Scheme(error)),
             Err(EditError::Value { bytes, most }) => {
-                return Err(fault(line.number, 1, Problem::Misfit { bytes, most }));
+                return Err(fault(line.line, 1, Problem::Misfit { bytes, most }));
             }
-            Err(_) => return Err(fault(line.number, 0, Problem::Full)),
+            Err(_) => return Err(fault(line.line, 0, Problem::Full)),
         }
     }
     let (mut rows, keyword) = edit.finish();

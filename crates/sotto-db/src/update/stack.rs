@@ -112,7 +112,7 @@ pub fn read_stack_update<'a>(
             let kept = Kept::read_all(dir.rows_path(before.epoch), before.digest()?, sizes, watch)?;
             let (value, keyword) = (catalog.value, keywords.keyword());
             let (rows, tally, keyword) =
-                keys::read(path, options, origin.as_ref(), value, keyword, &kept, watch)?;
+                keys::read(path, &options.change_file(), origin.as_ref(), value, keyword, &kept, watch)?;
             (rows, Some((keyword, kept)), tally)
         }
         Batched::Rows { kind, .. } => {
@@ -126,7 +126,7 @@ pub fn read_stack_update<'a>(
                 capacity: rows,
                 item_bytes: catalog.row_bytes,
             };
-            let read = changes::read(path, options, origin.as_ref(), &target, watch)?;
+            let read = changes::read(path, &options.change_file(), origin.as_ref(), &target, watch)?;
             let tally = read.tally(rows);
             (read.rows, None, tally)
         }

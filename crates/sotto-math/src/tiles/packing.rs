@@ -58,6 +58,7 @@ impl Packing {
     }
 
     /// The bits of a line's own word.
+    #[inline(always)]
     pub(crate) const fn own(self) -> u64 {
         match self {
             Packing::Residues => (1 << 50) - 1,

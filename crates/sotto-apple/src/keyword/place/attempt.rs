@@ -6,7 +6,12 @@ use crate::keyword::{TABLES, buckets};
 use rayon::prelude::*;
 
 /// Rows that move to make room for one, at most.
-const MOVES: usize = 2000;
+pub const MOVES: usize = 2000;
+
+/// What is taken in place of chance: a linear congruential generator. What it gives need only not repeat soon.
+pub fn step(step: u64) -> u64 {
+    step.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407)
+}
 
 /// Buckets that are filled. Those of the second table come after those of the first.
 pub(super) struct Attempt<'a> {
@@ -61,8 +66,7 @@ impl<'a> Attempt<'a> {
 
     /// Takes some row out of a bucket.
     fn take(&mut self, bucket: u32) -> Option<u32> {
-        // A linear congruential generator: what it gives need only not repeat soon.
-        self.step = self.step.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.step = step(self.step);
         let rows = self.rows.get_mut(bucket as usize)?;
         let at = (self.step >> 33) as usize % rows.len().max(1);
         let row = (at < rows.len()).then(|| rows.swap_remove(at))?;

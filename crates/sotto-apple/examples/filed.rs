@@ -1,0 +1,81 @@
+//! How long a keyword table takes to become a file, and to be opened, and to be updated: `filed ROWS VALUE_BYTES THREADS FOLDER`.
+#![expect(clippy::unwrap_used, reason = "an example that measures")]
+
+use sotto_apple::image::describe::KeyCompression;
+use sotto_apple::image::{Before, How, Rows, encode, open};
+use sotto_apple::keyword::hash;
+use sotto_apple::sets::{SETS, Weak};
+use sotto_catalog::ValueKind;
+use sotto_db::encode::in_pool;
+use sotto_db::{Progress, TableDir};
+use sotto_layers::keyword::Form;
+use std::path::PathBuf;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+fn main() {
+    let mut arguments = std::env::args().skip(1);
+    let mut next =
+        |otherwise: usize| arguments.next().map_or(otherwise, |argument| argument.parse().unwrap());
+    let (count, value_bytes, threads) = (next(100_000), next(2), next(1));
+    let folder = PathBuf::from(arguments.next().unwrap_or("target/filed".into()));
+    let _ = std::fs::remove_dir_all(&folder);
+    let lock = TableDir::create(&folder).unwrap().lock().unwrap();
+    let value = |i: usize| (0..value_bytes).map(|j| (i * 31 + j * 7) as u8).collect::<Vec<u8>>();
+    let mut rows = Rows::default();
+    (0..count).for_each(|i| rows.push(format!("+15550{i:08}").as_bytes(), &value(i)).unwrap());
+    let how = How {
+        name: "filed".into(),
+        set: SETS[1],
+        weak: Weak::Refused,
+        compression: KeyCompression::None,
+        value: ValueKind::Bytes,
+        value_bytes: 0,
+        form: Form::Text,
+        shards: 1,
+        bucket_bytes: 1024,
+        buckets: None,
+        room: 0,
+    };
+    let stages = Stages::new();
+    in_pool(Some(threads), || encode(rows, &how, &lock, &|at| stages.at(at))).unwrap().unwrap();
+    stages.say("written");
+
+    let start = Instant::now();
+    let opened = open(&folder, Weak::Refused).unwrap();
+    println!("opened in {:?}: {:?}", start.elapsed(), opened.description.shards);
+
+    // One in a hundred, spread over the table.
+    let changes =
+        (0..count).step_by(100).map(|i| (hash(format!("+15550{i:08}").as_bytes()), Some(value(i + 1))));
+    let changes = changes.collect();
+    let stages = Stages::new();
+    let update = Before::open(&lock, Weak::Refused).unwrap().change_keys(changes).unwrap();
+    println!("read in {:?}: {:?}", stages.0.elapsed(), update.tally());
+    let (_, made) = in_pool(Some(threads), || update.apply(&|at| stages.at(at))).unwrap().unwrap();
+    stages.say(&format!("{made} plaintexts made anew, updated"));
+}
+
+/// When each stage began.
+struct Stages(Instant, Mutex<Vec<(&'static str, Duration)>>);
+
+impl Stages {
+    fn new() -> Self {
+        Stages(Instant::now(), Mutex::default())
+    }
+
+    fn at(&self, progress: Progress) {
+        let mut all = self.1.lock().unwrap();
+        if all.last().is_none_or(|(stage, _)| *stage != progress.stage) {
+            all.push((progress.stage, self.0.elapsed()));
+        }
+    }
+
+    fn say(&self, what: &str) {
+        let all = self.1.lock().unwrap();
+        let ends = all.iter().skip(1).map(|(_, start)| *start).chain([self.0.elapsed()]);
+        let took: Vec<String> =
+            all.iter().zip(ends).map(|((stage, start), end)| format!("{stage} {:?}", end - *start)).collect();
+        println!("{what} in {:?}: {}", self.0.elapsed(), took.join(", "));
+    }
+}

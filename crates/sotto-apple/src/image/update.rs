@@ -1,0 +1,266 @@
+//! Changed rows in, the next epoch's file out: only plaintexts of changed entries are made anew.
+//!
+//! The shape stays, and with it the configuration that clients know. Rows that find no place in it mean a larger table, made of
+//! all rows: [`Update::is_anew`] says so before anything is written.
+
+use super::buckets::{Buckets, Fault, Place};
+use super::describe::{Description, Kind, Places, ShardShape};
+use super::encode::{Draft, How, Written, encode};
+use super::error::ImageError;
+use super::opened::{newest, read};
+use super::rows::{MOST_VALUE_BYTES, Rows};
+use crate::codec::Codec;
+use crate::keyword::bucket;
+use crate::keyword::{TABLES, shard};
+use crate::sets::Weak;
+use revision::Revision;
+use sotto_db::image::ForeignFile;
+use sotto_db::image::header::Part;
+use sotto_db::progress::silent;
+use sotto_db::update::Tally;
+use sotto_db::{DbError, ImageProblem, Watcher, WriteLock};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+mod revision;
+
+/// Keys that change, by their hashes; `None` for one that goes.
+pub type KeyChanges = BTreeMap<u64, Option<Vec<u8>>>;
+
+/// What becomes of the newest epoch of a folder.
+pub struct Update<'a> {
+    lock: &'a WriteLock,
+    file: Arc<ForeignFile>,
+    description: Description,
+    codec: Arc<Codec>,
+    places: Places,
+    weak: Weak,
+    change: Change,
+    tally: Tally,
+}
+
+enum Change {
+    /// Entries that are others: of which shard, where, and their bytes.
+    Entries(BTreeMap<(usize, Place), Vec<u8>>),
+    /// All rows are placed anew.
+    Anew(KeyChanges),
+}
+
+/// What is known of the newest epoch before changes are read.
+pub struct Before<'a> {
+    lock: &'a WriteLock,
+    file: Arc<ForeignFile>,
+    description: Description,
+    codec: Arc<Codec>,
+    places: Places,
+    weak: Weak,
+}
+
+impl<'a> Before<'a> {
+    /// Opens the newest epoch of a folder.
+    ///
+    /// # Errors
+    /// [`ImageError`].
+    pub fn open(lock: &'a WriteLock, weak: Weak) -> Result<Self, ImageError> {
+        let file = ForeignFile::open(&newest(lock.dir().path())?)?;
+        let (description, codec, places) = read(&file, weak)?;
+        Ok(Before { lock, file, description, codec, places, weak })
+    }
+
+    /// What it says of itself.
+    pub fn description(&self) -> &Description {
+        &self.description
+    }
+
+    fn damaged(&self) -> ImageError {
+        let problem = ImageProblem::Digest { part: Part::Entries.name() };
+        DbError::Image { path: self.file.path().to_owned(), problem }.into()
+    }
+
+    /// The entries of a table.
+    fn entries(&self, s: usize, table: usize) -> &[u8] {
+        let all = self.file.bytes_of(Part::Entries).unwrap_or_default();
+        let start = self.places.entries.get(s).and_then(|starts| starts.get(table)).copied();
+        let len = self.places.shapes.get(s).map_or(0, |shape| shape.bytes_of_entries() as usize);
+        start.and_then(|start| all.get(start as usize..)?.get(..len)).unwrap_or_default()
+    }
+
+    /// What becomes of a keyword table.
+    ///
+    /// # Errors
+    /// [`ImageError::Asked`] if it is none, or a value is longer than a bucket.
+    pub fn change_keys(self, changes: KeyChanges) -> Result<Update<'a>, ImageError> {
+        let Kind::Keyword { bucket_bytes, .. } = self.description.kind else {
+            return Err(ImageError::Asked("this table is asked by row number, and not by key".into()));
+        };
+        let most = (bucket_bytes as usize).saturating_sub(bucket::EMPTY + bucket::ROW).min(MOST_VALUE_BYTES);
+        let longest = changes.values().flatten().map(Vec::len).max().unwrap_or(0);
+        if longest > most {
+            let why = format!(
+                "a value has {longest} bytes, and a bucket has room for {most}: shorten it, or encode the table afresh"
+            );
+            return Err(ImageError::Asked(why));
+        }
+        let shards = self.places.shapes.len();
+        let mut of_shards: BTreeMap<usize, Vec<(u64, &Option<Vec<u8>>)>> = BTreeMap::new();
+        for (hash, value) in &changes {
+            of_shards.entry(shard(*hash, shards)).or_default().push((*hash, value));
+        }
+        let (mut tally, mut entries, mut full) = (Tally::default(), BTreeMap::new(), false);
+        let mut added = BTreeMap::new();
+        for (s, changes) in of_shards {
+            let Some(shape) = self.places.shapes.get(s) else { continue };
+            let tables: [&[u8]; TABLES] = std::array::from_fn(|table| self.entries(s, table));
+            let mut buckets = Buckets::new(tables, shape.entries(), shape.entry_bytes());
+            let before = tally;
+            match change(&mut buckets, &changes, &mut tally) {
+                Ok(()) => {
+                    entries.extend(buckets.changed().into_iter().map(|(place, bytes)| ((s, place), bytes)));
+                }
+                Err(Fault::Full) => full = true,
+                Err(Fault::Damaged) => return Err(self.damaged()),
+            }
+            added.insert(s, (tally.added - before.added, tally.removed - before.removed));
+        }
+        let Before { lock, file, mut description, codec, places, weak } = self;
+        for (s, shard) in description.shards.iter_mut().enumerate() {
+            let (more, fewer) = added.get(&s).copied().unwrap_or_default();
+            shard.rows = (shard.rows + more).saturating_sub(fewer);
+        }
+        let change = if full { Change::Anew(changes) } else { Change::Entries(entries) };
+        Ok(Update { lock, file, description, codec, places, weak, change, tally })
+    }
+
+    /// What becomes of an index table. Every row has as many bytes as one of the table.
+    ///
+    /// # Errors
+    /// [`ImageError::Asked`] if it is none, or a row is not of the table.
+    pub fn change_rows(self, rows: BTreeMap<u64, Vec<u8>>) -> Result<Update<'a>, ImageError> {
+        let shape = self.places.shapes.first().copied();
+        let (Kind::Index, Some(shape)) = (&self.description.kind, shape) else {
+            return Err(ImageError::Asked("this table is asked by key, and not by row number".into()));
+        };
+        let fits = |(row, bytes): (&u64, &Vec<u8>)| {
+            *row < shape.entries() as u64 && bytes.len() == shape.entry_bytes()
+        };
+        if !rows.iter().all(fits) {
+            return Err(ImageError::Asked("a row that is past the end, or of another length".into()));
+        }
+        let tally = Tally { set: rows.len() as u64, ..Tally::default() };
+        let old = self.entries(0, 0);
+        let is_new = |(row, bytes): &(u64, Vec<u8>)| {
+            old.chunks_exact(shape.entry_bytes()).nth(*row as usize) != Some(bytes)
+        };
+        let entries = rows.into_iter().filter(is_new);
+        let entries = entries.map(|(row, bytes)| ((0, (0, row as usize)), bytes)).collect();
+        let Before { lock, file, description, codec, places, weak } = self;
+        Ok(Update { lock, file, description, codec, places, weak, change: Change::Entries(entries), tally })
+    }
+}
+
+/// Keys that go first, so that there is room for those that come.
+fn change(
+    buckets: &mut Buckets<'_>,
+    changes: &[(u64, &Option<Vec<u8>>)],
+    tally: &mut Tally,
+) -> Result<(), Fault> {
+    for (hash, value) in changes {
+        match (buckets.has(*hash)?, value) {
+            (true, Some(_)) => tally.set += 1,
+            (false, Some(_)) => tally.added += 1,
+            (true, None) => tally.removed += 1,
+            (false, None) => tally.absent += 1,
+        }
+    }
+    changes.iter().filter(|(_, value)| value.is_none()).try_for_each(|(hash, _)| buckets.remove(*hash))?;
+    let come = changes.iter().filter_map(|(hash, value)| Some((hash, value.as_ref()?)));
+    come.into_iter().try_for_each(|(hash, value)| buckets.set(*hash, value))
+}
+
+impl Update<'_> {
+    /// What becomes of rows.
+    pub fn tally(&self) -> Tally {
+        self.tally
+    }
+
+    /// Whether nothing becomes another.
+    pub fn is_nothing(&self) -> bool {
+        matches!(&self.change, Change::Entries(entries) if entries.is_empty())
+    }
+
+    /// Whether rows find no place, so that the whole table is made anew, in a shape that clients do not know yet.
+    pub fn is_anew(&self) -> bool {
+        matches!(self.change, Change::Anew(_))
+    }
+
+    /// Writes the next epoch. Gives how many plaintexts were made anew, too.
+    ///
+    /// # Errors
+    /// [`ImageError`]; the folder is then as it was.
+    pub fn apply(self, watch: Watcher<'_>) -> Result<(Written, u64), ImageError> {
+        match self.change {
+            Change::Entries(entries) => {
+                let draft = Draft::of(self.description, self.places.clone(), self.lock, watch)?;
+                Revision { file: self.file, codec: &self.codec, places: &self.places, entries, draft }
+                    .apply(watch)
+            }
+            Change::Anew(ref changes) => {
+                self.file.verify(&silent)?;
+                let rows = self.all(changes)?;
+                let how = how(&self.description, self.weak, self.tally.added)?;
+                let written = encode(rows, &how, self.lock, watch)?;
+                let shards: u64 = written.description.shards.iter().map(plaintexts).sum();
+                Ok((written, shards * TABLES as u64))
+            }
+        }
+    }
+
+    /// All rows, with what changed in them.
+    fn all(&self, changes: &KeyChanges) -> Result<Rows, ImageError> {
+        let mut rows = Rows::default();
+        for (shape, starts) in self.places.shapes.iter().zip(&self.places.entries) {
+            for start in starts {
+                let all = self.file.bytes_of(Part::Entries).unwrap_or_default();
+                let all = all.get(*start as usize..).unwrap_or_default();
+                for entry in all.chunks_exact(shape.entry_bytes()).take(shape.entries()) {
+                    let damaged = || ImageProblem::Malformed { why: "a bucket is none" };
+                    let of = || DbError::Image { path: self.file.path().to_owned(), problem: damaged() };
+                    for (hash, value) in bucket::read(entry).ok_or_else(of)? {
+                        if !changes.contains_key(&hash) {
+                            rows.push_hashed(hash, value)?;
+                        }
+                    }
+                }
+            }
+        }
+        for (hash, value) in changes.iter().filter_map(|(hash, value)| Some((hash, value.as_ref()?))) {
+            rows.push_hashed(*hash, value)?;
+        }
+        Ok(rows)
+    }
+}
+
+fn plaintexts(shard: &ShardShape) -> u64 {
+    shard.dimensions.iter().product()
+}
+
+/// How a table was made, with room for as many keys more as came now.
+fn how(description: &Description, weak: Weak, more: u64) -> Result<How, ImageError> {
+    let Kind::Keyword { form, bucket_bytes, fixed } = description.kind else {
+        return Err(ImageError::Asked("this table is asked by row number, and not by key".into()));
+    };
+    let fixed = description.shards.first().filter(|_| fixed).map(|shard| shard.entries as usize);
+    Ok(How {
+        name: description.name.clone(),
+        set: description.set()?,
+        weak,
+        compression: description.compression,
+        value: description.value,
+        value_bytes: description.value_bytes,
+        form,
+        shards: description.shards.len(),
+        bucket_bytes: bucket_bytes as usize,
+        buckets: fixed,
+        room: if fixed.is_none() { more } else { 0 },
+    })
+}
