@@ -38,7 +38,7 @@ pub enum ImageError {
         bucket: usize,
     },
     /// The same of a line of a file.
-    #[error("{}:{line}: the row takes {bytes} bytes of a bucket, which has {bucket}: make buckets larger", path.display())]
+    #[error("{}, line {line}: the row takes {bytes} bytes of a bucket, which has {bucket}: make buckets larger", path.display())]
     LongLine {
         /// The file.
         path: PathBuf,

@@ -12,7 +12,7 @@ use sotto_core::{Image, Section};
 use sotto_db::image::ForeignFile;
 use sotto_db::image::header::Part;
 use sotto_db::{DbError, ImageProblem, Residency, ResidentImage, Room, TableDir};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 /// A use case that is answered from a file.
@@ -50,7 +50,7 @@ pub fn open_in(
     residency: Residency,
     room: &Arc<Room>,
 ) -> Result<Opened, ImageError> {
-    let file = ForeignFile::open(&newest(path)?)?;
+    let file = newest(path)?;
     let (description, codec, places) = read(&file, weak)?;
     let refuse = |why: String| ImageError::Description { path: file.path().to_owned(), why };
     let image = ResidentImage::of(file.clone(), residency, room);
@@ -70,15 +70,21 @@ pub fn open_in(
     Ok(Opened { name, epoch, use_case, digest, description, image })
 }
 
-/// The file that is meant by a path: itself, or the newest epoch of a folder.
-pub(super) fn newest(path: &Path) -> Result<PathBuf, ImageError> {
+/// Opens the file that is meant by a path: itself, or the newest epoch of a folder.
+pub(super) fn newest(path: &Path) -> Result<Arc<ForeignFile>, ImageError> {
     if !path.is_dir() {
-        return Ok(path.to_owned());
+        return Ok(ForeignFile::open(path)?);
     }
     let dir = TableDir::open(path)?;
-    match dir.latest()? {
-        Some(epoch) => Ok(dir.image_path(epoch)),
-        None => Err(DbError::Empty { dir: path.to_owned() }.into()),
+    let epoch = dir.latest()?.ok_or_else(|| DbError::Empty { dir: path.to_owned() })?;
+    let file = ForeignFile::open(&dir.image_path(epoch))?;
+    match Description::parse(file.description()) {
+        Ok(told) if told.epoch != epoch.0 => {
+            let problem = ImageProblem::Malformed { why: "the file's name says another epoch" };
+            Err(DbError::Image { path: file.path().to_owned(), problem }.into())
+        }
+        // Who reads it says what else is wrong.
+        _ => Ok(file),
     }
 }
 

@@ -62,7 +62,7 @@ impl<'a> Before<'a> {
     /// # Errors
     /// [`ImageError`].
     pub fn open(lock: &'a WriteLock, weak: Weak) -> Result<Self, ImageError> {
-        let file = ForeignFile::open(&newest(lock.dir().path())?)?;
+        let file = newest(lock.dir().path())?;
         let (description, codec, places) = read(&file, weak)?;
         Ok(Before { lock, file, description, codec, places, weak })
     }
@@ -263,4 +263,21 @@ fn how(description: &Description, weak: Weak, more: u64) -> Result<How, ImageErr
         buckets: fixed,
         room: if fixed.is_none() { more } else { 0 },
     })
+}
+
+/// Removes all but the newest epochs of a folder. Gives how many went, and their bytes.
+///
+/// # Errors
+/// [`DbError::Io`].
+pub fn remove_older(lock: &WriteLock, keep: usize) -> Result<(usize, u64), ImageError> {
+    let mut epochs = lock.dir().epochs()?;
+    epochs.truncate(epochs.len().saturating_sub(keep.max(1)));
+    let mut freed = 0;
+    for epoch in &epochs {
+        let path = lock.dir().image_path(*epoch);
+        let failed = |source| DbError::Io { what: "removing an old epoch", path: path.clone(), source };
+        freed += std::fs::metadata(&path).map_err(failed)?.len();
+        std::fs::remove_file(&path).map_err(failed)?;
+    }
+    Ok((epochs.len(), freed))
 }

@@ -16,6 +16,7 @@
 mod arithmetic;
 mod client;
 mod files;
+mod forged;
 mod hostile;
 mod image;
 mod index;

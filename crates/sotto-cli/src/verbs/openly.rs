@@ -29,6 +29,11 @@ impl Openly {
         Openly { catalog_log, expires: None }
     }
 
+    /// Whether anything was asked for.
+    pub(super) fn is_asked(&self) -> bool {
+        self.catalog_log.is_some() || self.expires.is_some()
+    }
+
     /// What was asked for, in seconds.
     pub(super) fn asked(&self) -> Option<u64> {
         self.expires.map(|lifetime| lifetime.as_secs())

@@ -1,5 +1,7 @@
 //! `sotto update`: a file of changed rows makes the next epoch, re-encoding only what changed.
 
+mod apple;
+
 use super::encode::{self, source};
 use super::openly::Openly;
 use crate::blame;
@@ -33,6 +35,9 @@ Keyword tables: a key that is there gets the new value, one that is not is added
 --room`). A key is removed if its value is null, in JSON lines and Parquet; in CSV, which has no null, if the column \
 that --delete \
 names says so. The rows of the newest epoch are kept in the directory for this (epoch-N.rows); they are not served.
+
+A table of Apple's lookups (`sotto encode --apple`) is updated in the same way, from its newest epoch alone. Only what \
+changed is made anew. If rows find no room, the whole table is, and it is said before.
 
 A stack (`sotto encode --batch`) is updated like a table: each of its tables that changes gets its next epoch, and \
 the stack that \
@@ -105,6 +110,9 @@ pub(crate) struct Update {
     /// The signing key [default: signing.key in the directory]
     #[arg(long, value_name = "FILE")]
     signing_key: Option<PathBuf>,
+    /// Tables of Apple's lookups: update one whose parameter set is weak all the same
+    #[arg(long)]
+    allow_weak: bool,
     #[command(flatten)]
     openly: Openly,
 }
@@ -112,6 +120,14 @@ pub(crate) struct Update {
 impl Update {
     pub(crate) fn run(self, screen: Screen) -> Result<()> {
         let dir = TableDir::open(&self.dir).map_err(blame::db)?;
+        let header = match (self.header, self.no_header) {
+            (true, _) => Some(true),
+            (_, true) => Some(false),
+            _ => None,
+        };
+        if Self::is_apple(&dir)? {
+            return self.apple(&dir, header, screen);
+        }
         let stack = StackDir::find(&self.dir);
         // Before the lock: a directory without a table should not get one.
         let kind = match &stack {
@@ -127,11 +143,6 @@ impl Update {
         }
         let key = encode::signing_key(&dir, Some(&path))?;
         let lock = dir.lock().map_err(blame::db)?;
-        let header = match (self.header, self.no_header) {
-            (true, _) => Some(true),
-            (_, true) => Some(false),
-            _ => None,
-        };
         let options = UpdateOptions {
             file: FileOptions { format: self.format, delimiter: self.delimiter, header },
             columns,

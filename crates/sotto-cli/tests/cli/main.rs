@@ -28,6 +28,7 @@
 // Clippy knows tests by their attribute, and what they share has none.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod apple;
 mod batch;
 mod bits;
 mod changes;

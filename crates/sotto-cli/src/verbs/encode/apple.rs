@@ -11,7 +11,7 @@ use sotto_apple::image::{From, How, Kind, Opened, Read, Written, encode_file, en
 use sotto_apple::sets::{SETS, Set, Weak, find};
 use sotto_catalog::ValueKind;
 use sotto_db::image::ForeignFile;
-use sotto_db::ingest::{IngestOptions, Layout, PairColumns};
+use sotto_db::ingest::{Encoding, IngestOptions, Layout, PairColumns};
 use sotto_db::{Progress, TableDir, WriteLock};
 use sotto_layers::keyword::Form;
 use std::path::Path;
@@ -114,6 +114,8 @@ impl Encode {
     }
 
     fn how(&self, set: Set, options: &IngestOptions) -> Result<How> {
+        // Of numbers all bytes are kept.
+        let value_bytes = if let Encoding::Unsigned(bytes) = self.source.encoding { bytes.into() } else { 0 };
         let (form, value) = match &options.layout {
             Layout::Keyword(keyword) => {
                 let kind =
@@ -140,6 +142,7 @@ impl Encode {
             weak: self.apple.weak(),
             compression: self.apple.compress_keys,
             value,
+            value_bytes,
             form,
             shards: self.apple.shards as usize,
             bucket_bytes: self.apple.bucket_bytes.unwrap_or(BUCKET_BYTES),

@@ -75,7 +75,7 @@ pub(crate) struct Source {
     empty: String,
     /// How values are written: text, raw, hex, base64, u8, u16, u32, u64
     #[arg(long, default_value = "text")]
-    encoding: Encoding,
+    pub(super) encoding: Encoding,
     /// Bytes of the longest value there may be; in a file of fixed-width rows, of each [default: the longest value's]
     #[arg(long, value_name = "N")]
     row_bytes: Option<usize>,

@@ -1,0 +1,154 @@
+//! An update of a table of Apple's lookups.
+
+use super::{Update, took};
+use crate::blame;
+use crate::failure::{Failure, Result};
+use crate::screen::{Screen, grid, units};
+use crate::verbs::encode::stages_json;
+use serde_json::json;
+use sotto_apple::image::update::remove_older;
+use sotto_apple::image::{Before, Description, Kind, Written};
+use sotto_apple::keyword::hash;
+use sotto_apple::sets::Weak;
+use sotto_catalog::{TableKind, ValueKind};
+use sotto_db::image::ForeignFile;
+use sotto_db::ingest::FileOptions;
+use sotto_db::update::{ChangeFile, Keyed, read_keys, read_rows};
+use sotto_db::{Progress, TableDir, WriteLock};
+use std::time::{Duration, Instant};
+
+/// Said before, since it takes longer, and clients notice.
+const ANEW: &str = "\
+not all rows have room: the whole table is made anew, larger, and clients fetch its configuration again";
+
+impl Update {
+    /// Whether the newest epoch of a folder is one of Apple's lookups.
+    pub(super) fn is_apple(dir: &TableDir) -> Result<bool> {
+        let newest = dir.latest().map_err(blame::db)?;
+        Ok(newest.is_some_and(|epoch| ForeignFile::open(&dir.image_path(epoch)).is_ok()))
+    }
+
+    pub(super) fn apple(&self, dir: &TableDir, header: Option<bool>, screen: Screen) -> Result<()> {
+        if self.signing_key.is_some() || self.openly.is_asked() {
+            return Err(Failure::usage("nobody signs a table of Apple's lookups, and no log has it")
+                .fix("leave --signing-key, --expires and --catalog-log out"));
+        }
+        let began = Instant::now();
+        let lock = dir.lock().map_err(blame::db)?;
+        let weak = if self.allow_weak { Weak::Allowed } else { Weak::Refused };
+        let before = Before::open(&lock, weak).map_err(blame::apple)?;
+        let from = before.description().clone();
+        let bars = screen.bars();
+        let watch = |at: Progress| bars.watch(None, at);
+        let update = self.read_apple(&lock, before, header, &watch)?;
+        if update.is_nothing() {
+            let error = sotto_db::DbError::NoChanges { path: self.changes.clone() };
+            return Err(blame::db(error));
+        }
+        let (tally, anew) = (update.tally(), update.is_anew());
+        if anew {
+            screen.say(ANEW)?;
+        }
+        if self.ends_here(tally, screen)? {
+            return Ok(());
+        }
+        let done = sotto_db::encode::in_pool(self.threads, || update.apply(&watch));
+        let (written, made) = done.map_err(blame::db)?.map_err(blame::apple)?;
+        let keep = self.keep.map(|keep| remove_older(&lock, keep.into()));
+        let (removed, freed) = keep.transpose().map_err(blame::apple)?.unwrap_or_default();
+        let stages = bars.finish();
+        screen.say(format!("{} ({})\n", written.path.display(), units::bytes(written.file_bytes)))?;
+        screen.say(grid::facts(lines(&from, &written, made, (anew, began.elapsed()), &stages)))?;
+        if removed > 0 {
+            screen.say(format!("old epochs: {removed} removed, {} given back", units::bytes(freed)))?;
+        }
+        screen.say(super::NEXT)?;
+        screen.report(&json!({
+            "summary": {
+                "image": written.path,
+                "image_bytes": written.file_bytes,
+                "epoch": written.description.epoch,
+                "from_epoch": from.epoch,
+                "changes": tally,
+                "anew": anew,
+                "plaintexts": made,
+                "description": written.description,
+            },
+            "removed": removed,
+            "stages_s": stages_json(&stages),
+            "seconds": began.elapsed().as_secs_f64(),
+        }))
+    }
+
+    /// Reads the file of changes, by keys or by row numbers.
+    fn read_apple<'a>(
+        &self,
+        lock: &WriteLock,
+        before: Before<'a>,
+        header: Option<bool>,
+        watch: sotto_db::Watcher<'_>,
+    ) -> Result<sotto_apple::image::Update<'a>> {
+        let told = before.description().clone();
+        let origin = lock.dir().origin().map_err(blame::db)?;
+        let kind = match told.kind {
+            Kind::Keyword { .. } => TableKind::Keyword,
+            Kind::Index => TableKind::Index,
+        };
+        let file = ChangeFile {
+            file: FileOptions { format: self.format, delimiter: self.delimiter, header },
+            columns: self.columns(&kind)?,
+            delete: self.delete.clone(),
+            encoding: self.encoding,
+        };
+        let Kind::Keyword { form, .. } = told.kind else {
+            let shape = told.shards.first().map_or((0, 0), |shard| (shard.entries, shard.entry_bytes));
+            let rows = read_rows(&self.changes, &file, origin.as_ref(), told.value, shape, watch);
+            let rows = rows.map_err(blame::db)?;
+            return before.change_rows(padded(rows, shape.1)).map_err(blame::apple);
+        };
+        let alone = told.value == ValueKind::Bytes && told.value_bytes == 0;
+        let keyed = Keyed {
+            form,
+            key_bytes: form.most_bytes(),
+            value: (!alone).then_some(told.value),
+            value_bytes: told.value_bytes,
+        };
+        let read = read_keys(&self.changes, &file, origin.as_ref(), keyed, watch).map_err(blame::db)?;
+        let changes = read.lines.into_iter().map(|(key, line)| (hash(&key), line.value));
+        before.change_keys(changes.collect()).map_err(blame::apple)
+    }
+}
+
+/// Rows with zeros behind what is shorter than a row.
+fn padded(
+    mut rows: std::collections::BTreeMap<u64, Vec<u8>>,
+    row_bytes: u64,
+) -> std::collections::BTreeMap<u64, Vec<u8>> {
+    rows.values_mut().for_each(|row| row.resize(row_bytes as usize, 0));
+    rows
+}
+
+fn lines(
+    from: &Description,
+    written: &Written,
+    made: u64,
+    (anew, time): (bool, Duration),
+    stages: &[(String, Duration)],
+) -> Vec<(&'static str, String)> {
+    let told = &written.description;
+    let configuration = if anew { "another: clients fetch it again" } else { "as before" };
+    let plaintexts: u64 = told
+        .shards
+        .iter()
+        .map(|shard| shard.dimensions.iter().product::<u64>() * told.kind.tables() as u64)
+        .sum();
+    let made = format!("{} of {} plaintexts", units::count(made), units::count(plaintexts));
+    vec![
+        ("use case", told.name.clone()),
+        ("epoch", format!("{}, made from {}", told.epoch, from.epoch)),
+        ("rows", units::count(told.rows())),
+        ("made anew", made),
+        ("configuration", configuration.to_owned()),
+        ("time", took(time.as_secs_f64(), stages)),
+    ]
+}
