@@ -11,7 +11,7 @@ fn people(count: usize) -> String {
 #[test]
 fn a_keyword_table_of_every_format_is_the_same_file() {
     let folder = Folder::new();
-    let csv = folder.write("people.csv", &people(300));
+    let csv = folder.write("people.csv", people(300));
     let lines: String =
         (0..300).rev().map(|i| format!("{{\"name\":\"person {i}\",\"phone\":\"+1555{i:07}\"}}\n")).collect();
     let jsonl = folder.write("people.jsonl", &lines);
@@ -46,7 +46,7 @@ fn what_encode_refuses() {
     };
     run(&csv, &[]).fails(3, &["people.csv, line 7", "the same as that of line 4"]);
     assert!(!folder.at("t").exists(), "no trace is left");
-    let csv = folder.write("people.csv", &people(5));
+    let csv = folder.write("people.csv", people(5));
     run(&csv, &["--bucket-bytes", "15"]).fails(3, &["people.csv, line", "--bucket-bytes"]);
     run(&csv, &["--set", "n_1"]).fails(4, &["n_4096_logq_27_28_28_logt_5"]);
     run(&csv, &["--set", "n_4096_logq_27_28_28_logt_17"]).fails(4, &["2^"]);
@@ -68,7 +68,7 @@ fn what_encode_refuses() {
 #[test]
 fn keys_change_in_the_next_epoch() {
     let folder = Folder::new();
-    let csv = folder.write("people.csv", &people(400));
+    let csv = folder.write("people.csv", people(400));
     let out = folder.text("t");
     let usual = ["--key", "phone", "--value", "name", "--apple", "--room", "20"];
     let first = sotto(&[&["encode", &csv, "--out", &out, "--json"], &usual[..]].concat()).json();

@@ -1,4 +1,4 @@
-//! Keys and values of a file, line by line: what keyword tables are made of, whoever makes them.
+//! Keys and values of a file, line by line: what keyword tables are made of. A file may be read several times.
 
 use super::Origin;
 use super::error::{IngestError, Problem, Unit};
