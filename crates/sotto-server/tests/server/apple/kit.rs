@@ -27,6 +27,7 @@ pub(crate) fn write(dir: &Path, name: &str, buckets: usize, epoch: u8) {
         weak: Weak::Refused,
         compression: KeyCompression::None,
         value: ValueKind::Bytes,
+        value_bytes: 0,
         form: Form::Text,
         shards: 1,
         bucket_bytes: 512,
