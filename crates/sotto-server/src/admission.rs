@@ -22,7 +22,7 @@ mod client;
 mod entry;
 mod keep;
 mod roster;
-mod store;
+pub(crate) mod store;
 
 pub(crate) use client::{Client, Peer};
 pub(crate) use keep::Keep;

@@ -6,6 +6,8 @@
 //! | [`files`] | use cases from the disk |
 //! | [`shelf`] | which of them are live, and how newer ones take their place |
 //! | [`keys`] | users' keys: in memory, and on disk over restarts |
+//! | [`tokens`] | who may ask: an issuer of tokens, and whoever asks for them |
+//! | `ledger` | what is spent and given, in a file |
 //! | [`lookups`] | a request for lookups, answered one after the other between the passes |
 //!
 //! What a request says is read by [`sotto_apple::service`]. Users are known by a name that they give, and kept by a keyed hash
@@ -13,9 +15,11 @@
 
 pub(crate) mod files;
 pub(crate) mod keys;
+mod ledger;
 pub(crate) mod lookups;
 pub(crate) mod shelf;
 pub mod source;
+pub(crate) mod tokens;
 
 pub use source::{Found, UseCaseSource};
 
@@ -26,11 +30,14 @@ use keys::KeyRing;
 use shelf::Shelf;
 use std::path::Path;
 use std::sync::Arc;
+use tokens::Tokens;
 
 /// What serves such lookups.
 pub(crate) struct Apple {
     pub(crate) shelf: Shelf,
     pub(crate) keys: KeyRing,
+    /// What requests have to bring, if they do.
+    pub(crate) tokens: Option<Arc<Tokens>>,
     /// Requests for lookups that wait or are being answered, by user.
     pub(crate) open: Arc<Quota<[u8; 16]>>,
 }
@@ -52,9 +59,11 @@ impl Apple {
         let shelf = Shelf::open(sources, apple.kept)?;
         let state: Option<&Path> = config.state.as_deref();
         let keys = KeyRing::open(&apple.keys, state, metrics.clone())?;
+        let tokens =
+            apple.tokens.as_ref().map(|tokens| Tokens::open(tokens, state)).transpose()?.map(Arc::new);
         let words = ["as many requests for lookups wait as may", "as many requests of one user wait as may"];
         let places = Places { all: apple.max_requests, per_client: apple.requests_per_user, for_others: 0 };
         let open = Quota::new(places, metrics.apple.open.clone(), words);
-        Ok(Some(Apple { shelf, keys, open }))
+        Ok(Some(Apple { shelf, keys, tokens, open }))
     }
 }

@@ -22,10 +22,22 @@ impl Aside {
     /// # Errors
     /// [`StartError::Threads`].
     pub(crate) fn start() -> Result<Self, StartError> {
+        Self::of(THREADS, "keys", give_way)
+    }
+
+    /// So many threads for work that waits for the disk most of the time, and takes little of the processor.
+    ///
+    /// # Errors
+    /// [`StartError::Threads`].
+    pub(crate) fn waiting(threads: usize, name: &'static str) -> Result<Self, StartError> {
+        Self::of(threads, name, || {})
+    }
+
+    fn of(threads: usize, name: &'static str, begin: fn()) -> Result<Self, StartError> {
         let pool = rayon::ThreadPoolBuilder::new()
-            .num_threads(THREADS)
-            .thread_name(|i| format!("sotto-keys-{i}"))
-            .start_handler(|_| give_way())
+            .num_threads(threads)
+            .thread_name(move |i| format!("sotto-{name}-{i}"))
+            .start_handler(move |_| begin())
             .build()
             .map_err(|e| StartError::Threads(std::io::Error::other(e)))?;
         Ok(Aside(pool))

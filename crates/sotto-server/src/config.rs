@@ -5,7 +5,7 @@ mod apple;
 
 use crate::StartError;
 use crate::routes::origins::is_origin;
-pub use apple::{AppleConfig, AppleKeys};
+pub use apple::{AppleConfig, AppleKeys, TokenConfig};
 use serde::Deserialize;
 pub use sotto_db::Residency;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -270,7 +270,8 @@ impl Config {
         let folder = file.parent().unwrap_or(Path::new(""));
         let tables = config.tables.iter_mut().flat_map(|table| [&mut table.dir, &mut table.path]).flatten();
         let tls = config.tls.iter_mut().flat_map(|tls| [&mut tls.cert, &mut tls.key]);
-        let apple = &mut config.apple.use_cases;
+        let users = config.apple.tokens.iter_mut().map(|tokens| &mut tokens.users);
+        let apple = config.apple.use_cases.iter_mut().chain(users);
         for path in tables.chain(tls).chain(&mut config.state).chain(&mut config.page).chain(apple) {
             *path = folder.join(&path);
         }
@@ -318,6 +319,7 @@ impl Config {
             ("scans.burst_seconds", self.scans.burst_seconds),
             ("apple.max_requests", self.apple.max_requests as u64),
         ];
+        self.apple.tokens.iter().try_for_each(TokenConfig::check)?;
         match least_one.iter().find(|(_, value)| *value == 0) {
             Some((key, _)) => Err(format!("{key} must be at least 1")),
             None => Ok(()),

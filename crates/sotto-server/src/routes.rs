@@ -14,6 +14,7 @@
 //! | [`keys`] | keys in, a session id out |
 //! | [`origins`] | pages of other origins, as far as they may ask |
 //! | [`page`] | the files of a page, if there is one |
+//! | [`tokens`] | tokens of Privacy Pass: given, and asked for |
 //! | [`session`] | the session a frame names: none, in memory, or on disk |
 
 pub(crate) mod apple;
@@ -31,6 +32,7 @@ mod stacks;
 mod stream;
 mod tables;
 mod tags;
+mod tokens;
 
 use crate::admission::Peer;
 use crate::body::Reader;
@@ -60,6 +62,7 @@ pub(crate) fn public(service: Arc<Service>) -> Router {
         .route(routes::HINTS, post(hints::order))
         .route(routes::EVALUATE, post(evaluate::evaluate))
         .merge(apple::routes(&service))
+        .merge(tokens::routes(&service))
         .merge(page::routes(&service.page))
         .fallback(|| async { Refusal::new(Code::NoSuchRoute, "there is nothing at this path") })
         .method_not_allowed_fallback(|| async {
@@ -100,7 +103,7 @@ async fn count(State(service): State<Arc<Service>>, request: Request, next: Next
         Some(routes::STREAM) => "stream",
         Some(routes::HINTS) => "hints",
         Some(routes::EVALUATE) => "evaluate",
-        Some(path) => apple::label(path).unwrap_or("page"),
+        Some(path) => apple::label(path).or_else(|| tokens::label(path)).unwrap_or("page"),
         None => "none",
     };
     let response = next.run(request).await;

@@ -149,6 +149,7 @@ impl Service {
         self.sessions.sweep(admission::now());
         if let Some(apple) = &self.apple {
             apple.keys.sweep();
+            apple.tokens.iter().for_each(|tokens| tokens.look());
         }
         let now = Instant::now();
         [&self.effort, &self.evaluations].into_iter().for_each(|allowance| allowance.sweep(now));
@@ -181,6 +182,7 @@ impl Service {
     /// Looks for new epochs of every table and of every use case. Blocks on files; large images are read by a thread of its own.
     pub(crate) fn reload(self: &Arc<Self>) -> (Vec<(String, Looked)>, Vec<LookedCase>) {
         let use_cases = self.apple.as_ref().map(|apple| apple.shelf.reload()).unwrap_or_default();
+        self.apple.iter().flat_map(|apple| &apple.tokens).for_each(|tokens| tokens.look());
         use_cases.iter().filter(|looked| looked.refused.is_some()).for_each(|_| self.metrics.epoch_refused());
         (self.reload_tables(), use_cases)
     }

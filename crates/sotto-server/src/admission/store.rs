@@ -243,13 +243,13 @@ impl Store {
     }
 }
 
-const CHECK: &str = "check the directory and its permissions, or give another with --state";
-const OTHER: &str = "stop that one, or give this one a directory of its own with --state";
-const DELETE: &str = "delete the file, or give another directory with --state; clients then register their keys again \
+pub(crate) const CHECK: &str = "check the directory and its permissions, or give another with --state";
+pub(crate) const OTHER: &str = "stop that one, or give this one a directory of its own with --state";
+pub(crate) const DELETE: &str = "delete the file, or give another directory with --state; clients then register their keys again \
 by themselves";
 
 /// Opens the file for this user alone: keys are no secret, but who has registered is nobody else's business.
-fn private_file(dir: &Path, path: &Path) -> io::Result<File> {
+pub(crate) fn private_file(dir: &Path, path: &Path) -> io::Result<File> {
     let mut builder = DirBuilder::new();
     let mut options = OpenOptions::new();
     #[cfg(unix)]
@@ -263,7 +263,7 @@ fn private_file(dir: &Path, path: &Path) -> io::Result<File> {
 
 /// Runs an operation. The database may panic over pages that a disk has damaged; that costs the operation, not
 /// the server.
-fn guarded<T>(operation: impl FnOnce() -> Result<T, redb::Error>) -> Result<T, Broken> {
+pub(crate) fn guarded<T>(operation: impl FnOnce() -> Result<T, redb::Error>) -> Result<T, Broken> {
     match catch_unwind(AssertUnwindSafe(operation)) {
         Ok(outcome) => outcome.map_err(Broken::Said),
         Err(_) => Err(Broken::Panicked),

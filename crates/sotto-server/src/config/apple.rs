@@ -2,6 +2,7 @@
 
 use super::SessionConfig;
 use serde::Deserialize;
+use sotto_pass::Rotation;
 use std::path::PathBuf;
 
 /// Tables that phones ask in Apple's words, with `POST /config`, `/key` and `/queries` beside the routes of all other tables.
@@ -21,6 +22,58 @@ pub struct AppleConfig {
     pub requests_per_user: usize,
     /// How long users' keys are held, and how many.
     pub keys: AppleKeys,
+    /// The tokens that requests have to bring. Without this anybody may ask.
+    pub tokens: Option<TokenConfig>,
+}
+
+/// Tokens of Privacy Pass: given to users that are known, and brought by requests of nobody knows whom.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TokenConfig {
+    /// A file with a line for each user: the tier, and what the user's app was given, or its SHA-256. It is read again when it
+    /// has changed.
+    pub users: PathBuf,
+    /// Tokens that a user may have of one key. A request takes one.
+    #[serde(default = "per_user")]
+    pub per_user: u32,
+    /// How many days a key signs. Its tokens count for as many more, and then all that was spent is forgotten.
+    #[serde(default = "renew_days")]
+    pub renew_days: u64,
+    /// Where phones ask for tokens, as the directory says it: a path, or a whole address if the issuer has another name.
+    #[serde(default = "issue_uri")]
+    pub issue_uri: String,
+    /// The issuer's name. If it is given, tokens are refused that answer another challenge than this issuer's without a context.
+    #[serde(default)]
+    pub issuer: Option<String>,
+}
+
+fn per_user() -> u32 {
+    5000
+}
+
+fn renew_days() -> u64 {
+    7
+}
+
+fn issue_uri() -> String {
+    "/issue".into()
+}
+
+impl TokenConfig {
+    /// How long keys are used.
+    pub(crate) fn rotation(&self) -> Rotation {
+        let every = self.renew_days.saturating_mul(86_400);
+        Rotation { every, after: every, before: every / 7 }
+    }
+
+    /// Checks what the types do not say.
+    pub(super) fn check(&self) -> Result<(), String> {
+        let numbers = [("per_user", u64::from(self.per_user)), ("renew_days", self.renew_days)];
+        match numbers.iter().find(|(_, value)| *value == 0) {
+            Some((key, _)) => Err(format!("apple.tokens.{key} must be at least 1")),
+            None => Ok(()),
+        }
+    }
 }
 
 /// Limits on users' keys, over all use cases. A user whose keys went is told to send them again.
@@ -49,6 +102,7 @@ impl Default for AppleConfig {
             max_requests: 128,
             requests_per_user: 4,
             keys: AppleKeys::default(),
+            tokens: None,
         }
     }
 }

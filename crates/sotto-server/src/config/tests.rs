@@ -13,7 +13,12 @@ fn the_example_has_every_key_with_its_default() {
     let config = Config::parse(EXAMPLE).unwrap();
     assert!(config.tls.is_some() && config.state.as_deref() == Some(Path::new("state")));
     assert_eq!((config.tables.len(), config.tables[1].role), (2, Some(0)));
-    assert_eq!(Config { tables: Vec::new(), tls: None, state: None, ..config }, Config::default());
+    assert_eq!(
+        config.apple.tokens.as_ref().map(|tokens| tokens.users.as_path()),
+        Some(Path::new("users.txt"))
+    );
+    let apple = AppleConfig { tokens: None, ..config.apple };
+    assert_eq!(Config { tables: Vec::new(), tls: None, state: None, apple, ..config }, Config::default());
     // What the debug form calls a field, the file calls a key.
     let fields = format!("{:#?}", Config::default());
     let names = fields.lines().filter_map(|line| line.trim().split_once(": ").map(|(name, _)| name));

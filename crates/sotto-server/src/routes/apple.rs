@@ -15,6 +15,7 @@ use axum::Router;
 use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, header};
+use axum::middleware;
 use axum::response::IntoResponse;
 use axum::routing::post;
 use sotto_apple::service::{Asked, Refused, responses};
@@ -35,7 +36,9 @@ pub(super) fn routes(service: &Arc<Service>) -> Router<Arc<Service>> {
     match service.apple {
         None => Router::new(),
         Some(_) => {
-            Router::new().route(CONFIG, post(config)).route(KEY, post(key)).route(QUERIES, post(queries))
+            let asked = middleware::from_fn_with_state(service.clone(), super::tokens::wanted);
+            let routes = Router::new().route(CONFIG, post(config)).route(KEY, post(key));
+            routes.route(QUERIES, post(queries)).route_layer(asked)
         }
     }
 }

@@ -5,9 +5,11 @@
 //! | `kit` | use cases in files, and a client of one, with a user's name |
 //! | `recorded` | a whole session of Apple's own client, to the last byte |
 //! | `changes` | restarts, newer tables, retired configurations |
+//! | `tokens` | tokens that requests bring |
 //! | `hostile` | what is refused, and how; others are unharmed |
 
 mod changes;
 mod hostile;
 mod kit;
 mod recorded;
+mod tokens;

@@ -1,0 +1,155 @@
+//! Tokens of Privacy Pass: the issuer's routes, and what asks for a token before a request of Apple's protocol is read.
+//!
+//! | route | what it gives |
+//! |---|---|
+//! | `GET /.well-known/private-token-issuer-directory` | the issuer's keys, the same for everyone |
+//! | `GET /token-key-for-user-token` | the key of the user's tier |
+//! | `POST /issue` | a blind signature |
+
+use super::apple::Outcome;
+use super::{octets, opened};
+use crate::apple::tokens::Tokens;
+use crate::refusal::Refusal;
+use crate::service::Service;
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, header};
+use axum::middleware::Next;
+use axum::response::IntoResponse;
+use axum::routing::{get, post};
+use sotto_pass::Pass;
+use sotto_pass::pass::Failed;
+use sotto_wire::Code;
+use std::sync::Arc;
+
+const DIRECTORY: &str = "/.well-known/private-token-issuer-directory";
+const KEY: &str = "/token-key-for-user-token";
+const ISSUE: &str = "/issue";
+
+/// What RFC 9578 calls a directory and an answer.
+const DIRECTORY_TYPE: &str = "application/private-token-issuer-directory";
+const RESPONSE_TYPE: &str = "application/private-token-response";
+
+/// Whoever had all tokens of a key comes back in an hour: perhaps there is another key.
+const LATER: u64 = 3600;
+/// What could not be written may be written in a while.
+const SOON: u64 = 5;
+
+/// The routes, where tokens are given.
+pub(super) fn routes(service: &Arc<Service>) -> Router<Arc<Service>> {
+    match tokens(service) {
+        Err(_) => Router::new(),
+        Ok(_) => {
+            Router::new().route(DIRECTORY, get(directory)).route(KEY, get(key)).route(ISSUE, post(issue))
+        }
+    }
+}
+
+/// What a route of these is called in metrics.
+pub(super) fn label(path: &str) -> Option<&'static str> {
+    match path {
+        DIRECTORY => Some("token-directory"),
+        KEY => Some("token-key"),
+        ISSUE => Some("token-issue"),
+        _ => None,
+    }
+}
+
+fn tokens(service: &Service) -> Result<&Arc<Tokens>, Code> {
+    service.apple.as_ref().and_then(|apple| apple.tokens.as_ref()).ok_or(Code::NoSuchRoute)
+}
+
+/// A refusal.
+enum No {
+    Failed(Failed),
+    Ours(Refusal),
+}
+
+impl<T: Into<Refusal>> From<T> for No {
+    fn from(refusal: T) -> Self {
+        No::Ours(refusal.into())
+    }
+}
+
+impl IntoResponse for No {
+    fn into_response(self) -> Response<Body> {
+        let refused = match self {
+            No::Ours(refusal) => return refusal.into_response(),
+            No::Failed(Failed::Broken(error)) => {
+                tracing::error!(%error, "nothing was given and nothing was spent");
+                let mut response =
+                    Refusal::new(Code::Busy, "the ledger of tokens cannot be written").into_response();
+                *response.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
+                response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(SOON));
+                return response;
+            }
+            No::Failed(Failed::Refused(refused)) => refused,
+        };
+        let status = StatusCode::from_u16(refused.status).unwrap_or(StatusCode::BAD_REQUEST);
+        let mut response = (status, format!("{}\n", refused.why)).into_response();
+        let headers = response.headers_mut();
+        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        if let Some(wanted) = refused.authenticate.and_then(|wanted| HeaderValue::from_str(&wanted).ok()) {
+            headers.insert(header::WWW_AUTHENTICATE, wanted);
+        }
+        if status == StatusCode::TOO_MANY_REQUESTS {
+            headers.insert(header::RETRY_AFTER, HeaderValue::from(LATER));
+        }
+        response.extensions_mut().insert(Outcome(match refused.status {
+            401 => "no-token",
+            429 => "too-many-tokens",
+            _ => "malformed",
+        }));
+        response
+    }
+}
+
+fn authorization(headers: &HeaderMap) -> Option<String> {
+    headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok()).map(str::to_owned)
+}
+
+/// Lets a request go on that brings a token, which is spent on the disk before. Without tokens every request goes on.
+pub(super) async fn wanted(
+    State(service): State<Arc<Service>>,
+    request: Request,
+    next: Next,
+) -> Response<Body> {
+    let Ok(tokens) = tokens(&service) else { return next.run(request).await };
+    let given = authorization(request.headers());
+    match tokens.run(move |tokens| tokens.redeem(given.as_deref())).await {
+        Some(Ok(())) => next.run(request).await,
+        Some(Err(failed)) => No::Failed(failed).into_response(),
+        None => No::from(Code::Internal).into_response(),
+    }
+}
+
+/// `GET /.well-known/private-token-issuer-directory`
+async fn directory(State(service): State<Arc<Service>>) -> Result<Response<Body>, No> {
+    let mut response = Response::new(Body::from(tokens(&service)?.directory()));
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(DIRECTORY_TYPE));
+    // A successor is announced a day before it signs.
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("public, max-age=3600"));
+    Ok(response)
+}
+
+/// `GET /token-key-for-user-token`
+async fn key(State(service): State<Arc<Service>>, headers: HeaderMap) -> Result<Response<Body>, No> {
+    let given = authorization(&headers);
+    tokens(&service)?.key_for(given.as_deref()).map(octets).map_err(No::Failed)
+}
+
+/// `POST /issue`
+async fn issue(State(service): State<Arc<Service>>, request: Request) -> Result<Response<Body>, No> {
+    let tokens = tokens(&service)?;
+    let given = authorization(request.headers());
+    let (_, mut reader) = opened(&service, request, Pass::most_bytes() as u64)?;
+    let read = reader.whole().await;
+    let body = reader.end(read).await?;
+    let signed =
+        tokens.run(move |tokens| tokens.issue(given.as_deref(), &body)).await.ok_or(Code::Internal)?;
+    let mut response = octets(signed.map_err(No::Failed)?);
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(RESPONSE_TYPE));
+    Ok(response)
+}
