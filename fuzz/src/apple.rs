@@ -1,4 +1,4 @@
-//! Apple's private lookups: requests of every kind, responses, buckets and processed databases.
+//! Apple's private lookups: requests of every kind, responses, buckets, processed databases and descriptions.
 
 use bytes::Bytes;
 use prost::Message;
@@ -6,6 +6,7 @@ use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
 use sotto_apple::codec::Codec;
 use sotto_apple::config::Id;
+use sotto_apple::image::Description;
 use sotto_apple::keyword::place::{Options, Row};
 use sotto_apple::keyword::table::Shard;
 use sotto_apple::keyword::{bucket, hash};
@@ -188,4 +189,28 @@ pub fn apple_database(data: &[u8]) -> bool {
 /// One.
 pub fn databases() -> Vec<Vec<u8>> {
     vec![WORLD.file.clone()]
+}
+
+/// What a file of a table says of itself. What is read is written again as it was meant, and lies somewhere or is refused.
+pub fn apple_description(data: &[u8]) -> bool {
+    let Ok(described) = Description::parse(data) else { return false };
+    let again = serde_json::to_vec(&described).unwrap();
+    assert_eq!(Description::parse(&again).as_ref(), Ok(&described));
+    described.places(&WORLD.codec).is_ok()
+}
+
+/// One of a keyword table, and one of an index table.
+pub fn descriptions() -> Vec<Vec<u8>> {
+    let of = |kind: &str| {
+        let tables = "00".repeat(32);
+        format!(
+            concat!(
+                r#"{{"format":"sotto-apple/1","name":"a","epoch":1,"set":"{}","compression":"none","kind":{},"value":"text","#,
+                r#""value_bytes":9,"shards":[{{"rows":20,"entries":8,"entry_bytes":1021,"dimensions":[2,2]}}],"tables":"{}"}}"#
+            ),
+            SETS[1].name, kind, tables
+        )
+    };
+    let keyword = r#"{"keyword":{"form":"text","bucket_bytes":1024,"fixed":false}}"#;
+    vec![of(keyword).into_bytes(), of(r#""index""#).into_bytes()]
 }

@@ -86,6 +86,7 @@ targets! {
     apple_response: apple, responses;
     apple_bucket: apple, buckets;
     apple_database: apple, databases;
+    apple_description: apple, descriptions;
     pass_key: pass, pass_keys;
     pass_request: pass, pass_requests;
     pass_header: pass, pass_headers;
