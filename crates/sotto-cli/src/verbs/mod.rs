@@ -17,6 +17,7 @@
 //! | [`log`] | the log of a publisher's catalogs, and witnesses |
 //! | [`tree`] | proofs from transparency logs |
 //! | [`demo`] | all of it in one go, on real data |
+//! | `apple` | what is told of a table of Apple's lookups |
 //! | `download` | static files of a server, each chunk compared with its digest |
 //! | `kernels` | how kernels go through memory on this machine, remembered |
 //! | `openly` | the arguments of every verb that publishes: a log, and a lifetime |
@@ -26,6 +27,7 @@
 //! | [`counters`] | what a server of our own says of its passes |
 //! | [`promise`] | what a table promises and costs, as `encode` and `inspect` print it |
 
+mod apple;
 pub(crate) mod audit;
 pub(crate) mod bench;
 mod counters;

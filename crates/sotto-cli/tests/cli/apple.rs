@@ -62,7 +62,10 @@ fn what_encode_refuses() {
     let usual = ["--key", "phone", "--value", "name"];
     sotto(&[&["encode", &csv, "--out", &ours, "--json"], &usual[..]].concat()).json();
     sotto(&[&["encode", &csv, "--out", &ours, "--apple"], &usual[..]].concat()).fails(2, &["another kind"]);
-    sotto(&["inspect", &out]).fails(3, &["sotto serve --apple"]);
+    sotto(&["inspect", &out, "--verify"]).says("verified: every section matches its digest");
+    let told = sotto(&["inspect", &out, "--epoch", "1", "--json"]).json();
+    assert_eq!((&told["rows"], &told["description"]["name"]), (&json!(5), &json!("t")));
+    sotto(&["serve", &out]).fails(3, &["sotto serve --apple"]);
 }
 
 #[test]

@@ -5,9 +5,10 @@ use super::{Encode, stages_json, stages_text};
 use crate::blame;
 use crate::failure::{Failure, Result};
 use crate::screen::{Screen, grid, units};
-use serde_json::{Value, json};
+use crate::verbs::apple as told;
+use serde_json::json;
 use sotto_apple::image::describe::KeyCompression;
-use sotto_apple::image::{From, How, Kind, Opened, Read, Written, encode_file, encode_index, open};
+use sotto_apple::image::{From, How, Opened, Read, Written, encode_file, encode_index, open};
 use sotto_apple::sets::{SETS, Set, Weak, find};
 use sotto_catalog::ValueKind;
 use sotto_db::image::ForeignFile;
@@ -174,12 +175,12 @@ impl Encode {
         let written = &done.written;
         screen.say(format!("{} ({})\n", written.path.display(), units::bytes(written.file_bytes)))?;
         screen.say(self.source.said(done.read.notes.lines))?;
-        let mut lines = facts(written, &done.opened);
+        let mut lines = told::facts(&done.opened);
         lines.push(("time", format!("{} ({})", units::time(done.took), stages_text(&done.stages))));
         screen.say(grid::facts(lines))?;
         screen.say(format!("\nnext: sotto serve --apple {}", self.out.display()))?;
         screen.report(&json!({
-            "summary": reported(written, &done.opened),
+            "summary": told::reported(&done.opened),
             "notes": done.read.notes,
             "stages_s": stages_json(&done.stages),
             "seconds": done.took.as_secs_f64(),
@@ -215,62 +216,4 @@ fn write(
     let written = sotto_db::encode::in_pool(threads, || encode_index(read.table.as_ref(), how, lock, watch));
     let written = written.map_err(blame::db)?.map_err(blame::apple)?;
     Ok((written, Read { origin: read.origin, notes: read.notes }))
-}
-
-/// What is told of a table that was written.
-pub(in crate::verbs) fn facts(written: &Written, opened: &Opened) -> Vec<(&'static str, String)> {
-    let told = &written.description;
-    let mut lines = vec![
-        ("use case", format!("{}, epoch {}", told.name, told.epoch)),
-        (
-            "asked by",
-            match &told.kind {
-                Kind::Keyword { form, .. } => format!("key ({})", form.name()),
-                Kind::Index => "row number".to_owned(),
-            },
-        ),
-        ("rows", units::count(told.rows())),
-    ];
-    if let Some(shard) = told.shards.first() {
-        let [d0, d1] = shard.dimensions;
-        let (entries, bytes) = (units::count(shard.entries), units::bytes(shard.entry_bytes));
-        let tables = match told.kind {
-            Kind::Keyword { .. } => format!("2 tables of {entries} buckets of {bytes}"),
-            Kind::Index => format!("a table of {entries} rows of {bytes}"),
-        };
-        lines.push(("shards", format!("{}, each {tables}: {d0} x {d1} plaintexts", told.shards.len())));
-    }
-    let costs = opened.use_case.costs();
-    let bytes = |bytes: usize| units::bytes(bytes as u64);
-    lines.push(("parameters", format!("{}, {}", told.set, security(told))));
-    lines.push((
-        "a client sends",
-        format!("{} of keys once, {} a query", bytes(costs.keys), bytes(costs.query)),
-    ));
-    lines.push(("and gets", bytes(costs.answer)));
-    lines
-}
-
-fn security(told: &sotto_apple::image::Description) -> String {
-    let security =
-        told.set().ok().and_then(|set| set.kit(Weak::Allowed).ok()).and_then(|(_, security)| security);
-    security.map_or("less than 128 bits of security".into(), |security| {
-        format!("{:.1} bits of security", security.bits)
-    })
-}
-
-/// The same for a script.
-pub(in crate::verbs) fn reported(written: &Written, opened: &Opened) -> Value {
-    let costs = opened.use_case.costs();
-    json!({
-        "image": written.path,
-        "image_bytes": written.file_bytes,
-        "table_bytes": written.table_bytes,
-        "rows": written.description.rows(),
-        "description": written.description,
-        "digest": opened.image.file().digest(),
-        "keys_bytes": costs.keys,
-        "query_bytes": costs.query,
-        "answer_bytes": costs.answer,
-    })
 }

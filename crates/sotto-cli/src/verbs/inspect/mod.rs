@@ -2,11 +2,13 @@
 //!
 //! | module | what it looks at |
 //! |---|---|
+//! | `apple` | a table of Apple's lookups |
 //! | [`local`] | a directory or an image file |
 //! | [`remote`] | a server |
 //! | `stack` | a stack: a layer, and the tables it lies on |
 //! | `state` | the states of clients |
 
+mod apple;
 mod local;
 mod remote;
 mod stack;
@@ -58,7 +60,10 @@ impl Inspect {
         }
         match self.target.starts_with("http://") || self.target.starts_with("https://") {
             true => remote::inspect(&self, screen),
-            false => local::inspect(&self, screen),
+            false => match apple::find(&self) {
+                Some(path) => apple::inspect(&path, self.verify, screen),
+                None => local::inspect(&self, screen),
+            },
         }
     }
 }

@@ -1,0 +1,44 @@
+//! A table of Apple's lookups: a directory's newest epoch, another one, or a file.
+
+use super::Inspect;
+use crate::blame;
+use crate::failure::Result;
+use crate::screen::{Screen, grid, units};
+use crate::verbs::apple::{facts, reported};
+use sotto_apple::image::open;
+use sotto_apple::sets::Weak;
+use sotto_core::Epoch;
+use sotto_db::TableDir;
+use sotto_db::image::ForeignFile;
+use std::path::{Path, PathBuf};
+
+/// The file that is meant, if it is one of these.
+pub(super) fn find(args: &Inspect) -> Option<PathBuf> {
+    let target = Path::new(&args.target);
+    let path = match TableDir::open(target) {
+        Ok(dir) => dir.image_path(args.epoch.map(Epoch).or(dir.latest().ok()?)?),
+        Err(_) => target.to_owned(),
+    };
+    ForeignFile::open(&path).is_ok().then_some(path)
+}
+
+pub(super) fn inspect(path: &Path, verify: bool, screen: Screen) -> Result<()> {
+    // Whoever looks at a weak one does not serve it.
+    let opened = open(path, Weak::Allowed).map_err(blame::apple)?;
+    let file = opened.image.file();
+    if verify {
+        let bars = screen.bars();
+        file.verify(&|at| bars.watch(None, at)).map_err(blame::db)?;
+    }
+    screen.say(format!("{} ({})\n", path.display(), units::bytes(file.header().file_bytes)))?;
+    screen.say(grid::facts(facts(&opened)))?;
+    screen.say(match verify {
+        true => "\nverified: every section matches its digest",
+        false => "\nheader and description are good; --verify compares every section with its digest",
+    })?;
+    let mut value = reported(&opened);
+    if let Some(object) = value.as_object_mut() {
+        object.insert("verified".to_owned(), verify.into());
+    }
+    screen.report(&value)
+}
