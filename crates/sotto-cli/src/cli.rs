@@ -9,7 +9,7 @@ use crate::verbs::{
     leakage::Leakage, log::Log, prepare::Prepare, self_test::SelfTest, serve::Serve, tree::Tree,
     update::Update,
 };
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use std::ffi::OsString;
 use std::process::ExitCode;
 
@@ -73,6 +73,14 @@ enum Verb {
     ExitCodes,
 }
 
+/// The command line. With `--apple`, `get` asks another protocol's server, and so names it there.
+fn command() -> clap::Command {
+    Cli::command().mut_subcommand("get", |get| {
+        let unless = |arg: clap::Arg| arg.required(false).required_unless_present("apple");
+        get.mut_arg("servers", unless).mut_arg("table", unless)
+    })
+}
+
 /// Runs the command this process was started as.
 pub(crate) fn run() -> ExitCode {
     let args: Vec<OsString> = std::env::args_os().collect();
@@ -80,7 +88,8 @@ pub(crate) fn run() -> ExitCode {
         let json = args.iter().any(|arg| arg == "--json");
         return code(question.answer(Screen::new(json)), json);
     }
-    let cli = match Cli::try_parse() {
+    let parsed = command().try_get_matches().and_then(|matches| Cli::from_arg_matches(&matches));
+    let cli = match parsed {
         Ok(cli) => cli,
         // Nothing was parsed, so the wish for JSON is looked for by hand. Help and version are no errors.
         Err(error) if error.use_stderr() && std::env::args_os().any(|arg| arg == "--json") => {
@@ -132,11 +141,10 @@ impl Verb {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::CommandFactory;
 
     #[test]
     fn the_command_line_is_well_formed() {
-        Cli::command().debug_assert();
+        command().debug_assert();
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //!
 //! | module | what it does |
 //! |---|---|
+//! | `apple` | the same of a server of Apple's private lookups |
 //! | `answer` | what came of a row or of a key |
 //! | `batch` | several of them in one round over a stack |
 //! | `part` | a file that is being written, and what is left of one |
@@ -9,6 +10,7 @@
 //! | `wanted` | rows as they are listed, keys one to a line |
 
 mod answer;
+mod apple;
 mod batch;
 mod part;
 mod stream;
@@ -65,6 +67,11 @@ Once less than a quarter of the hints is left, every call makes a part of the ne
 on from there. A call never waits for all of them, unless none are left or --renew is given. `sotto prepare` makes them \
 in one go, while nobody waits.
 
+With --apple it asks a server of Apple's private lookups (`sotto serve --apple`), as a phone would: for its \
+configuration, then for values, and it sends its keys where the server has none. Keys and the user's name lie in the \
+state folder; --fresh-keys takes new ones for this call alone. That server learns which shard of a table each \
+key is in, and answers are not proved.
+
 Example:
   sotto get --server http://127.0.0.1:8080 --table ip-country --key 8.8.8.8
   sotto get --server https://lookup.example --table blocked --key example.com --key example.org
@@ -72,7 +79,8 @@ Example:
   sotto get --server https://lookup.example --table people --row 7,12,40..44 --pin sotto-pk:...
   sotto get --server https://lookup.example --table blooms --bit 123456789
   sotto get --server https://one.example --server https://other.example --table people --row 7
-  sotto get --server https://lookup.example --table films --stream --row 7 -o film.mp4";
+  sotto get --server https://lookup.example --table films --stream --row 7 -o film.mp4
+  sotto get --apple https://lookup.example --use-case callers --key +15550001234";
 
 /// How long the end of a command may take, for hints that are made ahead to be written down.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -83,6 +91,8 @@ const PATIENCE: Duration = Duration::from_secs(2);
 pub(crate) struct Get {
     #[command(flatten)]
     remote: Remote,
+    #[command(flatten)]
+    apple: apple::Apple,
     /// A row by its number, counted from 0, or several: 7,9 or 5..9, which is 5 to 8; may be repeated
     #[arg(long = "row", visible_alias = "index", value_name = "N", required_unless_present_any = ["bits", "keys", "key_file"])]
     rows: Vec<Rows>,
@@ -120,6 +130,9 @@ impl Get {
         self.all_keys = self.keys.clone();
         if let Some(file) = &self.key_file {
             self.all_keys.extend(wanted::keys(file)?);
+        }
+        if let Some(url) = self.apple.url() {
+            return self.ask_apple(url, screen);
         }
         let bars = Arc::new(screen.bars());
         if let (true, Some(file)) = (self.stream, &self.output) {

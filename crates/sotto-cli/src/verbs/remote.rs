@@ -21,8 +21,8 @@ pub(crate) struct Remote {
     #[arg(long = "server", value_name = "URL", required = true)]
     pub(super) servers: Vec<String>,
     /// The table's name, or that of a stack
-    #[arg(long, alias = "name", value_name = "NAME")]
-    table: TableName,
+    #[arg(long, alias = "name", value_name = "NAME", required = true)]
+    table: Option<TableName>,
     /// Accept a table signed by this key only (`sotto encode` printed it)
     #[arg(long, value_name = "sotto-pk:...")]
     pin: Option<PublicKey>,
@@ -46,7 +46,7 @@ pub(crate) struct Remote {
     no_cache: bool,
     /// Where to keep hints that are used up by asking [default: sotto/state/ in the user's data folder]
     #[arg(long, value_name = "DIR")]
-    state: Option<PathBuf>,
+    pub(super) state: Option<PathBuf>,
     /// Where to keep what tells an old copy of the state [default: sotto/anchors/ in the user's state folder]
     #[arg(long, value_name = "DIR")]
     anchor: Option<PathBuf>,
@@ -55,7 +55,7 @@ pub(crate) struct Remote {
     rate: Option<u64>,
     /// Register new keys for this call alone, and keep none: the server then cannot tie it to other calls by its keys
     #[arg(long)]
-    fresh_keys: bool,
+    pub(super) fresh_keys: bool,
     /// The file with the key that encrypts kept keys [default: sotto/keys.key in the user's data folder, else in the cache]
     #[arg(long = "key-file", value_name = "FILE", conflicts_with = "no_cache")]
     keyring_key: Option<PathBuf>,
@@ -64,10 +64,10 @@ pub(crate) struct Remote {
     patience: Duration,
     /// The longest one request may take, in seconds
     #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = clap::value_parser!(u64).range(1..=86_400))]
-    timeout: u64,
+    pub(super) timeout: u64,
     /// Trust the roots in this PEM file instead of the web's (for https)
     #[arg(long, value_name = "FILE")]
-    trust_root: Option<PathBuf>,
+    pub(super) trust_root: Option<PathBuf>,
     /// Refuse a table whose rows cannot be verified one by one. Where they can, they are in any case
     #[arg(long)]
     verified: bool,
@@ -174,6 +174,10 @@ impl Remote {
         }
     }
 
+    fn table(&self) -> &str {
+        self.table.as_ref().map_or("", TableName::as_str)
+    }
+
     fn how(&self, bars: &Arc<Bars>, events: &Events) -> How {
         How {
             state: self.state.clone().or_else(state::default_dir),
@@ -204,13 +208,13 @@ impl Remote {
 
     fn open_table(&self, how: &How) -> Result<sotto_client::Result<Table>> {
         let servers: Vec<&str> = self.servers.iter().map(String::as_str).collect();
-        let builder = Table::connect_all(&servers, self.table.as_str());
+        let builder = Table::connect_all(&servers, self.table());
         Ok(opened!(self, how.configure(builder)))
     }
 
     fn open_stack(&self, how: How) -> Result<sotto_client::Result<Stack>> {
         let servers: Vec<&str> = self.servers.iter().map(String::as_str).collect();
-        let builder = Stack::connect_all(&servers, self.table.as_str())
+        let builder = Stack::connect_all(&servers, self.table())
             .patience(self.patience)
             .events(how.events.listener(&how.bars))
             .configure(move |builder| how.configure(builder));

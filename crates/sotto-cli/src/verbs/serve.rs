@@ -65,6 +65,7 @@ Example:
   sotto serve tables/people --role 0
   sotto serve tables/people --role 1 --listen 127.0.0.1:8082 --admin-listen 127.0.0.1:8083
   sotto serve tables/ip-country --self-signed=pir.example.com --listen 0.0.0.0:8443 --state state
+  sotto serve --apple tables/callers --state state --self-signed=pir.example.com
   sotto serve --config sotto.toml --listen 0.0.0.0:443 --tls-cert chain.pem --tls-key key.pem";
 
 /// Arguments of `sotto serve`.
@@ -72,8 +73,14 @@ Example:
 #[command(after_help = EXAMPLE)]
 pub(crate) struct Serve {
     /// Table directories, stack directories, or single image files
-    #[arg(value_name = "DIR", required_unless_present = "config")]
+    #[arg(value_name = "DIR", required_unless_present_any = ["config", "apple"])]
     tables: Vec<PathBuf>,
+    /// Tables of Apple's private lookups, which phones ask: files of `sotto encode --apple`, or folders of their epochs
+    #[arg(long, value_name = "PATH", num_args = 1..)]
+    apple: Vec<PathBuf>,
+    /// Serve such tables also with parameters below 128 bits of security
+    #[arg(long, requires = "apple")]
+    allow_weak: bool,
     /// A TOML file; unknown keys in it are refused
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
@@ -189,6 +196,11 @@ impl Serve {
                 stack.epoch
             ))?;
         }
+        let use_cases = running.use_cases();
+        for (name, live) in &use_cases {
+            let live = if *live == 1 { String::new() } else { format!(", {live} configurations") };
+            screen.say(format!("use case {name}: Apple's private lookups{live}"))?;
+        }
         screen.say(format!("serving on {public}, health and metrics on {admin}; Ctrl-C ends it"))?;
         if config.page.is_some() {
             screen.say(format!("a page for browsers: {public}/"))?;
@@ -199,6 +211,9 @@ impl Serve {
         if let Some(next) = own.iter().find_map(|table| table.next(&public, running.own.as_ref())) {
             screen.say(next)?;
         }
+        if let (None, Some((name, _))) = (own.first(), use_cases.first()) {
+            screen.say(format!("next: sotto get --apple {public} --use-case {name} --key KEY"))?;
+        }
         screen.report(&json!({
             "event": "serving",
             "public": public,
@@ -206,6 +221,7 @@ impl Serve {
             "kernels": kernels,
             "tables": own.iter().map(Announced::json).collect::<Vec<_>>(),
             "stacks": stacks.iter().map(|(stack, key)| stack_json(stack, key)).collect::<Vec<_>>(),
+            "use_cases": use_cases.iter().map(|(name, _)| name).collect::<Vec<_>>(),
             "certificate": running.own.as_ref().map(|own| &own.pem),
         }))?;
         let shutdown = running
@@ -231,6 +247,8 @@ impl Serve {
                 None => config.tables.push(TableConfig::dir(path)),
             }
         }
+        config.apple.use_cases.extend(self.apple.iter().cloned());
+        config.apple.allow_weak |= self.allow_weak;
         config.logs.extend(self.catalog_logs.iter().cloned());
         for path in &self.tables {
             let log = logged::folder(path).map_err(blame::db)?.filter(|log| log.is_dir());

@@ -184,6 +184,7 @@ pages! {
     blocklist: "docs/cookbook/blocklist.md",
     callers: "docs/cookbook/callers.md",
     certificates: "docs/cookbook/certificates.md",
+    phones: "docs/cookbook/phones.md",
     places: "docs/cookbook/places.md",
     wallets: "docs/cookbook/wallets.md",
 }

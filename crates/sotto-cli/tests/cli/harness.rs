@@ -155,13 +155,18 @@ impl Served {
 
     /// Makes it look for new epochs now.
     pub(crate) fn reload(&self) {
+        self.ask_admin("POST /reload");
+    }
+
+    /// What its own address answers to a request without a body.
+    pub(crate) fn ask_admin(&self, request: &str) -> String {
         let mut stream = TcpStream::connect(self.admin.strip_prefix("http://").unwrap()).unwrap();
-        stream
-            .write_all(b"POST /reload HTTP/1.1\r\nhost: x\r\ncontent-length: 0\r\nconnection: close\r\n\r\n")
-            .unwrap();
+        let head = format!("{request} HTTP/1.1\r\nhost: x\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
+        stream.write_all(head.as_bytes()).unwrap();
         let mut answer = String::new();
         stream.read_to_string(&mut answer).unwrap();
         assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+        answer
     }
 
     /// Asks it to end as a supervisor would; gives its exit code and the last line it printed.

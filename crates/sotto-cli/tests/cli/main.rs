@@ -45,6 +45,7 @@ mod journey;
 mod keys;
 mod leakage;
 mod lost;
+mod phones;
 mod relay;
 mod silence;
 mod sources;

@@ -59,6 +59,8 @@ pub struct Http {
     agent: ureq::Agent,
     base: String,
     endpoint: Endpoint,
+    /// What requests of another protocol say besides.
+    spoken: Vec<(&'static str, String)>,
 }
 
 impl Http {
@@ -99,7 +101,13 @@ impl Http {
         if endpoint.is_this_machine() {
             config = config.proxy(None);
         }
-        Ok(Http { agent: config.build().new_agent(), base, endpoint })
+        Ok(Http { agent: config.build().new_agent(), base, endpoint, spoken: Vec::new() })
+    }
+
+    /// The same for another protocol, whose frames have these headers, `user-agent` among them if it is named here. They are the
+    /// same for all frames, whatever is asked for.
+    pub fn speaking(self, headers: Vec<(&'static str, String)>) -> Self {
+        Http { spoken: headers, ..self }
     }
 
     /// What this server and another one have in common, if that makes them one endpoint. May look their names up; see
@@ -160,7 +168,9 @@ impl Http {
                 get.call()
             }
             Method::Post => {
-                self.agent.post(&url).header("content-type", routes::OCTETS).send(request.body.as_slice())
+                let post = self.agent.post(&url).header("content-type", routes::OCTETS);
+                let post = self.spoken.iter().fold(post, |post, (name, value)| post.header(*name, value));
+                post.send(request.body.as_slice())
             }
         };
         let response = sent.map_err(|e| self.error(e))?;

@@ -41,7 +41,7 @@ impl Get {
 }
 
 impl Answer {
-    fn new(kind: ValueKind, name: String, row: Option<u64>, value: Option<Vec<u8>>) -> Self {
+    pub(super) fn new(kind: ValueKind, name: String, row: Option<u64>, value: Option<Vec<u8>>) -> Self {
         let show = |bytes: Vec<u8>| {
             let shown = kind.show(&bytes);
             (bytes, shown)
@@ -49,7 +49,7 @@ impl Answer {
         Answer { name, key: None, bit: None, row, value: value.map(show) }
     }
 
-    fn of_key(kind: ValueKind, key: String, row: Option<u64>, value: Option<Vec<u8>>) -> Self {
+    pub(super) fn of_key(kind: ValueKind, key: String, row: Option<u64>, value: Option<Vec<u8>>) -> Self {
         Answer { key: Some(key.clone()), ..Answer::new(kind, key, row, value) }
     }
 
@@ -72,6 +72,11 @@ impl Answer {
                 shown.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
             }
         }
+    }
+
+    /// Whether there is a value.
+    pub(super) fn is_there(&self) -> bool {
+        self.value.is_some()
     }
 
     /// For programs.

@@ -1,0 +1,114 @@
+//! What a server says of a use case: looked at before anything is made of it.
+
+use crate::codec::Codec;
+use crate::config::{Id, id};
+use crate::keyword::TABLES;
+use crate::proto::{
+    ConfigForm, ConfigResponse, EncryptionParameters, KeyStatus, PirConfig, PirShardConfig, Sharding,
+};
+use crate::sets::{SETS, Weak};
+use bytes::Bytes;
+use prost::Message;
+use sotto_bfv::mulpir::{Compression, Shape};
+use sotto_core::{ParamsError, PeerMisbehaved, Result};
+
+/// Shards of a table at most.
+const MOST_SHARDS: u64 = 1 << 16;
+
+/// Selectors of a query at most, which are some ciphertexts.
+const MOST_OUTPUTS: usize = 1 << 16;
+
+/// What is asked, and with which keys.
+#[derive(Debug)]
+pub(super) struct Told {
+    pub(super) codec: Codec,
+    pub(super) shapes: Vec<Shape>,
+    pub(super) config_id: Bytes,
+    pub(super) key_id: Id,
+    pub(super) elements: Vec<usize>,
+    /// When the keys were made that the server has, or 0.
+    pub(super) there: u64,
+}
+
+impl Told {
+    pub(super) fn read(use_case: &str, answer: Bytes, weak: Weak) -> Result<Self> {
+        let told = ConfigResponse::decode(answer).map_err(|why| wrong(why.to_string()))?;
+        let config = told.configs.get(use_case).ok_or(wrong("has not the use case"))?;
+        let Some(ConfigForm::PirConfig(pir)) = &config.config else {
+            return Err(wrong("has no table").into());
+        };
+        let set = set(pir.encryption_parameters.as_ref())?;
+        let codec = Codec::new(set.kit(weak)?.0)?;
+        let batch = match &pir.keyword_pir_params {
+            Some(keyword) => {
+                let function = keyword.sharding_function.as_ref();
+                let function = function.and_then(|sharding| sharding.function.as_ref());
+                let sharded = matches!(function, None | Some(Sharding::Sha256(_)));
+                if keyword.num_hash_functions != TABLES as u64 || !sharded {
+                    return Err(wrong("has other hash functions than two, or shards by another").into());
+                }
+                TABLES
+            }
+            None => 1,
+        };
+        if pir.batch_size != batch as u64 {
+            return Err(wrong("asks for another number of entries at once").into());
+        }
+        let shapes = shapes(&codec, pir, batch)?;
+        if batch == 1 && shapes.len() > 1 {
+            return Err(wrong("has rows by number in several shards").into());
+        }
+        shapes.iter().try_for_each(|shape| codec.check(shape, Compression::None))?;
+        let key_id = *pir.evaluation_key_config_hash.as_array().ok_or(wrong("does not name its keys"))?;
+        let of = |status: &KeyStatus| status.key_config.as_ref().is_some_and(|keys| id(keys) == key_id);
+        let status =
+            told.key_info.iter().find(|status| of(status)).ok_or(wrong("does not say which keys"))?;
+        let keys = status.key_config.as_ref().ok_or(wrong("does not say which keys"))?;
+        let elements: Vec<usize> = keys.galois_elements.iter().map(|element| *element as usize).collect();
+        let most = codec.kit().degree();
+        if elements.len() > 64 || elements.iter().any(|element| element % 2 == 0 || *element >= 2 * most) {
+            return Err(wrong("asks for keys that there are not").into());
+        }
+        let config_id = config.config_id.clone();
+        Ok(Told { codec, shapes, config_id, key_id, elements, there: status.timestamp })
+    }
+}
+
+pub(super) fn wrong(why: impl Into<String>) -> PeerMisbehaved {
+    PeerMisbehaved::Malformed { what: "the server's answer", why: why.into() }
+}
+
+fn set(parameters: Option<&EncryptionParameters>) -> Result<crate::sets::Set, ParamsError> {
+    let found = SETS.into_iter().find(|set| Some(&set.message()) == parameters);
+    found.ok_or_else(|| ParamsError::Field {
+        field: "encryption parameters",
+        why: format!("must be those of {}", SETS.map(|set| set.name).join(", ")),
+    })
+}
+
+/// The shape of each shard.
+fn shapes(codec: &Codec, config: &PirConfig, batch: usize) -> Result<Vec<Shape>> {
+    let repeated = config.pir_shard_configs.as_ref().and_then(|all| all.repeated_shard_config.as_ref());
+    let (all, times) = match repeated {
+        Some(repeated) => (repeated.shard_config.as_slice(), repeated.shard_count),
+        None => (config.shard_configs.as_slice(), 1),
+    };
+    let count = (all.len() as u64).saturating_mul(times);
+    if !(1..=MOST_SHARDS).contains(&count) {
+        return Err(wrong("has no shards, or too many").into());
+    }
+    let shapes = all.iter().map(|told| shape(codec, told, batch)).collect::<Result<Vec<_>>>()?;
+    Ok((0..times).flat_map(|_| shapes.iter().copied()).collect())
+}
+
+fn shape(codec: &Codec, told: &PirShardConfig, batch: usize) -> Result<Shape> {
+    let number = |x: u64| usize::try_from(x).map_err(|_| wrong("has numbers that are too large"));
+    let dimensions: &[u64; 2] = told.dimensions.as_array().ok_or(wrong("has not two dimensions"))?;
+    let dimensions = [number(dimensions[0])?, number(dimensions[1])?];
+    let (entries, bytes) = (number(told.num_entries)?, number(told.entry_size)?);
+    let shape = Shape::new(entries, bytes, codec.kit().plaintext_bytes(), dimensions, batch)?;
+    if shape.outputs() > MOST_OUTPUTS || entries < batch {
+        return Err(wrong("has tables of a shape that is not asked").into());
+    }
+    Ok(shape)
+}

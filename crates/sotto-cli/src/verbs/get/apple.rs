@@ -1,0 +1,236 @@
+//! `sotto get --apple`: looks rows up on a server of Apple's private lookups, in the words that phones use.
+//!
+//! Each call asks for the configuration, sends its keys where the server has none, and asks for all values at once. Nothing of
+//! that depends on what is wanted but the shard of each key, which a request names.
+
+mod kept;
+
+use super::Get;
+use super::answer::Answer;
+use crate::blame;
+use crate::exit::Exit;
+use crate::failure::{Failure, Result};
+use crate::screen::{Screen, grid, units};
+use bytes::Bytes;
+use kept::Kept;
+use serde_json::json;
+use sotto_apple::client::{Client, config_request};
+use sotto_apple::sets::Weak;
+use sotto_catalog::ValueKind;
+use sotto_client::transport::http::{Http, Settings};
+use sotto_client::transport::{Request, Response, Transport, TransportError};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+/// What phones say of themselves: a server tells by it which words its client understands.
+const AGENT: &str = "com.apple.ciphermld/1.0 iOS/18.2";
+
+/// Bytes of an answer at most.
+const MOST_BYTES: u64 = 256 << 20;
+
+/// Lookups of one request at most.
+const MOST_LOOKUPS: usize = 64;
+
+/// Arguments of such lookups.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Apple's lookups")]
+pub(super) struct Apple {
+    /// Ask the server of Apple's private lookups at this address, in place of --server and --table
+    #[arg(long, value_name = "URL", requires = "use_case", conflicts_with_all = ["servers", "table", "bits", "stream"])]
+    apple: Option<String>,
+    /// The use case that is asked there
+    #[arg(long, value_name = "NAME", requires = "apple")]
+    use_case: Option<String>,
+    /// The name to ask under, which the server keeps keys by [default: a random one, kept in the state folder]
+    #[arg(long, value_name = "NAME", requires = "apple")]
+    user: Option<String>,
+    /// The header User-Agent, by which a server tells what its client understands
+    #[arg(long, value_name = "TEXT", requires = "apple", default_value = AGENT)]
+    agent: String,
+    /// Ask also where parameters have less than 128 bits of security
+    #[arg(long, requires = "apple")]
+    allow_weak: bool,
+}
+
+impl Apple {
+    pub(super) fn url(&self) -> Option<&str> {
+        self.apple.as_deref()
+    }
+}
+
+/// What went over the wire.
+#[derive(Default)]
+struct Sent {
+    config: u64,
+    keys: u64,
+    up: u64,
+    down: u64,
+    round_trip: Duration,
+}
+
+impl Get {
+    pub(super) fn ask_apple(&self, url: &str, screen: Screen) -> Result<()> {
+        let count = self.row_numbers.len() + self.all_keys.len();
+        if count > MOST_LOOKUPS {
+            return Err(Failure::usage(format!(
+                "{count} lookups at once, and a request has at most {MOST_LOOKUPS}"
+            )));
+        }
+        let use_case = self.apple.use_case.as_deref().unwrap_or_default();
+        let mut rng = sotto_prg::system_rng().map_err(|error| Failure::internal(error.to_string()))?;
+        let mut kept = match self.remote.fresh_keys {
+            true => Kept::nowhere(),
+            false => Kept::open(self.remote.state.as_deref(), url, use_case)?,
+        };
+        kept.is_of(self.apple.user.as_deref(), &mut rng);
+        let mut settings =
+            Settings { overall: Duration::from_secs(self.remote.timeout), ..Settings::default() };
+        if let Some(roots) = &self.remote.trust_root {
+            settings = settings.trust_file(roots).map_err(transport)?;
+        }
+        let headers =
+            vec![("user-identifier", kept.user().to_owned()), ("user-agent", self.apple.agent.clone())];
+        let mut http = Http::new(url, &settings).map_err(transport)?.speaking(headers);
+        let (client, read, sent) = self.looked_up(&mut http, &mut kept, use_case, &mut rng)?;
+        let fits =
+            if client.rows().is_some() { self.all_keys.is_empty() } else { self.row_numbers.is_empty() };
+        if !fits {
+            let (has, give) = if client.rows().is_some() { ("number", "--row") } else { ("key", "--key") };
+            return Err(
+                Failure::usage(format!("use case {use_case} is asked by {has}")).fix(format!("give {give}"))
+            );
+        }
+        let names = self.row_numbers.iter().map(|row| (format!("row {row}"), false));
+        let names = names.chain(self.all_keys.iter().map(|key| (key.clone(), true)));
+        let answers: Vec<Answer> =
+            names.zip(read).map(|((name, is_key), value)| answer(name, is_key, value)).collect();
+        if let (Some(rows), true) = (client.rows(), answers.iter().any(|answer| !answer.is_there())) {
+            return Err(
+                Failure::missing(format!("no such row: the table has {rows}")).fix("rows are counted from 0")
+            );
+        }
+        for answer in &answers {
+            screen.say(format!("{}  {}", answer.name, answer.printable()))?;
+        }
+        screen.say(facts(use_case, &client, &sent))?;
+        screen.report(&json!({
+            "use_case": use_case,
+            "shards": client.shards(),
+            "answers": answers.iter().map(Answer::report).collect::<Vec<_>>(),
+            "up_bytes": sent.up,
+            "down_bytes": sent.down,
+            "once": { "config_bytes": sent.config, "keys_bytes": sent.keys },
+            "round_trip_ms": sent.round_trip.as_secs_f64() * 1e3,
+        }))
+    }
+
+    /// Asks, and once more where the server has lost the keys meanwhile, or has another configuration.
+    fn looked_up(
+        &self,
+        http: &mut Http,
+        kept: &mut Kept,
+        use_case: &str,
+        rng: &mut dyn sotto_core::CryptoRng,
+    ) -> Result<(Client, Vec<Option<Vec<u8>>>, Sent)> {
+        let weak = if self.apple.allow_weak { Weak::Allowed } else { Weak::Refused };
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(1, |now| now.as_secs());
+        let (mut sent, mut again) = (Sent::default(), false);
+        loop {
+            let told = done(post(http, "/config", config_request(use_case))?, use_case)?;
+            sent.config += told.len() as u64;
+            let client = Client::again(use_case, told.into(), weak, kept.client(), now, rng).map_err(core)?;
+            // First, so that keys which the server has are not lost.
+            kept.keep(&client)?;
+            if again || !client.has_sent_keys() {
+                let keys = client.key_request(rng);
+                sent.keys += keys.len() as u64;
+                done(post(http, "/key", keys)?, use_case)?;
+            }
+            let (body, pending) = self.request(&client, rng).map_err(core)?;
+            sent.up += body.len() as u64;
+            let began = Instant::now();
+            let answer = post(http, "/queries", body)?;
+            sent.round_trip = began.elapsed();
+            if !again && matches!(answer.status, 400 | 410) {
+                again = true;
+                continue;
+            }
+            let answer = done(answer, use_case)?;
+            sent.down += answer.len() as u64;
+            let read = client.open(pending, Bytes::from(answer)).map_err(core)?;
+            return Ok((client, read, sent));
+        }
+    }
+
+    /// As many lookups as are wanted, whether they make sense of this table or not: what does not is said after the answer.
+    fn request(
+        &self,
+        client: &Client,
+        rng: &mut dyn sotto_core::CryptoRng,
+    ) -> sotto_core::Result<(Vec<u8>, sotto_apple::client::Pending)> {
+        if client.rows().is_some() {
+            let keys = self.all_keys.iter().map(|_| 0);
+            return client.ask_rows(&self.row_numbers.iter().copied().chain(keys).collect::<Vec<_>>(), rng);
+        }
+        let rows = self.row_numbers.iter().map(|_| &b""[..]);
+        client.ask(&rows.chain(self.all_keys.iter().map(|key| key.as_bytes())).collect::<Vec<_>>(), rng)
+    }
+}
+
+/// What a table's values are, its clients are not told: text where it is some. Rows by number have one length, and so zeros
+/// after a text.
+fn answer(name: String, is_key: bool, value: Option<Vec<u8>>) -> Answer {
+    let is_text = value.as_deref().is_some_and(|value| {
+        let end = value.iter().rposition(|byte| *byte != 0 || is_key).map_or(0, |last| last + 1);
+        let text = value.get(..end).and_then(|text| std::str::from_utf8(text).ok());
+        text.is_some_and(|text| (is_key || !text.is_empty()) && !text.chars().any(char::is_control))
+    });
+    let kind = if is_text { ValueKind::Text } else { ValueKind::Bytes };
+    if is_key { Answer::of_key(kind, name, None, value) } else { Answer::new(kind, name, None, value) }
+}
+
+fn post(http: &mut Http, path: &str, body: Vec<u8>) -> Result<Response> {
+    http.call(&Request::post(path.to_owned(), body, MOST_BYTES)).map_err(transport)
+}
+
+/// The body of a success.
+fn done(response: Response, use_case: &str) -> Result<Vec<u8>> {
+    if response.is_success() {
+        return Ok(response.body);
+    }
+    let (exit, fix) = match response.status {
+        404 => (Exit::Missing, format!("ask the operator whether {use_case} is served there")),
+        401 | 403 => (Exit::Refused, "that server wants a token, which this client does not have".to_owned()),
+        408 | 410 | 429 | 503 => (Exit::Refused, "try again in a minute".to_owned()),
+        _ => (Exit::Peer, "ask the operator what the server's log says".to_owned()),
+    };
+    let why: String =
+        String::from_utf8_lossy(&response.body).chars().filter(|c| !c.is_control()).take(200).collect();
+    Err(Failure::new(exit, format!("the server said {}: {why}", response.status)).fix(fix))
+}
+
+fn transport(error: TransportError) -> Failure {
+    blame::client(error.into())
+}
+
+fn core(error: sotto_core::Error) -> Failure {
+    Failure::new(blame::contract(&error), error.to_string())
+}
+
+fn facts(use_case: &str, client: &Client, sent: &Sent) -> String {
+    let keys = match sent.keys {
+        0 => "nothing (keys of an earlier call)".to_owned(),
+        keys => format!("{} of keys up", units::bytes(keys)),
+    };
+    let told = match client.shards() {
+        1 => "nothing of which row".to_owned(),
+        shards => format!("which of {shards} shards each key is in"),
+    };
+    grid::facts(vec![
+        ("use case", use_case.to_owned()),
+        ("server learns", told),
+        ("verified", "no: this protocol has no proofs".to_owned()),
+        ("bytes", format!("{} up, {} down", units::bytes(sent.up), units::bytes(sent.down))),
+        ("once", format!("{keys}, {} of configuration", units::bytes(sent.config))),
+        ("time", format!("round trip {}", units::time(sent.round_trip))),
+    ])
+}

@@ -1,0 +1,117 @@
+//! Apple's private lookups from a file to an answer, by the command alone: as an operator tries them without a phone.
+
+use crate::harness::{Folder, Served, sotto};
+use serde_json::json;
+use std::process::Stdio;
+
+struct World {
+    folder: Folder,
+    served: Option<Served>,
+}
+
+/// A table of 300 people in three shards, and one of rows by number, served.
+fn world() -> World {
+    let folder = Folder::new();
+    let line = |i: usize| format!("+1555{i:07},person {i}\n");
+    let people = format!("phone,name\n{}", (0..300).map(line).collect::<String>());
+    let (people, rows) =
+        (folder.write("people.csv", people), folder.write("rows.csv", "url\none\ntwo\nthree\n"));
+    let (callers, numbers) = (folder.text("callers"), folder.text("numbers"));
+    let keyed = ["--key", "phone", "--value", "name", "--shards", "3"];
+    sotto(&[&["encode", &people, "--apple", "--out", &callers, "--json"], &keyed[..]].concat()).json();
+    sotto(&["encode", &rows, "--apple", "--value", "url", "--out", &numbers, "--json"]).json();
+    let mut world = World { folder, served: None };
+    world.start("127.0.0.1:0");
+    world
+}
+
+impl World {
+    fn start(&mut self, listen: &str) {
+        let (callers, numbers, state) =
+            (self.folder.text("callers"), self.folder.text("numbers"), self.folder.text("kept"));
+        self.served = Some(Served::start_at(
+            listen,
+            &["--apple", &callers, &numbers, "--state", &state],
+            Stdio::inherit(),
+        ));
+    }
+
+    fn served(&self) -> &Served {
+        self.served.as_ref().unwrap()
+    }
+
+    fn get(&self, use_case: &str, more: &[&str]) -> crate::harness::Outcome {
+        let state = self.folder.text("mine");
+        let usual = ["get", "--apple", &self.served().url, "--use-case", use_case, "--state", &state];
+        sotto(&[&usual[..], more].concat())
+    }
+}
+
+#[test]
+fn values_by_key_and_by_number() {
+    let world = world();
+    let keys = ["--key", "+15550000007", "--key", "+15559999999", "--key", "+15550000299"];
+    let got = world.get("callers", &[&keys[..], &["--json"]].concat()).json();
+    let answers = got["answers"].as_array().unwrap();
+    let values: Vec<_> = answers.iter().map(|answer| answer["value"].clone()).collect();
+    assert_eq!(values, [json!("person 7"), json!(null), json!("person 299")]);
+    assert_eq!((&answers[1]["found"], &got["shards"]), (&json!(false), &json!(3)));
+    assert!(got["once"]["keys_bytes"].as_u64().unwrap() > 100_000);
+    world.get("callers", &keys[..2]).says("person 7");
+    let got = world.get("numbers", &["--row", "0,2", "--json"]).json();
+    assert_eq!((&got["answers"][0]["value"], &got["answers"][1]["value"]), (&json!("one"), &json!("three")));
+    world.get("numbers", &["--row", "3"]).fails(7, &["no such row", "3"]);
+    // What makes no sense of a table was asked for all the same.
+    let before = asked(&world);
+    world.get("numbers", &["--key", "x"]).fails(2, &["by number", "--row"]);
+    world.get("callers", &["--row", "1"]).fails(2, &["by key", "--key"]);
+    assert_eq!(asked(&world), before + 2);
+    world.get("nobody", &["--key", "x"]).fails(7, &["404", "nobody"]);
+    let many: Vec<String> = (0..65).map(|i| format!("--key={i}")).collect();
+    let many: Vec<&str> = many.iter().map(String::as_str).collect();
+    world.get("callers", &many).fails(2, &["64"]);
+    assert_eq!(asked(&world), before + 2, "nothing was sent");
+}
+
+/// Requests for lookups that the server has answered.
+fn asked(world: &World) -> u64 {
+    let text = world.served().ask_admin("GET /metrics");
+    let line = "sotto_requests_total{route=\"apple-queries\",outcome=\"ok\"} ";
+    text.lines().find_map(|all| all.strip_prefix(line)).map_or(0, |count| count.parse().unwrap())
+}
+
+#[test]
+fn keys_are_kept_on_both_sides_over_calls_and_restarts() {
+    let mut world = world();
+    let keys_sent = |world: &World, more: &[&str]| {
+        let got = world.get("callers", &[&["--key", "+15550000001", "--json"], more].concat()).json();
+        assert_eq!(got["answers"][0]["value"], "person 1");
+        got["once"]["keys_bytes"].as_u64().unwrap()
+    };
+    assert!(keys_sent(&world, &[]) > 0);
+    assert_eq!(keys_sent(&world, &[]), 0, "the client has kept them");
+    // Killed, and not ended.
+    let at = world.served.take().unwrap().url.strip_prefix("http://").unwrap().to_owned();
+    world.start(&at);
+    assert_eq!(keys_sent(&world, &[]), 0, "the server has kept them too");
+    assert!(keys_sent(&world, &["--fresh-keys"]) > 0);
+    assert!(keys_sent(&world, &["--user", "somebody"]) > 0);
+    assert_eq!(keys_sent(&world, &["--user", "somebody"]), 0);
+    // A client's file that is damaged costs new keys.
+    let files: Vec<_> = std::fs::read_dir(world.folder.at("mine/apple")).unwrap().collect();
+    for file in files {
+        std::fs::write(file.unwrap().path(), b"nothing").unwrap();
+    }
+    assert!(keys_sent(&world, &[]) > 0);
+}
+
+#[test]
+fn a_newer_table_is_asked_at_once() {
+    let world = world();
+    world.get("callers", &["--key", "+15550000001"]).says("person 1");
+    let changes = world.folder.write("changes.csv", "phone,name\n+15550000001,somebody\n");
+    let callers = world.folder.text("callers");
+    assert_eq!(sotto(&["update", &callers, &changes]).code, 0);
+    world.served().reload();
+    world.get("callers", &["--key", "+15550000001"]).says("somebody");
+}
