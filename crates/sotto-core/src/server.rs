@@ -3,6 +3,7 @@
 //! caller installs, and starts no thread of its own.
 
 use crate::{Artifact, Error, Misuse, Params, PeerMisbehaved, Result, Scheme, Streamed, Upkeep, Wire};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Encodes tables, and answers.
@@ -230,6 +231,11 @@ pub trait Sink: Sync {
     /// # Errors
     /// As [`Sink::write_at`].
     fn read_at(&self, section: Section, offset: u64, out: &mut [u8]) -> Result<()>;
+    /// Whether any of these bytes of a section is wanted: an encoder may leave out what is not, and what only serves to make it.
+    /// Whoever wants a part of a table makes it in the time of a part then.
+    fn wants(&self, _section: Section, _bytes: Range<u64>) -> bool {
+        true
+    }
     /// Tells a watching person how far a stage is. Cheap to call.
     fn progress(&self, _stage: &'static str, _done: u64, _total: u64) {}
 }

@@ -49,8 +49,16 @@ impl Writer<'_> {
     /// Fills the strip and writes each block's part, which is contiguous.
     fn write(&self, buffer: &mut Vec<u8>) -> Result<()> {
         let (layout, strip) = (self.params.grid.layout(), self.strip);
+        let (region, bytes) = (self.params.grid.region(self.unit), strip.block_bytes(layout));
+        let is_wanted = |block: usize| {
+            let start = region + strip.offset(layout, block);
+            self.out.wants(Section::Resident, start..start + bytes as u64)
+        };
+        if !(0..layout.blocks()).any(is_wanted) {
+            return Ok(());
+        }
         buffer.clear();
-        buffer.resize(strip.block_bytes(layout) * layout.blocks(), 0);
+        buffer.resize(bytes * layout.blocks(), 0);
         let mut polynomial = Polynomial::new(self.params);
         let mut some = Vec::with_capacity(TOGETHER);
         for (row, col) in strip.polynomials() {
@@ -63,8 +71,7 @@ impl Writer<'_> {
             }
         }
         strip.put(layout, &some, buffer);
-        let region = self.params.grid.region(self.unit);
-        for (block, bytes) in buffer.chunks_exact(strip.block_bytes(layout)).enumerate() {
+        for (block, bytes) in buffer.chunks_exact(bytes).enumerate() {
             self.out.write_at(Section::Resident, region + strip.offset(layout, block), bytes)?;
         }
         Ok(())

@@ -4,6 +4,7 @@ use crate::commit::{Proven, Tree};
 use crate::image::ImageWriter;
 use crate::kept::{self, Draft};
 use crate::layout::{Plan, Verified};
+use crate::parts::{self, Pieces, Wanted};
 use crate::progress::Watcher;
 use crate::table::{Joined, Packed, TableSource};
 use crate::written::{Written, draw, literal};
@@ -15,7 +16,7 @@ use sotto_catalog::{
     ArtifactEntry, Catalog, Document, Hex32, Layer, RowsRoot, SignedCatalog, SigningKey, TableKind,
     TableName, ValueKind,
 };
-use sotto_core::{Artifact, Epoch, Goal, Misuse, SchemeEntry, Shape};
+use sotto_core::{Artifact, Epoch, Goal, Misuse, PartEntry, SchemeEntry, Section, Shape};
 use std::path::PathBuf;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
@@ -124,7 +125,7 @@ pub fn encode_table(
     options: &EncodeOptions<'_>,
     watch: Watcher<'_>,
 ) -> Result<EncodeSummary> {
-    encode_buckets(entry, &[table], lock, options, watch)
+    encode_pieces(entry, &[table], lock, (options, Pieces::Whole), watch)
 }
 
 /// Encodes tables as the equal buckets of one, of each of which one query asks for a row: those with fewer rows than others
@@ -137,6 +138,20 @@ pub fn encode_buckets(
     tables: &[&dyn TableSource],
     lock: &WriteLock,
     options: &EncodeOptions<'_>,
+    watch: Watcher<'_>,
+) -> Result<EncodeSummary> {
+    encode_pieces(entry, tables, lock, (options, Pieces::Whole), watch)
+}
+
+/// The same for a table that may be cut: what is written is its pieces then, and the image is the front.
+///
+/// # Errors
+/// As [`encode_buckets`]; [`DbError::CannotCut`], [`DbError::TooManyParts`].
+pub fn encode_pieces(
+    entry: &SchemeEntry,
+    tables: &[&dyn TableSource],
+    lock: &WriteLock,
+    (options, pieces): (&EncodeOptions<'_>, Pieces),
     watch: Watcher<'_>,
 ) -> Result<EncodeSummary> {
     check_folder(lock, &options.table, options.key)?;
@@ -194,6 +209,8 @@ pub fn encode_buckets(
     };
     // What cannot be signed in the end is refused before the work and not after.
     draft.check()?;
+    let cuts =
+        pieces.parts().map(|parts| parts::check(entry, &draft.params.to_string(), parts)).transpose()?;
 
     let tree = in_pool(options.threads, || Tree::of(table, layout.leaf_rows, layout.path, watch))??;
     draft.rows_root = tree.root();
@@ -203,8 +220,15 @@ pub fn encode_buckets(
     let params = draft.params.to_string();
     let mut writer = ImageWriter::create(&lock.dir().image_path(epoch), watch)?;
     let start = Instant::now();
-    in_pool(options.threads, || (entry.server.encode)(params.as_bytes(), &records, &writer))?
-        .map_err(|e| writer.failed(e))?;
+    let encoded = match cuts.filter(|cuts| is_front_alone(pieces, cuts, entry)) {
+        Some(cuts) => {
+            writer = writer.sparse();
+            let sink = Wanted { writer: &writer, section: cuts.section, ranges: Vec::new(), others: true };
+            in_pool(options.threads, || (entry.server.encode)(params.as_bytes(), &records, &sink))?
+        }
+        None => in_pool(options.threads, || (entry.server.encode)(params.as_bytes(), &records, &writer))?,
+    };
+    encoded.map_err(|e| writer.failed(e))?;
     tree.write(&writer).map_err(|e| writer.failed(e))?;
     let encode_seconds = start.elapsed().as_secs_f64();
 
@@ -220,7 +244,7 @@ pub fn encode_buckets(
     let kept = is_kept.then(keep).transpose()?;
     let kept_bytes = kept.as_ref().map_or(0, Draft::bytes);
     let written = entry.server.mask.map(|_| Written::default());
-    let image = publish(lock, writer, &draft, &signed, kept, written)?;
+    let image = publish(lock, (writer, entry, pieces), (&draft, &signed), kept, written)?;
     let image_bytes = std::fs::metadata(&image).map_err(|e| DbError::io("reading", &image, e))?.len();
     Ok(EncodeSummary {
         image,
@@ -246,13 +270,19 @@ pub fn encode_buckets(
 /// removed by the next writer if there is no image.
 pub(crate) fn publish(
     lock: &WriteLock,
-    writer: ImageWriter<'_>,
-    catalog: &Catalog,
-    signed: &SignedCatalog,
+    (writer, entry, pieces): (ImageWriter<'_>, &SchemeEntry, Pieces),
+    (catalog, signed): (&Catalog, &SignedCatalog),
     kept: Option<Draft>,
     written: Option<Written>,
 ) -> Result<PathBuf> {
-    let finish = || writer.finish(signed);
+    let finish = || match pieces.parts() {
+        None => writer.finish(signed),
+        Some(parts) => {
+            let (front, params) = (lock.dir().front_path(catalog.epoch), catalog.params.to_string());
+            let which = (parts, matches!(pieces, Pieces::All(_)));
+            parts::cut_writer((entry, &params, signed), &writer, &front, which)
+        }
+    };
     let with_rows = || match kept {
         Some(kept) => kept.before(finish),
         None => finish(),
@@ -263,6 +293,11 @@ pub(crate) fn publish(
     };
     lock.dir().keep_beside(Some(catalog.epoch))?;
     Ok(image)
+}
+
+/// Whether what is cut need not be made: it is no file of clients, and its digest is not in the catalog.
+fn is_front_alone(pieces: Pieces, cuts: &PartEntry, entry: &SchemeEntry) -> bool {
+    matches!(pieces, Pieces::Front(_)) && cuts.section == Section::Resident && entry.state.is_none()
 }
 
 /// A folder holds one table of one publisher: a mistyped path must not put another table's epoch on top,

@@ -3,6 +3,8 @@
 //! ```text
 //! DIR/epoch-00000001.sotto   the images, one per epoch, never changed once there
 //! DIR/epoch-00000002.sotto
+//! DIR/epoch-00000003.front   one that is cut: its front, and beside it its parts
+//! DIR/epoch-00000003.part-0000-of-0002
 //! DIR/epoch-00000001.delta   what is left of an older one: its catalog, and what changed in it
 //! DIR/epoch-00000002.rows    the rows of the newest, where an update needs them: see [`crate::kept`]
 //! DIR/epoch-00000002.written how much of the newest was written under its mask, where it has one: see [`crate::written`]
@@ -31,6 +33,7 @@ pub const KEY: &str = "signing.key";
 pub const OPRF_KEY: &str = "oprf.key";
 const IMAGE_PREFIX: &str = "epoch-";
 const IMAGE_SUFFIX: &str = ".sotto";
+const FRONT_SUFFIX: &str = ".front";
 const REMNANT_SUFFIX: &str = ".delta";
 const ROWS_SUFFIX: &str = ".rows";
 const WRITTEN_SUFFIX: &str = ".written";
@@ -47,6 +50,10 @@ pub struct WriteLock {
     dir: TableDir,
     _file: File,
 }
+
+/// Held by whoever makes a part of an epoch that is there. Given back as [`WriteLock`] is.
+#[derive(Debug)]
+pub struct ShareLock(#[expect(dead_code, reason = "the file is locked as long as it is open")] File);
 
 impl TableDir {
     /// An existing folder.
@@ -77,7 +84,11 @@ impl TableDir {
     /// # Errors
     /// [`DbError::Io`].
     pub fn epochs(&self) -> Result<Vec<Epoch>> {
-        self.numbered(IMAGE_SUFFIX)
+        let mut epochs = self.numbered(IMAGE_SUFFIX)?;
+        epochs.extend(self.numbered(FRONT_SUFFIX)?);
+        epochs.sort();
+        epochs.dedup();
+        Ok(epochs)
     }
 
     /// The epochs of which a remnant is in the folder, oldest first.
@@ -129,6 +140,36 @@ impl TableDir {
         self.path.join(format!("{IMAGE_PREFIX}{:08}{IMAGE_SUFFIX}", epoch.0))
     }
 
+    /// Where the front of `epoch` is, or would be.
+    pub fn front_path(&self, epoch: Epoch) -> PathBuf {
+        self.path.join(format!("{IMAGE_PREFIX}{:08}{FRONT_SUFFIX}", epoch.0))
+    }
+
+    /// The files that the image of `epoch` lies in: whole, or in pieces. The front is the first to go, and with it the table.
+    ///
+    /// # Errors
+    /// [`DbError::Io`].
+    pub(crate) fn files_of(&self, epoch: Epoch) -> Result<Vec<PathBuf>> {
+        let front = self.front_path(epoch);
+        let parts = self.parts_in_folder()?.into_iter().filter(|(front_of, _)| *front_of == front);
+        let parts: Vec<_> = parts.map(|(_, path)| path).collect();
+        Ok([front, self.image_path(epoch)].into_iter().filter(|path| path.exists()).chain(parts).collect())
+    }
+
+    /// All parts in the folder, with the fronts that they are beside of, which may be missing.
+    fn parts_in_folder(&self) -> Result<Vec<(PathBuf, PathBuf)>> {
+        let failed = |e| DbError::io("reading the table's folder", &self.path, e);
+        let mut parts = Vec::new();
+        for entry in fs::read_dir(&self.path).map_err(failed)? {
+            let path = entry.map_err(failed)?.path();
+            let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+            if name.starts_with(IMAGE_PREFIX) && name.contains(".part-") {
+                parts.push((path.with_extension(FRONT_SUFFIX.trim_start_matches('.')), path));
+            }
+        }
+        Ok(parts)
+    }
+
     /// Where the remnant of `epoch` is, or would be.
     pub fn remnant_path(&self, epoch: Epoch) -> PathBuf {
         self.path.join(format!("{IMAGE_PREFIX}{:08}{REMNANT_SUFFIX}", epoch.0))
@@ -157,15 +198,15 @@ impl TableDir {
         of_epoch(ImageFile::open_remnant(&path)?, epoch)
     }
 
-    /// Opens the image of `epoch`.
+    /// Opens the image of `epoch`, or its front if it is cut.
     ///
     /// # Errors
     /// [`DbError::NoEpoch`], and those of [`ImageFile::open`].
     pub fn open_epoch(&self, epoch: Epoch) -> Result<Arc<ImageFile>> {
-        let path = self.image_path(epoch);
-        if !path.exists() {
+        let paths = [self.front_path(epoch), self.image_path(epoch)];
+        let Some(path) = paths.into_iter().find(|path| path.exists()) else {
             return Err(DbError::NoEpoch { dir: self.path.clone(), epoch });
-        }
+        };
         of_epoch(ImageFile::open(&path)?, epoch)
     }
 
@@ -185,24 +226,35 @@ impl TableDir {
     /// # Errors
     /// [`DbError::Locked`], [`DbError::Io`].
     pub fn lock(&self) -> Result<WriteLock> {
+        let lock = WriteLock { dir: self.clone(), _file: self.take(File::try_lock)? };
+        lock.remove_leftovers()?;
+        Ok(lock)
+    }
+
+    /// Takes the folder for making parts of the epoch that is there, as others may at the same time: nobody else writes.
+    ///
+    /// # Errors
+    /// As [`TableDir::lock`].
+    pub fn share(&self) -> Result<ShareLock> {
+        Ok(ShareLock(self.take(File::try_lock_shared)?))
+    }
+
+    fn take(&self, lock: fn(&File) -> Result<(), TryLockError>) -> Result<File> {
         let path = self.path.join(LOCK);
         let failed = |e| DbError::io("locking the table's folder", &path, e);
-        let file = loop {
+        loop {
             let file =
                 OpenOptions::new().create(true).truncate(false).write(true).open(&path).map_err(failed)?;
-            match file.try_lock() {
+            match lock(&file) {
                 Ok(()) => {}
                 Err(TryLockError::WouldBlock) => return Err(DbError::Locked { dir: self.path.clone() }),
                 Err(TryLockError::Error(e)) => return Err(failed(e)),
             }
             // Its holder may have removed the file between the two, and then it excludes nobody.
             if is_at(&file, &path).map_err(failed)? {
-                break file;
+                return Ok(file);
             }
-        };
-        let lock = WriteLock { dir: self.clone(), _file: file };
-        lock.remove_leftovers()?;
-        Ok(lock)
+        }
     }
 
     /// Reads the signing key from `path`, or from the folder; makes it if it is not there.
@@ -293,6 +345,10 @@ impl WriteLock {
             if entry.file_name().to_str().is_some_and(|name| name.starts_with(TEMP_PREFIX)) {
                 fs::remove_file(entry.path()).map_err(failed)?;
             }
+        }
+        // The front comes after the parts, unless these are made one by one.
+        for (_, part) in self.dir.parts_in_folder()?.iter().filter(|(front, _)| !front.exists()) {
+            fs::remove_file(part).map_err(failed)?;
         }
         self.dir.keep_beside(self.dir.latest()?)
     }

@@ -1,6 +1,8 @@
 //! Whose fault, and what to do.
 
+use crate::image::Piece;
 use crate::ingest::IngestError;
+use crate::parts::PartProblem;
 use sotto_catalog::{CatalogError, PublicKey};
 use sotto_core::Epoch;
 use sotto_oprf::OprfError;
@@ -131,6 +133,48 @@ pub enum DbError {
         /// The table's folder.
         dir: PathBuf,
     },
+    /// The scheme's tables cannot be cut.
+    #[error("scheme {scheme} cannot cut a table: leave --partitions out, or take another scheme")]
+    CannotCut {
+        /// The scheme.
+        scheme: String,
+    },
+    /// A table that cannot be cut into so many parts.
+    #[error("this table can be cut into {most} parts at most, and not into {parts}: ask for fewer")]
+    TooManyParts {
+        /// How many were asked for.
+        parts: u32,
+        /// How many there may be.
+        most: u32,
+    },
+    /// A part of a table that is no good.
+    #[error("{}: {why}", path.display())]
+    Part {
+        /// Its file.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: PartProblem,
+    },
+    /// Another source than the table's front was made of.
+    #[error(
+        "{}: the rows of this source are not those that the front was made of: give the same file and the same options, or \
+        make the table's next epoch",
+        front.display()
+    )]
+    OtherRows {
+        /// The front.
+        front: PathBuf,
+    },
+    /// A folder whose newest epoch is in no parts, or in another number of them.
+    #[error("{}: the newest epoch here is {found}: make its front first (--partitions {parts} --part front)", dir.display())]
+    NoFront {
+        /// The table's folder.
+        dir: PathBuf,
+        /// What it is.
+        found: Piece,
+        /// How many parts were asked for.
+        parts: u32,
+    },
     /// The scheme has no way to re-encode only what changed.
     #[error("scheme {scheme} cannot update a table: encode it afresh, which makes the next epoch")]
     CannotUpdate {
@@ -254,6 +298,12 @@ pub enum ImageProblem {
     /// A table with a catalog where one of another protocol is wanted.
     #[error("this is no table of Apple's lookups: `sotto serve` serves it without --apple")]
     NotForeign,
+    /// A piece of a table that is cut, where another one is wanted.
+    #[error("this is {found}: a directory opens all pieces of a table together, `sotto inspect` shows one")]
+    Piece {
+        /// Which piece it is.
+        found: Piece,
+    },
     /// Bytes that do not match their digest.
     #[error(
         "{part} does not match its digest: the file is damaged; copy it again, or encode the table afresh"

@@ -3,6 +3,7 @@
 //! | module | what lives there |
 //! |---|---|
 //! | [`header`] | the first page: sections, offsets, digests |
+//! | [`piece`] | how much of a table's image a file holds |
 //! | [`writer`] | a temporary file that becomes an image, or vanishes |
 //! | [`mapped`](mod@mapped) | an open file of sections: header checked, sections mapped |
 //! | [`file`](mod@file) | an open image: a mapped file with a catalog |
@@ -18,9 +19,11 @@ pub mod header;
 pub(crate) mod map;
 pub mod mapped;
 mod pages;
+pub mod piece;
 pub mod writer;
 
 pub use file::ImageFile;
 pub use foreign::ForeignFile;
 pub use mapped::{Mapped, Seal};
+pub use piece::Piece;
 pub use writer::ImageWriter;

@@ -19,6 +19,7 @@
 //! | [`kept`] | the rows of a keyword table, beside its image, for the next update |
 //! | [`written`] | the mask of a table's own, and how much was written since it was drawn |
 //! | [`mask`] | a table whose rows are masked, for symmetric lookups |
+//! | [`parts`] | tables in parts: a front, and what is answered from in files of its own |
 //! | [`retain`](mod@retain) | which epochs stay whole, and of which only a remnant does |
 //! | [`inspect`](mod@inspect) | what there is to know of an image, as data |
 //! | [`progress`] | telling a watching person how far a stage is |
@@ -42,6 +43,7 @@ pub mod layout;
 pub mod logged;
 pub mod mask;
 pub mod origin;
+pub mod parts;
 pub mod progress;
 pub mod residency;
 pub mod retain;
@@ -52,7 +54,7 @@ pub mod written;
 
 pub use audit::audit;
 pub use batch::{BatchOptions, BatchSummary, encode_batch};
-pub use encode::{EncodeOptions, EncodeSummary, encode_buckets, encode_table};
+pub use encode::{EncodeOptions, EncodeSummary, encode_buckets, encode_pieces, encode_table};
 pub use epoch::{TableDir, WriteLock};
 pub use error::{DbError, ImageProblem};
 pub use image::{ImageFile, ImageWriter};
@@ -61,6 +63,7 @@ pub use inspect::{Inspection, inspect};
 pub use layout::Verified;
 pub use logged::Logged;
 pub use origin::Origin;
+pub use parts::{PartProblem, Pieces, encode_part};
 pub use progress::{Progress, Unit, Watcher};
 pub use residency::{Residence, Residency, ResidentImage, Room};
 pub use retain::{Retained, Retention, retain};

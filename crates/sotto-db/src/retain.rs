@@ -50,17 +50,16 @@ pub fn retain(lock: &WriteLock, keep: Retention, watch: Watcher<'_>) -> Result<R
 
     let mut done = Retained::default();
     for epoch in images {
-        let path = dir.image_path(epoch);
         let image = dir.open_epoch(epoch)?;
         if is_near(epoch) && image.section(DELTA).is_some() {
             let remnant = dir.remnant_path(epoch);
             if !remnant.exists() {
                 shrink(&image, &remnant, watch)?;
             }
-            done.freed_bytes += remove(&path)?.saturating_sub(bytes_at(&remnant)?);
+            done.freed_bytes += remove_all(dir, epoch)?.saturating_sub(bytes_at(&remnant)?);
             done.shrunk.push(epoch);
         } else {
-            done.freed_bytes += remove(&path)?;
+            done.freed_bytes += remove_all(dir, epoch)?;
             done.removed.push(epoch);
         }
     }
@@ -96,6 +95,11 @@ fn remove(path: &Path) -> Result<u64> {
     let bytes = bytes_at(path)?;
     fs::remove_file(path).map_err(|e| DbError::io("removing", path, e))?;
     Ok(bytes)
+}
+
+/// Removes an epoch's image, whole or in pieces, and gives how large it was.
+fn remove_all(dir: &TableDir, epoch: Epoch) -> Result<u64> {
+    dir.files_of(epoch)?.iter().map(|path| remove(path)).sum()
 }
 
 /// The same for every table of a stack.

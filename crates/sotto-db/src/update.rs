@@ -15,6 +15,7 @@ use crate::ingest::keyword::keyword_layer;
 use crate::ingest::{Column, Encoding, FileOptions};
 use crate::kept::Kept;
 use crate::mask::Masker;
+use crate::parts::{self, Pieces};
 use crate::progress::Watcher;
 use crate::{DbError, ImageFile, Result, WriteLock};
 use changes::{Changes, Target};
@@ -134,6 +135,7 @@ pub struct Update<'a> {
     lock: &'a WriteLock,
     options: &'a UpdateOptions<'a>,
     old: Arc<ImageFile>,
+    pieces: Pieces,
     changes: Changes,
     /// Those of the next epoch.
     layers: Vec<Layer>,
@@ -160,10 +162,12 @@ pub fn read_update<'a>(
 ) -> Result<Update<'a>> {
     let began = Instant::now();
     let old = lock.dir().open_latest()?;
+    let pieces = old.piece().parts().map_or(Pieces::Whole, Pieces::All);
+    check_folder(lock, &old.catalog().table, options.key)?;
+    can_revise(entry, old.catalog())?;
+    let old = parts::whole(entry, old, watch)?;
     let catalog = old.catalog();
-    check_folder(lock, &catalog.table, options.key)?;
     let terms = catalog.terms(entry)?;
-    can_revise(entry, catalog)?;
     let origin = lock.dir().origin()?;
     let (mut kept, mut solved, mut layers) = (None, None, catalog.layers.clone());
     let (changes, tally) = match &catalog.keyword()? {
@@ -205,7 +209,7 @@ pub fn read_update<'a>(
     if changes.rows.is_empty() {
         return Err(DbError::NoChanges { path: path.to_owned() });
     }
-    Ok(Update { entry, lock, options, old, changes, layers, kept, solved, tally, began })
+    Ok(Update { entry, lock, options, old, pieces, changes, layers, kept, solved, tally, began })
 }
 
 /// Applies a file of changed rows to the newest epoch of the folder that is locked, making the next one. On any error the
@@ -234,7 +238,8 @@ impl Update<'_> {
     /// # Errors
     /// Those of encoding. The folder is then as it was.
     pub fn apply(self, watch: Watcher<'_>) -> Result<UpdateSummary> {
-        let Update { entry, lock, options, old, mut changes, layers, kept, solved, tally, began } = self;
+        let Update { entry, lock, options, old, pieces, mut changes, layers, kept, solved, tally, began } =
+            self;
         let catalog = old.catalog();
         if let Some(key) = masking(lock, catalog)? {
             changes.fill_gap(catalog.rows, catalog.item_bytes()?)?;
@@ -244,7 +249,7 @@ impl Update<'_> {
         let before = old.catalog();
         let lifetime = lifetime(options.lifetime, before.created, before.expires);
         let (rows, solved, kept_rows) = (&changes.rows, solved.as_ref(), kept.as_ref());
-        let next = Next { entry, lock, old: &old, rows, solved, layers, lifetime, kept: kept_rows };
+        let next = Next { entry, lock, old: &old, pieces, rows, solved, layers, lifetime, kept: kept_rows };
         let written = next.write(options, watch)?;
         let artifact_bytes = bytes_of(&written.catalog);
         let delta_bytes = written.delta_bytes();

@@ -51,7 +51,10 @@ impl Place {
             let mut done = 0;
             for run in places.chunk_by(|one, next| one + 1 == *next) {
                 let bytes = chunk.get(done * row_bytes..(done + run.len()) * row_bytes).unwrap_or_default();
-                out.write_at(section, run.first().map_or(0, |row| row * row_bytes as u64), bytes)?;
+                let at = run.first().map_or(0, |row| row * row_bytes as u64);
+                if out.wants(section, at..at + bytes.len() as u64) {
+                    out.write_at(section, at, bytes)?;
+                }
                 done += run.len();
             }
             first += count as u64;

@@ -26,6 +26,9 @@ impl sotto_core::Server<SimplePir> for Server {
         out.reserve(Section::Resident, params.matrix_bytes())?;
         out.reserve(HINT, params.hint_bytes())?;
         write_matrix(params.layout(), Section::Resident, rows, out)?;
+        if !out.wants(HINT, 0..params.hint_bytes()) {
+            return Ok(());
+        }
         match params.dense() {
             None => write_hint(params.layout(), Section::Resident, HINT, out),
             Some(dense) => {

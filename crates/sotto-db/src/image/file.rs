@@ -1,8 +1,9 @@
 //! An open image: header and catalog checked, sections mapped. Opening reads a page and the catalog,
 //! whatever the size of the rest.
 
-use super::header::Part;
+use super::header::{Header, Part};
 use super::mapped::Mapped;
+use super::piece::Piece;
 use crate::{ImageProblem, Result};
 use sotto_catalog::{Catalog, SignedCatalog};
 use sotto_core::{Artifact, Image, Section};
@@ -18,12 +19,28 @@ pub struct ImageFile {
 }
 
 impl ImageFile {
-    /// Opens an image and checks its header and catalog; [`ImageFile::verify`] checks the rest.
+    /// Opens an image, or the front of one that is cut, and checks its header and catalog; [`ImageFile::verify`] checks the rest.
     ///
     /// # Errors
     /// [`DbError::Io`], [`DbError::Image`].
     pub fn open(path: &Path) -> Result<Arc<Self>> {
-        ImageFile::open_holding(path, |_| true)
+        let image = ImageFile::open_holding(path, |_| true)?;
+        match image.piece() {
+            Piece::Part(_) => Err(image.refuse(ImageProblem::Piece { found: image.piece() })),
+            Piece::Whole | Piece::Front(_) => Ok(image),
+        }
+    }
+
+    /// Opens a part of an image that is cut, as [`ImageFile::open`] does.
+    ///
+    /// # Errors
+    /// As [`ImageFile::open`].
+    pub fn open_part(path: &Path) -> Result<Arc<Self>> {
+        let image = ImageFile::open_holding(path, |_| true)?;
+        match image.piece() {
+            Piece::Part(_) => Ok(image),
+            found => Err(image.refuse(ImageProblem::Piece { found })),
+        }
     }
 
     /// Opens what is left of an image once only the way to it from the epoch before is kept: its catalog and its rows
@@ -38,10 +55,16 @@ impl ImageFile {
     /// Opens a file that has, of the artifacts its catalog names, those that `holds` says.
     fn open_holding(path: &Path, holds: fn(Artifact) -> bool) -> Result<Arc<Self>> {
         let mapped = Mapped::open(path)?;
-        let (signed, catalog) = read_catalog(&mapped, holds).map_err(|problem| mapped.refuse(problem))?;
+        let (signed, catalog) = read_catalog(&mapped).map_err(|problem| mapped.refuse(problem))?;
+        names_what_is_there(mapped.header(), &catalog, holds).map_err(|problem| mapped.refuse(problem))?;
         let image = ImageFile { mapped, signed, catalog };
         image.check()?;
         Ok(Arc::new(image))
+    }
+
+    /// How much of a table's image it is.
+    pub fn piece(&self) -> Piece {
+        self.header().piece
     }
 
     /// The catalog as it is served.
@@ -75,10 +98,7 @@ impl std::fmt::Debug for ImageFile {
     }
 }
 
-fn read_catalog(
-    mapped: &Mapped,
-    holds: fn(Artifact) -> bool,
-) -> Result<(SignedCatalog, Catalog), ImageProblem> {
+fn read_catalog(mapped: &Mapped) -> Result<(SignedCatalog, Catalog), ImageProblem> {
     let header = mapped.header();
     if header.entry(Part::Foreign).is_some() || header.entry(Part::Entries).is_some() {
         return Err(ImageProblem::Foreign);
@@ -93,7 +113,22 @@ fn read_catalog(
     }
     let signed = signed?;
     let catalog = signed.verify(None).map_err(refuse)?;
+    Ok((signed, catalog))
+}
 
+/// Whether a file has, of what its catalog names, what `holds` says, and nothing else.
+fn names_what_is_there(
+    header: &Header,
+    catalog: &Catalog,
+    holds: fn(Artifact) -> bool,
+) -> Result<(), ImageProblem> {
+    if let Piece::Part(_) = header.piece {
+        // How many bytes it has of which section is for the scheme to say.
+        return match header.entries.len() {
+            2 => Ok(()),
+            _ => Err(ImageProblem::Malformed { why: "a part has one section, and its catalog" }),
+        };
+    }
     let named = |entry: &&super::header::Entry| matches!(entry.part, Part::Scheme(Section::Public(_)));
     let held: Vec<_> = catalog.artifacts.iter().filter(|entry| holds(entry.artifact)).collect();
     if header.entries.iter().filter(named).count() != held.len() {
@@ -106,11 +141,12 @@ fn read_catalog(
         }
     }
     if let Some(named) = catalog.rows_digest {
-        // A remnant has no rows, whether they are an artifact or not.
+        // A remnant has no rows, whether they are an artifact or not, and a front has those that are one.
         let rows = header.entry(Part::Scheme(Section::Resident)).map(|entry| entry.digest);
-        if rows != Some(named.0).filter(|_| holds(Artifact::Rows)) {
+        let is_here = holds(Artifact::Rows) && header.piece == Piece::Whole;
+        if rows != Some(named.0).filter(|_| is_here) {
             return Err(ImageProblem::Malformed { why: "the rows are not those the catalog names" });
         }
     }
-    Ok((signed, catalog))
+    Ok(())
 }

@@ -1,5 +1,6 @@
 //! The first page of an image: which sections there are, where, and their digests. Drawn in `spec/image.md`.
 
+use super::piece::Piece;
 use crate::ImageProblem;
 use sotto_core::{Artifact, Section, Sure};
 
@@ -45,6 +46,8 @@ pub struct Entry {
 pub struct Header {
     /// Bytes of the whole file.
     pub file_bytes: u64,
+    /// How much of a table's image it holds.
+    pub piece: Piece,
     /// Its parts, by offset.
     pub entries: Vec<Entry>,
 }
@@ -127,7 +130,7 @@ impl Header {
         page.extend_from_slice(&VERSION.to_le_bytes());
         page.extend_from_slice(&(self.entries.len() as u32).to_le_bytes());
         page.extend_from_slice(&self.file_bytes.to_le_bytes());
-        page.extend_from_slice(&[0; 8]);
+        self.piece.to_numbers().iter().for_each(|number| page.extend_from_slice(&number.to_le_bytes()));
         let digest = digest(&page, &table);
         page.extend_from_slice(&digest);
         page.extend_from_slice(&table);
@@ -162,12 +165,13 @@ impl Header {
         if want != file_bytes {
             return Err(ImageProblem::Length { have: file_bytes, want });
         }
+        let piece = Piece::from_numbers([fields.u32().unwrap_or(0), fields.u32().unwrap_or(0)])?;
         if count > MAX_SECTIONS {
             return Err(malformed("too many sections"));
         }
         let mut fields = Fields(table);
         let entries: Option<Vec<_>> = (0..count).map(|_| fields.entry()).collect();
-        let header = Header { file_bytes, entries: entries.ok_or(malformed("an unknown section"))? };
+        let header = Header { file_bytes, piece, entries: entries.ok_or(malformed("an unknown section"))? };
         header.check().map_err(malformed)?;
         Ok(header)
     }

@@ -6,6 +6,7 @@
 use super::digest;
 use super::header::{Entry, HEADER_BYTES, Header, Part};
 use super::mapped::Mapped;
+use super::piece::Piece;
 use crate::progress::{Progress, Stage, Unit, Watcher};
 use crate::{DbError, ImageProblem, Result};
 use sotto_catalog::{ArtifactEntry, Hex32, SignedCatalog};
@@ -31,6 +32,22 @@ pub struct ImageWriter<'a> {
     places: RwLock<Vec<Place>>,
     written: AtomicU64,
     watch: Watcher<'a>,
+    piece: Piece,
+    /// Whether blocks are allocated when they are written: of a file that most of is not.
+    sparse: bool,
+}
+
+/// A whole file under a name that goes with it.
+pub(crate) struct Sealed {
+    temp: NamedTempFile,
+    destination: PathBuf,
+}
+
+impl Sealed {
+    /// What it is called for now.
+    pub(crate) fn path(&self) -> &Path {
+        self.temp.path()
+    }
 }
 
 #[derive(Clone, Copy)]
@@ -63,7 +80,34 @@ impl<'a> ImageWriter<'a> {
             places: RwLock::default(),
             written: AtomicU64::new(0),
             watch,
+            piece: Piece::Whole,
+            sparse: false,
         })
+    }
+
+    /// The same for a piece of an image.
+    pub(crate) fn of_piece(self, piece: Piece) -> Self {
+        ImageWriter { piece, ..self }
+    }
+
+    /// The same for a file of which only some is written.
+    pub(crate) fn sparse(self) -> Self {
+        ImageWriter { sparse: true, ..self }
+    }
+
+    /// The sections there are, and their bytes.
+    pub(crate) fn sections(&self) -> Vec<(Section, u64)> {
+        let places = self.places.read().unwrap_or_else(PoisonError::into_inner);
+        let of_scheme = |place: &Place| match place.part {
+            Part::Scheme(section) => Some((section, place.bytes)),
+            Part::Catalog => None,
+        };
+        places.iter().filter_map(of_scheme).collect()
+    }
+
+    /// Who watches.
+    pub(crate) fn watch(&self) -> Watcher<'a> {
+        self.watch
     }
 
     /// Starts from another image's resident section and hint, to be revised. Its tree is written anew.
@@ -157,8 +201,23 @@ impl<'a> ImageWriter<'a> {
         self.close(Part::Foreign, description)
     }
 
-    /// Adds the last part, which says what the others are.
     fn close(self, part: Part, text: &[u8]) -> Result<PathBuf> {
+        let Sealed { temp, destination } = self.seal(part, text)?;
+        let failed = |what, e| DbError::io(what, &destination, e);
+        // Not overwriting: an epoch, once published, is what it is.
+        temp.persist_noclobber(&destination).map_err(|e| failed("renaming", e.error))?;
+        let dir = destination.parent().unwrap_or(Path::new("."));
+        let sync = |dir: File| dir.sync_all();
+        File::open(dir).and_then(sync).map_err(|e| failed("writing the folder to the disk", e))?;
+        Ok(destination)
+    }
+
+    /// Adds the last part, which says what the others are, and brings all of it to the disk. The file is whole then, and has no
+    /// lasting name.
+    ///
+    /// # Errors
+    /// As [`ImageWriter::finish`].
+    pub(crate) fn seal(self, part: Part, text: &[u8]) -> Result<Sealed> {
         let failed = |what, e| DbError::io(what, &self.destination, e);
         let place = self.allocate(part, text.len() as u64).map_err(|e| self.failed(e))?;
         let file = self.temp.as_file();
@@ -174,20 +233,12 @@ impl<'a> ImageWriter<'a> {
             };
             entries.push(Entry { part: place.part, offset: place.offset, bytes: place.bytes, digest });
         }
-        let header = Header { file_bytes: place.offset + place.bytes, entries };
-        let sync = |file: &File| file.sync_all();
+        let header = Header { file_bytes: place.offset + place.bytes, piece: self.piece, entries };
         (self.watch)(Progress { stage: "sync", done: 0, total: 0, unit: Unit::Steps });
-        sync(file).map_err(|e| failed("writing to the disk", e))?;
+        file.sync_all().map_err(|e| failed("writing to the disk", e))?;
         file.write_all_at(&header.to_bytes(), 0).map_err(|e| failed("writing the header", e))?;
-        sync(file).map_err(|e| failed("writing to the disk", e))?;
-
-        // Not overwriting: an epoch, once published, is what it is.
-        self.temp.persist_noclobber(&self.destination).map_err(|e| failed("renaming", e.error))?;
-        let dir = self.destination.parent().unwrap_or(Path::new("."));
-        File::open(dir)
-            .and_then(|dir| sync(&dir))
-            .map_err(|e| failed("writing the folder to the disk", e))?;
-        Ok(self.destination)
+        file.sync_all().map_err(|e| failed("writing to the disk", e))?;
+        Ok(Sealed { temp: self.temp, destination: self.destination })
     }
 
     /// Turns a scheme's error into ours, naming the image.
@@ -206,7 +257,9 @@ impl<'a> ImageWriter<'a> {
             .filter(|(_, end)| i64::try_from(*end).is_ok());
         let (offset, end) = place.ok_or(Misuse::Rule("a section of more than 2^63 bytes"))?;
         self.temp.as_file().set_len(end)?;
-        preallocate(self.temp.as_file(), offset, bytes)?;
+        if !self.sparse {
+            preallocate(self.temp.as_file(), offset, bytes)?;
+        }
         let place = Place { part, offset, bytes, digest: None };
         places.push(place);
         Ok(place)

@@ -7,6 +7,7 @@ use crate::commit::{Move, Moved, write_tree};
 use crate::encode::{in_pool, publish, rows_digest, unix_seconds};
 use crate::image::ImageWriter;
 use crate::kept::{self, Changed, Draft, Kept};
+use crate::parts::Pieces;
 use crate::progress::Watcher;
 use crate::written::{Edited, after, draw};
 use crate::{DbError, ImageFile, ImageProblem, Result, WriteLock};
@@ -20,8 +21,10 @@ use std::time::Instant;
 pub(super) struct Next<'a> {
     pub(super) entry: &'a SchemeEntry,
     pub(super) lock: &'a WriteLock,
-    /// The epoch before.
+    /// The epoch before, whole.
     pub(super) old: &'a Arc<ImageFile>,
+    /// What it was written as, and the next one will be.
+    pub(super) pieces: Pieces,
     /// Rows as the scheme gets them; at least one.
     pub(super) rows: &'a Rows,
     /// Strips that were solved again: then the rows are theirs, and what changes is a part of every row of the table.
@@ -70,7 +73,7 @@ pub(super) fn lifetime(asked: Option<u64>, created: u64, expires: Option<u64>) -
 impl Next<'_> {
     /// Makes the epoch.
     pub(super) fn write(self, options: &UpdateOptions<'_>, watch: Watcher<'_>) -> Result<Written> {
-        let Next { entry, lock, old, rows, solved, layers, lifetime, kept } = self;
+        let Next { entry, lock, old, pieces, rows, solved, layers, lifetime, kept } = self;
         let mut catalog = old.catalog().clone();
         let terms = catalog.terms(entry)?;
         let revise = can_revise(entry, &catalog)?;
@@ -142,7 +145,7 @@ impl Next<'_> {
         let kept = kept.map(keep).transpose()?;
         let kept_bytes = kept.as_ref().map_or(0, Draft::bytes);
         let written = written.map(Option::unwrap_or_default);
-        let image = publish(lock, writer, &catalog, &signed, kept, written)?;
+        let image = publish(lock, (writer, entry, pieces), (&catalog, &signed), kept, written)?;
         let records_changed = count_records(&changes);
         Ok(Written { image, catalog, records_changed, written_bytes, kept_bytes, is_anew, revise_seconds })
     }

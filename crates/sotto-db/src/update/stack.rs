@@ -12,6 +12,7 @@ use super::{Tally, UpdateOptions, keys};
 use crate::encode::{bytes_of, unix_seconds};
 use crate::ingest::keyword::keyword_layer;
 use crate::kept::{Changed, Kept};
+use crate::parts::Pieces;
 use crate::progress::{Stage, Watcher, silent};
 use crate::{DbError, ImageFile, Result, StackDir, TableDir};
 use serde::Serialize;
@@ -217,6 +218,7 @@ impl StackUpdate<'_> {
                 entry,
                 lock: &lock,
                 old: image,
+                pieces: Pieces::Whole,
                 rows: &rows,
                 solved: None,
                 layers,

@@ -18,6 +18,7 @@ mod keys;
 mod keyword;
 mod logged;
 mod masks;
+mod parts;
 mod ranges;
 mod residency;
 mod rows;

@@ -1,0 +1,57 @@
+//! The parts that belong to a front.
+
+use super::PartProblem;
+use crate::image::Piece;
+use crate::{DbError, ImageFile, Result};
+use sotto_core::Cut;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Where a part of a table lies: beside its front.
+pub fn part_path(front: &Path, cut: Cut) -> PathBuf {
+    front.with_extension(format!("part-{:04}-of-{:04}", cut.part(), cut.parts()))
+}
+
+/// Opens all parts of a table, which lie beside its front, in their order. Headers and catalogs are checked;
+/// [`ImageFile::verify`] checks the rest. An image that is not cut has none.
+///
+/// # Errors
+/// [`DbError::Part`] for one that is missing, doubled or of another epoch; those of [`ImageFile::open_part`].
+pub fn open_parts(front: &ImageFile) -> Result<Vec<Arc<ImageFile>>> {
+    let open = |cut| {
+        let path = part_path(front.path(), cut);
+        match path.exists() {
+            true => belongs(ImageFile::open_part(&path)?, front, cut),
+            false => Err(DbError::Part { path, why: PartProblem::Missing { part: cut.part() } }),
+        }
+    };
+    Cut::all(front.piece().parts().unwrap_or(0)).map(open).collect()
+}
+
+/// Refuses a part that is another one, or of another table than the front.
+fn belongs(image: Arc<ImageFile>, front: &ImageFile, cut: Cut) -> Result<Arc<ImageFile>> {
+    let (part, found) = (cut.part(), image.catalog().epoch);
+    let why = match image.piece() {
+        piece if piece != Piece::Part(cut) => PartProblem::Misplaced { part, found: piece },
+        _ if image.signed_catalog() == front.signed_catalog() => return Ok(image),
+        _ => PartProblem::OtherEpoch { part, found, wanted: front.catalog().epoch },
+    };
+    Err(DbError::Part { path: image.path().to_owned(), why })
+}
+
+/// Whether this very part is there, and not damaged. What is there in its place otherwise is removed.
+pub(super) fn is_there(front: &Path, text: &[u8], cut: Cut) -> Result<bool> {
+    let path = part_path(front, cut);
+    if !path.exists() {
+        return Ok(false);
+    }
+    let is_same = |image: &Arc<ImageFile>| {
+        image.piece() == Piece::Part(cut) && image.signed_catalog().to_bytes() == text
+    };
+    let there = ImageFile::open_part(&path).ok().filter(is_same);
+    if there.is_some_and(|image| image.verify(&crate::progress::silent).is_ok()) {
+        return Ok(true);
+    }
+    std::fs::remove_file(&path).map_err(|e| DbError::io("removing", &path, e))?;
+    Ok(false)
+}

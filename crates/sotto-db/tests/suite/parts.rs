@@ -1,0 +1,226 @@
+//! Tables in parts: the same bytes however they are made, and typed errors for whatever is amiss.
+
+use crate::common::{Memory, folder, key, names, options, write};
+use sotto_core::{Cut, Epoch, Image, SchemeEntry, Section};
+use sotto_db::image::Piece;
+use sotto_db::ingest::FileOptions;
+use sotto_db::parts::{cut_image, open_parts, part_path};
+use sotto_db::progress::silent;
+use sotto_db::{
+    DbError, ImageFile, ImageProblem, PartProblem, Pieces, Retention, TableDir, UpdateOptions, encode_part,
+    encode_pieces, encode_table, retain, update_table,
+};
+use sotto_testkit::CLEAR;
+
+const PARTS: u32 = 3;
+
+/// Two schemes that leave out what is not wanted, and one that does not.
+const SCHEMES: [&SchemeEntry; 3] = [&simplepir::ENTRY, &fspiral::ENTRY, &ypir_sp::ENTRY];
+
+/// Enough for three parts of each.
+fn table(entry: &SchemeEntry) -> Memory {
+    match entry.id.to_string().starts_with("ypir") {
+        true => Memory::numbered(40, 20_000),
+        false => Memory::numbered(4096, 1024),
+    }
+}
+
+fn make(dir: &TableDir, entry: &SchemeEntry, table: &Memory, pieces: Pieces) -> Result<(), DbError> {
+    encode_pieces(entry, &[table], &dir.lock()?, (&options(&key()), pieces), &silent).map(drop)
+}
+
+fn front(dir: &TableDir) -> std::sync::Arc<ImageFile> {
+    let front = dir.open_latest().unwrap();
+    assert_eq!(front.piece(), Piece::Front(PARTS));
+    front
+}
+
+/// What the parts in a folder hold, in order.
+fn held(dir: &TableDir) -> Vec<Vec<u8>> {
+    let parts = open_parts(&front(dir)).unwrap();
+    parts
+        .iter()
+        .map(|part| {
+            part.verify(&silent).unwrap();
+            part.section(Section::Resident).unwrap().to_vec()
+        })
+        .collect()
+}
+
+/// What they have to hold.
+fn wanted(entry: &SchemeEntry, whole: &ImageFile) -> Vec<Vec<u8>> {
+    let params = whole.catalog().params.to_string();
+    let resident = whole.section(Section::Resident).unwrap();
+    let holds = |cut| (entry.server.parts.unwrap().holds)(params.as_bytes(), cut).unwrap();
+    let bytes = |cut| {
+        let pieces = holds(cut).into_iter().map(|range| &resident[range.start as usize..range.end as usize]);
+        pieces.collect::<Vec<_>>().concat()
+    };
+    Cut::all(PARTS).map(bytes).collect()
+}
+
+#[test]
+fn all_ways_make_the_same_parts() {
+    for entry in SCHEMES {
+        let table = table(entry);
+        let ((_a, whole), (_b, at_once), (_c, apart)) = (folder(), folder(), folder());
+        encode_table(entry, &table, &whole.lock().unwrap(), &options(&key()), &silent).unwrap();
+        let image = whole.open_latest().unwrap();
+        let wanted = wanted(entry, &image);
+        assert!(wanted.iter().all(|part| !part.is_empty()));
+
+        make(&at_once, entry, &table, Pieces::All(PARTS)).unwrap();
+        assert_eq!(held(&at_once), wanted, "{}: at once", entry.id);
+        front(&at_once).verify(&silent).unwrap();
+        let files = names(at_once.path());
+        assert_eq!(files.iter().filter(|name| name.ends_with(".sotto")).count(), 0, "{files:?}");
+
+        make(&apart, entry, &table, Pieces::Front(PARTS)).unwrap();
+        let refused = open_parts(&front(&apart)).unwrap_err();
+        let missing = PartProblem::Missing { part: 0 };
+        assert!(matches!(refused, DbError::Part { why, .. } if why == missing));
+        let lock = apart.share().unwrap();
+        let beside = apart.share().unwrap();
+        assert!(matches!(apart.lock(), Err(DbError::Locked { .. })), "nobody makes an epoch meanwhile");
+        for cut in Cut::all(PARTS) {
+            let made = encode_part(entry, &table, &front(&apart), cut, Some(2), &silent).unwrap();
+            let again = encode_part(entry, &table, &front(&apart), cut, Some(2), &silent).unwrap();
+            assert!(!made.was_there && again.was_there && made.image == again.image);
+        }
+        drop((lock, beside));
+        assert_eq!(held(&apart), wanted, "{}: one by one", entry.id);
+        assert_eq!(front(&apart).catalog().artifacts, image.catalog().artifacts);
+
+        let cut = cut_image(entry, &image, &whole.lock().unwrap(), PARTS, &silent).unwrap();
+        assert_eq!(held(&whole), wanted, "{}: out of the image", entry.id);
+        // The very file that is made of the source.
+        let path = part_path(&cut, Cut::new(1, PARTS).unwrap());
+        let before = std::fs::read(&path).unwrap();
+        std::fs::remove_file(&path).unwrap();
+        encode_part(entry, &table, &front(&whole), Cut::new(1, PARTS).unwrap(), None, &silent).unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), before);
+    }
+}
+
+#[test]
+fn a_part_that_is_missing_doubled_damaged_or_of_another_epoch() {
+    let (_temp, dir) = folder();
+    let (entry, table) = (&simplepir::ENTRY, Memory::numbered(4096, 1024));
+    make(&dir, entry, &table, Pieces::All(PARTS)).unwrap();
+    make(&dir, entry, &table, Pieces::All(PARTS)).unwrap();
+    let front = front(&dir);
+    let path = |part| part_path(front.path(), Cut::new(part, PARTS).unwrap());
+    let refused = |front: &ImageFile| match open_parts(front).unwrap_err() {
+        DbError::Part { why, .. } => why,
+        other => panic!("{other}"),
+    };
+    let good = std::fs::read(path(1)).unwrap();
+    let replace = |bytes: &[u8]| {
+        std::fs::remove_file(path(1)).unwrap();
+        std::fs::write(path(1), bytes).unwrap();
+    };
+
+    replace(&std::fs::read(path(2)).unwrap());
+    let doubled = Piece::Part(Cut::new(2, PARTS).unwrap());
+    assert_eq!(refused(&front), PartProblem::Misplaced { part: 1, found: doubled });
+
+    let older = dir.open_epoch(Epoch(1)).unwrap();
+    replace(&std::fs::read(part_path(older.path(), Cut::new(1, PARTS).unwrap())).unwrap());
+    let other = PartProblem::OtherEpoch { part: 1, found: Epoch(1), wanted: Epoch(2) };
+    assert_eq!(refused(&front), other);
+
+    replace(&good[..good.len() - 1]);
+    assert!(matches!(
+        open_parts(&front).unwrap_err(),
+        DbError::Image { problem: ImageProblem::Length { .. }, .. }
+    ));
+    let mut damaged = good.clone();
+    damaged[5000] ^= 1;
+    replace(&damaged);
+    let opened = open_parts(&front).unwrap();
+    assert!(matches!(
+        opened[1].verify(&silent).unwrap_err(),
+        DbError::Image { problem: ImageProblem::Digest { .. }, .. }
+    ));
+    // Made again, it is as it was; and it is made again since it is damaged.
+    let made = encode_part(entry, &table, &front, Cut::new(1, PARTS).unwrap(), None, &silent).unwrap();
+    assert!(!made.was_there && std::fs::read(path(1)).unwrap() == good);
+
+    assert!(matches!(
+        ImageFile::open(&path(1)),
+        Err(DbError::Image { problem: ImageProblem::Piece { .. }, .. })
+    ));
+    assert!(matches!(
+        ImageFile::open_part(front.path()),
+        Err(DbError::Image { problem: ImageProblem::Piece { .. }, .. })
+    ));
+    let mut others = Memory::numbered(4096, 1024);
+    others.bytes[77] ^= 1;
+    std::fs::remove_file(path(1)).unwrap();
+    for (table, parts) in [(&others, PARTS), (&table, 2)] {
+        let cut = Cut::new(1, parts).unwrap();
+        let error = encode_part(entry, table, &front, cut, None, &silent).unwrap_err();
+        assert!(matches!(error, DbError::OtherRows { .. } | DbError::NoFront { .. }), "{error}");
+    }
+    assert_eq!(refused(&front), PartProblem::Missing { part: 1 });
+}
+
+#[test]
+fn what_cannot_be_cut_leaves_the_folder_as_it_was() {
+    let (_temp, dir) = folder();
+    let table = Memory::numbered(64, 32);
+    let before = names(dir.path());
+    let error = make(&dir, &CLEAR, &table, Pieces::All(2)).unwrap_err();
+    assert!(matches!(error, DbError::CannotCut { .. }), "{error}");
+    let error = make(&dir, &simplepir::ENTRY, &table, Pieces::All(1000)).unwrap_err();
+    assert!(matches!(error, DbError::TooManyParts { parts: 1000, .. }), "{error}");
+    let left = names(dir.path()).into_iter().filter(|name| name != "write.lock");
+    assert_eq!(left.collect::<Vec<_>>(), before);
+}
+
+#[test]
+fn an_update_of_parts_is_in_parts() {
+    for entry in [&simplepir::ENTRY, &fspiral::ENTRY] {
+        let table = table(entry);
+        let ((_a, whole), (_b, cut)) = (folder(), folder());
+        encode_table(entry, &table, &whole.lock().unwrap(), &options(&key()), &silent).unwrap();
+        make(&cut, entry, &table, Pieces::All(PARTS)).unwrap();
+        let scratch = tempfile::tempdir().unwrap();
+        let changes = write(scratch.path(), "c.csv", format!("7,{}\n", "ab".repeat(1024)));
+        let key = key();
+        let options = UpdateOptions {
+            file: FileOptions::default(),
+            columns: None,
+            delete: None,
+            encoding: None,
+            threads: Some(2),
+            lifetime: None,
+            key: &key,
+        };
+        for dir in [&whole, &cut] {
+            update_table(entry, &dir.lock().unwrap(), &changes, &options, &silent).unwrap();
+        }
+        let image = whole.open_latest().unwrap();
+        assert_eq!(held(&cut), wanted(entry, &image), "{}", entry.id);
+        assert_eq!(front(&cut).catalog().artifacts, image.catalog().artifacts);
+        assert_eq!(front(&cut).catalog().epoch, Epoch(2));
+
+        // Of the older epoch nothing stays, and of the newest everything.
+        let keep = Retention { images: 1, deltas: 1 };
+        let done = retain(&cut.lock().unwrap(), keep, &silent).unwrap();
+        assert_eq!(done.removed, [Epoch(1)]);
+        let files = names(cut.path());
+        assert!(!files.iter().any(|name| name.contains("00000001")), "{files:?}");
+        assert_eq!(held(&cut).len(), PARTS as usize);
+    }
+}
+
+#[test]
+fn parts_without_a_front_are_leftovers() {
+    let (_temp, dir) = folder();
+    make(&dir, &simplepir::ENTRY, &Memory::numbered(4096, 1024), Pieces::All(PARTS)).unwrap();
+    std::fs::remove_file(dir.front_path(Epoch(1))).unwrap();
+    assert_eq!(dir.epochs().unwrap(), []);
+    drop(dir.lock().unwrap());
+    assert!(!names(dir.path()).iter().any(|name| name.contains("part")));
+}
