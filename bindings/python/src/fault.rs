@@ -70,7 +70,7 @@ impl From<DbError> for Fault {
             DbError::Scheme(error) => (core(error), "scheme"),
             DbError::Catalog(CatalogError::Params(error)) => (core(error), "bad-params"),
             DbError::Ingest(_) => (Kind::Misuse, "bad-data"),
-            DbError::Io { .. } | DbError::DiskFull { .. } | DbError::Image { .. } => {
+            DbError::Io { .. } | DbError::DiskFull { .. } | DbError::Image { .. } | DbError::Part { .. } => {
                 (Kind::Storage, "storage")
             }
             _ => (Kind::Misuse, "encode"),

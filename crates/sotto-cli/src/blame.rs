@@ -12,8 +12,8 @@ use sotto_client::session::WitnessError;
 use sotto_client::state::StateError;
 use sotto_client::transport::TransportError;
 use sotto_core::{Error, Misuse, ParamsError};
-use sotto_db::DbError;
 use sotto_db::ingest::Problem;
+use sotto_db::{DbError, PartProblem};
 use sotto_server::{SourceError, StartError};
 use sotto_tlog::LogError;
 use sotto_wire::Code;
@@ -198,7 +198,10 @@ fn disk(error: &DbError) -> Exit {
             _ => Exit::Storage,
         },
         DbError::DiskFull { .. } | DbError::KeyExposed { .. } => Exit::Storage,
+        DbError::Part { why: PartProblem::Missing { .. }, .. } => Exit::Missing,
         DbError::Image { .. }
+        | DbError::Part { .. }
+        | DbError::OtherRows { .. }
         | DbError::Rows { .. }
         | DbError::Source { .. }
         | DbError::Catalog(_)
@@ -215,12 +218,15 @@ fn disk(error: &DbError) -> Exit {
         DbError::OtherTable { .. }
         | DbError::OtherKey { .. }
         | DbError::WasMasked { .. }
+        | DbError::NoFront { .. }
         | DbError::NoStack { .. }
         | DbError::OtherStack { .. }
         | DbError::NoBatch { .. } => Exit::Usage,
         DbError::NoOprfKey { .. } => Exit::Missing,
         DbError::OprfKey { .. } => Exit::Input,
         DbError::CannotUpdate { .. }
+        | DbError::CannotCut { .. }
+        | DbError::TooManyParts { .. }
         | DbError::NoRoomInRequest { .. }
         | DbError::TooManyTables { .. }
         | DbError::PastCapacity { .. } => Exit::Params,

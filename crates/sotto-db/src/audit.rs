@@ -2,6 +2,7 @@
 
 use crate::commit::{Tree, Unpacked};
 use crate::image::map::Map;
+use crate::parts;
 use crate::progress::Watcher;
 use crate::{DbError, ImageFile, ImageProblem, Result};
 use sotto_catalog::{Catalog, Packing, RowsRoot};
@@ -16,7 +17,7 @@ const BLOCK: std::ops::RangeInclusive<u64> = 8 << 20..=128 << 20;
 
 /// Reads all rows back out of an image and compares them with the root that its publisher has signed, and so too what proves
 /// them where rows are verified one by one. Goes on for as long as `go_on` says so, and gives whether it came to the end. Uses
-/// the current pool of threads.
+/// the current pool of threads. Parts of a table that is cut are joined first, in a file without a name.
 ///
 /// # Errors
 /// [`ImageProblem::Rows`] if they are others, [`ImageProblem::Changed`] if the image was written to meanwhile; those of opening.
@@ -26,6 +27,7 @@ pub fn audit(
     watch: Watcher<'_>,
     go_on: &dyn Fn() -> bool,
 ) -> Result<bool> {
+    let image = &parts::whole(entry, image.clone(), watch)?;
     let catalog = image.catalog();
     let packing = catalog.terms(entry)?.packing;
     let records = (entry.server.records)(catalog.params.to_string().as_bytes(), image.clone());

@@ -1,9 +1,11 @@
 //! What there is to know of an image, as data.
 
 use crate::ImageFile;
+use crate::image::header::{Entry, Part};
+use crate::parts::{open_part, part_path};
 use serde::Serialize;
 use sotto_catalog::{Catalog, CatalogError, HexBytes};
-use sotto_core::SchemeEntry;
+use sotto_core::{Cut, SchemeEntry};
 use std::path::PathBuf;
 
 /// An image, described.
@@ -15,7 +17,11 @@ pub struct Inspection {
     pub bytes: u64,
     /// The share of what answers are made from that lies on huge pages when the file is mapped here, if the system says so.
     pub huge_share: Option<f64>,
-    /// Its parts, by offset.
+    /// How much of the table's image it is, in words.
+    pub piece: String,
+    /// The parts of a table that is cut, if this is its front.
+    pub parts: Vec<PartInfo>,
+    /// Its sections, by offset.
     pub sections: Vec<SectionInfo>,
     /// The key its catalog is signed with, as `sotto-pk:...`.
     pub public_key: String,
@@ -25,7 +31,18 @@ pub struct Inspection {
     pub scheme: Option<SchemeInfo>,
 }
 
-/// A part of the file.
+/// A part of a table that is cut.
+#[derive(Debug, Clone, Serialize)]
+pub struct PartInfo {
+    /// Its file.
+    pub path: PathBuf,
+    /// Bytes of what answers are made from, and BLAKE3 of them in hexadecimal, if it is there and of this table.
+    pub held: Option<(u64, String)>,
+    /// What is wrong with it otherwise.
+    pub problem: Option<String>,
+}
+
+/// A section of the file.
 #[derive(Debug, Clone, Serialize)]
 pub struct SectionInfo {
     /// Its name.
@@ -89,11 +106,27 @@ pub fn inspect(image: &ImageFile, entry: Option<&SchemeEntry>) -> crate::Result<
         path: image.path().to_owned(),
         bytes: image.header().file_bytes,
         huge_share: image.huge_share(),
+        piece: image.piece().to_string(),
+        parts: Cut::all(image.piece().parts().unwrap_or(0)).map(|cut| part(image, cut)).collect(),
         sections: sections.collect(),
         public_key: image.signed_catalog().public_key().to_string(),
         scheme: entry.map(|entry| describe(catalog, entry)).transpose()?,
         catalog: catalog.clone(),
     })
+}
+
+/// A part beside a front.
+fn part(front: &ImageFile, cut: Cut) -> PartInfo {
+    let path = part_path(front.path(), cut);
+    let opened = open_part(front, cut);
+    let digest = |entry: &Entry| (entry.bytes, HexBytes(entry.digest.to_vec()).to_string());
+    let of_part =
+        |image: &ImageFile| image.header().entries.iter().find(|it| it.part != Part::Catalog).map(digest);
+    PartInfo {
+        path,
+        held: opened.as_ref().ok().and_then(|image| of_part(image)),
+        problem: opened.err().map(|error| error.to_string()),
+    }
 }
 
 /// What the scheme of a catalog says of its parameters; the catalog may come from anywhere.

@@ -21,7 +21,7 @@ mod rejoin;
 pub use alone::{PartSummary, encode_part};
 pub use cut::cut_image;
 pub(crate) use cut::{Wanted, check, cut_writer};
-pub use open::{open_parts, part_path};
+pub use open::{open_part, open_parts, part_path};
 pub use problem::PartProblem;
 pub(crate) use rejoin::whole;
 

@@ -1,9 +1,12 @@
 //! Epochs from the disk: a table directory, one that belongs to a stack, or a single image file.
 
 use crate::live::Parts;
+use crate::parts::{Joined, Lanes};
 use crate::{Config, LiveTable, Past, Residency, Source, SourceError, StartError, TableConfig};
 use sotto_catalog::{Catalog, TableName};
-use sotto_core::Epoch;
+use sotto_core::{AnyServer, Cut, Epoch, SchemeEntry};
+use sotto_db::image::Piece;
+use sotto_db::parts::open_parts;
 use sotto_db::{ImageFile, ResidentImage, Room, StackDir, TableDir};
 use sotto_oprf::SecretKey;
 use std::path::{Path, PathBuf};
@@ -15,16 +18,18 @@ struct How {
     role: u8,
     residency: Residency,
     room: Arc<Room>,
+    lanes: Arc<Lanes>,
     keep_deltas: u64,
     trust_images: bool,
 }
 
 impl How {
-    fn of(config: &Config, table: &TableConfig, room: &Arc<Room>) -> Self {
+    fn of(config: &Config, table: &TableConfig, (room, lanes): (&Arc<Room>, &Arc<Lanes>)) -> Self {
         How {
             role: table.role.unwrap_or(config.role),
             residency: config.residency,
             room: room.clone(),
+            lanes: lanes.clone(),
             keep_deltas: config.keep_deltas,
             trust_images: config.trust_images,
         }
@@ -47,11 +52,35 @@ impl How {
         let terms = catalog.terms(entry)?;
         let oprf = self.oprf_key(&catalog, folder)?;
         let signed = image.signed_catalog().clone();
-        let image = ResidentImage::of(image, self.residency, &self.room);
-        let server = (entry.server.open)(catalog.params.to_string().as_bytes(), image.clone())?;
         let (report, packing) = (terms.report, terms.packing);
+        let (server, answered) = self.answering(&image, entry, report.costs.answer_bytes)?;
         let parts = Parts { scheme: entry, signed, catalog, report, packing, server, image: image.clone() };
-        Ok(LiveTable::with_key(parts, self.role, oprf)?.of_file(image, self.trust_images))
+        Ok(LiveTable::with_key(parts, self.role, oprf)?.of_files(&image, answered, self.trust_images))
+    }
+
+    /// Opens what answers: the image, or all parts of a front.
+    fn answering(
+        &self,
+        image: &Arc<ImageFile>,
+        entry: &'static SchemeEntry,
+        answer_bytes: u64,
+    ) -> Result<(Box<dyn AnyServer>, Vec<Arc<ResidentImage>>), SourceError> {
+        let params = image.catalog().params.to_string();
+        let resident = |image: &Arc<ImageFile>| ResidentImage::of(image.clone(), self.residency, &self.room);
+        let Piece::Front(_) = image.piece() else {
+            let image = resident(image);
+            return Ok(((entry.server.open)(params.as_bytes(), image.clone())?, vec![image]));
+        };
+        let images: Vec<_> = open_parts(image)?.iter().map(resident).collect();
+        let none = || SourceError::Inconsistent("it is in parts, and its scheme does not cut tables".into());
+        let cuts = entry.server.parts.ok_or_else(none)?;
+        let count = u32::try_from(images.len()).map_err(|_| none())?;
+        let open = |(cut, image): (Cut, &Arc<ResidentImage>)| {
+            (cuts.open)(params.as_bytes(), cut, image.clone()).map_err(SourceError::from)
+        };
+        let parts = Cut::all(count).zip(&images).map(open).collect::<Result<_, _>>()?;
+        let joined = Joined::new((entry, params.as_bytes()), parts, &self.lanes, answer_bytes)?;
+        Ok((Box::new(joined), images))
     }
 }
 
@@ -142,8 +171,9 @@ pub(crate) fn room(config: &Config) -> Arc<Room> {
 /// # Errors
 /// [`StartError::Settings`] for a table with both or neither of `dir` and `path`.
 pub(crate) fn sources(config: &Config, room: &Arc<Room>) -> Result<Vec<Box<dyn Source>>, StartError> {
+    let lanes = Lanes::new(config.threads);
     let source = |table: &TableConfig| -> Result<Box<dyn Source>, StartError> {
-        let how = How::of(config, table, room);
+        let how = How::of(config, table, (room, &lanes));
         match (table.dir.clone(), table.path.clone()) {
             (Some(dir), None) => Ok(Box::new(DirSource { dir, how })),
             (None, Some(path)) => Ok(Box::new(FileSource { path, how })),
@@ -156,7 +186,7 @@ pub(crate) fn sources(config: &Config, room: &Arc<Room>) -> Result<Vec<Box<dyn S
         let stack = StackDir::find(path).ok_or_else(|| settings("no stack was published here".into()))?;
         let (_, read) = stack.read().map_err(|e| settings(e.to_string()))?;
         for shard in read.shards {
-            let how = How::of(config, &TableConfig::default(), room);
+            let how = How::of(config, &TableConfig::default(), (room, &lanes));
             let dir = DirSource { dir: stack.table(&shard.table), how };
             sources.push(Box::new(StackedSource { stack: stack.clone(), table: shard.table, dir }));
         }

@@ -11,6 +11,7 @@
 //! | `logs` | the logs of publishers' catalogs |
 //! | `page` | the files of a page for browsers, read once |
 //! | `files` | table directories and image files |
+//! | `parts` | a table in parts, all of which are here |
 //! | [`past`] | older epochs: their catalogs, and what changed in their rows |
 //! | `epochs` | two live epochs per table, swapped atomically |
 //! | [`slot`] | how epochs of a table go live: looked for, opened, read through |
@@ -57,6 +58,7 @@ mod meter;
 mod metrics;
 mod orders;
 mod page;
+mod parts;
 pub mod past;
 mod quota;
 mod refusal;

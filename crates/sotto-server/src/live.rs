@@ -1,15 +1,17 @@
 //! One open epoch of a table: what is needed to answer about it.
 
+mod on_disk;
+
 use crate::admission::Owner;
 use crate::{SourceError, clock, past};
 use bytes::Bytes;
+use on_disk::OnDisk;
 use sotto_catalog::{Catalog, Hex32, Masked, Packing, PublicKey, SignedCatalog, TableName};
 use sotto_core::{AnyServer, AnySession, Epoch, Image, ParamsDigest, ParamsReport, SchemeEntry, Section};
 use sotto_db::image::Seal;
-use sotto_db::{ImageFile, Progress, Residence, ResidentImage, Watcher};
+use sotto_db::{ImageFile, Residence, ResidentImage, Watcher};
 use sotto_oprf::SecretKey;
 use sotto_wire::{Code, Pin, Problem, Sizes};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -28,7 +30,7 @@ pub struct LiveTable {
     sizes: Sizes,
     server: Box<dyn AnyServer>,
     image: Arc<dyn Image>,
-    file: Option<OfFile>,
+    file: Option<OnDisk>,
     keyless: Option<Arc<AnySession>>,
     retired: Retired,
     /// Whether this is one of the servers that queries go to.
@@ -37,21 +39,6 @@ pub struct LiveTable {
     order_bytes: Option<u64>,
     /// What evaluates for clients of a symmetric table, if this is the server that does.
     oprf: Option<Arc<SecretKey>>,
-}
-
-/// The file that a table is answered from.
-struct OfFile {
-    image: Arc<ResidentImage>,
-    /// Whether its sections are compared with their digests before it goes live.
-    verified: bool,
-    /// Whether the log has it that the file is lost.
-    lost: AtomicBool,
-}
-
-impl OfFile {
-    fn file(&self) -> &Arc<ImageFile> {
-        self.image.file()
-    }
 }
 
 /// When an epoch ceased to be served, if it did. What is under way about it then ends after a while, however slowly its client
@@ -160,26 +147,31 @@ impl LiveTable {
         })
     }
 
-    /// The same table, answered from a file: it is read through before the table goes live, unless it is trusted, and
-    /// nothing is answered from it once it was written to or cut short.
-    pub fn of_file(mut self, image: Arc<ResidentImage>, trusted: bool) -> Self {
-        self.file = Some(OfFile { image, verified: !trusted, lost: AtomicBool::new(false) });
+    /// The same table, answered from files: they are read through before the table goes live, unless they are trusted, and
+    /// nothing is answered from them once one was written to or cut short. What clients fetch is in the first, and what answers
+    /// are made from in the others: the same file, or every part of a table that is cut.
+    pub fn of_files(
+        mut self,
+        front: &Arc<ImageFile>,
+        answered: Vec<Arc<ResidentImage>>,
+        trusted: bool,
+    ) -> Self {
+        self.file = Some(OnDisk::new(front, answered, !trusted));
         self
     }
 
-    /// What tells its file from another.
-    pub(crate) fn seal(&self) -> Option<Seal> {
-        self.file.as_ref().map(|of| of.file().seal())
+    /// What tells its files from others.
+    pub(crate) fn seals(&self) -> Option<Vec<Seal>> {
+        self.file.as_ref().map(OnDisk::seals)
     }
 
-    /// How many bytes [`LiveTable::read_through`] reads: those of the file, and then the rows in it.
+    /// How many bytes [`LiveTable::read_through`] reads: those of the files, and then the rows in them.
     pub(crate) fn unread_bytes(&self) -> u64 {
         let rows = self.catalog.rows.saturating_mul(self.catalog.row_bytes);
-        let file = self.file.as_ref().filter(|of| of.verified);
-        file.map_or(0, |of| of.file().header().file_bytes.saturating_add(rows))
+        self.file.as_ref().filter(|of| of.verified).map_or(0, |of| of.bytes(rows))
     }
 
-    /// Compares every section of its file with its digest, and its rows with the root that is signed, for as long as `go_on` says
+    /// Compares every section of its files with its digest, and its rows with the root that is signed, for as long as `go_on` says
     /// so. Gives whether it came to the end.
     pub(crate) fn read_through(
         &self,
@@ -187,13 +179,8 @@ impl LiveTable {
         go_on: &dyn Fn() -> bool,
     ) -> Result<bool, SourceError> {
         match &self.file {
-            Some(of) if of.verified => {
-                let file_bytes = of.file().header().file_bytes;
-                let then = |at: Progress| watch(Progress { done: file_bytes.saturating_add(at.done), ..at });
-                Ok(of.file().verify_while(watch, &|_| true, go_on)?
-                    && sotto_db::audit(self.scheme, of.file(), &then, go_on)?)
-            }
-            Some(of) => Ok(of.file().check().map(|()| true)?),
+            Some(of) if of.verified => of.read_through(self.scheme, watch, go_on),
+            Some(of) => Ok(of.check().map(|()| true)?),
             None => Ok(true),
         }
     }
@@ -202,10 +189,10 @@ impl LiveTable {
     /// there was no room for it.
     pub(crate) fn settle(&self) -> Result<(), SourceError> {
         let Some(of) = &self.file else { return Ok(()) };
-        let before = of.image.residence();
+        let before = of.residence();
         let no_memory = |error| SourceError::Unreadable(format!("no memory for a copy: {error}"));
-        let now = of.image.settle().map_err(no_memory)?;
-        if before != Some(now) {
+        of.settle().map_err(no_memory)?;
+        if let Some(now) = of.residence().filter(|now| before != Some(*now)) {
             let (table, epoch, bytes) = (&self.catalog.table, self.catalog.epoch, now.bytes);
             tracing::info!(%table, %epoch, bytes, "answered from what lies {now}");
         }
@@ -214,17 +201,18 @@ impl LiveTable {
 
     /// Where it lies and on which pages, once that is settled; nothing is known of a table that is of no file.
     pub fn residence(&self) -> Option<Residence> {
-        self.file.as_ref()?.image.residence()
+        self.file.as_ref()?.residence()
     }
 
-    /// Whether its file is as it was when it was opened. Whatever was made of an image's bytes is thrown away if it is not.
+    /// Whether its files are as they were when they were opened. Whatever was made of an image's bytes is thrown away if they are
+    /// not.
     ///
     /// # Errors
     /// [`Code::NotReady`]: the next look at the files may find another one in its place.
     pub(crate) fn check(&self) -> Result<(), Code> {
         let Some(of) = &self.file else { return Ok(()) };
-        of.file().check().map_err(|error| {
-            if !of.lost.swap(true, Ordering::Relaxed) {
+        of.check().map_err(|error| {
+            if of.tells_loss() {
                 let (table, epoch) = (&self.catalog.table, self.catalog.epoch);
                 tracing::error!(%table, %epoch, %error, "an image is lost while it is served; nothing is answered from it");
             }
@@ -326,7 +314,7 @@ impl LiveTable {
         let entry = self.catalog.artifacts.iter().find(|entry| entry.digest == *digest)?;
         // Who sends it looks at the file too; here a lost one gets its line in the log.
         let _ = self.check();
-        let file = self.file.as_ref().map(|of| of.file().clone());
+        let file = self.file.as_ref().and_then(|of| of.front().cloned());
         Some(Static {
             image: self.image.clone(),
             section: Section::Public(entry.artifact),

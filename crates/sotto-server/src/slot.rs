@@ -43,7 +43,7 @@ struct Memory {
     /// Those of the first look, which are not yet.
     untold: Vec<String>,
     /// Files that were read through for nothing, and what was wrong with them: they are not read again until they change.
-    bad: Vec<(Epoch, Seal, String)>,
+    bad: Vec<(Epoch, Vec<Seal>, String)>,
     /// Whether the epoch before the newest is still to be read.
     owes_previous: bool,
 }
@@ -289,8 +289,8 @@ impl Slot {
             Ok(table) => table,
             Err(error) => return Tried::Refused(error),
         };
-        let seal = table.seal();
-        let bad = memory.bad.iter().find(|(bad, was, _)| *bad == epoch && Some(*was) == seal);
+        let seals = table.seals();
+        let bad = memory.bad.iter().find(|(bad, was, _)| *bad == epoch && Some(was) == seals.as_ref());
         if let Some((.., why)) = bad {
             return Tried::Refused(SourceError::Damaged(why.clone()));
         }
@@ -308,7 +308,7 @@ impl Slot {
             // The server is ending.
             Ok(false) => Tried::Later,
             Err(error) => {
-                memory.bad.extend(seal.map(|seal| (epoch, seal, error.to_string())));
+                memory.bad.extend(seals.map(|seals| (epoch, seals, error.to_string())));
                 Tried::Refused(error)
             }
         }

@@ -18,14 +18,19 @@ pub fn part_path(front: &Path, cut: Cut) -> PathBuf {
 /// # Errors
 /// [`DbError::Part`] for one that is missing, doubled or of another epoch; those of [`ImageFile::open_part`].
 pub fn open_parts(front: &ImageFile) -> Result<Vec<Arc<ImageFile>>> {
-    let open = |cut| {
-        let path = part_path(front.path(), cut);
-        match path.exists() {
-            true => belongs(ImageFile::open_part(&path)?, front, cut),
-            false => Err(DbError::Part { path, why: PartProblem::Missing { part: cut.part() } }),
-        }
-    };
-    Cut::all(front.piece().parts().unwrap_or(0)).map(open).collect()
+    Cut::all(front.piece().parts().unwrap_or(0)).map(|cut| open_part(front, cut)).collect()
+}
+
+/// Opens one of them.
+///
+/// # Errors
+/// As [`open_parts`].
+pub fn open_part(front: &ImageFile, cut: Cut) -> Result<Arc<ImageFile>> {
+    let path = part_path(front.path(), cut);
+    match path.exists() {
+        true => belongs(ImageFile::open_part(&path)?, front, cut),
+        false => Err(DbError::Part { path, why: PartProblem::Missing { part: cut.part() } }),
+    }
 }
 
 /// Refuses a part that is another one, or of another table than the front.

@@ -11,6 +11,7 @@
 //! | `logs` | logs of catalogs: their files and no others, proofs, growth |
 //! | `orders` | hints are made by the server whose role it is, and delay no ask |
 //! | `page` | a page for browsers: its files and no others, and what a browser may do with them |
+//! | `parts` | a table in parts: the same answers, and none with a part missing |
 //! | `roles` | which of a scheme's servers it is: others' frames are refused |
 //! | `rows` | rows by range, and the way over old epochs |
 //! | `sessions` | keys are registered, expire, are evicted |
@@ -33,6 +34,7 @@ mod logs;
 mod orders;
 mod origins;
 mod page;
+mod parts;
 mod reading;
 mod roles;
 mod rows;

@@ -12,6 +12,7 @@ use crate::verbs::{remote, signal};
 use sotto_catalog::KeyKind;
 use sotto_client::Table;
 use sotto_core::{Goal, Image, SchemeEntry, Section};
+use sotto_db::Pieces;
 use sotto_db::ingest::{FileOptions, Format, Layout, RangeOptions};
 use sotto_db::{IngestOptions, Verified};
 use sotto_server::{Config, Running, Server, TableConfig};
@@ -62,6 +63,7 @@ impl Play {
             goal: Goal::default(),
             set: None,
             symmetric: false,
+            pieces: Pieces::Whole,
             verified: Verified::IfCheap,
             threads: None,
             lifetime: None,

@@ -11,7 +11,8 @@ use sotto_db::ingest::{Layout, Notes};
 use sotto_db::inspect::SchemeInfo;
 use sotto_db::mask::Masker;
 use sotto_db::{
-    EncodeOptions, EncodeSummary, ImageFile, IngestOptions, Ingested, StackDir, TableDir, Verified, WriteLock,
+    EncodeOptions, EncodeSummary, ImageFile, IngestOptions, Ingested, Pieces, StackDir, TableDir,
+    TableSource, Verified, WriteLock,
 };
 use sotto_prg::SystemRng;
 use std::path::Path;
@@ -33,6 +34,8 @@ pub(in crate::verbs) struct Job<'a> {
     pub(in crate::verbs) goal: Goal,
     pub(in crate::verbs) set: Option<String>,
     pub(in crate::verbs) symmetric: bool,
+    /// Whether it is cut.
+    pub(in crate::verbs) pieces: Pieces,
     pub(in crate::verbs) verified: Verified,
     pub(in crate::verbs) threads: Option<usize>,
     pub(in crate::verbs) key: Option<&'a Path>,
@@ -121,7 +124,8 @@ impl Job<'_> {
             lifetime: self.lifetime,
             key: &key,
         };
-        let summary = sotto_db::encode_table(self.scheme, table.as_ref(), lock, &options, &watch);
+        let (tables, how): ([&dyn TableSource; 1], _) = ([table.as_ref()], (&options, self.pieces));
+        let summary = sotto_db::encode_pieces(self.scheme, &tables, lock, how, &watch);
         let summary = summary.map_err(blame::db)?;
         lock.keep_origin(&origin).map_err(blame::db)?;
         let stages = bars.finish();

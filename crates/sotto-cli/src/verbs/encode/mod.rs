@@ -7,6 +7,7 @@
 //! | `choice` | schemes and goals by their names |
 //! | `job` | a table encoded, for this verb and the demo |
 //! | [`list`] | which schemes and parameter sets there are |
+//! | `parts` | a table in parts, or one of them |
 //! | `replace` | what is in the directory already, and may not be put away without a word |
 //! | `round` | what a round over such a stack costs, and how often it fails |
 //! | `said` | what is said of a table in the end |
@@ -18,6 +19,7 @@ mod batch;
 mod choice;
 mod job;
 pub(crate) mod list;
+mod parts;
 mod replace;
 mod round;
 mod said;
@@ -80,6 +82,12 @@ bytes longer.
 With --apple the table is one of Apple's lookups, which phones ask: `sotto serve --apple` serves it. Keys go into buckets as \
 that protocol says, and an index table has its rows as they are. It has no catalog, and nobody signs it.
 
+With --partitions P the table lies in P parts and a front, which has what clients fetch. `sotto serve` answers from all parts \
+at once, and every answer has the bytes that one image gives. Parts may lie elsewhere: each is of use to whoever answers in \
+parts. --part front makes the front alone, and --part I then part I, from 0 on, of the same file with the same options: several \
+at once, and again where one was lost. A part that is there and whole is left as it is. Cutting takes the table's room on the \
+disk once more.
+
 The directory gets a signing key of its own unless --signing-key names one. Whoever reads it can publish in your \
 name; clients pin its public half, which is printed.
 
@@ -90,7 +98,8 @@ Example:
   sotto encode hashes.bin --row-bytes 32 --out tables/hashes
   sotto encode hashes.bin --row-bytes 32 --symmetric --out tables/sold
   sotto encode hashes.bin --row-bytes 32 --batch 20 --out tables/twenty
-  sotto encode callers.csv --key number --value name --apple --use-case org.example.callers --out tables/phones";
+  sotto encode callers.csv --key number --value name --apple --use-case org.example.callers --out tables/phones
+  sotto encode hashes.bin --row-bytes 32 --partitions 2 --out tables/cut";
 
 /// Arguments of `sotto encode`.
 #[derive(Debug, clap::Args)]
@@ -113,6 +122,12 @@ pub(crate) struct Encode {
     /// Make a stack for up to so many rows, or keys, in one round
     #[arg(long, value_name = "B", value_parser = clap::value_parser!(u16).range(1..=4096))]
     batch: Option<u16>,
+    /// Cut the table into so many parts and a front
+    #[arg(long, value_name = "P", conflicts_with = "batch", value_parser = clap::value_parser!(u32).range(1..=9999))]
+    partitions: Option<u32>,
+    /// Make this one alone: a part, counted from 0, or "front", which comes first
+    #[arg(long, value_name = "I|front", requires = "partitions", value_parser = parts::wanted)]
+    part: Option<parts::Wanted>,
     /// How many lookups one client is expected to make per epoch: weighs the hint against each query
     #[arg(long, value_name = "N", default_value = "1000")]
     lookups: u64,
@@ -164,7 +179,9 @@ impl Encode {
             (_, true, _) => Bands::IfCheaper,
             _ => Bands::IfUnproven,
         };
+        let (pieces, alone) = parts::asked(self.partitions, self.part)?;
         let job = Job {
+            pieces,
             input: self.source.input(),
             out: &self.out,
             name: self.table_name()?,
@@ -188,6 +205,9 @@ impl Encode {
             attribution: self.attribution.clone(),
         };
         job.check_symmetric(self.batch.is_some())?;
+        if let Some(cut) = alone {
+            return job.run_part(cut, screen);
+        }
         if let Some(most) = self.batch {
             let done = job.run_batch(most.into(), screen)?;
             screen.say(self.source.said(done.summary.notes.lines))?;

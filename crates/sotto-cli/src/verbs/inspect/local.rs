@@ -7,8 +7,10 @@ use crate::screen::{Screen, grid, units};
 use crate::verbs::promise;
 use sotto_catalog::CatalogError;
 use sotto_core::Epoch;
+use sotto_db::image::Piece;
+use sotto_db::parts::open_parts;
 use sotto_db::residency::Kind;
-use sotto_db::{ImageFile, Inspection, StackDir, TableDir};
+use sotto_db::{DbError, ImageFile, ImageProblem, Inspection, StackDir, TableDir};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -34,7 +36,10 @@ pub(super) fn inspect(args: &Inspect, screen: Screen) -> Result<()> {
     let found = sotto_db::inspect(&image, entry).map_err(blame::db)?;
     if args.verify {
         let bars = screen.bars();
-        image.verify(&|at| bars.watch(None, at)).map_err(blame::db)?;
+        let parts = open_parts(&image).map_err(blame::db)?;
+        for file in parts.iter().chain([&image]) {
+            file.verify(&|at| bars.watch(None, at)).map_err(blame::db)?;
+        }
     }
     print(&found, args.verify, screen)
 }
@@ -48,7 +53,11 @@ fn open(path: &Path, epoch: Option<u64>) -> Result<Arc<ImageFile>> {
         if epoch.is_some() {
             return Err(Failure::usage("--epoch picks an image of a directory; this is one image"));
         }
-        return ImageFile::open(path).map_err(blame::db);
+        return match ImageFile::open(path) {
+            Err(DbError::Image { problem: ImageProblem::Piece { .. }, .. }) => ImageFile::open_part(path),
+            opened => opened,
+        }
+        .map_err(blame::db);
     }
     let dir = TableDir::open(path).map_err(blame::db)?;
     match epoch {
@@ -64,6 +73,16 @@ fn print(found: &Inspection, verified: bool, screen: Screen) -> Result<()> {
     screen.say(grid::facts(lines))?;
     if let Some(text) = promise::parameters(found.scheme.as_ref()) {
         screen.say(text)?;
+    }
+    if found.piece != Piece::Whole.to_string() {
+        screen.say(format!("\nthis is {}", found.piece))?;
+    }
+    for part in &found.parts {
+        let name = part.path.file_name().unwrap_or_default().to_string_lossy();
+        screen.say(match (&part.held, &part.problem) {
+            (Some((bytes, digest)), _) => format!("  {name}  {}  {digest}", units::bytes(*bytes)),
+            (None, problem) => format!("  {name}: {}", problem.as_deref().unwrap_or("holds nothing")),
+        })?;
     }
     screen.say("")?;
     let columns = [("section", false), ("offset", true), ("bytes", true), ("BLAKE3", false)];

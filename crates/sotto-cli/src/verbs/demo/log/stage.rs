@@ -9,6 +9,7 @@ use crate::verbs::encode::{Done, Job};
 use crate::verbs::tree;
 use sotto_catalog::{Hex32, PublicKey};
 use sotto_core::Goal;
+use sotto_db::Pieces;
 use sotto_db::ingest::{Column, Costing, FileOptions, Format, KeywordOptions, Layout as Source};
 use sotto_db::{IngestOptions, StackDir, Verified};
 use sotto_layers::keyword::Form;
@@ -149,6 +150,7 @@ fn names(sample: &Sample, scratch: &Path, out: &Path, screen: Screen) -> Result<
         goal,
         set: None,
         symmetric: false,
+        pieces: Pieces::Whole,
         verified: Verified::IfCheap,
         threads: None,
         lifetime: None,

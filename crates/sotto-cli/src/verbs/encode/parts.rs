@@ -1,0 +1,84 @@
+//! A table in parts: all of it, its front, or one part beside a front that is there.
+
+use super::{Job, replace};
+use crate::blame;
+use crate::failure::{Failure, Result};
+use crate::screen::{Screen, grid, units};
+use serde_json::json;
+use sotto_core::Cut;
+use sotto_db::ingest::Layout;
+use sotto_db::mask::Masker;
+use sotto_db::{Ingested, Pieces, TableDir, encode_part};
+
+/// What `--part` names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Wanted {
+    Front,
+    Part(u32),
+}
+
+/// Reads `--part`.
+pub(super) fn wanted(text: &str) -> Result<Wanted, String> {
+    match text {
+        "front" => Ok(Wanted::Front),
+        number => number.parse().map(Wanted::Part).map_err(|_| "a part's number, or front".to_owned()),
+    }
+}
+
+/// What `--partitions` and `--part` ask for; a part by itself is told apart.
+pub(super) fn asked(partitions: Option<u32>, part: Option<Wanted>) -> Result<(Pieces, Option<Cut>)> {
+    match (partitions, part) {
+        (None, _) => Ok((Pieces::Whole, None)),
+        (Some(parts), None) => Ok((Pieces::All(parts), None)),
+        (Some(parts), Some(Wanted::Front)) => Ok((Pieces::Front(parts), None)),
+        (Some(parts), Some(Wanted::Part(part))) => {
+            match Cut::new(part, parts) {
+                Some(cut) => Ok((Pieces::Whole, Some(cut))),
+                None => Err(Failure::usage(format!("there is no part {part} of {parts}"))
+                    .fix("parts are counted from 0")),
+            }
+        }
+    }
+}
+
+impl Job<'_> {
+    /// Makes one part, beside the front that is there.
+    pub(super) fn run_part(self, cut: Cut, screen: Screen) -> Result<()> {
+        std::fs::metadata(self.input).map_err(|error| Failure::file("reading", self.input, &error))?;
+        replace::check_set(self.scheme, self.set.as_deref())?;
+        if let Layout::Keyword(_) = self.source.layout {
+            let text = "keys lie in rows at random, so that no two readings of a file give the same rows";
+            return Err(Failure::usage(text).fix("cut a table of keys at once: leave --part out"));
+        }
+        let dir = TableDir::open(self.out).map_err(blame::db)?;
+        let _held = dir.share().map_err(blame::db)?;
+        let front = dir.open_latest().map_err(blame::db)?;
+        let found = &front.catalog().scheme;
+        if *found != self.scheme.id.to_string() {
+            return Err(Failure::usage(format!("the front here is of scheme {found}"))
+                .fix("give --scheme as for the front"));
+        }
+        let bars = screen.bars();
+        let watch = |at: sotto_db::Progress| bars.watch(None, at);
+        let Ingested { mut table, .. } =
+            sotto_db::ingest(self.input, &self.source, self.out, &watch).map_err(blame::db)?;
+        if self.symmetric {
+            let key = dir.oprf_key().map_err(blame::db)?;
+            let masker = Masker { table: &self.name, epoch: front.catalog().epoch, key: &key };
+            let masked = masker.table(table.as_ref(), self.out, self.threads, &watch).map_err(blame::db)?;
+            table = Box::new(masked);
+        }
+        let made = encode_part(self.scheme, table.as_ref(), &front, cut, self.threads, &watch);
+        let made = made.map_err(blame::db)?;
+        bars.finish();
+        screen.say(format!("{} ({})\n", made.image.display(), units::bytes(made.image_bytes)))?;
+        let did = if made.was_there { "it was there, and whole" } else { "made" };
+        let lines = vec![
+            ("part", format!("{} of {}, counted from 0", cut.part(), cut.parts())),
+            ("epoch", made.epoch.to_string()),
+            ("time", format!("{:.1} s: {did}", made.seconds)),
+        ];
+        screen.say(grid::facts(lines))?;
+        screen.report(&json!({ "part": made }))
+    }
+}
