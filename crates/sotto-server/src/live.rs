@@ -171,8 +171,8 @@ impl LiveTable {
         self.file.as_ref().filter(|of| of.verified).map_or(0, |of| of.bytes(rows))
     }
 
-    /// Compares every section of its files with its digest, and its rows with the root that is signed, for as long as `go_on` says
-    /// so. Gives whether it came to the end.
+    /// Compares every section of its files with its digest, and its rows with the root that is signed, for as long as `go_on`
+    /// says so. Gives whether it came to the end.
     pub(crate) fn read_through(
         &self,
         watch: Watcher<'_>,

@@ -15,6 +15,7 @@
 //! | [`helped`] | two servers and kept hints: killed on either side, one ahead of the other |
 //! | [`lost`] | images that are damaged, or lost while they are served |
 //! | [`keys`] | tables that are asked by key, and change |
+//! | [`parts`] | tables in parts: cut, served, and refused with one missing |
 //! | [`relay`] | what stands between, and writes down what was sent |
 //! | [`state`] | hints that are used up: from call to call, and copied |
 //! | [`tour`] | help, `bench`, `demo` |
@@ -45,6 +46,7 @@ mod journey;
 mod keys;
 mod leakage;
 mod lost;
+mod parts;
 mod phones;
 mod relay;
 mod silence;

@@ -100,7 +100,7 @@ impl<'a> ImageWriter<'a> {
         let places = self.places.read().unwrap_or_else(PoisonError::into_inner);
         let of_scheme = |place: &Place| match place.part {
             Part::Scheme(section) => Some((section, place.bytes)),
-            Part::Catalog => None,
+            Part::Catalog | Part::Foreign | Part::Entries => None,
         };
         places.iter().filter_map(of_scheme).collect()
     }

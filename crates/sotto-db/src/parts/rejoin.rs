@@ -9,8 +9,8 @@ use crate::{DbError, ImageFile, Result};
 use sotto_core::{Cut, Image, Misuse, SchemeEntry, Section, Sink};
 use std::sync::Arc;
 
-/// The whole image of a front, in a file without a name, which takes as much of the disk as the parts do until it is let go of; an
-/// image that is whole is given back.
+/// The whole image of a front, in a file without a name, which takes as much of the disk as the parts do until it is let go
+/// of; an image that is whole is given back.
 ///
 /// # Errors
 /// As [`open_parts`]; [`DbError::Image`] for a damaged piece; those of writing.
