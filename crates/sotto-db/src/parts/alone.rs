@@ -33,8 +33,8 @@ pub struct PartSummary {
 }
 
 /// Makes a part of the table whose front this is, beside it. A part that is there and whole is left as it is; one that is
-/// damaged or of another encoding is replaced. Its bytes are those that cutting the whole image gives. The caller holds the folder, as
-/// [`crate::TableDir::share`] does.
+/// damaged or of another encoding is replaced. Its bytes are those that cutting the whole image gives. The caller holds the
+/// folder, as [`crate::TableDir::share`] does.
 ///
 /// The table is read whole, to compare its rows with the front's root. The scheme leaves out what is not this part's where it can
 /// ([`Sink::wants`]), and works as long as for the whole table where it cannot.
