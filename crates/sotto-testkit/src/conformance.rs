@@ -98,6 +98,7 @@ const CHECKS: &[Check] = &[
     ("answers_come_step_by_step", always, steps::come_back),
     ("parts_hold_the_whole_table", cuts, parts::hold_the_table),
     ("partials_make_the_answer", cuts, parts::make_the_answer),
+    ("a_part_is_encoded_alone", cuts, parts::encode_alone),
     ("wrong_parts_and_partials_are_refused", cuts, parts::refuse),
     ("units_come_back", streams, units::come_back),
     ("damaged_units_do_no_harm", streams, units::damaged),

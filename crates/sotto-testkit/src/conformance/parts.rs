@@ -1,10 +1,11 @@
 //! Tables in parts: which bytes parts hold, and that their partials make the answer of the whole table.
 
 use super::subject::{Case, Fill, MIDDLE, Subject, Table, WIDE, single};
-use crate::memory::MemoryImage;
+use crate::memory::{MemoryImage, MemorySink};
 use crate::rng::seeded;
 use sotto_core::{
     AnyJoin, AnyServer, AnySession, Cut, Error, Image, Misuse, PartEntry, PeerMisbehaved, RecordIndex,
+    Result, Section, Sink,
 };
 use std::ops::Range;
 use std::sync::Arc;
@@ -124,6 +125,53 @@ pub fn make_the_answer(subject: &Subject) {
                         "a batch differs"
                     );
                 }
+            }
+        }
+    }
+}
+
+/// A sink of which only some of a section is wanted.
+struct Wanting {
+    sink: MemorySink,
+    section: Section,
+    ranges: Vec<Range<u64>>,
+}
+
+impl Sink for Wanting {
+    fn reserve(&self, section: Section, bytes: u64) -> Result<()> {
+        self.sink.reserve(section, bytes)
+    }
+    fn write_at(&self, section: Section, offset: u64, bytes: &[u8]) -> Result<()> {
+        self.sink.write_at(section, offset, bytes)
+    }
+    fn read_at(&self, section: Section, offset: u64, out: &mut [u8]) -> Result<()> {
+        self.sink.read_at(section, offset, out)
+    }
+    fn wants(&self, section: Section, bytes: Range<u64>) -> bool {
+        let touches = |range: &Range<u64>| range.start < bytes.end && bytes.start < range.end;
+        section == self.section && self.ranges.iter().any(touches)
+    }
+}
+
+/// Whoever wants a part alone gets its bytes, whatever the encoder leaves out.
+pub fn encode_alone(subject: &Subject) {
+    let entry = entry(subject);
+    for case in [WIDE, LARGE] {
+        let table = subject.table(case);
+        let parts = (entry.most)(&table.params).unwrap().min(3);
+        for cut in Cut::all(parts) {
+            let ranges = (entry.holds)(&table.params, cut).unwrap();
+            let sink = Wanting { sink: MemorySink::new(), section: entry.section, ranges };
+            (table.entry.server.encode)(&table.params, &table.records, &sink).expect("a part is encoded");
+            let alone = sink.sink.into_image();
+            let section = |image: &MemoryImage| image.section(entry.section).unwrap().to_vec();
+            let (alone, whole) = (section(&alone), section(&table.image));
+            for range in &sink.ranges {
+                let range = range.start as usize..range.end as usize;
+                assert!(
+                    alone[range.clone()] == whole[range],
+                    "{case:?}: {cut:?} differs from the whole table's"
+                );
             }
         }
     }
