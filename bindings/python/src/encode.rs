@@ -4,12 +4,14 @@ use crate::fault::{Fault, work};
 use pyo3::prelude::*;
 use sotto_catalog::{KeyKind, TableName, ValueKind};
 use sotto_client::ClientError;
-use sotto_core::{Goal, SchemeEntry};
+use sotto_core::{Cut, Goal, SchemeEntry};
 use sotto_db::ingest::{
     Bands, Column, Costing, Encoding, FileOptions, Format, IndexOptions, KeywordOptions, Layout,
     RangeOptions, ValueOptions,
 };
-use sotto_db::{BatchOptions, DbError, EncodeOptions, IngestOptions, StackDir, TableDir, Verified};
+use sotto_db::{
+    BatchOptions, DbError, EncodeOptions, IngestOptions, Pieces, StackDir, TableDir, TableSource, Verified,
+};
 use sotto_layers::keyword::Form;
 use sotto_prg::{PublicSeed, SystemRng};
 use sotto_wire::Sizes;
@@ -43,6 +45,8 @@ pub(crate) struct Options {
     room: u64,
     scheme: String,
     batch: Option<usize>,
+    partitions: Option<u32>,
+    part: Option<Named>,
     lookups: u64,
     goal: Option<String>,
     set: Option<String>,
@@ -98,6 +102,12 @@ fn told(
     .to_string()
 }
 
+/// What is to be written.
+enum Asked {
+    Pieces(Pieces),
+    Part(Cut),
+}
+
 impl Options {
     fn encode(
         &self,
@@ -109,6 +119,10 @@ impl Options {
         out: &Path,
     ) -> Result<(String, String), Fault> {
         let (silent, start) = (&sotto_db::progress::silent, Instant::now());
+        let pieces = match self.pieces()? {
+            Asked::Pieces(pieces) => pieces,
+            Asked::Part(cut) => return self.encode_part(entry, cut, source, (input, out)),
+        };
         let dir = TableDir::create(out)?;
         let lock = dir.lock()?;
         let is_there = dir.latest()?.is_some() || StackDir::find(out).is_some();
@@ -151,13 +165,61 @@ impl Options {
                 let found = read()?;
                 let (kind, value, layers) = (found.kind, found.value, found.layers);
                 let options = EncodeOptions { kind, value, layers, ..options };
-                let made = sotto_db::encode_table(entry, found.table.as_ref(), &lock, &options, silent)?;
+                let tables: [&dyn TableSource; 1] = [found.table.as_ref()];
+                let made = sotto_db::encode_pieces(entry, &tables, &lock, (&options, pieces), silent)?;
                 lock.keep_origin(&found.origin)?;
                 let shape = (made.epoch.0, made.rows, made.row_bytes, made.artifact_bytes);
                 told(shape, (made.security_bits, made.failure_log2), start.elapsed())
             }
         };
         Ok((key.public().to_string(), told))
+    }
+
+    /// What is written of the table.
+    fn pieces(&self) -> Result<Asked, Fault> {
+        let no_part = || Fault::misuse("there is no such part", "give a number from 0 on, or \"front\"");
+        if self.batch.is_some() && self.partitions.is_some() {
+            return Err(Fault::misuse("a stack is not cut", "leave batch or partitions out"));
+        }
+        match (self.partitions, &self.part) {
+            (None, None) => Ok(Asked::Pieces(Pieces::Whole)),
+            (None, Some(_)) => Err(Fault::misuse("a part of how many?", "give partitions")),
+            (Some(parts), None) => Ok(Asked::Pieces(Pieces::All(parts))),
+            (Some(parts), Some(Named::Name(name))) if name == "front" => {
+                Ok(Asked::Pieces(Pieces::Front(parts)))
+            }
+            (Some(_), Some(Named::Name(_))) => Err(no_part()),
+            (Some(parts), Some(Named::Number(part))) => {
+                let part = u32::try_from(*part).ok().and_then(|part| Cut::new(part, parts));
+                Ok(Asked::Part(part.ok_or_else(no_part)?))
+            }
+        }
+    }
+
+    /// Makes one part, beside the front that is there.
+    fn encode_part(
+        &self,
+        entry: &'static SchemeEntry,
+        cut: Cut,
+        source: &IngestOptions,
+        (input, out): (&Path, &Path),
+    ) -> Result<(String, String), Fault> {
+        let (silent, start) = (&sotto_db::progress::silent, Instant::now());
+        if let Layout::Keyword(_) = source.layout {
+            let message = "keys lie in rows at random, so that no two readings of a file give the same rows";
+            return Err(Fault::misuse(message, "cut a table of keys at once: leave part out"));
+        }
+        let dir = TableDir::open(out)?;
+        let _held = dir.share()?;
+        let front = dir.open_latest()?;
+        let found = sotto_db::ingest(input, source, out, silent)?;
+        let made = sotto_db::encode_part(entry, found.table.as_ref(), &front, cut, self.threads, silent)?;
+        let catalog = front.catalog();
+        let report = catalog.terms(entry).map_err(DbError::from)?.report;
+        let once = catalog.fetched().map(|entry| entry.bytes).sum();
+        let shape = (made.epoch.0, catalog.rows, catalog.row_bytes, once);
+        let told = told(shape, (report.security.bits, report.failure_log2), start.elapsed());
+        Ok((front.signed_catalog().public_key().to_string(), told))
     }
 
     fn file_is_raw(&self) -> bool {

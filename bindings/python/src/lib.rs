@@ -13,6 +13,7 @@
 //! | `encode` | files in, a table out |
 //! | `bench` | benchmarks |
 //! | `self_test` | recorded lookups, replayed |
+//! | `parts` | tables in parts: partials, and answers made of them |
 //! | `serve` | a server in this process |
 //! | `fault` | errors as exceptions, by whose fault; work without the interpreter's lock |
 #![cfg(feature = "extension")]
@@ -24,6 +25,7 @@ mod column;
 mod encode;
 mod fault;
 mod open;
+mod parts;
 mod self_test;
 mod serve;
 mod table;
@@ -40,6 +42,8 @@ mod _sotto {
     use crate::encode::encode;
     #[pymodule_export]
     use crate::open::connect;
+    #[pymodule_export]
+    use crate::parts::{Front, Part, Session, problem};
     #[pymodule_export]
     use crate::self_test::self_test;
     #[pymodule_export]

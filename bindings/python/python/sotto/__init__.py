@@ -26,7 +26,7 @@ from ._errors import (
 from ._join import ajoin, join, register_duckdb
 from ._self_test import Replayed, self_test
 from ._serve import Server, serve
-from ._sotto import Column, Cost
+from ._sotto import Column, Cost, Front, Part, Session, problem
 from ._table import Table
 
 __all__ = [
@@ -34,13 +34,16 @@ __all__ = [
     "Cost",
     "Encoded",
     "Error",
+    "Front",
     "MisuseError",
     "NetworkError",
     "ParamsError",
+    "Part",
     "PeerError",
     "Replayed",
     "RowError",
     "Server",
+    "Session",
     "StorageError",
     "Table",
     "TimeoutError",
@@ -51,6 +54,7 @@ __all__ = [
     "connect",
     "encode",
     "join",
+    "problem",
     "register_duckdb",
     "self_test",
     "serve",

@@ -59,6 +59,8 @@ def encode(
     row_bytes: int | None = None,
     room: int = 0,
     batch: int | None = None,
+    partitions: int | None = None,
+    part: int | str | None = None,
     scheme: str = "simplepir",
     lookups: int = 1000,
     goal: str | None = None,
@@ -85,6 +87,9 @@ def encode(
     `batch`: makes a stack of several tables, one round of which brings up to so many rows, or the values of so many keys (up to
     4096, or 2048 if each lies in two rows). A large one wants a scheme that has all buckets in one table: vbpir, pirana, fastpir,
     sealpir.
+    `partitions`: cuts the table into so many parts and a front, which `sotto.Part` and `sotto.Front` open. `part`: makes this one
+    alone: `"front"` first, and then each part by its number, from 0 on, of the same data with the same arguments, several at once.
+    One that is there and whole is left as it is.
     `scheme`, `goal`, `set`, `lookups` (of one client, for each epoch): see `sotto encode --help`.
     `verified`: whether rows prove themselves; `None` if that adds at most a tenth.
     `again`: makes the next epoch of the table that is there.
@@ -106,6 +111,8 @@ def encode(
         "row_bytes": row_bytes,
         "room": room,
         "batch": batch,
+        "partitions": partitions,
+        "part": part,
         "scheme": scheme,
         "lookups": lookups,
         "goal": goal,

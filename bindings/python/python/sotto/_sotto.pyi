@@ -115,6 +115,76 @@ class Table:
     def close(self) -> None: ...
 
 @final
+class Session:
+    """Keys that were admitted. Every part and front of one encoding takes it, in this process."""
+
+@final
+class Part:
+    """An open part of a table that is cut: it answers with partials, of which `Front.join` makes answers.
+
+    The file is checked against its digests (`verify`), and then mapped. `threads`: of its own; 0 for one per core.
+    """
+
+    def __new__(cls, path: str | PathLike[str], threads: int = 0, verify: bool = True) -> Part: ...
+    @property
+    def part(self) -> int:
+        """Its number, from 0 on."""
+    @property
+    def parts(self) -> int:
+        """How many there are."""
+    @property
+    def digest(self) -> str:
+        """That of the catalog: parts and front of one encoding have the same."""
+    @property
+    def partial_bytes(self) -> int: ...
+    def admit(self, keys: bytes) -> Session:
+        """Admits a client's keys, as `Front.keys` reads them: once at every part."""
+    def answer_many(self, asks: Sequence[tuple[Session | None, bytes]]) -> list[bytes | None]:
+        """Partials of many clients' queries, in one pass; `None` for what is no query. The session is `None` where a scheme has no keys."""
+
+@final
+class Front:
+    """An open front of a table that is cut: the catalog, what clients fetch, requests read and answers made of partials.
+
+    What a client sends wrong raises `PeerError`, whose `code` is that of the wire: `sotto.problem` makes the response.
+    """
+
+    def __new__(cls, path: str | PathLike[str], verify: bool = True) -> Front: ...
+    @property
+    def table(self) -> str: ...
+    @property
+    def epoch(self) -> int: ...
+    @property
+    def parts(self) -> int: ...
+    @property
+    def digest(self) -> str:
+        """That of the catalog: parts and front of one encoding have the same."""
+    @property
+    def catalog(self) -> bytes:
+        """The signed catalog: the body of `GET /v1/tables/{table}`."""
+    @property
+    def ask_bytes(self) -> int:
+        """The largest body of an ask."""
+    @property
+    def keys_bytes(self) -> int:
+        """The body of a registration; 0 if the scheme has no keys."""
+    @property
+    def artifacts(self) -> list[tuple[str, str, int]]:
+        """What clients fetch: digest, name and bytes of each."""
+    def artifact(self, digest: str, start: int, bytes: int) -> bytes | None:
+        """A range of one of them; `None` if there is no such."""
+    def keys(self, frame: bytes) -> bytes:
+        """The keys in the body of a registration."""
+    def admit(self, keys: bytes) -> Session:
+        """Admits keys, for `join`."""
+    def queries(self, frame: bytes) -> tuple[bytes, list[bytes]]:
+        """The id of the session that the body of an ask names (16 bytes, zeros where there are no keys), and its queries."""
+    def join(self, session: Session | None, query: bytes, partials: Sequence[bytes]) -> bytes:
+        """The answer that the partials of all parts make, in their order: the bytes that the whole table gives."""
+    def answers(self, answers: Sequence[bytes]) -> bytes:
+        """The body of the response to an ask: an answer to each query, in order."""
+
+@final
 class Server:
     @property
     def url(self) -> str: ...
@@ -143,6 +213,9 @@ def connect(
 def encode(
     input: str | PathLike[str], out: str | PathLike[str], options: Mapping[str, object]
 ) -> tuple[str, str]: ...
+def problem(code: str, message: str, epoch: int | None = None) -> tuple[int, bytes]:
+    """A refusal as the wire has it: the status, and a body of `application/problem+json`."""
+
 def self_test(vector: bytes) -> tuple[str, int, bytes, int]: ...
 def serve(
     dirs: Sequence[str | PathLike[str]],

@@ -1,0 +1,341 @@
+//! Tables in parts: a part that answers with partials, and a front that reads requests and makes answers of partials, for
+//! whoever carries the bytes between them.
+
+use crate::fault::{Fault, work};
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use sotto_binding::Kind;
+use sotto_catalog::Catalog;
+use sotto_core::{AnyJoin, AnyServer, AnySession, Error, Image, ParamsDigest, SchemeEntry, Section};
+use sotto_db::image::Piece;
+use sotto_db::progress::silent;
+use sotto_db::{ImageFile, Residency, ResidentImage, Room};
+use sotto_wire::{Code, FrameError, Pin, Problem, Sizes, answer, ask, keys};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Which server of its scheme a front is, unless it says so.
+const FIRST: u8 = 0;
+
+/// What stands for the answer to a query that is none.
+type Partial = Option<Vec<u8>>;
+
+/// A refusal, as the wire has it: its code is the exception's.
+fn refused(problem: &Problem) -> Fault {
+    sotto_binding::Fault::new(Kind::Peer, problem.code.text(), problem.message.clone(), problem.fix.clone())
+        .into()
+}
+
+fn bad_frame(error: FrameError) -> Fault {
+    refused(&Problem::new(error.code(), error.to_string()))
+}
+
+fn scheme(catalog: &Catalog) -> Result<&'static SchemeEntry, Fault> {
+    let unknown =
+        || Fault::misuse(format!("scheme {} is not in this build", catalog.scheme), "build with it");
+    sotto_registry::find(&catalog.scheme).ok_or_else(unknown)
+}
+
+fn core(error: Error) -> Fault {
+    match error {
+        Error::Peer(_) => refused(&Problem::new(Code::BadQuery, error.to_string())),
+        error => {
+            sotto_binding::Fault::new(sotto_binding::fault::core(&error), "scheme", error.to_string(), "")
+                .into()
+        }
+    }
+}
+
+/// Admitted keys. Every part takes those of any part or front of its encoding.
+#[pyclass(frozen, module = "sotto._sotto")]
+pub(crate) struct Session(Arc<AnySession>);
+
+/// An open part.
+#[pyclass(frozen, module = "sotto._sotto")]
+pub(crate) struct Part {
+    file: Arc<ImageFile>,
+    server: Box<dyn AnyServer>,
+    keyless: Option<Arc<AnySession>>,
+    pool: rayon::ThreadPool,
+    /// Its number, from 0 on.
+    #[pyo3(get)]
+    part: u32,
+    /// How many there are.
+    #[pyo3(get)]
+    parts: u32,
+}
+
+/// An open front.
+#[pyclass(frozen, module = "sotto._sotto")]
+pub(crate) struct Front {
+    file: Arc<ImageFile>,
+    join: Box<dyn AnyJoin>,
+    keyless: Option<Arc<AnySession>>,
+    pin: Pin,
+    sizes: Sizes,
+    /// How many parts there are.
+    #[pyo3(get)]
+    parts: u32,
+}
+
+#[pymethods]
+impl Part {
+    #[new]
+    #[pyo3(signature = (path, threads = 0, verify = true))]
+    fn new(py: Python<'_>, path: PathBuf, threads: usize, verify: bool) -> PyResult<Self> {
+        work(py, || {
+            let file = ImageFile::open_part(&path)?;
+            if verify {
+                file.verify(&silent)?;
+            }
+            let Piece::Part(cut) = file.piece() else {
+                return Err(Fault::misuse("this is no part", "open the front with sotto.Front"));
+            };
+            let params = file.catalog().params.to_string();
+            let entry = scheme(file.catalog())?;
+            let none = || Fault::misuse(format!("scheme {} does not cut tables", entry.id), "encode it anew");
+            let image = ResidentImage::of(file.clone(), Residency::Auto, &Room::new(None));
+            let open = entry.server.parts.ok_or_else(none)?.open;
+            let server = open(params.as_bytes(), cut, image.clone()).map_err(core)?;
+            image.settle().map_err(|source| sotto_db::DbError::Io { what: "reading", path, source })?;
+            let keyless = match server.keys_bytes() {
+                0 => Some(Arc::new(server.admit(&[]).map_err(core)?)),
+                _ => None,
+            };
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+            let pool = pool.map_err(|error| Fault::misuse(error.to_string(), "ask for fewer threads"))?;
+            Ok(Part { server, keyless, pool, part: cut.part(), parts: cut.parts(), file })
+        })
+    }
+
+    /// The digest of the catalog, as 64 hexadecimal digits: what tells epochs and encodings apart.
+    #[getter]
+    fn digest(&self, py: Python<'_>) -> PyResult<String> {
+        work(py, || Ok(digest(self.file.catalog())?))
+    }
+
+    /// Bytes of a partial.
+    #[getter]
+    fn partial_bytes(&self) -> usize {
+        self.server.answer_bytes()
+    }
+
+    fn admit(&self, py: Python<'_>, keys: &[u8]) -> PyResult<Session> {
+        work(py, || admitted(self.pool.install(|| self.server.admit(keys))))
+    }
+
+    /// Makes partials, in order; `None` for what is no query.
+    fn answer_many(
+        &self,
+        py: Python<'_>,
+        asks: Vec<(Option<PyRef<'_, Session>>, Vec<u8>)>,
+    ) -> PyResult<Vec<Option<Py<PyBytes>>>> {
+        let sessions = asks.iter().map(|(session, _)| of(session.as_deref(), self.keyless.as_ref()));
+        let sessions = sessions.collect::<Result<Vec<_>, Fault>>()?;
+        let queries: Vec<Vec<u8>> = asks.into_iter().map(|(_, query)| query).collect();
+        let partials = work(py, || {
+            let asks: Vec<(&AnySession, &[u8])> = sessions
+                .iter()
+                .zip(&queries)
+                .map(|(session, query)| (session.as_ref(), &query[..]))
+                .collect();
+            let made = self.pool.install(|| self.server.answer_many(&asks));
+            // What was made of a file that was written to meanwhile is nobody's partial.
+            self.file.check()?;
+            let one = |made: sotto_core::Result<Vec<u8>>| match made {
+                Ok(partial) => Ok(Some(partial)),
+                Err(Error::Peer(_)) => Ok(None),
+                Err(error) => Err(core(error)),
+            };
+            made.into_iter().map(one).collect::<Result<Vec<Partial>, Fault>>()
+        })?;
+        Ok(partials.into_iter().map(|partial| Some(PyBytes::new(py, &partial?).unbind())).collect())
+    }
+}
+
+#[pymethods]
+impl Front {
+    #[new]
+    #[pyo3(signature = (path, verify = true))]
+    fn new(py: Python<'_>, path: PathBuf, verify: bool) -> PyResult<Self> {
+        work(py, || {
+            let file = ImageFile::open(&path)?;
+            if verify {
+                file.verify(&silent)?;
+            }
+            let whole = || Fault::misuse("this is a whole image, and no front", "encode it with partitions");
+            let parts = file.piece().parts().ok_or_else(whole)?;
+            let (catalog, entry) = (file.catalog(), scheme(file.catalog())?);
+            let terms = catalog.terms(entry).map_err(sotto_db::DbError::from)?;
+            let none = || Fault::misuse(format!("scheme {} does not cut tables", entry.id), "encode it anew");
+            let join = entry.server.parts.ok_or_else(none)?.join;
+            let join = join(catalog.params.to_string().as_bytes(), parts).map_err(core)?;
+            let sizes = Sizes::new(&terms.report.costs, terms.packing.lookups());
+            let digest = ParamsDigest(catalog.params_digest.0);
+            let pin = Pin { server: FIRST, epoch: catalog.epoch, digest };
+            let keyless = match sizes.keys_bytes {
+                0 => Some(Arc::new(join.admit(&[]).map_err(core)?)),
+                _ => None,
+            };
+            Ok(Front { join, keyless, pin, sizes, parts, file })
+        })
+    }
+
+    #[getter]
+    fn table(&self) -> String {
+        self.file.catalog().table.to_string()
+    }
+
+    #[getter]
+    fn epoch(&self) -> u64 {
+        self.file.catalog().epoch.0
+    }
+
+    #[getter]
+    fn digest(&self, py: Python<'_>) -> PyResult<String> {
+        work(py, || Ok(digest(self.file.catalog())?))
+    }
+
+    /// The signed catalog, as it is served.
+    #[getter]
+    fn catalog<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &self.file.signed_catalog().to_bytes())
+    }
+
+    /// The largest ask, in bytes.
+    #[getter]
+    fn ask_bytes(&self) -> u64 {
+        self.sizes.max_ask_bytes()
+    }
+
+    /// The only registration, in bytes; 0 if the scheme has no keys.
+    #[getter]
+    fn keys_bytes(&self) -> u64 {
+        if self.keyless.is_some() { 0 } else { self.sizes.keys_frame_bytes() }
+    }
+
+    /// What clients fetch: digest, name and bytes of each.
+    #[getter]
+    fn artifacts(&self) -> Vec<(String, &'static str, u64)> {
+        let all = self.file.catalog().artifacts.iter();
+        all.map(|entry| (entry.digest.to_string(), entry.artifact.name(), entry.bytes)).collect()
+    }
+
+    /// Some bytes of a file that clients fetch; `None` if there is none of this digest, or not so many.
+    fn artifact<'py>(
+        &self,
+        py: Python<'py>,
+        digest: &str,
+        start: usize,
+        bytes: usize,
+    ) -> PyResult<Option<Bound<'py, PyBytes>>> {
+        let entry = self.file.catalog().artifacts.iter().find(|entry| entry.digest.to_string() == digest);
+        let section = entry.and_then(|entry| self.file.section(Section::Public(entry.artifact)));
+        let some = section.and_then(|held| held.get(start..start.checked_add(bytes)?));
+        let some = some.map(|held| PyBytes::new(py, held));
+        // What was read may be zeros, if the file was cut short.
+        work(py, || Ok(self.file.check()?))?;
+        Ok(some)
+    }
+
+    /// The keys in a registration.
+    fn keys<'py>(&self, py: Python<'py>, frame: &[u8]) -> PyResult<Bound<'py, PyBytes>> {
+        let read = || {
+            let head = keys::Head::parse(frame)?;
+            self.pin.admit(&head.pin)?;
+            head.keys(frame, self.sizes.keys_bytes as usize)
+        };
+        if self.keyless.is_some() {
+            let problem = Problem::new(Code::BadKeys, "this table's scheme has no keys");
+            return Err(refused(&problem).into());
+        }
+        Ok(PyBytes::new(py, read().map_err(bad_frame)?))
+    }
+
+    fn admit(&self, py: Python<'_>, keys: &[u8]) -> PyResult<Session> {
+        work(py, || admitted(self.join.admit(keys)))
+    }
+
+    /// The session that an ask names, and its queries.
+    fn queries<'py>(
+        &self,
+        py: Python<'py>,
+        frame: &[u8],
+    ) -> PyResult<(Bound<'py, PyBytes>, Vec<Bound<'py, PyBytes>>)> {
+        let head = ask::Head::parse(frame).map_err(bad_frame)?;
+        self.pin.admit(&head.pin).map_err(bad_frame)?;
+        if head.count > self.sizes.max_queries {
+            let most = self.sizes.max_queries;
+            let message = format!("{} queries in one ask, at most {most} are allowed", head.count);
+            return Err(refused(&Problem::new(Code::TooLarge, message)).into());
+        }
+        let queries = head.queries(frame, self.sizes.query_bytes as usize).map_err(bad_frame)?;
+        let queries = queries.into_iter().map(|query| PyBytes::new(py, query)).collect();
+        Ok((PyBytes::new(py, &head.session.0), queries))
+    }
+
+    /// The answer that the partials of all parts make, in their order.
+    fn join<'py>(
+        &self,
+        py: Python<'py>,
+        session: Option<PyRef<'_, Session>>,
+        query: &[u8],
+        partials: Vec<Vec<u8>>,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        let session = of(session.as_deref(), self.keyless.as_ref())?;
+        let answer = work(py, || self.join.join(&session, query, &partials).map_err(core))?;
+        Ok(PyBytes::new(py, &answer))
+    }
+
+    /// The frame of the answers to an ask.
+    fn answers<'py>(&self, py: Python<'py>, answers: Vec<Vec<u8>>) -> PyResult<Bound<'py, PyBytes>> {
+        let want = self.sizes.answer_bytes;
+        if answers.iter().any(|answer| answer.len() as u64 != want) {
+            return Err(Fault::misuse(format!("an answer has {want} bytes"), "give what `join` gives").into());
+        }
+        let frame = answer::encode(&self.pin, &answers);
+        let frame =
+            frame.map_err(|error| Fault::misuse(error.to_string(), "give an answer to each query"))?;
+        Ok(PyBytes::new(py, &frame))
+    }
+}
+
+/// A refusal as the wire has it: status, and what the body is.
+#[pyfunction]
+#[pyo3(signature = (code, message, epoch = None))]
+pub(crate) fn problem<'py>(
+    py: Python<'py>,
+    code: &str,
+    message: String,
+    epoch: Option<u64>,
+) -> PyResult<(u16, Bound<'py, PyBytes>)> {
+    let unknown = || Fault::misuse(format!("there is no code {code:?}"), "see spec/wire.md for the codes");
+    let code = Code::from_text(code).ok_or_else(unknown)?;
+    let problem = Problem::new(code, message);
+    let problem = match epoch {
+        Some(epoch) => problem.with_epoch(sotto_core::Epoch(epoch)),
+        None => problem,
+    };
+    Ok((code.status(), PyBytes::new(py, &problem.to_bytes())))
+}
+
+fn digest(catalog: &Catalog) -> Result<String, sotto_db::DbError> {
+    use sotto_catalog::Document;
+    Ok(catalog.digest()?.to_string())
+}
+
+fn admitted(session: sotto_core::Result<AnySession>) -> Result<Session, Fault> {
+    let refuse = |error| match error {
+        Error::Peer(_) => {
+            refused(&Problem::new(Code::BadKeys, "these keys are not ones the parameters allow"))
+        }
+        error => core(error),
+    };
+    Ok(Session(Arc::new(session.map_err(refuse)?)))
+}
+
+/// The session of an ask: its own, or that of a scheme without keys.
+fn of(given: Option<&Session>, keyless: Option<&Arc<AnySession>>) -> Result<Arc<AnySession>, Fault> {
+    let missing = || Fault::misuse("this table's scheme has keys", "give the session that `admit` gives");
+    given.map(|session| &session.0).or(keyless).cloned().ok_or_else(missing)
+}
