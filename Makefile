@@ -13,7 +13,7 @@ CARGO := cargo
 WASM := --target wasm32-unknown-unknown
 VECTORS := -C target-feature=+simd128
 
-.PHONY: help demo test fmt fmt-check lint floors unit docs wasm constant-time dudect python native bench bench-guard fuzz fuzz-smoke toolchain neon neon-count neon-tools vectors site web page simd128 simd128-clients simd128-tools
+.PHONY: help demo test fmt fmt-check lint floors unit docs wasm constant-time dudect python ray native bench bench-guard fuzz fuzz-smoke toolchain neon neon-count neon-tools vectors site web page simd128 simd128-clients simd128-tools
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -109,6 +109,9 @@ dudect: toolchain ## the same by the clock, with this machine's kernels; advisor
 # Not a stage of `test`: it builds a release of every scheme, which takes minutes.
 python: toolchain ## the Python package: a wheel, its tests and its types, in a fresh environment
 	@bindings/python/check
+
+ray: toolchain ## tables in parts on Ray: lookups while actors die and epochs change, in a fresh environment
+	@bindings/ray/check
 
 native: toolchain ## the C library, its header, and the Kotlin package on it, tested against a server
 	@bindings/native/check

@@ -6,7 +6,7 @@ use crate::screen::Screen;
 use crate::verbs::encode::list::Question;
 use crate::verbs::{
     audit::Audit, bench::Bench, demo::Demo, doctor::Doctor, encode::Encode, get::Get, inspect::Inspect,
-    leakage::Leakage, log::Log, prepare::Prepare, self_test::SelfTest, serve::Serve, tree::Tree,
+    leakage::Leakage, log::Log, prepare::Prepare, ray::Ray, self_test::SelfTest, serve::Serve, tree::Tree,
     update::Update,
 };
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
@@ -62,6 +62,8 @@ enum Verb {
     Tree(Tree),
     /// The log of a publisher's catalogs: entries, witnesses, cosignatures
     Log(Log),
+    /// Serve a table in parts over many machines, on Ray
+    Ray(Ray),
     /// Replay recorded lookups: does this build make the right bytes on this machine?
     SelfTest(SelfTest),
     /// Measure schemes, or this machine
@@ -130,6 +132,7 @@ impl Verb {
             Verb::Tree(verb) => verb.run(screen),
             Verb::Log(verb) => verb.run(screen),
             Verb::Audit(verb) => verb.run(screen),
+            Verb::Ray(verb) => verb.run(screen),
             Verb::SelfTest(verb) => verb.run(screen),
             Verb::Bench(verb) => verb.run(screen),
             Verb::Demo(verb) => verb.run(screen),

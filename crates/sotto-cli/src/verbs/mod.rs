@@ -11,6 +11,7 @@
 //! | [`audit`] | what anybody can check of a publisher or a server |
 //! | [`inspect`] | what is in a directory, an image or a server |
 //! | [`doctor`] | what is wrong, and what to do about it |
+//! | [`ray`] | tables in parts over many machines |
 //! | [`self_test`] | recorded lookups, replayed |
 //! | [`leakage`] | what a table gives away, and to whom |
 //! | [`mod@bench`] | measurements |
@@ -43,6 +44,7 @@ pub(crate) mod log;
 mod openly;
 pub(crate) mod prepare;
 mod promise;
+pub(crate) mod ray;
 mod remote;
 pub(crate) mod self_test;
 pub(crate) mod serve;

@@ -1,0 +1,23 @@
+"""Private lookups over many machines: a table is cut into parts, and each part is an actor of Ray.
+
+| module | what lives there |
+|---|---|
+| `settings` | a cluster in one YAML file, unknown keys refused |
+| `files` | fronts and parts in a folder, by epoch |
+| `part` | an actor that holds a part's image mapped, and answers with partials |
+| `keys` | an actor that keeps what clients registered, in files |
+| `steward` | an actor that says which epoch is live: prepared everywhere before it is |
+| `ask` | one query to every part: replicas, hedging, never an answer with a part missing |
+| `ingress` | our HTTP wire, spoken by Ray Serve |
+| `encode` | parts made side by side by Ray's tasks |
+| `up` | all of it started, and how it stands |
+| `application` | the same for Ray Serve's configuration files |
+
+Frames are read and answers are made by the Rust core, through the package `sotto`.
+"""
+
+from .encode import encode
+from .settings import Cluster, SettingsError
+from .up import Up, down, status, up
+
+__all__ = ["Cluster", "SettingsError", "Up", "down", "encode", "status", "up"]

@@ -1,0 +1,66 @@
+"""`sotto-ray`: a table in parts, encoded and served on Ray."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+from .encode import encode
+from .settings import Cluster, SettingsError
+from .up import down, status, up
+
+CODES = {SettingsError: 2}
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="sotto-ray", description=__doc__)
+    verbs = parser.add_subparsers(dest="verb", required=True)
+    for verb, words in (
+        ("up", "start what a cluster file says, and come back when it answers"),
+        ("status", "what is live, what every replica holds, what is wrong"),
+        ("down", "end it; files stay"),
+    ):
+        verbs.add_parser(verb, help=words).add_argument("cluster", type=Path, help="a YAML file")
+    encoding = verbs.add_parser("encode", help="cut a table into parts, side by side")
+    encoding.add_argument("source", type=Path)
+    encoding.add_argument("--out", type=Path, required=True)
+    encoding.add_argument("--partitions", type=int, required=True)
+    encoding.add_argument("--key")
+    encoding.add_argument("--value")
+    encoding.add_argument("--scheme", default="simplepir")
+    return parser
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Runs a verb; gives the exit code."""
+    given = _parser().parse_args(arguments)
+    try:
+        if given.verb == "encode":
+            named = {name: getattr(given, name) for name in ("key", "value", "scheme")}
+            options = {name: value for name, value in named.items() if value is not None}
+            encode(given.source.resolve(), given.out.resolve(), given.partitions, progress=_draw, **options)
+            return 0
+        cluster = Cluster.read(given.cluster)
+        if given.verb == "up":
+            running = up(cluster)
+            print(f"{running.table}: {running.parts} parts, {running.replicas} of each, at {running.url}")
+        elif given.verb == "status":
+            found = status(cluster)
+            print(json.dumps(found, indent=2))
+            return 0 if found["up"] and not found["wrong"] else 1
+        else:
+            down(cluster)
+    except SettingsError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+def _draw(done: int, total: int) -> None:
+    print(f"{done} of {total} pieces", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,126 @@
+"""One pass over a table: every part is asked for every query, and an answer is made of all partials or not at all.
+
+Which replica of a part is asked depends on nothing but whose turn it is, so it says nothing of what is wanted. A replica that is late
+is not waited for: another one is asked too, and the first to answer counts. One that dies is asked no more, and another one is, until
+the time is over.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import deque
+from dataclasses import dataclass, field
+from typing import Any
+
+from ray.exceptions import RayError
+
+from .part import NotHeld, UnknownSession, WrongPart
+
+AGAIN_S = 0.05
+"""How long to wait before replicas that all failed are asked again."""
+
+LATE = 256
+"""Times of a part that its 95th percentile is taken of."""
+
+
+class Unavailable(Exception):
+    """A part has not answered in time: the client may send the same bytes again."""
+
+
+@dataclass
+class Counts:
+    """What happened, since it was taken last."""
+
+    hedges: int = 0
+    failures: int = 0
+    seconds: float = 0.0
+
+
+@dataclass
+class Replicas:
+    """The actors that hold one part."""
+
+    actors: list[Any]
+    least_s: float
+    counts: Counts
+    turn: int = 0
+    times: deque[float] = field(default_factory=lambda: deque(maxlen=LATE))
+
+    def late_s(self) -> float:
+        """From when on an answer is late."""
+        if len(self.times) < LATE // 8:
+            return max(self.least_s, 1.0)
+        return max(self.least_s, sorted(self.times)[int(len(self.times) * 0.95)])
+
+    async def answer(self, digest: str, asks: list[tuple[bytes, bytes]], until: float) -> list[bytes | None]:
+        """Partials of one replica: the first to answer."""
+        self.turn += 1
+        began = time.monotonic()
+        untried = [self.actors[(self.turn + at) % len(self.actors)] for at in range(len(self.actors))]
+        asked: set[asyncio.Task[tuple[list[bytes | None], float]]] = set()
+        hedged = False
+        try:
+            while True:
+                if not asked:
+                    if not untried:
+                        # All have failed. They are started again meanwhile.
+                        await asyncio.sleep(min(AGAIN_S, max(0.0, until - time.monotonic())))
+                        untried = list(self.actors)
+                    asked.add(asyncio.ensure_future(_ask(untried.pop(0), digest, asks)))
+                left = until - time.monotonic()
+                if left <= 0:
+                    raise Unavailable("a part has not answered in time")
+                wait = min(left, self.late_s()) if untried and not hedged else left
+                done, _ = await asyncio.wait(asked, timeout=wait, return_when=asyncio.FIRST_COMPLETED)
+                if not done and untried and not hedged:
+                    hedged = True
+                    self.counts.hedges += 1
+                    asked.add(asyncio.ensure_future(_ask(untried.pop(0), digest, asks)))
+                for task in done:
+                    asked.discard(task)
+                    error = task.exception()
+                    if error is None:
+                        partials, seconds = task.result()
+                        if len(partials) != len(asks):
+                            raise Unavailable("a part answered something else")
+                        self.times.append(time.monotonic() - began)
+                        self.counts.seconds += seconds
+                        return partials
+                    if isinstance(error, UnknownSession):
+                        raise error
+                    if not isinstance(error, (RayError, NotHeld, WrongPart)):
+                        raise error
+                    self.counts.failures += 1
+        finally:
+            for task in asked:
+                task.add_done_callback(_forget)
+
+
+async def _ask(actor: Any, digest: str, asks: list[tuple[bytes, bytes]]) -> tuple[list[bytes | None], float]:
+    result: tuple[list[bytes | None], float] = await actor.answer.remote(digest, asks)
+    return result
+
+
+def _forget(task: asyncio.Task[Any]) -> None:
+    # A replica that answers late, or dies, is nobody's concern any more.
+    if not task.cancelled():
+        task.exception()
+
+
+class Parts:
+    """All parts of a table."""
+
+    def __init__(self, actors: list[list[Any]], least_s: float) -> None:
+        self.counts = Counts()
+        self._parts = [Replicas(replicas, least_s, self.counts) for replicas in actors]
+
+    async def partials(self, digest: str, asks: list[tuple[bytes, bytes]], until: float) -> list[list[bytes | None]]:
+        """For each query the partials of all parts, in the parts' order."""
+        each = [asyncio.ensure_future(part.answer(digest, asks, until)) for part in self._parts]
+        try:
+            by_part = await asyncio.gather(*each)
+        finally:
+            for task in each:
+                task.add_done_callback(_forget)
+        return [list(of_query) for of_query in zip(*by_part)]

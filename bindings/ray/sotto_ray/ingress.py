@@ -1,0 +1,331 @@
+"""Our HTTP wire, spoken by Ray Serve: catalogs, artifacts, keys and asks. See spec/wire.md.
+
+Frames are read and answers are made by the Rust core. Asks of strangers that come together share a pass.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import OrderedDict
+from dataclasses import dataclass
+from typing import Any, AsyncIterator
+
+import ray
+import sotto
+from ray import serve
+from ray.util import metrics
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response, StreamingResponse
+
+from .ask import Parts, Unavailable
+from .part import UnknownSession
+from .settings import Cluster
+from .steward import NAMESPACE
+
+FOLLOW_S = 0.25
+"""How often the steward is asked what is live."""
+
+PIECE = 1 << 20
+"""Bytes of a static file that are read at once."""
+
+SESSIONS = 10_000
+"""Admitted keys in memory."""
+
+MOVED = ("stale-epoch", "epoch-ahead", "wrong-params")
+"""What a front says to a frame that may be for the other one."""
+
+OCTETS = "application/octet-stream"
+
+
+class Refused(Exception):
+    """A refusal of the wire."""
+
+    def __init__(self, code: str, message: str, epoch: int | None = None) -> None:
+        super().__init__(message)
+        self.code, self.epoch = code, epoch
+
+
+@dataclass(frozen=True)
+class Query:
+    """One query that waits for a pass."""
+
+    front: sotto.Front
+    session: bytes
+    query: bytes
+    until: float
+
+
+class Ingress:
+    """The work of the deployment, without Ray Serve: `deployment` makes one of it."""
+
+    def __init__(self, cluster: Cluster, parts: list[list[str]], keys: str, steward: str) -> None:
+        found = {name: ray.get_actor(name, namespace=NAMESPACE) for name in [keys, steward, *sum(parts, [])]}
+        self._cluster = cluster
+        self._keys, self._steward = found[keys], found[steward]
+        self._parts = Parts([[found[name] for name in replicas] for replicas in parts], cluster.hedge_least_ms / 1e3)
+        self._fronts: list[sotto.Front] = []
+        self._sessions: OrderedDict[tuple[str, bytes], sotto.Session] = OrderedDict()
+        self._open = 0
+        labels = ("outcome",)
+        self._asks = metrics.Counter("sotto_asks", "Asks, by what became of them", tag_keys=labels)
+        self._lookups = metrics.Counter("sotto_lookups", "Queries in passes")
+        self._passes = metrics.Counter("sotto_passes", "Passes over the table")
+        self._hedges = metrics.Counter("sotto_hedges", "Parts that were late, and asked at another replica")
+        self._failures = metrics.Counter("sotto_part_failures", "Replicas that failed in a pass")
+        self._seconds = metrics.Counter("sotto_core_seconds", "Seconds of cores that passes took")
+        self._dollars = metrics.Counter("sotto_dollars", "What these cores cost")
+        self._epoch = metrics.Gauge("sotto_live_epoch", "The newest epoch that is live")
+        bounds = [0.001 * 2**step for step in range(16)]
+        self._answer_s = metrics.Histogram("sotto_answer_seconds", "From an ask to its answer", boundaries=bounds)
+        self._follower: asyncio.Task[None] | None = None
+
+    async def check_health(self) -> None:
+        """For Ray Serve: whether this one can answer."""
+        await self._ready()
+
+    async def _ready(self) -> None:
+        if self._follower is None:
+            await self._follow()
+            self._follower = asyncio.ensure_future(self._keep_following())
+        if not self._fronts:
+            raise Refused("not-ready", "no epoch is live yet")
+
+    async def _keep_following(self) -> None:
+        while True:
+            await asyncio.sleep(FOLLOW_S)
+            try:
+                await self._follow()
+            except Exception:
+                # The steward is started again; what was live goes on.
+                continue
+
+    async def _follow(self) -> None:
+        """Takes up what is live."""
+        live, _ = await self._steward.live.remote()
+        held = {front.digest: front for front in self._fronts}
+        fronts = []
+        for digest, path in live:
+            front = held.get(digest)
+            if front is None:
+                front = await asyncio.to_thread(sotto.Front, path)
+                if front.digest != digest:
+                    return
+            fronts.append(front)
+        if fronts:
+            self._fronts = fronts
+            self._epoch.set(fronts[0].epoch)
+
+    async def __call__(self, request: Request) -> Response:
+        try:
+            await self._ready()
+            return await self._route(request)
+        except Refused as refused:
+            return _problem(refused.code, str(refused), refused.epoch)
+        except sotto.PeerError as error:
+            return _problem(error.code, str(error), self._fronts[0].epoch if error.code in MOVED else None)
+
+    async def _route(self, request: Request) -> Response:
+        newest = self._fronts[0]
+        table = f"/v1/tables/{newest.table}"
+        method, path = request.method, request.url.path
+        if (method, path) == ("POST", f"{table}/ask"):
+            return await self._ask(await _body(request, newest.ask_bytes))
+        if (method, path) == ("POST", f"{table}/keys"):
+            return await self._register(await _body(request, max(newest.keys_bytes, 1)))
+        if method not in ("GET", "HEAD"):
+            raise Refused("wrong-method" if path == table else "no-such-route", "this path does not take that method")
+        if path == "/v1/tables":
+            return JSONResponse({"tables": [newest.table], "stacks": [], "roles": {}})
+        if path == table:
+            return self._catalog(request.query_params.get("epoch"))
+        if path.startswith("/v1/artifacts/"):
+            return self._artifact(path.rpartition("/")[2], request.headers.get("range"))
+        if path.startswith("/v1/tables/"):
+            raise Refused("no-such-table", "there is no table of that name")
+        raise Refused("no-such-route", "there is nothing at this path")
+
+    def _catalog(self, epoch: str | None) -> Response:
+        if epoch is None:
+            front = self._fronts[0]
+        else:
+            named = [front for front in self._fronts if str(front.epoch) == epoch]
+            if not named:
+                raise Refused("epoch-expired", "that epoch is not served any more", self._fronts[0].epoch)
+            front = named[0]
+        return Response(front.catalog, media_type=OCTETS, headers={"cache-control": "no-cache"})
+
+    def _artifact(self, digest: str, asked: str | None) -> Response:
+        for front in self._fronts:
+            for name, _, size in front.artifacts:
+                if name == digest:
+                    return _static(front, digest, size, asked)
+        raise Refused("no-such-artifact", "no live epoch has it")
+
+    async def _register(self, frame: bytes) -> Response:
+        front, keys = self._of(lambda front: front.keys(frame))
+        # What is kept was looked at: a part that reads it later does not fail over it.
+        session = await asyncio.to_thread(front.admit, keys)
+        name: bytes = await self._keys.put.remote(keys)
+        self._remember(front.digest, name, session)
+        return Response(name, media_type=OCTETS, headers={"cache-control": "no-store"})
+
+    def _of(self, read: Any) -> tuple[sotto.Front, Any]:
+        """What the front says that a frame is for; the newest one's refusal if none is."""
+        refusal: sotto.PeerError | None = None
+        for front in self._fronts:
+            try:
+                return front, read(front)
+            except sotto.PeerError as error:
+                refusal = refusal or error
+                if error.code not in MOVED:
+                    raise
+        raise refusal or Refused("not-ready", "no epoch is live yet")
+
+    async def _ask(self, frame: bytes) -> Response:
+        front, (session, queries) = self._of(lambda front: front.queries(frame))
+        if self._open >= self._cluster.most_waiting:
+            self._asks.inc(tags={"outcome": "busy"})
+            raise Refused("busy", "as many asks wait as may")
+        self._open += 1
+        began = time.monotonic()
+        until = began + self._cluster.deadline_s
+        try:
+            made = await asyncio.gather(*(self._pass(Query(front, session, query, until)) for query in queries))
+            answers = [await self._join(front, session, query, partials) for query, partials in zip(queries, made)]
+            frame = front.answers(answers)
+        except (Refused, sotto.PeerError) as refused:
+            self._asks.inc(tags={"outcome": refused.code})
+            raise
+        finally:
+            self._open -= 1
+        self._asks.inc(tags={"outcome": "ok"})
+        self._answer_s.observe(time.monotonic() - began)
+        return Response(frame, media_type=OCTETS, headers={"cache-control": "no-store"})
+
+    async def _join(self, front: sotto.Front, session: bytes, query: bytes, partials: Any) -> bytes:
+        if isinstance(partials, Refused):
+            raise partials
+        keys = await self._session(front, session)
+        return await asyncio.to_thread(front.join, keys, query, partials)
+
+    async def _session(self, front: sotto.Front, session: bytes) -> sotto.Session | None:
+        if not any(session):
+            return None
+        found = self._sessions.get((front.digest, session))
+        if found is None:
+            keys = await self._keys.get.remote(session)
+            if keys is None:
+                raise Refused("session-expired", "nobody keeps these keys")
+            found = await asyncio.to_thread(front.admit, keys)
+            self._remember(front.digest, session, found)
+        self._sessions.move_to_end((front.digest, session))
+        return found
+
+    def _remember(self, digest: str, session: bytes, admitted: sotto.Session) -> None:
+        self._sessions[(digest, session)] = admitted
+        while len(self._sessions) > SESSIONS:
+            self._sessions.popitem(last=False)
+
+    @serve.batch(max_batch_size=8, batch_wait_timeout_s=0.001, max_concurrent_batches=2)
+    async def _pass(self, queries: list[Query]) -> list[Any]:
+        """Partials of each query; a refusal in place of those that cannot be answered."""
+        made: dict[int, Any] = {}
+        for digest in {query.front.digest for query in queries}:
+            left = [at for at, query in enumerate(queries) if query.front.digest == digest]
+            while left:
+                asks = [(queries[at].session, queries[at].query) for at in left]
+                until = min(queries[at].until for at in left)
+                try:
+                    each = await self._parts.partials(digest, asks, until)
+                except UnknownSession as unknown:
+                    for at in [at for at in left if queries[at].session == unknown.session]:
+                        made[at] = Refused("session-expired", "nobody keeps these keys")
+                        left.remove(at)
+                    continue
+                except Unavailable as error:
+                    made.update((at, Refused("deadline", str(error))) for at in left)
+                    break
+                for at, partials in zip(left, each):
+                    bad = any(partial is None for partial in partials)
+                    made[at] = Refused("bad-query", "this is no query of this table") if bad else partials
+                self._lookups.inc(len(left))
+                break
+            self._passes.inc()
+        self._tell()
+        return [made[at] for at in range(len(queries))]
+
+    def _tell(self) -> None:
+        counts = self._parts.counts
+        told = [(self._hedges, counts.hedges), (self._failures, counts.failures), (self._seconds, counts.seconds)]
+        told.append((self._dollars, counts.seconds / 3600 * self._cluster.dollars_per_core_hour))
+        for metric, value in told:
+            if value > 0:
+                metric.inc(value)
+        counts.hedges, counts.failures, counts.seconds = 0, 0, 0.0
+
+
+async def _body(request: Request, most: int) -> bytes:
+    """A body that is not longer than any valid one is."""
+    length = request.headers.get("content-length", "")
+    if length.isdigit() and int(length) > most:
+        raise Refused("too-large", f"a body has {most} bytes at most")
+    body = bytearray()
+    async for piece in request.stream():
+        body += piece
+        if len(body) > most:
+            raise Refused("too-large", f"a body has {most} bytes at most")
+    return bytes(body)
+
+
+def _static(front: sotto.Front, digest: str, size: int, asked: str | None) -> Response:
+    start, end, status = 0, size, 200
+    headers = {"accept-ranges": "bytes", "cache-control": "public, max-age=31536000, immutable", "etag": f'"{digest}"'}
+    if asked is not None:
+        start, end = _range(asked, size)
+        status = 206
+        headers["content-range"] = f"bytes {start}-{end - 1}/{size}"
+    headers["content-length"] = str(end - start)
+
+    async def pieces() -> AsyncIterator[bytes]:
+        for at in range(start, end, PIECE):
+            piece = await asyncio.to_thread(front.artifact, digest, at, min(PIECE, end - at))
+            yield piece or b""
+
+    return StreamingResponse(pieces(), status_code=status, media_type=OCTETS, headers=headers)
+
+
+def _range(asked: str, size: int) -> tuple[int, int]:
+    """Where a range begins and ends: `bytes=7-9`, `bytes=7-`, `bytes=-3`."""
+    first, dash, last = asked.removeprefix("bytes=").strip().partition("-")
+    whole = first + last
+    if not asked.startswith("bytes=") or not dash or not (whole.isascii() and whole.isdigit()) or len(whole) > 40:
+        raise Refused("bad-range", "ask for one range inside the artifact")
+    if first:
+        start, end = int(first), min(int(last) + 1, size) if last else size
+    else:
+        start, end = max(0, size - int(last)), size
+    if start >= end:
+        raise Refused("bad-range", "ask for one range inside the artifact")
+    return start, end
+
+
+def _problem(code: str, message: str, epoch: int | None = None) -> Response:
+    status, body = sotto.problem(code, message, epoch)
+    headers = {"cache-control": "no-store"}
+    if status in (429, 503):
+        headers["retry-after"] = "1"
+    return Response(body, status_code=status, media_type="application/problem+json", headers=headers)
+
+
+def deployment(cluster: Cluster) -> Any:
+    """The deployment: as many processes as there is work for, within limits."""
+    scaling = {"min_replicas": cluster.ingresses, "max_replicas": max(cluster.ingresses, cluster.most_ingresses)}
+    return serve.deployment(
+        Ingress,
+        name="ingress",
+        autoscaling_config={**scaling, "target_ongoing_requests": cluster.batch * 2},
+        max_ongoing_requests=cluster.most_waiting * 2,
+        ray_actor_options={"num_cpus": 0},
+        health_check_period_s=5,
+    )

@@ -1,0 +1,113 @@
+"""An actor that holds a part's image mapped, and answers with partials.
+
+It holds the epochs that it was told to prepare, the live one and the one before. Ray starts it again when it dies; it then asks the
+steward what is live, opens that, and fetches clients' keys as they are asked with.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import OrderedDict
+from pathlib import Path
+from typing import Any
+
+import ray
+import sotto
+
+SESSIONS = 10_000
+"""Admitted keys in memory. Others are read again from where they are kept."""
+
+
+class WrongPart(Exception):
+    """A file is not the part that it should be."""
+
+
+class NotHeld(Exception):
+    """This replica does not hold an epoch: it has just started, or the epoch is over."""
+
+
+class UnknownSession(Exception):
+    """Nobody keeps these keys: the client has to register them again."""
+
+    def __init__(self, session: bytes) -> None:
+        super().__init__(session)
+        self.session = session
+
+
+class Part:
+    """The work of the actor, without Ray: `actor` makes one of it."""
+
+    def __init__(self, number: int, threads: int, keys: Any, steward: Any) -> None:
+        """`keys` and `steward` are actors; without them nothing is fetched."""
+        self._number = number
+        self._threads = threads
+        self._keys = keys
+        self._held: dict[str, sotto.Part] = {}
+        self._sessions: OrderedDict[tuple[str, bytes], sotto.Session] = OrderedDict()
+        self._seconds = 0.0
+        self._queries = 0
+        # What is live is opened before Ray says that this one is there.
+        for digest, path in ray.get(steward.live_parts.remote(number)) if steward is not None else []:
+            self.prepare(digest, path)
+
+    @ray.method(concurrency_group="aside")
+    def prepare(self, digest: str, path: str) -> str:
+        """Opens a part and compares its bytes with their digests, once. Gives the digest of its catalog."""
+        if digest not in self._held:
+            part = sotto.Part(Path(path), threads=self._threads)
+            if part.part != self._number or part.digest != digest:
+                raise WrongPart(f"{path} is part {part.part} of catalog {part.digest}, not {self._number} of {digest}")
+            self._held[digest] = part
+        return self._held[digest].digest
+
+    @ray.method(concurrency_group="aside")
+    def keep(self, digests: list[str]) -> None:
+        """Lets all other epochs go."""
+        self._held = {digest: part for digest, part in self._held.items() if digest in digests}
+        kept = [(key, session) for key, session in self._sessions.items() if key[0] in digests]
+        self._sessions = OrderedDict(kept)
+
+    @ray.method(concurrency_group="aside")
+    def held(self) -> list[str]:
+        """The catalogs whose part is open."""
+        return sorted(self._held)
+
+    def answer(self, digest: str, asks: list[tuple[bytes, bytes]]) -> tuple[list[bytes | None], float]:
+        """Partials of queries, each behind the id of its session, in one pass; and the seconds that it took."""
+        part = self._held.get(digest)
+        if part is None:
+            raise NotHeld(digest)
+        sessions = [self._session(part, digest, session) for session, _ in asks]
+        began = time.perf_counter()
+        partials = part.answer_many(list(zip(sessions, (query for _, query in asks))))
+        took = time.perf_counter() - began
+        self._seconds += took
+        self._queries += len(asks)
+        return partials, took
+
+    @ray.method(concurrency_group="aside")
+    def work(self) -> tuple[float, int]:
+        """Seconds of passes, and queries, since it started."""
+        return self._seconds, self._queries
+
+    def _session(self, part: sotto.Part, digest: str, session: bytes) -> sotto.Session | None:
+        if not any(session):
+            return None
+        found = self._sessions.get((digest, session))
+        if found is None:
+            keys = ray.get(self._keys.get.remote(session))
+            if keys is None:
+                raise UnknownSession(session)
+            found = part.admit(keys)
+            self._sessions[(digest, session)] = found
+            while len(self._sessions) > SESSIONS:
+                self._sessions.popitem(last=False)
+        self._sessions.move_to_end((digest, session))
+        return found
+
+
+def actor(threads: int) -> Any:
+    """The class of such actors: started again whenever they die, each with cores for itself."""
+    # An epoch is prepared beside the passes, which go on one after the other.
+    groups = {"aside": 1}
+    return ray.remote(num_cpus=threads, max_restarts=-1, max_task_retries=0, concurrency_groups=groups)(Part)

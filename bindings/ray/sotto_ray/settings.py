@@ -1,0 +1,89 @@
+"""A cluster in one YAML file. Unknown keys are refused: a misspelt limit is a limit that is not there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+
+class SettingsError(Exception):
+    """The settings are wrong: what, and how to mend it."""
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """What is served, and on what."""
+
+    table: Path
+    """The table's folder, with fronts and parts (`sotto encode --partitions`). Every machine sees it at this path."""
+    state: Path
+    """A folder for what outlives a restart: which epoch is live, and what clients registered. On a disk that all see."""
+    replicas: int = 1
+    """Actors that hold each part. With two a machine may fail, and slow answers are asked for twice."""
+    threads_per_part: int = 1
+    """Cores that a part has, for itself: Ray places it where they are."""
+    ingresses: int = 1
+    """Processes that speak to clients, at least."""
+    most_ingresses: int = 4
+    """The same, at most: Ray Serve adds some under load."""
+    host: str = "127.0.0.1"
+    port: int = 8000
+    batch: int = 8
+    """Queries that share a pass, at most."""
+    batch_wait_ms: float = 1.0
+    """How long a query waits for others to share its pass."""
+    most_waiting: int = 256
+    """Asks of one ingress that wait or are being answered; more are told to come back."""
+    deadline_s: float = 30.0
+    """How long an ask may take, replicas that failed included."""
+    hedge_least_ms: float = 20.0
+    """A part that has not answered by then, nor by the 95th percentile of late, is asked at another replica too."""
+    keep_sessions: int = 100_000
+    """Clients' keys that are kept; the least recently used go first, and are registered again."""
+    look_every_s: float = 5.0
+    """How often new epochs are looked for; 0: only when told to."""
+    dollars_per_core_hour: float = 0.04
+    """What a core costs, for the metrics."""
+
+    @staticmethod
+    def read(file: Path) -> Cluster:
+        """Reads a file. Relative paths are relative to it."""
+        try:
+            text = yaml.safe_load(Path(file).read_text(encoding="utf-8"))
+        except (OSError, yaml.YAMLError) as error:
+            raise SettingsError(f"{file}: {error}") from error
+        if not isinstance(text, dict):
+            raise SettingsError(f"{file}: a list of settings is wanted, such as `table: tables/people`")
+        return Cluster.of(text, Path(file).parent)
+
+    @staticmethod
+    def of(text: dict[str, Any], folder: Path = Path()) -> Cluster:
+        """The same, of what such a file says."""
+        known = {field.name: field for field in fields(Cluster)}
+        unknown = sorted(set(map(str, text)) - set(known))
+        if unknown:
+            raise SettingsError(f"there is no setting {unknown[0]!r}: there are {', '.join(known)}")
+        missing = [name for name in ("table", "state") if name not in text]
+        if missing:
+            raise SettingsError(f"{missing[0]!r} is missing: give a folder")
+        values: dict[str, Any] = {}
+        for name, value in text.items():
+            values[name] = _value(name, str(known[name].type), value, folder)
+        return Cluster(**values)
+
+
+def _value(name: str, kind: str, value: Any, folder: Path) -> Any:
+    if kind in ("Path", "str"):
+        if not isinstance(value, str) or not value:
+            raise SettingsError(f"{name!r} is a text, not {value!r}")
+        return (folder / value).resolve() if kind == "Path" else value
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    if kind == "int" and not whole or kind == "float" and not (whole or isinstance(value, float)):
+        raise SettingsError(f"{name!r} is a number, not {value!r}")
+    may_be_zero = name in ("port", "batch_wait_ms", "look_every_s", "dollars_per_core_hour")
+    if value < 0 or value == 0 and not may_be_zero or value != value or value > 10**9:
+        raise SettingsError(f"{name!r} is {value!r}, and has to be {'0 or more' if may_be_zero else 'more than 0'}")
+    return float(value) if kind == "float" else value

@@ -1,0 +1,135 @@
+"""All of it started, and how it stands."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import ray
+from ray import serve
+from ray.util.placement_group import placement_group
+from ray.util.scheduling_strategies import PlacementGroupSchedulingStrategy
+
+from . import files, ingress, keys, part, steward
+from .settings import Cluster, SettingsError
+from .steward import NAMESPACE
+
+PLACING_S = 120.0
+"""How long to wait for machines that have room."""
+
+
+@dataclass(frozen=True)
+class Up:
+    """A cluster that runs."""
+
+    url: str
+    table: str
+    parts: int
+    replicas: int
+
+
+def _connect() -> None:
+    if not ray.is_initialized():
+        ray.init(namespace=NAMESPACE, log_to_driver=False)
+
+
+def _name(cluster: Cluster) -> str:
+    return cluster.table.name
+
+
+def up(cluster: Cluster) -> Up:
+    """Starts what is not there yet, and comes back when the newest epoch is live."""
+    _connect()
+    application = prepare(cluster)
+    serve.start(http_options={"host": cluster.host, "port": cluster.port})
+    serve.run(application, name=_name(cluster), route_prefix="/")
+    count = len(files.whole(cluster.table)[-1].parts)
+    return Up(f"http://{cluster.host}:{cluster.port}", _name(cluster), count, cluster.replicas)
+
+
+def prepare(cluster: Cluster) -> Any:
+    """Starts the actors that are not there yet, makes the newest epoch live, and gives the ingress as an application of Ray Serve."""
+    epochs = files.whole(cluster.table)
+    if not epochs:
+        raise SettingsError(f"{cluster.table} has no epoch in parts: `sotto encode --partitions N`, or `sotto-ray encode`")
+    cluster.state.mkdir(parents=True, exist_ok=True, mode=0o700)
+    name, count = _name(cluster), len(epochs[-1].parts)
+    parts = [[f"{name}/part-{number}/{replica}" for replica in range(cluster.replicas)] for number in range(count)]
+    lasting = {"lifetime": "detached", "namespace": NAMESPACE, "get_if_exists": True}
+
+    kept = keys.actor().options(name=f"{name}/keys", **lasting)
+    kept = kept.remote(str(cluster.state / "keys"), cluster.keep_sessions)
+    head = steward.actor().options(name=f"{name}/steward", **lasting)
+    head = head.remote(str(cluster.table), str(cluster.state), parts, cluster.look_every_s)
+    replica = part.actor(cluster.threads_per_part)
+    for at in range(cluster.replicas):
+        # A replica of all parts, over as many machines as there are.
+        group = _group(f"{name}/{at}", count, cluster.threads_per_part)
+        for number in range(count):
+            place = PlacementGroupSchedulingStrategy(group, placement_group_bundle_index=number)
+            options = replica.options(name=parts[number][at], scheduling_strategy=place, **lasting)
+            options.remote(number, cluster.threads_per_part, kept, head)
+    ray.get(head.look.remote())
+    live, wrong = ray.get(head.live.remote())
+    if not live:
+        raise SettingsError(wrong or "no epoch is live")
+
+    return ingress.deployment(cluster).bind(cluster, parts, f"{name}/keys", f"{name}/steward")
+
+
+def _group(name: str, bundles: int, cpus: int) -> Any:
+    try:
+        return ray.util.get_placement_group(name)
+    except ValueError:
+        pass
+    group = placement_group([{"CPU": cpus}] * bundles, strategy="SPREAD", name=name, lifetime="detached")
+    if not group.wait(PLACING_S):
+        raise SettingsError(f"there is no room for {bundles} parts of {cpus} cores: add machines, or ask for fewer")
+    return group
+
+
+def status(cluster: Cluster) -> dict[str, Any]:
+    """How it stands: what is live, what every replica holds, what is wrong."""
+    _connect()
+    name = _name(cluster)
+    try:
+        head = ray.get_actor(f"{name}/steward", namespace=NAMESPACE)
+        kept = ray.get_actor(f"{name}/keys", namespace=NAMESPACE)
+    except ValueError:
+        return {"table": name, "up": False}
+    live, wrong = ray.get(head.live.remote())
+    found = []
+    actors = ray.util.list_named_actors(all_namespaces=True)
+    for each in sorted(actor["name"] for actor in actors if actor["namespace"] == NAMESPACE):
+        if not each.startswith(f"{name}/part-"):
+            continue
+        replica = ray.get_actor(each, namespace=NAMESPACE)
+        try:
+            held = ray.get(replica.held.remote(), timeout=5)
+            seconds, queries = ray.get(replica.work.remote(), timeout=5)
+            found.append({"replica": each, "holds": held, "core_seconds": seconds, "queries": queries})
+        except Exception as error:
+            found.append({"replica": each, "wrong": type(error).__name__})
+    return {
+        "table": name,
+        "up": True,
+        "live": [{"catalog": digest, "front": front} for digest, front in live],
+        "wrong": wrong,
+        "replicas": found,
+        "sessions": ray.get(kept.count.remote()),
+    }
+
+
+def down(cluster: Cluster) -> None:
+    """Ends all of it. What is in files stays."""
+    _connect()
+    name = _name(cluster)
+    serve.delete(name)
+    for actor in ray.util.list_named_actors(all_namespaces=True):
+        if actor["namespace"] == NAMESPACE and actor["name"].startswith(f"{name}/"):
+            ray.kill(ray.get_actor(actor["name"], namespace=NAMESPACE), no_restart=True)
+    for replica in range(cluster.replicas):
+        try:
+            ray.util.remove_placement_group(ray.util.get_placement_group(f"{name}/{replica}"))
+        except ValueError:
+            continue

@@ -1,0 +1,172 @@
+"""A table in four parts on a Ray of this machine: lookups while actors die and epochs change."""
+
+from __future__ import annotations
+
+import threading
+import time
+from pathlib import Path
+from typing import Any, Iterator
+
+import pytest
+import ray
+import sotto
+from ray import serve
+
+from sotto_ray import Cluster, SettingsError, down, encode, status, up
+from sotto_ray.__main__ import main
+from sotto_ray.steward import NAMESPACE
+
+PARTS = 4
+ROWS = 4000
+PORT = 18_231
+
+
+def row(number: int, epoch: int) -> bytes:
+    return f"row {number} of epoch {epoch}".encode().ljust(32)
+
+
+def write(folder: Path, epoch: int, **options: Any) -> sotto.Encoded:
+    rows = [row(number, epoch) for number in range(ROWS)]
+    return sotto.encode(rows, folder, partitions=PARTS, again=epoch > 1, **options)
+
+
+@pytest.fixture(scope="module")
+def local() -> Iterator[None]:
+    ray.init(num_cpus=PARTS * 2, namespace=NAMESPACE, log_to_driver=False, include_dashboard=False)
+    yield
+    serve.shutdown()
+    ray.shutdown()
+
+
+def cluster(tmp_path: Path, **more: Any) -> Cluster:
+    text = {"table": "people", "state": "state", "replicas": 2, "port": PORT, "look_every_s": 0, **more}
+    return Cluster.of(text, tmp_path)
+
+
+class Askers:
+    """Clients that ask without a pause, and what came of it."""
+
+    def __init__(self, url: str, pin: str, count: int) -> None:
+        self.over = threading.Event()
+        self.good: list[tuple[float, float, int]] = []
+        self.wrong: list[str] = []
+        self.lost: list[str] = []
+        self._threads = [threading.Thread(target=self._ask, args=(url, pin, at)) for at in range(count)]
+        for thread in self._threads:
+            thread.start()
+
+    def _ask(self, url: str, pin: str, seed: int) -> None:
+        table = sotto.connect(url, "people", pin)
+        number = seed
+        while not self.over.is_set():
+            number = (number * 7919 + 13) % ROWS
+            began = time.monotonic()
+            try:
+                value = table.get(number)
+            except sotto.Error as error:
+                self.lost.append(f"{type(error).__name__}: {error}")
+                continue
+            if value not in (row(number, 1), row(number, 2), row(number, 3)):
+                self.wrong.append(f"{number}: {value!r}")
+            self.good.append((began, time.monotonic() - began, int(value.rstrip()[-1:])))
+
+    def end(self) -> None:
+        self.over.set()
+        for thread in self._threads:
+            thread.join(60)
+
+
+def kill(part: int, replica: int) -> None:
+    ray.kill(ray.get_actor(f"people/part-{part}/{replica}", namespace=NAMESPACE), no_restart=False)
+
+
+def test_lookups_while_actors_die_and_epochs_change(tmp_path: Path, local: None) -> None:
+    made = write(tmp_path / "people", 1)
+    settings = cluster(tmp_path)
+    running = up(settings)
+    assert (running.parts, running.replicas) == (PARTS, 2)
+    steward = ray.get_actor("people/steward", namespace=NAMESPACE)
+    askers = Askers(running.url, made.pin, 3)
+    try:
+        for step in range(8):
+            time.sleep(0.7)
+            kill(step % PARTS, step % 2)
+            if step in (2, 5):
+                write(tmp_path / "people", 2 if step == 2 else 3)
+                # Replicas that are being started again are waited for: the epoch is live everywhere or nowhere.
+                deadline = time.monotonic() + 60
+                while not ray.get(steward.look.remote()):
+                    assert time.monotonic() < deadline, ray.get(steward.live.remote())
+                    time.sleep(0.2)
+        time.sleep(2)
+    finally:
+        askers.end()
+    assert not askers.wrong and not askers.lost, (askers.wrong[:3], askers.lost[:3])
+    assert len(askers.good) > 50
+    # Of each client's lookups the epoch never goes back by more than the one that was live before; the last is the third.
+    assert {epoch for began, _, epoch in askers.good if began > max(time for time, _, _ in askers.good) - 1} == {3}
+    found = status(settings)
+    assert found["up"] and found["wrong"] is None and len(found["live"]) == 2
+    assert len(found["replicas"]) == PARTS * 2
+    down(settings)
+    assert not status(settings)["up"]
+
+
+def test_keys_are_kept_and_a_restart_uploads_none(tmp_path: Path, local: None) -> None:
+    made = write(tmp_path / "people", 1, scheme="fspiral")
+    settings = cluster(tmp_path, replicas=1)
+    up(settings)
+    table = sotto.connect(f"http://127.0.0.1:{PORT}", "people", made.pin)
+    assert table.get_many([1, 2, 3999]) == [row(number, 1) for number in (1, 2, 3999)]
+    assert status(settings)["sessions"] == 1
+    for part in range(PARTS):
+        kill(part, 0)
+    assert table.get(7) == row(7, 1)
+    down(settings)
+    up(settings)
+    assert table.get(8) == row(8, 1)
+    assert status(settings)["sessions"] == 1, "nothing was uploaded again"
+    down(settings)
+
+
+def test_an_epoch_with_a_damaged_part_is_not_taken(tmp_path: Path, local: None) -> None:
+    made = write(tmp_path / "people", 1)
+    settings = cluster(tmp_path, replicas=1)
+    up(settings)
+    write(tmp_path / "people", 2)
+    (part,) = (tmp_path / "people").glob("epoch-00000002.part-0002-*")
+    data = bytearray(part.read_bytes())
+    data[len(data) // 2] ^= 1
+    part.unlink()
+    part.write_bytes(data)
+    steward = ray.get_actor("people/steward", namespace=NAMESPACE)
+    assert not ray.get(steward.look.remote())
+    found = status(settings)
+    assert "epoch 2 is not taken" in found["wrong"] and len(found["live"]) == 1
+    table = sotto.connect(f"http://127.0.0.1:{PORT}", "people", made.pin)
+    assert table.get(3) == row(3, 1)
+    down(settings)
+
+
+def test_parts_are_made_side_by_side(tmp_path: Path, local: None) -> None:
+    source = tmp_path / "people.csv"
+    source.write_text("name,number\n" + "".join(f"person {at},{at * at}\n" for at in range(2000)))
+    seen: list[tuple[int, int]] = []
+    encode(source, tmp_path / "people", 3, key="name", value="number", progress=lambda *at: seen.append(at))
+    assert seen[0] == (1, 4) and seen[-1] == (4, 4)
+    sotto.encode(source, tmp_path / "once", key="name", value="number", partitions=3)
+    assert len(list((tmp_path / "people").glob("*.part-*"))) == 3
+    settings = cluster(tmp_path, replicas=1)
+    up(settings)
+    table = sotto.connect(f"http://127.0.0.1:{PORT}", "people")
+    assert table.find("person 44") == b"1936" and table.find("nobody") is None
+    down(settings)
+
+
+def test_what_is_wrong_is_said(tmp_path: Path, local: None, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "people").mkdir()
+    with pytest.raises(SettingsError, match="no epoch in parts"):
+        up(cluster(tmp_path))
+    (tmp_path / "c.yaml").write_text("table: people\nstate: s\nparts: 3\n")
+    assert main(["up", str(tmp_path / "c.yaml")]) == 2
+    assert "there is no setting 'parts'" in capsys.readouterr().err

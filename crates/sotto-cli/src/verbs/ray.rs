@@ -1,0 +1,50 @@
+//! `sotto ray`: tables in parts over many machines. The work is done by `sotto-ray`, a package of Python's, since Ray is one too.
+
+use crate::exit::Exit;
+use crate::failure::{Failure, Result};
+use crate::screen::Screen;
+use std::ffi::OsString;
+use std::io::ErrorKind;
+use std::process::Command;
+
+const EXAMPLE: &str = "\
+Arguments are those of `sotto-ray`, which has to be installed: pip install sotto-ray. It serves a table in parts (`sotto encode \
+--partitions`), each part by an actor of Ray that holds it in memory.
+
+Example:
+  sotto ray encode people.parquet --key phone --value name --partitions 4 --out tables/people
+  sotto ray up cluster.yaml
+  sotto ray status cluster.yaml
+  sotto ray down cluster.yaml";
+
+const PROGRAM: &str = "sotto-ray";
+
+/// Arguments of `sotto ray`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLE)]
+pub(crate) struct Ray {
+    /// What `sotto-ray` is to do: encode, up, status or down, and its arguments
+    #[arg(value_name = "ARGS", required = true, trailing_var_arg = true, allow_hyphen_values = true)]
+    args: Vec<OsString>,
+}
+
+impl Ray {
+    pub(crate) fn run(self, _: Screen) -> Result<()> {
+        let status = Command::new(PROGRAM).args(&self.args).status().map_err(|error| match error.kind() {
+            ErrorKind::NotFound => {
+                Failure::missing(format!("{PROGRAM} is not installed")).fix("pip install sotto-ray")
+            }
+            _ => Failure::internal(format!("{PROGRAM} did not start: {error}")),
+        })?;
+        match status.code() {
+            Some(0) => Ok(()),
+            // It has said why.
+            Some(2) => {
+                Err(Failure::usage(format!("{PROGRAM} was not told what it needs"))
+                    .fix("see what stands above"))
+            }
+            _ => Err(Failure::new(Exit::Refused, format!("{PROGRAM} did not succeed: {status}"))
+                .fix("see what stands above")),
+        }
+    }
+}
