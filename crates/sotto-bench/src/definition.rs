@@ -96,6 +96,34 @@ pub enum Content {
 }
 
 impl Case {
+    /// Rows of whole bytes with what a definition has unless it says otherwise.
+    pub fn plain(scheme: &str, rows: u64, row_bytes: u64) -> Self {
+        Case {
+            turn: 0,
+            compare: None,
+            name: None,
+            scheme: scheme.to_owned(),
+            set: None,
+            goal: Goal::default(),
+            rows,
+            row_bits: row_bytes.saturating_mul(8),
+            threads: 1,
+            batches: vec![1],
+            lookups: 9,
+            series: None,
+            lookups_per_client: 1000,
+            content: Content::Random,
+            params: Map::new(),
+            rows_blake3: None,
+            changes: None,
+            steps: None,
+            buckets: 1,
+            break_even: false,
+            sizes: false,
+            full: false,
+        }
+    }
+
     /// Rows as they are stored. Rows narrower than a byte are packed: a lookup fetches the byte they lie in.
     pub fn stored_rows(&self) -> u64 {
         if self.row_bits < 8 { (self.rows / (8 / self.row_bits)).max(1) } else { self.rows }

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`definition`] | TOML files that say what to measure, and those that ship with the toolkit |
 //! | [`machine`] | what this machine is, and how fast it reads memory |
+//! | [`calibrate`](mod@calibrate) | how fast each scheme is here, and how well that predicts other tables |
 //! | [`guard`] | ratios that should stay what they are, and whether they have |
 //! | `content` | generated rows, and the same rows again to check answers against |
 //! | `plan` | one case made ready: parameters, layout of rows, memory it needs |
@@ -22,6 +23,7 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
+pub mod calibrate;
 mod content;
 pub mod definition;
 mod error;

@@ -4,17 +4,19 @@
 //! what a plain read reached *in the same minute*: on a shared host the same read varies by a quarter.
 
 mod bandwidth;
+mod clock;
 mod facts;
 mod process;
 mod scan;
 mod shapes;
 
 pub(crate) use bandwidth::Reader;
+pub(crate) use clock::Clock;
 pub use facts::MachineFacts;
 pub(crate) use process::Peak;
 pub use scan::ScanRate;
 pub(crate) use scan::rate as scan_rate;
-pub use shapes::{KernelShapes, Shapes, Trial};
+pub use shapes::{KernelShapes, Shapes, Trial, machine as name};
 
 use crate::{BenchError, Options};
 use serde::Serialize;
@@ -90,6 +92,11 @@ pub(crate) fn touched(bytes: usize) -> io::Result<HugeBuffer> {
     let mut buffer = HugeBuffer::zeroed(bytes)?;
     buffer.fill(0x5a);
     Ok(buffer)
+}
+
+/// Cores that this process may use.
+pub(crate) fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
 }
 
 /// A buffer far larger than any cache, and never a large share of what is free.

@@ -12,6 +12,7 @@ use sotto_core::{ParamsReport, SchemeEntry, Shape, Sure};
 const MARGIN_BYTES: u64 = 512 << 20;
 
 /// A case, ready.
+#[derive(Clone)]
 pub(crate) struct Plan<'a> {
     pub(crate) case: &'a Case,
     pub(crate) entry: &'static SchemeEntry,

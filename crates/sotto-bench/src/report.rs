@@ -7,6 +7,7 @@ mod guard;
 mod machine;
 mod modelled;
 mod names;
+mod predicted;
 mod series;
 pub(crate) mod steps;
 mod svg;

@@ -14,10 +14,20 @@ use sotto_client::transport::TransportError;
 use sotto_core::{Error, Misuse, ParamsError};
 use sotto_db::ingest::Problem;
 use sotto_db::{DbError, PartProblem};
+use sotto_plan::PlanError;
 use sotto_server::{SourceError, StartError};
 use sotto_tlog::LogError;
 use sotto_wire::Code;
 use std::io;
+
+/// A plan that cannot be made, or taken.
+pub(crate) fn plan(error: &PlanError) -> Failure {
+    let (exit, fix) = match error {
+        PlanError::Workload { .. } => (Exit::Usage, "see `sotto plan --help` for what each figure is"),
+        _ => (Exit::Input, "make it again with `sotto plan ... --out FILE`"),
+    };
+    Failure::new(exit, error.to_string()).fix(fix)
+}
 
 /// A private lookup, or getting ready for one.
 pub(crate) fn client(error: ClientError) -> Failure {

@@ -6,8 +6,8 @@ use crate::screen::Screen;
 use crate::verbs::encode::list::Question;
 use crate::verbs::{
     audit::Audit, bench::Bench, demo::Demo, doctor::Doctor, encode::Encode, get::Get, inspect::Inspect,
-    leakage::Leakage, log::Log, prepare::Prepare, ray::Ray, self_test::SelfTest, serve::Serve, tree::Tree,
-    update::Update,
+    leakage::Leakage, log::Log, plan::Plan, prepare::Prepare, ray::Ray, self_test::SelfTest, serve::Serve,
+    tree::Tree, update::Update,
 };
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use std::ffi::OsString;
@@ -16,7 +16,7 @@ use std::process::ExitCode;
 const ABOUT: &str = "\
 Private information retrieval: look a row up in somebody else's table without telling them which.
 
-The verbs come in the order of the job: `encode` makes a table servable, `serve` answers, `get` asks, \
+The verbs come in the order of the job: `plan` says what a table would cost, `encode` makes a table servable, `serve` answers, `get` asks, \
 `prepare` makes hints ahead of time for schemes that use them up, `update` makes the next epoch, `inspect` shows \
 what is in a file or behind an address, `bench` measures. \
 `demo` does all of it in one go, on real data.";
@@ -40,6 +40,8 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
+    /// Say which scheme and layout a table calls for, and what each would cost
+    Plan(Box<Plan>),
     /// Turn a file into a table that can be served
     Encode(Box<Encode>),
     /// Serve encoded tables over HTTP
@@ -121,6 +123,7 @@ fn code(result: Result<()>, json: bool) -> ExitCode {
 impl Verb {
     fn run(self, screen: Screen) -> Result<()> {
         match self {
+            Verb::Plan(verb) => verb.run(screen),
             Verb::Encode(verb) => verb.run(screen),
             Verb::Serve(verb) => verb.run(screen),
             Verb::Get(verb) => verb.run(screen),

@@ -8,6 +8,7 @@
 //! | `keyword` | keyword tables: one line, a key and its value |
 //! | [`arrange`] | which arrangement of a keyword table costs least |
 //! | `range` | range tables: one line, a range of keys |
+//! | [`survey`](mod@survey) | what a file comes to, before anything is encoded |
 //! | [`value`] | how a value is written in the file, and what its bytes are |
 //! | `reader` | a file as lines of the wanted columns, whatever its format |
 //! | `csv`, `jsonl`, `parquet`, `raw` | one format each |
@@ -28,14 +29,16 @@ pub(crate) mod range;
 pub(crate) mod raw;
 pub(crate) mod reader;
 pub(crate) mod source;
+pub mod survey;
 pub mod value;
 
-pub use arrange::Costing;
+pub use arrange::{Arrangement, Costing, Open, arrangement};
 pub use error::{ColumnName, IngestError, Problem, Unit};
 pub use options::{
     Bands, Column, FileOptions, Format, IndexOptions, IngestOptions, KeywordOptions, Layout, RangeOptions,
 };
 pub use pairs::{LineError, PairColumns, Pairs};
+pub use survey::{Survey, Surveyed, survey};
 pub use value::{Encoding, ValueOptions};
 
 use crate::origin::Origin;

@@ -40,21 +40,27 @@ const CHEAP: f64 = 1.1;
 
 /// A layout.
 #[derive(Debug, Clone)]
-pub(crate) struct Layout {
-    pub(crate) params: Vec<u8>,
-    pub(crate) report: ParamsReport,
-    pub(crate) packing: Packing,
-    pub(crate) leaf_rows: u64,
-    pub(crate) path: Option<u32>,
+pub struct Layout {
+    /// The scheme's parameters, as canonical JSON.
+    pub params: Vec<u8>,
+    /// What they promise and cost.
+    pub report: ParamsReport,
+    /// How rows lie in records.
+    pub packing: Packing,
+    /// Rows that a leaf of the table's tree has.
+    pub leaf_rows: u64,
+    /// Nodes in each record that prove its rows; `None` if rows cannot be verified one by one.
+    pub path: Option<u32>,
 }
 
 /// What is laid out.
-pub(crate) struct Plan<'a> {
-    pub(crate) entry: &'a SchemeEntry,
+pub struct Plan<'a> {
+    /// The scheme.
+    pub entry: &'a SchemeEntry,
     /// The table's rows, without the room after them.
-    pub(crate) rows: u64,
+    pub rows: u64,
     /// What is asked of the scheme: rows with their room.
-    pub(crate) shape: Shape,
+    pub shape: Shape,
 }
 
 impl Plan<'_> {
@@ -62,7 +68,7 @@ impl Plan<'_> {
     ///
     /// # Errors
     /// [`DbError::Scheme`] for parameters that are refused, or rows for which there is no layout with paths.
-    pub(crate) fn choose(&self, verified: Verified) -> Result<Layout> {
+    pub fn choose(&self, verified: Verified) -> Result<Layout> {
         let verified = if self.entry.proven { Verified::Yes } else { verified };
         let plain = self.plain();
         if verified == Verified::No {
@@ -221,9 +227,7 @@ impl Plan<'_> {
         let costs = &layout.report.costs;
         let lookups = layout.packing.lookups() as f64;
         let each = (costs.query_bytes + costs.answer_bytes) as f64 * self.entry.servers as f64 * lookups;
-        let root = layout.root();
-        let rows = self.rows(layout);
-        let tree = if root.needs_tree(rows) { root.tree_bytes(rows) } else { 0 };
+        let tree = layout.tree_bytes(self.rows(layout));
         let once = (costs.artifact_bytes + costs.keys_bytes + tree) as f64;
         (once + each * self.shape.lookups_per_client.max(1) as f64, costs.server_ops as f64 * lookups)
     }
@@ -233,5 +237,11 @@ impl Layout {
     /// The root's shape, before there is a tree.
     pub(crate) fn root(&self) -> RowsRoot {
         RowsRoot { root: Hex32::from([0; NODE_BYTES]), leaf_rows: self.leaf_rows, path: self.path }
+    }
+
+    /// Bytes of the tree that clients of so many rows fetch to verify them; 0 where they need none.
+    pub fn tree_bytes(&self, rows: u64) -> u64 {
+        let root = self.root();
+        if root.needs_tree(rows) { root.tree_bytes(rows) } else { 0 }
     }
 }

@@ -9,6 +9,7 @@
 //! | `slot` | how a key's tag and value lie in a row, and how they are found there |
 //! | [`many`] | several keys in one request, over a batch code |
 //! | [`build`] | the server's half: keys to places, in two passes over the data |
+//! | [`counted`] | what a table takes, by how many keys there are |
 //! | `crowd` | how many rows so many keys need, and the moves that make room |
 //! | [`edit`] | the server's half: values changed and keys added, row by row |
 //! | [`form`] | one spelling for each key: domains, addresses, text, digests |
@@ -33,6 +34,7 @@
 
 pub mod band;
 pub mod build;
+pub mod counted;
 mod crowd;
 pub mod cuts;
 pub mod edit;
@@ -44,7 +46,8 @@ mod slot;
 mod tag;
 
 pub use band::{Band, Solved};
-pub use build::{BuildError, Builder, Layout, Options, Sizes, Width};
+pub use build::{BuildError, Builder, Layout, Options, Width};
+pub use counted::{Counted, Sizes};
 pub use cuts::Cuts;
 pub use edit::{Edit, EditError};
 pub use form::{Form, KeyError};

@@ -147,7 +147,8 @@ fn best<'a>(tried: &'a [Trial], default: &'a str) -> &'a str {
     fastest.filter(|trial| trial.best_ms <= CLEARLY * of_default).map_or(default, |trial| &trial.shape)
 }
 
-fn machine() -> String {
+/// What tells this machine and this build from others, for files that remember figures of it.
+pub fn machine() -> String {
     let facts = MachineFacts::of_this(&Options::default());
     let (processor, _) = processor();
     format!("{}, {processor}, {} kernels, sotto {}", facts.cpu, facts.kernels, facts.version)

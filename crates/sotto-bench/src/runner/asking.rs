@@ -2,12 +2,12 @@
 
 use super::steps::Laps;
 use crate::error::BenchError;
-use crate::machine::Reader;
+use crate::machine::{Clock, Reader};
 use crate::median::{Samples, ms};
 use crate::plan::Plan;
 use crate::report::Supplied;
 use sotto_core::{
-    AnyClient, AnyServer, AnySession, Budget, CryptoRng, Error, Image, Misuse, Section, Sure, Ticket,
+    AnyClient, AnyJoin, AnyServer, AnySession, Budget, CryptoRng, Error, Image, Misuse, Section, Sure, Ticket,
 };
 use std::time::{Duration, Instant};
 
@@ -19,6 +19,7 @@ pub(super) struct Asking<'a> {
     plan: &'a Plan<'a>,
     server: &'a dyn AnyServer,
     reader: &'a Reader,
+    clock: Clock,
     /// What a row must be.
     truth: &'a dyn Fn(u64) -> Vec<u8>,
     client: Box<dyn AnyClient>,
@@ -92,6 +93,7 @@ impl<'a> Asking<'a> {
             plan,
             server,
             reader,
+            clock: Clock::default(),
             truth,
             client,
             session,
@@ -102,6 +104,11 @@ impl<'a> Asking<'a> {
             supplied: supplied.map(|(supplied, _)| supplied),
             tally: Tally::default(),
         })
+    }
+
+    /// The same, timed by another clock.
+    pub(super) fn by(self, clock: Clock) -> Self {
+        Asking { clock, ..self }
     }
 
     /// The client, for what only some have.
@@ -141,7 +148,7 @@ impl<'a> Asking<'a> {
                 .map(|query| (&self.session, query.as_slice()))
                 .collect();
             let (served, elapsed) = self.reader.install(|| {
-                let start = Instant::now();
+                let start = self.clock.start();
                 let served = self.server.answer_many(&asks);
                 (served, start.elapsed())
             });
@@ -249,7 +256,7 @@ impl<'a> Asking<'a> {
     fn ask(&mut self, row: u64, rng: &mut dyn CryptoRng) -> Result<(Asked, Duration), Error> {
         let records = self.plan.packing.records_of(row);
         let (mut tickets, mut queries) = (Vec::new(), Vec::new());
-        let start = Instant::now();
+        let start = self.clock.start();
         for record in records {
             if self.client.budget() == Budget::Left(0) {
                 upkeep(self.server, self.client.as_mut(), self.reader)?;
@@ -264,12 +271,51 @@ impl<'a> Asking<'a> {
         Ok((Asked { row, tickets, queries }, took))
     }
 
+    /// Asks the parts of the table for a row, and makes answers of their partials; checks it. Gives the time of one part's
+    /// partials, and that of joining, for one server.
+    pub(super) fn by_parts(
+        &mut self,
+        row: u64,
+        parts: &[Box<dyn AnyServer>],
+        join: &dyn AnyJoin,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<(Duration, Duration), BenchError> {
+        let label = self.plan.label.clone();
+        let fail = |step, why| BenchError::Scheme { case: label.clone(), step, why };
+        let (ask, _) = self.ask(row, rng).map_err(|why| fail("making a query", why))?;
+        let (mut partial, mut joining) = (Duration::ZERO, Duration::ZERO);
+        let mut answers = Vec::with_capacity(ask.queries.len());
+        for fan in &ask.queries {
+            let mut answer = |query: &Vec<u8>| {
+                let session = &self.session;
+                let mut partials = Vec::with_capacity(parts.len());
+                let start = self.clock.start();
+                for part in parts {
+                    let asks = [(session, query.as_slice())];
+                    for partial in self.reader.install(|| part.answer_many(&asks)) {
+                        partials.push(partial?);
+                    }
+                }
+                partial += start.elapsed() / parts.len().max(1) as u32;
+                let start = self.clock.start();
+                let answer = self.reader.install(|| join.join(session, query, &partials))?;
+                joining += start.elapsed();
+                Ok(answer)
+            };
+            let fan = fan.iter().map(&mut answer).collect::<sotto_core::Result<Vec<_>>>();
+            answers.push(fan.map_err(|why| fail("answering in parts", why))?);
+        }
+        self.check(ask, &answers)?;
+        let servers = self.plan.entry.queried.max(1) as u32;
+        Ok((partial / servers, joining / servers))
+    }
+
     /// Reads an answer and compares it. Gives the row, and how long reading it took.
     fn check(&mut self, ask: Asked, answers: &[Vec<Vec<u8>>]) -> Result<(Vec<u8>, Duration), BenchError> {
         let wrong =
             |why: String| BenchError::WrongAnswer { case: self.plan.label.clone(), row: ask.row, why };
         self.tally.down = answers.iter().flatten().map(|a| a.len() as u64).sum();
-        let start = Instant::now();
+        let start = self.clock.start();
         let mut records = Vec::with_capacity(ask.tickets.len());
         for (ticket, answers) in ask.tickets.into_iter().zip(answers) {
             records.push(self.client.recover(ticket, answers).map_err(|why| wrong(why.to_string()))?);

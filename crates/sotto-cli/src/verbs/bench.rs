@@ -3,6 +3,7 @@
 
 mod guard;
 mod load;
+mod plan;
 
 use crate::blame;
 use crate::failure::{Failure, Result};
@@ -22,6 +23,7 @@ Example:
   sotto bench rows-256b rows-64b --threads 1 --json > rows.json
   sotto bench all-schemes --svg schemes.svg
   sotto bench machine
+  sotto bench plan
   sotto bench guard
   sotto bench server tables/people --clients 8";
 
@@ -29,7 +31,8 @@ Example:
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLE)]
 pub(crate) struct Bench {
-    /// Definitions: files or shipped names; or `machine`, the memory read probe; or `guard`, ratios that fall
+    /// Definitions: files or shipped names; or `machine`, the memory read probe and a calibration for `sotto plan`; or `plan`,
+    /// what that predicts against what is measured; or `guard`, ratios that fall
     /// when something has become slower; or `server DIR`, lookups a second from a server of that table on
     /// loopback, alone and with strangers' queries in shared passes
     #[arg(value_name = "DEFS", default_value = "quick")]
@@ -81,12 +84,16 @@ impl Bench {
             }
             let report = machine::probe(&options).map_err(blame::bench)?;
             super::kernels::keep(&report.shapes);
-            return self.print(screen, &report.table(), &report, &report.json());
+            self.print(screen, &report.table(), &report, &report.json())?;
+            return plan::calibrate(&options, screen);
         }
         if self.definitions == ["guard"] {
             return guard::run(&self, &options, screen);
         }
         super::kernels::ready();
+        if self.definitions == ["plan"] {
+            return plan::run(&self, &options, screen);
+        }
         if let [first, dir] = self.definitions.as_slice()
             && first == "server"
         {

@@ -3,6 +3,7 @@
 //!
 //! | module | what it does |
 //! |---|---|
+//! | [`plan`] | which scheme, and what it would cost |
 //! | [`encode`] | file to table directory |
 //! | [`serve`] | table directories to HTTP |
 //! | [`get`] | a private lookup |
@@ -20,6 +21,7 @@
 //! | [`demo`] | all of it in one go, on real data |
 //! | `apple` | what is told of a table of Apple's lookups |
 //! | `download` | static files of a server, each chunk compared with its digest |
+//! | `calibrated` | how fast schemes are on this machine, remembered |
 //! | `kernels` | how kernels go through memory on this machine, remembered |
 //! | `openly` | the arguments of every verb that publishes: a log, and a lifetime |
 //! | `remote` | the arguments of every verb that opens a table |
@@ -31,6 +33,7 @@
 mod apple;
 pub(crate) mod audit;
 pub(crate) mod bench;
+mod calibrated;
 mod counters;
 pub(crate) mod demo;
 pub(crate) mod doctor;
@@ -42,6 +45,7 @@ mod kernels;
 pub(crate) mod leakage;
 pub(crate) mod log;
 mod openly;
+pub(crate) mod plan;
 pub(crate) mod prepare;
 mod promise;
 pub(crate) mod ray;

@@ -5,7 +5,7 @@ use super::options::{Bands, KeywordOptions};
 use crate::layout::{Plan, Verified};
 use sotto_catalog::{Packing, catalog};
 use sotto_core::{Goal, ParamsReport, SchemeEntry, Shape, Unit};
-use sotto_layers::keyword::{Builder, Sizes};
+use sotto_layers::keyword::{BuildError, Builder, Counted, Sizes};
 use sotto_layers::pbc::code;
 use std::fmt;
 
@@ -37,24 +37,74 @@ struct Part {
     lookups: usize,
 }
 
-/// Has the table arranged as costs least, among the arrangements that `options` leave open.
-pub(super) fn arrange(
-    builder: &mut Builder,
-    options: &KeywordOptions,
-    costing: &Costing,
-) -> Result<(), Problem> {
+/// What is left open of an arrangement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Open {
+    /// Rows in which a key may lie; `None` for what costs least.
+    pub probes: Option<u32>,
+    /// Keys in a row; `None` for what costs least.
+    pub slots: Option<u32>,
+    /// Whether keys may lie in sums of rows.
+    pub bands: Bands,
+}
+
+/// How keys lie in rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Arrangement {
+    /// In one of some rows.
+    Rows {
+        /// Of how many.
+        probes: u32,
+        /// Keys in a row.
+        slots: u32,
+    },
+    /// In sums of rows.
+    Band {
+        /// Strips of the band.
+        strips: u64,
+        /// What is added up.
+        unit: Unit,
+    },
+}
+
+impl Arrangement {
+    /// What a table of so many keys takes.
+    ///
+    /// # Errors
+    /// Those of [`Counted::sizes`].
+    pub fn sizes(self, counted: &Counted) -> Result<Sizes, BuildError> {
+        match self {
+            Arrangement::Rows { probes, slots } => counted.sizes(probes, slots),
+            Arrangement::Band { strips, unit } => counted.band_sizes(strips, unit),
+        }
+    }
+
+    /// Rows that are fetched for a key.
+    pub fn probes(self) -> u32 {
+        match self {
+            Arrangement::Rows { probes, .. } => probes,
+            Arrangement::Band { .. } => 1,
+        }
+    }
+}
+
+/// The arrangement that costs least, among those that are open; `None` if the scheme has parameters for none.
+///
+/// # Errors
+/// [`Problem::Options`] if sums of rows are asked for, and the scheme has none.
+pub fn arrangement(counted: &Counted, open: Open, costing: &Costing) -> Result<Option<Arrangement>, Problem> {
     let price = |probes: u32, slots: u32| {
-        let sizes = builder.sizes(probes, slots).ok()?;
+        let sizes = counted.sizes(probes, slots).ok()?;
         Some((costing.price(probes, sizes)?, probes, slots))
     };
     let least = |tried: &mut dyn Iterator<Item = (u32, u32)>| {
         let priced = tried.filter_map(|(probes, slots)| price(probes, slots));
         priced.min_by(|a, b| a.0.total_cmp(&b.0))
     };
-    let open = |probes: u32| options.probes.is_none_or(|given| given == probes);
+    let may = |probes: u32| open.probes.is_none_or(|given| given == probes);
     let with = |probes: u32, usual: &[u32]| {
-        let slots = options.slots.map_or_else(|| usual.to_vec(), |slots| vec![slots]);
-        slots.into_iter().filter(move |_| open(probes)).map(move |slots| (probes, slots))
+        let slots = open.slots.map_or_else(|| usual.to_vec(), |slots| vec![slots]);
+        slots.into_iter().filter(move |_| may(probes)).map(move |slots| (probes, slots))
     };
     // Rows that are cut can have any width: first by doubling, then near the best.
     let doubled: Vec<u32> = (2..=16).map(|log2| 1 << log2).collect();
@@ -67,25 +117,38 @@ pub(super) fn arrange(
     let near = near.unwrap_or_default();
     let in_rows =
         least(&mut with(1, &near).chain(few)).into_iter().chain(best_cut).min_by(|a, b| a.0.total_cmp(&b.0));
-    let given = options.probes.is_some() || options.slots.is_some();
-    let is_taken = |price: f64| match (options.bands, in_rows) {
+    let given = open.probes.is_some() || open.slots.is_some();
+    let is_taken = |price: f64| match (open.bands, in_rows) {
         (Bands::Always, _) => true,
         (Bands::IfCheaper, Some((of_rows, ..))) if !given => price < of_rows,
         (Bands::IfUnproven, Some((of_rows, probes, slots))) if !given => {
-            price < of_rows && !builder.sizes(probes, slots).is_ok_and(|sizes| costing.proves(sizes))
+            price < of_rows && !counted.sizes(probes, slots).is_ok_and(|sizes| costing.proves(sizes))
         }
         _ => false,
     };
-    let is_open = options.bands == Bands::Always || (options.bands != Bands::Never && !given);
-    let band = is_open.then(|| costing.band(builder)).flatten().filter(|(price, ..)| is_taken(*price));
+    let is_open = open.bands == Bands::Always || (open.bands != Bands::Never && !given);
+    let band = is_open.then(|| costing.band(counted)).flatten().filter(|(price, ..)| is_taken(*price));
     match (band, in_rows) {
-        (Some((_, strips, unit)), _) => builder.arrange_band(strips, unit),
-        (None, _) if options.bands == Bands::Always => {
+        (Some((_, strips, unit)), _) => Ok(Some(Arrangement::Band { strips, unit })),
+        (None, _) if open.bands == Bands::Always => {
             let why = "keys cannot lie in sums of rows: the scheme adds no records up, or has none that are such rows";
-            return Err(Problem::Options(why));
+            Err(Problem::Options(why))
         }
-        (None, Some((_, probes, slots))) => builder.arrange(probes, slots),
-        (None, None) => {}
+        (None, in_rows) => Ok(in_rows.map(|(_, probes, slots)| Arrangement::Rows { probes, slots })),
+    }
+}
+
+/// Has the table arranged so.
+pub(super) fn arrange(
+    builder: &mut Builder,
+    options: &KeywordOptions,
+    costing: &Costing,
+) -> Result<(), Problem> {
+    let KeywordOptions { probes, slots, bands, .. } = *options;
+    match arrangement(&builder.counted(), Open { probes, slots, bands }, costing)? {
+        Some(Arrangement::Band { strips, unit }) => builder.arrange_band(strips, unit),
+        Some(Arrangement::Rows { probes, slots }) => builder.arrange(probes, slots),
+        None => {}
     }
     Ok(())
 }
@@ -95,12 +158,12 @@ const STRIPS: [u64; 12] = [1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 32];
 
 impl Costing {
     /// How many strips cost least where keys lie in sums of rows; `None` if the scheme has no such table.
-    fn band(&self, builder: &Builder) -> Option<(f64, u64, Unit)> {
+    fn band(&self, counted: &Counted) -> Option<(f64, u64, Unit)> {
         let unit = self.entry.sum?;
         // What entries cost does not depend on how they lie in rows, nor do rows on how wide they are.
         let entries = (0..10).find_map(|log4| {
             let strips = 1 << (2 * log4);
-            let Sizes { rows, row_bytes, .. } = builder.band_sizes(strips, unit).ok()?;
+            let Sizes { rows, row_bytes, .. } = counted.band_sizes(strips, unit).ok()?;
             Some((rows.saturating_mul(strips), row_bytes / strips))
         });
         let (entries, entry_bytes) = entries?;
@@ -108,7 +171,7 @@ impl Costing {
         let mut tried: Vec<u64> = STRIPS.iter().map(|eighths| (usual * eighths / 8).max(1)).collect();
         tried.dedup();
         let price = |strips: u64| {
-            let sizes = builder.band_sizes(strips, unit).ok()?;
+            let sizes = counted.band_sizes(strips, unit).ok()?;
             let report = self.report(sizes.rows, sizes.row_bytes, 1)?;
             let packing =
                 Packing::new(sizes.rows, sizes.row_bytes, report.records, report.record_bytes).ok()?;

@@ -11,7 +11,7 @@ use crate::table::{Band, RawFile, TableSource};
 use crate::{DbError, Result};
 use sotto_catalog::{Layer, TableKind, ValueKind};
 use sotto_layers::Keyword;
-use sotto_layers::keyword::{self, BuildError, Builder, Options, Width};
+use sotto_layers::keyword::{self, BuildError, Builder, Counted, Options, Width};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
@@ -23,30 +23,10 @@ pub(crate) fn build(
     scratch: &Path,
     watch: Watcher<'_>,
 ) -> Result<Ingested> {
-    let columns = PairColumns {
-        key: &options.key,
-        form: options.form,
-        value: options.value.as_ref(),
-        values: &options.values,
-    };
-    let source = Pairs::new(path, file, columns, watch)?;
-    let usual = Options::new(options.form, options.seed);
-    let probes = options.probes.unwrap_or(usual.probes);
-    let room = match options.room {
-        0 => 0,
-        more => source.count()?.saturating_add(more),
-    };
-    let mut table = Options { room, probes, slots: options.slots, ..usual };
-    if let Some(width) = options.values.width {
-        let width = u32::try_from(width).map_err(|_| Problem::Options("a value has at most 2^30 bytes"));
-        table.width = Width::UpTo(width.map_err(|problem| source.fault(0, problem))?);
-    }
+    let source = source(path, file, options, watch)?;
+    let (mut builder, lines) = collect(&source, options)?;
     let refused = |error| source.fault(0, Problem::Keys(error));
-    let mut builder = Builder::new(table).map_err(refused)?;
     let origin = source.origin()?;
-    let lines = source.read(|key, value| {
-        builder.add(key, value.len() as u64).map_err(Problem::Keys).map_err(LineError::Line)
-    })?;
     if let Some(costing) = &options.costing {
         arrange(&mut builder, options, costing).map_err(|problem| source.fault(0, problem))?;
     }
@@ -87,6 +67,56 @@ pub(crate) fn build(
         origin,
         notes: Notes { lines, ..Notes::default() },
     })
+}
+
+/// How many keys a file has, and how long their values are; and how many lines.
+pub(crate) fn count(
+    path: &Path,
+    file: &FileOptions,
+    options: &KeywordOptions,
+    watch: Watcher<'_>,
+) -> Result<(Counted, u64)> {
+    let source = source(path, file, options, watch)?;
+    let (builder, lines) = collect(&source, options)?;
+    if lines == 0 {
+        return Err(source.fault(0, Problem::Empty).into());
+    }
+    Ok((builder.counted(), lines))
+}
+
+fn source<'a>(
+    path: &'a Path,
+    file: &'a FileOptions,
+    options: &'a KeywordOptions,
+    watch: Watcher<'a>,
+) -> Result<Pairs<'a>> {
+    let columns = PairColumns {
+        key: &options.key,
+        form: options.form,
+        value: options.value.as_ref(),
+        values: &options.values,
+    };
+    Pairs::new(path, file, columns, watch)
+}
+
+/// The first pass: every key, and how many lines there were.
+fn collect(source: &Pairs<'_>, options: &KeywordOptions) -> Result<(Builder, u64)> {
+    let usual = Options::new(options.form, options.seed);
+    let probes = options.probes.unwrap_or(usual.probes);
+    let room = match options.room {
+        0 => 0,
+        more => source.count()?.saturating_add(more),
+    };
+    let mut table = Options { room, probes, slots: options.slots, ..usual };
+    if let Some(width) = options.values.width {
+        let width = u32::try_from(width).map_err(|_| Problem::Options("a value has at most 2^30 bytes"));
+        table.width = Width::UpTo(width.map_err(|problem| source.fault(0, problem))?);
+    }
+    let mut builder = Builder::new(table).map_err(|error| source.fault(0, Problem::Keys(error)))?;
+    let lines = source.read(|key, value| {
+        builder.add(key, value.len() as u64).map_err(Problem::Keys).map_err(LineError::Line)
+    })?;
+    Ok((builder, lines))
 }
 
 /// The layer as a catalog has it.

@@ -87,7 +87,9 @@ impl Encode {
         let options = self.source.options(None, sotto_db::ingest::Bands::Never)?;
         let how = self.how(set, &options)?;
         // A mistyped input should not leave a directory behind.
-        let input = self.source.input();
+        let Some(input) = self.source.input() else {
+            return Err(Failure::usage("which file is to be encoded?").fix("name it"));
+        };
         std::fs::metadata(input).map_err(|error| Failure::file("reading", input, &error))?;
         let traces = Traces::before(&self.out);
         let lock = TableDir::create(&self.out).and_then(|dir| dir.lock()).map_err(blame::db)?;

@@ -8,6 +8,7 @@
 //! | `job` | a table encoded, for this verb and the demo |
 //! | [`list`] | which schemes and parameter sets there are |
 //! | `parts` | a table in parts, or one of them |
+//! | `planned` | what a plan chose |
 //! | `replace` | what is in the directory already, and may not be put away without a word |
 //! | `round` | what a round over such a stack costs, and how often it fails |
 //! | `said` | what is said of a table in the end |
@@ -20,6 +21,7 @@ mod choice;
 mod job;
 pub(crate) mod list;
 mod parts;
+mod planned;
 mod replace;
 mod round;
 mod said;
@@ -42,7 +44,7 @@ use sotto_core::Goal;
 use sotto_db::Verified;
 use sotto_db::ingest::{Bands, Costing};
 use source::Source;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 const EXAMPLE: &str = "\
 An index table has one line of the file per row, and is asked by row number. A range table (--start, --end) \
@@ -91,6 +93,8 @@ disk once more.
 The directory gets a signing key of its own unless --signing-key names one. Whoever reads it can publish in your \
 name; clients pin its public half, which is printed.
 
+--for takes what a plan chose; see `sotto plan`.
+
 Example:
   sotto encode words.csv --value meaning --out tables/words
   sotto encode blocked.csv --key domain --form domain --value verdict --out tables/blocked
@@ -103,7 +107,7 @@ Example:
 
 /// Arguments of `sotto encode`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLE)]
+#[command(after_help = EXAMPLE, mut_arg("input", |input| input.required(true)))]
 pub(crate) struct Encode {
     /// The directory of the table; made if it is not there
     #[arg(long, value_name = "DIR")]
@@ -114,6 +118,11 @@ pub(crate) struct Encode {
     /// The scheme; `sotto encode --scheme ?` lists them
     #[arg(long, default_value = "simplepir/1", value_parser = scheme)]
     scheme: Scheme,
+    /// Take the choice of a plan (`sotto plan --out FILE`): scheme, goal or set, proofs, masks, rounds, how keys lie in rows
+    #[arg(long = "for", value_name = "FILE", conflicts_with_all = [
+        "scheme", "goal", "set", "lookups", "batch", "symmetric", "verified", "unverified", "probes", "slots", "band",
+    ])]
+    plan: Option<PathBuf>,
     #[command(flatten)]
     source: Source,
     /// Mask the table, so that a client learns the row it asked for and nothing else
@@ -162,10 +171,20 @@ pub(crate) struct Encode {
 }
 
 impl Encode {
-    pub(crate) fn run(self, screen: Screen) -> Result<()> {
+    pub(crate) fn run(mut self, screen: Screen) -> Result<()> {
         if self.apple.is_wanted() {
+            if self.plan.is_some() {
+                return Err(Failure::usage("a plan is for tables of ours, and not for Apple's lookups")
+                    .fix("leave --for out"));
+            }
             return self.run_apple(screen);
         }
+        if let Some(path) = self.plan.take() {
+            self.take(planned::read(&path)?)?;
+        }
+        let Some(input) = self.source.input().map(Path::to_owned) else {
+            return Err(Failure::usage("which file is to be encoded?").fix("name it"));
+        };
         let costing = Costing {
             entry: self.scheme.entry(),
             lookups_per_client: self.lookups,
@@ -182,7 +201,7 @@ impl Encode {
         let (pieces, alone) = parts::asked(self.partitions, self.part)?;
         let job = Job {
             pieces,
-            input: self.source.input(),
+            input: &input,
             out: &self.out,
             name: self.table_name()?,
             scheme: self.scheme.entry(),

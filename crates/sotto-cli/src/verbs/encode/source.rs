@@ -10,6 +10,7 @@ use sotto_db::ingest::{
 };
 use sotto_db::table::BlockRule;
 use sotto_layers::keyword::Form;
+use sotto_plan::Keys as Arranged;
 use sotto_prg::PublicSeed;
 use std::path::{Path, PathBuf};
 
@@ -18,7 +19,7 @@ use std::path::{Path, PathBuf};
 pub(crate) struct Source {
     /// The file; .gz and .zst are decompressed
     #[arg(value_name = "INPUT")]
-    input: PathBuf,
+    input: Option<PathBuf>,
     /// What the file is [default: by its name]
     #[arg(long, value_enum, default_value = "auto", hide_default_value = true)]
     format: FormatArg,
@@ -125,18 +126,45 @@ pub(crate) fn delimiter(text: &str) -> Result<u8, String> {
 }
 
 impl Source {
-    pub(super) fn input(&self) -> &Path {
-        &self.input
+    /// The file, if there is one.
+    pub(crate) fn input(&self) -> Option<&Path> {
+        self.input.as_deref()
+    }
+
+    /// Bytes of a value, if they were said.
+    pub(crate) fn row_bytes(&self) -> Option<usize> {
+        self.row_bytes
+    }
+
+    /// Takes how keys lie in rows from a plan.
+    pub(super) fn arrange(&mut self, keys: Option<Arranged>) -> Result<()> {
+        if keys.is_some() != self.key.is_some() {
+            let (planned, given) = if keys.is_some() { ("key", "row") } else { ("row", "key") };
+            return Err(Failure::usage(format!(
+                "the plan is for a table that is asked by {planned}, and this one is asked by {given}"
+            ))
+            .fix("plan again with the columns that are encoded"));
+        }
+        match keys {
+            Some(Arranged::Rows { probes, slots }) => (self.probes, self.slots) = (Some(probes), Some(slots)),
+            Some(Arranged::Sums) => self.band = true,
+            None => {}
+        }
+        Ok(())
+    }
+
+    fn format(&self) -> Option<Format> {
+        self.input().and_then(Format::of_name)
     }
 
     /// Rows of fixed width without any format: said so, or nothing else makes sense.
     fn is_raw(&self) -> bool {
-        let unknown = self.format == FormatArg::Auto && Format::of_name(&self.input).is_none();
+        let unknown = self.format == FormatArg::Auto && self.format().is_none();
         self.format == FormatArg::Raw || (unknown && self.value.is_none() && self.row_bytes.is_some())
     }
 
     /// What the reader is told.
-    pub(super) fn options(&self, costing: Option<Costing>, bands: Bands) -> Result<IngestOptions> {
+    pub(crate) fn options(&self, costing: Option<Costing>, bands: Bands) -> Result<IngestOptions> {
         let file = self.file()?;
         let values = ValueOptions { encoding: self.encoding, width: self.row_bytes, null: self.null.clone() };
         let layout = match (&self.key, &self.start, &self.end) {
@@ -162,7 +190,7 @@ impl Source {
     }
 
     /// Rows that there is to be room for; keys have theirs in the layout.
-    pub(super) fn room(&self) -> Result<u64> {
+    pub(crate) fn room(&self) -> Result<u64> {
         match (&self.key, &self.start) {
             (None, Some(_)) if self.room > 0 => {
                 Err(Failure::usage("a range table has no room for more rows: its keys end where it ends")
@@ -264,15 +292,15 @@ impl Source {
     }
 
     /// How the file was read, in a line.
-    pub(super) fn said(&self, lines: u64) -> String {
-        let (file, lines) = (self.input.display(), units::count(lines));
+    pub(crate) fn said(&self, lines: u64) -> String {
+        let (file, lines) = (self.input().unwrap_or("-".as_ref()).display(), units::count(lines));
         if self.is_raw() {
             return format!("read {lines} rows of fixed width from {file}");
         }
         let header = self.file().is_ok_and(|file| file.header == Some(true));
         let csv = match self.format {
             FormatArg::Csv => true,
-            FormatArg::Auto => Format::of_name(&self.input) == Some(Format::Csv),
+            FormatArg::Auto => self.format() == Some(Format::Csv),
             _ => false,
         };
         let first = match (csv, header) {

@@ -1,0 +1,104 @@
+//! One scheme on one table, for a calibration: the shortest of several times, of a lookup alone, of lookups that share a pass, with
+//! all threads, and of the table in parts. Every answer is checked.
+
+use super::asking::Asking;
+use super::held::Held;
+use super::offline;
+use super::parted;
+use crate::content::Source;
+use crate::definition::Case;
+use crate::error::BenchError;
+use crate::machine::{Clock, Reader};
+use crate::median::Samples;
+use crate::options::{Options, Watcher};
+use crate::plan::{Plan, Ready};
+use sotto_core::{CryptoRng, SchemeEntry};
+use sotto_db::Room;
+use sotto_plan::Sample;
+use std::time::{Duration, Instant};
+
+/// Lookups that share a pass: as many as a server takes together unless told otherwise.
+const TOGETHER: usize = 4;
+
+/// A figure is the shortest of as many as fit into this time, of three at least.
+const TIME: Duration = Duration::from_millis(120);
+const LEAST: usize = 2;
+const MOST: usize = 40;
+
+/// Measures a case; `None` if the scheme has no parameters for it.
+pub(crate) fn sample(
+    case: &Case,
+    schemes: &[&'static SchemeEntry],
+    options: &Options,
+    watcher: Watcher<'_>,
+) -> Result<Option<Sample>, BenchError> {
+    let Ready::Plan(plan) = Plan::of(case, schemes, options)? else { return Ok(None) };
+    let folder = match &options.scratch {
+        Some(parent) => tempfile::Builder::new().prefix("sotto-bench-").tempdir_in(parent)?,
+        None => tempfile::Builder::new().prefix("sotto-bench-").tempdir()?,
+    };
+    let mut rng = sotto_prg::system_rng().map_err(|e| BenchError::Entropy(e.to_string()))?;
+    let source = Source::new(case);
+    let threads = options.threads.unwrap_or_else(crate::machine::cores).max(1);
+    let start = Instant::now();
+    let encoded = offline::encode(&Plan { threads, ..(*plan).clone() }, &source, folder.path(), watcher)?;
+    let encode = start.elapsed();
+    let one = Reader::new(1)?;
+    let held = Held::open(&plan, &encoded.image, &Room::new(None), &one)?;
+    let truth = |row| source.row(row);
+    let asking = |reader| Asking::begin(&plan, held.server.as_ref(), encoded.image.as_ref(), reader, &truth);
+    let mut client = asking(&one)?.by(Clock::Processor);
+    let alone = least(&mut client, 1, &plan, &mut rng)?;
+    let pass = least(&mut client, TOGETHER, &plan, &mut rng)?;
+    let client_ns = ns(client.tally.query.least() + client.tally.recover.least());
+    let parts = parted::sample(&plan, held.image.as_ref(), &mut client, &mut rng)?;
+    let together = if threads == 1 {
+        alone
+    } else {
+        let all = Reader::new(threads)?;
+        least(&mut asking(&all)?, 1, &plan, &mut rng)?
+    };
+    let (costs, lookups) = (&plan.report.costs, plan.packing.lookups() as u64);
+    Ok(Some(Sample {
+        scheme: plan.entry.id.to_string(),
+        rows: case.stored_rows(),
+        row_bytes: case.stored_row_bytes(),
+        server_ops: (costs.server_ops * lookups).max(1),
+        client_ops: (costs.client_ops * lookups).max(1),
+        server_ns: ns(alone),
+        pass_ns: ns(pass),
+        pass_lookups: TOGETHER as u32,
+        threads_ns: ns(together),
+        client_ns,
+        encode_ns: ns(encode),
+        parts,
+    }))
+}
+
+/// The shortest pass of so many lookups, after one that is not counted.
+fn least(
+    asking: &mut Asking<'_>,
+    together: usize,
+    plan: &Plan<'_>,
+    rng: &mut dyn CryptoRng,
+) -> Result<Duration, BenchError> {
+    let mut times = Samples::default();
+    let mut spent = Duration::ZERO;
+    for turn in 0..=MOST {
+        let rows: Vec<u64> = (0..together).map(|_| rng.next_u64() % plan.packing.rows()).collect();
+        let took = asking.pass(&rows, rng)?;
+        if turn > 0 {
+            times.push(took);
+            spent += took;
+        }
+        if spent > TIME && times.len() >= LEAST {
+            break;
+        }
+    }
+    Ok(times.least())
+}
+
+/// Nanoseconds, and one at least: a clock may see no time in what is short.
+pub(super) fn ns(time: Duration) -> f64 {
+    (time.as_nanos() as f64).max(1.0)
+}

@@ -1,0 +1,55 @@
+//! `sotto bench plan`: how good the predictions of `sotto plan` are; and the calibration that they rest on.
+
+use super::Bench;
+use crate::blame;
+use crate::failure::{Failure, Result};
+use crate::screen::Screen;
+use crate::screen::bars::Unit;
+use crate::verbs::calibrated;
+use sotto_bench::calibrate::{calibrate as measure, predict};
+use sotto_bench::{Options, Progress};
+use sotto_plan::Calibration;
+
+/// Measures how fast schemes are here, and remembers it. What is measured hastily is not worth remembering.
+pub(super) fn calibrate(options: &Options, screen: Screen) -> Result<()> {
+    if options.quick {
+        return screen.say("\nschemes were not measured for `sotto plan`: leave --quick out for that");
+    }
+    let calibration = watched(screen, |progress| measure(options, progress))?;
+    let said = calibrated::keep(&calibration)?;
+    let (samples, took) = (calibration.samples.len(), calibration.took_s);
+    screen.say(format!("\n{samples} measurements of schemes in {took:.0} s, {said}"))
+}
+
+/// Holds predictions against measurements.
+pub(super) fn run(bench: &Bench, options: &Options, screen: Screen) -> Result<()> {
+    if bench.svg.is_some() {
+        return Err(Failure::usage("there is no drawing of `bench plan`").fix("leave --svg out"));
+    }
+    let calibration = match calibrated::recall().0 {
+        Some(known) => known,
+        None => first(options, screen)?,
+    };
+    let schemes = sotto_registry::SCHEMES;
+    let report = watched(screen, |progress| predict(&calibration, schemes, options, progress))?;
+    bench.print(screen, &report.table(), &report, &report.json())
+}
+
+fn first(options: &Options, screen: Screen) -> Result<Calibration> {
+    let calibration = watched(screen, |progress| measure(options, progress))?;
+    if !options.quick {
+        calibrated::keep(&calibration)?;
+    }
+    Ok(calibration)
+}
+
+/// Runs something that tells how far it is.
+fn watched<T>(
+    screen: Screen,
+    work: impl FnOnce(&(dyn Fn(Progress<'_>) + Sync)) -> std::result::Result<T, sotto_bench::BenchError>,
+) -> Result<T> {
+    let bars = screen.bars();
+    let done = work(&|at| bars.at(&format!("{}: {}", at.case, at.step), at.done, at.total, Unit::Share));
+    bars.finish();
+    done.map_err(blame::bench)
+}

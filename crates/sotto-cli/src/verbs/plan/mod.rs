@@ -1,0 +1,77 @@
+//! `sotto plan`: a workload in; every scheme and layout that fits, ranked, with what each would cost; and why the others do not fit.
+//!
+//! | module | what it does |
+//! |---|---|
+//! | [`asked`] | the workload, from the command line and from a file |
+//! | `number` | numbers as people write them |
+//! | `shown` | the plan as tables |
+
+mod asked;
+mod number;
+mod shown;
+
+use super::calibrated;
+use super::encode::{Scheme, scheme};
+use crate::blame;
+use crate::failure::{Failure, Result};
+use crate::screen::Screen;
+use asked::Asked;
+use sotto_plan::{Plan as Planned, Scope};
+use std::path::PathBuf;
+
+const EXAMPLE: &str = "\
+Bytes are exact: they are those of what `sotto encode` would choose. Times are predicted, from what `sotto bench machine` measured \
+here; without that, from each scheme's own count of its work, and the plan says so. `sotto bench plan` shows how good predictions are.
+
+At peak, requests that come while a pass runs share the next one, of at most 8 queries, as `sotto serve` does it (gated batch \
+service): half of a pass is waited for on average, and a whole one at worst. Machines are added where one would be busy for more than \
+70 % of the time. Dollars are those of core-seconds and of bytes sent, at --hour and --gb; what is fetched once is spread over \
+30 days of a client's lookups, and encoding over all lookups of an epoch.
+
+--machines N cuts the table over N machines. Nothing of that is measured as a whole, so it has columns of its own.
+
+Example:
+  sotto plan --rows 2^20 --row-bytes 256
+  sotto plan --rows 1e6 --row-bytes 16 --keyed --lookups 5 --updates 24 --by bytes
+  sotto plan words.csv --value meaning --trust two-servers --out plan.json
+  sotto encode words.csv --value meaning --out tables/planned --for plan.json";
+
+/// Arguments of `sotto plan`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLE)]
+pub(crate) struct Plan {
+    #[command(flatten)]
+    asked: Asked,
+    /// Look at this scheme alone; `sotto encode --scheme ?` lists them
+    #[arg(long, value_parser = scheme)]
+    scheme: Option<Scheme>,
+    /// Show every layout that differs, and named parameter sets, in place of the best of each scheme
+    #[arg(long)]
+    all: bool,
+    /// Write the plan into this file, for `sotto encode --for`
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+}
+
+impl Plan {
+    pub(crate) fn run(self, screen: Screen) -> Result<()> {
+        let workload = self.asked.workload(screen)?;
+        let (calibration, times) = calibrated::recall();
+        let scope = Scope { only: self.scheme.map(Scheme::entry), all: self.all };
+        let plan =
+            sotto_plan::plan(&workload, scope, calibration.as_ref()).map_err(|error| blame::plan(&error))?;
+        screen.say(shown::text(&plan, &times))?;
+        screen.report(&plan)?;
+        if let Some(path) = &self.out {
+            write(path, &plan)?;
+            screen.say(format!("\nnext: sotto encode ... --for {}", path.display()))?;
+        }
+        Ok(())
+    }
+}
+
+fn write(path: &std::path::Path, plan: &Planned) -> Result<()> {
+    let text = serde_json::to_string_pretty(plan)
+        .map_err(|error| Failure::internal(format!("a plan does not serialise: {error}")))?;
+    std::fs::write(path, text).map_err(|error| Failure::file("writing", path, &error))
+}

@@ -1,0 +1,312 @@
+//! What a machine takes for a unit of each scheme's work, from a few tables that were measured on it.
+//!
+//! [`Costs::server_ops`](sotto_core::Costs) counts work; a [`Sample`] says how long it took. One sample lies in the processor's
+//! caches and one beyond them. Times go along straight lines from one to the next and on beyond the last, so that what is the
+//! same for every table, and no scheme's count has, falls out; below the first, a unit takes what it takes there.
+
+use serde::{Deserialize, Serialize};
+use sotto_core::work;
+use std::path::Path;
+
+/// Name and version of the file.
+pub const FORMAT: &str = "sotto-calibration/1";
+
+/// Bytes of the file, at most: some hundred for each sample.
+const MOST_BYTES: u64 = 1 << 20;
+
+/// What was measured on a machine.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Calibration {
+    /// [`FORMAT`].
+    pub format: String,
+    /// The machine: processor, kernels, version of sotto.
+    pub machine: String,
+    /// Threads of the samples that are of more than one.
+    pub threads: u32,
+    /// One or more for each scheme.
+    pub samples: Vec<Sample>,
+    /// Seconds that measuring took.
+    pub took_s: f64,
+}
+
+/// A scheme on one table. Times are the shortest of several, in nanoseconds.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Sample {
+    /// The scheme, with its version.
+    pub scheme: String,
+    /// Rows of the table.
+    pub rows: u64,
+    /// Bytes of a row.
+    pub row_bytes: u64,
+    /// Work of one server for a lookup, by the scheme's own account.
+    pub server_ops: u64,
+    /// Work of the client for a lookup.
+    pub client_ops: u64,
+    /// A lookup on one thread of a server.
+    pub server_ns: f64,
+    /// A pass of [`Self::pass_lookups`] lookups on one thread.
+    pub pass_ns: f64,
+    /// How many lookups shared that pass.
+    pub pass_lookups: u32,
+    /// A lookup with all threads of a server.
+    pub threads_ns: f64,
+    /// A query made, and its answer read.
+    pub client_ns: f64,
+    /// The table encoded with all threads.
+    pub encode_ns: f64,
+    /// The table in parts, if the scheme has parts.
+    pub parts: Option<Parts>,
+}
+
+/// A table that was cut.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Parts {
+    /// How many parts.
+    pub parts: u32,
+    /// The partial of one part, on one thread.
+    pub partial_ns: f64,
+    /// An answer made of all partials.
+    pub join_ns: f64,
+    /// Bytes of a partial.
+    pub partial_bytes: u64,
+    /// Bytes of an answer.
+    pub answer_bytes: u64,
+}
+
+/// How fast a scheme is on a machine.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Rate {
+    /// Nanoseconds of a lookup on one thread of a server.
+    pub server_ns: f64,
+    /// Nanoseconds of a client's.
+    pub client_ns: f64,
+    /// The part of a lookup's time that each lookup of a shared pass takes for itself: 1 where sharing gains nothing.
+    pub own: f64,
+    /// How much quicker a lookup is with another thread, as a part of what it would be if threads did not meet: 0 to 1.
+    pub spread: f64,
+    /// Nanoseconds of encoding a byte of the table, with all threads of the machine that was measured.
+    pub encode_byte: Option<f64>,
+    /// A cut table's work over that of a whole one, and joining over a lookup, if parts were measured.
+    pub parts: Option<PartRate>,
+}
+
+/// What cutting adds.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct PartRate {
+    /// The work of all parts, over that of the whole table.
+    pub all: f64,
+    /// Nanoseconds of joining one partial.
+    pub join: f64,
+    /// Bytes of a partial, over those of an answer.
+    pub long: f64,
+}
+
+/// Why there is no calibration.
+#[derive(Debug, thiserror::Error)]
+pub enum Unusable {
+    /// There is no file, or it cannot be read.
+    #[error("{0}")]
+    Storage(#[from] std::io::Error),
+    /// It is no calibration.
+    #[error("it is damaged: {0}")]
+    Damaged(String),
+    /// It is of another machine, or another version of sotto.
+    #[error("it was measured on another machine or by another version: {0}")]
+    Elsewhere(String),
+}
+
+impl Calibration {
+    /// What a file remembers of the machine of this name.
+    ///
+    /// # Errors
+    /// [`Unusable`].
+    pub fn recall(file: &Path, machine: &str) -> Result<Self, Unusable> {
+        if std::fs::metadata(file)?.len() > MOST_BYTES {
+            return Err(Unusable::Damaged(format!("it has more than {MOST_BYTES} bytes")));
+        }
+        let text = std::fs::read(file)?;
+        let read: Calibration =
+            serde_json::from_slice(&text).map_err(|why| Unusable::Damaged(why.to_string()))?;
+        read.check().map_err(Unusable::Damaged)?;
+        if read.machine != machine { Err(Unusable::Elsewhere(read.machine)) } else { Ok(read) }
+    }
+
+    /// Writes it into a file, aside at first: two programs may write at once.
+    ///
+    /// # Errors
+    /// Of the file system.
+    pub fn keep(&self, file: &Path) -> std::io::Result<()> {
+        if let Some(folder) = file.parent() {
+            std::fs::create_dir_all(folder)?;
+        }
+        let aside = file.with_extension(format!("{}.tmp", std::process::id()));
+        std::fs::write(&aside, serde_json::to_string_pretty(self)?)?;
+        std::fs::rename(&aside, file)
+    }
+
+    /// Whether all figures are such as can be measured.
+    fn check(&self) -> Result<(), String> {
+        if self.format != FORMAT {
+            return Err(format!(
+                "its format is {:?}, not {FORMAT}",
+                self.format.chars().take(40).collect::<String>()
+            ));
+        }
+        for sample in &self.samples {
+            let times =
+                [sample.server_ns, sample.pass_ns, sample.threads_ns, sample.client_ns, sample.encode_ns];
+            let parts = sample.parts.map_or([1.0, 1.0], |parts| [parts.partial_ns, parts.join_ns]);
+            let are_times = times.iter().chain(&parts).all(|ns| ns.is_finite() && *ns > 0.0);
+            let counts = [sample.server_ops, sample.client_ops, sample.rows, sample.row_bytes];
+            let parted = sample.parts.is_none_or(|parts| parts.parts > 0 && parts.answer_bytes > 0);
+            if !are_times || !parted || sample.pass_lookups == 0 || counts.contains(&0) || self.threads == 0 {
+                return Err("a figure of it is no time, or no count".to_owned());
+            }
+        }
+        Ok(())
+    }
+
+    /// How fast a scheme is at a lookup of so much work of a server and of the client; `None` if it was not measured.
+    pub fn rate(&self, scheme: &str, server_ops: u64, client_ops: u64) -> Option<Rate> {
+        let mut samples: Vec<&Sample> =
+            self.samples.iter().filter(|sample| sample.scheme == scheme).collect();
+        samples.sort_by_key(|sample| sample.server_ops);
+        let last = samples.last()?;
+        let between = |x: &dyn Fn(&Sample) -> u64, at: u64, y: &dyn Fn(&Sample) -> f64| {
+            line(samples.iter().map(|sample| (x(sample) as f64, y(sample))), at as f64)
+        };
+        let server = between(&|sample| sample.server_ops, server_ops, &|sample| sample.server_ns);
+        let client = between(&|sample| sample.client_ops, client_ops, &|sample| sample.client_ns);
+        // Small tables are not worth several threads, nor is cutting: what the largest says counts.
+        let parts = last.parts.map(|parts| PartRate {
+            all: parts.partial_ns * f64::from(parts.parts) / last.server_ns,
+            join: parts.join_ns / f64::from(parts.parts),
+            long: parts.partial_bytes as f64 / parts.answer_bytes as f64,
+        });
+        Some(Rate {
+            server_ns: server,
+            client_ns: client,
+            own: own(last),
+            spread: spread(last, self.threads),
+            encode_byte: Some(last.encode_ns / (last.rows as f64 * last.row_bytes as f64)),
+            parts,
+        })
+    }
+}
+
+impl Rate {
+    /// What `sotto_core::work` says of its own machine, for all schemes alike: queries of a pass that share nothing, threads
+    /// that do not meet.
+    pub fn usual(server_ops: u64, client_ops: u64) -> Self {
+        let time = |ops: u64| ops as f64 / work::OPS_PER_NANOSECOND as f64;
+        let (server_ns, client_ns) = (time(server_ops), time(client_ops));
+        Rate { server_ns, client_ns, own: 1.0, spread: 1.0, encode_byte: None, parts: None }
+    }
+}
+
+/// The height at `x` of the line through points, which goes on beyond the last two of them; before the first, and where it would
+/// fall, height is in proportion to `x`.
+fn line(points: impl Iterator<Item = (f64, f64)>, x: f64) -> f64 {
+    let mut points: Vec<(f64, f64)> = points.collect();
+    points.sort_by(|a, b| a.0.total_cmp(&b.0));
+    points.dedup_by(|b, a| a.0 == b.0);
+    let above = points.iter().position(|point| point.0 >= x).unwrap_or(points.len().saturating_sub(1));
+    let near = above.checked_sub(1).and_then(|below| points.get(below)).zip(points.get(above));
+    match (near, points.get(above)) {
+        (Some(((x0, y0), (x1, y1))), _) if y1 >= y0 => y0 + (y1 - y0) * (x - x0) / (x1 - x0),
+        (_, Some((x1, y1))) => y1 * x / x1,
+        _ => 0.0,
+    }
+}
+
+/// What each further lookup of a pass takes, as a part of the first.
+fn own(sample: &Sample) -> f64 {
+    let further = f64::from(sample.pass_lookups) - 1.0;
+    if further <= 0.0 {
+        return 1.0;
+    }
+    ((sample.pass_ns / sample.server_ns - 1.0) / further).clamp(0.01, 1.0)
+}
+
+/// How much of a further thread is of use.
+fn spread(sample: &Sample, threads: u32) -> f64 {
+    if threads <= 1 {
+        return 1.0;
+    }
+    ((sample.server_ns / sample.threads_ns - 1.0) / (f64::from(threads) - 1.0)).clamp(0.0, 1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample(server_ops: u64, server_ns: f64) -> Sample {
+        Sample {
+            scheme: "simplepir/1".into(),
+            rows: 1000,
+            row_bytes: 10,
+            server_ops,
+            client_ops: 10,
+            server_ns,
+            pass_ns: server_ns * 2.75,
+            pass_lookups: 8,
+            threads_ns: server_ns / 1.5,
+            client_ns: 20.0,
+            encode_ns: 30_000.0,
+            parts: Some(Parts {
+                parts: 4,
+                partial_ns: server_ns / 2.0,
+                join_ns: 8.0,
+                partial_bytes: 4,
+                answer_bytes: 2,
+            }),
+        }
+    }
+
+    fn calibration() -> Calibration {
+        let samples = vec![sample(1_000_000, 1000.0), sample(100, 0.4)];
+        Calibration { format: FORMAT.into(), machine: "this".into(), threads: 2, samples, took_s: 1.0 }
+    }
+
+    #[test]
+    fn times_go_along_lines_and_on_beyond_the_last() {
+        let calibration = calibration();
+        let rate = |ops| calibration.rate("simplepir/1", ops, 10).unwrap();
+        let close = |a: f64, b: f64| (a / b - 1.0).abs() < 1e-6;
+        assert!(close(rate(50).server_ns, 0.2) && close(rate(100).server_ns, 0.4));
+        assert!(close(rate(1_000_000).server_ns, 1000.0));
+        assert!(close(rate(500_050).server_ns, 500.2));
+        assert!(close(rate(1_999_900).server_ns, 1999.6));
+        assert!(close(rate(100).own, 0.25) && close(rate(100).spread, 0.5));
+        assert_eq!(rate(5).parts, Some(PartRate { all: 2.0, join: 2.0, long: 2.0 }));
+        assert_eq!(rate(5).encode_byte, Some(3.0));
+        assert_eq!(calibration.rate("another/1", 5, 5), None);
+        // Two samples of the same work are one point, and times that fall are no line.
+        assert!(close(line([(4.0, 8.0), (4.0, 9.0)].into_iter(), 2.0), 4.0));
+        assert!(close(line([(1.0, 8.0), (4.0, 4.0)].into_iter(), 8.0), 8.0));
+        assert_eq!(line(std::iter::empty(), 8.0), 0.0);
+    }
+
+    #[test]
+    fn a_file_is_of_its_machine_and_whole() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("kept").join("calibration.json");
+        assert!(matches!(Calibration::recall(&file, "this"), Err(Unusable::Storage(_))));
+        calibration().keep(&file).unwrap();
+        assert_eq!(Calibration::recall(&file, "this").unwrap(), calibration());
+        assert!(matches!(Calibration::recall(&file, "that"), Err(Unusable::Elsewhere(_))));
+        let mut bad = calibration();
+        bad.samples[0].server_ns = 0.0;
+        bad.keep(&file).unwrap();
+        assert!(matches!(Calibration::recall(&file, "this"), Err(Unusable::Damaged(_))));
+        Calibration { format: "other".into(), ..calibration() }.keep(&file).unwrap();
+        assert!(matches!(Calibration::recall(&file, "this"), Err(Unusable::Damaged(_))));
+        for text in ["", "{", "[]", "{\"format\":1}", "null"] {
+            std::fs::write(&file, text).unwrap();
+            assert!(matches!(Calibration::recall(&file, "this"), Err(Unusable::Damaged(_))), "{text}");
+        }
+    }
+}

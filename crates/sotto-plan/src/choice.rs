@@ -1,0 +1,162 @@
+//! What a plan chose: all that an encoder has to be told, and the file that says it.
+
+use crate::PlanError;
+use serde::{Deserialize, Serialize};
+use sotto_core::Goal;
+use sotto_db::ingest::Arrangement;
+
+/// Name and version of a plan's JSON.
+pub const FORMAT: &str = "sotto-plan/1";
+
+/// Bytes of a plan, at most.
+const MOST_BYTES: usize = 64 << 20;
+
+/// What is to be encoded, and how.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Choice {
+    /// The scheme, with its version.
+    pub scheme: String,
+    /// What parameters are chosen for.
+    pub goal: String,
+    /// The named set, in place of a goal.
+    pub set: Option<String>,
+    /// Requests that one client makes in an epoch.
+    pub lookups: u64,
+    /// Whether each row brings its proof.
+    pub verified: bool,
+    /// Whether rows are masked.
+    pub symmetric: bool,
+    /// For how many rows, or keys, a round is.
+    pub batch: Option<u16>,
+    /// How keys lie in rows; none where rows are asked by number.
+    pub keys: Option<Keys>,
+}
+
+/// How keys lie in rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub enum Keys {
+    /// In one of some rows.
+    Rows {
+        /// Of how many: 1 to 4.
+        probes: u32,
+        /// Keys in a row.
+        slots: u32,
+    },
+    /// In sums of rows.
+    Sums,
+}
+
+impl From<Arrangement> for Keys {
+    fn from(arrangement: Arrangement) -> Self {
+        match arrangement {
+            Arrangement::Rows { probes, slots } => Keys::Rows { probes, slots },
+            Arrangement::Band { .. } => Keys::Sums,
+        }
+    }
+}
+
+/// What is read of a plan.
+#[derive(Deserialize)]
+struct File {
+    format: String,
+    chosen: Option<Choice>,
+}
+
+impl Choice {
+    /// Reads what a plan chose, from its JSON. Total: any bytes give a choice or an error.
+    ///
+    /// # Errors
+    /// [`PlanError::Damaged`].
+    pub fn parse(plan: &[u8]) -> Result<Self, PlanError> {
+        let damaged =
+            |why: String| PlanError::Damaged(why.chars().filter(|c| !c.is_control()).take(200).collect());
+        if plan.len() > MOST_BYTES {
+            return Err(damaged(format!("it has more than {MOST_BYTES} bytes")));
+        }
+        let file: File = serde_json::from_slice(plan).map_err(|why| damaged(why.to_string()))?;
+        if file.format != FORMAT {
+            return Err(damaged(format!("its format is {:?}, not {FORMAT}", file.format)));
+        }
+        let chosen = file.chosen.ok_or_else(|| damaged("it chose nothing: no scheme fitted".to_owned()))?;
+        chosen.goal()?;
+        let keys = match chosen.keys {
+            Some(Keys::Rows { probes, slots }) => (1..=4).contains(&probes) && (1..=65_536).contains(&slots),
+            _ => true,
+        };
+        if !keys || chosen.batch.is_some_and(|batch| !(1..=4096).contains(&batch)) || chosen.lookups == 0 {
+            return Err(damaged("a figure of its choice is out of range".to_owned()));
+        }
+        Ok(chosen)
+    }
+
+    /// What parameters are chosen for.
+    ///
+    /// # Errors
+    /// [`PlanError::Damaged`] if there is no such goal.
+    pub fn goal(&self) -> Result<Goal, PlanError> {
+        let found = Goal::ALL.into_iter().find(|goal| goal.name() == self.goal);
+        found.ok_or_else(|| PlanError::Damaged("there is no such goal".to_owned()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn choice() -> Choice {
+        Choice {
+            scheme: "simplepir/1".into(),
+            goal: "server-time".into(),
+            set: None,
+            lookups: 7,
+            verified: true,
+            symmetric: false,
+            batch: None,
+            keys: Some(Keys::Rows { probes: 2, slots: 4 }),
+        }
+    }
+
+    fn file(chosen: &serde_json::Value) -> Vec<u8> {
+        serde_json::json!({ "format": FORMAT, "more": [1], "chosen": chosen }).to_string().into_bytes()
+    }
+
+    #[test]
+    fn a_choice_is_read_back_from_its_plan() {
+        let sums = Choice { keys: Some(Keys::Sums), batch: Some(20), ..choice() };
+        for choice in [choice(), sums, Choice { keys: None, ..choice() }] {
+            let chosen = serde_json::to_value(&choice).unwrap();
+            assert_eq!(Choice::parse(&file(&chosen)).unwrap(), choice);
+        }
+    }
+
+    #[test]
+    fn what_is_no_plan_is_refused() {
+        let good = serde_json::to_value(choice()).unwrap();
+        let with = |field: &str, value: serde_json::Value| {
+            let mut chosen = good.clone();
+            chosen[field] = value;
+            file(&chosen)
+        };
+        for bytes in [
+            Vec::new(),
+            b"{".to_vec(),
+            b"[]".to_vec(),
+            b"{\"format\":\"sotto-plan/1\"}".to_vec(),
+            b"{\"format\":\"sotto-plan/2\",\"chosen\":null}".to_vec(),
+            file(&serde_json::Value::Null),
+            with("goal", "speed".into()),
+            with("lookups", 0.into()),
+            with("batch", 5000.into()),
+            with("keys", serde_json::json!({ "rows": { "probes": 9, "slots": 1 } })),
+            with("unknown", 1.into()),
+        ] {
+            assert!(matches!(Choice::parse(&bytes), Err(PlanError::Damaged(_))));
+        }
+        let whole = file(&good);
+        for end in 0..whole.len() {
+            assert!(Choice::parse(&whole[..end]).is_err());
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! Planning: which scheme and layout a workload calls for, and what each would cost.
+//!
+//! | module | what lives there |
+//! |---|---|
+//! | [`workload`] | the table, those who ask, the link, machines and prices, who is trusted |
+//! | `tables` | the tables that a request asks: how keys lie in rows, which buckets a batch code has |
+//! | `price` | what a request costs: bytes by the scheme's exact account, times by a calibration |
+//! | [`calibration`] | what a machine takes for a unit of each scheme's work |
+//! | [`load`] | what requests wait for under load |
+//! | [`machines`] | a table over several machines, modelled |
+//! | [`leaks`] | what servers learn, in words |
+//! | [`baseline`] | what stands beside: no scheme, and no privacy |
+//! | [`offer`] | a scheme that fits, with all that it would cost |
+//! | [`choose`] | every scheme at its best, the best first; and why the others do not fit |
+//! | [`choice`] | what a plan chose, for whoever encodes |
+//!
+//! Bytes are those of what encoding would choose, since the same code chooses. Times are predicted, and say by what.
+#![forbid(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
+
+pub mod baseline;
+pub mod calibration;
+pub mod choice;
+pub mod choose;
+mod error;
+pub mod leaks;
+pub mod load;
+pub mod machines;
+pub mod offer;
+mod price;
+mod tables;
+pub mod workload;
+
+pub use baseline::Baseline;
+pub use calibration::{Calibration, Rate, Sample};
+pub use choice::{Choice, Keys};
+pub use choose::{Plan, Refused, Scope, plan};
+pub use error::PlanError;
+pub use offer::{Machines, Offer};
+pub use workload::{Aim, Data, Link, Machine, Trust, Workload};

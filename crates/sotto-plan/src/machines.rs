@@ -1,0 +1,66 @@
+//! A table over several machines, each with a part. None of it is measured as a whole: a part and the joining of partials are, on
+//! one machine, and the rest is computed.
+
+use crate::calibration::Calibration;
+use crate::offer::{Machines, Offer};
+use crate::price::Price;
+use crate::workload::Workload;
+use sotto_core::SchemeEntry;
+
+/// The link between machines, in bytes a second: 10 Gbit/s.
+const BYTES_A_SECOND: f64 = 1.25e9;
+
+/// Seconds between machines of one room.
+const ROUND_TRIP: f64 = 0.2e-3;
+
+/// The offer with its tables cut; nothing if one machine is asked for.
+///
+/// # Errors
+/// Why the scheme's tables cannot be cut, in words.
+pub(crate) fn over(
+    work: &Workload,
+    entry: &SchemeEntry,
+    price: &Price,
+    whole: &Offer,
+    calibration: Option<&Calibration>,
+) -> Result<Option<Machines>, String> {
+    let machines = work.machines;
+    if machines == 1 {
+        return Ok(None);
+    }
+    let parts = entry.server.parts.ok_or("its tables cannot be cut into parts that answer together")?;
+    let mut partials = 0u64;
+    for (asked, layout) in &price.tables {
+        let most = (parts.most)(&layout.params).map_err(|why| why.to_string())?;
+        if most < machines {
+            return Err(format!("a table of it has at most {most} parts, one to a machine"));
+        }
+        let queries =
+            asked.tables.saturating_mul(asked.visits).saturating_mul(layout.packing.lookups() as u64);
+        let answers =
+            queries.saturating_mul(layout.report.costs.answer_bytes).saturating_mul(machines.into());
+        partials = partials.saturating_add(answers);
+    }
+    let known = calibration.and_then(|all| all.rate(entry.id.0, 1, 1)).and_then(|rate| rate.parts);
+    let (all, join, long) =
+        known.map_or((1.0, 0.0, 1.0), |parts| (parts.all.max(1.0), parts.join, parts.long));
+    // A partial is as long as an answer, unless one was measured.
+    let partials = partials as f64 * long;
+    let count = f64::from(machines);
+    let cores = 1.0 + (f64::from(work.machine.cores) - 1.0) * price.spread;
+    let (parts_s, join_s) = (price.server_ns / 1e9 * all, join * count * price.queries as f64 / 1e9);
+    let sent = ROUND_TRIP + partials / BYTES_A_SECOND;
+    let alone = whole.latency_s - price.server_ns / 1e9 / cores;
+    let server_s = (parts_s + join_s) * entry.queried as f64;
+    let core = work.machine.dollars_hour / 3600.0 / f64::from(work.machine.cores);
+    let memory = price.resident.div_ceil(machines.into());
+    Ok(Some(Machines {
+        machines,
+        memory_bytes: memory,
+        latency_s: alone + parts_s / count / cores + sent + join_s,
+        server_s,
+        partials_bytes: partials as u64,
+        dollars: whole.dollars + (server_s - whole.server_s) * core * 1e6,
+        from_parts: known.is_some(),
+    }))
+}

@@ -1,0 +1,225 @@
+//! What a request costs with a scheme: bytes by the scheme's exact account, times by a calibration.
+
+use crate::calibration::{Calibration, Rate};
+use crate::tables::{Asked, Tables, Wish};
+use crate::workload::Workload;
+use sotto_catalog::catalog;
+use sotto_core::layer::{failure_log2, gate};
+use sotto_core::{Error, ParamsError, ParamsReport, SchemeEntry, Shape};
+use sotto_db::layout::{Layout, Plan};
+use sotto_oprf::{ELEMENT_BYTES, PROOF_BYTES};
+
+/// What a request costs, and what a client has to have before.
+#[derive(Debug, Clone)]
+pub(crate) struct Price {
+    /// Bytes of all queries, to all servers.
+    pub(crate) up: u64,
+    /// Bytes of all answers.
+    pub(crate) down: u64,
+    /// Bytes that a client fetches before its first request.
+    pub(crate) once_down: u64,
+    /// Bytes of keys, to all servers.
+    pub(crate) keys: u64,
+    /// Bytes that it sends and fetches in an epoch to have hints made.
+    pub(crate) hints: u64,
+    /// Bytes that a client of the last epoch fetches to be one of the next.
+    pub(crate) update: u64,
+    /// Nanoseconds of one server, on one thread.
+    pub(crate) server_ns: f64,
+    /// Nanoseconds of the client.
+    pub(crate) client_ns: f64,
+    /// What each further request of a pass adds, as a part of the first.
+    pub(crate) own: f64,
+    /// How much of a further thread is of use.
+    pub(crate) spread: f64,
+    /// Nanoseconds of encoding, if that was measured.
+    pub(crate) encode_ns: Option<f64>,
+    /// Queries to each server.
+    pub(crate) queries: u64,
+    /// Bytes that one server keeps in memory.
+    pub(crate) resident: u64,
+    /// Bytes that a client keeps.
+    pub(crate) client_bytes: u64,
+    /// Whether these must not be lost.
+    pub(crate) is_state: bool,
+    /// log2 of a bound on a request that fails.
+    pub(crate) failure_log2: f64,
+    /// Of the weakest of its tables.
+    pub(crate) security_bits: f64,
+    pub(crate) security_model: String,
+    /// Whether all rows are verified one by one.
+    pub(crate) is_verified: bool,
+    /// Whether times are by measurement.
+    pub(crate) is_calibrated: bool,
+    /// Each of its tables: how many, how often each is asked, what it is.
+    pub(crate) tables: Vec<(Asked, Layout)>,
+}
+
+impl Price {
+    /// That of a scheme.
+    ///
+    /// # Errors
+    /// Why it cannot serve the tables, in words.
+    pub(crate) fn of(
+        work: &Workload,
+        entry: &'static SchemeEntry,
+        wish: &Wish,
+        tables: &Tables,
+        calibration: Option<&Calibration>,
+    ) -> Result<Price, String> {
+        let mut price = Price {
+            up: 0,
+            down: 0,
+            once_down: tables.catalog_bytes,
+            keys: 0,
+            hints: 0,
+            update: 0,
+            server_ns: 0.0,
+            client_ns: 0.0,
+            own: 0.0,
+            spread: 1.0,
+            encode_ns: Some(0.0),
+            queries: 0,
+            resident: 0,
+            client_bytes: tables.catalog_bytes,
+            is_state: entry.state.is_some(),
+            failure_log2: f64::NEG_INFINITY,
+            security_bits: f64::INFINITY,
+            security_model: String::new(),
+            is_verified: true,
+            is_calibrated: true,
+            tables: Vec::new(),
+        };
+        let (mut visits, mut of_rows) = (Vec::new(), Vec::new());
+        for (i, asked) in tables.asked.iter().enumerate() {
+            let layout = layout(work, entry, wish, tables, asked)?;
+            price.add(work, entry, asked, &layout, calibration)?;
+            // A layer's failure is bounded by those of its tables; the code fails besides.
+            let most = usize::try_from(asked.tables.saturating_mul(asked.visits)).unwrap_or(usize::MAX);
+            visits.extend(std::iter::repeat_n(i, most.min(1 << 20)));
+            of_rows.push(layout.packing.failure_log2(layout.report.failure_log2));
+            price.tables.push((*asked, layout));
+        }
+        let of_lookups = match tables.code_fails {
+            f64::NEG_INFINITY => failure_log2(&visits, &of_rows),
+            _ => gate(&visits, &of_rows).map_err(|why| why.to_string())?,
+        };
+        price.failure_log2 = failure_log2(&[0, 1], &[of_lookups, tables.code_fails]);
+        if work.symmetric {
+            // An element is evaluated, and the result proves itself.
+            price.up = price.up.saturating_add(ELEMENT_BYTES as u64);
+            price.down = price.down.saturating_add((ELEMENT_BYTES + PROOF_BYTES) as u64);
+        }
+        Ok(price)
+    }
+
+    fn add(
+        &mut self,
+        work: &Workload,
+        entry: &SchemeEntry,
+        asked: &Asked,
+        layout: &Layout,
+        calibration: Option<&Calibration>,
+    ) -> Result<(), String> {
+        let (costs, queried) = (&layout.report.costs, entry.queried as u64);
+        let each = layout.packing.lookups() as u64;
+        if entry.state.is_some() && each > 1 {
+            return Err(
+                "its clients keep hints, and a row takes several records: a hint is for one".to_owned()
+            );
+        }
+        let lookups = asked.tables.saturating_mul(asked.visits);
+        let queries = lookups.saturating_mul(each);
+        let used = work.lookups_per_epoch().saturating_mul(asked.visits).saturating_mul(each);
+        // Hints that are used up are had again.
+        let times = if costs.budget == 0 { 1 } else { used.div_ceil(costs.budget).max(1) };
+        let tree = layout.tree_bytes(asked.rows.max(layout.packing.rows()));
+        let once = costs.artifact_bytes.saturating_mul(times).saturating_add(tree);
+        self.once_down = self.once_down.saturating_add(asked.tables.saturating_mul(once));
+        let keys = asked.tables.saturating_mul(costs.keys_bytes);
+        self.keys = self.keys.saturating_add(keys.saturating_mul(queried));
+        self.hints = self.hints.saturating_add(hints(entry, layout, asked.tables)?.saturating_mul(times));
+        let update = update(work, entry, layout, times).saturating_add(tree);
+        self.update = self.update.saturating_add(asked.tables.saturating_mul(update));
+        self.up = self.up.saturating_add(queries.saturating_mul(costs.query_bytes).saturating_mul(queried));
+        self.down =
+            self.down.saturating_add(queries.saturating_mul(costs.answer_bytes).saturating_mul(queried));
+        self.queries = self.queries.saturating_add(queries);
+        self.resident = self.resident.saturating_add(asked.tables.saturating_mul(costs.resident_bytes));
+        let kept = if costs.client_bytes > 0 { costs.client_bytes } else { costs.artifact_bytes };
+        let kept = asked.tables.saturating_mul(kept.saturating_add(tree));
+        self.client_bytes = self.client_bytes.saturating_add(kept);
+        self.is_verified &= layout.path.is_some();
+        if layout.report.security.bits <= self.security_bits {
+            self.security_bits = layout.report.security.bits;
+            self.security_model.clone_from(&layout.report.security.model);
+        }
+        let (server, client) = (costs.server_ops.saturating_mul(each), costs.client_ops.saturating_mul(each));
+        let known = calibration.and_then(|calibration| calibration.rate(entry.id.0, server, client));
+        self.is_calibrated &= known.is_some();
+        let rate = known.unwrap_or_else(|| Rate::usual(server, client));
+        self.server_ns += rate.server_ns * lookups as f64;
+        self.client_ns += rate.client_ns * lookups as f64;
+        self.own = self.own.max(rate.own);
+        self.spread = self.spread.min(rate.spread);
+        let bytes = asked.tables as f64 * asked.rows as f64 * asked.row_bytes as f64;
+        self.encode_ns = self.encode_ns.zip(rate.encode_byte).map(|(sum, byte)| sum + bytes * byte);
+        Ok(())
+    }
+}
+
+/// The layout that encoding would choose.
+fn layout(
+    work: &Workload,
+    entry: &'static SchemeEntry,
+    wish: &Wish,
+    tables: &Tables,
+    asked: &Asked,
+) -> Result<Layout, String> {
+    let shape = Shape {
+        together: tables.together(),
+        buckets: asked.buckets,
+        goal: wish.goal,
+        set: wish.set.clone(),
+        ..Shape::new(asked.rows.saturating_add(asked.room), asked.row_bytes, work.lookups_per_epoch())
+    };
+    let plan = Plan { entry, rows: asked.rows, shape };
+    let layout = plan.choose(tables.verified).map_err(|error| why(&error))?;
+    catalog::gate(&layout.report, &layout.packing).map_err(|why| why.to_string())?;
+    Ok(layout)
+}
+
+/// Bytes of orders and supplies until a client has all hints, where a server makes them.
+fn hints(entry: &SchemeEntry, layout: &Layout, tables: u64) -> Result<u64, String> {
+    let Some(upkeep) = entry.upkeep else { return Ok(0) };
+    let (order, supply) = (upkeep.sizes)(&layout.params).map_err(|why| why.to_string())?;
+    let orders = orders(&layout.report).ok_or("it does not say how many hints a client has made")?;
+    Ok(order.saturating_add(supply).saturating_mul(orders).saturating_mul(tables))
+}
+
+/// How many orders bring a client all its hints, as the scheme's facts have it.
+pub(crate) fn orders(report: &ParamsReport) -> Option<u64> {
+    report.details.iter().find(|(name, _)| *name == "orders").and_then(|(_, orders)| orders.parse().ok())
+}
+
+/// Bytes that a client of the last epoch fetches to be one of the next.
+fn update(work: &Workload, entry: &SchemeEntry, layout: &Layout, times: u64) -> u64 {
+    let costs = &layout.report.costs;
+    let all = costs.artifact_bytes.saturating_mul(times);
+    if entry.patch.is_none() && entry.state.is_none() {
+        return all;
+    }
+    // Deltas bring the records that changed, of which each has several chances to.
+    let rows = layout.packing.rows_per_record() as f64;
+    let changed = layout.report.records as f64 * (1.0 - (1.0 - work.changed).powf(rows));
+    let delta = (changed * (layout.report.record_bytes + 8) as f64) as u64;
+    if entry.state.is_some() && all == 0 { delta } else { delta.min(all) }
+}
+
+/// What was met, without the table, which the plan has said.
+fn why(error: &sotto_db::DbError) -> String {
+    match error {
+        sotto_db::DbError::Scheme(Error::Params(ParamsError::NoFit { why, .. })) => why.clone(),
+        error => error.to_string(),
+    }
+}
