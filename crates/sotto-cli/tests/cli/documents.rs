@@ -180,6 +180,7 @@ pages! {
     operators: "docs/operators.md",
     developers: "docs/developers.md",
     researchers: "docs/researchers.md",
+    planning: "docs/planning.md",
     passwords: "docs/cookbook/passwords.md",
     blocklist: "docs/cookbook/blocklist.md",
     callers: "docs/cookbook/callers.md",

@@ -16,6 +16,7 @@
 //! | [`lost`] | images that are damaged, or lost while they are served |
 //! | [`keys`] | tables that are asked by key, and change |
 //! | [`parts`] | tables in parts: cut, served, and refused with one missing |
+//! | [`planned`] | a plan, and the table that it chose |
 //! | [`relay`] | what stands between, and writes down what was sent |
 //! | [`state`] | hints that are used up: from call to call, and copied |
 //! | [`tour`] | help, `bench`, `demo` |
@@ -48,6 +49,7 @@ mod leakage;
 mod lost;
 mod parts;
 mod phones;
+mod planned;
 mod relay;
 mod silence;
 mod sources;
