@@ -64,7 +64,8 @@ fn measure(
     sample(&Case::plain(entry.id.0, rows, row_bytes), &[entry], options, &|_| ())
 }
 
-/// The width of rows that a scheme is measured with: a byte for one whose clients would fetch more than the table to have wider ones.
+/// The width of rows that a scheme is measured with: a byte for one whose clients would fetch more than the table to have wider
+/// ones.
 fn row_bytes(entry: &SchemeEntry, table_bytes: u64) -> u64 {
     let shape = Shape::new(table_bytes / ROW_BYTES, ROW_BYTES, 1000);
     let report = (entry.select)(&shape).and_then(|params| (entry.report)(&params));

@@ -16,8 +16,8 @@ use std::process::ExitCode;
 const ABOUT: &str = "\
 Private information retrieval: look a row up in somebody else's table without telling them which.
 
-The verbs come in the order of the job: `plan` says what a table would cost, `encode` makes a table servable, `serve` answers, `get` asks, \
-`prepare` makes hints ahead of time for schemes that use them up, `update` makes the next epoch, `inspect` shows \
+The verbs come in the order of the job: `plan` says what a table would cost, `encode` makes it servable, `serve` answers, \
+`get` asks, `prepare` makes hints ahead of time for schemes that use them up, `update` makes the next epoch, `inspect` shows \
 what is in a file or behind an address, `bench` measures. \
 `demo` does all of it in one go, on real data.";
 

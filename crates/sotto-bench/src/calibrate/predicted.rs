@@ -66,8 +66,8 @@ impl PlanReport {
     }
 }
 
-/// Measures schemes on tables of other sizes and widths than a calibration's, and holds its predictions against them; with `quick`
-/// on one table alone.
+/// Measures schemes on tables of other sizes and widths than a calibration's, and holds its predictions against them; with
+/// `quick` on one table alone.
 ///
 /// # Errors
 /// [`BenchError`]; a single wrong answer ends it.

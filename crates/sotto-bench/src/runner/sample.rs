@@ -1,5 +1,5 @@
-//! One scheme on one table, for a calibration: the shortest of several times, of a lookup alone, of lookups that share a pass, with
-//! all threads, and of the table in parts. Every answer is checked.
+//! One scheme on one table, for a calibration: the shortest of several times, of a lookup alone, of lookups that share a pass,
+//! with all threads, and of the table in parts. Every answer is checked.
 
 use super::asking::Asking;
 use super::held::Held;

@@ -158,7 +158,7 @@ impl sotto_core::Params for Params {
         details.extend(sotto_core::facts(|| {
             let supply =
                 format!("{} bytes, {} of them in the life of a key", self.supply_bytes(), self.blocks());
-            vec![("H", self.block.to_string()), ("supply", supply)]
+            vec![("H", self.block.to_string()), ("supply", supply), ("orders", self.blocks().to_string())]
         }));
         let model = format!("{}; and two servers that do not collude", one.security.model);
         ParamsReport {

@@ -1,4 +1,4 @@
-//! `sotto plan`: a workload in; every scheme and layout that fits, ranked, with what each would cost; and why the others do not fit.
+//! `sotto plan`: a workload in; every scheme and layout that fits, ranked, with what each would cost; and why others do not fit.
 //!
 //! | module | what it does |
 //! |---|---|
@@ -20,13 +20,14 @@ use sotto_plan::{Plan as Planned, Scope};
 use std::path::PathBuf;
 
 const EXAMPLE: &str = "\
-Bytes are exact: they are those of what `sotto encode` would choose. Times are predicted, from what `sotto bench machine` measured \
-here; without that, from each scheme's own count of its work, and the plan says so. `sotto bench plan` shows how good predictions are.
+Bytes are exact: they are those of what `sotto encode` would choose. Times are predicted, from what `sotto bench machine` \
+measured here; without that, from each scheme's own count of its work, and the plan says so. `sotto bench plan` shows how \
+good predictions are.
 
 At peak, requests that come while a pass runs share the next one, of at most 8 queries, as `sotto serve` does it (gated batch \
-service): half of a pass is waited for on average, and a whole one at worst. Machines are added where one would be busy for more than \
-70 % of the time. Dollars are those of core-seconds and of bytes sent, at --hour and --gb; what is fetched once is spread over \
-30 days of a client's lookups, and encoding over all lookups of an epoch.
+service): half of a pass is waited for on average, and a whole one at worst. Machines are added where one would be busy for \
+more than 70 % of the time. Dollars are those of core-seconds and of bytes sent, at --hour and --gb; what is fetched once is \
+spread over 30 days of a client's lookups, and encoding over all lookups of an epoch.
 
 --machines N cuts the table over N machines. Nothing of that is measured as a whole, so it has columns of its own.
 

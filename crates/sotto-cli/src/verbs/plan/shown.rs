@@ -184,19 +184,15 @@ fn baseline(line: &Baseline) -> String {
     } else {
         format!("{} up, {} down, ", units::bytes(line.up_bytes), units::bytes(line.down_bytes))
     };
-    format!(
-        "{once}{} a request, $ {} for 10^6; learnt: {}",
-        time(line.latency_s),
-        dollars(line.dollars),
-        line.leaks
-    )
+    let latency = if line.latency_s > 0.0 { time(line.latency_s) } else { "no time".to_owned() };
+    format!("{once}{latency} a request, $ {} for 10^6; learnt: {}", dollars(line.dollars), line.leaks)
 }
 
 fn prices(plan: &Plan) -> String {
     let (machine, link) = (&plan.workload.machine, &plan.workload.link);
     format!(
-        "$ {} an hour for {} cores and {}; $ {} for 10^9 bytes sent; {} Mbit/s down, {} up, {} ms there and back; clients as quick \
-         as a core of the server",
+        "$ {} an hour for {} cores and {}; $ {} for 10^9 bytes sent; {} Mbit/s down, {} up, {} ms there and back; clients \
+         as quick as a core of the server",
         machine.dollars_hour,
         machine.cores,
         units::bytes(machine.memory_bytes),
