@@ -88,11 +88,11 @@ def test_lookups_while_actors_die_and_epochs_change(tmp_path: Path, local: None)
     steward = ray.get_actor("people/steward", namespace=NAMESPACE)
     askers = Askers(running.url, made.pin, 3)
     try:
-        for step in range(8):
-            time.sleep(0.7)
+        for step in range(6):
+            time.sleep(2.5)
             kill(step % PARTS, step % 2)
-            if step in (2, 5):
-                write(tmp_path / "people", 2 if step == 2 else 3)
+            if step in (1, 3):
+                write(tmp_path / "people", 2 if step == 1 else 3)
                 # Replicas that are being started again are waited for: the epoch is live everywhere or nowhere.
                 deadline = time.monotonic() + 60
                 while not ray.get(steward.look.remote()):
@@ -103,8 +103,9 @@ def test_lookups_while_actors_die_and_epochs_change(tmp_path: Path, local: None)
         askers.end()
     assert not askers.wrong and not askers.lost, (askers.wrong[:3], askers.lost[:3])
     assert len(askers.good) > 50
-    # Of each client's lookups the epoch never goes back by more than the one that was live before; the last is the third.
-    assert {epoch for began, _, epoch in askers.good if began > max(time for time, _, _ in askers.good) - 1} == {3}
+    seen = [epoch for _, _, epoch in sorted(askers.good)]
+    assert seen[0] == 1 and 3 in seen and set(seen) <= {1, 2, 3}
+    assert sotto.connect(running.url, "people", made.pin).get(7) == row(7, 3)
     found = status(settings)
     assert found["up"] and found["wrong"] is None and len(found["live"]) == 2
     assert len(found["replicas"]) == PARTS * 2
@@ -113,18 +114,19 @@ def test_lookups_while_actors_die_and_epochs_change(tmp_path: Path, local: None)
 
 
 def test_keys_are_kept_and_a_restart_uploads_none(tmp_path: Path, local: None) -> None:
-    made = write(tmp_path / "people", 1, scheme="fspiral")
+    rows = [row(number, 1).ljust(256) for number in range(20_000)]
+    made = sotto.encode(rows, tmp_path / "people", partitions=PARTS, scheme="fspiral")
     settings = cluster(tmp_path, replicas=1)
     up(settings)
     table = sotto.connect(f"http://127.0.0.1:{PORT}", "people", made.pin)
-    assert table.get_many([1, 2, 3999]) == [row(number, 1) for number in (1, 2, 3999)]
+    assert table.get_many([1, 2, 19_999]) == [rows[1], rows[2], rows[19_999]]
     assert status(settings)["sessions"] == 1
     for part in range(PARTS):
         kill(part, 0)
-    assert table.get(7) == row(7, 1)
+    assert table.get(7) == rows[7]
     down(settings)
     up(settings)
-    assert table.get(8) == row(8, 1)
+    assert table.get(8) == rows[8]
     assert status(settings)["sessions"] == 1, "nothing was uploaded again"
     down(settings)
 
@@ -150,16 +152,31 @@ def test_an_epoch_with_a_damaged_part_is_not_taken(tmp_path: Path, local: None) 
 
 def test_parts_are_made_side_by_side(tmp_path: Path, local: None) -> None:
     source = tmp_path / "people.csv"
-    source.write_text("name,number\n" + "".join(f"person {at},{at * at}\n" for at in range(2000)))
+    source.write_text("number,name\n" + "".join(f"{at},person {at}\n" for at in range(20_000)))
     seen: list[tuple[int, int]] = []
-    encode(source, tmp_path / "people", 3, key="name", value="number", progress=lambda *at: seen.append(at))
+    encode(source, tmp_path / "people", 3, value="name", row_bytes=32, progress=lambda *at: seen.append(at))
     assert seen[0] == (1, 4) and seen[-1] == (4, 4)
-    sotto.encode(source, tmp_path / "once", key="name", value="number", partitions=3)
-    assert len(list((tmp_path / "people").glob("*.part-*"))) == 3
+    # What is there and whole is left as it is, and what is missing is made.
+    (lost,) = (tmp_path / "people").glob("*.part-0001-*")
+    before = lost.read_bytes()
+    lost.unlink()
+    encode(source, tmp_path / "people", 3, value="name", row_bytes=32)
+    assert lost.read_bytes() == before
     settings = cluster(tmp_path, replicas=1)
     up(settings)
     table = sotto.connect(f"http://127.0.0.1:{PORT}", "people")
-    assert table.find("person 44") == b"1936" and table.find("nobody") is None
+    assert table.get(4321).rstrip(b"\0").endswith(b"person 4321")
+    down(settings)
+
+
+def test_a_table_of_keys_is_made_in_one_piece(tmp_path: Path, local: None) -> None:
+    source = tmp_path / "people.csv"
+    source.write_text("name,number\n" + "".join(f"person {at},{at * at}\n" for at in range(20_000)))
+    encode(source, tmp_path / "people", 3, key="name", value="number")
+    settings = cluster(tmp_path, replicas=1)
+    up(settings)
+    table = sotto.connect(f"http://127.0.0.1:{PORT}", "people")
+    assert table.get("person 44") == b"1936" and table.get("nobody") is None
     down(settings)
 
 
