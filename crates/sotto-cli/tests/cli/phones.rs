@@ -115,3 +115,24 @@ fn a_newer_table_is_asked_at_once() {
     world.served().reload();
     world.get("callers", &["--key", "+15550000001"]).says("somebody");
 }
+
+#[test]
+fn tokens_are_brought_where_a_server_wants_them() {
+    let folder = Folder::new();
+    let source = folder.write("people.csv", "phone,name\n+15550000001,Ann\n");
+    let out = folder.text("callers");
+    let encode = ["encode", &source, "--apple", "--key", "phone", "--value", "name", "--out", &out];
+    assert_eq!(sotto(&encode).code, 0);
+    folder.write("users.txt", "free c0ffee\n");
+    let text = "[apple]\nuse_cases = [\"callers\"]\n[apple.tokens]\nusers = \"users.txt\"\nper_user = 4\n";
+    let config = folder.write("sotto.toml", format!("state = {:?}\n{text}", folder.text("state")));
+    let served = Served::start(&["--config", &config]);
+    let state = folder.text("mine");
+    let usual =
+        ["get", "--apple", &served.url, "--use-case", "callers", "--state", &state, "--key", "+15550000001"];
+    sotto(&usual).fails(6, &["401", "--user-token"]);
+    sotto(&[&usual[..], &["--user-token", "mallory"]].concat()).fails(6, &["the issuer of tokens said 401"]);
+    // A token for each request: configuration, keys, lookups.
+    sotto(&[&usual[..], &["--user-token", "c0ffee"]].concat()).says("Ann");
+    sotto(&[&usual[..], &["--user-token", "c0ffee"]].concat()).fails(6, &["429", "as many tokens"]);
+}

@@ -104,8 +104,8 @@ impl Http {
         Ok(Http { agent: config.build().new_agent(), base, endpoint, spoken: Vec::new() })
     }
 
-    /// The same for another protocol, whose frames have these headers, `user-agent` among them if it is named here. They are the
-    /// same for all frames, whatever is asked for.
+    /// The same for another protocol, whose requests have these headers, `user-agent` among them if it is named here. They are
+    /// the same for all, whatever is asked for.
     pub fn speaking(self, headers: Vec<(&'static str, String)>) -> Self {
         Http { spoken: headers, ..self }
     }
@@ -159,7 +159,8 @@ impl Http {
         let url = format!("{}{}", self.base, request.path);
         let sent = match request.method {
             Method::Get => {
-                let mut get = self.agent.get(&url);
+                let get = self.agent.get(&url);
+                let mut get = self.spoken.iter().fold(get, |get, (name, value)| get.header(*name, value));
                 if let Some(range) = &request.range {
                     // HTTP counts the last byte in.
                     get =

@@ -4,6 +4,7 @@
 //! that depends on what is wanted but the shard of each key, which a request names.
 
 mod kept;
+mod line;
 
 use super::Get;
 use super::answer::Answer;
@@ -13,19 +14,17 @@ use crate::failure::{Failure, Result};
 use crate::screen::{Screen, grid, units};
 use bytes::Bytes;
 use kept::Kept;
+use line::{Line, transport};
 use serde_json::json;
 use sotto_apple::client::{Client, config_request};
 use sotto_apple::sets::Weak;
 use sotto_catalog::ValueKind;
-use sotto_client::transport::http::{Http, Settings};
-use sotto_client::transport::{Request, Response, Transport, TransportError};
+use sotto_client::transport::Response;
+use sotto_client::transport::http::Settings;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// What phones say of themselves: a server tells by it which words its client understands.
 const AGENT: &str = "com.apple.ciphermld/1.0 iOS/18.2";
-
-/// Bytes of an answer at most.
-const MOST_BYTES: u64 = 256 << 20;
 
 /// Lookups of one request at most.
 const MOST_LOOKUPS: usize = 64;
@@ -46,6 +45,9 @@ pub(super) struct Apple {
     /// The header User-Agent, by which a server tells what its client understands
     #[arg(long, value_name = "TEXT", requires = "apple", default_value = AGENT)]
     agent: String,
+    /// What the app gave to the system for this user: brings a token with each request, which the server issues for it
+    #[arg(long, value_name = "TOKEN", requires = "apple")]
+    user_token: Option<String>,
     /// Ask also where parameters have less than 128 bits of security
     #[arg(long, requires = "apple")]
     allow_weak: bool,
@@ -89,8 +91,11 @@ impl Get {
         }
         let headers =
             vec![("user-identifier", kept.user().to_owned()), ("user-agent", self.apple.agent.clone())];
-        let mut http = Http::new(url, &settings).map_err(transport)?.speaking(headers);
-        let (client, read, sent) = self.looked_up(&mut http, &mut kept, use_case, &mut rng)?;
+        let mut line = Line::new(url, settings, headers)?;
+        if let Some(user_token) = &self.apple.user_token {
+            line.with_tokens(user_token, now())?;
+        }
+        let (client, read, sent) = self.looked_up(&mut line, &mut kept, use_case, &mut rng)?;
         let fits =
             if client.rows().is_some() { self.all_keys.is_empty() } else { self.row_numbers.is_empty() };
         if !fits {
@@ -126,29 +131,29 @@ impl Get {
     /// Asks, and once more where the server has lost the keys meanwhile, or has another configuration.
     fn looked_up(
         &self,
-        http: &mut Http,
+        line: &mut Line,
         kept: &mut Kept,
         use_case: &str,
         rng: &mut dyn sotto_core::CryptoRng,
     ) -> Result<(Client, Vec<Option<Vec<u8>>>, Sent)> {
         let weak = if self.apple.allow_weak { Weak::Allowed } else { Weak::Refused };
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(1, |now| now.as_secs());
         let (mut sent, mut again) = (Sent::default(), false);
         loop {
-            let told = done(post(http, "/config", config_request(use_case))?, use_case)?;
+            let told = done(line.post("/config", config_request(use_case), rng)?, use_case)?;
             sent.config += told.len() as u64;
-            let client = Client::again(use_case, told.into(), weak, kept.client(), now, rng).map_err(core)?;
+            let client =
+                Client::again(use_case, told.into(), weak, kept.client(), now(), rng).map_err(core)?;
             // First, so that keys which the server has are not lost.
             kept.keep(&client)?;
             if again || !client.has_sent_keys() {
                 let keys = client.key_request(rng);
                 sent.keys += keys.len() as u64;
-                done(post(http, "/key", keys)?, use_case)?;
+                done(line.post("/key", keys, rng)?, use_case)?;
             }
             let (body, pending) = self.request(&client, rng).map_err(core)?;
             sent.up += body.len() as u64;
             let began = Instant::now();
-            let answer = post(http, "/queries", body)?;
+            let answer = line.post("/queries", body, rng)?;
             sent.round_trip = began.elapsed();
             if !again && matches!(answer.status, 400 | 410) {
                 again = true;
@@ -188,8 +193,8 @@ fn answer(name: String, is_key: bool, value: Option<Vec<u8>>) -> Answer {
     if is_key { Answer::of_key(kind, name, None, value) } else { Answer::new(kind, name, None, value) }
 }
 
-fn post(http: &mut Http, path: &str, body: Vec<u8>) -> Result<Response> {
-    http.call(&Request::post(path.to_owned(), body, MOST_BYTES)).map_err(transport)
+fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(1, |now| now.as_secs())
 }
 
 /// The body of a success.
@@ -199,17 +204,16 @@ fn done(response: Response, use_case: &str) -> Result<Vec<u8>> {
     }
     let (exit, fix) = match response.status {
         404 => (Exit::Missing, format!("ask the operator whether {use_case} is served there")),
-        401 | 403 => (Exit::Refused, "that server wants a token, which this client does not have".to_owned()),
+        401 | 403 => (
+            Exit::Refused,
+            "that server wants tokens: give --user-token, as its app gives it to the system".to_owned(),
+        ),
         408 | 410 | 429 | 503 => (Exit::Refused, "try again in a minute".to_owned()),
         _ => (Exit::Peer, "ask the operator what the server's log says".to_owned()),
     };
     let why: String =
         String::from_utf8_lossy(&response.body).chars().filter(|c| !c.is_control()).take(200).collect();
     Err(Failure::new(exit, format!("the server said {}: {why}", response.status)).fix(fix))
-}
-
-fn transport(error: TransportError) -> Failure {
-    blame::client(error.into())
 }
 
 fn core(error: sotto_core::Error) -> Failure {
