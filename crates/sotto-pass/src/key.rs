@@ -47,6 +47,11 @@ impl PublicKey {
         self.id[31]
     }
 
+    /// Whether a blinded message is a number below the modulus: what can be signed.
+    pub fn takes(&self, blinded: &[u8; SIGNATURE]) -> bool {
+        blinded[..] < self.rsa.components().n()[..]
+    }
+
     /// Whether it signed a token.
     pub fn verifies(&self, token: &Token) -> bool {
         token.key == self.id

@@ -120,13 +120,17 @@ impl Pass {
         let Some(timed) = found else {
             return refused(422, "not the key of the user's tier: ask for it again");
         };
-        let Some(signature) = timed.key.sign(&request.blinded, rng) else {
+        if !timed.key.public().takes(&request.blinded) {
             return refused(422, "the blinded message is no number below the modulus");
-        };
+        }
+        // Counted first: a user who has had all of them costs no signatures.
         if !ledger.give(timed.serial, &user, self.most_given)? {
             return refused(429, "the user had as many tokens as there are for one key");
         }
-        Ok(signature)
+        timed
+            .key
+            .sign(&request.blinded, rng)
+            .ok_or_else(|| Failed::Broken(Broken("a key that signs nothing".into())))
     }
 
     /// Spends the token of this header `Authorization: PrivateToken token=...`, and gives the tier that it is of.
