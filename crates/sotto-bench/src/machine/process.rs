@@ -27,11 +27,20 @@ mod tests {
 
     #[test]
     fn memory_that_is_touched_and_freed_is_seen_by_the_watch() {
-        let peak = Peak::watch();
-        let block = std::hint::black_box(vec![1u8; 64 << 20]);
-        drop(block);
-        if let Some(growth) = peak.growth() {
-            assert!(growth >= 48 << 20, "{growth}");
+        // Other tests of this process take memory, give it back and begin watches meanwhile, so one look may miss it; all do not.
+        let look = || {
+            let peak = Peak::watch();
+            drop(std::hint::black_box(vec![1u8; 64 << 20]));
+            peak.growth()
+        };
+        let mut seen = Vec::new();
+        for _ in 0..100 {
+            match look() {
+                Some(growth) if growth < 48 << 20 => seen.push(growth),
+                _ => return,
+            }
+            std::thread::sleep(std::time::Duration::from_millis(100));
         }
+        panic!("64 MiB are not seen: {seen:?}");
     }
 }
