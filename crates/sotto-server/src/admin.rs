@@ -1,4 +1,4 @@
-//! Health, metrics and reload, on a port of their own.
+//! Health, metrics, reload and draining, on a port of their own.
 
 use crate::refusal::Refusal;
 use crate::service::Service;
@@ -21,6 +21,8 @@ pub(crate) fn admin(service: Arc<Service>) -> Router {
         .route("/readyz", get(ready))
         .route("/metrics", get(metrics))
         .route("/reload", post(reload))
+        .route("/drain", post(|service| drain(service, true)))
+        .route("/undrain", post(|service| drain(service, false)))
         .fallback(|| async { Refusal::new(Code::NoSuchRoute, "there is nothing at this path") })
         .with_state(service)
 }
@@ -30,6 +32,9 @@ pub(crate) fn admin(service: Arc<Service>) -> Router {
 async fn ready(State(service): State<Arc<Service>>) -> Response {
     if service.is_stopping() {
         return Refusal::of(Code::ShuttingDown).into_response();
+    }
+    if service.is_drained() {
+        return Refusal::new(Code::ShuttingDown, "drained by its operator").into_response();
     }
     let (mut text, mut wait) = ("ready\n".to_owned(), 0);
     for slot in service.tables.all() {
@@ -58,6 +63,13 @@ async fn metrics(State(service): State<Arc<Service>>) -> Response {
         service.metrics.exposition(&service.tables, &service.sessions, service.apple.as_ref()),
     )
         .into_response()
+}
+
+/// From now on says that it is not ready, and answers what comes all the same; or no more of that.
+async fn drain(State(service): State<Arc<Service>>, drained: bool) -> &'static str {
+    service.drain(drained);
+    tracing::info!(drained, "asked by the operator");
+    if drained { "drained: /readyz says no, and what comes is answered\n" } else { "ready again\n" }
 }
 
 /// Looks for new epochs now, and says for each table and each use case what came of it.

@@ -55,6 +55,8 @@ pub(crate) struct Service {
     /// Memory for request bodies, in KiB.
     bodies: Arc<Quota>,
     stopping: AtomicBool,
+    /// Whether an operator has asked that nothing new be sent here.
+    drained: AtomicBool,
 }
 
 impl Service {
@@ -129,6 +131,7 @@ impl Service {
             read_timeout: config.read_timeout(),
             grace: config.idle_timeout(),
             stopping: AtomicBool::new(false),
+            drained: AtomicBool::new(false),
         })
     }
 
@@ -173,6 +176,16 @@ impl Service {
         self.stopping.store(true, Ordering::Relaxed);
         self.tables.all().for_each(|slot| slot.stop());
         self.orders.close();
+    }
+
+    /// Whether a load balancer should send nothing here: what comes all the same is answered.
+    pub(crate) fn is_drained(&self) -> bool {
+        self.drained.load(Ordering::Relaxed)
+    }
+
+    /// Asks for that, or that it be so no more.
+    pub(crate) fn drain(&self, drained: bool) {
+        self.drained.store(drained, Ordering::Relaxed);
     }
 
     pub(crate) fn is_stopping(&self) -> bool {

@@ -52,6 +52,19 @@ fn a_body_on_its_way_is_read_to_its_end() {
 }
 
 #[test]
+fn a_drained_server_is_sent_nothing_and_answers_what_comes() {
+    let world = world(&config());
+    let admin = world.running.admin;
+    assert_eq!(get(admin, "/readyz").status, 200);
+    assert_eq!(post(admin, "/drain", &[]).status, 200);
+    assert_refused(&get(admin, "/readyz"), Code::ShuttingDown);
+    assert_answers(&world.ask(&[1]), &world.pin, &[1]);
+    assert_eq!(get(admin, "/drain").status, 405, "by POST alone");
+    assert_eq!(post(admin, "/undrain", &[]).status, 200);
+    assert_eq!(get(admin, "/readyz").status, 200);
+}
+
+#[test]
 fn an_end_does_not_wait_for_ever() {
     let world = world(&Config { drain_seconds: 0, ..config() });
     let mut slow = connect(world.at);
