@@ -3,12 +3,12 @@
 //! | module | what lives there |
 //! |---|---|
 //! | [`source`] | where use cases come from |
-//! | [`files`] | use cases from the disk |
-//! | [`shelf`] | which of them are live, and how newer ones take their place |
-//! | [`keys`] | users' keys: in memory, and on disk over restarts |
-//! | [`tokens`] | who may ask: an issuer of tokens, and whoever asks for them |
+//! | `files` | use cases from the disk |
+//! | `shelf` | which of them are live, and how newer ones take their place |
+//! | `keys` | users' keys: in memory, and on disk over restarts |
+//! | `tokens` | who may ask: an issuer of tokens, and whoever asks for them |
 //! | `ledger` | what is spent and given, in a file |
-//! | [`lookups`] | a request for lookups, answered one after the other between the passes |
+//! | `lookups` | a request for lookups, answered one after the other between the passes |
 //!
 //! What a request says is read by [`sotto_apple::service`]. Users are known by a name that they give, and kept by a keyed hash
 //! of it, which is in no log and no metric.

@@ -1,4 +1,4 @@
-//! A file of keys and values in, the next epoch's file out: CSV, JSON lines or Parquet, as [`sotto_db::ingest`] reads them.
+//! A file of keys and values in, the next epoch's file out: CSV, JSON lines or Parquet, as [`mod@sotto_db::ingest`] reads them.
 
 use super::encode::{How, Written, encode};
 use super::error::ImageError;

@@ -19,10 +19,10 @@ pub struct ImageFile {
 }
 
 impl ImageFile {
-    /// Opens an image, or the front of one that is cut, and checks its header and catalog; [`ImageFile::verify`] checks the rest.
+    /// Opens an image, or the front of one that is cut, and checks its header and catalog; [`Mapped::verify`] checks the rest.
     ///
     /// # Errors
-    /// [`DbError::Io`], [`DbError::Image`].
+    /// [`crate::DbError::Io`], [`crate::DbError::Image`].
     pub fn open(path: &Path) -> Result<Arc<Self>> {
         let image = ImageFile::open_holding(path, |_| true)?;
         match image.piece() {

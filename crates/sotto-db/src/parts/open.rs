@@ -13,7 +13,7 @@ pub fn part_path(front: &Path, cut: Cut) -> PathBuf {
 }
 
 /// Opens all parts of a table, which lie beside its front, in their order. Headers and catalogs are checked;
-/// [`ImageFile::verify`] checks the rest. An image that is not cut has none.
+/// [`crate::image::Mapped::verify`] checks the rest. An image that is not cut has none.
 ///
 /// # Errors
 /// [`DbError::Part`] for one that is missing, doubled or of another epoch; those of [`ImageFile::open_part`].
