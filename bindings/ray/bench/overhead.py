@@ -31,10 +31,9 @@ def main() -> None:
     mib, parts, scheme = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
-        source = folder / "rows.bin"
-        source.write_bytes(os.urandom(mib << 20))
         rows = (mib << 20) // ROW
-        made = sotto.encode(source, folder / "rows", row_bytes=ROW, scheme=scheme, partitions=parts)
+        source = [os.urandom(ROW) for _ in range(rows)]
+        made = sotto.encode(source, folder / "rows", scheme=scheme, partitions=parts)
         ray.init(num_cpus=max(parts, os.cpu_count() or 1), log_to_driver=False, include_dashboard=False)
         cluster = Cluster.of({"table": "rows", "state": "state", "port": 18_311, "look_every_s": 0}, folder)
         url = up(cluster).url
