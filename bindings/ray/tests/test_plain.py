@@ -143,7 +143,7 @@ def test_no_answer_is_made_with_a_part_missing() -> None:
 
 
 def test_one_that_comes_back_is_asked_again() -> None:
-    calls = []
+    calls: list[None] = []
 
     async def twice_dead(asks: list[Any]) -> Any:
         calls.append(None)
