@@ -16,15 +16,16 @@ use tokio::sync::oneshot;
 /// The body of an answer, or why there is none.
 type Reply = Result<Vec<u8>, No>;
 
+/// The memory that a request takes, and its user's place.
+type Held = (Open, Open<[u8; 16]>);
+
 /// Such a request, in the queue.
 pub(crate) struct Lookups {
     peer: Peer,
     left: std::vec::IntoIter<Lookup>,
     answers: Vec<PirResponse>,
-    reply: Option<oneshot::Sender<Reply>>,
+    reply: Option<(oneshot::Sender<Reply>, Held)>,
     metrics: Arc<Metrics>,
-    /// The memory that the request takes, and its user's place; given back with it.
-    _held: (Open, Open<[u8; 16]>),
 }
 
 impl Lookups {
@@ -33,16 +34,18 @@ impl Lookups {
         peer: Peer,
         lookups: Vec<Lookup>,
         metrics: Arc<Metrics>,
-        held: (Open, Open<[u8; 16]>),
+        held: Held,
     ) -> (Self, oneshot::Receiver<Reply>) {
         let (reply, receiver) = oneshot::channel();
         let answers = Vec::with_capacity(lookups.len());
-        let (left, reply) = (lookups.into_iter(), Some(reply));
-        (Lookups { peer, left, answers, reply, metrics, _held: held }, receiver)
+        let (left, reply) = (lookups.into_iter(), Some((reply, held)));
+        (Lookups { peer, left, answers, reply, metrics }, receiver)
     }
 
     fn end(&mut self, reply: Reply) -> bool {
-        if let Some(waiting) = self.reply.take() {
+        if let Some((waiting, held)) = self.reply.take() {
+            // Given back first: who has read an answer may ask again at once.
+            drop(held);
             // A client that is gone meanwhile is no loss.
             let _ = waiting.send(reply);
         }
@@ -56,7 +59,7 @@ impl Steps for Lookups {
     }
 
     fn is_wanted(&self) -> bool {
-        self.reply.as_ref().is_some_and(|reply| !reply.is_closed())
+        self.reply.as_ref().is_some_and(|(reply, _)| !reply.is_closed())
     }
 
     fn step(&mut self) -> bool {
