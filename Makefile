@@ -40,7 +40,7 @@ lint: toolchain ## clippy, warnings refused
 floors: toolchain ## no dependency edge points upward; `unit` asks too
 	$(CARGO) run --locked --quiet -p floors
 
-unit: toolchain ## all tests: floors, the conformance suite, a second of each fuzz target, doc tests
+unit: toolchain ## all tests: floors, the conformance suite, half a second of each fuzz target, doc tests
 	$(CARGO) test --locked --workspace
 
 docs: toolchain ## the documentation, warnings refused
