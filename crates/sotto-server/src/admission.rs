@@ -22,7 +22,7 @@ mod client;
 mod entry;
 mod keep;
 mod roster;
-pub(crate) mod store;
+mod store;
 
 pub(crate) use client::{Client, Peer};
 pub(crate) use keep::Keep;
@@ -30,6 +30,7 @@ pub(crate) use roster::{Counts, Found, Owner};
 
 use crate::allowance::Allowance;
 use crate::clock::{self, Clock};
+use crate::database::Broken;
 use crate::meter::Rate;
 use crate::metrics::{Evicted, Metrics};
 use crate::refusal::Refusal;
@@ -250,7 +251,7 @@ impl<S> Sessions<S> {
         }
     }
 
-    fn done(&self, outcome: Result<(), store::Broken>) -> bool {
+    fn done(&self, outcome: Result<(), Broken>) -> bool {
         self.keep.done(outcome)
     }
 

@@ -21,6 +21,7 @@
 //! | `meter` | so much at once, and so much more with time, for each client |
 //! | `allowance` | what each client may have: hints, evaluations, registrations; over restarts, where it has to |
 //! | `budget` | the time that is spent on the tables, charged to clients |
+//! | `database` | embedded databases in the state directory |
 //! | `clock` | a clock that never goes back |
 //! | `admission` | clients' keys, held for a while: in memory, and on disk over restarts |
 //! | `quota` | places for what is under way, in all and of one client |
@@ -48,6 +49,7 @@ mod body;
 mod budget;
 mod clock;
 pub mod config;
+mod database;
 mod epochs;
 pub mod error;
 mod files;
@@ -71,8 +73,8 @@ mod stacks;
 
 pub use apple::UseCaseSource;
 pub use config::{
-    AppleConfig, AppleKeys, BatchConfig, Config, Residency, ScanConfig, SessionConfig, TableConfig,
-    TlsConfig, TokenConfig,
+    AppleConfig, AppleKeys, BatchConfig, Config, Residency, ScanConfig, SessionConfig,
+    TableConfig, TlsConfig, TokenConfig,
 };
 pub use error::StartError;
 pub use listen::OwnCertificate;

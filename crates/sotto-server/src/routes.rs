@@ -16,14 +16,16 @@
 //! | [`page`] | the files of a page, if there is one |
 //! | [`tokens`] | tokens of Privacy Pass: given, and asked for |
 //! | [`session`] | the session a frame names: none, in memory, or on disk |
+//! | [`no`] | refusals in the words of a protocol of others |
 
-pub(crate) mod apple;
+mod apple;
 mod artifacts;
 mod ask;
 mod evaluate;
 mod hints;
 mod keys;
 mod logs;
+pub(crate) mod no;
 pub(crate) mod origins;
 mod page;
 mod range;
@@ -36,6 +38,7 @@ mod tokens;
 
 use crate::admission::Peer;
 use crate::body::Reader;
+use crate::quota::Open;
 use crate::refusal::Refusal;
 use crate::service::Service;
 use axum::Router;
@@ -80,6 +83,12 @@ fn opened(service: &Service, request: Request, limit: u64) -> Result<(Peer, Read
     Ok((peer, Reader::new(body, &parts.headers, limit, service.read_timeout)?))
 }
 
+/// A body whole, and the memory that it takes.
+async fn whole(service: &Service, peer: Peer, reader: &mut Reader) -> Result<(Vec<u8>, Open), Refusal> {
+    let room = service.room_for(peer, reader.most())?;
+    Ok((reader.whole().await?, room))
+}
+
 /// A response that is for its client alone.
 fn octets(body: impl Into<Body>) -> Response<Body> {
     let mut response = Response::new(body.into());
@@ -108,7 +117,7 @@ async fn count(State(service): State<Arc<Service>>, request: Request, next: Next
     };
     let response = next.run(request).await;
     let ours = response.extensions().get::<Code>().map(|code| code.text());
-    let apples = || response.extensions().get::<apple::Outcome>().map(|outcome| outcome.0);
+    let apples = || response.extensions().get::<no::Outcome>().map(|outcome| outcome.0);
     let outcome = ours.or_else(apples).unwrap_or("ok");
     service.metrics.request(route, outcome);
     service.metrics.bytes_out.inc_by(response.body().size_hint().exact().unwrap_or(0));

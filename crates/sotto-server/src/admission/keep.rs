@@ -1,9 +1,10 @@
 //! What counts of clients go by: what a client is called, what time it is, and where a count outlives the process.
 
 use super::client::{Client, Hasher, Peer};
-use super::store::{Broken, Store};
+use super::store::Store;
 use crate::StartError;
 use crate::clock::Clock;
+use crate::database::Broken;
 use crate::metrics::Metrics;
 use std::sync::Arc;
 

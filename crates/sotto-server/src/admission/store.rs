@@ -8,40 +8,25 @@
 use super::client::Client;
 use super::entry::Entry;
 use crate::StartError;
-use redb::backends::FileBackend;
+use crate::database::{ABOUT, Broken, Place, Whose, claim, guarded};
 use redb::{Database, ReadableDatabase, ReadableTable, TableDefinition, WriteTransaction};
 use sotto_wire::SessionId;
-use std::fs::{DirBuilder, File, OpenOptions};
-use std::io;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// What says that a database is one of these.
 const FORMAT: &[u8] = b"sotto-sessions/1";
 /// Pages kept in memory. Keys are read once and then held admitted, so more would be memory for nothing.
 const CACHE_BYTES: usize = 8 << 20;
 
-const ABOUT: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("about");
 const ENTRIES: TableDefinition<'_, [u8; 16], &[u8]> = TableDefinition::new("entries");
 const KEYS: TableDefinition<'_, [u8; 16], &[u8]> = TableDefinition::new("keys");
 /// Until when each client has used up its evaluations, in nanoseconds since 1970.
 const EVALUATIONS: TableDefinition<'_, [u8; 16], u64> = TableDefinition::new("evaluations");
 
-/// An operation on the database failed.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum Broken {
-    /// The database says why.
-    #[error("{0}")]
-    Said(redb::Error),
-    /// The database stopped in a panic, as it may over a damaged file.
-    #[error("the file is damaged")]
-    Panicked,
-}
-
 /// The database, open.
 pub(crate) struct Store {
     database: Database,
-    path: PathBuf,
+    place: Place,
 }
 
 /// What a store holds when it is opened.
@@ -61,25 +46,11 @@ impl Store {
     /// # Errors
     /// [`StartError::State`], which says what to do.
     pub(super) fn open(dir: &Path, file: &str, fresh: [u8; 32]) -> Result<(Store, Stored), StartError> {
-        let path = dir.join(file);
-        let failed = |path: PathBuf, why: String, fix| StartError::State { path, why, fix };
-        let disk = |error: io::Error| failed(path.clone(), error.to_string(), CHECK);
-        let file = private_file(dir, &path).map_err(disk)?;
-        let database = guarded(|| {
-            let file = FileBackend::new(file)?;
-            Ok(Database::builder().set_cache_size(CACHE_BYTES).create_with_backend(file)?)
-        });
-        let database = match database {
-            Ok(database) => database,
-            Err(Broken::Said(redb::Error::DatabaseAlreadyOpen)) => {
-                return Err(failed(path, "another server uses it".into(), OTHER));
-            }
-            Err(error) => return Err(failed(path, error.to_string(), DELETE)),
-        };
-        let store = Store { database, path: path.clone() };
-        let damaged = |error| store.damaged(&error);
+        let place = Place::new(dir, file, DELETE);
+        let store = Store { database: place.open(CACHE_BYTES)?, place };
+        let damaged = |error| store.place.damaged(&error);
         let Some((key, time)) = store.begin(fresh).map_err(damaged)? else {
-            return Err(failed(path, "it is the file of another program".into(), DELETE));
+            return Err(store.place.foreign());
         };
         let entries = store.entries().map_err(damaged)?;
         Ok((store, Stored { key, entries, time }))
@@ -89,22 +60,20 @@ impl Store {
     fn begin(&self, fresh: [u8; 32]) -> Result<Option<([u8; 32], u64)>, Broken> {
         guarded(|| {
             let write = self.write()?;
-            let is_new = write.list_tables()?.next().is_none();
+            let whose = claim(&write, FORMAT)?;
             let key = {
                 let mut about = write.open_table(ABOUT)?;
                 write.open_table(ENTRIES)?;
                 write.open_table(KEYS)?;
                 write.open_table(EVALUATIONS)?;
-                if is_new {
-                    about.insert("format", FORMAT)?;
+                if whose == Whose::New {
                     about.insert("client-key", fresh.as_slice())?;
                 }
-                let ours = about.get("format")?.is_some_and(|format| format.value() == FORMAT);
                 let time = about.get("time")?.and_then(|time| <[u8; 8]>::try_from(time.value()).ok());
                 // One past the year 2262 is damage, and would leave no room to count in.
                 let time = time.map(u64::from_le_bytes).filter(|time| *time < u64::MAX / 2);
-                let key = about.get("client-key")?;
-                let key = key.filter(|_| ours).and_then(|key| <[u8; 32]>::try_from(key.value()).ok());
+                let key = about.get("client-key")?.filter(|_| whose != Whose::Foreign);
+                let key = key.and_then(|key| <[u8; 32]>::try_from(key.value()).ok());
                 key.map(|key| (key, time.unwrap_or(0)))
             };
             // What is not ours is left as it was.
@@ -203,10 +172,6 @@ impl Store {
 }
 
 impl Store {
-    fn damaged(&self, error: &Broken) -> StartError {
-        StartError::State { path: self.path.clone(), why: error.to_string(), fix: DELETE }
-    }
-
     /// Until when each client has used up its evaluations.
     ///
     /// # Errors
@@ -221,7 +186,7 @@ impl Store {
             }
             Ok(counts)
         });
-        counts.map_err(|error| self.damaged(&error))
+        counts.map_err(|error| self.place.damaged(&error))
     }
 
     /// Writes down counts, what time it is, and who counts no more, in one transaction.
@@ -243,32 +208,8 @@ impl Store {
     }
 }
 
-pub(crate) const CHECK: &str = "check the directory and its permissions, or give another with --state";
-pub(crate) const OTHER: &str = "stop that one, or give this one a directory of its own with --state";
-pub(crate) const DELETE: &str = "delete the file, or give another directory with --state; clients then register their keys again \
-by themselves";
-
-/// Opens the file for this user alone: keys are no secret, but who has registered is nobody else's business.
-pub(crate) fn private_file(dir: &Path, path: &Path) -> io::Result<File> {
-    let mut builder = DirBuilder::new();
-    let mut options = OpenOptions::new();
-    #[cfg(unix)]
-    {
-        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    }
-    builder.recursive(true).create(dir)?;
-    options.read(true).write(true).create(true).truncate(false).open(path)
-}
-
-/// Runs an operation. The database may panic over pages that a disk has damaged; that costs the operation, not
-/// the server.
-pub(crate) fn guarded<T>(operation: impl FnOnce() -> Result<T, redb::Error>) -> Result<T, Broken> {
-    match catch_unwind(AssertUnwindSafe(operation)) {
-        Ok(outcome) => outcome.map_err(Broken::Said),
-        Err(_) => Err(Broken::Panicked),
-    }
-}
+const DELETE: &str = "delete the file, or give another directory with --state; clients then register their keys again by \
+themselves";
 
 #[cfg(test)]
 mod tests;

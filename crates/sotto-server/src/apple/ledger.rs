@@ -4,11 +4,9 @@
 //! so a disk that takes five milliseconds to be sure still takes thousands of tokens a second.
 
 use crate::StartError;
-use crate::admission::store::{Broken as Failed, CHECK, DELETE, OTHER, guarded, private_file};
-use redb::backends::FileBackend;
+use crate::database::{ABOUT, Broken as Failed, Place, Whose, claim, guarded};
 use redb::{Database, ReadableDatabase, ReadableTable, TableDefinition, WriteTransaction};
 use sotto_pass::ledger::{Broken, Kept, Ledger, Serial};
-use std::io;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use zeroize::Zeroizing;
@@ -24,7 +22,6 @@ const AT_ONCE: usize = 10_000;
 
 type Nonce = [u8; 32];
 
-const ABOUT: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("about");
 /// Keys by number: from when on they sign, the tier's name behind its length, and the key.
 const KEYS: TableDefinition<'_, u32, &[u8]> = TableDefinition::new("keys");
 const SPENT: TableDefinition<'_, (u32, Nonce), ()> = TableDefinition::new("spent");
@@ -57,29 +54,14 @@ impl Book {
     /// # Errors
     /// [`StartError::State`], which says what to do.
     pub(crate) fn open(dir: &Path) -> Result<Self, StartError> {
-        let path = dir.join(FILE);
-        let failed = |why: String, fix| StartError::State { path: path.clone(), why, fix };
-        let disk = |error: io::Error| failed(error.to_string(), CHECK);
-        let file = private_file(dir, &path).map_err(disk)?;
-        let database = guarded(|| {
-            let file = FileBackend::new(file)?;
-            Ok(Database::builder().set_cache_size(CACHE_BYTES).create_with_backend(file)?)
-        });
-        let database = match database {
-            Ok(database) => database,
-            Err(Failed::Said(redb::Error::DatabaseAlreadyOpen)) => {
-                return Err(failed("another server uses it".into(), OTHER));
-            }
-            Err(error) => return Err(failed(error.to_string(), DELETE_TOKENS)),
-        };
+        let place = Place::new(dir, FILE, DELETE);
+        let database = place.open(CACHE_BYTES)?;
         let book = Book { database, waiting: Mutex::default(), writing: Mutex::default() };
-        match guarded(|| book.begin()) {
-            Ok(true) => {}
-            Ok(false) => return Err(failed("it is the file of another program".into(), DELETE)),
-            Err(error) => return Err(failed(error.to_string(), DELETE_TOKENS)),
+        if !guarded(|| book.begin()).map_err(|error| place.damaged(&error))? {
+            return Err(place.foreign());
         }
         // What a run that was killed had begun to forget.
-        let leftover = |error: Broken| failed(error.to_string(), DELETE_TOKENS);
+        let leftover = |error: Broken| place.damaged(&error);
         for serial in book.strays().map_err(leftover)? {
             book.clear(serial).map_err(leftover)?;
         }
@@ -89,15 +71,7 @@ impl Book {
     /// Makes the tables if they are not there; whether the file is one of these.
     fn begin(&self) -> Result<bool, redb::Error> {
         let write = self.database.begin_write()?;
-        let is_new = write.list_tables()?.next().is_none();
-        let ours = {
-            let mut about = write.open_table(ABOUT)?;
-            if is_new {
-                about.insert("format", FORMAT)?;
-            }
-            about.get("format")?.is_some_and(|format| format.value() == FORMAT)
-        };
-        if !ours {
+        if claim(&write, FORMAT)? == Whose::Foreign {
             write.abort()?;
             return Ok(false);
         }
@@ -298,7 +272,7 @@ fn parse(serial: Serial, bytes: &[u8]) -> Option<Kept> {
     Some(Kept { serial, tier, from: u64::from_le_bytes(*from), der: Zeroizing::new(der.to_vec()) })
 }
 
-const DELETE_TOKENS: &str = "delete the file, or give another directory with --state: phones then fetch new tokens, and those \
+const DELETE: &str = "delete the file, or give another directory with --state: phones then fetch new tokens, and those \
 that were spent count as new until their keys are renewed";
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use crate::batch::Steps;
 use crate::metrics::Metrics;
 use crate::quota::Open;
 use crate::refusal::Refusal;
-use crate::routes::apple::No;
+use crate::routes::no::No;
 use sotto_apple::proto::PirResponse;
 use sotto_apple::service::{Lookup, responses};
 use sotto_wire::Code;
@@ -69,7 +69,7 @@ impl Steps for Lookups {
             self.metrics.apple.answered(&lookup, &answer, began.elapsed());
             match answer {
                 Ok(answer) => self.answers.push(answer),
-                Err(refused) => return self.end(Err(No::Apple(refused))),
+                Err(refused) => return self.end(Err(No::apple(refused))),
             }
         }
         match self.left.len() {

@@ -3,22 +3,20 @@
 //! What is refused before it is read, for its size, its time or want of room, is refused as on every route; the rest with the
 //! statuses that phones know.
 
-use super::opened;
+use super::no::No;
+use super::{opened, whole};
 use crate::admission::Peer;
 use crate::apple::Apple;
 use crate::apple::lookups::Lookups;
-use crate::body::Reader;
 use crate::quota::Open;
-use crate::refusal::Refusal;
 use crate::service::Service;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, Response, header};
 use axum::middleware;
-use axum::response::IntoResponse;
 use axum::routing::post;
-use sotto_apple::service::{Asked, Refused, responses};
+use sotto_apple::service::{Asked, responses};
 use sotto_wire::Code;
 use std::sync::Arc;
 use std::time::Instant;
@@ -27,9 +25,6 @@ const CONFIG: &str = "/config";
 const KEY: &str = "/key";
 const QUERIES: &str = "/queries";
 const USER: &str = "user-identifier";
-
-/// Seconds until a table that is not ready may be.
-const RETRY_AFTER: u64 = 10;
 
 /// The routes, where there are use cases.
 pub(super) fn routes(service: &Arc<Service>) -> Router<Arc<Service>> {
@@ -50,43 +45,6 @@ pub(super) fn label(path: &str) -> Option<&'static str> {
         KEY => Some("apple-key"),
         QUERIES => Some("apple-queries"),
         _ => None,
-    }
-}
-
-/// A refusal.
-#[derive(Debug)]
-pub(crate) enum No {
-    /// Of what was asked for.
-    Apple(Refused),
-    /// As of any route.
-    Ours(Refusal),
-}
-
-/// What became of a request, for the metrics.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Outcome(pub(super) &'static str);
-
-impl<T: Into<Refusal>> From<T> for No {
-    fn from(refusal: T) -> Self {
-        No::Ours(refusal.into())
-    }
-}
-
-impl IntoResponse for No {
-    fn into_response(self) -> Response<Body> {
-        let refused = match self {
-            No::Ours(refusal) => return refusal.into_response(),
-            No::Apple(refused) => refused,
-        };
-        let outcome = Outcome(refused.outcome());
-        let status = StatusCode::from_u16(refused.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-        let mut response = (status, refused.why + "\n").into_response();
-        response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-        if status == StatusCode::SERVICE_UNAVAILABLE {
-            response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(RETRY_AFTER));
-        }
-        response.extensions_mut().insert(outcome);
-        response
     }
 }
 
@@ -117,11 +75,6 @@ impl Came {
         let (user, agent) = (self.user.as_deref(), self.agent.as_deref());
         Asked { path: self.path, user, agent, body: self.body.clone() }
     }
-}
-
-async fn whole(service: &Service, peer: Peer, reader: &mut Reader) -> Result<(Vec<u8>, Open), Refusal> {
-    let room = service.room_for(peer, reader.most())?;
-    Ok((reader.whole().await?, room))
 }
 
 fn text(headers: &HeaderMap, name: &str) -> Option<String> {
@@ -160,7 +113,7 @@ async fn config(State(service): State<Arc<Service>>, request: Request) -> Result
     let came = Came::read(&service, CONFIG, request).await?;
     let told = aside(came, |came, apple| {
         let told = apple.shelf.live().config(&came.asked(), &apple.keys.from(came.peer));
-        told.map_err(No::Apple)
+        told.map_err(No::apple)
     });
     Ok(answer(told.await?.0))
 }
@@ -171,7 +124,7 @@ async fn key(State(service): State<Arc<Service>>, request: Request) -> Result<Re
     apple(&service)?.keys.may_upload(peer)?;
     let came = Came::read(&service, KEY, request).await?;
     let kept = aside(came, |came, apple| {
-        apple.shelf.live().key(&came.asked(), &apple.keys.from(came.peer)).map_err(No::Apple)
+        apple.shelf.live().key(&came.asked(), &apple.keys.from(came.peer)).map_err(No::apple)
     });
     kept.await?;
     Ok(answer(Vec::new()))
@@ -185,7 +138,7 @@ async fn queries(State(service): State<Arc<Service>>, request: Request) -> Resul
     let apple = apple(&service)?;
     let place = apple.open.take_for(apple.keys.place(came.user.as_deref().unwrap_or_default()), 1)?;
     let read = aside(came, |came, apple| {
-        apple.shelf.live().lookups(&came.asked(), &apple.keys.from(came.peer)).map_err(No::Apple)
+        apple.shelf.live().lookups(&came.asked(), &apple.keys.from(came.peer)).map_err(No::apple)
     });
     let (lookups, came) = read.await?;
     if lookups.is_empty() {

@@ -6,20 +6,18 @@
 //! | `GET /token-key-for-user-token` | the key of the user's tier |
 //! | `POST /issue` | a blind signature |
 
-use super::apple::Outcome;
+use super::no::No;
 use super::{octets, opened};
 use crate::apple::tokens::Tokens;
-use crate::refusal::Refusal;
 use crate::service::Service;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, Response, header};
 use axum::middleware::Next;
 use axum::response::IntoResponse;
 use axum::routing::{get, post};
 use sotto_pass::Pass;
-use sotto_pass::pass::Failed;
 use sotto_wire::Code;
 use std::sync::Arc;
 
@@ -30,11 +28,6 @@ const ISSUE: &str = "/issue";
 /// What RFC 9578 calls a directory and an answer.
 const DIRECTORY_TYPE: &str = "application/private-token-issuer-directory";
 const RESPONSE_TYPE: &str = "application/private-token-response";
-
-/// Whoever had all tokens of a key comes back in an hour: perhaps there is another key.
-const LATER: u64 = 3600;
-/// What could not be written may be written in a while.
-const SOON: u64 = 5;
 
 /// The routes, where tokens are given.
 pub(super) fn routes(service: &Arc<Service>) -> Router<Arc<Service>> {
@@ -60,51 +53,6 @@ fn tokens(service: &Service) -> Result<&Arc<Tokens>, Code> {
     service.apple.as_ref().and_then(|apple| apple.tokens.as_ref()).ok_or(Code::NoSuchRoute)
 }
 
-/// A refusal.
-enum No {
-    Failed(Failed),
-    Ours(Refusal),
-}
-
-impl<T: Into<Refusal>> From<T> for No {
-    fn from(refusal: T) -> Self {
-        No::Ours(refusal.into())
-    }
-}
-
-impl IntoResponse for No {
-    fn into_response(self) -> Response<Body> {
-        let refused = match self {
-            No::Ours(refusal) => return refusal.into_response(),
-            No::Failed(Failed::Broken(error)) => {
-                tracing::error!(%error, "nothing was given and nothing was spent");
-                let mut response =
-                    Refusal::new(Code::Busy, "the ledger of tokens cannot be written").into_response();
-                *response.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
-                response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(SOON));
-                return response;
-            }
-            No::Failed(Failed::Refused(refused)) => refused,
-        };
-        let status = StatusCode::from_u16(refused.status).unwrap_or(StatusCode::BAD_REQUEST);
-        let mut response = (status, format!("{}\n", refused.why)).into_response();
-        let headers = response.headers_mut();
-        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-        if let Some(wanted) = refused.authenticate.and_then(|wanted| HeaderValue::from_str(&wanted).ok()) {
-            headers.insert(header::WWW_AUTHENTICATE, wanted);
-        }
-        if status == StatusCode::TOO_MANY_REQUESTS {
-            headers.insert(header::RETRY_AFTER, HeaderValue::from(LATER));
-        }
-        response.extensions_mut().insert(Outcome(match refused.status {
-            401 => "no-token",
-            429 => "too-many-tokens",
-            _ => "malformed",
-        }));
-        response
-    }
-}
-
 fn authorization(headers: &HeaderMap) -> Option<String> {
     headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok()).map(str::to_owned)
 }
@@ -119,7 +67,7 @@ pub(super) async fn wanted(
     let given = authorization(request.headers());
     match tokens.run(move |tokens| tokens.redeem(given.as_deref())).await {
         Some(Ok(())) => next.run(request).await,
-        Some(Err(failed)) => No::Failed(failed).into_response(),
+        Some(Err(failed)) => No::token(failed).into_response(),
         None => No::from(Code::Internal).into_response(),
     }
 }
@@ -137,7 +85,7 @@ async fn directory(State(service): State<Arc<Service>>) -> Result<Response<Body>
 /// `GET /token-key-for-user-token`
 async fn key(State(service): State<Arc<Service>>, headers: HeaderMap) -> Result<Response<Body>, No> {
     let given = authorization(&headers);
-    tokens(&service)?.key_for(given.as_deref()).map(octets).map_err(No::Failed)
+    tokens(&service)?.key_for(given.as_deref()).map(octets).map_err(No::token)
 }
 
 /// `POST /issue`
@@ -149,7 +97,7 @@ async fn issue(State(service): State<Arc<Service>>, request: Request) -> Result<
     let body = reader.end(read).await?;
     let signed =
         tokens.run(move |tokens| tokens.issue(given.as_deref(), &body)).await.ok_or(Code::Internal)?;
-    let mut response = octets(signed.map_err(No::Failed)?);
+    let mut response = octets(signed.map_err(No::token)?);
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(RESPONSE_TYPE));
     Ok(response)
 }

@@ -1,0 +1,118 @@
+//! Files that outlive a restart: embedded databases in the state directory, each of one format, for this user alone.
+
+use crate::StartError;
+use redb::backends::FileBackend;
+use redb::{Database, ReadableTable, TableDefinition, WriteTransaction};
+use std::fs::{DirBuilder, File, OpenOptions};
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+
+/// What a database says of itself: its format, and what there is one of.
+pub(crate) const ABOUT: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("about");
+
+const CHECK: &str = "check the directory and its permissions, or give another with --state";
+const OTHER: &str = "stop that one, or give this one a directory of its own with --state";
+
+/// An operation on a database failed.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Broken {
+    /// The database says why.
+    #[error("{0}")]
+    Said(redb::Error),
+    /// The database stopped in a panic, as it may over a damaged file.
+    #[error("the file is damaged")]
+    Panicked,
+}
+
+/// A database's file, and what to do where it is of no use.
+#[derive(Debug, Clone)]
+pub(crate) struct Place {
+    path: PathBuf,
+    remedy: &'static str,
+}
+
+impl Place {
+    /// The file of this name in a directory.
+    pub(crate) fn new(dir: &Path, file: &str, remedy: &'static str) -> Self {
+        Place { path: dir.join(file), remedy }
+    }
+
+    /// Opens the database, and makes what is not there. So many bytes of pages are kept in memory.
+    ///
+    /// # Errors
+    /// [`StartError::State`], which says what to do.
+    pub(crate) fn open(&self, cache_bytes: usize) -> Result<Database, StartError> {
+        let file = private_file(&self.path).map_err(|error| self.failed(error.to_string(), CHECK))?;
+        let database = guarded(|| {
+            let file = FileBackend::new(file)?;
+            Ok(Database::builder().set_cache_size(cache_bytes).create_with_backend(file)?)
+        });
+        database.map_err(|error| match error {
+            Broken::Said(redb::Error::DatabaseAlreadyOpen) => {
+                self.failed("another server uses it".into(), OTHER)
+            }
+            error => self.damaged(&error),
+        })
+    }
+
+    /// The file cannot be read, for this reason.
+    pub(crate) fn damaged(&self, error: &impl ToString) -> StartError {
+        self.failed(error.to_string(), self.remedy)
+    }
+
+    /// The file has another format.
+    pub(crate) fn foreign(&self) -> StartError {
+        self.failed("it is the file of another program".into(), self.remedy)
+    }
+
+    fn failed(&self, why: String, fix: &'static str) -> StartError {
+        StartError::State { path: self.path.clone(), why, fix }
+    }
+}
+
+/// Whose a database is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Whose {
+    /// It was empty, and is of the format from now on.
+    New,
+    /// It is of the format.
+    Ours,
+    /// It is of another one, or of none. It is to be left as it is.
+    Foreign,
+}
+
+/// Whether a database is of this format.
+pub(crate) fn claim(write: &WriteTransaction, format: &[u8]) -> Result<Whose, redb::Error> {
+    let is_new = write.list_tables()?.next().is_none();
+    let mut about = write.open_table(ABOUT)?;
+    if is_new {
+        about.insert("format", format)?;
+        return Ok(Whose::New);
+    }
+    let is_ours = about.get("format")?.is_some_and(|found| found.value() == format);
+    Ok(if is_ours { Whose::Ours } else { Whose::Foreign })
+}
+
+/// Opens a file for this user alone, and makes what is not there: keys are no secret, but who has registered is nobody else's
+/// business.
+pub(crate) fn private_file(path: &Path) -> io::Result<File> {
+    let mut builder = DirBuilder::new();
+    let mut options = OpenOptions::new();
+    #[cfg(unix)]
+    {
+        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    }
+    builder.recursive(true).create(path.parent().unwrap_or(Path::new(".")))?;
+    options.read(true).write(true).create(true).truncate(false).open(path)
+}
+
+/// Runs an operation. The database may panic over pages that a disk has damaged; that costs the operation, not
+/// the server.
+pub(crate) fn guarded<T>(operation: impl FnOnce() -> Result<T, redb::Error>) -> Result<T, Broken> {
+    match catch_unwind(AssertUnwindSafe(operation)) {
+        Ok(outcome) => outcome.map_err(Broken::Said),
+        Err(_) => Err(Broken::Panicked),
+    }
+}
