@@ -79,6 +79,8 @@ class Ingress:
         bounds = [0.001 * 2**step for step in range(16)]
         self._answer_s = metrics.Histogram("sotto_answer_seconds", "From an ask to its answer", boundaries=bounds)
         self._follower: asyncio.Task[None] | None = None
+        self._pass.set_max_batch_size(cluster.batch)
+        self._pass.set_batch_wait_timeout_s(cluster.batch_wait_ms / 1e3)
 
     async def check_health(self) -> None:
         """For Ray Serve: whether this one can answer."""
@@ -227,7 +229,8 @@ class Ingress:
         while len(self._sessions) > SESSIONS:
             self._sessions.popitem(last=False)
 
-    @serve.batch(max_batch_size=8, batch_wait_timeout_s=0.001, max_concurrent_batches=2)
+    # Their size and how long one waits are the cluster's.
+    @serve.batch(max_concurrent_batches=2)
     async def _pass(self, queries: list[Query]) -> list[Any]:
         """Partials of each query; a refusal in place of those that cannot be answered."""
         made: dict[int, Any] = {}

@@ -33,8 +33,8 @@ class Cluster:
     port: int = 8000
     batch: int = 8
     """Queries that share a pass, at most."""
-    batch_wait_ms: float = 1.0
-    """How long a query waits for others to share its pass."""
+    batch_wait_ms: float = 0.0
+    """How long a query waits for others to share its pass. Those that come during passes share the next one anyhow."""
     most_waiting: int = 256
     """Asks of one ingress that wait or are being answered; more are told to come back."""
     deadline_s: float = 30.0
