@@ -4,6 +4,7 @@
 mod guard;
 mod load;
 mod plan;
+mod storm;
 
 use crate::blame;
 use crate::failure::{Failure, Result};
@@ -25,7 +26,8 @@ Example:
   sotto bench machine
   sotto bench plan
   sotto bench guard
-  sotto bench server tables/people --clients 8";
+  sotto bench server tables/people --clients 8
+  sotto bench storm tables/people --times 10 --seconds 60";
 
 /// Arguments of `sotto bench`.
 #[derive(Debug, clap::Args)]
@@ -34,7 +36,8 @@ pub(crate) struct Bench {
     /// Definitions: files or shipped names; or `machine`, the memory read probe and a calibration for `sotto plan`; or `plan`,
     /// what that predicts against what is measured; or `guard`, ratios that fall
     /// when something has become slower; or `server DIR`, lookups a second from a server of that table on
-    /// loopback, alone and with strangers' queries in shared passes
+    /// loopback, alone and with strangers' queries in shared passes; or `storm DIR`, what such a server does when it is asked
+    /// for more than it can give
     #[arg(value_name = "DEFS", default_value = "quick")]
     definitions: Vec<String>,
     /// List the definitions that ship with sotto
@@ -46,6 +49,12 @@ pub(crate) struct Bench {
     /// Clients of `bench server`, asking without a pause
     #[arg(long, value_name = "N", default_value = "8", value_parser = clap::value_parser!(u16).range(1..=256))]
     clients: u16,
+    /// What `bench storm` asks for, as so many times what the server can give
+    #[arg(long, value_name = "X", default_value = "10", value_parser = parse_times)]
+    times: f64,
+    /// How long `bench storm` does
+    #[arg(long, value_name = "N", default_value = "60", value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    seconds: u64,
     /// Fewer repetitions: quicker, noisier
     #[arg(long)]
     quick: bool,
@@ -64,6 +73,11 @@ pub(crate) struct Bench {
     /// The commit this program was built from, for the report
     #[arg(long, value_name = "HASH")]
     commit: Option<String>,
+}
+
+fn parse_times(text: &str) -> std::result::Result<f64, String> {
+    let times = text.parse::<f64>().map_err(|_| "a number is wanted, such as 10 or 0.5")?;
+    if (0.01..=100.0).contains(&times) { Ok(times) } else { Err("from 0.01 to 100 times".into()) }
 }
 
 impl Bench {
@@ -98,6 +112,12 @@ impl Bench {
             && first == "server"
         {
             let report = load::run(Path::new(dir), usize::from(self.clients), &options, screen)?;
+            return self.print(screen, &report.table(), &report, &report.json()?);
+        }
+        if let [first, dir] = self.definitions.as_slice()
+            && first == "storm"
+        {
+            let report = storm::run(Path::new(dir), self.times, self.seconds, &options, screen)?;
             return self.print(screen, &report.table(), &report, &report.json()?);
         }
         let report = self.measure(screen, &options)?;

@@ -147,4 +147,10 @@ fn bench_server_checks_every_answer_and_names_a_table_that_is_missing() {
     assert_eq!(figures[1]["queries_per_pass"], 1.0, "a server told to share nothing shares nothing");
     assert!(report["answers_checked"].as_u64() > Some(15));
     sotto(&["bench", "server", &folder.text("none")]).fails(7, &["none"]);
+
+    let report =
+        sotto(&["bench", "storm", &table, "--times", "20", "--seconds", "1", "--quick", "--json"]).json();
+    let number = |name: &str| report[name].as_f64().unwrap();
+    assert!(number("admitted_per_second") > 0.0 && number("refused") > 0.0, "{report}");
+    sotto(&["bench", "storm", &table, "--times", "0"]).fails(2, &["from 0.01 to 100"]);
 }

@@ -58,6 +58,15 @@ impl Fair {
         self.queries
     }
 
+    /// Queries that are answered before those of a new ask of this network: its own, and of each other network what it gets in
+    /// the turns until then.
+    pub(super) fn before(&self, network: IpAddr) -> usize {
+        let queries = |line: &Line| line.asks.iter().map(Waiting::left).sum::<usize>();
+        let own = self.lines.get(&network).map_or(0, queries);
+        let others = self.lines.iter().filter(|(of, _)| **of != network);
+        own + others.map(|(_, line)| queries(line).min(own + self.turn)).sum::<usize>()
+    }
+
     /// Puts an ask at the end of its network's line.
     pub(super) fn push(&mut self, one: Waiting) {
         let network = one.ask.peer.network();

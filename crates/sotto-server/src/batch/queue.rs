@@ -61,6 +61,8 @@ struct State {
     closed: bool,
     /// Whether the worker does something.
     busy: bool,
+    /// What a pass takes, by the last ones.
+    pass: Duration,
 }
 
 pub(super) struct Queue {
@@ -80,6 +82,7 @@ impl Queue {
             turns: VecDeque::new(),
             closed: false,
             busy: false,
+            pass: Duration::ZERO,
         };
         Queue {
             limits,
@@ -100,6 +103,11 @@ impl Queue {
         let mut state = self.state();
         if state.closed {
             return Err(Code::ShuttingDown);
+        }
+        // Who could not be reached before its deadline is told so at once, and not when it has waited for nothing.
+        let passes = state.waiting.before(ask.peer.network()) / self.limits.max_queries;
+        if state.pass.saturating_mul(u32::try_from(passes).unwrap_or(u32::MAX)) > self.limits.deadline {
+            return Err(Code::Busy);
         }
         // One bound for all, so that whoever is alone may use all of it; and where it is reached, whoever has the most waiting
         // gives way, so that nobody is kept out by others' asks.
@@ -174,6 +182,11 @@ impl Queue {
         let last_pass = match done {
             Done::Pass(took) => took,
             Done::Unit | Done::Nothing => Duration::ZERO,
+        };
+        state.pass = match done {
+            Done::Pass(took) if state.pass.is_zero() => took,
+            Done::Pass(took) => (state.pass * 3 + took) / 4,
+            Done::Unit | Done::Nothing => state.pass,
         };
         // Waiting longer than a fraction of a pass could not pay for itself on a small table.
         let patience = self.limits.max_wait.min(last_pass / 2);

@@ -257,12 +257,12 @@ fn ask_until(over: &AtomicBool, server: &Running, request: &Request, due: &[u8])
     Ok(ms)
 }
 
-fn http(server: &Running) -> Result<Http> {
+pub(super) fn http(server: &Running) -> Result<Http> {
     let url = format!("http://{}", server.public);
     Http::new(&url, &Settings::default()).map_err(|error| blame::client(error.into()))
 }
 
-fn post(http: &mut Http, request: &Request) -> Result<Response> {
+pub(super) fn post(http: &mut Http, request: &Request) -> Result<Response> {
     let response = http.call(request).map_err(|error| blame::client(error.into()))?;
     if !response.is_success() {
         let status = response.status;
@@ -272,7 +272,7 @@ fn post(http: &mut Http, request: &Request) -> Result<Response> {
 }
 
 /// A session that keeps nothing.
-fn open(servers: &[&Running], table: &sotto_catalog::TableName) -> Result<Session> {
+pub(super) fn open(servers: &[&Running], table: &sotto_catalog::TableName) -> Result<Session> {
     let mut https = servers.iter().map(|server| http(server)).collect::<Result<Vec<_>>>()?;
     let mut rng = sotto_prg::system_rng().map_err(|_| blame::client(ClientError::NoEntropy))?;
     let count = u8::try_from(servers.len()).unwrap_or(u8::MAX);
@@ -296,7 +296,7 @@ fn open(servers: &[&Running], table: &sotto_catalog::TableName) -> Result<Sessio
     }
 }
 
-fn median(values: impl Iterator<Item = f64>) -> f64 {
+pub(super) fn median(values: impl Iterator<Item = f64>) -> f64 {
     let mut values: Vec<_> = values.collect();
     values.sort_by(f64::total_cmp);
     values.get(values.len() / 2).copied().unwrap_or(f64::NAN)

@@ -92,6 +92,28 @@ fn a_worker_fresh_from_a_pass_waits_for_company() {
 }
 
 #[test]
+fn who_cannot_be_reached_in_time_is_told_at_once() {
+    let limits = Limits { max_queue: 100, max_queries: 4, max_wait: HOUR, deadline: HOUR, stall: HOUR };
+    let (queue, live) = (of(limits, &ScanConfig::default()), clear_table(1));
+    let push = |client, count| queue.push(ask_of(client, &live, count), Instant::now());
+    // Nothing is known of passes yet.
+    let mut held: Vec<_> = (0..5).map(|_| push(1, 2).unwrap()).collect();
+    // Now one takes 40 minutes, and six queries wait: two passes of four are before whoever comes behind two more.
+    end(&queue, pass(&queue, Done::Pass(HOUR * 2 / 3)));
+    held.push(push(1, 2).unwrap());
+    assert_eq!(push(1, 1).err(), Some(Code::Busy));
+    // Another network has its turn before these.
+    held.push(push(2, 1).unwrap());
+    // Passes that take less time change what is expected.
+    for _ in 0..20 {
+        held.push(push(3, 1).unwrap());
+        end(&queue, pass(&queue, Done::Pass(Duration::from_millis(1))));
+    }
+    held.push(push(1, 8).unwrap());
+    held.push(push(1, 1).unwrap());
+}
+
+#[test]
 fn closing_ends_the_wait_and_then_the_work() {
     let (queue, live) = (queue(5), clear_table(1));
     let _reply = queue.push(ask(&live, 1), Instant::now()).unwrap();
