@@ -20,6 +20,7 @@ use crate::sets::Weak;
 use bytes::Bytes;
 use prost::Message;
 use rand_core::CryptoRng;
+use sotto_catalog::RowForm;
 use sotto_core::{Misuse, PeerMisbehaved, Result};
 use sotto_lattice::bgv::Secret;
 use told::{Told, wrong};
@@ -109,6 +110,11 @@ impl Client {
         (shape.batch() == 1).then_some(shape.entries() as u64)
     }
 
+    /// Whether rows by number say how long they are; else all have one length.
+    pub fn says_lengths(&self) -> bool {
+        self.told.form != RowForm::Whole
+    }
+
     /// Shards of the table: which one a key is in, a request says.
     pub fn shards(&self) -> usize {
         self.told.shapes.len()
@@ -194,7 +200,10 @@ impl Client {
             let mut entries = self.told.codec.open(&self.secret, shape, &wish.entries, response)?;
             out.push(match wish.hash {
                 Some(hash) => found(hash, &entries)?,
-                None => entries.pop().filter(|_| wish.is_there).map(|mut row| std::mem::take(&mut *row)),
+                None => {
+                    let row = entries.pop().map(|mut row| std::mem::take(&mut *row)).unwrap_or_default();
+                    Some(self.told.form.value(row)?).filter(|_| wish.is_there)
+                }
             });
         }
         Ok(out)

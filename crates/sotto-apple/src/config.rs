@@ -3,9 +3,10 @@
 use crate::codec::Codec;
 use crate::keyword::TABLES;
 use crate::keyword::table::Shard;
+use crate::lengths;
 use crate::proto::{
-    EncryptionParameters, EvaluationKeyConfig, KeywordPirParameters, PirConfig, PirShardConfig,
-    PirShardConfigs, RepeatedShardConfig, Sharding, ShardingFunction,
+    EvaluationKeyConfig, KeywordPirParameters, PirConfig, PirShardConfig, PirShardConfigs,
+    RepeatedShardConfig, Sharding, ShardingFunction,
 };
 use crate::sets::Set;
 use prost::Message;
@@ -47,16 +48,18 @@ pub fn key_config(
 }
 
 /// The configuration of a table with these shards: of a keyword table where a query asks for a bucket of each of two tables, and
-/// else of an index table.
+/// else of an index table, whose entries may have their lengths before them.
 pub fn config(
-    parameters: &EncryptionParameters,
     keys: &EvaluationKeyConfig,
     shapes: &[Shape],
+    has_lengths: bool,
     dialect: Dialect,
 ) -> PirConfig {
+    // What comes before a value is not counted.
+    let size = |bytes: u64| if has_lengths { lengths::longest(bytes).unwrap_or(bytes) } else { bytes };
     let of = |shape: &Shape| PirShardConfig {
         num_entries: shape.entries() as u64,
-        entry_size: shape.entry_bytes() as u64,
+        entry_size: size(shape.entry_bytes() as u64),
         dimensions: shape.dimensions().map(|dimension| dimension as u64).to_vec(),
         shard_id: Some(String::new()),
     };
@@ -65,7 +68,7 @@ pub fn config(
     let batch = shapes.first().map_or(TABLES, Shape::batch);
     let sharding = ShardingFunction { function: Some(Sharding::Sha256(Default::default())) };
     PirConfig {
-        encryption_parameters: Some(parameters.clone()),
+        encryption_parameters: keys.encryption_parameters.clone(),
         shard_configs: if repeated.is_some() { Vec::new() } else { shapes.iter().map(of).collect() },
         keyword_pir_params: (batch == TABLES).then_some(KeywordPirParameters {
             num_hash_functions: TABLES as u64,
@@ -80,6 +83,8 @@ pub fn config(
                 shard_count: shapes.len() as u64,
             }),
         }),
+        // Older clients do not know the field, and tables without lengths are told as they always were.
+        encoding_entry_size: has_lengths.then_some(true),
     }
 }
 

@@ -6,6 +6,7 @@
 //! | [`rows`] | rows on their way into a table |
 //! | [`read`] | a file of keys and values, read into such rows |
 //! | [`encode`](mod@encode) | rows in, the next epoch's file out |
+//! | `index` | the same for rows by number |
 //! | [`opened`] | an open file, as a use case |
 //! | [`update`] | changed rows in, the next epoch's file out, making anew only what changed |
 //! | `buckets` | which buckets change, and which rows move |
@@ -18,14 +19,16 @@ mod buckets;
 pub mod describe;
 pub mod encode;
 pub mod error;
+mod index;
 pub mod opened;
 pub mod read;
 pub mod rows;
 pub mod update;
 
 pub use describe::{Description, Kind};
-pub use encode::{How, Written, encode, encode_index};
+pub use encode::{How, Written, encode};
 pub use error::ImageError;
+pub use index::encode_index;
 pub use opened::{Opened, open, open_in};
 pub use read::{From, Read, encode_file};
 pub use rows::Rows;

@@ -12,6 +12,7 @@
 //! | [`proto`] | the messages, field by field |
 //! | [`keys`] | evaluation keys, read and made |
 //! | [`keyword`] | keys, buckets, and tables of rows |
+//! | [`lengths`] | entries of an index table that say how long they are |
 //! | [`lookup`] | queries and responses of an index table |
 //! | [`config`] | what clients are told of tables |
 //! | [`processed`] | the files of tables that Apple's tools write |
@@ -30,6 +31,7 @@ pub mod drbg;
 pub mod image;
 pub mod keys;
 pub mod keyword;
+pub mod lengths;
 pub mod lookup;
 pub mod processed;
 pub mod proto;

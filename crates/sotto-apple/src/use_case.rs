@@ -22,8 +22,18 @@ pub struct UseCase {
     pub(crate) keys: EvaluationKeyConfig,
     pub(crate) key_id: Id,
     /// What clients are told of it, in each dialect that is spoken, and the digest.
-    told: [(Dialect, PirConfig, Id); 2],
+    told: Told,
     whole: Whole,
+}
+
+type Told = [(Dialect, PirConfig, Id); 2];
+
+/// What clients are told of such shards.
+fn told(keys: &EvaluationKeyConfig, shapes: &[Shape], has_lengths: bool) -> Told {
+    [Dialect::Listed, Dialect::Repeated].map(|dialect| {
+        let config = config::config(keys, shapes, has_lengths, dialect);
+        (dialect, config.clone(), id(&config))
+    })
 }
 
 /// Bytes that a client sends and gets, about.
@@ -60,11 +70,16 @@ impl UseCase {
         shards.iter().try_for_each(|shard| codec.check(shard.shape(), compression))?;
         let keys = key_config(&set, &codec, &shards, compression);
         let shapes: Vec<Shape> = shards.iter().map(|shard| *shard.shape()).collect();
-        let told = [Dialect::Listed, Dialect::Repeated].map(|dialect| {
-            let config = config::config(&set.message(), &keys, &shapes, dialect);
-            (dialect, config.clone(), id(&config))
-        });
+        let told = told(&keys, &shapes, false);
         Ok(UseCase { key_id: id(&keys), keys, codec, shards, told, whole: Whole(Arc::new(|| true)) })
+    }
+
+    /// The same, of an index table whose entries have their [lengths](mod@crate::lengths) before them. Clients are told so, and
+    /// older ones do not know it.
+    pub fn with_lengths(mut self) -> Self {
+        let shapes: Vec<Shape> = self.shards.iter().map(|shard| *shard.shape()).collect();
+        self.told = told(&self.keys, &shapes, true);
+        self
     }
 
     /// The same, of tables that lie where they may be written to: before an answer is given, `whole` says whether all that it was

@@ -52,6 +52,15 @@ impl RowForm {
         Some(Layer { name: NAME.to_owned(), params: serde_json::json!(Params { bytes }) })
     }
 
+    /// The form of rows that an encoder made with these layers, where one of them may say it. `None` if its parameters are none.
+    pub fn of_rows(value: ValueKind, layers: &[Layer]) -> Option<Self> {
+        let Some(layer) = layers.iter().find(|layer| layer.name == NAME) else {
+            return Some(if value == ValueKind::Text { RowForm::Text } else { RowForm::Whole });
+        };
+        let params: Params = serde_json::from_value(layer.params.clone()).ok()?;
+        (1..=MAX_LENGTH_BYTES).contains(&params.bytes).then_some(RowForm::Length(params.bytes))
+    }
+
     /// Bytes of a row that are not the value's.
     pub fn overhead(self) -> u64 {
         if let RowForm::Length(bytes) = self { bytes.into() } else { 0 }

@@ -3,6 +3,7 @@
 use crate::codec::Codec;
 use crate::config::{Id, id};
 use crate::keyword::TABLES;
+use crate::lengths;
 use crate::proto::{
     ConfigForm, ConfigResponse, EncryptionParameters, KeyStatus, PirConfig, PirShardConfig, Sharding,
 };
@@ -10,6 +11,7 @@ use crate::sets::{SETS, Weak};
 use bytes::Bytes;
 use prost::Message;
 use sotto_bfv::mulpir::{Compression, Shape};
+use sotto_catalog::RowForm;
 use sotto_core::{ParamsError, PeerMisbehaved, Result};
 
 /// Shards of a table at most.
@@ -23,6 +25,8 @@ const MOST_OUTPUTS: usize = 1 << 16;
 pub(super) struct Told {
     pub(super) codec: Codec,
     pub(super) shapes: Vec<Shape>,
+    /// How rows by number lie in entries.
+    pub(super) form: RowForm,
     pub(super) config_id: Bytes,
     pub(super) key_id: Id,
     pub(super) elements: Vec<usize>,
@@ -54,7 +58,11 @@ impl Told {
         if pir.batch_size != batch as u64 {
             return Err(wrong("asks for another number of entries at once").into());
         }
-        let shapes = shapes(&codec, pir, batch)?;
+        let has_lengths = pir.encoding_entry_size.unwrap_or(false);
+        if has_lengths && batch > 1 {
+            return Err(wrong("has lengths in a table of keys, whose buckets say them already").into());
+        }
+        let shapes = shapes(&codec, pir, (batch, has_lengths))?;
         if batch == 1 && shapes.len() > 1 {
             return Err(wrong("has rows by number in several shards").into());
         }
@@ -70,7 +78,9 @@ impl Told {
             return Err(wrong("asks for keys that there are not").into());
         }
         let config_id = config.config_id.clone();
-        Ok(Told { codec, shapes, config_id, key_id, elements, there: status.timestamp })
+        let longest = shapes.first().and_then(|shape| lengths::longest(shape.entry_bytes() as u64));
+        let form = longest.filter(|_| has_lengths).map_or(RowForm::Whole, lengths::form);
+        Ok(Told { codec, shapes, form, config_id, key_id, elements, there: status.timestamp })
     }
 }
 
@@ -87,7 +97,7 @@ fn set(parameters: Option<&EncryptionParameters>) -> Result<crate::sets::Set, Pa
 }
 
 /// The shape of each shard.
-fn shapes(codec: &Codec, config: &PirConfig, batch: usize) -> Result<Vec<Shape>> {
+fn shapes(codec: &Codec, config: &PirConfig, entries: (usize, bool)) -> Result<Vec<Shape>> {
     let repeated = config.pir_shard_configs.as_ref().and_then(|all| all.repeated_shard_config.as_ref());
     let (all, times) = match repeated {
         Some(repeated) => (repeated.shard_config.as_slice(), repeated.shard_count),
@@ -97,15 +107,19 @@ fn shapes(codec: &Codec, config: &PirConfig, batch: usize) -> Result<Vec<Shape>>
     if !(1..=MOST_SHARDS).contains(&count) {
         return Err(wrong("has no shards, or too many").into());
     }
-    let shapes = all.iter().map(|told| shape(codec, told, batch)).collect::<Result<Vec<_>>>()?;
+    let shapes = all.iter().map(|told| shape(codec, told, entries)).collect::<Result<Vec<_>>>()?;
     Ok((0..times).flat_map(|_| shapes.iter().copied()).collect())
 }
 
-fn shape(codec: &Codec, told: &PirShardConfig, batch: usize) -> Result<Shape> {
+fn shape(codec: &Codec, told: &PirShardConfig, (batch, has_lengths): (usize, bool)) -> Result<Shape> {
     let number = |x: u64| usize::try_from(x).map_err(|_| wrong("has numbers that are too large"));
     let dimensions: &[u64; 2] = told.dimensions.as_array().ok_or(wrong("has not two dimensions"))?;
     let dimensions = [number(dimensions[0])?, number(dimensions[1])?];
-    let (entries, bytes) = (number(told.num_entries)?, number(told.entry_size)?);
+    let bytes = match has_lengths {
+        true => lengths::entry_bytes(told.entry_size).ok_or(wrong("has numbers that are too large"))?,
+        false => told.entry_size,
+    };
+    let (entries, bytes) = (number(told.num_entries)?, number(bytes)?);
     let shape = Shape::new(entries, bytes, codec.kit().plaintext_bytes(), dimensions, batch)?;
     if shape.outputs() > MOST_OUTPUTS || entries < batch {
         return Err(wrong("has tables of a shape that is not asked").into());

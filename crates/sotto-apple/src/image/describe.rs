@@ -2,10 +2,11 @@
 
 use crate::codec::Codec;
 use crate::keyword::TABLES;
+use crate::lengths;
 use crate::sets::{Set, find};
 use serde::{Deserialize, Serialize};
 use sotto_bfv::mulpir::{Compression, Shape, Table};
-use sotto_catalog::{Hex32, ValueKind};
+use sotto_catalog::{Hex32, RowForm, ValueKind};
 use sotto_layers::keyword::Form;
 
 /// The version of descriptions that this build writes and reads.
@@ -60,6 +61,8 @@ pub enum Kind {
     },
     /// By number.
     Index,
+    /// By number, and each entry has its [length](mod@crate::lengths) before it.
+    IndexLengths,
 }
 
 /// How many keys clients send: [`Compression`] by name.
@@ -119,7 +122,17 @@ impl Kind {
     pub fn tables(&self) -> usize {
         match self {
             Kind::Keyword { .. } => TABLES,
-            Kind::Index => 1,
+            Kind::Index | Kind::IndexLengths => 1,
+        }
+    }
+
+    /// How values lie in entries of so many bytes, of a table that is asked by number. `None` if it is asked by key, or entries
+    /// have no such size.
+    pub fn row_form(&self, entry_bytes: u64) -> Option<RowForm> {
+        match self {
+            Kind::Keyword { .. } => None,
+            Kind::Index => Some(RowForm::Whole),
+            Kind::IndexLengths => lengths::longest(entry_bytes).map(lengths::form),
         }
     }
 }
@@ -137,6 +150,10 @@ impl Description {
         check_name(&read.name)?;
         if !(1..=MOST_SHARDS).contains(&read.shards.len()) {
             return Err("a table has 1 to 65536 shards".into());
+        }
+        let by_number = |shard: &ShardShape| read.kind.row_form(shard.entry_bytes).is_some();
+        if read.kind == Kind::IndexLengths && !read.shards.iter().all(by_number) {
+            return Err("no entry with its length before it has so many bytes".into());
         }
         Ok(read)
     }

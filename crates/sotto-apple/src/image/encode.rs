@@ -13,13 +13,12 @@ use sotto_bfv::mulpir::{Shape, Table};
 use sotto_catalog::{Hex32, ValueKind};
 use sotto_core::{Epoch, Section, Sink};
 use sotto_db::image::header::Part;
-use sotto_db::table::TableSource;
 use sotto_db::{ImageWriter, Progress, Unit, Watcher, WriteLock};
 use sotto_layers::keyword::Form;
 use std::path::PathBuf;
 
 /// Bytes of entries that are written together.
-const BLOCK: usize = 1 << 20;
+pub(super) const BLOCK: usize = 1 << 20;
 
 /// Buckets of a table at least: clients ask for no table of one.
 const LEAST_BUCKETS: usize = 2;
@@ -88,41 +87,6 @@ pub fn encode(rows: Rows, how: &How, lock: &WriteLock, watch: Watcher<'_>) -> Re
     draft.finish(&codec, watch)
 }
 
-/// Writes rows as the next epoch of an index table: entry `i` is row `i`.
-///
-/// # Errors
-/// [`ImageError`].
-pub fn encode_index(
-    rows: &dyn TableSource,
-    how: &How,
-    lock: &WriteLock,
-    watch: Watcher<'_>,
-) -> Result<Written, ImageError> {
-    let codec = UseCase::codec(&how.set, how.weak)?;
-    let entries = usize::try_from(rows.rows()).map_err(|_| ImageError::TooMany { most: u64::MAX })?;
-    let dimensions = Shape::quickest(plaintexts(&codec, entries, rows.row_bytes()));
-    let shape = Shape::new(entries, rows.row_bytes(), codec.kit().plaintext_bytes(), dimensions, 1)?;
-    let draft = Draft::new(
-        how,
-        Kind::Index,
-        lock,
-        (vec![shape], vec![rows.rows()]),
-        rows.row_bytes() as u64,
-        &codec,
-        watch,
-    )?;
-    let (width, mut first, mut at) = (rows.row_bytes(), 0, 0);
-    let mut block = Vec::new();
-    while first < rows.rows() {
-        let some = ((BLOCK / width).max(1) as u64).min(rows.rows() - first);
-        block.resize(some as usize * width, 0);
-        rows.read(first, &mut block).map_err(|e| draft.writer.failed(e))?;
-        draft.put(Part::Entries, at, &block)?;
-        (first, at) = (first + some, at + block.len() as u64);
-    }
-    draft.finish(&codec, watch)
-}
-
 /// The shape of a shard with so many buckets.
 pub(super) fn keyword_shape(codec: &Codec, count: usize, entry_bytes: usize) -> Result<Shape, ImageError> {
     let dimensions = Shape::quickest(plaintexts(codec, count, entry_bytes));
@@ -180,7 +144,7 @@ pub(super) struct Draft<'a> {
 }
 
 impl<'a> Draft<'a> {
-    fn new(
+    pub(super) fn new(
         how: &How,
         kind: Kind,
         lock: &WriteLock,
@@ -257,7 +221,7 @@ impl<'a> Draft<'a> {
     }
 
     /// Makes the tables of the entries, and gives the file its name.
-    fn finish(self, codec: &Codec, watch: Watcher<'_>) -> Result<Written, ImageError> {
+    pub(super) fn finish(self, codec: &Codec, watch: Watcher<'_>) -> Result<Written, ImageError> {
         let writer = &self.writer;
         let mut done = 0;
         for ((shape, tables), entries) in

@@ -1,6 +1,6 @@
 //! An open file, as a use case. Opening reads two pages, whatever the size of the tables.
 
-use super::describe::{Description, Places};
+use super::describe::{Description, Kind, Places};
 use super::error::ImageError;
 use crate::codec::Codec;
 use crate::keyword::table::Shard;
@@ -64,6 +64,7 @@ pub fn open_in(
         shards.push(Shard::of_tables(*shape, tables).map_err(|why| refuse(why.to_string()))?);
     }
     let use_case = UseCase::new(description.set()?, codec, shards, description.compression.into())?;
+    let use_case = if description.kind == Kind::IndexLengths { use_case.with_lengths() } else { use_case };
     let watched = file.clone();
     let use_case = use_case.checked(Arc::new(move || watched.check().is_ok()));
     let (name, epoch, digest) = (description.name.clone(), description.epoch, file.digest().0);

@@ -14,6 +14,7 @@ use crate::keyword::bucket;
 use crate::keyword::{TABLES, shard};
 use crate::sets::Weak;
 use revision::Revision;
+use sotto_catalog::RowForm;
 use sotto_db::image::ForeignFile;
 use sotto_db::image::header::Part;
 use sotto_db::progress::silent;
@@ -131,17 +132,20 @@ impl<'a> Before<'a> {
         Ok(Update { lock, file, description, codec, places, weak, change, tally })
     }
 
-    /// What becomes of an index table. Every row has as many bytes as one of the table.
+    /// What becomes of an index table. Every row is as one of the table: of as many bytes, with its length before it where rows
+    /// say it.
     ///
     /// # Errors
     /// [`ImageError::Asked`] if it is none, or a row is not of the table.
     pub fn change_rows(self, rows: BTreeMap<u64, Vec<u8>>) -> Result<Update<'a>, ImageError> {
         let shape = self.places.shapes.first().copied();
-        let (Kind::Index, Some(shape)) = (&self.description.kind, shape) else {
+        let form = shape.and_then(|shape| self.description.kind.row_form(shape.entry_bytes() as u64));
+        let (Some(form), Some(shape)) = (form, shape) else {
             return Err(ImageError::Asked("this table is asked by key, and not by row number".into()));
         };
         let fits = |(row, bytes): (&u64, &Vec<u8>)| {
-            *row < shape.entries() as u64 && bytes.len() == shape.entry_bytes()
+            let is_there = *row < shape.entries() as u64 && bytes.len() == shape.entry_bytes();
+            is_there && (form == RowForm::Whole || form.value(bytes.clone()).is_ok())
         };
         if !rows.iter().all(fits) {
             return Err(ImageError::Asked("a row that is past the end, or of another length".into()));

@@ -120,4 +120,6 @@ pub struct PirConfig {
     pub evaluation_key_config_hash: Bytes,
     #[prost(message, optional, tag = "10")]
     pub pir_shard_configs: Option<PirShardConfigs>,
+    #[prost(bool, optional, tag = "11")]
+    pub encoding_entry_size: Option<bool>,
 }

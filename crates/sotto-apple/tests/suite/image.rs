@@ -120,7 +120,7 @@ fn rows_by_number() {
         let dir = tempfile::tempdir().unwrap();
         let lock = TableDir::create(dir.path()).unwrap().lock().unwrap();
         let source = Numbered(count, bytes);
-        let written = encode_index(&source, &how(1), &lock, &silent).unwrap();
+        let written = encode_index(&source, None, &how(1), &lock, &silent).unwrap();
         let opened = open(&written.path, Weak::Refused).unwrap();
         let shard = opened.use_case.shards().first().unwrap();
         assert_eq!(

@@ -21,6 +21,7 @@ mod hostile;
 mod image;
 mod index;
 mod keyword;
+mod lengths;
 mod primitives;
 mod recorded;
 mod sessions;

@@ -157,7 +157,7 @@ fn rows_by_number_change() {
         let dir = tempfile::tempdir().unwrap();
         let lock = TableDir::create(dir.path()).unwrap().lock().unwrap();
         let source = crate::image::Numbered(count, bytes);
-        encode_index(&source, &how(1), &lock, &silent).unwrap();
+        encode_index(&source, None, &how(1), &lock, &silent).unwrap();
         let before = Before::open(&lock, Weak::Refused).unwrap();
         assert_eq!(before.description().kind, Kind::Index);
         let new: BTreeMap<u64, Vec<u8>> = [(0, vec![9; bytes]), (count - 1, vec![8; bytes])].into();

@@ -15,7 +15,7 @@ pub(super) fn facts(opened: &Opened) -> Vec<(&'static str, String)> {
             "asked by",
             match &told.kind {
                 Kind::Keyword { form, .. } => format!("key ({})", form.name()),
-                Kind::Index => "row number".to_owned(),
+                Kind::Index | Kind::IndexLengths => "row number".to_owned(),
             },
         ),
         ("rows", units::count(told.rows())),
@@ -26,6 +26,7 @@ pub(super) fn facts(opened: &Opened) -> Vec<(&'static str, String)> {
         let tables = match told.kind {
             Kind::Keyword { .. } => format!("2 tables of {entries} buckets of {bytes}"),
             Kind::Index => format!("a table of {entries} rows of {bytes}"),
+            Kind::IndexLengths => format!("a table of {entries} rows of up to {bytes}, with their lengths"),
         };
         lines.push(("shards", format!("{}, each {tables}: {d0} x {d1} plaintexts", told.shards.len())));
     }

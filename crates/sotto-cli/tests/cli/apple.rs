@@ -112,5 +112,31 @@ fn rows_by_number() {
     let hex = folder.write("hex.csv", "url\n00\n0011\n");
     let lengths =
         ["encode", &hex, "--value", "url", "--apple", "--encoding", "hex", "--out", &folder.text("u")];
-    sotto(&lengths).fails(3, &["different lengths"]);
+    sotto(&lengths).fails(3, &["different lengths", "--lengths"]);
+    // Each says its own.
+    let out = folder.text("u");
+    let done = sotto(&[&lengths[..], &["--lengths", "--json"]].concat()).json();
+    let described = &done["summary"]["description"];
+    assert_eq!(
+        (&described["kind"], &described["shards"][0]["entry_bytes"]),
+        (&json!("index-lengths"), &json!(3))
+    );
+    let update =
+        |text: &str| sotto(&["update", &out, &folder.write("changes.csv", text), "--encoding", "hex"]);
+    assert_eq!(update("row,url\n1,ff\n").code, 0);
+    update("row,url\n1,ffffff\n").fails(3, &["3 bytes"]);
+    sotto(&["inspect", &out]).says("rows of up to");
+    sotto(&[
+        "encode",
+        &csv,
+        "--value",
+        "url",
+        "--key",
+        "url",
+        "--apple",
+        "--lengths",
+        "--out",
+        &folder.text("v"),
+    ])
+    .fails(2, &["--lengths"]);
 }

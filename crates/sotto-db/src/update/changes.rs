@@ -81,8 +81,8 @@ impl Target<'_> {
     }
 }
 
-/// Reads a file of changes to rows by number, of a table that does not grow and whose rows are values: text before its zero
-/// bytes, or bytes of one length.
+/// Reads a file of changes to rows by number, of a table that does not grow and whose rows are values in a form: text before its
+/// zero bytes, bytes of one length, or any behind their length.
 ///
 /// # Errors
 /// [`DbError::Ingest`] with line and column; [`DbError::PastCapacity`].
@@ -90,12 +90,11 @@ pub fn read_rows(
     path: &Path,
     options: &ChangeFile,
     origin: Option<&Origin>,
-    value: ValueKind,
+    (value, form): (ValueKind, RowForm),
     (rows, row_bytes): (u64, u64),
     watch: Watcher<'_>,
 ) -> Result<BTreeMap<u64, Vec<u8>>> {
-    let form = if value == ValueKind::Text { RowForm::Text } else { RowForm::Whole };
-    let whole = value == ValueKind::Bytes;
+    let whole = value == ValueKind::Bytes && form == RowForm::Whole;
     let kind = &TableKind::Index;
     let target = Target { kind, value, form, whole, rows, capacity: rows, item_bytes: row_bytes };
     Ok(read(path, options, origin, &target, watch)?.rows)

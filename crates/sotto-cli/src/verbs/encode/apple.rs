@@ -10,7 +10,7 @@ use serde_json::json;
 use sotto_apple::image::describe::KeyCompression;
 use sotto_apple::image::{From, How, Opened, Read, Written, encode_file, encode_index, open};
 use sotto_apple::sets::{SETS, Set, Weak, find};
-use sotto_catalog::ValueKind;
+use sotto_catalog::{RowForm, ValueKind};
 use sotto_db::image::ForeignFile;
 use sotto_db::ingest::{Encoding, IngestOptions, Layout, PairColumns};
 use sotto_db::{Progress, TableDir, WriteLock};
@@ -48,6 +48,9 @@ pub(super) struct Apple {
     /// How many keys a client sends: none (of them left out), hybrid, most; fewer keys are more work for each query
     #[arg(long, value_name = "HOW", requires = "apple", default_value = "none", value_parser = compression)]
     compress_keys: KeyCompression,
+    /// Index tables: have each row say how long it is, which only newer clients read
+    #[arg(long, requires = "apple", conflicts_with = "key")]
+    lengths: bool,
     /// Take a parameter set of less than 128 bits of security all the same
     #[arg(long, requires = "apple")]
     allow_weak: bool,
@@ -98,7 +101,7 @@ impl Encode {
         let watch = |at: Progress| bars.watch(None, at);
         let written = self
             .check_apple(&lock, &how)
-            .and_then(|()| write(input, &options, &how, &lock, self.threads, &watch))
+            .and_then(|()| self.write(input, (&options, &how), &lock, &watch))
             .inspect_err(|_| traces.remove(&lock));
         let (written, read) = written?;
         lock.keep_origin(&read.origin).map_err(blame::db)?;
@@ -188,34 +191,37 @@ impl Encode {
             "seconds": done.took.as_secs_f64(),
         }))
     }
-}
 
-fn write(
-    input: &Path,
-    options: &IngestOptions,
-    how: &How,
-    lock: &WriteLock,
-    threads: Option<usize>,
-    watch: sotto_db::Watcher<'_>,
-) -> Result<(Written, Read)> {
-    if let Layout::Keyword(keyword) = &options.layout {
-        let columns = PairColumns {
-            key: &keyword.key,
-            form: keyword.form,
-            value: keyword.value.as_ref(),
-            values: &keyword.values,
-        };
-        let from = From { path: input, file: &options.file, columns };
-        return encode_file(from, how, lock, threads, watch).map_err(blame::apple);
+    fn write(
+        &self,
+        input: &Path,
+        (options, how): (&IngestOptions, &How),
+        lock: &WriteLock,
+        watch: sotto_db::Watcher<'_>,
+    ) -> Result<(Written, Read)> {
+        if let Layout::Keyword(keyword) = &options.layout {
+            let columns = PairColumns {
+                key: &keyword.key,
+                form: keyword.form,
+                value: keyword.value.as_ref(),
+                values: &keyword.values,
+            };
+            let from = From { path: input, file: &options.file, columns };
+            return encode_file(from, how, lock, self.threads, watch).map_err(blame::apple);
+        }
+        let read = sotto_db::ingest(input, options, lock.dir().path(), watch).map_err(blame::db)?;
+        let form = RowForm::of_rows(read.value, &read.layers)
+            .ok_or_else(|| Failure::internal("rows were read in a form that there is not".to_owned()))?;
+        if matches!(form, RowForm::Length(_)) && !self.apple.lengths {
+            return Err(Failure::input(
+                "the values have different lengths, and rows of an index table do not say theirs",
+            )
+            .fix("make them of one length, or text; or give --lengths, if all clients are new enough"));
+        }
+        let lengths = self.apple.lengths.then_some(form);
+        let encode = || encode_index(read.table.as_ref(), lengths, how, lock, watch);
+        let written = sotto_db::encode::in_pool(self.threads, encode);
+        let written = written.map_err(blame::db)?.map_err(blame::apple)?;
+        Ok((written, Read { origin: read.origin, notes: read.notes }))
     }
-    let read = sotto_db::ingest(input, options, lock.dir().path(), watch).map_err(blame::db)?;
-    if !read.layers.is_empty() {
-        return Err(Failure::input(
-            "the values have different lengths, and rows of an index table do not say theirs",
-        )
-        .fix("make them of one length, or text"));
-    }
-    let written = sotto_db::encode::in_pool(threads, || encode_index(read.table.as_ref(), how, lock, watch));
-    let written = written.map_err(blame::db)?.map_err(blame::apple)?;
-    Ok((written, Read { origin: read.origin, notes: read.notes }))
 }

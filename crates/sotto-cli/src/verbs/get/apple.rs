@@ -104,10 +104,11 @@ impl Get {
                 Failure::usage(format!("use case {use_case} is asked by {has}")).fix(format!("give {give}"))
             );
         }
+        let exact = client.says_lengths();
         let names = self.row_numbers.iter().map(|row| (format!("row {row}"), false));
         let names = names.chain(self.all_keys.iter().map(|key| (key.clone(), true)));
         let answers: Vec<Answer> =
-            names.zip(read).map(|((name, is_key), value)| answer(name, is_key, value)).collect();
+            names.zip(read).map(|((name, is_key), value)| answer(name, (is_key, exact), value)).collect();
         if let (Some(rows), true) = (client.rows(), answers.iter().any(|answer| !answer.is_there())) {
             return Err(
                 Failure::missing(format!("no such row: the table has {rows}")).fix("rows are counted from 0")
@@ -181,13 +182,14 @@ impl Get {
     }
 }
 
-/// What a table's values are, its clients are not told: text where it is some. Rows by number have one length, and so zeros
-/// after a text.
-fn answer(name: String, is_key: bool, value: Option<Vec<u8>>) -> Answer {
+/// What a table's values are, its clients are not told: text where it is some. Rows by number that do not say their lengths have
+/// one, and so zeros after a text.
+fn answer(name: String, (is_key, says_length): (bool, bool), value: Option<Vec<u8>>) -> Answer {
+    let exact = is_key || says_length;
     let is_text = value.as_deref().is_some_and(|value| {
-        let end = value.iter().rposition(|byte| *byte != 0 || is_key).map_or(0, |last| last + 1);
+        let end = value.iter().rposition(|byte| *byte != 0 || exact).map_or(0, |last| last + 1);
         let text = value.get(..end).and_then(|text| std::str::from_utf8(text).ok());
-        text.is_some_and(|text| (is_key || !text.is_empty()) && !text.chars().any(char::is_control))
+        text.is_some_and(|text| (exact || !text.is_empty()) && !text.chars().any(char::is_control))
     });
     let kind = if is_text { ValueKind::Text } else { ValueKind::Bytes };
     if is_key { Answer::of_key(kind, name, None, value) } else { Answer::new(kind, name, None, value) }

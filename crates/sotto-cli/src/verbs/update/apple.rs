@@ -10,7 +10,7 @@ use sotto_apple::image::update::remove_older;
 use sotto_apple::image::{Before, Description, Kind, Written};
 use sotto_apple::keyword::hash;
 use sotto_apple::sets::Weak;
-use sotto_catalog::{TableKind, ValueKind};
+use sotto_catalog::{RowForm, TableKind, ValueKind};
 use sotto_db::image::ForeignFile;
 use sotto_db::ingest::FileOptions;
 use sotto_db::update::{ChangeFile, Keyed, read_keys, read_rows};
@@ -92,7 +92,7 @@ impl Update {
         let origin = lock.dir().origin().map_err(blame::db)?;
         let kind = match told.kind {
             Kind::Keyword { .. } => TableKind::Keyword,
-            Kind::Index => TableKind::Index,
+            Kind::Index | Kind::IndexLengths => TableKind::Index,
         };
         let file = ChangeFile {
             file: FileOptions { format: self.format, delimiter: self.delimiter, header },
@@ -102,7 +102,12 @@ impl Update {
         };
         let Kind::Keyword { form, .. } = told.kind else {
             let shape = told.shards.first().map_or((0, 0), |shard| (shard.entries, shard.entry_bytes));
-            let rows = read_rows(&self.changes, &file, origin.as_ref(), told.value, shape, watch);
+            let form = match told.kind.row_form(shape.1) {
+                Some(RowForm::Whole) | None if told.value == ValueKind::Text => RowForm::Text,
+                form => form.unwrap_or(RowForm::Whole),
+            };
+            let values = (told.value, form);
+            let rows = read_rows(&self.changes, &file, origin.as_ref(), values, shape, watch);
             let rows = rows.map_err(blame::db)?;
             return before.change_rows(padded(rows, shape.1)).map_err(blame::apple);
         };

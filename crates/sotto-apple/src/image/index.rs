@@ -1,0 +1,70 @@
+//! Rows by number in, the next epoch's file out: an entry for each row, as it is or behind its length.
+
+use super::describe::Kind;
+use super::encode::{BLOCK, Draft, How, Written};
+use super::error::ImageError;
+use crate::keyword::table::plaintexts;
+use crate::lengths;
+use crate::use_case::UseCase;
+use sotto_bfv::mulpir::Shape;
+use sotto_catalog::RowForm;
+use sotto_db::image::header::Part;
+use sotto_db::table::TableSource;
+use sotto_db::{Watcher, WriteLock};
+
+/// Writes rows as the next epoch of an index table: entry `i` is row `i`, or, with `lengths`, the value that lies in row `i` in
+/// that form, behind its length.
+///
+/// # Errors
+/// [`ImageError`].
+pub fn encode_index(
+    rows: &dyn TableSource,
+    lengths: Option<RowForm>,
+    how: &How,
+    lock: &WriteLock,
+    watch: Watcher<'_>,
+) -> Result<Written, ImageError> {
+    let before = lengths.map_or(0, RowForm::overhead);
+    let longest = (rows.row_bytes() as u64).saturating_sub(before);
+    let (kind, width) = match lengths {
+        None => (Kind::Index, Some(longest)),
+        Some(_) => (Kind::IndexLengths, lengths::entry_bytes(longest)),
+    };
+    let width = width.and_then(|width| usize::try_from(width).ok());
+    let width = width.ok_or_else(|| ImageError::Asked("rows are longer than any entry".into()))?;
+    let codec = UseCase::codec(&how.set, how.weak)?;
+    let entries = usize::try_from(rows.rows()).map_err(|_| ImageError::TooMany { most: u64::MAX })?;
+    let dimensions = Shape::quickest(plaintexts(&codec, entries, width));
+    let shape = Shape::new(entries, width, codec.kit().plaintext_bytes(), dimensions, 1)?;
+    let draft = Draft::new(how, kind, lock, (vec![shape], vec![rows.rows()]), longest, &codec, watch)?;
+    let entry = lengths.map(|read| (read, lengths::form(longest)));
+    let (mut first, mut at, mut block) = (0, 0, Vec::new());
+    while first < rows.rows() {
+        let some = ((BLOCK / width).max(1) as u64).min(rows.rows() - first);
+        block.resize(some as usize * rows.row_bytes(), 0);
+        rows.read(first, &mut block).map_err(|e| draft.writer.failed(e))?;
+        if let Some(forms) = entry {
+            block = with_lengths(&block, rows.row_bytes(), forms, width)?;
+        }
+        draft.put(Part::Entries, at, &block)?;
+        (first, at) = (first + some, at + block.len() as u64);
+    }
+    draft.finish(&codec, watch)
+}
+
+/// Rows of one form as entries of another.
+fn with_lengths(
+    rows: &[u8],
+    row_bytes: usize,
+    (read, write): (RowForm, RowForm),
+    width: usize,
+) -> Result<Vec<u8>, ImageError> {
+    let wrong = || ImageError::Asked("a row says a length that no row has".into());
+    let mut entries = Vec::with_capacity(rows.len() / row_bytes * width);
+    for row in rows.chunks_exact(row_bytes) {
+        let mut value = read.value(row.to_vec()).map_err(|_| wrong())?;
+        write.lay(&mut value, width).ok_or_else(wrong)?;
+        entries.append(&mut value);
+    }
+    Ok(entries)
+}
