@@ -21,7 +21,7 @@ impl Peer {
 }
 
 /// A client, by the hash of its address.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Client(pub(crate) [u8; 16]);
 
 /// Turns addresses into clients.

@@ -1,13 +1,15 @@
 //! Which sessions there are, and which one goes first. No I/O and no clock: whoever calls says what time it
 //! is, and removes from the disk what this lets go.
 
+mod shares;
+
 use super::client::Client;
 use super::entry::Entry;
 use crate::SessionConfig;
 use crate::metrics::Evicted;
+use shares::Shares;
 use sotto_core::{AnySession, ParamsDigest};
 use sotto_wire::SessionId;
-use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
@@ -96,14 +98,6 @@ struct Session<S> {
     session_bytes: u64,
 }
 
-/// The sessions of one client, the least recently used first, and what they take.
-#[derive(Default)]
-struct Own {
-    by_turn: BTreeMap<u64, SessionId>,
-    memory: u64,
-    disk: u64,
-}
-
 /// Every session.
 pub(super) struct Roster<S> {
     limits: Limits,
@@ -111,16 +105,19 @@ pub(super) struct Roster<S> {
     /// Ids by turn: the first is the least recently used.
     by_turn: BTreeMap<u64, SessionId>,
     /// The same for each client.
-    by_client: HashMap<Client, Own>,
+    by_client: HashMap<Client, BTreeMap<u64, SessionId>>,
     turn: u64,
-    memory: u64,
-    disk: u64,
+    /// Of those that are in memory.
+    memory: Shares,
+    /// Of those that are on disk.
+    disk: Shares,
 }
 
 impl<S> Roster<S> {
     pub(super) fn new(limits: Limits) -> Self {
         let (by_id, by_turn, by_client) = Default::default();
-        Roster { limits, by_id, by_turn, by_client, turn: 0, memory: 0, disk: 0 }
+        let (memory, disk) = Default::default();
+        Roster { limits, by_id, by_turn, by_client, turn: 0, memory, disk }
     }
 
     /// Takes in what an earlier run has stored; the least recently used first. Limits are applied by the next
@@ -225,7 +222,7 @@ impl<S> Roster<S> {
 
     /// Bytes in memory and on disk.
     pub(super) fn bytes(&self) -> (u64, u64) {
-        (self.memory, self.disk)
+        (self.memory.bytes(), self.disk.bytes())
     }
 
     /// How many there are, by what is said of their owners.
@@ -244,51 +241,27 @@ impl<S> Roster<S> {
     fn make_room(&mut self, kept: &SessionId, gone: &mut Gone) {
         if let Some(client) = self.by_id.get(kept).map(|held| held.client) {
             let most = self.limits.per_client;
-            while let Some(own) = self.by_client.get(&client).filter(|own| own.by_turn.len() > most) {
-                let Some(oldest) = own.by_turn.values().find(|id| *id != kept).copied() else { break };
+            while let Some(own) = self.by_client.get(&client).filter(|own| own.len() > most) {
+                let Some(oldest) = own.values().find(|id| *id != kept).copied() else { break };
                 self.let_go(&oldest, Evicted::Client, gone);
             }
         }
-        while self.memory > self.limits.memory {
-            let next = self.gives_way(|own| own.memory, |held| held.admitted.is_some(), kept);
-            let Some(id) = next else { break };
+        while self.memory.bytes() > self.limits.memory {
+            let Some(id) = self.memory.first(kept) else { break };
             match self.by_id.get_mut(&id) {
                 Some(held) if held.stored_bytes > 0 => {
                     held.admitted = None;
                     let bytes = std::mem::take(&mut held.session_bytes);
-                    self.memory = self.memory.saturating_sub(bytes);
-                    if let Some(own) = self.by_client.get_mut(&held.client) {
-                        own.memory = own.memory.saturating_sub(bytes);
-                    }
+                    self.memory.remove(held.client, held.turn, bytes);
                     gone.why.push(Evicted::Memory);
                 }
                 _ => self.let_go(&id, Evicted::Memory, gone),
             }
         }
-        while self.disk > self.limits.disk {
-            let Some(id) = self.gives_way(|own| own.disk, |held| held.stored_bytes > 0, kept) else { break };
+        while self.disk.bytes() > self.limits.disk {
+            let Some(id) = self.disk.first(kept) else { break };
             self.let_go(&id, Evicted::Disk, gone);
         }
-    }
-
-    /// Of the client that has the most, the least recently used session of which `which` is true. Among clients that have
-    /// the same, that of all of theirs.
-    fn gives_way(
-        &self,
-        has: impl Fn(&Own) -> u64,
-        which: impl Fn(&Session<S>) -> bool,
-        kept: &SessionId,
-    ) -> Option<SessionId> {
-        let first = |own: &Own| {
-            let mut fits =
-                own.by_turn.iter().filter(|(_, id)| *id != kept && self.by_id.get(*id).is_some_and(&which));
-            fits.next().map(|(turn, id)| (*turn, *id))
-        };
-        let each = self
-            .by_client
-            .values()
-            .filter_map(|own| first(own).map(|(turn, id)| (has(own), Reverse(turn), id)));
-        each.max_by_key(|(has, turn, _)| (*has, *turn)).map(|(.., id)| id)
     }
 
     fn let_go(&mut self, id: &SessionId, why: Evicted, gone: &mut Gone) {
@@ -302,13 +275,14 @@ impl<S> Roster<S> {
     fn add(&mut self, id: SessionId, mut session: Session<S>) {
         self.turn += 1;
         session.turn = self.turn;
-        self.memory = self.memory.saturating_add(session.session_bytes);
-        self.disk = self.disk.saturating_add(session.stored_bytes);
         self.by_turn.insert(self.turn, id);
-        let own = self.by_client.entry(session.client).or_default();
-        own.by_turn.insert(self.turn, id);
-        own.memory = own.memory.saturating_add(session.session_bytes);
-        own.disk = own.disk.saturating_add(session.stored_bytes);
+        self.by_client.entry(session.client).or_default().insert(self.turn, id);
+        if session.admitted.is_some() {
+            self.memory.add(session.client, self.turn, id, session.session_bytes);
+        }
+        if session.stored_bytes > 0 {
+            self.disk.add(session.client, self.turn, id, session.stored_bytes);
+        }
         self.by_id.insert(id, session);
     }
 
@@ -316,15 +290,13 @@ impl<S> Roster<S> {
         let session = self.by_id.remove(id)?;
         self.by_turn.remove(&session.turn);
         if let Some(own) = self.by_client.get_mut(&session.client) {
-            own.by_turn.remove(&session.turn);
-            own.memory = own.memory.saturating_sub(session.session_bytes);
-            own.disk = own.disk.saturating_sub(session.stored_bytes);
-            if own.by_turn.is_empty() {
+            own.remove(&session.turn);
+            if own.is_empty() {
                 self.by_client.remove(&session.client);
             }
         }
-        self.memory = self.memory.saturating_sub(session.session_bytes);
-        self.disk = self.disk.saturating_sub(session.stored_bytes);
+        self.memory.remove(session.client, session.turn, session.session_bytes);
+        self.disk.remove(session.client, session.turn, session.stored_bytes);
         Some(session)
     }
 }

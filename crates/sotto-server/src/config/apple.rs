@@ -83,7 +83,7 @@ pub struct AppleKeys {
     /// Most bytes of keys in memory, ready for lookups; the least recently used of the address that has the most go first, and
     /// are read again from the state directory.
     pub max_bytes: u64,
-    /// Most bytes of keys in the state directory, as users sent them; the same go first.
+    /// Most bytes of keys in the state directory, as users sent them; the same go first. Their file is half as large again.
     pub max_stored_bytes: u64,
     /// How long unused keys are kept, in seconds.
     pub ttl_seconds: u64,
