@@ -73,8 +73,8 @@ mod stacks;
 
 pub use apple::UseCaseSource;
 pub use config::{
-    AppleConfig, AppleKeys, BatchConfig, Config, Residency, ScanConfig, SessionConfig,
-    TableConfig, TlsConfig, TokenConfig,
+    AppleConfig, AppleKeys, BatchConfig, Config, Residency, ScanConfig, SessionConfig, TableConfig,
+    TlsConfig, TokenConfig,
 };
 pub use error::StartError;
 pub use listen::OwnCertificate;

@@ -49,6 +49,7 @@ use axum::middleware::{self, Next};
 use axum::routing::{get, post};
 use sotto_wire::{Code, routes};
 use std::sync::Arc;
+use tracing::Instrument;
 
 /// The public router.
 pub(crate) fn public(service: Arc<Service>) -> Router {
@@ -115,10 +116,12 @@ async fn count(State(service): State<Arc<Service>>, request: Request, next: Next
         Some(path) => apple::label(path).or_else(|| tokens::label(path)).unwrap_or("page"),
         None => "none",
     };
-    let response = next.run(request).await;
+    let span = tracing::debug_span!("request", route, outcome = tracing::field::Empty);
+    let response = next.run(request).instrument(span.clone()).await;
     let ours = response.extensions().get::<Code>().map(|code| code.text());
     let apples = || response.extensions().get::<no::Outcome>().map(|outcome| outcome.0);
     let outcome = ours.or_else(apples).unwrap_or("ok");
+    span.record("outcome", outcome);
     service.metrics.request(route, outcome);
     service.metrics.bytes_out.inc_by(response.body().size_hint().exact().unwrap_or(0));
     response

@@ -1,6 +1,7 @@
 //! `sotto serve`: answers. Prints what it serves and where, then runs until it is asked to end.
 
 mod announced;
+mod said;
 
 use crate::blame;
 use crate::failure::{Failure, Result};
@@ -12,7 +13,6 @@ use sotto_db::{StackDir, logged};
 use sotto_server::{Config, Residency, Server, TableConfig, TlsConfig};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use tracing_subscriber::EnvFilter;
 
 const EXAMPLE: &str = "\
 Directories are watched: the epoch that `sotto update` makes goes live by itself, and the one before stays \
@@ -169,7 +169,8 @@ pub(crate) struct Serve {
 
 impl Serve {
     pub(crate) fn run(self, screen: Screen) -> Result<()> {
-        log(&self.log, screen.is_json());
+        // Until the server has ended.
+        let _said = said::start(&self.log, screen.is_json())?;
         let config = self.settings()?;
         let stacks = config.stacks.iter().map(|path| stacked(path)).collect::<Result<Vec<_>>>()?;
         room_for_connections();
@@ -299,13 +300,6 @@ fn is_same(one: &Path, other: &Path) -> bool {
         (Ok(one), Ok(other)) => one == other,
         _ => one == other,
     }
-}
-
-/// Structured logs on stderr; JSON with `--json`.
-fn log(level: &str, json: bool) {
-    let builder =
-        tracing_subscriber::fmt().with_writer(std::io::stderr).with_env_filter(EnvFilter::new(level));
-    if json { builder.json().init() } else { builder.with_ansi(false).init() }
 }
 
 /// A stack, and who signed it.

@@ -131,8 +131,10 @@ impl Worker {
         let bytes = live.server().query_bytes();
         let queries: Vec<_> = parts.iter().flat_map(|(one, take)| queries(one, *take, bytes)).collect();
         self.metrics.pass(live.catalog().table.as_str(), queries.len());
+        let span =
+            tracing::debug_span!("pass", table = live.catalog().table.as_str(), queries = queries.len());
         let (began, whole) = (Instant::now(), queries.len());
-        let mut answers = self.answer(&live, &queries).into_iter();
+        let mut answers = span.in_scope(|| self.answer(&live, &queries)).into_iter();
         drop(queries);
         let (ended, took) = (Instant::now(), began.elapsed());
         parts.iter().for_each(|(one, take)| self.budget.charge(one.ask.peer, took, (*take, whole), ended));
