@@ -13,7 +13,7 @@ CARGO := cargo
 WASM := --target wasm32-unknown-unknown
 VECTORS := -C target-feature=+simd128
 
-.PHONY: help demo test fmt fmt-check lint floors unit docs wasm constant-time dudect python ray native bench bench-guard fuzz fuzz-smoke toolchain neon neon-count neon-tools vectors site web page simd128 simd128-clients simd128-tools
+.PHONY: help demo test fmt fmt-check lint floors unit docs wasm constant-time dudect python ray native ohttp bench bench-guard fuzz fuzz-smoke toolchain neon neon-count neon-tools vectors site web page simd128 simd128-clients simd128-tools
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -115,6 +115,10 @@ ray: toolchain ## tables in parts on Ray: lookups while actors die and epochs ch
 
 native: toolchain ## the C library, its header, and the Kotlin package on it, tested against a server
 	@bindings/native/check
+
+# `unit` tests the gateway, and not the command that was built with it.
+ohttp: toolchain ## the command with Oblivious HTTP, by way of a relay
+	$(CARGO) test --locked -p sotto-cli --features ohttp --test cli -- oblivious phones
 
 # `unit` compares them with what they were, so this is for whoever changed something on purpose.
 vectors: toolchain ## record the lookups of spec/vectors anew, and read them with the client that was written from spec/ alone

@@ -8,6 +8,7 @@
 //! | [`catalog`] | catalogs, signed and plain; keys |
 //! | [`lattice`] | polynomials of ciphertexts, and answers |
 //! | [`layers`] | parameters of layers, and rows that are none |
+//! | [`ohttp`] | messages, keys and sealed requests of Oblivious HTTP |
 //! | [`oprf`] | elements, proofs, keys and masked rows of symmetric tables |
 //! | [`pass`](mod@pass) | keys, requests and tokens of Privacy Pass, and the file of users |
 //! | [`scheme`] | every registered scheme's keys, messages, artifacts, literals and client states |
@@ -38,6 +39,7 @@ pub mod ingest;
 pub mod keys;
 pub mod lattice;
 pub mod layers;
+pub mod ohttp;
 pub mod oprf;
 pub mod pass;
 pub mod scheme;
@@ -91,6 +93,12 @@ targets! {
     pass_request: pass, pass_requests;
     pass_header: pass, pass_headers;
     pass_users: pass, pass_userses;
+    ohttp_request: ohttp, requests;
+    ohttp_response: ohttp, responses;
+    ohttp_keys: ohttp, keyses;
+    ohttp_sealed: ohttp, sealeds;
+    ohttp_answer: ohttp, answers;
+    ohttp_ring: ohttp, rings;
     signed_catalog: catalog, signed_catalogs;
     signed_stack: catalog, signed_stacks;
     plain_catalog: catalog, plain_catalogs;

@@ -47,7 +47,7 @@ enum Verb {
     /// Serve encoded tables over HTTP
     Serve(Serve),
     /// Look rows up privately
-    Get(Get),
+    Get(Box<Get>),
     /// Make hints before they are needed, for schemes that use them up
     Prepare(Prepare),
     /// Apply changed rows: make the next epoch of a table

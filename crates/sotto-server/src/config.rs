@@ -2,10 +2,12 @@
 //! refused, because a misspelt limit is a limit that is not there.
 
 mod apple;
+mod ohttp;
 
 use crate::StartError;
 use crate::routes::origins::is_origin;
 pub use apple::{AppleConfig, AppleKeys, TokenConfig};
+pub use ohttp::OhttpConfig;
 use serde::Deserialize;
 pub use sotto_db::Residency;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -104,6 +106,8 @@ pub struct Config {
     pub allow_origins: Vec<String>,
     /// Tables of Apple's private lookups, which phones ask.
     pub apple: AppleConfig,
+    /// A gateway of Oblivious HTTP, for which a server is built with the feature `ohttp`.
+    pub ohttp: Option<OhttpConfig>,
 }
 
 /// One table: exactly one of `dir` and `path`.
@@ -212,6 +216,7 @@ impl Default for Config {
             self_signed: None,
             allow_origins: Vec::new(),
             apple: AppleConfig::default(),
+            ohttp: None,
         }
     }
 }
@@ -320,6 +325,7 @@ impl Config {
             ("apple.max_requests", self.apple.max_requests as u64),
         ];
         self.apple.tokens.iter().try_for_each(TokenConfig::check)?;
+        self.ohttp.iter().try_for_each(OhttpConfig::check)?;
         match least_one.iter().find(|(_, value)| *value == 0) {
             Some((key, _)) => Err(format!("{key} must be at least 1")),
             None => Ok(()),

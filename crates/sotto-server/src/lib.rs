@@ -16,6 +16,7 @@
 //! | `epochs` | two live epochs per table, swapped atomically |
 //! | [`slot`] | how epochs of a table go live: looked for, opened, read through |
 //! | `batch` | asks of many clients, answered in one pass over the data |
+//! | `ohttp` | a gateway of Oblivious HTTP: its keys, and what came before (feature `ohttp`) |
 //! | `orders` | hints to order, made by a thread of their own |
 //! | `aside` | threads that give way to the passes, for clients' keys |
 //! | `meter` | so much at once, and so much more with time, for each client |
@@ -58,6 +59,8 @@ pub mod live;
 mod logs;
 mod meter;
 mod metrics;
+#[cfg(feature = "ohttp")]
+mod ohttp;
 mod orders;
 mod page;
 mod parts;
@@ -73,8 +76,8 @@ mod stacks;
 
 pub use apple::UseCaseSource;
 pub use config::{
-    AppleConfig, AppleKeys, BatchConfig, Config, Residency, ScanConfig, SessionConfig, TableConfig,
-    TlsConfig, TokenConfig,
+    AppleConfig, AppleKeys, BatchConfig, Config, OhttpConfig, Residency, ScanConfig, SessionConfig,
+    TableConfig, TlsConfig, TokenConfig,
 };
 pub use error::StartError;
 pub use listen::OwnCertificate;

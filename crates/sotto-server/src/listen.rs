@@ -56,6 +56,8 @@ pub(crate) struct Door {
     pub(crate) max_connections: usize,
     /// Of one network.
     pub(crate) connections_per_client: usize,
+    /// Who may have any number, since many ask by way of them.
+    pub(crate) relays: Vec<Peer>,
     pub(crate) idle_timeout: Duration,
     /// Counts connections, on the public door.
     pub(crate) metrics: Option<Arc<Metrics>>,
@@ -70,6 +72,7 @@ impl Door {
             tls: None,
             max_connections: config.max_connections,
             connections_per_client: config.connections_per_client,
+            relays: config.ohttp.iter().flat_map(|gateway| &gateway.relays).map(|at| Peer(*at)).collect(),
             idle_timeout: config.idle_timeout(),
             metrics: None,
         }
@@ -78,7 +81,8 @@ impl Door {
     /// Serves until `stop` turns true; then closes the port, lets requests in flight finish for at most
     /// `drain`, and cuts off what is left. Gives how many connections were cut off.
     pub(crate) async fn serve(self, mut stop: watch::Receiver<bool>, drain: Duration) -> usize {
-        let crowd = Crowd::new(self.max_connections, self.connections_per_client, self.metrics.clone());
+        let most = (self.max_connections, self.connections_per_client);
+        let crowd = Crowd::new(most, &self.relays, self.metrics.clone());
         let mut open = JoinSet::new();
         loop {
             let accepted = tokio::select! {

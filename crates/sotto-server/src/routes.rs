@@ -12,6 +12,7 @@
 //! | [`hints`] | an order in, hints out |
 //! | [`evaluate`] | blinded elements in, evaluations and their proof out |
 //! | [`keys`] | keys in, a session id out |
+//! | `ohttp` | the gateway of Oblivious HTTP, before all others |
 //! | [`origins`] | pages of other origins, as far as they may ask |
 //! | [`page`] | the files of a page, if there is one |
 //! | [`tokens`] | tokens of Privacy Pass: given, and asked for |
@@ -26,6 +27,8 @@ mod hints;
 mod keys;
 mod logs;
 pub(crate) mod no;
+#[cfg(feature = "ohttp")]
+mod ohttp;
 pub(crate) mod origins;
 mod page;
 mod range;
@@ -53,7 +56,7 @@ use tracing::Instrument;
 
 /// The public router.
 pub(crate) fn public(service: Arc<Service>) -> Router {
-    Router::new()
+    let all = Router::new()
         .route(routes::TABLES, get(tables::list))
         .route(routes::TABLE, get(tables::catalog))
         .route(routes::STACK, get(stacks::stack))
@@ -74,7 +77,10 @@ pub(crate) fn public(service: Arc<Service>) -> Router {
         })
         .layer(middleware::from_fn_with_state(service.clone(), count))
         .layer(middleware::from_fn_with_state(service.clone(), origins::allow))
-        .with_state(service)
+        .with_state(service.clone());
+    #[cfg(feature = "ohttp")]
+    let all = ohttp::around(&service, all);
+    all
 }
 
 /// Who sends a request, and its body, of which nothing is read yet.
@@ -89,6 +95,10 @@ async fn whole(service: &Service, peer: Peer, reader: &mut Reader) -> Result<(Ve
     let room = service.room_for(peer, reader.most())?;
     Ok((reader.whole().await?, room))
 }
+
+/// A request that came out of another one, which a gateway opened.
+#[derive(Debug, Clone, Copy)]
+struct Inside;
 
 /// A response that is for its client alone.
 fn octets(body: impl Into<Body>) -> Response<Body> {
@@ -116,6 +126,7 @@ async fn count(State(service): State<Arc<Service>>, request: Request, next: Next
         Some(path) => apple::label(path).or_else(|| tokens::label(path)).unwrap_or("page"),
         None => "none",
     };
+    let is_inside = request.extensions().get::<Inside>().is_some();
     let span = tracing::debug_span!("request", route, outcome = tracing::field::Empty);
     let response = next.run(request).instrument(span.clone()).await;
     let ours = response.extensions().get::<Code>().map(|code| code.text());
@@ -123,6 +134,9 @@ async fn count(State(service): State<Arc<Service>>, request: Request, next: Next
     let outcome = ours.or_else(apples).unwrap_or("ok");
     span.record("outcome", outcome);
     service.metrics.request(route, outcome);
-    service.metrics.bytes_out.inc_by(response.body().size_hint().exact().unwrap_or(0));
+    // Of what goes out in another one that is counted.
+    if !is_inside {
+        service.metrics.bytes_out.inc_by(response.body().size_hint().exact().unwrap_or(0));
+    }
     response
 }

@@ -35,6 +35,8 @@ pub(crate) struct Service {
     pub(crate) page: Page,
     /// Apple's private lookups, if any are served.
     pub(crate) apple: Option<Apple>,
+    #[cfg(feature = "ohttp")]
+    pub(crate) ohttp: Option<crate::ohttp::Gateway>,
     pub(crate) batch: Batch,
     pub(crate) orders: Orders,
     /// Where keys are expanded.
@@ -77,6 +79,9 @@ impl Service {
         let apple = Apple::open(config, use_cases, &metrics)?;
         let state = config.state.as_deref();
         let sessions = Sessions::open(&config.sessions, state, metrics.clone(), admission::now())?;
+        // After the database of sessions, which no two servers have open.
+        #[cfg(feature = "ohttp")]
+        let ohttp = config.ohttp.as_ref().map(|set| crate::ohttp::Gateway::open(set, state)).transpose()?;
         let (keep, now) = (sessions.keep(), Instant::now());
         let budget = Arc::new(Budget::new(&config.scans, keep, metrics.clone()));
         let batch = Batch::start(Limits::of(config), config.threads, budget.clone(), metrics.clone())?;
@@ -103,6 +108,8 @@ impl Service {
             logs,
             page,
             apple,
+            #[cfg(feature = "ohttp")]
+            ohttp,
             batch,
             orders,
             aside: Aside::start()?,
@@ -144,6 +151,14 @@ impl Service {
         if self.is_stopping() {
             return Err(Code::ShuttingDown.into());
         }
+        self.room(peer, bytes)
+    }
+
+    /// The same for what is on its way already: an answer that is made while the server ends goes out.
+    ///
+    /// # Errors
+    /// [`Code::Busy`].
+    pub(crate) fn room(&self, peer: Peer, bytes: u64) -> Result<Open, Refusal> {
         self.bodies.take_many(peer, usize::try_from(bytes.div_ceil(1024)).unwrap_or(usize::MAX))
     }
 
@@ -154,6 +169,8 @@ impl Service {
             apple.keys.sweep();
             apple.tokens.iter().for_each(|tokens| tokens.look());
         }
+        #[cfg(feature = "ohttp")]
+        self.ohttp.iter().for_each(|gateway| gateway.look());
         let now = Instant::now();
         [&self.effort, &self.evaluations].into_iter().for_each(|allowance| allowance.sweep(now));
         self.budget.sweep(now);

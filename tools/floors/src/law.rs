@@ -28,7 +28,7 @@ const TABLE: &[Line] = &[
     ("4", "the data", &["sotto-db"]),
     ("5", "bytes between machines", &["sotto-wire"]),
     ("5", "what it would cost", &["sotto-plan"]),
-    ("6", "protocols of others", &["sotto-pass", "sotto-apple"]),
+    ("6", "protocols of others", &["sotto-pass", "sotto-ohttp", "sotto-apple"]),
     ("6", "the ends", &["sotto-client", "sotto-server", "sotto-bench"]),
     ("7", "for other languages", &["sotto-binding"]),
     ("7", "hands", &["sotto-cli", "sotto-python", "sotto-web", "sotto-native"]),

@@ -39,6 +39,7 @@ const DECODING_CRATES: &[&str] = &[
     "sotto-core",
     "sotto-cube",
     "sotto-db",
+    "sotto-ohttp",
     "sotto-oprf",
     "sotto-pages",
     "sotto-server",

@@ -15,6 +15,7 @@
 //! | [`helped`] | two servers and kept hints: killed on either side, one ahead of the other |
 //! | [`lost`] | images that are damaged, or lost while they are served |
 //! | [`keys`] | tables that are asked by key, and change |
+//! | `oblivious` | lookups by way of a relay, which reads nothing (feature `ohttp`) |
 //! | [`parts`] | tables in parts: cut, served, and refused with one missing |
 //! | [`planned`] | a plan, and the table that it chose |
 //! | [`relay`] | what stands between, and writes down what was sent |
@@ -47,6 +48,8 @@ mod journey;
 mod keys;
 mod leakage;
 mod lost;
+#[cfg(feature = "ohttp")]
+mod oblivious;
 mod parts;
 mod phones;
 mod planned;

@@ -21,6 +21,8 @@ use ureq::tls::{PemItem, RootCerts, TlsConfig, TlsProvider, parse_pem};
 /// The only value of `user-agent`: a version would split the crowd.
 const USER_AGENT: &str = "sotto";
 
+const CONTENT_TYPE: &str = "content-type";
+
 /// Bytes of a body read at once.
 const PIECE: usize = 64 << 10;
 
@@ -104,8 +106,8 @@ impl Http {
         Ok(Http { agent: config.build().new_agent(), base, endpoint, spoken: Vec::new() })
     }
 
-    /// The same for another protocol, whose requests have these headers, `user-agent` among them if it is named here. They are
-    /// the same for all, whatever is asked for.
+    /// The same for another protocol, whose requests have these headers, `user-agent` and `content-type` among them if they are
+    /// named here. They are the same for all, whatever is asked for.
     pub fn speaking(self, headers: Vec<(&'static str, String)>) -> Self {
         Http { spoken: headers, ..self }
     }
@@ -169,7 +171,11 @@ impl Http {
                 get.call()
             }
             Method::Post => {
-                let post = self.agent.post(&url).header("content-type", routes::OCTETS);
+                let post = self.agent.post(&url);
+                let post = match self.spoken.iter().any(|(name, _)| *name == CONTENT_TYPE) {
+                    true => post,
+                    false => post.header(CONTENT_TYPE, routes::OCTETS),
+                };
                 let post = self.spoken.iter().fold(post, |post, (name, value)| post.header(*name, value));
                 post.send(request.body.as_slice())
             }

@@ -68,3 +68,22 @@ fn paths_are_relative_to_the_file() {
     let missing = Config::read(&folder.path().join("none.toml")).unwrap_err().to_string();
     assert!(missing.contains("none.toml"), "{missing}");
 }
+
+#[test]
+fn a_gateway_is_for_programs_that_were_built_with_one() {
+    let lines = EXAMPLE.lines().skip_while(|line| !line.starts_with("# [ohttp]"));
+    let lines: Vec<_> = lines.map_while(|line| line.strip_prefix("# ")).collect();
+    let config: Config = toml::from_str(&lines.join("\n")).unwrap();
+    assert_eq!(config.ohttp, Some(OhttpConfig::default()), "the example has the defaults");
+    let why = |text: &str| Config::parse(&format!("tables = []\n[ohttp]\n{text}")).err().unwrap_or_default();
+    if cfg!(not(feature = "ohttp")) {
+        assert!(why("").contains("--features ohttp"));
+        return;
+    }
+    assert_eq!(why(""), "");
+    for path in ["gateway", "", "/{all}", "/a?b", "/a b"] {
+        assert!(why(&format!("path = {path:?}")).contains("ohttp.path"), "{path}");
+    }
+    assert!(why("renew_days = 0").contains("ohttp.renew_days"));
+    assert!(why("relays = [\"192.0.2.0/24\"]").contains("line 3"), "an address, and no network");
+}

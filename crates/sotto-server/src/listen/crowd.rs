@@ -13,6 +13,8 @@ use tokio::sync::Notify;
 pub(super) struct Crowd {
     most: usize,
     per_network: usize,
+    /// Networks of relays, which may have any number.
+    relays: Vec<IpAddr>,
     there: Mutex<There>,
     metrics: Option<Arc<Metrics>>,
 }
@@ -57,10 +59,15 @@ pub(super) struct Connected {
 pub(super) struct Busy(Arc<Seat>);
 
 impl Crowd {
-    /// `most` in all, and `per_network` of one network; 0 for any number.
-    pub(super) fn new(most: usize, per_network: usize, metrics: Option<Arc<Metrics>>) -> Arc<Self> {
+    /// `most` in all, and `per_network` of one network that is no relay's; 0 for any number.
+    pub(super) fn new(
+        (most, per_network): (usize, usize),
+        relays: &[Peer],
+        metrics: Option<Arc<Metrics>>,
+    ) -> Arc<Self> {
         let per_network = if per_network == 0 { usize::MAX } else { per_network };
-        Arc::new(Crowd { most, per_network, there: Mutex::default(), metrics })
+        let relays = relays.iter().map(|relay| relay.network()).collect();
+        Arc::new(Crowd { most, per_network, relays, there: Mutex::default(), metrics })
     }
 
     /// Takes a newcomer in. `None` if there is no room, and nobody of whom it could be had.
@@ -68,11 +75,12 @@ impl Crowd {
         let network = peer.network();
         let mut there = self.there();
         let own = |there: &There| there.networks.get(&network).map_or(0, BTreeMap::len);
-        if own(&there) >= self.per_network && !there.let_go(network, false) {
+        let most = if self.relays.contains(&network) { usize::MAX } else { self.per_network };
+        if own(&there) >= most && !there.let_go(network, false) {
             return None;
         }
         let held = own(&there);
-        if there.connections >= self.most && !there.make_room(held) {
+        if there.connections >= self.most && !there.make_room(held, &self.relays) {
             return None;
         }
         there.next += 1;
@@ -87,7 +95,7 @@ impl Crowd {
 
     /// Lets one idle connection go, where the system has no room for another.
     pub(super) fn thin_out(&self) {
-        self.there().make_room(usize::MAX);
+        self.there().make_room(usize::MAX, &self.relays);
     }
 
     fn there(&self) -> MutexGuard<'_, There> {
@@ -97,14 +105,15 @@ impl Crowd {
 
 impl There {
     /// Lets one connection go: an idle one of the network that has the most of all that have an idle one. If nobody is idle, the
-    /// oldest of the largest network, if that still has more than the newcomer's with its `own`.
-    fn make_room(&mut self, own: usize) -> bool {
+    /// oldest of the largest network that is no relay's, if that still has more than the newcomer's with its `own`.
+    fn make_room(&mut self, own: usize, relays: &[IpAddr]) -> bool {
         let mut sizes: Vec<_> =
             self.networks.iter().map(|(network, seats)| (seats.len(), *network)).collect();
         sizes.sort_unstable_by(|one, other| other.cmp(one));
         let idle = sizes.iter().any(|(_, network)| self.let_go(*network, false));
         idle || sizes
-            .first()
+            .iter()
+            .find(|(_, network)| !relays.contains(network))
             .is_some_and(|(most, network)| *most > own.saturating_add(1) && self.let_go(*network, true))
     }
 
@@ -183,7 +192,7 @@ mod tests {
 
     #[test]
     fn the_idle_of_the_largest_give_way() {
-        let crowd = Crowd::new(4, 3, None);
+        let crowd = Crowd::new((4, 3), &[], None);
         let mut many: Vec<_> = (0..3).map(|_| crowd.enter(peer("192.0.2.1"))).collect();
         let work = many[0].as_ref().unwrap().seat.busy();
         let stranger = crowd.enter(peer("192.0.2.2")).unwrap();
@@ -202,8 +211,21 @@ mod tests {
     }
 
     #[test]
+    fn a_relay_has_as_many_as_there_are_and_its_work_is_not_cut_off() {
+        let crowd = Crowd::new((3, 1), &[peer("192.0.2.9")], None);
+        let relay: Vec<_> = (0..3).map(|_| crowd.enter(peer("192.0.2.9"))).collect();
+        assert_eq!(left(&relay), 3);
+        let work: Vec<_> = relay.iter().flatten().map(|one| one.seat.busy()).collect();
+        assert!(crowd.enter(peer("192.0.2.1")).is_none(), "a stranger waits until it is idle");
+        drop(work);
+        let stranger = crowd.enter(peer("192.0.2.1"));
+        assert!(stranger.is_some() && left(&relay) == 2);
+        assert!(crowd.enter(peer("192.0.2.1")).is_some() && left(&[stranger]) == 0, "one of a stranger's");
+    }
+
+    #[test]
     fn where_nobody_is_idle_only_a_larger_network_gives_way() {
-        let crowd = Crowd::new(3, 0, None);
+        let crowd = Crowd::new((3, 0), &[], None);
         let many: Vec<_> = (0..3).map(|_| crowd.enter(peer("192.0.2.1"))).collect();
         let work: Vec<_> = many.iter().flatten().map(|one| one.seat.busy()).collect();
         assert!(crowd.enter(peer("192.0.2.1")).is_none(), "its own are at work");

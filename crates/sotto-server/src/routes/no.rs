@@ -45,6 +45,15 @@ impl<T: Into<Refusal>> From<T> for No {
 }
 
 impl No {
+    /// What it is called in the metrics.
+    #[cfg(feature = "ohttp")]
+    pub(super) fn outcome(&self) -> &'static str {
+        match self {
+            No::Ours(refusal) => refusal.0.code.text(),
+            No::Theirs(theirs) => theirs.outcome,
+        }
+    }
+
     /// With this status, text and name in the metrics.
     pub(super) fn theirs(status: u16, why: String, outcome: &'static str) -> Self {
         let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);

@@ -10,6 +10,6 @@
 
 mod changes;
 mod hostile;
-mod kit;
+pub(crate) mod kit;
 mod recorded;
 mod tokens;

@@ -9,6 +9,7 @@
 //! | `batching` | asks are merged; full queue, deadline, panic, clients that hang up |
 //! | `epochs` | swaps, stale epochs, bad images |
 //! | `logs` | logs of catalogs: their files and no others, proofs, growth |
+//! | `ohttp` | requests that a relay passes on (feature `ohttp`) |
 //! | `orders` | hints are made by the server whose role it is, and delay no ask |
 //! | `page` | a page for browsers: its files and no others, and what a browser may do with them |
 //! | `parts` | a table in parts: the same answers, and none with a part missing |
@@ -31,6 +32,8 @@ mod evaluations;
 mod files;
 mod kit;
 mod logs;
+#[cfg(feature = "ohttp")]
+mod ohttp;
 mod orders;
 mod origins;
 mod page;

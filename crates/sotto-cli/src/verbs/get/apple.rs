@@ -5,6 +5,8 @@
 
 mod kept;
 mod line;
+#[cfg(feature = "ohttp")]
+mod relay;
 
 use super::Get;
 use super::answer::Answer;
@@ -48,6 +50,14 @@ pub(super) struct Apple {
     /// What the app gave to the system for this user: brings a token with each request, which the server issues for it
     #[arg(long, value_name = "TOKEN", requires = "apple")]
     user_token: Option<String>,
+    /// Ask by way of the relay of Oblivious HTTP at this address: the server does not learn who asks, nor the relay what
+    #[cfg(feature = "ohttp")]
+    #[arg(long, value_name = "URL", requires = "apple")]
+    relay: Option<String>,
+    /// The keys of the server's gateway, as it gave them [default: asked for at the server, by no relay]
+    #[cfg(feature = "ohttp")]
+    #[arg(long, value_name = "FILE", requires = "relay")]
+    gateway_keys: Option<std::path::PathBuf>,
     /// Ask also where parameters have less than 128 bits of security
     #[arg(long, requires = "apple")]
     allow_weak: bool,
@@ -92,8 +102,12 @@ impl Get {
         let headers =
             vec![("user-identifier", kept.user().to_owned()), ("user-agent", self.apple.agent.clone())];
         let mut line = Line::new(url, settings, headers)?;
+        #[cfg(feature = "ohttp")]
+        if let Some(relay) = &self.apple.relay {
+            line.by_relay(relay, self.apple.gateway_keys.as_deref())?;
+        }
         if let Some(user_token) = &self.apple.user_token {
-            line.with_tokens(user_token, now())?;
+            line.with_tokens(user_token, now(), &mut rng)?;
         }
         let (client, read, sent) = self.looked_up(&mut line, &mut kept, use_case, &mut rng)?;
         let fits =
@@ -117,7 +131,7 @@ impl Get {
         for answer in &answers {
             screen.say(format!("{}  {}", answer.name, answer.printable()))?;
         }
-        screen.say(facts(use_case, &client, &sent))?;
+        screen.say(facts(use_case, &client, &sent, line.is_relayed()))?;
         screen.report(&json!({
             "use_case": use_case,
             "shards": client.shards(),
@@ -222,7 +236,7 @@ fn core(error: sotto_core::Error) -> Failure {
     Failure::new(blame::contract(&error), error.to_string())
 }
 
-fn facts(use_case: &str, client: &Client, sent: &Sent) -> String {
+fn facts(use_case: &str, client: &Client, sent: &Sent, is_relayed: bool) -> String {
     let keys = match sent.keys {
         0 => "nothing (keys of an earlier call)".to_owned(),
         keys => format!("{} of keys up", units::bytes(keys)),
@@ -231,12 +245,14 @@ fn facts(use_case: &str, client: &Client, sent: &Sent) -> String {
         1 => "nothing of which row".to_owned(),
         shards => format!("which of {shards} shards each key is in"),
     };
-    grid::facts(vec![
-        ("use case", use_case.to_owned()),
-        ("server learns", told),
+    let relay = is_relayed.then(|| ("relay learns", "who asks, and how many bytes".to_owned()));
+    let mut facts = vec![("use case", use_case.to_owned()), ("server learns", told)];
+    facts.extend(relay);
+    facts.extend([
         ("verified", "no: this protocol has no proofs".to_owned()),
         ("bytes", format!("{} up, {} down", units::bytes(sent.up), units::bytes(sent.down))),
         ("once", format!("{keys}, {} of configuration", units::bytes(sent.config))),
         ("time", format!("round trip {}", units::time(sent.round_trip))),
-    ])
+    ]);
+    grid::facts(facts)
 }

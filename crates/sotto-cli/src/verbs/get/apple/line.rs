@@ -3,6 +3,8 @@
 //! Tokens come from the same address, for a user token (RFC 9578). One is asked for before each request, as phones do ahead of
 //! time. Which request a token goes with, the issuer cannot tell.
 
+#[cfg(feature = "ohttp")]
+use super::relay::Relay;
 use crate::blame;
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
@@ -11,6 +13,9 @@ use sotto_client::transport::{Request, Response, Transport, TransportError};
 use sotto_core::CryptoRng;
 use sotto_pass::client::{Client as Wallet, header};
 use sotto_pass::message::challenge;
+#[cfg(feature = "ohttp")]
+use std::path::Path;
+use std::rc::Rc;
 
 /// Bytes of an answer at most.
 const MOST_BYTES: u64 = 256 << 20;
@@ -23,48 +28,82 @@ pub(super) struct Line {
     url: String,
     settings: Settings,
     /// What every request says.
-    headers: Vec<(&'static str, String)>,
+    headers: Vec<Header>,
+    wallet: Option<Rc<(Wallet, String)>>,
+    #[cfg(feature = "ohttp")]
+    relay: Option<Relay>,
+    /// Where requests go that all say the same.
     http: Http,
-    wallet: Option<(Wallet, String)>,
 }
 
+/// A header of a request.
+type Header = (&'static str, String);
+
 impl Line {
-    pub(super) fn new(url: &str, settings: Settings, headers: Vec<(&'static str, String)>) -> Result<Self> {
+    pub(super) fn new(url: &str, settings: Settings, headers: Vec<Header>) -> Result<Self> {
         let http = Http::new(url, &settings).map_err(transport)?.speaking(headers.clone());
-        Ok(Line { url: url.to_owned(), settings, headers, http, wallet: None })
+        Ok(Line {
+            url: url.to_owned(),
+            settings,
+            headers,
+            wallet: None,
+            #[cfg(feature = "ohttp")]
+            relay: None,
+            http,
+        })
+    }
+
+    /// From now on asks by way of this relay, the issuer of tokens too.
+    #[cfg(feature = "ohttp")]
+    pub(super) fn by_relay(&mut self, relay: &str, keys: Option<&Path>) -> Result<()> {
+        self.relay = Some(Relay::new(relay, &self.url, keys, &self.settings)?);
+        Ok(())
+    }
+
+    /// Whether a relay is on the way.
+    pub(super) fn is_relayed(&self) -> bool {
+        #[cfg(feature = "ohttp")]
+        return self.relay.is_some();
+        #[cfg(not(feature = "ohttp"))]
+        false
     }
 
     /// From now on brings tokens, which a user's token is good for.
-    pub(super) fn with_tokens(&mut self, user_token: &str, now: u64) -> Result<()> {
-        let directory = self.issuer(None, &Request::get(DIRECTORY.to_owned(), MOST_TOLD))?;
+    pub(super) fn with_tokens(&mut self, user_token: &str, now: u64, rng: &mut dyn CryptoRng) -> Result<()> {
+        let directory = self.issuer(None, &Request::get(DIRECTORY.to_owned(), MOST_TOLD), rng)?;
         let directory = serde_json::from_slice(&directory).map_err(|error| {
             Failure::new(Exit::Peer, format!("the issuer's directory is no JSON: {error}"))
         })?;
-        let key = self.issuer(Some(user_token), &Request::get(KEY.to_owned(), MOST_TOLD))?;
+        let key = self.issuer(Some(user_token), &Request::get(KEY.to_owned(), MOST_TOLD), rng)?;
         let name = self.url.split("://").last().and_then(|rest| rest.split(['/', ':']).next());
         let wallet = Wallet::new(&key, &directory, &challenge(name.unwrap_or_default()), now);
         let wallet = wallet.map_err(|error| Failure::new(Exit::Peer, error.to_string()))?;
-        self.wallet = Some((wallet, user_token.to_owned()));
+        self.wallet = Some(Rc::new((wallet, user_token.to_owned())));
         Ok(())
     }
 
     pub(super) fn post(&mut self, path: &str, body: Vec<u8>, rng: &mut dyn CryptoRng) -> Result<Response> {
         let request = Request::post(path.to_owned(), body, MOST_BYTES);
-        let Some((wallet, user_token)) = &self.wallet else {
-            return self.http.call(&request).map_err(transport);
-        };
+        let Some(with) = self.wallet.clone() else { return self.call(None, &request, rng) };
+        let (wallet, user_token) = &*with;
         let bad = |error: sotto_pass::client::NoToken| Failure::new(Exit::Peer, error.to_string());
         let (asked, pending) = wallet.request(rng).map_err(bad)?;
-        let answer = self.issuer(Some(user_token), &Request::post(ISSUE.to_owned(), asked, MOST_TOLD))?;
+        let issue = Request::post(ISSUE.to_owned(), asked, MOST_TOLD);
+        let answer = self.issuer(Some(user_token), &issue, rng)?;
         let token = header(&wallet.finish(pending, &answer).map_err(bad)?);
         let with = self.headers.iter().cloned().chain([(AUTHORIZATION, token)]).collect();
-        self.speaking(with)?.call(&request).map_err(transport)
+        self.call(Some(with), &request, rng)
     }
 
     /// What the issuer answers, to whoever has this user token.
-    fn issuer(&self, user_token: Option<&str>, request: &Request) -> Result<Vec<u8>> {
+    fn issuer(
+        &mut self,
+        user_token: Option<&str>,
+        request: &Request,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Vec<u8>> {
         let bearer = user_token.map(|token| (AUTHORIZATION, format!("Bearer {token}")));
-        let response = self.speaking(bearer.into_iter().collect())?.call(request).map_err(transport)?;
+        let response = self.call(Some(bearer.into_iter().collect()), request, rng)?;
         let fix = match response.status {
             200 => return Ok(response.body),
             401 | 403 => "check --user-token: that issuer does not know it",
@@ -75,8 +114,28 @@ impl Line {
         Err(Failure::new(Exit::Refused, format!("the issuer of tokens said {}", response.status)).fix(fix))
     }
 
-    fn speaking(&self, headers: Vec<(&'static str, String)>) -> Result<Http> {
-        Ok(Http::new(&self.url, &self.settings).map_err(transport)?.speaking(headers))
+    /// Sends a request with these headers, or with those that every request has.
+    #[cfg_attr(
+        not(feature = "ohttp"),
+        allow(unused_variables, reason = "only what is sealed needs randomness")
+    )]
+    fn call(
+        &mut self,
+        headers: Option<Vec<Header>>,
+        request: &Request,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Response> {
+        #[cfg(feature = "ohttp")]
+        if let Some(relay) = &mut self.relay {
+            return relay.call(headers.as_ref().unwrap_or(&self.headers), request, rng);
+        }
+        match headers {
+            None => self.http.call(request).map_err(transport),
+            Some(headers) => {
+                let mut http = Http::new(&self.url, &self.settings).map_err(transport)?.speaking(headers);
+                http.call(request).map_err(transport)
+            }
+        }
     }
 }
 

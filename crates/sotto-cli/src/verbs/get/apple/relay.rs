@@ -1,0 +1,127 @@
+//! The way by a relay (Oblivious HTTP, RFC 9458): each request is sealed for the server's gateway, and a relay passes it on. The
+//! server does not learn this machine's address, and the relay not what is asked.
+
+use super::line::transport;
+use crate::exit::Exit;
+use crate::failure::{Failure, Result};
+use bytes::Bytes;
+use sotto_client::transport::http::{Http, Settings};
+use sotto_client::transport::{Method, Request, Response, Transport};
+use sotto_core::CryptoRng;
+use sotto_ohttp::binary::{self, Limits};
+use sotto_ohttp::config::KeyConfig;
+use sotto_ohttp::{KEY_PROBLEM, REQUEST_TYPE, WELL_KNOWN, client};
+use std::path::Path;
+use std::time::Duration;
+
+/// Bytes of a gateway's keys at most.
+const MOST_KEYS: u64 = 64 << 10;
+
+/// Bytes of a response beside its content, at most.
+const AROUND: u64 = 64 << 10;
+
+/// A relay, and what is sealed for the gateway behind it.
+pub(super) struct Relay {
+    http: Http,
+    key: KeyConfig,
+    scheme: String,
+    authority: String,
+    /// The path that all paths begin with.
+    base: String,
+}
+
+impl Relay {
+    /// The way by the relay at `relay` to the server at `url`. Without a file of them, the gateway's keys are asked for at the
+    /// server itself, which so learns that somebody is about to ask.
+    pub(super) fn new(relay: &str, url: &str, keys: Option<&Path>, settings: &Settings) -> Result<Self> {
+        let keys = match keys {
+            Some(file) => read(file)?,
+            None => {
+                let mut direct = Http::new(url, settings).map_err(transport)?;
+                let told = direct.call(&Request::get(WELL_KNOWN.to_owned(), MOST_KEYS)).map_err(transport)?;
+                match told.status {
+                    200 => told.body,
+                    status => return Err(no_gateway(format!("that server said {status}"))),
+                }
+            }
+        };
+        let keys = KeyConfig::read_all(&keys).unwrap_or_default();
+        let key = keys
+            .into_iter()
+            .next()
+            .ok_or_else(|| no_gateway("what it gives holds no key of X25519".into()))?;
+        let (scheme, rest) = url.trim_end_matches('/').split_once("://").unwrap_or(("https", url));
+        let (authority, base) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+        let sealed = vec![("content-type", REQUEST_TYPE.to_owned())];
+        Ok(Relay {
+            http: Http::new(relay, settings).map_err(transport)?.speaking(sealed),
+            key,
+            scheme: scheme.to_owned(),
+            authority: authority.to_owned(),
+            base: base.to_owned(),
+        })
+    }
+
+    /// Asks by way of the relay. Each request is sealed anew.
+    pub(super) fn call(
+        &mut self,
+        headers: &[(&'static str, String)],
+        request: &Request,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Response> {
+        let field = |(name, value): &(&str, String)| ((*name).to_owned(), Bytes::from(value.clone()));
+        let inner = binary::Request {
+            method: if request.method == Method::Get { "GET" } else { "POST" }.to_owned(),
+            scheme: self.scheme.clone(),
+            authority: self.authority.clone(),
+            path: format!("{}{}", self.base, request.path),
+            fields: headers.iter().map(field).collect(),
+            body: Bytes::copy_from_slice(&request.body),
+        };
+        let unsealed = |_| Failure::new(Exit::Peer, "nothing can be sealed for the gateway's key");
+        let (sealed, pending) = client::seal(&self.key, &inner.to_bytes(), rng).map_err(unsealed)?;
+        let most = request.limit.saturating_add(AROUND);
+        let answer = self.http.call(&Request::post(String::new(), sealed, most)).map_err(transport)?;
+        if !answer.is_success() {
+            return Err(refused(&answer));
+        }
+        let wrong =
+            |why: &str| Failure::new(Exit::Peer, format!("the relay's answer is not the gateway's: {why}"));
+        let plain = pending.open(&answer.body).map_err(|error| wrong(&error.to_string()))?;
+        let read = binary::Response::read(plain.into(), Limits::default());
+        let read = read.map_err(|error| wrong(&error.to_string()))?;
+        let after = read.fields.iter().find(|(name, _)| name == "retry-after");
+        let after = after.and_then(|(_, value)| std::str::from_utf8(value).ok()?.trim().parse().ok());
+        Ok(Response {
+            status: read.status,
+            body: read.body.into(),
+            retry_after: after.map(Duration::from_secs),
+            server_timing: None,
+        })
+    }
+}
+
+fn read(file: &Path) -> Result<Vec<u8>> {
+    let failed = |error: std::io::Error| Failure::file("cannot read", file, &error);
+    let about = std::fs::metadata(file).map_err(failed)?;
+    if about.len() > MOST_KEYS {
+        return Err(no_gateway(format!("{} has more than {MOST_KEYS} bytes", file.display())));
+    }
+    std::fs::read(file).map_err(failed)
+}
+
+fn no_gateway(why: String) -> Failure {
+    Failure::new(Exit::Refused, format!("no keys of a gateway: {why}"))
+        .fix("leave --relay out, or give --gateway-keys FILE")
+}
+
+/// What the relay said, or the gateway where it could not open what was sealed.
+fn refused(answer: &Response) -> Failure {
+    let is_key = answer.body.windows(KEY_PROBLEM.len()).any(|part| part == KEY_PROBLEM.as_bytes());
+    if is_key {
+        return Failure::new(Exit::Refused, "the gateway does not know the key that was sealed for")
+            .fix("fetch its keys again: they are renewed from time to time");
+    }
+    Failure::new(Exit::Refused, format!("the relay said {}", answer.status))
+        .fix("check --relay, and ask whoever runs it whether it passes requests on to this server")
+}

@@ -1,0 +1,53 @@
+//! Lookups by way of a relay, which learns nothing of them, and with tokens by the same way.
+
+use crate::harness::{Folder, Served, sotto};
+use crate::relay::Relay;
+
+const GATEWAY: &str = "/.well-known/ohttp-gateway";
+
+#[test]
+fn a_relay_passes_everything_on_and_reads_nothing() {
+    let folder = Folder::new();
+    let source = folder.write("people.csv", "phone,name\n+15550000001,Ann\n");
+    let out = folder.text("callers");
+    let encode = ["encode", &source, "--apple", "--key", "phone", "--value", "name", "--out", &out];
+    assert_eq!(sotto(&encode).code, 0);
+    folder.write("users.txt", "free c0ffee\n");
+    let text = "[apple]\nuse_cases = [\"callers\"]\n[apple.tokens]\nusers = \"users.txt\"\n[ohttp]\n";
+    let config = folder.write("sotto.toml", format!("state = {:?}\n{text}", folder.text("state")));
+    let served = Served::start(&["--config", &config]);
+    let relay = Relay::to(&served.url);
+    let state = folder.text("mine");
+    let usual =
+        ["get", "--apple", &served.url, "--use-case", "callers", "--state", &state, "--key", "+15550000001"];
+    let by = format!("{}{GATEWAY}", relay.url);
+    let by = |more: &[&str]| sotto(&[&usual[..], &["--relay", &by], more].concat());
+    by(&[]).fails(6, &["401", "--user-token"]);
+    let told = by(&["--user-token", "c0ffee"]);
+    told.says("Ann");
+    told.says("relay learns");
+    // Configuration, then directory, key, and a token before each of three requests.
+    let sent = relay.posted(GATEWAY, 0);
+    assert_eq!(sent.len(), 1 + 2 + 6, "everything went by the relay");
+    for word in ["callers", "c0ffee", "queries", "token", "iOS"] {
+        let is_read = |body: &Vec<u8>| body.windows(word.len()).any(|part| part == word.as_bytes());
+        assert!(!sent.iter().any(is_read), "the relay reads {word}");
+    }
+    // Keys from a file: those of another gateway open nothing.
+    let other = folder.write("sotto-2.toml", format!("state = {:?}\n{text}", folder.text("state-2")));
+    let other = Served::start(&["--config", &other]);
+    let theirs = folder.text("theirs.keys");
+    std::fs::write(&theirs, served_keys(&other.url)).unwrap();
+    by(&["--gateway-keys", &theirs]).fails(6, &["does not know the key", "fetch its keys again"]);
+    std::fs::write(&theirs, "none").unwrap();
+    by(&["--gateway-keys", &theirs]).fails(6, &["no keys of a gateway"]);
+    let nowhere = format!("{}/nothing", relay.url);
+    sotto(&[&usual[..], &["--relay", &nowhere]].concat()).fails(6, &["the relay said 404", "--relay"]);
+}
+
+fn served_keys(url: &str) -> Vec<u8> {
+    use sotto_client::transport::http::{Http, Settings};
+    use sotto_client::transport::{Request, Transport};
+    let mut http = Http::new(url, &Settings::default()).unwrap();
+    http.call(&Request::get(GATEWAY.to_owned(), 1000)).unwrap().body
+}

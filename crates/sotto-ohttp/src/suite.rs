@@ -1,0 +1,213 @@
+//! What a message is sealed with: X25519, HKDF with SHA-256, and one of three ciphers (RFC 9180).
+//!
+//! ```text
+//! request    id u8 | KEM u16 | KDF u16 | AEAD u16 | encapsulated key | sealed request        RFC 9458 section 4.3
+//! response   nonce, as long as the cipher's key or nonce | sealed response                   section 4.4
+//! ```
+
+use aes_gcm::aead::{Aead as _, KeyInit};
+use aes_gcm::{Aes128Gcm, Aes256Gcm};
+use chacha20poly1305::ChaCha20Poly1305;
+use hkdf::Hkdf;
+use hpke::aead::{AeadCtxR, AeadCtxS};
+use hpke::kdf::HkdfSha256;
+use hpke::kem::X25519HkdfSha256;
+use hpke::{Deserializable, Kem as _, OpModeR, OpModeS, Serializable};
+use rand_core::CryptoRng;
+use sha2::Sha256;
+use zeroize::Zeroizing;
+
+/// DHKEM(X25519, HKDF-SHA256).
+pub const KEM: u16 = 0x0020;
+/// HKDF-SHA256.
+pub const KDF: u16 = 0x0001;
+/// Bytes of a key of the KEM, public, private or encapsulated.
+pub const KEY: usize = 32;
+/// Bytes of a request before its encapsulated key.
+pub const HEAD: usize = 7;
+/// Bytes that a cipher adds.
+pub const TAG: usize = 16;
+/// Bytes of a cipher's nonce.
+const NONCE: usize = 12;
+
+type Kem = X25519HkdfSha256;
+
+/// A cipher.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Aead {
+    /// AES-128-GCM.
+    Aes128Gcm,
+    /// AES-256-GCM.
+    Aes256Gcm,
+    /// ChaCha20-Poly1305.
+    ChaCha20Poly1305,
+}
+
+/// What a message cannot be sealed with, or is not sealed by. It says no more, on purpose.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("it cannot be opened with this key")]
+pub struct Unopened;
+
+impl Aead {
+    /// Every cipher, those that servers are fast at first.
+    pub const ALL: [Aead; 3] = [Aead::Aes128Gcm, Aead::Aes256Gcm, Aead::ChaCha20Poly1305];
+
+    /// Its number.
+    pub fn id(self) -> u16 {
+        match self {
+            Aead::Aes128Gcm => 1,
+            Aead::Aes256Gcm => 2,
+            Aead::ChaCha20Poly1305 => 3,
+        }
+    }
+
+    /// The cipher of a number.
+    pub fn find(id: u16) -> Option<Self> {
+        Aead::ALL.into_iter().find(|aead| aead.id() == id)
+    }
+
+    fn key_bytes(self) -> usize {
+        if self == Aead::Aes128Gcm { 16 } else { 32 }
+    }
+
+    /// Bytes of a response's nonce, and of the secret that it is sealed by: no fewer than a cipher's nonce has.
+    pub(crate) fn nonce_bytes(self) -> usize {
+        self.key_bytes().max(NONCE)
+    }
+}
+
+/// The first bytes of a request: which key it is for, and how it is sealed.
+pub(crate) fn head(id: u8, aead: Aead) -> [u8; HEAD] {
+    let ([a, b], [c, d], [e, f]) = (KEM.to_be_bytes(), KDF.to_be_bytes(), aead.id().to_be_bytes());
+    [id, a, b, c, d, e, f]
+}
+
+fn info(head: &[u8; HEAD]) -> Vec<u8> {
+    [&b"message/bhttp request"[..], &[0], head].concat()
+}
+
+/// What both ends keep of a request, to seal its response by.
+pub(crate) struct Shared {
+    aead: Aead,
+    encapsulated: [u8; KEY],
+    secret: Zeroizing<Vec<u8>>,
+}
+
+impl Shared {
+    pub(crate) fn aead(&self) -> Aead {
+        self.aead
+    }
+
+    /// What no other request has.
+    pub(crate) fn encapsulated(&self) -> &[u8; KEY] {
+        &self.encapsulated
+    }
+
+    /// The cipher of the response, with its nonce (RFC 9458, section 4.4).
+    fn keyed(&self, nonce: &[u8]) -> Option<(Zeroizing<Vec<u8>>, [u8; NONCE])> {
+        let salt = [&self.encapsulated[..], nonce].concat();
+        let derived = Hkdf::<Sha256>::new(Some(&salt), &self.secret);
+        let mut key = Zeroizing::new(vec![0; self.aead.key_bytes()]);
+        let mut iv = [0; NONCE];
+        derived.expand(b"key", &mut key).ok()?;
+        derived.expand(b"nonce", &mut iv).ok()?;
+        Some((key, iv))
+    }
+
+    /// Seals a response. `None` for one that is too long for the cipher.
+    pub(crate) fn seal(&self, nonce: &[u8], plain: &[u8]) -> Option<Vec<u8>> {
+        let (key, iv) = self.keyed(nonce)?;
+        match self.aead {
+            Aead::Aes128Gcm => Aes128Gcm::new_from_slice(&key).ok()?.encrypt(&iv.into(), plain).ok(),
+            Aead::Aes256Gcm => Aes256Gcm::new_from_slice(&key).ok()?.encrypt(&iv.into(), plain).ok(),
+            Aead::ChaCha20Poly1305 => {
+                ChaCha20Poly1305::new_from_slice(&key).ok()?.encrypt(&iv.into(), plain).ok()
+            }
+        }
+    }
+
+    /// Opens a response.
+    pub(crate) fn open(&self, nonce: &[u8], sealed: &[u8]) -> Option<Vec<u8>> {
+        let (key, iv) = self.keyed(nonce)?;
+        match self.aead {
+            Aead::Aes128Gcm => Aes128Gcm::new_from_slice(&key).ok()?.decrypt(&iv.into(), sealed).ok(),
+            Aead::Aes256Gcm => Aes256Gcm::new_from_slice(&key).ok()?.decrypt(&iv.into(), sealed).ok(),
+            Aead::ChaCha20Poly1305 => {
+                ChaCha20Poly1305::new_from_slice(&key).ok()?.decrypt(&iv.into(), sealed).ok()
+            }
+        }
+    }
+}
+
+/// The public key of a private one. `None` for bytes that are no key.
+pub(crate) fn public(secret: &[u8; KEY]) -> Option<[u8; KEY]> {
+    let secret = <Kem as hpke::Kem>::PrivateKey::from_bytes(secret).ok()?;
+    Some(Kem::sk_to_pk(&secret).to_bytes().into())
+}
+
+/// Seals a request for a public key.
+pub(crate) fn seal(
+    head: &[u8; HEAD],
+    aead: Aead,
+    public: &[u8; KEY],
+    plain: &[u8],
+    rng: &mut dyn CryptoRng,
+) -> Option<(Vec<u8>, Shared)> {
+    match aead {
+        Aead::Aes128Gcm => seal_with::<hpke::aead::AesGcm128>(head, aead, public, plain, rng),
+        Aead::Aes256Gcm => seal_with::<hpke::aead::AesGcm256>(head, aead, public, plain, rng),
+        Aead::ChaCha20Poly1305 => seal_with::<hpke::aead::ChaCha20Poly1305>(head, aead, public, plain, rng),
+    }
+}
+
+fn seal_with<A: hpke::aead::Aead>(
+    head: &[u8; HEAD],
+    aead: Aead,
+    public: &[u8; KEY],
+    plain: &[u8],
+    mut rng: &mut dyn CryptoRng,
+) -> Option<(Vec<u8>, Shared)> {
+    let public = <Kem as hpke::Kem>::PublicKey::from_bytes(public).ok()?;
+    let set =
+        hpke::setup_sender_with_rng::<A, HkdfSha256, Kem>(&OpModeS::Base, &public, &info(head), &mut rng);
+    let (encapsulated, mut context): (_, AeadCtxS<A, HkdfSha256, Kem>) = set.ok()?;
+    let encapsulated: [u8; KEY] = encapsulated.to_bytes().into();
+    let sealed = context.seal(plain, b"").ok()?;
+    let mut secret = Zeroizing::new(vec![0; aead.nonce_bytes()]);
+    context.export(b"message/bhttp response", &mut secret).ok()?;
+    Some(([&head[..], &encapsulated, &sealed].concat(), Shared { aead, encapsulated, secret }))
+}
+
+/// Opens a request with a private key.
+pub(crate) fn open(
+    head: &[u8; HEAD],
+    aead: Aead,
+    secret: &[u8; KEY],
+    encapsulated: &[u8; KEY],
+    sealed: &[u8],
+) -> Option<(Vec<u8>, Shared)> {
+    match aead {
+        Aead::Aes128Gcm => open_with::<hpke::aead::AesGcm128>(head, aead, secret, encapsulated, sealed),
+        Aead::Aes256Gcm => open_with::<hpke::aead::AesGcm256>(head, aead, secret, encapsulated, sealed),
+        Aead::ChaCha20Poly1305 => {
+            open_with::<hpke::aead::ChaCha20Poly1305>(head, aead, secret, encapsulated, sealed)
+        }
+    }
+}
+
+fn open_with<A: hpke::aead::Aead>(
+    head: &[u8; HEAD],
+    aead: Aead,
+    secret: &[u8; KEY],
+    encapsulated: &[u8; KEY],
+    sealed: &[u8],
+) -> Option<(Vec<u8>, Shared)> {
+    let secret = <Kem as hpke::Kem>::PrivateKey::from_bytes(secret).ok()?;
+    let point = <Kem as hpke::Kem>::EncappedKey::from_bytes(encapsulated).ok()?;
+    let set = hpke::setup_receiver::<A, HkdfSha256, Kem>(&OpModeR::Base, &secret, &point, &info(head));
+    let mut context: AeadCtxR<A, HkdfSha256, Kem> = set.ok()?;
+    let plain = context.open(sealed, b"").ok()?;
+    let mut secret = Zeroizing::new(vec![0; aead.nonce_bytes()]);
+    context.export(b"message/bhttp response", &mut secret).ok()?;
+    Some((plain, Shared { aead, encapsulated: *encapsulated, secret }))
+}

@@ -1,0 +1,158 @@
+//! A gateway of Oblivious HTTP (RFC 9458): its keys, and which requests came before.
+//!
+//! Keys are in a file of the state directory. They are renewed as those of tokens are: the newest is told, and those before it
+//! are opened with for a while. Which requests came is in memory alone, in as much as the configuration gives: what must not be
+//! done twice over a restart has a token, which is spent on the disk.
+
+use crate::config::OhttpConfig;
+use crate::database::private_file;
+use crate::{StartError, clock};
+use arc_swap::ArcSwap;
+use sotto_ohttp::gateway::{Opened, Refused, Reply, open};
+use sotto_ohttp::ring::{MOST_BYTES, Ring, Rotation};
+use sotto_ohttp::seen::Seen;
+use sotto_prg::{NoEntropy, system_rng};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+/// Its name in the state directory.
+const FILE: &str = "ohttp-keys";
+/// Where the next one is written, before it takes the place of the one before.
+const NEXT: &str = "ohttp-keys.next";
+
+const FIX: &str = "delete the file, or give another directory with --state: clients then fetch new keys";
+
+const DAY: u64 = 86_400;
+const MIB: u64 = 1 << 20;
+
+/// A gateway, without its route.
+pub(crate) struct Gateway {
+    pub(crate) path: String,
+    /// Bytes of a request and of a response, at most.
+    pub(crate) most: (u64, u64),
+    ring: ArcSwap<Ring>,
+    state: Option<PathBuf>,
+    seen: Mutex<Seen>,
+}
+
+impl Gateway {
+    /// Takes up the keys of an earlier run, or makes one.
+    ///
+    /// # Errors
+    /// [`StartError`].
+    pub(crate) fn open(config: &OhttpConfig, state: Option<&Path>) -> Result<Self, StartError> {
+        let every = config.renew_days.saturating_mul(DAY);
+        let rotation = Rotation { every, after: every };
+        let ring = match state {
+            Some(dir) => read(rotation, &dir.join(FILE))?,
+            None => {
+                tracing::warn!(
+                    "keys of the gateway are in memory alone: after a restart clients have to fetch new ones"
+                );
+                Ring::new(rotation)
+            }
+        };
+        let gateway = Gateway {
+            path: config.path.clone(),
+            most: (config.max_request_mib.saturating_mul(MIB), config.max_response_mib.saturating_mul(MIB)),
+            ring: ArcSwap::from_pointee(ring),
+            state: state.map(Path::to_owned),
+            seen: Mutex::new(Seen::new(config.remember)),
+        };
+        gateway.turn()?;
+        Ok(gateway)
+    }
+
+    /// Renews keys that are due. Blocks on the disk.
+    pub(crate) fn look(&self) {
+        if let Err(error) = self.turn() {
+            tracing::error!(%error, "keys of the gateway could not be renewed; the old ones go on");
+        }
+    }
+
+    /// What was not written is not told.
+    fn turn(&self) -> Result<(), StartError> {
+        let (ring, now) = (self.ring.load(), clock::of_day().as_secs());
+        if !ring.is_due(now) {
+            return Ok(());
+        }
+        let mut rng = system_rng().map_err(|NoEntropy| StartError::Entropy)?;
+        let next = ring.turned(now, &mut rng).ok_or(StartError::Entropy)?;
+        if let Some(dir) = &self.state {
+            write(dir, &next).map_err(|error| broken(&dir.join(FILE), error.to_string()))?;
+        }
+        self.ring.store(next.into());
+        Ok(())
+    }
+
+    /// What clients are told of its keys.
+    pub(crate) fn told(&self) -> Vec<u8> {
+        self.ring.load().told()
+    }
+
+    /// Opens a request.
+    pub(crate) fn opened(&self, bytes: &[u8]) -> Result<Opened, Refused> {
+        open(self.ring.load().keys(), bytes)
+    }
+
+    /// Whether a request comes for the first time, as far as is known.
+    pub(crate) fn is_new(&self, reply: &Reply) -> bool {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner).is_new(reply.request())
+    }
+}
+
+fn broken(path: &Path, why: String) -> StartError {
+    StartError::State { path: path.to_owned(), why, fix: FIX }
+}
+
+fn read(rotation: Rotation, path: &Path) -> Result<Ring, StartError> {
+    let text = match std::fs::File::open(path) {
+        Ok(file) => {
+            let mut text = zeroize::Zeroizing::new(String::new());
+            let read = file.take(MOST_BYTES as u64 + 1).read_to_string(&mut text);
+            read.map_err(|error| broken(path, error.to_string()))?;
+            text
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Ring::new(rotation)),
+        Err(error) => return Err(broken(path, error.to_string())),
+    };
+    Ring::read(rotation, &text).ok_or_else(|| broken(path, "it is no file of a gateway's keys".into()))
+}
+
+/// The file appears whole, for this user alone.
+fn write(dir: &Path, ring: &Ring) -> io::Result<()> {
+    let next = dir.join(NEXT);
+    let mut file = private_file(&next)?;
+    file.set_len(0)?;
+    file.write_all(ring.to_text().as_bytes())?;
+    file.sync_all()?;
+    std::fs::rename(&next, dir.join(FILE))?;
+    std::fs::File::open(dir)?.sync_all()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_outlive_the_server_and_what_is_no_file_of_keys_stops_it() {
+        let root = tempfile::tempdir().unwrap();
+        let dir = root.path().join("state");
+        let open = |config: &OhttpConfig| Gateway::open(config, Some(&dir));
+        let config = OhttpConfig::default();
+        let told = open(&config).unwrap().told();
+        assert_eq!(open(&config).unwrap().told(), told);
+        assert_eq!(std::fs::read_dir(&dir).unwrap().count(), 1, "one file");
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            let mode = std::fs::metadata(dir.join(FILE)).unwrap().permissions().mode();
+            assert_eq!(mode & 0o777, 0o600);
+        }
+        assert_ne!(Gateway::open(&config, None).unwrap().told(), told);
+        std::fs::write(dir.join(FILE), "something else").unwrap();
+        let refused = open(&config).err().unwrap().to_string();
+        assert!(refused.contains("ohttp-keys") && refused.contains("delete the file"), "{refused}");
+    }
+}

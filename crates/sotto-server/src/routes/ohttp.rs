@@ -1,0 +1,227 @@
+//! The gateway of Oblivious HTTP (RFC 9458): a request that a relay passes on is opened, goes to the same routes as all others,
+//! and its response is sealed.
+//!
+//! What is wrong before a request is opened is answered in the clear, to the relay; what is wrong with what it says, inside. To
+//! the routes the client is the relay: limits of one client are the relay's, and what one user may ask is for tokens to say.
+
+use super::no::No;
+use super::{Inside, opened, whole};
+use crate::admission::Peer;
+use crate::ohttp::Gateway;
+use crate::quota::Open;
+use crate::refusal::Refusal;
+use crate::service::Service;
+use axum::Router;
+use axum::body::{Body, HttpBody};
+use axum::extract::{Request, State};
+use axum::http::header::{self, HeaderName};
+use axum::http::{HeaderMap, HeaderValue, Method, Response, StatusCode, Uri};
+use axum::response::IntoResponse;
+use axum::routing::get;
+use bytes::Bytes;
+use http_body_util::{BodyExt, Limited};
+use hyper::service::Service as _;
+use hyper_util::service::TowerToHyperService;
+use sotto_ohttp::binary::{Limits, Request as Inner, Response as Answer};
+use sotto_ohttp::gateway::{OVERHEAD, Refused, Reply};
+use sotto_ohttp::{KEY_PROBLEM, KEYS_TYPE, REQUEST_TYPE, RESPONSE_TYPE};
+use sotto_prg::system_rng;
+use sotto_wire::{Code, routes};
+use std::sync::Arc;
+
+/// Fields that are of a connection, and not of a message (RFC 9110, section 7.6.1); and those that the server sets by itself.
+const OF_CONNECTIONS: [HeaderName; 7] = [
+    header::CONNECTION,
+    header::CONTENT_LENGTH,
+    header::PROXY_AUTHORIZATION,
+    header::TE,
+    header::TRAILER,
+    header::TRANSFER_ENCODING,
+    header::UPGRADE,
+];
+
+/// The gateway's route, before all others.
+#[derive(Clone)]
+struct Door {
+    service: Arc<Service>,
+    within: Router,
+}
+
+/// The same routes behind a gateway too, if there is one.
+pub(super) fn around(service: &Arc<Service>, within: Router) -> Router {
+    let Some(gateway) = &service.ohttp else { return within };
+    let door = Door { service: service.clone(), within: within.clone() };
+    let methods = get(keys)
+        .post(take)
+        .fallback(|| async { Refusal::new(Code::WrongMethod, "this path does not take that method") });
+    Router::new().route(&gateway.path, methods).with_state(door).fallback_service(within)
+}
+
+impl Door {
+    fn gateway(&self) -> Result<&Gateway, Code> {
+        self.service.ohttp.as_ref().ok_or(Code::NoSuchRoute)
+    }
+
+    /// Counts a request. What it carried is counted too, by its own route.
+    fn count(&self, route: &'static str, outcome: &'static str, bytes: usize) {
+        self.service.metrics.request(route, outcome);
+        self.service.metrics.bytes_out.inc_by(bytes as u64);
+    }
+}
+
+/// `GET`: the gateway's keys.
+async fn keys(State(door): State<Door>) -> Result<Response<Body>, No> {
+    let told = door.gateway()?.told();
+    door.count("ohttp-keys", "ok", told.len());
+    let mut response = Response::new(Body::from(told));
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(KEYS_TYPE));
+    // A key is opened with for days after another is told.
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("public, max-age=3600"));
+    Ok(response)
+}
+
+/// `POST`: a request for the routes.
+async fn take(State(door): State<Door>, request: Request) -> Response<Body> {
+    match carried(&door, request).await {
+        Ok(sealed) => {
+            door.count("ohttp", "ok", sealed.len());
+            let mut response = Response::new(Body::from(sealed));
+            let headers = response.headers_mut();
+            headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(RESPONSE_TYPE));
+            headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+            response
+        }
+        Err(no) => {
+            door.count("ohttp", no.outcome(), 0);
+            no.into_response()
+        }
+    }
+}
+
+async fn carried(door: &Door, request: Request) -> Result<Vec<u8>, No> {
+    let (service, gateway) = (&door.service, door.gateway()?);
+    let is_sealed = |kind: &HeaderValue| kind.as_bytes().eq_ignore_ascii_case(REQUEST_TYPE.as_bytes());
+    if !request.headers().get(header::CONTENT_TYPE).is_some_and(is_sealed) {
+        return Err(No::theirs(415, format!("send {REQUEST_TYPE}\n"), "wrong-type"));
+    }
+    let (peer, mut reader) = opened(service, request, gateway.most.0.saturating_add(OVERHEAD as u64))?;
+    let read = whole(service, peer, &mut reader).await;
+    // What was sent stays counted until the answer is made: what it says takes its place in memory.
+    let (bytes, _room) = reader.end(read).await?;
+    service.metrics.bytes_in.inc_by(bytes.len() as u64);
+    let within = service.clone();
+    let opened = service.aside.run(move || within.ohttp.as_ref().map(|gateway| gateway.opened(&bytes))).await;
+    let opened = opened.flatten().ok_or(Code::Internal)?.map_err(unopened)?;
+    let reply = opened.reply;
+    let (answer, _taken) = match gateway.is_new(&reply) {
+        true => answer(door, peer, opened.plain.into()).await,
+        false => {
+            service.metrics.request("ohttp-inside", "replayed");
+            let why = "this request came before: seal each try anew";
+            read_again(Refusal::new(Code::Malformed, why).into_response(), door, peer).await
+        }
+    };
+    sealed(service, reply, answer).await
+}
+
+/// A response, and the memory that its body takes.
+type Held = (Answer, Option<Open>);
+
+/// Seals a response.
+async fn sealed(service: &Arc<Service>, reply: Reply, answer: Answer) -> Result<Vec<u8>, No> {
+    let sealed = service.aside.run(move || {
+        let mut rng = system_rng().ok()?;
+        reply.seal(&answer.to_bytes(), &mut rng)
+    });
+    Ok(sealed.await.flatten().ok_or(Code::Internal)?)
+}
+
+/// What a relay is told of a request that no key opens. A client has to fetch the gateway's keys again.
+fn unopened(refused: Refused) -> No {
+    let outcome = match refused {
+        Refused::Malformed => return No::theirs(400, format!("{refused}\n"), "malformed"),
+        Refused::UnknownKey => "unknown-key",
+        Refused::Unopened => "unopened",
+    };
+    let problem = serde_json::json!({ "type": KEY_PROBLEM, "title": refused.to_string() });
+    let kind = HeaderValue::from_static(routes::PROBLEM_JSON);
+    No::theirs(400, problem.to_string(), outcome).saying(header::CONTENT_TYPE, kind)
+}
+
+/// The response to what a request says.
+async fn answer(door: &Door, peer: Peer, plain: Bytes) -> Held {
+    let wrong = |why| Refusal::new(Code::Malformed, why).into_response();
+    let response = match Inner::read(plain, Limits::default()) {
+        Ok(inner) => match request(inner, peer) {
+            // A panic of a route is the connection's end elsewhere; so it is here.
+            Some(request) => match TowerToHyperService::new(door.within.clone()).call(request).await {
+                Ok(response) => response,
+                Err(never) => match never {},
+            },
+            None => wrong("the request inside has no method, path or field that HTTP has"),
+        },
+        Err(_) => wrong("what is inside is no binary HTTP request"),
+    };
+    read_again(response, door, peer).await
+}
+
+/// The request for the routes. The host is whatever it says: nothing else is reached from here.
+fn request(inner: Inner, peer: Peer) -> Option<Request> {
+    let uri: Uri = inner.path.parse().ok().filter(|_| inner.path.starts_with('/'))?;
+    let mut request = Request::new(Body::from(inner.body.clone()));
+    *request.method_mut() = Method::from_bytes(inner.method.as_bytes()).ok()?;
+    *request.uri_mut() = uri;
+    let headers = request.headers_mut();
+    for (name, value) in &inner.fields {
+        let name = HeaderName::from_bytes(name.as_bytes()).ok()?;
+        if !OF_CONNECTIONS.contains(&name) {
+            headers.append(name, HeaderValue::from_bytes(value).ok()?);
+        }
+    }
+    headers.insert(header::CONTENT_LENGTH, HeaderValue::from(inner.body.len()));
+    request.extensions_mut().insert(peer);
+    request.extensions_mut().insert(Inside);
+    Some(request)
+}
+
+/// A response as a message. Its body is read whole, into memory that is counted as bodies of requests are.
+async fn read_again(response: Response<Body>, door: &Door, peer: Peer) -> Held {
+    let (parts, body) = response.into_parts();
+    let answer = |status: StatusCode, headers: &HeaderMap, body| Answer {
+        status: status.as_u16(),
+        fields: fields(headers),
+        body,
+    };
+    match all_of(body, door, peer).await {
+        Ok((body, room)) => (answer(parts.status, &parts.headers, body), Some(room)),
+        Err(refusal) => {
+            let (parts, body) = refusal.into_response().into_parts();
+            // A refusal's body is in memory already.
+            let body = body.collect().await.map(|body| body.to_bytes()).unwrap_or_default();
+            (answer(parts.status, &parts.headers, body), None)
+        }
+    }
+}
+
+async fn all_of(body: Body, door: &Door, peer: Peer) -> Result<(Bytes, Open), Refusal> {
+    let most = door.gateway()?.most.1;
+    let too_long = || {
+        Refusal::new(Code::TooLarge, "the response is longer than this gateway gives: ask for a range of it")
+    };
+    let announced = body.size_hint().exact();
+    if announced.is_some_and(|bytes| bytes > most) {
+        return Err(too_long());
+    }
+    let room = door.service.room(peer, announced.unwrap_or(most))?;
+    let limit = usize::try_from(most).unwrap_or(usize::MAX);
+    let read = Limited::new(body, limit).collect().await.map_err(|_| too_long())?;
+    Ok((read.to_bytes(), room))
+}
+
+fn fields(headers: &HeaderMap) -> Vec<(String, Bytes)> {
+    let of_message = headers.iter().filter(|(name, _)| !OF_CONNECTIONS.contains(name));
+    of_message
+        .map(|(name, value)| (name.as_str().to_owned(), Bytes::copy_from_slice(value.as_bytes())))
+        .collect()
+}

@@ -1,0 +1,214 @@
+//! Requests that a relay passes on: what they reach, what is refused to the relay, and what inside.
+
+use super::apple::kit::{AGENT, User, config, start, write};
+use crate::kit::{Response, get, http};
+use bytes::Bytes;
+use rand_core::CryptoRng;
+use sotto_ohttp::binary::{Limits, Request, Response as Inner};
+use sotto_ohttp::client::{Pending, seal};
+use sotto_ohttp::config::KeyConfig;
+use sotto_ohttp::{KEY_PROBLEM, KEYS_TYPE, REQUEST_TYPE, RESPONSE_TYPE, WELL_KNOWN};
+use sotto_server::{Config, OhttpConfig, Running};
+use sotto_testkit::rng::seeded;
+use std::net::SocketAddr;
+use std::path::Path;
+
+struct Client {
+    at: SocketAddr,
+    key: KeyConfig,
+    rng: Box<dyn CryptoRng>,
+}
+
+impl Client {
+    fn new(at: SocketAddr) -> Self {
+        let told = get(at, WELL_KNOWN);
+        assert_eq!((told.status, told.header("content-type")), (200, Some(KEYS_TYPE)));
+        let key = KeyConfig::read_all(&told.body).unwrap().remove(0);
+        Client { at, key, rng: Box::new(seeded("oblivious")) }
+    }
+
+    fn seal(&mut self, plain: &[u8]) -> (Vec<u8>, Pending) {
+        seal(&self.key, plain, &mut *self.rng).unwrap()
+    }
+
+    /// What comes back for these bytes inside.
+    fn plain(&mut self, plain: &[u8]) -> Inner {
+        let (sealed, pending) = self.seal(plain);
+        inside(&relay(self.at, &sealed), pending)
+    }
+
+    fn ask(&mut self, method: &str, path: &str, fields: &[(&str, &str)], body: &[u8]) -> Inner {
+        self.plain(&request(method, path, fields, body).to_bytes())
+    }
+
+    /// As a phone asks.
+    fn post(&mut self, path: &str, user: &str, body: &[u8]) -> Inner {
+        self.ask("POST", path, &[("user-identifier", user), ("user-agent", AGENT)], body)
+    }
+}
+
+fn request(method: &str, path: &str, fields: &[(&str, &str)], body: &[u8]) -> Request {
+    let field = |(name, value): &(&str, &str)| ((*name).to_owned(), Bytes::from((*value).to_owned()));
+    Request {
+        method: method.into(),
+        scheme: "https".into(),
+        authority: "pir.example".into(),
+        path: path.into(),
+        fields: fields.iter().map(field).collect(),
+        body: Bytes::copy_from_slice(body),
+    }
+}
+
+/// What a relay does.
+fn relay(at: SocketAddr, sealed: &[u8]) -> Response {
+    let length = sealed.len().to_string();
+    http::request(
+        at,
+        "POST",
+        WELL_KNOWN,
+        &[("content-type", REQUEST_TYPE), ("content-length", &length)],
+        sealed,
+    )
+}
+
+fn inside(answer: &Response, pending: Pending) -> Inner {
+    assert_eq!(
+        (answer.status, answer.header("content-type")),
+        (200, Some(RESPONSE_TYPE)),
+        "{}",
+        answer.text()
+    );
+    let plain = pending.open(&answer.body).unwrap();
+    Inner::read(plain.into(), Limits::default()).unwrap()
+}
+
+fn text(inner: &Inner) -> String {
+    String::from_utf8_lossy(&inner.body).into_owned()
+}
+
+fn counted(running: &Running, route: &str, outcome: &str) -> f64 {
+    let name = format!("sotto_requests_total{{route=\"{route}\",outcome=\"{outcome}\"}}");
+    super::apple::kit::metric(running, &name)
+}
+
+fn gateway(root: &Path, change: impl Fn(&mut OhttpConfig)) -> Config {
+    write(&root.join("a"), "a", 60, 1);
+    let mut set = OhttpConfig::default();
+    change(&mut set);
+    Config { ohttp: Some(set), ..config(root, &["a"]) }
+}
+
+#[test]
+fn a_phone_asks_by_a_relay_and_keys_outlive_a_restart() {
+    let root = tempfile::tempdir().unwrap();
+    let config = gateway(root.path(), |_| ());
+    let running = start(&config);
+    let mut by_relay = Client::new(running.public);
+    // A user that is known by the direct way, so that its keys are there; the answer by the relay is the same to the last byte.
+    let user = User::new(running.public, "user", "a");
+    let (body, _) = user.client.ask(&[b"+15550000003", b"none"], &mut seeded("asking")).unwrap();
+    let direct = super::apple::kit::post(running.public, "/queries", "user", &body);
+    let relayed = by_relay.post("/queries", "user", &body);
+    assert_eq!((direct.status, relayed.status), (200, 200));
+    assert!(direct.body == relayed.body);
+    let told = by_relay.post("/config", "user", &sotto_apple::client::config_request("a"));
+    assert_eq!(told.status, 200);
+    assert_eq!(by_relay.post("/key", "other", &user.client.key_request(&mut seeded("keys"))).status, 200);
+    assert_eq!(by_relay.post("/queries", "other", &body).status, 200);
+    // Our own routes too, with what they say in headers.
+    let tables = by_relay.ask("GET", "/v1/tables", &[], b"");
+    assert_eq!(tables.status, 200, "{}", text(&tables));
+    assert!(tables.fields.iter().any(|(name, value)| name == "content-type" && value == "application/json"));
+    assert_eq!((counted(&running, "ohttp", "ok"), counted(&running, "apple-queries", "ok")), (5.0, 3.0));
+    running.shutdown();
+
+    let running = start(&config);
+    by_relay.at = running.public;
+    assert_eq!(by_relay.post("/queries", "user", &body).status, 200, "sealed for the key of the first run");
+    assert_eq!(Client::new(running.public).key, by_relay.key);
+}
+
+#[test]
+fn what_is_wrong_outside_is_told_to_the_relay() {
+    let root = tempfile::tempdir().unwrap();
+    let running = start(&gateway(root.path(), |set| set.max_request_mib = 1));
+    let at = running.public;
+    let mut client = Client::new(at);
+    let (sealed, _) = client.seal(&request("GET", "/v1/tables", &[], b"").to_bytes());
+    let refused = |sealed: &[u8]| {
+        let answer = relay(at, sealed);
+        (
+            answer.status,
+            answer.text().contains(KEY_PROBLEM),
+            answer.header("content-type").unwrap().to_owned(),
+        )
+    };
+    let problem = (400, true, "application/problem+json".to_owned());
+    for at in [0, 2, 6, 7, 38, 39, sealed.len() - 1] {
+        let mut changed = sealed.clone();
+        changed[at] ^= 4;
+        assert_eq!(refused(&changed), problem, "byte {at}");
+    }
+    for len in [0, 6, 38] {
+        assert_eq!(relay(at, &sealed[..len]).status, 400, "{len} bytes");
+    }
+    let length = sealed.len().to_string();
+    let typed = [("content-type", "application/octet-stream"), ("content-length", &*length)];
+    assert_eq!(http::request(at, "POST", WELL_KNOWN, &typed, &sealed).status, 415);
+    assert_eq!(http::request(at, "PUT", WELL_KNOWN, &[], b"").status, 405);
+    // Announced, and never sent.
+    let length = (1_u64 << 21).to_string();
+    let typed = [("content-type", REQUEST_TYPE), ("content-length", &*length)];
+    assert_eq!(http::request(at, "POST", WELL_KNOWN, &typed, b"").status, 413);
+    assert_eq!(
+        (counted(&running, "ohttp", "unknown-key"), counted(&running, "ohttp", "unopened")),
+        (3.0, 4.0)
+    );
+    assert_eq!(counted(&running, "tables", "ok"), 0.0, "nothing of it has reached a route");
+    assert_eq!(relay(at, &sealed).status, 200, "and the request itself is still good");
+}
+
+#[test]
+fn what_is_wrong_inside_stays_inside() {
+    let root = tempfile::tempdir().unwrap();
+    let page = root.path().join("page");
+    std::fs::create_dir(&page).unwrap();
+    std::fs::write(page.join("index.html"), "here").unwrap();
+    std::fs::write(page.join("large.js"), vec![b' '; 3 << 19]).unwrap();
+    let set = gateway(root.path(), |set| set.max_response_mib = 1);
+    let running = start(&Config { page: Some(page), ..set });
+    let mut client = Client::new(running.public);
+    assert_eq!(client.ask("GET", "/nothing", &[], b"").status, 404);
+    assert_eq!(client.ask("GET", "/config", &[], b"").status, 405);
+    assert_eq!(
+        client.ask("POST", WELL_KNOWN, &[("content-type", REQUEST_TYPE)], b"").status,
+        404,
+        "no gateway within"
+    );
+    assert_eq!(client.post("/queries", "nobody", b"\xFF").status, 400);
+    let large = client.ask("GET", "/large.js", &[], b"");
+    assert_eq!(large.status, 413, "{}", text(&large));
+    for plain in [&b""[..], &[0], &[1, 0x40, 200], &[0xFF; 99], &vec![0; 70_000]] {
+        assert_eq!(client.plain(plain).status, 400);
+    }
+    let many: Vec<_> = (0..101).map(|_| ("a", "b")).collect();
+    assert_eq!(client.ask("GET", "/v1/tables", &many, b"").status, 400);
+    assert_eq!(client.ask("GET", "/v1/tables", &many[..100], b"").status, 200);
+    assert_eq!(client.ask("GET", "v1/tables", &[], b"").status, 400);
+    assert_eq!(client.ask("CONNECT", "pir.example:443", &[], b"").status, 400);
+    // What a connection says is not for a message, and a length is what it is.
+    let odd = [("connection", "close"), ("transfer-encoding", "chunked"), ("content-length", "99999999999")];
+    assert_eq!(client.ask("GET", "/v1/tables", &odd, b"").status, 200);
+    // A copy is answered, and does nothing again.
+    let (sealed, first) = client.seal(&request("GET", "/v1/tables", &[], b"").to_bytes());
+    assert_eq!(inside(&relay(client.at, &sealed), first).status, 200);
+    let before = counted(&running, "tables", "ok");
+    assert_eq!(relay(client.at, &sealed).status, 200);
+    assert_eq!(
+        (counted(&running, "tables", "ok"), counted(&running, "ohttp-inside", "replayed")),
+        (before, 1.0)
+    );
+    crate::kit::eventually("all memory is given back", || {
+        super::apple::kit::metric(&running, "sotto_bodies_kib") == 0.0
+    });
+}
