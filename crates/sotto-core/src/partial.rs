@@ -51,6 +51,9 @@ pub trait Partial: Scheme {
     /// An open part.
     type Part: Send + Sync + 'static;
 
+    /// What a join needs beside the parameters: public, and the same for all queries.
+    type Joiner: Send + Sync + 'static;
+
     /// The section that is cut. A part's image has no other one.
     const SECTION: Section = Section::Resident;
 
@@ -79,12 +82,18 @@ pub trait Partial: Scheme {
     /// What a part makes of queries, in order; as [`Server::answer_many`].
     fn partials(part: &Self::Part, asks: Vec<(&SessionOf<Self>, Self::Query)>) -> Vec<Result<Vec<u8>>>;
 
+    /// Makes what [`join`](Self::join) needs, once for a table.
+    ///
+    /// # Errors
+    /// None for checked parameters.
+    fn joiner(params: &Self::Params) -> Result<Self::Joiner>;
+
     /// The answer to a query: what the partials of all parts make, which are in order and as long as they must be.
     ///
     /// # Errors
     /// [`crate::Error::Peer`] for bytes that are no partials; those of [`Server::answer_many`].
     fn join(
-        params: &Self::Params,
+        with: (&Self::Params, &Self::Joiner),
         ask: (&SessionOf<Self>, Self::Query),
         partials: &[Vec<u8>],
     ) -> Result<Self::Answer>;

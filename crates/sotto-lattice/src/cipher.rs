@@ -8,6 +8,9 @@ use crate::encrypt::Masks;
 use crate::ring::{Level, Ring};
 use crate::words::Words;
 
+/// Bytes of a word.
+const WORD: usize = size_of::<u64>();
+
 /// A ciphertext, in slots.
 #[derive(Debug, Clone)]
 pub struct Cipher {
@@ -59,6 +62,31 @@ impl Cipher {
             Cipher::new(ring, level, &masks.mask(ring, level, j), bodies.iter().map(Vec::as_slice))
         };
         (0..).zip(bodies.chunks_exact(rank)).map(row).collect()
+    }
+
+    /// Bytes of a ciphertext of this rank, as servers send it to each other.
+    pub fn sent_bytes(ring: &Ring, level: Level, rank: usize) -> usize {
+        (rank + 1) * ring.words(level) * WORD
+    }
+
+    /// Appends all words.
+    pub fn put(&self, out: &mut Vec<u8>) {
+        out.extend(self.components().flatten().flat_map(|word| word.to_le_bytes()));
+    }
+
+    /// A ciphertext modulo q of this rank from its words; `None` unless there are as many, and all are reduced.
+    pub fn take(ring: &Ring, rank: usize, bytes: &[u8]) -> Option<Self> {
+        let mut out = Cipher::room(ring, Level::Main, rank);
+        let (words, rest) = bytes.as_chunks::<WORD>();
+        if !rest.is_empty() || bytes.len() != Self::sent_bytes(ring, Level::Main, rank) {
+            return None;
+        }
+        for (place, word) in out.components_mut().flatten().zip(words) {
+            *place = u64::from_le_bytes(*word);
+        }
+        let q = ring.q().value();
+        let reduced = out.components().flatten().all(|word| *word < q);
+        reduced.then_some(out)
     }
 
     /// The level.

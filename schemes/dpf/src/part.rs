@@ -60,6 +60,7 @@ fn records(leaves: &Range<u64>, all: u64) -> Range<u64> {
 
 impl<const PROVEN: bool> Partial for Dpf<PROVEN> {
     type Part = Server<PROVEN>;
+    type Joiner = ();
 
     fn most_parts(params: &Params) -> u32 {
         u32::try_from(params.leaves().div_ceil(params.least_leaves())).unwrap_or(u32::MAX)
@@ -97,7 +98,11 @@ impl<const PROVEN: bool> Partial for Dpf<PROVEN> {
         sotto_core::Server::answer_many(part, asks).into_iter().map(partial).collect()
     }
 
-    fn join(_: &Params, _: (&(), Query), partials: &[Vec<u8>]) -> Result<Answer> {
+    fn joiner(_: &Params) -> Result<()> {
+        Ok(())
+    }
+
+    fn join(_: (&Params, &()), _: (&(), Query), partials: &[Vec<u8>]) -> Result<Answer> {
         added(partials).map(Answer)
     }
 }

@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 impl Partial for SimplePir {
     type Part = Server;
+    type Joiner = ();
 
     fn most_parts(params: &Params) -> u32 {
         Stretch::most(&params.layout())
@@ -43,7 +44,11 @@ impl Partial for SimplePir {
         answers.into_iter().map(|answer| answer.map(packed)).collect()
     }
 
-    fn join(params: &Params, _: (&(), Query), partials: &[Vec<u8>]) -> Result<Answer> {
+    fn joiner(_: &Params) -> Result<()> {
+        Ok(())
+    }
+
+    fn join((params, ()): (&Params, &()), _: (&(), Query), partials: &[Vec<u8>]) -> Result<Answer> {
         let mut words = Vec::with_capacity(params.l());
         let parts = u32::try_from(partials.len()).unwrap_or(u32::MAX);
         for (cut, partial) in Cut::all(parts).zip(partials) {

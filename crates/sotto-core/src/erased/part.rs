@@ -42,7 +42,8 @@ impl PartEntry {
             join: |params, parts| {
                 let params = checked::<S>(params)?;
                 within::<S>(&params, parts)?;
-                Ok(Box::new(Joint::<S> { params, parts }))
+                let joiner = S::joiner(&params)?;
+                Ok(Box::new(Joint::<S> { params, joiner, parts }))
             },
         }
     }
@@ -81,6 +82,7 @@ struct OpenPart<S: Partial> {
 
 struct Joint<S: Partial> {
     params: S::Params,
+    joiner: S::Joiner,
     parts: u32,
 }
 
@@ -146,7 +148,7 @@ impl<S: Partial> AnyJoin for Joint<S> {
         }
         let ask = ask::<S>(&self.params, session, query)?;
         let mut out = Vec::with_capacity(<S as Scheme>::Answer::size(&self.params));
-        S::join(&self.params, ask, partials)?.put(&self.params, &mut out);
+        S::join((&self.params, &self.joiner), ask, partials)?.put(&self.params, &mut out);
         Ok(out)
     }
 }

@@ -22,9 +22,6 @@ use std::sync::Arc;
 /// Parts whose number is no power of two have at least so many pieces each, or all that there are.
 const PIECES: u32 = 4;
 
-/// Bytes of a word of a partial.
-const WORD: usize = 8;
-
 /// The columns that a server holds.
 pub(super) struct Share {
     /// Where they lie: those of one polynomial (or column of the matrix) after those of the other.
@@ -74,9 +71,9 @@ fn groups(params: &Inner) -> usize {
     params.grid.layout().cols() / params.grid.columns()
 }
 
-/// Words of a ciphertext.
-fn words(params: &Inner) -> usize {
-    (params.rank() + 1) * params.n()
+/// Bytes of a ciphertext.
+fn bytes(params: &Inner) -> usize {
+    Cipher::sent_bytes(&params.ring, Level::Main, params.rank())
 }
 
 fn layout_of(params: &Inner, cut: Cut) -> Result<Share> {
@@ -90,6 +87,7 @@ fn layout_of(params: &Inner, cut: Cut) -> Result<Share> {
 
 impl<F: Family> Partial for Cubed<F> {
     type Part = Cube<F>;
+    type Joiner = ();
 
     fn most_parts(params: &Params<F>) -> u32 {
         1 << most_above(params)
@@ -97,6 +95,10 @@ impl<F: Family> Partial for Cubed<F> {
 
     fn holds(params: &Params<F>, cut: Cut) -> Vec<Range<u64>> {
         let layout = params.grid.layout();
+        if cut.parts() == 1 {
+            // Where columns are few, those of several polynomials lie together, and are not to be told apart.
+            return std::iter::once(0..params.grid.region(params.grid.units())).collect();
+        }
         let pieces = Pieces::of(params, cut.parts());
         let share = pieces.share(cut);
         let mut all = Vec::new();
@@ -121,7 +123,7 @@ impl<F: Family> Partial for Cubed<F> {
 
     fn partial_bytes(params: &Params<F>, cut: Cut) -> usize {
         let pieces = Pieces::of(params, cut.parts()).share(cut).len();
-        params.grid.units() as usize * groups(params) * pieces * words(params) * WORD
+        params.grid.units() as usize * groups(params) * pieces * bytes(params)
     }
 
     fn admit(params: &Params<F>, keys: Keys) -> Result<Session> {
@@ -136,20 +138,28 @@ impl<F: Family> Partial for Cubed<F> {
         })
     }
 
-    fn join(params: &Params<F>, (session, query): (&Session, Query), partials: &[Vec<u8>]) -> Result<Answer> {
+    fn joiner(_: &Params<F>) -> Result<()> {
+        Ok(())
+    }
+
+    fn join(
+        (params, ()): (&Params<F>, &()),
+        (session, query): (&Session, Query),
+        partials: &[Vec<u8>],
+    ) -> Result<Answer> {
         let bits = params.bits_of(session, &query)?;
         let parts = u32::try_from(partials.len()).unwrap_or(u32::MAX);
         let pieces = Pieces::of(params, parts);
         let high = bits.get(pieces.levels..).unwrap_or_default();
-        let mut shares: Vec<_> =
-            partials.iter().map(|partial| partial.chunks_exact(words(params) * WORD)).collect();
+        let mut shares: Vec<_> = partials.iter().map(|partial| partial.chunks_exact(bytes(params))).collect();
         let mut unit = || -> Result<_> {
             let mut folded = Vec::new();
             for _ in 0..groups(params) {
                 let mut ciphers = Vec::with_capacity(1 << pieces.above);
                 for (cut, share) in Cut::all(parts).zip(&mut shares) {
                     for bytes in share.take(pieces.share(cut).len()) {
-                        ciphers.push(cipher(params, bytes)?);
+                        let cipher = Cipher::take(&params.ring, params.rank(), bytes);
+                        ciphers.push(cipher.ok_or(PeerMisbehaved::NotCanonical("partial"))?);
                     }
                 }
                 folded.extend(halve(&params.ring, ciphers, high));
@@ -172,24 +182,9 @@ impl<F> Cube<F> {
                 .map(|(columns, query)| self.fold(columns, query))
                 .collect();
             for (partial, folded) in partials.iter_mut().zip(folded) {
-                let words = folded.iter().flat_map(|cipher| cipher.components()).flatten();
-                partial.extend(words.flat_map(|word| word.to_le_bytes()));
+                folded.iter().for_each(|cipher| cipher.put(partial));
             }
         }
         partials
     }
-}
-
-/// A ciphertext out of a partial: reduced words modulo q.
-fn cipher(params: &Inner, bytes: &[u8]) -> Result<Cipher> {
-    let mut cipher = Cipher::room(&params.ring, Level::Main, params.rank());
-    let q = params.ring.q().value();
-    let mut words = bytes.as_chunks::<WORD>().0.iter().map(|word| u64::from_le_bytes(*word));
-    for (word, place) in words.by_ref().zip(cipher.components_mut().flatten()) {
-        *place = word;
-        if word >= q {
-            return Err(PeerMisbehaved::NotCanonical("partial").into());
-        }
-    }
-    Ok(cipher)
 }

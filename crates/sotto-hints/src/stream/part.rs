@@ -31,6 +31,7 @@ impl<F: Family> Params<F> {
 
 impl<F: Family> Partial for Streamed<F> {
     type Part = Server<F>;
+    type Joiner = ();
 
     const SECTION: Section = ROWS;
 
@@ -59,7 +60,11 @@ impl<F: Family> Partial for Streamed<F> {
         asks.into_iter().map(|((), query)| one(query)).collect()
     }
 
-    fn join(_: &Params<F>, _: (&(), F::Query), partials: &[Vec<u8>]) -> Result<Answer> {
+    fn joiner(_: &Params<F>) -> Result<()> {
+        Ok(())
+    }
+
+    fn join(_: (&Params<F>, &()), _: (&(), F::Query), partials: &[Vec<u8>]) -> Result<Answer> {
         added(partials).map(|sum| Answer(Zeroizing::new(sum)))
     }
 }

@@ -15,6 +15,7 @@ const WORD: usize = 4;
 
 impl Partial for VeriSimplePir {
     type Part = Server;
+    type Joiner = ();
 
     const SECTION: Section = ROWS;
 
@@ -45,7 +46,11 @@ impl Partial for VeriSimplePir {
         answers.into_iter().map(|answer| answer.map(bytes)).collect()
     }
 
-    fn join(params: &Params, _: (&(), Query), partials: &[Vec<u8>]) -> Result<Answer> {
+    fn joiner(_: &Params) -> Result<()> {
+        Ok(())
+    }
+
+    fn join((params, ()): (&Params, &()), _: (&(), Query), partials: &[Vec<u8>]) -> Result<Answer> {
         let mut words = Vec::with_capacity(params.l());
         for partial in partials {
             ring::take_words("partial", partial.as_chunks().0, &mut words)?;
