@@ -20,6 +20,7 @@
 //! | [`second`] | two passes: rows of the hint are fetched like rows of a table |
 //! | `samples` | the masks of products, from the matrix (feature `server`) |
 //! | [`groups`] | numbers in groups, each a packed ciphertext, and the sizes of what belongs to them |
+//! | `portion` | some groups, as a part of a table has them (feature `server`) |
 //! | `packed`, `behind` | weights for packing in an image, how they are written, and the pass over them (feature `server`) |
 //! | `weights` | the same for small groups, of which there are many (feature `server`) |
 #![forbid(unsafe_code)]
@@ -39,6 +40,8 @@ pub mod ones;
 #[cfg(feature = "server")]
 pub mod packed;
 pub mod plain;
+#[cfg(feature = "server")]
+pub mod portion;
 #[cfg(feature = "server")]
 pub mod samples;
 pub mod second;

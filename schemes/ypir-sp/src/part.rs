@@ -6,50 +6,37 @@ use crate::message::{Answer, Query};
 use crate::params::Params;
 use crate::server::Server;
 use sotto_core::{Cut, Image, Params as _, Partial, PeerMisbehaved, Result, Section};
-use sotto_math::matrix::PanelLayout;
-use sotto_math::matrix::layout::PANEL_ROWS;
-use sotto_silent::lattice::N;
 use sotto_silent::matrix::Matrix;
 use sotto_silent::message;
 use sotto_silent::packed::{Masks, Packed};
+use sotto_silent::portion::Portion;
 use std::ops::Range;
 use std::sync::Arc;
-
-/// Rows of the matrix that a full group takes.
-const GROUP_ROWS: usize = 2 * N;
 
 fn groups_of(params: &Params, cut: Cut) -> Range<usize> {
     let share = cut.share(params.groups() as u64);
     share.start as usize..share.end as usize
 }
 
-/// The rows of some groups.
-fn rows_of(params: &Params, groups: &Range<usize>) -> Range<usize> {
-    let row = |group: usize| (group * GROUP_ROWS).min(params.layout().rows());
-    row(groups.start)..row(groups.end)
+fn portion(params: &Params, cut: Cut) -> Portion {
+    Portion::of(&params.layout(), &params.literal().packing(), groups_of(params, cut), params.bits().mask)
 }
 
 impl Partial for YpirSp {
     type Part = Server;
+    type Joiner = ();
 
     fn most_parts(params: &Params) -> u32 {
         u32::try_from(params.groups()).unwrap_or(u32::MAX)
     }
 
     fn holds(params: &Params, cut: Cut) -> Vec<Range<u64>> {
-        let (groups, layout) = (groups_of(params, cut), params.layout());
-        let rows = rows_of(params, &groups);
-        let panel = |row: usize| (row.div_ceil(PANEL_ROWS) * layout.panel_bytes()) as u64;
-        let behind = params.literal().packing().bytes_of(&groups, params.bits().mask);
-        let behind =
-            behind.map(|range| layout.bytes() as u64 + range.start..layout.bytes() as u64 + range.end);
-        std::iter::once(panel(rows.start)..panel(rows.end)).chain(behind).collect()
+        portion(params, cut).bytes(0).collect()
     }
 
     fn open_part(params: &Params, cut: Cut, image: Arc<dyn Image>) -> Result<Server> {
-        let groups = groups_of(params, cut);
-        let layout = PanelLayout::new(rows_of(params, &groups).len(), params.layout().cols());
-        let packed = Packed::new(params.literal().packing().some(&groups), params.bits(), Masks::Sent)?;
+        let Portion { layout, packing, .. } = portion(params, cut);
+        let packed = Packed::new(packing, params.bits(), Masks::Sent)?;
         let matrix = Matrix::open(layout, packed.bytes(), Section::Resident, image)?;
         Ok(Server { params: params.clone(), matrix, packed })
     }
@@ -73,7 +60,11 @@ impl Partial for YpirSp {
         answers.into_iter().map(|answer| answer.map(written)).collect()
     }
 
-    fn join(params: &Params, _: (&(), Query), partials: &[Vec<u8>]) -> Result<Answer> {
+    fn joiner(_: &Params) -> Result<()> {
+        Ok(())
+    }
+
+    fn join((params, ()): (&Params, &()), _: (&(), Query), partials: &[Vec<u8>]) -> Result<Answer> {
         let groups = message::take_groups(&mut &*partials.concat(), params.bits(), params.groups());
         Ok(Answer(groups.ok_or(PeerMisbehaved::NotCanonical("partial"))?))
     }
