@@ -18,6 +18,7 @@
 //! | `interpolate` | from the polynomials of a column to the one that takes their values, and back (feature `server`) |
 //! | `columns` | records as columns of the matrix, and columns as records (feature `server`) |
 //! | `server` | encode, open, answer (feature `server`) |
+//! | `part` | tables in parts (feature `server`) |
 //! | `revise` | changed bytes, and the groups they touch (feature `server`) |
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
@@ -31,6 +32,8 @@ pub mod interpolate;
 pub mod message;
 pub mod numbers;
 pub mod params;
+#[cfg(feature = "server")]
+mod part;
 #[cfg(feature = "server")]
 pub mod revise;
 pub mod select;
@@ -55,7 +58,7 @@ impl Scheme for Inspire {
     type Client = client::Client;
     #[cfg(feature = "server")]
     type Server = server::Server;
-    const CAPS: Caps<Self> = Caps::NONE.revise();
+    const CAPS: Caps<Self> = Caps::NONE.revise().parts();
 }
 
 /// What the registry knows of this scheme.

@@ -15,7 +15,7 @@ use sotto_lattice::gsw::Gsw;
 use sotto_lattice::ring::Level;
 use sotto_lattice::scratch::Scratch;
 use sotto_math::gadget::Gadget;
-use sotto_math::matrix::{QueryPlanes, scan_planes};
+use sotto_math::matrix::{PanelLayout, QueryPlanes, scan_planes};
 use sotto_silent::behind::write_behind;
 use sotto_silent::matrix::{Matrix, write_matrix};
 use sotto_silent::packed::{Keys, Masks, Packed};
@@ -24,9 +24,9 @@ use std::sync::Arc;
 /// Queries in one pass: their words are of five or six planes, and twenty planes keep the multipliers busy.
 const BATCH: usize = 4;
 
-/// An open table.
+/// An open table, or some groups of one.
 pub struct Server {
-    params: Params,
+    pub(crate) params: Params,
     matrix: Matrix,
     packed: Packed,
     gadgets: [Gadget; 2],
@@ -54,10 +54,7 @@ impl sotto_core::Server<Inspire> for Server {
     }
 
     fn open(params: &Params, image: Arc<dyn Image>) -> Result<Self> {
-        let packed = packed(params)?;
-        let matrix = Matrix::open(params.layout(), packed.bytes(), Section::Resident, image)?;
-        let masks = (0..ROWS as u64).map(|row| MASKS.mask(packed.ring(), Level::Main, row)).collect();
-        Ok(Server { params: params.clone(), matrix, packed, gadgets: gadgets()?, masks })
+        Server::open_some(params, params.layout(), packed(params)?, image)
     }
 
     fn records(params: &Params, image: Arc<dyn Image>) -> Result<Box<dyn Rows>> {
@@ -88,6 +85,18 @@ impl sotto_core::Server<Inspire> for Server {
 }
 
 impl Server {
+    /// Opens the rows of a matrix of this layout, and what packs them.
+    pub(crate) fn open_some(
+        params: &Params,
+        layout: PanelLayout,
+        packed: Packed,
+        image: Arc<dyn Image>,
+    ) -> Result<Self> {
+        let matrix = Matrix::open(layout, packed.bytes(), Section::Resident, image)?;
+        let masks = (0..ROWS as u64).map(|row| MASKS.mask(packed.ring(), Level::Main, row)).collect();
+        Ok(Server { params: params.clone(), matrix, packed, gadgets: gadgets()?, masks })
+    }
+
     fn prepare(&self, query: &Query) -> Result<Prepared> {
         let planes = QueryPlanes::from_u64(&query.words, self.params.planes(), self.matrix.layout());
         let bad = || PeerMisbehaved::NotCanonical("query");
