@@ -115,6 +115,12 @@ impl Cut {
         PanelLayout::new(self.second_rows() as usize, self.blocks as usize)
     }
 
+    /// Of each of a record's bytes the words of all blocks, out of those of all rows.
+    pub fn by_byte(&self, words: &[u16]) -> Vec<Vec<u16>> {
+        let width = self.record_bytes as usize;
+        (0..width).map(|byte| words.iter().skip(byte).step_by(width).copied().collect()).collect()
+    }
+
     /// The column and the block of a record.
     pub fn place(&self, record: u64) -> [u32; 2] {
         [(record >> self.blocks.trailing_zeros()) as u32, (record & (self.blocks - 1)) as u32]

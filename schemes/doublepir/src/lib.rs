@@ -11,6 +11,7 @@
 //! | [`message`] | query and answer, and their bits on the wire |
 //! | [`client`] | prepare, query, recover |
 //! | `server` | encode, open, answer (feature `server`) |
+//! | `part` | tables in parts (feature `server`) |
 //! | `revise` | changed bytes, and what follows of them (feature `server`) |
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
@@ -18,6 +19,8 @@
 pub mod client;
 pub mod message;
 pub mod params;
+#[cfg(feature = "server")]
+mod part;
 #[cfg(feature = "server")]
 pub mod revise;
 pub mod select;
@@ -41,7 +44,7 @@ impl Scheme for DoublePir {
     type Client = client::Client;
     #[cfg(feature = "server")]
     type Server = server::Server;
-    const CAPS: Caps<Self> = Caps::NONE.revise();
+    const CAPS: Caps<Self> = Caps::NONE.revise().parts();
 }
 
 /// What the registry knows of this scheme.

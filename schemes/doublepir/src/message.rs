@@ -58,13 +58,14 @@ impl Wire<Params> for Answer {
     }
 }
 
-fn put(words: &[u32], width: u32, out: &mut Vec<u8>) {
+/// Puts words of so many bits.
+pub(crate) fn put(words: &[u32], width: u32, out: &mut Vec<u8>) {
     let words: Vec<u64> = words.iter().map(|word| u64::from(*word)).collect();
     bits::pack_words(&words, width, out);
 }
 
 /// Two parts of so many words of so many bits.
-fn two_parts(bytes: &[u8], [first, second]: [(u32, usize); 2]) -> Option<[Vec<u32>; 2]> {
+pub(crate) fn two_parts(bytes: &[u8], [first, second]: [(u32, usize); 2]) -> Option<[Vec<u32>; 2]> {
     let part = |bytes: &[u8], (width, count)| {
         let words = bits::unpack_words(bytes, width, count)?;
         Some(words.into_iter().map(|word| word as u32).collect())

@@ -15,12 +15,28 @@ use std::sync::Arc;
 /// Where a client's hint lies in an image.
 pub(crate) const HINT: Section = Section::Public(Artifact::Hint);
 
-/// An open table.
+/// An open table, which is one part.
 pub struct Server {
-    params: Params,
-    tables: Tables,
+    part: Part,
+    fresh: Fresh,
+}
+
+/// Some rows of both matrices.
+pub struct Part {
+    pub(crate) params: Params,
+    pub(crate) tables: Tables,
+}
+
+/// What both passes give: words of the second matrix, rounded, and those of the first, which are fresh rows of it.
+pub(crate) struct Passed {
+    pub(crate) words: Vec<u32>,
+    pub(crate) fresh: Vec<u16>,
+}
+
+/// What makes the masks of fresh rows.
+pub struct Fresh {
     ring: Ring,
-    /// Values of a_k(1/X), for the masks of fresh rows.
+    /// Values of a_k(1/X).
     blocks: Vec<Vec<u64>>,
 }
 
@@ -40,10 +56,7 @@ impl sotto_core::Server<DoublePir> for Server {
         // Clients fetch the hint, and none of it is needed here.
         Held::open(image.clone(), HINT, "hint", params.literal().hint_bytes())?;
         let tables = Tables::open(params.cut(), 0, Section::Resident, image)?;
-        let ring = Ring::new()?;
-        let blocks = 0..params.cut().blocks.div_ceil(N as u64) as usize;
-        let blocks = blocks.map(|k| ring.reversed_block(k)).collect();
-        Ok(Server { params: params.clone(), tables, ring, blocks })
+        Ok(Server { part: Part { params: params.clone(), tables }, fresh: Fresh::new(params)? })
     }
 
     fn records(params: &Params, image: Arc<dyn Image>) -> Result<Box<dyn Rows>> {
@@ -58,12 +71,19 @@ impl sotto_core::Server<DoublePir> for Server {
     /// made of those products, times the second ones.
     fn answer_many(&self, asks: Vec<(&(), Query)>) -> Vec<Result<Answer>> {
         let queries: Vec<Query> = asks.into_iter().map(|(_, query)| query).collect();
-        queries.chunks(BATCH).flat_map(|batch| self.answers(batch)).map(Ok).collect()
+        let passed = self.part.passes(&queries);
+        let all = queries.par_iter().zip(passed);
+        all.map(|(query, passed)| Ok(self.fresh.answer(&self.part.params, query, passed))).collect()
     }
 }
 
-impl Server {
-    fn answers(&self, queries: &[Query]) -> Vec<Answer> {
+impl Part {
+    /// Both passes, for eight queries at once.
+    pub(crate) fn passes(&self, queries: &[Query]) -> Vec<Passed> {
+        queries.chunks(BATCH).flat_map(|some| self.pass(some)).collect()
+    }
+
+    fn pass(&self, queries: &[Query]) -> Vec<Passed> {
         let [first, second] = self.params.query_bits();
         let planes: Vec<QueryPlanes> =
             queries.iter().map(|Query([columns, _])| self.tables.planes(columns, first)).collect();
@@ -74,23 +94,38 @@ impl Server {
             .map(|Query([_, c])| QueryPlanes::from_u32(c, second.div_ceil(8) as usize, matrix.layout()))
             .collect();
         let products = matrix.times(&planes, 1, scan_u32);
-        let all = queries.par_iter().zip(products).zip(fresh);
-        all.map(|((Query([_, c]), words), fresh)| self.answer(c, words, &fresh)).collect()
+        let passed = |(mut words, fresh): (Vec<u32>, Vec<u16>)| {
+            // Panels of this matrix are full: there are no rows of padding.
+            round(&mut words, second, self.params.answer_bits());
+            Passed { words, fresh }
+        };
+        products.into_iter().zip(fresh).map(passed).collect()
+    }
+}
+
+impl Fresh {
+    pub(crate) fn new(params: &Params) -> Result<Self> {
+        let ring = Ring::new()?;
+        let blocks = 0..params.cut().blocks.div_ceil(N as u64) as usize;
+        let blocks = blocks.map(|k| ring.reversed_block(k)).collect();
+        Ok(Fresh { ring, blocks })
     }
 
-    /// The rest of one answer, from a second vector and what it gave, and from the fresh words of all blocks.
-    fn answer(&self, c: &[u32], mut words: Vec<u32>, fresh: &[Vec<u16>]) -> Answer {
-        // Panels of this matrix are full: there are no rows of padding.
+    /// The rest of one answer, from what both passes gave for all rows.
+    pub(crate) fn answer(&self, params: &Params, Query([_, c]): &Query, passed: Passed) -> Answer {
+        let (mut words, fresh) = (passed.words, params.cut().by_byte(&passed.fresh));
+        let mut products = Vec::with_capacity(FRESH_ROWS * fresh.len());
         let rows = (0..FRESH_ROWS).flat_map(|byte| fresh.iter().map(move |words| signed(words, byte)));
         let mut masks = Vec::with_capacity(FRESH_ROWS * fresh.len() * N);
         for bytes in rows {
             let product = bytes.iter().zip(c).map(|(byte, word)| word.wrapping_mul(i32::from(*byte) as u32));
-            words.push(product.fold(0, u32::wrapping_add));
+            products.push(product.fold(0, u32::wrapping_add));
             let mask = row(&self.ring, &self.blocks, &bytes);
-            masks.extend(mask.iter().map(|word| switch(*word, self.params.mask_bits())));
+            masks.extend(mask.iter().map(|word| switch(*word, params.mask_bits())));
         }
-        let [_, bits] = self.params.query_bits();
-        round(&mut words, bits, self.params.answer_bits());
+        let [_, bits] = params.query_bits();
+        round(&mut products, bits, params.answer_bits());
+        words.extend(products);
         Answer { words, masks }
     }
 }

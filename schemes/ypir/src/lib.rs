@@ -12,6 +12,7 @@
 //! | [`message`] | query and answer, and their bits on the wire |
 //! | [`client`] | query, recover |
 //! | `server` | encode, open, answer (feature `server`) |
+//! | `part` | tables in parts (feature `server`) |
 //! | `revise` | changed bytes, and what follows of them (feature `server`) |
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
@@ -19,6 +20,8 @@
 pub mod client;
 pub mod message;
 pub mod params;
+#[cfg(feature = "server")]
+mod part;
 #[cfg(feature = "server")]
 pub mod revise;
 pub mod select;
@@ -42,7 +45,7 @@ impl Scheme for Ypir {
     type Client = client::Client;
     #[cfg(feature = "server")]
     type Server = server::Server;
-    const CAPS: Caps<Self> = Caps::NONE.revise();
+    const CAPS: Caps<Self> = Caps::NONE.revise().parts();
 }
 
 /// What the registry knows of this scheme.

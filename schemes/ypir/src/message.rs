@@ -7,6 +7,7 @@ use sotto_math::bits;
 use sotto_silent::lattice::N;
 use sotto_silent::message;
 use sotto_silent::vector::{Encrypted, KEY_BODIES};
+use std::ops::Range;
 
 /// Both encrypted unit vectors: of the column, and of the block of rows, which comes with packing keys.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -62,26 +63,41 @@ impl Wire<Params> for Answer {
     }
 
     fn put(&self, params: &Params, out: &mut Vec<u8>) {
-        let widths = params.bits();
-        for [mask, body] in self.packed.iter().chain(&self.fresh) {
-            bits::pack_words(mask, widths.mask, out);
-            bits::pack_words(body, widths.body, out);
-        }
+        put_parts(self.packed.iter().chain(&self.fresh), params, out);
     }
 
     fn take(params: &Params, mut bytes: &[u8]) -> Result<Self> {
         wire::exact("answer", bytes, Self::size(params))?;
-        let widths = params.bits();
-        let mut words = |width, count| {
-            let (words, rest) = bytes.split_at_checked(bits::packed_len(width, count)?)?;
-            bytes = rest;
-            bits::unpack_words(words, width, count)
+        let mut answer = || {
+            let packed = take_groups(&mut bytes, params, 0..params.groups())?;
+            let fresh = (0..params.literal().record_bytes).map(|_| 1);
+            Some(Answer { packed, fresh: take_parts(&mut bytes, params, fresh)? })
         };
-        let mut part = |bodies| Some([words(widths.mask, N)?, words(widths.body, bodies)?]);
-        let packed: Option<Vec<Part>> =
-            (0..params.groups()).map(|group| part(params.in_use(group))).collect();
-        let fresh: Option<Vec<Part>> = (0..params.literal().record_bytes).map(|_| part(1)).collect();
-        let answer = packed.zip(fresh).map(|(packed, fresh)| Answer { packed, fresh });
-        Ok(answer.ok_or(PeerMisbehaved::NotCanonical("answer"))?)
+        Ok(answer().ok_or(PeerMisbehaved::NotCanonical("answer"))?)
     }
+}
+
+/// Puts masks and their bodies.
+pub(crate) fn put_parts<'a>(parts: impl IntoIterator<Item = &'a Part>, params: &Params, out: &mut Vec<u8>) {
+    let widths = params.bits();
+    for [mask, body] in parts {
+        bits::pack_words(mask, widths.mask, out);
+        bits::pack_words(body, widths.body, out);
+    }
+}
+
+/// Takes some groups' packed ciphertexts off the front.
+pub(crate) fn take_groups(bytes: &mut &[u8], params: &Params, groups: Range<usize>) -> Option<Vec<Part>> {
+    take_parts(bytes, params, groups.map(|group| params.in_use(group)))
+}
+
+/// Takes masks with so many bodies each off the front.
+fn take_parts(bytes: &mut &[u8], params: &Params, bodies: impl Iterator<Item = usize>) -> Option<Vec<Part>> {
+    let widths = params.bits();
+    let mut words = |width, count| {
+        let (words, rest) = bytes.split_at_checked(bits::packed_len(width, count)?)?;
+        *bytes = rest;
+        bits::unpack_words(words, width, count)
+    };
+    bodies.map(|bodies| Some([words(widths.mask, N)?, words(widths.body, bodies)?])).collect()
 }

@@ -6,24 +6,45 @@ use crate::params::Params;
 use rayon::prelude::*;
 use sotto_core::server::together;
 use sotto_core::{Image, Params as _, PeerMisbehaved, Result, Rows, Section, Sink};
-use sotto_lattice::ring::Level;
+use sotto_lattice::ring::{Level, Ring};
+use sotto_math::basis::round_to_bits;
 use sotto_math::matrix::{QueryPlanes, scan_planes};
 use sotto_silent::behind::write_behind;
+use sotto_silent::lattice;
 use sotto_silent::matrix::Place;
 use sotto_silent::packed::{Keys, Masks, Packed};
 use sotto_silent::samples::Samples;
 use sotto_silent::second::{Cut, Tables, write};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Queries in one pass: words of the second are of five or six planes, and twenty planes keep the multipliers busy.
 const BATCH: usize = 4;
 
-/// An open table.
+/// An open table, which is one part.
 pub struct Server {
-    params: Params,
-    tables: Tables,
-    packed: Packed,
-    /// What makes the masks of fresh numbers.
+    part: Portion,
+    fresh: Fresh,
+}
+
+/// Some rows of the first matrix, and some groups of the second.
+pub struct Portion {
+    pub(crate) params: Params,
+    pub(crate) tables: Tables,
+    pub(crate) packed: Packed,
+    /// Which groups.
+    pub(crate) groups: Range<usize>,
+}
+
+/// What all passes give: packed ciphertexts, as far as they are in use, and the fresh words of all rows.
+pub(crate) struct Passed {
+    pub(crate) packed: Vec<Part>,
+    pub(crate) fresh: Vec<u16>,
+}
+
+/// What makes the samples of fresh numbers.
+pub struct Fresh {
+    ring: Ring,
     samples: Samples,
 }
 
@@ -31,8 +52,6 @@ pub struct Server {
 struct Prepared {
     first: QueryPlanes,
     second: QueryPlanes,
-    /// The words of the second vector, for the fresh numbers.
-    words: Vec<u64>,
     keys: Keys,
 }
 
@@ -49,8 +68,8 @@ impl sotto_core::Server<Ypir> for Server {
     fn open(params: &Params, image: Arc<dyn Image>) -> Result<Self> {
         let (cut, packed) = (params.cut(), packed(params)?);
         let tables = Tables::open(cut, packed.bytes(), Section::Resident, image)?;
-        let samples = Samples::new(cut.second())?;
-        Ok(Server { params: params.clone(), tables, packed, samples })
+        let part = Portion { params: params.clone(), tables, packed, groups: 0..params.groups() };
+        Ok(Server { part, fresh: Fresh::new(params)? })
     }
 
     fn records(params: &Params, image: Arc<dyn Image>) -> Result<Box<dyn Rows>> {
@@ -65,23 +84,33 @@ impl sotto_core::Server<Ypir> for Server {
     /// Answer: multiply the table by the first vectors of a few queries in one pass, and the second matrix by their second ones;
     /// then pack what came of that, in one pass over the weights. The numbers that follow from the first products stay alone.
     fn answer_many(&self, asks: Vec<(&(), Query)>) -> Vec<Result<Answer>> {
-        let prepared = asks.into_iter().map(|(_, query)| self.prepare(query)).collect();
-        together(prepared, |queries: Vec<Prepared>| {
-            queries.chunks(BATCH).flat_map(|some| self.answers(some)).map(Ok).collect()
-        })
+        let queries: Vec<Query> = asks.into_iter().map(|(_, query)| query).collect();
+        let passed = self.part.passes(&queries);
+        let answer = |(query, passed): (&Query, Result<Passed>)| {
+            Ok(self.fresh.answer(&self.part.params, query, passed?))
+        };
+        queries.par_iter().zip(passed).map(answer).collect()
     }
 }
 
-impl Server {
-    fn prepare(&self, Query { columns, blocks }: Query) -> Result<Prepared> {
-        let first = self.tables.planes(&columns, self.params.first_bits());
+impl Portion {
+    /// All passes, for a few queries at once.
+    pub(crate) fn passes(&self, queries: &[Query]) -> Vec<Result<Passed>> {
+        let prepared = queries.iter().map(|query| self.prepare(query)).collect();
+        together(prepared, |queries: Vec<Prepared>| {
+            queries.chunks(BATCH).flat_map(|some| self.pass(some)).map(Ok).collect()
+        })
+    }
+
+    fn prepare(&self, Query { columns, blocks }: &Query) -> Result<Prepared> {
+        let first = self.tables.planes(columns, self.params.first_bits());
         let second =
             QueryPlanes::from_u64(&blocks.words, self.params.planes(), self.tables.second().layout());
         let keys = self.packed.keys(&blocks.keys).ok_or(PeerMisbehaved::NotCanonical("query"))?;
-        Ok(Prepared { first, second, words: blocks.words, keys })
+        Ok(Prepared { first, second, keys })
     }
 
-    fn answers(&self, queries: &[Prepared]) -> Vec<Answer> {
+    fn pass(&self, queries: &[Prepared]) -> Vec<Passed> {
         let planes: Vec<QueryPlanes> = queries.iter().map(|query| query.first.clone()).collect();
         let fresh = self.tables.fresh(&planes, self.params.first_bits());
         let planes: Vec<QueryPlanes> = queries.iter().map(|query| query.second.clone()).collect();
@@ -92,24 +121,38 @@ impl Server {
         let (_, weights) = matrix.parts();
         let keys: Vec<&Keys> = queries.iter().map(|query| &query.keys).collect();
         let packed = self.packed.pack(weights, &keys, &products);
-        let all = queries.par_iter().zip(packed).zip(fresh);
-        all.map(|((query, packed), fresh)| self.answer(query, packed, &fresh)).collect()
+        let passed = |(mut packed, fresh): (Vec<Part>, Vec<u16>)| {
+            for (group, [_, body]) in self.groups.clone().zip(&mut packed) {
+                body.truncate(self.params.in_use(group));
+            }
+            Passed { packed, fresh }
+        };
+        packed.into_iter().zip(fresh).map(passed).collect()
+    }
+}
+
+impl Fresh {
+    pub(crate) fn new(params: &Params) -> Result<Self> {
+        Ok(Fresh { ring: lattice::ring()?, samples: Samples::new(params.cut().second())? })
     }
 
-    /// One answer, from its packed ciphertexts and the fresh words of all blocks.
-    fn answer(&self, query: &Prepared, mut packed: Vec<Part>, fresh: &[Vec<u16>]) -> Answer {
-        for (group, [_, body]) in packed.iter_mut().enumerate() {
-            body.truncate(self.params.in_use(group));
-        }
+    /// One answer, from its packed ciphertexts and the fresh words of all rows.
+    pub(crate) fn answer(&self, params: &Params, query: &Query, passed: Passed) -> Answer {
+        let bits = params.bits();
+        let rounded = |residues: &[u64], bits| {
+            let mut rounded = vec![0; residues.len()];
+            round_to_bits(self.ring.q(), residues, bits, &mut rounded);
+            rounded
+        };
         let sample = |words: &Vec<u16>| {
             let numbers: Vec<i16> = words.iter().map(|word| *word as i16).collect();
-            let (ring, bits) = (self.packed.ring(), self.params.bits());
-            let body = self.samples.fresh_product(&numbers, &query.words, bits.dropped());
+            let body = self.samples.fresh_product(&numbers, &query.blocks.words, bits.dropped());
             let mut mask = self.samples.of_fresh(&[numbers]);
-            ring.inverse(Level::Main, &mut mask);
-            [self.packed.rounded(&mask, bits.mask), self.packed.rounded(&[body], bits.body)]
+            self.ring.inverse(Level::Main, &mut mask);
+            [rounded(&mask, bits.mask), rounded(&[body], bits.body)]
         };
-        Answer { packed, fresh: fresh.iter().map(sample).collect() }
+        let fresh = params.cut().by_byte(&passed.fresh);
+        Answer { packed: passed.packed, fresh: fresh.par_iter().map(sample).collect() }
     }
 }
 

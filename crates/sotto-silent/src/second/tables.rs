@@ -4,10 +4,10 @@ use super::{Cut, FRESH_BITS};
 use crate::lwe::ring::round;
 use crate::matrix::{Matrix, Place};
 use sotto_core::{Image, Result, Rows, Section};
-use sotto_math::matrix::{QueryPlanes, scan_u32};
+use sotto_math::matrix::{PanelLayout, QueryPlanes, scan_u32};
 use std::sync::Arc;
 
-/// Both matrices, from the start of a section on.
+/// Both matrices, or some rows of each, from the start of a section on.
 pub struct Tables {
     cut: Cut,
     first: Matrix,
@@ -20,9 +20,23 @@ impl Tables {
     /// # Errors
     /// As [`sotto_core::Held::open`].
     pub fn open(cut: Cut, beyond: u64, section: Section, image: Arc<dyn Image>) -> Result<Self> {
-        let first = Matrix::open(cut.first(), cut.second_bytes() + beyond, section, image.clone())?;
-        let second = Place { section, start: cut.first_bytes() };
-        let second = Matrix::open(cut.second(), beyond, second, image)?;
+        Self::open_some(cut, [cut.first(), cut.second()], beyond, section, image)
+    }
+
+    /// The same for some rows of each matrix, which lie like this.
+    ///
+    /// # Errors
+    /// As [`sotto_core::Held::open`].
+    pub fn open_some(
+        cut: Cut,
+        [first, second]: [PanelLayout; 2],
+        beyond: u64,
+        section: Section,
+        image: Arc<dyn Image>,
+    ) -> Result<Self> {
+        let start = first.bytes() as u64;
+        let first = Matrix::open(first, second.bytes() as u64 + beyond, section, image.clone())?;
+        let second = Matrix::open(second, beyond, Place { section, start }, image)?;
         Ok(Tables { cut, first, second })
     }
 
@@ -46,15 +60,12 @@ impl Tables {
         QueryPlanes::from_u32(words, query_bits.div_ceil(8) as usize, self.first.layout())
     }
 
-    /// The first pass, for several queries at once: of each query, and of each of a record's bytes, the fresh words of all
-    /// blocks.
-    pub fn fresh(&self, queries: &[QueryPlanes], query_bits: u32) -> Vec<Vec<Vec<u16>>> {
-        let (rows, width) = (self.cut.rows() as usize, self.cut.record_bytes as usize);
+    /// The first pass, for several queries at once: of each query the fresh words of all rows.
+    pub fn fresh(&self, queries: &[QueryPlanes], query_bits: u32) -> Vec<Vec<u16>> {
         let of_query = |mut y: Vec<u32>| {
-            y.truncate(rows);
+            y.truncate(self.first.layout().rows());
             round(&mut y, query_bits, FRESH_BITS);
-            let of_byte = |byte| y.iter().skip(byte).step_by(width).map(|word| *word as u16).collect();
-            (0..width).map(of_byte).collect()
+            y.into_iter().map(|word| word as u16).collect()
         };
         self.first.times(queries, 1, scan_u32).into_iter().map(of_query).collect()
     }

@@ -48,7 +48,7 @@ fn columns_of_the_second_matrix_tell_the_records() {
             let [j, i] = cut.place(wanted);
             let (words, s) = query(&cut, j, 26, "tells");
             let fresh = tables.fresh(&[tables.planes(&words, 26)], 26);
-            let fresh: Vec<u16> = fresh[0].iter().map(|of_byte| of_byte[i as usize]).collect();
+            let fresh: Vec<u16> = cut.by_byte(&fresh[0]).iter().map(|of_byte| of_byte[i as usize]).collect();
             let hint = column(&tables, &cut, &image, i as usize);
             let at = (wanted * record_bytes) as usize;
             assert_eq!(
@@ -94,7 +94,7 @@ fn noise(columns: usize, byte: u8, bits: u32, queries: usize) -> Vec<f64> {
         row(&ring, &blocks, &vec![byte as i8; columns]).iter().map(|h| switch(*h, HINT_BITS)).collect();
     let noise = |i: usize| {
         let (words, s) = query(&cut, 0, bits, &format!("noise {i}"));
-        let fresh = tables.fresh(&[tables.planes(&words, bits)], bits)[0][0][0];
+        let fresh = tables.fresh(&[tables.planes(&words, bits)], bits)[0][0];
         let phase = u32::from(fresh) << (32 - FRESH_BITS);
         let phase =
             phase.wrapping_sub(rounded_mask(&hint, HINT_BITS, &s)).wrapping_sub(u32::from(byte) << 24);

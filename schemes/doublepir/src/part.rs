@@ -1,0 +1,85 @@
+//! Tables in parts: a part has some rows of both matrices, and its partial is what both passes make of them. The rows that are
+//! made of the first pass need all of it, and so are those of whoever joins.
+
+use crate::DoublePir;
+use crate::message::{Answer, Query, put, two_parts};
+use crate::params::Params;
+use crate::server::{Fresh, Part, Passed};
+use sotto_core::{Cut, Image, Partial, PeerMisbehaved, Result, Section};
+use sotto_math::bits::packed_len;
+use sotto_silent::matrix::Stretch;
+use sotto_silent::second::{FRESH_BITS, Tables};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// The rows of both matrices that a part has.
+fn stretches(params: &Params, cut: Cut) -> [Stretch; 2] {
+    [params.cut().first(), params.cut().second()].map(|layout| Stretch::of(&layout, cut))
+}
+
+/// Bits and words of a partial: of fresh words, and of those of the second matrix.
+fn widths(params: &Params, cut: Cut) -> [(u32, usize); 2] {
+    let [first, second] = stretches(params, cut);
+    [(FRESH_BITS, first.rows.len()), (params.answer_bits(), second.rows.len())]
+}
+
+impl Partial for DoublePir {
+    type Part = Part;
+    type Joiner = Fresh;
+
+    fn most_parts(params: &Params) -> u32 {
+        // Of the second matrix there are at least as many panels as can be parts of a small table.
+        Stretch::most(&params.cut().first()).min(Stretch::most(&params.cut().second()))
+    }
+
+    fn holds(params: &Params, cut: Cut) -> Vec<Range<u64>> {
+        let ([first, second], start) = (stretches(params, cut), params.cut().first_bytes());
+        vec![first.bytes, start + second.bytes.start..start + second.bytes.end]
+    }
+
+    fn open_part(params: &Params, cut: Cut, image: Arc<dyn Image>) -> Result<Part> {
+        let layouts = stretches(params, cut).map(|stretch| stretch.layout);
+        let tables = Tables::open_some(params.cut(), layouts, 0, Section::Resident, image)?;
+        Ok(Part { params: params.clone(), tables })
+    }
+
+    fn partial_bytes(params: &Params, cut: Cut) -> usize {
+        widths(params, cut).into_iter().filter_map(|(bits, words)| packed_len(bits, words)).sum()
+    }
+
+    fn admit(_: &Params, (): ()) -> Result<()> {
+        Ok(())
+    }
+
+    fn partials(part: &Part, asks: Vec<(&(), Query)>) -> Vec<Result<Vec<u8>>> {
+        let queries: Vec<Query> = asks.into_iter().map(|(_, query)| query).collect();
+        let written = |Passed { words, fresh }| {
+            let fresh: Vec<u32> = fresh.into_iter().map(u32::from).collect();
+            let mut out = Vec::new();
+            put(&fresh, FRESH_BITS, &mut out);
+            put(&words, part.params.answer_bits(), &mut out);
+            Ok(out)
+        };
+        part.passes(&queries).into_iter().map(written).collect()
+    }
+
+    fn joiner(params: &Params) -> Result<Fresh> {
+        Fresh::new(params)
+    }
+
+    fn join(
+        (params, fresh): (&Params, &Fresh),
+        (_, query): (&(), Query),
+        partials: &[Vec<u8>],
+    ) -> Result<Answer> {
+        let mut passed = Passed { words: Vec::new(), fresh: Vec::new() };
+        let parts = u32::try_from(partials.len()).unwrap_or(u32::MAX);
+        for (cut, partial) in Cut::all(parts).zip(partials) {
+            let taken = two_parts(partial, widths(params, cut));
+            let [fresh, words] = taken.ok_or(PeerMisbehaved::NotCanonical("partial"))?;
+            passed.fresh.extend(fresh.into_iter().map(|word| word as u16));
+            passed.words.extend(words);
+        }
+        Ok(fresh.answer(params, &query, passed))
+    }
+}

@@ -1,0 +1,94 @@
+//! Tables in parts: a part has some rows of the first matrix, and some groups of the second's numbers with the weights that are
+//! theirs; its partial is what all passes make of them. The numbers that follow from the first pass need all of it, and so
+//! their samples are made by whoever joins.
+
+use crate::Ypir;
+use crate::message::{Answer, Query, put_parts, take_groups};
+use crate::params::Params;
+use crate::server::{Fresh, Passed, Portion};
+use sotto_core::{Cut, Image, Params as _, Partial, PeerMisbehaved, Result, Section};
+use sotto_math::bits::packed_len;
+use sotto_silent::lattice::N;
+use sotto_silent::matrix::Stretch;
+use sotto_silent::packed::{Masks, Packed};
+use sotto_silent::portion;
+use sotto_silent::second::Tables;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Bytes of a fresh word.
+const FRESH_BYTES: usize = 2;
+
+/// The rows of the first matrix that a part has, and the groups of the second. There may be fewer groups than parts.
+fn shares(params: &Params, cut: Cut) -> (Stretch, portion::Portion) {
+    let (table, groups) = (params.cut(), cut.share(params.groups() as u64));
+    let groups = groups.start as usize..groups.end as usize;
+    let packing = params.literal().packing();
+    let second = portion::Portion::of(&table.second(), &packing, groups, params.bits().mask);
+    (Stretch::of(&table.first(), cut), second)
+}
+
+impl Partial for Ypir {
+    type Part = Portion;
+    type Joiner = Fresh;
+
+    fn most_parts(params: &Params) -> u32 {
+        Stretch::most(&params.cut().first())
+    }
+
+    fn holds(params: &Params, cut: Cut) -> Vec<Range<u64>> {
+        let (first, second) = shares(params, cut);
+        std::iter::once(first.bytes).chain(second.bytes(params.cut().first_bytes())).collect()
+    }
+
+    fn open_part(params: &Params, cut: Cut, image: Arc<dyn Image>) -> Result<Portion> {
+        let (first, second) = shares(params, cut);
+        let packed = Packed::new(second.packing, params.bits(), Masks::Sent)?;
+        let layouts = [first.layout, second.layout];
+        let tables = Tables::open_some(params.cut(), layouts, packed.bytes(), Section::Resident, image)?;
+        Ok(Portion { params: params.clone(), tables, packed, groups: second.groups })
+    }
+
+    fn partial_bytes(params: &Params, cut: Cut) -> usize {
+        let (first, second) = shares(params, cut);
+        let bits = params.bits();
+        let group = |group| Some(packed_len(bits.mask, N)? + packed_len(bits.body, params.in_use(group))?);
+        FRESH_BYTES * first.rows.len() + second.groups.filter_map(group).sum::<usize>()
+    }
+
+    fn admit(_: &Params, (): ()) -> Result<()> {
+        Ok(())
+    }
+
+    fn partials(part: &Portion, asks: Vec<(&(), Query)>) -> Vec<Result<Vec<u8>>> {
+        let queries: Vec<Query> = asks.into_iter().map(|(_, query)| query).collect();
+        let written = |Passed { packed, fresh }| {
+            let mut out: Vec<u8> = fresh.into_iter().flat_map(u16::to_le_bytes).collect();
+            put_parts(&packed, &part.params, &mut out);
+            out
+        };
+        part.passes(&queries).into_iter().map(|passed| passed.map(written)).collect()
+    }
+
+    fn joiner(params: &Params) -> Result<Fresh> {
+        Fresh::new(params)
+    }
+
+    fn join(
+        (params, fresh): (&Params, &Fresh),
+        (_, query): (&(), Query),
+        partials: &[Vec<u8>],
+    ) -> Result<Answer> {
+        let mut passed = Passed { packed: Vec::new(), fresh: Vec::new() };
+        let parts = u32::try_from(partials.len()).unwrap_or(u32::MAX);
+        for (cut, partial) in Cut::all(parts).zip(partials) {
+            let bad = || PeerMisbehaved::NotCanonical("partial");
+            let (first, second) = shares(params, cut);
+            let (words, mut rest) =
+                partial.split_at_checked(FRESH_BYTES * first.rows.len()).ok_or_else(bad)?;
+            passed.fresh.extend(words.as_chunks().0.iter().map(|word| u16::from_le_bytes(*word)));
+            passed.packed.extend(take_groups(&mut rest, params, second.groups).ok_or_else(bad)?);
+        }
+        Ok(fresh.answer(params, &query, passed))
+    }
+}
