@@ -13,6 +13,7 @@
 //! | [`message`] | query and answer |
 //! | [`client`] | query, recover |
 //! | `server` | encode, open, answer (feature `server`) |
+//! | `part` | tables in parts (feature `server`) |
 //! | `revise` | changed bytes, and the blocks of rows that they touch (feature `server`) |
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
@@ -22,6 +23,8 @@ pub mod client;
 pub mod linpir;
 pub mod message;
 pub mod params;
+#[cfg(feature = "server")]
+mod part;
 #[cfg(feature = "server")]
 pub mod revise;
 pub mod select;
@@ -45,7 +48,7 @@ impl Scheme for Hintless {
     type Client = client::Client;
     #[cfg(feature = "server")]
     type Server = server::Server;
-    const CAPS: Caps<Self> = Caps::NONE.revise();
+    const CAPS: Caps<Self> = Caps::NONE.revise().parts();
 }
 
 /// What the registry knows of this scheme.

@@ -116,17 +116,26 @@ pub fn query_bytes() -> u64 {
 
 /// Bytes of an answer for so many blocks: two polynomials each, modulo the first prime.
 pub fn answer_bytes(blocks: u64) -> u64 {
+    (0..RINGS).map(|ring| answer_bytes_of(ring, blocks)).sum()
+}
+
+/// Those of one ring, of which there are [`RINGS`].
+pub fn answer_bytes_of(ring: usize, blocks: u64) -> u64 {
     let of = |Set { primes: [first, _], .. }: &Set| 2 * polynomial_bytes(&[*first]);
-    blocks * SETS.iter().map(of).sum::<u64>()
+    blocks * SETS.get(ring).map_or(0, of)
 }
 
 /// Bytes of an image for so many blocks of so many rows.
 pub fn image_bytes(blocks: u64, block_rows: u64) -> u64 {
+    ring_bytes(blocks, block_rows).iter().sum()
+}
+
+/// Those of each ring.
+pub fn ring_bytes(blocks: u64, block_rows: u64) -> [u64; RINGS] {
     let lines = |rows: u64| Packing::Residues.lines_of_table(rows as usize) as u64 * N as u64 * 8;
     let digits = 3 * lines(KEY_ROWS as u64) * (block_rows / 2 - 1);
     let diagonals = 2 * lines(block_rows / 2) * blocks;
-    let masks = |Set { primes, .. }: &Set| blocks * polynomial_bytes(primes);
-    RINGS as u64 * (digits + diagonals) + SETS.iter().map(masks).sum::<u64>()
+    SETS.each_ref().map(|Set { primes, .. }| digits + diagonals + blocks * polynomial_bytes(primes))
 }
 
 #[cfg(test)]

@@ -1,10 +1,12 @@
 //! Query and answer: words of four bytes, then polynomials of values, packed without gaps as the lattice core has them.
 
+use crate::linpir::RINGS;
 use crate::linpir::client::Encrypted;
 use crate::params::Params;
 use sotto_core::{Params as _, PeerMisbehaved, Result, Wire, wire};
 use sotto_lattice::bgv::wire::{body_bytes, put_body, take_body};
 use sotto_lattice::bgv::{Level, Pow2, Rns};
+use std::ops::Range;
 
 /// An encrypted unit vector, and its secret under encryption in each ring.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,23 +55,40 @@ impl Wire<Params> for Answer {
     }
 
     fn put(&self, params: &Params, out: &mut Vec<u8>) {
+        self.put_some(params, 0..RINGS, out);
+    }
+
+    fn take(params: &Params, bytes: &[u8]) -> Result<Self> {
+        wire::exact("answer", bytes, Self::size(params))?;
+        let answer = Answer::take_some(params, params.l(), 0..RINGS, bytes);
+        Ok(answer.ok_or(PeerMisbehaved::NotCanonical("answer"))?)
+    }
+}
+
+impl Answer {
+    /// Puts an answer whose products are those of some rings.
+    pub(crate) fn put_some(&self, params: &Params, rings: Range<usize>, out: &mut Vec<u8>) {
         put_words(&self.words, out);
-        for (ring, blocks) in params.rings().iter().zip(&self.products) {
+        for (ring, blocks) in params.rings().iter().skip(rings.start).zip(&self.products) {
             let level = ring.level(1).unwrap_or(ring.top());
             blocks.iter().flatten().for_each(|x| put_body(ring, level, x, out));
         }
     }
 
-    fn take(params: &Params, bytes: &[u8]) -> Result<Self> {
-        wire::exact("answer", bytes, Self::size(params))?;
-        let bad = || PeerMisbehaved::NotCanonical("answer");
-        let (words, mut rest) = take_words(params.l(), bytes).ok_or_else(bad)?;
-        let products = params.rings().iter().map(|ring| {
+    /// Takes so many words, and the products of some rings.
+    pub(crate) fn take_some(
+        params: &Params,
+        words: usize,
+        rings: Range<usize>,
+        bytes: &[u8],
+    ) -> Option<Self> {
+        let (words, mut rest) = take_words(words, bytes)?;
+        let products = params.rings().get(rings)?.iter().map(|ring| {
             let level = ring.level(1)?;
             let mut one = || polynomial(ring, level, &mut rest);
             (0..params.blocks()).map(|_| Some([one()?, one()?])).collect::<Option<Vec<_>>>()
         });
-        Ok(Answer { words, products: products.collect::<Option<_>>().ok_or_else(bad)? })
+        Some(Answer { words, products: products.collect::<Option<_>>()? })
     }
 }
 

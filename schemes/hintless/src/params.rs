@@ -81,8 +81,13 @@ impl ParamsLiteral {
 
     /// Work of an answer: the passes read their tables once, and each rotation takes transforms.
     pub(crate) fn server_ops(&self) -> u64 {
-        (self.matrix_bytes() + self.linpir_bytes()) * work::READ_BYTE
-            + RINGS as u64 * self.block_rows / 2 * ROTATION_OPS
+        self.matrix_bytes() * work::READ_BYTE + self.ring_ops().iter().sum::<u64>()
+    }
+
+    /// Work of each ring.
+    pub(crate) fn ring_ops(&self) -> [u64; RINGS] {
+        let bytes = linpir::ring_bytes(self.blocks(), self.block_rows);
+        bytes.map(|bytes| bytes * work::READ_BYTE + self.block_rows / 2 * ROTATION_OPS)
     }
 }
 

@@ -18,11 +18,11 @@ const BATCH: usize = 4;
 /// Byte planes of a query's word.
 const PLANES: usize = 4;
 
-/// An open table.
+/// An open table, or some rows of one and some of the rings.
 pub struct Server {
-    params: Params,
-    matrix: Matrix,
-    linpir: LinPir,
+    pub(crate) params: Params,
+    pub(crate) matrix: Matrix,
+    pub(crate) linpir: LinPir,
 }
 
 impl sotto_core::Server<Hintless> for Server {
@@ -67,7 +67,7 @@ impl Server {
         let (_, image) = self.matrix.parts();
         let products = self.linpir.answers(image, &secrets);
         let answers = words.into_iter().zip(products).map(|(mut words, products)| {
-            words.truncate(self.params.l());
+            words.truncate(self.matrix.layout().rows());
             Answer { words, products }
         });
         answers.collect()

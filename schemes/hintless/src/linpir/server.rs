@@ -24,8 +24,10 @@ use std::ops::Range;
 /// Blocks whose diagonals share lines of the image, and are made together. Their rows are whole panels of the matrix.
 pub const TOGETHER: usize = TileLayout::GROUP_COLS;
 
-/// Where everything lies for a hint, and what multiplies by it.
+/// Where everything lies for a hint, and what multiplies by it: in all rings, or in some of them.
 pub struct LinPir {
+    /// The number of the first ring.
+    first: usize,
     parts: Vec<Part>,
     block_rows: usize,
     blocks: usize,
@@ -59,8 +61,17 @@ impl LinPir {
     ///
     /// # Errors
     /// None for checked parameters.
-    pub fn new(
+    pub fn new(rings: &[Rns<Pow2>; RINGS], seed: &PublicSeed, rows: [usize; 2]) -> Result<Self> {
+        Self::some(rings, 0..RINGS, seed, rows)
+    }
+
+    /// The same in some of the rings.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn some(
         rings: &[Rns<Pow2>; RINGS],
+        which: Range<usize>,
         seed: &PublicSeed,
         [rows, block_rows]: [usize; 2],
     ) -> Result<Self> {
@@ -71,8 +82,14 @@ impl LinPir {
             let diagonals = Table::of_parts(ring, ring.top(), 1, block_rows / 2, blocks)?;
             Some(Part { ring: ring.clone(), plain, chain, diagonals, mask: secret_mask(ring, seed, k) })
         };
-        let parts: Option<Vec<Part>> = rings.iter().enumerate().map(part).collect();
-        Ok(LinPir { parts: parts.ok_or_else(rule)?, block_rows, blocks })
+        let some = rings.iter().enumerate().skip(which.start).take(which.len());
+        let parts: Option<Vec<Part>> = some.map(part).collect();
+        Ok(LinPir { first: which.start, parts: parts.ok_or_else(rule)?, block_rows, blocks })
+    }
+
+    /// Which rings these are.
+    pub fn rings(&self) -> Range<usize> {
+        self.first..self.first + self.parts.len()
     }
 
     /// Bytes in an image.
@@ -94,7 +111,7 @@ impl LinPir {
     /// Those of `put`.
     pub fn prepare(&self, seed: &PublicSeed, put: impl Fn(u64, &[u8]) -> Result<()> + Sync) -> Result<Masks> {
         let chains = self.placed().into_par_iter().enumerate().map(|(k, (part, at))| {
-            let public = Public { mask: &part.mask, keys: key_masks(seed, k) };
+            let public = Public { mask: &part.mask, keys: key_masks(seed, self.first + k) };
             part.chain.prepare(&part.ring, public, |offset, bytes| put(at + offset, bytes))
         });
         Ok(Masks(chains.collect::<Result<_>>()?))
@@ -124,7 +141,8 @@ impl LinPir {
         Ok(())
     }
 
-    /// For each client and ring, `H s` under encryption: of each block two polynomials modulo the ring's first prime.
+    /// For each client and each of these rings, `H s` under encryption: of each block two polynomials modulo the ring's first
+    /// prime.
     ///
     /// # Panics
     /// If `image` is not [`bytes`](Self::bytes) long.
@@ -132,7 +150,7 @@ impl LinPir {
         let mut out: Vec<Vec<_>> = clients.iter().map(|_| Vec::with_capacity(RINGS)).collect();
         for (k, (part, at)) in self.placed().into_iter().enumerate() {
             let (_, image) = image.split_at(at as usize);
-            let of_ring = clients.iter().filter_map(|rings| rings.get(k));
+            let of_ring = clients.iter().filter_map(|rings| rings.get(self.first + k));
             let of_ring: Vec<(&[u64], &[Vec<u64>])> = of_ring.map(|x| (&x.body[..], &x.key[..])).collect();
             out.iter_mut().zip(part.answers(image, &of_ring)).for_each(|(out, answers)| out.push(answers));
         }
