@@ -14,6 +14,7 @@
 //! | [`message`] | keys, query and answer, and their bits on the wire |
 //! | [`client`] | make keys, ask, recover |
 //! | `encode`, `revise`, `session`, `server` | tables into images, changes of them, admitted keys, the steps of an answer (feature `server`) |
+//! | `part` | tables in parts (feature `server`) |
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
@@ -24,6 +25,8 @@ mod encode;
 pub mod grid;
 pub mod message;
 pub mod params;
+#[cfg(feature = "server")]
+mod part;
 #[cfg(feature = "server")]
 mod revise;
 pub mod ring;
@@ -50,7 +53,7 @@ impl Scheme for KsPir {
     type Client = client::Client;
     #[cfg(feature = "server")]
     type Server = server::Server;
-    const CAPS: Caps<Self> = Caps::NONE.revise();
+    const CAPS: Caps<Self> = Caps::NONE.revise().parts();
 }
 
 /// What the registry knows of this scheme.

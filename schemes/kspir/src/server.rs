@@ -28,9 +28,9 @@ const BATCH: usize = 4;
 /// Components of a ciphertext.
 const COMPS: usize = 2;
 
-/// An open table.
+/// An open table, or some blocks of one.
 pub struct Server {
-    params: Params,
+    pub(crate) params: Params,
     held: Held,
     layout: TileLayout,
     words: Words,
@@ -55,9 +55,8 @@ impl sotto_core::Server<KsPir> for Server {
     }
 
     fn open(params: &Params, image: Arc<dyn Image>) -> Result<Self> {
-        let held = Held::open(image, Section::Resident, "table", params.image_bytes())?;
-        let (layout, words) = (encode::layout(&params.grid)?, encode::words(params)?);
-        Ok(Server { params: params.clone(), held, layout, words })
+        let layout = encode::layout(&params.grid)?;
+        Server::open_some(params, layout, params.image_bytes() - layout.bytes(), image)
     }
 
     fn records(params: &Params, image: Arc<dyn Image>) -> Result<Box<dyn Rows>> {
@@ -72,14 +71,33 @@ impl sotto_core::Server<KsPir> for Server {
     /// Rotates each vector by baby steps; multiplies the table by a few of them in one pass; and of each block's sums makes giant
     /// steps, brings the record to the front, and packs all blocks.
     fn answer_many(&self, asks: Vec<(&Session, Query)>) -> Vec<Result<Answer>> {
-        let prepared = asks.par_iter().map(|(session, query)| self.prepare(session, query)).collect();
-        together(prepared, |queries: Vec<Prepared<'_>>| {
-            queries.chunks(BATCH).flat_map(|some| self.answers(some)).map(Ok).collect()
-        })
+        let answer = |((session, _), folded): (&(&Session, Query), Result<Vec<Cipher>>)| {
+            Ok(packed(&self.params, session, folded?))
+        };
+        asks.par_iter().zip(self.blocks(&asks)).map(answer).collect()
     }
 }
 
 impl Server {
+    /// Opens the plaintexts of some blocks, with so many bytes of other things behind them.
+    pub(crate) fn open_some(
+        params: &Params,
+        layout: TileLayout,
+        beyond: u64,
+        image: Arc<dyn Image>,
+    ) -> Result<Self> {
+        let held = Held::open(image, Section::Resident, "table", layout.bytes() + beyond)?;
+        Ok(Server { params: params.clone(), held, layout, words: encode::words(params)? })
+    }
+
+    /// What is left of each block for each query.
+    pub(crate) fn blocks(&self, asks: &[(&Session, Query)]) -> Vec<Result<Vec<Cipher>>> {
+        let prepared = asks.par_iter().map(|(session, query)| self.prepare(session, query)).collect();
+        together(prepared, |queries: Vec<Prepared<'_>>| {
+            queries.chunks(BATCH).flat_map(|some| self.pass(some)).map(Ok).collect()
+        })
+    }
+
     fn prepare<'a>(&self, session: &'a Session, query: &Query) -> Result<Prepared<'a>> {
         let ring = &self.params.ring;
         let bad = || PeerMisbehaved::NotCanonical("query");
@@ -125,8 +143,8 @@ impl Server {
         all
     }
 
-    /// One pass for a few queries, and what comes after.
-    fn answers(&self, queries: &[Prepared<'_>]) -> Vec<Answer> {
+    /// One pass for a few queries, and what comes after in each block.
+    fn pass(&self, queries: &[Prepared<'_>]) -> Vec<Vec<Cipher>> {
         let (layout, grid) = (&self.layout, &self.params.grid);
         let selectors: Vec<&Selectors> = queries.iter().map(|query| &query.selectors).collect();
         let (table, _) = self.held.bytes().split_at(layout.bytes() as usize);
@@ -141,23 +159,15 @@ impl Server {
         };
         let parts = table.par_chunks(stretch * layout.block_bytes()).enumerate().map(part);
         let parts: Vec<Vec<Vec<u64>>> = parts.collect();
-        let answer = |(i, query): (usize, &Prepared<'_>)| {
+        let folded = |(i, query): (usize, &Prepared<'_>)| {
             let sums: Vec<u64> = parts.iter().filter_map(|part| part.get(i)).flatten().copied().collect();
-            let blocks = (0..grid.pages * grid.blocks).into_par_iter();
+            let blocks = (0..layout.cols() / grid.giants()).into_par_iter();
             let ring = &self.params.ring;
             let folded = blocks
                 .map_init(|| Scratch::new(ring), |scratch, block| self.folded(query, &sums, block, scratch));
-            let mut folded: Vec<Cipher> = folded.collect();
-            let mut pages = Vec::new();
-            while !folded.is_empty() {
-                let rest = folded.split_off(grid.blocks);
-                let packed = cdks::pack(ring, &query.session.packing, folded, &mut Scratch::new(ring));
-                pages.push(self.rounded(packed));
-                folded = rest;
-            }
-            Answer(pages)
+            folded.collect()
         };
-        queries.par_iter().enumerate().map(answer).collect()
+        queries.par_iter().enumerate().map(folded).collect()
     }
 
     /// A block's product with the vector, times X^-p: its inner sums, each turned by its giant step.
@@ -178,11 +188,19 @@ impl Server {
         query.power.external_product(ring, &sum, &mut turned, scratch);
         turned
     }
+}
 
-    /// Mask and body in the bits that are sent.
-    fn rounded(&self, mut packed: Cipher) -> [Vec<u64>; 2] {
-        let ring = &self.params.ring;
-        let bits = self.params.literal.answer_bits;
+/// Packs the blocks of each page.
+pub(crate) fn packed(params: &Params, session: &Session, mut blocks: Vec<Cipher>) -> Answer {
+    let mut pages = Vec::with_capacity(params.grid.pages);
+    while !blocks.is_empty() {
+        let rest = blocks.split_off(params.grid.blocks.min(blocks.len()));
+        pages.push(std::mem::replace(&mut blocks, rest));
+    }
+    let page = |blocks| {
+        let (ring, bits) = (&params.ring, params.literal.answer_bits);
+        let mut packed = cdks::pack(ring, &session.packing, blocks, &mut Scratch::new(ring));
+        // Mask and body in the bits that are sent.
         [0, 1].map(|comp| {
             let mut out = vec![0; N];
             let slots = packed.comp_mut(comp);
@@ -190,5 +208,6 @@ impl Server {
             round_to_bits(ring.q(), slots, u32::from(if comp == 0 { bits[0] } else { bits[1] }), &mut out);
             out
         })
-    }
+    };
+    Answer(pages.into_par_iter().map(page).collect())
 }
