@@ -6,13 +6,15 @@ use crate::merged;
 use crate::noise::Noise;
 use crate::rings::{Ring, RingSet};
 #[cfg(feature = "server")]
-use crate::server::desk::{Desk, Selected};
+use crate::server::desk::{Columns, Desk, Selected, Shared};
 use crate::tried::{Numbers, Tried};
 use sotto_core::{ParamsError, SchemeId};
 #[cfg(feature = "server")]
 use sotto_lattice::bgv::Cipher;
 use sotto_lattice::bgv::{Answer, AnswerBits};
 use std::fmt::Debug;
+#[cfg(feature = "server")]
+use std::ops::Range;
 use zeroize::Zeroizing;
 
 /// A scheme of the family.
@@ -112,7 +114,20 @@ pub trait Method: Clone + Debug + Send + Sync + Sized + 'static {
     #[cfg(feature = "server")]
     fn select(&self, desk: &Desk<'_>, query: Vec<Cipher>) -> Selected;
 
-    /// The ciphertexts of an answer, at the last level, from each table's columns.
+    /// What is made of some columns of each table, whatever the others are. Slots are merged afterwards.
     #[cfg(feature = "server")]
-    fn finish(&self, desk: &Desk<'_>, kept: &[Cipher], columns: Vec<Vec<Cipher>>) -> Vec<Cipher>;
+    fn share(&self, desk: &Desk<'_>, kept: &[Cipher], share: Columns) -> Vec<Cipher>;
+
+    /// How many ciphertexts that is, and of what shape: one for each column, of one prime, unless it says otherwise.
+    #[cfg(feature = "server")]
+    fn shared(&self, _: &Layout, cols: &Range<usize>) -> Shared {
+        Shared { ciphers: cols.len(), parts: 2, primes: 1 }
+    }
+
+    /// The ciphertexts of an answer, at the last level, from what was made of all columns, in their order: laid side by side,
+    /// unless it says otherwise.
+    #[cfg(feature = "server")]
+    fn finish(&self, _: &Desk<'_>, shares: Vec<Vec<Cipher>>) -> Vec<Cipher> {
+        shares.concat()
+    }
 }

@@ -26,7 +26,7 @@ impl<F: Family> Scheme for Bfv<F> {
     type Client = client::Client<F>;
     #[cfg(feature = "server")]
     type Server = Server<F>;
-    const CAPS: Caps<Self> = Caps::NONE.revise().mask().batch();
+    const CAPS: Caps<Self> = Caps::NONE.revise().mask().batch().parts();
 }
 
 impl<F: Family> Batched for Bfv<F> {

@@ -9,6 +9,7 @@
 //! | `group` | the records of one row and block, as plaintexts |
 //! | `encode`, [`revise`], `read` | records into the image, changes of them, and records out of it |
 //! | `answer` | the steps of an answer |
+//! | `part` | tables in parts |
 
 mod answer;
 pub mod desk;
@@ -16,6 +17,7 @@ mod encode;
 mod group;
 pub mod image;
 pub mod merge;
+mod part;
 mod read;
 pub mod revise;
 pub mod session;
@@ -30,7 +32,7 @@ use session::Admitted;
 use sotto_core::{Image, Result, Rows, Sink};
 use std::sync::Arc;
 
-/// An open table.
+/// An open table, or some columns of one.
 pub struct Server<F: Family> {
     pub(crate) table: Table<F>,
 }

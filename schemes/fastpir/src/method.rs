@@ -10,10 +10,7 @@ use sotto_bfv::layout::{Form, Layout, Place, equal};
 use sotto_bfv::noise::{NORM_LOG2, Noise, Rounded, steps};
 use sotto_bfv::rings::{Ring, RingSet};
 #[cfg(feature = "server")]
-use sotto_bfv::server::{
-    desk::{Desk, Selected},
-    merge::merge,
-};
+use sotto_bfv::server::desk::{Columns, Desk, Selected};
 use sotto_bfv::tried::{Numbers, Tried};
 use sotto_bfv::{Keyring, Method, merged};
 use sotto_core::ParamsError;
@@ -78,7 +75,7 @@ impl Method for OneHot {
     }
 
     #[cfg(feature = "server")]
-    fn finish(&self, desk: &Desk<'_>, _: &[Cipher], columns: Vec<Vec<Cipher>>) -> Vec<Cipher> {
-        merge(desk, &columns.concat())
+    fn share(&self, _: &Desk<'_>, _: &[Cipher], columns: Columns) -> Vec<Cipher> {
+        columns.tables.concat()
     }
 }

@@ -13,10 +13,7 @@ use sotto_bfv::layout::{Form, Layout, Place};
 use sotto_bfv::noise::{NORM_LOG2, Noise, Rounded, steps};
 use sotto_bfv::rings::{Ring, RingSet};
 #[cfg(feature = "server")]
-use sotto_bfv::server::{
-    desk::{Desk, Selected},
-    merge::merge,
-};
+use sotto_bfv::server::desk::{Columns, Desk, Selected};
 use sotto_bfv::tried::{Numbers, Tried};
 use sotto_bfv::{Keyring, Method, merged};
 use sotto_core::ParamsError;
@@ -109,7 +106,7 @@ impl Method for Coded {
     }
 
     #[cfg(feature = "server")]
-    fn finish(&self, desk: &Desk<'_>, _: &[Cipher], columns: Vec<Vec<Cipher>>) -> Vec<Cipher> {
-        merge(desk, &desk.all_lowered(columns.concat(), 1))
+    fn share(&self, desk: &Desk<'_>, _: &[Cipher], columns: Columns) -> Vec<Cipher> {
+        desk.all_lowered(columns.tables.concat(), 1)
     }
 }

@@ -10,6 +10,7 @@
 //! |---|---|
 //! | [`method`] | the query, the noise, and the two ways to the answer |
 //! | [`digits`] | a ciphertext as plaintexts, and back: SealPIR's second dimension |
+//! | `shares` | the second dimension, of some columns and of all (feature `server`) |
 //! | [`sets`] | the parameter sets |
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
@@ -17,6 +18,8 @@
 pub mod digits;
 pub mod method;
 pub mod sets;
+#[cfg(feature = "server")]
+mod shares;
 
 use sotto_bfv::{Bfv, Family, Set};
 use sotto_core::{SchemeEntry, SchemeId};

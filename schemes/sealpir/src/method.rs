@@ -11,21 +11,21 @@
 //! A table of one block has no second dimension.
 
 use crate::digits::{self, PLAINTEXTS};
-#[cfg(feature = "server")]
-use rayon::prelude::*;
 use sotto_bfv::cost::Times;
 use sotto_bfv::family::{Asked, Open};
 use sotto_bfv::layout::{Form, Layout, Place, equal};
 use sotto_bfv::noise::{NORM_LOG2, Noise, Rounded, steps};
 use sotto_bfv::rings::{Ring, RingSet};
 #[cfg(feature = "server")]
-use sotto_bfv::server::desk::{Desk, Selected};
+use sotto_bfv::server::desk::{Columns, Desk, Selected, Shared};
 use sotto_bfv::tried::{Numbers, Tried};
 use sotto_bfv::{Keyring, Method};
 use sotto_core::ParamsError;
+#[cfg(feature = "server")]
+use sotto_lattice::bgv::Cipher;
 use sotto_lattice::bgv::{Answer, AnswerBits, expand};
 #[cfg(feature = "server")]
-use sotto_lattice::bgv::{Cipher, Scratch, rows::product_sum};
+use std::ops::Range;
 use zeroize::Zeroizing;
 
 /// Most ciphertexts of a query.
@@ -33,7 +33,7 @@ const MOST_QUERIES: usize = 128;
 
 /// How the second dimension is selected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Second {
+pub(crate) enum Second {
     /// Not at all: there is one block.
     None,
     /// SealPIR: ciphertexts of so many bits become plaintexts.
@@ -45,13 +45,13 @@ enum Second {
 /// Selectors of both dimensions from one ciphertext.
 #[derive(Debug, Clone)]
 pub struct Expanded {
-    set: &'static RingSet,
+    pub(crate) set: &'static RingSet,
     rows: usize,
-    blocks: usize,
-    width: usize,
-    buckets: usize,
+    pub(crate) blocks: usize,
+    pub(crate) width: usize,
+    pub(crate) buckets: usize,
     queries: usize,
-    second: Second,
+    pub(crate) second: Second,
 }
 
 impl Expanded {
@@ -229,54 +229,24 @@ impl Method for Expanded {
     }
 
     #[cfg(feature = "server")]
-    fn finish(&self, desk: &Desk<'_>, kept: &[Cipher], columns: Vec<Vec<Cipher>>) -> Vec<Cipher> {
-        let mut work: Vec<(&[Cipher], Vec<&Cipher>)> = Vec::new();
-        for (bucket, columns) in columns.iter().enumerate() {
-            let second = kept.chunks(self.blocks).nth(bucket).unwrap_or_default();
-            work.extend(
-                (0..self.width).map(|k| (second, columns.iter().skip(k).step_by(self.width).collect())),
-            );
-        }
-        let one = |scratch: &mut Scratch, (second, sums): &(&[Cipher], Vec<&Cipher>)| match self.second {
-            Second::None => sums.iter().map(|sum| desk.lowered((*sum).clone(), 1, scratch)).collect(),
-            Second::Digits(bits) => self.selected(desk, bits, second, sums),
-            Second::Product => {
-                let pairs: Vec<[&Cipher; 2]> =
-                    second.iter().zip(sums).map(|(second, sum)| [second, *sum]).collect();
-                let product = desk.product(&pairs, scratch);
-                vec![desk.lowered(product, 1, scratch)]
-            }
-        };
-        work.par_iter().map_init(|| desk.scratch(), one).collect::<Vec<Vec<Cipher>>>().concat()
+    fn share(&self, desk: &Desk<'_>, kept: &[Cipher], columns: Columns) -> Vec<Cipher> {
+        self.share_of(desk, kept, &columns)
     }
-}
 
-#[cfg(feature = "server")]
-impl Expanded {
-    /// The plaintexts of the sums, times the second selectors.
-    fn selected(
-        &self,
-        desk: &Desk<'_>,
-        bits: AnswerBits,
-        second: &[Cipher],
-        sums: &[&Cipher],
-    ) -> Vec<Cipher> {
-        let level = desk.ring.top();
-        let mut values: Vec<Vec<Zeroizing<Vec<u64>>>> = vec![Vec::new(); PLAINTEXTS];
-        for sum in sums {
-            let plaintexts = digits::split(desk.ring, bits, self.set.bits, sum);
-            values.iter_mut().zip(plaintexts).for_each(|(values, plaintext)| {
-                values.push(desk.ring.from_plain(level, &plaintext));
-            });
+    #[cfg(feature = "server")]
+    fn shared(&self, layout: &Layout, cols: &Range<usize>) -> Shared {
+        let primes = self.set.query_primes();
+        let ciphers = self.answers(layout);
+        match self.second {
+            Second::None => Shared { ciphers: self.buckets * cols.len(), parts: 2, primes: 1 },
+            Second::Digits(_) => Shared { ciphers, parts: 2, primes },
+            Second::Product => Shared { ciphers, parts: 3, primes },
         }
-        let second: Vec<&Cipher> = second.iter().collect();
-        let one = |values: &Vec<Zeroizing<Vec<u64>>>| {
-            let rows: Vec<&[u64]> = values.iter().map(|values| values.as_slice()).collect();
-            let mut out = Cipher::zero(desk.ring, level, 2);
-            product_sum(desk.ring, &second, &rows, &mut out);
-            out
-        };
-        values.iter().map(one).collect()
+    }
+
+    #[cfg(feature = "server")]
+    fn finish(&self, desk: &Desk<'_>, shares: Vec<Vec<Cipher>>) -> Vec<Cipher> {
+        self.finished(desk, shares)
     }
 }
 

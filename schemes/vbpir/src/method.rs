@@ -11,10 +11,7 @@ use sotto_bfv::layout::{Form, Layout, Place, equal};
 use sotto_bfv::noise::{NORM_LOG2, Noise, Rounded, steps};
 use sotto_bfv::rings::{Ring, RingSet};
 #[cfg(feature = "server")]
-use sotto_bfv::server::{
-    desk::{Desk, Selected},
-    merge::merge,
-};
+use sotto_bfv::server::desk::{Columns, Desk, Selected};
 use sotto_bfv::tried::{Numbers, Tried};
 use sotto_bfv::{Keyring, Method, merged};
 use sotto_core::ParamsError;
@@ -115,10 +112,10 @@ impl Method for Rotated {
     }
 
     #[cfg(feature = "server")]
-    fn finish(&self, desk: &Desk<'_>, kept: &[Cipher], columns: Vec<Vec<Cipher>>) -> Vec<Cipher> {
-        let columns: Vec<Cipher> = columns.into_iter().flatten().collect();
+    fn share(&self, desk: &Desk<'_>, kept: &[Cipher], columns: Columns) -> Vec<Cipher> {
+        let columns: Vec<Cipher> = columns.tables.into_iter().flatten().collect();
         let pairs: Vec<[&Cipher; 2]> =
             columns.iter().flat_map(|column| kept.iter().map(move |second| [second, column])).collect();
-        merge(desk, &desk.products(&pairs, 1))
+        desk.products(&pairs, 1)
     }
 }

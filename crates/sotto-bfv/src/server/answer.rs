@@ -1,11 +1,13 @@
 //! The steps of an answer: each query's selectors, one pass over the tables for several queries, and what is sent.
 
-use super::desk::{Desk, Selected};
+use super::desk::{Columns, Desk, Selected};
 use super::image::Table;
+use super::merge::merged;
 use super::session::Admitted;
 use crate::client::QUERY_MASKS;
 use crate::family::{Family, Method};
 use crate::message::{Answer, Query};
+use crate::params::Params;
 use rayon::prelude::*;
 use sotto_core::server::together;
 use sotto_core::{Misuse, PeerMisbehaved, Result};
@@ -28,25 +30,50 @@ pub(super) fn answer_many<F: Family>(
     table: &Table<F>,
     asks: Vec<(&Admitted<F>, Query)>,
 ) -> Vec<Result<Answer>> {
+    let params = table.params();
+    let finish = |((session, _), share): (&(&Admitted<F>, Query), Result<Vec<Cipher>>)| {
+        Ok(answer(params, session, table.share.whole, vec![share?]))
+    };
+    asks.par_iter().zip(shares(table, &asks)).map(finish).collect()
+}
+
+/// The answer that is made of the shares of all columns.
+pub(super) fn answer<F: Family>(
+    params: &Params<F>,
+    session: &Admitted<F>,
+    whole: bool,
+    shares: Vec<Vec<Cipher>>,
+) -> Answer {
+    let desk = desk(params, session);
+    let ciphers = params.method.finish(&desk, shares);
+    let ciphers = if whole { ciphers } else { merged::<F::Method>(&desk, ciphers) };
+    Answer(ciphers.iter().map(|c| Sent::new(&params.ring, params.bits, c)).collect())
+}
+
+/// What is made of the columns of a table for each query; merged, if all columns of each answer are there.
+pub(super) fn shares<F: Family>(
+    table: &Table<F>,
+    asks: &[(&Admitted<F>, Query)],
+) -> Vec<Result<Vec<Cipher>>> {
     let some = |asks: &[(&Admitted<F>, Query)]| {
         let prepared =
             asks.par_iter().map(|(session, query)| Ok((*session, prepare(table, session, query)?)));
         together(prepared.collect(), |queries: Vec<(&Admitted<F>, Prepared)>| {
             let columns = columns(table, &queries.iter().map(|(_, query)| query).collect::<Vec<_>>());
-            let finished = queries.par_iter().zip(columns).map(|((session, query), columns)| {
-                let desk = desk(table, session);
-                let method = &table.params().method;
-                let ciphers = method.finish(&desk, &query.kept, columns);
-                Ok(Answer(ciphers.iter().map(|c| Sent::new(desk.ring, table.params().bits, c)).collect()))
+            let shares = queries.par_iter().zip(columns).map(|((session, query), tables)| {
+                let desk = desk(table.params(), session);
+                let columns = Columns { which: table.share.cols.clone(), tables };
+                let share = table.params().method.share(&desk, &query.kept, columns);
+                Ok(if table.share.whole { merged::<F::Method>(&desk, share) } else { share })
             });
-            finished.collect()
+            shares.collect()
         })
     };
     asks.chunks(BATCH).flat_map(some).collect()
 }
 
-fn desk<'a, F: Family>(table: &'a Table<F>, keys: &'a Admitted<F>) -> Desk<'a> {
-    Desk { ring: &table.params().ring, layout: &table.params().layout, keys: &keys.keys }
+fn desk<'a, F: Family>(params: &'a Params<F>, keys: &'a Admitted<F>) -> Desk<'a> {
+    Desk { ring: &params.ring, layout: &params.layout, keys: &keys.keys }
 }
 
 /// A query's selectors, laid out as the pass reads them.
@@ -61,7 +88,7 @@ fn prepare<F: Family>(table: &Table<F>, session: &Admitted<F>, query: &Query) ->
         }
     };
     let ciphers = (0..).zip(&query.bodies).map(cipher).collect::<Result<Vec<_>>>()?;
-    let Selected { tables, kept } = params.method.select(&desk(table, session), ciphers);
+    let Selected { tables, kept } = params.method.select(&desk(params, session), ciphers);
     let rows = |selectors: &Vec<Cipher>| selectors.len() == params.layout.rows;
     if tables.len() != params.layout.tables() || !tables.iter().all(rows) {
         return Err(Misuse::Rule("a method has a selector for each row of each table").into());
@@ -71,7 +98,7 @@ fn prepare<F: Family>(table: &Table<F>, session: &Admitted<F>, query: &Query) ->
 
 /// For each query the columns of each table: one pass over each.
 fn columns<F: Family>(table: &Table<F>, queries: &[&Prepared]) -> Vec<Vec<Vec<Cipher>>> {
-    let layout = &table.params().layout;
+    let (layout, cols) = (&table.params().layout, table.share.cols.len());
     let mut out: Vec<Vec<Vec<Cipher>>> =
         queries.iter().map(|_| Vec::with_capacity(layout.tables())).collect();
     for i in 0..layout.tables() {
@@ -80,7 +107,7 @@ fn columns<F: Family>(table: &Table<F>, queries: &[&Prepared]) -> Vec<Vec<Vec<Ci
         let sums = pass(&table.shape, table.table(i), &selectors);
         for (out, sums) in out.iter_mut().zip(sums) {
             let sums: Vec<&[u64]> = sums.iter().map(Vec::as_slice).collect();
-            out.push(table.shape.columns(&table.params().ring, &sums, layout.cols(), 0..layout.cols()));
+            out.push(table.shape.columns(&table.params().ring, &sums, cols, 0..cols));
         }
     }
     out

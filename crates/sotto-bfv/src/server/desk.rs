@@ -7,6 +7,7 @@ use rayon::prelude::*;
 use sotto_lattice::bgv::lower::lower;
 use sotto_lattice::bgv::tensor::tensor;
 use sotto_lattice::bgv::{Cipher, Scratch};
+use std::ops::Range;
 
 /// What a method works with.
 #[derive(Debug, Clone, Copy)]
@@ -26,6 +27,26 @@ pub struct Selected {
     pub tables: Vec<Vec<Cipher>>,
     /// What is kept for the end.
     pub kept: Vec<Cipher>,
+}
+
+/// Some columns of each table, in which every selector was multiplied.
+#[derive(Debug)]
+pub struct Columns {
+    /// Which ones.
+    pub which: Range<usize>,
+    /// Of each table the sums.
+    pub tables: Vec<Vec<Cipher>>,
+}
+
+/// The shape of what is made of them.
+#[derive(Debug, Clone, Copy)]
+pub struct Shared {
+    /// How many ciphertexts.
+    pub ciphers: usize,
+    /// Parts of each.
+    pub parts: usize,
+    /// Primes of each.
+    pub primes: usize,
 }
 
 impl Desk<'_> {
@@ -72,13 +93,36 @@ impl Desk<'_> {
     ///
     /// Without the key, which every method that multiplies asks for, it is zero.
     pub fn product(&self, pairs: &[[&Cipher; 2]], scratch: &mut Scratch) -> Cipher {
+        self.relinearised(&self.product_sum(pairs), scratch)
+    }
+
+    /// The sum of products of ciphertexts, of three parts.
+    pub fn product_sum(&self, pairs: &[[&Cipher; 2]]) -> Cipher {
         let level = pairs.first().map_or(self.ring.top(), |[a, _]| a.level());
-        let (mut product, mut out) = (Cipher::zero(self.ring, level, 3), Cipher::zero(self.ring, level, 2));
-        tensor(self.ring, pairs, &mut product);
+        let mut product = Cipher::zero(self.ring, level, 3);
+        if !pairs.is_empty() {
+            tensor(self.ring, pairs, &mut product);
+        }
+        product
+    }
+
+    /// Such a sum, of two parts again; zero without the key.
+    pub fn relinearised(&self, product: &Cipher, scratch: &mut Scratch) -> Cipher {
+        let mut out = Cipher::zero(self.ring, product.level(), 2);
         if let Some(square) = &self.keys.square {
-            square.relinearise(self.ring, &product, &mut out, scratch);
+            square.relinearise(self.ring, product, &mut out, scratch);
         }
         out
+    }
+
+    /// Sums of ciphertexts of equal shape, place by place.
+    pub fn added(&self, shares: Vec<Vec<Cipher>>) -> Vec<Cipher> {
+        let mut shares = shares.into_iter();
+        let mut sums = shares.next().unwrap_or_default();
+        for share in shares {
+            sums.iter_mut().zip(&share).for_each(|(sum, cipher)| sum.add(self.ring, cipher));
+        }
+        sums
     }
 
     /// Each product by itself, relinearised and left with so many primes.

@@ -5,6 +5,7 @@ use crate::family::Family;
 use crate::params::Params;
 use sotto_core::{Held, Image, Misuse, Result, Section};
 use sotto_lattice::bgv::rows::Table as Shape;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// The shape of each table.
@@ -12,9 +13,13 @@ use std::sync::Arc;
 /// # Errors
 /// None for checked parameters.
 pub(super) fn shape<F: Family>(params: &Params<F>) -> Result<Shape> {
-    let layout = &params.layout;
+    shape_of(params, params.layout.cols())
+}
+
+/// The shape of so many of each table's columns.
+fn shape_of<F: Family>(params: &Params<F>, cols: usize) -> Result<Shape> {
     let level = params.ring.level(params.layout.primes);
-    let shape = level.and_then(|level| Shape::new(&params.ring, level, layout.rows, layout.cols()));
+    let shape = level.and_then(|level| Shape::new(&params.ring, level, params.layout.rows, cols));
     shape.ok_or_else(|| Misuse::Rule("checked parameters have a table").into())
 }
 
@@ -23,12 +28,22 @@ pub(super) fn bytes<F: Family>(params: &Params<F>) -> u64 {
     cost::image_bytes(&params.layout)
 }
 
-/// An open image.
+/// An open image, or some columns of each of its tables.
 pub struct Table<F: Family> {
     params: Params<F>,
     held: Held,
     /// The shape of each table.
     pub(super) shape: Shape,
+    /// Which columns of each table.
+    pub(super) share: Share,
+}
+
+/// Columns of each table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Share {
+    pub(super) cols: Range<usize>,
+    /// Whether all columns of each answer are in one share.
+    pub(super) whole: bool,
 }
 
 impl<F: Family> Table<F> {
@@ -37,9 +52,18 @@ impl<F: Family> Table<F> {
     /// # Errors
     /// [`sotto_core::PeerMisbehaved::Length`] if it is not the image of these parameters.
     pub(super) fn open(params: &Params<F>, image: Arc<dyn Image>) -> Result<Self> {
-        let shape = shape(params)?;
-        let held = Held::open(image, Section::Resident, "table", bytes(params))?;
-        Ok(Table { params: params.clone(), held, shape })
+        Self::open_some(params, Share { cols: 0..params.layout.cols(), whole: true }, image)
+    }
+
+    /// Opens an image that has some columns of each table.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub(super) fn open_some(params: &Params<F>, share: Share, image: Arc<dyn Image>) -> Result<Self> {
+        let shape = shape_of(params, share.cols.len())?;
+        let bytes = params.layout.tables() as u64 * shape.bytes();
+        let held = Held::open(image, Section::Resident, "table", bytes)?;
+        Ok(Table { params: params.clone(), held, shape, share })
     }
 
     /// The parameters.

@@ -5,8 +5,15 @@
 //! one key and a turn a column. Column k of an answer is at the position [`turned`](crate::Layout::turned) by k.
 
 use super::desk::Desk;
+use crate::family::Method;
+use crate::layout::Form;
 use rayon::prelude::*;
 use sotto_lattice::bgv::{Cipher, Scratch};
+
+/// What is made of columns, merged if it is in slots.
+pub fn merged<M: Method>(desk: &Desk<'_>, columns: Vec<Cipher>) -> Vec<Cipher> {
+    if M::FORM == Form::Slots { merge(desk, &columns) } else { columns }
+}
 
 /// The sums of all columns, merged.
 pub fn merge(desk: &Desk<'_>, columns: &[Cipher]) -> Vec<Cipher> {

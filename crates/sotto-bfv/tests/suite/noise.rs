@@ -6,7 +6,8 @@ use sealpir::SealPir;
 use serde_json::{Value, json};
 use sotto_bfv::noise::{Steps, steps};
 use sotto_bfv::rings::{Ring, SIGMA};
-use sotto_bfv::server::desk::{Desk, Selected};
+use sotto_bfv::server::desk::{Columns, Desk, Selected};
+use sotto_bfv::server::merge::merged;
 use sotto_bfv::server::session::Session;
 use sotto_bfv::{Family, Layout, Method, Params};
 use sotto_core::Section;
@@ -99,7 +100,9 @@ fn measure<F: Family>(params: &Params<F>, fill: Option<u8>) -> Measured {
             shape.columns(ring, &sums, layout.cols(), 0..layout.cols())
         })
         .collect();
-    let last = params.method.finish(&desk, &kept, columns.clone());
+    let all = Columns { which: 0..layout.cols(), tables: columns.clone() };
+    let share = merged::<F::Method>(&desk, params.method.share(&desk, &kept, all));
+    let last = params.method.finish(&desk, vec![share]);
     let answers: Vec<f64> = last
         .iter()
         .map(|c| mean(&Answer::new(ring, params.bits, c).errors(ring, params.bits, &secret)))
