@@ -54,7 +54,7 @@ impl Scheme for BgvPir {
     type Client = client::Client;
     #[cfg(feature = "server")]
     type Server = server::Server;
-    const CAPS: Caps<Self> = Caps::NONE.revise().mask().steps();
+    const CAPS: Caps<Self> = Caps::NONE.revise().mask().steps().parts();
 }
 
 /// What the registry knows of this scheme.

@@ -6,6 +6,7 @@
 //! | [`image`] | where rows lie in the image |
 //! | [`encode`], [`revise`] | rows into the image, and changes of them |
 //! | `read` | records out of the image |
+//! | `part` | tables in parts |
 //! | `rooms` | memory from one answer to the next |
 //! | [`prepare`] | a query becomes u and v |
 //! | [`answer`] | sums over rows, products with u, and what is sent |
@@ -16,6 +17,7 @@ pub mod answer;
 pub mod encode;
 pub mod image;
 pub mod paper;
+mod part;
 pub mod prepare;
 mod read;
 pub mod revise;
@@ -43,7 +45,7 @@ use std::sync::Arc;
 /// Queries in one pass over the table.
 const BATCH: usize = 4;
 
-/// An open table.
+/// An open table, or some columns of one.
 pub struct Server {
     table: Table,
 }

@@ -107,15 +107,20 @@ impl Sums {
     }
 }
 
-/// `r = sum over a of u[a] w_a` for each layer, of three parts.
+/// `r = sum over a of u[a] w_a` for each layer of which the table has columns, and over these; of three parts.
 pub(super) fn products<R: SlotRing>(
     table: &Table,
     rns: &Rns<R>,
     query: &Prepared,
     sums: &Sums,
 ) -> Vec<Cipher> {
-    let layers = (0..table.params().literal.layers as usize).into_par_iter();
+    let layers = layers_of(table.params(), &table.cols).into_par_iter();
     layers.map(|layer| dot(table, rns, query, sums, layer)).collect()
+}
+
+/// The layers that some columns are of.
+pub(super) fn layers_of(params: &Inner, cols: &Range<usize>) -> Range<usize> {
+    cols.start / params.columns()..cols.end.div_ceil(params.columns())
 }
 
 /// Each layer's sum relinearised, left with one prime, and rounded: what is sent.
@@ -141,10 +146,14 @@ pub(super) fn finish<R: SlotRing>(
 /// Columns that are multiplied together: taken out of the sums together they share pages, and their products are reduced once.
 const TOGETHER: usize = 16;
 
-/// The three parts of `sum over a of u[a] w_a` in one layer.
+/// The three parts of `sum over a of u[a] w_a` in one layer, over the columns that there are.
 fn dot<R: SlotRing>(table: &Table, rns: &Rns<R>, query: &Prepared, sums: &Sums, layer: usize) -> Cipher {
     let level = rns.level(table.params().literal.scan_primes.into()).unwrap_or(rns.top());
-    let first = layer * query.u.len();
+    // Entry a of u belongs to column a of the layer.
+    let columns = table.params().columns();
+    let cols = table.cols.start.max(layer * columns)..table.cols.end.min((layer + 1) * columns);
+    let first = cols.start - table.cols.start;
+    let mine = cols.start - layer * columns..cols.end - layer * columns;
     let room = || vec![table.shape.column(rns); TOGETHER];
     let some = |room: &mut Vec<Cipher>, (i, u): (usize, &[Cipher])| {
         sums.columns(table, first + i * TOGETHER, &mut room[..u.len()]);
@@ -157,5 +166,9 @@ fn dot<R: SlotRing>(table: &Table, rns: &Rns<R>, query: &Prepared, sums: &Sums, 
         a.add(rns, &b);
         a
     };
-    query.u.par_chunks(TOGETHER).enumerate().map_init(room, some).reduce(|| Cipher::zero(rns, level, 3), add)
+    query.u[mine]
+        .par_chunks(TOGETHER)
+        .enumerate()
+        .map_init(room, some)
+        .reduce(|| Cipher::zero(rns, level, 3), add)
 }

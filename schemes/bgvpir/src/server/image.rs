@@ -15,6 +15,7 @@ use crate::tree::Side;
 use sotto_core::{Held, Image, Misuse, Result, Section};
 use sotto_lattice::bgv::Stored;
 use sotto_lattice::bgv::rows::Table as Shape;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// The shape of the table, modulo each prime it is multiplied at.
@@ -22,8 +23,17 @@ use std::sync::Arc;
 /// # Errors
 /// None for checked parameters.
 pub(super) fn shape(params: &Inner) -> Result<Shape> {
+    shape_of(params, columns(params))
+}
+
+/// Columns of all layers.
+pub(super) fn columns(params: &Inner) -> usize {
+    params.columns() * params.literal.layers as usize
+}
+
+/// The shape of so many columns.
+fn shape_of(params: &Inner, cols: usize) -> Result<Shape> {
     let rows = params.tree.length(Side::Right) as usize;
-    let cols = params.columns() * params.literal.layers as usize;
     let shape = on_ring!(&*params.ring, rns => {
         rns.level(params.literal.scan_primes.into()).and_then(|level| Shape::new(rns, level, rows, cols))
     });
@@ -58,12 +68,14 @@ pub(super) fn bytes(params: &Inner) -> u64 {
     cost::image_bytes(&params.literal, params.set, &params.tree)
 }
 
-/// An open image.
+/// An open image, or some columns of one.
 pub struct Table {
     params: Params,
     bytes: Held,
     pub(super) shape: Shape,
     pub(super) rooms: Arc<Rooms>,
+    /// Which of all columns these are.
+    pub(super) cols: Range<usize>,
 }
 
 impl Table {
@@ -72,9 +84,21 @@ impl Table {
     /// # Errors
     /// [`sotto_core::PeerMisbehaved::Length`] if it is not the table of these parameters.
     pub fn open(params: &Params, image: Arc<dyn Image>) -> Result<Self> {
-        let shape = shape(params)?;
-        let bytes = Held::open(image, Section::Resident, "table", bytes(params))?;
-        Ok(Table { params: params.clone(), bytes, shape, rooms: Arc::new(Rooms::new(params)) })
+        Self::open_some(params, 0..columns(params), image)
+    }
+
+    /// Opens an image that has some columns.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub(super) fn open_some(params: &Params, cols: Range<usize>, image: Arc<dyn Image>) -> Result<Self> {
+        let shape = shape_of(params, cols.len())?;
+        let bytes = match params.literal.form {
+            Form::Values => shape.bytes(),
+            _ => offset(params, (0, cols.end)) - offset(params, (0, cols.start)),
+        };
+        let bytes = Held::open(image, Section::Resident, "table", bytes)?;
+        Ok(Table { params: params.clone(), bytes, shape, rooms: Arc::new(Rooms::new(params)), cols })
     }
 
     /// The parameters.
