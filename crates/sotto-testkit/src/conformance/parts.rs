@@ -1,5 +1,6 @@
 //! Tables in parts: which bytes parts hold, and that their partials make the answer of the whole table.
 
+use super::rows::packs;
 use super::subject::{Case, Fill, MIDDLE, Subject, Table, WIDE, single};
 use crate::memory::{MemoryImage, MemorySink};
 use crate::rng::seeded;
@@ -13,22 +14,38 @@ use std::sync::Arc;
 /// A table that most schemes can cut into several parts.
 const LARGE: Case = Case { rows: 1600, row_bytes: 600, fill: Fill::Random };
 
+/// The most named sets of a scheme that are tried: some have dozens that are cut alike.
+const MOST_SETS: usize = 10;
+
+/// A table for each named set.
+const SOME: Case = Case { rows: 800, row_bytes: 300, fill: Fill::Random };
+
 /// Rows that take several polynomials or groups each.
 const TALL: Case = Case { rows: 5, row_bytes: 10_000, fill: Fill::Random };
 
+/// Rows that take a dozen pages each.
+const HUGE: Case = Case { rows: 3, row_bytes: 100_000, fill: Fill::Random };
+
 /// As many parts as are tried, where a table can be cut into so many.
 const PARTS: [u32; 5] = [1, 2, 3, 4, 9];
+
+/// The same of schemes that take a second for everything.
+const FEW: [u32; 2] = [1, 3];
+
+/// The most parts that are tried.
+const MOST: u32 = 12;
 
 fn entry(subject: &Subject) -> PartEntry {
     subject.entry.server.parts.expect("a scheme whose tables are cut says how")
 }
 
 /// The numbers of parts that are tried for a table: the most among them, unless that is very many.
-fn numbers(table: &Table, entry: &PartEntry) -> Vec<u32> {
+fn numbers(table: &Table, entry: &PartEntry, quick: bool) -> Vec<u32> {
     let most = (entry.most)(&table.params).expect("checked parameters are cut");
     assert!(most >= 1, "a table is one part at least");
-    let mut numbers: Vec<u32> = PARTS.into_iter().filter(|parts| *parts <= most).collect();
-    numbers.push(most.min(40));
+    let tried = if quick { &FEW[..] } else { &PARTS };
+    let mut numbers: Vec<u32> = tried.iter().copied().filter(|parts| *parts <= most).collect();
+    numbers.push(most.min(MOST));
     numbers.dedup();
     numbers
 }
@@ -62,69 +79,82 @@ impl Parts {
     }
 }
 
-/// Every byte of the section belongs to one part, whatever the number of parts.
-pub fn hold_the_table(subject: &Subject) {
-    let entry = entry(subject);
-    for case in [MIDDLE, WIDE, LARGE, TALL] {
+/// Tables in parts, each encoded once: their parts hold them, and make their answers; of the first that has several, parts are
+/// encoded alone, and wrong ones refused. So do those of named sets, and one in buckets.
+pub fn make_the_table(subject: &Subject) {
+    let (entry, few) = (entry(subject), packs(subject));
+    let cases = [TALL, LARGE, HUGE, MIDDLE, WIDE];
+    let mut cut = false;
+    for case in cases.into_iter().take(if few { 2 } else { cases.len() }) {
         let table = subject.table(case);
-        let bytes =
-            table.image.section(entry.section).expect("a table has the section that is cut").len() as u64;
-        for parts in numbers(&table, &entry) {
-            let mut all: Vec<Range<u64>> = Vec::new();
-            for cut in Cut::all(parts) {
-                let holds = (entry.holds)(&table.params, cut).unwrap();
-                assert!(holds.windows(2).all(|two| two[0].end <= two[1].start), "in their order: {holds:?}");
-                all.extend(holds.into_iter().filter(|range| !range.is_empty()));
-            }
-            all.sort_by_key(|range| range.start);
-            assert!(all.windows(2).all(|two| two[0].end == two[1].start), "{case:?} in {parts}: {all:?}");
-            assert_eq!(
-                (all.first().unwrap().start, all.last().unwrap().end),
-                (0, bytes),
-                "{case:?} in {parts}"
-            );
+        let numbers = numbers(&table, &entry, few);
+        hold_the_table(&entry, &table, &numbers);
+        make_the_answer(&entry, &table, &numbers, if few { 2 } else { 5 });
+        if !cut && numbers.len() > 1 {
+            cut = true;
+            encode_alone(&entry, &table);
+            refuse(&entry, &table);
         }
+    }
+    assert!(cut, "a table of these has several parts");
+    let sets = (subject.entry.sets)();
+    let sets = sets.iter().filter(|_| sets.len() <= MOST_SETS);
+    let sets = sets.map(|set| Table::encode_set(subject.entry, SOME, Some(set.name)));
+    let buckets = subject.entry.batch.map(|_| Table::encode_buckets(subject.entry, SOME, 3));
+    for table in sets.chain(buckets) {
+        let several = [(entry.most)(&table.params).unwrap().min(3)];
+        hold_the_table(&entry, &table, &several);
+        make_the_answer(&entry, &table, &several, 1);
+    }
+}
+
+/// Every byte of the section belongs to one part, whatever the number of parts.
+fn hold_the_table(entry: &PartEntry, table: &Table, numbers: &[u32]) {
+    let bytes = table.image.section(entry.section).expect("a table has the section that is cut").len() as u64;
+    for &parts in numbers {
+        let mut all: Vec<Range<u64>> = Vec::new();
+        for cut in Cut::all(parts) {
+            let holds = (entry.holds)(&table.params, cut).unwrap();
+            assert!(holds.windows(2).all(|two| two[0].end <= two[1].start), "in their order: {holds:?}");
+            all.extend(holds.into_iter().filter(|range| !range.is_empty()));
+        }
+        all.sort_by_key(|range| range.start);
+        assert!(all.windows(2).all(|two| two[0].end == two[1].start), "in {parts}: {all:?}");
+        assert_eq!((all.first().unwrap().start, all.last().unwrap().end), (0, bytes), "in {parts}");
     }
 }
 
 /// Partials, alone and in batches, make the very answers that the whole table gives. Sessions are one and the same.
-pub fn make_the_answer(subject: &Subject) {
-    let entry = entry(subject);
-    for case in [MIDDLE, WIDE, LARGE, TALL] {
-        let table = subject.table(case);
-        let rng = &mut seeded("parts");
-        let mut client = table.client(rng);
-        let session = table.session(client.as_ref());
-        let mut ask = |record| client.query(RecordIndex(record), rng).expect("a query within bounds").0;
-        let queries: Vec<Vec<u8>> = table.some_records().into_iter().take(5).flat_map(&mut ask).collect();
-        let whole: Vec<Vec<u8>> =
-            queries.iter().map(|query| single(table.server.as_ref(), &session, query).unwrap()).collect();
-        for parts in numbers(&table, &entry) {
-            let cut = Parts::open(&table, &entry, parts);
-            assert_eq!(cut.join.parts(), parts);
-            let own = cut.join.admit(&client.keys()).expect("a client's own keys are admitted");
-            for (i, (query, answer)) in queries.iter().zip(&whole).enumerate() {
-                let session = if i % 2 == 0 { &session } else { &own };
-                let partials = cut.partials(session, query);
-                for (part, partial) in cut.servers.iter().zip(&partials) {
-                    assert_eq!(partial.len(), part.answer_bytes(), "a partial has the size that it says");
-                }
-                let joined = cut.join.join(session, query, &partials).expect("partials are joined");
-                assert!(
-                    &joined == answer,
-                    "{case:?} in {parts}: an answer differs from that of the whole table"
-                );
+fn make_the_answer(entry: &PartEntry, table: &Table, numbers: &[u32], lookups: usize) {
+    let rng = &mut seeded("parts");
+    let mut client = table.client(rng);
+    let session = table.session(client.as_ref());
+    let mut ask = |record| client.query(RecordIndex(record), rng).expect("a query within bounds").0;
+    let records = table.some_records().into_iter().cycle().take(lookups);
+    let queries: Vec<Vec<u8>> = records.flat_map(&mut ask).collect();
+    let whole: Vec<Vec<u8>> =
+        queries.iter().map(|query| single(table.server.as_ref(), &session, query).unwrap()).collect();
+    for &parts in numbers {
+        let cut = Parts::open(table, entry, parts);
+        assert_eq!(cut.join.parts(), parts);
+        let own = cut.join.admit(&client.keys()).expect("a client's own keys are admitted");
+        let mut alone = Vec::new();
+        for (i, (query, answer)) in queries.iter().zip(&whole).enumerate() {
+            let session = if i % 2 == 0 { &session } else { &own };
+            let partials = cut.partials(session, query);
+            for (part, partial) in cut.servers.iter().zip(&partials) {
+                assert_eq!(partial.len(), part.answer_bytes(), "a partial has the size that it says");
             }
-            let batch: Vec<_> = queries.iter().map(|query| (&session, &query[..])).collect();
-            for part in &cut.servers {
-                let together = part.answer_many(&batch);
-                assert_eq!(together.len(), queries.len());
-                for (partial, query) in together.into_iter().zip(&queries) {
-                    assert!(
-                        partial.unwrap() == single(part.as_ref(), &session, query).unwrap(),
-                        "a batch differs"
-                    );
-                }
+            let joined = cut.join.join(session, query, &partials).expect("partials are joined");
+            assert!(&joined == answer, "in {parts}: an answer differs from that of the whole table");
+            alone.push(partials);
+        }
+        let batch: Vec<_> = queries.iter().map(|query| (&session, &query[..])).collect();
+        for (i, part) in cut.servers.iter().enumerate() {
+            let together = part.answer_many(&batch);
+            assert_eq!(together.len(), queries.len());
+            for (partial, alone) in together.into_iter().zip(&alone) {
+                assert!(partial.unwrap() == alone[i], "a batch differs");
             }
         }
     }
@@ -154,33 +184,25 @@ impl Sink for Wanting {
 }
 
 /// Whoever wants a part alone gets its bytes, whatever the encoder leaves out.
-pub fn encode_alone(subject: &Subject) {
-    let entry = entry(subject);
-    for case in [WIDE, LARGE] {
-        let table = subject.table(case);
-        let parts = (entry.most)(&table.params).unwrap().min(3);
-        for cut in Cut::all(parts) {
-            let ranges = (entry.holds)(&table.params, cut).unwrap();
-            let sink = Wanting { sink: MemorySink::new(), section: entry.section, ranges };
-            (table.entry.server.encode)(&table.params, &table.records, &sink).expect("a part is encoded");
-            let alone = sink.sink.into_image();
-            let section = |image: &MemoryImage| image.section(entry.section).unwrap().to_vec();
-            let (alone, whole) = (section(&alone), section(&table.image));
-            for range in &sink.ranges {
-                let range = range.start as usize..range.end as usize;
-                assert!(
-                    alone[range.clone()] == whole[range],
-                    "{case:?}: {cut:?} differs from the whole table's"
-                );
-            }
+fn encode_alone(entry: &PartEntry, table: &Table) {
+    // The first has what lies at the start, and the last what lies behind everything.
+    let parts = (entry.most)(&table.params).unwrap().min(3);
+    for cut in [0, parts - 1].into_iter().filter_map(|part| Cut::new(part, parts)).take(parts as usize) {
+        let ranges = (entry.holds)(&table.params, cut).unwrap();
+        let sink = Wanting { sink: MemorySink::new(), section: entry.section, ranges };
+        (table.entry.server.encode)(&table.params, &table.records, &sink).expect("a part is encoded");
+        let alone = sink.sink.into_image();
+        let section = |image: &MemoryImage| image.section(entry.section).unwrap().to_vec();
+        let (alone, whole) = (section(&alone), section(&table.image));
+        for range in &sink.ranges {
+            let range = range.start as usize..range.end as usize;
+            assert!(alone[range.clone()] == whole[range], "{cut:?} differs from the whole table's");
         }
     }
 }
 
 /// Too many parts, images of other sizes, partials that are missing, too short, of another part or damaged.
-pub fn refuse(subject: &Subject) {
-    let entry = entry(subject);
-    let table = subject.table(LARGE);
+fn refuse(entry: &PartEntry, table: &Table) {
     let most = (entry.most)(&table.params).unwrap();
     if let Some(cut) = Cut::new(0, most.saturating_add(1)) {
         let image = Arc::new(table.image.clone());
@@ -197,7 +219,7 @@ pub fn refuse(subject: &Subject) {
     }
     let parts = most.min(2);
     let cut = Cut::new(0, parts).unwrap();
-    let image = image_of(&table, &entry, cut);
+    let image = image_of(table, entry, cut);
     let held = image.section(entry.section).unwrap();
     let longer = [held, &[0; 64]].concat();
     for bytes in [&[], &held[..held.len() - 1], &longer[..]] {
@@ -214,7 +236,7 @@ pub fn refuse(subject: &Subject) {
     let session = table.session(client.as_ref());
     let queries = client.query(RecordIndex(table.some_record()), rng).unwrap().0;
     let query = &queries[0];
-    let all = Parts::open(&table, &entry, parts);
+    let all = Parts::open(table, entry, parts);
     let short = single(all.servers[0].as_ref(), &session, &query[1..]);
     assert!(matches!(short, Err(Error::Peer(_))), "a query that is too short");
     let partials = all.partials(&session, query);

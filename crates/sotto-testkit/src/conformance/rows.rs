@@ -14,7 +14,7 @@ const LARGER_COUNTS: [u64; 3] = [4095, 4096, 4097];
 /// changes at thousands of rows, and not around [`COUNTS`]: of those they get the ends.
 const PACKING: [&str; 5] = ["hintless/1", "inspire/1", "inspire-two/1", "ypir/1", "ypir-sp/1"];
 
-fn packs(subject: &Subject) -> bool {
+pub(super) fn packs(subject: &Subject) -> bool {
     PACKING.contains(&subject.entry.id.0)
 }
 
