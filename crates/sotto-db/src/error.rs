@@ -134,7 +134,10 @@ pub enum DbError {
         dir: PathBuf,
     },
     /// The scheme's tables cannot be cut.
-    #[error("scheme {scheme} cannot cut a table: leave --partitions out, or take another scheme")]
+    #[error(
+        "scheme {scheme} cannot cut a table (its README says why, under \"Tables in parts\"): leave --partitions out, or take \
+         another scheme"
+    )]
     CannotCut {
         /// The scheme.
         scheme: String,
