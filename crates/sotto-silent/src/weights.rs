@@ -29,6 +29,12 @@ impl Weighing {
         Ok(Weighing { packing, layout: weight_layout(numbers, groups), numbers, bits })
     }
 
+    /// What adds to the bodies of so many numbers that follow each other, whichever groups they are of.
+    #[must_use]
+    pub fn of_some(self, numbers: usize) -> Self {
+        Weighing { layout: weight_layout(numbers, 1), ..self }
+    }
+
     /// Packs a group whose numbers have these masks: its rows, one after the other, and the mask of the packed ciphertext,
     /// coefficient by coefficient.
     ///

@@ -75,7 +75,7 @@ impl<'a> Layers<'a> {
         Ok(Layers {
             params,
             weighing: Weighing::new(params.numbers(), params.blocks(), first)?,
-            packed: packings(params)?,
+            packed: packings(params, &literal.packings())?,
             samples: [
                 Samples::under(literal.matrix(), of_records)?,
                 Samples::under(literal.masks(), of_masks)?,

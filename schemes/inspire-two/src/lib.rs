@@ -13,6 +13,7 @@
 //! | [`client`] | query, recover |
 //! | `server` | open, answer: the first layer (feature `server`) |
 //! | `second` | the second layer of an answer (feature `server`) |
+//! | `share`, `part` | tables in parts (feature `server`) |
 //! | `encode` | both layers are written, and written anew where bytes changed (feature `server`) |
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
@@ -23,10 +24,14 @@ pub mod encode;
 pub mod message;
 pub mod params;
 #[cfg(feature = "server")]
+mod part;
+#[cfg(feature = "server")]
 mod second;
 pub mod select;
 #[cfg(feature = "server")]
 pub mod server;
+#[cfg(feature = "server")]
+mod share;
 pub mod sizes;
 
 use sotto_core::{Caps, One, Scheme, SchemeEntry, SchemeId};
@@ -46,7 +51,7 @@ impl Scheme for InspireTwo {
     type Client = client::Client;
     #[cfg(feature = "server")]
     type Server = server::Server;
-    const CAPS: Caps<Self> = Caps::NONE.revise();
+    const CAPS: Caps<Self> = Caps::NONE.revise().parts();
 }
 
 /// What the registry knows of this scheme.

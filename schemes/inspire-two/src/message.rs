@@ -20,7 +20,7 @@ pub struct Query {
 pub struct Answer(pub(crate) Vec<[Vec<u64>; 2]>);
 
 /// Takes words of a packed ciphertext off the front of bytes. Any words are some.
-fn words(bytes: &mut &[u8], width: u32, count: usize) -> Option<Vec<u64>> {
+pub(crate) fn words(bytes: &mut &[u8], width: u32, count: usize) -> Option<Vec<u64>> {
     let (words, rest) = bytes.split_at_checked(bits::packed_len(width, count)?)?;
     *bytes = rest;
     bits::unpack_words(words, width, count)

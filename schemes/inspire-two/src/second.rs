@@ -1,6 +1,6 @@
 //! The second layer of an answer: of the ciphertexts of all blocks, the one that a second vector picks.
 
-use crate::message::Answer;
+use crate::message::Query;
 use crate::params::Params;
 use crate::sizes::GROUP;
 use rayon::prelude::*;
@@ -10,83 +10,68 @@ use sotto_lattice::ring::{Level, Ring};
 use sotto_math::basis::round_to_bits;
 use sotto_math::bits;
 use sotto_math::matrix::{QueryPlanes, scan_planes};
-use sotto_silent::lattice::{self, N, VECTORS};
+use sotto_silent::groups::Groups;
+use sotto_silent::lattice::{self, N, Q_BITS, VECTORS};
 use sotto_silent::matrix::times;
 use sotto_silent::packed::{Keys, Masks, Packed, residues};
 use sotto_silent::samples::Samples;
+use std::ops::Range;
 
-/// What picks.
-pub(crate) struct Second {
+/// What picks masks, or some groups of them.
+pub(crate) struct Picking {
     params: Params,
     ring: Ring,
+    groups: Range<usize>,
     /// What packs masks, in the order of their numbers.
     packed: Vec<Packed>,
+    packings: Vec<Groups>,
+}
+
+/// What picks bodies.
+pub struct Fresh {
+    params: Params,
+    ring: Ring,
     /// The masks of bodies' products with the second vector, and what packs those of each group of bodies.
     fresh: Samples,
     packings: Vec<Inspiring>,
 }
 
-/// What a query has for the second layer.
-pub(crate) struct Pick {
-    /// The words of the second vector.
-    pub(crate) words: Vec<u64>,
-    /// The key's bodies, in slots, and as the pass over weights takes it.
-    pub(crate) key: Vec<Vec<u64>>,
-    pub(crate) keys: Keys,
-}
-
 /// Mask and body of a packed ciphertext.
-type Cipher = [Vec<u64>; 2];
+pub(crate) type Cipher = [Vec<u64>; 2];
 
 /// What packs masks, in the order of their numbers.
-pub(crate) fn packings(params: &Params) -> Result<Vec<Packed>> {
+pub(crate) fn packings(params: &Params, groups: &[Groups]) -> Result<Vec<Packed>> {
     let [_, bits] = params.bits();
-    let packings = params.literal().packings().into_iter();
-    packings.map(|groups| Packed::new(groups, bits, Masks::Sent)).collect()
+    groups.iter().map(|groups| Packed::new(*groups, bits, Masks::Sent)).collect()
 }
 
-impl Second {
-    pub(crate) fn new(params: &Params) -> Result<Self> {
-        let ([_, groups], [_, of_masks]) = (params.groups(), VECTORS);
-        let packing = |numbers: &usize| lattice::packing(numbers.next_power_of_two());
-        Ok(Second {
-            params: params.clone(),
-            ring: lattice::ring()?,
-            packed: packings(params)?,
-            fresh: Samples::under(params.literal().masks(), of_masks)?,
-            packings: groups.iter().map(packing).collect::<Result<_>>()?,
-        })
-    }
-
-    /// The answers to some queries: masks of all blocks, weights that pack them, and each query's bodies of all blocks.
-    pub(crate) fn answers(
-        &self,
-        (masks, weights): (&[u8], &[u8]),
-        picks: &[Pick],
-        bodies: &[Vec<u64>],
-    ) -> Vec<Answer> {
-        let masks = self.masks(masks, weights, picks);
-        let bodies: Vec<Vec<Cipher>> = picks
-            .par_iter()
-            .zip(bodies)
-            .map(|(pick, bodies)| self.pack(pick, &self.numbers(bodies)))
-            .collect();
-        masks.into_iter().zip(bodies).map(|(masks, bodies)| Answer([masks, bodies].concat())).collect()
+impl Picking {
+    /// For some groups of masks.
+    pub(crate) fn new(params: &Params, groups: Range<usize>) -> Result<Self> {
+        let packings = params.literal().packings_of(groups.clone());
+        let packed = self::packings(params, &packings)?;
+        Ok(Picking { params: params.clone(), ring: lattice::ring()?, groups, packed, packings })
     }
 
     /// The masks that are picked: one pass over those of all blocks, and one over the weights.
-    fn masks(&self, masks: &[u8], mut weights: &[u8], picks: &[Pick]) -> Vec<Vec<Cipher>> {
+    pub(crate) fn masks(
+        &self,
+        masks: &[u8],
+        mut weights: &[u8],
+        queries: &[Query],
+        keys: &[Keys],
+    ) -> Vec<Vec<Cipher>> {
         let (literal, [_, planes], [_, bits]) =
             (self.params.literal(), self.params.planes(), self.params.bits());
-        let layout = literal.masks();
-        let cut = |pick: &Pick| QueryPlanes::from_u64(&pick.words, planes, &layout);
-        let queries: Vec<QueryPlanes> = picks.iter().map(cut).collect();
+        let layout = literal.masks_of(self.groups.clone());
+        let cut = |Query { vectors: [_, words], .. }: &Query| QueryPlanes::from_u64(words, planes, &layout);
+        let queries: Vec<QueryPlanes> = queries.iter().map(cut).collect();
         let sums = times(masks, &layout, &queries, planes, scan_planes);
         let products = |sums: &Vec<i64>| residues(&self.ring, sums, [2, planes], bits.dropped());
         let products: Vec<Vec<u64>> = sums.iter().map(products).collect();
-        let keys: Vec<&Keys> = picks.iter().map(|pick| &pick.keys).collect();
-        let (mut all, mut first) = (vec![Vec::new(); picks.len()], 0);
-        for (packed, groups) in self.packed.iter().zip(literal.packings()) {
+        let keys: Vec<&Keys> = keys.iter().collect();
+        let (mut all, mut first) = (vec![Vec::new(); queries.len()], 0);
+        for (packed, groups) in self.packed.iter().zip(&self.packings) {
             let (these, rest) = weights.split_at(packed.bytes() as usize);
             let of_these = |products: &Vec<u64>| products.iter().skip(first).copied().collect();
             let products: Vec<Vec<u64>> = products.iter().map(of_these).collect();
@@ -97,9 +82,36 @@ impl Second {
         // Of the last group only what there is.
         let [numbers, _] = self.params.groups();
         for all in &mut all {
-            all.iter_mut().zip(&numbers).for_each(|([_, body], numbers)| body.truncate(*numbers));
+            let numbers = numbers.iter().skip(self.groups.start);
+            all.iter_mut().zip(numbers).for_each(|([_, body], numbers)| body.truncate(*numbers));
         }
         all
+    }
+}
+
+impl Fresh {
+    pub(crate) fn new(params: &Params) -> Result<Self> {
+        let ([_, groups], [_, of_masks]) = (params.groups(), VECTORS);
+        let packing = |numbers: &usize| lattice::packing(numbers.next_power_of_two());
+        Ok(Fresh {
+            params: params.clone(),
+            ring: lattice::ring()?,
+            fresh: Samples::under(params.literal().masks(), of_masks)?,
+            packings: groups.iter().map(packing).collect::<Result<_>>()?,
+        })
+    }
+
+    /// The bodies that a query picks of those of all blocks.
+    pub(crate) fn picked(&self, query: &Query, bodies: &[u64]) -> Vec<Cipher> {
+        let dropped = Q_BITS.saturating_sub(u32::from(self.params.literal().key_bits));
+        let slots = |body: &[u64]| {
+            let mut slots: Vec<u64> = body.iter().map(|word| self.ring.q().reduce(word << dropped)).collect();
+            self.ring.forward(Level::Main, &mut slots);
+            slots
+        };
+        let key: Vec<Vec<u64>> = query.key.chunks_exact(N).map(slots).collect();
+        let [_, words] = &query.vectors;
+        self.pack(words, &key, &self.numbers(bodies))
     }
 
     /// Bodies as numbers of sixteen bits: of each the values in all blocks.
@@ -118,15 +130,15 @@ impl Second {
     }
 
     /// Multiplies numbers by the second vector, and packs the products, whose masks nobody could know before.
-    fn pack(&self, pick: &Pick, numbers: &[Vec<i16>]) -> Vec<Cipher> {
+    fn pack(&self, words: &[u64], key: &[Vec<u64>], numbers: &[Vec<i16>]) -> Vec<Cipher> {
         let (q, [_, bits]) = (self.ring.q(), self.params.bits());
-        let product = |row: &Vec<i16>| self.fresh.fresh_product(row, &pick.words, bits.dropped());
+        let product = |row: &Vec<i16>| self.fresh.fresh_product(row, words, bits.dropped());
         let group = |(rows, packing): (&[Vec<i16>], &Inspiring)| {
             let mut bodies: Vec<u64> = rows.iter().map(product).collect();
             let mut masks = self.fresh.of_fresh(rows);
             bodies.resize(packing.samples(), 0);
             masks.resize(packing.samples() * N, 0);
-            let [mut mask, mut body] = packing.pack(&masks, &bodies, &pick.key);
+            let [mut mask, mut body] = packing.pack(&masks, &bodies, key);
             self.ring.inverse(Level::Main, &mut mask);
             body.truncate(rows.len());
             [(mask, bits.mask), (body, bits.body)].map(|(exact, bits)| {

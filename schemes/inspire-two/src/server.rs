@@ -4,11 +4,11 @@ use crate::InspireTwo;
 use crate::encode::encode;
 use crate::message::{Answer, Query};
 use crate::params::Params;
-use crate::second::{Pick, Second};
+use crate::second::{Cipher, Fresh, Picking};
+use crate::share::Share;
 use rayon::prelude::*;
-use sotto_core::server::together;
 use sotto_core::{Held, Image, Params as _, Result, Rows, Section, Sink, Stored};
-use sotto_lattice::ring::{Level, Ring};
+use sotto_lattice::ring::Ring;
 use sotto_math::basis::round_to_bits;
 use sotto_math::bits;
 use sotto_math::matrix::{QueryPlanes, scan_planes};
@@ -21,20 +21,29 @@ use std::sync::Arc;
 /// Queries in one pass: their words are of six planes, and twenty planes keep the multipliers busy.
 const BATCH: usize = 4;
 
-/// An open table.
+/// An open table, which is one part.
 pub struct Server {
-    params: Params,
+    part: Part,
+    fresh: Option<Fresh>,
+}
+
+/// Some numbers of the first layer, and some groups of the second's masks.
+pub struct Part {
+    pub(crate) params: Params,
+    pub(crate) share: Share,
     held: Held,
     ring: Ring,
     weighing: Weighing,
     /// Of one block there is nothing to pick.
-    second: Option<Second>,
+    picking: Option<Picking>,
 }
 
-/// A query as the passes take it.
-struct Prepared {
-    words: QueryPlanes,
-    pick: Pick,
+/// What a part makes of a query.
+pub(crate) struct Passed {
+    /// Bodies of the numbers it has.
+    pub(crate) bodies: Vec<u64>,
+    /// Picked masks: the groups it has; or the only block's mask, where there is one.
+    pub(crate) masks: Vec<Cipher>,
 }
 
 impl sotto_core::Server<InspireTwo> for Server {
@@ -45,14 +54,7 @@ impl sotto_core::Server<InspireTwo> for Server {
     }
 
     fn open(params: &Params, image: Arc<dyn Image>) -> Result<Self> {
-        let [first, _] = params.bits();
-        Ok(Server {
-            params: params.clone(),
-            held: held(params, image)?,
-            ring: lattice::ring()?,
-            weighing: Weighing::new(params.numbers(), params.blocks(), first)?,
-            second: if params.picks() > 0 { Some(Second::new(params)?) } else { None },
-        })
+        Ok(Server { part: Part::open(params, Share::all(params), image)?, fresh: fresh(params)? })
     }
 
     fn records(params: &Params, image: Arc<dyn Image>) -> Result<Box<dyn Rows>> {
@@ -75,16 +77,26 @@ impl sotto_core::Server<InspireTwo> for Server {
     /// Answer: multiply the records by the first vectors of a few queries, and pack each block; multiply all blocks' ciphertexts
     /// by the second vectors, and pack that.
     fn answer_many(&self, asks: Vec<(&(), Query)>) -> Vec<Result<Answer>> {
-        let prepared = asks.into_iter().map(|(_, query)| Ok(self.prepare(query))).collect();
-        together(prepared, |mut queries: Vec<Prepared>| {
-            let mut answers = Vec::new();
-            while !queries.is_empty() {
-                let rest = queries.split_off(BATCH.min(queries.len()));
-                answers.extend(self.answers(std::mem::replace(&mut queries, rest)).into_iter().map(Ok));
-            }
-            answers
-        })
+        let queries: Vec<Query> = asks.into_iter().map(|(_, query)| query).collect();
+        let passed = self.part.passes(&queries);
+        let answer = |(query, passed)| Ok(answer(self.fresh.as_ref(), query, passed));
+        queries.par_iter().zip(passed).map(answer).collect()
     }
+}
+
+/// What picks bodies, of which nothing is known before; `None` if there is one block.
+pub(crate) fn fresh(params: &Params) -> Result<Option<Fresh>> {
+    if params.picks() > 0 { Fresh::new(params).map(Some) } else { Ok(None) }
+}
+
+/// The answer, from what was made of all numbers and groups.
+pub(crate) fn answer(fresh: Option<&Fresh>, query: &Query, passed: Passed) -> Answer {
+    let Passed { bodies, mut masks } = passed;
+    match fresh {
+        Some(fresh) => masks.extend(fresh.picked(query, &bodies)),
+        None => masks.iter_mut().for_each(|[_, body]| body.clone_from(&bodies)),
+    }
+    Answer(masks)
 }
 
 fn held(params: &Params, image: Arc<dyn Image>) -> Result<Held> {
@@ -92,50 +104,59 @@ fn held(params: &Params, image: Arc<dyn Image>) -> Result<Held> {
     Held::open(image, Section::Resident, "matrix", end)
 }
 
-impl Server {
-    fn prepare(&self, Query { vectors: [first, words], key }: Query) -> Prepared {
-        let (literal, [planes, _]) = (self.params.literal(), self.params.planes());
-        let dropped = Q_BITS.saturating_sub(u32::from(literal.key_bits));
-        let slots = |body: &[u64]| {
-            let mut slots: Vec<u64> = body.iter().map(|word| self.ring.q().reduce(word << dropped)).collect();
-            self.ring.forward(Level::Main, &mut slots);
-            slots
-        };
-        Prepared {
-            words: QueryPlanes::from_u64(&first, planes, &literal.matrix()),
-            pick: Pick {
-                words,
-                keys: Keys::first(&key, dropped),
-                key: key.chunks_exact(N).map(slots).collect(),
+impl Part {
+    /// Opens an image that has a share of a table.
+    pub(crate) fn open(params: &Params, share: Share, image: Arc<dyn Image>) -> Result<Self> {
+        let [first, _] = params.bits();
+        let weighing = Weighing::new(params.numbers(), params.blocks(), first)?;
+        Ok(Part {
+            params: params.clone(),
+            held: Held::open(image, Section::Resident, "matrix", share.bytes(params))?,
+            ring: lattice::ring()?,
+            weighing: weighing.of_some(share.numbers.len()),
+            picking: if params.picks() > 0 {
+                Some(Picking::new(params, share.groups.clone())?)
+            } else {
+                None
             },
-        }
+            share,
+        })
     }
 
-    fn answers(&self, queries: Vec<Prepared>) -> Vec<Answer> {
+    /// Both layers, for a few queries at once.
+    pub(crate) fn passes(&self, queries: &[Query]) -> Vec<Passed> {
+        queries.chunks(BATCH).flat_map(|some| self.pass(some)).collect()
+    }
+
+    fn pass(&self, queries: &[Query]) -> Vec<Passed> {
         let (literal, [planes, _]) = (self.params.literal(), self.params.planes());
-        let [_, weights, masks, packing, end] = literal.starts();
+        let [_, weights, masks, packing, end] = self.share.starts(&self.params);
         let part = |start: u64, end: u64| self.held.bytes().get(start as usize..end as usize).unwrap_or(&[]);
-        let (mut words, mut picks) = (Vec::new(), Vec::new());
-        for query in queries {
-            words.push(query.words);
-            picks.push(query.pick);
-        }
-        let sums = times(part(0, weights), &literal.matrix(), &words, planes, scan_planes);
-        let keys: Vec<QueryPlanes> = picks.iter().map(|pick: &Pick| pick.keys.planes().clone()).collect();
-        let added = self.weighing.bodies(part(weights, masks), &keys);
+        let layout = self.share.matrix(&self.params);
+        let first = |query: &Query| QueryPlanes::from_u64(&query.vectors[0], planes, &layout);
+        let words: Vec<QueryPlanes> = queries.iter().map(first).collect();
+        let sums = times(part(0, weights), &layout, &words, planes, scan_planes);
+        let dropped = Q_BITS.saturating_sub(u32::from(literal.key_bits));
+        let keys: Vec<Keys> = queries.iter().map(|query| Keys::first(&query.key, dropped)).collect();
+        let planes: Vec<QueryPlanes> = keys.iter().map(|keys| keys.planes().clone()).collect();
+        let added = self.weighing.bodies(part(weights, masks), &planes);
         let bodies: Vec<Vec<u64>> =
             sums.par_iter().zip(&added).map(|(sums, added)| self.bodies(sums, added)).collect();
-        let masks = (part(masks, packing), part(packing, end));
-        match &self.second {
-            Some(second) => second.answers(masks, &picks, &bodies),
-            None => bodies.into_iter().map(|bodies| Answer(vec![[self.mask(masks.0), bodies]])).collect(),
-        }
+        let picked = match &self.picking {
+            Some(picking) => picking.masks(part(masks, packing), part(packing, end), queries, &keys),
+            // Nothing to pick: the only block's mask is sent as it is.
+            None if self.share.first => {
+                vec![vec![[self.mask(part(masks, packing)), Vec::new()]]; queries.len()]
+            }
+            None => vec![Vec::new(); queries.len()],
+        };
+        bodies.into_iter().zip(picked).map(|(bodies, masks)| Passed { bodies, masks }).collect()
     }
 
     /// The bodies of all blocks' ciphertexts, in the bits that come next: products, and what packing adds.
     fn bodies(&self, sums: &[i64], added: &[u64]) -> Vec<u64> {
         let (q, [planes, _], [bits, _]) = (self.ring.q(), self.params.planes(), self.params.bits());
-        let rows = self.params.literal().matrix().rows();
+        let rows = 2 * self.share.numbers.len();
         let sums = sums.get(..rows * planes).unwrap_or_default();
         let mut bodies = residues(&self.ring, sums, [2, planes], bits.dropped());
         bodies.iter_mut().zip(added).for_each(|(body, added)| *body = q.add(*body, *added));

@@ -6,6 +6,7 @@ use sotto_silent::groups::Groups;
 use sotto_silent::lattice::{KEY_WORDS, N, weight_layout};
 use sotto_silent::message::packed_bytes;
 use sotto_silent::vector::Bits;
+use std::ops::Range;
 
 /// Numbers of a packed ciphertext of the second layer, the most that one key packs.
 pub const GROUP: usize = N / 2;
@@ -48,6 +49,13 @@ impl ParamsLiteral {
         PanelLayout::new(N / 8 * usize::from(self.inner_bits[0]), self.blocks as usize)
     }
 
+    /// The rows of the second matrix that some groups of masks have; without groups, whoever has the first has all rows.
+    pub fn masks_of(&self, which: Range<usize>) -> PanelLayout {
+        let [masks, _] = self.groups();
+        let numbers: usize = masks.get(which).unwrap_or_default().iter().sum();
+        PanelLayout::new(2 * numbers, self.blocks as usize)
+    }
+
     /// Bytes of a block's bodies.
     pub fn body_bytes(&self) -> usize {
         (self.numbers() * usize::from(self.inner_bits[1])).div_ceil(8)
@@ -77,6 +85,13 @@ impl ParamsLiteral {
     /// How the masks' numbers are packed: groups of one size, and then smaller ones.
     pub fn packings(&self) -> Vec<Groups> {
         let [masks, _] = self.groups();
+        self.packings_of(0..masks.len())
+    }
+
+    /// The same of some groups.
+    pub fn packings_of(&self, which: Range<usize>) -> Vec<Groups> {
+        let [masks, _] = self.groups();
+        let masks = masks.get(which).unwrap_or_default();
         let same = masks.chunk_by(|a, b| a.next_power_of_two() == b.next_power_of_two());
         let groups = same.filter_map(|run| Some((run.first()?.next_power_of_two(), run.iter().sum())));
         groups.map(|(size, numbers)| Groups::of(size, numbers, 1)).collect()

@@ -1,0 +1,99 @@
+//! Tables in parts: a part has some numbers of all blocks, with the rows of the matrix and the weights that are theirs, and
+//! some groups of the second layer's masks; its partial is the bodies of these numbers, and picked masks. Bodies are picked
+//! by whoever joins, since that takes those of all blocks.
+
+use crate::InspireTwo;
+use crate::message::{Answer, Query, words};
+use crate::params::Params;
+use crate::second::{Cipher, Fresh};
+use crate::server::{Part, Passed, answer, fresh};
+use crate::share::Share;
+use sotto_core::{Cut, Image, Partial, PeerMisbehaved, Result};
+use sotto_math::bits::{pack_words, packed_len};
+use sotto_silent::lattice::N;
+use sotto_silent::vector::Bits;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// The bits of picked masks, and how many bodies each comes with.
+fn picked(params: &Params, share: &Share) -> (Bits, Vec<usize>) {
+    let ([first, second], [groups, _]) = (params.bits(), params.groups());
+    match params.picks() {
+        // The only block's mask, whose bodies are the numbers.
+        0 => (first, if share.first { vec![0] } else { Vec::new() }),
+        _ => (second, groups.get(share.groups.clone()).unwrap_or_default().to_vec()),
+    }
+}
+
+/// Takes a partial.
+fn take(params: &Params, cut: Cut, mut bytes: &[u8], into: &mut Passed) -> Option<()> {
+    let share = Share::of(params, cut);
+    let ([first, _], (bits, counts)) = (params.bits(), picked(params, &share));
+    into.bodies.extend(words(&mut bytes, first.body, share.numbers.len())?);
+    for count in counts {
+        let cipher: Cipher = [words(&mut bytes, bits.mask, N)?, words(&mut bytes, bits.body, count)?];
+        into.masks.push(cipher);
+    }
+    Some(())
+}
+
+impl Partial for InspireTwo {
+    type Part = Part;
+    type Joiner = Option<Fresh>;
+
+    fn most_parts(params: &Params) -> u32 {
+        u32::try_from(Share::most(params)).unwrap_or(u32::MAX)
+    }
+
+    fn holds(params: &Params, cut: Cut) -> Vec<Range<u64>> {
+        Share::of(params, cut).holds(params)
+    }
+
+    fn open_part(params: &Params, cut: Cut, image: Arc<dyn Image>) -> Result<Part> {
+        Part::open(params, Share::of(params, cut), image)
+    }
+
+    fn partial_bytes(params: &Params, cut: Cut) -> usize {
+        let share = Share::of(params, cut);
+        let ([first, _], (bits, counts)) = (params.bits(), picked(params, &share));
+        let cipher = |count: &usize| Some(packed_len(bits.mask, N)? + packed_len(bits.body, *count)?);
+        let bodies = packed_len(first.body, share.numbers.len()).unwrap_or(0);
+        bodies + counts.iter().filter_map(cipher).sum::<usize>()
+    }
+
+    fn admit(_: &Params, (): ()) -> Result<()> {
+        Ok(())
+    }
+
+    fn partials(part: &Part, asks: Vec<(&(), Query)>) -> Vec<Result<Vec<u8>>> {
+        let queries: Vec<Query> = asks.into_iter().map(|(_, query)| query).collect();
+        let ([first, _], (bits, _)) = (part.params.bits(), picked(&part.params, &part.share));
+        let written = |Passed { bodies, masks }| {
+            let mut out = Vec::new();
+            pack_words(&bodies, first.body, &mut out);
+            for [mask, body] in &masks {
+                pack_words(mask, bits.mask, &mut out);
+                pack_words(body, bits.body, &mut out);
+            }
+            Ok(out)
+        };
+        part.passes(&queries).into_iter().map(written).collect()
+    }
+
+    fn joiner(params: &Params) -> Result<Option<Fresh>> {
+        fresh(params)
+    }
+
+    fn join(
+        (params, fresh): (&Params, &Option<Fresh>),
+        (_, query): (&(), Query),
+        partials: &[Vec<u8>],
+    ) -> Result<Answer> {
+        let mut passed = Passed { bodies: Vec::new(), masks: Vec::new() };
+        let parts = u32::try_from(partials.len()).unwrap_or(u32::MAX);
+        for (cut, partial) in Cut::all(parts).zip(partials) {
+            take(params, cut, partial, &mut passed).ok_or(PeerMisbehaved::NotCanonical("partial"))?;
+        }
+        Ok(answer(fresh.as_ref(), &query, passed))
+    }
+}
