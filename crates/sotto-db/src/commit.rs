@@ -185,6 +185,14 @@ fn node(nodes: &[Node], index: usize) -> Node {
 fn one(table: &dyn TableSource, leaf: u64, leaf_rows: u64) -> sotto_core::Result<Node> {
     let (mut hash, width) = (Leaf::default(), table.row_bytes());
     let first = leaf.saturating_mul(leaf_rows);
+    // Read together: rows that share a record are got out of it once.
+    if leaf_rows.saturating_mul(width as u64) <= BLOCK_BYTES {
+        let mut rows = vec![0; leaf_rows as usize * width];
+        let there = table.rows().saturating_sub(first).min(leaf_rows) as usize;
+        table.read(first, rows.get_mut(..there * width).sure("there are no more rows than a leaf has"))?;
+        hash.update(&rows);
+        return Ok(hash.finish());
+    }
     let mut block = vec![0; (BLOCK_BYTES as usize).min(width)];
     for row in first..first.saturating_add(leaf_rows) {
         for offset in (0..width).step_by(block.len().max(1)) {

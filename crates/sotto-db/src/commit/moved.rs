@@ -2,6 +2,7 @@
 
 use super::laid::Unpacked;
 use super::{Tree, node, one};
+use crate::progress::{Stage, Watcher};
 use rayon::prelude::*;
 use sotto_catalog::Packing;
 use sotto_catalog::rows_root::{NODE_BYTES, Node, RowsRoot};
@@ -34,13 +35,17 @@ impl Move<'_> {
         &self,
         rows: impl Iterator<Item = u64>,
         mut changes: Vec<Change>,
+        watch: Watcher<'_>,
     ) -> sotto_core::Result<Moved> {
         let RowsRoot { leaf_rows, path, .. } = *self.root;
         let (levels, rows_after) = (path.unwrap_or(0), self.packing.rows());
         let new = self.root.leaves(self.rows_before)..self.root.leaves(rows_after);
         let tops = rows.map(|row| row / leaf_rows).chain(new).map(|leaf| leaf >> levels);
         let tops: Vec<u64> = tops.collect::<BTreeSet<_>>().into_iter().collect();
-        let moved = tops.par_iter().map(|top| self.below(*top)).collect::<sotto_core::Result<Vec<_>>>()?;
+        let each = leaf_rows.saturating_mul(self.packing.row_bytes()).saturating_mul(1 << levels);
+        let stage = Stage::new(watch, "hash rows", tops.len() as u64 * each);
+        let below = |top: &u64| self.below(*top).inspect(|_| stage.add(each));
+        let moved = tops.par_iter().map(below).collect::<sotto_core::Result<Vec<_>>>()?;
         let mut nodes = self.nodes.to_vec();
         nodes.resize(self.root.tree_bytes(rows_after) as usize, 0);
         for (top, (node, paths)) in tops.into_iter().zip(moved) {

@@ -91,7 +91,7 @@ impl Next<'_> {
             let records = Edited { old: records().map_err(DbError::Scheme)?, changes: &changes };
             let root = &old.catalog().rows_root;
             let tree = Move { root, nodes, records: &records, packing, rows_before };
-            in_pool(options.threads, || tree.apply(changed.iter().copied(), changes.clone()))?
+            in_pool(options.threads, || tree.apply(changed.iter().copied(), changes.clone(), watch))?
         };
         let Moved { nodes: new_nodes, changes } = moved.map_err(DbError::Scheme)?;
         catalog.rows_root.root = rows_root::root(&new_nodes);
