@@ -129,8 +129,11 @@ impl<'a> ImageWriter<'a> {
             let bytes = old.part(&entry);
             let mut hasher = blake3::Hasher::new();
             for (block, at) in bytes.chunks(COPY_BLOCK).zip((0..).step_by(COPY_BLOCK)) {
-                hasher.update_rayon(block);
-                writer.write_at(section, at, block).map_err(|e| writer.failed(e))?;
+                let (_, written) = rayon::join(
+                    || hasher.update_rayon(block).count(),
+                    || writer.write_at(section, at, block),
+                );
+                written.map_err(|e| writer.failed(e))?;
                 stage.add(block.len() as u64);
             }
             // The copy gets a digest of its own, under which damage would pass for data ever after.

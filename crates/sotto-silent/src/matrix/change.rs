@@ -17,6 +17,7 @@ pub struct Entry {
 #[cfg(feature = "server")]
 mod writing {
     use crate::matrix::{Entry, Place};
+    use rayon::prelude::*;
     use sotto_core::{Change, Misuse, Result, Sink};
     use sotto_math::matrix::PanelLayout;
 
@@ -49,10 +50,9 @@ mod writing {
         }
         let group = |write: &Write| layout.offset(write.row as usize, write.column as usize) / GROUP;
         // Stable: of two changes to one byte, the later one is written later.
-        writes.sort_by_key(group);
-        let mut entries = Vec::new();
-        for writes in writes.chunk_by(|a, b| group(a) == group(b)) {
-            let Some(first) = writes.first() else { continue };
+        writes.par_sort_by_key(group);
+        let one = |writes: &[Write], entries: &mut Vec<Entry>| -> Result<()> {
+            let Some(first) = writes.first() else { return Ok(()) };
             let start = origin + (group(first) * GROUP) as u64;
             let mut old = [0; GROUP];
             out.read_at(section, start, &mut old)?;
@@ -73,8 +73,17 @@ mod writing {
                 let change = i16::from(new) - i16::from(old);
                 (change != 0).then_some(Entry { row, column, change })
             }));
-        }
-        entries.sort_unstable();
+            Ok(())
+        };
+        // Each group is of one thread.
+        let groups = writes.par_chunk_by(|a, b| group(a) == group(b));
+        let entries =
+            groups.try_fold(Vec::new, |mut entries, writes| one(writes, &mut entries).map(|()| entries));
+        let mut entries: Vec<Entry> = entries.try_reduce(Vec::new, |mut some, mut more| {
+            some.append(&mut more);
+            Ok(some)
+        })?;
+        entries.par_sort_unstable();
         Ok(entries)
     }
 
