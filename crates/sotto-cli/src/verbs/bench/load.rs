@@ -21,7 +21,7 @@ use sotto_client::transport::{Request, Response, Transport};
 use sotto_client::{ClientError, Session};
 use sotto_core::Sure;
 use sotto_db::TableDir;
-use sotto_server::{Config, Running, Server, TableConfig};
+use sotto_server::{Config, Running, Server, Standing, TableConfig};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -119,7 +119,9 @@ pub(super) fn run(dir: &Path, clients: usize, options: &Options, screen: Screen)
         config.batch.max_queries = max_queries;
         config.max_in_flight_mib = config.max_in_flight_mib.max(4096);
         config.deadline_ms = 60_000;
-        Server::start(&config).map_err(blame::start)
+        let server = Server::start(&config).map_err(blame::start)?;
+        read_through(&server)?;
+        Ok(server)
     };
     let (alone, shared) = (start(1, 0)?, start(SHARED, 0)?);
     let others = (1..u8::try_from(catalog.servers).unwrap_or(u8::MAX)).map(|role| start(SHARED, role));
@@ -269,6 +271,22 @@ pub(super) fn post(http: &mut Http, request: &Request) -> Result<Response> {
         return Err(Failure::internal(format!("the server refused a query of its own table: {status}")));
     }
     Ok(response)
+}
+
+/// Waits until a server has read its tables through: before that it answers nothing about them.
+fn read_through(server: &Running) -> Result<()> {
+    loop {
+        let standings = server.tables();
+        for (name, standing) in &standings {
+            if let Standing::Refused(why) = standing {
+                return Err(Failure::internal(format!("the server refused the table {name}: {why}")));
+            }
+        }
+        if !standings.iter().any(|(_, standing)| matches!(standing, Standing::Reading(..))) {
+            return Ok(());
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
 }
 
 /// A session that keeps nothing.
