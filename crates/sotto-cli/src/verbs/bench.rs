@@ -4,6 +4,7 @@
 mod guard;
 mod load;
 mod plan;
+mod served;
 mod storm;
 
 use crate::blame;

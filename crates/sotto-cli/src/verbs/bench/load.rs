@@ -8,6 +8,7 @@
 //! same bytes, which answers that are wrong do not. Of a scheme that asks several servers the first is measured; the
 //! others run beside it, to be asked what is decrypted.
 
+use super::served::{http, open, post, read_through};
 use crate::blame;
 use crate::failure::{Failure, Result};
 use crate::screen::bars::Unit;
@@ -15,13 +16,11 @@ use crate::screen::{Screen, grid, units};
 use crate::verbs::counters::Counters;
 use serde::Serialize;
 use sotto_bench::Options;
-use sotto_client::session::{Action, Config as Opens, Opening};
-use sotto_client::transport::http::{Http, Settings};
-use sotto_client::transport::{Request, Response, Transport};
-use sotto_client::{ClientError, Session};
+use sotto_client::ClientError;
+use sotto_client::transport::Request;
 use sotto_core::Sure;
 use sotto_db::TableDir;
-use sotto_server::{Config, Running, Server, Standing, TableConfig};
+use sotto_server::{Config, Running, Server, TableConfig};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -257,61 +256,6 @@ fn ask_until(over: &AtomicBool, server: &Running, request: &Request, due: &[u8])
         }
     }
     Ok(ms)
-}
-
-pub(super) fn http(server: &Running) -> Result<Http> {
-    let url = format!("http://{}", server.public);
-    Http::new(&url, &Settings::default()).map_err(|error| blame::client(error.into()))
-}
-
-pub(super) fn post(http: &mut Http, request: &Request) -> Result<Response> {
-    let response = http.call(request).map_err(|error| blame::client(error.into()))?;
-    if !response.is_success() {
-        let status = response.status;
-        return Err(Failure::internal(format!("the server refused a query of its own table: {status}")));
-    }
-    Ok(response)
-}
-
-/// Waits until a server has read its tables through: before that it answers nothing about them.
-fn read_through(server: &Running) -> Result<()> {
-    loop {
-        let standings = server.tables();
-        for (name, standing) in &standings {
-            if let Standing::Refused(why) = standing {
-                return Err(Failure::internal(format!("the server refused the table {name}: {why}")));
-            }
-        }
-        if !standings.iter().any(|(_, standing)| matches!(standing, Standing::Reading(..))) {
-            return Ok(());
-        }
-        std::thread::sleep(Duration::from_millis(20));
-    }
-}
-
-/// A session that keeps nothing.
-pub(super) fn open(servers: &[&Running], table: &sotto_catalog::TableName) -> Result<Session> {
-    let mut https = servers.iter().map(|server| http(server)).collect::<Result<Vec<_>>>()?;
-    let mut rng = sotto_prg::system_rng().map_err(|_| blame::client(ClientError::NoEntropy))?;
-    let count = u8::try_from(servers.len()).unwrap_or(u8::MAX);
-    // What a benchmark asks is no secret, and its hints are gone with it.
-    let mut opening = Opening::new(Opens { servers: count, in_memory: true, ..Opens::new(table.clone()) });
-    loop {
-        let (server, request) = match opening.next() {
-            Action::Catalog { server, request } | Action::Keys { server, request } => (server, request),
-            Action::Fetch(fetch) => (0, fetch.request),
-            Action::Recall(_) => {
-                opening.recalled(None).map_err(blame::client)?;
-                continue;
-            }
-            Action::Ready => return opening.finish().map_err(blame::client),
-        };
-        let Some(http) = https.get_mut(usize::from(server)) else {
-            return Err(Failure::internal("a request that is for no server"));
-        };
-        let response = post(http, &request)?;
-        opening.feed(&response, &mut rng).map_err(blame::client)?;
-    }
 }
 
 pub(super) fn median(values: impl Iterator<Item = f64>) -> f64 {

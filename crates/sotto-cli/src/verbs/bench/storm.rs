@@ -5,7 +5,8 @@
 //! query, and every refusal has to say when to come back. As in [`super::load`], the bytes of a few queries are sent again and
 //! again.
 
-use super::load::{http, median, open, post};
+use super::load::median;
+use super::served::{http, open, post, read_through};
 use crate::blame;
 use crate::failure::{Failure, Result};
 use crate::screen::bars::Unit;
@@ -236,6 +237,7 @@ pub(super) fn run(dir: &Path, times: f64, seconds: u64, options: &Options, scree
     config.batch.max_queries = PASS;
     config.deadline_ms = 60_000;
     let server = Server::start(&config).map_err(blame::start)?;
+    read_through(&server)?;
     let asks = known(&server, &catalog.table, catalog.rows)?;
     let world = World { server, asks };
 
