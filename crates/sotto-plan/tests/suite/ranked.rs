@@ -79,7 +79,7 @@ fn limits_of_memory_refuse() {
 
 #[test]
 fn parts_are_modelled_and_said_to_be() {
-    let workload = Workload { machines: 4, ..rows(1 << 18, 64) };
+    let workload = Workload { machines: 4, trust: Trust::TwoServers, ..rows(1 << 18, 64) };
     let plan = plan(&workload, Scope::default(), Some(&calibration())).unwrap();
     assert!(plan.offers.iter().any(|offer| offer.choice.scheme == "simplepir/1"));
     for offer in &plan.offers {
