@@ -135,7 +135,7 @@ impl Report {
             self.server_threads,
             self.times_capacity,
             self.seconds,
-            grid::grid(&[("", false), ("", true), ("", true)], rows),
+            grid::grid(&[("what", false), ("figure", true), ("beside", true)], rows),
             units::count(self.refused as u64)
         )
     }
