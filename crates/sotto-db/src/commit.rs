@@ -207,3 +207,52 @@ fn one(table: &dyn TableSource, leaf: u64, leaf_rows: u64) -> sotto_core::Result
     }
     Ok(hash.finish())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Mutex;
+
+    /// Records of 8 bytes that say their number, and which were read.
+    struct Counted(Mutex<Vec<u64>>);
+
+    impl Rows for Counted {
+        fn records(&self) -> u64 {
+            5
+        }
+
+        fn record_bytes(&self) -> usize {
+            8
+        }
+
+        fn read(&self, first: u64, out: &mut [u8]) -> sotto_core::Result<()> {
+            for (record, out) in (first..).zip(out.chunks_exact_mut(8)) {
+                self.0.lock().unwrap().push(record);
+                out.copy_from_slice(&record.to_le_bytes());
+            }
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_leaf_gets_rows_that_share_a_record_out_of_it_once() {
+        let records = Counted(Mutex::default());
+        // Two rows of four bytes in a record, four in a leaf, and the last leaf has only one.
+        let packing = Packing::new(9, 4, 5, 8).unwrap();
+        let table = Unpacked { records: &records, packing };
+        let read = |leaf| {
+            let node = one(&table, leaf, 4).unwrap();
+            (node, std::mem::take(&mut *records.0.lock().unwrap()))
+        };
+        let (whole, seen) = read(1);
+        assert_eq!(seen, [2, 3]);
+        let rows = [2_u64.to_le_bytes(), 3_u64.to_le_bytes()].concat();
+        assert_eq!(whole, Leaf::of(&rows));
+        // What is past the end is zeros.
+        let (last, seen) = read(2);
+        assert_eq!(seen, [4]);
+        let mut rows = [0; 16];
+        rows[..4].copy_from_slice(&4_u32.to_le_bytes());
+        assert_eq!(last, Leaf::of(&rows));
+    }
+}

@@ -1,6 +1,7 @@
 //! Lookups by way of a relay, which learns nothing of them, and with tokens by the same way.
 
 use crate::harness::{Folder, Served, sotto};
+use crate::phones::with_tokens;
 use crate::relay::Relay;
 
 const GATEWAY: &str = "/.well-known/ohttp-gateway";
@@ -8,12 +9,7 @@ const GATEWAY: &str = "/.well-known/ohttp-gateway";
 #[test]
 fn a_relay_passes_everything_on_and_reads_nothing() {
     let folder = Folder::new();
-    let source = folder.write("people.csv", "phone,name\n+15550000001,Ann\n");
-    let out = folder.text("callers");
-    let encode = ["encode", &source, "--apple", "--key", "phone", "--value", "name", "--out", &out];
-    assert_eq!(sotto(&encode).code, 0);
-    folder.write("users.txt", "free c0ffee\n");
-    let text = "[apple]\nuse_cases = [\"callers\"]\n[apple.tokens]\nusers = \"users.txt\"\n[ohttp]\n";
+    let text = with_tokens(&folder) + "[ohttp]\n";
     let config = folder.write("sotto.toml", format!("state = {:?}\n{text}", folder.text("state")));
     let served = Served::start(&["--config", &config]);
     let relay = Relay::to(&served.url);

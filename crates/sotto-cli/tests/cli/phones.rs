@@ -116,15 +116,20 @@ fn a_newer_table_is_asked_at_once() {
     world.get("callers", &["--key", "+15550000001"]).says("somebody");
 }
 
-#[test]
-fn tokens_are_brought_where_a_server_wants_them() {
-    let folder = Folder::new();
+/// A table of one person, and the settings of a server that gives one user tokens for it.
+pub(crate) fn with_tokens(folder: &Folder) -> String {
     let source = folder.write("people.csv", "phone,name\n+15550000001,Ann\n");
     let out = folder.text("callers");
     let encode = ["encode", &source, "--apple", "--key", "phone", "--value", "name", "--out", &out];
     assert_eq!(sotto(&encode).code, 0);
     folder.write("users.txt", "free c0ffee\n");
-    let text = "[apple]\nuse_cases = [\"callers\"]\n[apple.tokens]\nusers = \"users.txt\"\nper_user = 4\n";
+    "[apple]\nuse_cases = [\"callers\"]\n[apple.tokens]\nusers = \"users.txt\"\n".to_owned()
+}
+
+#[test]
+fn tokens_are_brought_where_a_server_wants_them() {
+    let folder = Folder::new();
+    let text = with_tokens(&folder) + "per_user = 4\n";
     let config = folder.write("sotto.toml", format!("state = {:?}\n{text}", folder.text("state")));
     let served = Served::start(&["--config", &config]);
     let state = folder.text("mine");

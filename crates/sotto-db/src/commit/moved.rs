@@ -43,7 +43,7 @@ impl Move<'_> {
         let tops = rows.map(|row| row / leaf_rows).chain(new).map(|leaf| leaf >> levels);
         let tops: Vec<u64> = tops.collect::<BTreeSet<_>>().into_iter().collect();
         let each = leaf_rows.saturating_mul(self.packing.row_bytes()).saturating_mul(1 << levels);
-        let stage = Stage::new(watch, "hash rows", tops.len() as u64 * each);
+        let stage = Stage::new(watch, "hash rows", each.saturating_mul(tops.len() as u64));
         let below = |top: &u64| self.below(*top).inspect(|_| stage.add(each));
         let moved = tops.par_iter().map(below).collect::<sotto_core::Result<Vec<_>>>()?;
         let mut nodes = self.nodes.to_vec();
