@@ -2,7 +2,7 @@
 //!
 //! First it is asked by one client, then by as many as keep it busy, which is its capacity. Then requests come at so many times
 //! that rate, each at its time, whether or not those before it were answered. Every answer is compared with the first to its
-//! query, and every refusal has to say when to come back. As in [`super::load`], the bytes of a few queries are sent again and
+//! query, and every refusal has to say when to come back. As in [`mod@super::load`], the bytes of a few queries are sent again and
 //! again.
 
 use super::load::median;
