@@ -13,7 +13,7 @@ CARGO := cargo
 WASM := --target wasm32-unknown-unknown
 VECTORS := -C target-feature=+simd128
 
-.PHONY: help demo test fmt fmt-check lint floors unit docs wasm constant-time dudect python ray native ohttp bench bench-guard fuzz fuzz-smoke toolchain neon neon-count neon-tools vectors site web page simd128 simd128-clients simd128-tools
+.PHONY: help demo test fmt fmt-check lint floors unit docs wasm constant-time dudect python ray ray-small native ohttp bench bench-guard fuzz fuzz-smoke toolchain neon neon-count neon-tools vectors site web page simd128 simd128-clients simd128-tools
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -23,7 +23,7 @@ demo: toolchain ## serve real tables and look addresses, names and proofs up pri
 	$(CARGO) run --locked --profile demo -p sotto-cli --no-default-features --bin sotto -- demo $(addprefix --ip ,$(IP))
 
 # The stages of `test`, the cheapest faults first.
-STAGES := fmt-check lint unit docs wasm
+STAGES := fmt-check lint unit ray-small docs wasm
 
 test: toolchain ## everything CI does; ends with what each stage took and how many tests passed
 	@.ci/stages $(STAGES)
@@ -40,8 +40,15 @@ lint: toolchain ## clippy, warnings refused
 floors: toolchain ## no dependency edge points upward; `unit` asks too
 	$(CARGO) run --locked --quiet -p floors
 
+# The module for Python is built too, for `ray-small`.
+UNIT := test --locked --workspace --features sotto-python/extension
+
 unit: toolchain ## all tests: floors, the conformance suite, half a second of each fuzz target, doc tests
-	$(CARGO) test --locked --workspace
+	$(CARGO) $(UNIT)
+
+ray-small: toolchain ## a table in parts on Ray, in the small form: the guide's commands, two deaths, two epochs; skipped without PyPI
+	$(CARGO) $(UNIT) --quiet --test module
+	@bindings/ray/check small || { [ $$? = 3 ] && echo "the tests on Ray were not run"; }
 
 docs: toolchain ## the documentation, warnings refused
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --locked --workspace --no-deps

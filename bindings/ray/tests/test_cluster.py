@@ -10,13 +10,13 @@ from typing import Any, Iterator
 import pytest
 import ray
 import sotto
+from conftest import WHOLE, Scale
 from ray import serve
 
 from sotto_ray import Cluster, SettingsError, down, encode, status, up
 from sotto_ray.__main__ import main
 from sotto_ray.steward import NAMESPACE
 
-PARTS = 4
 ROWS = 4000
 PORT = 18_231
 
@@ -25,14 +25,14 @@ def row(number: int, epoch: int) -> bytes:
     return f"row {number} of epoch {epoch}".encode().ljust(32)
 
 
-def write(folder: Path, epoch: int, **options: Any) -> sotto.Encoded:
+def write(folder: Path, epoch: int, parts: int = WHOLE.parts) -> sotto.Encoded:
     rows = [row(number, epoch) for number in range(ROWS)]
-    return sotto.encode(rows, folder, partitions=PARTS, again=epoch > 1, **options)
+    return sotto.encode(rows, folder, partitions=parts, again=epoch > 1)
 
 
 @pytest.fixture(scope="module")
 def local() -> Iterator[None]:
-    ray.init(num_cpus=PARTS * 2, namespace=NAMESPACE, log_to_driver=False, include_dashboard=False)
+    ray.init(num_cpus=WHOLE.parts * 2, namespace=NAMESPACE, log_to_driver=False, include_dashboard=False)
     yield
     serve.shutdown()
     ray.shutdown()
@@ -80,25 +80,26 @@ def kill(part: int, replica: int) -> None:
     ray.kill(ray.get_actor(f"people/part-{part}/{replica}", namespace=NAMESPACE), no_restart=False)
 
 
-def test_lookups_while_actors_die_and_epochs_change(tmp_path: Path, local: None) -> None:
-    made = write(tmp_path / "people", 1)
+@pytest.mark.small
+def test_lookups_while_actors_die_and_epochs_change(tmp_path: Path, local: None, scale: Scale) -> None:
+    made = write(tmp_path / "people", 1, scale.parts)
     settings = cluster(tmp_path)
     running = up(settings)
-    assert (running.parts, running.replicas) == (PARTS, 2)
+    assert (running.parts, running.replicas) == (scale.parts, 2)
     steward = ray.get_actor("people/steward", namespace=NAMESPACE)
     askers = Askers(running.url, made.pin, 3)
     try:
-        for step in range(6):
-            time.sleep(2.5)
-            kill(step % PARTS, step % 2)
-            if step in (1, 3):
-                write(tmp_path / "people", 2 if step == 1 else 3)
+        for step in range(scale.kills):
+            time.sleep(scale.quiet_s)
+            kill(step % scale.parts, step % 2)
+            if step in scale.epochs:
+                write(tmp_path / "people", scale.epochs[step], scale.parts)
                 # Replicas that are being started again are waited for: the epoch is live everywhere or nowhere.
                 deadline = time.monotonic() + 60
                 while not ray.get(steward.look.remote()):
                     assert time.monotonic() < deadline, ray.get(steward.live.remote())
                     time.sleep(0.2)
-        time.sleep(2)
+        time.sleep(scale.quiet_s)
     finally:
         askers.end()
     assert not askers.wrong and not askers.lost, (askers.wrong[:3], askers.lost[:3])
@@ -108,20 +109,20 @@ def test_lookups_while_actors_die_and_epochs_change(tmp_path: Path, local: None)
     assert sotto.connect(running.url, "people", made.pin).get(7) == row(7, 3)
     found = status(settings)
     assert found["up"] and found["wrong"] is None and len(found["live"]) == 2
-    assert len(found["replicas"]) == PARTS * 2
+    assert len(found["replicas"]) == scale.parts * 2
     down(settings)
     assert not status(settings)["up"]
 
 
 def test_keys_are_kept_and_a_restart_uploads_none(tmp_path: Path, local: None) -> None:
     rows = [row(number, 1).ljust(256) for number in range(20_000)]
-    made = sotto.encode(rows, tmp_path / "people", partitions=PARTS, scheme="fspiral")
+    made = sotto.encode(rows, tmp_path / "people", partitions=WHOLE.parts, scheme="fspiral")
     settings = cluster(tmp_path, replicas=1)
     up(settings)
     table = sotto.connect(f"http://127.0.0.1:{PORT}", "people", made.pin)
     assert table.get_many([1, 2, 19_999]) == [rows[1], rows[2], rows[19_999]]
     assert status(settings)["sessions"] == 1
-    for part in range(PARTS):
+    for part in range(WHOLE.parts):
         kill(part, 0)
     assert table.get(7) == rows[7]
     down(settings)

@@ -15,6 +15,8 @@ from sotto_ray.ask import Parts, Unavailable
 from sotto_ray.keys import Keys
 from sotto_ray.part import NotHeld, UnknownSession
 
+pytestmark = pytest.mark.small
+
 
 def test_settings_are_read_and_mistakes_named(tmp_path: Path) -> None:
     file = tmp_path / "cluster.yaml"
