@@ -43,6 +43,6 @@ pub(crate) const TABLE: &str = "\
   6  refused: the server (or another process) said no for now: busy, stale epoch, address in use
   7  missing: no such table, row, key, file or epoch
   8  storage: the disk is full, or a file cannot be read or written
-  9  findings: `sotto doctor` found something to mend
+  9  findings: `sotto doctor` or `sotto bench soak` found something to mend
 
 An error goes to stderr; with --json it is one JSON object {\"error\": {\"code\", \"kind\", \"message\", \"fix\"}}.";

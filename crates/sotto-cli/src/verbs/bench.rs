@@ -1,10 +1,12 @@
 //! `sotto bench`: runs benchmark definitions, or measures how fast this machine reads memory, or whether
 //! anything has become slower, or how many lookups a server gives.
 
+mod crowd;
 mod guard;
 mod load;
 mod plan;
 mod served;
+mod soak;
 mod storm;
 
 use crate::blame;
@@ -28,7 +30,8 @@ Example:
   sotto bench plan
   sotto bench guard
   sotto bench server tables/people --clients 8
-  sotto bench storm tables/people --times 10 --seconds 60";
+  sotto bench storm tables/people --times 10 --seconds 60
+  sotto bench soak tables/people --seconds 3600";
 
 /// Arguments of `sotto bench`.
 #[derive(Debug, clap::Args)]
@@ -37,8 +40,9 @@ pub(crate) struct Bench {
     /// Definitions: files or shipped names; or `machine`, the memory read probe and a calibration for `sotto plan`; or `plan`,
     /// what that predicts against what is measured; or `guard`, ratios that fall
     /// when something has become slower; or `server DIR`, lookups a second from a server of that table on
-    /// loopback, alone and with strangers' queries in shared passes; or `storm DIR`, what such a server does when it is asked
-    /// for more than it can give
+    /// loopback, alone and with strangers' queries in shared passes; `storm DIR`, what such a server does when it is asked
+    /// for more than it can give; or `soak DIR`, whether it is as it was after a long time at half of that, with updates, keys
+    /// and clients that break off
     #[arg(value_name = "DEFS", default_value = "quick")]
     definitions: Vec<String>,
     /// List the definitions that ship with sotto
@@ -50,12 +54,15 @@ pub(crate) struct Bench {
     /// Clients of `bench server`, asking without a pause
     #[arg(long, value_name = "N", default_value = "8", value_parser = clap::value_parser!(u16).range(1..=256))]
     clients: u16,
-    /// What `bench storm` asks for, as so many times what the server can give
-    #[arg(long, value_name = "X", default_value = "10", value_parser = parse_times)]
-    times: f64,
-    /// How long `bench storm` does
+    /// What `bench storm` and `bench soak` ask for, as so many times what the server can give [default: 10, and 0.5]
+    #[arg(long, value_name = "X", value_parser = parse_times)]
+    times: Option<f64>,
+    /// How long they do
     #[arg(long, value_name = "N", default_value = "60", value_parser = clap::value_parser!(u64).range(1..=86_400))]
     seconds: u64,
+    /// By how much the memory of a server that `bench soak` has soaked may grow
+    #[arg(long, value_name = "PERCENT", default_value = "2", value_parser = parse_percent)]
+    grows: f64,
     /// Fewer repetitions: quicker, noisier
     #[arg(long)]
     quick: bool,
@@ -79,6 +86,11 @@ pub(crate) struct Bench {
 fn parse_times(text: &str) -> std::result::Result<f64, String> {
     let times = text.parse::<f64>().map_err(|_| "a number is wanted, such as 10 or 0.5")?;
     if (0.01..=100.0).contains(&times) { Ok(times) } else { Err("from 0.01 to 100 times".into()) }
+}
+
+fn parse_percent(text: &str) -> std::result::Result<f64, String> {
+    let percent = text.parse::<f64>().map_err(|_| "a number is wanted, such as 2")?;
+    if (0.0..=1000.0).contains(&percent) { Ok(percent) } else { Err("from 0 to 1000 percent".into()) }
 }
 
 impl Bench {
@@ -118,8 +130,17 @@ impl Bench {
         if let [first, dir] = self.definitions.as_slice()
             && first == "storm"
         {
-            let report = storm::run(Path::new(dir), self.times, self.seconds, &options, screen)?;
+            let report =
+                storm::run(Path::new(dir), self.times.unwrap_or(10.0), self.seconds, &options, screen)?;
             return self.print(screen, &report.table(), &report, &report.json()?);
+        }
+        if let [first, dir] = self.definitions.as_slice()
+            && first == "soak"
+        {
+            let (times, seconds, grows) = (self.times.unwrap_or(0.5), self.seconds, self.grows);
+            let report = soak::run(Path::new(dir), &soak::Soak { times, seconds, grows }, &options, screen)?;
+            self.print(screen, &report.table(), &report, &report.json()?)?;
+            return report.judge();
         }
         let report = self.measure(screen, &options)?;
         if let Some(path) = &self.svg {

@@ -6,7 +6,7 @@ mod said;
 use crate::blame;
 use crate::failure::{Failure, Result};
 use crate::screen::Screen;
-use announced::{Announced, certificate};
+use announced::announce;
 use serde_json::json;
 use sotto_catalog::{PublicKey, Stack};
 use sotto_db::{StackDir, logged};
@@ -176,55 +176,7 @@ impl Serve {
         room_for_connections();
         let kernels = super::kernels::ready();
         let running = Server::start(&config).map_err(blame::start)?;
-        let scheme = if running.is_https { "https" } else { "http" };
-        let (public, admin) = (format!("{scheme}://{}", running.public), format!("http://{}", running.admin));
-        let announced: Vec<_> =
-            running.tables().into_iter().map(|(name, standing)| Announced { name, standing }).collect();
-        // Those of stacks come last, and are worth a line only if there is something to say.
-        let (own, shards) = announced.split_at(config.tables.len().min(announced.len()));
-        for table in own.iter().chain(shards.iter().filter(|table| table.live().is_none())) {
-            screen.say(table.line())?;
-            if let Some(lies) = table.lies() {
-                screen.say(lies)?;
-            }
-        }
-        for (stack, key) in &stacks {
-            let (name, tables) = (&stack.stack, stack.shards.len());
-            let layers: Vec<_> = stack.layers.iter().map(|layer| layer.name.as_str()).collect();
-            let layers = layers.join(" over ");
-            screen.say(format!(
-                "stack {name}: epoch {}, {layers} over {tables} tables\n  pin {key}",
-                stack.epoch
-            ))?;
-        }
-        let use_cases = running.use_cases();
-        for (name, live) in &use_cases {
-            let live = if *live == 1 { String::new() } else { format!(", {live} configurations") };
-            screen.say(format!("use case {name}: Apple's private lookups{live}"))?;
-        }
-        screen.say(format!("serving on {public}, health and metrics on {admin}; Ctrl-C ends it"))?;
-        if config.page.is_some() {
-            screen.say(format!("a page for browsers: {public}/"))?;
-        }
-        if let Some(own) = &running.own {
-            screen.say(certificate(own))?;
-        }
-        if let Some(next) = own.iter().find_map(|table| table.next(&public, running.own.as_ref())) {
-            screen.say(next)?;
-        }
-        if let (None, Some((name, _))) = (own.first(), use_cases.first()) {
-            screen.say(format!("next: sotto get --apple {public} --use-case {name} --key KEY"))?;
-        }
-        screen.report(&json!({
-            "event": "serving",
-            "public": public,
-            "admin": admin,
-            "kernels": kernels,
-            "tables": own.iter().map(Announced::json).collect::<Vec<_>>(),
-            "stacks": stacks.iter().map(|(stack, key)| stack_json(stack, key)).collect::<Vec<_>>(),
-            "use_cases": use_cases.iter().map(|(name, _)| name).collect::<Vec<_>>(),
-            "certificate": running.own.as_ref().map(|own| &own.pem),
-        }))?;
+        announce(&config, &running, &stacks, &kernels, screen)?;
         let shutdown = running
             .run_until_signal()
             .map_err(|error| Failure::internal(format!("signals cannot be listened for: {error}")))?;
@@ -307,16 +259,6 @@ fn stacked(path: &Path) -> Result<(Stack, PublicKey)> {
     let missing = || Failure::missing(format!("no stack was published in {}", path.display()));
     let (signed, stack) = StackDir::find(path).ok_or_else(missing)?.read().map_err(blame::db)?;
     Ok((stack, signed.public_key()))
-}
-
-fn stack_json(stack: &Stack, key: &PublicKey) -> serde_json::Value {
-    json!({
-        "stack": stack.stack,
-        "epoch": stack.epoch,
-        "layers": stack.layers.iter().map(|layer| layer.name.as_str()).collect::<Vec<_>>(),
-        "tables": stack.shards.iter().map(|shard| &shard.table).collect::<Vec<_>>(),
-        "public_key": key.to_string(),
-    })
 }
 
 /// As many open files as the system lets this process have: each connection is one. What it does not give is left as it is; a

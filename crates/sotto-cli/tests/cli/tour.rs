@@ -154,3 +154,22 @@ fn bench_server_checks_every_answer_and_names_a_table_that_is_missing() {
     assert!(number("admitted_per_second") > 0.0 && number("refused") > 0.0, "{report}");
     sotto(&["bench", "storm", &table, "--times", "0"]).fails(2, &["from 0.01 to 100"]);
 }
+
+#[test]
+fn a_server_that_is_soaked_gives_right_answers_and_loses_no_descriptor() {
+    let folder = Folder::new();
+    let source = folder.write("rows.bin", vec![7; 2048 * 32]);
+    let table = folder.text("rows");
+    let args = ["encode", &source, "--row-bytes", "32", "--scheme", "fspiral", "--out", &table];
+    assert_eq!(sotto(&args).code, 0);
+    // What memory does in a few seconds says nothing.
+    let soak = ["bench", "soak", &table, "--seconds", "3", "--quick", "--grows", "1000", "--json"];
+    let report = sotto(&soak).json();
+    let number = |name: &str| report[name].as_u64().unwrap();
+    assert_eq!((number("wrong"), &report["rows"]), (0, &2048.into()), "{report}");
+    assert!(number("lookups") > 0 && number("epochs") > 0 && number("moved") > 0, "{report}");
+    let aborted = report["aborted"].as_object().unwrap();
+    assert!(aborted.len() >= 4 && aborted.contains_key("in an ask"), "{report}");
+    sotto(&["bench", "soak", &folder.text("none")]).fails(7, &["none"]);
+    sotto(&["bench", "soak", &table, "--grows", "5000"]).fails(2, &["from 0 to 1000"]);
+}

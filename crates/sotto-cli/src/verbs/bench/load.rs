@@ -8,7 +8,7 @@
 //! same bytes, which answers that are wrong do not. Of a scheme that asks several servers the first is measured; the
 //! others run beside it, to be asked what is decrypted.
 
-use super::served::{http, open, post, read_through};
+use super::served::{http, open, post, read_through, url};
 use crate::blame;
 use crate::failure::{Failure, Result};
 use crate::screen::bars::Unit;
@@ -125,8 +125,9 @@ pub(super) fn run(dir: &Path, clients: usize, options: &Options, screen: Screen)
     let (alone, shared) = (start(1, 0)?, start(SHARED, 0)?);
     let others = (1..u8::try_from(catalog.servers).unwrap_or(u8::MAX)).map(|role| start(SHARED, role));
     let others = others.collect::<Result<Vec<_>>>()?;
-    let servers: Vec<&Running> = std::iter::once(&shared).chain(&others).collect();
-    let mut session = open(&servers, &catalog.table)?;
+    let urls: Vec<String> = std::iter::once(&shared).chain(&others).map(url).collect();
+    let urls: Vec<&str> = urls.iter().map(String::as_str).collect();
+    let mut session = open(&urls, &catalog.table)?;
     let mut rng = sotto_prg::system_rng().map_err(|_| blame::client(ClientError::NoEntropy))?;
     let row = |i: usize| (i as u64).wrapping_mul(0x9E37_79B9) % catalog.rows;
     let mut requests = Vec::new();
@@ -134,14 +135,14 @@ pub(super) fn run(dir: &Path, clients: usize, options: &Options, screen: Screen)
     for i in 0..clients {
         let mut look_up = || -> Result<(Request, Vec<u8>, Vec<Vec<u8>>)> {
             let ask = session.ask(&[row(i)], &mut rng).map_err(blame::client)?;
-            let asked = servers.iter().zip(ask.requests());
-            let answers = asked.map(|(server, request)| post(&mut http(server)?, request));
+            let asked = urls.iter().zip(ask.requests());
+            let answers = asked.map(|(url, request)| post(&mut http(url)?, request));
             let answers = answers.collect::<Result<Vec<_>>>()?;
             let (Some(request), Some(answer)) = (ask.requests().first().cloned(), answers.first().cloned())
             else {
                 return Err(Failure::internal("a query that is for no server"));
             };
-            if post(&mut http(&alone)?, &request)?.body != answer.body {
+            if post(&mut http(&url(&alone))?, &request)?.body != answer.body {
                 return Err(Failure::internal(
                     "two servers of one table gave different answers to one query",
                 ));
@@ -245,7 +246,7 @@ fn round(server: &Running, requests: &[Request], first: &[Vec<u8>], span: Durati
 }
 
 fn ask_until(over: &AtomicBool, server: &Running, request: &Request, due: &[u8]) -> Result<Vec<f64>> {
-    let mut http = http(server)?;
+    let mut http = http(&url(server))?;
     let mut ms = Vec::new();
     while !over.load(Ordering::Relaxed) {
         let began = Instant::now();

@@ -9,9 +9,13 @@ use sotto_client::{ClientError, Session};
 use sotto_server::{Running, Standing};
 use std::time::Duration;
 
-pub(super) fn http(server: &Running) -> Result<Http> {
-    let url = format!("http://{}", server.public);
-    Http::new(&url, &Settings::default()).map_err(|error| blame::client(error.into()))
+/// Where a server is.
+pub(super) fn url(server: &Running) -> String {
+    format!("http://{}", server.public)
+}
+
+pub(super) fn http(url: &str) -> Result<Http> {
+    Http::new(url, &Settings::default()).map_err(|error| blame::client(error.into()))
 }
 
 pub(super) fn post(http: &mut Http, request: &Request) -> Result<Response> {
@@ -40,10 +44,10 @@ pub(super) fn read_through(server: &Running) -> Result<()> {
 }
 
 /// A session that keeps nothing.
-pub(super) fn open(servers: &[&Running], table: &sotto_catalog::TableName) -> Result<Session> {
-    let mut https = servers.iter().map(|server| http(server)).collect::<Result<Vec<_>>>()?;
+pub(super) fn open(urls: &[&str], table: &sotto_catalog::TableName) -> Result<Session> {
+    let mut https = urls.iter().map(|url| http(url)).collect::<Result<Vec<_>>>()?;
     let mut rng = sotto_prg::system_rng().map_err(|_| blame::client(ClientError::NoEntropy))?;
-    let count = u8::try_from(servers.len()).unwrap_or(u8::MAX);
+    let count = u8::try_from(urls.len()).unwrap_or(u8::MAX);
     // What a benchmark asks is no secret, and its hints are gone with it.
     let mut opening = Opening::new(Opens { servers: count, in_memory: true, ..Opens::new(table.clone()) });
     loop {

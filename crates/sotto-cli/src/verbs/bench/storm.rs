@@ -2,68 +2,26 @@
 //!
 //! First it is asked by one client, then by as many as keep it busy, which is its capacity. Then requests come at so many times
 //! that rate, each at its time, whether or not those before it were answered. Every answer is compared with the first to its
-//! query, and every refusal has to say when to come back. As in [`mod@super::load`], the bytes of a few queries are sent again and
-//! again.
+//! query, and every refusal has to say when to come back. As in [`mod@super::load`], the bytes of a few queries are sent again
+//! and again.
 
+use super::crowd::{BUSY, Crowd, PASS, QUEUE, Replies, p99};
 use super::load::median;
-use super::served::{http, open, post, read_through};
+use super::served::{http, read_through, url};
 use crate::blame;
 use crate::failure::{Failure, Result};
 use crate::screen::bars::Unit;
 use crate::screen::{Screen, grid, units};
 use serde::Serialize;
 use sotto_bench::Options;
-use sotto_client::transport::{Request, Transport};
 use sotto_db::TableDir;
-use sotto_server::{Config, Running, Server, TableConfig};
+use sotto_server::{Config, Server, TableConfig};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// Queries in a pass, as is a server's default, and asks that wait: two passes of them.
-const PASS: usize = 8;
-const QUEUE: usize = 2 * PASS;
-
-/// Clients that keep the server busy: a pass that runs, and a full queue.
-const BUSY: usize = PASS + QUEUE;
-
 /// More than can be under way at once, so that requests leave at their times.
 const SENDERS: usize = 3 * BUSY;
-
-/// What came of one request.
-struct Reply {
-    ms: f64,
-    admitted: bool,
-}
-
-/// Replies of one stretch of time.
-#[derive(Default)]
-struct Replies {
-    admitted: Vec<f64>,
-    refused: Vec<f64>,
-    took: Duration,
-}
-
-impl Replies {
-    fn of(all: Vec<Reply>, took: Duration) -> Self {
-        let mut replies = Replies { took, ..Replies::default() };
-        for reply in all {
-            if reply.admitted { &mut replies.admitted } else { &mut replies.refused }.push(reply.ms);
-        }
-        replies.admitted.sort_by(f64::total_cmp);
-        replies.refused.sort_by(f64::total_cmp);
-        replies
-    }
-
-    fn per_second(&self) -> f64 {
-        self.admitted.len() as f64 / self.took.as_secs_f64()
-    }
-}
-
-/// The time that 99 in 100 stayed below.
-fn p99(ms: &[f64]) -> f64 {
-    ms.get((ms.len() * 99 / 100).min(ms.len().saturating_sub(1))).copied().unwrap_or(0.0)
-}
 
 /// What `bench storm` found. Times are milliseconds.
 #[derive(Debug, Serialize)]
@@ -146,73 +104,14 @@ impl Report {
     }
 }
 
-/// A server, and requests whose answers are known.
-struct World {
-    server: Running,
-    asks: Vec<(Request, Vec<u8>)>,
-}
-
-impl World {
-    /// Sends a request and looks at what comes.
-    fn send(&self, http: &mut impl Transport, number: usize) -> Result<Reply> {
-        let Some((request, due)) = self.asks.get(number % self.asks.len().max(1)) else {
-            return Err(Failure::internal("there are no requests"));
-        };
-        let began = Instant::now();
-        let response = http.call(request).map_err(|error| blame::client(error.into()))?;
-        let ms = began.elapsed().as_secs_f64() * 1e3;
-        match response.status {
-            200 if response.body == *due => Ok(Reply { ms, admitted: true }),
-            200 => Err(Failure::internal("an answer differs from the first to the same query")),
-            429 | 503 if response.retry_after.is_some() => Ok(Reply { ms, admitted: false }),
-            status => {
-                Err(Failure::internal(format!("the server refused a query of its own table: {status}")))
-            }
-        }
-    }
-
-    /// So many clients, each of which asks again when it has been answered.
-    fn closed(&self, clients: usize, span: Duration) -> Result<Replies> {
-        self.senders(clients, |number, _, since| (since < span).then_some((number, Duration::ZERO)))
-    }
-
-    /// Requests at their times, so many a second.
-    fn open(&self, per_second: f64, span: Duration) -> Result<Replies> {
-        let all = AtomicU64::new(0);
-        self.senders(SENDERS, |_, _, _| {
-            let next = all.fetch_add(1, Ordering::Relaxed);
-            let at = Duration::from_secs_f64(next as f64 / per_second);
-            (at < span).then_some((next as usize, at))
-        })
-    }
-
-    /// Threads that send what `next` says, when it says so, until it says nothing.
-    fn senders(
-        &self,
-        threads: usize,
-        next: impl Fn(usize, usize, Duration) -> Option<(usize, Duration)> + Sync,
-    ) -> Result<Replies> {
-        let began = Instant::now();
-        let send = |thread: usize| -> Result<Vec<Reply>> {
-            let mut http = http(&self.server)?;
-            let mut replies = Vec::new();
-            while let Some((number, at)) = next(thread, replies.len(), began.elapsed()) {
-                std::thread::sleep(at.saturating_sub(began.elapsed()));
-                replies.push(self.send(&mut http, number)?);
-            }
-            Ok(replies)
-        };
-        let all = std::thread::scope(|scope| {
-            let send = &send;
-            let threads: Vec<_> = (0..threads).map(|thread| scope.spawn(move || send(thread))).collect();
-            let mut all = Vec::new();
-            for thread in threads {
-                all.extend(thread.join().map_err(|_| Failure::internal("a client ended badly"))??);
-            }
-            Ok::<_, Failure>(all)
-        })?;
-        Ok(Replies::of(all, began.elapsed()))
-    }
+/// Requests at their times, so many a second.
+fn at_their_times(crowd: &Crowd, per_second: f64, span: Duration) -> Result<Replies> {
+    let all = AtomicU64::new(0);
+    crowd.senders(SENDERS, |_, _, _| {
+        let next = all.fetch_add(1, Ordering::Relaxed);
+        let at = Duration::from_secs_f64(next as f64 / per_second);
+        (at < span).then_some((next as usize, at))
+    })
 }
 
 /// Asks a server of the newest epoch in `dir` for `times` as much as it can give.
@@ -238,21 +137,21 @@ pub(super) fn run(dir: &Path, times: f64, seconds: u64, options: &Options, scree
     config.deadline_ms = 60_000;
     let server = Server::start(&config).map_err(blame::start)?;
     read_through(&server)?;
-    let asks = known(&server, &catalog.table, catalog.rows)?;
-    let world = World { server, asks };
+    let url = url(&server);
+    let crowd = Crowd::new(&url, &catalog.table, catalog.rows)?;
 
     bars.at("one client", 0, 3, Unit::Count("stretches"));
     let short = Duration::from_millis(if options.quick { 200 } else { 5000 });
-    let quiet = median(world.closed(1, short)?.admitted.into_iter());
+    let quiet = median(crowd.closed(1, short)?.admitted.into_iter());
     bars.at("as many clients as keep it busy", 1, 3, Unit::Count("stretches"));
-    let full = world.closed(BUSY, short)?;
+    let full = crowd.closed(BUSY, short)?;
     let before = (memory_mib(), descriptors());
     bars.at("more than it can give", 2, 3, Unit::Count("stretches"));
     let offered = full.per_second() * times;
-    let storm = world.open(offered, Duration::from_secs(seconds))?;
+    let storm = at_their_times(&crowd, offered, Duration::from_secs(seconds))?;
     let over = Instant::now();
-    let mut lone = http(&world.server)?;
-    while !world.send(&mut lone, 0)?.admitted {
+    let mut lone = http(&url)?;
+    while !crowd.send(&mut lone, 0)?.admitted {
         std::thread::sleep(Duration::from_millis(5));
     }
     let recovered = over.elapsed();
@@ -279,32 +178,6 @@ pub(super) fn run(dir: &Path, times: f64, seconds: u64, options: &Options, scree
         descriptors_before: before.1,
         descriptors_after: after.1,
     })
-}
-
-/// Requests for some rows, and the answers that belong to them, which read right.
-fn known(server: &Running, table: &sotto_catalog::TableName, rows: u64) -> Result<Vec<(Request, Vec<u8>)>> {
-    let mut session = open(&[server], table)?;
-    let mut rng = sotto_prg::system_rng().map_err(|_| blame::client(sotto_client::ClientError::NoEntropy))?;
-    let mut asks = Vec::new();
-    for at in 0..PASS as u64 {
-        let row = at.wrapping_mul(0x9E37_79B9) % rows;
-        let mut read = Vec::new();
-        // Two queries for a row, under secrets of their own, read the same bytes.
-        for _ in 0..2 {
-            let ask = session.ask(&[row], &mut rng).map_err(blame::client)?;
-            let [request] = ask.requests() else { return Err(Failure::internal("one server, one request")) };
-            let request = request.clone();
-            let answer = post(&mut http(server)?, &request)?;
-            read.push(session.recover(ask, std::slice::from_ref(&answer)).map_err(blame::client)?);
-            if read.len() == 1 {
-                asks.push((request, answer.body));
-            }
-        }
-        if read.first() != read.last() {
-            return Err(Failure::internal("two queries for one row read different rows"));
-        }
-    }
-    Ok(asks)
 }
 
 /// Memory of this process, in MiB; 0 where the system does not say.

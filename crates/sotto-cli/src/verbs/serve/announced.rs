@@ -1,19 +1,80 @@
 //! What a server says of its tables and its certificate when it begins.
 
-use crate::screen::units;
+use crate::failure::Result;
+use crate::screen::{Screen, units};
 use serde_json::json;
-use sotto_catalog::{Catalog, TableKind};
+use sotto_catalog::{Catalog, PublicKey, Stack, TableKind};
 use sotto_db::Residence;
-use sotto_server::{LiveTable, OwnCertificate, Standing};
+use sotto_server::{Config, LiveTable, OwnCertificate, Running, Standing};
+
+/// Says what is served, and where. What it is told of the tables goes with it: a table that it held would stay in memory, with
+/// its image, long after newer epochs took its place.
+pub(super) fn announce(
+    config: &Config,
+    running: &Running,
+    stacks: &[(Stack, PublicKey)],
+    kernels: &str,
+    screen: Screen,
+) -> Result<()> {
+    let scheme = if running.is_https { "https" } else { "http" };
+    let (public, admin) = (format!("{scheme}://{}", running.public), format!("http://{}", running.admin));
+    let announced: Vec<_> =
+        running.tables().into_iter().map(|(name, standing)| Announced { name, standing }).collect();
+    // Those of stacks come last, and are worth a line only if there is something to say.
+    let (own, shards) = announced.split_at(config.tables.len().min(announced.len()));
+    for table in own.iter().chain(shards.iter().filter(|table| table.live().is_none())) {
+        screen.say(table.line())?;
+        if let Some(lies) = table.lies() {
+            screen.say(lies)?;
+        }
+    }
+    for (stack, key) in stacks {
+        let (name, tables) = (&stack.stack, stack.shards.len());
+        let layers: Vec<_> = stack.layers.iter().map(|layer| layer.name.as_str()).collect();
+        let layers = layers.join(" over ");
+        screen.say(format!(
+            "stack {name}: epoch {}, {layers} over {tables} tables\n  pin {key}",
+            stack.epoch
+        ))?;
+    }
+    let use_cases = running.use_cases();
+    for (name, live) in &use_cases {
+        let live = if *live == 1 { String::new() } else { format!(", {live} configurations") };
+        screen.say(format!("use case {name}: Apple's private lookups{live}"))?;
+    }
+    screen.say(format!("serving on {public}, health and metrics on {admin}; Ctrl-C ends it"))?;
+    if config.page.is_some() {
+        screen.say(format!("a page for browsers: {public}/"))?;
+    }
+    if let Some(own) = &running.own {
+        screen.say(certificate(own))?;
+    }
+    if let Some(next) = own.iter().find_map(|table| table.next(&public, running.own.as_ref())) {
+        screen.say(next)?;
+    }
+    if let (None, Some((name, _))) = (own.first(), use_cases.first()) {
+        screen.say(format!("next: sotto get --apple {public} --use-case {name} --key KEY"))?;
+    }
+    screen.report(&json!({
+        "event": "serving",
+        "public": public,
+        "admin": admin,
+        "kernels": kernels,
+        "tables": own.iter().map(Announced::json).collect::<Vec<_>>(),
+        "stacks": stacks.iter().map(|(stack, key)| stack_json(stack, key)).collect::<Vec<_>>(),
+        "use_cases": use_cases.iter().map(|(name, _)| name).collect::<Vec<_>>(),
+        "certificate": running.own.as_ref().map(|own| &own.pem),
+    }))
+}
 
 /// A table as it is announced.
-pub(super) struct Announced {
-    pub(super) name: String,
-    pub(super) standing: Standing,
+struct Announced {
+    name: String,
+    standing: Standing,
 }
 
 /// The certificate that was made here, and how a client comes to trust it.
-pub(super) fn certificate(own: &OwnCertificate) -> String {
+fn certificate(own: &OwnCertificate) -> String {
     let fingerprint = &own.fingerprint;
     match &own.files {
         Some(files) => format!(
@@ -29,14 +90,14 @@ pub(super) fn certificate(own: &OwnCertificate) -> String {
 }
 
 impl Announced {
-    pub(super) fn live(&self) -> Option<&LiveTable> {
+    fn live(&self) -> Option<&LiveTable> {
         match &self.standing {
             Standing::Live(table) => Some(table),
             _ => None,
         }
     }
 
-    pub(super) fn line(&self) -> String {
+    fn line(&self) -> String {
         match &self.standing {
             Standing::Live(table) => described(table, ""),
             Standing::Reading(table, _) => described(
@@ -48,12 +109,12 @@ impl Announced {
     }
 
     /// Where it lies and on which pages, once that is known.
-    pub(super) fn lies(&self) -> Option<String> {
+    fn lies(&self) -> Option<String> {
         let (live, residence) = self.live().and_then(|live| Some((live, live.residence()?)))?;
         Some(format!("table {}: {} {residence}", live.catalog().table, units::bytes(residence.bytes)))
     }
 
-    pub(super) fn next(&self, public: &str, own: Option<&OwnCertificate>) -> Option<String> {
+    fn next(&self, public: &str, own: Option<&OwnCertificate>) -> Option<String> {
         let live = self.live()?;
         let (catalog, role) = (live.catalog(), u32::from(live.pin().server));
         let server = |server| match server == role {
@@ -71,7 +132,7 @@ impl Announced {
         Some(format!("next: sotto get {servers} --table {table} {what} --pin {}{trust}", live.public_key()))
     }
 
-    pub(super) fn json(&self) -> serde_json::Value {
+    fn json(&self) -> serde_json::Value {
         let (live, standing, why) = match &self.standing {
             Standing::Live(table) => (Some(table), "served", None),
             Standing::Reading(table, _) => (Some(table), "reading", None),
@@ -123,4 +184,14 @@ fn described(live: &LiveTable, standing: &str) -> String {
         catalog.scheme,
         live.public_key()
     )
+}
+
+fn stack_json(stack: &Stack, key: &PublicKey) -> serde_json::Value {
+    json!({
+        "stack": stack.stack,
+        "epoch": stack.epoch,
+        "layers": stack.layers.iter().map(|layer| layer.name.as_str()).collect::<Vec<_>>(),
+        "tables": stack.shards.iter().map(|shard| &shard.table).collect::<Vec<_>>(),
+        "public_key": key.to_string(),
+    })
 }

@@ -1,16 +1,6 @@
-//! How long a server of Apple's lookups takes to start again with the keys of many users, and how much memory.
-//!
-//! ```text
-//! cargo run -p sotto-cli --example restart -- fill FOLDER USERS small|usual
-//! cargo run -p sotto-cli --example restart -- start FOLDER
-//! ```
-//!
-//! `fill` encodes a table, starts a server over it, and has as many users send it keys over HTTP: those of one client under as
-//! many names, which the server does not know. `usual` keys are those of a table of 100,000 rows; `small` ones are as small as
-//! keys can be, for disks that do not hold so many others. It goes on where the folder has some. `start` starts the server again
-//! in a new process, and looks a row up for one of the first users and for one of the last, whose keys come from the disk.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a measurement may stop")]
+//! Users of Apple's lookups: keys of one client under as many names, which the server does not know.
 
+use super::{IN_MEMORY, memory, register, registered};
 use bytes::Bytes;
 use sotto_apple::client::{Client, config_request};
 use sotto_apple::image::describe::KeyCompression;
@@ -25,25 +15,9 @@ use sotto_layers::keyword::Form;
 use sotto_server::{AppleConfig, AppleKeys, Config, Running, Server};
 use std::fs;
 use std::path::Path;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 const USE_CASE: &str = "restart";
-/// How many send keys at the same time.
-const THREADS: usize = 4;
-/// Bytes of keys in memory, so that it is bounded whatever there is on the disk.
-const IN_MEMORY: u64 = 256 << 20;
-
-fn main() {
-    let words: Vec<String> = std::env::args().skip(1).collect();
-    let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    match words[..] {
-        ["fill", folder, users, kind] => fill(Path::new(folder), users.parse().unwrap(), kind == "usual"),
-        ["start", folder] => start(Path::new(folder)),
-        _ => panic!("fill FOLDER USERS small|usual, or start FOLDER"),
-    }
-}
-
 fn config(folder: &Path) -> Config {
     let keys = AppleKeys { max_bytes: IN_MEMORY, max_stored_bytes: u64::MAX, ..AppleKeys::default() };
     let apple = AppleConfig { use_cases: vec![folder.join("table")], keys, ..AppleConfig::default() };
@@ -76,7 +50,7 @@ fn user(i: usize) -> String {
     format!("user {i} of many")
 }
 
-fn fill(folder: &Path, users: usize, is_usual: bool) {
+pub(super) fn fill(folder: &Path, users: usize, is_usual: bool) {
     if !folder.join("table").exists() {
         let mut rows = Rows::default();
         let count = if is_usual { 100_000 } else { 2 };
@@ -99,34 +73,15 @@ fn fill(folder: &Path, users: usize, is_usual: bool) {
     }
     let running = Server::start(&config(folder)).unwrap();
     let keys = client(folder, &running).key_request(&mut sotto_prg::system_rng().unwrap());
-    let before = fs::read_to_string(folder.join("users")).map_or(0, |text| text.parse().unwrap());
-    let (next, began) = (AtomicUsize::new(before), Instant::now());
-    std::thread::scope(|scope| {
-        for _ in 0..THREADS {
-            scope.spawn(|| {
-                loop {
-                    let i = next.fetch_add(1, Ordering::Relaxed);
-                    if i >= users {
-                        break;
-                    }
-                    post(&mut line(&running, &user(i)), "/key", keys.clone());
-                    if i % 5000 == 0 {
-                        println!("{i} users after {:.0} s", began.elapsed().as_secs_f64());
-                    }
-                }
-            });
-        }
+    let keys_bytes = keys.len();
+    register(folder, users, keys_bytes, |i| {
+        post(&mut line(&running, &user(i)), "/key", keys.clone());
     });
-    fs::write(folder.join("users"), users.to_string()).unwrap();
-    let each = began.elapsed().as_secs_f64() * 1e3 / users.saturating_sub(before).max(1) as f64;
-    println!("{users} users, each {} bytes of keys; {each:.1} ms for one; {}", keys.len(), memory());
     running.shutdown();
 }
 
-fn start(folder: &Path) {
-    let users: usize = fs::read_to_string(folder.join("users")).unwrap().parse().unwrap();
-    let file = fs::metadata(folder.join("state/apple-keys.redb")).unwrap().len();
-    println!("{users} users, {:.2} GB of keys", file as f64 / 1e9);
+pub(super) fn start(folder: &Path) {
+    let users = registered(folder, "apple-keys.redb");
     let began = Instant::now();
     let running = Server::start(&config(folder)).unwrap();
     println!("started after {:.0} ms; {}", began.elapsed().as_secs_f64() * 1e3, memory());
@@ -145,14 +100,4 @@ fn start(folder: &Path) {
         );
     }
     running.shutdown();
-}
-
-/// What this process has of memory, and the most that it ever had.
-fn memory() -> String {
-    let text = fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let of = |name: &str| {
-        let line = text.lines().find_map(|line| line.strip_prefix(name)).unwrap_or_default();
-        line.split_whitespace().next().and_then(|kib| kib.parse::<f64>().ok()).unwrap_or_default() / 1024.0
-    };
-    format!("{:.0} MiB in memory, {:.0} at most", of("VmRSS:"), of("VmHWM:"))
 }

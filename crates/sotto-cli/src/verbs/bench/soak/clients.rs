@@ -1,0 +1,101 @@
+//! Clients that ask, each with a table of its own; every answer is compared with what is in the row.
+
+use super::book::World;
+use super::rows::mixed;
+use sotto_client::{ClientError, Table};
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+/// How long a client waits for a server that is busy.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// After so many lookups a client looks for a new epoch by itself; one in two never does, and is told by the server.
+const LOOK: u64 = 40;
+
+/// Tables that a newcomer keeps open before it comes back to the oldest, and lets it go.
+const HELD: usize = 3;
+
+fn open(world: &World<'_>) -> Option<Table> {
+    let opened = Table::connect(&world.url, world.table.as_str()).patience(PATIENCE).state_in_memory().open();
+    match opened {
+        Ok(table) => {
+            world.book().opened += 1;
+            Some(table)
+        }
+        Err(error) => {
+            world.failed("opening", &error);
+            std::thread::sleep(Duration::from_millis(100));
+            None
+        }
+    }
+}
+
+/// One lookup of some row. `false` if there was an error: the client then begins anew.
+fn look_up(world: &World<'_>, table: &mut Table, number: u64) -> bool {
+    let row = mixed(number) % world.rows.rows.max(1);
+    let (before, began) = (table.catalog().epoch, Instant::now());
+    match table.get(row) {
+        Ok(value) => {
+            let ms = began.elapsed().as_secs_f64() * 1e3;
+            let epoch = table.last().map_or(table.catalog().epoch, |lookup| lookup.epoch);
+            world.check(row, epoch.0, &value);
+            let mut book = world.book();
+            book.ms.push(ms as f32);
+            book.moved += u64::from(epoch != before);
+            true
+        }
+        Err(error) => {
+            world.failed("a lookup", &error);
+            false
+        }
+    }
+}
+
+/// Fetches the catalog, and moves on if it is another.
+fn refresh(world: &World<'_>, table: &mut Table) -> Result<(), ClientError> {
+    let is_other = table.refresh()?;
+    world.book().moved += u64::from(is_other);
+    Ok(())
+}
+
+/// Asks for a row each `every`, and keeps its table open for as long as that goes well.
+pub(super) fn steady(world: &World<'_>, client: u64, every: Duration) {
+    let (mut table, mut asked, mut due) = (None, 0_u64, Instant::now());
+    while !world.is_over() {
+        // Whoever is late does not catch up: the load stays what it is.
+        std::thread::sleep(due.saturating_duration_since(Instant::now()));
+        due = Instant::now().max(due) + every;
+        let Some(open) = table.as_mut() else {
+            table = open(world);
+            continue;
+        };
+        asked += 1;
+        let looked = look_up(world, open, asked ^ (client << 40));
+        let moved = !client.is_multiple_of(2) || !asked.is_multiple_of(LOOK);
+        let went =
+            looked && (moved || refresh(world, open).map_err(|e| world.failed("moving on", &e)).is_ok());
+        if !went {
+            table = None;
+        }
+    }
+}
+
+/// Comes, registers keys if there are any, asks, stays for a while without a word, asks once more, and is gone.
+pub(super) fn newcomers(world: &World<'_>, pause: Duration) {
+    let (mut held, mut number) = (VecDeque::new(), 1_u64 << 60);
+    while !world.is_over() {
+        if let Some(mut table) = open(world) {
+            number += 1;
+            if look_up(world, &mut table, number) {
+                held.push_back(table);
+            }
+        }
+        if held.len() > HELD
+            && let Some(mut oldest) = held.pop_front()
+        {
+            number += 1;
+            look_up(world, &mut oldest, number);
+        }
+        std::thread::sleep(pause);
+    }
+}

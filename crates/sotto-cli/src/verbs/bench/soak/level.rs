@@ -1,0 +1,96 @@
+//! How much the server held over a soak, of many moments.
+
+use super::server::Holds;
+use serde::Serialize;
+use std::time::Duration;
+
+/// What the server held at a moment.
+pub(super) struct Sample {
+    pub(super) at: Duration,
+    pub(super) holds: Holds,
+}
+
+/// What it held over a soak: medians of two stretches, each as long as two epochs or so.
+pub(super) struct Level {
+    /// From a sixth of the time on: until then all that happens has happened a few times.
+    pub(super) warm: Holds,
+    /// The last one.
+    pub(super) last: Holds,
+    pub(super) peak: Holds,
+    /// One in so many, for whoever draws them.
+    pub(super) drawn: Vec<Drawn>,
+}
+
+/// A moment, as it is reported.
+#[derive(Debug, Clone, Serialize)]
+pub(super) struct Drawn {
+    seconds: f64,
+    memory_mib: f64,
+    descriptors: usize,
+}
+
+impl Level {
+    /// Of all samples of a soak that was to take so long.
+    pub(super) fn of(samples: &[Sample], whole: Duration) -> Self {
+        let stretch = whole / 6;
+        let within = |from: Duration| {
+            let inside: Vec<_> =
+                samples.iter().filter(|sample| sample.at >= from && sample.at < from + stretch).collect();
+            let of = |what: fn(&Holds) -> u64| {
+                let mut all: Vec<_> = inside.iter().map(|sample| what(&sample.holds)).collect();
+                all.sort_unstable();
+                all.get(all.len() / 2).copied().unwrap_or(0)
+            };
+            Holds {
+                resident: of(|holds| holds.resident),
+                anonymous: of(|holds| holds.anonymous),
+                descriptors: usize::try_from(of(|holds| holds.descriptors as u64)).unwrap_or(usize::MAX),
+            }
+        };
+        let most =
+            |what: fn(&Holds) -> u64| samples.iter().map(|sample| what(&sample.holds)).max().unwrap_or(0);
+        let step = samples.len().div_ceil(60).max(1);
+        let drawn = samples.iter().step_by(step).map(|sample| Drawn {
+            seconds: sample.at.as_secs_f64(),
+            memory_mib: mib(sample.holds.resident),
+            descriptors: sample.holds.descriptors,
+        });
+        Level {
+            warm: within(stretch),
+            last: within(whole.saturating_sub(stretch)),
+            peak: Holds {
+                resident: most(|holds| holds.resident),
+                anonymous: most(|holds| holds.anonymous),
+                descriptors: usize::try_from(most(|holds| holds.descriptors as u64)).unwrap_or(usize::MAX),
+            },
+            drawn: drawn.collect(),
+        }
+    }
+}
+
+/// Bytes as MiB.
+pub(super) fn mib(bytes: u64) -> f64 {
+    bytes as f64 / f64::from(1 << 20)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_peak_is_no_level_and_growth_is() {
+        let of = |held: fn(u64) -> u64| {
+            let sample = |at| {
+                let (resident, descriptors) = (held(at), at as usize);
+                Sample { at: Duration::from_secs(at), holds: Holds { resident, anonymous: 0, descriptors } }
+            };
+            Level::of(&(0..600).map(sample).collect::<Vec<_>>(), Duration::from_secs(600))
+        };
+        let spiky = of(|at| if at % 60 == 0 { 900 } else { 100 });
+        assert_eq!((spiky.warm.resident, spiky.last.resident, spiky.peak.resident), (100, 100, 900));
+        assert_eq!((spiky.warm.descriptors, spiky.last.descriptors), (150, 550));
+        assert_eq!(spiky.drawn.len(), 60);
+        let leaky = of(|at| 100 + at);
+        assert_eq!((leaky.warm.resident, leaky.last.resident), (250, 650));
+    }
+}

@@ -1,0 +1,178 @@
+//! `sotto bench soak DIR`: a server at work for a long time, with all that happens meanwhile.
+//!
+//! A table like the one in DIR is made, of rows that are made up, and served by a process of its own. Clients ask for half of
+//! what it can give, or as much as is said; epochs are published, keys registered anew, connections broken off in all places.
+//! Every answer is compared with what is in the row. In the end the process must hold no more memory and no more open files
+//! than when all of it had happened a few times.
+//!
+//! | module | what lives there |
+//! |---|---|
+//! | `rows` | what is in the rows, at each epoch |
+//! | `publisher` | the table, and its next epoch |
+//! | `server` | the process that serves it, and what that holds |
+//! | `clients` | those that ask |
+//! | `aborts` | those that break off |
+//! | `book` | what they share, and what came of it |
+//! | `level` | how much the process holds, over all that time |
+//! | `report` | what is said in the end |
+
+mod aborts;
+mod book;
+mod clients;
+mod level;
+mod publisher;
+mod report;
+mod rows;
+mod server;
+
+use super::crowd::{BUSY, Crowd};
+use crate::blame;
+use crate::failure::{Failure, Result};
+use crate::screen::Screen;
+use crate::screen::bars::Unit;
+use crate::verbs::signal;
+use book::{Book, World};
+use level::{Level, Sample};
+use publisher::Publisher;
+pub(super) use report::Report;
+use server::Soaked;
+use sotto_bench::Options;
+use sotto_db::TableDir;
+use std::path::Path;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// Clients that ask all the time.
+const STEADY: u64 = 6;
+
+/// How a soak is to be.
+pub(super) struct Soak {
+    /// As so much of what the server can give.
+    pub(super) times: f64,
+    pub(super) seconds: u64,
+    /// By how many percent memory may grow.
+    pub(super) grows: f64,
+}
+
+/// Soaks a server of a table like the newest epoch in `dir`.
+pub(super) fn run(dir: &Path, soak: &Soak, options: &Options, screen: Screen) -> Result<Report> {
+    let bars = screen.bars();
+    bars.at("encoding a table like it", 0, 0, Unit::Share);
+    let catalog = TableDir::open(dir).and_then(|dir| dir.open_latest()).map_err(blame::db)?.catalog().clone();
+    if catalog.servers != 1 {
+        let why = format!("{} asks {} servers, and one is soaked here", catalog.scheme, catalog.servers);
+        return Err(Failure::usage(why).fix("name a table of a scheme with one server"));
+    }
+    let scratch = match &options.scratch {
+        Some(dir) => tempfile::tempdir_in(dir),
+        None => tempfile::tempdir(),
+    };
+    let scratch = scratch.map_err(|error| Failure::internal(format!("no folder for a table: {error}")))?;
+    let mut publisher = Publisher::new(scratch.path(), &catalog)?;
+    // Two epochs are live from the start, as they are from then on.
+    publisher.next()?;
+    let threads = options.threads.unwrap_or(1);
+    let server = Soaked::start(scratch.path(), publisher.dir(), threads)?;
+    end_with_this(&server, scratch.path())?;
+    server.serves(&catalog.table, publisher.epoch())?;
+    bars.at("as many clients as keep it busy", 0, 0, Unit::Share);
+    let span = Duration::from_millis(if options.quick { 300 } else { 5000 });
+    let capacity =
+        Crowd::new(&server.url, &catalog.table, catalog.rows)?.closed(BUSY, span)?.per_second().max(1.0);
+    let offered = capacity * soak.times;
+    // Now that everything was used once, and its clients are gone.
+    std::thread::sleep(Duration::from_millis(500));
+    let start = server.holds();
+
+    let rows = publisher.rows();
+    let world = World {
+        url: server.url.clone(),
+        table: &catalog.table,
+        rows,
+        over: AtomicBool::new(false),
+        book: Mutex::new(Book::default()),
+    };
+    let whole = Duration::from_secs(soak.seconds);
+    let every =
+        |parts: u32, least: Duration, most: u64| (whole / parts).clamp(least, Duration::from_secs(most));
+    let (update, pause) =
+        (every(12, Duration::from_millis(500), 60), every(100, Duration::from_millis(50), 2));
+    let began = Instant::now();
+    let samples = std::thread::scope(|scope| {
+        let (world, server) = (&world, &server);
+        for client in 0..STEADY {
+            let each = Duration::from_secs_f64(STEADY as f64 / offered);
+            scope.spawn(move || clients::steady(world, client, each));
+        }
+        scope.spawn(move || clients::newcomers(world, pause));
+        scope.spawn(move || aborts::run(world, pause));
+        let published = scope.spawn(move || publish(world, server, publisher, update));
+        let mut samples = Vec::new();
+        while began.elapsed() < whole && !published.is_finished() {
+            std::thread::sleep(every(720, Duration::from_millis(20), 1));
+            samples.push(Sample { at: began.elapsed(), holds: server.holds() });
+            bars.at("soaking", began.elapsed().as_secs(), soak.seconds, Unit::Count("seconds"));
+        }
+        world.over.store(true, Ordering::Relaxed);
+        let published = published.join().map_err(|_| Failure::internal("the publisher ended badly"))?;
+        published.map(|()| samples)
+    })?;
+    let took = began.elapsed();
+    bars.at("waiting for what is left", 0, 0, Unit::Share);
+    let end = settled(&server, start.descriptors);
+    let left = if end.descriptors > start.descriptors { server.open_files() } else { Vec::new() };
+    let (kept, log) = (server.kept(), server.said());
+    let ended = server.end();
+    bars.finish();
+    let book = world.book.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+    Ok(Report::new(
+        &catalog,
+        (soak, threads),
+        (capacity, offered, took),
+        (start, Level::of(&samples, whole), end),
+        (book, kept, log, (ended, left)),
+    ))
+}
+
+/// Publishes an epoch from time to time, until all is over.
+fn publish(world: &World<'_>, server: &Soaked, mut publisher: Publisher, every: Duration) -> Result<()> {
+    let mut due = Instant::now() + every;
+    while !world.is_over() {
+        if Instant::now() < due {
+            std::thread::sleep(Duration::from_millis(20));
+            continue;
+        }
+        let began = Instant::now();
+        due = began + every;
+        let is_anew = publisher.next()?;
+        server.serves(world.table, publisher.epoch())?;
+        let mut book = world.book();
+        book.published.push(began.elapsed().as_secs_f64());
+        book.anew += u64::from(is_anew);
+    }
+    Ok(())
+}
+
+/// What the server holds once the last connections are gone, which takes it as long as it waits for a silent one.
+fn settled(server: &Soaked, descriptors: usize) -> server::Holds {
+    let began = Instant::now();
+    loop {
+        let holds = server.holds();
+        if holds.descriptors <= descriptors || began.elapsed() > Duration::from_secs(30) {
+            return holds;
+        }
+        std::thread::sleep(Duration::from_millis(100));
+    }
+}
+
+/// A signal that ends this process ends the server too, and removes the folder.
+fn end_with_this(server: &Soaked, scratch: &Path) -> Result<()> {
+    let (id, scratch) = (server.id(), scratch.to_owned());
+    let tidy = move || {
+        server::stop(id);
+        std::fs::remove_dir_all(&scratch)
+    };
+    signal::on_end(tidy)
+        .map_err(|error| Failure::internal(format!("signals cannot be listened for: {error}")))
+}

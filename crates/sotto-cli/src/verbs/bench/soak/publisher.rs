@@ -1,0 +1,120 @@
+//! Who publishes the table that is soaked: a table of its own, under a key of its own, in a folder that goes away.
+
+use super::rows::{At, Rows};
+use crate::blame;
+use crate::failure::{Failure, Result};
+use sotto_catalog::{Catalog, SigningKey, TableName};
+use sotto_client::ClientError;
+use sotto_core::SchemeEntry;
+use sotto_db::ingest::{Encoding, FileOptions};
+use sotto_db::progress::silent;
+use sotto_db::{EncodeOptions, Retention, TableDir, UpdateOptions, Verified, WriteLock};
+use sotto_db::{encode_table, retain, update_table};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// The two that a server answers about, and the ways to them of as many as it offers.
+const KEPT: Retention = Retention { images: 2, deltas: 16 };
+
+/// A table, and what it takes to make its next epoch.
+pub(super) struct Publisher {
+    lock: WriteLock,
+    key: SigningKey,
+    entry: &'static SchemeEntry,
+    name: TableName,
+    verified: Verified,
+    rows: Rows,
+    changes: PathBuf,
+    epoch: u64,
+}
+
+impl Publisher {
+    /// Encodes a table of the shape that `catalog` has, with its scheme, below a folder.
+    pub(super) fn new(scratch: &Path, catalog: &Catalog) -> Result<Self> {
+        let entry = sotto_registry::find(&catalog.scheme).ok_or_else(|| {
+            let id = catalog.scheme.clone();
+            blame::client(ClientError::UnknownScheme { id })
+        })?;
+        let dir = TableDir::create(&scratch.join("table")).map_err(blame::db)?;
+        let mut rng = sotto_prg::system_rng().map_err(|_| blame::client(ClientError::NoEntropy))?;
+        let row_bytes = usize::try_from(catalog.row_bytes).unwrap_or(usize::MAX);
+        let mut publisher = Publisher {
+            lock: dir.lock().map_err(blame::db)?,
+            key: SigningKey::generate(&mut rng),
+            entry,
+            name: catalog.table.clone(),
+            verified: if catalog.rows_root.path.is_some() { Verified::Yes } else { Verified::No },
+            rows: Rows { rows: catalog.rows, row_bytes },
+            changes: scratch.join("changes.csv"),
+            epoch: 0,
+        };
+        publisher.encode()?;
+        Ok(publisher)
+    }
+
+    /// The table's folder.
+    pub(super) fn dir(&self) -> &Path {
+        self.lock.dir().path()
+    }
+
+    /// What is in its rows.
+    pub(super) fn rows(&self) -> Rows {
+        self.rows
+    }
+
+    /// Its newest epoch.
+    pub(super) fn epoch(&self) -> u64 {
+        self.epoch
+    }
+
+    /// Makes the next epoch: of what changed alone, where the scheme can. Gives whether all clients' keys are of no use any more.
+    pub(super) fn next(&mut self) -> Result<bool> {
+        let before = self.digest()?;
+        if self.entry.server.revise.is_none() {
+            self.encode()?;
+        } else {
+            self.update()?;
+        }
+        retain(&self.lock, KEPT, &silent).map_err(blame::db)?;
+        Ok(self.digest()? != before)
+    }
+
+    fn digest(&self) -> Result<sotto_catalog::Hex32> {
+        Ok(self.lock.dir().open_latest().map_err(blame::db)?.catalog().params_digest)
+    }
+
+    fn encode(&mut self) -> Result<()> {
+        let options =
+            EncodeOptions { verified: self.verified, ..EncodeOptions::new(self.name.clone(), &self.key) };
+        let at = At { rows: self.rows, epoch: self.epoch + 1 };
+        encode_table(self.entry, &at, &self.lock, &options, &silent).map_err(blame::db)?;
+        self.epoch += 1;
+        Ok(())
+    }
+
+    fn update(&mut self) -> Result<()> {
+        let epoch = self.epoch + 1;
+        self.write_changes(epoch).map_err(|error| Failure::file("writing", &self.changes, &error))?;
+        let options = UpdateOptions {
+            file: FileOptions { header: Some(true), ..FileOptions::default() },
+            columns: None,
+            delete: None,
+            encoding: Some(Encoding::Hex),
+            threads: Some(1),
+            lifetime: None,
+            key: &self.key,
+        };
+        update_table(self.entry, &self.lock, &self.changes, &options, &silent).map_err(blame::db)?;
+        self.epoch = epoch;
+        Ok(())
+    }
+
+    fn write_changes(&self, epoch: u64) -> std::io::Result<()> {
+        let mut file = std::io::BufWriter::new(std::fs::File::create(&self.changes)?);
+        writeln!(file, "row,value")?;
+        for row in self.rows.changed(epoch) {
+            writeln!(file, "{row},{}", crate::screen::units::hex(&self.rows.content(row, epoch)))?;
+        }
+        file.flush()
+    }
+}

@@ -1,0 +1,249 @@
+//! What a soak has found: a table for a person, figures for a script, and what is wrong.
+
+use super::Soak;
+use super::book::{Book, Errors};
+use super::level::{Drawn, Level, mib};
+use super::server::Holds;
+use crate::exit::Exit;
+use crate::failure::{Failure, Result};
+use crate::screen::{grid, units};
+use crate::verbs::bench::crowd::p99;
+use crate::verbs::bench::load::median;
+use serde::Serialize;
+use sotto_catalog::Catalog;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// What `bench soak` found. Times are milliseconds unless they say seconds.
+#[derive(Debug, Serialize)]
+pub(in crate::verbs::bench) struct Report {
+    table: String,
+    scheme: String,
+    rows: u64,
+    row_bytes: u64,
+    server_threads: usize,
+    seconds: f64,
+    capacity_per_second: f64,
+    offered_per_second: f64,
+    answered_per_second: f64,
+    lookups: u64,
+    wrong: u64,
+    first_wrong: Option<String>,
+    errors: BTreeMap<String, Errors>,
+    median_ms: f64,
+    p99_ms: f64,
+    slowest_ms: f64,
+    epochs: usize,
+    epochs_with_new_parameters: u64,
+    published_median_seconds: f64,
+    published_slowest_seconds: f64,
+    opened: u64,
+    moved: u64,
+    aborted: BTreeMap<&'static str, u64>,
+    memory_start_mib: f64,
+    memory_warm_mib: f64,
+    memory_end_mib: f64,
+    memory_peak_mib: f64,
+    memory_idle_mib: f64,
+    anonymous_warm_mib: f64,
+    anonymous_end_mib: f64,
+    may_grow_percent: f64,
+    descriptors_start: usize,
+    descriptors_end: usize,
+    descriptors_peak: usize,
+    /// What is open in the end, if it is more than at the start.
+    open_files: Vec<String>,
+    kept_mib: f64,
+    server_log: Vec<String>,
+    server_ended_well: bool,
+    samples: Vec<Drawn>,
+}
+
+impl Report {
+    pub(super) fn new(
+        catalog: &Catalog,
+        (soak, threads): (&Soak, usize),
+        (capacity, offered, took): (f64, f64, Duration),
+        (start, level, end): (Holds, Level, Holds),
+        (book, kept, log, (ended, left)): (Book, u64, String, (bool, Vec<String>)),
+    ) -> Self {
+        let mut ms: Vec<f64> = book.ms.iter().map(|ms| f64::from(*ms)).collect();
+        ms.sort_by(f64::total_cmp);
+        let lookups = ms.len() as u64;
+        Report {
+            table: catalog.table.to_string(),
+            scheme: catalog.scheme.clone(),
+            rows: catalog.rows,
+            row_bytes: catalog.row_bytes,
+            server_threads: threads,
+            seconds: took.as_secs_f64(),
+            capacity_per_second: capacity,
+            offered_per_second: offered,
+            answered_per_second: lookups as f64 / took.as_secs_f64(),
+            lookups,
+            wrong: book.wrong,
+            first_wrong: book.first_wrong,
+            errors: book.errors,
+            median_ms: ms.get(ms.len() / 2).copied().unwrap_or(0.0),
+            p99_ms: p99(&ms),
+            slowest_ms: ms.last().copied().unwrap_or(0.0),
+            epochs: book.published.len(),
+            epochs_with_new_parameters: book.anew,
+            published_slowest_seconds: book.published.iter().copied().fold(0.0, f64::max),
+            published_median_seconds: match book.published.len() {
+                0 => 0.0,
+                _ => median(book.published.into_iter()),
+            },
+            opened: book.opened,
+            moved: book.moved,
+            aborted: book.aborted,
+            memory_start_mib: mib(start.resident),
+            memory_warm_mib: mib(level.warm.resident),
+            memory_end_mib: mib(level.last.resident),
+            memory_peak_mib: mib(level.peak.resident),
+            memory_idle_mib: mib(end.resident),
+            anonymous_warm_mib: mib(level.warm.anonymous),
+            anonymous_end_mib: mib(level.last.anonymous),
+            may_grow_percent: soak.grows,
+            descriptors_start: start.descriptors,
+            descriptors_end: end.descriptors,
+            descriptors_peak: level.peak.descriptors,
+            open_files: left,
+            kept_mib: mib(kept),
+            server_log: log.lines().take(20).map(str::to_owned).collect(),
+            server_ended_well: ended,
+            samples: level.drawn,
+        }
+    }
+
+    fn growth_percent(&self) -> f64 {
+        (self.memory_end_mib / self.memory_warm_mib.max(1e-9) - 1.0) * 100.0
+    }
+
+    /// What must not be.
+    fn faults(&self) -> Vec<String> {
+        let mut faults = Vec::new();
+        if self.lookups == 0 {
+            faults.push("nothing was answered".to_owned());
+        }
+        if let Some(first) = &self.first_wrong {
+            faults.push(format!("{} answers were wrong; the first: {first}", units::count(self.wrong)));
+        }
+        for (kind, errors) in self.errors.iter().filter(|(_, errors)| !errors.retryable) {
+            faults.push(format!("{} times {kind}", units::count(errors.count)));
+        }
+        if self.growth_percent() > self.may_grow_percent {
+            faults.push(format!("memory grew by {:.1} %", self.growth_percent()));
+        }
+        if self.descriptors_end > self.descriptors_start {
+            let lost = self.descriptors_end - self.descriptors_start;
+            faults
+                .push(format!("{lost} files or connections stayed open, of {}", self.open_files.join(", ")));
+        }
+        if let Some(first) = self.server_log.first() {
+            faults.push(format!("the server warned: {first}"));
+        }
+        if !self.server_ended_well {
+            faults.push("the server did not end well".to_owned());
+        }
+        faults
+    }
+
+    /// Whether all is as it must be.
+    pub(in crate::verbs::bench) fn judge(&self) -> Result<()> {
+        match self.faults().as_slice() {
+            [] => Ok(()),
+            faults => Err(Failure::new(Exit::Findings, faults.join("; ")).fix("see what stands above")),
+        }
+    }
+
+    /// For a person.
+    pub(in crate::verbs::bench) fn table(&self) -> String {
+        let number = units::digits;
+        let ms = |of: f64| format!("{} ms", number(of));
+        let mib = |of: f64| format!("{} MiB", number(of));
+        let counted = |name: &str, count: u64| format!("{} {name}", units::count(count));
+        let list = |all: Vec<String>| if all.is_empty() { "none".to_owned() } else { all.join(", ") };
+        let retryable = |(kind, of): (&String, &Errors)| {
+            let again = if of.retryable { "" } else { " (asking again does not help)" };
+            counted(&format!("{kind}{again}"), of.count)
+        };
+        let rows = [
+            (
+                "load",
+                format!(
+                    "{} lookups a second of {} that it can give; {} answered",
+                    number(self.offered_per_second),
+                    number(self.capacity_per_second),
+                    number(self.answered_per_second)
+                ),
+            ),
+            (
+                "answers",
+                format!(
+                    "{}, each compared with its row; {} wrong",
+                    units::count(self.lookups),
+                    units::count(self.wrong)
+                ),
+            ),
+            (
+                "took",
+                format!(
+                    "median {}, 99 in 100 below {}, the slowest {}",
+                    ms(self.median_ms),
+                    ms(self.p99_ms),
+                    ms(self.slowest_ms)
+                ),
+            ),
+            ("errors", list(self.errors.iter().map(retryable).collect())),
+            (
+                "epochs",
+                format!(
+                    "{}, each served {} s after its changes came (the slowest {} s); {} with new parameters; \
+                     clients moved {} times",
+                    self.epochs,
+                    number(self.published_median_seconds),
+                    number(self.published_slowest_seconds),
+                    self.epochs_with_new_parameters,
+                    units::count(self.moved)
+                ),
+            ),
+            ("opened", format!("{}, each with its keys if there are any", units::count(self.opened))),
+            ("broken off", list(self.aborted.iter().map(|(place, count)| counted(place, *count)).collect())),
+            (
+                "memory",
+                format!(
+                    "{} at the start, {} when warm, {} at the end ({:+.1} %), {} at most",
+                    mib(self.memory_start_mib),
+                    mib(self.memory_warm_mib),
+                    mib(self.memory_end_mib),
+                    self.growth_percent(),
+                    mib(self.memory_peak_mib)
+                ),
+            ),
+            (
+                "open files",
+                format!(
+                    "{} at the start, {} in the end, {} at most",
+                    self.descriptors_start, self.descriptors_end, self.descriptors_peak
+                ),
+            ),
+            ("kept", format!("{} in the state folder", mib(self.kept_mib))),
+        ];
+        format!(
+            "A table like {}: {} rows of {} bytes, {}; server on {} thread(s), a process of its own, for {:.0} s.\n\n{}",
+            self.table,
+            units::count(self.rows),
+            self.row_bytes,
+            self.scheme,
+            self.server_threads,
+            self.seconds,
+            grid::facts(rows)
+        )
+    }
+
+    /// For a script.
+    pub(in crate::verbs::bench) fn json(&self) -> Result<String> {
+        serde_json::to_string_pretty(self).map_err(|error| Failure::internal(error.to_string()))
+    }
+}

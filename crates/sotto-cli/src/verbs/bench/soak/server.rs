@@ -1,0 +1,172 @@
+//! The server that is soaked: `sotto serve` as a process of its own, so that its memory and its open files are told from those of
+//! the clients.
+
+use super::super::served::http;
+use crate::failure::{Failure, Result};
+use rustix::process::{Pid, Signal, kill_process};
+use sotto_catalog::{SignedCatalog, TableName};
+use sotto_client::transport::{Request, Transport};
+use sotto_wire::routes;
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// Sessions of one address: all clients have one. Few, so that those of clients that are gone make room soon.
+const SESSIONS: usize = 24;
+
+/// How long anything is waited for.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// What the process has at one moment.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Holds {
+    /// Bytes of memory, mapped files included, and those without.
+    pub(super) resident: u64,
+    pub(super) anonymous: u64,
+    /// Open files, connections included.
+    pub(super) descriptors: usize,
+}
+
+/// A server that runs.
+pub(super) struct Soaked {
+    child: Child,
+    /// Open as long as it runs: it may print.
+    _said: BufReader<ChildStdout>,
+    pub(super) url: String,
+    state: PathBuf,
+    log: PathBuf,
+}
+
+impl Soaked {
+    /// Serves a table, with what it keeps in a folder.
+    pub(super) fn start(scratch: &Path, table: &Path, threads: usize) -> Result<Self> {
+        let (config, log) = (scratch.join("sotto.toml"), scratch.join("log"));
+        let state = scratch.join("state");
+        let failed = |error| Failure::file("writing", &config, &error);
+        std::fs::write(&config, settings(table, &state, threads)).map_err(failed)?;
+        let to = File::create(&log).map_err(|error| Failure::file("writing", &log, &error))?;
+        let cannot = |error| Failure::internal(format!("the server does not start: {error}"));
+        let mut child = Command::new(std::env::current_exe().map_err(cannot)?)
+            .args(["serve", "--json", "--log", "warn", "--config"])
+            .arg(&config)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(to)
+            .spawn()
+            .map_err(cannot)?;
+        let mut first = String::new();
+        let said = child.stdout.take().ok_or_else(|| Failure::internal("the server says nothing"))?;
+        let mut said = BufReader::new(said);
+        let read = said.read_line(&mut first);
+        let hello: serde_json::Value = serde_json::from_str(&first).unwrap_or_default();
+        let Some(url) = hello.get("public").and_then(|url| url.as_str()).filter(|_| read.is_ok()) else {
+            let _ = child.kill();
+            let _ = child.wait();
+            let said = std::fs::read_to_string(&log).unwrap_or_default();
+            return Err(Failure::internal(format!("the server does not start: {first}{said}")));
+        };
+        Ok(Soaked { url: url.to_owned(), child, _said: said, state, log })
+    }
+
+    /// Its number in the system.
+    pub(super) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// What it has now. Nothing if it is gone.
+    pub(super) fn holds(&self) -> Holds {
+        let place = Path::new("/proc").join(self.id().to_string());
+        let status = std::fs::read_to_string(place.join("status")).unwrap_or_default();
+        let of = |name: &str| {
+            let line = status.lines().find_map(|line| line.strip_prefix(name)).unwrap_or_default();
+            let kib: u64 = line.split_whitespace().next().and_then(|number| number.parse().ok()).unwrap_or(0);
+            kib.saturating_mul(1024)
+        };
+        Holds {
+            resident: of("VmRSS:"),
+            anonymous: of("RssAnon:"),
+            descriptors: std::fs::read_dir(place.join("fd")).map(Iterator::count).unwrap_or(0),
+        }
+    }
+
+    /// What its open files are, by what the system calls them.
+    pub(super) fn open_files(&self) -> Vec<String> {
+        let place = Path::new("/proc").join(self.id().to_string()).join("fd");
+        let files = std::fs::read_dir(place).into_iter().flatten().flatten();
+        let names = files.filter_map(|file| std::fs::read_link(file.path()).ok());
+        let mut names: Vec<_> = names.map(|name| name.display().to_string()).collect();
+        names.sort();
+        names
+    }
+
+    /// Bytes of what it keeps over a restart.
+    pub(super) fn kept(&self) -> u64 {
+        let files = std::fs::read_dir(&self.state).into_iter().flatten().flatten();
+        files.filter_map(|file| file.metadata().ok()).map(|file| file.len()).sum()
+    }
+
+    /// Waits until it serves an epoch.
+    pub(super) fn serves(&self, table: &TableName, epoch: u64) -> Result<()> {
+        let (mut http, began) = (http(&self.url)?, Instant::now());
+        let request = Request::get(routes::table(table.as_str(), None), SignedCatalog::MAX_BYTES as u64);
+        loop {
+            let catalog = http.call(&request).ok().filter(|response| response.is_success());
+            let catalog = catalog.and_then(|response| SignedCatalog::parse(&response.body).ok());
+            match catalog.and_then(|signed| signed.verify(None).ok()) {
+                Some(catalog) if catalog.epoch.0 >= epoch => return Ok(()),
+                _ if began.elapsed() > PATIENCE => {
+                    return Err(Failure::internal(format!("epoch {epoch} is not served: {}", self.said())));
+                }
+                _ => std::thread::sleep(Duration::from_millis(20)),
+            }
+        }
+    }
+
+    /// Lines of its log about faults: it logs warnings, and what is worse.
+    pub(super) fn said(&self) -> String {
+        std::fs::read_to_string(&self.log).unwrap_or_default()
+    }
+
+    /// Ends it as a supervisor does. Gives whether it ended well.
+    pub(super) fn end(mut self) -> bool {
+        let asked = stop(self.id());
+        let began = Instant::now();
+        while asked && began.elapsed() < PATIENCE {
+            if let Ok(Some(status)) = self.child.try_wait() {
+                return status.success();
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        false
+    }
+}
+
+/// Asks a process to end, as a supervisor does.
+pub(super) fn stop(id: u32) -> bool {
+    let pid = i32::try_from(id).ok().and_then(Pid::from_raw);
+    pid.is_some_and(|pid| kill_process(pid, Signal::TERM).is_ok())
+}
+
+impl Drop for Soaked {
+    fn drop(&mut self) {
+        // Gone already, where it was ended.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// What a server at work has, but for times that are over soon, and room for clients that have all one address.
+fn settings(table: &Path, state: &Path, threads: usize) -> String {
+    // What JSON writes of a path is a string of TOML too.
+    let text = |path: &Path| serde_json::Value::from(path.to_string_lossy()).to_string();
+    format!(
+        "listen = \"127.0.0.1:0\"\nadmin_listen = \"127.0.0.1:0\"\nstate = {}\ntables = [{{ dir = {} }}]\n\
+         threads = {threads}\nreload_seconds = 1\nread_timeout_ms = 2000\nidle_timeout_ms = 8000\n\
+         connections_per_client = 0\norder_seconds_per_client = 0\norders_per_client = 0\n\
+         [sessions]\nper_client = {SESSIONS}\nper_minute = 0\n",
+        text(state),
+        text(table)
+    )
+}
