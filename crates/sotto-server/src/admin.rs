@@ -1,5 +1,6 @@
-//! Health, metrics, reload and draining, on a port of their own.
+//! Health, metrics, reload, draining and copies of the state, on a port of their own.
 
+use crate::backup::{Copied, NoCopy};
 use crate::refusal::Refusal;
 use crate::service::Service;
 use crate::slot::Standing;
@@ -22,6 +23,7 @@ pub(crate) fn admin(service: Arc<Service>) -> Router {
         .route("/metrics", get(metrics))
         .route("/reload", post(reload))
         .route("/drain", post(|service| drain(service, true)))
+        .route("/backup", post(backup))
         .route("/undrain", post(|service| drain(service, false)))
         .fallback(|| async { Refusal::new(Code::NoSuchRoute, "there is nothing at this path") })
         .with_state(service)
@@ -100,4 +102,23 @@ async fn reload(State(service): State<Arc<Service>>) -> Result<Response, Refusal
         found.insert("use_cases".to_owned(), use_cases.collect());
     }
     Ok(Json(found).into_response())
+}
+
+/// Copies what outlives a restart, one copy at a time, and says where it is.
+async fn backup(State(service): State<Arc<Service>>) -> Result<Response, Refusal> {
+    let copied = tokio::task::spawn_blocking(move || {
+        let Ok(_turn) = service.copying.try_lock() else {
+            return Err(Refusal::new(Code::Busy, "a copy is being made").after(1));
+        };
+        crate::backup::copy(&service).map_err(|error| {
+            tracing::error!(%error, "the state was not copied");
+            let code = if matches!(error, NoCopy::NoState) { Code::NoSuchRoute } else { Code::Internal };
+            Refusal::from(Problem::new(code, error.to_string()))
+        })
+    });
+    let Copied { folder, files } = copied.await.map_err(|_| Refusal::of(Code::Internal))??;
+    tracing::info!(files = files.len(), "the state was copied");
+    let files = files.into_iter().map(|(name, bytes)| serde_json::json!({ "name": name, "bytes": bytes }));
+    let files: Vec<_> = files.collect();
+    Ok(Json(serde_json::json!({ "folder": folder, "files": files })).into_response())
 }

@@ -30,7 +30,7 @@ pub(crate) use roster::{Counts, Found, Owner};
 
 use crate::allowance::Allowance;
 use crate::clock::{self, Clock};
-use crate::database::Broken;
+use crate::database::{Broken, Copies};
 use crate::meter::Rate;
 use crate::metrics::{Evicted, Metrics};
 use crate::refusal::Refusal;
@@ -92,7 +92,7 @@ impl<S> Sessions<S> {
     /// [`StartError::Entropy`].
     pub(crate) fn open_file(
         config: &SessionConfig,
-        state: Option<(&Path, &str)>,
+        state: Option<(&Path, &'static str)>,
         metrics: Arc<Metrics>,
         now: u64,
     ) -> Result<Self, StartError> {
@@ -125,6 +125,11 @@ impl<S> Sessions<S> {
         };
         sessions.sweep(now);
         Ok(sessions)
+    }
+
+    /// Where they outlive the process, if they do.
+    pub(crate) fn store(&self) -> Option<&dyn Copies> {
+        self.keep.store.as_deref().map(|store| store as &dyn Copies)
     }
 
     /// What counts of clients go by.

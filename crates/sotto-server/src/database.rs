@@ -2,7 +2,7 @@
 
 use crate::StartError;
 use redb::backends::FileBackend;
-use redb::{Database, ReadableTable, TableDefinition, WriteTransaction};
+use redb::{Database, Key, ReadTransaction, ReadableTable, TableDefinition, Value, WriteTransaction};
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -10,6 +10,11 @@ use std::path::{Path, PathBuf};
 
 /// What a database says of itself: its format, and what there is one of.
 pub(crate) const ABOUT: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("about");
+
+/// Bytes of a copy that are written in one transaction, what an entry counts besides its value, and pages in memory meanwhile.
+const AT_ONCE: usize = 16 << 20;
+const ENTRY_BYTES: usize = 64;
+const COPY_CACHE_BYTES: usize = 32 << 20;
 
 const CHECK: &str = "check the directory and its permissions, or give another with --state";
 const OTHER: &str = "stop that one, or give this one a directory of its own with --state";
@@ -97,15 +102,66 @@ pub(crate) fn claim(write: &WriteTransaction, format: &[u8]) -> Result<Whose, re
 /// Opens a file for this user alone, and makes what is not there: keys are no secret, but who has registered is nobody else's
 /// business.
 pub(crate) fn private_file(path: &Path) -> io::Result<File> {
-    let mut builder = DirBuilder::new();
     let mut options = OpenOptions::new();
     #[cfg(unix)]
-    {
-        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    }
-    builder.recursive(true).create(path.parent().unwrap_or(Path::new(".")))?;
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    private_folder(path.parent().unwrap_or(Path::new(".")))?;
     options.read(true).write(true).create(true).truncate(false).open(path)
+}
+
+/// Makes a folder for this user alone, if it is not there.
+pub(crate) fn private_folder(path: &Path) -> io::Result<()> {
+    let mut builder = DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.recursive(true).create(path)
+}
+
+/// A database that can be copied while it is used.
+pub(crate) trait Copies {
+    /// Its name in the state folder.
+    fn file(&self) -> &'static str;
+
+    /// Writes what it holds at this moment into a file that is not there yet. Blocks on the disk.
+    ///
+    /// # Errors
+    /// [`Broken`].
+    fn copy(&self, to: &Path) -> Result<(), Broken>;
+}
+
+/// Makes a database for a copy.
+pub(crate) fn fresh(to: &Path) -> Result<Database, redb::Error> {
+    let file = FileBackend::new(private_file(to)?)?;
+    Ok(Database::builder().set_cache_size(COPY_CACHE_BYTES).create_with_backend(file)?)
+}
+
+/// Copies a table as a reader sees it, a little at a time: keys may be gigabytes.
+pub(crate) fn copy_table<K: Key + 'static, V: Value + 'static>(
+    read: &ReadTransaction,
+    to: &Database,
+    table: TableDefinition<'_, K, V>,
+) -> Result<(), redb::Error> {
+    let from = read.open_table(table)?;
+    let mut all = from.iter()?;
+    loop {
+        let write = to.begin_write()?;
+        let mut bytes = 0;
+        {
+            let mut copy = write.open_table(table)?;
+            for pair in all.by_ref() {
+                let (key, value) = pair?;
+                bytes += ENTRY_BYTES + V::as_bytes(&value.value()).as_ref().len();
+                copy.insert(key.value(), value.value())?;
+                if bytes >= AT_ONCE {
+                    break;
+                }
+            }
+        }
+        write.commit()?;
+        if bytes < AT_ONCE {
+            return Ok(());
+        }
+    }
 }
 
 /// Runs an operation. The database may panic over pages that a disk has damaged; that costs the operation, not

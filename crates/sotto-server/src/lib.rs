@@ -23,12 +23,13 @@
 //! | `allowance` | what each client may have: hints, evaluations, registrations; over restarts, where it has to |
 //! | `budget` | the time that is spent on the tables, charged to clients |
 //! | `database` | embedded databases in the state directory |
+//! | `backup` | a copy of the state directory, made while the server goes on |
 //! | `clock` | a clock that never goes back |
 //! | `admission` | clients' keys, held for a while: in memory, and on disk over restarts |
 //! | `quota` | places for what is under way, in all and of one client |
 //! | `service` | what every route shares |
 //! | `routes` | the public routes, one file each |
-//! | `admin` | health, metrics and reload, on a port of their own |
+//! | `admin` | health, metrics, reload, draining and copies of the state, on a port of their own |
 //! | `body` | request bodies, bounded before they are read |
 //! | `refusal` | problems as responses |
 //! | `metrics` | counts by table, route and outcome; never by row, key or client |
@@ -45,6 +46,7 @@ mod admission;
 mod allowance;
 pub mod apple;
 mod aside;
+mod backup;
 mod batch;
 mod body;
 mod budget;

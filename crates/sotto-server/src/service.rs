@@ -8,6 +8,7 @@ use crate::aside::Aside;
 use crate::batch::{Batch, Limits};
 use crate::budget::Budget;
 use crate::clock::nanos;
+use crate::database::Copies;
 use crate::epochs::{PATIENCE, Tables};
 use crate::logs::Logs;
 use crate::meter::Rate;
@@ -21,8 +22,9 @@ use crate::slot::{Looked, Slot};
 use crate::stacks::Stacks;
 use crate::{Config, Source, StartError};
 use sotto_wire::Code;
-use std::sync::Arc;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 const HOUR: Duration = Duration::from_secs(3600);
@@ -54,6 +56,10 @@ pub(crate) struct Service {
     pub(crate) read_timeout: Duration,
     /// How long a download goes on whose epoch is not served any more.
     pub(crate) grace: Duration,
+    /// Where what outlives a restart is.
+    pub(crate) state: Option<PathBuf>,
+    /// Held by whoever copies it.
+    pub(crate) copying: Mutex<()>,
     /// Memory for request bodies, in KiB.
     bodies: Arc<Quota>,
     stopping: AtomicBool,
@@ -137,6 +143,8 @@ impl Service {
             origins: Origins::new(&config.allow_origins),
             read_timeout: config.read_timeout(),
             grace: config.idle_timeout(),
+            state: config.state.clone(),
+            copying: Mutex::default(),
             stopping: AtomicBool::new(false),
             drained: AtomicBool::new(false),
         })
@@ -186,6 +194,14 @@ impl Service {
     pub(crate) fn settle(&self) {
         self.sweep();
         self.evaluations.settle(Instant::now());
+    }
+
+    /// The databases in the state folder.
+    pub(crate) fn stores(&self) -> impl Iterator<Item = &dyn Copies> {
+        let apple = self.apple.iter();
+        let apple = apple
+            .flat_map(|apple| [apple.keys.store(), apple.tokens.as_ref().and_then(|tokens| tokens.store())]);
+        std::iter::once(self.sessions.store()).chain(apple).flatten()
     }
 
     /// From now on, takes no new work.

@@ -8,7 +8,7 @@
 use super::client::Client;
 use super::entry::Entry;
 use crate::StartError;
-use crate::database::{ABOUT, Broken, Place, Whose, claim, guarded};
+use crate::database::{ABOUT, Broken, Copies, Place, Whose, claim, copy_table, fresh, guarded};
 use redb::{Database, ReadableDatabase, ReadableTable, TableDefinition, WriteTransaction};
 use sotto_wire::SessionId;
 use std::path::Path;
@@ -27,6 +27,7 @@ const EVALUATIONS: TableDefinition<'_, [u8; 16], u64> = TableDefinition::new("ev
 pub(crate) struct Store {
     database: Database,
     place: Place,
+    file: &'static str,
 }
 
 /// What a store holds when it is opened.
@@ -45,9 +46,13 @@ impl Store {
     ///
     /// # Errors
     /// [`StartError::State`], which says what to do.
-    pub(super) fn open(dir: &Path, file: &str, fresh: [u8; 32]) -> Result<(Store, Stored), StartError> {
+    pub(super) fn open(
+        dir: &Path,
+        file: &'static str,
+        fresh: [u8; 32],
+    ) -> Result<(Store, Stored), StartError> {
         let place = Place::new(dir, file, DELETE);
-        let store = Store { database: place.open(CACHE_BYTES)?, place };
+        let store = Store { database: place.open(CACHE_BYTES)?, place, file };
         let damaged = |error| store.place.damaged(&error);
         let Some((key, time)) = store.begin(fresh).map_err(damaged)? else {
             return Err(store.place.foreign());
@@ -167,6 +172,23 @@ impl Store {
                 }
             }
             Ok(write.commit()?)
+        })
+    }
+}
+
+impl Copies for Store {
+    fn file(&self) -> &'static str {
+        self.file
+    }
+
+    fn copy(&self, to: &Path) -> Result<(), Broken> {
+        guarded(|| {
+            let (read, copy) = (self.database.begin_read()?, fresh(to)?);
+            copy_table(&read, &copy, ENTRIES)?;
+            copy_table(&read, &copy, KEYS)?;
+            copy_table(&read, &copy, EVALUATIONS)?;
+            // Last: what is broken off has no format, and is nobody's.
+            copy_table(&read, &copy, ABOUT)
         })
     }
 }

@@ -6,6 +6,7 @@
 use crate::StartError;
 use crate::admission::{self, Counts, Found, Owner, Peer, Sessions};
 use crate::config::AppleKeys;
+use crate::database::Copies;
 use crate::metrics::Metrics;
 use crate::refusal::Refusal;
 use sotto_apple::config::Id;
@@ -45,6 +46,11 @@ impl KeyRing {
         let file = state.map(|dir| (dir, FILE));
         let sessions = Sessions::open_file(&config.sessions(), file, metrics, admission::now())?;
         Ok(KeyRing { sessions, table: TABLE.into() })
+    }
+
+    /// Where they outlive the process, if they do.
+    pub(crate) fn store(&self) -> Option<&dyn Copies> {
+        self.sessions.store()
     }
 
     /// The same as a store, for a request from this address.

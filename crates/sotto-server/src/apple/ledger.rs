@@ -4,7 +4,7 @@
 //! so a disk that takes five milliseconds to be sure still takes thousands of tokens a second.
 
 use crate::StartError;
-use crate::database::{ABOUT, Broken as Failed, Place, Whose, claim, guarded};
+use crate::database::{ABOUT, Broken as Failed, Copies, Place, Whose, claim, copy_table, fresh, guarded};
 use redb::{Database, ReadableDatabase, ReadableTable, TableDefinition, WriteTransaction};
 use sotto_pass::ledger::{Broken, Kept, Ledger, Serial};
 use std::path::Path;
@@ -168,6 +168,23 @@ impl Book {
                 return Ok(());
             }
         }
+    }
+}
+
+impl Copies for Book {
+    fn file(&self) -> &'static str {
+        FILE
+    }
+
+    fn copy(&self, to: &Path) -> Result<(), Failed> {
+        guarded(|| {
+            let (read, copy) = (self.database.begin_read()?, fresh(to)?);
+            copy_table(&read, &copy, KEYS)?;
+            copy_table(&read, &copy, SPENT)?;
+            copy_table(&read, &copy, GIVEN)?;
+            // Last: what is broken off has no format, and is nobody's.
+            copy_table(&read, &copy, ABOUT)
+        })
     }
 }
 

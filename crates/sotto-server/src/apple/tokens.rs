@@ -6,6 +6,7 @@
 use super::ledger::Book;
 use crate::aside::Aside;
 use crate::config::TokenConfig;
+use crate::database::Copies;
 use crate::{StartError, clock};
 use arc_swap::ArcSwap;
 use sotto_pass::ledger::Memory;
@@ -26,6 +27,8 @@ const THREADS: usize = 16;
 pub(crate) struct Tokens {
     pass: ArcSwap<Pass>,
     ledger: Arc<dyn Ledger>,
+    /// The same, where it outlives the process.
+    book: Option<Arc<Book>>,
     users: PathBuf,
     /// When the file of users was written, as it was read last.
     read: Mutex<Option<SystemTime>>,
@@ -33,6 +36,11 @@ pub(crate) struct Tokens {
 }
 
 impl Tokens {
+    /// The ledger, where it outlives the process.
+    pub(crate) fn store(&self) -> Option<&dyn Copies> {
+        self.book.as_deref().map(|book| book as &dyn Copies)
+    }
+
     /// Reads users, and makes the keys that are missing, some tenths of a second each.
     ///
     /// # Errors
@@ -41,8 +49,9 @@ impl Tokens {
         let wrong = |why: String| StartError::Config { file: config.users.clone(), why };
         let written = written(&config.users);
         let users = read(&config.users).map_err(wrong)?;
-        let ledger: Arc<dyn Ledger> = match state {
-            Some(dir) => Arc::new(Book::open(dir)?),
+        let book = state.map(Book::open).transpose()?.map(Arc::new);
+        let ledger: Arc<dyn Ledger> = match &book {
+            Some(book) => book.clone(),
             None => {
                 tracing::warn!(
                     "tokens are in memory alone: after a restart spent ones are forgotten, and all keys are new"
@@ -63,7 +72,7 @@ impl Tokens {
             issuer: config.issuer.clone(),
         };
         let (pass, users, read) = (ArcSwap::from_pointee(pass), config.users.clone(), Mutex::new(written));
-        Ok(Tokens { pass, ledger, users, read, threads: Aside::waiting(THREADS, "tokens")? })
+        Ok(Tokens { pass, ledger, book, users, read, threads: Aside::waiting(THREADS, "tokens")? })
     }
 
     /// Does something that blocks. `None` if it panics.

@@ -193,6 +193,28 @@ fn sessions_outlive_a_restart_if_there_is_a_place_for_them() {
 }
 
 #[test]
+fn a_copy_of_the_state_has_the_sessions_in_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let state = dir.path().join("state");
+    let kept = Config { state: Some(state.clone()), ..config() };
+    let world = with_keys(&kept, Shelf::default());
+    let mut client = client(&world.made, "a");
+    let id = registered(&world, client.as_ref());
+    let copied = post(world.running.admin, "/backup", b"");
+    assert_eq!(copied.status, 200, "{}", copied.text());
+    assert!(copied.text().contains("sessions.redb"), "{}", copied.text());
+    // Nothing stands still meanwhile.
+    reads(&world.running, &world.pin, id, client.as_mut());
+    let restored = with_keys(&Config { state: Some(state.join("backup")), ..config() }, Shelf::default());
+    reads(&restored.running, &restored.pin, id, client.as_mut());
+
+    let forgetful = with_keys(&config(), Shelf::default());
+    let refused = post(forgetful.running.admin, "/backup", b"");
+    assert_refused(&refused, Code::NoSuchRoute);
+    assert!(refused.text().contains("--state"), "{}", refused.text());
+}
+
+#[test]
 fn sessions_without_room_in_memory_take_turns() {
     let dir = tempfile::tempdir().unwrap();
     let sessions = SessionConfig { max_bytes: 48, ..SessionConfig::default() };

@@ -147,6 +147,32 @@ fn a_restart_forgets_neither_keys_nor_what_was_spent() {
 }
 
 #[test]
+fn a_copy_of_the_state_is_of_the_moment_when_it_was_made() {
+    let root = tempfile::tempdir().unwrap();
+    let mut config = with_tokens(root.path());
+    let running = start(&config);
+    let [spent, kept, later] = [0; 3].map(|_| token(running.public, "ann"));
+    let asks = |at, token: &str| bring(at, "/config", token, &config_request("people")).status;
+    assert_eq!(asks(running.public, &spent), 200);
+    for _ in 0..2 {
+        // The second takes the place of the first.
+        let copied = crate::kit::post(running.admin, "/backup", b"");
+        assert_eq!(copied.status, 200, "{}", copied.text());
+        assert!(copied.text().contains("tokens.redb") && copied.text().contains("sessions.redb"));
+    }
+    assert_eq!(asks(running.public, &later), 200);
+    let state = config.state.clone().unwrap();
+    let copy = root.path().join("copy");
+    std::fs::rename(state.join("backup"), &copy).unwrap();
+    assert!(!state.join("backup.next").exists() && !state.join("backup.before").exists());
+    drop(running);
+    config.state = Some(copy);
+    let running = start(&config);
+    // A token that was spent after the copy is one that was not, which is what `sotto restore` says.
+    assert_eq!([&spent, &kept, &later].map(|token| asks(running.public, token)), [401, 200, 200]);
+}
+
+#[test]
 fn without_users_anybody_may_ask_and_nobody_is_given_a_token() {
     let root = tempfile::tempdir().unwrap();
     write(&root.path().join("people"), "people", 40, 1);

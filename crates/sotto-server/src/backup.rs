@@ -1,0 +1,109 @@
+//! A copy of the state folder, made while the server goes on: what a server cannot make again by itself, or not at once.
+//!
+//! Databases are copied as they are at one moment, each in itself; other files are written whole or once. The copy takes the
+//! place of the one before when it is whole, in the folder `backup` of the state folder. Where it goes from there is the
+//! operator's affair (`sotto backup`).
+
+use crate::database::Broken;
+use crate::service::Service;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Its name in the state folder; and of what is not whole yet, and of what was there before.
+const FOLDER: &str = "backup";
+const NEXT: &str = "backup.next";
+const BEFORE: &str = "backup.before";
+
+/// Why there is no copy.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum NoCopy {
+    /// Everything is in memory.
+    #[error("there is no state folder: what this server knows ends with it; give it --state DIR")]
+    NoState,
+    /// A database.
+    #[error("{file}: {error}")]
+    Database {
+        /// Its name.
+        file: String,
+        /// What it says.
+        error: Broken,
+    },
+    /// The disk.
+    #[error("{}: {error}", .path.display())]
+    Disk {
+        /// Where.
+        path: PathBuf,
+        /// What the system says.
+        error: io::Error,
+    },
+}
+
+/// A copy.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Copied {
+    /// Where it is.
+    pub(crate) folder: PathBuf,
+    /// The files in it, and their bytes.
+    pub(crate) files: Vec<(String, u64)>,
+}
+
+/// Copies the state of a server. Blocks on the disk.
+pub(crate) fn copy(service: &Service) -> Result<Copied, NoCopy> {
+    let state = service.state.as_deref().ok_or(NoCopy::NoState)?;
+    // When keys were last used is written down first.
+    service.sweep();
+    let next = state.join(NEXT);
+    remove(&next)?;
+    crate::database::private_folder(&next).map_err(at(&next))?;
+    for store in service.stores() {
+        let file = store.file();
+        store.copy(&next.join(file)).map_err(|error| NoCopy::Database { file: file.to_owned(), error })?;
+    }
+    for entry in fs::read_dir(state).map_err(at(state))? {
+        let entry = entry.map_err(at(state))?;
+        let (path, to) = (entry.path(), next.join(entry.file_name()));
+        if entry.file_type().map_err(at(&path))?.is_file() && !to.exists() && !is_database(&path) {
+            // With its permissions.
+            fs::copy(&path, &to).map_err(at(&path))?;
+            fs::File::open(&to).and_then(|file| file.sync_all()).map_err(at(&to))?;
+        }
+    }
+    let files = files(&next)?;
+    let (folder, before) = (state.join(FOLDER), state.join(BEFORE));
+    remove(&before)?;
+    if folder.exists() {
+        fs::rename(&folder, &before).map_err(at(&folder))?;
+    }
+    fs::rename(&next, &folder).map_err(at(&next))?;
+    fs::File::open(state).and_then(|state| state.sync_all()).map_err(at(state))?;
+    remove(&before)?;
+    Ok(Copied { folder, files })
+}
+
+/// A database is copied by whoever has it open. One that nobody has is of another run, with other settings, and stays out.
+fn is_database(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "redb")
+}
+
+fn files(folder: &Path) -> Result<Vec<(String, u64)>, NoCopy> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder).map_err(at(folder))? {
+        let entry = entry.map_err(at(folder))?;
+        let bytes = entry.metadata().map_err(at(&entry.path()))?.len();
+        files.push((entry.file_name().to_string_lossy().into_owned(), bytes));
+    }
+    files.sort();
+    Ok(files)
+}
+
+fn remove(folder: &Path) -> Result<(), NoCopy> {
+    match fs::remove_dir_all(folder) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(at(folder)(error)),
+        _ => Ok(()),
+    }
+}
+
+fn at(path: &Path) -> impl Fn(io::Error) -> NoCopy + '_ {
+    |error| NoCopy::Disk { path: path.to_owned(), error }
+}
