@@ -13,7 +13,7 @@ CARGO := cargo
 WASM := --target wasm32-unknown-unknown
 VECTORS := -C target-feature=+simd128
 
-.PHONY: help demo test fmt fmt-check lint floors unit docs wasm constant-time dudect python ray ray-small native ohttp bench bench-guard fuzz fuzz-smoke toolchain neon neon-count neon-tools vectors site web page simd128 simd128-clients simd128-tools
+.PHONY: help demo test fmt fmt-check lint floors unit docs wasm constant-time dudect python ray ray-small native ohttp bench bench-guard release fuzz fuzz-smoke toolchain neon neon-count neon-tools vectors site web page simd128 simd128-clients simd128-tools
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -144,6 +144,10 @@ bench: toolchain ## measure; make bench ARGS="machine"
 
 bench-guard: toolchain ## has anything become slower than it was? half a minute, once it is built
 	$(CARGO) run --locked --release -p sotto-cli --bin sotto -- bench guard $(ARGS)
+
+# `twice` builds it again and compares: minutes.
+release: toolchain ## an archive for this platform with its SHA-256, the same bytes from the same commit, nothing fetched; make release ARGS=twice
+	@.ci/release $(ARGS)
 
 fuzz-smoke: toolchain ## each fuzz target without libFuzzer; make fuzz-smoke SECONDS=60
 	SOTTO_FUZZ_SECONDS=$(or $(SECONDS),2) $(CARGO) test --locked --workspace --test smoke
