@@ -77,6 +77,17 @@ pub enum CatalogError {
         /// The key in the envelope.
         found: PublicKey,
     },
+    /// Signed by a key that took the pinned one's place longer ago than clients follow.
+    #[error(
+        "the catalog is signed by {found}, which has taken the place of the pinned key {pinned}, \
+         and the time to follow that by itself is over: ask the publisher, then pin anew"
+    )]
+    ChangeOver {
+        /// The key the caller trusts.
+        pinned: PublicKey,
+        /// The key in the envelope.
+        found: PublicKey,
+    },
     /// Text that is no key.
     #[error("{what}: {why}")]
     KeyText {

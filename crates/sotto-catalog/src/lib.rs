@@ -9,6 +9,7 @@
 //! | [`stack`] | a layer, the tables it lies on, and what is public of it |
 //! | [`document`] | what catalogs and stacks have in common: JSON text with a version and a limit |
 //! | [`signed`] | a document as it travels: exact text, public key, signature |
+//! | [`succession`] | a change of the key that signs a table |
 //! | [`masked`] | the layer of symmetric tables: rows that one evaluation opens |
 //! | [`row_form`] | how a value lies in a row, and how it is read there |
 //! | [`key`] | signing keys, public keys, and their text forms |
@@ -36,6 +37,7 @@ pub mod row_form;
 pub mod rows_root;
 pub mod signed;
 pub mod stack;
+pub mod succession;
 pub mod table;
 
 pub use batched::Batched;
@@ -52,6 +54,7 @@ pub use row_form::RowForm;
 pub use rows_root::RowsRoot;
 pub use signed::{Signed, SignedCatalog, SignedStack};
 pub use stack::Stack;
+pub use succession::{KeyChange, Succession};
 pub use table::{KeyKind, TableKind, TableName, ValueKind};
 
 /// Shorthand for results of this crate.

@@ -4,6 +4,7 @@
 //! is parsed, byte for byte.
 
 use crate::document::{self, Document, json, limit};
+use crate::succession::{self, KeyChange, Succession};
 use crate::{Catalog, CatalogError, Hex32, Hex64, PublicKey, Result, SigningKey, Stack};
 use serde::{Deserialize, Deserializer};
 use std::marker::PhantomData;
@@ -26,6 +27,8 @@ pub struct Signed<D> {
     pub public_key: Hex32,
     /// Ed25519 signature of the format, a zero byte, and the text.
     pub signature: Hex64,
+    /// Changes of the key, oldest first, for whoever knows an older one. Catalogs alone have them.
+    pub successions: Vec<Succession>,
     document: PhantomData<fn() -> D>,
 }
 
@@ -39,6 +42,8 @@ struct Envelope {
     stack: Option<String>,
     public_key: Hex32,
     signature: Hex64,
+    #[serde(default)]
+    successions: Vec<Succession>,
 }
 
 fn some<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> {
@@ -47,11 +52,11 @@ fn some<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> 
 
 impl<D: Document> Signed<D> {
     /// Most bytes of an envelope: the largest text, every byte of it escaped, and the rest.
-    pub const MAX_BYTES: usize = 2 * D::MAX_BYTES + 4096;
+    pub const MAX_BYTES: usize = 2 * D::MAX_BYTES + 12_288;
 
     /// An envelope of these parts. Says nothing about the signature.
     pub fn new(text: String, public_key: Hex32, signature: Hex64) -> Self {
-        Signed { text, public_key, signature, document: PhantomData }
+        Signed { text, public_key, signature, successions: Vec::new(), document: PhantomData }
     }
 
     /// Signs a document.
@@ -70,7 +75,8 @@ impl<D: Document> Signed<D> {
     /// [`CatalogError::TooLarge`], [`CatalogError::Malformed`].
     pub fn parse(bytes: &[u8]) -> Result<Self> {
         limit(D::SIGNED, bytes.len(), Self::MAX_BYTES)?;
-        let Envelope { catalog, stack, public_key, signature } = json(D::SIGNED, bytes)?;
+        let Envelope { catalog, stack, public_key, signature, successions } = json(D::SIGNED, bytes)?;
+        Succession::check_size(&successions)?;
         let text = match (catalog, stack) {
             (Some(text), None) if D::NAME == Catalog::NAME => text,
             (None, Some(text)) if D::NAME == Stack::NAME => text,
@@ -79,16 +85,24 @@ impl<D: Document> Signed<D> {
                 return Err(CatalogError::malformed(D::SIGNED, &missing));
             }
         };
-        Ok(Signed::new(text, public_key, signature))
+        if D::NAME != Catalog::NAME && !successions.is_empty() {
+            return Err(CatalogError::invalid("successions", "changes of keys are told with catalogs"));
+        }
+        Ok(Signed { successions, ..Signed::new(text, public_key, signature) })
     }
 
     /// The envelope as JSON.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let value = serde_json::json!({
+        let mut value = serde_json::json!({
             (D::NAME): self.text,
             "public_key": self.public_key.to_string(),
             "signature": self.signature.to_string(),
         });
+        if !self.successions.is_empty()
+            && let Some(fields) = value.as_object_mut()
+        {
+            fields.insert("successions".to_owned(), serde_json::json!(self.successions));
+        }
         value.to_string().into_bytes()
     }
 
@@ -111,6 +125,25 @@ impl<D: Document> Signed<D> {
         }
         found.verify(&message::<D>(&self.text), &self.signature)?;
         document::parse(self.text.as_bytes())
+    }
+}
+
+impl Signed<Catalog> {
+    /// As [`Signed::verify`] with a pin; but a catalog may be signed by a key that has taken the pinned one's place, if that is
+    /// told with it. Whether it may still be followed is for whoever knows the time ([`KeyChange::until`]).
+    ///
+    /// # Errors
+    /// As [`Signed::verify`], and those of [`Succession::verify`].
+    pub fn verify_from(&self, pin: &PublicKey) -> Result<(Catalog, Option<KeyChange>)> {
+        let found = self.public_key();
+        if found == *pin || self.successions.is_empty() {
+            return Ok((self.verify(Some(pin))?, None));
+        }
+        let catalog = self.verify(None)?;
+        match succession::follow(&self.successions, &catalog.table, *pin, found)? {
+            Some(change) => Ok((catalog, Some(change))),
+            None => Err(CatalogError::WrongKey { pinned: *pin, found }),
+        }
     }
 }
 

@@ -227,6 +227,7 @@ fn disk(error: &DbError) -> Exit {
         DbError::Empty { .. } | DbError::NoEpoch { .. } => Exit::Missing,
         DbError::OtherTable { .. }
         | DbError::OtherKey { .. }
+        | DbError::CannotRotate { .. }
         | DbError::WasMasked { .. }
         | DbError::NoFront { .. }
         | DbError::NoStack { .. }

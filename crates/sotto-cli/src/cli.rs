@@ -5,9 +5,9 @@ use crate::failure::{Failure, Result};
 use crate::screen::Screen;
 use crate::verbs::encode::list::Question;
 use crate::verbs::{
-    audit::Audit, bench::Bench, demo::Demo, doctor::Doctor, encode::Encode, get::Get, inspect::Inspect,
-    leakage::Leakage, log::Log, plan::Plan, prepare::Prepare, ray::Ray, self_test::SelfTest, serve::Serve,
-    tree::Tree, update::Update,
+    audit::Audit, backup::Backup, backup::Restore, bench::Bench, demo::Demo, doctor::Doctor, encode::Encode,
+    get::Get, inspect::Inspect, leakage::Leakage, log::Log, plan::Plan, prepare::Prepare, ray::Ray,
+    rotate::RotateKey, self_test::SelfTest, serve::Serve, tree::Tree, update::Update,
 };
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use std::ffi::OsString;
@@ -52,6 +52,12 @@ enum Verb {
     Prepare(Prepare),
     /// Apply changed rows: make the next epoch of a table
     Update(Update),
+    /// Have another key sign a table from its next epoch on
+    RotateKey(RotateKey),
+    /// Copy what a server and its tables cannot make again, while it runs
+    Backup(Backup),
+    /// Put a backup back
+    Restore(Restore),
     /// Show what is in a table, an image or a server
     Inspect(Inspect),
     /// Find what is wrong with a machine, a table, a server or a client, and say what to do
@@ -129,6 +135,9 @@ impl Verb {
             Verb::Get(verb) => verb.run(screen),
             Verb::Prepare(verb) => verb.run(screen),
             Verb::Update(verb) => verb.run(screen),
+            Verb::RotateKey(verb) => verb.run(screen),
+            Verb::Backup(verb) => verb.run(screen),
+            Verb::Restore(verb) => verb.run(screen),
             Verb::Inspect(verb) => verb.run(screen),
             Verb::Doctor(verb) => verb.run(screen),
             Verb::Leakage(verb) => verb.run(screen),

@@ -6,6 +6,7 @@ use crate::kept::{self, Draft};
 use crate::layout::{Plan, Verified};
 use crate::parts::{self, Pieces, Wanted};
 use crate::progress::Watcher;
+use crate::rotate;
 use crate::table::{Joined, Packed, TableSource};
 use crate::written::{Written, draw, literal};
 use crate::{DbError, Result, WriteLock};
@@ -237,7 +238,7 @@ pub fn encode_pieces(
     draft.rows_digest = rows_digest(entry, &draft.artifacts, &writer);
     draft.terms(entry)?;
     let artifact_bytes = bytes_of(&draft);
-    let signed = SignedCatalog::sign(&draft, options.key)?;
+    let signed = rotate::sign(lock.dir(), &draft, options.key)?;
     // A row of keys is changed by whoever knows what else is in it.
     let is_kept = draft.kind == TableKind::Keyword && entry.server.revise.is_some();
     let keep = || kept::keep(lock.dir().rows_path(epoch), draft.digest()?, made_of.unwrap_or(table), watch);
@@ -312,7 +313,7 @@ pub(crate) fn check_folder(lock: &WriteLock, wanted: &TableName, key: &SigningKe
         return Err(DbError::OtherTable { dir, found, wanted });
     }
     let (found, given) = (image.signed_catalog().public_key(), key.public());
-    if found != given {
+    if found != given && !rotate::leads(lock.dir(), wanted, found, given)? {
         return Err(DbError::OtherKey { dir, found, given });
     }
     Ok(())

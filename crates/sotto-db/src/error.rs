@@ -98,6 +98,14 @@ pub enum DbError {
         /// The key given.
         given: PublicKey,
     },
+    /// A key that cannot be given another's place.
+    #[error("{}: no other key can sign this: {why}", dir.display())]
+    CannotRotate {
+        /// The table's folder.
+        dir: PathBuf,
+        /// Why not.
+        why: &'static str,
+    },
     /// The key file can be read by others.
     #[error("{}: this key can be read by other users: chmod 600 it (and think of making a new one)", path.display())]
     KeyExposed {

@@ -20,6 +20,7 @@
 //! | [`written`] | the mask of a table's own, and how much was written since it was drawn |
 //! | [`mask`] | a table whose rows are masked, for symmetric lookups |
 //! | [`parts`] | tables in parts: a front, and what is answered from in files of its own |
+//! | [`rotate`](mod@rotate) | another signing key, and how clients come to know it |
 //! | [`retain`](mod@retain) | which epochs stay whole, and of which only a remnant does |
 //! | [`inspect`](mod@inspect) | what there is to know of an image, as data |
 //! | [`progress`] | telling a watching person how far a stage is |
@@ -47,6 +48,7 @@ pub mod parts;
 pub mod progress;
 pub mod residency;
 pub mod retain;
+pub mod rotate;
 pub mod stack;
 pub mod table;
 pub mod update;

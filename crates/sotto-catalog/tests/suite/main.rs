@@ -11,3 +11,4 @@ mod catalog;
 mod masked;
 mod packing;
 mod stack;
+mod succession;

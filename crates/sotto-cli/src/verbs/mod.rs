@@ -9,6 +9,8 @@
 //! | [`get`] | a private lookup |
 //! | [`prepare`] | hints before they are needed |
 //! | [`update`] | changes to the next epoch |
+//! | [`mod@rotate`] | another signing key |
+//! | [`backup`] | what cannot be made again, copied and put back |
 //! | [`audit`] | what anybody can check of a publisher or a server |
 //! | [`inspect`] | what is in a directory, an image or a server |
 //! | [`doctor`] | what is wrong, and what to do about it |
@@ -32,6 +34,7 @@
 
 mod apple;
 pub(crate) mod audit;
+pub(crate) mod backup;
 pub(crate) mod bench;
 mod calibrated;
 mod counters;
@@ -50,6 +53,7 @@ pub(crate) mod prepare;
 mod promise;
 pub(crate) mod ray;
 mod remote;
+pub(crate) mod rotate;
 pub(crate) mod self_test;
 pub(crate) mod serve;
 mod signal;

@@ -16,6 +16,7 @@
 //! | [`lost`] | images that are damaged, or lost while they are served |
 //! | [`keys`] | tables that are asked by key, and change |
 //! | `oblivious` | lookups by way of a relay, which reads nothing (feature `ohttp`) |
+//! | [`operated`] | keys of tables that change, and what cannot be made again, kept and put back |
 //! | [`parts`] | tables in parts: cut, served, and refused with one missing |
 //! | [`planned`] | a plan, and the table that it chose |
 //! | [`relay`] | what stands between, and writes down what was sent |
@@ -50,6 +51,7 @@ mod leakage;
 mod lost;
 #[cfg(feature = "ohttp")]
 mod oblivious;
+mod operated;
 mod parts;
 mod phones;
 mod planned;

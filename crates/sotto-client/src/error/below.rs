@@ -48,7 +48,7 @@ pub(super) fn catalog_code(error: &CatalogError) -> &'static str {
         CatalogError::Disagree { .. } => "catalog-disagrees",
         CatalogError::WrongScheme { .. } => "wrong-scheme",
         CatalogError::BadSignature => "bad-signature",
-        CatalogError::WrongKey { .. } => "wrong-key",
+        CatalogError::WrongKey { .. } | CatalogError::ChangeOver { .. } => "wrong-key",
         CatalogError::KeyText { .. } => "bad-key",
         CatalogError::NoSuchRow { .. } => "no-such-row",
         _ => "catalog",
@@ -60,7 +60,7 @@ pub(super) fn catalog_fix(error: &CatalogError) -> &'static str {
         CatalogError::Version { .. }
         | CatalogError::UnknownLayer { .. }
         | CatalogError::WrongScheme { .. } => "upgrade sotto",
-        CatalogError::BadSignature | CatalogError::WrongKey { .. } => {
+        CatalogError::BadSignature | CatalogError::WrongKey { .. } | CatalogError::ChangeOver { .. } => {
             "check the address; get the publisher's key by another way than this server, and pin it"
         }
         CatalogError::KeyText { .. } => "give the key as it was printed: sotto-pk: and 64 hexadecimal digits",

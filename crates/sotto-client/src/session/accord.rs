@@ -6,12 +6,13 @@
 //! for the epoch that the last one has reached.
 
 use super::config::Config;
-use super::trust::{self, Trust};
+use super::trust::{self, Judged, Trust};
 use super::{accepted, is_over};
 use crate::transport::{Request, Response};
 use crate::{ClientError, Result};
 use sotto_catalog::signed::MAX_SIGNED_BYTES;
-use sotto_catalog::{ArtifactEntry, Catalog, PublicKey, Terms};
+use sotto_catalog::succession::follow;
+use sotto_catalog::{ArtifactEntry, Catalog, CatalogError, KeyChange, PublicKey, SignedCatalog, Terms};
 use sotto_core::{Artifact, Epoch, ParamsDigest, SchemeEntry};
 use sotto_wire::{Pin, Problem, SessionId, Sizes, routes};
 use std::sync::Arc;
@@ -25,6 +26,8 @@ pub(super) struct Agreed {
     pub(super) catalog: Catalog,
     pub(super) key: PublicKey,
     pub(super) trust: Trust,
+    /// How the key came to be believed, if another one was known.
+    pub(super) change: Option<KeyChange>,
     pub(super) terms: Terms,
     /// The catalog as it came, under its signature.
     pub(super) signed: Arc<[u8]>,
@@ -44,7 +47,7 @@ impl Agreed {
     /// [`ClientError`] for whatever is wrong with it; [`ClientError::Servers`].
     pub(super) fn new(body: &[u8], config: &Config, key: Option<PublicKey>) -> Result<Self> {
         let pin = key.or(config.pin);
-        let (catalog, key, trust) = trust::judge(
+        let Judged { catalog, key, trust, change } = trust::judge(
             body,
             &config.table,
             pin.as_ref(),
@@ -68,6 +71,7 @@ impl Agreed {
             catalog,
             key,
             trust,
+            change,
             terms,
             signed: body.into(),
             scheme,
@@ -121,6 +125,15 @@ struct Offer {
 }
 
 impl Offer {
+    /// Whether a key signed the table before the one that does.
+    fn was_signed_by(&self, before: PublicKey) -> bool {
+        let Agreed { signed, catalog, key, .. } = &self.agreed;
+        let signed = SignedCatalog::parse(signed).ok();
+        signed.is_some_and(|signed| {
+            follow(&signed.successions, &catalog.table, before, *key).is_ok_and(|change| change.is_some())
+        })
+    }
+
     fn epoch(&self) -> Epoch {
         self.agreed.catalog.epoch
     }
@@ -204,7 +217,16 @@ impl Accord {
         let signed = accepted(response, None)?;
         // Every further server is held to the key of the first.
         let key = self.offers.first().map(|first| first.agreed.key);
-        let agreed = Agreed::new(signed, config, key.filter(|_| server > 0))?;
+        let agreed = Agreed::new(signed, config, key.filter(|_| server > 0));
+        // One that has not come to the epoch with which the key changed.
+        let first = self.offers.first().filter(|_| server > 0);
+        if let (Err(ClientError::Catalog(CatalogError::WrongKey { found, .. })), Some(first)) =
+            (&agreed, first)
+            && first.was_signed_by(*found)
+        {
+            return Err(ClientError::NoCommonEpoch { server, epoch: first.epoch() });
+        }
+        let agreed = agreed?;
         match epoch {
             Some(epoch) if epoch != agreed.catalog.epoch => Err(elsewhere(epoch)),
             _ => Ok(Offer { agreed }),

@@ -4,7 +4,7 @@
 //! table is the publisher's signature, and the signature is worth what the knowledge of the key is worth.
 
 use crate::{ClientError, Result};
-use sotto_catalog::{Catalog, Hex32, PublicKey, SignedCatalog, TableName};
+use sotto_catalog::{Catalog, Hex32, KeyChange, PublicKey, SignedCatalog, TableName};
 use sotto_core::Epoch;
 
 /// Why the catalog's key is believed.
@@ -29,6 +29,15 @@ pub struct Remembered {
     pub catalog: Option<Hex32>,
 }
 
+/// A catalog that is believed, and whose it is.
+pub(super) struct Judged {
+    pub(super) catalog: Catalog,
+    pub(super) key: PublicKey,
+    pub(super) trust: Trust,
+    /// How the key came to be believed, if another one was known.
+    pub(super) change: Option<KeyChange>,
+}
+
 /// Verifies a catalog of `table`.
 pub(super) fn judge(
     bytes: &[u8],
@@ -36,7 +45,7 @@ pub(super) fn judge(
     pin: Option<&PublicKey>,
     snapshot: Option<&Hex32>,
     remembered: Option<&Remembered>,
-) -> Result<(Catalog, PublicKey, Trust)> {
+) -> Result<Judged> {
     let signed = SignedCatalog::parse(bytes)?;
     // A pin is the caller's word and outweighs what was remembered, the old key's epochs included.
     let (expected, trust) = match (pin, remembered) {
@@ -44,21 +53,26 @@ pub(super) fn judge(
         (None, Some(remembered)) => (Some(&remembered.key), Trust::Remembered),
         (None, None) => (None, Trust::FirstUse),
     };
-    let catalog = signed.verify(expected)?;
+    let (catalog, change) = match expected {
+        Some(expected) => signed.verify_from(expected)?,
+        None => (signed.verify(None)?, None),
+    };
     if catalog.table != *table {
         return Err(ClientError::WrongTable { asked: table.clone(), found: catalog.table });
     }
     let key = signed.public_key();
+    // Who follows a change of keys goes on from what was seen under the old one.
+    let is_of = |seen: &Remembered| seen.key == key || change.is_some_and(|change| change.from == seen.key);
     // Whoever names a snapshot by its digest may mean one before the newest.
     let is_meant = snapshot.is_some_and(|meant| catalog.digest().is_ok_and(|digest| digest == *meant));
-    if let Some(seen) = remembered.filter(|r| r.key == key && catalog.epoch < r.epoch && !is_meant) {
+    if let Some(seen) = remembered.filter(|r| is_of(r) && catalog.epoch < r.epoch && !is_meant) {
         return Err(ClientError::Rollback { seen: seen.epoch, offered: catalog.epoch });
     }
-    if let Some(Remembered { epoch, catalog: Some(seen), .. }) = remembered.filter(|seen| seen.key == key)
+    if let Some(Remembered { epoch, catalog: Some(seen), .. }) = remembered.filter(|seen| is_of(seen))
         && *epoch == catalog.epoch
         && *seen != catalog.digest()?
     {
         return Err(ClientError::TwoCatalogs { epoch: *epoch, kept: None });
     }
-    Ok((catalog, key, trust))
+    Ok(Judged { catalog, key, trust, change })
 }

@@ -272,15 +272,18 @@ impl Line {
     /// Another process may have remembered another key while this one downloaded. Which of the two was shown
     /// the publisher's nobody here can say; only a pin may replace what is remembered.
     fn remember(&mut self, opening: &Opening) -> Result<()> {
+        if let Some(change) = opening.change() {
+            self.ledger.events.tell(Event::NewSigner(change));
+        }
         let (Some(cache), Some(catalog), Some((found, trust))) =
             (&self.cache, opening.catalog(), opening.signer())
         else {
             return Ok(());
         };
-        let before = self.known(catalog.table.as_str())?;
+        let (before, change) = (self.known(catalog.table.as_str())?, opening.change());
         if let Some(before) = before.as_ref().filter(|_| trust != Trust::Pinned) {
             let pinned = before.key()?;
-            if pinned != found {
+            if pinned != found && change.is_none_or(|change| change.from != pinned) {
                 return Err(CatalogError::WrongKey { pinned, found }.into());
             }
         }

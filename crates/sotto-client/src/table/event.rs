@@ -1,6 +1,7 @@
 //! What happens to a client and to what is kept of it, for whoever wants to tell a person.
 
 use crate::state::Lost;
+use sotto_catalog::KeyChange;
 use sotto_core::{Budget, Epoch};
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -34,6 +35,8 @@ pub enum Event {
     Waiting(Wait, Duration),
     /// The client's keys had come to their end, by age or by count, and others have taken their place.
     KeysChanged,
+    /// The table is signed by another key than the one that was known, which has said so.
+    NewSigner(KeyChange),
     /// Something was damaged, thrown away, and fetched again.
     Mended(&'static str),
 }
@@ -104,6 +107,12 @@ impl fmt::Display for Event {
             }
             Event::KeysChanged => {
                 f.write_str("keys were used for long enough, and others are used from now on")
+            }
+            Event::NewSigner(KeyChange { from, to, .. }) => {
+                write!(
+                    f,
+                    "the publisher signs with another key, and the old one says so: pin {to} in place of {from}"
+                )
             }
             Event::Mended(what) => write!(f, "{what} was damaged, and was fetched again"),
         }

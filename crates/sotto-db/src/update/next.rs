@@ -9,9 +9,10 @@ use crate::image::ImageWriter;
 use crate::kept::{self, Changed, Draft, Kept};
 use crate::parts::Pieces;
 use crate::progress::Watcher;
+use crate::rotate;
 use crate::written::{Edited, after, draw};
 use crate::{DbError, ImageFile, ImageProblem, Result, WriteLock};
-use sotto_catalog::{Catalog, Layer, Packing, SignedCatalog, rows_root};
+use sotto_catalog::{Catalog, Layer, Packing, rows_root};
 use sotto_core::{Artifact, Change, Image, Misuse, SchemeEntry, Section, Sink};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -137,7 +138,7 @@ impl Next<'_> {
         catalog.created = unix_seconds();
         catalog.expires = lifetime.map(|lifetime| catalog.created.saturating_add(lifetime));
         catalog.terms(entry)?;
-        let signed = SignedCatalog::sign(&catalog, options.key)?;
+        let signed = rotate::sign(lock.dir(), &catalog, options.key)?;
         let keep = |old| {
             let path = lock.dir().rows_path(catalog.epoch);
             kept::keep(path, catalog.digest()?, &Changed { old, rows }, watch)

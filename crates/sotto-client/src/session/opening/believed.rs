@@ -4,6 +4,7 @@ use super::super::accord::Agreed;
 use super::super::witness::Check;
 use super::{Opening, Stage};
 use crate::{ClientError, Result};
+use sotto_catalog::CatalogError;
 use sotto_core::CryptoRng;
 use sotto_tlog::LogEntry;
 
@@ -30,6 +31,12 @@ impl Opening {
                 Some(half) => ClientError::EpochChanged { asked: half.epoch, newest: None },
                 None => ClientError::Expired { epoch: catalog.epoch, ago: now - expires },
             });
+        }
+        if let (Some(change), Some(now)) = (agreed.change, self.now)
+            && change.until <= now
+        {
+            let (pinned, found) = (change.from, change.to);
+            return Err(CatalogError::ChangeOver { pinned, found }.into());
         }
         let Some(witnesses) = &self.config.witnesses else { return Ok(None) };
         let entry = LogEntry {

@@ -4,7 +4,7 @@ use super::super::config::Config;
 use super::super::trust::Trust;
 use super::{Opening, Stage, out_of_order};
 use crate::Result;
-use sotto_catalog::PublicKey;
+use sotto_catalog::{KeyChange, PublicKey};
 use sotto_core::AnyClient;
 
 impl Opening {
@@ -31,6 +31,11 @@ impl Opening {
     /// Whose catalog it is, and why that is believed.
     pub(crate) fn signer(&self) -> Option<(PublicKey, Trust)> {
         self.agreed.as_ref().map(|agreed| (agreed.key, agreed.trust))
+    }
+
+    /// How that came to be believed, if another key was known.
+    pub(crate) fn change(&self) -> Option<KeyChange> {
+        self.agreed.as_ref().and_then(|agreed| agreed.change)
     }
 
     /// The catalog as it came, under its signature.

@@ -1,0 +1,157 @@
+//! A change of the key that signs a table: the old key names the new one, and the new one agrees.
+//!
+//! It travels beside a catalog that the new key has signed, so whoever has pinned the old one can follow. Only the old key's
+//! signature is worth something to such a client; the new key's is there so that nobody can name somebody else's key.
+
+use crate::document::json;
+use crate::{CatalogError, Hex32, Hex64, PublicKey, Result, SigningKey, TableName};
+use serde::{Deserialize, Serialize};
+
+/// The format this build writes and reads; with a zero byte after it, it stands before the text under both signatures.
+pub const FORMAT: &str = "sotto-succession/1";
+
+/// Most changes that are told with one catalog: whoever has missed more has to be told the key anew.
+pub const MAX_CHANGES: usize = 4;
+
+/// Most bytes of a statement's text.
+const MAX_TEXT_BYTES: usize = 512;
+
+const NAME: &str = "a change of keys";
+
+/// A statement, as it travels.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Succession {
+    /// JSON text, exactly as signed.
+    statement: String,
+    /// The old key's signature.
+    from_signature: Hex64,
+    /// The new key's.
+    to_signature: Hex64,
+}
+
+/// What a statement says.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Statement {
+    format: String,
+    /// Which table.
+    pub table: TableName,
+    /// The old key.
+    pub from: Hex32,
+    /// The new one.
+    pub to: Hex32,
+    /// When it was made, in seconds since 1970.
+    pub created: u64,
+    /// Until when whoever knows the old key may follow, in seconds since 1970.
+    pub until: u64,
+}
+
+/// A change that a client went along with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KeyChange {
+    /// The key that it knew.
+    pub from: PublicKey,
+    /// The key that takes its place.
+    pub to: PublicKey,
+    /// Until when that may be done, in seconds since 1970.
+    pub until: u64,
+}
+
+impl Succession {
+    /// Has the old key name the new one, for whoever asks before `until`.
+    ///
+    /// # Errors
+    /// [`CatalogError::Invalid`] for a key that follows itself, and a time that is over when it begins.
+    pub fn sign(
+        table: &TableName,
+        (from, to): (&SigningKey, &SigningKey),
+        (created, until): (u64, u64),
+    ) -> Result<Self> {
+        let statement = Statement {
+            format: FORMAT.to_owned(),
+            table: table.clone(),
+            from: from.public().0,
+            to: to.public().0,
+            created,
+            until,
+        };
+        statement.check()?;
+        let text =
+            serde_json::to_string(&statement).map_err(|error| CatalogError::malformed(NAME, &error))?;
+        let message = message(&text);
+        Ok(Succession {
+            from_signature: from.sign(&message),
+            to_signature: to.sign(&message),
+            statement: text,
+        })
+    }
+
+    /// What it says, if both keys have signed it. Total.
+    ///
+    /// # Errors
+    /// [`CatalogError::TooLarge`], [`CatalogError::Malformed`], [`CatalogError::Version`], [`CatalogError::Invalid`],
+    /// [`CatalogError::BadSignature`].
+    pub fn verify(&self) -> Result<Statement> {
+        crate::document::limit(NAME, self.statement.len(), MAX_TEXT_BYTES)?;
+        let statement: Statement = json(NAME, self.statement.as_bytes())?;
+        if statement.format != FORMAT {
+            let found = statement.format.chars().take(64).collect();
+            return Err(CatalogError::Version { found, reads: FORMAT });
+        }
+        statement.check()?;
+        let message = message(&self.statement);
+        PublicKey(statement.from).verify(&message, &self.from_signature)?;
+        PublicKey(statement.to).verify(&message, &self.to_signature)?;
+        Ok(statement)
+    }
+
+    /// Refuses what cannot have come of [`Succession::sign`], before it is kept or passed on.
+    pub(crate) fn check_size(all: &[Succession]) -> Result<()> {
+        if all.len() > MAX_CHANGES {
+            return Err(CatalogError::invalid("successions", "at most 4 changes of keys"));
+        }
+        all.iter().try_for_each(|one| crate::document::limit(NAME, one.statement.len(), MAX_TEXT_BYTES))
+    }
+}
+
+impl Statement {
+    fn check(&self) -> Result<()> {
+        match self {
+            _ if self.from == self.to => Err(CatalogError::invalid("to", "another key than the old one")),
+            _ if self.until <= self.created => Err(CatalogError::invalid("until", "later than `created`")),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// How whoever knows `from` comes to know `to`, by the statements in their order; `None` if they do not lead there. What is
+/// said of other tables and of other keys is not looked at.
+///
+/// # Errors
+/// As [`Succession::verify`], for a statement that would lead on.
+pub fn follow(
+    all: &[Succession],
+    table: &TableName,
+    from: PublicKey,
+    to: PublicKey,
+) -> Result<Option<KeyChange>> {
+    let (mut at, mut until) = (from, u64::MAX);
+    for one in all.iter().take(MAX_CHANGES) {
+        let said: Option<Statement> = json(NAME, one.statement.as_bytes()).ok();
+        if said.is_none_or(|said| said.table != *table || said.from != at.0) {
+            continue;
+        }
+        let said = one.verify()?;
+        (at, until) = (PublicKey(said.to), until.min(said.until));
+        if at == to {
+            return Ok(Some(KeyChange { from, to, until }));
+        }
+    }
+    Ok(None)
+}
+
+/// What both signatures are of.
+fn message(text: &str) -> Vec<u8> {
+    [FORMAT.as_bytes(), b"\0", text.as_bytes()].concat()
+}

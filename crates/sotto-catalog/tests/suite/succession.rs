@@ -1,0 +1,80 @@
+//! A key takes another's place: who follows, and who does not.
+
+use crate::catalog::{key, plain as catalog};
+use sotto_catalog::succession::{MAX_CHANGES, follow};
+use sotto_catalog::{CatalogError, SignedCatalog, SigningKey, Succession, TableName};
+
+fn table() -> TableName {
+    catalog().table
+}
+
+fn change(from: &SigningKey, to: &SigningKey) -> Succession {
+    Succession::sign(&table(), (from, to), (100, 200)).unwrap()
+}
+
+#[test]
+fn whoever_knows_an_older_key_follows_and_nobody_else() {
+    let [one, two, three, other] = [1, 2, 3, 4].map(key);
+    let mut signed = SignedCatalog::sign(&catalog(), &three).unwrap();
+    let plain = signed.to_bytes();
+    assert!(
+        !String::from_utf8(plain.clone()).unwrap().contains("successions"),
+        "as it was before there were any"
+    );
+    signed.successions = vec![change(&one, &two), change(&two, &three)];
+    let read = SignedCatalog::parse(&signed.to_bytes()).unwrap();
+    assert_eq!(read, signed);
+    for known in [&one, &two] {
+        let (found, change) = read.verify_from(&known.public()).unwrap();
+        let change = change.unwrap();
+        assert_eq!(found, catalog());
+        assert_eq!((change.from, change.to, change.until), (known.public(), three.public(), 200));
+    }
+    assert!(read.verify_from(&three.public()).unwrap().1.is_none());
+    for (signed, known) in [(&read, &other), (&SignedCatalog::parse(&plain).unwrap(), &one)] {
+        let refused = signed.verify_from(&known.public());
+        assert!(matches!(refused, Err(CatalogError::WrongKey { .. })), "{refused:?}");
+    }
+    // A pin that is not followed is as strict as ever.
+    assert!(matches!(read.verify(Some(&one.public())), Err(CatalogError::WrongKey { .. })));
+}
+
+#[test]
+fn a_change_is_of_one_table_and_of_both_keys() {
+    let [one, two, thief] = [1, 2, 3].map(key);
+    let elsewhere: TableName = "elsewhere".parse().unwrap();
+    let of_other = Succession::sign(&elsewhere, (&one, &two), (100, 200)).unwrap();
+    assert!(follow(&[of_other], &table(), one.public(), two.public()).unwrap().is_none());
+    // Not signed by the key that it says: each of the two signatures is looked at.
+    let good = serde_json::to_value(change(&one, &two)).unwrap();
+    let bad = serde_json::to_value(change(&thief, &two)).unwrap();
+    for field in ["from_signature", "to_signature"] {
+        let mut forged = good.clone();
+        forged[field] = bad[field].clone();
+        let forged: Succession = serde_json::from_value(forged).unwrap();
+        let refused = follow(&[forged], &table(), one.public(), two.public());
+        assert!(matches!(refused, Err(CatalogError::BadSignature)), "{field}: {refused:?}");
+    }
+    let same = Succession::sign(&table(), (&one, &one), (100, 200));
+    let over = Succession::sign(&table(), (&one, &two), (100, 100));
+    assert!(same.is_err() && over.is_err());
+}
+
+#[test]
+fn a_chain_is_short_and_its_statements_are_read_totally() {
+    let keys: Vec<_> = (1..8).map(key).collect();
+    let mut signed = SignedCatalog::sign(&catalog(), &keys[6]).unwrap();
+    signed.successions = keys.windows(2).map(|pair| change(&pair[0], &pair[1])).collect();
+    assert!(signed.successions.len() > MAX_CHANGES && SignedCatalog::parse(&signed.to_bytes()).is_err());
+    signed.successions.drain(..2);
+    let read = SignedCatalog::parse(&signed.to_bytes()).unwrap();
+    assert!(read.verify_from(&keys[2].public()).is_ok() && read.verify_from(&keys[1].public()).is_err());
+    let good = serde_json::to_string(&read.successions[0]).unwrap();
+    let changes =
+        [("until\\\":200", "until\\\":99"), ("sotto-succession/1", "sotto-succession/2"), ("{\\\"", "[\\\"")];
+    for (from, to) in changes {
+        assert!(good.contains(from), "{good}");
+        let wrong: Succession = serde_json::from_str(&good.replacen(from, to, 1)).unwrap();
+        assert!(wrong.verify().is_err(), "{to}");
+    }
+}

@@ -1,0 +1,121 @@
+//! What is in a backup: each file, its bytes, and a digest of them. It is written last, so a backup without one is none.
+
+use crate::failure::{Failure, Result};
+use serde::{Deserialize, Serialize};
+use sotto_catalog::{Hex32, TableName};
+use std::fs::File;
+use std::io::Read;
+use std::path::{Component, Path};
+
+/// Its name in a backup.
+pub(super) const FILE: &str = "backup.json";
+/// What it says of itself.
+const FORMAT: &str = "sotto-backup/1";
+/// Most bytes of it: some hundred thousand files.
+const MAX_BYTES: u64 = 16 << 20;
+
+/// Where things lie in a backup.
+pub(super) const STATE: &str = "state";
+pub(super) const TABLES: &str = "tables";
+
+/// What is in a backup.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Manifest {
+    format: String,
+    /// When it was made, in seconds since 1970.
+    pub(super) created: u64,
+    /// Its tables.
+    pub(super) tables: Vec<TableName>,
+    /// Its files.
+    pub(super) files: Vec<Entry>,
+}
+
+/// A file of a backup.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Entry {
+    /// Below the backup's folder, with `/` between names.
+    pub(super) path: String,
+    pub(super) bytes: u64,
+    /// BLAKE3.
+    pub(super) digest: Hex32,
+}
+
+impl Manifest {
+    pub(super) fn new(created: u64, tables: Vec<TableName>, files: Vec<Entry>) -> Self {
+        Manifest { format: FORMAT.to_owned(), created, tables, files }
+    }
+
+    /// Reads that of a backup, and compares every file with it.
+    pub(super) fn read(backup: &Path) -> Result<Self> {
+        let path = backup.join(FILE);
+        let failed = |error| Failure::file("reading", &path, &error);
+        let mut text = Vec::new();
+        File::open(&path).and_then(|file| file.take(MAX_BYTES).read_to_end(&mut text)).map_err(failed)?;
+        let wrong = |why: String| {
+            Failure::input(format!("{}: {why}", path.display())).fix("take another backup, or make it again")
+        };
+        let manifest: Manifest = serde_json::from_slice(&text).map_err(|error| wrong(error.to_string()))?;
+        if manifest.format != FORMAT {
+            return Err(wrong(format!("it is in format {:?}, this build reads {FORMAT:?}", manifest.format)));
+        }
+        for entry in &manifest.files {
+            // What leads out of the folder was not written here.
+            let parts: Vec<_> = Path::new(&entry.path).components().collect();
+            let is_known = matches!(parts.as_slice(), [Component::Normal(first), rest @ ..]
+                if (*first == STATE && rest.len() == 1 || *first == TABLES && rest.len() == 2)
+                    && rest.iter().all(|part| matches!(part, Component::Normal(_))));
+            if !is_known {
+                return Err(wrong(format!("{:?} is no file of a backup", entry.path)));
+            }
+            if Entry::of(backup, entry.path.clone())? != *entry {
+                return Err(wrong(format!("{} is not what was copied", entry.path)));
+            }
+        }
+        Ok(manifest)
+    }
+}
+
+impl Entry {
+    /// A file that is there.
+    pub(super) fn of(backup: &Path, path: String) -> Result<Self> {
+        let place = backup.join(&path);
+        let (bytes, digest) = digest(&place).map_err(|error| Failure::file("reading", &place, &error))?;
+        Ok(Entry { path, bytes, digest })
+    }
+}
+
+/// Bytes of a file, and their digest.
+pub(super) fn digest(path: &Path) -> std::io::Result<(u64, Hex32)> {
+    let (mut file, mut hasher) = (File::open(path)?, blake3::Hasher::new());
+    let bytes = std::io::copy(&mut file, &mut hasher)?;
+    Ok((bytes, hasher.finalize().into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_leads_out_of_a_backup_or_was_changed_is_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let backup = dir.path().join("backup");
+        std::fs::create_dir_all(backup.join("state")).unwrap();
+        std::fs::write(backup.join("state/a"), "a").unwrap();
+        std::fs::write(dir.path().join("b"), "b").unwrap();
+        let write = |files: Vec<Entry>| {
+            let manifest = Manifest::new(7, Vec::new(), files);
+            std::fs::write(backup.join(FILE), serde_json::to_vec(&manifest).unwrap()).unwrap();
+            Manifest::read(&backup)
+        };
+        let good = Entry::of(&backup, "state/a".to_owned()).unwrap();
+        assert_eq!(write(vec![good.clone()]).unwrap().files, std::slice::from_ref(&good));
+        for path in ["../b", "state/../../b", "/b", "state", "b", ""] {
+            let entry = Entry { path: path.to_owned(), ..good.clone() };
+            assert!(write(vec![entry]).unwrap_err().message.contains("no file of a backup"), "{path}");
+        }
+        std::fs::write(backup.join("state/a"), "c").unwrap();
+        assert!(write(vec![good]).unwrap_err().message.contains("not what was copied"));
+    }
+}

@@ -1,0 +1,99 @@
+//! A backup is put back: all of it was compared with its digests before anything is written.
+
+use super::manifest::{Manifest, STATE, TABLES, digest};
+use super::{copy, private};
+use crate::failure::{Failure, Result};
+use crate::screen::Screen;
+use serde_json::json;
+use std::fs::{self, File, TryLockError};
+use std::path::{Path, PathBuf};
+
+const EXAMPLE: &str = "\
+What was registered, spent or counted after the backup was made is not in it: clients register again by themselves; tokens that \
+were spent since then can be spent once more, and addresses have the evaluations again that they used since then. Where that \
+must not be, leave tokens.redb out (--without tokens.redb): phones then fetch new tokens, and no old one is good.
+
+Nothing that is there is written over, unless --replace says so; and nothing while a server has the folder open.
+
+Example:
+  sotto restore /backups/monday --state /var/lib/sotto --tables /srv/sotto";
+
+/// Arguments of `sotto restore`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLE)]
+pub(crate) struct Restore {
+    /// The backup
+    #[arg(value_name = "BACKUP")]
+    backup: PathBuf,
+    /// Where the server's state is to be
+    #[arg(long, value_name = "DIR", required_unless_present = "tables")]
+    state: Option<PathBuf>,
+    /// Below which folder the tables' files are to be, each in a folder of its table's name
+    #[arg(long, value_name = "DIR")]
+    tables: Option<PathBuf>,
+    /// Files to leave out
+    #[arg(long, value_name = "FILE")]
+    without: Vec<String>,
+    /// Write over what is there
+    #[arg(long)]
+    replace: bool,
+}
+
+impl Restore {
+    pub(crate) fn run(self, screen: Screen) -> Result<()> {
+        let manifest = Manifest::read(&self.backup)?;
+        let mut ways = Vec::new();
+        for entry in &manifest.files {
+            let Some((kind, rest)) = entry.path.split_once('/') else { continue };
+            let to = match kind {
+                STATE => self.state.as_ref(),
+                TABLES => self.tables.as_ref(),
+                _ => None,
+            };
+            let name = rest.rsplit('/').next().unwrap_or(rest);
+            if let Some(to) = to.filter(|_| !self.without.iter().any(|file| file == name)) {
+                ways.push((self.backup.join(&entry.path), to.join(rest)));
+            }
+        }
+        // What is there already and the same is no reason to refuse the rest.
+        ways.retain(|(from, to)| !to.exists() || digest(from).ok() != digest(to).ok());
+        if let Some((_, there)) = ways.iter().find(|(_, to)| to.exists() && !self.replace) {
+            return Err(Failure::usage(format!("{} is there, and is another one", there.display()))
+                .fix("move it away, or give --replace"));
+        }
+        for (_, to) in &ways {
+            unused(to)?;
+        }
+        if let Some(state) = &self.state {
+            private(state)?;
+        }
+        for (from, to) in &ways {
+            // Whole under another name first: what is there stays until then.
+            let mut next = to.clone().into_os_string();
+            next.push(".restored");
+            let next = PathBuf::from(next);
+            copy(from, &next)?;
+            fs::rename(&next, to).map_err(|error| Failure::file("renaming", &next, &error))?;
+        }
+        let (count, backup) = (ways.len(), self.backup.display());
+        screen.say(format!(
+            "{count} files of {backup} are back\n\nnext: sotto serve, with --state as before"
+        ))?;
+        screen.report(&json!({
+            "restored": ways.iter().map(|(_, to)| to).collect::<Vec<_>>(),
+            "created": manifest.created,
+        }))
+    }
+}
+
+/// Refuses what a server has open: it would go on with what is no more there.
+fn unused(path: &Path) -> Result<()> {
+    let Ok(file) = File::open(path) else { return Ok(()) };
+    match file.try_lock() {
+        Err(TryLockError::WouldBlock) => {
+            Err(Failure::new(crate::exit::Exit::Refused, format!("a server uses {}", path.display()))
+                .fix("end it first"))
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,87 @@
+//! `sotto rotate-key`: another key signs a table from its next epoch on, and clients that know the old one follow.
+
+use super::remote::duration;
+use crate::blame;
+use crate::failure::{Failure, Result};
+use crate::screen::{Screen, grid};
+use serde_json::json;
+use sotto_client::ClientError;
+use sotto_db::rotate::{KeyFiles, Rotated, rotate};
+use sotto_db::{TableDir, logged};
+use std::path::PathBuf;
+use std::time::Duration;
+
+const EXAMPLE: &str = "\
+The old key signs a statement that names the new one. It lies beside the images (succession.json), and goes with each catalog \
+that the new key signs. Clients that have pinned or remembered the old key follow it until the time of --for is over, are told \
+so, and remember the new key; from then on they refuse what the old one signs. Later on the old key is refused as any other.
+
+The new key takes the place of signing.key, and the old one lies in retired-*.key: destroy it, now or when the next epoch is \
+there. The next `sotto update` or `sotto encode` signs with the new one. Where several servers serve the table, bring them that \
+epoch within a few seconds of each other.
+
+A key that somebody else has is no longer yours to name another with: they can, too. Publish the table under a new name then.
+
+Example:
+  sotto rotate-key tables/people --for 90d
+  sotto rotate-key tables/people --signing-key /safe/old.key --new-key /safe/new.key";
+
+/// Longer than anybody keeps a client.
+const LONGEST: Duration = Duration::from_secs(3660 * 86_400);
+
+/// Arguments of `sotto rotate-key`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLE)]
+pub(crate) struct RotateKey {
+    /// The directory of the table
+    #[arg(value_name = "DIR")]
+    dir: PathBuf,
+    /// For how long clients follow: 90d, 12h
+    #[arg(long = "for", value_name = "DURATION", default_value = "90d", value_parser = duration)]
+    period: Duration,
+    /// The old key, where it is not in the directory; it stays where it is
+    #[arg(long, value_name = "FILE", requires = "new_key")]
+    signing_key: Option<PathBuf>,
+    /// Where the new key is, or is to be made
+    #[arg(long, value_name = "FILE", requires = "signing_key")]
+    new_key: Option<PathBuf>,
+}
+
+impl RotateKey {
+    pub(crate) fn run(self, screen: Screen) -> Result<()> {
+        if self.period.is_zero() || self.period > LONGEST {
+            return Err(Failure::usage("clients follow for a second or more, and for ten years at most")
+                .fix("give --for, such as 90d"));
+        }
+        let dir = TableDir::open(&self.dir).map_err(blame::db)?;
+        // Before the lock: a directory without a table should not get one.
+        dir.open_latest().map_err(blame::db)?;
+        let lock = dir.lock().map_err(blame::db)?;
+        let mut rng = sotto_prg::system_rng().map_err(|_| blame::client(ClientError::NoEntropy))?;
+        let files = KeyFiles { old: self.signing_key.as_deref(), new: self.new_key.as_deref() };
+        let done = rotate(&lock, files, self.period.as_secs(), &mut rng).map_err(blame::db)?;
+        let Rotated { from, to, until, retired } = &done;
+        let mut facts = vec![
+            ("old key", from.to_string()),
+            ("new key", to.to_string()),
+            ("followed until", httpdate::fmt_http_date(std::time::UNIX_EPOCH + Duration::from_secs(*until))),
+        ];
+        facts.extend(retired.iter().map(|path| ("old key's file", path.display().to_string())));
+        screen.say(grid::facts(facts))?;
+        if logged::folder(&self.dir).map_err(blame::db)?.is_some() {
+            // A log is named by the key whose catalogs are in it.
+            screen.say(
+                "\nthe log here is the old key's: give the next update --catalog-log with a new folder, and have it cosigned",
+            )?;
+        }
+        screen.say(
+            "\nnext: sotto update or sotto encode, which signs with the new key; tell new clients to pin it",
+        )?;
+        screen.report(&json!({
+            "from": from.to_string(),
+            "to": to.to_string(),
+            "until": until,
+            "retired": retired,
+        }))
+    }
+}

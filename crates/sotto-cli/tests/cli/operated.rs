@@ -1,0 +1,130 @@
+//! What an operator does to a table that is served: its key is changed, what cannot be made again is kept and put back.
+
+use crate::harness::{Folder, Outcome, Served, sotto};
+use std::process::Stdio;
+
+/// Needs GNU's tar, as the script says.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_release_has_the_same_bytes_however_often_it_is_packed() {
+    let folder = Folder::new();
+    let program = folder.write("program", "what was built");
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../.ci/release");
+    let packed = |out: &str| {
+        let out = folder.text(out);
+        let mut pack = std::process::Command::new(script);
+        let done =
+            pack.args(["pack", &program, &out]).env("SOURCE_DATE_EPOCH", "1767225600").output().unwrap();
+        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+        let said = String::from_utf8(done.stdout).unwrap();
+        let (sum, name) = said.trim_end().split_once("  ").unwrap();
+        assert!(sum.len() == 64 && name.starts_with("sotto-") && name.ends_with(".tar.gz"), "{said}");
+        std::fs::read(std::path::Path::new(&out).join(name)).unwrap()
+    };
+    let first = packed("one");
+    // Another time, and other times of the files that go in.
+    std::thread::sleep(std::time::Duration::from_millis(1100));
+    folder.write("program", "what was built");
+    assert!(!first.is_empty() && packed("two") == first);
+}
+
+/// A table of a scheme whose clients register keys; its directory, and the key that signed it.
+fn table(folder: &Folder) -> (String, String) {
+    let (source, dir) = (folder.write("rows.bin", vec![7; 512 * 32]), folder.text("rows"));
+    let args = ["encode", &source, "--row-bytes", "32", "--scheme", "fspiral", "--out", &dir, "--json"];
+    let key = sotto(&args).json()["public_key"].as_str().unwrap().to_owned();
+    (dir, key)
+}
+
+fn update(folder: &Folder, dir: &str, more: &[&str]) -> Outcome {
+    let changes = folder.write("changes.csv", format!("row,value\n1,{}\n", "08".repeat(32)));
+    let args = ["update", dir, &changes, "--encoding", "hex", "--header"];
+    sotto(&[&args[..], more].concat())
+}
+
+fn get(served: &Served, more: &[&str]) -> Outcome {
+    sotto(&[&["get", "--server", &served.url, "--table", "rows", "--row", "1"], more].concat())
+}
+
+#[test]
+fn clients_follow_the_key_of_a_table_for_as_long_as_is_said() {
+    let folder = Folder::new();
+    let (dir, old) = table(&folder);
+    let served = Served::start(&[&dir]);
+    let cache = folder.text("cache");
+    let remembering = ["--cache", &cache];
+    get(&served, &remembering).says("");
+    sotto(&["rotate-key", &dir, "--for", "0"]).fails(2, &["--for"]);
+    sotto(&["rotate-key", &folder.text("none")]).fails(7, &["none"]);
+    let rotated = sotto(&["rotate-key", &dir, "--for", "2h", "--json"]).json();
+    let new = rotated["to"].as_str().unwrap().to_owned();
+    assert_eq!(rotated["from"], old.as_str());
+    let retired = rotated["retired"].as_str().unwrap();
+    // Nothing changes before the next epoch: all that is served is the old key's.
+    get(&served, &["--no-cache", "--pin", &old]).says("");
+    assert_eq!(update(&folder, &dir, &["--json"]).json()["public_key"], new.as_str());
+    served.reload();
+    let told = format!("signs with another key, and the old one says so: pin {new}");
+    get(&served, &remembering).says(&told);
+    // What was followed is remembered.
+    assert!(!get(&served, &remembering).stdout.contains(&told));
+    for known in [&old, &new] {
+        get(&served, &["--no-cache", "--pin", known]).says("");
+    }
+    get(&served, &["--no-cache", "--pin", &old.replace("sotto-pk:", "sotto-pk:00")[..73]]).fails(5, &["pin"]);
+    // The old key signs nothing any more.
+    update(&folder, &dir, &["--signing-key", retired]).fails(2, &[&new]);
+
+    let again = sotto(&["rotate-key", &dir, "--for", "1s", "--json"]).json();
+    update(&folder, &dir, &["--json"]).json();
+    std::thread::sleep(std::time::Duration::from_millis(1500));
+    served.reload();
+    for known in [&old, &new] {
+        get(&served, &["--no-cache", "--pin", known]).fails(5, &["ask the publisher", "pin"]);
+    }
+    get(&served, &["--no-cache", "--pin", again["to"].as_str().unwrap()]).says("");
+}
+
+#[test]
+fn what_cannot_be_made_again_is_kept_while_a_server_runs_and_put_back() {
+    let folder = Folder::new();
+    let (dir, key) = table(&folder);
+    let (state, backup, cache) = (folder.text("state"), folder.text("backup"), folder.text("cache"));
+    let served = Served::start_to(&[&dir, "--state", &state], Stdio::inherit());
+    get(&served, &["--cache", &cache]).says("");
+    let made = sotto(&["backup", &backup, &dir, "--admin", &served.admin, "--json"]).json();
+    let files = made["manifest"]["files"].as_array().unwrap();
+    let paths: Vec<_> = files.iter().map(|file| file["path"].as_str().unwrap()).collect();
+    assert!(paths.contains(&"state/sessions.redb") && paths.contains(&"tables/rows/signing.key"), "{made}");
+    assert!(!paths.iter().any(|path| path.ends_with(".sotto")), "{made}");
+    sotto(&["backup", &backup, &dir]).fails(2, &["is there already"]);
+    let restore = |more: &[&str]| {
+        let tables = folder.text("");
+        sotto(&[&["restore", &backup, "--state", &state, "--tables", &tables], more].concat())
+    };
+    // The file of sessions is in use, and not as it was.
+    get(&served, &["--no-cache"]).says("");
+    restore(&["--replace"]).fails(6, &["a server uses"]);
+    // Clients know a server by its address.
+    let listen = served.url.strip_prefix("http://").unwrap().to_owned();
+    served.end();
+
+    std::fs::remove_dir_all(&state).unwrap();
+    std::fs::remove_file(folder.at("rows/signing.key")).unwrap();
+    restore(&[]).says("2 files");
+    let served = Served::start_at(&listen, &[&dir, "--state", &state], Stdio::inherit());
+    let readmitted = |served: &Served| {
+        let metrics = served.ask_admin("GET /metrics");
+        metrics.contains("sotto_session_readmissions_total 1\n")
+            && metrics.contains("sotto_sessions{table=\"rows\"} 1\n")
+    };
+    get(&served, &["--cache", &cache]).says("");
+    assert!(readmitted(&served), "the client had to register again");
+    served.end();
+    assert_eq!(update(&folder, &dir, &["--json"]).json()["public_key"], key.as_str());
+
+    folder.write("rows/signing.key", "another key");
+    restore(&["--without", "sessions.redb"]).fails(2, &["signing.key", "--replace"]);
+    folder.write("backup/tables/rows/signing.key", "a key that somebody put there");
+    restore(&["--replace"]).fails(3, &["not what was copied"]);
+}

@@ -1,0 +1,139 @@
+//! Another signing key for a table, and how clients that know the old one come to know it.
+//!
+//! The old key signs a statement that names the new one (`sotto_catalog::succession`), which lies beside the images and goes
+//! with every catalog that the new key signs, until the time to follow it is over. So nothing has to be made anew: the key
+//! changes with the table's next epoch, and the old key may be destroyed as soon as the statement is there.
+
+use crate::encode::unix_seconds;
+use crate::epoch::KEY;
+use crate::stack::{bounded, whole};
+use crate::{DbError, Result, StackDir, TableDir, WriteLock};
+use sotto_catalog::succession::{MAX_CHANGES, follow};
+use sotto_catalog::{Catalog, CatalogError, PublicKey, SignedCatalog, SigningKey, Succession, TableName};
+use sotto_core::CryptoRng;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The statements, beside the images.
+pub const SUCCESSIONS: &str = "succession.json";
+/// Where the next key lies until the statement is there.
+const NEXT: &str = "signing.key.next";
+/// Most bytes of the statements: each is less than 2 KiB.
+const MAX_BYTES: u64 = 16 << 10;
+
+/// A key took another's place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rotated {
+    /// The old key.
+    pub from: PublicKey,
+    /// The new one.
+    pub to: PublicKey,
+    /// Until when clients follow, in seconds since 1970.
+    pub until: u64,
+    /// Where the old key lies now, if it was moved.
+    pub retired: Option<PathBuf>,
+}
+
+/// Which files the keys are in; those that are not named are in the table's folder.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct KeyFiles<'a> {
+    /// The old key.
+    pub old: Option<&'a Path>,
+    /// The new one, which is made if the file is not there.
+    pub new: Option<&'a Path>,
+}
+
+/// Has the key of a table name another one, which signs the table from its next epoch on, and which clients follow for so many
+/// seconds. What was broken off is taken up where it was.
+///
+/// # Errors
+/// [`DbError::CannotRotate`]; [`DbError::OtherKey`] if the old key is not that of the table; those of reading and writing keys.
+pub fn rotate(
+    lock: &WriteLock,
+    files: KeyFiles<'_>,
+    seconds: u64,
+    rng: &mut dyn CryptoRng,
+) -> Result<Rotated> {
+    let dir = lock.dir();
+    let refuse = |why| Err(DbError::CannotRotate { dir: dir.path().to_owned(), why });
+    let parent = dir.path().parent().and_then(StackDir::find);
+    if StackDir::find(dir.path()).or(parent).is_some() {
+        return refuse("a stack and its tables are signed with one key: publish it under a new name");
+    }
+    let newest = dir.open_latest()?;
+    let table = newest.catalog().table.clone();
+    let old_file = files.old.map_or_else(|| dir.path().join(KEY), Path::to_owned);
+    if !old_file.exists() {
+        return refuse("its signing key is not there, and nobody else can name another: give it");
+    }
+    let old = dir.signing_key(Some(&old_file), rng)?;
+    let found = newest.signed_catalog().public_key();
+    if found != old.public() && !leads(dir, &table, found, old.public())? {
+        return Err(DbError::OtherKey { dir: dir.path().to_owned(), found, given: old.public() });
+    }
+    let new_file = files.new.map_or_else(|| dir.path().join(NEXT), Path::to_owned);
+    let new = dir.signing_key(Some(&new_file), rng)?;
+    let now = unix_seconds();
+    let mut all = read(dir)?;
+    let said = follow(&all, &table, old.public(), new.public())?;
+    let until = match said.filter(|said| said.until > now) {
+        Some(said) => said.until,
+        None => {
+            let until = now.saturating_add(seconds);
+            all.push(Succession::sign(&table, (&old, &new), (now, until))?);
+            until
+        }
+    };
+    all.retain(|one| one.verify().is_ok_and(|said| said.until > now));
+    all.drain(..all.len().saturating_sub(MAX_CHANGES));
+    let text = serde_json::to_vec_pretty(&all).map_err(|error| malformed(&error))?;
+    whole(&dir.path().join(SUCCESSIONS), &text)?;
+    let moves = files.old.is_none() && files.new.is_none();
+    let retired = moves.then(|| replace(dir, &old_file, &new_file, old.public())).transpose()?;
+    Ok(Rotated { from: old.public(), to: new.public(), until, retired })
+}
+
+/// The new key takes the old one's name. In between there is none of that name, and what comes then takes it up again.
+fn replace(dir: &TableDir, old: &Path, new: &Path, key: PublicKey) -> Result<PathBuf> {
+    let digits: String = key.0.to_string().chars().take(8).collect();
+    let retired = dir.path().join(format!("retired-{digits}.key"));
+    let moved = |from: &Path, to: &Path| fs::rename(from, to).map_err(|e| DbError::io("renaming", from, e));
+    // A link first, so that the old key is nowhere lost.
+    fs::hard_link(old, &retired).or_else(|e| match e.kind() {
+        std::io::ErrorKind::AlreadyExists => Ok(()),
+        _ => Err(DbError::io("keeping the old key", &retired, e)),
+    })?;
+    moved(new, old)?;
+    Ok(retired)
+}
+
+/// Signs a catalog, with what was said of the key.
+pub(crate) fn sign(dir: &TableDir, catalog: &Catalog, key: &SigningKey) -> Result<SignedCatalog> {
+    let (all, now) = (read(dir)?, unix_seconds());
+    let mut signed = SignedCatalog::sign(catalog, key)?;
+    let said: Vec<_> = all.iter().filter_map(|one| one.verify().ok()).collect();
+    let is_last = said.last().is_some_and(|said| said.table == catalog.table && said.to == key.public().0);
+    if is_last {
+        let good = |one: &Succession| one.verify().is_ok_and(|said| said.until > now);
+        signed.successions = all.into_iter().filter(good).collect();
+    }
+    Ok(signed)
+}
+
+/// Whether one key of a table named the other.
+pub(crate) fn leads(dir: &TableDir, table: &TableName, from: PublicKey, to: PublicKey) -> Result<bool> {
+    Ok(follow(&read(dir)?, table, from, to)?.is_some())
+}
+
+/// The statements of a folder; none if nobody made any.
+fn read(dir: &TableDir) -> Result<Vec<Succession>> {
+    let path = dir.path().join(SUCCESSIONS);
+    if !path.exists() {
+        return Ok(Vec::new());
+    }
+    serde_json::from_slice(&bounded(&path, MAX_BYTES)?).map_err(|error| malformed(&error))
+}
+
+fn malformed(error: &serde_json::Error) -> DbError {
+    CatalogError::Malformed { what: SUCCESSIONS, why: error.to_string() }.into()
+}
