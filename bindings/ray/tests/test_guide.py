@@ -26,8 +26,9 @@ def test_the_guide_from_a_parquet_file_to_a_service(tmp_path: Path) -> None:
     for name, runs in (("python3", ""), ("sotto-ray", "-m sotto_ray"), ("ray", "-m ray.scripts.scripts")):
         (tools / name).write_text(f'#!/bin/sh\nexec "{sys.executable}" {runs} "$@"\n')
         (tools / name).chmod(0o755)
-    environment = {**os.environ, "PATH": f"{tools}:{os.environ['PATH']}", "HOME": str(tmp_path)}
-    environment.pop("RAY_ADDRESS", None)
+    # A Ray that an earlier test started has left words to those that follow.
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
+    environment.update(PATH=f"{tools}:{os.environ['PATH']}", HOME=str(tmp_path))
     script = "set -euo pipefail\ntrap 'ray stop --force > stopped.txt 2>&1' EXIT\n" + commands(GUIDE.read_text())
     done = subprocess.run(
         ["bash", "-c", script], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300, check=False
