@@ -4,7 +4,7 @@ use serde_json::Value;
 use sotto_catalog::stack::{File, Shard};
 use sotto_catalog::{
     ArtifactEntry, Batched, Catalog, Hex32, HexBytes, KeyKind, Layer, PublicKey, RowsRoot, SignedCatalog,
-    SignedStack, SigningKey, Stack, TableKind, ValueKind,
+    SignedStack, SigningKey, Stack, Succession, TableKind, ValueKind,
 };
 use sotto_core::{Artifact, Epoch, SchemeEntry, Shape};
 use sotto_layers::Design;
@@ -21,13 +21,22 @@ pub fn signed_catalog(data: &[u8]) -> bool {
     let Ok(signed) = SignedCatalog::parse(data) else { return false };
     let again = SignedCatalog::parse(&signed.to_bytes()).expect("what was read is written");
     assert!(again.text == signed.text && again.to_bytes() == signed.to_bytes());
+    // As a client that knows the first key that is named.
+    if let Some(first) = signed.successions.first().and_then(|one| one.verify().ok()) {
+        let _ = signed.verify_from(&PublicKey(first.from));
+    }
     signed.verify(None).is_ok()
 }
 
-/// Signed catalogs of all kinds.
+/// Signed catalogs of all kinds; the last by a key that took another's place.
 pub fn signed_catalogs() -> Vec<Vec<u8>> {
-    let key = signing_key_of_seeds();
-    catalogs().iter().map(|catalog| SignedCatalog::sign(catalog, &key).unwrap().to_bytes()).collect()
+    let (key, old) = (signing_key_of_seeds(), SigningKey::generate(&mut seeded("old publisher")));
+    let sign = |catalog: &Catalog| SignedCatalog::sign(catalog, &key).unwrap();
+    let mut signed: Vec<_> = catalogs().iter().map(sign).collect();
+    if let (Some(last), Some(catalog)) = (signed.last_mut(), catalogs().last()) {
+        last.successions.push(Succession::sign(&catalog.table, (&old, &key), (1, u64::MAX)).unwrap());
+    }
+    signed.iter().map(SignedCatalog::to_bytes).collect()
 }
 
 /// A signed stack.

@@ -4,6 +4,7 @@ use crate::common::{NAME, Server, as_addresses, boxed, server_of, value};
 use sotto_catalog::TableKind;
 use sotto_client::cache::keyring::{Hook, Keyring};
 use sotto_client::table::{Builder, Event};
+use sotto_core::Epoch;
 use sotto_wire::{SessionId, ask};
 use std::time::Duration;
 
@@ -157,6 +158,28 @@ fn the_next_keys_are_there_in_time() {
     server.with(|world| world.update(&[]));
     (15..19).for_each(|row| assert_eq!(table.get(row).unwrap(), value(row, 8)));
     assert_eq!(asked(&server).last().unwrap(), "3");
+}
+
+/// Keys are made for the epoch that the table has come to, whatever the parameters are there: a table that was encoded anew has
+/// others, and servers go on with the epoch before for clients that are not there yet.
+#[test]
+fn the_next_keys_are_good_for_other_parameters_too() {
+    let (server, larger) = (keyed(), server_of("clear-stream/1", 600, 8));
+    larger.with(|world| world.catalog.epoch = Epoch(2));
+    assert_ne!(
+        server.with(|world| world.catalog.params_digest),
+        larger.with(|world| world.catalog.params_digest)
+    );
+    let again = server.clone();
+    // Just when the next keys are begun.
+    let builder = server.table().pass_over(move || {
+        larger.with(|next| again.with(|world| std::mem::swap(world, next)));
+        vec![boxed(again.transport())]
+    });
+    let mut table = builder.keys_queries(1).open().unwrap();
+    assert_eq!(table.get(1).unwrap(), value(1, 8));
+    assert_eq!(table.get(500).unwrap(), value(500, 8), "a row that the larger table has");
+    assert_eq!(table.catalog().epoch, Epoch(2));
 }
 
 #[test]

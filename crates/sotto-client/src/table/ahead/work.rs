@@ -190,10 +190,11 @@ impl Work {
         }
     }
 
-    /// Refuses a table of other parameters: a state is of one set.
+    /// Refuses a table of other parameters: a state is of one set. Keys are not: a client with nothing else is as good for the
+    /// epoch that the table has come to as for the one it was at.
     fn check(&self, opening: &Opening) -> Result<()> {
         match opening.catalog() {
-            Some(new) if new.params_digest != self.params => {
+            Some(new) if self.how.is_some() && new.params_digest != self.params => {
                 let why = "its parameters changed";
                 Err(ClientError::NoWay { from: self.epoch, to: new.epoch, why })
             }

@@ -39,11 +39,13 @@ pub(super) struct Book {
 }
 
 /// Errors of one kind.
-#[derive(Debug, Default, Clone, Copy, serde::Serialize)]
+#[derive(Debug, Default, Clone, serde::Serialize)]
 pub(super) struct Errors {
     pub(super) count: u64,
     /// Whether asking again mends it.
     pub(super) retryable: bool,
+    /// What the first of them said.
+    pub(super) first: String,
 }
 
 impl World<'_> {
@@ -73,13 +75,11 @@ impl World<'_> {
 
     /// Counts an error.
     pub(super) fn failed(&self, doing: &str, error: &ClientError) {
-        let what = match error.root() {
-            ClientError::Refused(problem) => problem.code.text().to_owned(),
-            ClientError::Transport(error) => error.code().to_owned(),
-            error => error.to_string(),
-        };
         let mut book = self.book();
-        let kind = book.errors.entry(format!("{doing}: {what}")).or_default();
+        let kind = book.errors.entry(format!("{doing}: {}", error.code())).or_default();
+        if kind.count == 0 {
+            kind.first = error.to_string();
+        }
         kind.count += 1;
         kind.retryable = error.fault() == Fault::Network;
     }

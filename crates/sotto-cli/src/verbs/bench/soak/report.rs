@@ -130,7 +130,7 @@ impl Report {
             faults.push(format!("{} answers were wrong; the first: {first}", units::count(self.wrong)));
         }
         for (kind, errors) in self.errors.iter().filter(|(_, errors)| !errors.retryable) {
-            faults.push(format!("{} times {kind}", units::count(errors.count)));
+            faults.push(format!("{} times {kind}; the first: {}", units::count(errors.count), errors.first));
         }
         if self.growth_percent() > self.may_grow_percent {
             faults.push(format!("memory grew by {:.1} %", self.growth_percent()));
