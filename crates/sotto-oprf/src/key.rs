@@ -2,15 +2,20 @@
 
 use crate::input::Input;
 use crate::rng::Older;
+use crate::text::KeyText;
 use crate::{ELEMENT_BYTES, Element, OUTPUT_BYTES, OprfError, Output, Result, Suite};
 use rand_core::CryptoRng;
 use std::fmt;
 use voprf::{Group, VoprfServer};
 use zeroize::Zeroizing;
 
-const SECRET_PREFIX: &str = "sotto-oprf-sk:";
-const FILE_HEADER: &str =
-    "# sotto OPRF key, version 1. Whoever reads this file can unmask every row of the table.";
+const TEXT: KeyText = KeyText {
+    header: "# sotto OPRF key, version 1. Whoever reads this file can unmask every row of the table.",
+    prefix: "sotto-oprf-sk:",
+    other_header: "the first line is not that of a sotto OPRF key, version 1",
+    other_prefix: "the second line does not start with sotto-oprf-sk:",
+    other_digits: "64 lower-case hex digits were expected",
+};
 
 /// The key of the function. Wiped on drop; it does not print itself.
 pub struct SecretKey(pub(crate) VoprfServer<Suite>);
@@ -52,18 +57,9 @@ impl SecretKey {
     /// The text of a key file: a comment line and the key. The caller writes it with mode 0600.
     pub fn to_file(&self) -> Zeroizing<String> {
         let both = Zeroizing::new(<[u8; 2 * ELEMENT_BYTES]>::from(self.0.serialize()));
-        let mut text = Zeroizing::new(String::with_capacity(FILE_HEADER.len() + SECRET_PREFIX.len() + 66));
-        text.push_str(FILE_HEADER);
-        text.push('\n');
-        text.push_str(SECRET_PREFIX);
         // The public half follows, and is worked out again when the file is read.
-        for byte in both.iter().take(ELEMENT_BYTES) {
-            for digit in [byte >> 4, byte & 15] {
-                text.push(char::from_digit(u32::from(digit), 16).unwrap_or('0'));
-            }
-        }
-        text.push('\n');
-        text
+        let (key, _) = both.split_at(ELEMENT_BYTES);
+        TEXT.write(key)
     }
 
     /// Reads the text of a key file.
@@ -71,35 +67,10 @@ impl SecretKey {
     /// # Errors
     /// [`OprfError::KeyText`]. It never holds the text.
     pub fn from_file(text: &str) -> Result<Self> {
-        let refuse = |why| OprfError::KeyText(why);
-        let (header, key) = text.split_once('\n').ok_or(refuse("an OPRF key file has two lines"))?;
-        if header.trim_end() != FILE_HEADER {
-            return Err(refuse("the first line is not that of a sotto OPRF key, version 1"));
-        }
-        let digits = key.trim_end().strip_prefix(SECRET_PREFIX);
-        let digits = digits.ok_or(refuse("the second line does not start with sotto-oprf-sk:"))?;
-        let bytes = digits_of(digits).ok_or(refuse("64 lower-case hex digits were expected"))?;
-        let none = "these digits are no key: the file is damaged";
-        VoprfServer::new_with_key(bytes.as_slice()).map(SecretKey).map_err(|_| refuse(none))
+        let bytes = TEXT.read::<ELEMENT_BYTES>(text)?;
+        let none = OprfError::KeyText("these digits are no key: the file is damaged");
+        VoprfServer::new_with_key(bytes.as_slice()).map(SecretKey).map_err(|_| none)
     }
-}
-
-/// The bytes of 64 lower-case hexadecimal digits.
-fn digits_of(digits: &str) -> Option<Zeroizing<[u8; ELEMENT_BYTES]>> {
-    let (pairs, rest) = digits.as_bytes().as_chunks::<2>();
-    if pairs.len() != ELEMENT_BYTES || !rest.is_empty() {
-        return None;
-    }
-    let digit = |c: u8| match c {
-        b'0'..=b'9' => Some(c - b'0'),
-        b'a'..=b'f' => Some(c - b'a' + 10),
-        _ => None,
-    };
-    let mut bytes = Zeroizing::new([0; ELEMENT_BYTES]);
-    for (out, &[high, low]) in bytes.iter_mut().zip(pairs) {
-        *out = digit(high)? << 4 | digit(low)?;
-    }
-    Some(bytes)
 }
 
 impl PublicKey {
@@ -142,9 +113,9 @@ mod tests {
         let key = SecretKey::generate(&mut system_rng().unwrap()).unwrap();
         let text = key.to_file();
         assert_eq!(SecretKey::from_file(&text).unwrap().public(), key.public());
-        let secret = text.lines().nth(1).unwrap().strip_prefix(SECRET_PREFIX).unwrap();
+        let secret = text.lines().nth(1).unwrap().strip_prefix(TEXT.prefix).unwrap();
         assert!(!format!("{key:?}").contains(secret));
-        let digits = |with: &str| format!("{FILE_HEADER}\n{SECRET_PREFIX}{with}\n");
+        let digits = |with: &str| format!("{}\n{}{with}\n", TEXT.header, TEXT.prefix);
         let (zero, large) = ("0".repeat(64), "f".repeat(64));
         let short = &secret[1..];
         let upper = secret.to_ascii_uppercase() + "A";

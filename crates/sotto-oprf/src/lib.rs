@@ -12,6 +12,8 @@
 //! | [`blind`](mod@blind) | the client's half: blinding, and unblinding what a proof vouches for |
 //! | [`evaluate`] | the server's half: blinded elements in, evaluations and one proof out |
 //! | [`mask`] | what an output masks: a version, the bytes under it, a tag |
+//! | `p384` | the function over another group, for a protocol of others (feature `p384`) |
+//! | `text` | files of keys |
 //! | `rng` | the project's generators, as the function's crate takes them |
 //! | [`error`] | whose fault, and what to do |
 //!
@@ -25,7 +27,10 @@ pub mod evaluate;
 pub mod input;
 pub mod key;
 pub mod mask;
+#[cfg(feature = "p384")]
+pub mod p384;
 mod rng;
+mod text;
 #[cfg(test)]
 mod vector;
 
