@@ -178,8 +178,8 @@ impl Blinded {
     /// The function at the input.
     ///
     /// # Errors
-    /// [`OprfError::Element`]; [`OprfError::Proof`] unless this is the evaluation of the element that was sent, with the key whose
-    /// public half this is.
+    /// [`OprfError::Element`]; [`OprfError::Proof`] unless this is the evaluation of the element that was sent, with the key
+    /// whose public half this is.
     pub fn finish(self, evaluated: &[u8], proof: &[u8], key: &PublicKey) -> Result<Output> {
         let element = evaluated.try_into().map_err(|_| OprfError::Element)?;
         let element = EvaluationElement::deserialize(in_one_form(element)?);
