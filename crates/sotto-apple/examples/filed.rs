@@ -3,7 +3,6 @@
 
 use sotto_apple::image::describe::KeyCompression;
 use sotto_apple::image::{Before, How, Rows, encode, open};
-use sotto_apple::keyword::hash;
 use sotto_apple::sets::{SETS, Weak};
 use sotto_catalog::ValueKind;
 use sotto_db::encode::in_pool;
@@ -46,8 +45,7 @@ fn main() {
     println!("opened in {:?}: {:?}", start.elapsed(), opened.description.shards);
 
     // One in a hundred, spread over the table.
-    let changes =
-        (0..count).step_by(100).map(|i| (hash(format!("+15550{i:08}").as_bytes()), Some(value(i + 1))));
+    let changes = (0..count).step_by(100).map(|i| (format!("+15550{i:08}").into_bytes(), Some(value(i + 1))));
     let changes = changes.collect();
     let stages = Stages::new();
     let update = Before::open(&lock, Weak::Refused).unwrap().change_keys(changes).unwrap();

@@ -4,11 +4,16 @@
 //! config_request -> /config -> Client::learn    key_request -> /key    ask -> /queries -> open
 //! ```
 //!
+//! A symmetric table takes evaluations before: see `client/symmetric.rs`.
+//!
 //! A server tells its tables' shapes, so they are looked at before anything is made of them. A request says which shard a key is
 //! in, and that is all it says of the key. Until it has left, nothing depends on the key but that.
 
 mod kept;
+mod symmetric;
 mod told;
+
+pub use symmetric::{Blindings, Openings};
 
 use crate::keyword::table::{asked, found};
 use crate::keyword::{hash, shard};
@@ -17,11 +22,12 @@ use crate::proto::{
     Responses,
 };
 use crate::sets::Weak;
+use crate::symmetric::Opening;
 use bytes::Bytes;
 use prost::Message;
 use rand_core::CryptoRng;
 use sotto_catalog::RowForm;
-use sotto_core::{Misuse, PeerMisbehaved, Result};
+use sotto_core::{Error, Misuse, PeerMisbehaved, Result};
 use sotto_lattice::bgv::Secret;
 use told::{Told, wrong};
 use zeroize::Zeroizing;
@@ -51,6 +57,8 @@ struct Wish {
     hash: Option<u64>,
     /// False for the number of a row that there is not.
     is_there: bool,
+    /// Of a symmetric table.
+    opening: Option<Opening>,
 }
 
 /// The body of a request for the configuration of a use case.
@@ -140,11 +148,20 @@ impl Client {
         if self.rows().is_some() {
             return Err(Misuse::Rule("this table is asked by the number of a row").into());
         }
+        if self.is_symmetric() {
+            return Err(Misuse::Rule("this table is symmetric: ask for what opens the rows first").into());
+        }
         let wish = |key: &&[u8]| {
             let hash = hash(key);
             let at = shard(hash, self.told.shapes.len());
             let shape = self.told.shapes.get(at).ok_or(wrong("has no shards"))?;
-            Ok(Wish { at, entries: asked(shape, hash).to_vec(), hash: Some(hash), is_there: true })
+            Ok(Wish {
+                at,
+                entries: asked(shape, hash).to_vec(),
+                hash: Some(hash),
+                is_there: true,
+                opening: None,
+            })
         };
         self.request(keys.iter().map(wish).collect::<Result<_>>()?, rng)
     }
@@ -160,7 +177,7 @@ impl Client {
         let wish = |row: &u64| {
             let is_there = *row < count;
             let entry = if is_there { *row as usize } else { 0 };
-            Wish { at: 0, entries: vec![entry], hash: None, is_there }
+            Wish { at: 0, entries: vec![entry], hash: None, is_there, opening: None }
         };
         self.request(rows.iter().map(wish).collect(), rng)
     }
@@ -176,7 +193,8 @@ impl Client {
                 configuration_hash: self.told.config_id.clone(),
                 ..Default::default()
             };
-            requests.push(Request { usecase: self.use_case.clone(), pir_request: Some(pir_request) });
+            let pir_request = Some(pir_request);
+            requests.push(Request { usecase: self.use_case.clone(), pir_request, ..Default::default() });
         }
         Ok((Requests { requests }.encode_to_vec(), Pending { wishes }))
     }
@@ -184,7 +202,8 @@ impl Client {
     /// The values of the keys or rows that were asked for; `None` for those that the table has not.
     ///
     /// # Errors
-    /// [`Peer`](sotto_core::Error::Peer) if this is no answer to the request; `Unreadable` if a bucket is damaged.
+    /// [`Peer`](sotto_core::Error::Peer) if this is no answer to the request; `Unreadable` if a bucket is damaged, or a row that
+    /// was sealed does not open.
     pub fn open(&self, pending: Pending, answer: Bytes) -> Result<Vec<Option<Vec<u8>>>> {
         let answer = Responses::decode(answer).map_err(|why| wrong(why.to_string()))?;
         let (got, want) = (answer.responses.len() as u64, pending.wishes.len() as u64);
@@ -199,7 +218,16 @@ impl Client {
             };
             let mut entries = self.told.codec.open(&self.secret, shape, &wish.entries, response)?;
             out.push(match wish.hash {
-                Some(hash) => found(hash, &entries)?,
+                Some(hash) => {
+                    let value = found(hash, &entries)?.filter(|_| wish.is_there);
+                    match (value, &wish.opening) {
+                        (Some(sealed), Some(opening)) => {
+                            let mut value = opening.open(&sealed).map_err(|_| Error::Unreadable)?;
+                            Some(std::mem::take(&mut *value))
+                        }
+                        (value, _) => value,
+                    }
+                }
                 None => {
                     let row = entries.pop().map(|mut row| std::mem::take(&mut *row)).unwrap_or_default();
                     Some(self.told.form.value(row)?).filter(|_| wish.is_there)

@@ -6,12 +6,14 @@ use crate::keyword::table::Shard;
 use crate::lengths;
 use crate::proto::{
     EvaluationKeyConfig, KeywordPirParameters, PirConfig, PirShardConfig, PirShardConfigs,
-    RepeatedShardConfig, Sharding, ShardingFunction,
+    RepeatedShardConfig, Sharding, ShardingFunction, SymmetricPirClientConfig,
 };
 use crate::sets::Set;
+use crate::symmetric::CONFIG_TYPE;
 use prost::Message;
 use sha2::{Digest, Sha256};
 use sotto_bfv::mulpir::{Compression, Shape};
+use sotto_oprf::p384::PublicKey;
 use std::collections::BTreeSet;
 
 /// MulPIR, as configurations number it.
@@ -47,14 +49,19 @@ pub fn key_config(
     }
 }
 
+/// What a configuration says of a table besides its shape.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Beside {
+    /// Entries of an index table have their lengths before them.
+    pub has_lengths: bool,
+    /// A keyword table is symmetric, with a function whose key has this public half.
+    pub oprf: Option<PublicKey>,
+}
+
 /// The configuration of a table with these shards: of a keyword table where a query asks for a bucket of each of two tables, and
-/// else of an index table, whose entries may have their lengths before them.
-pub fn config(
-    keys: &EvaluationKeyConfig,
-    shapes: &[Shape],
-    has_lengths: bool,
-    dialect: Dialect,
-) -> PirConfig {
+/// else of an index table.
+pub fn config(keys: &EvaluationKeyConfig, shapes: &[Shape], beside: &Beside, dialect: Dialect) -> PirConfig {
+    let has_lengths = beside.has_lengths;
     // What comes before a value is not counted.
     let size = |bytes: u64| if has_lengths { lengths::longest(bytes).unwrap_or(bytes) } else { bytes };
     let of = |shape: &Shape| PirShardConfig {
@@ -72,6 +79,10 @@ pub fn config(
         shard_configs: if repeated.is_some() { Vec::new() } else { shapes.iter().map(of).collect() },
         keyword_pir_params: (batch == TABLES).then_some(KeywordPirParameters {
             num_hash_functions: TABLES as u64,
+            symmetric_pir_client_config: beside.oprf.map(|key| SymmetricPirClientConfig {
+                server_public_key: key.bytes().to_vec().into(),
+                config_type: CONFIG_TYPE,
+            }),
             sharding_function: (dialect > Dialect::First).then_some(sharding),
         }),
         algorithm: MULPIR,

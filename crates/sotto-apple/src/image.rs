@@ -6,6 +6,8 @@
 //! | [`rows`] | rows on their way into a table |
 //! | [`read`] | a file of keys and values, read into such rows |
 //! | [`encode`](mod@encode) | rows in, the next epoch's file out |
+//! | [`intake`] | keys and values on their way into rows: hashed, or sealed |
+//! | [`oprf`] | the key of a symmetric table |
 //! | `index` | the same for rows by number |
 //! | [`opened`] | an open file, as a use case |
 //! | [`update`] | changed rows in, the next epoch's file out, making anew only what changed |
@@ -20,7 +22,9 @@ pub mod describe;
 pub mod encode;
 pub mod error;
 mod index;
+pub mod intake;
 pub mod opened;
+pub mod oprf;
 pub mod read;
 pub mod rows;
 pub mod update;
@@ -29,6 +33,7 @@ pub use describe::{Description, Kind};
 pub use encode::{How, Written, encode};
 pub use error::ImageError;
 pub use index::encode_index;
+pub use intake::Intake;
 pub use opened::{Opened, open, open_in};
 pub use read::{From, Read, encode_file};
 pub use rows::Rows;

@@ -16,8 +16,11 @@
 //! | [`lookup`] | queries and responses of an index table |
 //! | [`config`] | what clients are told of tables |
 //! | [`processed`] | the files of tables that Apple's tools write |
+//! | [`symmetric`](mod@symmetric) | rows that open with one evaluation of a function, and no others |
+//! | [`work`] | what a request asks for: a lookup, or an evaluation |
 //! | `use_case` | a table that is served, and one lookup in it |
 //! | [`service`] | requests and answers, without a socket |
+//! | `refused` | why a request is refused |
 //! | [`recent`] | keys in memory, those that were used last |
 //! | `image` | use cases as files: encoded, mapped, and updated (feature `image`) |
 #![forbid(unsafe_code)]
@@ -36,6 +39,9 @@ pub mod lookup;
 pub mod processed;
 pub mod proto;
 pub mod recent;
+mod refused;
 pub mod service;
 pub mod sets;
+pub mod symmetric;
 mod use_case;
+pub mod work;

@@ -6,12 +6,17 @@
 use crate::config::{Id, dialect};
 use crate::keys::most_bytes;
 use crate::proto::{
-    Config, ConfigForm, ConfigRequest, ConfigResponse, EvaluationKey, KeyStatus, Parts, PirRequest,
-    PirResponse, Request, Response, Responses,
+    Config, ConfigForm, ConfigRequest, ConfigResponse, EvaluationKey, KeyStatus, Parts, Request, Response,
+    Responses,
 };
+pub use crate::refused::Refused;
+use crate::refused::{LACKING, refused};
 pub use crate::use_case::{Lookup, UseCase};
+use crate::work::Evaluation;
+pub use crate::work::Work;
 use bytes::Bytes;
 use prost::Message;
+use rand_core::CryptoRng;
 use sotto_bfv::mulpir::Keys;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -28,6 +33,8 @@ const MOST_CONFIG_BYTES: usize = 64 << 10;
 /// Bytes of a user's name at most.
 const MOST_NAME: usize = 128;
 
+const NOT_SERVED: &str = "a use case that is not served";
+
 /// A request: its path, two headers, and its body.
 #[derive(Debug, Clone)]
 pub struct Asked<'a> {
@@ -39,40 +46,6 @@ pub struct Asked<'a> {
     pub agent: Option<&'a str>,
     /// The body.
     pub body: Bytes,
-}
-
-/// Why a request is refused: a status, and words for whoever reads them.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Refused {
-    /// The status of the answer.
-    pub status: u16,
-    /// Why.
-    pub why: String,
-}
-
-/// What is said to a client that sends half of an evaluation key.
-pub(crate) const LACKING: &str = "an evaluation key lacks its metadata, or itself";
-
-pub(crate) fn refused<T>(status: u16, why: impl Into<String>) -> Result<T, Refused> {
-    Err(Refused { status, why: why.into() })
-}
-
-/// What is said to a client whose keys are not here. Phones look at the status, ask for the configuration, and send them again.
-pub(crate) const NO_KEYS: &str = "that evaluation key is not here: send it again";
-
-impl Refused {
-    /// What became of the request, in a word: for metrics.
-    pub fn outcome(&self) -> &'static str {
-        match self.status {
-            400 if self.why == NO_KEYS => "no-keys",
-            400 => "malformed",
-            404 => "no-such-use-case",
-            410 => "retired",
-            413 => "too-large",
-            503 => "not-ready",
-            _ => "internal",
-        }
-    }
 }
 
 /// A client's keys, and what it calls them.
@@ -137,18 +110,23 @@ impl Service {
         }
     }
 
-    /// Answers a request with the body of a success, or a refusal.
+    /// Answers a request with the body of a success, or a refusal. Proofs of evaluations take randomness, and nothing else does.
     ///
     /// # Errors
     /// [`Refused`] with the status: 400 for what is no request, 404 for another path or an unknown use case, 410 for a
     /// configuration that is not served any more, 413 for a body that is too long.
-    pub fn answer(&self, asked: &Asked<'_>, store: &dyn KeyStore) -> Result<Vec<u8>, Refused> {
+    pub fn answer(
+        &self,
+        asked: &Asked<'_>,
+        store: &dyn KeyStore,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Vec<u8>, Refused> {
         match asked.path {
             "/config" => self.config(asked, store),
             "/key" => self.key(asked, store).map(|_| Vec::new()),
             "/queries" => {
-                let lookups = self.lookups(asked, store)?;
-                Ok(responses(lookups.iter().map(Lookup::answer).collect::<Result<_, _>>()?))
+                let all = self.asked_for(asked, store)?;
+                Ok(responses(all.iter().map(|work| work.answer(rng)).collect::<Result<_, _>>()?))
             }
             _ => refused(404, "there is /config, /key and /queries"),
         }
@@ -202,7 +180,7 @@ impl Service {
                 continue;
             }
             let Some(use_case) = self.use_cases.get(name).and_then(|all| all.first()) else {
-                return refused(404, "a use case that is not served");
+                return refused(404, NOT_SERVED);
             };
             let (config, config_id) = use_case.config(dialect(agent));
             let same = request.existing_config_ids.iter().any(|existing| **existing == *config_id);
@@ -243,37 +221,52 @@ impl Service {
         Ok(count)
     }
 
-    /// The lookups that `/queries` asks for, each with its keys. Nothing is calculated yet.
+    /// What `/queries` asks for: lookups, each with its keys, and evaluations. Nothing is calculated yet.
     ///
     /// # Errors
     /// As [`Service::answer`].
-    pub fn lookups(&self, asked: &Asked<'_>, store: &dyn KeyStore) -> Result<Vec<Lookup>, Refused> {
+    pub fn asked_for(&self, asked: &Asked<'_>, store: &dyn KeyStore) -> Result<Vec<Work>, Refused> {
         let (user, _, body) = self.checked(asked)?;
         let all = parts(body, MOST_REQUESTS)?;
-        let mut lookups = Vec::with_capacity(all.len());
+        let mut works = Vec::with_capacity(all.len());
         for part in all {
             let request: Request = decoded(limited(&part, self.most_query_bytes())?)?;
-            let Some(asked) = request.pir_request else { return refused(400, "a request without a lookup") };
-            let use_case = self.asked(&request.usecase, &asked)?.clone();
-            lookups.push(use_case.lookup(request.usecase, user, asked, store)?);
+            works.push(match (request.pir_request, request.oprf_request) {
+                (Some(asked), None) => {
+                    let use_case = self.asked(&request.usecase, &asked.configuration_hash)?.clone();
+                    Work::Lookup(use_case.lookup(request.usecase, user, asked, store)?)
+                }
+                (None, Some(asked)) => {
+                    // Apple's library names no configuration here, and means the newest.
+                    let use_case = match asked.config_id.is_empty() {
+                        true => self.newest(&request.usecase)?,
+                        false => self.asked(&request.usecase, &asked.config_id)?,
+                    };
+                    Work::Evaluation(Evaluation::read(use_case.clone(), request.usecase, &asked)?)
+                }
+                _ => return refused(400, "a request is for one lookup, or for one evaluation"),
+            });
         }
-        Ok(lookups)
+        Ok(works)
+    }
+
+    /// The newest table of a use case.
+    fn newest(&self, name: &str) -> Result<&Arc<UseCase>, Refused> {
+        let newest = self.use_cases.get(name).and_then(|all| all.first());
+        newest.ok_or(Refused { status: 400, why: NOT_SERVED.into() })
     }
 
     /// The table that a request has the configuration of.
-    fn asked(&self, name: &str, asked: &PirRequest) -> Result<&Arc<UseCase>, Refused> {
-        let Some(all) = self.use_cases.get(name) else {
-            return refused(400, "a use case that is not served");
-        };
-        let found = all.iter().find(|use_case| use_case.is_named(&asked.configuration_hash));
+    fn asked(&self, name: &str, config_id: &[u8]) -> Result<&Arc<UseCase>, Refused> {
+        let Some(all) = self.use_cases.get(name) else { return refused(400, NOT_SERVED) };
+        let found = all.iter().find(|use_case| use_case.is_named(config_id));
         found.ok_or(Refused { status: 410, why: "that configuration is retired".into() })
     }
 }
 
-/// The body of an answer to `/queries`: the answers to its lookups, in their order.
-pub fn responses(answers: Vec<PirResponse>) -> Vec<u8> {
-    let response = |answer| Response { pir_response: Some(answer) };
-    Responses { responses: answers.into_iter().map(response).collect() }.encode_to_vec()
+/// The body of an answer to `/queries`: the answers to its parts, in their order.
+pub fn responses(responses: Vec<Response>) -> Vec<u8> {
+    Responses { responses }.encode_to_vec()
 }
 
 fn limited(body: &Bytes, most: usize) -> Result<Bytes, Refused> {

@@ -1,17 +1,21 @@
 //! A table that is served: its shards, what clients are told of it, and the answer to one lookup.
 
 use crate::codec::Codec;
-use crate::config::{self, Dialect, Id, id, key_config};
+use crate::config::{self, Beside, Dialect, Id, id, key_config};
 use crate::keyword::table::Shard;
 use crate::proto::{
     EncryptedIndices, EvaluationKey, EvaluationKeyConfig, PirConfig, PirRequest, PirResponse,
 };
-use crate::service::{KeyStore, LACKING, NO_KEYS, Refused, Stored, refused};
+use crate::refused::{LACKING, NO_KEYS, Refused, refused};
+use crate::service::{KeyStore, Stored};
 use crate::sets::{Set, Weak};
+use crate::symmetric::OTHER_KEY;
 use crate::{keys, lookup};
 use prost::Message;
 use sotto_bfv::mulpir::{Compression, Keys, Shape};
 use sotto_core::{Error, ParamsError};
+use sotto_oprf::OprfError;
+use sotto_oprf::p384::{PublicKey, SecretKey};
 use std::sync::Arc;
 
 /// A table under one configuration. A client that has the configuration may ask it as long as it is served.
@@ -23,15 +27,18 @@ pub struct UseCase {
     pub(crate) key_id: Id,
     /// What clients are told of it, in each dialect that is spoken, and the digest.
     told: Told,
+    beside: Beside,
+    /// What evaluates for clients of a symmetric table.
+    evaluator: Option<Arc<SecretKey>>,
     whole: Whole,
 }
 
 type Told = [(Dialect, PirConfig, Id); 2];
 
 /// What clients are told of such shards.
-fn told(keys: &EvaluationKeyConfig, shapes: &[Shape], has_lengths: bool) -> Told {
+fn told(keys: &EvaluationKeyConfig, shapes: &[Shape], beside: &Beside) -> Told {
     [Dialect::Listed, Dialect::Repeated].map(|dialect| {
-        let config = config::config(keys, shapes, has_lengths, dialect);
+        let config = config::config(keys, shapes, beside, dialect);
         (dialect, config.clone(), id(&config))
     })
 }
@@ -70,16 +77,50 @@ impl UseCase {
         shards.iter().try_for_each(|shard| codec.check(shard.shape(), compression))?;
         let keys = key_config(&set, &codec, &shards, compression);
         let shapes: Vec<Shape> = shards.iter().map(|shard| *shard.shape()).collect();
-        let told = told(&keys, &shapes, false);
-        Ok(UseCase { key_id: id(&keys), keys, codec, shards, told, whole: Whole(Arc::new(|| true)) })
+        let beside = Beside::default();
+        let (told, whole) = (told(&keys, &shapes, &beside), Whole(Arc::new(|| true)));
+        Ok(UseCase { key_id: id(&keys), keys, codec, shards, told, beside, evaluator: None, whole })
+    }
+
+    /// The same, of which clients are told something else besides the shapes.
+    fn telling(mut self, beside: Beside) -> Self {
+        let shapes: Vec<Shape> = self.shards.iter().map(|shard| *shard.shape()).collect();
+        (self.told, self.beside) = (told(&self.keys, &shapes, &beside), beside);
+        self
     }
 
     /// The same, of an index table whose entries have their [lengths](mod@crate::lengths) before them. Clients are told so, and
     /// older ones do not know it.
-    pub fn with_lengths(mut self) -> Self {
-        let shapes: Vec<Shape> = self.shards.iter().map(|shard| *shard.shape()).collect();
-        self.told = told(&self.keys, &shapes, true);
-        self
+    pub fn with_lengths(self) -> Self {
+        let beside = Beside { has_lengths: true, ..self.beside };
+        self.telling(beside)
+    }
+
+    /// The same, of a keyword table whose rows are [sealed](mod@crate::symmetric) with a key that has this public half.
+    pub fn symmetric(self, public: PublicKey) -> Self {
+        let beside = Beside { oprf: Some(public), ..self.beside };
+        self.telling(beside)
+    }
+
+    /// The same, which evaluates for clients of a symmetric table.
+    ///
+    /// # Errors
+    /// [`OprfError::KeyText`] unless the rows are sealed with this key.
+    pub fn evaluated_by(mut self, key: SecretKey) -> Result<Self, OprfError> {
+        if self.beside.oprf != Some(key.public()) {
+            return Err(OTHER_KEY);
+        }
+        self.evaluator = Some(Arc::new(key));
+        Ok(self)
+    }
+
+    /// What evaluates for clients.
+    pub(crate) fn evaluator(&self) -> Result<&SecretKey, Refused> {
+        match (&self.evaluator, self.beside.oprf) {
+            (Some(key), _) => Ok(key),
+            (None, None) => refused(400, "this table is not symmetric: ask for its rows"),
+            (None, Some(_)) => refused(500, "the key that evaluates is not here"),
+        }
     }
 
     /// The same, of tables that lie where they may be written to: before an answer is given, `whole` says whether all that it was

@@ -285,12 +285,21 @@ impl TableDir {
     /// [`DbError::NoOprfKey`] if it is not there; [`DbError::KeyExposed`] if others can read it; [`DbError::OprfKey`] if it is
     /// no key; [`DbError::Io`].
     pub fn oprf_key(&self) -> Result<SecretKey> {
+        let why = |why| DbError::OprfKey { path: self.oprf_key_path(), why };
+        SecretKey::from_file(&self.oprf_text()?).map_err(why)
+    }
+
+    /// The text of that key's file, whichever function it is of.
+    ///
+    /// # Errors
+    /// [`DbError::NoOprfKey`] if it is not there; [`DbError::KeyExposed`] if others can read it; [`DbError::Io`].
+    pub fn oprf_text(&self) -> Result<Zeroizing<String>> {
         let path = self.oprf_key_path();
         match read_secret(&path, "reading the OPRF key") {
             Err(DbError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
                 Err(DbError::NoOprfKey { path })
             }
-            read => SecretKey::from_file(&read?).map_err(|why| DbError::OprfKey { path, why }),
+            read => read,
         }
     }
 }
@@ -311,12 +320,20 @@ impl WriteLock {
             Err(DbError::NoOprfKey { path }) if !self.is_masked()? => {
                 let why = |why| DbError::OprfKey { path: path.clone(), why };
                 let key = SecretKey::generate(rng).map_err(why)?;
-                write_secret(&path, &key.to_file())
-                    .map_err(|e| DbError::io("writing the OPRF key", &path, e))?;
+                self.keep_oprf_text(&key.to_file())?;
                 Ok(key)
             }
             read => read,
         }
+    }
+
+    /// Writes the file of such a key, for its owner alone. One that is there is not replaced.
+    ///
+    /// # Errors
+    /// [`DbError::Io`].
+    pub fn keep_oprf_text(&self, text: &str) -> Result<()> {
+        let path = self.dir.oprf_key_path();
+        write_secret(&path, text).map_err(|e| DbError::io("writing the OPRF key", &path, e))
     }
 
     /// Whether the newest epoch is masked. One that is damaged is no reason to refuse a fresh one.

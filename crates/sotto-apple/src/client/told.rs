@@ -6,13 +6,16 @@ use crate::keyword::TABLES;
 use crate::lengths;
 use crate::proto::{
     ConfigForm, ConfigResponse, EncryptionParameters, KeyStatus, PirConfig, PirShardConfig, Sharding,
+    SymmetricPirClientConfig,
 };
 use crate::sets::{SETS, Weak};
+use crate::symmetric::CONFIG_TYPE;
 use bytes::Bytes;
 use prost::Message;
 use sotto_bfv::mulpir::{Compression, Shape};
 use sotto_catalog::RowForm;
 use sotto_core::{ParamsError, PeerMisbehaved, Result};
+use sotto_oprf::p384::PublicKey;
 
 /// Shards of a table at most.
 const MOST_SHARDS: u64 = 1 << 16;
@@ -27,6 +30,8 @@ pub(super) struct Told {
     pub(super) shapes: Vec<Shape>,
     /// How rows by number lie in entries.
     pub(super) form: RowForm,
+    /// Of a symmetric table: what evaluations are proved against.
+    pub(super) oprf: Option<PublicKey>,
     pub(super) config_id: Bytes,
     pub(super) key_id: Id,
     pub(super) elements: Vec<usize>,
@@ -55,6 +60,9 @@ impl Told {
             }
             None => 1,
         };
+        let symmetric =
+            pir.keyword_pir_params.as_ref().and_then(|it| it.symmetric_pir_client_config.as_ref());
+        let oprf = symmetric.map(oprf).transpose()?;
         if pir.batch_size != batch as u64 {
             return Err(wrong("asks for another number of entries at once").into());
         }
@@ -80,7 +88,7 @@ impl Told {
         let config_id = config.config_id.clone();
         let longest = shapes.first().and_then(|shape| lengths::longest(shape.entry_bytes() as u64));
         let form = longest.filter(|_| has_lengths).map_or(RowForm::Whole, lengths::form);
-        Ok(Told { codec, shapes, form, config_id, key_id, elements, there: status.timestamp })
+        Ok(Told { codec, shapes, form, oprf, config_id, key_id, elements, there: status.timestamp })
     }
 }
 
@@ -94,6 +102,15 @@ fn set(parameters: Option<&EncryptionParameters>) -> Result<crate::sets::Set, Pa
         field: "encryption parameters",
         why: format!("must be those of {}", SETS.map(|set| set.name).join(", ")),
     })
+}
+
+/// The key of a symmetric table's function, of the one kind that there is.
+fn oprf(config: &SymmetricPirClientConfig) -> Result<PublicKey> {
+    if config.config_type != CONFIG_TYPE {
+        return Err(wrong("is symmetric in a way that this build does not know: take a newer one").into());
+    }
+    let key = PublicKey::from_bytes(&config.server_public_key);
+    Ok(key.map_err(|_| wrong("has a public key that is no element of the group"))?)
 }
 
 /// The shape of each shard.

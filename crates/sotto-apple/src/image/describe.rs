@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use sotto_bfv::mulpir::{Compression, Shape, Table};
 use sotto_catalog::{Hex32, RowForm, ValueKind};
 use sotto_layers::keyword::Form;
+use sotto_oprf::p384::PublicKey;
 
 /// The version of descriptions that this build writes and reads.
 pub const FORMAT: &str = "sotto-apple/1";
@@ -40,6 +41,9 @@ pub struct Description {
     pub value: ValueKind,
     /// Bytes of the longest value there was when the table was encoded, or of each number.
     pub value_bytes: u64,
+    /// Of a symmetric table: the public half of the key that its rows are sealed with.
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "super::oprf::digits")]
+    pub oprf: Option<PublicKey>,
     /// Its shards.
     pub shards: Vec<ShardShape>,
     /// BLAKE3 of all tables.
@@ -154,6 +158,9 @@ impl Description {
         let by_number = |shard: &ShardShape| read.kind.row_form(shard.entry_bytes).is_some();
         if read.kind == Kind::IndexLengths && !read.shards.iter().all(by_number) {
             return Err("no entry with its length before it has so many bytes".into());
+        }
+        if read.oprf.is_some() && !matches!(read.kind, Kind::Keyword { .. }) {
+            return Err("only tables that are asked by key are symmetric".into());
         }
         Ok(read)
     }

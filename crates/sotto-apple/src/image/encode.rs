@@ -15,6 +15,7 @@ use sotto_core::{Epoch, Section, Sink};
 use sotto_db::image::header::Part;
 use sotto_db::{ImageWriter, Progress, Unit, Watcher, WriteLock};
 use sotto_layers::keyword::Form;
+use sotto_oprf::p384::PublicKey;
 use std::path::PathBuf;
 
 /// Bytes of entries that are written together.
@@ -79,7 +80,8 @@ pub fn encode(rows: Rows, how: &How, lock: &WriteLock, watch: Watcher<'_>) -> Re
     let kind =
         Kind::Keyword { form: how.form, bucket_bytes: how.bucket_bytes as u64, fixed: how.buckets.is_some() };
     let counts = of_shards.iter().map(|of| of.numbers.len() as u64).collect();
-    let draft = Draft::new(how, kind, lock, (shapes, counts), rows.longest(), &codec, watch)?;
+    let values = Values { longest: rows.longest(), oprf: rows.oprf() };
+    let draft = Draft::new(how, kind, lock, (shapes, counts), values, &codec, watch)?;
     for (s, (of, placed)) in of_shards.into_iter().zip(placed).enumerate() {
         draft.buckets(s, &rows, &of, &placed)?;
     }
@@ -136,6 +138,14 @@ fn place(shards: &[OfShard], how: &How) -> Result<(Vec<Placed>, usize), ImageErr
     Err(TableError::NoPlace { rows, buckets: tried, bytes: how.bucket_bytes }.into())
 }
 
+/// What is told of values.
+pub(super) struct Values {
+    /// Bytes of the longest.
+    pub(super) longest: u64,
+    /// The key that they are sealed with.
+    pub(super) oprf: Option<PublicKey>,
+}
+
 /// A file whose entries are being written.
 pub(super) struct Draft<'a> {
     pub(super) writer: ImageWriter<'a>,
@@ -149,13 +159,13 @@ impl<'a> Draft<'a> {
         kind: Kind,
         lock: &WriteLock,
         (shapes, rows): (Vec<Shape>, Vec<u64>),
-        longest: u64,
+        values: Values,
         codec: &Codec,
         watch: Watcher<'a>,
     ) -> Result<Self, ImageError> {
         check_name(&how.name).map_err(ImageError::Asked)?;
         shapes.iter().try_for_each(|shape| codec.check(shape, how.compression.into()))?;
-        let value_bytes = if how.value_bytes > 0 { how.value_bytes } else { longest };
+        let value_bytes = if how.value_bytes > 0 { how.value_bytes } else { values.longest };
         let shard = |(shape, rows): (&Shape, &u64)| ShardShape {
             rows: *rows,
             entries: shape.entries() as u64,
@@ -171,6 +181,7 @@ impl<'a> Draft<'a> {
             kind,
             value: how.value,
             value_bytes,
+            oprf: values.oprf,
             shards: shapes.iter().zip(&rows).map(shard).collect(),
             tables: Hex32::from([0; 32]),
         };

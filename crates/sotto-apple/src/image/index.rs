@@ -1,7 +1,7 @@
 //! Rows by number in, the next epoch's file out: an entry for each row, as it is or behind its length.
 
 use super::describe::Kind;
-use super::encode::{BLOCK, Draft, How, Written};
+use super::encode::{BLOCK, Draft, How, Values, Written};
 use super::error::ImageError;
 use crate::keyword::table::plaintexts;
 use crate::lengths;
@@ -36,7 +36,8 @@ pub fn encode_index(
     let entries = usize::try_from(rows.rows()).map_err(|_| ImageError::TooMany { most: u64::MAX })?;
     let dimensions = Shape::quickest(plaintexts(&codec, entries, width));
     let shape = Shape::new(entries, width, codec.kit().plaintext_bytes(), dimensions, 1)?;
-    let draft = Draft::new(how, kind, lock, (vec![shape], vec![rows.rows()]), longest, &codec, watch)?;
+    let values = Values { longest, oprf: None };
+    let draft = Draft::new(how, kind, lock, (vec![shape], vec![rows.rows()]), values, &codec, watch)?;
     let entry = lengths.map(|read| (read, lengths::form(longest)));
     let (mut first, mut at, mut block) = (0, 0, Vec::new());
     while first < rows.rows() {

@@ -22,7 +22,8 @@ pub struct Opened {
     pub name: String,
     /// Its epoch.
     pub epoch: u64,
-    /// The table, ready to answer. It refuses to once the file was written to.
+    /// The table, ready to answer. It refuses to once the file was written to. A symmetric one evaluates once it has
+    /// [its key](UseCase::evaluated_by).
     pub use_case: UseCase,
     /// What tells this table from another: BLAKE3 of its description, which has the digest of all that answers are made from.
     pub digest: [u8; 32],
@@ -65,6 +66,10 @@ pub fn open_in(
     }
     let use_case = UseCase::new(description.set()?, codec, shards, description.compression.into())?;
     let use_case = if description.kind == Kind::IndexLengths { use_case.with_lengths() } else { use_case };
+    let use_case = match description.oprf {
+        Some(public) => use_case.symmetric(public),
+        None => use_case,
+    };
     let watched = file.clone();
     let use_case = use_case.checked(Arc::new(move || watched.check().is_ok()));
     let (name, epoch, digest) = (description.name.clone(), description.epoch, file.digest().0);

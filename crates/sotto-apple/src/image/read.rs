@@ -2,11 +2,12 @@
 
 use super::encode::{How, Written, encode};
 use super::error::ImageError;
-use super::rows::{MOST_VALUE_BYTES, Rows};
+use super::intake::Intake;
 use sotto_db::encode::in_pool;
-use sotto_db::ingest::{FileOptions, ValueOptions};
+use sotto_db::ingest::FileOptions;
 use sotto_db::ingest::{LineError, Notes, PairColumns, Pairs, Problem};
 use sotto_db::{DbError, Origin, Watcher, WriteLock};
+use sotto_oprf::p384::SecretKey;
 use std::path::Path;
 
 /// A file to read, and how.
@@ -29,31 +30,39 @@ pub struct Read {
     pub notes: Notes,
 }
 
-/// Reads a file of keys and values, and writes it as the next epoch of a keyword table.
+/// Reads a file of keys and values, and writes it as the next epoch of a keyword table; of a symmetric one, if there is a key to
+/// seal its rows with.
 ///
 /// # Errors
 /// [`ImageError`], with the line that is at fault.
 pub fn encode_file(
     from: From<'_>,
     how: &How,
+    sealing: Option<&SecretKey>,
     lock: &WriteLock,
     threads: Option<usize>,
     watch: Watcher<'_>,
 ) -> Result<(Written, Read), ImageError> {
     let pairs = Pairs::new(from.path, from.file, from.columns, watch)?;
     let origin = pairs.origin()?;
-    let mut rows = Rows::default();
-    let width = width(from.columns.values);
+    let mut intake = Intake::new(sealing, threads);
+    let most = intake.most_bytes();
+    let width = from.columns.values.width.map_or(most, |width| width.min(most));
     let lines = pairs.read(|key, value| {
         if value.len() > width {
             return Err(LineError::Line(Problem::TooLong { bytes: value.len(), width }));
         }
-        // The length was looked at, so that only their number may be too large.
-        rows.push(key, value).map_err(|_| LineError::Line(Problem::Options("over 2^32 rows in one table")))
+        intake.push(key, value).map_err(|why| match why {
+            ImageError::Db(error) => LineError::Db(error),
+            ImageError::TooMany { .. } => LineError::Line(Problem::Options("over 2^32 rows in one table")),
+            // The length of the value was looked at.
+            _ => LineError::Line(Problem::Options("a symmetric table's keys have at most 65535 bytes")),
+        })
     })?;
     if lines == 0 {
         return Err(DbError::from(pairs.fault(0, Problem::Empty)).into());
     }
+    let rows = intake.finish()?;
     let written = in_pool(threads, || encode(rows, how, lock, watch))?.or_else(|why| match why {
         ImageError::Twice { first, second } => {
             let [other, line] = pairs.lines([first, second])?;
@@ -66,9 +75,4 @@ pub fn encode_file(
         other => Err(other),
     })?;
     Ok((written, Read { origin, notes: Notes { lines, ..Notes::default() } }))
-}
-
-/// Bytes of a value at most.
-fn width(values: &ValueOptions) -> usize {
-    values.width.map_or(MOST_VALUE_BYTES, |width| width.min(MOST_VALUE_BYTES))
 }

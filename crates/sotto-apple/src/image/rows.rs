@@ -6,6 +6,8 @@
 use crate::image::ImageError;
 use crate::keyword::bucket::ROW;
 use crate::keyword::{hash, shard};
+use crate::symmetric::TAG_BYTES;
+use sotto_oprf::p384::PublicKey;
 
 /// Rows of one table at most.
 pub const MOST_ROWS: u64 = u32::MAX as u64;
@@ -20,6 +22,8 @@ pub struct Rows {
     /// Where each value ends.
     ends: Vec<u64>,
     values: Vec<u8>,
+    /// Of a symmetric table: the key that values are sealed with.
+    oprf: Option<PublicKey>,
 }
 
 /// The rows of one shard.
@@ -32,6 +36,16 @@ pub(super) struct OfShard {
 }
 
 impl Rows {
+    /// Rows of a symmetric table, whose values come sealed with this key.
+    pub(super) fn sealed(oprf: PublicKey) -> Self {
+        Rows { oprf: Some(oprf), ..Rows::default() }
+    }
+
+    /// The key that values are sealed with.
+    pub(super) fn oprf(&self) -> Option<PublicKey> {
+        self.oprf
+    }
+
     /// Adds a row.
     ///
     /// # Errors
@@ -63,10 +77,11 @@ impl Rows {
         self.hashes.len()
     }
 
-    /// Bytes of the longest value.
+    /// Bytes of the longest value, before it was sealed.
     pub(super) fn longest(&self) -> u64 {
         let starts = [0].iter().chain(&self.ends);
-        starts.zip(&self.ends).map(|(start, end)| end - start).max().unwrap_or(0)
+        let longest = starts.zip(&self.ends).map(|(start, end)| end - start).max().unwrap_or(0);
+        longest.saturating_sub(if self.oprf.is_some() { TAG_BYTES as u64 } else { 0 })
     }
 
     /// Whether there are none.

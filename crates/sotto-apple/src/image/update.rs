@@ -23,10 +23,13 @@ use sotto_db::{DbError, ImageProblem, Watcher, WriteLock};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+mod known;
 mod revision;
 
-/// Keys that change, by their hashes; `None` for one that goes.
-pub type KeyChanges = BTreeMap<u64, Option<Vec<u8>>>;
+pub use known::KeyChange;
+
+/// Keys that change, by the hashes that the table knows them by; `None` for one that goes.
+type KeyChanges = BTreeMap<u64, Option<Vec<u8>>>;
 
 /// What becomes of the newest epoch of a folder.
 pub struct Update<'a> {
@@ -89,11 +92,13 @@ impl<'a> Before<'a> {
     /// What becomes of a keyword table.
     ///
     /// # Errors
-    /// [`ImageError::Asked`] if it is none, or a value is longer than a bucket.
-    pub fn change_keys(self, changes: KeyChanges) -> Result<Update<'a>, ImageError> {
+    /// [`ImageError::Asked`] if it is none, or a value is longer than a bucket; of a symmetric one also what is wrong with its
+    /// key.
+    pub fn change_keys(self, keys: Vec<KeyChange>) -> Result<Update<'a>, ImageError> {
         let Kind::Keyword { bucket_bytes, .. } = self.description.kind else {
             return Err(ImageError::Asked("this table is asked by row number, and not by key".into()));
         };
+        let changes = self.known(keys)?;
         let most = (bucket_bytes as usize).saturating_sub(bucket::EMPTY + bucket::ROW).min(MOST_VALUE_BYTES);
         let longest = changes.values().flatten().map(Vec::len).max().unwrap_or(0);
         if longest > most {
@@ -221,7 +226,7 @@ impl Update<'_> {
 
     /// All rows, with what changed in them.
     fn all(&self, changes: &KeyChanges) -> Result<Rows, ImageError> {
-        let mut rows = Rows::default();
+        let mut rows = self.description.oprf.map_or_else(Rows::default, Rows::sealed);
         for (shape, starts) in self.places.shapes.iter().zip(&self.places.entries) {
             for start in starts {
                 let all = self.file.bytes_of(Part::Entries).unwrap_or_default();

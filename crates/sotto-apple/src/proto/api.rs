@@ -90,6 +90,16 @@ pub struct Request {
     pub usecase: String,
     #[prost(message, optional, tag = "2")]
     pub pir_request: Option<PirRequest>,
+    #[prost(message, optional, tag = "4")]
+    pub oprf_request: Option<OprfRequest>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub struct OprfRequest {
+    #[prost(bytes = "bytes", tag = "1")]
+    pub query_element: Bytes,
+    #[prost(bytes = "bytes", tag = "2")]
+    pub config_id: Bytes,
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -102,6 +112,16 @@ pub struct Requests {
 pub struct Response {
     #[prost(message, optional, tag = "1")]
     pub pir_response: Option<PirResponse>,
+    #[prost(message, optional, tag = "3")]
+    pub oprf_response: Option<OprfResponse>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub struct OprfResponse {
+    #[prost(bytes = "bytes", tag = "1")]
+    pub evaluated_element: Bytes,
+    #[prost(bytes = "bytes", tag = "2")]
+    pub proof: Bytes,
 }
 
 #[derive(Clone, PartialEq, Message)]

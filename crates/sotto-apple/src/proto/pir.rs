@@ -18,19 +18,22 @@ pub struct PirResponse {
     pub replies: Vec<SerializedCiphertextVec>,
 }
 
-impl PirResponse {
-    /// Bytes of the message.
-    pub fn bytes(&self) -> usize {
-        self.encoded_len()
-    }
-}
-
 #[derive(Clone, PartialEq, Message)]
 pub struct KeywordPirParameters {
     #[prost(uint64, tag = "1")]
     pub num_hash_functions: u64,
+    #[prost(message, optional, tag = "3")]
+    pub symmetric_pir_client_config: Option<SymmetricPirClientConfig>,
     #[prost(message, optional, tag = "4")]
     pub sharding_function: Option<ShardingFunction>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub struct SymmetricPirClientConfig {
+    #[prost(bytes = "bytes", tag = "1")]
+    pub server_public_key: Bytes,
+    #[prost(int32, tag = "2")]
+    pub config_type: i32,
 }
 
 #[derive(Clone, PartialEq, Message)]

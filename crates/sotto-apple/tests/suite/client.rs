@@ -1,7 +1,7 @@
 //! Our client and our server, on tables of our own.
 
 use crate::index::same_file;
-use crate::recorded::{CODEC, kit};
+use crate::recorded::{CODEC, kit, proofs};
 use bytes::Bytes;
 use prost::Message;
 use rand_chacha::ChaCha20Rng;
@@ -133,7 +133,7 @@ fn served(rows: &[Row<'_>], shards: usize) -> (Service, Recent) {
 
 fn post(served: &(Service, Recent), path: &str, agent: &str, body: Vec<u8>) -> Result<Bytes, Refused> {
     let asked = Asked { path, user: Some("somebody"), agent: Some(agent), body: body.into() };
-    served.0.answer(&asked, &served.1).map(Bytes::from)
+    served.0.answer(&asked, &served.1, &mut proofs()).map(Bytes::from)
 }
 
 #[test]

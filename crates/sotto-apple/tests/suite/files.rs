@@ -1,5 +1,6 @@
 //! Tables in files, served: what all tests of them have in common.
 
+use crate::recorded::proofs;
 use bytes::Bytes;
 use rand_chacha::ChaCha20Rng;
 use sotto_apple::client::{Client, config_request};
@@ -61,7 +62,7 @@ pub(crate) fn serve(opened: Opened) -> Served {
 
 pub(crate) fn post(served: &Served, path: &str, body: Vec<u8>) -> Result<Bytes, Refused> {
     let asked = Asked { path, user: Some("somebody"), agent: Some(AGENT), body: body.into() };
-    served.0.answer(&asked, &served.1).map(Bytes::from)
+    served.0.answer(&asked, &served.1, &mut proofs()).map(Bytes::from)
 }
 
 /// A client that has sent its keys.

@@ -1,6 +1,6 @@
 //! What is no request, no key or no query is refused, with whose fault it is, and nothing else changes.
 
-use crate::recorded::{CODEC, Memory};
+use crate::recorded::{CODEC, Memory, proofs};
 use crate::sessions::{Recorded, service};
 use bytes::Bytes;
 use prost::Message;
@@ -20,13 +20,13 @@ static SERVICE: LazyLock<Service> =
 /// A store with the recorded keys.
 fn keyed() -> Memory {
     let store = Memory::default();
-    SERVICE.answer(&Recorded::new(SESSION, "02_key").asked(), &store).unwrap();
+    SERVICE.answer(&Recorded::new(SESSION, "02_key").asked(), &store, &mut proofs()).unwrap();
     store
 }
 
 fn status(step: &str, body: impl Into<Bytes>, store: &Memory) -> u16 {
     let recorded = Recorded { body: body.into(), ..Recorded::new(SESSION, step) };
-    SERVICE.answer(&recorded.asked(), store).map_or_else(|refused| refused.status, |_| 200)
+    SERVICE.answer(&recorded.asked(), store, &mut proofs()).map_or_else(|refused| refused.status, |_| 200)
 }
 
 /// The first of the recorded lookups, changed.
@@ -43,15 +43,19 @@ fn a_name_that_comes_twice_is_answered_once() {
     let mut message = ConfigRequest::decode(recorded.body.clone()).unwrap();
     message.usecases = vec![message.usecases[0].clone(); 1000];
     let often = Recorded { body: message.encode_to_vec().into(), ..Recorded::new(SESSION, "01_config") };
-    assert_eq!(SERVICE.answer(&often.asked(), &store), SERVICE.answer(&recorded.asked(), &store));
+    assert_eq!(
+        SERVICE.answer(&often.asked(), &store, &mut proofs()),
+        SERVICE.answer(&recorded.asked(), &store, &mut proofs())
+    );
 }
 
 #[test]
 fn headers_and_paths() {
     let recorded = Recorded::new(SESSION, "01_config");
     let store = Memory::default();
-    let status =
-        |asked: Asked<'_>| SERVICE.answer(&asked, &store).map_or_else(|refused| refused.status, |_| 200);
+    let status = |asked: Asked<'_>| {
+        SERVICE.answer(&asked, &store, &mut proofs()).map_or_else(|refused| refused.status, |_| 200)
+    };
     assert_eq!(status(recorded.asked()), 200);
     assert_eq!(status(Asked { user: None, ..recorded.asked() }), 400);
     assert_eq!(status(Asked { agent: None, ..recorded.asked() }), 400);
@@ -109,7 +113,7 @@ fn lookups_of_others_configurations_and_shards() {
     // Keys are their user's alone.
     let recorded = Recorded::new(SESSION, "03_queries");
     let other = Asked { user: Some("another"), ..recorded.asked() };
-    let refused: Refused = SERVICE.answer(&other, &store).unwrap_err();
+    let refused: Refused = SERVICE.answer(&other, &store, &mut proofs()).unwrap_err();
     assert_eq!((refused.status, refused.why.contains("send it again")), (400, true));
 }
 

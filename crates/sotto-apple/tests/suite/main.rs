@@ -25,4 +25,5 @@ mod lengths;
 mod primitives;
 mod recorded;
 mod sessions;
+mod symmetric;
 mod update;

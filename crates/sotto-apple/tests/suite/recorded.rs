@@ -1,5 +1,7 @@
 //! The recorded files, and what all tests make of them.
 
+use rand_chacha::ChaCha20Rng;
+use rand_core::SeedableRng;
 use sotto_apple::codec::Codec;
 use sotto_apple::config::Id;
 use sotto_apple::keyword::table::Shard;
@@ -21,6 +23,11 @@ pub(crate) static CODEC: LazyLock<Codec> =
 
 pub(crate) fn kit() -> &'static Kit {
     CODEC.kit()
+}
+
+/// Randomness for proofs of evaluations, which most requests ask for none of.
+pub(crate) fn proofs() -> ChaCha20Rng {
+    ChaCha20Rng::from_seed([0; 32])
 }
 
 fn path(name: &str) -> PathBuf {

@@ -1,6 +1,6 @@
 //! Whole sessions between Apple's example client and its example server, answered by ours.
 
-use crate::recorded::{CODEC, Memory, SET, read, shard};
+use crate::recorded::{CODEC, Memory, SET, proofs, read, shard};
 use bytes::Bytes;
 use prost::Message;
 use sotto_apple::proto::PirConfig;
@@ -47,7 +47,7 @@ impl Recorded {
 fn replay(session: &str, service: &Service) {
     let store = Memory::default();
     for step in ["01_config", "02_key", "03_queries"] {
-        let answer = service.answer(&Recorded::new(session, step).asked(), &store).unwrap();
+        let answer = service.answer(&Recorded::new(session, step).asked(), &store, &mut proofs()).unwrap();
         assert!(answer == read(&format!("e/{session}/{step}.response.pb")), "{session} {step}");
     }
 }

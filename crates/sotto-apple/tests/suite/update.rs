@@ -4,7 +4,6 @@ use crate::files::{client, how, key, look_up, rows, serve, value, write};
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
 use sotto_apple::image::{Before, How, ImageError, Kind, Update, Written, encode_index, open};
-use sotto_apple::keyword::hash;
 use sotto_apple::sets::Weak;
 use sotto_bfv::mulpir::Table;
 use sotto_db::image::header::Part;
@@ -20,7 +19,7 @@ fn lock(dir: &Path) -> WriteLock {
 }
 
 fn change<'a>(lock: &'a WriteLock, changes: &[(String, Option<Vec<u8>>)]) -> Result<Update<'a>, ImageError> {
-    let changes = changes.iter().map(|(key, value)| (hash(key.as_bytes()), value.clone()));
+    let changes = changes.iter().map(|(key, value)| (key.as_bytes().to_vec(), value.clone()));
     Before::open(lock, Weak::Refused)?.change_keys(changes.collect())
 }
 

@@ -20,6 +20,12 @@ pub(super) fn facts(opened: &Opened) -> Vec<(&'static str, String)> {
         ),
         ("rows", units::count(told.rows())),
     ];
+    if told.oprf.is_some() {
+        lines.push((
+            "symmetric",
+            "rows are sealed; one evaluation opens one, and the server grants it".to_owned(),
+        ));
+    }
     if let Some(shard) = told.shards.first() {
         let [d0, d1] = shard.dimensions;
         let (entries, bytes) = (units::count(shard.entries), units::bytes(shard.entry_bytes));

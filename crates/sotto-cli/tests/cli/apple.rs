@@ -51,7 +51,6 @@ fn what_encode_refuses() {
     run(&csv, &["--set", "n_1"]).fails(4, &["n_4096_logq_27_28_28_logt_5"]);
     run(&csv, &["--set", "n_4096_logq_27_28_28_logt_17"]).fails(4, &["2^"]);
     run(&csv, &["--scheme", "ypir/1"]).fails(2, &["--apple"]);
-    run(&csv, &["--symmetric"]).fails(2, &["--apple"]);
     run(&csv, &["--buckets", "9", "--room", "5"]).fails(2, &["--room"]);
     assert_eq!(run(&csv, &[]).code, 0);
     run(&csv, &["--use-case", "another"]).fails(2, &["holds the use case \"t\"", "--replace"]);

@@ -20,6 +20,7 @@
 //! | [`parts`] | tables in parts: cut, served, and refused with one missing |
 //! | [`planned`] | a plan, and the table that it chose |
 //! | [`relay`] | what stands between, and writes down what was sent |
+//! | [`sealed`] | symmetric tables of Apple's lookups: a row for each evaluation |
 //! | [`state`] | hints that are used up: from call to call, and copied |
 //! | [`tour`] | help, `bench`, `demo` |
 //! | [`tree`] | proofs from a transparency log, built, served and grown |
@@ -56,6 +57,7 @@ mod parts;
 mod phones;
 mod planned;
 mod relay;
+mod sealed;
 mod silence;
 mod sources;
 mod state;

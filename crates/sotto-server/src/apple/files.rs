@@ -2,10 +2,12 @@
 
 use super::source::{Found, UseCaseSource};
 use crate::{Config, Residency, SourceError};
-use sotto_apple::image::{self, ImageError};
+use sotto_apple::image::{self, ImageError, oprf};
 use sotto_apple::sets::Weak;
 use sotto_db::image::ForeignFile;
 use sotto_db::{Room, TableDir};
+use sotto_oprf::p384::{PublicKey, SecretKey};
+use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -26,6 +28,10 @@ impl Files {
             return Ok(known.clone());
         }
         let opened = image::open_in(path, self.weak, self.residency, &self.room).map_err(refused)?;
+        let use_case = match opened.description.oprf {
+            Some(public) => opened.use_case.evaluated_by(key_of(path, &public)?).map_err(no_key)?,
+            None => opened.use_case,
+        };
         let (image, name) = (opened.image, opened.name.clone());
         // Answers are made meanwhile, from the file.
         let settle = move || match image.settle() {
@@ -37,7 +43,7 @@ impl Files {
         if let Err(error) = std::thread::Builder::new().name("sotto-check".into()).spawn(settle) {
             tracing::error!(%error, "no thread to copy a table on; it stays where its file is mapped");
         }
-        Ok(Found { name: opened.name, digest: opened.digest, use_case: Arc::new(opened.use_case) })
+        Ok(Found { name: opened.name, digest: opened.digest, use_case: Arc::new(use_case) })
     }
 }
 
@@ -64,6 +70,16 @@ impl UseCaseSource for Files {
         }
         Ok(found)
     }
+}
+
+/// The key of a symmetric table, from the folder where its file is.
+fn key_of(path: &Path, public: &PublicKey) -> Result<SecretKey, SourceError> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    oprf::read_fitting(&TableDir::open(folder)?, public).map_err(no_key)
+}
+
+fn no_key(why: impl Display) -> SourceError {
+    SourceError::OprfKey(why.to_string())
 }
 
 fn refused(error: ImageError) -> SourceError {

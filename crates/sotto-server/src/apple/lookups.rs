@@ -1,4 +1,4 @@
-//! A request for lookups, answered one after the other between the passes: those of others take turns with it.
+//! A request for lookups and evaluations, answered one after the other between the passes: those of others take turns with it.
 
 use crate::admission::Peer;
 use crate::batch::Steps;
@@ -6,8 +6,8 @@ use crate::metrics::Metrics;
 use crate::quota::Open;
 use crate::refusal::Refusal;
 use crate::routes::no::No;
-use sotto_apple::proto::PirResponse;
-use sotto_apple::service::{Lookup, responses};
+use sotto_apple::proto::Response;
+use sotto_apple::service::{Work, responses};
 use sotto_wire::Code;
 use std::sync::Arc;
 use std::time::Instant;
@@ -22,23 +22,23 @@ type Held = (Open, Open<[u8; 16]>);
 /// Such a request, in the queue.
 pub(crate) struct Lookups {
     peer: Peer,
-    left: std::vec::IntoIter<Lookup>,
-    answers: Vec<PirResponse>,
+    left: std::vec::IntoIter<Work>,
+    answers: Vec<Response>,
     reply: Option<(oneshot::Sender<Reply>, Held)>,
     metrics: Arc<Metrics>,
 }
 
 impl Lookups {
-    /// A request of these lookups, and where its answer comes.
+    /// A request of these parts, and where its answer comes.
     pub(crate) fn new(
         peer: Peer,
-        lookups: Vec<Lookup>,
+        works: Vec<Work>,
         metrics: Arc<Metrics>,
         held: Held,
     ) -> (Self, oneshot::Receiver<Reply>) {
         let (reply, receiver) = oneshot::channel();
-        let answers = Vec::with_capacity(lookups.len());
-        let (left, reply) = (lookups.into_iter(), Some((reply, held)));
+        let answers = Vec::with_capacity(works.len());
+        let (left, reply) = (works.into_iter(), Some((reply, held)));
         (Lookups { peer, left, answers, reply, metrics }, receiver)
     }
 
@@ -63,10 +63,17 @@ impl Steps for Lookups {
     }
 
     fn step(&mut self) -> bool {
-        if let Some(lookup) = self.left.next() {
+        if let Some(work) = self.left.next() {
             let began = Instant::now();
-            let answer = lookup.answer();
-            self.metrics.apple.answered(&lookup, &answer, began.elapsed());
+            let mut rng = match sotto_prg::system_rng() {
+                Ok(rng) => rng,
+                Err(error) => {
+                    tracing::error!(%error, "no proof could be made");
+                    return self.end(Err(Code::Internal.into()));
+                }
+            };
+            let answer = work.answer(&mut rng);
+            self.metrics.apple.answered(&work, &answer, began.elapsed());
             match answer {
                 Ok(answer) => self.answers.push(answer),
                 Err(refused) => return self.end(Err(No::apple(refused))),

@@ -7,8 +7,9 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::Registry;
-use sotto_apple::proto::PirResponse;
-use sotto_apple::service::{Lookup, Refused};
+use sotto_apple::proto::Response;
+use sotto_apple::service::{Refused, Work};
+use sotto_apple::work::answer_bytes;
 use std::time::Duration;
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -33,6 +34,7 @@ pub(crate) struct AppleMetrics {
     /// Requests for lookups that wait or are being answered.
     pub(crate) open: Gauge,
     lookups: Family<Outcome, Counter>,
+    evaluations: Family<Outcome, Counter>,
     seconds: Family<ByUseCase, Histogram>,
     bytes_in: Family<ByUseCase, Counter>,
     bytes_out: Family<ByUseCase, Counter>,
@@ -47,6 +49,7 @@ impl AppleMetrics {
         AppleMetrics {
             open: Gauge::default(),
             lookups: Family::default(),
+            evaluations: Family::default(),
             // A millisecond to half a minute.
             seconds: Family::new_with_constructor(|| Histogram::new(exponential_buckets(0.001, 2.0, 16))),
             bytes_in: Family::default(),
@@ -61,6 +64,7 @@ impl AppleMetrics {
     pub(super) fn register(&self, r: &mut Registry) {
         r.register("apple_open", "Apple's requests for lookups that wait or are answered", self.open.clone());
         r.register("apple_lookups", "Apple's lookups, by what became of them", self.lookups.clone());
+        r.register("apple_evaluations", "Evaluations of Apple's symmetric tables", self.evaluations.clone());
         r.register("apple_lookup_seconds", "How long an answer took to make", self.seconds.clone());
         r.register("apple_query_bytes", "Bytes of queries", self.bytes_in.clone());
         r.register("apple_answer_bytes", "Bytes of answers", self.bytes_out.clone());
@@ -70,19 +74,23 @@ impl AppleMetrics {
         r.register("apple_key_bytes", "Bytes of users' keys", self.key_bytes.clone());
     }
 
-    /// A lookup was answered, or was refused after all.
-    pub(crate) fn answered(&self, lookup: &Lookup, answer: &Result<PirResponse, Refused>, took: Duration) {
-        let by = ByUseCase { use_case: lookup.name().to_owned() };
-        self.bytes_in.get_or_create(&by).inc_by(lookup.query_bytes() as u64);
+    /// A lookup or an evaluation was answered, or was refused after all.
+    pub(crate) fn answered(&self, work: &Work, answer: &Result<Response, Refused>, took: Duration) {
+        let by = ByUseCase { use_case: work.name().to_owned() };
+        let is_evaluation = work.is_evaluation();
+        self.bytes_in.get_or_create(&by).inc_by(work.query_bytes() as u64);
         let outcome = match answer {
             Ok(answer) => {
-                self.seconds.get_or_create(&by).observe(took.as_secs_f64());
-                self.bytes_out.get_or_create(&by).inc_by(answer.bytes() as u64);
+                if !is_evaluation {
+                    self.seconds.get_or_create(&by).observe(took.as_secs_f64());
+                }
+                self.bytes_out.get_or_create(&by).inc_by(answer_bytes(answer) as u64);
                 "ok"
             }
             Err(refused) => refused.outcome(),
         };
-        self.lookups.get_or_create(&Outcome { use_case: by.use_case, outcome }).inc();
+        let counted = if is_evaluation { &self.evaluations } else { &self.lookups };
+        counted.get_or_create(&Outcome { use_case: by.use_case, outcome }).inc();
     }
 
     /// Sets the gauges, as it is now.

@@ -138,13 +138,23 @@ async fn queries(State(service): State<Arc<Service>>, request: Request) -> Resul
     let apple = apple(&service)?;
     let place = apple.open.take_for(apple.keys.place(came.user.as_deref().unwrap_or_default()), 1)?;
     let read = aside(came, |came, apple| {
-        apple.shelf.live().lookups(&came.asked(), &apple.keys.from(came.peer)).map_err(No::apple)
+        let asked_for = apple.shelf.live().asked_for(&came.asked(), &apple.keys.from(came.peer));
+        let works = asked_for.map_err(No::apple)?;
+        // Before the work, all of them or none: what a client learns of symmetric tables is never more than its share. Here,
+        // since the disk may have to be written first.
+        match works.iter().filter(|work| work.is_evaluation()).count() as u64 {
+            0 => Ok(works),
+            count => {
+                came.service.evaluations.take(came.peer, count, Instant::now())?;
+                Ok(works)
+            }
+        }
     });
-    let (lookups, came) = read.await?;
-    if lookups.is_empty() {
+    let (works, came) = read.await?;
+    if works.is_empty() {
         return Ok(answer(responses(Vec::new())));
     }
-    let (steps, reply) = Lookups::new(came.peer, lookups, service.metrics.clone(), (came.room, place));
+    let (steps, reply) = Lookups::new(came.peer, works, service.metrics.clone(), (came.room, place));
     service.batch.steps(Box::new(steps))?;
     Ok(answer(reply.await.map_err(|_| Code::Internal)??))
 }

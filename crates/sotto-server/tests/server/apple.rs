@@ -5,6 +5,7 @@
 //! | `kit` | use cases in files, and a client of one, with a user's name |
 //! | `recorded` | a whole session of Apple's own client, to the last byte |
 //! | `changes` | restarts, newer tables, retired configurations |
+//! | `symmetric` | rows that an evaluation opens, and how many of these there are |
 //! | `tokens` | tokens that requests bring |
 //! | `hostile` | what is refused, and how; others are unharmed |
 
@@ -12,4 +13,5 @@ mod changes;
 mod hostile;
 pub(crate) mod kit;
 mod recorded;
+mod symmetric;
 mod tokens;

@@ -8,13 +8,14 @@ use crate::screen::{Screen, grid, units};
 use crate::verbs::apple as told;
 use serde_json::json;
 use sotto_apple::image::describe::KeyCompression;
-use sotto_apple::image::{From, How, Opened, Read, Written, encode_file, encode_index, open};
+use sotto_apple::image::{From, How, Opened, Read, Written, encode_file, encode_index, open, oprf};
 use sotto_apple::sets::{SETS, Set, Weak, find};
 use sotto_catalog::{RowForm, ValueKind};
 use sotto_db::image::ForeignFile;
 use sotto_db::ingest::{Encoding, IngestOptions, Layout, PairColumns};
 use sotto_db::{Progress, TableDir, WriteLock};
 use sotto_layers::keyword::Form;
+use sotto_oprf::p384::SecretKey;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -29,7 +30,7 @@ const SET: &str = "n_4096_logq_27_28_28_logt_5";
 #[command(next_help_heading = "Apple's lookups")]
 pub(super) struct Apple {
     /// Make a table of Apple's lookups, which phones ask
-    #[arg(long, conflicts_with_all = ["scheme", "symmetric", "batch", "lookups", "goal", "verified", "unverified", "signing_key",
+    #[arg(long, conflicts_with_all = ["scheme", "batch", "lookups", "goal", "verified", "unverified", "signing_key",
         "attribution", "catalog_log", "expires", "name", "probes", "slots", "band", "start", "end"])]
     apple: bool,
     /// The use case's name, by which phones ask for it [default: the directory's]
@@ -101,7 +102,8 @@ impl Encode {
         let watch = |at: Progress| bars.watch(None, at);
         let written = self
             .check_apple(&lock, &how)
-            .and_then(|()| self.write(input, (&options, &how), &lock, &watch))
+            .and_then(|()| self.sealing(&lock))
+            .and_then(|sealing| self.write(input, (&options, &how, sealing.as_ref()), &lock, &watch))
             .inspect_err(|_| traces.remove(&lock));
         let (written, read) = written?;
         lock.keep_origin(&read.origin).map_err(blame::db)?;
@@ -127,6 +129,10 @@ impl Encode {
                 let kind =
                     keyword.value.as_ref().map_or(ValueKind::Bytes, |_| keyword.values.encoding.kind());
                 (keyword.form, kind)
+            }
+            Layout::Index(_) | Layout::Raw { .. } if self.symmetric => {
+                return Err(Failure::usage("an index table of Apple's lookups cannot be symmetric")
+                    .fix("give --key: rows are known by names that are made of their keys"));
             }
             Layout::Index(index) => (Form::Text, index.values.encoding.kind()),
             Layout::Raw { value, .. } => (Form::Text, *value),
@@ -163,6 +169,10 @@ impl Encode {
         let other = match ForeignFile::open(&lock.dir().image_path(epoch)) {
             Ok(_) => match open(self.out.as_path(), Weak::Allowed) {
                 Ok(there) if there.name != how.name => format!("holds the use case {:?}", there.name),
+                Ok(there) if there.description.oprf.is_some() != self.symmetric => match self.symmetric {
+                    true => "holds a table that is not symmetric".to_owned(),
+                    false => "holds a symmetric table, and its next epoch would be in the clear".to_owned(),
+                },
                 // One that is damaged is no reason to refuse a fresh epoch.
                 _ => return Ok(()),
             },
@@ -174,6 +184,15 @@ impl Encode {
         Err(Failure::usage(format!("{} {other}", self.out.display())).fix(
             "give another --out for this table, or --replace to put it in the place of the one that is there",
         ))
+    }
+
+    /// The key that a symmetric table's rows are sealed with.
+    fn sealing(&self, lock: &WriteLock) -> Result<Option<SecretKey>> {
+        if !self.symmetric {
+            return Ok(None);
+        }
+        let mut rng = sotto_prg::system_rng().map_err(|error| Failure::internal(error.to_string()))?;
+        oprf::read_or_make(lock, &mut rng).map(Some).map_err(blame::apple)
     }
 
     fn say_apple(&self, screen: Screen, done: &Done) -> Result<()> {
@@ -195,7 +214,7 @@ impl Encode {
     fn write(
         &self,
         input: &Path,
-        (options, how): (&IngestOptions, &How),
+        (options, how, sealing): (&IngestOptions, &How, Option<&SecretKey>),
         lock: &WriteLock,
         watch: sotto_db::Watcher<'_>,
     ) -> Result<(Written, Read)> {
@@ -207,7 +226,7 @@ impl Encode {
                 values: &keyword.values,
             };
             let from = From { path: input, file: &options.file, columns };
-            return encode_file(from, how, lock, self.threads, watch).map_err(blame::apple);
+            return encode_file(from, how, sealing, lock, self.threads, watch).map_err(blame::apple);
         }
         let read = sotto_db::ingest(input, options, lock.dir().path(), watch).map_err(blame::db)?;
         let form = RowForm::of_rows(read.value, &read.layers)

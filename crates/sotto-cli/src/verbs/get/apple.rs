@@ -1,26 +1,28 @@
 //! `sotto get --apple`: looks rows up on a server of Apple's private lookups, in the words that phones use.
 //!
-//! Each call asks for the configuration, sends its keys where the server has none, and asks for all values at once. Nothing of
-//! that depends on what is wanted but the shard of each key, which a request names.
+//! Each call asks for the configuration, sends its keys where the server has none, and asks for all values at once; of a
+//! symmetric table for as many evaluations before. Nothing of that depends on what is wanted but the shard of each key, which a
+//! request names.
 
 mod kept;
 mod line;
 #[cfg(feature = "ohttp")]
 mod relay;
+mod said;
 
 use super::Get;
 use super::answer::Answer;
 use crate::blame;
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
-use crate::screen::{Screen, grid, units};
+use crate::screen::Screen;
 use bytes::Bytes;
 use kept::Kept;
 use line::{Line, transport};
+use said::{answer, facts};
 use serde_json::json;
-use sotto_apple::client::{Client, config_request};
+use sotto_apple::client::{Client, Pending, config_request};
 use sotto_apple::sets::Weak;
-use sotto_catalog::ValueKind;
 use sotto_client::transport::Response;
 use sotto_client::transport::http::Settings;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -77,6 +79,8 @@ struct Sent {
     up: u64,
     down: u64,
     round_trip: Duration,
+    /// Of a symmetric table.
+    evaluations: u64,
 }
 
 impl Get {
@@ -139,6 +143,7 @@ impl Get {
             "up_bytes": sent.up,
             "down_bytes": sent.down,
             "once": { "config_bytes": sent.config, "keys_bytes": sent.keys },
+            "evaluations": client.is_symmetric().then_some(sent.evaluations),
             "round_trip_ms": sent.round_trip.as_secs_f64() * 1e3,
         }))
     }
@@ -165,20 +170,48 @@ impl Get {
                 sent.keys += keys.len() as u64;
                 done(line.post("/key", keys, rng)?, use_case)?;
             }
-            let (body, pending) = self.request(&client, rng).map_err(core)?;
-            sent.up += body.len() as u64;
             let began = Instant::now();
-            let answer = line.post("/queries", body, rng)?;
-            sent.round_trip = began.elapsed();
-            if !again && matches!(answer.status, 400 | 410) {
-                again = true;
-                continue;
+            let is_last = again;
+            let request = match client.is_symmetric() {
+                false => Some(self.request(&client, rng).map_err(core)?),
+                true => self.opened(&client, line, (use_case, is_last), &mut sent, rng)?,
+            };
+            if let Some((body, pending)) = request {
+                sent.up += body.len() as u64;
+                let answer = line.post("/queries", body, rng)?;
+                sent.round_trip = began.elapsed();
+                if let Some(answer) = answered(answer, (use_case, is_last))? {
+                    sent.down += answer.len() as u64;
+                    let read = client.open(pending, Bytes::from(answer)).map_err(core)?;
+                    return Ok((client, read, sent));
+                }
             }
-            let answer = done(answer, use_case)?;
-            sent.down += answer.len() as u64;
-            let read = client.open(pending, Bytes::from(answer)).map_err(core)?;
-            return Ok((client, read, sent));
+            again = true;
         }
+    }
+
+    /// What is asked of a symmetric table once the server has evaluated its function for as many keys as are wanted; none if the
+    /// configuration is another by now.
+    fn opened(
+        &self,
+        client: &Client,
+        line: &mut Line,
+        asked: (&str, bool),
+        sent: &mut Sent,
+        rng: &mut dyn sotto_core::CryptoRng,
+    ) -> Result<Option<(Vec<u8>, Pending)>> {
+        let (body, blindings) = client.ask_openings(&self.wanted(), rng).map_err(core)?;
+        sent.up += body.len() as u64;
+        let Some(answer) = answered(line.post("/queries", body, rng)?, asked)? else { return Ok(None) };
+        (sent.down, sent.evaluations) = (sent.down + answer.len() as u64, self.wanted().len() as u64);
+        let openings = client.openings(blindings, Bytes::from(answer)).map_err(core)?;
+        client.ask_opened(openings, rng).map(Some).map_err(core)
+    }
+
+    /// Keys of as many lookups as are wanted; those of rows by number are empty.
+    fn wanted(&self) -> Vec<&[u8]> {
+        let rows = self.row_numbers.iter().map(|_| &b""[..]);
+        rows.chain(self.all_keys.iter().map(|key| key.as_bytes())).collect()
     }
 
     /// As many lookups as are wanted, whether they make sense of this table or not: what does not is said after the answer.
@@ -186,27 +219,21 @@ impl Get {
         &self,
         client: &Client,
         rng: &mut dyn sotto_core::CryptoRng,
-    ) -> sotto_core::Result<(Vec<u8>, sotto_apple::client::Pending)> {
+    ) -> sotto_core::Result<(Vec<u8>, Pending)> {
         if client.rows().is_some() {
             let keys = self.all_keys.iter().map(|_| 0);
             return client.ask_rows(&self.row_numbers.iter().copied().chain(keys).collect::<Vec<_>>(), rng);
         }
-        let rows = self.row_numbers.iter().map(|_| &b""[..]);
-        client.ask(&rows.chain(self.all_keys.iter().map(|key| key.as_bytes())).collect::<Vec<_>>(), rng)
+        client.ask(&self.wanted(), rng)
     }
 }
 
-/// What a table's values are, its clients are not told: text where it is some. Rows by number that do not say their lengths have
-/// one, and so zeros after a text.
-fn answer(name: String, (is_key, says_length): (bool, bool), value: Option<Vec<u8>>) -> Answer {
-    let exact = is_key || says_length;
-    let is_text = value.as_deref().is_some_and(|value| {
-        let end = value.iter().rposition(|byte| *byte != 0 || exact).map_or(0, |last| last + 1);
-        let text = value.get(..end).and_then(|text| std::str::from_utf8(text).ok());
-        text.is_some_and(|text| (exact || !text.is_empty()) && !text.chars().any(char::is_control))
-    });
-    let kind = if is_text { ValueKind::Text } else { ValueKind::Bytes };
-    if is_key { Answer::of_key(kind, name, None, value) } else { Answer::new(kind, name, None, value) }
+/// The body of an answer; none if the server may have lost the keys, or has another configuration, and is asked once more.
+fn answered(answer: Response, (use_case, is_last): (&str, bool)) -> Result<Option<Vec<u8>>> {
+    if !is_last && matches!(answer.status, 400 | 410) {
+        return Ok(None);
+    }
+    done(answer, use_case).map(Some)
 }
 
 fn now() -> u64 {
@@ -234,25 +261,4 @@ fn done(response: Response, use_case: &str) -> Result<Vec<u8>> {
 
 fn core(error: sotto_core::Error) -> Failure {
     Failure::new(blame::contract(&error), error.to_string())
-}
-
-fn facts(use_case: &str, client: &Client, sent: &Sent, is_relayed: bool) -> String {
-    let keys = match sent.keys {
-        0 => "nothing (keys of an earlier call)".to_owned(),
-        keys => format!("{} of keys up", units::bytes(keys)),
-    };
-    let told = match client.shards() {
-        1 => "nothing of which row".to_owned(),
-        shards => format!("which of {shards} shards each key is in"),
-    };
-    let relay = is_relayed.then(|| ("relay learns", "who asks, and how many bytes".to_owned()));
-    let mut facts = vec![("use case", use_case.to_owned()), ("server learns", told)];
-    facts.extend(relay);
-    facts.extend([
-        ("verified", "no: this protocol has no proofs".to_owned()),
-        ("bytes", format!("{} up, {} down", units::bytes(sent.up), units::bytes(sent.down))),
-        ("once", format!("{keys}, {} of configuration", units::bytes(sent.config))),
-        ("time", format!("round trip {}", units::time(sent.round_trip))),
-    ]);
-    grid::facts(facts)
 }

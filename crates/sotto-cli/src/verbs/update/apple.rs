@@ -8,7 +8,6 @@ use crate::verbs::encode::stages_json;
 use serde_json::json;
 use sotto_apple::image::update::remove_older;
 use sotto_apple::image::{Before, Description, Kind, Written};
-use sotto_apple::keyword::hash;
 use sotto_apple::sets::Weak;
 use sotto_catalog::{RowForm, TableKind, ValueKind};
 use sotto_db::image::ForeignFile;
@@ -119,8 +118,9 @@ impl Update {
             value_bytes: told.value_bytes,
         };
         let read = read_keys(&self.changes, &file, origin.as_ref(), keyed, watch).map_err(blame::db)?;
-        let changes = read.lines.into_iter().map(|(key, line)| (hash(&key), line.value));
-        before.change_keys(changes.collect()).map_err(blame::apple)
+        let changes = read.lines.into_iter().map(|(key, line)| (key.to_vec(), line.value)).collect();
+        let update = sotto_db::encode::in_pool(self.threads, || before.change_keys(changes));
+        update.map_err(blame::db)?.map_err(blame::apple)
     }
 }
 

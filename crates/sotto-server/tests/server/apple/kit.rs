@@ -7,8 +7,8 @@ use sotto_apple::image::describe::KeyCompression;
 use sotto_apple::image::{How, Rows, encode};
 use sotto_apple::sets::{SETS, Weak};
 use sotto_catalog::ValueKind;
-use sotto_db::TableDir;
 use sotto_db::progress::silent;
+use sotto_db::{TableDir, WriteLock};
 use sotto_layers::keyword::Form;
 use sotto_server::{AppleConfig, Config, Running, Server};
 use sotto_testkit::rng::seeded;
@@ -21,6 +21,11 @@ pub(crate) const AGENT: &str = "com.apple.ciphermld/1.0 iOS/18.2";
 pub(crate) fn write(dir: &Path, name: &str, buckets: usize, epoch: u8) {
     let mut rows = Rows::default();
     (0..100).for_each(|i| rows.push(key(i).as_bytes(), &value(i, epoch)).unwrap());
+    write_rows(rows, name, buckets, &TableDir::create(dir).unwrap().lock().unwrap());
+}
+
+/// Writes rows as the next epoch of a use case.
+pub(crate) fn write_rows(rows: Rows, name: &str, buckets: usize, lock: &WriteLock) {
     let how = How {
         name: name.into(),
         set: SETS[1],
@@ -34,7 +39,7 @@ pub(crate) fn write(dir: &Path, name: &str, buckets: usize, epoch: u8) {
         buckets: Some(buckets),
         room: 0,
     };
-    encode(rows, &how, &TableDir::create(dir).unwrap().lock().unwrap(), &silent).unwrap();
+    encode(rows, &how, lock, &silent).unwrap();
 }
 
 pub(crate) fn key(i: usize) -> String {

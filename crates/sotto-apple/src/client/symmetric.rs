@@ -1,0 +1,108 @@
+//! Symmetric tables: evaluations first, and then the rows that they open.
+//!
+//! ```text
+//! Client::ask_openings -> /queries -> Client::openings -> Client::ask_opened -> /queries -> Client::open
+//! ```
+//!
+//! A blinded element is uniform whatever was blinded, so that the first request says nothing but how many keys there are. The
+//! second is as for any table: what it names is made of the rows' names, and not of their keys.
+
+use super::told::wrong;
+use super::{Client, Pending, Wish};
+use crate::keyword::shard;
+use crate::keyword::table::asked;
+use crate::proto::{OprfRequest, Request, Requests, Responses};
+use crate::symmetric::Opening;
+use bytes::Bytes;
+use prost::Message;
+use rand_core::CryptoRng;
+use sotto_core::{Misuse, PeerMisbehaved, Result};
+use sotto_oprf::OprfError;
+use sotto_oprf::p384::{Blinded, MOST_INPUT, PublicKey, blind};
+use zeroize::Zeroizing;
+
+/// Keys that are blinded, and the secrets that unblind their evaluations.
+#[derive(Debug)]
+pub struct Blindings(Vec<(Blinded, bool)>);
+
+/// What opens rows, each with whether its key is one that a table may have.
+#[derive(Debug)]
+pub struct Openings(Vec<(Opening, bool)>);
+
+impl Client {
+    /// Whether a key takes an evaluation before it is asked for.
+    pub fn is_symmetric(&self) -> bool {
+        self.told.oprf.is_some()
+    }
+
+    fn oprf(&self) -> Result<&PublicKey> {
+        Ok(self.told.oprf.as_ref().ok_or(Misuse::Rule("this table is not symmetric: ask for its rows"))?)
+    }
+
+    /// The body of a request for an evaluation for each of these keys. One that is longer than any key of a table is asked for
+    /// all the same, as another.
+    ///
+    /// # Errors
+    /// [`Misuse`] of a table that is not symmetric. None that depends on a key.
+    pub fn ask_openings(&self, keys: &[&[u8]], rng: &mut dyn CryptoRng) -> Result<(Vec<u8>, Blindings)> {
+        self.oprf()?;
+        let (mut requests, mut all) = (Vec::with_capacity(keys.len()), Vec::with_capacity(keys.len()));
+        for key in keys {
+            let fits = key.len() <= MOST_INPUT;
+            let key = if fits { key } else { &b""[..] };
+            let blinded = blind(Zeroizing::new(key.to_vec()), rng);
+            let blinded = blinded.map_err(|_| Misuse::Rule("a key that the function does not take"))?;
+            let oprf_request = Some(OprfRequest {
+                query_element: blinded.element().to_vec().into(),
+                // So that what is evaluated is of the key that this client knows.
+                config_id: self.told.config_id.clone(),
+            });
+            requests.push(Request { usecase: self.use_case.clone(), oprf_request, ..Default::default() });
+            all.push((blinded, fits));
+        }
+        Ok((Requests { requests }.encode_to_vec(), Blindings(all)))
+    }
+
+    /// What opens the rows of these keys, if the answer's evaluations are proved.
+    ///
+    /// # Errors
+    /// [`Peer`](sotto_core::Error::Peer) if this is no answer to the request.
+    pub fn openings(&self, blindings: Blindings, answer: Bytes) -> Result<Openings> {
+        let public = self.oprf()?;
+        let answer = Responses::decode(answer).map_err(|why| wrong(why.to_string()))?;
+        let (got, want) = (answer.responses.len() as u64, blindings.0.len() as u64);
+        if got != want {
+            return Err(PeerMisbehaved::Count { what: "evaluations", got, want }.into());
+        }
+        let mut out = Vec::with_capacity(blindings.0.len());
+        for ((blinded, fits), response) in blindings.0.into_iter().zip(answer.responses) {
+            let evaluated = response.oprf_response.ok_or(wrong("lacks an evaluation"))?;
+            let output = blinded.finish(&evaluated.evaluated_element, &evaluated.proof, public);
+            let output = output.map_err(|why| match why {
+                OprfError::Proof => wrong(UNPROVED),
+                why => wrong(why.to_string()),
+            })?;
+            out.push((Opening::of(output), fits));
+        }
+        Ok(Openings(out))
+    }
+
+    /// The body of a request for the values of rows that can be opened.
+    ///
+    /// # Errors
+    /// [`Misuse`] of a table that is not symmetric.
+    pub fn ask_opened(&self, openings: Openings, rng: &mut dyn CryptoRng) -> Result<(Vec<u8>, Pending)> {
+        self.oprf()?;
+        let wish = |(opening, is_there): (Opening, bool)| {
+            let hash = opening.hash();
+            let at = shard(hash, self.told.shapes.len());
+            let shape = self.told.shapes.get(at).ok_or(wrong("has no shards"))?;
+            let entries = asked(shape, hash).to_vec();
+            Ok(Wish { at, entries, hash: Some(hash), is_there, opening: Some(opening) })
+        };
+        self.request(openings.0.into_iter().map(wish).collect::<Result<_>>()?, rng)
+    }
+}
+
+const UNPROVED: &str = "\
+has an evaluation that is not proved to be made with the key that the configuration names: tell the operator";

@@ -1,0 +1,83 @@
+//! The key of a symmetric table: beside its epochs, for its owner alone. What a file says of it is its public half.
+
+use super::error::ImageError;
+use super::opened::newest;
+use crate::image::Description;
+use crate::symmetric::OTHER_KEY;
+use rand_core::CryptoRng;
+use sotto_db::{DbError, TableDir, WriteLock};
+use sotto_oprf::OprfError;
+use sotto_oprf::p384::{PublicKey, SecretKey};
+
+/// Reads the key of a folder's table.
+///
+/// # Errors
+/// [`DbError::NoOprfKey`] if it is not there; [`DbError::OprfKey`] if it is none; [`DbError::KeyExposed`] if others can read it.
+pub fn read(dir: &TableDir) -> Result<SecretKey, ImageError> {
+    let text = dir.oprf_text()?;
+    SecretKey::from_file(&text).map_err(|why| refuse(dir, why))
+}
+
+/// The same, if rows were sealed with it.
+///
+/// # Errors
+/// As [`read`]; [`DbError::OprfKey`] if it is another table's.
+pub fn read_fitting(dir: &TableDir, public: &PublicKey) -> Result<SecretKey, ImageError> {
+    let key = read(dir)?;
+    if key.public() == *public { Ok(key) } else { Err(refuse(dir, OTHER_KEY)) }
+}
+
+/// Reads the key of a folder, or makes it. It is not made anew where an epoch needs the one that is gone: all epochs of a folder
+/// are sealed with one key.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_or_make(lock: &WriteLock, rng: &mut dyn CryptoRng) -> Result<SecretKey, ImageError> {
+    match read(lock.dir()) {
+        Err(ImageError::Db(DbError::NoOprfKey { .. })) if !is_symmetric(lock.dir()) => {
+            let key = SecretKey::generate(rng).map_err(|why| refuse(lock.dir(), why))?;
+            lock.keep_oprf_text(&key.to_file())?;
+            Ok(key)
+        }
+        read => read,
+    }
+}
+
+/// Whether the newest epoch of a folder is symmetric. One that is damaged is no reason to refuse a fresh one.
+pub fn is_symmetric(dir: &TableDir) -> bool {
+    let file = newest(dir.path()).ok();
+    let told = file.and_then(|file| Description::parse(file.description()).ok());
+    told.is_some_and(|told| told.oprf.is_some())
+}
+
+fn refuse(dir: &TableDir, why: OprfError) -> ImageError {
+    DbError::OprfKey { path: dir.oprf_key_path(), why }.into()
+}
+
+/// A public key in a description: lower-case hexadecimal digits.
+pub(super) mod digits {
+    use serde::{Deserialize, Deserializer, Serializer, de::Error};
+    use sotto_oprf::p384::PublicKey;
+
+    pub(crate) fn serialize<S: Serializer>(key: &Option<PublicKey>, to: S) -> Result<S::Ok, S::Error> {
+        let digits =
+            |key: &PublicKey| key.bytes().iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+        match key {
+            Some(key) => to.serialize_str(&digits(key)),
+            None => to.serialize_none(),
+        }
+    }
+
+    pub(crate) fn deserialize<'a, D: Deserializer<'a>>(from: D) -> Result<Option<PublicKey>, D::Error> {
+        let text = String::deserialize(from)?;
+        let (pairs, rest) = text.as_bytes().as_chunks::<2>();
+        let is_digit = |byte: &u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+        let byte = |pair: &[u8; 2]| {
+            let digits = std::str::from_utf8(pair).ok().filter(|_| pair.iter().all(is_digit));
+            digits.and_then(|digits| u8::from_str_radix(digits, 16).ok())
+        };
+        let bytes: Option<Vec<u8>> = pairs.iter().map(byte).collect();
+        let key = bytes.filter(|_| rest.is_empty()).and_then(|bytes| PublicKey::from_bytes(&bytes).ok());
+        key.map(Some).ok_or_else(|| D::Error::custom("the public key of the function is none"))
+    }
+}
