@@ -1,4 +1,4 @@
-//! Apple's private lookups: requests of every kind, responses, buckets, processed databases and descriptions.
+//! Apple's private lookups: requests of every kind, responses, buckets, sealed rows, processed databases and descriptions.
 
 use bytes::Bytes;
 use prost::Message;
@@ -13,15 +13,18 @@ use sotto_apple::keyword::{bucket, hash};
 use sotto_apple::processed;
 use sotto_apple::proto::{
     ConfigForm, ConfigRequest, ConfigResponse, EvaluationKey, EvaluationKeyMetadata, EvaluationKeys,
-    PirRequest, PirResponse, Request, Requests,
+    OprfRequest, PirRequest, PirResponse, Request, Requests,
 };
 use sotto_apple::service::{Asked, KeyStore, Reading, Service, Stored, UseCase};
 use sotto_apple::sets::{SETS, Weak};
+use sotto_apple::symmetric::{NAME_BYTES, Opening, sealed};
 use sotto_bfv::mulpir::{Compression, Shape};
 use sotto_lattice::bgv::Secret;
+use sotto_oprf::p384::{SecretKey, blind};
 use std::sync::{Arc, LazyLock, Mutex};
 
 const NAME: &str = "numbers";
+const SEALED: &str = "sealed";
 const USER: &str = "somebody";
 const AGENT: &str = "com.apple.ciphermld/1.0 iOS/18.2";
 const KEYS: [&str; 3] = ["one", "two", "three"];
@@ -57,7 +60,26 @@ struct World {
     config: Vec<u8>,
     key: Vec<u8>,
     queries: Vec<u8>,
+    evaluations: Vec<u8>,
     file: Vec<u8>,
+    sealing: SecretKey,
+}
+
+/// The same rows, sealed.
+fn sealed_table(codec: &Arc<Codec>, sealing: &SecretKey) -> UseCase {
+    // Buckets lie where a name says: what a placement takes for keys are names here.
+    let rows: Vec<(Vec<u8>, Vec<u8>)> = KEYS
+        .iter()
+        .map(|key| {
+            let name = sealing.at(key.as_bytes()).unwrap().bytes()[..NAME_BYTES].to_vec();
+            (name, sealed(sealing, key.as_bytes(), key.as_bytes()).unwrap().1)
+        })
+        .collect();
+    let rows: Vec<Row<'_>> = rows.iter().map(|(key, value)| Row { key, value }).collect();
+    let shard = Shard::build(codec, &rows, Options { bucket_bytes: 150, buckets: Some(2) }).unwrap().unwrap();
+    let use_case = UseCase::new(SETS[1], codec.clone(), vec![shard], Compression::None).unwrap();
+    let again = SecretKey::from_file(&sealing.to_file()).unwrap();
+    use_case.symmetric(sealing.public()).evaluated_by(again).unwrap()
 }
 
 static WORLD: LazyLock<World> = LazyLock::new(|| {
@@ -74,6 +96,12 @@ static WORLD: LazyLock<World> = LazyLock::new(|| {
     let mut service = Service::new();
     let use_case = UseCase::new(set, codec.clone(), vec![shard], Compression::None).unwrap();
     service.serve(NAME, use_case, 0);
+    let sealing = SecretKey::generate(&mut rng).unwrap();
+    service.serve(SEALED, sealed_table(&codec, &sealing), 0);
+    let asked = blind(KEYS[0].as_bytes().to_vec().into(), &mut rng).unwrap();
+    let oprf_request =
+        Some(OprfRequest { query_element: asked.element().to_vec().into(), ..Default::default() });
+    let evaluated = Request { usecase: SEALED.into(), oprf_request, ..Default::default() };
 
     let config = ConfigRequest { usecases: vec![NAME.into()], ..Default::default() }.encode_to_vec();
     let told = ask(&service, "/config", config.clone(), &Last::default()).unwrap();
@@ -91,14 +119,15 @@ static WORLD: LazyLock<World> = LazyLock::new(|| {
         configuration_hash: told.configs[NAME].config_id.clone(),
         ..Default::default()
     };
-    let queries = Requests { requests: vec![Request { usecase: NAME.into(), pir_request: Some(request) }] };
-    let (key, queries) = (key.encode_to_vec(), queries.encode_to_vec());
-    World { codec, shape, service, secret, config, key, queries, file }
+    let looked_up = Request { usecase: NAME.into(), pir_request: Some(request), ..Default::default() };
+    let body = |request| Requests { requests: vec![request] }.encode_to_vec();
+    let (key, queries, evaluations) = (key.encode_to_vec(), body(looked_up), body(evaluated));
+    World { codec, shape, service, secret, config, key, queries, evaluations, file, sealing }
 });
 
 fn ask(service: &Service, path: &str, body: Vec<u8>, store: &Last) -> Option<Vec<u8>> {
     let asked = Asked { path, user: Some(USER), agent: Some(AGENT), body: body.into() };
-    match service.answer(&asked, store) {
+    match service.answer(&asked, store, &mut ChaCha20Rng::from_seed([8; 32])) {
         Ok(answer) => Some(answer),
         Err(refused) => {
             assert!(matches!(refused.status, 400 | 404 | 410 | 413), "{refused:?}");
@@ -142,9 +171,23 @@ pub fn apple_queries(data: &[u8]) -> bool {
     ask(&WORLD.service, "/queries", data.into(), &KEYED).is_some()
 }
 
-/// One.
+/// A lookup, and an evaluation.
 pub fn querieses() -> Vec<Vec<u8>> {
-    vec![WORLD.queries.clone()]
+    vec![WORLD.queries.clone(), WORLD.evaluations.clone()]
+}
+
+/// A sealed row. What opens is what was sealed.
+pub fn apple_sealed(data: &[u8]) -> bool {
+    let opening = Opening::of(WORLD.sealing.at(KEYS[0].as_bytes()).unwrap());
+    let Ok(value) = opening.open(data) else { return false };
+    assert!(opening.seal(&value).unwrap() == data);
+    true
+}
+
+/// One, and one without a byte.
+pub fn sealeds() -> Vec<Vec<u8>> {
+    let seal = |value: &[u8]| sealed(&WORLD.sealing, KEYS[0].as_bytes(), value).unwrap().1;
+    vec![seal(b"a value"), seal(b"")]
 }
 
 /// A response, to whoever asked.
@@ -199,7 +242,7 @@ pub fn apple_description(data: &[u8]) -> bool {
     described.places(&WORLD.codec).is_ok()
 }
 
-/// One of a keyword table, and one of an index table.
+/// One of a keyword table, one of an index table, and one of a symmetric table.
 pub fn descriptions() -> Vec<Vec<u8>> {
     let of = |kind: &str| {
         let tables = "00".repeat(32);
@@ -212,5 +255,7 @@ pub fn descriptions() -> Vec<Vec<u8>> {
         )
     };
     let keyword = r#"{"keyword":{"form":"text","bucket_bytes":1024,"fixed":false}}"#;
-    vec![of(keyword).into_bytes(), of(r#""index""#).into_bytes()]
+    let digits: String = WORLD.sealing.public().bytes().iter().map(|byte| format!("{byte:02x}")).collect();
+    let symmetric = of(keyword).replace(r#""shards""#, &format!(r#""oprf":"{digits}","shards""#));
+    vec![of(keyword).into_bytes(), of(r#""index""#).into_bytes(), symmetric.into_bytes()]
 }

@@ -89,6 +89,7 @@ targets! {
     apple_bucket: apple, buckets;
     apple_database: apple, databases;
     apple_description: apple, descriptions;
+    apple_sealed: apple, sealeds;
     pass_key: pass, pass_keys;
     pass_request: pass, pass_requests;
     pass_header: pass, pass_headers;
@@ -110,6 +111,9 @@ targets! {
     oprf_answer: oprf, oprf_answers;
     oprf_key: oprf, oprf_keys;
     masked_row: oprf, masked_rows;
+    p384_element: oprf, p384_elements;
+    p384_answer: oprf, p384_answers;
+    p384_key: oprf, p384_keys;
     scheme_params: scheme, paramses;
     scheme_keys: scheme, keyses;
     scheme_query: scheme, queries;

@@ -1,6 +1,6 @@
 //! Symmetric tables: elements and proofs of strangers, the key's file, masked rows. Frames are in [`crate::wire`].
 
-use sotto_oprf::{Input, Mask, OprfError, SecretKey, Version, blind};
+use sotto_oprf::{Input, Mask, OprfError, SecretKey, Version, blind, p384};
 use sotto_testkit::rng::seeded;
 use std::sync::LazyLock;
 
@@ -79,4 +79,53 @@ pub fn masked_row(data: &[u8]) -> bool {
 pub fn masked_rows() -> Vec<Vec<u8>> {
     let mask = Mask::new(&KEY.at(&row()).unwrap());
     [&b"some bytes of a row"[..], b""].map(|item| mask.close(Version(3), item)).to_vec()
+}
+
+/// The function over P-384, of others' protocols.
+static OTHER: LazyLock<p384::SecretKey> =
+    LazyLock::new(|| p384::SecretKey::generate(&mut seeded("fuzz")).unwrap());
+
+fn other() -> p384::Blinded {
+    p384::blind(b"a key".to_vec().into(), &mut seeded("blind")).unwrap()
+}
+
+/// An element of P-384 that a server is to evaluate, which has one form.
+pub fn p384_element(data: &[u8]) -> bool {
+    let Ok(element) = data.try_into() else { return false };
+    let Ok(answer) = OTHER.evaluate(element, &mut seeded("proof")) else { return false };
+    for element in [element, &answer.element] {
+        assert!(p384::PublicKey::from_bytes(element).is_ok_and(|key| key.bytes() == element));
+    }
+    true
+}
+
+/// One.
+pub fn p384_elements() -> Vec<Vec<u8>> {
+    vec![other().element().to_vec()]
+}
+
+/// An element of P-384 and a proof that a client is answered with. Only what the key gave is taken.
+pub fn p384_answer(data: &[u8]) -> bool {
+    let Some((element, proof)) = data.split_at_checked(p384::ELEMENT_BYTES) else { return false };
+    let Ok(output) = other().finish(element, proof, &OTHER.public()) else { return false };
+    assert!(output.bytes() == OTHER.at(b"a key").unwrap().bytes(), "what is proved is the function");
+    true
+}
+
+/// The right one.
+pub fn p384_answers() -> Vec<Vec<u8>> {
+    let answer = OTHER.evaluate(other().element(), &mut seeded("proof")).unwrap();
+    vec![[&answer.element[..], &answer.proof].concat()]
+}
+
+/// The file of such a key.
+pub fn p384_key(data: &[u8]) -> bool {
+    let Ok(key) = p384::SecretKey::from_file(&String::from_utf8_lossy(data)) else { return false };
+    assert!(p384::SecretKey::from_file(&key.to_file()).is_ok_and(|again| again.public() == key.public()));
+    true
+}
+
+/// One.
+pub fn p384_keys() -> Vec<Vec<u8>> {
+    vec![OTHER.to_file().as_bytes().to_vec()]
 }
