@@ -1,7 +1,7 @@
 //! Two servers say the same of a table, or are named: catalogs that differ, and epochs that one has before the other.
 #[allow(dead_code, unreachable_pub, reason = "each test file uses a part of it")]
 use crate::common::{NAME, Server, asks, open, pair, value};
-use sotto_catalog::SigningKey;
+use sotto_catalog::{SignedCatalog, SigningKey, Succession};
 use sotto_client::Fault;
 use sotto_client::transport::{Response, TransportError};
 use sotto_testkit::rng;
@@ -46,6 +46,39 @@ fn the_newest_epoch_that_both_have_is_used() {
         let asked = servers.each_ref().map(|server| server.heard().len());
         assert_eq!(asked[ahead], 2, "its newest, and the one both have");
         assert_eq!(asked[1 - ahead], 1);
+    }
+}
+
+/// The epoch with which another key signs is at one server before it is at the other.
+#[test]
+fn a_key_that_changed_is_not_taken_for_a_wrong_one() {
+    let keys = ["publisher", "next"].map(|label| SigningKey::generate(&mut rng::seeded(label)));
+    let table = NAME.parse().unwrap();
+    let change = Succession::sign(&table, (&keys[0], &keys[1]), (1, u64::MAX)).unwrap();
+    let move_on = |server: &Server| {
+        move_on(server, true);
+        server.with(|world| world.key = SigningKey::generate(&mut rng::seeded("next")));
+        let change = change.clone();
+        server.tamper(move |request, mut response| {
+            if request.path.ends_with(NAME) {
+                let mut signed = SignedCatalog::parse(&response.body).unwrap();
+                signed.successions.push(change.clone());
+                response.body = signed.to_bytes();
+            }
+            Ok(response)
+        });
+    };
+    for ahead in [0, 1] {
+        let servers = pair(300, 2);
+        move_on(&servers[ahead]);
+        match (ahead, open(&servers)) {
+            // What the second has is the first's past, and worth another try.
+            (0, Err(error)) => assert_eq!((error.code(), error.fault()), ("no-common-epoch", Fault::Network)),
+            (1, Ok(table)) => assert_eq!(table.catalog().epoch.0, 1),
+            (_, opened) => panic!("{opened:?}"),
+        }
+        move_on(&servers[1 - ahead]);
+        assert_eq!(open(&servers).unwrap().catalog().epoch.0, 2);
     }
 }
 
