@@ -203,6 +203,30 @@ pub trait Rows: Sync {
         out.copy_from_slice(part.ok_or_else(past)?);
         Ok(())
     }
+
+    /// Reads as many bytes of each of some records as `out` has for each, from an offset of its own on. Where what is read of one
+    /// record lies beside what is read of another, implement it: this reads one after the other.
+    ///
+    /// # Errors
+    /// As [`Rows::read_part`]; [`Misuse::Rule`] if `out` is not so many equal parts.
+    fn read_parts(&self, parts: &[(u64, u64)], out: &mut [u8]) -> Result<()> {
+        let each = each_of(parts.len(), out.len())?;
+        let parts = parts.iter().zip(out.chunks_exact_mut(each));
+        parts.into_iter().try_for_each(|((record, offset), out)| self.read_part(*record, *offset, out))
+    }
+}
+
+/// How many bytes there are for each of some parts; at least one.
+///
+/// # Errors
+/// [`Misuse::Rule`] if that is no number.
+pub fn each_of(parts: usize, bytes: usize) -> Result<usize> {
+    match bytes.checked_div(parts) {
+        Some(each) if each > 0 && bytes.is_multiple_of(parts) => Ok(each),
+        // Nothing of nothing: any number will do.
+        None if bytes == 0 => Ok(1),
+        _ => Err(Misuse::Rule("as many bytes are read of each part, and at least one").into()),
+    }
 }
 
 /// A part of an image.

@@ -46,6 +46,12 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
+    /// The record in a cell of the unit's region, and which of its parts.
+    fn part(&self, (row, col): &(usize, usize)) -> (u64, u64) {
+        let (record, k) = self.params.grid.owner(*row, *col);
+        (record, self.params.grid.part(self.unit, k))
+    }
+
     /// Fills the strip and writes each block's part, which is contiguous.
     fn write(&self, buffer: &mut Vec<u8>) -> Result<()> {
         let (layout, strip) = (self.params.grid.layout(), self.strip);
@@ -59,18 +65,16 @@ impl Writer<'_> {
         }
         buffer.clear();
         buffer.resize(bytes * layout.blocks(), 0);
-        let mut polynomial = Polynomial::new(self.params);
-        let mut some = Vec::with_capacity(TOGETHER);
-        for (row, col) in strip.polynomials() {
-            if let Some(slots) = polynomial.read(self.rows, self.unit, row, col, self.words)? {
-                some.push(((row, col), slots));
-            }
-            if some.len() == TOGETHER {
-                strip.put(layout, &some, buffer);
-                some.clear();
+        let grid = &self.params.grid;
+        let held = |(row, col): &(usize, usize)| grid.owner(*row, *col).0 < grid.records();
+        let cells: Vec<_> = strip.polynomials().filter(held).collect();
+        let mut reading = Reading::default();
+        for cells in cells.chunks(READ) {
+            reading.read(self, cells)?;
+            for (i, cells) in cells.chunks(TOGETHER).enumerate() {
+                strip.put(layout, &reading.polynomials(self, i * TOGETHER, cells)?, buffer);
             }
         }
-        strip.put(layout, &some, buffer);
         for (block, bytes) in buffer.chunks_exact(bytes).enumerate() {
             self.out.write_at(Section::Resident, region + strip.offset(layout, block), bytes)?;
         }
@@ -81,40 +85,61 @@ impl Writer<'_> {
 /// Polynomials that are put into a strip together.
 const TOGETHER: usize = 8;
 
-/// One polynomial of a table on its way into the image.
-pub(crate) struct Polynomial<'a> {
-    params: &'a Inner,
+/// Polynomials that are read together: where rows come out of an image, as many as share lines.
+const READ: usize = 40;
+
+/// Polynomials of a table on their way into the image.
+#[derive(Default)]
+struct Reading {
+    /// Their bytes, one polynomial after the other.
     bytes: Vec<u8>,
+    /// What was read of parts that are shorter than a polynomial.
+    short: Vec<u8>,
 }
 
-impl<'a> Polynomial<'a> {
-    pub(crate) fn new(params: &'a Inner) -> Self {
-        Polynomial { params, bytes: Vec::new() }
+impl Reading {
+    /// Reads the parts of records that are in some cells of a unit's region, in each of which there is a record.
+    fn read(&mut self, of: &Writer<'_>, cells: &[(usize, usize)]) -> Result<()> {
+        let grid = &of.params.grid;
+        let each = grid.part_bytes();
+        let range = |cell: &(usize, usize)| grid.bytes_of_part(of.part(cell).1);
+        self.bytes.clear();
+        self.bytes.resize(cells.len() * each, 0);
+        let mut room = self.bytes.as_mut_slice();
+        // The last part of a record may be shorter.
+        for cells in cells.chunk_by(|a, b| range(a).len() == range(b).len()) {
+            let parts: Vec<_> =
+                cells.iter().map(|cell| (of.part(cell).0, range(cell).start as u64)).collect();
+            let (now, rest) = room.split_at_mut(cells.len() * each);
+            match cells.first().map_or(0, |cell| range(cell).len()) {
+                0 => {}
+                len if len == each => of.rows.read_parts(&parts, now)?,
+                len => {
+                    self.short.resize(cells.len() * len, 0);
+                    of.rows.read_parts(&parts, &mut self.short)?;
+                    let parts = now.chunks_exact_mut(each).zip(self.short.chunks_exact(len));
+                    parts.for_each(|(now, short)| now.iter_mut().zip(short).for_each(|(a, b)| *a = *b));
+                }
+            }
+            room = rest;
+        }
+        Ok(())
     }
 
-    /// Reads the part of a record that is in a cell of a unit's region; `None` if no record is there.
-    fn read(
+    /// The stored words of the polynomials in some of these cells, from one on.
+    fn polynomials(
         &mut self,
-        rows: &dyn Rows,
-        unit: u64,
-        row: usize,
-        col: usize,
-        words: &Words,
-    ) -> Result<Option<Vec<u64>>> {
-        let grid = &self.params.grid;
-        let (record, k) = grid.owner(row, col);
-        if record >= grid.records() {
-            return Ok(None);
-        }
-        let part = grid.part(unit, k);
-        let range = grid.bytes_of_part(part);
-        self.bytes.clear();
-        self.bytes.resize(grid.part_bytes(), 0);
-        if let Some(room) = self.bytes.get_mut(..range.len()) {
-            rows.read_part(record, range.start as u64, room)?;
-        }
-        whiten(&self.params.literal.mask, record, part, &mut self.bytes);
-        stored_words(self.params, words, &self.bytes).map(Some)
+        of: &Writer<'_>,
+        first: usize,
+        cells: &[(usize, usize)],
+    ) -> Result<Vec<((usize, usize), Vec<u64>)>> {
+        let bytes = self.bytes.chunks_exact_mut(of.params.grid.part_bytes()).skip(first);
+        let polynomial = |(cell, bytes): (&(usize, usize), &mut [u8])| {
+            let (record, part) = of.part(cell);
+            whiten(&of.params.literal.mask, record, part, bytes);
+            Ok((*cell, stored_words(of.params, of.words, bytes)?))
+        };
+        cells.iter().zip(bytes).map(polynomial).collect()
     }
 }
 

@@ -4,38 +4,51 @@ use crate::answer::stored;
 use crate::params::{Inner, Params};
 use crate::whiten::whiten;
 use rayon::prelude::*;
+use sotto_core::server::each_of;
 use sotto_core::{Held, Image, Misuse, Result, Rows, Section};
 use sotto_math::bits;
 use sotto_math::tiles::Words;
 use std::sync::Arc;
 
+/// Polynomials that are read together: four columns of five rows, which share lines. Blocks are so far apart that each line of
+/// one polynomial alone would be a cache miss and a page of its own.
+const TOGETHER: usize = 20;
+
 /// The bytes of a part of a record, without the mask. `at` reads bytes of the image.
 pub(crate) fn read(
     params: &Inner,
     words: &Words,
-    record: u64,
-    part: u64,
+    (record, part): (u64, u64),
     at: impl Fn(u64, &mut [u8]) -> Result<()>,
 ) -> Result<Vec<u8>> {
-    let (ring, grid, p) = (&params.ring, &params.grid, params.literal.p_log2);
-    let (cell, region) = (grid.cell_of(record, part), grid.region(part / grid.polynomials() as u64));
+    let grid = &params.grid;
+    let (cell, region) = (grid.cell_of(record, part), grid.region_of(part));
     let mut slots = Vec::with_capacity(params.n());
     for block in 0..grid.layout().blocks() {
         let words =
             grid.layout().read(block, (cell.row, cell.col), |offset, out| at(region + offset, out))?;
         slots.extend(words);
     }
-    words.restore(&mut slots);
-    // A damaged image gives other bytes, but no panic.
-    slots.iter_mut().for_each(|slot| *slot = ring.q().reduce(*slot));
-    ring.plan().inverse(&mut slots);
+    let mut out = Vec::new();
+    recover(params, words, (record, part), &mut slots, &mut out);
+    Ok(out)
+}
+
+/// Puts the bytes of a part of a record, of which these are the stored words, into `out`, without the mask.
+fn recover(params: &Inner, words: &Words, (record, part): (u64, u64), slots: &mut [u64], out: &mut Vec<u8>) {
+    let (ring, p) = (&params.ring, params.literal.p_log2);
+    words.restore(slots);
+    // A damaged image gives other bytes, but no panic. One that is whole has nothing to reduce, and a division takes a while.
+    if slots.iter().fold(0, |most, slot| most.max(*slot)) >= ring.q().value() {
+        slots.iter_mut().for_each(|slot| *slot = ring.q().reduce(*slot));
+    }
+    ring.plan().inverse(slots);
     // Centred coefficients, taken modulo p.
     let mask = (1u64 << p) - 1;
     slots.iter_mut().for_each(|word| *word = ring.q().centred(*word) as u64 & mask);
-    let mut out = Vec::with_capacity(params.grid.part_bytes());
-    bits::pack_words(&slots, p.into(), &mut out);
-    whiten(&params.literal.mask, record, part, &mut out);
-    Ok(out)
+    out.clear();
+    bits::pack_words(slots, p.into(), out);
+    whiten(&params.literal.mask, record, part, out);
 }
 
 /// The records of an image.
@@ -43,6 +56,14 @@ pub(crate) struct Records<F> {
     params: Params<F>,
     table: Held,
     words: Words,
+}
+
+/// Bytes of one part of a record, from one of it on, and where they are wanted.
+struct Piece<'a> {
+    record: u64,
+    part: u64,
+    inside: usize,
+    out: &'a mut [u8],
 }
 
 impl<F> Records<F> {
@@ -55,11 +76,53 @@ impl<F> Records<F> {
         Ok(Records { params: params.clone(), table, words: stored(params)? })
     }
 
-    fn bytes(&self, offset: u64, out: &mut [u8]) -> Result<()> {
-        let start = usize::try_from(offset).ok();
-        let bytes = start.and_then(|start| self.table.bytes().get(start..)?.get(..out.len()));
-        out.copy_from_slice(bytes.ok_or(Misuse::Rule("an image has every line of its layout"))?);
+    /// Cuts bytes of a record, from `offset` on, into pieces.
+    fn cut<'a>(
+        &self,
+        (record, offset): (u64, u64),
+        mut out: &'a mut [u8],
+        pieces: &mut Vec<Piece<'a>>,
+    ) -> Result<()> {
+        let (records, width) = (self.params.grid.records(), self.params.literal.record_bytes);
+        if record >= records {
+            return Err(Misuse::IndexPastEnd { index: record, len: records }.into());
+        }
+        let end = offset.saturating_add(out.len() as u64);
+        if end > width {
+            return Err(Misuse::IndexPastEnd { index: end, len: width }.into());
+        }
+        let (each, mut at) = (self.params.grid.part_bytes(), offset as usize);
+        while !out.is_empty() {
+            let (part, inside) = ((at / each) as u64, at % each);
+            let (now, after) = out.split_at_mut(out.len().min(each - inside));
+            at += now.len();
+            pieces.push(Piece { record, part, inside, out: now });
+            out = after;
+        }
         Ok(())
+    }
+
+    /// Fills pieces, in the order in which they lie.
+    fn fill(&self, mut pieces: Vec<Piece<'_>>) -> Result<()> {
+        let grid = &self.params.grid;
+        pieces.sort_by_key(|piece| (grid.run(piece.record, piece.part), piece.record));
+        let room = || (Vec::new(), Vec::new());
+        pieces.par_chunks_mut(TOGETHER).try_for_each_init(room, |(slots, bytes), pieces| {
+            let cell = |piece: &Piece<'_>| {
+                let cell = grid.cell_of(piece.record, piece.part);
+                (grid.region_of(piece.part), (cell.row, cell.col))
+            };
+            let cells: Vec<_> = pieces.iter().map(cell).collect();
+            slots.resize(cells.len() * self.params.n(), 0);
+            let read = grid.layout().read_many(self.table.bytes(), &cells, slots);
+            read.ok_or(Misuse::Rule("an image has every line of its layout"))?;
+            for (piece, slots) in pieces.iter_mut().zip(slots.chunks_exact_mut(self.params.n())) {
+                recover(&self.params, &self.words, (piece.record, piece.part), slots, bytes);
+                let inside = bytes.iter().skip(piece.inside);
+                piece.out.iter_mut().zip(inside).for_each(|(out, byte)| *out = *byte);
+            }
+            Ok(())
+        })
     }
 }
 
@@ -77,29 +140,24 @@ impl<F: Send + Sync + 'static> Rows for Records<F> {
         if !out.len().is_multiple_of(width) {
             return Err(Misuse::Rule("only whole records are read").into());
         }
-        let records = out.par_chunks_exact_mut(width).enumerate();
-        records.try_for_each(|(i, out)| self.read_part(first.saturating_add(i as u64), 0, out))
+        let mut pieces = Vec::new();
+        for (i, out) in out.chunks_exact_mut(width).enumerate() {
+            self.cut((first.saturating_add(i as u64), 0), out, &mut pieces)?;
+        }
+        self.fill(pieces)
     }
 
     fn read_part(&self, record: u64, offset: u64, out: &mut [u8]) -> Result<()> {
-        let (records, width) = (self.records(), self.record_bytes() as u64);
-        let end = offset.saturating_add(out.len() as u64);
-        if record >= records {
-            return Err(Misuse::IndexPastEnd { index: record, len: records }.into());
+        let mut pieces = Vec::new();
+        self.cut((record, offset), out, &mut pieces)?;
+        self.fill(pieces)
+    }
+
+    fn read_parts(&self, parts: &[(u64, u64)], out: &mut [u8]) -> Result<()> {
+        let (each, mut pieces) = (each_of(parts.len(), out.len())?, Vec::new());
+        for (part, out) in parts.iter().zip(out.chunks_exact_mut(each)) {
+            self.cut(*part, out, &mut pieces)?;
         }
-        if end > width {
-            return Err(Misuse::IndexPastEnd { index: end, len: width }.into());
-        }
-        let each = self.params.grid.part_bytes() as u64;
-        let (mut at, mut rest) = (offset, out);
-        while !rest.is_empty() {
-            let part = read(&self.params, &self.words, record, at / each, |at, out| self.bytes(at, out))?;
-            let inside = part.get((at % each) as usize..).unwrap_or_default();
-            let (now, after) = rest.split_at_mut(inside.len().min(rest.len()));
-            now.iter_mut().zip(inside).for_each(|(out, byte)| *out = *byte);
-            at += now.len() as u64;
-            rest = after;
-        }
-        Ok(())
+        self.fill(pieces)
     }
 }

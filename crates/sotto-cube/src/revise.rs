@@ -75,13 +75,13 @@ impl Part<'_> {
 
     /// The bytes of the polynomial, without the mask.
     fn read(&self) -> Result<Vec<u8>> {
-        read(self.params, self.words, self.record, self.part, |at, out| self.at(at, out))
+        read(self.params, self.words, (self.record, self.part), |at, out| self.at(at, out))
     }
 
     fn write(&self, words: &[u64]) -> Result<()> {
         let grid = &self.params.grid;
         let cell = grid.cell_of(self.record, self.part);
-        let region = grid.region(self.part / grid.polynomials() as u64);
+        let region = grid.region_of(self.part);
         let put = |offset, bytes: &[u8]| self.out.write_at(Section::Resident, region + offset, bytes);
         for (block, line) in words.as_chunks::<8>().0.iter().enumerate() {
             let at = |offset, out: &mut [u8]| self.at(region + offset, out);

@@ -129,6 +129,11 @@ impl Grid {
         self.layout.bytes() * unit
     }
 
+    /// Where the region of a part's unit starts in the image.
+    pub fn region_of(&self, part: u64) -> u64 {
+        self.region(part / self.polynomials() as u64)
+    }
+
     /// How many records there are.
     pub fn records(&self) -> u64 {
         self.records
@@ -163,6 +168,12 @@ impl Grid {
     pub fn bunch(&self, record: u64, part: u64) -> (u64, usize, usize) {
         let cell = self.cell_of(record, part);
         (part / self.polynomials() as u64, self.layout.sharing(cell.row).start, cell.col)
+    }
+
+    /// Which parts lie beside each other in every block: those of one unit's region, tile of rows and group of columns.
+    pub fn run(&self, record: u64, part: u64) -> (u64, usize, usize) {
+        let Cell { row, col } = self.cell_of(record, part);
+        (part / self.polynomials() as u64, row / TileLayout::TILE_ROWS, col / TileLayout::GROUP_COLS)
     }
 
     /// Where a part of a record lies in its unit's region.

@@ -4,9 +4,11 @@
 //! |---|---|
 //! | `laid` | records that end with the proof of their rows, and rows out of records |
 //! | `moved` | the tree after changes to rows, and what changes with it |
+//! | `window` | records that are read together |
 
 mod laid;
 mod moved;
+mod window;
 
 pub(crate) use laid::{Proven, Unpacked};
 pub(crate) use moved::{Move, Moved};

@@ -19,6 +19,7 @@ use crate::{DbError, Result, TableDir};
 use serde::{Deserialize, Serialize};
 use sotto_catalog::{Catalog, Hex32, SigningKey};
 use sotto_core::erased::MaskEntry;
+use sotto_core::server::each_of;
 use sotto_core::{Change, Epoch, Misuse, Place, Rows, SchemeEntry};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -189,6 +190,14 @@ impl Rows for Edited<'_> {
     fn read_part(&self, record: u64, offset: u64, out: &mut [u8]) -> sotto_core::Result<()> {
         self.old.read_part(record, offset, out)?;
         self.edit(record, offset, out);
+        Ok(())
+    }
+
+    fn read_parts(&self, parts: &[(u64, u64)], out: &mut [u8]) -> sotto_core::Result<()> {
+        self.old.read_parts(parts, out)?;
+        let each = each_of(parts.len(), out.len())?;
+        let parts = parts.iter().zip(out.chunks_exact_mut(each));
+        parts.for_each(|((record, offset), out)| self.edit(*record, *offset, out));
         Ok(())
     }
 }

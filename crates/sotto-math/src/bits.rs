@@ -26,6 +26,14 @@ pub fn pack(words: &[u128], width: u32, out: &mut Vec<u8>) {
 /// If `width` is not in 1..=64.
 pub fn pack_words(words: &[u64], width: u32, out: &mut Vec<u8>) {
     assert!((1..=64).contains(&width), "a width from 1 to 64");
+    // As tables are read: see `unpack_windows`.
+    if width == 16 {
+        let start = out.len();
+        out.resize(start + 2 * words.len(), 0);
+        let pairs = out.get_mut(start..).unwrap_or_default().as_chunks_mut().0;
+        pairs.iter_mut().zip(words).for_each(|(pair, word)| *pair = (*word as u16).to_le_bytes());
+        return;
+    }
     let mut writer = Writer::new(out, words.len(), width);
     for &word in words {
         writer.push(word, width);

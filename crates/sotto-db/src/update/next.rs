@@ -79,7 +79,7 @@ impl Next<'_> {
         let terms = catalog.terms(entry)?;
         let revise = can_revise(entry, &catalog)?;
         let rows_before = catalog.rows;
-        let (changes, changed): (_, Vec<u64>) = match solved {
+        let (mut changes, changed): (_, Vec<u64>) = match solved {
             Some(strips) => (strips.changes()?, (0..rows_before).collect()),
             None => (into_changes(rows, &terms.packing)?, rows.keys().copied().collect()),
         };
@@ -92,9 +92,11 @@ impl Next<'_> {
             let records = Edited { old: records().map_err(DbError::Scheme)?, changes: &changes };
             let root = &old.catalog().rows_root;
             let tree = Move { root, nodes, records: &records, packing, rows_before };
-            in_pool(options.threads, || tree.apply(changed.iter().copied(), changes.clone(), watch))?
+            in_pool(options.threads, || tree.apply(changed.iter().copied(), watch))?
         };
-        let Moved { nodes: new_nodes, changes } = moved.map_err(DbError::Scheme)?;
+        let Moved { nodes: new_nodes, paths } = moved.map_err(DbError::Scheme)?;
+        changes.extend(paths);
+        changes.sort_by_key(|change| (change.record, change.offset));
         catalog.rows_root.root = rows_root::root(&new_nodes);
         let from_epoch = catalog.epoch;
         catalog.epoch = lock.next()?;

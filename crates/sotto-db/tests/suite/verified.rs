@@ -209,6 +209,41 @@ fn an_update_has_the_root_of_encoding_afresh() {
     }
 }
 
+/// Of a few rows, of some in every record, and of all: with proofs in the records and without, and with a mask that is drawn
+/// anew.
+#[test]
+fn however_much_changes_it_is_as_if_encoded_afresh() {
+    let hint = Section::Public(Artifact::Hint);
+    for (entry, rows, width) in
+        [(&simplepir::ENTRY, 3000, 20), (&ypir_sp::ENTRY, 2000, 24), (&fspiral::ENTRY, 3000, 256)]
+    {
+        for (verified, every) in [(Verified::Yes, 7), (Verified::No, 1), (Verified::No, 997)] {
+            let (_temp, dir) = folder();
+            let (mut table, key) = (Memory::numbered(rows, width), key());
+            let options = EncodeOptions { verified, lookups_per_client: 1000, ..options(&key) };
+            encode_table(entry, &table, &dir.lock().unwrap(), &options, &silent).unwrap();
+            let changed: Vec<_> = (5..rows).step_by(every).map(|row| (row, vec![row as u8; width])).collect();
+            for (row, bytes) in &changed {
+                table.bytes[row * width..][..width].copy_from_slice(bytes);
+            }
+            let anew = update(entry, &dir, &changed).anew;
+            let updated = dir.open_latest().unwrap();
+            assert!(audit(entry, &updated, &silent, &|| true).unwrap());
+            encode_table(entry, &table, &dir.lock().unwrap(), &options, &silent).unwrap();
+            let afresh = dir.open_latest().unwrap();
+            let case = format!("{} {verified:?}, every {every}", entry.id);
+            assert_eq!(updated.catalog().rows_root, afresh.catalog().rows_root, "{case}");
+            assert_eq!(anew, entry.server.mask.is_some() && every < 100, "{case}");
+            // Another mask, another image, until it is drawn anew.
+            if entry.server.mask.is_none() || anew {
+                for section in [Section::Resident, hint, TREE] {
+                    assert!(updated.section(section) == afresh.section(section), "{case}: {section:?}");
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn an_image_of_other_rows_is_found_out() {
     for verified in [Verified::No, Verified::Yes] {

@@ -132,7 +132,8 @@ impl Pair {
     fn join(&self, word: u64) -> u64 {
         let [first, second] = &self.moduli;
         let (x1, x2) = (word & u64::from(u32::MAX), word >> 32);
-        let lift = second.mul(second.sub(x2, second.reduce(x1)), self.inverse);
+        // Both factors are below 2^28.
+        let lift = self.residue(1, second.sub(x2, self.residue(1, x1)) * self.inverse);
         x1 + first.value() * lift
     }
 }
