@@ -3,6 +3,7 @@
 //! | module | what it does |
 //! |---|---|
 //! | `write` | records become the matrix (feature `server`) |
+//! | `records` | columns, or parts of columns, out of a matrix (feature `server`) |
 //! | `column` | a stretch of one column changes (feature `server`) |
 //! | `change` | bytes of an image's matrix change, and how it says so |
 //! | `stretch` | the rows of a part of a table (feature `server`) |
@@ -15,6 +16,8 @@ mod column;
 mod open;
 #[cfg(feature = "server")]
 mod part;
+#[cfg(feature = "server")]
+mod records;
 #[cfg(feature = "server")]
 mod stretch;
 #[cfg(feature = "server")]
@@ -43,7 +46,7 @@ impl From<Section> for Place {
 
 pub use change::Entry;
 #[cfg(feature = "server")]
-pub use change::write_changes;
+pub use change::{change_panels, write_changes};
 #[cfg(feature = "server")]
 pub use column::change_column;
 #[cfg(feature = "server")]

@@ -5,15 +5,20 @@ use crate::Hintless;
 use crate::params::Params;
 use crate::server::Writer;
 use sotto_core::{Change, Params as _, Result, Revise, Section, Sink};
-use sotto_silent::matrix::write_changes;
+use sotto_silent::matrix::{Entry, change_panels};
 
 impl Revise for Hintless {
     fn revise(params: &Params, changes: &[Change], out: &dyn Sink) -> Result<()> {
         let writer = Writer::new(params, out)?;
-        let entries = write_changes(params.layout(), Section::Resident, changes, out)?;
-        let touched = entries.iter().map(|entry| entry.row as usize / params.block_rows());
+        let blocks = |entries: &[Entry]| {
+            let mut blocks: Vec<usize> =
+                entries.iter().map(|entry| entry.row as usize / params.block_rows()).collect();
+            blocks.dedup();
+            Ok(blocks)
+        };
+        let touched = change_panels(params.layout(), Section::Resident, changes, out, blocks)?;
         // The digits are there already: they are the same for every table.
         let masks = writer.linpir.prepare(&params.literal().seed, |_, _| Ok(()))?;
-        writer.write(&masks, writer.linpir.together(touched))
+        writer.write(&masks, writer.linpir.together(touched.into_iter().flatten()))
     }
 }

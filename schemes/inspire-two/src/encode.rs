@@ -10,7 +10,7 @@ use sotto_core::{Change, Misuse, Params as _, Result, Revise, Rows, Section, Sin
 use sotto_math::basis::round_to_bits;
 use sotto_math::bits;
 use sotto_silent::lattice::{self, N, VECTORS};
-use sotto_silent::matrix::{write_changes, write_matrix, write_part};
+use sotto_silent::matrix::{Entry, change_panels, write_matrix, write_part};
 use sotto_silent::packed::Packed;
 use sotto_silent::samples::Samples;
 use sotto_silent::weights::Weighing;
@@ -37,9 +37,14 @@ impl Revise for InspireTwo {
         out.reserve(Section::Resident, layers.end())?;
         let changes: Vec<Change> =
             changes.iter().map(|change| placed(params, change)).collect::<Result<_>>()?;
-        let entries = write_changes(params.literal().matrix(), Section::Resident, &changes, out)?;
-        let mut blocks: Vec<usize> =
-            entries.iter().map(|entry| entry.row as usize / (2 * params.numbers())).collect();
+        let of_panel = |entries: &[Entry]| {
+            let mut blocks: Vec<usize> =
+                entries.iter().map(|entry| entry.row as usize / (2 * params.numbers())).collect();
+            blocks.dedup();
+            Ok(blocks)
+        };
+        let mut blocks =
+            change_panels(params.literal().matrix(), Section::Resident, &changes, out, of_panel)?.concat();
         blocks.dedup();
         let runs = blocks.chunk_by(|a, b| a + 1 == *b);
         layers.write(runs.filter_map(|run| Some(*run.first()?..run.last()? + 1)), out)

@@ -23,7 +23,8 @@ pub use sotto_silent::matrix::Entry;
 const MAGIC: [u8; 4] = *b"sphd";
 const VERSION: u32 = 1;
 const HEADER: usize = 16;
-const ENTRY: usize = 10;
+/// Bytes of a changed byte.
+pub(crate) const ENTRY: usize = 10;
 
 /// Bytes of a whole row: its number, and its words.
 pub(crate) fn row_bytes(params: &Params) -> usize {

@@ -7,14 +7,16 @@ use crate::server::packed;
 use sotto_core::{Change, Params as _, Result, Revise, Section, Sink};
 use sotto_silent::behind::write_behind;
 use sotto_silent::lattice::GROUP_BYTES;
-use sotto_silent::matrix::write_changes;
+use sotto_silent::matrix::{Entry, change_panels};
 
 impl Revise for YpirSp {
     fn revise(params: &Params, changes: &[Change], out: &dyn Sink) -> Result<()> {
         let packed = packed(params)?;
         out.reserve(Section::Resident, params.literal().matrix_bytes() + packed.bytes())?;
-        let entries = write_changes(params.layout(), Section::Resident, changes, out)?;
-        let touched = entries.iter().map(|entry| entry.row as usize / GROUP_BYTES);
-        write_behind(params.layout(), Section::Resident, &packed, packed.together(touched), out)
+        // A panel is of one group.
+        let group = |entries: &[Entry]| Ok(entries.first().map(|entry| entry.row as usize / GROUP_BYTES));
+        let touched = change_panels(params.layout(), Section::Resident, changes, out, group)?;
+        let groups = packed.together(touched.into_iter().flatten());
+        write_behind(params.layout(), Section::Resident, &packed, groups, out)
     }
 }

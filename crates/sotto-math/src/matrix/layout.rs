@@ -18,9 +18,9 @@
 /// Rows in a panel.
 pub const PANEL_ROWS: usize = 64;
 /// Columns in a group.
-pub(crate) const GROUP_COLS: usize = 4;
+pub const GROUP_COLS: usize = 4;
 /// Bytes of one group of columns in one panel.
-pub(crate) const GROUP_BYTES: usize = PANEL_ROWS * GROUP_COLS;
+pub const GROUP_BYTES: usize = PANEL_ROWS * GROUP_COLS;
 
 /// The shape of a byte matrix in panels. Bytes are signed: two's complement in -128..=127.
 ///
@@ -119,6 +119,16 @@ impl PanelLayout {
         }
     }
 
+    /// The columns of a group: what [`gather_panel`](Self::gather_panel) brought together.
+    pub fn columns_of_group(group: &[u8; GROUP_BYTES]) -> [[u8; PANEL_ROWS]; GROUP_COLS] {
+        let mut columns = [[0; PANEL_ROWS]; GROUP_COLS];
+        let [a, b, c, d] = &mut columns;
+        for ((((cell, a), b), c), d) in group.as_chunks::<GROUP_COLS>().0.iter().zip(a).zip(b).zip(c).zip(d) {
+            [*a, *b, *c, *d] = *cell;
+        }
+        columns
+    }
+
     /// Copies one row out of a panel, or out of a run of whole groups of one.
     ///
     /// # Panics
@@ -195,6 +205,12 @@ mod tests {
                 let (left, right) = panel.split_at_mut(cut * 64);
                 l.gather_panel(p, &columns[..cut * rows], cut, left);
                 l.gather_panel(p, &columns[cut * rows..], cols - cut, right);
+            }
+            for (g, group) in matrix.as_chunks().0.iter().enumerate() {
+                for (j, column) in PanelLayout::columns_of_group(group).iter().enumerate() {
+                    let (first, c) = (g / l.groups() * 64, g % l.groups() * 4 + j);
+                    assert!((first..).zip(column).all(|(r, byte)| *byte == matrix[l.offset(r, c)]));
+                }
             }
             for r in 0..l.padded_rows() {
                 for c in 0..l.padded_cols() {

@@ -2,9 +2,13 @@
 //! `verisimplepir/1` from the stream of the table.
 
 #[cfg(feature = "server")]
+mod revise;
+#[cfg(feature = "server")]
 mod write;
 
 use super::ring::{N, Ring, take_words};
+#[cfg(feature = "server")]
+pub use revise::Revised;
 use sotto_core::{Artifact, ArtifactNeed, Misuse, Result, Sure};
 use sotto_math::matrix::PanelLayout;
 use sotto_math::matrix::layout::PANEL_ROWS;

@@ -46,33 +46,46 @@ impl ReversedBlocks {
 
     /// Adds the changes of one row, ascending by column, to that row of the hint.
     ///
-    /// One transform per touched block, whether one byte of it changed or all.
-    ///
     /// # Errors
-    /// [`PeerMisbehaved::NotCanonical`] if a word of the row is none.
+    /// As [`add_to_row`].
     pub fn add_to_row(&self, ring: &Ring, changes: &[Entry], held: &mut [u8; ROW_BYTES]) -> Result<()> {
-        let mut sum = vec![0; N];
-        let mut d = vec![0; N];
-        for changes in changes.chunk_by(|a, b| a.column as usize / N == b.column as usize / N) {
-            d.fill(0);
-            for entry in changes {
-                if let Some(slot) = d.get_mut(entry.column as usize % N) {
-                    *slot = ring::residue(entry.change.into());
-                }
-            }
-            ring.plan().forward(&mut d);
-            let block = changes.first().and_then(|entry| self.0.get(&(entry.column as usize / N)));
-            let block = block.ok_or(Misuse::Rule("a block is transformed before it is used"))?;
-            ring.plan().mul_acc(&mut sum, &d, block);
-        }
-        ring.plan().inverse(&mut sum);
-        for (word, add) in held.as_chunks_mut::<4>().0.iter_mut().zip(sum) {
-            let old = u32::from_le_bytes(*word);
-            if old >= Q {
-                return Err(PeerMisbehaved::NotCanonical("hint").into());
-            }
-            *word = (ring::reduce(i64::from(old) + add as i64) as u32).to_le_bytes();
-        }
-        Ok(())
+        add_to_row(ring, |k| self.0.get(&k), changes, held)
     }
+}
+
+/// Adds the changes of one row, ascending by column, to that row of the hint. `block` has the values of a_k(1/X).
+///
+/// One transform per touched block, whether one byte of it changed or all.
+///
+/// # Errors
+/// [`PeerMisbehaved::NotCanonical`] if a word of the row is none.
+pub fn add_to_row<'a>(
+    ring: &Ring,
+    block: impl Fn(usize) -> Option<&'a Vec<u64>>,
+    changes: &[Entry],
+    held: &mut [u8; ROW_BYTES],
+) -> Result<()> {
+    let mut sum = vec![0; N];
+    let mut d = vec![0; N];
+    for changes in changes.chunk_by(|a, b| a.column as usize / N == b.column as usize / N) {
+        d.fill(0);
+        for entry in changes {
+            if let Some(slot) = d.get_mut(entry.column as usize % N) {
+                *slot = ring::residue(entry.change.into());
+            }
+        }
+        ring.plan().forward(&mut d);
+        let block = changes.first().and_then(|entry| block(entry.column as usize / N));
+        let block = block.ok_or(Misuse::Rule("a block is transformed before it is used"))?;
+        ring.plan().mul_acc(&mut sum, &d, block);
+    }
+    ring.plan().inverse(&mut sum);
+    for (word, add) in held.as_chunks_mut::<4>().0.iter_mut().zip(sum) {
+        let old = u32::from_le_bytes(*word);
+        if old >= Q {
+            return Err(PeerMisbehaved::NotCanonical("hint").into());
+        }
+        *word = (ring::reduce(i64::from(old) + add as i64) as u32).to_le_bytes();
+    }
+    Ok(())
 }

@@ -1,7 +1,7 @@
 //! Bytes of a matrix change.
 
 #[cfg(feature = "server")]
-pub use writing::write_changes;
+pub use writing::{change_panels, write_changes};
 
 /// A byte of the matrix that is another one now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -20,71 +20,134 @@ mod writing {
     use rayon::prelude::*;
     use sotto_core::{Change, Misuse, Result, Sink};
     use sotto_math::matrix::PanelLayout;
+    use sotto_math::matrix::layout::{GROUP_BYTES, GROUP_COLS, PANEL_ROWS};
 
-    /// Bytes of the smallest contiguous piece of a panel: 64 rows of four columns.
-    const GROUP: usize = 256;
+    /// Bytes that are read and written again rather than begin once more behind them: a call takes about as long.
+    const GAP: usize = 4096;
 
-    /// A byte to be written.
-    struct Write {
-        row: u32,
+    /// Most bytes of a panel that are in memory at once, for each thread.
+    const WINDOW: usize = 1 << 20;
+
+    /// What a change has of one panel.
+    struct Piece<'a> {
+        panel: u32,
         column: u32,
-        byte: u8,
+        /// The first row, in the panel.
+        row: u32,
+        bytes: &'a [u8],
     }
 
-    /// Writes the new bytes and says what differs from the old ones, ascending by (row, column). Memory is about 40 bytes
-    /// per changed byte.
+    impl Piece<'_> {
+        /// The group of columns that it lies in.
+        fn group(&self) -> usize {
+            self.column as usize / GROUP_COLS
+        }
+    }
+
+    /// Writes the new bytes and says what differs from the old ones, ascending by (row, column). Memory is about 40 bytes for
+    /// each piece of a change in a panel, and 24 for each byte that differs.
     ///
     /// # Errors
-    /// [`Misuse::IndexPastEnd`] for a change outside the table; storage errors.
+    /// As [`change_panels`].
     pub fn write_changes(
         layout: PanelLayout,
         at: impl Into<Place>,
         changes: &[Change],
         out: &dyn Sink,
     ) -> Result<Vec<Entry>> {
-        let Place { section, start: origin } = at.into();
-        let mut writes = Vec::new();
+        Ok(change_panels(layout, at, changes, out, |entries| Ok(entries.to_vec()))?.concat())
+    }
+
+    /// Writes the new bytes, panel by panel, and lets `hear` know what differs from the old ones in each where something does:
+    /// ascending by (row, column), once it is written. What it makes of them comes back in the order of the panels. Memory is
+    /// about 40 bytes for each piece of a change in a panel, and for each thread a MiB and what differs in one panel.
+    ///
+    /// # Errors
+    /// [`Misuse::IndexPastEnd`] for a change outside the table; storage errors, and those of `hear`.
+    pub fn change_panels<T: Send>(
+        layout: PanelLayout,
+        at: impl Into<Place>,
+        changes: &[Change],
+        out: &dyn Sink,
+        hear: impl Fn(&[Entry]) -> Result<T> + Sync,
+    ) -> Result<Vec<T>> {
+        let mut pieces = Vec::with_capacity(changes.len());
         for change in changes {
-            let (column, first) = in_table(&layout, change)?;
-            writes.extend((first..).zip(&change.bytes).map(|(row, byte)| Write { row, column, byte: *byte }));
-        }
-        let group = |write: &Write| layout.offset(write.row as usize, write.column as usize) / GROUP;
-        // Stable: of two changes to one byte, the later one is written later.
-        writes.par_sort_by_key(group);
-        let one = |writes: &[Write], entries: &mut Vec<Entry>| -> Result<()> {
-            let Some(first) = writes.first() else { return Ok(()) };
-            let start = origin + (group(first) * GROUP) as u64;
-            let mut old = [0; GROUP];
-            out.read_at(section, start, &mut old)?;
-            let mut new = old;
-            let mut touched = Vec::with_capacity(writes.len());
-            for write in writes {
-                let at = layout.offset(write.row as usize, write.column as usize) % GROUP;
-                if let Some(byte) = new.get_mut(at) {
-                    *byte = write.byte;
-                }
-                touched.push((write.row, write.column, at));
+            let (column, mut row) = in_table(&layout, change)?;
+            let mut bytes = change.bytes.as_slice();
+            while !bytes.is_empty() {
+                let (panel, first) = (row / PANEL_ROWS as u32, row % PANEL_ROWS as u32);
+                let (now, rest) = bytes.split_at(bytes.len().min(PANEL_ROWS - first as usize));
+                pieces.push(Piece { panel, column, row: first, bytes: now });
+                (row, bytes) = (row + now.len() as u32, rest);
             }
-            out.write_at(section, start, &new)?;
-            touched.sort_unstable();
-            touched.dedup();
-            entries.extend(touched.into_iter().filter_map(|(row, column, at)| {
-                let (old, new) = (*old.get(at)? as i8, *new.get(at)? as i8);
-                let change = i16::from(new) - i16::from(old);
-                (change != 0).then_some(Entry { row, column, change })
-            }));
-            Ok(())
-        };
-        // Each group is of one thread.
-        let groups = writes.par_chunk_by(|a, b| group(a) == group(b));
-        let entries =
-            groups.try_fold(Vec::new, |mut entries, writes| one(writes, &mut entries).map(|()| entries));
-        let mut entries: Vec<Entry> = entries.try_reduce(Vec::new, |mut some, mut more| {
-            some.append(&mut more);
-            Ok(some)
-        })?;
-        entries.par_sort_unstable();
-        Ok(entries)
+        }
+        // Stable: of two changes to one byte, the later one is written later.
+        pieces.par_sort_by_key(|piece| (piece.panel, piece.column));
+        let panels: Vec<&[Piece<'_>]> = pieces.chunk_by(|a, b| a.panel == b.panel).collect();
+        let panel = Panel { layout, place: at.into(), out };
+        let heard = panels.par_iter().map(|pieces| {
+            let entries = panel.write(pieces)?;
+            if entries.is_empty() { Ok(None) } else { hear(&entries).map(Some) }
+        });
+        Ok(heard.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect())
+    }
+
+    /// Where panels lie.
+    struct Panel<'a> {
+        layout: PanelLayout,
+        place: Place,
+        out: &'a dyn Sink,
+    }
+
+    impl Panel<'_> {
+        /// Writes the pieces of one panel, ascending by column.
+        fn write(&self, pieces: &[Piece<'_>]) -> Result<Vec<Entry>> {
+            // What differs in each row, ascending by column since the pieces are.
+            let mut rows = vec![Vec::new(); PANEL_ROWS];
+            let near = |a: &Piece<'_>, b: &Piece<'_>| (b.group() - a.group()) * GROUP_BYTES <= GAP;
+            for mut pieces in pieces.chunk_by(near) {
+                while let Some(first) = pieces.first() {
+                    let end = first.group() + WINDOW / GROUP_BYTES;
+                    let (now, rest) = pieces.split_at(pieces.partition_point(|piece| piece.group() < end));
+                    self.write_window(now, &mut rows)?;
+                    pieces = rest;
+                }
+            }
+            rows.iter_mut().for_each(|row| row.retain(|entry: &Entry| entry.change != 0));
+            Ok(rows.concat())
+        }
+
+        /// Writes pieces that lie close to each other: reads all there is from the first of them to the last.
+        fn write_window(&self, pieces: &[Piece<'_>], rows: &mut [Vec<Entry>]) -> Result<()> {
+            let (Some(first), Some(last)) = (pieces.first(), pieces.last()) else { return Ok(()) };
+            let row = first.panel * PANEL_ROWS as u32;
+            let start = self.layout.offset(row as usize, first.group() * GROUP_COLS) as u64;
+            let mut window = vec![0; (last.group() - first.group() + 1) * GROUP_BYTES];
+            self.out.read_at(self.place.section, self.place.start + start, &mut window)?;
+            let mut differs = false;
+            for piece in pieces {
+                let (group, column) = (piece.group() - first.group(), piece.column as usize % GROUP_COLS);
+                let cells = window.chunks_exact_mut(GROUP_BYTES).nth(group).unwrap_or_default();
+                let cells = cells.iter_mut().skip(column).step_by(GROUP_COLS);
+                let cells = cells.zip(rows.iter_mut()).skip(piece.row as usize).zip(piece.bytes);
+                for (((cell, entries), byte), row) in cells.zip(row + piece.row..) {
+                    let change = i16::from(*byte as i8) - i16::from(*cell as i8);
+                    *cell = *byte;
+                    differs |= change != 0;
+                    match entries.last_mut() {
+                        // It was changed before.
+                        Some(entry) if entry.column == piece.column => entry.change += change,
+                        _ if change != 0 => entries.push(Entry { row, column: piece.column, change }),
+                        _ => {}
+                    }
+                }
+            }
+            if !differs {
+                return Ok(());
+            }
+            self.out.write_at(self.place.section, self.place.start + start, &window)
+        }
     }
 
     /// The column and first row of a change, if all of it lies inside the table.
@@ -100,18 +163,8 @@ mod writing {
         // Both are at most 2^20 by the check of the parameters.
         Ok((change.record as u32, change.offset as u32))
     }
-
-    #[cfg(test)]
-    mod tests {
-        use super::*;
-
-        #[test]
-        fn a_group_is_what_the_layout_keeps_together() {
-            let layout = PanelLayout::new(130, 9);
-            for (row, column) in [(0, 0), (63, 3), (64, 4), (129, 8)] {
-                let start = layout.offset(row, column) / GROUP * GROUP;
-                assert_eq!(start, layout.offset(row / 64 * 64, column / 4 * 4));
-            }
-        }
-    }
 }
+
+#[cfg(feature = "server")]
+#[cfg(test)]
+mod tests;

@@ -1,8 +1,9 @@
 //! The matrix of an open image.
 
 use super::Place;
+use super::records::Records;
 use rayon::prelude::*;
-use sotto_core::{Held, Image, Result, Rows, Stored};
+use sotto_core::{Held, Image, Result, Rows};
 use sotto_math::matrix::layout::PANEL_ROWS;
 use sotto_math::matrix::{PanelLayout, QueryPlanes};
 use std::sync::Arc;
@@ -64,14 +65,7 @@ impl Matrix {
         place: impl Fn(u64) -> (usize, usize) + Send + Sync + 'static,
     ) -> Box<dyn Rows> {
         let Matrix { layout, before, held } = self;
-        let read = move |section: &[u8], record: u64, offset: usize, out: &mut [u8]| {
-            let (first, column) = place(record);
-            for (row, byte) in (first + offset..).zip(out) {
-                *byte = *section.get(before + layout.offset(row, column))?;
-            }
-            Some(())
-        };
-        Box::new(Stored { held, records, record_bytes, read })
+        Box::new(Records { layout, before, held, records, record_bytes, place })
     }
 
     /// D times several queries, each thread of the pool reading one stretch of panels: `width` numbers for each row,

@@ -7,7 +7,7 @@ use super::params::Params;
 use sotto_core::{Artifact, Change, Image, Result, Revise, Rows, Section, Sink};
 use sotto_math::matrix::{QueryPlanes, scan_planes};
 use sotto_silent::lwe::ring;
-use sotto_silent::matrix::{BATCH, Matrix, write_changes, write_matrix};
+use sotto_silent::matrix::{BATCH, Matrix, change_panels, write_matrix};
 use std::sync::Arc;
 
 /// Where the table lies in an image.
@@ -71,6 +71,6 @@ impl Revise for VeriSimplePir {
     /// change is not kept.
     fn revise(params: &Params, changes: &[Change], out: &dyn Sink) -> Result<()> {
         out.reserve(ROWS, params.table_bytes())?;
-        write_changes(params.layout(), ROWS, changes, out).map(drop)
+        change_panels(params.layout(), ROWS, changes, out, |_| Ok(())).map(drop)
     }
 }

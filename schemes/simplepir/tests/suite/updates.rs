@@ -92,6 +92,16 @@ fn the_later_of_two_changes_wins() {
     check(&old, &[change(3, 0, &[1, 2, 3, 4, 5]), change(3, 2, &[9]), change(3, 1, &[7, 7])]);
 }
 
+/// Of a dense matrix rows of the hint are made anew once an eighth of the table changes.
+#[test]
+fn many_changes_of_a_dense_matrix() {
+    let old = dense(70, 40);
+    for columns in [2, 9] {
+        let changes: Vec<_> = (0..columns).map(|column| change(column, 0, &[column as u8 + 1; 70])).collect();
+        check(&old, &changes);
+    }
+}
+
 #[test]
 fn changes_outside_the_table_are_misuse() {
     let old = table(5, 6);
@@ -167,8 +177,12 @@ proptest! {
     fn any_set_of_changes(
         l in 1u64..140, m in 1u64..1200,
         places in prop::collection::vec((any::<u64>(), any::<u64>(), prop::collection::vec(any::<u8>(), 0..20)), 0..40),
+        // And every so many columns all through, so that rows of the hint are made anew.
+        every in prop::option::of(1usize..50),
     ) {
         let old = table(l, m);
+        let dense = (0..m).step_by(every.unwrap_or(usize::MAX)).skip(usize::from(every.is_none()));
+        let dense: Vec<_> = dense.map(|column| change(column, 0, &vec![column as u8; l as usize])).collect();
         let changes: Vec<_> = places
             .into_iter()
             .map(|(record, offset, mut bytes)| {
@@ -176,6 +190,7 @@ proptest! {
                 bytes.truncate((l - offset) as usize);
                 Change { record: record % m, offset, bytes }
             })
+            .chain(dense)
             .collect();
         check(&old, &changes);
     }

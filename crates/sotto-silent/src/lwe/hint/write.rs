@@ -32,6 +32,16 @@ impl<'a> Panels<'a> {
         Ok(Panels { ring, layout, blocks, at: at.into(), out })
     }
 
+    /// The transforms.
+    pub fn ring(&self) -> &Ring {
+        &self.ring
+    }
+
+    /// The values of a_k(1/X), of each block.
+    pub fn blocks(&self) -> &[Vec<u64>] {
+        &self.blocks
+    }
+
     /// `H_r = sum_k a_k(1/X) d_{r,k}(X)` for some rows r of one panel: `hear` is told n words of each.
     ///
     /// # Errors

@@ -1,0 +1,97 @@
+//! Records out of a matrix: each is a column, or some rows of one.
+
+use rayon::prelude::*;
+use sotto_core::{Held, Misuse, Result, Rows};
+use sotto_math::matrix::PanelLayout;
+use sotto_math::matrix::layout::{GROUP_BYTES, GROUP_COLS, PANEL_ROWS};
+
+/// Columns that are read by one thread, a panel after the other: a run of them is contiguous in a panel, and one alone would take
+/// a byte of every four.
+const TOGETHER: usize = 32;
+
+/// The records of a matrix. `place` gives the first row and the column of one.
+pub(super) struct Records<P> {
+    pub(super) layout: PanelLayout,
+    /// Bytes of the section before the matrix.
+    pub(super) before: usize,
+    pub(super) held: Held,
+    pub(super) records: u64,
+    pub(super) record_bytes: usize,
+    pub(super) place: P,
+}
+
+/// What is read of a column: from a row on, as many bytes as there is room for.
+struct Piece<'a> {
+    row: usize,
+    column: usize,
+    out: &'a mut [u8],
+}
+
+impl<P: Fn(u64) -> (usize, usize) + Send + Sync> Records<P> {
+    fn piece<'a>(&self, record: u64, offset: u64, out: &'a mut [u8]) -> Result<Piece<'a>> {
+        if record >= self.records {
+            return Err(Misuse::IndexPastEnd { index: record, len: self.records }.into());
+        }
+        let end = offset.saturating_add(out.len() as u64);
+        let within = usize::try_from(offset).ok().filter(|_| end <= self.record_bytes as u64);
+        let offset = within.ok_or(Misuse::IndexPastEnd { index: end, len: self.record_bytes as u64 })?;
+        let (first, column) = (self.place)(record);
+        Ok(Piece { row: first + offset, column, out })
+    }
+
+    /// Fills pieces that lie in the same rows of columns that follow each other; `None` if the section does not have them.
+    fn fill(&self, pieces: &mut [Piece<'_>]) -> Option<()> {
+        let Some((first, end)) = pieces.first().map(|piece| (piece.row, piece.row + piece.out.len())) else {
+            return Some(());
+        };
+        let mut at = first;
+        while at < end {
+            let stop = end.min((at / PANEL_ROWS + 1) * PANEL_ROWS);
+            let (in_panel, wanted) =
+                (at % PANEL_ROWS..at % PANEL_ROWS + (stop - at), at - first..stop - first);
+            for pieces in pieces.chunk_by_mut(|a, b| a.column / GROUP_COLS == b.column / GROUP_COLS) {
+                let column = pieces.first()?.column;
+                let start = self.before
+                    + self.layout.offset(at / PANEL_ROWS * PANEL_ROWS, column / GROUP_COLS * GROUP_COLS);
+                let group = self.held.bytes().get(start..)?.first_chunk::<GROUP_BYTES>()?;
+                let columns = PanelLayout::columns_of_group(group);
+                for piece in pieces {
+                    let bytes = columns.get(piece.column % GROUP_COLS)?.get(in_panel.clone())?;
+                    piece.out.get_mut(wanted.clone())?.copy_from_slice(bytes);
+                }
+            }
+            at = stop;
+        }
+        Some(())
+    }
+}
+
+impl<P: Fn(u64) -> (usize, usize) + Send + Sync> Rows for Records<P> {
+    fn records(&self) -> u64 {
+        self.records
+    }
+
+    fn record_bytes(&self) -> usize {
+        self.record_bytes
+    }
+
+    fn read(&self, first: u64, out: &mut [u8]) -> Result<()> {
+        if !out.len().is_multiple_of(self.record_bytes) {
+            return Err(Misuse::Rule("only whole records are read").into());
+        }
+        let records = (first..).zip(out.chunks_exact_mut(self.record_bytes));
+        let pieces = records.map(|(record, out)| self.piece(record, 0, out));
+        let mut pieces: Vec<_> = pieces.collect::<Result<_>>()?;
+        let beside = |a: &Piece<'_>, b: &Piece<'_>| (a.row, a.column + 1) == (b.row, b.column);
+        let runs: Vec<_> = pieces.chunk_by_mut(beside).flat_map(|run| run.chunks_mut(TOGETHER)).collect();
+        let filled = runs.into_par_iter().map(|run| self.fill(run)).collect::<Option<()>>();
+        Ok(filled.ok_or(PAST_END)?)
+    }
+
+    fn read_part(&self, record: u64, offset: u64, out: &mut [u8]) -> Result<()> {
+        let piece = self.piece(record, offset, out)?;
+        Ok(self.fill(&mut [piece]).ok_or(PAST_END)?)
+    }
+}
+
+const PAST_END: Misuse = Misuse::Rule("an image has every record of its parameters");
