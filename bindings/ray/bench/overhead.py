@@ -6,6 +6,16 @@ python overhead.py MIB PARTS SCHEME    prints medians, and the ratio
 from __future__ import annotations
 
 import os
+
+# As the guide has it (docs/ray.md); Ray reads it when it is imported.
+for name, value in {
+    "RAY_SERVE_ENABLE_HA_PROXY": "1",
+    "RAY_SERVE_RUN_USER_CODE_IN_SEPARATE_THREAD": "0",
+    "RAY_SERVE_RUN_ROUTER_IN_SEPARATE_LOOP": "0",
+}.items():
+    os.environ.setdefault(name, value)
+
+# ruff: noqa: E402
 import statistics
 import sys
 import tempfile

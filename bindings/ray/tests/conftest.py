@@ -18,6 +18,7 @@ class Scale:
 
 
 WHOLE = Scale(parts=4, kills=6, epochs={1: 2, 3: 3}, quiet_s=2.5)
+# Two epochs: clients may stay with the one before the newest.
 SMALL = Scale(parts=2, kills=2, epochs={0: 2, 1: 3}, quiet_s=0.5)
 
 

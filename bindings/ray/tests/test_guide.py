@@ -29,6 +29,9 @@ def test_the_guide_from_a_parquet_file_to_a_service(tmp_path: Path) -> None:
     # A Ray that an earlier test started has left words to those that follow.
     environment = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
     environment.update(PATH=f"{tools}:{os.environ['PATH']}", HOME=str(tmp_path))
+    # Nobody is there who would still ask an ingress that goes.
+    environment["RAY_SERVE_DIRECT_INGRESS_MIN_DRAINING_PERIOD_S"] = "0"
+    environment["RAY_metrics_report_interval_ms"] = "1000"
     script = "set -euo pipefail\ntrap 'ray stop --force > stopped.txt 2>&1' EXIT\n" + commands(GUIDE.read_text())
     done = subprocess.run(
         ["bash", "-c", script], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300, check=False
