@@ -6,16 +6,6 @@ python overhead.py MIB PARTS SCHEME    prints medians, and the ratio
 from __future__ import annotations
 
 import os
-
-# As the guide has it (docs/ray.md); Ray reads it when it is imported.
-for name, value in {
-    "RAY_SERVE_ENABLE_HA_PROXY": "1",
-    "RAY_SERVE_RUN_USER_CODE_IN_SEPARATE_THREAD": "0",
-    "RAY_SERVE_RUN_ROUTER_IN_SEPARATE_LOOP": "0",
-}.items():
-    os.environ.setdefault(name, value)
-
-# ruff: noqa: E402
 import statistics
 import sys
 import tempfile
@@ -25,7 +15,8 @@ from pathlib import Path
 import ray
 import sotto
 
-from sotto_ray import Cluster, down, up
+from sotto_ray import Cluster, down, status, up
+from sotto_ray.environment import ENVIRONMENT
 
 ROW = 256
 ROUNDS = 40
@@ -44,6 +35,7 @@ def main() -> None:
         rows = (mib << 20) // ROW
         source = [os.urandom(ROW) for _ in range(rows)]
         made = sotto.encode(source, folder / "rows", scheme=scheme, partitions=parts)
+        os.environ.update(ENVIRONMENT)
         ray.init(num_cpus=max(parts, os.cpu_count() or 1), log_to_driver=False, include_dashboard=False)
         cluster = Cluster.of({"table": "rows", "state": "state", "port": 18_311, "look_every_s": 0}, folder)
         url = up(cluster).url
@@ -58,6 +50,8 @@ def main() -> None:
         one, many = (statistics.median(each) * 1e3 for each in times)
         print(f"{scheme}, {mib} MiB in {parts} parts, {ROUNDS} lookups each, in turns, medians:")
         print(f"one process {one:.1f} ms, Ray {many:.1f} ms: {many / one:.2f} times")
+        passes = [replica["core_seconds"] / replica["queries"] * 1e3 for replica in status(cluster)["replicas"]]
+        print(f"of which a part's passes took {max(passes):.1f} ms on average")
         down(cluster)
         ray.shutdown()
 

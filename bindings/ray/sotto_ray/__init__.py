@@ -11,6 +11,7 @@
 | `ingress` | our HTTP wire, spoken by Ray Serve |
 | `encode` | parts made side by side by Ray's tasks |
 | `up` | all of it started, and how it stands |
+| `environment` | what Ray should be told where it is started |
 | `application` | the same for Ray Serve's configuration files |
 
 Frames are read and answers are made by the Rust core, through the package `sotto`.

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 from .encode import encode
+from .environment import ENVIRONMENT
 from .settings import Cluster, SettingsError
 from .up import down, status, up
 
@@ -23,6 +24,7 @@ def _parser() -> argparse.ArgumentParser:
         ("down", "end it; files stay"),
     ):
         verbs.add_parser(verb, help=words).add_argument("cluster", type=Path, help="a YAML file")
+    verbs.add_parser("environment", help="what `ray start` should find in its environment, on each machine")
     encoding = verbs.add_parser("encode", help="cut a table into parts, side by side")
     encoding.add_argument("source", type=Path)
     encoding.add_argument("--out", type=Path, required=True)
@@ -41,6 +43,9 @@ def main(arguments: list[str] | None = None) -> int:
             named = {name: getattr(given, name) for name in ("key", "value", "scheme")}
             options = {name: value for name, value in named.items() if value is not None}
             encode(given.source.resolve(), given.out.resolve(), given.partitions, progress=_draw, **options)
+            return 0
+        if given.verb == "environment":
+            print("\n".join(f"{name}={value}" for name, value in ENVIRONMENT.items()))
             return 0
         cluster = Cluster.read(given.cluster)
         if given.verb == "up":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +12,7 @@ from ray.util.placement_group import placement_group
 from ray.util.scheduling_strategies import PlacementGroupSchedulingStrategy
 
 from . import files, ingress, keys, part, steward
+from .environment import ENVIRONMENT
 from .settings import Cluster, SettingsError
 from .steward import NAMESPACE
 
@@ -30,6 +32,9 @@ class Up:
 
 def _connect() -> None:
     if not ray.is_initialized():
+        # For a Ray that is started by this; one that runs has what it was started with.
+        for name, value in ENVIRONMENT.items():
+            os.environ.setdefault(name, value)
         ray.init(namespace=NAMESPACE, log_to_driver=False)
 
 

@@ -61,6 +61,7 @@ def test_ray_and_the_application_read_what_is_in_it() -> None:
     from ray.serve.schema import ServeDeploySchema
 
     from sotto_ray import Cluster
+    from sotto_ray.environment import ENVIRONMENT
 
     served = ServeDeploySchema.model_validate(yaml.safe_load(MANIFEST["spec"]["serveConfigV2"]))
     (application,) = served.applications
@@ -69,6 +70,9 @@ def test_ray_and_the_application_read_what_is_in_it() -> None:
     assert cluster.table.is_absolute() and cluster.state.is_absolute()
     ports = [port["containerPort"] for port in groups(MANIFEST)[0]["template"]["spec"]["containers"][0]["ports"]]
     assert served.http_options.port in ports
+    for group in groups(MANIFEST):
+        (container,) = group["template"]["spec"]["containers"]
+        assert {each["name"]: each["value"] for each in container["env"]} == {**ENVIRONMENT, "RAY_SERVE_ENABLE_HA_PROXY": "1"}
     # The image is of the Ray that the manifest names, and that is what is tested.
     assert MANIFEST["spec"]["rayClusterConfig"]["rayVersion"] == ray.__version__
     assert f"rayproject/ray:{ray.__version__}-" in (DEPLOY / "container/Containerfile.ray").read_text()

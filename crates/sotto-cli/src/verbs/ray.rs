@@ -23,7 +23,7 @@ const PROGRAM: &str = "sotto-ray";
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLE)]
 pub(crate) struct Ray {
-    /// What `sotto-ray` is to do: encode, up, status or down, and its arguments
+    /// What `sotto-ray` is to do: environment, encode, up, status or down, and its arguments
     #[arg(value_name = "ARGS", required = true, trailing_var_arg = true, allow_hyphen_values = true)]
     args: Vec<OsString>,
 }
