@@ -320,7 +320,6 @@ pub(crate) fn problem<'py>(
 }
 
 fn digest(catalog: &Catalog) -> Result<String, sotto_db::DbError> {
-    use sotto_catalog::Document;
     Ok(catalog.digest()?.to_string())
 }
 
