@@ -72,7 +72,7 @@ impl WriteLock {
     /// # Errors
     /// As [`TableDir::oprf_key`].
     pub fn oprf_key(&self, rng: &mut dyn CryptoRng) -> Result<SecretKey> {
-        match self.dir.oprf_key() {
+        match self.dir().oprf_key() {
             Err(DbError::NoOprfKey { path }) if !self.is_masked()? => {
                 let why = |why| DbError::OprfKey { path: path.clone(), why };
                 let key = SecretKey::generate(rng).map_err(why)?;
@@ -88,14 +88,14 @@ impl WriteLock {
     /// # Errors
     /// [`DbError::Io`].
     pub fn keep_oprf_text(&self, text: &str) -> Result<()> {
-        let path = self.dir.oprf_key_path();
+        let path = self.dir().oprf_key_path();
         write_secret(&path, text).map_err(|e| DbError::io("writing the OPRF key", &path, e))
     }
 
     /// Whether the newest epoch is masked. One that is damaged is no reason to refuse a fresh one.
     pub(crate) fn is_masked(&self) -> Result<bool> {
-        let Some(epoch) = self.dir.latest()? else { return Ok(false) };
-        let Ok(image) = self.dir.open_epoch(epoch) else { return Ok(false) };
+        let Some(epoch) = self.dir().latest()? else { return Ok(false) };
+        let Ok(image) = self.dir().open_epoch(epoch) else { return Ok(false) };
         Ok(image.catalog().masked()?.is_some())
     }
 }

@@ -1,0 +1,106 @@
+//! One process writes to a table's folder, or several make parts of one epoch.
+
+use super::TableDir;
+use crate::image::writer::TEMP_PREFIX;
+use crate::{DbError, Result};
+use sotto_core::Epoch;
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+/// The file that is locked by the one who writes.
+pub const LOCK: &str = "write.lock";
+
+/// The right to write to a folder. Given back on drop, and by the system if the process dies.
+#[derive(Debug)]
+pub struct WriteLock {
+    dir: TableDir,
+    _file: File,
+}
+
+/// Held by whoever makes a part of an epoch that is there. Given back as [`WriteLock`] is.
+#[derive(Debug)]
+pub struct ShareLock(#[expect(dead_code, reason = "the file is locked as long as it is open")] File);
+
+impl TableDir {
+    /// Takes the folder for writing, and removes what a writer that was killed left behind.
+    ///
+    /// # Errors
+    /// [`DbError::Locked`], [`DbError::Io`].
+    pub fn lock(&self) -> Result<WriteLock> {
+        let lock = WriteLock { dir: self.clone(), _file: self.take(File::try_lock)? };
+        lock.remove_leftovers()?;
+        Ok(lock)
+    }
+
+    /// Takes the folder for making parts of the epoch that is there, as others may at the same time: nobody else writes.
+    ///
+    /// # Errors
+    /// As [`TableDir::lock`].
+    pub fn share(&self) -> Result<ShareLock> {
+        Ok(ShareLock(self.take(File::try_lock_shared)?))
+    }
+
+    fn take(&self, lock: fn(&File) -> Result<(), TryLockError>) -> Result<File> {
+        let path = self.path.join(LOCK);
+        let failed = |e| DbError::io("locking the table's folder", &path, e);
+        loop {
+            let file =
+                OpenOptions::new().create(true).truncate(false).write(true).open(&path).map_err(failed)?;
+            match lock(&file) {
+                Ok(()) => {}
+                Err(TryLockError::WouldBlock) => return Err(DbError::Locked { dir: self.path.clone() }),
+                Err(TryLockError::Error(e)) => return Err(failed(e)),
+            }
+            // Its holder may have removed the file between the two, and then it excludes nobody.
+            if is_at(&file, &path).map_err(failed)? {
+                return Ok(file);
+            }
+        }
+    }
+}
+
+impl WriteLock {
+    /// The folder that is locked.
+    pub fn dir(&self) -> &TableDir {
+        &self.dir
+    }
+
+    /// The epoch to write next.
+    ///
+    /// # Errors
+    /// [`DbError::Io`].
+    pub fn next(&self) -> Result<Epoch> {
+        // The number of an epoch of which only a remnant is left was given to clients, and means that epoch.
+        let last = self.dir.latest()?.max(self.dir.remnants()?.pop());
+        Ok(Epoch(last.map_or(1, |epoch| epoch.0.saturating_add(1))))
+    }
+
+    /// Only the holder of the lock writes images, so unfinished ones are of dead processes. A file of rows
+    /// may be of a process that is still reading its source; it keeps it open, and loses only the name.
+    fn remove_leftovers(&self) -> Result<()> {
+        let failed = |e| DbError::io("removing leftovers", &self.dir.path, e);
+        for entry in fs::read_dir(&self.dir.path).map_err(failed)? {
+            let entry = entry.map_err(failed)?;
+            if entry.file_name().to_str().is_some_and(|name| name.starts_with(TEMP_PREFIX)) {
+                fs::remove_file(entry.path()).map_err(failed)?;
+            }
+        }
+        // The front comes after the parts, unless these are made one by one.
+        for (_, part) in self.dir.parts_in_folder()?.iter().filter(|(front, _)| !front.exists()) {
+            fs::remove_file(part).map_err(failed)?;
+        }
+        self.dir.keep_beside(self.dir.latest()?)
+    }
+}
+
+/// Whether `path` still names this file.
+fn is_at(file: &File, path: &Path) -> io::Result<bool> {
+    let held = file.metadata()?;
+    match fs::metadata(path) {
+        Ok(there) => Ok((there.dev(), there.ino()) == (held.dev(), held.ino())),
+        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(e) => Err(e),
+    }
+}
