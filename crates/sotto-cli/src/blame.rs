@@ -66,7 +66,7 @@ pub(crate) fn client(error: ClientError) -> Failure {
              a second --state DIR is a client of its own, and prepares by itself"
         }
         error if matches!(error.root(), ClientError::Refused(problem) if problem.code.is_retryable()) => {
-            "try again in a minute, or wait longer with --patience"
+            "try again later, after the time that the server names if it names one, or wait longer with --patience"
         }
         error => error.fix(),
     };

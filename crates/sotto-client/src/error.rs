@@ -313,7 +313,11 @@ impl ClientError {
             | ClientError::StateNeeded { .. }
             | ClientError::Transport(TransportError::Address { .. }) => Fault::Caller,
             ClientError::Transport(
-                TransportError::Connect { .. } | TransportError::Lost(_) | TransportError::Timeout(_),
+                TransportError::Connect { .. }
+                | TransportError::UnknownHost { .. }
+                | TransportError::Intermediary { .. }
+                | TransportError::Lost(_)
+                | TransportError::Timeout(_),
             ) => Fault::Network,
             ClientError::Refused(problem) if problem.code.is_retryable() => Fault::Network,
             ClientError::CatalogDamaged { .. }

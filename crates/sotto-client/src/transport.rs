@@ -5,6 +5,7 @@
 //! | [`memory`] | a server that is a closure |
 //! | [`retry`] | the same bytes again, a bounded number of times (feature `cache`) |
 //! | [`http`] | a server across the network (feature `http`) |
+//! | [`intermediary`] | what stands in front of a server and answers in its place |
 //! | [`endpoint`] | whether two addresses are one endpoint (feature `cache`) |
 //!
 //! Everything a server can see of a client is a [`Request`] and the moment it arrives. So it holds no
@@ -14,10 +15,12 @@
 pub mod endpoint;
 #[cfg(feature = "http")]
 pub mod http;
+pub mod intermediary;
 pub mod memory;
 #[cfg(feature = "cache")]
 pub mod retry;
 
+use intermediary::Intermediary;
 use std::ops::Range;
 use std::time::Duration;
 
@@ -179,6 +182,26 @@ pub enum TransportError {
     /// The TLS handshake failed, or a certificate cannot be read.
     #[error("TLS: {0}")]
     Tls(String),
+    /// The server's name has no address.
+    #[error("cannot connect to {origin}: the host's name is not known")]
+    UnknownHost {
+        /// The server.
+        origin: String,
+    },
+    /// An `https` address at which TLS is not spoken.
+    #[error("{origin} does not speak TLS")]
+    NotTls {
+        /// The server.
+        origin: String,
+    },
+    /// The response is not the server's, or was changed on its way.
+    #[error("{origin} answers with {found}")]
+    Intermediary {
+        /// The server.
+        origin: String,
+        /// What answers.
+        found: Intermediary,
+    },
     /// The response is not HTTP as it is written.
     #[error("the response is not valid HTTP: {0}")]
     Protocol(String),
@@ -194,6 +217,9 @@ impl TransportError {
             TransportError::Timeout(_) => "timeout",
             TransportError::TooLarge { .. } => "response-too-large",
             TransportError::Tls(_) => "tls",
+            TransportError::UnknownHost { .. } => "unknown-host",
+            TransportError::NotTls { .. } => "no-tls",
+            TransportError::Intermediary { .. } => "intermediary",
             TransportError::Protocol(_) => "bad-http",
         }
     }
@@ -210,12 +236,22 @@ impl TransportError {
             TransportError::TooLarge { .. } | TransportError::Protocol(_) => {
                 "check that the address is a sotto server's; tell its operator"
             }
+            TransportError::UnknownHost { .. } => {
+                "check the spelling of the address, and that this machine can look names up"
+            }
+            TransportError::NotTls { .. } => {
+                "give the address with http:// if it is meant to be asked without TLS; otherwise ask its operator"
+            }
+            TransportError::Intermediary { found, .. } => found.fix(),
             TransportError::Tls(_) => "check the server's certificate, or name the root that signed it",
         }
     }
 
     /// Whether the same bytes may be sent again at once.
     pub fn is_loss(&self) -> bool {
-        matches!(self, TransportError::Connect { .. } | TransportError::Lost(_))
+        matches!(
+            self,
+            TransportError::Connect { .. } | TransportError::UnknownHost { .. } | TransportError::Lost(_)
+        )
     }
 }

@@ -8,10 +8,12 @@
 //! servers on this machine and those in `NO_PROXY`.
 
 use super::endpoint::Endpoint;
+use super::intermediary::Headers;
 use super::{Method, Request, Response, Transport, TransportError};
 use sotto_core::Sure;
 use sotto_wire::{routes, sizes::MAX_PROBLEM_BYTES};
 use std::io::{ErrorKind, Read};
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -63,6 +65,16 @@ pub struct Http {
     endpoint: Endpoint,
     /// What requests of another protocol say besides.
     spoken: Vec<(&'static str, String)>,
+    /// A resource that came whole where a range was asked for, as far as it was read.
+    whole: Option<WholeResource>,
+}
+
+/// The rest of a resource that a server or cache sends whole though a range was asked for. The ranges that follow are read from it.
+struct WholeResource {
+    path: String,
+    /// Where in the resource the reader stands, in bytes.
+    offset: u64,
+    reader: ureq::BodyReader<'static>,
 }
 
 impl Http {
@@ -72,7 +84,7 @@ impl Http {
     /// [`TransportError::Address`] for a URL that is not `http://` or `https://`, or holds a user name, a
     /// query or a fragment; [`TransportError::Tls`] for unusable roots.
     pub fn new(url: &str, settings: &Settings) -> Result<Self, TransportError> {
-        let base = url.trim_end_matches('/').to_owned();
+        let base = with_lowercase_scheme(url.trim_end_matches('/'));
         let bad = |why: &str| TransportError::Address { url: url.to_owned(), why: why.to_owned() };
         let rest = base
             .strip_prefix("https://")
@@ -103,7 +115,7 @@ impl Http {
         if endpoint.is_this_machine() {
             config = config.proxy(None);
         }
-        Ok(Http { agent: config.build().new_agent(), base, endpoint, spoken: Vec::new() })
+        Ok(Http { agent: config.build().new_agent(), base, endpoint, spoken: Vec::new(), whole: None })
     }
 
     /// The same for another protocol, whose requests have these headers, `user-agent` and `content-type` among them if they are
@@ -134,13 +146,20 @@ impl Http {
         match error {
             E::Timeout(which) => TransportError::Timeout(which.to_string()),
             E::Io(e) if e.kind() == ErrorKind::TimedOut => TransportError::Timeout(e.to_string()),
-            E::HostNotFound | E::ConnectionFailed | E::ConnectProxyFailed(_) => {
+            E::HostNotFound => TransportError::UnknownHost { origin: self.base.clone() },
+            E::Io(e) if is_failed_name_lookup(&e) => {
+                TransportError::UnknownHost { origin: self.base.clone() }
+            }
+            E::ConnectionFailed | E::ConnectProxyFailed(_) => {
                 TransportError::Connect { origin: self.base.clone(), why: error.to_string() }
             }
             E::Io(e) if matches!(e.kind(), ErrorKind::ConnectionRefused | ErrorKind::HostUnreachable) => {
                 TransportError::Connect { origin: self.base.clone(), why: e.to_string() }
             }
             // rustls reports a bad certificate through the stream, as `InvalidData`.
+            E::Io(e) if e.kind() == ErrorKind::InvalidData && e.to_string().contains(NOT_TLS) => {
+                TransportError::NotTls { origin: self.base.clone() }
+            }
             E::Io(e) if e.kind() == ErrorKind::InvalidData => TransportError::Tls(e.to_string()),
             E::Io(e) => TransportError::Lost(e.to_string()),
             E::Tls(_) | E::Pem(_) | E::Rustls(_) | E::TlsRequired => TransportError::Tls(error.to_string()),
@@ -190,7 +209,20 @@ impl Http {
                 .map(Duration::from_secs),
             server_timing: header(routes::SERVER_TIMING).map(str::to_owned),
         };
+        let headers = Headers {
+            status: head.status,
+            content_type: header(CONTENT_TYPE),
+            content_encoding: header("content-encoding"),
+            location: header("location"),
+        };
+        // Another protocol has statuses of its own.
+        if let Some(found) = headers.intermediary().filter(|_| self.spoken.is_empty()) {
+            return Err(TransportError::Intermediary { origin: self.base.clone(), found });
+        }
         let limit = if head.is_success() { request.limit } else { MAX_PROBLEM_BYTES };
+        if head.status == 200 && request.range.is_some() {
+            return Ok((response, head, limit));
+        }
         let declared = response.body().content_length();
         if declared.is_some_and(|bytes| bytes > limit) {
             return Err(TransportError::TooLarge { limit });
@@ -211,9 +243,45 @@ impl Http {
     }
 }
 
+impl Http {
+    /// Reads a range from a resource that comes whole, and keeps the rest for the range that follows. What lies before the range is
+    /// read and dropped.
+    fn read_range(
+        &mut self,
+        mut whole: WholeResource,
+        range: &Range<u64>,
+    ) -> Result<Vec<u8>, TransportError> {
+        let failed = |http: &Self, error: std::io::Error| http.error(error.into());
+        let before = range.start.saturating_sub(whole.offset);
+        let skipped = std::io::copy(&mut whole.reader.by_ref().take(before), &mut std::io::sink());
+        skipped.map_err(|error| failed(self, error))?;
+        let mut bytes = Vec::new();
+        let wanted = range.end.saturating_sub(range.start);
+        whole.reader.by_ref().take(wanted).read_to_end(&mut bytes).map_err(|error| failed(self, error))?;
+        whole.offset = range.end;
+        self.whole = Some(whole);
+        Ok(bytes)
+    }
+
+    /// The resource that came whole for the range before this one, if this one goes on where that ended.
+    fn continued(&mut self, request: &Request) -> Option<(WholeResource, Range<u64>)> {
+        let whole = self.whole.take()?;
+        let range = request.range.clone()?;
+        (whole.path == request.path && whole.offset == range.start).then_some((whole, range))
+    }
+}
+
 impl Transport for Http {
     fn call(&mut self, request: &Request) -> Result<Response, TransportError> {
+        if let Some((whole, range)) = self.continued(request) {
+            return Ok(Response::new(206, self.read_range(whole, &range)?));
+        }
         let (response, head, limit) = self.send(request)?;
+        if let (200, Some(range)) = (head.status, &request.range) {
+            let reader = response.into_body().into_with_config().limit(u64::MAX).reader();
+            let whole = WholeResource { path: request.path.clone(), offset: 0, reader };
+            return Ok(Response { body: self.read_range(whole, range)?, ..head });
+        }
         Ok(Response { body: self.read(response, limit)?, ..head })
     }
 
@@ -222,6 +290,13 @@ impl Transport for Http {
         request: &Request,
         take: &mut dyn FnMut(&[u8]) -> bool,
     ) -> Result<Response, TransportError> {
+        if request.range.is_some() {
+            let mut response = self.call(request)?;
+            if response.is_success() {
+                take(&std::mem::take(&mut response.body));
+            }
+            return Ok(response);
+        }
         let (mut response, head, limit) = self.send(request)?;
         if !head.is_success() {
             return Ok(Response { body: self.read(response, limit)?, ..head });
@@ -245,6 +320,22 @@ impl Transport for Http {
 
     fn origin(&self) -> String {
         self.base.clone()
+    }
+}
+
+/// How rustls reports a peer that does not speak TLS.
+const NOT_TLS: &str = "InvalidContentType";
+
+/// Whether the system could not find a name's address: the standard library has a text for it, and no kind.
+fn is_failed_name_lookup(error: &std::io::Error) -> bool {
+    error.to_string().starts_with("failed to lookup address information")
+}
+
+/// An address with its scheme in lower case, as URLs are compared (RFC 3986, section 6.2.2.1).
+fn with_lowercase_scheme(url: &str) -> String {
+    match url.split_once("://") {
+        Some((scheme, rest)) => format!("{}://{rest}", scheme.to_ascii_lowercase()),
+        None => url.to_owned(),
     }
 }
 

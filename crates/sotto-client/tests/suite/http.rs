@@ -1,11 +1,11 @@
 //! Over a real socket: what is sent, what is refused, what is sent again.
 #[allow(dead_code, unreachable_pub, reason = "each test file uses a part of it")]
 use crate::common::{http, http_response, server, value};
-use sotto_client::Table;
 use sotto_client::transport::http::{Http, Settings};
 use sotto_client::transport::memory::Memory;
 use sotto_client::transport::retry::{Policy, Retrying};
 use sotto_client::transport::{Request, Response, Transport, TransportError};
+use sotto_client::{Fault, Table};
 use std::collections::BTreeSet;
 use std::io::{Read, Write};
 use std::sync::mpsc;
@@ -103,11 +103,50 @@ fn what_is_not_http_is_named() {
 }
 
 #[test]
-fn redirects_are_not_followed() {
-    let url = http(|_, _| http_response(302, "location: http://127.0.0.1:1/elsewhere\r\n", b""));
-    assert_eq!(call(&url).unwrap().status, 302);
-    let error = Table::connect(&url, "squares").open().map(|_| ()).unwrap_err();
-    assert_eq!(error.code(), "internal");
+fn what_stands_in_front_of_a_server_is_named() {
+    let redirect = "location: http://127.0.0.1:1/elsewhere\r\n";
+    for (status, headers, says) in [
+        (302, redirect, "leads to http://127.0.0.1:1/elsewhere"),
+        (401, "www-authenticate: Basic\r\n", "wants a login"),
+        (407, "proxy-authenticate: Basic\r\n", "wants a login"),
+        (200, "content-type: text/html\r\n", "HTML"),
+        (200, "content-encoding: gzip\r\n", "packs responses (gzip)"),
+    ] {
+        let url = http(move |_, _| http_response(status, headers, b"x"));
+        let error = Table::connect(&url, "squares").open().map(|_| ()).unwrap_err();
+        assert_eq!((error.code(), error.fault()), ("intermediary", Fault::Network), "{error}");
+        assert!(error.to_string().contains(says), "{error}");
+    }
+    let plain = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let secure = format!("https://{}", plain.local_addr().unwrap());
+    std::thread::spawn(move || {
+        let (mut stream, _) = plain.accept().unwrap();
+        stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n").unwrap();
+        let _ = stream.read_to_end(&mut Vec::new());
+    });
+    assert_eq!(call(&secure).unwrap_err().code(), "no-tls");
+    assert_eq!(call("http://nosuch.invalid").unwrap_err().code(), "unknown-host");
+}
+
+/// A cache that answers a request for a range with the whole resource.
+#[test]
+fn ranges_are_read_from_a_resource_that_comes_whole() {
+    let (told, heard) = mpsc::channel();
+    let resource: Vec<u8> = (0..=255).collect();
+    let (sent, from) = (resource.clone(), 10..60);
+    let url = http(move |_, _| {
+        told.send(()).unwrap();
+        http_response(200, "", &sent)
+    });
+    let mut server = Http::new(&url, &Settings::default()).unwrap();
+    let mut read = |range: std::ops::Range<u64>| {
+        server.call(&Request::get_range("/v1/artifacts/00".to_owned(), range)).unwrap().body
+    };
+    assert_eq!(read(from), resource[10..60]);
+    assert_eq!(read(60..200), resource[60..200]);
+    assert_eq!(heard.try_iter().count(), 1, "ranges in order take one download");
+    assert_eq!(read(5..7), resource[5..7]);
+    assert_eq!(read(7..300), resource[7..], "a range ends with the resource");
 }
 
 #[test]
@@ -136,7 +175,7 @@ fn addresses_are_checked_before_use() {
         let error = Http::new(url, &Settings::default()).map(|_| ()).unwrap_err();
         assert_eq!(error.code(), "bad-address", "{url:?}");
     }
-    assert_eq!(Http::new("http://h:1/", &Settings::default()).unwrap().origin(), "http://h:1");
+    assert_eq!(Http::new("HTTP://h:1/", &Settings::default()).unwrap().origin(), "http://h:1");
 }
 
 #[test]
