@@ -162,6 +162,25 @@ mod tests {
         command().debug_assert();
     }
 
+    /// A heading of a group of arguments is that of all arguments after the group, unless the group stands last.
+    #[test]
+    fn no_heading_of_the_help_leaks() {
+        let headed = |verb: &str, argument: &str| {
+            let command = command();
+            let verb = command.find_subcommand(verb).unwrap();
+            let argument = verb.get_arguments().find(|found| found.get_id() == argument).unwrap();
+            argument.get_help_heading().map(str::to_owned)
+        };
+        for argument in ["servers", "table", "pin", "rows", "keys", "key_file", "bits", "stream", "output"] {
+            assert_eq!(headed("get", argument), None, "{argument}");
+        }
+        for argument in ["out", "threads", "signing_key", "replace"] {
+            assert_eq!(headed("encode", argument), None, "{argument}");
+        }
+        assert_eq!(headed("get", "user_token").as_deref(), Some("Apple's lookups"));
+        assert_eq!(headed("get", "witness_age").as_deref(), Some("Trust"));
+    }
+
     #[test]
     fn every_verb_teaches_by_an_example() {
         for verb in Cli::command().get_subcommands() {

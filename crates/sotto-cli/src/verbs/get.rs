@@ -31,9 +31,20 @@ use sotto_client::table::LookupStats;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
-use wanted::Rows;
+use wanted::{RequestedKey, Rows};
 
 const EXAMPLE: &str = "\
+Example:
+  sotto get --server http://127.0.0.1:8080 --table ip-country --key 8.8.8.8
+  sotto get --server https://lookup.example --table blocked --key example.com --key example.org
+  sotto get --server https://lookup.example --table blocked --keys domains.txt
+  sotto get --server https://lookup.example --table people --row 7,12,40..44 --pin sotto-pk:...
+  sotto get --server https://lookup.example --table blooms --bit 123456789
+  sotto get --server https://one.example --server https://other.example --table people --row 7
+  sotto get --server https://lookup.example --table films --stream --row 7 -o film.mp4
+  sotto get --apple https://lookup.example --use-case callers --key +15550001234";
+
+const DETAILS: &str = "\
 A symmetric table (`sotto encode --symmetric`) takes an evaluation for each row after it was fetched; the server sees how many, \
 and may bound them for an hour.
 
@@ -70,29 +81,17 @@ in one go, while nobody waits.
 With --apple it asks a server of Apple's private lookups (`sotto serve --apple`), as a phone would: for its \
 configuration, then for values, and it sends its keys where the server has none. Keys and the user's name lie in the \
 state folder; --fresh-keys takes new ones for this call alone. That server learns which shard of a table each \
-key is in, and answers are not proved.
-
-Example:
-  sotto get --server http://127.0.0.1:8080 --table ip-country --key 8.8.8.8
-  sotto get --server https://lookup.example --table blocked --key example.com --key example.org
-  sotto get --server https://lookup.example --table blocked --keys domains.txt
-  sotto get --server https://lookup.example --table people --row 7,12,40..44 --pin sotto-pk:...
-  sotto get --server https://lookup.example --table blooms --bit 123456789
-  sotto get --server https://one.example --server https://other.example --table people --row 7
-  sotto get --server https://lookup.example --table films --stream --row 7 -o film.mp4
-  sotto get --apple https://lookup.example --use-case callers --key +15550001234";
+key is in, and answers are not proved.";
 
 /// How long the end of a command may take, for hints that are made ahead to be written down.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Arguments of `sotto get`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLE)]
+#[command(after_help = EXAMPLE, after_long_help = format!("{EXAMPLE}\n\n{DETAILS}"))]
 pub(crate) struct Get {
     #[command(flatten)]
     remote: Remote,
-    #[command(flatten)]
-    apple: apple::Apple,
     /// A row by its number, counted from 0, or several: 7,9 or 5..9, which is 5 to 8; may be repeated
     #[arg(long = "row", visible_alias = "index", value_name = "N", required_unless_present_any = ["bits", "keys", "key_file"])]
     rows: Vec<Rows>,
@@ -111,7 +110,7 @@ pub(crate) struct Get {
     bit_numbers: Vec<u64>,
     /// Those of --key, then those of --keys.
     #[arg(skip)]
-    all_keys: Vec<String>,
+    all_keys: Vec<RequestedKey>,
     /// Fetch one row piece by piece and write it to a file, for rows of many megabytes
     #[arg(long, requires = "output")]
     stream: bool,
@@ -121,13 +120,16 @@ pub(crate) struct Get {
     /// After answering, wait until new hints are made, if less than a quarter of them is left; or order those that are due
     #[arg(long)]
     renew: bool,
+    // The last one: its heading is that of all arguments after it.
+    #[command(flatten)]
+    apple: apple::Apple,
 }
 
 impl Get {
     pub(crate) fn run(mut self, screen: Screen) -> Result<()> {
         self.row_numbers = wanted::all(&self.rows);
         self.bit_numbers = wanted::all(&self.bits);
-        self.all_keys = self.keys.clone();
+        self.all_keys = wanted::options(&self.keys);
         if let Some(file) = &self.key_file {
             self.all_keys.extend(wanted::keys(file)?);
         }
@@ -147,16 +149,14 @@ impl Get {
             }
         };
         bars.at("asking", 0, 0, Unit::Share);
-        let looked_up = table.get_all(&self.wishes()).map_err(blame::client);
+        let looked_up = table.get_each(&self.wishes()).map_err(blame::client);
         if self.renew && looked_up.is_ok() {
             state::refill(&mut table).map_err(blame::client)?;
         }
         bars.finish();
         let happened = events.tell(screen)?;
         let answers = self.answers(table.catalog().value, looked_up?);
-        for answer in &answers {
-            screen.say(format!("{}  {}", answer.name, answer.printable()))?;
-        }
+        self.print(screen, &answers)?;
         if let Some(last) = table.last() {
             screen.say(facts(&table, last))?;
             let mut report = report(&self.remote.servers, &table, last, &answers);
@@ -167,7 +167,8 @@ impl Get {
             screen.report(&report)?;
         }
         // Whoever wanted rows has them. What was made of the next hints meanwhile is for the next call.
-        table.pause(PATIENCE).map(drop).map_err(blame::client)
+        table.pause(PATIENCE).map(drop).map_err(blame::client)?;
+        self.check(&answers)
     }
 }
 

@@ -14,6 +14,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+// Headings of the help. They stand at each argument, since a heading of a whole group is that of all arguments after it too.
+const TRUST: &str = "Trust";
+const STORAGE: &str = "State and cache";
+const CONNECTION: &str = "Connection";
+
 /// Arguments of every verb that opens a table.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Remote {
@@ -27,52 +32,52 @@ pub(crate) struct Remote {
     #[arg(long, value_name = "sotto-pk:...")]
     pin: Option<PublicKey>,
     /// Accept this snapshot of the table only, one epoch with all that is in it (`sotto inspect` prints its digest)
-    #[arg(long, value_name = "DIGEST")]
+    #[arg(long, value_name = "DIGEST", help_heading = TRUST)]
     snapshot: Option<Hex32>,
     /// Accept only what is in its publisher's log, and was cosigned by this witness; several: by all of them
-    #[arg(long = "witness", value_name = "NAME+ID+BASE64")]
+    #[arg(long = "witness", value_name = "NAME+ID+BASE64", help_heading = TRUST)]
     witnesses: Vec<WitnessKey>,
     /// How many of the witnesses have to have cosigned [default: all]
-    #[arg(long, value_name = "K", requires = "witnesses")]
+    #[arg(long, value_name = "K", requires = "witnesses", help_heading = TRUST)]
     witness_count: Option<usize>,
     /// How long ago they may have cosigned, in hours: a server can keep an old table alive for so long
-    #[arg(long, value_name = "HOURS", default_value = "24", value_parser = clap::value_parser!(u64).range(1..=8760))]
+    #[arg(long, value_name = "HOURS", default_value = "24", value_parser = clap::value_parser!(u64).range(1..=8760), help_heading = TRUST)]
     witness_age: u64,
     /// Where to keep hints, keys and epochs [default: sotto/ in the user's cache folder]
-    #[arg(long, value_name = "DIR", conflicts_with = "no_cache")]
+    #[arg(long, value_name = "DIR", conflicts_with = "no_cache", help_heading = STORAGE)]
     cache: Option<PathBuf>,
     /// Keep nothing: fetch the hint anew, and believe whichever key comes first
-    #[arg(long)]
+    #[arg(long, help_heading = STORAGE)]
     no_cache: bool,
     /// Where to keep hints that are used up by asking [default: sotto/state/ in the user's data folder]
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", help_heading = STORAGE)]
     pub(super) state: Option<PathBuf>,
     /// Where to keep what tells an old copy of the state [default: sotto/anchors/ in the user's state folder]
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", help_heading = STORAGE)]
     anchor: Option<PathBuf>,
     /// The most bytes a second that hints made ahead of time may take
-    #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u64).range(1..), help_heading = STORAGE)]
     rate: Option<u64>,
     /// Register new keys for this call alone, and keep none: the server then cannot tie it to other calls by its keys
-    #[arg(long)]
+    #[arg(long, help_heading = STORAGE)]
     pub(super) fresh_keys: bool,
     /// The file with the key that encrypts kept keys [default: sotto/keys.key in the user's data folder, else in the cache]
-    #[arg(long = "key-file", value_name = "FILE", conflicts_with = "no_cache")]
+    #[arg(long = "key-file", value_name = "FILE", conflicts_with = "no_cache", help_heading = STORAGE)]
     keyring_key: Option<PathBuf>,
     /// How long to wait for a busy server, or for another process that uses the same state or cache: 90, 90s or 2m
-    #[arg(long, value_name = "DURATION", default_value = "2m", value_parser = duration)]
+    #[arg(long, value_name = "DURATION", default_value = "2m", value_parser = duration, help_heading = CONNECTION)]
     patience: Duration,
     /// The longest one request may take, in seconds
-    #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = clap::value_parser!(u64).range(1..=86_400), help_heading = CONNECTION)]
     pub(super) timeout: u64,
     /// Trust the roots in this PEM file instead of the web's (for https)
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = TRUST)]
     pub(super) trust_root: Option<PathBuf>,
     /// Refuse a table whose rows cannot be verified one by one. Where they can, they are in any case
-    #[arg(long)]
+    #[arg(long, help_heading = TRUST)]
     verified: bool,
     /// Ask several servers over http beyond this machine: whoever listens on the way to all of them sees what is asked
-    #[arg(long)]
+    #[arg(long, help_heading = TRUST)]
     insecure_plaintext: bool,
 }
 

@@ -15,6 +15,15 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 const EXAMPLE: &str = "\
+Example:
+  sotto serve tables/ip-country
+  sotto serve tables/people --role 0
+  sotto serve tables/people --role 1 --listen 127.0.0.1:8082 --admin-listen 127.0.0.1:8083
+  sotto serve tables/ip-country --self-signed=pir.example.com --listen 0.0.0.0:8443 --state state
+  sotto serve --apple tables/callers --state state --self-signed=pir.example.com
+  sotto serve --config sotto.toml --listen 0.0.0.0:443 --tls-cert chain.pem --tls-key key.pem";
+
+const DETAILS: &str = "\
 Directories are watched: the epoch that `sotto update` makes goes live by itself, and the one before stays \
 live for clients that are not there yet. Health, metrics and reload are on the admin address, which has no \
 password: keep it off the public network. Ctrl-C or SIGTERM finishes what is in flight, then ends.
@@ -58,19 +67,11 @@ after scans.burst_seconds_per_client = 60 that it may have at once.
 
 A configuration file holds the same and more; options given here win over it:
   listen = \"0.0.0.0:8080\"
-  tables = [{ dir = \"tables/ip-country\" }]
-
-Example:
-  sotto serve tables/ip-country
-  sotto serve tables/people --role 0
-  sotto serve tables/people --role 1 --listen 127.0.0.1:8082 --admin-listen 127.0.0.1:8083
-  sotto serve tables/ip-country --self-signed=pir.example.com --listen 0.0.0.0:8443 --state state
-  sotto serve --apple tables/callers --state state --self-signed=pir.example.com
-  sotto serve --config sotto.toml --listen 0.0.0.0:443 --tls-cert chain.pem --tls-key key.pem";
+  tables = [{ dir = \"tables/ip-country\" }]";
 
 /// Arguments of `sotto serve`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLE)]
+#[command(after_help = EXAMPLE, after_long_help = format!("{EXAMPLE}\n\n{DETAILS}"))]
 pub(crate) struct Serve {
     /// Table directories, stack directories, or single image files
     #[arg(value_name = "DIR", required_unless_present_any = ["config", "apple"])]

@@ -47,6 +47,17 @@ use source::Source;
 use std::path::{Path, PathBuf};
 
 const EXAMPLE: &str = "\
+Example:
+  sotto encode words.csv --value meaning --out tables/words
+  sotto encode blocked.csv --key domain --form domain --value verdict --out tables/blocked
+  sotto encode ip.csv.gz --keys ipv4 --start 1 --end 2 --value 3 --block 256 --out tables/ip-country
+  sotto encode hashes.bin --row-bytes 32 --out tables/hashes
+  sotto encode hashes.bin --row-bytes 32 --symmetric --out tables/sold
+  sotto encode hashes.bin --row-bytes 32 --batch 20 --out tables/twenty
+  sotto encode callers.csv --key number --value name --apple --use-case org.example.callers --out tables/phones
+  sotto encode hashes.bin --row-bytes 32 --partitions 2 --out tables/cut";
+
+const DETAILS: &str = "\
 An index table has one line of the file per row, and is asked by row number. A range table (--start, --end) \
 has one row per block of keys, and is asked by key: an address, say. A keyword table (--key) has a value for each \
 of many keys, and is asked by key whether or not it has it. Encoding again into the same directory \
@@ -95,21 +106,11 @@ disk once more.
 The directory gets a signing key of its own unless --signing-key names one. Whoever reads it can publish in your \
 name; clients pin its public half, which is printed.
 
---for takes what a plan chose; see `sotto plan`.
-
-Example:
-  sotto encode words.csv --value meaning --out tables/words
-  sotto encode blocked.csv --key domain --form domain --value verdict --out tables/blocked
-  sotto encode ip.csv.gz --keys ipv4 --start 1 --end 2 --value 3 --block 256 --out tables/ip-country
-  sotto encode hashes.bin --row-bytes 32 --out tables/hashes
-  sotto encode hashes.bin --row-bytes 32 --symmetric --out tables/sold
-  sotto encode hashes.bin --row-bytes 32 --batch 20 --out tables/twenty
-  sotto encode callers.csv --key number --value name --apple --use-case org.example.callers --out tables/phones
-  sotto encode hashes.bin --row-bytes 32 --partitions 2 --out tables/cut";
+--for takes what a plan chose; see `sotto plan`.";
 
 /// Arguments of `sotto encode`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLE, mut_arg("input", |input| input.required(true)))]
+#[command(after_help = EXAMPLE, after_long_help = format!("{EXAMPLE}\n\n{DETAILS}"), mut_arg("input", |input| input.required(true)))]
 pub(crate) struct Encode {
     /// The directory of the table; made if it is not there
     #[arg(long, value_name = "DIR")]
@@ -154,8 +155,6 @@ pub(crate) struct Encode {
     /// Put no proofs into the table
     #[arg(long)]
     unverified: bool,
-    #[command(flatten)]
-    apple: Apple,
     /// Threads that encode [default: one per core]
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
@@ -170,6 +169,9 @@ pub(crate) struct Encode {
     attribution: Option<String>,
     #[command(flatten)]
     openly: Openly,
+    // The last one: its heading is that of all arguments after it.
+    #[command(flatten)]
+    apple: Apple,
 }
 
 impl Encode {

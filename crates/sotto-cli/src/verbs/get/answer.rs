@@ -1,12 +1,17 @@
 //! What came of a row or of a key.
 
 use super::Get;
-use crate::screen::units;
+use crate::failure::Failure;
+use crate::screen::{Screen, units};
 use serde_json::json;
 use sotto_catalog::ValueKind;
-use sotto_client::{Granted, Wish};
+use sotto_client::{ClientError, Granted, Wish};
+use std::io::IsTerminal;
 
-/// What came of one.
+/// Most places that one message names.
+const MAX_NAMED: usize = 5;
+
+/// The result of one lookup: a row, a bit or a key.
 pub(super) struct Answer {
     /// What the person called it.
     pub(super) name: String,
@@ -18,6 +23,8 @@ pub(super) struct Answer {
     row: Option<u64>,
     /// Bytes, and what they mean; `None` if the table does not have the key.
     value: Option<(Vec<u8>, String)>,
+    /// Why the table can have no such row or key. The server was asked all the same.
+    error: Option<String>,
 }
 
 impl Get {
@@ -25,18 +32,57 @@ impl Get {
     pub(super) fn wishes(&self) -> Vec<Wish<'_>> {
         let rows = self.row_numbers.iter().copied().map(Wish::Row);
         let bits = self.bit_numbers.iter().copied().map(Wish::Bit);
-        rows.chain(bits).chain(self.all_keys.iter().map(|key| Wish::Key(key))).collect()
+        rows.chain(bits).chain(self.all_keys.iter().map(|key| Wish::Key(&key.text))).collect()
     }
 
-    /// What is told of each.
-    pub(super) fn answers(&self, kind: ValueKind, granted: Vec<Granted>) -> Vec<Answer> {
-        let told = self.wishes().into_iter().zip(granted);
-        told.map(|(wish, Granted { row, value })| match wish {
-            Wish::Row(number) => Answer::new(kind, format!("row {number}"), row, value),
-            Wish::Bit(number) => Answer::bit(number, row, value),
-            Wish::Key(key) => Answer::of_key(kind, key.to_owned(), row, value),
-        })
-        .collect()
+    /// An answer for each lookup, in the order of [`Get::wishes`].
+    pub(super) fn answers(&self, kind: ValueKind, results: Vec<Result<Granted, ClientError>>) -> Vec<Answer> {
+        let results = self.wishes().into_iter().zip(results);
+        let answer = |(wish, result): (Wish<'_>, Result<Granted, ClientError>)| {
+            let (granted, error) = match result {
+                Ok(granted) => (granted, None),
+                Err(error) => (Granted { row: None, value: None }, Some(error.to_string())),
+            };
+            let Granted { row, value } = granted;
+            let answer = match wish {
+                Wish::Row(number) => Answer::new(kind, format!("row {number}"), row.or(Some(number)), value),
+                Wish::Bit(number) => Answer::bit(number, row, value),
+                Wish::Key(key) => Answer::of_key(kind, key.to_owned(), row, value),
+            };
+            Answer { error, ..answer }
+        };
+        results.map(answer).collect()
+    }
+
+    /// Prints answers, a line each.
+    pub(super) fn print(&self, screen: Screen, answers: &[Answer]) -> crate::failure::Result<()> {
+        let terminal = std::io::stdout().is_terminal();
+        answers
+            .iter()
+            .try_for_each(|answer| screen.say(format!("{}  {}", answer.name, answer.printable(terminal))))
+    }
+
+    /// The failure that names rows and keys which the table cannot have, by their place on the command line or in the file of keys and
+    /// not by their text: what is looked up is private, and messages end up in logs.
+    pub(super) fn check(&self, answers: &[Answer]) -> crate::failure::Result<()> {
+        let before_keys = self.row_numbers.len() + self.bit_numbers.len();
+        let place = |at: usize| match at.checked_sub(before_keys).and_then(|at| self.all_keys.get(at)) {
+            Some(key) => key.place.to_string(),
+            None => format!("number {} of the rows and bits", at + 1),
+        };
+        let refused = answers.iter().enumerate();
+        let refused: Vec<_> = refused.filter_map(|(at, answer)| Some((at, answer.error.as_ref()?))).collect();
+        let Some((first, why)) = refused.first() else { return Ok(()) };
+        let text = match refused.len() {
+            1 => format!("{}: {why}", place(*first)),
+            several => {
+                let named: Vec<_> = refused.iter().take(MAX_NAMED).map(|(at, _)| place(*at)).collect();
+                let more = if several > MAX_NAMED { ", ..." } else { "" };
+                let total = answers.len();
+                format!("{several} of {total} lookups: {why} ({}{more})", named.join(", "))
+            }
+        };
+        Err(Failure::missing(text).fix("give a row or key of the table; all others were answered"))
     }
 }
 
@@ -46,7 +92,7 @@ impl Answer {
             let shown = kind.show(&bytes);
             (bytes, shown)
         };
-        Answer { name, key: None, bit: None, row, value: value.map(show) }
+        Answer { name, key: None, bit: None, row, value: value.map(show), error: None }
     }
 
     pub(super) fn of_key(kind: ValueKind, key: String, row: Option<u64>, value: Option<Vec<u8>>) -> Self {
@@ -58,19 +104,21 @@ impl Answer {
             let shown = u8::from(value == [1]).to_string();
             (value, shown)
         });
-        Answer { name: format!("bit {number}"), key: None, bit: Some(number), row, value }
+        Answer { name: format!("bit {number}"), key: None, bit: Some(number), row, value, error: None }
     }
 
-    /// The value, or what is to be said where there is none, such that it cannot move the cursor: the publisher chose it, not
-    /// the person at the terminal.
-    pub(super) fn printable(&self) -> String {
+    /// The value, or why there is none. On a terminal control characters are escaped, so that a value of the publisher's cannot move
+    /// the cursor; elsewhere a value is its own bytes.
+    pub(super) fn printable(&self, terminal: bool) -> String {
+        if let Some(error) = &self.error {
+            return format!("({error})");
+        }
         match (&self.value, self.row) {
             (None, _) => "(the table does not have this key)".to_owned(),
             (Some((_, shown)), Some(row)) if shown.is_empty() => format!("(empty: row {row} holds no value)"),
             (Some((_, shown)), None) if shown.is_empty() => "(there, with an empty value)".to_owned(),
-            (Some((_, shown)), _) => {
-                shown.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
-            }
+            (Some((_, shown)), _) if terminal => escaped(shown),
+            (Some((_, shown)), _) => shown.clone(),
         }
     }
 
@@ -81,6 +129,9 @@ impl Answer {
 
     /// For programs.
     pub(super) fn report(&self) -> serde_json::Value {
+        if let Some(error) = &self.error {
+            return json!({ "key": self.key, "row": self.row, "bit": self.bit, "error": error });
+        }
         let (hex, shown) = self.value.as_ref().map(|(bytes, shown)| (units::hex(bytes), shown)).unzip();
         match (self.bit, self.row) {
             (Some(bit), Some(row)) => json!({ "bit": bit, "row": row, "value": shown }),
@@ -95,20 +146,33 @@ impl Answer {
     }
 }
 
+/// Text whose control characters are written as Rust writes them in a literal: `\t`, `\n`, `\u{1b}`.
+fn escaped(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c.is_control() {
+            true => escaped.extend(c.escape_default()),
+            false => escaped.push(c),
+        }
+    }
+    escaped
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn values_cannot_move_the_cursor() {
-        let printable = |row, shown: Option<&str>| {
+    fn values_cannot_move_the_cursor_and_are_whole_in_pipes() {
+        let printable = |row, shown: Option<&str>, terminal| {
             let value = shown.map(|shown| (Vec::new(), shown.to_owned()));
-            Answer { name: String::new(), key: None, bit: None, row, value }.printable()
+            Answer { name: String::new(), key: None, bit: None, row, value, error: None }.printable(terminal)
         };
-        assert_eq!(printable(Some(0), Some("a\u{1b}[2Jb\n")), "a\u{fffd}[2Jb\u{fffd}");
-        assert_eq!(printable(None, Some("Zürich")), "Zürich");
-        assert!(printable(Some(7), Some("")).contains("row 7"));
-        assert!(printable(None, Some("")).contains("there"));
-        assert!(printable(None, None).contains("does not have"));
+        let value = "a\u{1b}[2Jb\n\tZürich";
+        assert_eq!(printable(Some(0), Some(value), true), r"a\u{1b}[2Jb\n\tZürich");
+        assert_eq!(printable(Some(0), Some(value), false), value);
+        assert!(printable(Some(7), Some(""), true).contains("row 7"));
+        assert!(printable(None, Some(""), true).contains("there"));
+        assert!(printable(None, None, true).contains("does not have"));
     }
 }

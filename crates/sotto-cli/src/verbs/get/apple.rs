@@ -124,7 +124,7 @@ impl Get {
         }
         let exact = client.says_lengths();
         let names = self.row_numbers.iter().map(|row| (format!("row {row}"), false));
-        let names = names.chain(self.all_keys.iter().map(|key| (key.clone(), true)));
+        let names = names.chain(self.all_keys.iter().map(|key| (key.text.clone(), true)));
         let answers: Vec<Answer> =
             names.zip(read).map(|((name, is_key), value)| answer(name, (is_key, exact), value)).collect();
         if let (Some(rows), true) = (client.rows(), answers.iter().any(|answer| !answer.is_there())) {
@@ -132,9 +132,7 @@ impl Get {
                 Failure::missing(format!("no such row: the table has {rows}")).fix("rows are counted from 0")
             );
         }
-        for answer in &answers {
-            screen.say(format!("{}  {}", answer.name, answer.printable()))?;
-        }
+        self.print(screen, &answers)?;
         screen.say(facts(use_case, &client, &sent, line.is_relayed()))?;
         screen.report(&json!({
             "use_case": use_case,
@@ -211,7 +209,7 @@ impl Get {
     /// Keys of as many lookups as are wanted; those of rows by number are empty.
     fn wanted(&self) -> Vec<&[u8]> {
         let rows = self.row_numbers.iter().map(|_| &b""[..]);
-        rows.chain(self.all_keys.iter().map(|key| key.as_bytes())).collect()
+        rows.chain(self.all_keys.iter().map(|key| key.text.as_bytes())).collect()
     }
 
     /// As many lookups as are wanted, whether they make sense of this table or not: what does not is said after the answer.

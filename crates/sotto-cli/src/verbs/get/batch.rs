@@ -25,14 +25,12 @@ impl Get {
         }
         let before = asked(batch);
         let began = Instant::now();
-        let looked_up = batch.get_all(&self.wishes()).map_err(failed);
+        let looked_up = batch.get_each(&self.wishes()).map_err(failed);
         let took = began.elapsed();
         let happened = events.tell(screen)?;
         let kind = batch.stack().tables().first().map_or(ValueKind::Bytes, |table| table.catalog().value);
         let answers = self.answers(kind, looked_up?);
-        for answer in &answers {
-            screen.say(format!("{}  {}", answer.name, answer.printable()))?;
-        }
+        self.print(screen, &answers)?;
         let after = asked(batch);
         let (up, down) = (after.0 - before.0, after.1 - before.1);
         screen.say(facts(batch, up, down, took))?;
@@ -40,7 +38,8 @@ impl Get {
         if let Some(object) = report.as_object_mut() {
             object.insert("events".to_owned(), happened.into());
         }
-        screen.report(&report)
+        screen.report(&report)?;
+        self.check(&answers)
     }
 }
 

@@ -28,7 +28,7 @@ impl Get {
         let mut out = BufWriter::new(part);
         let streamed = match (self.row_numbers.first(), self.all_keys.first()) {
             (Some(row), _) => table.stream(*row, &mut out),
-            (None, Some(key)) => table.stream_key(key, &mut out),
+            (None, Some(key)) => table.stream_key(&key.text, &mut out),
             (None, None) => return Err(Failure::usage("no row is named")),
         };
         bars.finish();

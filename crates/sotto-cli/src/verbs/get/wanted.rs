@@ -1,6 +1,7 @@
 //! What is wanted: rows as they are listed, keys one to a line.
 
 use crate::failure::{Failure, Result};
+use std::fmt;
 use std::io::Read;
 use std::path::Path;
 use std::str::FromStr;
@@ -14,6 +15,40 @@ const MOST_BYTES: u64 = 1 << 24;
 /// Rows by number: `7`, or `7,9,12`, or `5..9`, which is 5, 6, 7 and 8.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Rows(pub(super) Vec<u64>);
+
+/// A key, and where it was given.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct RequestedKey {
+    pub(super) text: String,
+    pub(super) place: KeyPlace,
+}
+
+/// Where a key was given, counted from 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum KeyPlace {
+    /// The number of its `--key`.
+    Option(usize),
+    /// Its line in the file of keys.
+    Line(usize),
+}
+
+impl fmt::Display for KeyPlace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            KeyPlace::Option(number) => write!(f, "--key number {number}"),
+            KeyPlace::Line(line) => write!(f, "line {line} of --keys"),
+        }
+    }
+}
+
+/// The keys of `--key` options.
+pub(super) fn options(keys: &[String]) -> Vec<RequestedKey> {
+    let key = |(number, text): (usize, &String)| RequestedKey {
+        text: text.clone(),
+        place: KeyPlace::Option(number + 1),
+    };
+    keys.iter().enumerate().map(key).collect()
+}
 
 /// All that some lists name, in their order.
 pub(super) fn all(lists: &[Rows]) -> Vec<u64> {
@@ -45,7 +80,7 @@ impl FromStr for Rows {
 }
 
 /// The keys in a file, or in what is piped in if it is `-`: one to a line.
-pub(super) fn keys(file: &Path) -> Result<Vec<String>> {
+pub(super) fn keys(file: &Path) -> Result<Vec<RequestedKey>> {
     let failed = |e: std::io::Error| Failure::file("reading keys from", file, &e);
     let open = || -> std::io::Result<Box<dyn Read>> {
         Ok(if file == Path::new("-") {
@@ -61,7 +96,10 @@ pub(super) fn keys(file: &Path) -> Result<Vec<String>> {
     }
     let text = String::from_utf8(text)
         .map_err(|_| Failure::input(format!("{} is no list of keys: it is not UTF-8", file.display())))?;
-    let keys: Vec<String> = text.lines().filter(|line| !line.is_empty()).map(str::to_owned).collect();
+    let lines = text.lines().enumerate().filter(|(_, line)| !line.is_empty());
+    let keys: Vec<_> = lines
+        .map(|(at, line)| RequestedKey { text: line.to_owned(), place: KeyPlace::Line(at + 1) })
+        .collect();
     if keys.is_empty() {
         return Err(Failure::input(format!("{} holds no keys", file.display())).fix("give one to a line"));
     }
@@ -94,7 +132,10 @@ mod tests {
             std::fs::write(&path, text).unwrap();
             keys(&path)
         };
-        assert_eq!(read(b"a\r\n\n b c\nd").unwrap(), ["a", " b c", "d"]);
+        let keys_and_lines = [("a", 1), (" b c", 3), ("d", 4)];
+        let keys_and_lines = keys_and_lines
+            .map(|(text, line)| RequestedKey { text: text.to_owned(), place: KeyPlace::Line(line) });
+        assert_eq!(read(b"a\r\n\n b c\nd").unwrap(), keys_and_lines);
         assert!(read(b"\n").is_err() && read(b"\xff").is_err());
         assert!(keys(&folder.path().join("none")).is_err());
     }
