@@ -1,7 +1,7 @@
 //! Errors as plain data: by whose fault, with a name for programs and what to do for people.
 
 use serde::Serialize;
-use sotto_catalog::{CatalogError, TableName};
+use sotto_catalog::{CatalogError, TableName, TableNameError};
 use sotto_client::ClientError;
 use sotto_client::error::Fault as Whose;
 use sotto_client::transport::TransportError;
@@ -92,7 +92,7 @@ pub fn guarded<T, E: From<Fault>>(work: impl FnOnce() -> Result<T, E>) -> Result
 /// [`Kind::Misuse`] for what is none.
 pub fn name(text: &str) -> Result<TableName, Fault> {
     text.parse()
-        .map_err(|error: CatalogError| Fault::misuse(error.to_string(), "give a name of a-z, 0-9 and '-'"))
+        .map_err(|error: TableNameError| Fault::misuse(error.to_string(), "give a name of a-z, 0-9 and '-'"))
 }
 
 impl From<ClientError> for Fault {

@@ -55,7 +55,7 @@ pub use rows_root::RowsRoot;
 pub use signed::{Signed, SignedCatalog, SignedStack};
 pub use stack::Stack;
 pub use succession::{KeyChange, Succession};
-pub use table::{KeyKind, TableKind, TableName, ValueKind};
+pub use table::{KeyKind, TableKind, TableName, TableNameError, ValueKind};
 
 /// Shorthand for results of this crate.
 pub type Result<T, E = CatalogError> = std::result::Result<T, E>;

@@ -19,20 +19,31 @@ impl TableName {
     }
 }
 
+/// A text that cannot be the name of a table or a stack.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("a table name is 1 to 64 of a-z, 0-9 and '-'")]
+pub struct TableNameError;
+
+impl From<TableNameError> for CatalogError {
+    fn from(error: TableNameError) -> Self {
+        CatalogError::invalid("table", error.to_string())
+    }
+}
+
 impl FromStr for TableName {
-    type Err = CatalogError;
-    fn from_str(text: &str) -> Result<Self> {
+    type Err = TableNameError;
+    fn from_str(text: &str) -> Result<Self, TableNameError> {
         let allowed = |c: u8| c.is_ascii_lowercase() || c.is_ascii_digit() || c == b'-';
         if (1..=64).contains(&text.len()) && text.bytes().all(allowed) {
             return Ok(TableName(text.to_owned()));
         }
-        Err(CatalogError::invalid("table", "a table name is 1 to 64 of a-z, 0-9 and '-'"))
+        Err(TableNameError)
     }
 }
 
 impl TryFrom<String> for TableName {
-    type Error = CatalogError;
-    fn try_from(text: String) -> Result<Self> {
+    type Error = TableNameError;
+    fn try_from(text: String) -> Result<Self, TableNameError> {
         text.parse()
     }
 }

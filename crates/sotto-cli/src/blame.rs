@@ -42,6 +42,7 @@ pub(crate) fn client(error: ClientError) -> Failure {
         ClientError::Refused(problem) => refusal(problem),
         ClientError::Transport(TransportError::Address { .. })
         | ClientError::Witness(WitnessError::Count { .. } | WitnessError::NoClock)
+        | ClientError::TableName(_)
         | ClientError::TooManyRows { .. }
         | ClientError::Servers { .. }
         | ClientError::SameEndpoint { .. }

@@ -12,6 +12,7 @@ use crate::verbs::{
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use std::ffi::OsString;
 use std::process::ExitCode;
+use std::sync::LazyLock;
 
 const ABOUT: &str = "\
 Private information retrieval: look a row up in somebody else's table without telling them which.
@@ -27,9 +28,28 @@ Example:
   sotto serve tables/people &
   sotto get --server http://127.0.0.1:8080 --table people --row 7";
 
+/// The text of `sotto --version`: what a report of a fault should name.
+static LONG_VERSION: LazyLock<String> = LazyLock::new(|| {
+    let features = [
+        ("ohttp", cfg!(feature = "ohttp")),
+        ("parquet", cfg!(feature = "parquet")),
+        ("schemes", cfg!(feature = "schemes")),
+        ("traces", cfg!(feature = "traces")),
+        ("zstd", cfg!(feature = "zstd")),
+    ];
+    let features: Vec<_> = features.into_iter().filter_map(|(name, is_on)| is_on.then_some(name)).collect();
+    format!(
+        "{}\ncommit    {}\nfeatures  {}\nkernels   {}",
+        env!("CARGO_PKG_VERSION"),
+        env!("SOTTO_COMMIT"),
+        features.join(" "),
+        sotto_math::machine::backend()
+    )
+});
+
 /// Private information retrieval.
 #[derive(Debug, Parser)]
-#[command(name = "sotto", version, about = "Private information retrieval", long_about = ABOUT, after_help = EXAMPLE)]
+#[command(name = "sotto", version, long_version = LONG_VERSION.as_str(), about = "Private information retrieval", long_about = ABOUT, after_help = EXAMPLE)]
 struct Cli {
     /// Print results as JSON, one object to a line, and errors as JSON on stderr
     #[arg(long, global = true)]

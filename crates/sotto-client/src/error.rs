@@ -9,7 +9,7 @@ use crate::session::WitnessError;
 #[cfg(feature = "cache")]
 use crate::state::StateError;
 use crate::transport::TransportError;
-use sotto_catalog::{CatalogError, Hex32, TableName};
+use sotto_catalog::{CatalogError, Hex32, TableName, TableNameError};
 use sotto_core::{Epoch, Error};
 use sotto_oprf::OprfError;
 use sotto_wire::{FrameError, Problem};
@@ -29,6 +29,9 @@ pub enum ClientError {
     /// The catalog, its signature, or the key that made it.
     #[error(transparent)]
     Catalog(#[from] CatalogError),
+    /// A text that cannot be a table's name.
+    #[error(transparent)]
+    TableName(#[from] TableNameError),
     /// The catalog came damaged, and differently so each time.
     #[error("the table's catalog was damaged on its way, twice: {why}")]
     CatalogDamaged {
@@ -305,6 +308,7 @@ impl ClientError {
             }
             ClientError::Server { error, .. } => error.fault(),
             ClientError::Witness(WitnessError::Count { .. } | WitnessError::NoClock)
+            | ClientError::TableName(_)
             | ClientError::TooManyRows { .. }
             | ClientError::Servers { .. }
             | ClientError::SameEndpoint { .. }

@@ -1,7 +1,7 @@
 //! A page: the files of a folder, read once when the server starts, and found by their whole names.
 //!
 //! Nothing is read from the disk for a request, and no name leads out of it. What a file is follows from how its name ends;
-//! a folder that has other files is refused, and so are links, hidden files and more than there is room for.
+//! files of other kinds are not served, since a key may lie among them. Refused are links, hidden files and more than there is room for.
 
 use crate::StartError;
 use bytes::Bytes;
@@ -23,6 +23,18 @@ const KINDS: &[(&str, &str)] = &[
     (".js", "text/javascript; charset=utf-8"),
     (".wasm", "application/wasm"),
     (".svg", "image/svg+xml"),
+    (".png", "image/png"),
+    (".jpg", "image/jpeg"),
+    (".jpeg", "image/jpeg"),
+    (".webp", "image/webp"),
+    (".gif", "image/gif"),
+    (".ico", "image/x-icon"),
+    (".json", "application/json"),
+    (".webmanifest", "application/manifest+json"),
+    (".txt", "text/plain; charset=utf-8"),
+    (".woff2", "font/woff2"),
+    (".map", "application/json"),
+    (".mjs", "text/javascript; charset=utf-8"),
 ];
 
 /// A file of a page.
@@ -84,9 +96,10 @@ impl Page {
     }
 
     fn add(&mut self, file: &Path, path: String, left: &mut u64) -> Result<(), StartError> {
-        let ends: Vec<_> = KINDS.iter().map(|(end, _)| *end).collect();
-        let kind = KINDS.iter().find(|(end, _)| path.ends_with(end)).map(|(_, kind)| *kind);
-        let kind = kind.ok_or_else(|| wrong(file, format!("a page's files end with {}", ends.join(", "))))?;
+        let Some((_, kind)) = KINDS.iter().find(|(end, _)| path.ends_with(end)) else {
+            tracing::warn!(file = %file.display(), "not served: no kind of file that a page has");
+            return Ok(());
+        };
         if self.0.len() >= MOST_FILES {
             return Err(wrong(file, format!("a page has at most {MOST_FILES} files")));
         }

@@ -58,7 +58,7 @@ codes! {
         "see spec/wire.md for the routes";
     /// No table of that name.
     NoSuchTable = 404 "no-such-table",
-        "list the tables with GET /v1/tables";
+        "`sotto inspect URL` lists the tables of a server";
     /// No live artifact of that digest.
     NoSuchArtifact = 404 "no-such-artifact",
         "fetch the catalog again: artifacts of old epochs are dropped";

@@ -10,8 +10,8 @@ use crate::options::Watcher;
 use crate::plan::Plan;
 use crate::report::Offline;
 use sotto_catalog::{
-    ArtifactEntry, Catalog, CatalogError, Hex32, RowsRoot, SignedCatalog, SigningKey, TableKind, ValueKind,
-    catalog,
+    ArtifactEntry, Catalog, CatalogError, Hex32, RowsRoot, SignedCatalog, SigningKey, TableKind,
+    TableNameError, ValueKind, catalog,
 };
 use sotto_core::Epoch;
 use sotto_db::{DbError, ImageFile, ImageWriter};
@@ -84,7 +84,7 @@ pub(super) fn sign(
     let mut rng = sotto_prg::system_rng().map_err(|e| BenchError::Entropy(e.to_string()))?;
     let catalog = Catalog {
         format: catalog::FORMAT.to_owned(),
-        table: "bench".parse().map_err(refuse)?,
+        table: "bench".parse().map_err(|error: TableNameError| refuse(error.into()))?,
         epoch,
         kind: TableKind::Index,
         value: ValueKind::Bytes,

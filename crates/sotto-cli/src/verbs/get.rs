@@ -99,7 +99,7 @@ pub(crate) struct Get {
     #[arg(long = "bit", value_name = "N", conflicts_with_all = ["keys", "key_file", "stream"])]
     bits: Vec<Rows>,
     /// A value by its key, or a row by a key it stands for, such as an address; may be repeated
-    #[arg(long = "key", value_name = "KEY")]
+    #[arg(long = "key", value_name = "KEY", allow_hyphen_values = true)]
     keys: Vec<String>,
     /// A file of keys, one to a line; - for what is piped in
     #[arg(long = "keys", value_name = "FILE")]

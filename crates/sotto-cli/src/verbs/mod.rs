@@ -60,3 +60,10 @@ mod signal;
 mod state;
 pub(crate) mod tree;
 pub(crate) mod update;
+
+/// Whether an argument is a server's address, and not a path. The scheme of a URL is read in any case.
+fn is_url(text: &str) -> bool {
+    text.split_once("://").is_some_and(|(scheme, _)| {
+        scheme.eq_ignore_ascii_case("http") || scheme.eq_ignore_ascii_case("https")
+    })
+}

@@ -8,7 +8,7 @@ use sotto_db::inspect::SchemeInfo;
 use sotto_layers::Keyword;
 use sotto_layers::keyword::Values;
 use std::net::Ipv4Addr;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// The detail that names the set of parameters, in schemes that have several.
 const SET: &str = "set";
@@ -71,6 +71,9 @@ pub(super) fn snapshot(digest: std::result::Result<Hex32, CatalogError>) -> Stri
     digest.map_or_else(|error| format!("none: {error}"), |digest| digest.to_string())
 }
 
+/// The first second of the year 10000, in Unix time.
+const MAX_DATED_SECONDS: u64 = 253_402_300_800;
+
 /// How long something is good, seen from now.
 pub(super) fn until(expires: u64) -> String {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
@@ -78,12 +81,14 @@ pub(super) fn until(expires: u64) -> String {
         hours if hours < 48 => format!("{hours} hours"),
         hours => format!("{} days", hours / 24),
     };
+    // What lies beyond the year 9999 has no date.
+    let date = match UNIX_EPOCH.checked_add(Duration::from_secs(expires)) {
+        Some(time) if expires < MAX_DATED_SECONDS => httpdate::fmt_http_date(time),
+        _ => "the year 10000 or later".to_owned(),
+    };
     match expires.checked_sub(now) {
-        Some(left) if left > 0 => format!("{expires} (Unix time), {} from now", hours(left)),
-        _ => format!(
-            "{expires} (Unix time): over for {}, clients refuse it",
-            hours(now.saturating_sub(expires))
-        ),
+        Some(left) if left > 0 => format!("{date}, {} from now", hours(left)),
+        _ => format!("{date}: over for {}, clients refuse it", hours(now.saturating_sub(expires))),
     }
 }
 

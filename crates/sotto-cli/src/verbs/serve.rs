@@ -11,7 +11,7 @@ use serde_json::json;
 use sotto_catalog::{PublicKey, Stack};
 use sotto_db::{StackDir, logged};
 use sotto_server::{Config, Residency, Server, TableConfig, TlsConfig};
-use std::net::SocketAddr;
+use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
 
 const EXAMPLE: &str = "\
@@ -69,6 +69,17 @@ A configuration file holds the same and more; options given here win over it:
   listen = \"0.0.0.0:8080\"
   tables = [{ dir = \"tables/ip-country\" }]";
 
+/// An address to listen at: `127.0.0.1:8080`, `[::1]:8080` or `localhost:8080`.
+fn listen_address(text: &str) -> Result<SocketAddr, String> {
+    let addresses = text.to_socket_addrs().map_err(|error| match text.rsplit_once(':') {
+        Some(_) => error.to_string(),
+        None => "an address has a host and a port: 127.0.0.1:8080".to_owned(),
+    })?;
+    // Of a name with both, what clients try first: the one that the default address has.
+    let (four, six): (Vec<_>, Vec<_>) = addresses.partition(SocketAddr::is_ipv4);
+    four.into_iter().chain(six).next().ok_or_else(|| "the name has no address".to_owned())
+}
+
 /// Arguments of `sotto serve`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLE, after_long_help = format!("{EXAMPLE}\n\n{DETAILS}"))]
@@ -89,10 +100,10 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "N")]
     role: Option<u8>,
     /// Where clients connect [default: 127.0.0.1:8080]; port 0 takes a free one
-    #[arg(long, value_name = "ADDRESS")]
+    #[arg(long, value_name = "ADDRESS", value_parser = listen_address)]
     listen: Option<SocketAddr>,
     /// Where health and metrics are [default: 127.0.0.1:8081]; a second server on one machine needs another
-    #[arg(long, value_name = "ADDRESS")]
+    #[arg(long, value_name = "ADDRESS", value_parser = listen_address)]
     admin_listen: Option<SocketAddr>,
     /// Evaluations of symmetric tables for one address, at once and in each hour after [default: 1000]; 0: any number,
     /// behind a proxy

@@ -105,3 +105,40 @@ fn keys_lie_in_sums_of_rows() {
     let refused = sotto(&[&films[..], &["--out", &folder.text("films")]].concat());
     assert!(refused.code != 0 && refused.stderr.contains("adds no records up"), "{}", refused.stderr);
 }
+
+/// What people have: a list with a line that is no key, values over several lines, keys that begin with a hyphen.
+#[test]
+fn lists_of_keys_are_answered_but_for_the_lines_that_are_none() {
+    let folder = Folder::new();
+    let addresses = folder.write("ips.csv", "ip,v\n1.2.3.4,a\n2001:db8::1,b\n");
+    let words = folder.write("w.csv", "k,v\na,\"one\ttwo\nthree\"\n-x,hyphen\n");
+    let (ips, w) = (folder.text("ips"), folder.text("w"));
+    sotto(&["encode", &addresses, "--key", "ip", "--form", "ip", "--value", "v", "--out", &ips]).says("ips");
+    sotto(&["encode", &words, "--key", "k", "--value", "v", "--out", &w]).says("w");
+    let server = Served::start(&[&ips, &w]);
+    let get = |table: &str, more: &[&str]| {
+        sotto(&[&["get", "--server", &server.url, "--no-cache", "--table", table], more].concat())
+    };
+
+    let list = folder.write("list", "1.2.3.4\n\nbanana\n2001:db8::1\n");
+    let answered = get("ips", &["--keys", &list]);
+    assert!(answered.stdout.contains("1.2.3.4  a\n") && answered.stdout.contains("2001:db8::1  b\n"));
+    answered.fails(7, &["line 3 of --keys", "not an IP address"]);
+    assert!(!answered.stderr.contains("banana"), "{}", answered.stderr);
+    let told = get("ips", &["--keys", &list, "--key", "1.2.3", "--json"]);
+    let error: Value = serde_json::from_str(&told.stderr).unwrap();
+    assert_eq!((told.code, &error["error"]["kind"]), (7, &json!("missing")));
+    assert!(error["error"]["message"].as_str().unwrap().starts_with("2 of 4 lookups: "), "{error}");
+    assert!(told.stderr.contains("(--key number 1, line 3 of --keys)"), "{error}");
+    let answers: Value = serde_json::from_str(told.stdout.lines().next().unwrap()).unwrap();
+    assert_eq!(answers["answers"][1]["value"], "a", "{answers}");
+    assert!(answers["answers"][2]["error"].as_str().unwrap().contains("IP address"), "{answers}");
+
+    let piped = get("w", &["--key", "a", "--key", "-x"]);
+    assert!(piped.stdout.starts_with("a  one\ttwo\nthree\n-x  hyphen\n"), "{}", piped.stdout);
+    get("W_1", &["--key", "a"]).fails(2, &["a table name is 1 to 64 of a-z, 0-9 and '-'"]);
+
+    let listed = sotto(&["inspect", &server.url]).stdout;
+    let names: Vec<_> = listed.lines().filter_map(|line| line.split_whitespace().next()).collect();
+    assert!(names.contains(&"ips") && names.contains(&"w") && listed.lines().count() < 8, "{listed}");
+}

@@ -12,6 +12,7 @@ impl ClientError {
             ClientError::Core(error) => core_code(error),
             ClientError::Catalog(CatalogError::Params(error)) => core_code(error),
             ClientError::Catalog(error) => catalog_code(error),
+            ClientError::TableName(_) => "bad-table-name",
             ClientError::CatalogDamaged { .. } => "catalog-damaged",
             ClientError::Frame(_) => "bad-answer",
             ClientError::Oprf(error) => oprf_code(*error),
@@ -63,6 +64,7 @@ impl ClientError {
                 to wrong answers"
             }
             ClientError::Transport(error) => error.fix(),
+            ClientError::TableName(_) => "give the table's name as its publisher spells it",
             ClientError::CatalogDamaged { .. } => {
                 "check the network, and any proxy in between; if it stays so, tell the operator"
             }

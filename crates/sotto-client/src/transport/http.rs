@@ -66,7 +66,7 @@ pub struct Http {
     /// What requests of another protocol say besides.
     spoken: Vec<(&'static str, String)>,
     /// A resource that came whole where a range was asked for, as far as it was read.
-    whole: Option<WholeResource>,
+    whole: Option<Box<WholeResource>>,
 }
 
 /// The rest of a resource that a server or cache sends whole though a range was asked for. The ranges that follow are read from it.
@@ -248,7 +248,7 @@ impl Http {
     /// read and dropped.
     fn read_range(
         &mut self,
-        mut whole: WholeResource,
+        mut whole: Box<WholeResource>,
         range: &Range<u64>,
     ) -> Result<Vec<u8>, TransportError> {
         let failed = |http: &Self, error: std::io::Error| http.error(error.into());
@@ -264,7 +264,7 @@ impl Http {
     }
 
     /// The resource that came whole for the range before this one, if this one goes on where that ended.
-    fn continued(&mut self, request: &Request) -> Option<(WholeResource, Range<u64>)> {
+    fn continued(&mut self, request: &Request) -> Option<(Box<WholeResource>, Range<u64>)> {
         let whole = self.whole.take()?;
         let range = request.range.clone()?;
         (whole.path == request.path && whole.offset == range.start).then_some((whole, range))
@@ -280,7 +280,7 @@ impl Transport for Http {
         if let (200, Some(range)) = (head.status, &request.range) {
             let reader = response.into_body().into_with_config().limit(u64::MAX).reader();
             let whole = WholeResource { path: request.path.clone(), offset: 0, reader };
-            return Ok(Response { body: self.read_range(whole, range)?, ..head });
+            return Ok(Response { body: self.read_range(Box::new(whole), range)?, ..head });
         }
         Ok(Response { body: self.read(response, limit)?, ..head })
     }

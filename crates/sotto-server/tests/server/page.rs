@@ -32,12 +32,15 @@ fn a_pages_files_are_served_and_no_others() {
     write(&page, "index.html", b"<!doctype html>");
     write(&page, "sotto/pkg/client_bg.wasm", b"\0asm");
     write(&page, "sotto/js/index.js", b"export {}");
+    write(&page, "logo.png", b"\x89PNG");
+    write(&page, "signing.key", b"secret");
     let world = world(&with(&page));
     for (path, kind, body) in [
         ("/", "text/html; charset=utf-8", &b"<!doctype html>"[..]),
         ("/index.html", "text/html; charset=utf-8", b"<!doctype html>"),
         ("/sotto/pkg/client_bg.wasm", "application/wasm", b"\0asm"),
         ("/sotto/js/index.js", "text/javascript; charset=utf-8", b"export {}"),
+        ("/logo.png", "image/png", b"\x89PNG"),
     ] {
         let response = get(world.at, path);
         assert_eq!((response.status, &*response.body), (200, body), "{path}");
@@ -59,6 +62,7 @@ fn a_pages_files_are_served_and_no_others() {
         "/sotto/js/",
         "/sotto/js/INDEX.js",
         "/secret.js",
+        "/signing.key",
         "/../secret.js",
         "/sotto/../../secret.js",
         "/%2e%2e/secret.js",
@@ -96,7 +100,6 @@ fn a_folder_that_is_no_page_is_refused() {
     std::fs::create_dir(&empty).unwrap();
     assert!(refused(&empty).contains("no index.html"));
     for (name, file, why) in [
-        ("kind", "notes.txt", "a page's files end with .html"),
         ("hidden", ".git/x.js", "a page's names"),
         ("space", "a b.js", "a page's names"),
         ("braces", "{table}.js", "a page's names"),

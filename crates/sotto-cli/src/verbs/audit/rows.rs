@@ -36,7 +36,7 @@ pub(super) struct Rows {
 impl Rows {
     pub(super) fn run(self, screen: Screen) -> Result<()> {
         let bars = screen.bars();
-        let audited = match self.target.starts_with("http://") || self.target.starts_with("https://") {
+        let audited = match crate::verbs::is_url(&self.target) {
             true => vec![self.remote(&bars)?],
             false => self.local(&bars)?,
         };

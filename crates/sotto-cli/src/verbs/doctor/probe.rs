@@ -27,9 +27,11 @@ pub(super) struct Address {
 impl Address {
     /// The parts of `http://host:port/base`; `None` if it has others.
     pub(super) fn of(url: &str) -> Option<Self> {
-        let (tls, rest) = match url.strip_prefix("https://") {
-            Some(rest) => (true, rest),
-            None => (false, url.strip_prefix("http://")?),
+        let (scheme, rest) = url.split_once("://")?;
+        let tls = match scheme.to_ascii_lowercase().as_str() {
+            "https" => true,
+            "http" => false,
+            _ => return None,
         };
         let (place, base) = rest.split_once('/').unwrap_or((rest, ""));
         let usual = if tls { 443 } else { 80 };
@@ -173,6 +175,7 @@ mod tests {
     fn addresses_have_their_parts() {
         let parts = |url: &str| Address::of(url).map(|a| (a.tls, a.host, a.port, a.base));
         assert_eq!(parts("https://a.example"), Some((true, "a.example".into(), 443, String::new())));
+        assert_eq!(parts("HTTPS://a.example"), parts("https://a.example"));
         assert_eq!(parts("http://a:8080/x/"), Some((false, "a".into(), 8080, "/x".into())));
         assert_eq!(parts("http://[::1]:81"), Some((false, "::1".into(), 81, String::new())));
         assert_eq!(parts("http://[::1]"), Some((false, "::1".into(), 80, String::new())));

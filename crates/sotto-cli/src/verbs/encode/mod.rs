@@ -258,7 +258,7 @@ impl Encode {
             return Ok(name.clone());
         }
         let folder = self.out.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-        folder.to_ascii_lowercase().parse().map_err(|error: sotto_catalog::CatalogError| {
+        folder.to_ascii_lowercase().parse().map_err(|error| {
             Failure::usage(format!("the directory's name {folder:?} is no table name: {error}"))
                 .fix("give --name")
         })

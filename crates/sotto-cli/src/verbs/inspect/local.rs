@@ -5,7 +5,7 @@ use crate::blame;
 use crate::failure::{Failure, Result};
 use crate::screen::{Screen, grid, units};
 use crate::verbs::promise;
-use sotto_catalog::CatalogError;
+use sotto_catalog::TableNameError;
 use sotto_core::Epoch;
 use sotto_db::image::Piece;
 use sotto_db::parts::open_parts;
@@ -18,7 +18,7 @@ pub(super) fn inspect(args: &Inspect, screen: Screen) -> Result<()> {
     let target = Path::new(&args.target);
     let image = match (StackDir::find(target), &args.table) {
         (Some(dir), Some(name)) => {
-            let name = name.parse().map_err(|e: CatalogError| Failure::usage(e.to_string()))?;
+            let name = name.parse().map_err(|e: TableNameError| Failure::usage(e.to_string()))?;
             open(&dir.table(&name), args.epoch)?
         }
         (Some(_), None) if args.epoch.is_some() => {

@@ -16,11 +16,12 @@ mod state;
 
 use crate::failure::Result;
 use crate::screen::Screen;
+use crate::verbs::is_url;
 use std::path::PathBuf;
 
 const EXAMPLE: &str = "\
-A directory shows its newest image (--epoch picks another). An address shows every stack and table of the server. A \
-stack shows its layer, what a request takes, and its tables in brief; --table shows one of them whole. \
+A directory shows its newest image (--epoch picks another). An address shows the tables and stacks of the server, a line each. A \
+stack shows its layer, what a request takes, and its tables in brief; --table shows one table whole. \
 Security, failure bound and sizes are not read from the file: they are computed anew from the parameters in \
 it. --verify reads every byte (of a server: every static file) and compares it with its digest.
 
@@ -58,7 +59,7 @@ impl Inspect {
         if let Some(dir) = &self.state {
             return state::inspect(dir, screen);
         }
-        match self.target.starts_with("http://") || self.target.starts_with("https://") {
+        match is_url(&self.target) {
             true => remote::inspect(&self, screen),
             false => match apple::find(&self) {
                 Some(path) => apple::inspect(&path, self.verify, screen),

@@ -9,7 +9,7 @@ use crate::screen::{Screen, grid, units};
 use crate::verbs::download::{self, fetch};
 use crate::verbs::promise;
 use serde_json::json;
-use sotto_catalog::{Catalog, SignedCatalog, SignedStack};
+use sotto_catalog::{Catalog, KeyKind, SignedCatalog, SignedStack, Stack, TableKind};
 use sotto_client::transport::Request;
 use sotto_client::transport::http::{Http, Settings};
 use sotto_db::inspect::{SchemeInfo, describe};
@@ -33,7 +33,8 @@ pub(super) fn inspect(args: &Inspect, screen: Screen) -> Result<()> {
     for name in names_of_stacks {
         stacks.push(stack(&mut server, name)?);
     }
-    for seen in &stacks {
+    let is_list = names.len() + stacks.len() > 1;
+    for seen in stacks.iter().filter(|_| !is_list) {
         seen.print(screen)?;
         screen.say("")?;
     }
@@ -41,6 +42,7 @@ pub(super) fn inspect(args: &Inspect, screen: Screen) -> Result<()> {
         let shards = stacks.iter().flat_map(|seen| &seen.document.shards);
         shards.map(|shard| shard.table.as_str()).any(|table| table == name)
     };
+    let mut rows: Vec<_> = stacks.iter().map(|seen| stack_row(&seen.document)).collect();
     let mut tables = Vec::new();
     for name in &names {
         let signed = fetch(&mut server, Request::get(routes::table(name, None), MAX_CATALOG_BYTES))?;
@@ -54,17 +56,23 @@ pub(super) fn inspect(args: &Inspect, screen: Screen) -> Result<()> {
             verify(&mut server, &catalog, screen)?;
         }
         let role = list.roles.get(name.as_str()).copied();
-        if !within(name) {
+        if !within(name) && is_list {
+            rows.push(table_row(&catalog));
+        } else if !within(name) {
             print(&catalog, scheme.as_ref(), &public_key, screen)?;
-        }
-        if let Some(role) = role.filter(|_| !within(name)) {
-            screen.say(format!("this is server {role} of {}\n", catalog.servers))?;
+            if let Some(role) = role {
+                screen.say(format!("this is server {role} of {}\n", catalog.servers))?;
+            }
         }
         let scheme = promise::scheme_json(&catalog, scheme.as_ref())?;
         let snapshot = promise::snapshot(catalog.digest());
         tables.push(json!({
             "public_key": public_key, "snapshot": snapshot, "catalog": catalog, "scheme": scheme, "role": role,
         }));
+    }
+    if is_list {
+        screen.say(grid::grid(&LIST, rows))?;
+        screen.say("\n--table NAME shows one of them whole")?;
     }
     if args.verify {
         screen.say("\nverified: every static file matches its digests, and every catalog its signature")?;
@@ -73,6 +81,32 @@ pub(super) fn inspect(args: &Inspect, screen: Screen) -> Result<()> {
     screen.report(&json!({
         "server": args.target, "stacks": stacks, "tables": tables, "verified": args.verify,
     }))
+}
+
+/// The columns of a list of tables and stacks.
+const LIST: [(&str, bool); 6] =
+    [("name", false), ("asked by", false), ("rows", true), ("row", true), ("scheme", false), ("epoch", true)];
+
+/// The line of a table in a list.
+fn table_row(catalog: &Catalog) -> Vec<String> {
+    let asked_by = match &catalog.kind {
+        TableKind::Index => "row",
+        TableKind::Keyword => "key",
+        TableKind::Range { key: KeyKind::Ipv4, .. } => "address",
+        _ => "number",
+    };
+    let rows = units::count(catalog.rows);
+    let row = units::bytes(catalog.row_bytes);
+    let (scheme, epoch) = (catalog.scheme.clone(), catalog.epoch.to_string());
+    vec![catalog.table.to_string(), asked_by.to_owned(), rows, row, scheme, epoch]
+}
+
+/// The line of a stack in a list.
+fn stack_row(stack: &Stack) -> Vec<String> {
+    let layers: Vec<_> = stack.layers.iter().map(|layer| layer.name.as_str()).collect();
+    let tables = format!("a stack of {} tables", stack.shards.len());
+    let none = || "-".to_owned();
+    vec![stack.stack.to_string(), layers.join(" over "), none(), none(), tables, stack.epoch.to_string()]
 }
 
 /// A stack, with the catalogs that it names.

@@ -19,7 +19,7 @@ pub(super) enum Place {
 impl Place {
     /// A folder, or the address of a server that serves the log of this publisher.
     pub(super) fn of(text: &str, publisher: PublicKey, trust_root: Option<&Path>) -> Result<Self> {
-        if !text.starts_with("http://") && !text.starts_with("https://") {
+        if !crate::verbs::is_url(text) {
             let folder = PathBuf::from(text);
             let there = std::fs::read_dir(&folder);
             there.map_err(|e| Failure::file("reading", &folder, &e))?;

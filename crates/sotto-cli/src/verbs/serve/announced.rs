@@ -123,7 +123,7 @@ impl Announced {
         };
         let servers: Vec<_> = (0..catalog.servers).map(server).collect();
         let (servers, table) = (servers.join(" "), &catalog.table);
-        let what = if catalog.kind == TableKind::Keyword { "--key KEY" } else { "--row 0" };
+        let what = if catalog.kind == TableKind::Index { "--row 0" } else { "--key KEY" };
         let trust = match own.map(|own| &own.files) {
             Some(Some(files)) => format!(" --trust-root {}", files.cert.display()),
             Some(None) => " --trust-root FILE".to_owned(),
