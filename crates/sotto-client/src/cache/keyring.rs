@@ -1,36 +1,50 @@
-//! Keys that servers know, kept from call to call: what they are drawn from, encrypted.
+//! Secret keys that servers know the other half of, kept from call to call: encrypted, and counted.
 //!
 //! ```text
-//! DIR/keys/<hash>.keys   sotto-keys/2 | nonce (24 B) | XChaCha20-Poly1305 of: when made (8 B) | how often used (8 B) | the keys
+//! DIR/keys/<hash>.keys   sotto-keys/3 | nonce (24 B) | XChaCha20-Poly1305 of:
+//!                        id (16 B) | when made (8 B) | uses reserved (8 B) | the keys
 //! DIR/keys/<hash>.lock   held by the process that registers keys
+//! DIR/keys/<hash>.uses   held while the file beside it is changed
 //! DIR/keys/key           the key file: 32 random bytes for its owner alone, here or wherever the caller says
 //! ```
 //!
 //! The hash names the servers and the table, and is authenticated with the magic, so that no file passes for another one.
 //! `spec/keys.md` draws it.
 //!
+//! A process asks under keys through [`ActiveKeys`], which reserves uses in the file before they are made: so no number of
+//! processes, and no crash of one, makes more of them than [`KeyLimits`] says. What the keys are is the caller's: the ring
+//! keeps bytes.
+//!
 //! What the key file protects: whoever has the other files without it, from a backup or a copied cache, learns no keys. What
 //! it does not: whoever has both can read, from recorded traffic, what was asked under these keys, and can ask under them. So
 //! keys are used for a limited time, and the key file may lie elsewhere. On unix a key file that others may read is not
 //! used: it is made anew, and the keys with it. Other systems have no mode bits, and the folder's own rules hold.
 
+mod active;
+
+pub use active::{ActiveKeys, DEFAULT_KEY_AGE, DEFAULT_KEY_QUERIES, KeyLimits};
+
 use super::lock::Lock;
 use super::{CacheError, known, replace};
 use crate::files;
-use crate::session::Registered;
 use chacha20poly1305::aead::{Aead, KeyInit, Payload};
 use chacha20poly1305::{Key, XChaCha20Poly1305, XNonce};
 use sotto_core::CryptoRng;
+use std::fmt;
 use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use zeroize::Zeroizing;
 
-const MAGIC: &[u8; 16] = b"sotto-keys/2\0\0\0\0";
+const MAGIC: &[u8; 16] = b"sotto-keys/3\0\0\0\0";
 const NONCE: usize = 24;
 const KEY: usize = 32;
-/// Most bytes of a file that is read: a few hundred are written.
-const MOST_BYTES: u64 = 4096;
+const ID: usize = 16;
+/// Most bytes of a file that is read. Most have a few hundred; coefficients of a secret, where a client keeps those, more.
+const MOST_BYTES: u64 = 256 << 10;
+
+/// How long to wait for another process that writes a few hundred bytes.
+const WRITE_PATIENCE: Duration = Duration::from_secs(5);
 
 /// A folder of keys.
 #[derive(Debug, Clone)]
@@ -39,15 +53,24 @@ pub struct Keyring {
     key_file: PathBuf,
 }
 
-/// Keys, and when they were made.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// Keys, when they were made, and how many of their uses are reserved.
+#[derive(Clone, PartialEq, Eq)]
 pub struct Entry {
-    /// What they are.
-    pub keys: Registered,
+    /// Tells these keys from those that had the place before; random, and secret as they are.
+    pub id: [u8; ID],
+    /// What they are, in bytes of their owner's.
+    pub keys: Zeroizing<Vec<u8>>,
     /// Seconds since 1970.
     pub made: u64,
-    /// Queries that were made under them.
+    /// Queries that processes have made under them, or have reserved.
     pub used: u64,
+}
+
+/// Nothing of the keys.
+impl fmt::Debug for Entry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Entry").field("made", &self.made).field("used", &self.used).finish_non_exhaustive()
+    }
 }
 
 /// The place of the keys of one table at one list of servers.
@@ -86,10 +109,11 @@ impl Keyring {
         let Some((nonce, msg)) = sealed else { return Ok(None) };
         let opened = cipher.decrypt(&XNonce::from(*nonce), Payload { msg, aad: &aad(hook) });
         Ok(opened.ok().map(Zeroizing::new).and_then(|bytes| {
-            let (made, rest) = bytes.split_first_chunk()?;
+            let (id, rest) = bytes.split_first_chunk()?;
+            let (made, rest) = rest.split_first_chunk()?;
             let (used, keys) = rest.split_first_chunk()?;
             let [made, used] = [made, used].map(|word| u64::from_le_bytes(*word));
-            Some(Entry { keys: Registered::parse(keys)?, made, used })
+            Some(Entry { id: *id, keys: Zeroizing::new(keys.to_vec()), made, used })
         }))
     }
 
@@ -105,9 +129,8 @@ impl Keyring {
         };
         let mut nonce = [0; NONCE];
         rng.fill_bytes(&mut nonce);
-        let plain = Zeroizing::new(
-            [&entry.made.to_le_bytes()[..], &entry.used.to_le_bytes(), &entry.keys.to_bytes()].concat(),
-        );
+        let words = [entry.made, entry.used].map(u64::to_le_bytes);
+        let plain = Zeroizing::new([&entry.id[..], words.as_flattened(), &entry.keys].concat());
         let sealed = cipher.encrypt(&XNonce::from(nonce), Payload { msg: &plain, aad: &aad(hook) });
         let sealed = sealed.map_err(|_| CacheError::at(&path, ErrorKind::InvalidData.into()))?;
         replace(&path, &[&MAGIC[..], &nonce, &sealed].concat()).map(drop)
@@ -119,6 +142,23 @@ impl Keyring {
     /// [`CacheError`] if the lock file cannot be made.
     pub fn lock(&self, hook: &Hook, patience: Duration) -> Result<Option<Lock>, CacheError> {
         Lock::take(&self.path(hook).with_extension("lock"), patience)
+    }
+
+    /// Changes the entry there, while no other process does; `change` says whether it is to be written.
+    ///
+    /// # Errors
+    /// [`CacheError`] if it cannot be written, or another process keeps the lock; it is as it was then.
+    fn update(
+        &self,
+        hook: &Hook,
+        rng: &mut dyn CryptoRng,
+        change: impl FnOnce(Option<Entry>) -> Option<Entry>,
+    ) -> Result<(), CacheError> {
+        let path = self.path(hook).with_extension("uses");
+        let Some(_lock) = Lock::take(&path, WRITE_PATIENCE)? else {
+            return Err(CacheError::at(&path, ErrorKind::WouldBlock.into()));
+        };
+        change(self.read(hook)?).map_or(Ok(()), |entry| self.write(hook, &entry, rng))
     }
 
     fn path(&self, Hook(name): &Hook) -> PathBuf {

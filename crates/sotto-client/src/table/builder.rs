@@ -4,7 +4,7 @@ use super::ahead::Plan;
 #[cfg(test)]
 use super::ahead::pace::Clock;
 use super::event::Voice;
-use super::keys::{Keys, USUAL_AGE, USUAL_QUERIES};
+use super::keys::Keys;
 use super::ledger::Ledger;
 use super::locations::{self, Locations};
 use super::patience::{self, Patience};
@@ -15,6 +15,7 @@ use super::to::Urls;
 use super::to::http_options;
 use super::vetted::Asked;
 use super::{Event, Progress, Table};
+use crate::cache::keyring::KeyLimits;
 use crate::cache::{Cache, Keyring};
 use crate::session::Config;
 use crate::session::durable::RowCheck;
@@ -38,8 +39,7 @@ pub struct Builder {
     asked: Asked,
     cache_dir: Option<PathBuf>,
     key_file: Option<PathBuf>,
-    keys_age: Duration,
-    keys_queries: u64,
+    key_limits: KeyLimits,
     state_dir: Option<PathBuf>,
     anchor_dir: Option<PathBuf>,
     locations: Option<Locations>,
@@ -87,8 +87,7 @@ impl Builder {
             asked: Asked::default(),
             cache_dir: None,
             key_file: None,
-            keys_age: USUAL_AGE,
-            keys_queries: USUAL_QUERIES,
+            key_limits: KeyLimits::default(),
             state_dir: None,
             anchor_dir: None,
             locations: None,
@@ -162,14 +161,14 @@ impl Builder {
     /// Whoever sees what comes of answers, and spoils some, learns of the keys. So they end, by this age or by
     /// [`Builder::keys_queries`], and never because of what came back. The next ones are made in the background in time.
     pub fn keys_age(mut self, age: Duration) -> Self {
-        self.keys_age = age;
+        self.key_limits.age = age;
         self
     }
 
-    /// Uses registered keys for so many queries at most: 256 unless said otherwise. Rows that are wider than a record take
-    /// several each. See [`Builder::keys_age`].
+    /// Uses registered keys for so many queries at most: 256 unless said otherwise. All processes with one cache count together:
+    /// each reserves uses there before it asks. Rows that are wider than a record take several each. See [`Builder::keys_age`].
     pub fn keys_queries(mut self, queries: u64) -> Self {
-        self.keys_queries = queries.max(1);
+        self.key_limits.queries = queries.max(1);
         self
     }
 
@@ -314,7 +313,7 @@ impl Builder {
         let dir = self.cache_dir.as_deref();
         let cache = dir.map(Cache::open).transpose().map_err(ClientError::from)?;
         let ring = dir.map(|dir| Keyring::open(dir, self.key_file.as_deref())).transpose()?;
-        let keys = Keys::new(ring, self.keys_age, self.keys_queries);
+        let keys = Keys::new(ring, self.key_limits);
         let options = Options { config, cache, keys, ledger, patience, progress: self.progress, plan };
         Table::open(servers, options)
     }

@@ -48,6 +48,7 @@ impl Table {
             Err(ClientError::EpochChanged { .. }) if stats.units == 0 => {
                 self.line.renew_settled(&self.config, &mut self.session)?;
                 self.keep_in_mind();
+                self.change_keys(1)?;
                 self.stream_one(row(self.session.catalog()), out, &mut stats)?;
             }
             outcome => outcome?,

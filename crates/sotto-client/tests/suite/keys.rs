@@ -190,7 +190,7 @@ fn calls_count_together() {
         assert_eq!(open(4).get(row).unwrap(), value(row, 8));
     }
     assert_eq!(heard(&server), ["keys", "1", "1", "1", "1", "keys", "2"]);
-    // What a call used is written down when it ends, and so is what two used at once.
+    // What a call reserved and did not use is given back when it ends, and so is what two used at once.
     let used = || {
         let entry = Keyring::open(dir.path(), None).unwrap().read(&Hook::of("memory:", NAME)).unwrap();
         entry.unwrap().used
@@ -207,6 +207,29 @@ fn calls_count_together() {
     late.get(1).unwrap();
     drop(late);
     assert_eq!(used(), 1);
+}
+
+/// However many processes share a cache, and however they end: no more is asked under one key than may be.
+#[test]
+fn no_more_is_asked_under_one_key_than_is_reserved_on_disk() {
+    let (server, dir) = (keyed(), tempfile::tempdir().unwrap());
+    let open = || server.table().cache_dir(dir.path()).keys_queries(32).open().unwrap();
+    let mut all: Vec<_> = (0..4).map(|_| open()).collect();
+    for round in 0..20 {
+        for table in &mut all {
+            assert_eq!(table.get(round).unwrap(), value(round, 8));
+        }
+        if round == 10 {
+            // One is killed: what it reserved is lost.
+            std::mem::forget(all.pop());
+        }
+    }
+    let asked = asked(&server);
+    let most = |key: &String| asked.iter().filter(|other| *other == key).count();
+    assert_eq!(asked.len(), 4 * 11 + 3 * 9);
+    assert!(asked.iter().map(most).all(|uses| uses <= 32), "{asked:?}");
+    // They go over to each other's keys, instead of each making its own.
+    assert!(asked.iter().collect::<std::collections::BTreeSet<_>>().len() <= 4, "{asked:?}");
 }
 
 #[test]
