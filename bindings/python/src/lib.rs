@@ -34,6 +34,14 @@ mod wanted;
 /// What `python/sotto` imports.
 #[pyo3::pymodule]
 mod _sotto {
+    use pyo3::prelude::*;
+
+    /// The version of the package, as Python's are named.
+    #[pymodule_init]
+    fn version(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
+
     #[pymodule_export]
     use crate::bench::bench;
     #[pymodule_export]

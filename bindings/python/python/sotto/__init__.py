@@ -26,7 +26,7 @@ from ._errors import (
 from ._join import ajoin, join, register_duckdb
 from ._self_test import Replayed, self_test
 from ._serve import Server, serve
-from ._sotto import Column, Cost, Front, Part, Session, problem
+from ._sotto import Column, Cost, Front, Part, Session, __version__, problem
 from ._table import Table
 
 __all__ = [
@@ -48,6 +48,7 @@ __all__ = [
     "Table",
     "TimeoutError",
     "UnreadableError",
+    "__version__",
     "aconnect",
     "ajoin",
     "bench",

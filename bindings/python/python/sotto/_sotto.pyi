@@ -4,6 +4,9 @@ from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 from typing import Any, final
 
+__version__: str
+"""The version of the package."""
+
 @final
 class About:
     """What an open table says of itself, as it is now."""
