@@ -41,10 +41,23 @@ def whole(folder: Path) -> list[Epoch]:
     return found
 
 
+def private_folder(folder: Path) -> Path:
+    """Makes a folder for this user alone, with those above it, and closes one to others that is there."""
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    folder.chmod(0o700)
+    return folder
+
+
+def _private(path: str, flags: int) -> int:
+    # Whatever the umask is, and never a file that somebody else has put there.
+    return os.open(path, flags | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+
+
 def write(file: Path, data: bytes) -> None:
-    """Writes a file, whole or not at all, and waits until it is on the disk."""
+    """Writes a file for this user alone, whole or not at all, and waits until it is on the disk."""
     draft = file.with_name(f".{file.name}.{os.getpid()}.draft")
-    with open(draft, "wb") as out:
+    draft.unlink(missing_ok=True)
+    with open(draft, "wb", opener=_private) as out:
         out.write(data)
         out.flush()
         os.fsync(out.fileno())

@@ -17,17 +17,16 @@ import ray
 from . import files
 
 
-
 class Keys:
     """The work of the actor, without Ray."""
 
     def __init__(self, folder: str, most: int) -> None:
-        self._folder = Path(folder)
+        self._folder = files.private_folder(Path(folder))
         self._most = most
         found = []
         for shelf in range(256):
             path = self._folder / f"{shelf:02x}"
-            path.mkdir(parents=True, exist_ok=True, mode=0o700)
+            files.private_folder(path)
             for entry in os.scandir(path):
                 if len(entry.name) == 32 and entry.is_file():
                     found.append((entry.stat().st_mtime_ns, entry.name))
