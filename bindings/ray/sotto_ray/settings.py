@@ -21,6 +21,8 @@ class Cluster:
     """The table's folder, with fronts and parts (`sotto encode --partitions`). Every machine sees it at this path."""
     state: Path
     """A folder for what outlives a restart: which epoch is live, and what clients registered. On a disk that all see."""
+    state_resource: str = ""
+    """The resource of Ray that those machines have which may write `state`; without one every machine may. See `ray start --resources`."""
     replicas: int = 1
     """Actors that hold each part. With two a machine may fail, and slow answers are asked for twice."""
     threads_per_part: int = 1

@@ -14,6 +14,7 @@ import yaml
 DEPLOY = Path(__file__).parents[3] / "deploy"
 SCHEMA = json.loads((DEPLOY / "kuberay/rayservice.schema.json").read_text())
 MANIFEST = yaml.safe_load((DEPLOY / "kuberay/rayservice.yaml").read_text())
+POLICIES = list(yaml.safe_load_all((DEPLOY / "kuberay/networkpolicy.yaml").read_text()))
 
 pytestmark = pytest.mark.small
 
@@ -23,6 +24,18 @@ def groups(manifest: dict[str, Any]) -> list[dict[str, Any]]:
     return [cluster["headGroupSpec"], *cluster["workerGroupSpecs"]]
 
 
+def ours(policy: dict[str, Any]) -> Any:
+    return policy["spec"]["podSelector"]["matchLabels"]
+
+
+def pods(policy: dict[str, Any], way: str) -> list[tuple[Any, list[int]]]:
+    """Whom a policy lets through: labels, and on which ports; no ports are all."""
+    peers = "from" if way == "ingress" else "to"
+    rules = policy["spec"].get(way, [])
+    named = [(peer, [each["port"] for each in rule.get("ports", [])]) for rule in rules for peer in rule[peers]]
+    return [(peer.get("podSelector", {}).get("matchLabels"), ports) for peer, ports in named]
+
+
 def test_the_manifest_is_one_of_its_schema() -> None:
     jsonschema.Draft202012Validator.check_schema(SCHEMA)
     jsonschema.validate(MANIFEST, SCHEMA)
@@ -30,6 +43,8 @@ def test_the_manifest_is_one_of_its_schema() -> None:
         pod = group["template"]["spec"]
         mounted = {mount["name"] for container in pod["containers"] for mount in container["volumeMounts"]}
         assert mounted == {volume["name"] for volume in pod["volumes"]}
+        # Every one is without the privileges, and with the labels, that the policy goes by.
+        assert group["template"]["metadata"]["labels"] == ours(POLICIES[0])
     worker = groups(MANIFEST)[1]
     assert worker["minReplicas"] <= worker["replicas"] <= worker["maxReplicas"]
 
@@ -47,6 +62,17 @@ def test_the_manifest_is_one_of_its_schema() -> None:
         lambda it: groups(it)[1]["template"]["spec"]["containers"][0].update(volumeMount=[]),
         lambda it: groups(it)[1]["template"]["spec"]["containers"][0]["resources"].update(limits={"memory": "64 Gi"}),
         lambda it: groups(it)[0]["template"]["spec"]["containers"][0]["ports"][0].update(name="a-name-that-is-too-long"),
+        # What keeps strangers out.
+        lambda it: it["spec"]["rayClusterConfig"].pop("authOptions"),
+        lambda it: it["spec"]["rayClusterConfig"]["authOptions"].update(mode="disabled"),
+        lambda it: it["spec"]["rayClusterConfig"].pop("tlsOptions"),
+        lambda it: it["spec"]["rayClusterConfig"]["autoscalerOptions"].pop("securityContext"),
+        lambda it: groups(it)[0].update(serviceType="LoadBalancer"),
+        lambda it: groups(it)[1]["template"]["spec"].pop("securityContext"),
+        lambda it: groups(it)[1]["template"]["spec"]["securityContext"].update(runAsNonRoot=False),
+        lambda it: groups(it)[1]["template"]["spec"]["containers"][0].pop("securityContext"),
+        lambda it: groups(it)[0]["template"]["spec"]["containers"][0]["securityContext"].update(privileged=True),
+        lambda it: groups(it)[0]["template"]["spec"]["containers"][0]["securityContext"]["capabilities"].update(drop=[]),
     ],
 )
 def test_a_mistake_is_refused(change: Callable[[dict[str, Any]], object]) -> None:
@@ -54,6 +80,45 @@ def test_a_mistake_is_refused(change: Callable[[dict[str, Any]], object]) -> Non
     change(wrong)
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate(wrong, SCHEMA)
+
+
+def test_workers_write_nothing_that_others_read() -> None:
+    served = yaml.safe_load(MANIFEST["spec"]["serveConfigV2"])
+    (settings,) = (application["args"] for application in served["applications"])
+    for group in groups(MANIFEST):
+        pod = group["template"]["spec"]
+        volumes = {volume["name"]: volume for volume in pod["volumes"]}
+        claims = {
+            mount["mountPath"]: mount.get("readOnly", False) and volumes[mount["name"]]["persistentVolumeClaim"].get("readOnly", False)
+            for container in pod["containers"]
+            for mount in container["volumeMounts"]
+            if "persistentVolumeClaim" in volumes[mount["name"]]
+        }
+        state = claims.pop(settings["state"], None)
+        # The head keeps the state, and its resource says so to whoever places the actors that write it.
+        assert (state is None) == ("groupName" in group)
+        assert (state is None) != (settings["state_resource"] in group["rayStartParams"].get("resources", ""))
+        (tables,) = claims
+        assert claims[tables] and Path(settings["table"]).is_relative_to(tables)
+        assert not Path(settings["state"]).is_relative_to(tables)
+        assert ("groupName" in group) == (pod.get("automountServiceAccountToken") is False)
+
+
+def test_strangers_reach_no_port_of_rays() -> None:
+    for policy in POLICIES:
+        assert (policy["apiVersion"], policy["kind"]) == ("networking.k8s.io/v1", "NetworkPolicy")
+    everywhere, autoscaler = POLICIES
+    assert set(everywhere["spec"]["policyTypes"]) == {"Ingress", "Egress"}
+    served = yaml.safe_load(MANIFEST["spec"]["serveConfigV2"])["http_options"]["port"]
+    let_in = {tuple(labels.items()): ports for labels, ports in pods(everywhere, "ingress")}
+    # Each other; the operator, which starts Ray Serve by the dashboard; and what ends TLS. An empty selector is everybody.
+    assert let_in.pop(tuple(ours(everywhere).items())) == []
+    assert let_in.pop((("app.kubernetes.io/name", "kuberay-operator"),)) == [8265, served]
+    assert let_in == {(("app.kubernetes.io/name", "sotto-gateway"),): [served]}
+    assert [ports for _, ports in pods(everywhere, "egress")] == [[], [53, 53]]
+    # The API server has no label, and only the head asks it.
+    assert ours(autoscaler) == {**ours(everywhere), "ray.io/node-type": "head"} and autoscaler["spec"]["policyTypes"] == ["Egress"]
+    assert all(ports == [443, 6443] for _, ports in pods(autoscaler, "egress"))
 
 
 def test_ray_and_the_application_read_what_is_in_it() -> None:
@@ -70,9 +135,14 @@ def test_ray_and_the_application_read_what_is_in_it() -> None:
     assert cluster.table.is_absolute() and cluster.state.is_absolute()
     ports = [port["containerPort"] for port in groups(MANIFEST)[0]["template"]["spec"]["containers"][0]["ports"]]
     assert served.http_options.port in ports
+    # The token, and that one is asked for, are the operator's to say.
+    (mode, token) = (MANIFEST["spec"]["rayClusterConfig"]["authOptions"]["mode"], "RAY_AUTH_MODE")
+    assert ENVIRONMENT[token] == mode
+    wanted = {name: value for name, value in ENVIRONMENT.items() if name != token}
     for group in groups(MANIFEST):
         (container,) = group["template"]["spec"]["containers"]
-        assert {each["name"]: each["value"] for each in container["env"]} == {**ENVIRONMENT, "RAY_SERVE_ENABLE_HA_PROXY": "1"}
+        told = {each["name"]: each["value"] for each in container["env"]}
+        assert told == {**wanted, "RAY_SERVE_ENABLE_HA_PROXY": "1", "HOME": "/tmp"}
     # The image is of the Ray that the manifest names, and that is what is tested.
     assert MANIFEST["spec"]["rayClusterConfig"]["rayVersion"] == ray.__version__
     assert f"rayproject/ray:{ray.__version__}-" in (DEPLOY / "container/Containerfile.ray").read_text()
