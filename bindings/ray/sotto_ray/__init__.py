@@ -9,7 +9,8 @@
 | `steward` | an actor that says which epoch is live: prepared everywhere before it is |
 | `ask` | one query to every part: replicas, hedging, never an answer with a part missing |
 | `ingress` | our HTTP wire, spoken by Ray Serve |
-| `encode` | parts made side by side by Ray's tasks |
+| `encode` | parts made side by side by Ray's tasks, signed by the publisher's process |
+| `private_keys` | no private key in a folder that every machine reads |
 | `up` | all of it started, and how it stands |
 | `environment` | what Ray should be told where it is started |
 | `application` | the same for Ray Serve's configuration files |

@@ -29,6 +29,9 @@ def _parser() -> argparse.ArgumentParser:
     encoding.add_argument("source", type=Path)
     encoding.add_argument("--out", type=Path, required=True)
     encoding.add_argument("--partitions", type=int, required=True)
+    encoding.add_argument(
+        "--signing-key", type=Path, required=True, help="a file outside of --out, on this machine; made if it is not there"
+    )
     encoding.add_argument("--key")
     encoding.add_argument("--value")
     encoding.add_argument("--scheme", default="simplepir")
@@ -42,7 +45,8 @@ def main(arguments: list[str] | None = None) -> int:
         if given.verb == "encode":
             named = {name: getattr(given, name) for name in ("key", "value", "scheme")}
             options = {name: value for name, value in named.items() if value is not None}
-            encode(given.source.resolve(), given.out.resolve(), given.partitions, progress=_draw, **options)
+            source, out = given.source.resolve(), given.out.resolve()
+            encode(source, out, given.partitions, signing_key=given.signing_key, progress=_draw, **options)
             return 0
         if given.verb == "environment":
             print("\n".join(f"{name}={value}" for name, value in ENVIRONMENT.items()))

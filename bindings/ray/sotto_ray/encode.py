@@ -1,4 +1,7 @@
-"""Parts made side by side by Ray's tasks: each alone, so one that fails is made again, and one that is there is left."""
+"""Parts made side by side by Ray's tasks: each alone, so one that fails is made again, and one that is there is left.
+
+What is signed is made by this process, which alone reads the signing key: no machine of the cluster sees it.
+"""
 
 from __future__ import annotations
 
@@ -8,34 +11,49 @@ from typing import Any, Callable
 import ray
 import sotto
 
+from . import private_keys
+from .up import connect
+
 
 def encode(
     source: str | Path,
     out: str | Path,
     partitions: int,
     *,
+    signing_key: str | Path,
     cpus: float = 1,
     progress: Callable[[int, int], None] | None = None,
     **options: Any,
 ) -> None:
     """Cuts a table into parts, from data that every machine sees at the same path. Options are those of `sotto.encode`.
 
+    `signing_key` is a file outside of `out`, and not on a disk that the cluster mounts; it is made if it is not there.
+
     Run it again after a failure: what is there and whole is left as it is. `progress` is told how many pieces are made, of how many.
-    A table of keys is made in one piece and then cut, since where keys lie is drawn for the whole table at once.
+    A table of keys is made in one piece and then cut, by this process, since where keys lie is drawn for the whole table at once.
+
+    Raises `SettingsError` if the signing key is where machines of the cluster can read it, or another private key is in `out`.
     """
     tell = progress or (lambda done, total: None)
+    key = private_keys.check_signing_key(Path(signing_key), Path(out))
+    private_keys.refuse(Path(out))
+    key.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
 
-    def piece(part: int | str | None) -> None:
+    def signed(part: str | None) -> None:
+        sotto.encode(source, out, partitions=partitions, part=part, signing_key=key, **options)
+
+    def piece(part: int) -> None:
         sotto.encode(source, out, partitions=partitions, part=part, **options)
 
-    task = ray.remote(num_cpus=cpus, max_retries=3, retry_exceptions=[OSError])(piece)
     if options.get("key") is not None:
-        ray.get(task.remote(None))
+        signed(None)
         tell(partitions + 1, partitions + 1)
         return
     # The front first: its catalog has what all parts are made by. One that is there is of a run that was not finished.
     if not any(Path(out).glob("epoch-*.front")):
-        ray.get(task.remote("front"))
+        signed("front")
+    connect()
+    task = ray.remote(num_cpus=cpus, max_retries=3, retry_exceptions=[OSError])(piece)
     left = [task.remote(part) for part in range(partitions)]
     tell(1, partitions + 1)
     while left:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 
 _EVERYWHERE = {
+    # Whoever reaches a port of Ray's runs code: only those who have the token (`ray get-auth-token --generate`).
+    "RAY_AUTH_MODE": "token",
     # The ingress waits for parts and does little else: threads between Ray's loop and its own take longer than they save.
     "RAY_SERVE_RUN_USER_CODE_IN_SEPARATE_THREAD": "0",
     "RAY_SERVE_RUN_ROUTER_IN_SEPARATE_LOOP": "0",

@@ -22,7 +22,7 @@ from typing import Any
 import ray
 import sotto
 
-from . import files
+from . import files, private_keys
 
 NAMESPACE = "sotto"
 FILE = "live.json"
@@ -84,7 +84,7 @@ class Steward:
             self._wrong = f"epoch {newest[0].number} is not taken: {_first_line(error)}"
             return False
         live = [(digest, newest[0]), *self._live[:1]]
-        self._file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        files.private_folder(self._file.parent)
         text = json.dumps({"live": [(each, epoch.number) for each, epoch in live]})
         files.write(self._file, text.encode())
         self._live, self._wrong = live, None
@@ -95,6 +95,7 @@ class Steward:
 
     def _prepare(self, epoch: files.Epoch) -> str:
         """Opens an epoch everywhere; gives the digest of its catalog. Raises if any part cannot."""
+        private_keys.refuse(self._table)
         front = sotto.Front(epoch.front)
         if len(epoch.parts) != len(self._replicas):
             raise ValueError(f"it has {len(epoch.parts)} parts, and {len(self._replicas)} are served: start anew")

@@ -11,7 +11,7 @@ from ray import serve
 from ray.util.placement_group import placement_group
 from ray.util.scheduling_strategies import PlacementGroupSchedulingStrategy
 
-from . import files, ingress, keys, part, steward
+from . import files, ingress, keys, part, private_keys, steward
 from .environment import ENVIRONMENT
 from .settings import Cluster, SettingsError
 from .steward import NAMESPACE
@@ -30,7 +30,8 @@ class Up:
     replicas: int
 
 
-def _connect() -> None:
+def connect() -> None:
+    """Joins the Ray that runs, or starts one of this machine."""
     if not ray.is_initialized():
         # For a Ray that is started by this; one that runs has what it was started with.
         for name, value in ENVIRONMENT.items():
@@ -44,7 +45,8 @@ def _name(cluster: Cluster) -> str:
 
 def up(cluster: Cluster) -> Up:
     """Starts what is not there yet, and comes back when the newest epoch is live."""
-    _connect()
+    private_keys.refuse(cluster.table, cluster.state)
+    connect()
     application = prepare(cluster)
     serve.start(http_options={"host": cluster.host, "port": cluster.port})
     serve.run(application, name=_name(cluster), route_prefix="/")
@@ -54,17 +56,20 @@ def up(cluster: Cluster) -> Up:
 
 def prepare(cluster: Cluster) -> Any:
     """Starts the actors that are not there yet, makes the newest epoch live, and gives the ingress as an application of Ray Serve."""
+    private_keys.refuse(cluster.table)
     epochs = files.whole(cluster.table)
     if not epochs:
         raise SettingsError(f"{cluster.table} has no epoch in parts: `sotto encode --partitions N`, or `sotto-ray encode`")
-    cluster.state.mkdir(parents=True, exist_ok=True, mode=0o700)
     name, count = _name(cluster), len(epochs[-1].parts)
     parts = [[f"{name}/part-{number}/{replica}" for replica in range(cluster.replicas)] for number in range(count)]
     lasting = {"lifetime": "detached", "namespace": NAMESPACE, "get_if_exists": True}
 
-    kept = keys.actor().options(name=f"{name}/keys", **lasting)
+    # These two write: where the state is mounted, if that is not everywhere.
+    writes = {**lasting, "resources": {cluster.state_resource: 0.001} if cluster.state_resource else {}}
+
+    kept = keys.actor().options(name=f"{name}/keys", **writes)
     kept = kept.remote(str(cluster.state / "keys"), cluster.keep_sessions)
-    head = steward.actor().options(name=f"{name}/steward", **lasting)
+    head = steward.actor().options(name=f"{name}/steward", **writes)
     head = head.remote(str(cluster.table), str(cluster.state), parts, cluster.look_every_s)
     replica = part.actor(cluster.threads_per_part)
     for at in range(cluster.replicas):
@@ -95,7 +100,7 @@ def _group(name: str, bundles: int, cpus: int) -> Any:
 
 def status(cluster: Cluster) -> dict[str, Any]:
     """How it stands: what is live, what every replica holds, what is wrong."""
-    _connect()
+    connect()
     name = _name(cluster)
     try:
         head = ray.get_actor(f"{name}/steward", namespace=NAMESPACE)
@@ -127,7 +132,7 @@ def status(cluster: Cluster) -> dict[str, Any]:
 
 def down(cluster: Cluster) -> None:
     """Ends all of it. What is in files stays."""
-    _connect()
+    connect()
     name = _name(cluster)
     serve.delete(name)
     for actor in ray.util.list_named_actors(all_namespaces=True):

@@ -27,7 +27,7 @@ def row(number: int, epoch: int) -> bytes:
 
 def write(folder: Path, epoch: int, parts: int = WHOLE.parts) -> sotto.Encoded:
     rows = [row(number, epoch) for number in range(ROWS)]
-    return sotto.encode(rows, folder, partitions=parts, again=epoch > 1)
+    return sotto.encode(rows, folder, partitions=parts, again=epoch > 1, signing_key=folder.parent / "signing.key")
 
 
 @pytest.fixture(scope="module")
@@ -118,7 +118,7 @@ def test_lookups_while_actors_die_and_epochs_change(tmp_path: Path, local: None,
 
 def test_keys_are_kept_and_a_restart_uploads_none(tmp_path: Path, local: None) -> None:
     rows = [row(number, 1).ljust(256) for number in range(20_000)]
-    made = sotto.encode(rows, tmp_path / "people", partitions=WHOLE.parts, scheme="fspiral")
+    made = sotto.encode(rows, tmp_path / "people", partitions=WHOLE.parts, scheme="fspiral", signing_key=tmp_path / "s.key")
     settings = cluster(tmp_path, replicas=1)
     up(settings)
     table = sotto.connect(f"http://127.0.0.1:{PORT}", "people", made.pin)
@@ -157,13 +157,14 @@ def test_parts_are_made_side_by_side(tmp_path: Path, local: None) -> None:
     source = tmp_path / "people.csv"
     source.write_text("number,name\n" + "".join(f"{at},person {at}\n" for at in range(20_000)))
     seen: list[tuple[int, int]] = []
-    encode(source, tmp_path / "people", 3, value="name", row_bytes=32, progress=lambda *at: seen.append(at))
+    signing_key = tmp_path / "private" / "signing.key"
+    encode(source, tmp_path / "people", 3, signing_key=signing_key, value="name", row_bytes=32, progress=lambda *at: seen.append(at))
     assert seen[0] == (1, 4) and seen[-1] == (4, 4)
     # What is there and whole is left as it is, and what is missing is made.
     (lost,) = (tmp_path / "people").glob("*.part-0001-*")
     before = lost.read_bytes()
     lost.unlink()
-    encode(source, tmp_path / "people", 3, value="name", row_bytes=32)
+    encode(source, tmp_path / "people", 3, signing_key=signing_key, value="name", row_bytes=32)
     assert lost.read_bytes() == before
     settings = cluster(tmp_path, replicas=1)
     up(settings)
@@ -175,7 +176,7 @@ def test_parts_are_made_side_by_side(tmp_path: Path, local: None) -> None:
 def test_a_table_of_keys_is_made_in_one_piece(tmp_path: Path, local: None) -> None:
     source = tmp_path / "people.csv"
     source.write_text("name,number\n" + "".join(f"person {at},{at * at}\n" for at in range(20_000)))
-    encode(source, tmp_path / "people", 3, key="name", value="number")
+    encode(source, tmp_path / "people", 3, signing_key=tmp_path / "signing.key", key="name", value="number")
     settings = cluster(tmp_path, replicas=1)
     up(settings)
     table = sotto.connect(f"http://127.0.0.1:{PORT}", "people")

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import time
 from pathlib import Path
 from typing import Any, Awaitable, Callable
 
 import pytest
+import sotto
 from ray.exceptions import ActorDiedError
 
-from sotto_ray import Cluster, SettingsError, files
+from sotto_ray import Cluster, SettingsError, encode, files, private_keys, up
+from sotto_ray.__main__ import main
 from sotto_ray.ask import Parts, Unavailable
 from sotto_ray.keys import Keys
 from sotto_ray.part import NotHeld, UnknownSession
+from sotto_ray.steward import Steward
 
 pytestmark = pytest.mark.small
 
@@ -67,6 +71,76 @@ def test_keys_outlive_whoever_keeps_them(tmp_path: Path) -> None:
     again = Keys(str(tmp_path), 2)
     assert (again.get(one), again.get(third), again.count()) == (b"one", b"three", 2)
     assert not list(tmp_path.glob("*/.*"))
+
+
+def test_a_signing_key_is_made_outside_of_what_machines_share(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source, table, shared = tmp_path / "people.csv", tmp_path / "disk" / "people", tmp_path / "disk"
+    source.write_text("name,number\nsotto,7\nvoce,8\n")
+    table.mkdir(parents=True)
+    (tmp_path / "link").symlink_to(table)
+
+    def make(key: Path) -> None:
+        encode(source, table, 1, signing_key=key, key="name", value="number")
+
+    for inside in (table / "signing.key", table / "below" / "any.name", tmp_path / "link" / "signing.key", table / ".." / "people" / "k"):
+        with pytest.raises(SettingsError, match="every machine of the cluster reads"):
+            make(inside)
+    mounts = tmp_path / "mounts"
+    mounts.write_text(f"/dev/root / ext4 rw 0 0\nserver:/tables {shared} nfs4 rw 0 0\n")
+    monkeypatch.setattr(private_keys, "MOUNTS", mounts)
+    with pytest.raises(SettingsError, match="which other machines mount"):
+        make(shared / "elsewhere" / "signing.key")
+    assert not list(shared.rglob("*.key")) and not list(table.iterdir())
+    with pytest.raises(SystemExit):
+        main(["encode", str(source), "--partitions", "2", "--out", str(table), "--key", "name", "--value", "number"])
+    assert "--signing-key" in capsys.readouterr().err
+    key = tmp_path / "private" / "signing.key"
+    make(key)
+    assert key.stat().st_mode & 0o777 == 0o600 and key.parent.stat().st_mode & 0o777 == 0o700
+    assert len(files.whole(table)) == 1 and not private_keys.find(table)
+
+
+def test_a_folder_that_holds_a_private_key_is_not_served(tmp_path: Path) -> None:
+    table = tmp_path / "people"
+    settings = Cluster.of({"table": "people", "state": "state"}, tmp_path)
+    made = sotto.encode([b"row"] * 64, table, partitions=1)
+    # The key that `sotto.encode` leaves in the folder, the same under another name, and one that was left behind.
+    kept = (table / "signing.key").read_bytes()
+    for name, text in (("signing.key", kept), ("harmless.txt", kept), ("retired-12345678.key", b""), ("tls.pem", PEM)):
+        (table / "signing.key").unlink(missing_ok=True)
+        (table / name).write_bytes(text)
+        with pytest.raises(SettingsError, match=f"{name} is a private key"):
+            up(settings)
+        with pytest.raises(SettingsError, match=f"{name} is a private key"):
+            encode(tmp_path / "people.csv", table, 1, signing_key=tmp_path / "signing.key")
+        # Nor is an epoch taken up that comes with one, by whoever runs already.
+        steward = Steward(str(table), str(tmp_path / "state"), [[]], 0)
+        assert not steward.look() and f"{name} is a private key" in str(steward.live()[1])
+        (table / name).unlink()
+    assert made.epoch == 1 and not private_keys.find(table)
+
+
+PEM = b"-----BEGIN EC PRIVATE KEY-----\n"
+
+
+def test_what_clients_registered_is_nobody_elses_to_read(tmp_path: Path) -> None:
+    # A folder that an earlier version made, whatever the umask was, and the widest umask there is.
+    (tmp_path / "state" / "keys" / "00").mkdir(parents=True)
+    before = os.umask(0)
+    try:
+        Keys(str(tmp_path / "state" / "keys"), 2).put(b"keys")
+        files.write(tmp_path / "state" / "live.json", b"{}")
+    finally:
+        os.umask(before)
+    for found in (tmp_path / "state").rglob("*"):
+        assert found.stat().st_mode & 0o777 == (0o700 if found.is_dir() else 0o600), found
+
+
+def test_the_package_says_its_version() -> None:
+    project = (Path(__file__).parents[1] / "pyproject.toml").read_text()
+    assert f'"sotto=={sotto.__version__}"' in project and "__version__" in sotto.__all__
 
 
 class Fake:

@@ -12,7 +12,7 @@ Arguments are those of `sotto-ray`, which has to be installed: pip install sotto
 --partitions`), each part by an actor of Ray that holds it in memory.
 
 Example:
-  sotto ray encode people.parquet --key phone --value name --partitions 4 --out tables/people
+  sotto ray encode people.parquet --key phone --value name --partitions 4 --out tables/people --signing-key private/signing.key
   sotto ray up cluster.yaml
   sotto ray status cluster.yaml
   sotto ray down cluster.yaml";
