@@ -9,8 +9,8 @@
 //!
 //! Who issues knows the user and sees a blinded message; who redeems sees a token and knows the tier. Nothing links the two.
 
-use crate::ledger::{Broken, Ledger};
-use crate::message::{REQUEST, TOKEN, Token, TokenRequest, challenge, sha256};
+use crate::ledger::{Broken, Ledger, Serial};
+use crate::message::{REQUEST, SIGNATURE, TOKEN, Token, TokenRequest, challenge, sha256};
 use crate::ring::{Ring, Timed};
 use crate::users::Users;
 use base64::Engine;
@@ -66,6 +66,33 @@ impl From<Broken> for Failed {
     }
 }
 
+/// A signature that a user may have, was counted, and is not made yet. Only [`GrantedSignature::sign`] takes the private key.
+#[derive(Debug)]
+pub struct GrantedSignature {
+    timed: Arc<Timed>,
+    blinded: [u8; SIGNATURE],
+}
+
+impl GrantedSignature {
+    /// Signs. How long it takes may depend on the key (RUSTSEC-2023-0071): who answers a client lets the time say nothing.
+    ///
+    /// # Errors
+    /// [`Failed::Broken`] of a key that signs nothing.
+    pub fn sign(&self, rng: &mut dyn CryptoRng) -> Result<Vec<u8>, Failed> {
+        let signed = self.timed.key.sign(&self.blinded, rng);
+        signed.ok_or_else(|| Failed::Broken(Broken("a key that signs nothing".into())))
+    }
+}
+
+/// A token that was signed, and is not spent yet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct VerifiedToken {
+    /// The tier of whoever was given it.
+    pub tier: String,
+    serial: Serial,
+    nonce: [u8; 32],
+}
+
 fn refused<T>(status: u16, why: &'static str) -> Result<T, Failed> {
     Err(Failed::Refused(Refused { status, why, authenticate: None }))
 }
@@ -97,11 +124,18 @@ impl Pass {
         self.ring.signing(tier, now).map(|timed| timed.key.public().spki()).ok_or_else(no_key)
     }
 
-    /// Signs a token for whoever has this header `Authorization: Bearer ...`, and counts it.
+    /// Whether this header `Authorization: Bearer ...` is of a user who may have tokens.
     ///
     /// # Errors
-    /// 401 for nobody's; 422 for what is no request, or of a key of another tier or another time; 429 if the user had as many as
-    /// one may have.
+    /// 401 for nobody's.
+    pub fn knows(&self, authorization: Option<&str>) -> Result<(), Failed> {
+        self.user(authorization).map(drop)
+    }
+
+    /// Signs a token for whoever has this header `Authorization: Bearer ...`, and counts it: [`Pass::grant`], and the signature.
+    ///
+    /// # Errors
+    /// As [`Pass::grant`].
     pub fn issue(
         &self,
         authorization: Option<&str>,
@@ -110,6 +144,21 @@ impl Pass {
         ledger: &dyn Ledger,
         rng: &mut dyn CryptoRng,
     ) -> Result<Vec<u8>, Failed> {
+        self.grant(authorization, body, now, ledger)?.sign(rng)
+    }
+
+    /// Counts a token for whoever has this header `Authorization: Bearer ...`, without any private key.
+    ///
+    /// # Errors
+    /// 401 for nobody's; 422 for what is no request, or of a key of another tier or another time; 429 if the user had as many as
+    /// one may have.
+    pub fn grant(
+        &self,
+        authorization: Option<&str>,
+        body: &[u8],
+        now: u64,
+        ledger: &dyn Ledger,
+    ) -> Result<GrantedSignature, Failed> {
         let (tier, user) = self.user(authorization)?;
         let Some(request) = TokenRequest::take(body) else {
             return refused(422, "a token request of type 2 has 259 bytes");
@@ -127,19 +176,32 @@ impl Pass {
         if !ledger.give(timed.serial, &user, self.most_given)? {
             return refused(429, "the user had as many tokens as there are for one key");
         }
-        timed
-            .key
-            .sign(&request.blinded, rng)
-            .ok_or_else(|| Failed::Broken(Broken("a key that signs nothing".into())))
+        Ok(GrantedSignature { timed: timed.clone(), blinded: request.blinded })
     }
 
-    /// Spends the token of this header `Authorization: PrivateToken token=...`, and gives the tier that it is of.
+    /// Spends the token of this header `Authorization: PrivateToken token=...`, and gives the tier that it is of:
+    /// [`Pass::verify`] and [`Pass::spend`].
     ///
     /// # Errors
     /// 401 if there is none, if it is no token of a key that counts, or if it was spent.
-    pub fn redeem(&self, authorization: Option<&str>, now: u64, ledger: &dyn Ledger) -> Result<&str, Failed> {
-        let wanted =
-            |why| Failed::Refused(Refused { status: 401, why, authenticate: Some(self.wanted(now)) });
+    pub fn redeem(
+        &self,
+        authorization: Option<&str>,
+        now: u64,
+        ledger: &dyn Ledger,
+    ) -> Result<String, Failed> {
+        let token = self.verify(authorization, now)?;
+        self.spend(&token, now, ledger)?;
+        Ok(token.tier)
+    }
+
+    /// The token of this header `Authorization: PrivateToken token=...`, which is not spent by this. Whether it was before, only
+    /// [`Pass::spend`] says.
+    ///
+    /// # Errors
+    /// 401 if there is none, or if it is no token of a key that counts.
+    pub fn verify(&self, authorization: Option<&str>, now: u64) -> Result<VerifiedToken, Failed> {
+        let wanted = |why| self.wanted(why, now);
         let text = authorization.and_then(private_token).ok_or_else(|| wanted("a token is wanted"))?;
         // As long as a token is, with padding or quotes: nothing longer is decoded.
         let bytes = (text.len() <= TOKEN.div_ceil(3) * 4).then(|| URL_SAFE.decode(text).ok()).flatten();
@@ -154,10 +216,18 @@ impl Pass {
         if !timed.key.public().verifies(&token) {
             return Err(wanted("a token that was not signed"));
         }
-        if !ledger.spend(timed.serial, &token.nonce)? {
-            return Err(wanted("a token that was spent"));
+        Ok(VerifiedToken { tier: timed.tier.clone(), serial: timed.serial, nonce: token.nonce })
+    }
+
+    /// Spends a token.
+    ///
+    /// # Errors
+    /// 401 if it was spent before.
+    pub fn spend(&self, token: &VerifiedToken, now: u64, ledger: &dyn Ledger) -> Result<(), Failed> {
+        match ledger.spend(token.serial, &token.nonce)? {
+            true => Ok(()),
+            false => Err(self.wanted("a token that was spent", now)),
         }
-        Ok(&timed.tier)
     }
 
     /// Bytes of a request's body at most.
@@ -174,8 +244,8 @@ impl Pass {
         found.ok_or_else(|| Failed::Refused(nobody()))
     }
 
-    /// What a client without a token is told: the challenge, and the keys that are good (RFC 9577 section 2.1).
-    fn wanted(&self, now: u64) -> String {
+    /// What a client without a token is told: why, the challenge, and a key that is good (RFC 9577 section 2.1).
+    fn wanted(&self, why: &'static str, now: u64) -> Failed {
         let challenge = URL_SAFE.encode(challenge(self.issuer.as_deref().unwrap_or_default()));
         let tiers = self.users.tiers().iter().filter_map(|tier| self.ring.signing(tier, now));
         let each = tiers.map(|timed| {
@@ -183,7 +253,8 @@ impl Pass {
             format!("PrivateToken challenge=\"{challenge}\", token-key=\"{key}\"")
         });
         // One is enough for a client that has none, and headers have limits.
-        each.into_iter().next().unwrap_or_else(|| "PrivateToken".into())
+        let authenticate = each.into_iter().next().unwrap_or_else(|| "PrivateToken".into());
+        Failed::Refused(Refused { status: 401, why, authenticate: Some(authenticate) })
     }
 }
 

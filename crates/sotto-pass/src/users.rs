@@ -12,6 +12,8 @@ use crate::message::sha256;
 use crate::ring::MOST_TIERS;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::hash::{Hash, Hasher};
+use subtle::ConstantTimeEq;
 
 /// Bytes of what a user was given, at most.
 const MOST_BYTES: usize = 1024;
@@ -21,7 +23,24 @@ const MOST_BYTES: usize = 1024;
 pub struct Users {
     tiers: Vec<String>,
     /// The tier of each digest.
-    users: HashMap<[u8; 32], u16>,
+    users: HashMap<TokenDigest, u16>,
+}
+
+/// The SHA-256 of what a user was given. Two are compared in a time that does not depend on where they differ; where the map
+/// looks for one follows from a secret of its own.
+#[derive(Debug, Clone, Copy, Eq)]
+struct TokenDigest([u8; 32]);
+
+impl PartialEq for TokenDigest {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.ct_eq(&other.0).into()
+    }
+}
+
+impl Hash for TokenDigest {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.0.hash(state);
+    }
 }
 
 /// A line that is no user's.
@@ -55,7 +74,7 @@ impl Users {
                 None => sha256(given.as_bytes()),
             };
             let tier = users.tier(tier).ok_or(bad("there are more than 64 tiers"))?;
-            match users.users.entry(digest) {
+            match users.users.entry(TokenDigest(digest)) {
                 Entry::Vacant(entry) => entry.insert(tier),
                 Entry::Occupied(_) => return Err(bad("a user who was listed before")),
             };
@@ -93,7 +112,8 @@ impl Users {
             return None;
         }
         let digest = sha256(given.as_bytes());
-        let tier = self.users.get(&digest).and_then(|tier| self.tiers.get(usize::from(*tier)))?;
+        let tier =
+            self.users.get(&TokenDigest(digest)).and_then(|tier| self.tiers.get(usize::from(*tier)))?;
         Some((tier, digest))
     }
 }
