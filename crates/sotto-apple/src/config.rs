@@ -104,20 +104,22 @@ pub fn id(message: &impl Message) -> Id {
     Sha256::digest(message.encode_to_vec()).into()
 }
 
-/// The dialect of a client, by its header `User-Agent`: `com.apple.ciphermld/1.0 iOS/18.2 ...`.
+/// The dialect of a client, by its header `User-Agent`: `com.apple.ciphermld/1.0 iOS/18.2 ...` on phones, and
+/// `com.apple.ciphermld/1.2 (Macintosh; OS X 15.2; ...)` on Macs. A system of which nothing is known is taken for a new one.
 pub fn dialect(agent: &str) -> Dialect {
-    let version = |word: &str| {
-        let (system, version) = word.split_once('/')?;
-        let mut numbers = version.split('.').map(|number| number.parse::<u32>().ok());
-        let version = (numbers.next()??, numbers.next().flatten().unwrap_or(0));
-        match system {
-            "iOS" => Some(version >= (18, 2)),
-            "macOS" => Some(version >= (15, 2)),
-            _ => None,
-        }
+    let is_new = |text: &str, least: (u32, u32)| {
+        let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+        let mut numbers =
+            text.get(..end).unwrap_or_default().split('.').map(|number| number.parse::<u32>().ok());
+        Some((numbers.next()??, numbers.next().flatten().unwrap_or(0)) >= least)
     };
-    let repeats = agent.split_whitespace().find_map(version).unwrap_or(false);
-    if repeats { Dialect::Repeated } else { Dialect::Listed }
+    let after = |name: &str| agent.split_once(name).map(|(_, rest)| rest);
+    let phone = after("iOS/").and_then(|version| is_new(version, (18, 2)));
+    let mac = || after("Macintosh; OS X ").and_then(|version| is_new(version, (15, 2)));
+    match phone.or_else(mac) {
+        Some(false) => Dialect::Listed,
+        Some(true) | None => Dialect::Repeated,
+    }
 }
 
 #[cfg(test)]
@@ -126,12 +128,25 @@ mod tests {
 
     #[test]
     fn dialects_follow_the_system() {
-        let of = |system| dialect(&format!("com.apple.ciphermld/1.0 {system} more"));
-        for new in ["iOS/18.2", "iOS/18.2.1", "iOS/19", "iOS/26.0", "macOS/15.2"] {
-            assert_eq!(of(new), Dialect::Repeated, "{new}");
+        let phone = |system| dialect(&format!("com.apple.ciphermld/1.0 iOS/{system} more"));
+        let mac =
+            |system| dialect(&format!("com.apple.ciphermld/1.2 (Macintosh; OS X {system}; 24C101) more"));
+        for new in ["18.2", "18.2.1", "18.10", "19", "26.0", "x"] {
+            assert_eq!(phone(new), Dialect::Repeated, "iOS {new}");
         }
-        for old in ["iOS/18.0", "iOS/18", "iOS/18.1.9", "macOS/15.1", "iOS/x", "", "tvOS/26.1"] {
-            assert_eq!(of(old), Dialect::Listed, "{old}");
+        for old in ["18.0", "18", "18.1.9", "17.6"] {
+            assert_eq!(phone(old), Dialect::Listed, "iOS {old}");
+        }
+        for new in ["15.2", "15.2.1", "26.1", "x"] {
+            assert_eq!(mac(new), Dialect::Repeated, "macOS {new}");
+        }
+        for old in ["15.0", "15", "15.1.1"] {
+            assert_eq!(mac(old), Dialect::Listed, "macOS {old}");
+        }
+        for unknown in
+            ["", "com.apple.ciphermld/1.0 tvOS/26.1", "com.apple.ciphermld/1.0 macOS/15.1", "curl/8"]
+        {
+            assert_eq!(dialect(unknown), Dialect::Repeated, "{unknown}");
         }
     }
 }

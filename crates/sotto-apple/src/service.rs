@@ -1,28 +1,39 @@
 //! What a server answers: a function of a request, the use cases that it serves, and the keys that were sent to it.
 //!
-//! No socket is here, and no clock. Bodies are limited before they are decoded, and decoded part by part: a part takes some forty
-//! times its bytes at most, when it is all empty itself, and the list of parts sixteen times.
+//! No socket is here, and no clock. Bodies are limited before they are decoded, and decoded part by part: there are so many parts
+//! at most, and a part takes some forty times its bytes, when it is all empty itself.
 
 use crate::config::{Id, dialect};
 use crate::keys::most_bytes;
 use crate::proto::{
-    Config, ConfigForm, ConfigRequest, ConfigResponse, EvaluationKey, KeyStatus, Parts, Request, Response,
-    Responses,
+    Config, ConfigForm, ConfigRequest, ConfigResponse, EvaluationKey, KeyStatus, Request, Response,
+    Responses, UrlFilterReport,
 };
 pub use crate::refused::Refused;
 use crate::refused::{LACKING, refused};
+use crate::use_case::RequestKeys;
 pub use crate::use_case::{Lookup, UseCase};
 use crate::work::Evaluation;
 pub use crate::work::Work;
-use bytes::Bytes;
-use prost::Message;
+use bytes::{Buf, Bytes};
+use prost::encoding::{DecodeContext, WireType, decode_key, decode_varint, skip_field};
+use prost::{DecodeError, Message};
 use rand_core::CryptoRng;
 use sotto_bfv::mulpir::Keys;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// Lookups of one message at most.
-const MOST_REQUESTS: usize = 64;
+/// Bytes of a request for lookups at most, as of Apple's service.
+const MAX_QUERIES_BYTES: usize = 10 << 20;
+
+/// Lookups and evaluations of one message at most. Fewer lookups fit into its bytes.
+const MAX_REQUESTS: usize = 1024;
+
+/// Evaluations of one message at most: where tokens bound what a user opens of symmetric tables, a token is good for so many.
+const MAX_EVALUATIONS: usize = 64;
+
+/// Bytes of a report at most.
+const MAX_REPORT_BYTES: usize = 1 << 20;
 
 /// Evaluation keys of one message at most.
 const MOST_KEYS: usize = 64;
@@ -38,7 +49,7 @@ const NOT_SERVED: &str = "a use case that is not served";
 /// A request: its path, two headers, and its body.
 #[derive(Debug, Clone)]
 pub struct Asked<'a> {
-    /// `/config`, `/key` or `/queries`.
+    /// `/config`, `/key`, `/queries` or `/report`.
     pub path: &'a str,
     /// The header `User-Identifier`.
     pub user: Option<&'a str>,
@@ -105,7 +116,8 @@ impl Service {
         match path {
             "/config" => Some(MOST_CONFIG_BYTES),
             "/key" => Some(self.most_key_bytes()),
-            "/queries" => Some(MOST_REQUESTS * self.most_query_bytes()),
+            "/queries" => Some(MAX_QUERIES_BYTES),
+            "/report" => Some(MAX_REPORT_BYTES),
             _ => None,
         }
     }
@@ -147,9 +159,9 @@ impl Service {
         self.use_cases.values().flatten()
     }
 
-    /// Bytes of one lookup at most, with the names of its use case and of its keys.
+    /// Bytes of one lookup at most, with the names of its use case and of its keys, and with these if it brings them.
     fn most_query_bytes(&self) -> usize {
-        self.all().map(|use_case| use_case.most_query_bytes()).max().unwrap_or(0) + 1024
+        self.all().map(|use_case| use_case.most_query_bytes()).max().unwrap_or(0) + self.most_key_bytes()
     }
 
     fn most_key_bytes(&self) -> usize {
@@ -182,7 +194,7 @@ impl Service {
             let Some(use_case) = self.use_cases.get(name).and_then(|all| all.first()) else {
                 return refused(404, NOT_SERVED);
             };
-            let (config, config_id) = use_case.config(dialect(agent));
+            let (config, config_id) = (use_case.config(dialect(agent)), use_case.config_id());
             let same = request.existing_config_ids.iter().any(|existing| **existing == *config_id);
             let config = match same {
                 true => Config { config: Some(ConfigForm::ReuseExistingConfig(true)), ..Default::default() },
@@ -227,16 +239,21 @@ impl Service {
     /// As [`Service::answer`].
     pub fn asked_for(&self, asked: &Asked<'_>, store: &dyn KeyStore) -> Result<Vec<Work>, Refused> {
         let (user, _, body) = self.checked(asked)?;
-        let all = parts(body, MOST_REQUESTS)?;
+        let all = parts(body, MAX_REQUESTS)?;
         let mut works = Vec::with_capacity(all.len());
+        let (mut keys, mut evaluations) = (RequestKeys::new(user, store), 0);
         for part in all {
             let request: Request = decoded(limited(&part, self.most_query_bytes())?)?;
             works.push(match (request.pir_request, request.oprf_request) {
                 (Some(asked), None) => {
                     let use_case = self.asked(&request.usecase, &asked.configuration_hash)?.clone();
-                    Work::Lookup(use_case.lookup(request.usecase, user, asked, store)?)
+                    Work::Lookup(use_case.lookup(request.usecase, asked, &mut keys)?)
                 }
                 (None, Some(asked)) => {
+                    evaluations += 1;
+                    if evaluations > MAX_EVALUATIONS {
+                        return refused(400, format!("at most {MAX_EVALUATIONS} evaluations in one message"));
+                    }
                     // Apple's library names no configuration here, and means the newest.
                     let use_case = match asked.config_id.is_empty() {
                         true => self.newest(&request.usecase)?,
@@ -259,7 +276,7 @@ impl Service {
     /// The table that a request has the configuration of.
     fn asked(&self, name: &str, config_id: &[u8]) -> Result<&Arc<UseCase>, Refused> {
         let Some(all) = self.use_cases.get(name) else { return refused(400, NOT_SERVED) };
-        let found = all.iter().find(|use_case| use_case.is_named(config_id));
+        let found = all.iter().find(|use_case| use_case.config_id()[..] == *config_id);
         found.ok_or(Refused { status: 410, why: "that configuration is retired".into() })
     }
 }
@@ -276,10 +293,34 @@ fn limited(body: &Bytes, most: usize) -> Result<Bytes, Refused> {
     Ok(body.clone())
 }
 
-/// The parts of a message, which are not more than so many.
-fn parts(body: Bytes, most: usize) -> Result<Vec<Bytes>, Refused> {
-    let Parts { parts } = decoded(body)?;
-    if parts.len() > most { refused(400, format!("at most {most} parts in one message")) } else { Ok(parts) }
+/// The addresses that a report of a URL filter names. It names no user.
+///
+/// # Errors
+/// [`Refused`] with 400 for what is no report, 413 for one that is too long.
+pub fn reported(body: &Bytes) -> Result<Vec<String>, Refused> {
+    Ok(decoded::<UrlFilterReport>(limited(body, MAX_REPORT_BYTES)?)?.urls)
+}
+
+/// The parts of a message, each still in bytes: all that it has of field 1. They are counted as they come, so that a list of
+/// empty ones takes no memory.
+fn parts(mut body: Bytes, most: usize) -> Result<Vec<Bytes>, Refused> {
+    let malformed = |why: DecodeError| Refused { status: 400, why: why.to_string() };
+    let mut parts = Vec::new();
+    while body.has_remaining() {
+        let (tag, kind) = decode_key(&mut body).map_err(malformed)?;
+        if (tag, kind) != (1, WireType::LengthDelimited) {
+            skip_field(kind, tag, &mut body, DecodeContext::default()).map_err(malformed)?;
+            continue;
+        }
+        let bytes = decode_varint(&mut body).map_err(malformed)?;
+        let bytes = usize::try_from(bytes).ok().filter(|bytes| *bytes <= body.len());
+        let Some(bytes) = bytes else { return refused(400, "a part ends behind its message") };
+        if parts.len() == most {
+            return refused(400, format!("at most {most} parts in one message"));
+        }
+        parts.push(body.split_to(bytes));
+    }
+    Ok(parts)
 }
 
 fn decoded<M: Message + Default>(body: Bytes) -> Result<M, Refused> {

@@ -4,7 +4,8 @@ use crate::codec::Codec;
 use crate::config::{self, Beside, Dialect, Id, id, key_config};
 use crate::keyword::table::Shard;
 use crate::proto::{
-    EncryptedIndices, EvaluationKey, EvaluationKeyConfig, PirConfig, PirRequest, PirResponse,
+    EncryptedIndices, EvaluationKey, EvaluationKeyConfig, EvaluationKeyMetadata, PirConfig, PirRequest,
+    PirResponse, SerializedEvaluationKey,
 };
 use crate::refused::{LACKING, NO_KEYS, Refused, refused};
 use crate::service::{KeyStore, Stored};
@@ -25,7 +26,7 @@ pub struct UseCase {
     shards: Vec<Shard>,
     pub(crate) keys: EvaluationKeyConfig,
     pub(crate) key_id: Id,
-    /// What clients are told of it, in each dialect that is spoken, and the digest.
+    /// What clients are told of it.
     told: Told,
     beside: Beside,
     /// What evaluates for clients of a symmetric table.
@@ -33,14 +34,21 @@ pub struct UseCase {
     whole: Whole,
 }
 
-type Told = [(Dialect, PirConfig, Id); 2];
+/// The configuration of a table in each dialect that is spoken, and what it is known by in all of them: the digest of the newest
+/// dialect's, as of Apple's service, which makes it fit for older systems after that. A phone whose system is renewed goes on
+/// with what it knows.
+#[derive(Debug)]
+struct Told {
+    configs: [(Dialect, PirConfig); 2],
+    id: Id,
+}
 
 /// What clients are told of such shards.
 fn told(keys: &EvaluationKeyConfig, shapes: &[Shape], beside: &Beside) -> Told {
-    [Dialect::Listed, Dialect::Repeated].map(|dialect| {
-        let config = config::config(keys, shapes, beside, dialect);
-        (dialect, config.clone(), id(&config))
-    })
+    let config = |dialect| config::config(keys, shapes, beside, dialect);
+    let newest = config(Dialect::Repeated);
+    let id = id(&newest);
+    Told { configs: [(Dialect::Repeated, newest), (Dialect::Listed, config(Dialect::Listed))], id }
 }
 
 /// Bytes that a client sends and gets, about.
@@ -155,21 +163,16 @@ impl UseCase {
         }
     }
 
-    /// The digests of its configuration, in each dialect: what clients know the table by.
-    pub fn config_ids(&self) -> Vec<Id> {
-        self.told.iter().map(|(_, _, id)| *id).collect()
+    /// The digest of its configuration: what clients know the table by.
+    pub fn config_id(&self) -> &Id {
+        &self.told.id
     }
 
-    /// The configuration and its digest; those of the first dialect where this one is not spoken.
-    pub(crate) fn config(&self, dialect: Dialect) -> (&PirConfig, &Id) {
-        let [first, _] = &self.told;
-        let (_, config, id) = self.told.iter().find(|(spoken, ..)| *spoken == dialect).unwrap_or(first);
-        (config, id)
-    }
-
-    /// Whether a digest names this configuration, in whatever words a client was told it: a system may be new since then.
-    pub(crate) fn is_named(&self, digest: &[u8]) -> bool {
-        self.told.iter().any(|(_, _, id)| id == digest)
+    /// The configuration in a dialect; in the newest where this one is not spoken.
+    pub(crate) fn config(&self, dialect: Dialect) -> &PirConfig {
+        let [newest, _] = &self.told.configs;
+        let (_, config) = self.told.configs.iter().find(|(spoken, _)| *spoken == dialect).unwrap_or(newest);
+        config
     }
 
     /// The automorphisms that its keys are of.
@@ -184,7 +187,7 @@ impl UseCase {
 
     /// Whether clients are told the same of another table.
     pub(crate) fn is_told_as(&self, other: &UseCase) -> bool {
-        self.told.iter().zip(&other.told).all(|((.., one), (.., two))| one == two)
+        self.told.id == other.told.id
     }
 
     /// The digest of the keys that it needs.
@@ -197,39 +200,100 @@ impl UseCase {
         let (Some(metadata), Some(evaluation_key)) = (&key.metadata, &key.evaluation_key) else {
             return refused(400, LACKING);
         };
-        let keys = self.codec.take_keys(evaluation_key, &self.elements());
-        let keys = keys.map_err(|why| Refused { status: 400, why: why.to_string() })?;
-        let bytes = Keys::bytes(self.codec.kit(), self.keys.galois_elements.len());
-        Ok(Stored { timestamp: metadata.timestamp, keys: Arc::new(keys), bytes })
+        Ok(Stored {
+            timestamp: metadata.timestamp,
+            keys: self.keys(evaluation_key)?,
+            bytes: self.key_bytes(),
+        })
     }
 
-    /// A lookup of a user, with its keys.
+    fn keys(&self, sent: &SerializedEvaluationKey) -> Result<Arc<Keys>, Refused> {
+        let keys = self.codec.take_keys(sent, &self.elements());
+        Ok(Arc::new(keys.map_err(|why| Refused { status: 400, why: why.to_string() })?))
+    }
+
+    /// Bytes that a client's keys take in memory.
+    fn key_bytes(&self) -> usize {
+        Keys::bytes(self.codec.kit(), self.keys.galois_elements.len())
+    }
+
+    /// A lookup of a user.
     pub(crate) fn lookup(
         self: Arc<Self>,
         name: String,
-        user: &str,
         asked: PirRequest,
-        store: &dyn KeyStore,
+        keys: &mut RequestKeys<'_>,
     ) -> Result<Lookup, Refused> {
-        let (Some(query), Some(metadata)) = (asked.query, asked.evaluation_key_metadata) else {
-            return refused(400, "a lookup lacks its query, or says nothing of its evaluation key");
-        };
-        if metadata.identifier != self.key_id[..] {
-            return refused(400, "an evaluation key for another configuration");
-        }
+        let Some(query) = asked.query else { return refused(400, "a lookup lacks its query") };
         let shard = asked.shard_index as usize;
         let Some(asks) = self.shards.get(shard) else {
             return refused(400, format!("there are {} shards", self.shards.len()));
         };
         let counted = self.codec.count(&query, asks.shape());
         counted.map_err(|why| Refused { status: 400, why: why.to_string() })?;
-        // Bytes that were keys once, by this build or another.
-        let read = |sent: &[u8]| EvaluationKey::decode(sent).ok().and_then(|key| self.stored(&key).ok());
-        let stored = store.get(user, &self.key_id, &read);
-        let Some(stored) = stored.filter(|stored| stored.timestamp == metadata.timestamp) else {
-            return refused(400, NO_KEYS);
+        let metadata = asked.evaluation_key_metadata.as_ref();
+        let (keys, key_bytes) = match asked.evaluation_key {
+            Some(sent) => keys.sent(&self, metadata, sent)?,
+            None => (keys.stored(&self, metadata)?, 0),
         };
-        Ok(Lookup { use_case: self, name, shard, query, keys: stored.keys })
+        Ok(Lookup { use_case: self, name, shard, query, keys, key_bytes })
+    }
+
+    /// Whether what is said of keys fits this use case.
+    fn wants(&self, metadata: &EvaluationKeyMetadata) -> Result<(), Refused> {
+        match metadata.identifier == self.key_id[..] {
+            true => Ok(()),
+            false => refused(400, "an evaluation key for another configuration"),
+        }
+    }
+}
+
+/// Where the lookups of one request have their keys from: from the request itself, and else from what the user has sent before.
+pub(crate) struct RequestKeys<'a> {
+    user: &'a str,
+    store: &'a dyn KeyStore,
+    /// Those that the request brought, each once.
+    sent: Vec<(Id, SerializedEvaluationKey, Arc<Keys>)>,
+}
+
+impl<'a> RequestKeys<'a> {
+    pub(crate) fn new(user: &'a str, store: &'a dyn KeyStore) -> Self {
+        RequestKeys { user, store, sent: Vec::new() }
+    }
+
+    /// The keys that a lookup brings, and the bytes that they take in memory besides those of lookups before it.
+    fn sent(
+        &mut self,
+        use_case: &UseCase,
+        metadata: Option<&EvaluationKeyMetadata>,
+        sent: EvaluationKey,
+    ) -> Result<(Arc<Keys>, usize), Refused> {
+        metadata.into_iter().chain(&sent.metadata).try_for_each(|metadata| use_case.wants(metadata))?;
+        let Some(message) = sent.evaluation_key else { return refused(400, LACKING) };
+        let known = self.sent.iter().find(|(id, known, _)| *id == use_case.key_id && *known == message);
+        if let Some((.., keys)) = known {
+            return Ok((keys.clone(), 0));
+        }
+        let keys = use_case.keys(&message)?;
+        self.sent.push((use_case.key_id, message, keys.clone()));
+        Ok((keys, use_case.key_bytes()))
+    }
+
+    /// The keys of which a lookup says when they were made.
+    fn stored(
+        &self,
+        use_case: &UseCase,
+        metadata: Option<&EvaluationKeyMetadata>,
+    ) -> Result<Arc<Keys>, Refused> {
+        let Some(metadata) = metadata else {
+            return refused(400, "a lookup says nothing of its evaluation key");
+        };
+        use_case.wants(metadata)?;
+        // Bytes that were keys once, by this build or another.
+        let read = |sent: &[u8]| EvaluationKey::decode(sent).ok().and_then(|key| use_case.stored(&key).ok());
+        let stored = self.store.get(self.user, &use_case.key_id, &read);
+        let stored = stored.filter(|stored| stored.timestamp == metadata.timestamp);
+        stored.map(|stored| stored.keys).ok_or_else(|| Refused { status: 400, why: NO_KEYS.into() })
     }
 }
 
@@ -241,6 +305,8 @@ pub struct Lookup {
     shard: usize,
     query: EncryptedIndices,
     keys: Arc<Keys>,
+    /// Bytes that its keys take, if it brought them.
+    key_bytes: usize,
 }
 
 impl Lookup {
@@ -252,6 +318,11 @@ impl Lookup {
     /// Bytes of its query.
     pub fn query_bytes(&self) -> usize {
         self.query.encoded_len()
+    }
+
+    /// Bytes that its keys take in memory, if it brought them and no lookup before it did.
+    pub fn key_bytes(&self) -> usize {
+        self.key_bytes
     }
 
     /// Answers it, on the current pool's threads.

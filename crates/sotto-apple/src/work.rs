@@ -39,6 +39,14 @@ impl Work {
         }
     }
 
+    /// Bytes of memory that it takes besides the request that it came in.
+    pub fn key_bytes(&self) -> usize {
+        match self {
+            Work::Lookup(lookup) => lookup.key_bytes(),
+            Work::Evaluation(_) => 0,
+        }
+    }
+
     /// Answers it, on the current pool's threads. Evaluations are proved, with this randomness.
     ///
     /// # Errors

@@ -130,9 +130,9 @@ pub struct Responses {
     pub responses: Vec<Response>,
 }
 
-/// [`Requests`] or [`EvaluationKeys`] of which each part is still bytes: they are counted and limited before one is decoded.
+/// What a device reports of addresses that its filter has blocked.
 #[derive(Clone, PartialEq, Message)]
-pub struct Parts {
-    #[prost(bytes = "bytes", repeated, tag = "1")]
-    pub parts: Vec<Bytes>,
+pub struct UrlFilterReport {
+    #[prost(string, repeated, tag = "1")]
+    pub urls: Vec<String>,
 }

@@ -8,12 +8,14 @@ use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
 use sotto_apple::client::{Client, config_request};
 use sotto_apple::codec::Codec;
+use sotto_apple::config::id;
 use sotto_apple::keyword::place::{Options, Row};
 use sotto_apple::keyword::table::{Shard, asked, found};
 use sotto_apple::keyword::{hash, shard};
 use sotto_apple::processed;
 use sotto_apple::proto::{
-    ConfigForm, ConfigRequest, ConfigResponse, EncryptedIndices, PirConfig, SerializedEvaluationKey,
+    ConfigForm, ConfigRequest, ConfigResponse, EncryptedIndices, EvaluationKey, EvaluationKeys, PirConfig,
+    PirRequest, Requests, SerializedEvaluationKey,
 };
 use sotto_apple::recent::Recent;
 use sotto_apple::service::{Asked, Refused, Service, UseCase};
@@ -227,4 +229,77 @@ fn configurations_that_contradict_themselves() {
     assert!(!learn(&|pir| pir.shard_configs[0].num_entries = u64::MAX));
     assert!(!learn(&|pir| pir.shard_configs[0].entry_size = 0));
     assert!(Client::learn("another", told, Weak::Refused, 1, &mut rng).is_err());
+}
+
+#[test]
+fn one_table_has_one_id_whatever_the_system() {
+    let rows: Vec<Row<'_>> = [&b"1"[..], b"2", b"3", b"4"].map(|key| Row { key, value: b"v" }).into();
+    let served = served(&rows, 2);
+    let told = |agent: &str, existing: Bytes| {
+        let request = ConfigRequest { usecases: vec!["users".into()], existing_config_ids: vec![existing] };
+        let told = post(&served, "/config", agent, request.encode_to_vec()).unwrap();
+        ConfigResponse::decode(told).unwrap().configs.remove("users").unwrap()
+    };
+    let [phone, old, mac, unknown] = [
+        "com.apple.ciphermld/1.0 iOS/18.2 more",
+        "com.apple.ciphermld/1.0 iOS/18.0 more",
+        "com.apple.ciphermld/1.2 (Macintosh; OS X 15.2; 24C101) more",
+        "another/1.0",
+    ];
+    let newest = told(phone, Bytes::new());
+    let Some(ConfigForm::PirConfig(config)) = &newest.config else { panic!("no table") };
+    assert_eq!((newest.config_id[..] == id(config), config.shard_configs.len()), (true, 0));
+    assert_eq!(told(mac, Bytes::new()), newest);
+    assert_eq!(told(unknown, Bytes::new()), newest);
+    let listed = told(old, Bytes::new());
+    let Some(ConfigForm::PirConfig(config)) = &listed.config else { panic!("no table") };
+    assert_eq!((listed.config_id, config.shard_configs.len()), (newest.config_id.clone(), 2));
+    // A phone whose system is renewed is not told again.
+    assert_eq!(told(phone, newest.config_id).config, Some(ConfigForm::ReuseExistingConfig(true)));
+}
+
+#[test]
+fn keys_that_come_with_a_lookup_go_before_those_that_came_earlier() {
+    let mut rng = ChaCha20Rng::from_seed([8; 32]);
+    let rows = [Row { key: b"a", value: b"here" }];
+    let served = served(&rows, 1);
+    let agent = "x iOS/18.2";
+    let told = post(&served, "/config", agent, config_request("users")).unwrap();
+    let mut learn =
+        |timestamp| Client::learn("users", told.clone(), Weak::Refused, timestamp, &mut rng).unwrap();
+    let (client, other) = (learn(1), learn(1));
+    let mut rng = ChaCha20Rng::from_seed([9; 32]);
+    let key = EvaluationKeys::decode(&*client.key_request(&mut rng)).unwrap().keys.remove(0);
+    // What each lookup of a request becomes, and the status.
+    let mut ask = |served: &(Service, Recent), lookups: usize, change: &dyn Fn(&mut PirRequest)| {
+        let (body, pending) = client.ask(&vec![&b"a"[..]; lookups], &mut rng).unwrap();
+        let mut requests = Requests::decode(&*body).unwrap();
+        requests.requests.iter_mut().filter_map(|part| part.pir_request.as_mut()).for_each(change);
+        let answer = post(served, "/queries", agent, requests.encode_to_vec()).map_err(|no| no.status)?;
+        client.open(pending, answer).map_err(|_| 0)
+    };
+    let brought = |change: &dyn Fn(&mut EvaluationKey)| {
+        let mut key = key.clone();
+        change(&mut key);
+        move |part: &mut PirRequest| part.evaluation_key = Some(key.clone())
+    };
+    let here = |lookups| Ok(vec![Some(b"here".to_vec()); lookups]);
+    assert_eq!(ask(&served, 1, &|_| ()), Err(400), "no keys yet");
+    assert_eq!(ask(&served, 3, &brought(&|_| ())), here(3));
+    assert_eq!(served.1.bytes(), 0, "they are kept no longer than the request");
+    // Other keys of that user, which this lookup is not made with.
+    let sent = EvaluationKeys::decode(&*other.key_request(&mut ChaCha20Rng::from_seed([1; 32]))).unwrap();
+    post(&served, "/key", agent, sent.encode_to_vec()).unwrap();
+    assert_ne!(ask(&served, 1, &|_| ()), here(1));
+    assert_eq!(ask(&served, 1, &brought(&|_| ())), here(1));
+    // What is said of them may be left out, and may not be of another configuration.
+    let bare = |part: &mut PirRequest| {
+        brought(&|key| key.metadata = None)(part);
+        part.evaluation_key_metadata = None;
+    };
+    assert_eq!(ask(&served, 1, &bare), here(1));
+    let foreign = |key: &mut EvaluationKey| key.metadata.as_mut().unwrap().identifier = vec![1; 32].into();
+    assert_eq!(ask(&served, 1, &brought(&foreign)), Err(400));
+    assert_eq!(ask(&served, 1, &brought(&|key| key.evaluation_key = None)), Err(400));
+    assert_eq!(ask(&served, 1, &|part| part.evaluation_key_metadata = None), Err(400));
 }

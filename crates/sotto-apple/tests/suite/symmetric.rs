@@ -265,7 +265,7 @@ fn rows_change_and_the_rest_stays() {
     let (written, made) = update.apply(&silent).unwrap();
     assert!(made < 8 && written.description.shards[0].entries == before.description.shards[0].entries);
     let after = opened(dir.path());
-    assert_eq!(after.use_case.config_ids(), before.use_case.config_ids(), "clients notice nothing");
+    assert_eq!(after.use_case.config_id(), before.use_case.config_id(), "clients notice nothing");
     let served = serve(after);
     let asking = client(&served, &mut rng(3));
     let found = look_up(&served, &asking, &[&key(3), &key(4), &key(5)], 4).unwrap();

@@ -82,7 +82,7 @@ fn keys_change_go_and_come() {
         assert_eq!((second.description.epoch, second.description.rows()), (2, 901));
         let after = open(dir.path(), Weak::Refused).unwrap();
         assert_ne!(after.digest, before.digest);
-        assert_eq!(after.use_case.config_ids(), before.use_case.config_ids());
+        assert_eq!(after.use_case.config_id(), before.use_case.config_id());
         let wanted = [3, 4, 5, 6, 899, 6000, 6001].map(key);
         let expected = [
             Some(new.clone()),
