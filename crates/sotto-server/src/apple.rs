@@ -8,15 +8,19 @@
 //! | `keys` | users' keys: in memory, and on disk over restarts |
 //! | `tokens` | who may ask: an issuer of tokens, and whoever asks for them |
 //! | `ledger` | what is spent and given, in a file |
+//! | `fixed_time` | signatures whose time says nothing of their key |
 //! | `lookups` | a request for lookups, answered one after the other between the passes |
+//! | `reports` | addresses that filters on devices have blocked, where somebody wants to know |
 //!
-//! What a request says is read by [`sotto_apple::service`]. Users are known by a name that they give, and kept by a keyed hash
-//! of it, which is in no log and no metric.
+//! What a request says is read by [`sotto_apple::service`]. Users' keys are known by a name that they give, and kept by a keyed
+//! hash of it, which is in no log and no metric. Turns and places do not go by that name, which anybody can invent.
 
 pub(crate) mod files;
+mod fixed_time;
 pub(crate) mod keys;
 mod ledger;
 pub(crate) mod lookups;
+pub(crate) mod reports;
 pub(crate) mod shelf;
 pub mod source;
 pub(crate) mod tokens;
@@ -24,9 +28,9 @@ pub(crate) mod tokens;
 pub use source::{Found, UseCaseSource};
 
 use crate::metrics::Metrics;
-use crate::quota::{Places, Quota};
 use crate::{Config, StartError};
 use keys::KeyRing;
+use reports::ReportLog;
 use shelf::Shelf;
 use std::path::Path;
 use std::sync::Arc;
@@ -38,8 +42,8 @@ pub(crate) struct Apple {
     pub(crate) keys: KeyRing,
     /// What requests have to bring, if they do.
     pub(crate) tokens: Option<Arc<Tokens>>,
-    /// Requests for lookups that wait or are being answered, by user.
-    pub(crate) open: Arc<Quota<[u8; 16]>>,
+    /// Where reports of filters go.
+    pub(crate) reports: Arc<ReportLog>,
 }
 
 impl Apple {
@@ -59,11 +63,9 @@ impl Apple {
         let shelf = Shelf::open(sources, apple.kept)?;
         let state: Option<&Path> = config.state.as_deref();
         let keys = KeyRing::open(&apple.keys, state, metrics.clone())?;
-        let tokens =
-            apple.tokens.as_ref().map(|tokens| Tokens::open(tokens, state)).transpose()?.map(Arc::new);
-        let words = ["as many requests for lookups wait as may", "as many requests of one user wait as may"];
-        let places = Places { all: apple.max_requests, per_client: apple.requests_per_user, for_others: 0 };
-        let open = Quota::new(places, metrics.apple.open.clone(), words);
-        Ok(Some(Apple { shelf, keys, tokens, open }))
+        let open = |tokens| Tokens::open(tokens, state, keys.keep()).map(Arc::new);
+        let tokens = apple.tokens.as_ref().map(open).transpose()?;
+        let reports = Arc::new(ReportLog::open(apple.reports.as_deref(), apple.max_report_bytes)?);
+        Ok(Some(Apple { shelf, keys, tokens, reports }))
     }
 }

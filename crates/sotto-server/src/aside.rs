@@ -1,8 +1,14 @@
 //! Threads whose work gives way to the passes: they expand clients' keys. Most are registered by clients that have others still,
 //! and whose lookups should not feel it.
+//!
+//! Requesters take turns here as they do in the queue of the passes: a job waits for one of each other requester, however many
+//! those have.
 
 use crate::StartError;
+use crate::admission::Requester;
+use std::collections::{HashMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::oneshot;
 
 /// Few, so that keys do not crowd out the passes where threads cannot give way either.
@@ -14,7 +20,41 @@ const THREADS: usize = 2;
 const NICER: i32 = 10;
 
 /// A pool of such threads.
-pub(crate) struct Aside(rayon::ThreadPool);
+pub(crate) struct Aside {
+    pool: rayon::ThreadPool,
+    waiting: Arc<Mutex<JobQueue>>,
+}
+
+type Job = Box<dyn FnOnce() + Send>;
+
+/// The jobs that wait, by requester, and whose turn it is: each has a job or more.
+#[derive(Default)]
+struct JobQueue {
+    jobs: HashMap<Requester, VecDeque<Job>>,
+    turns: VecDeque<Requester>,
+}
+
+impl JobQueue {
+    fn push(&mut self, requester: Requester, job: Job) {
+        let jobs = self.jobs.entry(requester).or_default();
+        if jobs.is_empty() {
+            self.turns.push_back(requester);
+        }
+        jobs.push_back(job);
+    }
+
+    /// The oldest job of whose turn it is, who goes to the end.
+    fn pop(&mut self) -> Option<Job> {
+        let requester = self.turns.pop_front()?;
+        let jobs = self.jobs.get_mut(&requester)?;
+        let job = jobs.pop_front();
+        match jobs.is_empty() {
+            true => drop(self.jobs.remove(&requester)),
+            false => self.turns.push_back(requester),
+        }
+        job
+    }
+}
 
 impl Aside {
     /// Starts the threads.
@@ -40,19 +80,29 @@ impl Aside {
             .start_handler(move |_| begin())
             .build()
             .map_err(|e| StartError::Threads(std::io::Error::other(e)))?;
-        Ok(Aside(pool))
+        Ok(Aside { pool, waiting: Arc::default() })
     }
 
-    /// Does something, after all that was to be done before. It is done to its end, also if nobody waits for it any more.
-    /// `None` if it panics.
+    /// Does something for a requester, after all that it was to do for it before. It is done to its end, also if nobody waits for
+    /// it any more. `None` if it panics.
     pub(crate) async fn run<T: Send + 'static>(
         &self,
+        requester: impl Into<Requester>,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Option<T> {
         let (done, outcome) = oneshot::channel();
-        self.0.spawn_fifo(move || {
+        let job = move || {
             // Nobody may wait for it any more.
             let _ = done.send(catch_unwind(AssertUnwindSafe(work)).ok());
+        };
+        let waiting = self.waiting.clone();
+        waiting.lock().unwrap_or_else(PoisonError::into_inner).push(requester.into(), Box::new(job));
+        // As many are spawned as there are jobs; which of them it is, is seen when a thread is free.
+        self.pool.spawn_fifo(move || {
+            let job = waiting.lock().unwrap_or_else(PoisonError::into_inner).pop();
+            if let Some(job) = job {
+                job();
+            }
         });
         outcome.await.ok().flatten()
     }
@@ -69,15 +119,46 @@ fn give_way() {
 #[cfg(test)]
 mod tests {
     use super::Aside;
+    use crate::admission::Requester::Token;
+    use std::sync::{Arc, Mutex};
+
+    #[test]
+    fn a_requester_of_many_jobs_holds_no_other_up() {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let aside = Arc::new(Aside::waiting(1, "test").unwrap());
+        let (hold, held) = std::sync::mpsc::channel::<()>();
+        let (begin, begun) = std::sync::mpsc::channel();
+        let order = Arc::new(Mutex::new(Vec::new()));
+        let job = |who: u64| {
+            let (aside, order) = (aside.clone(), order.clone());
+            async move { aside.run(Token(who), move || order.lock().unwrap().push(who)).await }
+        };
+        runtime.block_on(async {
+            let first = tokio::spawn({
+                let aside = aside.clone();
+                async move { aside.run(Token(1), move || begin.send(()).is_ok() && held.recv().is_ok()).await }
+            });
+            tokio::task::yield_now().await;
+            begun.recv().unwrap();
+            let many: Vec<_> = [1, 1, 1, 1, 2, 3, 2].map(|who| tokio::spawn(job(who))).into();
+            tokio::task::yield_now().await;
+            hold.send(()).unwrap();
+            assert_eq!(first.await.unwrap(), Some(true));
+            for one in many {
+                one.await.unwrap().unwrap();
+            }
+        });
+        assert_eq!(*order.lock().unwrap(), [1, 2, 3, 1, 2, 1, 1]);
+    }
 
     #[test]
     fn a_panic_costs_the_work_and_not_the_threads() {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         let aside = Aside::start().unwrap();
         for _ in 0..4 {
-            assert_eq!(runtime.block_on(aside.run(|| -> u8 { panic!("of a scheme") })), None);
+            assert_eq!(runtime.block_on(aside.run(Token(0), || -> u8 { panic!("of a scheme") })), None);
         }
-        assert_eq!(runtime.block_on(aside.run(|| 7)), Some(7));
+        assert_eq!(runtime.block_on(aside.run(Token(0), || 7)), Some(7));
     }
 
     #[cfg(target_os = "linux")]
@@ -86,7 +167,7 @@ mod tests {
         let nice = || rustix::process::getpriority_process(None).unwrap();
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         let aside = Aside::start().unwrap();
-        let (before, there) = (nice(), runtime.block_on(aside.run(nice)).unwrap());
+        let (before, there) = (nice(), runtime.block_on(aside.run(Token(0), nice)).unwrap());
         assert_eq!((nice(), there), (before, (before + super::NICER).min(19)));
     }
 }

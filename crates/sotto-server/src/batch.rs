@@ -7,16 +7,17 @@
 //! pass that leaves too few behind for a full one, the worker waits a moment for company: the clients just
 //! answered are about to ask again.
 //!
-//! Networks take turns in the queue, and the asks of one go by age. An ask of more queries than a pass takes is spread over
-//! several, and goes to the end of its network's line in between, so that large asks do not hold up small ones.
+//! Requesters take turns in the queue: networks, or tokens where requests bring some. The asks of one go by age. An ask of more
+//! queries than a pass takes is spread over several, and goes to the end of its line in between, so that large asks do not hold
+//! up small ones.
 //!
-//! Streams take turns with the passes, a unit at a time, and with each other. One whose client does not read has
-//! no turn until it does.
+//! Streams and requests for Apple's lookups are in the same queue: a unit or a lookup is a turn of its requester, however many
+//! requests it has, and however many lookups are in one. A stream whose client does not read has no turn until it does.
 //!
 //! | module | what lives there |
 //! |---|---|
 //! | `queue` | the asks that wait, and when the next pass begins |
-//! | `fair` | whose asks go into it |
+//! | `fair` | whose turn it is |
 //! | `flow` | a stream on its way |
 //! | `turn` | what takes turns with the passes: streams, and other work in steps |
 //! | `worker` | the thread that makes the passes and the units |
@@ -74,6 +75,8 @@ pub(crate) type Reply = Result<Answered, Refusal>;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Limits {
     pub(crate) max_queue: usize,
+    /// Requests in steps that may wait.
+    pub(crate) max_stepped: usize,
     pub(crate) max_queries: usize,
     pub(crate) max_wait: Duration,
     pub(crate) deadline: Duration,
@@ -85,6 +88,7 @@ impl Limits {
     pub(crate) fn of(config: &Config) -> Self {
         Limits {
             max_queue: config.max_queue,
+            max_stepped: config.apple.max_requests,
             max_queries: config.batch.max_queries,
             max_wait: Duration::from_micros(config.batch.max_wait_us),
             deadline: Duration::from_millis(config.deadline_ms),
@@ -145,7 +149,8 @@ impl Batch {
     /// Queues work in steps.
     ///
     /// # Errors
-    /// [`Code::ShuttingDown`] after [`Batch::finish`].
+    /// [`Code::Busy`] if as much waits as may and nobody else has more steps waiting, [`Code::ShuttingDown`] after
+    /// [`Batch::finish`].
     pub(crate) fn steps(&self, steps: Box<dyn Steps>) -> Result<(), Code> {
         let stepping = Stepping { steps, since: Instant::now(), has_begun: false };
         self.queue.push_turn(Turn::Steps(stepping))

@@ -276,7 +276,7 @@ impl Config {
         let tables = config.tables.iter_mut().flat_map(|table| [&mut table.dir, &mut table.path]).flatten();
         let tls = config.tls.iter_mut().flat_map(|tls| [&mut tls.cert, &mut tls.key]);
         let users = config.apple.tokens.iter_mut().map(|tokens| &mut tokens.users);
-        let apple = config.apple.use_cases.iter_mut().chain(users);
+        let apple = config.apple.use_cases.iter_mut().chain(users).chain(&mut config.apple.reports);
         for path in tables.chain(tls).chain(&mut config.state).chain(&mut config.page).chain(apple) {
             *path = folder.join(&path);
         }

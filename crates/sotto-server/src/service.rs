@@ -175,7 +175,10 @@ impl Service {
         self.sessions.sweep(admission::now());
         if let Some(apple) = &self.apple {
             apple.keys.sweep();
-            apple.tokens.iter().for_each(|tokens| tokens.look());
+            if let Some(tokens) = &apple.tokens {
+                tokens.look();
+                tokens.sweep();
+            }
         }
         #[cfg(feature = "ohttp")]
         self.ohttp.iter().for_each(|gateway| gateway.look());

@@ -123,7 +123,8 @@ pub(crate) fn with_tokens(folder: &Folder) -> String {
     let encode = ["encode", &source, "--apple", "--key", "phone", "--value", "name", "--out", &out];
     assert_eq!(sotto(&encode).code, 0);
     folder.write("users.txt", "free c0ffee\n");
-    "[apple]\nuse_cases = [\"callers\"]\n[apple.tokens]\nusers = \"users.txt\"\n".to_owned()
+    "[apple]\nuse_cases = [\"callers\"]\n[apple.tokens]\nusers = \"users.txt\"\nissuer = \"127.0.0.1\"\n"
+        .to_owned()
 }
 
 #[test]

@@ -20,6 +20,23 @@ impl Peer {
     }
 }
 
+/// Who a request counts for where requests take turns, and where room is scarce. A name that a request gives itself is none:
+/// whoever invents names would have as many turns as it likes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Requester {
+    /// The network that a request comes from.
+    Network(IpAddr),
+    /// A token that was spent, where requests bring tokens: users of one relay share its address, and each token was given to a
+    /// user who has so many.
+    Token(u64),
+}
+
+impl From<Peer> for Requester {
+    fn from(peer: Peer) -> Self {
+        Requester::Network(peer.network())
+    }
+}
+
 /// A client, by the hash of its address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Client(pub(crate) [u8; 16]);

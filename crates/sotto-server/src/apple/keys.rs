@@ -4,7 +4,7 @@
 //! that never leaves the server; so neither is written down, and a user's new keys take the place of the old ones.
 
 use crate::StartError;
-use crate::admission::{self, Counts, Found, Owner, Peer, Sessions};
+use crate::admission::{self, Counts, Found, Keep, Owner, Peer, Sessions};
 use crate::config::AppleKeys;
 use crate::database::Copies;
 use crate::metrics::Metrics;
@@ -23,9 +23,6 @@ const FILE: &str = "apple-keys.redb";
 
 /// What sessions call a table is what these keys are for, in all.
 const TABLE: &str = "apple";
-
-/// In the matter of places in the queue, which are no keys' digest.
-const PLACES: &[u8; 32] = b"places in the queue, by its user";
 
 /// The keys of all users.
 pub(crate) struct KeyRing {
@@ -66,9 +63,9 @@ impl KeyRing {
         self.sessions.may_register(peer, Instant::now())
     }
 
-    /// What a user is called where requests are counted.
-    pub(crate) fn place(&self, user: &str) -> [u8; 16] {
-        self.sessions.keep().named(user, PLACES)
+    /// What clients are counted with.
+    pub(crate) fn keep(&self) -> &Keep {
+        self.sessions.keep()
     }
 
     /// Drops keys that have expired, and writes down which were used. Blocks on the disk.

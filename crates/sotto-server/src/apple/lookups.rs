@@ -1,11 +1,13 @@
-//! A request for lookups and evaluations, answered one after the other between the passes: those of others take turns with it.
+//! A request for lookups and evaluations, answered one after the other between the passes: each is a turn of whoever asks, and
+//! those of others come in between.
 
-use crate::admission::Peer;
+use crate::admission::{Peer, Requester};
 use crate::batch::Steps;
 use crate::metrics::Metrics;
 use crate::quota::Open;
 use crate::refusal::Refusal;
 use crate::routes::no::No;
+use prometheus_client::metrics::gauge::Gauge;
 use sotto_apple::proto::Response;
 use sotto_apple::service::{Work, responses};
 use sotto_wire::Code;
@@ -16,36 +18,54 @@ use tokio::sync::oneshot;
 /// The body of an answer, or why there is none.
 type Reply = Result<Vec<u8>, No>;
 
-/// The memory that a request takes, and its user's place.
-type Held = (Open, Open<[u8; 16]>);
+/// Counted in a gauge, as long as it is there.
+struct Counted(Gauge);
+
+impl Counted {
+    fn new(gauge: &Gauge) -> Self {
+        gauge.inc();
+        Counted(gauge.clone())
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.0.dec();
+    }
+}
+
+/// The memory that a request takes: its bytes, and the keys that it brought.
+type Held = (Open, Option<Open>);
 
 /// Such a request, in the queue.
 pub(crate) struct Lookups {
     peer: Peer,
+    requester: Requester,
     left: std::vec::IntoIter<Work>,
     answers: Vec<Response>,
-    reply: Option<(oneshot::Sender<Reply>, Held)>,
+    reply: Option<(oneshot::Sender<Reply>, Held, Counted)>,
     metrics: Arc<Metrics>,
 }
 
 impl Lookups {
     /// A request of these parts, and where its answer comes.
     pub(crate) fn new(
-        peer: Peer,
+        (peer, requester): (Peer, Requester),
         works: Vec<Work>,
         metrics: Arc<Metrics>,
         held: Held,
     ) -> (Self, oneshot::Receiver<Reply>) {
         let (reply, receiver) = oneshot::channel();
         let answers = Vec::with_capacity(works.len());
-        let (left, reply) = (works.into_iter(), Some((reply, held)));
-        (Lookups { peer, left, answers, reply, metrics }, receiver)
+        let counted = Counted::new(&metrics.apple.open);
+        let (left, reply) = (works.into_iter(), Some((reply, held, counted)));
+        (Lookups { peer, requester, left, answers, reply, metrics }, receiver)
     }
 
     fn end(&mut self, reply: Reply) -> bool {
-        if let Some((waiting, held)) = self.reply.take() {
+        if let Some((waiting, held, counted)) = self.reply.take() {
             // Given back first: who has read an answer may ask again at once.
-            drop(held);
+            drop((held, counted));
             // A client that is gone meanwhile is no loss.
             let _ = waiting.send(reply);
         }
@@ -58,8 +78,16 @@ impl Steps for Lookups {
         self.peer
     }
 
+    fn requester(&self) -> Requester {
+        self.requester
+    }
+
+    fn left(&self) -> usize {
+        self.left.len()
+    }
+
     fn is_wanted(&self) -> bool {
-        self.reply.as_ref().is_some_and(|(reply, _)| !reply.is_closed())
+        self.reply.as_ref().is_some_and(|(reply, ..)| !reply.is_closed())
     }
 
     fn step(&mut self) -> bool {

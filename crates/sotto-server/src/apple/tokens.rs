@@ -3,25 +3,41 @@
 //! The issuer's half is here too: a user's app has a user token, for which the phone gets as many tokens as one may have. Keys
 //! and what was spent are in the state directory, so phones' tokens are good after a restart, and spent ones are not.
 
+use super::fixed_time::in_fixed_time;
 use super::ledger::Book;
+use crate::admission::{Keep, Peer, Requester};
+use crate::allowance::Allowance;
 use crate::aside::Aside;
 use crate::config::TokenConfig;
 use crate::database::Copies;
+use crate::meter::Rate;
+use crate::routes::no::No;
 use crate::{StartError, clock};
 use arc_swap::ArcSwap;
 use sotto_pass::ledger::Memory;
-use sotto_pass::pass::Failed;
+use sotto_pass::pass::{Failed, GrantedSignature, VerifiedToken};
 use sotto_pass::{Broken, Ledger, Pass, Ring, Users};
 use sotto_prg::system_rng;
+use sotto_wire::Code;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::SystemTime;
+use std::time::{Duration, Instant, SystemTime};
 
 /// Bytes of the file of users at most: some millions of them.
 const MOST_USERS_BYTES: u64 = 1 << 28;
 
 /// Threads that wait for the disk: one writes for all that wait.
 const THREADS: usize = 16;
+
+/// How long each signature takes, whatever the key and the message: many times what it takes on a slow machine.
+const SIGNING: Duration = Duration::from_millis(50);
+
+/// Signatures that are made at once. Each takes a thread for as long as [`SIGNING`], so this bounds how many there are in a
+/// second.
+const SIGNERS: usize = 16;
+
+const HOUR: Duration = Duration::from_secs(3600);
 
 /// An issuer, and whoever asks for its tokens.
 pub(crate) struct Tokens {
@@ -33,6 +49,11 @@ pub(crate) struct Tokens {
     /// When the file of users was written, as it was read last.
     read: Mutex<Option<SystemTime>>,
     threads: Aside,
+    signers: Aside,
+    /// User tokens that were none, by network: each is a guess.
+    failures: Allowance,
+    /// Tokens that were spent since the start.
+    spent: AtomicU64,
 }
 
 impl Tokens {
@@ -45,7 +66,7 @@ impl Tokens {
     ///
     /// # Errors
     /// [`StartError`].
-    pub(crate) fn open(config: &TokenConfig, state: Option<&Path>) -> Result<Self, StartError> {
+    pub(crate) fn open(config: &TokenConfig, state: Option<&Path>, keep: &Keep) -> Result<Self, StartError> {
         let wrong = |why: String| StartError::Config { file: config.users.clone(), why };
         let written = written(&config.users);
         let users = read(&config.users).map_err(wrong)?;
@@ -69,19 +90,25 @@ impl Tokens {
             users,
             most_given: config.per_user,
             issue_uri: config.issue_uri.clone(),
-            issuer: config.issuer.clone(),
+            issuer: config.issuer_name().map(str::to_owned),
         };
         let (pass, users, read) = (ArcSwap::from_pointee(pass), config.users.clone(), Mutex::new(written));
-        Ok(Tokens { pass, ledger, book, users, read, threads: Aside::waiting(THREADS, "tokens")? })
+        let threads = Aside::waiting(THREADS, "tokens")?;
+        let signers = Aside::waiting(SIGNERS, "issue")?;
+        let words = "as many user tokens of one address were wrong as may be in an hour";
+        let failures = Allowance::new(Rate::per(config.failures_per_client, HOUR), words, keep);
+        let spent = AtomicU64::new(0);
+        Ok(Tokens { pass, ledger, book, users, read, threads, signers, failures, spent })
     }
 
     /// Does something that blocks. `None` if it panics.
-    pub(crate) async fn run<T: Send + 'static>(
+    async fn run<T: Send + 'static>(
         self: &Arc<Self>,
-        work: impl FnOnce(&Self) -> T + Send + 'static,
-    ) -> Option<T> {
+        requester: Requester,
+        work: impl FnOnce(&Self) -> Result<T, Failed> + Send + 'static,
+    ) -> Result<T, No> {
         let tokens = self.clone();
-        self.threads.run(move || work(&tokens)).await
+        self.threads.run(requester, move || work(&tokens)).await.ok_or(Code::Internal)?.map_err(No::token)
     }
 
     /// The directory of keys, as JSON.
@@ -89,20 +116,73 @@ impl Tokens {
         self.pass.load().directory(now()).to_string()
     }
 
+    /// Whether this is a user who may have tokens. Networks that guess are told nothing any more, once they have failed as often
+    /// as they may.
+    ///
+    /// # Errors
+    /// 401 for nobody's, [`Code::Busy`] after too many of those.
+    pub(crate) fn admit(&self, peer: Peer, authorization: Option<&str>) -> Result<(), No> {
+        self.failures.check(peer, Instant::now())?;
+        self.pass.load().knows(authorization).map_err(|failed| {
+            // Who sends nothing has not guessed.
+            self.failures.add(peer, u64::from(authorization.is_some()), Instant::now());
+            No::token(failed)
+        })
+    }
+
     /// The key for a user. See [`Pass::key_for`].
-    pub(crate) fn key_for(&self, authorization: Option<&str>) -> Result<Vec<u8>, Failed> {
-        self.pass.load().key_for(authorization, now()).map(<[u8]>::to_vec)
+    ///
+    /// # Errors
+    /// As [`Tokens::admit`].
+    pub(crate) fn key_for(&self, peer: Peer, authorization: Option<&str>) -> Result<Vec<u8>, No> {
+        self.admit(peer, authorization)?;
+        self.pass.load().key_for(authorization, now()).map(<[u8]>::to_vec).map_err(No::token)
     }
 
-    /// Signs a token. Blocks on the disk. See [`Pass::issue`].
-    pub(crate) fn issue(&self, authorization: Option<&str>, body: &[u8]) -> Result<Vec<u8>, Failed> {
-        let mut rng = system_rng().map_err(|error| Failed::Broken(Broken(error.to_string())))?;
-        self.pass.load().issue(authorization, body, now(), &*self.ledger, &mut rng)
+    /// Signs a token, in a time that does not depend on the key. See [`Pass::issue`].
+    ///
+    /// # Errors
+    /// Those of [`Pass::grant`].
+    pub(crate) async fn issue(
+        self: &Arc<Self>,
+        peer: Peer,
+        authorization: Option<String>,
+        body: Vec<u8>,
+    ) -> Result<Vec<u8>, No> {
+        let granted = self.run(peer.into(), move |tokens| {
+            tokens.pass.load().grant(authorization.as_deref(), &body, now(), &*tokens.ledger)
+        });
+        let granted = granted.await?;
+        let signed = self.signers.run(peer, move || in_fixed_time(SIGNING, || sign(&granted)));
+        signed.await.ok_or(Code::Internal)?.map_err(No::token)
     }
 
-    /// Spends a token. Blocks on the disk. See [`Pass::redeem`].
-    pub(crate) fn redeem(&self, authorization: Option<&str>) -> Result<(), Failed> {
-        self.pass.load().redeem(authorization, now(), &*self.ledger).map(drop)
+    /// The token that a request brings, which is not spent yet. See [`Pass::verify`].
+    ///
+    /// # Errors
+    /// 401.
+    pub(crate) async fn verify(
+        self: &Arc<Self>,
+        peer: Peer,
+        authorization: Option<String>,
+    ) -> Result<VerifiedToken, No> {
+        let verify = move |tokens: &Self| tokens.pass.load().verify(authorization.as_deref(), now());
+        self.run(peer.into(), verify).await
+    }
+
+    /// Spends a token: what its request counts for from then on. See [`Pass::spend`].
+    ///
+    /// # Errors
+    /// 401 if it was spent before.
+    pub(crate) async fn spend(self: &Arc<Self>, peer: Peer, token: VerifiedToken) -> Result<Requester, No> {
+        let spend = move |tokens: &Self| tokens.pass.load().spend(&token, now(), &*tokens.ledger);
+        self.run(peer.into(), spend).await?;
+        Ok(Requester::Token(self.spent.fetch_add(1, Ordering::Relaxed)))
+    }
+
+    /// Forgets which networks have failed, once that is over.
+    pub(crate) fn sweep(&self) {
+        self.failures.sweep(Instant::now());
     }
 
     /// Takes up users that were added or removed, and renews keys that are due. Blocks.
@@ -146,6 +226,11 @@ impl Tokens {
             .inspect_err(|why| tracing::warn!(why, "the file of users is not taken; those there were go on"))
             .ok()
     }
+}
+
+fn sign(granted: &GrantedSignature) -> Result<Vec<u8>, Failed> {
+    let mut rng = system_rng().map_err(|error| Failed::Broken(Broken(error.to_string())))?;
+    granted.sign(&mut rng)
 }
 
 fn now() -> u64 {

@@ -1,19 +1,20 @@
-//! The asks that wait, and when the next pass begins; and the streams between the passes.
+//! What waits, and what is done next: passes, and steps of streams and of requests for lookups between them.
 
-use super::fair::Fair;
+use super::fair::{Fair, Lead};
 use super::flow::Ready;
 use super::turn::Turn;
 use super::{CheckedAsk, Limits, Reply};
 use crate::LiveTable;
+use crate::admission::Requester;
 use crate::budget::Budget;
 use crate::metrics::Metrics;
 use crate::refusal::Refusal;
 use sotto_wire::Code;
-use std::collections::VecDeque;
-use std::net::IpAddr;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
+
+const MOMENT: Duration = Duration::from_millis(1);
 
 /// An ask on its way through one or more passes.
 pub(super) struct Waiting {
@@ -57,7 +58,6 @@ pub(super) enum Done {
 
 struct State {
     waiting: Fair,
-    turns: VecDeque<Turn>,
     closed: bool,
     /// Whether the worker does something.
     busy: bool,
@@ -79,7 +79,6 @@ impl Queue {
     pub(super) fn new(limits: Limits, budget: Arc<Budget>, metrics: Arc<Metrics>) -> Self {
         let state = State {
             waiting: Fair::new(limits.max_queries),
-            turns: VecDeque::new(),
             closed: false,
             busy: false,
             pass: Duration::ZERO,
@@ -105,14 +104,15 @@ impl Queue {
             return Err(Code::ShuttingDown);
         }
         // Who could not be reached before its deadline is told so at once, and not when it has waited for nothing.
-        let passes = state.waiting.before(ask.peer.network()) / self.limits.max_queries;
+        let requester = Requester::from(ask.peer);
+        let passes = state.waiting.before(requester) / self.limits.max_queries;
         if state.pass.saturating_mul(u32::try_from(passes).unwrap_or(u32::MAX)) > self.limits.deadline {
             return Err(Code::Busy);
         }
         // One bound for all, so that whoever is alone may use all of it; and where it is reached, whoever has the most waiting
         // gives way, so that nobody is kept out by others' asks.
         if state.waiting.asks() >= self.limits.max_queue {
-            let out = state.waiting.give_way(ask.peer.network()).ok_or(Code::Busy)?;
+            let out = state.waiting.give_way(requester).ok_or(Code::Busy)?;
             self.metrics.pushed_out.inc();
             refuse(out, Code::Busy);
         }
@@ -133,19 +133,21 @@ impl Queue {
         if state.closed {
             return Err(Code::ShuttingDown);
         }
-        state.turns.push_back(turn);
+        // As of asks: one bound for all, and where it is reached, whoever has the most steps waiting gives way.
+        let steps = turn.steps_left();
+        if steps > 0 && state.waiting.stepped() >= self.limits.max_stepped {
+            let out = state.waiting.give_way_job(turn.requester(), steps).ok_or(Code::Busy)?;
+            self.metrics.pushed_out.inc();
+            out.refuse(Code::Busy);
+        }
+        state.waiting.push_job(turn);
         self.changed.notify_one();
         Ok(())
     }
 
-    /// How long an ask, or the query of a stream, may wait.
-    pub(super) fn deadline(&self) -> Duration {
-        self.limits.deadline
-    }
-
     /// Puts something back that goes on.
     pub(super) fn put_turn_back(&self, turn: Turn) {
-        self.state().turns.push_back(turn);
+        self.state().waiting.push_job(turn);
     }
 
     /// Makes the worker look at the streams again: a client has read, or is gone.
@@ -167,18 +169,10 @@ impl Queue {
     }
 
     /// What to do next; waits for it. `None` once the queue is closed and empty.
-    ///
-    /// Passes and streams take turns, as long as there are both.
     pub(super) fn next(&self, done: Done) -> Option<Work> {
         let mut state = self.state();
         state.busy = false;
         self.rested.notify_all();
-        if matches!(done, Done::Pass(_))
-            && let (Some(turn), _) = self.take_turn(&mut state.turns, Instant::now())
-        {
-            state.busy = true;
-            return Some(Work::Unit(turn));
-        }
         let last_pass = match done {
             Done::Pass(took) => took,
             Done::Unit | Done::Nothing => Duration::ZERO,
@@ -191,27 +185,26 @@ impl Queue {
         // Waiting longer than a fraction of a pass could not pay for itself on a small table.
         let patience = self.limits.max_wait.min(last_pass / 2);
         let ended = Instant::now();
-        while state.waiting.asks() > 0 && !state.closed && state.waiting.queries() < self.limits.max_queries {
-            let Some(rest) = patience.checked_sub(ended.elapsed()).filter(|rest| !rest.is_zero()) else {
-                break;
-            };
-            let waited = self.changed.wait_timeout(state, rest);
-            state = waited.unwrap_or_else(PoisonError::into_inner).0;
-        }
         loop {
-            if let Some(pass) = self.take(&mut state.waiting, Instant::now()) {
+            let now = Instant::now();
+            self.weed(&mut state.waiting, now);
+            self.metrics.queue_depth.set(state.waiting.asks() as i64);
+            let (lead, mut wait) = self.lead(&state.waiting, now);
+            let work = match lead {
+                // Company may come yet.
+                Some(Lead::Pass) if !state.closed && state.waiting.queries() < self.limits.max_queries => {
+                    wait = patience.checked_sub(ended.elapsed()).filter(|rest| !rest.is_zero());
+                    wait.is_none().then(|| self.take(&mut state.waiting, now)).flatten().map(Work::Pass)
+                }
+                Some(Lead::Pass) => self.take(&mut state.waiting, now).map(Work::Pass),
+                Some(Lead::Job(requester, at)) => state.waiting.take_job(requester, at).map(Work::Unit),
+                None if state.closed && state.waiting.jobs() == 0 => return None,
+                None => None,
+            };
+            if work.is_some() {
                 self.metrics.queue_depth.set(state.waiting.asks() as i64);
                 state.busy = true;
-                return Some(Work::Pass(pass));
-            }
-            self.metrics.queue_depth.set(0);
-            let (turn, wait) = self.take_turn(&mut state.turns, Instant::now());
-            if let Some(turn) = turn {
-                state.busy = true;
-                return Some(Work::Unit(turn));
-            }
-            if state.closed && state.turns.is_empty() {
-                return None;
+                return work;
             }
             state = match wait {
                 Some(wait) => {
@@ -223,47 +216,49 @@ impl Queue {
         }
     }
 
-    /// Takes the stream, or the work in steps, whose turn it is, and drops those that end here. If none can go on, says how long
-    /// to wait for one of them at most.
-    fn take_turn(&self, turns: &mut VecDeque<Turn>, now: Instant) -> (Option<Turn>, Option<Duration>) {
-        let mut wait = None;
-        for _ in 0..turns.len() {
-            let Some(turn) = turns.pop_front() else { break };
-            match turn.ready(now, self.limits.stall) {
-                // One that has begun goes on at the pace of its client's budget.
-                Ready::Yes => match turn.has_begun().then(|| self.budget.wait(turn.peer(), now)).flatten() {
-                    None => return (Some(turn), None),
-                    Some(left) => {
-                        wait = Some(wait.map_or(left, |wait: Duration| wait.min(left)));
-                        turns.push_back(turn);
-                    }
-                },
-                Ready::Never => {
-                    self.metrics.gone.inc();
-                }
-                Ready::Later => {
-                    let left = (turn.since() + self.limits.stall).saturating_duration_since(now);
-                    // A little later than the limit, when the wait is over it.
-                    let left = left + Duration::from_millis(1);
-                    wait = Some(wait.map_or(left, |wait: Duration| wait.min(left)));
-                    turns.push_back(turn);
-                }
-            }
-        }
-        (None, wait)
+    /// Whose turn it is. If nothing can go on, says how long to wait for one of the jobs at most.
+    fn lead(&self, waiting: &Fair, now: Instant) -> (Option<Lead>, Option<Duration>) {
+        let lead = waiting.lead(|job| self.wait(job, now).is_zero());
+        let wait =
+            if lead.is_none() { waiting.each_job().map(|job| self.wait(job, now)).min() } else { None };
+        (lead, wait)
     }
 
-    /// Takes what goes into one pass. Drops asks whose client is gone, those that waited too long, and those of clients that
-    /// have had the time there is for them, before any work is done for them.
-    fn take(&self, waiting: &mut Fair, now: Instant) -> Option<Pass> {
-        let late = |one: &Waiting| now.saturating_duration_since(one.arrived) > self.limits.deadline;
-        // Asks of a network come one after the other, so each is looked up once.
-        let mut known: Option<(IpAddr, bool)> = None;
+    /// How long until a job may make its next step, or is over. One that has begun goes on at the pace of its client's budget.
+    fn wait(&self, job: &Turn, now: Instant) -> Duration {
+        match job.ready(now, self.limits.stall) {
+            Ready::Yes if job.has_begun() => self.budget.wait(job.peer(), now).unwrap_or_default(),
+            Ready::Yes => Duration::ZERO,
+            // It is dropped at the next look.
+            Ready::Never => MOMENT,
+            // A little later than the limit, when the wait is over it.
+            Ready::Later => (job.since() + self.limits.stall).saturating_duration_since(now) + MOMENT,
+        }
+    }
+
+    /// Drops what nobody waits for any more, what has waited too long, and asks of clients that have had the time there is for
+    /// them, before any work is done for them.
+    fn weed(&self, waiting: &mut Fair, now: Instant) {
+        let since = |at: Instant| now.saturating_duration_since(at);
+        let is_over = |job: &Turn| matches!(job.ready(now, self.limits.stall), Ready::Never);
+        let is_late = |job: &Turn| !job.has_begun() && since(job.since()) > self.limits.deadline;
+        waiting.weed_jobs(
+            |job| is_over(job) || is_late(job),
+            |job| match is_over(&job) {
+                true => {
+                    self.metrics.gone.inc();
+                }
+                false => job.refuse(Code::Deadline),
+            },
+        );
+        let late = |one: &Waiting| since(one.arrived) > self.limits.deadline;
+        // Asks of a requester come one after the other, so each is looked up once.
+        let mut known: Option<(Requester, bool)> = None;
         let mut over = |one: &Waiting| {
-            let network = one.ask.peer.network();
+            let requester = Requester::from(one.ask.peer);
             match known {
-                Some((same, over)) if same == network => over,
-                _ => known.insert((network, self.budget.wait(one.ask.peer, now).is_some())).1,
+                Some((same, over)) if same == requester => over,
+                _ => known.insert((requester, self.budget.wait(one.ask.peer, now).is_some())).1,
             }
         };
         // What has begun is finished.
@@ -279,6 +274,10 @@ impl Queue {
                 refuse(one, refusal.unwrap_or_else(|| Code::Busy.into()));
             }
         });
+    }
+
+    /// Takes what goes into one pass.
+    fn take(&self, waiting: &mut Fair, now: Instant) -> Option<Pass> {
         let (live, mut parts) = waiting.take(self.limits.max_queries)?;
         parts.iter_mut().for_each(|(one, _)| {
             one.started.get_or_insert(now);

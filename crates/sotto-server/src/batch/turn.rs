@@ -1,7 +1,7 @@
 //! What takes turns with the passes: a unit of a stream, or a step of something else, at a time.
 
 use super::flow::{Flow, Ready};
-use crate::admission::Peer;
+use crate::admission::{Peer, Requester};
 use sotto_wire::Code;
 use std::time::{Duration, Instant};
 
@@ -9,6 +9,12 @@ use std::time::{Duration, Instant};
 pub(crate) trait Steps: Send {
     /// Whose it is, for the budget.
     fn peer(&self) -> Peer;
+
+    /// Whose turns it takes.
+    fn requester(&self) -> Requester;
+
+    /// Steps that are not made yet: one at least, until the last was made.
+    fn left(&self) -> usize;
 
     /// Whether anybody waits for it yet.
     fn is_wanted(&self) -> bool;
@@ -39,6 +45,29 @@ impl Turn {
         match self {
             Turn::Flow(flow) => flow.peer,
             Turn::Steps(stepping) => stepping.steps.peer(),
+        }
+    }
+
+    pub(super) fn requester(&self) -> Requester {
+        match self {
+            Turn::Flow(flow) => flow.peer.into(),
+            Turn::Steps(stepping) => stepping.steps.requester(),
+        }
+    }
+
+    /// Steps that are not made yet; none of a stream, whose places are counted by themselves.
+    pub(super) fn steps_left(&self) -> usize {
+        match self {
+            Turn::Flow(_) => 0,
+            Turn::Steps(stepping) => stepping.steps.left(),
+        }
+    }
+
+    /// Ends it, before its first step or after some; the client is told, if it can be yet.
+    pub(super) fn refuse(self, code: Code) {
+        match self {
+            Turn::Flow(flow) => flow.refuse(code),
+            Turn::Steps(stepping) => stepping.steps.refuse(code),
         }
     }
 

@@ -36,8 +36,8 @@ impl Worker {
                 Work::Unit(turn) => {
                     let peer = turn.peer();
                     match turn {
-                        Turn::Flow(flow) => self.step(flow, began),
-                        Turn::Steps(stepping) => self.step_on(stepping, began),
+                        Turn::Flow(flow) => self.step(flow),
+                        Turn::Steps(stepping) => self.step_on(stepping),
                     }
                     self.budget.charge(peer, began.elapsed(), (1, 1), Instant::now());
                     Done::Unit
@@ -47,10 +47,7 @@ impl Worker {
     }
 
     /// One step of other work. One that panics costs that work, not the server.
-    fn step_on(&self, mut stepping: Stepping, now: Instant) {
-        if !stepping.has_begun && now.saturating_duration_since(stepping.since) > self.queue.deadline() {
-            return stepping.steps.refuse(Code::Deadline);
-        }
+    fn step_on(&self, mut stepping: Stepping) {
         stepping.has_begun = true;
         match catch_unwind(AssertUnwindSafe(|| self.pool.install(|| stepping.steps.step()))) {
             Ok(true) => self.queue.put_turn_back(Turn::Steps(stepping)),
@@ -64,14 +61,11 @@ impl Worker {
 
     /// One step of a stream: its query is prepared, or a unit is made. Whatever goes wrong after the first step
     /// ends the stream, and its client sees the connection break.
-    fn step(&self, mut flow: Box<Flow>, now: Instant) {
+    fn step(&self, mut flow: Box<Flow>) {
         let live = flow.live.clone();
         let Some(scheme) = live.server().stream() else { return flow.refuse(Code::Internal) };
         match &mut flow.stage {
             Stage::Queued { frame, .. } => {
-                if now.saturating_duration_since(flow.since) > self.queue.deadline() {
-                    return flow.refuse(Code::Deadline);
-                }
                 let query =
                     frame.get(stream::HEAD_BYTES..).sure("a frame's length was checked when it was read");
                 match self.guarded(&live, || scheme.prepare(&flow.session, query)) {

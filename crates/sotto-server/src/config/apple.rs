@@ -16,14 +16,18 @@ pub struct AppleConfig {
     pub kept: usize,
     /// Whether parameters below 128 bits of security are served.
     pub allow_weak: bool,
-    /// Requests for lookups that wait or are being answered; more get 429.
+    /// Requests for lookups that may wait. One more takes the place of one of whoever has the most lookups waiting, which gets
+    /// 429: an address, or a token where requests bring tokens. It gets that itself if nobody has more.
     pub max_requests: usize,
-    /// Those of one user, by the name that phones give; more get 429. 0: any number.
-    pub requests_per_user: usize,
     /// How long users' keys are held, and how many.
     pub keys: AppleKeys,
     /// The tokens that requests have to bring. Without this anybody may ask.
     pub tokens: Option<TokenConfig>,
+    /// A file to which reports of URL filters on supervised devices are appended, a line of JSON each. Without it they are
+    /// dropped.
+    pub reports: Option<PathBuf>,
+    /// Most bytes of that file; what is reported after that is dropped.
+    pub max_report_bytes: u64,
 }
 
 /// Tokens of Privacy Pass: given to users that are known, and brought by requests of nobody knows whom.
@@ -42,10 +46,17 @@ pub struct TokenConfig {
     /// Where phones ask for tokens, as the directory says it: a path, or a whole address if the issuer has another name.
     #[serde(default = "issue_uri")]
     pub issue_uri: String,
-    /// The issuer's name. If it is given, tokens are refused that answer another challenge than this issuer's without a context.
-    #[serde(default)]
-    pub issuer: Option<String>,
+    /// The issuer's name, as the challenges of tokens have it: tokens that answer another challenge than this issuer's without a
+    /// context are refused. `*` takes those of any challenge.
+    pub issuer: String,
+    /// User tokens of one address that may be wrong, at once and with each hour; then it is told nothing of any until there may
+    /// be more. 0: any number, for servers behind a proxy or a relay.
+    #[serde(default = "failures_per_client")]
+    pub failures_per_client: u64,
 }
+
+/// The name of an issuer that stands for any.
+const ANY_ISSUER: &str = "*";
 
 fn per_user() -> u32 {
     5000
@@ -53,6 +64,10 @@ fn per_user() -> u32 {
 
 fn renew_days() -> u64 {
     7
+}
+
+fn failures_per_client() -> u64 {
+    100
 }
 
 fn issue_uri() -> String {
@@ -66,8 +81,16 @@ impl TokenConfig {
         Rotation { every, after: every, before: every / 7 }
     }
 
+    /// The issuer's name, if challenges have to have it.
+    pub(crate) fn issuer_name(&self) -> Option<&str> {
+        Some(self.issuer.as_str()).filter(|name| *name != ANY_ISSUER)
+    }
+
     /// Checks what the types do not say.
     pub(super) fn check(&self) -> Result<(), String> {
+        if self.issuer.is_empty() {
+            return Err("apple.tokens.issuer is empty: give the issuer's name, or * for any".into());
+        }
         let numbers = [("per_user", u64::from(self.per_user)), ("renew_days", self.renew_days)];
         match numbers.iter().find(|(_, value)| *value == 0) {
             Some((key, _)) => Err(format!("apple.tokens.{key} must be at least 1")),
@@ -100,9 +123,10 @@ impl Default for AppleConfig {
             kept: 1,
             allow_weak: false,
             max_requests: 128,
-            requests_per_user: 4,
             keys: AppleKeys::default(),
             tokens: None,
+            reports: None,
+            max_report_bytes: 1 << 30,
         }
     }
 }

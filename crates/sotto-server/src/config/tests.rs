@@ -52,6 +52,8 @@ fn mistakes_are_named_with_their_line() {
     assert!(why("tables = [{ }]").contains("either dir or path"));
     assert!(why("tables = [{ dir = \"a\", path = \"b\" }]").contains("either dir or path"));
     assert!(why("max_queue = 0\ntables = [{ dir = \"a\" }]").contains("max_queue"));
+    assert!(why("[apple.tokens]\nusers = \"u\"").contains("missing field `issuer`"));
+    assert!(why("[apple.tokens]\nusers = \"u\"\nissuer = \"\"").contains("apple.tokens.issuer is empty"));
     assert!(why("listen = \"here\"\ntables = [{ dir = \"a\" }]").contains("line 1"));
 }
 

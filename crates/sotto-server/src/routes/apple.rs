@@ -1,39 +1,45 @@
-//! `POST /config`, `/key` and `/queries`: Apple's private lookups, in the words of its library.
+//! `POST /config`, `/key`, `/queries` and `/report`: Apple's private lookups, in the words of its library.
 //!
 //! What is refused before it is read, for its size, its time or want of room, is refused as on every route; the rest with the
-//! statuses that phones know.
+//! statuses that phones know. A token that a request brings is looked at before its body is read, and spent once it has come:
+//! what breaks off costs none.
 
 use super::no::No;
+use super::tokens::{authorization, tokens};
 use super::{opened, whole};
-use crate::admission::Peer;
+use crate::admission::{Peer, Requester};
 use crate::apple::Apple;
 use crate::apple::lookups::Lookups;
+use crate::clock;
 use crate::quota::Open;
 use crate::service::Service;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, Response, header};
-use axum::middleware;
 use axum::routing::post;
-use sotto_apple::service::{Asked, responses};
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use sotto_apple::service::{Asked, Work, reported, responses};
 use sotto_wire::Code;
+use std::io::Write;
 use std::sync::Arc;
 use std::time::Instant;
 
 const CONFIG: &str = "/config";
 const KEY: &str = "/key";
 const QUERIES: &str = "/queries";
+const REPORT: &str = "/report";
 const USER: &str = "user-identifier";
+const JSON: &str = "application/json";
 
 /// The routes, where there are use cases.
 pub(super) fn routes(service: &Arc<Service>) -> Router<Arc<Service>> {
     match service.apple {
         None => Router::new(),
         Some(_) => {
-            let asked = middleware::from_fn_with_state(service.clone(), super::tokens::wanted);
             let routes = Router::new().route(CONFIG, post(config)).route(KEY, post(key));
-            routes.route(QUERIES, post(queries)).route_layer(asked)
+            routes.route(QUERIES, post(queries)).route(REPORT, post(report))
         }
     }
 }
@@ -44,6 +50,7 @@ pub(super) fn label(path: &str) -> Option<&'static str> {
         CONFIG => Some("apple-config"),
         KEY => Some("apple-key"),
         QUERIES => Some("apple-queries"),
+        REPORT => Some("apple-report"),
         _ => None,
     }
 }
@@ -52,6 +59,7 @@ pub(super) fn label(path: &str) -> Option<&'static str> {
 struct Came {
     service: Arc<Service>,
     peer: Peer,
+    requester: Requester,
     path: &'static str,
     user: Option<String>,
     agent: Option<String>,
@@ -64,11 +72,20 @@ impl Came {
     async fn read(service: &Arc<Service>, path: &'static str, request: Request) -> Result<Self, No> {
         let limit = apple(service)?.shelf.live().most_bytes(path).unwrap_or(0) as u64;
         let [user, agent] = [USER, header::USER_AGENT.as_str()].map(|name| text(request.headers(), name));
+        let peer = *request.extensions().get::<Peer>().ok_or(Code::Internal)?;
+        let token = match tokens(service) {
+            Ok(tokens) => Some((tokens, tokens.verify(peer, authorization(request.headers())).await?)),
+            Err(_) => None,
+        };
         let (peer, mut reader) = opened(service, request, limit)?;
         let read = whole(service, peer, &mut reader).await;
         let (body, room) = reader.end(read).await?;
         service.metrics.bytes_in.inc_by(body.len() as u64);
-        Ok(Came { service: service.clone(), peer, path, user, agent, body: body.into(), room })
+        let requester = match token {
+            Some((tokens, token)) => tokens.spend(peer, token).await?,
+            None => peer.into(),
+        };
+        Ok(Came { service: service.clone(), peer, requester, path, user, agent, body: body.into(), room })
     }
 
     fn asked(&self) -> Asked<'_> {
@@ -90,8 +107,8 @@ async fn aside<T: Send + 'static>(
     came: Came,
     work: impl FnOnce(&Came, &Apple) -> Result<T, No> + Send + 'static,
 ) -> Result<(T, Came), No> {
-    let service = came.service.clone();
-    let done = service.aside.run(move || {
+    let (service, requester) = (came.service.clone(), came.requester);
+    let done = service.aside.run(requester, move || {
         let done = work(&came, apple(&came.service)?)?;
         Ok((done, came))
     });
@@ -108,14 +125,59 @@ fn answer(body: Vec<u8>) -> Response<Body> {
     response
 }
 
-/// `POST /config`
+/// Whether a client takes a body that is compressed with gzip (RFC 9110, section 12.5.3).
+fn takes_gzip(headers: &HeaderMap) -> bool {
+    let values = headers.get_all(header::ACCEPT_ENCODING).iter().filter_map(|value| value.to_str().ok());
+    values.flat_map(|list| list.split(',')).any(|coding| {
+        let mut parts = coding.split(';').map(str::trim);
+        let is_gzip = parts.next().is_some_and(|name| name.eq_ignore_ascii_case("gzip"));
+        let is_refused = parts.any(|part| {
+            let weight = part.split_once('=').filter(|(name, _)| name.trim().eq_ignore_ascii_case("q"));
+            weight.is_some_and(|(_, weight)| weight.trim().parse().is_ok_and(|weight: f32| weight == 0.0))
+        });
+        is_gzip && !is_refused
+    })
+}
+
+fn gzip(body: &[u8]) -> Result<Vec<u8>, Code> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+    encoder.write_all(body).and_then(|()| encoder.finish()).map_err(|_| Code::Internal)
+}
+
+/// `POST /config`. Nothing else of this protocol gets smaller by compression.
 async fn config(State(service): State<Arc<Service>>, request: Request) -> Result<Response<Body>, No> {
+    let is_compressed = takes_gzip(request.headers());
     let came = Came::read(&service, CONFIG, request).await?;
-    let told = aside(came, |came, apple| {
+    let told = aside(came, move |came, apple| {
         let told = apple.shelf.live().config(&came.asked(), &apple.keys.from(came.peer));
-        told.map_err(No::apple)
+        let told = told.map_err(No::apple)?;
+        Ok(if is_compressed { gzip(&told)? } else { told })
     });
-    Ok(answer(told.await?.0))
+    let mut response = answer(told.await?.0);
+    let headers = response.headers_mut();
+    headers.insert(header::VARY, HeaderValue::from_static("accept-encoding"));
+    if is_compressed {
+        headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+    }
+    Ok(response)
+}
+
+/// `POST /report`: addresses that a filter has blocked, as a message or as a list in JSON. It is of no user.
+async fn report(State(service): State<Arc<Service>>, request: Request) -> Result<Response<Body>, No> {
+    let kind = text(request.headers(), header::CONTENT_TYPE.as_str()).unwrap_or_default();
+    let is_json = kind.split(';').next().is_some_and(|kind| kind.trim().eq_ignore_ascii_case(JSON));
+    let came = Came::read(&service, REPORT, request).await?;
+    let kept = aside(came, move |came, apple| {
+        let urls = match is_json {
+            true => serde_json::from_slice(&came.body)
+                .map_err(|why| No::theirs(400, format!("{why}\n"), "malformed")),
+            false => reported(&came.body).map_err(No::apple),
+        };
+        apple.reports.append(clock::of_day().as_secs(), came.agent.as_deref().unwrap_or_default(), &urls?);
+        Ok(())
+    });
+    kept.await?;
+    Ok(answer(Vec::new()))
 }
 
 /// `POST /key`. Keys are on the disk before the answer leaves, where there is one.
@@ -135,26 +197,28 @@ async fn queries(State(service): State<Arc<Service>>, request: Request) -> Resul
     let peer = *request.extensions().get::<Peer>().ok_or(Code::Internal)?;
     service.budget.check(peer, Instant::now())?;
     let came = Came::read(&service, QUERIES, request).await?;
-    let apple = apple(&service)?;
-    let place = apple.open.take_for(apple.keys.place(came.user.as_deref().unwrap_or_default()), 1)?;
     let read = aside(came, |came, apple| {
         let asked_for = apple.shelf.live().asked_for(&came.asked(), &apple.keys.from(came.peer));
         let works = asked_for.map_err(No::apple)?;
+        // Keys that came with lookups stay until these are answered, and take more room than their bytes.
+        let room = match works.iter().map(Work::key_bytes).sum::<usize>() {
+            0 => None,
+            bytes => Some(came.service.room(came.peer, bytes as u64)?),
+        };
         // Before the work, all of them or none: what a client learns of symmetric tables is never more than its share. Here,
         // since the disk may have to be written first.
         match works.iter().filter(|work| work.is_evaluation()).count() as u64 {
-            0 => Ok(works),
-            count => {
-                came.service.evaluations.take(came.peer, count, Instant::now())?;
-                Ok(works)
-            }
+            0 => {}
+            count => came.service.evaluations.take(came.peer, count, Instant::now())?,
         }
+        Ok((works, room))
     });
-    let (works, came) = read.await?;
+    let ((works, room), came) = read.await?;
     if works.is_empty() {
         return Ok(answer(responses(Vec::new())));
     }
-    let (steps, reply) = Lookups::new(came.peer, works, service.metrics.clone(), (came.room, place));
+    let whose = (came.peer, came.requester);
+    let (steps, reply) = Lookups::new(whose, works, service.metrics.clone(), (came.room, room));
     service.batch.steps(Box::new(steps))?;
     Ok(answer(reply.await.map_err(|_| Code::Internal)??))
 }

@@ -32,7 +32,7 @@ pub(super) async fn register(
     // Expanding keys may take a while, and must stall neither the thread that serves connections nor a pass. It is not
     // taken back when the client hangs up, so the memory it holds is given back where it ends, and not here.
     let admitting = service.clone();
-    let admitted = service.aside.run(move || {
+    let admitted = service.aside.run(peer, move || {
         let _room = room;
         admit(&admitting, &live, peer, &frame)
     });

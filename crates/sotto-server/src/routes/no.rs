@@ -76,7 +76,7 @@ impl No {
     }
 
     /// What no token was given or taken for.
-    pub(super) fn token(failed: Failed) -> Self {
+    pub(crate) fn token(failed: Failed) -> Self {
         let refused = match failed {
             Failed::Refused(refused) => refused,
             Failed::Broken(error) => {

@@ -111,8 +111,8 @@ async fn carried(door: &Door, request: Request) -> Result<Vec<u8>, No> {
     let (bytes, _room) = reader.end(read).await?;
     service.metrics.bytes_in.inc_by(bytes.len() as u64);
     let within = service.clone();
-    let opened = service.aside.run(move || within.ohttp.as_ref().map(|gateway| gateway.opened(&bytes))).await;
-    let opened = opened.flatten().ok_or(Code::Internal)?.map_err(unopened)?;
+    let opened = service.aside.run(peer, move || within.ohttp.as_ref().map(|gateway| gateway.opened(&bytes)));
+    let opened = opened.await.flatten().ok_or(Code::Internal)?.map_err(unopened)?;
     let reply = opened.reply;
     let (answer, _taken) = match gateway.is_new(&reply) {
         true => answer(door, peer, opened.plain.into()).await,
@@ -122,15 +122,15 @@ async fn carried(door: &Door, request: Request) -> Result<Vec<u8>, No> {
             read_again(Refusal::new(Code::Malformed, why).into_response(), door, peer).await
         }
     };
-    sealed(service, reply, answer).await
+    sealed(service, peer, reply, answer).await
 }
 
 /// A response, and the memory that its body takes.
 type Held = (Answer, Option<Open>);
 
 /// Seals a response.
-async fn sealed(service: &Arc<Service>, reply: Reply, answer: Answer) -> Result<Vec<u8>, No> {
-    let sealed = service.aside.run(move || {
+async fn sealed(service: &Arc<Service>, peer: Peer, reply: Reply, answer: Answer) -> Result<Vec<u8>, No> {
+    let sealed = service.aside.run(peer, move || {
         let mut rng = system_rng().ok()?;
         reply.seal(&answer.to_bytes(), &mut rng)
     });

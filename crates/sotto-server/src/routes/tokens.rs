@@ -1,4 +1,4 @@
-//! Tokens of Privacy Pass: the issuer's routes, and what asks for a token before a request of Apple's protocol is read.
+//! Tokens of Privacy Pass: the issuer's routes.
 //!
 //! | route | what it gives |
 //! |---|---|
@@ -8,14 +8,13 @@
 
 use super::no::No;
 use super::{octets, opened};
+use crate::admission::Peer;
 use crate::apple::tokens::Tokens;
 use crate::service::Service;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, Response, header};
-use axum::middleware::Next;
-use axum::response::IntoResponse;
 use axum::routing::{get, post};
 use sotto_pass::Pass;
 use sotto_wire::Code;
@@ -49,27 +48,12 @@ pub(super) fn label(path: &str) -> Option<&'static str> {
     }
 }
 
-fn tokens(service: &Service) -> Result<&Arc<Tokens>, Code> {
+pub(super) fn tokens(service: &Service) -> Result<&Arc<Tokens>, Code> {
     service.apple.as_ref().and_then(|apple| apple.tokens.as_ref()).ok_or(Code::NoSuchRoute)
 }
 
-fn authorization(headers: &HeaderMap) -> Option<String> {
+pub(super) fn authorization(headers: &HeaderMap) -> Option<String> {
     headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok()).map(str::to_owned)
-}
-
-/// Lets a request go on that brings a token, which is spent on the disk before. Without tokens every request goes on.
-pub(super) async fn wanted(
-    State(service): State<Arc<Service>>,
-    request: Request,
-    next: Next,
-) -> Response<Body> {
-    let Ok(tokens) = tokens(&service) else { return next.run(request).await };
-    let given = authorization(request.headers());
-    match tokens.run(move |tokens| tokens.redeem(given.as_deref())).await {
-        Some(Ok(())) => next.run(request).await,
-        Some(Err(failed)) => No::token(failed).into_response(),
-        None => No::from(Code::Internal).into_response(),
-    }
 }
 
 /// `GET /.well-known/private-token-issuer-directory`
@@ -83,21 +67,21 @@ async fn directory(State(service): State<Arc<Service>>) -> Result<Response<Body>
 }
 
 /// `GET /token-key-for-user-token`
-async fn key(State(service): State<Arc<Service>>, headers: HeaderMap) -> Result<Response<Body>, No> {
-    let given = authorization(&headers);
-    tokens(&service)?.key_for(given.as_deref()).map(octets).map_err(No::token)
+async fn key(State(service): State<Arc<Service>>, request: Request) -> Result<Response<Body>, No> {
+    let peer = *request.extensions().get::<Peer>().ok_or(Code::Internal)?;
+    let given = authorization(request.headers());
+    tokens(&service)?.key_for(peer, given.as_deref()).map(octets)
 }
 
 /// `POST /issue`
 async fn issue(State(service): State<Arc<Service>>, request: Request) -> Result<Response<Body>, No> {
     let tokens = tokens(&service)?;
     let given = authorization(request.headers());
-    let (_, mut reader) = opened(&service, request, Pass::most_bytes() as u64)?;
+    let (peer, mut reader) = opened(&service, request, Pass::most_bytes() as u64)?;
     let read = reader.whole().await;
     let body = reader.end(read).await?;
-    let signed =
-        tokens.run(move |tokens| tokens.issue(given.as_deref(), &body)).await.ok_or(Code::Internal)?;
-    let mut response = octets(signed.map_err(No::token)?);
+    tokens.admit(peer, given.as_deref())?;
+    let mut response = octets(tokens.issue(peer, given, body).await?);
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(RESPONSE_TYPE));
     Ok(response)
 }

@@ -7,11 +7,16 @@
 //! | `changes` | restarts, newer tables, retired configurations |
 //! | `symmetric` | rows that an evaluation opens, and how many of these there are |
 //! | `tokens` | tokens that requests bring |
+//! | `turns` | turns and places by address |
+//! | `requests` | what newer systems send |
 //! | `hostile` | what is refused, and how; others are unharmed |
 
 mod changes;
 mod hostile;
 pub(crate) mod kit;
 mod recorded;
+mod requests;
 mod symmetric;
 mod tokens;
+#[cfg(target_os = "linux")]
+mod turns;

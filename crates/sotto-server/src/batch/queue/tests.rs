@@ -1,3 +1,4 @@
+use super::super::turn::{Stepping, Steps};
 use super::*;
 use crate::ScanConfig;
 use crate::admission::{Keep, Peer};
@@ -7,11 +8,12 @@ use sotto_wire::{SessionId, ask};
 
 const HOUR: Duration = Duration::from_secs(3600);
 
+fn limits(max_queries: usize) -> Limits {
+    Limits { max_queue: 10, max_stepped: 4, max_queries, max_wait: HOUR, deadline: HOUR, stall: HOUR }
+}
+
 fn queue(max_queries: usize) -> Arc<Queue> {
-    of(
-        Limits { max_queue: 10, max_queries, max_wait: HOUR, deadline: HOUR, stall: HOUR },
-        &ScanConfig::default(),
-    )
+    of(limits(max_queries), &ScanConfig::default())
 }
 
 fn of(limits: Limits, scans: &ScanConfig) -> Arc<Queue> {
@@ -93,7 +95,7 @@ fn a_worker_fresh_from_a_pass_waits_for_company() {
 
 #[test]
 fn who_cannot_be_reached_in_time_is_told_at_once() {
-    let limits = Limits { max_queue: 100, max_queries: 4, max_wait: HOUR, deadline: HOUR, stall: HOUR };
+    let limits = Limits { max_queue: 100, ..limits(4) };
     let (queue, live) = (of(limits, &ScanConfig::default()), clear_table(1));
     let push = |client, count| queue.push(ask_of(client, &live, count), Instant::now());
     // Nothing is known of passes yet.
@@ -137,8 +139,7 @@ fn a_pass_is_about_one_epoch_and_the_oldest_ask_goes_first() {
 
 #[test]
 fn late_and_abandoned_asks_cost_no_place_in_a_pass() {
-    let limits =
-        Limits { max_queue: 10, max_queries: 8, max_wait: HOUR, deadline: Duration::ZERO, stall: HOUR };
+    let limits = Limits { deadline: Duration::ZERO, ..limits(8) };
     let (queue, live) = (of(limits, &ScanConfig::default()), clear_table(1));
     let now = Instant::now();
     let mut late = queue.push(ask(&live, 4), now).unwrap();
@@ -173,8 +174,7 @@ fn a_full_queue_takes_no_more() {
 }
 
 fn wide(max_queue: usize) -> Arc<Queue> {
-    let limits = Limits { max_queue, max_queries: 8, max_wait: HOUR, deadline: HOUR, stall: HOUR };
-    of(limits, &ScanConfig::default())
+    of(Limits { max_queue, ..limits(8) }, &ScanConfig::default())
 }
 
 #[test]
@@ -272,9 +272,8 @@ fn in_a_full_queue_whoever_has_most_gives_way() {
 
 #[test]
 fn asks_that_wait_are_refused_once_their_client_has_had_its_time() {
-    let limits = Limits { max_queue: 10, max_queries: 8, max_wait: HOUR, deadline: HOUR, stall: HOUR };
     let scans = ScanConfig { percent_per_client: 10, burst_seconds_per_client: 1, ..ScanConfig::default() };
-    let (queue, live) = (of(limits, &scans), clear_table(1));
+    let (queue, live) = (of(limits(8), &scans), clear_table(1));
     let push = |client, count| queue.push(ask_of(client, &live, count), Instant::now()).unwrap();
     let _begun = push(1, 12);
     let first = pass(&queue, Done::Nothing);
@@ -308,4 +307,147 @@ fn a_lull_is_when_nothing_is_done_and_no_ask_is_there() {
     assert!(queue.next(Done::Pass(Duration::ZERO)).is_none());
     waiting.join().unwrap();
     assert!(!busy(&queue));
+}
+
+/// A request of so many steps, and what became of it.
+struct Task {
+    requester: Requester,
+    left: usize,
+    refused: Arc<Mutex<Vec<(Requester, Code)>>>,
+}
+
+impl Steps for Task {
+    fn peer(&self) -> Peer {
+        Peer([192, 0, 2, 1].into())
+    }
+    fn requester(&self) -> Requester {
+        self.requester
+    }
+    fn left(&self) -> usize {
+        self.left
+    }
+    fn is_wanted(&self) -> bool {
+        true
+    }
+    fn step(&mut self) -> bool {
+        self.left -= 1;
+        self.left > 0
+    }
+    fn refuse(self: Box<Self>, code: Code) {
+        self.refused.lock().unwrap().push((self.requester, code));
+    }
+}
+
+/// A queue of passes of two queries, with tasks: each of a requester, with so many steps.
+struct Tasks {
+    queue: Arc<Queue>,
+    refused: Arc<Mutex<Vec<(Requester, Code)>>>,
+}
+
+impl Tasks {
+    fn new(max_stepped: usize) -> Self {
+        let queue = of(Limits { max_stepped, ..limits(2) }, &ScanConfig::default());
+        Tasks { queue, refused: Arc::default() }
+    }
+
+    fn push(&self, requester: Requester, left: usize) -> Result<(), Code> {
+        let steps = Box::new(Task { requester, left, refused: self.refused.clone() });
+        self.queue.push_turn(Turn::Steps(Stepping { steps, since: Instant::now(), has_begun: false }))
+    }
+
+    /// What is done next, and put back: whose step, or nobody's in particular for a pass.
+    fn next(&self, done: Done) -> Option<Requester> {
+        match self.queue.next(done) {
+            Some(Work::Unit(Turn::Steps(mut stepping))) => {
+                let requester = stepping.steps.requester();
+                stepping.has_begun = true;
+                if stepping.steps.step() {
+                    self.queue.put_turn_back(Turn::Steps(stepping));
+                }
+                Some(requester)
+            }
+            Some(Work::Pass(pass)) => {
+                end(&self.queue, pass);
+                None
+            }
+            _ => panic!("there is something to do, and no stream"),
+        }
+    }
+
+    fn order(&self, count: usize) -> Vec<Requester> {
+        (0..count).map(|_| self.next(Done::Unit).expect("no pass")).collect()
+    }
+}
+
+fn network(client: u8) -> Requester {
+    Requester::Network([192, 0, 2, client].into())
+}
+
+#[test]
+fn lookups_take_turns_by_requester_whatever_its_requests() {
+    let tasks = Tasks::new(100);
+    // One requester with many requests of many lookups, and two with one of two.
+    (0..20).for_each(|_| tasks.push(network(1), 64).unwrap());
+    tasks.push(network(2), 2).unwrap();
+    tasks.push(Requester::Token(7), 2).unwrap();
+    let (one, two, token) = (network(1), network(2), Requester::Token(7));
+    assert_eq!(tasks.order(7), [one, two, token, one, two, token, one]);
+    // Whoever comes later waits for one turn.
+    tasks.push(network(2), 1).unwrap();
+    assert_eq!(tasks.order(3), [one, two, one]);
+    assert!(tasks.refused.lock().unwrap().is_empty());
+}
+
+#[test]
+fn lookups_and_asks_of_one_requester_are_one_line() {
+    let (tasks, live) = (Tasks::new(100), clear_table(1));
+    let push = |client| tasks.queue.push(ask_of(client, &live, 1), Instant::now()).unwrap();
+    // A flood of both from one network; each other network has its turn after one of these.
+    let mut held: Vec<_> = (0..6).map(|_| push(1)).collect();
+    (0..6).for_each(|_| tasks.push(network(1), 8).unwrap());
+    tasks.push(network(2), 3).unwrap();
+    let pass = || Done::Pass(Duration::ZERO);
+    assert_eq!(tasks.next(Done::Nothing), None, "what it asked for first");
+    assert_eq!([tasks.next(pass()), tasks.next(Done::Unit)], [Some(network(2)), Some(network(1))]);
+    held.push(push(3));
+    assert_eq!(
+        [tasks.next(Done::Unit), tasks.next(Done::Unit)],
+        [Some(network(2)), None],
+        "the asks of both"
+    );
+    assert_eq!(tasks.next(pass()), Some(network(2)));
+}
+
+#[test]
+fn where_as_much_waits_as_may_whoever_has_the_most_lookups_waiting_gives_way() {
+    let tasks = Tasks::new(4);
+    (0..4).for_each(|_| tasks.push(network(1), 64).unwrap());
+    assert_eq!(tasks.push(network(1), 64), Err(Code::Busy), "its own are the most");
+    assert_eq!(tasks.push(Requester::Token(1), 300), Err(Code::Busy), "it would have more than the other");
+    tasks.push(network(2), 1).unwrap();
+    tasks.push(Requester::Token(2), 64).unwrap();
+    let refused = [(network(1), Code::Busy); 2];
+    assert_eq!(*tasks.refused.lock().unwrap(), refused);
+    assert_eq!(tasks.order(3), [network(1), network(2), Requester::Token(2)]);
+    // Of one requester, which may be many behind one address, the largest gives way to smaller ones.
+    tasks.push(network(1), 60).unwrap();
+    tasks.push(network(1), 10).unwrap();
+    assert_eq!(tasks.refused.lock().unwrap().len(), 3);
+    // What has begun gives way too, where nothing else can: nobody is kept out by it.
+    let tasks = Tasks::new(1);
+    tasks.push(network(1), 9).unwrap();
+    assert_eq!(tasks.order(1), [network(1)]);
+    tasks.push(network(2), 1).unwrap();
+    assert_eq!(tasks.order(1), [network(2)]);
+    assert_eq!(tasks.queue.metrics.pushed_out.get(), 1);
+}
+
+#[test]
+fn a_request_in_steps_that_waits_too_long_is_told_so() {
+    let limits = Limits { deadline: Duration::ZERO, ..limits(2) };
+    let tasks = Tasks { queue: of(limits, &ScanConfig::default()), refused: Arc::default() };
+    tasks.push(network(1), 1).unwrap();
+    tasks.queue.close();
+    assert!(tasks.queue.next(Done::Nothing).is_none());
+    assert_eq!(*tasks.refused.lock().unwrap(), [(network(1), Code::Deadline)]);
 }

@@ -106,7 +106,7 @@ fn keys_of_wrong_form_change_nothing() {
 #[test]
 fn who_asks_too_much_is_told_to_come_back_and_others_are_answered() {
     let two = |config: Config| {
-        let apple = AppleConfig { max_requests: 3, requests_per_user: 1, ..config.apple.clone() };
+        let apple = AppleConfig { max_requests: 3, ..config.apple.clone() };
         Config { apple, deadline_ms: 60_000, ..config }
     };
     let world = world(two);

@@ -19,7 +19,7 @@ fn with_tokens(root: &Path) -> Config {
     write(&root.join("people"), "people", 40, 1);
     std::fs::write(root.join("users.txt"), "free ann\npaid eve\n").unwrap();
     let mut config = config(root, &["people"]);
-    let text = format!("users = {:?}\nper_user = 9", root.join("users.txt"));
+    let text = format!("users = {:?}\nper_user = 9\nissuer = \"issuer\"", root.join("users.txt"));
     config.apple.tokens = Some(toml_tokens(&text));
     config
 }
@@ -172,6 +172,59 @@ fn a_copy_of_the_state_is_of_the_moment_when_it_was_made() {
     assert_eq!([&spent, &kept, &later].map(|token| asks(running.public, token)), [401, 200, 200]);
 }
 
+/// A token that came with a body which broke off, or was none, or for which there is no room.
+#[test]
+fn a_token_is_spent_once_its_request_has_come() {
+    let root = tempfile::tempdir().unwrap();
+    let mut config = with_tokens(root.path());
+    config.read_timeout_ms = 50;
+    config.max_in_flight_mib = 1;
+    let running = start(&config);
+    let at = running.public;
+    let token = token(at, "ann");
+    let told = |length: &str, body: &[u8]| {
+        let headers = [
+            ("user-identifier", "somebody"),
+            ("user-agent", AGENT),
+            ("authorization", &*token),
+            ("content-length", length),
+        ];
+        http::request(at, "POST", "/config", &headers, body).status
+    };
+    assert_eq!(told("100", b"half of it"), 408, "the rest never comes");
+    assert_eq!(told("100000000", b""), 413);
+    let body = config_request("people");
+    assert_eq!(told(&body.len().to_string(), &body), 200);
+    assert_eq!(told(&body.len().to_string(), &body), 401, "now it is spent");
+    // Reports bring tokens too.
+    assert_eq!(crate::kit::post(at, "/report", b"").status, 401);
+    assert_eq!(bring(at, "/report", &self::token(at, "ann"), b"").status, 200);
+}
+
+#[test]
+fn user_tokens_are_not_guessed_without_end() {
+    let root = tempfile::tempdir().unwrap();
+    let mut config = with_tokens(root.path());
+    config.apple.tokens.as_mut().unwrap().failures_per_client = 3;
+    let running = start(&config);
+    let at = running.public;
+    let path = "/token-key-for-user-token";
+    // Right ones, and requests without any, are no guesses.
+    for _ in 0..5 {
+        assert_eq!((get(at, path, Some("ann")).status, get(at, path, None).status), (200, 401));
+    }
+    assert_eq!([1, 2].map(|i| get(at, path, Some(&format!("guess {i}"))).status), [401; 2]);
+    assert_eq!(issue(at, "guess 3", &[0; 259]).status, 401, "both routes tell");
+    // A moment later there is a little more, and so one more is told.
+    let refused = [4, 5].map(|i| get(at, path, Some(&format!("guess {i}"))))[1].clone();
+    assert!(refused.status == 429 && refused.header("retry-after").is_some(), "{}", refused.text());
+    assert_eq!(
+        (get(at, path, Some("ann")).status, issue(at, "ann", &[0; 259]).status),
+        (429, 429),
+        "nothing is told"
+    );
+}
+
 #[test]
 fn without_users_anybody_may_ask_and_nobody_is_given_a_token() {
     let root = tempfile::tempdir().unwrap();
@@ -186,6 +239,7 @@ fn without_users_anybody_may_ask_and_nobody_is_given_a_token() {
     let why = sotto_server::Server::start(&config).err().unwrap().to_string();
     assert!(why.contains("users.txt"), "{why}");
     config.apple.tokens = None;
-    let both = Config::parse("tables = []\n[apple.tokens]\nusers = \"u\"\nper_user = 0\n").unwrap_err();
+    let both = Config::parse("tables = []\n[apple.tokens]\nusers = \"u\"\nissuer = \"i\"\nper_user = 0\n")
+        .unwrap_err();
     assert!(both.contains("apple.tokens.per_user must be at least 1"), "{both}");
 }

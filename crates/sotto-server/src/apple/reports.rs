@@ -1,0 +1,70 @@
+//! Reports of URL filters on supervised devices: which addresses of a table they have blocked.
+//!
+//! A report names no user, and its token says nothing of whose it is. Where the operator wants to keep them, each is a line of
+//! JSON in a file of so many bytes at most; what comes after that is dropped, as are all where nobody wants them.
+
+use crate::StartError;
+use serde_json::json;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+
+/// Bytes of a device's description that are kept.
+const MAX_AGENT: usize = 256;
+
+/// Where reports go.
+pub(crate) struct ReportLog {
+    file: Option<Mutex<BoundedFile>>,
+}
+
+/// A file that is appended to, until it is full.
+struct BoundedFile {
+    file: File,
+    bytes: u64,
+    max_bytes: u64,
+}
+
+impl ReportLog {
+    /// Opens the file, and makes it if it is not there, for nobody else to read.
+    ///
+    /// # Errors
+    /// [`StartError::Config`], with the file.
+    pub(crate) fn open(path: Option<&Path>, max_bytes: u64) -> Result<Self, StartError> {
+        let Some(path) = path else { return Ok(ReportLog { file: None }) };
+        let failed = |error: io::Error| StartError::Config { file: path.to_owned(), why: error.to_string() };
+        let mut options = OpenOptions::new();
+        options.append(true).create(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let file = options.open(path).map_err(failed)?;
+        let bytes = file.metadata().map_err(failed)?.len();
+        Ok(ReportLog { file: Some(Mutex::new(BoundedFile { file, bytes, max_bytes })) })
+    }
+
+    /// Keeps a report, if anybody wants it and there is room. Blocks on the disk.
+    pub(crate) fn append(&self, received_at: u64, agent: &str, urls: &[String]) {
+        let Some(file) = &self.file else { return };
+        let agent: String = agent.chars().take(MAX_AGENT).collect();
+        let line = json!({ "received_at": received_at, "user_agent": agent, "urls": urls });
+        let kept = file.lock().unwrap_or_else(PoisonError::into_inner).append(format!("{line}\n").as_bytes());
+        match kept {
+            Ok(true) => {}
+            Ok(false) => tracing::warn!("the file of reports is full: a report is dropped"),
+            Err(error) => tracing::error!(%error, "a report could not be written and is dropped"),
+        }
+    }
+}
+
+impl BoundedFile {
+    /// Whether there was room.
+    fn append(&mut self, line: &[u8]) -> io::Result<bool> {
+        let after = self.bytes.saturating_add(line.len() as u64);
+        if after > self.max_bytes {
+            return Ok(false);
+        }
+        // Counted first: what is written in part takes room too.
+        self.bytes = after;
+        self.file.write_all(line).map(|()| true)
+    }
+}
