@@ -8,6 +8,7 @@
 //! | `logs` | the last checkpoint of each publisher's log |
 //! | [`known`] | what is remembered of a table: its key, the newest epoch seen |
 //! | [`lock`] | two processes, one cache |
+//! | [`shared_file`] | a small file that processes change in turns |
 //! | [`error`] | what goes wrong with disks |
 //!
 //! ```text
@@ -33,12 +34,14 @@ pub mod keyring;
 pub mod known;
 pub mod lock;
 mod logs;
+pub mod shared_file;
 pub mod slot;
 
 pub use error::CacheError;
 pub use evidence::Evidence;
 pub use keyring::Keyring;
 pub use known::Known;
+pub use shared_file::SharedFile;
 pub use slot::Slot;
 
 use crate::files;
