@@ -7,16 +7,20 @@
 //! A symmetric table takes evaluations before: see `client/symmetric.rs`.
 //!
 //! A server tells its tables' shapes, so they are looked at before anything is made of them. A request says which shard a key is
-//! in, and that is all it says of the key. Until it has left, nothing depends on the key but that.
+//! in, and that is all it says of the key: how much, the caller decides ([`ConfigPolicy`]), and nothing unless it says otherwise.
+//! Until the request has left, nothing else depends on the key.
 
-mod kept;
+mod key_seed;
+mod shards;
 mod symmetric;
 mod told;
 
+pub use key_seed::KeySeed;
+pub use shards::{ConfigPolicy, NoShardFunction, ShardError, ShardFunction, ShardHistory};
 pub use symmetric::{Blindings, Openings};
 
+use crate::keyword::hash;
 use crate::keyword::table::{asked, found};
-use crate::keyword::{hash, shard};
 use crate::proto::{
     ConfigRequest, EvaluationKey, EvaluationKeyMetadata, EvaluationKeys, PirRequest, Request, Requests,
     Responses,
@@ -30,7 +34,18 @@ use sotto_catalog::RowForm;
 use sotto_core::{Error, Misuse, PeerMisbehaved, Result};
 use sotto_lattice::bgv::Secret;
 use told::{Told, wrong};
-use zeroize::Zeroizing;
+
+/// Why a configuration is refused. Nothing was asked.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ConfigError {
+    /// It is none of a table, contradicts itself, or its parameters are refused.
+    #[error(transparent)]
+    Core(#[from] Error),
+    /// Lookups would tell more of a key than the caller accepts.
+    #[error(transparent)]
+    Shards(#[from] ShardError),
+}
 
 /// A client of one use case, with a secret of its own.
 #[derive(Debug)]
@@ -68,43 +83,41 @@ pub fn config_request(use_case: &str) -> Vec<u8> {
 }
 
 impl Client {
-    /// A client of what `/config` answered, with a new secret.
+    /// A client of what `/config` answered, with a new secret, whose lookups tell nothing of their keys.
     ///
     /// # Errors
-    /// [`Params`](sotto_core::Error::Params) if the set is unknown, weak, or fails too often; [`Peer`](sotto_core::Error::Peer)
-    /// if this is no configuration of a table, or contradicts itself.
+    /// As [`Client::of_config`].
     pub fn learn(
         use_case: &str,
         answer: Bytes,
         weak: Weak,
         timestamp: u64,
         rng: &mut dyn CryptoRng,
-    ) -> Result<Self> {
-        Client::again(use_case, answer, weak, None, timestamp, rng)
+    ) -> Result<Self, ConfigError> {
+        let mut policy = ConfigPolicy { weak, ..ConfigPolicy::default() };
+        let keys = KeySeed::draw(timestamp, rng);
+        Client::of_config(use_case, answer, &mut policy, &mut ShardHistory::default(), &keys)
     }
 
-    /// The same, with the secret that was kept of an earlier one ([`Client::kept`]), if the keys are for the same.
+    /// A client of what `/config` answered, with the secret of this seed. The history has to be written down before anything is
+    /// asked, and to come back with the next configuration of this server.
     ///
     /// # Errors
-    /// As [`Client::learn`].
-    pub fn again(
+    /// [`ConfigError::Shards`] if its lookups would tell more of a key than `policy` accepts;
+    /// [`Params`](sotto_core::Error::Params) if the set is unknown, weak, or fails too often; [`Peer`](sotto_core::Error::Peer)
+    /// if this is no configuration of a table, or contradicts itself.
+    pub fn of_config(
         use_case: &str,
         answer: Bytes,
-        weak: Weak,
-        kept: Option<&[u8]>,
-        timestamp: u64,
-        rng: &mut dyn CryptoRng,
-    ) -> Result<Self> {
-        let told = Told::read(use_case, answer, weak)?;
-        let kept = kept.and_then(|kept| kept::read(kept, &told));
-        let (timestamp, secret) =
-            kept.unwrap_or_else(|| (timestamp, Secret::sample(told.codec.kit().ring(), rng)));
-        Ok(Client { use_case: use_case.into(), told, timestamp, secret })
-    }
-
-    /// What to keep of it, so that later calls ask with the same keys. It is secret.
-    pub fn kept(&self) -> Zeroizing<Vec<u8>> {
-        kept::write(&self.told.key_id, self.timestamp, &self.secret)
+        policy: &mut ConfigPolicy,
+        history: &mut ShardHistory,
+        keys: &KeySeed,
+    ) -> Result<Self, ConfigError> {
+        let told = Told::read(use_case, answer, policy.weak)?;
+        let function = told.shard_function.as_ref().unwrap_or(&ShardFunction::ONE_SHARD);
+        history.admit(use_case, function, policy)?;
+        let secret = keys.secret(&told.codec, &told.key_id);
+        Ok(Client { use_case: use_case.into(), told, timestamp: keys.made(), secret })
     }
 
     /// Whether the server said that it has its keys.
@@ -115,7 +128,7 @@ impl Client {
     /// Whether rows are asked for by number, and how many there are.
     pub fn rows(&self) -> Option<u64> {
         let [shape] = self.told.shapes.as_slice() else { return None };
-        (shape.batch() == 1).then_some(shape.entries() as u64)
+        self.told.shard_function.is_none().then_some(shape.entries() as u64)
     }
 
     /// Whether rows by number say how long they are; else all have one length.
@@ -126,6 +139,18 @@ impl Client {
     /// Shards of the table: which one a key is in, a request says.
     pub fn shards(&self) -> usize {
         self.told.shapes.len()
+    }
+
+    /// A lookup tells the server of its key that it is one in so many; 1 where it tells nothing.
+    pub fn parts_told(&self) -> u64 {
+        self.told.shard_function.as_ref().map_or(1, ShardFunction::parts)
+    }
+
+    /// What is asked for a key or a row's name with this hash.
+    fn wish(&self, hash: u64, is_there: bool, opening: Option<Opening>) -> Result<Wish> {
+        let at = self.told.shard_function.as_ref().map_or(0, |function| function.shard(hash));
+        let shape = self.told.shapes.get(at).ok_or(wrong("has no shards"))?;
+        Ok(Wish { at, entries: asked(shape, hash), hash: Some(hash), is_there, opening })
     }
 
     fn metadata(&self) -> Option<EvaluationKeyMetadata> {
@@ -151,18 +176,7 @@ impl Client {
         if self.is_symmetric() {
             return Err(Misuse::Rule("this table is symmetric: ask for what opens the rows first").into());
         }
-        let wish = |key: &&[u8]| {
-            let hash = hash(key);
-            let at = shard(hash, self.told.shapes.len());
-            let shape = self.told.shapes.get(at).ok_or(wrong("has no shards"))?;
-            Ok(Wish {
-                at,
-                entries: asked(shape, hash).to_vec(),
-                hash: Some(hash),
-                is_there: true,
-                opening: None,
-            })
-        };
+        let wish = |key: &&[u8]| self.wish(hash(key), true, None);
         self.request(keys.iter().map(wish).collect::<Result<_>>()?, rng)
     }
 

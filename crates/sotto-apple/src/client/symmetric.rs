@@ -8,9 +8,7 @@
 //! second is as for any table: what it names is made of the rows' names, and not of their keys.
 
 use super::told::wrong;
-use super::{Client, Pending, Wish};
-use crate::keyword::shard;
-use crate::keyword::table::asked;
+use super::{Client, Pending};
 use crate::proto::{OprfRequest, Request, Requests, Responses};
 use crate::symmetric::Opening;
 use bytes::Bytes;
@@ -93,13 +91,7 @@ impl Client {
     /// [`Misuse`] of a table that is not symmetric.
     pub fn ask_opened(&self, openings: Openings, rng: &mut dyn CryptoRng) -> Result<(Vec<u8>, Pending)> {
         self.oprf()?;
-        let wish = |(opening, is_there): (Opening, bool)| {
-            let hash = opening.hash();
-            let at = shard(hash, self.told.shapes.len());
-            let shape = self.told.shapes.get(at).ok_or(wrong("has no shards"))?;
-            let entries = asked(shape, hash).to_vec();
-            Ok(Wish { at, entries, hash: Some(hash), is_there, opening: Some(opening) })
-        };
+        let wish = |(opening, is_there): (Opening, bool)| self.wish(opening.hash(), is_there, Some(opening));
         self.request(openings.0.into_iter().map(wish).collect::<Result<_>>()?, rng)
     }
 }

@@ -1,5 +1,6 @@
 //! What a server says of a use case: looked at before anything is made of it.
 
+use super::shards::ShardFunction;
 use crate::codec::Codec;
 use crate::config::{Id, id};
 use crate::keyword::TABLES;
@@ -28,6 +29,8 @@ const MOST_OUTPUTS: usize = 1 << 16;
 pub(super) struct Told {
     pub(super) codec: Codec,
     pub(super) shapes: Vec<Shape>,
+    /// How a key's shard follows from its hash; `None` where rows are asked for by number.
+    pub(super) shard_function: Option<ShardFunction>,
     /// How rows by number lie in entries.
     pub(super) form: RowForm,
     /// Of a symmetric table: what evaluations are proved against.
@@ -48,18 +51,15 @@ impl Told {
         };
         let set = set(pir.encryption_parameters.as_ref())?;
         let codec = Codec::new(set.kit(weak)?.0)?;
+        // Entries that a query asks for: of a keyword table as many as its keys have hash functions.
         let batch = match &pir.keyword_pir_params {
-            Some(keyword) => {
-                let function = keyword.sharding_function.as_ref();
-                let function = function.and_then(|sharding| sharding.function.as_ref());
-                let sharded = matches!(function, None | Some(Sharding::Sha256(_)));
-                if keyword.num_hash_functions != TABLES as u64 || !sharded {
-                    return Err(wrong("has other hash functions than two, or shards by another").into());
-                }
-                TABLES
+            Some(keyword) if (1..=TABLES as u64).contains(&keyword.num_hash_functions) => {
+                keyword.num_hash_functions as usize
             }
+            Some(_) => return Err(wrong("has other hash functions than one or two").into()),
             None => 1,
         };
+        let is_keyed = pir.keyword_pir_params.is_some();
         let symmetric =
             pir.keyword_pir_params.as_ref().and_then(|it| it.symmetric_pir_client_config.as_ref());
         let oprf = symmetric.map(oprf).transpose()?;
@@ -67,13 +67,18 @@ impl Told {
             return Err(wrong("asks for another number of entries at once").into());
         }
         let has_lengths = pir.encoding_entry_size.unwrap_or(false);
-        if has_lengths && batch > 1 {
+        if has_lengths && is_keyed {
             return Err(wrong("has lengths in a table of keys, whose buckets say them already").into());
         }
         let shapes = shapes(&codec, pir, (batch, has_lengths))?;
-        if batch == 1 && shapes.len() > 1 {
+        if !is_keyed && shapes.len() > 1 {
             return Err(wrong("has rows by number in several shards").into());
         }
+        let shard_function = pir.keyword_pir_params.as_ref().map(|keyword| {
+            let function = keyword.sharding_function.as_ref().and_then(|sharding| sharding.function.as_ref());
+            shard_function(function, shapes.len() as u64, oprf.as_ref())
+        });
+        let shard_function = shard_function.transpose()?;
         shapes.iter().try_for_each(|shape| codec.check(shape, Compression::None))?;
         let key_id = *pir.evaluation_key_config_hash.as_array().ok_or(wrong("does not name its keys"))?;
         let of = |status: &KeyStatus| status.key_config.as_ref().is_some_and(|keys| id(keys) == key_id);
@@ -88,7 +93,8 @@ impl Told {
         let config_id = config.config_id.clone();
         let longest = shapes.first().and_then(|shape| lengths::longest(shape.entry_bytes() as u64));
         let form = longest.filter(|_| has_lengths).map_or(RowForm::Whole, lengths::form);
-        Ok(Told { codec, shapes, form, oprf, config_id, key_id, elements, there: status.timestamp })
+        let there = status.timestamp;
+        Ok(Told { codec, shapes, shard_function, form, oprf, config_id, key_id, elements, there })
     }
 }
 
@@ -111,6 +117,18 @@ fn oprf(config: &SymmetricPirClientConfig) -> Result<PublicKey> {
     }
     let key = PublicKey::from_bytes(&config.server_public_key);
     Ok(key.map_err(|_| wrong("has a public key that is no element of the group"))?)
+}
+
+/// How a key's shard follows from its hash. Without a word on it as in the library's first release.
+fn shard_function(told: Option<&Sharding>, count: u64, oprf: Option<&PublicKey>) -> Result<ShardFunction> {
+    let modulus = match told {
+        None | Some(Sharding::Sha256(_)) => count,
+        Some(Sharding::DoubleMod(told)) if told.other_shard_count > 0 => told.other_shard_count.into(),
+        Some(Sharding::DoubleMod(_)) => {
+            return Err(wrong("has shards like those of a table without shards").into());
+        }
+    };
+    Ok(ShardFunction::new(oprf, modulus, count))
 }
 
 /// The shape of each shard.

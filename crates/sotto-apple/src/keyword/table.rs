@@ -78,9 +78,12 @@ pub(crate) fn plaintexts(codec: &Codec, count: usize, entry_bytes: usize) -> usi
     count.div_ceil((codec.kit().plaintext_bytes() / entry_bytes.max(1)).max(1))
 }
 
-/// The buckets that a key's row may lie in, of a shard of this shape, in a time that does not depend on the key.
-pub fn asked(shape: &Shape, hash: u64) -> [usize; TABLES] {
-    buckets_of_secret(hash, shape.entries())
+/// The buckets that a key's row may lie in, of a shard of this shape, in a time that does not depend on the key: one for each
+/// hash function, of which there is one, or two.
+pub fn asked(shape: &Shape, hash: u64) -> Vec<usize> {
+    let mut buckets = buckets_of_secret(hash, shape.entries()).to_vec();
+    buckets.truncate(shape.batch());
+    buckets
 }
 
 /// The value of a key, from the buckets that it was asked in; `None` if it is in neither.

@@ -1,5 +1,6 @@
 //! Our client and our server, on tables of our own.
 
+use crate::files::learn;
 use crate::index::same_file;
 use crate::recorded::{CODEC, kit, proofs};
 use bytes::Bytes;
@@ -147,7 +148,7 @@ fn a_whole_session_of_ours() {
     for (shards, agent) in [(1, "x iOS/18.2"), (2, "x iOS/18.0"), (2, "x iOS/18.2")] {
         let served = served(&rows, shards);
         let told = post(&served, "/config", agent, config_request("users")).unwrap();
-        let client = Client::learn("users", told.clone(), Weak::Refused, 77, &mut rng).unwrap();
+        let client = learn("users", told.clone(), shards as u64, &mut rng).unwrap();
         let wanted = ["user0@example.org", "user599@example.org", "nobody@example.org", ""];
         let wanted: Vec<&[u8]> = wanted.iter().map(|key| key.as_bytes()).collect();
         let (body, _) = client.ask(&wanted, &mut rng).unwrap();

@@ -3,7 +3,7 @@
 use crate::recorded::proofs;
 use bytes::Bytes;
 use rand_chacha::ChaCha20Rng;
-use sotto_apple::client::{Client, config_request};
+use sotto_apple::client::{Client, ConfigError, ConfigPolicy, KeySeed, ShardHistory, config_request};
 use sotto_apple::image::describe::KeyCompression;
 use sotto_apple::image::{How, ImageError, Opened, Rows, Written, encode};
 use sotto_apple::recent::Recent;
@@ -65,10 +65,22 @@ pub(crate) fn post(served: &Served, path: &str, body: Vec<u8>) -> Result<Bytes, 
     served.0.answer(&asked, &served.1, &mut proofs()).map(Bytes::from)
 }
 
+/// A client that accepts so many shards.
+pub(crate) fn learn(
+    use_case: &str,
+    told: Bytes,
+    max_shards: u64,
+    rng: &mut ChaCha20Rng,
+) -> Result<Client, ConfigError> {
+    let mut policy = ConfigPolicy { max_shards, ..ConfigPolicy::default() };
+    let keys = KeySeed::draw(77, rng);
+    Client::of_config(use_case, told, &mut policy, &mut ShardHistory::default(), &keys)
+}
+
 /// A client that has sent its keys.
 pub(crate) fn client(served: &Served, rng: &mut ChaCha20Rng) -> Client {
     let told = post(served, "/config", config_request("users")).unwrap();
-    let client = Client::learn("users", told, Weak::Refused, 1, rng).unwrap();
+    let client = learn("users", told, 64, rng).unwrap();
     post(served, "/key", client.key_request(rng)).unwrap();
     client
 }

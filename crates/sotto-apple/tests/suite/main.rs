@@ -25,5 +25,6 @@ mod lengths;
 mod primitives;
 mod recorded;
 mod sessions;
+mod shards;
 mod symmetric;
 mod update;

@@ -221,7 +221,7 @@ fn answers_that_are_not_the_key_s_are_refused() {
             panic!("no table")
         };
         change(pir);
-        let learned = Client::learn("users", told.encode_to_vec().into(), Weak::Refused, 1, &mut rng(6));
+        let learned = crate::files::learn("users", told.encode_to_vec().into(), 64, &mut rng(6));
         learned.map(|client| client.is_symmetric())
     };
     let symmetric = |pir: &mut PirConfig| {

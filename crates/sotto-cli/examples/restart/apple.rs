@@ -2,7 +2,7 @@
 
 use super::{IN_MEMORY, memory, register, registered};
 use bytes::Bytes;
-use sotto_apple::client::{Client, config_request};
+use sotto_apple::client::{Client, ConfigPolicy, KeySeed, ShardHistory, config_request};
 use sotto_apple::image::describe::KeyCompression;
 use sotto_apple::image::{How, Rows, encode};
 use sotto_apple::sets::{SETS, Weak};
@@ -16,6 +16,7 @@ use sotto_server::{AppleConfig, AppleKeys, Config, Running, Server};
 use std::fs;
 use std::path::Path;
 use std::time::Instant;
+use zeroize::Zeroizing;
 
 const USE_CASE: &str = "restart";
 fn config(folder: &Path) -> Config {
@@ -40,10 +41,11 @@ fn post(http: &mut Http, path: &str, body: Vec<u8>) -> Vec<u8> {
 fn client(folder: &Path, running: &Running) -> Client {
     let told = post(&mut line(running, "nobody"), "/config", config_request(USE_CASE));
     let (file, rng) = (folder.join("client"), &mut sotto_prg::system_rng().unwrap());
-    let kept = fs::read(&file).ok();
-    let client = Client::again(USE_CASE, told.into(), Weak::Refused, kept.as_deref(), 1, rng).unwrap();
-    fs::write(file, &client.kept()[..]).unwrap();
-    client
+    let kept = fs::read(&file).ok().map(|seed| KeySeed::new(Zeroizing::new(seed.try_into().unwrap()), 1));
+    let keys = kept.unwrap_or_else(|| KeySeed::draw(1, rng));
+    fs::write(file, keys.bytes()).unwrap();
+    let (mut policy, mut history) = (ConfigPolicy::default(), ShardHistory::default());
+    Client::of_config(USE_CASE, told.into(), &mut policy, &mut history, &keys).unwrap()
 }
 
 fn user(i: usize) -> String {

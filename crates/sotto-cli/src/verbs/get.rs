@@ -79,9 +79,12 @@ on from there. A call never waits for all of them, unless none are left or --ren
 in one go, while nobody waits.
 
 With --apple it asks a server of Apple's private lookups (`sotto serve --apple`), as a phone would: for its \
-configuration, then for values, and it sends its keys where the server has none. Keys and the user's name lie in the \
-state folder; --fresh-keys takes new ones for this call alone. That server learns which shard of a table each \
-key is in, and answers are not proved.";
+configuration, then for values, and it sends its keys where the server has none. Keys, and the user's name if --user gives \
+none, are kept and end as all registered keys. Answers are not proved, nor is the configuration. It may divide the table \
+into shards, of which a lookup names the one that its key is in: more than one is refused before anything is asked, unless \
+--max-shards says of how many parts of all keys the server may learn. What it was told is kept in the state folder, for \
+good, and counts: a server that names other shards later, or in another use case, would learn more of the same key. A change \
+is refused until --accept-shards names it.";
 
 /// How long the end of a command may take, for hints that are made ahead to be written down.
 const PATIENCE: Duration = Duration::from_secs(2);

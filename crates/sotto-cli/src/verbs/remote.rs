@@ -5,6 +5,7 @@ use crate::blame;
 use crate::failure::{Failure, Result};
 use crate::screen::bars::{Bars, Unit};
 use sotto_catalog::{Hex32, PublicKey, TableName};
+use sotto_client::cache::Keyring;
 use sotto_client::stack::Batch;
 use sotto_client::table::{Builder, Progress, Stage};
 use sotto_client::{ClientError, Stack, Table, WitnessKey};
@@ -66,7 +67,7 @@ pub(crate) struct Remote {
     keyring_key: Option<PathBuf>,
     /// How long to wait for a busy server, or for another process that uses the same state or cache: 90, 90s or 2m
     #[arg(long, value_name = "DURATION", default_value = "2m", value_parser = duration, help_heading = CONNECTION)]
-    patience: Duration,
+    pub(super) patience: Duration,
     /// The longest one request may take, in seconds
     #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = clap::value_parser!(u64).range(1..=86_400), help_heading = CONNECTION)]
     pub(super) timeout: u64,
@@ -209,6 +210,17 @@ impl Remote {
             (Some(dir), false) => Ok(Some(dir.clone())),
             (None, false) => default_cache().map(Some),
         }
+    }
+
+    /// The keyring, if keys are kept.
+    pub(super) fn keyring(&self) -> Result<Option<Keyring>> {
+        if self.fresh_keys {
+            return Ok(None);
+        }
+        let Some(dir) = self.cache()? else { return Ok(None) };
+        let key_file = self.keyring_key.clone().or_else(default_key_file);
+        let ring = Keyring::open(&dir, key_file.as_deref());
+        ring.map(Some).map_err(|error| blame::client(error.into()))
     }
 
     fn open_table(&self, how: &How) -> Result<sotto_client::Result<Table>> {

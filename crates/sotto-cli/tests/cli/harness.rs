@@ -86,6 +86,11 @@ impl Folder {
     }
 
     /// Writes a file; gives its path.
+    /// The files of a folder in it.
+    pub(crate) fn files(&self, name: &str) -> Vec<PathBuf> {
+        std::fs::read_dir(self.at(name)).unwrap().map(|file| file.unwrap().path()).collect()
+    }
+
     pub(crate) fn write(&self, name: &str, bytes: impl AsRef<[u8]>) -> String {
         std::fs::write(self.at(name), bytes).unwrap();
         self.text(name)

@@ -21,6 +21,7 @@
 //! | [`planned`] | a plan, and the table that it chose |
 //! | [`relay`] | what stands between, and writes down what was sent |
 //! | [`sealed`] | symmetric tables of Apple's lookups: a row for each evaluation |
+//! | [`shards`] | a hostile server of Apple's lookups, and what it may learn of a key |
 //! | [`state`] | hints that are used up: from call to call, and copied |
 //! | [`tour`] | help, `bench`, `demo` |
 //! | [`tree`] | proofs from a transparency log, built, served and grown |
@@ -58,6 +59,7 @@ mod phones;
 mod planned;
 mod relay;
 mod sealed;
+mod shards;
 mod silence;
 mod sources;
 mod state;

@@ -13,9 +13,9 @@ fn a_relay_passes_everything_on_and_reads_nothing() {
     let config = folder.write("sotto.toml", format!("state = {:?}\n{text}", folder.text("state")));
     let served = Served::start(&["--config", &config]);
     let relay = Relay::to(&served.url);
-    let state = folder.text("mine");
-    let usual =
-        ["get", "--apple", &served.url, "--use-case", "callers", "--state", &state, "--key", "+15550000001"];
+    let kept = ["--state", &folder.text("mine"), "--cache", &folder.text("cache")];
+    let asked = ["get", "--apple", &served.url, "--use-case", "callers", "--key", "+15550000001"];
+    let usual = [&asked[..], &kept].concat();
     let by = format!("{}{GATEWAY}", relay.url);
     let by = |more: &[&str]| sotto(&[&usual[..], &["--relay", &by], more].concat());
     by(&[]).fails(6, &["401", "--user-token"]);

@@ -2,6 +2,8 @@
 
 use crate::harness::{Folder, Served, sotto};
 use serde_json::json;
+use sotto_client::cache::keyring::{Entry, Hook, Keyring};
+use sotto_testkit::rng::seeded;
 use std::process::Stdio;
 
 struct World {
@@ -41,9 +43,11 @@ impl World {
     }
 
     fn get(&self, use_case: &str, more: &[&str]) -> crate::harness::Outcome {
-        let state = self.folder.text("mine");
-        let usual = ["get", "--apple", &self.served().url, "--use-case", use_case, "--state", &state];
-        sotto(&[&usual[..], more].concat())
+        let (state, cache) = (self.folder.text("mine"), self.folder.text("cache"));
+        let key_file = self.folder.text("key-file");
+        let usual = ["get", "--apple", &self.served().url, "--use-case", use_case, "--max-shards", "3"];
+        let kept = ["--state", &state, "--cache", &cache, "--key-file", &key_file];
+        sotto(&[&usual[..], &kept, more].concat())
     }
 }
 
@@ -97,12 +101,46 @@ fn keys_are_kept_on_both_sides_over_calls_and_restarts() {
     assert!(keys_sent(&world, &["--fresh-keys"]) > 0);
     assert!(keys_sent(&world, &["--user", "somebody"]) > 0);
     assert_eq!(keys_sent(&world, &["--user", "somebody"]), 0);
-    // A client's file that is damaged costs new keys.
-    let files: Vec<_> = std::fs::read_dir(world.folder.at("mine/apple")).unwrap().collect();
-    for file in files {
-        std::fs::write(file.unwrap().path(), b"nothing").unwrap();
+    // Damaged keys, and a key file that is gone, cost new ones.
+    for file in world.folder.files("cache/keys") {
+        std::fs::write(file, b"nothing").unwrap();
     }
     assert!(keys_sent(&world, &[]) > 0);
+    assert_eq!(keys_sent(&world, &[]), 0);
+    std::fs::remove_file(world.folder.at("key-file")).unwrap();
+    assert!(keys_sent(&world, &[]) > 0);
+}
+
+/// Keys come to their end as those of our own tables do: after an hour, and after 256 queries of all processes together. What
+/// lies on the disk is of no use without the key file.
+#[test]
+fn keys_end_and_are_never_in_the_clear() {
+    let world = world();
+    let table = |more: &[&str]| world.get("callers", &[&["--json"], more].concat()).json();
+    let keys: Vec<String> = (0..60).map(|i| format!("--key={i}")).collect();
+    let sixty: Vec<&str> = keys.iter().map(String::as_str).collect();
+    let sent = [(); 5].map(|()| table(&sixty)["once"]["keys_bytes"].as_u64().unwrap() > 0);
+    assert_eq!(sent, [true, false, false, false, true], "300 queries take two sets of keys");
+
+    // As if they were made longer ago than an hour. Whoever has the cache alone does not read them.
+    let url = world.served().url.clone();
+    let hook = Hook::of(&format!("apple {url}"), "7:callers");
+    let without = Keyring::open(&world.folder.at("cache"), Some(&world.folder.at("another"))).unwrap();
+    assert!(without.read(&hook).unwrap().is_none());
+    let ring = Keyring::open(&world.folder.at("cache"), Some(&world.folder.at("key-file"))).unwrap();
+    let entry = ring.read(&hook).unwrap().unwrap();
+    assert_eq!(entry.used, 60);
+    let old = Entry { made: entry.made - 3600, ..entry.clone() };
+    ring.write(&hook, &old, &mut seeded("keys")).unwrap();
+    assert!(table(&["--key=+15550000001"])["once"]["keys_bytes"].as_u64().unwrap() > 0);
+    assert!(ring.read(&hook).unwrap().unwrap().keys != entry.keys);
+    let everything: Vec<u8> = ["cache/keys", "mine/apple"]
+        .iter()
+        .flat_map(|dir| world.folder.files(dir))
+        .flat_map(|file| std::fs::read(file).unwrap())
+        .collect();
+    let keys = ring.read(&hook).unwrap().unwrap().keys;
+    assert!(keys.len() == 8 + 16 + 32 && !everything.windows(32).any(|bytes| bytes == &keys[24..]));
 }
 
 #[test]
@@ -133,9 +171,9 @@ fn tokens_are_brought_where_a_server_wants_them() {
     let text = with_tokens(&folder) + "per_user = 4\n";
     let config = folder.write("sotto.toml", format!("state = {:?}\n{text}", folder.text("state")));
     let served = Served::start(&["--config", &config]);
-    let state = folder.text("mine");
-    let usual =
-        ["get", "--apple", &served.url, "--use-case", "callers", "--state", &state, "--key", "+15550000001"];
+    let kept = ["--state", &folder.text("mine"), "--cache", &folder.text("cache")];
+    let asked = ["get", "--apple", &served.url, "--use-case", "callers", "--key", "+15550000001"];
+    let usual = [&asked[..], &kept].concat();
     sotto(&usual).fails(6, &["401", "--user-token"]);
     sotto(&[&usual[..], &["--user-token", "mallory"]].concat()).fails(6, &["the issuer of tokens said 401"]);
     // A token for each request: configuration, keys, lookups.

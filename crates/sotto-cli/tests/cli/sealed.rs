@@ -33,11 +33,11 @@ fn rows_are_sealed_asked_for_and_changed() {
     let numbered = ["encode", &rows, "--value", "url", "--apple", "--symmetric", "--out", &folder.text("n")];
     sotto(&numbered).fails(2, &["index table", "--key"]);
 
-    let state = folder.text("mine");
+    let (state, cache) = (folder.text("mine"), folder.text("cache"));
     let served = Served::start(&["--apple", &out, "--evaluations-per-client", "8"]);
     let get = |more: &[&str]| -> Outcome {
-        let usual = ["get", "--apple", &served.url, "--use-case", "callers", "--state", &state];
-        sotto(&[&usual[..], more].concat())
+        let usual = ["get", "--apple", &served.url, "--use-case", "callers"];
+        sotto(&[&usual[..], &["--state", &state, "--cache", &cache], more].concat())
     };
     let got = get(&["--key", "+15550000007", "--key", "+15559999999", "--json"]).json();
     assert_eq!(

@@ -4,7 +4,7 @@
 //! symmetric table for as many evaluations before. Nothing of that depends on what is wanted but the shard of each key, which a
 //! request names.
 
-mod kept;
+mod client_files;
 mod line;
 #[cfg(feature = "ohttp")]
 mod relay;
@@ -17,11 +17,11 @@ use crate::exit::Exit;
 use crate::failure::{Failure, Result};
 use crate::screen::Screen;
 use bytes::Bytes;
-use kept::Kept;
+use client_files::ClientFiles;
 use line::{Line, transport};
 use said::{answer, facts};
 use serde_json::json;
-use sotto_apple::client::{Client, Pending, config_request};
+use sotto_apple::client::{Client, ConfigPolicy, Pending, ShardFunction, config_request};
 use sotto_apple::sets::Weak;
 use sotto_client::transport::Response;
 use sotto_client::transport::http::Settings;
@@ -43,12 +43,18 @@ pub(super) struct Apple {
     /// The use case that is asked there
     #[arg(long, value_name = "NAME", requires = "apple")]
     use_case: Option<String>,
-    /// The name to ask under, which the server keeps keys by [default: a random one, kept in the state folder]
+    /// The name to ask under, which the server keeps keys by [default: a random one, which ends with the keys]
     #[arg(long, value_name = "NAME", requires = "apple")]
     user: Option<String>,
     /// The header User-Agent, by which a server tells what its client understands
     #[arg(long, value_name = "TEXT", requires = "apple", default_value = AGENT)]
     agent: String,
+    /// The server may learn in which of N parts of all keys a key is. A table in one shard tells it nothing
+    #[arg(long, value_name = "N", requires = "apple", default_value = "1", value_parser = clap::value_parser!(u64).range(1..))]
+    max_shards: u64,
+    /// Accept that shards follow from keys by another function than before, as the refusal printed it
+    #[arg(long, value_name = "FUNCTION", requires = "apple")]
+    accept_shards: Option<ShardFunction>,
     /// What the app gave to the system for this user: brings a token with each request, which the server issues for it
     #[arg(long, value_name = "TOKEN", requires = "apple")]
     user_token: Option<String>,
@@ -93,19 +99,13 @@ impl Get {
         }
         let use_case = self.apple.use_case.as_deref().unwrap_or_default();
         let mut rng = sotto_prg::system_rng().map_err(|error| Failure::internal(error.to_string()))?;
-        let mut kept = match self.remote.fresh_keys {
-            true => Kept::nowhere(),
-            false => Kept::open(self.remote.state.as_deref(), url, use_case)?,
-        };
-        kept.is_of(self.apple.user.as_deref(), &mut rng);
+        let mut files = ClientFiles::open(&self.remote, url, use_case, self.apple.user.as_deref())?;
         let mut settings =
             Settings { overall: Duration::from_secs(self.remote.timeout), ..Settings::default() };
         if let Some(roots) = &self.remote.trust_root {
             settings = settings.trust_file(roots).map_err(transport)?;
         }
-        let headers =
-            vec![("user-identifier", kept.user().to_owned()), ("user-agent", self.apple.agent.clone())];
-        let mut line = Line::new(url, settings, headers)?;
+        let mut line = Line::new(url, settings, vec![("user-agent", self.apple.agent.clone())])?;
         #[cfg(feature = "ohttp")]
         if let Some(relay) = &self.apple.relay {
             line.by_relay(relay, self.apple.gateway_keys.as_deref())?;
@@ -113,7 +113,7 @@ impl Get {
         if let Some(user_token) = &self.apple.user_token {
             line.with_tokens(user_token, now(), &mut rng)?;
         }
-        let (client, read, sent) = self.looked_up(&mut line, &mut kept, use_case, &mut rng)?;
+        let (client, read, sent) = self.looked_up(&mut line, &mut files, use_case, &mut rng)?;
         let fits =
             if client.rows().is_some() { self.all_keys.is_empty() } else { self.row_numbers.is_empty() };
         if !fits {
@@ -137,6 +137,7 @@ impl Get {
         screen.report(&json!({
             "use_case": use_case,
             "shards": client.shards(),
+            "parts_told": client.parts_told(),
             "answers": answers.iter().map(Answer::report).collect::<Vec<_>>(),
             "up_bytes": sent.up,
             "down_bytes": sent.down,
@@ -150,19 +151,22 @@ impl Get {
     fn looked_up(
         &self,
         line: &mut Line,
-        kept: &mut Kept,
+        files: &mut ClientFiles,
         use_case: &str,
         rng: &mut dyn sotto_core::CryptoRng,
     ) -> Result<(Client, Vec<Option<Vec<u8>>>, Sent)> {
-        let weak = if self.apple.allow_weak { Weak::Allowed } else { Weak::Refused };
+        let mut policy = ConfigPolicy {
+            weak: if self.apple.allow_weak { Weak::Allowed } else { Weak::Refused },
+            max_shards: self.apple.max_shards,
+            accepted_change: self.apple.accept_shards.clone(),
+        };
         let (mut sent, mut again) = (Sent::default(), false);
         loop {
+            let keys = files.keys(self.wanted().len() as u64, rng)?;
+            line.speak_as(&keys.user)?;
             let told = done(line.post("/config", config_request(use_case), rng)?, use_case)?;
             sent.config += told.len() as u64;
-            let client =
-                Client::again(use_case, told.into(), weak, kept.client(), now(), rng).map_err(core)?;
-            // First, so that keys which the server has are not lost.
-            kept.keep(&client)?;
+            let client = files.client(told.into(), &mut policy, &keys.seed)?;
             if again || !client.has_sent_keys() {
                 let keys = client.key_request(rng);
                 sent.keys += keys.len() as u64;
@@ -176,6 +180,7 @@ impl Get {
             };
             if let Some((body, pending)) = request {
                 sent.up += body.len() as u64;
+                files.spend(self.wanted().len() as u64);
                 let answer = line.post("/queries", body, rng)?;
                 sent.round_trip = began.elapsed();
                 if let Some(answer) = answered(answer, (use_case, is_last))? {

@@ -53,6 +53,17 @@ impl Line {
         })
     }
 
+    /// From now on says that this user asks.
+    pub(super) fn speak_as(&mut self, user: &str) -> Result<()> {
+        if self.headers.iter().any(|(name, value)| *name == USER && value == user) {
+            return Ok(());
+        }
+        self.headers.retain(|(name, _)| *name != USER);
+        self.headers.push((USER, user.to_owned()));
+        self.http = Http::new(&self.url, &self.settings).map_err(transport)?.speaking(self.headers.clone());
+        Ok(())
+    }
+
     /// From now on asks by way of this relay, the issuer of tokens too.
     #[cfg(feature = "ohttp")]
     pub(super) fn by_relay(&mut self, relay: &str, keys: Option<&Path>) -> Result<()> {
@@ -139,6 +150,8 @@ impl Line {
     }
 }
 
+/// The header that the server keeps keys by.
+const USER: &str = "user-identifier";
 const AUTHORIZATION: &str = "authorization";
 const DIRECTORY: &str = "/.well-known/private-token-issuer-directory";
 const KEY: &str = "/token-key-for-user-token";

@@ -23,9 +23,10 @@ pub(super) fn facts(use_case: &str, client: &Client, sent: &Sent, is_relayed: bo
         0 => "nothing (keys of an earlier call)".to_owned(),
         keys => format!("{} of keys up", units::bytes(keys)),
     };
-    let told = match client.shards() {
+    let told = match client.parts_told() {
         1 => "nothing of which row".to_owned(),
-        shards => format!("which of {shards} shards each key is in"),
+        parts if parts == client.shards() as u64 => format!("which of {parts} shards each key is in"),
+        parts => format!("at most which of {parts} parts of all keys each key is in"),
     };
     let relay = is_relayed.then(|| ("relay learns", "who asks, and how many bytes".to_owned()));
     let mut facts = vec![("use case", use_case.to_owned()), ("server learns", told)];

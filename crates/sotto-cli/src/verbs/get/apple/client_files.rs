@@ -1,0 +1,202 @@
+//! What a client of Apple's lookups keeps between calls: keys, in the keyring, and what each server was told.
+//!
+//! Keys and the name that a server knows them by come to an end together, as any registered keys. What a server was told of keys
+//! by naming their shards never does: `STATE/apple/<hash of the address>.shards`, in `spec/keys.md`.
+
+use crate::blame;
+use crate::exit::Exit;
+use crate::failure::{Failure, Result};
+use crate::verbs::remote::Remote;
+use crate::verbs::state;
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+use sotto_apple::client::{Client, ConfigError, ConfigPolicy, KeySeed, ShardError, ShardHistory};
+use sotto_client::ClientError;
+use sotto_client::cache::keyring::{ActiveKeys, Hook, KeyLimits};
+use sotto_client::cache::{CacheError, Keyring, SharedFile};
+use sotto_core::CryptoRng;
+use std::time::Duration;
+use zeroize::Zeroizing;
+
+/// The format of the file that says what a server was told.
+const FORMAT: &str = "sotto-apple-shards/1";
+
+/// What is kept of one server's use case.
+pub(super) struct ClientFiles {
+    /// `None` where keys are for one call.
+    ring: Option<(Keyring, Hook)>,
+    /// `None` without a folder: then nothing may be told.
+    told: Option<SharedFile>,
+    server: String,
+    use_case: String,
+    /// The name that the caller wants to be known by.
+    user: Option<String>,
+    patience: Duration,
+    active: Option<ActiveKeys>,
+}
+
+/// What a call asks under.
+pub(super) struct LookupKeys {
+    pub(super) seed: KeySeed,
+    /// The name that the server keeps the keys by.
+    pub(super) user: String,
+}
+
+/// What a server was told.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ToldFile {
+    format: String,
+    server: String,
+    told: ShardHistory,
+}
+
+impl ClientFiles {
+    /// What is kept of a use case of the server at an address, by a user of that name or by one that has none.
+    pub(super) fn open(remote: &Remote, url: &str, use_case: &str, user: Option<&str>) -> Result<Self> {
+        let url = url.trim_end_matches('/').to_ascii_lowercase();
+        let name = format!("{}:{use_case}{}", use_case.len(), user.unwrap_or_default());
+        let hook = Hook::of(&format!("apple {url}"), &name);
+        let ring = remote.keyring()?.map(|ring| (ring, hook));
+        let dir = remote.state.clone().or_else(state::default_dir);
+        let file = format!("{}.shards", &blake3::hash(url.as_bytes()).to_hex()[..32]);
+        let told = dir.map(|dir| SharedFile::open(&dir.join("apple"), &file)).transpose()?;
+        Ok(ClientFiles {
+            ring,
+            told,
+            server: url,
+            use_case: use_case.to_owned(),
+            user: user.map(str::to_owned),
+            patience: remote.patience,
+            active: None,
+        })
+    }
+
+    /// Keys for so many queries, which are counted on the disk before one is made.
+    pub(super) fn keys(&mut self, queries: u64, rng: &mut dyn CryptoRng) -> Result<LookupKeys> {
+        let mut active = self.active.take();
+        let lasts = active.as_mut().map_or(Ok(false), |active| active.reserve(queries))?;
+        let active = match active.filter(|_| lasts) {
+            Some(active) => active,
+            None => self.next_keys(queries, rng)?,
+        };
+        let keys = LookupKeys::parse(active.keys(), self.user.as_deref());
+        self.active = Some(active);
+        keys.ok_or_else(|| Failure::internal("keys are not those that were kept"))
+    }
+
+    /// Those that are kept, unless they have come to their end; or new ones in their place.
+    fn next_keys(&self, queries: u64, rng: &mut dyn CryptoRng) -> Result<ActiveKeys> {
+        let limits = KeyLimits::default();
+        let Some((ring, hook)) = &self.ring else {
+            return Ok(ActiveKeys::create(None, limits, LookupKeys::draw(rng), queries, rng)?);
+        };
+        let turn = ring.lock(hook, self.patience)?;
+        if let Some(active) = ActiveKeys::load(ring, hook, limits, queries)?
+            && LookupKeys::parse(active.keys(), None).is_some()
+        {
+            return Ok(active);
+        }
+        // Who waits no longer for its turn asks under keys of its own.
+        let place = turn.is_some().then(|| (ring.clone(), hook.clone()));
+        Ok(ActiveKeys::create(place, limits, LookupKeys::draw(rng), queries, rng)?)
+    }
+
+    /// Queries of these keys were made.
+    pub(super) fn spend(&mut self, queries: u64) {
+        if let Some(active) = &mut self.active {
+            active.spend(queries);
+        }
+    }
+
+    /// The client of a configuration, if `policy` accepts what its lookups tell, with all that the server was told before. What
+    /// they tell is written down first.
+    pub(super) fn client(&self, told: Bytes, policy: &mut ConfigPolicy, keys: &KeySeed) -> Result<Client> {
+        let learn = |history: &mut ShardHistory| {
+            Client::of_config(&self.use_case, told, policy, history, keys).map_err(refused)
+        };
+        let Some(file) = &self.told else {
+            let client = learn(&mut ShardHistory::default())?;
+            return match client.parts_told() {
+                1 => Ok(client),
+                _ => {
+                    Err(Failure::usage("no folder for what a server was told of keys")
+                        .fix("give --state DIR"))
+                }
+            };
+        };
+        file.change(self.patience, |before| {
+            let damaged = |why: String| {
+                let what = format!("what a server was told is unreadable in {}: {why}", file.path().display());
+                Failure::new(Exit::Storage, what)
+                    .fix("put back a copy; if there is none, delete it: that server can then be told more of a key")
+            };
+            let mut history = match before.as_deref().map(serde_json::from_slice::<ToldFile>) {
+                None => ShardHistory::default(),
+                Some(Ok(read)) if read.format == FORMAT => read.told,
+                Some(Ok(read)) => return Err(damaged(format!("its format is {:?}, expected {FORMAT}", read.format))),
+                Some(Err(error)) => return Err(damaged(error.to_string())),
+            };
+            let client = learn(&mut history)?;
+            let server = self.server.clone();
+            let after = ToldFile { format: FORMAT.to_owned(), server, told: history };
+            let after = serde_json::to_vec_pretty(&after).map_err(|error| damaged(error.to_string()))?;
+            Ok((after, client))
+        })
+    }
+}
+
+/// As the keyring keeps them: when they were made (8 bytes), the name (16), and the seed (32).
+impl LookupKeys {
+    fn draw(rng: &mut dyn CryptoRng) -> Zeroizing<Vec<u8>> {
+        let (seed, mut name) = (KeySeed::draw(super::now(), rng), [0; 16]);
+        rng.fill_bytes(&mut name);
+        Zeroizing::new([&seed.made().to_le_bytes()[..], &name, seed.bytes()].concat())
+    }
+
+    fn parse(bytes: &[u8], user: Option<&str>) -> Option<Self> {
+        let (made, rest) = bytes.split_first_chunk()?;
+        let (name, seed) = rest.split_first_chunk()?;
+        let seed = KeySeed::new(Zeroizing::new(seed.try_into().ok()?), u64::from_le_bytes(*made));
+        Some(LookupKeys { seed, user: user.map_or_else(|| uuid(*name), str::to_owned) })
+    }
+}
+
+impl From<CacheError> for Failure {
+    fn from(error: CacheError) -> Self {
+        blame::client(ClientError::Cache(error))
+    }
+}
+
+fn refused(error: ConfigError) -> Failure {
+    let message = error.to_string();
+    match error {
+        ConfigError::Core(error) => super::core(error),
+        ConfigError::Shards(ShardError::TooMany { parts, .. }) => Failure::new(Exit::Peer, message).fix(format!(
+            "ask the operator for a table in one shard, or accept what it tells with --max-shards {parts}"
+        )),
+        ConfigError::Shards(ShardError::Changed { function, .. }) => Failure::new(Exit::Peer, message).fix(format!(
+            "ask the operator why; --accept-shards {function} accepts it, with --max-shards for both together"
+        )),
+        _ => Failure::new(Exit::Peer, message),
+    }
+}
+
+/// A name like those of phones: a random UUID of version 4 (RFC 9562, section 5.4).
+fn uuid(random: [u8; 16]) -> String {
+    let number = u128::from_be_bytes(random) & !(0xF << 76) & !(0x3 << 62) | 0x4 << 76 | 0x2 << 62;
+    let hex = format!("{number:032X}");
+    let parts = [0..8, 8..12, 12..16, 16..20, 20..32].map(|part| hex.get(part).unwrap_or_default());
+    parts.join("-")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::uuid;
+
+    #[test]
+    fn names_are_random_uuids() {
+        assert_eq!(uuid([0xFF; 16]), "FFFFFFFF-FFFF-4FFF-BFFF-FFFFFFFFFFFF");
+        assert_eq!(uuid([0; 16]), "00000000-0000-4000-8000-000000000000");
+    }
+}

@@ -1,0 +1,195 @@
+//! What a server of Apple's lookups may learn of a key by naming shards: its configuration is unsigned, and a lookup names the
+//! shard that the key's hash falls into.
+
+use crate::harness::{Folder, Outcome, sotto};
+use bytes::Bytes;
+use prost::Message;
+use sotto_apple::config::id;
+use sotto_apple::keyword::hash;
+use sotto_apple::proto::{
+    Config, ConfigForm, ConfigResponse, DoubleMod, EvaluationKeyConfig, KeyStatus, KeywordPirParameters,
+    PirConfig, PirShardConfig, PirShardConfigs, RepeatedShardConfig, Requests, Sharding, ShardingFunction,
+};
+use sotto_apple::sets::SETS;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::{Arc, Mutex};
+
+const KEY: &str = "+15550001234";
+
+/// A server that tells each configuration once, and the last one from then on. It answers no lookup, and says that the
+/// configuration is gone.
+struct Hostile {
+    url: String,
+    shared: Arc<Shared>,
+}
+
+#[derive(Default)]
+struct Shared {
+    told: Mutex<Vec<Vec<u8>>>,
+    /// The shard of each lookup.
+    asked: Mutex<Vec<u64>>,
+}
+
+impl Hostile {
+    fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let shared = Arc::new(Shared::default());
+        let hostile = Hostile { url, shared: Arc::clone(&shared) };
+        std::thread::spawn(move || {
+            for stream in listener.incoming() {
+                let shared = Arc::clone(&shared);
+                std::thread::spawn(move || while answer(stream.as_ref().unwrap(), &shared).is_some() {});
+            }
+        });
+        hostile
+    }
+
+    /// Tells these numbers of shards to whoever asks, one after the other, and forgets what was asked.
+    fn tells(&self, counts: &[u64]) {
+        self.tells_configs(counts.iter().map(|count| config(*count, None)).collect());
+    }
+
+    fn tells_configs(&self, mut told: Vec<Vec<u8>>) {
+        told.reverse();
+        *self.shared.told.lock().unwrap() = told;
+        self.shared.asked.lock().unwrap().clear();
+    }
+
+    fn asked(&self) -> Vec<u64> {
+        self.shared.asked.lock().unwrap().clone()
+    }
+
+    fn get(&self, folder: &Folder, more: &[&str]) -> Outcome {
+        let state = folder.text("mine");
+        let usual = ["get", "--apple", &self.url, "--use-case", "callers", "--key", KEY, "--state", &state];
+        sotto(&[&usual[..], &["--cache", &folder.text("cache")], more].concat())
+    }
+}
+
+/// Answers one request.
+fn answer(mut stream: &TcpStream, shared: &Shared) -> Option<()> {
+    let mut reader = BufReader::new(stream);
+    let (mut first, mut line, mut length) = (String::new(), String::new(), 0);
+    reader.read_line(&mut first).ok().filter(|bytes| *bytes > 0)?;
+    while reader.read_line(&mut line).ok()? > 2 {
+        let header = line.to_ascii_lowercase();
+        if let Some(value) = header.strip_prefix("content-length:") {
+            length = value.trim().parse().ok()?;
+        }
+        line.clear();
+    }
+    let mut body = vec![0; length];
+    reader.read_exact(&mut body).ok()?;
+    let (status, body) = match first.split(' ').nth(1)? {
+        "/config" => {
+            let mut told = shared.told.lock().unwrap();
+            let body = if told.len() > 1 { told.pop() } else { told.last().cloned() };
+            ("200 OK", body?)
+        }
+        "/queries" => {
+            let requests = Requests::decode(Bytes::from(body)).unwrap().requests;
+            let asked = requests.iter().map(|it| u64::from(it.pir_request.as_ref().unwrap().shard_index));
+            shared.asked.lock().unwrap().extend(asked);
+            ("410 Gone", Vec::new())
+        }
+        _ => ("200 OK", Vec::new()),
+    };
+    let head = format!("HTTP/1.1 {status}\r\ncontent-length: {}\r\n\r\n", body.len());
+    stream.write_all(&[head.as_bytes(), &body].concat()).ok()
+}
+
+/// A table of so many equal shards, which follow from those of another use case if there is one.
+fn config(shard_count: u64, other: Option<u32>) -> Vec<u8> {
+    let set = SETS[1].message();
+    let keys = EvaluationKeyConfig {
+        encryption_parameters: Some(set.clone()),
+        galois_elements: vec![3, 5],
+        has_relin_key: true,
+    };
+    let shard = PirShardConfig { num_entries: 2, entry_size: 100, dimensions: vec![1, 1], shard_id: None };
+    let function = match other {
+        Some(other_shard_count) => Sharding::DoubleMod(DoubleMod { other_shard_count }),
+        None => Sharding::Sha256(Default::default()),
+    };
+    let pir = PirConfig {
+        encryption_parameters: Some(set),
+        keyword_pir_params: Some(KeywordPirParameters {
+            num_hash_functions: 2,
+            sharding_function: Some(ShardingFunction { function: Some(function) }),
+            ..Default::default()
+        }),
+        algorithm: 1,
+        batch_size: 2,
+        evaluation_key_config_hash: id(&keys).to_vec().into(),
+        pir_shard_configs: Some(PirShardConfigs {
+            repeated_shard_config: Some(RepeatedShardConfig { shard_config: Some(shard), shard_count }),
+        }),
+        ..Default::default()
+    };
+    let config_id = id(&pir).to_vec().into();
+    let config = Config { config: Some(ConfigForm::PirConfig(pir)), config_id };
+    let key_info = vec![KeyStatus { timestamp: 0, key_config: Some(keys) }];
+    ConfigResponse { configs: [("callers".to_owned(), config)].into(), key_info }.encode_to_vec()
+}
+
+/// 65,536 shards, then 410, then 65,535: by the Chinese remainder theorem the server has 32 bits of the key's hash, which is one
+/// phone number.
+#[test]
+fn a_server_does_not_choose_how_much_of_a_key_goes_out_in_the_clear() {
+    let (folder, server) = (Folder::new(), Hostile::start());
+    let bits = hash(KEY.as_bytes());
+    server.tells(&[65_536, 65_535]);
+    server.get(&folder, &[]).fails(5, &["sha256:65536", "65536 parts", "--max-shards 65536"]);
+    assert_eq!(server.asked(), [0; 0], "nothing was asked");
+    // Whoever accepts so many tells so much, and no more by asking again: not in this call, nor in the next ones.
+    let most = ["--max-shards", "65536"];
+    server.tells(&[65_536, 65_535]);
+    server.get(&folder, &most).fails(5, &["sha256:65535", "sha256:65536", "--accept-shards sha256:65535"]);
+    assert_eq!(server.asked(), [bits % 65_536]);
+    for more in [&[][..], &["--fresh-keys"], &["--user", "somebody"]] {
+        server.tells(&[65_535]);
+        server.get(&folder, &[&most, more].concat()).fails(5, &["--accept-shards"]);
+        assert_eq!(server.asked(), [0; 0], "{more:?}");
+    }
+    // A person accepts another function by its name, and what both tell together by its number; in one call no second one.
+    let accept = ["--accept-shards", "sha256:65535"];
+    server.tells(&[65_535]);
+    server.get(&folder, &[most, accept].concat()).fails(5, &["4294901760", "told before"]);
+    assert_eq!(server.asked(), [0; 0]);
+    server.tells(&[65_535, 65_536]);
+    server.get(&folder, &[&accept[..], &["--max-shards", "4294901760"]].concat()).fails(5, &["sha256:65536"]);
+    assert_eq!(server.asked(), [bits % 65_535]);
+    // From now on the server is told of no key by what it says of another.
+    server.tells(&[3]);
+    server.get(&folder, &["--max-shards", "3", "--accept-shards", "sha256:3"]).fails(5, &["told before"]);
+    assert_eq!(server.asked(), [0; 0]);
+    // A table in one shard is asked in any case.
+    server.tells(&[1]);
+    server.get(&folder, &["--accept-shards", "sha256:1"]).fails(6, &["410"]);
+    assert_eq!(server.asked(), [0, 0]);
+}
+
+/// Shards that follow another use case's tell what the smallest of them tells.
+#[test]
+fn what_is_remembered_of_a_server_is_not_lost() {
+    let (folder, server) = (Folder::new(), Hostile::start());
+    server.tells_configs(vec![config(10, Some(57))]);
+    server.get(&folder, &["--max-shards", "11"]).fails(5, &["double-mod:57:10", "--max-shards 12"]);
+    server.get(&folder, &["--max-shards", "12"]).fails(6, &["410"]);
+    let shard = hash(KEY.as_bytes()) % 57 % 10;
+    assert_eq!(server.asked(), [shard, shard]);
+    // What cannot be read does not pass for a first visit.
+    let files = folder.files("mine/apple");
+    let file = files.iter().find(|file| file.extension().is_some_and(|it| it == "shards")).unwrap();
+    let kept = std::fs::read_to_string(file).unwrap();
+    for damaged in
+        [&kept[..kept.len() / 2], "", &kept.replace("shards/1", "shards/2"), &kept.replace("57", "-7")]
+    {
+        std::fs::write(file, damaged).unwrap();
+        server.tells_configs(vec![config(10, Some(57))]);
+        server.get(&folder, &["--max-shards", "99"]).fails(8, &["unreadable", "put back"]);
+        assert_eq!(server.asked(), [0; 0]);
+    }
+}
