@@ -1,5 +1,7 @@
 //! Health, metrics, reload, draining and copies of the state, on a port of their own.
 
+mod guard;
+
 use crate::backup::{Copied, NoCopy};
 use crate::refusal::Refusal;
 use crate::service::Service;
@@ -8,7 +10,8 @@ use axum::extract::State;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
-use axum::{Json, Router};
+use axum::{Json, Router, middleware};
+pub(crate) use guard::AdminHosts;
 use sotto_wire::{Code, Problem};
 use std::sync::Arc;
 
@@ -26,6 +29,7 @@ pub(crate) fn admin(service: Arc<Service>) -> Router {
         .route("/backup", post(backup))
         .route("/undrain", post(|service| drain(service, false)))
         .fallback(|| async { Refusal::new(Code::NoSuchRoute, "there is nothing at this path") })
+        .layer(middleware::from_fn_with_state(service.clone(), guard::guard))
         .with_state(service)
 }
 

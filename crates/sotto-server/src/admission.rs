@@ -24,7 +24,7 @@ mod keep;
 mod roster;
 mod store;
 
-pub(crate) use client::{Client, Peer, Requester};
+pub(crate) use client::{Client, Network, Peer, Requester};
 pub(crate) use keep::Keep;
 pub(crate) use roster::{Counts, Found, Owner};
 

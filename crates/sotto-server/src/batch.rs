@@ -30,12 +30,12 @@ mod worker;
 
 use crate::admission::Peer;
 use crate::budget::Budget;
+use crate::memory::MemoryPermit;
 use crate::metrics::Metrics;
-use crate::quota::Open;
 use crate::refusal::Refusal;
 use crate::{Config, LiveTable, StartError};
 use flow::Flow;
-pub(crate) use flow::{CheckedStream, Units};
+pub(crate) use flow::{CheckedStream, Started};
 use queue::Queue;
 use sotto_core::AnySession;
 use sotto_wire::{Code, Timing, ask};
@@ -59,12 +59,15 @@ pub(crate) struct CheckedAsk {
     /// Whose it is.
     pub(crate) peer: Peer,
     /// The memory the frame takes, given back with it: a client that hangs up leaves its ask in the queue.
-    pub(crate) _room: Open,
+    pub(crate) _room: MemoryPermit,
+    /// The memory that its answers take, until they are sent.
+    pub(crate) answer_room: MemoryPermit,
 }
 
-/// The answers to an ask, in order, and where its time went.
+/// The answers to an ask, in order, the memory that they take, and where its time went.
 pub(crate) struct Answered {
     pub(crate) answers: Vec<Vec<u8>>,
+    pub(crate) room: MemoryPermit,
     pub(crate) timing: Timing,
 }
 
@@ -140,7 +143,7 @@ impl Batch {
     ///
     /// # Errors
     /// [`Code::ShuttingDown`] after [`Batch::finish`].
-    pub(crate) fn flow(&self, ask: CheckedStream) -> Result<oneshot::Receiver<Result<Units, Code>>, Code> {
+    pub(crate) fn flow(&self, ask: CheckedStream) -> Result<oneshot::Receiver<Started>, Code> {
         let (flow, receiver) = Flow::new(ask, self.queue.clone(), Instant::now());
         self.queue.push_turn(Turn::Flow(Box::new(flow)))?;
         Ok(receiver)

@@ -1,9 +1,11 @@
 //! Request bodies, bounded before they are read.
 //!
 //! A body that announces more than the longest valid one is refused unread. Otherwise its fixed head is
-//! read and judged first, and only then the payload, which must be exactly as long as the head says. So
-//! the memory a stranger can make the server hold is the size of one valid request.
+//! read and judged first, and only then the payload, which must be exactly as long as the head says. Memory is
+//! taken for what has come, and at most for as much again: a length that is announced takes none. So what a stranger
+//! can make the server hold is what it has sent.
 
+use crate::memory::MemoryPermit;
 use crate::refusal::Refusal;
 use axum::body::Body;
 use axum::http::{HeaderMap, header};
@@ -19,28 +21,30 @@ const DRAIN: Duration = Duration::from_secs(1);
 pub(crate) struct Reader {
     body: Body,
     read: Vec<u8>,
+    /// The memory that `read` takes.
+    room: MemoryPermit,
     limit: u64,
     announced: Option<u64>,
     until: Instant,
 }
 
 impl Reader {
-    /// Starts reading a body of at most `limit` bytes, which must be there within `time`.
+    /// Starts reading a body of at most `limit` bytes, which must be there within `time`, into memory that `room` grows to.
     ///
     /// # Errors
     /// [`Code::TooLarge`] if the body announces more.
-    pub(crate) fn new(body: Body, headers: &HeaderMap, limit: u64, time: Duration) -> Result<Self, Refusal> {
+    pub(crate) fn new(
+        body: Body,
+        headers: &HeaderMap,
+        limit: u64,
+        (time, room): (Duration, MemoryPermit),
+    ) -> Result<Self, Refusal> {
         let length = headers.get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok());
         let announced = length.and_then(|value| value.parse::<u64>().ok());
         if announced.is_some_and(|bytes| bytes > limit) {
             return Err(too_large(limit));
         }
-        Ok(Reader { body, read: Vec::new(), limit, announced, until: Instant::now() + time })
-    }
-
-    /// The most bytes the body can have.
-    pub(crate) fn most(&self) -> u64 {
-        self.announced.unwrap_or(self.limit)
+        Ok(Reader { body, read: Vec::new(), room, limit, announced, until: Instant::now() + time })
     }
 
     /// Reads until at least `bytes` are there, and gives all that are.
@@ -49,42 +53,45 @@ impl Reader {
     /// [`Code::TooLarge`], [`Code::TooSlow`], [`Code::Malformed`] if the body ends before.
     pub(crate) async fn head(&mut self, bytes: usize) -> Result<&[u8], Refusal> {
         while self.read.len() < bytes {
-            if !self.more().await? {
+            if !self.more(self.limit).await? {
                 return Err(FrameError::Short.into());
             }
         }
         Ok(&self.read)
     }
 
-    /// Reads the rest of a body that must have exactly `bytes` bytes.
+    /// Reads the rest of a body that must have exactly `bytes` bytes. Gives it, and the memory that it takes.
     ///
     /// # Errors
     /// [`Code::Malformed`] for any other length; as [`Reader::head`].
-    pub(crate) async fn exactly(&mut self, bytes: u64) -> Result<Vec<u8>, Refusal> {
+    pub(crate) async fn exactly(&mut self, bytes: u64) -> Result<(Vec<u8>, MemoryPermit), Refusal> {
         let wrong = |got| Err(FrameError::Length { got, want: bytes }.into());
         if let Some(announced) = self.announced.filter(|announced| *announced != bytes) {
             return wrong(announced);
         }
-        let room = bytes.saturating_sub(self.read.len() as u64);
-        self.read.reserve_exact(usize::try_from(room).unwrap_or(0));
         while self.read.len() as u64 <= bytes {
-            if !self.more().await? {
+            if !self.more(bytes).await? {
                 break;
             }
         }
         if self.read.len() as u64 != bytes {
             return wrong(self.read.len() as u64);
         }
-        Ok(std::mem::take(&mut self.read))
+        Ok(self.taken())
     }
 
-    /// Reads all of it.
+    /// Reads all of it. Gives it, and the memory that it takes.
     ///
     /// # Errors
     /// As [`Reader::head`].
-    pub(crate) async fn whole(&mut self) -> Result<Vec<u8>, Refusal> {
-        while self.more().await? {}
-        Ok(std::mem::take(&mut self.read))
+    pub(crate) async fn whole(&mut self) -> Result<(Vec<u8>, MemoryPermit), Refusal> {
+        let most = self.announced.unwrap_or(self.limit);
+        while self.more(most).await? {}
+        Ok(self.taken())
+    }
+
+    fn taken(&mut self) -> (Vec<u8>, MemoryPermit) {
+        (std::mem::take(&mut self.read), self.room.split())
     }
 
     /// Ends reading. Where it was refused, what is left is read and forgotten, so that a client which is still sending
@@ -101,18 +108,21 @@ impl Reader {
     }
 
     async fn drain(&mut self) {
-        self.until = self.until.min(Instant::now() + DRAIN);
-        loop {
-            self.limit = self.limit.saturating_sub(self.read.len() as u64);
-            self.read.clear();
-            if !matches!(self.more().await, Ok(true)) {
-                return;
+        let until = self.until.min(Instant::now() + DRAIN);
+        let mut left = self.limit.saturating_sub(self.read.len() as u64);
+        // What was read is forgotten, and its memory given back.
+        drop(self.taken());
+        while let Ok(Some(Ok(frame))) = timeout_at(until, self.body.frame()).await {
+            let bytes = frame.data_ref().map_or(0, |data| data.len() as u64);
+            match left.checked_sub(bytes) {
+                Some(rest) => left = rest,
+                None => return,
             }
         }
     }
 
-    /// Reads a little more; `false` at the end.
-    async fn more(&mut self) -> Result<bool, Refusal> {
+    /// Reads a little more of a body that will have about `most` bytes; `false` at the end.
+    async fn more(&mut self, most: u64) -> Result<bool, Refusal> {
         let frame = timeout_at(self.until, self.body.frame()).await;
         let frame = frame.map_err(|_| Refusal::new(Code::TooSlow, "the body did not arrive in time"))?;
         let Some(frame) = frame else { return Ok(false) };
@@ -121,9 +131,24 @@ impl Reader {
             if (self.read.len() + data.len()) as u64 > self.limit {
                 return Err(too_large(self.limit));
             }
+            self.reserve(data.len(), most)?;
             self.read.extend_from_slice(&data);
         }
         Ok(true)
+    }
+
+    /// Makes room for so many bytes more. Room doubles up to that for `most`, so that few bytes are copied again.
+    fn reserve(&mut self, more: usize, most: u64) -> Result<(), Refusal> {
+        let (len, capacity) = (self.read.len(), self.read.capacity());
+        let need = len + more;
+        if need <= capacity {
+            return Ok(());
+        }
+        let most = usize::try_from(most).unwrap_or(usize::MAX);
+        let wanted = need.max(capacity.saturating_mul(2).min(most));
+        self.room.grow((wanted - capacity) as u64)?;
+        self.read.reserve_exact(wanted - len);
+        Ok(())
     }
 }
 

@@ -5,6 +5,7 @@ mod apple;
 mod ohttp;
 
 use crate::StartError;
+use crate::listen::SendRate;
 use crate::routes::origins::is_origin;
 pub use apple::{AppleConfig, AppleKeys, TokenConfig};
 pub use ohttp::OhttpConfig;
@@ -22,6 +23,9 @@ pub struct Config {
     pub listen: SocketAddr,
     /// Where health, metrics and reload are. Keep it off the public network: it has no password.
     pub admin_listen: SocketAddr,
+    /// Names that requests to it may have as their host, beside addresses and `localhost`: no web page can pretend to be there by
+    /// a name that is not listed.
+    pub admin_hosts: Vec<String>,
     /// What is served.
     pub tables: Vec<TableConfig>,
     /// Folders of stacks: their tables are served too.
@@ -41,7 +45,8 @@ pub struct Config {
     /// Those of one client, told apart as in [`SessionConfig::per_client`]; one more takes the place of one of its own that asks
     /// nothing, and is closed if there is none. 0: any number, for servers behind a proxy.
     pub connections_per_client: usize,
-    /// Memory for request bodies, in MiB; requests past it get `busy`. A client that has some of it leaves an eighth to others.
+    /// Memory for requests and their answers, in MiB, from the first byte of a request to the last of its answer; requests past it
+    /// get `busy`. A client may have seven times what is then free: seven eighths, if it is alone (an IPv6 /64 half of it).
     pub max_in_flight_mib: u64,
     /// Asks that may wait for a pass. One more takes the place of one of the client that has the most, which gets `busy`; it gets
     /// that itself if nobody has more.
@@ -74,6 +79,9 @@ pub struct Config {
     /// response may wait for its client to read, in milliseconds. Streams and downloads about an epoch that is not served any
     /// more go on for so long.
     pub idle_timeout_ms: u64,
+    /// How slowly responses may be read, in bytes per second, on average and beyond `idle_timeout_ms`; slower ones are given up,
+    /// with the memory that they take.
+    pub min_send_bytes_per_second: u64,
     /// How often new epochs are looked for, in seconds; 0 means only when `POST /reload` says so.
     pub reload_seconds: u64,
     /// How long a shutdown waits for requests in flight, in seconds.
@@ -182,6 +190,7 @@ impl Default for Config {
         Config {
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 8080)),
             admin_listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 8081)),
+            admin_hosts: Vec::new(),
             tables: Vec::new(),
             stacks: Vec::new(),
             logs: Vec::new(),
@@ -202,6 +211,7 @@ impl Default for Config {
             deadline_ms: 5_000,
             read_timeout_ms: 10_000,
             idle_timeout_ms: 60_000,
+            min_send_bytes_per_second: 16_384,
             reload_seconds: 10,
             drain_seconds: 10,
             residency: Residency::Auto,
@@ -319,6 +329,7 @@ impl Config {
             ("deadline_ms", self.deadline_ms),
             ("read_timeout_ms", self.read_timeout_ms),
             ("idle_timeout_ms", self.idle_timeout_ms),
+            ("min_send_bytes_per_second", self.min_send_bytes_per_second),
             ("batch.max_queries", self.batch.max_queries as u64),
             ("scans.burst_seconds_per_client", self.scans.burst_seconds_per_client),
             ("scans.burst_seconds", self.scans.burst_seconds),
@@ -338,6 +349,10 @@ impl Config {
 
     pub(crate) fn idle_timeout(&self) -> Duration {
         Duration::from_millis(self.idle_timeout_ms)
+    }
+
+    pub(crate) fn send_rate(&self) -> SendRate {
+        SendRate { grace: self.idle_timeout(), bytes_per_second: self.min_send_bytes_per_second }
     }
 }
 

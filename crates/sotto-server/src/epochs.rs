@@ -4,6 +4,7 @@
 //! it is answered. How epochs go live is in `slot`.
 
 use crate::live::Static;
+use crate::opening::Opening;
 use crate::slot::Slot;
 use crate::{LiveTable, Past, Source, SourceError, StartError};
 use sotto_catalog::Hex32;
@@ -116,13 +117,15 @@ impl Tables {
     ///
     /// # Errors
     /// [`StartError`] for the first that does not open for another reason, or two tables of one name.
-    pub(crate) fn open(sources: Vec<Box<dyn Source>>) -> Result<Self, StartError> {
+    pub(crate) fn open(sources: Vec<Box<dyn Source>>, opening: &Opening) -> Result<Self, StartError> {
         let mut tables: Vec<Arc<Slot>> = Vec::new();
         let (mut patience, mut damaged) = (PATIENCE, None);
-        for source in sources {
+        let count = sources.len();
+        for (source, number) in sources.into_iter().zip(1..) {
             let slot = Slot::new(source);
             let source_name = slot.source_name();
-            let (looked, error) = slot.first_look(&mut patience);
+            opening.begin(source_name.clone(), number, count);
+            let (looked, error) = slot.first_look(&mut patience, &|at| opening.read(at));
             match error {
                 Some(error @ SourceError::Damaged(_)) => {
                     damaged.get_or_insert(StartError::Table { source_name, error });

@@ -13,6 +13,7 @@
 //! | `files` | table directories and image files |
 //! | `parts` | a table in parts, all of which are here |
 //! | [`past`] | older epochs: their catalogs, and what changed in their rows |
+//! | `opening` | what is said while tables are opened |
 //! | `epochs` | two live epochs per table, swapped atomically |
 //! | [`slot`] | how epochs of a table go live: looked for, opened, read through |
 //! | `batch` | asks of many clients, answered in one pass over the data |
@@ -26,6 +27,7 @@
 //! | `backup` | a copy of the state directory, made while the server goes on |
 //! | `clock` | a clock that never goes back |
 //! | `admission` | clients' keys, held for a while: in memory, and on disk over restarts |
+//! | `memory` | memory for requests and answers, shared by networks |
 //! | `quota` | places for what is under way, in all and of one client |
 //! | `service` | what every route shares |
 //! | `routes` | the public routes, one file each |
@@ -59,10 +61,12 @@ mod files;
 mod listen;
 pub mod live;
 mod logs;
+mod memory;
 mod meter;
 mod metrics;
 #[cfg(feature = "ohttp")]
 mod ohttp;
+mod opening;
 mod orders;
 mod page;
 mod parts;
@@ -84,6 +88,7 @@ pub use config::{
 pub use error::StartError;
 pub use listen::OwnCertificate;
 pub use live::LiveTable;
+pub use opening::OpeningProgress;
 pub use past::Past;
 pub use server::{Running, Server, Shutdown};
 pub use slot::Standing;

@@ -2,28 +2,34 @@
 
 mod crowd;
 mod own;
+mod response_body;
+mod send_time;
 mod stall;
 mod tls;
 
 use crate::admission::Peer;
+use crate::memory::{BodyMemory, MemoryBudget};
 use crate::metrics::Metrics;
+use crate::refusal::Refusal;
 use crate::{Config, StartError};
 use axum::Router;
-use axum::body::Body;
-use crowd::{Busy, Crowd, Seat};
-use http_body::{Frame, SizeHint};
+use axum::body::{Body, HttpBody};
+use axum::response::IntoResponse;
+use crowd::{Crowd, Seat};
+use hyper::body::Incoming;
 use hyper::service::{Service, service_fn};
-use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
 use hyper_util::service::TowerToHyperService;
+use response_body::{ResponseBody, StreamExecutor};
+pub(crate) use send_time::SendRate;
+use sotto_wire::Code;
 use stall::Stall;
 use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
-use std::pin::Pin;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::task::{Context, Poll};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
@@ -33,6 +39,12 @@ use tokio_rustls::TlsAcceptor;
 
 pub use own::OwnCertificate;
 pub(crate) use tls::{acceptor, own as own_acceptor};
+
+/// Requests that one HTTP/2 connection may have under way. Whoever has more opens more connections, which are counted.
+const MAX_CONCURRENT_STREAMS: u32 = 32;
+
+/// A body of so many bytes is not counted: it takes no more than the buffers of its connection.
+const SMALL_BODY: u64 = 4096;
 
 /// Binds, and says which setting to change if that fails.
 pub(crate) async fn bind(address: SocketAddr, key: &'static str) -> Result<TcpListener, StartError> {
@@ -51,7 +63,7 @@ pub(crate) async fn stopped(stop: &mut watch::Receiver<bool>) {
 /// A port and what it serves.
 pub(crate) struct Door {
     pub(crate) listener: TcpListener,
-    pub(crate) router: Router,
+    pub(crate) routes: Routes,
     pub(crate) tls: Option<TlsAcceptor>,
     pub(crate) max_connections: usize,
     /// Of one network.
@@ -59,21 +71,49 @@ pub(crate) struct Door {
     /// Who may have any number, since many ask by way of them.
     pub(crate) relays: Vec<Peer>,
     pub(crate) idle_timeout: Duration,
+    /// The slowest that responses may be read.
+    pub(crate) rate: SendRate,
+    /// Where the memory of responses is counted, on the public door.
+    pub(crate) memory: Option<Arc<MemoryBudget>>,
     /// Counts connections, on the public door.
     pub(crate) metrics: Option<Arc<Metrics>>,
 }
 
+/// What a port answers: until the server has opened its tables, and from then on.
+#[derive(Clone)]
+pub(crate) struct Routes {
+    opening: Router,
+    open: Arc<OnceLock<Router>>,
+}
+
+impl Routes {
+    pub(crate) fn new(opening: Router) -> Self {
+        Routes { opening, open: Arc::default() }
+    }
+
+    /// From now on answers these.
+    pub(crate) fn open(&self, routes: Router) {
+        let _ = self.open.set(routes);
+    }
+
+    fn now(&self) -> Router {
+        self.open.get().unwrap_or(&self.opening).clone()
+    }
+}
+
 impl Door {
     /// The public door of a configuration.
-    pub(crate) fn new(listener: TcpListener, router: Router, config: &Config) -> Self {
+    pub(crate) fn new(listener: TcpListener, routes: Routes, config: &Config) -> Self {
         Door {
             listener,
-            router,
+            routes,
             tls: None,
             max_connections: config.max_connections,
             connections_per_client: config.connections_per_client,
             relays: config.ohttp.iter().flat_map(|gateway| &gateway.relays).map(|at| Peer(*at)).collect(),
             idle_timeout: config.idle_timeout(),
+            rate: config.send_rate(),
+            memory: None,
             metrics: None,
         }
     }
@@ -126,17 +166,27 @@ impl Door {
         seat: Arc<Seat>,
         stop: watch::Receiver<bool>,
     ) -> impl Future<Output = ()> + Send + 'static {
-        let (router, tls, timeout) = (self.router.clone(), self.tls.clone(), self.idle_timeout);
+        let (tls, rate, timeout) = (self.tls.clone(), self.rate, self.idle_timeout);
+        let connection = Arc::new(Connection {
+            peer,
+            seat,
+            routes: self.routes.clone(),
+            memory: self.memory.clone(),
+            timeout,
+            rate,
+            requests: AtomicU64::new(0),
+            is_over: AtomicBool::new(false),
+        });
         async move {
             // An answer is one write; waiting to fill a packet would only add to its time.
             if let Err(error) = stream.set_nodelay(true) {
                 tracing::debug!(%error, "no TCP_NODELAY");
             }
-            let stream = Stall::new(stream, timeout);
+            let stream = Stall::new(stream, rate);
             match tls {
-                None => http(stream, (peer, seat), router, timeout, stop).await,
+                None => connection.serve(stream, stop).await,
                 Some(tls) => match tokio::time::timeout(timeout, tls.accept(stream)).await {
-                    Ok(Ok(stream)) => http(stream, (peer, seat), router, timeout, stop).await,
+                    Ok(Ok(stream)) => connection.serve(stream, stop).await,
                     Ok(Err(error)) => tracing::debug!(%error, "a TLS handshake failed"),
                     Err(_) => tracing::debug!("a TLS handshake took too long"),
                 },
@@ -145,46 +195,115 @@ impl Door {
     }
 }
 
-/// Serves one connection, HTTP/1.1 or HTTP/2 by its first bytes, until it ends; asked to stop, or left without
-/// a new request for too long, lets the requests in flight finish.
-async fn http(
-    stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
-    (peer, seat): (Peer, Arc<Seat>),
-    router: Router,
+/// What serving one connection takes.
+struct Connection {
+    peer: Peer,
+    seat: Arc<Seat>,
+    routes: Routes,
+    /// Where the memory of responses is counted, on the public door.
+    memory: Option<Arc<MemoryBudget>>,
     timeout: Duration,
-    mut stop: watch::Receiver<bool>,
-) {
-    let mut builder = auto::Builder::new(TokioExecutor::new());
-    builder.http1().timer(TokioTimer::new()).header_read_timeout(timeout);
-    builder.http2().timer(TokioTimer::new()).keep_alive_interval(timeout).keep_alive_timeout(timeout);
-    let requests = Arc::new(AtomicU64::new(0));
-    let service = TowerToHyperService::new(router);
-    let counted = service_fn({
-        let requests = requests.clone();
-        move |mut request: hyper::Request<_>| {
-            requests.fetch_add(1, Ordering::Relaxed);
-            request.extensions_mut().insert(peer);
-            let (busy, answer) = (seat.busy(), service.call(request));
-            async move { Ok::<_, Infallible>(answer.await?.map(|body| Answer { body, _busy: busy })) }
+    rate: SendRate,
+    /// Requests so far.
+    requests: AtomicU64,
+    /// Whether no request is taken any more.
+    is_over: AtomicBool,
+}
+
+impl Connection {
+    /// Answers a request. The memory of its response is held until that is sent.
+    async fn respond(
+        self: Arc<Self>,
+        mut request: hyper::Request<Incoming>,
+    ) -> hyper::Response<ResponseBody> {
+        self.requests.fetch_add(1, Ordering::Relaxed);
+        let busy = self.seat.busy();
+        let mut response = match self.is_over.load(Ordering::Relaxed) {
+            true => Refusal::of(Code::ShuttingDown).into_response(),
+            false => {
+                request.extensions_mut().insert(self.peer);
+                let service = TowerToHyperService::new(self.routes.now());
+                service.call(request).await.unwrap_or_else(|never| match never {})
+            }
+        };
+        let memory = response.extensions_mut().remove::<BodyMemory>();
+        let memory = match memory {
+            Some(memory) => Some(memory),
+            None => match self.room_of(response.body()) {
+                Ok(room) => room,
+                Err(refusal) => {
+                    response = refusal.into_response();
+                    None
+                }
+            },
+        };
+        response.map(|body| ResponseBody::new(body, memory, busy, self.rate))
+    }
+
+    /// Takes memory for a body whose route took none. A small one takes no more than its connection does anyway.
+    fn room_of(&self, body: &Body) -> Result<Option<BodyMemory>, Refusal> {
+        let size = body.size_hint();
+        let bytes = size.upper().unwrap_or(size.lower());
+        match &self.memory {
+            Some(memory) if bytes > SMALL_BODY => {
+                let taken = memory.take(self.peer, bytes)?;
+                Ok(Some(BodyMemory::Taken(Arc::new(taken))))
+            }
+            _ => Ok(None),
         }
-    });
-    let connection = builder.serve_connection(TokioIo::new(stream), counted);
-    tokio::pin!(connection);
-    let ended = tokio::select! {
-        ended = connection.as_mut() => Some(ended),
-        () = stopped(&mut stop) => None,
-        () = quiet(&requests, timeout) => None,
-    };
-    let ended = match ended {
-        Some(ended) => ended,
-        None => {
-            connection.as_mut().graceful_shutdown();
-            connection.await
+    }
+
+    /// Serves one connection, HTTP/1.1 or HTTP/2 by its first bytes, until it ends; asked to stop, or left without
+    /// a new request for too long, lets the requests in flight finish.
+    async fn serve(
+        self: Arc<Self>,
+        stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+        mut stop: watch::Receiver<bool>,
+    ) {
+        let timeout = self.timeout;
+        let mut builder = auto::Builder::new(StreamExecutor);
+        builder.http1().timer(TokioTimer::new()).header_read_timeout(timeout);
+        let mut http2 = builder.http2();
+        http2.timer(TokioTimer::new()).keep_alive_interval(timeout).keep_alive_timeout(timeout);
+        http2.max_concurrent_streams(MAX_CONCURRENT_STREAMS);
+        let service = service_fn({
+            let own = self.clone();
+            move |request| {
+                let response = own.clone().respond(request);
+                async move { Ok::<_, Infallible>(response.await) }
+            }
+        });
+        let connection = builder.serve_connection(TokioIo::new(stream), service);
+        tokio::pin!(connection);
+        let ended = tokio::select! {
+            ended = connection.as_mut() => Some(ended),
+            () = stopped(&mut stop) => None,
+            () = quiet(&self.requests, timeout) => None,
+        };
+        let ended = match ended {
+            Some(ended) => ended,
+            None => {
+                connection.as_mut().graceful_shutdown();
+                tokio::select! {
+                    ended = connection.as_mut() => ended,
+                    () = self.finished() => return tracing::debug!("a connection that was to end is cut off"),
+                }
+            }
+        };
+        if let Err(error) = ended {
+            // Clients hang up all the time; this is of interest only when someone is looking for it.
+            tracing::debug!(%error, "a connection ended early");
         }
-    };
-    if let Err(error) = ended {
-        // Clients hang up all the time; this is of interest only when someone is looking for it.
-        tracing::debug!(%error, "a connection ended early");
+    }
+
+    /// Waits until a connection that was asked to end has had the time for it: what is under way is finished, each response in its
+    /// own time, and what a client begins in spite of being asked is refused after a while.
+    async fn finished(&self) {
+        tokio::time::sleep(self.timeout).await;
+        self.is_over.store(true, Ordering::Relaxed);
+        while self.seat.is_busy() {
+            tokio::time::sleep(self.timeout.min(Duration::from_secs(1))).await;
+        }
     }
 }
 
@@ -200,31 +319,5 @@ async fn quiet(requests: &AtomicU64, timeout: Duration) {
             return;
         }
         seen = now;
-    }
-}
-
-/// A response on its way out: its connection is at work until it is made.
-struct Answer {
-    body: Body,
-    _busy: Busy,
-}
-
-impl http_body::Body for Answer {
-    type Data = bytes::Bytes;
-    type Error = axum::Error;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<bytes::Bytes>, axum::Error>>> {
-        Pin::new(&mut self.body).poll_frame(context)
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
     }
 }

@@ -85,7 +85,7 @@ pub(crate) struct Metrics {
     evaluations: Family<ByTable, Counter>,
     /// Orders that wait or are being filled.
     pub(crate) open_orders: Gauge,
-    /// KiB of memory for request bodies that are taken.
+    /// KiB of memory for requests and answers that are taken.
     pub(crate) bodies: Gauge,
     scan_seconds: Counter<f64, AtomicU64>,
     over_budget: Family<Whose, Counter>,
@@ -178,7 +178,11 @@ impl Metrics {
         r.register("orders", "Orders of hints begun", self.orders.clone());
         r.register("evaluations", "Evaluations of symmetric tables", self.evaluations.clone());
         r.register("open_orders", "Orders of hints that wait or are being filled", self.open_orders.clone());
-        r.register("bodies_kib", "Memory for request bodies that is taken, in KiB", self.bodies.clone());
+        r.register(
+            "bodies_kib",
+            "Memory for requests and answers that is taken, in KiB",
+            self.bodies.clone(),
+        );
         r.register(
             "scan_seconds",
             "Time of passes, units and hints, as charged to clients",

@@ -7,6 +7,7 @@ use crate::admission::Peer;
 use crate::allowance::Allowance;
 use crate::budget::Budget;
 use crate::clock::nanos;
+use crate::memory::MemoryPermit;
 use crate::metrics::Metrics;
 use crate::quota::Open;
 use sotto_core::{Error, Sure};
@@ -25,10 +26,13 @@ pub(crate) struct Order {
     /// Whose it is.
     pub(crate) peer: Peer,
     /// The memory the frame takes, and its place among the orders, given back with it.
-    pub(crate) _held: (Open, Open),
+    pub(crate) _held: (MemoryPermit, Open),
+    /// The memory that its hints take, until they are sent.
+    pub(crate) supply_room: MemoryPermit,
 }
 
-type Reply = Result<Vec<u8>, Code>;
+/// Hints and the memory that they take, or why there are none.
+type Reply = Result<(Vec<u8>, MemoryPermit), Code>;
 
 struct Job {
     order: Order,
@@ -101,7 +105,7 @@ struct Worker {
 impl Worker {
     fn run(self) {
         while let Ok(job) = self.jobs.recv() {
-            let Job { order, reply } = *job;
+            let Job { mut order, reply } = *job;
             if self.closed.load(Ordering::Relaxed) {
                 let _ = reply.send(Err(Code::ShuttingDown));
             } else if reply.is_closed() {
@@ -112,15 +116,16 @@ impl Worker {
                 let (took, ended) = (start.elapsed(), Instant::now());
                 self.effort.add(order.peer, nanos(took), ended);
                 self.budget.charge(order.peer, took, (1, 1), ended);
+                let room = order.supply_room.split();
                 // The place is free again before the client can order more.
                 drop(order);
-                let _ = reply.send(made);
+                let _ = reply.send(made.map(|supply| (supply, room)));
             }
         }
     }
 
     /// Makes the hints. A scheme that panics costs this order, not the server.
-    fn fill(&self, order: &Order) -> Reply {
+    fn fill(&self, order: &Order) -> Result<Vec<u8>, Code> {
         let live = &order.live;
         let supplier = live.server().supplier().ok_or(Code::Internal)?;
         let payload =

@@ -1,13 +1,13 @@
-//! Places for what is under way: open streams, orders of hints, bytes of requests. So many in all, since each takes memory or
-//! seconds of work, and so many of one client, so that nobody takes them all.
+//! Places for what is under way: open streams, orders of hints. So many in all, since each takes memory or seconds of work, and so
+//! many of one client, so that nobody takes them all; of the networks of IPv6 that a provider gives one customer, twice and four
+//! times as many.
 
-use crate::admission::Peer;
+use crate::admission::{Network, Peer};
 use crate::refusal::Refusal;
 use prometheus_client::metrics::gauge::Gauge;
 use sotto_wire::Code;
 use std::collections::HashMap;
 use std::hash::Hash;
-use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// How many places there are.
@@ -16,12 +16,10 @@ pub(crate) struct Places {
     pub(crate) all: usize,
     /// Those of one client; 0 for any number.
     pub(crate) per_client: usize,
-    /// So many are for clients that have none yet.
-    pub(crate) for_others: usize,
 }
 
 /// The places there are, and who has them: networks, unless something else is said.
-pub(crate) struct Quota<K: Eq + Hash + Copy = IpAddr> {
+pub(crate) struct Quota<K: Eq + Hash + Copy = Network> {
     places: Places,
     taken: Mutex<Taken<K>>,
     /// How many are taken.
@@ -38,10 +36,9 @@ struct Taken<K> {
 pub(crate) type Words = [&'static str; 2];
 
 /// Places, given back when this is dropped.
-pub(crate) struct Open<K: Eq + Hash + Copy = IpAddr> {
+pub(crate) struct Open<K: Eq + Hash + Copy = Network> {
     quota: Arc<Quota<K>>,
-    client: K,
-    places: usize,
+    clients: Vec<K>,
 }
 
 impl Quota {
@@ -50,15 +47,7 @@ impl Quota {
     /// # Errors
     /// [`Code::Busy`].
     pub(crate) fn take(self: &Arc<Self>, peer: Peer) -> Result<Open, Refusal> {
-        self.take_many(peer, 1)
-    }
-
-    /// Takes places; all there are, where more are wanted.
-    ///
-    /// # Errors
-    /// [`Code::Busy`].
-    pub(crate) fn take_many(self: &Arc<Self>, peer: Peer, wanted: usize) -> Result<Open, Refusal> {
-        self.take_for(peer.network(), wanted)
+        self.take_for(peer.networks().map(|network| (network, network.clients())))
     }
 }
 
@@ -69,25 +58,31 @@ impl<K: Eq + Hash + Copy> Quota<K> {
         Arc::new(Quota { places: Places { per_client, ..places }, taken, gauge, words })
     }
 
-    /// Takes places for somebody; all there are, where more are wanted.
+    /// Takes a place for somebody, who is counted under each of these names, with so many times the places of a client.
     ///
     /// # Errors
     /// [`Code::Busy`].
-    pub(crate) fn take_for(self: &Arc<Self>, client: K, wanted: usize) -> Result<Open<K>, Refusal> {
-        let places = wanted.clamp(1, self.places.all);
+    pub(crate) fn take_for(
+        self: &Arc<Self>,
+        whose: impl Iterator<Item = (K, usize)>,
+    ) -> Result<Open<K>, Refusal> {
         let [all, own] = self.words;
         let mut taken = self.taken();
-        let left = (self.places.all - taken.all).checked_sub(places);
-        let Some(left) = left else { return Err(Refusal::new(Code::Busy, all)) };
-        let has = taken.by_client.get(&client).copied().unwrap_or_default();
-        let too_many = has.saturating_add(places) > self.places.per_client;
-        if has > 0 && (too_many || left < self.places.for_others) {
-            return Err(Refusal::new(Code::Busy, own));
+        if taken.all >= self.places.all {
+            return Err(Refusal::new(Code::Busy, all));
         }
-        taken.all += places;
-        taken.by_client.insert(client, has + places);
-        self.gauge.inc_by(i64::try_from(places).unwrap_or(i64::MAX));
-        Ok(Open { quota: self.clone(), client, places })
+        let mut clients = Vec::with_capacity(3);
+        for (client, times) in whose {
+            let has = taken.by_client.get(&client).copied().unwrap_or_default();
+            if has >= self.places.per_client.saturating_mul(times) {
+                return Err(Refusal::new(Code::Busy, own));
+            }
+            clients.push(client);
+        }
+        taken.all += 1;
+        clients.iter().for_each(|client| *taken.by_client.entry(*client).or_default() += 1);
+        self.gauge.inc();
+        Ok(Open { quota: self.clone(), clients })
     }
 
     fn taken(&self) -> MutexGuard<'_, Taken<K>> {
@@ -98,14 +93,16 @@ impl<K: Eq + Hash + Copy> Quota<K> {
 impl<K: Eq + Hash + Copy> Drop for Open<K> {
     fn drop(&mut self) {
         let mut taken = self.quota.taken();
-        taken.all -= self.places;
-        if let Some(own) = taken.by_client.get_mut(&self.client) {
-            *own -= self.places;
-            if *own == 0 {
-                taken.by_client.remove(&self.client);
+        taken.all -= 1;
+        for client in &self.clients {
+            if let Some(own) = taken.by_client.get_mut(client) {
+                *own -= 1;
+                if *own == 0 {
+                    taken.by_client.remove(client);
+                }
             }
         }
-        self.quota.gauge.dec_by(i64::try_from(self.places).unwrap_or(i64::MAX));
+        self.quota.gauge.dec();
     }
 }
 
@@ -119,13 +116,13 @@ pub(crate) mod tests {
 
     /// So many places for whoever comes.
     pub(crate) fn places(all: usize) -> Arc<Quota> {
-        Quota::new(Places { all, per_client: 0, for_others: 0 }, Gauge::default(), ["all", "own"])
+        Quota::new(Places { all, per_client: 0 }, Gauge::default(), ["all", "own"])
     }
 
     #[test]
     fn so_many_in_all_and_so_many_of_one() {
         let (one, other, third) = (peer("192.0.2.1"), peer("2001:db8::1"), peer("192.0.2.3"));
-        let three = Places { all: 3, per_client: 2, for_others: 0 };
+        let three = Places { all: 3, per_client: 2 };
         let quota = Quota::new(three, Gauge::default(), ["all", "own"]);
         let take = |peer| quota.take(peer).map_err(|refusal| refusal.0.code);
         let held = [take(one).ok().unwrap(), take(one).ok().unwrap()];
@@ -143,20 +140,16 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn nobody_takes_what_is_left_for_others() {
-        let (one, other, third) = (peer("192.0.2.1"), peer("192.0.2.2"), peer("192.0.2.3"));
-        let places = Places { all: 80, per_client: 0, for_others: 10 };
-        let quota = Quota::new(places, Gauge::default(), ["all", "own"]);
-        let take = |peer, places| quota.take_many(peer, places).map_err(|refusal| refusal.0.message);
-        let held = [take(one, 60).ok().unwrap(), take(one, 10).ok().unwrap()];
-        assert_eq!(take(one, 1).err().unwrap(), "own");
-        let first = take(other, 5).ok().unwrap();
-        assert_eq!(
-            (take(other, 1).err().unwrap(), take(third, 6).err().unwrap()),
-            ("own".into(), "all".into())
-        );
-        drop((held, first));
-        assert!(take(one, usize::MAX).is_ok(), "the first of a client may take all");
-        assert_eq!(quota.taken().all, 0);
+    fn a_customer_of_many_ipv6_networks_has_the_places_of_four_clients() {
+        let quota = Quota::new(Places { all: 100, per_client: 2 }, Gauge::default(), ["all", "own"]);
+        let take = |address: String| quota.take(peer(&address)).ok();
+        // 256 networks of one /56, and one each of 256 of a /48.
+        let small: Vec<_> = (0..256).filter_map(|i| take(format!("2001:db8:0:{i:x}::1"))).collect();
+        assert_eq!(small.len(), 4);
+        let large: Vec<_> = (0..256).filter_map(|i| take(format!("2001:db8:0:{i:x}00::1"))).collect();
+        assert_eq!(small.len() + large.len(), 8);
+        assert!(take("2001:db8:1::1".into()).is_some());
+        drop((small, large));
+        assert!(quota.taken().by_client.is_empty() && quota.taken().all == 0);
     }
 }

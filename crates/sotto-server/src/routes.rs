@@ -41,7 +41,7 @@ mod tokens;
 
 use crate::admission::Peer;
 use crate::body::Reader;
-use crate::quota::Open;
+use crate::memory::{BodyMemory, MemoryPermit};
 use crate::refusal::Refusal;
 use crate::service::Service;
 use axum::Router;
@@ -87,13 +87,14 @@ pub(crate) fn public(service: Arc<Service>) -> Router {
 fn opened(service: &Service, request: Request, limit: u64) -> Result<(Peer, Reader), Refusal> {
     let (parts, body) = request.into_parts();
     let peer = *parts.extensions.get::<Peer>().ok_or(Code::Internal)?;
-    Ok((peer, Reader::new(body, &parts.headers, limit, service.read_timeout)?))
+    let read = (service.read_timeout, service.memory.none(peer));
+    Ok((peer, Reader::new(body, &parts.headers, limit, read)?))
 }
 
 /// A body whole, and the memory that it takes.
-async fn whole(service: &Service, peer: Peer, reader: &mut Reader) -> Result<(Vec<u8>, Open), Refusal> {
-    let room = service.room_for(peer, reader.most())?;
-    Ok((reader.whole().await?, room))
+async fn whole(service: &Service, reader: &mut Reader) -> Result<(Vec<u8>, MemoryPermit), Refusal> {
+    service.check_working()?;
+    reader.whole().await
 }
 
 /// A request that came out of another one, which a gateway opened.
@@ -106,6 +107,18 @@ fn octets(body: impl Into<Body>) -> Response<Body> {
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(routes::OCTETS));
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
+}
+
+/// A response whose body's memory is taken already: until all of it is sent.
+fn holding(mut response: Response<Body>, memory: MemoryPermit) -> Response<Body> {
+    response.extensions_mut().insert(BodyMemory::Taken(Arc::new(memory)));
+    response
+}
+
+/// A response whose body is there whether it is sent or not.
+fn shared(mut response: Response<Body>) -> Response<Body> {
+    response.extensions_mut().insert(BodyMemory::Shared);
     response
 }
 

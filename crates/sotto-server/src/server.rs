@@ -1,8 +1,13 @@
 //! Start, run, shut down.
 
-use crate::listen::{self, Door};
+use crate::listen::{self, Door, Routes};
+use crate::memory::MemoryBudget;
+use crate::metrics::Metrics;
+use crate::opening::Opening;
 use crate::service::Service;
-use crate::{Config, OwnCertificate, Source, Standing, StartError, UseCaseSource, admin, routes};
+use crate::{
+    Config, OpeningProgress, OwnCertificate, Source, Standing, StartError, UseCaseSource, admin, routes,
+};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,6 +17,9 @@ use tokio::task::JoinHandle;
 
 /// How long the end of a server waits for threads that open files.
 const LAST_MOMENT: Duration = Duration::from_secs(1);
+
+/// How often a server that opens its tables says how far it is.
+const TELL_EVERY: Duration = Duration::from_secs(2);
 
 /// Threads that bring keys back from the disk and open new epochs: few, so that neither crowds out the passes.
 const BACKGROUND_THREADS: usize = 2;
@@ -49,13 +57,20 @@ impl Server {
     /// # Errors
     /// [`StartError`], with what to do.
     pub fn start(config: &Config) -> Result<Running, StartError> {
-        if config.tables.is_empty() && config.stacks.is_empty() && config.apple.use_cases.is_empty() {
-            let fix = "add [[tables]] with dir = \"...\" or path = \"...\"";
-            return Err(StartError::Settings(format!("no table is named; {fix}")));
-        }
+        Server::start_watched(config, |_| ())
+    }
+
+    /// The same, and says now and then how far it is, if that takes long.
+    ///
+    /// # Errors
+    /// [`StartError`], with what to do.
+    pub fn start_watched(
+        config: &Config,
+        watch: impl Fn(&OpeningProgress) + Send + 'static,
+    ) -> Result<Running, StartError> {
         let room = crate::files::room(config);
-        let sources = crate::files::sources(config, &room)?;
-        Server::start_with_all(config, sources, crate::apple::files::use_cases(config, &room))
+        let sources = named_sources(config, &room)?;
+        Server::start_with_all(config, sources, crate::apple::files::use_cases(config, &room), watch)
     }
 
     /// Serves the tables of the given sources; `config.tables` is not looked at.
@@ -63,10 +78,11 @@ impl Server {
     /// # Errors
     /// [`StartError`], with what to do.
     pub fn start_with(config: &Config, sources: Vec<Box<dyn Source>>) -> Result<Running, StartError> {
-        Server::start_with_all(config, sources, Vec::new())
+        Server::start_with_all(config, sources, Vec::new(), |_| ())
     }
 
-    /// The same, with use cases of Apple's private lookups; `config.apple.use_cases` is not looked at either.
+    /// The same, with use cases of Apple's private lookups; `config.apple.use_cases` is not looked at either. Its ports answer
+    /// from the first moment, and say until all is open that it is not ready; `watch` is told how far it is.
     ///
     /// # Errors
     /// [`StartError`], with what to do.
@@ -74,6 +90,7 @@ impl Server {
         config: &Config,
         sources: Vec<Box<dyn Source>>,
         use_cases: Vec<Box<dyn UseCaseSource>>,
+        watch: impl Fn(&OpeningProgress) + Send + 'static,
     ) -> Result<Running, StartError> {
         config.check().map_err(StartError::Settings)?;
         // Two threads carry the connections; the passes have a pool of their own.
@@ -101,19 +118,30 @@ impl Server {
             listener.local_addr().map_err(failed)
         };
         let addresses = (address(&public, "listen")?, address(&admin, "admin_listen")?);
-        let service = Arc::new(Service::open(config, sources, use_cases)?);
-        service.read_on(service.tables.all().filter(|slot| slot.is_reading()).cloned().collect());
+        let (metrics, opening) = (Arc::new(Metrics::new()), Arc::<Opening>::default());
+        let bytes = config.max_in_flight_mib.saturating_mul(1 << 20);
+        let memory = MemoryBudget::new(bytes, metrics.bodies.clone());
         let (stop, stopping) = watch::channel(false);
         let drain = Duration::from_secs(config.drain_seconds);
-        let mut front = Door::new(public, routes::public(service.clone()), config);
+        // Before the tables too: whoever asks meanwhile is told so, and not left to wonder.
+        let (front_routes, back_routes) = (Routes::new(Opening::public()), Routes::new(opening.admin()));
+        let mut front = Door::new(public, front_routes.clone(), config);
         let is_https = tls.is_some();
         front.tls = tls;
-        front.metrics = Some(service.metrics.clone());
-        let back = Door::new(admin, admin::admin(service.clone()), config);
+        front.memory = Some(memory.clone());
+        front.metrics = Some(metrics.clone());
+        let back = Door::new(admin, back_routes.clone(), config);
         let doors = vec![
             runtime.spawn(front.serve(stopping.clone(), drain)),
             runtime.spawn(back.serve(stopping.clone(), drain)),
         ];
+        let telling = runtime.spawn(tell(opening.clone(), watch));
+        let service = Service::open(config, sources, use_cases, (metrics, memory, &opening));
+        telling.abort();
+        let service = Arc::new(service?);
+        service.read_on(service.tables.all().filter(|slot| slot.is_reading()).cloned().collect());
+        back_routes.open(admin::admin(service.clone()));
+        front_routes.open(routes::public(service.clone()));
         if config.reload_seconds > 0 {
             let every = Duration::from_secs(config.reload_seconds);
             runtime.spawn(watch_for_epochs(service.clone(), every, stopping));
@@ -122,6 +150,23 @@ impl Server {
         tracing::info!(public = %addresses.0, admin = %addresses.1, tls = is_https, "serving");
         let (public, admin) = addresses;
         Ok(Running { public, admin, own, is_https, runtime: Some(runtime), service, stop, doors })
+    }
+}
+
+/// The sources that a configuration names.
+fn named_sources(config: &Config, room: &Arc<sotto_db::Room>) -> Result<Vec<Box<dyn Source>>, StartError> {
+    if config.tables.is_empty() && config.stacks.is_empty() && config.apple.use_cases.is_empty() {
+        let fix = "add [[tables]] with dir = \"...\" or path = \"...\"";
+        return Err(StartError::Settings(format!("no table is named; {fix}")));
+    }
+    crate::files::sources(config, room)
+}
+
+/// Says how far a server is that opens its tables, if it takes long.
+async fn tell(opening: Arc<Opening>, watch: impl Fn(&OpeningProgress)) {
+    loop {
+        tokio::time::sleep(TELL_EVERY).await;
+        watch(&opening.now());
     }
 }
 

@@ -1,5 +1,6 @@
 //! What every route shares.
 
+use crate::admin::AdminHosts;
 use crate::admission::{self, Peer, Sessions};
 use crate::allowance::Allowance;
 use crate::apple::shelf::Looked as LookedCase;
@@ -11,11 +12,13 @@ use crate::clock::nanos;
 use crate::database::Copies;
 use crate::epochs::{PATIENCE, Tables};
 use crate::logs::Logs;
+use crate::memory::{MemoryBudget, MemoryPermit};
 use crate::meter::Rate;
 use crate::metrics::Metrics;
+use crate::opening::Opening;
 use crate::orders::Orders;
 use crate::page::Page;
-use crate::quota::{Open, Places, Quota};
+use crate::quota::{Places, Quota};
 use crate::refusal::Refusal;
 use crate::routes::origins::Origins;
 use crate::slot::{Looked, Slot};
@@ -53,6 +56,8 @@ pub(crate) struct Service {
     pub(crate) budget: Arc<Budget>,
     /// Whose pages may ask.
     pub(crate) origins: Origins,
+    /// Hosts that requests of operators may name.
+    pub(crate) admin_hosts: AdminHosts,
     pub(crate) read_timeout: Duration,
     /// How long a download goes on whose epoch is not served any more.
     pub(crate) grace: Duration,
@@ -60,8 +65,8 @@ pub(crate) struct Service {
     pub(crate) state: Option<PathBuf>,
     /// Held by whoever copies it.
     pub(crate) copying: Mutex<()>,
-    /// Memory for request bodies, in KiB.
-    bodies: Arc<Quota>,
+    /// Memory for requests and their answers.
+    pub(crate) memory: Arc<MemoryBudget>,
     stopping: AtomicBool,
     /// Whether an operator has asked that nothing new be sent here.
     drained: AtomicBool,
@@ -76,9 +81,9 @@ impl Service {
         config: &Config,
         sources: Vec<Box<dyn Source>>,
         use_cases: Vec<Box<dyn UseCaseSource>>,
+        (metrics, memory, opening): (Arc<Metrics>, Arc<MemoryBudget>, &Opening),
     ) -> Result<Self, StartError> {
-        let metrics = Arc::new(Metrics::new());
-        let tables = Tables::open(sources)?;
+        let tables = Tables::open(sources, opening)?;
         let stacks = Stacks::open(&config.stacks, &tables)?;
         let logs = Logs::open(&config.logs)?;
         let page = Page::open(config.page.as_deref())?;
@@ -102,12 +107,7 @@ impl Service {
         let streams =
             ["as many streams are open as may be", "as many streams are open as one address may have"];
         let hints = ["as many orders wait as may", "as many orders wait as one address may have"];
-        let bodies = [
-            "requests take as much memory as there is for them",
-            "requests of one address take as much memory as there is for them",
-        ];
-        let places = |all, per_client| Places { all, per_client, for_others: 0 };
-        let room = usize::try_from(config.max_in_flight_mib.saturating_mul(1024)).unwrap_or(usize::MAX);
+        let places = |all, per_client| Places { all, per_client };
         Ok(Service {
             tables,
             stacks,
@@ -130,17 +130,13 @@ impl Service {
                 metrics.open_orders.clone(),
                 hints,
             ),
-            bodies: Quota::new(
-                // An eighth is for those who have nothing yet, so that nobody's asks keep others out of the queue.
-                Places { for_others: room / 8, ..places(room, 0) },
-                metrics.bodies.clone(),
-                bodies,
-            ),
+            memory,
             effort,
             evaluations,
             budget,
             metrics,
             origins: Origins::new(&config.allow_origins),
+            admin_hosts: AdminHosts::new(&config.admin_hosts),
             read_timeout: config.read_timeout(),
             grace: config.idle_timeout(),
             state: config.state.clone(),
@@ -150,24 +146,20 @@ impl Service {
         })
     }
 
-    /// Room in memory for a request body of at most `bytes` from a client, until it is dropped. Counted in KiB; a body
-    /// larger than all there is takes all of it.
+    /// Whether new work is taken.
     ///
     /// # Errors
-    /// [`Code::Busy`], [`Code::ShuttingDown`].
-    pub(crate) fn room_for(&self, peer: Peer, bytes: u64) -> Result<Open, Refusal> {
-        if self.is_stopping() {
-            return Err(Code::ShuttingDown.into());
-        }
-        self.room(peer, bytes)
+    /// [`Code::ShuttingDown`].
+    pub(crate) fn check_working(&self) -> Result<(), Code> {
+        if self.is_stopping() { Err(Code::ShuttingDown) } else { Ok(()) }
     }
 
-    /// The same for what is on its way already: an answer that is made while the server ends goes out.
+    /// Room in memory for a client's `bytes`, until it is dropped. While the server ends too: an answer that is made goes out.
     ///
     /// # Errors
-    /// [`Code::Busy`].
-    pub(crate) fn room(&self, peer: Peer, bytes: u64) -> Result<Open, Refusal> {
-        self.bodies.take_many(peer, usize::try_from(bytes.div_ceil(1024)).unwrap_or(usize::MAX))
+    /// As [`MemoryBudget::take`].
+    pub(crate) fn room(&self, peer: Peer, bytes: u64) -> Result<MemoryPermit, Refusal> {
+        self.memory.take(peer, bytes)
     }
 
     /// Drops keys that have expired, writes down which were used, and forgets whose counts are over. Blocks on the disk.
@@ -273,37 +265,5 @@ impl Service {
             tracing::error!(%error, "no thread to read images on; they are looked for again later");
             waiting.iter().for_each(|slot| slot.put_off());
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn bodies_share_the_memory_they_are_given() {
-        let config = Config { max_in_flight_mib: 1, threads: 1, ..Config::default() };
-        let service = Service::open(&config, Vec::new(), Vec::new()).unwrap();
-        let [one, other] = [1, 2].map(|last| Peer([192, 0, 2, last].into()));
-        let code = |bytes| service.room_for(one, bytes).map(drop).map_err(|refusal| refusal.0.code);
-        let half = service.room_for(other, 512 << 10).unwrap();
-        assert_eq!(code(512 << 10), Ok(()));
-        assert_eq!(code((512 << 10) + 1), Err(Code::Busy));
-        drop(half);
-        // One that is larger than all there is takes all, once nobody else has any.
-        let all = service.room_for(other, u64::MAX).unwrap();
-        assert_eq!(code(0), Err(Code::Busy));
-        drop(all);
-        assert_eq!(code(0), Ok(()));
-        // A client that has some leaves an eighth to others.
-        let most = service.room_for(other, 800 << 10).unwrap();
-        assert_eq!(
-            service.room_for(other, 100 << 10).map(drop).map_err(|refusal| refusal.0.code),
-            Err(Code::Busy)
-        );
-        assert_eq!(code(200 << 10), Ok(()));
-        drop(most);
-        service.stop();
-        assert_eq!(code(0), Err(Code::ShuttingDown));
     }
 }

@@ -13,6 +13,7 @@ use arc_swap::ArcSwapOption;
 use reading::Reading;
 use sotto_catalog::TableName;
 use sotto_core::Epoch;
+use sotto_db::Watcher;
 use sotto_db::image::Seal;
 use sotto_wire::Code;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -178,7 +179,7 @@ impl Slot {
         if self.is_reading() {
             return reading;
         }
-        let (looked, errors) = self.look_now(&mut memory, patience);
+        let (looked, errors) = self.look_now(&mut memory, patience, &sotto_db::progress::silent);
         self.log(&mut memory, texts(&errors));
         self.settle(&looked, &errors);
         looked
@@ -186,9 +187,9 @@ impl Slot {
 
     /// The first look of all. The error is that of a newest epoch that cannot be had, if none can: whether it is worth a
     /// server without this table is for the caller to say.
-    pub(crate) fn first_look(&self, patience: &mut u64) -> (Looked, Option<SourceError>) {
+    pub(crate) fn first_look(&self, patience: &mut u64, watch: Watcher<'_>) -> (Looked, Option<SourceError>) {
         let mut memory = locked(&self.memory);
-        let (looked, mut errors) = self.look_now(&mut memory, patience);
+        let (looked, mut errors) = self.look_now(&mut memory, patience, watch);
         memory.untold = texts(&errors);
         self.settle(&looked, &errors);
         // One that is no damage is a mistake of whoever set the server up, and is told first.
@@ -213,7 +214,7 @@ impl Slot {
     /// Reads what the last look had no patience for. Only after a look that said so, once.
     pub(crate) fn read_on(&self) -> Looked {
         let mut memory = locked(&self.memory);
-        let (looked, errors) = self.look_now(&mut memory, &mut { u64::MAX });
+        let (looked, errors) = self.look_now(&mut memory, &mut { u64::MAX }, &sotto_db::progress::silent);
         self.log(&mut memory, texts(&errors));
         self.settle(&Looked::default(), &errors);
         looked
@@ -229,7 +230,12 @@ impl Slot {
         self.reading.is_on()
     }
 
-    fn look_now(&self, memory: &mut Memory, patience: &mut u64) -> (Looked, Vec<SourceError>) {
+    fn look_now(
+        &self,
+        memory: &mut Memory,
+        patience: &mut u64,
+        watch: Watcher<'_>,
+    ) -> (Looked, Vec<SourceError>) {
         let live = self.live_now();
         let served: Vec<_> = live.iter().flat_map(|live| live.all()).cloned().collect();
         // A file that was written to is no image any more, even if a whole one came of it: its name has to be looked up again.
@@ -247,7 +253,7 @@ impl Slot {
         let kept = |epoch| whole.iter().find(|table| table.pin().epoch == epoch).cloned();
         let mut next = |memory: &mut Memory, errors: &mut Vec<_>, patience: &mut u64| {
             for epoch in older.by_ref() {
-                match kept(epoch).map_or_else(|| self.try_open(epoch, memory, patience), Tried::Open) {
+                match kept(epoch).map_or_else(|| self.try_open(epoch, memory, patience, watch), Tried::Open) {
                     Tried::Refused(error) => errors.push(error),
                     tried => return Some(tried),
                 }
@@ -284,7 +290,7 @@ impl Slot {
     }
 
     /// Opens an epoch and reads it through.
-    fn try_open(&self, epoch: Epoch, memory: &mut Memory, patience: &mut u64) -> Tried {
+    fn try_open(&self, epoch: Epoch, memory: &mut Memory, patience: &mut u64, watch: Watcher<'_>) -> Tried {
         let table = match self.open(epoch) {
             Ok(table) => table,
             Err(error) => return Tried::Refused(error),
@@ -300,7 +306,7 @@ impl Slot {
             return Tried::Later;
         }
         *patience -= bytes;
-        match self.read_through(&table) {
+        match self.read_through(&table, watch) {
             Ok(true) => match table.settle() {
                 Ok(()) => Tried::Open(table),
                 Err(error) => Tried::Refused(error),
@@ -330,9 +336,9 @@ impl Slot {
         Ok(Arc::new(table))
     }
 
-    fn read_through(&self, table: &Arc<LiveTable>) -> Result<bool, SourceError> {
+    fn read_through(&self, table: &Arc<LiveTable>, watch: Watcher<'_>) -> Result<bool, SourceError> {
         match self.is_reading() {
-            false => table.read_through(&|_| (), &|| true),
+            false => table.read_through(watch, &|| true),
             true => self.reading.read(table, &|| !self.stopped.load(Relaxed)),
         }
     }

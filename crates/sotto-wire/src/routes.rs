@@ -32,6 +32,8 @@ pub const LOG_FILE: &str = "/v1/logs/{key}/{*path}";
 
 /// Content type of frames and artifacts.
 pub const OCTETS: &str = "application/octet-stream";
+/// What requests to the operator's address that change something have to bring, with any value: no web page can send it.
+pub const ADMIN_HEADER: &str = "sotto-admin";
 /// Content type of catalogs and lists.
 pub const JSON: &str = "application/json";
 /// Content type of checkpoints and proofs.

@@ -10,7 +10,7 @@ use announced::announce;
 use serde_json::json;
 use sotto_catalog::{PublicKey, Stack};
 use sotto_db::{StackDir, logged};
-use sotto_server::{Config, Residency, Server, TableConfig, TlsConfig};
+use sotto_server::{Config, OpeningProgress, Residency, Server, TableConfig, TlsConfig};
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
 
@@ -187,7 +187,9 @@ impl Serve {
         let stacks = config.stacks.iter().map(|path| stacked(path)).collect::<Result<Vec<_>>>()?;
         room_for_connections();
         let kernels = super::kernels::ready();
-        let running = Server::start(&config).map_err(blame::start)?;
+        // What fails to be said is no reason not to serve.
+        let watch = move |at: &OpeningProgress| drop(screen.say(at.to_string()));
+        let running = Server::start_watched(&config, watch).map_err(blame::start)?;
         announce(&config, &running, &stacks, &kernels, screen)?;
         let shutdown = running
             .run_until_signal()

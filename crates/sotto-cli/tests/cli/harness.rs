@@ -166,7 +166,9 @@ impl Served {
     /// What its own address answers to a request without a body.
     pub(crate) fn ask_admin(&self, request: &str) -> String {
         let mut stream = TcpStream::connect(self.admin.strip_prefix("http://").unwrap()).unwrap();
-        let head = format!("{request} HTTP/1.1\r\nhost: x\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
+        let head = format!(
+            "{request} HTTP/1.1\r\nhost: localhost\r\nsotto-admin: 1\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
+        );
         stream.write_all(head.as_bytes()).unwrap();
         let mut answer = String::new();
         stream.read_to_string(&mut answer).unwrap();

@@ -9,7 +9,49 @@ use std::net::{IpAddr, Ipv6Addr};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Peer(pub(crate) IpAddr);
 
+/// A network that is counted: an IPv4 address, or the first 64, 56 or 48 bits of an IPv6 address. A /64 is one client; a /56 or a
+/// /48 is what providers give one customer, who has 256 or 65,536 of those.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct Network {
+    bits: u8,
+    address: IpAddr,
+}
+
+impl Network {
+    fn of(address: Ipv6Addr, bits: u8) -> Self {
+        let rest = 128 - u32::from(bits);
+        Network { bits, address: IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() >> rest << rest)) }
+    }
+
+    /// How many times the places of one client it may have.
+    pub(crate) fn clients(self) -> usize {
+        match self.bits {
+            48 => 4,
+            56 => 2,
+            _ => 1,
+        }
+    }
+
+    /// How many times what is free it may hold of something that is shared. An IPv4 address may be that of a whole provider.
+    pub(crate) fn share(self) -> u64 {
+        match self.bits {
+            64 => 1,
+            56 => 3,
+            _ => 7,
+        }
+    }
+}
+
 impl Peer {
+    /// The networks that a client is counted in, the smallest first.
+    pub(crate) fn networks(self) -> impl Iterator<Item = Network> {
+        let (v4, v6) = match self.0.to_canonical() {
+            IpAddr::V6(address) => (None, [64, 56, 48].map(|bits| Some(Network::of(address, bits)))),
+            address => (Some(Network { bits: 32, address }), [None; 3]),
+        };
+        v4.into_iter().chain(v6.into_iter().flatten())
+    }
+
     /// What clients are told apart by. An IPv6 address counts by its first 64 bits: whoever has one has all that
     /// start so.
     pub(crate) fn network(self) -> IpAddr {
@@ -84,6 +126,18 @@ mod tests {
 
     fn client(address: &str) -> Client {
         Hasher::new([7; 32]).client(Peer(address.parse().unwrap()))
+    }
+
+    #[test]
+    fn an_ipv6_client_is_counted_in_the_networks_of_its_provider_too() {
+        let networks = |address: &str| Peer(address.parse().unwrap()).networks().collect::<Vec<_>>();
+        let [one, other] = ["2001:db8:0:1ff::1", "2001:db8:0:102::1"].map(networks);
+        assert!(one.len() == 3 && one[0] != other[0] && one[1..] == other[1..]);
+        assert_eq!(one[0].address, Peer("2001:db8:0:1ff::9".parse().unwrap()).network());
+        let far = networks("2001:db8:0:200::1");
+        assert!(far[1] != one[1] && far[2] == one[2] && networks("2001:db8:1::1")[2] != one[2]);
+        assert_eq!(networks("::ffff:192.0.2.1"), networks("192.0.2.1"));
+        assert_eq!((networks("192.0.2.1").len(), one[2].clients(), one[2].share()), (1, 4, 7));
     }
 
     #[test]

@@ -3,8 +3,8 @@
 
 use crate::admission::{Peer, Requester};
 use crate::batch::Steps;
+use crate::memory::MemoryPermit;
 use crate::metrics::Metrics;
-use crate::quota::Open;
 use crate::refusal::Refusal;
 use crate::routes::no::No;
 use prometheus_client::metrics::gauge::Gauge;
@@ -35,7 +35,7 @@ impl Drop for Counted {
 }
 
 /// The memory that a request takes: its bytes, and the keys that it brought.
-type Held = (Open, Option<Open>);
+type Held = (MemoryPermit, Option<MemoryPermit>);
 
 /// Such a request, in the queue.
 pub(crate) struct Lookups {

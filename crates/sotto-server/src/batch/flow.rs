@@ -4,6 +4,7 @@
 use super::queue::Queue;
 use crate::LiveTable;
 use crate::admission::Peer;
+use crate::memory::MemoryPermit;
 use crate::quota::Open;
 use bytes::Bytes;
 use http_body::{Frame, SizeHint};
@@ -20,6 +21,9 @@ use tokio::sync::{mpsc, oneshot};
 /// the other's every step.
 const AHEAD: usize = 2;
 
+/// Units of a stream that are in memory at once: those, one that is made, and one that is sent.
+const UNITS_HELD: u64 = AHEAD as u64 + 2;
+
 /// A checked request for a record in units.
 pub(crate) struct CheckedStream {
     pub(crate) live: Arc<LiveTable>,
@@ -29,7 +33,9 @@ pub(crate) struct CheckedStream {
     /// Whose it is.
     pub(crate) peer: Peer,
     /// The memory the frame takes; given back with it, once the query is prepared.
-    pub(crate) room: Open,
+    pub(crate) room: MemoryPermit,
+    /// The memory that units take on their way.
+    pub(crate) units_room: MemoryPermit,
     /// A place among the streams that may be open.
     pub(crate) open: Open,
 }
@@ -49,10 +55,13 @@ pub(super) struct Flow {
 
 pub(super) enum Stage {
     /// Its query waits.
-    Queued { frame: Vec<u8>, _room: Open, reply: oneshot::Sender<Result<Units, Code>> },
+    Queued { frame: Vec<u8>, _room: MemoryPermit, units_room: MemoryPermit, reply: oneshot::Sender<Started> },
     /// Its units are made.
     Running { prepared: AnyPrepared, next: u64, out: mpsc::Sender<Bytes> },
 }
+
+/// The units of a stream and the memory that they take, or why there are none.
+pub(crate) type Started = Result<(Units, MemoryPermit), Code>;
 
 /// What a stream in the queue can do.
 pub(super) enum Ready {
@@ -64,15 +73,22 @@ pub(super) enum Ready {
     Never,
 }
 
+impl CheckedStream {
+    /// Bytes of memory that units of so many bytes take on their way.
+    pub(crate) fn units_held(each: u64) -> u64 {
+        each.saturating_mul(UNITS_HELD)
+    }
+}
+
 impl Flow {
     pub(super) fn new(
         ask: CheckedStream,
         queue: Arc<Queue>,
         now: Instant,
-    ) -> (Self, oneshot::Receiver<Result<Units, Code>>) {
-        let CheckedStream { live, session, head, frame, peer, room, open } = ask;
+    ) -> (Self, oneshot::Receiver<Started>) {
+        let CheckedStream { live, session, head, frame, peer, room, units_room, open } = ask;
         let (reply, receiver) = oneshot::channel();
-        let stage = Stage::Queued { frame, _room: room, reply };
+        let stage = Stage::Queued { frame, _room: room, units_room, reply };
         (Flow { live, session, head, stage, peer, since: now, queue, _open: open }, receiver)
     }
 
@@ -97,10 +113,11 @@ impl Flow {
     pub(super) fn start(mut self, prepared: AnyPrepared, each: u64) -> Option<Self> {
         let (out, units) = mpsc::channel(AHEAD);
         let running = Stage::Running { prepared, next: self.head.first, out };
-        let Stage::Queued { reply, .. } = std::mem::replace(&mut self.stage, running) else { return None };
+        let queued = std::mem::replace(&mut self.stage, running);
+        let Stage::Queued { reply, units_room, .. } = queued else { return None };
         let head = Some(Bytes::from(stream::answer_head(&self.head.pin)));
         let body = Units { head, units, left: self.head.units, each, queue: self.queue.clone() };
-        reply.send(Ok(body)).ok()?;
+        reply.send(Ok((body, units_room))).ok()?;
         self.since = Instant::now();
         Some(self)
     }

@@ -177,8 +177,8 @@ impl Worker {
         let started = one.started.unwrap_or(one.arrived);
         let timing =
             Timing { queue: started.saturating_duration_since(one.arrived), pass: started.elapsed() };
-        let answers = std::mem::take(&mut one.answers);
-        reply(one, Ok(Answered { answers, timing }));
+        let (answers, room) = (std::mem::take(&mut one.answers), one.ask.answer_room.split());
+        reply(one, Ok(Answered { answers, room, timing }));
     }
 }
 

@@ -140,6 +140,11 @@ impl Seat {
         Busy(self.clone())
     }
 
+    /// Whether any request is under way.
+    pub(super) fn is_busy(&self) -> bool {
+        self.state().busy > 0
+    }
+
     /// Waits until this connection has to end.
     pub(super) async fn gives_way(&self) {
         self.gives_way.notified().await;

@@ -1,27 +1,27 @@
 //! Gives up on a peer that does not read.
 //!
 //! hyper has no limit of time for a response on its way out: who asked and then read nothing would keep a
-//! connection, and the bytes that wait for it, for ever. Under TLS and not above it, since TLS takes some bytes
+//! connection, and the bytes that wait for it, for ever. So would one who reads a byte now and then: time comes with bytes. Under TLS and not above it, since TLS takes some bytes
 //! whether or not they go out.
 
+use super::send_time::{SendRate, SendTime};
 use std::io::{self, IoSlice};
 use std::pin::Pin;
 use std::task::{Context, Poll};
-use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::time::Sleep;
+use tokio::time::{Instant, Sleep};
 
-/// A stream whose writes fail once nothing could be written for a while. Whoever reads slowly makes progress.
+/// A stream whose writes fail once they have waited for too long, given what was written.
 pub(super) struct Stall<S> {
     stream: S,
-    limit: Duration,
-    /// Runs while a write waits.
-    waiting: Option<Pin<Box<Sleep>>>,
+    time: SendTime,
+    /// Runs while a write waits: since when, and until when it may.
+    waiting: Option<(Instant, Pin<Box<Sleep>>)>,
 }
 
 impl<S> Stall<S> {
-    pub(super) fn new(stream: S, limit: Duration) -> Self {
-        Stall { stream, limit, waiting: None }
+    pub(super) fn new(stream: S, rate: SendRate) -> Self {
+        Stall { stream, time: SendTime::new(rate), waiting: None }
     }
 
     fn judge(
@@ -29,11 +29,14 @@ impl<S> Stall<S> {
         context: &mut Context<'_>,
         written: Poll<io::Result<usize>>,
     ) -> Poll<io::Result<usize>> {
-        if written.is_ready() {
-            self.waiting = None;
+        if let Poll::Ready(done) = &written {
+            let waited = self.waiting.take().map(|(since, _)| since.elapsed()).unwrap_or_default();
+            self.time.taken(done.as_ref().map_or(0, |bytes| *bytes), waited);
             return written;
         }
-        let waiting = self.waiting.get_or_insert_with(|| Box::pin(tokio::time::sleep(self.limit)));
+        let limit = self.time.limit(0);
+        let begin = || (Instant::now(), Box::pin(tokio::time::sleep(limit)));
+        let (_, waiting) = self.waiting.get_or_insert_with(begin);
         waiting.as_mut().poll(context).map(|()| Err(io::ErrorKind::TimedOut.into()))
     }
 }

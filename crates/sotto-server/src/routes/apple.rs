@@ -11,7 +11,7 @@ use crate::admission::{Peer, Requester};
 use crate::apple::Apple;
 use crate::apple::lookups::Lookups;
 use crate::clock;
-use crate::quota::Open;
+use crate::memory::MemoryPermit;
 use crate::service::Service;
 use axum::Router;
 use axum::body::Body;
@@ -65,7 +65,7 @@ struct Came {
     agent: Option<String>,
     body: bytes::Bytes,
     /// The memory that it takes.
-    room: Open,
+    room: MemoryPermit,
 }
 
 impl Came {
@@ -78,7 +78,7 @@ impl Came {
             Err(_) => None,
         };
         let (peer, mut reader) = opened(service, request, limit)?;
-        let read = whole(service, peer, &mut reader).await;
+        let read = whole(service, &mut reader).await;
         let (body, room) = reader.end(read).await?;
         service.metrics.bytes_in.inc_by(body.len() as u64);
         let requester = match token {

@@ -1,6 +1,7 @@
 //! Static files, in ranges, sent from where they are mapped.
 
 use super::range::{self, Selected};
+use super::shared;
 use super::tags;
 use crate::live::{Retired, Static};
 use crate::refusal::Refusal;
@@ -63,7 +64,7 @@ pub(super) async fn get(
     put(&mut response, header::ACCEPT_RANGES, "bytes");
     put(&mut response, header::CACHE_CONTROL, "public, max-age=31536000, immutable");
     tags::put(&mut response, &etag);
-    Ok(response)
+    Ok(shared(response))
 }
 
 /// An artifact where it lies, the image file that is in, and whether its epoch is served.

@@ -1,6 +1,6 @@
 //! Queries in, answers out.
 
-use super::{octets, opened, session};
+use super::{holding, octets, opened, session};
 use crate::admission::Peer;
 use crate::batch::{Answered, CheckedAsk};
 use crate::body::Reader;
@@ -29,12 +29,13 @@ pub(super) async fn ask(
     let arrived = Instant::now();
     let pin = *ask.live.pin();
     // A worker that drops the sender has failed; one that is gone with a dropped receiver, never mind.
-    let Answered { answers, timing } =
+    let Answered { answers, timing, room } =
         service.batch.submit(ask)?.await.unwrap_or_else(|_| Err(Code::Internal.into()))?;
     let frame = answer::encode(&pin, &answers).map_err(|_| Code::Internal)?;
     service.metrics.answered(&name, timing.queue, arrived.elapsed());
     tracing::debug!(table = name, epoch = %pin.epoch, queries = answers.len(), ?timing, "answered");
-    let mut response = octets(frame);
+    drop(answers);
+    let mut response = holding(octets(frame), room);
     if let Ok(value) = HeaderValue::from_str(&timing.to_header()) {
         response.headers_mut().insert(routes::SERVER_TIMING, value);
     }
@@ -49,7 +50,7 @@ async fn read(
     reader: &mut Reader,
 ) -> Result<CheckedAsk, Refusal> {
     service.budget.check(peer, Instant::now())?;
-    let room = service.room_for(peer, reader.most())?;
+    service.check_working()?;
     let head = ask::Head::parse(reader.head(ask::HEAD_BYTES).await?)?;
     let live = slot.live()?.admit(&head.pin)?.clone();
     live.check_queried()?;
@@ -59,7 +60,9 @@ async fn read(
         return Err(Problem::new(Code::TooLarge, message).into());
     }
     let found = session::find(service, &live, &head.session)?;
-    let frame = reader.exactly(live.sizes().ask_bytes(head.count)).await?;
+    let (frame, room) = reader.exactly(live.sizes().ask_bytes(head.count)).await?;
     let session = session::bring(service, &live, &head.session, found).await?;
-    Ok(CheckedAsk { live, session, head, frame, peer, _room: room })
+    // Before the pass, so that nothing is made that there is no room for; and not before the queries are here.
+    let answer_room = service.room(peer, live.sizes().answer_frame_bytes(head.count))?;
+    Ok(CheckedAsk { live, session, head, frame, peer, _room: room, answer_room })
 }

@@ -6,7 +6,7 @@ use super::{octets, opened};
 use crate::LiveTable;
 use crate::admission::Peer;
 use crate::body::Reader;
-use crate::quota::Open;
+use crate::memory::MemoryPermit;
 use crate::refusal::Refusal;
 use crate::service::Service;
 use crate::slot::Slot;
@@ -24,7 +24,7 @@ struct Checked {
     live: Arc<LiveTable>,
     elements: Vec<Element>,
     bytes: u64,
-    room: Open,
+    room: MemoryPermit,
 }
 
 /// `POST /v1/tables/{table}/evaluate`
@@ -57,12 +57,13 @@ pub(super) async fn evaluate(
 async fn read(service: &Service, slot: &Slot, peer: Peer, reader: &mut Reader) -> Result<Checked, Refusal> {
     // Whoever has nothing left costs no more than this.
     service.evaluations.check(peer, Instant::now())?;
-    let room = service.room_for(peer, reader.most())?;
+    service.check_working()?;
     let head = evaluate::Head::parse(reader.head(evaluate::HEAD_BYTES).await?)?;
     let live = slot.live()?.admit(&head.pin)?.clone();
     live.evaluator()?;
     let bytes = evaluate::request_bytes(head.count);
-    let elements = head.elements(&reader.exactly(bytes).await?)?;
+    let (frame, room) = reader.exactly(bytes).await?;
+    let elements = head.elements(&frame)?;
     Ok(Checked { live, elements, bytes, room })
 }
 

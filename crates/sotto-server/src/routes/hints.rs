@@ -1,6 +1,6 @@
 //! An order in, hints out.
 
-use super::{octets, opened};
+use super::{holding, octets, opened};
 use crate::admission::Peer;
 use crate::body::Reader;
 use crate::orders::Order;
@@ -27,23 +27,24 @@ pub(super) async fn order(
     service.metrics.bytes_in.inc_by(order.frame.len() as u64);
     let pin = *order.live.pin();
     // A worker that drops the sender has failed, or was told to end.
-    let supply = service.orders.submit(order)?.await.unwrap_or(Err(Code::Internal))?;
+    let (supply, room) = service.orders.submit(order)?.await.unwrap_or(Err(Code::Internal))?;
     tracing::debug!(table = name, epoch = %pin.epoch, "an order is filled");
-    Ok(octets(order::supply(&pin, &supply)))
+    Ok(holding(octets(order::supply(&pin, &supply)), room))
 }
 
 /// Reads an order in two steps: the head, which says where a wrong one is refused; then the rest.
 async fn read(service: &Service, slot: &Slot, peer: Peer, reader: &mut Reader) -> Result<Order, Refusal> {
-    let room = service.room_for(peer, reader.most())?;
+    service.check_working()?;
     let head = order::Head::parse(reader.head(order::HEAD_BYTES).await?)?;
     let live = slot.live()?.admit(&head.pin)?.clone();
-    let bytes = live.order_bytes().ok_or_else(|| {
-        Refusal::new(Code::WrongServer, "this server makes no hints for clients of this table")
-    })?;
+    let none = || Refusal::new(Code::WrongServer, "this server makes no hints for clients of this table");
+    let bytes = live.order_bytes().ok_or_else(none)?;
+    let supply_bytes = live.server().supplier().ok_or_else(none)?.supply_bytes();
     let now = Instant::now();
     service.effort.check(peer, now)?;
     service.budget.check(peer, now)?;
     let open = service.open_orders.take(peer)?;
-    let frame = reader.exactly(order::frame_bytes(bytes)).await?;
-    Ok(Order { live, frame, peer, _held: (room, open) })
+    let (frame, room) = reader.exactly(order::frame_bytes(bytes)).await?;
+    let supply_room = service.room(peer, order::frame_bytes(supply_bytes as u64))?;
+    Ok(Order { live, frame, peer, supply_room, _held: (room, open) })
 }

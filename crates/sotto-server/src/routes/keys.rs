@@ -4,7 +4,7 @@ use super::{octets, opened};
 use crate::LiveTable;
 use crate::admission::{self, Peer};
 use crate::body::Reader;
-use crate::quota::Open;
+use crate::memory::MemoryPermit;
 use crate::refusal::Refusal;
 use crate::service::Service;
 use crate::slot::Slot;
@@ -48,16 +48,16 @@ async fn read(
     slot: &Slot,
     peer: Peer,
     reader: &mut Reader,
-) -> Result<(Arc<LiveTable>, Vec<u8>, Open), Refusal> {
+) -> Result<(Arc<LiveTable>, Vec<u8>, MemoryPermit), Refusal> {
     service.sessions.may_register(peer, Instant::now())?;
-    let room = service.room_for(peer, reader.most())?;
+    service.check_working()?;
     let head = keys::Head::parse(reader.head(keys::HEAD_BYTES).await?)?;
     let live = slot.live()?.admit(&head.pin)?.clone();
     live.check_queried()?;
     if live.keyless().is_some() {
         return Err(Refusal::new(Code::BadKeys, "this table's scheme has no keys"));
     }
-    let frame = reader.exactly(live.sizes().keys_frame_bytes()).await?;
+    let (frame, room) = reader.exactly(live.sizes().keys_frame_bytes()).await?;
     Ok((live, frame, room))
 }
 

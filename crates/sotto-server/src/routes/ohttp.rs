@@ -7,8 +7,8 @@
 use super::no::No;
 use super::{Inside, opened, whole};
 use crate::admission::Peer;
+use crate::memory::BodyMemory;
 use crate::ohttp::Gateway;
-use crate::quota::Open;
 use crate::refusal::Refusal;
 use crate::service::Service;
 use axum::Router;
@@ -84,9 +84,11 @@ async fn keys(State(door): State<Door>) -> Result<Response<Body>, No> {
 /// `POST`: a request for the routes.
 async fn take(State(door): State<Door>, request: Request) -> Response<Body> {
     match carried(&door, request).await {
-        Ok(sealed) => {
+        Ok((sealed, memory)) => {
             door.count("ohttp", "ok", sealed.len());
             let mut response = Response::new(Body::from(sealed));
+            // What the response inside took is what this one takes.
+            memory.into_iter().for_each(|memory| drop(response.extensions_mut().insert(memory)));
             let headers = response.headers_mut();
             headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(RESPONSE_TYPE));
             headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
@@ -99,14 +101,14 @@ async fn take(State(door): State<Door>, request: Request) -> Response<Body> {
     }
 }
 
-async fn carried(door: &Door, request: Request) -> Result<Vec<u8>, No> {
+async fn carried(door: &Door, request: Request) -> Result<(Vec<u8>, Option<BodyMemory>), No> {
     let (service, gateway) = (&door.service, door.gateway()?);
     let is_sealed = |kind: &HeaderValue| kind.as_bytes().eq_ignore_ascii_case(REQUEST_TYPE.as_bytes());
     if !request.headers().get(header::CONTENT_TYPE).is_some_and(is_sealed) {
         return Err(No::theirs(415, format!("send {REQUEST_TYPE}\n"), "wrong-type"));
     }
     let (peer, mut reader) = opened(service, request, gateway.most.0.saturating_add(OVERHEAD as u64))?;
-    let read = whole(service, peer, &mut reader).await;
+    let read = whole(service, &mut reader).await;
     // What was sent stays counted until the answer is made: what it says takes its place in memory.
     let (bytes, _room) = reader.end(read).await?;
     service.metrics.bytes_in.inc_by(bytes.len() as u64);
@@ -114,7 +116,7 @@ async fn carried(door: &Door, request: Request) -> Result<Vec<u8>, No> {
     let opened = service.aside.run(peer, move || within.ohttp.as_ref().map(|gateway| gateway.opened(&bytes)));
     let opened = opened.await.flatten().ok_or(Code::Internal)?.map_err(unopened)?;
     let reply = opened.reply;
-    let (answer, _taken) = match gateway.is_new(&reply) {
+    let (answer, memory) = match gateway.is_new(&reply) {
         true => answer(door, peer, opened.plain.into()).await,
         false => {
             service.metrics.request("ohttp-inside", "replayed");
@@ -122,11 +124,11 @@ async fn carried(door: &Door, request: Request) -> Result<Vec<u8>, No> {
             read_again(Refusal::new(Code::Malformed, why).into_response(), door, peer).await
         }
     };
-    sealed(service, peer, reply, answer).await
+    Ok((sealed(service, peer, reply, answer).await?, memory))
 }
 
 /// A response, and the memory that its body takes.
-type Held = (Answer, Option<Open>);
+type Held = (Answer, Option<BodyMemory>);
 
 /// Seals a response.
 async fn sealed(service: &Arc<Service>, peer: Peer, reply: Reply, answer: Answer) -> Result<Vec<u8>, No> {
@@ -185,16 +187,17 @@ fn request(inner: Inner, peer: Peer) -> Option<Request> {
     Some(request)
 }
 
-/// A response as a message. Its body is read whole, into memory that is counted as bodies of requests are.
+/// A response as a message. Its body is read whole, into memory that its route took, or that is taken here.
 async fn read_again(response: Response<Body>, door: &Door, peer: Peer) -> Held {
-    let (parts, body) = response.into_parts();
+    let (mut parts, body) = response.into_parts();
+    let memory = parts.extensions.remove::<BodyMemory>();
     let answer = |status: StatusCode, headers: &HeaderMap, body| Answer {
         status: status.as_u16(),
         fields: fields(headers),
         body,
     };
-    match all_of(body, door, peer).await {
-        Ok((body, room)) => (answer(parts.status, &parts.headers, body), Some(room)),
+    match all_of(body, memory, door, peer).await {
+        Ok((body, memory)) => (answer(parts.status, &parts.headers, body), Some(memory)),
         Err(refusal) => {
             let (parts, body) = refusal.into_response().into_parts();
             // A refusal's body is in memory already.
@@ -204,7 +207,12 @@ async fn read_again(response: Response<Body>, door: &Door, peer: Peer) -> Held {
     }
 }
 
-async fn all_of(body: Body, door: &Door, peer: Peer) -> Result<(Bytes, Open), Refusal> {
+async fn all_of(
+    body: Body,
+    memory: Option<BodyMemory>,
+    door: &Door,
+    peer: Peer,
+) -> Result<(Bytes, BodyMemory), Refusal> {
     let most = door.gateway()?.most.1;
     let too_long = || {
         Refusal::new(Code::TooLarge, "the response is longer than this gateway gives: ask for a range of it")
@@ -213,10 +221,15 @@ async fn all_of(body: Body, door: &Door, peer: Peer) -> Result<(Bytes, Open), Re
     if announced.is_some_and(|bytes| bytes > most) {
         return Err(too_long());
     }
-    let room = door.service.room(peer, announced.unwrap_or(most))?;
+    let memory = match memory {
+        Some(taken @ BodyMemory::Taken(_)) => taken,
+        Some(BodyMemory::Shared) | None => {
+            BodyMemory::Taken(Arc::new(door.service.room(peer, announced.unwrap_or(most))?))
+        }
+    };
     let limit = usize::try_from(most).unwrap_or(usize::MAX);
     let read = Limited::new(body, limit).collect().await.map_err(|_| too_long())?;
-    Ok((read.to_bytes(), room))
+    Ok((read.to_bytes(), memory))
 }
 
 fn fields(headers: &HeaderMap) -> Vec<(String, Bytes)> {

@@ -1,6 +1,6 @@
 //! The files of a page, and what a browser may do with them.
 
-use super::tags;
+use super::{shared, tags};
 use crate::page::{Leaf, Page};
 use crate::service::Service;
 use axum::Router;
@@ -44,5 +44,5 @@ fn response(leaf: &Leaf, asked: &HeaderMap) -> Response<Body> {
         headers.insert(HeaderName::from_static(name), HeaderValue::from_static(value));
     }
     tags::put(&mut response, &leaf.etag);
-    response
+    shared(response)
 }

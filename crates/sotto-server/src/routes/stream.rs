@@ -1,6 +1,6 @@
 //! A query in, the units of its record out, as they are made.
 
-use super::{octets, opened, session};
+use super::{holding, octets, opened, session};
 use crate::admission::Peer;
 use crate::batch::CheckedStream;
 use crate::body::Reader;
@@ -27,10 +27,10 @@ pub(super) async fn stream(
     service.metrics.bytes_in.inc_by(ask.frame.len() as u64);
     let (epoch, units) = (ask.head.pin.epoch, ask.head.units);
     // A worker that drops the sender has failed; one that is gone with a dropped receiver, never mind.
-    let answer = service.batch.flow(ask)?.await.unwrap_or(Err(Code::Internal))?;
+    let (answer, room) = service.batch.flow(ask)?.await.unwrap_or(Err(Code::Internal))?;
     service.metrics.stream(&name);
     tracing::debug!(table = name, %epoch, units, "a stream begins");
-    Ok(octets(Body::new(answer)))
+    Ok(holding(octets(Body::new(answer)), room))
 }
 
 /// Reads a request in two steps: the head, which says where a wrong one is refused; then the query.
@@ -41,7 +41,7 @@ async fn read(
     reader: &mut Reader,
 ) -> Result<CheckedStream, Refusal> {
     service.budget.check(peer, Instant::now())?;
-    let room = service.room_for(peer, reader.most())?;
+    service.check_working()?;
     let head = stream::Head::parse(reader.head(stream::HEAD_BYTES).await?)?;
     let live = slot.live()?.admit(&head.pin)?.clone();
     live.check_queried()?;
@@ -49,9 +49,11 @@ async fn read(
         return Err(Refusal::new(Code::CannotStream, "the scheme of this table answers whole records only"));
     };
     head.check(&scheme.units())?;
+    let units_bytes = CheckedStream::units_held(scheme.units().answer_bytes);
     let open = service.open_streams.take(peer)?;
     let found = session::find(service, &live, &head.session)?;
-    let frame = reader.exactly(live.sizes().stream_bytes()).await?;
+    let (frame, room) = reader.exactly(live.sizes().stream_bytes()).await?;
     let session = session::bring(service, &live, &head.session, found).await?;
-    Ok(CheckedStream { live, session, head, frame, peer, room, open })
+    let units_room = service.room(peer, units_bytes)?;
+    Ok(CheckedStream { live, session, head, frame, peer, room, units_room, open })
 }

@@ -1,6 +1,6 @@
 //! The list of tables, and their catalogs.
 
-use super::tags;
+use super::{shared, tags};
 use crate::refusal::Refusal;
 use crate::service::Service;
 use axum::body::Body;
@@ -49,7 +49,7 @@ pub(super) fn document(body: Bytes, etag: &str, headers: &HeaderMap) -> Response
         *response.status_mut() = StatusCode::NOT_MODIFIED;
     }
     tags::put(&mut response, etag);
-    response
+    shared(response)
 }
 
 /// The epoch of `?epoch=N`; other keys are left alone.

@@ -79,7 +79,7 @@ async fn issue(State(service): State<Arc<Service>>, request: Request) -> Result<
     let given = authorization(request.headers());
     let (peer, mut reader) = opened(&service, request, Pass::most_bytes() as u64)?;
     let read = reader.whole().await;
-    let body = reader.end(read).await?;
+    let (body, _room) = reader.end(read).await?;
     tokens.admit(peer, given.as_deref())?;
     let mut response = octets(tokens.issue(peer, given, body).await?);
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(RESPONSE_TYPE));

@@ -35,7 +35,7 @@ fn what_takes_long_is_read_in_the_background() {
     let dir = tempfile::tempdir().unwrap();
     encode(dir.path());
     let slot = slot(dir.path());
-    let (looked, error) = slot.first_look(&mut 100);
+    let (looked, error) = slot.first_look(&mut 100, &sotto_db::progress::silent);
     assert!(looked.begun && error.is_none() && slot.is_reading() && newest(&slot).is_none());
     let refused = slot.live().err().unwrap();
     assert!(refused.0.code == Code::NotReady && refused.0.message.contains("read through"), "{refused:?}");
@@ -70,11 +70,11 @@ fn both_epochs_are_read_one_after_the_other_and_none_after_the_end() {
     let bytes = fs::metadata(dir.path().join("epoch-00000002.sotto")).unwrap().len() + 1600;
     let slot_ = slot(dir.path());
     let mut patience = bytes + 10;
-    assert!(slot_.first_look(&mut patience).0.begun && patience == 10);
+    assert!(slot_.first_look(&mut patience, &sotto_db::progress::silent).0.begun && patience == 10);
     assert!(newest(&slot_) == Some(2) && slot_.live_now().unwrap().previous().is_none());
     assert!(slot_.read_on().changed && slot_.live_now().unwrap().previous().is_some());
     let ended = slot(dir.path());
-    ended.first_look(&mut 0);
+    ended.first_look(&mut 0, &sotto_db::progress::silent);
     ended.stop();
     assert!(!ended.read_on().changed && newest(&ended).is_none());
 }

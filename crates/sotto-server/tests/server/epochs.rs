@@ -24,7 +24,7 @@ fn the_previous_epoch_stays_live_and_the_one_before_goes() {
     assert_eq!(get(world.at, &routes::table("t", Some(Epoch(1)))).status, 200);
 
     world.shelf.put(3, Made::clear(3, &world.probe));
-    let told = request(world.running.admin, "POST", "/reload", &[], b"").text();
+    let told = operate(world.running.admin, "/reload").text();
     assert!(told.contains(r#""live":[3,2]"#) && told.contains(r#""changed":true"#), "{told}");
     assert_refused(&ask_epoch(&world, 1), Code::StaleEpoch);
     assert_refused(&get(world.at, &routes::table("t", Some(Epoch(1)))), Code::EpochExpired);
@@ -52,7 +52,7 @@ fn a_bad_image_is_refused_and_the_old_one_stays() {
     let world = world(&config());
     world.shelf.put_broken(2, "cut short");
     assert!(!world.running.reload());
-    let told = request(world.running.admin, "POST", "/reload", &[], b"").text();
+    let told = operate(world.running.admin, "/reload").text();
     assert!(told.contains("cut short") && told.contains(r#""live":[1]"#), "{told}");
     assert_answers(&ask_epoch(&world, 1), &pin_of(&world, 1), &[5]);
     world.until("sotto_refused_epochs_total", 2.0);
@@ -83,7 +83,7 @@ fn a_damaged_newest_epoch_hides_no_good_one() {
     // Two new ones at once, of which the newer is damaged.
     world.shelf.put(5, Made::clear(5, &world.probe));
     world.shelf.put_broken(6, "cut short");
-    let told = request(world.running.admin, "POST", "/reload", &[], b"").text();
+    let told = operate(world.running.admin, "/reload").text();
     assert!(told.contains(r#""live":[5,3]"#) && told.contains("cut short"), "{told}");
     assert_answers(&ask_epoch(&world, 5), &pin_of(&world, 5), &[5]);
 }

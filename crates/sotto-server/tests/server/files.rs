@@ -59,7 +59,7 @@ fn flip(image: &Path) {
 }
 
 fn reloaded(running: &Running) -> String {
-    request(running.admin, "POST", "/reload", &[], b"").text()
+    operate(running.admin, "/reload").text()
 }
 
 fn serve(dir: &Path, residency: Residency) -> Running {

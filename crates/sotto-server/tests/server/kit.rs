@@ -3,7 +3,7 @@
 pub(crate) mod http;
 pub(crate) mod probe;
 
-pub(crate) use http::{Response, get, post, request};
+pub(crate) use http::{Response, get, operate, post, request};
 pub(crate) use probe::Probe;
 
 use sotto_catalog::catalog::FORMAT;

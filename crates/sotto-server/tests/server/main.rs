@@ -10,6 +10,7 @@
 //! | `epochs` | swaps, stale epochs, bad images |
 //! | `logs` | logs of catalogs: their files and no others, proofs, growth |
 //! | `ohttp` | requests that a relay passes on (feature `ohttp`) |
+//! | `operator` | the address of operators: no web page is obeyed, and nothing is ready before its tables are open |
 //! | `orders` | hints are made by the server whose role it is, and delay no ask |
 //! | `page` | a page for browsers: its files and no others, and what a browser may do with them |
 //! | `parts` | a table in parts: the same answers, and none with a part missing |
@@ -20,6 +21,7 @@
 //! | `streams` | records in units: sent as they are made, between the passes, as fast as clients read |
 //! | `stopping` | graceful shutdown, ports in use |
 //! | `transport` | HTTP/2, TLS, slow clients |
+//! | `unread` | requests that do not come and answers that are not read: what they hold, and for how long |
 //! | `files` | a real scheme from a real table directory |
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may stop")]
 
@@ -34,6 +36,7 @@ mod kit;
 mod logs;
 #[cfg(feature = "ohttp")]
 mod ohttp;
+mod operator;
 mod orders;
 mod origins;
 mod page;
@@ -47,3 +50,4 @@ mod shares;
 mod stopping;
 mod streams;
 mod transport;
+mod unread;

@@ -200,7 +200,7 @@ fn a_copy_of_the_state_has_the_sessions_in_it() {
     let world = with_keys(&kept, Shelf::default());
     let mut client = client(&world.made, "a");
     let id = registered(&world, client.as_ref());
-    let copied = post(world.running.admin, "/backup", b"");
+    let copied = operate(world.running.admin, "/backup");
     assert_eq!(copied.status, 200, "{}", copied.text());
     assert!(copied.text().contains("sessions.redb"), "{}", copied.text());
     // Nothing stands still meanwhile.
@@ -209,7 +209,7 @@ fn a_copy_of_the_state_has_the_sessions_in_it() {
     reads(&restored.running, &restored.pin, id, client.as_mut());
 
     let forgetful = with_keys(&config(), Shelf::default());
-    let refused = post(forgetful.running.admin, "/backup", b"");
+    let refused = operate(forgetful.running.admin, "/backup");
     assert_refused(&refused, Code::NoSuchRoute);
     assert!(refused.text().contains("--state"), "{}", refused.text());
 }

@@ -56,11 +56,11 @@ fn a_drained_server_is_sent_nothing_and_answers_what_comes() {
     let world = world(&config());
     let admin = world.running.admin;
     assert_eq!(get(admin, "/readyz").status, 200);
-    assert_eq!(post(admin, "/drain", &[]).status, 200);
+    assert_eq!(operate(admin, "/drain").status, 200);
     assert_refused(&get(admin, "/readyz"), Code::ShuttingDown);
     assert_answers(&world.ask(&[1]), &world.pin, &[1]);
     assert_eq!(get(admin, "/drain").status, 405, "by POST alone");
-    assert_eq!(post(admin, "/undrain", &[]).status, 200);
+    assert_eq!(operate(admin, "/undrain").status, 200);
     assert_eq!(get(admin, "/readyz").status, 200);
 }
 
@@ -114,7 +114,7 @@ fn requests_that_come_while_ending_are_refused() {
     world.until("sotto_passes_total", 1.0);
     // Connections whose request is half there when the end begins.
     let mut ready = connect(world.running.admin);
-    ready.write_all(b"GET /readyz HTTP/1.1\r\nhost: t\r\n").unwrap();
+    ready.write_all(b"GET /readyz HTTP/1.1\r\nhost: 127.0.0.1\r\n").unwrap();
     let mut late = connect(world.at);
     late.write_all(b"POST /v1/tables/t/ask HTTP/1.1\r\nhost: t\r\n").unwrap();
     world.until("sotto_connections", 2.0);

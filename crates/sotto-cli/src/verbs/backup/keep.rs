@@ -12,6 +12,7 @@ use sotto_client::transport::{Request, Transport};
 use sotto_db::TableDir;
 use sotto_db::epoch::LOCK;
 use sotto_server::Config;
+use sotto_wire::routes::ADMIN_HEADER;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -150,7 +151,8 @@ impl Backup {
 /// Has a server copy its state, and takes the copy.
 fn state(admin: &str, next: &Path) -> Result<Vec<String>> {
     let settings = Settings { overall: PATIENCE, ..Settings::default() };
-    let mut http = Http::new(admin, &settings).map_err(|error| blame::client(error.into()))?;
+    let http = Http::new(admin, &settings).map_err(|error| blame::client(error.into()))?;
+    let mut http = http.speaking(vec![(ADMIN_HEADER, "1".to_owned())]);
     let asked = http.call(&Request::post("/backup".to_owned(), Vec::new(), 1 << 20));
     let answer = asked.map_err(|error| {
         blame::client(error.into())

@@ -3,7 +3,7 @@ use super::*;
 use crate::ScanConfig;
 use crate::admission::{Keep, Peer};
 use crate::live::tests::clear_table;
-use crate::quota::tests::places;
+use crate::memory::MemoryBudget;
 use sotto_wire::{SessionId, ask};
 
 const HOUR: Duration = Duration::from_secs(3600);
@@ -32,8 +32,9 @@ fn ask_of(client: u8, live: &Arc<LiveTable>, count: u64) -> CheckedAsk {
     let frame = ask::encode(live.pin(), &SessionId::NONE, &queries).unwrap();
     let head = ask::Head::parse(&frame).unwrap();
     let (session, peer) = (live.keyless().unwrap().clone(), Peer([192, 0, 2, client].into()));
-    let room = places(1).take(peer).ok().unwrap();
-    CheckedAsk { live: live.clone(), session, head, frame, peer, _room: room }
+    let memory = MemoryBudget::new(1 << 20, Default::default());
+    let (room, answer_room) = (memory.none(peer), memory.none(peer));
+    CheckedAsk { live: live.clone(), session, head, frame, peer, _room: room, answer_room }
 }
 
 fn pass(queue: &Queue, done: Done) -> Pass {
@@ -152,14 +153,16 @@ fn late_and_abandoned_asks_cost_no_place_in_a_pass() {
 
 #[test]
 fn an_abandoned_ask_holds_its_room_as_long_as_its_bytes() {
-    let (queue, live, bodies) = (queue(8), clear_table(1), places(1));
+    let (queue, live, memory) = (queue(8), clear_table(1), MemoryBudget::new(800, Default::default()));
     let peer = Peer([192, 0, 2, 1].into());
-    let room = bodies.take(peer).ok().unwrap();
-    drop(queue.push(CheckedAsk { _room: room, ..ask(&live, 1) }, Instant::now()).unwrap());
-    assert!(bodies.take(peer).is_err(), "its frame is still in the queue");
+    let room = |bytes| memory.take(peer, bytes);
+    let both =
+        CheckedAsk { _room: room(300).ok().unwrap(), answer_room: room(400).ok().unwrap(), ..ask(&live, 1) };
+    drop(queue.push(both, Instant::now()).unwrap());
+    assert!(room(1).is_err(), "its frame is still in the queue, and its answer may be made");
     let good = queue.push(ask(&live, 1), Instant::now()).unwrap();
     assert_eq!(sizes(&pass(&queue, Done::Nothing)), [1]);
-    assert!(bodies.take(peer).is_ok());
+    assert!(room(700).is_ok());
     drop(good);
 }
 

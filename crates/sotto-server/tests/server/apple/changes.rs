@@ -82,7 +82,7 @@ fn a_newer_table_goes_live_and_the_configuration_before_it_goes_on_for_a_while()
     first.reads(at, 2);
     second.reads(at, 3);
     write(&dir, "a", 80, 4);
-    let reloaded = kit::post(running.admin, "/reload", b"").text();
+    let reloaded = kit::operate(running.admin, "/reload").text();
     assert!(
         reloaded.contains(r#""use_cases":[{"changed":true,"refused":null,"use_case":"a"}]"#),
         "{reloaded}"

@@ -63,7 +63,7 @@ fn found(name: &str, case: &str, compression: Compression) -> Found {
 }
 
 fn start(config: &Config, found: &Found) -> Running {
-    Server::start_with_all(config, Vec::new(), vec![Box::new(Recorded(found.clone()))]).unwrap()
+    Server::start_with_all(config, Vec::new(), vec![Box::new(Recorded(found.clone()))], |_| ()).unwrap()
 }
 
 /// Sends a recorded request as it was sent, and compares what comes back.

@@ -156,7 +156,7 @@ fn a_copy_of_the_state_is_of_the_moment_when_it_was_made() {
     assert_eq!(asks(running.public, &spent), 200);
     for _ in 0..2 {
         // The second takes the place of the first.
-        let copied = crate::kit::post(running.admin, "/backup", b"");
+        let copied = crate::kit::operate(running.admin, "/backup");
         assert_eq!(copied.status, 200, "{}", copied.text());
         assert!(copied.text().contains("tokens.redb") && copied.text().contains("sessions.redb"));
     }

@@ -63,7 +63,7 @@ pub(crate) fn connect_as(client: u8, at: SocketAddr) -> TcpStream {
 
 pub(crate) fn head(method: &str, path: &str, headers: &[(&str, &str)]) -> String {
     let headers: String = headers.iter().map(|(key, value)| format!("{key}: {value}\r\n")).collect();
-    format!("{method} {path} HTTP/1.1\r\nhost: test\r\nconnection: close\r\n{headers}\r\n")
+    format!("{method} {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n{headers}\r\n")
 }
 
 /// Posts as another client.
@@ -92,6 +92,11 @@ fn send(mut stream: TcpStream, head: &str, body: &[u8]) -> Response {
 
 pub(crate) fn get(at: SocketAddr, path: &str) -> Response {
     request(at, "GET", path, &[], b"")
+}
+
+/// Posts to the operator's address, as an operator does.
+pub(crate) fn operate(admin: SocketAddr, path: &str) -> Response {
+    request(admin, "POST", path, &[("sotto-admin", "1")], b"")
 }
 
 pub(crate) fn post(at: SocketAddr, path: &str, body: &[u8]) -> Response {

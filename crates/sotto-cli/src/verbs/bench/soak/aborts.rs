@@ -1,4 +1,5 @@
-//! Clients that break off: in the middle of a head, of a body, of an answer, or in silence.
+//! Clients that break off: in the middle of a head, of a body, of an answer, or in silence; and those that ask over HTTP/2 and let
+//! no answer come.
 //!
 //! They speak over sockets of their own, since no client of ours would. What they leave behind at the server is what is
 //! looked for.
@@ -17,6 +18,9 @@ const PATIENCE: Duration = Duration::from_secs(12);
 
 /// A request is of a session, and of an epoch: it is made anew after so many.
 const MADE_ANEW: u64 = 30;
+
+/// Asks of a client that reads none of their answers.
+const UNREAD: u32 = 8;
 
 /// How long a client that means to be silent says nothing is the server's to end. It takes seconds: one in so many does it.
 const SILENT: u64 = 12;
@@ -61,6 +65,7 @@ pub(super) fn run(world: &World<'_>, pause: Duration) {
         let Some(place) = place else { return };
         let (name, broke) = match turn % SILENT {
             last if last == SILENT - 1 => ("in silence", in_silence(victim)),
+            last if last == SILENT / 2 => ("behind a closed window", behind_a_closed_window(victim)),
             _ => (place.name, (place.run)(victim)),
         };
         // A server that cuts a connection first has the same to clean up.
@@ -150,4 +155,64 @@ fn in_a_file(victim: &Victim) -> std::io::Result<()> {
 fn in_silence(victim: &Victim) -> std::io::Result<()> {
     let mut stream = victim.post(&victim.ask.path, victim.ask.body.len(), victim.half())?;
     stream.read_to_end(&mut Vec::new()).map(drop)
+}
+
+/// Asks over HTTP/2 with a receive window of 0, so that no byte of any answer can leave, and waits until the server has had enough.
+fn behind_a_closed_window(victim: &Victim) -> std::io::Result<()> {
+    let mut stream = victim.connect()?;
+    stream.write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")?;
+    // SETTINGS_INITIAL_WINDOW_SIZE is 0 (RFC 9113, section 6.5.2).
+    stream.write_all(&http2_frame(4, 0, 0, &[0, 4, 0, 0, 0, 0]))?;
+    let head = http2_head(&victim.ask.path, victim.ask.body.len());
+    for number in 0..UNREAD {
+        let id = 2 * number + 1;
+        // END_HEADERS, and END_STREAM with the last of the body.
+        stream.write_all(&http2_frame(1, 4, id, &head))?;
+        let mut left = victim.ask.body.chunks(HTTP2_FRAME).peekable();
+        while let Some(part) = left.next() {
+            stream.write_all(&http2_frame(0, u8::from(left.peek().is_none()), id, part))?;
+        }
+    }
+    stream.read_to_end(&mut Vec::new()).map(drop)
+}
+
+/// The most that a frame may carry before settings say more.
+const HTTP2_FRAME: usize = 16_384;
+
+/// A frame of HTTP/2 (RFC 9113, section 4.1).
+fn http2_frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
+    let length = u32::try_from(payload.len()).unwrap_or(u32::MAX).to_be_bytes();
+    let [_, length @ ..] = length;
+    [&length[..], &[kind, flags], &stream.to_be_bytes(), payload].concat()
+}
+
+/// The fields of an ask: what HPACK's table has, and literals that are not added to it (RFC 7541, appendix A and section 6.2.2).
+fn http2_head(path: &str, bytes: usize) -> Vec<u8> {
+    const POST: u8 = 0x83;
+    const HTTP: u8 = 0x86;
+    const AUTHORITY: &[u8] = &[1];
+    const PATH: &[u8] = &[4];
+    const CONTENT_LENGTH: &[u8] = &[0x0f, 13];
+    const CONTENT_TYPE: &[u8] = &[0x0f, 16];
+    let bytes = bytes.to_string();
+    let fields = [(PATH, path), (AUTHORITY, "x"), (CONTENT_LENGTH, &bytes), (CONTENT_TYPE, routes::OCTETS)];
+    let mut head = vec![POST, HTTP];
+    for (name, value) in fields {
+        head.extend_from_slice(name);
+        // A length of 127 and more goes on in the next bytes, seven bits each.
+        let mut left = value.len();
+        if left < 127 {
+            head.push(left as u8);
+        } else {
+            head.push(127);
+            left -= 127;
+            while left >= 128 {
+                head.push((left % 128) as u8 | 128);
+                left /= 128;
+            }
+            head.push(left as u8);
+        }
+        head.extend_from_slice(value.as_bytes());
+    }
+    head
 }

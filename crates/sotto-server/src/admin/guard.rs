@@ -1,0 +1,107 @@
+//! Which requests the operator's address takes: those of programs on machines that reach it, and of no web page.
+//!
+//! A browser on such a machine reaches it too, and does what any page says. A page of another site sends an `Origin` or says
+//! `Sec-Fetch-Site`; one whose own name is made to mean this address (DNS rebinding) sends that name as `Host`; and none can send
+//! a header of ours without asking first, which is refused.
+
+use crate::service::Service;
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, Method, StatusCode, Uri, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use sotto_wire::routes::ADMIN_HEADER;
+use std::net::{IpAddr, Ipv6Addr};
+use std::sync::Arc;
+
+/// Hosts that a request may name beside addresses and this machine itself, in lower case and without a port.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct AdminHosts(Vec<String>);
+
+impl AdminHosts {
+    pub(crate) fn new(hosts: &[String]) -> Self {
+        AdminHosts(hosts.iter().map(|host| host.to_ascii_lowercase()).collect())
+    }
+
+    /// Whether no page can have come to this host by a name of its own: an address has none.
+    fn allows(&self, authority: &str) -> bool {
+        let host = host_of(authority).to_ascii_lowercase();
+        let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
+        host == "localhost"
+            || host.parse::<IpAddr>().is_ok()
+            || bare.is_some_and(|host| host.parse::<Ipv6Addr>().is_ok())
+            || self.0.contains(&host)
+    }
+}
+
+/// An authority without its port.
+fn host_of(authority: &str) -> &str {
+    match authority.rsplit_once(':') {
+        Some((host, port)) if port.bytes().all(|digit| digit.is_ascii_digit()) => host,
+        _ => authority,
+    }
+}
+
+/// Refuses what a web page sends.
+pub(super) async fn guard(State(service): State<Arc<Service>>, request: Request, next: Next) -> Response {
+    match why_not(request.method(), request.uri(), request.headers(), &service.admin_hosts) {
+        None => next.run(request).await,
+        Some(why) => (StatusCode::FORBIDDEN, format!("{why}\n")).into_response(),
+    }
+}
+
+/// Why a request is refused, if it is.
+fn why_not(method: &Method, uri: &Uri, headers: &HeaderMap, hosts: &AdminHosts) -> Option<String> {
+    let text = |name| headers.get(name).map(|value| value.to_str().unwrap_or("?"));
+    // HTTP/2 names the host in the URI.
+    let host = uri.authority().map(|authority| authority.as_str()).or(text(header::HOST));
+    if let Some(host) = host.filter(|host| !hosts.allows(host)) {
+        let fix = "use an address or localhost, or add the name to admin_hosts";
+        return Some(format!("the request names the host {host}, which is not this address: {fix}"));
+    }
+    if let Some(origin) = text(header::ORIGIN) {
+        let own = origin.split_once("://").map(|(_, authority)| authority);
+        if own.is_none() || own != host {
+            return Some(format!("the request comes from a web page of {origin}"));
+        }
+    }
+    let site = headers.get("sec-fetch-site").map(|value| value.as_bytes());
+    if site.is_some_and(|site| site != b"none" && site != b"same-origin") {
+        return Some("the request comes from a web page of another site".to_owned());
+    }
+    let changes = !matches!(*method, Method::GET | Method::HEAD);
+    (changes && !headers.contains_key(ADMIN_HEADER)).then(|| {
+        format!("the request changes something and has no header {ADMIN_HEADER}: send {ADMIN_HEADER}: 1")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_a_page_can_have_are_no_hosts() {
+        let hosts = AdminHosts::new(&["Sotto.internal".into()]);
+        for host in [
+            "localhost",
+            "LOCALHOST:8081",
+            "127.0.0.1:8081",
+            "10.0.0.7",
+            "[::1]:8081",
+            "[::1]",
+            "sotto.internal:1",
+        ] {
+            assert!(hosts.allows(host), "{host}");
+        }
+        for host in [
+            "evil.example:8081",
+            "localhost.evil.example",
+            "127.0.0.1.evil.example",
+            "",
+            "internal",
+            "[::1",
+            "sotto:x",
+        ] {
+            assert!(!hosts.allows(host), "{host}");
+        }
+    }
+}

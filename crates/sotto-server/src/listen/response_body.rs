@@ -1,0 +1,198 @@
+//! The body of every response, and what ends one that is not read.
+//!
+//! A body owns the memory that its bytes take until the last of them is handed to the socket: each part that it hands over carries
+//! a share of the permit, wherever HTTP's buffers keep it. It hands over one part at a time, and ends only when the last is gone;
+//! so a stream of HTTP/2 is open for as long as anything of it is in memory. hyper has no limit of time for a stream whose window
+//! is closed: [`StreamExecutor`] drops its task once the part at hand is late, which resets the stream and frees its buffers.
+//! Where a socket itself is not read, `stall` ends the connection.
+
+use super::crowd::Busy;
+use super::send_time::{SendRate, SendTime};
+use crate::memory::{BodyMemory, MemoryPermit};
+use axum::body::Body;
+use bytes::Bytes;
+use http_body::{Frame, SizeHint};
+use hyper::rt::Executor;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker, ready};
+use tokio::time::{Instant, Sleep, sleep_until};
+
+/// A response's body on its way out.
+pub(super) struct ResponseBody {
+    body: Body,
+    held: Arc<Held>,
+    time: SendTime,
+    /// The part that was handed over last.
+    part: Option<PartSending>,
+    deadline: Option<Arc<StreamDeadline>>,
+}
+
+/// What a response takes until all of it is sent.
+struct Held {
+    _memory: Option<Arc<MemoryPermit>>,
+    /// Its connection is at work.
+    _busy: Busy,
+}
+
+/// A part of a body, in the buffers of HTTP.
+struct Part {
+    bytes: Bytes,
+    gone: Arc<Gone>,
+    _held: Arc<Held>,
+}
+
+/// The same, as its body sees it.
+struct PartSending {
+    gone: Arc<Gone>,
+    bytes: usize,
+    since: Instant,
+}
+
+/// Whether a part was sent, or dropped unsent; and who waits for that.
+#[derive(Default)]
+struct Gone(Mutex<(bool, Option<Waker>)>);
+
+impl ResponseBody {
+    /// The body of a response that is about to be sent by the task that calls this.
+    pub(super) fn new(body: Body, memory: Option<BodyMemory>, busy: Busy, rate: SendRate) -> Self {
+        let memory = match memory {
+            Some(BodyMemory::Taken(permit)) => Some(permit),
+            Some(BodyMemory::Shared) | None => None,
+        };
+        let held = Arc::new(Held { _memory: memory, _busy: busy });
+        let deadline = DEADLINE.try_with(Arc::clone).ok();
+        ResponseBody { body, held, time: SendTime::new(rate), part: None, deadline }
+    }
+
+    fn set_deadline(&self, at: Option<Instant>) {
+        if let Some(deadline) = &self.deadline {
+            *locked(&deadline.0) = at;
+        }
+    }
+
+    /// Hands bytes over, and begins to count their time.
+    fn hand_over(&mut self, bytes: Bytes) -> Bytes {
+        let (gone, since) = (Arc::<Gone>::default(), Instant::now());
+        self.set_deadline(since.checked_add(self.time.limit(bytes.len())));
+        self.part = Some(PartSending { gone: gone.clone(), bytes: bytes.len(), since });
+        Bytes::from_owner(Part { bytes, gone, _held: self.held.clone() })
+    }
+}
+
+impl http_body::Body for ResponseBody {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        if let Some(part) = &self.part {
+            ready!(part.gone.poll(context));
+            let (bytes, waited) = (part.bytes, part.since.elapsed());
+            self.time.taken(bytes, waited);
+            self.part = None;
+            self.set_deadline(None);
+        }
+        let frame = match ready!(Pin::new(&mut self.body).poll_frame(context)) {
+            Some(Ok(frame)) => frame,
+            other => return Poll::Ready(other),
+        };
+        Poll::Ready(Some(Ok(match frame.into_data() {
+            Ok(bytes) if bytes.is_empty() => Frame::data(bytes),
+            Ok(bytes) => Frame::data(self.hand_over(bytes)),
+            Err(trailers) => trailers,
+        })))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.part.is_none() && self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+impl Drop for ResponseBody {
+    fn drop(&mut self) {
+        self.set_deadline(None);
+    }
+}
+
+impl AsRef<[u8]> for Part {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+impl Drop for Part {
+    fn drop(&mut self) {
+        let mut gone = locked(&self.gone.0);
+        gone.0 = true;
+        let waker = gone.1.take();
+        drop(gone);
+        waker.into_iter().for_each(Waker::wake);
+    }
+}
+
+impl Gone {
+    fn poll(&self, context: &Context<'_>) -> Poll<()> {
+        let mut gone = locked(&self.0);
+        if gone.0 {
+            return Poll::Ready(());
+        }
+        gone.1 = Some(context.waker().clone());
+        Poll::Pending
+    }
+}
+
+tokio::task_local! {
+    /// When the stream of HTTP/2 that this task carries has to be done with the part at hand.
+    static DEADLINE: Arc<StreamDeadline>;
+}
+
+#[derive(Default)]
+struct StreamDeadline(Mutex<Option<Instant>>);
+
+/// Runs the streams of an HTTP/2 connection, each in a task of its own that ends when its response is late.
+#[derive(Clone)]
+pub(super) struct StreamExecutor;
+
+impl<F: Future<Output = ()> + Send + 'static> Executor<F> for StreamExecutor {
+    fn execute(&self, stream: F) {
+        tokio::spawn(TimedStream { stream: Box::pin(stream), deadline: Arc::default(), sleep: None });
+    }
+}
+
+/// A stream and its deadline.
+struct TimedStream<F> {
+    stream: Pin<Box<F>>,
+    deadline: Arc<StreamDeadline>,
+    /// Runs while a part waits.
+    sleep: Option<Pin<Box<Sleep>>>,
+}
+
+impl<F: Future<Output = ()>> Future for TimedStream<F> {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        let TimedStream { stream, deadline, sleep } = &mut *self;
+        if DEADLINE.sync_scope(deadline.clone(), || stream.as_mut().poll(context)).is_ready() {
+            return Poll::Ready(());
+        }
+        let Some(at) = *locked(&deadline.0) else { return Poll::Pending };
+        let sleep = sleep.get_or_insert_with(|| Box::pin(sleep_until(at)));
+        if sleep.deadline() != at {
+            sleep.as_mut().reset(at);
+        }
+        ready!(sleep.as_mut().poll(context));
+        tracing::debug!("a response that was not read in time is given up");
+        Poll::Ready(())
+    }
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

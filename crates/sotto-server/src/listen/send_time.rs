@@ -1,0 +1,65 @@
+//! How long a peer may keep bytes of a response waiting: a fixed time, and more with the bytes that it takes.
+
+use std::time::Duration;
+
+/// The slowest that responses may be read.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct SendRate {
+    /// How long nothing at all may be read.
+    pub(crate) grace: Duration,
+    /// What is read in each second beyond that, at least.
+    pub(crate) bytes_per_second: u64,
+}
+
+/// The time that a peer has left. It grows with what the peer takes, and never to more than the fixed time: whoever reads fast at
+/// first cannot stop for long later.
+#[derive(Debug)]
+pub(super) struct SendTime {
+    rate: SendRate,
+    left: Duration,
+}
+
+impl SendTime {
+    pub(super) fn new(rate: SendRate) -> Self {
+        SendTime { rate, left: rate.grace }
+    }
+
+    /// How long so many bytes may wait until the last of them is taken.
+    pub(super) fn limit(&self, bytes: usize) -> Duration {
+        self.left.saturating_add(self.of(bytes))
+    }
+
+    /// Notes that so many bytes were taken after this wait.
+    pub(super) fn taken(&mut self, bytes: usize, waited: Duration) {
+        self.left = self.limit(bytes).saturating_sub(waited).min(self.rate.grace);
+    }
+
+    fn of(&self, bytes: usize) -> Duration {
+        let millis = (bytes as u64).saturating_mul(1000) / self.rate.bytes_per_second.max(1);
+        Duration::from_millis(millis)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_trickle_runs_out_of_time_and_a_slow_reader_does_not() {
+        let second = Duration::from_secs(1);
+        let rate = SendRate { grace: 60 * second, bytes_per_second: 1000 };
+        let mut trickle = SendTime::new(rate);
+        assert_eq!(trickle.limit(5000), 65 * second);
+        for _ in 0..2 {
+            trickle.taken(1, 29 * second);
+        }
+        assert!(trickle.limit(1) < 3 * second, "a byte now and then is not reading");
+        let mut slow = SendTime::new(rate);
+        for _ in 0..1000 {
+            slow.taken(1000, second);
+        }
+        assert_eq!(slow.limit(0), 60 * second);
+        slow.taken(1 << 30, second);
+        assert_eq!(slow.limit(0), 60 * second, "what was read fast is no time to stop in");
+    }
+}

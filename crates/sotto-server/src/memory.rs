@@ -1,0 +1,209 @@
+//! Memory for what is on its way: requests as their bytes come, and answers from before they are made until their last byte is
+//! handed to the socket.
+//!
+//! The shares are those of a shared buffer with dynamic thresholds (Choudhury and Hahne, 1998): a network may hold so many times
+//! what is then free. So whoever is alone has most of the memory, many have equal parts, and something is left for a newcomer at
+//! any time, however many came before.
+
+use crate::admission::{Network, Peer};
+use crate::refusal::Refusal;
+use prometheus_client::metrics::gauge::Gauge;
+use sotto_wire::{Code, Problem};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// The memory there is for requests and responses, and which networks hold it.
+pub(crate) struct MemoryBudget {
+    total: u64,
+    used: Mutex<Used>,
+    /// What is held, in KiB.
+    gauge: Gauge,
+}
+
+#[derive(Default)]
+struct Used {
+    all: u64,
+    by_network: HashMap<Network, u64>,
+}
+
+/// Memory that is held for a client, until this is dropped.
+pub(crate) struct MemoryPermit {
+    budget: Arc<MemoryBudget>,
+    peer: Peer,
+    bytes: u64,
+}
+
+/// What a route says of the memory that the body of its response takes, in the response's extensions. Where it says nothing, the
+/// body's announced bytes are taken before it is sent.
+#[derive(Clone)]
+pub(crate) enum BodyMemory {
+    /// It was taken for this body, and is held until its last byte is sent.
+    Taken(Arc<MemoryPermit>),
+    /// The body is in memory or in a mapped file whether it is sent or not.
+    Shared,
+}
+
+impl MemoryBudget {
+    pub(crate) fn new(total: u64, gauge: Gauge) -> Arc<Self> {
+        Arc::new(MemoryBudget { total, used: Mutex::default(), gauge })
+    }
+
+    /// Takes memory for a client.
+    ///
+    /// # Errors
+    /// [`Code::Busy`] while others or the client itself hold too much; [`Code::TooLarge`] for more than it could ever have.
+    pub(crate) fn take(self: &Arc<Self>, peer: Peer, bytes: u64) -> Result<MemoryPermit, Refusal> {
+        let mut permit = self.none(peer);
+        permit.grow(bytes)?;
+        Ok(permit)
+    }
+
+    /// No memory yet, for a client whose request comes.
+    pub(crate) fn none(self: &Arc<Self>, peer: Peer) -> MemoryPermit {
+        MemoryPermit { budget: self.clone(), peer, bytes: 0 }
+    }
+
+    /// The most that one client can have.
+    fn most(&self, peer: Peer) -> u64 {
+        let share = |network: Network| self.total / (network.share() + 1) * network.share();
+        peer.networks().map(share).min().unwrap_or(0)
+    }
+
+    fn used(&self) -> MutexGuard<'_, Used> {
+        self.used.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn show(&self, used: &Used) {
+        self.gauge.set(i64::try_from(used.all.div_ceil(1024)).unwrap_or(i64::MAX));
+    }
+}
+
+impl MemoryPermit {
+    /// Takes so many bytes more; nothing on an error.
+    ///
+    /// # Errors
+    /// As [`MemoryBudget::take`].
+    pub(crate) fn grow(&mut self, bytes: u64) -> Result<(), Refusal> {
+        let (budget, most) = (&self.budget, self.budget.most(self.peer));
+        if self.bytes.saturating_add(bytes) > most {
+            let text = format!(
+                "the request and its answer take more than {most} bytes, which is what one client may have of the server's \
+                 memory: ask for less at once"
+            );
+            return Err(Problem::new(Code::TooLarge, text).into());
+        }
+        let mut used = budget.used();
+        let Some(free) = budget.total.checked_sub(used.all.saturating_add(bytes)) else {
+            return Err(Refusal::new(Code::Busy, "requests take as much memory as there is for them"));
+        };
+        let fits = |network: Network| {
+            let held = used.by_network.get(&network).copied().unwrap_or(0);
+            held.saturating_add(bytes) <= free.saturating_mul(network.share())
+        };
+        if bytes > 0 && !self.peer.networks().all(fits) {
+            let why = "requests of one address take as much memory as there is for them";
+            return Err(Refusal::new(Code::Busy, why));
+        }
+        used.all += bytes;
+        for network in self.peer.networks() {
+            *used.by_network.entry(network).or_default() += bytes;
+        }
+        self.bytes += bytes;
+        budget.show(&used);
+        Ok(())
+    }
+
+    /// All that is held, in a permit of its own; nothing is left in this one.
+    pub(crate) fn split(&mut self) -> MemoryPermit {
+        let bytes = std::mem::take(&mut self.bytes);
+        MemoryPermit { budget: self.budget.clone(), peer: self.peer, bytes }
+    }
+
+    /// The bytes that are held.
+    #[cfg(test)]
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+}
+
+impl Drop for MemoryPermit {
+    fn drop(&mut self) {
+        let mut used = self.budget.used();
+        used.all -= self.bytes;
+        for network in self.peer.networks() {
+            if let Some(held) = used.by_network.get_mut(&network) {
+                *held -= self.bytes;
+                if *held == 0 {
+                    used.by_network.remove(&network);
+                }
+            }
+        }
+        self.budget.show(&used);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn peer(address: &str) -> Peer {
+        Peer(address.parse().unwrap())
+    }
+
+    fn budget(total: u64) -> Arc<MemoryBudget> {
+        MemoryBudget::new(total, Gauge::default())
+    }
+
+    fn code(taken: Result<MemoryPermit, Refusal>) -> Option<Code> {
+        taken.err().map(|refusal| refusal.0.code)
+    }
+
+    #[test]
+    fn whoever_is_alone_has_most_and_a_newcomer_always_gets_something() {
+        let budget = budget(800);
+        let first = budget.take(peer("192.0.2.1"), 700).ok().unwrap();
+        assert_eq!(code(budget.take(peer("192.0.2.1"), 1)), Some(Code::Busy));
+        let mut held = vec![first];
+        for last in 2..5 {
+            let address = format!("192.0.2.{last}");
+            let free = budget.total - budget.used().all;
+            // Seven of eight parts of what is free.
+            held.push(budget.take(peer(&address), free / 8 * 7).ok().unwrap());
+            assert!(budget.total > budget.used().all, "nothing is left after {last}");
+        }
+        assert_eq!(code(budget.take(peer("192.0.2.9"), 800)), Some(Code::TooLarge));
+        drop(held);
+        assert!(budget.used().by_network.is_empty() && budget.used().all == 0);
+    }
+
+    #[test]
+    fn a_permit_grows_by_what_comes_and_not_past_its_share() {
+        let budget = budget(800);
+        let mut one = budget.none(peer("192.0.2.1"));
+        assert_eq!((budget.used().all, one.bytes()), (0, 0));
+        one.grow(600).ok().unwrap();
+        assert!(one.grow(101).is_err());
+        assert_eq!((budget.used().all, one.bytes()), (600, 600));
+        one.grow(100).ok().unwrap();
+        assert_eq!(one.grow(1).unwrap_err().0.code, Code::TooLarge);
+        assert_eq!(budget.gauge.get(), 1);
+    }
+
+    #[test]
+    fn an_ipv6_customer_is_bounded_however_many_networks_it_has() {
+        let budget = budget(8000);
+        // A /64 has half of it, a /56 three quarters, a /48 seven eighths.
+        let take = |address: &str, bytes| budget.take(peer(address), bytes);
+        assert_eq!(code(take("2001:db8::1", 4001)), Some(Code::TooLarge));
+        let first = take("2001:db8::1", 4000).ok().unwrap();
+        assert_eq!(code(take("2001:db8::2", 1)), Some(Code::Busy), "the same /64");
+        assert_eq!(code(take("2001:db8:0:1::1", 2001)), Some(Code::Busy), "the same /56");
+        let second = take("2001:db8:0:1::1", 1900).ok().unwrap();
+        assert_eq!(code(take("2001:db8:0:2::1", 101)), Some(Code::Busy), "the same /56");
+        let third = take("2001:db8:0:100::1", 1000).ok().unwrap();
+        assert_eq!(code(take("2001:db8:0:200::1", 101)), Some(Code::Busy), "the same /48");
+        let other = take("2001:db8:1::1", 500).ok().unwrap();
+        drop((first, second, third, other));
+        assert_eq!(budget.used().all, 0);
+    }
+}

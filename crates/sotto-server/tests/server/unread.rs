@@ -1,0 +1,125 @@
+//! Clients that ask and do not read: what is made for them is counted, bounded and let go.
+
+use crate::kit::http::{connect, head};
+use crate::kit::*;
+use bytes::Bytes;
+use http_body_util::{BodyExt, Full};
+use hyper::client::conn::http2;
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use sotto_server::{BatchConfig, Config};
+use sotto_wire::{Code, SessionId, routes};
+use std::io::{Read, Write};
+use std::time::Duration;
+
+/// A row of this many bytes has a record for each KiB: 1 MiB of answers for 8 KiB of queries.
+const WIDE: u64 = 1 << 20;
+
+/// What is asked of such a row, so many KiB.
+fn records(kib: u64) -> Vec<u64> {
+    (0..kib).collect()
+}
+
+/// KiB in use for bodies.
+const HELD: &str = "sotto_bodies_kib";
+
+fn wide_world(config: &Config) -> World {
+    let probe = Probe::new();
+    let made = Made { row_bytes: WIDE, ..Made::clear(1, &probe) };
+    let shelf = Shelf::with(made.clone());
+    let batch = BatchConfig { max_queries: 1024, ..BatchConfig::default() };
+    let running = start(&Config { batch, ..config.clone() }, &shelf);
+    World { at: running.public, pin: made.pin(), running, probe, shelf, made }
+}
+
+type Sender = http2::SendRequest<Full<Bytes>>;
+
+/// A connection whose streams may each receive so many bytes, whatever is read.
+async fn connect_with_window(world: &World, bytes: u32) -> (Sender, tokio::task::JoinHandle<()>) {
+    let stream = TokioIo::new(tokio::net::TcpStream::connect(world.at).await.unwrap());
+    let mut builder = http2::Builder::new(TokioExecutor::new());
+    builder.initial_stream_window_size(bytes);
+    let (sender, connection) = builder.handshake(stream).await.unwrap();
+    (sender, tokio::spawn(async move { drop(connection.await) }))
+}
+
+/// The status of an ask whose body is not read, and that body.
+async fn ask(sender: &Sender, world: &World) -> Option<(u16, hyper::body::Incoming)> {
+    let frame = frame(&world.pin, SessionId::NONE, &records(1024));
+    let request = hyper::Request::post(format!("http://test{}", routes::ask("t")));
+    let mut sender = sender.clone();
+    let response = sender.send_request(request.body(Full::new(Bytes::from(frame))).unwrap()).await.ok()?;
+    Some((response.status().as_u16(), response.into_body()))
+}
+
+/// Gives up on what should end by itself.
+async fn within<T>(work: impl Future<Output = T>) -> T {
+    tokio::time::timeout(Duration::from_secs(30), work).await.unwrap()
+}
+
+fn runtime() -> tokio::runtime::Runtime {
+    tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap()
+}
+
+#[test]
+fn answers_that_are_not_read_take_a_share_of_the_memory_and_end() {
+    // A byte is enough for HTTP's buffers to take an answer whole.
+    for window in [0, 1] {
+        let rate = 1 << 30;
+        let config = Config {
+            max_in_flight_mib: 8,
+            idle_timeout_ms: 400,
+            min_send_bytes_per_second: rate,
+            ..config()
+        };
+        let world = wide_world(&config);
+        runtime().block_on(async {
+            let (sender, connection) = connect_with_window(&world, window).await;
+            let (mut unread, mut refused) = (Vec::new(), 0);
+            for _ in 0..12 {
+                match ask(&sender, &world).await {
+                    Some((200, body)) => unread.push(body),
+                    other => refused += u64::from(other.is_some_and(|(status, _)| status == 429)),
+                }
+                let held = world.metric(HELD);
+                assert!(held <= 7.0 * 1024.0, "{held} KiB of 8 MiB, after {refused} were refused");
+            }
+            assert!(!unread.is_empty());
+            // Each stream is reset once its time is over, and its memory is free again; the connection goes with them.
+            for body in unread {
+                assert!(within(body.collect()).await.is_err(), "a stream that nobody read went on");
+            }
+            within(connection).await.unwrap();
+        });
+        world.until(HELD, 0.0);
+        world.until("sotto_connections", 0.0);
+        assert_eq!(world.ask(&records(1024)).status, 200);
+    }
+}
+
+#[test]
+fn a_request_that_is_announced_takes_no_memory_until_it_comes() {
+    let world = wide_world(&Config { max_in_flight_mib: 4, ..config() });
+    // Heads whose bodies would take all there is, and then nothing.
+    let length = (1024 * 8 + 80).to_string();
+    let mut silent: Vec<_> = (0..8).map(|_| connect(world.at)).collect();
+    for stream in &mut silent {
+        let head =
+            head("POST", &routes::ask("t"), &[("content-length", &length), ("expect", "100-continue")]);
+        stream.write_all(head.as_bytes()).unwrap();
+        // The server says this when it begins to read the body.
+        let mut go_on = [0; "HTTP/1.1 100 Continue\r\n\r\n".len()];
+        stream.read_exact(&mut go_on).unwrap();
+    }
+    assert_eq!(world.metric(HELD), 0.0);
+    assert_eq!(world.ask(&records(1024)).status, 200);
+}
+
+#[test]
+fn what_no_client_can_have_is_refused_with_what_to_do() {
+    let world = wide_world(&Config { max_in_flight_mib: 1, ..config() });
+    let refused = world.ask(&records(1024));
+    assert_refused(&refused, Code::TooLarge);
+    assert!(refused.text().contains("ask for less at once"), "{}", refused.text());
+    assert_eq!(world.ask(&records(500)).status, 200);
+    assert!(world.probe.batches() == [500], "no pass was made for what there is no room for");
+}
