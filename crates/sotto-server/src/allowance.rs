@@ -79,13 +79,16 @@ impl Allowance {
         if !self.is_bound {
             return None;
         }
-        self.meter().check(self.keep.client(peer), self.keep.clock.at(now)).err().map(Duration::from_nanos)
+        let (now, mut meter) = (self.keep.clock.at(now), self.meter());
+        let waits = self.keep.counted(peer).filter_map(|counted| meter.check(counted.client, now).err());
+        waits.max().map(Duration::from_nanos)
     }
 
     /// Adds what was done for a client.
     pub(crate) fn add(&self, peer: Peer, amount: u64, now: Instant) {
         if self.is_bound {
-            self.meter().add(self.keep.client(peer), amount, self.keep.clock.at(now));
+            let (now, mut meter) = (self.keep.clock.at(now), self.meter());
+            self.keep.counted(peer).for_each(|counted| meter.add(counted, amount, now));
         }
     }
 
@@ -99,17 +102,28 @@ impl Allowance {
         }
         let now = self.keep.clock.at(now);
         let mut written = self.written.as_ref().map(locked);
-        let taken = self.meter().take(self.keep.client(peer), amount, now);
-        let (client, until) = taken.map_err(|wait| self.refusal(Duration::from_nanos(wait)))?;
-        if let Some(written) =
-            written.as_mut().filter(|written| written.get(&client).is_none_or(|at| *at < until))
-        {
-            let until = until.saturating_add(self.ahead);
-            // Written or not: a disk that fails is told of, and the count goes on in memory.
-            written.insert(client, until);
-            self.keep.count(&[(client, until)], &[], now);
+        let taken = self.take_all(peer, amount, now);
+        let taken = taken.map_err(|wait| self.refusal(Duration::from_nanos(wait)))?;
+        if let Some(written) = written.as_mut() {
+            let is_past = |(client, until): &(Client, u64)| written.get(client).is_none_or(|at| at < until);
+            let ahead = |(client, until): (Client, u64)| (client, until.saturating_add(self.ahead));
+            let counts: Vec<_> = taken.into_iter().filter(is_past).map(ahead).collect();
+            if !counts.is_empty() {
+                // Written or not: a disk that fails is told of, and the count goes on in memory.
+                written.extend(counts.iter().copied());
+                self.keep.count(&counts, &[], now);
+            }
         }
         Ok(())
+    }
+
+    /// Counts an amount in all networks of a client, or in none.
+    fn take_all(&self, peer: Peer, amount: u64, now: u64) -> Result<Vec<(Client, u64)>, u64> {
+        let mut meter = self.meter();
+        for counted in self.keep.counted(peer) {
+            meter.could_take(counted, amount, now)?;
+        }
+        self.keep.counted(peer).map(|counted| meter.take(counted, amount, now)).collect()
     }
 
     /// Forgets who has all of it again. Blocks on the disk, if it is kept.

@@ -45,7 +45,7 @@ pub struct Config {
     /// Those of one client, told apart as in [`SessionConfig::per_client`]; one more takes the place of one of its own that asks
     /// nothing, and is closed if there is none. 0: any number, for servers behind a proxy.
     pub connections_per_client: usize,
-    /// Memory for requests and their answers, in MiB, from the first byte of a request to the last of its answer; requests past it
+    /// Memory for requests and their answers, in MiB, from the first byte of a request to the last of its answer; past it requests
     /// get `busy`. A client may have seven times what is then free: seven eighths, if it is alone (an IPv6 /64 half of it).
     pub max_in_flight_mib: u64,
     /// Asks that may wait for a pass. One more takes the place of one of the client that has the most, which gets `busy`; it gets
@@ -167,7 +167,7 @@ pub struct SessionConfig {
     pub max_stored_bytes: u64,
     /// How long unused keys are kept, in seconds.
     pub ttl_seconds: u64,
-    /// Most sessions of one client, which is one address (of IPv6, the first 64 bits), and may be an office: its own least
+    /// Most sessions of one client, which is one address (of IPv6, the first 56 bits), and may be an office: its own least
     /// recently used goes first. 0: any number, for servers behind a proxy, where all clients have its address.
     pub per_client: usize,
     /// Registrations of one client that may come at once, and how many more each minute brings; others get `busy`, and are told

@@ -296,8 +296,8 @@ impl Connection {
         }
     }
 
-    /// Waits until a connection that was asked to end has had the time for it: what is under way is finished, each response in its
-    /// own time, and what a client begins in spite of being asked is refused after a while.
+    /// Waits until a connection that was asked to end has had the time for it: what is under way is finished, each response in
+    /// its own time, and what a client begins in spite of being asked is refused after a while.
     async fn finished(&self) {
         tokio::time::sleep(self.timeout).await;
         self.is_over.store(true, Ordering::Relaxed);

@@ -42,6 +42,19 @@ impl Rate {
     }
 }
 
+/// Under which name something is counted, and how many times what one client may have there is for it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Counted {
+    pub(crate) client: Client,
+    pub(crate) times: u64,
+}
+
+impl From<Client> for Counted {
+    fn from(client: Client) -> Self {
+        Counted { client, times: 1 }
+    }
+}
+
 /// What each client has used. Times are in nanoseconds, and do not go back ([`crate::clock::Clock`]).
 pub(crate) struct Meter {
     rate: Rate,
@@ -79,11 +92,12 @@ impl Meter {
     }
 
     /// Counts what was done for a client, even if that is more than it had.
-    pub(crate) fn add(&mut self, client: Client, amount: u64, now: u64) {
+    pub(crate) fn add(&mut self, counted: impl Into<Counted>, amount: u64, now: u64) {
+        let Counted { client, times } = counted.into();
         if self.rate.is_bound() {
             let spot = self.spot(client, now);
             let until = self.until.entry(spot).or_insert(now);
-            *until = (*until).max(now).saturating_add(self.rate.time(amount));
+            *until = (*until).max(now).saturating_add(self.rate.time(amount).div_ceil(times));
         }
     }
 
@@ -92,19 +106,38 @@ impl Meter {
     ///
     /// # Errors
     /// The time until it has; nothing was counted then.
-    pub(crate) fn take(&mut self, client: Client, amount: u64, now: u64) -> Result<(Client, u64), u64> {
+    pub(crate) fn take(
+        &mut self,
+        counted: impl Into<Counted>,
+        amount: u64,
+        now: u64,
+    ) -> Result<(Client, u64), u64> {
+        let (spot, until) = self.could_take(counted, amount, now)?;
+        if self.rate.is_bound() {
+            self.until.insert(spot, until);
+        }
+        Ok((spot, until))
+    }
+
+    /// The same without counting it.
+    ///
+    /// # Errors
+    /// As [`Meter::take`].
+    pub(crate) fn could_take(
+        &mut self,
+        counted: impl Into<Counted>,
+        amount: u64,
+        now: u64,
+    ) -> Result<(Client, u64), u64> {
+        let Counted { client, times } = counted.into();
         if !self.rate.is_bound() {
             return Ok((client, now));
         }
         let spot = self.spot(client, now);
         let used = self.until.get(&spot).copied().unwrap_or(now).max(now);
-        let until = used.saturating_add(self.rate.time(amount));
+        let until = used.saturating_add(self.rate.time(amount).div_ceil(times));
         let most = now.saturating_add(self.full);
-        if until > most {
-            return Err(until - most);
-        }
-        self.until.insert(spot, until);
-        Ok((spot, until))
+        if until > most { Err(until - most) } else { Ok((spot, until)) }
     }
 
     /// Forgets who has all of it again.

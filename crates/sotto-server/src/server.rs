@@ -21,8 +21,9 @@ const LAST_MOMENT: Duration = Duration::from_secs(1);
 /// How often a server that opens its tables says how far it is.
 const TELL_EVERY: Duration = Duration::from_secs(2);
 
-/// Threads that bring keys back from the disk and open new epochs: few, so that neither crowds out the passes.
-const BACKGROUND_THREADS: usize = 2;
+/// Threads that bring keys back from the disk, open new epochs, and wait for files that are downloaded: few, so that none of
+/// these crowds out the passes.
+const BACKGROUND_THREADS: usize = 4;
 
 /// Starts servers.
 pub struct Server;

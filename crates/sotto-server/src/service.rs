@@ -29,6 +29,10 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
+use tokio::sync::Semaphore;
+
+/// Threads that wait for pages of files which are downloaded, of those that the runtime has for such work.
+const READERS: usize = 2;
 
 const HOUR: Duration = Duration::from_secs(3600);
 
@@ -59,6 +63,8 @@ pub(crate) struct Service {
     /// Hosts that requests of operators may name.
     pub(crate) admin_hosts: AdminHosts,
     pub(crate) read_timeout: Duration,
+    /// How many downloads may wait for the disk at once.
+    pub(crate) readers: Arc<Semaphore>,
     /// How long a download goes on whose epoch is not served any more.
     pub(crate) grace: Duration,
     /// Where what outlives a restart is.
@@ -138,6 +144,7 @@ impl Service {
             origins: Origins::new(&config.allow_origins),
             admin_hosts: AdminHosts::new(&config.admin_hosts),
             read_timeout: config.read_timeout(),
+            readers: Arc::new(Semaphore::new(READERS)),
             grace: config.idle_timeout(),
             state: config.state.clone(),
             copying: Mutex::default(),

@@ -52,6 +52,19 @@ impl Peer {
         v4.into_iter().chain(v6.into_iter().flatten())
     }
 
+    /// Whether it is one of a network's.
+    pub(crate) fn is_in(self, network: Network) -> bool {
+        self.networks().any(|own| own == network)
+    }
+
+    /// The largest network that it is counted in, which is what one provider gave to one customer.
+    pub(crate) fn customer(self) -> Network {
+        match self.0.to_canonical() {
+            IpAddr::V6(address) => Network::of(address, 48),
+            address => Network { bits: 32, address },
+        }
+    }
+
     /// What clients are told apart by. An IPv6 address counts by its first 64 bits: whoever has one has all that
     /// start so.
     pub(crate) fn network(self) -> IpAddr {
@@ -92,13 +105,23 @@ impl Hasher {
         Hasher(key)
     }
 
-    pub(super) fn client(&self, peer: Peer) -> Client {
+    /// What a network is called. One of 64 bits, or of IPv4, is called what its client is.
+    pub(super) fn network(&self, network: Network) -> Client {
         let mut hasher = self.keyed();
-        match peer.network() {
+        match network.address {
             IpAddr::V4(address) => hasher.update(&address.octets()),
             IpAddr::V6(address) => hasher.update(&(address.to_bits() >> 64).to_be_bytes()),
         };
+        if let 48 | 56 = network.bits {
+            hasher.update(&[network.bits]);
+        }
         Client(short(&hasher))
+    }
+
+    /// Who holds keys: a customer's network of 56 bits counts once, since keys are held for long.
+    pub(super) fn client(&self, peer: Peer) -> Client {
+        let site = peer.networks().find(|network| network.bits == 56);
+        self.network(site.unwrap_or(peer.customer()))
     }
 
     /// What somebody who gives a name is called, in some matter: nothing that the name could be told from without the key.
@@ -124,8 +147,12 @@ fn short(hasher: &blake3::Hasher) -> [u8; 16] {
 mod tests {
     use super::*;
 
+    fn peer(address: &str) -> Peer {
+        Peer(address.parse().unwrap())
+    }
+
     fn client(address: &str) -> Client {
-        Hasher::new([7; 32]).client(Peer(address.parse().unwrap()))
+        Hasher::new([7; 32]).client(peer(address))
     }
 
     #[test]
@@ -144,8 +171,14 @@ mod tests {
     fn an_address_is_a_client_and_so_is_an_ipv6_network() {
         assert!(client("192.0.2.1") != client("192.0.2.2"));
         assert!(client("192.0.2.1") == client("::ffff:192.0.2.1"));
-        assert!(client("2001:db8:0:1::1") == client("2001:db8:0:1:ffff::9"));
-        assert!(client("2001:db8:0:1::1") != client("2001:db8:0:2::1"));
+        assert!(client("2001:db8:0:1::1") == client("2001:db8:0:2:ffff::9"), "one customer's");
+        assert!(client("2001:db8:0:1::1") != client("2001:db8:0:100::1"));
+        let hasher = Hasher::new([7; 32]);
+        let names: Vec<_> = peer("2001:db8::1").networks().map(|network| hasher.network(network)).collect();
+        assert!(
+            names[0] != names[1] && names[1] != names[2] && names[0] != names[2],
+            "equal bits, other networks"
+        );
         assert!(Hasher::new([8; 32]).client(Peer("192.0.2.1".parse().unwrap())) != client("192.0.2.1"));
     }
 }

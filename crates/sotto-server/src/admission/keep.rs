@@ -1,10 +1,11 @@
 //! What counts of clients go by: what a client is called, what time it is, and where a count outlives the process.
 
-use super::client::{Client, Hasher, Peer};
+use super::client::{Client, Hasher, Network, Peer};
 use super::store::Store;
 use crate::StartError;
 use crate::clock::Clock;
 use crate::database::Broken;
+use crate::meter::Counted;
 use crate::metrics::Metrics;
 use std::sync::Arc;
 
@@ -33,6 +34,15 @@ impl Keep {
     /// Whether counts outlive the process.
     pub(crate) fn has_disk(&self) -> bool {
         self.store.is_some()
+    }
+
+    /// What the networks are called that a client is counted in, and how many clients' worth each may have.
+    pub(crate) fn counted(&self, peer: Peer) -> impl Iterator<Item = Counted> + '_ {
+        let counted = |network: Network| Counted {
+            client: self.hasher.network(network),
+            times: network.clients() as u64,
+        };
+        peer.networks().map(counted)
     }
 
     /// What a client is called: nothing that its address could be told from.

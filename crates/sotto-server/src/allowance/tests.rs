@@ -106,3 +106,17 @@ fn the_disk_is_not_written_for_each() {
     }
     assert!(writes.len() <= 16, "{}", writes.len());
 }
+
+#[test]
+fn a_customer_of_many_ipv6_networks_has_what_four_clients_have() {
+    let keep = Keep::in_memory(0);
+    let allowance = Allowance::new(Rate::per(10, Duration::from_secs(3600)), "enough", &keep);
+    let now = Instant::now();
+    let takes = |address: String| allowance.take(Peer(address.parse().unwrap()), 10, now).is_ok();
+    let of_one_site = (0..256).filter(|i| takes(format!("2001:db8:0:{i:x}::1"))).count();
+    let of_other_sites = (1..256).filter(|i| takes(format!("2001:db8:0:{i:x}00::1"))).count();
+    assert_eq!((of_one_site, of_other_sites), (2, 2));
+    assert!(takes("2001:db8:1::1".into()), "another customer");
+    // What one level refuses is counted in none.
+    assert!(!takes("2001:db8:0:f00::2".into()) && takes("192.0.2.1".into()));
+}

@@ -1,10 +1,10 @@
 //! Who is connected: so many in all, and so many of one network. Where there is no room, connections that ask nothing give way:
-//! those of the network that holds the most first, so that nobody keeps a stranger out by holding connections open.
+//! those of the network that holds the most first, so that nobody keeps a stranger out by holding connections open. An IPv6
+//! network counts with all that its provider gave the same customer.
 
-use crate::admission::Peer;
+use crate::admission::{Network, Peer};
 use crate::metrics::Metrics;
 use std::collections::{BTreeMap, HashMap};
-use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 use tokio::sync::Notify;
@@ -12,16 +12,17 @@ use tokio::sync::Notify;
 /// Everybody who is connected to a door.
 pub(super) struct Crowd {
     most: usize,
+    /// Of one client; of larger networks, so many times as many.
     per_network: usize,
-    /// Networks of relays, which may have any number.
-    relays: Vec<IpAddr>,
+    /// Relays, which may have any number.
+    relays: Vec<Peer>,
     there: Mutex<There>,
     metrics: Option<Arc<Metrics>>,
 }
 
 #[derive(Default)]
 struct There {
-    networks: HashMap<IpAddr, BTreeMap<u64, Arc<Seat>>>,
+    customers: HashMap<Network, BTreeMap<u64, (Peer, Arc<Seat>)>>,
     connections: usize,
     next: u64,
 }
@@ -50,7 +51,7 @@ impl Default for State {
 /// A connection in the crowd, counted out when it is dropped.
 pub(super) struct Connected {
     crowd: Arc<Crowd>,
-    network: IpAddr,
+    customer: Network,
     number: u64,
     pub(super) seat: Arc<Seat>,
 }
@@ -66,31 +67,33 @@ impl Crowd {
         metrics: Option<Arc<Metrics>>,
     ) -> Arc<Self> {
         let per_network = if per_network == 0 { usize::MAX } else { per_network };
-        let relays = relays.iter().map(|relay| relay.network()).collect();
-        Arc::new(Crowd { most, per_network, relays, there: Mutex::default(), metrics })
+        Arc::new(Crowd { most, per_network, relays: relays.to_vec(), there: Mutex::default(), metrics })
     }
 
     /// Takes a newcomer in. `None` if there is no room, and nobody of whom it could be had.
     pub(super) fn enter(self: &Arc<Self>, peer: Peer) -> Option<Connected> {
-        let network = peer.network();
+        let customer = peer.customer();
         let mut there = self.there();
-        let own = |there: &There| there.networks.get(&network).map_or(0, BTreeMap::len);
-        let most = if self.relays.contains(&network) { usize::MAX } else { self.per_network };
-        if own(&there) >= most && !there.let_go(network, false) {
-            return None;
+        if !self.relays.iter().any(|relay| relay.network() == peer.network()) {
+            for network in peer.networks() {
+                let most = self.per_network.saturating_mul(network.clients());
+                if there.count(customer, network) >= most && !there.let_go(customer, network, false) {
+                    return None;
+                }
+            }
         }
-        let held = own(&there);
+        let held = there.count(customer, customer);
         if there.connections >= self.most && !there.make_room(held, &self.relays) {
             return None;
         }
         there.next += 1;
         there.connections += 1;
         let (number, seat) = (there.next, Arc::new(Seat::default()));
-        there.networks.entry(network).or_default().insert(number, seat.clone());
+        there.customers.entry(customer).or_default().insert(number, (peer, seat.clone()));
         if let Some(metrics) = &self.metrics {
             metrics.connections.inc();
         }
-        Some(Connected { crowd: self.clone(), network, number, seat })
+        Some(Connected { crowd: self.clone(), customer, number, seat })
     }
 
     /// Lets one idle connection go, where the system has no room for another.
@@ -104,28 +107,40 @@ impl Crowd {
 }
 
 impl There {
-    /// Lets one connection go: an idle one of the network that has the most of all that have an idle one. If nobody is idle, the
-    /// oldest of the largest network that is no relay's, if that still has more than the newcomer's with its `own`.
-    fn make_room(&mut self, own: usize, relays: &[IpAddr]) -> bool {
-        let mut sizes: Vec<_> =
-            self.networks.iter().map(|(network, seats)| (seats.len(), *network)).collect();
-        sizes.sort_unstable_by(|one, other| other.cmp(one));
-        let idle = sizes.iter().any(|(_, network)| self.let_go(*network, false));
-        idle || sizes
-            .iter()
-            .find(|(_, network)| !relays.contains(network))
-            .is_some_and(|(most, network)| *most > own.saturating_add(1) && self.let_go(*network, true))
+    /// Connections of a customer within one of its networks.
+    fn count(&self, customer: Network, network: Network) -> usize {
+        let Some(seats) = self.customers.get(&customer) else { return 0 };
+        match network == customer {
+            true => seats.len(),
+            false => seats.values().filter(|(peer, _)| peer.is_in(network)).count(),
+        }
     }
 
-    /// Lets the connection of a network go that has been idle the longest; with `busy` the oldest, whatever it does.
-    fn let_go(&mut self, network: IpAddr, busy: bool) -> bool {
-        let Some(seats) = self.networks.get_mut(&network) else { return false };
-        let idle = seats.iter().filter(|(_, seat)| seat.state().busy == 0);
-        let longest = idle.min_by_key(|(_, seat)| seat.state().since).map(|(number, _)| *number);
-        let picked = if busy { seats.keys().next().copied() } else { longest };
-        let Some(seat) = picked.and_then(|number| seats.remove(&number)) else { return false };
+    /// Lets one connection go: an idle one of the customer that has the most of all that have an idle one. If nobody is idle, the
+    /// oldest of the largest customer that is no relay, if that still has more than the newcomer's with its `own`.
+    fn make_room(&mut self, own: usize, relays: &[Peer]) -> bool {
+        let mut sizes: Vec<_> =
+            self.customers.iter().map(|(customer, seats)| (seats.len(), *customer)).collect();
+        sizes.sort_unstable_by(|one, other| other.cmp(one));
+        let idle = sizes.iter().any(|(_, customer)| self.let_go(*customer, *customer, false));
+        idle || sizes
+            .iter()
+            .find(|(_, customer)| !relays.iter().any(|relay| relay.is_in(*customer)))
+            .is_some_and(|(most, customer)| {
+                *most > own.saturating_add(1) && self.let_go(*customer, *customer, true)
+            })
+    }
+
+    /// Lets the connection of a customer's network go that has been idle the longest; with `busy` the oldest, whatever it does.
+    fn let_go(&mut self, customer: Network, network: Network, busy: bool) -> bool {
+        let Some(seats) = self.customers.get_mut(&customer) else { return false };
+        let own = || seats.iter().filter(|(_, (peer, _))| peer.is_in(network));
+        let idle = own().filter(|(_, (_, seat))| seat.state().busy == 0);
+        let longest = idle.min_by_key(|(_, (_, seat))| seat.state().since).map(|(number, _)| *number);
+        let picked = if busy { own().next().map(|(number, _)| *number) } else { longest };
+        let Some((_, seat)) = picked.and_then(|number| seats.remove(&number)) else { return false };
         if seats.is_empty() {
-            self.networks.remove(&network);
+            self.customers.remove(&customer);
         }
         self.connections -= 1;
         seat.gives_way.notify_one();
@@ -166,10 +181,10 @@ impl Drop for Busy {
 impl Drop for Connected {
     fn drop(&mut self) {
         let mut there = self.crowd.there();
-        if let Some(seats) = there.networks.get_mut(&self.network) {
+        if let Some(seats) = there.customers.get_mut(&self.customer) {
             let was_there = seats.remove(&self.number).is_some();
             if seats.is_empty() {
-                there.networks.remove(&self.network);
+                there.customers.remove(&self.customer);
             }
             // One that was let go is counted out already.
             there.connections -= usize::from(was_there);
@@ -191,7 +206,7 @@ mod tests {
 
     fn left(many: &[Option<Connected>]) -> usize {
         let there =
-            |one: &Connected| one.crowd.there().networks.get(&one.network)?.get(&one.number).map(drop);
+            |one: &Connected| one.crowd.there().customers.get(&one.customer)?.get(&one.number).map(drop);
         many.iter().flatten().filter(|one| there(one).is_some()).count()
     }
 
@@ -212,7 +227,27 @@ mod tests {
         assert_eq!((left(&many), left(&many[..1])), (3, 1));
         drop((work, many));
         assert_eq!(crowd.there().connections, 0);
-        assert!(crowd.there().networks.is_empty());
+        assert!(crowd.there().customers.is_empty());
+    }
+
+    #[test]
+    fn a_customer_of_many_ipv6_networks_keeps_no_stranger_out() {
+        let crowd = Crowd::new((13, 3), &[], None);
+        let enter = |address: String| crowd.enter(peer(&address));
+        // Each from a network of its own, and at work.
+        let small: Vec<_> = (0..20).filter_map(|i| enter(format!("2001:db8:0:{i:x}::1"))).collect();
+        let mut work: Vec<_> = small.iter().map(|one| one.seat.busy()).collect();
+        assert_eq!(small.len(), 20, "idle ones gave way to its own");
+        let small: Vec<_> = small.into_iter().map(Some).collect();
+        assert_eq!(left(&small), 6);
+        for i in 1..20 {
+            if let Some(one) = enter(format!("2001:db8:0:{i:x}00::1")) {
+                work.push(one.seat.busy());
+                std::mem::forget(one);
+            }
+        }
+        assert_eq!(crowd.there().connections, 12);
+        assert!(enter("2001:db8:1::1".into()).is_some() && enter("192.0.2.1".into()).is_some());
     }
 
     #[test]

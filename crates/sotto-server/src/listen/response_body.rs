@@ -1,6 +1,6 @@
 //! The body of every response, and what ends one that is not read.
 //!
-//! A body owns the memory that its bytes take until the last of them is handed to the socket: each part that it hands over carries
+//! A body owns the memory that its bytes take until the last of them is handed to the socket: each part that it hands over has
 //! a share of the permit, wherever HTTP's buffers keep it. It hands over one part at a time, and ends only when the last is gone;
 //! so a stream of HTTP/2 is open for as long as anything of it is in memory. hyper has no limit of time for a stream whose window
 //! is closed: [`StreamExecutor`] drops its task once the part at hand is late, which resets the stream and frees its buffers.

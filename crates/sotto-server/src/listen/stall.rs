@@ -1,8 +1,8 @@
 //! Gives up on a peer that does not read.
 //!
 //! hyper has no limit of time for a response on its way out: who asked and then read nothing would keep a
-//! connection, and the bytes that wait for it, for ever. So would one who reads a byte now and then: time comes with bytes. Under TLS and not above it, since TLS takes some bytes
-//! whether or not they go out.
+//! connection, and the bytes that wait for it, for ever. So would one who reads a byte now and then, so time comes
+//! with bytes. Under TLS and not above it, since TLS takes some bytes whether or not they go out.
 
 use super::send_time::{SendRate, SendTime};
 use std::io::{self, IoSlice};

@@ -18,11 +18,11 @@ use sotto_wire::{Code, routes};
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
+use tokio::sync::Semaphore;
 
-/// Bytes handed to a connection at once. A page that is not in memory stalls the thread that sends it, so
-/// pieces are small enough for other connections to get their turn.
+/// Bytes handed to a connection at once.
 const PIECE: usize = 256 << 10;
 
 /// No page is smaller.
@@ -35,8 +35,8 @@ pub(super) async fn get(
     headers: HeaderMap,
 ) -> Result<Response<Body>, Refusal> {
     let Found { bytes: whole, file, retired } = find(&service, &digest)?;
-    let grace = service.grace;
-    let pieces = |bytes| Body::new(Pieces { bytes, file, retired, grace });
+    let (grace, readers) = (service.grace, service.readers.clone());
+    let pieces = |bytes| Body::new(Pieces { bytes, file, retired, grace, readers, reading: None });
     let etag = format!("\"{digest}\"");
     let len = whole.len() as u64;
     let header = headers.get(header::RANGE).and_then(|value| value.to_str().ok());
@@ -126,7 +126,8 @@ impl AsRef<[u8]> for Mapped {
     }
 }
 
-/// A body that is sent piece by piece without being copied first.
+/// A body that is sent piece by piece without being copied first. A page that is not in memory stalls whoever touches it, so each
+/// piece is touched by a thread that waits for the disk, before those that carry connections send it.
 struct Pieces {
     bytes: Bytes,
     /// The image file it lies in: a download of one that is lost breaks off.
@@ -134,6 +135,25 @@ struct Pieces {
     /// Its epoch: a download of one that is not served any more breaks off after this long.
     retired: Retired,
     grace: Duration,
+    /// How many pieces are read at once, of all downloads.
+    readers: Arc<Semaphore>,
+    /// The piece that is read.
+    reading: Option<Pin<Box<dyn Future<Output = io::Result<Bytes>> + Send>>>,
+}
+
+/// Reads a piece page by page, on a thread of its own, so that it is known before it is sent whether there is something to send.
+async fn read(piece: Bytes, file: Option<Arc<ImageFile>>, readers: Arc<Semaphore>) -> io::Result<Bytes> {
+    let turn = readers.acquire_owned().await.map_err(io::Error::other)?;
+    let read = move || {
+        // Nobody takes a read back that has begun, so its turn ends with it.
+        let _turn = turn;
+        for byte in piece.iter().step_by(PAGE) {
+            std::hint::black_box(*byte);
+        }
+        file.map_or(Ok(()), |file| file.check()).map_err(io::Error::other)?;
+        Ok(piece)
+    };
+    tokio::task::spawn_blocking(read).await.map_err(io::Error::other)?
 }
 
 impl http_body::Body for Pieces {
@@ -142,26 +162,24 @@ impl http_body::Body for Pieces {
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
-        _: &mut Context<'_>,
+        context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, io::Error>>> {
         let next = PIECE.min(self.bytes.len());
-        if next == 0 {
+        if next == 0 && self.reading.is_none() {
             return Poll::Ready(None);
         }
         if self.retired.is_over(Instant::now(), self.grace) {
             return Poll::Ready(Some(Err(io::Error::other("the epoch is not served any more"))));
         }
-        let piece = self.bytes.split_to(next);
-        // Read here, page by page, so that it is known before it is sent whether there is something to send.
-        for byte in piece.iter().step_by(PAGE) {
-            std::hint::black_box(*byte);
-        }
-        let whole = self.file.as_ref().map_or(Ok(()), |file| file.check()).map_err(io::Error::other);
-        Poll::Ready(Some(whole.map(|()| Frame::data(piece))))
+        let Pieces { bytes, file, readers, reading, .. } = &mut *self;
+        let begin = || Box::pin(read(bytes.split_to(next), file.clone(), readers.clone())) as Pin<Box<_>>;
+        let piece = ready!(reading.get_or_insert_with(begin).as_mut().poll(context));
+        *reading = None;
+        Poll::Ready(Some(piece.map(Frame::data)))
     }
 
     fn is_end_stream(&self) -> bool {
-        self.bytes.is_empty()
+        self.bytes.is_empty() && self.reading.is_none()
     }
 
     fn size_hint(&self) -> SizeHint {
@@ -181,7 +199,7 @@ mod tests {
         let table = clear_table(1);
         let pieces = |grace| {
             let (bytes, retired) = (Bytes::from(vec![7; 3 * PIECE]), table.retired().clone());
-            Pieces { bytes, file: None, retired, grace }
+            Pieces { bytes, file: None, retired, grace, readers: Arc::new(Semaphore::new(1)), reading: None }
         };
         let (mut long, mut short) = (pieces(Duration::from_secs(3600)), pieces(Duration::ZERO));
         let next = |body: &mut Pieces| runtime.block_on(body.frame()).map(|frame| frame.is_ok());
@@ -189,5 +207,23 @@ mod tests {
         table.retire();
         std::thread::sleep(Duration::from_millis(2));
         assert_eq!((next(&mut long), next(&mut short)), (Some(true), Some(false)));
+    }
+
+    #[test]
+    fn no_thread_of_connections_touches_a_file() {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let readers = Arc::new(Semaphore::new(0));
+        let (bytes, retired) = (Bytes::from(vec![7; PIECE + 1]), Retired::default());
+        let grace = Duration::from_secs(3600);
+        let mut body = Pieces { bytes, file: None, retired, grace, readers: readers.clone(), reading: None };
+        runtime.block_on(async {
+            let waits = std::future::poll_fn(|context| {
+                Poll::Ready(http_body::Body::poll_frame(Pin::new(&mut body), context).is_pending())
+            });
+            assert!(waits.await, "nobody reads files now, and a piece came");
+            readers.add_permits(1);
+            let whole = body.collect().await.unwrap().to_bytes();
+            assert_eq!(whole, vec![7; PIECE + 1]);
+        });
     }
 }

@@ -42,7 +42,14 @@ pub(super) async fn allow(
     request: Request,
     next: Next,
 ) -> Response<Body> {
-    let Some(origin) = service.origins.allow(request.headers()) else { return next.run(request).await };
+    let Some(origin) = service.origins.allow(request.headers()) else {
+        let mut response = next.run(request).await;
+        // A cache must not give what is without leave to a page that has it.
+        if !service.origins.0.is_empty() {
+            vary(&mut response);
+        }
+        return response;
+    };
     let is_question = request.method() == Method::OPTIONS
         && request.headers().contains_key(header::ACCESS_CONTROL_REQUEST_METHOD);
     let mut response = match is_question {
@@ -51,10 +58,15 @@ pub(super) async fn allow(
     };
     let headers = response.headers_mut();
     headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
-    headers.append(header::VARY, HeaderValue::from_static("origin"));
     let told = "retry-after, server-timing";
     headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static(told));
+    vary(&mut response);
     response
+}
+
+/// Says to caches that whose page asks makes a difference.
+fn vary(response: &mut Response<Body>) {
+    response.headers_mut().append(header::VARY, HeaderValue::from_static("origin"));
 }
 
 /// What such a page may send: what a client sends, and no cookie. Good for a day.

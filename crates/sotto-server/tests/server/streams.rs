@@ -8,6 +8,7 @@ use sotto_testkit::{CLEAR_STREAM, rng::seeded};
 use sotto_wire::{Code, Pin, SessionId, keys, routes, stream};
 use std::io::{Read, Write};
 use std::net::TcpStream;
+use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
 
 /// Rows of this many bytes have 64 units.
@@ -193,12 +194,16 @@ fn a_slow_client_keeps_no_epoch_open_for_ever() {
     let scene = scene(WIDER, &Config { idle_timeout_ms: 3000, ..config() });
     let whole = (scene.units.count * scene.units.answer_bytes) as usize;
     let mut slow = scene.open();
-    // It reads all the time, so it never stalls, and takes twenty seconds for all there is.
+    // It reads all the time, so it never stalls, and would take twenty seconds for all there is, once the epochs are there.
+    let (are_there, wait) = std::sync::mpsc::channel::<()>();
     let reader = std::thread::spawn(move || {
-        let (mut piece, mut came) = (vec![0; 1 << 15], 0);
+        let (mut piece, mut came, mut pause) = (vec![0; 1 << 15], 0, Duration::from_millis(500));
         while let Ok(read @ 1..) = slow.read(&mut piece) {
             came += read;
-            std::thread::sleep(Duration::from_millis(20));
+            if let Ok(()) | Err(RecvTimeoutError::Disconnected) = wait.recv_timeout(pause) {
+                pause = Duration::from_millis(20);
+                std::thread::sleep(pause);
+            }
         }
         came
     });
@@ -207,6 +212,7 @@ fn a_slow_client_keeps_no_epoch_open_for_ever() {
         scene.world.shelf.put(epoch, Made { epoch, ..scene.world.made.clone() });
         assert!(scene.world.running.reload());
     }
+    drop(are_there);
     let came = reader.join().unwrap();
     assert!(came < whole * 4 / 5, "{came} of {whole} bytes came");
     scene.world.until("sotto_open_streams", 0.0);

@@ -1,5 +1,5 @@
-//! Clients that break off: in the middle of a head, of a body, of an answer, or in silence; and those that ask over HTTP/2 and let
-//! no answer come.
+//! Clients that break off: in the middle of a head, of a body, of an answer, or in silence; and those that ask over HTTP/2 and
+//! let no answer come.
 //!
 //! They speak over sockets of their own, since no client of ours would. What they leave behind at the server is what is
 //! looked for.
@@ -157,7 +157,8 @@ fn in_silence(victim: &Victim) -> std::io::Result<()> {
     stream.read_to_end(&mut Vec::new()).map(drop)
 }
 
-/// Asks over HTTP/2 with a receive window of 0, so that no byte of any answer can leave, and waits until the server has had enough.
+/// Asks over HTTP/2 with a receive window of 0, so that no byte of any answer can leave, and waits until the server has had
+/// enough.
 fn behind_a_closed_window(victim: &Victim) -> std::io::Result<()> {
     let mut stream = victim.connect()?;
     stream.write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")?;
