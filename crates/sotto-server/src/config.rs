@@ -45,8 +45,9 @@ pub struct Config {
     /// Those of one client, told apart as in [`SessionConfig::per_client`]; one more takes the place of one of its own that asks
     /// nothing, and is closed if there is none. 0: any number, for servers behind a proxy.
     pub connections_per_client: usize,
-    /// Memory for requests and their answers, in MiB, from the first byte of a request to the last of its answer; past it requests
-    /// get `busy`. A client may have seven times what is then free: seven eighths, if it is alone (an IPv6 /64 half of it).
+    /// Memory for requests and their answers, in MiB, from the first byte of a request to the last of its answer; past it
+    /// requests get `busy`. A client may have seven times what is then free, which is seven eighths for one that is alone (half
+    /// for an IPv6 /64).
     pub max_in_flight_mib: u64,
     /// Asks that may wait for a pass. One more takes the place of one of the client that has the most, which gets `busy`; it gets
     /// that itself if nobody has more.

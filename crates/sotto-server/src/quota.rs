@@ -1,5 +1,5 @@
 //! Places for what is under way: open streams, orders of hints. So many in all, since each takes memory or seconds of work, and
-//! so many of one client, so that nobody takes them all; of the networks of IPv6 that a provider gives one customer, twice and four
+//! so many of one client, so that nobody takes them all; of the IPv6 networks that a provider gives one customer, twice and four
 //! times as many.
 
 use crate::admission::{Network, Peer};
