@@ -50,7 +50,8 @@ fn one_address_with_many_names_keeps_no_other_out() {
     let made = Made::clear(1, &probe);
     let shelf = Shelf::with(made.clone());
     let running =
-        Server::start_with_all(&config, vec![Box::new(shelf)], vec![Box::new(Opened(found))]).unwrap();
+        Server::start_with_all(&config, vec![Box::new(shelf)], vec![Box::new(Opened(found))], |_| ())
+            .unwrap();
     let at = running.public;
     let honest = User::new(at, "honest", "a");
     let names: Vec<String> = (0..4).map(|i| format!("invented {i}")).collect();
