@@ -57,6 +57,8 @@ pub fn keyword_paramses() -> Vec<Vec<u8>> {
         params("ip", 16, "up-to"),
         params("sha1", 20, "fixed"),
         params("sha256", 32, "up-to"),
+        params("md5", 16, "fixed"),
+        params("phone", 16, "up-to"),
         cut,
         band,
     ]

@@ -185,6 +185,24 @@ impl Builder {
         Ok(())
     }
 
+    /// Leaves out keys that came before, and gives their numbers, from 1 on: the second pass leaves them out too. For sets, whose
+    /// keys stand for nothing else.
+    pub fn drop_repeated(&mut self) -> Vec<u64> {
+        let digest = |key: &u32| self.digests.get(*key as usize).copied();
+        let mut order: Vec<u32> = (0..self.digests.len() as u32).collect();
+        order.sort_unstable_by_key(|key| (digest(key).map(Digest::bytes), *key));
+        let pairs = order.iter().zip(order.iter().skip(1));
+        let mut repeated: Vec<u64> =
+            pairs.filter(|(a, b)| digest(a) == digest(b)).map(|(_, b)| u64::from(*b) + 1).collect();
+        repeated.sort_unstable();
+        let (mut entry, mut left) = (0, repeated.iter().peekable());
+        self.digests.retain(|_| {
+            entry += 1;
+            left.next_if_eq(&&entry).is_none()
+        });
+        repeated
+    }
+
     /// Finds a place for every key.
     ///
     /// # Errors

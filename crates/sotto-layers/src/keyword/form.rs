@@ -5,6 +5,7 @@
 //! | `domain` | names of hosts, also international ones |
 //! | `email` | addresses of mail |
 //! | `address` | addresses of machines |
+//! | `phone` | telephone numbers |
 //! | [`unicode`] | what Unicode says of text |
 //!
 //! A table has one form, named in its catalog, and builder and client bring every key into it with these functions. What is no
@@ -13,6 +14,7 @@
 mod address;
 mod domain;
 mod email;
+mod phone;
 pub mod unicode;
 
 use super::Key;
@@ -38,10 +40,14 @@ pub enum Form {
     Email,
     /// An address, 16 bytes: IPv6, or IPv4 as IPv6 maps it.
     Ip,
+    /// The 16 bytes of 32 hexadecimal digits: MD5, and also NTLM.
+    Md5,
     /// The 20 bytes of 40 hexadecimal digits.
     Sha1,
     /// The 32 bytes of 64 hexadecimal digits.
     Sha256,
+    /// A telephone number of E.164: `+` and digits.
+    Phone,
 }
 
 /// Why a key is none of its form. The key is not in it.
@@ -67,8 +73,17 @@ pub enum KeyError {
 
 impl Form {
     /// Every form.
-    pub const ALL: [Form; 7] =
-        [Form::Bytes, Form::Text, Form::Domain, Form::Email, Form::Ip, Form::Sha1, Form::Sha256];
+    pub const ALL: [Form; 9] = [
+        Form::Bytes,
+        Form::Text,
+        Form::Domain,
+        Form::Email,
+        Form::Ip,
+        Form::Md5,
+        Form::Sha1,
+        Form::Sha256,
+        Form::Phone,
+    ];
 
     /// Its name in a catalog.
     pub fn name(self) -> &'static str {
@@ -78,8 +93,10 @@ impl Form {
             Form::Domain => "domain",
             Form::Email => "email",
             Form::Ip => "ip",
+            Form::Md5 => "md5",
             Form::Sha1 => "sha1",
             Form::Sha256 => "sha256",
+            Form::Phone => "phone",
         }
     }
 
@@ -89,7 +106,8 @@ impl Form {
             Form::Bytes | Form::Text => MAX_KEY_BYTES,
             Form::Domain => domain::MOST_BYTES,
             Form::Email => email::MOST_BYTES,
-            Form::Ip => 16,
+            Form::Ip | Form::Md5 => 16,
+            Form::Phone => phone::MOST_BYTES,
             Form::Sha1 => 20,
             Form::Sha256 => 32,
         }
@@ -116,6 +134,8 @@ impl Form {
             Form::Domain => domain::canonical(text()?)?,
             Form::Email => email::canonical(text()?)?,
             Form::Ip => address::canonical(text()?)?,
+            Form::Md5 => digits(key, 16).ok_or(KeyError::Not("32 hexadecimal digits"))?,
+            Form::Phone => phone::canonical(key)?,
             Form::Sha1 => digits(key, 20).ok_or(KeyError::Not("40 hexadecimal digits"))?,
             Form::Sha256 => digits(key, 32).ok_or(KeyError::Not("64 hexadecimal digits"))?,
         };
@@ -130,8 +150,10 @@ impl Form {
 impl FromStr for Form {
     type Err = &'static str;
     fn from_str(name: &str) -> Result<Self, Self::Err> {
+        // Other hashes of 16 bytes are spelled alike.
+        let name = if name == "ntlm" { Form::Md5.name() } else { name };
         let known = Form::ALL.into_iter().find(|form| form.name() == name);
-        known.ok_or("a form is one of bytes, text, domain, email, ip, sha1, sha256")
+        known.ok_or("a form is one of bytes, text, domain, email, ip, md5 (also ntlm), sha1, sha256, phone")
     }
 }
 
@@ -153,12 +175,15 @@ fn digits(text: &[u8], bytes: usize) -> Option<Key> {
 
 /// The value of a digit; and all ones if it is none, else zero.
 fn digit(c: u8) -> (i32, i32) {
-    // All ones if `x` is from `from` on and below `to`.
-    let among = |x: i32, from: i32, to: i32| black_box(((x - to) & !(x - from)) >> 31);
     let c = i32::from(c);
     let letter = c | 0x20;
     let (is_number, is_letter) = (among(c, 0x30, 0x3a), among(letter, 0x61, 0x67));
     (is_number & (c - 0x30) | is_letter & (letter - 0x57), !(is_number | is_letter))
+}
+
+/// All ones if `x` is from `from` on and below `to`, else zero.
+fn among(x: i32, from: i32, to: i32) -> i32 {
+    black_box(((x - to) & !(x - from)) >> 31)
 }
 
 #[cfg(test)]

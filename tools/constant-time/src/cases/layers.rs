@@ -25,6 +25,8 @@ pub(super) fn cases() -> Vec<Case> {
         Case::new("keyword/band", 3, move || keyword_in_sums(several())),
         Case::new("keyword/several", 1, move || keywords(fixed())),
         Case::new("form/bytes", 1, || spelling(Form::Bytes, 32, |text| text.to_vec())),
+        Case::new("form/md5", 1, || spelling(Form::Md5, 32, undigits)),
+        Case::new("form/phone", 1, || spelled(Form::Phone, number, |text| text.to_vec())),
         Case::new("form/sha1", 1, || spelling(Form::Sha1, 40, undigits)),
         Case::new("form/sha256", 1, || spelling(Form::Sha256, 64, undigits)),
         Case::new("pbc/batch", 1, || batch(4)),
@@ -87,9 +89,14 @@ fn found(mut reply: Option<Value>) -> Option<Vec<u8>> {
 
 /// A key of so many hexadecimal digits, as it was written, and its bytes.
 fn spelling(form: Form, digits: usize, bytes: fn(&[u8]) -> Vec<u8>) -> impl FnMut(usize) {
+    let text =
+        move || (0..digits).map(|i| b"0123456789abcdefABCDEF"[pick(i as u64 % 22, 22) as usize]).collect();
+    spelled(form, text, bytes)
+}
+
+fn spelled(form: Form, text: impl Fn() -> Vec<u8>, bytes: fn(&[u8]) -> Vec<u8>) -> impl FnMut(usize) {
     move |_| {
-        let text: Vec<u8> =
-            (0..digits).map(|i| b"0123456789abcdefABCDEF"[pick(i as u64 % 22, 22) as usize]).collect();
+        let text = text();
         let mut key = text.clone();
         hide(key.as_mut_slice());
         let mut canonical = timed(|| form.canonical(&key));
@@ -99,6 +106,12 @@ fn spelling(form: Form, digits: usize, bytes: fn(&[u8]) -> Vec<u8>) -> impl FnMu
         show(canonical.as_mut_slice());
         assert!(*canonical == bytes(&text));
     }
+}
+
+/// A telephone number of eleven digits.
+fn number() -> Vec<u8> {
+    let digits = (0..10).map(|i| b"0123456789"[pick(i % 10, 10) as usize]);
+    b"+1".iter().copied().chain(digits).collect()
 }
 
 fn undigits(text: &[u8]) -> Vec<u8> {

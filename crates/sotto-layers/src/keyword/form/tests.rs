@@ -146,6 +146,49 @@ fn digests_are_digits() {
 }
 
 #[test]
+fn hashes_of_sixteen_bytes_are_digits_of_either_case() {
+    let ntlm = "8846F7EAEE8FB117AD06BDD830B7586C";
+    let key = Form::Md5.canonical(ntlm.as_bytes()).unwrap();
+    assert_eq!((key.len(), key[..3].to_vec()), (16, vec![0x88, 0x46, 0xf7]));
+    assert_eq!(Form::Md5.canonical(ntlm.to_lowercase().as_bytes()), Ok(key));
+    assert!(Form::Md5.canonical(&ntlm.as_bytes()[1..]).is_err());
+    assert_eq!("ntlm".parse(), Ok(Form::Md5));
+}
+
+#[test]
+fn telephone_numbers_are_those_of_e164() {
+    for text in ["+15550000007", "+6834000", "+123456789012345"] {
+        assert_eq!(canonical(Form::Phone, text).as_deref(), Ok(text));
+    }
+    let refused = [
+        "+1 555 000 0007",
+        "15550000007",
+        "+05550000007",
+        "+1555000a007",
+        "+155500",
+        "+1234567890123456",
+        "0015550000007",
+        "+",
+        "+1555000\u{660}007",
+    ];
+    for text in refused {
+        assert!(matches!(canonical(Form::Phone, text), Err(KeyError::Not(_))), "{text}");
+    }
+    // Every byte in the place of one digit, and of the sign.
+    for byte in 0..=u8::MAX {
+        let with = |at: usize| {
+            let mut text = *b"+15550000007";
+            text[at] = byte;
+            Form::Phone.canonical(&text).is_ok()
+        };
+        assert_eq!(
+            [with(0), with(1), with(5)],
+            [byte == b'+', matches!(byte, b'1'..=b'9'), byte.is_ascii_digit()]
+        );
+    }
+}
+
+#[test]
 fn names_are_those_of_catalogs() {
     for form in Form::ALL {
         assert_eq!(serde_json::to_string(&form).unwrap(), format!("{:?}", form.name()));
@@ -169,7 +212,7 @@ proptest! {
     }
 
     #[test]
-    fn any_bytes_do_no_harm(bytes in proptest::collection::vec(any::<u8>(), 0..60), form in 0usize..7) {
+    fn any_bytes_do_no_harm(bytes in proptest::collection::vec(any::<u8>(), 0..60), form in 0..Form::ALL.len()) {
         let _ = Form::ALL[form].canonical(&bytes);
     }
 }
