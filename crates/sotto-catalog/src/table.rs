@@ -141,11 +141,10 @@ impl TableKind {
         let (row, rule) = match self {
             TableKind::Index => (number(), "a row number"),
             TableKind::Keyword => (None, "a key, which lies in several rows,"),
-            TableKind::Range { key: KeyKind::Ipv4, .. } if text.parse::<u64>().is_ok() => {
-                (number(), "a row number")
-            }
+            // A number is a key, too: an address is written so or with dots, here as in the table's source.
             TableKind::Range { key, .. } => {
-                let rule = if *key == KeyKind::Ipv4 { "an IPv4 address" } else { "a key" };
+                let rule =
+                    if *key == KeyKind::Ipv4 { "an IPv4 address, dotted or as a number," } else { "a key" };
                 let row = key.parse(text).and_then(|key| self.row_of_key(key));
                 (row.filter(|&row| row < rows), rule)
             }

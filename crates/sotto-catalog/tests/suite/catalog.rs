@@ -226,8 +226,13 @@ fn users_name_rows() {
     assert_eq!(catalog.row_of("0.0.0.0").unwrap(), 0);
     assert_eq!(catalog.row_of(" 1.2.3.4 ").unwrap(), 0x01_02_03);
     assert_eq!(catalog.row_of("255.255.255.255").unwrap(), (1 << 24) - 1);
-    assert_eq!(catalog.row_of("77").unwrap(), 77);
-    for bad in ["16777216", "1.2.3", "1.2.3.256", "::1", "-1", "", "one"] {
+    // A number is an address as well, and never the number of a row.
+    for (number, dotted) in
+        [("77", "0.0.0.77"), ("65536", "0.1.0.0"), ("16777216", "1.0.0.0"), ("4294967295", "255.255.255.255")]
+    {
+        assert_eq!(catalog.row_of(number).unwrap(), catalog.row_of(dotted).unwrap(), "{number}");
+    }
+    for bad in ["4294967296", "1.2.3", "1.2.3.256", "::1", "-1", "", "one"] {
         assert!(matches!(catalog.row_of(bad), Err(CatalogError::NoSuchRow { .. })), "{bad}");
     }
     let secret = catalog.row_of("10.9.8.7.6").unwrap_err().to_string();
