@@ -7,7 +7,7 @@ use sotto_client::ClientError;
 use sotto_core::{Cut, Goal, SchemeEntry};
 use sotto_db::ingest::{
     Bands, Column, Costing, Encoding, FileOptions, Format, IndexOptions, KeywordOptions, Layout,
-    RangeOptions, ValueOptions,
+    RangeOptions, ValueOptions, out_of_proportion,
 };
 use sotto_db::{
     BatchOptions, DbError, EncodeOptions, IngestOptions, Pieces, StackDir, TableDir, TableSource, Verified,
@@ -89,8 +89,10 @@ fn told(
     (epoch, rows, row_bytes, once): (u64, u64, u64, u64),
     (security_bits, failure_log2): (f64, f64),
     took: Duration,
+    notes: &[String],
 ) -> String {
     serde_json::json!({
+        "notes": notes,
         "epoch": epoch,
         "rows": rows,
         "row_bytes": row_bytes,
@@ -159,17 +161,21 @@ impl Options {
                 let bits = made.round.scheme.as_ref().map_or(0.0, |scheme| scheme.security_bits);
                 let shape = (made.layers.code().sizes().rows, made.catalog.row_bytes, made.round.artifacts);
                 let (epoch, (rows, row_bytes, once)) = (made.stack.epoch.0, shape);
-                told((epoch, rows, row_bytes, once), (bits, made.round.failure_log2().0), start.elapsed())
+                let failure = (bits, made.round.failure_log2().0);
+                told((epoch, rows, row_bytes, once), failure, start.elapsed(), &made.notes.remarks())
             }
             None => {
                 let found = read()?;
-                let (kind, value, layers) = (found.kind, found.value, found.layers);
+                let (kind, value, layers, mut notes) =
+                    (found.kind, found.value, found.layers, found.notes.remarks());
                 let options = EncodeOptions { kind, value, layers, ..options };
                 let tables: [&dyn TableSource; 1] = [found.table.as_ref()];
                 let made = sotto_db::encode_pieces(entry, &tables, &lock, (&options, pieces), silent)?;
                 lock.keep_origin(&found.origin)?;
                 let shape = (made.epoch.0, made.rows, made.row_bytes, made.artifact_bytes);
-                told(shape, (made.security_bits, made.failure_log2), start.elapsed())
+                let file_bytes = std::fs::metadata(input).map_or(u64::MAX, |metadata| metadata.len());
+                notes.extend(out_of_proportion(made.image_bytes, file_bytes));
+                told(shape, (made.security_bits, made.failure_log2), start.elapsed(), &notes)
             }
         };
         Ok((key.public().to_string(), told))
@@ -218,7 +224,7 @@ impl Options {
         let report = catalog.terms(entry).map_err(DbError::from)?.report;
         let once = catalog.fetched().map(|entry| entry.bytes).sum();
         let shape = (made.epoch.0, catalog.rows, catalog.row_bytes, once);
-        let told = told(shape, (report.security.bits, report.failure_log2), start.elapsed());
+        let told = told(shape, (report.security.bits, report.failure_log2), start.elapsed(), &[]);
         Ok((front.signed_catalog().public_key().to_string(), told))
     }
 
@@ -265,9 +271,11 @@ impl Options {
         }
         let fix = "give value, the name of a column or its number from 1 on";
         let value = column(&self.value).ok_or_else(|| Fault::misuse("which column has the values?", fix))?;
-        let (Some(start), Some(end)) = (column(&self.start), column(&self.end)) else {
+        let Some(start) = column(&self.start) else {
             return Ok(Layout::Index(IndexOptions { value, row: column(&self.row), values }));
         };
+        // Of prefixes, or of single keys.
+        let end = column(&self.end).unwrap_or_else(|| start.clone());
         let key = match self.keys.as_str() {
             "ipv4" => KeyKind::Ipv4,
             "u32" => KeyKind::U32,

@@ -98,8 +98,11 @@ impl Table {
             Keys::List(items) => items.iter().map(Wanted::or_nothing).collect(),
         };
         for item in &mut wanted {
-            if matches!(item, Wanted::Row(row) if *row >= about.rows) {
-                *item = Wanted::Nothing;
+            match item {
+                // A column of integers has keys, where the table has any: addresses, or telephone numbers.
+                Wanted::Row(number) if about.kind != "row" => *item = Wanted::Key(number.to_string()),
+                Wanted::Row(row) if *row >= about.rows => *item = Wanted::Nothing,
+                _ => {}
             }
         }
         let (each, cost) = self.rounds(py, &wanted, batch)?;

@@ -216,6 +216,7 @@ fn disk(error: &DbError) -> Exit {
         | DbError::Rows { .. }
         | DbError::Source { .. }
         | DbError::Catalog(_)
+        | DbError::PartOfBlocks { .. }
         | DbError::NoChanges { .. } => Exit::Input,
         DbError::Ingest(error) => source_data(&error.problem),
         DbError::Scheme(error) => match contract(error) {
@@ -266,9 +267,12 @@ fn source_data(problem: &Problem) -> Exit {
     match problem {
         Problem::Read(error) if error.kind() == io::ErrorKind::NotFound => Exit::Missing,
         // Anything else may be the disk or a damaged archive; the archive is far more likely.
-        Problem::NoColumn { .. } | Problem::NoPart { .. } | Problem::Header { .. } | Problem::Options(_) => {
-            Exit::Usage
-        }
+        Problem::NoColumn { .. }
+        | Problem::NoPart { .. }
+        | Problem::OneColumn { .. }
+        | Problem::NameTwice { .. }
+        | Problem::Header { .. }
+        | Problem::Options(_) => Exit::Usage,
         _ => Exit::Input,
     }
 }

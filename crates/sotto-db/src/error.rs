@@ -3,6 +3,7 @@
 use crate::image::Piece;
 use crate::ingest::IngestError;
 use crate::parts::PartProblem;
+use crate::table::BlockRule;
 use sotto_catalog::{CatalogError, PublicKey};
 use sotto_core::Epoch;
 use sotto_oprf::OprfError;
@@ -261,6 +262,19 @@ pub enum DbError {
         /// The changes file.
         path: PathBuf,
     },
+    /// Changes to parts of blocks, none of which gives its block another value.
+    #[error(
+        "{}: nothing to do: its ranges cover {blocks} blocks in part, and {why}: give whole blocks, or encode the table afresh",
+        path.display()
+    )]
+    PartOfBlocks {
+        /// The changes file.
+        path: PathBuf,
+        /// How many.
+        blocks: u64,
+        /// The rule.
+        why: &'static str,
+    },
     /// An appended row that the records have no place for.
     #[error(
         "row {row} does not fit: the table has room for {capacity} rows until it is encoded afresh \
@@ -353,6 +367,19 @@ pub enum ImageProblem {
 }
 
 impl DbError {
+    /// A changes file that changes no row.
+    pub(crate) fn no_changes(path: &Path, partial_blocks: u64, rule: BlockRule) -> Self {
+        let path = path.to_owned();
+        let why = match rule {
+            BlockRule::First => "no first key of one (--rule first)",
+            BlockRule::Most => "not most keys of one (--rule most)",
+        };
+        match partial_blocks {
+            0 => DbError::NoChanges { path },
+            blocks => DbError::PartOfBlocks { path, blocks, why },
+        }
+    }
+
     /// Wraps a failure of the file system, telling a full disk from the rest.
     pub(crate) fn io(what: &'static str, path: &Path, source: io::Error) -> Self {
         let path = path.to_owned();

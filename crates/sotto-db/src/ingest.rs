@@ -13,6 +13,9 @@
 //! | `reader` | a file as lines of the wanted columns, whatever its format |
 //! | `csv`, `jsonl`, `parquet`, `raw` | one format each |
 //! | `source` | a file's bytes, decompressed, counted and bounded |
+//! | [`text`] | text files: UTF-8 behind an optional byte order mark |
+//! | `key` | keys in their table's form, and what is odd about them |
+//! | [`notes`] | what was found in a file, and what its owner should hear |
 //! | [`error`] | what is wrong with source data, with line and column |
 
 pub mod arrange;
@@ -20,7 +23,9 @@ pub(crate) mod csv;
 pub mod error;
 pub(crate) mod index;
 pub(crate) mod jsonl;
+pub(crate) mod key;
 pub(crate) mod keyword;
+pub mod notes;
 pub mod options;
 pub mod pairs;
 #[cfg(feature = "parquet")]
@@ -30,10 +35,12 @@ pub(crate) mod raw;
 pub(crate) mod reader;
 pub(crate) mod source;
 pub mod survey;
+pub mod text;
 pub mod value;
 
 pub use arrange::{Arrangement, Costing, Open, arrangement};
 pub use error::{ColumnName, IngestError, Problem, Unit};
+pub use notes::{Notes, out_of_proportion};
 pub use options::{
     Bands, Column, FileOptions, Format, IndexOptions, IngestOptions, KeywordOptions, Layout, RangeOptions,
 };
@@ -44,7 +51,6 @@ pub use value::{Encoding, ValueOptions};
 use crate::origin::Origin;
 use crate::progress::Watcher;
 use crate::{Result, TableSource};
-use serde::Serialize;
 use sotto_catalog::{Layer, TableKind, ValueKind};
 use std::path::Path;
 
@@ -62,17 +68,6 @@ pub struct Ingested {
     pub origin: Origin,
     /// What the operator should hear.
     pub notes: Notes,
-}
-
-/// What was found in a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
-pub struct Notes {
-    /// Lines read, the header not counted.
-    pub lines: u64,
-    /// Rows no line was for; they hold zero bytes.
-    pub missing_rows: u64,
-    /// Blocks with keys of more than one value, of which a row can hold only one.
-    pub mixed_blocks: u64,
 }
 
 /// Reads a file into a table. Temporary files go into the folder `scratch`.

@@ -7,6 +7,7 @@
 //! `sotto update` finds the columns of a file of changes by these names, and tells by them whether its first line is a header.
 //! Nothing serves the file, and a table is served and updated without it: columns are then asked for, or told by their place.
 
+use crate::table::BlockRule;
 use crate::{DbError, Result, TableDir, WriteLock};
 use serde::{Deserialize, Serialize};
 use sotto_catalog::{RowForm, ValueKind};
@@ -43,6 +44,9 @@ pub struct Origin {
     /// Of the values.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value: Option<String>,
+    /// Which range gives a block its value, where that is not the one of its first key.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rule: Option<BlockRule>,
     /// Whether every value has as many bytes as a row, so that a shorter one is none of the table's.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub whole: bool,

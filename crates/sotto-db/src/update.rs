@@ -17,6 +17,7 @@ use crate::kept::Kept;
 use crate::mask::Masker;
 use crate::parts::{self, Pieces};
 use crate::progress::Watcher;
+use crate::table::BlockRule;
 use crate::{DbError, ImageFile, Result, WriteLock};
 use changes::{Changes, Target};
 use next::{Next, can_revise, lifetime};
@@ -107,8 +108,10 @@ pub struct UpdateSummary {
     pub records_changed: u64,
     /// What became of the keys, where the table is asked by key.
     pub keys: Option<Tally>,
-    /// Blocks of which a given range covers only a part. They change if it covers their first key.
+    /// Blocks that the given ranges cover in part. They change as the rule says.
     pub partial_blocks: u64,
+    /// Which range gives a block its value.
+    pub rule: BlockRule,
     /// Bytes the scheme wrote anew; the rest was copied.
     pub written_bytes: u64,
     /// Whether the whole table was encoded anew, because much of it was written since its mask was drawn ([`crate::written`]).
@@ -143,6 +146,7 @@ pub struct Update<'a> {
     /// Strips that were solved again, where keys lie in sums of rows: the changed rows are theirs then.
     solved: Option<Strips>,
     tally: Tally,
+    rule: BlockRule,
     began: Instant,
 }
 
@@ -169,6 +173,7 @@ pub fn read_update<'a>(
     let catalog = old.catalog();
     let terms = catalog.terms(entry)?;
     let origin = lock.dir().origin()?;
+    let rule = origin.as_ref().and_then(|origin| origin.rule).unwrap_or_default();
     let (mut kept, mut solved, mut layers) = (None, None, catalog.layers.clone());
     let (changes, tally) = match &catalog.keyword()? {
         Some(keyword) => {
@@ -198,6 +203,7 @@ pub fn read_update<'a>(
                 form: catalog.row_form()?,
                 whole: origin.as_ref().is_some_and(|origin| origin.whole),
                 rows: catalog.rows,
+                rule,
                 capacity: terms.packing.capacity(),
                 item_bytes: catalog.item_bytes()?,
             };
@@ -207,9 +213,9 @@ pub fn read_update<'a>(
         }
     };
     if changes.rows.is_empty() {
-        return Err(DbError::NoChanges { path: path.to_owned() });
+        return Err(DbError::no_changes(path, changes.partial_blocks, rule));
     }
-    Ok(Update { entry, lock, options, old, pieces, changes, layers, kept, solved, tally, began })
+    Ok(Update { entry, lock, options, old, pieces, changes, layers, kept, solved, tally, rule, began })
 }
 
 /// Applies a file of changed rows to the newest epoch of the folder that is locked, making the next one. On any error the
@@ -233,13 +239,18 @@ impl Update<'_> {
         self.tally
     }
 
+    /// How many blocks are covered in part, and the rule by which they change.
+    pub fn partial_blocks(&self) -> (u64, BlockRule) {
+        (self.changes.partial_blocks, self.rule)
+    }
+
     /// Makes the next epoch.
     ///
     /// # Errors
     /// Those of encoding. The folder is then as it was.
     pub fn apply(self, watch: Watcher<'_>) -> Result<UpdateSummary> {
-        let Update { entry, lock, options, old, pieces, mut changes, layers, kept, solved, tally, began } =
-            self;
+        let Update { entry, lock, options, old, pieces, mut changes, layers, .. } = self;
+        let Update { kept, solved, tally, rule, began, .. } = self;
         let catalog = old.catalog();
         if let Some(key) = masking(lock, catalog)? {
             changes.fill_gap(catalog.rows, catalog.item_bytes()?)?;
@@ -268,6 +279,7 @@ impl Update<'_> {
             records_changed: written.records_changed,
             keys: kept.is_some().then_some(tally),
             partial_blocks: changes.partial_blocks,
+            rule,
             kept_bytes: written.kept_bytes,
             written_bytes: written.written_bytes,
             anew: written.is_anew,

@@ -35,6 +35,8 @@ class Encoded:
     failure_log2: float
     """log2 of a bound on the probability that a lookup fails."""
     seconds: float
+    notes: tuple[str, ...] = ()
+    """What was odd about the data, or about the size of what came of it."""
 
     def __fspath__(self) -> str:
         return str(self.dir)
@@ -79,8 +81,9 @@ def encode(
       * a mapping of keys to values: a table that is asked by key,
       * rows, as `bytes` or `str`: a table that is asked by row number.
 
-    With `key` the table is asked by key, in the spelling `form` says: text, domain, email, ip, sha1, sha256. With `start` and `end` it
-    is asked by any of a range of `keys`: u64, u32 or ipv4. Otherwise it is asked by row number.
+    With `key` the table is asked by key, in the spelling `form` says: text, domain, email, ip, md5 (also NTLM), sha1, sha256,
+    phone. With `start` and `end` it is asked by any of a range of `keys`: u64, u32 or ipv4; with `start` alone by single keys, or
+    by addresses of prefixes (192.0.2.0/24). Otherwise it is asked by row number.
     `header`: whether the first line of a CSV file names its columns; it does if one is asked for by name.
     `encoding`: how values of a file are written: text, hex, base64, u8, u16, u32, u64, raw.
     `row_bytes`: the longest value there may be; `room`: how many more rows or keys updates may add.
@@ -135,7 +138,8 @@ def encode(
 
 def _encode(input: str, out: AnyPath, options: dict[str, Any]) -> Encoded:
     pin, told = _sotto.encode(input, str(out), options)
-    return Encoded(dir=out, pin=pin, **json.loads(told))
+    facts = json.loads(told)
+    return Encoded(dir=out, pin=pin, **{**facts, "notes": tuple(facts["notes"])})
 
 
 def _written(data: object, file: AnyPath, options: dict[str, Any]) -> dict[str, Any]:
@@ -158,6 +162,8 @@ def _write_frame(data: object, file: AnyPath, options: dict[str, Any]) -> dict[s
         name = options[column]
         if name is None:
             continue
+        if names.count(name) > 1:
+            raise MisuseError(f"several columns are named {name!r}", "misuse", "rename all but one")
         if name not in names:
             raise MisuseError(f"there is no column {name!r}", "misuse", f"give one of {', '.join(map(str, names))}")
         wanted[column] = iter(_frames.cells(data, name))

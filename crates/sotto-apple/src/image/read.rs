@@ -48,7 +48,7 @@ pub fn encode_file(
     let mut intake = Intake::new(sealing, threads);
     let most = intake.most_bytes();
     let width = from.columns.values.width.map_or(most, |width| width.min(most));
-    let lines = pairs.read(|key, value| {
+    let mut notes = pairs.read(|key, value| {
         if value.len() > width {
             return Err(LineError::Line(Problem::TooLong { bytes: value.len(), width }));
         }
@@ -59,10 +59,13 @@ pub fn encode_file(
             _ => LineError::Line(Problem::Options("a symmetric table's keys have at most 65535 bytes")),
         })
     })?;
-    if lines == 0 {
+    if notes.lines == 0 {
         return Err(DbError::from(pairs.fault(0, Problem::Empty)).into());
     }
-    let rows = intake.finish()?;
+    let mut rows = intake.finish()?;
+    if from.columns.value.is_none() {
+        notes.repeated_keys = rows.drop_repeated();
+    }
     let written = in_pool(threads, || encode(rows, how, lock, watch))?.or_else(|why| match why {
         ImageError::Twice { first, second } => {
             let [other, line] = pairs.lines([first, second])?;
@@ -74,5 +77,5 @@ pub fn encode_file(
         }
         other => Err(other),
     })?;
-    Ok((written, Read { origin, notes: Notes { lines, ..Notes::default() } }))
+    Ok((written, Read { origin, notes }))
 }

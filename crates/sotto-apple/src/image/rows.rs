@@ -8,6 +8,7 @@ use crate::keyword::bucket::ROW;
 use crate::keyword::{hash, shard};
 use crate::symmetric::TAG_BYTES;
 use sotto_oprf::p384::PublicKey;
+use std::collections::HashSet;
 
 /// Rows of one table at most.
 pub const MOST_ROWS: u64 = u32::MAX as u64;
@@ -72,6 +73,26 @@ impl Rows {
         Ok(())
     }
 
+    /// Leaves out rows whose key came before, of a table of keys alone; gives how many there were.
+    pub(super) fn drop_repeated(&mut self) -> u64 {
+        let mut seen = HashSet::with_capacity(self.len());
+        let (mut values, mut start, mut at) = (Vec::new(), 0, 0);
+        let (before, ends) = (self.len(), std::mem::take(&mut self.ends));
+        let old = std::mem::take(&mut self.values);
+        self.hashes.retain(|hash| {
+            let end = ends.get(at).copied().unwrap_or(start);
+            let is_new = seen.insert(*hash);
+            if is_new {
+                values.extend_from_slice(old.get(start as usize..end as usize).unwrap_or_default());
+                self.ends.push(values.len() as u64);
+            }
+            (at, start) = (at + 1, end);
+            is_new
+        });
+        self.values = values;
+        (before - self.len()) as u64
+    }
+
     /// How many rows there are.
     pub fn len(&self) -> usize {
         self.hashes.len()
@@ -116,5 +137,24 @@ impl Rows {
             start = *end;
         }
         all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_set_has_each_key_once() {
+        let mut rows = Rows::default();
+        for (key, value) in [("a", "1"), ("b", "22"), ("a", "333"), ("c", ""), ("b", "4")] {
+            rows.push(key.as_bytes(), value.as_bytes()).unwrap();
+        }
+        assert_eq!((rows.drop_repeated(), rows.len()), (2, 3));
+        let expected = [("a", "1"), ("b", "22"), ("c", "")].map(|(key, value)| (hash(key.as_bytes()), value));
+        for (row, (hash, value)) in (0..).zip(expected) {
+            assert_eq!(rows.row(row), Some((hash, value.as_bytes())));
+        }
+        assert_eq!((rows.row(3), rows.drop_repeated()), (None, 0));
     }
 }

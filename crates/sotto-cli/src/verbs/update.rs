@@ -13,6 +13,7 @@ use sotto_catalog::{Batched, Stack, TableKind};
 use sotto_db::epoch::KEY;
 use sotto_db::ingest::{Column, Encoding, FileOptions, Format};
 use sotto_db::retain::retain_all;
+use sotto_db::table::BlockRule;
 use sotto_db::update::{StackSummary, Tally, read_stack_update, read_update};
 use sotto_db::{Retained, Retention, StackDir, TableDir, UpdateOptions, UpdateSummary, WriteLock, retain};
 use std::path::PathBuf;
@@ -35,6 +36,9 @@ Keyword tables: a key that is there gets the new value, one that is not is added
 --room`). A key is removed if its value is null, in JSON lines and Parquet; in CSV, which has no null, if the column \
 that --delete \
 names says so. The rows of the newest epoch are kept in the directory for this (epoch-N.rows); they are not served.
+
+A range may cover a part of a block, which holds one value. As when the table was encoded (--rule), the block changes if its \
+first key does, or if the new value has most of its keys; for that the others count as if they had the block's value until now.
 
 A table of Apple's lookups (`sotto encode --apple`) is updated in the same way, from its newest epoch alone. Only what \
 changed is made anew. If rows find no room, the whole table is, and it is said before.
@@ -72,7 +76,7 @@ pub(crate) struct Update {
     #[arg(long, value_name = "COL")]
     delete: Option<Column>,
     /// Range tables: the column of first keys [default: named as when the table was encoded, or the first]
-    #[arg(long, value_name = "COL", requires_all = ["end", "value"])]
+    #[arg(long, value_name = "COL", requires = "value")]
     start: Option<Column>,
     /// Range tables: the column of last keys [default: named as when the table was encoded, or the second]
     #[arg(long, value_name = "COL", requires_all = ["start", "value"])]
@@ -92,9 +96,9 @@ pub(crate) struct Update {
     /// Say what would change, and write nothing
     #[arg(long)]
     dry_run: bool,
-    /// What stands between the columns of a CSV file; \t for a tab
-    #[arg(long, value_name = "CHAR", default_value = ",", value_parser = source::delimiter)]
-    delimiter: u8,
+    /// What stands between the columns of a CSV file; \t for a tab [default: a tab in a .tsv file, else a comma]
+    #[arg(long, value_name = "CHAR", value_parser = source::delimiter)]
+    delimiter: Option<u8>,
     /// How values are written: text, hex, base64, u8 ... [default: as the table's are]
     #[arg(long)]
     encoding: Option<Encoding>,
@@ -170,7 +174,7 @@ impl Update {
         let bars = screen.bars();
         let watch = |at: sotto_db::Progress| bars.watch(None, at);
         let update = read_update(entry, lock, &self.changes, options, &watch).map_err(blame::db)?;
-        if self.ends_here(update.tally(), screen)? {
+        if self.ends_here(update.tally(), update.partial_blocks(), screen)? {
             return Ok(());
         }
         let done = update.apply(&watch).map_err(blame::db)?;
@@ -187,7 +191,7 @@ impl Update {
         let watch = |at: sotto_db::Progress| bars.watch(None, at);
         let update = read_stack_update(sotto_registry::find, dir, &self.changes, options, &watch);
         let update = update.map_err(blame::db)?;
-        if self.ends_here(update.tally(), screen)? {
+        if self.ends_here(update.tally(), update.partial_blocks(), screen)? {
             return Ok(());
         }
         let done = update.apply(&watch).map_err(blame::db)?;
@@ -227,8 +231,11 @@ impl Update {
     }
 
     /// Says what will change, and whether that is all that was asked for.
-    fn ends_here(&self, tally: Tally, screen: Screen) -> Result<bool> {
+    fn ends_here(&self, tally: Tally, partial: (u64, BlockRule), screen: Screen) -> Result<bool> {
         screen.say(said(&tally))?;
+        if let Some(note) = partial_note(partial) {
+            screen.say(format!("note: {note}"))?;
+        }
         if self.dry_run {
             screen.say("nothing was written (--dry-run)")?;
             screen.report(&json!({ "dry_run": true, "changes": tally }))?;
@@ -256,7 +263,11 @@ impl Update {
             (None, None, Some(_)) => Err(Failure::usage("--value alone does not say which rows")
                 .fix("give --row, or --start and --end, as well")),
             (Some(_), ..) => Ok(Some(given([&self.row, &self.value, &None]))),
-            _ => Ok(Some(given([&self.start, &self.end, &self.value]))),
+            _ => Ok(Some(given([
+                &self.start,
+                if self.end.is_some() { &self.end } else { &self.start },
+                &self.value,
+            ]))),
         }
     }
 }
@@ -327,17 +338,21 @@ fn lines(done: &UpdateSummary, stages: &[(String, Duration)]) -> Vec<(&'static s
         lines.insert(1, ("keys", said(keys)));
         lines.push(("kept here", format!("{} of rows, for the next update", units::bytes(done.kept_bytes))));
     }
-    if done.partial_blocks > 0 {
-        lines.push((
-            "note",
-            format!(
-                "{} blocks are covered by a range in part only; they change if it covers their first key",
-                units::count(done.partial_blocks)
-            ),
-        ));
-    }
     lines.push(("time", took(done.total_seconds, stages)));
     lines
+}
+
+/// What becomes of blocks that a range covers in part.
+fn partial_note((blocks, rule): (u64, BlockRule)) -> Option<String> {
+    let of_rule = match rule {
+        BlockRule::First => "one changes if its first key does (--rule first)",
+        BlockRule::Most => {
+            "one changes if that is the value of most of its keys, as if the others had its value until now (--rule most)"
+        }
+    };
+    (blocks > 0).then(|| {
+        format!("{} blocks are covered in part, and hold one value each: {of_rule}", units::count(blocks))
+    })
 }
 
 fn rows(done: &UpdateSummary) -> String {

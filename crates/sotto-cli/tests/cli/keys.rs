@@ -52,7 +52,7 @@ fn keys_are_changed_and_added_and_go() {
     refused("a,1\nb,2\na,3\n", &[], "line 3, column 1: the key is the same as that of line 1");
     refused("a,1\n,2\n", &[], "line 2, column 1: the key is empty");
     refused("a,longer than twelve\n", &[], "line 1, column 2: a value of 18 bytes does not fit");
-    refused(&format!("{},1\n", "k".repeat(300)), &[], "the longest allowed has 255");
+    refused(&format!("{},1\n", "k".repeat(300)), &[], "keys of the table have at most 255");
     refused("0,1\n", &["--row", "1", "--value", "2"], "give --key");
     let more: String = (0..1000).map(|i| format!("more {i},x\n")).collect();
     refused(&more, &[], "no room for another key");

@@ -1,6 +1,6 @@
 //! Bad source files: whose fault, which line, which column.
 
-use crate::harness::{Folder, Outcome, images, sotto};
+use crate::harness::{Folder, Outcome, Served, images, sotto};
 
 /// Encodes `bytes` as `bad.csv` and checks that no image came of it.
 fn encode(bytes: &[u8], more: &[&str]) -> Outcome {
@@ -72,4 +72,47 @@ fn a_raw_file_with_half_a_row() {
 fn a_column_that_is_not_there() {
     encode(b"a,b\n1,2\n", &["--value", "c"]).fails(2, &["no such column", "a", "b"]);
     encode(b"a,b\n1,2\n", &["--value", "b", "--no-header"]).fails(2, &["fix:", "by number"]);
+}
+
+/// An address is a key with dots or as a number, in options, files of changes and lookups, and never the number of a row.
+#[test]
+fn addresses_are_keys_in_either_form() {
+    let folder = Folder::new();
+    let source = folder.write("r.csv", "1.0.0.0,1.0.0.255,AU\n1.0.1.0,1.0.1.255,CN\n");
+    let dir = folder.text("ip");
+    let encode = |first: &str, last: &str| {
+        let columns = ["--start", "1", "--end", "2", "--value", "3", "--block", "256", "--rule", "most"];
+        let keys = ["--keys", "ipv4", "--first", first, "--last", last, "--json"];
+        sotto(&[&["encode", &source, "--out", &dir], &columns[..], &keys].concat())
+    };
+    assert_eq!(encode("16777216", "16777727").json()["summary"]["rows"], 2);
+    assert_eq!(encode("1.0.0.0", "1.0.1.255").json()["summary"]["rows"], 2);
+    encode("1.0.0", "1.0.1.255").fails(2, &["an IPv4 address, dotted or as a number", "--keys"]);
+
+    // Most keys of a block decide, in an update as in an encoding.
+    let part = folder.write("part.csv", "1.0.0.0,1.0.0.10,DE\n");
+    sotto(&["update", &dir, &part, "--no-header"]).fails(3, &["1 blocks in part", "--rule most"]);
+    let changes = folder.write("c.csv", "1.0.1.0/25,SG\n1.0.1.128/31,SG\n");
+    let update = sotto(&["update", &dir, &changes, "--start", "1", "--value", "2"]);
+    update.says("note: 1 blocks are covered in part");
+
+    let server = Served::start(&[&dir]);
+    let get =
+        |key: &str| sotto(&["get", "--server", &server.url, "--no-cache", "--table", "ip", "--key", key]);
+    for (key, value) in [("1.0.0.200", "AU"), ("16777416", "AU"), ("1.0.1.7", "SG"), ("16777479", "SG")] {
+        get(key).says(&format!("{key}  {value}"));
+    }
+    assert_ne!(get("1").code, 0, "row 1 is at 1.0.1.0, and 0.0.0.1 is not in the table");
+}
+
+#[test]
+fn what_is_odd_about_a_file_is_noted() {
+    let folder = Folder::new();
+    let source = folder.write("set.csv", "# numbers\n+1 555 000 0007\n*.example.com\n*.example.com\n");
+    let encoded = sotto(&["encode", &source, "--key", "1", "--out", &folder.text("set")]);
+    for words in
+        ["note: 1 lines begin with #", "note: 1 keys were", "note: 2 keys begin", "note: 1 keys are tele"]
+    {
+        encoded.says(words);
+    }
 }

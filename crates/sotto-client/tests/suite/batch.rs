@@ -41,7 +41,7 @@ pub(crate) fn publish_by(
     let text: String = (0..lines).map(|i| format!("key {i},value {i:06}\n")).collect();
     let source = folder.join("lines.csv");
     std::fs::write(&source, text).unwrap();
-    let file = FileOptions { format: None, delimiter: b',', header: None };
+    let file = FileOptions::default();
     let read = ingest(&source, &IngestOptions { file, layout }, folder, &silent).unwrap();
 
     let dir = StackDir::create(&folder.join("stack")).unwrap();

@@ -235,7 +235,7 @@ fn a_stack_of_buckets_moves_on() {
     let file = shelf.folder.path().join("changes.csv");
     fs::write(&file, "row,value\n7,another one\n399,the last one\n").unwrap();
     let options = UpdateOptions {
-        file: FileOptions { format: None, delimiter: b',', header: Some(true) },
+        file: FileOptions { header: Some(true), ..FileOptions::default() },
         columns: None,
         delete: None,
         encoding: None,

@@ -1,45 +1,65 @@
-//! Comma-separated values.
+//! Comma-separated values, and what else parts columns: tabs in files whose names end in `.tsv`.
 //!
 //! Built on the parser below the `csv` crate, because that crate's line numbers are off after empty lines,
 //! and a wrong line number is worse than none.
 
 use super::error::{ColumnName, Problem};
 use super::options::{Column, FileOptions};
-use super::reader::{Cell, Choice, Choose, Fault, First, Lines, Opened};
+use super::reader::{Cell, Choice, Choose, Fault, First, LineNotes, Lines, Opened, only};
 use super::source::{Counts, Source};
+use super::text::Text;
 use csv_core::{ReadRecordResult, ReaderBuilder};
 use sotto_core::Sure;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::rc::Rc;
 
+/// What may part columns where the delimiter does not.
+const OTHER_DELIMITERS: [char; 3] = [';', '\t', '|'];
+
 /// Opens a file; finds the columns in its first line.
 pub(crate) fn open(path: &Path, options: &FileOptions, choose: Choose<'_>) -> Result<Opened, Fault> {
-    let (source, counts) = Source::open(path).map_err(|e| (None, Problem::Read(e)))?;
-    let mut records = Records::new(source, options.delimiter, counts);
+    let (source, counts) = Source::open_text(path).map_err(|e| (None, Problem::Read(e)))?;
+    let mut records = Records::new(source, options.delimiter_of(path), counts);
     if !records.next().map_err(|problem| (None, problem))? {
         return Err((None, Problem::Empty));
     }
     let names: Vec<_> = records.fields().map(|name| String::from_utf8_lossy(name).into_owned()).collect();
-    let Choice { columns, header } = choose(First::Line(&names))?;
-    let find = |column: &Column| match column {
-        Column::Number(number) => number.checked_sub(1).filter(|&at| at < names.len()),
-        Column::Name(name) => names.iter().position(|there| there == name),
+    let undivided = match names.as_slice() {
+        [only] => OTHER_DELIMITERS.into_iter().find(|delimiter| only.contains(*delimiter)),
+        _ => None,
     };
+    // That a column is not there, where the line was not parted, is no fault of the names.
+    let choice = choose(First::Line(&names)).map_err(|(column, problem)| match (problem, undivided) {
+        (Problem::NoPart { .. }, Some(delimiter)) => (column, Problem::OneColumn { delimiter }),
+        (problem, _) => (column, problem),
+    });
+    let Choice { columns, header } = choice?;
     let mut found = Vec::new();
     for column in &columns {
         let there = || {
             if header { names.join(", ") } else { format!("1 to {}, and no header", names.len()) }
         };
-        let missing = || (Some(ColumnName::asked(column)), Problem::NoColumn { there: there() });
-        found.push(find(column).ok_or_else(missing)?);
+        let missing = || {
+            undivided.map_or_else(
+                || Problem::NoColumn { there: there() },
+                |delimiter| Problem::OneColumn { delimiter },
+            )
+        };
+        let at = match column {
+            Column::Number(number) => Ok(number.checked_sub(1).filter(|&at| at < names.len())),
+            Column::Name(name) => only(&names, name),
+        };
+        let at = at.and_then(|at| at.ok_or_else(missing));
+        found.push(at.map_err(|problem| (Some(ColumnName::asked(column)), problem))?);
     }
     let named = |&at: &usize| {
         let name = names.get(at).filter(|_| header).cloned();
         ColumnName { number: Some(at + 1), name }
     };
     let column_names = found.iter().map(named).collect();
-    let lines = Csv { records, columns: found, expected: names.len(), first_is_a_row: !header };
+    let notes = LineNotes { undivided, ..LineNotes::default() };
+    let lines = Csv { records, columns: found, expected: names.len(), first_is_a_row: !header, notes };
     Ok((Box::new(lines), column_names))
 }
 
@@ -51,6 +71,17 @@ struct Csv {
     expected: usize,
     /// Whether the line that was read to find the columns is still to be given out.
     first_is_a_row: bool,
+    notes: LineNotes,
+}
+
+impl Csv {
+    /// Notes what a person may have meant otherwise.
+    fn note(&mut self) {
+        let first = self.records.field(0);
+        self.notes.comments += u64::from(first.starts_with(b"#"));
+        let is_in = |delimiter: &char| first.contains(&(*delimiter as u8));
+        self.notes.undivided = self.notes.undivided.filter(is_in);
+    }
 }
 
 impl Lines for Csv {
@@ -63,6 +94,7 @@ impl Lines for Csv {
         if found != self.expected {
             return Err(Problem::Columns { expected: self.expected, found });
         }
+        self.note();
         for (cell, &at) in cells.iter_mut().zip(&self.columns) {
             cell.set(self.records.field(at));
         }
@@ -73,6 +105,14 @@ impl Lines for Csv {
         self.records.line
     }
 
+    fn blank(&self) -> Option<u64> {
+        self.records.blank
+    }
+
+    fn notes(&self) -> LineNotes {
+        self.notes
+    }
+
     fn progress(&self) -> (u64, u64) {
         self.records.counts.progress()
     }
@@ -80,7 +120,7 @@ impl Lines for Csv {
 
 /// Records, one after the other, and the lines they begin on.
 struct Records {
-    source: BufReader<Source>,
+    source: BufReader<Text<Source>>,
     parser: csv_core::Reader,
     /// The fields of the record, one after the other.
     text: Vec<u8>,
@@ -92,11 +132,13 @@ struct Records {
     line: u64,
     /// Line breaks so far.
     breaks: u64,
+    /// The first line before the record that has nothing in it.
+    blank: Option<u64>,
     counts: Rc<Counts>,
 }
 
 impl Records {
-    fn new(source: Source, delimiter: u8, counts: Rc<Counts>) -> Self {
+    fn new(source: Text<Source>, delimiter: u8, counts: Rc<Counts>) -> Self {
         Records {
             source: BufReader::with_capacity(1 << 16, source),
             parser: ReaderBuilder::new().delimiter(delimiter).build(),
@@ -105,6 +147,7 @@ impl Records {
             count: 0,
             line: 0,
             breaks: 0,
+            blank: None,
             counts,
         }
     }
@@ -157,6 +200,9 @@ impl Records {
             }
             if length == 0 {
                 return Ok(());
+            }
+            if breaks > 0 {
+                self.blank.get_or_insert(self.breaks + 1);
             }
             self.breaks += breaks;
             self.source.consume(length);

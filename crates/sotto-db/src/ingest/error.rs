@@ -62,6 +62,14 @@ pub enum Problem {
         /// In this one.
         found: usize,
     },
+    /// Pages of a Parquet file that cannot be decompressed.
+    #[error(
+        "its pages are compressed with {codec}, which this build does not read: write it with zstd, snappy or gzip"
+    )]
+    Codec {
+        /// How they are compressed.
+        codec: &'static str,
+    },
     /// A null where there is nothing to put in its place.
     #[error("the value is null: say what stands for one (--null VALUE), or leave such rows out")]
     Null,
@@ -87,6 +95,49 @@ pub enum Problem {
     NoColumn {
         /// The columns there are.
         there: String,
+    },
+    /// Two columns of the name that is asked for.
+    #[error(
+        "columns {first} and {second} have this name: rename one, or ask for the column by its number (with --header, \
+         if the first line names columns)"
+    )]
+    NameTwice {
+        /// The number of the first.
+        first: usize,
+        /// The number of the second.
+        second: usize,
+    },
+    /// Two fields of the name that is asked for, in one line.
+    #[error("the line has two fields {name:?}: leave one out")]
+    FieldTwice {
+        /// Their name.
+        name: String,
+    },
+    /// A column that is not there, since the only one was not parted.
+    #[error(
+        "there is no such column: the first line has one column, with {delimiter:?} in it: say that it parts columns \
+         (--delimiter {fix})", fix = shell(.delimiter)
+    )]
+    OneColumn {
+        /// What may part columns.
+        delimiter: char,
+    },
+    /// A line without a row, where rows go by the order of lines.
+    #[error(
+        "the line is empty, and rows are numbered by their order: take the line out, write \"\" for an empty value, or number \
+         rows in a column of their own (--row)"
+    )]
+    Blank,
+    /// Rows of which nearly all are empty.
+    #[error(
+        "the largest row number is {last}, for {lines} lines: nearly all of the table would be empty rows; if the numbers are \
+         keys, of people or telephones, give them as such (--key)"
+    )]
+    Sparse {
+        /// The largest row number.
+        last: u64,
+        /// Lines of the file.
+        lines: u64,
     },
     /// No value where one is needed.
     #[error("there is no value")]
@@ -130,6 +181,36 @@ for values of \
     /// Text with a zero byte, which could not be told from padding.
     #[error("the text has a zero byte, which stands for its end in a row")]
     ZeroByte,
+    /// A key of text with a zero byte, which nobody types.
+    #[error(
+        "the key has a zero byte: is the file UTF-16? convert it to UTF-8, or read keys as bytes (--form bytes)"
+    )]
+    ZeroByteInKey,
+    /// A key longer than those of the table.
+    #[error(
+        "the key has {bytes} bytes, keys of the table have at most {most}: encode the table afresh, and its keys are as long \
+         as the file's longest"
+    )]
+    LongKey {
+        /// Bytes of the key.
+        bytes: u64,
+        /// Bytes of the table's longest.
+        most: u64,
+    },
+    /// An IPv6 address in a table of ranges.
+    #[error(
+        "an IPv6 address, and range tables have IPv4 addresses only: leave the line out; single IPv6 addresses are keys of a \
+         keyword table (--key COL --form ip)"
+    )]
+    Ipv6Range,
+    /// A prefix with bits set behind it.
+    #[error(
+        "the address is not the first of its prefix, which is {network}: write that, or give first and last addresses"
+    )]
+    HostBits {
+        /// The prefix with its first address.
+        network: String,
+    },
     /// A range that ends before it starts.
     #[error("the range ends before it starts")]
     Backwards,
@@ -162,7 +243,7 @@ for values of \
         last: u64,
     },
     /// A key that is none of the table's form. It is not repeated.
-    #[error("{0}: see what the table's keys are")]
+    #[error("{error}: {fix}", error = .0, fix = remedy(.0))]
     Key(KeyError),
     /// A key that stood in another line.
     #[error("the key is the same as that of line {other}: one key, one value")]
@@ -200,6 +281,23 @@ for values of \
     /// Options that do not fit the format or each other.
     #[error("{0}")]
     Options(&'static str),
+}
+
+/// What can be done about a key that is none.
+fn remedy(error: &KeyError) -> &'static str {
+    match error {
+        KeyError::Long { .. } => "leave it out, or make hashes of all keys (--form sha256)",
+        _ => "see what the table's keys are (--form)",
+    }
+}
+
+/// A delimiter as it is written on the command line.
+fn shell(delimiter: &char) -> &'static str {
+    match delimiter {
+        '\t' => "'\\t'",
+        ';' => "';'",
+        _ => "'|'",
+    }
 }
 
 impl IngestError {

@@ -16,6 +16,12 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use tempfile::NamedTempFile;
 
+/// Rows of a table that may be empty, whatever the file.
+const MOST_SPARSE_ROWS: u64 = 1 << 20;
+
+/// Rows of a larger table for each line of its file. Row numbers further apart are other numbers.
+const MOST_ROWS_OF_A_LINE: u64 = 1000;
+
 /// Reads a file into a table.
 pub(crate) fn build(
     path: &Path,
@@ -44,6 +50,9 @@ pub(crate) fn build(
         let row = cells.get(1).map(super::reader::Cell::unsigned).transpose();
         read.map_err(|problem| reader.fault(Some(0), problem))?;
         let row = row.map_err(|problem| reader.fault(Some(1), problem))?;
+        if row.is_none() {
+            reader.check_order()?;
+        }
         let index = row.unwrap_or(reader.count() - 1);
         if index >= most {
             let problem = Problem::RowTooLarge { row: index, last: most - 1 };
@@ -60,8 +69,12 @@ pub(crate) fn build(
     if lines == 0 {
         return Err(reader.fault_at(0, None, Problem::Empty).into());
     }
+    let total = rows.rows;
+    if total > MOST_SPARSE_ROWS.max(lines.saturating_mul(MOST_ROWS_OF_A_LINE)) {
+        return Err(reader.fault_at(0, Some(1), Problem::Sparse { last: total - 1, lines }).into());
+    }
     let (table, total) = rows.finish()?;
-    let notes = Notes { lines, missing_rows: total - lines, ..Notes::default() };
+    let notes = Notes { missing_rows: total - lines, ..reader.notes() };
     let value = options.values.encoding.kind();
     let (origin, layers) = (origin.of_values(form, value), form.layer().into_iter().collect());
     Ok(Ingested { table: Box::new(table), kind: TableKind::Index, value, layers, origin, notes })

@@ -4,36 +4,128 @@ use super::error::{ColumnName, Problem};
 use super::options::Column;
 use super::reader::{Cell, Choose, Fault, First, Lines, Opened};
 use super::source::{Counts, Source};
+use super::text::Text;
+use serde::Deserialize;
+use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
+use std::fmt;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::rc::Rc;
 
 struct Jsonl {
-    reader: BufReader<Source>,
+    reader: BufReader<Text<Source>>,
     text: Vec<u8>,
     /// Whether `text` is still to be given out.
     held: bool,
     columns: Vec<Column>,
     line: u64,
+    /// The first line so far that has nothing in it.
+    blank: Option<u64>,
     counts: Rc<Counts>,
+}
+
+/// A line, with every field that was written: of two of one name, which is meant is not for a reader to say.
+enum Line {
+    Fields(Vec<(String, Value)>),
+    Items(Vec<Value>),
+    Other,
+}
+
+impl<'de> Deserialize<'de> for Line {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        from.deserialize_any(LineVisitor)
+    }
+}
+
+struct LineVisitor;
+
+impl<'de> Visitor<'de> for LineVisitor {
+    type Value = Line;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object or an array")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Line, A::Error> {
+        let mut fields = Vec::new();
+        while let Some(field) = map.next_entry()? {
+            fields.push(field);
+        }
+        Ok(Line::Fields(fields))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Line, A::Error> {
+        let mut items = Vec::new();
+        while let Some(item) = seq.next_element()? {
+            items.push(item);
+        }
+        Ok(Line::Items(items))
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<Line, E> {
+        Ok(Line::Other)
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<Line, E> {
+        Ok(Line::Other)
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<Line, E> {
+        Ok(Line::Other)
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<Line, E> {
+        Ok(Line::Other)
+    }
+
+    fn visit_str<E>(self, _: &str) -> Result<Line, E> {
+        Ok(Line::Other)
+    }
+
+    fn visit_unit<E>(self) -> Result<Line, E> {
+        Ok(Line::Other)
+    }
 }
 
 /// Opens a file. Columns by name are those of objects, columns by number those of arrays.
 pub(crate) fn open(path: &Path, choose: Choose<'_>) -> Result<Opened, Fault> {
-    let (source, counts) = Source::open(path).map_err(|e| (None, Problem::Read(e)))?;
+    let (source, counts) = Source::open_text(path).map_err(|e| (None, Problem::Read(e)))?;
     let reader = BufReader::with_capacity(1 << 16, source);
-    let mut lines = Jsonl { reader, text: Vec::new(), held: false, columns: Vec::new(), line: 0, counts };
+    let (text, columns) = (Vec::new(), Vec::new());
+    let mut lines = Jsonl { reader, text, held: false, columns, line: 0, blank: None, counts };
     lines.held = lines.read_line().map_err(|problem| (None, problem))?;
+    let first = serde_json::from_slice(&lines.text);
+    if let Some(why) = document(&lines.text, &first) {
+        return Err((None, Problem::Format { format: "JSON lines", why: why.to_owned() }));
+    }
     // A line that does not parse is named when it is read.
-    let choice = match serde_json::from_slice(&lines.text) {
-        Ok(Value::Object(fields)) => choose(First::Names(&fields.keys().cloned().collect::<Vec<_>>()))?,
-        Ok(Value::Array(_)) => choose(First::Numbers)?,
+    let choice = match first {
+        Ok(Line::Fields(fields)) => {
+            choose(First::Names(&fields.into_iter().map(|(name, _)| name).collect::<Vec<_>>()))?
+        }
+        Ok(Line::Items(_)) => choose(First::Numbers)?,
         _ => choose(First::Names(&[]))?,
     };
     lines.columns = choice.columns;
     let names = lines.columns.iter().map(ColumnName::asked).collect();
     Ok((Box::new(lines), names))
+}
+
+/// Why the first line is no line of its own: it begins a document over several, or is one with all rows in it.
+fn document(text: &[u8], first: &serde_json::Result<Line>) -> Option<&'static str> {
+    let is_nested = |item: &Value| matches!(item, Value::Object(_) | Value::Array(_));
+    match (first, text.trim_ascii().first()) {
+        (Ok(Line::Items(items)), _) if !items.is_empty() && items.iter().all(is_nested) => {}
+        (Err(error), Some(b'[')) if error.is_eof() => {}
+        (Err(error), Some(b'{')) if error.is_eof() => {
+            return Some(
+                "the file is one JSON document over several lines: write one object to a line (jq -c .)",
+            );
+        }
+        _ => return None,
+    }
+    Some("the file is one JSON document: write one object to a line (jq -c '.[]')")
 }
 
 impl Jsonl {
@@ -47,6 +139,7 @@ impl Jsonl {
             if count == 0 || !self.text.trim_ascii().is_empty() {
                 return Ok(count > 0);
             }
+            self.blank.get_or_insert(self.line);
         }
     }
 }
@@ -56,17 +149,24 @@ impl Lines for Jsonl {
         if !std::mem::take(&mut self.held) && !self.read_line()? {
             return Ok(false);
         }
-        let line: Value = serde_json::from_slice(&self.text).map_err(|e| problem(&e))?;
+        let line: Line = serde_json::from_slice(&self.text).map_err(|e| problem(&e))?;
         for (cell, column) in cells.iter_mut().zip(&self.columns) {
             let found = match (&line, column) {
-                (Value::Object(fields), Column::Name(name)) => fields.get(name),
-                (Value::Array(items), Column::Number(number)) => {
+                (Line::Fields(fields), Column::Name(name)) => {
+                    let mut named = fields.iter().filter(|(there, _)| there == name).map(|(_, value)| value);
+                    let (first, second) = (named.next(), named.next());
+                    if second.is_some() {
+                        return Err(Problem::FieldTwice { name: name.clone() });
+                    }
+                    first
+                }
+                (Line::Items(items), Column::Number(number)) => {
                     number.checked_sub(1).and_then(|at| items.get(at))
                 }
-                (Value::Object(_), Column::Number(_)) => {
+                (Line::Fields(_), Column::Number(_)) => {
                     return Err(Problem::Options("lines are objects: ask for columns by name"));
                 }
-                (Value::Array(_), Column::Name(_)) => {
+                (Line::Items(_), Column::Name(_)) => {
                     return Err(Problem::Options("lines are arrays: ask for columns by number"));
                 }
                 _ => return Err(Problem::Options("a line is an object or an array")),
@@ -78,7 +178,7 @@ impl Lines for Jsonl {
                 Some(Value::Number(number)) => {
                     let negative = number.as_i64().map(Cell::Negative);
                     let number = number.as_u64().map(Cell::Unsigned).or(negative);
-                    *cell = number.unwrap_or(Cell::Other("a number that is no integer"));
+                    *cell = number.unwrap_or(Cell::Other("a number that is no integer of 64 bits"));
                 }
                 Some(Value::Bool(value)) => *cell = Cell::Bool(*value),
                 Some(Value::Array(_)) => *cell = Cell::Other("an array"),
@@ -90,6 +190,10 @@ impl Lines for Jsonl {
 
     fn line(&self) -> u64 {
         self.line
+    }
+
+    fn blank(&self) -> Option<u64> {
+        self.blank
     }
 
     fn progress(&self) -> (u64, u64) {

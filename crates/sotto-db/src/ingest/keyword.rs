@@ -24,7 +24,7 @@ pub(crate) fn build(
     watch: Watcher<'_>,
 ) -> Result<Ingested> {
     let source = source(path, file, options, watch)?;
-    let (mut builder, lines) = collect(&source, options)?;
+    let Collected { mut builder, notes, repeated } = collect(&source, options)?;
     let refused = |error| source.fault(0, Problem::Keys(error));
     let origin = source.origin()?;
     if let Some(costing) = &options.costing {
@@ -44,8 +44,12 @@ pub(crate) fn build(
     let (out, temp) = temp_file(scratch)?.into_parts();
     // Slots that nobody has are holes, which read as zero bytes.
     out.set_len(rows * row_bytes).map_err(|e| DbError::io("writing rows", &temp, e))?;
-    let mut slot = Vec::new();
+    let (mut slot, mut entry, mut repeated) = (Vec::new(), 0, repeated.into_iter().peekable());
     source.read(|key, value| {
+        entry += 1;
+        if repeated.next_if_eq(&entry).is_some() {
+            return Ok(());
+        }
         let at = layout.write(key, value, &mut slot).map_err(Problem::Keys).map_err(LineError::Line)?;
         out.write_all_at(&slot, at).map_err(|e| LineError::Db(DbError::io("writing rows", &temp, e)))
     })?;
@@ -65,7 +69,7 @@ pub(crate) fn build(
         value,
         layers: vec![keyword_layer(&keyword)?],
         origin,
-        notes: Notes { lines, ..Notes::default() },
+        notes,
     })
 }
 
@@ -77,11 +81,11 @@ pub(crate) fn count(
     watch: Watcher<'_>,
 ) -> Result<(Counted, u64)> {
     let source = source(path, file, options, watch)?;
-    let (builder, lines) = collect(&source, options)?;
-    if lines == 0 {
+    let Collected { builder, notes, .. } = collect(&source, options)?;
+    if notes.lines == 0 {
         return Err(source.fault(0, Problem::Empty).into());
     }
-    Ok((builder.counted(), lines))
+    Ok((builder.counted(), notes.lines))
 }
 
 fn source<'a>(
@@ -99,8 +103,16 @@ fn source<'a>(
     Pairs::new(path, file, columns, watch)
 }
 
-/// The first pass: every key, and how many lines there were.
-fn collect(source: &Pairs<'_>, options: &KeywordOptions) -> Result<(Builder, u64)> {
+/// What the first pass gives.
+struct Collected {
+    builder: Builder,
+    notes: Notes,
+    /// The numbers of keys that were there before, from 1 on. Only sets may have any.
+    repeated: Vec<u64>,
+}
+
+/// The first pass: every key. Where one is longer than keys usually are, there is another pass, with room for the longest.
+fn collect(source: &Pairs<'_>, options: &KeywordOptions) -> Result<Collected> {
     let usual = Options::new(options.form, options.seed);
     let probes = options.probes.unwrap_or(usual.probes);
     let room = match options.room {
@@ -112,11 +124,26 @@ fn collect(source: &Pairs<'_>, options: &KeywordOptions) -> Result<(Builder, u64
         let width = u32::try_from(width).map_err(|_| Problem::Options("a value has at most 2^30 bytes"));
         table.width = Width::UpTo(width.map_err(|problem| source.fault(0, problem))?);
     }
-    let mut builder = Builder::new(table).map_err(|error| source.fault(0, Problem::Keys(error)))?;
-    let lines = source.read(|key, value| {
-        builder.add(key, value.len() as u64).map_err(Problem::Keys).map_err(LineError::Line)
-    })?;
-    Ok((builder, lines))
+    loop {
+        let begun = Builder::new(table.clone());
+        let mut builder = begun.map_err(|error| source.fault(0, Problem::Keys(error)))?;
+        let mut longest = 0;
+        let notes = source.read(|key, value| {
+            longest = longest.max(key.len() as u32);
+            match longest > table.key_bytes {
+                true => Ok(()),
+                false => builder.add(key, value.len() as u64).map_err(Problem::Keys).map_err(LineError::Line),
+            }
+        })?;
+        if longest > table.key_bytes {
+            // No form has a longer key, or it would have been refused.
+            table.key_bytes = longest.next_power_of_two().min(options.form.most_bytes());
+            continue;
+        }
+        let repeated = if options.value.is_none() { builder.drop_repeated() } else { Vec::new() };
+        let notes = Notes { repeated_keys: repeated.len() as u64, ..notes };
+        return Ok(Collected { builder, notes, repeated });
+    }
 }
 
 /// The layer as a catalog has it.

@@ -22,28 +22,28 @@ pub struct IngestOptions {
 }
 
 /// The format of a file.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct FileOptions {
     /// `None` to go by the file's name.
     pub format: Option<Format>,
-    /// What stands between the columns of a CSV file.
-    pub delimiter: u8,
+    /// What stands between the columns of a CSV file; `None` for a tab if the file's name ends in `.tsv`, else a comma.
+    pub delimiter: Option<u8>,
     /// Whether the first line of a CSV file names the columns. `None` to tell by what is asked for: it does if that
     /// is a column by
     /// name, and in a file of changes also if it has names of the table's columns.
     pub header: Option<bool>,
 }
 
-impl Default for FileOptions {
-    fn default() -> Self {
-        FileOptions { format: None, delimiter: b',', header: None }
-    }
-}
-
 impl FileOptions {
     /// The format of a file.
     pub(crate) fn format_of(&self, path: &Path) -> Option<Format> {
         self.format.or_else(|| Format::of_name(path))
+    }
+
+    /// What stands between the columns of a CSV file.
+    pub(crate) fn delimiter_of(&self, path: &Path) -> u8 {
+        let is_tsv = ending(path).is_some_and(|ending| matches!(ending.as_str(), "tsv" | "tab"));
+        self.delimiter.unwrap_or(if is_tsv { b'\t' } else { b',' })
     }
 
     /// What the file consists of.
@@ -66,15 +66,20 @@ pub enum Format {
 impl Format {
     /// By the file's name; `.gz` and `.zst` at its end do not count.
     pub fn of_name(path: &Path) -> Option<Self> {
-        let name = path.file_name()?.to_str()?.to_ascii_lowercase();
-        let name = name.strip_suffix(".gz").or_else(|| name.strip_suffix(".zst")).unwrap_or(&name);
-        match name.rsplit_once('.')?.1 {
-            "csv" | "tsv" => Some(Format::Csv),
+        match ending(path)?.as_str() {
+            "csv" | "tsv" | "tab" => Some(Format::Csv),
             "jsonl" | "ndjson" => Some(Format::Jsonl),
             "parquet" => Some(Format::Parquet),
             _ => None,
         }
     }
+}
+
+/// The end of a file's name, in small letters; `.gz` and `.zst` do not count.
+fn ending(path: &Path) -> Option<String> {
+    let name = path.file_name()?.to_str()?.to_ascii_lowercase();
+    let name = name.strip_suffix(".gz").or_else(|| name.strip_suffix(".zst")).unwrap_or(&name);
+    name.rsplit_once('.').map(|(_, ending)| ending.to_owned())
 }
 
 impl FromStr for Format {

@@ -1,10 +1,11 @@
 //! Keys and values of a file, line by line: what keyword tables are made of. A file may be read several times.
 
-use super::Origin;
 use super::error::{IngestError, Problem, Unit};
+use super::key::KeyReader;
 use super::options::{Column, FileOptions};
 use super::reader::Reader;
 use super::value::ValueOptions;
+use super::{Notes, Origin};
 use crate::progress::Watcher;
 use crate::{DbError, Result};
 use sotto_layers::keyword::{BuildError, Form, Key};
@@ -76,18 +77,17 @@ impl<'a> Pairs<'a> {
         Ok(Origin { key, value, ..Origin::default() })
     }
 
-    /// Every key, in its form, and its value. Gives how many there were.
+    /// Every key, in its form, and its value. Gives how many there were, and what was odd about them.
     ///
     /// # Errors
     /// [`DbError::Ingest`] with line and column; what `each` returns.
-    pub fn read(&self, mut each: impl FnMut(&Key, &[u8]) -> Result<(), LineError>) -> Result<u64> {
+    pub fn read(&self, mut each: impl FnMut(&Key, &[u8]) -> Result<(), LineError>) -> Result<Notes> {
         let mut reader = self.open()?;
+        let mut keys = KeyReader::new(self.columns.form);
         let mut value = Vec::new();
         while let Some(cells) = reader.next()? {
             // A missing cell may be an empty key.
-            let key = cells.first().map_or(Err(Problem::Missing), |cell| {
-                self.columns.form.canonical(&cell.text()?).map_err(Problem::Key)
-            });
+            let key = cells.first().map_or(Err(Problem::Missing), |cell| keys.read(cell));
             let read = cells.get(1).map(|cell| self.columns.values.read(cell, &mut value));
             let key = key.map_err(|problem| reader.fault(Some(0), problem))?;
             read.transpose().map_err(|problem| reader.fault(Some(1), problem))?;
@@ -104,7 +104,7 @@ impl<'a> Pairs<'a> {
                 Err(LineError::Line(problem)) => return Err(reader.fault(Some(0), problem).into()),
             }
         }
-        Ok(reader.count())
+        Ok(keys.notes(reader.notes()))
     }
 
     /// How many keys there are.

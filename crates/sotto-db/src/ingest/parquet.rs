@@ -2,8 +2,11 @@
 
 use super::error::{ColumnName, Problem};
 use super::options::Column;
-use super::reader::{Cell, Choose, Fault, First, Lines, Opened};
+use super::reader::{Cell, Choose, Fault, First, Lines, Opened, only};
+use ::parquet::basic::Compression;
+use ::parquet::data_type::Decimal;
 use ::parquet::errors::ParquetError;
+use ::parquet::file::metadata::ParquetMetaData;
 use ::parquet::file::reader::{FileReader, SerializedFileReader};
 use ::parquet::record::{Field, reader::RowIter};
 use ::parquet::schema::types::Type;
@@ -42,16 +45,24 @@ fn open_sound(path: &Path, choose: Choose<'_>) -> Result<Opened, Fault> {
     let total = u64::try_from(metadata.num_rows()).unwrap_or(0);
     let schema = metadata.schema();
     let fields = schema.get_fields();
-    let find = |column: &Column| match column {
-        Column::Number(number) => number.checked_sub(1).filter(|&at| at < fields.len()),
-        Column::Name(name) => fields.iter().position(|field| field.name() == name),
-    };
     let all: Vec<String> = fields.iter().map(|field| field.name().to_owned()).collect();
     let columns = choose(First::Names(&all))?.columns;
     let mut found = Vec::new();
     for column in &columns {
-        let missing = || (Some(ColumnName::asked(column)), Problem::NoColumn { there: all.join(", ") });
-        found.push(find(column).ok_or_else(missing)?);
+        let name = match column {
+            Column::Number(number) => number.checked_sub(1).and_then(|at| all.get(at)),
+            Column::Name(name) => Some(name),
+        };
+        // The library finds a column by its name, so that of two the number would not tell which.
+        let at = name.map_or(Ok(None), |name| only(&all, name));
+        let missing = || Problem::NoColumn { there: all.join(", ") };
+        let at = at.and_then(|at| at.ok_or_else(missing));
+        found.push(at.map_err(|problem| (Some(ColumnName::asked(column)), problem))?);
+    }
+    for (column, &at) in columns.iter().zip(&found) {
+        if let Some(codec) = all.get(at).and_then(|name| unread_codec(reader.metadata(), name)) {
+            return Err((Some(ColumnName::asked(column)), Problem::Codec { codec }));
+        }
     }
     // Only these columns are decompressed at all. They come in the file's order.
     let mut read = found.clone();
@@ -68,6 +79,19 @@ fn open_sound(path: &Path, choose: Choose<'_>) -> Result<Opened, Fault> {
     let columns = found.iter().map(|at| read.partition_point(|other| other < at)).collect();
     let rows = RowIter::from_file_into(Box::new(reader)).project(Some(projection)).map_err(failed)?;
     Ok((Box::new(Parquet { rows, columns, row: 0, total }), names))
+}
+
+/// The codec of a column's pages, if this build does not read it.
+fn unread_codec(metadata: &ParquetMetaData, name: &str) -> Option<&'static str> {
+    let chunks = metadata.row_groups().iter().flat_map(|group| group.columns());
+    let mut of_column =
+        chunks.filter(|chunk| chunk.column_path().parts().first().is_some_and(|part| part == name));
+    of_column.find_map(|chunk| match chunk.compression() {
+        Compression::UNCOMPRESSED | Compression::SNAPPY | Compression::GZIP(_) | Compression::ZSTD(_) => None,
+        Compression::BROTLI(_) => Some("Brotli"),
+        Compression::LZ4 | Compression::LZ4_RAW => Some("LZ4"),
+        _ => Some("LZO"),
+    })
 }
 
 impl Lines for Parquet {
@@ -115,7 +139,32 @@ fn number(field: Option<&Field>) -> Cell {
         Some(Field::Group(_) | Field::ListInternal(_) | Field::MapInternal(_)) => {
             Cell::Other("a nested value")
         }
-        Some(_) => Cell::Other("a number or date that is no integer"),
+        Some(Field::Decimal(value)) => decimal(value),
+        Some(Field::Float16(_) | Field::Float(_) | Field::Double(_)) => {
+            Cell::Other("a floating-point number (cast the column to BIGINT, or to text)")
+        }
+        Some(Field::Date(_)) => Cell::Other("a date (cast the column to text)"),
+        Some(Field::TimeMillis(_) | Field::TimeMicros(_)) => Cell::Other("a time (cast the column to text)"),
+        Some(_) => Cell::Other("a timestamp (cast the column to text)"),
+    }
+}
+
+/// A decimal without digits after its point is an integer; warehouses write every integer so.
+fn decimal(value: &Decimal) -> Cell {
+    let data = value.data();
+    let mut bytes = [if data.first().is_some_and(|first| first & 0x80 != 0) { 0xff } else { 0 }; 16];
+    let place = bytes.len().checked_sub(data.len()).and_then(|from| bytes.get_mut(from..));
+    let Some(place) = place.filter(|_| value.scale() == 0) else {
+        return Cell::Other(
+            "a decimal with digits after the point, or more than 38 (cast the column to BIGINT, or to text)",
+        );
+    };
+    place.copy_from_slice(data);
+    let number = i128::from_be_bytes(bytes);
+    match (u64::try_from(number), i64::try_from(number)) {
+        (Ok(number), _) => Cell::Unsigned(number),
+        (_, Ok(number)) => Cell::Negative(number),
+        _ => Cell::Bytes(number.to_string().into_bytes()),
     }
 }
 

@@ -9,13 +9,14 @@ use super::reader::{Cell, Reader};
 use super::value::Lengths;
 use super::{Ingested, Notes, Origin};
 use crate::progress::Watcher;
-use crate::table::Ranges;
 use crate::table::ranges::KeyRange;
+use crate::table::{BlockRule, Ranges};
 use crate::{DbError, Result};
 use sotto_catalog::catalog::{MAX_ROW_BYTES, MAX_ROWS};
 use sotto_catalog::{HexBytes, KeyKind, RowForm, TableKind};
 use sotto_core::Sure;
 use std::collections::HashMap;
+use std::net::{Ipv4Addr, Ipv6Addr};
 use std::path::Path;
 
 /// A range, and the line it stood in.
@@ -75,7 +76,6 @@ pub(crate) fn build(
     check_apart(&ranges)
         .map_err(|(line, other)| reader.fault_at(line, Some(0), Problem::Overlap { other }))?;
 
-    let lines = ranges.len() as u64;
     let last_end = ranges.last().map_or(limit, |(range, _)| range.end);
     let last = options.last.unwrap_or(if options.key == KeyKind::Ipv4 { limit } else { last_end });
     let rows = u128::from(last - options.first) / u128::from(options.block) + 1;
@@ -95,7 +95,7 @@ pub(crate) fn build(
     let (values, empty) = values.into_rows(form, width);
     let table = Ranges::new(ranges, values, width, (options.first, options.block, rows), options.rule)
         .map_err(DbError::Scheme)?;
-    let notes = Notes { lines, missing_rows: 0, mixed_blocks: table.mixed_blocks() };
+    let notes = Notes { mixed_blocks: table.mixed_blocks(), ..reader.notes() };
     let kind = TableKind::Range {
         key: options.key,
         block: options.block,
@@ -104,7 +104,8 @@ pub(crate) fn build(
     };
     let value = options.values.encoding.kind();
     let [start, end, of_values] = [0, 1, 2].map(|at| reader.names().nth(at).flatten());
-    let origin = Origin { start, end, value: of_values, ..Origin::default() }.of_values(form, value);
+    let rule = Some(options.rule).filter(|rule| *rule != BlockRule::default());
+    let origin = Origin { start, end, rule, value: of_values, ..Origin::default() }.of_values(form, value);
     Ok(Ingested {
         table: Box::new(table),
         kind,
@@ -115,16 +116,40 @@ pub(crate) fn build(
     })
 }
 
-/// Reads a key, as a number or as [`KeyKind::parse`] does.
-pub(crate) fn read_key(kind: KeyKind, cell: &Cell) -> Result<u64, Problem> {
+/// Which end of a range.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum End {
+    First,
+    Last,
+}
+
+/// Reads a key, as a number or as [`KeyKind::parse`] does; of a prefix (`192.0.2.0/24`) its first or last address.
+pub(crate) fn read_key(kind: KeyKind, cell: &Cell, end: End) -> Result<u64, Problem> {
     let expected = match kind {
-        KeyKind::Ipv4 => "an IPv4 address, dotted or as a number,",
+        KeyKind::Ipv4 => "an IPv4 address, dotted or as a number, or a prefix (192.0.2.0/24)",
         _ => "an unsigned integer in the range of keys",
     };
+    let text = match cell {
+        Cell::Bytes(text) => std::str::from_utf8(text).ok().map(str::trim),
+        _ => None,
+    };
+    if let (KeyKind::Ipv4, Some(text)) = (kind, text) {
+        let (address, length) = text.split_once('/').unwrap_or((text, ""));
+        if address.parse::<Ipv6Addr>().is_ok() {
+            return Err(Problem::Ipv6Range);
+        }
+        if let (Ok(address), Ok(length @ 0..=32)) = (address.parse::<Ipv4Addr>(), length.parse::<u32>()) {
+            let (first, rest) = (u32::from(address), u32::MAX.checked_shr(length).unwrap_or(0));
+            if first & rest != 0 {
+                let network = format!("{}/{length}", Ipv4Addr::from(first & !rest));
+                return Err(Problem::HostBits { network });
+            }
+            return Ok(u64::from(if end == End::First { first } else { first | rest }));
+        }
+    }
     let key = match cell {
         Cell::Unsigned(key) => Some(*key).filter(|&key| key <= kind.last()),
-        Cell::Bytes(text) => std::str::from_utf8(text).ok().and_then(|text| kind.parse(text.trim())),
-        _ => None,
+        _ => text.and_then(|text| kind.parse(text)),
     };
     key.ok_or_else(|| cell.is_not(expected))
 }
@@ -135,14 +160,14 @@ fn read_range(
     start: &Cell,
     end: &Cell,
 ) -> Result<(u64, u64), (usize, Problem)> {
-    let key = |column, cell| {
-        let key = read_key(options.key, cell).map_err(|problem| (column, problem))?;
+    let key = |column, cell, end| {
+        let key = read_key(options.key, cell, end).map_err(|problem| (column, problem))?;
         if !(options.first..=last).contains(&key) {
             return Err((column, Problem::OutsideKeys { first: options.first, last }));
         }
         Ok(key)
     };
-    let (start, end) = (key(0, start)?, key(1, end)?);
+    let (start, end) = (key(0, start, End::First)?, key(1, end, End::Last)?);
     if start > end {
         return Err((1, Problem::Backwards));
     }
@@ -157,7 +182,7 @@ fn fits(value: &[u8], width: Option<usize>) -> Result<(), Problem> {
 }
 
 /// Finds the first two ranges with a key in common: the later line, and the earlier one.
-fn check_apart(ranges: &[Numbered]) -> Result<(), (u64, u64)> {
+pub(crate) fn check_apart(ranges: &[Numbered]) -> Result<(), (u64, u64)> {
     for pair in ranges.windows(2) {
         if let [(a, line_a), (b, line_b)] = pair
             && b.start <= a.end

@@ -2,7 +2,7 @@
 
 use super::error::{ColumnName, IngestError, Problem, Unit};
 use super::options::{Column, FileOptions, Format};
-use super::{csv, jsonl};
+use super::{Notes, csv, jsonl};
 use crate::progress::{self, Progress, Watcher};
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -102,9 +102,35 @@ pub(crate) trait Lines {
     fn line(&self) -> u64;
     /// How much was read, out of how much.
     fn progress(&self) -> (u64, u64);
+    /// The first line so far with nothing in it, if one was passed over.
+    fn blank(&self) -> Option<u64> {
+        None
+    }
+    /// What a person may have meant otherwise.
+    fn notes(&self) -> LineNotes {
+        LineNotes::default()
+    }
     /// What that counts.
     fn unit(&self) -> progress::Unit {
         progress::Unit::Bytes
+    }
+}
+
+/// What there was in lines that a person may have meant otherwise.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct LineNotes {
+    /// Lines that begin as comments do.
+    pub(crate) comments: u64,
+    /// What may part columns, where each line has a single one and this in it.
+    pub(crate) undivided: Option<char>,
+}
+
+/// The place of the column of this name among others; `None` if there is none.
+pub(crate) fn only(names: &[String], name: &str) -> Result<Option<usize>, Problem> {
+    let mut named = (0..).zip(names).filter(|(_, there)| *there == name).map(|(at, _): (usize, _)| at);
+    match (named.next(), named.next()) {
+        (Some(first), Some(second)) => Err(Problem::NameTwice { first: first + 1, second: second + 1 }),
+        (first, _) => Ok(first),
     }
 }
 
@@ -214,6 +240,20 @@ impl<'a> Reader<'a> {
         }
         self.count += 1;
         Ok(Some(&self.cells))
+    }
+
+    /// Refuses a line without a row, where rows go by the order of lines.
+    pub(crate) fn check_order(&self) -> Result<(), IngestError> {
+        match self.lines.blank() {
+            Some(line) => Err(self.fault_at(line, None, Problem::Blank)),
+            None => Ok(()),
+        }
+    }
+
+    /// What there was, for whoever reads it.
+    pub(crate) fn notes(&self) -> Notes {
+        let LineNotes { comments, undivided } = self.lines.notes();
+        Notes { lines: self.count, comment_lines: comments, undivided, ..Notes::default() }
     }
 
     /// Lines read so far.

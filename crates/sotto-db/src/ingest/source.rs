@@ -1,5 +1,6 @@
 //! A file's bytes, decompressed, counted and bounded.
 
+use super::text::{self, Text};
 use std::cell::Cell;
 use std::fs::File;
 use std::io::{self, BufReader, Read};
@@ -74,6 +75,12 @@ impl Source {
             _ => Box::new(counted),
         };
         Ok((Source { bytes, counts: Rc::clone(&counts) }, counts))
+    }
+
+    /// Opens a file of text.
+    pub(crate) fn open_text(path: &Path) -> io::Result<(Text<Self>, Rc<Counts>)> {
+        let (source, counts) = Source::open(path)?;
+        Ok((text::open(source)?, counts))
     }
 }
 

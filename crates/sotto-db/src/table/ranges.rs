@@ -96,6 +96,23 @@ impl Ranges {
         count
     }
 
+    /// The number of the value of a row.
+    pub(crate) fn number_of(&self, row: u64) -> u32 {
+        let start = self.first + row * self.block;
+        let at = self.ranges.partition_point(|range| range.end < start);
+        self.number_from(at, start)
+    }
+
+    /// The same of the block that begins with the key `start`; `at` is the first range that ends there or later.
+    fn number_from(&self, at: usize, start: u64) -> u32 {
+        match self.rule {
+            BlockRule::First => {
+                self.ranges.get(at).filter(|range| range.start <= start).map_or(0, |range| range.value)
+            }
+            BlockRule::Most => self.most(at, start, start.saturating_add(self.block - 1)),
+        }
+    }
+
     fn value_of_key(&self, key: u64) -> &[u8] {
         let at = self.ranges.partition_point(|range| range.end < key);
         self.value(self.ranges.get(at).filter(|range| range.start <= key).map_or(0, |range| range.value))
@@ -148,12 +165,7 @@ impl TableSource for Ranges {
             while self.ranges.get(at).is_some_and(|range| range.end < start) {
                 at += 1;
             }
-            let number = match self.rule {
-                BlockRule::First => {
-                    self.ranges.get(at).filter(|range| range.start <= start).map_or(0, |range| range.value)
-                }
-                BlockRule::Most => self.most(at, start, start.saturating_add(self.block - 1)),
-            };
+            let number = self.number_from(at, start);
             out.copy_from_slice(self.value(number));
         }
         Ok(())

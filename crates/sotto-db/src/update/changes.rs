@@ -1,18 +1,22 @@
 //! A file of changes as rows and their new bytes.
+//!
+//! A range may cover a part of a block, of which a row holds one value. Which one follows from the table's rule, as if what is
+//! not covered had the block's value: what else was in the block is not known here.
 
 use super::columns::Wanted;
 use super::{ChangeFile, Tally};
 use crate::ingest::error::IngestError;
-use crate::ingest::range::read_key;
+use crate::ingest::range::{End, check_apart, read_key};
 use crate::ingest::reader::{Cell, Reader};
 use crate::ingest::value::lay;
 use crate::ingest::{Encoding, Problem};
 use crate::origin::Origin;
 use crate::progress::Watcher;
+use crate::table::ranges::KeyRange;
+use crate::table::{BlockRule, Ranges};
 use crate::{DbError, Result};
 use sotto_catalog::{KeyKind, RowForm, TableKind, ValueKind};
-use std::collections::BTreeMap;
-use std::ops::RangeInclusive;
+use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
 /// New bytes of rows.
@@ -60,6 +64,8 @@ pub(super) struct Target<'a> {
     /// Whether a value that is shorter than a row is none.
     pub(super) whole: bool,
     pub(super) rows: u64,
+    /// Of a range table: which range gives a block its value.
+    pub(super) rule: BlockRule,
     /// Rows that there is a place for.
     pub(super) capacity: u64,
     /// Bytes of a row, without what masks it.
@@ -95,8 +101,8 @@ pub fn read_rows(
     watch: Watcher<'_>,
 ) -> Result<BTreeMap<u64, Vec<u8>>> {
     let whole = value == ValueKind::Bytes && form == RowForm::Whole;
-    let kind = &TableKind::Index;
-    let target = Target { kind, value, form, whole, rows, capacity: rows, item_bytes: row_bytes };
+    let (kind, rule) = (&TableKind::Index, BlockRule::default());
+    let target = Target { kind, value, form, whole, rows, rule, capacity: rows, item_bytes: row_bytes };
     Ok(read(path, options, origin, &target, watch)?.rows)
 }
 
@@ -110,7 +116,7 @@ pub(super) fn read(
 ) -> Result<Changes> {
     let (keys, parts): (_, &[_]) = match (target.kind, options.columns.as_ref().map(Vec::len)) {
         (TableKind::Range { key, block, first, .. }, None | Some(3)) => {
-            let keys = Keys { key: *key, block: *block, first: *first, rows: target.rows };
+            let keys = RangeKeys { key: *key, block: *block, first: *first, rows: target.rows };
             (Some(keys), &["start", "end", "value"])
         }
         (_, None | Some(2)) => (None, &["row", "value"]),
@@ -124,76 +130,141 @@ pub(super) fn read(
     let mut reader = Reader::choosing(path, &options.file, &|first| wanted.choose(first), watch)?;
     let encoding = options.encoding.unwrap_or(Encoding::for_kind(target.value, target.item_bytes));
     let most = MOST_BYTES / (target.item_bytes + OVERHEAD_BYTES);
-    let mut changes = Changes::default();
+    let (mut changes, mut ranges) = (Changes::default(), RangeChanges::default());
     let mut value = Vec::new();
     while let Some(cells) = reader.next()? {
         let place = match (&keys, cells) {
-            (Some(keys), [start, end, _]) => keys.rows_of(start, end),
-            (_, [row, _]) => row.unsigned().map(|row| (row..=row, 0)).map_err(|problem| (0, problem)),
+            (Some(keys), [start, end, _]) => {
+                keys.range(start, end).map(|(start, end)| Place::Keys(start, end))
+            }
+            (_, [row, _]) => row.unsigned().map(Place::Row).map_err(|problem| (0, problem)),
             _ => break,
         };
         let at = parts.len() - 1;
         let read = cells.last().map_or(Err(Problem::Missing), |cell| target.row(encoding, cell, &mut value));
-        let (rows, partial) = place.map_err(|(column, problem)| reader.fault(Some(column), problem))?;
+        let place = place.map_err(|(column, problem)| reader.fault(Some(column), problem))?;
         read.map_err(|problem| reader.fault(Some(at), problem))?;
-        changes.partial_blocks += partial;
+        let row = match place {
+            Place::Keys(start, end) => {
+                ranges.add(start, end, &value, reader.line());
+                if ranges.bytes > MOST_BYTES {
+                    return Err(reader.fault(None, TOO_MANY).into());
+                }
+                continue;
+            }
+            Place::Row(row) => row,
+        };
         // Range tables do not grow: the keys past their end have no rows to fill a gap with.
         let capacity = if matches!(target.kind, TableKind::Index) { target.capacity } else { target.rows };
-        if !rows.is_empty() && *rows.end() >= capacity {
-            return Err(DbError::PastCapacity { row: *rows.end(), capacity });
+        if row >= capacity {
+            return Err(DbError::PastCapacity { row, capacity });
         }
-        for row in rows {
-            if changes.rows.insert(row, value.clone()).is_some() {
-                return Err(reader.fault(Some(0), Problem::Duplicate { row }).into());
-            }
-            if changes.rows.len() as u64 > most {
-                let problem = Problem::Options("over 1 GiB of changes: encode the table afresh instead");
-                return Err(reader.fault(None, problem).into());
-            }
+        if changes.rows.insert(row, value.clone()).is_some() {
+            return Err(reader.fault(Some(0), Problem::Duplicate { row }).into());
+        }
+        if changes.rows.len() as u64 > most {
+            return Err(reader.fault(None, TOO_MANY).into());
         }
     }
-    Ok(changes)
+    let Some(keys) = keys else { return Ok(changes) };
+    ranges.ranges.sort_unstable_by_key(|(range, _)| range.start);
+    check_apart(&ranges.ranges)
+        .map_err(|(line, other)| reader.fault_at(line, Some(0), Problem::Overlap { other }))?;
+    ranges.apply(&keys, target.rule, most)?.ok_or_else(|| reader.fault_at(0, None, TOO_MANY).into())
+}
+
+const TOO_MANY: Problem = Problem::Options("over 1 GiB of changes: encode the table afresh instead");
+
+/// What a line is about.
+enum Place {
+    Row(u64),
+    /// The first key, and the last.
+    Keys(u64, u64),
 }
 
 /// How keys become rows.
-struct Keys {
+struct RangeKeys {
     key: KeyKind,
     block: u64,
     first: u64,
     rows: u64,
 }
 
-impl Keys {
-    /// The rows whose first key lies in the range, and how many blocks it covers in part.
-    fn rows_of(&self, start: &Cell, end: &Cell) -> Result<(RangeInclusive<u64>, u64), (usize, Problem)> {
-        let last = (u128::from(self.first) + u128::from(self.rows) * u128::from(self.block) - 1)
-            .min(u128::from(self.key.last())) as u64;
-        let key = |column, cell| {
-            let key = read_key(self.key, cell).map_err(|problem| (column, problem))?;
-            let offset = key.checked_sub(self.first).filter(|_| key <= last);
-            offset.ok_or((column, Problem::OutsideKeys { first: self.first, last }))
+impl RangeKeys {
+    /// The table's last key.
+    fn last(&self) -> u64 {
+        let end = u128::from(self.first) + u128::from(self.rows) * u128::from(self.block);
+        (end - 1).min(u128::from(self.key.last())) as u64
+    }
+
+    /// The first key of a line, and the last.
+    fn range(&self, start: &Cell, end: &Cell) -> Result<(u64, u64), (usize, Problem)> {
+        let last = self.last();
+        let key = |column, cell, end| {
+            let key = read_key(self.key, cell, end).map_err(|problem| (column, problem))?;
+            let is_there = (self.first..=last).contains(&key);
+            is_there.then_some(key).ok_or((column, Problem::OutsideKeys { first: self.first, last }))
         };
-        let (start, end) = (key(0, start)?, key(1, end)?);
-        if start > end {
-            return Err((1, Problem::Backwards));
+        let (start, end) = (key(0, start, End::First)?, key(1, end, End::Last)?);
+        if start > end { Err((1, Problem::Backwards)) } else { Ok((start, end)) }
+    }
+}
+
+/// Ranges of keys with new values.
+#[derive(Default)]
+struct RangeChanges {
+    ranges: Vec<(KeyRange, u64)>,
+    /// The number of each different value. 0 is that of keys that do not change.
+    numbers: HashMap<Vec<u8>, u32>,
+    /// About what all of that takes.
+    bytes: u64,
+}
+
+impl RangeChanges {
+    fn add(&mut self, start: u64, end: u64, value: &[u8], line: u64) {
+        let next = self.numbers.len() as u32 + 1;
+        let number = match self.numbers.get(value) {
+            Some(number) => *number,
+            None => {
+                self.bytes += value.len() as u64 + OVERHEAD_BYTES;
+                self.numbers.insert(value.to_vec(), next);
+                next
+            }
+        };
+        self.bytes += OVERHEAD_BYTES;
+        self.ranges.push((KeyRange { start, end, value: number }, line));
+    }
+
+    /// The rows that change, by the table's rule; `None` if they are more than `most`. Ranges are ascending and apart.
+    fn apply(self, keys: &RangeKeys, rule: BlockRule, most: u64) -> Result<Option<Changes>> {
+        let ranges: Vec<KeyRange> = self.ranges.into_iter().map(|(range, _)| range).collect();
+        let mut values: Vec<(Vec<u8>, u32)> = self.numbers.into_iter().collect();
+        values.sort_unstable_by_key(|(_, number)| *number);
+        let row_of = |key: u64| (key - keys.first) / keys.block;
+        let blocks = ranges.iter().flat_map(|range| row_of(range.start)..=row_of(range.end));
+        let (mut changes, mut before) = (Changes::default(), None);
+        let (end, shape) = (keys.last(), (keys.first, keys.block, keys.rows));
+        // Of each block the number of its value; a byte for each, since nothing is read here but numbers.
+        let blank = vec![0; values.len() + 1];
+        let table = Ranges::new(ranges.clone(), blank, 1, shape, rule).map_err(DbError::Scheme)?;
+        for row in blocks {
+            if before.replace(row) == Some(row) {
+                continue;
+            }
+            let first = keys.first + row * keys.block;
+            let last = first.saturating_add(keys.block - 1).min(end);
+            let at = ranges.partition_point(|range| range.end < first);
+            let is_whole = ranges.get(at).is_some_and(|range| range.start <= first && range.end >= last);
+            changes.partial_blocks += u64::from(!is_whole);
+            let number = table.number_of(row);
+            if let Some((value, _)) = number.checked_sub(1).and_then(|at| values.get(at as usize)) {
+                if changes.rows.len() as u64 >= most {
+                    return Ok(None);
+                }
+                changes.rows.insert(row, value.clone());
+            }
         }
-        let (first_block, last_block) = (start / self.block, end / self.block);
-        let cut_left = !start.is_multiple_of(self.block);
-        let cut_right = self.first + end != last && !(end + 1).is_multiple_of(self.block);
-        let partial = match (cut_left, cut_right) {
-            (true, true) if first_block != last_block => 2,
-            (false, false) => 0,
-            _ => 1,
-        };
-        #[allow(
-            clippy::reversed_empty_ranges,
-            reason = "a range that holds no block's first key has no rows"
-        )]
-        let rows = match first_block + u64::from(cut_left) {
-            from if from <= last_block => from..=last_block,
-            _ => 1..=0,
-        };
-        Ok((rows, partial))
+        Ok(Some(changes))
     }
 }
 

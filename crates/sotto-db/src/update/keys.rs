@@ -4,6 +4,7 @@ use super::changes::{MOST_BYTES, OVERHEAD_BYTES, Rows};
 use super::columns::Wanted;
 use super::{ChangeFile, Tally};
 use crate::ingest::error::{ColumnName, IngestError, Unit};
+use crate::ingest::key::KeyReader;
 use crate::ingest::reader::{Cell, Reader};
 use crate::ingest::{Encoding, Problem};
 use crate::kept::Kept;
@@ -13,7 +14,7 @@ use crate::table::TableSource;
 use crate::{DbError, Result};
 use sotto_catalog::ValueKind;
 use sotto_layers::Keyword;
-use sotto_layers::keyword::{BuildError, Edit, EditError, Form};
+use sotto_layers::keyword::{Edit, EditError, Form};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -103,15 +104,14 @@ pub fn read_keys(
     let usual = Encoding::for_kind(keyed.value.unwrap_or_default(), keyed.value_bytes);
     let encoding = options.encoding.unwrap_or(usual);
     let mut lines: BTreeMap<Vec<u8>, KeyLine> = BTreeMap::new();
-    let (mut value, mut held) = (Vec::new(), 0);
+    let (mut value, mut held, mut keys) = (Vec::new(), 0, KeyReader::new(keyed.form));
     while let Some(cells) = reader.next()? {
         let (of_key, rest) = cells.split_first().unwrap_or((&Cell::Missing, &[]));
-        let read = read_line(of_key, rest, parts.len() == 2, keyed.form, encoding, &mut value);
+        let read = read_line(of_key, rest, parts.len() == 2, &mut keys, encoding, &mut value);
         let (key, goes) = read.map_err(|(column, problem)| reader.fault(Some(column), problem))?;
         let most = u64::from(keyed.key_bytes);
         if key.len() as u64 > most {
-            let (entry, bytes) = (reader.count(), key.len() as u64);
-            let problem = Problem::Keys(BuildError::LongKey { entry, bytes, most });
+            let problem = Problem::LongKey { bytes: key.len() as u64, most };
             return Err(reader.fault(Some(0), problem).into());
         }
         held += key.len() as u64 + value.len() as u64 + OVERHEAD_BYTES;
@@ -120,7 +120,10 @@ pub fn read_keys(
             return Err(reader.fault(None, problem).into());
         }
         let line = KeyLine { line: reader.line(), value: (!goes).then(|| value.clone()) };
-        if let Some(other) = lines.insert(key, line) {
+        let is_set = keyed.value.is_none();
+        let other = lines.insert(key, line.clone());
+        // In a set the same line says the same again.
+        if let Some(other) = other.filter(|other| !is_set || other.value != line.value) {
             return Err(reader.fault(Some(0), Problem::SameKey { other: other.line }).into());
         }
     }
@@ -133,12 +136,11 @@ fn read_line(
     key: &Cell,
     rest: &[Cell],
     has_value: bool,
-    form: Form,
+    keys: &mut KeyReader,
     encoding: Encoding,
     value: &mut Vec<u8>,
 ) -> Result<(Vec<u8>, bool), (usize, Problem)> {
-    let text = key.text().map_err(|problem| (0, problem))?;
-    let key = form.canonical(&text).map_err(|error| (0, Problem::Key(error)))?;
+    let key = keys.read(key).map_err(|problem| (0, problem))?;
     let (of_value, of_delete) = rest.split_at(usize::from(has_value).min(rest.len()));
     let is_marked = of_delete.first().map_or(Ok(false), is_marked);
     let is_marked = is_marked.map_err(|problem| (1 + of_value.len(), problem))?;

@@ -14,6 +14,7 @@ use crate::ingest::keyword::keyword_layer;
 use crate::kept::{Changed, Kept};
 use crate::parts::Pieces;
 use crate::progress::{Stage, Watcher, silent};
+use crate::table::BlockRule;
 use crate::{DbError, ImageFile, Result, StackDir, TableDir};
 use serde::Serialize;
 use sotto_catalog::stack::Shard;
@@ -38,6 +39,10 @@ pub struct StackSummary {
     pub changes: Tally,
     /// Rows that were given, or in which keys changed.
     pub rows_changed: u64,
+    /// Blocks that the given ranges cover in part. They change as the rule says.
+    pub partial_blocks: u64,
+    /// Which range gives a block its value.
+    pub rule: BlockRule,
     /// Tables of the stack.
     pub tables: usize,
     /// How many of them have a new epoch.
@@ -76,6 +81,8 @@ pub struct StackUpdate<'a> {
     /// Where the table is asked by key: its layer now, and its rows as they were.
     keyed: Option<(Keyword, Kept)>,
     tally: Tally,
+    partial_blocks: u64,
+    rule: BlockRule,
     began: Instant,
 }
 
@@ -107,14 +114,15 @@ pub fn read_stack_update<'a>(
         return Err(CatalogError::Disagree { what: "the tables of the stack" }.into());
     }
     let (origin, rows) = (dir.root()?.origin()?, layers.code().sizes().rows);
-    let (rows, keyed, tally) = match &layers {
+    let rule = origin.as_ref().and_then(|origin| origin.rule).unwrap_or_default();
+    let (rows, partial_blocks, keyed, tally) = match &layers {
         Batched::Keys(Then(keywords, _)) => {
             let sizes = (rows, catalog.row_bytes);
             let kept = Kept::read_all(dir.rows_path(before.epoch), before.digest()?, sizes, watch)?;
             let (value, keyword) = (catalog.value, keywords.keyword());
             let (rows, tally, keyword) =
                 keys::read(path, &options.change_file(), origin.as_ref(), value, keyword, &kept, watch)?;
-            (rows, Some((keyword, kept)), tally)
+            (rows, 0, Some((keyword, kept)), tally)
         }
         Batched::Rows { kind, .. } => {
             let target = Target {
@@ -123,19 +131,20 @@ pub fn read_stack_update<'a>(
                 form: catalog.row_form()?,
                 whole: origin.as_ref().is_some_and(|origin| origin.whole),
                 rows,
+                rule,
                 // Where a row's copies lie follows from how many rows there are.
                 capacity: rows,
                 item_bytes: catalog.row_bytes,
             };
             let read = changes::read(path, &options.change_file(), origin.as_ref(), &target, watch)?;
             let tally = read.tally(rows);
-            (read.rows, None, tally)
+            (read.rows, read.partial_blocks, None, tally)
         }
     };
     if rows.is_empty() {
-        return Err(DbError::NoChanges { path: path.to_owned() });
+        return Err(DbError::no_changes(path, partial_blocks, rule));
     }
-    Ok(StackUpdate { dir, options, before, layers, buckets, rows, keyed, tally, began })
+    Ok(StackUpdate { dir, options, before, layers, buckets, rows, keyed, tally, partial_blocks, rule, began })
 }
 
 /// A table of the stack, in the epoch that the stack names.
@@ -161,6 +170,11 @@ impl StackUpdate<'_> {
     /// What becomes of rows, or of keys, once it is applied.
     pub fn tally(&self) -> Tally {
         self.tally
+    }
+
+    /// How many blocks are covered in part, and the rule by which they change.
+    pub fn partial_blocks(&self) -> (u64, BlockRule) {
+        (self.partial_blocks, self.rule)
     }
 
     /// Makes the next epoch of every table that changes, and then of the stack.
@@ -248,6 +262,8 @@ impl StackUpdate<'_> {
             from_epoch: self.before.epoch,
             changes: self.tally,
             rows_changed: self.rows.len() as u64,
+            partial_blocks: self.partial_blocks,
+            rule: self.rule,
             tables: self.buckets.len(),
             tables_changed,
             written_bytes,

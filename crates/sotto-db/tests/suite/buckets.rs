@@ -149,7 +149,7 @@ fn a_stack_of_buckets_is_updated() {
         table.bytes[row * 6..][..6].copy_from_slice(&bytes);
     }
     let options = UpdateOptions {
-        file: FileOptions { format: None, delimiter: b',', header: Some(true) },
+        file: FileOptions { header: Some(true), ..FileOptions::default() },
         columns: None,
         delete: None,
         encoding: None,

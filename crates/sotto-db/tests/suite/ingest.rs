@@ -106,7 +106,7 @@ fn every_format_gives_the_same_table() {
     let at = dir.path();
     let text = csv_text();
     let jsonl: String =
-        ROWS.iter().map(|t| serde_json::json!({"id": 1, "name": t}).to_string() + "\n\n").collect();
+        ROWS.iter().map(|t| serde_json::json!({"id": 1, "name": t}).to_string() + "\n").collect();
     let arrays: String = ROWS.iter().map(|t| serde_json::json!([null, t]).to_string() + "\r\n").collect();
     parquet_file(&at.join("t.parquet"), 2);
     let zst = zstd::encode_all(text.as_bytes(), 1).unwrap();
@@ -164,7 +164,7 @@ fn plain_rows_may_begin_like_a_compressed_file() {
 fn rows_by_number_in_any_order() {
     let table = csv("3,d\n0,a\n1,b\n6,g\n").unwrap();
     assert_eq!(all(&*table.table), b"a\0\0\0b\0\0\0\0\0\0\0d\0\0\0\0\0\0\0\0\0\0\0g\0\0\0");
-    assert_eq!(table.notes, Notes { lines: 4, missing_rows: 3, mixed_blocks: 0 });
+    assert_eq!(table.notes, Notes { lines: 4, missing_rows: 3, ..Notes::default() });
 
     let dir = scratch();
     let path = dir.path().join("t.parquet");
@@ -323,7 +323,7 @@ fn other_delimiters() {
     let dir = scratch();
     let path = write(dir.path(), "t.csv", "0;a,b\n");
     let mut options = index("2", None, Encoding::Text, None);
-    options.file.delimiter = b';';
+    options.file.delimiter = Some(b';');
     assert_eq!(all(&*read(&path, &options).unwrap().table), b"a,b");
 }
 

@@ -116,8 +116,8 @@ fn what_is_wrong_is_named_by_line() {
     assert!(matches!(fault("a,1\n,2\n", text.clone()), (2, Some(1), Problem::Key(KeyError::Empty))));
     let twice = fault("a,1\nb,2\n\"c\nd\",3\nb,4\na,5\n", text.clone());
     assert!(matches!(twice, (5, None, Problem::SameKey { other: 2 })), "{twice:?}");
-    let long = format!("a,1\n{},2\n", "k".repeat(256));
-    assert!(matches!(fault(&long, text.clone()), (2, Some(1), Problem::Keys(_))));
+    let long = format!("a,1\n{},2\n", "k".repeat(4097));
+    assert!(matches!(fault(&long, text.clone()), (2, Some(1), Problem::Key(KeyError::Long { .. }))));
     let width = KeywordOptions { values: ValueOptions { width: Some(2), ..Default::default() }, ..text };
     assert!(matches!(fault("a,12\nb,123\n", width), (2, Some(2), Problem::TooLong { bytes: 3, width: 2 })));
     let domain = fault("a.example,1\nno domain,2\n", options(Form::Domain));

@@ -20,6 +20,7 @@ mod logged;
 mod masks;
 mod parts;
 mod ranges;
+mod readers;
 mod residency;
 mod rows;
 mod update;

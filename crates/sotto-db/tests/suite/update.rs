@@ -3,8 +3,11 @@
 use crate::common::{Memory, complaint, encode, folder, key, names, options, rows_of, write};
 use sotto_catalog::{KeyKind, TableKind, ValueKind};
 use sotto_core::{Artifact, Epoch, Image, Section};
-use sotto_db::ingest::{Column, FileOptions, Problem};
+use sotto_db::ingest::{
+    Column, FileOptions, IngestError, IngestOptions, Layout, Problem, RangeOptions, ingest,
+};
 use sotto_db::progress::silent;
+use sotto_db::table::BlockRule;
 use sotto_db::{DbError, ImageProblem, TableDir, UpdateOptions, UpdateSummary, encode_table, update_table};
 use sotto_testkit::{CLEAR, CLEAR_TWO};
 use tempfile::TempDir;
@@ -277,16 +280,47 @@ fn ranges_change_the_blocks_whose_first_key_they_hold() {
     let summary = update(&dir, "c.csv", "110,129,X\n").unwrap();
     assert_eq!((rows(), summary.partial_blocks, summary.rows_changed), ("aXXd".into(), 0, 2));
     let summary = update(&dir, "c.csv", "101,110,Y\n112,119,Z\n139,139,W\n").unwrap();
-    assert_eq!((rows(), summary.partial_blocks, summary.rows_changed), ("aYXd".into(), 4, 1));
+    assert_eq!((rows(), summary.partial_blocks, summary.rows_changed), ("aYXd".into(), 3, 1));
     // A row may also be given by its number.
     update_with(&dir, "c.csv", "3,V\n", Some(&["1", "2"])).unwrap();
     assert_eq!(rows(), "aYXV");
 
-    assert!(matches!(update(&dir, "c.csv", "101,102,Y\n"), Err(DbError::NoChanges { .. })));
+    assert!(matches!(update(&dir, "c.csv", "101,102,Y\n"), Err(DbError::PartOfBlocks { blocks: 1, .. })));
+    // Two values for one key are refused, also where neither would be a row's.
+    let error = complaint(update(&dir, "c.csv", "101,105,Y\n120,129,Y\n103,104,Z\n").unwrap_err());
+    assert!(matches!(error, IngestError { line: 3, problem: Problem::Overlap { other: 1 }, .. }));
     for (text, column) in [("99,110,Y\n", 1), ("100,140,Y\n", 2), ("110,109,Y\n", 2), ("x,109,Y\n", 1)] {
         let error = complaint(update(&dir, "c.csv", text).unwrap_err());
         assert_eq!((error.line, error.column.unwrap().number), (1, Some(column)), "{text}");
     }
     let error = update_with(&dir, "c.csv", "4,V\n", Some(&["1", "2"])).unwrap_err();
     assert!(matches!(error, DbError::PastCapacity { row: 4, capacity: 4 }), "range tables do not grow");
+}
+
+/// The rule that a table was encoded by is kept with it, and an update goes by it.
+#[test]
+fn a_part_of_a_block_changes_it_by_the_tables_rule() {
+    let (_temp, dir) = folder();
+    let key = key();
+    let lines = "100,109,AU\n110,119,CN\n120,129,AU\n130,139,CN\n";
+    let ranges = RangeOptions { first: 100, rule: BlockRule::Most, ..RangeOptions::new(KeyKind::U32, 10) };
+    let read = IngestOptions { file: FileOptions::default(), layout: Layout::Range(ranges) };
+    let found = ingest(&write(dir.path(), "t.csv", lines), &read, dir.path(), &silent).unwrap();
+    let options = sotto_db::EncodeOptions { kind: found.kind, value: found.value, ..options(&key) };
+    let lock = dir.lock().unwrap();
+    encode_table(&CLEAR, found.table.as_ref(), &lock, &options, &silent).unwrap();
+    lock.keep_origin(&found.origin).unwrap();
+    drop(lock);
+    let rows = || String::from_utf8(rows_of(&dir.open_latest().unwrap(), &CLEAR)).unwrap();
+
+    // Few keys of a block, its first among them, leave it as it is; that is said.
+    let error = update(&dir, "c.csv", "100,102,DE\n").unwrap_err();
+    assert!(error.to_string().contains("--rule most"), "{error}");
+    // Most keys of a block change it, also by two ranges of one value.
+    let changes = "100,102,DE\n105,109,DE\n114,119,DE\n120,124,DE\n125,126,FR\n130,139,FR\n";
+    let summary = update(&dir, "c.csv", changes).unwrap();
+    assert_eq!((rows().as_str(), summary.partial_blocks), ("DEDEDEFR", 3));
+    assert_eq!(summary.rule, BlockRule::Most);
+    let summary = update(&dir, "c.csv", "100,103,IT\n104,107,ES\n110,119,IT\n").unwrap();
+    assert_eq!((rows().as_str(), summary.partial_blocks), ("ITITDEFR", 1), "the first wins a tie");
 }

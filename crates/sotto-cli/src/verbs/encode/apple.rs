@@ -1,5 +1,6 @@
 //! `sotto encode --apple`: a table of Apple's lookups, of the same files.
 
+use super::said::remarks;
 use super::traces::Traces;
 use super::{Encode, stages_json, stages_text};
 use crate::blame;
@@ -199,6 +200,9 @@ impl Encode {
         let written = &done.written;
         screen.say(format!("{} ({})\n", written.path.display(), units::bytes(written.file_bytes)))?;
         screen.say(self.source.said(done.read.notes.lines))?;
+        for note in remarks(&done.read.notes, written.file_bytes, self.source.input()) {
+            screen.say(format!("note: {note}"))?;
+        }
         let mut lines = told::facts(&done.opened);
         lines.push(("time", format!("{} ({})", units::time(done.took), stages_text(&done.stages))));
         screen.say(grid::facts(lines))?;

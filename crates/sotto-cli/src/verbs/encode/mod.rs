@@ -36,7 +36,6 @@ use apple::Apple;
 use choice::goal;
 pub(super) use choice::{Scheme, scheme};
 pub(super) use job::{Done, Job, rng, signing_key};
-use said::notes;
 pub(super) use said::{stages_json, stages_text};
 use serde_json::json;
 use sotto_catalog::TableName;

@@ -1,7 +1,7 @@
 //! How it is said what a round over a stack costs, and how often it fails.
 
 use super::batch::Done;
-use super::{notes, stages_text};
+use super::stages_text;
 use crate::failure::Result;
 use crate::screen::{Screen, grid, units};
 use crate::verbs::promise;
@@ -14,7 +14,7 @@ impl Done {
     pub(super) fn say(&self, out: &Path, log: serde_json::Value, screen: Screen) -> Result<()> {
         let summary = &self.summary;
         let (stack, round, catalog) = (&summary.stack, &summary.round, &summary.catalog);
-        for note in notes(&summary.notes) {
+        for note in summary.notes.remarks() {
             screen.say(format!("note: {note}"))?;
         }
         let sizes = self.summary.layers.code().sizes();

@@ -5,7 +5,8 @@ use crate::failure::Result;
 use crate::screen::{Screen, grid, units};
 use crate::verbs::promise;
 use serde_json::json;
-use sotto_db::ingest::Notes;
+use sotto_db::ingest::{Notes, out_of_proportion};
+use std::path::Path;
 use std::time::Duration;
 
 impl Encode {
@@ -13,7 +14,7 @@ impl Encode {
         let summary = &done.summary;
         screen.say(format!("{} ({})\n", summary.image.display(), units::bytes(summary.image_bytes)))?;
         screen.say(self.source.said(done.notes.lines))?;
-        for note in notes(&done.notes) {
+        for note in remarks(&done.notes, summary.image_bytes, self.source.input()) {
             screen.say(format!("note: {note}"))?;
         }
         let mut lines =
@@ -42,18 +43,11 @@ fn chosen_for(lookups: u64, done: &Done) -> String {
     )
 }
 
-/// What else whoever made the file should know.
-pub(super) fn notes(notes: &Notes) -> impl Iterator<Item = String> {
-    let missing = (notes.missing_rows > 0).then(|| {
-        format!("{} rows had no line in the file and hold zero bytes", units::count(notes.missing_rows))
-    });
-    let mixed = (notes.mixed_blocks > 0).then(|| {
-        format!(
-            "{} blocks have keys of several values, of which a row holds one (see --rule)",
-            units::count(notes.mixed_blocks)
-        )
-    });
-    missing.into_iter().chain(mixed)
+/// What else whoever made the file should know: what was odd about it, and about the size of what came of it.
+pub(super) fn remarks(notes: &Notes, image_bytes: u64, input: Option<&Path>) -> Vec<String> {
+    let file_bytes = input.and_then(|input| std::fs::metadata(input).ok()).map(|metadata| metadata.len());
+    let of_size = file_bytes.and_then(|bytes| out_of_proportion(image_bytes, bytes));
+    notes.remarks().into_iter().chain(of_size).collect()
 }
 
 /// Stages and their times, in one line.

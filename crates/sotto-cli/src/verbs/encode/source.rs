@@ -32,7 +32,8 @@ pub(crate) struct Source {
     /// Keyword tables: the column of keys. Without --value, the table says whether a key is there
     #[arg(long, value_name = "COL", conflicts_with_all = ["row", "start", "end"])]
     key: Option<Column>,
-    /// Keyword tables: what keys are, and so how they are spelled: text, bytes, domain, email, ip, sha1, sha256
+    /// Keyword tables: what keys are, and so how they are spelled: text, bytes, domain, email, ip, md5 (also NTLM), sha1,
+    /// sha256, phone
     #[arg(long, default_value = "text", requires = "key")]
     form: Form,
     /// Rows, or keys, that updates will be able to add [default: none, but for a little where rows or keys share a record]
@@ -47,10 +48,10 @@ pub(crate) struct Source {
     /// Keyword tables: have keys lie in sums of rows, where the scheme adds rows up [default: where a lookup costs less]
     #[arg(long, requires = "key", conflicts_with_all = ["probes", "slots", "batch", "verified"])]
     band: bool,
-    /// Range tables: the column of each range's first key
-    #[arg(long, value_name = "COL", requires = "end")]
+    /// Range tables: the column of each range's first key; or of prefixes, as 192.0.2.0/24
+    #[arg(long, value_name = "COL")]
     start: Option<Column>,
-    /// Range tables: the column of each range's last key
+    /// Range tables: the column of each range's last key [default: that of --start, of prefixes or of single keys]
     #[arg(long, value_name = "COL", requires = "start")]
     end: Option<Column>,
     /// Range tables: what a key is
@@ -67,10 +68,10 @@ pub(crate) struct Source {
     rule: Rule,
     /// Range tables: the table's first key
     #[arg(long, value_name = "KEY", default_value = "0")]
-    first: u64,
+    first: String,
     /// Range tables: the table's last key [default: all addresses; else the last key of any range]
     #[arg(long, value_name = "KEY")]
-    last: Option<u64>,
+    last: Option<String>,
     /// Range tables: the value of keys no range covers [default: zero bytes]
     #[arg(long, value_name = "VALUE", default_value = "", hide_default_value = true)]
     empty: String,
@@ -89,9 +90,9 @@ pub(crate) struct Source {
     /// The first line of the CSV file is data; columns are asked for by number
     #[arg(long)]
     no_header: bool,
-    /// What stands between the columns of a CSV file; \t for a tab
-    #[arg(long, value_name = "CHAR", default_value = ",", value_parser = delimiter)]
-    delimiter: u8,
+    /// What stands between the columns of a CSV file; \t for a tab [default: a tab in a .tsv file, else a comma]
+    #[arg(long, value_name = "CHAR", value_parser = delimiter)]
+    delimiter: Option<u8>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -170,17 +171,17 @@ impl Source {
         let layout = match (&self.key, &self.start, &self.end) {
             _ if self.is_raw() => self.raw()?,
             (Some(key), ..) => self.keyword(key, values, costing, bands)?,
-            (None, Some(start), Some(end)) => Layout::Range(RangeOptions {
+            (None, Some(start), end) => Layout::Range(RangeOptions {
                 start: start.clone(),
-                end: end.clone(),
+                end: end.as_ref().unwrap_or(start).clone(),
                 value: self.value()?,
                 values,
                 rule: match self.rule {
                     Rule::First => BlockRule::First,
                     Rule::Most => BlockRule::Most,
                 },
-                first: self.first,
-                last: self.last,
+                first: self.range_key(&self.first)?,
+                last: self.last.as_deref().map(|last| self.range_key(last)).transpose()?,
                 empty: self.empty.clone(),
                 ..RangeOptions::new(self.key_kind(), self.block()?)
             }),
@@ -289,6 +290,19 @@ impl Source {
             Keys::U32 => KeyKind::U32,
             Keys::U64 => KeyKind::U64,
         }
+    }
+
+    /// A key as `--first` and `--last` give it, in the forms that the file has.
+    fn range_key(&self, text: &str) -> Result<u64> {
+        self.key_kind().parse(text).ok_or_else(|| {
+            let (expected, keys) = match self.keys {
+                Keys::Ipv4 => ("an IPv4 address, dotted or as a number,", "ipv4"),
+                Keys::U32 => ("a number below 2^32", "u32"),
+                Keys::U64 => ("a number below 2^64", "u64"),
+            };
+            let failure = Failure::usage(format!("{text:?} where {expected} was expected"));
+            failure.fix(format!("keys of the table are {keys} (--keys)"))
+        })
     }
 
     /// How the file was read, in a line.

@@ -1,6 +1,7 @@
 //! What is wanted: rows as they are listed, keys one to a line.
 
 use crate::failure::{Failure, Result};
+use sotto_db::ingest::text;
 use std::fmt;
 use std::io::Read;
 use std::path::Path;
@@ -89,13 +90,22 @@ pub(super) fn keys(file: &Path) -> Result<Vec<RequestedKey>> {
             Box::new(std::fs::File::open(file)?)
         })
     };
-    let mut text = Vec::new();
-    open().and_then(|input| input.take(MOST_BYTES + 1).read_to_end(&mut text)).map_err(failed)?;
+    let read = |input| {
+        let mut text = Vec::new();
+        text::open(input)?.take(MOST_BYTES + 1).read_to_end(&mut text).map(|_| text)
+    };
+    let refused = |why: String| Failure::input(format!("{} is no list of keys: {why}", file.display()));
+    let text = open().and_then(read).map_err(|e| match e.kind() {
+        std::io::ErrorKind::InvalidData => refused(e.to_string()),
+        _ => failed(e),
+    })?;
     if text.len() as u64 > MOST_BYTES {
-        return Err(Failure::input(format!("{} is no list of keys: it has over 16 MiB", file.display())));
+        return Err(refused("it has over 16 MiB".to_owned()));
     }
-    let text = String::from_utf8(text)
-        .map_err(|_| Failure::input(format!("{} is no list of keys: it is not UTF-8", file.display())))?;
+    let text = String::from_utf8(text).map_err(|_| refused("it is not UTF-8".to_owned()))?;
+    if let Some(line) = text.lines().position(|line| line.contains('\0')) {
+        return Err(refused(format!("there is a zero byte in line {}", line + 1)));
+    }
     let lines = text.lines().enumerate().filter(|(_, line)| !line.is_empty());
     let keys: Vec<_> = lines
         .map(|(at, line)| RequestedKey { text: line.to_owned(), place: KeyPlace::Line(at + 1) })
@@ -136,6 +146,12 @@ mod tests {
         let keys_and_lines = keys_and_lines
             .map(|(text, line)| RequestedKey { text: text.to_owned(), place: KeyPlace::Line(line) });
         assert_eq!(read(b"a\r\n\n b c\nd").unwrap(), keys_and_lines);
+        let marked = read("\u{feff}a\nä\n".as_bytes()).unwrap();
+        let marked: Vec<&str> = marked.iter().map(|key| key.text.as_str()).collect();
+        assert_eq!(marked, ["a", "ä"], "a byte order mark is no part of a key");
+        let why = |text: &[u8]| read(text).unwrap_err().message;
+        assert!(why(b"\xff\xfea\0b\0").contains("UTF-16") && why(b"a\0b\0\n\0").contains("UTF-16"));
+        assert!(why(b"abc\nx\0yz\n").contains("zero byte in line 2"));
         assert!(read(b"\n").is_err() && read(b"\xff").is_err());
         assert!(keys(&folder.path().join("none")).is_err());
     }

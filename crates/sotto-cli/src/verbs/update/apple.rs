@@ -12,6 +12,7 @@ use sotto_apple::sets::Weak;
 use sotto_catalog::{RowForm, TableKind, ValueKind};
 use sotto_db::image::ForeignFile;
 use sotto_db::ingest::FileOptions;
+use sotto_db::table::BlockRule;
 use sotto_db::update::{ChangeFile, Keyed, read_keys, read_rows};
 use sotto_db::{Progress, TableDir, WriteLock};
 use std::time::{Duration, Instant};
@@ -48,7 +49,7 @@ impl Update {
         if anew {
             screen.say(ANEW)?;
         }
-        if self.ends_here(tally, screen)? {
+        if self.ends_here(tally, (0, BlockRule::default()), screen)? {
             return Ok(());
         }
         let done = sotto_db::encode::in_pool(self.threads, || update.apply(&watch));

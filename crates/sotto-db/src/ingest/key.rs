@@ -1,0 +1,73 @@
+//! Keys of a file in the form of their table, for every reader; and what is odd about them.
+
+use super::Notes;
+use super::error::Problem;
+use super::reader::Cell;
+use sotto_layers::keyword::{Form, Key};
+use std::borrow::Cow;
+
+/// Reads keys of a form.
+pub(crate) struct KeyReader {
+    form: Form,
+    notes: Notes,
+}
+
+/// Signs that people write between the digits of a telephone number.
+const SEPARATORS: [char; 8] = [' ', '-', '.', '(', ')', '/', '\u{a0}', '\u{202f}'];
+
+impl KeyReader {
+    /// Keys of this form.
+    pub(crate) fn new(form: Form) -> Self {
+        KeyReader { form, notes: Notes::default() }
+    }
+
+    /// A key in its form.
+    pub(crate) fn read(&mut self, cell: &Cell) -> Result<Key, Problem> {
+        let text = cell.text()?;
+        if self.form == Form::Text && text.contains(&0) {
+            return Err(Problem::ZeroByteInKey);
+        }
+        // Publishers' lists are for people; what clients ask for is without.
+        let written = if self.form == Form::Phone { plain(&text) } else { text };
+        let key = self.form.canonical(&written).map_err(Problem::Key)?;
+        self.note(&key);
+        Ok(key)
+    }
+
+    fn note(&mut self, key: &[u8]) {
+        let is_text = self.form == Form::Text;
+        let has = |is: bool| u64::from(is);
+        self.notes.wildcard_keys += has((is_text || self.form == Form::Domain) && key.starts_with(b"*."));
+        self.notes.spaced_numbers += has(is_text && is_spaced_number(key));
+        self.notes.digest_keys += has(is_text && is_digest(key));
+    }
+
+    /// These notes, with what was odd about keys. Hashes are worth one only if all keys are hashes.
+    pub(crate) fn notes(&self, of_file: Notes) -> Notes {
+        let Notes { wildcard_keys, spaced_numbers, digest_keys, .. } = self.notes;
+        let digest_keys = if digest_keys == of_file.lines { digest_keys } else { 0 };
+        Notes { wildcard_keys, spaced_numbers, digest_keys, ..of_file }
+    }
+}
+
+/// A telephone number without what stands between its digits.
+fn plain(text: &[u8]) -> Cow<'_, [u8]> {
+    match std::str::from_utf8(text) {
+        Ok(text) if text.contains(SEPARATORS) => text.replace(SEPARATORS, "").into_bytes().into(),
+        _ => text.into(),
+    }
+}
+
+fn is_spaced_number(key: &[u8]) -> bool {
+    key.starts_with(b"+") && {
+        let plain = plain(key);
+        plain.len() < key.len() && Form::Phone.canonical(&plain).is_ok()
+    }
+}
+
+/// Whether it is as long as hashes in hexadecimal digits are, with a letter among them.
+fn is_digest(key: &[u8]) -> bool {
+    matches!(key.len(), 32 | 40 | 64)
+        && key.iter().all(u8::is_ascii_hexdigit)
+        && key.iter().any(u8::is_ascii_alphabetic)
+}
