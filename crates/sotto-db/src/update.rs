@@ -12,6 +12,7 @@
 
 use crate::encode::{bytes_of, check_folder, in_pool};
 use crate::ingest::keyword::keyword_layer;
+use crate::ingest::notes::of_partial_blocks;
 use crate::ingest::{Column, Encoding, FileOptions};
 use crate::kept::Kept;
 use crate::mask::Masker;
@@ -187,14 +188,14 @@ pub fn read_update<'a>(
                 old,
                 watch,
             )?;
-            let (rows, tally, mut keyword) = read;
+            let (rows, (tally, notes), mut keyword) = read;
             if keyword.params().band.is_some() {
                 let strips = Strips::solve(&rows, keyword)?;
                 keyword = strips.keyword.clone();
                 solved = Some(strips);
             }
             layers = vec![keyword_layer(&keyword)?];
-            (Changes { rows, ..Changes::default() }, tally)
+            (Changes { rows, notes, ..Changes::default() }, tally)
         }
         None => {
             let target = Target {
@@ -239,9 +240,10 @@ impl Update<'_> {
         self.tally
     }
 
-    /// How many blocks are covered in part, and the rule by which they change.
-    pub fn partial_blocks(&self) -> (u64, BlockRule) {
-        (self.changes.partial_blocks, self.rule)
+    /// What the file's owner should know of it.
+    pub fn remarks(&self) -> Vec<String> {
+        let of_blocks = of_partial_blocks(self.changes.partial_blocks, self.rule);
+        self.changes.notes.remarks().into_iter().chain(of_blocks).collect()
     }
 
     /// Makes the next epoch.

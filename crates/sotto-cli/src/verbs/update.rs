@@ -13,7 +13,6 @@ use sotto_catalog::{Batched, Stack, TableKind};
 use sotto_db::epoch::KEY;
 use sotto_db::ingest::{Column, Encoding, FileOptions, Format};
 use sotto_db::retain::retain_all;
-use sotto_db::table::BlockRule;
 use sotto_db::update::{StackSummary, Tally, read_stack_update, read_update};
 use sotto_db::{Retained, Retention, StackDir, TableDir, UpdateOptions, UpdateSummary, WriteLock, retain};
 use std::path::PathBuf;
@@ -174,7 +173,7 @@ impl Update {
         let bars = screen.bars();
         let watch = |at: sotto_db::Progress| bars.watch(None, at);
         let update = read_update(entry, lock, &self.changes, options, &watch).map_err(blame::db)?;
-        if self.ends_here(update.tally(), update.partial_blocks(), screen)? {
+        if self.ends_here(update.tally(), &update.remarks(), screen)? {
             return Ok(());
         }
         let done = update.apply(&watch).map_err(blame::db)?;
@@ -191,7 +190,7 @@ impl Update {
         let watch = |at: sotto_db::Progress| bars.watch(None, at);
         let update = read_stack_update(sotto_registry::find, dir, &self.changes, options, &watch);
         let update = update.map_err(blame::db)?;
-        if self.ends_here(update.tally(), update.partial_blocks(), screen)? {
+        if self.ends_here(update.tally(), &update.remarks(), screen)? {
             return Ok(());
         }
         let done = update.apply(&watch).map_err(blame::db)?;
@@ -231,9 +230,9 @@ impl Update {
     }
 
     /// Says what will change, and whether that is all that was asked for.
-    fn ends_here(&self, tally: Tally, partial: (u64, BlockRule), screen: Screen) -> Result<bool> {
+    fn ends_here(&self, tally: Tally, remarks: &[String], screen: Screen) -> Result<bool> {
         screen.say(said(&tally))?;
-        if let Some(note) = partial_note(partial) {
+        for note in remarks {
             screen.say(format!("note: {note}"))?;
         }
         if self.dry_run {
@@ -340,19 +339,6 @@ fn lines(done: &UpdateSummary, stages: &[(String, Duration)]) -> Vec<(&'static s
     }
     lines.push(("time", took(done.total_seconds, stages)));
     lines
-}
-
-/// What becomes of blocks that a range covers in part.
-fn partial_note((blocks, rule): (u64, BlockRule)) -> Option<String> {
-    let of_rule = match rule {
-        BlockRule::First => "one changes if its first key does (--rule first)",
-        BlockRule::Most => {
-            "one changes if that is the value of most of its keys, as if the others had its value until now (--rule most)"
-        }
-    };
-    (blocks > 0).then(|| {
-        format!("{} blocks are covered in part, and hold one value each: {of_rule}", units::count(blocks))
-    })
 }
 
 fn rows(done: &UpdateSummary) -> String {

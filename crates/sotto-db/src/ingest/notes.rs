@@ -1,5 +1,6 @@
-//! What was found in a file, and what its reader should hear of it.
+//! What was found in a file, and what its owner should hear of it.
 
+use crate::table::BlockRule;
 use serde::Serialize;
 
 /// What was found in a file.
@@ -63,6 +64,17 @@ impl Notes {
         }
         remarks
     }
+}
+
+/// What to say of blocks that ranges of an update cover in part.
+pub(crate) fn of_partial_blocks(blocks: u64, rule: BlockRule) -> Option<String> {
+    let of_rule = match rule {
+        BlockRule::First => "one changes if its first key does (--rule first)",
+        BlockRule::Most => {
+            "one changes if that is the value of most of its keys, as if the others had its value until now (--rule most)"
+        }
+    };
+    (blocks > 0).then(|| format!("{blocks} blocks are covered in part, and hold one value each: {of_rule}"))
 }
 
 /// Bytes of an image that need no remark, whatever the file.

@@ -9,7 +9,7 @@ use crate::ingest::error::IngestError;
 use crate::ingest::range::{End, check_apart, read_key};
 use crate::ingest::reader::{Cell, Reader};
 use crate::ingest::value::lay;
-use crate::ingest::{Encoding, Problem};
+use crate::ingest::{Encoding, Notes, Problem};
 use crate::origin::Origin;
 use crate::progress::Watcher;
 use crate::table::ranges::KeyRange;
@@ -27,6 +27,8 @@ pub(super) type Rows = BTreeMap<u64, Vec<u8>>;
 pub(super) struct Changes {
     pub(super) rows: Rows,
     pub(super) partial_blocks: u64,
+    /// What was odd about the file.
+    pub(super) notes: Notes,
 }
 
 impl Changes {
@@ -166,11 +168,14 @@ pub(super) fn read(
             return Err(reader.fault(None, TOO_MANY).into());
         }
     }
+    changes.notes = reader.notes();
     let Some(keys) = keys else { return Ok(changes) };
     ranges.ranges.sort_unstable_by_key(|(range, _)| range.start);
     check_apart(&ranges.ranges)
         .map_err(|(line, other)| reader.fault_at(line, Some(0), Problem::Overlap { other }))?;
-    ranges.apply(&keys, target.rule, most)?.ok_or_else(|| reader.fault_at(0, None, TOO_MANY).into())
+    let applied = ranges.apply(&keys, target.rule, most)?;
+    let applied = applied.ok_or_else(|| DbError::from(reader.fault_at(0, None, TOO_MANY)))?;
+    if changes.rows.is_empty() { Ok(Changes { notes: changes.notes, ..applied }) } else { Ok(changes) }
 }
 
 const TOO_MANY: Problem = Problem::Options("over 1 GiB of changes: encode the table afresh instead");
@@ -276,7 +281,7 @@ mod tests {
     fn gaps_are_filled_with_zeros_and_not_without_end() {
         let changed = |rows: &[u64]| Changes {
             rows: rows.iter().map(|row| (*row, vec![7; 2])).collect(),
-            partial_blocks: 0,
+            ..Changes::default()
         };
         let filled = |rows: &[u64], before| {
             let mut changes = changed(rows);

@@ -6,7 +6,7 @@ use super::{ChangeFile, Tally};
 use crate::ingest::error::{ColumnName, IngestError, Unit};
 use crate::ingest::key::KeyReader;
 use crate::ingest::reader::{Cell, Reader};
-use crate::ingest::{Encoding, Problem};
+use crate::ingest::{Encoding, Notes, Problem};
 use crate::kept::Kept;
 use crate::origin::Origin;
 use crate::progress::Watcher;
@@ -44,6 +44,8 @@ pub struct Keyed {
 pub struct KeyLines {
     /// Every key, in its form.
     pub lines: BTreeMap<Vec<u8>, KeyLine>,
+    /// What was odd about it.
+    pub notes: Notes,
     path: PathBuf,
     unit: Unit,
     names: Vec<ColumnName>,
@@ -67,7 +69,7 @@ pub(super) fn read(
     keyword: &Keyword,
     kept: &Kept,
     watch: Watcher<'_>,
-) -> Result<(Rows, Tally, Keyword)> {
+) -> Result<(Rows, (Tally, Notes), Keyword)> {
     let params = keyword.params();
     let most = params.values.most();
     let keyed = Keyed {
@@ -77,7 +79,9 @@ pub(super) fn read(
         value_bytes: most.into(),
     };
     let read = read_keys(path, options, origin, keyed, watch)?;
-    apply(&read.lines, keyword, kept, |line, column, problem| read.fault(line, column, problem))
+    let fault = |line, column, problem| read.fault(line, column, problem);
+    let (rows, tally, keyword) = apply(&read.lines, keyword, kept, fault)?;
+    Ok((rows, (tally, read.notes), keyword))
 }
 
 /// Reads a file of keys with new values, and keys that go.
@@ -127,8 +131,10 @@ pub fn read_keys(
             return Err(reader.fault(Some(0), Problem::SameKey { other: other.line }).into());
         }
     }
+    let repeated_keys = reader.count() - lines.len() as u64;
+    let notes = Notes { repeated_keys, ..keys.notes(reader.notes()) };
     let (path, unit, names) = (path.to_owned(), options.file.unit(path), reader.columns().to_vec());
-    Ok(KeyLines { lines, path, unit, names })
+    Ok(KeyLines { lines, notes, path, unit, names })
 }
 
 /// A line's key in its form, and whether it goes. If it does not, `value` is its value.

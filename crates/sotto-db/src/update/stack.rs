@@ -10,7 +10,9 @@ use super::changes::{self, Rows, Target};
 use super::next::{Next, Written, lifetime};
 use super::{Tally, UpdateOptions, keys};
 use crate::encode::{bytes_of, unix_seconds};
+use crate::ingest::Notes;
 use crate::ingest::keyword::keyword_layer;
+use crate::ingest::notes::of_partial_blocks;
 use crate::kept::{Changed, Kept};
 use crate::parts::Pieces;
 use crate::progress::{Stage, Watcher, silent};
@@ -81,6 +83,7 @@ pub struct StackUpdate<'a> {
     /// Where the table is asked by key: its layer now, and its rows as they were.
     keyed: Option<(Keyword, Kept)>,
     tally: Tally,
+    notes: Notes,
     partial_blocks: u64,
     rule: BlockRule,
     began: Instant,
@@ -115,7 +118,7 @@ pub fn read_stack_update<'a>(
     }
     let (origin, rows) = (dir.root()?.origin()?, layers.code().sizes().rows);
     let rule = origin.as_ref().and_then(|origin| origin.rule).unwrap_or_default();
-    let (rows, partial_blocks, keyed, tally) = match &layers {
+    let (rows, partial_blocks, keyed, (tally, notes)) = match &layers {
         Batched::Keys(Then(keywords, _)) => {
             let sizes = (rows, catalog.row_bytes);
             let kept = Kept::read_all(dir.rows_path(before.epoch), before.digest()?, sizes, watch)?;
@@ -137,14 +140,27 @@ pub fn read_stack_update<'a>(
                 item_bytes: catalog.row_bytes,
             };
             let read = changes::read(path, &options.change_file(), origin.as_ref(), &target, watch)?;
-            let tally = read.tally(rows);
-            (read.rows, read.partial_blocks, None, tally)
+            let of_file = (read.tally(rows), read.notes);
+            (read.rows, read.partial_blocks, None, of_file)
         }
     };
     if rows.is_empty() {
         return Err(DbError::no_changes(path, partial_blocks, rule));
     }
-    Ok(StackUpdate { dir, options, before, layers, buckets, rows, keyed, tally, partial_blocks, rule, began })
+    Ok(StackUpdate {
+        dir,
+        options,
+        before,
+        layers,
+        buckets,
+        rows,
+        keyed,
+        tally,
+        notes,
+        partial_blocks,
+        rule,
+        began,
+    })
 }
 
 /// A table of the stack, in the epoch that the stack names.
@@ -172,9 +188,10 @@ impl StackUpdate<'_> {
         self.tally
     }
 
-    /// How many blocks are covered in part, and the rule by which they change.
-    pub fn partial_blocks(&self) -> (u64, BlockRule) {
-        (self.partial_blocks, self.rule)
+    /// What the file's owner should know of it.
+    pub fn remarks(&self) -> Vec<String> {
+        let of_blocks = of_partial_blocks(self.partial_blocks, self.rule);
+        self.notes.remarks().into_iter().chain(of_blocks).collect()
     }
 
     /// Makes the next epoch of every table that changes, and then of the stack.

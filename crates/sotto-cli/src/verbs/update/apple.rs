@@ -12,7 +12,6 @@ use sotto_apple::sets::Weak;
 use sotto_catalog::{RowForm, TableKind, ValueKind};
 use sotto_db::image::ForeignFile;
 use sotto_db::ingest::FileOptions;
-use sotto_db::table::BlockRule;
 use sotto_db::update::{ChangeFile, Keyed, read_keys, read_rows};
 use sotto_db::{Progress, TableDir, WriteLock};
 use std::time::{Duration, Instant};
@@ -40,7 +39,7 @@ impl Update {
         let from = before.description().clone();
         let bars = screen.bars();
         let watch = |at: Progress| bars.watch(None, at);
-        let update = self.read_apple(&lock, before, header, &watch)?;
+        let (update, remarks) = self.read_apple(&lock, before, header, &watch)?;
         if update.is_nothing() {
             let error = sotto_db::DbError::NoChanges { path: self.changes.clone() };
             return Err(blame::db(error));
@@ -49,7 +48,7 @@ impl Update {
         if anew {
             screen.say(ANEW)?;
         }
-        if self.ends_here(tally, (0, BlockRule::default()), screen)? {
+        if self.ends_here(tally, &remarks, screen)? {
             return Ok(());
         }
         let done = sotto_db::encode::in_pool(self.threads, || update.apply(&watch));
@@ -80,14 +79,14 @@ impl Update {
         }))
     }
 
-    /// Reads the file of changes, by keys or by row numbers.
+    /// Reads the file of changes, by keys or by row numbers; and what its owner should know of it.
     fn read_apple<'a>(
         &self,
         lock: &WriteLock,
         before: Before<'a>,
         header: Option<bool>,
         watch: sotto_db::Watcher<'_>,
-    ) -> Result<sotto_apple::image::Update<'a>> {
+    ) -> Result<(sotto_apple::image::Update<'a>, Vec<String>)> {
         let told = before.description().clone();
         let origin = lock.dir().origin().map_err(blame::db)?;
         let kind = match told.kind {
@@ -109,7 +108,8 @@ impl Update {
             let values = (told.value, form);
             let rows = read_rows(&self.changes, &file, origin.as_ref(), values, shape, watch);
             let rows = rows.map_err(blame::db)?;
-            return before.change_rows(padded(rows, shape.1)).map_err(blame::apple);
+            let update = before.change_rows(padded(rows, shape.1)).map_err(blame::apple)?;
+            return Ok((update, Vec::new()));
         };
         let alone = told.value == ValueKind::Bytes && told.value_bytes == 0;
         let keyed = Keyed {
@@ -119,9 +119,10 @@ impl Update {
             value_bytes: told.value_bytes,
         };
         let read = read_keys(&self.changes, &file, origin.as_ref(), keyed, watch).map_err(blame::db)?;
+        let remarks = read.notes.remarks();
         let changes = read.lines.into_iter().map(|(key, line)| (key.to_vec(), line.value)).collect();
         let update = sotto_db::encode::in_pool(self.threads, || before.change_keys(changes));
-        update.map_err(blame::db)?.map_err(blame::apple)
+        Ok((update.map_err(blame::db)?.map_err(blame::apple)?, remarks))
     }
 }
 
