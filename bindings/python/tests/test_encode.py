@@ -140,3 +140,40 @@ def test_a_table_is_not_replaced_by_mistake(tmp_path: Path) -> None:
     sotto.encode({"a": "1"}, tmp_path / "table")
     with pytest.raises(sotto.MisuseError, match="again=True"):
         sotto.encode({"a": "2"}, tmp_path / "table")
+
+
+def test_what_is_odd_about_data_is_noted_or_refused(tmp_path: Path) -> None:
+    file = tmp_path / "c.tsv"
+    file.write_text("network\tcc\n1.0.0.0/16\tAU\n8.8.0.0/16\tUS\n", encoding="utf-8-sig")
+    countries = sotto.encode(file, tmp_path / "ip", start="network", value="cc", keys="ipv4", block=65536)
+    assert countries.notes == ()
+    # An address is one with dots or as a number, and an int is a row.
+    keys = ["8.8.8.8", str(0x08080808), 0x0808, str(0x0808)]
+    assert looked_up(countries, keys) == [b"US", b"US", b"US", b""]
+    (tmp_path / "set.csv").write_text("a\na\n*.example.com\n")
+    notes = sotto.encode(tmp_path / "set.csv", tmp_path / "set", key=1).notes
+    assert len(notes) == 2 and notes[0].startswith("1 keys were in the file before")
+    (tmp_path / "twice.csv").write_text("k,v,v\na,1,2\n")
+    with pytest.raises(sotto.MisuseError, match="columns 2 and 3 have this name"):
+        sotto.encode(tmp_path / "twice.csv", tmp_path / "twice", key="k", value="v")
+    with pytest.raises(sotto.MisuseError, match="UTF-16"):
+        (tmp_path / "wide.csv").write_text("aria\n", encoding="utf-16")
+        sotto.encode(tmp_path / "wide.csv", tmp_path / "wide", key=1)
+
+
+def test_twins_of_a_frame_are_refused(tmp_path: Path) -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame([["a", "1", "2"]], columns=["k", "v", "v"])
+    with pytest.raises(sotto.MisuseError, match="several columns"):
+        sotto.encode(frame, tmp_path / "twins", key="k", value="v")
+
+
+def test_a_column_of_integers_has_keys_where_the_table_has_any(tmp_path: Path) -> None:
+    pandas = pytest.importorskip("pandas")
+    file = tmp_path / "r.csv"
+    file.write_text("1.0.0.0/16,AU\n8.8.0.0/16,US\n")
+    countries = sotto.encode(file, tmp_path / "ip", start=1, value=2, keys="ipv4", block=65536)
+    with sotto.serve(countries) as server:
+        table = server.connect("ip", countries.pin)
+        joined = sotto.join(pandas.DataFrame({"address": [0x08080808, 0x0100]}), table, on="address", into="cc")
+    assert joined["cc"].tolist() == ["US", ""]
