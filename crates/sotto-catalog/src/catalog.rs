@@ -273,6 +273,14 @@ impl Document for Catalog {
     const FORMAT: &'static str = FORMAT;
     const MAX_BYTES: usize = MAX_CATALOG_BYTES;
 
+    fn name(&self) -> &TableName {
+        &self.table
+    }
+
+    fn epoch(&self) -> Epoch {
+        self.epoch
+    }
+
     fn check_header(bytes: &[u8]) -> Result<()> {
         let Header { layers } = json(Self::NAME, bytes)?;
         match layers.iter().find(|layer| !is_known(&layer.name)) {

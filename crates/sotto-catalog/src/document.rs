@@ -1,8 +1,9 @@
 //! What a publisher signs: JSON text of a format, with a version and a limit.
 
-use crate::{CatalogError, Hex32, Result};
+use crate::{CatalogError, Hex32, Result, TableName};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use sotto_core::Epoch;
 
 /// What is signed: a [`Catalog`](crate::Catalog) or a [`Stack`](crate::Stack).
 pub trait Document: Serialize + DeserializeOwned {
@@ -16,6 +17,20 @@ pub trait Document: Serialize + DeserializeOwned {
     const FORMAT: &'static str;
     /// Most bytes of its text.
     const MAX_BYTES: usize;
+
+    /// The name of what it is about.
+    fn name(&self) -> &TableName;
+
+    /// Which snapshot of that.
+    fn epoch(&self) -> Epoch;
+
+    /// BLAKE3 of its text: there is one in an epoch.
+    ///
+    /// # Errors
+    /// As [`Document::check`].
+    fn digest(&self) -> Result<Hex32> {
+        digest(self)
+    }
 
     /// Checks ranges, and that no two fields contradict each other.
     ///

@@ -4,7 +4,7 @@
 //! is parsed, byte for byte.
 
 use crate::document::{self, Document, json, limit};
-use crate::succession::{self, KeyChange, Succession};
+use crate::succession::{self, Statement, Succession};
 use crate::{Catalog, CatalogError, Hex32, Hex64, PublicKey, Result, SigningKey, Stack};
 use serde::{Deserialize, Deserializer};
 use std::marker::PhantomData;
@@ -128,21 +128,36 @@ impl<D: Document> Signed<D> {
     }
 }
 
-impl Signed<Catalog> {
-    /// As [`Signed::verify`] with a pin; but a catalog may be signed by a key that has taken the pinned one's place, if that is
-    /// told with it. Whether it may still be followed is for whoever knows the time ([`KeyChange::until`]).
+impl<D: Document> Signed<D> {
+    /// As [`Signed::verify`] with a pin; but a document may be signed by a key that has taken the pinned one's place, if that is
+    /// told with it: the statements by which it did, none where the pinned key signed. Whether it may still be followed is for
+    /// whoever knows the time ([`Statement::until`]).
     ///
     /// # Errors
-    /// As [`Signed::verify`], and those of [`Succession::verify`].
-    pub fn verify_from(&self, pin: &PublicKey) -> Result<(Catalog, Option<KeyChange>)> {
+    /// As [`Signed::verify`], and those of [`Succession::verify`]; [`CatalogError::Invalid`] for an epoch before that of the last
+    /// change.
+    pub fn verify_from(&self, pin: &PublicKey) -> Result<(D, Vec<Statement>)> {
         let found = self.public_key();
         if found == *pin || self.successions.is_empty() {
-            return Ok((self.verify(Some(pin))?, None));
+            return Ok((self.verify(Some(pin))?, Vec::new()));
         }
-        let catalog = self.verify(None)?;
-        match succession::follow(&self.successions, &catalog.table, *pin, found)? {
-            Some(change) => Ok((catalog, Some(change))),
+        let document = self.verify(None)?;
+        match self.path(&document, pin)? {
+            Some(path) => Ok((document, path)),
             None => Err(CatalogError::WrongKey { pinned: *pin, found }),
+        }
+    }
+
+    /// The statements that lead from a key to the one that signed this, if any do.
+    ///
+    /// # Errors
+    /// As [`Signed::verify_from`].
+    pub fn path(&self, document: &D, from: &PublicKey) -> Result<Option<Vec<Statement>>> {
+        let path = succession::path(&self.successions, document.name(), *from, self.public_key())?;
+        let first = path.as_ref().and_then(|path| path.last()).map(|last| last.from_epoch);
+        match first.is_some_and(|first| document.epoch() < first) {
+            true => Err(CatalogError::invalid("epoch", "no earlier than the key's first")),
+            false => Ok(path),
         }
     }
 }

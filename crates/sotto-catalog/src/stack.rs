@@ -146,6 +146,14 @@ impl Document for Stack {
     const FORMAT: &'static str = FORMAT;
     const MAX_BYTES: usize = MAX_STACK_BYTES;
 
+    fn name(&self) -> &TableName {
+        &self.stack
+    }
+
+    fn epoch(&self) -> Epoch {
+        self.epoch
+    }
+
     /// Nothing is named twice. Whether the layers are known is for whoever has them.
     fn check(&self) -> Result<()> {
         let refuse = |field, why: &str| Err(CatalogError::invalid(field, why));

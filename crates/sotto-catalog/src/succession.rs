@@ -2,13 +2,17 @@
 //!
 //! It travels beside a catalog that the new key has signed, so whoever has pinned the old one can follow. Only the old key's
 //! signature is worth something to such a client; the new key's is there so that nobody can name somebody else's key.
+//!
+//! It also says from which epoch on the old key signs nothing: what a thief of it signs past that is refused by whoever has seen
+//! the statement.
 
 use crate::document::json;
 use crate::{CatalogError, Hex32, Hex64, PublicKey, Result, SigningKey, TableName};
 use serde::{Deserialize, Serialize};
+use sotto_core::Epoch;
 
 /// The format this build writes and reads; with a zero byte after it, it stands before the text under both signatures.
-pub const FORMAT: &str = "sotto-succession/1";
+pub const FORMAT: &str = "sotto-succession/2";
 
 /// Most changes that are told with one catalog: whoever has missed more has to be told the key anew.
 pub const MAX_CHANGES: usize = 4;
@@ -41,6 +45,8 @@ pub struct Statement {
     pub from: Hex32,
     /// The new one.
     pub to: Hex32,
+    /// The epoch from which on the new key signs the table, and the old one does not.
+    pub from_epoch: Epoch,
     /// When it was made, in seconds since 1970.
     pub created: u64,
     /// Until when whoever knows the old key may follow, in seconds since 1970.
@@ -59,13 +65,14 @@ pub struct KeyChange {
 }
 
 impl Succession {
-    /// Has the old key name the new one, for whoever asks before `until`.
+    /// Has the old key name the new one, which signs from this epoch on, for whoever asks before `until`.
     ///
     /// # Errors
     /// [`CatalogError::Invalid`] for a key that follows itself, and a time that is over when it begins.
     pub fn sign(
         table: &TableName,
         (from, to): (&SigningKey, &SigningKey),
+        from_epoch: Epoch,
         (created, until): (u64, u64),
     ) -> Result<Self> {
         let statement = Statement {
@@ -73,6 +80,7 @@ impl Succession {
             table: table.clone(),
             from: from.public().0,
             to: to.public().0,
+            from_epoch,
             created,
             until,
         };
@@ -94,11 +102,11 @@ impl Succession {
     /// [`CatalogError::BadSignature`].
     pub fn verify(&self) -> Result<Statement> {
         crate::document::limit(NAME, self.statement.len(), MAX_TEXT_BYTES)?;
-        let statement: Statement = json(NAME, self.statement.as_bytes())?;
-        if statement.format != FORMAT {
-            let found = statement.format.chars().take(64).collect();
-            return Err(CatalogError::Version { found, reads: FORMAT });
+        let Header { format } = json(NAME, self.statement.as_bytes())?;
+        if format != FORMAT {
+            return Err(CatalogError::Version { found: format.chars().take(64).collect(), reads: FORMAT });
         }
+        let statement: Statement = json(NAME, self.statement.as_bytes())?;
         statement.check()?;
         let message = message(&self.statement);
         PublicKey(statement.from).verify(&message, &self.from_signature)?;
@@ -125,30 +133,65 @@ impl Statement {
     }
 }
 
-/// How whoever knows `from` comes to know `to`, by the statements in their order; `None` if they do not lead there. What is
-/// said of other tables and of other keys is not looked at.
+/// The statements that lead whoever knows `from` to `to`, in their order; `None` if they do not lead there, none at all if both
+/// are one key. What is said of other tables and of other keys is not looked at.
 ///
 /// # Errors
 /// As [`Succession::verify`], for a statement that would lead on.
+pub fn path(
+    all: &[Succession],
+    table: &TableName,
+    from: PublicKey,
+    to: PublicKey,
+) -> Result<Option<Vec<Statement>>> {
+    let (mut at, mut path) = (from, Vec::new());
+    for one in all.iter().take(MAX_CHANGES) {
+        if at == to {
+            break;
+        }
+        let named: Option<Named> = json(NAME, one.statement.as_bytes()).ok();
+        if named.is_none_or(|named| named.table != *table || named.from != at.0) {
+            continue;
+        }
+        let statement = one.verify()?;
+        at = PublicKey(statement.to);
+        path.push(statement);
+    }
+    Ok((at == to).then_some(path))
+}
+
+/// How whoever knows `from` comes to know `to`, by [`path`]; `None` if the statements do not lead there, or both are one key.
+///
+/// # Errors
+/// As [`path`].
 pub fn follow(
     all: &[Succession],
     table: &TableName,
     from: PublicKey,
     to: PublicKey,
 ) -> Result<Option<KeyChange>> {
-    let (mut at, mut until) = (from, u64::MAX);
-    for one in all.iter().take(MAX_CHANGES) {
-        let said: Option<Statement> = json(NAME, one.statement.as_bytes()).ok();
-        if said.is_none_or(|said| said.table != *table || said.from != at.0) {
-            continue;
-        }
-        let said = one.verify()?;
-        (at, until) = (PublicKey(said.to), until.min(said.until));
-        if at == to {
-            return Ok(Some(KeyChange { from, to, until }));
-        }
+    Ok(path(all, table, from, to)?.and_then(|path| KeyChange::of(from, &path)))
+}
+
+impl KeyChange {
+    /// What statements amount to; `None` if there are none.
+    pub fn of(from: PublicKey, path: &[Statement]) -> Option<Self> {
+        let until = path.iter().map(|statement| statement.until).min()?;
+        path.last().map(|last| KeyChange { from, to: PublicKey(last.to), until })
     }
-    Ok(None)
+}
+
+/// Only what tells versions apart.
+#[derive(Deserialize)]
+struct Header {
+    format: String,
+}
+
+/// Which key of which table a statement is about, whatever its version.
+#[derive(Deserialize)]
+struct Named {
+    table: TableName,
+    from: Hex32,
 }
 
 /// What both signatures are of.

@@ -6,8 +6,8 @@ use crate::screen::Screen;
 use crate::verbs::encode::list::Question;
 use crate::verbs::{
     audit::Audit, backup::Backup, backup::Restore, bench::Bench, demo::Demo, doctor::Doctor, encode::Encode,
-    get::Get, inspect::Inspect, leakage::Leakage, log::Log, plan::Plan, prepare::Prepare, ray::Ray,
-    rotate::RotateKey, self_test::SelfTest, serve::Serve, tree::Tree, update::Update,
+    forget::Forget, get::Get, inspect::Inspect, leakage::Leakage, log::Log, plan::Plan, prepare::Prepare,
+    ray::Ray, rotate::RotateKey, self_test::SelfTest, serve::Serve, tree::Tree, update::Update,
 };
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use std::ffi::OsString;
@@ -74,6 +74,8 @@ enum Verb {
     Update(Update),
     /// Have another key sign a table from its next epoch on
     RotateKey(RotateKey),
+    /// Take back what the cache remembers of a table: its keys, and the newest epoch seen
+    Forget(Forget),
     /// Copy what a server and its tables cannot make again, while it runs
     Backup(Backup),
     /// Put a backup back
@@ -156,6 +158,7 @@ impl Verb {
             Verb::Prepare(verb) => verb.run(screen),
             Verb::Update(verb) => verb.run(screen),
             Verb::RotateKey(verb) => verb.run(screen),
+            Verb::Forget(verb) => verb.run(screen),
             Verb::Backup(verb) => verb.run(screen),
             Verb::Restore(verb) => verb.run(screen),
             Verb::Inspect(verb) => verb.run(screen),

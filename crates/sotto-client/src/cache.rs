@@ -6,7 +6,7 @@
 //! | [`keyring`] | keys that servers know, encrypted |
 //! | [`evidence`] | what others can be shown of that |
 //! | `logs` | the last checkpoint of each publisher's log |
-//! | [`known`] | what is remembered of a table: its key, the newest epoch seen |
+//! | [`known`] | what is remembered of a table: the newest epoch seen, and the keys that led there |
 //! | [`lock`] | two processes, one cache |
 //! | [`shared_file`] | a small file that processes change in turns |
 //! | [`error`] | what goes wrong with disks |
@@ -44,6 +44,7 @@ pub use known::Known;
 pub use shared_file::SharedFile;
 pub use slot::Slot;
 
+use crate::ClientError;
 use crate::files;
 use sotto_catalog::Hex32;
 use std::path::{Path, PathBuf};
@@ -141,13 +142,35 @@ impl Cache {
         known::forget_damaged(&known::path(&self.tables, origin, table))
     }
 
-    /// Remembers a table. An epoch below the one remembered under the same key changes nothing: another
-    /// process has seen more.
+    /// Goes on from what is remembered of a table to this. Gives whether it did: an epoch below the one remembered changes
+    /// nothing, as another process has seen more.
     ///
     /// # Errors
-    /// [`CacheError`] if it cannot be written; what was remembered then still is.
-    pub fn remember(&self, known: &Known) -> Result<(), CacheError> {
+    /// As [`KnownSigner::advance`](crate::session::KnownSigner::advance), and [`CacheError`] if it cannot be written; what was
+    /// remembered then still is.
+    pub fn remember(&self, known: &Known) -> Result<bool, ClientError> {
         known::write(&known::path(&self.tables, &known.origin, &known.table), known)
+    }
+
+    /// Forgets a table at a server, its keys and its newest epoch: what is shown next is believed as on a first visit. Gives
+    /// whether there was something. Evidence is kept.
+    ///
+    /// # Errors
+    /// [`CacheError`] if the file cannot be removed.
+    pub fn forget(&self, origin: &str, table: &str) -> Result<bool, CacheError> {
+        let path = known::path(&self.tables, origin, table);
+        let was = files::read(&path).map_err(|e| CacheError::at(&path, e))?.is_some();
+        self.drop_old(known::forget(&path)?)?;
+        Ok(was)
+    }
+
+    /// Drops the artifacts that a memory named and no other one names. A name that is none stands for no file.
+    pub(crate) fn drop_old(&self, before: Option<Known>) -> Result<(), CacheError> {
+        let names = before.into_iter().flat_map(|known| known.artifacts.into_values());
+        for digest in names.filter_map(|name| name.parse().ok()) {
+            self.drop_unused(&digest)?;
+        }
+        Ok(())
     }
 
     /// Keeps the newest catalog of a table as it came, to be shown beside another one of its epoch.
@@ -156,6 +179,12 @@ impl Cache {
     /// [`CacheError`] if it cannot be written.
     pub fn keep_catalog(&self, origin: &str, table: &str, signed: &[u8]) -> Result<(), CacheError> {
         replace(&known::path(&self.tables, origin, table).with_extension("catalog"), signed)
+    }
+
+    /// The newest catalog of a table, as it came; nothing in it was verified again.
+    pub(crate) fn catalog(&self, origin: &str, table: &str) -> Result<Option<Vec<u8>>, CacheError> {
+        let path = known::path(&self.tables, origin, table).with_extension("catalog");
+        files::read(&path).map_err(|error| CacheError::at(&path, error))
     }
 
     /// Keeps another catalog of the newest epoch, and says where both are.

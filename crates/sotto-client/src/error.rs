@@ -9,7 +9,7 @@ use crate::session::WitnessError;
 #[cfg(feature = "cache")]
 use crate::state::StateError;
 use crate::transport::TransportError;
-use sotto_catalog::{CatalogError, Hex32, TableName, TableNameError};
+use sotto_catalog::{CatalogError, Hex32, PublicKey, TableName, TableNameError};
 use sotto_core::{Epoch, Error};
 use sotto_oprf::OprfError;
 use sotto_wire::{FrameError, Problem};
@@ -81,6 +81,28 @@ pub enum ClientError {
         seen: Epoch,
         /// The epoch offered.
         offered: Epoch,
+    },
+    /// A catalog by a key that has named another one in its place, as this client has seen.
+    #[error("epoch {epoch} of the table is signed by {key}, which {by} replaced from epoch {until_epoch} on")]
+    RetiredKey {
+        /// The key.
+        key: PublicKey,
+        /// The key that signs now.
+        by: PublicKey,
+        /// The epoch from which on the old key signs nothing.
+        until_epoch: Epoch,
+        /// The epoch that is shown.
+        epoch: Epoch,
+    },
+    /// A catalog by a key that the caller pins, of a table that this client knows under another one.
+    #[error(
+        "the table is signed by {found}, the key remembered is {known}, and no statement leads from that to the other"
+    )]
+    OtherSigner {
+        /// The key that signed what was seen last.
+        known: PublicKey,
+        /// The key in the envelope.
+        found: PublicKey,
     },
     /// Another catalog of an epoch that was seen before, under the same key.
     #[error(

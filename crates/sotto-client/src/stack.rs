@@ -22,7 +22,7 @@ pub use batch::Batch;
 use builder::Fetched;
 pub use builder::StackBuilder;
 
-use crate::session::Trust;
+use crate::session::{Judged, KnownSigner, Trust};
 use crate::table::Table;
 use crate::table::vetted::now;
 use crate::together::{all_at_once, pause};
@@ -48,6 +48,8 @@ pub struct Stack {
     signed: Vec<u8>,
     key: PublicKey,
     trust: Trust,
+    /// What is known of it: no other key signs it, and no older epoch is taken.
+    known: KnownSigner,
     /// Until when it is good, in seconds since 1970.
     good_until: Option<u64>,
     files: Vec<Vec<u8>>,
@@ -209,18 +211,14 @@ impl Stack {
             if attempt > 0 {
                 pause(PAUSE);
             }
-            let Fetched { document, signed, .. } = self.from.fetch(Some(self.key))?;
-            if document.epoch < self.document.epoch {
-                return Err(ClientError::Rollback { seen: self.document.epoch, offered: document.epoch });
-            }
-            if document.epoch == self.document.epoch && document != self.document {
-                return Err(self.from.two(document.epoch, &signed));
-            }
+            let Fetched { judged, signed } = self.from.fetch(Some(&self.known))?;
+            let Judged { document, key, known, .. } = judged;
             let same = document.shards.iter().map(|shard| &shard.table);
             if !same.eq(self.document.shards.iter().map(|shard| &shard.table)) {
                 return Err(ClientError::StackMoves { stack: document.stack });
             }
-            self.good_until = self.from.vet(&document, self.key)?;
+            self.good_until = self.from.vet(&document, key)?;
+            (self.key, self.known) = (key, known);
             if document != self.document {
                 self.files = self.from.files(&document)?;
                 (self.document, self.signed) = (document, signed);

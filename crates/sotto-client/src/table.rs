@@ -281,11 +281,8 @@ impl Table {
 
     /// From now on an older epoch or another key is refused, cache or no cache.
     fn keep_in_mind(&mut self) {
-        let (key, epoch) = (self.session.public_key(), self.session.epoch());
-        let catalog = self.session.catalog().digest().ok();
-        let seen = self.config.remembered.filter(|before| before.key == key && before.epoch > epoch);
-        // A session that was resumed may be of an older epoch than was seen.
-        self.config.remembered = seen.or(Some(crate::session::Remembered { key, epoch, catalog }));
+        // It was judged by what is remembered, and goes on from there.
+        self.config.remembered = Some(self.session.known().clone());
         self.good_until = self.end_of_good();
     }
 }

@@ -1,8 +1,9 @@
 //! Another signing key for a table, and how clients that know the old one come to know it.
 //!
 //! The old key signs a statement that names the new one (`sotto_catalog::succession`), which lies beside the images and goes
-//! with every catalog that the new key signs, until the time to follow it is over. So nothing has to be made anew: the key
-//! changes with the table's next epoch, and the old key may be destroyed as soon as the statement is there.
+//! with every catalog that the new key signs. So nothing has to be made anew: the key changes with the table's next epoch, and
+//! the old key may be destroyed as soon as the statement is there. When the time to follow is over the statement still goes along,
+//! since it also says from which epoch on the old key signs nothing.
 
 use crate::encode::unix_seconds;
 use crate::epoch::KEY;
@@ -10,7 +11,7 @@ use crate::stack::{bounded, whole};
 use crate::{DbError, Result, StackDir, TableDir, WriteLock};
 use sotto_catalog::succession::{MAX_CHANGES, follow};
 use sotto_catalog::{Catalog, CatalogError, PublicKey, SignedCatalog, SigningKey, Succession, TableName};
-use sotto_core::CryptoRng;
+use sotto_core::{CryptoRng, Epoch};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -80,11 +81,13 @@ pub fn rotate(
         Some(said) => said.until,
         None => {
             let until = now.saturating_add(seconds);
-            all.push(Succession::sign(&table, (&old, &new), (now, until))?);
+            let next = Epoch(newest.catalog().epoch.0.saturating_add(1));
+            let (from, to) = (old.public().0, new.public().0);
+            all.retain(|one| one.verify().is_ok_and(|said| (said.from, said.to) != (from, to)));
+            all.push(Succession::sign(&table, (&old, &new), next, (now, until))?);
             until
         }
     };
-    all.retain(|one| one.verify().is_ok_and(|said| said.until > now));
     all.drain(..all.len().saturating_sub(MAX_CHANGES));
     let text = serde_json::to_vec_pretty(&all).map_err(|error| malformed(&error))?;
     whole(&dir.path().join(SUCCESSIONS), &text)?;
@@ -109,13 +112,12 @@ fn replace(dir: &TableDir, old: &Path, new: &Path, key: PublicKey) -> Result<Pat
 
 /// Signs a catalog, with what was said of the key.
 pub(crate) fn sign(dir: &TableDir, catalog: &Catalog, key: &SigningKey) -> Result<SignedCatalog> {
-    let (all, now) = (read(dir)?, unix_seconds());
+    let all = read(dir)?;
     let mut signed = SignedCatalog::sign(catalog, key)?;
     let said: Vec<_> = all.iter().filter_map(|one| one.verify().ok()).collect();
     let is_last = said.last().is_some_and(|said| said.table == catalog.table && said.to == key.public().0);
     if is_last {
-        let good = |one: &Succession| one.verify().is_ok_and(|said| said.until > now);
-        signed.successions = all.into_iter().filter(good).collect();
+        signed.successions = all;
     }
     Ok(signed)
 }
@@ -131,7 +133,11 @@ fn read(dir: &TableDir) -> Result<Vec<Succession>> {
     if !path.exists() {
         return Ok(Vec::new());
     }
-    serde_json::from_slice(&bounded(&path, MAX_BYTES)?).map_err(|error| malformed(&error))
+    let all: Vec<Succession> =
+        serde_json::from_slice(&bounded(&path, MAX_BYTES)?).map_err(|error| malformed(&error))?;
+    // One that this build cannot read would leave clients behind without a word.
+    all.iter().try_for_each(|one| one.verify().map(drop))?;
+    Ok(all)
 }
 
 fn malformed(error: &serde_json::Error) -> DbError {

@@ -2,14 +2,14 @@
 
 use crate::catalog::{key, plain as catalog};
 use sotto_catalog::succession::{MAX_CHANGES, follow};
-use sotto_catalog::{CatalogError, SignedCatalog, SigningKey, Succession, TableName};
+use sotto_catalog::{CatalogError, KeyChange, SignedCatalog, SigningKey, Succession, TableName};
 
 fn table() -> TableName {
     catalog().table
 }
 
 fn change(from: &SigningKey, to: &SigningKey) -> Succession {
-    Succession::sign(&table(), (from, to), (100, 200)).unwrap()
+    Succession::sign(&table(), (from, to), catalog().epoch, (100, 200)).unwrap()
 }
 
 #[test]
@@ -25,12 +25,12 @@ fn whoever_knows_an_older_key_follows_and_nobody_else() {
     let read = SignedCatalog::parse(&signed.to_bytes()).unwrap();
     assert_eq!(read, signed);
     for known in [&one, &two] {
-        let (found, change) = read.verify_from(&known.public()).unwrap();
-        let change = change.unwrap();
+        let (found, path) = read.verify_from(&known.public()).unwrap();
+        let change = KeyChange::of(known.public(), &path).unwrap();
         assert_eq!(found, catalog());
         assert_eq!((change.from, change.to, change.until), (known.public(), three.public(), 200));
     }
-    assert!(read.verify_from(&three.public()).unwrap().1.is_none());
+    assert!(read.verify_from(&three.public()).unwrap().1.is_empty());
     for (signed, known) in [(&read, &other), (&SignedCatalog::parse(&plain).unwrap(), &one)] {
         let refused = signed.verify_from(&known.public());
         assert!(matches!(refused, Err(CatalogError::WrongKey { .. })), "{refused:?}");
@@ -43,7 +43,7 @@ fn whoever_knows_an_older_key_follows_and_nobody_else() {
 fn a_change_is_of_one_table_and_of_both_keys() {
     let [one, two, thief] = [1, 2, 3].map(key);
     let elsewhere: TableName = "elsewhere".parse().unwrap();
-    let of_other = Succession::sign(&elsewhere, (&one, &two), (100, 200)).unwrap();
+    let of_other = Succession::sign(&elsewhere, (&one, &two), catalog().epoch, (100, 200)).unwrap();
     assert!(follow(&[of_other], &table(), one.public(), two.public()).unwrap().is_none());
     // Not signed by the key that it says: each of the two signatures is looked at.
     let good = serde_json::to_value(change(&one, &two)).unwrap();
@@ -55,8 +55,8 @@ fn a_change_is_of_one_table_and_of_both_keys() {
         let refused = follow(&[forged], &table(), one.public(), two.public());
         assert!(matches!(refused, Err(CatalogError::BadSignature)), "{field}: {refused:?}");
     }
-    let same = Succession::sign(&table(), (&one, &one), (100, 200));
-    let over = Succession::sign(&table(), (&one, &two), (100, 100));
+    let same = Succession::sign(&table(), (&one, &one), catalog().epoch, (100, 200));
+    let over = Succession::sign(&table(), (&one, &two), catalog().epoch, (100, 100));
     assert!(same.is_err() && over.is_err());
 }
 
@@ -71,7 +71,7 @@ fn a_chain_is_short_and_its_statements_are_read_totally() {
     assert!(read.verify_from(&keys[2].public()).is_ok() && read.verify_from(&keys[1].public()).is_err());
     let good = serde_json::to_string(&read.successions[0]).unwrap();
     let changes =
-        [("until\\\":200", "until\\\":99"), ("sotto-succession/1", "sotto-succession/2"), ("{\\\"", "[\\\"")];
+        [("until\\\":200", "until\\\":99"), ("sotto-succession/2", "sotto-succession/3"), ("{\\\"", "[\\\"")];
     for (from, to) in changes {
         assert!(good.contains(from), "{good}");
         let wrong: Succession = serde_json::from_str(&good.replacen(from, to, 1)).unwrap();

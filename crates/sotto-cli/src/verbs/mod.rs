@@ -12,6 +12,7 @@
 //! | [`mod@rotate`] | another signing key |
 //! | [`backup`] | what cannot be made again, copied and put back |
 //! | [`audit`] | what anybody can check of a publisher or a server |
+//! | [`forget`] | what the cache remembers of a table, taken back |
 //! | [`inspect`] | what is in a directory, an image or a server |
 //! | [`doctor`] | what is wrong, and what to do about it |
 //! | [`ray`] | tables in parts over many machines |
@@ -42,6 +43,7 @@ pub(crate) mod demo;
 pub(crate) mod doctor;
 mod download;
 pub(crate) mod encode;
+pub(crate) mod forget;
 pub(crate) mod get;
 pub(crate) mod inspect;
 mod kernels;

@@ -1,6 +1,6 @@
 //! What an operator does to a table that is served: its key is changed, what cannot be made again is kept and put back.
 
-use crate::harness::{Folder, Outcome, Served, sotto};
+use crate::harness::{Folder, Outcome, Served, images, sotto};
 use std::process::Stdio;
 
 /// Needs GNU's tar, as the script says.
@@ -53,6 +53,14 @@ fn clients_follow_the_key_of_a_table_for_as_long_as_is_said() {
     let served = Served::start(&[&dir]);
     let cache = folder.text("cache");
     let remembering = ["--cache", &cache];
+    // What a server without any key can keep.
+    let before = folder.text("before");
+    std::fs::create_dir(&before).unwrap();
+    std::fs::create_dir(folder.at("before/rows")).unwrap();
+    for image in images(std::path::Path::new(&dir)) {
+        let (from, to) = (folder.at("rows").join(&image), folder.at("before/rows").join(&image));
+        std::fs::copy(from, to).unwrap();
+    }
     get(&served, &remembering).says("");
     sotto(&["rotate-key", &dir, "--for", "0"]).fails(2, &["--for"]);
     sotto(&["rotate-key", &folder.text("none")]).fails(7, &["none"]);
@@ -74,6 +82,22 @@ fn clients_follow_the_key_of_a_table_for_as_long_as_is_said() {
     get(&served, &["--no-cache", "--pin", &old.replace("sotto-pk:", "sotto-pk:00")[..73]]).fails(5, &["pin"]);
     // The old key signs nothing any more.
     update(&folder, &dir, &["--signing-key", retired]).fails(2, &[&new]);
+
+    // Nor is what it did sign taken again, whoever pins it, where the new one was seen.
+    let listen = served.url.strip_prefix("http://").unwrap().to_owned();
+    served.end();
+    let stale = Served::start_at(&listen, &[&folder.text("before/rows")], Stdio::inherit());
+    for more in [&[][..], &["--pin", &old]] {
+        let refused = get(&stale, &[&remembering, more].concat());
+        refused.fails(5, &["replaced from epoch 2 on", "sotto forget"]);
+    }
+    get(&stale, &["--cache", &cache, "--pin", &new]).fails(5, &[&old]);
+    let forget = ["forget", "--server", &stale.url, "--table", "rows", "--cache", &cache];
+    sotto(&forget).says("forgotten");
+    sotto(&forget).says("remembers nothing");
+    get(&stale, &["--cache", &cache, "--pin", &old]).says("");
+    stale.end();
+    let served = Served::start_at(&listen, &[&dir], Stdio::inherit());
 
     let again = sotto(&["rotate-key", &dir, "--for", "1s", "--json"]).json();
     update(&folder, &dir, &["--json"]).json();

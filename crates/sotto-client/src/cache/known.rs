@@ -1,10 +1,12 @@
-//! What is remembered of a table: the key that signed its catalog, and the newest epoch seen.
+//! What is remembered of a table: the newest epoch seen, and the keys that led there.
 //!
-//! This is what makes a first use worth something: the second catalog has to be signed by the same key,
+//! This is what makes a first use worth something: the second catalog has to be signed by the same key, or by one that it named,
 //! and may not be older than the first.
 
 use super::{CacheError, lock::Lock, replace};
+use crate::Result;
 use crate::files;
+use crate::session::{KnownSigner, RetiredKey};
 use serde::{Deserialize, Serialize};
 use sotto_catalog::{Hex32, PublicKey};
 use sotto_core::Epoch;
@@ -30,6 +32,9 @@ pub struct Known {
     /// The digest of that epoch's catalog. Memories of older builds have none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub catalog: Option<Hex32>,
+    /// Keys that signed before, oldest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub retired: Vec<RetiredKey>,
 }
 
 /// How long to wait for another process that is writing a few hundred bytes.
@@ -67,6 +72,26 @@ impl Known {
     pub fn key(&self) -> Result<PublicKey, sotto_catalog::CatalogError> {
         self.public_key.parse()
     }
+
+    /// What was seen, with those artifacts.
+    pub fn new(
+        origin: String,
+        table: String,
+        seen: &KnownSigner,
+        artifacts: BTreeMap<String, String>,
+    ) -> Self {
+        let KnownSigner { retired, key, epoch, catalog } = seen.clone();
+        Known { origin, table, public_key: key.to_string(), epoch, artifacts, catalog, retired }
+    }
+
+    /// What was seen.
+    ///
+    /// # Errors
+    /// As [`Known::key`].
+    pub fn signer(&self) -> Result<KnownSigner, sotto_catalog::CatalogError> {
+        let (key, retired) = (self.key()?, self.retired.clone());
+        Ok(KnownSigner { retired, key, epoch: self.epoch, catalog: self.catalog })
+    }
 }
 
 /// Forgets a table whose memory is damaged. Gives whether it was.
@@ -93,15 +118,37 @@ pub(super) fn all(dir: &Path) -> Result<Option<Vec<Known>>, CacheError> {
     Ok(Some(out))
 }
 
-pub(super) fn write(path: &Path, known: &Known) -> Result<(), CacheError> {
-    let lock_path = path.with_extension("lock");
-    let Some(_lock) = Lock::take(&lock_path, PATIENCE)? else {
-        return Err(CacheError::at(&lock_path, ErrorKind::WouldBlock.into()));
+/// Forgets a table. Gives what was remembered; nothing where that is damaged.
+pub(super) fn forget(path: &Path) -> Result<Option<Known>, CacheError> {
+    let _lock = lock(path)?;
+    let known = match read(path) {
+        Err(CacheError::Memory { .. }) => None,
+        known => known?,
     };
-    if read(path)?.is_some_and(|old| old.public_key == known.public_key && old.epoch > known.epoch) {
-        return Ok(());
+    for path in [path.with_extension("catalog"), path.to_owned()] {
+        files::remove(&path).map_err(|e| CacheError::at(&path, e))?;
     }
-    let json = serde_json::to_vec_pretty(known)
+    Ok(known)
+}
+
+/// Goes on from what is remembered to this. Gives whether it was not older.
+pub(super) fn write(path: &Path, known: &Known) -> Result<bool> {
+    let _lock = lock(path)?;
+    let mut next = known.clone();
+    if let Some(old) = read(path)? {
+        let mut signer = old.signer()?;
+        if !signer.advance(&known.signer()?)? {
+            return Ok(false);
+        }
+        next.retired = signer.retired;
+    }
+    let json = serde_json::to_vec_pretty(&next)
         .map_err(|e| CacheError::Memory { path: path.to_owned(), why: e.to_string() })?;
-    replace(path, &json)
+    replace(path, &json)?;
+    Ok(true)
+}
+
+fn lock(path: &Path) -> Result<Lock, CacheError> {
+    let path = path.with_extension("lock");
+    Lock::take(&path, PATIENCE)?.ok_or_else(|| CacheError::at(&path, ErrorKind::WouldBlock.into()))
 }

@@ -22,6 +22,8 @@ impl ClientError {
             ClientError::NoWay { .. } => "no-way",
             ClientError::Discarded { .. } => "discarded",
             ClientError::Rollback { .. } => "rollback",
+            ClientError::RetiredKey { .. } => "retired-key",
+            ClientError::OtherSigner { .. } => "other-signer",
             ClientError::TwoCatalogs { .. } => "two-catalogs",
             ClientError::OtherSnapshot { .. } => "other-snapshot",
             ClientError::Expired { .. } => "expired",
@@ -85,12 +87,20 @@ impl ClientError {
                  answers. Later, tell the publisher that this server changes rows"
             }
             ClientError::Rollback { .. } => {
-                "an old copy of the table is being served: ask the operator, and if this is meant, delete what \
-                 the cache remembers of the table"
+                "an old copy of the table is being served: ask the operator, and if this is meant, have the cache forget the \
+                 table (sotto forget, Builder::forget)"
+            }
+            ClientError::RetiredKey { .. } => {
+                "an old copy of the table is being served, or somebody has its old key: pin the new key, and ask the operator. If \
+                 the table was made anew on purpose, have the cache forget it (sotto forget, Builder::forget)"
+            }
+            ClientError::OtherSigner { .. } => {
+                "ask the publisher whether the table was made anew with another key; if so, have the cache forget it (sotto \
+                 forget, Builder::forget), and pin the new key"
             }
             ClientError::TwoCatalogs { .. } => {
                 "the publisher shows different tables to different people, or somebody else has its key: do not trust it, and \
-                 show both catalogs to others. If the table was made anew on purpose, delete what the cache remembers of it"
+                 show both catalogs to others. If the table was made anew on purpose, have the cache forget it (sotto forget)"
             }
             ClientError::OtherSnapshot { .. } => {
                 "the server has moved on, is behind, or shows you another table than the one you know: ask its operator; to go \

@@ -6,12 +6,12 @@
 //! for the epoch that the last one has reached.
 
 use super::config::Config;
-use super::trust::{self, Judged, Trust};
+use super::trust::{Judge, Judged, KnownSigner, Trust};
 use super::{accepted, is_over};
 use crate::transport::{Request, Response};
 use crate::{ClientError, Result};
 use sotto_catalog::signed::MAX_SIGNED_BYTES;
-use sotto_catalog::succession::follow;
+use sotto_catalog::succession::path;
 use sotto_catalog::{ArtifactEntry, Catalog, CatalogError, KeyChange, PublicKey, SignedCatalog, Terms};
 use sotto_core::{Artifact, Epoch, ParamsDigest, SchemeEntry};
 use sotto_wire::{Pin, Problem, SessionId, Sizes, routes};
@@ -28,6 +28,8 @@ pub(super) struct Agreed {
     pub(super) trust: Trust,
     /// How the key came to be believed, if another one was known.
     pub(super) change: Option<KeyChange>,
+    /// What is known of the table from now on.
+    pub(super) known: KnownSigner,
     pub(super) terms: Terms,
     /// The catalog as it came, under its signature.
     pub(super) signed: Arc<[u8]>,
@@ -41,19 +43,27 @@ pub(super) struct Agreed {
 }
 
 impl Agreed {
-    /// Judges a catalog; one of a server that comes after another is held to the `key` of that one.
+    /// Judges a catalog, that of the epoch `asked` for if one was; one of a server that comes after another is held to the `key`
+    /// of that one.
     ///
     /// # Errors
     /// [`ClientError`] for whatever is wrong with it; [`ClientError::Servers`].
-    pub(super) fn new(body: &[u8], config: &Config, key: Option<PublicKey>) -> Result<Self> {
+    pub(super) fn new(
+        body: &[u8],
+        config: &Config,
+        key: Option<PublicKey>,
+        asked: Option<Epoch>,
+    ) -> Result<Self> {
         let pin = key.or(config.pin);
-        let Judged { catalog, key, trust, change } = trust::judge(
-            body,
-            &config.table,
-            pin.as_ref(),
-            config.snapshot.as_ref(),
-            config.remembered.as_ref(),
-        )?;
+        let judge = Judge {
+            name: &config.table,
+            pin: pin.as_ref(),
+            snapshot: config.snapshot.as_ref(),
+            known: config.remembered.as_ref(),
+            asked,
+        };
+        let Judged { document: catalog, key, trust, change, known } =
+            judge.verify(&SignedCatalog::parse(body)?)?;
         let scheme = (config.resolve)(&catalog.scheme)
             .ok_or_else(|| ClientError::UnknownScheme { id: catalog.scheme.clone() })?;
         if scheme.servers != usize::from(config.servers) {
@@ -72,6 +82,7 @@ impl Agreed {
             key,
             trust,
             change,
+            known,
             terms,
             signed: body.into(),
             scheme,
@@ -125,13 +136,12 @@ struct Offer {
 }
 
 impl Offer {
-    /// Whether a key signed the table before the one that does.
-    fn was_signed_by(&self, before: PublicKey) -> bool {
+    /// The epoch from which on a key does not sign the table any more, if it did before the one that does.
+    fn replaced(&self, before: PublicKey) -> Option<Epoch> {
         let Agreed { signed, catalog, key, .. } = &self.agreed;
-        let signed = SignedCatalog::parse(signed).ok();
-        signed.is_some_and(|signed| {
-            follow(&signed.successions, &catalog.table, before, *key).is_ok_and(|change| change.is_some())
-        })
+        let all = SignedCatalog::parse(signed).ok()?.successions;
+        let path = path(&all, &catalog.table, before, *key).ok()??;
+        path.first().map(|said| said.from_epoch)
     }
 
     fn epoch(&self) -> Epoch {
@@ -217,14 +227,19 @@ impl Accord {
         let signed = accepted(response, None)?;
         // Every further server is held to the key of the first.
         let key = self.offers.first().map(|first| first.agreed.key);
-        let agreed = Agreed::new(signed, config, key.filter(|_| server > 0));
+        let agreed = Agreed::new(signed, config, key.filter(|_| server > 0), self.at);
         // One that has not come to the epoch with which the key changed.
         let first = self.offers.first().filter(|_| server > 0);
         if let (Err(ClientError::Catalog(CatalogError::WrongKey { found, .. })), Some(first)) =
             (&agreed, first)
-            && first.was_signed_by(*found)
+            && let Some(until_epoch) = first.replaced(*found)
         {
-            return Err(ClientError::NoCommonEpoch { server, epoch: first.epoch() });
+            let (key, by) = (*found, first.agreed.key);
+            let epoch = SignedCatalog::parse(signed)?.verify(None)?.epoch;
+            return Err(match epoch < until_epoch {
+                true => ClientError::NoCommonEpoch { server, epoch: first.epoch() },
+                false => ClientError::RetiredKey { key, by, until_epoch, epoch },
+            });
         }
         let agreed = agreed?;
         match epoch {

@@ -4,7 +4,7 @@ use super::accepted;
 use super::accord::Agreed;
 use super::bucket::Asked;
 use super::registered::{self, Seed};
-use super::trust::Trust;
+use super::trust::{KnownSigner, Trust};
 use crate::transport::{Request, Response};
 use crate::{ClientError, Result};
 use sotto_catalog::{Catalog, Hex32, Packing, PublicKey};
@@ -138,6 +138,11 @@ impl Session {
     /// The key that signed the catalog.
     pub fn public_key(&self) -> PublicKey {
         self.agreed.key
+    }
+
+    /// What is known of the table, for [`super::Config::remembered`] of another opening.
+    pub fn known(&self) -> &KnownSigner {
+        &self.agreed.known
     }
 
     /// Why that key is believed.

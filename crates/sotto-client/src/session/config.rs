@@ -1,7 +1,7 @@
 //! What to open, and whom to believe.
 
 use super::registered::Registered;
-use super::trust::Remembered;
+use super::trust::KnownSigner;
 use super::witness::{Logs, Witnesses};
 use sotto_catalog::{Hex32, PublicKey, TableName};
 use sotto_core::SchemeEntry;
@@ -15,8 +15,8 @@ pub struct Config {
     pub pin: Option<PublicKey>,
     /// The digest of the only catalog that is taken ([`sotto_catalog::Catalog::digest`]): no other epoch is followed.
     pub snapshot: Option<Hex32>,
-    /// What an earlier session learnt.
-    pub remembered: Option<Remembered>,
+    /// What earlier sessions have seen ([`super::Session::known`]).
+    pub remembered: Option<KnownSigner>,
     /// Keys that an earlier session registered ([`super::Session::keys`]), to go on with if they fit the table.
     pub registered: Option<Registered>,
     /// How many servers there are to ask; the table's scheme has to ask just as many.

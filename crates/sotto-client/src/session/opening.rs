@@ -93,11 +93,7 @@ impl Opening {
     /// If that epoch is over, or is not what it was, [`Opening::feed`] gives [`ClientError::EpochChanged`], and the
     /// preparation is of no use any more. What was there before cannot be hashed again, so the rows are
     /// checked chunk by chunk only; the digest of each chunk is in the signed catalog.
-    pub fn resuming(mut config: Config, resuming: Resuming) -> Self {
-        // Whoever asks for an older epoch by its number knows that there are newer ones.
-        if let Some(remembered) = &mut config.remembered {
-            remembered.epoch = remembered.epoch.min(resuming.epoch);
-        }
+    pub fn resuming(config: Config, resuming: Resuming) -> Self {
         let stage = Stage::Catalog(Accord::at(resuming.epoch));
         Opening { resuming: Some(resuming), stage, ..Opening::new(config) }
     }

@@ -112,7 +112,7 @@ impl Way {
             outcome => outcome?,
         };
         let Some((assembly, delta)) = &mut self.delta else {
-            let agreed = Agreed::new(body, &self.config, None)?;
+            let agreed = Agreed::new(body, &self.config, None, None)?;
             let wanted = self.last().epoch_after();
             if agreed.catalog.epoch != wanted {
                 return Err(ClientError::Rollback { seen: wanted, offered: agreed.catalog.epoch });
@@ -235,7 +235,9 @@ impl Session {
             return Err(Error::from(Misuse::Rule("a stretch begins where the state is")).into());
         }
         self.take_along(&stretch.delta)?;
-        self.agreed = Agreed { trust: self.agreed.trust, ..stretch.agreed };
+        let (trust, mut known) = (self.agreed.trust, self.agreed.known.clone());
+        known.advance(&stretch.agreed.known)?;
+        self.agreed = Agreed { trust, known, ..stretch.agreed };
         Ok(())
     }
 

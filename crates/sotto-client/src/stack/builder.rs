@@ -3,7 +3,7 @@
 use super::Stack;
 use crate::cache::{Cache, Known};
 use crate::session::witness::Check;
-use crate::session::{Logs, Remembered, Trust, accepted};
+use crate::session::{Judge, Judged, KnownSigner, Logs, accepted};
 use crate::table::event::Voice;
 use crate::table::patience::{self, Patience};
 #[cfg(feature = "http")]
@@ -12,7 +12,7 @@ use crate::table::vetted::{self, Asked, now};
 use crate::table::{Builder, Event, Table};
 use crate::transport::{Request, Response, Transport};
 use crate::{ClientError, Result};
-use sotto_catalog::{CatalogError, Hex32, PublicKey, SignedStack, Stack as Document, TableName};
+use sotto_catalog::{Hex32, PublicKey, SignedStack, Stack as Document, TableName};
 use sotto_core::{Epoch, Error, Misuse, PeerMisbehaved};
 use sotto_tlog::{LogEntry, WitnessKey};
 use sotto_wire::routes;
@@ -55,8 +55,7 @@ impl To {
 
 /// A stack as it came.
 pub(super) struct Fetched {
-    pub(super) document: Document,
-    pub(super) key: PublicKey,
+    pub(super) judged: Judged<Document>,
     /// With its signature.
     pub(super) signed: Vec<u8>,
 }
@@ -175,24 +174,9 @@ impl StackBuilder {
     /// [`ClientError`]; [`ClientError::StackMoves`] if its tables are never those that it names.
     pub fn open(mut self) -> Result<Stack> {
         let remembered = self.remembered()?;
-        let known = remembered.filter(|_| self.pin.is_none()).map(|seen| seen.key);
-        let Fetched { document, key, signed } = self.fetch(known)?;
-        // Whoever names a snapshot by its digest may mean one before the newest.
-        let older = |seen: &Remembered| seen.key == key && document.epoch < seen.epoch;
-        if let Some(seen) = remembered.filter(older).filter(|_| self.snapshot.is_none()) {
-            return Err(ClientError::Rollback { seen: seen.epoch, offered: document.epoch });
-        }
-        if let Some(seen) = remembered.filter(|seen| seen.key == key && document.epoch == seen.epoch)
-            && seen.catalog.is_some_and(|seen| Some(seen) != document.digest().ok())
-        {
-            return Err(self.two(document.epoch, &signed));
-        }
+        let Fetched { judged, signed } = self.fetch(remembered.as_ref())?;
+        let Judged { document, key, trust, known, .. } = judged;
         let good_until = self.vet(&document, key)?;
-        let trust = match (self.pin, remembered) {
-            (Some(_), _) => Trust::Pinned,
-            (None, Some(_)) => Trust::Remembered,
-            (None, None) => Trust::FirstUse,
-        };
         let files = self.files(&document)?;
         let mut tables = Vec::new();
         for shard in &document.shards {
@@ -205,28 +189,29 @@ impl StackBuilder {
             }
             tables.push((self.configure)(builder).open()?);
         }
-        let mut stack = Stack { from: self, document, signed, key, trust, good_until, files, tables };
+        let mut stack = Stack { from: self, document, signed, key, trust, known, good_until, files, tables };
         stack.settle()?;
         Ok(stack)
     }
 
-    /// The stack as it is now, signed by `key` if one is known.
-    pub(super) fn fetch(&mut self, key: Option<PublicKey>) -> Result<Fetched> {
+    /// The stack as it is now, held against what is known of it.
+    pub(super) fn fetch(&mut self, known: Option<&KnownSigner>) -> Result<Fetched> {
         let name: TableName = self.name.parse()?;
         let request = Request::get(routes::stack(name.as_str()), SignedStack::MAX_BYTES as u64);
-        let bytes = self.call(&request)?;
-        let signed = SignedStack::parse(&bytes)?;
-        let document = signed.verify(key.or(self.pin).as_ref())?;
-        if document.stack != name {
-            return Err(ClientError::WrongTable { asked: name, found: document.stack });
-        }
+        let signed = self.call(&request)?;
+        let (pin, snapshot) = (self.pin.as_ref(), self.snapshot.as_ref());
+        let judge = Judge { name: &name, pin, snapshot, known, asked: None };
+        let judged = judge.verify(&SignedStack::parse(&signed)?).map_err(|error| match error {
+            ClientError::TwoCatalogs { epoch, .. } => self.two(epoch, &signed),
+            error => error,
+        })?;
         if let Some(wanted) = self.snapshot {
-            let found = document.digest()?;
+            let found = judged.document.digest()?;
             if found != wanted {
-                return Err(ClientError::other_snapshot(&name, document.epoch, found, wanted));
+                return Err(ClientError::other_snapshot(&name, judged.document.epoch, found, wanted));
             }
         }
-        Ok(Fetched { document, key: signed.public_key(), signed: bytes })
+        Ok(Fetched { judged, signed })
     }
 
     /// Refuses a stack that is too old, or that its publisher does not show to everybody. Gives until when it is good.
@@ -301,43 +286,53 @@ impl StackBuilder {
         format!("stack/{}", self.name)
     }
 
-    /// What earlier calls have seen of the stack.
-    fn remembered(&mut self) -> Result<Option<Remembered>> {
+    /// The cache, if there is one, and what it calls the servers.
+    fn cache(&mut self) -> Result<Option<Cache>> {
         let Some(dir) = &self.cache_dir else { return Ok(None) };
         let cache = Cache::open(dir)?;
         self.origin = self.transports()?.first().ok_or(Error::from(NO_SERVER))?.origin();
+        Ok(Some(cache))
+    }
+
+    /// Has the cache forget the stack and the tables that it named last, as [`Builder::forget`] does for a table. Nothing is
+    /// sent.
+    ///
+    /// # Errors
+    /// [`ClientError::Cache`]; an address that is none.
+    pub fn forget(mut self) -> Result<bool> {
+        let Some(cache) = self.cache()? else { return Ok(false) };
+        let kept = cache.catalog(&self.origin, &self.known_as())?;
+        let stack = kept.and_then(|kept| SignedStack::parse(&kept).ok()?.verify(None).ok());
+        for shard in stack.iter().flat_map(|stack| &stack.shards) {
+            cache.forget(&self.origin, shard.table.as_str())?;
+        }
+        Ok(cache.forget(&self.origin, &self.known_as())?)
+    }
+
+    /// What earlier calls have seen of the stack.
+    fn remembered(&mut self) -> Result<Option<KnownSigner>> {
+        let Some(cache) = self.cache()? else { return Ok(None) };
         if self.pin.is_some() && cache.forget_damaged(&self.origin, &self.known_as())? {
             self.events.tell(Event::Mended("what the cache remembered of the stack"));
         }
-        let Some(known) = cache.known(&self.origin, &self.known_as())? else { return Ok(None) };
-        Ok(Some(Remembered { key: known.key()?, epoch: known.epoch, catalog: known.catalog }))
+        let known = cache.known(&self.origin, &self.known_as())?;
+        Ok(known.map(|known| known.signer()).transpose()?)
     }
 
-    /// Remembers key and epoch, as tables do: only a pin replaces the key that was seen first.
+    /// Remembers keys and epoch, as tables do.
     pub(super) fn remember(&self, stack: &Stack) -> Result<()> {
-        let Stack { document, key, trust, signed, .. } = stack;
-        let (found, trust) = (*key, *trust);
         let Some(dir) = &self.cache_dir else { return Ok(()) };
+        let Stack { document, known, signed, .. } = stack;
         let cache = Cache::open(dir)?;
-        if let Some(before) = cache.known(&self.origin, &self.known_as())? {
-            let pinned = before.key()?;
-            if pinned != found && trust != Trust::Pinned {
-                return Err(CatalogError::WrongKey { pinned, found }.into());
-            }
-            // A snapshot from before the newest epoch that was seen.
-            if pinned == found && before.epoch > document.epoch {
-                return Ok(());
-            }
+        // A snapshot from before the newest epoch that was seen.
+        if known.epoch != document.epoch {
+            return Ok(());
         }
-        cache.remember(&Known {
-            origin: self.origin.clone(),
-            table: self.known_as(),
-            public_key: found.to_string(),
-            epoch: document.epoch,
-            artifacts: BTreeMap::new(),
-            catalog: Some(document.digest()?),
-        })?;
-        Ok(cache.keep_catalog(&self.origin, &self.known_as(), signed)?)
+        let known = Known::new(self.origin.clone(), self.known_as(), known, BTreeMap::new());
+        if cache.remember(&known)? {
+            cache.keep_catalog(&self.origin, &self.known_as(), signed)?;
+        }
+        Ok(())
     }
 }
 

@@ -290,6 +290,19 @@ impl Builder {
         self
     }
 
+    /// Has the cache forget the table, its keys and its newest epoch, and gives whether it knew it: what is shown next is
+    /// believed as on a first visit. Nothing is sent. It is the only way back from what was seen, for a table that its
+    /// publisher has made anew, and so for a person to decide.
+    ///
+    /// # Errors
+    /// [`ClientError::Cache`]; an address that is none.
+    pub fn forget(self) -> Result<bool> {
+        let Some(dir) = &self.cache_dir else { return Ok(false) };
+        let cache = Cache::open(dir)?;
+        let patience = Patience { limit: self.patience, events: self.events };
+        Ok(cache.forget(&self.to.servers(&patience)?.origin(), &self.table)?)
+    }
+
     /// Opens the table: catalog, artifacts, keys.
     ///
     /// # Errors

@@ -3,11 +3,11 @@
 use super::event::Wait;
 use super::vetted::{self, now};
 use super::{Event, Line, Progress, Stage};
-use crate::cache::{Cache, Known, Slot};
-use crate::session::{Action, Config, Fetch, Opening, Recall, Remembered, Session, Trust};
+use crate::cache::{Known, Slot};
+use crate::session::{Action, Config, Fetch, Opening, Recall, Session};
 use crate::transport::{Request, Response};
 use crate::{ClientError, Result};
-use sotto_catalog::{CatalogError, Hex32, SignedCatalog};
+use sotto_catalog::{Hex32, SignedCatalog};
 use sotto_core::Artifact;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -16,15 +16,14 @@ use web_time::Instant;
 impl Line {
     /// Adds to `config` what the cache remembers of the table.
     pub(super) fn recollect(&self, config: &mut Config) -> Result<()> {
-        // The caller's word outweighs what is remembered, so nothing is lost with it.
+        // The caller's word is as good as what cannot be read any more.
         if let (Some(cache), Some(_)) = (&self.cache, config.pin)
             && cache.forget_damaged(&self.servers.origin(), config.table.as_str())?
         {
             self.ledger.events.tell(Event::Mended("what the cache remembered of the table"));
         }
         if let Some(known) = self.known(config.table.as_str())? {
-            config.remembered =
-                Some(Remembered { key: known.key()?, epoch: known.epoch, catalog: known.catalog });
+            config.remembered = Some(known.signer()?);
         }
         match (&self.cache, &config.witnesses) {
             (Some(cache), Some(_)) => vetted::recollect(cache, &config.logs),
@@ -267,30 +266,20 @@ impl Line {
         Ok(cache.known(&self.servers.origin(), table)?)
     }
 
-    /// Remembers key, epoch and artifacts, and drops the artifacts that were remembered before.
+    /// Remembers keys, epoch and artifacts, and drops the artifacts that were remembered before.
     ///
     /// Another process may have remembered another key while this one downloaded. Which of the two was shown
-    /// the publisher's nobody here can say; only a pin may replace what is remembered.
+    /// the publisher's nobody here can say, so the first stays.
     fn remember(&mut self, opening: &Opening) -> Result<()> {
         if let Some(change) = opening.change() {
             self.ledger.events.tell(Event::NewSigner(change));
         }
-        let (Some(cache), Some(catalog), Some((found, trust))) =
-            (&self.cache, opening.catalog(), opening.signer())
+        let (Some(cache), Some(catalog), Some(seen)) = (&self.cache, opening.catalog(), opening.known())
         else {
             return Ok(());
         };
-        let (before, change) = (self.known(catalog.table.as_str())?, opening.change());
-        if let Some(before) = before.as_ref().filter(|_| trust != Trust::Pinned) {
-            let pinned = before.key()?;
-            if pinned != found && change.is_none_or(|change| change.from != pinned) {
-                return Err(CatalogError::WrongKey { pinned, found }.into());
-            }
-        }
-        // An opening that went on with an older epoch's preparation, or came last of two, must not make the older epoch the
-        // newest that was seen: it would be believed again.
-        let newer = |before: &Known| before.epoch > catalog.epoch && before.public_key == found.to_string();
-        if before.as_ref().is_some_and(newer) {
+        // An older epoch that was asked for is not the newest that was seen.
+        if seen.epoch != catalog.epoch {
             return Ok(());
         }
         // One by one: collecting would sort them, and sorts are large where programs are loaded.
@@ -298,18 +287,15 @@ impl Line {
         for entry in catalog.artifacts.iter().filter(|entry| entry.from_epoch.is_none()) {
             artifacts.insert(entry.artifact.name().to_owned(), entry.digest.to_string());
         }
-        cache.remember(&Known {
-            origin: self.servers.origin(),
-            table: catalog.table.to_string(),
-            public_key: found.to_string(),
-            epoch: catalog.epoch,
-            artifacts,
-            catalog: Some(catalog.digest()?),
-        })?;
+        let before = self.known(catalog.table.as_str())?;
+        let known = Known::new(self.servers.origin(), catalog.table.to_string(), seen, artifacts);
+        if !cache.remember(&known)? {
+            return Ok(());
+        }
         if let Some(signed) = opening.signed() {
             cache.keep_catalog(&self.servers.origin(), catalog.table.as_str(), signed)?;
         }
-        drop_old(cache, before)
+        Ok(cache.drop_old(before)?)
     }
 
     pub(super) fn tell(&mut self, stage: Stage, done: u64, total: u64) {
@@ -321,13 +307,4 @@ impl Line {
 fn is_damage(error: &ClientError, response: &Response) -> bool {
     let signed = || SignedCatalog::parse(&response.body).and_then(|signed| signed.verify(None));
     matches!(error.root(), ClientError::Catalog(_)) && signed().is_err()
-}
-
-/// Drops what `before` named and no table names any more. A name that is none stands for no file.
-fn drop_old(cache: &Cache, before: Option<Known>) -> Result<()> {
-    let names = before.into_iter().flat_map(|known| known.artifacts.into_values());
-    for digest in names.filter_map(|name| name.parse().ok()) {
-        cache.drop_unused(&digest)?;
-    }
-    Ok(())
 }

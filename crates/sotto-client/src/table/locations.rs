@@ -46,7 +46,7 @@ pub(crate) fn folder_of(wanted: &Wanted) -> String {
 
 /// What a state has to be of for an opening; `None` before there is a catalog.
 pub(crate) fn wanted(opening: &Opening, origin: String) -> Option<Wanted> {
-    let (catalog, (key, _)) = opening.catalog().zip(opening.signer())?;
+    let (catalog, key) = opening.catalog().zip(opening.signer())?;
     let literal = catalog.params.to_string();
     Some(Wanted {
         table: catalog.table.to_string(),

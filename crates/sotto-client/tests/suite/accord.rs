@@ -4,6 +4,7 @@ use crate::common::{NAME, Server, asks, open, pair, value};
 use sotto_catalog::{SignedCatalog, SigningKey, Succession};
 use sotto_client::Fault;
 use sotto_client::transport::{Response, TransportError};
+use sotto_core::Epoch;
 use sotto_testkit::rng;
 use sotto_wire::{Code, Problem, ask};
 
@@ -54,7 +55,7 @@ fn the_newest_epoch_that_both_have_is_used() {
 fn a_key_that_changed_is_not_taken_for_a_wrong_one() {
     let keys = ["publisher", "next"].map(|label| SigningKey::generate(&mut rng::seeded(label)));
     let table = NAME.parse().unwrap();
-    let change = Succession::sign(&table, (&keys[0], &keys[1]), (1, u64::MAX)).unwrap();
+    let change = Succession::sign(&table, (&keys[0], &keys[1]), Epoch(2), (1, u64::MAX)).unwrap();
     let move_on = |server: &Server| {
         move_on(server, true);
         server.with(|world| world.key = SigningKey::generate(&mut rng::seeded("next")));
@@ -79,6 +80,10 @@ fn a_key_that_changed_is_not_taken_for_a_wrong_one() {
         }
         move_on(&servers[1 - ahead]);
         assert_eq!(open(&servers).unwrap().catalog().epoch.0, 2);
+        // Whoever has stolen the old key signs on with it: no server may show that beside the new one's word.
+        servers[1].with(|world| world.key = SigningKey::generate(&mut rng::seeded("publisher")));
+        let error = open(&servers).map(drop).unwrap_err();
+        assert_eq!(error.code(), "retired-key", "{error:?}");
     }
 }
 

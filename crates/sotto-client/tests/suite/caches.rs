@@ -178,8 +178,12 @@ fn the_first_key_seen_is_the_only_one_afterwards() {
     let pin = other.public();
     server.with(|world| world.key = other);
     assert_eq!(open(&server, dir.path()).map(|_| ()).unwrap_err().code(), "wrong-key");
-    // The caller's word outweighs it, from then on.
-    let pinned = server.table().cache_dir(dir.path()).pin(pin).open().unwrap();
+    // Not for a pin either, until the cache is told to forget the table.
+    let cached = || server.table().cache_dir(dir.path()).pin(pin);
+    let error = cached().open().map(|_| ()).unwrap_err();
+    assert!(error.code() == "other-signer" && error.fix().contains("forget"), "{error:?}");
+    assert!(cached().forget().unwrap());
+    let pinned = cached().open().unwrap();
     assert_eq!(pinned.trust(), Trust::Pinned);
     assert_eq!(open(&server, dir.path()).unwrap().trust(), Trust::Remembered);
 }
@@ -239,6 +243,7 @@ fn a_key_remembered_meanwhile_is_not_forgotten() {
         epoch: Epoch(1),
         artifacts: Default::default(),
         catalog: None,
+        retired: Vec::new(),
     };
     // Another process opens the table for the first time while this one downloads, and is shown another key.
     server.tamper({
@@ -252,9 +257,13 @@ fn a_key_remembered_meanwhile_is_not_forgotten() {
     });
     assert_eq!(open(&server, dir.path()).map(|_| ()).unwrap_err().code(), "wrong-key");
     assert_eq!(cache.known("memory:", crate::common::NAME).unwrap(), Some(seen.clone()));
-    // A pin is the caller's word, and stands.
+    // A pin is the caller's word, and yet only a person takes back what was seen.
     let pin = server.with(|world| world.pin());
-    server.table().pin(pin).cache_dir(dir.path()).open().unwrap();
+    let pinned = || server.table().pin(pin).cache_dir(dir.path());
+    assert_eq!(pinned().open().map(|_| ()).unwrap_err().code(), "other-signer");
+    assert!(pinned().forget().unwrap() && !pinned().forget().unwrap());
+    server.with(|world| world.tamper = None);
+    pinned().open().unwrap();
     assert_eq!(cache.known("memory:", crate::common::NAME).unwrap().unwrap().public_key, pin.to_string());
 }
 

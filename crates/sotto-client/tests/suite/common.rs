@@ -2,7 +2,7 @@
 // Plain comments, since the first example of the crate includes this file.
 use sotto_catalog::{
     ArtifactEntry, Catalog, Hex32, KeyKind, Packing, PublicKey, RowsRoot, SignedCatalog, SigningKey,
-    TableKind, ValueKind,
+    Succession, TableKind, ValueKind,
 };
 use sotto_client::session::Config;
 use sotto_client::table::Builder;
@@ -39,6 +39,8 @@ type Tamper = Box<dyn FnMut(&Request, Response) -> Result<Response, TransportErr
 pub struct World {
     pub key: SigningKey,
     pub catalog: Catalog,
+    /// Statements by which earlier keys named the next one.
+    pub successions: Vec<Succession>,
     pub image: MemoryImage,
     pub artifacts: HashMap<String, Vec<u8>>,
     pub scheme: &'static SchemeEntry,
@@ -118,6 +120,7 @@ pub fn server_with(scheme: &str, rows: u64, row_bytes: u64, lookups: u64) -> Ser
     let mut world = World {
         key: SigningKey::generate(&mut rng::seeded("publisher")),
         catalog,
+        successions: Vec::new(),
         image: sink.into_image(),
         artifacts: HashMap::new(),
         scheme,
@@ -160,7 +163,20 @@ impl World {
     }
 
     pub fn signed(&self) -> Vec<u8> {
-        SignedCatalog::sign(&self.catalog, &self.key).unwrap().to_bytes()
+        let mut signed = SignedCatalog::sign(&self.catalog, &self.key).unwrap();
+        signed.successions = self.successions.clone();
+        signed.to_bytes()
+    }
+
+    /// Has the key name the next one, made of this label, which signs from the next epoch on.
+    pub fn rotate(&mut self, label: &str) {
+        let next = SigningKey::generate(&mut rng::seeded(label));
+        let from = Epoch(self.catalog.epoch.0 + 1);
+        let table = &self.catalog.table;
+        let succession = Succession::sign(table, (&self.key, &next), from, (1, u64::MAX)).unwrap();
+        self.successions.push(succession);
+        self.key = next;
+        self.update(&[]);
     }
 
     pub fn hint(&self) -> Vec<u8> {

@@ -21,6 +21,7 @@ mod registry;
 mod rows;
 mod server;
 mod shape;
+mod signers;
 mod silence;
 mod snapshot;
 mod stack;

@@ -1,7 +1,7 @@
 //! Rows that are streamed and never kept, preparations that go on after a break, and states that follow deltas.
 #[allow(dead_code, unreachable_pub, reason = "each test file uses a part of it")]
 use crate::common::{CHUNK, NAME, Server, boxed, resolve, server_of, value};
-use sotto_client::session::{Action, Basis, Fetch, Resuming};
+use sotto_client::session::{Action, Basis, Fetch, KnownSigner, Resuming};
 use sotto_client::transport::{Request, Response, Transport, TransportError};
 use sotto_client::{ClientError, Opening, Session, Table};
 use sotto_core::{Artifact, Epoch, ParamsDigest};
@@ -283,7 +283,8 @@ fn a_preparation_goes_on_at_its_own_epoch_as_long_as_that_is_served() {
     });
     let key = server.with(|world| world.pin());
     let mut config = server.config();
-    config.remembered = Some(sotto_client::session::Remembered { key, epoch: Epoch(2), catalog: None });
+    let known = KnownSigner { retired: Vec::new(), key, epoch: Epoch(2), catalog: None };
+    config.remembered = Some(known);
     let session = settle(&server, Opening::resuming(config, resuming));
     assert_eq!(session.epoch(), Epoch(1));
 

@@ -1,7 +1,7 @@
 //! What whoever keeps things between processes asks of an opening, and tells it.
 
 use super::super::config::Config;
-use super::super::trust::Trust;
+use super::super::trust::KnownSigner;
 use super::{Opening, Stage, out_of_order};
 use crate::Result;
 use sotto_catalog::{KeyChange, PublicKey};
@@ -28,9 +28,14 @@ impl Opening {
         &self.config
     }
 
-    /// Whose catalog it is, and why that is believed.
-    pub(crate) fn signer(&self) -> Option<(PublicKey, Trust)> {
-        self.agreed.as_ref().map(|agreed| (agreed.key, agreed.trust))
+    /// Whose catalog it is.
+    pub(crate) fn signer(&self) -> Option<PublicKey> {
+        self.agreed.as_ref().map(|agreed| agreed.key)
+    }
+
+    /// What is known of the table, once the catalog is there.
+    pub(crate) fn known(&self) -> Option<&KnownSigner> {
+        self.agreed.as_ref().map(|agreed| &agreed.known)
     }
 
     /// How that came to be believed, if another key was known.
