@@ -78,8 +78,8 @@ impl Cache {
     pub fn open(dir: &Path) -> Result<Self, CacheError> {
         let cache =
             Cache { artifacts: dir.join("artifacts"), tables: dir.join("tables"), logs: dir.join("logs") };
-        for dir in [&cache.artifacts, &cache.tables, &cache.logs] {
-            files::make_folder(dir).map_err(|e| CacheError::at(dir, e))?;
+        for dir in [dir, &cache.artifacts, &cache.tables, &cache.logs] {
+            files::make_private_folder(dir).map_err(|e| CacheError::at(dir, e))?;
         }
         Ok(cache)
     }

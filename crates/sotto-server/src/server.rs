@@ -1,5 +1,6 @@
 //! Start, run, shut down.
 
+use crate::database::state_folder;
 use crate::listen::{self, Door, Routes};
 use crate::memory::MemoryBudget;
 use crate::metrics::Metrics;
@@ -94,6 +95,7 @@ impl Server {
         watch: impl Fn(&OpeningProgress) + Send + 'static,
     ) -> Result<Running, StartError> {
         config.check().map_err(StartError::Settings)?;
+        config.state.as_deref().map_or(Ok(()), state_folder)?;
         // Two threads carry the connections; the passes have a pool of their own.
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(2)

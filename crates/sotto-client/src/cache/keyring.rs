@@ -90,9 +90,12 @@ impl Keyring {
     /// # Errors
     /// [`CacheError`] if a folder cannot be made.
     pub fn open(dir: &Path, key_file: Option<&Path>) -> Result<Self, CacheError> {
-        let dir = dir.join("keys");
+        let (cache, dir) = (dir, dir.join("keys"));
         let key_file = key_file.map_or_else(|| dir.join("key"), Path::to_owned);
-        for dir in [Some(dir.as_path()), key_file.parent()].into_iter().flatten() {
+        for dir in [cache, &dir] {
+            files::make_private_folder(dir).map_err(|e| CacheError::at(dir, e))?;
+        }
+        if let Some(dir) = key_file.parent() {
             files::make_folder(dir).map_err(|e| CacheError::at(dir, e))?;
         }
         Ok(Keyring { dir, key_file })

@@ -199,6 +199,11 @@ pub(crate) fn make_folder(_: &Path) -> io::Result<()> {
     Ok(())
 }
 
+/// Nobody else has them.
+pub(crate) fn make_private_folder(_: &Path) -> io::Result<()> {
+    Ok(())
+}
+
 /// Names are durable at once.
 pub(crate) fn sync_names(_: &Path) -> io::Result<()> {
     Ok(())

@@ -97,6 +97,34 @@ pub(crate) fn make_folder(path: &Path) -> io::Result<()> {
     builder.recursive(true).create(path)
 }
 
+/// The same, and refuses one that is there and is not this user's alone to write in.
+pub(crate) fn make_private_folder(path: &Path) -> io::Result<()> {
+    make_folder(path)?;
+    #[cfg(unix)]
+    check_private(path)?;
+    Ok(())
+}
+
+/// Refuses a folder of somebody else, or a link of theirs, and one that others can write in.
+#[cfg(unix)]
+fn check_private(path: &Path) -> io::Result<()> {
+    use super::NotPrivate;
+    use std::os::unix::fs::MetadataExt;
+    let me = rustix::process::geteuid().as_raw();
+    let (link, meta) = (fs::symlink_metadata(path)?, fs::metadata(path)?);
+    let why = match () {
+        () if link.is_symlink() && ![0, me].contains(&link.uid()) => {
+            format!("it is a link that user {} made", link.uid())
+        }
+        () if meta.uid() != me => format!("it belongs to user {}, and this is user {me}", meta.uid()),
+        () if meta.mode() & 0o022 != 0 => {
+            format!("others can write in it (mode {:04o})", meta.mode() & 0o7777)
+        }
+        () => return Ok(()),
+    };
+    Err(io::Error::new(io::ErrorKind::PermissionDenied, NotPrivate(why)))
+}
+
 /// Makes a folder's names durable. Elsewhere than on unix a folder cannot be opened, and the system does it by itself.
 pub(crate) fn sync_names(path: &Path) -> io::Result<()> {
     if cfg!(unix) { File::open(path)?.sync_all() } else { Ok(()) }

@@ -58,7 +58,7 @@ impl Folder {
 
     /// A folder that other processes may use as well.
     pub(crate) fn shared(path: &Path) -> Result<Self, StateError> {
-        files::make_folder(path).map_err(|error| StateError::at(path, error))?;
+        files::make_private_folder(path).map_err(|error| StateError::at(path, error))?;
         Ok(Folder { path: path.to_owned(), _lock: None })
     }
 }

@@ -1,6 +1,7 @@
 //! What goes wrong with a state, and what to do. What can be mended by starting over is no error but a [`Lost`].
 
-use crate::cache::error::is_full;
+use crate::cache::error::{FIX_NOT_PRIVATE, NOT_PRIVATE, is_full};
+use crate::files::NotPrivate;
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -22,6 +23,14 @@ pub enum StateError {
         path: PathBuf,
         /// What the system said.
         source: io::Error,
+    },
+    /// A folder that others can write in: they would choose which hints are used.
+    #[error("the folder {} is not private: {why}", path.display())]
+    NotPrivate {
+        /// The folder.
+        path: PathBuf,
+        /// Who can.
+        why: String,
     },
     /// It could not be read or written.
     #[error("the state in {}: {source}", path.display())]
@@ -66,7 +75,11 @@ impl StateError {
     /// Wraps what the system said of a file.
     pub(crate) fn at(path: &Path, source: io::Error) -> Self {
         let path = path.to_owned();
-        if is_full(&source) { StateError::Full { path, source } } else { StateError::Io { path, source } }
+        match () {
+            () if is_full(&source) => StateError::Full { path, source },
+            () if NotPrivate::is(&source) => StateError::NotPrivate { path, why: source.to_string() },
+            () => StateError::Io { path, source },
+        }
     }
 
     /// A stable name for programs.
@@ -74,6 +87,7 @@ impl StateError {
         match self {
             StateError::Busy { .. } => "state-busy",
             StateError::Full { .. } => "state-full",
+            StateError::NotPrivate { .. } => NOT_PRIVATE,
             StateError::Io { .. } => "state-io",
             StateError::Other { .. } => "state-of-another",
             StateError::Unusable { .. } => "state-unusable",
@@ -90,6 +104,7 @@ impl StateError {
                 "wait for the other process or end it; a second client needs a folder of its own, and prepares by itself"
             }
             StateError::Full { .. } => "free some space; nothing was asked, and nothing is lost",
+            StateError::NotPrivate { .. } => FIX_NOT_PRIVATE,
             StateError::Io { .. } => "check that the folder can be read and written",
             StateError::Other { .. } => {
                 "give another folder, or delete this one: its hints are of no use for anything else"

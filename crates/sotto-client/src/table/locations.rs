@@ -20,6 +20,8 @@ pub(crate) fn folders(dir: PathBuf, anchors: Option<PathBuf>, patience: Patience
     Box::new(move |name| {
         let anchors = anchors.clone().map_or_else(default_anchors, Ok)?;
         let turn = |lock: &Path| patience.turn(Wait::State, |limit| Lock::take(lock, limit));
+        // What is in it is as private as it is.
+        Folder::shared(&dir)?;
         let disk = Arc::new(Folder::locked(&dir.join(name), &turn)?);
         Ok(Location { disk, anchors: Box::new(Folder::shared(&anchors)?) })
     })

@@ -6,7 +6,7 @@ use sotto_client::cache::keyring::{Entry, Hook};
 use sotto_client::cache::{Cache, Keyring, Known, lock::Lock};
 use sotto_client::table::{Builder, Event};
 use sotto_client::transport::{Response, TransportError};
-use sotto_client::{ClientError, Table, Trust};
+use sotto_client::{ClientError, Fault, Table, Trust};
 use sotto_core::{Artifact, Epoch};
 use sotto_testkit::rng;
 use std::fs;
@@ -490,6 +490,33 @@ fn a_key_file_is_for_its_owner_only() {
     assert_eq!(open(), 1, "whoever could read it may have the keys");
     assert_eq!(mode(), 0o600);
     assert_ne!(fs::read(&file).unwrap(), before);
+}
+
+/// Whoever can write in a folder decides what is believed, and which hints and keys are used.
+#[cfg(unix)]
+#[test]
+fn a_folder_that_others_can_write_in_is_not_used() {
+    use std::os::unix::fs::PermissionsExt;
+    let (server, dir) = (server(10, 2), dir());
+    let mode = |mode| fs::set_permissions(dir.path(), fs::Permissions::from_mode(mode)).unwrap();
+    for open in [0o770, 0o707, 0o1777] {
+        mode(open);
+        let error = server.table().cache_dir(dir.path()).open().map(drop).unwrap_err();
+        assert_eq!((error.code(), error.fault()), ("not-private", Fault::Machine));
+        assert!(
+            error.to_string().contains(&format!("{open:04o}")) && error.fix().contains("chmod go-w"),
+            "{error:?}"
+        );
+        let states = server_of("clear-state/1", 10, 2);
+        let (good, bad) = (tempfile::tempdir().unwrap(), dir.path());
+        for (state, anchor) in [(bad, good.path()), (good.path(), bad)] {
+            let opened = states.table().state_dir(state).anchor_dir(anchor).open();
+            assert_eq!(opened.map(drop).unwrap_err().code(), "not-private");
+        }
+        assert_eq!(Keyring::open(dir.path(), None).map(drop).unwrap_err().code(), "not-private");
+    }
+    mode(0o755);
+    server.table().cache_dir(dir.path()).open().unwrap();
 }
 
 #[test]

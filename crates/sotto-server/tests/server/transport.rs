@@ -283,8 +283,17 @@ fn a_certificate_of_its_own_is_kept_and_trusted_by_its_pem() {
         }
     });
     let key = own.files.unwrap().key;
-    let mode = std::os::unix::fs::MetadataExt::mode(&std::fs::metadata(&key).unwrap());
-    assert_eq!(mode & 0o777, 0o600);
+    let mode = |path: &Path| std::os::unix::fs::MetadataExt::mode(&std::fs::metadata(path).unwrap()) & 0o777;
+    assert_eq!((mode(&key), mode(&folder.path().join("s"))), (0o600, 0o700));
+    world.running.shutdown();
+    // A folder that others can write in is not the server's alone.
+    let shared = std::os::unix::fs::PermissionsExt::from_mode(0o775);
+    std::fs::set_permissions(folder.path().join("s"), shared).unwrap();
+    let refused = sotto_server::Server::start(&config).map(drop).unwrap_err().to_string();
+    assert!(
+        refused.contains("others can write in it (mode 0775)") && refused.contains("chmod go-w"),
+        "{refused}"
+    );
 }
 
 #[test]
