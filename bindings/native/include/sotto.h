@@ -78,6 +78,10 @@ typedef struct {
 
 // Sends a request, waits for the response and puts it into `reply`: `SOTTO_OK`, also for a refusal. `SOTTO_NETWORK` or
 // `SOTTO_TIMEOUT` if none came; `SOTTO_CANCELLED` ends the call that is being made.
+//
+// It follows no redirect, which would take the query to somebody else: a response of 3xx is a response. It sends no cookie and
+// keeps none, and adds no header of its own that differs between callers (`User-Agent`, `Accept-Language`, `Authorization`,
+// `Referer`): each would tie lookups to a person. It caches nothing.
 typedef int32_t (*SottoTransport)(void *context, const SottoRequest *request, SottoReply *reply);
 
 // Is told how far an opening is: what is done (`catalog`, `hint`, `rows`, `keys`, `ready`, ...), bytes that are there, and

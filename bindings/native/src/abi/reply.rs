@@ -45,6 +45,10 @@ pub struct SottoReply {
 
 /// Sends a request, waits for the response and puts it into `reply`: `SOTTO_OK`, also for a refusal. `SOTTO_NETWORK` or
 /// `SOTTO_TIMEOUT` if none came; `SOTTO_CANCELLED` ends the call that is being made.
+///
+/// It follows no redirect, which would take the query to somebody else: a response of 3xx is a response. It sends no cookie and
+/// keeps none, and adds no header of its own that differs between callers (`User-Agent`, `Accept-Language`, `Authorization`,
+/// `Referer`): each would tie lookups to a person. It caches nothing.
 pub type SottoTransport = Option<
     unsafe extern "C" fn(context: *mut c_void, request: *const SottoRequest, reply: *mut SottoReply) -> i32,
 >;

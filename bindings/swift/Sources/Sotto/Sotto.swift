@@ -22,7 +22,7 @@ public struct Options: Encodable {
     }
 }
 
-/// A request, to be sent as it is: with these headers, and none that tell who asks.
+/// A request, to be sent as it is: with these headers and none that differ between callers, no cookie, and no redirect followed.
 public struct Request {
     public let server: Int
     public let method: String
@@ -45,7 +45,8 @@ public struct Response {
     }
 }
 
-/// Carries a request, and waits for the response. Throws `URLError.timedOut` if none came in time, `CancellationError` to end the call.
+/// Carries a request, and waits for the response, as `httpTransport` does. One of the caller's own follows no redirect (it would take
+/// the query to somebody else), sends and keeps no cookie, adds no header that differs between callers, and caches nothing. Throws `URLError.timedOut` if none came in time, `CancellationError` to end the call.
 public typealias Transport = @Sendable (Request) throws -> Response
 
 /// Something went wrong: `code` is for programs, `fix` says what to do.

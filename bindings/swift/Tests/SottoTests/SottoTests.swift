@@ -1,7 +1,4 @@
 import Foundation
-#if canImport(FoundationNetworking)
-import FoundationNetworking
-#endif
 import Sotto
 import XCTest
 
@@ -10,29 +7,7 @@ final class SottoTests: XCTestCase {
     let url = ProcessInfo.processInfo.environment["SOTTO_TEST_URL"]!
     let pin = ProcessInfo.processInfo.environment["SOTTO_TEST_PIN"]!
 
-    /// A transport over URLSession, waited for.
-    func transport() -> Transport {
-        let url = self.url
-        return { request in
-            var sent = URLRequest(url: URL(string: url + request.path)!)
-            sent.httpMethod = request.method
-            request.headers.forEach { sent.setValue($1, forHTTPHeaderField: $0) }
-            if request.method == "POST" { sent.httpBody = request.body }
-            let done = DispatchSemaphore(value: 0)
-            var outcome: Result<Response, Error> = .failure(URLError(.unknown))
-            let task = URLSession.shared.dataTask(with: sent) { data, response, error in
-                if let response = response as? HTTPURLResponse {
-                    outcome = .success(Response(status: UInt16(response.statusCode), body: data ?? Data()))
-                } else {
-                    outcome = .failure(error ?? URLError(.unknown))
-                }
-                done.signal()
-            }
-            task.resume()
-            done.wait()
-            return try outcome.get()
-        }
-    }
+    func transport() -> Transport { httpTransport([url]) }
 
     func testKeysAreFound() throws {
         let table = try Table([url], "words", pin: pin, transport: transport())

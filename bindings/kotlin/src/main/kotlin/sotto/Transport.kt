@@ -7,7 +7,7 @@ import java.util.concurrent.CancellationException
 import java.util.concurrent.TimeoutException as JavaTimeout
 import java.util.concurrent.atomic.AtomicReference
 
-/** A request, to be sent as it is: with these headers, and none that tell who asks. */
+/** A request, to be sent as it is: with these headers and none that differ between callers, no cookie, and no redirect followed. */
 class Request(
     val method: String,
     /** Path and query, from the slash on. */
