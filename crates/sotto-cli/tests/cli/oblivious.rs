@@ -16,10 +16,17 @@ fn a_relay_passes_everything_on_and_reads_nothing() {
     let kept = ["--state", &folder.text("mine"), "--cache", &folder.text("cache")];
     let asked = ["get", "--apple", &served.url, "--use-case", "callers", "--key", "+15550000001"];
     let usual = [&asked[..], &kept].concat();
-    let by = format!("{}{GATEWAY}", relay.url);
-    let by = |more: &[&str]| sotto(&[&usual[..], &["--relay", &by], more].concat());
-    by(&[]).fails(6, &["401", "--user-token"]);
-    let told = by(&["--user-token", "c0ffee"]);
+    let to = format!("{}{GATEWAY}", relay.url);
+    // The server could give each address a key of its own, and so is not asked for one.
+    sotto(&[&usual[..], &["--relay", &to]].concat()).fails(2, &["--gateway-keys"]);
+    assert!(relay.posted(GATEWAY, 0).is_empty());
+    let ours = folder.text("ours.keys");
+    std::fs::write(&ours, served_keys(&served.url)).unwrap();
+    let with = |keys: &str, more: &[&str]| {
+        sotto(&[&usual[..], &["--relay", &to, "--gateway-keys", keys], more].concat())
+    };
+    with(&ours, &[]).fails(6, &["401", "--user-token"]);
+    let told = with(&ours, &["--user-token", "c0ffee"]);
     told.says("Ann");
     told.says("relay learns");
     // Configuration, then directory, key, and a token before each of three requests.
@@ -34,11 +41,12 @@ fn a_relay_passes_everything_on_and_reads_nothing() {
     let other = Served::start(&["--config", &other]);
     let theirs = folder.text("theirs.keys");
     std::fs::write(&theirs, served_keys(&other.url)).unwrap();
-    by(&["--gateway-keys", &theirs]).fails(6, &["does not know the key", "fetch its keys again"]);
+    with(&theirs, &[]).fails(6, &["does not know the key", "get the file of its keys again"]);
     std::fs::write(&theirs, "none").unwrap();
-    by(&["--gateway-keys", &theirs]).fails(6, &["no keys of a gateway"]);
+    with(&theirs, &[]).fails(6, &["no keys of a gateway"]);
     let nowhere = format!("{}/nothing", relay.url);
-    sotto(&[&usual[..], &["--relay", &nowhere]].concat()).fails(6, &["the relay said 404", "--relay"]);
+    sotto(&[&usual[..], &["--relay", &nowhere, "--gateway-keys", &ours]].concat())
+        .fails(6, &["the relay said 404", "--relay"]);
 }
 
 fn served_keys(url: &str) -> Vec<u8> {

@@ -19,7 +19,7 @@ impl SharedFile {
     /// # Errors
     /// [`CacheError`] if the folder cannot be made.
     pub fn open(dir: &Path, name: &str) -> Result<Self, CacheError> {
-        files::make_folder(dir).map_err(|e| CacheError::at(dir, e))?;
+        files::make_private_folder(dir).map_err(|e| CacheError::at(dir, e))?;
         Ok(SharedFile { path: dir.join(name) })
     }
 

@@ -60,9 +60,9 @@ pub(super) struct Apple {
     user_token: Option<String>,
     /// Ask by way of the relay of Oblivious HTTP at this address: the server does not learn who asks, nor the relay what
     #[cfg(feature = "ohttp")]
-    #[arg(long, value_name = "URL", requires = "apple")]
+    #[arg(long, value_name = "URL", requires_all = ["apple", "gateway_keys"])]
     relay: Option<String>,
-    /// The keys of the server's gateway, as it gave them [default: asked for at the server, by no relay]
+    /// The keys of the server's gateway, from its operator by another way than this machine's: keys for you alone tell who asks
     #[cfg(feature = "ohttp")]
     #[arg(long, value_name = "FILE", requires = "relay")]
     gateway_keys: Option<std::path::PathBuf>,
@@ -107,8 +107,8 @@ impl Get {
         }
         let mut line = Line::new(url, settings, vec![("user-agent", self.apple.agent.clone())])?;
         #[cfg(feature = "ohttp")]
-        if let Some(relay) = &self.apple.relay {
-            line.by_relay(relay, self.apple.gateway_keys.as_deref())?;
+        if let (Some(relay), Some(keys)) = (&self.apple.relay, &self.apple.gateway_keys) {
+            line.by_relay(relay, keys)?;
         }
         if let Some(user_token) = &self.apple.user_token {
             line.with_tokens(user_token, now(), &mut rng)?;

@@ -66,7 +66,7 @@ impl Line {
 
     /// From now on asks by way of this relay, the issuer of tokens too.
     #[cfg(feature = "ohttp")]
-    pub(super) fn by_relay(&mut self, relay: &str, keys: Option<&Path>) -> Result<()> {
+    pub(super) fn by_relay(&mut self, relay: &str, keys: &Path) -> Result<()> {
         self.relay = Some(Relay::new(relay, &self.url, keys, &self.settings)?);
         Ok(())
     }

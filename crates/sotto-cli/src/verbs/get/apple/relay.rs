@@ -10,7 +10,7 @@ use sotto_client::transport::{Method, Request, Response, Transport};
 use sotto_core::CryptoRng;
 use sotto_ohttp::binary::{self, Limits};
 use sotto_ohttp::config::KeyConfig;
-use sotto_ohttp::{KEY_PROBLEM, REQUEST_TYPE, WELL_KNOWN, client};
+use sotto_ohttp::{KEY_PROBLEM, REQUEST_TYPE, client};
 use std::path::Path;
 use std::time::Duration;
 
@@ -31,21 +31,10 @@ pub(super) struct Relay {
 }
 
 impl Relay {
-    /// The way by the relay at `relay` to the server at `url`. Without a file of them, the gateway's keys are asked for at the
-    /// server itself, which so learns that somebody is about to ask.
-    pub(super) fn new(relay: &str, url: &str, keys: Option<&Path>, settings: &Settings) -> Result<Self> {
-        let keys = match keys {
-            Some(file) => read(file)?,
-            None => {
-                let mut direct = Http::new(url, settings).map_err(transport)?;
-                let told = direct.call(&Request::get(WELL_KNOWN.to_owned(), MOST_KEYS)).map_err(transport)?;
-                match told.status {
-                    200 => told.body,
-                    status => return Err(no_gateway(format!("that server said {status}"))),
-                }
-            }
-        };
-        let keys = KeyConfig::read_all(&keys).unwrap_or_default();
+    /// The way by the relay at `relay` to the server at `url`, sealed for the keys in a file. They are not asked for at the server:
+    /// it could give each address a key of its own, and know by the key who asks whatever the relay hides.
+    pub(super) fn new(relay: &str, url: &str, keys: &Path, settings: &Settings) -> Result<Self> {
+        let keys = KeyConfig::read_all(&read(keys)?).unwrap_or_default();
         let key = keys
             .into_iter()
             .next()
@@ -112,7 +101,7 @@ fn read(file: &Path) -> Result<Vec<u8>> {
 
 fn no_gateway(why: String) -> Failure {
     Failure::new(Exit::Refused, format!("no keys of a gateway: {why}"))
-        .fix("leave --relay out, or give --gateway-keys FILE")
+        .fix("get the file of keys from the server's operator, by another way than this machine's, and give it with --gateway-keys")
 }
 
 /// What the relay said, or the gateway where it could not open what was sealed.
@@ -120,7 +109,7 @@ fn refused(answer: &Response) -> Failure {
     let is_key = answer.body.windows(KEY_PROBLEM.len()).any(|part| part == KEY_PROBLEM.as_bytes());
     if is_key {
         return Failure::new(Exit::Refused, "the gateway does not know the key that was sealed for")
-            .fix("fetch its keys again: they are renewed from time to time");
+            .fix("get the file of its keys again: they are renewed from time to time");
     }
     Failure::new(Exit::Refused, format!("the relay said {}", answer.status))
         .fix("check --relay, and ask whoever runs it whether it passes requests on to this server")
