@@ -127,6 +127,7 @@ fn encode_serve_get_update_get_inspect() {
         let shown = sotto(&["inspect", target]).stdout;
         let line = shown.lines().find(|line| line.trim_start().starts_with("core-SVP")).unwrap();
         assert!(line.contains("102.5 bits") && line.contains("0.292 beta, classical"), "{line}");
+        assert!(line.contains("93.0 bits quantum"), "{line}");
     }
 
     let (code, last) = server.end();

@@ -82,6 +82,54 @@ fn the_gate_takes_the_dual_attack_where_it_is_the_cheapest() {
     );
 }
 
+/// What schemes use, from the smallest block size on, as the README says it.
+#[test]
+fn core_svp_of_what_is_in_use() {
+    let readme = include_str!("../../../README.md");
+    let primes = |all: &[u64]| all.iter().map(|q| (*q as f64).log2()).sum();
+    let mut last = 0.0;
+    for (n, log2_q, secret, sigma, name) in [
+        (
+            4096,
+            primes(&[34_359_697_409, 34_359_451_649, 68_719_403_009]),
+            Secret::Ternary,
+            3.2,
+            "| `n4096-t2^10-q70` |",
+        ),
+        (
+            4096,
+            primes(&[55_968_817_153, 74_625_089_537, 8_589_852_673]),
+            Secret::Ternary,
+            3.2,
+            "| `n4096`, LinPIR |",
+        ),
+        (1024, 32.0, Secret::Gaussian(11.0), 11.0, "| `n1024-q32-s11` | s"),
+        (2048, primes(&[268_369_921, 249_561_089]), Secret::Gaussian(6.4), 6.4, "| `n2048-q56` |"),
+        (8192, 200.0, Secret::Ternary, 3.2, "| `pow2`, 4 primes |"),
+        (8190, 200.0, Secret::Ternary, 3.2, "| `m8191`, 4 primes |"),
+        (4096, 100.0, Secret::Ternary, 3.2, "| `n4096-q50-q50` "),
+        (2048, 50.0, Secret::Ternary, 3.2, "| `n2048-q50` |"),
+    ] {
+        let core = gate(n, log2_q, &secret, sigma).unwrap().core_svp.unwrap();
+        let beta = (core / 0.292).round();
+        let row = readme.lines().find(|line| line.starts_with(name)).unwrap();
+        let want = format!("| {beta} | {core:.1} | {:.1} |", 0.265 * beta);
+        assert!(row.ends_with(&want), "{row}: {want}");
+        assert!(last <= core, "{row}");
+        last = core;
+    }
+    // hintless's vectors, kspir, vbpir and pirana, Apple's.
+    let others = [
+        (1408, 32.0, Secret::Ternary, 6.4),
+        (4096, 79.9, Secret::Ternary, 3.2),
+        (8192, 150.0, Secret::Ternary, 3.2),
+        (4096, 83.0, Secret::Ternary, 3.2),
+    ];
+    for (n, log2_q, secret, sigma) in others {
+        assert!(gate(n, log2_q, &secret, sigma).unwrap().core_svp.unwrap() > 128.0);
+    }
+}
+
 #[test]
 fn core_svp_stands_beside_every_verdict() {
     // 0.292 times the estimator's block size, whichever way the instance was accepted.
