@@ -30,7 +30,8 @@ Designs:
   pbc      all hashes in the buckets of a batch code; to compare colours with
 
 Without --design and --scheme a new stack gets the cheapest, as `sotto tree plan` shows it: by --goal, and for \
---lookups proofs to a client. A log that grows keeps the design and the scheme that its stack has.
+--lookups proofs to a client. A log that grows keeps the design and the scheme that its stack has; \
+of colours a layer more is public whenever its length passes a power of two.
 
 Building again into the same directory makes the next epoch, after the log has grown. Whoever asks meanwhile has the \
 old one, or the new one, whole.

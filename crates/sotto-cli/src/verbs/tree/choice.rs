@@ -15,6 +15,9 @@ use sotto_layers::design::Code;
 use sotto_layers::pbc::code::Sizes;
 use sotto_prg::PublicSeed;
 
+/// Most layers that are public: 2^24 hashes.
+const MAX_PUBLIC: u8 = 24;
+
 /// What may be said of the design.
 #[derive(Debug, clap::Args)]
 pub(super) struct Wanted {
@@ -22,7 +25,7 @@ pub(super) struct Wanted {
     #[arg(long, value_parser = ["tile", "tiles", "colour", "pbc"])]
     design: Option<String>,
     /// How many of the top layers are public, by colour [default: as many as is cheapest]
-    #[arg(long, value_name = "LAYERS", value_parser = clap::value_parser!(u8).range(..=24))]
+    #[arg(long, value_name = "LAYERS", value_parser = clap::value_parser!(u8).range(..=i64::from(MAX_PUBLIC)))]
     public: Option<u8>,
     /// The scheme of its tables; `sotto encode --scheme ?` lists them [default: what the stack has; for a new one the cheapest]
     #[arg(long, value_parser = scheme)]
@@ -93,17 +96,23 @@ impl Wanted {
         let Some((mut design, known)) = design else {
             return Err(Failure::input("the stack here is no log's").fix(fix));
         };
+        let mut grown = false;
+        if let Design::Colour { layers, public } = &mut design {
+            // With as many layers in tables every row stays where it is, and tables get longer: what is new is public.
+            let needed = height(leaves).saturating_sub(*layers);
+            grown = needed > *public;
+            *public = needed.max(*public);
+            if *public > MAX_PUBLIC {
+                let said = format!(
+                    "the log has {leaves} entries: {public} layers would be public, and {MAX_PUBLIC} may be"
+                );
+                return Err(Failure::usage(said).fix(fix));
+            }
+        }
         if !self.is_met_by(design, leaves) {
             return Err(Failure::usage(format!("the stack is laid out otherwise: {}", title(design))).fix(
                 "build into another directory, or leave --design and --public out to keep what is there",
             ));
-        }
-        if let Design::Colour { layers, public } = design
-            && layers.saturating_add(public) < height(leaves)
-        {
-            let room = 1u64 << (layers + public);
-            return Err(Failure::usage(format!("the log has {leaves} entries and outgrows its colours, which are for {room}"))
-                .fix("build into another directory: a log takes other colours when its length passes a power of two"));
         }
         if let Design::Batch(code) = &mut design {
             // Another number of rows moves them all anyway, so which proofs fail need not stay the same either.
@@ -123,7 +132,9 @@ impl Wanted {
             Some(scheme) => scheme.entry(),
             None => its_scheme(dir, before)?,
         };
-        Ok(Choice { design, scheme, why: format!("{} with {}, as before", title(design), scheme.id) })
+        let before =
+            if grown { "more of it is public, since the log passed a power of two" } else { "as before" };
+        Ok(Choice { design, scheme, why: format!("{} with {}, {before}", title(design), scheme.id) })
     }
 
     fn is_met_by(&self, design: Design, leaves: u64) -> bool {
