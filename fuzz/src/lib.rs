@@ -154,6 +154,7 @@ targets! {
     log_proof: tlog, proofs;
     log_entries: tlog, bundles;
     log_line: tlog, lines;
+    log_history: tlog, histories;
     log_path: tlog, paths;
     witness_key: tlog, witnesses;
     witness_note: tlog, cosigned;

@@ -4,8 +4,8 @@ use sotto_testkit::rng::seeded;
 use sotto_tlog::entries::Entries;
 use sotto_tlog::layout::Place;
 use sotto_tlog::{
-    Checkpoint, Cosigner, InclusionProof, Layout, LogEntry, LogKey, LogSigner, Note, Tile, TreeHead,
-    WitnessKey, generate,
+    Checkpoint, Cosigner, InclusionProof, Layout, LogEntry, LogHistory, LogKey, LogSigner, Note, Tile,
+    TreeHead, WitnessKey, generate,
 };
 
 /// A signed checkpoint.
@@ -107,9 +107,28 @@ pub fn log_line(data: &[u8]) -> bool {
 /// Entries of both kinds.
 pub fn lines() -> Vec<Vec<u8>> {
     let line = |kind: &str| {
-        format!("sotto-log/1 {kind} words 7 {} sotto-pk:{}\n", "ab".repeat(32), "cd".repeat(32)).into_bytes()
+        let [digest, leaf, key] = ["ab", "ef", "cd"].map(|byte| byte.repeat(32));
+        let previous = if kind == "stack" { "-" } else { &leaf };
+        format!("sotto-log/2 {kind} words 7 {digest} {previous} sotto-pk:{key}\n").into_bytes()
     };
     ["catalog", "stack"].map(line).into()
+}
+
+/// What was read of a log of catalogs: written again as it was.
+pub fn log_history(data: &[u8]) -> bool {
+    let Ok(history) = LogHistory::parse(data) else { return false };
+    assert_eq!(history.to_string().as_bytes(), data);
+    true
+}
+
+/// Histories of all names and of one.
+pub fn histories() -> Vec<Vec<u8>> {
+    let [root, key] = ["ef", "cd"].map(|byte| byte.repeat(32));
+    let text = |only: &str, first: u64| {
+        format!("sotto-log-history/1\nsotto-pk:{key}\n{only}\n{first} 300 {root}\ncatalog words 7 {root}\n")
+            .into_bytes()
+    };
+    vec![text("*", 0), text("catalog words", 256)]
 }
 
 /// The path of a log's file: whatever is taken stays in the log's folder.

@@ -41,7 +41,9 @@ pub(crate) fn client(error: ClientError) -> Failure {
         ClientError::Catalog(CatalogError::KeyText { .. }) => Exit::Usage,
         ClientError::Refused(problem) => refusal(problem),
         ClientError::Transport(TransportError::Address { .. })
-        | ClientError::Witness(WitnessError::Count { .. } | WitnessError::NoClock)
+        | ClientError::Witness(
+            WitnessError::Count { .. } | WitnessError::NoneNeeded { .. } | WitnessError::NoClock,
+        )
         | ClientError::TableName(_)
         | ClientError::TooManyRows { .. }
         | ClientError::Servers { .. }
@@ -258,7 +260,7 @@ fn log_exit(error: &LogError) -> Exit {
         LogError::Storage { .. } => Exit::Storage,
         LogError::Missing { .. } => Exit::Missing,
         LogError::KeyText(_) => Exit::Usage,
-        LogError::Fork { .. } | LogError::Older { .. } => Exit::Peer,
+        LogError::Fork { .. } | LogError::Older { .. } | LogError::Conflict { .. } => Exit::Peer,
         _ => Exit::Input,
     }
 }

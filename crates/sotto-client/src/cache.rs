@@ -5,7 +5,7 @@
 //! | [`slot`] | one artifact: whole, or the part downloaded so far |
 //! | [`keyring`] | keys that servers know, encrypted |
 //! | [`evidence`] | what others can be shown of that |
-//! | `logs` | the last checkpoint of each publisher's log |
+//! | `logs` | the last checkpoint of each publisher's log, and what was read of its entries |
 //! | [`known`] | what is remembered of a table: the newest epoch seen, and the keys that led there |
 //! | [`lock`] | two processes, one cache |
 //! | [`shared_file`] | a small file that processes change in turns |
@@ -22,6 +22,7 @@
 //! DIR/logs/<key>.checkpoint     the last checkpoint of a publisher's log, with the cosignatures it had
 //! DIR/logs/<key>.first          of two checkpoints that contradict each other the one that was seen first: evidence
 //! DIR/logs/<key>.other          and the other one
+//! DIR/logs/<key>-<kind>-<name>.history   what was read of the log's entries of a table or a stack
 //! DIR/keys/...                  keys that servers know
 //! ```
 //!

@@ -329,7 +329,9 @@ impl ClientError {
                 Fault::Caller
             }
             ClientError::Server { error, .. } => error.fault(),
-            ClientError::Witness(WitnessError::Count { .. } | WitnessError::NoClock)
+            ClientError::Witness(
+                WitnessError::Count { .. } | WitnessError::NoneNeeded { .. } | WitnessError::NoClock,
+            )
             | ClientError::TableName(_)
             | ClientError::TooManyRows { .. }
             | ClientError::Servers { .. }

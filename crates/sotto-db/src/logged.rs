@@ -49,10 +49,19 @@ pub fn log(dir: &Path, log: Option<&Path>, key: &SigningKey) -> Result<Option<Lo
     remember(dir, &folder)?;
     let mut added = 0;
     for entry in &entries {
+        // An older epoch that nobody could read when its turn was is not in the log, and cannot come after a later one.
+        let is_newest = entries.iter().all(|other| !same_name(entry, other) || other.epoch <= entry.epoch);
+        if !is_newest && appender.is_past(entry) {
+            continue;
+        }
         added += u64::from(appender.add(entry).map_err(failed)?);
     }
     appender.publish().map_err(failed)?;
     Ok(Some(Logged { entries: appender.size(), added, folder }))
+}
+
+fn same_name(one: &LogEntry, other: &LogEntry) -> bool {
+    (one.kind, &one.name) == (other.kind, &other.name)
 }
 
 /// Where the log is that a table's or a stack's folder was written into the last time, if there is one.
@@ -89,12 +98,8 @@ fn published(dir: &Path, key: &SigningKey) -> Result<Vec<LogEntry>> {
         if signed.public_key() != public {
             return Ok(Vec::new());
         }
-        let tables = stack.shards.iter().map(|shard| LogEntry {
-            kind: Kind::Catalog,
-            name: shard.table.clone(),
-            epoch: shard.epoch,
-            digest: shard.catalog,
-            key: public,
+        let tables = stack.shards.iter().map(|shard| {
+            LogEntry::new(Kind::Catalog, shard.table.clone(), shard.epoch, shard.catalog, public)
         });
         let stack = LogEntry::stack(&stack, public).map_err(malformed)?;
         return Ok(tables.chain([stack]).collect());

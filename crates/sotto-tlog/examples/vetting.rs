@@ -27,7 +27,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let entry = |number: u64| -> Result<LogEntry, Box<dyn Error>> {
         let digest = Hex32::from(sotto_tree::log::hash::leaf(&number.to_be_bytes()));
         let name = "words".parse()?;
-        Ok(LogEntry { kind: Kind::Catalog, name, epoch: Epoch(number + 1), digest, key: key.public() })
+        Ok(LogEntry::new(Kind::Catalog, name, Epoch(number + 1), digest, key.public()))
     };
     let grow = |from: u64, to: u64| -> Result<(), Box<dyn Error>> {
         let mut log = Appender::open(dir.path(), &key)?;

@@ -4,8 +4,11 @@
 //! it. An entry is one line, with the newline at its end:
 //!
 //! ```text
-//! sotto-log/1 catalog words 7 <BLAKE3 of the catalog's text, 64 hex digits> sotto-pk:<64 hex digits>
+//! sotto-log/2 catalog words 7 <BLAKE3 of the catalog's text, 64 hex digits> <previous entry> sotto-pk:<64 hex digits>
 //! ```
+//!
+//! The previous entry is that of the same kind and name: its leaf hash in 64 hex digits, or `-`. So the entries of a name form a
+//! hash chain, and an entry stands for all that were before it. [`LogHistory`](crate::LogHistory) checks that.
 #![deny(clippy::indexing_slicing)]
 
 use crate::{LogError, LogKey, LogSigner, Result};
@@ -16,7 +19,10 @@ use std::fmt;
 use std::str::FromStr;
 
 /// The format that stands first in an entry.
-pub const FORMAT: &str = "sotto-log/1";
+pub const FORMAT: &str = "sotto-log/2";
+
+/// The format before entries named the previous one.
+const OLD_FORMAT: &str = "sotto-log/1";
 
 /// Most bytes of an entry.
 pub const MAX_ENTRY_BYTES: usize = 512;
@@ -25,7 +31,7 @@ pub const MAX_ENTRY_BYTES: usize = 512;
 const NAME: &str = "sotto-log/";
 
 /// What an entry is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
     /// A table's catalog.
     Catalog,
@@ -41,6 +47,11 @@ impl Kind {
             Kind::Stack => "stack",
         }
     }
+
+    /// The kind of this name.
+    pub(crate) fn parse(name: &str) -> Option<Self> {
+        [Kind::Catalog, Kind::Stack].into_iter().find(|kind| kind.name() == name)
+    }
 }
 
 /// An entry: a catalog, or a stack, that a publisher has signed.
@@ -54,18 +65,25 @@ pub struct LogEntry {
     pub epoch: Epoch,
     /// BLAKE3 of its text: [`Catalog::digest`], [`Stack::digest`].
     pub digest: Hex32,
+    /// The leaf hash of the previous entry of this kind and name; `None` for the first one.
+    pub previous: Option<Hex32>,
     /// Who signed it.
     pub key: PublicKey,
 }
 
 impl LogEntry {
+    /// An entry without a previous one. [`Appender`](crate::publish::Appender) sets that.
+    pub fn new(kind: Kind, name: TableName, epoch: Epoch, digest: Hex32, key: PublicKey) -> Self {
+        LogEntry { kind, name, epoch, digest, previous: None, key }
+    }
+
     /// The entry of a catalog.
     ///
     /// # Errors
     /// [`LogError::Malformed`] for a catalog that contradicts itself.
     pub fn catalog(catalog: &Catalog, key: PublicKey) -> Result<Self> {
         let digest = catalog.digest().map_err(|e| LogError::malformed("log entry", e.to_string()))?;
-        Ok(LogEntry { kind: Kind::Catalog, name: catalog.table.clone(), epoch: catalog.epoch, digest, key })
+        Ok(LogEntry::new(Kind::Catalog, catalog.table.clone(), catalog.epoch, digest, key))
     }
 
     /// The entry of a stack.
@@ -74,7 +92,7 @@ impl LogEntry {
     /// [`LogError::Malformed`] for a stack that contradicts itself.
     pub fn stack(stack: &Stack, key: PublicKey) -> Result<Self> {
         let digest = stack.digest().map_err(|e| LogError::malformed("log entry", e.to_string()))?;
-        Ok(LogEntry { kind: Kind::Stack, name: stack.stack.clone(), epoch: stack.epoch, digest, key })
+        Ok(LogEntry::new(Kind::Stack, stack.stack.clone(), stack.epoch, digest, key))
     }
 
     /// Reads an entry. Total.
@@ -88,6 +106,16 @@ impl LogEntry {
         let text =
             std::str::from_utf8(bytes).map_err(|_| LogError::malformed("log entry", "it is not UTF-8"))?;
         text.parse()
+    }
+
+    /// Whether both are of one document, whatever entries were before them.
+    pub fn is_same_document(&self, other: &LogEntry) -> bool {
+        *self == LogEntry { previous: self.previous, ..other.clone() }
+    }
+
+    /// What it is about, for errors to say.
+    pub fn subject(&self) -> String {
+        format!("{} {}, epoch {}", self.kind.name(), self.name, self.epoch)
     }
 
     /// Its leaf hash in the log.
@@ -105,8 +133,12 @@ impl LogEntry {
 
 impl fmt::Display for LogEntry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let LogEntry { kind, name, epoch, digest, key } = self;
-        writeln!(f, "{FORMAT} {} {name} {epoch} {digest} {key}", kind.name())
+        let LogEntry { kind, name, epoch, digest, previous, key } = self;
+        write!(f, "{FORMAT} {} {name} {epoch} {digest} ", kind.name())?;
+        match previous {
+            Some(previous) => writeln!(f, "{previous} {key}"),
+            None => writeln!(f, "- {key}"),
+        }
     }
 }
 
@@ -117,19 +149,26 @@ impl FromStr for LogEntry {
         let line = text.strip_suffix('\n').ok_or_else(|| refuse("a newline was expected at its end"))?;
         let mut words = line.split(' ');
         let mut next = |what: &str| words.next().ok_or_else(|| refuse(&format!("{what} was expected")));
-        if next("the format")? != FORMAT {
-            return Err(refuse("it is of another format: upgrade sotto"));
+        match next("the format")? {
+            FORMAT => {}
+            OLD_FORMAT => {
+                return Err(refuse(
+                    "it is of format sotto-log/1, which has no chain: begin a new log under a new key",
+                ));
+            }
+            _ => return Err(refuse("it is of another format: upgrade sotto")),
         }
-        let kind = match next("its kind")? {
-            "catalog" => Kind::Catalog,
-            "stack" => Kind::Stack,
-            _ => return Err(refuse("its kind is neither catalog nor stack")),
-        };
+        let kind = Kind::parse(next("its kind")?);
+        let kind = kind.ok_or_else(|| refuse("its kind is neither catalog nor stack"))?;
         let name = next("a name")?.parse().map_err(|_| refuse("its name is that of no table"))?;
         let epoch = next("an epoch")?.parse().map_err(|_| refuse("its epoch is no number"))?;
         let digest = next("a digest")?.parse().map_err(|_| refuse("its digest is none"))?;
+        let previous = match next("the previous entry")? {
+            "-" => None,
+            hash => Some(hash.parse().map_err(|_| refuse("its previous entry is no leaf hash"))?),
+        };
         let key = next("a key")?.parse().map_err(|_| refuse("its key is none"))?;
-        let entry = LogEntry { kind, name, epoch: Epoch(epoch), digest, key };
+        let entry = LogEntry { kind, name, epoch: Epoch(epoch), digest, previous, key };
         // One form only: what is hashed is what was understood.
         if entry.to_string() == text {
             Ok(entry)

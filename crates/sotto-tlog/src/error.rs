@@ -74,6 +74,19 @@ pub enum LogError {
         /// Bytes of so many hashes.
         want: u64,
     },
+    /// A file that is not as the log sent it, but as HTTP carried it.
+    #[error(
+        "{path} is compressed with {codec} (it begins with {magic}): a mirror stores files without Content-Encoding; unpack it, \
+         as {codec} -d does, and have the mirror do so"
+    )]
+    Compressed {
+        /// Relative to the log's folder.
+        path: String,
+        /// With what.
+        codec: &'static str,
+        /// Its first bytes.
+        magic: &'static str,
+    },
     /// A tile that is not the one its parent was made of.
     #[error(
         "{path} does not hash to what {parent} says of it: it is damaged or of another log; fetch it again"
@@ -134,6 +147,29 @@ pub enum LogError {
         /// Leaves of the older checkpoint.
         size: u64,
     },
+    /// An entry of a publisher's log that contradicts one before it. Both are in one signed log: together they prove it.
+    #[error(
+        "entry {index} of the log, {subject}: {why}. The log proves that its publisher shows different people different data"
+    )]
+    Conflict {
+        /// Which entry.
+        index: u64,
+        /// Kind, name and epoch.
+        subject: String,
+        /// What it contradicts.
+        why: String,
+    },
+    /// A catalog or a stack that a publisher's log may not take.
+    #[error(
+        "{subject} is not written into the log: the log's last entry of that name is of epoch {last}, with another digest; go on \
+         in the folder that published that epoch, or encode under another name or key"
+    )]
+    Superseded {
+        /// Kind, name and epoch.
+        subject: String,
+        /// The epoch of the last entry of that name.
+        last: u64,
+    },
     /// A note that adds no cosignature to a log.
     #[error(
         "the note of {size} entries has no cosignature of these witnesses for a checkpoint of this log, which has {newest} \
@@ -161,6 +197,16 @@ pub enum LogError {
 impl LogError {
     pub(crate) fn malformed(what: &'static str, why: impl Into<String>) -> Self {
         LogError::Malformed { what, why: why.into() }
+    }
+
+    /// This error, or that a file which could not be read is compressed: fetching it again would not help.
+    pub(crate) fn of_file(self, path: &str, bytes: &[u8]) -> Self {
+        let (codec, magic) = match bytes {
+            [0x1f, 0x8b, ..] => ("gzip", "1f 8b"),
+            [0x28, 0xb5, 0x2f, 0xfd, ..] => ("zstd", "28 b5 2f fd"),
+            _ => return self,
+        };
+        LogError::Compressed { path: path.into(), codec, magic }
     }
 
     pub(crate) fn storage(path: impl Into<String>) -> impl FnOnce(io::Error) -> Self {

@@ -17,6 +17,12 @@ use std::str::FromStr;
 /// The first line of every checkpoint of a Go checksum database, whatever the database is called.
 pub const GO_ORIGIN: &str = "go.sum database tree";
 
+/// What is wrong with a key whose number is another.
+pub(crate) const OTHER_NUMBER: &str = "its number is not that of name and key: it was not copied whole";
+
+/// What is wrong with a key that ends too early.
+pub(crate) const CUT: &str = "what follows its name is not the base64 of a key: it was not copied whole";
+
 /// What a log signs with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Algorithm {
@@ -50,7 +56,8 @@ impl LogKey {
     /// # Errors
     /// [`LogError::KeyText`] for a name that no key may have, or bytes that are no key.
     pub fn rfc6962(name: &str, spki: &[u8]) -> Result<Self> {
-        let key = ecdsa::key(spki).ok_or(LogError::KeyText("this is no P-256 key in DER"))?;
+        let key = ecdsa::key(spki)
+            .ok_or(LogError::KeyText("this is no P-256 key in DER, or it was not copied whole"))?;
         Self::named(name, Algorithm::Rfc6962 { key, spki: spki.to_vec() })
     }
 
@@ -59,6 +66,14 @@ impl LogKey {
             return Err(LogError::KeyText("a key's name has no spaces and no plus"));
         }
         Ok(LogKey { name: name.into(), origin: name.into(), algorithm })
+    }
+
+    /// Whether a text has the form of a key, and so is no path, whatever is wrong with it: after the name comes a number in
+    /// hexadecimal, or the beginning of every P-256 key in DER.
+    pub fn has_form(text: &str) -> bool {
+        let Some((_, rest)) = text.trim().split_once('+') else { return false };
+        let number = rest.split_once('+').map(|(number, _)| number);
+        number.is_some_and(is_hex) || rest.starts_with("MFkw")
     }
 
     /// The same key for a log that has another name than its key, as Go's checksum database has.
@@ -145,6 +160,11 @@ pub(crate) fn id(name: &str, kind: u8, key: &[u8]) -> u32 {
     u32::from_be_bytes([a, b, c, d])
 }
 
+/// Whether a text is a number in hexadecimal.
+fn is_hex(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
 /// Writes the text form.
 impl fmt::Display for LogKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -163,19 +183,27 @@ impl FromStr for LogKey {
     fn from_str(text: &str) -> Result<Self> {
         let refuse = LogError::KeyText("NAME+ID+BASE64 (Ed25519) or NAME+BASE64 (P-256 in DER) was expected");
         let Some((name, rest)) = text.trim().split_once('+') else { return Err(refuse) };
+        // A number that lost a digit is a number all the same.
+        if rest.split_once('+').is_some_and(|(number, _)| number.len() < 8 && is_hex(number)) {
+            return Err(LogError::KeyText(OTHER_NUMBER));
+        }
         // The DER of a P-256 key begins with "MFkw", which is no hexadecimal number: the two cannot be mistaken.
-        let number = |text: &str| text.len() == 8 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let number = |text: &str| text.len() == 8 && is_hex(text);
         let Some((number, encoded)) = rest.split_once('+').filter(|(first, _)| number(first)) else {
-            return Self::rfc6962(name, &unbase64(rest).ok_or(refuse)?);
+            let is_cut = rest.starts_with("MFkw");
+            return Self::rfc6962(
+                name,
+                &unbase64(rest).ok_or(if is_cut { LogError::KeyText(CUT) } else { refuse })?,
+            );
         };
-        let decoded = unbase64(encoded).ok_or(refuse)?;
+        let decoded = unbase64(encoded).ok_or(LogError::KeyText(CUT))?;
         let Some((1, bytes)) = decoded.split_first() else {
             return Err(LogError::KeyText("keys of this type are not known; Ed25519 is type 1"));
         };
-        let bytes = bytes.try_into().map_err(|_| LogError::KeyText("an Ed25519 key has 32 bytes"))?;
+        let bytes = bytes.try_into().map_err(|_| LogError::KeyText(CUT))?;
         let key = Self::ed25519(name, bytes)?;
         if u32::from_str_radix(number, 16) != Ok(key.id()) {
-            return Err(LogError::KeyText("its number is not that of name and key: it was not copied whole"));
+            return Err(LogError::KeyText(OTHER_NUMBER));
         }
         Ok(key)
     }

@@ -10,6 +10,7 @@
 //! | [`signer`] | a log's signing key |
 //! | [`witness`] | who saw a log grow, and signs that: `c2sp.org/tlog-cosignature`, Ed25519 |
 //! | [`catalogs`] | the log of a publisher's catalogs: its key, its entries |
+//! | [`history`] | the entries of such a log, checked in order: one catalog for each epoch, one chain for each name |
 //! | [`publish`] | that log in its publisher's folder: appended to, and given cosignatures |
 //! | [`published`] | the same as a server reads it: which catalog is where, and proofs |
 //! | [`checkpoint`] | a log's length and root, under its signature |
@@ -35,6 +36,7 @@ pub mod error;
 pub mod found;
 pub mod generate;
 pub mod head;
+pub mod history;
 pub mod key;
 pub mod layout;
 pub mod note;
@@ -54,6 +56,7 @@ pub use entries::Entry;
 pub use error::LogError;
 pub use found::Found;
 pub use head::TreeHead;
+pub use history::LogHistory;
 pub use key::LogKey;
 pub use layout::{Layout, Tile};
 pub use note::Note;

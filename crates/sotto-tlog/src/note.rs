@@ -42,7 +42,8 @@ impl Note {
         if bytes.len() > MAX_NOTE_BYTES {
             return Err(LogError::TooLarge { what: "signed note".into(), limit: MAX_NOTE_BYTES as u64 });
         }
-        let all = std::str::from_utf8(bytes).map_err(|_| refuse("it is not UTF-8"))?;
+        let all = std::str::from_utf8(bytes)
+            .map_err(|_| refuse("it is not UTF-8").of_file("the signed note", bytes))?;
         if all.bytes().any(|byte| byte < b' ' && byte != b'\n') {
             return Err(refuse("it holds control characters"));
         }

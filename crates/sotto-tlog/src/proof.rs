@@ -40,7 +40,8 @@ impl InclusionProof {
         if bytes.len() > MAX_PROOF_BYTES {
             return Err(LogError::TooLarge { what: "inclusion proof".into(), limit: MAX_PROOF_BYTES as u64 });
         }
-        let text = std::str::from_utf8(bytes).map_err(|_| refuse("it is not UTF-8"))?;
+        let text = std::str::from_utf8(bytes)
+            .map_err(|_| refuse("it is not UTF-8").of_file("the inclusion proof", bytes))?;
         let (head, checkpoint) =
             text.split_once("\n\n").ok_or_else(|| refuse("an empty line was expected"))?;
         let mut lines = head.split('\n').peekable();

@@ -14,7 +14,7 @@ use crate::catalogs::{log_key, log_signer};
 use crate::note::{MAX_NOTE_BYTES, Note, Signature};
 use crate::published::{Head, Published, WITNESSED, head};
 use crate::witness::WitnessKey;
-use crate::{Checkpoint, Layout, LogEntry, LogError, LogSigner, Result, Writer};
+use crate::{Checkpoint, Layout, LogEntry, LogError, LogHistory, LogSigner, Result, Writer};
 use sotto_catalog::{Hex32, SigningKey};
 use std::collections::HashSet;
 use std::fs::{self, File};
@@ -30,6 +30,7 @@ pub struct Appender {
     signer: LogSigner,
     writer: Writer,
     logged: HashSet<Hex32>,
+    history: LogHistory,
     /// Whether the log has no checkpoint that says all it holds.
     is_ahead: bool,
     _lock: File,
@@ -44,8 +45,9 @@ impl Appender {
         let lock = lock(folder)?;
         let signer = log_signer(key)?;
         let fresh = !folder.join(Layout::Tiles.checkpoint()).exists();
-        let (writer, logged) = if fresh {
-            (Writer::create(folder.to_owned(), Layout::Tiles)?, HashSet::new())
+        let (writer, logged, history) = if fresh {
+            let writer = Writer::create(folder.to_owned(), Layout::Tiles)?;
+            (writer, HashSet::new(), LogHistory::new(key.public()))
         } else {
             let log = Published::open(folder)?;
             let (found, pinned) =
@@ -54,22 +56,35 @@ impl Appender {
                 return Err(LogError::WrongOrigin { pinned, found });
             }
             let logged = log.entries().iter().map(|entry| entry.digest).collect();
-            (Writer::resume(folder.to_owned(), Layout::Tiles, &log.newest().checkpoint)?, logged)
+            let writer = Writer::resume(folder.to_owned(), Layout::Tiles, &log.newest().checkpoint)?;
+            (writer, logged, log.history()?)
         };
-        Ok(Appender { signer, writer: writer.durable(), logged, is_ahead: fresh, _lock: lock })
+        Ok(Appender { signer, writer: writer.durable(), logged, history, is_ahead: fresh, _lock: lock })
     }
 
-    /// Appends an entry, unless the log has it. Gives whether it was appended.
+    /// Appends an entry after the previous one of its name, unless the log has it. Gives whether it was appended.
     ///
     /// # Errors
-    /// [`LogError::Storage`].
+    /// [`LogError::Superseded`] for an epoch that is not above the last one of the name; [`LogError::Storage`].
     pub fn add(&mut self, entry: &LogEntry) -> Result<bool> {
-        if !self.logged.insert(entry.digest) {
+        if self.logged.contains(&entry.digest) {
             return Ok(false);
         }
+        let last = self.history.last(entry.kind, &entry.name);
+        if let Some(last) = last.filter(|last| last.epoch >= entry.epoch) {
+            return Err(LogError::Superseded { subject: entry.subject(), last: last.epoch.0 });
+        }
+        let entry = LogEntry { previous: last.map(|last| last.leaf), ..entry.clone() };
+        self.history.append(self.writer.size(), &entry)?;
         self.writer.append(&entry.written())?;
+        self.logged.insert(entry.digest);
         self.is_ahead = true;
         Ok(true)
+    }
+
+    /// Whether the log has an entry of this name with a later epoch.
+    pub fn is_past(&self, entry: &LogEntry) -> bool {
+        self.history.last(entry.kind, &entry.name).is_some_and(|last| last.epoch > entry.epoch)
     }
 
     /// Entries so far.

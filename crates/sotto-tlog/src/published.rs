@@ -8,7 +8,10 @@
 use crate::catalogs::{log_key, publisher};
 use crate::layout::{Place, TILE_WIDTH};
 use crate::note::{MAX_NOTE_BYTES, Note};
-use crate::{Checkpoint, Directory, InclusionProof, Layout, Log, LogEntry, LogError, LogKey, Result, Source};
+use crate::{
+    Checkpoint, Directory, InclusionProof, Layout, Log, LogEntry, LogError, LogHistory, LogKey, Result,
+    Source,
+};
 use sotto_catalog::{Hex32, PublicKey};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -17,7 +20,7 @@ use std::path::{Path, PathBuf};
 pub const WITNESSED: &str = "witnessed";
 
 /// Most bytes of a tile or a bundle of such a log: 256 entries with their lengths.
-const MAX_FILE_BYTES: u64 = (TILE_WIDTH * (crate::catalogs::MAX_ENTRY_BYTES + 2)) as u64;
+pub const MAX_FILE_BYTES: u64 = (TILE_WIDTH * (crate::catalogs::MAX_ENTRY_BYTES + 2)) as u64;
 
 /// A checkpoint, and its note as it was published.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -127,13 +130,25 @@ impl Published {
         &self.entries
     }
 
+    /// The entries checked in order.
+    ///
+    /// # Errors
+    /// [`LogError::Conflict`].
+    pub fn history(&self) -> Result<LogHistory> {
+        let mut history = LogHistory::new(self.publisher);
+        for (index, entry) in (0..).zip(&self.entries) {
+            history.append(index, entry)?;
+        }
+        Ok(history)
+    }
+
     /// Whether a catalog or a stack of this digest is in the log.
     pub fn holds(&self, digest: &Hex32) -> bool {
         self.places.contains_key(digest)
     }
 
-    /// The proof that a catalog or a stack is in the log, with the checkpoint that has cosignatures if that one covers it;
-    /// `None` if it is not in the log. Reads a few tiles.
+    /// The proof that a catalog or a stack is in the log, with the entry as extra data, and with the checkpoint that has
+    /// cosignatures if that one covers it; `None` if it is not in the log. Reads a few tiles.
     ///
     /// # Errors
     /// As [`Log::open`] and [`Log::prove`].
@@ -143,7 +158,9 @@ impl Published {
             self.witnessed.as_ref().filter(|head| index < head.checkpoint.size).unwrap_or(&self.newest);
         let mut log = Log::open(Directory(self.folder.clone()), Layout::Tiles, &head.checkpoint)?;
         let hashes = log.prove(index)?;
-        Ok(Some(InclusionProof { extra: None, index, hashes, checkpoint: head.note.clone() }))
+        let entry = usize::try_from(index).ok().and_then(|index| self.entries.get(index));
+        let extra = entry.map(|entry| entry.to_string().into_bytes());
+        Ok(Some(InclusionProof { extra, index, hashes, checkpoint: head.note.clone() }))
     }
 
     /// One of the log's files; `None` if the log has none there.

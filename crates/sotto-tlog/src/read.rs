@@ -89,9 +89,10 @@ impl<S: Source> Log<S> {
         for (index, leaf) in (first..).zip(leaves) {
             let cut =
                 || LogError::Entry { path: path.clone(), index, why: "the bundle ends before it".into() };
-            let entry = entries.next().ok_or_else(cut)??;
+            let entry =
+                entries.next().ok_or_else(cut).flatten().map_err(|error| error.of_file(&path, &bytes))?;
             if entry.leaf != leaf {
-                return Err(LogError::EntryHash { path, index });
+                return Err(LogError::EntryHash { path: path.clone(), index }.of_file(&path, &bytes));
             }
             each(index, entry)?;
         }
@@ -237,7 +238,8 @@ fn fetch<S: Source>(source: &S, layout: Layout, tile: Tile) -> Result<Vec<Hash>>
         }
     };
     if bytes.len() != due {
-        return Err(LogError::TileLength { path, got: bytes.len() as u64, want: due as u64 });
+        let error = LogError::TileLength { path: path.clone(), got: bytes.len() as u64, want: due as u64 };
+        return Err(error.of_file(&path, &bytes));
     }
     let (hashes, _) = bytes.as_chunks::<HASH_BYTES>();
     Ok(hashes.iter().take(tile.width.into()).copied().collect())

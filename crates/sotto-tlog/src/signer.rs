@@ -1,5 +1,6 @@
 //! A log's signing key, in the text form of Go's notes: `PRIVATE+KEY+NAME+ID+BASE64`.
 
+use crate::key::OTHER_NUMBER;
 use crate::note::{Note, Signature};
 use crate::text::unbase64;
 use crate::{Checkpoint, LogError, LogKey, Result};
@@ -74,7 +75,7 @@ impl LogSigner {
         let Some((1, secret)) = decoded.split_first() else { return Err(refuse()) };
         let signer = Self::new(name, secret.try_into().map_err(|_| refuse())?)?;
         if id != format!("{:08x}", signer.public.id()) {
-            return Err(LogError::KeyText("its number is not that of name and key: it was not copied whole"));
+            return Err(LogError::KeyText(OTHER_NUMBER));
         }
         Ok(signer)
     }

@@ -10,13 +10,14 @@
 //! ```
 //!
 //! A witness keeps the last checkpoint it cosigned of each log, and cosigns no other one of that length and no shorter one;
-//! so two checkpoints of one log that contradict each other never both have its cosignature.
+//! so two checkpoints of one log that contradict each other never both have its cosignature. Of a publisher's log it reads the
+//! entries too, and cosigns none with two catalogs of one epoch ([`LogHistory`]).
 #![deny(clippy::indexing_slicing)]
 
-use crate::key::id;
+use crate::key::{CUT, OTHER_NUMBER, id};
 use crate::note::{Note, Signature, is_key_name};
 use crate::text::{base64, unbase64};
-use crate::{Checkpoint, Layout, Log, LogError, LogKey, Result, Source};
+use crate::{Checkpoint, Layout, Log, LogError, LogHistory, LogKey, Result, Source};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use ed25519_dalek::{Signer, SigningKey, VerifyingKey};
@@ -96,13 +97,13 @@ impl FromStr for WitnessKey {
         let (Some(name), Some(number), Some(encoded)) = (parts.next(), parts.next(), parts.next()) else {
             return Err(refuse());
         };
-        let decoded = unbase64(encoded).ok_or_else(refuse)?;
+        let decoded = unbase64(encoded).ok_or(LogError::KeyText(CUT))?;
         let Some((&KIND, bytes)) = decoded.split_first() else { return Err(refuse()) };
-        let bytes: &[u8; 32] = bytes.try_into().map_err(|_| refuse())?;
+        let bytes: &[u8; 32] = bytes.try_into().map_err(|_| LogError::KeyText(CUT))?;
         let key = VerifyingKey::from_bytes(bytes);
         let key = Self::new(name, key.map_err(|_| LogError::KeyText("these 32 bytes are no Ed25519 key"))?)?;
         if number != format!("{:08x}", key.id()) {
-            return Err(LogError::KeyText("its number is not that of name and key: it was not copied whole"));
+            return Err(LogError::KeyText(OTHER_NUMBER));
         }
         Ok(key)
     }
@@ -171,7 +172,7 @@ impl Cosigner {
         let Some((&KIND, secret)) = decoded.split_first() else { return Err(refuse()) };
         let cosigner = Self::new(name, secret.try_into().map_err(|_| refuse())?)?;
         if number != format!("{:08x}", cosigner.public.id()) {
-            return Err(LogError::KeyText("its number is not that of name and key: it was not copied whole"));
+            return Err(LogError::KeyText(OTHER_NUMBER));
         }
         Ok(cosigner)
     }
@@ -190,18 +191,22 @@ impl fmt::Debug for Cosigner {
     }
 }
 
-/// What a witness looks at before it cosigns: the log's signature, and that the log goes on from what it cosigned before.
+/// What a witness looks at before it cosigns a publisher's log: its signature, that it goes on from what was cosigned before, and
+/// that its new entries do not contradict the ones before them. `history` is what was read of it before, and is brought to this
+/// checkpoint; it has to be on the disk before a cosignature leaves.
 ///
 /// # Errors
-/// As [`Checkpoint::open`] and [`Log::open`]; [`LogError::Older`], [`LogError::Fork`].
-pub fn examine<S: Source>(
+/// As [`Checkpoint::open`] and [`Log::open`]; [`LogError::Older`], [`LogError::Fork`], [`LogError::Conflict`].
+pub fn examine<S: Source + Clone>(
     source: S,
     key: &LogKey,
     note: &[u8],
     known: Option<&Checkpoint>,
+    history: &mut LogHistory,
 ) -> Result<Checkpoint> {
     let checkpoint = Checkpoint::open(note, key)?;
-    consistent(source, known, &checkpoint)?;
+    consistent(source.clone(), known, &checkpoint)?;
+    history.read(&mut Log::open(source, Layout::Tiles, &checkpoint)?)?;
     Ok(checkpoint)
 }
 

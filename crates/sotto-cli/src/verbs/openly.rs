@@ -14,8 +14,8 @@ use std::time::Duration;
 /// Arguments of every verb that publishes.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct Openly {
-    /// Write the catalog into the publisher's log in this folder, this one and later ones: witnesses and clients can then see
-    /// that everybody is shown the same. See `sotto log`
+    /// Write the catalog into the publisher's log in this folder, this one and later ones: another catalog of the same epoch is
+    /// then exposed to whoever reads the log. See `sotto log`
     #[arg(long, value_name = "DIR")]
     catalog_log: Option<PathBuf>,
     /// For how long clients believe the catalog: 7d, 12h; 0 for ever [default: for ever; an update: as the one before]

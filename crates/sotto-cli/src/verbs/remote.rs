@@ -39,7 +39,7 @@ pub(crate) struct Remote {
     #[arg(long = "witness", value_name = "NAME+ID+BASE64", help_heading = TRUST)]
     witnesses: Vec<WitnessKey>,
     /// How many of the witnesses have to have cosigned [default: all]
-    #[arg(long, value_name = "K", requires = "witnesses", help_heading = TRUST)]
+    #[arg(long, value_name = "K", value_parser = at_least_one(), requires = "witnesses", help_heading = TRUST)]
     witness_count: Option<usize>,
     /// How long ago they may have cosigned, in hours: a server can keep an old table alive for so long
     #[arg(long, value_name = "HOURS", default_value = "24", value_parser = clap::value_parser!(u64).range(1..=8760), help_heading = TRUST)]
@@ -261,6 +261,11 @@ pub(super) fn on(bars: &Arc<Bars>) -> impl FnMut(Progress) + Send + 'static {
         };
         bars.at(name, at.done, at.total, Unit::Bytes);
     }
+}
+
+/// A number of witnesses: 0 would ask for nothing.
+fn at_least_one() -> clap::builder::RangedU64ValueParser<usize> {
+    clap::builder::RangedU64ValueParser::new().range(1..)
 }
 
 /// A time as a person writes it: seconds, or with its unit.

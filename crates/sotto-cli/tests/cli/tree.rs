@@ -110,6 +110,13 @@ fn proofs_are_laid_out_by_colour_too() {
     let with = world.prove(&server.url, 1000, &[]);
     let other = world.prove(&server.url, 3, &[]);
     assert_eq!((&with["bytes_up"], &with["bytes_down"]), (&other["bytes_up"], &other["bytes_down"]));
+    // Past a power of two the same tables get longer, and a server goes on with them.
+    assert_eq!(sotto(&["tree", "generate", &world.log, "--entries", "2100", "--grow"]).code, 0);
+    assert_eq!(world.build(&[])["lookups"], 7);
+    server.reload();
+    for index in [0, 1023, 1024, 2099] {
+        assert_eq!(world.prove(&server.url, index, &[])["entries"], 2100);
+    }
 }
 
 #[test]
@@ -156,7 +163,10 @@ fn what_is_planned_is_built_and_kept() {
     build(&["--public", "3"]).fails(2, &["laid out otherwise"]);
     build(&["--design", "tile"]).fails(2, &["another directory"]);
     grow("1025");
-    build(&[]).fails(2, &["outgrows its colours"]);
+    build(&["--public", "4"]).fails(2, &["laid out otherwise"]);
+    let third = build(&["--json"]).json();
+    assert_eq!((&third["epoch"], &third["lookups"], &third["tables"]), (&3.into(), &6.into(), &6.into()));
+    assert!(third["why"].as_str().unwrap().contains("passed a power of two"), "{third}");
 }
 
 #[test]
@@ -288,6 +298,24 @@ fn what_is_wrong_with_a_log_is_said() {
     };
     build(&other.public, &world.log, &[]).fails(3, &["sign"]);
     build("nonsense", &world.log, &[]).fails(7, &["nonsense"]);
+    // A key that was not copied whole is no file that is not there.
+    let key = std::fs::read_to_string(&world.public).unwrap();
+    let key = key.trim();
+    let number = key.split('+').nth(1).unwrap().to_owned();
+    for bad in [
+        &key[..key.len() - 1],
+        &key[..key.len() - 4],
+        &key.replace(&number, "00000000"),
+        &key.replace(&number, &number[1..]),
+    ] {
+        build(bad, &world.log, &[]).fails(2, &["was not copied whole"]);
+    }
+    // What HTTP compressed is unpacked, and not fetched again.
+    let packed = Path::new(&world.log).join("tile/0/001");
+    let kept = std::fs::read(&packed).unwrap();
+    std::fs::write(&packed, [&[0x1f, 0x8b, 8][..], &kept].concat()).unwrap();
+    build(&world.public, &world.log, &[]).fails(3, &["tile/0/001 is compressed with gzip", "gzip -d"]);
+    std::fs::write(&packed, kept).unwrap();
     build(&world.public, "nowhere", &[]).fails(7, &["checkpoint"]);
     let tile = Path::new(&world.log).join("tile/0/001");
     let mut bytes = std::fs::read(&tile).unwrap();

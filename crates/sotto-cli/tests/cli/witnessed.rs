@@ -2,6 +2,10 @@
 
 use crate::harness::{Folder, Outcome, Served, sotto};
 use serde_json::Value;
+use sotto_catalog::SigningKey;
+use sotto_db::TableDir;
+use sotto_tlog::catalogs::log_signer;
+use sotto_tlog::{Cosigner, Layout, LogEntry, Note, Writer};
 use std::process::Stdio;
 
 /// A publisher with one key, and a witness with another.
@@ -159,6 +163,69 @@ fn publishers_who_lie_are_found_out_and_convicted() {
     assert!(statements[1].contains("two different checkpoints of its log at 1 entries"), "{told}");
     let none = sotto(&["audit", "evidence", "--cache", &scene.text("newcomer"), "--out", &out, "--json"]);
     assert_eq!(none.json()["evidence"].as_array().map(Vec::len), Some(0));
+}
+
+/// A log of the catalogs in these folders, whatever they are: whoever has the key can write what they like.
+fn forge(scene: &Scene, log: &str, tables: &[&str]) {
+    let key = SigningKey::from_file(&std::fs::read_to_string(&scene.key).unwrap()).unwrap();
+    let mut writer = Writer::create(scene.folder.at(log), Layout::Tiles).unwrap();
+    for table in tables {
+        let image = TableDir::open(scene.folder.at(table)).unwrap().open_latest().unwrap();
+        let entry = LogEntry::catalog(image.catalog(), key.public()).unwrap().to_string();
+        writer.append(&[&(entry.len() as u16).to_be_bytes(), entry.as_bytes()].concat()).unwrap();
+    }
+    writer.publish(&log_signer(&key).unwrap()).unwrap();
+}
+
+/// The attack: two tables of one name and epoch, one signing key, one log, and an honest witness.
+#[test]
+fn two_tables_of_one_epoch_in_one_log_are_found_out() {
+    let scene = Scene::new();
+    let log = scene.text("log");
+    scene.cosign(&log, "state").says("cosigned 1 entries");
+    // The publisher's own tool does not write the second one into the log.
+    let lines = scene.folder.write("words.csv", "lie 0\nlie 1\n");
+    let (out, key) = (scene.text("mine"), &scene.key);
+    let args = ["encode", &lines, "--value", "1", "--row-bytes", "12", "--out", &out, "--name", "words"];
+    let refused = sotto(&[&args[..], &["--signing-key", key, "--catalog-log", &log]].concat());
+    refused.fails(3, &["catalog words, epoch 1 is not written into the log", "another name or key"]);
+
+    // One that does writes both: no witness cosigns that, whether or not it has seen the log before, and readers say so.
+    forge(&scene, "both", &["words", "mine"]);
+    let both = scene.text("both");
+    for state in ["state", "fresh"] {
+        scene.cosign(&both, state).fails(5, &["entry 1 of the log, catalog words, epoch 1", "do not cosign"]);
+    }
+    assert!(
+        !scene.folder.at("fresh").join(format!("{}.history", &scene.publisher["sotto-pk:".len()..])).exists()
+    );
+    let watched = scene.text("watched");
+    let watch = |log: &str| {
+        sotto(&["log", "watch", log, "--publisher", &scene.publisher, "--state", &watched, "--once"])
+    };
+    watch(&log).says("1 entries, 1 more than before");
+    watch(&both).fails(5, &["another entry of that epoch", "show this to others"]);
+    let shown = sotto(&["log", "show", &both]);
+    assert!(shown.stdout.contains("epoch"), "{}", shown.stdout);
+    shown.fails(5, &["another entry of that epoch", "do not trust its publisher"]);
+    sotto(&["log", "show", &log]).says("1 entries");
+
+    // A witness that looks at nothing cosigns it. Then either client reads the other's catalog in the log.
+    let cosigner = std::fs::read_to_string(scene.text("witness.key")).unwrap();
+    let mut note = Note::parse(&std::fs::read(scene.folder.at("both").join("checkpoint")).unwrap()).unwrap();
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs();
+    note.signatures.push(Cosigner::from_file(&cosigner).unwrap().cosign(&note.text, now));
+    std::fs::write(scene.folder.at("note"), note.to_string()).unwrap();
+    scene.attach("both");
+    for (table, cache) in [("words", "cache-a"), ("mine", "cache-b")] {
+        let server = Served::start(&[&scene.text(table), "--catalog-log", &both]);
+        scene.get(&server, cache).fails(5, &["contradicts itself", "do not trust it"]);
+        watch(&server.url).fails(5, &["another entry of that epoch"]);
+    }
+    // Nor is one asked who asks for none.
+    let args = ["get", "--server", "http://127.0.0.1:9", "--table", "words", "--row", "7"];
+    let none = sotto(&[&args[..], &["--witness", &scene.witness, "--witness-count", "0"]].concat());
+    none.fails(2, &["--witness-count"]);
 }
 
 #[test]

@@ -1,10 +1,12 @@
 //! The last checkpoint of each publisher's log, as it was signed: a log that is shown later goes on from it.
 //!
-//! It is kept by the publisher's key and not by the server, so that two servers of one publisher are held to one log.
+//! It is kept by the publisher's key and not by the server, so that two servers of one publisher are held to one log. Beside it
+//! lies what was read of the entries of each table and stack.
 
 use super::{Cache, CacheError, keep_both, lock::Lock, replace};
 use crate::files;
 use sotto_catalog::{Hex32, PublicKey};
+use sotto_tlog::LogHistory;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -13,6 +15,8 @@ use std::time::Duration;
 const PATIENCE: Duration = Duration::from_secs(5);
 
 const EXTENSION: &str = "checkpoint";
+
+const HISTORY: &str = "history";
 
 impl Cache {
     /// What was seen of logs: whose, and the checkpoint with its signatures, of which nothing is verified.
@@ -58,9 +62,48 @@ impl Cache {
         keep_both(&self.log(publisher), checkpoint.as_bytes())
     }
 
+    /// What was read of logs' entries, for each table and each stack.
+    ///
+    /// # Errors
+    /// [`CacheError`] if a file cannot be read, or is no history of one name.
+    pub fn log_histories(&self) -> Result<Vec<LogHistory>, CacheError> {
+        let mut out = Vec::new();
+        for path in files::entries(&self.logs).map_err(|e| CacheError::at(&self.logs, e))? {
+            if path.extension().is_some_and(|extension| extension == HISTORY) {
+                out.extend(history(&path)?);
+            }
+        }
+        Ok(out)
+    }
+
+    /// Keeps what was read of the entries of one name. What another process has read meanwhile, of more entries, stays.
+    ///
+    /// # Errors
+    /// [`CacheError`] if it cannot be written.
+    pub fn keep_log_history(&self, read: &LogHistory) -> Result<(), CacheError> {
+        let Some((kind, name)) = read.only() else { return Ok(()) };
+        let file = format!("{}-{}-{name}.{HISTORY}", read.publisher().0, kind.name());
+        let path = self.logs.join(file);
+        let lock = path.with_extension("history-lock");
+        let Some(_lock) = Lock::take(&lock, PATIENCE)? else {
+            return Err(CacheError::at(&lock, ErrorKind::WouldBlock.into()));
+        };
+        match history(&path)? {
+            Some(before) if before.size() > read.size() => Ok(()),
+            _ => replace(&path, read.to_string().as_bytes()),
+        }
+    }
+
     fn log(&self, publisher: &PublicKey) -> PathBuf {
         self.logs.join(format!("{}.{EXTENSION}", publisher.0))
     }
+}
+
+/// What a file says was read of a log; `None` if there is none.
+fn history(path: &Path) -> Result<Option<LogHistory>, CacheError> {
+    let bytes = files::read(path).map_err(|e| CacheError::at(path, e))?;
+    let damaged = |e: sotto_tlog::LogError| CacheError::Memory { path: path.to_owned(), why: e.to_string() };
+    bytes.map(|bytes| LogHistory::parse(&bytes).map_err(damaged)).transpose()
 }
 
 /// A file of text; `None` if there is none.

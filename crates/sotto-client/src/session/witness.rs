@@ -2,12 +2,13 @@
 //!
 //! A publisher can sign one catalog for everybody and another one for somebody. Whoever asks for witnesses takes only a catalog
 //! that is in the publisher's log, under a checkpoint that so many of them cosigned a short while ago; and that log goes on from
-//! the one that was seen before, at whichever server. What is fetched for this depends on the catalog, the time and what was seen
-//! of the log before, and on nothing that is looked up.
+//! the one that was seen before, at whichever server. It reads the log's entries too: two of one table and epoch are two catalogs
+//! that the publisher shows different people. What is fetched for this depends on the catalog, the time and what was seen of the
+//! log before, and on nothing that is looked up.
 //!
 //! | module | what lives there |
 //! |---|---|
-//! | `check` | one catalog: its proof, the cosignatures, the log before |
+//! | `check` | one catalog: its proof, the cosignatures, the log before, the entries of its name |
 //! | `absent` | a build that cannot check (feature `witness`) |
 //! | `logs` | what was seen of logs: shared by all openings of one table |
 
@@ -102,6 +103,14 @@ pub enum WitnessError {
         /// Where both are kept, if there is a cache.
         kept: Option<String>,
     },
+    /// Two entries of a log that contradict each other.
+    #[error("the log that {what} is in contradicts itself: {why}")]
+    Conflict {
+        /// Which table, or stack, and which epoch.
+        what: String,
+        /// Which entry contradicts which.
+        why: String,
+    },
     /// The log's files do not show whether it goes on from what was seen.
     #[error("the server does not show that the publisher's log goes on from what was seen of it: {why}")]
     Unfollowed {
@@ -109,7 +118,7 @@ pub enum WitnessError {
         why: String,
     },
     /// What was seen of the log is damaged.
-    #[error("what was kept of the publisher's log is no checkpoint of it: {why}")]
+    #[error("what was kept of the publisher's log cannot be read: {why}")]
     Kept {
         /// What is wrong with it.
         why: String,
@@ -119,6 +128,12 @@ pub enum WitnessError {
     Count {
         /// How many are needed.
         needed: usize,
+        /// How many keys there are.
+        given: usize,
+    },
+    /// None is needed, which asks for nothing.
+    #[error("the number of witnesses that are needed is 0, and {given} were given")]
+    NoneNeeded {
         /// How many keys there are.
         given: usize,
     },
@@ -139,9 +154,10 @@ impl WitnessError {
             WitnessError::NotWitnessed { is_old: true, .. } => "stale-witnesses",
             WitnessError::NotWitnessed { .. } => "not-witnessed",
             WitnessError::Fork { .. } => "log-fork",
+            WitnessError::Conflict { .. } => "log-conflict",
             WitnessError::Unfollowed { .. } => "log-unfollowed",
             WitnessError::Kept { .. } => "log-memory",
-            WitnessError::Count { .. } => "number-of-witnesses",
+            WitnessError::Count { .. } | WitnessError::NoneNeeded { .. } => "number-of-witnesses",
             WitnessError::NoClock => "no-clock",
             WitnessError::NotBuilt => "witness-not-built",
         }
@@ -166,11 +182,16 @@ impl WitnessError {
                 "the publisher shows different tables to different people, or somebody else has its key: do not trust it, and \
                  show both checkpoints to others (sotto audit evidence)"
             }
+            WitnessError::Conflict { .. } => {
+                "the publisher shows different tables to different people, or somebody else has its key: do not trust it, and \
+                 show the log to others (sotto log watch)"
+            }
             WitnessError::Unfollowed { .. } => {
                 "try again later; if it stays so, do not use the table, and tell the operator"
             }
             WitnessError::Kept { .. } => "move the file away; what was seen of the log is then forgotten",
             WitnessError::Count { .. } => "name more witnesses, or ask for fewer",
+            WitnessError::NoneNeeded { .. } => "ask for one at least, or name no witness",
             WitnessError::NoClock => "say what time it is when the table is opened",
             WitnessError::NotBuilt => "build sotto-client with its feature `witness`",
         }

@@ -223,7 +223,7 @@ impl StackBuilder {
         let Some(witnesses) = self.asked.clone().witnesses() else { return Ok(document.expires) };
         let digest = document.digest()?;
         let (kind, name) = (sotto_tlog::catalogs::Kind::Stack, document.stack.clone());
-        let entry = LogEntry { kind, name, epoch: document.epoch, digest, key };
+        let entry = LogEntry::new(kind, name, document.epoch, digest, key);
         let cache = self.cache_dir.as_deref().map(Cache::open).transpose()?;
         if let Some(cache) = &cache {
             vetted::recollect(cache, &self.logs)?;

@@ -1,7 +1,7 @@
 //! What was seen of publishers' logs, between openings: in the cache, if there is one; and whether what is open is still good.
 
 use super::{Line, Table};
-use crate::cache::Cache;
+use crate::cache::{Cache, CacheError};
 use crate::session::{Logs, WitnessError, Witnesses};
 use crate::{ClientError, Result};
 use sotto_tlog::WitnessKey;
@@ -22,12 +22,13 @@ pub(crate) struct Asked {
 }
 
 impl Asked {
-    /// Nobody's, if no witness was named.
+    /// Nobody's, if no witness was named and no number of them.
     pub(crate) fn witnesses(self) -> Option<Witnesses> {
         let mut all = Witnesses::all(self.keys);
         all.needed = self.needed.unwrap_or(all.needed);
         all.age = self.age.unwrap_or(all.age);
-        (!all.keys.is_empty()).then_some(all)
+        // Whoever says a number asks for witnesses: that there are none is an error, and not silence.
+        (!all.keys.is_empty() || self.needed.is_some()).then_some(all)
     }
 }
 
@@ -36,13 +37,19 @@ pub(crate) fn recollect(cache: &Cache, logs: &Logs) -> Result<()> {
     for (publisher, checkpoint) in cache.logs()? {
         logs.recall(publisher, checkpoint);
     }
+    let histories = cache.log_histories().map_err(|error| match error {
+        CacheError::Memory { .. } => WitnessError::Kept { why: error.to_string() }.into(),
+        error => ClientError::from(error),
+    });
+    histories?.into_iter().for_each(|history| logs.recall_history(history));
     Ok(())
 }
 
 /// Has a cache keep what is new of logs.
 pub(crate) fn keep(cache: &Cache, logs: &Logs) -> Result<()> {
     let fresh = logs.take_fresh();
-    Ok(fresh.iter().try_for_each(|(publisher, checkpoint)| cache.keep_log(publisher, checkpoint))?)
+    fresh.iter().try_for_each(|(publisher, checkpoint)| cache.keep_log(publisher, checkpoint))?;
+    Ok(logs.take_fresh_histories().iter().try_for_each(|history| cache.keep_log_history(history))?)
 }
 
 /// Keeps two checkpoints that contradict each other, where it is that: together they convict whoever has the key.

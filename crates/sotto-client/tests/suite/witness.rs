@@ -1,14 +1,15 @@
 //! Catalogs in the open: in their publisher's log, seen by witnesses, and not past their time.
 
 use crate::common::{NAME, Server, server, value};
-use sotto_catalog::{PublicKey, SigningKey};
+use sotto_catalog::{Hex32, PublicKey, SigningKey};
 use sotto_client::session::{Action, Witnesses};
 use sotto_client::transport::{Request, Transport};
 use sotto_client::{ClientError, Fault, Opening, Table, WitnessKey};
+use sotto_core::Epoch;
 use sotto_testkit::rng;
-use sotto_tlog::catalogs::log_key;
+use sotto_tlog::catalogs::{log_key, log_signer};
 use sotto_tlog::publish::{Appender, attach};
-use sotto_tlog::{Checkpoint, Cosigner, LogEntry, Note};
+use sotto_tlog::{Checkpoint, Cosigner, Layout, LogEntry, Note, Writer};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 use tempfile::TempDir;
@@ -33,13 +34,23 @@ fn log(server: &Server, folder: &Path, others: u64) {
         let mut log = Appender::open(folder, &world.key).unwrap();
         for other in 0..others {
             let mut catalog = world.catalog.clone();
-            catalog.created += other + 1000;
+            catalog.table = format!("other-{other}").parse().unwrap();
             log.add(&LogEntry::catalog(&catalog, world.pin()).unwrap()).unwrap();
         }
         log.add(&LogEntry::catalog(&world.catalog, world.pin()).unwrap()).unwrap();
         log.publish().unwrap();
         world.published = Some(folder.to_owned());
     });
+}
+
+/// A log of any entries: whoever has the key can write what they like.
+fn forge(folder: &Path, key: &SigningKey, entries: &[LogEntry]) {
+    let mut writer = Writer::create(folder.to_owned(), Layout::Tiles).unwrap();
+    for entry in entries {
+        let text = entry.to_string();
+        writer.append(&[&(text.len() as u16).to_be_bytes(), text.as_bytes()].concat()).unwrap();
+    }
+    writer.publish(&log_signer(key).unwrap()).unwrap();
 }
 
 /// Has witnesses cosign the log as it is now, at a time. They look at nothing, so they can be made to cosign two logs.
@@ -140,7 +151,7 @@ fn the_next_epoch_is_proved_too_and_the_log_goes_on() {
     assert!(table.refresh().unwrap());
     assert_eq!(table.get(7).unwrap(), vec![0xEE; 32]);
     let tiles = paths(&server.heard()).into_iter().filter(|path| path.contains("/tile/")).count();
-    assert!((1..8).contains(&tiles), "{tiles} tiles");
+    assert!((1..12).contains(&tiles), "{tiles} tiles");
     assert!(open(&server, Some(&cache)).is_ok());
 }
 
@@ -176,11 +187,8 @@ fn a_server_without_the_log_is_refused() {
     assert_eq!(code(&server, None), "not-logged");
     // A proof under another publisher's key.
     let (other, key) = (tempfile::tempdir().unwrap(), SigningKey::generate(&mut rng::seeded("other")));
-    let mut log = Appender::open(other.path(), &key).unwrap();
     let entry = server.with(|world| LogEntry::catalog(&world.catalog, world.pin()).unwrap());
-    log.add(&entry).unwrap();
-    log.publish().unwrap();
-    drop(log);
+    forge(other.path(), &key, std::slice::from_ref(&entry));
     cosign(other.path(), &[1], now());
     let published = sotto_tlog::published::Published::open(other.path()).unwrap();
     let proof = published.proof(&entry.digest).unwrap().unwrap().to_string().into_bytes();
@@ -266,9 +274,13 @@ fn as_many_witnesses_are_needed_as_the_client_says() {
         Ok(honest)
     });
     assert_eq!(at(&server, time, &[1, 2], 1), "bad-log-proof");
-    let builder = server.table().witness(cosigner(1).public().clone()).witnesses_needed(2);
-    let error = builder.cache_dir(dir.path().join("cache")).open().unwrap_err();
-    assert_eq!((error.code(), error.fault()), ("number-of-witnesses", Fault::Caller));
+    let one = || server.table().witness(cosigner(1).public().clone());
+    // None of one, and one of none, would ask for nothing in silence.
+    for builder in [one().witnesses_needed(2), one().witnesses_needed(0), server.table().witnesses_needed(1)]
+    {
+        let error = builder.cache_dir(dir.path().join("cache")).open().unwrap_err();
+        assert_eq!((error.code(), error.fault()), ("number-of-witnesses", Fault::Caller));
+    }
 }
 
 #[test]
@@ -320,6 +332,71 @@ fn a_log_that_forks_between_two_visits_convicts_its_publisher() {
     log(&server, &folder, 2);
     cosign(&folder, &[1], now());
     assert!(open(&server, Some(&cache)).is_ok());
+}
+
+#[test]
+fn a_log_with_two_catalogs_of_one_epoch_is_refused() {
+    let (server, dir, folder) = witnessed();
+    let cache = dir.path().join("cache");
+    let mut open_since = open(&server, Some(&cache)).unwrap();
+    let entry =
+        |server: &Server| server.with(|world| LogEntry::catalog(&world.catalog, world.pin()).unwrap());
+    let after = |before: &LogEntry, entry: &LogEntry| LogEntry {
+        previous: Some(Hex32::from(before.leaf())),
+        ..entry.clone()
+    };
+    let first = entry(&server);
+    let twin = LogEntry { digest: Hex32::from([7; 32]), ..first.clone() };
+    server.with(|world| world.update(&[7]));
+    let second = entry(&server);
+    let chained = after(&first, &twin);
+    // Everybody's catalog of the next epoch, in a log that has shown somebody another one of the epoch before. The witness that
+    // cosigned it looked at nothing.
+    for (at, entries) in [
+        [first.clone(), twin.clone(), after(&first, &second)],
+        [first.clone(), chained.clone(), after(&chained, &second)],
+        [first.clone(), after(&first, &second), after(&second, &twin)],
+        [
+            first.clone(),
+            after(&first, &second),
+            after(&first, &LogEntry { epoch: Epoch(3), ..second.clone() }),
+        ],
+    ]
+    .iter()
+    .enumerate()
+    {
+        let both = dir.path().join(format!("both-{at}"));
+        server.with(|world| {
+            forge(&both, &world.key, entries);
+            world.published = Some(both.clone());
+        });
+        cosign(&both, &[1], now());
+        // Whoever comes back, whoever has the table open, and whoever comes for the first time.
+        let errors = [
+            open(&server, Some(&cache)).map(drop),
+            open_since.refresh().map(drop),
+            open(&server, None).map(drop),
+        ];
+        for error in errors.map(Result::unwrap_err) {
+            assert_eq!((error.code(), error.fault()), ("log-conflict", Fault::Server), "{at}: {error}");
+        }
+    }
+    // A log that goes on as it should is believed, and it is read once.
+    log(&server, &folder, 0);
+    cosign(&folder, &[1], now());
+    server.heard();
+    assert!(open(&server, Some(&cache)).is_ok());
+    let bundles =
+        |server: &Server| paths(&server.heard()).iter().filter(|path| path.contains("/entries/")).count();
+    assert_eq!(bundles(&server), 1);
+    assert!(open(&server, Some(&cache)).is_ok());
+    assert_eq!(bundles(&server), 0);
+    // Nor is any other entry believed than that of the catalog, and what was read is not forgotten when it is damaged.
+    let kept = std::fs::read_dir(cache.join("logs")).unwrap().map(|entry| entry.unwrap().path());
+    let kept = kept.into_iter().find(|path| path.extension().is_some_and(|e| e == "history")).unwrap();
+    std::fs::write(kept, "damaged").unwrap();
+    let error = open(&server, Some(&cache)).unwrap_err();
+    assert_eq!((error.code(), error.fault()), ("log-memory", Fault::Machine));
 }
 
 #[test]

@@ -14,7 +14,7 @@ use std::path::Path;
 fn entry(key: &SigningKey, number: u64) -> LogEntry {
     let digest = Hex32::from(*blake3::hash(&number.to_be_bytes()).as_bytes());
     let name = "t".parse().unwrap();
-    LogEntry { kind: Kind::Catalog, name, epoch: Epoch(number), digest, key: key.public() }
+    LogEntry::new(Kind::Catalog, name, Epoch(number), digest, key.public())
 }
 
 fn add(folder: &Path, key: &SigningKey, numbers: std::ops::RangeInclusive<u64>) {

@@ -19,7 +19,7 @@ fn key(seed: u8) -> SigningKey {
 fn entry(key: &SigningKey, epoch: u64) -> LogEntry {
     let digest = Hex32::from(sotto_tree::log::hash::leaf(&epoch.to_be_bytes()));
     let name = "words".parse().unwrap();
-    LogEntry { kind: Kind::Catalog, name, epoch: Epoch(epoch), digest, key: key.public() }
+    LogEntry::new(Kind::Catalog, name, Epoch(epoch), digest, key.public())
 }
 
 fn add(folder: &Path, key: &SigningKey, epochs: std::ops::RangeInclusive<u64>) -> usize {
@@ -40,7 +40,7 @@ fn cosigned(folder: &Path, cosigner: &Cosigner, time: u64) -> Vec<u8> {
 #[test]
 fn an_entry_has_one_form() {
     let digest = "ab".repeat(32);
-    let text = format!("sotto-log/1 stack words 7 {digest} {}\n", key(1).public());
+    let text = format!("sotto-log/2 stack words 7 {digest} - {}\n", key(1).public());
     let entry = LogEntry::parse(text.as_bytes()).unwrap();
     assert_eq!((entry.kind, entry.epoch, entry.to_string()), (Kind::Stack, Epoch(7), text.clone()));
     for other in [
@@ -53,7 +53,11 @@ fn an_entry_has_one_form() {
         text.replace(" 7 ", "  7 "),
         text.replace("stack", "table"),
         text.replace("words", "Words"),
-        text.replace("log/1", "log/2"),
+        text.replace("log/2", "log/1"),
+        text.replace("log/2", "log/3"),
+        text.replace(" - ", " "),
+        text.replace(" - ", " -- "),
+        text.replace(" - ", " abab "),
         text.replace("abab", "ABAB"),
         text.replace('\n', " more\n"),
         text.replacen("words", &"w".repeat(600), 1),
@@ -122,8 +126,12 @@ fn a_log_is_verified_with_the_publishers_key_alone() {
     let origin = &log.newest().checkpoint.origin;
     assert_eq!(publisher(origin), Some(key.public()));
     for epoch in [1, 2, 256, 257, 300] {
-        let entry = entry(&key, epoch);
-        let proof = log.proof(&entry.digest).unwrap().unwrap();
+        let asked = entry(&key, epoch);
+        let proof = log.proof(&asked.digest).unwrap().unwrap();
+        // The proof brings the entry, which names the one before it.
+        let entry = LogEntry::parse(proof.extra.as_ref().unwrap()).unwrap();
+        assert!(entry.is_same_document(&asked));
+        assert_eq!(entry.previous.is_none(), epoch == 1);
         let checkpoint = proof.verify(&entry.leaf(), &log_key(&key.public()).unwrap()).unwrap();
         assert_eq!(checkpoint, log.newest().checkpoint);
         let other = LogEntry { epoch: Epoch(epoch + 1), ..entry };

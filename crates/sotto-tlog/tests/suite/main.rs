@@ -7,6 +7,7 @@
 )]
 
 mod catalogs;
+mod history;
 mod known;
 mod logs;
 mod text;

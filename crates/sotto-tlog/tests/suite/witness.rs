@@ -1,7 +1,7 @@
 //! Cosignatures: as others make them, and what a witness refuses.
 
 use crate::logs::made::Made;
-use sotto_tlog::witness::{consistent, examine};
+use sotto_tlog::witness::consistent;
 use sotto_tlog::{Checkpoint, Cosigner, Directory, Layout, LogError, Note, WitnessKey, generate};
 
 /// The checkpoint of `c2sp.org/tlog-checkpoint`, and a cosignature of it that OpenSSL made, with the secret 00 01 .. 1f, of the
@@ -86,7 +86,8 @@ fn a_witness_cosigns_a_log_that_goes_on_and_no_other() {
     let made = Made::new(Layout::Tiles, "log", 300);
     let note = |made: &Made| std::fs::read(made.path("checkpoint")).unwrap();
     let look = |made: &Made, known: Option<&Checkpoint>| {
-        examine(Directory(made.folder.clone()), &made.key, &note(made), known)
+        let checkpoint = Checkpoint::open(&note(made), &made.key)?;
+        consistent(Directory(made.folder.clone()), known, &checkpoint).map(|()| checkpoint)
     };
     let first = look(&made, None).unwrap();
     assert_eq!(look(&made, Some(&first)).unwrap(), first);

@@ -1,22 +1,18 @@
-//! `sotto log cosign`: a witness looks at a log, and signs that it goes on from what it saw before.
+//! `sotto log cosign`: a witness looks at a log, and signs that it goes on from what it saw and contradicts nothing.
 //!
-//! What it cosigned last is on the disk before a cosignature leaves: whatever happens, it never cosigns two logs.
+//! What it has seen is on the disk before a cosignature leaves: whatever happens, it never cosigns two logs, and no log with two
+//! catalogs of one epoch.
 
 use super::key;
+use super::memory::{Memory, Seen, replace};
 use super::place::Place;
 use crate::blame;
-use crate::exit::Exit;
 use crate::failure::{Failure, Result};
 use crate::screen::Screen;
 use serde_json::json;
 use sotto_catalog::PublicKey;
-use sotto_tlog::catalogs::log_key;
-use sotto_tlog::note::MAX_NOTE_BYTES;
-use sotto_tlog::witness::examine;
-use sotto_tlog::{Checkpoint, Directory, Layout, LogError, Note, Source};
-use std::fs::{self, File};
-use std::io::Write;
-use std::path::{Path, PathBuf};
+use sotto_tlog::Note;
+use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Arguments of `sotto log cosign`.
@@ -50,39 +46,16 @@ impl Cosign {
         })?;
         let place = Place::of(&self.log, self.publisher, self.trust_root.as_deref())?;
         let memory = Memory::lock(&self.state, &self.publisher)?;
-        let path = Layout::Tiles.checkpoint();
-        let limit = MAX_NOTE_BYTES as u64;
-        let failed = |e: LogError| blame::log(&e);
-        let served = (&place).file(path, limit).map_err(failed)?;
-        let served = served.ok_or_else(|| failed(LogError::Missing { path: path.into() }))?;
-
-        let key = log_key(&self.publisher).map_err(failed)?;
-        let known = memory.read()?.map(|note| Checkpoint::open(&note, &key)).transpose();
-        let known = known.map_err(|error| {
-            Failure::new(Exit::Storage, format!("{}: {error}", memory.file.display()))
-                .fix("what this witness cosigned last is damaged: find out why before it is moved away")
-        })?;
-        let found = match examine(&place, &key, &served, known.as_ref()) {
-            Err(error @ LogError::Fork { .. }) => {
-                let other = memory.keep_other(&served)?;
-                let said = format!("{error} ({} and {})", memory.file.display(), other.display());
-                return Err(
-                    Failure::new(Exit::Peer, said).fix("show both to others, and do not cosign this log")
-                );
-            }
-            outcome => outcome.map_err(failed)?,
-        };
+        let Seen { served, before, checkpoint } = memory.look(&place, "do not cosign this log")?;
         let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
-        let note = Note::parse(&served).map_err(failed)?;
-        // From here on it cosigns nothing that does not go on from this.
-        memory.keep(&served)?;
-        let theirs = note.signatures.into_iter().filter(|line| line.name == key.name());
+        let note = Note::parse(&served).map_err(|e| blame::log(&e))?;
+        let origin = checkpoint.origin;
+        let theirs = note.signatures.into_iter().filter(|line| line.name == origin);
         let line = cosigner.cosign(&note.text, now);
         let cosigned = Note { text: note.text, signatures: theirs.chain([line]).collect() };
         replace(&self.out, cosigned.to_string().as_bytes())?;
 
-        let before = known.map_or(0, |known| known.size);
-        let (size, out) = (found.size, self.out.display());
+        let (size, out) = (checkpoint.size, self.out.display());
         screen.say(format!(
             "cosigned {size} entries, {} more than before; send {out} to the publisher",
             size - before
@@ -95,53 +68,4 @@ impl Cosign {
             "note": cosigned.to_string(),
         }))
     }
-}
-
-/// What a witness cosigned last of one log, while nobody else cosigns.
-struct Memory {
-    file: PathBuf,
-    _lock: File,
-}
-
-impl Memory {
-    fn lock(state: &Path, publisher: &PublicKey) -> Result<Self> {
-        let path = state.join(format!("{}.lock", publisher.0));
-        let lock = || {
-            fs::create_dir_all(state)?;
-            let file = File::options().create(true).append(true).open(&path)?;
-            file.lock()?;
-            Ok(file)
-        };
-        let lock = lock().map_err(|e| Failure::file("locking", &path, &e))?;
-        Ok(Memory { file: state.join(format!("{}.checkpoint", publisher.0)), _lock: lock })
-    }
-
-    fn read(&self) -> Result<Option<Vec<u8>>> {
-        let folder = Directory(self.file.parent().unwrap_or(Path::new(".")).to_owned());
-        let name = self.file.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-        folder.file(name, MAX_NOTE_BYTES as u64).map_err(|e| blame::log(&e))
-    }
-
-    fn keep(&self, note: &[u8]) -> Result<()> {
-        replace(&self.file, note)
-    }
-
-    fn keep_other(&self, note: &[u8]) -> Result<PathBuf> {
-        let other = self.file.with_extension("other");
-        replace(&other, note)?;
-        Ok(other)
-    }
-}
-
-/// Whole and on the disk, or not at all.
-fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let write = || {
-        let mut part = tempfile::NamedTempFile::new_in(folder)?;
-        part.write_all(bytes)?;
-        part.as_file().sync_all()?;
-        part.persist(path)?;
-        if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
-    };
-    write().map_err(|e: std::io::Error| Failure::file("writing", path, &e))
 }

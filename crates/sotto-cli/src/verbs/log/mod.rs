@@ -6,6 +6,8 @@
 //! | [`add`] | what is published and not in the log yet |
 //! | [`key`] | a witness's key |
 //! | [`cosign`] | a witness looks at a log, and signs that it goes on |
+//! | [`watch`] | a monitor looks at a log, again and again |
+//! | `memory` | what a witness or a monitor has seen |
 //! | [`mod@attach`] | cosignatures into the publisher's log |
 //! | `place` | a log in a folder, or behind an address |
 
@@ -13,8 +15,10 @@ mod add;
 mod attach;
 mod cosign;
 mod key;
+mod memory;
 mod place;
 mod show;
+mod watch;
 
 use crate::failure::Result;
 use crate::screen::Screen;
@@ -26,8 +30,10 @@ format (tlog-tiles) under the publisher's own key, so a client that has pinned t
 `sotto encode --catalog-log DIR` begins one, later epochs go into it by themselves, and `sotto serve` serves it.
 
 A witness is somebody else, on another machine. From time to time it looks whether the log goes on from what it saw the last \
-time, and signs that with the time. Clients that name it (`sotto get --witness KEY`) refuse a catalog that is not in the log, \
-a log that nobody has looked at lately, and a log that does not go on from the one they saw before.
+time, reads what is new, and signs that with the time: not if the log has two catalogs of one epoch. Clients that name it \
+(`sotto get --witness KEY`) refuse a catalog that is not in the log, a log that nobody has looked at lately, a log that does not \
+go on from the one they saw before, and one that contradicts itself in what they read of it. Anybody can read all of it: \
+`sotto log watch` ends with an error, exit code 5, at two entries that contradict each other.
 
 Tables of one publisher share a log if they share a signing key (--signing-key).
 
@@ -57,6 +63,8 @@ enum Verb {
     Key(key::Key),
     /// As a witness: check that a log goes on, and cosign it
     Cosign(cosign::Cosign),
+    /// Read a log whenever it grows, and end with an error if it forks or contradicts itself
+    Watch(watch::Watch),
     /// As a publisher: add witnesses' cosignatures to the log
     Attach(attach::Attach),
 }
@@ -68,6 +76,7 @@ impl Log {
             Verb::Add(verb) => verb.run(screen),
             Verb::Key(verb) => verb.run(screen),
             Verb::Cosign(verb) => verb.run(screen),
+            Verb::Watch(verb) => verb.run(screen),
             Verb::Attach(verb) => verb.run(screen),
         }
     }

@@ -49,7 +49,10 @@ impl Show {
             "checkpoint": told(log.newest()),
             "cosigned": log.witnessed().map(told),
             "entries": entries,
-        }))
+        }))?;
+        // All of it is shown first: that is what proves it.
+        let checked = log.history().map(drop);
+        checked.map_err(|e| blame::log(&e).fix("show the log to others, and do not trust its publisher"))
     }
 }
 

@@ -103,10 +103,14 @@ pub(super) fn head(
 
 /// A key: its text, or a file that holds it.
 pub(super) fn key(text: &str) -> Result<LogKey> {
-    if let Ok(key) = text.parse::<LogKey>() {
-        return Ok(key);
-    }
     let path = Path::new(text);
+    match text.parse::<LogKey>() {
+        Ok(key) => return Ok(key),
+        Err(error) if LogKey::has_form(text) && !path.exists() => {
+            return Err(failed(error).fix("copy the key again, or give a file that holds it"));
+        }
+        Err(_) => {}
+    }
     let held = std::fs::read_to_string(path).map_err(|e| {
         Failure::file("reading the log's key", path, &e)
             .fix("give the key itself, NAME+ID+BASE64 or NAME+BASE64, or a file that holds it")

@@ -7,6 +7,7 @@ use crate::{ClientError, Result};
 use sotto_catalog::CatalogError;
 use sotto_core::CryptoRng;
 use sotto_tlog::LogEntry;
+use sotto_tlog::catalogs::Kind;
 
 impl Opening {
     /// Refuses a catalog that is of another snapshot than the caller's or too old, and gives what has to be seen of its
@@ -39,13 +40,8 @@ impl Opening {
             return Err(CatalogError::ChangeOver { pinned, found }.into());
         }
         let Some(witnesses) = &self.config.witnesses else { return Ok(None) };
-        let entry = LogEntry {
-            kind: sotto_tlog::catalogs::Kind::Catalog,
-            name: catalog.table.clone(),
-            epoch: catalog.epoch,
-            digest: catalog.digest()?,
-            key: agreed.key,
-        };
+        let (name, digest) = (catalog.table.clone(), catalog.digest()?);
+        let entry = LogEntry::new(Kind::Catalog, name, catalog.epoch, digest, agreed.key);
         Check::new(entry, witnesses, &self.config.logs, self.now)
     }
 

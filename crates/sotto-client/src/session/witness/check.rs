@@ -1,12 +1,19 @@
-//! One catalog: its proof, the cosignatures, the log before.
+//! One catalog: its proof, the cosignatures, the log before, and the entries of its name.
+//!
+//! The proof brings the entry, which names the one before it. Of the log all entries are read that are new since the last time
+//! that this table was looked at, the first time those of the last bundles: each is checked against the checkpoint, and those of
+//! the table have to be of one epoch each and to form one chain ([`LogHistory`]).
 
 use super::{AHEAD, Logs, WitnessError, Witnesses};
 use crate::transport::{Request, Response};
 use crate::{ClientError, Result};
 use sotto_tlog::catalogs::log_key;
 use sotto_tlog::proof::MAX_PROOF_BYTES;
+use sotto_tlog::published::MAX_FILE_BYTES;
 use sotto_tlog::witness::consistent;
-use sotto_tlog::{Checkpoint, InclusionProof, LogEntry, LogError, LogKey, Note, Source};
+use sotto_tlog::{
+    Checkpoint, InclusionProof, Layout, Log, LogEntry, LogError, LogHistory, LogKey, Note, Source, Tile,
+};
 use sotto_wire::{Code, Problem, routes};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -14,6 +21,12 @@ use std::collections::BTreeMap;
 /// Most files of a log that are fetched to see that it goes on: a tile or two of each of eight levels, and full ones in place of
 /// partial ones that are gone.
 const MOST_FILES: usize = 64;
+
+/// Most bundles of entries, of 256 each, that are read since the last visit.
+const MAX_BUNDLES: u64 = 256;
+
+/// Bundles that are read on a first visit, the last ones of the log.
+const FIRST_VISIT_BUNDLES: u64 = 4;
 
 /// A check that is under way. It says what to fetch from the first server, and reads what comes.
 pub(crate) struct Check {
@@ -27,13 +40,15 @@ pub(crate) struct Check {
     /// The log's files so far; `None` for one that the server does not have.
     files: BTreeMap<String, Option<Vec<u8>>>,
     wanted: Option<String>,
+    /// What was read of the log's entries, once the checkpoint is known to go on.
+    history: Option<LogHistory>,
 }
 
 impl Check {
     /// A check of what an entry stands for; `None` if it was found in the log already, and its witnesses' word is still fresh.
     ///
     /// # Errors
-    /// [`WitnessError::NoClock`], [`WitnessError::Count`].
+    /// [`WitnessError::NoClock`], [`WitnessError::Count`], [`WitnessError::NoneNeeded`].
     pub(crate) fn new(
         entry: LogEntry,
         witnesses: &Witnesses,
@@ -42,6 +57,9 @@ impl Check {
     ) -> Result<Option<Self>> {
         let now = now.ok_or(WitnessError::NoClock)?;
         let given = distinct(witnesses);
+        if witnesses.needed == 0 {
+            return Err(WitnessError::NoneNeeded { given }.into());
+        }
         if witnesses.needed > given {
             return Err(WitnessError::Count { needed: witnesses.needed, given }.into());
         }
@@ -50,9 +68,8 @@ impl Check {
         }
         let key = log_key(&entry.key).map_err(|error| proof(&entry, error))?;
         let (witnesses, logs) = (witnesses.clone(), logs.clone());
-        let check =
-            Check { entry, key, witnesses, logs, now, found: None, files: BTreeMap::new(), wanted: None };
-        Ok(Some(check))
+        let (files, found, wanted, history) = (BTreeMap::new(), None, None, None);
+        Ok(Some(Check { entry, key, witnesses, logs, now, found, files, wanted, history }))
     }
 
     /// What to send to the first server.
@@ -63,8 +80,7 @@ impl Check {
                 let path = routes::log_proof(&key, &self.entry.digest.to_string());
                 Request::get(path, MAX_PROOF_BYTES as u64)
             }
-            // The limit that is said here is that of the file's kind; see `sotto_tlog::read`.
-            Some(path) => Request::get(routes::log_file(&key, path), MAX_TILE_BYTES),
+            Some(path) => Request::get(routes::log_file(&key, path), MAX_FILE_BYTES),
         }
     }
 
@@ -84,7 +100,7 @@ impl Check {
                 self.files.insert(path, body);
             }
         }
-        self.compare()
+        Ok(self.compare()? && self.read_entries()?)
     }
 
     fn read_proof(&mut self, response: &Response) -> Result<()> {
@@ -99,7 +115,16 @@ impl Check {
         }
         let refuse = |error| proof(&self.entry, error);
         let found = InclusionProof::parse(&response.body).map_err(refuse)?;
-        let checkpoint = found.verify(&self.entry.leaf(), &self.key).map_err(refuse)?;
+        // The server brings the entry, since it names the one before; what it is about is known here.
+        let logged = LogEntry::parse(found.extra.as_deref().unwrap_or_default()).map_err(refuse)?;
+        if !logged.is_same_document(&self.entry) {
+            return Err(refuse(LogError::Conflict {
+                index: found.index,
+                subject: logged.subject(),
+                why: "it is not what was asked for".into(),
+            }));
+        }
+        let checkpoint = found.verify(&logged.leaf(), &self.key).map_err(refuse)?;
         let until = self.cosigned(&Note::parse(found.checkpoint.as_bytes()).map_err(refuse)?)?;
         self.found = Some((checkpoint, found.checkpoint, until));
         Ok(())
@@ -126,10 +151,9 @@ impl Check {
         ends.retain(|end| *end > self.now);
         // The word of the freshest counts, as many as are needed.
         ends.sort_unstable_by(|a, b| b.cmp(a));
-        match needed.checked_sub(1).map(|last| ends.get(last)) {
-            None => Ok(self.now.saturating_add(age.as_secs())),
-            Some(Some(end)) => Ok(*end),
-            Some(None) => {
+        match needed.checked_sub(1).and_then(|last| ends.get(last)) {
+            Some(end) => Ok(*end),
+            None => {
                 let (what, is_old) = (what(&self.entry), believed >= *needed);
                 let (needed, fresh) = (*needed, ends.len());
                 Err(WitnessError::NotWitnessed { what, needed, fresh, stale, is_old }.into())
@@ -137,44 +161,99 @@ impl Check {
         }
     }
 
-    /// Compares the log with what was seen of it, as far as its files are there.
+    /// Compares the log with what was seen of it, as far as its files are there. Gives whether it goes on.
     fn compare(&mut self) -> Result<bool> {
-        let Some((found, note, until)) = &self.found else { return Ok(false) };
-        let mut longest = note;
-        let kept = self.logs.last(&self.entry.key);
-        if let Some(kept) = &kept {
-            let damaged = |error: LogError| WitnessError::Kept { why: error.to_string() };
+        let Some((found, note, _)) = &self.found else { return Ok(false) };
+        // Once is enough.
+        let kept = self.logs.last(&self.entry.key).filter(|_| self.history.is_none());
+        if let Some(kept) = kept {
             let before = Checkpoint::open(kept.as_bytes(), &self.key).map_err(damaged)?;
             // A server may be behind another one: then the log it shows is the beginning of the one that was seen.
             let (older, newer) = if before.size <= found.size { (&before, found) } else { (found, &before) };
             let files = Files { held: &self.files, missing: RefCell::new(None) };
             let outcome = consistent(&files, Some(older), newer);
             if let Some(path) = files.missing.into_inner() {
-                if self.files.len() >= MOST_FILES {
-                    return Err(WitnessError::Unfollowed { why: "it takes too many files".to_owned() }.into());
-                }
-                self.wanted = Some(path);
-                return Ok(false);
+                return self.want(path).map(|()| false);
             }
-            match outcome {
-                Ok(()) => {}
-                Err(LogError::Fork { size }) => {
-                    let (publisher, found) = (self.entry.key, note.clone());
-                    return Err(WitnessError::Fork { publisher, size, found, kept: None }.into());
-                }
-                Err(error) => return Err(WitnessError::Unfollowed { why: error.to_string() }.into()),
+            outcome.map_err(|error| self.unfollowed(error, note))?;
+        }
+        Ok(true)
+    }
+
+    /// Reads what is new of the log's entries, as far as its files are there. Gives whether that was all.
+    fn read_entries(&mut self) -> Result<bool> {
+        let Some((found, note, until)) = &self.found else { return Ok(false) };
+        let (key, kind, name) = (self.entry.key, self.entry.kind, &self.entry.name);
+        let is_first = self.history.is_none();
+        let first_visit = || {
+            let bundles = found.size.div_ceil(TILE_WIDTH).saturating_sub(FIRST_VISIT_BUNDLES);
+            LogHistory::of_name(key, kind, name.clone(), bundles * TILE_WIDTH)
+        };
+        let begun = || self.logs.history(key, kind, name).unwrap_or_else(first_visit);
+        let mut history = self.history.clone().unwrap_or_else(begun);
+        let new = found.size.saturating_sub(history.size());
+        if is_first && new / TILE_WIDTH >= MAX_BUNDLES {
+            let why = format!("it has {new} entries more, and {} are read at once", MAX_BUNDLES * TILE_WIDTH);
+            return Err(WitnessError::Unfollowed { why }.into());
+        }
+        // A server that is behind another one has nothing new.
+        while history.size() < found.size {
+            let files = Files { held: &self.files, missing: RefCell::new(None) };
+            let from = history.size();
+            let outcome = Log::open(&files, Layout::Tiles, found).and_then(|mut log| {
+                history.continues(&mut log)?;
+                history.read_bundle(&mut log)
+            });
+            if let Some(path) = files.missing.into_inner() {
+                self.history = Some(history);
+                return self.want(path).map(|()| false);
             }
-            if before.size > found.size {
-                longest = kept;
+            outcome.map_err(|error| self.unfollowed(error, note))?;
+            // What was read is not needed again; the tiles above it are.
+            let tile = from / TILE_WIDTH;
+            for path in
+                [Layout::Tiles.bundle(tile, TILE_WIDTH as u16), Layout::Tiles.tile(Tile::full(0, tile))]
+            {
+                self.files.remove(&path);
             }
         }
-        self.logs.found(self.entry.key, longest.clone(), self.entry.digest, *until);
+        let kept = self.logs.last(&key);
+        let size = |note: &String| Checkpoint::open(note.as_bytes(), &self.key).map(|known| known.size);
+        let longer = kept.filter(|kept| size(kept).is_ok_and(|known| known > found.size));
+        self.logs.found(history, longer.unwrap_or_else(|| note.clone()), self.entry.digest, *until);
         Ok(true)
+    }
+
+    /// Has a file fetched next.
+    fn want(&mut self, path: String) -> Result<()> {
+        if self.files.len() >= MOST_FILES {
+            return Err(WitnessError::Unfollowed { why: "it takes too many files".to_owned() }.into());
+        }
+        self.wanted = Some(path);
+        Ok(())
+    }
+
+    /// Why the log that a checkpoint is of does not go on.
+    fn unfollowed(&self, error: LogError, note: &str) -> ClientError {
+        match error {
+            LogError::Fork { size } => {
+                let (publisher, found) = (self.entry.key, note.to_owned());
+                WitnessError::Fork { publisher, size, found, kept: None }.into()
+            }
+            error @ LogError::Conflict { .. } => {
+                WitnessError::Conflict { what: what(&self.entry), why: error.to_string() }.into()
+            }
+            error => WitnessError::Unfollowed { why: error.to_string() }.into(),
+        }
     }
 }
 
-/// Most bytes of a tile: see `sotto_tlog::read`, which says what is a little too long.
-const MAX_TILE_BYTES: u64 = 2 * 256 * 32;
+/// Hashes of a tile, and entries of a bundle.
+const TILE_WIDTH: u64 = sotto_tlog::layout::TILE_WIDTH as u64;
+
+fn damaged(error: LogError) -> WitnessError {
+    WitnessError::Kept { why: error.to_string() }
+}
 
 /// Files that are there, and the first one that is not asked for yet.
 struct Files<'a> {

@@ -1,7 +1,7 @@
 //! Logs that are damaged, cut, mixed up, forked or growing: each is told apart, and the file is named.
 
 use crate::logs::made::Made;
-use sotto_tlog::{Checkpoint, Layout, LogError, LogKey, LogSigner, generate};
+use sotto_tlog::{Checkpoint, Layout, LogError, LogKey, LogSigner, Tile, generate};
 use std::fs;
 
 /// Two full tiles of leaves and a partial one, in a log of more than one level of full tiles.
@@ -46,6 +46,30 @@ fn tiles_that_are_missing_or_cut_are_named() {
         assert_eq!(refused(&made, false), format!("missing {path}"));
         // What can be checked without the file still can.
         assert_eq!(made.open().is_err(), partial);
+    }
+}
+
+#[test]
+fn files_that_a_mirror_kept_compressed_are_named() {
+    let gzip = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0];
+    let zstd = [0x28, 0xb5, 0x2f, 0xfd, 4, 0, 0, 0];
+    for layout in Layout::ALL {
+        for (magic, codec) in [(gzip, "gzip"), (zstd, "zstd")] {
+            let made = Made::new(layout, "log", 300);
+            let tiles = [layout.tile(Tile::full(0, 0)), layout.tile(Tile { level: 0, index: 1, width: 44 })];
+            for path in tiles.into_iter().chain([layout.bundle(0, 256), layout.bundle(1, 44)]) {
+                let whole = fs::read(made.path(&path)).unwrap();
+                made.change(&path, |bytes| *bytes = [&magic[..], &bytes[9..]].concat());
+                let error = made.read(true).unwrap_err();
+                assert!(
+                    matches!(&error, LogError::Compressed { path: of, codec: with, .. } if *of == path && *with == codec),
+                    "{error}"
+                );
+                fs::write(made.path(&path), whole).unwrap();
+            }
+            let note = Checkpoint::open(&magic, &made.key).unwrap_err();
+            assert!(matches!(note, LogError::Compressed { .. }), "{note}");
+        }
     }
 }
 

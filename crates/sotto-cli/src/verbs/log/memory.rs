@@ -1,0 +1,134 @@
+//! What a witness or a monitor has seen of one log, on the disk: the last checkpoint, and the last entry of each name.
+//!
+//! ```text
+//! STATE/<publisher>.checkpoint   the last checkpoint, as it was signed
+//! STATE/<publisher>.history      the last entry of each table and stack (sotto_tlog::LogHistory)
+//! STATE/<publisher>.other        a checkpoint that contradicts the last one
+//! STATE/<publisher>.conflict     the checkpoint of a log whose entries contradict each other
+//! STATE/<publisher>.lock         held by the process that looks
+//! ```
+
+use super::place::Place;
+use crate::blame;
+use crate::exit::Exit;
+use crate::failure::{Failure, Result};
+use sotto_catalog::PublicKey;
+use sotto_tlog::catalogs::log_key;
+use sotto_tlog::history::MAX_HISTORY_BYTES;
+use sotto_tlog::note::MAX_NOTE_BYTES;
+use sotto_tlog::witness::examine;
+use sotto_tlog::{Checkpoint, Directory, Layout, LogError, LogHistory, Source};
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// What was seen of one log, while nobody else looks.
+pub(super) struct Memory {
+    publisher: PublicKey,
+    file: PathBuf,
+    _lock: File,
+}
+
+/// A log that goes on from what was seen, and does not contradict itself. It is kept by now.
+pub(super) struct Seen {
+    /// The checkpoint as it was served.
+    pub(super) served: Vec<u8>,
+    /// What it says.
+    pub(super) checkpoint: Checkpoint,
+    /// The entries that were seen before.
+    pub(super) before: u64,
+}
+
+impl Memory {
+    pub(super) fn lock(state: &Path, publisher: &PublicKey) -> Result<Self> {
+        let path = state.join(format!("{}.lock", publisher.0));
+        let lock = || {
+            fs::create_dir_all(state)?;
+            let file = File::options().create(true).append(true).open(&path)?;
+            file.lock()?;
+            Ok(file)
+        };
+        let lock = lock().map_err(|e| Failure::file("locking", &path, &e))?;
+        let file = state.join(format!("{}.checkpoint", publisher.0));
+        Ok(Memory { publisher: *publisher, file, _lock: lock })
+    }
+
+    /// Looks at a log as it is now, and keeps what was seen of it.
+    ///
+    /// # Errors
+    /// Exit code 5 for a log that does not go on, or contradicts itself: the checkpoints that prove it are kept, and `advice`
+    /// says what else is to be done.
+    pub(super) fn look(&self, place: &Place, advice: &str) -> Result<Seen> {
+        let failed = |e: LogError| blame::log(&e);
+        let path = Layout::Tiles.checkpoint();
+        let served = place.file(path, MAX_NOTE_BYTES as u64).map_err(failed)?;
+        let served = served.ok_or_else(|| failed(LogError::Missing { path: path.into() }))?;
+        let key = log_key(&self.publisher).map_err(failed)?;
+        let known = self.read("checkpoint", MAX_NOTE_BYTES as u64)?;
+        let known = known.map(|note| Checkpoint::open(&note, &key)).transpose();
+        let known = known.map_err(|error| self.damaged("checkpoint", &error))?;
+        let mut history = self.history()?;
+        let checkpoint = match examine(place, &key, &served, known.as_ref(), &mut history) {
+            Err(error @ (LogError::Fork { .. } | LogError::Conflict { .. })) => {
+                let extension = if matches!(error, LogError::Fork { .. }) { "other" } else { "conflict" };
+                let kept = self.keep(extension, &served)?.display().to_string();
+                let kept = match known {
+                    Some(_) if extension == "other" => format!("{} and {kept}", self.file.display()),
+                    _ => kept,
+                };
+                let failure = Failure::new(Exit::Peer, format!("{error} ({kept})"));
+                return Err(failure.fix(format!("show this to others, and {advice}")));
+            }
+            examined => examined.map_err(failed)?,
+        };
+        // From here on nothing is believed that does not go on from this.
+        self.keep("history", history.to_string().as_bytes())?;
+        self.keep("checkpoint", &served)?;
+        Ok(Seen { served, checkpoint, before: known.map_or(0, |known| known.size) })
+    }
+
+    /// The last entry of each name. One that is not there is made of the whole log.
+    fn history(&self) -> Result<LogHistory> {
+        let Some(bytes) = self.read("history", MAX_HISTORY_BYTES)? else {
+            return Ok(LogHistory::new(self.publisher));
+        };
+        let history = LogHistory::parse(&bytes).map_err(|error| self.damaged("history", &error))?;
+        if history.publisher() != self.publisher || history.only().is_some() || history.first() > 0 {
+            let error = LogError::Malformed { what: "log history", why: "it is of another log".into() };
+            return Err(self.damaged("history", &error));
+        }
+        Ok(history)
+    }
+
+    fn damaged(&self, extension: &str, error: &LogError) -> Failure {
+        let file = self.file.with_extension(extension);
+        Failure::new(Exit::Storage, format!("{}: {error}", file.display()))
+            .fix("what was seen last of this log is damaged: find out why before it is moved away")
+    }
+
+    fn read(&self, extension: &str, limit: u64) -> Result<Option<Vec<u8>>> {
+        let file = self.file.with_extension(extension);
+        let folder = Directory(file.parent().unwrap_or(Path::new(".")).to_owned());
+        let name = file.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        folder.file(name, limit).map_err(|e| blame::log(&e))
+    }
+
+    fn keep(&self, extension: &str, bytes: &[u8]) -> Result<PathBuf> {
+        let file = self.file.with_extension(extension);
+        replace(&file, bytes)?;
+        Ok(file)
+    }
+}
+
+/// Whole and on the disk, or not at all.
+pub(super) fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let write = || {
+        let mut part = tempfile::NamedTempFile::new_in(folder)?;
+        part.write_all(bytes)?;
+        part.as_file().sync_all()?;
+        part.persist(path)?;
+        if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
+    };
+    write().map_err(|e: std::io::Error| Failure::file("writing", path, &e))
+}

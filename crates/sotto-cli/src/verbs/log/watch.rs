@@ -1,0 +1,60 @@
+//! `sotto log watch`: a monitor reads every entry of a log, and ends with an error when two of them contradict each other.
+
+use super::memory::{Memory, Seen};
+use super::place::Place;
+use crate::exit::Exit;
+use crate::failure::Result;
+use crate::screen::Screen;
+use crate::verbs::remote::duration;
+use serde_json::json;
+use sotto_catalog::PublicKey;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Arguments of `sotto log watch`.
+#[derive(Debug, clap::Args)]
+pub(super) struct Watch {
+    /// The log: its folder, or the address of a server that serves it
+    #[arg(value_name = "LOG")]
+    log: String,
+    /// The publisher whose log it is
+    #[arg(long, value_name = "sotto-pk:...")]
+    publisher: PublicKey,
+    /// Where to keep what was seen of the log. A witness's folder will do
+    #[arg(long, value_name = "DIR")]
+    state: PathBuf,
+    /// Look once, and end
+    #[arg(long)]
+    once: bool,
+    /// How long to wait before the next look
+    #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = duration, conflicts_with = "once")]
+    every: Duration,
+    /// Trust the roots in this PEM file instead of the web's (for https)
+    #[arg(long, value_name = "FILE")]
+    trust_root: Option<PathBuf>,
+}
+
+impl Watch {
+    pub(super) fn run(self, screen: Screen) -> Result<()> {
+        let place = Place::of(&self.log, self.publisher, self.trust_root.as_deref())?;
+        loop {
+            match self.look(&place, screen) {
+                // A server that is away for a while is no fork.
+                Err(failure) if !self.once && matches!(failure.exit, Exit::Storage | Exit::Missing) => {
+                    eprintln!("{}", failure.render(false));
+                }
+                Ok(()) if !self.once => {}
+                ended => return ended,
+            }
+            std::thread::sleep(self.every.max(Duration::from_secs(1)));
+        }
+    }
+
+    fn look(&self, place: &Place, screen: Screen) -> Result<()> {
+        let memory = Memory::lock(&self.state, &self.publisher)?;
+        let Seen { checkpoint, before, .. } = memory.look(place, "trust nothing of this publisher")?;
+        let size = checkpoint.size;
+        screen.say(format!("{size} entries, {} more than before: one chain for each name", size - before))?;
+        screen.report(&json!({ "entries": size, "before": before }))
+    }
+}

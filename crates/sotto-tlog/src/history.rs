@@ -1,0 +1,239 @@
+//! The entries of a publisher's log, checked in order: one catalog for each epoch of a name, and one chain for each name.
+//!
+//! A witness, a monitor, a client and the publisher itself keep a [`LogHistory`]: the last entry of each name. The next entry of
+//! a name has a later epoch and names the leaf hash of that last one; whatever else is in a log proves that its publisher shows
+//! different people different data. A history can be written down and goes on from there, so that each entry is read once:
+//!
+//! ```text
+//! sotto-log-history/1
+//! sotto-pk:<publisher>
+//! *                                    all names, or one: catalog words
+//! <first entry that was read> <entries of the log> <root, 64 hex digits>
+//! catalog words 7 <leaf hash, 64 hex digits>
+//! ```
+#![deny(clippy::indexing_slicing)]
+
+use crate::catalogs::Kind;
+use crate::layout::TILE_WIDTH;
+use crate::text::decimal;
+use crate::{Log, LogEntry, LogError, Result, Source};
+use sotto_catalog::{Hex32, PublicKey, TableName};
+use sotto_core::Epoch;
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// The format that stands in the first line.
+const FORMAT: &str = "sotto-log-history/1";
+
+/// Most names that are kept of one log.
+pub const MAX_NAMES: usize = 1 << 18;
+
+/// Most bytes of a history's text: a line has fewer than 200.
+pub const MAX_HISTORY_BYTES: u64 = 200 * (MAX_NAMES as u64 + 4);
+
+/// The last entry of a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LastEntry {
+    /// Its epoch.
+    pub epoch: Epoch,
+    /// Its leaf hash.
+    pub leaf: Hex32,
+}
+
+/// The last entry of each name of a publisher's log, or of one name, up to some length of the log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LogHistory {
+    publisher: PublicKey,
+    /// The only name that is looked at; all if `None`.
+    only: Option<(Kind, TableName)>,
+    /// The first entry that was read.
+    first: u64,
+    size: u64,
+    /// The log's root at that length; `None` until the log was read to its end.
+    root: Option<Hex32>,
+    last: BTreeMap<(Kind, TableName), LastEntry>,
+}
+
+impl LogHistory {
+    /// A history of all names, from the log's first entry on.
+    pub fn new(publisher: PublicKey) -> Self {
+        LogHistory { publisher, only: None, first: 0, size: 0, root: None, last: BTreeMap::new() }
+    }
+
+    /// A history of one name, from the bundle on that has this entry. What was before is not known.
+    pub fn of_name(publisher: PublicKey, kind: Kind, name: TableName, first: u64) -> Self {
+        let first = first - first % TILE_WIDTH as u64;
+        LogHistory { only: Some((kind, name)), first, size: first, ..Self::new(publisher) }
+    }
+
+    /// Whose log it is of.
+    pub fn publisher(&self) -> PublicKey {
+        self.publisher
+    }
+
+    /// The only name that is looked at; `None` for a history of all.
+    pub fn only(&self) -> Option<&(Kind, TableName)> {
+        self.only.as_ref()
+    }
+
+    /// The first entry that was read.
+    pub fn first(&self) -> u64 {
+        self.first
+    }
+
+    /// The log's length up to which entries were read.
+    pub fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// The last entry of a name.
+    pub fn last(&self, kind: Kind, name: &TableName) -> Option<LastEntry> {
+        self.last.get(&(kind, name.clone())).copied()
+    }
+
+    /// Takes the next entry of the log.
+    ///
+    /// # Errors
+    /// [`LogError::Conflict`]; [`LogError::TooLarge`] for more than [`MAX_NAMES`] names.
+    pub fn append(&mut self, index: u64, entry: &LogEntry) -> Result<()> {
+        let conflict = |why: String| Err(LogError::Conflict { index, subject: entry.subject(), why });
+        if entry.key != self.publisher {
+            return conflict(format!("it is of {}, in the log of {}", entry.key, self.publisher));
+        }
+        let name = (entry.kind, entry.name.clone());
+        if self.only.as_ref().is_some_and(|only| *only != name) {
+            return Ok(());
+        }
+        match self.last.get(&name) {
+            Some(last) if last.epoch == entry.epoch => {
+                return conflict("the log has another entry of that epoch".into());
+            }
+            Some(last) if last.epoch > entry.epoch => {
+                return conflict(format!("its epoch is below {}, that of the entry before it", last.epoch));
+            }
+            Some(last) if entry.previous != Some(last.leaf) => {
+                return conflict("it does not name the last entry of its name, so the chain branches".into());
+            }
+            None if self.first == 0 && entry.previous.is_some() => {
+                return conflict("it names an entry before it that the log does not have".into());
+            }
+            None if self.last.len() >= MAX_NAMES => {
+                return Err(LogError::TooLarge { what: "list of names".into(), limit: MAX_HISTORY_BYTES });
+            }
+            _ => {}
+        }
+        self.last.insert(name, LastEntry { epoch: entry.epoch, leaf: Hex32::from(entry.leaf()) });
+        Ok(())
+    }
+
+    /// Whether a log goes on from what was read of it.
+    ///
+    /// # Errors
+    /// [`LogError::Older`], [`LogError::Fork`], and as [`Log::peaks_at`].
+    pub fn continues<S: Source>(&self, log: &mut Log<S>) -> Result<()> {
+        match self.root {
+            Some(root) if log.peaks_at(self.size)?.root() != root.0 => {
+                Err(LogError::Fork { size: self.size })
+            }
+            None if self.size > log.size() => Err(LogError::Older { known: self.size, found: log.size() }),
+            _ => Ok(()),
+        }
+    }
+
+    /// Reads the entries of the next bundle. Gives whether the log's end is reached.
+    ///
+    /// # Errors
+    /// As [`Log::entries`], [`LogEntry::parse`] and [`LogHistory::append`]. What was read then is no history any more, but after
+    /// [`LogError::Missing`].
+    pub fn read_bundle<S: Source>(&mut self, log: &mut Log<S>) -> Result<bool> {
+        let (size, width) = (log.size(), TILE_WIDTH as u64);
+        if self.size < size {
+            let (tile, from) = (self.size / width, self.size);
+            log.entries(tile, |index, entry| {
+                if index < from { Ok(()) } else { self.append(index, &LogEntry::parse(entry.content)?) }
+            })?;
+            self.size = size.min((tile + 1) * width);
+            self.root = None;
+        }
+        if self.size == size {
+            self.root = Some(Hex32::from(log.peaks().root()));
+        }
+        Ok(self.size >= size)
+    }
+
+    /// Reads all entries that are new since the last time.
+    ///
+    /// # Errors
+    /// As [`LogHistory::continues`] and [`LogHistory::read_bundle`].
+    pub fn read<S: Source>(&mut self, log: &mut Log<S>) -> Result<()> {
+        self.continues(log)?;
+        while !self.read_bundle(log)? {}
+        Ok(())
+    }
+
+    /// Reads a history that was written down. Total.
+    ///
+    /// # Errors
+    /// [`LogError::Malformed`]; [`LogError::TooLarge`] for more than [`MAX_HISTORY_BYTES`].
+    pub fn parse(bytes: &[u8]) -> Result<Self> {
+        if bytes.len() as u64 > MAX_HISTORY_BYTES {
+            return Err(LogError::TooLarge { what: "log history".into(), limit: MAX_HISTORY_BYTES });
+        }
+        let refuse = |why: &str| LogError::malformed("log history", why);
+        let text = std::str::from_utf8(bytes).map_err(|_| refuse("it is not UTF-8"))?;
+        let mut lines = text.split_inclusive('\n').map(|line| line.strip_suffix('\n').unwrap_or("?"));
+        let mut next = |what: &str| lines.next().ok_or_else(|| refuse(what));
+        if next("its format was expected")? != FORMAT {
+            return Err(refuse("sotto-log-history/1 was expected in its first line"));
+        }
+        let publisher = next("a publisher was expected")?.parse();
+        let publisher = publisher.map_err(|_| refuse("its second line is no publisher's key"))?;
+        let only = match next("a name was expected")? {
+            "*" => None,
+            name => Some(named(name).ok_or_else(|| refuse("its third line is no name"))?),
+        };
+        let state = next("the log's length was expected")?;
+        let state = state.split_once(' ').and_then(|(first, rest)| {
+            let (size, root) = rest.split_once(' ')?;
+            Some((decimal(first)?, decimal(size)?, root.parse().ok()?))
+        });
+        let (first, size, root) = state.ok_or_else(|| refuse("its fourth line is no state of a log"))?;
+        let mut history = LogHistory { only, first, size, root: Some(root), ..Self::new(publisher) };
+        for line in lines {
+            let entry = line.rsplit_once(' ').and_then(|(rest, leaf)| {
+                let (name, epoch) = rest.rsplit_once(' ')?;
+                let last = LastEntry { epoch: Epoch(decimal(epoch)?), leaf: leaf.parse().ok()? };
+                Some((named(name)?, last))
+            });
+            let (name, last) = entry.ok_or_else(|| refuse("a line is no entry"))?;
+            history.last.insert(name, last);
+        }
+        // One form only: sorted, each name once, and nothing that is not looked at.
+        if history.to_string().as_bytes() == bytes { Ok(history) } else { Err(refuse("it has another form")) }
+    }
+}
+
+/// Kind and name of a line.
+fn named(text: &str) -> Option<(Kind, TableName)> {
+    let (kind, name) = text.split_once(' ')?;
+    Some((Kind::parse(kind)?, name.parse().ok()?))
+}
+
+/// Writes a history that was read to the end of its log; of any other one a parser takes nothing.
+impl fmt::Display for LogHistory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{FORMAT}\n{}", self.publisher)?;
+        match &self.only {
+            Some((kind, name)) => writeln!(f, "{} {name}", kind.name())?,
+            None => writeln!(f, "*")?,
+        }
+        match &self.root {
+            Some(root) => writeln!(f, "{} {} {root}", self.first, self.size)?,
+            None => writeln!(f, "{} {} -", self.first, self.size)?,
+        }
+        let lines = self.last.iter();
+        lines.into_iter().try_for_each(|((kind, name), last)| {
+            writeln!(f, "{} {name} {} {}", kind.name(), last.epoch, last.leaf)
+        })
+    }
+}
