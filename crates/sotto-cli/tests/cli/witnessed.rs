@@ -170,7 +170,7 @@ fn forge(scene: &Scene, log: &str, tables: &[&str]) {
     let key = SigningKey::from_file(&std::fs::read_to_string(&scene.key).unwrap()).unwrap();
     let mut writer = Writer::create(scene.folder.at(log), Layout::Tiles).unwrap();
     for table in tables {
-        let image = TableDir::open(scene.folder.at(table)).unwrap().open_latest().unwrap();
+        let image = TableDir::open(&scene.folder.at(table)).unwrap().open_latest().unwrap();
         let entry = LogEntry::catalog(image.catalog(), key.public()).unwrap().to_string();
         writer.append(&[&(entry.len() as u16).to_be_bytes(), entry.as_bytes()].concat()).unwrap();
     }
@@ -218,7 +218,8 @@ fn two_tables_of_one_epoch_in_one_log_are_found_out() {
     std::fs::write(scene.folder.at("note"), note.to_string()).unwrap();
     scene.attach("both");
     for (table, cache) in [("words", "cache-a"), ("mine", "cache-b")] {
-        let server = Served::start(&[&scene.text(table), "--catalog-log", &both]);
+        std::fs::write(scene.folder.at(table).join("log.path"), format!("{both}\n")).unwrap();
+        let server = Served::start(&[&scene.text(table)]);
         scene.get(&server, cache).fails(5, &["contradicts itself", "do not trust it"]);
         watch(&server.url).fails(5, &["another entry of that epoch"]);
     }

@@ -40,6 +40,23 @@ fn what_is_published_and_not_in_the_log_is_written_by_the_next_run() {
     }
     assert_eq!(entries().len(), 3);
 
+    // Epochs that come too late for a log are left out of it, and the newest one is not.
+    let third = LogEntry::catalog(dir.open_latest().unwrap().catalog(), key.public()).unwrap();
+    let late = temp.path().join("late");
+    let mut appender = Appender::open(&late, &key).unwrap();
+    appender.add(&third).unwrap();
+    appender.publish().unwrap();
+    drop(appender);
+    assert_eq!(logged::log(dir.path(), Some(&late), &key).unwrap().unwrap().added, 0);
+    logged::log(dir.path(), Some(&log), &key).unwrap();
+    // A folder that begins again has another catalog of an epoch that is in the log.
+    let again = sotto_db::TableDir::create(&temp.path().join("again")).unwrap();
+    encode(&again, &CLEAR, &Memory::numbered(13, 4)).unwrap();
+    let Err(DbError::Log { source, .. }) = logged::log(again.path(), Some(&log), &key) else {
+        panic!("epoch 1 is in the log");
+    };
+    assert!(matches!(*source, LogError::Superseded { last: 3, .. }), "{source}");
+
     // Another publisher's log is not written into, and the folder does not remember it.
     let other = SigningKey::generate(&mut seeded("another publisher"));
     let theirs = temp.path().join("theirs");
