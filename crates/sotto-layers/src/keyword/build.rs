@@ -16,9 +16,6 @@ use super::{Form, Keyword, slot};
 use sotto_core::{Error, Unit};
 use sotto_prg::PublicSeed;
 
-/// Choices of rows that are tried before a builder gives up. Each fails for fewer than every second set of keys.
-const ATTEMPTS: u32 = 64;
-
 /// Most keys, so that there are numbers for them and for the slots.
 pub(super) const MAX_KEYS: u64 = 1 << 31;
 
@@ -217,14 +214,8 @@ impl Builder {
         params.tag_bytes = distinct(&digests, params.tag_bytes)?;
         params.check()?;
         let rows = params.rows;
-        let found = (0..ATTEMPTS).find_map(|attempt| {
-            params.attempt = attempt;
-            match params.probes {
-                1 => crowd::lay(&mut params, &digests),
-                _ => crowd::place(&params, &digests),
-            }
-        });
-        let slot_of = found.ok_or(BuildError::Crowded { rows })?;
+        let found = crowd::place_all(&params, &digests);
+        let (params, slot_of) = found.ok_or(BuildError::Crowded { rows })?;
         Ok(Layout { keyword: Keyword { params, hash }, slot_of, next: 0 })
     }
 

@@ -1,11 +1,15 @@
 //! How many rows so many keys need, and which keys move to make room.
 
+use super::band;
 use super::cuts::{self, Cuts};
 use super::params::Params;
 use super::tag::{Digest, mix};
 
 /// Keys that may be moved to make room for one before the attempt is given up.
 const MOVES: u32 = 5000;
+
+/// Choices of rows that are tried before a table is given up. Each fails for fewer than every second set of keys.
+const ATTEMPTS: u32 = 64;
 
 /// How many of the slots are taken, where rows are cut.
 const CUT_LOAD: f64 = 0.97;
@@ -35,9 +39,30 @@ pub(super) fn rows_for(keys: u64, probes: u32, slots: u32) -> u64 {
     rows.max(1).next_multiple_of(probes.into())
 }
 
+/// Whether a table of such parameters is made for so many keys.
+pub(super) fn is_made_for(params: &Params, keys: u64) -> bool {
+    match params.band {
+        Some(_) => band::strip_keys_for(keys, params.rows.max(1)) <= params.slots.into(),
+        None => rows_for(keys, params.probes, params.slots) <= params.rows,
+    }
+}
+
+/// Finds a slot for every key under one choice of rows after another, those of `params` first: the parameters with that choice,
+/// and the slot of each key.
+pub(super) fn place_all(params: &Params, digests: &[Digest]) -> Option<(Params, Vec<u32>)> {
+    (0..ATTEMPTS).find_map(|further| {
+        let mut params = Params { attempt: (params.attempt + further) % ATTEMPTS, ..params.clone() };
+        let slot_of = match params.probes {
+            1 => lay(&mut params, digests),
+            _ => place(&params, digests),
+        };
+        Some((params, slot_of?))
+    })
+}
+
 /// Finds a slot for every key by moving others at random, or gives up: the slot of each key. The same keys and parameters give
 /// the same places.
-pub(super) fn place(params: &Params, digests: &[Digest]) -> Option<Vec<u32>> {
+fn place(params: &Params, digests: &[Digest]) -> Option<Vec<u32>> {
     let part = params.rows / u64::from(params.probes);
     let width = params.slots as usize;
     let mut slots = vec![NOBODY; usize::try_from(params.rows).ok()?.checked_mul(width)?];
@@ -79,7 +104,7 @@ pub(super) fn place(params: &Params, digests: &[Digest]) -> Option<Vec<u32>> {
 }
 
 /// Cuts rows so that every key has a slot in its own, or gives up: the slot of each key.
-pub(super) fn lay(params: &mut Params, digests: &[Digest]) -> Option<Vec<u32>> {
+fn lay(params: &mut Params, digests: &[Digest]) -> Option<Vec<u32>> {
     let rows = usize::try_from(params.rows).ok()?;
     let mut keys_of_cells = vec![0u32; rows.checked_mul(cuts::CELLS as usize)?];
     for digest in digests {

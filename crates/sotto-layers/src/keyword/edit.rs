@@ -3,7 +3,12 @@
 //! A key's new value changes the one row that the key lies in. A new key changes one row where there is room, and otherwise as
 //! few as it takes to make room: each key that moves goes to another of its rows, which follow from the tag in its slot; or rows
 //! begin elsewhere, where a key has one row only ([`super::cuts`]). No list of keys is needed, only the rows.
+//!
+//! In a table of few keys that may come to no end, though there is room: too many of them have the same two rows. Then all keys
+//! are placed anew under another choice of rows, which follow from the tags too, and every row changes. So as many keys are
+//! added as the table was made for.
 
+use super::crowd;
 use super::cuts::Cuts;
 use super::params::Params;
 use super::recut::{self, MOST_ROWS, Window};
@@ -76,10 +81,15 @@ impl<F: FnMut(u64) -> Result<Vec<u8>>> Edit<F> {
             self.changed.insert(row, bytes);
             return Ok(true);
         }
-        match &params.cuts {
-            Some(cuts) => self.recut(params, cuts, digest, &entry).map(|()| false),
-            None => self.make_room(digest, &entry).map(|()| false),
+        let added = match &params.cuts {
+            Some(cuts) => self.recut(params, cuts, digest, &entry),
+            None => self.make_room(digest, &entry),
+        };
+        match added {
+            Err(EditError::Full) => self.place_anew(digest, &entry)?,
+            added => added?,
         }
+        Ok(false)
     }
 
     /// Takes a key out. Gives whether it was there.
@@ -185,6 +195,41 @@ impl<F: FnMut(u64) -> Result<Vec<u8>>> Edit<F> {
             return Ok(());
         }
         Err(EditError::Full)
+    }
+
+    /// Places every key anew under another choice of rows, if there are no more than the table was made for.
+    fn place_anew(&mut self, digest: Digest, entry: &[u8]) -> Result<(), EditError> {
+        let keyword = self.keyword.clone();
+        let params = keyword.params();
+        let mut keys = 1;
+        for row in 0..params.rows {
+            keys += slots(params, &self.row(row)?).flatten().count() as u64;
+        }
+        if !crowd::is_made_for(params, keys) {
+            return Err(EditError::Full);
+        }
+        let width = params.slot_bytes() as usize;
+        let (mut digests, mut entries) = (vec![digest.cut(params.tag_bytes)], entry.to_vec());
+        for row in 0..params.rows {
+            let bytes = self.row(row)?;
+            for (digest, held) in slots(params, &bytes).zip(bytes.chunks_exact(width)) {
+                digests.extend(digest);
+                entries.extend_from_slice(if digest.is_some() { held } else { &[] });
+            }
+        }
+        let (params, slot_of) = crowd::place_all(params, &digests).ok_or(EditError::Full)?;
+        let mut rows = vec![vec![0; params.row_bytes() as usize]; params.rows as usize];
+        for (at, entry) in slot_of.into_iter().zip(entries.chunks_exact(width)) {
+            let (row, slot) = (at / params.slots, at % params.slots);
+            let row = rows
+                .get_mut(row as usize)
+                .ok_or(Misuse::Rule("a row for each key"))
+                .map_err(sotto_core::Error::from)?;
+            put(&params, row, slot as usize, entry)?;
+        }
+        self.changed = (0..).zip(rows).collect();
+        self.keyword = Arc::new(Keyword { params, hash: keyword.hash.clone() });
+        Ok(())
     }
 
     /// Moves each key on the way to the empty slot one step on, the last first, and puts the new one where the first was.

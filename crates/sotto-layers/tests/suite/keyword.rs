@@ -326,6 +326,43 @@ fn fill(room: Options) {
     }
 }
 
+/// As many keys are added as there was to be room for, in tables of few keys too, where too many may have the same rows.
+#[test]
+fn room_holds_for_every_number_of_keys() {
+    let arrangements =
+        [(2, None), (2, Some(1)), (2, Some(2)), (3, Some(1)), (4, Some(4)), (1, Some(4)), (1, Some(9))];
+    let mut anew = 0;
+    for (probes, slots) in arrangements {
+        for seed in 0..60u64 {
+            for (keys, room) in [(1, 2), (3, 5), (3, 13), (1, 9), (10, 11), (5, 30), (20, 40)] {
+                let mut bytes = [probes as u8; 32];
+                bytes[..8].copy_from_slice(&seed.to_le_bytes());
+                let (seed, width) = (PublicSeed(bytes), Width::UpTo(8));
+                let options = Options { probes, slots, width, room, seed, ..options() };
+                let mut table = build(options, &entries(keys)).unwrap();
+                let (keyword, before) = (table.keyword.clone(), table.rows.clone());
+                let mut edit = Edit::new(&keyword, |row| Ok(before[row as usize].clone()));
+                for i in keys as u64..room {
+                    let added = edit.set(format!("key {i}").as_bytes(), &i.to_le_bytes());
+                    assert!(!added.unwrap(), "{probes} {slots:?}: {i} of {room}, {seed:?}");
+                }
+                table.apply(edit.finish());
+                anew += usize::from(table.keyword.params().attempt != keyword.params().attempt);
+                for i in 0..room {
+                    let want = if i < keys as u64 {
+                        vec![i as u8; i as usize % 5]
+                    } else {
+                        i.to_le_bytes().to_vec()
+                    };
+                    assert_eq!(table.get(format!("key {i}").as_bytes()), Some(want));
+                }
+                assert_eq!(table.get(b"no key"), None);
+            }
+        }
+    }
+    assert!(anew > 20, "{anew} tables had to be placed anew");
+}
+
 /// With one probe a table is as good as full, and a lookup fetches one row.
 #[test]
 fn rows_that_are_cut_are_full() {
