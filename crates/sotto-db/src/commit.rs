@@ -19,7 +19,9 @@ use crate::{DbError, Result};
 use rayon::prelude::*;
 use sotto_catalog::Packing;
 use sotto_catalog::rows_root::{self, Leaf, NODE_BYTES, Node, RowsRoot};
+use sotto_core::server::each_of;
 use sotto_core::{Artifact, Rows, Section, Sink, Sure};
+use std::ops::Range;
 
 /// Bytes of rows that are read at a time.
 const BLOCK_BYTES: u64 = 8 << 20;
@@ -126,7 +128,8 @@ impl Tree {
         write(out, Artifact::Tree, self.nodes())
     }
 
-    /// Whether the records hold the paths of all leaves.
+    /// Whether the records hold the paths of all leaves. Paths are read many together, as records of some images lie beside
+    /// others.
     pub(crate) fn is_laid(
         &self,
         records: &dyn Rows,
@@ -135,15 +138,14 @@ impl Tree {
     ) -> sotto_core::Result<bool> {
         let bytes = packing.path_bytes() as usize;
         let leaves = if bytes == 0 { 0 } else { rows.div_ceil(self.leaf_rows) };
-        let is_laid = |leaf: u64| {
-            let mut held = vec![0; bytes];
-            for place in packing.leaf_places(leaf, packing.path_offset(), bytes)? {
-                let part = held.get_mut(place.bytes).sure("a place lies in its path");
-                records.read_part(place.record, place.offset, part)?;
-            }
-            Ok(held == self.path(leaf))
+        let together = (BLOCK_BYTES / (bytes as u64).max(1)).max(1);
+        let are_laid = |first: u64| {
+            let leaves = first..leaves.min(first + together);
+            let mut held = vec![0; (leaves.end - leaves.start) as usize * bytes];
+            read_each(records, packing, leaves.clone(), packing.path_offset(), &mut held)?;
+            Ok(leaves.zip(held.chunks_exact(bytes)).all(|(leaf, held)| held == self.path(leaf)))
         };
-        let all = (0..leaves).into_par_iter().map(is_laid);
+        let all = (0..leaves.div_ceil(together)).into_par_iter().map(|i| are_laid(i * together));
         all.try_reduce(|| true, |one, other| Ok(one && other))
     }
 
@@ -154,6 +156,34 @@ impl Tree {
         let beside = |(level, nodes): (usize, &Vec<Node>)| node(nodes, (leaf >> level) ^ 1);
         self.levels.iter().take(levels).enumerate().flat_map(beside).collect()
     }
+}
+
+/// Reads as many bytes of each of some leaves as `out` has for each, from the same offset in each one's first record on. What is
+/// read of all of them is asked for at once: see [`Rows::read_parts`].
+pub(crate) fn read_each(
+    records: &dyn Rows,
+    packing: &Packing,
+    leaves: Range<u64>,
+    offset: u64,
+    out: &mut [u8],
+) -> sotto_core::Result<()> {
+    let Some(last) = leaves.end.checked_sub(1).filter(|last| *last >= leaves.start) else { return Ok(()) };
+    let each = each_of((leaves.end - leaves.start) as usize, out.len())?;
+    packing.leaf_places(last, offset, each)?;
+    // Where they lie in the first of them, they lie in every one.
+    for place in packing.leaf_places(leaves.start, offset, each)? {
+        let record = |i: u64| place.record + i * packing.lookups() as u64;
+        let parts: Vec<_> = (0..leaves.end - leaves.start).map(|i| (record(i), place.offset)).collect();
+        if place.bytes.len() == each {
+            return records.read_parts(&parts, out);
+        }
+        let mut read = vec![0; parts.len() * place.bytes.len()];
+        records.read_parts(&parts, &mut read)?;
+        for (out, read) in out.chunks_exact_mut(each).zip(read.chunks_exact(place.bytes.len())) {
+            out.get_mut(place.bytes.clone()).sure("a place lies in its bytes").copy_from_slice(read);
+        }
+    }
+    Ok(())
 }
 
 /// Writes an artifact of the tree.
@@ -213,6 +243,7 @@ fn one(table: &dyn TableSource, leaf: u64, leaf_rows: u64) -> sotto_core::Result
 #[cfg(test)]
 mod tests {
     use super::*;
+    use sotto_testkit::memory::MemoryRows;
     use std::sync::Mutex;
 
     /// Records of 8 bytes that say their number, and which were read.
@@ -233,6 +264,55 @@ mod tests {
                 out.copy_from_slice(&record.to_le_bytes());
             }
             Ok(())
+        }
+    }
+
+    /// How often records are read, and how many parts of them at once.
+    struct Asked<'a>(&'a dyn Rows, Mutex<Vec<usize>>);
+
+    impl Rows for Asked<'_> {
+        fn records(&self) -> u64 {
+            self.0.records()
+        }
+
+        fn record_bytes(&self) -> usize {
+            self.0.record_bytes()
+        }
+
+        fn read(&self, first: u64, out: &mut [u8]) -> sotto_core::Result<()> {
+            self.1.lock().unwrap().push(out.len() / self.record_bytes());
+            self.0.read(first, out)
+        }
+
+        fn read_parts(&self, parts: &[(u64, u64)], out: &mut [u8]) -> sotto_core::Result<()> {
+            self.1.lock().unwrap().push(parts.len());
+            self.0.read_parts(parts, out)
+        }
+    }
+
+    #[test]
+    fn all_paths_are_read_at_once_and_so_are_rows_of_several_records() {
+        // A row and its path of one node in two records; the last row is not there, and its path is.
+        let (packing, path) = (Packing::new(7, 40, 16, 40).unwrap().with_paths(1, 32).unwrap(), Some(1));
+        assert_eq!(packing.lookups(), 2);
+        let rows: Vec<u8> = (0..7 * 40).map(|i| i as u8).collect();
+        let tree = Tree::over(rows.chunks(40).map(Leaf::of).collect(), 1, path);
+        let mut records = vec![0; 16 * 40];
+        for leaf in 0..7 {
+            records[leaf * 80..][..40].copy_from_slice(&rows[leaf * 40..][..40]);
+            records[leaf * 80 + 48..][..32].copy_from_slice(&tree.path(leaf as u64));
+        }
+        let held = MemoryRows::new(40, records.clone());
+        let asked = Asked(&held, Mutex::default());
+        assert!(tree.is_laid(&asked, &packing, 7).unwrap());
+        let mut out = vec![0; 5 * 40];
+        Unpacked { records: &asked, packing }.read(1, &mut out).unwrap();
+        assert_eq!(out, rows[40..][..200]);
+        assert_eq!(*asked.1.lock().unwrap(), [7, 5], "each time in one go");
+        for leaf in 0..7 {
+            let mut records = records.clone();
+            records[leaf * 80 + 79] ^= 1;
+            assert!(!tree.is_laid(&MemoryRows::new(40, records), &packing, 7).unwrap(), "{leaf}");
         }
     }
 

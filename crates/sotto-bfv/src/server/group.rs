@@ -78,7 +78,21 @@ impl Group {
         Ok(out)
     }
 
-    /// The bytes of the record at a position of a bucket, out of all its plaintexts.
+    /// Marks the columns that some bytes of a record lie in.
+    pub(super) fn columns(layout: &Layout, bytes: Range<usize>, marks: &mut [bool]) {
+        let bits = layout.bits as usize;
+        let words = 8 * bytes.start / bits..(8 * bytes.end).div_ceil(bits).min(layout.words);
+        // In slots, as many words as there are columns lie in all of them.
+        let every = if layout.form == Form::Slots { 1 } else { layout.n };
+        let words = words.start..words.end.min(words.start + every * layout.width);
+        for k in words {
+            if let Some(mark) = marks.get_mut(at(layout, (0, 0), k).0) {
+                *mark = true;
+            }
+        }
+    }
+
+    /// The bytes of the record at a position of a bucket, out of all its plaintexts: those bytes whose columns are there.
     pub(super) fn get<F: Family>(
         self,
         params: &Params<F>,

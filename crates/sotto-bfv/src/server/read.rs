@@ -5,19 +5,25 @@ use super::image::Table;
 use crate::family::Family;
 use crate::params::Params;
 use rayon::prelude::*;
+use sotto_core::server::each_of;
 use sotto_core::{Misuse, Result, Rows};
 use sotto_lattice::bgv::SlotRing;
 use sotto_lattice::bgv::rows::Table as Shape;
 
-/// The numbers of all plaintexts of a group. `at` reads bytes of the image.
+/// The numbers of the plaintexts of a group: of the columns that are `wanted`, and none of the others. `at` reads bytes of the
+/// image.
 pub(super) fn read<F: Family>(
     params: &Params<F>,
     shape: &Shape,
     group: Group,
+    wanted: impl Fn(usize) -> bool,
     at: impl Fn(u64, &mut [u8]) -> Result<()>,
 ) -> Result<Vec<Vec<u64>>> {
     let region = group.table as u64 * shape.bytes();
     let one = |k| {
+        if !wanted(k) {
+            return Ok(Vec::new());
+        }
         let cell = group.cell(&params.layout, k);
         let coefficients = shape.read_cell(&params.ring, cell, |offset, out| at(region + offset, out))?;
         let mut numbers = vec![0; params.layout.n];
@@ -37,25 +43,54 @@ impl<F: Family> Records<F> {
         Records { table }
     }
 
-    /// Runs of records, all of one group.
-    fn of_group(&self, runs: &mut [Run<'_>]) -> Result<()> {
+    /// Fills pieces group by group, each of which is read once: a plaintext has parts of many records, and the more of them are
+    /// wanted at once, the better.
+    fn fill(&self, mut pieces: Vec<Piece<'_>>) -> Result<()> {
+        pieces.sort_by_key(|piece| piece.group);
+        let groups: Vec<_> = pieces.chunk_by_mut(|a, b| a.group == b.group).collect();
+        groups.into_par_iter().try_for_each(|pieces| self.of_group(pieces))
+    }
+
+    /// Fills pieces, all of one group, of which only those columns are read that a piece lies in.
+    fn of_group(&self, pieces: &mut [Piece<'_>]) -> Result<()> {
         let params = self.table.params();
-        let Some(group) = runs.first().map(|run| run.group) else { return Ok(()) };
-        let numbers = read(params, &self.table.shape, group, |offset, out| self.table.at(offset, out))?;
-        for Run { bucket, position, out, .. } in runs {
-            for (i, record) in out.chunks_exact_mut(self.record_bytes()).enumerate() {
-                record.copy_from_slice(&group.get(params, (*bucket, *position + i), &numbers));
-            }
+        let Some(group) = pieces.first().map(|piece| piece.group) else { return Ok(()) };
+        let mut wanted = vec![false; params.layout.width];
+        for piece in &*pieces {
+            Group::columns(&params.layout, piece.inside..piece.inside + piece.out.len(), &mut wanted);
+        }
+        let wanted = |column: usize| wanted.get(column).copied().unwrap_or(false);
+        let at = |offset, out: &mut [u8]| self.table.at(offset, out);
+        let numbers = read(params, &self.table.shape, group, wanted, at)?;
+        for piece in pieces {
+            let record = group.get(params, (piece.bucket, piece.position), &numbers);
+            let inside = record.get(piece.inside..).unwrap_or_default();
+            piece.out.iter_mut().zip(inside).for_each(|(out, byte)| *out = *byte);
         }
         Ok(())
     }
+
+    /// A piece of one record.
+    fn piece<'a>(&self, record: u64, offset: u64, out: &'a mut [u8]) -> Result<Piece<'a>> {
+        let (len, width) = (self.records(), self.record_bytes() as u64);
+        let end = offset.saturating_add(out.len() as u64);
+        for (index, len) in [(record.saturating_add(1), len), (end, width)] {
+            if index > len {
+                return Err(Misuse::IndexPastEnd { index, len }.into());
+            }
+        }
+        let (group, bucket, position) = Group::of(&self.table.params().layout, record);
+        Ok(Piece { group, bucket, position, inside: offset as usize, out })
+    }
 }
 
-/// Records that follow each other in one bucket and one group, and where they are wanted.
-struct Run<'a> {
+/// Bytes of one record, and where they are wanted.
+struct Piece<'a> {
     group: Group,
     bucket: usize,
     position: usize,
+    /// The first of them.
+    inside: usize,
     out: &'a mut [u8],
 }
 
@@ -68,29 +103,24 @@ impl<F: Family> Rows for Records<F> {
         self.table.params().layout.record_bytes()
     }
 
-    fn read(&self, mut first: u64, mut out: &mut [u8]) -> Result<()> {
-        let (layout, width, len) = (&self.table.params().layout, self.record_bytes(), self.records());
+    fn read(&self, first: u64, out: &mut [u8]) -> Result<()> {
+        let width = self.record_bytes();
         if !out.len().is_multiple_of(width) {
             return Err(Misuse::Rule("only whole records are read").into());
         }
-        let end = first.saturating_add((out.len() / width) as u64);
-        if end > len {
-            return Err(Misuse::IndexPastEnd { index: end, len }.into());
-        }
-        // The first group may be entered in its midst, and a bucket ends in one.
-        let mut runs = Vec::new();
-        while first < end {
-            let place = first % layout.records;
-            let in_group = layout.positions as u64 - place % layout.positions as u64;
-            let run = in_group.min(layout.records - place).min(end - first);
-            let (head, rest) = out.split_at_mut(run as usize * width);
-            let (group, bucket, position) = Group::of(layout, first);
-            runs.push(Run { group, bucket, position, out: head });
-            (first, out) = (first + run, rest);
-        }
-        // Those of one group are read together, as a plaintext has records of many buckets: the more at once, the better.
-        runs.sort_by_key(|run| run.group);
-        let groups: Vec<_> = runs.chunk_by_mut(|a, b| a.group == b.group).collect();
-        groups.into_par_iter().try_for_each(|runs| self.of_group(runs))
+        let records = (first..).zip(out.chunks_exact_mut(width));
+        self.fill(records.map(|(record, out)| self.piece(record, 0, out)).collect::<Result<_>>()?)
+    }
+
+    fn read_part(&self, record: u64, offset: u64, out: &mut [u8]) -> Result<()> {
+        self.fill(vec![self.piece(record, offset, out)?])
+    }
+
+    fn read_parts(&self, parts: &[(u64, u64)], out: &mut [u8]) -> Result<()> {
+        let each = each_of(parts.len(), out.len())?;
+        let parts = parts.iter().zip(out.chunks_exact_mut(each));
+        self.fill(
+            parts.map(|((record, offset), out)| self.piece(*record, *offset, out)).collect::<Result<_>>()?,
+        )
     }
 }

@@ -38,7 +38,7 @@ pub fn revise<F: Family>(params: &Params<F>, changes: &[Change], out: &dyn Sink)
     let bunches: Vec<_> = groups.chunk_by(|(a, _), (b, _)| bunch(a) == bunch(b)).collect();
     let apply = |(group, changes): &(Group, Vec<(usize, usize, &Change)>)| {
         let at = |offset, bytes: &mut [u8]| out.read_at(Section::Resident, offset, bytes);
-        let mut numbers = read(params, &shape, *group, at)?;
+        let mut numbers = read(params, &shape, *group, |_| true, at)?;
         for (bucket, position, change) in changes {
             let mut record = group.get(params, (*bucket, *position), &numbers);
             let start = change.offset as usize;

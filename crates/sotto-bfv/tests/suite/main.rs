@@ -1,4 +1,5 @@
-//! The BFV family from outside: a client written from the page alone, batches, refusals, and the noise that there is.
+//! The BFV family from outside: a client written from the page alone, batches, refusals, how often an image is read, and the noise
+//! that there is.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -9,6 +10,7 @@
 mod batches;
 mod noise;
 mod page;
+mod records;
 mod refusals;
 
 use sotto_core::SchemeEntry;

@@ -1,6 +1,6 @@
 //! Records that end with the proof of their rows, and rows out of records.
 
-use super::Tree;
+use super::{Tree, read_each};
 use crate::table::{Packed, TableSource};
 use sotto_catalog::Packing;
 use sotto_core::{Misuse, Rows};
@@ -73,18 +73,18 @@ impl TableSource for Unpacked<'_> {
     fn read(&self, first: u64, out: &mut [u8]) -> sotto_core::Result<()> {
         let width = self.row_bytes();
         let together = self.packing.rows_per_record();
-        if self.packing.lookups() > 1 {
-            let rows = (first..).zip(out.chunks_exact_mut(width));
-            return rows.into_iter().try_for_each(|(row, out)| self.read_part(row, 0, out));
-        }
-        // As many records as the rows lie in, read together.
-        let step = self.records.record_bytes();
-        let (record, before) = (first / together, (first % together) as usize);
+        // As many leaves as the rows lie in, read together.
+        let (leaf, before) = (first / together, (first % together) as usize);
         let count = (before + out.len() / width).div_ceil(together as usize);
-        let mut records = vec![0; count * step];
-        self.records.read(record, &mut records)?;
+        let several = self.packing.lookups() > 1;
+        let step = if several { self.packing.rows_bytes() as usize } else { self.records.record_bytes() };
+        let mut leaves = vec![0; count * step];
+        match several {
+            true => read_each(self.records, &self.packing, leaf..leaf + count as u64, 0, &mut leaves)?,
+            false => self.records.read(leaf, &mut leaves)?,
+        }
         let rows =
-            records.chunks_exact(step).flat_map(|record| record.chunks_exact(width).take(together as usize));
+            leaves.chunks_exact(step).flat_map(|leaf| leaf.chunks_exact(width).take(together as usize));
         out.chunks_exact_mut(width).zip(rows.skip(before)).for_each(|(out, row)| out.copy_from_slice(row));
         Ok(())
     }

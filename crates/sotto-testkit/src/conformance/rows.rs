@@ -78,6 +78,16 @@ pub fn come_off_an_image(subject: &Subject) {
                 assert!(part == table.record(first)[offset..][..len], "{case:?}: {first}, {offset}");
             }
         }
+        // As many bytes of several records, in no order, and of one twice.
+        let len = width.div_ceil(3);
+        let offset = |i: u64| ((width - len) as u64 * i / 2).min((width - len) as u64);
+        let parts = [(count - 1, offset(2)), (0, offset(0)), (count / 2, offset(1)), (0, offset(2))];
+        let mut read_back = vec![0; parts.len() * len];
+        records.read_parts(&parts, &mut read_back).unwrap();
+        for ((record, offset), part) in parts.into_iter().zip(read_back.chunks(len)) {
+            assert!(part == &table.record(record)[offset as usize..][..len], "{case:?}: {record}, {offset}");
+        }
+        assert!(records.read_parts(&[(0, 0), (count, 0)], &mut vec![0; 2 * len]).is_err());
         assert!(records.read(count, &mut vec![0; width]).is_err());
         assert!(records.read_part(0, 1, &mut vec![0; width]).is_err());
         let short = Arc::new(MemoryImage::default());
