@@ -39,7 +39,7 @@ pub struct About {
     pub verified: bool,
     /// Whether it is a stack, of which a round hides how much was wanted.
     pub stack: bool,
-    /// The most rows or keys that one request has room for.
+    /// The most rows or keys that one request has room for; more are asked for in several.
     pub most: usize,
     /// How many more queries there are before hints have to be made anew; `None` for any number.
     pub budget: Option<u64>,
@@ -67,7 +67,7 @@ impl About {
             signer: table.session().public_key().to_string(),
             trust: trust(table.trust()),
             stack: false,
-            most: most(table)?,
+            most: table.max_lookups()?,
             ..About::of(table, catalog)
         })
     }
@@ -124,12 +124,6 @@ impl About {
             },
         }
     }
-}
-
-/// The most rows or keys that one request of a table has room for.
-pub(crate) fn most(table: &Table) -> Result<usize, Fault> {
-    let keyword = table.catalog().keyword().map_err(ClientError::from)?;
-    Ok(table.session().max_rows() / keyword.map_or(1, |keyword| keyword.params().probes.max(1) as usize))
 }
 
 fn rows(kind: &TableKind) -> (&'static str, Option<&'static str>) {

@@ -66,37 +66,39 @@ impl Cost {
         Cost { wanted, ..Cost::default() }
     }
 
-    /// Counts the time of a round.
-    pub(crate) fn add_time(&mut self, time: Duration) {
-        self.rounds += 1;
-        self.total += time.as_secs_f64();
+    /// Says how long all of it took.
+    pub(crate) fn took(&mut self, time: Duration) {
+        self.total = time.as_secs_f64();
     }
 
-    /// Counts a round of a table.
+    /// Counts the requests of a table.
     pub(crate) fn add_table(&mut self, table: &Table) {
         if let Some(last) = table.last() {
             self.add(last, Times::of(last));
         }
     }
 
-    /// Counts a round of a stack, whose tables are asked at the same time.
+    /// Counts the rounds of a stack, whose tables are asked at the same time.
     pub(crate) fn add_stack(&mut self, batch: &Batch) {
-        let mut slowest = Times::default();
+        let (mut slowest, mut rounds) = (Times::default(), 0);
         for last in batch.stack().tables().iter().filter_map(Table::last) {
             slowest = slowest.max(&Times::of(last));
+            rounds = rounds.max(last.requests as usize);
             self.add(last, Times::default());
         }
         self.take(slowest);
+        self.rounds = rounds;
         self.epoch = batch.stack().document().epoch.0;
     }
 
     fn add(&mut self, last: &LookupStats, times: Times) {
         self.epoch = last.epoch.0;
+        self.rounds += last.requests as usize;
         self.lookups += last.rows;
         self.up += last.up;
         self.down += last.down;
         if let Some(opened) = last.evaluations {
-            self.opened += u64::from(opened.count);
+            self.opened += opened.count;
             self.up += opened.up;
             self.down += opened.down;
         }

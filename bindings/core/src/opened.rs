@@ -1,11 +1,10 @@
 //! An open table or stack, asked in padded rounds.
 
-use crate::about::{self, About};
+use crate::about::About;
 use crate::cost::{Cost, Seen};
 use crate::fault::Fault;
 use sotto_client::stack::Batch;
 use sotto_client::{ClientError, Granted, Table, Wish};
-use sotto_core::{Error, Misuse};
 use web_time::Instant;
 
 /// What a name stands for.
@@ -35,45 +34,30 @@ impl Opened {
         }
     }
 
-    /// Asks for all that is wanted, in rounds of whole batches; gives what came of each wish, in order, and what it cost.
-    /// A table's rounds are filled up to a multiple of `batch`, so that the number of wishes is not seen; those of a stack
-    /// look the same whatever is in them. A wish that can be no row and no key is row 0's: it is asked for like any other.
+    /// Asks for all that is wanted, in as many rounds as it takes; gives what came of each wish, in order, and what it cost. What is
+    /// asked of a table is filled up to a multiple of `batch`, so that the number of wishes is not seen; the rounds of a stack look
+    /// the same whatever is in them. A wish that can be no row and no key is row 0's: it is asked for like any other.
     ///
     /// # Errors
-    /// [`Fault`]; a row past the end is one once everything was asked.
+    /// [`Fault`]; what servers do not see, such as a row past the end, is one once everything was asked.
     pub fn rounds(&mut self, wanted: &[Wish<'_>], batch: usize) -> Result<(Each, Cost), Fault> {
-        let (most, is_stack) = self.most()?;
         if !(1..=MOST_OF_A_BATCH).contains(&batch) {
             let fix = format!("give one of 1 to {MOST_OF_A_BATCH}");
             return Err(Fault::misuse(format!("a batch of {batch} is none"), fix));
         }
-        let mut wishes = wanted.to_vec();
-        if !is_stack {
-            wishes.resize(wishes.len().div_ceil(batch).max(1) * batch, Wish::Row(0));
-        }
-        let (mut each, mut cost) = (Vec::with_capacity(wishes.len()), Cost::of(wanted.len()));
-        let mut past_end = None;
-        let none: &[Wish<'_>] = &[];
-        let rounds = wishes.chunks(most.max(1)).chain(wishes.is_empty().then_some(none));
-        for wishes in rounds {
-            let start = Instant::now();
-            let outcome = self.get_each(wishes);
-            cost.add_time(start.elapsed());
-            match outcome {
-                Ok(round) => each.extend(round),
-                // Whether there are more rounds must not depend on what is wanted.
-                Err(error) if is_past_end(&error) => {
-                    past_end.get_or_insert(error);
-                }
-                Err(error) => return Err(error.into()),
+        let (mut wishes, mut cost) = (wanted.to_vec(), Cost::of(wanted.len()));
+        let start = Instant::now();
+        let mut each = match self {
+            Opened::Table(table) => {
+                wishes.resize(wishes.len().div_ceil(batch).max(1) * batch, Wish::Row(0));
+                table.get_each(&wishes)?
             }
-            match self {
-                Opened::Table(table) => cost.add_table(table),
-                Opened::Stack(batch) => cost.add_stack(batch),
-            }
-        }
-        if let Some(error) = past_end {
-            return Err(error.into());
+            Opened::Stack(batch) => batch.get_each(&wishes)?,
+        };
+        cost.took(start.elapsed());
+        match self {
+            Opened::Table(table) => cost.add_table(table),
+            Opened::Stack(batch) => cost.add_stack(batch),
         }
         each.truncate(wanted.len());
         Ok((each, self.told(cost, batch > 1)))
@@ -88,21 +72,6 @@ impl Opened {
             Opened::Table(table) => table.refresh()?,
             Opened::Stack(_) => false,
         })
-    }
-
-    /// The most rows or keys of one request, and whether it looks the same with fewer.
-    fn most(&self) -> Result<(usize, bool), Fault> {
-        Ok(match self {
-            Opened::Table(table) => (about::most(table)?, false),
-            Opened::Stack(batch) => (batch.layers().most(), true),
-        })
-    }
-
-    fn get_each(&mut self, wishes: &[Wish<'_>]) -> Result<Each, ClientError> {
-        match self {
-            Opened::Table(table) => table.get_each(wishes),
-            Opened::Stack(batch) => batch.get_each(wishes),
-        }
     }
 
     /// What the servers saw of it.
@@ -125,8 +94,4 @@ impl Opened {
             hides_count: is_stack || is_padded,
         })
     }
-}
-
-fn is_past_end(error: &ClientError) -> bool {
-    matches!(error.root(), ClientError::Core(Error::Misuse(Misuse::IndexPastEnd { .. })))
 }

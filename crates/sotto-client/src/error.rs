@@ -321,6 +321,19 @@ impl ClientError {
         }
     }
 
+    /// Whether the failure may depend on what was asked, of a request that was answered: a row that cannot be read, that is not the
+    /// publisher's, that the table does not have. The server does not see it, and may have caused it to learn who meets it; so
+    /// nothing that is sent afterwards may depend on it.
+    pub fn is_hidden_from_server(&self) -> bool {
+        match self.root() {
+            ClientError::Core(error) => {
+                !matches!(error, Error::Params(_) | Error::Storage(_) | Error::Exhausted(_))
+            }
+            ClientError::Catalog(_) | ClientError::Oprf(_) | ClientError::Unproven { .. } => true,
+            _ => false,
+        }
+    }
+
     /// Who can mend it.
     pub fn fault(&self) -> Fault {
         match self {

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | [`builder`] | which stack, whom to trust, where to keep things |
 //! | [`spread`] | which query of which table each visit is |
-//! | [`batch`] | several rows, or values of several keys, in one round |
+//! | [`batch`] | several rows, or values of several keys, in rounds that look alike |
 //!
 //! A layer's requests become one lookup for each of its visits, whatever is asked for; all tables are asked at the same
 //! time, and each of them answers before anything is made of what the others said. So what servers see is the
@@ -154,16 +154,17 @@ impl Stack {
     /// [`ClientError`]; [`ClientError::EpochChanged`] if the stack has moved on: [`Self::refresh`] it, make the layer
     /// anew, and ask again.
     pub fn lookup<L: Layer>(&mut self, layer: &L, request: &L::Request) -> Result<L::Reply> {
-        let mut rng = system_rng()?;
-        self.lookup_with(layer, request, &mut rng)
+        self.reset_last();
+        self.round(layer, request)
     }
 
-    fn lookup_with<L: Layer>(
-        &mut self,
-        layer: &L,
-        request: &L::Request,
-        rng: &mut dyn CryptoRng,
-    ) -> Result<L::Reply> {
+    /// What comes next is another call than the last: see [`Table::last`].
+    fn reset_last(&mut self) {
+        self.tables.iter_mut().for_each(Table::reset_last);
+    }
+
+    fn round<L: Layer>(&mut self, layer: &L, request: &L::Request) -> Result<L::Reply> {
+        let rng: &mut dyn CryptoRng = &mut system_rng()?;
         if self.good_until.is_some_and(|until| until <= now()) {
             self.take(TRIES)?;
         }

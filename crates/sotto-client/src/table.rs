@@ -5,7 +5,7 @@
 //! | [`builder`] | which table, whom to trust, where to keep things |
 //! | `to` | where the servers are |
 //! | `servers` | a transport to each server, and requests to all of them at once |
-//! | `lookup` | rows in one request; another epoch in between |
+//! | `lookup` | rows in as many requests as they take; another epoch in between |
 //! | `unmask` | rows of a symmetric table, opened after they were fetched |
 //! | `patience` | how long a busy server and other processes are waited for |
 //! | `keys` | keys that servers know, from opening to opening |
@@ -33,7 +33,7 @@ mod follow;
 mod keys;
 mod ledger;
 pub(crate) mod locations;
-mod lookup;
+pub(crate) mod lookup;
 pub(crate) mod patience;
 mod rows;
 mod servers;
@@ -137,7 +137,7 @@ impl Table {
         one(self.get_many(&[row])?)
     }
 
-    /// Looks up several rows in one request; their values in the same order.
+    /// Looks up several rows; their values in the same order.
     ///
     /// # Errors
     /// As [`Table::get_all`].
@@ -146,7 +146,7 @@ impl Table {
         self.get_all(&wishes)?.into_iter().map(value).collect()
     }
 
-    /// Looks up bits of the table by their numbers, in one request; see [`sotto_catalog::Bit`] for how they are counted.
+    /// Looks up bits of the table by their numbers; see [`sotto_catalog::Bit`] for how they are counted.
     ///
     /// A bit costs what its row costs.
     ///
@@ -169,9 +169,11 @@ impl Table {
         value(one(self.get_all(&[Wish::Key(key)])?)?)
     }
 
-    /// Looks up rows, bits and keys in one request; what came of each, in the same order.
+    /// Looks up rows, bits and keys; what came of each, in the same order.
     ///
-    /// The server sees how many there are. Whoever minds asks for a fixed number and fills it up with any.
+    /// They travel in one request as far as they fit ([`Table::max_lookups`]), and in several one after another if they do not. The
+    /// server sees how many there are. Whoever minds asks for a fixed number and fills it up with any. Each request is of one epoch.
+    /// Where a request comes to a row that cannot be read, or that the table lacks, all others are made before that is said.
     ///
     /// Two things this does by itself, once each. If the server has dropped this client's keys, they are registered
     /// again and the same query is sent once more. If the table has moved on to another epoch, it is opened anew
@@ -202,7 +204,7 @@ impl Table {
         one(self.find_many(&[key])?)
     }
 
-    /// Looks up the values of several keys in one request; `None` for those that the table does not have.
+    /// Looks up the values of several keys; `None` for those that the table does not have.
     ///
     /// # Errors
     /// As [`Table::get_all`]; [`CatalogError::NoSuchRow`] in tables that are not asked by key.
@@ -274,7 +276,7 @@ impl Table {
         Stats { retries: self.line.servers.retries(), ..self.line.stats }
     }
 
-    /// The last lookup.
+    /// The last call that looked something up.
     pub fn last(&self) -> Option<&LookupStats> {
         self.last.as_ref()
     }

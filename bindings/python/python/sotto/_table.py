@@ -53,7 +53,7 @@ class Table:
         return self._ask([_wanted(row, key)], 1)[0]
 
     def get_many(self, items: Iterable[int | str], *, batch: int | None = None) -> list[bytes | None]:
-        """Several rows, or the values of several keys, in one round.
+        """Several rows, or the values of several keys, in as few rounds as they fit in.
 
         It is filled up to a multiple of `batch`, so the server sees how many batches there were, and not how many were wanted. What
         does not fit one request takes several. A stack hides the number by itself.

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `apple` | the same of a server of Apple's private lookups |
 //! | `answer` | what came of a row or of a key |
-//! | `batch` | several of them in one round over a stack |
+//! | `batch` | several of them in rounds over a stack |
 //! | `part` | a file that is being written, and what is left of one |
 //! | `stream` | a row of many megabytes, written to a file while it comes |
 //! | `wanted` | rows as they are listed, keys one to a line |
@@ -48,9 +48,12 @@ const DETAILS: &str = "\
 A symmetric table (`sotto encode --symmetric`) takes an evaluation for each row after it was fetched; the server sees how many, \
 and may bound them for an hour.
 
-A table that is asked by key says so where it does not have one; the server sees no difference. All rows and keys of \
-one call travel in one request: the server sees how many there are, and nothing of which. A stack that was made for \
-several at once (`sotto encode --batch`) hides how many there are, too: every request asks all of its tables. Static \
+A table that is asked by key says so where it does not have one; the server sees no difference. Any number of \
+rows and keys may be asked for in one call, such as a file of 10,000 keys: as many travel in one request as fit, 64 rows or 32 keys of \
+most tables, and the requests follow each other, none of which is left out because of what came of another. The server sees how many \
+requests there are and how many queries are in each, so how many rows or keys were wanted, and nothing of which. A stack that was made \
+for several at once (`sotto encode --batch`) hides how many of a round are wanted, too: every round asks all of its tables, and how \
+many rounds there are is seen. Static \
 files (hints) are fetched once per epoch and kept in the cache, which also remembers the table's public key and \
 refuses another one, or an older epoch, from then on. Whoever can read the cache learns which tables you use, not \
 which rows.
@@ -104,7 +107,7 @@ pub(crate) struct Get {
     /// A value by its key, or a row by a key it stands for, such as an address; may be repeated
     #[arg(long = "key", value_name = "KEY", allow_hyphen_values = true)]
     keys: Vec<String>,
-    /// A file of keys, one to a line; - for what is piped in
+    /// A file of keys, one to a line, however many; - for what is piped in
     #[arg(long = "keys", value_name = "FILE")]
     key_file: Option<PathBuf>,
     #[arg(skip)]
@@ -243,6 +246,14 @@ fn facts(table: &Table, last: &LookupStats) -> String {
             ),
         ),
     ];
+    if last.requests > 1 {
+        let seen = format!(
+            "{} requests, {} queries in all, from this address",
+            units::count(last.requests),
+            units::count(last.queries)
+        );
+        facts.push(("seen", seen));
+    }
     facts.extend(opened);
     grid::facts(facts)
 }
@@ -273,6 +284,7 @@ fn report(servers: &[String], table: &Table, last: &LookupStats, answers: &[Answ
         },
         "verified": table.session().is_verified(),
         "answers": answers,
+        "requests": last.requests,
         "queries": last.queries,
         "evaluations": last.evaluations.map(|opened| json!({
             "count": opened.count,

@@ -7,6 +7,7 @@ use sotto_catalog::{Catalog, CatalogError, Hex32, KeyKind, RowForm, TableKind, V
 use sotto_db::inspect::SchemeInfo;
 use sotto_layers::Keyword;
 use sotto_layers::keyword::Values;
+use sotto_wire::Sizes;
 use std::net::Ipv4Addr;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -136,6 +137,13 @@ pub(super) fn buckets(scheme: &SchemeInfo) -> Option<String> {
     (scheme.buckets > 1).then(|| format!("{} buckets, {queries}", scheme.buckets))
 }
 
+/// In how many requests so many rows are asked for.
+fn requests(catalog: &Catalog, rows: usize) -> Option<usize> {
+    let terms = catalog.terms(sotto_registry::find(&catalog.scheme)?).ok()?;
+    let lookups = terms.packing.lookups();
+    Some(rows.div_ceil((Sizes::room(&terms.report.costs, lookups) / lookups).max(1)))
+}
+
 fn promises(catalog: &Catalog, scheme: &SchemeInfo) -> Vec<(&'static str, String)> {
     // A key takes a lookup of each row where it may lie.
     let keyword = catalog.keyword().ok().flatten();
@@ -144,6 +152,10 @@ fn promises(catalog: &Catalog, scheme: &SchemeInfo) -> Vec<(&'static str, String
     let queries = match scheme.lookups * rows as usize {
         1 => "1 query".to_owned(),
         n => format!("{n} queries"),
+    };
+    let queries = match requests(catalog, rows as usize) {
+        Some(requests) if requests > 1 => format!("{queries} in {requests} requests"),
+        _ => queries,
     };
     let per_lookup = match catalog.servers {
         1 => queries,

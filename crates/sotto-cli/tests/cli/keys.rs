@@ -142,3 +142,35 @@ fn lists_of_keys_are_answered_but_for_the_lines_that_are_none() {
     let names: Vec<_> = listed.lines().filter_map(|line| line.split_whitespace().next()).collect();
     assert!(names.contains(&"ips") && names.contains(&"w") && listed.lines().count() < 8, "{listed}");
 }
+
+/// Two rows of 34 queries each, and a list of more keys than a request has room for.
+#[test]
+fn what_does_not_fit_one_request_is_asked_in_several() {
+    let folder = Folder::new();
+    let wide: String = (0..7).map(|i| format!("key {i},{}\n", "v".repeat(30))).collect();
+    let many: String = (0..300).map(|i| format!("key {i},value {i}\n")).collect();
+    let [wide, many] = [("wide.csv", wide), ("many.csv", many)].map(|(name, text)| folder.write(name, text));
+    let [out, list] = [folder.text("wide"), folder.text("many")];
+    let encode = ["encode", "--key", "1", "--value", "2", "--probes", "2"];
+    sotto(&[&encode[..], &[&wide, "--scheme", "doublepir", "--out", &out]].concat())
+        .says("queries in 2 requests");
+    sotto(&[&encode[..], &[&many, "--scheme", "simplepir", "--out", &list]].concat()).says("public key");
+    let server = Served::start(&[&out, &list]);
+    let get = |table: &str, more: &[&str]| {
+        let args = ["get", "--server", &server.url, "--no-cache", "--json", "--table", table];
+        let said = sotto(&[&args[..], more].concat()).json();
+        let answers = said["answers"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let values: Vec<Value> = answers.iter().map(|answer| answer["value"].clone()).collect();
+        (said["requests"].as_u64(), said["queries"].as_u64(), values)
+    };
+    let (requests, queries, values) = get("wide", &["--key", "key 3"]);
+    assert_eq!((requests, values), (Some(2), vec![json!("v".repeat(30))]));
+    assert_eq!(get("wide", &["--key", "no key"]), (requests, queries, vec![Value::Null]));
+
+    let keys: String = (250..350).map(|i| format!("key {i}\n")).collect();
+    let keys = folder.write("keys.txt", keys);
+    let (requests, queries, values) = get("many", &["--keys", &keys]);
+    assert_eq!((requests, queries), (Some(4), Some(200)));
+    let expected = (250..350).map(|i| if i < 300 { json!(format!("value {i}")) } else { Value::Null });
+    assert!(values.into_iter().eq(expected));
+}

@@ -19,6 +19,22 @@ impl Asked {
     pub(crate) fn rows(rows: &[u64]) -> Self {
         Asked { rows: rows.to_vec(), ones: Zeroizing::default() }
     }
+
+    /// The same in requests of at most `most` lookups, `each` rows by a lookup: one request at least, also for nothing. How many
+    /// they are, and of how many lookups each, depends on the number of lookups and on the table.
+    #[cfg(feature = "cache")]
+    pub(crate) fn requests(&self, most: usize, each: usize) -> Vec<Asked> {
+        let most = most.max(1);
+        let mut ones = self.ones.chunks(most);
+        let mut request = |rows: &[u64]| Asked {
+            rows: rows.to_vec(),
+            ones: Zeroizing::new(ones.next().unwrap_or_default().to_vec()),
+        };
+        match self.rows.is_empty() {
+            true => vec![request(&[])],
+            false => self.rows.chunks(most.saturating_mul(each.max(1))).map(request).collect(),
+        }
+    }
 }
 
 /// For each server its queries, and what reads the answers of all.

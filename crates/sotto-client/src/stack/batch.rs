@@ -1,10 +1,12 @@
-//! Several rows, or values of several keys, in one round.
+//! Several rows, or values of several keys, in rounds that look alike.
 //!
-//! Every table of the stack is asked, as often as its batch code says, whatever is wanted and how much of it; what is wanted
-//! twice is fetched once. If a code has no place for all of a request at once ([`Error::Unserved`]), that is known
-//! when all answers are there, and what was sent does not show it.
+//! Every table of the stack is asked in each round, as often as its batch code says, whatever is wanted and how much of it; what
+//! is wanted twice in a round is fetched once. What a round has no room for comes in further rounds, whose number is seen. If a
+//! code has no place for all of a round at once ([`Error::Unserved`]), that is known when all answers are there, and what was sent
+//! does not show it.
 
 use super::Stack;
+use crate::table::lookup::withhold;
 use crate::wish::{self, Granted, Wish, Wishes};
 use crate::{ClientError, Result};
 use sotto_catalog::{Batched, Catalog, CatalogError, TableKind};
@@ -39,7 +41,7 @@ impl Batch {
         &self.layers
     }
 
-    /// Looks up rows by their numbers, in one round; their values in the same order.
+    /// Looks up rows by their numbers; their values in the same order.
     ///
     /// # Errors
     /// As [`Self::get_all`].
@@ -50,7 +52,7 @@ impl Batch {
         granted.into_iter().map(|granted| Ok(granted.value.ok_or_else(rule)?)).collect()
     }
 
-    /// Looks up the values of keys, in one round; `None` for those that the table does not have. The server sees no difference.
+    /// Looks up the values of keys; `None` for those that the table does not have. The server sees no difference.
     ///
     /// # Errors
     /// As [`Self::get_all`]; [`CatalogError::NoSuchRow`] if the tables are not asked by key.
@@ -62,13 +64,15 @@ impl Batch {
         Ok(self.get_all(&wishes)?.into_iter().map(|granted| granted.value).collect())
     }
 
-    /// Looks up rows, bits and keys in one round; what came of each, in the same order. How many they are is not seen.
+    /// Looks up rows, bits and keys; what came of each, in the same order. They come in rounds of as many as the stack is made for
+    /// ([`Batched::most`]), none of which is left out because of what came of another. How many rounds there are is seen; how many
+    /// of a round are wanted is not, nor whether any is: nothing at all takes a round, too.
     ///
-    /// If the stack has moved on to another epoch, it is opened anew and asked once more. What it cannot grant is an error,
-    /// and all of its tables are asked all the same.
+    /// If the stack has moved on to another epoch, it is opened anew and that round is asked once more. What it cannot grant is an
+    /// error, and all of its tables are asked all the same.
     ///
     /// # Errors
-    /// [`ClientError::TooManyRows`]; [`CatalogError::NoSuchRow`] or [`Misuse::IndexPastEnd`] for what the tables cannot have.
+    /// [`CatalogError::NoSuchRow`] or [`Misuse::IndexPastEnd`] for what the tables cannot have.
     /// Otherwise as [`Stack::lookup`].
     pub fn get_all(&mut self, wishes: &[Wish<'_>]) -> Result<Vec<Granted>> {
         self.get_each(wishes)?.into_iter().collect()
@@ -79,6 +83,21 @@ impl Batch {
     /// # Errors
     /// As [`Self::get_all`], a row past the end included.
     pub fn get_each(&mut self, wishes: &[Wish<'_>]) -> Result<Vec<Result<Granted>>> {
+        self.stack.reset_last();
+        let (mut granted, mut failed) = (Vec::with_capacity(wishes.len()), None);
+        let mut left = wishes;
+        loop {
+            let (round, later) = left.split_at(self.layers.most().max(1).min(left.len()));
+            granted.extend(withhold(self.settled(round), &mut failed)?.into_iter().flatten());
+            left = later;
+            if left.is_empty() {
+                return failed.map_or(Ok(granted), Err);
+            }
+        }
+    }
+
+    /// A round; another one if the stack has moved on.
+    fn settled(&mut self, wishes: &[Wish<'_>]) -> Result<Vec<Result<Granted>>> {
         match self.round(wishes) {
             Err(ClientError::EpochChanged { .. }) => {
                 self.stack.refresh()?;
@@ -91,12 +110,12 @@ impl Batch {
 
     fn round(&mut self, wishes: &[Wish<'_>]) -> Result<Vec<Result<Granted>>> {
         let (rows, most) = (wishes.len(), self.layers.most());
-        // How many there are is not seen either, so too many come to a round for none.
+        // An epoch that has come in between may have less room; how much is wanted is not seen, so that comes to a round for none.
         let fitting = if rows > most { &[] } else { wishes };
         let granted = match &self.layers {
             Batched::Rows { kind, code } => {
                 let wishes = Wishes::of(&whole(&self.stack, kind, code)?, fitting)?;
-                let rows = self.stack.lookup(code, &wishes.rows())?;
+                let rows = self.stack.round(code, &wishes.rows())?;
                 wishes.read(rows.into_iter().map(|row| row.to_vec()).collect())
             }
             Batched::Keys(layer) => {
@@ -108,7 +127,7 @@ impl Batch {
                 // A key that is none is asked for as nothing, which is not seen.
                 let mut asked = Vec::with_capacity(fitting.len());
                 let places: Vec<_> = keys.map(|key: Result<Key, _>| key.map(|key| asked.push(key))).collect();
-                let mut values = self.stack.lookup(layer, &asked)?.into_iter();
+                let mut values = self.stack.round(layer, &asked)?.into_iter();
                 let mut grant = |place: Result<(), CatalogError>| {
                     place?;
                     let none = || Error::from(Misuse::Rule("something comes of each key"));

@@ -1,4 +1,10 @@
-//! Lookups: another epoch in between; and one request, whether its client keeps a state on disk or none.
+//! Lookups: as many requests as they take; another epoch in between; and one request, whether its client keeps a state on disk
+//! or none.
+//!
+//! Lookups are cut into requests at two places, and both are here. Wishes make rounds, of as many as fit one request, and each
+//! round is of one epoch. Where even one wish has more rows than a request takes, its round consists of several requests. How
+//! many requests there are, and of how many queries each, follows from the table and the number of wishes. **None of them is
+//! left out because of what came of another**: a failure that the server does not see is said when all were made.
 
 use super::{Line, LookupStats, Share, Table};
 use crate::session::ask::seen;
@@ -8,6 +14,7 @@ use crate::transport::{Request, Response};
 use crate::wish::{Granted, Wish, Wishes};
 use crate::{ClientError, Result};
 use sotto_catalog::Catalog;
+use sotto_core::Epoch;
 use sotto_wire::Timing;
 use std::time::Duration;
 use web_time::Instant;
@@ -108,9 +115,46 @@ impl Line {
     }
 }
 
+/// Keeps the first failure that a server does not see, so that it is said once everything was asked; any other ends it.
+pub(crate) fn withhold<T>(outcome: Result<T>, failed: &mut Option<ClientError>) -> Result<Option<T>> {
+    match outcome {
+        Ok(value) => Ok(Some(value)),
+        Err(error) if error.is_hidden_from_server() => {
+            failed.get_or_insert(error);
+            Ok(None)
+        }
+        Err(error) => Err(error),
+    }
+}
+
 impl Table {
-    /// What comes of wishes, in one request; after another epoch in between, in another request.
+    /// How many wishes one request has room for; 1 where even one takes several requests.
+    ///
+    /// # Errors
+    /// What is wrong with the catalog.
+    pub fn max_lookups(&self) -> Result<usize> {
+        let rows_of_each = self.catalog().keyword()?.map_or(1, |keyword| keyword.params().probes as usize);
+        Ok((self.session.max_rows() / rows_of_each.max(1)).max(1))
+    }
+
+    /// What comes of wishes, in rounds.
     pub(super) fn grant(&mut self, wishes: &[Wish<'_>]) -> Result<Vec<Result<Granted>>> {
+        self.reset_last();
+        let (mut granted, mut failed) = (Vec::with_capacity(wishes.len()), None);
+        let mut left = wishes;
+        loop {
+            // An epoch later there may be room for fewer or more.
+            let (round, later) = left.split_at(self.max_lookups()?.min(left.len()));
+            granted.extend(withhold(self.round(round), &mut failed)?.into_iter().flatten());
+            left = later;
+            if left.is_empty() {
+                return failed.map_or(Ok(granted), Err);
+            }
+        }
+    }
+
+    /// What comes of wishes that fit one request; after another epoch in between, in another request.
+    fn round(&mut self, wishes: &[Wish<'_>]) -> Result<Vec<Result<Granted>>> {
         self.lookup(Of::Row, |catalog| {
             let wishes = Wishes::of(catalog, wishes)?;
             Ok((wishes.asked(), wishes))
@@ -121,6 +165,11 @@ impl Table {
     /// Whole rows, for a layer that knows what lies in them: as [`Session::ask_each`], one or several of each bucket.
     pub(crate) fn rows(&mut self, rows: &[u64]) -> Result<Vec<Vec<u8>>> {
         Ok(self.lookup(Of::Buckets, |_| Ok((Asked::rows(rows), ())))?.0)
+    }
+
+    /// Forgets the last call: [`Table::last`] is of what comes now.
+    pub(crate) fn reset_last(&mut self) {
+        self.last = None;
     }
 
     /// Rows, and what was planned with the catalog they are of. `plan` is asked anew for each catalog. Its errors depend on the
@@ -150,13 +199,32 @@ impl Table {
         loop {
             let epoch = self.session.epoch();
             let (asked, planned) = plan(self.session.catalog())?;
-            self.prepare(asked.rows.len() / of.each(&self.session).max(1))?;
+            let each = of.each(&self.session).max(1);
+            let requests = asked.requests(self.session.max_rows(), each);
+            let first = requests.first().map_or(0, |request| request.rows.len() / each);
+            self.prepare(first)?;
             // A client that took this one's place may be of a later epoch, where what is wanted lies elsewhere. It does not give
             // way again before it was used.
             if self.session.epoch() == epoch {
-                return Ok((self.ask(of, &asked)?, planned));
+                return Ok((self.ask_in_turn(of, epoch, &requests)?, planned));
             }
         }
+    }
+
+    /// The rows of all requests, the first of which is prepared. What came of one does not decide whether the next is made.
+    fn ask_in_turn(&mut self, of: Of, epoch: Epoch, requests: &[Asked]) -> Result<Vec<Vec<u8>>> {
+        let (mut rows, mut failed) = (Vec::new(), None);
+        for (i, request) in requests.iter().enumerate() {
+            if i > 0 {
+                self.prepare(request.rows.len() / of.each(&self.session).max(1))?;
+            }
+            let newest = self.session.epoch();
+            if newest != epoch {
+                return Err(ClientError::EpochChanged { asked: epoch, newest: Some(newest) });
+            }
+            rows.extend(withhold(self.ask(of, request), &mut failed)?.into_iter().flatten());
+        }
+        failed.map_or(Ok(rows), Err)
     }
 
     /// What comes before a request of so many lookups: hints for them, and keys that have not come to their end.
@@ -199,9 +267,12 @@ impl Table {
             self.line.stats.asks.add(share.up, share.down);
         }
         self.look_ahead();
+        match &mut self.last {
+            Some(last) => last.add(stats),
+            None => self.last = Some(stats),
+        }
         let values = values?;
         self.line.stats.rows += values.len() as u64;
-        self.last = Some(stats);
         Ok(values)
     }
 
@@ -220,8 +291,9 @@ impl Table {
         let servers: Vec<Share> = requests.iter().zip(responses).map(share).collect();
         LookupStats {
             epoch: self.session.epoch(),
+            requests: 1,
             rows,
-            queries: u16::try_from(queries).unwrap_or(u16::MAX),
+            queries: queries as u64,
             up: servers.iter().map(|share| share.up).sum(),
             down: servers.iter().map(|share| share.down).sum(),
             servers,

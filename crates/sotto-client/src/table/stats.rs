@@ -52,16 +52,18 @@ pub struct Stats {
     pub opening: Duration,
 }
 
-/// One lookup.
+/// The last call that looked something up: the sum of all its requests.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LookupStats {
-    /// The epoch that was asked.
+    /// The epoch that was asked, by the last of its requests.
     pub epoch: Epoch,
-    /// Rows wanted.
+    /// Requests to each server.
+    pub requests: u64,
+    /// Rows fetched: one for a row, as many as its key may lie in for a key.
     pub rows: usize,
-    /// Queries sent for them.
-    pub queries: u16,
-    /// Bytes of the ask, to all servers.
+    /// Queries sent for them, to each server.
+    pub queries: u64,
+    /// Bytes of the asks, to all servers.
     pub up: u64,
     /// Bytes of the answers of all servers.
     pub down: u64,
@@ -75,11 +77,30 @@ pub struct LookupStats {
     pub recover: Duration,
     /// The evaluations that opened the rows, if the table is symmetric.
     pub evaluations: Option<Evaluations>,
-    /// The first bytes of the query, as the first server saw them.
+    /// The first bytes of the first query, as the first server saw them.
     pub seen: Vec<u8>,
 }
 
 impl LookupStats {
+    /// Adds a later request of the same call.
+    pub(super) fn add(&mut self, later: LookupStats) {
+        self.epoch = later.epoch;
+        self.requests += later.requests;
+        self.rows += later.rows;
+        self.queries += later.queries;
+        self.up += later.up;
+        self.down += later.down;
+        for (share, more) in self.servers.iter_mut().zip(&later.servers) {
+            share.add(more);
+        }
+        self.query += later.query;
+        self.round_trip += later.round_trip;
+        self.recover += later.recover;
+        if let Some(evaluations) = later.evaluations {
+            self.evaluations.get_or_insert_default().add(&evaluations);
+        }
+    }
+
     /// What the slowest server says of its own time; `None` if one of them says nothing.
     pub fn timing(&self) -> Option<Timing> {
         let each = self.servers.iter().map(|share| share.timing).collect::<Option<Vec<_>>>();
@@ -88,16 +109,25 @@ impl LookupStats {
 }
 
 /// Evaluations that opened rows of a symmetric table. All that the server learns of them is here.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Evaluations {
     /// How many: one for each row.
-    pub count: u16,
-    /// Bytes of the request.
+    pub count: u64,
+    /// Bytes of the requests.
     pub up: u64,
-    /// Bytes of the answer.
+    /// Bytes of the answers.
     pub down: u64,
     /// From blinding to the last row that was opened.
     pub time: Duration,
+}
+
+impl Evaluations {
+    pub(super) fn add(&mut self, later: &Evaluations) {
+        self.count += later.count;
+        self.up += later.up;
+        self.down += later.down;
+        self.time += later.time;
+    }
 }
 
 /// What one server had to do with a lookup.
@@ -109,6 +139,17 @@ pub struct Share {
     pub down: u64,
     /// What it says of its own time, if it does.
     pub timing: Option<Timing>,
+}
+
+impl Share {
+    fn add(&mut self, later: &Share) {
+        self.up += later.up;
+        self.down += later.down;
+        self.timing = self
+            .timing
+            .zip(later.timing)
+            .map(|(timing, more)| Timing { queue: timing.queue + more.queue, pass: timing.pass + more.pass });
+    }
 }
 
 /// One row, streamed.

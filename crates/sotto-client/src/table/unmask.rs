@@ -1,15 +1,14 @@
 //! Rows of a symmetric table, opened after they were fetched.
 
+use super::Table;
 use super::stats::Evaluations;
-use super::{LookupStats, Table};
-use crate::{ClientError, Result};
-use sotto_core::{Error, Misuse};
+use crate::Result;
 use web_time::Instant;
 
 impl Table {
     /// Opens rows that were fetched of a table that masks them: by an evaluation for each, asked for whatever was fetched.
     pub(super) fn unmask(&mut self, rows: &[u64], fetched: Result<Vec<Vec<u8>>>) -> Result<Vec<Vec<u8>>> {
-        if !went_out(&fetched) {
+        if fetched.as_ref().is_err_and(|error| !error.is_hidden_from_server()) {
             return fetched;
         }
         let start = Instant::now();
@@ -17,22 +16,12 @@ impl Table {
         let response = self.line.servers.call(evaluation.server(), evaluation.request())?;
         let (up, down) = (evaluation.request().body.len() as u64, response.body.len() as u64);
         self.line.stats.evaluations.add(up, down);
-        let count = evaluation.count();
+        let count = u64::from(evaluation.count());
         let opened = self.session.open(evaluation, &response)?;
-        let evaluations = Some(Evaluations { count, up, down, time: start.elapsed() });
-        self.last = self.last.take().map(|last| LookupStats { evaluations, ..last });
+        if let Some(last) = &mut self.last {
+            let evaluations = last.evaluations.get_or_insert_default();
+            evaluations.add(&Evaluations { count, up, down, time: start.elapsed() });
+        }
         Ok(opened)
-    }
-}
-
-/// Whether a lookup was answered, though perhaps with nothing that can be read. Of any other failure the server knows, or nothing
-/// was sent to it.
-fn went_out(fetched: &Result<Vec<Vec<u8>>>) -> bool {
-    match fetched.as_ref().map_err(ClientError::root) {
-        Ok(_)
-        | Err(ClientError::Core(
-            Error::Unreadable | Error::Peer(_) | Error::Misuse(Misuse::IndexPastEnd { .. }),
-        )) => true,
-        Err(_) => false,
     }
 }

@@ -193,7 +193,7 @@ fn silence_tells_nothing_of_a_batch() {
         &[],
         &[Wish::Row(0)],
         &[Wish::Row(399), Wish::Row(7), Wish::Bit(12)],
-        &[Wish::Row(0); 13],
+        &[Wish::Row(0); 12],
         &[Wish::Row(400)],
         &[Wish::Row(u64::MAX), Wish::Row(1)],
         &[Wish::Key("12")],

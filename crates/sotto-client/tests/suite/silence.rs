@@ -4,10 +4,12 @@
 use crate::common::{NAME, Server, World, as_addresses, boxed, resolve, server_of, server_with};
 use sotto_catalog::{KeyKind, Layer, TableKind};
 use sotto_client::transport::Request;
+use sotto_client::transport::memory::Memory;
 use sotto_client::{ClientError, Granted, Table, Wish};
 use sotto_layers::keyword::{Form, NAME as KEYWORD, Params, Values};
 use sotto_prg::PublicSeed;
 use sotto_testkit::transcript::{Transcript, tells_nothing};
+use sotto_wire::ask::Head;
 
 /// What a publisher does after a table was opened, and before it is asked.
 type Publisher = (&'static str, fn(&mut World));
@@ -180,13 +182,13 @@ fn a_stream_comes_whole_whatever_row_it_is() {
 
 /// Makes a table one that is asked by key.
 fn keyed(world: &mut World, probes: u32, key_bytes: u32) {
-    let (values, seed) = (Values::Fixed(4), PublicSeed([probes as u8; 32]));
+    let (values, seed) = (Values::Fixed(world.catalog.row_bytes as u32 - 12), PublicSeed([probes as u8; 32]));
     let params = Params {
         form: Form::Domain,
         key_bytes,
         probes,
         slots: 1,
-        rows: ROWS,
+        rows: world.catalog.rows,
         tag_bytes: 12,
         values,
         seed,
@@ -284,4 +286,93 @@ fn keys_are_alike_also_where_they_are_none() {
             })
         });
     }
+}
+
+/// Rows of so many lookups that two of them do not fit one request.
+fn wide(scheme: &'static str) -> impl Fn() -> Vec<Server> {
+    move || vec![server_of(scheme, 12, 33 << 10)]
+}
+
+#[test]
+fn a_key_whose_rows_do_not_fit_one_request_is_asked_in_several() {
+    let make = || {
+        let servers = wide("clear/1")();
+        servers[0].with(|world| keyed(world, 2, 40));
+        servers
+    };
+    let publishers: [Publisher; 3] = [
+        ("a table that stays", |_| ()),
+        ("another epoch", |world| world.update(&[])),
+        ("three rows to a key", |world| {
+            world.update(&[]);
+            keyed(world, 3, 40);
+        }),
+    ];
+    let wishes = [Wish::Key("one.example"), Wish::Key("other.example"), Wish::Key("no domain"), Wish::Row(3)];
+    for (name, publisher) in publishers {
+        tells_nothing(name, &wishes, |wish, seen| {
+            look(make, publisher, seen, |table| table.get_all(&[*wish, Wish::Key("two.example")]))
+        });
+    }
+}
+
+#[test]
+fn the_rows_of_a_key_are_of_one_epoch_whenever_the_next_one_comes() {
+    let [server] = &wide("clear/1")()[..] else { panic!("one server") };
+    server.with(|world| keyed(world, 2, 40));
+    let (world, mut asks) = (server.clone(), 0);
+    let transport = Memory::new(move |request: &Request| {
+        asks += usize::from(request.path.ends_with("/ask"));
+        if asks == 2 {
+            asks += 1;
+            world.with(|world| world.update(&[]));
+        }
+        world.with(|world| world.call(request))
+    });
+    let mut table = Table::over(transport, NAME).resolve(resolve).open().unwrap();
+    table.find("one.example").unwrap();
+    let asks = server.heard().into_iter().filter(|request| request.path.ends_with("/ask"));
+    let epochs: Vec<u64> = asks.map(|ask| Head::parse(&ask.body).unwrap().pin.epoch.0).collect();
+    assert_eq!(epochs, [1, 1, 2, 2], "the second is refused, and both are asked anew");
+}
+
+#[test]
+fn more_wishes_than_a_request_holds_make_several_none_of_which_is_left_out() {
+    // Rows past the end, in the first, in the middle and in the last of four requests, and nowhere.
+    let past_end = [[0; 4], [9, 0, 0, 0], [0, 9, 0, 0], [0, 0, 0, 9], [9, 9, 9, 9]];
+    for scheme in ["clear/1", "clear-keyed/1"] {
+        tells_nothing(scheme, &past_end, |past_end, seen| {
+            let rows = past_end.map(|past_end| 3 + past_end);
+            look(
+                wide(scheme),
+                |_| (),
+                seen,
+                |table| {
+                    let got = table.get_many(&rows);
+                    let last = table.last().unwrap();
+                    assert_eq!((last.requests, last.rows), (4, 4), "{scheme}");
+                    got
+                },
+            )
+        });
+    }
+    // Answers that cannot be read are no reason to stop, nor to ask again: whoever spoils one does not learn whether it was read.
+    tells_nothing("an answer that is spoilt", &[4, 0, 1, 2, 3], |spoilt, seen| {
+        let servers = wide("clear/1")();
+        let mut table = servers[0].table().open().unwrap();
+        let (spoilt, mut asks) = (*spoilt, 0);
+        servers[0].heard();
+        servers[0].tamper_asks(move |body| {
+            if asks == spoilt {
+                let last = body.len() - 1;
+                body[last] ^= 1;
+            }
+            asks += 1;
+        });
+        let outcome = table.get_many(&[1, 2, 3, 4]);
+        for request in servers[0].heard() {
+            seen.note("server", name(&request), request.body.len());
+        }
+        outcome
+    });
 }

@@ -1,4 +1,4 @@
-//! Several rows, or values of several keys, in one round over a stack.
+//! Several rows, or values of several keys, in rounds over a stack.
 
 use super::answer::Answer;
 use super::{Get, trust};
@@ -9,23 +9,23 @@ use crate::verbs::promise;
 use crate::verbs::state::Events;
 use serde_json::json;
 use sotto_catalog::ValueKind;
-use sotto_client::ClientError;
 use sotto_client::session::Trust;
 use sotto_client::stack::Batch;
 use sotto_client::table::Stats;
 use std::time::{Duration, Instant};
 
 impl Get {
-    /// One round for everything.
+    /// As many rounds as everything takes.
     pub(super) fn round(&self, screen: Screen, batch: &mut Batch, events: &Events) -> Result<()> {
         if self.renew {
             return Err(
                 Failure::usage("hints of a stack are made anew with its tables'").fix("leave --renew out")
             );
         }
-        let before = asked(batch);
+        let (wishes, before) = (self.wishes(), asked(batch));
+        let rounds = wishes.len().div_ceil(batch.layers().most().max(1)).max(1);
         let began = Instant::now();
-        let looked_up = batch.get_each(&self.wishes()).map_err(failed);
+        let looked_up = batch.get_each(&wishes).map_err(blame::client);
         let took = began.elapsed();
         let happened = events.tell(screen)?;
         let kind = batch.stack().tables().first().map_or(ValueKind::Bytes, |table| table.catalog().value);
@@ -33,20 +33,14 @@ impl Get {
         self.print(screen, &answers)?;
         let after = asked(batch);
         let (up, down) = (after.0 - before.0, after.1 - before.1);
-        screen.say(facts(batch, up, down, took))?;
-        let mut report = report(batch, up, down, took, &answers);
+        screen.say(facts(batch, rounds, (up, down), took))?;
+        let mut report = report(batch, rounds, (up, down), took, &answers);
         if let Some(object) = report.as_object_mut() {
             object.insert("events".to_owned(), happened.into());
         }
         screen.report(&report)?;
         self.check(&answers)
     }
-}
-
-fn failed(error: ClientError) -> Failure {
-    let ClientError::TooManyRows { rows, most } = error else { return blame::client(error) };
-    Failure::usage(format!("{rows} at once, and the stack is made for {most} in a round"))
-        .fix("ask several times; how often is seen")
 }
 
 /// Bytes of all asks so far, up and down.
@@ -59,7 +53,7 @@ fn sum(batch: &Batch, of: impl Fn(&Stats) -> u64) -> u64 {
     batch.stack().tables().iter().map(|table| of(&table.stats())).sum()
 }
 
-fn facts(batch: &Batch, up: u64, down: u64, took: Duration) -> String {
+fn facts(batch: &Batch, rounds: usize, (up, down): (u64, u64), took: Duration) -> String {
     let (stack, sizes) = (batch.stack(), batch.layers().code().sizes());
     let once = match (
         sum(batch, |stats| stats.artifacts.down),
@@ -74,7 +68,8 @@ fn facts(batch: &Batch, up: u64, down: u64, took: Duration) -> String {
     // Each bucket is visited once.
     let spared: usize = stack.tables().iter().map(|table| table.session().buckets() - 1).sum();
     let lookups = promise::lookups(sizes.lookups(), sizes.lookups().saturating_sub(spared));
-    let seen = format!("{lookups} in {} tables, as for every request", stack.tables().len());
+    let times = if rounds == 1 { String::new() } else { format!("{} times ", units::count(rounds as u64)) };
+    let seen = format!("{times}{lookups} in {} tables, as for every request", stack.tables().len());
     grid::facts([
         ("stack", format!("{}, epoch {}", stack.document().stack, stack.document().epoch)),
         ("snapshot", promise::snapshot(stack.document().digest())),
@@ -87,7 +82,13 @@ fn facts(batch: &Batch, up: u64, down: u64, took: Duration) -> String {
     ])
 }
 
-fn report(batch: &Batch, up: u64, down: u64, took: Duration, answers: &[Answer]) -> serde_json::Value {
+fn report(
+    batch: &Batch,
+    rounds: usize,
+    (up, down): (u64, u64),
+    took: Duration,
+    answers: &[Answer],
+) -> serde_json::Value {
     let stack = batch.stack();
     json!({
         "stack": stack.document().stack,
@@ -102,6 +103,7 @@ fn report(batch: &Batch, up: u64, down: u64, took: Duration, answers: &[Answer])
         "answers": answers.iter().map(Answer::report).collect::<Vec<_>>(),
         "lookups": batch.layers().code().sizes().lookups(),
         "tables": stack.tables().len(),
+        "rounds": rounds,
         "up_bytes": up,
         "down_bytes": down,
         "once": {
