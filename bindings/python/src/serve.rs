@@ -2,7 +2,6 @@
 
 use crate::fault::{Fault, work};
 use pyo3::prelude::*;
-use sotto_db::StackDir;
 use sotto_server::{Config, Running, TableConfig};
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
@@ -26,7 +25,7 @@ pub(crate) struct Server {
     tables: Vec<String>,
 }
 
-/// Starts a server of tables and stacks, each in its folder. Port 0 takes a free one.
+/// Starts a server of tables, stacks and tables of Apple's lookups, each in its folder. Port 0 takes a free one.
 #[pyfunction]
 pub(crate) fn serve(
     py: Python<'_>,
@@ -42,15 +41,12 @@ pub(crate) fn serve(
             let fix = "give an address of this machine, such as 127.0.0.1";
             text.parse::<IpAddr>().map_err(|_| Fault::misuse(format!("{text} is no IP address"), fix))
         };
-        let (stacks, dirs): (Vec<_>, Vec<_>) =
-            dirs.into_iter().partition(|dir| StackDir::find(dir).is_some());
-        let tables = dirs.into_iter().map(|dir| TableConfig { dir: Some(dir), ..TableConfig::default() });
+        let tables = dirs.into_iter().map(TableConfig::dir);
         let listen = address(&host)?;
         let config = Config {
             listen: SocketAddr::new(listen, port),
             admin_listen: SocketAddr::new(address("127.0.0.1")?, 0),
             tables: tables.collect(),
-            stacks,
             role,
             state,
             threads,

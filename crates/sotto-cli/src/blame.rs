@@ -179,6 +179,10 @@ pub(crate) fn definition(error: DefinitionError) -> Failure {
 pub(crate) fn db(error: DbError) -> Failure {
     let failure = Failure::new(disk(&error), error.to_string());
     match error {
+        DbError::NotATable { .. } => failure.fix(
+            "name one of a stack's tables, below its folder `tables`; one of Apple's lookups is for serve, inspect, doctor, update \
+             and backup",
+        ),
         DbError::Scheme(Error::Params(_)) => failure.fix("split the table, or make its rows narrower"),
         _ => failure,
     }
@@ -232,6 +236,7 @@ fn disk(error: &DbError) -> Exit {
         DbError::OtherTable { .. }
         | DbError::OtherKey { .. }
         | DbError::CannotRotate { .. }
+        | DbError::NotATable { .. }
         | DbError::WasMasked { .. }
         | DbError::NoFront { .. }
         | DbError::NoStack { .. }

@@ -19,7 +19,7 @@ mod lock;
 pub use keys::{KEY, OPRF_KEY};
 pub use lock::{LOCK, ShareLock, WriteLock};
 
-use crate::{DbError, ImageFile, ImageProblem, Result};
+use crate::{DbError, ImageFile, ImageProblem, PathKind, Result, StackDir};
 use sotto_core::Epoch;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -196,12 +196,18 @@ impl TableDir {
     /// Opens the newest image.
     ///
     /// # Errors
-    /// [`DbError::Empty`], and those of [`ImageFile::open`].
+    /// [`DbError::Empty`], [`DbError::NotATable`], and those of [`ImageFile::open`].
     pub fn open_latest(&self) -> Result<Arc<ImageFile>> {
-        match self.latest()? {
+        let opened = match self.latest()? {
             Some(epoch) => self.open_epoch(epoch),
             None => Err(DbError::Empty { dir: self.path.clone() }),
-        }
+        };
+        opened.or_else(|error| PathKind::require_table(&self.path).and(Err(error)))
+    }
+
+    /// The stack that this is a table of, if it is one's.
+    pub fn stack(&self) -> Option<StackDir> {
+        self.path.canonicalize().ok()?.ancestors().nth(2).and_then(StackDir::find)
     }
 }
 

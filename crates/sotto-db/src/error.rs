@@ -67,6 +67,14 @@ pub enum DbError {
         /// The table's folder.
         dir: PathBuf,
     },
+    /// A stack, or a table of another protocol, where only a table can be taken.
+    #[error("{}: this is {found}, and a table is needed", path.display())]
+    NotATable {
+        /// The path given.
+        path: PathBuf,
+        /// What is there.
+        found: &'static str,
+    },
     /// The epoch is not in the folder.
     #[error("{}: there is no epoch {epoch} here", dir.display())]
     NoEpoch {

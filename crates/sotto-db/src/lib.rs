@@ -14,6 +14,7 @@
 //! | [`residency`] | whether answers are made from the mapped file or from a copy on huge pages |
 //! | [`epoch`] | a table's folder: its epochs, its signing key, its one writer |
 //! | [`stack`] | a stack's folder: its tables, its public files, what belongs together |
+//! | [`path_kind`] | what lies at a path: a table, a stack, a table of another protocol, or a file |
 //! | [`logged`] | catalogs and stacks in their publisher's log |
 //! | [`origin`] | how the source of a table was read, beside its images, for the next file |
 //! | [`kept`] | the rows of a keyword table, beside its image, for the next update |
@@ -45,6 +46,7 @@ pub mod logged;
 pub mod mask;
 pub mod origin;
 pub mod parts;
+pub mod path_kind;
 pub mod progress;
 pub mod residency;
 pub mod retain;
@@ -66,6 +68,7 @@ pub use layout::Verified;
 pub use logged::Logged;
 pub use origin::Origin;
 pub use parts::{PartProblem, Pieces, encode_part};
+pub use path_kind::PathKind;
 pub use progress::{Progress, Unit, Watcher};
 pub use residency::{Residence, Residency, ResidentImage, Room};
 pub use retain::{Retained, Retention, retain};

@@ -8,7 +8,7 @@
 use crate::encode::unix_seconds;
 use crate::epoch::KEY;
 use crate::stack::{bounded, whole};
-use crate::{DbError, Result, StackDir, TableDir, WriteLock};
+use crate::{DbError, PathKind, Result, StackDir, TableDir, WriteLock};
 use sotto_catalog::succession::{MAX_CHANGES, follow};
 use sotto_catalog::{Catalog, CatalogError, PublicKey, SignedCatalog, SigningKey, Succession, TableName};
 use sotto_core::{CryptoRng, Epoch};
@@ -57,10 +57,10 @@ pub fn rotate(
 ) -> Result<Rotated> {
     let dir = lock.dir();
     let refuse = |why| Err(DbError::CannotRotate { dir: dir.path().to_owned(), why });
-    let parent = dir.path().parent().and_then(StackDir::find);
-    if StackDir::find(dir.path()).or(parent).is_some() {
+    if StackDir::find(dir.path()).or(dir.stack()).is_some() {
         return refuse("a stack and its tables are signed with one key: publish it under a new name");
     }
+    PathKind::require_table(dir.path())?;
     let newest = dir.open_latest()?;
     let table = newest.catalog().table.clone();
     let old_file = files.old.map_or_else(|| dir.path().join(KEY), Path::to_owned);

@@ -123,7 +123,7 @@ pub struct Config {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct TableConfig {
-    /// A table directory, watched for new epochs.
+    /// The directory of a table, of a stack or of a table of Apple's lookups, watched for new epochs.
     pub dir: Option<PathBuf>,
     /// A single image file.
     pub path: Option<PathBuf>,
@@ -288,10 +288,37 @@ impl Config {
         let tls = config.tls.iter_mut().flat_map(|tls| [&mut tls.cert, &mut tls.key]);
         let users = config.apple.tokens.iter_mut().map(|tokens| &mut tokens.users);
         let apple = config.apple.use_cases.iter_mut().chain(users).chain(&mut config.apple.reports);
-        for path in tables.chain(tls).chain(&mut config.state).chain(&mut config.page).chain(apple) {
+        let folders = config.stacks.iter_mut().chain(&mut config.logs);
+        let own = folders.chain(&mut config.state).chain(&mut config.page);
+        for path in tables.chain(tls).chain(own).chain(apple) {
             *path = folder.join(&path);
         }
         Ok(config)
+    }
+
+    /// Puts what is named in `tables` where it belongs: folders of stacks into `stacks`, tables of Apple's lookups to their use
+    /// cases. So a folder may be named in `tables` whatever it holds.
+    ///
+    /// # Errors
+    /// [`StartError::Settings`] for one of these with a role of its own.
+    pub fn recognize(&mut self) -> Result<(), StartError> {
+        for table in std::mem::take(&mut self.tables) {
+            let path = table.dir.as_deref().or(table.path.as_deref()).unwrap_or(Path::new("")).to_owned();
+            // What cannot be read is opened like a table, which says why.
+            let kind = sotto_db::PathKind::of(&path).unwrap_or(sotto_db::PathKind::File);
+            match kind.other_title() {
+                Some(title) if table.role.is_some() => {
+                    return Err(StartError::Settings(format!(
+                        "{}: this is {title}, which has no role of its own: leave `role` out",
+                        path.display()
+                    )));
+                }
+                Some(_) if matches!(kind, sotto_db::PathKind::Stack(_)) => self.stacks.push(path),
+                Some(_) => self.apple.use_cases.push(path),
+                None => self.tables.push(table),
+            }
+        }
+        Ok(())
     }
 
     /// Parses and checks a text; the error says where and why.

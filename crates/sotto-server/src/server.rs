@@ -70,6 +70,9 @@ impl Server {
         config: &Config,
         watch: impl Fn(&OpeningProgress) + Send + 'static,
     ) -> Result<Running, StartError> {
+        let mut config = config.clone();
+        config.recognize()?;
+        let config = &config;
         let room = crate::files::room(config);
         let sources = named_sources(config, &room)?;
         Server::start_with_all(config, sources, crate::apple::files::use_cases(config, &room), watch)

@@ -7,7 +7,7 @@ use crate::screen::{Screen, grid};
 use serde_json::json;
 use sotto_client::ClientError;
 use sotto_db::rotate::{KeyFiles, Rotated, rotate};
-use sotto_db::{TableDir, logged};
+use sotto_db::{PathKind, TableDir, logged};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -53,6 +53,7 @@ impl RotateKey {
             return Err(Failure::usage("clients follow for a second or more, and for ten years at most")
                 .fix("give --for, such as 90d"));
         }
+        refuse_other(&PathKind::of(&self.dir).map_err(blame::db)?)?;
         let dir = TableDir::open(&self.dir).map_err(blame::db)?;
         // Before the lock: a directory without a table should not get one.
         dir.open_latest().map_err(blame::db)?;
@@ -84,4 +85,21 @@ impl RotateKey {
             "retired": retired,
         }))
     }
+}
+
+/// Refuses what has no key of its own that could name another.
+fn refuse_other(kind: &PathKind) -> Result<()> {
+    let (why, fix) = match kind {
+        PathKind::Stack(_) => (
+            "a stack and its tables are signed with one key, which cannot name another",
+            "encode it into another directory under another name, with a key of its own, and tell its clients the new pin",
+        ),
+        PathKind::Foreign(..) | PathKind::ForeignFile => (
+            "tables of Apple's lookups are not signed, so there is no key to rotate",
+            "phones trust the server's certificate: renew that; oprf.key of a symmetric table changes by encoding it into another \
+             directory",
+        ),
+        PathKind::Missing | PathKind::Table(_) | PathKind::File => return Ok(()),
+    };
+    Err(Failure::usage(why).fix(fix))
 }

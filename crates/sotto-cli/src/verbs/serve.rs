@@ -84,7 +84,7 @@ fn listen_address(text: &str) -> Result<SocketAddr, String> {
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLE, after_long_help = format!("{EXAMPLE}\n\n{DETAILS}"))]
 pub(crate) struct Serve {
-    /// Table directories, stack directories, or single image files
+    /// Directories of tables, of stacks or of tables of Apple's lookups, or single image files
     #[arg(value_name = "DIR", required_unless_present_any = ["config", "apple"])]
     tables: Vec<PathBuf>,
     /// Tables of Apple's private lookups, which phones ask: files of `sotto encode --apple`, or folders of their epochs
@@ -207,13 +207,11 @@ impl Serve {
             Some(file) => Config::read(file).map_err(blame::start)?,
             None => Config::default(),
         };
-        for path in &self.tables {
-            match StackDir::find(path) {
-                Some(_) => config.stacks.push(path.clone()),
-                None if path.is_file() => config.tables.push(TableConfig::path(path)),
-                None => config.tables.push(TableConfig::dir(path)),
-            }
-        }
+        config.tables.extend(self.tables.iter().map(|path| match path.is_file() {
+            true => TableConfig::path(path),
+            false => TableConfig::dir(path),
+        }));
+        config.recognize().map_err(blame::start)?;
         config.apple.use_cases.extend(self.apple.iter().cloned());
         config.apple.allow_weak |= self.allow_weak;
         config.logs.extend(self.catalog_logs.iter().cloned());

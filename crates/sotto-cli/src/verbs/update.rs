@@ -14,7 +14,9 @@ use sotto_db::epoch::KEY;
 use sotto_db::ingest::{Column, Encoding, FileOptions, Format};
 use sotto_db::retain::retain_all;
 use sotto_db::update::{StackSummary, Tally, read_stack_update, read_update};
-use sotto_db::{Retained, Retention, StackDir, TableDir, UpdateOptions, UpdateSummary, WriteLock, retain};
+use sotto_db::{
+    PathKind, Retained, Retention, StackDir, TableDir, UpdateOptions, UpdateSummary, WriteLock, retain,
+};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -128,10 +130,11 @@ impl Update {
             (_, true) => Some(false),
             _ => None,
         };
-        if Self::is_apple(&dir)? {
-            return self.apple(&dir, header, screen);
-        }
-        let stack = StackDir::find(&self.dir);
+        let stack = match PathKind::of(&self.dir).map_err(blame::db)? {
+            PathKind::Foreign(..) => return self.apple(&dir, header, screen),
+            PathKind::Stack(stack) => Some(stack),
+            _ => None,
+        };
         // Before the lock: a directory without a table should not get one.
         let kind = match &stack {
             Some(stack) => stack_kind(&stack.read().map_err(blame::db)?.1),

@@ -64,7 +64,6 @@ fn what_encode_refuses() {
     sotto(&["inspect", &out, "--verify"]).says("verified: every section matches its digest");
     let told = sotto(&["inspect", &out, "--epoch", "1", "--json"]).json();
     assert_eq!((&told["rows"], &told["description"]["name"]), (&json!(5), &json!("t")));
-    sotto(&["serve", &out]).fails(3, &["sotto serve --apple"]);
 }
 
 #[test]

@@ -45,6 +45,7 @@ mod faults;
 #[path = "../../../../examples/first-lookup/src/main.rs"]
 #[allow(dead_code, reason = "its `main` is for whoever runs it alone")]
 mod first_lookup;
+mod folders;
 mod harness;
 mod helped;
 mod journey;

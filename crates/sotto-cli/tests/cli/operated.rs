@@ -116,7 +116,13 @@ fn what_cannot_be_made_again_is_kept_while_a_server_runs_and_put_back() {
     let (state, backup, cache) = (folder.text("state"), folder.text("backup"), folder.text("cache"));
     let served = Served::start_to(&[&dir, "--state", &state], Stdio::inherit());
     get(&served, &["--cache", &cache]).says("");
-    let made = sotto(&["backup", &backup, &dir, "--admin", &served.admin, "--json"]).json();
+    // A copy is taken from the folder that the operator names, whatever the server says of it.
+    let elsewhere = folder.text("elsewhere");
+    std::fs::create_dir_all(folder.at("elsewhere/backup")).unwrap();
+    let from = ["backup", &backup, &dir, "--admin", &served.admin];
+    sotto(&from).fails(2, &["state folder", "--state"]);
+    sotto(&[&from[..], &["--state", &elsewhere]].concat()).fails(5, &["--state of the server"]);
+    let made = sotto(&[&from[..], &["--state", &state, "--json"]].concat()).json();
     let files = made["manifest"]["files"].as_array().unwrap();
     let paths: Vec<_> = files.iter().map(|file| file["path"].as_str().unwrap()).collect();
     assert!(paths.contains(&"state/sessions.redb") && paths.contains(&"tables/rows/signing.key"), "{made}");

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use sotto_catalog::{Catalog, CatalogError, PublicKey, SignedCatalog, TableName};
 use sotto_client::transport::http::{Http, Settings};
 use sotto_core::{Artifact, Epoch, SchemeEntry};
-use sotto_db::{ImageFile, StackDir, TableDir, audit};
+use sotto_db::{ImageFile, PathKind, TableDir, audit};
 use sotto_wire::routes;
 use std::io::Write;
 use std::path::Path;
@@ -53,7 +53,17 @@ impl Rows {
 
     fn local(&self, bars: &Bars) -> Result<Vec<(Catalog, PublicKey)>> {
         let target = Path::new(&self.target);
-        let dirs = match (StackDir::find(target), &self.table) {
+        let stack = match PathKind::of(target).map_err(blame::db)? {
+            PathKind::Stack(stack) => Some(stack),
+            PathKind::Foreign(..) | PathKind::ForeignFile => {
+                return Err(Failure::usage(
+                    "tables of Apple's lookups are not signed: there is no root to compare with",
+                )
+                .fix("sotto inspect --verify compares every byte with the file's digests"));
+            }
+            _ => None,
+        };
+        let dirs = match (stack, &self.table) {
             (Some(stack), Some(name)) => vec![stack.table(name)],
             (Some(stack), None) => {
                 let (_, document) = stack.read().map_err(blame::db)?;

@@ -1,16 +1,18 @@
 //! A backup is made: the server copies its state, and what lies beside images is copied from here.
 
-use super::manifest::{Entry, FILE, Manifest, STATE, TABLES};
+use super::manifest::{Entry, FILE, FILES, Manifest, STATE, TABLES};
 use super::{copy, files, private};
 use crate::blame;
 use crate::failure::{Failure, Result};
 use crate::screen::{Screen, units};
 use serde_json::{Value, json};
+use sotto_apple::sets::Weak;
 use sotto_catalog::TableName;
 use sotto_client::transport::http::{Http, Settings};
 use sotto_client::transport::{Request, Transport};
-use sotto_db::TableDir;
+use sotto_core::Epoch;
 use sotto_db::epoch::LOCK;
+use sotto_db::{PathKind, TableDir};
 use sotto_server::Config;
 use sotto_wire::routes::ADMIN_HEADER;
 use std::fs;
@@ -20,16 +22,20 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 const EXAMPLE: &str = "\
 What it holds: what the server keeps in its state folder (clients' keys, counts of evaluations, spent tokens and the keys that \
 they are signed with, its own certificate), and of each table the keys and the small files beside its images (signing.key, \
-oprf.key, succession.json, source.json). Images are not in it, unless --images says so: they can be made again from the rows.
+oprf.key, succession.json, source.json); of a stack its document and its public files as well. Images are not in it, unless \
+--images says so: they can be made again from the rows. A key that --signing-key keeps elsewhere is not in it.
 
 The server goes on meanwhile. It copies each database as it is at one moment, into the folder `backup` of its state folder; from \
-there this command takes it. A server that does not run has nothing to copy: its state folder can be copied as it is.
+there this command takes it, and from nowhere else: --state, or the configuration, says where that folder is. A server that does not run has nothing to copy: its state folder can be copied as it is.
 
 A backup holds secret keys. It is for this user alone; keep it as well as the keys themselves. `sotto restore` puts it back.
 
 Example:
-  sotto backup /backups/monday tables/people --admin http://127.0.0.1:8081
+  sotto backup /backups/monday tables/people --admin http://127.0.0.1:8081 --state /var/lib/sotto
   sotto backup /backups/monday --config /etc/sotto/sotto.toml";
+
+/// The folder in a server's state folder that it copies the rest into.
+const COPY: &str = "backup";
 
 /// The longest a server may take to copy its state.
 const PATIENCE: Duration = Duration::from_secs(3600);
@@ -41,7 +47,7 @@ pub(crate) struct Backup {
     /// The folder to make
     #[arg(value_name = "OUT")]
     out: PathBuf,
-    /// Table directories
+    /// Directories of tables, of stacks, or of tables of Apple's lookups
     #[arg(value_name = "DIR")]
     tables: Vec<PathBuf>,
     /// The server's configuration file: its tables, and its address for operators
@@ -50,6 +56,9 @@ pub(crate) struct Backup {
     /// The server's address for operators, if it has state [default: the configuration's]
     #[arg(long, value_name = "URL")]
     admin: Option<String>,
+    /// The server's state folder on this machine, as it was started with [default: the configuration's]
+    #[arg(long, value_name = "DIR", requires = "admin")]
+    state: Option<PathBuf>,
     /// The newest image of each table too
     #[arg(long)]
     images: bool,
@@ -71,18 +80,19 @@ impl Backup {
             return Err(Failure::file("removing", &next, error));
         }
         private(&next)?;
-        let (dirs, admin) = self.what()?;
+        let (dirs, from) = self.what()?;
         let mut paths = Vec::new();
-        if let Some(admin) = &admin {
-            paths.extend(state(admin, &next)?);
+        if let Some((admin, folder)) = &from {
+            paths.extend(state(admin, folder, &next)?);
         }
         let mut tables = Vec::new();
         for dir in &dirs {
-            tables.push(self.table(dir, &next, &mut paths)?);
+            tables.push(self.keep(dir, &next, &mut paths)?);
         }
         if paths.is_empty() {
-            return Err(Failure::usage("there is nothing to keep")
-                .fix("name table directories, --admin of a server with a state folder, or --config"));
+            return Err(Failure::usage("there is nothing to keep").fix(
+                "name directories of tables or stacks, --admin of a server with a state folder, or --config",
+            ));
         }
         let entries = paths.into_iter().map(|path| Entry::of(&next, path)).collect::<Result<Vec<_>>>()?;
         let bytes = entries.iter().map(|entry| entry.bytes).sum();
@@ -102,54 +112,118 @@ impl Backup {
         screen.report(&json!({ "backup": self.out, "bytes": bytes, "manifest": manifest }))
     }
 
-    /// The tables' folders, and where the server is asked for its state.
-    fn what(&self) -> Result<(Vec<PathBuf>, Option<String>)> {
-        let (mut dirs, mut admin) = (self.tables.clone(), self.admin.clone());
+    /// The tables' folders; and where the server is asked for its state, with its state folder.
+    fn what(&self) -> Result<(Vec<PathBuf>, Option<(String, PathBuf)>)> {
+        let (mut dirs, mut admin, mut state) = (self.tables.clone(), self.admin.clone(), self.state.clone());
         if let Some(file) = &self.config {
             if !file.exists() {
                 return Err(Failure::missing(format!("there is no file {}", file.display())));
             }
             let config = Config::read(file).map_err(blame::start)?;
-            let folder = |table: &sotto_server::TableConfig| {
-                let beside = table.path.as_deref().and_then(Path::parent).map(Path::to_owned);
-                table.dir.clone().or(beside)
+            // A single file lies in its table's folder.
+            let folder = |path: &Path| match path.is_file() {
+                true => path.parent().map(Path::to_owned),
+                false => Some(path.to_owned()),
             };
-            dirs.extend(config.tables.iter().filter_map(folder));
+            let tables = config.tables.iter().flat_map(|table| [&table.dir, &table.path]).flatten();
+            let all = tables.chain(&config.stacks).chain(&config.apple.use_cases);
+            dirs.extend(all.filter_map(|path| folder(path)));
             if config.state.is_some() && admin.is_none() {
                 admin = Some(format!("http://{}", config.admin_listen));
             }
+            state = state.or(config.state);
         }
         dirs.sort();
         dirs.dedup();
-        Ok((dirs, admin))
+        match (admin, state) {
+            (Some(_), None) => {
+                Err(Failure::usage("a copy of the state is taken from the server's state folder alone")
+                    .fix("give --state, as the server was started with"))
+            }
+            (admin, state) => Ok((dirs, admin.zip(state))),
+        }
     }
 
-    /// What lies beside the images of a table; and the newest of these, if that is asked for.
-    fn table(&self, dir: &Path, next: &Path, paths: &mut Vec<String>) -> Result<TableName> {
-        let folder = TableDir::open(dir).map_err(blame::db)?;
-        let newest = folder.open_latest().map_err(blame::db)?;
-        let name = newest.catalog().table.clone();
-        let of_newest = format!("epoch-{:08}.", newest.catalog().epoch.0);
-        // A folder below is of another table, or a log, which is public.
-        let is_kept = |file: &String| match file.starts_with("epoch-") {
-            true => self.images && file.starts_with(&of_newest),
-            false => file != LOCK && !file.starts_with('.'),
-        };
-        for file in files(dir)?.into_iter().filter(is_kept) {
-            let path = format!("{TABLES}/{name}/{file}");
-            if paths.contains(&path) {
-                return Err(Failure::usage(format!("two of the directories hold a table {name}"))
-                    .fix("make a backup of each"));
+    /// What lies beside the images of a table, or of all tables of a stack; and the newest of these, if that is asked for.
+    fn keep(&self, dir: &Path, next: &Path, paths: &mut Vec<String>) -> Result<TableName> {
+        let copying = |name: &TableName| Copying { from: dir, to: next, below: format!("{TABLES}/{name}") };
+        match PathKind::of(dir).map_err(blame::db)? {
+            PathKind::Stack(stack) => {
+                let (_, document) = stack.read().map_err(blame::db)?;
+                let copying = copying(&document.stack);
+                copying.all("", |file| self.images || !file.ends_with(".rows"), paths)?;
+                copying.all(FILES, |_| true, paths)?;
+                for shard in &document.shards {
+                    let below = format!("{TABLES}/{}", shard.table);
+                    copying.all(&below, |file| self.is_kept(file, shard.epoch), paths)?;
+                }
+                Ok(document.stack)
             }
-            copy(&dir.join(&file), &next.join(&path))?;
-            paths.push(path);
+            PathKind::Foreign(folder, newest) => {
+                let opened = sotto_apple::image::open(&newest, Weak::Allowed).map_err(blame::apple)?;
+                // A use case may have a name that is no folder's; then the folder's own will do.
+                let own = folder.path().file_name().and_then(|name| name.to_str()).unwrap_or_default();
+                let name = opened.name.parse().or_else(|_| own.parse::<TableName>());
+                let name =
+                    name.map_err(|error| Failure::usage(error.to_string()).fix("rename its folder"))?;
+                copying(&name).all("", |file| self.is_kept(file, Epoch(opened.epoch)), paths)?;
+                Ok(name)
+            }
+            _ => {
+                let folder = TableDir::open(dir).map_err(blame::db)?;
+                if let Some(stack) = folder.stack() {
+                    let (dir, stack) = (dir.display(), stack.path().display());
+                    return Err(Failure::usage(format!("{dir} is a table of the stack in {stack}"))
+                        .fix("name the stack, whose key signs both"));
+                }
+                let newest = folder.open_latest().map_err(blame::db)?;
+                let (name, epoch) = (newest.catalog().table.clone(), newest.catalog().epoch);
+                copying(&name).all("", |file| self.is_kept(file, epoch), paths)?;
+                Ok(name)
+            }
         }
-        Ok(name)
+    }
+
+    /// Whether a file in the folder of a table whose newest epoch is this belongs into the backup.
+    fn is_kept(&self, file: &str, newest: Epoch) -> bool {
+        match file.starts_with("epoch-") {
+            true => self.images && file.starts_with(&format!("epoch-{:08}.", newest.0)),
+            false => true,
+        }
     }
 }
 
-/// Has a server copy its state, and takes the copy.
-fn state(admin: &str, next: &Path) -> Result<Vec<String>> {
+/// A folder of which files are copied, and where to.
+struct Copying<'a> {
+    from: &'a Path,
+    /// The backup's folder, and the name in it.
+    to: &'a Path,
+    below: String,
+}
+
+impl Copying<'_> {
+    /// Copies those files of a folder below that are wanted. What lies in a folder of its own beside them is another table's, or a
+    /// log, which is public.
+    fn all(&self, folder: &str, is_kept: impl Fn(&str) -> bool, paths: &mut Vec<String>) -> Result<()> {
+        let from = self.from.join(folder);
+        let is_kept = |file: &String| is_kept(file) && file != LOCK && !file.starts_with('.');
+        for file in files(&from)?.into_iter().filter(is_kept) {
+            let below = if folder.is_empty() { file.clone() } else { format!("{folder}/{file}") };
+            let path = format!("{}/{below}", self.below);
+            if paths.contains(&path) {
+                let name = self.below.trim_start_matches(TABLES).trim_start_matches('/');
+                return Err(Failure::usage(format!("two of the directories hold a table {name}"))
+                    .fix("make a backup of each"));
+            }
+            copy(&from.join(&file), &self.to.join(&path))?;
+            paths.push(path);
+        }
+        Ok(())
+    }
+}
+
+/// Has a server copy its state, and takes the copy: from the folder `state`, whatever the server says.
+fn state(admin: &str, state: &Path, next: &Path) -> Result<Vec<String>> {
     let settings = Settings { overall: PATIENCE, ..Settings::default() };
     let http = Http::new(admin, &settings).map_err(|error| blame::client(error.into()))?;
     let mut http = http.speaking(vec![(ADMIN_HEADER, "1".to_owned())]);
@@ -167,10 +241,24 @@ fn state(admin: &str, next: &Path) -> Result<Vec<String>> {
         )
         .fix("see its log"));
     }
-    let folder = said.get("folder").and_then(Value::as_str).map(PathBuf::from).ok_or_else(|| {
+    let said = said.get("folder").and_then(Value::as_str).map(PathBuf::from).ok_or_else(|| {
         Failure::new(crate::exit::Exit::Peer, "what the server said is no answer to /backup")
             .fix("check that the address is the operator's, of a server of this version")
     })?;
+    let folder = state.join(COPY);
+    let is_link = fs::symlink_metadata(&folder).is_ok_and(|meta| meta.is_symlink());
+    let same =
+        said.canonicalize().ok().zip(folder.canonicalize().ok()).is_some_and(|(one, other)| one == other);
+    if is_link || !same {
+        let (said, folder) = (said.display(), folder.display());
+        return Err(Failure::new(
+            crate::exit::Exit::Peer,
+            format!(
+                "the server says that its copy is in {said}, and that of its state folder would be {folder}"
+            ),
+        )
+        .fix("give --state of the server that --admin is of"));
+    }
     let mut paths = Vec::new();
     for file in files(&folder)? {
         let path = format!("{STATE}/{file}");

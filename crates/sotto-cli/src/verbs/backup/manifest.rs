@@ -14,9 +14,10 @@ const FORMAT: &str = "sotto-backup/1";
 /// Most bytes of it: some hundred thousand files.
 const MAX_BYTES: u64 = 16 << 20;
 
-/// Where things lie in a backup.
+/// Where things lie in a backup; below a stack's name the last two are as in its own folder.
 pub(super) const STATE: &str = "state";
 pub(super) const TABLES: &str = "tables";
+pub(super) const FILES: &str = "files";
 
 /// What is in a backup.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -25,7 +26,7 @@ pub(super) struct Manifest {
     format: String,
     /// When it was made, in seconds since 1970.
     pub(super) created: u64,
-    /// Its tables.
+    /// Its tables and stacks.
     pub(super) tables: Vec<TableName>,
     /// Its files.
     pub(super) files: Vec<Entry>,
@@ -63,10 +64,15 @@ impl Manifest {
         for entry in &manifest.files {
             // What leads out of the folder was not written here.
             let parts: Vec<_> = Path::new(&entry.path).components().collect();
-            let is_known = matches!(parts.as_slice(), [Component::Normal(first), rest @ ..]
-                if (*first == STATE && rest.len() == 1 || *first == TABLES && rest.len() == 2)
-                    && rest.iter().all(|part| matches!(part, Component::Normal(_))));
-            if !is_known {
+            let names: Vec<_> = parts.iter().map(|part| part.as_os_str()).collect();
+            let is_known = match names.as_slice() {
+                [first, _] => *first == STATE,
+                [first, _, _] => *first == TABLES,
+                [first, _, files, _] => *first == TABLES && *files == FILES,
+                [first, _, tables, _, _] => *first == TABLES && *tables == TABLES,
+                _ => false,
+            };
+            if !is_known || !parts.iter().all(|part| matches!(part, Component::Normal(_))) {
                 return Err(wrong(format!("{:?} is no file of a backup", entry.path)));
             }
             if Entry::of(backup, entry.path.clone())? != *entry {
@@ -111,7 +117,8 @@ mod tests {
         };
         let good = Entry::of(&backup, "state/a".to_owned()).unwrap();
         assert_eq!(write(vec![good.clone()]).unwrap().files, std::slice::from_ref(&good));
-        for path in ["../b", "state/../../b", "/b", "state", "b", ""] {
+        for path in ["../b", "state/../../b", "/b", "state", "b", "", "tables/x/tables/../b", "state/files/b"]
+        {
             let entry = Entry { path: path.to_owned(), ..good.clone() };
             assert!(write(vec![entry]).unwrap_err().message.contains("no file of a backup"), "{path}");
         }

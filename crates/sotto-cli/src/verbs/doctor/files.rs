@@ -6,10 +6,13 @@ use crate::failure::{Failure, Result};
 use crate::screen::bars::Bars;
 use crate::screen::units;
 use crate::verbs::promise;
+use sotto_apple::image::oprf::read_fitting;
+use sotto_apple::sets::Weak;
 use sotto_catalog::{Catalog, SigningKey};
+use sotto_db::epoch::KEY;
 use sotto_db::inspect::describe;
 use sotto_db::residency::Kind;
-use sotto_db::{ImageFile, StackDir, TableDir};
+use sotto_db::{ImageFile, PathKind, TableDir};
 use std::fs;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -21,17 +24,30 @@ pub(super) fn look(path: &Path, verify: bool, bars: &Bars, findings: &mut Findin
             Failure::missing(text).fix("give a table's folder, an image, a signing key, or an address")
         );
     }
-    if let Some(dir) = StackDir::find(path) {
-        match dir.read() {
-            Ok((_, stack)) => {
-                findings.good(name(path), format!("a stack of {} tables, signed", stack.shards.len()));
-                for shard in &stack.shards {
-                    folder(&dir.table(&shard.table), verify, bars, findings);
+    match PathKind::of(path).map_err(blame::db)? {
+        PathKind::Stack(dir) => {
+            match dir.read() {
+                Ok((_, stack)) => {
+                    findings.good(name(path), format!("a stack of {} tables, signed", stack.shards.len()));
+                    for shard in &stack.shards {
+                        folder(&dir.table(&shard.table), verify, bars, findings);
+                    }
                 }
+                Err(error) => findings.failure(name(path), blame::db(error)),
             }
-            Err(error) => findings.failure(name(path), blame::db(error)),
+            signing_key(path, findings);
+            return Ok(());
         }
-        return Ok(());
+        PathKind::Foreign(_, newest) => {
+            open_to_others(path, 0o022, "chmod go-w", "anybody may put another table there", findings);
+            apple(&newest, verify, bars, findings);
+            return Ok(());
+        }
+        PathKind::ForeignFile => {
+            apple(path, verify, bars, findings);
+            return Ok(());
+        }
+        PathKind::Missing | PathKind::Table(_) | PathKind::File => {}
     }
     if path.is_dir() {
         folder(path, verify, bars, findings);
@@ -70,9 +86,46 @@ fn folder(path: &Path, verify: bool, bars: &Bars, findings: &mut Findings) {
         Ok(opened) => image(&opened, verify, bars, findings),
         Err(error) => return findings.failure(about, blame::db(error)),
     }
-    if path.join("signing.key").exists() {
-        key(&path.join("signing.key"), findings);
+    signing_key(path, findings);
+}
+
+/// The key in a folder, if it is there.
+fn signing_key(folder: &Path, findings: &mut Findings) {
+    let path = folder.join(KEY);
+    if path.exists() {
+        key(&path, findings);
     }
+}
+
+/// A table of Apple's lookups. Whoever looks at a weak one does not serve it.
+fn apple(path: &Path, verify: bool, bars: &Bars, findings: &mut Findings) {
+    let about = name(path);
+    let opened = match sotto_apple::image::open(path, Weak::Allowed) {
+        Ok(opened) => opened,
+        Err(error) => return findings.failure(about, blame::apple(error)),
+    };
+    let (use_case, epoch, rows) = (&opened.name, opened.epoch, units::count(opened.description.rows()));
+    findings.good(
+        &about,
+        format!("Apple's private lookups, use case {use_case}, epoch {epoch}: {rows} rows, not signed"),
+    );
+    open_to_others(path, 0o022, "chmod go-w", "anybody may change it under the server", findings);
+    let folder = path.parent().unwrap_or(Path::new("."));
+    if let Some(public) = &opened.description.oprf {
+        let read = TableDir::open(folder).map_err(|error| error.to_string());
+        match read.and_then(|dir| read_fitting(&dir, public).map_err(|error| error.to_string())) {
+            Ok(_) => findings.good(&about, "a symmetric table, whose key is beside it"),
+            Err(error) => findings.mend(&about, error, "bring its key back: a server needs it to evaluate"),
+        }
+    }
+    let file = opened.image.file();
+    if verify {
+        match file.verify(&|at| bars.watch(None, at)) {
+            Ok(()) => findings.good(&about, "every byte matches its digest"),
+            Err(error) => findings.failure(&about, blame::db(error)),
+        }
+    }
+    room(path, file.header().file_bytes, findings);
 }
 
 fn image(image: &ImageFile, verify: bool, bars: &Bars, findings: &mut Findings) {

@@ -1,5 +1,6 @@
 //! `sotto encode --apple`: a table of Apple's lookups, of the same files.
 
+use super::replace::{Output, check_kind};
 use super::said::remarks;
 use super::traces::Traces;
 use super::{Encode, stages_json, stages_text};
@@ -166,6 +167,7 @@ impl Encode {
 
     /// Refuses to put this table on top of another.
     fn check_apple(&self, lock: &WriteLock, how: &How) -> Result<()> {
+        check_kind(&self.out, Output::Apple)?;
         let Some(epoch) = lock.dir().latest().map_err(blame::db)? else { return Ok(()) };
         let other = match ForeignFile::open(&lock.dir().image_path(epoch)) {
             Ok(_) => match open(self.out.as_path(), Weak::Allowed) {

@@ -1,5 +1,6 @@
 //! `sotto encode --batch`: a table as a stack, whose tables are the buckets of a batch code.
 
+use super::replace::{Output, check_kind};
 use super::traces::Traces;
 use super::{Job, rng, signing_key};
 use crate::blame;
@@ -48,6 +49,7 @@ impl Job<'_> {
     fn encode_batch(self, most: usize, began: Instant, lock: &WriteLock, screen: Screen) -> Result<Done> {
         let bars = screen.bars();
         let watch = |at: sotto_db::Progress| bars.watch(None, at);
+        check_kind(self.out, Output::Stack)?;
         self.check_replaced()?;
         let read = || sotto_db::ingest(self.input, &self.source, self.out, &watch);
         let key = signing_key(lock.dir(), self.key)?;

@@ -11,8 +11,8 @@ use sotto_db::ingest::{Layout, Notes};
 use sotto_db::inspect::SchemeInfo;
 use sotto_db::mask::Masker;
 use sotto_db::{
-    EncodeOptions, EncodeSummary, ImageFile, IngestOptions, Ingested, Pieces, StackDir, TableDir,
-    TableSource, Verified, WriteLock,
+    EncodeOptions, EncodeSummary, ImageFile, IngestOptions, Ingested, Pieces, TableDir, TableSource,
+    Verified, WriteLock,
 };
 use sotto_prg::SystemRng;
 use std::path::Path;
@@ -89,10 +89,7 @@ impl Job<'_> {
     }
 
     fn encode(self, began: Instant, lock: &WriteLock, screen: Screen) -> Result<Done> {
-        if StackDir::find(self.out).is_some() {
-            return Err(Failure::usage("the directory holds a stack, and not a table")
-                .fix("give another directory, or --batch as before"));
-        }
+        replace::check_kind(self.out, replace::Output::Table)?;
         self.check_replaced()?;
         let bars = screen.bars();
         let watch = |at: sotto_db::Progress| bars.watch(None, at);

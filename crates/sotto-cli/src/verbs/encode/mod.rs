@@ -36,6 +36,7 @@ use apple::Apple;
 use choice::goal;
 pub(super) use choice::{Scheme, scheme};
 pub(super) use job::{Done, Job, rng, signing_key};
+pub(super) use replace::{Output, check_kind};
 pub(super) use said::{stages_json, stages_text};
 use serde_json::json;
 use sotto_catalog::TableName;

@@ -10,7 +10,7 @@ use crate::failure::{Failure, Result};
 use sotto_catalog::{Batched, Catalog, TableKind};
 use sotto_core::{SchemeEntry, Then};
 use sotto_db::ingest::{Column, Layout};
-use sotto_db::{StackDir, TableDir};
+use sotto_db::{PathKind, StackDir, TableDir};
 use sotto_layers::Keyword;
 use std::path::Path;
 
@@ -26,6 +26,31 @@ struct What {
 
 /// The parts of a line, each in a column.
 const PARTS: [&str; 5] = ["row", "key", "start", "end", "value"];
+
+/// What is to be put into a directory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::verbs) enum Output {
+    Table,
+    Stack,
+    Apple,
+}
+
+/// Refuses a directory that holds something of another kind: what is there would be lost among it, or served in its place.
+pub(in crate::verbs) fn check_kind(out: &Path, output: Output) -> Result<()> {
+    let kind = PathKind::of(out).map_err(blame::db)?;
+    let holds = match (&kind, output) {
+        (PathKind::Stack(_), Output::Table) => "holds a stack, and not a table",
+        (PathKind::Stack(_), Output::Apple) => "holds a stack, and not a table of Apple's lookups",
+        (PathKind::Foreign(..), Output::Table) => "holds a table of Apple's lookups",
+        (PathKind::Foreign(..), Output::Stack) => "holds a table of Apple's lookups, and not a stack",
+        (PathKind::Table(dir), Output::Stack) if dir.latest().map_err(blame::db)?.is_some() => {
+            "holds a table, and not a stack"
+        }
+        _ => return Ok(()),
+    };
+    Err(Failure::usage(format!("{}: the directory {holds}", out.display()))
+        .fix("give another directory, or the options as before"))
+}
 
 impl Job<'_> {
     /// Refuses to put this table on top of one of another kind.

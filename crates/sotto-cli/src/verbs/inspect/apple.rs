@@ -8,18 +8,19 @@ use crate::verbs::apple::{facts, reported};
 use sotto_apple::image::open;
 use sotto_apple::sets::Weak;
 use sotto_core::Epoch;
-use sotto_db::TableDir;
-use sotto_db::image::ForeignFile;
+use sotto_db::PathKind;
 use std::path::{Path, PathBuf};
 
 /// The file that is meant, if it is one of these.
-pub(super) fn find(args: &Inspect) -> Option<PathBuf> {
+pub(super) fn find(args: &Inspect) -> Result<Option<PathBuf>> {
     let target = Path::new(&args.target);
-    let path = match TableDir::open(target) {
-        Ok(dir) => dir.image_path(args.epoch.map(Epoch).or(dir.latest().ok()?)?),
-        Err(_) => target.to_owned(),
-    };
-    ForeignFile::open(&path).is_ok().then_some(path)
+    Ok(match PathKind::of(target).map_err(blame::db)? {
+        PathKind::Foreign(dir, newest) => {
+            Some(args.epoch.map_or(newest, |epoch| dir.image_path(Epoch(epoch))))
+        }
+        PathKind::ForeignFile => Some(target.to_owned()),
+        _ => None,
+    })
 }
 
 pub(super) fn inspect(path: &Path, verify: bool, screen: Screen) -> Result<()> {

@@ -61,7 +61,7 @@ impl Inspect {
         }
         match is_url(&self.target) {
             true => remote::inspect(&self, screen),
-            false => match apple::find(&self) {
+            false => match apple::find(&self)? {
                 Some(path) => apple::inspect(&path, self.verify, screen),
                 None => local::inspect(&self, screen),
             },

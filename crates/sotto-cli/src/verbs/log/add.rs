@@ -1,9 +1,11 @@
 //! `sotto log add`: what is published and not in its log yet.
 
+use crate::blame;
 use crate::failure::{Failure, Result};
 use crate::screen::Screen;
 use crate::verbs::openly::Openly;
 use serde_json::json;
+use sotto_db::PathKind;
 use sotto_db::epoch::KEY;
 use std::path::PathBuf;
 
@@ -23,6 +25,10 @@ pub(super) struct Add {
 
 impl Add {
     pub(super) fn run(self, screen: Screen) -> Result<()> {
+        if let PathKind::Foreign(..) | PathKind::ForeignFile = PathKind::of(&self.dir).map_err(blame::db)? {
+            return Err(Failure::usage("tables of Apple's lookups are not signed, and no log has them")
+                .fix("give the directory of a table or a stack"));
+        }
         // A key that is made here would be nobody's.
         let key = self.signing_key.unwrap_or_else(|| self.dir.join(KEY));
         if !key.exists() {

@@ -7,7 +7,7 @@ use crate::blame;
 use crate::failure::{Failure, Result};
 use crate::screen::bars::Unit;
 use crate::screen::{Screen, grid, units};
-use crate::verbs::encode::signing_key;
+use crate::verbs::encode::{Output, check_kind, signing_key};
 use crate::verbs::openly::Openly;
 use crate::verbs::promise;
 use serde_json::json;
@@ -85,6 +85,7 @@ impl Build {
         }
         bars.at("choosing a design", 0, 0, Unit::Share);
 
+        check_kind(&self.out, Output::Stack)?;
         let dir = StackDir::create(&self.out).map_err(blame::db)?;
         let root = dir.root().map_err(blame::db)?;
         let lock = root.lock().map_err(blame::db)?;

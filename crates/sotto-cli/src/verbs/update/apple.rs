@@ -10,7 +10,6 @@ use sotto_apple::image::update::remove_older;
 use sotto_apple::image::{Before, Description, Kind, Written};
 use sotto_apple::sets::Weak;
 use sotto_catalog::{RowForm, TableKind, ValueKind};
-use sotto_db::image::ForeignFile;
 use sotto_db::ingest::FileOptions;
 use sotto_db::update::{ChangeFile, Keyed, read_keys, read_rows};
 use sotto_db::{Progress, TableDir, WriteLock};
@@ -21,12 +20,6 @@ const ANEW: &str = "\
 not all rows have room: the whole table is made anew, larger, and clients fetch its configuration again";
 
 impl Update {
-    /// Whether the newest epoch of a folder is one of Apple's lookups.
-    pub(super) fn is_apple(dir: &TableDir) -> Result<bool> {
-        let newest = dir.latest().map_err(blame::db)?;
-        Ok(newest.is_some_and(|epoch| ForeignFile::open(&dir.image_path(epoch)).is_ok()))
-    }
-
     pub(super) fn apple(&self, dir: &TableDir, header: Option<bool>, screen: Screen) -> Result<()> {
         if self.signing_key.is_some() || self.openly.is_asked() {
             return Err(Failure::usage("nobody signs a table of Apple's lookups, and no log has it")
