@@ -108,14 +108,16 @@ fn an_unreadable_answer_is_not_asked_for_again() {
 }
 
 #[test]
-fn calls_of_a_wrong_size_send_nothing() {
+fn a_call_for_nothing_sends_nothing_and_one_for_much_sends_several() {
     let server = server(300, 2);
     let mut table = server.table().open().unwrap();
     server.heard();
     assert_eq!(table.get_many(&[]).unwrap_err().code(), "too-many-rows");
-    assert_eq!(table.get_many(&[0; 65]).unwrap_err().code(), "too-many-rows");
     assert_eq!(server.heard(), []);
-    assert_eq!(table.get_many(&[0; 64]).unwrap().len(), 64);
+    for (rows, requests) in [(64, 1), (65, 2), (200, 4)] {
+        assert_eq!(table.get_many(&vec![0; rows]).unwrap().len(), rows);
+        assert_eq!(server.heard().len(), requests);
+    }
 }
 
 #[test]
