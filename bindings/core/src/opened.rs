@@ -34,9 +34,10 @@ impl Opened {
         }
     }
 
-    /// Asks for all that is wanted, in as many rounds as it takes; gives what came of each wish, in order, and what it cost. What is
-    /// asked of a table is filled up to a multiple of `batch`, so that the number of wishes is not seen; the rounds of a stack look
-    /// the same whatever is in them. A wish that can be no row and no key is row 0's: it is asked for like any other.
+    /// Asks for all that is wanted, in as many rounds as it takes; gives what came of each wish, in order, and what it cost.
+    /// What is asked of a table is filled up to a multiple of `batch`, so that the number of wishes is not seen; the rounds of
+    /// a stack look the same whatever is in them. A wish that can be no row and no key is row 0's: it is asked for like any
+    /// other.
     ///
     /// # Errors
     /// [`Fault`]; what servers do not see, such as a row past the end, is one once everything was asked.

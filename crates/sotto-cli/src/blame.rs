@@ -180,8 +180,8 @@ pub(crate) fn db(error: DbError) -> Failure {
     let failure = Failure::new(disk(&error), error.to_string());
     match error {
         DbError::NotATable { .. } => failure.fix(
-            "name one of a stack's tables, below its folder `tables`; one of Apple's lookups is for serve, inspect, doctor, update \
-             and backup",
+            "name one of a stack's tables, below its folder `tables`; one of Apple's lookups is for serve, inspect, doctor, \
+             update and backup",
         ),
         DbError::Scheme(Error::Params(_)) => failure.fix("split the table, or make its rows narrower"),
         _ => failure,

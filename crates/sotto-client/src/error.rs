@@ -321,9 +321,9 @@ impl ClientError {
         }
     }
 
-    /// Whether the failure may depend on what was asked, of a request that was answered: a row that cannot be read, that is not the
-    /// publisher's, that the table does not have. The server does not see it, and may have caused it to learn who meets it; so
-    /// nothing that is sent afterwards may depend on it.
+    /// Whether the failure may depend on what was asked, of a request that was answered: a row that cannot be read, that is not
+    /// the publisher's, that the table does not have. The server does not see it, and may have caused it to learn who meets it;
+    /// so nothing that is sent afterwards may depend on it.
     pub fn is_hidden_from_server(&self) -> bool {
         match self.root() {
             ClientError::Core(error) => {

@@ -1,5 +1,5 @@
-//! What lies at a path: the folder of a table, of a stack or of a table of another protocol, or one file. Every command that takes
-//! a path looks here, so that all of them take the same folders, and each says what it cannot take.
+//! What lies at a path: the folder of a table, of a stack or of a table of another protocol, or one file. Every command that
+//! takes a path looks here, so that all of them take the same folders, and each says what it cannot take.
 
 use crate::image::ForeignFile;
 use crate::{DbError, Result, StackDir, TableDir};

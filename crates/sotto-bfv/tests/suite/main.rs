@@ -1,5 +1,5 @@
-//! The BFV family from outside: a client written from the page alone, batches, refusals, how often an image is read, and the noise
-//! that there is.
+//! The BFV family from outside: a client written from the page alone, batches, refusals, how often an image is read, and the
+//! noise that there is.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,

@@ -49,11 +49,11 @@ A symmetric table (`sotto encode --symmetric`) takes an evaluation for each row 
 and may bound them for an hour.
 
 A table that is asked by key says so where it does not have one; the server sees no difference. Any number of \
-rows and keys may be asked for in one call, such as a file of 10,000 keys: as many travel in one request as fit, 64 rows or 32 keys of \
-most tables, and the requests follow each other, none of which is left out because of what came of another. The server sees how many \
-requests there are and how many queries are in each, so how many rows or keys were wanted, and nothing of which. A stack that was made \
-for several at once (`sotto encode --batch`) hides how many of a round are wanted, too: every round asks all of its tables, and how \
-many rounds there are is seen. Static \
+rows and keys may be asked for in one call, such as a file of 10,000 keys: as many travel in one request as \
+fit, 64 rows or 32 keys of most tables, and the requests follow each other, none of which is left out because of what came \
+of another. The server sees how many requests there are and how many queries are in each, so how many rows or keys were \
+wanted, and nothing of which. A stack that was made for several at once (`sotto encode --batch`) hides how many of a round \
+are wanted, too: every round asks all of its tables, and how many rounds there are is seen. Static \
 files (hints) are fetched once per epoch and kept in the cache, which also remembers the table's public key and \
 refuses another one, or an older epoch, from then on. Whoever can read the cache learns which tables you use, not \
 which rows.

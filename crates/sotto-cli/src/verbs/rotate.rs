@@ -96,8 +96,8 @@ fn refuse_other(kind: &PathKind) -> Result<()> {
         ),
         PathKind::Foreign(..) | PathKind::ForeignFile => (
             "tables of Apple's lookups are not signed, so there is no key to rotate",
-            "phones trust the server's certificate: renew that; oprf.key of a symmetric table changes by encoding it into another \
-             directory",
+            "phones trust the server's certificate: renew that; oprf.key of a symmetric table changes by encoding it into \
+             another directory",
         ),
         PathKind::Missing | PathKind::Table(_) | PathKind::File => return Ok(()),
     };

@@ -2,8 +2,8 @@
 //!
 //! Every table of the stack is asked in each round, as often as its batch code says, whatever is wanted and how much of it; what
 //! is wanted twice in a round is fetched once. What a round has no room for comes in further rounds, whose number is seen. If a
-//! code has no place for all of a round at once ([`Error::Unserved`]), that is known when all answers are there, and what was sent
-//! does not show it.
+//! code has no place for all of a round at once ([`Error::Unserved`]), that is known when all answers are there, and what was
+//! sent does not show it.
 
 use super::Stack;
 use crate::table::lookup::withhold;
@@ -64,12 +64,12 @@ impl Batch {
         Ok(self.get_all(&wishes)?.into_iter().map(|granted| granted.value).collect())
     }
 
-    /// Looks up rows, bits and keys; what came of each, in the same order. They come in rounds of as many as the stack is made for
-    /// ([`Batched::most`]), none of which is left out because of what came of another. How many rounds there are is seen; how many
-    /// of a round are wanted is not, nor whether any is: nothing at all takes a round, too.
+    /// Looks up rows, bits and keys; what came of each, in the same order. They come in rounds of as many as the stack is made
+    /// for ([`Batched::most`]), none of which is left out because of what came of another. How many rounds there are is seen;
+    /// how many of a round are wanted is not, nor whether any is: nothing at all takes a round, too.
     ///
-    /// If the stack has moved on to another epoch, it is opened anew and that round is asked once more. What it cannot grant is an
-    /// error, and all of its tables are asked all the same.
+    /// If the stack has moved on to another epoch, it is opened anew and that round is asked once more. What it cannot grant is
+    /// an error, and all of its tables are asked all the same.
     ///
     /// # Errors
     /// [`CatalogError::NoSuchRow`] or [`Misuse::IndexPastEnd`] for what the tables cannot have.
@@ -110,7 +110,8 @@ impl Batch {
 
     fn round(&mut self, wishes: &[Wish<'_>]) -> Result<Vec<Result<Granted>>> {
         let (rows, most) = (wishes.len(), self.layers.most());
-        // An epoch that has come in between may have less room; how much is wanted is not seen, so that comes to a round for none.
+        // An epoch that has come in between may have less room; how much is wanted is not seen, so that comes to a round for
+        // none.
         let fitting = if rows > most { &[] } else { wishes };
         let granted = match &self.layers {
             Batched::Rows { kind, code } => {

@@ -26,7 +26,8 @@ oprf.key, succession.json, source.json); of a stack its document and its public 
 --images says so: they can be made again from the rows. A key that --signing-key keeps elsewhere is not in it.
 
 The server goes on meanwhile. It copies each database as it is at one moment, into the folder `backup` of its state folder; from \
-there this command takes it, and from nowhere else: --state, or the configuration, says where that folder is. A server that does not run has nothing to copy: its state folder can be copied as it is.
+there this command takes it, and from nowhere else: --state, or the configuration, says where that folder is. A server \
+that does not run has nothing to copy: its state folder can be copied as it is.
 
 A backup holds secret keys. It is for this user alone; keep it as well as the keys themselves. `sotto restore` puts it back.
 
@@ -202,8 +203,8 @@ struct Copying<'a> {
 }
 
 impl Copying<'_> {
-    /// Copies those files of a folder below that are wanted. What lies in a folder of its own beside them is another table's, or a
-    /// log, which is public.
+    /// Copies those files of a folder below that are wanted. What lies in a folder of its own beside them is another table's,
+    /// or a log, which is public.
     fn all(&self, folder: &str, is_kept: impl Fn(&str) -> bool, paths: &mut Vec<String>) -> Result<()> {
         let from = self.from.join(folder);
         let is_kept = |file: &String| is_kept(file) && file != LOCK && !file.starts_with('.');

@@ -49,7 +49,7 @@ pub(in crate::verbs) fn check_kind(out: &Path, output: Output) -> Result<()> {
         _ => return Ok(()),
     };
     Err(Failure::usage(format!("{}: the directory {holds}", out.display()))
-        .fix("give another directory, or the options as before"))
+        .fix("give another directory, or the options that it was made with, such as --batch or --apple"))
 }
 
 impl Job<'_> {
