@@ -325,6 +325,12 @@ impl Lookup {
         self.key_bytes
     }
 
+    /// Bytes of its answer, about and no less.
+    pub fn answer_bytes(&self) -> usize {
+        let shard = self.use_case.shards.get(self.shard);
+        shard.map_or(0, |shard| lookup::answer_bytes(&self.use_case.codec, shard.shape()))
+    }
+
     /// Answers it, on the current pool's threads.
     ///
     /// # Errors

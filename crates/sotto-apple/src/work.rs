@@ -47,6 +47,14 @@ impl Work {
         }
     }
 
+    /// Bytes of its answer, about and no less.
+    pub fn answer_bytes(&self) -> usize {
+        match self {
+            Work::Lookup(lookup) => lookup.answer_bytes(),
+            Work::Evaluation(_) => EVALUATION_BYTES,
+        }
+    }
+
     /// Answers it, on the current pool's threads. Evaluations are proved, with this randomness.
     ///
     /// # Errors
@@ -97,5 +105,8 @@ impl Evaluation {
         })
     }
 }
+
+/// Bytes of an element and a proof, with what names them in a message.
+const EVALUATION_BYTES: usize = 256;
 
 const NO_ELEMENT: &str = "an evaluation is asked of bytes that are no element of the group";

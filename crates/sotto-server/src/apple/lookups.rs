@@ -15,8 +15,8 @@ use std::sync::Arc;
 use std::time::Instant;
 use tokio::sync::oneshot;
 
-/// The body of an answer, or why there is none.
-type Reply = Result<Vec<u8>, No>;
+/// The body of an answer and the memory that it takes, or why there is none.
+type Reply = Result<(Vec<u8>, MemoryPermit), No>;
 
 /// Counted in a gauge, as long as it is there.
 struct Counted(Gauge);
@@ -43,6 +43,8 @@ pub(crate) struct Lookups {
     requester: Requester,
     left: std::vec::IntoIter<Work>,
     answers: Vec<Response>,
+    /// The memory that the answers take, until they are sent.
+    answer_room: MemoryPermit,
     reply: Option<(oneshot::Sender<Reply>, Held, Counted)>,
     metrics: Arc<Metrics>,
 }
@@ -53,13 +55,13 @@ impl Lookups {
         (peer, requester): (Peer, Requester),
         works: Vec<Work>,
         metrics: Arc<Metrics>,
-        held: Held,
+        (held, answer_room): (Held, MemoryPermit),
     ) -> (Self, oneshot::Receiver<Reply>) {
         let (reply, receiver) = oneshot::channel();
         let answers = Vec::with_capacity(works.len());
         let counted = Counted::new(&metrics.apple.open);
         let (left, reply) = (works.into_iter(), Some((reply, held, counted)));
-        (Lookups { peer, requester, left, answers, reply, metrics }, receiver)
+        (Lookups { peer, requester, left, answers, answer_room, reply, metrics }, receiver)
     }
 
     fn end(&mut self, reply: Reply) -> bool {
@@ -110,7 +112,8 @@ impl Steps for Lookups {
         match self.left.len() {
             0 => {
                 let answers = std::mem::take(&mut self.answers);
-                self.end(Ok(responses(answers)))
+                let room = self.answer_room.split();
+                self.end(Ok((responses(answers), room)))
             }
             _ => true,
         }

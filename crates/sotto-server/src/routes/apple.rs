@@ -6,7 +6,7 @@
 
 use super::no::No;
 use super::tokens::{authorization, tokens};
-use super::{opened, whole};
+use super::{holding, opened, whole};
 use crate::admission::{Peer, Requester};
 use crate::apple::Apple;
 use crate::apple::lookups::Lookups;
@@ -205,20 +205,25 @@ async fn queries(State(service): State<Arc<Service>>, request: Request) -> Resul
             0 => None,
             bytes => Some(came.service.room(came.peer, bytes as u64)?),
         };
+        // Before anything is answered that there is no room for.
+        let answers = works.iter().map(Work::answer_bytes).sum::<usize>();
+        let answer_room = came.service.room(came.peer, answers as u64)?;
         // Before the work, all of them or none: what a client learns of symmetric tables is never more than its share. Here,
         // since the disk may have to be written first.
         match works.iter().filter(|work| work.is_evaluation()).count() as u64 {
             0 => {}
             count => came.service.evaluations.take(came.peer, count, Instant::now())?,
         }
-        Ok((works, room))
+        Ok((works, room, answer_room))
     });
-    let ((works, room), came) = read.await?;
+    let ((works, room, answer_room), came) = read.await?;
     if works.is_empty() {
         return Ok(answer(responses(Vec::new())));
     }
     let whose = (came.peer, came.requester);
-    let (steps, reply) = Lookups::new(whose, works, service.metrics.clone(), (came.room, room));
+    let (steps, reply) =
+        Lookups::new(whose, works, service.metrics.clone(), ((came.room, room), answer_room));
     service.batch.steps(Box::new(steps))?;
-    Ok(answer(reply.await.map_err(|_| Code::Internal)??))
+    let (body, room) = reply.await.map_err(|_| Code::Internal)??;
+    Ok(holding(answer(body), room))
 }
