@@ -1,5 +1,8 @@
 //! The bytes of a bucket: a count, and for each row the hash of its key, the length of its value, and the value.
 
+use subtle::{Choice, ConditionallySelectable, ConstantTimeEq, ConstantTimeGreater};
+use zeroize::Zeroizing;
+
 /// Bytes of a bucket without rows.
 pub const EMPTY: usize = 1;
 
@@ -37,8 +40,66 @@ pub fn read(bytes: &[u8]) -> Option<Vec<(u64, &[u8])>> {
     rest.iter().all(|byte| *byte == 0).then_some(rows)
 }
 
+/// What a search in a bucket gives: nothing of it is known before its owner looks.
+pub(super) struct Found {
+    /// Whether the bucket is one: as [`read`] says it.
+    pub(super) is_whole: Choice,
+    /// Whether the row is there.
+    pub(super) is_there: Choice,
+    /// The value and what is behind it, as long as the bucket.
+    pub(super) value: Zeroizing<Vec<u8>>,
+    /// Bytes of the value.
+    pub(super) length: u64,
+}
+
+/// The first row with this hash, in a time that depends on nothing but the bucket's length.
+pub(super) fn find(bytes: &[u8], hash: u64) -> Found {
+    let (mut left, mut next) = (bytes.first().map_or(0, |count| u64::from(*count)), EMPTY as u64);
+    let (mut start, mut length) = (0, 0);
+    let (mut is_whole, mut is_there) = (Choice::from(u8::from(!bytes.is_empty())), Choice::from(0));
+    // A row may begin at each byte.
+    for (i, byte) in bytes.iter().enumerate().skip(EMPTY) {
+        let number = |bytes: &[u8]| bytes.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte));
+        let head = bytes.get(i..).unwrap_or_default();
+        let (of, rest) = head.split_at(head.len().min(8));
+        let of_row = number(of);
+        let long = number(rest.get(..rest.len().min(2)).unwrap_or_default());
+        let value = (i + ROW) as u64;
+        let begins = next.ct_eq(&(i as u64)) & !left.ct_eq(&0);
+        is_whole &= !(begins & (value + long).ct_gt(&(bytes.len() as u64)));
+        let take = begins & of_row.ct_eq(&hash) & !is_there;
+        is_there |= take;
+        start.conditional_assign(&value, take);
+        length.conditional_assign(&long, take);
+        next.conditional_assign(&(value + long), begins);
+        left.conditional_assign(&left.wrapping_sub(1), begins);
+        // Behind the last row all is zero.
+        let is_behind = left.ct_eq(&0) & !next.ct_gt(&(i as u64));
+        is_whole &= !(is_behind & !byte.ct_eq(&0));
+    }
+    is_whole &= left.ct_eq(&0);
+    Found { is_whole, is_there, value: shifted(bytes, start), length }
+}
+
+/// The bytes from a secret place on, and zeros behind: each bit of the place moves all of them or none.
+fn shifted(bytes: &[u8], start: u64) -> Zeroizing<Vec<u8>> {
+    let mut out = Zeroizing::new(bytes.to_vec());
+    for bit in 0..=bytes.len().checked_ilog2().unwrap_or(0) {
+        let (step, moves) = (1 << bit, Choice::from((start >> bit & 1) as u8));
+        for i in 0..out.len() {
+            let ahead = out.get(i + step).copied().unwrap_or(0);
+            if let Some(byte) = out.get_mut(i) {
+                byte.conditional_assign(&ahead, moves);
+            }
+        }
+    }
+    out
+}
+
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -54,5 +115,36 @@ mod tests {
         assert_eq!(read(&[]), None);
         assert_eq!(read(&[0]), Some(Vec::new()));
         assert_eq!(read(&[1]), None);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+        /// A search says what reading says, of good buckets and of damaged ones.
+        #[test]
+        fn a_search_is_a_reading(
+            rows in prop::collection::vec((0..4u64, prop::collection::vec(any::<u8>(), 0..9)), 0..5),
+            len in 0..90usize,
+            damage in prop::option::of((0..90usize, any::<u8>())),
+            hash in 0..5u64,
+        ) {
+            let mut bytes = vec![0; len];
+            write(rows.iter().map(|(hash, value)| (*hash, &value[..])), &mut bytes);
+            if let Some((at, byte)) = damage
+                && let Some(place) = bytes.get_mut(at)
+            {
+                *place = byte;
+            }
+            let found = find(&bytes, hash);
+            let read = read(&bytes);
+            prop_assert_eq!(bool::from(found.is_whole), read.is_some());
+            if let Some(rows) = read {
+                let row = rows.iter().find(|(of, _)| *of == hash);
+                prop_assert_eq!(bool::from(found.is_there), row.is_some());
+                if let Some((_, value)) = row {
+                    prop_assert_eq!(&found.value[..found.length as usize], *value);
+                }
+            }
+        }
     }
 }

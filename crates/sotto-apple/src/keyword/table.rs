@@ -6,6 +6,8 @@ use crate::codec::Codec;
 use sotto_bfv::mulpir::keys::elements;
 use sotto_bfv::mulpir::{Compression, Shape, Table};
 use sotto_core::{Misuse, Result};
+use subtle::{Choice, ConditionallySelectable};
+use zeroize::Zeroizing;
 
 /// The rows of one shard.
 #[derive(Debug)]
@@ -88,16 +90,26 @@ pub fn asked(shape: &Shape, hash: u64) -> Vec<usize> {
 
 /// The value of a key, from the buckets that it was asked in; `None` if it is in neither.
 ///
-/// This takes a time that depends on the buckets, when the answer has come and nothing is sent any more.
+/// All bytes are looked at, whatever they are. Then it branches on whether the key is there, and how long its value is: its
+/// caller learns that, and so may a server that times what the caller does next.
 ///
 /// # Errors
 /// If a bucket is damaged.
 pub fn found(hash: u64, entries: &[impl AsRef<[u8]>]) -> Result<Option<Vec<u8>>> {
-    let mut value = None;
+    let bytes = entries.iter().map(|entry| entry.as_ref().len()).max().unwrap_or(0);
+    let (mut value, mut length) = (Zeroizing::new(vec![0; bytes]), 0);
+    let (mut is_whole, mut is_there) = (Choice::from(1), Choice::from(0));
     for entry in entries {
-        let rows = bucket::read(entry.as_ref()).ok_or(sotto_core::Error::Unreadable)?;
-        let row = rows.into_iter().find(|(of, _)| *of == hash);
-        value = value.or(row.map(|(_, value)| value.to_vec()));
+        let found = bucket::find(entry.as_ref(), hash);
+        is_whole &= found.is_whole;
+        let take = found.is_there & !is_there;
+        is_there |= take;
+        length.conditional_assign(&found.length, take);
+        value.iter_mut().zip(found.value.iter()).for_each(|(out, byte)| out.conditional_assign(byte, take));
     }
-    Ok(value)
+    if !bool::from(is_whole) {
+        return Err(sotto_core::Error::Unreadable);
+    }
+    value.truncate(length as usize);
+    Ok(bool::from(is_there).then(|| std::mem::take(&mut *value)))
 }

@@ -195,7 +195,7 @@ fn asked(client: &Client, key: &[u8], sealed: Option<u8>) -> (Vec<Vec<u8>>, u32)
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 96, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
 
     /// By default a lookup tells nothing of its key, whatever two configurations a server gives one after the other. Where a
     /// caller accepts more, a request follows from the shard, and there are no more shards than were accepted.
