@@ -26,6 +26,9 @@ use std::ops::Deref;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::{fmt, io};
 
+/// Bytes of a table that are copied together.
+const PIECE: usize = 64 << 20;
+
 /// Where the bytes that answers are made from lie.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -139,7 +142,7 @@ impl<F: Deref<Target = Mapped>> ResidentImage<F> {
             ((_, why), _) => return Ok(mapped(why)),
         };
         let taken = self.room.take(bytes);
-        let copy = match HugeBuffer::of(from) {
+        let copy = match self.copied(from) {
             Ok(copy) => copy,
             // It was only an offer.
             Err(_) if self.residency == Residency::Auto => return Ok(mapped(Why::NoRoom)),
@@ -151,7 +154,19 @@ impl<F: Deref<Target = Mapped>> ResidentImage<F> {
             return Ok(mapped(Why::NoHugePages));
         }
         let _ = self.copy.set(Copied { section, bytes: copy, _taken: taken });
+        // Answers that were made meanwhile have read there again.
+        self.file.release(0, from.len());
         Ok(Residence { bytes, is_copy: true, huge_share, why })
+    }
+
+    /// A copy, piece by piece: of what was copied already the mapped file is not in memory too.
+    fn copied(&self, from: &[u8]) -> io::Result<HugeBuffer> {
+        let mut copy = HugeBuffer::zeroed(from.len())?;
+        for ((to, from), piece) in copy.chunks_mut(PIECE).zip(from.chunks(PIECE)).zip(0..) {
+            to.copy_from_slice(from);
+            self.file.release(PIECE.saturating_mul(piece), from.len());
+        }
+        Ok(copy)
     }
 }
 

@@ -6,6 +6,8 @@
 //! made of zeros. Every other SIGBUS goes to the handler that was there before.
 
 use libc::{c_int, c_void, siginfo_t};
+#[cfg(target_os = "linux")]
+use memmap2::UncheckedAdvice;
 use memmap2::{Advice, Mmap};
 use std::fs::File;
 use std::io;
@@ -58,6 +60,17 @@ impl Map {
     pub(crate) fn will_need(&self, offset: usize, bytes: usize) {
         #[cfg(unix)]
         let _ = self.mmap.advise_range(Advice::WillNeed, offset, bytes);
+    }
+
+    /// Unmaps the pages of a part from this process: they count as its memory no longer. Whoever reads there again gets the same
+    /// bytes. Only a hint, as well.
+    #[allow(unsafe_code)]
+    pub(crate) fn release(&self, offset: usize, bytes: usize) {
+        // SAFETY: this advice loses what was written to memory that no file stands behind. Nobody writes to a mapping of this
+        // module: it is read-only, of a file whose bytes are read in again, or of zeros where that is gone, which come again as
+        // zeros. The range is checked to lie in the mapping.
+        #[cfg(target_os = "linux")]
+        let _ = unsafe { self.mmap.unchecked_advise_range(UncheckedAdvice::DontNeed, offset, bytes) };
     }
 }
 

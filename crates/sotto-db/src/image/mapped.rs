@@ -160,6 +160,14 @@ impl Mapped {
         }
     }
 
+    /// Unmaps the pages of a part of what answers are made from, once a copy is there: else that would take its memory twice.
+    pub(crate) fn release(&self, offset: usize, bytes: usize) {
+        if let Some(entry) = self.scanned() {
+            let at = (entry.offset as usize).saturating_add(offset);
+            self.map.release(at, bytes.min((entry.bytes as usize).saturating_sub(offset)));
+        }
+    }
+
     fn scanned(&self) -> Option<&Entry> {
         self.header.entry(Part::Scheme(self.answered_from()?))
     }
