@@ -14,11 +14,13 @@
 //! | `bench` | benchmarks |
 //! | `self_test` | recorded lookups, replayed |
 //! | `parts` | tables in parts: partials, and answers made of them |
+//! | `admission` | bounds of requests, memory and clients' keys, for whoever carries requests to parts |
 //! | `serve` | a server in this process |
 //! | `fault` | errors as exceptions, by whose fault; work without the interpreter's lock |
 #![cfg(feature = "extension")]
 #![forbid(unsafe_code)]
 
+mod admission;
 mod bench;
 mod carrier;
 mod column;
@@ -42,6 +44,8 @@ mod _sotto {
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 
+    #[pymodule_export]
+    use crate::admission::{KeyStore, RequestAdmission, RequestPermit, SessionCache};
     #[pymodule_export]
     use crate::bench::bench;
     #[pymodule_export]

@@ -21,7 +21,7 @@ const FIRST: u8 = 0;
 type Partial = Option<Vec<u8>>;
 
 /// A refusal, as the wire has it: its code is the exception's.
-fn refused(problem: &Problem) -> Fault {
+pub(crate) fn refused(problem: &Problem) -> Fault {
     sotto_binding::Fault::new(Kind::Peer, problem.code.text(), problem.message.clone(), problem.fix.clone())
         .into()
 }
@@ -48,7 +48,7 @@ fn core(error: Error) -> Fault {
 
 /// Admitted keys. Every part takes those of any part or front of its encoding.
 #[pyclass(frozen, module = "sotto._sotto")]
-pub(crate) struct Session(Arc<AnySession>);
+pub(crate) struct Session(pub(crate) Arc<AnySession>);
 
 /// An open part.
 #[pyclass(frozen, module = "sotto._sotto")]
@@ -112,6 +112,23 @@ impl Part {
     #[getter]
     fn digest(&self, py: Python<'_>) -> PyResult<String> {
         work(py, || Ok(digest(self.file.catalog())?))
+    }
+
+    /// The digest of the parameters: sessions are for a table and its parameters, at whichever epoch.
+    #[getter]
+    fn params<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &self.file.catalog().params_digest.0)
+    }
+
+    #[getter]
+    fn table(&self) -> String {
+        self.file.catalog().table.to_string()
+    }
+
+    /// Bytes of admitted keys in memory.
+    #[getter]
+    fn session_bytes(&self) -> usize {
+        self.server.session_bytes()
     }
 
     /// Bytes of a partial.
@@ -200,6 +217,18 @@ impl Front {
     #[getter]
     fn catalog<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
         PyBytes::new(py, &self.file.signed_catalog().to_bytes())
+    }
+
+    /// The digest of the parameters: sessions are for a table and its parameters, at whichever epoch.
+    #[getter]
+    fn params<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &self.file.catalog().params_digest.0)
+    }
+
+    /// An answer to one query, in bytes.
+    #[getter]
+    fn answer_bytes(&self) -> u64 {
+        self.sizes.answer_bytes
     }
 
     /// The largest ask, in bytes.

@@ -7,6 +7,7 @@
 //! | [`keep`] | what counts of clients go by: their names, the time, the disk |
 //! | [`store`] | keys on disk, in one file |
 //! | [`entry`] | the bytes a stored session is described by |
+//! | [`coordinator`] | the same bounds for a coordinator, which carries the bytes itself |
 //!
 //! A session id is 16 random bytes, so an id that was not given out cannot be guessed. A session belongs to a
 //! table and its parameters, not to an epoch: keys do not depend on the data. A lost session costs its
@@ -19,6 +20,7 @@
 //! nobody's registrations push out somebody else's keys.
 
 mod client;
+pub mod coordinator;
 mod entry;
 mod keep;
 mod roster;
@@ -188,6 +190,11 @@ impl<S> Sessions<S> {
     /// Where the session of this id is, if it is one of `owner`; it counts as used.
     pub(crate) fn find(&self, id: &SessionId, owner: &Owner, now: u64) -> Option<Found<S>> {
         self.roster().find(id, owner, now)
+    }
+
+    /// Who has a session.
+    fn client_of(&self, id: &SessionId) -> Option<Client> {
+        self.roster().client(id)
     }
 
     /// The stored keys of a session; `None` if they are gone or damaged, and then the session is too. Blocks on

@@ -28,6 +28,7 @@
 //! | `clock` | a clock that never goes back |
 //! | `admission` | clients' keys, held for a while: in memory, and on disk over restarts |
 //! | `memory` | memory for requests and answers, shared by networks |
+//! | [`coordinator`] | admission for whoever carries requests to the parts of a table itself |
 //! | `quota` | places for what is under way, in all and of one client |
 //! | `service` | what every route shares |
 //! | `routes` | the public routes, one file each |
@@ -80,6 +81,7 @@ pub mod slot;
 pub mod source;
 mod stacks;
 
+pub use admission::coordinator;
 pub use apple::UseCaseSource;
 pub use config::{
     AppleConfig, AppleKeys, BatchConfig, Config, OhttpConfig, Residency, ScanConfig, SessionConfig,

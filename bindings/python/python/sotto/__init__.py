@@ -26,7 +26,19 @@ from ._errors import (
 from ._join import ajoin, join, register_duckdb
 from ._self_test import Replayed, self_test
 from ._serve import Server, serve
-from ._sotto import Column, Cost, Front, Part, Session, __version__, problem
+from ._sotto import (
+    Column,
+    Cost,
+    Front,
+    KeyStore,
+    Part,
+    RequestAdmission,
+    RequestPermit,
+    Session,
+    SessionCache,
+    __version__,
+    problem,
+)
 from ._table import Table
 
 __all__ = [
@@ -35,15 +47,19 @@ __all__ = [
     "Encoded",
     "Error",
     "Front",
+    "KeyStore",
     "MisuseError",
     "NetworkError",
     "ParamsError",
     "Part",
     "PeerError",
     "Replayed",
+    "RequestAdmission",
+    "RequestPermit",
     "RowError",
     "Server",
     "Session",
+    "SessionCache",
     "StorageError",
     "Table",
     "TimeoutError",

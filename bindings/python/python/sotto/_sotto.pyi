@@ -139,6 +139,14 @@ class Part:
     def digest(self) -> str:
         """That of the catalog: parts and front of one encoding have the same."""
     @property
+    def table(self) -> str: ...
+    @property
+    def params(self) -> bytes:
+        """The digest of the parameters: sessions are for a table and its parameters, at whichever epoch."""
+    @property
+    def session_bytes(self) -> int:
+        """What admitted keys take in memory."""
+    @property
     def partial_bytes(self) -> int: ...
     def admit(self, keys: bytes) -> Session:
         """Admits a client's keys, as `Front.keys` reads them: once at every part."""
@@ -166,6 +174,12 @@ class Front:
     def catalog(self) -> bytes:
         """The signed catalog: the body of `GET /v1/tables/{table}`."""
     @property
+    def params(self) -> bytes:
+        """The digest of the parameters: sessions are for a table and its parameters, at whichever epoch."""
+    @property
+    def answer_bytes(self) -> int:
+        """An answer to one query."""
+    @property
     def ask_bytes(self) -> int:
         """The largest body of an ask."""
     @property
@@ -186,6 +200,57 @@ class Front:
         """The answer that the partials of all parts make, in their order: the bytes that the whole table gives."""
     def answers(self, answers: Sequence[bytes]) -> bytes:
         """The body of the response to an ask: an answer to each query, in order."""
+
+@final
+class RequestAdmission:
+    """Admits requests: so many at once, so many of one network (0: any number), and so many bytes for all of them.
+
+    A network is an IPv4 address or the first 64 bits of an IPv6 address. Whoever is refused gets `PeerError` with the code `busy`.
+    """
+
+    def __new__(cls, requests: int, per_network: int, max_bytes: int) -> RequestAdmission: ...
+    def enter(self, peer: str) -> RequestPermit:
+        """Admits a request of a client at this IP address."""
+
+@final
+class RequestPermit:
+    """A request that was admitted, and the memory that it holds, until it is released or collected."""
+
+    def grow(self, bytes: int) -> None:
+        """Takes so many bytes more, or raises `PeerError` and takes none."""
+    def release(self) -> None: ...
+
+@final
+class KeyStore:
+    """Clients' keys: in memory, and in the folder `state` over restarts, which one process at a time has open.
+
+    Where bytes run out, the network that has the most gives way, with what it has not used for longest. One network has so many
+    sessions (`per_network`), and may register so often (`per_minute`); 0 is any number.
+    """
+
+    def __new__(
+        cls, state: str | PathLike[str] | None, max_bytes: int, max_stored_bytes: int, per_network: int, per_minute: int, ttl_seconds: int
+    ) -> KeyStore: ...
+    def may_register(self, peer: str) -> int | None:
+        """Counts a registration of a client at this IP address; the seconds until it may register, if that is not now."""
+    def put(self, table: str, params: bytes, peer: str, keys: bytes) -> bytes:
+        """Stores keys for a table and the digest of its parameters; gives the id of the session."""
+    def get(self, table: str, params: bytes, session: bytes) -> tuple[bytes, bytes] | None:
+        """The name of the client, which is a keyed hash of its network, and its keys."""
+    def sweep(self) -> None:
+        """Drops what has expired, and writes down what was used."""
+    def usage(self) -> tuple[int, int, int]:
+        """Sessions, their bytes in memory, and those on disk."""
+
+@final
+class SessionCache:
+    """Admitted keys of this process, up to so many bytes: of the client that has the most, the least recently used go first."""
+
+    def __new__(cls, max_bytes: int) -> SessionCache: ...
+    def get(self, table: str, params: bytes, session: bytes) -> Session | None: ...
+    def put(self, table: str, params: bytes, session: bytes, client: bytes, admitted: Session, session_bytes: int) -> None: ...
+    @property
+    def bytes(self) -> int: ...
 
 @final
 class Server:

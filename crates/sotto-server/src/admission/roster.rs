@@ -163,6 +163,11 @@ impl<S> Roster<S> {
         Some(found)
     }
 
+    /// Who has a session.
+    pub(super) fn client(&self, id: &SessionId) -> Option<Client> {
+        self.by_id.get(id).map(|held| held.client)
+    }
+
     /// What the client of a session of `owner` calls it. It does not count as used.
     pub(super) fn stamp(&self, id: &SessionId, owner: &Owner, now: u64) -> Option<u64> {
         self.alive(id, owner, now).map(|held| held.stamp)
