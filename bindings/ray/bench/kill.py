@@ -76,7 +76,7 @@ def main() -> None:
 
         def write(epoch: int) -> sotto.Encoded:
             rows = [row(number, epoch) for number in range(ROWS)]
-            return sotto.encode(rows, folder / "people", partitions=PARTS, again=epoch > 1)
+            return sotto.encode(rows, folder / "people", partitions=PARTS, again=epoch > 1, signing_key=folder / "signing.key")
 
         made = write(1)
         ray.init(num_cpus=PARTS * 2, namespace=NAMESPACE, log_to_driver=False, include_dashboard=False)

@@ -16,7 +16,7 @@ import ray
 import sotto
 
 from sotto_ray import Cluster, down, status, up
-from sotto_ray.environment import ENVIRONMENT
+from sotto_ray.environment import environment
 
 ROW = 256
 ROUNDS = 40
@@ -34,8 +34,8 @@ def main() -> None:
         folder = Path(place)
         rows = (mib << 20) // ROW
         source = [os.urandom(ROW) for _ in range(rows)]
-        made = sotto.encode(source, folder / "rows", scheme=scheme, partitions=parts)
-        os.environ.update(ENVIRONMENT)
+        made = sotto.encode(source, folder / "rows", scheme=scheme, partitions=parts, signing_key=folder / "signing.key")
+        os.environ.update(environment())
         ray.init(num_cpus=max(parts, os.cpu_count() or 1), log_to_driver=False, include_dashboard=False)
         cluster = Cluster.of({"table": "rows", "state": "state", "port": 18_311, "look_every_s": 0}, folder)
         url = up(cluster).url

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from .encode import encode
-from .environment import ENVIRONMENT
+from .environment import environment
 from .settings import Cluster, SettingsError
 from .up import down, status, up
 
@@ -49,7 +49,7 @@ def main(arguments: list[str] | None = None) -> int:
             encode(source, out, given.partitions, signing_key=given.signing_key, progress=_draw, **options)
             return 0
         if given.verb == "environment":
-            print("\n".join(f"{name}={value}" for name, value in ENVIRONMENT.items()))
+            print("\n".join(f"{name}={value}" for name, value in environment().items()))
             return 0
         cluster = Cluster.read(given.cluster)
         if given.verb == "up":

@@ -20,6 +20,9 @@ from .part import NotHeld, UnknownSession, WrongPart
 AGAIN_S = 0.05
 """How long to wait before replicas that all failed are asked again."""
 
+SIZES_S = 5.0
+"""How long a replica may take to say what its answers take, before another one is asked."""
+
 LATE = 256
 """Times of a part that its 95th percentile is taken of."""
 
@@ -97,6 +100,17 @@ class Replicas:
                 task.add_done_callback(_forget)
 
 
+    async def sizes(self, digest: str) -> tuple[int, int]:
+        """Bytes of a partial and of admitted keys, said by whichever replica is there."""
+        for actor in self.actors:
+            try:
+                told: tuple[int, int] = await asyncio.wait_for(actor.sizes.remote(digest), SIZES_S)
+                return told
+            except (RayError, NotHeld, asyncio.TimeoutError):
+                continue
+        raise Unavailable("no replica of a part is there")
+
+
 async def _ask(actor: Any, digest: str, asks: list[tuple[bytes, bytes]]) -> tuple[list[bytes | None], float]:
     result: tuple[list[bytes | None], float] = await actor.answer.remote(digest, asks)
     return result
@@ -114,6 +128,11 @@ class Parts:
     def __init__(self, actors: list[list[Any]], least_s: float) -> None:
         self.counts = Counts()
         self._parts = [Replicas(replicas, least_s, self.counts) for replicas in actors]
+
+    async def sizes(self, digest: str) -> tuple[int, int]:
+        """Bytes of the partials of a query, of all parts; and of admitted keys in memory."""
+        each = await asyncio.gather(*(part.sizes(digest) for part in self._parts))
+        return sum(partial for partial, _ in each), max(session for _, session in each)
 
     async def partials(self, digest: str, asks: list[tuple[bytes, bytes]], until: float) -> list[list[bytes | None]]:
         """For each query the partials of all parts, in the parts' order."""

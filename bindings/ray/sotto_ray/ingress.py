@@ -1,13 +1,15 @@
 """Our HTTP wire, spoken by Ray Serve: catalogs, artifacts, keys and asks. See spec/wire.md.
 
-Frames are read and answers are made by the Rust core. Asks of strangers that come together share a pass.
+Frames are read and answers are made by the Rust core, which also admits requests and keys, as it does for `sotto serve`. Asks of strangers
+that come together share a pass.
 """
 
 from __future__ import annotations
 
 import asyncio
+import logging
+import sys
 import time
-from collections import OrderedDict
 from dataclasses import dataclass
 from typing import Any, AsyncIterator
 
@@ -16,9 +18,12 @@ import sotto
 from ray import serve
 from ray.util import metrics
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.responses import JSONResponse, Response
 
+from . import bounds
 from .ask import Parts, Unavailable
+from .bounds import Bounded, Refused
+from .environment import names_peers
 from .part import UnknownSession
 from .settings import Cluster
 from .steward import NAMESPACE
@@ -26,24 +31,10 @@ from .steward import NAMESPACE
 FOLLOW_S = 0.25
 """How often the steward is asked what is live."""
 
-PIECE = 1 << 20
-"""Bytes of a static file that are read at once."""
-
-SESSIONS = 10_000
-"""Admitted keys in memory."""
-
 MOVED = ("stale-epoch", "epoch-ahead", "wrong-params")
 """What a front says to a frame that may be for the other one."""
 
 OCTETS = "application/octet-stream"
-
-
-class Refused(Exception):
-    """A refusal of the wire."""
-
-    def __init__(self, code: str, message: str, epoch: int | None = None) -> None:
-        super().__init__(message)
-        self.code, self.epoch = code, epoch
 
 
 @dataclass(frozen=True)
@@ -65,8 +56,12 @@ class Ingress:
         self._keys, self._steward = found[keys], found[steward]
         self._parts = Parts([[found[name] for name in replicas] for replicas in parts], cluster.hedge_least_ms / 1e3)
         self._fronts: list[sotto.Front] = []
-        self._sessions: OrderedDict[tuple[str, bytes], sotto.Session] = OrderedDict()
-        self._open = 0
+        self._admission = sotto.RequestAdmission(cluster.most_waiting, cluster.most_waiting_per_network, cluster.memory_mib << 20)
+        self._sessions = sotto.SessionCache(cluster.session_mib << 20)
+        # Bytes of a query's partials, and of admitted keys, by catalog.
+        self._sizes: dict[str, tuple[int, int]] = {}
+        # Keys are expanded one after the other: a flood of them must not take memory and cores for each at once.
+        self._admitting = asyncio.Lock()
         labels = ("outcome",)
         self._asks = metrics.Counter("sotto_asks", "Asks, by what became of them", tag_keys=labels)
         self._lookups = metrics.Counter("sotto_lookups", "Queries in passes")
@@ -76,9 +71,14 @@ class Ingress:
         self._seconds = metrics.Counter("sotto_core_seconds", "Seconds of cores that passes took")
         self._dollars = metrics.Counter("sotto_dollars", "What these cores cost")
         self._epoch = metrics.Gauge("sotto_live_epoch", "The newest epoch that is live")
-        bounds = [0.001 * 2**step for step in range(16)]
-        self._answer_s = metrics.Histogram("sotto_answer_seconds", "From an ask to its answer", boundaries=bounds)
+        edges = [0.001 * 2**step for step in range(16)]
+        self._answer_s = metrics.Histogram("sotto_answer_seconds", "From an ask to its answer", boundaries=edges)
         self._follower: asyncio.Task[None] | None = None
+        if sys.platform == "linux" and not names_peers():
+            logging.getLogger("ray.serve").warning(
+                "requests do not come by sotto-ray-haproxy: clients are not told apart behind a proxy, and Ray Serve reads bodies ahead; "
+                "start Ray with what `sotto ray environment` says"
+            )
         self._pass.set_max_batch_size(cluster.batch)
         self._pass.set_batch_wait_timeout_s(cluster.batch_wait_ms / 1e3)
 
@@ -88,7 +88,10 @@ class Ingress:
 
     async def _ready(self) -> None:
         if self._follower is None:
-            await self._follow()
+            try:
+                await self._follow()
+            except Unavailable as error:
+                raise Refused("not-ready", str(error)) from error
             self._follower = asyncio.ensure_future(self._keep_following())
         if not self._fronts:
             raise Refused("not-ready", "no epoch is live yet")
@@ -114,27 +117,43 @@ class Ingress:
                 if front.digest != digest:
                     return
             fronts.append(front)
+        sizes = {front.digest: self._sizes.get(front.digest) or await self._parts.sizes(front.digest) for front in fronts}
         if fronts:
-            self._fronts = fronts
+            self._fronts, self._sizes = fronts, sizes
             self._epoch.set(fronts[0].epoch)
 
     async def __call__(self, request: Request) -> Response:
         try:
             await self._ready()
-            return await self._route(request)
+            peer = bounds.peer(request)
+            # Before anything of a body is read, and until the last byte of the answer is sent.
+            return await self._admitted(request, peer, self._admission.enter(peer))
         except Refused as refused:
-            return _problem(refused.code, str(refused), refused.epoch)
+            return _problem(refused.code, str(refused), refused.epoch, refused.after_s)
         except sotto.PeerError as error:
+            if error.code == "busy":
+                self._asks.inc(tags={"outcome": "busy"})
             return _problem(error.code, str(error), self._fronts[0].epoch if error.code in MOVED else None)
 
-    async def _route(self, request: Request) -> Response:
+    async def _admitted(self, request: Request, peer: str, permit: sotto.RequestPermit) -> Response:
+        response: Response | None = None
+        try:
+            response = await self._route(request, peer, permit)
+            return response
+        finally:
+            # One that is sent piece by piece gives it back itself.
+            if not isinstance(response, Bounded):
+                permit.release()
+
+    async def _route(self, request: Request, peer: str, permit: sotto.RequestPermit) -> Response:
         newest = self._fronts[0]
         table = f"/v1/tables/{newest.table}"
         method, path = request.method, request.url.path
         if (method, path) == ("POST", f"{table}/ask"):
-            return await self._ask(await _body(request, newest.ask_bytes))
+            most = max(front.ask_bytes for front in self._fronts)
+            return await self._ask(await self._body(request, most, permit), permit)
         if (method, path) == ("POST", f"{table}/keys"):
-            return await self._register(await _body(request, max(newest.keys_bytes, 1)))
+            return await self._register(request, peer, permit)
         if method not in ("GET", "HEAD"):
             raise Refused("wrong-method" if path == table else "no-such-route", "this path does not take that method")
         if path == "/v1/tables":
@@ -142,10 +161,13 @@ class Ingress:
         if path == table:
             return self._catalog(request.query_params.get("epoch"))
         if path.startswith("/v1/artifacts/"):
-            return self._artifact(path.rpartition("/")[2], request.headers.get("range"))
+            return self._artifact(path.rpartition("/")[2], request.headers.get("range"), permit)
         if path.startswith("/v1/tables/"):
             raise Refused("no-such-table", "there is no table of that name")
         raise Refused("no-such-route", "there is nothing at this path")
+
+    async def _body(self, request: Request, most: int, permit: sotto.RequestPermit) -> bytes:
+        return await bounds.body(request, most, self._cluster.patience_s, permit)
 
     def _catalog(self, epoch: str | None) -> Response:
         if epoch is None:
@@ -157,19 +179,27 @@ class Ingress:
             front = named[0]
         return Response(front.catalog, media_type=OCTETS, headers={"cache-control": "no-cache"})
 
-    def _artifact(self, digest: str, asked: str | None) -> Response:
+    def _artifact(self, digest: str, asked: str | None, permit: sotto.RequestPermit) -> Response:
         for front in self._fronts:
             for name, _, size in front.artifacts:
                 if name == digest:
-                    return _static(front, digest, size, asked)
+                    return _static((front, digest, size), asked, permit, self._cluster.patience_s)
         raise Refused("no-such-artifact", "no live epoch has it")
 
-    async def _register(self, frame: bytes) -> Response:
+    async def _register(self, request: Request, peer: str, permit: sotto.RequestPermit) -> Response:
+        wait = await self._keys.may_register.remote(peer)
+        if wait is not None:
+            message = f"as many keys were registered from one address as may be in a minute; the next may come in {wait} s"
+            raise Refused("busy", message, after_s=wait)
+        frame = await self._body(request, max(front.keys_bytes for front in self._fronts) or 1, permit)
         front, keys = self._of(lambda front: front.keys(frame))
+        session_bytes = self._sizes[front.digest][1]
+        permit.grow(session_bytes)
         # What is kept was looked at: a part that reads it later does not fail over it.
-        session = await asyncio.to_thread(front.admit, keys)
-        name: bytes = await self._keys.put.remote(keys)
-        self._remember(front.digest, name, session)
+        async with self._admitting:
+            session = await asyncio.to_thread(front.admit, keys)
+        name, client = await self._keys.put.remote(front.table, front.params, peer, keys)
+        self._sessions.put(front.table, front.params, name, client, session, session_bytes)
         return Response(name, media_type=OCTETS, headers={"cache-control": "no-store"})
 
     def _of(self, read: Any) -> tuple[sotto.Front, Any]:
@@ -184,26 +214,24 @@ class Ingress:
                     raise
         raise refusal or Refused("not-ready", "no epoch is live yet")
 
-    async def _ask(self, frame: bytes) -> Response:
+    async def _ask(self, frame: bytes, permit: sotto.RequestPermit) -> Response:
         front, (session, queries) = self._of(lambda front: front.queries(frame))
-        if self._open >= self._cluster.most_waiting:
-            self._asks.inc(tags={"outcome": "busy"})
-            raise Refused("busy", "as many asks wait as may")
-        self._open += 1
         began = time.monotonic()
         until = began + self._cluster.deadline_s
         try:
+            # Before the pass: what parts send, and what is made of it.
+            permit.grow(len(queries) * (self._sizes[front.digest][0] + 2 * front.answer_bytes))
             made = await asyncio.gather(*(self._pass(Query(front, session, query, until)) for query in queries))
             answers = [await self._join(front, session, query, partials) for query, partials in zip(queries, made)]
             frame = front.answers(answers)
         except (Refused, sotto.PeerError) as refused:
-            self._asks.inc(tags={"outcome": refused.code})
+            if refused.code != "busy":
+                self._asks.inc(tags={"outcome": refused.code})
             raise
-        finally:
-            self._open -= 1
         self._asks.inc(tags={"outcome": "ok"})
         self._answer_s.observe(time.monotonic() - began)
-        return Response(frame, media_type=OCTETS, headers={"cache-control": "no-store"})
+        headers = {"content-type": OCTETS, "cache-control": "no-store", "content-length": str(len(frame))}
+        return Bounded(bounds.cut(frame), permit, self._cluster.patience_s, headers=headers)
 
     async def _join(self, front: sotto.Front, session: bytes, query: bytes, partials: Any) -> bytes:
         if isinstance(partials, Refused):
@@ -214,20 +242,22 @@ class Ingress:
     async def _session(self, front: sotto.Front, session: bytes) -> sotto.Session | None:
         if not any(session):
             return None
-        found = self._sessions.get((front.digest, session))
-        if found is None:
-            keys = await self._keys.get.remote(session)
-            if keys is None:
-                raise Refused("session-expired", "nobody keeps these keys")
-            found = await asyncio.to_thread(front.admit, keys)
-            self._remember(front.digest, session, found)
-        self._sessions.move_to_end((front.digest, session))
+        found = self._sessions.get(front.table, front.params, session)
+        if found is not None:
+            return found
+        async with self._admitting:
+            # Another ask of the same session may have brought it meanwhile.
+            found = self._sessions.get(front.table, front.params, session)
+            if found is None:
+                kept = await self._keys.get.remote(front.table, front.params, session)
+                if kept is None:
+                    raise Refused("session-expired", "nobody keeps these keys")
+                client, keys = kept
+                found = await asyncio.to_thread(front.admit, keys)
+                # An epoch that went meanwhile has no sizes any more.
+                _, session_bytes = self._sizes.get(front.digest, (0, len(keys)))
+                self._sessions.put(front.table, front.params, session, client, found, session_bytes)
         return found
-
-    def _remember(self, digest: str, session: bytes, admitted: sotto.Session) -> None:
-        self._sessions[(digest, session)] = admitted
-        while len(self._sessions) > SESSIONS:
-            self._sessions.popitem(last=False)
 
     # Their size and how long one waits are the cluster's.
     @serve.batch(max_concurrent_batches=2)
@@ -268,34 +298,25 @@ class Ingress:
         counts.hedges, counts.failures, counts.seconds = 0, 0, 0.0
 
 
-async def _body(request: Request, most: int) -> bytes:
-    """A body that is not longer than any valid one is."""
-    length = request.headers.get("content-length", "")
-    if length.isdigit() and int(length) > most:
-        raise Refused("too-large", f"a body has {most} bytes at most")
-    body = bytearray()
-    async for piece in request.stream():
-        body += piece
-        if len(body) > most:
-            raise Refused("too-large", f"a body has {most} bytes at most")
-    return bytes(body)
-
-
-def _static(front: sotto.Front, digest: str, size: int, asked: str | None) -> Response:
+def _static(
+    artifact: tuple[sotto.Front, str, int], asked: str | None, permit: sotto.RequestPermit, patience_s: float
+) -> Response:
+    front, digest, size = artifact
     start, end, status = 0, size, 200
     headers = {"accept-ranges": "bytes", "cache-control": "public, max-age=31536000, immutable", "etag": f'"{digest}"'}
     if asked is not None:
         start, end = _range(asked, size)
         status = 206
         headers["content-range"] = f"bytes {start}-{end - 1}/{size}"
-    headers["content-length"] = str(end - start)
+    headers |= {"content-length": str(end - start), "content-type": OCTETS}
+    permit.grow(bounds.PIECE)
 
     async def pieces() -> AsyncIterator[bytes]:
-        for at in range(start, end, PIECE):
-            piece = await asyncio.to_thread(front.artifact, digest, at, min(PIECE, end - at))
+        for at in range(start, end, bounds.PIECE):
+            piece = await asyncio.to_thread(front.artifact, digest, at, min(bounds.PIECE, end - at))
             yield piece or b""
 
-    return StreamingResponse(pieces(), status_code=status, media_type=OCTETS, headers=headers)
+    return Bounded(pieces(), permit, patience_s, status_code=status, headers=headers)
 
 
 def _range(asked: str, size: int) -> tuple[int, int]:
@@ -313,11 +334,11 @@ def _range(asked: str, size: int) -> tuple[int, int]:
     return start, end
 
 
-def _problem(code: str, message: str, epoch: int | None = None) -> Response:
+def _problem(code: str, message: str, epoch: int | None = None, after_s: int = 1) -> Response:
     status, body = sotto.problem(code, message, epoch)
     headers = {"cache-control": "no-store"}
     if status in (429, 503):
-        headers["retry-after"] = "1"
+        headers["retry-after"] = str(after_s)
     return Response(body, status_code=status, media_type="application/problem+json", headers=headers)
 
 
@@ -328,7 +349,9 @@ def deployment(cluster: Cluster) -> Any:
         Ingress,
         name="ingress",
         autoscaling_config={**scaling, "target_ongoing_requests": cluster.batch * 2},
+        # More than are admitted, so that the others are told so as the wire has it; and a bound for those that wait even for that.
         max_ongoing_requests=cluster.most_waiting * 2,
+        max_queued_requests=cluster.most_waiting * 2,
         ray_actor_options={"num_cpus": 0},
         health_check_period_s=5,
     )

@@ -1,76 +1,66 @@
-"""An actor that keeps what clients registered, in files: a restart uploads nothing again.
+"""An actor that keeps what clients registered: a restart uploads nothing again.
 
-A file a session, under its id, in 256 folders. Which were used last is known in memory, and begins with when files were written.
+The store is that of `sotto serve`: one file for this user alone, bounded by bytes and by networks, with as many registrations of a network
+as may be in a minute. Where bytes run out, the network that has the most gives way.
 """
 
 from __future__ import annotations
 
-import os
-import secrets
-import threading
-from collections import OrderedDict
+import time
 from pathlib import Path
 from typing import Any
 
 import ray
+import sotto
 
 from . import files
+
+OPENING_S = 120.0
+"""How long to wait for the process before this one, on another machine, to let the file go."""
+
+SWEEP_S = 60.0
 
 
 class Keys:
     """The work of the actor, without Ray."""
 
-    def __init__(self, folder: str, most: int) -> None:
-        self._folder = files.private_folder(Path(folder))
-        self._most = most
-        found = []
-        for shelf in range(256):
-            path = self._folder / f"{shelf:02x}"
-            files.private_folder(path)
-            for entry in os.scandir(path):
-                if len(entry.name) == 32 and entry.is_file():
-                    found.append((entry.stat().st_mtime_ns, entry.name))
-                elif entry.name.endswith(".draft"):
-                    os.unlink(entry.path)
-        # Names alone are read, and no keys: a hundred thousand take a second or so.
-        self._used: OrderedDict[str, None] = OrderedDict((name, None) for _, name in sorted(found))
-        self._lock = threading.Lock()
-        self._trim()
+    def __init__(self, folder: str, limits: dict[str, int]) -> None:
+        """`limits` are those of `sotto.KeyStore`."""
+        state = files.private_folder(Path(folder))
+        until = time.monotonic() + OPENING_S
+        while True:
+            try:
+                self._store = sotto.KeyStore(state, **limits)
+                break
+            except sotto.StorageError as error:
+                if "another server uses it" not in str(error) or time.monotonic() > until:
+                    raise
+                time.sleep(1)
+        self._swept = time.monotonic()
 
-    def put(self, keys: bytes) -> bytes:
-        """Keeps keys; gives the id of the session. When this comes back they are on the disk."""
-        session = secrets.token_bytes(16)
-        files.write(self._path(session.hex()), keys)
-        with self._lock:
-            self._used[session.hex()] = None
-            self._trim()
-        return session
+    def may_register(self, peer: str) -> int | None:
+        """Counts a registration of a client at an address; the seconds until it may register, if that is not now."""
+        return self._store.may_register(peer)
 
-    def get(self, session: bytes) -> bytes | None:
-        """The keys of a session, if they are kept."""
-        name = session.hex()
-        with self._lock:
-            if name not in self._used:
-                return None
-            self._used.move_to_end(name)
-        try:
-            return self._path(name).read_bytes()
-        except OSError:
-            with self._lock:
-                self._used.pop(name, None)
-            return None
+    def put(self, table: str, params: bytes, peer: str, keys: bytes) -> tuple[bytes, bytes]:
+        """Stores keys; gives the id of the session and the name of its client. When this comes back they are on the disk."""
+        session = self._store.put(table, params, peer, keys)
+        kept = self.get(table, params, session)
+        if kept is None:
+            raise sotto.StorageError("keys are gone as soon as they are stored", "storage", "raise stored_mib")
+        return session, kept[0]
 
-    def count(self) -> int:
-        """How many sessions are kept."""
-        return len(self._used)
+    def get(self, table: str, params: bytes, session: bytes) -> tuple[bytes, bytes] | None:
+        """The name of the client of a session and its keys, if they are kept."""
+        if time.monotonic() - self._swept > SWEEP_S:
+            self._swept = time.monotonic()
+            self._store.sweep()
+        return self._store.get(table, params, session)
 
-    def _path(self, name: str) -> Path:
-        return self._folder / name[:2] / name
-
-    def _trim(self) -> None:
-        while len(self._used) > self._most:
-            name, _ = self._used.popitem(last=False)
-            self._path(name).unlink(missing_ok=True)
+    def usage(self) -> dict[str, int]:
+        """What is kept."""
+        sessions, memory, disk = self._store.usage()
+        return {"sessions": sessions, "memory_bytes": memory, "disk_bytes": disk}
 
 
 def actor() -> Any:

@@ -7,15 +7,11 @@ steward what is live, opens that, and fetches clients' keys as they are asked wi
 from __future__ import annotations
 
 import time
-from collections import OrderedDict
 from pathlib import Path
 from typing import Any
 
 import ray
 import sotto
-
-SESSIONS = 10_000
-"""Admitted keys in memory. Others are read again from where they are kept."""
 
 
 class WrongPart(Exception):
@@ -37,13 +33,13 @@ class UnknownSession(Exception):
 class Part:
     """The work of the actor, without Ray: `actor` makes one of it."""
 
-    def __init__(self, number: int, threads: int, keys: Any, steward: Any) -> None:
-        """`keys` and `steward` are actors; without them nothing is fetched."""
+    def __init__(self, number: int, threads: int, session_bytes: int, keys: Any, steward: Any) -> None:
+        """Admitted keys take `session_bytes` at most. `keys` and `steward` are actors; without them nothing is fetched."""
         self._number = number
         self._threads = threads
         self._keys = keys
         self._held: dict[str, sotto.Part] = {}
-        self._sessions: OrderedDict[tuple[str, bytes], sotto.Session] = OrderedDict()
+        self._sessions = sotto.SessionCache(session_bytes)
         self._seconds = 0.0
         self._queries = 0
         # What is live is opened before Ray says that this one is there.
@@ -64,8 +60,6 @@ class Part:
     def keep(self, digests: list[str]) -> None:
         """Lets all other epochs go."""
         self._held = {digest: part for digest, part in self._held.items() if digest in digests}
-        kept = [(key, session) for key, session in self._sessions.items() if key[0] in digests]
-        self._sessions = OrderedDict(kept)
 
     @ray.method(concurrency_group="aside")
     def held(self) -> list[str]:
@@ -77,7 +71,7 @@ class Part:
         part = self._held.get(digest)
         if part is None:
             raise NotHeld(digest)
-        sessions = [self._session(part, digest, session) for session, _ in asks]
+        sessions = [self._session(part, session) for session, _ in asks]
         began = time.perf_counter()
         partials = part.answer_many(list(zip(sessions, (query for _, query in asks))))
         took = time.perf_counter() - began
@@ -90,19 +84,25 @@ class Part:
         """Seconds of passes, and queries, since it started."""
         return self._seconds, self._queries
 
-    def _session(self, part: sotto.Part, digest: str, session: bytes) -> sotto.Session | None:
+    @ray.method(concurrency_group="aside")
+    def sizes(self, digest: str) -> tuple[int, int]:
+        """Bytes of a partial, and of admitted keys in memory."""
+        part = self._held.get(digest)
+        if part is None:
+            raise NotHeld(digest)
+        return part.partial_bytes, part.session_bytes
+
+    def _session(self, part: sotto.Part, session: bytes) -> sotto.Session | None:
         if not any(session):
             return None
-        found = self._sessions.get((digest, session))
+        found = self._sessions.get(part.table, part.params, session)
         if found is None:
-            keys = ray.get(self._keys.get.remote(session))
-            if keys is None:
+            kept = ray.get(self._keys.get.remote(part.table, part.params, session))
+            if kept is None:
                 raise UnknownSession(session)
+            client, keys = kept
             found = part.admit(keys)
-            self._sessions[(digest, session)] = found
-            while len(self._sessions) > SESSIONS:
-                self._sessions.popitem(last=False)
-        self._sessions.move_to_end((digest, session))
+            self._sessions.put(part.table, part.params, session, client, found, part.session_bytes)
         return found
 
 

@@ -12,9 +12,12 @@ from ray.util.placement_group import placement_group
 from ray.util.scheduling_strategies import PlacementGroupSchedulingStrategy
 
 from . import files, ingress, keys, part, private_keys, steward
-from .environment import ENVIRONMENT
+from .environment import environment
 from .settings import Cluster, SettingsError
 from .steward import NAMESPACE
+
+KEYS_MIB = 256
+"""Memory for keys that one process has for all to fetch: the others are read from the disk."""
 
 PLACING_S = 120.0
 """How long to wait for machines that have room."""
@@ -34,7 +37,7 @@ def connect() -> None:
     """Joins the Ray that runs, or starts one of this machine."""
     if not ray.is_initialized():
         # For a Ray that is started by this; one that runs has what it was started with.
-        for name, value in ENVIRONMENT.items():
+        for name, value in environment().items():
             os.environ.setdefault(name, value)
         ray.init(namespace=NAMESPACE, log_to_driver=False)
 
@@ -67,8 +70,15 @@ def prepare(cluster: Cluster) -> Any:
     # These two write: where the state is mounted, if that is not everywhere.
     writes = {**lasting, "resources": {cluster.state_resource: 0.001} if cluster.state_resource else {}}
 
+    limits = {
+        "max_bytes": min(cluster.session_mib, KEYS_MIB) << 20,
+        "max_stored_bytes": cluster.stored_mib << 20,
+        "per_network": cluster.sessions_per_network,
+        "per_minute": cluster.registrations_per_minute,
+        "ttl_seconds": cluster.session_ttl_s,
+    }
     kept = keys.actor().options(name=f"{name}/keys", **writes)
-    kept = kept.remote(str(cluster.state / "keys"), cluster.keep_sessions)
+    kept = kept.remote(str(cluster.state / "keys"), limits)
     head = steward.actor().options(name=f"{name}/steward", **writes)
     head = head.remote(str(cluster.table), str(cluster.state), parts, cluster.look_every_s)
     replica = part.actor(cluster.threads_per_part)
@@ -78,7 +88,7 @@ def prepare(cluster: Cluster) -> Any:
         for number in range(count):
             place = PlacementGroupSchedulingStrategy(group, placement_group_bundle_index=number)
             options = replica.options(name=parts[number][at], scheduling_strategy=place, **lasting)
-            options.remote(number, cluster.threads_per_part, kept, head)
+            options.remote(number, cluster.threads_per_part, cluster.session_mib << 20, kept, head)
     ray.get(head.look.remote())
     live, wrong = ray.get(head.live.remote())
     if not live:
@@ -126,7 +136,7 @@ def status(cluster: Cluster) -> dict[str, Any]:
         "live": [{"catalog": digest, "front": front} for digest, front in live],
         "wrong": wrong,
         "replicas": found,
-        "sessions": ray.get(kept.count.remote()),
+        "keys": ray.get(kept.usage.remote()),
     }
 
 

@@ -23,7 +23,8 @@ def test_the_guide_from_a_parquet_file_to_a_service(tmp_path: Path) -> None:
     tools = tmp_path / "tools"
     tools.mkdir()
     # Where it is installed these are on the path; here they are what is tested.
-    for name, runs in (("python3", ""), ("sotto-ray", "-m sotto_ray"), ("ray", "-m ray.scripts.scripts")):
+    programs = {"python3": "", "sotto-ray": "-m sotto_ray", "sotto-ray-haproxy": "-m sotto_ray_haproxy", "ray": "-m ray.scripts.scripts"}
+    for name, runs in programs.items():
         (tools / name).write_text(f'#!/bin/sh\nexec "{sys.executable}" {runs} "$@"\n')
         (tools / name).chmod(0o755)
     # A Ray that an earlier test started has left words to those that follow.

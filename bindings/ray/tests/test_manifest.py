@@ -94,7 +94,8 @@ def test_workers_write_nothing_that_others_read() -> None:
             for mount in container["volumeMounts"]
             if "persistentVolumeClaim" in volumes[mount["name"]]
         }
-        state = claims.pop(settings["state"], None)
+        # A folder below the mount: one that the actors make is theirs alone, and a mount belongs to root.
+        state = claims.pop(str(Path(settings["state"]).parent), None)
         # The head keeps the state, and its resource says so to whoever places the actors that write it.
         assert (state is None) == ("groupName" in group)
         assert (state is None) != (settings["state_resource"] in group["rayStartParams"].get("resources", ""))
@@ -121,12 +122,13 @@ def test_strangers_reach_no_port_of_rays() -> None:
     assert all(ports == [443, 6443] for _, ports in pods(autoscaler, "egress"))
 
 
-def test_ray_and_the_application_read_what_is_in_it() -> None:
+def test_ray_and_the_application_read_what_is_in_it(monkeypatch: pytest.MonkeyPatch) -> None:
     import ray
     from ray.serve.schema import ServeDeploySchema
 
     from sotto_ray import Cluster
-    from sotto_ray.environment import ENVIRONMENT
+    from sotto_ray import environment
+    from sotto_ray_haproxy import PROXIES, networks
 
     served = ServeDeploySchema.model_validate(yaml.safe_load(MANIFEST["spec"]["serveConfigV2"]))
     (application,) = served.applications
@@ -135,14 +137,17 @@ def test_ray_and_the_application_read_what_is_in_it() -> None:
     assert cluster.table.is_absolute() and cluster.state.is_absolute()
     ports = [port["containerPort"] for port in groups(MANIFEST)[0]["template"]["spec"]["containers"][0]["ports"]]
     assert served.http_options.port in ports
+    program = "/home/ray/anaconda3/bin/sotto-ray-haproxy"
+    monkeypatch.setattr("sys.platform", "linux")
+    monkeypatch.setattr("shutil.which", lambda name: {"sotto-ray-haproxy": program}.get(name))
+    wanted = {**environment.environment(), "HOME": "/tmp"}
     # The token, and that one is asked for, are the operator's to say.
-    (mode, token) = (MANIFEST["spec"]["rayClusterConfig"]["authOptions"]["mode"], "RAY_AUTH_MODE")
-    assert ENVIRONMENT[token] == mode
-    wanted = {name: value for name, value in ENVIRONMENT.items() if name != token}
+    assert wanted.pop("RAY_AUTH_MODE") == MANIFEST["spec"]["rayClusterConfig"]["authOptions"]["mode"]
     for group in groups(MANIFEST):
         (container,) = group["template"]["spec"]["containers"]
         told = {each["name"]: each["value"] for each in container["env"]}
-        assert told == {**wanted, "RAY_SERVE_ENABLE_HA_PROXY": "1", "HOME": "/tmp"}
+        # Who asks is what the gateway says, in the network of pods.
+        assert networks(told.pop(PROXIES)) and told == wanted
     # The image is of the Ray that the manifest names, and that is what is tested.
     assert MANIFEST["spec"]["rayClusterConfig"]["rayVersion"] == ray.__version__
     assert f"rayproject/ray:{ray.__version__}-" in (DEPLOY / "container/Containerfile.ray").read_text()

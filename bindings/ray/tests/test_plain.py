@@ -11,8 +11,9 @@ from typing import Any, Awaitable, Callable
 import pytest
 import sotto
 from ray.exceptions import ActorDiedError
+from starlette.requests import Request
 
-from sotto_ray import Cluster, SettingsError, encode, files, private_keys, up
+from sotto_ray import Cluster, SettingsError, bounds, encode, files, private_keys, up
 from sotto_ray.__main__ import main
 from sotto_ray.ask import Parts, Unavailable
 from sotto_ray.keys import Keys
@@ -60,17 +61,139 @@ def test_an_epoch_is_there_when_all_its_parts_are(tmp_path: Path) -> None:
     assert [part.name[-12:] for part in found[1].parts] == ["0000-of-0002", "0001-of-0002"]
 
 
+LIMITS = {"max_bytes": 1 << 20, "max_stored_bytes": 1 << 20, "per_network": 2, "per_minute": 0, "ttl_seconds": 3600}
+PARAMS = bytes(range(32))
+
+
 def test_keys_outlive_whoever_keeps_them(tmp_path: Path) -> None:
-    keys = Keys(str(tmp_path), 2)
-    one, two = keys.put(b"one"), keys.put(b"two")
-    assert keys.get(one) == b"one" and keys.get(bytes(16)) is None
-    third = keys.put(b"three")
-    # The one that was used last stays, and the other goes.
-    assert (keys.get(one), keys.get(two), keys.count()) == (b"one", None, 2)
-    (tmp_path / "00" / ".draft-of-somebody.1.draft").touch()
-    again = Keys(str(tmp_path), 2)
-    assert (again.get(one), again.get(third), again.count()) == (b"one", b"three", 2)
-    assert not list(tmp_path.glob("*/.*"))
+    keys = Keys(str(tmp_path), LIMITS)
+    (one, client), (two, _) = (keys.put("people", PARAMS, "192.0.2.1", each) for each in (b"one", b"two"))
+    assert keys.get("people", PARAMS, one) == (client, b"one") and keys.get("people", PARAMS, bytes(16)) is None
+    assert keys.get("people", bytes(32), one) is None, "keys for other parameters"
+    third, _ = keys.put("people", PARAMS, "192.0.2.1", b"three")
+    # Of one network, the one that was used last stays, and the other goes.
+    assert keys.get("people", PARAMS, two) is None and keys.usage()["sessions"] == 2
+    del keys
+    again = Keys(str(tmp_path), LIMITS)
+    assert again.get("people", PARAMS, one) == (client, b"one") and again.get("people", PARAMS, third) == (client, b"three")
+
+
+def test_a_flood_of_keys_pushes_out_its_own(tmp_path: Path) -> None:
+    limits = {**LIMITS, "max_bytes": 40_000, "max_stored_bytes": 100_000, "per_network": 0, "per_minute": 50}
+    keys = Keys(str(tmp_path), limits)
+    honest, _ = keys.put("people", PARAMS, "2001:db8::1", bytes(10_000))
+    flood = "192.0.2.1"
+    waits = [keys.may_register(flood) for _ in range(60)]
+    # Fifty at once and no more; another network is asked nothing of that.
+    assert waits[:50] == [None] * 50 and all(isinstance(wait, int) and wait > 0 for wait in waits[51:])
+    assert keys.may_register("2001:db8::2") is None
+    for _ in range(50):
+        keys.put("people", PARAMS, flood, bytes(10_000))
+    usage = keys.usage()
+    assert usage["disk_bytes"] <= 100_000 and usage["memory_bytes"] <= 40_000 and usage["sessions"] == 10
+    assert keys.get("people", PARAMS, honest) is not None
+
+
+def test_what_answers_and_admitted_keys_take_is_known_beforehand(tmp_path: Path) -> None:
+    sotto.encode([bytes(256)] * 4096, tmp_path / "t", scheme="fspiral", partitions=1)
+    (front, part) = (sotto.Front(next((tmp_path / "t").glob("*.front"))), sotto.Part(next((tmp_path / "t").glob("*.part-*"))))
+    assert front.params == part.params and len(front.params) == 32 and front.table == part.table == "t"
+    assert part.session_bytes >= front.keys_bytes // 2 and front.answer_bytes > 0
+
+
+def request(
+    pieces: list[bytes | float], method: str = "POST", headers: dict[str, str] | None = None, client: str = "192.0.2.1"
+) -> tuple[Request, list[Any]]:
+    """A request whose body comes in pieces, with pauses between, and what was taken of it."""
+    taken: list[Any] = []
+
+    async def receive() -> Any:
+        while pieces:
+            piece = pieces.pop(0)
+            if isinstance(piece, float):
+                await asyncio.sleep(piece)
+                continue
+            taken.append(piece)
+            return {"type": "http.request", "body": piece, "more_body": True}
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    named = [(name.encode(), value.encode()) for name, value in (headers or {}).items()]
+    scope = {"type": "http", "method": method, "path": "/", "query_string": b"", "headers": named, "client": (client, 7)}
+    return Request(scope, receive), taken
+
+
+def test_a_body_takes_memory_as_it_comes_and_no_longer_than_it_may(monkeypatch: pytest.MonkeyPatch) -> None:
+    admission = sotto.RequestAdmission(10, 10, 1 << 20)
+    pieces: list[bytes | float] = [bytes(100_000)] * 20
+
+    def read(pieces: list[bytes | float], most: int, patience: float, headers: dict[str, str] | None = None) -> tuple[Any, list[Any]]:
+        asked, taken = request(pieces, headers=headers)
+        permit = admission.enter("192.0.2.1")
+        try:
+            return asyncio.run(bounds.body(asked, most, patience, permit)), taken
+        except (bounds.Refused, sotto.PeerError) as refused:
+            return refused.code, taken
+        finally:
+            permit.release()
+
+    assert read([b"ab", b"cd"], 4, 10) == (b"abcd", [b"ab", b"cd"])
+    assert read([b"ab", b"cde"], 4, 10)[0] == "too-large"
+    assert read([b"ab"], 4, 10, {"content-length": "5"}) == ("too-large", []), "unread"
+    # A megabyte is all there is, whatever is announced; the rest is not read.
+    code, taken = read(list(pieces), 1 << 30, 10)
+    assert code in ("busy", "too-large") and len(taken) < 7
+    assert read([b"ab", 3600.0, b"cd"], 4, 0.05)[0] == "too-slow"
+    # Time is for bytes: whoever sends many has longer.
+    monkeypatch.setattr(bounds, "RATE", 10)
+    assert read([b"ab", 0.1, b"cd"], 4, 0.05)[0] == b"abcd"
+    permit = admission.enter("192.0.2.1")
+    permit.grow(1 << 19)
+
+
+def test_a_response_that_nobody_reads_ends_and_gives_back_what_it_held() -> None:
+    admission = sotto.RequestAdmission(1, 1, 1 << 20)
+
+    async def run(stuck_after: int, length: int) -> int:
+        sent: list[dict[str, Any]] = []
+
+        async def send(message: dict[str, Any]) -> None:
+            if len(sent) > stuck_after:
+                await asyncio.sleep(3600)
+            sent.append(message)
+
+        permit = admission.enter("192.0.2.1")
+        with pytest.raises(sotto.PeerError):
+            admission.enter("192.0.2.2")
+        response = bounds.Bounded(bounds.cut(bytes(length)), permit, 0.05, headers={"content-length": str(length)})
+        await response({}, None, send)
+        admission.enter("192.0.2.2").release()
+        assert all(len(message.get("body", b"")) <= bounds.PIECE for message in sent)
+        assert sent[0]["status"] == 200 and (b"content-length", str(length).encode()) in sent[0]["headers"]
+        return sum(len(message.get("body", b"")) for message in sent)
+
+    assert asyncio.run(run(1000, 1_000_000)) == 1_000_000
+    assert asyncio.run(run(3, 1_000_000)) == 3 * bounds.PIECE
+
+
+def test_a_request_counts_for_the_network_that_it_comes_from(monkeypatch: pytest.MonkeyPatch) -> None:
+    said = {"x-sotto-peer": "198.51.100.7", "x-forwarded-for": "203.0.113.9"}
+    # Nobody in front: what a client says of itself is not believed.
+    monkeypatch.delenv("RAY_SERVE_ENABLE_HA_PROXY", raising=False)
+    assert bounds.peer(request([], headers=said)[0]) == "192.0.2.1"
+    monkeypatch.setenv("RAY_SERVE_ENABLE_HA_PROXY", "1")
+    monkeypatch.setenv("RAY_SERVE_HAPROXY_BINARY_PATH", "/usr/sbin/haproxy")
+    assert bounds.peer(request([], headers=said)[0]) == "192.0.2.1"
+    monkeypatch.setenv("RAY_SERVE_HAPROXY_BINARY_PATH", "/opt/bin/sotto-ray-haproxy")
+    assert bounds.peer(request([], headers=said)[0]) == "198.51.100.7"
+    assert bounds.peer(request([], headers={"x-sotto-peer": "nobody"})[0]) == "0.0.0.0"
+    admission = sotto.RequestAdmission(10, 2, 1 << 20)
+    held = [admission.enter("2001:db8::1"), admission.enter("2001:db8::2")]
+    with pytest.raises(sotto.PeerError, match="one address") as raised:
+        admission.enter("2001:db8::3")
+    assert raised.value.code == "busy"
+    held.append(admission.enter("2001:db8:1::1"))
+    held[0].release()
+    held.append(admission.enter("2001:db8::3"))
 
 
 def test_a_signing_key_is_made_outside_of_what_machines_share(
@@ -127,10 +250,10 @@ PEM = b"-----BEGIN EC PRIVATE KEY-----\n"
 
 def test_what_clients_registered_is_nobody_elses_to_read(tmp_path: Path) -> None:
     # A folder that an earlier version made, whatever the umask was, and the widest umask there is.
-    (tmp_path / "state" / "keys" / "00").mkdir(parents=True)
+    (tmp_path / "state" / "keys").mkdir(parents=True)
     before = os.umask(0)
     try:
-        Keys(str(tmp_path / "state" / "keys"), 2).put(b"keys")
+        Keys(str(tmp_path / "state" / "keys"), LIMITS).put("people", PARAMS, "192.0.2.1", b"keys")
         files.write(tmp_path / "state" / "live.json", b"{}")
     finally:
         os.umask(before)
