@@ -86,7 +86,7 @@ fn the_gate_takes_the_dual_attack_where_it_is_the_cheapest() {
 #[test]
 fn core_svp_of_what_is_in_use() {
     let readme = include_str!("../../../README.md");
-    let primes = |all: &[u64]| all.iter().map(|q| (*q as f64).log2()).sum();
+    let primes = |all: &[u64]| -> f64 { all.iter().map(|q| (*q as f64).log2()).sum() };
     let mut last = 0.0;
     for (n, log2_q, secret, sigma, name) in [
         (
