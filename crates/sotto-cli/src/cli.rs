@@ -49,7 +49,8 @@ static LONG_VERSION: LazyLock<String> = LazyLock::new(|| {
 
 /// Private information retrieval.
 #[derive(Debug, Parser)]
-#[command(name = "sotto", version, long_version = LONG_VERSION.as_str(), about = "Private information retrieval", long_about = ABOUT, after_help = EXAMPLE)]
+#[command(name = "sotto", version, long_version = LONG_VERSION.as_str())]
+#[command(about = "Private information retrieval", long_about = ABOUT, after_help = EXAMPLE)]
 struct Cli {
     /// Print results as JSON, one object to a line, and errors as JSON on stderr
     #[arg(long, global = true)]

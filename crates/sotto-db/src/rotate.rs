@@ -2,8 +2,8 @@
 //!
 //! The old key signs a statement that names the new one (`sotto_catalog::succession`), which lies beside the images and goes
 //! with every catalog that the new key signs. So nothing has to be made anew: the key changes with the table's next epoch, and
-//! the old key may be destroyed as soon as the statement is there. When the time to follow is over the statement still goes along,
-//! since it also says from which epoch on the old key signs nothing.
+//! the old key may be destroyed as soon as the statement is there. When the time to follow is over the statement still goes
+//! along, since it also says from which epoch on the old key signs nothing.
 
 use crate::encode::unix_seconds;
 use crate::epoch::KEY;

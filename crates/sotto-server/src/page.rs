@@ -1,7 +1,8 @@
 //! A page: the files of a folder, read once when the server starts, and found by their whole names.
 //!
 //! Nothing is read from the disk for a request, and no name leads out of it. What a file is follows from how its name ends;
-//! files of other kinds are not served, since a key may lie among them. Refused are links, hidden files and more than there is room for.
+//! files of other kinds are not served, since a key may lie among them. Refused are links, hidden files and more than there is
+//! room for.
 
 use crate::StartError;
 use bytes::Bytes;

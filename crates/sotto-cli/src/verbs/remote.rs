@@ -42,7 +42,8 @@ pub(crate) struct Remote {
     #[arg(long, value_name = "K", value_parser = at_least_one(), requires = "witnesses", help_heading = TRUST)]
     witness_count: Option<usize>,
     /// How long ago they may have cosigned, in hours: a server can keep an old table alive for so long
-    #[arg(long, value_name = "HOURS", default_value = "24", value_parser = clap::value_parser!(u64).range(1..=8760), help_heading = TRUST)]
+    #[arg(long, value_name = "HOURS", default_value = "24", help_heading = TRUST)]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..=8760))]
     witness_age: u64,
     /// Where to keep hints, keys and epochs [default: sotto/ in the user's cache folder]
     #[arg(long, value_name = "DIR", conflicts_with = "no_cache", help_heading = STORAGE)]
@@ -69,7 +70,8 @@ pub(crate) struct Remote {
     #[arg(long, value_name = "DURATION", default_value = "2m", value_parser = duration, help_heading = CONNECTION)]
     pub(super) patience: Duration,
     /// The longest one request may take, in seconds
-    #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = clap::value_parser!(u64).range(1..=86_400), help_heading = CONNECTION)]
+    #[arg(long, value_name = "SECONDS", default_value = "60", help_heading = CONNECTION)]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub(super) timeout: u64,
     /// Trust the roots in this PEM file instead of the web's (for https)
     #[arg(long, value_name = "FILE", help_heading = TRUST)]

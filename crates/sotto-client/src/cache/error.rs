@@ -46,7 +46,8 @@ pub enum CacheError {
 pub(crate) const NOT_PRIVATE: &str = "not-private";
 
 /// What to do about it.
-pub(crate) const FIX_NOT_PRIVATE: &str = "chmod go-w that folder, if it is yours (chown it, if it should be); or choose another, which is then made for you alone";
+pub(crate) const FIX_NOT_PRIVATE: &str = "chmod go-w that folder, if it is yours (chown it, if it should be); or choose another, \
+     which is then made for you alone";
 
 /// Whether there is no room. A quota and a file size limit are a full disk to whoever meets them.
 pub(crate) fn is_full(error: &io::Error) -> bool {

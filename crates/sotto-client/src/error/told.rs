@@ -91,8 +91,8 @@ impl ClientError {
                  table (sotto forget, Builder::forget)"
             }
             ClientError::RetiredKey { .. } => {
-                "an old copy of the table is being served, or somebody has its old key: pin the new key, and ask the operator. If \
-                 the table was made anew on purpose, have the cache forget it (sotto forget, Builder::forget)"
+                "an old copy of the table is being served, or somebody has its old key: pin the new key, and ask the operator. \
+                 If the table was made anew on purpose, have the cache forget it (sotto forget, Builder::forget)"
             }
             ClientError::OtherSigner { .. } => {
                 "ask the publisher whether the table was made anew with another key; if so, have the cache forget it (sotto \

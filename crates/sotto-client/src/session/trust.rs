@@ -4,8 +4,8 @@
 //! table is the publisher's signature, and the signature is worth what the knowledge of the key is worth.
 //!
 //! What a client has seen of a table, or of a stack, is one high-water mark: the newest epoch, the digest of its catalog, and the
-//! chain of keys that led there. A key of the chain that is not its end signs nothing any more, whoever pins it, and no key brings
-//! back an epoch below the mark. Only `Builder::forget` takes the mark back.
+//! chain of keys that led there. A key of the chain that is not its end signs nothing any more, whoever pins it, and no key
+//! brings back an epoch below the mark. Only `Builder::forget` takes the mark back.
 
 use crate::{ClientError, Result};
 use serde::{Deserialize, Serialize};
@@ -57,8 +57,8 @@ impl KnownSigner {
     /// Goes on to what was seen later. Gives whether it is later, or at least not what was known.
     ///
     /// # Errors
-    /// [`CatalogError::WrongKey`] for a key that nothing leads to; [`ClientError::Rollback`] for an older epoch under the next key;
-    /// [`ClientError::TwoCatalogs`] for another catalog of the same epoch.
+    /// [`CatalogError::WrongKey`] for a key that nothing leads to; [`ClientError::Rollback`] for an older epoch under the
+    /// next key; [`ClientError::TwoCatalogs`] for another catalog of the same epoch.
     pub fn advance(&mut self, later: &KnownSigner) -> Result<bool> {
         let from = later.retired.iter().position(|retired| retired.key == self.key.0);
         let fresh = from.and_then(|from| later.retired.get(from..)).unwrap_or_default();

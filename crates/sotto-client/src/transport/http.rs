@@ -69,7 +69,8 @@ pub struct Http {
     whole: Option<Box<WholeResource>>,
 }
 
-/// The rest of a resource that a server or cache sends whole though a range was asked for. The ranges that follow are read from it.
+/// The rest of a resource that a server or cache sends whole though a range was asked for. The ranges that follow are read
+/// from it.
 struct WholeResource {
     path: String,
     /// Where in the resource the reader stands, in bytes.
@@ -244,8 +245,8 @@ impl Http {
 }
 
 impl Http {
-    /// Reads a range from a resource that comes whole, and keeps the rest for the range that follows. What lies before the range is
-    /// read and dropped.
+    /// Reads a range from a resource that comes whole, and keeps the rest for the range that follows. What lies before the
+    /// range is read and dropped.
     fn read_range(
         &mut self,
         mut whole: Box<WholeResource>,

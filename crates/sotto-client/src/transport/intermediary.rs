@@ -1,7 +1,8 @@
 //! Responses of intermediaries: what stands between client and server and answers in its place, or changes what it answers.
 //!
-//! A proxy that wants a login, the portal of a network, a gateway that compresses: each has a sentence of its own and a remedy, since
-//! what a client would say of their bytes (a damaged catalog, a malformed frame) sends people to the wrong address.
+//! A proxy that wants a login, the portal of a network, a gateway that compresses: each has a sentence of its own and a
+//! remedy, since what a client would say of their bytes (a damaged catalog, a malformed frame) sends people to the wrong
+//! address.
 
 use std::fmt;
 

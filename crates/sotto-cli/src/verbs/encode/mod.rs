@@ -110,7 +110,8 @@ name; clients pin its public half, which is printed.
 
 /// Arguments of `sotto encode`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLE, after_long_help = format!("{EXAMPLE}\n\n{DETAILS}"), mut_arg("input", |input| input.required(true)))]
+#[command(after_help = EXAMPLE, after_long_help = format!("{EXAMPLE}\n\n{DETAILS}"))]
+#[command(mut_arg("input", |input| input.required(true)))]
 pub(crate) struct Encode {
     /// The directory of the table; made if it is not there
     #[arg(long, value_name = "DIR")]

@@ -62,8 +62,8 @@ impl Get {
             .try_for_each(|answer| screen.say(format!("{}  {}", answer.name, answer.printable(terminal))))
     }
 
-    /// The failure that names rows and keys which the table cannot have, by their place on the command line or in the file of keys and
-    /// not by their text: what is looked up is private, and messages end up in logs.
+    /// The failure that names rows and keys which the table cannot have, by their place on the command line or in the file of
+    /// keys and not by their text: what is looked up is private, and messages end up in logs.
     pub(super) fn check(&self, answers: &[Answer]) -> crate::failure::Result<()> {
         let before_keys = self.row_numbers.len() + self.bit_numbers.len();
         let place = |at: usize| match at.checked_sub(before_keys).and_then(|at| self.all_keys.get(at)) {
@@ -107,8 +107,8 @@ impl Answer {
         Answer { name: format!("bit {number}"), key: None, bit: Some(number), row, value, error: None }
     }
 
-    /// The value, or why there is none. On a terminal control characters are escaped, so that a value of the publisher's cannot move
-    /// the cursor; elsewhere a value is its own bytes.
+    /// The value, or why there is none. On a terminal control characters are escaped, so that a value of the publisher's
+    /// cannot move the cursor; elsewhere a value is its own bytes.
     pub(super) fn printable(&self, terminal: bool) -> String {
         if let Some(error) = &self.error {
             return format!("({error})");

@@ -31,8 +31,8 @@ pub(super) struct Relay {
 }
 
 impl Relay {
-    /// The way by the relay at `relay` to the server at `url`, sealed for the keys in a file. They are not asked for at the server:
-    /// it could give each address a key of its own, and know by the key who asks whatever the relay hides.
+    /// The way by the relay at `relay` to the server at `url`, sealed for the keys in a file. They are not asked for at the
+    /// server: it could give each address a key of its own, and know by the key who asks whatever the relay hides.
     pub(super) fn new(relay: &str, url: &str, keys: &Path, settings: &Settings) -> Result<Self> {
         let keys = KeyConfig::read_all(&read(keys)?).unwrap_or_default();
         let key = keys
@@ -101,7 +101,10 @@ fn read(file: &Path) -> Result<Vec<u8>> {
 
 fn no_gateway(why: String) -> Failure {
     Failure::new(Exit::Refused, format!("no keys of a gateway: {why}"))
-        .fix("get the file of keys from the server's operator, by another way than this machine's, and give it with --gateway-keys")
+        .fix(
+            "get the file of keys from the server's operator, by another way than this machine's, and give it with \
+             --gateway-keys",
+        )
 }
 
 /// What the relay said, or the gateway where it could not open what was sealed.
