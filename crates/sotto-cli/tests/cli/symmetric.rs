@@ -63,7 +63,7 @@ fn rows_are_fetched_masked_and_opened_one_by_one() {
             (Some(3), vec!["row 6", "twice", "row 8"]),
             "{table}"
         );
-        for said in [sotto(&["inspect", dir]), sotto(&["inspect", &server.url])] {
+        for said in [sotto(&["inspect", dir]), sotto(&["inspect", &server.url, "--table", table])] {
             assert!(said.stdout.contains("masked, 36 bytes each"), "{}", said.stdout);
             assert!(said.stdout.contains("of 12 bytes") && !said.stdout.contains(secret), "{}", said.stdout);
         }

@@ -17,6 +17,17 @@ fn entry(key: &SigningKey, number: u64) -> LogEntry {
     LogEntry::new(Kind::Catalog, name, Epoch(number), digest, key.public())
 }
 
+/// The entry as it lies in the log: each names the one before.
+fn chained(key: &SigningKey, number: u64) -> LogEntry {
+    let mut previous = None;
+    let mut last = entry(key, number);
+    for number in 1..=number {
+        last = LogEntry { previous, ..entry(key, number) };
+        previous = Some(Hex32::from(last.leaf()));
+    }
+    last
+}
+
 fn add(folder: &Path, key: &SigningKey, numbers: std::ops::RangeInclusive<u64>) {
     let mut log = Appender::open(folder, key).unwrap();
     numbers.for_each(|number| assert!(log.add(&entry(key, number)).unwrap()));
@@ -24,7 +35,7 @@ fn add(folder: &Path, key: &SigningKey, numbers: std::ops::RangeInclusive<u64>) 
 }
 
 fn proven(world: &World, key: &SigningKey, number: u64) -> Checkpoint {
-    let entry = entry(key, number);
+    let entry = chained(key, number);
     let path = routes::log_proof(&key.public().0.to_string(), &entry.digest.to_string());
     let response = get(world.at, &path);
     assert_eq!(response.status, 200, "{}", response.text());

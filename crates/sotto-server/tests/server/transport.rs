@@ -289,7 +289,9 @@ fn a_certificate_of_its_own_is_kept_and_trusted_by_its_pem() {
     // A folder that others can write in is not the server's alone.
     let shared = std::os::unix::fs::PermissionsExt::from_mode(0o775);
     std::fs::set_permissions(folder.path().join("s"), shared).unwrap();
-    let refused = sotto_server::Server::start(&config).map(drop).unwrap_err().to_string();
+    let shelf = Shelf::with(Made::clear(1, &Probe::new()));
+    let refused = sotto_server::Server::start_with(&config, vec![Box::new(shelf)]);
+    let refused = refused.map(drop).unwrap_err().to_string();
     assert!(
         refused.contains("others can write in it (mode 0775)") && refused.contains("chmod go-w"),
         "{refused}"
