@@ -79,6 +79,7 @@ pub use order::Order;
 pub use registered::Registered;
 pub use resuming::Resuming;
 pub use stream::Streaming;
+#[cfg(feature = "cache")]
 pub(crate) use trust::{Judge, Judged};
 pub use trust::{KnownSigner, RetiredKey, Trust};
 pub use unmask::Evaluation;

@@ -8,7 +8,7 @@
 //! servers on this machine and those in `NO_PROXY`.
 
 use super::endpoint::Endpoint;
-use super::intermediary::Headers;
+use super::intermediary::ResponseHeaders;
 use super::{Method, Request, Response, Transport, TransportError};
 use sotto_core::Sure;
 use sotto_wire::{routes, sizes::MAX_PROBLEM_BYTES};
@@ -210,7 +210,7 @@ impl Http {
                 .map(Duration::from_secs),
             server_timing: header(routes::SERVER_TIMING).map(str::to_owned),
         };
-        let headers = Headers {
+        let headers = ResponseHeaders {
             status: head.status,
             content_type: header(CONTENT_TYPE),
             content_encoding: header("content-encoding"),

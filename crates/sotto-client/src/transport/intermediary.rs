@@ -71,17 +71,22 @@ impl fmt::Display for Intermediary {
     }
 }
 
-/// A response's status and the headers that tell an intermediary's from a server's.
-pub(crate) struct Headers<'a> {
-    pub(crate) status: u16,
-    pub(crate) content_type: Option<&'a str>,
-    pub(crate) content_encoding: Option<&'a str>,
-    pub(crate) location: Option<&'a str>,
+/// The status and headers that tell a response of an intermediary from one of a server. Transports of callers may use it too.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct ResponseHeaders<'a> {
+    /// The status.
+    pub status: u16,
+    /// The `content-type` header.
+    pub content_type: Option<&'a str>,
+    /// The `content-encoding` header.
+    pub content_encoding: Option<&'a str>,
+    /// The `location` header.
+    pub location: Option<&'a str>,
 }
 
-impl Headers<'_> {
+impl ResponseHeaders<'_> {
     /// The intermediary that sent or changed the response; `None` for a response that a server may send.
-    pub(crate) fn intermediary(&self) -> Option<Intermediary> {
+    pub fn intermediary(&self) -> Option<Intermediary> {
         let media = self.content_type.unwrap_or_default();
         let is_problem = media.contains("json");
         let status = self.status;
@@ -116,7 +121,7 @@ mod tests {
 
     fn found(status: u16, headers: [Option<&str>; 3]) -> Option<Intermediary> {
         let [content_type, content_encoding, location] = headers;
-        Headers { status, content_type, content_encoding, location }.intermediary()
+        ResponseHeaders { status, content_type, content_encoding, location }.intermediary()
     }
 
     #[test]
