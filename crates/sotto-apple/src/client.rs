@@ -39,7 +39,7 @@ use told::{Told, wrong};
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConfigError {
-    /// It is none of a table, contradicts itself, or its parameters are refused.
+    /// A configuration of no table, one that contradicts itself, or one whose parameters are refused.
     #[error(transparent)]
     Core(#[from] Error),
     /// Lookups would tell more of a key than the caller accepts.

@@ -252,7 +252,7 @@ impl UseCase {
 pub(crate) struct RequestKeys<'a> {
     user: &'a str,
     store: &'a dyn KeyStore,
-    /// Those that the request brought, each once.
+    /// Keys that the request brought, each once.
     sent: Vec<(Id, SerializedEvaluationKey, Arc<Keys>)>,
 }
 

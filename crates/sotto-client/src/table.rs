@@ -171,10 +171,10 @@ impl Table {
 
     /// Looks up rows, bits and keys; what came of each, in the same order.
     ///
-    /// They travel in one request as far as they fit ([`Table::max_lookups`]), and in several one after another if they do not.
-    /// The server sees how many there are. Whoever minds asks for a fixed number and fills it up with any. Each request is of
-    /// one epoch. Where a request comes to a row that cannot be read, or that the table lacks, all others are made before that
-    /// is said.
+    /// Lookups travel in one request as far as they fit ([`Table::max_lookups`]), and in several one after another if they
+    /// do not. The server sees how many there are. Whoever minds asks for a fixed number and fills it up with any. Each
+    /// request is of one epoch. Where a request comes to a row that cannot be read, or that the table lacks, all others are
+    /// made before that is said.
     ///
     /// Two things this does by itself, once each. If the server has dropped this client's keys, they are registered
     /// again and the same query is sent once more. If the table has moved on to another epoch, it is opened anew

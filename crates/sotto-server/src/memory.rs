@@ -37,7 +37,7 @@ pub(crate) struct MemoryPermit {
 /// body's announced bytes are taken before it is sent.
 #[derive(Clone)]
 pub(crate) enum BodyMemory {
-    /// It was taken for this body, and is held until its last byte is sent.
+    /// Memory that was taken for this body, and is held until its last byte is sent.
     Taken(Arc<MemoryPermit>),
     /// The body is in memory or in a mapped file whether it is sent or not.
     Shared,

@@ -119,7 +119,7 @@ impl Meter {
         Ok((spot, until))
     }
 
-    /// The same without counting it.
+    /// Whether [`Meter::take`] would grant it; nothing is counted.
     ///
     /// # Errors
     /// As [`Meter::take`].

@@ -62,7 +62,8 @@ impl Server {
         Server::start_watched(config, |_| ())
     }
 
-    /// The same, and says now and then how far it is, if that takes long.
+    /// Serves the tables of a configuration, as [`Server::start`] does, and tells `watch` how far opening them is, if that takes
+    /// long.
     ///
     /// # Errors
     /// [`StartError`], with what to do.
@@ -86,8 +87,9 @@ impl Server {
         Server::start_with_all(config, sources, Vec::new(), |_| ())
     }
 
-    /// The same, with use cases of Apple's private lookups; `config.apple.use_cases` is not looked at either. Its ports answer
-    /// from the first moment, and say until all is open that it is not ready; `watch` is told how far it is.
+    /// Serves the given tables and use cases of Apple's private lookups; `config.tables` and `config.apple.use_cases` are
+    /// not looked at. Ports answer from the first moment, and say until all is open that the server is not ready; `watch`
+    /// is told how far opening is.
     ///
     /// # Errors
     /// [`StartError`], with what to do.

@@ -97,7 +97,7 @@ pub(crate) fn make_folder(path: &Path) -> io::Result<()> {
     builder.recursive(true).create(path)
 }
 
-/// The same, and refuses one that is there and is not this user's alone to write in.
+/// Makes a folder for this user alone, and refuses one that is there and that others can write in.
 pub(crate) fn make_private_folder(path: &Path) -> io::Result<()> {
     make_folder(path)?;
     #[cfg(unix)]

@@ -20,8 +20,8 @@ impl Asked {
         Asked { rows: rows.to_vec(), ones: Zeroizing::default() }
     }
 
-    /// The same in requests of at most `most` lookups, `each` rows by a lookup: one request at least, also for nothing. How many
-    /// they are, and of how many lookups each, depends on the number of lookups and on the table.
+    /// Rows to ask for, cut into requests of at most `most` lookups of `each` rows: one request at least, also for no rows. How
+    /// many requests there are, and of how many lookups, depends on the number of lookups and on the table.
     #[cfg(feature = "cache")]
     pub(crate) fn requests(&self, most: usize, each: usize) -> Vec<Asked> {
         let most = most.max(1);

@@ -22,9 +22,9 @@ pub(crate) struct Keys {
     wanted: u64,
     /// Held while keys are registered.
     turn: Option<Lock>,
-    /// Those that an opening goes on with, until its session has them.
+    /// Keys that an opening continues with, until its session has them.
     adopted: Option<ActiveKeys>,
-    /// Those that are used.
+    /// Keys in use.
     held: Option<ActiveKeys>,
 }
 

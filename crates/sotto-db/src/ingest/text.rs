@@ -40,7 +40,8 @@ fn foreign(head: &[u8]) -> Option<&'static str> {
     }
 }
 
-/// The same without a mark: in each pair one byte is zero for every character of Latin-1, and always at the same place.
+/// The encoding of UTF-16 text without a byte order mark: in each pair one byte is zero for every character of Latin-1, and
+/// always at the same place.
 fn unmarked(head: &[u8]) -> Option<&'static str> {
     let (pairs, rest) = head.as_chunks::<2>();
     let zeros = |at: fn(&[u8; 2]) -> u8| pairs.iter().filter(|pair| at(pair) == 0).count();

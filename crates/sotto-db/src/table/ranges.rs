@@ -103,7 +103,7 @@ impl Ranges {
         self.number_from(at, start)
     }
 
-    /// The same of the block that begins with the key `start`; `at` is the first range that ends there or later.
+    /// The number of the value of the block that begins with the key `start`; `at` is the first range that ends there or later.
     fn number_from(&self, at: usize, start: u64) -> u32 {
         match self.rule {
             BlockRule::First => {

@@ -21,37 +21,37 @@ use tokio::time::{Instant, Sleep, sleep_until};
 /// A response's body on its way out.
 pub(super) struct ResponseBody {
     body: Body,
-    held: Arc<Held>,
+    guard: Arc<ResponseGuard>,
     time: SendTime,
     /// The part that was handed over last.
-    part: Option<PartSending>,
+    part: Option<PendingPart>,
     deadline: Option<Arc<StreamDeadline>>,
 }
 
-/// What a response takes until all of it is sent.
-struct Held {
+/// What a response holds until all of it is sent: released on drop.
+struct ResponseGuard {
     _memory: Option<Arc<MemoryPermit>>,
     /// Its connection is at work.
     _busy: Busy,
 }
 
 /// A part of a body, in the buffers of HTTP.
-struct Part {
+struct BodyPart {
     bytes: Bytes,
-    gone: Arc<Gone>,
-    _held: Arc<Held>,
+    dropped: Arc<DropSignal>,
+    _guard: Arc<ResponseGuard>,
 }
 
-/// The same, as its body sees it.
-struct PartSending {
-    gone: Arc<Gone>,
+/// The part of a body that was handed over and is not sent yet.
+struct PendingPart {
+    dropped: Arc<DropSignal>,
     bytes: usize,
     since: Instant,
 }
 
-/// Whether a part was sent, or dropped unsent; and who waits for that.
+/// Tells whoever waits that a part was dropped, sent or unsent.
 #[derive(Default)]
-struct Gone(Mutex<(bool, Option<Waker>)>);
+struct DropSignal(Mutex<(bool, Option<Waker>)>);
 
 impl ResponseBody {
     /// The body of a response that is about to be sent by the task that calls this.
@@ -60,9 +60,9 @@ impl ResponseBody {
             Some(BodyMemory::Taken(permit)) => Some(permit),
             Some(BodyMemory::Shared) | None => None,
         };
-        let held = Arc::new(Held { _memory: memory, _busy: busy });
+        let guard = Arc::new(ResponseGuard { _memory: memory, _busy: busy });
         let deadline = DEADLINE.try_with(Arc::clone).ok();
-        ResponseBody { body, held, time: SendTime::new(rate), part: None, deadline }
+        ResponseBody { body, guard, time: SendTime::new(rate), part: None, deadline }
     }
 
     fn set_deadline(&self, at: Option<Instant>) {
@@ -73,10 +73,10 @@ impl ResponseBody {
 
     /// Hands bytes over, and begins to count their time.
     fn hand_over(&mut self, bytes: Bytes) -> Bytes {
-        let (gone, since) = (Arc::<Gone>::default(), Instant::now());
+        let (dropped, since) = (Arc::<DropSignal>::default(), Instant::now());
         self.set_deadline(since.checked_add(self.time.limit(bytes.len())));
-        self.part = Some(PartSending { gone: gone.clone(), bytes: bytes.len(), since });
-        Bytes::from_owner(Part { bytes, gone, _held: self.held.clone() })
+        self.part = Some(PendingPart { dropped: dropped.clone(), bytes: bytes.len(), since });
+        Bytes::from_owner(BodyPart { bytes, dropped, _guard: self.guard.clone() })
     }
 }
 
@@ -89,7 +89,7 @@ impl http_body::Body for ResponseBody {
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
         if let Some(part) = &self.part {
-            ready!(part.gone.poll(context));
+            ready!(part.dropped.poll(context));
             let (bytes, waited) = (part.bytes, part.since.elapsed());
             self.time.taken(bytes, waited);
             self.part = None;
@@ -121,29 +121,29 @@ impl Drop for ResponseBody {
     }
 }
 
-impl AsRef<[u8]> for Part {
+impl AsRef<[u8]> for BodyPart {
     fn as_ref(&self) -> &[u8] {
         &self.bytes
     }
 }
 
-impl Drop for Part {
+impl Drop for BodyPart {
     fn drop(&mut self) {
-        let mut gone = locked(&self.gone.0);
-        gone.0 = true;
-        let waker = gone.1.take();
-        drop(gone);
+        let mut dropped = locked(&self.dropped.0);
+        dropped.0 = true;
+        let waker = dropped.1.take();
+        drop(dropped);
         waker.into_iter().for_each(Waker::wake);
     }
 }
 
-impl Gone {
+impl DropSignal {
     fn poll(&self, context: &Context<'_>) -> Poll<()> {
-        let mut gone = locked(&self.0);
-        if gone.0 {
+        let mut dropped = locked(&self.0);
+        if dropped.0 {
             return Poll::Ready(());
         }
-        gone.1 = Some(context.waker().clone());
+        dropped.1 = Some(context.waker().clone());
         Poll::Pending
     }
 }

@@ -15,7 +15,7 @@ use sotto_client::table::Stats;
 use std::time::{Duration, Instant};
 
 impl Get {
-    /// As many rounds as everything takes.
+    /// Looks up everything that is asked for over a stack, in as many rounds as that takes.
     pub(super) fn round(&self, screen: Screen, batch: &mut Batch, events: &Events) -> Result<()> {
         if self.renew {
             return Err(

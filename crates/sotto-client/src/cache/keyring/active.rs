@@ -87,8 +87,7 @@ impl ActiveKeys {
         Ok(ActiveKeys { place, limits, entry, reserved })
     }
 
-    /// Those that are kept there, if they are good for so many queries more, which are reserved. For 0 they have to be good
-    /// for one.
+    /// The keys of the keyring, if `queries` more can be reserved under them; for 0 one more has to be possible.
     ///
     /// # Errors
     /// [`CacheError`] if the files cannot be read or written.

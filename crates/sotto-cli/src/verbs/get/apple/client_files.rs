@@ -85,7 +85,7 @@ impl ClientFiles {
         keys.ok_or_else(|| Failure::internal("keys are not those that were kept"))
     }
 
-    /// Those that are kept, unless they have come to their end; or new ones in their place.
+    /// The keys of the next request: the ones in the keyring, or new ones where those have expired.
     fn next_keys(&self, queries: u64, rng: &mut dyn CryptoRng) -> Result<ActiveKeys> {
         let limits = KeyLimits::default();
         let Some((ring, hook)) = &self.ring else {
@@ -146,7 +146,7 @@ impl ClientFiles {
     }
 }
 
-/// As the keyring keeps them: when they were made (8 bytes), the name (16), and the seed (32).
+/// Keys as bytes of the keyring: when they were made (8 bytes), the name (16), and the seed (32).
 impl LookupKeys {
     fn draw(rng: &mut dyn CryptoRng) -> Zeroizing<Vec<u8>> {
         let (seed, mut name) = (KeySeed::draw(super::now(), rng), [0; 16]);
