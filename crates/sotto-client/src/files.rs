@@ -34,19 +34,6 @@ pub(crate) struct Identity {
     pub(crate) born: u64,
 }
 
-/// Why a folder is not used: somebody else can write in it, and so decide what is kept there.
-#[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-#[cfg_attr(not(unix), allow(dead_code, reason = "only unix says whose a folder is"))]
-pub(crate) struct NotPrivate(pub(crate) String);
-
-impl NotPrivate {
-    /// Whether it is why something failed.
-    pub(crate) fn is(error: &io::Error) -> bool {
-        error.get_ref().is_some_and(|inner| inner.is::<NotPrivate>())
-    }
-}
-
 /// A file's bytes; `None` if there is none.
 pub(crate) fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
     let Some(mut file) = found(open(path))? else { return Ok(None) };

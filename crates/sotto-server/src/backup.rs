@@ -55,7 +55,7 @@ pub(crate) fn copy(service: &Service) -> Result<Copied, NoCopy> {
     service.sweep();
     let next = state.join(NEXT);
     remove(&next)?;
-    crate::database::private_folder(&next).map_err(at(&next))?;
+    sotto_private_folder::create_private(&next).map_err(at(&next))?;
     for store in service.stores() {
         let file = store.file();
         store.copy(&next.join(file)).map_err(|error| NoCopy::Database { file: file.to_owned(), error })?;

@@ -3,7 +3,8 @@
 use crate::StartError;
 use redb::backends::FileBackend;
 use redb::{Database, Key, ReadTransaction, ReadableTable, TableDefinition, Value, WriteTransaction};
-use std::fs::{DirBuilder, File, OpenOptions};
+use sotto_private_folder::create_private;
+use std::fs::{File, OpenOptions};
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -105,40 +106,8 @@ pub(crate) fn private_file(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    private_folder(path.parent().unwrap_or(Path::new(".")))?;
+    create_private(path.parent().unwrap_or(Path::new(".")))?;
     options.read(true).write(true).create(true).truncate(false).open(path)
-}
-
-/// Makes a folder for this user alone, if it is not there, and refuses one that is not this user's alone to write in: whoever
-/// else can decides which keys and spent tokens a server knows.
-pub(crate) fn private_folder(path: &Path) -> io::Result<()> {
-    let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
-    let mut builder = DirBuilder::new();
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.recursive(true).create(path)?;
-    #[cfg(unix)]
-    check_private(path)?;
-    Ok(())
-}
-
-/// Refuses a folder of somebody else, or a link of theirs, and one that others can write in.
-#[cfg(unix)]
-fn check_private(path: &Path) -> io::Result<()> {
-    use std::os::unix::fs::MetadataExt;
-    let me = rustix::process::geteuid().as_raw();
-    let (link, meta) = (std::fs::symlink_metadata(path)?, std::fs::metadata(path)?);
-    let why = match () {
-        () if link.is_symlink() && ![0, me].contains(&link.uid()) => {
-            format!("it is a link that user {} made", link.uid())
-        }
-        () if meta.uid() != me => format!("it belongs to user {}, and the server runs as {me}", meta.uid()),
-        () if meta.mode() & 0o022 != 0 => {
-            format!("others can write in it (mode {:04o})", meta.mode() & 0o7777)
-        }
-        () => return Ok(()),
-    };
-    Err(io::Error::new(io::ErrorKind::PermissionDenied, why))
 }
 
 /// Makes the state folder, or refuses the one that is there.
@@ -146,7 +115,7 @@ pub(crate) fn state_folder(path: &Path) -> Result<(), StartError> {
     let fix = "chmod go-w that folder, if it is the server's (chown it, if it should be); or name one inside it, which is then \
                made for the server alone";
     let refused = |error: io::Error| StartError::State { path: path.to_owned(), why: error.to_string(), fix };
-    private_folder(path).map_err(refused)
+    create_private(path).map_err(refused)
 }
 
 /// A database that can be copied while it is used.

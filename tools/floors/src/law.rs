@@ -11,6 +11,7 @@ type Line = (&'static str, &'static str, &'static [&'static str]);
 const TABLE: &[Line] = &[
     ("-", "vocabulary", &["sotto-core"]),
     ("0", "memory", &["sotto-pages"]),
+    ("0", "folders", &["sotto-private-folder"]),
     ("0", "randomness", &["sotto-prg"]),
     ("0", "arithmetic", &["sotto-math"]),
     ("1", "encryption", &["sotto-lattice"]),

@@ -1,6 +1,6 @@
 //! What goes wrong with disks.
 
-use crate::files::NotPrivate;
+use sotto_private_folder::NotPrivate;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 

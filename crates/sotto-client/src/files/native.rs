@@ -3,7 +3,7 @@
 use super::Identity;
 #[cfg(feature = "state")]
 use redb::{StorageBackend, backends::FileBackend};
-use std::fs::{self, DirBuilder, Metadata, OpenOptions, TryLockError};
+use std::fs::{self, Metadata, OpenOptions, TryLockError};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
@@ -89,41 +89,9 @@ pub(crate) fn entries(folder: &Path) -> io::Result<Vec<PathBuf>> {
 }
 
 /// Makes a folder and those above it for this user alone: which tables someone looks things up in is nobody else's business.
-pub(crate) fn make_folder(path: &Path) -> io::Result<()> {
-    #[cfg_attr(not(unix), allow(unused_mut, reason = "only unix has modes"))]
-    let mut builder = DirBuilder::new();
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.recursive(true).create(path)
-}
-
+pub(crate) use sotto_private_folder::create as make_folder;
 /// Makes a folder for this user alone, and refuses one that is there and that others can write in.
-pub(crate) fn make_private_folder(path: &Path) -> io::Result<()> {
-    make_folder(path)?;
-    #[cfg(unix)]
-    check_private(path)?;
-    Ok(())
-}
-
-/// Refuses a folder of somebody else, or a link of theirs, and one that others can write in.
-#[cfg(unix)]
-fn check_private(path: &Path) -> io::Result<()> {
-    use super::NotPrivate;
-    use std::os::unix::fs::MetadataExt;
-    let me = rustix::process::geteuid().as_raw();
-    let (link, meta) = (fs::symlink_metadata(path)?, fs::metadata(path)?);
-    let why = match () {
-        () if link.is_symlink() && ![0, me].contains(&link.uid()) => {
-            format!("it is a link that user {} made", link.uid())
-        }
-        () if meta.uid() != me => format!("it belongs to user {}, and this is user {me}", meta.uid()),
-        () if meta.mode() & 0o022 != 0 => {
-            format!("others can write in it (mode {:04o})", meta.mode() & 0o7777)
-        }
-        () => return Ok(()),
-    };
-    Err(io::Error::new(io::ErrorKind::PermissionDenied, NotPrivate(why)))
-}
+pub(crate) use sotto_private_folder::create_private as make_private_folder;
 
 /// Makes a folder's names durable. Elsewhere than on unix a folder cannot be opened, and the system does it by itself.
 pub(crate) fn sync_names(path: &Path) -> io::Result<()> {

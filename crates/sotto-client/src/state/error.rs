@@ -1,7 +1,7 @@
 //! What goes wrong with a state, and what to do. What can be mended by starting over is no error but a [`Lost`].
 
 use crate::cache::error::{FIX_NOT_PRIVATE, NOT_PRIVATE, is_full};
-use crate::files::NotPrivate;
+use sotto_private_folder::NotPrivate;
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};

@@ -2,7 +2,6 @@
 
 use crate::StartError;
 use crate::config::TlsConfig;
-use crate::database::private_folder;
 use rcgen::{CertificateParams, DnType, ExtendedKeyUsagePurpose, KeyPair};
 use sha2::{Digest, Sha256};
 use std::io::{self, Write};
@@ -59,7 +58,7 @@ impl OwnCertificate {
                     std::fs::OpenOptions::new().write(true).create(true).truncate(true).mode(mode).open(path);
                 open.and_then(|mut file| file.write_all(text.as_bytes())).map_err(|error| lost(path, &error))
             };
-            private_folder(dir).map_err(|error| lost(dir, &error))?;
+            sotto_private_folder::create_private(dir).map_err(|error| lost(dir, &error))?;
             write(&files.key, &key, 0o600)?;
             write(&files.cert, &pem, 0o644)?;
         }

@@ -1,0 +1,81 @@
+//! Folders for one user alone: made so, and refused where others can write.
+//!
+//! Whoever can write in a client's cache decides which keys and epochs it believes; whoever can write in a server's state decides
+//! which tokens count as spent. So such a folder is checked each time it is opened.
+//!
+//! ```
+//! let parent = tempfile::tempdir().unwrap();
+//! let cache = parent.path().join("cache");
+//! sotto_private_folder::create_private(&cache).unwrap();
+//! # #[cfg(unix)]
+//! # {
+//! use std::os::unix::fs::PermissionsExt;
+//! std::fs::set_permissions(&cache, std::fs::Permissions::from_mode(0o777)).unwrap();
+//! let error = sotto_private_folder::create_private(&cache).unwrap_err();
+//! assert!(sotto_private_folder::NotPrivate::is(&error));
+//! # }
+//! ```
+#![forbid(unsafe_code)]
+
+use std::fs::DirBuilder;
+use std::io;
+use std::path::Path;
+
+/// Why a folder is refused: another user owns it, or can write in it.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct NotPrivate(String);
+
+impl NotPrivate {
+    /// Whether a [`NotPrivate`] is the cause of an error.
+    pub fn is(error: &io::Error) -> bool {
+        error.get_ref().is_some_and(|inner| inner.is::<NotPrivate>())
+    }
+}
+
+/// Makes a folder and those above it with mode 0700, where they are missing.
+///
+/// # Errors
+/// As [`DirBuilder::create`].
+pub fn create(path: &Path) -> io::Result<()> {
+    #[cfg_attr(not(unix), allow(unused_mut, reason = "only unix has modes"))]
+    let mut builder = DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.recursive(true).create(path)
+}
+
+/// Makes a folder as [`create`] does, and refuses one that is there and is not this user's alone to write in.
+///
+/// # Errors
+/// As [`create`]; an error of the kind [`io::ErrorKind::PermissionDenied`] with a [`NotPrivate`] inside.
+pub fn create_private(path: &Path) -> io::Result<()> {
+    let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
+    create(path)?;
+    match refusal(path)? {
+        Some(why) => Err(io::Error::new(io::ErrorKind::PermissionDenied, NotPrivate(why))),
+        None => Ok(()),
+    }
+}
+
+/// Why a folder is not this user's alone to write in, if it is not.
+#[cfg(unix)]
+fn refusal(path: &Path) -> io::Result<Option<String>> {
+    use std::os::unix::fs::MetadataExt;
+    let user = rustix::process::geteuid().as_raw();
+    let (link, folder) = (std::fs::symlink_metadata(path)?, std::fs::metadata(path)?);
+    if link.is_symlink() && ![0, user].contains(&link.uid()) {
+        return Ok(Some(format!("it is a link that user {} made", link.uid())));
+    }
+    if folder.uid() != user {
+        return Ok(Some(format!("it belongs to user {}, and this is user {user}", folder.uid())));
+    }
+    let is_shared = folder.mode() & 0o022 != 0;
+    Ok(is_shared.then(|| format!("others can write in it (mode {:04o})", folder.mode() & 0o7777)))
+}
+
+/// Nothing is known against a folder on a system without modes.
+#[cfg(not(unix))]
+fn refusal(_: &Path) -> io::Result<Option<String>> {
+    Ok(None)
+}
