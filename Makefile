@@ -13,7 +13,7 @@ CARGO := cargo
 WASM := --target wasm32-unknown-unknown
 VECTORS := -C target-feature=+simd128
 
-.PHONY: help demo test fmt fmt-check lint floors unit docs wasm constant-time dudect python ray ray-small native ohttp bench bench-guard release fuzz fuzz-smoke toolchain neon neon-count neon-tools vectors site web page simd128 simd128-clients simd128-tools
+.PHONY: help demo test fmt fmt-check lint floors unit docs wasm constant-time dudect python ray ray-small native ohttp bench bench-guard release fuzz fuzz-smoke toolchain neon neon-count neon-tools vectors ledger site web page simd128 simd128-clients simd128-tools
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -131,6 +131,11 @@ ohttp: toolchain ## the command with Oblivious HTTP, by way of a relay
 vectors: toolchain ## record the lookups of spec/vectors anew, and read them with the client that was written from spec/ alone
 	$(CARGO) run --locked --quiet -p vectors
 	python3 spec/vectors/client/client.py
+
+# `unit` compares these too. Of all that is built, only the tests that write.
+ledger: toolchain ## write ledger/ anew: what the project offers, as text that a review reads
+	SOTTO_LEDGER=write $(CARGO) $(UNIT) --quiet --bin sotto --test ledger -- ledger
+	git status --short ledger
 
 # Nor is this: it builds every family of schemes twice.
 web: toolchain ## the browser's package: its builds, their sizes, types, and tests in Chromium

@@ -178,6 +178,9 @@ impl Verb {
 }
 
 #[cfg(test)]
+mod ledger;
+
+#[cfg(test)]
 mod tests {
     use super::*;
 

@@ -5,6 +5,7 @@
 //! |---|---|
 //! | [`clear`] | schemes **without privacy**, to test everything above the schemes |
 //! | [`conformance`] | the whole contract of a scheme, as tests by its abilities |
+//! | [`ledger`] | the ability ledger: committed text that is compared with what is built |
 //! | [`lookups`] | what hints cost, for examples that measure |
 //! | [`memory`] | tables, sinks and images in memory, and a disk that fills up |
 //! | [`rng`] | randomness that repeats itself |
@@ -17,6 +18,8 @@
 pub mod clear;
 #[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a failed check fails its test")]
 pub mod conformance;
+#[allow(clippy::unwrap_used, clippy::panic, reason = "a failed check fails its test")]
+pub mod ledger;
 #[allow(clippy::unwrap_used, clippy::print_stdout, reason = "a program to measure with")]
 pub mod lookups;
 pub mod memory;

@@ -1,0 +1,6 @@
+//! The pages of the ability ledger that concern no single crate.
+#![allow(clippy::unwrap_used, reason = "a test may stop")]
+
+mod digests;
+mod schemes;
+mod trials;
