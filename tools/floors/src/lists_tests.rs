@@ -11,13 +11,13 @@ pub(crate) fn files(schemes: &[&str]) -> Vec<Source> {
         format!("    \"{s}\",\n    \"{s}?/server\",\n{s} = {{ workspace = true, optional = true }}\n")
     });
     let list = all(&|s| format!("    &{}::ENTRY,\n", s.replace('-', "_")));
-    let readme = all(&|s| format!("| [`{s}/1`](schemes/{s}/README.md) |\n"));
+    let schemes_page = all(&|s| format!("| [`{s}`](../schemes/{s}/README.md) |\n"));
     let architecture = all(&|s| format!("`{s}`"));
     let texts = [
         (WORKSPACE, workspace),
         (REGISTRY, registry),
         (LIST, list),
-        ("README.md", readme),
+        ("docs/schemes.md", schemes_page),
         ("ARCHITECTURE.md", architecture),
     ];
     texts.map(|(path, text)| Source { path: path.into(), text }).into()
@@ -42,7 +42,7 @@ fn a_new_scheme_is_told_each_line_it_needs() {
         "add the line `\"new-pir?/server\",` to the feature `server` in crates/sotto-registry/Cargo.toml",
         "add the line `new-pir = { workspace = true, optional = true }` to [dependencies]",
         "add the line `&new_pir::ENTRY,` to SCHEMES in crates/sotto-registry/src/schemes.rs",
-        "README.md lists the schemes",
+        "docs/schemes.md lists the schemes",
         "ARCHITECTURE.md lists the schemes",
     ];
     assert_eq!(told.len(), lines.len(), "{told:?}");

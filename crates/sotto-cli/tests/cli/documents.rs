@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 const HOST: &str = "127.0.0.1:";
 
-fn root() -> PathBuf {
+pub(crate) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
 }
 

@@ -12,6 +12,7 @@
 //! | [`documents`] | every command of the README, the guides and the cookbook, as it stands there |
 //! | [`first_lookup`] | the example of the README, from Rust |
 //! | [`faults`] | killed encoders and servers, a taken port, a full disk |
+//! | [`figures`] | the plot and the table of schemes against their results |
 //! | [`helped`] | two servers and kept hints: killed on either side, one ahead of the other |
 //! | [`lost`] | images that are damaged, or lost while they are served |
 //! | [`keys`] | tables that are asked by key, and change |
@@ -42,6 +43,7 @@ mod codes;
 mod doctor;
 mod documents;
 mod faults;
+mod figures;
 #[path = "../../../../examples/first-lookup/src/main.rs"]
 #[allow(dead_code, reason = "its `main` is for whoever runs it alone")]
 mod first_lookup;
