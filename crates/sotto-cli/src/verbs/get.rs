@@ -87,7 +87,12 @@ none, are kept and end as all registered keys. Answers are not proved, nor is th
 into shards, of which a lookup names the one that its key is in: more than one is refused before anything is asked, unless \
 --max-shards says of how many parts of all keys the server may learn. What it was told is kept in the state folder, for \
 good, and counts: a server that names other shards later, or in another use case, would learn more of the same key. A change \
-is refused until --accept-shards names it.";
+is refused until --accept-shards names it.
+
+With --user-token each request brings a token. They are fetched 32 at a time and kept in the cache, encrypted as keys are, so \
+that the issuer does not know by the time whose request one is. The first call fetches them before it asks, and a call that \
+leaves fewer than eight fetches the next ones after: these two the issuer can tell. --fetch-tokens, from a timer, and \
+--stored-tokens keep both apart. Without a cache each call fetches a batch of its own.";
 
 /// How long the end of a command may take, for hints that are made ahead to be written down.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -99,7 +104,8 @@ pub(crate) struct Get {
     #[command(flatten)]
     remote: Remote,
     /// A row by its number, counted from 0, or several: 7,9 or 5..9, which is 5 to 8; may be repeated
-    #[arg(long = "row", visible_alias = "index", value_name = "N", required_unless_present_any = ["bits", "keys", "key_file"])]
+    #[arg(long = "row", visible_alias = "index", value_name = "N")]
+    #[arg(required_unless_present_any = ["bits", "keys", "key_file", "fetch_tokens"])]
     rows: Vec<Rows>,
     /// A bit by its number in all rows together, from the least significant of each byte on; lists as --row has them
     #[arg(long = "bit", value_name = "N", conflicts_with_all = ["keys", "key_file", "stream"])]

@@ -216,9 +216,11 @@ impl Remote {
 
     /// The keyring, if keys are kept.
     pub(super) fn keyring(&self) -> Result<Option<Keyring>> {
-        if self.fresh_keys {
-            return Ok(None);
-        }
+        if self.fresh_keys { Ok(None) } else { self.token_keyring() }
+    }
+
+    /// The keyring for tokens, which do not tie one call to another.
+    pub(super) fn token_keyring(&self) -> Result<Option<Keyring>> {
         let Some(dir) = self.cache()? else { return Ok(None) };
         let key_file = self.keyring_key.clone().or_else(default_key_file);
         let ring = Keyring::open(&dir, key_file.as_deref());

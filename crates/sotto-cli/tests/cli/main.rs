@@ -68,6 +68,7 @@ mod sources;
 mod state;
 mod streamed;
 mod symmetric;
+mod tokens;
 mod tour;
 mod tree;
 mod two;

@@ -29,9 +29,9 @@ fn a_relay_passes_everything_on_and_reads_nothing() {
     let told = with(&ours, &["--user-token", "c0ffee"]);
     told.says("Ann");
     told.says("relay learns");
-    // Configuration, then directory, key, and a token before each of three requests.
+    // Configuration, then directory, key, a batch of tokens, and three requests.
     let sent = relay.posted(GATEWAY, 0);
-    assert_eq!(sent.len(), 1 + 2 + 6, "everything went by the relay");
+    assert_eq!(sent.len(), 1 + 2 + 32 + 3, "everything went by the relay");
     for word in ["callers", "c0ffee", "queries", "token", "user-agent"] {
         let is_read = |body: &Vec<u8>| body.windows(word.len()).any(|part| part == word.as_bytes());
         assert!(!sent.iter().any(is_read), "the relay reads {word}");

@@ -13,7 +13,7 @@
 //!
 //! A process asks under keys through [`ActiveKeys`], which reserves uses in the file before they are made: so no number of
 //! processes, and no crash of one, makes more of them than [`KeyLimits`] says. What the keys are is the caller's: the ring
-//! keeps bytes.
+//! keeps bytes. Tokens that are each good for one request are in the same files, as bytes too: [`TokenStore`].
 //!
 //! What the key file protects: whoever has the other files without it, from a backup or a copied cache, learns no keys. What
 //! it does not: whoever has both can read, from recorded traffic, what was asked under these keys, and can ask under them. So
@@ -21,8 +21,10 @@
 //! used: it is made anew, and the keys with it. Other systems have no mode bits, and the folder's own rules hold.
 
 mod active;
+mod tokens;
 
 pub use active::{ActiveKeys, DEFAULT_KEY_AGE, DEFAULT_KEY_QUERIES, KeyLimits};
+pub use tokens::{StoredToken, TOKEN_BATCH, TokenStore};
 
 use super::lock::Lock;
 use super::{CacheError, known, replace};

@@ -98,13 +98,15 @@ pub(crate) fn sync_names(path: &Path) -> io::Result<()> {
     if cfg!(unix) { File::open(path)?.sync_all() } else { Ok(()) }
 }
 
-/// Writes a file for its owner alone: a crash leaves the old one or this.
+/// Writes a file for its owner alone: a crash leaves the old one or this, and once this returns, this.
 pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     // Such files have mode 0600 from the start, where there are modes.
-    let mut file = NamedTempFile::new_in(path.parent().unwrap_or(Path::new(".")))?;
+    let folder = path.parent().unwrap_or(Path::new("."));
+    let mut file = NamedTempFile::new_in(folder)?;
     file.write_all(bytes)?;
     file.as_file().sync_all()?;
-    file.persist(path).map(drop).map_err(|error| error.error)
+    file.persist(path).map_err(|error| error.error)?;
+    sync_names(folder)
 }
 
 /// A lock file, open. A lock on it ends with the process, or when it is dropped.

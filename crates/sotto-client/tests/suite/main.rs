@@ -28,6 +28,7 @@ mod stack;
 mod steps;
 mod streams;
 mod symmetric;
+mod tokens;
 mod two;
 mod verified;
 mod witness;

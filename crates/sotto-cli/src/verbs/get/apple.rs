@@ -9,6 +9,7 @@ mod line;
 #[cfg(feature = "ohttp")]
 mod relay;
 mod said;
+mod tokens;
 
 use super::Get;
 use super::answer::Answer;
@@ -26,6 +27,7 @@ use sotto_apple::sets::Weak;
 use sotto_client::transport::Response;
 use sotto_client::transport::http::Settings;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use tokens::Tokens;
 
 /// What phones say of themselves: a server tells by it which words its client understands.
 const AGENT: &str = "com.apple.ciphermld/1.0 iOS/18.2";
@@ -58,6 +60,12 @@ pub(super) struct Apple {
     /// What the app gave to the system for this user: brings a token with each request, which the server issues for it
     #[arg(long, value_name = "TOKEN", requires = "apple")]
     user_token: Option<String>,
+    /// Fetch a batch of tokens and ask nothing. From a timer, its times say nothing of when this user asks
+    #[arg(long, requires = "user_token", conflicts_with_all = ["rows", "keys", "key_file", "renew", "stored_tokens"])]
+    fetch_tokens: bool,
+    /// Bring tokens that are stored, and fetch none
+    #[arg(long, requires = "user_token")]
+    stored_tokens: bool,
     /// Ask by way of the relay of Oblivious HTTP at this address: the server does not learn who asks, nor the relay what
     #[cfg(feature = "ohttp")]
     #[arg(long, value_name = "URL", requires_all = ["apple", "gateway_keys"])]
@@ -99,7 +107,6 @@ impl Get {
         }
         let use_case = self.apple.use_case.as_deref().unwrap_or_default();
         let mut rng = sotto_prg::system_rng().map_err(|error| Failure::internal(error.to_string()))?;
-        let mut files = ClientFiles::open(&self.remote, url, use_case, self.apple.user.as_deref())?;
         let mut settings =
             Settings { overall: Duration::from_secs(self.remote.timeout), ..Settings::default() };
         if let Some(roots) = &self.remote.trust_root {
@@ -111,9 +118,29 @@ impl Get {
             line.by_relay(relay, keys)?;
         }
         if let Some(user_token) = &self.apple.user_token {
-            line.with_tokens(user_token, now(), &mut rng)?;
+            line.with_tokens(Tokens::open(&self.remote, url, user_token, self.apple.stored_tokens)?);
         }
-        let (client, read, sent) = self.looked_up(&mut line, &mut files, use_case, &mut rng)?;
+        if self.apple.fetch_tokens {
+            let count = line.fetch_tokens(&mut rng)?;
+            screen.say(format!("{count} tokens are stored"))?;
+            return screen.report(&json!({ "stored_tokens": count }));
+        }
+        let mut files = ClientFiles::open(&self.remote, url, use_case, self.apple.user.as_deref())?;
+        let looked_up = self.looked_up(&mut line, &mut files, use_case, &mut rng);
+        let shown = looked_up.and_then(|looked_up| self.show(use_case, looked_up, line.is_relayed(), screen));
+        // Whatever came of it, so that what is asked of the issuer does not depend on what was wanted.
+        line.refill_tokens(&mut rng);
+        shown
+    }
+
+    /// Says what was found.
+    fn show(
+        &self,
+        use_case: &str,
+        (client, read, sent): (Client, Vec<Option<Vec<u8>>>, Sent),
+        is_relayed: bool,
+        screen: Screen,
+    ) -> Result<()> {
         let fits =
             if client.rows().is_some() { self.all_keys.is_empty() } else { self.row_numbers.is_empty() };
         if !fits {
@@ -133,7 +160,7 @@ impl Get {
             );
         }
         self.print(screen, &answers)?;
-        screen.say(facts(use_case, &client, &sent, line.is_relayed()))?;
+        screen.say(facts(use_case, &client, &sent, is_relayed))?;
         screen.report(&json!({
             "use_case": use_case,
             "shards": client.shards(),
@@ -257,9 +284,12 @@ fn done(response: Response, use_case: &str) -> Result<Vec<u8>> {
         408 | 410 | 429 | 503 => (Exit::Refused, "try again in a minute".to_owned()),
         _ => (Exit::Peer, "ask the operator what the server's log says".to_owned()),
     };
-    let why: String =
-        String::from_utf8_lossy(&response.body).chars().filter(|c| !c.is_control()).take(200).collect();
-    Err(Failure::new(exit, format!("the server said {}: {why}", response.status)).fix(fix))
+    Err(Failure::new(exit, format!("the server said {}: {}", response.status, why(&response))).fix(fix))
+}
+
+/// The beginning of what a refusal says.
+fn why(response: &Response) -> String {
+    String::from_utf8_lossy(&response.body).chars().filter(|c| !c.is_control()).take(200).collect()
 }
 
 fn core(error: sotto_core::Error) -> Failure {

@@ -1,27 +1,18 @@
 //! The line to a server of Apple's lookups: what every request says of its sender and, where the server wants one, a token.
-//!
-//! Tokens come from the same address, for a user token (RFC 9578). One is asked for before each request, as phones do ahead of
-//! time. Which request a token goes with, the issuer cannot tell.
 
 #[cfg(feature = "ohttp")]
 use super::relay::Relay;
+use super::tokens::Tokens;
 use crate::blame;
-use crate::exit::Exit;
 use crate::failure::{Failure, Result};
 use sotto_client::transport::http::{Http, Settings};
 use sotto_client::transport::{Request, Response, Transport, TransportError};
 use sotto_core::CryptoRng;
-use sotto_pass::client::{Client as Wallet, header};
-use sotto_pass::message::challenge;
 #[cfg(feature = "ohttp")]
 use std::path::Path;
-use std::rc::Rc;
 
 /// Bytes of an answer at most.
 const MOST_BYTES: u64 = 256 << 20;
-
-/// Bytes of what an issuer says at most.
-const MOST_TOLD: u64 = 1 << 20;
 
 /// A line to one server.
 pub(super) struct Line {
@@ -29,7 +20,7 @@ pub(super) struct Line {
     settings: Settings,
     /// What every request says.
     headers: Vec<Header>,
-    wallet: Option<Rc<(Wallet, String)>>,
+    tokens: Option<Tokens>,
     #[cfg(feature = "ohttp")]
     relay: Option<Relay>,
     /// Where requests go that all say the same.
@@ -37,7 +28,7 @@ pub(super) struct Line {
 }
 
 /// A header of a request.
-type Header = (&'static str, String);
+pub(super) type Header = (&'static str, String);
 
 impl Line {
     pub(super) fn new(url: &str, settings: Settings, headers: Vec<Header>) -> Result<Self> {
@@ -46,7 +37,7 @@ impl Line {
             url: url.to_owned(),
             settings,
             headers,
-            wallet: None,
+            tokens: None,
             #[cfg(feature = "ohttp")]
             relay: None,
             http,
@@ -79,83 +70,76 @@ impl Line {
         false
     }
 
-    /// From now on brings tokens, which a user's token is good for.
-    pub(super) fn with_tokens(&mut self, user_token: &str, now: u64, rng: &mut dyn CryptoRng) -> Result<()> {
-        let directory = self.issuer(None, &Request::get(DIRECTORY.to_owned(), MOST_TOLD), rng)?;
-        let directory = serde_json::from_slice(&directory).map_err(|error| {
-            Failure::new(Exit::Peer, format!("the issuer's directory is no JSON: {error}"))
-        })?;
-        let key = self.issuer(Some(user_token), &Request::get(KEY.to_owned(), MOST_TOLD), rng)?;
-        let name = self.url.split("://").last().and_then(|rest| rest.split(['/', ':']).next());
-        let wallet = Wallet::new(&key, &directory, &challenge(name.unwrap_or_default()), now);
-        let wallet = wallet.map_err(|error| Failure::new(Exit::Peer, error.to_string()))?;
-        self.wallet = Some(Rc::new((wallet, user_token.to_owned())));
-        Ok(())
+    /// The server's address.
+    pub(super) fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// From now on brings a token with each request.
+    pub(super) fn with_tokens(&mut self, tokens: Tokens) {
+        self.tokens = Some(tokens);
+    }
+
+    /// Fetches a batch of tokens, whatever is left of the one before. Gives how many came.
+    pub(super) fn fetch_tokens(&mut self, rng: &mut dyn CryptoRng) -> Result<usize> {
+        let Some(mut tokens) = self.tokens.take() else { return Ok(0) };
+        let count = tokens.fetch(self, rng);
+        self.tokens = Some(tokens);
+        count
+    }
+
+    /// Fetches the next batch of tokens if few are left.
+    pub(super) fn refill_tokens(&mut self, rng: &mut dyn CryptoRng) {
+        if let Some(mut tokens) = self.tokens.take() {
+            tokens.refill(self, rng);
+            self.tokens = Some(tokens);
+        }
     }
 
     pub(super) fn post(&mut self, path: &str, body: Vec<u8>, rng: &mut dyn CryptoRng) -> Result<Response> {
         let request = Request::post(path.to_owned(), body, MOST_BYTES);
-        let Some(with) = self.wallet.clone() else { return self.call(None, &request, rng) };
-        let (wallet, user_token) = &*with;
-        let bad = |error: sotto_pass::client::NoToken| Failure::new(Exit::Peer, error.to_string());
-        let (asked, pending) = wallet.request(rng).map_err(bad)?;
-        let issue = Request::post(ISSUE.to_owned(), asked, MOST_TOLD);
-        let answer = self.issuer(Some(user_token), &issue, rng)?;
-        let token = header(&wallet.finish(pending, &answer).map_err(bad)?);
-        let with = self.headers.iter().cloned().chain([(AUTHORIZATION, token)]).collect();
-        self.call(Some(with), &request, rng)
+        let Some(mut tokens) = self.tokens.take() else { return self.call(None, &request, rng) };
+        let headers = self.headers.clone();
+        let answer = tokens.send(self, headers, &request, rng);
+        self.tokens = Some(tokens);
+        answer
     }
 
-    /// What the issuer answers, to whoever has this user token.
-    fn issuer(
-        &mut self,
-        user_token: Option<&str>,
-        request: &Request,
-        rng: &mut dyn CryptoRng,
-    ) -> Result<Vec<u8>> {
-        let bearer = user_token.map(|token| (AUTHORIZATION, format!("Bearer {token}")));
-        let response = self.call(Some(bearer.into_iter().collect()), request, rng)?;
-        let fix = match response.status {
-            200 => return Ok(response.body),
-            401 | 403 => "check --user-token: that issuer does not know it",
-            404 => "leave --user-token out: no tokens are given there",
-            429 => "try again later: this user had as many tokens as one may have",
-            _ => "ask the operator what the server's log says",
-        };
-        Err(Failure::new(Exit::Refused, format!("the issuer of tokens said {}", response.status)).fix(fix))
+    /// A connection for requests that say this.
+    pub(super) fn connection(&self, headers: Vec<Header>) -> Result<Connection> {
+        let http = Http::new(&self.url, &self.settings).map_err(transport)?.speaking(headers.clone());
+        Ok(Connection { http, headers })
     }
 
-    /// Sends a request with these headers, or with those that every request has.
+    /// Sends a request by this connection, or by that of requests that all say the same.
     #[cfg_attr(
         not(feature = "ohttp"),
         allow(unused_variables, reason = "only what is sealed needs randomness")
     )]
-    fn call(
+    pub(super) fn call(
         &mut self,
-        headers: Option<Vec<Header>>,
+        connection: Option<&mut Connection>,
         request: &Request,
         rng: &mut dyn CryptoRng,
     ) -> Result<Response> {
         #[cfg(feature = "ohttp")]
         if let Some(relay) = &mut self.relay {
-            return relay.call(headers.as_ref().unwrap_or(&self.headers), request, rng);
+            let headers = connection.as_ref().map_or(&self.headers, |connection| &connection.headers);
+            return relay.call(headers, request, rng);
         }
-        match headers {
-            None => self.http.call(request).map_err(transport),
-            Some(headers) => {
-                let mut http = Http::new(&self.url, &self.settings).map_err(transport)?.speaking(headers);
-                http.call(request).map_err(transport)
-            }
-        }
+        connection.map_or(&mut self.http, |connection| &mut connection.http).call(request).map_err(transport)
     }
+}
+
+/// Where requests go that say something of their own.
+pub(super) struct Connection {
+    http: Http,
+    #[cfg_attr(not(feature = "ohttp"), allow(dead_code, reason = "a relay is told them with each request"))]
+    headers: Vec<Header>,
 }
 
 /// The header that the server keeps keys by.
 const USER: &str = "user-identifier";
-const AUTHORIZATION: &str = "authorization";
-const DIRECTORY: &str = "/.well-known/private-token-issuer-directory";
-const KEY: &str = "/token-key-for-user-token";
-const ISSUE: &str = "/issue";
 
 pub(super) fn transport(error: TransportError) -> Failure {
     blame::client(error.into())

@@ -1,0 +1,138 @@
+//! Tokens of Privacy Pass (RFC 9578), one for each request. They come from the server's own address, for a user token.
+//!
+//! Whoever signs a token does not know it again, by blinding. An issuer that is the server too could still tell by the time
+//! whose request one is. So tokens come in batches of one size, ahead of their use, and a request takes one that is there. A
+//! server that refuses a token, to see who fetches others then, ends the call.
+
+use super::line::{Connection, Header, Line};
+use super::{now, why};
+use crate::exit::Exit;
+use crate::failure::{Failure, Result};
+use crate::verbs::remote::Remote;
+use sotto_client::cache::keyring::{Hook, TOKEN_BATCH, TokenStore};
+use sotto_client::transport::{Request, Response};
+use sotto_core::CryptoRng;
+use sotto_pass::client::{Client, NoToken, header};
+use sotto_pass::message::{TOKEN, Token, challenge};
+
+const AUTHORIZATION: &str = "authorization";
+const DIRECTORY: &str = "/.well-known/private-token-issuer-directory";
+const KEY: &str = "/token-key-for-user-token";
+const ISSUE: &str = "/issue";
+
+/// Bytes of what an issuer says at most.
+const MAX_ISSUER_BYTES: u64 = 1 << 20;
+
+/// Tokens of one user at one server.
+pub(super) struct Tokens {
+    store: TokenStore,
+    user_token: String,
+    /// Whether only those are used that are there.
+    stored_only: bool,
+}
+
+impl Tokens {
+    /// The tokens that are kept of a user at the server at `url`.
+    pub(super) fn open(remote: &Remote, url: &str, user_token: &str, stored_only: bool) -> Result<Self> {
+        let url = url.trim_end_matches('/').to_ascii_lowercase();
+        let user = blake3::hash(user_token.as_bytes()).to_hex();
+        let hook = Hook::of(&format!("tokens {url}"), &user);
+        let place = remote.token_keyring()?.map(|ring| (ring, hook));
+        let store = TokenStore::new(place, TOKEN, remote.patience);
+        Ok(Tokens { store, user_token: user_token.to_owned(), stored_only })
+    }
+
+    /// Sends a request with these headers and a token. The token is gone from the disk before.
+    pub(super) fn send(
+        &mut self,
+        line: &mut Line,
+        headers: Vec<Header>,
+        request: &Request,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Response> {
+        let stored = match self.stored_only {
+            true => self.store.take(rng)?,
+            false => self.store.take_or_fetch(rng, |rng| issued(line, &self.user_token, rng))?,
+        };
+        let stored = stored.ok_or_else(|| {
+            Failure::new(Exit::Refused, "no stored token is left")
+                .fix("run this with --fetch-tokens, some time before")
+        })?;
+        let token = Token::take(&stored.bytes).ok_or_else(|| Failure::internal("a stored token is none"))?;
+        let said = headers.into_iter().chain([(AUTHORIZATION, header(&token))]).collect();
+        let mut connection = line.connection(said)?;
+        let response = line.call(Some(&mut connection), request, rng)?;
+        if response.status != 401 {
+            return Ok(response);
+        }
+        self.store.discard(&stored, rng)?;
+        let message =
+            format!("the server refused a token, and its batch was deleted (401: {})", why(&response));
+        Err(Failure::new(Exit::Refused, message)
+            .fix("ask again later: this fetches others, and a request right after that tells the issuer whose it is"))
+    }
+
+    /// Fetches a batch, whatever is left of the one before. Gives how many tokens came.
+    pub(super) fn fetch(&mut self, line: &mut Line, rng: &mut dyn CryptoRng) -> Result<usize> {
+        if !self.store.is_kept() {
+            return Err(Failure::usage("no folder for tokens").fix("give --cache DIR"));
+        }
+        let tokens = issued(line, &self.user_token, rng)?;
+        self.store.replace(&tokens, rng)?;
+        Ok(tokens.len())
+    }
+
+    /// Fetches the next batch if few are left. The call that finds none says what went wrong.
+    pub(super) fn refill(&mut self, line: &mut Line, rng: &mut dyn CryptoRng) {
+        if !self.stored_only && self.store.begin_refill(rng).unwrap_or(false) {
+            let _ = self.fetch(line, rng);
+        }
+    }
+}
+
+/// A batch of tokens from the issuer. Fewer come only where the user may have no more.
+fn issued(line: &mut Line, user_token: &str, rng: &mut dyn CryptoRng) -> Result<Vec<Vec<u8>>> {
+    let get = |path: &str| Request::get(path.to_owned(), MAX_ISSUER_BYTES);
+    let mut everybody = line.connection(Vec::new())?;
+    let directory = ask(line, &mut everybody, &get(DIRECTORY), rng)?;
+    let directory = serde_json::from_slice(&directory)
+        .map_err(|error| Failure::new(Exit::Peer, format!("the issuer's directory is no JSON: {error}")))?;
+    let mut user = line.connection(vec![(AUTHORIZATION, format!("Bearer {user_token}"))])?;
+    let key = ask(line, &mut user, &get(KEY), rng)?;
+    let bad = |error: NoToken| Failure::new(Exit::Peer, error.to_string());
+    let name =
+        line.url().split("://").last().and_then(|rest| rest.split(['/', ':']).next()).unwrap_or_default();
+    let client = Client::new(&key, &directory, &challenge(name), now()).map_err(bad)?;
+    let mut tokens = Vec::with_capacity(TOKEN_BATCH);
+    while tokens.len() < TOKEN_BATCH {
+        let (body, pending) = client.request(rng).map_err(bad)?;
+        let request = Request::post(ISSUE.to_owned(), body, MAX_ISSUER_BYTES);
+        let response = line.call(Some(&mut user), &request, rng)?;
+        if response.status == 429 && !tokens.is_empty() {
+            break;
+        }
+        tokens.push(client.finish(pending, &granted(response)?).map_err(bad)?.to_bytes());
+    }
+    Ok(tokens)
+}
+
+fn ask(
+    line: &mut Line,
+    connection: &mut Connection,
+    request: &Request,
+    rng: &mut dyn CryptoRng,
+) -> Result<Vec<u8>> {
+    granted(line.call(Some(connection), request, rng)?)
+}
+
+/// What the issuer gave.
+fn granted(response: Response) -> Result<Vec<u8>> {
+    let fix = match response.status {
+        200 => return Ok(response.body),
+        401 | 403 => "check --user-token: that issuer does not know it",
+        404 => "leave --user-token out: no tokens are given there",
+        429 => "try again later: this user had as many tokens as one may have",
+        _ => "ask the operator what the server's log says",
+    };
+    Err(Failure::new(Exit::Refused, format!("the issuer of tokens said {}", response.status)).fix(fix))
+}

@@ -1,0 +1,229 @@
+//! Tokens of Privacy Pass come in batches, ahead of their use: an issuer that is also the server does not see by the time whose
+//! request one is.
+
+use crate::harness::{Folder, Outcome, Served, sotto};
+use crate::phones::with_tokens;
+use sotto_client::cache::keyring::{Hook, Keyring, TOKEN_BATCH, TokenStore};
+use sotto_client::transport::http::{Http, Settings};
+use sotto_client::transport::{Request, Transport};
+use sotto_pass::ledger::Memory;
+use sotto_pass::message::TOKEN;
+use sotto_pass::pass::Failed;
+use sotto_pass::{Pass, Ring, Rotation, Users};
+use sotto_testkit::rng::seeded;
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+const DIRECTORY: &str = "/.well-known/private-token-issuer-directory";
+const KEY: &str = "/token-key-for-user-token";
+const NOW: u64 = 1_790_000_000;
+
+/// An issuer in front of a server: it writes down what comes, and takes a token for all that goes on.
+struct Issuer {
+    pass: Pass,
+    ledger: Memory,
+    /// Where lookups are answered.
+    server: String,
+    seen: Mutex<Seen>,
+}
+
+#[derive(Default)]
+struct Seen {
+    /// The paths of all requests, as they came.
+    paths: Vec<String>,
+    /// What each token was that came with a request.
+    tokens: Vec<String>,
+    refuses: bool,
+    breaks_off: bool,
+}
+
+impl Issuer {
+    fn start(server: &str, most_given: u32) -> (Arc<Self>, String) {
+        let (users, ledger, mut rng) =
+            (Users::parse("free c0ffee\n").unwrap(), Memory::default(), seeded("issuer"));
+        let ring = Ring::open(Rotation::default(), &ledger).unwrap();
+        let ring = ring.turned(users.tiers(), NOW, &ledger, &mut rng).unwrap();
+        let issuer = Some("127.0.0.1".to_owned());
+        let pass = Pass { ring, users, most_given, issue_uri: "/issue".to_owned(), issuer };
+        let this = Arc::new(Issuer { pass, ledger, server: server.to_owned(), seen: Mutex::default() });
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let behind = Arc::clone(&this);
+        std::thread::spawn(move || {
+            for stream in listener.incoming() {
+                let issuer = Arc::clone(&behind);
+                std::thread::spawn(move || while issuer.answer(stream.as_ref().unwrap()).is_some() {});
+            }
+        });
+        (this, url)
+    }
+
+    fn with<T>(&self, change: impl FnOnce(&mut Seen) -> T) -> T {
+        change(&mut self.seen.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// What came since the last time; requests for tokens that follow each other are counted.
+    fn paths(&self) -> Vec<String> {
+        let mut runs: Vec<(String, usize)> = Vec::new();
+        for path in self.with(|seen| std::mem::take(&mut seen.paths)) {
+            match runs.last_mut() {
+                Some((last, count)) if *last == path => *count += 1,
+                _ => runs.push((path, 1)),
+            }
+        }
+        runs.into_iter()
+            .map(|(path, count)| if count > 1 { format!("{count} {path}") } else { path })
+            .collect()
+    }
+
+    fn answer(&self, mut stream: &TcpStream) -> Option<()> {
+        let mut reader = BufReader::new(stream);
+        let (mut first, mut line, mut headers) = (String::new(), String::new(), BTreeMap::new());
+        reader.read_line(&mut first).ok().filter(|bytes| *bytes > 0)?;
+        while reader.read_line(&mut line).ok()? > 2 {
+            let (name, value) = line.split_once(':')?;
+            headers.insert(name.to_ascii_lowercase(), value.trim().to_owned());
+            line.clear();
+        }
+        let mut body = vec![0; headers.get("content-length").map_or(0, |length| length.parse().unwrap())];
+        reader.read_exact(&mut body).ok()?;
+        let path = first.split(' ').nth(1)?;
+        let authorization = headers.get("authorization").map(String::as_str);
+        let (refuses, breaks_off) = self.with(|seen| {
+            seen.paths.push(path.to_owned());
+            (seen.refuses, seen.breaks_off)
+        });
+        let answer = match path {
+            DIRECTORY => Ok(self.pass.directory(NOW).to_string().into_bytes()),
+            KEY => self.pass.key_for(authorization, NOW).map(<[u8]>::to_vec),
+            "/issue" => self.pass.issue(authorization, &body, NOW, &self.ledger, &mut seeded("sign")),
+            _ => {
+                self.with(|seen| seen.tokens.extend(authorization.map(str::to_owned)));
+                if breaks_off {
+                    return None;
+                }
+                let token = if refuses { None } else { authorization };
+                self.pass.redeem(token, NOW, &self.ledger).map(|_| Vec::new())
+            }
+        };
+        let (status, body) = match answer {
+            Err(Failed::Refused(refused)) => (refused.status, refused.why.as_bytes().to_vec()),
+            Err(Failed::Broken(why)) => panic!("{why}"),
+            Ok(given) if !given.is_empty() => (200, given),
+            Ok(_) => {
+                let said = ["user-agent", "user-identifier"].map(|name| (name, headers[name].clone()));
+                let http = Http::new(&self.server, &Settings::default()).unwrap();
+                let request = Request::post(path.to_owned(), body, 1 << 30);
+                let response = http.speaking(said.to_vec()).call(&request).unwrap();
+                (response.status, response.body)
+            }
+        };
+        let head = format!("HTTP/1.1 {status} Said\r\ncontent-length: {}\r\n\r\n", body.len());
+        stream.write_all(&[head.as_bytes(), &body].concat()).ok()
+    }
+}
+
+struct World {
+    folder: Folder,
+    _served: Served,
+    issuer: Arc<Issuer>,
+    url: String,
+}
+
+impl World {
+    fn start(most_given: u32) -> Self {
+        let folder = Folder::new();
+        with_tokens(&folder);
+        let served = Served::start(&["--apple", &folder.text("callers"), "--state", &folder.text("state")]);
+        let (issuer, url) = Issuer::start(&served.url, most_given);
+        World { folder, _served: served, issuer, url }
+    }
+
+    fn get(&self, more: &[&str]) -> Outcome {
+        let (state, cache) = (self.folder.text("mine"), self.folder.text("cache"));
+        let usual = ["get", "--apple", &self.url, "--use-case", "callers", "--user-token", "c0ffee"];
+        let kept = if more.contains(&"--no-cache") { vec![] } else { vec!["--cache", &cache] };
+        sotto(&[&usual[..], &["--state", &state], &kept, more].concat())
+    }
+
+    /// Takes tokens out of the cache.
+    fn take(&self, count: usize) {
+        let ring = Keyring::open(&self.folder.at("cache"), None).unwrap();
+        let hook = Hook::of(&format!("tokens {}", self.url), &blake3::hash(b"c0ffee").to_hex());
+        let mut store = TokenStore::new(Some((ring, hook)), TOKEN, Duration::from_secs(9));
+        for _ in 0..count {
+            store.take(&mut seeded("take")).unwrap().unwrap();
+        }
+    }
+}
+
+const ANN: [&str; 2] = ["--key", "+15550000001"];
+
+#[test]
+fn no_token_is_issued_between_lookups_of_a_batch() {
+    let world = World::start(1000);
+    let (batch, paths) = (format!("{TOKEN_BATCH} /issue"), || world.issuer.paths());
+    world.get(&ANN).says("Ann");
+    assert_eq!(paths(), [DIRECTORY, KEY, &batch, "/config", "/key", "/queries"], "a batch, then requests");
+    // Other processes, and all at once: the issuer hears nothing of them. A call under keys of its own takes tokens too.
+    std::thread::scope(|scope| {
+        let calls: Vec<_> = (0..4).map(|_| scope.spawn(|| world.get(&ANN).says("Ann"))).collect();
+        calls.into_iter().for_each(|call| call.join().unwrap());
+    });
+    world.get(&[&ANN[..], &["--fresh-keys"]].concat()).says("Ann");
+    let asked = world.issuer.with(|seen| std::mem::take(&mut seen.paths));
+    assert!(
+        asked.len() == 4 * 2 + 3 && !asked.iter().any(|path| path == KEY || path == "/issue"),
+        "{asked:?}"
+    );
+    // Few are left. The next batch comes after the lookup, and as large as the first, whatever was wanted.
+    world.take(TOKEN_BATCH - 3 - 8 - 3 - 9);
+    world.get(&["--row", "1"]).fails(2, &["by key"]);
+    assert_eq!(paths(), ["/config", "/queries", DIRECTORY, KEY, &batch]);
+    world.get(&ANN).says("Ann");
+    assert_eq!(paths(), ["/config", "/queries"]);
+    // A request that is broken off takes its token with it.
+    world.issuer.with(|seen| seen.breaks_off = true);
+    assert_ne!(world.get(&ANN).code, 0);
+    world.issuer.with(|seen| seen.breaks_off = false);
+    world.get(&ANN).says("Ann");
+    // Without a folder a batch is one call's.
+    for _ in 0..2 {
+        paths();
+        world.get(&[&ANN[..], &["--no-cache"]].concat()).says("Ann");
+        assert_eq!(paths(), [DIRECTORY, KEY, &batch, "/config", "/key", "/queries"]);
+    }
+    world.get(&["--no-cache", "--fetch-tokens"]).fails(2, &["no folder", "--cache"]);
+    let tokens = world.issuer.with(|seen| std::mem::take(&mut seen.tokens));
+    assert_eq!(tokens.iter().collect::<BTreeSet<_>>().len(), tokens.len(), "none is sent twice");
+}
+
+/// A server could refuse tokens in order to see who fetches others.
+#[test]
+fn a_server_that_refuses_a_token_does_not_see_who_fetches_others() {
+    let world = World::start(2 * TOKEN_BATCH as u32 - 1);
+    let (batch, paths) = (format!("{TOKEN_BATCH} /issue"), || world.issuer.paths());
+    world.get(&[&ANN[..], &["--stored-tokens"]].concat()).fails(6, &["no stored token", "--fetch-tokens"]);
+    assert_eq!(paths(), [""; 0]);
+    world.get(&["--fetch-tokens"]).says("32 tokens are stored");
+    assert_eq!(paths(), [DIRECTORY, KEY, &batch], "at a time of the user's choice");
+    world.get(&[&ANN[..], &["--stored-tokens"]].concat()).says("Ann");
+    world.issuer.with(|seen| seen.refuses = true);
+    world.get(&ANN).fails(6, &["401: a token is wanted", "batch was deleted", "ask again later"]);
+    world.issuer.with(|seen| seen.refuses = false);
+    world.get(&[&ANN[..], &["--stored-tokens"]].concat()).fails(6, &["no stored token"]);
+    assert_eq!(paths(), ["/config", "/key", "/queries", "/config"]);
+    // What is left for this user is less than a batch. It is not asked for more after each lookup.
+    let rest = TOKEN_BATCH - 1;
+    assert_eq!(world.get(&["--fetch-tokens", "--json"]).json()["stored_tokens"], rest);
+    assert_eq!(paths(), [DIRECTORY, KEY, &batch]);
+    world.take(rest - 4);
+    for _ in 0..2 {
+        world.get(&ANN).says("Ann");
+        assert_eq!(paths(), ["/config", "/queries"]);
+    }
+    world.get(&ANN).fails(6, &["429", "as many tokens"]);
+}

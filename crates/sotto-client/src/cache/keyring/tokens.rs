@@ -1,0 +1,184 @@
+//! One-time tokens that are fetched ahead of their use, a batch at a time: each is taken out once, and is gone before it is sent.
+
+use super::{Entry, Hook, ID, Keyring};
+use crate::cache::CacheError;
+use sotto_core::CryptoRng;
+use std::fmt;
+use std::io::ErrorKind;
+use std::time::Duration;
+use web_time::{SystemTime, UNIX_EPOCH};
+use zeroize::Zeroizing;
+
+/// Tokens of a batch. An issuer is asked for a whole one each time, so that its size says nothing of how many were used.
+pub const TOKEN_BATCH: usize = 32;
+
+/// A batch with fewer tokens is due for the next one: what one call may need still comes from the disk.
+const LOW_TOKENS: usize = 8;
+
+/// For how long tokens are used: an issuer's key signs for a week, and its tokens count for another.
+const MAX_TOKEN_AGE: Duration = Duration::from_secs(7 * 24 * 3600);
+
+/// How long after a refill that brought too few, or none, another is tried: otherwise each lookup of a user without
+/// further tokens would be followed by a request to the issuer.
+const REFILL_PAUSE: Duration = Duration::from_secs(3600);
+
+/// Bytes before the tokens of an entry: when a refill was begun.
+const HEADER: usize = 8;
+
+/// The current batch of one user's tokens at one server: encrypted in a keyring, or in memory.
+///
+/// All tokens of a batch are of one key of the issuer. A batch replaces the one before whole.
+pub struct TokenStore {
+    /// `None` for tokens of this process alone.
+    place: Option<(Keyring, Hook)>,
+    /// The batch, where it is of this process alone.
+    memory: Option<Entry>,
+    token_bytes: usize,
+    patience: Duration,
+}
+
+/// A token that was taken out of its store.
+pub struct StoredToken {
+    /// What is sent.
+    pub bytes: Zeroizing<Vec<u8>>,
+    batch: [u8; ID],
+}
+
+impl TokenStore {
+    /// The tokens kept at `place`, which have `token_bytes` bytes each. Another process that fetches some is waited for, for at
+    /// most `patience`.
+    pub fn new(place: Option<(Keyring, Hook)>, token_bytes: usize, patience: Duration) -> Self {
+        TokenStore { place, memory: None, token_bytes: token_bytes.max(1), patience }
+    }
+
+    /// Whether tokens outlast this process.
+    pub fn is_kept(&self) -> bool {
+        self.place.is_some()
+    }
+
+    /// Takes a token out. It is gone from the disk before this returns, so that no other process and no later one has it too.
+    ///
+    /// # Errors
+    /// [`CacheError`] if that cannot be written down: the token must not be sent then.
+    pub fn take(&mut self, rng: &mut dyn CryptoRng) -> Result<Option<StoredToken>, CacheError> {
+        let size = self.token_bytes;
+        self.change(rng, |batch, _| {
+            let rest = batch.keys.len().checked_sub(size).filter(|rest| *rest >= HEADER)?;
+            let bytes = Zeroizing::new(batch.keys.split_off(rest));
+            Some(StoredToken { bytes, batch: batch.id })
+        })
+    }
+
+    /// Takes a token out; where there is none, the one process whose turn it is fetches a batch first.
+    ///
+    /// # Errors
+    /// What `fetch` says, and [`CacheError`] as of [`TokenStore::take`] or if another process fetched for so long.
+    pub fn take_or_fetch<E: From<CacheError>>(
+        &mut self,
+        rng: &mut dyn CryptoRng,
+        fetch: impl FnOnce(&mut dyn CryptoRng) -> Result<Vec<Vec<u8>>, E>,
+    ) -> Result<Option<StoredToken>, E> {
+        if let Some(token) = self.take(rng)? {
+            return Ok(Some(token));
+        }
+        let _turn = match &self.place {
+            None => None,
+            Some((ring, hook)) => match ring.lock(hook, self.patience)? {
+                None => return Err(CacheError::at(&ring.path(hook), ErrorKind::WouldBlock.into()).into()),
+                turn => turn,
+            },
+        };
+        if let Some(token) = self.take(rng)? {
+            return Ok(Some(token));
+        }
+        let tokens = fetch(rng)?;
+        self.replace(&tokens, rng)?;
+        Ok(self.take(rng)?)
+    }
+
+    /// Replaces the batch by one that was just issued, all by one key. Nothing is replaced by no tokens.
+    ///
+    /// # Errors
+    /// [`CacheError`] if it cannot be written.
+    pub fn replace(&mut self, tokens: &[Vec<u8>], rng: &mut dyn CryptoRng) -> Result<(), CacheError> {
+        let mut id = [0; ID];
+        rng.fill_bytes(&mut id);
+        let size = self.token_bytes;
+        let tokens: Vec<_> = tokens.iter().filter(|token| token.len() == size).collect();
+        self.change(rng, |batch, now| {
+            let begun = if tokens.len() < TOKEN_BATCH { now } else { 0 };
+            let mut keys = Zeroizing::new(Vec::with_capacity(HEADER + tokens.len() * size));
+            keys.extend(begun.to_le_bytes());
+            tokens.iter().for_each(|token| keys.extend(token.iter()));
+            *batch = Entry { id, keys, made: now, used: 0 };
+            (!tokens.is_empty()).then_some(())
+        })
+        .map(drop)
+    }
+
+    /// Drops the batch that a token was of, since its server takes it no more. A batch that has replaced it stays.
+    ///
+    /// # Errors
+    /// [`CacheError`] if that cannot be written down.
+    pub fn discard(&mut self, token: &StoredToken, rng: &mut dyn CryptoRng) -> Result<(), CacheError> {
+        self.change(rng, |batch, now| {
+            (batch.id == token.batch).then(|| batch.keys = Zeroizing::new(now.to_le_bytes().to_vec()))
+        })
+        .map(drop)
+    }
+
+    /// Whether this process should fetch the next batch now: few tokens are left, and no process has tried lately. It says so
+    /// to one process alone, and never of tokens that do not outlast this one.
+    ///
+    /// # Errors
+    /// [`CacheError`] if that cannot be written down.
+    pub fn begin_refill(&mut self, rng: &mut dyn CryptoRng) -> Result<bool, CacheError> {
+        let (size, is_kept) = (self.token_bytes, self.is_kept());
+        let begun = self.change(rng, |batch, now| {
+            let (begun, tokens) = batch.keys.split_first_chunk_mut()?;
+            let is_low = tokens.len() / size < LOW_TOKENS;
+            let is_paused = u64::from_le_bytes(*begun).saturating_add(REFILL_PAUSE.as_secs()) > now;
+            (is_kept && is_low && !is_paused).then(|| *begun = now.to_le_bytes())
+        });
+        begun.map(|begun| begun.is_some())
+    }
+
+    /// Changes the batch, if `change` says so. One that is too old, or cannot be read, is an empty one.
+    fn change<T>(
+        &mut self,
+        rng: &mut dyn CryptoRng,
+        change: impl FnOnce(&mut Entry, u64) -> Option<T>,
+    ) -> Result<Option<T>, CacheError> {
+        let mut outcome = None;
+        let apply = |before: Option<Entry>| {
+            let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
+            let is_young = |age| age < MAX_TOKEN_AGE.as_secs();
+            let is_usable = |entry: &Entry| {
+                now.checked_sub(entry.made).is_some_and(is_young) && entry.keys.len() >= HEADER
+            };
+            let empty = || Entry { id: [0; ID], keys: Zeroizing::new(vec![0; HEADER]), made: now, used: 0 };
+            let mut batch = before.filter(is_usable).unwrap_or_else(empty);
+            outcome = change(&mut batch, now);
+            outcome.is_some().then_some(batch)
+        };
+        match &self.place {
+            Some((ring, hook)) => ring.update(hook, rng, apply)?,
+            None => self.memory = apply(self.memory.clone()).or_else(|| self.memory.take()),
+        }
+        Ok(outcome)
+    }
+}
+
+/// Nothing of the tokens.
+impl fmt::Debug for TokenStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TokenStore").field("is_kept", &self.is_kept()).finish_non_exhaustive()
+    }
+}
+
+/// Nothing of the token.
+impl fmt::Debug for StoredToken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("StoredToken").finish_non_exhaustive()
+    }
+}
