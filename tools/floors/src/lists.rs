@@ -41,7 +41,7 @@ fn missing(graph: &Graph, scheme: &str) -> Vec<String> {
         .collect();
     for (file, words) in [
         ("docs/schemes.md", format!("(../schemes/{scheme}/README.md)")),
-        ("ARCHITECTURE.md", format!("`{scheme}`")),
+        ("crates/README.md", format!("`{scheme}`")),
     ] {
         if !has(graph, file, |line| line.contains(&words)) {
             broken.push(format!("{scheme}: {file} lists the schemes, and does not say {words}"));

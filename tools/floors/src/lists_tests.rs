@@ -12,13 +12,13 @@ pub(crate) fn files(schemes: &[&str]) -> Vec<Source> {
     });
     let list = all(&|s| format!("    &{}::ENTRY,\n", s.replace('-', "_")));
     let schemes_page = all(&|s| format!("| [`{s}`](../schemes/{s}/README.md) |\n"));
-    let architecture = all(&|s| format!("`{s}`"));
+    let crates = all(&|s| format!("`{s}`"));
     let texts = [
         (WORKSPACE, workspace),
         (REGISTRY, registry),
         (LIST, list),
         ("docs/schemes.md", schemes_page),
-        ("ARCHITECTURE.md", architecture),
+        ("crates/README.md", crates),
     ];
     texts.map(|(path, text)| Source { path: path.into(), text }).into()
 }
@@ -43,7 +43,7 @@ fn a_new_scheme_is_told_each_line_it_needs() {
         "add the line `new-pir = { workspace = true, optional = true }` to [dependencies]",
         "add the line `&new_pir::ENTRY,` to SCHEMES in crates/sotto-registry/src/schemes.rs",
         "docs/schemes.md lists the schemes",
-        "ARCHITECTURE.md lists the schemes",
+        "crates/README.md lists the schemes",
     ];
     assert_eq!(told.len(), lines.len(), "{told:?}");
     for (told, line) in told.iter().zip(lines) {

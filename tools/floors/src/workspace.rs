@@ -19,7 +19,7 @@ pub(crate) fn read() -> Fallible<Graph> {
     let crates = crates.collect::<Fallible<Vec<Crate>>>()?;
     let client_half = client_half(&crates)?;
     let root = &metadata.workspace_root;
-    let documents = ["Cargo.toml", "Makefile", "docs/schemes.md", "ARCHITECTURE.md"];
+    let documents = ["Cargo.toml", "Makefile", "docs/schemes.md", "crates/README.md"];
     let mut files =
         documents.map(|name| read_source(root, &root.join(name))).into_iter().collect::<Fallible<_>>()?;
     for folder in ["bindings", "crates", "schemes", "tools", "fuzz"] {
