@@ -56,3 +56,22 @@ fn the_settings_are_settings_and_the_unit_gives_time_to_end() {
     assert!(value("ExecReload=").contains(&format!("{}/reload", config.admin_listen)));
     assert_eq!(config.state.unwrap(), Path::new("/var/lib").join(value("StateDirectory=")));
 }
+
+#[test]
+fn behind_a_proxy_nothing_is_counted_by_address() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy/behind-proxy.toml");
+    let config = Config::read(&path).unwrap();
+    assert!(
+        config.tls.is_none() && config.listen.ip().is_loopback() && config.admin_listen.ip().is_loopback()
+    );
+    let counts = [config.connections_per_client, config.streams_per_client, config.orders_per_client];
+    assert_eq!(counts, [0; 3]);
+    assert_eq!((config.order_seconds_per_client, config.evaluations_per_client), (0, 0));
+    assert_eq!((config.sessions.per_client, config.sessions.per_minute), (0, 0));
+    assert!(config.scans.percent_per_client == 0 && config.scans.percent > 0);
+    for proxy in ["nginx/sotto.conf", "caddy/Caddyfile"] {
+        let text = std::fs::read_to_string(path.with_file_name(proxy)).unwrap();
+        assert!(text.contains(&format!("{}", config.listen)), "{proxy}");
+        assert!(!text.contains(&format!(":{}", config.admin_listen.port())), "{proxy}");
+    }
+}
