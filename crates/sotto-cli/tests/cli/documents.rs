@@ -188,6 +188,8 @@ pages! {
     phones: "docs/cookbook/phones.md",
     places: "docs/cookbook/places.md",
     wallets: "docs/cookbook/wallets.md",
+    directory: "docs/cookbook/directory.md",
+    documents: "docs/cookbook/documents.md",
 }
 
 /// A page whose commands need more than this program, and the test that runs them.
