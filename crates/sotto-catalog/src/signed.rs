@@ -27,7 +27,7 @@ pub struct Signed<D> {
     pub public_key: Hex32,
     /// Ed25519 signature of the format, a zero byte, and the text.
     pub signature: Hex64,
-    /// Changes of the key, oldest first, for whoever knows an older one. Catalogs alone have them.
+    /// Changes of the key, oldest first, for whoever knows an older one.
     pub successions: Vec<Succession>,
     document: PhantomData<fn() -> D>,
 }
@@ -85,9 +85,6 @@ impl<D: Document> Signed<D> {
                 return Err(CatalogError::malformed(D::SIGNED, &missing));
             }
         };
-        if D::NAME != Catalog::NAME && !successions.is_empty() {
-            return Err(CatalogError::invalid("successions", "changes of keys are told with catalogs"));
-        }
         Ok(Signed { successions, ..Signed::new(text, public_key, signature) })
     }
 

@@ -1,7 +1,7 @@
-//! A change of the key that signs a table: the old key names the new one, and the new one agrees.
+//! A change of the key that signs a table or a stack: the old key names the new one, and the new one agrees.
 //!
-//! It travels beside a catalog that the new key has signed, so whoever has pinned the old one can follow. Only the old key's
-//! signature is worth something to such a client; the new key's is there so that nobody can name somebody else's key.
+//! It travels beside a catalog or a stack that the new key has signed, so whoever has pinned the old one can follow. Only the
+//! old key's signature is worth something to such a client; the new key's is there so that nobody can name somebody else's key.
 //!
 //! It also says from which epoch on the old key signs nothing: what a thief of it signs past that is refused by whoever has seen
 //! the statement.
@@ -39,13 +39,13 @@ pub struct Succession {
 #[serde(deny_unknown_fields)]
 pub struct Statement {
     format: String,
-    /// Which table.
+    /// Which table or stack.
     pub table: TableName,
     /// The old key.
     pub from: Hex32,
     /// The new one.
     pub to: Hex32,
-    /// The epoch from which on the new key signs the table, and the old one does not.
+    /// The epoch from which on the new key signs it, and the old one does not.
     pub from_epoch: Epoch,
     /// When it was made, in seconds since 1970.
     pub created: u64,
@@ -174,6 +174,17 @@ pub fn follow(
 }
 
 impl KeyChange {
+    /// Refuses a change whose time to follow is over.
+    ///
+    /// # Errors
+    /// [`CatalogError::ChangeOver`].
+    pub fn check_time(&self, now: u64) -> Result<()> {
+        match self.until <= now {
+            true => Err(CatalogError::ChangeOver { pinned: self.from, found: self.to }),
+            false => Ok(()),
+        }
+    }
+
     /// What statements amount to; `None` if there are none.
     pub fn of(from: PublicKey, path: &[Statement]) -> Option<Self> {
         let until = path.iter().map(|statement| statement.until).min()?;

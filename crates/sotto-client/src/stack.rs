@@ -213,13 +213,13 @@ impl Stack {
                 pause(PAUSE);
             }
             let Fetched { judged, signed } = self.from.fetch(Some(&self.known))?;
+            let good_until = self.from.vet(&judged)?;
             let Judged { document, key, known, .. } = judged;
             let same = document.shards.iter().map(|shard| &shard.table);
             if !same.eq(self.document.shards.iter().map(|shard| &shard.table)) {
                 return Err(ClientError::StackMoves { stack: document.stack });
             }
-            self.good_until = self.from.vet(&document, key)?;
-            (self.key, self.known) = (key, known);
+            (self.key, self.known, self.good_until) = (key, known, good_until);
             if document != self.document {
                 self.files = self.from.files(&document)?;
                 (self.document, self.signed) = (document, signed);
@@ -228,6 +228,8 @@ impl Stack {
                 table.refresh()?;
             }
             if self.is_current() {
+                // All of them are signed with the stack's key now; the time to follow the one before comes to an end.
+                self.tables.iter_mut().for_each(|table| table.set_pin(self.key));
                 return self.from.remember(self);
             }
         }

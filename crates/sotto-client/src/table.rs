@@ -113,6 +113,11 @@ impl Table {
         Builder::over(transports, table)
     }
 
+    /// Accepts catalogs signed by this key only, from the next one on.
+    pub(crate) fn set_pin(&mut self, key: sotto_catalog::PublicKey) {
+        self.config.pin = Some(key);
+    }
+
     fn open(servers: Servers, options: builder::Options) -> Result<Self> {
         let builder::Options { mut config, cache, keys, ledger, patience, progress, plan } = options;
         let rng = FreshRng::open()?;

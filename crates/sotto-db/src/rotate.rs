@@ -1,7 +1,7 @@
-//! Another signing key for a table, and how clients that know the old one come to know it.
+//! Another signing key for a table or a stack, and how clients that know the old one come to know it.
 //!
 //! The old key signs a statement that names the new one (`sotto_catalog::succession`), which lies beside the images and goes
-//! with every catalog that the new key signs. So nothing has to be made anew: the key changes with the table's next epoch, and
+//! with every catalog or stack that the new key signs. So nothing has to be made anew: the key changes with the next epoch, and
 //! the old key may be destroyed as soon as the statement is there. When the time to follow is over the statement still goes
 //! along, since it also says from which epoch on the old key signs nothing.
 
@@ -9,8 +9,10 @@ use crate::encode::unix_seconds;
 use crate::epoch::KEY;
 use crate::stack::{bounded, whole};
 use crate::{DbError, PathKind, Result, StackDir, TableDir, WriteLock};
+use sotto_catalog::signed::Signed;
+use sotto_catalog::stack::Shard;
 use sotto_catalog::succession::{MAX_CHANGES, follow};
-use sotto_catalog::{Catalog, CatalogError, PublicKey, SignedCatalog, SigningKey, Succession, TableName};
+use sotto_catalog::{CatalogError, Document, PublicKey, SigningKey, Succession, TableName};
 use sotto_core::{CryptoRng, Epoch};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -44,11 +46,67 @@ pub struct KeyFiles<'a> {
     pub new: Option<&'a Path>,
 }
 
-/// Has the key of a table name another one, which signs the table from its next epoch on, and which clients follow for so many
-/// seconds. What was broken off is taken up where it was.
+/// A table or a stack that a key signs, as it was published last.
+struct Publication {
+    dir: TableDir,
+    name: TableName,
+    /// The newest epoch, and the key that signed it.
+    epoch: Epoch,
+    key: PublicKey,
+}
+
+impl Publication {
+    /// A table by itself.
+    fn table(dir: &TableDir) -> Result<Self> {
+        PathKind::require_table(dir.path())?;
+        let newest = dir.open_latest()?;
+        let (name, epoch) = (newest.catalog().table.clone(), newest.catalog().epoch);
+        Ok(Publication { dir: dir.clone(), name, epoch, key: newest.signed_catalog().public_key() })
+    }
+
+    /// A stack, and its tables as it names them. One key signs all of them.
+    fn stack(dir: &TableDir, stack: &StackDir) -> Result<(Self, Vec<Self>)> {
+        let (signed, document) = stack.read()?;
+        let key = signed.public_key();
+        let table = |shard: &Shard| {
+            let dir = TableDir::open(&stack.table(&shard.table))?;
+            Ok(Publication { dir, name: shard.table.clone(), epoch: shard.epoch, key })
+        };
+        let tables = document.shards.iter().map(table).collect::<Result<_>>()?;
+        Ok((Publication { dir: dir.clone(), name: document.stack, epoch: document.epoch, key }, tables))
+    }
+
+    /// Has the old key name the new one in this folder, from its next epoch on. Gives until when clients follow: what is there
+    /// already stays.
+    fn name_key(&self, (old, new): (&SigningKey, &SigningKey), (now, until): (u64, u64)) -> Result<u64> {
+        let mut all = read(&self.dir)?;
+        let said = follow(&all, &self.name, old.public(), new.public())?;
+        let until = match said.filter(|said| said.until > now) {
+            Some(said) => said.until,
+            None => {
+                let next = Epoch(self.epoch.0.saturating_add(1));
+                let (from, to) = (old.public().0, new.public().0);
+                all.retain(|one| one.verify().is_ok_and(|said| (said.from, said.to) != (from, to)));
+                all.push(Succession::sign(&self.name, (old, new), next, (now, until))?);
+                until
+            }
+        };
+        all.drain(..all.len().saturating_sub(MAX_CHANGES));
+        let text = serde_json::to_vec_pretty(&all).map_err(|error| malformed(&error))?;
+        whole(&self.dir.path().join(SUCCESSIONS), &text)?;
+        Ok(until)
+    }
+}
+
+/// Has the key of a table or a stack name another one, which signs it from its next epoch on, and which clients follow for so
+/// many seconds. What was broken off is taken up where it was.
+///
+/// The tables of a stack are signed with its key, so it names the new one for each of them too, and the stack's next epoch brings
+/// a next one of every table.
 ///
 /// # Errors
-/// [`DbError::CannotRotate`]; [`DbError::OtherKey`] if the old key is not that of the table; those of reading and writing keys.
+/// [`DbError::CannotRotate`]; [`DbError::OtherKey`] if the old key is not that of the newest epoch; those of reading and writing
+/// keys.
 pub fn rotate(
     lock: &WriteLock,
     files: KeyFiles<'_>,
@@ -57,40 +115,34 @@ pub fn rotate(
 ) -> Result<Rotated> {
     let dir = lock.dir();
     let refuse = |why| Err(DbError::CannotRotate { dir: dir.path().to_owned(), why });
-    if StackDir::find(dir.path()).or(dir.stack()).is_some() {
-        return refuse("a stack and its tables are signed with one key: publish it under a new name");
+    if dir.stack().is_some() {
+        return refuse("a table of a stack is signed with the key of its stack: rotate that");
     }
-    PathKind::require_table(dir.path())?;
-    let newest = dir.open_latest()?;
-    let table = newest.catalog().table.clone();
+    let (published, tables) = match StackDir::find(dir.path()) {
+        Some(stack) => Publication::stack(dir, &stack)?,
+        None => (Publication::table(dir)?, Vec::new()),
+    };
     let old_file = files.old.map_or_else(|| dir.path().join(KEY), Path::to_owned);
     if !old_file.exists() {
         return refuse("its signing key is not there, and nobody else can name another: give it");
     }
     let old = dir.signing_key(Some(&old_file), rng)?;
-    let found = newest.signed_catalog().public_key();
-    if found != old.public() && !leads(dir, &table, found, old.public())? {
-        return Err(DbError::OtherKey { dir: dir.path().to_owned(), found, given: old.public() });
+    if published.key != old.public() && !leads(dir, &published.name, published.key, old.public())? {
+        let (found, given) = (published.key, old.public());
+        return Err(DbError::OtherKey { dir: dir.path().to_owned(), found, given });
     }
     let new_file = files.new.map_or_else(|| dir.path().join(NEXT), Path::to_owned);
     let new = dir.signing_key(Some(&new_file), rng)?;
     let now = unix_seconds();
-    let mut all = read(dir)?;
-    let said = follow(&all, &table, old.public(), new.public())?;
-    let until = match said.filter(|said| said.until > now) {
-        Some(said) => said.until,
-        None => {
-            let until = now.saturating_add(seconds);
-            let next = Epoch(newest.catalog().epoch.0.saturating_add(1));
-            let (from, to) = (old.public().0, new.public().0);
-            all.retain(|one| one.verify().is_ok_and(|said| (said.from, said.to) != (from, to)));
-            all.push(Succession::sign(&table, (&old, &new), next, (now, until))?);
-            until
-        }
-    };
-    all.drain(..all.len().saturating_sub(MAX_CHANGES));
-    let text = serde_json::to_vec_pretty(&all).map_err(|error| malformed(&error))?;
-    whole(&dir.path().join(SUCCESSIONS), &text)?;
+    let (keys, times) = ((&old, &new), (now, now.saturating_add(seconds)));
+    let mut of_tables = None;
+    // The stack comes last: once it is said of that, it was said of all.
+    for table in &tables {
+        let _lock = table.dir.lock()?;
+        of_tables = of_tables.into_iter().chain([table.name_key(keys, times)?]).min();
+    }
+    let until = published.name_key(keys, times)?;
+    let until = of_tables.map_or(until, |of_tables| of_tables.min(until));
     let moves = files.old.is_none() && files.new.is_none();
     let retired = moves.then(|| replace(dir, &old_file, &new_file, old.public())).transpose()?;
     Ok(Rotated { from: old.public(), to: new.public(), until, retired })
@@ -110,12 +162,12 @@ fn replace(dir: &TableDir, old: &Path, new: &Path, key: PublicKey) -> Result<Pat
     Ok(retired)
 }
 
-/// Signs a catalog, with what was said of the key.
-pub(crate) fn sign(dir: &TableDir, catalog: &Catalog, key: &SigningKey) -> Result<SignedCatalog> {
+/// Signs what is published in a folder, with what was said of the key.
+pub(crate) fn sign<D: Document>(dir: &TableDir, document: &D, key: &SigningKey) -> Result<Signed<D>> {
     let all = read(dir)?;
-    let mut signed = SignedCatalog::sign(catalog, key)?;
+    let mut signed = Signed::sign(document, key)?;
     let said: Vec<_> = all.iter().filter_map(|one| one.verify().ok()).collect();
-    let is_last = said.last().is_some_and(|said| said.table == catalog.table && said.to == key.public().0);
+    let is_last = said.last().is_some_and(|said| said.table == *document.name() && said.to == key.public().0);
     if is_last {
         signed.successions = all;
     }

@@ -7,13 +7,14 @@
 //! DIR/stack-00000001.rows    the rows of a table that is asked by key, for the next update: see [`crate::kept`]
 //! DIR/source.json            how the source was read: see [`crate::origin`]
 //! DIR/signing.key            signs the stack and its tables' catalogs
+//! DIR/succession.json        that other keys signed it before, once they did: see [`crate::rotate`]
 //! DIR/write.lock             held by the one process that writes
 //! ```
 
 use crate::image::writer::TEMP_PREFIX;
 use crate::progress::Watcher;
 use crate::table::TableSource;
-use crate::{DbError, Result, TableDir, kept};
+use crate::{DbError, Result, TableDir, kept, rotate};
 use sotto_catalog::stack::{File, MAX_FILE_BYTES};
 use sotto_catalog::{CatalogError, SignedStack, SigningKey, Stack, TableName};
 use sotto_core::Epoch;
@@ -99,7 +100,7 @@ impl StackDir {
     /// # Errors
     /// [`DbError::Io`], [`DbError::Catalog`]. The stack is then as it was.
     pub fn publish(&self, stack: &Stack, files: &[Vec<u8>], key: &SigningKey) -> Result<SignedStack> {
-        let signed = SignedStack::sign(stack, key)?;
+        let signed = rotate::sign(&self.root()?, stack, key)?;
         for file in &stack.files {
             let there = files.iter().find(|bytes| file.is(bytes));
             let bytes = there.ok_or(CatalogError::Disagree { what: "its public files" })?;

@@ -1,4 +1,4 @@
-//! `sotto rotate-key`: another key signs a table from its next epoch on, and clients that know the old one follow.
+//! `sotto rotate-key`: another key signs a table or a stack from its next epoch on, and clients that know the old one follow.
 
 use super::remote::duration;
 use crate::blame;
@@ -20,6 +20,8 @@ The new key takes the place of signing.key, and the old one lies in retired-*.ke
 there. The next `sotto update` or `sotto encode` signs with the new one. Where several servers serve the table, bring them that \
 epoch within a few seconds of each other.
 
+The tables of a stack are signed with its key: they change with it, so the stack's next epoch brings a next one of every table.
+
 A key that somebody else has is no longer yours to name another with: they can, too. Publish the table under a new name then.
 
 Example:
@@ -33,7 +35,7 @@ const LONGEST: Duration = Duration::from_secs(3660 * 86_400);
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLE)]
 pub(crate) struct RotateKey {
-    /// The directory of the table
+    /// The directory of the table or the stack
     #[arg(value_name = "DIR")]
     dir: PathBuf,
     /// For how long clients follow: 90d, 12h
@@ -53,10 +55,13 @@ impl RotateKey {
             return Err(Failure::usage("clients follow for a second or more, and for ten years at most")
                 .fix("give --for, such as 90d"));
         }
-        refuse_other(&PathKind::of(&self.dir).map_err(blame::db)?)?;
+        let kind = PathKind::of(&self.dir).map_err(blame::db)?;
+        refuse_unsigned(&kind)?;
         let dir = TableDir::open(&self.dir).map_err(blame::db)?;
-        // Before the lock: a directory without a table should not get one.
-        dir.open_latest().map_err(blame::db)?;
+        if !matches!(kind, PathKind::Stack(_)) {
+            // Before the lock: a directory without a table should not get one.
+            dir.open_latest().map_err(blame::db)?;
+        }
         let lock = dir.lock().map_err(blame::db)?;
         let mut rng = sotto_prg::system_rng().map_err(|_| blame::client(ClientError::NoEntropy))?;
         let files = KeyFiles { old: self.signing_key.as_deref(), new: self.new_key.as_deref() };
@@ -87,19 +92,13 @@ impl RotateKey {
     }
 }
 
-/// Refuses what has no key of its own that could name another.
-fn refuse_other(kind: &PathKind) -> Result<()> {
-    let (why, fix) = match kind {
-        PathKind::Stack(_) => (
-            "a stack and its tables are signed with one key, which cannot name another",
-            "encode it into another directory under another name, with a key of its own, and tell its clients the new pin",
-        ),
-        PathKind::Foreign(..) | PathKind::ForeignFile => (
-            "tables of Apple's lookups are not signed, so there is no key to rotate",
-            "phones trust the server's certificate: renew that; oprf.key of a symmetric table changes by encoding it into \
-             another directory",
-        ),
-        PathKind::Missing | PathKind::Table(_) | PathKind::File => return Ok(()),
-    };
-    Err(Failure::usage(why).fix(fix))
+/// Refuses a table of Apple's lookups, which no key signs.
+fn refuse_unsigned(kind: &PathKind) -> Result<()> {
+    if !matches!(kind, PathKind::Foreign(..) | PathKind::ForeignFile) {
+        return Ok(());
+    }
+    Err(Failure::usage("tables of Apple's lookups are not signed, so there is no key to rotate").fix(
+        "phones trust the server's certificate: renew that; oprf.key of a symmetric table changes by encoding it into another \
+         directory",
+    ))
 }

@@ -109,6 +109,78 @@ fn clients_follow_the_key_of_a_table_for_as_long_as_is_said() {
     get(&served, &["--no-cache", "--pin", again["to"].as_str().unwrap()]).says("");
 }
 
+/// Copies a folder with all that is below it.
+fn copy_folder(from: &std::path::Path, to: &std::path::Path) {
+    std::fs::create_dir(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap().map(Result::unwrap) {
+        let to = to.join(entry.file_name());
+        match entry.path().is_dir() {
+            true => copy_folder(&entry.path(), &to),
+            false => drop(std::fs::copy(entry.path(), to).unwrap()),
+        }
+    }
+}
+
+/// The tables of a stack change their key with it: those too in which no row changes.
+#[test]
+fn clients_follow_the_key_of_a_stack_and_of_its_tables() {
+    let folder = Folder::new();
+    let rows = folder.write("rows.csv", (0..300).map(|row| format!("row {row}\n")).collect::<String>());
+    let (dir, cache) = (folder.text("many"), folder.text("cache"));
+    let how = ["--value", "1", "--row-bytes", "12", "--room", "10", "--batch", "12"];
+    let encoded = sotto(&[&["encode", &rows, "--out", &dir, "--json"], &how[..]].concat()).json();
+    let old = encoded["public_key"].as_str().unwrap().to_owned();
+    std::fs::create_dir(folder.at("before")).unwrap();
+    copy_folder(&folder.at("many"), &folder.at("before/many"));
+    let served = Served::start(&[&dir]);
+    let get = |served: &Served, more: &[&str]| {
+        sotto(&[&["get", "--server", &served.url, "--table", "many", "--row", "7"], more].concat())
+    };
+    let remembering = ["--cache", &cache];
+    get(&served, &remembering).says("row 7");
+    let rotated = sotto(&["rotate-key", &dir, "--for", "2h", "--json"]).json();
+    let (new, retired) = (rotated["to"].as_str().unwrap(), rotated["retired"].as_str().unwrap());
+    assert_eq!(rotated["from"], old.as_str());
+    get(&served, &["--no-cache", "--pin", &old]).says("row 7");
+    let changes = folder.write("changes.csv", "7,changed\n");
+    let updated = sotto(&["update", &dir, &changes, "--json"]).json();
+    let (tables, changed) = (&updated["summary"]["tables"], &updated["summary"]["tables_changed"]);
+    assert!(updated["public_key"] == new && tables == changed && tables.as_u64() > Some(4), "{updated}");
+    served.reload();
+    let told = format!("signs with another key, and the old one says so: pin {new}");
+    let followed = get(&served, &remembering);
+    assert!(
+        followed.stdout.contains("changed") && followed.stdout.matches(&told).count() == 1,
+        "{}",
+        followed.stdout
+    );
+    let again = get(&served, &remembering);
+    assert!(again.stdout.contains("changed") && !again.stdout.contains(&told), "{}", again.stdout);
+    for known in [&old[..], new] {
+        get(&served, &["--no-cache", "--pin", known]).says("changed");
+    }
+    get(&served, &["--no-cache", "--pin", &format!("sotto-pk:{}", "00".repeat(32))]).fails(5, &["pin"]);
+    // The old key signs nothing any more.
+    let changes = folder.write("changes.csv", "7,again\n");
+    sotto(&["update", &dir, &changes, "--signing-key", retired]).fails(2, &[new]);
+    // From then on an update writes only what changes, as before.
+    let updated = sotto(&["update", &dir, &changes, "--json"]).json();
+    let changed = updated["summary"]["tables_changed"].as_u64();
+    assert!(changed < updated["summary"]["tables"].as_u64(), "{updated}");
+    served.reload();
+    get(&served, &remembering).says("again");
+
+    // Nor is what the old key did sign taken again, whoever pins it.
+    let listen = served.url.strip_prefix("http://").unwrap().to_owned();
+    served.end();
+    let stale = Served::start_at(&listen, &[&folder.text("before/many")], Stdio::inherit());
+    for more in [&[][..], &["--pin", &old]] {
+        get(&stale, &[&remembering, more].concat()).fails(5, &["replaced from epoch 2 on", "sotto forget"]);
+    }
+    sotto(&["forget", "--server", &stale.url, "--table", "many", "--cache", &cache]).says("forgotten");
+    get(&stale, &["--cache", &cache, "--pin", &old]).says("row 7");
+}
+
 #[test]
 fn what_cannot_be_made_again_is_kept_while_a_server_runs_and_put_back() {
     let folder = Folder::new();

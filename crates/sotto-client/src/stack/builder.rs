@@ -175,8 +175,8 @@ impl StackBuilder {
     pub fn open(mut self) -> Result<Stack> {
         let remembered = self.remembered()?;
         let Fetched { judged, signed } = self.fetch(remembered.as_ref())?;
+        let good_until = self.vet(&judged)?;
         let Judged { document, key, trust, known, .. } = judged;
-        let good_until = self.vet(&document, key)?;
         let files = self.files(&document)?;
         let mut tables = Vec::new();
         for shard in &document.shards {
@@ -214,16 +214,21 @@ impl StackBuilder {
         Ok(Fetched { judged, signed })
     }
 
-    /// Refuses a stack that is too old, or that its publisher does not show to everybody. Gives until when it is good.
-    pub(super) fn vet(&mut self, document: &Document, key: PublicKey) -> Result<Option<u64>> {
-        let now = now();
+    /// Refuses a stack that is too old, whose signer may not be followed any more, or that its publisher does not show to
+    /// everybody. Gives until when it is good.
+    pub(super) fn vet(&mut self, judged: &Judged<Document>) -> Result<Option<u64>> {
+        let (now, Judged { document, key, .. }) = (now(), judged);
+        if let Some(change) = judged.change {
+            change.check_time(now)?;
+            self.events.tell(Event::NewSigner(change));
+        }
         if let Some(expires) = document.expires.filter(|expires| *expires <= now) {
             return Err(ClientError::Expired { epoch: document.epoch, ago: now - expires });
         }
         let Some(witnesses) = self.asked.clone().witnesses() else { return Ok(document.expires) };
         let digest = document.digest()?;
         let (kind, name) = (sotto_tlog::catalogs::Kind::Stack, document.stack.clone());
-        let entry = LogEntry::new(kind, name, document.epoch, digest, key);
+        let entry = LogEntry::new(kind, name, document.epoch, digest, *key);
         let cache = self.cache_dir.as_deref().map(Cache::open).transpose()?;
         if let Some(cache) = &cache {
             vetted::recollect(cache, &self.logs)?;

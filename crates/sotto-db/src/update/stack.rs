@@ -17,7 +17,7 @@ use crate::kept::{Changed, Kept};
 use crate::parts::Pieces;
 use crate::progress::{Stage, Watcher, silent};
 use crate::table::BlockRule;
-use crate::{DbError, ImageFile, Result, StackDir, TableDir};
+use crate::{DbError, ImageFile, Result, StackDir, TableDir, rotate};
 use serde::Serialize;
 use sotto_catalog::stack::Shard;
 use sotto_catalog::{Batched, CatalogError, Stack};
@@ -77,6 +77,8 @@ pub struct StackUpdate<'a> {
     dir: &'a StackDir,
     options: &'a UpdateOptions<'a>,
     before: Stack,
+    /// Another key than that of the stack before signs this one: then it signs a next epoch of every table.
+    is_rotated: bool,
     layers: Batched,
     buckets: Vec<Bucket>,
     rows: Rows,
@@ -103,7 +105,8 @@ pub fn read_stack_update<'a>(
     let began = Instant::now();
     let (signed, before) = dir.read()?;
     let (found, given) = (signed.public_key(), options.key.public());
-    if found != given {
+    let is_rotated = found != given;
+    if is_rotated && !rotate::leads(&dir.root()?, &before.stack, found, given)? {
         return Err(DbError::OtherKey { dir: dir.path().to_owned(), found, given });
     }
     let layers = Batched::of(&before)?.ok_or_else(|| DbError::NoBatch { dir: dir.path().to_owned() })?;
@@ -151,6 +154,7 @@ pub fn read_stack_update<'a>(
         dir,
         options,
         before,
+        is_rotated,
         layers,
         buckets,
         rows,
@@ -237,7 +241,7 @@ impl StackUpdate<'_> {
             let rows =
                 parts.flat_map(|(first, rows)| rows.into_iter().map(move |(at, row)| (first + at, row)));
             let rows: Rows = rows.map(|(at, bytes)| (at, bytes.clone())).collect();
-            if rows.is_empty() {
+            if rows.is_empty() && !self.is_rotated {
                 artifact_bytes += bytes_of(bucket.image.catalog());
                 continue;
             }

@@ -4,7 +4,6 @@ use super::super::accord::Agreed;
 use super::super::witness::Check;
 use super::{Opening, Stage};
 use crate::{ClientError, Result};
-use sotto_catalog::CatalogError;
 use sotto_core::CryptoRng;
 use sotto_tlog::LogEntry;
 use sotto_tlog::catalogs::Kind;
@@ -33,11 +32,8 @@ impl Opening {
                 None => ClientError::Expired { epoch: catalog.epoch, ago: now - expires },
             });
         }
-        if let (Some(change), Some(now)) = (agreed.change, self.now)
-            && change.until <= now
-        {
-            let (pinned, found) = (change.from, change.to);
-            return Err(CatalogError::ChangeOver { pinned, found }.into());
+        if let (Some(change), Some(now)) = (agreed.change, self.now) {
+            change.check_time(now)?;
         }
         let Some(witnesses) = &self.config.witnesses else { return Ok(None) };
         let (name, digest) = (catalog.table.clone(), catalog.digest()?);
