@@ -2,7 +2,8 @@
 //!
 //! A body owns the memory that its bytes take until the last of them is handed to the socket: each part that it hands over has
 //! a share of the permit, wherever HTTP's buffers keep it. It hands over one part at a time, and ends only when the last is gone;
-//! so a stream of HTTP/2 is open for as long as anything of it is in memory. hyper has no limit of time for a stream whose window
+//! so a stream of HTTP/2 is open for as long as anything of it is in memory. A part is short ([`MAX_PART_BYTES`]), so the time
+//! for which nothing may be read does not grow with the response. hyper has no limit of time for a stream whose window
 //! is closed: [`StreamExecutor`] drops its task once the part at hand is late, which resets the stream and frees its buffers.
 //! Where a socket itself is not read, `stall` ends the connection.
 
@@ -18,9 +19,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker, ready};
 use tokio::time::{Instant, Sleep, sleep_until};
 
+/// The most bytes of a part. A client has the time for them that the slowest rate takes.
+const MAX_PART_BYTES: usize = 1 << 16;
+
 /// A response's body on its way out.
 pub(super) struct ResponseBody {
     body: Body,
+    /// What the body gave and was not handed over yet.
+    rest: Bytes,
     guard: Arc<ResponseGuard>,
     time: SendTime,
     /// The part that was handed over last.
@@ -62,7 +68,7 @@ impl ResponseBody {
         };
         let guard = Arc::new(ResponseGuard { _memory: memory, _busy: busy });
         let deadline = DEADLINE.try_with(Arc::clone).ok();
-        ResponseBody { body, guard, time: SendTime::new(rate), part: None, deadline }
+        ResponseBody { body, rest: Bytes::new(), guard, time: SendTime::new(rate), part: None, deadline }
     }
 
     fn set_deadline(&self, at: Option<Instant>) {
@@ -71,8 +77,9 @@ impl ResponseBody {
         }
     }
 
-    /// Hands bytes over, and begins to count their time.
-    fn hand_over(&mut self, bytes: Bytes) -> Bytes {
+    /// Hands a part of what is left over, and begins to count its time.
+    fn hand_over(&mut self) -> Bytes {
+        let bytes = self.rest.split_to(self.rest.len().min(MAX_PART_BYTES));
         let (dropped, since) = (Arc::<DropSignal>::default(), Instant::now());
         self.set_deadline(since.checked_add(self.time.limit(bytes.len())));
         self.part = Some(PendingPart { dropped: dropped.clone(), bytes: bytes.len(), since });
@@ -95,23 +102,31 @@ impl http_body::Body for ResponseBody {
             self.part = None;
             self.set_deadline(None);
         }
-        let frame = match ready!(Pin::new(&mut self.body).poll_frame(context)) {
-            Some(Ok(frame)) => frame,
-            other => return Poll::Ready(other),
-        };
-        Poll::Ready(Some(Ok(match frame.into_data() {
-            Ok(bytes) if bytes.is_empty() => Frame::data(bytes),
-            Ok(bytes) => Frame::data(self.hand_over(bytes)),
-            Err(trailers) => trailers,
-        })))
+        while self.rest.is_empty() {
+            let frame = match ready!(Pin::new(&mut self.body).poll_frame(context)) {
+                Some(Ok(frame)) => frame,
+                other => return Poll::Ready(other),
+            };
+            match frame.into_data() {
+                Ok(bytes) => self.rest = bytes,
+                Err(trailers) => return Poll::Ready(Some(Ok(trailers))),
+            }
+        }
+        Poll::Ready(Some(Ok(Frame::data(self.hand_over()))))
     }
 
     fn is_end_stream(&self) -> bool {
-        self.part.is_none() && self.body.is_end_stream()
+        self.part.is_none() && self.rest.is_empty() && self.body.is_end_stream()
     }
 
     fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
+        let (body, rest) = (self.body.size_hint(), self.rest.len() as u64);
+        let mut hint = SizeHint::new();
+        hint.set_lower(body.lower().saturating_add(rest));
+        if let Some(upper) = body.upper() {
+            hint.set_upper(upper.saturating_add(rest));
+        }
+        hint
     }
 }
 
@@ -195,4 +210,42 @@ impl<F: Future<Output = ()>> Future for TimedStream<F> {
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::crowd::Crowd;
+    use super::*;
+    use crate::admission::Peer;
+    use http_body::Body as _;
+    use std::time::Duration;
+
+    /// The time for which nothing may be read is that of a part, however long the response is.
+    #[test]
+    fn the_deadline_of_a_closed_window_does_not_grow_with_the_response() {
+        let seat = Crowd::new((1, 1), &[], None).enter(Peer([127, 0, 0, 1].into())).unwrap().seat.clone();
+        let rate = SendRate { grace: Duration::from_secs(8), bytes_per_second: 1 << 14 };
+        let whole: Bytes = (0..5 * MAX_PART_BYTES / 2).map(|at| (at % 251) as u8).collect();
+        let deadline = Arc::<StreamDeadline>::default();
+        let body = Body::from(whole.clone());
+        let make = || ResponseBody::new(body, None, seat.busy(), rate);
+        let mut body = DEADLINE.sync_scope(deadline.clone(), make);
+        let mut context = Context::from_waker(Waker::noop());
+        let (mut sent, mut parts) = (Vec::new(), 0);
+        loop {
+            assert_eq!(body.size_hint().exact(), Some((whole.len() - sent.len()) as u64));
+            let part = match Pin::new(&mut body).poll_frame(&mut context) {
+                Poll::Ready(None) => break,
+                other => other.map(|frame| frame.unwrap().unwrap().into_data().unwrap()),
+            };
+            let Poll::Ready(part) = part else { panic!("nothing is in the way of a part") };
+            let most = Instant::now() + rate.grace + Duration::from_secs((MAX_PART_BYTES >> 14) as u64);
+            assert!(locked(&deadline.0).is_some_and(|at| at <= most), "one part's time");
+            let waits = Pin::new(&mut body).poll_frame(&mut context).is_pending();
+            assert!(waits && !body.is_end_stream(), "one part at a time");
+            sent.extend_from_slice(&part);
+            parts += 1;
+        }
+        assert!(sent == whole && parts == 3 && locked(&deadline.0).is_none());
+    }
 }

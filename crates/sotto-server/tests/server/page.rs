@@ -51,6 +51,7 @@ fn a_pages_files_are_served_and_no_others() {
         let policy = response.header("content-security-policy").unwrap();
         assert!(policy.starts_with("default-src 'none'; script-src 'self'"), "{policy}");
         assert!(!policy.contains("unsafe-inline") && !policy.contains('*'), "{policy}");
+        assert!(policy.contains("frame-ancestors 'none'"), "{policy}");
         // Whoever has it is not sent it again.
         let tag = response.header("etag").unwrap().to_owned();
         let again = request(world.at, "GET", path, &[("if-none-match", &tag)], b"");
