@@ -64,7 +64,7 @@ impl fmt::Display for Intermediary {
                 write!(f, "status {status}: the address leads to {location}")
             }
             Intermediary::Encodes { coding } => {
-                write!(f, "something in front of the server packs responses ({coding})")
+                write!(f, "packed responses ({coding}): something in front of the server packs them")
             }
             Intermediary::ShowsPage => f.write_str("an HTML page, and not an answer of a sotto server"),
         }

@@ -110,7 +110,7 @@ fn what_stands_in_front_of_a_server_is_named() {
         (401, "www-authenticate: Basic\r\n", "wants a login"),
         (407, "proxy-authenticate: Basic\r\n", "wants a login"),
         (200, "content-type: text/html\r\n", "HTML"),
-        (200, "content-encoding: gzip\r\n", "packs responses (gzip)"),
+        (200, "content-encoding: gzip\r\n", "answers with packed responses (gzip)"),
     ] {
         let url = http(move |_, _| http_response(status, headers, b"x"));
         let error = Table::connect(&url, "squares").open().map(|_| ()).unwrap_err();
