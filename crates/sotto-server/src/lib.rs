@@ -90,6 +90,8 @@ pub use config::{
 pub use error::StartError;
 pub use listen::OwnCertificate;
 pub use live::LiveTable;
+#[doc(hidden)]
+pub use metrics::metrics_sample;
 pub use opening::OpeningProgress;
 pub use past::Past;
 pub use server::{Running, Server, Shutdown};

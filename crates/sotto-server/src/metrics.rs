@@ -3,6 +3,7 @@
 
 mod apple;
 mod pages;
+mod sample;
 
 use crate::admission::Sessions;
 use crate::apple::Apple;
@@ -15,6 +16,7 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::Registry;
+pub use sample::metrics_sample;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 

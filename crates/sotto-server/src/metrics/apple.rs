@@ -74,6 +74,24 @@ impl AppleMetrics {
         r.register("apple_key_bytes", "Bytes of users' keys", self.key_bytes.clone());
     }
 
+    /// A series of each kind: see [`super::sample`].
+    pub(super) fn sample(&self) {
+        let by = ByUseCase { use_case: "use case".into() };
+        for counter in [&self.lookups, &self.evaluations] {
+            counter.get_or_create(&Outcome { use_case: by.use_case.clone(), outcome: "outcome" }).inc();
+        }
+        self.seconds.get_or_create(&by).observe(0.0);
+        for counter in [&self.bytes_in, &self.bytes_out] {
+            counter.get_or_create(&by).inc();
+        }
+        for gauge in [&self.configurations, &self.keys, &self.keys_in_memory] {
+            gauge.get_or_create(&by).set(0);
+        }
+        for place in ["memory", "disk"] {
+            self.key_bytes.get_or_create(&Medium { place }).set(0);
+        }
+    }
+
     /// A lookup or an evaluation was answered, or was refused after all.
     pub(crate) fn answered(&self, work: &Work, answer: &Result<Response, Refused>, took: Duration) {
         let by = ByUseCase { use_case: work.name().to_owned() };

@@ -7,9 +7,9 @@ use prometheus_client::encoding::EncodeLabelSet;
 /// Bytes of a table's live epochs: in the mapped `file` or in `memory`, on `huge` pages, `small` ones, or `unknown`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub(super) struct Lying {
-    table: String,
-    place: &'static str,
-    pages: &'static str,
+    pub(super) table: String,
+    pub(super) place: &'static str,
+    pub(super) pages: &'static str,
 }
 
 impl Metrics {

@@ -1,6 +1,9 @@
 //! The pages of the ability ledger that concern no single crate.
 #![allow(clippy::unwrap_used, reason = "a test may stop")]
 
+mod api;
+mod bindings;
 mod digests;
 mod schemes;
+mod texts;
 mod trials;
