@@ -18,8 +18,8 @@ use sotto_apple::proto::{
 use sotto_apple::service::{Asked, KeyStore, Reading, Service, Stored, UseCase};
 use sotto_apple::sets::{SETS, Weak};
 use sotto_apple::symmetric::{NAME_BYTES, Opening, sealed};
-use sotto_bfv::mulpir::{Compression, Shape};
-use sotto_lattice::bgv::Secret;
+use sotto_bfv::mulpir::{Compression, EntryShape};
+use sotto_lattice::bgv::SecretKey as BfvSecretKey;
 use sotto_oprf::p384::{SecretKey, blind};
 use std::sync::{Arc, LazyLock, Mutex};
 
@@ -54,9 +54,9 @@ impl KeyStore for Last {
 /// A service with a small table, a client's secret, and the right requests.
 struct World {
     codec: Arc<Codec>,
-    shape: Shape,
+    shape: EntryShape,
     service: Service,
-    secret: Secret,
+    secret: BfvSecretKey,
     config: Vec<u8>,
     key: Vec<u8>,
     queries: Vec<u8>,
@@ -109,7 +109,7 @@ static WORLD: LazyLock<World> = LazyLock::new(|| {
     let Some(ConfigForm::PirConfig(pir)) = &told.configs[NAME].config else { panic!("a configuration") };
     let identifier = pir.evaluation_key_config_hash.clone();
     let metadata = Some(EvaluationKeyMetadata { timestamp: 5, identifier });
-    let secret = Secret::sample(codec.kit().ring(), &mut rng);
+    let secret = BfvSecretKey::sample(codec.kit().ring(), &mut rng);
     let evaluation_key = Some(codec.make_keys(&secret, &elements, &mut rng));
     let key = EvaluationKeys { keys: vec![EvaluationKey { metadata: metadata.clone(), evaluation_key }] };
     let query = codec.ask(&secret, &shape, &[0, 1], &mut rng).unwrap();

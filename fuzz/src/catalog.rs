@@ -7,10 +7,10 @@ use sotto_catalog::{
     SignedStack, SigningKey, Stack, Succession, TableKind, ValueKind,
 };
 use sotto_core::{Artifact, Epoch, SchemeEntry, Shape};
-use sotto_layers::Design;
-use sotto_layers::design::Code;
-use sotto_layers::pbc::Params;
-use sotto_layers::pbc::code::Sizes;
+use sotto_layers::ProofLayout;
+use sotto_layers::batch_code::Params;
+use sotto_layers::batch_code::code::CodeSizes;
+use sotto_layers::proof_layout::BatchLayout;
 use sotto_prg::PublicSeed;
 use sotto_registry::{SCHEMES, find};
 use sotto_testkit::rng::seeded;
@@ -50,9 +50,9 @@ pub fn signed_stack(data: &[u8]) -> bool {
         let again = Stack::parse(text.as_bytes()).expect("what was written is read");
         assert!(again.shards == stack.shards && again.files == stack.files);
         for layer in &stack.layers {
-            if let Ok((design, leaves)) = Design::parse(&layer.name, &layer.params) {
-                let again =
-                    Design::parse(design.name(), &design.params(leaves)).expect("what was read is written");
+            if let Ok((design, leaves)) = ProofLayout::parse(&layer.name, &layer.params) {
+                let again = ProofLayout::parse(design.name(), &design.params(leaves))
+                    .expect("what was read is written");
                 assert!(again == (design, leaves) && design.visits(leaves).is_ok());
             }
         }
@@ -80,11 +80,11 @@ pub fn signed_stacks() -> Vec<Vec<u8>> {
         created: 7,
         expires: None,
     };
-    let pbc = Params::new(Sizes::fit(1000, 12).unwrap(), PublicSeed([3; 32]));
+    let pbc = Params::new(CodeSizes::fit(1000, 12).unwrap(), PublicSeed([3; 32]));
     let range = TableKind::Range { key: KeyKind::Ipv4, block: 256, first: 0, empty: HexBytes(vec![1]) };
     let layers = Batched::layers(&range, &[], &pbc);
     let batch = Stack { layers, ..stack.clone() };
-    let code = Design::Batch(Code::fit(5000, PublicSeed([3; 32])).unwrap());
+    let code = ProofLayout::Batch(BatchLayout::fit(5000, PublicSeed([3; 32])).unwrap());
     let layers = vec![Layer { name: code.name().to_owned(), params: code.params(5000) }];
     let log = Stack { layers, ..stack.clone() };
     let key = signing_key_of_seeds();

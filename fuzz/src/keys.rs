@@ -7,7 +7,7 @@ use sotto_db::ingest::{Column, FileOptions, Format, IngestOptions, KeywordOption
 use sotto_db::origin::SOURCE;
 use sotto_db::written::Written;
 use sotto_db::{DbError, EncodeOptions, TableDir, UpdateOptions, encode_table, ingest::ingest, update_table};
-use sotto_layers::keyword::Form;
+use sotto_layers::keyword::KeyForm;
 use sotto_prg::PublicSeed;
 use sotto_registry::SCHEMES;
 use std::fs;
@@ -21,7 +21,7 @@ static SEED: LazyLock<[Vec<u8>; 2]> = LazyLock::new(|| {
     fs::write(&source, (0..10).map(|i| format!("key {i},{i}\n")).collect::<String>()).unwrap();
     let layout = Layout::Keyword(KeywordOptions {
         key: Column::Number(1),
-        form: Form::Text,
+        form: KeyForm::Text,
         value: Some(Column::Number(2)),
         values: ValueOptions { width: Some(3), ..ValueOptions::default() },
         room: 0,

@@ -1,19 +1,19 @@
 //! Polynomials of ring-LWE ciphertexts, before any scheme makes something of them.
 
 use sotto_lattice::bgv::wire::{body_bytes, put_body, take_body};
-use sotto_lattice::bgv::{Answer, AnswerBits, Pow2, Rns};
+use sotto_lattice::bgv::{Answer, AnswerBits, Pow2, RnsRing};
 use sotto_math::modulus::Modulus;
 use sotto_prg::PublicSeed;
 use std::sync::OnceLock;
 
 /// A small ring with two primes and a special one, whose limbs leave no bit unused but whose words have values to spare.
-fn ring() -> &'static Rns<Pow2> {
-    static RING: OnceLock<Rns<Pow2>> = OnceLock::new();
+fn ring() -> &'static RnsRing<Pow2> {
+    static RING: OnceLock<RnsRing<Pow2>> = OnceLock::new();
     RING.get_or_init(|| {
         let prime = |q| Modulus::new(q).expect("a prime below 2^50");
         let primes: Vec<Modulus> = Pow2::PRIMES.into_iter().take(3).map(prime).collect();
         let ring = Pow2::new(64, prime(65537), &primes).expect("primes that are 1 modulo 2n");
-        Rns::new(ring).expect("primes that are 1 modulo t")
+        RnsRing::new(ring).expect("primes that are 1 modulo t")
     })
 }
 

@@ -1,9 +1,9 @@
 //! Parameters of layers, and rows that are none.
 
 use sotto_core::{Layer, Row};
-use sotto_layers::pbc::Params;
-use sotto_layers::pbc::code::Sizes;
-use sotto_layers::{Keyword, Pbc};
+use sotto_layers::batch_code::Params;
+use sotto_layers::batch_code::code::CodeSizes;
+use sotto_layers::{BatchCode, Keyword};
 use sotto_prg::PublicSeed;
 use sotto_testkit::rng::seeded;
 
@@ -69,7 +69,7 @@ pub fn pbc_params(data: &[u8]) -> bool {
     let Ok(params) = Params::parse(data) else { return false };
     let text = serde_json::to_vec(&params).expect("what was read is written");
     assert_eq!(Params::parse(&text).expect("what was written is read"), params);
-    let code: Pbc = params.code().expect("what was read is in order");
+    let code: BatchCode = params.code().expect("what was read is in order");
     if params.batch > 1000 {
         // A request is planned in a second or more, which is too long to try many.
         return true;
@@ -87,8 +87,8 @@ pub fn pbc_params(data: &[u8]) -> bool {
 
 /// Codes with buckets, with spare lookups beside them, and with nothing else.
 pub fn pbc_paramses() -> Vec<Vec<u8>> {
-    let fit = |rows, items| Sizes::fit(rows, items).expect("a code");
-    let spare = Sizes { rows: 1000, items: 20, copies: 3, buckets: 18, spare: 2 };
+    let fit = |rows, items| CodeSizes::fit(rows, items).expect("a code");
+    let spare = CodeSizes { rows: 1000, items: 20, copies: 3, buckets: 18, spare: 2 };
     [fit(1000, 12), fit(1 << 20, 64), fit(50, 3), fit(5000, 300), spare]
         .map(|sizes| {
             serde_json::to_vec(&Params::new(sizes, PublicSeed([3; 32]))).expect("parameters are JSON")

@@ -1,13 +1,13 @@
 //! Symmetric tables: elements and proofs of strangers, the key's file, masked rows. Frames are in [`crate::wire`].
 
-use sotto_oprf::{Input, Mask, OprfError, SecretKey, Version, blind, p384};
+use sotto_oprf::{Input, MaskVersion, OprfError, RowMask, SecretKey, blind, p384};
 use sotto_testkit::rng::seeded;
 use std::sync::LazyLock;
 
 static KEY: LazyLock<SecretKey> = LazyLock::new(|| SecretKey::generate(&mut seeded("fuzz")).unwrap());
 
 fn row() -> Input {
-    Input::row("t", 7, Version(3)).unwrap()
+    Input::row("t", 7, MaskVersion(3)).unwrap()
 }
 
 /// Elements that a server is to evaluate. What it takes it answers with as many elements, and all are of the group.
@@ -62,10 +62,10 @@ pub fn oprf_keys() -> Vec<Vec<u8>> {
 
 /// A row under its mask. What opens is what was closed.
 pub fn masked_row(data: &[u8]) -> bool {
-    let mask = Mask::new(&KEY.at(&row()).expect("an input of the function"));
+    let mask = RowMask::new(&KEY.at(&row()).expect("an input of the function"));
     match mask.open(data) {
         Ok(item) => {
-            assert!(mask.close(Version::of(data), &item) == data);
+            assert!(mask.close(MaskVersion::of(data), &item) == data);
             true
         }
         Err(error) => {
@@ -77,15 +77,15 @@ pub fn masked_row(data: &[u8]) -> bool {
 
 /// A row, and one without a byte.
 pub fn masked_rows() -> Vec<Vec<u8>> {
-    let mask = Mask::new(&KEY.at(&row()).unwrap());
-    [&b"some bytes of a row"[..], b""].map(|item| mask.close(Version(3), item)).to_vec()
+    let mask = RowMask::new(&KEY.at(&row()).unwrap());
+    [&b"some bytes of a row"[..], b""].map(|item| mask.close(MaskVersion(3), item)).to_vec()
 }
 
 /// The function over P-384, of others' protocols.
 static OTHER: LazyLock<p384::SecretKey> =
     LazyLock::new(|| p384::SecretKey::generate(&mut seeded("fuzz")).unwrap());
 
-fn other() -> p384::Blinded {
+fn other() -> p384::BlindedInput {
     p384::blind(b"a key".to_vec().into(), &mut seeded("blind")).unwrap()
 }
 

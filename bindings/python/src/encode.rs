@@ -12,7 +12,7 @@ use sotto_db::ingest::{
 use sotto_db::{
     BatchOptions, DbError, EncodeOptions, IngestOptions, Pieces, StackDir, TableDir, TableSource, Verified,
 };
-use sotto_layers::keyword::Form;
+use sotto_layers::keyword::KeyForm;
 use sotto_prg::{PublicSeed, SystemRng};
 use sotto_wire::Sizes;
 use std::path::{Path, PathBuf};
@@ -244,7 +244,7 @@ impl Options {
             return Ok(Layout::Raw { row_bytes, value });
         }
         if let Some(key) = column(&self.key) {
-            let form: Form = self.form.parse().map_err(|why| Fault::misuse(why, "give another form"))?;
+            let form: KeyForm = self.form.parse().map_err(|why| Fault::misuse(why, "give another form"))?;
             let (lookups_per_client, set) = (self.lookups, self.set.clone());
             let costing = Some(Costing { entry, lookups_per_client, goal, set, batch: self.batch });
             let (value, room) = (column(&self.value), self.room);

@@ -1,7 +1,7 @@
 //! What the worker gives, `js/host.js`: one for all that is open here.
 
 use sotto_binding::Hearer;
-use sotto_layers::keyword::form::unicode::{self, Unicode};
+use sotto_layers::keyword::form::unicode::{self, HostUnicode};
 use std::cell::OnceCell;
 use std::io;
 use std::panic;
@@ -83,7 +83,7 @@ thread_local! {
 pub fn start(host: Host) {
     let is_first = HOST.with(|held| held.set(host).is_ok());
     if is_first
-        && unicode::give(Box::new(Browser))
+        && unicode::set_host_unicode(Box::new(Browser))
         && sotto_client::files::give(Box::new(crate::files::Files))
     {
         panic::set_hook(Box::new(|info| with((), |host| host.panic(&info.to_string()))));
@@ -121,7 +121,7 @@ fn failure(thrown: &Thrown) -> io::Error {
 /// What browsers know of Unicode, and programs need not bring along.
 struct Browser;
 
-impl Unicode for Browser {
+impl HostUnicode for Browser {
     fn normal(&self, text: &str) -> Option<String> {
         with(None, |host| host.normal(text))
     }

@@ -7,7 +7,7 @@ use sotto_apple::sets::{SETS, Weak};
 use sotto_catalog::ValueKind;
 use sotto_db::encode::in_pool;
 use sotto_db::{Progress, TableDir};
-use sotto_layers::keyword::Form;
+use sotto_layers::keyword::KeyForm;
 use std::path::PathBuf;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -30,7 +30,7 @@ fn main() {
         compression: KeyCompression::None,
         value: ValueKind::Bytes,
         value_bytes: 0,
-        form: Form::Text,
+        form: KeyForm::Text,
         shards: 1,
         bucket_bytes: 1024,
         buckets: None,

@@ -9,7 +9,7 @@ use sotto_apple::keyword::table::{Shard, asked, found};
 use sotto_apple::proto::{EncryptedIndices, SerializedEvaluationKey};
 use sotto_apple::sets::{Weak, find};
 use sotto_bfv::mulpir::Compression;
-use sotto_lattice::bgv::Secret;
+use sotto_lattice::bgv::SecretKey;
 use std::time::{Duration, Instant};
 
 fn main() {
@@ -36,7 +36,7 @@ fn measure(count: usize, value_bytes: usize, repeats: usize) {
     println!("building: {building:?}, {:?} of processor time, {:?}", processor() - before, shard.shape());
 
     let rng = &mut sotto_prg::system_rng().unwrap();
-    let secret = Secret::sample(codec.kit().ring(), rng);
+    let secret = SecretKey::sample(codec.kit().ring(), rng);
     let elements = shard.elements(&codec, Compression::None);
     let (keys_made, making) = timed(|| codec.make_keys(&secret, &elements, rng).encode_to_vec());
     let mut reading = Vec::new();

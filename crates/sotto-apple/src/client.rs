@@ -32,7 +32,7 @@ use prost::Message;
 use rand_core::CryptoRng;
 use sotto_catalog::RowForm;
 use sotto_core::{Error, Misuse, PeerMisbehaved, Result};
-use sotto_lattice::bgv::Secret;
+use sotto_lattice::bgv::SecretKey;
 use told::{Told, wrong};
 
 /// Why a configuration is refused. Nothing was asked.
@@ -54,7 +54,7 @@ pub struct Client {
     told: Told,
     /// When the keys were made, as the caller has it: it names them.
     timestamp: u64,
-    secret: Secret,
+    secret: SecretKey,
 }
 
 /// What a client remembers of a request.

@@ -7,9 +7,9 @@
 use crate::drbg::{SEED_BYTES, uniform};
 use crate::proto::{CiphertextForm, FullCiphertext, SeededCiphertext, SerializedCiphertext};
 use bytes::Bytes;
-use sotto_bfv::mulpir::{Compression, Kit, Shape};
+use sotto_bfv::mulpir::{Compression, EntryShape, RingContext};
 use sotto_core::{ParamsError, PeerMisbehaved};
-use sotto_lattice::bgv::{Cipher, Level, SlotRing};
+use sotto_lattice::bgv::{Ciphertext, Level, SlotRing};
 use sotto_math::bits::{highest, packed_len};
 use sotto_math::modulus::Modulus;
 use sotto_math::ntt::NttPlan;
@@ -17,7 +17,7 @@ use sotto_math::ntt::NttPlan;
 /// A ring's tools, and how its numbers are written.
 #[derive(Debug)]
 pub struct Codec {
-    kit: Kit,
+    kit: RingContext,
     /// For each prime, the place of each value among ours.
     places: Vec<Vec<u32>>,
     /// Low bits that are left out of both polynomials of a response.
@@ -29,7 +29,7 @@ impl Codec {
     ///
     /// # Errors
     /// [`ParamsError::Field`] if the plain modulus is too large for a response.
-    pub fn new(kit: Kit) -> Result<Self, ParamsError> {
+    pub fn new(kit: RingContext) -> Result<Self, ParamsError> {
         let plans = kit.ring().ring().plans();
         let places = plans.iter().map(places).collect();
         let first = plans.first().map_or(0, |plan| plan.modulus().value());
@@ -38,7 +38,7 @@ impl Codec {
     }
 
     /// The ring's tools.
-    pub fn kit(&self) -> &Kit {
+    pub fn kit(&self) -> &RingContext {
         &self.kit
     }
 
@@ -46,7 +46,7 @@ impl Codec {
     ///
     /// # Errors
     /// [`ParamsError::Unreliable`] above 2^-40, with the figure.
-    pub fn check(&self, shape: &Shape, compression: Compression) -> Result<(), ParamsError> {
+    pub fn check(&self, shape: &EntryShape, compression: Compression) -> Result<(), ParamsError> {
         self.kit.check(shape, compression, self.skipped)
     }
 
@@ -149,12 +149,12 @@ impl Codec {
     }
 
     /// A fresh ciphertext, with a polynomial of coefficients and a seed.
-    pub fn take_fresh(&self, c: &SerializedCiphertext) -> Result<Cipher, PeerMisbehaved> {
+    pub fn take_fresh(&self, c: &SerializedCiphertext) -> Result<Ciphertext, PeerMisbehaved> {
         let (poly, seed) = self.seeded(c, "ciphertext")?;
         let level = self.top();
         let mut body = self.take_poly(level, poly, "ciphertext")?;
         self.kit.ring().forward(level, &mut body);
-        Ok(Cipher::new(self.kit.ring(), level, &[&body, &self.mask(level, seed)]))
+        Ok(Ciphertext::new(self.kit.ring(), level, &[&body, &self.mask(level, seed)]))
     }
 
     /// The reverse, given the values of the body.
@@ -166,11 +166,11 @@ impl Codec {
     }
 
     /// A row of a key, with a polynomial of values and a seed.
-    pub fn take_row(&self, c: &SerializedCiphertext) -> Result<Cipher, PeerMisbehaved> {
+    pub fn take_row(&self, c: &SerializedCiphertext) -> Result<Ciphertext, PeerMisbehaved> {
         let (poly, seed) = self.seeded(c, "evaluation key")?;
         let level = self.full();
         let body = self.ours(&self.take_poly(level, poly, "evaluation key")?);
-        Ok(Cipher::new(self.kit.ring(), level, &[&body, &self.mask(level, seed)]))
+        Ok(Ciphertext::new(self.kit.ring(), level, &[&body, &self.mask(level, seed)]))
     }
 
     /// The reverse.

@@ -12,7 +12,7 @@ use crate::sets::Set;
 use crate::symmetric::CONFIG_TYPE;
 use prost::Message;
 use sha2::{Digest, Sha256};
-use sotto_bfv::mulpir::{Compression, Shape};
+use sotto_bfv::mulpir::{Compression, EntryShape};
 use sotto_oprf::p384::PublicKey;
 use std::collections::BTreeSet;
 
@@ -60,11 +60,16 @@ pub struct Beside {
 
 /// The configuration of a table with these shards: of a keyword table where a query asks for a bucket of each of two tables, and
 /// else of an index table.
-pub fn config(keys: &EvaluationKeyConfig, shapes: &[Shape], beside: &Beside, dialect: Dialect) -> PirConfig {
+pub fn config(
+    keys: &EvaluationKeyConfig,
+    shapes: &[EntryShape],
+    beside: &Beside,
+    dialect: Dialect,
+) -> PirConfig {
     let has_lengths = beside.has_lengths;
     // What comes before a value is not counted.
     let size = |bytes: u64| if has_lengths { lengths::longest(bytes).unwrap_or(bytes) } else { bytes };
-    let of = |shape: &Shape| PirShardConfig {
+    let of = |shape: &EntryShape| PirShardConfig {
         num_entries: shape.entries() as u64,
         entry_size: size(shape.entry_bytes() as u64),
         dimensions: shape.dimensions().map(|dimension| dimension as u64).to_vec(),
@@ -72,7 +77,7 @@ pub fn config(keys: &EvaluationKeyConfig, shapes: &[Shape], beside: &Beside, dia
     };
     let first = shapes.first().filter(|first| shapes.iter().all(|shape| shape == *first));
     let repeated = first.filter(|_| dialect == Dialect::Repeated && shapes.len() > 1);
-    let batch = shapes.first().map_or(TABLES, Shape::batch);
+    let batch = shapes.first().map_or(TABLES, EntryShape::batch);
     let sharding = ShardingFunction { function: Some(Sharding::Sha256(Default::default())) };
     PirConfig {
         encryption_parameters: keys.encryption_parameters.clone(),

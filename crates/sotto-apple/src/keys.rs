@@ -9,9 +9,9 @@ use crate::proto::{
 use rand_core::CryptoRng;
 use sotto_bfv::mulpir::Keys;
 use sotto_core::PeerMisbehaved;
-use sotto_lattice::bgv::bfv::galois::{GaloisKey, PairedKey, generate_square};
-use sotto_lattice::bgv::{Cipher, Secret};
-use sotto_lattice::encrypt::Errors;
+use sotto_lattice::bgv::bfv::galois::{GaloisKey, PackedSwitchKey, generate_square};
+use sotto_lattice::bgv::{Ciphertext, SecretKey};
+use sotto_lattice::encrypt::ErrorSource;
 use sotto_math::sample::Gaussian;
 
 const WHAT: &str = "evaluation key";
@@ -42,12 +42,12 @@ impl Codec {
             galois.push(made.ok_or_else(|| malformed("has another number of rows than primes".into()))?);
         }
         let square = message.relin_key.as_ref().and_then(|key| key.relin_key.as_ref());
-        let square = PairedKey::of_rows(self.kit().ring(), &self.take_rows(square)?)
+        let square = PackedSwitchKey::of_rows(self.kit().ring(), &self.take_rows(square)?)
             .ok_or_else(|| malformed("has another number of rows than primes".into()))?;
         Keys::new(self.kit(), elements, galois, square)
     }
 
-    fn take_rows(&self, key: Option<&SerializedKeySwitchKey>) -> Result<Vec<Cipher>, PeerMisbehaved> {
+    fn take_rows(&self, key: Option<&SerializedKeySwitchKey>) -> Result<Vec<Ciphertext>, PeerMisbehaved> {
         let rows = key.and_then(|key| key.key_switch_key.as_ref()).map_or(&[][..], |rows| &rows.ciphertexts);
         // What comes after is not read: such a key is refused for its number.
         rows.iter().take(self.top().primes() + 1).map(|row| self.take_row(row)).collect()
@@ -56,7 +56,7 @@ impl Codec {
     /// Makes the keys of these automorphisms, as a client sends them.
     pub fn make_keys(
         &self,
-        secret: &Secret,
+        secret: &SecretKey,
         elements: &[usize],
         rng: &mut dyn CryptoRng,
     ) -> SerializedEvaluationKey {
@@ -70,7 +70,7 @@ impl Codec {
                 })
                 .collect();
             let masks: Vec<Vec<u64>> = seeds.iter().map(|seed| self.mask(self.full(), seed)).collect();
-            let mut errors = Errors { law: &law, rng: &mut *rng };
+            let mut errors = ErrorSource { law: &law, rng: &mut *rng };
             let ring = self.kit().ring();
             let bodies = match element {
                 Some(element) => GaloisKey::generate(ring, element, secret, &masks, &mut errors),

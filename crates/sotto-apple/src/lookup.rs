@@ -5,29 +5,29 @@ use crate::drbg::SEED_BYTES;
 use crate::proto::{EncryptedIndices, PirResponse, SerializedCiphertextVec};
 use rand_core::CryptoRng;
 use sotto_bfv::mulpir::query::{ask, entry};
-use sotto_bfv::mulpir::{Keys, Shape, Table};
+use sotto_bfv::mulpir::{EntryShape, Keys, ValueTable};
 use sotto_core::{Misuse, PeerMisbehaved, Result};
-use sotto_lattice::bgv::Secret;
+use sotto_lattice::bgv::SecretKey;
 use sotto_lattice::bgv::bfv::encrypt::{decrypt, encrypt};
-use sotto_lattice::encrypt::Errors;
+use sotto_lattice::encrypt::ErrorSource;
 use sotto_math::sample::Gaussian;
 use zeroize::Zeroizing;
 
 /// Bytes of a query's message at most.
-pub fn most_bytes(codec: &Codec, shape: &Shape) -> usize {
+pub fn most_bytes(codec: &Codec, shape: &EntryShape) -> usize {
     let ciphertexts = shape.outputs().div_ceil(codec.kit().degree());
     ciphertexts * (codec.poly_bytes(codec.top()) + SEED_BYTES + 32) + 32
 }
 
 /// Bytes of an answer's message, about.
-pub fn answer_bytes(codec: &Codec, shape: &Shape) -> usize {
+pub fn answer_bytes(codec: &Codec, shape: &EntryShape) -> usize {
     shape.batch() * shape.chunks() * (codec.answer_bytes() + 16)
 }
 
 impl Codec {
     /// Whether a query has as many parts as tables of this shape are asked with. Whoever keeps queries before they are answered
     /// looks at this first: what is empty takes many times its bytes.
-    pub(crate) fn count(&self, query: &EncryptedIndices, shape: &Shape) -> Result<(), PeerMisbehaved> {
+    pub(crate) fn count(&self, query: &EncryptedIndices, shape: &EntryShape) -> Result<(), PeerMisbehaved> {
         let count = |what, got: u64, want: usize| match got == want as u64 {
             true => Ok(()),
             false => Err(PeerMisbehaved::Count { what, got, want: want as u64 }),
@@ -40,7 +40,12 @@ impl Codec {
     ///
     /// # Errors
     /// [`Peer`](sotto_core::Error::Peer) if the query is not one for tables of this shape; `Misuse` if tables differ in it.
-    pub fn answer(&self, keys: &Keys, query: &EncryptedIndices, tables: &[&Table]) -> Result<PirResponse> {
+    pub fn answer(
+        &self,
+        keys: &Keys,
+        query: &EncryptedIndices,
+        tables: &[&ValueTable],
+    ) -> Result<PirResponse> {
         let shape = *tables.first().ok_or(Misuse::Rule("a query asks some table"))?.shape();
         self.count(query, &shape)?;
         let ciphers = query.ciphertexts.iter().map(|c| self.take_fresh(c)).collect::<Result<Vec<_>, _>>()?;
@@ -57,8 +62,8 @@ impl Codec {
     /// [`Misuse`] if there are not as many, or one is past the end.
     pub fn ask(
         &self,
-        secret: &Secret,
-        shape: &Shape,
+        secret: &SecretKey,
+        shape: &EntryShape,
         entries: &[usize],
         rng: &mut dyn CryptoRng,
     ) -> Result<EncryptedIndices> {
@@ -71,7 +76,7 @@ impl Codec {
             let mut seed = [0; SEED_BYTES];
             rng.fill_bytes(&mut seed);
             let mask = self.mask(self.top(), &seed);
-            let mut errors = Errors { law: &law, rng: &mut *rng };
+            let mut errors = ErrorSource { law: &law, rng: &mut *rng };
             let body = encrypt(self.kit().ring(), secret, &mask, &coefficients, &mut errors);
             ciphertexts.push(self.put_fresh(&body, &seed));
         }
@@ -84,8 +89,8 @@ impl Codec {
     /// [`Peer`](sotto_core::Error::Peer) if the response is not one to a query of this shape.
     pub fn open(
         &self,
-        secret: &Secret,
-        shape: &Shape,
+        secret: &SecretKey,
+        shape: &EntryShape,
         entries: &[usize],
         response: &PirResponse,
     ) -> Result<Vec<Zeroizing<Vec<u8>>>> {

@@ -4,7 +4,7 @@
 //! values modulo both primes. Of several tables one comes after the other, and of a table one chunk after the other.
 
 use crate::codec::Codec;
-use sotto_bfv::mulpir::{Shape, Table};
+use sotto_bfv::mulpir::{EntryShape, ValueTable};
 use sotto_core::{PeerMisbehaved, Result};
 use std::io::Write;
 
@@ -12,7 +12,7 @@ const WHAT: &str = "processed database";
 const VERSION: u8 = 1;
 
 /// The plaintexts of a table in the order of the file: row and column of each.
-fn cells(shape: &Shape) -> impl Iterator<Item = (usize, usize)> + use<> {
+fn cells(shape: &EntryShape) -> impl Iterator<Item = (usize, usize)> + use<> {
     let ([rows, columns], chunks) = (shape.dimensions(), shape.chunks());
     (0..columns * chunks).flat_map(move |col| (0..rows).map(move |row| (row, col)))
 }
@@ -21,7 +21,7 @@ fn cells(shape: &Shape) -> impl Iterator<Item = (usize, usize)> + use<> {
 ///
 /// # Errors
 /// Those of writing.
-pub fn write(codec: &Codec, tables: &[&Table], out: &mut dyn Write) -> Result<()> {
+pub fn write(codec: &Codec, tables: &[&ValueTable], out: &mut dyn Write) -> Result<()> {
     let count: usize = tables.iter().map(|table| cells(table.shape()).count()).sum();
     out.write_all(&[VERSION])?;
     out.write_all(&(count as u32).to_le_bytes())?;
@@ -43,8 +43,8 @@ pub fn write(codec: &Codec, tables: &[&Table], out: &mut dyn Write) -> Result<()
 /// Reads so many tables of this shape.
 ///
 /// # Errors
-/// [`Peer`](sotto_core::Error::Peer) if the bytes are not of so many; what [`Table::filled`] refuses.
-pub fn read(codec: &Codec, shape: &Shape, tables: usize, bytes: &[u8]) -> Result<Vec<Table>> {
+/// [`Peer`](sotto_core::Error::Peer) if the bytes are not of so many; what [`ValueTable::filled`] refuses.
+pub fn read(codec: &Codec, shape: &EntryShape, tables: usize, bytes: &[u8]) -> Result<Vec<ValueTable>> {
     let malformed = |why: &str| PeerMisbehaved::Malformed { what: WHAT, why: why.into() };
     let (version, rest) = bytes.split_first().ok_or(malformed("is empty"))?;
     let (count, mut rest) = rest.split_first_chunk().ok_or(malformed("has no count"))?;
@@ -76,7 +76,7 @@ pub fn read(codec: &Codec, shape: &Shape, tables: usize, bytes: &[u8]) -> Result
                 _ => return Err(malformed("has a plaintext of an unknown kind").into()),
             }
         }
-        all.push(Table::filled(codec.kit(), shape, |row, col| {
+        all.push(ValueTable::filled(codec.kit(), shape, |row, col| {
             let poly = codec.take_poly(codec.top(), polys.get(&(row, col))?, WHAT).ok()?;
             Some(codec.ours(&poly))
         })?);

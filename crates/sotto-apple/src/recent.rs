@@ -89,14 +89,14 @@ mod tests {
     use rand_chacha::ChaCha20Rng;
     use rand_core::SeedableRng;
     use sotto_bfv::mulpir::Keys;
-    use sotto_lattice::bgv::Secret;
+    use sotto_lattice::bgv::SecretKey;
     use std::sync::Arc;
 
     #[test]
     fn those_used_last_are_kept_in_the_bytes_there_are() {
         let codec = Codec::new(SETS[1].kit(Weak::Refused).unwrap().0).unwrap();
         let mut rng = ChaCha20Rng::from_seed([1; 32]);
-        let secret = Secret::sample(codec.kit().ring(), &mut rng);
+        let secret = SecretKey::sample(codec.kit().ring(), &mut rng);
         let keys = codec.take_keys(&codec.make_keys(&secret, &[], &mut rng), &[]).unwrap();
         assert_eq!(Keys::bytes(codec.kit(), 0), 2 * 3 * 4096 * 8);
         let keys = Arc::new(keys);

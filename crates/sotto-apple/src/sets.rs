@@ -3,7 +3,7 @@
 //! Those of its library whose numbers have 32 bits; the others' primes have up to 60, and are not served. All pass the gate.
 
 use crate::proto::EncryptionParameters;
-use sotto_bfv::mulpir::Kit;
+use sotto_bfv::mulpir::RingContext;
 use sotto_core::{ParamsError, Security};
 
 /// A parameter set: a name for its numbers.
@@ -59,8 +59,8 @@ impl Set {
     /// # Errors
     /// [`ParamsError::Insecure`] below 128 bits, with the figure, unless weak sets are allowed; [`ParamsError::Field`] if the
     /// numbers are no ring.
-    pub fn kit(&self, weak: Weak) -> Result<(Kit, Option<Security>), ParamsError> {
-        let kit = Kit::new(self.degree, self.plain, &self.primes)?;
+    pub fn kit(&self, weak: Weak) -> Result<(RingContext, Option<Security>), ParamsError> {
+        let kit = RingContext::new(self.degree, self.plain, &self.primes)?;
         match (kit.security(), weak) {
             (Ok(security), _) => Ok((kit, Some(security))),
             (Err(ParamsError::Insecure { .. }), Weak::Allowed) => Ok((kit, None)),

@@ -18,7 +18,7 @@ use aes_gcm::aead::{Aead as _, KeyInit};
 use aes_gcm::aes::Aes192;
 use aes_gcm::aes::cipher::consts::U12;
 use aes_gcm::{AesGcm, Nonce};
-use sotto_oprf::p384::{Output, SecretKey};
+use sotto_oprf::p384::{OprfOutput, SecretKey};
 use sotto_oprf::{OprfError, p384};
 use std::fmt;
 use zeroize::Zeroizing;
@@ -42,11 +42,11 @@ pub(crate) const OTHER_KEY: OprfError =
 type Cipher = AesGcm<Aes192, U12>;
 
 /// What opens one row: made of the function at its key. Wiped on drop.
-pub struct Opening(Output);
+pub struct Opening(OprfOutput);
 
 impl Opening {
     /// What the function's output at a row's key opens.
-    pub fn of(output: Output) -> Self {
+    pub fn of(output: OprfOutput) -> Self {
         Opening(output)
     }
 

@@ -13,7 +13,7 @@ use crate::sets::{Set, Weak};
 use crate::symmetric::OTHER_KEY;
 use crate::{keys, lookup};
 use prost::Message;
-use sotto_bfv::mulpir::{Compression, Keys, Shape};
+use sotto_bfv::mulpir::{Compression, EntryShape, Keys};
 use sotto_core::{Error, ParamsError};
 use sotto_oprf::OprfError;
 use sotto_oprf::p384::{PublicKey, SecretKey};
@@ -44,7 +44,7 @@ struct Told {
 }
 
 /// What clients are told of such shards.
-fn told(keys: &EvaluationKeyConfig, shapes: &[Shape], beside: &Beside) -> Told {
+fn told(keys: &EvaluationKeyConfig, shapes: &[EntryShape], beside: &Beside) -> Told {
     let config = |dialect| config::config(keys, shapes, beside, dialect);
     let newest = config(Dialect::Repeated);
     let id = id(&newest);
@@ -84,7 +84,7 @@ impl UseCase {
     ) -> Result<Self, ParamsError> {
         shards.iter().try_for_each(|shard| codec.check(shard.shape(), compression))?;
         let keys = key_config(&set, &codec, &shards, compression);
-        let shapes: Vec<Shape> = shards.iter().map(|shard| *shard.shape()).collect();
+        let shapes: Vec<EntryShape> = shards.iter().map(|shard| *shard.shape()).collect();
         let beside = Beside::default();
         let (told, whole) = (told(&keys, &shapes, &beside), Whole(Arc::new(|| true)));
         Ok(UseCase { key_id: id(&keys), keys, codec, shards, told, beside, evaluator: None, whole })
@@ -92,7 +92,7 @@ impl UseCase {
 
     /// The same, of which clients are told something else besides the shapes.
     fn telling(mut self, beside: Beside) -> Self {
-        let shapes: Vec<Shape> = self.shards.iter().map(|shard| *shard.shape()).collect();
+        let shapes: Vec<EntryShape> = self.shards.iter().map(|shard| *shard.shape()).collect();
         (self.told, self.beside) = (told(&self.keys, &shapes, &beside), beside);
         self
     }
@@ -153,7 +153,7 @@ impl UseCase {
     /// What clients send and get, about.
     pub fn costs(&self) -> Costs {
         let (elements, codec) = (self.keys.galois_elements.len(), &self.codec);
-        let most = |bytes: &dyn Fn(&Shape) -> usize| {
+        let most = |bytes: &dyn Fn(&EntryShape) -> usize| {
             self.shards.iter().map(|shard| bytes(shard.shape())).max().unwrap_or(0)
         };
         Costs {

@@ -120,7 +120,7 @@ struct Attempt {
 
 fn attempt(
     wanted: Vec<&Ratio>,
-    defaults: &[sotto_math::machine::Shape],
+    defaults: &[sotto_math::machine::KernelShape],
     options: &Options,
     watcher: Watcher<'_>,
 ) -> Result<Attempt, BenchError> {

@@ -27,7 +27,7 @@ pub use trees::{PublishedTree, Tree, TreeFigures, TreeMeasured, TreeSkipped, Tre
 use crate::machine::MachineFacts;
 use crate::published;
 use serde::Serialize;
-use sotto_pages::Kind;
+use sotto_pages::PageKind;
 
 /// Everything a run found.
 #[derive(Debug, Clone, Serialize)]
@@ -349,7 +349,7 @@ pub struct Skipped {
 impl Held {
     /// The kind of its pages in a word of five letters at most. A copy is none of small pages, or it would not be made.
     pub(crate) fn word(&self) -> String {
-        let file = || self.huge_ratio.map_or("-".to_owned(), |share| Kind::of(share).word());
+        let file = || self.huge_ratio.map_or("-".to_owned(), |share| PageKind::of(share).word());
         if self.place == "memory" { "copy".to_owned() } else { file() }
     }
 }

@@ -5,16 +5,16 @@
 
 use crate::Bfv;
 use crate::family::{Family, Method};
-use crate::layout::{Place, equal};
+use crate::layout::{BucketPlace, equal};
 use crate::message::{Answer, Keys, Query};
 use crate::params::Params;
 use crate::rings::SIGMA;
-use crate::whiten::whiten;
+use crate::whitening::whiten;
 use sotto_core::{CryptoRng, Misuse, One, Record, RecordIndex, Result, one_of_each};
 use sotto_lattice::bgv::encrypt::encrypt_divided;
 use sotto_lattice::bgv::keyswitch::SwitchKey;
-use sotto_lattice::bgv::{AnswerBits, RotationKey, Secret, SlotRing, expand};
-use sotto_lattice::encrypt::{Errors, Masks};
+use sotto_lattice::bgv::{AnswerBits, RotationKey, SecretKey, SlotRing, expand};
+use sotto_lattice::encrypt::{ErrorSource, MaskSource};
 use sotto_math::divide::divide;
 use sotto_math::sample::Gaussian;
 use sotto_prg::PublicSeed;
@@ -26,8 +26,8 @@ const KEY_MASKS: &str = "bfv key";
 pub(crate) const QUERY_MASKS: &str = "bfv query";
 
 /// The masks of a key, of which each has one a prime.
-pub(crate) fn key_masks(seed: &PublicSeed, key: usize, primes: usize) -> Masks<'_> {
-    Masks { seed, label: KEY_MASKS, first: (key * primes) as u64 }
+pub(crate) fn key_masks(seed: &PublicSeed, key: usize, primes: usize) -> MaskSource<'_> {
+    MaskSource { seed, label: KEY_MASKS, first: (key * primes) as u64 }
 }
 
 /// A client about to be: its keys are made at once, since no artifact is needed.
@@ -49,7 +49,7 @@ impl<F: Family> sotto_core::Prepare<Bfv<F>> for Prepare<F> {
 pub struct Client<F: Family> {
     params: Params<F>,
     error: Gaussian,
-    secret: Secret,
+    secret: SecretKey,
     keys: Keys,
 }
 
@@ -93,9 +93,9 @@ impl<F: Family> Client<F> {
     /// Draws the secret and makes the keys.
     fn new(params: Params<F>, rng: &mut dyn CryptoRng) -> Self {
         let (ring, error, seed) = (&params.ring, Gaussian::new(SIGMA), PublicSeed::fresh(rng));
-        let secret = Secret::sample(ring, rng);
+        let secret = SecretKey::sample(ring, rng);
         let keyring = params.method.keys();
-        let mut errors = Errors { law: &error, rng };
+        let mut errors = ErrorSource { law: &error, rng };
         let mut bodies = Vec::new();
         let mut next = 0..;
         let mut masks = || key_masks(&seed, next.next().unwrap_or_default(), params.set.query_primes());
@@ -126,7 +126,7 @@ impl<F: Family> Client<F> {
         let params = &*self.params;
         let (ring, seed) = (&params.ring, PublicSeed::fresh(rng));
         let plaintexts = params.method.ask(&params.layout, &self.places(places));
-        let mut errors = Errors { law: &self.error, rng };
+        let mut errors = ErrorSource { law: &self.error, rng };
         let bodies = (0..).zip(&plaintexts).map(|(i, (numbers, halvings))| {
             let mut coefficients = Zeroizing::new(vec![0; ring.ring().words()]);
             ring.ring().encode(numbers, &mut coefficients);
@@ -136,7 +136,7 @@ impl<F: Family> Client<F> {
         Query { bodies: bodies.collect(), seed }
     }
 
-    fn places(&self, places: &[u64]) -> Zeroizing<Vec<Place>> {
+    fn places(&self, places: &[u64]) -> Zeroizing<Vec<BucketPlace>> {
         places.iter().map(|place| self.params.layout.place(*place)).collect::<Vec<_>>().into()
     }
 

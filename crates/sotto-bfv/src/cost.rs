@@ -1,11 +1,11 @@
 //! What a lookup costs: bytes exactly, time by a model of the machine that the benches run on.
 
-use crate::family::{Keyring, Method};
+use crate::family::{Method, RequiredKeys};
 use crate::layout::Layout;
 use crate::rings::RingSet;
 use sotto_core::work;
 use sotto_math::bits::packed_len;
-use sotto_math::tiles::Packing;
+use sotto_math::tiles::WordPacking;
 
 /// Bytes of the seed that stands for all masks of a message.
 pub const SEED_BYTES: usize = 32;
@@ -29,7 +29,7 @@ pub(crate) fn query_bytes(ring: &RingSet, ciphers: usize) -> usize {
 }
 
 /// Bytes of a client's keys: for each key one body a prime, modulo all primes and the special one.
-pub(crate) fn keys_bytes(ring: &RingSet, keys: Keyring) -> usize {
+pub(crate) fn keys_bytes(ring: &RingSet, keys: RequiredKeys) -> usize {
     SEED_BYTES + keys.count() * ring.query_primes() * body_bytes(ring, ring.primes.len())
 }
 
@@ -39,20 +39,20 @@ pub(crate) fn answer_bytes(ring: &RingSet, bits: [u8; 2]) -> usize {
 }
 
 /// Bytes that the server holds for a client: its keys with their masks.
-pub(crate) fn session_bytes(ring: &RingSet, keys: Keyring) -> usize {
+pub(crate) fn session_bytes(ring: &RingSet, keys: RequiredKeys) -> usize {
     keys.count() * ring.query_primes() * ring.primes.len() * 2 * ring.degree * 8
 }
 
 /// Bytes of the image.
 pub(crate) fn image_bytes(layout: &Layout) -> u64 {
-    let lines = Packing::Residues.lines_of_table(layout.rows) as u64;
+    let lines = WordPacking::Residues.lines_of_table(layout.rows) as u64;
     let cells = (layout.tables() as u64).saturating_mul(lines).saturating_mul(layout.cols() as u64);
     cells.saturating_mul(8 * (layout.n * layout.primes) as u64)
 }
 
 /// Nanoseconds of the steps in a ring, on one thread.
 #[derive(Debug, Clone, Copy)]
-pub struct Times {
+pub struct RingTimes {
     /// Of a transform.
     pub transform: f64,
     /// Of a product of two limbs.
@@ -62,11 +62,11 @@ pub struct Times {
 /// What a pass reads of an image.
 const SCAN_BYTES_PER_NANOSECOND: f64 = 15.0;
 
-impl Times {
+impl RingTimes {
     /// Those of a ring.
     pub fn of(ring: &RingSet) -> Self {
         let n = ring.degree as f64;
-        Times { transform: 0.1 * n * n.log2(), product: 0.3 * n }
+        RingTimes { transform: 0.1 * n * n.log2(), product: 0.3 * n }
     }
 
     /// A key switch: digits modulo the other primes and the special one, their products with a key, and division of both parts.
@@ -88,7 +88,7 @@ impl Times {
 
 /// Nanoseconds of an answer on one thread.
 pub(crate) fn nanoseconds<M: Method>(method: &M, layout: &Layout, ring: &RingSet) -> f64 {
-    let times = Times::of(ring);
+    let times = RingTimes::of(ring);
     let scan = image_bytes(layout) as f64 / SCAN_BYTES_PER_NANOSECOND;
     // Queries are laid out as the pass reads them, and answers are rounded.
     let laid = 2.0 * times.product * (layout.tables() * layout.rows * layout.primes) as f64;

@@ -24,7 +24,7 @@ use zeroize::Zeroizing;
 
 /// What the numbers of a plaintext are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Form {
+pub enum PlaintextForm {
     /// Slots: every record takes one in each of its columns.
     Slots,
     /// Coefficients: every record has whole plaintexts.
@@ -35,7 +35,7 @@ pub enum Form {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Layout {
     /// What numbers are.
-    pub form: Form,
+    pub form: PlaintextForm,
     /// n: numbers of a plaintext.
     pub n: usize,
     /// Bits of data in each.
@@ -66,7 +66,7 @@ pub struct Layout {
 
 /// Where a bucket's record lies. Secret, where it is a client's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Place {
+pub struct BucketPlace {
     /// Its row.
     pub row: u64,
     /// Its block.
@@ -76,16 +76,16 @@ pub struct Place {
 }
 
 /// So that lists of them can be wiped.
-impl zeroize::DefaultIsZeroes for Place {}
+impl zeroize::DefaultIsZeroes for BucketPlace {}
 
 /// Most numbers of a record.
 pub const MOST_WORDS: u32 = 1 << 20;
 
 /// Positions that each of so many lanes has; 0 if there are too many.
-pub fn positions(form: Form, n: usize, lanes: u64) -> u64 {
+pub fn positions(form: PlaintextForm, n: usize, lanes: u64) -> u64 {
     match form {
-        Form::Whole => 1,
-        Form::Slots => n as u64 / lanes.clamp(1, n as u64 + 1).next_power_of_two(),
+        PlaintextForm::Whole => 1,
+        PlaintextForm::Slots => n as u64 / lanes.clamp(1, n as u64 + 1).next_power_of_two(),
     }
 }
 
@@ -94,7 +94,7 @@ impl Layout {
     ///
     /// # Errors
     /// [`ParamsError::Field`] for what has no room.
-    pub(crate) fn new(form: Form, ring: &RingSet, literal: &Literal) -> Result<Self, ParamsError> {
+    pub(crate) fn new(form: PlaintextForm, ring: &RingSet, literal: &Literal) -> Result<Self, ParamsError> {
         let (n, bits, buckets) = (ring.degree, ring.bits, literal.buckets as usize);
         let [words, rows, merged] = [literal.record_words, literal.rows, literal.merged].map(|x| x as usize);
         let records = literal.records / u64::from(literal.buckets.max(1));
@@ -104,7 +104,7 @@ impl Layout {
         if buckets == 0 || positions == 0 {
             return field("buckets", "at least one, and no more than a plaintext has numbers");
         }
-        if split == 0 || split > words || form == Form::Whole && split > 1 {
+        if split == 0 || split > words || form == PlaintextForm::Whole && split > 1 {
             return field(
                 "split",
                 "at least 1, no more than a record has numbers, and 1 of whole plaintexts",
@@ -118,13 +118,13 @@ impl Layout {
         }
         let needed = records.div_ceil(positions);
         let in_reach = match form {
-            Form::Slots => rows as u64 == needed,
-            Form::Whole => rows > 0 && rows as u64 <= needed,
+            PlaintextForm::Slots => rows as u64 == needed,
+            PlaintextForm::Whole => rows > 0 && rows as u64 <= needed,
         };
         if !in_reach || rows > MOST_ROWS {
             return field("rows", "at most 2^16, and as many as the records take");
         }
-        let span = if form == Form::Whole { n } else { 1 };
+        let span = if form == PlaintextForm::Whole { n } else { 1 };
         let layout = Layout {
             form,
             n,
@@ -163,12 +163,12 @@ impl Layout {
 
     /// Numbers that are written of a record: with slots, as many as its lanes have in its columns.
     pub fn room(&self) -> usize {
-        if self.form == Form::Whole { self.words } else { self.width * self.split }
+        if self.form == PlaintextForm::Whole { self.words } else { self.width * self.split }
     }
 
     /// Tables of plaintexts.
     pub fn tables(&self) -> usize {
-        if self.form == Form::Whole { self.buckets } else { 1 }
+        if self.form == PlaintextForm::Whole { self.buckets } else { 1 }
     }
 
     /// Columns of a table.
@@ -178,7 +178,7 @@ impl Layout {
 
     /// Lanes of a plaintext, with those up to a power of two that no bucket has.
     pub fn lanes(&self) -> usize {
-        if self.form == Form::Whole { 1 } else { (self.buckets * self.split).next_power_of_two() }
+        if self.form == PlaintextForm::Whole { 1 } else { (self.buckets * self.split).next_power_of_two() }
     }
 
     /// The lane and the column of number `k` of a bucket's record.
@@ -198,7 +198,7 @@ impl Layout {
 
     /// Most columns whose sums fit one answer.
     pub fn most_merged(&self) -> usize {
-        if self.form == Form::Whole { 1 } else { self.turning().min(self.width) }
+        if self.form == PlaintextForm::Whole { 1 } else { self.turning().min(self.width) }
     }
 
     /// The position of what was at `position` and is turned by so many, in time that does not depend on either.
@@ -215,13 +215,13 @@ impl Layout {
     }
 
     /// Where the record at a place of a bucket lies, in time that does not depend on it.
-    pub fn place(&self, place: u64) -> Place {
+    pub fn place(&self, place: u64) -> BucketPlace {
         let (rest, position) = divide(place, self.positions as u64);
         match self.form {
-            Form::Slots => Place { row: rest, block: 0, position },
-            Form::Whole => {
+            PlaintextForm::Slots => BucketPlace { row: rest, block: 0, position },
+            PlaintextForm::Whole => {
                 let (block, row) = divide(rest, self.rows as u64);
-                Place { row, block, position }
+                BucketPlace { row, block, position }
             }
         }
     }
@@ -252,7 +252,7 @@ impl Layout {
 
     /// Slots with a mark of each bucket at its place's position of all its lanes, and zeroes elsewhere; in time that does not
     /// depend on the places.
-    pub fn marked(&self, places: &[Place], mark: impl Fn(&Place) -> u64) -> Zeroizing<Vec<u64>> {
+    pub fn marked(&self, places: &[BucketPlace], mark: impl Fn(&BucketPlace) -> u64) -> Zeroizing<Vec<u64>> {
         let mut slots = Zeroizing::new(vec![0; self.n]);
         for (bucket, place) in places.iter().enumerate() {
             let mark = mark(place);

@@ -26,12 +26,13 @@
 //! | `server` | encode, open, admit, answer, revise (feature `server`) |
 #![forbid(unsafe_code)]
 
+pub mod candidates;
 pub mod client;
+pub mod column_merge;
 pub mod cost;
 pub mod family;
 pub mod layout;
 pub mod literal;
-pub mod merged;
 pub mod message;
 pub mod mulpir;
 pub mod noise;
@@ -42,10 +43,9 @@ mod scheme;
 mod select;
 #[cfg(feature = "server")]
 pub mod server;
-pub mod tried;
-pub mod whiten;
+pub mod whitening;
 
-pub use family::{Family, Keyring, Method, Set};
-pub use layout::{Form, Layout, Place};
+pub use family::{Family, Method, ParamsSet, RequiredKeys};
+pub use layout::{BucketPlace, Layout, PlaintextForm};
 pub use params::Params;
 pub use scheme::Bfv;

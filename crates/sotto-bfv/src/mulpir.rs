@@ -15,14 +15,15 @@
 //! | [`keys`] | which automorphisms a query needs keys for |
 //! | [`noise`] | how often an answer is wrong |
 //! | [`query`] | the plaintexts of a query, and an entry out of an answer |
-//! | `session`, `table`, `fill`, `answer` | a client's keys, a table as values, how it is filled, and the steps of an answer (feature `server`) |
+//! | `session`, `table`, `fill`, `answer` | a client's keys, a table as values, how it is filled, and the steps of an answer
+//! (feature `server`) |
 
 #[cfg(feature = "server")]
 pub mod answer;
+pub mod context;
 #[cfg(feature = "server")]
 mod fill;
 pub mod keys;
-pub mod kit;
 pub mod noise;
 pub mod query;
 #[cfg(feature = "server")]
@@ -31,10 +32,10 @@ pub mod shape;
 #[cfg(feature = "server")]
 pub mod table;
 
+pub use context::RingContext;
 pub use keys::Compression;
-pub use kit::Kit;
 #[cfg(feature = "server")]
 pub use session::Keys;
-pub use shape::Shape;
+pub use shape::EntryShape;
 #[cfg(feature = "server")]
-pub use table::Table;
+pub use table::ValueTable;

@@ -16,7 +16,7 @@ const NORMS_LOG2: f64 = NORM_LOG2 + 24.0;
 
 /// Ciphertexts that are rounded to few bits.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Rounded {
+pub struct RoundedNoise {
     /// The variance before, modulo the last prime.
     pub variance: f64,
     /// A bound on what rows at their worst add there.
@@ -27,7 +27,7 @@ pub struct Rounded {
     pub bits: Option<AnswerBits>,
 }
 
-impl Rounded {
+impl RoundedNoise {
     /// So many ciphertexts of a level, each of which is left with one prime, and then merged with others as the layout says:
     /// turned one after the other, and summed.
     pub fn merged(
@@ -44,7 +44,7 @@ impl Rounded {
         }
         let columns = layout.merged as f64;
         let variance = columns * variance + (columns - 1.0) * steps.key_switch(level);
-        Rounded { variance, chosen: columns * chosen, count: count as f64, bits: None }
+        RoundedNoise { variance, chosen: columns * chosen, count: count as f64, bits: None }
     }
 }
 
@@ -54,7 +54,7 @@ pub struct Noise {
     /// Variances after each step, for a person.
     pub steps: Vec<(&'static str, f64)>,
     /// What is rounded.
-    pub rounded: Vec<Rounded>,
+    pub rounded: Vec<RoundedNoise>,
     /// log2 of the probability that noise passes half a step of the message before that.
     pub inner_log2: f64,
 }

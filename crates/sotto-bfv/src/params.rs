@@ -1,7 +1,7 @@
 //! Checked parameters, for every scheme of the family.
 
 use crate::cost;
-use crate::family::{Family, Method, Set};
+use crate::family::{Family, Method, ParamsSet};
 use crate::layout::Layout;
 use crate::literal::Literal;
 use crate::noise::Noise;
@@ -101,7 +101,7 @@ impl<F: Family> sotto_core::Params for Params<F> {
 /// # Errors
 /// [`ParamsError::Field`] for a ring that no set has, and for what has no room.
 pub(crate) fn laid<F: Family>(literal: &Literal) -> Result<(&'static RingSet, Layout), ParamsError> {
-    let known = |set: &Set| set.ring == literal.ring;
+    let known = |set: &ParamsSet| set.ring == literal.ring;
     if !F::sets().iter().any(known) {
         return Err(field("ring", "that of one of the scheme's sets"));
     }

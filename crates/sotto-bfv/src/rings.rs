@@ -3,13 +3,13 @@
 //! The list is closed on purpose: whoever signs a catalog picks a name, and no modulus.
 
 use sotto_core::{ParamsError, Security};
-use sotto_lattice::bgv::{Pow2, Rns};
-use sotto_lattice::security::{Secret, gate};
+use sotto_lattice::bgv::{Pow2, RnsRing};
+use sotto_lattice::security::{SecretDistribution, gate};
 use sotto_math::modulus::Modulus;
 use std::sync::OnceLock;
 
 /// A ring with its transforms.
-pub type Ring = Rns<Pow2>;
+pub type Ring = RnsRing<Pow2>;
 
 /// Standard deviation of errors. Secrets are ternary.
 pub const SIGMA: f64 = 3.2;
@@ -49,7 +49,7 @@ impl RingSet {
         let make = || {
             let primes = self.primes.iter().map(|q| Modulus::new(*q)).collect::<Option<Vec<_>>>()?;
             let slots = self.plain % (2 * self.degree as u64) == 1;
-            Rns::new(match slots {
+            RnsRing::new(match slots {
                 true => Pow2::new(self.degree, Modulus::new(self.plain)?, &primes)?,
                 false => Pow2::of_coefficients(self.degree, self.plain, &primes)?,
             })
@@ -68,7 +68,7 @@ impl RingSet {
     /// As [`gate`].
     pub fn security(&self) -> Result<Security, ParamsError> {
         let log2_q = self.primes.iter().map(|q| (*q as f64).log2()).sum();
-        gate(self.degree, log2_q, &Secret::Ternary, SIGMA)
+        gate(self.degree, log2_q, &SecretDistribution::Ternary, SIGMA)
     }
 }
 

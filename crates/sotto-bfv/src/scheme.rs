@@ -74,6 +74,6 @@ impl<F: Family> Masked for Bfv<F> {
 #[cfg(feature = "server")]
 impl<F: Family> Revise for Bfv<F> {
     fn revise(params: &params::Params<F>, changes: &[Change], out: &dyn Sink) -> Result<()> {
-        crate::server::revise::revise(params, changes, out)
+        crate::server::update_image::revise(params, changes, out)
     }
 }

@@ -1,13 +1,13 @@
 //! Choosing parameters for a table: every set with every number of rows, the cheapest that is reliable.
 
+use crate::candidates::CandidateTable;
 use crate::cost;
-use crate::family::{Family, Method, Set};
-use crate::layout::{Form, MOST_WORDS};
+use crate::family::{Family, Method, ParamsSet};
+use crate::layout::{MOST_WORDS, PlaintextForm};
 use crate::literal::{Literal, NO_TABLES_MASK};
 use crate::noise::Noise;
 use crate::params::laid;
 use crate::rings::{self, Ring, RingSet};
-use crate::tried::Tried;
 use sotto_core::work::SENT_BYTE_NANOSECONDS;
 use sotto_core::{Goal, ParamsError, Result, Shape};
 use sotto_lattice::bgv::AnswerBits;
@@ -27,7 +27,7 @@ const RESERVE: f64 = 1.0;
 /// # Errors
 /// [`ParamsError::NoFit`] if no set can hold it, or none is reliable.
 pub(crate) fn select<F: Family>(shape: &Shape) -> Result<Literal> {
-    let wanted = |set: &&Set| shape.set.as_ref().map_or(set.tried, |name| set.name == name);
+    let wanted = |set: &&ParamsSet| shape.set.as_ref().map_or(set.tried, |name| set.name == name);
     let mut best: Option<(f64, Literal)> = None;
     for set in F::sets().iter().filter(wanted) {
         for (price, literal) in candidates::<F>(set, shape)? {
@@ -47,13 +47,13 @@ pub(crate) fn select<F: Family>(shape: &Shape) -> Result<Literal> {
 const SPLITS: u32 = 14;
 
 /// A set with all the numbers that its method tries, at its price.
-fn candidates<F: Family>(set: &Set, shape: &Shape) -> Result<Vec<(f64, Literal)>, ParamsError> {
+fn candidates<F: Family>(set: &ParamsSet, shape: &Shape) -> Result<Vec<(f64, Literal)>, ParamsError> {
     let ring = rings::find(set.ring)?;
     let Some(draft) = draft::<F::Method>(ring, shape) else { return Ok(Vec::new()) };
-    let splits = if F::Method::FORM == Form::Slots { SPLITS } else { 1 };
+    let splits = if F::Method::FORM == PlaintextForm::Slots { SPLITS } else { 1 };
     let tries =
         (0..splits).map(|doubled| Literal { split: 1 << doubled, ..draft.clone() }).flat_map(|draft| {
-            let tried = Tried::of(F::Method::FORM, ring, &draft);
+            let tried = CandidateTable::of(F::Method::FORM, ring, &draft);
             let numbers = tried.map_or_else(Vec::new, |tried| F::Method::tries(&tried));
             numbers.into_iter().filter_map(move |numbers| numbers.of(&draft))
         });
@@ -81,7 +81,8 @@ fn draft<M: Method>(ring: &RingSet, shape: &Shape) -> Option<Literal> {
     let bits = u64::from(ring.bits);
     let words = shape.row_bytes.checked_mul(8)?.div_ceil(bits);
     // Whole plaintexts hold as many rows as fit.
-    let words = if M::FORM == Form::Whole { words.next_multiple_of(ring.degree as u64) } else { words };
+    let words =
+        if M::FORM == PlaintextForm::Whole { words.next_multiple_of(ring.degree as u64) } else { words };
     let rows_per_record = (words * bits / 8 / shape.row_bytes).max(1);
     let records = (shape.rows / buckets).div_ceil(rows_per_record).checked_mul(buckets)?;
     Some(Literal {

@@ -12,33 +12,33 @@
 //! | `part` | tables in parts |
 
 mod answer;
-pub mod desk;
 mod encode;
+pub mod evaluator;
 mod group;
 pub mod image;
 pub mod merge;
 mod part;
 mod read;
-pub mod revise;
 pub mod session;
+pub mod update_image;
 
 use crate::cost;
 use crate::family::{Family, Method};
 use crate::message::{Answer, Keys, Query};
 use crate::params::Params;
 use crate::scheme::Bfv;
-use image::Table;
-use session::Admitted;
+use image::PlaintextTable;
+use session::AdmittedKeys;
 use sotto_core::{Image, Result, Rows, Sink};
 use std::sync::Arc;
 
 /// An open table, or some columns of one.
 pub struct Server<F: Family> {
-    pub(crate) table: Table<F>,
+    pub(crate) table: PlaintextTable<F>,
 }
 
 impl<F: Family> sotto_core::Server<Bfv<F>> for Server<F> {
-    type Session = Admitted<F>;
+    type Session = AdmittedKeys<F>;
 
     fn session_bytes(params: &Params<F>) -> usize {
         cost::session_bytes(params.set, params.method.keys())
@@ -49,18 +49,18 @@ impl<F: Family> sotto_core::Server<Bfv<F>> for Server<F> {
     }
 
     fn open(params: &Params<F>, image: Arc<dyn Image>) -> Result<Self> {
-        Ok(Server { table: Table::open(params, image)? })
+        Ok(Server { table: PlaintextTable::open(params, image)? })
     }
 
     fn records(params: &Params<F>, image: Arc<dyn Image>) -> Result<Box<dyn Rows>> {
-        Ok(Box::new(read::Records::new(Table::open(params, image)?)))
+        Ok(Box::new(read::Records::new(PlaintextTable::open(params, image)?)))
     }
 
-    fn admit(&self, keys: Keys) -> Result<Admitted<F>> {
-        Admitted::new(self.table.params(), &keys)
+    fn admit(&self, keys: Keys) -> Result<AdmittedKeys<F>> {
+        AdmittedKeys::new(self.table.params(), &keys)
     }
 
-    fn answer_many(&self, asks: Vec<(&Admitted<F>, Query)>) -> Vec<Result<Answer>> {
+    fn answer_many(&self, asks: Vec<(&AdmittedKeys<F>, Query)>) -> Vec<Result<Answer>> {
         answer::answer_many(&self.table, asks)
     }
 }

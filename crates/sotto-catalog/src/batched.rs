@@ -9,8 +9,8 @@ use crate::stack::Stack;
 use crate::{CatalogError, Layer, Result, TableKind};
 use serde_json::{Value, json};
 use sotto_core::Then;
-use sotto_layers::keyword::{self, Keyword, Keywords};
-use sotto_layers::pbc::{self, Pbc};
+use sotto_layers::batch_code::{self, BatchCode};
+use sotto_layers::keyword::{self, Keyword, MultiKeyword};
 
 /// The layer of a table whose rows stand for blocks of keys. Its parameters are those of [`TableKind::Range`].
 pub const RANGE: &str = "range/1";
@@ -23,19 +23,19 @@ pub enum Batched {
         /// How they are named: an index table, or a range table.
         kind: TableKind,
         /// Which buckets have them.
-        code: Pbc,
+        code: BatchCode,
     },
     /// Values, by key.
-    Keys(Then<Keywords, Pbc>),
+    Keys(Then<MultiKeyword, BatchCode>),
 }
 
 impl Batched {
     /// A stack's layers: those of a table of this kind, over a code.
-    pub fn layers(kind: &TableKind, layers: &[Layer], code: &pbc::Params) -> Vec<Layer> {
+    pub fn layers(kind: &TableKind, layers: &[Layer], code: &batch_code::Params) -> Vec<Layer> {
         let named = |name: &str, params: Value| Layer { name: name.to_owned(), params };
         let range = json!(kind).get("range").map(|params| named(RANGE, params.clone()));
         let above = range.into_iter().chain(layers.iter().cloned());
-        above.chain([named(pbc::NAME, json!(code))]).collect()
+        above.chain([named(batch_code::NAME, json!(code))]).collect()
     }
 
     /// What a stack's layers say; `None` if the last of them is no batch code.
@@ -44,10 +44,11 @@ impl Batched {
     /// [`CatalogError::Params`] for parameters that are none, or fail too often; [`CatalogError::UnknownLayer`] for a layer above
     /// the code that this build does not know; [`CatalogError::Invalid`] if the layers do not fit each other.
     pub fn of(stack: &Stack) -> Result<Option<Self>> {
-        let Some((last, above)) = stack.layers.split_last().filter(|(last, _)| last.name == pbc::NAME) else {
+        let Some((last, above)) = stack.layers.split_last().filter(|(last, _)| last.name == batch_code::NAME)
+        else {
             return Ok(None);
         };
-        let code = pbc::Params::parse(last.params.to_string().as_bytes())?.code()?;
+        let code = batch_code::Params::parse(last.params.to_string().as_bytes())?.code()?;
         let rows = code.sizes().rows;
         match above {
             [] => Ok(Some(Batched::Rows { kind: TableKind::Index, code })),
@@ -65,14 +66,14 @@ impl Batched {
                     let why = "the code is for the rows where keys lie, and for those of one key at least";
                     return Err(CatalogError::invalid("layers", why));
                 }
-                Ok(Some(Batched::Keys(Then(Keywords::new(keyword, most), code))))
+                Ok(Some(Batched::Keys(Then(MultiKeyword::new(keyword, most), code))))
             }
             [layer, ..] => Err(CatalogError::UnknownLayer { name: layer.name.chars().take(64).collect() }),
         }
     }
 
     /// The code.
-    pub fn code(&self) -> &Pbc {
+    pub fn code(&self) -> &BatchCode {
         match self {
             Batched::Rows { code, .. } | Batched::Keys(Then(_, code)) => code,
         }

@@ -379,8 +379,8 @@ impl ClientError {
 }
 
 #[cfg(feature = "cache")]
-impl From<sotto_prg::NoEntropy> for ClientError {
-    fn from(_: sotto_prg::NoEntropy) -> Self {
+impl From<sotto_prg::EntropyError> for ClientError {
+    fn from(_: sotto_prg::EntropyError) -> Self {
         ClientError::NoEntropy
     }
 }

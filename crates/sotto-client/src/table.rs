@@ -59,7 +59,7 @@ use patience::Patience;
 use servers::Servers;
 use sotto_catalog::{Catalog, CatalogError, TableKind};
 use sotto_core::{Budget, Error, Misuse, ParamsReport};
-use sotto_prg::FreshRng;
+use sotto_prg::ReseedingRng;
 use std::fmt;
 
 /// An open table.
@@ -83,7 +83,7 @@ pub(crate) struct Line {
     keys: Keys,
     patience: Patience,
     progress: Voice<Progress>,
-    rng: FreshRng,
+    rng: ReseedingRng,
     stats: Stats,
 }
 
@@ -120,7 +120,7 @@ impl Table {
 
     fn open(servers: Servers, options: builder::Options) -> Result<Self> {
         let builder::Options { mut config, cache, keys, ledger, patience, progress, plan } = options;
-        let rng = FreshRng::open()?;
+        let rng = ReseedingRng::open()?;
         let mut line =
             Line { servers, ledger, cache, keys, patience, progress, rng, stats: Stats::default() };
         line.recollect(&mut config)?;

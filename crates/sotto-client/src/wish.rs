@@ -74,7 +74,7 @@ impl Wishes {
     fn ones(&self) -> Zeroizing<Vec<u128>> {
         let is_band = self.keyword.as_ref().is_some_and(|keyword| keyword.params().band.is_some());
         let ones = |place: &Result<Place, CatalogError>| match place {
-            Ok(Place::Slots(_, plan)) => plan.ones().unwrap_or(1),
+            Ok(Place::Slots(_, plan)) => plan.row_mask().unwrap_or(1),
             _ => 1,
         };
         Zeroizing::new(if is_band { self.places.iter().map(ones).collect() } else { Vec::new() })

@@ -10,7 +10,8 @@
 //! | [`artifact`] | the static, query-independent files of a table |
 //! | [`scheme`] | the contract of a scheme: `Scheme`, `Prepare`, `Client`, `Batched`, `Summed`, `Patch`, `Streamed` |
 //! | [`stateful`] | clients whose state is spent by asking: `Stateful`, `Upkeep` |
-//! | [`server`] | the other half (feature `server`): `Server`, `Revise`, `Masked`, `Stream`, `Stepped`, and where bytes come from and go to |
+//! | [`server`] | the other half (feature `server`): `Server`, `Revise`, `Masked`, `Stream`, `Stepped`, and where bytes come from
+//! and go to |
 //! | [`partial`] | tables in parts, whose answers make the whole's: `Partial` (feature `server`) |
 //! | [`layer`] | which rows a request needs, and what they mean: `Layer`, `Then` |
 //! | [`pieces`] | work that may be paused by whoever lends the thread |

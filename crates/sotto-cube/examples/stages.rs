@@ -9,9 +9,9 @@ use fspiral::FSpiral;
 use onionpir::OnionPir;
 use rand_core::Rng;
 use sotto_core::{Client as _, One, Params as _, Prepare as _, RecordIndex, Server as _, Shape};
-use sotto_cube::answer::{BATCH, Cube, Prepared};
+use sotto_cube::answer::{BATCH, CubeTable, ExpandedQuery};
 use sotto_cube::client::Prepare;
-use sotto_cube::{Answer, Cubed, Family, Params, encode};
+use sotto_cube::{Answer, CubeScheme, Family, Params, encode};
 use sotto_testkit::memory::{MemoryRows, MemorySink};
 use sotto_testkit::rng::seeded;
 use spiral::Spiral;
@@ -51,7 +51,7 @@ fn stages<F: Family>(bytes: u64, set: Option<String>, rounds: u64) {
         params.literal().nu2,
         time.elapsed().as_secs_f64()
     );
-    let cube = Cube::open(&params, Arc::new(sink.into_image())).unwrap();
+    let cube = CubeTable::open(&params, Arc::new(sink.into_image())).unwrap();
     let rng = &mut seeded("client");
     let mut client = Prepare::<F>::finish(Prepare::begin(&params, rng).unwrap()).unwrap();
     let time = Instant::now();
@@ -78,7 +78,7 @@ fn stages<F: Family>(bytes: u64, set: Option<String>, rounds: u64) {
         let unit = cube.respond(folded, &query);
         lap(3);
         let asks: Vec<_> = asked.iter().map(|(query, _)| (&session, &query.0)).collect();
-        let queries: Vec<Prepared> = cube.prepare_all(&asks).into_iter().map(Result::unwrap).collect();
+        let queries: Vec<ExpandedQuery> = cube.prepare_all(&asks).into_iter().map(Result::unwrap).collect();
         lap(4);
         let columns = cube.first_dimension(0, &queries.iter().collect::<Vec<_>>());
         lap(5);
@@ -89,8 +89,11 @@ fn stages<F: Family>(bytes: u64, set: Option<String>, rounds: u64) {
         let units = 1 + params.grid.units() as usize;
         if units == 2 {
             let index = (round * 7919 % params.grid.records()) as usize;
-            let record =
-                <_ as sotto_core::Client<Cubed<F>>>::recover(&mut client, pending, One(Answer(vec![unit])));
+            let record = <_ as sotto_core::Client<CubeScheme<F>>>::recover(
+                &mut client,
+                pending,
+                One(Answer(vec![unit])),
+            );
             assert!(record.unwrap().bytes() == &records.bytes()[index * width..][..width], "record {index}");
         }
         drop(folded);

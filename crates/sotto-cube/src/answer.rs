@@ -2,13 +2,14 @@
 //!
 //! | step | module | what it does |
 //! |---|---|---|
-//! | expansion | [`prepare`](Cube::prepare) | a query becomes selectors and bits |
-//! | first dimension | [`first_dimension`](Cube::first_dimension) | the one pass over a unit's table, for several queries at once |
-//! | further dimensions | [`fold`](Cube::fold) | columns are halved by one bit after the other |
-//! | packing, switching | [`respond`](Cube::respond) | what is left becomes the few bits that are sent |
+//! | expansion | [`prepare`](CubeTable::prepare) | a query becomes selectors and bits |
+//! | first dimension | [`first_dimension`](CubeTable::first_dimension) | the one pass over a unit's table, for several queries at
+//! once |
+//! | further dimensions | [`fold`](CubeTable::fold) | columns are halved by one bit after the other |
+//! | packing, switching | [`respond`](CubeTable::respond) | what is left becomes the few bits that are sent |
 //!
-//! [`Cube`] is the server of every scheme of the family; `serve` takes the steps for a batch. Large buffers go from one
-//! answer to the next: see [`Spare`].
+//! [`CubeTable`] is the server of every scheme of the family; `serve` takes the steps for a batch. Large buffers go from one
+//! answer to the next: see [`BufferPool`].
 
 mod fold;
 mod part;
@@ -18,15 +19,15 @@ mod serve;
 
 use crate::message::{Answer, UnitAnswer};
 use crate::params::{Inner, Params};
-use part::Share;
-pub use prepare::Prepared;
+use part::ColumnRange;
+pub use prepare::ExpandedQuery;
 use rayon::prelude::*;
 use sotto_core::{Held, Image, Misuse, Result, Section};
-use sotto_lattice::cipher::Cipher;
-use sotto_lattice::ring::Level;
-use sotto_lattice::spare::Spare;
+use sotto_lattice::buffer_pool::BufferPool;
+use sotto_lattice::ciphertext::Ciphertext;
+use sotto_lattice::ring::ModulusLevel;
 use sotto_math::modulus::Modulus;
-use sotto_math::tiles::{self, Room, Selectors, Words};
+use sotto_math::tiles::{self, SelectorBuffer, Selectors, WordFormat};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -34,18 +35,18 @@ use std::sync::Arc;
 pub const BATCH: usize = 4;
 
 /// An open table, or some columns of one.
-pub struct Cube<F> {
+pub struct CubeTable<F> {
     params: Params<F>,
-    share: Share,
+    share: ColumnRange,
     table: Held,
-    words: Words,
-    spare: Arc<Rooms>,
+    words: WordFormat,
+    spare: Arc<AnswerBuffers>,
 }
 
 /// Memory between answers.
-struct Rooms {
-    selectors: Spare<Room>,
-    sums: Spare<Vec<u64>>,
+struct AnswerBuffers {
+    selectors: BufferPool<SelectorBuffer>,
+    sums: BufferPool<Vec<u64>>,
 }
 
 /// Buffers of each kind that are kept at most: for one full pass, and for the queries that are prepared meanwhile.
@@ -60,36 +61,38 @@ fn kept(bytes: u64) -> usize {
 }
 
 /// Sums of one query over one unit's table: a ciphertext to each column, block by block.
-pub struct Columns {
+pub struct ColumnSums {
     sums: Vec<u64>,
     comps: usize,
-    spare: Arc<Rooms>,
+    spare: Arc<AnswerBuffers>,
 }
 
-impl Drop for Columns {
+impl Drop for ColumnSums {
     fn drop(&mut self) {
         self.spare.sums.keep(std::mem::take(&mut self.sums));
     }
 }
 
-impl<F> Cube<F> {
+impl<F> CubeTable<F> {
     /// Opens an image.
     ///
     /// # Errors
     /// [`sotto_core::PeerMisbehaved::Length`] if it is not the table of these parameters.
     pub fn open(params: &Params<F>, image: Arc<dyn Image>) -> Result<Self> {
-        Cube::open_share(params, Share::all(params), image)
+        CubeTable::open_share(params, ColumnRange::all(params), image)
     }
 
-    fn open_share(params: &Params<F>, share: Share, image: Arc<dyn Image>) -> Result<Self> {
+    fn open_share(params: &Params<F>, share: ColumnRange, image: Arc<dyn Image>) -> Result<Self> {
         let bytes = share.layout.bytes() * params.grid.units();
         let table = Held::open(image, Section::Resident, "table", bytes)?;
         let words = stored(params)?;
         let sums = (share.layout.cols() * (params.rank() + 1) * params.n() * 8) as u64;
-        let spare =
-            Rooms { selectors: Spare::new(kept(params.prepared_bytes())), sums: Spare::new(kept(sums)) };
+        let spare = AnswerBuffers {
+            selectors: BufferPool::new(kept(params.prepared_bytes())),
+            sums: BufferPool::new(kept(sums)),
+        };
         let spare = Arc::new(spare);
-        Ok(Cube { params: params.clone(), share, table, words, spare })
+        Ok(CubeTable { params: params.clone(), share, table, words, spare })
     }
 
     /// The parameters.
@@ -102,7 +105,7 @@ impl<F> Cube<F> {
     ///
     /// # Panics
     /// If a record has no such unit.
-    pub fn first_dimension(&self, unit: u64, queries: &[&Prepared]) -> Vec<Columns> {
+    pub fn first_dimension(&self, unit: u64, queries: &[&ExpandedQuery]) -> Vec<ColumnSums> {
         let layout = &self.share.layout;
         let (_, table) = self.table.bytes().split_at((layout.bytes() * unit) as usize);
         let (table, _) = table.split_at(layout.bytes() as usize);
@@ -134,21 +137,22 @@ impl<F> Cube<F> {
             let blocks = first..(first + stretch).min(layout.blocks());
             tiles::scan(&self.words, layout, table, blocks, &selectors, &mut out);
         });
-        sums.into_iter().map(|sums| Columns { sums, comps, spare: self.spare.clone() }).collect()
+        sums.into_iter().map(|sums| ColumnSums { sums, comps, spare: self.spare.clone() }).collect()
     }
 
     /// One unit for several queries, whose bits are those of one pass: the first dimension together, the rest each on its own.
     ///
     /// # Panics
-    /// As [`Cube::first_dimension`].
-    pub fn unit(&self, unit: u64, queries: &[&Prepared]) -> Vec<UnitAnswer> {
+    /// As [`CubeTable::first_dimension`].
+    pub fn unit(&self, unit: u64, queries: &[&ExpandedQuery]) -> Vec<UnitAnswer> {
         let columns = self.first_dimension(unit, queries);
-        let one = |(columns, query): (Columns, &&Prepared)| self.respond(self.fold(columns, query), query);
+        let one =
+            |(columns, query): (ColumnSums, &&ExpandedQuery)| self.respond(self.fold(columns, query), query);
         columns.into_par_iter().zip(queries).map(one).collect()
     }
 
     /// Whole records for at most [`BATCH`] queries; answers in order.
-    fn units(&self, queries: &[&Prepared]) -> Vec<Answer> {
+    fn units(&self, queries: &[&ExpandedQuery]) -> Vec<Answer> {
         let mut answers: Vec<Answer> = queries.iter().map(|_| Answer(Vec::new())).collect();
         for unit in 0..self.params.grid.units() {
             let units = self.unit(unit, queries);
@@ -158,10 +162,10 @@ impl<F> Cube<F> {
     }
 
     /// Takes the ciphertexts of some columns out of the sums.
-    fn columns(&self, columns: &Columns, cols: Range<usize>) -> Vec<Cipher> {
-        let room = |_| Cipher::room(&self.params.ring, Level::Main, self.params.rank());
-        let mut ciphers: Vec<Cipher> = cols.clone().map(room).collect();
-        let mut out: Vec<&mut [u64]> = ciphers.iter_mut().flat_map(Cipher::components_mut).collect();
+    fn columns(&self, columns: &ColumnSums, cols: Range<usize>) -> Vec<Ciphertext> {
+        let room = |_| Ciphertext::room(&self.params.ring, ModulusLevel::Main, self.params.rank());
+        let mut ciphers: Vec<Ciphertext> = cols.clone().map(room).collect();
+        let mut out: Vec<&mut [u64]> = ciphers.iter_mut().flat_map(Ciphertext::components_mut).collect();
         let layout = &self.share.layout;
         tiles::gather(&self.words, layout, columns.comps, &columns.sums, cols, &mut out);
         ciphers
@@ -169,13 +173,13 @@ impl<F> Cube<F> {
 }
 
 /// How slots are stored in an image: residues modulo q, or modulo its two factors.
-pub(crate) fn stored(params: &Inner) -> Result<Words> {
+pub(crate) fn stored(params: &Inner) -> Result<WordFormat> {
     let q = params.ring.q();
     let words = match q.factors() {
         Some([first, second]) => Modulus::new(first)
             .zip(Modulus::new(second))
-            .and_then(|(first, second)| Words::pair(first, second)),
-        None => Words::new(q),
+            .and_then(|(first, second)| WordFormat::pair(first, second)),
+        None => WordFormat::new(q),
     };
     words.ok_or_else(|| Misuse::Rule("every ring's modulus has a stored form").into())
 }

@@ -3,22 +3,22 @@
 //! Nothing here branches, indexes or allocates by the index asked for or by a secret; the only exception is
 //! refusing an index past the end.
 
-use crate::ask::Target;
-use crate::keyring::{self, Use};
-use crate::literal::{Form, Upload};
+use crate::keyring::{self, KeyUse};
+use crate::literal::{TableForm, Upload};
 use crate::message::{Answer, Body, Keys, Query, UnitAnswer};
 use crate::params::{Inner, Params};
-use crate::whiten::whiten;
-use crate::{Cubed, Family};
+use crate::query::QueryTarget;
+use crate::whitening::whiten;
+use crate::{CubeScheme, Family};
 use sotto_core::{CryptoRng, Misuse, One, Record, RecordIndex, Result};
 use sotto_lattice::automorphism::AutomorphismKey;
-use sotto_lattice::convert::ConversionKey;
-use sotto_lattice::encrypt::{Errors, Masks, encrypt, truncate};
+use sotto_lattice::encrypt::{ErrorSource, MaskSource, encrypt, truncate};
 use sotto_lattice::expand::element;
-use sotto_lattice::gsw::Gsw;
 use sotto_lattice::pack;
-use sotto_lattice::ring::Level;
-use sotto_lattice::secret::Secret;
+use sotto_lattice::rgsw::RgswCiphertext;
+use sotto_lattice::rgsw_conversion::ConversionKey;
+use sotto_lattice::ring::ModulusLevel;
+use sotto_lattice::secret::SecretKey;
 use sotto_math::bits;
 use sotto_math::sample::Gaussian;
 use sotto_prg::PublicSeed;
@@ -34,7 +34,7 @@ pub struct Prepare<F> {
     client: Client<F>,
 }
 
-impl<F: Family> sotto_core::Prepare<Cubed<F>> for Prepare<F> {
+impl<F: Family> sotto_core::Prepare<CubeScheme<F>> for Prepare<F> {
     fn begin(params: &Params<F>, rng: &mut dyn CryptoRng) -> Result<Self> {
         Ok(Prepare { client: Client::new(params.clone(), rng) })
     }
@@ -50,9 +50,9 @@ pub struct Client<F> {
     /// Secret and error are drawn by these laws.
     error: Gaussian,
     /// The secret of queries.
-    pub(crate) secret: Secret,
+    pub(crate) secret: SecretKey,
     /// The secrets of packed answers; empty in the plain form.
-    pub(crate) packed: Vec<Secret>,
+    pub(crate) packed: Vec<SecretKey>,
     keys: Keys,
 }
 
@@ -61,7 +61,7 @@ pub struct Pending {
     record: Zeroizing<u64>,
 }
 
-impl<F: Family> sotto_core::Client<Cubed<F>> for Client<F> {
+impl<F: Family> sotto_core::Client<CubeScheme<F>> for Client<F> {
     type Pending = Pending;
 
     fn keys(&self) -> Keys {
@@ -93,11 +93,12 @@ impl<F> Client<F> {
     fn new(params: Params<F>, rng: &mut dyn CryptoRng) -> Self {
         let set = params.set;
         let error = Gaussian::new(set.sigma);
-        let secret = Secret::sample(&params.ring, set.law, rng);
-        let places = if params.literal.form == Form::Plain { 0 } else { params.literal.n };
-        let packed: Vec<Secret> = (0..places).map(|_| Secret::sample(&params.ring, set.law, rng)).collect();
+        let secret = SecretKey::sample(&params.ring, set.law, rng);
+        let places = if params.literal.form == TableForm::Plain { 0 } else { params.literal.n };
+        let packed: Vec<SecretKey> =
+            (0..places).map(|_| SecretKey::sample(&params.ring, set.law, rng)).collect();
         let seed = PublicSeed::fresh(rng);
-        let bodies = bodies(&params, &secret, &packed, &seed, &mut Errors { law: &error, rng });
+        let bodies = bodies(&params, &secret, &packed, &seed, &mut ErrorSource { law: &error, rng });
         Client { params, error, secret, packed, keys: Keys { seed, bodies } }
     }
 
@@ -105,9 +106,9 @@ impl<F> Client<F> {
     fn ask(&self, record: u64, rng: &mut dyn CryptoRng) -> Result<Query> {
         let (params, ring) = (&*self.params, &self.params.ring);
         let level = params.query_level();
-        let target = Target::new(params, record);
+        let target = QueryTarget::new(params, record);
         let seed = PublicSeed::fresh(rng);
-        let masks = |first| Masks { seed: &seed, label: QUERY_MASKS, first };
+        let masks = |first| MaskSource { seed: &seed, label: QUERY_MASKS, first };
         let mut bodies: Vec<Body> = Vec::with_capacity(params.query_polynomials());
         let mut send = |slots: Vec<Vec<u64>>| {
             let kept = params.literal.query_bits.into();
@@ -131,7 +132,7 @@ impl<F> Client<F> {
         let mut first = u64::from(params.literal.rows);
         for bit in target.bits() {
             let Some(gadget) = &params.gadgets.fold else { break };
-            if params.literal.form == Form::Matrix {
+            if params.literal.form == TableForm::Matrix {
                 // The server converts these: only the rows m g_j are sent.
                 for power in gadget.powers() {
                     let mut message = bit.clone();
@@ -139,8 +140,8 @@ impl<F> Client<F> {
                     send(one(&message, rng));
                 }
             } else {
-                let mut errors = Errors { law: &self.error, rng };
-                send(Gsw::generate(
+                let mut errors = ErrorSource { law: &self.error, rng };
+                send(RgswCiphertext::generate(
                     ring,
                     level,
                     [gadget; 2],
@@ -162,9 +163,9 @@ impl<F> Client<F> {
     pub fn open(&self, pending: &Pending, unit: u64, answer: &UnitAnswer) -> Result<Record> {
         let params = &*self.params;
         let side = usize::from(params.literal.n);
-        let secrets: Vec<&Secret> = match params.literal.form {
-            Form::Plain => vec![&self.secret],
-            Form::Packed | Form::Matrix => self.packed.iter().collect(),
+        let secrets: Vec<&SecretKey> = match params.literal.form {
+            TableForm::Plain => vec![&self.secret],
+            TableForm::Packed | TableForm::Matrix => self.packed.iter().collect(),
         };
         let columns = answer.polynomials.chunks_exact(1 + secrets.len());
         if columns.len() * (1 + secrets.len()) != answer.polynomials.len() || columns.len() != side {
@@ -175,7 +176,7 @@ impl<F> Client<F> {
         for (j, column) in columns.enumerate() {
             let Some((mask, bodies)) = column.split_first() else { continue };
             let mut slots = mask.clone();
-            params.ring.forward(Level::Main, &mut slots);
+            params.ring.forward(ModulusLevel::Main, &mut slots);
             for (i, (body, secret)) in bodies.iter().zip(&secrets).enumerate() {
                 if let Some(words) = words.get_mut(i * side + j) {
                     *words = self.round(&slots, body, secret);
@@ -198,13 +199,13 @@ impl<F> Client<F> {
     /// `p (b' / 2^t_b - a' s / 2^t_a)`, to the nearest integer modulo p: the words of one polynomial.
     ///
     /// The product is exact modulo q: see [`MOST_MASK_BITS`](crate::params::MOST_MASK_BITS).
-    fn round(&self, mask: &[u64], body: &[u64], secret: &Secret) -> Zeroizing<Vec<u64>> {
+    fn round(&self, mask: &[u64], body: &[u64], secret: &SecretKey) -> Zeroizing<Vec<u64>> {
         let (params, ring) = (&*self.params, &self.params.ring);
         let [mask_bits, body_bits] = params.literal.answer_bits.map(u32::from);
         let p = u32::from(params.literal.p_log2);
-        let mut product = Zeroizing::new(secret.slots(ring, Level::Main).to_vec());
-        ring.mul(Level::Main, &mut product, mask);
-        ring.inverse(Level::Main, &mut product);
+        let mut product = Zeroizing::new(secret.slots(ring, ModulusLevel::Main).to_vec());
+        ring.mul(ModulusLevel::Main, &mut product, mask);
+        ring.inverse(ModulusLevel::Main, &mut product);
         let half = 1u64 << (mask_bits - p - 1);
         let words = body.iter().zip(product.iter()).map(|(body, product)| {
             let phase = (body << (mask_bits - body_bits)).wrapping_sub(ring.q().centred(*product) as u64);
@@ -217,27 +218,29 @@ impl<F> Client<F> {
 /// The bodies of every key, truncated, in the order of the list.
 fn bodies(
     params: &Inner,
-    secret: &Secret,
-    packed: &[Secret],
+    secret: &SecretKey,
+    packed: &[SecretKey],
     seed: &PublicSeed,
-    errors: &mut Errors<'_>,
+    errors: &mut ErrorSource<'_>,
 ) -> Vec<Body> {
     let ring = &params.ring;
-    let targets: Vec<&Secret> = packed.iter().collect();
+    let targets: Vec<&SecretKey> = packed.iter().collect();
     let mut out = Vec::new();
     for entry in keyring::entries(params) {
-        let masks = Masks { seed, label: KEY_MASKS, first: entry.first };
+        let masks = MaskSource { seed, label: KEY_MASKS, first: entry.first };
         let (level, gadget) = (entry.level, &entry.gadget);
         let slots = match entry.usage {
-            Use::Left(round) | Use::Right(round) => {
+            KeyUse::Left(round) | KeyUse::Right(round) => {
                 let k = element(params.n(), round);
                 AutomorphismKey::generate(ring, level, gadget, k, secret, masks, errors)
             }
-            Use::Convert if params.literal.form == Form::Matrix => {
+            KeyUse::Convert if params.literal.form == TableForm::Matrix => {
                 ConversionKey::generate(ring, level, gadget, secret, &targets, masks, errors)
             }
-            Use::Convert => ConversionKey::generate(ring, level, gadget, secret, &[secret], masks, errors),
-            Use::Pack(place) => pack::generate(ring, level, gadget, (secret, place), &targets, masks, errors),
+            KeyUse::Convert => ConversionKey::generate(ring, level, gadget, secret, &[secret], masks, errors),
+            KeyUse::Pack(place) => {
+                pack::generate(ring, level, gadget, (secret, place), &targets, masks, errors)
+            }
         };
         let kept = keyring::sent_bits(params, &entry).into();
         out.extend(slots.iter().map(|body| truncate(ring, level, body, kept)));

@@ -1,6 +1,6 @@
 //! What a lookup costs: bytes exactly, time by a model of the machine the benches run on.
 
-use crate::literal::{Form, Literal, Upload};
+use crate::literal::{Literal, TableForm, Upload};
 use crate::noise::rounds_of;
 use crate::params::{Inner, SEED_BYTES, units_of};
 use crate::rings::RingSet;
@@ -45,9 +45,9 @@ pub(crate) fn key_polynomials(literal: &Literal) -> [u64; 2] {
         Upload::Expanded => l * left_rounds + right * (1 + right_rounds),
     };
     match literal.form {
-        Form::Plain => [trees + convert, 0],
-        Form::Packed => [trees + convert, n * n * pack],
-        Form::Matrix => [trees, n * n * pack + n * convert],
+        TableForm::Plain => [trees + convert, 0],
+        TableForm::Packed => [trees + convert, n * n * pack],
+        TableForm::Matrix => [trees, n * n * pack + n * convert],
     }
 }
 
@@ -65,7 +65,7 @@ pub(crate) fn query_bytes(literal: &Literal, n: usize) -> u64 {
 pub(crate) fn unit_answer_bytes(literal: &Literal, n: usize) -> u64 {
     let [mask, body] = literal.answer_bits.map(|bits| polynomial_bytes(n, bits));
     let side = u64::from(literal.n);
-    if literal.form == Form::Plain { mask + body } else { side * (mask + side * body) }
+    if literal.form == TableForm::Plain { mask + body } else { side * (mask + side * body) }
 }
 
 /// Costs of checked parameters.
@@ -125,14 +125,14 @@ fn nanoseconds(literal: &Literal, ring: &RingSet, polynomials: u64) -> f64 {
     let cmux = (rank + 1.0)
         * (transform * (1.0 + count(literal.fold)) + product * (rank + 1.0) * count(literal.fold));
     let packing = match literal.form {
-        Form::Packed => {
+        TableForm::Packed => {
             let n = f64::from(literal.n);
             units
                 * n
                 * n
                 * (transform * (1.0 + count(literal.pack)) + product * (n + 1.0) * count(literal.pack))
         }
-        Form::Plain | Form::Matrix => 0.0,
+        TableForm::Plain | TableForm::Matrix => 0.0,
     };
     expansion + scan + folded * cmux + packing + units * n * 20.0
 }

@@ -3,11 +3,11 @@
 
 use crate::answer::stored;
 use crate::params::Inner;
-use crate::whiten::whiten;
+use crate::whitening::whiten;
 use rayon::prelude::*;
 use sotto_core::{Misuse, Result, Rows, Section, Sink};
 use sotto_math::bits;
-use sotto_math::tiles::{Strip, Words, strips};
+use sotto_math::tiles::{Strip, WordFormat, strips};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Writes the image of a table.
@@ -26,7 +26,7 @@ pub fn encode(params: &Inner, rows: &dyn Rows, out: &dyn Sink) -> Result<()> {
     let done = AtomicU64::new(0);
     for unit in 0..grid.units() {
         strips.par_iter().try_for_each_init(Vec::new, |buffer, strip| -> Result<()> {
-            let strip = Writer { params, words: &words, rows, out, unit, strip };
+            let strip = StripWriter { params, words: &words, rows, out, unit, strip };
             strip.write(buffer)?;
             out.progress("table", done.fetch_add(1, Ordering::Relaxed) + 1, total);
             Ok(())
@@ -36,16 +36,16 @@ pub fn encode(params: &Inner, rows: &dyn Rows, out: &dyn Sink) -> Result<()> {
 }
 
 /// What one strip needs.
-struct Writer<'a> {
+struct StripWriter<'a> {
     params: &'a Inner,
-    words: &'a Words,
+    words: &'a WordFormat,
     rows: &'a dyn Rows,
     out: &'a dyn Sink,
     unit: u64,
     strip: &'a Strip,
 }
 
-impl Writer<'_> {
+impl StripWriter<'_> {
     /// The record in a cell of the unit's region, and which of its parts.
     fn part(&self, (row, col): &(usize, usize)) -> (u64, u64) {
         let (record, k) = self.params.grid.owner(*row, *col);
@@ -68,7 +68,7 @@ impl Writer<'_> {
         let grid = &self.params.grid;
         let held = |(row, col): &(usize, usize)| grid.owner(*row, *col).0 < grid.records();
         let cells: Vec<_> = strip.polynomials().filter(held).collect();
-        let mut reading = Reading::default();
+        let mut reading = PolynomialReader::default();
         for cells in cells.chunks(READ) {
             reading.read(self, cells)?;
             for (i, cells) in cells.chunks(TOGETHER).enumerate() {
@@ -90,16 +90,16 @@ const READ: usize = 40;
 
 /// Polynomials of a table on their way into the image.
 #[derive(Default)]
-struct Reading {
+struct PolynomialReader {
     /// Their bytes, one polynomial after the other.
     bytes: Vec<u8>,
     /// What was read of parts that are shorter than a polynomial.
     short: Vec<u8>,
 }
 
-impl Reading {
+impl PolynomialReader {
     /// Reads the parts of records that are in some cells of a unit's region, in each of which there is a record.
-    fn read(&mut self, of: &Writer<'_>, cells: &[(usize, usize)]) -> Result<()> {
+    fn read(&mut self, of: &StripWriter<'_>, cells: &[(usize, usize)]) -> Result<()> {
         let grid = &of.params.grid;
         let each = grid.part_bytes();
         let range = |cell: &(usize, usize)| grid.bytes_of_part(of.part(cell).1);
@@ -129,7 +129,7 @@ impl Reading {
     /// The stored words of the polynomials in some of these cells, from one on.
     fn polynomials(
         &mut self,
-        of: &Writer<'_>,
+        of: &StripWriter<'_>,
         first: usize,
         cells: &[(usize, usize)],
     ) -> Result<Vec<((usize, usize), Vec<u64>)>> {
@@ -144,7 +144,7 @@ impl Reading {
 }
 
 /// The stored words of a polynomial with these whitened bytes: coefficients centred, then transformed.
-pub(crate) fn stored_words(params: &Inner, form: &Words, bytes: &[u8]) -> Result<Vec<u64>> {
+pub(crate) fn stored_words(params: &Inner, form: &WordFormat, bytes: &[u8]) -> Result<Vec<u64>> {
     let (n, p_log2) = (params.n(), u32::from(params.literal.p_log2));
     let mut words = bits::unpack_words(bytes, p_log2, n)
         .ok_or(Misuse::Rule("a part is as many bytes as a polynomial holds"))?;

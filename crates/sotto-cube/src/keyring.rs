@@ -1,13 +1,13 @@
 //! Which keys a client registers, in which order: client and server walk the same list.
 
-use crate::literal::Form;
+use crate::literal::TableForm;
 use crate::params::Inner;
-use sotto_lattice::ring::Level;
+use sotto_lattice::ring::ModulusLevel;
 use sotto_math::gadget::Gadget;
 
 /// What a key is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Use {
+pub enum KeyUse {
     /// The automorphism of this round of expansion, towards selectors.
     Left(u32),
     /// The same towards bits; where both trees have one gadget there are only these.
@@ -20,20 +20,20 @@ pub enum Use {
 
 /// One key of the list.
 #[derive(Debug, Clone)]
-pub struct Entry {
+pub struct KeyringEntry {
     /// What it is for.
-    pub usage: Use,
+    pub usage: KeyUse,
     /// Its gadget.
     pub gadget: Gadget,
     /// The modulus its rows live at.
-    pub level: Level,
+    pub level: ModulusLevel,
     /// Secrets it switches to.
     pub rank: usize,
     /// The index of its first mask in the stream of the keys' seed.
     pub first: u64,
 }
 
-impl Entry {
+impl KeyringEntry {
     /// Bodies that are sent.
     pub fn bodies(&self) -> usize {
         self.gadget.digits() as usize * self.rank
@@ -41,12 +41,12 @@ impl Entry {
 }
 
 /// All keys, in the order in which they are sent.
-pub fn entries(params: &Inner) -> Vec<Entry> {
-    let mut out: Vec<Entry> = Vec::new();
+pub fn entries(params: &Inner) -> Vec<KeyringEntry> {
+    let mut out: Vec<KeyringEntry> = Vec::new();
     let mut next = 0;
     let mut push = |usage, gadget: &Option<Gadget>, level, rank| {
         if let Some(gadget) = gadget {
-            out.push(Entry { usage, gadget: *gadget, level, rank, first: next });
+            out.push(KeyringEntry { usage, gadget: *gadget, level, rank, first: next });
             next += u64::from(gadget.digits());
         }
     };
@@ -55,20 +55,20 @@ pub fn entries(params: &Inner) -> Vec<Entry> {
         let [left, right] = [expansion.left_rounds(), expansion.right_rounds()];
         if shared(params) {
             (0..left.end.max(right.end))
-                .for_each(|round| push(Use::Right(round), &gadgets.expand, Level::Full, 1));
+                .for_each(|round| push(KeyUse::Right(round), &gadgets.expand, ModulusLevel::Full, 1));
         } else {
-            left.for_each(|round| push(Use::Left(round), &gadgets.expand, Level::Full, 1));
-            right.for_each(|round| push(Use::Right(round), &gadgets.expand_right, Level::Full, 1));
+            left.for_each(|round| push(KeyUse::Left(round), &gadgets.expand, ModulusLevel::Full, 1));
+            right.for_each(|round| push(KeyUse::Right(round), &gadgets.expand_right, ModulusLevel::Full, 1));
         }
     }
     // Matrices are made right after expansion, plain ciphertexts are packed at the very end.
     let side = usize::from(params.literal.n);
     let (level, rank) = match params.literal.form {
-        Form::Matrix => (Level::Full, side),
-        Form::Plain | Form::Packed => (Level::Main, 1),
+        TableForm::Matrix => (ModulusLevel::Full, side),
+        TableForm::Plain | TableForm::Packed => (ModulusLevel::Main, 1),
     };
-    push(Use::Convert, &gadgets.convert, Level::Full, rank);
-    (1..=side).for_each(|place| push(Use::Pack(place), &gadgets.pack, level, side));
+    push(KeyUse::Convert, &gadgets.convert, ModulusLevel::Full, rank);
+    (1..=side).for_each(|place| push(KeyUse::Pack(place), &gadgets.pack, level, side));
     out
 }
 
@@ -78,10 +78,10 @@ pub(crate) fn shared(params: &Inner) -> bool {
 }
 
 /// Bits sent of every word of a key's bodies.
-pub(crate) fn sent_bits(params: &Inner, entry: &Entry) -> u8 {
+pub(crate) fn sent_bits(params: &Inner, entry: &KeyringEntry) -> u8 {
     match entry.usage {
-        Use::Pack(_) => params.literal.pack_key_bits,
-        Use::Convert if params.literal.form == Form::Matrix => params.literal.pack_key_bits,
+        KeyUse::Pack(_) => params.literal.pack_key_bits,
+        KeyUse::Convert if params.literal.form == TableForm::Matrix => params.literal.pack_key_bits,
         _ => params.literal.key_bits,
     }
 }

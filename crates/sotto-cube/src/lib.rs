@@ -36,7 +36,6 @@
 
 #[cfg(feature = "server")]
 pub mod answer;
-pub mod ask;
 pub mod client;
 pub mod cost;
 #[cfg(feature = "server")]
@@ -46,11 +45,10 @@ pub mod literal;
 pub mod message;
 pub mod noise;
 pub mod params;
+pub mod query;
 #[cfg(feature = "server")]
 mod read;
 mod report;
-#[cfg(feature = "server")]
-pub mod revise;
 pub mod rings;
 mod scheme;
 pub mod select;
@@ -58,10 +56,12 @@ pub mod select;
 pub mod session;
 pub mod shape;
 pub mod template;
-pub mod whiten;
+#[cfg(feature = "server")]
+pub mod update_image;
+pub mod whitening;
 
-pub use literal::{Form, Literal, Upload};
+pub use literal::{Literal, TableForm, Upload};
 pub use message::{Answer, Keys, Query, UnitAnswer};
 pub use params::{Family, Params};
-pub use scheme::Cubed;
+pub use scheme::CubeScheme;
 pub use template::Template;

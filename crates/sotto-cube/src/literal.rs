@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use sotto_core::ParamsError;
-use sotto_lattice::noise::steps::Digits;
+use sotto_lattice::noise::steps::GadgetNoise;
 use sotto_math::gadget::Gadget;
 use sotto_prg::PublicSeed;
 
@@ -22,7 +22,7 @@ pub enum Upload {
 /// What the table is multiplied by, and what comes back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Form {
+pub enum TableForm {
     /// One polynomial to a unit, selected and answered under one secret: FSpiral, OnionPIR, and Spiral with n = 1.
     Plain,
     /// n² polynomials to a unit, each selected as in `Plain`, then packed into one answer: the *Pack* variants.
@@ -32,20 +32,20 @@ pub enum Form {
 }
 
 /// A gadget as [l, log2 B, log2 A]; [0, 0, 0] where there is none.
-pub type Triple = [u8; 3];
+pub type GadgetTriple = [u8; 3];
 
 /// The gadget of a triple.
 ///
 /// # Errors
 /// [`ParamsError::Field`] if it is none.
-pub fn gadget(field: &'static str, [l, b, a]: Triple) -> Result<Gadget, ParamsError> {
+pub fn gadget(field: &'static str, [l, b, a]: GadgetTriple) -> Result<Gadget, ParamsError> {
     Gadget::new(l.into(), b.into(), a.into())
         .ok_or_else(|| ParamsError::Field { field, why: "is no gadget [digits, log2 B, log2 A]".into() })
 }
 
 /// The same, as noise sees it.
-pub fn digits([count, base_log2, drop_log2]: Triple) -> Digits {
-    Digits { count: count.into(), base_log2: base_log2.into(), drop_log2: drop_log2.into() }
+pub fn digits([count, base_log2, drop_log2]: GadgetTriple) -> GadgetNoise {
+    GadgetNoise { count: count.into(), base_log2: base_log2.into(), drop_log2: drop_log2.into() }
 }
 
 /// What is written into a catalog.
@@ -57,7 +57,7 @@ pub struct Literal {
     /// How selectors are sent.
     pub upload: Upload,
     /// What comes back.
-    pub form: Form,
+    pub form: TableForm,
     /// n: 1 in the plain form, polynomials to a side of a unit in the others.
     pub n: u8,
     /// How many records.
@@ -71,15 +71,15 @@ pub struct Literal {
     /// nu2: further dimensions, of two records each.
     pub nu2: u8,
     /// Gadget of expansion, of the tree that ends in selectors.
-    pub expand: Triple,
+    pub expand: GadgetTriple,
     /// Gadget of expansion, of the tree that ends in the bits of the further dimensions.
-    pub expand_right: Triple,
+    pub expand_right: GadgetTriple,
     /// Gadget of the conversion to RGSW.
-    pub convert: Triple,
+    pub convert: GadgetTriple,
     /// Gadget of the external products that fold.
-    pub fold: Triple,
+    pub fold: GadgetTriple,
     /// Gadget of packing, and of the conversion to matrices.
-    pub pack: Triple,
+    pub pack: GadgetTriple,
     /// Bits sent of every word of a query.
     pub query_bits: u8,
     /// Bits sent of every word of a key modulo Q.
@@ -102,7 +102,7 @@ impl Literal {
 
     /// Rank of the ciphertexts that are folded: n in the matrix form, else 1.
     pub fn rank(&self) -> usize {
-        if self.form == Form::Matrix { usize::from(self.n) } else { 1 }
+        if self.form == TableForm::Matrix { usize::from(self.n) } else { 1 }
     }
 
     /// Messages that the right tree of expansion ends in, or that are sent for it: l of each further
@@ -116,7 +116,7 @@ impl Literal {
         match (self.upload, self.form) {
             (Upload::Expanded, _) => 1,
             // Rows m g_j and -s m g_j of every bit, or the first alone where the server converts.
-            (Upload::Direct, Form::Matrix) => rows + self.bit_rows(),
+            (Upload::Direct, TableForm::Matrix) => rows + self.bit_rows(),
             (Upload::Direct, _) => rows + 2 * self.bit_rows(),
         }
     }

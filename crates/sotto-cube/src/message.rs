@@ -4,11 +4,11 @@
 //! bits are, as many as the parameters say; spec/cube.md draws the bytes.
 
 use crate::keyring::{entries, sent_bits};
-use crate::literal::Form;
+use crate::literal::TableForm;
 use crate::params::{Inner, Params, SEED_BYTES};
 use sotto_core::wire::exact;
 use sotto_core::{PeerMisbehaved, Result, Wire};
-use sotto_lattice::ring::Level;
+use sotto_lattice::ring::ModulusLevel;
 use sotto_math::bits;
 use sotto_prg::PublicSeed;
 
@@ -45,16 +45,16 @@ pub struct UnitAnswer {
 pub struct Answer(pub Vec<UnitAnswer>);
 
 /// Length and admissible values of each body of a message.
-struct Width {
+struct BodyWidth {
     bits: u32,
     /// The largest word that a coefficient of the modulus is cut to.
     last: u128,
 }
 
-impl Width {
-    fn new(params: &Inner, level: Level, sent: u8) -> Self {
+impl BodyWidth {
+    fn new(params: &Inner, level: ModulusLevel, sent: u8) -> Self {
         let cut = params.ring.bits(level).saturating_sub(sent.into());
-        Width { bits: sent.into(), last: (params.ring.modulus(level) - 1) >> cut }
+        BodyWidth { bits: sent.into(), last: (params.ring.modulus(level) - 1) >> cut }
     }
 
     fn bytes(&self, n: usize) -> usize {
@@ -69,22 +69,22 @@ impl Width {
 }
 
 /// The widths of the bodies of a key message, in order.
-fn key_widths(params: &Inner) -> Vec<Width> {
+fn key_widths(params: &Inner) -> Vec<BodyWidth> {
     let widths = |entry| {
-        let entry: &crate::keyring::Entry = entry;
+        let entry: &crate::keyring::KeyringEntry = entry;
         (0..entry.bodies())
-            .map(|_| Width::new(params, entry.level, sent_bits(params, entry)))
+            .map(|_| BodyWidth::new(params, entry.level, sent_bits(params, entry)))
             .collect::<Vec<_>>()
     };
     entries(params).iter().flat_map(widths).collect()
 }
 
-fn query_widths(params: &Inner) -> Vec<Width> {
-    let width = |_| Width::new(params, params.query_level(), params.literal.query_bits);
+fn query_widths(params: &Inner) -> Vec<BodyWidth> {
+    let width = |_| BodyWidth::new(params, params.query_level(), params.literal.query_bits);
     (0..params.query_polynomials()).map(width).collect()
 }
 
-fn put(params: &Inner, widths: &[Width], seed: &PublicSeed, bodies: &[Body], out: &mut Vec<u8>) {
+fn put(params: &Inner, widths: &[BodyWidth], seed: &PublicSeed, bodies: &[Body], out: &mut Vec<u8>) {
     debug_assert!(widths.len() == bodies.len() && bodies.iter().all(|body| body.len() == params.n()));
     out.extend_from_slice(&seed.0);
     widths.iter().zip(bodies).for_each(|(width, body)| bits::pack(body, width.bits, out));
@@ -93,7 +93,7 @@ fn put(params: &Inner, widths: &[Width], seed: &PublicSeed, bodies: &[Body], out
 fn take(
     what: &'static str,
     params: &Inner,
-    widths: &[Width],
+    widths: &[BodyWidth],
     bytes: &[u8],
 ) -> Result<(PublicSeed, Vec<Body>)> {
     let n = params.n();
@@ -144,7 +144,7 @@ impl UnitAnswer {
     fn widths(params: &Inner) -> impl Iterator<Item = u32> + use<> {
         let [mask, body] = params.literal.answer_bits.map(u32::from);
         let side = usize::from(params.literal.n);
-        let (columns, bodies) = if params.literal.form == Form::Plain { (1, 1) } else { (side, side) };
+        let (columns, bodies) = if params.literal.form == TableForm::Plain { (1, 1) } else { (side, side) };
         (0..columns).flat_map(move |_| std::iter::once(mask).chain(std::iter::repeat_n(body, bodies)))
     }
 

@@ -4,7 +4,7 @@
 //! against the mask: no row can be so unlucky as to line up with a secret. Of each column of a region, what the first dimension
 //! sums over, `written` rows may have been written by somebody who knew the mask; the failure bound takes these at their worst.
 
-use crate::literal::{Form, Literal, Upload, digits};
+use crate::literal::{Literal, TableForm, Upload, digits};
 use crate::rings::RingSet;
 use sotto_lattice::noise::{self, steps};
 
@@ -60,7 +60,7 @@ impl Noise {
                 }
             }
         };
-        if literal.form == Form::Matrix {
+        if literal.form == TableForm::Matrix {
             // Column i of a matrix ciphertext is a key switch to slot i; the row of secrets is the product
             // of what was sent with them, and a key switch of their product.
             let square = steps::key_switch(n, &digits(literal.convert), log2_q, pack_error, h * h);
@@ -75,8 +75,8 @@ impl Noise {
         let product = steps::external_product(n, rank, [fold; 2], log2_q, [secret_row, message_row], h);
         let folded = first + f64::from(literal.nu2) * product;
         let packed = match literal.form {
-            Form::Packed => folded + f64::from(literal.n) * pack_switch,
-            Form::Plain | Form::Matrix => folded,
+            TableForm::Packed => folded + f64::from(literal.n) * pack_switch,
+            TableForm::Plain | TableForm::Matrix => folded,
         };
         Noise { selector, message_row, secret_row, first, folded, packed }
     }

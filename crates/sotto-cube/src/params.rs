@@ -1,7 +1,7 @@
 //! Checked parameters, for every scheme of the family.
 
 use crate::cost;
-use crate::literal::{Form, Literal, Upload, gadget};
+use crate::literal::{Literal, TableForm, Upload, gadget};
 use crate::noise::{self, Noise};
 use crate::report;
 use crate::rings::{self, RingSet};
@@ -10,8 +10,8 @@ use crate::shape::Grid;
 use crate::template::Template;
 use sotto_core::params::REQUIRED_FAILURE_LOG2;
 use sotto_core::{NamedSet, ParamsError, ParamsReport, Result, SchemeId, Security, Shape};
-use sotto_lattice::expand::{Counts, Expansion};
-use sotto_lattice::ring::{Level, Ring};
+use sotto_lattice::expand::{Expansion, SelectorCounts};
+use sotto_lattice::ring::{ModulusLevel, Ring};
 use sotto_math::gadget::Gadget;
 use std::marker::PhantomData;
 use std::sync::{Arc, OnceLock};
@@ -147,15 +147,15 @@ impl Inner {
     /// The expansion of a query; `None` if queries are not expanded.
     pub fn expansion(&self) -> Option<&Expansion> {
         let make = || {
-            let counts = Counts { left: self.literal.rows as usize, right: self.literal.bit_rows() };
+            let counts = SelectorCounts { left: self.literal.rows as usize, right: self.literal.bit_rows() };
             self.expands().then(|| Expansion::new(&self.ring, counts)).flatten()
         };
         self.expansion.get_or_init(make).as_ref()
     }
 
     /// The modulus queries are encrypted under: Q if they are expanded, else q.
-    pub fn query_level(&self) -> Level {
-        if self.expands() { Level::Full } else { Level::Main }
+    pub fn query_level(&self) -> ModulusLevel {
+        if self.expands() { ModulusLevel::Full } else { ModulusLevel::Main }
     }
 
     /// Polynomials in a query.
@@ -213,10 +213,14 @@ fn in_range(literal: &Literal, set: &RingSet) -> Result<Gadgets, ParamsError> {
     let Literal { n, rows, nu2, p_log2, .. } = *literal;
     check(
         "n",
-        if literal.form == Form::Plain { n == 1 } else { (2..=16).contains(&n) },
+        if literal.form == TableForm::Plain { n == 1 } else { (2..=16).contains(&n) },
         "1 in the plain form, else 2 to 16",
     )?;
-    check("n", literal.form != Form::Matrix || set.special.is_none(), "matrices have no second modulus")?;
+    check(
+        "n",
+        literal.form != TableForm::Matrix || set.special.is_none(),
+        "matrices have no second modulus",
+    )?;
     check("rows", (1..=MOST_ROWS).contains(&rows), "1 to 4096")?;
     let prepared = selector_bytes(literal, set.n);
     check("rows, n", prepared <= MOST_PREPARED_BYTES, "selectors take at most 2^30 bytes")?;
@@ -234,7 +238,7 @@ fn in_range(literal: &Literal, set: &RingSet) -> Result<Gadgets, ParamsError> {
     check("key_bits", kept(literal.key_bits, set.full_bits()), "8 to the bits of Q")?;
     check("pack_key_bits", kept(literal.pack_key_bits, set.main_bits()), "8 to the bits of q")?;
 
-    let matrix = literal.form == Form::Matrix;
+    let matrix = literal.form == TableForm::Matrix;
     // The keys of packing and of conversion take the same digits of the same masks.
     let alike = !matrix || nu2 == 0 || literal.convert == literal.pack;
     check("convert", alike, "equal to pack in the matrix form")?;
@@ -259,7 +263,7 @@ fn in_range(literal: &Literal, set: &RingSet) -> Result<Gadgets, ParamsError> {
             if matrix { set.main_bits() } else { set.full_bits() },
         )?,
         fold: wanted("fold", literal.fold, nu2 > 0, set.main_bits())?,
-        pack: wanted("pack", literal.pack, literal.form != Form::Plain, set.main_bits())?,
+        pack: wanted("pack", literal.pack, literal.form != TableForm::Plain, set.main_bits())?,
     })
 }
 

@@ -2,12 +2,12 @@
 
 use crate::answer::stored;
 use crate::params::{Inner, Params};
-use crate::whiten::whiten;
+use crate::whitening::whiten;
 use rayon::prelude::*;
 use sotto_core::server::each_of;
 use sotto_core::{Held, Image, Misuse, Result, Rows, Section};
 use sotto_math::bits;
-use sotto_math::tiles::Words;
+use sotto_math::tiles::WordFormat;
 use std::sync::Arc;
 
 /// Polynomials that are read together: four columns of five rows, which share lines. Blocks are so far apart that each line of
@@ -17,7 +17,7 @@ const TOGETHER: usize = 20;
 /// The bytes of a part of a record, without the mask. `at` reads bytes of the image.
 pub(crate) fn read(
     params: &Inner,
-    words: &Words,
+    words: &WordFormat,
     (record, part): (u64, u64),
     at: impl Fn(u64, &mut [u8]) -> Result<()>,
 ) -> Result<Vec<u8>> {
@@ -35,7 +35,13 @@ pub(crate) fn read(
 }
 
 /// Puts the bytes of a part of a record, of which these are the stored words, into `out`, without the mask.
-fn recover(params: &Inner, words: &Words, (record, part): (u64, u64), slots: &mut [u64], out: &mut Vec<u8>) {
+fn recover(
+    params: &Inner,
+    words: &WordFormat,
+    (record, part): (u64, u64),
+    slots: &mut [u64],
+    out: &mut Vec<u8>,
+) {
     let (ring, p) = (&params.ring, params.literal.p_log2);
     words.restore(slots);
     // A damaged image gives other bytes, but no panic. One that is whole has nothing to reduce, and a division takes a while.
@@ -55,11 +61,11 @@ fn recover(params: &Inner, words: &Words, (record, part): (u64, u64), slots: &mu
 pub(crate) struct Records<F> {
     params: Params<F>,
     table: Held,
-    words: Words,
+    words: WordFormat,
 }
 
 /// Bytes of one part of a record, from one of it on, and where they are wanted.
-struct Piece<'a> {
+struct RecordPiece<'a> {
     record: u64,
     part: u64,
     inside: usize,
@@ -81,7 +87,7 @@ impl<F> Records<F> {
         &self,
         (record, offset): (u64, u64),
         mut out: &'a mut [u8],
-        pieces: &mut Vec<Piece<'a>>,
+        pieces: &mut Vec<RecordPiece<'a>>,
     ) -> Result<()> {
         let (records, width) = (self.params.grid.records(), self.params.literal.record_bytes);
         if record >= records {
@@ -96,19 +102,19 @@ impl<F> Records<F> {
             let (part, inside) = ((at / each) as u64, at % each);
             let (now, after) = out.split_at_mut(out.len().min(each - inside));
             at += now.len();
-            pieces.push(Piece { record, part, inside, out: now });
+            pieces.push(RecordPiece { record, part, inside, out: now });
             out = after;
         }
         Ok(())
     }
 
     /// Fills pieces, in the order in which they lie.
-    fn fill(&self, mut pieces: Vec<Piece<'_>>) -> Result<()> {
+    fn fill(&self, mut pieces: Vec<RecordPiece<'_>>) -> Result<()> {
         let grid = &self.params.grid;
         pieces.sort_by_key(|piece| (grid.run(piece.record, piece.part), piece.record));
         let room = || (Vec::new(), Vec::new());
         pieces.par_chunks_mut(TOGETHER).try_for_each_init(room, |(slots, bytes), pieces| {
-            let cell = |piece: &Piece<'_>| {
+            let cell = |piece: &RecordPiece<'_>| {
                 let cell = grid.cell_of(piece.record, piece.part);
                 (grid.region_of(piece.part), (cell.row, cell.col))
             };

@@ -2,7 +2,7 @@
 //! the noise step by step against what may be there in the end.
 
 use crate::cost;
-use crate::literal::{Form, Literal, Triple, Upload};
+use crate::literal::{GadgetTriple, Literal, TableForm, Upload};
 use crate::params::Inner;
 use crate::template::Template;
 use sotto_core::{Costs, ParamsDigest, ParamsReport};
@@ -39,7 +39,7 @@ fn details(params: &Inner, sets: &[Template], session_bytes: u64) -> Vec<(&'stat
     };
     let [mask, body] = literal.answer_bits;
     let keys = match literal.form {
-        Form::Plain => literal.key_bits.to_string(),
+        TableForm::Plain => literal.key_bits.to_string(),
         _ => format!("{}, of packing {}", literal.key_bits, literal.pack_key_bits),
     };
     let half = format!("2^{:.1}", ring.log2_q() - f64::from(literal.p_log2) - 1.0);
@@ -73,7 +73,7 @@ fn details(params: &Inner, sets: &[Template], session_bytes: u64) -> Vec<(&'stat
     if literal.nu2 > 0 {
         out.push(("noise: after folding", deviation(noise.folded)));
     }
-    if literal.form == Form::Packed {
+    if literal.form == TableForm::Packed {
         out.push(("noise: after packing", deviation(noise.packed)));
     }
     out.push(("noise: room for it", format!("{half}, half a step of the message")));
@@ -94,9 +94,9 @@ fn name(literal: &Literal, sets: &[Template]) -> String {
 fn message(literal: &Literal) -> String {
     let p = literal.p_log2;
     match (literal.form, literal.n) {
-        (Form::Plain, _) => format!("p = 2^{p}, one polynomial to a unit"),
-        (Form::Packed, n) => format!("p = 2^{p}, {n} x {n} polynomials to a unit, packed (n = {n})"),
-        (Form::Matrix, n) => format!("p = 2^{p}, a {n} x {n} matrix of polynomials to a unit (n = {n})"),
+        (TableForm::Plain, _) => format!("p = 2^{p}, one polynomial to a unit"),
+        (TableForm::Packed, n) => format!("p = 2^{p}, {n} x {n} polynomials to a unit, packed (n = {n})"),
+        (TableForm::Matrix, n) => format!("p = 2^{p}, a {n} x {n} matrix of polynomials to a unit (n = {n})"),
     }
 }
 
@@ -115,7 +115,7 @@ fn selectors(literal: &Literal) -> String {
     }
 }
 
-fn gadget([l, b, a]: Triple) -> String {
+fn gadget([l, b, a]: GadgetTriple) -> String {
     let digits = if l == 1 { "1 digit".to_owned() } else { format!("{l} digits") };
     if a == 0 { format!("{digits}, B = 2^{b}") } else { format!("{digits}, B = 2^{b}, A = 2^{a}") }
 }

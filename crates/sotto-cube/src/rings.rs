@@ -5,10 +5,10 @@
 
 use sotto_core::ParamsError;
 use sotto_lattice::ring::Ring;
-use sotto_lattice::secret::Law;
+use sotto_lattice::secret::Distribution;
 use sotto_lattice::security;
 use sotto_math::modulus::Modulus;
-use sotto_math::tiles::Packing;
+use sotto_math::tiles::WordPacking;
 use std::sync::OnceLock;
 
 /// A ring, and what is known of it before its transforms are made.
@@ -25,7 +25,7 @@ pub struct RingSet {
     /// q', if queries are expanded modulo Q = q q'.
     pub special: Option<u64>,
     /// Law of the secrets.
-    pub law: Law,
+    pub law: Distribution,
     /// Standard deviation of the errors.
     pub sigma: f64,
     ring: OnceLock<Option<Ring>>,
@@ -38,7 +38,7 @@ impl RingSet {
         n: usize,
         q: &'static [u64],
         special: Option<u64>,
-        law: Law,
+        law: Distribution,
         sigma: f64,
     ) -> Self {
         RingSet { name, about, n, q, special, law, sigma, ring: OnceLock::new() }
@@ -63,8 +63,8 @@ impl RingSet {
     }
 
     /// How an image's words of slots modulo q share lines.
-    pub fn packing(&self) -> Packing {
-        if self.q.len() == 1 { Packing::Residues } else { Packing::Pairs }
+    pub fn packing(&self) -> WordPacking {
+        if self.q.len() == 1 { WordPacking::Residues } else { WordPacking::Pairs }
     }
 
     /// log2 q.
@@ -129,7 +129,7 @@ pub static RINGS: [RingSet; 4] = [
         4096,
         &[1_125_899_904_679_937],
         Some(1_125_899_903_991_809),
-        Law::Ternary,
+        Distribution::Ternary,
         3.2,
     ),
     RingSet::new(
@@ -138,7 +138,7 @@ pub static RINGS: [RingSet; 4] = [
         2048,
         &[1_125_899_904_679_937],
         None,
-        Law::Ternary,
+        Distribution::Ternary,
         3.2,
     ),
     RingSet::new(
@@ -147,7 +147,7 @@ pub static RINGS: [RingSet; 4] = [
         4096,
         &[268_369_921, 249_561_089],
         Some(16_760_833),
-        Law::Ternary,
+        Distribution::Ternary,
         3.2,
     ),
     RingSet::new(
@@ -156,7 +156,7 @@ pub static RINGS: [RingSet; 4] = [
         2048,
         &[268_369_921, 249_561_089],
         None,
-        Law::Gaussian(6.4),
+        Distribution::Gaussian(6.4),
         6.4,
     ),
 ];
@@ -169,8 +169,8 @@ mod tests {
     fn masks_times_secrets_do_not_wrap() {
         for set in &RINGS {
             let largest = match set.law {
-                Law::Ternary => 1,
-                Law::Gaussian(sigma) => sotto_math::sample::Gaussian::new(sigma).bound(),
+                Distribution::Ternary => 1,
+                Distribution::Gaussian(sigma) => sotto_math::sample::Gaussian::new(sigma).bound(),
             };
             let sum = (set.n as f64 * f64::from(largest)).log2() + f64::from(crate::params::MOST_MASK_BITS);
             assert!(sum < set.log2_q() - 1.0, "{}: 2^{sum}", set.name);

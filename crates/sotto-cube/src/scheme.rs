@@ -8,7 +8,7 @@
 #[cfg(feature = "server")]
 use crate::Literal;
 #[cfg(feature = "server")]
-use crate::answer::{Cube, Prepared};
+use crate::answer::{CubeTable, ExpandedQuery};
 use crate::{Family, Params, client, message};
 #[cfg(feature = "server")]
 use sotto_core::Place;
@@ -18,9 +18,9 @@ use sotto_prg::PublicSeed;
 use std::marker::PhantomData;
 
 /// The scheme of a family `F`.
-pub struct Cubed<F>(PhantomData<fn() -> F>);
+pub struct CubeScheme<F>(PhantomData<fn() -> F>);
 
-impl<F: Family> Scheme for Cubed<F> {
+impl<F: Family> Scheme for CubeScheme<F> {
     const ID: SchemeId = F::ID;
     const TITLE: &'static str = F::TITLE;
     type Params = Params<F>;
@@ -31,11 +31,11 @@ impl<F: Family> Scheme for Cubed<F> {
     type Prepare = client::Prepare<F>;
     type Client = client::Client<F>;
     #[cfg(feature = "server")]
-    type Server = Cube<F>;
+    type Server = CubeTable<F>;
     const CAPS: Caps<Self> = Caps::NONE.revise().stream().mask().parts();
 }
 
-impl<F: Family> Streamed for Cubed<F> {
+impl<F: Family> Streamed for CubeScheme<F> {
     type UnitAnswer = message::UnitAnswer;
 
     fn units(params: &Params<F>) -> u64 {
@@ -58,24 +58,24 @@ impl<F: Family> Streamed for Cubed<F> {
 
 /// One query, answered unit by unit: the setting of SpiralStream.
 #[cfg(feature = "server")]
-impl<F: Family> sotto_core::Stream for Cubed<F> {
-    type Prepared = Prepared;
+impl<F: Family> sotto_core::Stream for CubeScheme<F> {
+    type Prepared = ExpandedQuery;
 
     fn prepare(
-        server: &Cube<F>,
+        server: &CubeTable<F>,
         session: &crate::session::Session,
         query: message::Query,
-    ) -> Result<Prepared> {
+    ) -> Result<ExpandedQuery> {
         server.prepare(session, &query)
     }
 
-    fn unit(server: &Cube<F>, query: &Prepared, unit: u64) -> Result<message::UnitAnswer> {
+    fn unit(server: &CubeTable<F>, query: &ExpandedQuery, unit: u64) -> Result<message::UnitAnswer> {
         server.unit(unit, &[query]).pop().ok_or(sotto_core::Misuse::Rule("one query has one answer").into())
     }
 }
 
 #[cfg(feature = "server")]
-impl<F: Family> sotto_core::Masked for Cubed<F> {
+impl<F: Family> sotto_core::Masked for CubeScheme<F> {
     fn with_mask(literal: Literal, seed: [u8; 32]) -> Literal {
         Literal { mask: PublicSeed(seed), ..literal }
     }
@@ -91,8 +91,8 @@ impl<F: Family> sotto_core::Masked for Cubed<F> {
 }
 
 #[cfg(feature = "server")]
-impl<F: Family> sotto_core::Revise for Cubed<F> {
+impl<F: Family> sotto_core::Revise for CubeScheme<F> {
     fn revise(params: &Params<F>, changes: &[sotto_core::Change], out: &dyn sotto_core::Sink) -> Result<()> {
-        crate::revise::revise(params, changes, out)
+        crate::update_image::revise(params, changes, out)
     }
 }

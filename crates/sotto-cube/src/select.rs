@@ -5,7 +5,7 @@ use crate::literal::Literal;
 use crate::noise::Noise;
 use crate::params::{MOST_MASK_BITS, MOST_ROWS, units_of};
 use crate::rings::{self, RingSet};
-use crate::template::{Template, Tried};
+use crate::template::{Template, WhenTried};
 use sotto_core::work::SENT_BYTE_NANOSECONDS;
 use sotto_core::{Goal, ParamsError, Result, Shape};
 use sotto_lattice::noise::most_written;
@@ -23,7 +23,10 @@ const MASK_BITS: std::ops::RangeInclusive<u8> = 3..=20;
 pub fn select(templates: &[Template], shape: &Shape) -> Result<Literal> {
     let tried = |set: &&Template| match &shape.set {
         Some(name) => set.name == name,
-        None => set.tried == Tried::Always || (set.tried == Tried::ForRate && shape.goal == Goal::Rate),
+        None => {
+            set.tried == WhenTried::Always
+                || (set.tried == WhenTried::ForRateGoal && shape.goal == Goal::Rate)
+        }
     };
     let mut best: Option<(f64, Literal)> = None;
     for set in templates.iter().filter(tried) {

@@ -1,16 +1,16 @@
 //! A client's keys as the server holds them: every row transformed, masks made from the seed.
 
 use crate::client::KEY_MASKS;
-use crate::keyring::{self, Use};
-use crate::literal::Form;
+use crate::keyring::{self, KeyUse};
+use crate::literal::TableForm;
 use crate::message::Keys;
 use crate::params::Inner;
 use sotto_core::{Misuse, PeerMisbehaved, Result};
 use sotto_lattice::automorphism::AutomorphismKey;
-use sotto_lattice::convert::ConversionKey;
-use sotto_lattice::encrypt::{Masks, restore};
+use sotto_lattice::encrypt::{MaskSource, restore};
 use sotto_lattice::expand::element;
 use sotto_lattice::keyswitch::SwitchKey;
+use sotto_lattice::rgsw_conversion::ConversionKey;
 use std::sync::Arc;
 
 /// Admitted keys.
@@ -43,7 +43,7 @@ impl Session {
             let bodies: Option<Vec<Vec<u64>>> =
                 bodies.iter().map(|body| restore(ring, entry.level, body, kept)).collect();
             let bodies = bodies.ok_or_else(bad)?;
-            let masks = Masks { seed: &keys.seed, label: KEY_MASKS, first: entry.first };
+            let masks = MaskSource { seed: &keys.seed, label: KEY_MASKS, first: entry.first };
             let switch = || SwitchKey::assemble(ring, entry.level, &entry.gadget, entry.rank, &bodies, masks);
             let automorphism = |round| {
                 let k = element(params.n(), round);
@@ -51,15 +51,15 @@ impl Session {
                     .ok_or(Misuse::Rule("every round has an automorphism"))
             };
             match entry.usage {
-                Use::Left(round) => session.left.push(automorphism(round)?),
-                Use::Right(round) => session.right.push(automorphism(round)?),
-                Use::Convert => square = Some(switch()),
-                Use::Pack(_) => pack.push(switch()),
+                KeyUse::Left(round) => session.left.push(automorphism(round)?),
+                KeyUse::Right(round) => session.right.push(automorphism(round)?),
+                KeyUse::Convert => square = Some(switch()),
+                KeyUse::Pack(_) => pack.push(switch()),
             }
         }
         session.pack = Arc::new(pack);
         session.convert = match (square, params.literal.form) {
-            (Some(products), Form::Matrix) => ConversionKey::packed(products, session.pack.clone()),
+            (Some(products), TableForm::Matrix) => ConversionKey::packed(products, session.pack.clone()),
             (Some(square), _) => ConversionKey::plain(square),
             (None, _) => None,
         };

@@ -8,7 +8,7 @@
 //! unit is in column `k 2^nu2 + column`. In the matrix form it holds `rows n` by `n 2^nu2`: entry (i, j) of
 //! the unit's matrix is in row `row n + i` and column `j 2^nu2 + column`.
 
-use crate::literal::{Form, Literal};
+use crate::literal::{Literal, TableForm};
 use crate::params::units_of;
 use crate::rings::RingSet;
 use sotto_core::{ParamsError, Result};
@@ -23,7 +23,7 @@ pub struct Grid {
     part_bytes: u64,
     record_bytes: u64,
     records: u64,
-    form: Form,
+    form: TableForm,
     n: usize,
     nu2: u32,
     rows: usize,
@@ -59,8 +59,8 @@ impl Grid {
             return Err(bad("record_bytes", "of several units fill all of them").into());
         }
         let (rows, cols) = match literal.form {
-            Form::Plain | Form::Packed => (literal.rows as usize, n * n),
-            Form::Matrix => (literal.rows as usize * n, n),
+            TableForm::Plain | TableForm::Packed => (literal.rows as usize, n * n),
+            TableForm::Matrix => (literal.rows as usize * n, n),
         };
         let units = units_of(literal, degree);
         let layout = TileLayout::new(set.packing(), degree, rows, cols << literal.nu2)
@@ -186,16 +186,18 @@ impl Grid {
     pub fn owner(&self, row: usize, col: usize) -> (u64, usize) {
         let (part, column) = (col >> self.nu2, col & (self.columns() - 1));
         match self.form {
-            Form::Plain | Form::Packed => (self.record(row, column), part),
-            Form::Matrix => (self.record(row / self.n, column), row % self.n * self.n + part),
+            TableForm::Plain | TableForm::Packed => (self.record(row, column), part),
+            TableForm::Matrix => (self.record(row / self.n, column), row % self.n * self.n + part),
         }
     }
 
     /// Where polynomial `k` of the unit of the record at (row, column) lies.
     pub fn cell(&self, row: usize, column: usize, k: usize) -> Cell {
         match self.form {
-            Form::Plain | Form::Packed => Cell { row, col: (k << self.nu2) + column },
-            Form::Matrix => Cell { row: row * self.n + k / self.n, col: ((k % self.n) << self.nu2) + column },
+            TableForm::Plain | TableForm::Packed => Cell { row, col: (k << self.nu2) + column },
+            TableForm::Matrix => {
+                Cell { row: row * self.n + k / self.n, col: ((k % self.n) << self.nu2) + column }
+            }
         }
     }
 }

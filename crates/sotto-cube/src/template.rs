@@ -1,17 +1,17 @@
 //! Parameter sets before they meet a table: everything but how many records there are.
 
-use crate::literal::{Form, Literal, NO_TABLES_MASK, Triple, Upload};
+use crate::literal::{GadgetTriple, Literal, NO_TABLES_MASK, TableForm, Upload};
 use crate::rings;
 use sotto_core::ParamsError;
 use std::ops::RangeInclusive;
 
 /// When a set is tried for tables that name none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Tried {
+pub enum WhenTried {
     /// Always.
     Always,
     /// If the rate of answers is all that counts: its queries are megabytes.
-    ForRate,
+    ForRateGoal,
     /// Only by its name.
     ByName,
 }
@@ -24,13 +24,13 @@ pub struct Template {
     /// What it is, in one line.
     pub about: &'static str,
     /// When it is tried for tables that name no set.
-    pub tried: Tried,
+    pub tried: WhenTried,
     /// Name of the ring.
     pub ring: &'static str,
     /// How selectors are sent.
     pub upload: Upload,
     /// What comes back.
-    pub form: Form,
+    pub form: TableForm,
     /// n.
     pub n: u8,
     /// log2 p.
@@ -38,15 +38,15 @@ pub struct Template {
     /// How many further dimensions may be tried. The least is not binding for tables that are smaller.
     pub nu2: RangeInclusive<u8>,
     /// Gadgets, as in [`Literal`].
-    pub expand: Triple,
+    pub expand: GadgetTriple,
     /// Of the bits' tree.
-    pub expand_right: Triple,
+    pub expand_right: GadgetTriple,
     /// Of the conversion.
-    pub convert: Triple,
+    pub convert: GadgetTriple,
     /// Of folding.
-    pub fold: Triple,
+    pub fold: GadgetTriple,
     /// Of packing.
-    pub pack: Triple,
+    pub pack: GadgetTriple,
     /// Bits sent of a word of a query, of a key modulo Q, of a key modulo q.
     pub sent_bits: [u8; 3],
 }
@@ -88,9 +88,9 @@ impl Template {
             nu2,
             expand: used(self.expand, expands),
             expand_right: used(self.expand_right, expands && nu2 > 0),
-            convert: used(self.convert, nu2 > 0 && (expands || self.form == Form::Matrix)),
+            convert: used(self.convert, nu2 > 0 && (expands || self.form == TableForm::Matrix)),
             fold: used(self.fold, nu2 > 0),
-            pack: used(self.pack, self.form != Form::Plain),
+            pack: used(self.pack, self.form != TableForm::Plain),
             query_bits: self.sent_bits[0],
             key_bits: self.sent_bits[1],
             pack_key_bits: self.sent_bits[2],

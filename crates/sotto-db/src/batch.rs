@@ -11,10 +11,10 @@ use crate::{DbError, EncodeOptions, Result, StackDir, TableDir, WriteLock, encod
 use sotto_catalog::stack::{FORMAT, MAX_SHARDS, Shard};
 use sotto_catalog::{Batched, Catalog, CatalogError, Packing, Stack, TableName};
 use sotto_core::{Costs, Epoch, Misuse, SchemeEntry, Shape};
-use sotto_layers::Pbc;
+use sotto_layers::BatchCode;
+use sotto_layers::batch_code::Params;
+use sotto_layers::batch_code::code::CodeSizes;
 use sotto_layers::keyword::{self, Keyword};
-use sotto_layers::pbc::Params;
-use sotto_layers::pbc::code::Sizes;
 use sotto_prg::PublicSeed;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -135,7 +135,7 @@ pub fn encode_batch(
 
 struct Job<'a> {
     entry: &'static SchemeEntry,
-    code: &'a Pbc,
+    code: &'a BatchCode,
     options: &'a EncodeOptions<'a>,
 }
 
@@ -202,10 +202,10 @@ fn sizes(
     rows: u64,
     (most, each): (usize, usize),
     dir: &Path,
-) -> Result<Sizes> {
+) -> Result<CodeSizes> {
     let items = most.saturating_mul(each);
     let Some(before) = before else {
-        return Sizes::fit(rows, items).map_err(|error| DbError::Scheme(error.into()));
+        return CodeSizes::fit(rows, items).map_err(|error| DbError::Scheme(error.into()));
     };
     let elsewhere = |why: String| DbError::OtherStack { dir: dir.to_owned(), why };
     if before.stack != *name {
@@ -213,7 +213,7 @@ fn sizes(
     }
     let layers = Batched::of(before).ok().flatten();
     let layers = layers.ok_or_else(|| elsewhere("the stack here is no batch code's".to_owned()))?;
-    let sizes = Sizes { rows, ..*layers.code().sizes() };
+    let sizes = CodeSizes { rows, ..*layers.code().sizes() };
     if layers.most() != most {
         let most = layers.most();
         return Err(elsewhere(format!("the stack here is made for {most} at once, and so are its tables")));

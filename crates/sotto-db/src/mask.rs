@@ -12,7 +12,7 @@ use crate::{DbError, Result};
 use rayon::prelude::*;
 use sotto_catalog::TableName;
 use sotto_core::{Epoch, Misuse};
-use sotto_oprf::{Input, Mask, OVERHEAD_BYTES, OprfError, SecretKey, Version};
+use sotto_oprf::{Input, MaskVersion, OVERHEAD_BYTES, OprfError, RowMask, SecretKey};
 use std::io::Write;
 use std::path::Path;
 
@@ -38,11 +38,11 @@ impl Masker<'_> {
     /// # Errors
     /// [`Misuse::Rule`], never for tables with a name.
     pub fn row(&self, row: u64, item: &[u8]) -> sotto_core::Result<Vec<u8>> {
-        let version = Version(self.epoch.0);
+        let version = MaskVersion(self.epoch.0);
         let refused = |_: OprfError| Misuse::Rule("a table's name is an input of the function");
         let input = Input::row(self.table.as_str(), row, version).map_err(refused)?;
         let output = self.key.at(&input).map_err(refused)?;
-        Ok(Mask::new(&output).close(version, item))
+        Ok(RowMask::new(&output).close(version, item))
     }
 
     /// All rows of a table, in a temporary file in the folder `scratch`. `threads` of them are masked at a time; `None` for one

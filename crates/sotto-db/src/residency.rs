@@ -20,7 +20,7 @@ pub use room::Room;
 use room::Taken;
 use serde::{Deserialize, Serialize};
 use sotto_core::{Image, Section};
-pub use sotto_pages::Kind;
+pub use sotto_pages::PageKind;
 use sotto_pages::{HugeBuffer, memory, pages_of};
 use std::ops::Deref;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -57,8 +57,8 @@ pub struct Residence {
 
 impl Residence {
     /// The kind of its pages, if the system says so.
-    pub fn kind(&self) -> Option<Kind> {
-        self.huge_share.map(Kind::of)
+    pub fn kind(&self) -> Option<PageKind> {
+        self.huge_share.map(PageKind::of)
     }
 }
 
@@ -66,9 +66,9 @@ impl fmt::Display for Residence {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(if self.is_copy { "in memory" } else { "in the mapped file" })?;
         match self.kind() {
-            Some(Kind::Huge) => f.write_str(" on huge pages")?,
-            Some(Kind::Small) => f.write_str(" on small pages")?,
-            Some(Kind::Mixed(percent)) => write!(f, " on pages of which {percent} % are huge")?,
+            Some(PageKind::Huge) => f.write_str(" on huge pages")?,
+            Some(PageKind::Small) => f.write_str(" on small pages")?,
+            Some(PageKind::Mixed(percent)) => write!(f, " on pages of which {percent} % are huge")?,
             None => {}
         }
         write!(f, "{}: {}", if self.is_copy { ", copied" } else { "" }, self.why)
@@ -149,7 +149,7 @@ impl<F: Deref<Target = Mapped>> ResidentImage<F> {
             Err(error) => return Err(error),
         };
         let huge_share = pages_of(&copy).and_then(|pages| pages.huge_share());
-        if self.residency == Residency::Auto && Kind::of(huge_share.unwrap_or(0.0)) == Kind::Small {
+        if self.residency == Residency::Auto && PageKind::of(huge_share.unwrap_or(0.0)) == PageKind::Small {
             // All that it would do is to take memory.
             return Ok(mapped(Why::NoHugePages));
         }

@@ -3,11 +3,11 @@
 use sotto_core::{PeerMisbehaved, Result};
 
 /// The changed rows of an epoch.
-pub struct Changes<'a> {
+pub struct RowsDelta<'a> {
     rows: Vec<(u64, &'a [u8])>,
 }
 
-impl<'a> Changes<'a> {
+impl<'a> RowsDelta<'a> {
     /// Reads a whole delta of a table with so many rows.
     ///
     /// # Errors
@@ -26,7 +26,7 @@ impl<'a> Changes<'a> {
             least = row + 1;
             rows.push((row, change));
         }
-        Ok(Changes { rows })
+        Ok(RowsDelta { rows })
     }
 
     /// Each changed row and what changed about it, by ascending numbers.
@@ -36,15 +36,15 @@ impl<'a> Changes<'a> {
 }
 
 /// The changed rows of one partition.
-pub struct Partition<'a> {
+pub struct PartitionDelta<'a> {
     changes: &'a [(u64, &'a [u8])],
     /// By offset one more than which change, and 0 for a row that stays.
     which: Vec<u32>,
 }
 
-impl<'a> Changes<'a> {
+impl<'a> RowsDelta<'a> {
     /// Each partition with a changed row, where one has so many rows, and its changes.
-    pub fn partitions(&self, rows: usize) -> impl Iterator<Item = (u64, Partition<'_>)> {
+    pub fn partitions(&self, rows: usize) -> impl Iterator<Item = (u64, PartitionDelta<'_>)> {
         let w = rows as u64;
         self.rows.chunk_by(move |(one, _), (next, _)| one / w == next / w).map(move |changes| {
             let mut which = vec![0; rows];
@@ -53,12 +53,12 @@ impl<'a> Changes<'a> {
                     *which = i;
                 }
             }
-            (changes.first().map_or(0, |(row, _)| row / w), Partition { changes, which })
+            (changes.first().map_or(0, |(row, _)| row / w), PartitionDelta { changes, which })
         })
     }
 }
 
-impl<'a> Partition<'a> {
+impl<'a> PartitionDelta<'a> {
     /// What changed about the row at an offset.
     pub fn at(&self, offset: u16) -> Option<&'a [u8]> {
         let i = self.which.get(usize::from(offset)).copied().unwrap_or(0);

@@ -12,10 +12,10 @@
 //! README.md says what a scheme adds, and what every scheme of this kind keeps to.
 #![forbid(unsafe_code)]
 
-pub mod bytes;
+pub mod codec;
 pub mod delta;
 pub mod message;
-pub mod slots;
-pub mod stream;
+pub mod one_server;
 #[cfg(feature = "server")]
-pub mod table;
+pub mod row_table;
+pub mod two_server;

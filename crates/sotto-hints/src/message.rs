@@ -5,7 +5,7 @@ use sotto_core::{PeerMisbehaved, Result, Wire, wire};
 use zeroize::Zeroizing;
 
 /// How long messages are: a function of a scheme's parameters.
-pub trait Lengths {
+pub trait MessageLengths {
     /// Bytes of an answer.
     fn answer_bytes(&self) -> usize;
 
@@ -26,7 +26,7 @@ pub struct Answer(pub Zeroizing<Vec<u8>>);
 
 /// Which parities a server is to make.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Order {
+pub struct HintRequest {
     /// What the sets are drawn from.
     pub key: Zeroizing<[u8; 16]>,
     /// Of which block of hints.
@@ -35,12 +35,12 @@ pub struct Order {
 
 /// The parities of a block of hints. Where the last block has fewer than others, zeros follow.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Supply(pub Zeroizing<Vec<u8>>);
+pub struct HintResponse(pub Zeroizing<Vec<u8>>);
 
 /// A message of octets, as many as the parameters say.
 macro_rules! octets {
     ($name:ident, $called:literal, $bytes:ident) => {
-        impl<P: Lengths> Wire<P> for $name {
+        impl<P: MessageLengths> Wire<P> for $name {
             fn size(params: &P) -> usize {
                 params.$bytes()
             }
@@ -58,9 +58,9 @@ macro_rules! octets {
 }
 
 octets!(Answer, "answer", answer_bytes);
-octets!(Supply, "supply", supply_bytes);
+octets!(HintResponse, "supply", supply_bytes);
 
-impl<P: Lengths> Wire<P> for Order {
+impl<P: MessageLengths> Wire<P> for HintRequest {
     fn size(_: &P) -> usize {
         20
     }
@@ -74,7 +74,9 @@ impl<P: Lengths> Wire<P> for Order {
         wire::exact("order", bytes, 20)?;
         let parts = bytes.split_first_chunk().zip(bytes.last_chunk());
         match parts.map(|((key, _), block)| (*key, u32::from_le_bytes(*block))) {
-            Some((key, block)) if block < params.blocks() => Ok(Order { key: Zeroizing::new(key), block }),
+            Some((key, block)) if block < params.blocks() => {
+                Ok(HintRequest { key: Zeroizing::new(key), block })
+            }
             _ => Err(PeerMisbehaved::NotCanonical("order").into()),
         }
     }

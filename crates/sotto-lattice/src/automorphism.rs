@@ -4,12 +4,12 @@
 //! `-tau_k(s)` brings it back: `(0, tau(b)) + sum_j digit_j(tau(a)) row_j` has phase `tau(b) - tau(a) tau(s)` plus
 //! errors. On slots `tau_k` is a permutation, so only the mask ever leaves them.
 
-use crate::cipher::Cipher;
-use crate::encrypt::{Errors, Masks};
+use crate::ciphertext::Ciphertext;
+use crate::encrypt::{ErrorSource, MaskSource};
 use crate::keyswitch::SwitchKey;
-use crate::ring::{Level, Ring};
+use crate::ring::{ModulusLevel, Ring};
 use crate::scratch::Scratch;
-use crate::secret::Secret;
+use crate::secret::SecretKey;
 use sotto_math::gadget::Gadget;
 use sotto_math::ntt::{Automorphism, substitute};
 use zeroize::Zeroizing;
@@ -25,8 +25,8 @@ pub struct AutomorphismKey {
 ///
 /// The image of a digit is as small as the digit, and the images stand for the image of what the digits stand for.
 #[derive(Debug)]
-pub struct Hoisted<'a> {
-    c: &'a Cipher,
+pub struct HoistedCiphertext<'a> {
+    c: &'a Ciphertext,
     by: &'a SwitchKey,
     digits: Scratch,
 }
@@ -38,12 +38,12 @@ impl AutomorphismKey {
     /// If `k` is even or not below `2n`.
     pub fn generate(
         ring: &Ring,
-        level: Level,
+        level: ModulusLevel,
         gadget: &Gadget,
         k: usize,
-        secret: &Secret,
-        masks: Masks<'_>,
-        errors: &mut Errors<'_>,
+        secret: &SecretKey,
+        masks: MaskSource<'_>,
+        errors: &mut ErrorSource<'_>,
     ) -> Vec<Vec<u64>> {
         let image = Zeroizing::new(substitute(k, secret.coefficients()));
         let mut source = Zeroizing::new(ring.from_small(level, &image));
@@ -57,11 +57,11 @@ impl AutomorphismKey {
     /// If there is not one body of the level's length per digit.
     pub fn assemble(
         ring: &Ring,
-        level: Level,
+        level: ModulusLevel,
         gadget: &Gadget,
         k: usize,
         bodies: &[Vec<u64>],
-        masks: Masks<'_>,
+        masks: MaskSource<'_>,
     ) -> Option<Self> {
         let slots = ring.plan().automorphism(k)?;
         Some(AutomorphismKey { slots, key: SwitchKey::assemble(ring, level, gadget, 1, bodies, masks) })
@@ -71,7 +71,7 @@ impl AutomorphismKey {
     ///
     /// # Panics
     /// If `c` or `out` is not of rank 1 and of the key's level.
-    pub fn apply(&self, ring: &Ring, c: &Cipher, out: &mut Cipher, scratch: &mut Scratch) {
+    pub fn apply(&self, ring: &Ring, c: &Ciphertext, out: &mut Ciphertext, scratch: &mut Scratch) {
         self.key.check(c);
         let level = self.key.level();
         // The slots of all moduli are in one order, so that the same permutation serves every limb.
@@ -85,19 +85,25 @@ impl AutomorphismKey {
     ///
     /// # Panics
     /// If `c` is not of rank 1 and of the key's level.
-    pub fn hoist<'a>(&'a self, ring: &Ring, c: &'a Cipher) -> Hoisted<'a> {
+    pub fn hoist<'a>(&'a self, ring: &Ring, c: &'a Ciphertext) -> HoistedCiphertext<'a> {
         self.key.check(c);
         let mut digits = Scratch::new(ring);
         digits.poly(ring, self.key.level()).copy_from_slice(c.comp(0));
         self.key.split(ring, &mut digits);
-        Hoisted { c, by: &self.key, digits }
+        HoistedCiphertext { c, by: &self.key, digits }
     }
 
     /// As [`apply`](Self::apply) to a ciphertext that is split already.
     ///
     /// # Panics
     /// If it was split for keys of another level or gadget, or `out` is not of rank 1 and of the key's level.
-    pub fn apply_hoisted(&self, ring: &Ring, c: &Hoisted<'_>, out: &mut Cipher, scratch: &mut Scratch) {
+    pub fn apply_hoisted(
+        &self,
+        ring: &Ring,
+        c: &HoistedCiphertext<'_>,
+        out: &mut Ciphertext,
+        scratch: &mut Scratch,
+    ) {
         assert!(self.key.splits_like(c.by), "digits of this key's gadget");
         self.key.take(ring, scratch, &c.digits, |x, out| self.slots.apply(x, out));
         self.permute(ring, c.c.comp(1), out.comp_mut(1));

@@ -29,17 +29,16 @@
 pub mod answer;
 pub mod bfv;
 mod cells;
-#[cfg(feature = "server")]
-pub mod chain;
-pub mod cipher;
+pub mod ciphertext;
+pub mod coefficients;
 pub mod encrypt;
 pub mod expand;
 #[cfg(test)]
 mod fixture;
 pub mod keyswitch;
 pub mod level;
-pub mod lower;
 pub mod m8191;
+pub mod mod_down;
 pub mod noise;
 #[cfg(feature = "server")]
 pub mod pass;
@@ -47,22 +46,23 @@ pub mod pow2;
 pub mod ring;
 pub mod rns;
 pub mod rotate;
-pub mod rows;
+#[cfg(feature = "server")]
+pub mod rotation_chain;
 pub mod scratch;
 pub mod secret;
-pub mod stored;
+pub mod table_product;
 pub mod tensor;
 pub mod wire;
 
 pub use answer::{Answer, AnswerBits};
-pub use cipher::Cipher;
+pub use ciphertext::Ciphertext;
+pub use coefficients::CoefficientFormat;
 pub use level::Level;
 pub use m8191::M8191;
 pub use pow2::Pow2;
 pub use ring::SlotRing;
-pub use rns::Rns;
+pub use rns::RnsRing;
 pub use rotate::RotationKey;
-pub use rows::Table;
 pub use scratch::Scratch;
-pub use secret::Secret;
-pub use stored::Stored;
+pub use secret::SecretKey;
+pub use table_product::TableProduct;

@@ -14,11 +14,11 @@
 //! which the whole tree makes a sum of monomials, so that they are added at the end.
 
 use crate::automorphism::AutomorphismKey;
-use crate::cipher::Cipher;
-use crate::encrypt::{Errors, Masks};
-use crate::ring::{Level, Ring};
+use crate::ciphertext::Ciphertext;
+use crate::encrypt::{ErrorSource, MaskSource};
+use crate::ring::{ModulusLevel, Ring};
 use crate::scratch::Scratch;
-use crate::secret::Secret;
+use crate::secret::SecretKey;
 use sotto_math::gadget::Gadget;
 use sotto_math::ntt::{Automorphism, NttPlan};
 
@@ -26,12 +26,12 @@ use sotto_math::ntt::{Automorphism, NttPlan};
 #[derive(Debug, Clone)]
 pub struct Cdks {
     ring: Ring,
-    levels: Vec<Merge>,
+    levels: Vec<MergeLevel>,
 }
 
 /// One level of merges.
 #[derive(Debug, Clone)]
-struct Merge {
+struct MergeLevel {
     gadget: Gadget,
     automorphism: Automorphism,
     /// The slots of `X^(n / 2^l)`.
@@ -42,7 +42,7 @@ struct Merge {
 
 /// What follows from the masks of `n` samples.
 #[derive(Debug, Clone)]
-pub struct Known {
+pub struct PreparedMasks {
     /// The mask of the packed ciphertext, in slots.
     pub mask: Vec<u64>,
     /// The digits of all switches in slots, node by node, each after the two that it is made of.
@@ -60,14 +60,14 @@ fn elements(ring: &Ring, levels: usize) -> impl Iterator<Item = usize> {
 pub fn generate(
     ring: &Ring,
     gadgets: &[Gadget],
-    secret: &Secret,
-    masks: Masks<'_>,
-    errors: &mut Errors<'_>,
+    secret: &SecretKey,
+    masks: MaskSource<'_>,
+    errors: &mut ErrorSource<'_>,
 ) -> Vec<Vec<u64>> {
     let mut bodies = Vec::new();
     for (gadget, k) in gadgets.iter().zip(elements(ring, gadgets.len())) {
-        let masks = Masks { first: masks.first + bodies.len() as u64, ..masks };
-        bodies.extend(AutomorphismKey::generate(ring, Level::Main, gadget, k, secret, masks, errors));
+        let masks = MaskSource { first: masks.first + bodies.len() as u64, ..masks };
+        bodies.extend(AutomorphismKey::generate(ring, ModulusLevel::Main, gadget, k, secret, masks, errors));
     }
     bodies
 }
@@ -77,12 +77,12 @@ pub fn assemble(
     ring: &Ring,
     gadgets: &[Gadget],
     mut bodies: &[Vec<u64>],
-    mut masks: Masks<'_>,
+    mut masks: MaskSource<'_>,
 ) -> Option<Vec<AutomorphismKey>> {
     let mut keys = Vec::new();
     for (gadget, k) in gadgets.iter().zip(elements(ring, gadgets.len())) {
         let (own, rest) = bodies.split_at_checked(gadget.digits() as usize)?;
-        keys.push(AutomorphismKey::assemble(ring, Level::Main, gadget, k, own, masks)?);
+        keys.push(AutomorphismKey::assemble(ring, ModulusLevel::Main, gadget, k, own, masks)?);
         masks.first += own.len() as u64;
         bodies = rest;
     }
@@ -99,14 +99,14 @@ pub fn assemble(
 pub fn pack(
     ring: &Ring,
     keys: &[AutomorphismKey],
-    mut ciphers: Vec<Cipher>,
+    mut ciphers: Vec<Ciphertext>,
     scratch: &mut Scratch,
-) -> Cipher {
+) -> Ciphertext {
     assert_eq!(ciphers.len(), 1 << keys.len(), "a key for each level");
     let inverse = u128::from(ring.q().inv(ciphers.len() as u64));
-    let scale = |x| ring.scale(Level::Main, x, inverse);
+    let scale = |x| ring.scale(ModulusLevel::Main, x, inverse);
     ciphers.iter_mut().for_each(|c| c.components_mut().for_each(scale));
-    let mut image = Cipher::room(ring, Level::Main, 1);
+    let mut image = Ciphertext::room(ring, ModulusLevel::Main, 1);
     for key in keys {
         let odds = ciphers.split_off(ciphers.len() / 2);
         let monomial = ring.plan().monomial(odds.len() as i64);
@@ -125,7 +125,7 @@ pub fn pack(
 impl Cdks {
     /// Packing in a ring, level `Main`, with keys whose masks are these. `None` unless there is a gadget for each level that
     /// reaches the modulus.
-    pub fn new(ring: &Ring, gadgets: &[Gadget], mut masks: Masks<'_>) -> Option<Self> {
+    pub fn new(ring: &Ring, gadgets: &[Gadget], mut masks: MaskSource<'_>) -> Option<Self> {
         let (n, plan) = (ring.n(), ring.plan());
         if 1 << gadgets.len() != n || gadgets.iter().any(|g| !g.fits(ring.q().bits())) {
             return None;
@@ -133,11 +133,11 @@ impl Cdks {
         let mut levels = Vec::new();
         for (gadget, k) in gadgets.iter().zip(elements(ring, gadgets.len())) {
             let digits = u64::from(gadget.digits());
-            levels.push(Merge {
+            levels.push(MergeLevel {
                 gadget: *gadget,
                 automorphism: plan.automorphism(k)?,
                 monomial: plan.monomial((n / (k - 1)) as i64),
-                masks: (0..digits).map(|j| masks.mask(ring, Level::Main, j)).collect(),
+                masks: (0..digits).map(|j| masks.mask(ring, ModulusLevel::Main, j)).collect(),
             });
             masks.first += digits;
         }
@@ -148,12 +148,12 @@ impl Cdks {
     ///
     /// # Panics
     /// Unless these are `n` polynomials of `n` reduced slots.
-    pub fn known(&self, samples: &[u64]) -> Known {
+    pub fn known(&self, samples: &[u64]) -> PreparedMasks {
         let n = self.ring.n();
         assert_eq!(samples.len(), n * n, "a sample for each coefficient");
         let mut digits = Vec::new();
         let mask = self.mask(self.levels.len(), 0, samples, &mut digits);
-        Known { mask, digits }
+        PreparedMasks { mask, digits }
     }
 
     /// The mask of a node.
@@ -163,7 +163,7 @@ impl Cdks {
             level.checked_sub(1).and_then(|below| Some((below, self.levels.get(below)?)))
         else {
             let mut mask = samples[node * n..][..n].to_vec();
-            self.ring.scale(Level::Main, &mut mask, plan.modulus().inv(n as u64).into());
+            self.ring.scale(ModulusLevel::Main, &mut mask, plan.modulus().inv(n as u64).into());
             return mask;
         };
         let even = self.mask(below, node, samples, known);
@@ -184,7 +184,7 @@ impl Cdks {
     ///
     /// # Panics
     /// Unless there is a body for each digit of each level, and a sample for each coefficient.
-    pub fn body(&self, known: &Known, keys: &[Vec<u64>], samples: &[u64]) -> Vec<u64> {
+    pub fn body(&self, known: &PreparedMasks, keys: &[Vec<u64>], samples: &[u64]) -> Vec<u64> {
         let plan = self.ring.plan();
         let counts = self.levels.iter().map(|level| level.masks.len());
         assert_eq!((keys.len(), samples.len()), (counts.clone().sum(), plan.n()), "all keys and samples");
@@ -217,7 +217,7 @@ impl Cdks {
     }
 }
 
-impl Merge {
+impl MergeLevel {
     /// `even + X^(n / 2^l) odd`, and `tau` of the difference.
     fn pair(&self, plan: &NttPlan, mut even: Vec<u64>, mut odd: Vec<u64>) -> [Vec<u64>; 2] {
         plan.mul(&mut odd, &self.monomial);

@@ -2,8 +2,8 @@
 
 mod truncate;
 
-use crate::ring::{Level, Ring};
-use crate::secret::Secret;
+use crate::ring::{ModulusLevel, Ring};
+use crate::secret::SecretKey;
 use rand_core::CryptoRng;
 use sotto_core::pieces;
 use sotto_math::modulus::Modulus;
@@ -17,7 +17,13 @@ use zeroize::Zeroizing;
 /// The transform is a bijection, so uniform slots are drawn and nothing is transformed. Each limb takes words of
 /// eight bytes (little-endian) from the stream, in slot order, keeps as many low bits as its modulus has, and skips what
 /// is not below the modulus; the second limb goes on where the first one stopped.
-pub fn mask(ring: &Ring, level: Level, seed: &PublicSeed, label: &'static str, index: u64) -> Vec<u64> {
+pub fn mask(
+    ring: &Ring,
+    level: ModulusLevel,
+    seed: &PublicSeed,
+    label: &'static str,
+    index: u64,
+) -> Vec<u64> {
     let mut words = StreamWords::new(seed.stream(label, index));
     let mut out = Vec::with_capacity(ring.words(level));
     for plan in ring.plans(level) {
@@ -30,7 +36,7 @@ pub fn mask(ring: &Ring, level: Level, seed: &PublicSeed, label: &'static str, i
 
 /// Where the masks of a key come from: row `j` has the mask of index `first + j`.
 #[derive(Debug, Clone, Copy)]
-pub struct Masks<'a> {
+pub struct MaskSource<'a> {
     /// The seed, public and fresh for each client.
     pub seed: &'a PublicSeed,
     /// What the masks are for.
@@ -39,16 +45,16 @@ pub struct Masks<'a> {
     pub first: u64,
 }
 
-impl Masks<'_> {
+impl MaskSource<'_> {
     /// The mask of row `j`. Who makes a key, or puts one together, has come a [piece](pieces) further.
-    pub fn mask(&self, ring: &Ring, level: Level, j: u64) -> Vec<u64> {
+    pub fn mask(&self, ring: &Ring, level: ModulusLevel, j: u64) -> Vec<u64> {
         pieces::piece();
         mask(ring, level, self.seed, self.label, self.first + j)
     }
 }
 
 /// Where errors come from when a key is made.
-pub struct Errors<'a> {
+pub struct ErrorSource<'a> {
     /// Their law.
     pub law: &'a Gaussian,
     /// The secret randomness.
@@ -94,8 +100,8 @@ impl StreamWords {
 /// If the mask or a message is not as long as the level says.
 pub fn encrypt(
     ring: &Ring,
-    level: Level,
-    secrets: &[&Secret],
+    level: ModulusLevel,
+    secrets: &[&SecretKey],
     a: &[u64],
     messages: &[&[u64]],
     error: &Gaussian,
@@ -103,7 +109,7 @@ pub fn encrypt(
 ) -> Vec<Vec<u64>> {
     assert_eq!(secrets.len(), messages.len(), "one message per secret");
     let mut small = Zeroizing::new(vec![0; ring.n()]);
-    let mut body = |(secret, message): (&&Secret, &&[u64])| {
+    let mut body = |(secret, message): (&&SecretKey, &&[u64])| {
         let mut b = secret.slots(ring, level).to_vec();
         ring.mul(level, &mut b, a);
         error.fill(rng, &mut small);
@@ -118,7 +124,13 @@ pub fn encrypt(
 ///
 /// # Panics
 /// If `a` or `b` is not as long as the level says.
-pub fn phase(ring: &Ring, level: Level, secret: &Secret, a: &[u64], b: &[u64]) -> Zeroizing<Vec<i128>> {
+pub fn phase(
+    ring: &Ring,
+    level: ModulusLevel,
+    secret: &SecretKey,
+    a: &[u64],
+    b: &[u64],
+) -> Zeroizing<Vec<i128>> {
     let mut product = Zeroizing::new(secret.slots(ring, level).to_vec());
     ring.mul(level, &mut product, a);
     let mut phase = Zeroizing::new(b.to_vec());

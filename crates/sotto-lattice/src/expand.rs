@@ -11,15 +11,15 @@
 //! residue has no coefficient below it is never computed. A query without right values is one tree over all coefficients.
 
 use crate::automorphism::AutomorphismKey;
-use crate::cipher::Cipher;
-use crate::ring::{Level, Ring};
+use crate::ciphertext::Ciphertext;
+use crate::ring::{ModulusLevel, Ring};
 use crate::scratch::Scratch;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// How many values a query carries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Counts {
+pub struct SelectorCounts {
     /// Values in even coefficients, or in all if there are none on the right.
     pub left: usize,
     /// Values in odd coefficients.
@@ -28,7 +28,7 @@ pub struct Counts {
 
 /// Which value of a query a ciphertext holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Leaf {
+pub enum ExpandedLeaf {
     /// A value of the left list.
     Left(usize),
     /// A value of the right list.
@@ -44,16 +44,16 @@ pub fn element(n: usize, round: u32) -> usize {
 #[derive(Debug, Clone)]
 pub struct Expansion {
     ring: Ring,
-    counts: Counts,
+    counts: SelectorCounts,
     /// For each round `j`, the slots of `X^(-2^j)`.
     monomials: Vec<Vec<u64>>,
     /// Working memory of earlier runs. A thread's megabyte, fresh from the system, costs as much as ten splits.
-    idle: Arc<Mutex<Vec<Work>>>,
+    idle: Arc<Mutex<Vec<ThreadScratch>>>,
 }
 
 impl Expansion {
     /// An expansion, or `None` if there is no left value or the lists need more than `n` coefficients.
-    pub fn new(ring: &Ring, counts: Counts) -> Option<Self> {
+    pub fn new(ring: &Ring, counts: SelectorCounts) -> Option<Self> {
         let longer = counts.left.max(counts.right);
         let room = if counts.right == 0 { ring.n() } else { ring.n() / 2 };
         if counts.left == 0 || longer > room {
@@ -62,8 +62,9 @@ impl Expansion {
         let mut expansion =
             Expansion { ring: ring.clone(), counts, monomials: Vec::new(), idle: Arc::default() };
         let rounds = expansion.left_rounds().end.max(expansion.right_rounds().end);
-        let monomial =
-            |round: u32| ring.plans(Level::Full).flat_map(|plan| plan.monomial(-(1i64 << round))).collect();
+        let monomial = |round: u32| {
+            ring.plans(ModulusLevel::Full).flat_map(|plan| plan.monomial(-(1i64 << round))).collect()
+        };
         expansion.monomials = (0..rounds).map(monomial).collect();
         Some(expansion)
     }
@@ -92,34 +93,34 @@ impl Expansion {
         &self,
         left: &[AutomorphismKey],
         right: &[AutomorphismKey],
-        mut query: Cipher,
-        finish: impl Fn(Leaf, &mut Cipher) -> T + Sync,
+        mut query: Ciphertext,
+        finish: impl Fn(ExpandedLeaf, &mut Ciphertext) -> T + Sync,
     ) -> (Vec<T>, Vec<T>) {
         assert_eq!(left.len(), self.left_rounds().len(), "one key per round of the left tree");
         assert_eq!(right.len(), self.right_rounds().len(), "one key per round of the right tree");
-        let finish_left = |i: usize, c: &mut Cipher| finish(Leaf::Left(i), c);
-        let finish_right = |i: usize, c: &mut Cipher| finish(Leaf::Right(i), c);
+        let finish_left = |i: usize, c: &mut Ciphertext| finish(ExpandedLeaf::Left(i), c);
+        let finish_right = |i: usize, c: &mut Ciphertext| finish(ExpandedLeaf::Right(i), c);
         let left = self.tree(left, self.left_rounds().start, self.counts.left, &finish_left);
         let Some((first, rest)) = right.split_first() else {
             return (left.grow(query), Vec::new());
         };
         let right = self.tree(rest, 1, self.counts.right, &finish_right);
-        let mut odd = Cipher::room(&self.ring, Level::Full, 1);
+        let mut odd = Ciphertext::room(&self.ring, ModulusLevel::Full, 1);
         self.with_work(|tools, _| self.split(0, first, &mut query, Some(&mut odd), tools));
         both(|| left.grow(query), || right.grow(odd))
     }
 
     /// Lends working memory for one thread, with one ciphertext per round.
-    fn with_work<T>(&self, f: impl FnOnce(&mut Tools, &mut [Cipher]) -> T) -> T {
+    fn with_work<T>(&self, f: impl FnOnce(&mut SplitScratch, &mut [Ciphertext]) -> T) -> T {
         let found = self.idle().pop();
-        let mut work = found.unwrap_or_else(|| Work::new(&self.ring, self.monomials.len()));
+        let mut work = found.unwrap_or_else(|| ThreadScratch::new(&self.ring, self.monomials.len()));
         let out = f(&mut work.tools, &mut work.odds);
         self.idle().push(work);
         out
     }
 
     /// What is in there has no state that a panic elsewhere could have left half changed.
-    fn idle(&self) -> MutexGuard<'_, Vec<Work>> {
+    fn idle(&self) -> MutexGuard<'_, Vec<ThreadScratch>> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -129,8 +130,8 @@ impl Expansion {
         round: u32,
         count: usize,
         finish: &'a F,
-    ) -> Tree<'a, F> {
-        Tree { expansion: self, keys, round, count, finish }
+    ) -> ExpansionTree<'a, F> {
+        ExpansionTree { expansion: self, keys, round, count, finish }
     }
 
     /// One split. The even half stays in `c`; the odd one is left out if nothing is in it.
@@ -138,9 +139,9 @@ impl Expansion {
         &self,
         round: u32,
         key: &AutomorphismKey,
-        c: &mut Cipher,
-        odd: Option<&mut Cipher>,
-        tools: &mut Tools,
+        c: &mut Ciphertext,
+        odd: Option<&mut Ciphertext>,
+        tools: &mut SplitScratch,
     ) {
         let (ring, n) = (&self.ring, self.ring.n());
         key.apply(ring, c, &mut tools.image, &mut tools.scratch);
@@ -153,7 +154,7 @@ impl Expansion {
             let image = tools.image.comp(comp).chunks_exact(n);
             let odd = odd.comp_mut(comp).chunks_exact_mut(n);
             let limbs = c.zip(image).zip(odd).zip(monomial.chunks_exact(n));
-            for (plan, (((c, image), odd), monomial)) in ring.plans(Level::Full).zip(limbs) {
+            for (plan, (((c, image), odd), monomial)) in ring.plans(ModulusLevel::Full).zip(limbs) {
                 plan.split(c, image, monomial, odd);
             }
         }
@@ -162,29 +163,29 @@ impl Expansion {
 
 /// What one split works with.
 #[derive(Debug)]
-struct Tools {
+struct SplitScratch {
     scratch: Scratch,
-    image: Cipher,
+    image: Ciphertext,
 }
 
 /// The working memory of one thread.
 #[derive(Debug)]
-struct Work {
-    tools: Tools,
+struct ThreadScratch {
+    tools: SplitScratch,
     /// Odd halves that wait, one per round.
-    odds: Vec<Cipher>,
+    odds: Vec<Ciphertext>,
 }
 
-impl Work {
+impl ThreadScratch {
     fn new(ring: &Ring, rounds: usize) -> Self {
-        let cipher = || Cipher::room(ring, Level::Full, 1);
-        let tools = Tools { scratch: Scratch::new(ring), image: cipher() };
-        Work { tools, odds: (0..rounds).map(|_| cipher()).collect() }
+        let cipher = || Ciphertext::room(ring, ModulusLevel::Full, 1);
+        let tools = SplitScratch { scratch: Scratch::new(ring), image: cipher() };
+        ThreadScratch { tools, odds: (0..rounds).map(|_| cipher()).collect() }
     }
 }
 
 /// A tree of one list: node `(j, rho)` has the values whose index is `rho` modulo `2^j`.
-struct Tree<'a, F> {
+struct ExpansionTree<'a, F> {
     expansion: &'a Expansion,
     keys: &'a [AutomorphismKey],
     /// The round of the first key.
@@ -193,10 +194,10 @@ struct Tree<'a, F> {
     finish: &'a F,
 }
 
-impl<F> Tree<'_, F> {
-    fn grow<T: Send>(&self, mut root: Cipher) -> Vec<T>
+impl<F> ExpansionTree<'_, F> {
+    fn grow<T: Send>(&self, mut root: Ciphertext) -> Vec<T>
     where
-        F: Fn(usize, &mut Cipher) -> T + Sync,
+        F: Fn(usize, &mut Ciphertext) -> T + Sync,
     {
         let mut leaves = self.branch(0, 0, &mut root);
         leaves.sort_unstable_by_key(|(index, _)| *index);
@@ -204,9 +205,9 @@ impl<F> Tree<'_, F> {
     }
 
     /// All leaves of a node, with working memory of their own.
-    fn branch<T: Send>(&self, j: usize, rho: usize, c: &mut Cipher) -> Vec<(usize, T)>
+    fn branch<T: Send>(&self, j: usize, rho: usize, c: &mut Ciphertext) -> Vec<(usize, T)>
     where
-        F: Fn(usize, &mut Cipher) -> T + Sync,
+        F: Fn(usize, &mut Ciphertext) -> T + Sync,
     {
         let mut leaves = Vec::new();
         self.expansion.with_work(|tools, odds| self.node(j, rho, c, odds, tools, &mut leaves));
@@ -219,12 +220,12 @@ impl<F> Tree<'_, F> {
         &self,
         j: usize,
         rho: usize,
-        c: &mut Cipher,
-        odds: &mut [Cipher],
-        tools: &mut Tools,
+        c: &mut Ciphertext,
+        odds: &mut [Ciphertext],
+        tools: &mut SplitScratch,
         leaves: &mut Vec<(usize, T)>,
     ) where
-        F: Fn(usize, &mut Cipher) -> T + Sync,
+        F: Fn(usize, &mut Ciphertext) -> T + Sync,
     {
         let (Some(key), Some((odd, odds))) = (self.keys.get(j), odds.split_first_mut()) else {
             leaves.push((rho, (self.finish)(rho, c)));

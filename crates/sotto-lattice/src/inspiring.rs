@@ -20,7 +20,7 @@
 //! ```
 //!
 //! with the bodies `y_l` of the keys. All but the last switch together are a linear function of the coefficients of the first
-//! key, which is a product of integers: [`Columns`] has it for many samples, and [`Weights`] for few.
+//! key, which is a product of integers: [`WeightColumns`] has it for many samples, and [`PackWeights`] for few.
 //!
 //! **Fewer samples** take fewer switches and one key: the paper's partial packing. Of `g` of them, a power of two up to `n / 2`,
 //! with `Y = X^(n / 2g)` and `A_i = g^-1 sum_j Y^j tau_h(a_j)` for `h = 5^i`, `i < g`, the coefficients of `sum_j b_j Y^j - sum_i
@@ -35,18 +35,18 @@
 //! of a product of integers.
 
 mod columns;
-mod descent;
+mod mask_reduction;
 mod weights;
 
 use crate::automorphism::AutomorphismKey;
-use crate::encrypt::{Errors, Masks};
-use crate::ring::{Level, Ring};
-use crate::secret::Secret;
-pub use columns::Columns;
-use descent::Descent;
+use crate::encrypt::{ErrorSource, MaskSource};
+use crate::ring::{ModulusLevel, Ring};
+use crate::secret::SecretKey;
+pub use columns::WeightColumns;
+use mask_reduction::MaskReduction;
 use sotto_math::gadget::Gadget;
 use sotto_math::ntt::NttPlan;
-pub use weights::Weights;
+pub use weights::PackWeights;
 
 /// Packing of so many samples, for one ring and gadget, under one seed of key masks.
 #[derive(Debug, Clone)]
@@ -66,7 +66,7 @@ impl Inspiring {
     /// Packing of so many samples in a ring, level `Main`, with keys whose masks are these.
     ///
     /// `None` if the gadget does not reach the modulus, or `samples` is neither `n` nor a power of two up to `n / 2`.
-    pub fn new(ring: &Ring, gadget: &Gadget, masks: Masks<'_>, samples: usize) -> Option<Self> {
+    pub fn new(ring: &Ring, gadget: &Gadget, masks: MaskSource<'_>, samples: usize) -> Option<Self> {
         let (n, digits) = (ring.n(), gadget.digits() as usize);
         let full = samples == n;
         let there_is = full || samples.is_power_of_two() && samples <= n / 2;
@@ -76,7 +76,7 @@ impl Inspiring {
         (ring.q().pow(ring.plan().root(), (n / along.n()) as u64) == along.root()).then_some(())?;
         let cycles = ring.plan().cycles();
         let polynomials = automorphisms(n, samples).count() * digits;
-        let mask = |j| doubled(&ordered(&cycles, &masks.mask(ring, Level::Main, j as u64)));
+        let mask = |j| doubled(&ordered(&cycles, &masks.mask(ring, ModulusLevel::Main, j as u64)));
         Some(Inspiring {
             ring: ring.clone(),
             gadget: *gadget,
@@ -117,15 +117,23 @@ impl Inspiring {
     pub fn generate(
         ring: &Ring,
         gadget: &Gadget,
-        secret: &Secret,
-        masks: Masks<'_>,
-        errors: &mut Errors<'_>,
+        secret: &SecretKey,
+        masks: MaskSource<'_>,
+        errors: &mut ErrorSource<'_>,
         samples: usize,
     ) -> Vec<Vec<u64>> {
         let mut bodies = Vec::new();
         for k in automorphisms(ring.n(), samples) {
-            let masks = Masks { first: masks.first + bodies.len() as u64, ..masks };
-            bodies.extend(AutomorphismKey::generate(ring, Level::Main, gadget, k, secret, masks, errors));
+            let masks = MaskSource { first: masks.first + bodies.len() as u64, ..masks };
+            bodies.extend(AutomorphismKey::generate(
+                ring,
+                ModulusLevel::Main,
+                gadget,
+                k,
+                secret,
+                masks,
+                errors,
+            ));
         }
         bodies
     }
@@ -140,20 +148,20 @@ impl Inspiring {
         assert_eq!(keys.len(), self.masks.len(), "the bodies of all keys");
         assert_eq!(bodies.len(), self.samples, "a body for each sample");
         let keys: Vec<Vec<u64>> = keys.iter().map(|body| doubled(&ordered(&self.cycles, body))).collect();
-        let mut descent = Descent::new(self, masks);
+        let mut descent = MaskReduction::new(self, masks);
         let (mut digits, mut turned, mut sums) =
             (vec![0; n * self.digits()], vec![0; n], self.ring.plan().accumulator());
         for step in 0..self.steps() {
             descent.next(&mut digits);
             for (i, digit) in digits.chunks_exact(n).enumerate() {
-                let turn = Step::of(n, self.samples, step).turn(self.digits(), i);
+                let turn = PackStep::of(n, self.samples, step).turn(self.digits(), i);
                 put_turned(&keys, turn, &mut turned);
                 self.ring.plan().mul_acc_wide(&mut sums, digit, &turned);
             }
         }
         self.ring.plan().take(&mut sums, &mut turned);
         let mut sums = self.slots(&turned);
-        self.ring.inverse(Level::Main, &mut sums);
+        self.ring.inverse(ModulusLevel::Main, &mut sums);
         let at_places = sums.iter().step_by(self.stride()).zip(bodies);
         [descent.finish(), at_places.map(|(x, b)| self.ring.q().add(*x, *b)).collect()]
     }
@@ -168,7 +176,7 @@ impl Inspiring {
 
 /// What a digit is multiplied by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Turn {
+struct DigitRotation {
     /// Which polynomial of the keys.
     polynomial: usize,
     /// Whether its cycles are swapped.
@@ -188,36 +196,36 @@ fn automorphisms(n: usize, samples: usize) -> impl Iterator<Item = usize> {
 
 /// One switch of the way down to one mask, in the order in which they are made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Step {
+enum PackStep {
     /// From `tau_h(s)` with `h = 5^(to + 1)` to `h = 5^to`, or both with a minus where cycles are swapped.
     Fold { swapped: bool, to: usize },
     /// From `tau_-1(s)` to `s`.
     Join,
 }
 
-impl Step {
+impl PackStep {
     /// Where there are two lists, they take turns.
     fn of(n: usize, samples: usize, step: usize) -> Self {
         if samples < n {
-            return Step::Fold { swapped: false, to: samples - 2 - step };
+            return PackStep::Fold { swapped: false, to: samples - 2 - step };
         }
         match (n / 2 - 1).checked_sub(step / 2 + 1) {
-            Some(to) => Step::Fold { swapped: step % 2 == 1, to },
-            None => Step::Join,
+            Some(to) => PackStep::Fold { swapped: step % 2 == 1, to },
+            None => PackStep::Join,
         }
     }
 
     /// Which polynomial of the keys a digit is multiplied by, out of so many digits.
-    fn turn(self, digits: usize, digit: usize) -> Turn {
+    fn turn(self, digits: usize, digit: usize) -> DigitRotation {
         match self {
-            Step::Fold { swapped, to } => Turn { polynomial: digit, swapped, by: to },
-            Step::Join => Turn { polynomial: digits + digit, swapped: false, by: 0 },
+            PackStep::Fold { swapped, to } => DigitRotation { polynomial: digit, swapped, by: to },
+            PackStep::Join => DigitRotation { polynomial: digits + digit, swapped: false, by: 0 },
         }
     }
 }
 
 /// Puts a turned polynomial, of those whose cycles are there twice.
-fn put_turned(doubled: &[Vec<u64>], turn: Turn, out: &mut [u64]) {
+fn put_turned(doubled: &[Vec<u64>], turn: DigitRotation, out: &mut [u64]) {
     let (n, half) = (out.len(), out.len() / 2);
     let (first, second) = doubled[turn.polynomial].split_at(n);
     let [first, second] = if turn.swapped { [second, first] } else { [first, second] };

@@ -6,21 +6,21 @@
 //!
 //! With more than one target secret there is one source for each, and the rows have that rank.
 
-use crate::cipher::Cipher;
-use crate::encrypt::{Errors, Masks, encrypt};
-use crate::ring::{Level, Ring};
+use crate::ciphertext::Ciphertext;
+use crate::encrypt::{ErrorSource, MaskSource, encrypt};
+use crate::ring::{ModulusLevel, Ring};
 use crate::scratch::Scratch;
-use crate::secret::Secret;
+use crate::secret::SecretKey;
 use sotto_math::gadget::Gadget;
 use zeroize::Zeroizing;
 
 /// A switching key, as the server holds it.
 #[derive(Debug, Clone)]
 pub struct SwitchKey {
-    level: Level,
+    level: ModulusLevel,
     gadget: Gadget,
     rank: usize,
-    rows: Vec<Cipher>,
+    rows: Vec<Ciphertext>,
 }
 
 impl SwitchKey {
@@ -30,12 +30,12 @@ impl SwitchKey {
     /// If there is not one source of the level's length per secret.
     pub fn generate(
         ring: &Ring,
-        level: Level,
+        level: ModulusLevel,
         gadget: &Gadget,
         sources: &[&[u64]],
-        secrets: &[&Secret],
-        masks: Masks<'_>,
-        errors: &mut Errors<'_>,
+        secrets: &[&SecretKey],
+        masks: MaskSource<'_>,
+        errors: &mut ErrorSource<'_>,
     ) -> Vec<Vec<u64>> {
         let mut bodies = Vec::with_capacity(gadget.digits() as usize * secrets.len());
         for (j, power) in (0..).zip(gadget.powers()) {
@@ -60,19 +60,19 @@ impl SwitchKey {
     /// If there are not `rank` bodies of the level's length per digit.
     pub fn assemble(
         ring: &Ring,
-        level: Level,
+        level: ModulusLevel,
         gadget: &Gadget,
         rank: usize,
         bodies: &[Vec<u64>],
-        masks: Masks<'_>,
+        masks: MaskSource<'_>,
     ) -> Self {
         assert_eq!(bodies.len(), gadget.digits() as usize * rank, "one body per digit and secret");
-        let rows = Cipher::rows(ring, level, rank, bodies, masks);
+        let rows = Ciphertext::rows(ring, level, rank, bodies, masks);
         SwitchKey { level, gadget: *gadget, rank, rows }
     }
 
     /// The level its rows live at.
-    pub fn level(&self) -> Level {
+    pub fn level(&self) -> ModulusLevel {
         self.level
     }
 
@@ -85,7 +85,7 @@ impl SwitchKey {
     ///
     /// # Panics
     /// If `a` is not as long as the level says, or `out` is of another level or rank.
-    pub fn add_switched(&self, ring: &Ring, a: &[u64], out: &mut Cipher, scratch: &mut Scratch) {
+    pub fn add_switched(&self, ring: &Ring, a: &[u64], out: &mut Ciphertext, scratch: &mut Scratch) {
         scratch.poly(ring, self.level).copy_from_slice(a);
         self.split(ring, scratch);
         self.add_digits(ring, out, scratch);
@@ -109,13 +109,13 @@ impl SwitchKey {
     }
 
     /// Adds the digits in the scratch memory times the rows.
-    pub(crate) fn add_digits(&self, ring: &Ring, out: &mut Cipher, scratch: &Scratch) {
+    pub(crate) fn add_digits(&self, ring: &Ring, out: &mut Ciphertext, scratch: &Scratch) {
         self.check(out);
         scratch.sum(ring, &self.rows, out, 0);
     }
 
     /// The same, but the mask of `out` is overwritten: what was in it counts as zero.
-    pub(crate) fn put_mask_add_bodies(&self, ring: &Ring, out: &mut Cipher, scratch: &Scratch) {
+    pub(crate) fn put_mask_add_bodies(&self, ring: &Ring, out: &mut Ciphertext, scratch: &Scratch) {
         self.check(out);
         scratch.sum(ring, &self.rows, out, 1);
     }
@@ -125,7 +125,7 @@ impl SwitchKey {
         self.level == other.level && self.gadget == other.gadget
     }
 
-    pub(crate) fn check(&self, c: &Cipher) {
+    pub(crate) fn check(&self, c: &Ciphertext) {
         assert_eq!((c.level(), c.rank()), (self.level, self.rank), "a ciphertext of the key's shape");
     }
 }

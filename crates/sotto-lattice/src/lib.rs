@@ -22,24 +22,24 @@
 //! `(c0, c1, c2)` with the phase `c0 + c1 s + c2 s^2`. The feature `server` lets expansion use the current rayon pool.
 #![forbid(unsafe_code)]
 
+mod aligned_words;
 pub mod automorphism;
 pub mod bgv;
+pub mod buffer_pool;
 pub mod cdks;
-pub mod cipher;
-pub mod convert;
+pub mod ciphertext;
 pub mod encrypt;
 pub mod expand;
 #[cfg(test)]
 mod fixture;
-pub mod gsw;
 pub mod inspiring;
 pub mod keyswitch;
-pub mod lower;
+pub mod mod_down;
 pub mod noise;
 pub mod pack;
+pub mod rgsw;
+pub mod rgsw_conversion;
 pub mod ring;
 pub mod scratch;
 pub mod secret;
 pub mod security;
-pub mod spare;
-mod words;

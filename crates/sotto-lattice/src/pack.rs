@@ -4,12 +4,12 @@
 //! not `2 k` (Spiral, section 4.3 of the paper; its scalar-to-matrix key is the same map). Packing key `i` encrypts
 //! `-s~ g_j` at place `i` and zero elsewhere, so that it brings what `s~` opens to place `i`.
 
-use crate::cipher::Cipher;
-use crate::encrypt::{Errors, Masks};
+use crate::ciphertext::Ciphertext;
+use crate::encrypt::{ErrorSource, MaskSource};
 use crate::keyswitch::SwitchKey;
-use crate::ring::{Level, Ring};
+use crate::ring::{ModulusLevel, Ring};
 use crate::scratch::Scratch;
-use crate::secret::Secret;
+use crate::secret::SecretKey;
 use sotto_math::gadget::Gadget;
 use zeroize::Zeroizing;
 
@@ -19,12 +19,12 @@ use zeroize::Zeroizing;
 /// If `place` is not one of the secrets'.
 pub fn generate(
     ring: &Ring,
-    level: Level,
+    level: ModulusLevel,
     gadget: &Gadget,
-    (from, place): (&Secret, usize),
-    secrets: &[&Secret],
-    masks: Masks<'_>,
-    errors: &mut Errors<'_>,
+    (from, place): (&SecretKey, usize),
+    secrets: &[&SecretKey],
+    masks: MaskSource<'_>,
+    errors: &mut ErrorSource<'_>,
 ) -> Vec<Vec<u64>> {
     assert!((1..=secrets.len()).contains(&place), "a place of the target's");
     let mut source = Zeroizing::new(from.slots(ring, level).to_vec());
@@ -43,8 +43,8 @@ pub fn add_at(
     ring: &Ring,
     key: &SwitchKey,
     place: usize,
-    c: &Cipher,
-    out: &mut Cipher,
+    c: &Ciphertext,
+    out: &mut Ciphertext,
     scratch: &mut Scratch,
 ) {
     ring.add(key.level(), out.comp_mut(place), c.comp(1));
@@ -55,10 +55,10 @@ pub fn add_at(
 ///
 /// # Panics
 /// If the numbers differ, or levels or ranks do not fit.
-pub fn pack(ring: &Ring, keys: &[SwitchKey], ciphers: &[Cipher], scratch: &mut Scratch) -> Cipher {
+pub fn pack(ring: &Ring, keys: &[SwitchKey], ciphers: &[Ciphertext], scratch: &mut Scratch) -> Ciphertext {
     assert_eq!(keys.len(), ciphers.len(), "one packing key per ciphertext");
-    let level = keys.first().map_or(Level::Main, SwitchKey::level);
-    let mut out = Cipher::zero(ring, level, keys.len());
+    let level = keys.first().map_or(ModulusLevel::Main, SwitchKey::level);
+    let mut out = Ciphertext::zero(ring, level, keys.len());
     for ((key, c), place) in keys.iter().zip(ciphers).zip(1..) {
         add_at(ring, key, place, c, &mut out, scratch);
     }

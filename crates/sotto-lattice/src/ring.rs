@@ -8,14 +8,14 @@
 //! the first limb of a polynomial modulo `Q` is that polynomial modulo `q`. Unless something else is said,
 //! words are slots of the number-theoretic transform.
 
-use sotto_math::basis::Pair;
 use sotto_math::modulus::Modulus;
+use sotto_math::modulus_pair::ModulusPair;
 use sotto_math::ntt::NttPlan;
 use std::sync::Arc;
 
 /// Which modulus a polynomial is taken modulo.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Level {
+pub enum ModulusLevel {
     /// Modulo `Q = q q'`; the same as `Main` in a ring without a special modulus.
     Full,
     /// Modulo `q`.
@@ -31,7 +31,7 @@ pub struct Ring {
 #[derive(Debug)]
 struct Inner {
     main: NttPlan,
-    special: Option<(NttPlan, Pair)>,
+    special: Option<(NttPlan, ModulusPair)>,
 }
 
 impl Ring {
@@ -41,7 +41,7 @@ impl Ring {
         let main = NttPlan::new(n, q)?;
         let special = match special {
             None => None,
-            Some(special) => Some((NttPlan::new(n, special)?, Pair::new(q, special)?)),
+            Some(special) => Some((NttPlan::new(n, special)?, ModulusPair::new(q, special)?)),
         };
         Some(Ring { inner: Arc::new(Inner { main, special }) })
     }
@@ -67,71 +67,71 @@ impl Ring {
     }
 
     /// The arithmetic between the two moduli, if there are two.
-    pub fn pair(&self) -> Option<&Pair> {
+    pub fn pair(&self) -> Option<&ModulusPair> {
         self.inner.special.as_ref().map(|(_, pair)| pair)
     }
 
     /// The transform of each limb.
-    pub fn plans(&self, level: Level) -> impl Iterator<Item = &NttPlan> {
+    pub fn plans(&self, level: ModulusLevel) -> impl Iterator<Item = &NttPlan> {
         let special = match level {
-            Level::Full => self.special_plan(),
-            Level::Main => None,
+            ModulusLevel::Full => self.special_plan(),
+            ModulusLevel::Main => None,
         };
         std::iter::once(self.plan()).chain(special)
     }
 
     /// How many limbs a polynomial has.
-    pub fn limbs(&self, level: Level) -> usize {
+    pub fn limbs(&self, level: ModulusLevel) -> usize {
         self.plans(level).count()
     }
 
     /// How many words a polynomial has.
-    pub fn words(&self, level: Level) -> usize {
+    pub fn words(&self, level: ModulusLevel) -> usize {
         self.limbs(level) * self.n()
     }
 
     /// The modulus, `q` or `Q`.
-    pub fn modulus(&self, level: Level) -> u128 {
+    pub fn modulus(&self, level: ModulusLevel) -> u128 {
         self.plans(level).map(|plan| u128::from(plan.modulus().value())).product()
     }
 
     /// How many bits the modulus has.
-    pub fn bits(&self, level: Level) -> u32 {
+    pub fn bits(&self, level: ModulusLevel) -> u32 {
         128 - self.modulus(level).leading_zeros()
     }
 
     /// The logarithm of the modulus.
-    pub fn log2_q(&self, level: Level) -> f64 {
+    pub fn log2_q(&self, level: ModulusLevel) -> f64 {
         self.plans(level).map(|plan| (plan.modulus().value() as f64).log2()).sum()
     }
 
     /// Turns coefficients into slots, in place.
-    pub fn forward(&self, level: Level, x: &mut [u64]) {
+    pub fn forward(&self, level: ModulusLevel, x: &mut [u64]) {
         self.plans(level).zip(x.chunks_exact_mut(self.n())).for_each(|(plan, x)| plan.forward(x));
     }
 
     /// Turns slots into coefficients, in place.
-    pub fn inverse(&self, level: Level, x: &mut [u64]) {
+    pub fn inverse(&self, level: ModulusLevel, x: &mut [u64]) {
         self.plans(level).zip(x.chunks_exact_mut(self.n())).for_each(|(plan, x)| plan.inverse(x));
     }
 
     /// `x += y`, slot by slot.
-    pub fn add(&self, level: Level, x: &mut [u64], y: &[u64]) {
+    pub fn add(&self, level: ModulusLevel, x: &mut [u64], y: &[u64]) {
         self.each(level, x, y, |plan, x, y| plan.add(x, y));
     }
 
     /// `x -= y`, slot by slot.
-    pub fn sub(&self, level: Level, x: &mut [u64], y: &[u64]) {
+    pub fn sub(&self, level: ModulusLevel, x: &mut [u64], y: &[u64]) {
         self.each(level, x, y, |plan, x, y| plan.sub(x, y));
     }
 
     /// `x *= y`, slot by slot.
-    pub fn mul(&self, level: Level, x: &mut [u64], y: &[u64]) {
+    pub fn mul(&self, level: ModulusLevel, x: &mut [u64], y: &[u64]) {
         self.each(level, x, y, |plan, x, y| plan.mul(x, y));
     }
 
     /// `x *= constant`, for a constant below the modulus.
-    pub fn scale(&self, level: Level, x: &mut [u64], constant: u128) {
+    pub fn scale(&self, level: ModulusLevel, x: &mut [u64], constant: u128) {
         for (plan, x) in self.plans(level).zip(x.chunks_exact_mut(self.n())) {
             let (q, constant) = (plan.modulus(), plan.modulus().reduce_u128(constant));
             x.iter_mut().for_each(|x| *x = q.mul(*x, constant));
@@ -139,7 +139,7 @@ impl Ring {
     }
 
     /// `x = -x`.
-    pub fn negate(&self, level: Level, x: &mut [u64]) {
+    pub fn negate(&self, level: ModulusLevel, x: &mut [u64]) {
         for (plan, x) in self.plans(level).zip(x.chunks_exact_mut(self.n())) {
             x.iter_mut().for_each(|x| *x = plan.modulus().neg(*x));
         }
@@ -148,7 +148,7 @@ impl Ring {
     /// Slots of a polynomial with small signed coefficients, in time that does not depend on them.
     ///
     /// Small means smaller than each modulus in absolute value.
-    pub fn from_small(&self, level: Level, coefficients: &[i32]) -> Vec<u64> {
+    pub fn from_small(&self, level: ModulusLevel, coefficients: &[i32]) -> Vec<u64> {
         let mut out = Vec::with_capacity(self.words(level));
         for plan in self.plans(level) {
             let q = plan.modulus().value();
@@ -163,7 +163,7 @@ impl Ring {
     }
 
     /// Slots of a polynomial with coefficients in `0..modulus`, in time that does not depend on them.
-    pub fn from_integers(&self, level: Level, coefficients: &[u128]) -> Vec<u64> {
+    pub fn from_integers(&self, level: ModulusLevel, coefficients: &[u128]) -> Vec<u64> {
         let mut out = Vec::with_capacity(self.words(level));
         for plan in self.plans(level) {
             out.extend(coefficients.iter().map(|x| reduce(plan.modulus(), *x)));
@@ -173,10 +173,10 @@ impl Ring {
     }
 
     /// The coefficients in `0..modulus` of a polynomial in slots, which are overwritten.
-    pub fn to_integers(&self, level: Level, slots: &mut [u64]) -> Vec<u128> {
+    pub fn to_integers(&self, level: ModulusLevel, slots: &mut [u64]) -> Vec<u128> {
         self.inverse(level, slots);
         match (level, self.pair()) {
-            (Level::Full, Some(pair)) => {
+            (ModulusLevel::Full, Some(pair)) => {
                 let (main, special) = slots.split_at(self.n());
                 main.iter().zip(special).map(|(x, y)| pair.lift(*x, *y)).collect()
             }
@@ -184,7 +184,7 @@ impl Ring {
         }
     }
 
-    fn each(&self, level: Level, x: &mut [u64], y: &[u64], f: impl Fn(&NttPlan, &mut [u64], &[u64])) {
+    fn each(&self, level: ModulusLevel, x: &mut [u64], y: &[u64], f: impl Fn(&NttPlan, &mut [u64], &[u64])) {
         let n = self.n();
         for ((plan, x), y) in self.plans(level).zip(x.chunks_exact_mut(n)).zip(y.chunks_exact(n)) {
             f(plan, x, y);
@@ -210,7 +210,7 @@ mod tests {
     #[test]
     fn numbers_are_reduced_without_division() {
         for ring in rings(64) {
-            for plan in ring.plans(Level::Full) {
+            for plan in ring.plans(ModulusLevel::Full) {
                 let q = plan.modulus();
                 let value = u128::from(q.value());
                 let numbers = (0..128).map(|i| 1u128 << i).chain([0, value - 1, value, value + 1, u128::MAX]);
@@ -231,8 +231,8 @@ mod tests {
         assert!(Ring::new(64, Modulus::new(127).unwrap(), None).is_none());
         assert!(Ring::new(64, p, Modulus::new(127)).is_none());
         let ring = Ring::new(4096, p, Some(q)).unwrap();
-        assert_eq!((ring.limbs(Level::Full), ring.limbs(Level::Main)), (2, 1));
-        assert_eq!((ring.words(Level::Full), ring.bits(Level::Full)), (8192, 100));
-        assert_eq!(ring.modulus(Level::Full), 1125899904679937 * 1125899903991809);
+        assert_eq!((ring.limbs(ModulusLevel::Full), ring.limbs(ModulusLevel::Main)), (2, 1));
+        assert_eq!((ring.words(ModulusLevel::Full), ring.bits(ModulusLevel::Full)), (8192, 100));
+        assert_eq!(ring.modulus(ModulusLevel::Full), 1125899904679937 * 1125899903991809);
     }
 }

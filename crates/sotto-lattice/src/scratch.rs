@@ -3,9 +3,9 @@
 //! Key switching and external products have one shape: bring a polynomial to coefficients, split each into `l` small
 //! digits, transform the digits, and sum their products with `l` rows of a key.
 
-use crate::cipher::Cipher;
-use crate::ring::{Level, Ring};
-use crate::words::Words;
+use crate::aligned_words::AlignedWords;
+use crate::ciphertext::Ciphertext;
+use crate::ring::{ModulusLevel, Ring};
 use sotto_math::gadget::Gadget;
 use sotto_math::ntt::NttPlan;
 
@@ -15,33 +15,36 @@ const TERMS: usize = 16;
 /// Room for one polynomial and the digits of some. It grows with the first use, and is then reused.
 #[derive(Debug)]
 pub struct Scratch {
-    poly: Words,
+    poly: AlignedWords,
     /// The digits of each limb, digit by digit.
-    digits: [Words; 2],
+    digits: [AlignedWords; 2],
 }
 
 impl Scratch {
     /// Working memory for a ring.
     pub fn new(ring: &Ring) -> Self {
-        Scratch { poly: Words::room(ring.words(Level::Full)), digits: [Words::zero(0), Words::zero(0)] }
+        Scratch {
+            poly: AlignedWords::room(ring.words(ModulusLevel::Full)),
+            digits: [AlignedWords::zero(0), AlignedWords::zero(0)],
+        }
     }
 
     /// The polynomial to be split next.
-    pub(crate) fn poly(&mut self, ring: &Ring, level: Level) -> &mut [u64] {
+    pub(crate) fn poly(&mut self, ring: &Ring, level: ModulusLevel) -> &mut [u64] {
         &mut self.poly[..ring.words(level)]
     }
 
     /// Makes room for `count` digits.
-    pub(crate) fn reserve(&mut self, ring: &Ring, level: Level, count: usize) {
+    pub(crate) fn reserve(&mut self, ring: &Ring, level: ModulusLevel, count: usize) {
         for digits in self.digits.iter_mut().take(ring.limbs(level)) {
             if digits.len() < count * ring.n() {
-                *digits = Words::room(count * ring.n());
+                *digits = AlignedWords::room(count * ring.n());
             }
         }
     }
 
     /// Splits the polynomial, which is in slots and is overwritten, into digits in slots, as digits `first..`.
-    pub(crate) fn split(&mut self, ring: &Ring, level: Level, gadget: &Gadget, first: usize) {
+    pub(crate) fn split(&mut self, ring: &Ring, level: ModulusLevel, gadget: &Gadget, first: usize) {
         let n = ring.n();
         let poly = &mut self.poly[..ring.words(level)];
         ring.inverse(level, poly);
@@ -49,7 +52,7 @@ impl Scratch {
         let [main, special] = &mut self.digits;
         let main = &mut main[range.clone()];
         match (level, ring.special_plan().zip(ring.pair())) {
-            (Level::Full, Some((plan, pair))) => {
+            (ModulusLevel::Full, Some((plan, pair))) => {
                 let special = &mut special[range];
                 let (x, x_special) = poly.split_at(n);
                 gadget.decompose_pair(pair, [x, x_special], [main, special]);
@@ -64,7 +67,7 @@ impl Scratch {
     pub(crate) fn take(
         &mut self,
         ring: &Ring,
-        level: Level,
+        level: ModulusLevel,
         count: usize,
         from: &Scratch,
         image: impl Fn(&[u64], &mut [u64]),
@@ -78,7 +81,7 @@ impl Scratch {
 
     /// Into every component of `out`, puts the sum over `j` of digit `j` times that component of row `j`. Components from
     /// `added` on keep what they had, and the sum is added.
-    pub(crate) fn sum(&self, ring: &Ring, rows: &[Cipher], out: &mut Cipher, added: usize) {
+    pub(crate) fn sum(&self, ring: &Ring, rows: &[Ciphertext], out: &mut Ciphertext, added: usize) {
         let n = ring.n();
         // Limb by limb, so that what all components read, the digits of one limb, is still in a cache.
         for (limb, plan) in ring.plans(out.level()).enumerate() {

@@ -1,6 +1,6 @@
 //! Secret keys: small polynomials, and the laws they are drawn from.
 
-use crate::ring::{Level, Ring};
+use crate::ring::{ModulusLevel, Ring};
 use crate::security;
 use rand_core::CryptoRng;
 use sotto_math::sample::Gaussian;
@@ -8,19 +8,19 @@ use zeroize::Zeroizing;
 
 /// The law that each coefficient of a secret is drawn from.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Law {
+pub enum Distribution {
     /// Uniform in {-1, 0, 1}.
     Ternary,
     /// Discrete Gaussian of this standard deviation, in 0.5..=1000.
     Gaussian(f64),
 }
 
-impl Law {
+impl Distribution {
     /// The mean square of a coefficient.
     pub fn variance(&self) -> f64 {
         match self {
-            Law::Ternary => 2.0 / 3.0,
-            Law::Gaussian(sigma) => sigma * sigma,
+            Distribution::Ternary => 2.0 / 3.0,
+            Distribution::Gaussian(sigma) => sigma * sigma,
         }
     }
 
@@ -30,38 +30,38 @@ impl Law {
     /// If a Gaussian's standard deviation is out of range.
     pub fn fill(&self, rng: &mut dyn CryptoRng, out: &mut [i32]) {
         match *self {
-            Law::Ternary => ternary(rng, out),
-            Law::Gaussian(sigma) => Gaussian::new(sigma).fill(rng, out),
+            Distribution::Ternary => ternary(rng, out),
+            Distribution::Gaussian(sigma) => Gaussian::new(sigma).fill(rng, out),
         }
     }
 }
 
-impl From<Law> for security::Secret {
-    fn from(law: Law) -> Self {
+impl From<Distribution> for security::SecretDistribution {
+    fn from(law: Distribution) -> Self {
         match law {
-            Law::Ternary => security::Secret::Ternary,
-            Law::Gaussian(sigma) => security::Secret::Gaussian(sigma),
+            Distribution::Ternary => security::SecretDistribution::Ternary,
+            Distribution::Gaussian(sigma) => security::SecretDistribution::Gaussian(sigma),
         }
     }
 }
 
 /// A secret key, overwritten when dropped.
-pub struct Secret {
+pub struct SecretKey {
     coefficients: Zeroizing<Vec<i32>>,
     /// Modulo Q; its first limb is the secret modulo q.
     slots: Zeroizing<Vec<u64>>,
 }
 
-impl Secret {
+impl SecretKey {
     /// Draws a secret, in time that does not depend on it.
     ///
     /// # Panics
     /// If a Gaussian's standard deviation is out of range.
-    pub fn sample(ring: &Ring, law: Law, rng: &mut dyn CryptoRng) -> Self {
+    pub fn sample(ring: &Ring, law: Distribution, rng: &mut dyn CryptoRng) -> Self {
         let mut coefficients = Zeroizing::new(vec![0; ring.n()]);
         law.fill(rng, &mut coefficients);
-        let slots = Zeroizing::new(ring.from_small(Level::Full, &coefficients));
-        Secret { coefficients, slots }
+        let slots = Zeroizing::new(ring.from_small(ModulusLevel::Full, &coefficients));
+        SecretKey { coefficients, slots }
     }
 
     /// The coefficients.
@@ -70,19 +70,19 @@ impl Secret {
     }
 
     /// The secret in slots.
-    pub fn slots(&self, ring: &Ring, level: Level) -> &[u64] {
+    pub fn slots(&self, ring: &Ring, level: ModulusLevel) -> &[u64] {
         &self.slots[..ring.words(level)]
     }
 
     /// The product of two secrets in slots; a secret times itself is its square.
-    pub fn product(&self, ring: &Ring, level: Level, other: &Secret) -> Zeroizing<Vec<u64>> {
+    pub fn product(&self, ring: &Ring, level: ModulusLevel, other: &SecretKey) -> Zeroizing<Vec<u64>> {
         let mut out = Zeroizing::new(self.slots(ring, level).to_vec());
         ring.mul(level, &mut out, other.slots(ring, level));
         out
     }
 }
 
-impl std::fmt::Debug for Secret {
+impl std::fmt::Debug for SecretKey {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Secret")
     }
@@ -108,12 +108,12 @@ mod tests {
     #[test]
     fn the_laws_have_their_variances() {
         let ring = &rings(4096)[0];
-        for law in [Law::Ternary, Law::Gaussian(3.2)] {
-            let secret = Secret::sample(ring, law, &mut rng(1));
+        for law in [Distribution::Ternary, Distribution::Gaussian(3.2)] {
+            let secret = SecretKey::sample(ring, law, &mut rng(1));
             let squares: f64 = secret.coefficients().iter().map(|x| f64::from(*x).powi(2)).sum();
             assert!((squares / 4096.0 / law.variance() - 1.0).abs() < 0.1, "{law:?}: {squares}");
         }
-        let secret = Secret::sample(ring, Law::Ternary, &mut rng(2));
+        let secret = SecretKey::sample(ring, Distribution::Ternary, &mut rng(2));
         for value in -1..=1 {
             let count = secret.coefficients().iter().filter(|x| **x == value).count();
             assert!((1250..1480).contains(&count), "{value}: {count}");
@@ -124,8 +124,8 @@ mod tests {
     #[test]
     fn slots_and_products_are_those_of_the_coefficients() {
         for ring in rings(64) {
-            let s = Secret::sample(&ring, Law::Ternary, &mut rng(3));
-            let t = Secret::sample(&ring, Law::Gaussian(3.2), &mut rng(4));
+            let s = SecretKey::sample(&ring, Distribution::Ternary, &mut rng(3));
+            let t = SecretKey::sample(&ring, Distribution::Gaussian(3.2), &mut rng(4));
             let mut expected = vec![0i128; 64];
             for (i, x) in s.coefficients().iter().enumerate() {
                 for (j, y) in t.coefficients().iter().enumerate() {
@@ -133,7 +133,7 @@ mod tests {
                     expected[(i + j) % 64] += i128::from(sign * x * y);
                 }
             }
-            for level in [Level::Full, Level::Main] {
+            for level in [ModulusLevel::Full, ModulusLevel::Main] {
                 let modulus = ring.modulus(level) as i128;
                 let product = ring.to_integers(level, &mut s.product(&ring, level, &t));
                 let expected: Vec<u128> = expected.iter().map(|x| x.rem_euclid(modulus) as u128).collect();

@@ -8,7 +8,7 @@
 //! | `reduction` | what lattice reduction and sieving cost |
 //!
 //! Ring instances are judged as plain LWE of the same dimension: no attack on power-of-two cyclotomic
-//! rings at these parameters is known to do better. Sparse secrets cannot be written down in [`Secret`],
+//! rings at these parameters is known to do better. Sparse secrets cannot be written down in [`SecretKey`],
 //! because hybrid attacks on them are outside what the calculator covers.
 
 mod certified;
@@ -19,12 +19,12 @@ mod reduction;
 mod tests;
 pub mod usvp;
 
-pub use certified::{Certified, LweSet, certified, certified_sets};
+pub use certified::{CertifiedCosts, LweSet, certified, certified_sets};
 pub use gate::gate;
 
 /// The law the secret's coefficients are drawn from. There is no sparse variant, on purpose.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Secret {
+pub enum SecretDistribution {
     /// Uniform in {-1, 0, 1}.
     Ternary,
     /// Discrete Gaussian of this standard deviation.
@@ -33,25 +33,26 @@ pub enum Secret {
     Uniform,
 }
 
-impl Secret {
+impl SecretDistribution {
     /// The standard deviation an attacker has to work against, given the error's.
     ///
     /// No secret, uniform or wide, is harder than one drawn like the error: n samples turn the first into
     /// the second (Applebaum, Cash, Peikert, Sahai, CRYPTO 2009, lemma 2). For a Gaussian, [`gate`] sees to it.
     fn sigma(self, error: f64) -> f64 {
         match self {
-            Secret::Ternary => (2.0_f64 / 3.0).sqrt(),
-            Secret::Gaussian(sigma) => sigma,
-            Secret::Uniform => error,
+            SecretDistribution::Ternary => (2.0_f64 / 3.0).sqrt(),
+            SecretDistribution::Gaussian(sigma) => sigma,
+            SecretDistribution::Uniform => error,
         }
     }
 
     /// Whether this law gives an attacker no more than `other` does, at error width `error`.
-    fn at_least_as_hard_as(self, other: Secret, error: f64) -> bool {
+    fn at_least_as_hard_as(self, other: SecretDistribution, error: f64) -> bool {
         match (self, other) {
-            (Secret::Ternary, Secret::Ternary) | (Secret::Uniform, Secret::Uniform) => true,
-            (Secret::Gaussian(ours), Secret::Gaussian(theirs)) => ours >= theirs,
-            (Secret::Uniform, Secret::Gaussian(theirs)) => error >= theirs,
+            (SecretDistribution::Ternary, SecretDistribution::Ternary)
+            | (SecretDistribution::Uniform, SecretDistribution::Uniform) => true,
+            (SecretDistribution::Gaussian(ours), SecretDistribution::Gaussian(theirs)) => ours >= theirs,
+            (SecretDistribution::Uniform, SecretDistribution::Gaussian(theirs)) => error >= theirs,
             _ => false,
         }
     }

@@ -15,10 +15,10 @@
 use rand_chacha::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
 use sotto_core::Layer;
-use sotto_layers::Pbc;
-use sotto_layers::pbc::code::Sizes;
-use sotto_layers::pbc::permutation::{Domain, Permutations};
-use sotto_layers::pbc::place::Placement;
+use sotto_layers::BatchCode;
+use sotto_layers::batch_code::code::CodeSizes;
+use sotto_layers::batch_code::permutation::{FeistelDomain, Permutations};
+use sotto_layers::batch_code::placement::Placement;
 use sotto_prg::PublicSeed;
 use std::hint::black_box;
 use std::time::Instant;
@@ -55,15 +55,15 @@ fn main() -> sotto_core::Result<()> {
 
 fn round(items: usize, rng: &mut ChaCha20Rng) -> sotto_core::Result<()> {
     let rows = 1 << 21;
-    let sizes = Sizes::fit(rows, items)?;
-    let code = Pbc::new(sizes, &PublicSeed([7; 32]))?;
-    let fitted = seconds(3, || Sizes::fit(rows, items).is_ok());
+    let sizes = CodeSizes::fit(rows, items)?;
+    let code = BatchCode::new(sizes, &PublicSeed([7; 32]))?;
+    let fitted = seconds(3, || CodeSizes::fit(rows, items).is_ok());
     let checked = seconds(3, || sizes.check().is_ok());
     let planned = seconds(3, || {
         let request: Vec<u64> = (0..items).map(|_| below(rows, rng)).collect();
         code.plan(&request, rng).is_ok()
     });
-    let Sizes { copies, buckets, spare, .. } = sizes;
+    let CodeSizes { copies, buckets, spare, .. } = sizes;
     println!(
         "| {items} | {copies} | {buckets} | {spare} | {} | 2^{:.1} | {} | {:.1} | {:.1} | {:.1} |",
         sizes.lookups(),
@@ -83,7 +83,7 @@ fn below(n: u64, rng: &mut ChaCha20Rng) -> u64 {
 /// Codes of 1.5 buckets for each row, and the one that fits.
 fn fail(height: u64, batches: u64, rng: &mut ChaCha20Rng) {
     let (rows, items) = ((2 << height) - 2, height as usize);
-    let fit = Sizes::fit(rows, items).map(|sizes| (sizes.copies, sizes.buckets));
+    let fit = CodeSizes::fit(rows, items).map(|sizes| (sizes.copies, sizes.buckets));
     let codes = [(3, items.div_ceil(2))].into_iter().chain(fit);
     for (copies, buckets) in codes.filter(|(copies, _)| *copies > 0) {
         for proofs in [false, true] {
@@ -92,7 +92,7 @@ fn fail(height: u64, batches: u64, rng: &mut ChaCha20Rng) {
             for _ in 0..batches / many {
                 let mut seed = [0; 32];
                 rng.fill_bytes(&mut seed);
-                let permutations = Permutations::new(Domain::new(rows), &PublicSeed(seed));
+                let permutations = Permutations::new(FeistelDomain::new(rows), &PublicSeed(seed));
                 let batch = |rng: &mut ChaCha20Rng| -> Vec<u64> {
                     let leaf = rng.next_u64();
                     // Layer k begins after the 2^k - 2 nodes above it.
@@ -125,7 +125,7 @@ fn fail(height: u64, batches: u64, rng: &mut ChaCha20Rng) {
             }
             print!("| {height} | {} | {copies} | {buckets}", if proofs { "proofs" } else { "random" });
             for (spare, over) in over.iter().enumerate() {
-                let bound = Sizes { rows, items, copies, buckets, spare }.failure_log2();
+                let bound = CodeSizes { rows, items, copies, buckets, spare }.failure_log2();
                 let share = *over as f64 / batches as f64;
                 print!(" | {over}: 2^{:.1} | 2^{bound:.1}", share.log2());
             }
@@ -177,12 +177,12 @@ fn seconds<T>(rounds: usize, mut run: impl FnMut() -> T) -> f64 {
 
 fn make(height: u64, rng: &mut ChaCha20Rng) -> sotto_core::Result<()> {
     let (rows, items) = ((2 << height) - 2, height as usize);
-    let published = Sizes { rows, items, copies: 3, buckets: items.div_ceil(2), spare: 0 };
+    let published = CodeSizes { rows, items, copies: 3, buckets: items.div_ceil(2), spare: 0 };
     // As many spare lookups as make it one.
-    let published = (published.spare..=items).map(|spare| Sizes { spare, ..published });
+    let published = (published.spare..=items).map(|spare| CodeSizes { spare, ..published });
     let published = published.into_iter().find(|sizes| sizes.check().is_ok());
-    for sizes in [Some(Sizes::fit(rows, items)?), published].into_iter().flatten() {
-        let code = Pbc::new(sizes, &PublicSeed([height as u8; 32]))?;
+    for sizes in [Some(CodeSizes::fit(rows, items)?), published].into_iter().flatten() {
+        let code = BatchCode::new(sizes, &PublicSeed([height as u8; 32]))?;
         let tables = seconds(3, || code.permutations().inverse(0));
         let mut sources = vec![0; 4096];
         let mut pass = |each: &mut dyn FnMut(&[u64])| -> sotto_core::Result<()> {

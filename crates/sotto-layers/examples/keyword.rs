@@ -7,7 +7,7 @@
 
 use sotto_core::{Layer, Row};
 use sotto_layers::Keyword;
-use sotto_layers::keyword::{Builder, Form, Options};
+use sotto_layers::keyword::{BuildOptions, KeyForm, KeywordBuilder};
 use sotto_prg::{PublicSeed, system_rng};
 use std::error::Error;
 use std::time::{Duration, Instant};
@@ -41,11 +41,11 @@ struct Table {
 
 impl Table {
     fn build(keys: u64, probes: u64, slots: u64, seed: u64) -> Result<Self, Box<dyn Error>> {
-        let mut options = Options::new(Form::Bytes, PublicSeed([seed as u8; 32]));
+        let mut options = BuildOptions::new(KeyForm::Bytes, PublicSeed([seed as u8; 32]));
         options.probes = probes.try_into()?;
         options.slots = if slots == 0 { None } else { Some(slots.try_into()?) };
         let start = Instant::now();
-        let mut builder = Builder::new(options)?;
+        let mut builder = KeywordBuilder::new(options)?;
         (0..keys).try_for_each(|i| builder.add(&key(i), 8))?;
         let hash = start.elapsed();
         let start = Instant::now();

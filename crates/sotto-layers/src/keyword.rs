@@ -34,34 +34,34 @@
 
 pub mod band;
 pub mod build;
-pub mod counted;
-mod crowd;
-pub mod cuts;
 pub mod edit;
 pub mod form;
-pub mod many;
+pub mod multi_key;
+mod occupancy;
 pub mod params;
-mod recut;
+mod rebalance;
+pub mod row_bounds;
+pub mod sizing;
 mod slot;
 mod tag;
 
-pub use band::{Band, Solved};
-pub use build::{BuildError, Builder, Layout, Options, Width};
-pub use counted::{Counted, Sizes};
-pub use cuts::Cuts;
-pub use edit::{Edit, EditError};
-pub use form::{Form, KeyError};
-pub use many::Keywords;
-pub use params::{Params, Values};
+pub use band::{BandParams, SolvedStrip};
+pub use build::{BuildError, BuildOptions, KeyPlacement, KeywordBuilder, ValueWidth};
+pub use edit::{EditError, TableEdit};
+pub use form::{KeyError, KeyForm};
+pub use multi_key::MultiKeyword;
+pub use params::{Params, ValueLength};
+pub use row_bounds::RowBounds;
+pub use sizing::{KeyStats, KeywordSizes};
 
 use sotto_core::{CryptoRng, Misuse, PeerMisbehaved, Result, Row};
-use tag::{Digest, Hash};
+use tag::{KeyDigest, KeyHash};
 use zeroize::Zeroizing;
 
 /// The layer's name in a catalog.
 pub const NAME: &str = "keyword/1";
 
-/// A key in its [`Form`]. Wiped on drop.
+/// A key in its [`KeyForm`]. Wiped on drop.
 pub type Key = Zeroizing<Vec<u8>>;
 
 /// What a key stands for. Wiped on drop.
@@ -71,19 +71,19 @@ pub type Value = Row;
 #[derive(Debug, Clone)]
 pub struct Keyword {
     params: Params,
-    hash: Hash,
+    hash: KeyHash,
 }
 
 /// What is remembered of a key. Wiped on drop.
 #[derive(Debug)]
 pub struct Plan {
-    digest: Zeroizing<Digest>,
+    digest: Zeroizing<KeyDigest>,
     ones: Option<Zeroizing<u128>>,
 }
 
 impl Plan {
     /// Which rows are added up, from the one that was planned for on, in tables whose keys lie in sums; the lowest bit first.
-    pub fn ones(&self) -> Option<u128> {
+    pub fn row_mask(&self) -> Option<u128> {
         self.ones.as_deref().copied()
     }
 }
@@ -95,7 +95,7 @@ impl Keyword {
     /// As [`Params::check`].
     pub fn new(params: Params) -> Result<Self> {
         params.check()?;
-        let hash = Hash::new(&params.seed, params.key_bytes);
+        let hash = KeyHash::new(&params.seed, params.key_bytes);
         Ok(Keyword { params, hash })
     }
 
@@ -113,7 +113,7 @@ impl Keyword {
     }
 
     /// The hash of a key that can be asked for.
-    fn digest(&self, key: &[u8]) -> Result<Zeroizing<Digest>> {
+    fn digest(&self, key: &[u8]) -> Result<Zeroizing<KeyDigest>> {
         if key.is_empty() {
             return Err(Misuse::Rule("an empty key stands for nothing").into());
         }
@@ -124,13 +124,13 @@ impl Keyword {
     /// The same with these tries of strips, as they were solved.
     pub fn with_tries(mut self, tries: Vec<u8>) -> Self {
         if let Some(band) = &mut self.params.band {
-            band.tries = band::Tries(tries);
+            band.tries = band::StripSeeds(tries);
         }
         self
     }
 
     /// The rows where a key may lie, one in each part of the table; the strip that it is of.
-    fn rows(&self, digest: Digest) -> impl Iterator<Item = u64> + use<> {
+    fn rows(&self, digest: KeyDigest) -> impl Iterator<Item = u64> + use<> {
         let Params { probes, rows, attempt, .. } = self.params;
         let part = rows / u64::from(probes);
         let cut = self.params.cuts.as_ref().map(|cuts| cuts.row_of(digest, attempt));
@@ -139,7 +139,7 @@ impl Keyword {
     }
 
     /// Whether a key may lie in a row, for whoever has no key to hide.
-    fn may_lie(&self, digest: Digest, row: u64) -> bool {
+    fn may_lie(&self, digest: KeyDigest, row: u64) -> bool {
         match &self.params.cuts {
             Some(cuts) => cuts.row_of_public(digest, self.params.attempt) == row,
             None => self.rows(digest).any(|candidate| candidate == row),
@@ -147,12 +147,12 @@ impl Keyword {
     }
 
     /// The strip that a key is of. Every strip is looked at.
-    fn strip(&self, digest: Digest) -> u64 {
+    fn strip(&self, digest: KeyDigest) -> u64 {
         self.rows(digest).next().unwrap_or(0)
     }
 
     /// What the fetched rows say of a key.
-    fn read(&self, digest: Digest, rows: &[Row]) -> Result<Option<Value>> {
+    fn read(&self, digest: KeyDigest, rows: &[Row]) -> Result<Option<Value>> {
         if let (Some(band), [sum]) = (&self.params.band, rows) {
             let slot = band.slot(&self.params, self.strip(digest), sum)?;
             return slot::find(&self.params, digest, &[slot]);
@@ -191,7 +191,7 @@ impl sotto_core::Layer for Keyword {
             return Ok((self.rows(*digest).collect(), Plan { digest, ones: None }));
         };
         let tried = band.tried(self.strip(*digest));
-        let ones = band::Bands::new(&self.params, band).of(*digest, tried);
+        let ones = band::BandHash::new(&self.params, band).of(*digest, tried);
         Ok((vec![ones.first], Plan { digest, ones: Some(Zeroizing::new(ones.ones)) }))
     }
 

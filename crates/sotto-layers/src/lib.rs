@@ -11,17 +11,17 @@
 //! | [`draw`] | rows that nobody asked for |
 #![forbid(unsafe_code)]
 
-pub mod colour;
-pub mod design;
-pub mod draw;
+pub mod batch_code;
+pub mod batch_proof;
+pub mod color_proof;
+pub mod dummy_rows;
 pub mod keyword;
-pub mod node;
-pub mod pbc;
-pub mod tile;
+pub mod proof_layout;
+pub mod tile_proof;
 
-pub use colour::Colour;
-pub use design::{Design, Proofs};
-pub use keyword::{Keyword, Keywords};
-pub use node::Nodes;
-pub use pbc::Pbc;
-pub use tile::Tile;
+pub use batch_code::BatchCode;
+pub use batch_proof::BatchProof;
+pub use color_proof::ColorProof;
+pub use keyword::{Keyword, MultiKeyword};
+pub use proof_layout::{ProofLayer, ProofLayout};
+pub use tile_proof::TileProof;

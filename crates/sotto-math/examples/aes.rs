@@ -9,7 +9,7 @@
 //! ten rounds, so what no code can exceed is clock times rounds a cycle times blocks a register, over ten.
 
 use sotto_math::aes::{Aes, double, widen};
-use sotto_math::find::Found;
+use sotto_math::find::Matches;
 use sotto_math::machine;
 use std::hint::black_box;
 use std::time::Instant;
@@ -59,7 +59,7 @@ fn search(key: &Aes) {
     const WORDS: usize = 8192;
     let tag = |i: u64| (i.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40) as u16 & 1023;
     let tags: Vec<u16> = (0..WORDS as u64).map(tag).collect();
-    let mut found = Found::new(256);
+    let mut found = Matches::new(256);
     rate("search, giga-words", WORDS, |i| {
         found.clear();
         key.find([i, 0], (i as u16 & 1023, 1023), (&tags, (i >> 3) as u16 & 1023), 0, &mut found);

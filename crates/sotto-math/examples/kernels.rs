@@ -9,12 +9,12 @@
 //! because neighbours change what memory gives; all other figures are the best of several
 //! passes.
 
+use sotto_math::bitslice::{self, GROUP, RUN_RECORDS, SelectionMatrices};
 use sotto_math::machine;
 use sotto_math::matrix::{PanelLayout, QueryPlanes, dot_rows, dot_rows_many, scan_planes};
 use sotto_math::modulus::Modulus;
 use sotto_math::ntt::NttPlan;
 use sotto_math::sample::Gaussian;
-use sotto_math::slices::{self, GROUP, Matrices, RUN_RECORDS};
 use std::hint::black_box;
 use std::time::Instant;
 
@@ -111,10 +111,10 @@ fn selections(bytes: usize) {
         for queries in [1, 8, 32] {
             let groups = usize::div_ceil(queries, GROUP);
             // As a server does: so many selections that they stay in the second cache.
-            let runs = ((512 << 10) / (groups * size_of::<Matrices>())).clamp(1, 512);
+            let runs = ((512 << 10) / (groups * size_of::<SelectionMatrices>())).clamp(1, 512);
             let turn = (runs * RUN_RECORDS * record_bytes).min(bytes);
             let runs = (turn / (record_bytes * 8)).div_ceil(64);
-            let selections: Vec<Matrices> =
+            let selections: Vec<SelectionMatrices> =
                 (0..runs * groups).map(|i| std::array::from_fn(|k| noise((i * 64 + k) as u64))).collect();
             let mut sums = vec![0; groups * record_bytes * 8];
             let (mut reads, mut passes) = (vec![], vec![]);
@@ -122,7 +122,7 @@ fn selections(bytes: usize) {
                 reads.push(best(1, || _ = black_box(machine::read_pass(records))));
                 passes.push(best(1, || {
                     for turn in records.chunks_exact(turn) {
-                        slices::scan(turn, record_bytes, queries, &selections, &mut sums);
+                        bitslice::scan(turn, record_bytes, queries, &selections, &mut sums);
                     }
                 }));
             }

@@ -7,10 +7,10 @@
 //!
 //! One thread, microseconds for one polynomial, the best of several passes.
 
-use sotto_math::basis::Pair;
 use sotto_math::gadget::Gadget;
 use sotto_math::machine;
 use sotto_math::modulus::Modulus;
+use sotto_math::modulus_pair::ModulusPair;
 use sotto_math::ntt::NttPlan;
 use std::hint::black_box;
 use std::time::Instant;
@@ -34,11 +34,11 @@ fn main() {
         }
     }
     let special = prime(1125899906826241);
-    if let Some(pair) = prime(1125899904679937).zip(special).and_then(|(q, q2)| Pair::new(q, q2)) {
+    if let Some(pair) = prime(1125899904679937).zip(special).and_then(|(q, q2)| ModulusPair::new(q, q2)) {
         print!("two 50-bit primes: ");
         two(&pair, [(2, 31, 38), (3, 21, 37)]);
     }
-    if let Some(pair) = composite().zip(prime(16760833)).and_then(|(q, q2)| Pair::new(q, q2)) {
+    if let Some(pair) = composite().zip(prime(16760833)).and_then(|(q, q2)| ModulusPair::new(q, q2)) {
         print!("composite and 24 bits: ");
         two(&pair, [(4, 20, 0), (6, 15, 0)]);
     }
@@ -93,7 +93,7 @@ fn ring(plan: &NttPlan) {
     println!();
 }
 
-fn two(pair: &Pair, gadgets: [(u32, u32, u32); 2]) {
+fn two(pair: &ModulusPair, gadgets: [(u32, u32, u32); 2]) {
     let n = 4096;
     let [x, correction] = [1, 2].map(|seed| noise(pair.modulus(), n, seed));
     let x_special = &*noise(pair.special(), n, 3);

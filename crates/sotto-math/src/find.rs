@@ -14,7 +14,7 @@ pub(crate) const PART: usize = WORDS * TOGETHER;
 /// Positions that were found, with fixed room, wiped on drop.
 ///
 /// What does not fit is dropped, so that neither memory nor time follows what was found.
-pub struct Found {
+pub struct Matches {
     /// Where one of sixty-four positions was found, their bits and the first of them; and one more that is never read.
     room: Vec<[u64; 2]>,
     /// How many of those there are, with those that did not fit.
@@ -23,10 +23,10 @@ pub struct Found {
     hits: [u64; WORDS],
 }
 
-impl Found {
+impl Matches {
     /// Nothing, with room for `capacity` positions.
     pub fn new(capacity: usize) -> Self {
-        Found { room: vec![[0; 2]; capacity.saturating_add(1)], count: 0, hits: [0; WORDS] }
+        Matches { room: vec![[0; 2]; capacity.saturating_add(1)], count: 0, hits: [0; WORDS] }
     }
 
     /// Forgets all positions.
@@ -58,13 +58,13 @@ impl Found {
     }
 }
 
-impl core::fmt::Debug for Found {
+impl core::fmt::Debug for Matches {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.write_str("Found(..)")
     }
 }
 
-impl Drop for Found {
+impl Drop for Matches {
     fn drop(&mut self) {
         self.room.zeroize();
         self.hits.zeroize();
@@ -79,16 +79,23 @@ impl Aes {
     ///
     /// Time depends on lengths alone. Bits of sixty-four positions at a time are written and the list's end moves on or does
     /// not, so the only address that depends on content is that of the end, within the list.
-    pub fn find(&self, from: [u64; 2], words: (u16, u16), tags: (&[u16], u16), base: u32, found: &mut Found) {
+    pub fn find(
+        &self,
+        from: [u64; 2],
+        words: (u16, u16),
+        tags: (&[u16], u16),
+        base: u32,
+        found: &mut Matches,
+    ) {
         let ((word, mask), (tags, tag)) = (words, tags);
-        let sought = Sought { word, mask, tag };
+        let sought = Needle { word, mask, tag };
         find_with(simd::kernels().aes(), self, from, tags, sought, base, found);
     }
 }
 
 /// What is sought: words that are this one in the bits of the mask, and those with this tag.
 #[derive(Clone, Copy)]
-pub(crate) struct Sought {
+pub(crate) struct Needle {
     pub(crate) word: u16,
     pub(crate) mask: u16,
     pub(crate) tag: u16,
@@ -99,11 +106,11 @@ fn find_with(
     key: &Aes,
     [x, y]: [u64; 2],
     tags: &[u16],
-    sought: Sought,
+    sought: Needle,
     base: u32,
-    found: &mut Found,
+    found: &mut Matches,
 ) {
-    let Found { room, count, hits } = found;
+    let Matches { room, count, hits } = found;
     let last = room.len() - 1;
     let (mut end, mut from) = (*count, base);
     for (tags, y) in tags.chunks(PART).zip((0..).map(|part| y.wrapping_add(part * (PART / 8) as u64))) {

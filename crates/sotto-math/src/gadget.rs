@@ -9,8 +9,8 @@
 //! cut at multiples of `base`, and `B/2` is taken off each piece. The highest piece keeps all
 //! that is above it, so that its digit may reach `B/2` where all others are below.
 
-use crate::basis::Pair;
 use crate::modulus::Modulus;
+use crate::modulus_pair::ModulusPair;
 use crate::simd::{self, Kernels};
 
 /// A base, a number of digits, and how many low bits are dropped.
@@ -23,7 +23,7 @@ pub struct Gadget {
 
 /// What a kernel needs to decompose modulo one modulus.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Digits {
+pub(crate) struct GadgetDigits {
     pub(crate) gadget: Gadget,
     pub(crate) modulus: Modulus,
     /// What makes `x + floor(q/2) mod q` the `u` of the head of this file.
@@ -34,12 +34,12 @@ pub(crate) struct Digits {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PairDigits {
     pub(crate) gadget: Gadget,
-    pub(crate) pair: Pair,
-    /// As of [`Digits`], for `floor(Q/2)`.
+    pub(crate) pair: ModulusPair,
+    /// As of [`GadgetDigits`], for `floor(Q/2)`.
     pub(crate) offset: u128,
 }
 
-impl Digits {
+impl GadgetDigits {
     /// Whether numbers with their offset fit 64 bits, and digits are residues but for their sign.
     pub(crate) fn fits_64(&self) -> bool {
         self.gadget.bits() <= 62 && self.gadget.is_small(&self.modulus)
@@ -106,7 +106,7 @@ impl Gadget {
     /// # Panics
     /// If the gadget does not fit the product, the slices of `x` differ in length, or those of
     /// `out` are not as long as all digits of `x`.
-    pub fn decompose_pair(&self, pair: &Pair, x: [&[u64]; 2], out: [&mut [u64]; 2]) {
+    pub fn decompose_pair(&self, pair: &ModulusPair, x: [&[u64]; 2], out: [&mut [u64]; 2]) {
         self.decompose_pair_with(simd::kernels(), pair, x, out);
     }
 
@@ -114,13 +114,13 @@ impl Gadget {
         assert!(self.fits(q.bits()), "a gadget that reaches the modulus");
         assert_eq!(out.len(), x.len() * self.digits as usize, "room for all digits");
         let offset = self.constant() - u128::from(q.value() / 2);
-        kernels.decompose(&Digits { gadget: *self, modulus: *q, offset }, x, out);
+        kernels.decompose(&GadgetDigits { gadget: *self, modulus: *q, offset }, x, out);
     }
 
     pub(crate) fn decompose_pair_with(
         &self,
         kernels: &dyn Kernels,
-        pair: &Pair,
+        pair: &ModulusPair,
         x: [&[u64]; 2],
         out: [&mut [u64]; 2],
     ) {

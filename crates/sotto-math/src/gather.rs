@@ -13,7 +13,7 @@ use crate::simd::{self, Kernels};
 ///
 /// The last partitions may lack rows: those count as zeros.
 #[derive(Clone, Copy, Debug)]
-pub struct Rows<'a> {
+pub struct PartitionRows<'a> {
     /// The rows, one after the other.
     pub bytes: &'a [u8],
     /// Bytes of a row.
@@ -24,14 +24,14 @@ pub struct Rows<'a> {
 
 /// One row of each partition, and its half.
 #[derive(Clone, Copy, Debug)]
-pub struct Picks<'a> {
+pub struct RowPicks<'a> {
     /// For each partition a row. Only the bits count that number the rows of a partition.
     pub offsets: &'a [u16],
     /// For each partition, from the lowest bit of the first byte on, its half.
     pub halves: &'a [u8],
 }
 
-impl Picks<'_> {
+impl RowPicks<'_> {
     /// The half of partition `k`: 0 or 1.
     #[inline(always)]
     pub(crate) fn half(&self, k: usize) -> u8 {
@@ -39,7 +39,7 @@ impl Picks<'_> {
     }
 }
 
-impl Rows<'_> {
+impl PartitionRows<'_> {
     /// Where the row `offset` of partition `k` begins.
     #[inline(always)]
     pub(crate) fn at(&self, k: usize, offset: u16) -> usize {
@@ -53,14 +53,14 @@ impl Rows<'_> {
 /// If `rows` is not whole rows of at least one byte, partitions are not of a power of two up to
 /// 2^16 rows, there are not as many bits as offsets (up to a whole byte), or a parity is not
 /// as long as a row.
-pub fn gather(rows: Rows<'_>, picks: Picks<'_>, parities: [&mut [u8]; 2]) {
+pub fn gather(rows: PartitionRows<'_>, picks: RowPicks<'_>, parities: [&mut [u8]; 2]) {
     gather_with(simd::kernels(), rows, picks, parities);
 }
 
 pub(crate) fn gather_with(
     kernels: &dyn Kernels,
-    rows: Rows<'_>,
-    picks: Picks<'_>,
+    rows: PartitionRows<'_>,
+    picks: RowPicks<'_>,
     [zero, one]: [&mut [u8]; 2],
 ) {
     assert!(rows.row_bytes > 0 && rows.bytes.len().is_multiple_of(rows.row_bytes), "whole rows");

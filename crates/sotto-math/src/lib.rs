@@ -30,22 +30,22 @@
 
 pub mod aes;
 pub mod affine;
-pub mod basis;
 pub mod bits;
+pub mod bitslice;
 pub mod divide;
 pub mod find;
-pub mod fold;
 pub mod gadget;
 pub mod gather;
 pub mod machine;
 pub mod matrix;
 pub mod modulus;
+pub mod modulus_pair;
 pub mod ntt;
+pub mod parities;
 pub mod rader;
 pub mod rank;
 pub mod sample;
 pub mod sha256;
 #[allow(unsafe_code)]
 mod simd;
-pub mod slices;
 pub mod tiles;

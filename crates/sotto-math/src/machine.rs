@@ -7,7 +7,7 @@ pub use trial::try_shape;
 
 /// A way for a kernel to go through memory. All of a kernel's shapes give the same bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Shape {
+pub struct KernelShape {
     /// `scan`, `tiles` or `select`.
     pub kernel: &'static str,
     /// One of the kernel's own names.
@@ -18,21 +18,21 @@ pub struct Shape {
 ///
 /// `SOTTO_SHAPES=scan=wide,tiles=plain` in the environment pins them; else it is what [`choose_shape`] was given last, or
 /// else the [`processor`]'s default.
-pub fn shapes() -> Vec<Shape> {
+pub fn shapes() -> Vec<KernelShape> {
     let places = shapes::KERNELS.iter().zip(shapes::places());
     places.filter_map(|(kernel, place)| all_shapes(kernel).get(place).copied()).collect()
 }
 
 /// The [`processor`]'s own, one for each kernel that has any.
-pub fn default_shapes() -> Vec<Shape> {
+pub fn default_shapes() -> Vec<KernelShape> {
     let places = shapes::KERNELS.iter().zip(shapes::processor().places);
     places.filter_map(|(kernel, place)| all_shapes(kernel).get(place).copied()).collect()
 }
 
 /// All shapes of a kernel.
-pub fn all_shapes(kernel: &str) -> Vec<Shape> {
+pub fn all_shapes(kernel: &str) -> Vec<KernelShape> {
     let Some(kernel) = shapes::KERNELS.iter().find(|known| **known == kernel) else { return Vec::new() };
-    shapes::names(kernel).into_iter().map(|name| Shape { kernel, name }).collect()
+    shapes::names(kernel).into_iter().map(|name| KernelShape { kernel, name }).collect()
 }
 
 /// Uses a shape from now on, unless another is pinned. `false` if there is none of that name.

@@ -20,11 +20,11 @@ mod automorphism;
 mod slots;
 mod tables;
 
-use crate::basis::{Carry, Pair};
 use crate::modulus::Modulus;
+use crate::modulus_pair::{ModulusPair, ResidueLift};
 use crate::simd::{self, Kernels};
 pub use accumulator::Accumulator;
-pub(crate) use accumulator::{Cell, Room};
+pub(crate) use accumulator::{AccumulatorMut, Cell};
 pub use automorphism::{Automorphism, substitute};
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_feature = "simd128"))]
 pub(crate) use tables::{Doubles, ShortFactors};
@@ -100,7 +100,7 @@ impl NttPlan {
     ///
     /// # Panics
     /// If the pair's other modulus is not the plan's, or `x` or `out` is not `n` long.
-    pub fn forward_from(&self, pair: &Pair, carry: Carry, x: &[u64], out: &mut [u64]) {
+    pub fn forward_from(&self, pair: &ModulusPair, carry: ResidueLift, x: &[u64], out: &mut [u64]) {
         self.forward_from_with(simd::kernels(), pair, carry, x, out);
     }
 
@@ -179,8 +179,8 @@ impl NttPlan {
     pub(crate) fn forward_from_with(
         &self,
         kernels: &dyn Kernels,
-        pair: &Pair,
-        carry: Carry,
+        pair: &ModulusPair,
+        carry: ResidueLift,
         x: &[u64],
         out: &mut [u64],
     ) {

@@ -4,7 +4,7 @@ use crate::simd::{self, Kernels};
 
 /// Where a rank falls among bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Split {
+pub struct RankSplit {
     /// The byte at that rank.
     pub byte: u8,
     /// How many bytes are smaller.
@@ -22,11 +22,11 @@ pub struct Split {
 ///
 /// # Panics
 /// If there are not more than `rank` values, or `equal` is not one word for each 64 of them.
-pub fn split(values: &[u8], rank: usize, equal: &mut [u64]) -> Split {
+pub fn split(values: &[u8], rank: usize, equal: &mut [u64]) -> RankSplit {
     split_with(simd::kernels(), values, rank, equal)
 }
 
-pub(crate) fn split_with(kernels: &dyn Kernels, values: &[u8], rank: usize, equal: &mut [u64]) -> Split {
+pub(crate) fn split_with(kernels: &dyn Kernels, values: &[u8], rank: usize, equal: &mut [u64]) -> RankSplit {
     /// Guesses that assume uniform bytes; those after them halve what is left.
     const GUESSES: u32 = 4;
     let n = values.len();
@@ -47,7 +47,7 @@ pub(crate) fn split_with(kernels: &dyn Kernels, values: &[u8], rank: usize, equa
             low = guess + 1;
             guess = low + (rank - up_to) * 256 / n;
         } else {
-            return Split { byte, below, equal: count };
+            return RankSplit { byte, below, equal: count };
         }
         guess = if passes < GUESSES { guess.clamp(low, high) } else { (low + high) / 2 };
     }
@@ -100,7 +100,7 @@ mod tests {
                     let byte = sorted[rank];
                     let below = sorted.partition_point(|&v| v < byte);
                     let expected =
-                        Split { byte, below, equal: sorted.partition_point(|&v| v <= byte) - below };
+                        RankSplit { byte, below, equal: sorted.partition_point(|&v| v <= byte) - below };
                     for kernels in available() {
                         let mut equal = vec![u64::MAX; n.div_ceil(64)];
                         let split = split_with(kernels, &values, rank, &mut equal);

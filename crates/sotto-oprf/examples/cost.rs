@@ -2,7 +2,7 @@
 //!
 //! Time of one thread, the least of some runs, as other programs only ever make it more.
 
-use sotto_oprf::{Input, Mask, SecretKey, Version, blind, p384};
+use sotto_oprf::{Input, MaskVersion, RowMask, SecretKey, blind, p384};
 use sotto_prg::system_rng;
 use std::error::Error;
 use std::hint::black_box;
@@ -31,16 +31,19 @@ fn main() -> Result<(), Box<dyn Error>> {
     for bytes in [32, 1024] {
         let item = vec![7; bytes];
         let rows: Vec<Input> =
-            (0..100).map(|row| Input::row("table", row, Version(1))).collect::<Result<_, _>>()?;
+            (0..100).map(|row| Input::row("table", row, MaskVersion(1))).collect::<Result<_, _>>()?;
         let (time, _) = least(|| {
             for row in &rows {
-                black_box(key.at(row).map(|output| Mask::new(&output).close(Version(1), &item)).is_ok());
+                black_box(
+                    key.at(row).map(|output| RowMask::new(&output).close(MaskVersion(1), &item)).is_ok(),
+                );
             }
         });
         println!("mask a row of {bytes} bytes: {:.1} us", time.as_secs_f64() * 1e6 / rows.len() as f64);
     }
     for count in [1, 64] {
-        let inputs = || (0..count).map(|row| Input::row("table", row, Version(1))).collect::<Result<_, _>>();
+        let inputs =
+            || (0..count).map(|row| Input::row("table", row, MaskVersion(1))).collect::<Result<_, _>>();
         let us = |time: Duration| time.as_secs_f64() * 1e6;
         let (blinding, blinded) = least(|| blind(inputs().unwrap_or_default(), &mut rng));
         let elements = blinded?.elements().to_vec();

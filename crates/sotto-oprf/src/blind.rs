@@ -3,15 +3,15 @@
 //! A blinded element is uniform in the group, whatever was blinded: what the server is sent says nothing of the item, not to
 //! one who can compute without bound either.
 
-use crate::rng::Older;
-use crate::{Element, Input, OUTPUT_BYTES, OprfError, Output, PROOF_BYTES, PublicKey, Result, Suite};
+use crate::rng_compat::RngCompat;
+use crate::{Element, Input, OUTPUT_BYTES, OprfError, OprfOutput, PROOF_BYTES, PublicKey, Result, Suite};
 use rand_core::CryptoRng;
 use std::fmt;
 use voprf::{EvaluationElement, Proof, VoprfClient, VoprfClientBlindResult};
 use zeroize::Zeroizing;
 
 /// Inputs that are blinded, and the secrets that unblind their evaluations. Used once; wiped on drop.
-pub struct Blinded {
+pub struct BlindedInputs {
     inputs: Vec<Input>,
     clients: Vec<VoprfClient<Suite>>,
     elements: Vec<Element>,
@@ -21,18 +21,18 @@ pub struct Blinded {
 ///
 /// # Errors
 /// [`OprfError::Input`].
-pub fn blind(inputs: Vec<Input>, rng: &mut dyn CryptoRng) -> Result<Blinded> {
+pub fn blind(inputs: Vec<Input>, rng: &mut dyn CryptoRng) -> Result<BlindedInputs> {
     let (mut clients, mut elements) = (Vec::new(), Vec::new());
     for input in &inputs {
-        let blinded = VoprfClient::<Suite>::blind(input.bytes(), &mut Older(&mut *rng));
+        let blinded = VoprfClient::<Suite>::blind(input.bytes(), &mut RngCompat(&mut *rng));
         let VoprfClientBlindResult { state, message } = blinded.map_err(|_| OprfError::Input)?;
         clients.push(state);
         elements.push(message.serialize().into());
     }
-    Ok(Blinded { inputs, clients, elements })
+    Ok(BlindedInputs { inputs, clients, elements })
 }
 
-impl Blinded {
+impl BlindedInputs {
     /// What the server is sent: all it learns is how many.
     pub fn elements(&self) -> &[Element] {
         &self.elements
@@ -49,7 +49,7 @@ impl Blinded {
         evaluated: &[Element],
         proof: &[u8; PROOF_BYTES],
         key: &PublicKey,
-    ) -> Result<Vec<Output>> {
+    ) -> Result<Vec<OprfOutput>> {
         let (got, want) = (evaluated.len(), self.clients.len());
         if got != want || want == 0 {
             return Err(OprfError::Count { got, want });
@@ -64,14 +64,14 @@ impl Blinded {
             let mut out = Zeroizing::new([0; OUTPUT_BYTES]);
             let output = output.map_err(|_| OprfError::Input)?;
             out.iter_mut().zip(output).for_each(|(out, byte)| *out = byte);
-            Ok(Output(out))
+            Ok(OprfOutput(out))
         });
         outputs.collect()
     }
 }
 
 /// Nothing that could tell what was blinded.
-impl fmt::Debug for Blinded {
+impl fmt::Debug for BlindedInputs {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Blinded({} inputs)", self.elements.len())
     }

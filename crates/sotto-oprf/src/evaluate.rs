@@ -1,6 +1,6 @@
 //! The server's half: blinded elements in, evaluations and one proof for all of them out.
 
-use crate::rng::Older;
+use crate::rng_compat::RngCompat;
 use crate::{ELEMENT_BYTES, Element, OprfError, Result, SecretKey};
 use rand_core::CryptoRng;
 use voprf::{BlindedElement, VoprfServerBatchEvaluateResult};
@@ -13,7 +13,7 @@ pub const MAX_ELEMENTS: usize = 64;
 
 /// What a server answers with.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Evaluated {
+pub struct Evaluations {
     /// The function at each blinded element, in their order.
     pub elements: Vec<Element>,
     /// That all of them were made with one key, whose public half the client knows.
@@ -26,7 +26,7 @@ impl SecretKey {
     /// # Errors
     /// [`OprfError::Element`] for bytes that are no element, or the identity, whose evaluation would say nothing and
     /// cost the same; [`OprfError::Count`] for none or more than [`MAX_ELEMENTS`].
-    pub fn evaluate(&self, elements: &[Element], rng: &mut dyn CryptoRng) -> Result<Evaluated> {
+    pub fn evaluate(&self, elements: &[Element], rng: &mut dyn CryptoRng) -> Result<Evaluations> {
         if !(1..=MAX_ELEMENTS).contains(&elements.len()) {
             return Err(OprfError::Count { got: elements.len(), want: MAX_ELEMENTS });
         }
@@ -34,8 +34,8 @@ impl SecretKey {
         let blinded = elements.iter().map(read).collect::<Result<Vec<_>>>()?;
         let count = OprfError::Count { got: elements.len(), want: MAX_ELEMENTS };
         let VoprfServerBatchEvaluateResult { messages, proof } =
-            self.0.batch_blind_evaluate(&mut Older(rng), &blinded).map_err(|_| count)?;
+            self.0.batch_blind_evaluate(&mut RngCompat(rng), &blinded).map_err(|_| count)?;
         let elements = messages.iter().map(|message| message.serialize().into()).collect();
-        Ok(Evaluated { elements, proof: proof.serialize().into() })
+        Ok(Evaluations { elements, proof: proof.serialize().into() })
     }
 }

@@ -9,7 +9,7 @@
 //! The name is in it, so that tables which share a key by mistake share no masks. All inputs of one table have one length: what
 //! hashing takes says nothing of the item.
 
-use crate::{OprfError, Result, Version};
+use crate::{MaskVersion, OprfError, Result};
 use std::fmt;
 use zeroize::Zeroizing;
 
@@ -25,7 +25,7 @@ impl Input {
     ///
     /// # Errors
     /// [`OprfError::Input`] for a table's name of more than 255 bytes.
-    pub fn row(table: &str, row: u64, version: Version) -> Result<Self> {
+    pub fn row(table: &str, row: u64, version: MaskVersion) -> Result<Self> {
         let mut bytes = start(ROW, table, 16)?;
         bytes.extend_from_slice(&row.to_le_bytes());
         bytes.extend_from_slice(&version.0.to_le_bytes());
@@ -89,7 +89,7 @@ mod tests {
     fn each_item_has_a_name_of_its_own_and_all_have_one_length() {
         let mut names = BTreeSet::new();
         for (table, row, version) in [("t", 0, 1), ("t", 1, 0), ("t", 1, 1), ("u", 1, 1), ("tt", 1, 1)] {
-            names.insert(Input::row(table, row, Version(version)).unwrap().bytes().to_vec());
+            names.insert(Input::row(table, row, MaskVersion(version)).unwrap().bytes().to_vec());
         }
         for key in [&b""[..], b"\0", b"a", b"a\0"] {
             let input = Input::key("t", key, 2).unwrap();
@@ -99,6 +99,6 @@ mod tests {
         assert_eq!(names.len(), 9);
         assert_eq!(Input::key("t", b"abc", 2).unwrap_err(), OprfError::Input);
         assert_eq!(Input::key("t", b"a", u32::MAX).unwrap_err(), OprfError::Input);
-        assert_eq!(Input::row(&"t".repeat(256), 0, Version(1)).unwrap_err(), OprfError::Input);
+        assert_eq!(Input::row(&"t".repeat(256), 0, MaskVersion(1)).unwrap_err(), OprfError::Input);
     }
 }

@@ -1,15 +1,15 @@
 //! The function's key, its public half, and their text and bytes.
 
 use crate::input::Input;
-use crate::rng::Older;
-use crate::text::KeyText;
-use crate::{ELEMENT_BYTES, Element, OUTPUT_BYTES, OprfError, Output, Result, Suite};
+use crate::key_file::KeyFileFormat;
+use crate::rng_compat::RngCompat;
+use crate::{ELEMENT_BYTES, Element, OUTPUT_BYTES, OprfError, OprfOutput, Result, Suite};
 use rand_core::CryptoRng;
 use std::fmt;
 use voprf::{Group, VoprfServer};
 use zeroize::Zeroizing;
 
-const TEXT: KeyText = KeyText {
+const TEXT: KeyFileFormat = KeyFileFormat {
     header: "# sotto OPRF key, version 1. Whoever reads this file can unmask every row of the table.",
     prefix: "sotto-oprf-sk:",
     other_header: "the first line is not that of a sotto OPRF key, version 1",
@@ -34,7 +34,7 @@ impl SecretKey {
     /// [`OprfError::KeyText`] with a probability that is no chance.
     pub fn generate(rng: &mut dyn CryptoRng) -> Result<Self> {
         let unlucky = OprfError::KeyText("no key could be drawn");
-        VoprfServer::new(&mut Older(rng)).map(SecretKey).map_err(|_| unlucky)
+        VoprfServer::new(&mut RngCompat(rng)).map(SecretKey).map_err(|_| unlucky)
     }
 
     /// The public half.
@@ -47,11 +47,11 @@ impl SecretKey {
     ///
     /// # Errors
     /// [`OprfError::Input`].
-    pub fn at(&self, input: &Input) -> Result<Output> {
+    pub fn at(&self, input: &Input) -> Result<OprfOutput> {
         let output = self.0.evaluate(input.bytes()).map_err(|_| OprfError::Input)?;
         let mut out = Zeroizing::new([0; OUTPUT_BYTES]);
         out.iter_mut().zip(output).for_each(|(out, byte)| *out = byte);
-        Ok(Output(out))
+        Ok(OprfOutput(out))
     }
 
     /// The text of a key file: a comment line and the key. The caller writes it with mode 0600.

@@ -26,20 +26,20 @@ pub mod error;
 pub mod evaluate;
 pub mod input;
 pub mod key;
+mod key_file;
 pub mod mask;
 #[cfg(feature = "p384")]
 pub mod p384;
-mod rng;
-mod text;
+mod rng_compat;
 #[cfg(test)]
 mod vector;
 
-pub use blind::{Blinded, blind};
+pub use blind::{BlindedInputs, blind};
 pub use error::OprfError;
-pub use evaluate::{Evaluated, PROOF_BYTES};
+pub use evaluate::{Evaluations, PROOF_BYTES};
 pub use input::Input;
 pub use key::{PublicKey, SecretKey};
-pub use mask::{Mask, OVERHEAD_BYTES, Version};
+pub use mask::{MaskVersion, OVERHEAD_BYTES, RowMask};
 
 use std::fmt;
 use voprf::Ristretto255;
@@ -64,16 +64,16 @@ pub type Element = [u8; ELEMENT_BYTES];
 type Suite = Ristretto255;
 
 /// The function at one input: a secret of whoever may open the item. Wiped on drop.
-pub struct Output(Zeroizing<[u8; OUTPUT_BYTES]>);
+pub struct OprfOutput(Zeroizing<[u8; OUTPUT_BYTES]>);
 
-impl Output {
+impl OprfOutput {
     /// Its bytes.
     pub fn bytes(&self) -> &[u8; OUTPUT_BYTES] {
         &self.0
     }
 }
 
-impl fmt::Debug for Output {
+impl fmt::Debug for OprfOutput {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Output(..)")
     }

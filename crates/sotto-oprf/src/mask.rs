@@ -16,7 +16,7 @@
 //! two to whoever has both, for no evaluation at all. Here the stream depends on the item, and only that two are equal shows.
 //! A key of a keyword table keeps its output over all versions, for which the same holds.
 
-use crate::{OprfError, Output, Result};
+use crate::{OprfError, OprfOutput, Result};
 use std::fmt;
 use subtle::ConstantTimeEq;
 use zeroize::Zeroizing;
@@ -35,30 +35,30 @@ pub const OVERHEAD_BYTES: usize = VERSION_BYTES + TAG_BYTES;
 
 /// The epoch in which an item was last written. It stands in the clear.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Version(pub u64);
+pub struct MaskVersion(pub u64);
 
-impl Version {
+impl MaskVersion {
     /// The version of masked bytes; that of no epoch if they are too short to have one.
     pub fn of(masked: &[u8]) -> Self {
-        masked.first_chunk().map_or(Version(0), |bytes| Version(u64::from_le_bytes(*bytes)))
+        masked.first_chunk().map_or(MaskVersion(0), |bytes| MaskVersion(u64::from_le_bytes(*bytes)))
     }
 }
 
 /// What masks one item. Wiped on drop.
-pub struct Mask {
+pub struct RowMask {
     tag: Zeroizing<[u8; 32]>,
     stream: Zeroizing<[u8; 32]>,
 }
 
-impl Mask {
+impl RowMask {
     /// The mask that an output gives.
-    pub fn new(output: &Output) -> Self {
+    pub fn new(output: &OprfOutput) -> Self {
         let derive = |context| Zeroizing::new(blake3::derive_key(context, output.bytes()));
-        Mask { tag: derive(TAG_CONTEXT), stream: derive(STREAM_CONTEXT) }
+        RowMask { tag: derive(TAG_CONTEXT), stream: derive(STREAM_CONTEXT) }
     }
 
     /// Masks an item.
-    pub fn close(&self, version: Version, item: &[u8]) -> Vec<u8> {
+    pub fn close(&self, version: MaskVersion, item: &[u8]) -> Vec<u8> {
         let tag = self.tag_of(version, item);
         let mut masked = Vec::with_capacity(item.len() + OVERHEAD_BYTES);
         masked.extend_from_slice(&version.0.to_le_bytes());
@@ -79,14 +79,14 @@ impl Mask {
         let (version, ciphertext) = rest.split_first_chunk::<VERSION_BYTES>().ok_or(OprfError::Closed)?;
         let mut item = Zeroizing::new(ciphertext.to_vec());
         self.add_stream(tag, &mut item);
-        let expected = self.tag_of(Version(u64::from_le_bytes(*version)), &item);
+        let expected = self.tag_of(MaskVersion(u64::from_le_bytes(*version)), &item);
         match bool::from(expected.ct_eq(tag)) {
             true => Ok(item),
             false => Err(OprfError::Closed),
         }
     }
 
-    fn tag_of(&self, version: Version, item: &[u8]) -> [u8; TAG_BYTES] {
+    fn tag_of(&self, version: MaskVersion, item: &[u8]) -> [u8; TAG_BYTES] {
         let mut hasher = blake3::Hasher::new_keyed(&self.tag);
         hasher.update(&version.0.to_le_bytes()).update(item);
         let mut tag = [0; TAG_BYTES];
@@ -104,7 +104,7 @@ impl Mask {
     }
 }
 
-impl fmt::Debug for Mask {
+impl fmt::Debug for RowMask {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Mask(..)")
     }
@@ -115,8 +115,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn mask(of: u8) -> Mask {
-        Mask::new(&Output(Zeroizing::new([of; 64])))
+    fn mask(of: u8) -> RowMask {
+        RowMask::new(&OprfOutput(Zeroizing::new([of; 64])))
     }
 
     proptest! {
@@ -127,9 +127,9 @@ mod tests {
             at: prop::sample::Index,
             bit in 0..8u32,
         ) {
-            let mut masked = mask(1).close(Version(version), &item);
+            let mut masked = mask(1).close(MaskVersion(version), &item);
             prop_assert_eq!(masked.len(), item.len() + OVERHEAD_BYTES);
-            prop_assert_eq!(Version::of(&masked), Version(version));
+            prop_assert_eq!(MaskVersion::of(&masked), MaskVersion(version));
             prop_assert_eq!(mask(1).open(&masked).unwrap().to_vec(), item.clone());
             prop_assert_eq!(mask(2).open(&masked).unwrap_err(), OprfError::Closed);
             prop_assert!(mask(1).open(&masked[1..]).is_err() && mask(1).open(&masked[..masked.len() - 1]).is_err());
@@ -143,12 +143,12 @@ mod tests {
     #[test]
     fn one_mask_for_two_items_does_not_give_their_difference() {
         let items = [[7u8; 40], [9; 40]];
-        let [one, other] = items.map(|item| mask(1).close(Version(5), &item));
+        let [one, other] = items.map(|item| mask(1).close(MaskVersion(5), &item));
         let difference: Vec<u8> = one.iter().zip(&other).map(|(a, b)| a ^ b).collect();
         let equal =
             difference[VERSION_BYTES..VERSION_BYTES + 40].iter().filter(|byte| **byte == 7 ^ 9).count();
         assert!(equal < 10, "{equal} of 40 bytes");
-        assert_eq!(mask(1).close(Version(5), &items[0]), one);
+        assert_eq!(mask(1).close(MaskVersion(5), &items[0]), one);
     }
 
     #[test]
@@ -156,7 +156,7 @@ mod tests {
         for length in 0..OVERHEAD_BYTES {
             assert!(mask(1).open(&vec![0; length]).is_err());
         }
-        assert_eq!(Version::of(&[1; 7]), Version(0));
+        assert_eq!(MaskVersion::of(&[1; 7]), MaskVersion(0));
         assert!(mask(1).open(&[0; 100]).is_err(), "a row that was never written");
     }
 }

@@ -3,8 +3,8 @@
 //! Others wrote a protocol down with it, so that its inputs, keys and elements are theirs (`sotto-apple`). Tables of our own take
 //! the function of this crate's root. No I/O.
 
-use crate::rng::Older;
-use crate::text::KeyText;
+use crate::key_file::KeyFileFormat;
+use crate::rng_compat::RngCompat;
 use crate::{OprfError, Result};
 use ::p384::NistP384;
 use rand_core::CryptoRng;
@@ -36,7 +36,7 @@ pub const MOST_INPUT: usize = u16::MAX as usize;
 /// An element of the group as it travels. Whether it is one is checked by whoever takes it.
 pub type Element = [u8; ELEMENT_BYTES];
 
-const TEXT: KeyText = KeyText {
+const TEXT: KeyFileFormat = KeyFileFormat {
     header: "# sotto OPRF key of P-384, version 1. Whoever reads this file can open every row of the table.",
     prefix: "sotto-oprf-p384-sk:",
     other_header: "the first line is not that of a sotto OPRF key of P-384, version 1",
@@ -55,11 +55,11 @@ pub struct PublicKey {
 }
 
 /// The function at one input: a secret of whoever may open the row. Wiped on drop.
-pub struct Output(Zeroizing<[u8; OUTPUT_BYTES]>);
+pub struct OprfOutput(Zeroizing<[u8; OUTPUT_BYTES]>);
 
 /// What a server answers with.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Evaluated {
+pub struct Evaluation {
     /// The function at a blinded element.
     pub element: Element,
     /// That it was made with one key, whose public half the client knows.
@@ -67,7 +67,7 @@ pub struct Evaluated {
 }
 
 /// An input that is blinded, and the secret that unblinds its evaluation. Used once; wiped on drop.
-pub struct Blinded {
+pub struct BlindedInput {
     input: Zeroizing<Vec<u8>>,
     client: VoprfClient<NistP384>,
     element: Element,
@@ -80,7 +80,7 @@ impl SecretKey {
     /// [`OprfError::KeyText`] with a probability that is no chance.
     pub fn generate(rng: &mut dyn CryptoRng) -> Result<Self> {
         let unlucky = OprfError::KeyText("no key could be drawn");
-        VoprfServer::new(&mut Older(rng)).map(SecretKey).map_err(|_| unlucky)
+        VoprfServer::new(&mut RngCompat(rng)).map(SecretKey).map_err(|_| unlucky)
     }
 
     /// The public half.
@@ -93,18 +93,19 @@ impl SecretKey {
     ///
     /// # Errors
     /// [`OprfError::Input`] for one of more than [`MOST_INPUT`] bytes.
-    pub fn at(&self, input: &[u8]) -> Result<Output> {
-        self.0.evaluate(input).map(|output| Output::of(&output)).map_err(|_| OprfError::Input)
+    pub fn at(&self, input: &[u8]) -> Result<OprfOutput> {
+        self.0.evaluate(input).map(|output| OprfOutput::of(&output)).map_err(|_| OprfError::Input)
     }
 
     /// Evaluates a blinded element. Takes as long for any; of what is blinded nothing can be told.
     ///
     /// # Errors
     /// [`OprfError::Element`] for bytes that are no element in its one form, or the identity.
-    pub fn evaluate(&self, element: &Element, rng: &mut dyn CryptoRng) -> Result<Evaluated> {
+    pub fn evaluate(&self, element: &Element, rng: &mut dyn CryptoRng) -> Result<Evaluation> {
         let blinded = BlindedElement::deserialize(in_one_form(element)?).map_err(|_| OprfError::Element)?;
-        let VoprfServerEvaluateResult { message, proof } = self.0.blind_evaluate(&mut Older(rng), &blinded);
-        Ok(Evaluated { element: array(&message.serialize()), proof: array(&proof.serialize()) })
+        let VoprfServerEvaluateResult { message, proof } =
+            self.0.blind_evaluate(&mut RngCompat(rng), &blinded);
+        Ok(Evaluation { element: array(&message.serialize()), proof: array(&proof.serialize()) })
     }
 
     /// The text of a key file: a comment line and the key. The caller writes it with mode 0600.
@@ -145,9 +146,9 @@ impl PublicKey {
     }
 }
 
-impl Output {
+impl OprfOutput {
     fn of(bytes: &[u8]) -> Self {
-        Output(Zeroizing::new(array(bytes)))
+        OprfOutput(Zeroizing::new(array(bytes)))
     }
 
     /// Its bytes.
@@ -160,16 +161,16 @@ impl Output {
 ///
 /// # Errors
 /// [`OprfError::Input`] for one of more than [`MOST_INPUT`] bytes.
-pub fn blind(input: Zeroizing<Vec<u8>>, rng: &mut dyn CryptoRng) -> Result<Blinded> {
+pub fn blind(input: Zeroizing<Vec<u8>>, rng: &mut dyn CryptoRng) -> Result<BlindedInput> {
     if input.len() > MOST_INPUT {
         return Err(OprfError::Input);
     }
-    let blinded = VoprfClient::blind(&input, &mut Older(rng)).map_err(|_| OprfError::Input)?;
+    let blinded = VoprfClient::blind(&input, &mut RngCompat(rng)).map_err(|_| OprfError::Input)?;
     let VoprfClientBlindResult { state, message } = blinded;
-    Ok(Blinded { input, client: state, element: array(&message.serialize()) })
+    Ok(BlindedInput { input, client: state, element: array(&message.serialize()) })
 }
 
-impl Blinded {
+impl BlindedInput {
     /// What the server is sent. It is uniform in the group, whatever was blinded.
     pub fn element(&self) -> &Element {
         &self.element
@@ -180,14 +181,14 @@ impl Blinded {
     /// # Errors
     /// [`OprfError::Element`]; [`OprfError::Proof`] unless this is the evaluation of the element that was sent, with the key
     /// whose public half this is.
-    pub fn finish(self, evaluated: &[u8], proof: &[u8], key: &PublicKey) -> Result<Output> {
+    pub fn finish(self, evaluated: &[u8], proof: &[u8], key: &PublicKey) -> Result<OprfOutput> {
         let element = evaluated.try_into().map_err(|_| OprfError::Element)?;
         let element = EvaluationElement::deserialize(in_one_form(element)?);
         let element = element.map_err(|_| OprfError::Element)?;
         let proof: &[u8; PROOF_BYTES] = proof.try_into().map_err(|_| OprfError::Proof)?;
         let proof = Proof::deserialize(proof).map_err(|_| OprfError::Proof)?;
         let output = self.client.finalize(&self.input, &element, &proof, key.point);
-        output.map(|output| Output::of(&output)).map_err(|_| OprfError::Proof)
+        output.map(|output| OprfOutput::of(&output)).map_err(|_| OprfError::Proof)
     }
 }
 
@@ -220,14 +221,14 @@ impl fmt::Debug for PublicKey {
     }
 }
 
-impl fmt::Debug for Output {
+impl fmt::Debug for OprfOutput {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Output(..)")
     }
 }
 
 /// Nothing that could tell what was blinded.
-impl fmt::Debug for Blinded {
+impl fmt::Debug for BlindedInput {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Blinded(an input)")
     }

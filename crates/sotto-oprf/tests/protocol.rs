@@ -1,7 +1,9 @@
 //! Both halves together: what is refused, and what requests look like.
 #![allow(clippy::unwrap_used, reason = "a test may stop")]
 
-use sotto_oprf::{Blinded, Element, Evaluated, Input, Mask, OprfError, PublicKey, SecretKey, Version, blind};
+use sotto_oprf::{
+    BlindedInputs, Element, Evaluations, Input, MaskVersion, OprfError, PublicKey, RowMask, SecretKey, blind,
+};
 use sotto_prg::{SystemRng, system_rng};
 
 fn rng() -> SystemRng {
@@ -13,15 +15,15 @@ fn key() -> SecretKey {
 }
 
 fn row(row: u64) -> Input {
-    Input::row("t", row, Version(3)).unwrap()
+    Input::row("t", row, MaskVersion(3)).unwrap()
 }
 
-fn asked(rows: &[u64]) -> Blinded {
+fn asked(rows: &[u64]) -> BlindedInputs {
     blind(rows.iter().copied().map(row).collect(), &mut rng()).unwrap()
 }
 
 /// What is refused of an answer.
-fn refused(asked: Blinded, answer: &Evaluated, key: &PublicKey) -> OprfError {
+fn refused(asked: BlindedInputs, answer: &Evaluations, key: &PublicKey) -> OprfError {
     asked.finish(&answer.elements, &answer.proof, key).unwrap_err()
 }
 
@@ -34,8 +36,8 @@ fn a_client_gets_the_output_that_the_key_gives() {
         let outputs = asked.finish(&answer.elements, &answer.proof, &key.public()).unwrap();
         for (of, output) in rows.iter().zip(&outputs) {
             assert_eq!(output.bytes(), key.at(&row(*of)).unwrap().bytes());
-            let masked = Mask::new(&key.at(&row(*of)).unwrap()).close(Version(3), b"item");
-            assert_eq!(Mask::new(output).open(&masked).unwrap().as_slice(), b"item");
+            let masked = RowMask::new(&key.at(&row(*of)).unwrap()).close(MaskVersion(3), b"item");
+            assert_eq!(RowMask::new(output).open(&masked).unwrap().as_slice(), b"item");
         }
     }
 }
@@ -64,7 +66,7 @@ fn forged_proofs_are_refused() {
     }
     for proof in [[0; 64], [0xff; 64]] {
         let asked = asked(&[1]);
-        let answer = Evaluated { proof, ..key.evaluate(asked.elements(), &mut rng()).unwrap() };
+        let answer = Evaluations { proof, ..key.evaluate(asked.elements(), &mut rng()).unwrap() };
         assert_eq!(refused(asked, &answer, &key.public()), OprfError::Proof);
     }
 }

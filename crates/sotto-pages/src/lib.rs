@@ -17,7 +17,7 @@ pub mod smaps;
 pub mod words;
 
 pub use buffer::HugeBuffer;
-pub use smaps::{Kind, Pages, pages_of};
+pub use smaps::{PageKind, PageUsage, pages_of};
 pub use words::HugeWords;
 
 /// Bytes of a huge page, on x86-64 and on most others.

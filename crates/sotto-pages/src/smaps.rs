@@ -5,7 +5,7 @@ use std::fs;
 
 /// What stands behind a piece of memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Pages {
+pub struct PageUsage {
     /// Bytes of it.
     pub bytes: u64,
     /// Of those, bytes that are in memory and mapped here: what nobody has touched yet is not.
@@ -16,7 +16,7 @@ pub struct Pages {
 
 /// The kind of pages that memory lies on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum PageKind {
     /// Nine tenths of it or more are on huge pages.
     Huge,
     /// So much of it is, in percent.
@@ -25,60 +25,60 @@ pub enum Kind {
     Small,
 }
 
-impl Pages {
+impl PageUsage {
     /// The share of what is in memory that is on huge pages, if anything of it is in memory.
     pub fn huge_share(&self) -> Option<f64> {
         (self.resident > 0).then(|| self.huge.min(self.resident) as f64 / self.resident as f64)
     }
 
     /// What kind of pages that is.
-    pub fn kind(&self) -> Option<Kind> {
-        self.huge_share().map(Kind::of)
+    pub fn kind(&self) -> Option<PageKind> {
+        self.huge_share().map(PageKind::of)
     }
 }
 
-impl Kind {
+impl PageKind {
     /// That of memory of which so much is on huge pages.
     pub fn of(share: f64) -> Self {
         match share {
-            share if share >= 0.9 => Kind::Huge,
-            share if share > 0.1 => Kind::Mixed((share * 100.0) as u8),
-            _ => Kind::Small,
+            share if share >= 0.9 => PageKind::Huge,
+            share if share > 0.1 => PageKind::Mixed((share * 100.0) as u8),
+            _ => PageKind::Small,
         }
     }
 }
 
-impl Kind {
+impl PageKind {
     /// A word for columns: `huge`, `small`, or the share that is huge.
     pub fn word(&self) -> String {
         match self {
-            Kind::Mixed(percent) => format!("{percent} %"),
+            PageKind::Mixed(percent) => format!("{percent} %"),
             kind => kind.to_string(),
         }
     }
 }
 
-impl fmt::Display for Kind {
+impl fmt::Display for PageKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Kind::Huge => f.pad("huge"),
-            Kind::Mixed(percent) => f.pad(&format!("{percent} % huge")),
-            Kind::Small => f.pad("small"),
+            PageKind::Huge => f.pad("huge"),
+            PageKind::Mixed(percent) => f.pad(&format!("{percent} % huge")),
+            PageKind::Small => f.pad("small"),
         }
     }
 }
 
 /// The pages behind these bytes; `None` where the system does not say.
-pub fn pages_of(bytes: &[u8]) -> Option<Pages> {
+pub fn pages_of(bytes: &[u8]) -> Option<PageUsage> {
     let text = fs::read("/proc/self/smaps").ok()?;
     read(&String::from_utf8_lossy(&text), bytes.as_ptr().addr() as u64, bytes.len() as u64)
 }
 
 /// The pages behind `bytes` bytes from an address on, read out of a text in the form of `smaps`. Of a mapping that has other
 /// bytes too it is the share in proportion. `None` if no mapping there has any of them.
-pub fn read(text: &str, start: u64, bytes: u64) -> Option<Pages> {
+pub fn read(text: &str, start: u64, bytes: u64) -> Option<PageUsage> {
     let end = start.checked_add(bytes)?;
-    let mut found: Option<Pages> = None;
+    let mut found: Option<PageUsage> = None;
     // Of the mapping that the lines are about: its bytes, and how many of them are asked about.
     let (mut all, mut asked) = (0, 0);
     for line in text.lines() {
@@ -86,7 +86,7 @@ pub fn read(text: &str, start: u64, bytes: u64) -> Option<Pages> {
             all = to - from;
             asked = to.min(end).saturating_sub(from.max(start));
             if asked > 0 {
-                found.get_or_insert(Pages { bytes, ..Pages::default() });
+                found.get_or_insert(PageUsage { bytes, ..PageUsage::default() });
             }
             continue;
         }
@@ -131,7 +131,7 @@ mod tests {
     #[test]
     fn mappings_are_found_and_shared_out() {
         let kib = |bytes: u64, resident: u64, huge: u64| {
-            Some(Pages { bytes: bytes << 10, resident: resident << 10, huge: huge << 10 })
+            Some(PageUsage { bytes: bytes << 10, resident: resident << 10, huge: huge << 10 })
         };
         assert_eq!(read(TEXT, 0x10000, 64 << 10), kib(64, 32, 16));
         assert_eq!(read(TEXT, 0x20000, 128 << 10), kib(128, 128, 128));
@@ -163,16 +163,16 @@ mod tests {
         let most = format!("0-ffffffffffffffff r\n{}", "Rss: 18446744073709551615 kB\n".repeat(9));
         assert_eq!(read(&most, 0, u64::MAX).unwrap().resident, u64::MAX);
         // More huge pages than pages is still no more than all of them.
-        let odd = Pages { bytes: 9, resident: 4096, huge: 8192 };
-        assert_eq!((odd.huge_share(), odd.kind()), (Some(1.0), Some(Kind::Huge)));
+        let odd = PageUsage { bytes: 9, resident: 4096, huge: 8192 };
+        assert_eq!((odd.huge_share(), odd.kind()), (Some(1.0), Some(PageKind::Huge)));
     }
 
     #[test]
     fn kinds_have_names() {
         let names = [(0.0, "small"), (0.1, "small"), (0.375, "37 % huge"), (0.9, "huge"), (1.0, "huge")];
         for (share, name) in names {
-            assert_eq!(Kind::of(share).to_string(), name);
-            assert!(Kind::of(share).word().len() <= 5 && name.starts_with(&Kind::of(share).word()));
+            assert_eq!(PageKind::of(share).to_string(), name);
+            assert!(PageKind::of(share).word().len() <= 5 && name.starts_with(&PageKind::of(share).word()));
         }
     }
 }

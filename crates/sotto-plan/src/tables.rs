@@ -4,7 +4,7 @@ use crate::workload::{Data, Workload};
 use sotto_core::{Goal, SchemeEntry};
 use sotto_db::Verified;
 use sotto_db::ingest::{Arrangement, Bands, Costing, Open, arrangement};
-use sotto_layers::pbc::code;
+use sotto_layers::batch_code::code;
 use sotto_oprf::OVERHEAD_BYTES;
 
 /// Tables that a request asks alike.
@@ -89,7 +89,7 @@ impl Tables {
         let rows = rows.saturating_add(room);
         let whole = |visits| Asked { rows, room: 0, ..whole(visits) };
         let sizes =
-            code::Sizes::fit(rows, most.saturating_mul(each as usize)).map_err(|why| why.to_string())?;
+            code::CodeSizes::fit(rows, most.saturating_mul(each as usize)).map_err(|why| why.to_string())?;
         let (buckets, bucket_rows) = ((sizes.copies * sizes.buckets) as u64, sizes.bucket_rows());
         let of_buckets = match entry.batch {
             Some(_) => Asked { rows: bucket_rows.saturating_mul(buckets), buckets, ..whole(1) },

@@ -2,7 +2,7 @@
 
 use crate::PlanError;
 use serde::Serialize;
-use sotto_layers::keyword::Counted;
+use sotto_layers::keyword::KeyStats;
 
 /// How long a client stays: what it fetches once is spread over so many days of lookups.
 pub const STAY_DAYS: f64 = 30.0;
@@ -28,7 +28,7 @@ pub enum Data {
         value_bytes: u64,
         /// All that sizes follow from.
         #[serde(skip)]
-        counted: Box<Counted>,
+        counted: Box<KeyStats>,
     },
 }
 

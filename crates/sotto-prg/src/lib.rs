@@ -31,4 +31,4 @@ pub use chacha::ChaCha20Rng;
 pub use rand_chacha::ChaCha20Rng;
 
 pub use public::{PublicSeed, PublicStream};
-pub use system::{FreshRng, NoEntropy, SystemRng, system_rng};
+pub use system::{EntropyError, ReseedingRng, SystemRng, system_rng};

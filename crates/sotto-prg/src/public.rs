@@ -55,39 +55,39 @@ impl fmt::Debug for PublicSeed {
 }
 
 impl FromStr for PublicSeed {
-    type Err = NotASeed;
+    type Err = ParseSeedError;
 
-    fn from_str(text: &str) -> Result<Self, NotASeed> {
+    fn from_str(text: &str) -> Result<Self, ParseSeedError> {
         let mut seed = [0u8; 32];
         let mut digits = text.bytes();
         for byte in &mut seed {
             let (high, low) = (digit(digits.next())?, digit(digits.next())?);
             *byte = high << 4 | low;
         }
-        if digits.next().is_some() { Err(NotASeed) } else { Ok(PublicSeed(seed)) }
+        if digits.next().is_some() { Err(ParseSeedError) } else { Ok(PublicSeed(seed)) }
     }
 }
 
 // Upper case is refused, so that a seed has exactly one text and a signed catalog one meaning.
-fn digit(c: Option<u8>) -> Result<u8, NotASeed> {
+fn digit(c: Option<u8>) -> Result<u8, ParseSeedError> {
     match c {
         Some(c @ b'0'..=b'9') => Ok(c - b'0'),
         Some(c @ b'a'..=b'f') => Ok(c - b'a' + 10),
-        _ => Err(NotASeed),
+        _ => Err(ParseSeedError),
     }
 }
 
 /// The text is not 64 lower-case hex digits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct NotASeed;
+pub struct ParseSeedError;
 
-impl fmt::Display for NotASeed {
+impl fmt::Display for ParseSeedError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a public seed is 64 lower-case hex digits")
     }
 }
 
-impl std::error::Error for NotASeed {}
+impl std::error::Error for ParseSeedError {}
 
 impl Serialize for PublicSeed {
     fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {

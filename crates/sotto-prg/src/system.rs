@@ -8,11 +8,11 @@ use zeroize::Zeroizing;
 /// Opens a generator keyed by 32 bytes from the operating system.
 ///
 /// # Errors
-/// [`NoEntropy`] if the operating system gives no randomness. Nothing secret may be
+/// [`EntropyError`] if the operating system gives no randomness. Nothing secret may be
 /// sampled then, so the caller has to stop.
-pub fn system_rng() -> Result<SystemRng, NoEntropy> {
+pub fn system_rng() -> Result<SystemRng, EntropyError> {
     let mut key = Zeroizing::new([0u8; 32]);
-    getrandom::fill(key.as_mut()).map_err(|_| NoEntropy)?;
+    getrandom::fill(key.as_mut()).map_err(|_| EntropyError)?;
     Ok(SystemRng { rng: ChaCha20Rng::from_seed(*key) })
 }
 
@@ -21,26 +21,26 @@ pub fn system_rng() -> Result<SystemRng, NoEntropy> {
 /// A process that was forked, and a machine that was restored from a snapshot, have a generator twice. Without
 /// fresh bytes both would draw the same secrets for two queries, and a server that has both learns their difference. The time
 /// is mixed in too, where there is a clock: in a restored machine the operating system's generator may be the same again.
-pub struct FreshRng {
+pub struct ReseedingRng {
     rng: SystemRng,
 }
 
-impl FreshRng {
+impl ReseedingRng {
     /// Opens one.
     ///
     /// # Errors
-    /// [`NoEntropy`], as [`system_rng`].
-    pub fn open() -> Result<Self, NoEntropy> {
-        Ok(FreshRng { rng: system_rng()? })
+    /// [`EntropyError`], as [`system_rng`].
+    pub fn open() -> Result<Self, EntropyError> {
+        Ok(ReseedingRng { rng: system_rng()? })
     }
 
     /// The generator, to draw from for one query.
     ///
     /// # Errors
-    /// [`NoEntropy`]. What was drawn before is no source of secrets then.
-    pub fn draw(&mut self) -> Result<&mut SystemRng, NoEntropy> {
+    /// [`EntropyError`]. What was drawn before is no source of secrets then.
+    pub fn draw(&mut self) -> Result<&mut SystemRng, EntropyError> {
         let mut fresh = Zeroizing::new([0u8; 32]);
-        getrandom::fill(fresh.as_mut()).map_err(|_| NoEntropy)?;
+        getrandom::fill(fresh.as_mut()).map_err(|_| EntropyError)?;
         self.mix(&fresh, &time());
         Ok(&mut self.rng)
     }
@@ -69,7 +69,7 @@ fn time() -> [u8; 16] {
     nanos.to_le_bytes()
 }
 
-impl fmt::Debug for FreshRng {
+impl fmt::Debug for ReseedingRng {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("FreshRng")
     }
@@ -124,9 +124,9 @@ impl fmt::Debug for SystemRng {
 
 /// The operating system gave no randomness.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct NoEntropy;
+pub struct EntropyError;
 
-impl fmt::Display for NoEntropy {
+impl fmt::Display for EntropyError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(
             "the operating system gave no randomness, so no secret can be drawn; check that getrandom(2) or \
@@ -135,7 +135,7 @@ impl fmt::Display for NoEntropy {
     }
 }
 
-impl std::error::Error for NoEntropy {}
+impl std::error::Error for EntropyError {}
 
 #[cfg(test)]
 mod tests {
@@ -175,8 +175,8 @@ mod tests {
     }
 
     /// The same generator in two processes, as after a fork or a restored snapshot.
-    fn twins() -> [FreshRng; 2] {
-        [(); 2].map(|()| FreshRng { rng: SystemRng { rng: ChaCha20Rng::from_seed([7; 32]) } })
+    fn twins() -> [ReseedingRng; 2] {
+        [(); 2].map(|()| ReseedingRng { rng: SystemRng { rng: ChaCha20Rng::from_seed([7; 32]) } })
     }
 
     #[test]
@@ -185,7 +185,7 @@ mod tests {
         assert_ne!(drawn[0], drawn[1]);
         // Each of the three parts is enough.
         let mixed = |seed: u8, fresh: u8, time: u8| {
-            let mut rng = FreshRng { rng: SystemRng { rng: ChaCha20Rng::from_seed([seed; 32]) } };
+            let mut rng = ReseedingRng { rng: SystemRng { rng: ChaCha20Rng::from_seed([seed; 32]) } };
             rng.mix(&[fresh; 32], &[time; 16]);
             rng.rng.next_u64()
         };
@@ -206,7 +206,7 @@ mod tests {
     #[test]
     fn it_does_not_print_itself() {
         assert_eq!(
-            format!("{:?} {:?}", system_rng().unwrap(), FreshRng::open().unwrap()),
+            format!("{:?} {:?}", system_rng().unwrap(), ReseedingRng::open().unwrap()),
             "SystemRng FreshRng"
         );
     }

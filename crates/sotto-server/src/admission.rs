@@ -41,7 +41,7 @@ use client::Hasher;
 use rand_core::Rng;
 use roster::{Limits, New, Roster};
 use sotto_core::AnySession;
-use sotto_prg::NoEntropy;
+use sotto_prg::EntropyError;
 use sotto_wire::SessionId;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -100,7 +100,7 @@ impl<S> Sessions<S> {
     ) -> Result<Self, StartError> {
         let mut roster = Roster::new(Limits::of(config));
         let mut fresh = [0; 32];
-        sotto_prg::system_rng().map_err(|NoEntropy| StartError::Entropy)?.fill_bytes(&mut fresh);
+        sotto_prg::system_rng().map_err(|EntropyError| StartError::Entropy)?.fill_bytes(&mut fresh);
         let (store, hasher, written) = match state {
             None => (None, Hasher::new(fresh), 0),
             Some((dir, file)) => {
@@ -142,7 +142,7 @@ impl<S> Sessions<S> {
     /// Counts a registration of `peer`, if it may register now.
     ///
     /// # Errors
-    /// [`sotto_wire::Code::Busy`], with the seconds until it may.
+    /// [`sotto_wire::BatchLayout::Busy`], with the seconds until it may.
     pub(crate) fn may_register(&self, peer: Peer, now: Instant) -> Result<(), Refusal> {
         self.registrations.take(peer, 1, now)
     }
@@ -150,14 +150,14 @@ impl<S> Sessions<S> {
     /// Takes a session in, with the keys it was admitted from. Blocks on the disk.
     ///
     /// # Errors
-    /// [`NoEntropy`].
+    /// [`EntropyError`].
     pub(crate) fn insert(
         &self,
         whose: (Owner, Peer),
         keys: &[u8],
         (session, session_bytes): (S, u64),
         now: u64,
-    ) -> Result<SessionId, NoEntropy> {
+    ) -> Result<SessionId, EntropyError> {
         let mut id = SessionId::NONE;
         sotto_prg::system_rng()?.fill_bytes(&mut id.0);
         self.put((id, 0), whose, keys, (Arc::new(session), session_bytes), now);

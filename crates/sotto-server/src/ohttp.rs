@@ -11,7 +11,7 @@ use arc_swap::ArcSwap;
 use sotto_ohttp::gateway::{Opened, Refused, Reply, open};
 use sotto_ohttp::ring::{MOST_BYTES, Ring, Rotation};
 use sotto_ohttp::seen::Seen;
-use sotto_prg::{NoEntropy, system_rng};
+use sotto_prg::{EntropyError, system_rng};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -77,7 +77,7 @@ impl Gateway {
         if !ring.is_due(now) {
             return Ok(());
         }
-        let mut rng = system_rng().map_err(|NoEntropy| StartError::Entropy)?;
+        let mut rng = system_rng().map_err(|EntropyError| StartError::Entropy)?;
         let next = ring.turned(now, &mut rng).ok_or(StartError::Entropy)?;
         if let Some(dir) = &self.state {
             write(dir, &next).map_err(|error| broken(&dir.join(FILE), error.to_string()))?;

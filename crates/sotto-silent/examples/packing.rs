@@ -5,42 +5,42 @@
 
 use sotto_core::{Image, Section, Sink};
 use sotto_lattice::cdks::{self, Cdks};
-use sotto_lattice::cipher::Cipher;
-use sotto_lattice::encrypt::{Errors, Masks, mask, phase};
-use sotto_lattice::noise::steps::{self, Digits};
-use sotto_lattice::ring::{Level, Ring};
+use sotto_lattice::ciphertext::Ciphertext;
+use sotto_lattice::encrypt::{ErrorSource, MaskSource, mask, phase};
+use sotto_lattice::noise::steps::{self, GadgetNoise};
+use sotto_lattice::ring::{ModulusLevel, Ring};
 use sotto_lattice::scratch::Scratch;
-use sotto_lattice::secret::Secret;
+use sotto_lattice::secret::SecretKey;
 use sotto_math::gadget::Gadget;
 use sotto_math::sample::Gaussian;
 use sotto_prg::PublicSeed;
 use sotto_silent::groups::Groups;
 use sotto_silent::lattice::{self, DIGITS, N, NORM, Q_BITS, SIGMA};
-use sotto_silent::packed::{self, Packed};
-use sotto_silent::plain::Plain;
-use sotto_silent::vector::{Bits, Encryption};
+use sotto_silent::packed_groups::{self, PackedGroups};
+use sotto_silent::plain_modulus::PlainModulus;
+use sotto_silent::unit_vector::{MessageBits, VectorEncryptor};
 use sotto_testkit::memory::MemorySink;
 use sotto_testkit::rng::seeded;
 use std::time::{Duration, Instant};
 
-const LEVEL: Level = Level::Main;
+const LEVEL: ModulusLevel = ModulusLevel::Main;
 const SEED: PublicSeed = PublicSeed([1; 32]);
 const RUNS: usize = 9;
-const KEY_MASKS: Masks<'static> = Masks { seed: &SEED, label: "keys", first: 0 };
+const KEY_MASKS: MaskSource<'static> = MaskSource { seed: &SEED, label: "keys", first: 0 };
 
 /// Nothing is cut off, so that all noise is the packing's own.
-const BITS: Bits = Bits { query: Q_BITS, keys: Q_BITS, mask: Q_BITS, body: Q_BITS };
+const BITS: MessageBits = MessageBits { query: Q_BITS, keys: Q_BITS, mask: Q_BITS, body: Q_BITS };
 
 /// LWE samples of zero, without errors: what is left after packing is the packing's own.
 struct Samples {
     ring: Ring,
-    secret: Secret,
+    secret: SecretKey,
     masks: Vec<u64>,
     bodies: Vec<u64>,
 }
 
 impl Samples {
-    fn new(ring: &Ring, secret: Secret) -> Self {
+    fn new(ring: &Ring, secret: SecretKey) -> Self {
         let (mut masks, mut bodies) = (Vec::new(), Vec::new());
         for j in 0..ring.n() as u64 {
             let a = mask(ring, LEVEL, &SEED, "sample", j);
@@ -87,7 +87,7 @@ fn shortest<T>(f: impl Fn() -> T) -> (T, Duration) {
 /// What a switch adds.
 fn switch(ring: &Ring, gadget: &Gadget) -> f64 {
     let digits =
-        Digits { count: gadget.digits(), base_log2: gadget.base_log2(), drop_log2: gadget.drop_log2() };
+        GadgetNoise { count: gadget.digits(), base_log2: gadget.base_log2(), drop_log2: gadget.drop_log2() };
     steps::key_switch(ring.n(), &digits, ring.log2_q(LEVEL), SIGMA * SIGMA, NORM)
 }
 
@@ -96,16 +96,16 @@ fn merged(samples: &Samples, gadget: Gadget) -> [Line; 2] {
     let ring = &samples.ring;
     let gadgets = vec![gadget; ring.n().trailing_zeros() as usize];
     let law = Gaussian::new(SIGMA);
-    let errors = &mut Errors { law: &law, rng: &mut seeded("keys") };
+    let errors = &mut ErrorSource { law: &law, rng: &mut seeded("keys") };
     let keys = cdks::generate(ring, &gadgets, &samples.secret, KEY_MASKS, errors);
     let predicted = steps::cdks(gadgets.iter().map(|gadget| switch(ring, gadget))).log2() / 2.0;
 
     let assembled = cdks::assemble(ring, &gadgets, &keys, KEY_MASKS).unwrap();
     let cipher = |(mask, body): (&[u64], &u64)| {
         let whole = vec![*body; ring.n()];
-        Cipher::new(ring, LEVEL, mask, [whole.as_slice()].into_iter())
+        Ciphertext::new(ring, LEVEL, mask, [whole.as_slice()].into_iter())
     };
-    let ciphers: Vec<Cipher> =
+    let ciphers: Vec<Ciphertext> =
         samples.masks.chunks_exact(ring.n()).zip(&samples.bodies).map(cipher).collect();
     let (packed, online) =
         shortest(|| cdks::pack(ring, &assembled, ciphers.clone(), &mut Scratch::new(ring)));
@@ -133,7 +133,7 @@ fn merged(samples: &Samples, gadget: Gadget) -> [Line; 2] {
 /// InspiRING: weights in an image, and a pass over them.
 fn inspiring(samples: &Samples, keys: &[Vec<u128>]) -> Line {
     let ring = &samples.ring;
-    let packed = Packed::new(Groups::new(N, 1), BITS, packed::Masks::Whole).unwrap();
+    let packed = PackedGroups::new(Groups::new(N, 1), BITS, packed_groups::MaskLayout::Whole).unwrap();
     let sink = MemorySink::new();
     sink.reserve(Section::Resident, packed.bytes()).unwrap();
     let write = || packed.write(0..1, |_| Ok(samples.masks.clone()), || (), (&sink, Section::Resident, 0));
@@ -165,7 +165,7 @@ fn main() {
 
 fn compare() {
     let ring = lattice::ring().unwrap();
-    let encryption = Encryption::new(1, Plain::BYTES).unwrap();
+    let encryption = VectorEncryptor::new(1, PlainModulus::BYTES).unwrap();
     let (encrypted, secret) = encryption.unit(1, 0, BITS, &mut seeded("query"));
     let samples = Samples::new(&ring, secret);
     let gadgets =

@@ -27,23 +27,39 @@
 //! linear map modulo q takes to what he wants: ring-SIS.
 
 use crate::lattice::{DIGITS, N, NORM, Q, Q_BITS, SIGMA};
-use crate::ones;
-use crate::plain::Plain;
-use crate::vector::Bits;
+use crate::one_hot;
+use crate::plain_modulus::PlainModulus;
+use crate::unit_vector::MessageBits;
 use sotto_lattice::noise::{failure_apart_log2, steps};
 
 /// Variance proxies of errors with what comes of secrets, and of what was rounded away of words and keys; and the margin that
 /// is left to both by what is merely bounded.
-pub fn variances_and_margin(words: u64, plain: Plain, terms: u64, bits: Bits) -> ([f64; 2], f64) {
+pub fn variances_and_margin(
+    words: u64,
+    plain: PlainModulus,
+    terms: u64,
+    bits: MessageBits,
+) -> ([f64; 2], f64) {
     of_samples(N, words, plain, terms, bits)
 }
 
 /// [`variances_and_margin`] of numbers of which so many are packed together, and nothing is added up.
-pub fn few_variances_and_margin(samples: usize, words: u64, plain: Plain, bits: Bits) -> ([f64; 2], f64) {
+pub fn few_variances_and_margin(
+    samples: usize,
+    words: u64,
+    plain: PlainModulus,
+    bits: MessageBits,
+) -> ([f64; 2], f64) {
     of_samples(samples, words, plain, 1, bits)
 }
 
-fn of_samples(samples: usize, words: u64, plain: Plain, terms: u64, bits: Bits) -> ([f64; 2], f64) {
+fn of_samples(
+    samples: usize,
+    words: u64,
+    plain: PlainModulus,
+    terms: u64,
+    bits: MessageBits,
+) -> ([f64; 2], f64) {
     let q = Q as f64;
     let unit = |kept: u32| q * (-f64::from(kept)).exp2();
     let terms = terms as f64;
@@ -58,17 +74,23 @@ fn of_samples(samples: usize, words: u64, plain: Plain, terms: u64, bits: Bits) 
     let roundings = terms * terms * roundings;
     let margin = q / (2 * plain.modulus()) as f64
         - unit(bits.body + 1)
-        - terms * f64::from(ones::MOST) * plain.most() / 2.0;
+        - terms * f64::from(one_hot::MOST) * plain.most() / 2.0;
     ([errors, roundings], margin)
 }
 
 /// Bound on log2 of the probability that any of `numbers` numbers comes out wrong.
-pub fn number_failure_log2(numbers: u64, words: u64, plain: Plain, bits: Bits) -> f64 {
+pub fn number_failure_log2(numbers: u64, words: u64, plain: PlainModulus, bits: MessageBits) -> f64 {
     few_failure_log2(N, numbers, words, plain, bits)
 }
 
 /// [`number_failure_log2`] of numbers of which so many are packed together.
-pub fn few_failure_log2(samples: usize, numbers: u64, words: u64, plain: Plain, bits: Bits) -> f64 {
+pub fn few_failure_log2(
+    samples: usize,
+    numbers: u64,
+    words: u64,
+    plain: PlainModulus,
+    bits: MessageBits,
+) -> f64 {
     let (variances, margin) = few_variances_and_margin(samples, words, plain, bits);
     if margin > 0.0 { failure_apart_log2(margin, variances, numbers as f64) } else { 0.0 }
 }

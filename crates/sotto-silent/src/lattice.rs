@@ -3,11 +3,11 @@
 //! every query has a secret and errors of its own.
 
 use sotto_core::{Misuse, Result, Security};
-use sotto_lattice::encrypt::{Masks, mask};
+use sotto_lattice::encrypt::{MaskSource, mask};
 use sotto_lattice::inspiring::Inspiring;
-use sotto_lattice::noise::steps::Digits;
-use sotto_lattice::ring::{Level, Ring};
-use sotto_lattice::secret::Law;
+use sotto_lattice::noise::steps::GadgetNoise;
+use sotto_lattice::ring::{ModulusLevel, Ring};
+use sotto_lattice::secret::Distribution;
 use sotto_lattice::security;
 use sotto_math::gadget::Gadget;
 use sotto_math::matrix::PanelLayout;
@@ -30,14 +30,14 @@ pub const Q_BITS: u32 = 50;
 pub const SIGMA: f64 = 3.2;
 
 /// The law of secrets.
-pub const LAW: Law = Law::Ternary;
+pub const LAW: Distribution = Distribution::Ternary;
 
 /// Mean squared norm of a secret.
 pub const NORM: f64 = N as f64 * 2.0 / 3.0;
 
 /// Digits of a switch when products are packed: two of 16 bits, and the 18 lowest bits are dropped. What that costs in noise
 /// is as much as the digits' own part.
-pub const DIGITS: Digits = Digits { count: 2, base_log2: 16, drop_log2: 18 };
+pub const DIGITS: GadgetNoise = GadgetNoise { count: 2, base_log2: 16, drop_log2: 18 };
 
 /// Log2 of the largest plain modulus: two bytes of the matrix are one number.
 pub const P_LOG2: u32 = 16;
@@ -82,7 +82,8 @@ pub const PUBLIC_SEED: PublicSeed = PublicSeed([
 pub const PUBLIC_SENTENCE: &str = "sotto silent/1: the public polynomials are the same for everyone";
 
 /// Masks of packing keys.
-pub(crate) const KEY_MASKS: Masks<'static> = Masks { seed: &PUBLIC_SEED, label: "silent keys", first: 0 };
+pub(crate) const KEY_MASKS: MaskSource<'static> =
+    MaskSource { seed: &PUBLIC_SEED, label: "silent keys", first: 0 };
 
 /// The ring.
 ///
@@ -116,7 +117,7 @@ pub const VECTORS: [&str; 2] = ["silent query", "silent query, second vector"];
 
 /// The public polynomial `a_k` of block k of one of a query's vectors, in slots.
 pub fn block(ring: &Ring, vector: &'static str, k: usize) -> Vec<u64> {
-    mask(ring, Level::Main, &PUBLIC_SEED, vector, k as u64)
+    mask(ring, ModulusLevel::Main, &PUBLIC_SEED, vector, k as u64)
 }
 
 /// What an attacker who sees a query is up against: ring-LWE with a ternary secret, of which queries and keys are samples. That
@@ -140,7 +141,7 @@ mod tests {
     #[test]
     fn the_constants_are_those_of_the_ring() {
         let ring = ring().unwrap();
-        assert_eq!((ring.n(), ring.q().value(), ring.bits(Level::Main)), (N, Q, Q_BITS));
+        assert_eq!((ring.n(), ring.q().value(), ring.bits(ModulusLevel::Main)), (N, Q, Q_BITS));
         let gadget = gadget().unwrap();
         assert_eq!((gadget.digits(), gadget.base_log2(), gadget.drop_log2()), (2, 16, 18));
         assert!(gadget.fits(Q_BITS));

@@ -26,28 +26,28 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
-#[cfg(feature = "server")]
-pub mod behind;
 pub mod bound;
-pub mod cut;
+#[cfg(feature = "server")]
+pub mod group_range;
 pub mod groups;
 pub mod lattice;
 pub mod limits;
 pub mod lwe;
 pub mod matrix;
+pub mod matrix_shape;
 pub mod message;
-pub mod ones;
+pub mod one_hot;
 #[cfg(feature = "server")]
-pub mod packed;
-pub mod plain;
-#[cfg(feature = "server")]
-pub mod portion;
+pub mod packed_groups;
+pub mod plain_modulus;
 #[cfg(feature = "server")]
 pub mod samples;
-pub mod second;
-pub mod vector;
+pub mod two_pass;
+pub mod unit_vector;
 #[cfg(feature = "server")]
 pub mod weights;
+#[cfg(feature = "server")]
+pub mod write_packed;
 
 /// log2 of a sum of probabilities that are given in log2, and at most 0.
 pub fn log2_sum(parts: impl IntoIterator<Item = f64>) -> f64 {

@@ -19,7 +19,7 @@ mod part;
 #[cfg(feature = "server")]
 mod records;
 #[cfg(feature = "server")]
-mod stretch;
+mod row_range;
 #[cfg(feature = "server")]
 mod write;
 
@@ -29,7 +29,7 @@ use sotto_core::Section;
 /// Where something begins in an image.
 #[cfg(feature = "server")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Place {
+pub struct SectionOffset {
     /// The section that it lies in.
     pub section: Section,
     /// Bytes of the section before it.
@@ -37,23 +37,23 @@ pub struct Place {
 }
 
 #[cfg(feature = "server")]
-impl From<Section> for Place {
+impl From<Section> for SectionOffset {
     /// The start of a section.
     fn from(section: Section) -> Self {
-        Place { section, start: 0 }
+        SectionOffset { section, start: 0 }
     }
 }
 
-pub use change::Entry;
+pub use change::ByteChange;
 #[cfg(feature = "server")]
 pub use change::{change_panels, write_changes};
 #[cfg(feature = "server")]
 pub use column::change_column;
 #[cfg(feature = "server")]
-pub use open::{BATCH, Matrix, Scan, times};
+pub use open::{BATCH, Matrix, ScanKernel, times};
 #[cfg(feature = "server")]
 pub use part::write_part;
 #[cfg(feature = "server")]
-pub use stretch::Stretch;
+pub use row_range::RowRange;
 #[cfg(feature = "server")]
 pub use write::{write_columns, write_matrix};

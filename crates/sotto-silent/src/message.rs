@@ -2,7 +2,7 @@
 //! last byte of a part are zero. What was taken is what some words were put as.
 
 use crate::lattice::N;
-use crate::vector::{Bits, largest};
+use crate::unit_vector::{MessageBits, largest};
 use sotto_math::bits;
 
 /// Bytes that hold so many words of `bits` bits.
@@ -31,7 +31,7 @@ pub fn take_bodies(bytes: &mut &[u8], width: u32, count: usize) -> Option<Vec<Ve
 }
 
 /// Puts masks and bodies of packed ciphertexts.
-pub fn put_groups(groups: &[[Vec<u64>; 2]], widths: Bits, out: &mut Vec<u8>) {
+pub fn put_groups(groups: &[[Vec<u64>; 2]], widths: MessageBits, out: &mut Vec<u8>) {
     for [mask, body] in groups {
         bits::pack_words(mask, widths.mask, out);
         bits::pack_words(body, widths.body, out);
@@ -39,7 +39,7 @@ pub fn put_groups(groups: &[[Vec<u64>; 2]], widths: Bits, out: &mut Vec<u8>) {
 }
 
 /// Takes masks and bodies of so many packed ciphertexts off the front. Any words are some.
-pub fn take_groups(bytes: &mut &[u8], widths: Bits, count: usize) -> Option<Vec<[Vec<u64>; 2]>> {
+pub fn take_groups(bytes: &mut &[u8], widths: MessageBits, count: usize) -> Option<Vec<[Vec<u64>; 2]>> {
     let mut part = |width| bits::unpack_words(take(bytes, width, N)?, width, N);
     (0..count).map(|_| Some([part(widths.mask)?, part(widths.body)?])).collect()
 }

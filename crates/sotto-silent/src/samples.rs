@@ -29,7 +29,7 @@ const HALF: u32 = Q_BITS / 2;
 pub const STEPS: usize = GROUP_BYTES / PANEL_ROWS;
 
 /// What makes the masks of a table.
-pub struct Samples {
+pub struct SampleMasks {
     ring: Ring,
     layout: PanelLayout,
     /// Of each block, the slots of `a_k(1/X)`.
@@ -37,7 +37,7 @@ pub struct Samples {
     inverse: Automorphism,
 }
 
-impl Samples {
+impl SampleMasks {
     /// For the matrix of this layout.
     ///
     /// # Errors
@@ -61,7 +61,7 @@ impl Samples {
             reversed
         };
         let blocks = (0..layout.cols().div_ceil(N)).into_par_iter().map(block).collect();
-        Ok(Samples { ring, layout, blocks, inverse })
+        Ok(SampleMasks { ring, layout, blocks, inverse })
     }
 
     /// The masks of a group's numbers, in slots, one after the other; numbers past the end of a record have none, that is zero.

@@ -4,35 +4,35 @@
 
 use crate::lattice::{self, KEY_WORDS, N, WEIGHT_BYTES, weight_layout};
 use crate::matrix::{times, write_part};
-use crate::packed::residues;
-use crate::vector::Bits;
+use crate::packed_groups::residues;
+use crate::unit_vector::MessageBits;
 use sotto_core::{Misuse, Result, Section, Sink, Sure};
-use sotto_lattice::inspiring::{Inspiring, Weights};
-use sotto_lattice::ring::Level;
+use sotto_lattice::inspiring::{Inspiring, PackWeights};
+use sotto_lattice::ring::ModulusLevel;
 use sotto_math::matrix::{PanelLayout, QueryPlanes, scan_planes};
 
 /// Where the weights of groups of some numbers lie, and what packs with them.
-pub struct Weighing {
+pub struct WeightLayout {
     packing: Inspiring,
     layout: PanelLayout,
     numbers: usize,
-    bits: Bits,
+    bits: MessageBits,
 }
 
-impl Weighing {
+impl WeightLayout {
     /// For so many groups of at most N / 2 numbers each.
     ///
     /// # Errors
     /// [`Misuse::Rule`] for more numbers.
-    pub fn new(numbers: usize, groups: usize, bits: Bits) -> Result<Self> {
+    pub fn new(numbers: usize, groups: usize, bits: MessageBits) -> Result<Self> {
         let packing = lattice::packing(numbers.next_power_of_two())?;
-        Ok(Weighing { packing, layout: weight_layout(numbers, groups), numbers, bits })
+        Ok(WeightLayout { packing, layout: weight_layout(numbers, groups), numbers, bits })
     }
 
     /// What adds to the bodies of so many numbers that follow each other, whichever groups they are of.
     #[must_use]
     pub fn of_some(self, numbers: usize) -> Self {
-        Weighing { layout: weight_layout(numbers, 1), ..self }
+        WeightLayout { layout: weight_layout(numbers, 1), ..self }
     }
 
     /// Packs a group whose numbers have these masks: its rows, one after the other, and the mask of the packed ciphertext,
@@ -42,7 +42,7 @@ impl Weighing {
     /// [`Misuse::Rule`] if a weight needs more than three bytes, which is no more likely than that digits were guessed.
     pub fn rows(&self, mut masks: Vec<u64>) -> Result<(Vec<u8>, Vec<u64>)> {
         masks.resize(self.packing.samples() * N, 0);
-        let Weights { rows, mut mask } = Weights::new(&self.packing, &masks, self.numbers);
+        let PackWeights { rows, mut mask } = PackWeights::new(&self.packing, &masks, self.numbers);
         let mut bytes = Vec::with_capacity(WEIGHT_BYTES * rows.len());
         for row in rows.chunks(KEY_WORDS) {
             let mut rest = row.to_vec();
@@ -54,7 +54,7 @@ impl Weighing {
                 return Err(Misuse::Rule("weights of packing are sums of uniform digits").into());
             }
         }
-        self.packing.ring().inverse(Level::Main, &mut mask);
+        self.packing.ring().inverse(ModulusLevel::Main, &mut mask);
         Ok((bytes, mask))
     }
 
@@ -72,8 +72,8 @@ impl Weighing {
         })
     }
 
-    /// What many queries' keys, whose coefficients are [words](crate::vector::Encryption::key) as they are sent, add to the
-    /// bodies of all groups' numbers, in one pass over the weights.
+    /// What many queries' keys, whose coefficients are [words](crate::vector::LweVectorEncryptor::key) as they are sent, add to
+    /// the bodies of all groups' numbers, in one pass over the weights.
     pub fn bodies(&self, image: &[u8], keys: &[QueryPlanes]) -> Vec<Vec<u64>> {
         let planes = self.bits.keys.div_ceil(8) as usize;
         let sums = times(image, &self.layout, keys, planes, scan_planes);

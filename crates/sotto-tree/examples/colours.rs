@@ -4,8 +4,8 @@
 //! Medians, with the least in brackets, on one thread. Classes are written down up to 28 layers; every row is compared with
 //! that of the walk for leaves that are no secret. With `GLIBC_TUNABLES=glibc.malloc.hugetlb=1` what is written is on huge pages.
 
-use sotto_tree::colour::Colouring;
-use sotto_tree::shape::Shape;
+use sotto_tree::coloring::Coloring;
+use sotto_tree::shape::PerfectTree;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
@@ -15,8 +15,8 @@ const LEAVES: u64 = 64;
 fn main() -> sotto_core::Result<()> {
     let heights: Vec<u8> = std::env::args().skip(1).filter_map(|word| word.parse().ok()).collect();
     for height in if heights.is_empty() { vec![20, 24, 30] } else { heights } {
-        let shape = Shape::new(2, height)?;
-        let colouring = Colouring::new(shape);
+        let shape = PerfectTree::new(2, height)?;
+        let colouring = Coloring::new(shape);
         if height <= 28 {
             print(
                 height,

@@ -7,9 +7,9 @@
 //! | [`log`] | RFC 6962: hashes, the right edge of a growing log, inclusion proofs |
 #![forbid(unsafe_code)]
 
-pub mod colour;
+pub mod coloring;
 pub mod log;
 pub mod shape;
 
-pub use colour::{Colouring, Place};
-pub use shape::Shape;
+pub use coloring::{ColorSlot, Coloring};
+pub use shape::PerfectTree;

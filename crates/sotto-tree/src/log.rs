@@ -13,5 +13,5 @@ pub mod proof;
 pub mod subtree;
 
 pub use hash::Hash;
-pub use peaks::{Node, Peaks};
+pub use peaks::{CompleteSubtree, Peaks};
 pub use proof::{Sibling, assemble, verify, verify_growth};

@@ -7,12 +7,12 @@ const MOST_LEAVES: u64 = 1 << 40;
 
 /// A perfect tree. The root is layer 0 and has no colour: its hash is public.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Shape {
+pub struct PerfectTree {
     arity: u16,
     height: u8,
 }
 
-impl Shape {
+impl PerfectTree {
     /// Most layers of any tree.
     pub(crate) const MOST_LAYERS: usize = 40;
 
@@ -29,7 +29,7 @@ impl Shape {
             return Err(field("height", "a tree has at least one layer below its root").into());
         }
         match u64::from(arity).checked_pow(height.into()) {
-            Some(leaves) if leaves <= MOST_LEAVES => Ok(Shape { arity, height }),
+            Some(leaves) if leaves <= MOST_LEAVES => Ok(PerfectTree { arity, height }),
             _ => Err(field("height", "a tree has at most 2^40 leaves").into()),
         }
     }
@@ -93,9 +93,17 @@ mod tests {
 
     #[test]
     fn shapes_have_limits() {
-        assert!(Shape::new(1, 3).is_err() && Shape::new(257, 1).is_err() && Shape::new(2, 0).is_err());
-        assert!(Shape::new(2, 40).is_ok() && Shape::new(2, 41).is_err());
-        assert!(Shape::new(256, 5).is_ok() && Shape::new(256, 6).is_err() && Shape::new(3, 26).is_err());
+        assert!(
+            PerfectTree::new(1, 3).is_err()
+                && PerfectTree::new(257, 1).is_err()
+                && PerfectTree::new(2, 0).is_err()
+        );
+        assert!(PerfectTree::new(2, 40).is_ok() && PerfectTree::new(2, 41).is_err());
+        assert!(
+            PerfectTree::new(256, 5).is_ok()
+                && PerfectTree::new(256, 6).is_err()
+                && PerfectTree::new(3, 26).is_err()
+        );
     }
 
     #[test]
@@ -103,8 +111,10 @@ mod tests {
         for (leaves, height) in
             [(0, 1), (1, 1), (2, 1), (3, 2), (4, 2), (5, 3), (1 << 20, 20), ((1 << 20) + 1, 21)]
         {
-            assert_eq!(Shape::binary_for(leaves).unwrap().height(), height, "{leaves} leaves");
+            assert_eq!(PerfectTree::binary_for(leaves).unwrap().height(), height, "{leaves} leaves");
         }
-        assert!(Shape::binary_for((1 << 40) + 1).is_err() && Shape::binary_for(u64::MAX).is_err());
+        assert!(
+            PerfectTree::binary_for((1 << 40) + 1).is_err() && PerfectTree::binary_for(u64::MAX).is_err()
+        );
     }
 }

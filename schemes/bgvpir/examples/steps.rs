@@ -4,7 +4,7 @@
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a program to measure with")]
 
-use bgvpir::{BgvPir, client::Client, client::Prepare, order::Order, params::Params, server::Server};
+use bgvpir::{BgvPir, client::Client, client::Prepare, order::ProductOrder, params::Params, server::Server};
 use rand_core::Rng;
 use sotto_core::{Client as _, One, Params as _, Prepare as _, RecordIndex, Server as _, Shape};
 use sotto_testkit::memory::{MemoryRows, MemorySink};
@@ -46,8 +46,9 @@ fn main() {
             taken.push((step, now - last));
             last = now;
         };
-        let answer =
-            pool.install(|| server.answer_in(Order::Distributed, &session, &query, &mut done)).unwrap();
+        let answer = pool
+            .install(|| server.answer_in(ProductOrder::Distributed, &session, &query, &mut done))
+            .unwrap();
         taken.push(("answer", start.elapsed()));
         for (i, (step, time)) in taken.into_iter().enumerate() {
             if steps.len() <= i {

@@ -7,12 +7,12 @@ use crate::BgvPir;
 use crate::message::{Answer, Keys, Query};
 use crate::params::{Inner, Params};
 use crate::rings::{SIGMA, on_ring};
-use crate::whiten::whiten;
+use crate::whitening::whiten;
 use sotto_core::{CryptoRng, Misuse, One, Record, RecordIndex, Result, one_of_each};
 use sotto_lattice::bgv::encrypt::encrypt;
 use sotto_lattice::bgv::keyswitch::SwitchKey;
-use sotto_lattice::bgv::{RotationKey, Secret, SlotRing};
-use sotto_lattice::encrypt::{Errors, Masks};
+use sotto_lattice::bgv::{RotationKey, SecretKey, SlotRing};
+use sotto_lattice::encrypt::{ErrorSource, MaskSource};
 use sotto_math::sample::Gaussian;
 use sotto_prg::PublicSeed;
 use zeroize::Zeroizing;
@@ -23,8 +23,8 @@ pub(crate) const KEY_MASKS: &str = "bgvpir key";
 pub(crate) const QUERY_MASKS: &str = "bgvpir query";
 
 /// Where the masks of the keys begin: each has one a prime.
-pub(crate) fn masks(seed: &PublicSeed, primes: u8) -> [Masks<'_>; 3] {
-    [0, 1, 2].map(|key| key * u64::from(primes)).map(|first| Masks { seed, label: KEY_MASKS, first })
+pub(crate) fn masks(seed: &PublicSeed, primes: u8) -> [MaskSource<'_>; 3] {
+    [0, 1, 2].map(|key| key * u64::from(primes)).map(|first| MaskSource { seed, label: KEY_MASKS, first })
 }
 
 /// A client about to be: its keys are made at once, since no artifact is needed.
@@ -46,7 +46,7 @@ impl sotto_core::Prepare<BgvPir> for Prepare {
 pub struct Client {
     params: Params,
     error: Gaussian,
-    secret: Secret,
+    secret: SecretKey,
     keys: Keys,
 }
 
@@ -85,8 +85,8 @@ impl Client {
         let [turn, square, leap] = masks(&seed, params.literal.primes);
         let by = params.literal.stride as usize;
         let (secret, rotation, square, stride) = on_ring!(&*params.ring, rns => {
-            let secret = Secret::sample(rns, rng);
-            let mut errors = Errors { law: &error, rng };
+            let secret = SecretKey::sample(rns, rng);
+            let mut errors = ErrorSource { law: &error, rng };
             let rotation = RotationKey::generate(rns, 1, &secret, turn, &mut errors);
             let square = SwitchKey::generate_square(rns, &secret, square, &mut errors);
             let leap = (by > 1).then(|| RotationKey::generate(rns, by, &secret, leap, &mut errors));
@@ -106,7 +106,7 @@ impl Client {
             let mut coefficients = Zeroizing::new(vec![0; rns.ring().words()]);
             rns.ring().encode(&slots, &mut coefficients);
             let mask = rns.mask(rns.top(), &seed, QUERY_MASKS, 0);
-            let mut errors = Errors { law: &self.error, rng };
+            let mut errors = ErrorSource { law: &self.error, rng };
             encrypt(rns, rns.top(), &self.secret, &mask, &coefficients, &mut errors)
         });
         Query { seed, body }

@@ -1,13 +1,13 @@
 //! What a lookup costs: bytes exactly, time by a model of the machine the benches run on.
 
-use crate::literal::{Form, Literal};
-use crate::order::Order;
+use crate::folding_tree::{FoldingTree, Side};
+use crate::literal::{Literal, RowFormat};
+use crate::order::ProductOrder;
 use crate::rings::{LIMB, RingSet};
-use crate::tree::{Side, Tree};
 use sotto_core::work;
-use sotto_lattice::bgv::Stored;
+use sotto_lattice::bgv::CoefficientFormat;
 use sotto_math::bits::packed_len;
-use sotto_math::tiles::Packing;
+use sotto_math::tiles::WordPacking;
 
 /// Bytes of a ciphertext of two parts modulo so many primes.
 #[cfg(feature = "server")]
@@ -55,12 +55,12 @@ pub(crate) fn session_bytes(literal: &Literal) -> usize {
 }
 
 /// Rows of u: those of the table, not all there is room for.
-pub(crate) fn columns(literal: &Literal, ring: &RingSet, tree: &Tree) -> u64 {
+pub(crate) fn columns(literal: &Literal, ring: &RingSet, tree: &FoldingTree) -> u64 {
     literal.layout(ring).rows(literal.records).div_ceil(tree.length(Side::Right))
 }
 
 /// Plaintexts of so many rows of every column of every layer, with the rows that there are not in its last column.
-fn cells(literal: &Literal, ring: &RingSet, tree: &Tree, rows: u64) -> u64 {
+fn cells(literal: &Literal, ring: &RingSet, tree: &FoldingTree, rows: u64) -> u64 {
     columns(literal, ring, tree).saturating_mul(rows).saturating_mul(literal.layers.into())
 }
 
@@ -71,21 +71,23 @@ fn values_bytes(literal: &Literal) -> u64 {
 
 /// Bytes of a plaintext as coefficients.
 pub(crate) fn stored_bytes(ring: &RingSet) -> u64 {
-    Stored::of(LIMB, ring.plain).bytes() as u64
+    CoefficientFormat::of(LIMB, ring.plain).bytes() as u64
 }
 
 /// Bytes of the image.
-pub(crate) fn image_bytes(literal: &Literal, ring: &RingSet, tree: &Tree) -> u64 {
+pub(crate) fn image_bytes(literal: &Literal, ring: &RingSet, tree: &FoldingTree) -> u64 {
     let rows = tree.length(Side::Right);
     let (rows, each) = match literal.form {
-        Form::Values => (Packing::Residues.lines_of_table(rows as usize) as u64, values_bytes(literal)),
-        Form::Coefficients => (rows, stored_bytes(ring)),
+        RowFormat::Values => {
+            (WordPacking::Residues.lines_of_table(rows as usize) as u64, values_bytes(literal))
+        }
+        RowFormat::Coefficients => (rows, stored_bytes(ring)),
     };
     cells(literal, ring, tree, rows).saturating_mul(each)
 }
 
 /// Products of polynomials, modulo all primes of the table, from u, v and the table to the sum: in one order or the other.
-pub(crate) fn products(literal: &Literal, ring: &RingSet, tree: &Tree, order: Order) -> u64 {
+pub(crate) fn products(literal: &Literal, ring: &RingSet, tree: &FoldingTree, order: ProductOrder) -> u64 {
     let (rows, columns) = (literal.layout(ring).rows(literal.records), columns(literal, ring, tree));
     let once = order.products(rows, columns).saturating_mul(literal.scan_primes.into());
     once.saturating_mul(literal.layers.into())
@@ -101,7 +103,7 @@ const READING: f64 = 3_000.0;
 const PRODUCT: f64 = 4_000.0;
 
 /// Nanoseconds of an answer on one thread.
-pub(crate) fn nanoseconds(literal: &Literal, ring: &RingSet, tree: &Tree) -> f64 {
+pub(crate) fn nanoseconds(literal: &Literal, ring: &RingSet, tree: &FoldingTree) -> f64 {
     let transform = ring.transform;
     // Digits modulo the other primes and the special one; their products with a key, and division of both parts by the latter.
     let split = |primes: f64| transform * (primes + primes * primes);
@@ -136,8 +138,8 @@ pub(crate) fn nanoseconds(literal: &Literal, ring: &RingSet, tree: &Tree) -> f64
     let values = cells * values_bytes(literal) as f64 / SCAN_BYTES_PER_NANOSECOND;
     let scanned = values
         + match literal.form {
-            Form::Values => 0.0,
-            Form::Coefficients => cells * scan * (transform + READING),
+            RowFormat::Values => 0.0,
+            RowFormat::Coefficients => cells * scan * (transform + READING),
         };
     let columns = columns(literal, ring, tree) as f64;
     let last = f64::from(literal.layers)
@@ -146,7 +148,7 @@ pub(crate) fn nanoseconds(literal: &Literal, ring: &RingSet, tree: &Tree) -> f64
 }
 
 /// Work of an answer, in the unit of [`work`].
-pub(crate) fn server_ops(literal: &Literal, ring: &RingSet, tree: &Tree) -> u64 {
+pub(crate) fn server_ops(literal: &Literal, ring: &RingSet, tree: &FoldingTree) -> u64 {
     (nanoseconds(literal, ring, tree) * work::OPS_PER_NANOSECOND as f64) as u64
 }
 

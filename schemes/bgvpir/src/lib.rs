@@ -21,6 +21,7 @@
 
 pub mod client;
 mod cost;
+pub mod folding_tree;
 pub mod layout;
 pub mod literal;
 pub mod message;
@@ -29,13 +30,12 @@ pub mod order;
 pub mod params;
 mod report;
 pub mod rings;
+pub mod rotations;
 mod select;
 #[cfg(feature = "server")]
 pub mod server;
 pub mod sets;
-pub mod tree;
-pub mod turns;
-pub mod whiten;
+pub mod whitening;
 
 use sotto_core::{Caps, One, Scheme, SchemeEntry, SchemeId};
 

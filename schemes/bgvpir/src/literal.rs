@@ -1,9 +1,9 @@
 //! What is written into a catalog: public numbers, enough to make everything else.
 
+use crate::folding_tree::FoldingTree;
 use crate::layout::Layout;
 use crate::rings::{self, RingSet};
-use crate::tree::Tree;
-use crate::turns::Turns;
+use crate::rotations::Rotations;
 use serde::{Deserialize, Serialize};
 use sotto_core::ParamsError;
 use sotto_prg::PublicSeed;
@@ -36,12 +36,12 @@ pub struct Literal {
     pub records: u64,
     /// Bits of a coefficient of an answer: of its body, and of its mask.
     pub answer_bits: [u8; 2],
-    /// Places that a second key of rotation turns a query by, or 1 where there is none: see [`Turns`].
+    /// Places that a second key of rotation turns a query by, or 1 where there is none: see [`Rotations`].
     #[serde(default = "no_stride", skip_serializing_if = "is_no_stride")]
     pub stride: u32,
     /// What the image holds of a row.
-    #[serde(default, skip_serializing_if = "Form::is_values")]
-    pub form: Form,
+    #[serde(default, skip_serializing_if = "RowFormat::is_values")]
+    pub form: RowFormat,
     /// Rows of the table that may be written under one mask: those which the failure bound takes at their worst.
     pub written: u32,
     /// Seed of the public mask on the data.
@@ -51,7 +51,7 @@ pub struct Literal {
 /// What the image holds of a row. Clients need not know; that it is among what they check keeps one table's name one table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Form {
+pub enum RowFormat {
     /// Its values modulo the primes it is multiplied at: 8 times the table in one ring, and 64 times in the other.
     #[default]
     Values,
@@ -59,10 +59,10 @@ pub enum Form {
     Coefficients,
 }
 
-impl Form {
+impl RowFormat {
     /// Whether it is the form that is not written down: catalogs from before there was a choice say nothing.
     fn is_values(&self) -> bool {
-        *self == Form::Values
+        *self == RowFormat::Values
     }
 }
 
@@ -106,9 +106,9 @@ impl Literal {
     ///
     /// # Errors
     /// [`ParamsError::Field`] if there is none with these leaves.
-    pub fn tree(&self) -> Result<Tree, ParamsError> {
+    pub fn tree(&self) -> Result<FoldingTree, ParamsError> {
         let why = "1 to 16 lengths in 1..=4096 with a product of at most 2^24, on each side";
-        Tree::new(&self.left, &self.right)
+        FoldingTree::new(&self.left, &self.right)
             .ok_or_else(|| ParamsError::Field { field: "left, right", why: why.into() })
     }
 
@@ -119,8 +119,8 @@ impl Literal {
     }
 
     /// How a query is turned to every place of what was folded.
-    pub fn turns(&self, tree: &Tree) -> Turns {
-        Turns { places: tree.folded(), stride: self.stride.max(1) as usize }
+    pub fn turns(&self, tree: &FoldingTree) -> Rotations {
+        Rotations { places: tree.folded(), stride: self.stride.max(1) as usize }
     }
 
     /// Where a record's bits lie.

@@ -3,12 +3,12 @@
 //! A figure is the variance proxy of a coefficient of the error, in units of the last place of whatever modulus the
 //! ciphertext has there.
 
+use crate::folding_tree::{FoldingTree, Side};
 use crate::literal::Literal;
 use crate::rings::{Ring, SIGMA, on_ring};
-use crate::tree::{Side, Tree};
 use sotto_core::ParamsError;
 use sotto_lattice::bgv::noise::Noise as Steps;
-use sotto_lattice::bgv::{AnswerBits, Level, Rns, SlotRing};
+use sotto_lattice::bgv::{AnswerBits, Level, RnsRing, SlotRing};
 
 /// log2 of the probability that a polynomial's norm exceeds its bound. A lookup has fewer than 2^24 polynomials.
 const NORM_LOG2: f64 = -90.0;
@@ -27,7 +27,8 @@ pub struct Noise {
     pub first: f64,
     /// Of the products `u[a] v[b]`, before the paper's order multiplies them by rows.
     pub raw: f64,
-    /// Of the whole sum before it is relinearised: as each [`Order`](crate::order::Order) comes to it. It is the same sum.
+    /// Of the whole sum before it is relinearised: as each [`ProductOrder`](crate::order::ProductOrder) comes to it. It is the
+    /// same sum.
     pub sums: [f64; 2],
     /// Of the answer modulo the last prime.
     pub answer: f64,
@@ -39,44 +40,51 @@ pub struct Noise {
 
 /// An entry of a vector that is being unfolded: its variance, and how many primes are left.
 #[derive(Clone, Copy)]
-struct Entry {
+struct VectorEntry {
     variance: f64,
     level: Level,
 }
 
 /// The steps of one ring, and how far ciphertexts are lowered.
-struct Lookup<'a, R: SlotRing> {
-    rns: &'a Rns<R>,
+struct NoiseModel<'a, R: SlotRing> {
+    rns: &'a RnsRing<R>,
     steps: Steps,
     scan: Level,
 }
 
-impl<R: SlotRing> Lookup<'_, R> {
-    fn lower_to(&self, mut entry: Entry, primes: usize) -> Entry {
+impl<R: SlotRing> NoiseModel<'_, R> {
+    fn lower_to(&self, mut entry: VectorEntry, primes: usize) -> VectorEntry {
         while let Some(below) = entry.level.below().filter(|below| below.primes() >= primes) {
-            entry = Entry { variance: self.steps.lowered(entry.variance, entry.level), level: below };
+            entry = VectorEntry { variance: self.steps.lowered(entry.variance, entry.level), level: below };
         }
         entry
     }
 
     /// A side of the tree, as the server unfolds it; the worst of what nodes come to is kept in `inner_log2`.
-    fn side(&self, literal: &Literal, tree: &Tree, side: Side, leaf: Entry, inner_log2: &mut f64) -> Entry {
-        tree.walk(side, &|_| leaf, &mut |left: Entry, right: Entry, node| {
+    fn side(
+        &self,
+        literal: &Literal,
+        tree: &FoldingTree,
+        side: Side,
+        leaf: VectorEntry,
+        inner_log2: &mut f64,
+    ) -> VectorEntry {
+        tree.walk(side, &|_| leaf, &mut |left: VectorEntry, right: VectorEntry, node| {
             let primes = left.level.primes().min(right.level.primes());
             let [a, b] = [left, right].map(|entry| self.lower_to(entry, primes));
             let level = a.level;
             let variance = self.steps.tensor(a.variance, b.variance, 1.0) + self.steps.key_switch(level);
             let wrong = self.steps.failure_log2(variance, 0.0, level) + (node.length as f64).log2();
             *inner_log2 = inner_log2.max(wrong);
-            self.lower_to(Entry { variance, level }, literal.left_with(primes, node.depth))
+            self.lower_to(VectorEntry { variance, level }, literal.left_with(primes, node.depth))
         })
     }
 
-    fn run(&self, literal: &Literal, tree: &Tree) -> Noise {
+    fn run(&self, literal: &Literal, tree: &FoldingTree) -> Noise {
         let (steps, top) = (&self.steps, self.rns.top());
         let turns = literal.turns(tree).depth() as u32;
         let rotated = steps.rotated(steps.fresh(), turns, top);
-        let leaf = Entry { variance: rotated, level: top };
+        let leaf = VectorEntry { variance: rotated, level: top };
         let primes = self.scan.primes();
         let mut unfolding_log2 = f64::NEG_INFINITY;
         let [u, v] = [Side::Left, Side::Right].map(|side| {
@@ -88,7 +96,7 @@ impl<R: SlotRing> Lookup<'_, R> {
         let sums = [steps.tensor(u, first, us), steps.rows(raw, us * vs)];
         // Nothing is rounded before the sum is whole, so that both orders have the same error, and either bound is one of it.
         let sum = sums[0] + steps.key_switch(self.scan);
-        let answer = self.lower_to(Entry { variance: sum, level: self.scan }, 1).variance;
+        let answer = self.lower_to(VectorEntry { variance: sum, level: self.scan }, 1).variance;
         // Of all rows so many may have been written by somebody who knew the mask, in whichever sums over b.
         let row = steps.chosen_rows(v, 1.0, NORM_LOG2);
         let written = steps.chosen_tensor(u, row, f64::from(literal.written), NORM_LOG2);
@@ -108,10 +116,10 @@ fn steps(ring: &Ring) -> Steps {
 
 impl Noise {
     /// The noise of a lookup in the table of a literal. The ring has as many primes as the literal says.
-    pub fn of(literal: &Literal, ring: &Ring, tree: &Tree) -> Self {
+    pub fn of(literal: &Literal, ring: &Ring, tree: &FoldingTree) -> Self {
         on_ring!(ring, rns => {
             let scan = rns.level(literal.scan_primes.into()).unwrap_or(rns.top());
-            Lookup { rns, steps: steps(ring), scan }.run(literal, tree)
+            NoiseModel { rns, steps: steps(ring), scan }.run(literal, tree)
         })
     }
 

@@ -7,7 +7,7 @@
 
 /// Which products are taken first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Order {
+pub enum ProductOrder {
     /// `sum over a of u[a] (sum over b of v[b] X[a, b])`: two products of polynomials a row, and four a column.
     #[default]
     Distributed,
@@ -16,28 +16,28 @@ pub enum Order {
     Paper,
 }
 
-impl Order {
+impl ProductOrder {
     /// Every order, by its name.
-    pub const NAMES: [&'static str; 2] = [Order::Distributed.name(), Order::Paper.name()];
+    pub const NAMES: [&'static str; 2] = [ProductOrder::Distributed.name(), ProductOrder::Paper.name()];
 
     /// What it is called.
     pub const fn name(self) -> &'static str {
         match self {
-            Order::Distributed => "distributed",
-            Order::Paper => "paper",
+            ProductOrder::Distributed => "distributed",
+            ProductOrder::Paper => "paper",
         }
     }
 
     /// The order of that name.
     pub fn named(name: &str) -> Option<Self> {
-        [Order::Distributed, Order::Paper].into_iter().find(|order| order.name() == name)
+        [ProductOrder::Distributed, ProductOrder::Paper].into_iter().find(|order| order.name() == name)
     }
 
     /// Products of polynomials modulo one prime, for so many rows in so many columns.
     pub(crate) fn products(self, rows: u64, columns: u64) -> u64 {
         match self {
-            Order::Distributed => rows.saturating_mul(2).saturating_add(columns.saturating_mul(4)),
-            Order::Paper => rows.saturating_mul(7),
+            ProductOrder::Distributed => rows.saturating_mul(2).saturating_add(columns.saturating_mul(4)),
+            ProductOrder::Paper => rows.saturating_mul(7),
         }
     }
 }

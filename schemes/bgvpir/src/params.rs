@@ -1,6 +1,7 @@
 //! Checked parameters.
 
 use crate::cost;
+use crate::folding_tree::FoldingTree;
 use crate::layout::Layout;
 use crate::literal::{Literal, MOST_BYTES, MOST_LAYERS, MOST_LEVELS};
 use crate::noise::{Noise, unreliable};
@@ -8,7 +9,6 @@ use crate::report;
 use crate::rings::{self, MOST_PRIMES, Ring, RingSet, SIGMA, on_ring};
 use crate::select;
 use crate::sets::SETS;
-use crate::tree::Tree;
 use sotto_core::params::REQUIRED_FAILURE_LOG2;
 use sotto_core::{NamedSet, ParamsError, ParamsReport, Result, Security, Shape};
 use sotto_lattice::bgv::AnswerBits;
@@ -30,7 +30,7 @@ pub struct Inner {
     /// The ring, with its transforms.
     pub ring: Arc<Ring>,
     /// The tree.
-    pub tree: Tree,
+    pub tree: FoldingTree,
     /// Where records lie.
     pub layout: Layout,
     /// Bits of an answer.
@@ -93,7 +93,7 @@ impl sotto_core::Params for Params {
 }
 
 /// Every number of a literal against the ring and the tree.
-fn in_range(literal: &Literal, set: &RingSet, tree: &Tree) -> Result<(), ParamsError> {
+fn in_range(literal: &Literal, set: &RingSet, tree: &FoldingTree) -> Result<(), ParamsError> {
     let check = |field: &'static str, holds: bool, why: &str| {
         if holds { Ok(()) } else { Err(ParamsError::Field { field, why: why.into() }) }
     };

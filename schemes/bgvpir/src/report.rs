@@ -1,10 +1,10 @@
 //! What checked parameters promise and cost, as a person reads it.
 
 use crate::cost;
-use crate::literal::Form;
-use crate::order::Order;
+use crate::folding_tree::Side;
+use crate::literal::RowFormat;
+use crate::order::ProductOrder;
 use crate::params::Inner;
-use crate::tree::Side;
 use sotto_core::{Costs, ParamsDigest, ParamsReport};
 
 /// The report of parameters.
@@ -34,8 +34,8 @@ pub(crate) fn of(params: &Inner) -> ParamsReport {
 fn details(params: &Inner) -> Vec<(&'static str, String)> {
     let (literal, tree, layout) = (&params.literal, &params.tree, &params.layout);
     let products = tree.products(Side::Left) + tree.products(Side::Right);
-    let [ours, theirs] =
-        [Order::Distributed, Order::Paper].map(|order| cost::products(literal, params.set, tree, order));
+    let [ours, theirs] = [ProductOrder::Distributed, ProductOrder::Paper]
+        .map(|order| cost::products(literal, params.set, tree, order));
     let [u, v] = params.noise.unfolded.map(deviation);
     let block = layout.record_slots() * layout.slot_bits as usize;
     vec![
@@ -59,8 +59,8 @@ fn details(params: &Inner) -> Vec<(&'static str, String)> {
         (
             "image",
             match literal.form {
-                Form::Values => "rows as values, ready to be multiplied",
-                Form::Coefficients => "rows as coefficients, transformed in each pass",
+                RowFormat::Values => "rows as values, ready to be multiplied",
+                RowFormat::Coefficients => "rows as coefficients, transformed in each pass",
             }
             .into(),
         ),

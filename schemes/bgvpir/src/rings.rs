@@ -3,7 +3,7 @@
 //! The list is closed on purpose: whoever signs a catalog picks a name, and no modulus.
 
 use sotto_core::ParamsError;
-use sotto_lattice::bgv::{M8191, Pow2, Rns};
+use sotto_lattice::bgv::{M8191, Pow2, RnsRing};
 use std::sync::{Arc, OnceLock};
 
 /// Facts of a ring that need no transforms.
@@ -80,9 +80,9 @@ pub fn find(name: &str) -> Result<&'static RingSet, ParamsError> {
 #[derive(Debug, Clone)]
 pub enum Ring {
     /// The ring of a power of two.
-    Pow2(Rns<Pow2>),
+    Pow2(RnsRing<Pow2>),
     /// The paper's.
-    M8191(Rns<M8191>),
+    M8191(RnsRing<M8191>),
 }
 
 /// Evaluates an expression that is generic in the ring for whichever it is.
@@ -111,8 +111,8 @@ pub fn ring(name: &str, primes: u8) -> Result<Arc<Ring>, ParamsError> {
     let all = usize::from(primes) + 1;
     let make = || {
         Some(Arc::new(match kind {
-            0 => Ring::Pow2(Rns::new(Pow2::standard(all)?)?),
-            _ => Ring::M8191(Rns::new(M8191::standard(all)?)?),
+            0 => Ring::Pow2(RnsRing::new(Pow2::standard(all)?)?),
+            _ => Ring::M8191(RnsRing::new(M8191::standard(all)?)?),
         }))
     };
     cell.get_or_init(make).clone().ok_or_else(many)

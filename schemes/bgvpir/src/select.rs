@@ -1,12 +1,12 @@
 //! Choosing parameters for a table: every period, tree and number of primes that is reliable, the cheapest of them.
 
 use crate::cost;
-use crate::literal::{Form, Literal, MOST_BYTES, MOST_LAYERS, MOST_LEVELS, NO_TABLES_MASK};
+use crate::folding_tree::{FoldingTree, Side};
+use crate::literal::{Literal, MOST_BYTES, MOST_LAYERS, MOST_LEVELS, NO_TABLES_MASK, RowFormat};
 use crate::noise::Noise;
 use crate::rings::{self, MOST_PRIMES, RingSet, on_ring};
+use crate::rotations::Rotations;
 use crate::sets::{Pruning, SETS, Set};
-use crate::tree::{Side, Tree};
-use crate::turns::Turns;
 use sotto_core::{Goal, ParamsError, Result, Shape};
 use sotto_lattice::bgv::AnswerBits;
 use sotto_lattice::noise::most_written;
@@ -92,7 +92,7 @@ impl Search<'_> {
             records: 1,
             answer_bits: [0; 2],
             stride: 1,
-            form: Form::Values,
+            form: RowFormat::Values,
             written: 0,
             mask: NO_TABLES_MASK,
         };
@@ -117,7 +117,7 @@ impl Search<'_> {
     }
 
     /// Tries every number of primes, and where products leave them, for one tree.
-    fn primes(&mut self, set: &Set, ring: &RingSet, draft: &Literal, tree: &Tree) {
+    fn primes(&mut self, set: &Set, ring: &RingSet, draft: &Literal, tree: &FoldingTree) {
         // Where few leaves are multiplied, a prime for each level is as good as any.
         let levels = if set.pruning == Pruning::ByCost { 1 } else { MOST_LEVELS };
         for primes in 1..=MOST_PRIMES {
@@ -154,8 +154,8 @@ impl Search<'_> {
 const MOST_KEYS: usize = 1_000_000;
 
 /// Strides that are tried: the one with which the last rotation is reached soonest, and none.
-fn strides(draft: &Literal, ring: &RingSet, tree: &Tree) -> Vec<u32> {
-    let best = Turns::best_stride(tree.folded());
+fn strides(draft: &Literal, ring: &RingSet, tree: &FoldingTree) -> Vec<u32> {
+    let best = Rotations::best_stride(tree.folded());
     let small = |stride: u32| {
         let keys = cost::keys_bytes(&Literal { stride, ..draft.clone() }, ring);
         (2..tree.folded()).contains(&(stride as usize)) && keys <= MOST_KEYS
@@ -170,14 +170,14 @@ const MOST_VALUES: u64 = 16 << 30;
 const MOST_VALUES_OF_OTHERS: u64 = 1 << 30;
 
 /// What the image holds: values, unless the set says otherwise or they are too many for the goal.
-fn form(draft: &Literal, set: &Set, ring: &RingSet, tree: &Tree, goal: Goal) -> Form {
+fn form(draft: &Literal, set: &Set, ring: &RingSet, tree: &FoldingTree, goal: Goal) -> RowFormat {
     let most = if goal == Goal::ServerTime { MOST_VALUES } else { MOST_VALUES_OF_OTHERS };
-    let many = cost::image_bytes(&Literal { form: Form::Values, ..draft.clone() }, ring, tree) > most;
-    if set.streamed || many { Form::Coefficients } else { Form::Values }
+    let many = cost::image_bytes(&Literal { form: RowFormat::Values, ..draft.clone() }, ring, tree) > most;
+    if set.streamed || many { RowFormat::Coefficients } else { RowFormat::Values }
 }
 
 /// Trees for so many rows: lengths of v from a few to many, each side cut into a few nearly equal leaves.
-fn trees(rows: u64, period: u32) -> Vec<Tree> {
+fn trees(rows: u64, period: u32) -> Vec<FoldingTree> {
     let mut out: Vec<[Vec<u32>; 2]> = Vec::new();
     let root = (rows as f64).sqrt();
     for step in -8..=8 {
@@ -190,7 +190,7 @@ fn trees(rows: u64, period: u32) -> Vec<Tree> {
     }
     out.sort();
     out.dedup();
-    out.iter().filter_map(|[left, right]| Tree::new(left, right)).collect()
+    out.iter().filter_map(|[left, right]| FoldingTree::new(left, right)).collect()
 }
 
 /// Nearly equal lengths whose product is at least `length`, none longer than a period; fewer where they would be of one entry.
@@ -210,7 +210,7 @@ fn cut(length: u64, count: u32, period: u32) -> Option<Vec<u32>> {
 }
 
 /// The fewest bits of an answer that are reliable.
-fn answer_bits(draft: &Literal, ring: &RingSet, tree: &Tree, required: f64) -> Option<[u8; 2]> {
+fn answer_bits(draft: &Literal, ring: &RingSet, tree: &FoldingTree, required: f64) -> Option<[u8; 2]> {
     let transforms = rings::ring(ring.name, draft.primes).ok()?;
     let noise = Noise::of(draft, &transforms, tree);
     let t = (64 - (ring.plain - 1).leading_zeros()) as u8;
@@ -229,7 +229,7 @@ fn answer_bits(draft: &Literal, ring: &RingSet, tree: &Tree, required: f64) -> O
 const BYTE_NANOSECONDS: f64 = 80.0;
 
 /// What a goal minimises. Small terms of the others break ties.
-fn price(literal: &Literal, ring: &RingSet, tree: &Tree, shape: &Shape) -> f64 {
+fn price(literal: &Literal, ring: &RingSet, tree: &FoldingTree, shape: &Shape) -> f64 {
     let lookups = shape.lookups_per_client.max(1) as f64;
     let (query, answer) = (cost::query_bytes(literal, ring) as f64, cost::answer_bytes(literal, ring) as f64);
     let keys = cost::keys_bytes(literal, ring) as f64 / lookups;

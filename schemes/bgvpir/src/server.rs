@@ -14,6 +14,7 @@
 //! | [`steps`] | one answer step by step, in either order |
 
 pub mod answer;
+mod buffers;
 pub mod encode;
 pub mod image;
 pub mod paper;
@@ -21,7 +22,6 @@ mod part;
 pub mod prepare;
 mod read;
 pub mod revise;
-mod rooms;
 pub mod session;
 pub mod steps;
 
@@ -31,9 +31,9 @@ use crate::literal::Literal;
 use crate::message::{Answer, Keys, Query};
 use crate::params::Params;
 use crate::rings::on_ring;
-use answer::Sums;
-use image::Table;
-use prepare::Prepared;
+use answer::ColumnSums;
+use image::PlaintextTable;
+use prepare::ExpandedQuery;
 use rayon::prelude::*;
 use read::Records;
 use session::{Session, with_keys};
@@ -47,7 +47,7 @@ const BATCH: usize = 4;
 
 /// An open table, or some columns of one.
 pub struct Server {
-    table: Table,
+    table: PlaintextTable,
 }
 
 impl Server {
@@ -55,13 +55,13 @@ impl Server {
     ///
     /// # Errors
     /// [`sotto_core::Error::Peer`] for a query that was not decoded under these parameters.
-    pub fn prepare(&self, session: &Session, query: &Query) -> Result<Prepared> {
+    pub fn prepare(&self, session: &Session, query: &Query) -> Result<ExpandedQuery> {
         let params = self.table.params();
         with_keys!(params, session, (rns, keys) => prepare::prepare(&self.table, rns, keys, query))
     }
 
     /// The second: one pass over the table for several queries.
-    pub fn first_dimension(&self, queries: &[&Prepared]) -> Vec<Sums> {
+    pub fn first_dimension(&self, queries: &[&ExpandedQuery]) -> Vec<ColumnSums> {
         answer::first_dimension(&self.table, queries)
     }
 
@@ -69,7 +69,7 @@ impl Server {
     ///
     /// # Errors
     /// None for the session, the query and the sums of one client.
-    pub fn finish(&self, session: &Session, query: &Prepared, sums: &Sums) -> Result<Answer> {
+    pub fn finish(&self, session: &Session, query: &ExpandedQuery, sums: &ColumnSums) -> Result<Answer> {
         let params = self.table.params();
         with_keys!(params, session, (rns, keys) => {
             let products = answer::products(&self.table, rns, query, sums);
@@ -90,7 +90,7 @@ impl sotto_core::Server<BgvPir> for Server {
     }
 
     fn open(params: &Params, image: Arc<dyn Image>) -> Result<Self> {
-        Ok(Server { table: Table::open(params, image)? })
+        Ok(Server { table: PlaintextTable::open(params, image)? })
     }
 
     fn records(params: &Params, image: Arc<dyn Image>) -> Result<Box<dyn Rows>> {
@@ -108,8 +108,8 @@ impl sotto_core::Server<BgvPir> for Server {
         let answer = |asks: &[(&Session, Query)]| {
             let prepared =
                 asks.par_iter().map(|(session, query)| Ok((*session, self.prepare(session, query)?)));
-            together(prepared.collect(), |queries: Vec<(&Session, Prepared)>| {
-                let prepared: Vec<&Prepared> = queries.iter().map(|(_, query)| query).collect();
+            together(prepared.collect(), |queries: Vec<(&Session, ExpandedQuery)>| {
+                let prepared: Vec<&ExpandedQuery> = queries.iter().map(|(_, query)| query).collect();
                 let sums = self.first_dimension(&prepared);
                 queries
                     .iter()

@@ -1,7 +1,7 @@
 //! The parameter sets that can be named: a ring, and where its trees are pruned.
 
+use crate::folding_tree::FoldingTree;
 use crate::rings::{M8191_NAME, POW2_NAME};
-use crate::tree::Tree;
 
 /// A named set.
 #[derive(Debug, PartialEq)]
@@ -14,7 +14,7 @@ pub struct Set {
     pub ring: &'static str,
     /// Which trees it has.
     pub pruning: Pruning,
-    /// Whether a guard follows the leaves: see [`Tree::guarded`].
+    /// Whether a guard follows the leaves: see [`FoldingTree::guarded`].
     pub guard: bool,
     /// Whether images hold rows as coefficients whatever their size, and not only where values would be too many.
     pub streamed: bool,
@@ -110,20 +110,20 @@ pub static SETS: [Set; 9] = [
 impl Set {
     /// The paper's tree for so many rows in a ring of cycles of so many slots; `None` where trees are chosen by cost, or it
     /// has none.
-    pub(crate) fn tree(&self, rows: u64, cycle: u32) -> Option<Tree> {
+    pub(crate) fn tree(&self, rows: u64, cycle: u32) -> Option<FoldingTree> {
         // n', the next power of two. With a single leaf one side would have nothing to select.
         let z = rows.checked_next_power_of_two()?.trailing_zeros().max(2);
         match self.pruning {
             Pruning::ByCost => None,
             Pruning::Halving => (1..=z)
-                .filter_map(|levels| Tree::halving(z, levels))
+                .filter_map(|levels| FoldingTree::halving(z, levels))
                 .find(|tree| tree.folded() <= cycle as usize),
-            Pruning::Not => Tree::halving(z, z),
+            Pruning::Not => FoldingTree::halving(z, z),
         }
     }
 
     /// The tree as the set has it, if it fits a period: with a guard and the zeroes it needs, or as it is.
-    pub(crate) fn within(&self, tree: Tree, period: u32) -> Option<Tree> {
+    pub(crate) fn within(&self, tree: FoldingTree, period: u32) -> Option<FoldingTree> {
         let tree = if self.guard { tree.guarded()? } else { tree };
         let slots = if self.guard { tree.guarded_slots() } else { tree.folded() };
         (slots <= period as usize).then_some(tree)

@@ -1,31 +1,33 @@
 //! What makes the scheme: sets of s different places among n, with their members told apart by nothing.
 
-use crate::choose::choose;
 use crate::message::Query;
-use crate::request::{FIRST, Pair, SECOND, SPEND, build};
-use crate::set::{Places, each, either};
+use crate::request::{FIRST, QueryPair, SECOND, SPEND, build};
+use crate::select_hint::choose;
+use crate::set::{SeenBits, each, either};
 use crate::{Params, set};
 use borsh::{BorshDeserialize, BorshSerialize};
 use sotto_core::{CryptoRng, SchemeId, Two, work};
-use sotto_hints::slots::{Answer, Asking, Family, Hint, Keyed, Plan, Promise, Set, Tools};
+use sotto_hints::two_server::{
+    Answer, DraftQuery, Family, FamilyReport, Hint, KeyedSets, Plan, Set, Workspace,
+};
 use std::hint::black_box;
 use std::ops::Range;
 use zeroize::Zeroize;
 
 /// Sets with one member punctured out.
 #[derive(Debug, Clone, Copy)]
-pub struct Punctured;
+pub struct PuncturedSets;
 
 /// What is kept of a query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Zeroize, BorshSerialize, BorshDeserialize)]
-pub struct Form {
+pub struct QueryPlan {
     /// Which of the three forms it has.
     pub(crate) form: u8,
     /// The slot where a hint was spent; M for none.
     pub(crate) slot: u32,
 }
 
-impl Plan<Punctured> for Form {
+impl Plan<PuncturedSets> for QueryPlan {
     fn slot(&self) -> u32 {
         self.slot
     }
@@ -43,13 +45,13 @@ impl Plan<Punctured> for Form {
 /// Work of a member of a set, when all sets are grown for a query: a third of a block, and the comparison.
 const NUMBER_OPS: u64 = work::AES_BLOCK / 3 + 90;
 
-impl Family for Punctured {
+impl Family for PuncturedSets {
     const ID: SchemeId = SchemeId("checklist/1");
     const TITLE: &'static str = "Checklist (USENIX Security 2021), two servers";
     type Word = u32;
     type Query = Query;
-    type Plan = Form;
-    type Own = Places;
+    type QueryPlan = QueryPlan;
+    type ExtraState = SeenBits;
 
     fn number_bits(k: u32) -> u32 {
         k
@@ -60,9 +62,9 @@ impl Family for Punctured {
         2
     }
 
-    fn promise(params: &Params) -> Promise {
+    fn promise(params: &Params) -> FamilyReport {
         let (s, bits) = (params.numbers() as u64, params.bits());
-        Promise {
+        FamilyReport {
             server_ops: s * (work::FIND_ROW + params.row_bytes() as u64 * work::READ_BYTE),
             client_ops: params.hints() as u64 * s * NUMBER_OPS,
             model: format!(
@@ -77,14 +79,14 @@ impl Family for Punctured {
         number.into()
     }
 
-    fn own(params: &Params) -> Places {
-        Places::new(params)
+    fn own(params: &Params) -> SeenBits {
+        SeenBits::new(params)
     }
 
     fn sets(
-        keyed: &Keyed<u32>,
+        keyed: &KeyedSets<u32>,
         ids: Range<u32>,
-        tools: &mut Tools<Self>,
+        tools: &mut Workspace<Self>,
         mut give: impl FnMut(u32, Set<u32>),
     ) {
         each(keyed, ids, tools, |id, set, _| give(id, set));
@@ -94,25 +96,25 @@ impl Family for Punctured {
         _: &Params,
         hints: &[Hint<u32>],
         row: u64,
-        tools: &mut Tools<Self>,
+        tools: &mut Workspace<Self>,
         rng: &mut dyn CryptoRng,
-    ) -> Asking<Self> {
+    ) -> DraftQuery<Self> {
         // Places are numbered with 32 bits.
         let place = row as u32;
         let (slot, position) = choose(&tools.trees, hints, place, rng.next_u64(), &mut tools.room);
         let found = hints.get(slot as usize).map(|hint| (hint.set, position));
-        let Pair { queries, form, fresh } = build(place, found, tools, rng);
+        let QueryPair { queries, form, fresh } = build(place, found, tools, rng);
         let slot = either(u32::from(form == SPEND), [hints.len() as u32, slot]);
-        Asking { queries, plan: Form { form, slot }, fresh }
+        DraftQuery { queries, plan: QueryPlan { form, slot }, fresh }
     }
 
-    fn is_fresh(_: &Params, _: &Form, fresh: &Set<u32>, tools: &mut Tools<Self>) -> bool {
+    fn is_fresh(_: &Params, _: &QueryPlan, fresh: &Set<u32>, tools: &mut Workspace<Self>) -> bool {
         set::is_one(fresh, tools)
     }
 
     #[cfg(feature = "server")]
     fn answer(params: &Params, rows: &[u8], query: &Query) -> Answer {
-        use sotto_hints::slots::server::add;
+        use sotto_hints::two_server::server::add;
         let row_bytes = params.row_bytes();
         let mut answer = zeroize::Zeroizing::new(vec![0; 2 * row_bytes]);
         let (parity, extra) = answer.split_at_mut(row_bytes);
@@ -125,9 +127,9 @@ impl Family for Punctured {
     fn supply(
         params: &Params,
         rows: &[u8],
-        keyed: &Keyed<u32>,
+        keyed: &KeyedSets<u32>,
         first: u32,
-        tools: &mut Tools<Self>,
+        tools: &mut Workspace<Self>,
         parities: &mut [u8],
     ) {
         let row_bytes = params.row_bytes();
@@ -137,13 +139,13 @@ impl Family for Punctured {
             let at = (id - first) as usize * row_bytes;
             let parity = parities.get_mut(at..at + row_bytes).unwrap_or_default();
             let places = numbers.iter().map(|number| (number ^ set.shift) as usize);
-            sotto_hints::slots::server::add(rows, places, parity);
+            sotto_hints::two_server::server::add(rows, places, parity);
         });
     }
 
     fn read(
         _: &Params,
-        plan: &Form,
+        plan: &QueryPlan,
         Two(first, second): Two<&Answer>,
         spent: &[u8],
         row: &mut [u8],

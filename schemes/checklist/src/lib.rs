@@ -17,23 +17,23 @@
 //! | `family` | what makes the scheme of them |
 #![forbid(unsafe_code)]
 
-mod choose;
 mod family;
 pub mod message;
 mod request;
+mod select_hint;
 pub mod set;
 #[cfg(test)]
 mod tests;
 
 use sotto_core::SchemeEntry;
-use sotto_hints::slots::Slots;
+use sotto_hints::two_server::TwoServerScheme;
 
-pub use family::Punctured;
+pub use family::PuncturedSets;
 
 /// The scheme.
-pub type Checklist = Slots<Punctured>;
+pub type Checklist = TwoServerScheme<PuncturedSets>;
 /// Its parameters.
-pub type Params = sotto_hints::slots::Params<Punctured>;
+pub type Params = sotto_hints::two_server::Params<PuncturedSets>;
 
 /// What the registry knows of this scheme.
 pub static ENTRY: SchemeEntry = SchemeEntry::of::<Checklist>();

@@ -4,8 +4,8 @@
 use crate::Params;
 use sotto_core::{PeerMisbehaved, Result, Wire, wire};
 #[cfg(feature = "server")]
-use sotto_hints::slots::Room;
-use sotto_hints::slots::{Seed, Set, Trees};
+use sotto_hints::two_server::TreeScratch;
+use sotto_hints::two_server::{Seed, Set, Trees};
 #[cfg(feature = "server")]
 use sotto_math::aes::Aes;
 
@@ -36,7 +36,8 @@ impl Query {
     /// Gives the members to `each`, some at a time: which position they have makes no difference.
     #[cfg(feature = "server")]
     pub(crate) fn members(&self, trees: &Trees<u32>, mut each: impl FnMut(&mut dyn Iterator<Item = usize>)) {
-        let (key, mut room, mut beside) = (Aes::new(&self.salt), Room::default(), self.beside.as_slice());
+        let (key, mut room, mut beside) =
+            (Aes::new(&self.salt), TreeScratch::default(), self.beside.as_slice());
         let place = |number: &u32| (number ^ self.shift) as usize;
         for level in 0..trees.depth() {
             let (now, below) = beside.split_at_checked(trees.fan(level) - 1).unwrap_or_default();

@@ -12,11 +12,11 @@
 //! README.md proves that T and e are uniform in the view of either server. All forms take the same steps: which one it is
 //! must not be seen in time, since the extra place is a hint to it.
 
-use crate::Punctured;
+use crate::PuncturedSets;
 use crate::message::Query;
 use crate::set::{at, choose_set, containing, either, outside};
 use sotto_core::{CryptoRng, Two};
-use sotto_hints::slots::{Set, Tools};
+use sotto_hints::two_server::{Set, Workspace};
 
 /// A hint is spent.
 pub(crate) const SPEND: u8 = 0;
@@ -26,7 +26,7 @@ pub(crate) const FIRST: u8 = 1;
 pub(crate) const SECOND: u8 = 2;
 
 /// Two requests, and what of them stays with the client.
-pub(crate) struct Pair {
+pub(crate) struct QueryPair {
     pub(crate) queries: Two<Query>,
     pub(crate) form: u8,
     /// The set that replaces the hint, if it is spent.
@@ -37,9 +37,9 @@ pub(crate) struct Pair {
 pub(crate) fn build(
     place: u32,
     found: Option<(Set<u32>, u32)>,
-    tools: &mut Tools<Punctured>,
+    tools: &mut Workspace<PuncturedSets>,
     rng: &mut dyn CryptoRng,
-) -> Pair {
+) -> QueryPair {
     let (fresh, own) = containing(place, tools, rng);
     let random = containing(place, tools, rng);
     // Without a hint the row is lost: 2^-40 over the whole budget, so this branch is not one that anybody sees.
@@ -72,5 +72,5 @@ pub(crate) fn build(
     let to_second = Query::new(trees, &fresh, position, extra);
 
     let form = (u32::from(FIRST) * first + u32::from(SECOND) * second) as u8;
-    Pair { queries: Two(to_first, to_second), form, fresh }
+    QueryPair { queries: Two(to_first, to_second), form, fresh }
 }

@@ -5,9 +5,9 @@
 //! A shift turns a random set into one that contains a given place at a given position, and changes nothing about
 //! repetitions: whether a tree is passed over does not depend on what is asked.
 
-use crate::{Params, Punctured};
+use crate::{Params, PuncturedSets};
 use sotto_core::CryptoRng;
-use sotto_hints::slots::{Keyed, Room, Root, Set, Tools, Trees};
+use sotto_hints::two_server::{KeyedSets, Root, Set, TreeScratch, Trees, Workspace};
 use std::ops::Range;
 use zeroize::Zeroize;
 
@@ -29,7 +29,7 @@ pub(crate) fn either(bit: u32, [zero, one]: [u32; 2]) -> u32 {
 }
 
 /// A bit for each place, by which repetitions are seen; all zero between two uses.
-pub struct Places {
+pub struct SeenBits {
     bits: Vec<u64>,
     mask: u32,
     whole: bool,
@@ -39,12 +39,12 @@ pub struct Places {
 /// log2 of the most places that have a bit each. In larger universes places share bits.
 const MOST_BITS: u32 = 22;
 
-impl Places {
+impl SeenBits {
     /// Room for the places of these parameters.
     pub fn new(params: &Params) -> Self {
         let bits = params.bits().min(MOST_BITS);
         let (mask, whole) = ((1 << bits) - 1, bits == params.bits());
-        Places { bits: vec![0; (1usize << bits).div_ceil(64)], mask, whole, sorted: Vec::new() }
+        SeenBits { bits: vec![0; (1usize << bits).div_ceil(64)], mask, whole, sorted: Vec::new() }
     }
 
     /// Whether these numbers are different ones. Not constant in time: it tells of random trees whether they are used.
@@ -78,9 +78,9 @@ impl Places {
 /// Gives the sets of some ids to `each`, with the numbers of their trees, in any order. The set of an id is the first of its
 /// candidates without repetition.
 pub(crate) fn each(
-    keyed: &Keyed<u32>,
+    keyed: &KeyedSets<u32>,
     ids: Range<u32>,
-    tools: &mut Tools<Punctured>,
+    tools: &mut Workspace<PuncturedSets>,
     mut each: impl FnMut(u32, Set<u32>, &[u32]),
 ) {
     let (trees, room, places) = (&tools.trees, &mut tools.room, &mut tools.own);
@@ -107,14 +107,14 @@ pub(crate) fn each(
 }
 
 /// Whether a set has no repetitions.
-pub(crate) fn is_one(set: &Set<u32>, tools: &mut Tools<Punctured>) -> bool {
+pub(crate) fn is_one(set: &Set<u32>, tools: &mut Workspace<PuncturedSets>) -> bool {
     tools.own.differ(tools.trees.grow([set.root].into_iter(), &mut tools.room))
 }
 
 /// A set that contains a place at a random position and is otherwise random; and that position.
 pub(crate) fn containing(
     place: u32,
-    tools: &mut Tools<Punctured>,
+    tools: &mut Workspace<PuncturedSets>,
     rng: &mut dyn CryptoRng,
 ) -> (Set<u32>, u32) {
     loop {
@@ -136,7 +136,7 @@ pub(crate) fn outside(
     set: &Set<u32>,
     position: u32,
     trees: &Trees<u32>,
-    room: &mut Room<u32>,
+    room: &mut TreeScratch<u32>,
     rng: &mut dyn CryptoRng,
 ) -> u32 {
     let numbers = trees.grow([set.root].into_iter(), room);
@@ -184,7 +184,7 @@ mod tests {
     #[test]
     fn repetitions_are_seen_in_small_universes_and_large_ones() {
         for rows in [1 << 10, 1 << 30] {
-            let mut places = Places::new(&params(rows));
+            let mut places = SeenBits::new(&params(rows));
             let mut numbers: Vec<u32> = (0..900).map(|i| i * (rows as u32 / 1024)).collect();
             assert!(places.differ(&numbers) && places.differ(&numbers), "{rows}");
             numbers[17] = numbers[700];
@@ -197,7 +197,7 @@ mod tests {
     #[test]
     fn sets_of_a_key_have_no_repetitions_and_are_the_same_however_they_are_asked_for() {
         let params = params(1 << 12);
-        let (tools, keyed) = (&mut Tools::new(&params), Keyed::new(&params.trees(), &[5; 16]));
+        let (tools, keyed) = (&mut Workspace::new(&params), KeyedSets::new(&params.trees(), &[5; 16]));
         let mut all = vec![Set::default(); 300];
         let mut members = [0u32; 1 << 12];
         each(&keyed, 0..300, tools, |id, set, numbers| {
@@ -219,7 +219,7 @@ mod tests {
     #[test]
     fn a_fresh_set_has_its_place_where_it_says() {
         let params = params(1 << 12);
-        let (tools, rng) = (&mut Tools::new(&params), &mut seeded("containing"));
+        let (tools, rng) = (&mut Workspace::new(&params), &mut seeded("containing"));
         let mut positions = Vec::new();
         for place in [0, 1, 4000, 4095, 17, 17, 17] {
             let (set, position) = containing(place, tools, rng);

@@ -9,18 +9,18 @@ use crate::message::Query;
 use crate::request::SPEND;
 use crate::{Checklist, Params};
 use sotto_core::{Client as _, Params as _, Prepare as _, RecordIndex, Two, Upkeep, Wire};
-use sotto_hints::slots::{Client, Prepare, Room, Supply, bound, params::ParamsLiteral};
+use sotto_hints::two_server::{Client, HintResponse, Prepare, TreeScratch, bound, params::ParamsLiteral};
 use sotto_testkit::rng::seeded;
 use sotto_testkit::uniform::off;
 
 const CLIENTS: u64 = 12_000;
 
 /// A client of a table of zeros: what it sends does not depend on rows.
-fn client(params: &Params, rng: &mut dyn sotto_core::CryptoRng) -> Client<crate::Punctured> {
+fn client(params: &Params, rng: &mut dyn sotto_core::CryptoRng) -> Client<crate::PuncturedSets> {
     let mut client = Prepare::begin(params, rng).unwrap().finish().unwrap();
     while Checklist::order(&mut client).unwrap().is_some() {
-        let zeros = vec![0; <Supply as Wire<Params>>::size(params)];
-        Checklist::stock(&mut client, Supply::take(params, &zeros).unwrap()).unwrap();
+        let zeros = vec![0; <HintResponse as Wire<Params>>::size(params)];
+        Checklist::stock(&mut client, HintResponse::take(params, &zeros).unwrap()).unwrap();
     }
     client
 }
@@ -129,7 +129,7 @@ fn hints_contain_rows_as_often_after_queries_as_before() {
     let (mut before, mut after) = ([0u32; 8], [0u32; 8]);
     let count = |client: &Client<_>, counts: &mut [u32; 8]| {
         for hint in client.hints() {
-            let (trees, mut room) = (params.trees(), Room::default());
+            let (trees, mut room) = (params.trees(), TreeScratch::default());
             let numbers = trees.grow([hint.set.root].into_iter(), &mut room);
             numbers.iter().for_each(|number| counts[(number ^ hint.set.shift) as usize] += 1);
         }

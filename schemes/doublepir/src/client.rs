@@ -8,21 +8,21 @@ use crate::message::{Answer, Query};
 use crate::params::Params;
 use sotto_core::{Artifact, ArtifactNeed, CryptoRng, Misuse, One, Params as _, Record, RecordIndex, Result};
 use sotto_pages::HugeWords;
-use sotto_silent::lwe::encrypt::{Encryption, mask, read, rounded_mask};
-use sotto_silent::lwe::hint::Taking;
+use sotto_silent::lwe::encrypt::{LweVectorEncryptor, mask, read, rounded_mask};
+use sotto_silent::lwe::hint::HintDownload;
 use sotto_silent::lwe::ring::{N, Ring, switch};
-use sotto_silent::second::record;
+use sotto_silent::two_pass::record;
 use zeroize::Zeroizing;
 
 /// A client that is taking in its hint.
 pub struct Prepare {
     params: Params,
-    hint: Taking,
+    hint: HintDownload,
 }
 
 impl sotto_core::Prepare<DoublePir> for Prepare {
     fn begin(params: &Params, _rng: &mut dyn CryptoRng) -> Result<Self> {
-        Ok(Prepare { params: params.clone(), hint: Taking::new(params.literal().hint_bytes()) })
+        Ok(Prepare { params: params.clone(), hint: HintDownload::new(params.literal().hint_bytes()) })
     }
 
     fn needs(&self) -> Vec<ArtifactNeed> {
@@ -38,7 +38,7 @@ impl sotto_core::Prepare<DoublePir> for Prepare {
         let cut = self.params.cut();
         // Both vectors are encrypted under the first rows of one matrix.
         let blocks = cut.columns().max(cut.blocks).div_ceil(N as u64);
-        let encryption = Encryption::new(Ring::new()?, blocks as usize);
+        let encryption = LweVectorEncryptor::new(Ring::new()?, blocks as usize);
         Ok(Client { params: self.params, encryption, hint })
     }
 }
@@ -46,7 +46,7 @@ impl sotto_core::Prepare<DoublePir> for Prepare {
 /// A client that holds the hint of the second matrix.
 pub struct Client {
     params: Params,
-    encryption: Encryption,
+    encryption: LweVectorEncryptor,
     hint: HugeWords,
 }
 

@@ -7,8 +7,8 @@ use sotto_silent::limits::{field, reliable, within};
 use sotto_silent::lwe::bound::{LEAST_ANSWER_BITS, QUERY_BITS};
 use sotto_silent::lwe::ring::{self, LOG2_Q, N, PUBLIC_SEED, SET, SIGMA};
 use sotto_silent::message::packed_bytes;
-use sotto_silent::second::bound::{self, Words};
-use sotto_silent::second::{Cut, FRESH_BITS, HINT_BITS};
+use sotto_silent::two_pass::bound::{self, WordNoise};
+use sotto_silent::two_pass::{FRESH_BITS, HINT_BITS, TwoPassLayout};
 use std::ops::RangeInclusive;
 
 /// Bits of a word of a fresh row's mask.
@@ -47,8 +47,8 @@ pub struct ParamsLiteral {
 
 impl ParamsLiteral {
     /// How the table lies in both matrices.
-    pub fn cut(&self) -> Cut {
-        Cut { record_bytes: self.record_bytes, records: self.records, blocks: self.blocks }
+    pub fn cut(&self) -> TwoPassLayout {
+        TwoPassLayout { record_bytes: self.record_bytes, records: self.records, blocks: self.blocks }
     }
 
     /// Bytes of the hint that clients fetch: a row of n words for each of the second matrix.
@@ -82,19 +82,19 @@ impl ParamsLiteral {
     pub fn failure_log2(&self) -> f64 {
         let [first, second] = self.words();
         let read = bound::failure_log2(self.record_bytes, &first);
-        let fixed = bound::failure_log2(self.cut().second_rows(), &Words { mask_bits: None, ..second });
+        let fixed = bound::failure_log2(self.cut().second_rows(), &WordNoise { mask_bits: None, ..second });
         let fresh = bound::failure_log2(self.fresh_rows(), &second);
         sotto_silent::log2_sum([read, fixed, fresh])
     }
 
     /// What the words of both passes are read from.
-    pub fn words(&self) -> [Words; 2] {
+    pub fn words(&self) -> [WordNoise; 2] {
         let [first, second] = self.query_bits;
         let (columns, answer_bits) = (self.cut().columns(), FRESH_BITS as u8);
         let mask_bits = Some(HINT_BITS as u8);
-        let first = Words { columns, query_bits: first, answer_bits, mask_bits };
+        let first = WordNoise { columns, query_bits: first, answer_bits, mask_bits };
         let (columns, mask_bits) = (self.blocks, Some(self.mask_bits));
-        [first, Words { columns, query_bits: second, answer_bits: self.answer_bits, mask_bits }]
+        [first, WordNoise { columns, query_bits: second, answer_bits: self.answer_bits, mask_bits }]
     }
 
     /// Work of an answer: both matrices are read once, and the fresh rows' masks are made.
@@ -115,7 +115,7 @@ pub struct Params {
 
 impl Params {
     /// How the table lies in both matrices.
-    pub fn cut(&self) -> Cut {
+    pub fn cut(&self) -> TwoPassLayout {
         self.literal.cut()
     }
     /// Bits of a word of the first query, and of the second.

@@ -4,17 +4,17 @@
 use crate::DoublePir;
 use crate::message::{Answer, Query, put, two_parts};
 use crate::params::Params;
-use crate::server::{Fresh, Part, Passed};
+use crate::server::{FreshMasks, PartServer, PassOutput};
 use sotto_core::{Cut, Image, Partial, PeerMisbehaved, Result, Section};
 use sotto_math::bits::packed_len;
-use sotto_silent::matrix::Stretch;
-use sotto_silent::second::{FRESH_BITS, Tables};
+use sotto_silent::matrix::RowRange;
+use sotto_silent::two_pass::{FRESH_BITS, TwoPassTables};
 use std::ops::Range;
 use std::sync::Arc;
 
 /// The rows of both matrices that a part has.
-fn stretches(params: &Params, cut: Cut) -> [Stretch; 2] {
-    [params.cut().first(), params.cut().second()].map(|layout| Stretch::of(&layout, cut))
+fn stretches(params: &Params, cut: Cut) -> [RowRange; 2] {
+    [params.cut().first(), params.cut().second()].map(|layout| RowRange::of(&layout, cut))
 }
 
 /// Bits and words of a partial: of fresh words, and of those of the second matrix.
@@ -24,12 +24,12 @@ fn widths(params: &Params, cut: Cut) -> [(u32, usize); 2] {
 }
 
 impl Partial for DoublePir {
-    type Part = Part;
-    type Joiner = Fresh;
+    type Part = PartServer;
+    type Joiner = FreshMasks;
 
     fn most_parts(params: &Params) -> u32 {
         // Of the second matrix there are at least as many panels as can be parts of a small table.
-        Stretch::most(&params.cut().first()).min(Stretch::most(&params.cut().second()))
+        RowRange::most(&params.cut().first()).min(RowRange::most(&params.cut().second()))
     }
 
     fn holds(params: &Params, cut: Cut) -> Vec<Range<u64>> {
@@ -37,10 +37,10 @@ impl Partial for DoublePir {
         vec![first.bytes, start + second.bytes.start..start + second.bytes.end]
     }
 
-    fn open_part(params: &Params, cut: Cut, image: Arc<dyn Image>) -> Result<Part> {
+    fn open_part(params: &Params, cut: Cut, image: Arc<dyn Image>) -> Result<PartServer> {
         let layouts = stretches(params, cut).map(|stretch| stretch.layout);
-        let tables = Tables::open_some(params.cut(), layouts, 0, Section::Resident, image)?;
-        Ok(Part { params: params.clone(), tables })
+        let tables = TwoPassTables::open_some(params.cut(), layouts, 0, Section::Resident, image)?;
+        Ok(PartServer { params: params.clone(), tables })
     }
 
     fn partial_bytes(params: &Params, cut: Cut) -> usize {
@@ -51,9 +51,9 @@ impl Partial for DoublePir {
         Ok(())
     }
 
-    fn partials(part: &Part, asks: Vec<(&(), Query)>) -> Vec<Result<Vec<u8>>> {
+    fn partials(part: &PartServer, asks: Vec<(&(), Query)>) -> Vec<Result<Vec<u8>>> {
         let queries: Vec<Query> = asks.into_iter().map(|(_, query)| query).collect();
-        let written = |Passed { words, fresh }| {
+        let written = |PassOutput { words, fresh }| {
             let fresh: Vec<u32> = fresh.into_iter().map(u32::from).collect();
             let mut out = Vec::new();
             put(&fresh, FRESH_BITS, &mut out);
@@ -63,16 +63,16 @@ impl Partial for DoublePir {
         part.passes(&queries).into_iter().map(written).collect()
     }
 
-    fn joiner(params: &Params) -> Result<Fresh> {
-        Fresh::new(params)
+    fn joiner(params: &Params) -> Result<FreshMasks> {
+        FreshMasks::new(params)
     }
 
     fn join(
-        (params, fresh): (&Params, &Fresh),
+        (params, fresh): (&Params, &FreshMasks),
         (_, query): (&(), Query),
         partials: &[Vec<u8>],
     ) -> Result<Answer> {
-        let mut passed = Passed { words: Vec::new(), fresh: Vec::new() };
+        let mut passed = PassOutput { words: Vec::new(), fresh: Vec::new() };
         let parts = u32::try_from(partials.len()).unwrap_or(u32::MAX);
         for (cut, partial) in Cut::all(parts).zip(partials) {
             let taken = two_parts(partial, widths(params, cut));

@@ -4,8 +4,8 @@ use crate::params::{MASK_BITS, ParamsLiteral, costs};
 use sotto_core::{Result, Shape};
 use sotto_silent::lwe::bound::{LEAST_ANSWER_BITS, QUERY_BITS};
 use sotto_silent::lwe::ring::{PUBLIC_SEED, SET};
-use sotto_silent::second::bound::{Words, failure_log2};
-use sotto_silent::second::select::{Candidate, cheapest};
+use sotto_silent::two_pass::bound::{WordNoise, failure_log2};
+use sotto_silent::two_pass::select::{LayoutCandidate, cheapest};
 
 /// The cheapest literal for a table.
 ///
@@ -20,8 +20,8 @@ pub fn select(shape: &Shape) -> Result<ParamsLiteral> {
 
 /// The word sizes with the fewest bytes in query and answer together. The first pass may fail with half of what is required, the
 /// rows of the second matrix with a quarter, and the fresh ones with an eighth.
-fn word_sizes(candidate: &Candidate) -> Option<ParamsLiteral> {
-    let Candidate { cut, required, .. } = *candidate;
+fn word_sizes(candidate: &LayoutCandidate) -> Option<ParamsLiteral> {
+    let LayoutCandidate { cut, required, .. } = *candidate;
     let literal = |query_bits, answer_bits, mask_bits| ParamsLiteral {
         set: SET.into(),
         record_bytes: cut.record_bytes,
@@ -40,7 +40,7 @@ fn word_sizes(candidate: &Candidate) -> Option<ParamsLiteral> {
     let second = QUERY_BITS.filter_map(|second| {
         let fixed = |bits: &u8| {
             let [_, words] = literal([first, second], *bits, *MASK_BITS.end()).words();
-            failure_log2(cut.second_rows(), &Words { mask_bits: None, ..words }) <= required - 2.0
+            failure_log2(cut.second_rows(), &WordNoise { mask_bits: None, ..words }) <= required - 2.0
         };
         let answer = (LEAST_ANSWER_BITS..=second).find(fixed)?;
         let fresh = |answer| {

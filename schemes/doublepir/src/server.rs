@@ -8,8 +8,8 @@ use sotto_core::{Artifact, Held, Image, Params as _, Result, Rows, Section, Sink
 use sotto_math::matrix::{QueryPlanes, scan_u32};
 use sotto_silent::lwe::hint::{row, write_hint};
 use sotto_silent::lwe::ring::{N, Ring, round, switch};
-use sotto_silent::matrix::{BATCH, Place};
-use sotto_silent::second::{Tables, write};
+use sotto_silent::matrix::{BATCH, SectionOffset};
+use sotto_silent::two_pass::{TwoPassTables, write};
 use std::sync::Arc;
 
 /// Where a client's hint lies in an image.
@@ -17,24 +17,24 @@ pub(crate) const HINT: Section = Section::Public(Artifact::Hint);
 
 /// An open table, which is one part.
 pub struct Server {
-    part: Part,
-    fresh: Fresh,
+    part: PartServer,
+    fresh: FreshMasks,
 }
 
 /// Some rows of both matrices.
-pub struct Part {
+pub struct PartServer {
     pub(crate) params: Params,
-    pub(crate) tables: Tables,
+    pub(crate) tables: TwoPassTables,
 }
 
 /// What both passes give: words of the second matrix, rounded, and those of the first, which are fresh rows of it.
-pub(crate) struct Passed {
+pub(crate) struct PassOutput {
     pub(crate) words: Vec<u32>,
     pub(crate) fresh: Vec<u16>,
 }
 
 /// What makes the masks of fresh rows.
-pub struct Fresh {
+pub struct FreshMasks {
     ring: Ring,
     /// Values of a_k(1/X).
     blocks: Vec<Vec<u64>>,
@@ -48,19 +48,19 @@ impl sotto_core::Server<DoublePir> for Server {
         out.reserve(Section::Resident, cut.first_bytes() + cut.second_bytes())?;
         out.reserve(HINT, params.literal().hint_bytes())?;
         write(&cut, Section::Resident, rows, out)?;
-        let second = Place { section: Section::Resident, start: cut.first_bytes() };
+        let second = SectionOffset { section: Section::Resident, start: cut.first_bytes() };
         write_hint(cut.second(), second, HINT, out)
     }
 
     fn open(params: &Params, image: Arc<dyn Image>) -> Result<Self> {
         // Clients fetch the hint, and none of it is needed here.
         Held::open(image.clone(), HINT, "hint", params.literal().hint_bytes())?;
-        let tables = Tables::open(params.cut(), 0, Section::Resident, image)?;
-        Ok(Server { part: Part { params: params.clone(), tables }, fresh: Fresh::new(params)? })
+        let tables = TwoPassTables::open(params.cut(), 0, Section::Resident, image)?;
+        Ok(Server { part: PartServer { params: params.clone(), tables }, fresh: FreshMasks::new(params)? })
     }
 
     fn records(params: &Params, image: Arc<dyn Image>) -> Result<Box<dyn Rows>> {
-        Ok(Tables::open(params.cut(), 0, Section::Resident, image)?.records())
+        Ok(TwoPassTables::open(params.cut(), 0, Section::Resident, image)?.records())
     }
 
     fn admit(&self, (): ()) -> Result<()> {
@@ -77,13 +77,13 @@ impl sotto_core::Server<DoublePir> for Server {
     }
 }
 
-impl Part {
+impl PartServer {
     /// Both passes, for eight queries at once.
-    pub(crate) fn passes(&self, queries: &[Query]) -> Vec<Passed> {
+    pub(crate) fn passes(&self, queries: &[Query]) -> Vec<PassOutput> {
         queries.chunks(BATCH).flat_map(|some| self.pass(some)).collect()
     }
 
-    fn pass(&self, queries: &[Query]) -> Vec<Passed> {
+    fn pass(&self, queries: &[Query]) -> Vec<PassOutput> {
         let [first, second] = self.params.query_bits();
         let planes: Vec<QueryPlanes> =
             queries.iter().map(|Query([columns, _])| self.tables.planes(columns, first)).collect();
@@ -97,22 +97,22 @@ impl Part {
         let passed = |(mut words, fresh): (Vec<u32>, Vec<u16>)| {
             // Panels of this matrix are full: there are no rows of padding.
             round(&mut words, second, self.params.answer_bits());
-            Passed { words, fresh }
+            PassOutput { words, fresh }
         };
         products.into_iter().zip(fresh).map(passed).collect()
     }
 }
 
-impl Fresh {
+impl FreshMasks {
     pub(crate) fn new(params: &Params) -> Result<Self> {
         let ring = Ring::new()?;
         let blocks = 0..params.cut().blocks.div_ceil(N as u64) as usize;
         let blocks = blocks.map(|k| ring.reversed_block(k)).collect();
-        Ok(Fresh { ring, blocks })
+        Ok(FreshMasks { ring, blocks })
     }
 
     /// The rest of one answer, from what both passes gave for all rows.
-    pub(crate) fn answer(&self, params: &Params, Query([_, c]): &Query, passed: Passed) -> Answer {
+    pub(crate) fn answer(&self, params: &Params, Query([_, c]): &Query, passed: PassOutput) -> Answer {
         let (mut words, fresh) = (passed.words, params.cut().by_byte(&passed.fresh));
         let mut products = Vec::with_capacity(FRESH_ROWS * fresh.len());
         let rows = (0..FRESH_ROWS).flat_map(|byte| fresh.iter().map(move |words| signed(words, byte)));

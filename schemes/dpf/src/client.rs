@@ -5,7 +5,7 @@
 
 use crate::Dpf;
 use crate::generator::Generator;
-use crate::message::{Answer, Level, Query};
+use crate::message::{Answer, CorrectionWord, Query};
 use crate::params::{LEAF_RECORDS, Params};
 use sotto_core::{CryptoRng, Misuse, Record, RecordIndex, Result, Two};
 use subtle::{Choice, ConditionallySelectable, ConstantTimeEq};
@@ -63,7 +63,7 @@ fn keys(index: u64, depth: usize, rng: &mut dyn CryptoRng) -> Two<Query> {
     let generator = Generator::new(&salt);
     let mut path = Path { seeds: roots.clone(), bits: [Choice::from(0), Choice::from(1)] };
     let leaf_number = index / LEAF_RECORDS;
-    let levels: Vec<Level> = (0..depth)
+    let levels: Vec<CorrectionWord> = (0..depth)
         .rev()
         .map(|height| path.descend(&generator, Choice::from((leaf_number >> height & 1) as u8)))
         .collect();
@@ -76,7 +76,7 @@ fn keys(index: u64, depth: usize, rng: &mut dyn CryptoRng) -> Two<Query> {
 impl Path {
     /// Steps to the right child if `right`, else to the left one, and gives the word that makes the other children
     /// of both trees equal.
-    fn descend(&mut self, generator: &Generator, right: Choice) -> Level {
+    fn descend(&mut self, generator: &Generator, right: Choice) -> CorrectionWord {
         let mut children = Zeroizing::new([[0; 16]; 4]);
         let mut control = Zeroizing::new([[0; 16]; 2]);
         generator.children(&self.seeds[..], &mut children[..]);
@@ -97,7 +97,7 @@ impl Path {
             let own = Choice::conditional_select(&bit(tree, 0), &bit(tree, 1), right);
             self.bits[tree] = own ^ self.bits[tree] & kept_bit;
         }
-        Level { seed: word.to_le_bytes(), left: left_bit.unwrap_u8(), right: right_bit.unwrap_u8() }
+        CorrectionWord { seed: word.to_le_bytes(), left: left_bit.unwrap_u8(), right: right_bit.unwrap_u8() }
     }
 
     /// The word that makes the two leaves differ in one bit, which is the record's.

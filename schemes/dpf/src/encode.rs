@@ -1,10 +1,10 @@
 //! The table in bit slices, and changes to it.
 
 use crate::Dpf;
-use crate::params::{Layer, Params};
+use crate::params::{Params, SubTable};
 use rayon::prelude::*;
 use sotto_core::{Change, Held, Misuse, Result, Revise, Rows, Section, Sink, Stored, Sure};
-use sotto_math::slices::{BLOCK_RECORDS, reslice, slice, unslice};
+use sotto_math::bitslice::{BLOCK_RECORDS, reslice, slice, unslice};
 use std::ops::Range;
 
 /// Bytes of records that are in memory at once, unless one block has more; blocks take as many again.
@@ -41,14 +41,14 @@ pub fn encode(params: &Params, rows: &dyn Rows, out: &dyn Sink) -> Result<()> {
 
 /// Writes a layer.
 struct Writer<'a> {
-    layer: &'a Layer,
+    layer: &'a SubTable,
     held: Vec<u8>,
     blocks: Vec<u8>,
     at: u64,
 }
 
 impl<'a> Writer<'a> {
-    fn new(layer: &'a Layer) -> Self {
+    fn new(layer: &'a SubTable) -> Self {
         Writer { layer, held: Vec::new(), blocks: Vec::new(), at: layer.at }
     }
 

@@ -20,14 +20,14 @@ pub struct Query {
     /// The root's control bit, b: 0 in one key and 1 in the other.
     pub(crate) party: u8,
     /// Correction words from the root down; the same in both keys.
-    pub(crate) levels: Vec<Level>,
+    pub(crate) levels: Vec<CorrectionWord>,
     /// The leaves' correction word, `CW^(n+1)`; the same in both keys.
     pub(crate) leaf: [u8; 64],
 }
 
 /// The correction word of a level: `CW^(i)`.
 #[derive(Clone, PartialEq, Eq, Zeroize)]
-pub(crate) struct Level {
+pub(crate) struct CorrectionWord {
     /// What is added to the seeds of both children.
     pub(crate) seed: Seed,
     /// What is added to the left child's control bit: 0 or 1.
@@ -69,7 +69,8 @@ impl Wire<Params> for Query {
         let mut bits = rest.iter().flat_map(|byte| (0..8).map(move |i| byte >> i & 1));
         let mut bit = || bits.next().unwrap_or(0);
         let party = bit();
-        let levels = seeds.into_iter().map(|seed| Level { seed, left: bit(), right: bit() }).collect();
+        let levels =
+            seeds.into_iter().map(|seed| CorrectionWord { seed, left: bit(), right: bit() }).collect();
         if bits.any(|left_over| left_over != 0) {
             return Err(PeerMisbehaved::NotCanonical("query").into());
         }

@@ -42,7 +42,7 @@ fn is_zero(path: &u32) -> bool {
 /// What the server keeps of records as a table of its own: part of each, for all records whose numbers agree but for some low
 /// bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Layer {
+pub struct SubTable {
     /// How many bits those are.
     pub shift: u32,
     /// Which bytes of a record it has.
@@ -55,7 +55,7 @@ pub struct Layer {
     pub items: u64,
 }
 
-impl Layer {
+impl SubTable {
     /// Bytes of eight parts in bit slices.
     pub fn block_bytes(&self) -> usize {
         8 * self.width
@@ -72,20 +72,20 @@ impl Layer {
 pub struct Params {
     literal: ParamsLiteral,
     record_bytes: usize,
-    layers: Vec<Layer>,
+    layers: Vec<SubTable>,
 }
 
 /// The layers of sound parameters.
-fn layers(literal: &ParamsLiteral, record_bytes: usize) -> Vec<Layer> {
+fn layers(literal: &ParamsLiteral, record_bytes: usize) -> Vec<SubTable> {
     // The first node belongs to one record alone.
     let shared = literal.path.saturating_sub(1);
     let width = record_bytes - NODE_BYTES * shared as usize;
-    let mut layers = vec![Layer { shift: 0, start: 0, width, at: 0, items: literal.records }];
+    let mut layers = vec![SubTable { shift: 0, start: 0, width, at: 0, items: literal.records }];
     for shift in 1..=shared {
         let (start, at) =
             layers.last().map_or((0, 0), |last| (last.start + last.width, last.at + last.bytes()));
         let items = literal.records.div_ceil(1 << shift);
-        layers.push(Layer { shift, start, width: NODE_BYTES, at, items });
+        layers.push(SubTable { shift, start, width: NODE_BYTES, at, items });
     }
     layers
 }
@@ -108,12 +108,12 @@ impl Params {
         self.leaves().next_power_of_two().ilog2() as usize
     }
     /// What the server keeps: records without the nodes that are kept once for several, and then those, level by level.
-    pub fn layers(&self) -> &[Layer] {
+    pub fn layers(&self) -> &[SubTable] {
         &self.layers
     }
     /// Bytes of the table as the server keeps it.
     pub fn table_bytes(&self) -> u64 {
-        self.layers.iter().map(Layer::bytes).sum()
+        self.layers.iter().map(SubTable::bytes).sum()
     }
     /// Bytes of a key: salt, root, one word for each level and one for the leaves, and the control bits.
     pub fn key_bytes(&self) -> usize {

@@ -3,7 +3,7 @@
 
 use crate::Dpf;
 use crate::message::{Answer, Query};
-use crate::params::{Layer, Params, ParamsLiteral};
+use crate::params::{Params, ParamsLiteral, SubTable};
 use crate::server::{MOST_LEAVES, Server};
 use sotto_core::partial::added;
 use sotto_core::{Cut, Held, Image, Params as _, Partial, Result, Section, Wire};
@@ -14,17 +14,17 @@ use std::sync::Arc;
 const PIECES: u64 = 8;
 
 /// A stretch of a table: its first leaf, and the parameters that its records alone would have.
-pub(crate) struct Stretch {
+pub(crate) struct LeafRange {
     pub(crate) first: u64,
     /// A power of two that divides `first`.
     pub(crate) align: u64,
     pub(crate) of: Params,
 }
 
-impl Stretch {
+impl LeafRange {
     /// All of a table.
     pub(crate) fn all(params: &Params) -> Self {
-        Stretch { first: 0, align: MOST_LEAVES as u64, of: params.clone() }
+        LeafRange { first: 0, align: MOST_LEAVES as u64, of: params.clone() }
     }
 }
 
@@ -45,11 +45,11 @@ impl Params {
     }
 
     /// The part's stretch of the table.
-    fn stretch(&self, cut: Cut) -> Result<Stretch> {
+    fn stretch(&self, cut: Cut) -> Result<LeafRange> {
         let (leaves, align) = self.leaves_of(cut);
         let records = records(&leaves, self.records());
         let literal = ParamsLiteral { records: records.end - records.start, ..self.literal().clone() };
-        Ok(Stretch { first: leaves.start, align, of: Params::check(literal)? })
+        Ok(LeafRange { first: leaves.start, align, of: Params::check(literal)? })
     }
 }
 
@@ -68,7 +68,7 @@ impl<const PROVEN: bool> Partial for Dpf<PROVEN> {
 
     fn holds(params: &Params, cut: Cut) -> Vec<Range<u64>> {
         let records = records(&params.leaves_of(cut).0, params.records());
-        let range = |layer: &Layer| {
+        let range = |layer: &SubTable| {
             // Records begin with a block of the layer, unless there are no more.
             let bytes = |record: u64| match record < params.records() {
                 true => (record >> layer.shift) * layer.width as u64,

@@ -2,12 +2,12 @@
 
 use crate::Dpf;
 use crate::message::{Answer, Query};
-use crate::params::{Layer, Params};
-use crate::part::Stretch;
+use crate::params::{Params, SubTable};
+use crate::part::LeafRange;
 use crate::tree::Tree;
 use rayon::prelude::*;
 use sotto_core::{Held, Image, Result, Rows, Section, Sink, Sure};
-use sotto_math::slices::{GROUP, Matrices, RUN_RECORDS, Share, matrices, scan, unslice};
+use sotto_math::bitslice::{GROUP, RUN_RECORDS, SelectionMatrices, SelectionShare, matrices, scan, unslice};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ pub(crate) const MOST_LEAVES: usize = 512;
 
 /// An open table, or a part of one.
 pub struct Server<const PROVEN: bool = false> {
-    pub(crate) stretch: Stretch,
+    pub(crate) stretch: LeafRange,
     pub(crate) table: Held,
 }
 
@@ -36,7 +36,7 @@ impl<const PROVEN: bool> sotto_core::Server<Dpf<PROVEN>> for Server<PROVEN> {
 
     fn open(params: &Params, image: Arc<dyn Image>) -> Result<Self> {
         let table = Held::open(image, Section::Resident, "table", params.table_bytes())?;
-        Ok(Server { stretch: Stretch::all(params), table })
+        Ok(Server { stretch: LeafRange::all(params), table })
     }
 
     fn records(params: &Params, image: Arc<dyn Image>) -> Result<Box<dyn Rows>> {
@@ -65,7 +65,7 @@ impl<const PROVEN: bool> Server<PROVEN> {
     fn answers(&self, queries: &[Query]) -> Vec<Answer> {
         let table = self.table.bytes();
         let groups = queries.len().div_ceil(GROUP);
-        let turn = (MATRICES / (groups * size_of::<Matrices>())).clamp(1, MOST_LEAVES);
+        let turn = (MATRICES / (groups * size_of::<SelectionMatrices>())).clamp(1, MOST_LEAVES);
         let turn = (1 << turn.ilog2()).min(self.stretch.align as usize);
         let turns = self.stretch.of.leaves().div_ceil(turn as u64);
         // One stretch per thread: more streams at once than that slow the memory down.
@@ -102,17 +102,17 @@ impl<const PROVEN: bool> Server<PROVEN> {
 
 /// One thread's part of a pass.
 struct Pass<'a> {
-    stretch: &'a Stretch,
+    stretch: &'a LeafRange,
     trees: Vec<Tree>,
-    matrices: Vec<Matrices>,
+    matrices: Vec<SelectionMatrices>,
     /// Those of all groups, layer by layer.
     sums: Vec<u8>,
 }
 
 impl<'a> Pass<'a> {
-    fn new(stretch: &'a Stretch, queries: &[Query]) -> Self {
+    fn new(stretch: &'a LeafRange, queries: &[Query]) -> Self {
         let groups = queries.len().div_ceil(GROUP);
-        let blocks: usize = stretch.of.layers().iter().map(Layer::block_bytes).sum();
+        let blocks: usize = stretch.of.layers().iter().map(SubTable::block_bytes).sum();
         Pass {
             stretch,
             trees: queries.iter().map(Tree::new).collect(),
@@ -129,7 +129,7 @@ impl<'a> Pass<'a> {
             let leaves = (self.stretch.of.leaves() - first).min(turn as u64) as usize;
             self.matrices.resize(leaves * groups, [0; RUN]);
             for (g, trees) in self.trees.chunks_mut(GROUP).enumerate() {
-                let shares: Vec<Share<'_>> =
+                let shares: Vec<SelectionShare<'_>> =
                     trees.iter_mut().map(|tree| share(tree, self.stretch.first + first, leaves)).collect();
                 matrices(&shares, groups, self.matrices.get_mut(g..).sure("each group has matrices"));
             }
@@ -156,7 +156,7 @@ const RUN: usize = RUN_RECORDS / GROUP;
 
 /// The blocks of a layer that a turn of `turn` leaves from `first` on is about. A turn has so many leaves that it begins and ends
 /// with blocks, unless the table ends before.
-fn blocks<'a>(table: &'a [u8], layer: &Layer, first: u64, turn: usize) -> &'a [u8] {
+fn blocks<'a>(table: &'a [u8], layer: &SubTable, first: u64, turn: usize) -> &'a [u8] {
     let all = layer.items.div_ceil(GROUP as u64);
     // The table is in memory, so its size fits.
     let place = |leaves: u64| {
@@ -169,7 +169,7 @@ fn blocks<'a>(table: &'a [u8], layer: &Layer, first: u64, turn: usize) -> &'a [u
 /// Selects a node above two where just one of them is selected: the same for shares of a selection as for the selection.
 ///
 /// Bytes of a word are eight queries' bits for the eight records of a block; those of two blocks become those of one.
-fn fold(matrices: &mut Vec<Matrices>, groups: usize) {
+fn fold(matrices: &mut Vec<SelectionMatrices>, groups: usize) {
     let runs = (matrices.len() / groups.max(1)).div_ceil(2);
     for (run, g) in (0..runs).flat_map(|run| (0..groups).map(move |g| (run, g))) {
         let below = |half: usize| matrices.get((2 * run + half) * groups + g).unwrap_or(&[0; RUN]);
@@ -191,9 +191,9 @@ fn pairs(word: u64) -> u64 {
     (pairs | pairs >> 2) & 0x0f0f_0f0f_0f0f_0f0f
 }
 
-fn share(tree: &mut Tree, first: u64, count: usize) -> Share<'_> {
+fn share(tree: &mut Tree, first: u64, count: usize) -> SelectionShare<'_> {
     let leaves = tree.leaves(first, count);
-    Share { bytes: leaves.bytes, masks: leaves.masks, word: leaves.word }
+    SelectionShare { bytes: leaves.bytes, masks: leaves.masks, word: leaves.word }
 }
 
 #[cfg(test)]
@@ -211,7 +211,7 @@ mod tests {
                 (0..8).fold(0, |word, q| word | byte(q) << (8 * (7 - q)))
             };
             let at = |i: usize| std::array::from_fn(|k| word(i % groups, i / groups * RUN + k));
-            let mut matrices: Vec<Matrices> = (0..groups * runs).map(at).collect();
+            let mut matrices: Vec<SelectionMatrices> = (0..groups * runs).map(at).collect();
             fold(&mut matrices, groups);
             for (group, node) in (0..groups).flat_map(|g| (0..runs * RUN * 4).map(move |node| (g, node))) {
                 let (block, place) = (node / 8, node % 8);

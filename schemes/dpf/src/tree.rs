@@ -13,22 +13,22 @@ const LEVELS: usize = 10;
 /// A query's tree.
 pub struct Tree {
     generator: Generator,
-    levels: Vec<Level>,
+    levels: Vec<MaskedCorrectionWord>,
     word: [u8; 64],
     /// Boughs above each other, the root's first.
-    boughs: Vec<Bough>,
+    boughs: Vec<Subtree>,
     leaves: Vec<[u8; 16]>,
 }
 
 /// A level's correction word, with bits as masks.
-struct Level {
+struct MaskedCorrectionWord {
     seed: [u64; 2],
     left: u8,
     right: u8,
 }
 
 /// The lowest nodes of a part of the tree.
-struct Bough {
+struct Subtree {
     /// The levels it spans.
     top: usize,
     bottom: usize,
@@ -53,19 +53,23 @@ impl Tree {
     pub fn new(query: &Query) -> Self {
         let mask = |bit: u8| 0u8.wrapping_sub(bit);
         let levels = query.levels.iter();
-        let levels: Vec<Level> = levels
-            .map(|level| Level { seed: words(&level.seed), left: mask(level.left), right: mask(level.right) })
+        let levels: Vec<MaskedCorrectionWord> = levels
+            .map(|level| MaskedCorrectionWord {
+                seed: words(&level.seed),
+                left: mask(level.left),
+                right: mask(level.right),
+            })
             .collect();
         let depth = levels.len();
         let root =
-            Bough { top: 0, bottom: 0, grown: Some(0), nodes: Nodes::one(query.root, mask(query.party)) };
+            Subtree { top: 0, bottom: 0, grown: Some(0), nodes: Nodes::one(query.root, mask(query.party)) };
         let tops = (0..depth).rev().filter(|top| (depth - top).is_multiple_of(LEVELS) || *top == 0);
         let mut spans: Vec<usize> = tops.collect();
         spans.reverse();
         let mut boughs = vec![root];
         for (i, top) in spans.iter().enumerate() {
             let bottom = spans.get(i + 1).copied().unwrap_or(depth);
-            boughs.push(Bough { top: *top, bottom, grown: None, nodes: Nodes::default() });
+            boughs.push(Subtree { top: *top, bottom, grown: None, nodes: Nodes::default() });
         }
         Tree { generator: Generator::new(&query.salt), levels, word: query.leaf, boughs, leaves: Vec::new() }
     }
@@ -74,7 +78,7 @@ impl Tree {
     /// two that is neither below `count` nor above 1,024.
     pub fn leaves(&mut self, first: u64, count: usize) -> Leaves<'_> {
         let depth = self.levels.len();
-        let mut above: Option<&Bough> = None;
+        let mut above: Option<&Subtree> = None;
         for bough in &mut self.boughs {
             if let Some(above) = above {
                 let number = first >> (depth - bough.top);
@@ -84,7 +88,7 @@ impl Tree {
             }
             above = Some(bough);
         }
-        let Some(Bough { top, nodes, .. }) = above else {
+        let Some(Subtree { top, nodes, .. }) = above else {
             return Leaves { bytes: &[], masks: &[], word: &self.word };
         };
         let within = (first & ((1 << (depth - top)) - 1)) as usize;
@@ -110,9 +114,9 @@ pub struct Leaves<'a> {
     pub word: &'a [u8; 64],
 }
 
-impl Bough {
+impl Subtree {
     /// Grows from node `number` of the top level, which is among the lowest of the bough above.
-    fn grow(&mut self, above: &Bough, number: u64, levels: &[Level], generator: &Generator) {
+    fn grow(&mut self, above: &Subtree, number: u64, levels: &[MaskedCorrectionWord], generator: &Generator) {
         let within = (number & ((1 << (above.bottom - above.top)) - 1)) as usize;
         let node = above.nodes.seeds.get(within).zip(above.nodes.masks.get(within));
         let Some((seed, mask)) = node else { return };
@@ -139,7 +143,7 @@ impl Nodes {
     }
 
     /// From all nodes of a level to all of the next.
-    fn descend(&mut self, level: &Level, generator: &Generator) {
+    fn descend(&mut self, level: &MaskedCorrectionWord, generator: &Generator) {
         let count = self.seeds.len();
         self.seeds_below.resize(2 * count, [0; 16]);
         self.control.resize(count, [0; 16]);

@@ -16,7 +16,7 @@
 pub mod method;
 pub mod sets;
 
-use sotto_bfv::{Bfv, Family, Set};
+use sotto_bfv::{Bfv, Family, ParamsSet};
 use sotto_core::{SchemeEntry, SchemeId};
 
 /// The family that the scheme is of.
@@ -27,7 +27,7 @@ impl Family for FastPir {
     const TITLE: &'static str = "FastPIR (OSDI 2021), a one-hot vector in slots, no hint";
     type Method = method::OneHot;
 
-    fn sets() -> &'static [Set] {
+    fn sets() -> &'static [ParamsSet] {
         &sets::SETS
     }
 }

@@ -4,31 +4,32 @@
 //! and zeroes elsewhere: the paper's matrix-vector product, column by column. A column's sum is the record's number in that slot
 //! and zero in all others, so that the columns are rotated to different slots and summed to one ciphertext.
 
-use sotto_bfv::cost::Times;
-use sotto_bfv::family::Asked;
-use sotto_bfv::layout::{Form, Layout, Place, equal};
-use sotto_bfv::noise::{NORM_LOG2, Noise, Rounded, steps};
+use sotto_bfv::candidates::{CandidateTable, LayoutCandidate};
+use sotto_bfv::cost::RingTimes;
+use sotto_bfv::family::QueryPlaintext;
+use sotto_bfv::layout::{BucketPlace, Layout, PlaintextForm, equal};
+use sotto_bfv::noise::{NORM_LOG2, Noise, RoundedNoise, steps};
 use sotto_bfv::rings::{Ring, RingSet};
 #[cfg(feature = "server")]
-use sotto_bfv::server::desk::{Columns, Desk, Selected};
-use sotto_bfv::tried::{Numbers, Tried};
-use sotto_bfv::{Keyring, Method, merged};
+use sotto_bfv::server::evaluator::{ColumnSums, Evaluator, SelectorSet};
+use sotto_bfv::{Method, RequiredKeys, column_merge};
 use sotto_core::ParamsError;
 #[cfg(feature = "server")]
-use sotto_lattice::bgv::Cipher;
+use sotto_lattice::bgv::Ciphertext;
 
 /// A ciphertext for each row.
 #[derive(Debug, Clone)]
 pub struct OneHot {
     rows: usize,
-    keys: Keyring,
+    keys: RequiredKeys,
 }
 
 impl Method for OneHot {
-    const FORM: Form = Form::Slots;
+    const FORM: PlaintextForm = PlaintextForm::Slots;
 
-    fn tries(table: &Tried) -> Vec<Numbers> {
-        let numbers = |merged| Numbers { rows: table.needed, merged, primes: 1, queries: table.needed };
+    fn tries(table: &CandidateTable) -> Vec<LayoutCandidate> {
+        let numbers =
+            |merged| LayoutCandidate { rows: table.needed, merged, primes: 1, queries: table.needed };
         table.merges().map(numbers).collect()
     }
 
@@ -36,15 +37,15 @@ impl Method for OneHot {
         if layout.rows != layout.queries {
             return Err(ParamsError::Field { field: "queries", why: "one for each row".into() });
         }
-        let keys = Keyring { turn: Some(layout.gap()), ..Keyring::default() };
+        let keys = RequiredKeys { turn: Some(layout.gap()), ..RequiredKeys::default() };
         Ok(OneHot { rows: layout.rows, keys })
     }
 
-    fn keys(&self) -> Keyring {
+    fn keys(&self) -> RequiredKeys {
         self.keys
     }
 
-    fn ask(&self, layout: &Layout, places: &[Place]) -> Vec<Asked> {
+    fn ask(&self, layout: &Layout, places: &[BucketPlace]) -> Vec<QueryPlaintext> {
         let mark = |row: u64| layout.marked(places, |place| equal(place.row, row) & 1);
         (0..self.rows as u64).map(|row| (mark(row), 0)).collect()
     }
@@ -54,7 +55,8 @@ impl Method for OneHot {
         let fresh = steps.fresh();
         let sum = steps.rows(fresh, self.rows as f64);
         let worst = steps.chosen_rows(fresh, written, NORM_LOG2);
-        let together = Rounded::merged(&steps, layout, ring.top(), [sum, worst], merged::answers(layout));
+        let together =
+            RoundedNoise::merged(&steps, layout, ring.top(), [sum, worst], column_merge::answers(layout));
         Noise {
             steps: vec![
                 ("noise: of a column's sum", sum),
@@ -65,17 +67,17 @@ impl Method for OneHot {
         }
     }
 
-    fn nanoseconds(&self, layout: &Layout, times: &Times) -> f64 {
-        (layout.width - merged::answers(layout)) as f64 * times.switch(1)
+    fn nanoseconds(&self, layout: &Layout, times: &RingTimes) -> f64 {
+        (layout.width - column_merge::answers(layout)) as f64 * times.switch(1)
     }
 
     #[cfg(feature = "server")]
-    fn select(&self, _: &Desk<'_>, query: Vec<Cipher>) -> Selected {
-        Selected { tables: vec![query], kept: Vec::new() }
+    fn select(&self, _: &Evaluator<'_>, query: Vec<Ciphertext>) -> SelectorSet {
+        SelectorSet { tables: vec![query], kept: Vec::new() }
     }
 
     #[cfg(feature = "server")]
-    fn share(&self, _: &Desk<'_>, _: &[Cipher], columns: Columns) -> Vec<Cipher> {
+    fn share(&self, _: &Evaluator<'_>, _: &[Ciphertext], columns: ColumnSums) -> Vec<Ciphertext> {
         columns.tables.concat()
     }
 }

@@ -13,7 +13,7 @@
 pub mod sets;
 
 use sotto_core::{SchemeEntry, SchemeId};
-use sotto_cube::{Cubed, Family, Template};
+use sotto_cube::{CubeScheme, Family, Template};
 
 /// The family that the scheme is of.
 pub struct FSpiral;
@@ -28,4 +28,4 @@ impl Family for FSpiral {
 }
 
 /// What the registry knows of this scheme.
-pub static ENTRY: SchemeEntry = SchemeEntry::of::<Cubed<FSpiral>>();
+pub static ENTRY: SchemeEntry = SchemeEntry::of::<CubeScheme<FSpiral>>();

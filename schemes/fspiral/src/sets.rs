@@ -1,17 +1,17 @@
 //! Parameter sets.
 
-use sotto_cube::literal::{Form, Triple, Upload};
+use sotto_cube::literal::{GadgetTriple, TableForm, Upload};
 use sotto_cube::rings;
-use sotto_cube::template::{Template, Tried};
+use sotto_cube::template::{Template, WhenTried};
 
 /// A set of the default profile: N = 4096, q and q' just below 2^50, p = 2^16. After the switch to q the
 /// rounding is most of a selector's noise, so that two digits with a large base do where the paper's modulus
 /// takes six; and for the same reason bodies of queries and keys can do without their lowest bits.
-const fn large(name: &'static str, about: &'static str, form: Form, n: u8) -> Template {
+const fn large(name: &'static str, about: &'static str, form: TableForm, n: u8) -> Template {
     Template {
         name,
         about,
-        tried: Tried::Always,
+        tried: WhenTried::Always,
         ring: rings::LARGE,
         upload: Upload::Expanded,
         form,
@@ -32,15 +32,15 @@ const fn large(name: &'static str, about: &'static str, form: Form, n: u8) -> Te
 const fn small(
     name: &'static str,
     about: &'static str,
-    (form, n): (Form, u8),
+    (form, n): (TableForm, u8),
     p_log2: u8,
-    left: Triple,
-    right: Triple,
+    left: GadgetTriple,
+    right: GadgetTriple,
 ) -> Template {
     Template {
         name,
         about,
-        tried: Tried::Always,
+        tried: WhenTried::Always,
         ring: rings::SMALL,
         upload: Upload::Expanded,
         form,
@@ -60,7 +60,7 @@ const fn small(
 const fn paper(
     name: &'static str,
     about: &'static str,
-    form: Form,
+    form: TableForm,
     n: u8,
     upload: Upload,
     p_log2: u8,
@@ -68,7 +68,7 @@ const fn paper(
     Template {
         name,
         about,
-        tried: Tried::ByName,
+        tried: WhenTried::ByName,
         ring: rings::FSPIRAL,
         upload,
         form,
@@ -86,27 +86,27 @@ const fn paper(
 
 /// Every set, the default first.
 pub static SETS: [Template; 15] = [
-    large("default", "N = 4096, q and q' of 50 bits, p = 2^16: the fastest", Form::Plain, 1),
-    large("pack-2", "the same, four polynomials to an answer", Form::Packed, 2),
-    large("pack-4", "the same, sixteen polynomials to an answer", Form::Packed, 4),
-    large("pack-8", "the same, 64 polynomials to an answer", Form::Packed, 8),
+    large("default", "N = 4096, q and q' of 50 bits, p = 2^16: the fastest", TableForm::Plain, 1),
+    large("pack-2", "the same, four polynomials to an answer", TableForm::Packed, 2),
+    large("pack-4", "the same, sixteen polynomials to an answer", TableForm::Packed, 4),
+    large("pack-8", "the same, 64 polynomials to an answer", TableForm::Packed, 8),
     Template {
-        tried: Tried::ForRate,
-        ..large("pack-16", "the same, 256 polynomials to an answer", Form::Packed, 16)
+        tried: WhenTried::ForRateGoal,
+        ..large("pack-16", "the same, 256 polynomials to an answer", TableForm::Packed, 16)
     },
     small(
         "small",
         "N = 2048, q of 50 bits, p = 2^10: the smallest queries and answers",
-        (Form::Plain, 1),
+        (TableForm::Plain, 1),
         10,
         [10, 5, 0],
         [17, 3, 0],
     ),
-    small("small-8", "the same with p = 2^8", (Form::Plain, 1), 8, [6, 9, 0], [10, 5, 0]),
+    small("small-8", "the same with p = 2^8", (TableForm::Plain, 1), 8, [6, 9, 0], [10, 5, 0]),
     small(
         "small-pack-2",
         "the same with p = 2^9, four polynomials to an answer",
-        (Form::Packed, 2),
+        (TableForm::Packed, 2),
         9,
         [8, 7, 0],
         [10, 5, 0],
@@ -114,7 +114,7 @@ pub static SETS: [Template; 15] = [
     small(
         "small-pack-4",
         "the same with p = 2^9, sixteen polynomials to an answer",
-        (Form::Packed, 4),
+        (TableForm::Packed, 4),
         9,
         [8, 7, 0],
         [10, 5, 0],
@@ -122,19 +122,26 @@ pub static SETS: [Template; 15] = [
     paper(
         "paper",
         "Luo and Wang: q = q1 q2 of 56 bits, q' of 24 bits, p = 2^18",
-        Form::Plain,
+        TableForm::Plain,
         1,
         Upload::Expanded,
         18,
     ),
-    paper("paper-pack", "the same, four polynomials to an answer", Form::Packed, 2, Upload::Expanded, 18),
+    paper(
+        "paper-pack",
+        "the same, four polynomials to an answer",
+        TableForm::Packed,
+        2,
+        Upload::Expanded,
+        18,
+    ),
     Template {
         fold: [3, 14, 14],
         sent_bits: [56, 80, 56],
         ..paper(
             "paper-stream",
             "the same, selectors sent one by one, p = 2^20",
-            Form::Plain,
+            TableForm::Plain,
             1,
             Upload::Direct,
             20,
@@ -146,22 +153,22 @@ pub static SETS: [Template; 15] = [
         ..paper(
             "paper-stream-pack",
             "the same, four polynomials to an answer",
-            Form::Packed,
+            TableForm::Packed,
             2,
             Upload::Direct,
             20,
         )
     },
     Template {
-        tried: Tried::ByName,
+        tried: WhenTried::ByName,
         upload: Upload::Direct,
         sent_bits: [50, 90, 50],
-        ..large("stream", "the default ring, selectors sent one by one", Form::Plain, 1)
+        ..large("stream", "the default ring, selectors sent one by one", TableForm::Plain, 1)
     },
     Template {
-        tried: Tried::ByName,
+        tried: WhenTried::ByName,
         upload: Upload::Direct,
         sent_bits: [50, 90, 50],
-        ..large("stream-pack", "the same, 64 polynomials to an answer", Form::Packed, 8)
+        ..large("stream-pack", "the same, 64 polynomials to an answer", TableForm::Packed, 8)
     },
 ];

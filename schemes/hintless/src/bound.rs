@@ -18,7 +18,7 @@
 
 use crate::linpir::{N, PLAIN, SIGMA};
 use sotto_lattice::bgv::noise::Noise;
-use sotto_lattice::bgv::{Pow2, Rns, SlotRing};
+use sotto_lattice::bgv::{Pow2, RnsRing, SlotRing};
 use sotto_lattice::noise::{failure_log2, log2_sum};
 use sotto_silent::lwe::dense::HINTLESS;
 
@@ -26,14 +26,14 @@ use sotto_silent::lwe::dense::HINTLESS;
 const SLACK_LOG2: f64 = -80.0;
 
 /// The variance of a sum over diagonals of mean square `square` of their coefficients, by a model: of averages, or of bounds.
-pub fn sum(model: &Noise, ring: &Rns<Pow2>, diagonals: u64, square: f64) -> f64 {
+pub fn sum(model: &Noise, ring: &RnsRing<Pow2>, diagonals: u64, square: f64) -> f64 {
     let (count, switch) = (diagonals as f64, model.key_switch(ring.top()));
     let each = model.fresh() + 0.25 + (count - 1.0) / 2.0 * switch;
     count * N as f64 * square * each
 }
 
 /// Bounds on the variance of an answer's ciphertext in a ring, and the model that they are by.
-pub fn answer(ring: &Rns<Pow2>, diagonals: u64) -> (Noise, f64) {
+pub fn answer(ring: &RnsRing<Pow2>, diagonals: u64) -> (Noise, f64) {
     let model = Noise::bound(ring, SIGMA, SLACK_LOG2);
     let half = ring.ring().plain() as f64 / 2.0;
     let variance = model.lowered(sum(&model, ring, diagonals, half * half), ring.top());
@@ -41,7 +41,7 @@ pub fn answer(ring: &Rns<Pow2>, diagonals: u64) -> (Noise, f64) {
 }
 
 /// Bound on log2 of the probability that a number of `H s` is read wrong, of so many.
-pub fn products_failure_log2(rings: &[Rns<Pow2>], rows: u64, block_rows: u64) -> f64 {
+pub fn products_failure_log2(rings: &[RnsRing<Pow2>], rows: u64, block_rows: u64) -> f64 {
     let half = (PLAIN[0] * PLAIN[1]) as f64 / 2.0;
     let blocks = (rows.div_ceil(block_rows) as f64).log2();
     // Digits of all switches, diagonals, and the secret.
@@ -54,7 +54,7 @@ pub fn products_failure_log2(rings: &[Rns<Pow2>], rows: u64, block_rows: u64) ->
 }
 
 /// Bound on log2 of the probability that a byte of a record comes out wrong.
-pub fn record_failure_log2(rings: &[Rns<Pow2>], record_bytes: u64, records: u64, block_rows: u64) -> f64 {
+pub fn record_failure_log2(rings: &[RnsRing<Pow2>], record_bytes: u64, records: u64, block_rows: u64) -> f64 {
     let words = HINTLESS.failure_log2(record_bytes, records, 32);
     log2_sum(words, products_failure_log2(rings, record_bytes, block_rows)).min(0.0)
 }

@@ -8,9 +8,9 @@ use crate::linpir::client::LinPir;
 use crate::message::{Answer, Query};
 use crate::params::Params;
 use sotto_core::{CryptoRng, Misuse, One, Params as _, Record, RecordIndex, Result};
-use sotto_lattice::bgv::Secret;
+use sotto_lattice::bgv::SecretKey;
 use sotto_silent::lwe::dense::{HINTLESS, byte};
-use sotto_silent::ones::Ones;
+use sotto_silent::one_hot::OneHot;
 
 /// A client to be: there is nothing to take in.
 pub struct Prepare {
@@ -37,7 +37,7 @@ pub struct Client {
 
 /// The secrets of one query in LinPIR's rings, which are wiped when dropped. That of its words is already gone.
 pub struct Pending {
-    secrets: Vec<Secret>,
+    secrets: Vec<SecretKey>,
 }
 
 impl sotto_core::Client<Hintless> for Client {
@@ -52,7 +52,7 @@ impl sotto_core::Client<Hintless> for Client {
             return Err(Misuse::IndexPastEnd { index: index.0, len: m as u64 }.into());
         }
         let s = HINTLESS.secret(rng);
-        let words = HINTLESS.sum(&self.params.literal().seed, m, Ones::new(index.0 as u32, 1), &s, rng);
+        let words = HINTLESS.sum(&self.params.literal().seed, m, OneHot::new(index.0 as u32, 1), &s, rng);
         let (secret, secrets) = self.linpir.encrypt(&s, rng)?;
         Ok((One(Query { words, secret }), Pending { secrets }))
     }

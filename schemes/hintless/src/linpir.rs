@@ -15,10 +15,10 @@ pub mod client;
 pub mod server;
 
 use sotto_core::{Misuse, ParamsError, Result, Security};
-use sotto_lattice::bgv::{Pow2, Rns};
-use sotto_lattice::encrypt::Masks;
+use sotto_lattice::bgv::{Pow2, RnsRing};
+use sotto_lattice::encrypt::MaskSource;
 use sotto_math::modulus::Modulus;
-use sotto_math::tiles::Packing;
+use sotto_math::tiles::WordPacking;
 use sotto_prg::PublicSeed;
 use std::sync::LazyLock;
 
@@ -42,16 +42,16 @@ const SPECIAL: u64 = 8_589_852_673;
 
 /// A ring, by its plain prime t and two primes that are 1 modulo 8192 t, the first of which answers have.
 #[derive(Debug, Clone, Copy)]
-struct Set {
+struct RingSet {
     t: u64,
     primes: [u64; 2],
 }
 
 /// Those of which the two primes are smallest, so that the special one has room. The product of the plain primes is 2^41.4,
 /// as the paper's.
-const SETS: [Set; RINGS] = [
-    Set { t: 2_277_377, primes: [55_968_817_153, 74_625_089_537] },
-    Set { t: 1_253_377, primes: [20_535_328_769, 143_747_301_377] },
+const SETS: [RingSet; RINGS] = [
+    RingSet { t: 2_277_377, primes: [55_968_817_153, 74_625_089_537] },
+    RingSet { t: 1_253_377, primes: [20_535_328_769, 143_747_301_377] },
 ];
 
 /// The plain primes.
@@ -61,16 +61,16 @@ pub const PLAIN: [u64; RINGS] = [SETS[0].t, SETS[1].t];
 ///
 /// # Errors
 /// None: their numbers are constants.
-pub fn rings() -> Result<[Rns<Pow2>; RINGS]> {
-    static MADE: LazyLock<[Option<Rns<Pow2>>; RINGS]> = LazyLock::new(|| SETS.each_ref().map(ring));
+pub fn rings() -> Result<[RnsRing<Pow2>; RINGS]> {
+    static MADE: LazyLock<[Option<RnsRing<Pow2>>; RINGS]> = LazyLock::new(|| SETS.each_ref().map(ring));
     let [first, second] = MADE.clone();
     first.zip(second).map(|(first, second)| [first, second]).ok_or_else(rule)
 }
 
-fn ring(set: &Set) -> Option<Rns<Pow2>> {
+fn ring(set: &RingSet) -> Option<RnsRing<Pow2>> {
     let [first, second] = set.primes;
     let primes: Option<Vec<Modulus>> = [first, second, SPECIAL].into_iter().map(Modulus::new).collect();
-    Rns::new(Pow2::new(N, Modulus::new(set.t)?, &primes?)?)
+    RnsRing::new(Pow2::new(N, Modulus::new(set.t)?, &primes?)?)
 }
 
 fn rule() -> sotto_core::Error {
@@ -81,20 +81,20 @@ fn rule() -> sotto_core::Error {
 ///
 /// # Errors
 /// [`ParamsError::Insecure`] if one is not enough.
-pub fn security(rings: &[Rns<Pow2>; RINGS]) -> Result<Security, ParamsError> {
+pub fn security(rings: &[RnsRing<Pow2>; RINGS]) -> Result<Security, ParamsError> {
     let [first, second] = rings;
     let (first, second) = (first.security(SIGMA)?, second.security(SIGMA)?);
     Ok(if first.bits <= second.bits { first } else { second })
 }
 
 /// The public mask of the ciphertext of s in ring k, as values.
-fn secret_mask(ring: &Rns<Pow2>, seed: &PublicSeed, k: usize) -> Vec<u64> {
+fn secret_mask(ring: &RnsRing<Pow2>, seed: &PublicSeed, k: usize) -> Vec<u64> {
     ring.mask(ring.top(), seed, "hintless secret", k as u64)
 }
 
 /// Masks of the key of ring k.
-fn key_masks(seed: &PublicSeed, k: usize) -> Masks<'_> {
-    Masks { seed, label: "hintless keys", first: (KEY_ROWS * k) as u64 }
+fn key_masks(seed: &PublicSeed, k: usize) -> MaskSource<'_> {
+    MaskSource { seed, label: "hintless keys", first: (KEY_ROWS * k) as u64 }
 }
 
 /// Rows of a key: one for each prime of a ciphertext.
@@ -108,7 +108,7 @@ fn polynomial_bytes(primes: &[u64]) -> u64 {
 
 /// Bytes of s under encryption, and of the keys that go with it.
 pub fn query_bytes() -> u64 {
-    let of = |Set { primes: [first, second], .. }: &Set| {
+    let of = |RingSet { primes: [first, second], .. }: &RingSet| {
         polynomial_bytes(&[*first, *second]) + KEY_ROWS as u64 * polynomial_bytes(&[*first, *second, SPECIAL])
     };
     SETS.iter().map(of).sum()
@@ -121,7 +121,7 @@ pub fn answer_bytes(blocks: u64) -> u64 {
 
 /// Those of one ring, of which there are [`RINGS`].
 pub fn answer_bytes_of(ring: usize, blocks: u64) -> u64 {
-    let of = |Set { primes: [first, _], .. }: &Set| 2 * polynomial_bytes(&[*first]);
+    let of = |RingSet { primes: [first, _], .. }: &RingSet| 2 * polynomial_bytes(&[*first]);
     blocks * SETS.get(ring).map_or(0, of)
 }
 
@@ -132,10 +132,10 @@ pub fn image_bytes(blocks: u64, block_rows: u64) -> u64 {
 
 /// Those of each ring.
 pub fn ring_bytes(blocks: u64, block_rows: u64) -> [u64; RINGS] {
-    let lines = |rows: u64| Packing::Residues.lines_of_table(rows as usize) as u64 * N as u64 * 8;
+    let lines = |rows: u64| WordPacking::Residues.lines_of_table(rows as usize) as u64 * N as u64 * 8;
     let digits = 3 * lines(KEY_ROWS as u64) * (block_rows / 2 - 1);
     let diagonals = 2 * lines(block_rows / 2) * blocks;
-    SETS.each_ref().map(|Set { primes, .. }| digits + diagonals + blocks * polynomial_bytes(primes))
+    SETS.each_ref().map(|RingSet { primes, .. }| digits + diagonals + blocks * polynomial_bytes(primes))
 }
 
 #[cfg(test)]

@@ -1,18 +1,18 @@
 //! Query and answer: words of four bytes, then polynomials of values, packed without gaps as the lattice core has them.
 
 use crate::linpir::RINGS;
-use crate::linpir::client::Encrypted;
+use crate::linpir::client::EncryptedSecret;
 use crate::params::Params;
 use sotto_core::{Params as _, PeerMisbehaved, Result, Wire, wire};
 use sotto_lattice::bgv::wire::{body_bytes, put_body, take_body};
-use sotto_lattice::bgv::{Level, Pow2, Rns};
+use sotto_lattice::bgv::{Level, Pow2, RnsRing};
 use std::ops::Range;
 
 /// An encrypted unit vector, and its secret under encryption in each ring.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Query {
     pub(crate) words: Vec<u32>,
-    pub(crate) secret: Vec<Encrypted>,
+    pub(crate) secret: Vec<EncryptedSecret>,
 }
 
 /// Words of an encrypted record, and for each ring the ciphertexts of what is to be taken off them.
@@ -43,7 +43,7 @@ impl Wire<Params> for Query {
             let body = polynomial(ring, ring.top(), &mut rest)?;
             let key: Option<Vec<_>> =
                 (0..ring.top().primes()).map(|_| polynomial(ring, ring.full(), &mut rest)).collect();
-            Some(Encrypted { body, key: key? })
+            Some(EncryptedSecret { body, key: key? })
         });
         Ok(Query { words, secret: secret.collect::<Option<_>>().ok_or_else(bad)? })
     }
@@ -103,7 +103,7 @@ fn take_words(count: usize, bytes: &[u8]) -> Option<(Vec<u32>, &[u8])> {
 }
 
 /// The next polynomial of these bytes.
-fn polynomial(ring: &Rns<Pow2>, level: Level, bytes: &mut &[u8]) -> Option<Vec<u64>> {
+fn polynomial(ring: &RnsRing<Pow2>, level: Level, bytes: &mut &[u8]) -> Option<Vec<u64>> {
     let (now, rest) = bytes.split_at_checked(body_bytes(ring, level))?;
     *bytes = rest;
     take_body(ring, level, now)

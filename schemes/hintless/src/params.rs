@@ -4,7 +4,7 @@ use crate::bound;
 use crate::linpir::{self, BLOCK_ROWS, PLAIN, RINGS};
 use serde::{Deserialize, Serialize};
 use sotto_core::{Costs, ParamsDigest, ParamsReport, Result, Security, Shape, work};
-use sotto_lattice::bgv::{Pow2, Rns};
+use sotto_lattice::bgv::{Pow2, RnsRing};
 use sotto_math::matrix::PanelLayout;
 use sotto_prg::PublicSeed;
 use sotto_silent::limits::{field, in_range, reliable};
@@ -95,7 +95,7 @@ impl ParamsLiteral {
 #[derive(Debug, Clone)]
 pub struct Params {
     literal: ParamsLiteral,
-    rings: [Rns<Pow2>; RINGS],
+    rings: [RnsRing<Pow2>; RINGS],
     l: usize,
     m: usize,
     security: Security,
@@ -120,7 +120,7 @@ impl Params {
         self.literal.block_rows as usize
     }
     /// LinPIR's rings.
-    pub fn rings(&self) -> &[Rns<Pow2>; RINGS] {
+    pub fn rings(&self) -> &[RnsRing<Pow2>; RINGS] {
         &self.rings
     }
     /// Where the bytes of the matrix lie.

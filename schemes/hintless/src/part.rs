@@ -12,12 +12,12 @@ use crate::server::Server;
 use sotto_core::{Cut, Image, Params as _, Partial, PeerMisbehaved, Result, Section, work};
 use sotto_math::matrix::PanelLayout;
 use sotto_math::matrix::layout::PANEL_ROWS;
-use sotto_silent::matrix::{Matrix, Stretch};
+use sotto_silent::matrix::{Matrix, RowRange};
 use std::ops::Range;
 use std::sync::Arc;
 
 /// What a part has.
-struct Share {
+struct PartContents {
     /// Panels of the matrix.
     panels: Range<usize>,
     /// Their rows.
@@ -25,13 +25,13 @@ struct Share {
     rings: Range<usize>,
 }
 
-impl Share {
+impl PartContents {
     fn of(params: &Params, cut: Cut) -> Self {
         let panels = before(params, cut.part(), cut.parts())..before(params, cut.part() + 1, cut.parts());
         let row = |panel: usize| (panel * PANEL_ROWS).min(params.l());
         let first = if cut.part() == 0 { 0 } else { 1 };
         let end = if cut.part() + 1 == cut.parts() { RINGS } else { 1 };
-        Share { rows: row(panels.end) - row(panels.start), panels, rings: first..end }
+        PartContents { rows: row(panels.end) - row(panels.start), panels, rings: first..end }
     }
 
     fn layout(&self, params: &Params) -> PanelLayout {
@@ -60,11 +60,11 @@ impl Partial for Hintless {
     type Joiner = ();
 
     fn most_parts(params: &Params) -> u32 {
-        Stretch::most(&params.layout())
+        RowRange::most(&params.layout())
     }
 
     fn holds(params: &Params, cut: Cut) -> Vec<Range<u64>> {
-        let (share, literal) = (Share::of(params, cut), params.literal());
+        let (share, literal) = (PartContents::of(params, cut), params.literal());
         let panel = |panel: usize| (panel * params.layout().panel_bytes()) as u64;
         let bytes = ring_bytes(literal.blocks(), literal.block_rows);
         let ring = |k: usize| literal.matrix_bytes() + bytes.iter().take(k).sum::<u64>();
@@ -73,7 +73,7 @@ impl Partial for Hintless {
     }
 
     fn open_part(params: &Params, cut: Cut, image: Arc<dyn Image>) -> Result<Server> {
-        let share = Share::of(params, cut);
+        let share = PartContents::of(params, cut);
         let (layout, rows) = (share.layout(params), [params.l(), params.block_rows()]);
         let linpir = LinPir::some(params.rings(), share.rings, &params.literal().seed, rows)?;
         let matrix = Matrix::open(layout, linpir.bytes(), Section::Resident, image)?;
@@ -81,7 +81,7 @@ impl Partial for Hintless {
     }
 
     fn partial_bytes(params: &Params, cut: Cut) -> usize {
-        let share = Share::of(params, cut);
+        let share = PartContents::of(params, cut);
         let rings = share.rings.map(|k| answer_bytes_of(k, params.literal().blocks()));
         4 * share.rows + rings.sum::<u64>() as usize
     }
@@ -108,7 +108,7 @@ impl Partial for Hintless {
         let mut joined = Answer { words: Vec::with_capacity(params.l()), products: Vec::new() };
         let parts = u32::try_from(partials.len()).unwrap_or(u32::MAX);
         for (cut, partial) in Cut::all(parts).zip(partials) {
-            let Share { rows, rings, .. } = Share::of(params, cut);
+            let PartContents { rows, rings, .. } = PartContents::of(params, cut);
             let taken = Answer::take_some(params, rows, rings, partial);
             let Answer { words, products } = taken.ok_or(PeerMisbehaved::NotCanonical("partial"))?;
             joined.words.extend(words);

@@ -4,8 +4,8 @@ use crate::bound;
 use crate::linpir::{BLOCK_ROWS, rings};
 use crate::params::{MAX_RECORD_BYTES, MAX_RECORDS, PUBLIC_SEED, ParamsLiteral};
 use sotto_core::{ParamsError, Result, Shape};
-use sotto_silent::cut::{Cut, cuts, price};
 use sotto_silent::lwe::dense::HINTLESS;
+use sotto_silent::matrix_shape::{MatrixShape, cuts, price};
 
 /// The cheapest literal for a table.
 ///
@@ -22,7 +22,7 @@ pub fn select(shape: &Shape) -> Result<ParamsLiteral> {
     let blocks = || (0..).map(|i| BLOCK_ROWS.start() << i).take_while(|rows| BLOCK_ROWS.contains(rows));
     let tried = cuts.flat_map(|cut| blocks().map(move |block_rows| (cut, block_rows)));
     let priced = tried.filter_map(|(cut, block_rows)| {
-        let Cut { record_bytes, records, lookups } = cut;
+        let MatrixShape { record_bytes, records, lookups } = cut;
         let failure = bound::record_failure_log2(&rings, record_bytes, records, block_rows);
         let set = HINTLESS.name.into();
         let literal = ParamsLiteral { set, record_bytes, records, block_rows, seed: PUBLIC_SEED };

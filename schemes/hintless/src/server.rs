@@ -1,8 +1,8 @@
 //! The server: one pass over the matrix, and for each ring one over digits and one over diagonals, for a few queries at once.
 
 use crate::Hintless;
-use crate::linpir::client::Encrypted;
-use crate::linpir::server::{LinPir, Masks, Rows as HintRows};
+use crate::linpir::client::EncryptedSecret;
+use crate::linpir::server::{HintRows, LinPir, LinPirMasks};
 use crate::message::{Answer, Query};
 use crate::params::Params;
 use sotto_core::{Image, Params as _, Result, Rows, Section, Sink};
@@ -29,7 +29,7 @@ impl sotto_core::Server<Hintless> for Server {
     type Session = ();
 
     fn encode(params: &Params, rows: &dyn Rows, out: &dyn Sink) -> Result<()> {
-        let writer = Writer::new(params, out)?;
+        let writer = LinPirWriter::new(params, out)?;
         write_matrix(params.layout(), Section::Resident, rows, out)?;
         let put = |at, bytes: &[u8]| writer.put(at, bytes);
         let masks = writer.linpir.prepare(&params.literal().seed, put)?;
@@ -63,7 +63,7 @@ impl Server {
         let planes = |query: &Query| QueryPlanes::from_u32(&query.words, PLANES, self.matrix.layout());
         let planes: Vec<QueryPlanes> = queries.iter().map(planes).collect();
         let words = self.matrix.times(&planes, 1, scan_u32);
-        let secrets: Vec<&[Encrypted]> = queries.iter().map(|query| query.secret.as_slice()).collect();
+        let secrets: Vec<&[EncryptedSecret]> = queries.iter().map(|query| query.secret.as_slice()).collect();
         let (_, image) = self.matrix.parts();
         let products = self.linpir.answers(image, &secrets);
         let answers = words.into_iter().zip(products).map(|(mut words, products)| {
@@ -79,17 +79,17 @@ fn linpir(params: &Params) -> Result<LinPir> {
 }
 
 /// What writes the part of LinPIR, once the matrix is there.
-pub(crate) struct Writer<'a> {
+pub(crate) struct LinPirWriter<'a> {
     params: &'a Params,
     pub(crate) linpir: LinPir,
     out: &'a dyn Sink,
 }
 
-impl<'a> Writer<'a> {
+impl<'a> LinPirWriter<'a> {
     pub(crate) fn new(params: &'a Params, out: &'a dyn Sink) -> Result<Self> {
         let linpir = linpir(params)?;
         out.reserve(Section::Resident, params.literal().matrix_bytes() + linpir.bytes())?;
-        Ok(Writer { params, linpir, out })
+        Ok(LinPirWriter { params, linpir, out })
     }
 
     fn put(&self, at: u64, bytes: &[u8]) -> Result<()> {
@@ -97,7 +97,7 @@ impl<'a> Writer<'a> {
     }
 
     /// Writes the diagonals and masks of some blocks: their rows of the hint, `H = D A`, and then their slots.
-    pub(crate) fn write(&self, masks: &Masks, blocks: Vec<Range<usize>>) -> Result<()> {
+    pub(crate) fn write(&self, masks: &LinPirMasks, blocks: Vec<Range<usize>>) -> Result<()> {
         let (params, seed) = (self.params, &self.params.literal().seed);
         let (layout, height) = (params.layout(), params.block_rows());
         let total = blocks.len() as u64;

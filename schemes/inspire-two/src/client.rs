@@ -7,12 +7,12 @@ use crate::InspireTwo;
 use crate::message::{Answer, Query};
 use crate::params::Params;
 use sotto_core::{CryptoRng, Misuse, One, Params as _, Record, RecordIndex, Result};
-use sotto_lattice::secret::Secret;
+use sotto_lattice::secret::SecretKey;
 use sotto_math::bits;
 use sotto_silent::lattice::N;
-use sotto_silent::ones::Ones;
-use sotto_silent::plain::Plain;
-use sotto_silent::vector::{Bits, Encryption, bytes_of};
+use sotto_silent::one_hot::OneHot;
+use sotto_silent::plain_modulus::PlainModulus;
+use sotto_silent::unit_vector::{MessageBits, VectorEncryptor, bytes_of};
 use zeroize::Zeroizing;
 
 /// A client to be: there is nothing to take in.
@@ -26,7 +26,8 @@ impl sotto_core::Prepare<InspireTwo> for Prepare {
     }
 
     fn finish(self) -> Result<Client> {
-        let encryption = Encryption::several(&[self.params.columns(), self.params.picks()], Plain::BYTES)?;
+        let encryption =
+            VectorEncryptor::several(&[self.params.columns(), self.params.picks()], PlainModulus::BYTES)?;
         Ok(Client { params: self.params, encryption })
     }
 }
@@ -34,12 +35,12 @@ impl sotto_core::Prepare<InspireTwo> for Prepare {
 /// A client.
 pub struct Client {
     params: Params,
-    encryption: Encryption,
+    encryption: VectorEncryptor,
 }
 
 /// The secret of one query, which is wiped when dropped.
 pub struct Pending {
-    secret: Secret,
+    secret: SecretKey,
 }
 
 impl sotto_core::Client<InspireTwo> for Client {
@@ -58,7 +59,7 @@ impl sotto_core::Client<InspireTwo> for Client {
         let secret = self.encryption.secret(rng);
         let [first, second] = params.bits();
         let mut vector = |which, words, place: u64, bits| {
-            self.encryption.vector(which, words, Ones::new(place as u32, 1), bits, &secret, rng)
+            self.encryption.vector(which, words, OneHot::new(place as u32, 1), bits, &secret, rng)
         };
         let vectors =
             [vector(0, params.columns(), places[0], first), vector(1, params.picks(), places[1], second)];
@@ -88,12 +89,18 @@ impl sotto_core::Client<InspireTwo> for Client {
 
 impl Client {
     /// As many numbers are packed together as the next power of two.
-    fn numbers(&self, secret: &Secret, bits: Bits, mask: &[u64], body: &[u64]) -> Zeroizing<Vec<u16>> {
+    fn numbers(
+        &self,
+        secret: &SecretKey,
+        bits: MessageBits,
+        mask: &[u64],
+        body: &[u64],
+    ) -> Zeroizing<Vec<u16>> {
         self.encryption.few_numbers(secret, bits, body.len().next_power_of_two(), mask, body)
     }
 
     /// The first layer's ciphertext of the block that was picked.
-    fn picked(&self, secret: &Secret, answer: &[[Vec<u64>; 2]]) -> Result<[Zeroizing<Vec<u64>>; 2]> {
+    fn picked(&self, secret: &SecretKey, answer: &[[Vec<u64>; 2]]) -> Result<[Zeroizing<Vec<u64>>; 2]> {
         let (params, [first, second]) = (&self.params, self.params.bits());
         let [of_masks, _] = params.groups();
         let (of_masks, of_bodies) = answer.split_at(of_masks.len());

@@ -4,16 +4,16 @@
 
 use crate::InspireTwo;
 use crate::params::Params;
-use crate::second::packings;
+use crate::second_layer::packings;
 use rayon::prelude::*;
 use sotto_core::{Change, Misuse, Params as _, Result, Revise, Rows, Section, Sink};
-use sotto_math::basis::round_to_bits;
 use sotto_math::bits;
+use sotto_math::modulus_pair::round_to_bits;
 use sotto_silent::lattice::{self, N, VECTORS};
-use sotto_silent::matrix::{Entry, change_panels, write_matrix, write_part};
-use sotto_silent::packed::Packed;
-use sotto_silent::samples::Samples;
-use sotto_silent::weights::Weighing;
+use sotto_silent::matrix::{ByteChange, change_panels, write_matrix, write_part};
+use sotto_silent::packed_groups::PackedGroups;
+use sotto_silent::samples::SampleMasks;
+use sotto_silent::weights::WeightLayout;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -37,7 +37,7 @@ impl Revise for InspireTwo {
         out.reserve(Section::Resident, layers.end())?;
         let changes: Vec<Change> =
             changes.iter().map(|change| placed(params, change)).collect::<Result<_>>()?;
-        let of_panel = |entries: &[Entry]| {
+        let of_panel = |entries: &[ByteChange]| {
             let mut blocks: Vec<usize> =
                 entries.iter().map(|entry| entry.row as usize / (2 * params.numbers())).collect();
             blocks.dedup();
@@ -68,9 +68,9 @@ fn placed(params: &Params, change: &Change) -> Result<Change> {
 /// What writes both layers.
 struct Layers<'a> {
     params: &'a Params,
-    weighing: Weighing,
-    packed: Vec<Packed>,
-    samples: [Samples; 2],
+    weighing: WeightLayout,
+    packed: Vec<PackedGroups>,
+    samples: [SampleMasks; 2],
 }
 
 impl<'a> Layers<'a> {
@@ -79,11 +79,11 @@ impl<'a> Layers<'a> {
         let [of_records, of_masks] = VECTORS;
         Ok(Layers {
             params,
-            weighing: Weighing::new(params.numbers(), params.blocks(), first)?,
+            weighing: WeightLayout::new(params.numbers(), params.blocks(), first)?,
             packed: packings(params, &literal.packings())?,
             samples: [
-                Samples::under(literal.matrix(), of_records)?,
-                Samples::under(literal.masks(), of_masks)?,
+                SampleMasks::under(literal.matrix(), of_records)?,
+                SampleMasks::under(literal.masks(), of_masks)?,
             ],
         })
     }

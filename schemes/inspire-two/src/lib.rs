@@ -26,12 +26,12 @@ pub mod params;
 #[cfg(feature = "server")]
 mod part;
 #[cfg(feature = "server")]
-mod second;
+mod part_contents;
+#[cfg(feature = "server")]
+mod second_layer;
 pub mod select;
 #[cfg(feature = "server")]
 pub mod server;
-#[cfg(feature = "server")]
-mod share;
 pub mod sizes;
 
 use sotto_core::{Caps, One, Scheme, SchemeEntry, SchemeId};

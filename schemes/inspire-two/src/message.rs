@@ -6,7 +6,7 @@ use sotto_core::{Params as _, PeerMisbehaved, Result, Wire, wire};
 use sotto_math::bits;
 use sotto_silent::lattice::{KEY_WORDS, N};
 use sotto_silent::message::take_words;
-use sotto_silent::vector::Bits;
+use sotto_silent::unit_vector::MessageBits;
 
 /// Two encrypted unit vectors, and the bodies of the key that packs what comes of them, coefficient by coefficient.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -65,7 +65,7 @@ impl Wire<Params> for Answer {
 
     fn take(params: &Params, mut bytes: &[u8]) -> Result<Self> {
         wire::exact("answer", bytes, Self::size(params))?;
-        let mut part = |(numbers, widths): (usize, Bits)| {
+        let mut part = |(numbers, widths): (usize, MessageBits)| {
             Some([words(&mut bytes, widths.mask, N)?, words(&mut bytes, widths.body, numbers)?])
         };
         let parts: Option<Vec<_>> = params.literal().parts().into_iter().map(&mut part).collect();

@@ -8,8 +8,8 @@ use sotto_prg::PublicSeed;
 use sotto_silent::bound;
 use sotto_silent::lattice::{self, N, PACKED_OPS, SIGMA};
 use sotto_silent::limits::{self, MASK_BITS, QUERY_BITS, field, in_range, within};
-use sotto_silent::plain::Plain;
-use sotto_silent::vector::{Bits, WORD_OPS};
+use sotto_silent::plain_modulus::PlainModulus;
+use sotto_silent::unit_vector::{MessageBits, WORD_OPS};
 use std::ops::RangeInclusive;
 
 /// Most bytes in a record: as many numbers as one key packs.
@@ -64,7 +64,7 @@ impl ParamsLiteral {
         let numbers = self.numbers();
         let sent = self.groups().iter().flatten().sum::<usize>() as u64;
         let few = |samples, numbers, words, bits| {
-            bound::few_failure_log2(samples, numbers, words, Plain::BYTES, bits)
+            bound::few_failure_log2(samples, numbers, words, PlainModulus::BYTES, bits)
         };
         [
             few(numbers.next_power_of_two(), numbers as u64, self.columns(), first),
@@ -113,7 +113,7 @@ impl Params {
         self.literal.picks() as usize
     }
     /// The bits of both layers' messages.
-    pub fn bits(&self) -> [Bits; 2] {
+    pub fn bits(&self) -> [MessageBits; 2] {
         self.literal.bits()
     }
     /// Bytes of a block's bodies.

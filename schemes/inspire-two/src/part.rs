@@ -5,18 +5,18 @@
 use crate::InspireTwo;
 use crate::message::{Answer, Query, words};
 use crate::params::Params;
-use crate::second::{Cipher, Fresh};
-use crate::server::{Part, Passed, answer, fresh};
-use crate::share::Share;
+use crate::part_contents::PartContents;
+use crate::second_layer::{BodySelector, Ciphertext};
+use crate::server::{PartServer, PassOutput, answer, fresh};
 use sotto_core::{Cut, Image, Partial, PeerMisbehaved, Result};
 use sotto_math::bits::{pack_words, packed_len};
 use sotto_silent::lattice::N;
-use sotto_silent::vector::Bits;
+use sotto_silent::unit_vector::MessageBits;
 use std::ops::Range;
 use std::sync::Arc;
 
 /// The bits of picked masks, and how many bodies each comes with.
-fn picked(params: &Params, share: &Share) -> (Bits, Vec<usize>) {
+fn picked(params: &Params, share: &PartContents) -> (MessageBits, Vec<usize>) {
     let ([first, second], [groups, _]) = (params.bits(), params.groups());
     match params.picks() {
         // The only block's mask, whose bodies are the numbers.
@@ -26,35 +26,35 @@ fn picked(params: &Params, share: &Share) -> (Bits, Vec<usize>) {
 }
 
 /// Takes a partial.
-fn take(params: &Params, cut: Cut, mut bytes: &[u8], into: &mut Passed) -> Option<()> {
-    let share = Share::of(params, cut);
+fn take(params: &Params, cut: Cut, mut bytes: &[u8], into: &mut PassOutput) -> Option<()> {
+    let share = PartContents::of(params, cut);
     let ([first, _], (bits, counts)) = (params.bits(), picked(params, &share));
     into.bodies.extend(words(&mut bytes, first.body, share.numbers.len())?);
     for count in counts {
-        let cipher: Cipher = [words(&mut bytes, bits.mask, N)?, words(&mut bytes, bits.body, count)?];
+        let cipher: Ciphertext = [words(&mut bytes, bits.mask, N)?, words(&mut bytes, bits.body, count)?];
         into.masks.push(cipher);
     }
     Some(())
 }
 
 impl Partial for InspireTwo {
-    type Part = Part;
-    type Joiner = Option<Fresh>;
+    type Part = PartServer;
+    type Joiner = Option<BodySelector>;
 
     fn most_parts(params: &Params) -> u32 {
-        u32::try_from(Share::most(params)).unwrap_or(u32::MAX)
+        u32::try_from(PartContents::most(params)).unwrap_or(u32::MAX)
     }
 
     fn holds(params: &Params, cut: Cut) -> Vec<Range<u64>> {
-        Share::of(params, cut).holds(params)
+        PartContents::of(params, cut).holds(params)
     }
 
-    fn open_part(params: &Params, cut: Cut, image: Arc<dyn Image>) -> Result<Part> {
-        Part::open(params, Share::of(params, cut), image)
+    fn open_part(params: &Params, cut: Cut, image: Arc<dyn Image>) -> Result<PartServer> {
+        PartServer::open(params, PartContents::of(params, cut), image)
     }
 
     fn partial_bytes(params: &Params, cut: Cut) -> usize {
-        let share = Share::of(params, cut);
+        let share = PartContents::of(params, cut);
         let ([first, _], (bits, counts)) = (params.bits(), picked(params, &share));
         let cipher = |count: &usize| Some(packed_len(bits.mask, N)? + packed_len(bits.body, *count)?);
         let bodies = packed_len(first.body, share.numbers.len()).unwrap_or(0);
@@ -65,10 +65,10 @@ impl Partial for InspireTwo {
         Ok(())
     }
 
-    fn partials(part: &Part, asks: Vec<(&(), Query)>) -> Vec<Result<Vec<u8>>> {
+    fn partials(part: &PartServer, asks: Vec<(&(), Query)>) -> Vec<Result<Vec<u8>>> {
         let queries: Vec<Query> = asks.into_iter().map(|(_, query)| query).collect();
         let ([first, _], (bits, _)) = (part.params.bits(), picked(&part.params, &part.share));
-        let written = |Passed { bodies, masks }| {
+        let written = |PassOutput { bodies, masks }| {
             let mut out = Vec::new();
             pack_words(&bodies, first.body, &mut out);
             for [mask, body] in &masks {
@@ -80,16 +80,16 @@ impl Partial for InspireTwo {
         part.passes(&queries).into_iter().map(written).collect()
     }
 
-    fn joiner(params: &Params) -> Result<Option<Fresh>> {
+    fn joiner(params: &Params) -> Result<Option<BodySelector>> {
         fresh(params)
     }
 
     fn join(
-        (params, fresh): (&Params, &Option<Fresh>),
+        (params, fresh): (&Params, &Option<BodySelector>),
         (_, query): (&(), Query),
         partials: &[Vec<u8>],
     ) -> Result<Answer> {
-        let mut passed = Passed { bodies: Vec::new(), masks: Vec::new() };
+        let mut passed = PassOutput { bodies: Vec::new(), masks: Vec::new() };
         let parts = u32::try_from(partials.len()).unwrap_or(u32::MAX);
         for (cut, partial) in Cut::all(parts).zip(partials) {
             take(params, cut, partial, &mut passed).ok_or(PeerMisbehaved::NotCanonical("partial"))?;

@@ -2,9 +2,9 @@
 
 use crate::params::{KEY_BITS, MAX_BLOCKS, MAX_COLUMNS, MAX_RECORD_BYTES, ParamsLiteral, server_ops};
 use sotto_core::{ParamsError, Result, Shape};
-use sotto_silent::cut::price;
 use sotto_silent::lattice::{PUBLIC_SEED, SET};
 use sotto_silent::limits::{MASK_BITS, QUERY_BITS};
+use sotto_silent::matrix_shape::price;
 use std::ops::RangeInclusive;
 
 /// The cheapest literal for a table.

@@ -4,18 +4,18 @@ use crate::InspireTwo;
 use crate::encode::encode;
 use crate::message::{Answer, Query};
 use crate::params::Params;
-use crate::second::{Cipher, Fresh, Picking};
-use crate::share::Share;
+use crate::part_contents::PartContents;
+use crate::second_layer::{BodySelector, Ciphertext, MaskSelector};
 use rayon::prelude::*;
 use sotto_core::{Held, Image, Params as _, Result, Rows, Section, Sink, Stored};
 use sotto_lattice::ring::Ring;
-use sotto_math::basis::round_to_bits;
 use sotto_math::bits;
 use sotto_math::matrix::{QueryPlanes, scan_planes};
+use sotto_math::modulus_pair::round_to_bits;
 use sotto_silent::lattice::{self, N, Q_BITS};
 use sotto_silent::matrix::times;
-use sotto_silent::packed::{Keys, residues};
-use sotto_silent::weights::Weighing;
+use sotto_silent::packed_groups::{PackingKeys, residues};
+use sotto_silent::weights::WeightLayout;
 use std::sync::Arc;
 
 /// Queries in one pass: their words are of six planes, and twenty planes keep the multipliers busy.
@@ -23,27 +23,27 @@ const BATCH: usize = 4;
 
 /// An open table, which is one part.
 pub struct Server {
-    part: Part,
-    fresh: Option<Fresh>,
+    part: PartServer,
+    fresh: Option<BodySelector>,
 }
 
 /// Some numbers of the first layer, and some groups of the second's masks.
-pub struct Part {
+pub struct PartServer {
     pub(crate) params: Params,
-    pub(crate) share: Share,
+    pub(crate) share: PartContents,
     held: Held,
     ring: Ring,
-    weighing: Weighing,
+    weighing: WeightLayout,
     /// Of one block there is nothing to pick.
-    picking: Option<Picking>,
+    picking: Option<MaskSelector>,
 }
 
 /// What a part makes of a query.
-pub(crate) struct Passed {
+pub(crate) struct PassOutput {
     /// Bodies of the numbers it has.
     pub(crate) bodies: Vec<u64>,
     /// Picked masks: the groups it has; or the only block's mask, where there is one.
-    pub(crate) masks: Vec<Cipher>,
+    pub(crate) masks: Vec<Ciphertext>,
 }
 
 impl sotto_core::Server<InspireTwo> for Server {
@@ -54,7 +54,10 @@ impl sotto_core::Server<InspireTwo> for Server {
     }
 
     fn open(params: &Params, image: Arc<dyn Image>) -> Result<Self> {
-        Ok(Server { part: Part::open(params, Share::all(params), image)?, fresh: fresh(params)? })
+        Ok(Server {
+            part: PartServer::open(params, PartContents::all(params), image)?,
+            fresh: fresh(params)?,
+        })
     }
 
     fn records(params: &Params, image: Arc<dyn Image>) -> Result<Box<dyn Rows>> {
@@ -85,13 +88,13 @@ impl sotto_core::Server<InspireTwo> for Server {
 }
 
 /// What picks bodies, of which nothing is known before; `None` if there is one block.
-pub(crate) fn fresh(params: &Params) -> Result<Option<Fresh>> {
-    if params.picks() > 0 { Fresh::new(params).map(Some) } else { Ok(None) }
+pub(crate) fn fresh(params: &Params) -> Result<Option<BodySelector>> {
+    if params.picks() > 0 { BodySelector::new(params).map(Some) } else { Ok(None) }
 }
 
 /// The answer, from what was made of all numbers and groups.
-pub(crate) fn answer(fresh: Option<&Fresh>, query: &Query, passed: Passed) -> Answer {
-    let Passed { bodies, mut masks } = passed;
+pub(crate) fn answer(fresh: Option<&BodySelector>, query: &Query, passed: PassOutput) -> Answer {
+    let PassOutput { bodies, mut masks } = passed;
     match fresh {
         Some(fresh) => masks.extend(fresh.picked(query, &bodies)),
         None => masks.iter_mut().for_each(|[_, body]| body.clone_from(&bodies)),
@@ -104,18 +107,18 @@ fn held(params: &Params, image: Arc<dyn Image>) -> Result<Held> {
     Held::open(image, Section::Resident, "matrix", end)
 }
 
-impl Part {
+impl PartServer {
     /// Opens an image that has a share of a table.
-    pub(crate) fn open(params: &Params, share: Share, image: Arc<dyn Image>) -> Result<Self> {
+    pub(crate) fn open(params: &Params, share: PartContents, image: Arc<dyn Image>) -> Result<Self> {
         let [first, _] = params.bits();
-        let weighing = Weighing::new(params.numbers(), params.blocks(), first)?;
-        Ok(Part {
+        let weighing = WeightLayout::new(params.numbers(), params.blocks(), first)?;
+        Ok(PartServer {
             params: params.clone(),
             held: Held::open(image, Section::Resident, "matrix", share.bytes(params))?,
             ring: lattice::ring()?,
             weighing: weighing.of_some(share.numbers.len()),
             picking: if params.picks() > 0 {
-                Some(Picking::new(params, share.groups.clone())?)
+                Some(MaskSelector::new(params, share.groups.clone())?)
             } else {
                 None
             },
@@ -124,11 +127,11 @@ impl Part {
     }
 
     /// Both layers, for a few queries at once.
-    pub(crate) fn passes(&self, queries: &[Query]) -> Vec<Passed> {
+    pub(crate) fn passes(&self, queries: &[Query]) -> Vec<PassOutput> {
         queries.chunks(BATCH).flat_map(|some| self.pass(some)).collect()
     }
 
-    fn pass(&self, queries: &[Query]) -> Vec<Passed> {
+    fn pass(&self, queries: &[Query]) -> Vec<PassOutput> {
         let (literal, [planes, _]) = (self.params.literal(), self.params.planes());
         let [_, weights, masks, packing, end] = self.share.starts(&self.params);
         let part = |start: u64, end: u64| self.held.bytes().get(start as usize..end as usize).unwrap_or(&[]);
@@ -137,7 +140,8 @@ impl Part {
         let words: Vec<QueryPlanes> = queries.iter().map(first).collect();
         let sums = times(part(0, weights), &layout, &words, planes, scan_planes);
         let dropped = Q_BITS.saturating_sub(u32::from(literal.key_bits));
-        let keys: Vec<Keys> = queries.iter().map(|query| Keys::first(&query.key, dropped)).collect();
+        let keys: Vec<PackingKeys> =
+            queries.iter().map(|query| PackingKeys::first(&query.key, dropped)).collect();
         let planes: Vec<QueryPlanes> = keys.iter().map(|keys| keys.planes().clone()).collect();
         let added = self.weighing.bodies(part(weights, masks), &planes);
         let bodies: Vec<Vec<u64>> =
@@ -150,7 +154,7 @@ impl Part {
             }
             None => vec![Vec::new(); queries.len()],
         };
-        bodies.into_iter().zip(picked).map(|(bodies, masks)| Passed { bodies, masks }).collect()
+        bodies.into_iter().zip(picked).map(|(bodies, masks)| PassOutput { bodies, masks }).collect()
     }
 
     /// The bodies of all blocks' ciphertexts, in the bits that come next: products, and what packing adds.

@@ -5,7 +5,7 @@ use sotto_math::matrix::PanelLayout;
 use sotto_silent::groups::Groups;
 use sotto_silent::lattice::{KEY_WORDS, N, weight_layout};
 use sotto_silent::message::packed_bytes;
-use sotto_silent::vector::Bits;
+use sotto_silent::unit_vector::MessageBits;
 use std::ops::Range;
 
 /// Numbers of a packed ciphertext of the second layer, the most that one key packs.
@@ -23,14 +23,14 @@ impl ParamsLiteral {
     }
 
     /// The bits of both layers' messages. What the first one's answer would be is not sent: the second layer picks of it.
-    pub fn bits(&self) -> [Bits; 2] {
+    pub fn bits(&self) -> [MessageBits; 2] {
         let [first, second] = self.query_bits.map(u32::from);
         let keys = self.key_bits.into();
         let [inner_mask, inner_body] = self.inner_bits.map(u32::from);
         let [mask, body] = self.answer_bits.map(u32::from);
         [
-            Bits { query: first, keys, mask: inner_mask, body: inner_body },
-            Bits { query: second, keys, mask, body },
+            MessageBits { query: first, keys, mask: inner_mask, body: inner_body },
+            MessageBits { query: second, keys, mask, body },
         ]
     }
 
@@ -76,7 +76,7 @@ impl ParamsLiteral {
     }
 
     /// The packed ciphertexts of an answer: how many numbers each has, and in which bits.
-    pub fn parts(&self) -> Vec<(usize, Bits)> {
+    pub fn parts(&self) -> Vec<(usize, MessageBits)> {
         let [first, second] = self.bits();
         let picked = self.groups().into_iter().flatten().map(|numbers| (numbers, second));
         if self.picks() > 0 { picked.collect() } else { vec![(self.numbers(), first)] }
@@ -116,7 +116,7 @@ impl ParamsLiteral {
 
     /// Bytes of an answer: mask and bodies of each packed ciphertext.
     pub fn answer_bytes(&self) -> u64 {
-        let part = |(numbers, bits): (usize, Bits)| {
+        let part = |(numbers, bits): (usize, MessageBits)| {
             packed_bytes(N as u64, bits.mask as u8) + packed_bytes(numbers as u64, bits.body as u8)
         };
         self.parts().into_iter().map(part).sum()

@@ -17,14 +17,14 @@ use crate::numbers::PLAIN;
 use crate::selector::{BODY_DIGITS, MASK_DIGITS};
 use sotto_lattice::noise::{failure_apart_log2, steps};
 use sotto_silent::lattice::{N, NORM, Q, Q_BITS, SIGMA};
-use sotto_silent::{bound, vector::Bits};
+use sotto_silent::{bound, unit_vector::MessageBits};
 
 /// Variance proxies of errors with what comes of secrets, and of what was rounded away of words, keys and selectors; and the
 /// margin that is left to both.
 pub fn variances_and_margin(
     columns: u64,
     places: u64,
-    bits: Bits,
+    bits: MessageBits,
     selector_bits: [u32; 2],
 ) -> ([f64; 2], f64) {
     let ([errors, roundings], margin) = bound::variances_and_margin(columns, PLAIN, places, bits);
@@ -41,7 +41,13 @@ pub fn variances_and_margin(
 }
 
 /// Bound on log2 of the probability that any of `numbers` numbers comes out wrong.
-pub fn failure_log2(numbers: u64, columns: u64, places: u64, bits: Bits, selector_bits: [u32; 2]) -> f64 {
+pub fn failure_log2(
+    numbers: u64,
+    columns: u64,
+    places: u64,
+    bits: MessageBits,
+    selector_bits: [u32; 2],
+) -> f64 {
     let (variances, margin) = variances_and_margin(columns, places, bits, selector_bits);
     if margin > 0.0 { failure_apart_log2(margin, variances, numbers as f64) } else { 0.0 }
 }

@@ -7,12 +7,12 @@ use crate::Inspire;
 use crate::message::{Answer, Query};
 use crate::numbers::{NUMBER_BITS, PLAIN};
 use crate::params::Params;
-use crate::selector::Selector;
+use crate::selector::RootEncryptor;
 use sotto_core::{CryptoRng, Misuse, One, Params as _, Record, RecordIndex, Result};
-use sotto_lattice::secret::Secret;
+use sotto_lattice::secret::SecretKey;
 use sotto_math::bits::pack16;
 use sotto_silent::lattice::N;
-use sotto_silent::vector::Encryption;
+use sotto_silent::unit_vector::VectorEncryptor;
 use zeroize::Zeroizing;
 
 /// A client to be: there is nothing to take in.
@@ -26,8 +26,8 @@ impl sotto_core::Prepare<Inspire> for Prepare {
     }
 
     fn finish(self) -> Result<Client> {
-        let encryption = Encryption::new(self.params.m(), PLAIN)?;
-        let selector = Selector::new(self.params.places())?;
+        let encryption = VectorEncryptor::new(self.params.m(), PLAIN)?;
+        let selector = RootEncryptor::new(self.params.places())?;
         Ok(Client { params: self.params, encryption, selector })
     }
 }
@@ -35,13 +35,13 @@ impl sotto_core::Prepare<Inspire> for Prepare {
 /// A client.
 pub struct Client {
     params: Params,
-    encryption: Encryption,
-    selector: Selector,
+    encryption: VectorEncryptor,
+    selector: RootEncryptor,
 }
 
 /// The secret of one query, which is wiped when dropped.
 pub struct Pending {
-    secret: Secret,
+    secret: SecretKey,
 }
 
 impl sotto_core::Client<Inspire> for Client {

@@ -3,7 +3,7 @@
 //! Column j has records t j to t j + t - 1. Of each group of N numbers of theirs it has the t coefficients of the polynomial
 //! that takes their values, one after the other: N numbers of two signed bytes, the residues nearest to zero.
 
-use crate::interpolate::{Way, evaluate_at, transform};
+use crate::interpolate::{Direction, evaluate_at, transform};
 use crate::numbers::{GROUP_BYTES, NUMBER_BITS, place};
 use crate::params::Params;
 use rayon::prelude::*;
@@ -11,7 +11,7 @@ use sotto_core::{Misuse, Result, Rows, Sure};
 use sotto_math::bits::{pack16, unpack16};
 use sotto_math::matrix::PanelLayout;
 use sotto_silent::lattice::N;
-use sotto_silent::vector::bytes_of;
+use sotto_silent::unit_vector::bytes_of;
 
 /// Bytes of a polynomial in the matrix.
 pub(crate) const POLYNOMIAL_BYTES: usize = 2 * N;
@@ -69,7 +69,7 @@ impl Rows for Columns<'_> {
 /// Interpolates the polynomials of one group, and puts the coefficients.
 pub(crate) fn put(polynomials: &mut [i32], room: &mut Vec<i32>, out: &mut [u8]) {
     room.resize(N, 0);
-    transform(Way::Interpolate, polynomials, room);
+    transform(Direction::Interpolate, polynomials, room);
     for (x, pair) in polynomials.iter().zip(out.as_chunks_mut::<2>().0) {
         *pair = bytes_of(*x as u16);
     }
@@ -79,7 +79,7 @@ pub(crate) fn put(polynomials: &mut [i32], room: &mut Vec<i32>, out: &mut [u8]) 
 pub(crate) fn take(column: &[u8], room: &mut Vec<i32>) -> Vec<i32> {
     room.resize(N, 0);
     let mut polynomials: Vec<i32> = column.as_chunks::<2>().0.iter().map(|pair| number(*pair)).collect();
-    transform(Way::Evaluate, &mut polynomials, room);
+    transform(Direction::Evaluate, &mut polynomials, room);
     polynomials
 }
 

@@ -13,7 +13,7 @@ const MIDDLE: i32 = (P / 2) as i32;
 
 /// Which way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Way {
+pub enum Direction {
     /// From values to coefficients: c_i = t^-1 sum_k M_k omega^(-i k).
     Interpolate,
     /// From coefficients to values: M_k = sum_i c_i omega^(i k).
@@ -25,7 +25,7 @@ pub enum Way {
 ///
 /// # Panics
 /// Unless t is a power of two from 1 to 2^12, and there is room.
-pub fn transform(way: Way, x: &mut [i32], room: &mut [i32]) {
+pub fn transform(way: Direction, x: &mut [i32], room: &mut [i32]) {
     let t = x.len() / N;
     assert!(t.is_power_of_two() && t <= 1 << 12 && x.len() == t * N && room.len() == N, "t polynomials");
     reorder(x, t);
@@ -35,7 +35,7 @@ pub fn transform(way: Way, x: &mut [i32], room: &mut [i32]) {
             let (low, high) = block.split_at_mut(half * N);
             for (j, (a, b)) in low.chunks_exact_mut(N).zip(high.chunks_exact_mut(N)).enumerate() {
                 let turn = N / half * j;
-                let by = if way == Way::Evaluate || turn == 0 { turn } else { 2 * N - turn };
+                let by = if way == Direction::Evaluate || turn == 0 { turn } else { 2 * N - turn };
                 turned(b, by, room);
                 for ((a, b), turned) in a.iter_mut().zip(b).zip(&*room) {
                     (*a, *b) = (*a + turned, *a - turned);
@@ -45,9 +45,9 @@ pub fn transform(way: Way, x: &mut [i32], room: &mut [i32]) {
         half *= 2;
     }
     match way {
-        Way::Evaluate => x.iter_mut().for_each(|x| *x = positive(folded(*x))),
+        Direction::Evaluate => x.iter_mut().for_each(|x| *x = positive(folded(*x))),
         // 1 / t is minus 2^15 / t.
-        Way::Interpolate => {
+        Direction::Interpolate => {
             let scale = -(1 << (NUMBER_BITS - t.ilog2()));
             x.iter_mut().for_each(|x| *x = nearest(folded(folded(*x) * scale)));
         }
@@ -125,7 +125,7 @@ mod tests {
         for t in [1, 2, 4, 8] {
             let values = values(t);
             let (mut x, mut room) = (values.clone(), vec![0; N]);
-            transform(Way::Interpolate, &mut x, &mut room);
+            transform(Direction::Interpolate, &mut x, &mut room);
             assert!(x.iter().all(|x| x.abs() <= i32::from(P / 2)));
             for place in 0..t {
                 for i in [0, 1, 700, N - 1] {
@@ -134,7 +134,7 @@ mod tests {
                     assert_eq!(i32::from(number), values[place * N + i], "{t} {place} {i}");
                 }
             }
-            transform(Way::Evaluate, &mut x, &mut room);
+            transform(Direction::Evaluate, &mut x, &mut room);
             assert_eq!(x, values);
         }
     }
@@ -145,7 +145,7 @@ mod tests {
         let (t, p) = (8, i64::from(P));
         let values = values(t);
         let (mut x, mut room) = (values.clone(), vec![0; N]);
-        transform(Way::Interpolate, &mut x, &mut room);
+        transform(Direction::Interpolate, &mut x, &mut room);
         for i in 0..t {
             let mut sum = vec![0i64; N];
             for k in 0..t {

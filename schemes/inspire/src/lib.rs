@@ -34,12 +34,12 @@ pub mod numbers;
 pub mod params;
 #[cfg(feature = "server")]
 mod part;
-#[cfg(feature = "server")]
-pub mod revise;
 pub mod select;
 pub mod selector;
 #[cfg(feature = "server")]
 pub mod server;
+#[cfg(feature = "server")]
+pub mod update_image;
 
 use sotto_core::{Caps, One, Scheme, SchemeEntry, SchemeId};
 

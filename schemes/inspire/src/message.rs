@@ -6,7 +6,7 @@ use crate::selector::{BODY_DIGITS, MASK_DIGITS};
 use sotto_core::{Params as _, PeerMisbehaved, Result, Wire, wire};
 use sotto_math::bits;
 use sotto_silent::message;
-use sotto_silent::vector::KEY_BODIES;
+use sotto_silent::unit_vector::KEY_BODIES;
 
 /// An encrypted unit vector, the bodies of the keys that pack what comes of it, and those of the selector of a place.
 #[derive(Debug, Clone, PartialEq, Eq)]

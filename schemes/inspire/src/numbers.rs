@@ -5,13 +5,13 @@
 //! smaller numbers also leave two bits of noise to spare.
 
 use sotto_silent::lattice::N;
-use sotto_silent::plain::Plain;
+use sotto_silent::plain_modulus::PlainModulus;
 
 /// The plain modulus p.
 pub const P: u16 = (1 << NUMBER_BITS) + 1;
 
 /// The plain modulus, as what encrypts takes it.
-pub const PLAIN: Plain = Plain::odd(P);
+pub const PLAIN: PlainModulus = PlainModulus::odd(P);
 
 /// Bits of a record in a number.
 pub const NUMBER_BITS: u32 = 15;

@@ -11,7 +11,7 @@ use sotto_silent::groups::Groups;
 use sotto_silent::lattice::{self, GROUP_BYTES, N, PACKED_OPS, Q_BITS, SIGMA};
 use sotto_silent::limits::{self, KEY_BITS, QUERY_BITS, field, in_range, within};
 use sotto_silent::message::packed_bytes;
-use sotto_silent::vector::{Bits, KEY_BODIES, WORD_OPS};
+use sotto_silent::unit_vector::{KEY_BODIES, MessageBits, WORD_OPS};
 use std::ops::RangeInclusive;
 
 /// Most bytes in a record: 274 ciphertexts.
@@ -61,9 +61,9 @@ pub struct ParamsLiteral {
 
 impl ParamsLiteral {
     /// The bits of all messages but for the selector's.
-    pub fn bits(&self) -> Bits {
+    pub fn bits(&self) -> MessageBits {
         let [mask, body] = self.answer_bits.map(u32::from);
-        Bits { query: self.query_bits.into(), keys: self.key_bits.into(), mask, body }
+        MessageBits { query: self.query_bits.into(), keys: self.key_bits.into(), mask, body }
     }
 
     /// Columns of the matrix, `m`.
@@ -152,7 +152,7 @@ impl Params {
         self.groups() * self.places
     }
     /// The bits of all messages but for the selector's.
-    pub fn bits(&self) -> Bits {
+    pub fn bits(&self) -> MessageBits {
         self.literal.bits()
     }
     /// Bits of the selector's coefficients.

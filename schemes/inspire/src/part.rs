@@ -6,10 +6,10 @@ use crate::message::{Answer, Query};
 use crate::params::Params;
 use crate::server::Server;
 use sotto_core::{Cut, Image, Params as _, Partial, PeerMisbehaved, Result};
+use sotto_silent::group_range::GroupRange;
 use sotto_silent::lattice::Q_BITS;
 use sotto_silent::message;
-use sotto_silent::packed::{Masks, Packed};
-use sotto_silent::portion::Portion;
+use sotto_silent::packed_groups::{MaskLayout, PackedGroups};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -19,10 +19,10 @@ fn groups_of(params: &Params, cut: Cut) -> Range<usize> {
 }
 
 /// The polynomials of a part's groups.
-fn portion(params: &Params, cut: Cut) -> Portion {
+fn portion(params: &Params, cut: Cut) -> GroupRange {
     let (groups, t) = (groups_of(params, cut), params.places());
     let packed = groups.start * t..groups.end * t;
-    Portion::of(&params.layout(), &params.literal().packing(), packed, Q_BITS)
+    GroupRange::of(&params.layout(), &params.literal().packing(), packed, Q_BITS)
 }
 
 impl Partial for Inspire {
@@ -38,8 +38,13 @@ impl Partial for Inspire {
     }
 
     fn open_part(params: &Params, cut: Cut, image: Arc<dyn Image>) -> Result<Server> {
-        let Portion { layout, packing, .. } = portion(params, cut);
-        Server::open_some(params, layout, Packed::new(packing, params.bits(), Masks::Whole)?, image)
+        let GroupRange { layout, packing, .. } = portion(params, cut);
+        Server::open_some(
+            params,
+            layout,
+            PackedGroups::new(packing, params.bits(), MaskLayout::Whole)?,
+            image,
+        )
     }
 
     fn partial_bytes(params: &Params, cut: Cut) -> usize {

@@ -6,9 +6,9 @@ use crate::params::{
     MASK_BITS, MAX_COLUMNS, MAX_RECORD_BYTES, PLACES, ParamsLiteral, SELECTOR_BITS, server_ops,
 };
 use sotto_core::{ParamsError, Result, Shape};
-use sotto_silent::cut::{Cut, cuts, price};
 use sotto_silent::lattice::{PUBLIC_SEED, SET};
 use sotto_silent::limits::{KEY_BITS, QUERY_BITS};
+use sotto_silent::matrix_shape::{MatrixShape, cuts, price};
 use std::ops::RangeInclusive;
 
 /// The cheapest literal for a table.
@@ -38,7 +38,7 @@ pub fn select(shape: &Shape) -> Result<ParamsLiteral> {
 
 /// Word sizes with few bytes in query and answer together, which trade noise against each other: from the widest on, what goes is
 /// the bit that saves the most bytes for the noise it makes, as long as one may go.
-fn word_sizes(cut: &Cut, places: u64, required: f64) -> Option<ParamsLiteral> {
+fn word_sizes(cut: &MatrixShape, places: u64, required: f64) -> Option<ParamsLiteral> {
     let ranges: [RangeInclusive<u8>; 6] =
         [QUERY_BITS, KEY_BITS, SELECTOR_BITS, SELECTOR_BITS, MASK_BITS, MASK_BITS];
     let literal = |[query_bits, key_bits, masks, bodies, mask, body]: [u8; 6]| ParamsLiteral {

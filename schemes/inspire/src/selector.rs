@@ -5,11 +5,11 @@
 //! bodies, whose dropped bits meet no secret.
 
 use sotto_core::{CryptoRng, Misuse, Result};
-use sotto_lattice::encrypt::{Errors, Masks, truncate};
-use sotto_lattice::gsw::Gsw;
-use sotto_lattice::noise::steps::Digits;
-use sotto_lattice::ring::{Level, Ring};
-use sotto_lattice::secret::Secret;
+use sotto_lattice::encrypt::{ErrorSource, MaskSource, truncate};
+use sotto_lattice::noise::steps::GadgetNoise;
+use sotto_lattice::rgsw::RgswCiphertext;
+use sotto_lattice::ring::{ModulusLevel, Ring};
+use sotto_lattice::secret::SecretKey;
 use sotto_math::gadget::Gadget;
 use sotto_math::sample::Gaussian;
 use sotto_silent::lattice::{N, PUBLIC_SEED, SIGMA};
@@ -17,59 +17,69 @@ use subtle::{ConditionallySelectable, ConstantTimeEq};
 use zeroize::Zeroizing;
 
 /// Digits of masks.
-pub const MASK_DIGITS: Digits = Digits { count: 2, base_log2: 14, drop_log2: 22 };
+pub const MASK_DIGITS: GadgetNoise = GadgetNoise { count: 2, base_log2: 14, drop_log2: 22 };
 
 /// Digits of bodies.
-pub const BODY_DIGITS: Digits = Digits { count: 1, base_log2: 21, drop_log2: 29 };
+pub const BODY_DIGITS: GadgetNoise = GadgetNoise { count: 1, base_log2: 21, drop_log2: 29 };
 
 /// Rows of the encryption.
 pub const ROWS: usize = (MASK_DIGITS.count + BODY_DIGITS.count) as usize;
 
 /// Masks of the rows.
-pub(crate) const MASKS: Masks<'static> = Masks { seed: &PUBLIC_SEED, label: "silent selector", first: 0 };
+pub(crate) const MASKS: MaskSource<'static> =
+    MaskSource { seed: &PUBLIC_SEED, label: "silent selector", first: 0 };
 
 /// How masks and bodies are cut into digits.
 ///
 /// # Errors
 /// None: the numbers are constants.
 pub fn gadgets() -> Result<[Gadget; 2]> {
-    let gadget = |digits: Digits| Gadget::new(digits.count, digits.base_log2, digits.drop_log2);
+    let gadget = |digits: GadgetNoise| Gadget::new(digits.count, digits.base_log2, digits.drop_log2);
     let both = gadget(MASK_DIGITS).zip(gadget(BODY_DIGITS)).map(|(mask, body)| [mask, body]);
     Ok(both.ok_or(Misuse::Rule("the digits of a selector reach the modulus"))?)
 }
 
 /// What encrypts roots of unity of order t.
-pub struct Selector {
+pub struct RootEncryptor {
     gadgets: [Gadget; 2],
     gaussian: Gaussian,
     places: usize,
 }
 
-impl Selector {
+impl RootEncryptor {
     /// For t places in a column.
     ///
     /// # Errors
     /// None, as [`gadgets`].
     pub fn new(places: usize) -> Result<Self> {
-        Ok(Selector { gadgets: gadgets()?, gaussian: Gaussian::new(SIGMA), places })
+        Ok(RootEncryptor { gadgets: gadgets()?, gaussian: Gaussian::new(SIGMA), places })
     }
 
     /// The top bits of the bodies of an encryption of omega^`place`: of the rows for masks and of that for bodies.
     pub fn encrypt(
         &self,
         ring: &Ring,
-        secret: &Secret,
+        secret: &SecretKey,
         place: u32,
         bits: [u32; 2],
         rng: &mut dyn CryptoRng,
     ) -> [Vec<Vec<u128>>; 2] {
-        let root = Zeroizing::new(ring.from_small(Level::Main, &self.root(place)));
-        let mut errors = Errors { law: &self.gaussian, rng };
+        let root = Zeroizing::new(ring.from_small(ModulusLevel::Main, &self.root(place)));
+        let mut errors = ErrorSource { law: &self.gaussian, rng };
         let [mask, body] = &self.gadgets;
-        let rows = Gsw::generate(ring, Level::Main, [mask, body], &[secret], &root, MASKS, &mut errors);
+        let rows = RgswCiphertext::generate(
+            ring,
+            ModulusLevel::Main,
+            [mask, body],
+            &[secret],
+            &root,
+            MASKS,
+            &mut errors,
+        );
         let (masks, bodies) = rows.split_at(MASK_DIGITS.count as usize);
-        let cut =
-            |rows: &[Vec<u64>], bits| rows.iter().map(|row| truncate(ring, Level::Main, row, bits)).collect();
+        let cut = |rows: &[Vec<u64>], bits| {
+            rows.iter().map(|row| truncate(ring, ModulusLevel::Main, row, bits)).collect()
+        };
         [cut(masks, bits[0]), cut(bodies, bits[1])]
     }
 
@@ -93,7 +103,7 @@ mod tests {
     #[test]
     fn roots_are_monomials() {
         for places in [2, 4, 8] {
-            let selector = Selector::new(places).unwrap();
+            let selector = RootEncryptor::new(places).unwrap();
             for k in 0..places {
                 let (turn, sign) = (2 * N / places * k % N, if k < places / 2 { 1 } else { -1 });
                 let root = selector.root(k as u32);

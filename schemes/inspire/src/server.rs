@@ -9,16 +9,16 @@ use crate::selector::{MASKS, ROWS, gadgets};
 use rayon::prelude::*;
 use sotto_core::server::together;
 use sotto_core::{Held, Image, Misuse, Params as _, PeerMisbehaved, Result, Rows, Section, Sink, Stored};
-use sotto_lattice::cipher::Cipher;
+use sotto_lattice::ciphertext::Ciphertext;
 use sotto_lattice::encrypt::restore;
-use sotto_lattice::gsw::Gsw;
-use sotto_lattice::ring::Level;
+use sotto_lattice::rgsw::RgswCiphertext;
+use sotto_lattice::ring::ModulusLevel;
 use sotto_lattice::scratch::Scratch;
 use sotto_math::gadget::Gadget;
 use sotto_math::matrix::{PanelLayout, QueryPlanes, scan_planes};
-use sotto_silent::behind::write_behind;
 use sotto_silent::matrix::{Matrix, write_matrix};
-use sotto_silent::packed::{Keys, Masks, Packed};
+use sotto_silent::packed_groups::{MaskLayout, PackedGroups, PackingKeys};
+use sotto_silent::write_packed::write_packed;
 use std::sync::Arc;
 
 /// Queries in one pass: their words are of five or six planes, and twenty planes keep the multipliers busy.
@@ -28,17 +28,17 @@ const BATCH: usize = 4;
 pub struct Server {
     pub(crate) params: Params,
     matrix: Matrix,
-    packed: Packed,
+    packed: PackedGroups,
     gadgets: [Gadget; 2],
     /// Masks of a selector's rows, which are the same for everyone.
     masks: Vec<Vec<u64>>,
 }
 
 /// A query as its steps take it.
-struct Prepared {
+struct ExpandedQuery {
     planes: QueryPlanes,
-    keys: Keys,
-    selector: Gsw,
+    keys: PackingKeys,
+    selector: RgswCiphertext,
 }
 
 impl sotto_core::Server<Inspire> for Server {
@@ -50,7 +50,7 @@ impl sotto_core::Server<Inspire> for Server {
         out.reserve(Section::Resident, layout.bytes() as u64 + packed.bytes())?;
         write_matrix(layout, Section::Resident, &Columns::new(params, rows)?, out)?;
         let groups = packed.together(0..params.packed());
-        write_behind(layout, Section::Resident, &packed, groups, out)
+        write_packed(layout, Section::Resident, &packed, groups, out)
     }
 
     fn open(params: &Params, image: Arc<dyn Image>) -> Result<Self> {
@@ -78,7 +78,7 @@ impl sotto_core::Server<Inspire> for Server {
     /// the weights, with the keys of each; and evaluate the polynomials that are left.
     fn answer_many(&self, asks: Vec<(&(), Query)>) -> Vec<Result<Answer>> {
         let prepared = asks.iter().map(|(_, query)| self.prepare(query)).collect();
-        together(prepared, |queries: Vec<Prepared>| {
+        together(prepared, |queries: Vec<ExpandedQuery>| {
             queries.chunks(BATCH).flat_map(|some| self.answers(some)).collect()
         })
     }
@@ -89,44 +89,44 @@ impl Server {
     pub(crate) fn open_some(
         params: &Params,
         layout: PanelLayout,
-        packed: Packed,
+        packed: PackedGroups,
         image: Arc<dyn Image>,
     ) -> Result<Self> {
         let matrix = Matrix::open(layout, packed.bytes(), Section::Resident, image)?;
-        let masks = (0..ROWS as u64).map(|row| MASKS.mask(packed.ring(), Level::Main, row)).collect();
+        let masks = (0..ROWS as u64).map(|row| MASKS.mask(packed.ring(), ModulusLevel::Main, row)).collect();
         Ok(Server { params: params.clone(), matrix, packed, gadgets: gadgets()?, masks })
     }
 
-    fn prepare(&self, query: &Query) -> Result<Prepared> {
+    fn prepare(&self, query: &Query) -> Result<ExpandedQuery> {
         let planes = QueryPlanes::from_u64(&query.words, self.params.planes(), self.matrix.layout());
         let bad = || PeerMisbehaved::NotCanonical("query");
         let keys = self.packed.keys(&query.keys).ok_or_else(bad)?;
-        Ok(Prepared { planes, keys, selector: self.selector(query).ok_or_else(bad)? })
+        Ok(ExpandedQuery { planes, keys, selector: self.selector(query).ok_or_else(bad)? })
     }
 
     /// A query's selector under the public masks; `None` if it is none.
-    fn selector(&self, query: &Query) -> Option<Gsw> {
+    fn selector(&self, query: &Query) -> Option<RgswCiphertext> {
         let ring = self.packed.ring();
         let widths = query.selector.iter().zip(self.params.selector_bits());
         let bodies = widths.flat_map(|(rows, bits)| rows.iter().map(move |row| (row, bits)));
         let row = |(mask, (body, bits)): (&Vec<u64>, (&Vec<u128>, u32))| {
-            let body = restore(ring, Level::Main, body, bits)?;
-            Some(Cipher::new(ring, Level::Main, mask, std::iter::once(body.as_slice())))
+            let body = restore(ring, ModulusLevel::Main, body, bits)?;
+            Some(Ciphertext::new(ring, ModulusLevel::Main, mask, std::iter::once(body.as_slice())))
         };
-        let rows: Option<Vec<Cipher>> = self.masks.iter().zip(bodies).map(row).collect();
+        let rows: Option<Vec<Ciphertext>> = self.masks.iter().zip(bodies).map(row).collect();
         let [mask, body] = &self.gadgets;
-        Gsw::from_rows([mask, body], rows?)
+        RgswCiphertext::from_rows([mask, body], rows?)
     }
 
-    fn answers(&self, queries: &[Prepared]) -> Vec<Result<Answer>> {
+    fn answers(&self, queries: &[ExpandedQuery]) -> Vec<Result<Answer>> {
         let planes: Vec<QueryPlanes> = queries.iter().map(|query| query.planes.clone()).collect();
-        let keys: Vec<&Keys> = queries.iter().map(|query| &query.keys).collect();
+        let keys: Vec<&PackingKeys> = queries.iter().map(|query| &query.keys).collect();
         let sums = self.matrix.times(&planes, self.params.planes(), scan_planes);
         let products = |sums: &Vec<i64>| self.packed.products(sums, self.params.planes());
         let products: Vec<Vec<u64>> = sums.iter().map(products).collect();
         let (_, weights) = self.matrix.parts();
         let ciphers = self.packed.ciphers(weights, &keys, &products);
-        let of_query = |(query, ciphers): (&Prepared, Vec<Cipher>)| {
+        let of_query = |(query, ciphers): (&ExpandedQuery, Vec<Ciphertext>)| {
             let groups = ciphers.par_chunks_exact(self.params.places());
             let ring = self.packed.ring();
             let evaluated = groups.map_init(
@@ -139,10 +139,15 @@ impl Server {
     }
 
     /// Horner's rule: the polynomial with these coefficients at the root that was encrypted, in the bits that are sent.
-    fn evaluated(&self, root: &Gsw, coefficients: &[Cipher], scratch: &mut Scratch) -> Option<[Vec<u64>; 2]> {
+    fn evaluated(
+        &self,
+        root: &RgswCiphertext,
+        coefficients: &[Ciphertext],
+        scratch: &mut Scratch,
+    ) -> Option<[Vec<u64>; 2]> {
         let (ring, bits) = (self.packed.ring(), self.params.bits());
         let (last, others) = coefficients.split_last()?;
-        let (mut sum, mut product) = (last.clone(), Cipher::room(ring, Level::Main, 1));
+        let (mut sum, mut product) = (last.clone(), Ciphertext::room(ring, ModulusLevel::Main, 1));
         for coefficient in others.iter().rev() {
             root.external_product(ring, &sum, &mut product, scratch);
             product.add(ring, coefficient);
@@ -150,7 +155,7 @@ impl Server {
         }
         let mut sent = |component, bits| {
             let polynomial = sum.comp_mut(component);
-            ring.inverse(Level::Main, polynomial);
+            ring.inverse(ModulusLevel::Main, polynomial);
             self.packed.rounded(polynomial, bits)
         };
         Some([sent(0, bits.mask), sent(1, bits.body)])
@@ -158,6 +163,6 @@ impl Server {
 }
 
 /// Where weights lie, and what packs with them.
-pub(crate) fn packed(params: &Params) -> Result<Packed> {
-    Packed::new(params.literal().packing(), params.bits(), Masks::Whole)
+pub(crate) fn packed(params: &Params) -> Result<PackedGroups> {
+    PackedGroups::new(params.literal().packing(), params.bits(), MaskLayout::Whole)
 }

@@ -24,7 +24,7 @@ use crate::grid::Grid;
 use crate::params::Literal;
 use crate::ring::{BABY, FOLD, GIANT, N, NORM, PACK, SIGMA, T, log2_q, log2_special};
 use sotto_lattice::noise::failure_log2;
-use sotto_lattice::noise::steps::{self, Digits};
+use sotto_lattice::noise::steps::{self, GadgetNoise};
 
 /// The variances of the steps, each with those before.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -53,7 +53,7 @@ impl Variances {
     /// For plaintexts of this mean square, and so many times what rotations have in common.
     fn of(grid: &Grid, square: f64, common: f64) -> Self {
         let key = SIGMA * SIGMA;
-        let switch = |digits: &Digits| steps::key_switch(N, digits, log2_q(), key, NORM);
+        let switch = |digits: &GadgetNoise| steps::key_switch(N, digits, log2_q(), key, NORM);
         let baby = steps::key_switch(N, &BABY, log2_q() + log2_special(), key, NORM);
         // The message is rounded to an integer. The second half of baby steps is two of them, one after the other.
         let carried = (key + 1.0 / 12.0 + 2.0 * baby) * (-2.0 * log2_special()).exp2();

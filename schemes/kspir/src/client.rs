@@ -10,10 +10,10 @@ use crate::ring::{BABY, CYCLE, FOLD, GIANT, LAW, N, PACK, SIGMA, T, gadget, rota
 use sotto_core::{CryptoRng, Misuse, One, Record, RecordIndex, Result};
 use sotto_lattice::automorphism::AutomorphismKey;
 use sotto_lattice::cdks;
-use sotto_lattice::encrypt::{Errors, Masks, encrypt};
-use sotto_lattice::gsw::Gsw;
-use sotto_lattice::ring::Level;
-use sotto_lattice::secret::Secret;
+use sotto_lattice::encrypt::{ErrorSource, MaskSource, encrypt};
+use sotto_lattice::rgsw::RgswCiphertext;
+use sotto_lattice::ring::ModulusLevel;
+use sotto_lattice::secret::SecretKey;
 use sotto_math::divide::divide;
 use sotto_math::sample::Gaussian;
 use sotto_prg::PublicSeed;
@@ -45,7 +45,7 @@ impl sotto_core::Prepare<KsPir> for Prepare {
 pub struct Client {
     params: Params,
     error: Gaussian,
-    secret: Secret,
+    secret: SecretKey,
     keys: Keys,
 }
 
@@ -67,17 +67,17 @@ impl sotto_core::Client<KsPir> for Client {
         }
         let [column, number] = self.params.grid.place(index.0);
         let (ring, seed) = (&self.params.ring, PublicSeed::fresh(rng));
-        let masks = Masks { seed: &seed, label: QUERY_MASKS, first: 0 };
-        let a = masks.mask(ring, Level::Full, 0);
+        let masks = MaskSource { seed: &seed, label: QUERY_MASKS, first: 0 };
+        let a = masks.mask(ring, ModulusLevel::Full, 0);
         let vector = self.vector(column);
-        let mut bodies = encrypt(ring, Level::Full, &[&self.secret], &a, &[&vector], &self.error, rng);
-        let power = Zeroizing::new(ring.from_small(Level::Main, &power(number)));
-        let rows = Masks { first: 1, ..masks };
-        let mut errors = Errors { law: &self.error, rng };
+        let mut bodies = encrypt(ring, ModulusLevel::Full, &[&self.secret], &a, &[&vector], &self.error, rng);
+        let power = Zeroizing::new(ring.from_small(ModulusLevel::Main, &power(number)));
+        let rows = MaskSource { first: 1, ..masks };
+        let mut errors = ErrorSource { law: &self.error, rng };
         let secrets = [&self.secret];
-        bodies.extend(Gsw::generate(
+        bodies.extend(RgswCiphertext::generate(
             ring,
-            Level::Main,
+            ModulusLevel::Main,
             [&gadget(&FOLD)?; 2],
             &secrets,
             &power,
@@ -110,21 +110,21 @@ impl Client {
     /// Draws the secret and makes the keys.
     fn new(params: Params, rng: &mut dyn CryptoRng) -> Result<Self> {
         let (ring, error, seed) = (&params.ring, Gaussian::new(SIGMA), PublicSeed::fresh(rng));
-        let secret = Secret::sample(ring, LAW, rng);
-        let mut errors = Errors { law: &error, rng };
+        let secret = SecretKey::sample(ring, LAW, rng);
+        let mut errors = ErrorSource { law: &error, rng };
         let mut bodies: Vec<Vec<u64>> = Vec::new();
-        let babies = (Level::Full, BABY, 1, params.grid.babies / 2);
-        let giants = (Level::Main, GIANT, params.grid.babies, params.grid.giants() - 1);
+        let babies = (ModulusLevel::Full, BABY, 1, params.grid.babies / 2);
+        let giants = (ModulusLevel::Main, GIANT, params.grid.babies, params.grid.giants() - 1);
         for (level, digits, by, count) in [babies, giants] {
             let gadget = gadget(&digits)?;
             for step in 1..=count {
-                let masks = Masks { seed: &seed, label: KEY_MASKS, first: bodies.len() as u64 };
+                let masks = MaskSource { seed: &seed, label: KEY_MASKS, first: bodies.len() as u64 };
                 let (k, errors) = (rotation(by * step), &mut errors);
                 bodies.extend(AutomorphismKey::generate(ring, level, &gadget, k, &secret, masks, errors));
             }
         }
         let gadgets = vec![gadget(&PACK)?; params.grid.levels()];
-        let masks = Masks { seed: &seed, label: KEY_MASKS, first: bodies.len() as u64 };
+        let masks = MaskSource { seed: &seed, label: KEY_MASKS, first: bodies.len() as u64 };
         bodies.extend(cdks::generate(ring, &gadgets, &secret, masks, &mut errors));
         Ok(Client { error, secret, keys: Keys { seed, bodies }, params })
     }
@@ -138,14 +138,14 @@ impl Client {
             u64::conditional_select(&0, &1, own)
         });
         let coefficients = Zeroizing::new(self.params.slots.encode(marks));
-        let modulus = ring.modulus(Level::Full);
+        let modulus = ring.modulus(ModulusLevel::Full);
         let (whole, rest) = (modulus / u128::from(T), (modulus % u128::from(T)) as u64);
         let scaled = coefficients.iter().map(|x| {
             let (quotient, _) = divide(x * rest + T / 2, T);
             u128::from(*x) * whole + u128::from(quotient)
         });
         let scaled = Zeroizing::new(scaled.collect::<Vec<u128>>());
-        Zeroizing::new(ring.from_integers(Level::Full, &scaled))
+        Zeroizing::new(ring.from_integers(ModulusLevel::Full, &scaled))
     }
 
     /// The coefficients of a packed plaintext: `t (b / 2^body - a s / 2^mask)` to the nearest integer, modulo t.
@@ -155,9 +155,9 @@ impl Client {
         let ring = &self.params.ring;
         let bits = self.params.literal.answer_bits.map(u32::from);
         let mut product = Zeroizing::new(mask.clone());
-        ring.forward(Level::Main, &mut product);
-        ring.mul(Level::Main, &mut product, self.secret.slots(ring, Level::Main));
-        ring.inverse(Level::Main, &mut product);
+        ring.forward(ModulusLevel::Main, &mut product);
+        ring.mul(ModulusLevel::Main, &mut product, self.secret.slots(ring, ModulusLevel::Main));
+        ring.inverse(ModulusLevel::Main, &mut product);
         let (last, half) = ((1u64 << bits[0]) - 1, 1u64 << bits[0] >> 1);
         let coefficient = |(body, product): (&u64, &u64)| {
             let phase = (body << (bits[0] - bits[1])).wrapping_sub(ring.q().centred(*product) as u64) & last;

@@ -6,7 +6,7 @@ use crate::params::Params;
 use crate::ring::{CYCLE, N, T};
 use rayon::prelude::*;
 use sotto_core::{Held, Misuse, Result, Rows, Section, Sink};
-use sotto_math::tiles::{Strip, TileLayout, Words, strips};
+use sotto_math::tiles::{Strip, TileLayout, WordFormat, strips};
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -81,8 +81,8 @@ pub(crate) fn layout(grid: &Grid) -> Result<TileLayout> {
 ///
 /// # Errors
 /// None: the modulus is a constant.
-pub(crate) fn words(params: &Params) -> Result<Words> {
-    Ok(Words::new(params.ring.q()).ok_or(Misuse::Rule("the modulus has a stored form"))?)
+pub(crate) fn words(params: &Params) -> Result<WordFormat> {
+    Ok(WordFormat::new(params.ring.q()).ok_or(Misuse::Rule("the modulus has a stored form"))?)
 }
 
 /// The matrices of some blocks of all layers, block by block and column by column.
@@ -123,7 +123,7 @@ fn read_column(params: &Params, rows: &dyn Rows, block: usize, column: usize) ->
 struct Writer<'a> {
     params: &'a Params,
     layout: &'a TileLayout,
-    words: &'a Words,
+    words: &'a WordFormat,
     matrices: Matrices,
 }
 

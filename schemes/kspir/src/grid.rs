@@ -23,7 +23,7 @@
 //! D / n1 columns for each block, and one pass over it makes all inner sums.
 
 use crate::ring::{CYCLE, N};
-use sotto_math::tiles::{Packing, TileLayout};
+use sotto_math::tiles::{TileLayout, WordPacking};
 
 /// Bytes of a page.
 pub const PAGE_BYTES: usize = 2 * N;
@@ -94,12 +94,12 @@ impl Grid {
 
     /// The table of plaintexts; `None` if there is no such layout.
     pub fn layout(&self) -> Option<TileLayout> {
-        TileLayout::new(Packing::Pairs, N, self.babies, self.cols())
+        TileLayout::new(WordPacking::Pairs, N, self.babies, self.cols())
     }
 
     /// Bytes of that table.
     pub fn table_bytes(&self) -> u64 {
-        let lines = Packing::Pairs.lines_of_table(self.babies) as u64;
+        let lines = WordPacking::Pairs.lines_of_table(self.babies) as u64;
         lines * self.cols() as u64 * 8 * N as u64
     }
 }

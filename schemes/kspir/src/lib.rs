@@ -13,7 +13,8 @@
 //! | [`select`](mod@select) | the grid for a table |
 //! | [`message`] | keys, query and answer, and their bits on the wire |
 //! | [`client`] | make keys, ask, recover |
-//! | `encode`, `revise`, `session`, `server` | tables into images, changes of them, admitted keys, the steps of an answer (feature `server`) |
+//! | `encode`, `revise`, `session`, `server` | tables into images, changes of them, admitted keys, the steps of an answer
+//! (feature `server`) |
 //! | `part` | tables in parts (feature `server`) |
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
@@ -27,14 +28,14 @@ pub mod message;
 pub mod params;
 #[cfg(feature = "server")]
 mod part;
-#[cfg(feature = "server")]
-mod revise;
 pub mod ring;
 pub mod select;
 #[cfg(feature = "server")]
 pub mod server;
 #[cfg(feature = "server")]
 mod session;
+#[cfg(feature = "server")]
+mod update_image;
 
 use sotto_core::{Caps, One, Scheme, SchemeEntry, SchemeId};
 

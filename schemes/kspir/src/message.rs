@@ -5,7 +5,7 @@ use crate::params::{Inner, Params, SEED_BYTES};
 use crate::ring::N;
 use sotto_core::{PeerMisbehaved, Result, Wire, wire};
 use sotto_lattice::encrypt::{restore, truncate};
-use sotto_lattice::ring::Level;
+use sotto_lattice::ring::ModulusLevel;
 use sotto_math::bits;
 use sotto_prg::PublicSeed;
 
@@ -35,7 +35,7 @@ fn put(
     params: &Inner,
     seed: &PublicSeed,
     bodies: &[Vec<u64>],
-    levels: impl Iterator<Item = Level>,
+    levels: impl Iterator<Item = ModulusLevel>,
     out: &mut Vec<u8>,
 ) {
     out.extend_from_slice(&seed.0);
@@ -49,7 +49,7 @@ fn take(
     what: &'static str,
     params: &Inner,
     bytes: &[u8],
-    levels: impl Iterator<Item = Level>,
+    levels: impl Iterator<Item = ModulusLevel>,
 ) -> Result<(PublicSeed, Vec<Vec<u64>>)> {
     let bad = || PeerMisbehaved::NotCanonical(what);
     let (seed, mut rest) = bytes.split_first_chunk::<SEED_BYTES>().ok_or_else(bad)?;

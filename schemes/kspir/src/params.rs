@@ -6,7 +6,7 @@ use crate::ring::{self, BABY, FOLD, GIANT, N, PACK, SET, Slots};
 use serde::{Deserialize, Serialize};
 use sotto_core::params::REQUIRED_FAILURE_LOG2;
 use sotto_core::{Costs, ParamsDigest, ParamsError, ParamsReport, Result, Security, Shape, work};
-use sotto_lattice::ring::{Level, Ring};
+use sotto_lattice::ring::{ModulusLevel, Ring};
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
@@ -77,26 +77,26 @@ impl std::ops::Deref for Params {
 
 impl Inner {
     /// Bytes of a body of this level.
-    pub fn body_bytes(&self, level: Level) -> usize {
+    pub fn body_bytes(&self, level: ModulusLevel) -> usize {
         self.ring.bits(level) as usize * N / 8
     }
 
     /// Levels of the bodies of a client's keys, in the order of the wire: of baby steps, of giant steps, of packing.
-    pub fn key_bodies(&self) -> impl Iterator<Item = Level> {
+    pub fn key_bodies(&self) -> impl Iterator<Item = ModulusLevel> {
         let babies = self.grid.babies / 2 * BABY.count as usize;
         let others =
             (self.grid.giants() - 1) * GIANT.count as usize + self.grid.levels() * PACK.count as usize;
-        std::iter::repeat_n(Level::Full, babies).chain(std::iter::repeat_n(Level::Main, others))
+        std::iter::repeat_n(ModulusLevel::Full, babies).chain(std::iter::repeat_n(ModulusLevel::Main, others))
     }
 
     /// Levels of the bodies of a query: of the vector, and of the rows of X^-p.
-    pub fn query_bodies(&self) -> impl Iterator<Item = Level> {
-        let rows = std::iter::repeat_n(Level::Main, 2 * FOLD.count as usize);
-        std::iter::once(Level::Full).chain(rows)
+    pub fn query_bodies(&self) -> impl Iterator<Item = ModulusLevel> {
+        let rows = std::iter::repeat_n(ModulusLevel::Main, 2 * FOLD.count as usize);
+        std::iter::once(ModulusLevel::Full).chain(rows)
     }
 
     /// Bytes of a seed and bodies of these levels.
-    pub fn bytes_of(&self, bodies: impl Iterator<Item = Level>) -> usize {
+    pub fn bytes_of(&self, bodies: impl Iterator<Item = ModulusLevel>) -> usize {
         SEED_BYTES + bodies.map(|level| self.body_bytes(level)).sum::<usize>()
     }
 

@@ -11,8 +11,8 @@ use crate::params::Params;
 use crate::server::{Server, packed};
 use crate::session::Session;
 use sotto_core::{Cut, Image, Misuse, Partial, PeerMisbehaved, Result};
-use sotto_lattice::cipher::Cipher;
-use sotto_lattice::ring::Level;
+use sotto_lattice::ciphertext::Ciphertext;
+use sotto_lattice::ring::ModulusLevel;
 use sotto_math::tiles::TileLayout;
 use std::ops::Range;
 use std::sync::Arc;
@@ -36,7 +36,7 @@ fn blocks_of(grid: &Grid, cut: Cut) -> Range<usize> {
 
 /// Bytes of a block's ciphertext.
 fn block_bytes(params: &Params) -> usize {
-    Cipher::sent_bytes(&params.ring, Level::Main, 1)
+    Ciphertext::sent_bytes(&params.ring, ModulusLevel::Main, 1)
 }
 
 /// Which bytes of the records behind the table a part has.
@@ -79,7 +79,7 @@ impl Partial for KsPir {
     }
 
     fn partials(part: &Server, asks: Vec<(&Session, Query)>) -> Vec<Result<Vec<u8>>> {
-        let written = |blocks: Vec<Cipher>| {
+        let written = |blocks: Vec<Ciphertext>| {
             let mut out = Vec::with_capacity(blocks.len() * block_bytes(&part.params));
             blocks.iter().for_each(|block| block.put(&mut out));
             out
@@ -100,7 +100,8 @@ impl Partial for KsPir {
             return Err(Misuse::Foreign("session").into());
         }
         let bytes = partials.iter().flat_map(|partial| partial.chunks(block_bytes(params)));
-        let blocks: Option<Vec<Cipher>> = bytes.map(|bytes| Cipher::take(&params.ring, 1, bytes)).collect();
+        let blocks: Option<Vec<Ciphertext>> =
+            bytes.map(|bytes| Ciphertext::take(&params.ring, 1, bytes)).collect();
         Ok(packed(params, session, blocks.ok_or(PeerMisbehaved::NotCanonical("partial"))?))
     }
 }

@@ -1,9 +1,9 @@
 //! The ring, the moduli and the gadgets of the authors' program; slots, and how they turn.
 
 use sotto_core::{Misuse, Result, Security};
-use sotto_lattice::noise::steps::Digits;
+use sotto_lattice::noise::steps::GadgetNoise;
 use sotto_lattice::ring::Ring;
-use sotto_lattice::secret::Law;
+use sotto_lattice::secret::Distribution;
 use sotto_lattice::security;
 use sotto_math::gadget::Gadget;
 use sotto_math::modulus::Modulus;
@@ -31,22 +31,22 @@ pub const SPECIAL: u64 = 16_760_833;
 pub const SIGMA: f64 = 3.2;
 
 /// The law of secrets.
-pub const LAW: Law = Law::Ternary;
+pub const LAW: Distribution = Distribution::Ternary;
 
 /// Mean squared norm of a secret.
 pub const NORM: f64 = N as f64 * 2.0 / 3.0;
 
 /// Digits of baby steps, modulo q times the special modulus.
-pub const BABY: Digits = Digits { count: 3, base_log2: 20, drop_log2: 20 };
+pub const BABY: GadgetNoise = GadgetNoise { count: 3, base_log2: 20, drop_log2: 20 };
 
 /// Digits of giant steps.
-pub const GIANT: Digits = Digits { count: 2, base_log2: 18, drop_log2: 20 };
+pub const GIANT: GadgetNoise = GadgetNoise { count: 2, base_log2: 18, drop_log2: 20 };
 
 /// Digits of the external product.
-pub const FOLD: Digits = Digits { count: 2, base_log2: 18, drop_log2: 20 };
+pub const FOLD: GadgetNoise = GadgetNoise { count: 2, base_log2: 18, drop_log2: 20 };
 
 /// Digits of packing.
-pub const PACK: Digits = Digits { count: 4, base_log2: 14, drop_log2: 0 };
+pub const PACK: GadgetNoise = GadgetNoise { count: 4, base_log2: 14, drop_log2: 0 };
 
 /// log2 of q.
 pub fn log2_q() -> f64 {
@@ -73,7 +73,7 @@ pub fn ring() -> Result<Ring> {
 ///
 /// # Errors
 /// None, as [`ring`].
-pub fn gadget(digits: &Digits) -> Result<Gadget> {
+pub fn gadget(digits: &GadgetNoise) -> Result<Gadget> {
     let gadget = Gadget::new(digits.count, digits.base_log2, digits.drop_log2);
     Ok(gadget.ok_or(Misuse::Rule("the paper's digits are some"))?)
 }
@@ -133,16 +133,19 @@ impl Slots {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sotto_lattice::ring::Level;
+    use sotto_lattice::ring::ModulusLevel;
 
     #[test]
     fn the_constants_are_those_of_the_ring() {
         let ring = ring().unwrap();
-        assert_eq!((ring.n(), ring.bits(Level::Main), ring.bits(Level::Full)), (N, 56, 80));
-        assert!((ring.log2_q(Level::Full) - log2_q() - log2_special()).abs() < 1e-9);
-        for (digits, level) in
-            [(BABY, Level::Full), (GIANT, Level::Main), (FOLD, Level::Main), (PACK, Level::Main)]
-        {
+        assert_eq!((ring.n(), ring.bits(ModulusLevel::Main), ring.bits(ModulusLevel::Full)), (N, 56, 80));
+        assert!((ring.log2_q(ModulusLevel::Full) - log2_q() - log2_special()).abs() < 1e-9);
+        for (digits, level) in [
+            (BABY, ModulusLevel::Full),
+            (GIANT, ModulusLevel::Main),
+            (FOLD, ModulusLevel::Main),
+            (PACK, ModulusLevel::Main),
+        ] {
             assert!(gadget(&digits).unwrap().fits(ring.bits(level)), "{digits:?}");
         }
         assert!(security().unwrap().bits >= 128.0);

@@ -12,14 +12,14 @@ use sotto_core::server::together;
 use sotto_core::{Held, Image, Misuse, PeerMisbehaved, Result, Rows, Section, Sink};
 use sotto_lattice::automorphism::AutomorphismKey;
 use sotto_lattice::cdks;
-use sotto_lattice::cipher::Cipher;
-use sotto_lattice::encrypt::Masks;
-use sotto_lattice::gsw::Gsw;
-use sotto_lattice::lower::lower;
-use sotto_lattice::ring::Level;
+use sotto_lattice::ciphertext::Ciphertext;
+use sotto_lattice::encrypt::MaskSource;
+use sotto_lattice::mod_down::lower;
+use sotto_lattice::rgsw::RgswCiphertext;
+use sotto_lattice::ring::ModulusLevel;
 use sotto_lattice::scratch::Scratch;
-use sotto_math::basis::round_to_bits;
-use sotto_math::tiles::{Selectors, TileLayout, Words, gather, scan};
+use sotto_math::modulus_pair::round_to_bits;
+use sotto_math::tiles::{Selectors, TileLayout, WordFormat, gather, scan};
 use std::sync::Arc;
 
 /// Queries in one pass.
@@ -33,14 +33,14 @@ pub struct Server {
     pub(crate) params: Params,
     held: Held,
     layout: TileLayout,
-    words: Words,
+    words: WordFormat,
 }
 
 /// A query as the pass and the folding take it.
-struct Prepared<'a> {
+struct ExpandedQuery<'a> {
     session: &'a Session,
     selectors: Selectors,
-    power: Gsw,
+    power: RgswCiphertext,
 }
 
 impl sotto_core::Server<KsPir> for Server {
@@ -71,7 +71,7 @@ impl sotto_core::Server<KsPir> for Server {
     /// Rotates each vector by baby steps; multiplies the table by a few of them in one pass; and of each block's sums makes giant
     /// steps, brings the record to the front, and packs all blocks.
     fn answer_many(&self, asks: Vec<(&Session, Query)>) -> Vec<Result<Answer>> {
-        let answer = |((session, _), folded): (&(&Session, Query), Result<Vec<Cipher>>)| {
+        let answer = |((session, _), folded): (&(&Session, Query), Result<Vec<Ciphertext>>)| {
             Ok(packed(&self.params, session, folded?))
         };
         asks.par_iter().zip(self.blocks(&asks)).map(answer).collect()
@@ -91,52 +91,52 @@ impl Server {
     }
 
     /// What is left of each block for each query.
-    pub(crate) fn blocks(&self, asks: &[(&Session, Query)]) -> Vec<Result<Vec<Cipher>>> {
+    pub(crate) fn blocks(&self, asks: &[(&Session, Query)]) -> Vec<Result<Vec<Ciphertext>>> {
         let prepared = asks.par_iter().map(|(session, query)| self.prepare(session, query)).collect();
-        together(prepared, |queries: Vec<Prepared<'_>>| {
+        together(prepared, |queries: Vec<ExpandedQuery<'_>>| {
             queries.chunks(BATCH).flat_map(|some| self.pass(some)).map(Ok).collect()
         })
     }
 
-    fn prepare<'a>(&self, session: &'a Session, query: &Query) -> Result<Prepared<'a>> {
+    fn prepare<'a>(&self, session: &'a Session, query: &Query) -> Result<ExpandedQuery<'a>> {
         let ring = &self.params.ring;
         let bad = || PeerMisbehaved::NotCanonical("query");
         let (vector, rows) = query.bodies.split_first().ok_or_else(bad)?;
         if rows.len() != 2 * FOLD.count as usize || !session.fits(&self.params.grid) {
             return Err(Misuse::Foreign("session").into());
         }
-        let masks = Masks { seed: &query.seed, label: QUERY_MASKS, first: 0 };
-        let a = masks.mask(ring, Level::Full, 0);
-        let vector = Cipher::new(ring, Level::Full, &a, std::iter::once(vector.as_slice()));
+        let masks = MaskSource { seed: &query.seed, label: QUERY_MASKS, first: 0 };
+        let a = masks.mask(ring, ModulusLevel::Full, 0);
+        let vector = Ciphertext::new(ring, ModulusLevel::Full, &a, std::iter::once(vector.as_slice()));
         let rotated = self.rotated(session, &vector);
         let mut selectors = Selectors::new(&self.words, &self.layout, COMPS);
         for (row, c) in rotated.iter().enumerate() {
             selectors.set_rows(row, &[c.comp(0), c.comp(1)]);
         }
-        let masks = Masks { first: 1, ..masks };
-        let power = Gsw::assemble(ring, Level::Main, [&gadget(&FOLD)?; 2], 1, rows, masks);
-        Ok(Prepared { session, selectors, power })
+        let masks = MaskSource { first: 1, ..masks };
+        let power = RgswCiphertext::assemble(ring, ModulusLevel::Main, [&gadget(&FOLD)?; 2], 1, rows, masks);
+        Ok(ExpandedQuery { session, selectors, power })
     }
 
     /// The vector in all baby steps, modulo q. The second half is the vector turned by half of them, and then as the first.
-    fn rotated(&self, session: &Session, vector: &Cipher) -> Vec<Cipher> {
+    fn rotated(&self, session: &Session, vector: &Ciphertext) -> Vec<Ciphertext> {
         let ring = &self.params.ring;
         let Some((middle, first)) = session.babies.split_last() else { return Vec::new() };
-        let mut turned = Cipher::room(ring, Level::Full, 1);
+        let mut turned = Ciphertext::room(ring, ModulusLevel::Full, 1);
         middle.apply(ring, vector, &mut turned, &mut Scratch::new(ring));
-        let lowered = |c: &Cipher, scratch: &mut Scratch| {
-            let mut out = Cipher::room(ring, Level::Main, 1);
+        let lowered = |c: &Ciphertext, scratch: &mut Scratch| {
+            let mut out = Ciphertext::room(ring, ModulusLevel::Main, 1);
             lower(ring, c, &mut out, scratch);
             out
         };
         let mut all = Vec::with_capacity(self.params.grid.babies);
         for start in [vector, &turned] {
             let hoisted = middle.hoist(ring, start);
-            let one = |(scratch, image): &mut (Scratch, Cipher), key: &AutomorphismKey| {
+            let one = |(scratch, image): &mut (Scratch, Ciphertext), key: &AutomorphismKey| {
                 key.apply_hoisted(ring, &hoisted, image, scratch);
                 lowered(image, scratch)
             };
-            let room = || (Scratch::new(ring), Cipher::room(ring, Level::Full, 1));
+            let room = || (Scratch::new(ring), Ciphertext::room(ring, ModulusLevel::Full, 1));
             all.push(lowered(start, &mut Scratch::new(ring)));
             all.extend(first.par_iter().map_init(room, one).collect::<Vec<_>>());
         }
@@ -144,7 +144,7 @@ impl Server {
     }
 
     /// One pass for a few queries, and what comes after in each block.
-    fn pass(&self, queries: &[Prepared<'_>]) -> Vec<Vec<Cipher>> {
+    fn pass(&self, queries: &[ExpandedQuery<'_>]) -> Vec<Vec<Ciphertext>> {
         let (layout, grid) = (&self.layout, &self.params.grid);
         let selectors: Vec<&Selectors> = queries.iter().map(|query| &query.selectors).collect();
         let (table, _) = self.held.bytes().split_at(layout.bytes() as usize);
@@ -159,7 +159,7 @@ impl Server {
         };
         let parts = table.par_chunks(stretch * layout.block_bytes()).enumerate().map(part);
         let parts: Vec<Vec<Vec<u64>>> = parts.collect();
-        let folded = |(i, query): (usize, &Prepared<'_>)| {
+        let folded = |(i, query): (usize, &ExpandedQuery<'_>)| {
             let sums: Vec<u64> = parts.iter().filter_map(|part| part.get(i)).flatten().copied().collect();
             let blocks = (0..layout.cols() / grid.giants()).into_par_iter();
             let ring = &self.params.ring;
@@ -171,15 +171,21 @@ impl Server {
     }
 
     /// A block's product with the vector, times X^-p: its inner sums, each turned by its giant step.
-    fn folded(&self, query: &Prepared<'_>, sums: &[u64], block: usize, scratch: &mut Scratch) -> Cipher {
+    fn folded(
+        &self,
+        query: &ExpandedQuery<'_>,
+        sums: &[u64],
+        block: usize,
+        scratch: &mut Scratch,
+    ) -> Ciphertext {
         let (ring, giants) = (&self.params.ring, self.params.grid.giants());
-        let room = |_| Cipher::room(ring, Level::Main, 1);
+        let room = |_| Ciphertext::room(ring, ModulusLevel::Main, 1);
         let cols = block * giants..(block + 1) * giants;
-        let mut ciphers: Vec<Cipher> = cols.clone().map(room).collect();
-        let mut out: Vec<&mut [u64]> = ciphers.iter_mut().flat_map(Cipher::components_mut).collect();
+        let mut ciphers: Vec<Ciphertext> = cols.clone().map(room).collect();
+        let mut out: Vec<&mut [u64]> = ciphers.iter_mut().flat_map(Ciphertext::components_mut).collect();
         gather(&self.words, &self.layout, COMPS, sums, cols, &mut out);
         let mut ciphers = ciphers.into_iter();
-        let mut sum = ciphers.next().unwrap_or_else(|| Cipher::zero(ring, Level::Main, 1));
+        let mut sum = ciphers.next().unwrap_or_else(|| Ciphertext::zero(ring, ModulusLevel::Main, 1));
         let mut turned = room(0);
         for (key, c) in query.session.giants.iter().zip(ciphers) {
             key.apply(ring, &c, &mut turned, scratch);
@@ -191,7 +197,7 @@ impl Server {
 }
 
 /// Packs the blocks of each page.
-pub(crate) fn packed(params: &Params, session: &Session, mut blocks: Vec<Cipher>) -> Answer {
+pub(crate) fn packed(params: &Params, session: &Session, mut blocks: Vec<Ciphertext>) -> Answer {
     let mut pages = Vec::with_capacity(params.grid.pages);
     while !blocks.is_empty() {
         let rest = blocks.split_off(params.grid.blocks.min(blocks.len()));
@@ -204,7 +210,7 @@ pub(crate) fn packed(params: &Params, session: &Session, mut blocks: Vec<Cipher>
         [0, 1].map(|comp| {
             let mut out = vec![0; N];
             let slots = packed.comp_mut(comp);
-            ring.inverse(Level::Main, slots);
+            ring.inverse(ModulusLevel::Main, slots);
             round_to_bits(ring.q(), slots, u32::from(if comp == 0 { bits[0] } else { bits[1] }), &mut out);
             out
         })

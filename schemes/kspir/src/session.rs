@@ -8,8 +8,8 @@ use crate::ring::{BABY, GIANT, N, PACK, gadget, rotation};
 use sotto_core::{PeerMisbehaved, Result};
 use sotto_lattice::automorphism::AutomorphismKey;
 use sotto_lattice::cdks;
-use sotto_lattice::encrypt::Masks;
-use sotto_lattice::ring::Level;
+use sotto_lattice::encrypt::MaskSource;
+use sotto_lattice::ring::ModulusLevel;
 
 /// Admitted keys.
 pub struct Session {
@@ -40,7 +40,7 @@ impl Session {
     pub(crate) fn admit(params: &Inner, keys: &Keys) -> Result<Self> {
         let (ring, grid) = (&params.ring, &params.grid);
         let bad = || PeerMisbehaved::NotCanonical("keys");
-        let mut masks = Masks { seed: &keys.seed, label: KEY_MASKS, first: 0 };
+        let mut masks = MaskSource { seed: &keys.seed, label: KEY_MASKS, first: 0 };
         let mut rest = keys.bodies.as_slice();
         let mut keys_of = |level, digits, by: usize, count| -> Result<Vec<AutomorphismKey>> {
             let gadget = gadget(digits)?;
@@ -52,8 +52,8 @@ impl Session {
             };
             (1..=count).map(key).collect()
         };
-        let babies = keys_of(Level::Full, &BABY, 1, grid.babies / 2)?;
-        let giants = keys_of(Level::Main, &GIANT, grid.babies, grid.giants() - 1)?;
+        let babies = keys_of(ModulusLevel::Full, &BABY, 1, grid.babies / 2)?;
+        let giants = keys_of(ModulusLevel::Main, &GIANT, grid.babies, grid.giants() - 1)?;
         let gadgets = vec![gadget(&PACK)?; grid.levels()];
         let packing = cdks::assemble(ring, &gadgets, rest, masks).ok_or_else(bad)?;
         Ok(Session { babies, giants, packing })

@@ -1,29 +1,31 @@
 //! What makes the scheme: sets with one row of each partition, which hide where they are punctured.
 
 use crate::Params;
-use crate::choose::choose;
 use crate::message::{Query, of_partition};
-use crate::place::{Place, containing, has};
+use crate::partition_offset::{PartitionOffset, containing, has};
+use crate::select_hint::choose;
 use borsh::{BorshDeserialize, BorshSerialize};
 use sotto_core::{CryptoRng, SchemeId, Two, work};
-use sotto_hints::slots::{Answer, Asking, Family, Hint, Keyed, Plan, Promise, Set, Tools, Trees};
+use sotto_hints::two_server::{
+    Answer, DraftQuery, Family, FamilyReport, Hint, KeyedSets, Plan, Set, Trees, Workspace,
+};
 use std::ops::Range;
 use zeroize::Zeroize;
 
 /// Sets that say of which partition the row is missing to nobody.
 #[derive(Debug, Clone, Copy)]
-pub struct Hiding;
+pub struct PrivatelyPuncturedSets;
 
 /// What is kept of a query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Zeroize, BorshSerialize, BorshDeserialize)]
-pub struct Wanted {
+pub struct QueryPlan {
     /// The slot where a hint was spent; M if none had the row.
     pub(crate) slot: u32,
     /// The row.
-    pub(crate) place: Place,
+    pub(crate) place: PartitionOffset,
 }
 
-impl Plan<Hiding> for Wanted {
+impl Plan<PrivatelyPuncturedSets> for QueryPlan {
     fn slot(&self) -> u32 {
         self.slot
     }
@@ -40,13 +42,13 @@ impl Plan<Hiding> for Wanted {
 /// Work of a step from a root to a leaf, when a path of each tree is grown for a query: blocks under a key of the tree's own.
 const STEP_OPS: u64 = 3 * work::AES_BLOCK;
 
-impl Family for Hiding {
+impl Family for PrivatelyPuncturedSets {
     const ID: SchemeId = SchemeId("lp-treepir/1");
     const TITLE: &'static str = "TreePIR of Lazzaretti and Papamanthou (CRYPTO 2023), two servers";
     type Word = u16;
     type Query = Query;
-    type Plan = Wanted;
-    type Own = ();
+    type QueryPlan = QueryPlan;
+    type ExtraState = ();
 
     fn number_bits(k: u32) -> u32 {
         k / 2
@@ -57,9 +59,9 @@ impl Family for Hiding {
         partitions
     }
 
-    fn promise(params: &Params) -> Promise {
+    fn promise(params: &Params) -> FamilyReport {
         let (trees, row_bytes) = (params.trees(), params.row_bytes() as u64);
-        Promise {
+        FamilyReport {
             server_ops: guessed_rows(&trees) * (work::FIND_ROW + row_bytes * work::READ_BYTE),
             client_ops: params.hints() as u64 * u64::from(trees.depth() + 1) * STEP_OPS,
 model: "128-bit seeds of trees, each under an AES-128 key of its own as an ideal cipher (Matyas-Meyer-Oseas), if the \
@@ -79,7 +81,12 @@ servers do not \
 
     fn own(_: &Params) {}
 
-    fn sets(keyed: &Keyed<u16>, ids: Range<u32>, _: &mut Tools<Self>, mut each: impl FnMut(u32, Set<u16>)) {
+    fn sets(
+        keyed: &KeyedSets<u16>,
+        ids: Range<u32>,
+        _: &mut Workspace<Self>,
+        mut each: impl FnMut(u32, Set<u16>),
+    ) {
         ids.for_each(|id| each(id, keyed.candidate(id, 0)));
     }
 
@@ -87,10 +94,10 @@ servers do not \
         params: &Params,
         hints: &[Hint<u16>],
         row: u64,
-        Tools { trees, .. }: &mut Tools<Self>,
+        Workspace { trees, .. }: &mut Workspace<Self>,
         rng: &mut dyn CryptoRng,
-    ) -> Asking<Self> {
-        let place = Place::of(params, row);
+    ) -> DraftQuery<Self> {
+        let place = PartitionOffset::of(params, row);
         let slot = choose(trees, hints, place, rng.next_u64());
         let fresh = containing(place, trees, rng);
         let mut spare = containing(place, trees, rng);
@@ -98,16 +105,16 @@ servers do not \
         let mut hint = hints.get(slot as usize).map_or(spare, |hint| hint.set);
         let [first, second] = [&hint, &fresh].map(|set| Query::new(trees, set, place.partition));
         [&mut spare, &mut hint].into_iter().for_each(Zeroize::zeroize);
-        Asking { queries: Two(first, second), plan: Wanted { slot, place }, fresh }
+        DraftQuery { queries: Two(first, second), plan: QueryPlan { slot, place }, fresh }
     }
 
-    fn is_fresh(_: &Params, plan: &Wanted, fresh: &Set<u16>, tools: &mut Tools<Self>) -> bool {
+    fn is_fresh(_: &Params, plan: &QueryPlan, fresh: &Set<u16>, tools: &mut Workspace<Self>) -> bool {
         has(fresh, plan.place, &tools.trees) == 1
     }
 
     #[cfg(feature = "server")]
     fn answer(params: &Params, rows: &[u8], query: &Query) -> Answer {
-        Answer(crate::guesses::Guesses::new(params, rows).all(&params.trees(), query))
+        Answer(crate::guesses::GuessParities::new(params, rows).all(&params.trees(), query))
     }
 
     /// Adds rows of eight partitions to all parities, and then of the next eight, whose rows stay in a cache as long.
@@ -115,13 +122,13 @@ servers do not \
     fn supply(
         params: &Params,
         rows: &[u8],
-        keyed: &Keyed<u16>,
+        keyed: &KeyedSets<u16>,
         first: u32,
-        Tools { trees, .. }: &mut Tools<Self>,
+        Workspace { trees, .. }: &mut Workspace<Self>,
         parities: &mut [u8],
     ) {
-        use crate::place::{EIGHT, blocks_at};
-        use sotto_hints::slots::Word;
+        use crate::partition_offset::{EIGHT, blocks_at};
+        use sotto_hints::two_server::TreeNumber;
         use zeroize::Zeroizing;
         let (partitions, row_bytes) = (params.numbers(), params.row_bytes());
         let count = parities.len() / row_bytes;
@@ -140,14 +147,14 @@ servers do not \
                     u16::words(block).map(|number| usize::from((number ^ set.shift) & trees.mask()));
                 let places = (partition..partitions).zip(offsets);
                 let places = places.map(|(l, offset)| l << params.ratio_bits() | offset);
-                sotto_hints::slots::server::add(rows, places, parity);
+                sotto_hints::two_server::server::add(rows, places, parity);
             }
         }
     }
 
     fn read(
         _: &Params,
-        plan: &Wanted,
+        plan: &QueryPlan,
         Two(first, second): Two<&Answer>,
         spent: &[u8],
         row: &mut [u8],

@@ -10,16 +10,16 @@
 
 use crate::Params;
 use crate::message::Query;
-use sotto_hints::slots::{Room, Trees};
+use sotto_hints::two_server::{TreeScratch, Trees};
 use sotto_math::aes::Aes;
-use sotto_math::gather::{Picks, Rows, gather};
+use sotto_math::gather::{PartitionRows, RowPicks, gather};
 use zeroize::Zeroizing;
 
 /// From how many rows on it pays to ask for them ahead.
 const MANY: usize = 16;
 
 /// The table, and what is used again and again.
-pub(crate) struct Guesses<'a> {
+pub(crate) struct GuessParities<'a> {
     rows: &'a [u8],
     width: usize,
     partition_rows: usize,
@@ -29,10 +29,10 @@ pub(crate) struct Guesses<'a> {
     sum: Zeroizing<Vec<u8>>,
 }
 
-impl<'a> Guesses<'a> {
+impl<'a> GuessParities<'a> {
     pub(crate) fn new(params: &Params, rows: &'a [u8]) -> Self {
         let width = params.row_bytes();
-        Guesses {
+        GuessParities {
             rows,
             width,
             partition_rows: 1 << params.ratio_bits(),
@@ -44,7 +44,7 @@ impl<'a> Guesses<'a> {
 
     /// The parities, of a row's size each.
     pub(crate) fn all(&mut self, trees: &Trees<u16>, query: &Query) -> Zeroizing<Vec<u8>> {
-        let (key, mut room) = (Aes::new(&query.salt), Room::default());
+        let (key, mut room) = (Aes::new(&query.salt), TreeScratch::default());
         let mut parities = Zeroizing::new(vec![0; self.width]);
         let mut beside = query.beside.as_slice();
         for level in 0..trees.depth() {
@@ -92,10 +92,10 @@ impl<'a> Guesses<'a> {
         let first = partition * self.partition_rows;
         if offsets.len() >= MANY {
             let Some(bytes) = self.rows.get(first * self.width..) else { return };
-            let rows = Rows { bytes, row_bytes: self.width, partition_rows: self.partition_rows };
+            let rows = PartitionRows { bytes, row_bytes: self.width, partition_rows: self.partition_rows };
             let halves = self.halves.get(..offsets.len().div_ceil(8)).unwrap_or_default();
             let mut parity = Zeroizing::new(vec![0; self.width]);
-            gather(rows, Picks { offsets, halves }, [&mut parity, &mut self.none]);
+            gather(rows, RowPicks { offsets, halves }, [&mut parity, &mut self.none]);
             self.sum.iter_mut().zip(parity.iter()).for_each(|(sum, byte)| *sum ^= byte);
             return;
         }
@@ -112,7 +112,7 @@ impl<'a> Guesses<'a> {
 mod tests {
     use super::*;
     use sotto_core::{Params as _, Shape};
-    use sotto_hints::slots::{Keyed, Set};
+    use sotto_hints::two_server::{KeyedSets, Set};
 
     /// The parity for the wanted partition is that of the set without its row, and the one beside it that of the same
     /// numbers there.
@@ -124,10 +124,10 @@ mod tests {
             let params = Params::check(Params::select(&Shape::new(rows, row_bytes, 1)).unwrap()).unwrap();
             let (trees, width) = (params.trees(), row_bytes as usize);
             let table: Vec<u8> = (0..params.table_bytes()).map(|i| ((i * 2654435761) >> 24) as u8).collect();
-            let Set { root, shift } = Keyed::new(&trees, &[6; 16]).candidate(9, 0);
-            let mut room = Room::default();
+            let Set { root, shift } = KeyedSets::new(&trees, &[6; 16]).candidate(9, 0);
+            let mut room = TreeScratch::default();
             let numbers = trees.grow([root].into_iter(), &mut room).to_vec();
-            let mut guesses = Guesses::new(&params, &table);
+            let mut guesses = GuessParities::new(&params, &table);
             for wanted in (0..params.numbers()).step_by(1 + params.numbers() / 20) {
                 let query = Query::new(&trees, &Set { root, shift }, wanted as u32);
                 let parities = guesses.all(&trees, &query);

@@ -19,24 +19,24 @@
 //! | `family` | what makes the scheme of them |
 #![forbid(unsafe_code)]
 
-mod choose;
 mod family;
 #[cfg(feature = "server")]
 mod guesses;
 pub mod message;
-pub mod place;
+pub mod partition_offset;
+mod select_hint;
 #[cfg(test)]
 mod tests;
 
 use sotto_core::SchemeEntry;
-use sotto_hints::slots::Slots;
+use sotto_hints::two_server::TwoServerScheme;
 
-pub use family::Hiding;
+pub use family::PrivatelyPuncturedSets;
 
 /// The scheme.
-pub type TreePir = Slots<Hiding>;
+pub type TreePir = TwoServerScheme<PrivatelyPuncturedSets>;
 /// Its parameters.
-pub type Params = sotto_hints::slots::Params<Hiding>;
+pub type Params = sotto_hints::two_server::Params<PrivatelyPuncturedSets>;
 
 /// What the registry knows of this scheme.
 pub static ENTRY: SchemeEntry = SchemeEntry::of::<TreePir>();

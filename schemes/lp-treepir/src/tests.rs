@@ -8,21 +8,21 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a failed check fails its test")]
 
 use crate::message::Query;
-use crate::place::{Place, has};
+use crate::partition_offset::{PartitionOffset, has};
 use crate::{Params, TreePir};
 use sotto_core::{Client as _, Params as _, Prepare as _, RecordIndex, Two, Upkeep, Wire};
-use sotto_hints::slots::{Client, Prepare, Supply, bound, params::ParamsLiteral};
+use sotto_hints::two_server::{Client, HintResponse, Prepare, bound, params::ParamsLiteral};
 use sotto_testkit::rng::seeded;
 use sotto_testkit::uniform::off;
 
 const CLIENTS: u64 = 16_000;
 
 /// A client of a table of zeros: what it sends does not depend on rows.
-fn client(params: &Params, rng: &mut dyn sotto_core::CryptoRng) -> Client<crate::Hiding> {
+fn client(params: &Params, rng: &mut dyn sotto_core::CryptoRng) -> Client<crate::PrivatelyPuncturedSets> {
     let mut client = Prepare::begin(params, rng).unwrap().finish().unwrap();
     while TreePir::order(&mut client).unwrap().is_some() {
-        let zeros = vec![0; <Supply as Wire<Params>>::size(params)];
-        TreePir::stock(&mut client, Supply::take(params, &zeros).unwrap()).unwrap();
+        let zeros = vec![0; <HintResponse as Wire<Params>>::size(params)];
+        TreePir::stock(&mut client, HintResponse::take(params, &zeros).unwrap()).unwrap();
     }
     client
 }
@@ -112,7 +112,7 @@ fn the_statistic_sees_leaks() {
     let params = params(8);
     let rng = &mut seeded("leaks");
     let (mut within, mut twice) = (Seen::new(16, 0), Seen::new(16, 1));
-    let place = Place::of(&params, 6);
+    let place = PartitionOffset::of(&params, 6);
     for _ in 0..CLIENTS {
         let mut client = client(&params, rng);
         let (Two(first, second), _) = client.query(RecordIndex(6), rng).unwrap();
@@ -134,7 +134,7 @@ fn hints_contain_rows_as_often_after_queries_as_before() {
     let count = |client: &Client<_>, counts: &mut [u32; 8]| {
         for hint in client.hints() {
             for (row, count) in (0..).zip(counts.iter_mut()) {
-                *count += has(&hint.set, Place::of(&params, row), &params.trees());
+                *count += has(&hint.set, PartitionOffset::of(&params, row), &params.trees());
             }
         }
     };

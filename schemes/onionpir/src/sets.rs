@@ -1,22 +1,22 @@
 //! Parameter sets.
 
-use sotto_cube::literal::{Form, Triple, Upload};
+use sotto_cube::literal::{GadgetTriple, TableForm, Upload};
 use sotto_cube::rings;
-use sotto_cube::template::{Template, Tried};
+use sotto_cube::template::{Template, WhenTried};
 
 /// A set of OnionPIR's shape: N = 2048 and one prime that nothing is switched away from; one gadget, `key`, for all keys of
 /// expansion, and one for the external products of the tree.
 ///
 /// Of a word of a query 41 bits are sent. What is cut off stays far below the noise of the first key switch, which every
 /// later round doubles along with it.
-const fn onion(name: &'static str, about: &'static str, p_log2: u8, key: Triple) -> Template {
+const fn onion(name: &'static str, about: &'static str, p_log2: u8, key: GadgetTriple) -> Template {
     Template {
         name,
         about,
-        tried: Tried::Always,
+        tried: WhenTried::Always,
         ring: rings::SMALL,
         upload: Upload::Expanded,
-        form: Form::Plain,
+        form: TableForm::Plain,
         n: 1,
         p_log2,
         nu2: 0..=13,

@@ -1,31 +1,33 @@
 //! What makes the scheme: whole sets, a replacement entry where the row was, backups that belong to partitions.
 
-use crate::hints::{self, Both, FRESH, KNOWN, PROMOTED, WAITING, backups, next_backup, replacement};
+use crate::answered_rows::{AnsweredRows, NEVER};
+use crate::backups::BackupsUsed;
+use crate::hints::{self, FRESH, HintSums, KNOWN, PROMOTED, WAITING, backups, next_backup, replacement};
 use crate::message::Query;
 use crate::params::ParamsLiteral;
-use crate::places::Places;
-use crate::request::Real;
-use crate::seen::{NEVER, Seen};
-use crate::stock::Used;
+use crate::places::PartitionPermutation;
+use crate::request::RealOffsets;
 use crate::{Client, Params};
 use borsh::{BorshDeserialize, BorshSerialize};
 use sotto_core::{CryptoRng, Result, SchemeId};
-use sotto_hints::delta::{Partition, add};
-use sotto_hints::stream::place::{equal, pick};
-use sotto_hints::stream::prepare::longer;
-use sotto_hints::stream::prf::{Blocks, lane};
-use sotto_hints::stream::request::Room;
-use sotto_hints::stream::{Answer, Asked, Family, Hint, Hints, LIVE, Learnt, OWED, Pass, Place, Plan, Prf};
+use sotto_hints::delta::{PartitionDelta, add};
+use sotto_hints::one_server::prepare::longer;
+use sotto_hints::one_server::prf::{Blocks, lane};
+use sotto_hints::one_server::request::RequestScratch;
+use sotto_hints::one_server::row_order::{equal, pick};
+use sotto_hints::one_server::{
+    Answer, AnswerEffect, Family, Hint, Hints, LIVE, OWED, OpenQuery, PartitionPlace, Plan, Prf, TablePass,
+};
 use std::hint::black_box;
 use zeroize::{Zeroize, Zeroizing};
 
 /// Sets with a row of each partition.
 #[derive(Debug, Clone, Copy)]
-pub struct Whole;
+pub struct FullSets;
 
 /// What is kept of a query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Zeroize, BorshSerialize, BorshDeserialize)]
-pub struct Replaced {
+pub struct QueryPlan {
     /// The row's place.
     place: u32,
     /// The hint that was spent on it, and the backup that took its place. Both none if no hint contained the row, the
@@ -36,7 +38,7 @@ pub struct Replaced {
     before: u32,
 }
 
-impl Plan for Replaced {
+impl Plan for QueryPlan {
     type More = u32;
 
     fn ids(&mut self) -> [&mut u32; 2] {
@@ -48,13 +50,13 @@ impl Plan for Replaced {
     }
 }
 
-impl Family for Whole {
+impl Family for FullSets {
     const ID: SchemeId = SchemeId("piano/1");
     const TITLE: &'static str = "Piano (S&P 2024), one server, a baseline";
 
     type Literal = ParamsLiteral;
     const ANSWER_ROWS: usize = 1;
-    type Order = Places;
+    type Order = PartitionPermutation;
 
     const OFFSET: u64 = 1 << 56;
     const TAG: u64 = 3 << 56;
@@ -65,8 +67,8 @@ impl Family for Whole {
     /// The query that promoted it may be open still.
     const STAYS: u8 = WAITING;
 
-    fn contains(prf: &Prf<Whole>, id: u32, hint: &Hint<()>, row: Place) -> bool {
-        match Place::of(hint.entry) {
+    fn contains(prf: &Prf<FullSets>, id: u32, hint: &Hint<()>, row: PartitionPlace) -> bool {
+        match PartitionPlace::of(hint.entry) {
             own if hint.mark & PROMOTED != 0 && own.partition == row.partition => own == row,
             _ => prf.offset(id, row.partition) == row.offset,
         }
@@ -75,52 +77,57 @@ impl Family for Whole {
     type Looks = Blocks<1>;
 
     fn look(
-        prf: &Prf<Whole>,
-        row: Place,
+        prf: &Prf<FullSets>,
+        row: PartitionPlace,
         (ids, kept): (&[u32], &[Hint<()>]),
         looks: &mut Blocks<1>,
         contain: &mut [u32],
     ) {
-        let blocks = looks.of(prf.aes(), ids, |j| [(Whole::OFFSET + u64::from(row.partition), j / 8)]);
+        let blocks = looks.of(prf.aes(), ids, |j| [(FullSets::OFFSET + u64::from(row.partition), j / 8)]);
         let looked = ids.iter().zip(kept).zip(blocks);
         for (contains, ((id, hint), [block])) in contain.iter_mut().zip(looked) {
             let has = |mark: u8| u32::from(hint.mark & mark != 0);
-            let at_home = has(PROMOTED) & equal(Place::of(hint.entry).partition.into(), row.partition.into());
+            let at_home =
+                has(PROMOTED) & equal(PartitionPlace::of(hint.entry).partition.into(), row.partition.into());
             let inside = equal((lane(block, *id) & prf.mask()).into(), row.offset.into());
             *contains = has(LIVE) & pick(at_home, equal(hint.entry, row.number()), inside);
         }
     }
 
-    type Stock = Used;
+    type BackupStock = BackupsUsed;
 
-    fn searched(hints: &Hints<Whole>) -> usize {
+    fn searched(hints: &Hints<FullSets>) -> usize {
         hints.none() as usize
     }
 
-    type Sums = Both;
+    type Sums = HintSums;
 
-    fn pass(params: &Params, prf: &Prf<Whole>) -> Result<Pass<Whole>> {
+    fn pass(params: &Params, prf: &Prf<FullSets>) -> Result<TablePass<FullSets>> {
         hints::pass(params, prf)
     }
 
-    fn harvest(params: &Params, prf: &Prf<Whole>, Both { run, entries, .. }: Both) -> Result<Hints<Whole>> {
+    fn harvest(
+        params: &Params,
+        prf: &Prf<FullSets>,
+        HintSums { run, entries, .. }: HintSums,
+    ) -> Result<Hints<FullSets>> {
         let ([parities, _], row_bytes) = (run.finish(), params.row_bytes());
         let rows = [longer(parities, row_bytes)?, longer(entries, row_bytes)?];
         let of = Zeroizing::new(vec![0; params.partitions()]);
         // Below 2^16.
-        let stock = Used { of, all: params.backups() as u16 };
+        let stock = BackupsUsed { of, all: params.backups() as u16 };
         Ok(Hints::new(params, prf, hints::fresh(params)?, rows, stock))
     }
 
     type Query = Query;
-    type Plan = Replaced;
-    type Room = Room;
+    type QueryPlan = QueryPlan;
+    type Scratch = RequestScratch;
 
     fn left(client: &Client) -> u64 {
         (client.params.queries() as u64).saturating_sub(client.next)
     }
 
-    fn ask(client: &mut Client, row: Place, rng: &mut dyn CryptoRng) -> Result<(Query, Replaced)> {
+    fn ask(client: &mut Client, row: PartitionPlace, rng: &mut dyn CryptoRng) -> Result<(Query, QueryPlan)> {
         let mut coins = Zeroizing::new([0; 16]);
         rng.fill_bytes(coins.as_mut());
         let (prf, hints) = (&client.prf, &client.hints);
@@ -132,13 +139,18 @@ impl Family for Whole {
         let (chosen, promoted) = (pick(found, chosen, none), pick(found, promoted, none));
         // Below 2^26: an id of this query's own.
         let unused = none + client.next as u32;
-        let instead = Place { partition: row.partition, offset: replacement(prf, promoted) };
-        let real = Real::choose(found, (chosen, hints.hint(chosen)), unused, instead);
+        let instead = PartitionPlace { partition: row.partition, offset: replacement(prf, promoted) };
+        let real = RealOffsets::choose(found, (chosen, hints.hint(chosen)), unused, instead);
         let query = real.build(prf, &mut client.room);
-        Ok((query, Replaced { place: row.number(), chosen, promoted, before }))
+        Ok((query, QueryPlan { place: row.number(), chosen, promoted, before }))
     }
 
-    fn again(client: &mut Client, chosen: u32, row: Place, before: u32) -> Result<Replaced, &'static str> {
+    fn again(
+        client: &mut Client,
+        chosen: u32,
+        row: PartitionPlace,
+        before: u32,
+    ) -> Result<QueryPlan, &'static str> {
         let none = client.hints.none();
         if before != NEVER && (chosen != none || u64::from(before) >= client.next) {
             return Err("a query that repeats none");
@@ -147,10 +159,10 @@ impl Family for Whole {
         if chosen != none && promoted == none {
             return Err("a query without a backup");
         }
-        Ok(Replaced { place: row.number(), chosen, promoted, before })
+        Ok(QueryPlan { place: row.number(), chosen, promoted, before })
     }
 
-    fn promote(hints: &mut Hints<Whole>, prf: &Prf<Whole>, plan: &Replaced, row: Place) {
+    fn promote(hints: &mut Hints<FullSets>, prf: &Prf<FullSets>, plan: &QueryPlan, row: PartitionPlace) {
         let found = 1 ^ equal(plan.promoted, hints.none());
         let promoted = (plan.promoted, LIVE | WAITING | PROMOTED);
         hints.promote(prf, found as u8, plan.chosen, promoted, row);
@@ -165,7 +177,7 @@ impl Family for Whole {
         (query.offsets, vec![0; params.partitions().div_ceil(8)])
     }
 
-    fn read(client: &Client, plan: &Replaced, Answer(answer): &Answer) -> (Zeroizing<Vec<u8>>, bool) {
+    fn read(client: &Client, plan: &QueryPlan, Answer(answer): &Answer) -> (Zeroizing<Vec<u8>>, bool) {
         let again = 1 ^ equal(plan.before, NEVER);
         let keep = (again as u8).wrapping_neg();
         let (parity, entry) = (client.hints.parity(plan.chosen), client.hints.second(plan.promoted));
@@ -178,11 +190,11 @@ impl Family for Whole {
         (row, known)
     }
 
-    type Own = Seen;
-    const NOTHING: Learnt<u32> = Learnt { promoted: u32::MAX, kept: NEVER };
+    type FamilyState = AnsweredRows;
+    const NOTHING: AnswerEffect<u32> = AnswerEffect { promoted: u32::MAX, kept: NEVER };
 
-    fn keep(client: &mut Client, asked: &Asked<Replaced>, row: Option<&[u8]>) -> u32 {
-        let Replaced { place, promoted, before, .. } = asked.plan;
+    fn keep(client: &mut Client, asked: &OpenQuery<QueryPlan>, row: Option<&[u8]>) -> u32 {
+        let QueryPlan { place, promoted, before, .. } = asked.plan;
         client.hints.second_mut(promoted).zeroize();
         if let Some(hint) = client.hints.of.get_mut(promoted as usize) {
             hint.mark &= !WAITING;
@@ -200,12 +212,12 @@ impl Family for Whole {
         (client.own.is_known(number as u32), client.own.row(number as u32))
     }
 
-    fn learn_again(client: &mut Client, asked: &Asked<Replaced>, row: Option<&[u8]>) {
-        client.settle(asked, row);
+    fn learn_again(client: &mut Client, asked: &OpenQuery<QueryPlan>, row: Option<&[u8]>) {
+        client.apply_answer(asked, row);
     }
 
     /// Hints and backups of other partitions have the row that the key says.
-    fn follow(hints: &mut Hints<Whole>, _: &Prf<Whole>, k: u64, touched: &[(u32, &[u8])]) {
+    fn follow(hints: &mut Hints<FullSets>, _: &Prf<FullSets>, k: u64, touched: &[(u32, &[u8])]) {
         let home = backups(hints.first_backup(), hints.stock.all, k);
         for (id, change) in touched {
             if !home.contains(id) && hints.is(*id, LIVE | OWED | FRESH) {
@@ -216,13 +228,13 @@ impl Family for Whole {
 
     /// Of backups of this partition, promoted ones have their own entry in their parity once it is known, and those whose
     /// replacement entry is still needed have that.
-    fn follow_own(client: &mut Client, k: u64, changes: &Partition<'_>) {
+    fn follow_own(client: &mut Client, k: u64, changes: &PartitionDelta<'_>) {
         let hints = &mut client.hints;
         for id in backups(hints.first_backup(), hints.stock.all, k) {
             let hint = hints.hint(id);
             if hint.mark & PROMOTED != 0
                 && hint.mark & KNOWN != 0
-                && let Some(change) = changes.at(Place::of(hint.entry).offset)
+                && let Some(change) = changes.at(PartitionPlace::of(hint.entry).offset)
             {
                 add(hints.parity_mut(id), change);
             }
@@ -233,7 +245,7 @@ impl Family for Whole {
             }
         }
         client.own.each_known(client.next, |number, row| {
-            let place = Place::of(number);
+            let place = PartitionPlace::of(number);
             if u64::from(place.partition) == k
                 && let Some(change) = changes.at(place.offset)
             {
@@ -242,18 +254,18 @@ impl Family for Whole {
         });
     }
 
-    fn can_have_learnt(client: &Client, number: u64, learnt: &Learnt<u32>) -> bool {
+    fn can_have_learnt(client: &Client, number: u64, learnt: &AnswerEffect<u32>) -> bool {
         let (id, hints) = (learnt.promoted as usize, &client.hints);
         let is = (hints.first_backup()..hints.of.len()).contains(&id);
         is && u64::from(learnt.kept) <= number && !hints.is(learnt.promoted, FRESH)
     }
 
-    fn can_wait(client: &Client, asked: &Asked<Replaced>) -> bool {
-        let Replaced { place, chosen, promoted, before } = asked.plan;
+    fn can_wait(client: &Client, asked: &OpenQuery<QueryPlan>) -> bool {
+        let QueryPlan { place, chosen, promoted, before } = asked.plan;
         let none = client.hints.none();
         let spent = client.hints.is(chosen, OWED) && client.hints.is(promoted, WAITING);
         let nothing = chosen == none && promoted == none;
         let repeats = before == NEVER || nothing && u64::from(before) < asked.number;
-        client.params.has(Place::of(place)) && repeats && (spent || nothing)
+        client.params.has(PartitionPlace::of(place)) && repeats && (spent || nothing)
     }
 }

@@ -6,14 +6,14 @@
 //!
 //! Besides what all clients of this kind draw, AES(2 * 2^56, j/8) is the offsets of eight backups' replacement entries.
 
-use crate::Whole;
-use crate::stock::Used;
+use crate::FullSets;
+use crate::backups::BackupsUsed;
 use sotto_core::Result;
-use sotto_hints::bytes::reserve;
-use sotto_hints::stream::place::{below, pick};
-use sotto_hints::stream::run::{Chooser, Lanes, Run};
-use sotto_hints::stream::{Hint, Hints, LIVE, Params, Pass, Prf, Sums};
-use sotto_math::fold::Window;
+use sotto_hints::codec::reserve;
+use sotto_hints::one_server::row_order::{below, pick};
+use sotto_hints::one_server::run::{Chooser, IdRun, PartitionRange};
+use sotto_hints::one_server::{Hint, Hints, LIVE, Params, ParitySums, Prf, TablePass};
+use sotto_math::parities::PartitionWindow;
 use std::ops::Range;
 use zeroize::Zeroizing;
 
@@ -27,13 +27,13 @@ pub(crate) const WAITING: u8 = 16;
 pub(crate) const PROMOTED: u8 = 32;
 
 /// The offset of a backup's replacement entry, in the backup's partition.
-pub(crate) fn replacement(prf: &Prf<Whole>, id: u32) -> u16 {
+pub(crate) fn replacement(prf: &Prf<FullSets>, id: u32) -> u16 {
     prf.offset_of(2 << 56, id)
 }
 
 /// The next backup of a partition; none if there is none left.
-pub(crate) fn next_backup(hints: &Hints<Whole>, partition: u16) -> u32 {
-    let Used { of, all } = &hints.stock;
+pub(crate) fn next_backup(hints: &Hints<FullSets>, partition: u16) -> u32 {
+    let BackupsUsed { of, all } = &hints.stock;
     let used = u32::from(of.get(usize::from(partition)).copied().unwrap_or(u16::MAX));
     let id = backups(hints.first_backup(), *all, partition.into()).start + used;
     pick(below(used, (*all).into()), id, hints.none())
@@ -47,7 +47,7 @@ pub(crate) fn backups(first: usize, all: u16, partition: u64) -> Range<u32> {
 }
 
 /// What hints and backups are before the first query, and no id's.
-pub(crate) fn fresh(params: &Params<Whole>) -> Result<Zeroizing<Vec<Hint<()>>>> {
+pub(crate) fn fresh(params: &Params<FullSets>) -> Result<Zeroizing<Vec<Hint<()>>>> {
     let mut of = Zeroizing::new(Vec::new());
     reserve(&mut of, params.ids() + 1)?;
     of.resize(params.hints(), Hint { set: (), entry: 0, mark: LIVE | KNOWN });
@@ -57,36 +57,36 @@ pub(crate) fn fresh(params: &Params<Whole>) -> Result<Zeroizing<Vec<Hint<()>>>> 
 }
 
 /// What the pass sums up: parities of all ids, a backup's without its own partition's row, and replacement entries.
-pub struct Both {
-    home: Home,
-    pub(crate) run: Run,
+pub struct HintSums {
+    home: BackupPartition,
+    pub(crate) run: IdRun,
     row_bytes: usize,
     /// By backup, without padding.
     pub(crate) entries: Zeroizing<Vec<u8>>,
 }
 
 /// Which partition a backup lacks: m of them lack each, from the first backup on.
-struct Home {
+struct BackupPartition {
     first: usize,
     each: usize,
 }
 
 /// Begins the pass.
-pub(crate) fn pass(params: &Params<Whole>, prf: &Prf<Whole>) -> Result<Pass<Whole>> {
+pub(crate) fn pass(params: &Params<FullSets>, prf: &Prf<FullSets>) -> Result<TablePass<FullSets>> {
     let (ids, row_bytes) = (params.ids(), params.row_bytes());
-    let home = Home { first: params.hints(), each: params.backups() };
+    let home = BackupPartition { first: params.hints(), each: params.backups() };
     let backups = ids - params.hints();
-    Pass::new(prf, row_bytes, ids + backups, || {
+    TablePass::new(prf, row_bytes, ids + backups, || {
         let entries = Zeroizing::new(vec![0; backups * row_bytes]);
         // There are at most 2^25 ids.
-        Both { home, run: Run::new(&(0..ids as u32), row_bytes, false), row_bytes, entries }
+        HintSums { home, run: IdRun::new(&(0..ids as u32), row_bytes, false), row_bytes, entries }
     })
 }
 
-impl Sums<Whole> for Both {
-    fn add(&mut self, prf: &Prf<Whole>, window: &Window, lanes: Lanes) {
+impl ParitySums<FullSets> for HintSums {
+    fn add(&mut self, prf: &Prf<FullSets>, window: &PartitionWindow, lanes: PartitionRange) {
         self.run.add(prf, window, lanes, &self.home);
-        let Home { first, each } = self.home;
+        let BackupPartition { first, each } = self.home;
         let entries = self.entries.chunks_exact_mut(self.row_bytes).enumerate();
         for (backup, entry) in entries.skip(lanes.from * each).take(lanes.count * each) {
             let offset = usize::from(replacement(prf, (first + backup) as u32));
@@ -103,12 +103,19 @@ impl Sums<Whole> for Both {
     }
 }
 
-impl Chooser<Whole> for Home {
+impl Chooser<FullSets> for BackupPartition {
     type Scratch = ();
 
     fn scratch(&self) {}
 
-    fn choose(&self, _: &Prf<Whole>, lanes: Lanes, ids: Range<usize>, (): &mut (), chosen: &mut [u16]) {
+    fn choose(
+        &self,
+        _: &Prf<FullSets>,
+        lanes: PartitionRange,
+        ids: Range<usize>,
+        (): &mut (),
+        chosen: &mut [u16],
+    ) {
         let first = self.first + lanes.from * self.each;
         for (id, chosen) in ids.zip(chosen) {
             let home = id.checked_sub(first).map(|backup| backup / self.each);

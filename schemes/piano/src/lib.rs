@@ -22,6 +22,8 @@
 //! | `family` | what makes the scheme of them |
 #![forbid(unsafe_code)]
 
+mod answered_rows;
+mod backups;
 pub mod bound;
 mod family;
 mod hints;
@@ -29,21 +31,19 @@ pub mod message;
 pub mod params;
 pub mod places;
 mod request;
-mod seen;
-mod stock;
 #[cfg(all(test, feature = "server"))]
 mod tests;
 
 use sotto_core::SchemeEntry;
-use sotto_hints::stream::{self, Streamed};
+use sotto_hints::one_server::{self, OneServerScheme};
 
-pub use family::Whole;
+pub use family::FullSets;
 
 /// The scheme.
-pub type Piano = Streamed<Whole>;
+pub type Piano = OneServerScheme<FullSets>;
 /// Its parameters.
-pub type Params = stream::Params<Whole>;
-type Client = stream::Client<Whole>;
+pub type Params = one_server::Params<FullSets>;
+type Client = one_server::Client<FullSets>;
 
 /// What the registry knows of this scheme.
 pub static ENTRY: SchemeEntry = SchemeEntry::of::<Piano>();

@@ -3,7 +3,7 @@
 
 use crate::Params;
 use sotto_core::{PeerMisbehaved, Result, Wire, wire};
-use sotto_hints::stream::request::{put_offsets, take_offsets};
+use sotto_hints::one_server::request::{put_offsets, take_offsets};
 
 /// A row of each partition.
 #[derive(Debug, Clone, PartialEq, Eq)]

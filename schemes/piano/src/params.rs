@@ -3,8 +3,8 @@
 use crate::bound::{self, least_backups, least_hints};
 use serde::{Deserialize, Serialize};
 use sotto_core::{Result, Shape};
-use sotto_hints::stream::params::{Promise, balanced, security_model};
-use sotto_hints::stream::{Literal, Numbers, state::HEAD_BYTES};
+use sotto_hints::one_server::params::{FamilyReport, balanced, security_model};
+use sotto_hints::one_server::{HintNumbers, Literal, state::HEAD_BYTES};
 
 /// Fewest queries, so that small tables can be asked more than a few times.
 const LEAST_QUERIES: u64 = 128;
@@ -39,14 +39,14 @@ impl Literal for ParamsLiteral {
     /// They are counted with 16 bits.
     const MOST_BACKUPS: u64 = (1 << 16) - 1;
 
-    fn numbers(&self) -> Numbers {
+    fn numbers(&self) -> HintNumbers {
         let &ParamsLiteral { rows, row_bytes, partitions, partition_rows, hints, backups, queries } = self;
-        Numbers { rows, row_bytes, partitions, partition_rows, hints, backups, queries }
+        HintNumbers { rows, row_bytes, partitions, partition_rows, hints, backups, queries }
     }
 
-    fn promise(&self) -> Promise {
+    fn promise(&self) -> FamilyReport {
         let &ParamsLiteral { row_bytes, partitions: c, hints, backups, queries, .. } = self;
-        Promise {
+        FamilyReport {
             failure_log2: bound::failure_log2(self),
             covered: bound::covered(self),
             candidates: bound::candidates(self),

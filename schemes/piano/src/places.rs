@@ -10,7 +10,7 @@
 //! is one of just
 //! c w numbers, and no index makes it take longer than another.
 
-use sotto_hints::stream::{Order, Place};
+use sotto_hints::one_server::{PartitionPlace, RowOrder};
 use sotto_math::aes::Aes;
 use zeroize::Zeroize;
 
@@ -19,7 +19,7 @@ const KEY: &[u8; 16] = b"piano/1: places.";
 const ROUNDS: u64 = 8;
 
 /// The order of one table.
-pub struct Places {
+pub struct PartitionPermutation {
     aes: Aes,
     partitions: u64,
     /// What is left of 64 bits to be an offset: w - 1.
@@ -28,20 +28,24 @@ pub struct Places {
 
 /// A row on its way.
 #[derive(Clone, Copy, Default, Zeroize)]
-struct Way {
+struct CycleWalk {
     partition: u64,
     offset: u64,
 }
 
-impl Order for Places {
+impl RowOrder for PartitionPermutation {
     fn new(partitions: usize, partition_rows: usize) -> Self {
-        Places { aes: Aes::new(KEY), partitions: partitions as u64, mask: partition_rows as u64 - 1 }
+        PartitionPermutation {
+            aes: Aes::new(KEY),
+            partitions: partitions as u64,
+            mask: partition_rows as u64 - 1,
+        }
     }
 
-    fn run(&self, first: u64, out: &mut [Place]) {
+    fn run(&self, first: u64, out: &mut [PartitionPlace]) {
         let shift = self.mask.count_ones();
-        let start = |row: u64| Way { partition: row >> shift, offset: row & self.mask };
-        let mut ways: Vec<Way> = (first..).take(out.len()).map(start).collect();
+        let start = |row: u64| CycleWalk { partition: row >> shift, offset: row & self.mask };
+        let mut ways: Vec<CycleWalk> = (first..).take(out.len()).map(start).collect();
         let mut inputs = vec![[0; 16]; out.len()];
         let mut blocks = vec![[0; 16]; out.len()];
         for round in 0..ROUNDS {
@@ -65,7 +69,7 @@ impl Order for Places {
         }
         for (place, way) in out.iter_mut().zip(&ways) {
             // Both are below 2^16.
-            *place = Place { partition: way.partition as u16, offset: way.offset as u16 };
+            *place = PartitionPlace { partition: way.partition as u16, offset: way.offset as u16 };
         }
         ways.zeroize();
         inputs.zeroize();
@@ -79,10 +83,10 @@ mod tests {
     use crate::Params;
     use sotto_core::{Params as _, Shape};
 
-    fn places(rows: u64) -> (Params, Places, Vec<Place>) {
+    fn places(rows: u64) -> (Params, PartitionPermutation, Vec<PartitionPlace>) {
         let params = Params::check(Params::select(&Shape::new(rows, 1, 100)).unwrap()).unwrap();
-        let mut all = vec![Place::default(); params.places() as usize];
-        let order = Places::new(params.partitions(), params.partition_rows());
+        let mut all = vec![PartitionPlace::default(); params.places() as usize];
+        let order = PartitionPermutation::new(params.partitions(), params.partition_rows());
         order.run(0, &mut all);
         (params, order, all)
     }

@@ -5,10 +5,10 @@ mod hostile;
 mod starving;
 mod views;
 
-use crate::places::Places;
+use crate::places::PartitionPermutation;
 use crate::{Params, Piano};
 use sotto_core::{Params as _, Shape};
-use sotto_hints::stream::Order;
+use sotto_hints::one_server::RowOrder;
 use sotto_testkit::served::Served;
 
 fn table(rows: u64, row_bytes: u64) -> Served<Piano> {
@@ -18,6 +18,6 @@ fn table(rows: u64, row_bytes: u64) -> Served<Piano> {
 
 /// Rows of one partition, as somebody finds them who knows the public order.
 fn rows_of(params: &Params, partition: u16) -> Vec<u64> {
-    let order = Places::new(params.partitions(), params.partition_rows());
+    let order = PartitionPermutation::new(params.partitions(), params.partition_rows());
     (0..params.rows()).filter(|row| order.of(*row).partition == partition).collect()
 }

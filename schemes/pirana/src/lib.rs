@@ -14,11 +14,11 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
-pub mod code;
+pub mod constant_weight;
 pub mod method;
 pub mod sets;
 
-use sotto_bfv::{Bfv, Family, Set};
+use sotto_bfv::{Bfv, Family, ParamsSet};
 use sotto_core::{SchemeEntry, SchemeId};
 
 /// The family that the scheme is of.
@@ -27,9 +27,9 @@ pub struct Pirana;
 impl Family for Pirana {
     const ID: SchemeId = SchemeId("pirana/1");
     const TITLE: &'static str = "PIRANA (S&P 2025), constant-weight codes in slots, no hint";
-    type Method = method::Coded;
+    type Method = method::ConstantWeight;
 
-    fn sets() -> &'static [Set] {
+    fn sets() -> &'static [ParamsSet] {
         &sets::SETS
     }
 }

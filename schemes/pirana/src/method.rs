@@ -5,42 +5,47 @@
 //! of row r. Selectors are relinearised, and left with as many primes as the table is multiplied at.
 
 #[cfg(feature = "server")]
-use crate::code::ones;
-use crate::code::{bit, length};
-use sotto_bfv::cost::Times;
-use sotto_bfv::family::Asked;
-use sotto_bfv::layout::{Form, Layout, Place};
-use sotto_bfv::noise::{NORM_LOG2, Noise, Rounded, steps};
+use crate::constant_weight::ones;
+use crate::constant_weight::{bit, length};
+use sotto_bfv::candidates::{CandidateTable, LayoutCandidate};
+use sotto_bfv::cost::RingTimes;
+use sotto_bfv::family::QueryPlaintext;
+use sotto_bfv::layout::{BucketPlace, Layout, PlaintextForm};
+use sotto_bfv::noise::{NORM_LOG2, Noise, RoundedNoise, steps};
 use sotto_bfv::rings::{Ring, RingSet};
 #[cfg(feature = "server")]
-use sotto_bfv::server::desk::{Columns, Desk, Selected};
-use sotto_bfv::tried::{Numbers, Tried};
-use sotto_bfv::{Keyring, Method, merged};
+use sotto_bfv::server::evaluator::{ColumnSums, Evaluator, SelectorSet};
+use sotto_bfv::{Method, RequiredKeys, column_merge};
 use sotto_core::ParamsError;
 #[cfg(feature = "server")]
-use sotto_lattice::bgv::Cipher;
+use sotto_lattice::bgv::Ciphertext;
 
 /// Most rows: their selectors take 128 KiB each.
 const MOST_SELECTED: usize = 1 << 13;
 
 /// Products of pairs.
 #[derive(Debug, Clone)]
-pub struct Coded {
+pub struct ConstantWeight {
     rows: usize,
     /// Primes that selectors are left with.
     primes: usize,
     length: usize,
-    keys: Keyring,
+    keys: RequiredKeys,
 }
 
-impl Method for Coded {
-    const FORM: Form = Form::Slots;
+impl Method for ConstantWeight {
+    const FORM: PlaintextForm = PlaintextForm::Slots;
 
-    fn tries(table: &Tried) -> Vec<Numbers> {
+    fn tries(table: &CandidateTable) -> Vec<LayoutCandidate> {
         let queries = length(table.needed.min(MOST_SELECTED as u64 + 1) as usize) as u64;
         let numbers = |merged| {
             // At all primes where the noise of so many rows needs it.
-            (1..=table.primes).map(move |primes| Numbers { rows: table.needed, merged, primes, queries })
+            (1..=table.primes).map(move |primes| LayoutCandidate {
+                rows: table.needed,
+                merged,
+                primes,
+                queries,
+            })
         };
         table.merges().flat_map(numbers).collect()
     }
@@ -57,15 +62,15 @@ impl Method for Coded {
             let why = "as many as words of two ones that tell all rows apart are long".into();
             return Err(ParamsError::Field { field: "queries", why });
         }
-        let keys = Keyring { turn: Some(layout.gap()), square: true, rounds: 0 };
-        Ok(Coded { rows: layout.rows, primes: layout.primes, length, keys })
+        let keys = RequiredKeys { turn: Some(layout.gap()), square: true, rounds: 0 };
+        Ok(ConstantWeight { rows: layout.rows, primes: layout.primes, length, keys })
     }
 
-    fn keys(&self) -> Keyring {
+    fn keys(&self) -> RequiredKeys {
         self.keys
     }
 
-    fn ask(&self, layout: &Layout, places: &[Place]) -> Vec<Asked> {
+    fn ask(&self, layout: &Layout, places: &[BucketPlace]) -> Vec<QueryPlaintext> {
         let marks = |i: usize| layout.marked(places, |place| bit(self.rows, place.row, i));
         (0..self.length).map(|i| (marks(i), 0)).collect()
     }
@@ -80,7 +85,8 @@ impl Method for Coded {
         let sum = steps.rows(selector, self.rows as f64);
         let worst = steps.chosen_rows(selector, written, NORM_LOG2);
         let inner = steps.failure_log2(sum, worst, level) + (layout.width as f64).log2();
-        let together = Rounded::merged(&steps, layout, level, [sum, worst], merged::answers(layout));
+        let together =
+            RoundedNoise::merged(&steps, layout, level, [sum, worst], column_merge::answers(layout));
         Noise {
             steps: vec![
                 ("noise: of a product", product),
@@ -93,20 +99,20 @@ impl Method for Coded {
         }
     }
 
-    fn nanoseconds(&self, layout: &Layout, times: &Times) -> f64 {
+    fn nanoseconds(&self, layout: &Layout, times: &RingTimes) -> f64 {
         let products = self.rows as f64 * (times.tensor(2) + times.switch(2) + times.lower(1));
-        products + (layout.width - merged::answers(layout)) as f64 * times.switch(1)
+        products + (layout.width - column_merge::answers(layout)) as f64 * times.switch(1)
     }
 
     #[cfg(feature = "server")]
-    fn select(&self, desk: &Desk<'_>, query: Vec<Cipher>) -> Selected {
+    fn select(&self, desk: &Evaluator<'_>, query: Vec<Ciphertext>) -> SelectorSet {
         let of = |[lower, upper]: [usize; 2]| Some([query.get(lower)?, query.get(upper)?]);
-        let pairs: Vec<[&Cipher; 2]> = ones().take(self.rows).filter_map(of).collect();
-        Selected { tables: vec![desk.products(&pairs, self.primes)], kept: Vec::new() }
+        let pairs: Vec<[&Ciphertext; 2]> = ones().take(self.rows).filter_map(of).collect();
+        SelectorSet { tables: vec![desk.products(&pairs, self.primes)], kept: Vec::new() }
     }
 
     #[cfg(feature = "server")]
-    fn share(&self, desk: &Desk<'_>, _: &[Cipher], columns: Columns) -> Vec<Cipher> {
+    fn share(&self, desk: &Evaluator<'_>, _: &[Ciphertext], columns: ColumnSums) -> Vec<Ciphertext> {
         desk.all_lowered(columns.tables.concat(), 1)
     }
 }

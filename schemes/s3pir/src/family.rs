@@ -1,32 +1,33 @@
 //! What makes the scheme: halves of partitions, dummy sets next to them, backups that are pairs of halves.
 
+use crate::backups::BackupPairs;
 use crate::hints::{self, KNOWN, OUTSIDE, main, next_pair, used};
 use crate::message::Query;
-use crate::offline::sums::{Both, fold};
+use crate::offline::sums::{HintSums, fold};
 use crate::params::ParamsLiteral;
 use crate::prf::{RANK, TIE, VOID, rank, rank_in};
-use crate::request::{Real, Room};
-use crate::stock::Pairs;
-use crate::{Client, Params, two};
+use crate::request::{PartitionScratch, RealSet};
+use crate::{Client, Params, two_server};
 use borsh::{BorshDeserialize, BorshSerialize};
 use sotto_core::{Budget, CryptoRng, Error, Result, SchemeId};
-use sotto_hints::bytes::{Source, reserve};
-use sotto_hints::delta::{Partition, add};
-use sotto_hints::stream::place::{below, equal};
-use sotto_hints::stream::prepare::longer;
-use sotto_hints::stream::prf::{Blocks, lane};
-use sotto_hints::stream::{
-    Answer, Asked, Family, Hint, Hints, InOrder, LIVE, Learnt, OWED, Pass, Place, Plan, Prf,
+use sotto_hints::codec::{StateReader, reserve};
+use sotto_hints::delta::{PartitionDelta, add};
+use sotto_hints::one_server::prepare::longer;
+use sotto_hints::one_server::prf::{Blocks, lane};
+use sotto_hints::one_server::row_order::{below, equal};
+use sotto_hints::one_server::{
+    Answer, AnswerEffect, Family, Hint, Hints, IdentityOrder, LIVE, OWED, OpenQuery, PartitionPlace, Plan,
+    Prf, TablePass,
 };
 use zeroize::{Zeroize, Zeroizing};
 
 /// Sets with a row of each partition of a half.
 #[derive(Debug, Clone, Copy)]
-pub struct Halves;
+pub struct HalfSets;
 
 /// What is kept of a query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Zeroize, BorshSerialize, BorshDeserialize)]
-pub struct Dummy {
+pub struct QueryPlan {
     /// The hint that was spent on it; none if no hint contained the row.
     chosen: u32,
     /// The hint that took its place, and waits for the row.
@@ -35,7 +36,7 @@ pub struct Dummy {
     coin: u8,
 }
 
-impl Plan for Dummy {
+impl Plan for QueryPlan {
     type More = u8;
 
     fn ids(&mut self) -> [&mut u32; 2] {
@@ -47,13 +48,13 @@ impl Plan for Dummy {
     }
 }
 
-impl Family for Halves {
+impl Family for HalfSets {
     const ID: SchemeId = SchemeId("s3pir/1");
     const TITLE: &'static str = "S3PIR (CCS 2024), one server";
 
     type Literal = ParamsLiteral;
     const ANSWER_ROWS: usize = 2;
-    type Order = InOrder;
+    type Order = IdentityOrder;
 
     const OFFSET: u64 = 3 << 56;
     const TAG: u64 = 5 << 56;
@@ -64,7 +65,7 @@ impl Family for Halves {
     const TAGGED: u8 = LIVE;
     const STAYS: u8 = 0;
 
-    fn contains(prf: &Prf<Halves>, id: u32, hint: &Hint<u32>, row: Place) -> bool {
+    fn contains(prf: &Prf<HalfSets>, id: u32, hint: &Hint<u32>, row: PartitionPlace) -> bool {
         let inside = (rank(prf, id, row.partition) < hint.set) != (hint.mark & OUTSIDE != 0);
         inside && prf.offset(id, row.partition) == row.offset || hint.entry == row.number()
     }
@@ -72,14 +73,14 @@ impl Family for Halves {
     type Looks = Blocks<3>;
 
     fn look(
-        prf: &Prf<Halves>,
-        row: Place,
+        prf: &Prf<HalfSets>,
+        row: PartitionPlace,
         (ids, kept): (&[u32], &[Hint<u32>]),
         looks: &mut Blocks<3>,
         contain: &mut [u32],
     ) {
         let k = u64::from(row.partition);
-        let inputs = |j: u64| [(RANK + k / 16, j), (TIE + k / 4, j), (Halves::OFFSET + k, j / 8)];
+        let inputs = |j: u64| [(RANK + k / 16, j), (TIE + k / 4, j), (HalfSets::OFFSET + k, j / 8)];
         let looked = ids.iter().zip(kept).zip(looks.of(prf.aes(), ids, inputs));
         for (contains, ((id, hint), [high, low, lanes])) in contain.iter_mut().zip(looked) {
             let has = |mark: u8| u32::from(hint.mark & mark != 0);
@@ -90,21 +91,21 @@ impl Family for Halves {
         }
     }
 
-    type Stock = Pairs;
+    type BackupStock = BackupPairs;
 
-    fn searched(hints: &Hints<Halves>) -> usize {
+    fn searched(hints: &Hints<HalfSets>) -> usize {
         used(hints)
     }
 
-    type Sums = Both;
+    type Sums = HintSums;
 
-    fn pass(params: &Params, prf: &Prf<Halves>) -> Result<Pass<Halves>> {
+    fn pass(params: &Params, prf: &Prf<HalfSets>) -> Result<TablePass<HalfSets>> {
         // There are at most 2^25 ids.
         let (hints, ids) = (params.hints() as u32, params.ids() as u32);
         fold(prf, params.row_bytes(), 0..hints, hints..ids)
     }
 
-    fn harvest(params: &Params, prf: &Prf<Halves>, sums: Both) -> Result<Hints<Halves>> {
+    fn harvest(params: &Params, prf: &Prf<HalfSets>, sums: HintSums) -> Result<Hints<HalfSets>> {
         let (mains, pairs) = sums.finish();
         let mut of = Zeroizing::new(Vec::new());
         reserve(&mut of, params.ids() + 1)?;
@@ -117,20 +118,20 @@ impl Family for Halves {
         parities.extend_from_slice(&mains.parities);
         parities.extend_from_slice(&pairs.halves);
         parities.resize((params.ids() + 1) * row_bytes, 0);
-        let mut stock = Pairs::of(params, 0);
+        let mut stock = BackupPairs::of(params, 0);
         stock.left = pairs.cuts.iter().filter(|cut| **cut != VOID).count() as u64;
         Ok(Hints::new(params, prf, of, [parities, longer(pairs.others, row_bytes)?], stock))
     }
 
     type Query = Query;
-    type Plan = Dummy;
-    type Room = Room;
+    type QueryPlan = QueryPlan;
+    type Scratch = PartitionScratch;
 
     fn left(client: &Client) -> u64 {
         client.hints.stock.left
     }
 
-    fn ask(client: &mut Client, row: Place, rng: &mut dyn CryptoRng) -> Result<(Query, Dummy)> {
+    fn ask(client: &mut Client, row: PartitionPlace, rng: &mut dyn CryptoRng) -> Result<(Query, QueryPlan)> {
         let promoted = next_pair(&mut client.hints).ok_or(Error::Exhausted(Budget::Left(0)))?;
         let mut coins = Zeroizing::new([0; 17]);
         rng.fill_bytes(coins.as_mut());
@@ -140,20 +141,25 @@ impl Family for Halves {
         let chosen = client.search.choose(prf, hints, row, uniform);
         let found = u32::from(chosen != hints.none());
         let [hint, pair] = [chosen, promoted].map(|id| (id, hints.hint(id)));
-        let real = Real::choose(found, hint, pair, row.partition);
+        let real = RealSet::choose(found, hint, pair, row.partition);
         let query = real.build(prf, coin, &mut client.room)?;
-        Ok((query, Dummy { chosen, promoted, coin }))
+        Ok((query, QueryPlan { chosen, promoted, coin }))
     }
 
-    fn again(client: &mut Client, chosen: u32, _: Place, coin: u8) -> Result<Dummy, &'static str> {
+    fn again(
+        client: &mut Client,
+        chosen: u32,
+        _: PartitionPlace,
+        coin: u8,
+    ) -> Result<QueryPlan, &'static str> {
         if coin > 1 {
             return Err("a coin that is none");
         }
         let promoted = next_pair(&mut client.hints).ok_or("a query beyond the budget")?;
-        Ok(Dummy { chosen, promoted, coin })
+        Ok(QueryPlan { chosen, promoted, coin })
     }
 
-    fn promote(hints: &mut Hints<Halves>, prf: &Prf<Halves>, plan: &Dummy, row: Place) {
+    fn promote(hints: &mut Hints<HalfSets>, prf: &Prf<HalfSets>, plan: &QueryPlan, row: PartitionPlace) {
         hints::promote(hints, prf, plan.chosen, plan.promoted, row);
     }
 
@@ -162,7 +168,7 @@ impl Family for Halves {
         (query.offsets(params), query.ones)
     }
 
-    fn read(client: &Client, plan: &Dummy, Answer(parities): &Answer) -> (Zeroizing<Vec<u8>>, bool) {
+    fn read(client: &Client, plan: &QueryPlan, Answer(parities): &Answer) -> (Zeroizing<Vec<u8>>, bool) {
         let (zero, one) = parities.split_at(parities.len() / 2);
         let real = plan.coin.wrapping_sub(1);
         let mut row = Zeroizing::new(Vec::with_capacity(zero.len()));
@@ -171,25 +177,25 @@ impl Family for Halves {
         (row, client.hints.is(plan.chosen, KNOWN))
     }
 
-    type Own = ();
-    const NOTHING: Learnt<()> = Learnt { promoted: 0, kept: () };
+    type FamilyState = ();
+    const NOTHING: AnswerEffect<()> = AnswerEffect { promoted: 0, kept: () };
 
-    fn keep(_: &mut Client, _: &Asked<Dummy>, _: Option<&[u8]>) {}
+    fn keep(_: &mut Client, _: &OpenQuery<QueryPlan>, _: Option<&[u8]>) {}
 
     /// The parity as it is now, which says no more than the state does.
     fn learnt(client: &Client, _: u64, promoted: u32) -> (bool, &[u8]) {
         (client.hints.is(promoted, KNOWN), client.hints.parity(promoted))
     }
 
-    fn learn_again(client: &mut Client, asked: &Asked<Dummy>, parity: Option<&[u8]>) {
-        client.settle(asked, None);
+    fn learn_again(client: &mut Client, asked: &OpenQuery<QueryPlan>, parity: Option<&[u8]>) {
+        client.apply_answer(asked, None);
         if let Some(parity) = parity {
             client.hints.set_parity(asked.plan.promoted, parity);
         }
     }
 
     /// Ids whose row in partition k, selected or not, has changed.
-    fn follow(hints: &mut Hints<Halves>, prf: &Prf<Halves>, k: u64, touched: &[(u32, &[u8])]) {
+    fn follow(hints: &mut Hints<HalfSets>, prf: &Prf<HalfSets>, k: u64, touched: &[(u32, &[u8])]) {
         let ids: Vec<u32> = touched.iter().map(|(id, _)| *id).collect();
         let mut blocks = Blocks::default();
         let blocks = blocks.of(prf.aes(), &ids, |j| [(RANK + k / 16, j), (TIE + k / 4, j)]);
@@ -208,10 +214,10 @@ impl Family for Halves {
     }
 
     /// Ids that have their extra entry in partition k. A promoted hint has it in its parity once that is known.
-    fn follow_own(client: &mut Client, k: u64, changes: &Partition<'_>) {
+    fn follow_own(client: &mut Client, k: u64, changes: &PartitionDelta<'_>) {
         // There are at most 2^25 ids.
         for id in 0..used(&client.hints) as u32 {
-            let (hint, extra) = (client.hints.hint(id), Place::of(client.hints.hint(id).entry));
+            let (hint, extra) = (client.hints.hint(id), PartitionPlace::of(client.hints.hint(id).entry));
             if u64::from(extra.partition) == k
                 && hint.mark & (LIVE | OWED) != 0
                 && hint.mark & KNOWN != 0
@@ -222,25 +228,25 @@ impl Family for Halves {
         }
     }
 
-    fn can_have_learnt(client: &Client, _: u64, learnt: &Learnt<()>) -> bool {
+    fn can_have_learnt(client: &Client, _: u64, learnt: &AnswerEffect<()>) -> bool {
         (client.params.hints()..used(&client.hints)).contains(&(learnt.promoted as usize))
     }
 
-    fn can_wait(client: &Client, asked: &Asked<Dummy>) -> bool {
-        let Dummy { chosen, promoted, coin } = asked.plan;
+    fn can_wait(client: &Client, asked: &OpenQuery<QueryPlan>) -> bool {
+        let QueryPlan { chosen, promoted, coin } = asked.plan;
         let spent = chosen == client.hints.none() || client.hints.is(chosen, OWED);
         spent && (client.params.hints()..used(&client.hints)).contains(&(promoted as usize)) && coin < 2
     }
 
     fn put_supply(client: &Client, block: u64, out: &mut Vec<u8>) {
-        two::stock::put(client, block, out);
+        two_server::blocks::put(client, block, out);
     }
 
     fn supply_bytes(client: &Client) -> usize {
         client.hints.stock.block * client.params.row_bytes()
     }
 
-    fn replay_supply(client: &mut Client, block: u64, from: &mut Source<'_>) -> Result<()> {
-        two::stock::replay(client, block, from)
+    fn replay_supply(client: &mut Client, block: u64, from: &mut StateReader<'_>) -> Result<()> {
+        two_server::blocks::replay(client, block, from)
     }
 }

@@ -6,9 +6,9 @@
 //! A client that streams the table has all ids from the start. One that orders them ([`stock`](crate::two)) has those of
 //! the blocks that were supplied, the first so many, and room for the other halves of two blocks of pairs.
 
-use crate::Halves;
+use crate::HalfSets;
 use crate::prf::{VOID, rank};
-use sotto_hints::stream::{Hint, Hints, LIVE, Place, Prf};
+use sotto_hints::one_server::{Hint, Hints, LIVE, PartitionPlace, Prf};
 
 /// Its partitions are those outside the half.
 pub(crate) const OUTSIDE: u8 = 4;
@@ -16,7 +16,7 @@ pub(crate) const OUTSIDE: u8 = 4;
 pub(crate) const KNOWN: u8 = 8;
 
 /// A main hint: nothing if its id is void.
-pub(crate) fn main(cut: u32, extra: Place) -> Hint<u32> {
+pub(crate) fn main(cut: u32, extra: PartitionPlace) -> Hint<u32> {
     match cut {
         VOID => Hint::default(),
         cut => Hint { set: cut, entry: extra.number(), mark: LIVE | KNOWN },
@@ -29,12 +29,12 @@ pub(crate) fn pair(cut: u32) -> Hint<u32> {
 }
 
 /// How many ids are or were hints: what a search goes through.
-pub(crate) fn used(hints: &Hints<Halves>) -> usize {
+pub(crate) fn used(hints: &Hints<HalfSets>) -> usize {
     hints.first_backup() + hints.stock.next
 }
 
 /// Passes over void pairs, and says which id is promoted next.
-pub(crate) fn next_pair(hints: &mut Hints<Halves>) -> Option<u32> {
+pub(crate) fn next_pair(hints: &mut Hints<HalfSets>) -> Option<u32> {
     let rest = hints.of.get(used(hints)..hints.stocked)?;
     hints.stock.next += rest.iter().take_while(|pair| pair.set == VOID).count();
     // There are at most 2^25 ids.
@@ -45,7 +45,13 @@ pub(crate) fn next_pair(hints: &mut Hints<Halves>) -> Option<u32> {
 /// the one without the row's partition. If `chosen` is none, the pair is spent as well.
 ///
 /// Does the same work in both cases, and whichever half it is.
-pub(crate) fn promote(hints: &mut Hints<Halves>, prf: &Prf<Halves>, chosen: u32, id: u32, row: Place) {
+pub(crate) fn promote(
+    hints: &mut Hints<HalfSets>,
+    prf: &Prf<HalfSets>,
+    chosen: u32,
+    id: u32,
+    row: PartitionPlace,
+) {
     let found = u8::from(chosen != hints.none());
     let outside = u8::from(rank(prf, id, row.partition) < hints.hint(id).set);
     hints.promote(prf, found, chosen, (id, LIVE | (OUTSIDE * outside)), row);

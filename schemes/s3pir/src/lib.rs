@@ -21,6 +21,7 @@
 //! | [`two`] | the same with a second server, which makes the hints |
 #![forbid(unsafe_code)]
 
+mod backups;
 pub mod bound;
 mod family;
 mod hints;
@@ -29,22 +30,21 @@ pub mod offline;
 pub mod params;
 pub mod prf;
 mod request;
-mod stock;
 #[cfg(all(test, feature = "server"))]
 mod tests;
-pub mod two;
+pub mod two_server;
 
 use sotto_core::SchemeEntry;
-use sotto_hints::stream::{self, Streamed};
+use sotto_hints::one_server::{self, OneServerScheme};
 
-pub use family::Halves;
-pub use two::TWO;
+pub use family::HalfSets;
+pub use two_server::TWO;
 
 /// The scheme.
-pub type S3pir = Streamed<Halves>;
+pub type S3pir = OneServerScheme<HalfSets>;
 /// Its parameters.
-pub type Params = stream::Params<Halves>;
-type Client = stream::Client<Halves>;
+pub type Params = one_server::Params<HalfSets>;
+type Client = one_server::Client<HalfSets>;
 
 /// What the registry knows of this scheme.
 pub static ENTRY: SchemeEntry = SchemeEntry::of::<S3pir>();

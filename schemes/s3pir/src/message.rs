@@ -1,9 +1,9 @@
 //! The request on the wire.
 #![deny(clippy::indexing_slicing)]
 
-use crate::{Params, two};
+use crate::{Params, two_server};
 use sotto_core::{PeerMisbehaved, Result, Wire, wire};
-use sotto_hints::stream::request::{put_offsets, take_offsets};
+use sotto_hints::one_server::request::{put_offsets, take_offsets};
 
 /// Two sets of rows, one of each partition between them: which partitions belong to set 1, and c/2 offsets that
 /// both sets use, each for its partitions in ascending order.
@@ -34,24 +34,24 @@ impl Query {
 }
 
 /// Parameters of either scheme.
-pub(crate) trait Either {
+pub(crate) trait EitherParams {
     /// What both have in common.
     fn one(&self) -> &Params;
 }
 
-impl Either for Params {
+impl EitherParams for Params {
     fn one(&self) -> &Params {
         self
     }
 }
 
-impl Either for two::Params {
+impl EitherParams for two_server::Params {
     fn one(&self) -> &Params {
         self.one()
     }
 }
 
-impl<P: Either> Wire<P> for Query {
+impl<P: EitherParams> Wire<P> for Query {
     fn size(params: &P) -> usize {
         let (c, bits) = (params.one().partitions(), params.one().offset_bits() as usize);
         c.div_ceil(8) + (c / 2 * bits).div_ceil(8)

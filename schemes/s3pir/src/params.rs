@@ -3,10 +3,10 @@
 use crate::bound;
 use serde::{Deserialize, Serialize};
 use sotto_core::{Goal, NamedSet, Result, Shape};
-use sotto_hints::stream::params::{
-    MOST_IDS, MOST_PER_SIDE, Promise, balanced, least_partitions, security_model,
+use sotto_hints::one_server::params::{
+    FamilyReport, MOST_IDS, MOST_PER_SIDE, balanced, least_partitions, security_model,
 };
-use sotto_hints::stream::{Literal, Numbers, state::HEAD_BYTES};
+use sotto_hints::one_server::{HintNumbers, Literal, state::HEAD_BYTES};
 
 /// How many queries a row of a partition pays for: P = 40 w, half as many as there are hints (the paper's
 /// 0.5 lambda w with lambda = 80). More would make the state larger for a longer time between two streams.
@@ -56,14 +56,14 @@ impl Literal for ParamsLiteral {
     const PER_PARTITION: bool = false;
     const MOST_BACKUPS: u64 = MOST_IDS;
 
-    fn numbers(&self) -> Numbers {
+    fn numbers(&self) -> HintNumbers {
         let &ParamsLiteral { rows, row_bytes, partitions, partition_rows, hints, pairs } = self;
-        Numbers { rows, row_bytes, partitions, partition_rows, hints, backups: pairs, queries: pairs }
+        HintNumbers { rows, row_bytes, partitions, partition_rows, hints, backups: pairs, queries: pairs }
     }
 
-    fn promise(&self) -> Promise {
+    fn promise(&self) -> FamilyReport {
         let &ParamsLiteral { row_bytes, partitions: c, partition_rows: w, hints, pairs, .. } = self;
-        Promise {
+        FamilyReport {
             failure_log2: bound::failure_log2(hints, pairs, c, w),
             covered: "of any query of the whole budget, not of one lookup",
             candidates: bound::candidates(hints, pairs, c, w),

@@ -13,8 +13,8 @@
 //! uniform. Ranks have two parts since 24 of their bits matter for one partition in 256: the first pass over a table
 //! spends one block on 16 partitions.
 
-use crate::Halves;
-use sotto_hints::stream::Prf;
+use crate::HalfSets;
+use sotto_hints::one_server::Prf;
 
 /// Top bytes of ranks.
 pub const RANK: u64 = 1 << 56;
@@ -27,7 +27,7 @@ pub const EXTRA: u64 = 4 << 56;
 pub const VOID: u32 = 0;
 
 /// The rank of partition k for id j, v and u together.
-pub(crate) fn rank(prf: &Prf<Halves>, id: u32, partition: u16) -> u32 {
+pub(crate) fn rank(prf: &Prf<HalfSets>, id: u32, partition: u16) -> u32 {
     let (j, k) = (u64::from(id), u64::from(partition));
     rank_in(prf.block(RANK + k / 16, j), prf.block(TIE + k / 4, j), k)
 }
@@ -45,7 +45,7 @@ pub(crate) fn joined(v: u8, u: u32) -> u32 {
 }
 
 /// The two words of a block in which an extra entry is tried: a partition, of the least power of two that holds c, and an offset.
-pub(crate) fn tries(prf: &Prf<Halves>, block: u128) -> [(usize, u16); 2] {
+pub(crate) fn tries(prf: &Prf<HalfSets>, block: u128) -> [(usize, u16); 2] {
     let wide = prf.partitions().next_power_of_two() - 1;
     [block as u64, (block >> 64) as u64]
         .map(|words| (words as usize & wide, (words >> 32) as u16 & prf.mask()))
@@ -55,15 +55,15 @@ pub(crate) fn tries(prf: &Prf<Halves>, block: u128) -> [(usize, u16); 2] {
 #[cfg(test)]
 pub(crate) mod naive {
     use super::*;
-    use sotto_hints::stream::Place;
+    use sotto_hints::one_server::PartitionPlace;
 
     /// The ranks of all partitions for one id.
-    pub(crate) fn ranks(prf: &Prf<Halves>, id: u32) -> Vec<u32> {
+    pub(crate) fn ranks(prf: &Prf<HalfSets>, id: u32) -> Vec<u32> {
         (0..prf.partitions()).map(|k| rank(prf, id, k as u16)).collect()
     }
 
     /// The cut of an id, [`VOID`] if it has none.
-    pub(crate) fn cut(prf: &Prf<Halves>, id: u32) -> u32 {
+    pub(crate) fn cut(prf: &Prf<HalfSets>, id: u32) -> u32 {
         cut_of(&mut ranks(prf, id))
     }
 
@@ -74,10 +74,11 @@ pub(crate) mod naive {
     }
 
     /// The extra entry of a main hint: uniform over the partitions that are not in the half and their rows.
-    pub(crate) fn extra(prf: &Prf<Halves>, id: u32, cut: u32) -> Place {
+    pub(crate) fn extra(prf: &Prf<HalfSets>, id: u32, cut: u32) -> PartitionPlace {
         let words = (EXTRA..).flat_map(|x| tries(prf, prf.block(x, u64::from(id))));
         let inside = words.filter(|(partition, _)| *partition < prf.partitions());
-        let mut places = inside.map(|(partition, offset)| Place { partition: partition as u16, offset });
+        let mut places =
+            inside.map(|(partition, offset)| PartitionPlace { partition: partition as u16, offset });
         places.find(|place| rank(prf, id, place.partition) >= cut).expect("half of all are outside")
     }
 }
@@ -89,7 +90,7 @@ mod tests {
     use crate::Params;
     use sotto_core::{Params as _, Shape};
 
-    fn prf(rows: u64, key: u8) -> (Params, Prf<Halves>) {
+    fn prf(rows: u64, key: u8) -> (Params, Prf<HalfSets>) {
         let params = Params::check(Params::select(&Shape::new(rows, 1, 1000)).unwrap()).unwrap();
         let prf = Prf::new(&params, &[key; 16]);
         (params, prf)

@@ -3,18 +3,18 @@
 //! The loops go over all partitions whatever the hint is, and choose by masks. The one address that depends on the
 //! hint is where the next offset is written: the list grows by one for a real partition and by none for another.
 
-use crate::Halves;
+use crate::HalfSets;
 use crate::hints::OUTSIDE;
 use crate::message::Query;
 use crate::prf::{RANK, TIE, joined};
 use sotto_core::{PeerMisbehaved, Result};
-use sotto_hints::stream::place::{below, equal, pick};
-use sotto_hints::stream::request::{Room as Offsets, STRETCH};
-use sotto_hints::stream::{Hint, NOWHERE, Place, Prf};
+use sotto_hints::one_server::request::{RequestScratch as Offsets, STRETCH};
+use sotto_hints::one_server::row_order::{below, equal, pick};
+use sotto_hints::one_server::{Hint, NOWHERE, PartitionPlace, Prf};
 use zeroize::{Zeroize, Zeroizing};
 
 /// Which set is asked for: that of a hint without one partition, or the half of a pair.
-pub(crate) struct Real {
+pub(crate) struct RealSet {
     /// The id.
     id: u32,
     cut: u32,
@@ -28,7 +28,7 @@ pub(crate) struct Real {
     without: u32,
 }
 
-impl Real {
+impl RealSet {
     /// The set of `chosen` without `partition`; or, if `found` is 0, the half of `pair`: a set of the same kind that
     /// nobody has used or will use.
     pub(crate) fn choose(
@@ -37,8 +37,8 @@ impl Real {
         pair: (u32, Hint<u32>),
         partition: u16,
     ) -> Self {
-        let extra = Place::of(chosen.1.entry);
-        Real {
+        let extra = PartitionPlace::of(chosen.1.entry);
+        RealSet {
             id: pick(found, chosen.0, pair.0),
             cut: pick(found, chosen.1.set, pair.1.set),
             outside: pick(found, u32::from(chosen.1.mark & OUTSIDE != 0), 0),
@@ -53,7 +53,7 @@ impl Real {
     /// # Errors
     /// If the set has not c/2 partitions. Only a state that was damaged has such hints, and what it would send could tell
     /// the sets apart.
-    pub(crate) fn build(&self, prf: &Prf<Halves>, coin: u8, room: &mut Room) -> Result<Query> {
+    pub(crate) fn build(&self, prf: &Prf<HalfSets>, coin: u8, room: &mut PartitionScratch) -> Result<Query> {
         let c = prf.partitions();
         let mut ones = vec![0; c.div_ceil(8)];
         // One place more: what is not real after the last real one is written there.
@@ -85,7 +85,7 @@ impl Real {
 }
 
 /// What is known of one stretch of partitions. It is kept from one query to the next, and wiped on drop.
-pub struct Room {
+pub struct PartitionScratch {
     ranks: Zeroizing<Vec<[u8; 16]>>,
     lanes: Offsets,
     /// 1 for the real partitions.
@@ -93,15 +93,15 @@ pub struct Room {
     offsets: [u16; STRETCH],
 }
 
-impl Default for Room {
+impl Default for PartitionScratch {
     fn default() -> Self {
         let ranks = Zeroizing::new(vec![[0; 16]; STRETCH / 16 + STRETCH / 4]);
-        Room { ranks, lanes: Offsets::default(), real: [0; STRETCH], offsets: [0; STRETCH] }
+        PartitionScratch { ranks, lanes: Offsets::default(), real: [0; STRETCH], offsets: [0; STRETCH] }
     }
 }
 
-impl Room {
-    fn fill(&mut self, prf: &Prf<Halves>, real: &Real, first: usize, len: usize) {
+impl PartitionScratch {
+    fn fill(&mut self, prf: &Prf<HalfSets>, real: &RealSet, first: usize, len: usize) {
         let offsets = self.offsets.get_mut(..len).unwrap_or_default();
         self.lanes.offsets(prf, real.id, first, offsets, |k, offset| {
             pick(equal(k, real.with), real.offset.into(), offset.into()) as u16
@@ -119,7 +119,7 @@ impl Room {
     }
 }
 
-impl Drop for Room {
+impl Drop for PartitionScratch {
     fn drop(&mut self) {
         self.real.zeroize();
         self.offsets.zeroize();

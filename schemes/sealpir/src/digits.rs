@@ -6,7 +6,7 @@
 //! coefficients, all bits of a ciphertext are exactly three plaintexts.
 
 use sotto_bfv::rings::{Ring, RingSet};
-use sotto_lattice::bgv::{Answer, AnswerBits, Cipher, SlotRing};
+use sotto_lattice::bgv::{Answer, AnswerBits, Ciphertext, SlotRing};
 use sotto_math::bits::{pack_words, unpack_words};
 use zeroize::Zeroizing;
 
@@ -23,7 +23,7 @@ pub fn bits(set: &RingSet) -> Option<AnswerBits> {
 }
 
 /// The plaintexts of a ciphertext at the last level.
-pub fn split(ring: &Ring, bits: AnswerBits, width: u32, c: &Cipher) -> Vec<Vec<u64>> {
+pub fn split(ring: &Ring, bits: AnswerBits, width: u32, c: &Ciphertext) -> Vec<Vec<u64>> {
     let mut bytes = Vec::new();
     Answer::new(ring, bits, c).put(bits, &mut bytes);
     let n = ring.ring().degree();
@@ -54,7 +54,7 @@ mod tests {
             let (ring, bits) = (set.ring().unwrap(), bits(set).unwrap());
             let last = ring.level(1).unwrap();
             let part = |seed: u64| (0..4096).map(|i| (i * i * 77 + seed) << 20).collect::<Vec<u64>>();
-            let c = Cipher::new(ring, last, &[&part(5), &part(7)]);
+            let c = Ciphertext::new(ring, last, &[&part(5), &part(7)]);
             let plaintexts = split(ring, bits, set.bits, &c);
             assert!(plaintexts.len() == PLAINTEXTS);
             assert!(plaintexts.iter().all(|x| x.len() == 4096 && x.iter().all(|x| *x < set.plain)));

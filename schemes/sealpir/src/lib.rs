@@ -17,11 +17,11 @@
 
 pub mod digits;
 pub mod method;
-pub mod sets;
 #[cfg(feature = "server")]
-mod shares;
+mod second_dimension;
+pub mod sets;
 
-use sotto_bfv::{Bfv, Family, Set};
+use sotto_bfv::{Bfv, Family, ParamsSet};
 use sotto_core::{SchemeEntry, SchemeId};
 
 /// The family that the scheme is of.
@@ -30,9 +30,9 @@ pub struct SealPir;
 impl Family for SealPir {
     const ID: SchemeId = SchemeId("sealpir/1");
     const TITLE: &'static str = "SealPIR (S&P 2018) and MulPIR, one expanded ciphertext, no hint";
-    type Method = method::Expanded;
+    type Method = method::ExpandedSelectors;
 
-    fn sets() -> &'static [Set] {
+    fn sets() -> &'static [ParamsSet] {
         &sets::SETS
     }
 }

@@ -11,18 +11,18 @@
 //! A table of one block has no second dimension.
 
 use crate::digits::{self, PLAINTEXTS};
-use sotto_bfv::cost::Times;
-use sotto_bfv::family::{Asked, Open};
-use sotto_bfv::layout::{Form, Layout, Place, equal};
-use sotto_bfv::noise::{NORM_LOG2, Noise, Rounded, steps};
+use sotto_bfv::candidates::{CandidateTable, LayoutCandidate};
+use sotto_bfv::cost::RingTimes;
+use sotto_bfv::family::{DecryptFn, QueryPlaintext};
+use sotto_bfv::layout::{BucketPlace, Layout, PlaintextForm, equal};
+use sotto_bfv::noise::{NORM_LOG2, Noise, RoundedNoise, steps};
 use sotto_bfv::rings::{Ring, RingSet};
 #[cfg(feature = "server")]
-use sotto_bfv::server::desk::{Columns, Desk, Selected, Shared};
-use sotto_bfv::tried::{Numbers, Tried};
-use sotto_bfv::{Keyring, Method};
+use sotto_bfv::server::evaluator::{ColumnSums, Evaluator, PartialShape, SelectorSet};
+use sotto_bfv::{Method, RequiredKeys};
 use sotto_core::ParamsError;
 #[cfg(feature = "server")]
-use sotto_lattice::bgv::Cipher;
+use sotto_lattice::bgv::Ciphertext;
 use sotto_lattice::bgv::{Answer, AnswerBits, expand};
 #[cfg(feature = "server")]
 use std::ops::Range;
@@ -33,7 +33,7 @@ const MOST_QUERIES: usize = 128;
 
 /// How the second dimension is selected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Second {
+pub(crate) enum SecondDimension {
     /// Not at all: there is one block.
     None,
     /// SealPIR: ciphertexts of so many bits become plaintexts.
@@ -44,20 +44,20 @@ pub(crate) enum Second {
 
 /// Selectors of both dimensions from one ciphertext.
 #[derive(Debug, Clone)]
-pub struct Expanded {
+pub struct ExpandedSelectors {
     pub(crate) set: &'static RingSet,
     rows: usize,
     pub(crate) blocks: usize,
     pub(crate) width: usize,
     pub(crate) buckets: usize,
     queries: usize,
-    pub(crate) second: Second,
+    pub(crate) second: SecondDimension,
 }
 
-impl Expanded {
+impl ExpandedSelectors {
     /// Selectors of a bucket.
     fn each(&self) -> usize {
-        self.rows + if self.second == Second::None { 0 } else { self.blocks }
+        self.rows + if self.second == SecondDimension::None { 0 } else { self.blocks }
     }
 
     /// Selectors of all buckets.
@@ -72,14 +72,14 @@ impl Expanded {
 
     /// Ciphertexts of an answer about a column of a block.
     fn of_column(&self) -> usize {
-        if matches!(self.second, Second::Digits(_)) { PLAINTEXTS } else { 1 }
+        if matches!(self.second, SecondDimension::Digits(_)) { PLAINTEXTS } else { 1 }
     }
 }
 
-impl Method for Expanded {
-    const FORM: Form = Form::Whole;
+impl Method for ExpandedSelectors {
+    const FORM: PlaintextForm = PlaintextForm::Whole;
 
-    fn tries(table: &Tried) -> Vec<Numbers> {
+    fn tries(table: &CandidateTable) -> Vec<LayoutCandidate> {
         // Around the root, where there are fewest selectors, to one dimension.
         let root = (table.needed as f64).sqrt();
         let around = (-2..=6).map(|step| (root * (f64::from(step) / 4.0).exp2()).ceil() as u64);
@@ -90,7 +90,7 @@ impl Method for Expanded {
             let least = (table.buckets * (rows + blocks)).div_ceil(table.degree);
             // Spread over more ciphertexts, selectors have less noise.
             let queries = (0..5).map(move |doubled| least << doubled);
-            queries.map(move |queries| Numbers { rows, merged: 1, primes: table.primes, queries })
+            queries.map(move |queries| LayoutCandidate { rows, merged: 1, primes: table.primes, queries })
         };
         all.into_iter().flat_map(numbers).collect()
     }
@@ -98,14 +98,14 @@ impl Method for Expanded {
     fn new(layout: &Layout, set: &'static RingSet) -> Result<Self, ParamsError> {
         let field = |field, why: &str| ParamsError::Field { field, why: why.into() };
         let second = match (layout.blocks, set.query_primes()) {
-            (1, _) => Second::None,
-            (_, 1) => {
-                Second::Digits(digits::bits(set).ok_or_else(|| field("ring", "one that ciphertexts fit"))?)
-            }
-            _ => Second::Product,
+            (1, _) => SecondDimension::None,
+            (_, 1) => SecondDimension::Digits(
+                digits::bits(set).ok_or_else(|| field("ring", "one that ciphertexts fit"))?,
+            ),
+            _ => SecondDimension::Product,
         };
         let Layout { rows, blocks, width, buckets, queries, .. } = *layout;
-        let method = Expanded { set, rows, blocks, width, buckets, queries, second };
+        let method = ExpandedSelectors { set, rows, blocks, width, buckets, queries, second };
         if layout.primes != set.query_primes() {
             return Err(field("primes", "all that a query has"));
         }
@@ -116,17 +116,21 @@ impl Method for Expanded {
         Ok(method)
     }
 
-    fn keys(&self) -> Keyring {
-        Keyring { turn: None, square: self.second == Second::Product, rounds: expand::rounds(self.of_one()) }
+    fn keys(&self) -> RequiredKeys {
+        RequiredKeys {
+            turn: None,
+            square: self.second == SecondDimension::Product,
+            rounds: expand::rounds(self.of_one()),
+        }
     }
 
     fn answers(&self, _: &Layout) -> usize {
         self.buckets * self.width * self.of_column()
     }
 
-    fn ask(&self, layout: &Layout, places: &[Place]) -> Vec<Asked> {
+    fn ask(&self, layout: &Layout, places: &[BucketPlace]) -> Vec<QueryPlaintext> {
         let one_hot = |count: usize, wanted: u64| (0..count as u64).map(move |i| equal(i, wanted) & 1);
-        let of_bucket = |place: &Place| {
+        let of_bucket = |place: &BucketPlace| {
             let blocks = self.each() - self.rows;
             one_hot(self.rows, place.row).chain(one_hot(blocks, place.block)).collect::<Vec<_>>()
         };
@@ -142,13 +146,13 @@ impl Method for Expanded {
     fn read(
         &self,
         layout: &Layout,
-        open: Open<'_>,
+        open: DecryptFn<'_>,
         answers: &[Answer],
-        _: &[Place],
+        _: &[BucketPlace],
     ) -> Vec<Zeroizing<Vec<u64>>> {
         let column = |answers: &[Answer]| {
             let opened: Vec<_> = answers.iter().map(|answer| open(answer, None)).collect();
-            let Second::Digits(bits) = self.second else { return joined(&opened) };
+            let SecondDimension::Digits(bits) = self.second else { return joined(&opened) };
             let inner = self.set.ring().and_then(|ring| digits::join(ring, bits, self.set.bits, &opened));
             inner.map_or_else(|| Zeroizing::new(vec![0; layout.n]), |inner| open(&inner, Some(bits)))
         };
@@ -168,7 +172,7 @@ impl Method for Expanded {
         let worst = steps.chosen_rows(selector, written, NORM_LOG2);
         let columns = (self.buckets * self.width) as f64;
         let lowered = |variance, chosen| {
-            Rounded::merged(&steps, layout, top, [variance, chosen], self.buckets * self.width)
+            RoundedNoise::merged(&steps, layout, top, [variance, chosen], self.buckets * self.width)
         };
         let mut out = Noise {
             steps: vec![("noise: of a selector", selector), ("noise: of a column's sum", sum)],
@@ -176,19 +180,24 @@ impl Method for Expanded {
             inner_log2: steps.failure_log2(sum, worst, top) + (columns * self.blocks as f64).log2(),
         };
         match self.second {
-            Second::None => out.rounded.push(lowered(sum, worst)),
-            Second::Digits(bits) => {
-                out.rounded.push(Rounded { variance: sum, chosen: worst, count: columns, bits: Some(bits) });
+            SecondDimension::None => out.rounded.push(lowered(sum, worst)),
+            SecondDimension::Digits(bits) => {
+                out.rounded.push(RoundedNoise {
+                    variance: sum,
+                    chosen: worst,
+                    count: columns,
+                    bits: Some(bits),
+                });
                 let variance = steps.rows(selector, self.blocks as f64);
                 out.steps.push(("noise: of the digits' sum", variance));
-                out.rounded.push(Rounded {
+                out.rounded.push(RoundedNoise {
                     variance,
                     chosen: 0.0,
                     count: columns * PLAINTEXTS as f64,
                     bits: None,
                 });
             }
-            Second::Product => {
+            SecondDimension::Product => {
                 let product = steps.tensor(selector, sum, self.blocks as f64) + steps.key_switch(top);
                 let chosen = steps.chosen_tensor(selector, worst, self.blocks as f64, NORM_LOG2);
                 out.steps.push(("noise: of the products' sum", product));
@@ -199,17 +208,17 @@ impl Method for Expanded {
         out
     }
 
-    fn nanoseconds(&self, _: &Layout, times: &Times) -> f64 {
+    fn nanoseconds(&self, _: &Layout, times: &RingTimes) -> f64 {
         let primes = self.set.query_primes();
         let columns = (self.buckets * self.width) as f64;
         let each = match self.second {
-            Second::None => 0.0,
-            Second::Digits(_) => {
+            SecondDimension::None => 0.0,
+            SecondDimension::Digits(_) => {
                 let polynomials = (self.blocks * PLAINTEXTS) as f64;
                 polynomials * (times.transform + 2.0 * times.product)
                     + 2.0 * self.blocks as f64 * times.transform
             }
-            Second::Product => {
+            SecondDimension::Product => {
                 self.blocks as f64 * times.tensor(primes) + times.switch(primes) + times.lower(1)
             }
         };
@@ -217,7 +226,7 @@ impl Method for Expanded {
     }
 
     #[cfg(feature = "server")]
-    fn select(&self, desk: &Desk<'_>, query: Vec<Cipher>) -> Selected {
+    fn select(&self, desk: &Evaluator<'_>, query: Vec<Ciphertext>) -> SelectorSet {
         let all = query.into_iter().flat_map(|c| desk.expand(c, self.of_one()));
         let mut all = all.take(self.selectors());
         let (mut tables, mut kept) = (Vec::with_capacity(self.buckets), Vec::new());
@@ -225,27 +234,27 @@ impl Method for Expanded {
             tables.push(all.by_ref().take(self.rows).collect());
             kept.extend(all.by_ref().take(self.each() - self.rows));
         }
-        Selected { tables, kept }
+        SelectorSet { tables, kept }
     }
 
     #[cfg(feature = "server")]
-    fn share(&self, desk: &Desk<'_>, kept: &[Cipher], columns: Columns) -> Vec<Cipher> {
+    fn share(&self, desk: &Evaluator<'_>, kept: &[Ciphertext], columns: ColumnSums) -> Vec<Ciphertext> {
         self.share_of(desk, kept, &columns)
     }
 
     #[cfg(feature = "server")]
-    fn shared(&self, layout: &Layout, cols: &Range<usize>) -> Shared {
+    fn shared(&self, layout: &Layout, cols: &Range<usize>) -> PartialShape {
         let primes = self.set.query_primes();
         let ciphers = self.answers(layout);
         match self.second {
-            Second::None => Shared { ciphers: self.buckets * cols.len(), parts: 2, primes: 1 },
-            Second::Digits(_) => Shared { ciphers, parts: 2, primes },
-            Second::Product => Shared { ciphers, parts: 3, primes },
+            SecondDimension::None => PartialShape { ciphers: self.buckets * cols.len(), parts: 2, primes: 1 },
+            SecondDimension::Digits(_) => PartialShape { ciphers, parts: 2, primes },
+            SecondDimension::Product => PartialShape { ciphers, parts: 3, primes },
         }
     }
 
     #[cfg(feature = "server")]
-    fn finish(&self, desk: &Desk<'_>, shares: Vec<Vec<Cipher>>) -> Vec<Cipher> {
+    fn finish(&self, desk: &Evaluator<'_>, shares: Vec<Vec<Ciphertext>>) -> Vec<Ciphertext> {
         self.finished(desk, shares)
     }
 }

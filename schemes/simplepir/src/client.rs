@@ -10,24 +10,25 @@ use sotto_core::{
     Artifact, ArtifactNeed, CryptoRng, Misuse, One, Params as _, Record, RecordIndex, Result, Summed, Unit,
 };
 use sotto_pages::HugeWords;
-use sotto_silent::lwe::dense::Dense;
-use sotto_silent::lwe::encrypt::{Encryption, mask, read};
-use sotto_silent::lwe::hint::Taking;
+use sotto_silent::lwe::dense::DenseLwe;
+use sotto_silent::lwe::encrypt::{LweVectorEncryptor, mask, read};
+use sotto_silent::lwe::hint::HintDownload;
 use sotto_silent::lwe::ring::{self, Ring};
-use sotto_silent::ones::Ones;
+use sotto_silent::one_hot::OneHot;
 use zeroize::Zeroizing;
 
 /// A client that is taking in its hint.
 pub struct Prepare {
     params: Params,
-    hint: Taking,
+    hint: HintDownload,
 }
 
 impl sotto_core::Prepare<SimplePir> for Prepare {
     fn begin(params: &Params, _rng: &mut dyn CryptoRng) -> Result<Self> {
         let bytes = params.hint_bytes();
         // Every word is one modulo 2^32.
-        let hint = params.dense().map_or_else(|| Taking::new(bytes), |_| Taking::of_any_words(bytes));
+        let hint =
+            params.dense().map_or_else(|| HintDownload::new(bytes), |_| HintDownload::of_any_words(bytes));
         Ok(Prepare { params: params.clone(), hint })
     }
 
@@ -42,8 +43,8 @@ impl sotto_core::Prepare<SimplePir> for Prepare {
     fn finish(self) -> Result<Client> {
         let hint = self.hint.finish()?;
         let lattice = match self.params.dense() {
-            None => Lattice::Ring(Box::new(Encryption::new(Ring::new()?, self.params.blocks()))),
-            Some(dense) => Lattice::Dense(*dense),
+            None => LatticeKind::Ring(Box::new(LweVectorEncryptor::new(Ring::new()?, self.params.blocks()))),
+            Some(dense) => LatticeKind::Dense(*dense),
         };
         Ok(Client { params: self.params, lattice, hint })
     }
@@ -52,15 +53,15 @@ impl sotto_core::Prepare<SimplePir> for Prepare {
 /// A client that holds a hint.
 pub struct Client {
     params: Params,
-    lattice: Lattice,
+    lattice: LatticeKind,
     /// H, l rows of n words.
     hint: HugeWords,
 }
 
 /// What encrypts.
-enum Lattice {
-    Ring(Box<Encryption>),
-    Dense(Dense),
+enum LatticeKind {
+    Ring(Box<LweVectorEncryptor>),
+    Dense(DenseLwe),
 }
 
 /// The secret of one query: the mask H s, switched to modulus 2^32. The key s itself is already gone.
@@ -101,14 +102,14 @@ impl Summed for SimplePir {
         if first.0 >= m as u64 {
             return Err(Misuse::IndexPastEnd { index: first.0, len: m as u64 }.into());
         }
-        let ones = Ones::new(first.0 as u32, ones);
+        let ones = OneHot::new(first.0 as u32, ones);
         let (words, mask) = match lattice {
-            Lattice::Ring(encryption) => {
+            LatticeKind::Ring(encryption) => {
                 let s = encryption.secret(rng);
                 let words = encryption.sum(m, ones, &s, rng, |word| ring::switch(word, b));
                 (words, mask(hint, &s, |word| ring::switch(word, 32)))
             }
-            Lattice::Dense(dense) => {
+            LatticeKind::Dense(dense) => {
                 let s = dense.secret(rng);
                 (dense.sum(&params.literal().seed, m, ones, &s, rng), dense.mask(hint, &s))
             }

@@ -18,7 +18,7 @@
 use crate::params::Params;
 use sotto_core::{PeerMisbehaved, Result, wire};
 use sotto_silent::lwe::ring::Q;
-pub use sotto_silent::matrix::Entry;
+pub use sotto_silent::matrix::ByteChange;
 
 const MAGIC: [u8; 4] = *b"sphd";
 const VERSION: u32 = 1;
@@ -38,14 +38,14 @@ pub fn most_entries(params: &Params) -> usize {
 
 /// Appends a changed byte.
 #[cfg(feature = "server")]
-pub(crate) fn put_entry(entry: &Entry, out: &mut Vec<u8>) {
+pub(crate) fn put_entry(entry: &ByteChange, out: &mut Vec<u8>) {
     out.extend_from_slice(&entry.row.to_le_bytes());
     out.extend_from_slice(&entry.column.to_le_bytes());
     out.extend_from_slice(&entry.change.to_le_bytes());
 }
 
-fn entry([r0, r1, r2, r3, c0, c1, c2, c3, d0, d1]: [u8; ENTRY]) -> Entry {
-    Entry {
+fn entry([r0, r1, r2, r3, c0, c1, c2, c3, d0, d1]: [u8; ENTRY]) -> ByteChange {
+    ByteChange {
         row: u32::from_le_bytes([r0, r1, r2, r3]),
         column: u32::from_le_bytes([c0, c1, c2, c3]),
         change: i16::from_le_bytes([d0, d1]),
@@ -105,7 +105,7 @@ impl<'a> Delta<'a> {
     }
 
     /// The changed bytes, ascending by (row, column).
-    pub fn entries(&self) -> impl Iterator<Item = Entry> + '_ {
+    pub fn entries(&self) -> impl Iterator<Item = ByteChange> + '_ {
         self.entries.iter().map(|bytes| entry(*bytes))
     }
 

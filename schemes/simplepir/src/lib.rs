@@ -27,15 +27,15 @@ pub mod message;
 pub mod params;
 #[cfg(feature = "server")]
 mod part;
-#[cfg(feature = "server")]
-pub mod revise;
 pub mod select;
 #[cfg(feature = "server")]
 pub mod server;
 pub mod update;
-pub mod verified;
+#[cfg(feature = "server")]
+pub mod update_image;
+pub mod verisimplepir;
 
-pub use verified::VERIFIED;
+pub use verisimplepir::VERIFIED;
 
 use sotto_core::{Caps, One, Scheme, SchemeEntry, SchemeId};
 

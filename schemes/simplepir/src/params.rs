@@ -6,7 +6,7 @@ use sotto_core::{Costs, NamedSet, ParamsDigest, ParamsError, ParamsReport, Resul
 use sotto_math::matrix::PanelLayout;
 use sotto_prg::PublicSeed;
 use sotto_silent::lwe::bound::{self, LEAST_ANSWER_BITS, QUERY_BITS};
-use sotto_silent::lwe::dense::{Dense, FRODO, LOG2_Q as LOG2_WORD};
+use sotto_silent::lwe::dense::{DenseLwe, FRODO, LOG2_Q as LOG2_WORD};
 use sotto_silent::lwe::ring::{self, LOG2_Q, N, PUBLIC_SEED, SIGMA};
 
 /// The lattice set of all literals but those of [`FRODO`]; [`ring`] holds its numbers.
@@ -53,7 +53,7 @@ pub struct ParamsLiteral {
 #[derive(Debug, Clone)]
 pub struct Params {
     literal: ParamsLiteral,
-    dense: Option<Dense>,
+    dense: Option<DenseLwe>,
     l: usize,
     m: usize,
     security: Security,
@@ -62,7 +62,7 @@ pub struct Params {
 
 impl Params {
     /// The lattice, if it is not the one of rings.
-    pub fn dense(&self) -> Option<&Dense> {
+    pub fn dense(&self) -> Option<&DenseLwe> {
         self.dense.as_ref()
     }
     /// Words in a row of the hint: the lattice's dimension.

@@ -5,7 +5,7 @@ use crate::message::{Answer, Query, bytes, pack, unpack};
 use crate::params::Params;
 use crate::server::Server;
 use sotto_core::{Cut, Image, Params as _, Partial, Result, Section};
-use sotto_silent::matrix::{Matrix, Stretch};
+use sotto_silent::matrix::{Matrix, RowRange};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -14,20 +14,20 @@ impl Partial for SimplePir {
     type Joiner = ();
 
     fn most_parts(params: &Params) -> u32 {
-        Stretch::most(&params.layout())
+        RowRange::most(&params.layout())
     }
 
     fn holds(params: &Params, cut: Cut) -> Vec<Range<u64>> {
-        vec![Stretch::of(&params.layout(), cut).bytes]
+        vec![RowRange::of(&params.layout(), cut).bytes]
     }
 
     fn open_part(params: &Params, cut: Cut, image: Arc<dyn Image>) -> Result<Server> {
-        let layout = Stretch::of(&params.layout(), cut).layout;
+        let layout = RowRange::of(&params.layout(), cut).layout;
         Ok(Server { params: params.clone(), matrix: Matrix::open(layout, 0, Section::Resident, image)? })
     }
 
     fn partial_bytes(params: &Params, cut: Cut) -> usize {
-        bytes(Stretch::of(&params.layout(), cut).rows.len(), params.literal().answer_bits)
+        bytes(RowRange::of(&params.layout(), cut).rows.len(), params.literal().answer_bits)
     }
 
     fn admit(_: &Params, (): ()) -> Result<()> {
@@ -52,7 +52,7 @@ impl Partial for SimplePir {
         let mut words = Vec::with_capacity(params.l());
         let parts = u32::try_from(partials.len()).unwrap_or(u32::MAX);
         for (cut, partial) in Cut::all(parts).zip(partials) {
-            let rows = Stretch::of(&params.layout(), cut).rows.len();
+            let rows = RowRange::of(&params.layout(), cut).rows.len();
             words.extend(unpack("partial", partial, rows, params.answer_bits())?);
         }
         Ok(Answer(words))

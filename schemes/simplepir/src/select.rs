@@ -7,10 +7,10 @@ use crate::params::{
     FRODO_SET, MAX_FRODO_RECORDS, MAX_RECORD_BYTES, MAX_RECORDS, ParamsLiteral, SET, packed_bytes,
 };
 use sotto_core::{ParamsError, Result, Shape};
-use sotto_silent::cut::{Cut, cuts};
 use sotto_silent::lwe::bound::{self, LEAST_ANSWER_BITS, QUERY_BITS};
 use sotto_silent::lwe::dense::FRODO;
 use sotto_silent::lwe::ring::{N, PUBLIC_SEED};
+use sotto_silent::matrix_shape::{MatrixShape, cuts};
 
 /// Table bytes a server scans at the price of one byte on the wire.
 ///
@@ -27,7 +27,7 @@ pub fn select(shape: &Shape) -> Result<ParamsLiteral> {
         return frodo(shape);
     }
     cheapest(shape, |cut| {
-        let Cut { record_bytes, records, lookups } = cut;
+        let MatrixShape { record_bytes, records, lookups } = cut;
         let (query_bits, answer_bits) = word_sizes(record_bytes, records, cut.required_failure_log2(shape))?;
         let hint = record_bytes as f64 * N as f64 * 4.0;
         let sent = packed_bytes(records, query_bits) + packed_bytes(record_bytes, answer_bits);
@@ -61,7 +61,7 @@ fn frodo(shape: &Shape) -> Result<ParamsLiteral> {
 ///
 /// # Errors
 /// As [`select`].
-pub(crate) fn cheapest<L>(shape: &Shape, price: impl Fn(Cut) -> Option<(f64, L)>) -> Result<L> {
+pub(crate) fn cheapest<L>(shape: &Shape, price: impl Fn(MatrixShape) -> Option<(f64, L)>) -> Result<L> {
     let no_fit =
         |why: &str| ParamsError::NoFit { rows: shape.rows, row_bytes: shape.row_bytes, why: why.into() };
     if shape.rows == 0 || shape.row_bytes == 0 {

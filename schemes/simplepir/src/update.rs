@@ -1,10 +1,10 @@
 //! Moving a hint to the next epoch: `H_r += sum of change * (row of A)` over the changed bytes of row r.
 
 use crate::SimplePir;
-use crate::delta::{Delta, Entry};
+use crate::delta::{ByteChange, Delta};
 use crate::params::Params;
 use sotto_core::{Artifact, Misuse, Params as _, Patch, Result, wire};
-use sotto_silent::lwe::dense::{BLOCK, Dense};
+use sotto_silent::lwe::dense::{BLOCK, DenseLwe};
 use sotto_silent::lwe::ring::Ring;
 use sotto_silent::lwe::update::ReversedBlocks;
 
@@ -21,7 +21,7 @@ impl Patch for SimplePir {
                 held.copy_from_slice(words);
             }
         }
-        let entries: Vec<Entry> = delta.entries().collect();
+        let entries: Vec<ByteChange> = delta.entries().collect();
         each_pass(params, &entries, |rows, entries| {
             for changes in entries.chunk_by(|a, b| a.row == b.row) {
                 if let Some(held) = changes.first().and_then(|entry| held.get_mut(row(entry.row))) {
@@ -34,26 +34,26 @@ impl Patch for SimplePir {
 }
 
 /// Rows of A that changes need.
-pub(crate) enum Rows {
+pub(crate) enum PublicRows {
     /// Those of ring blocks.
     Ring(Box<Ring>, ReversedBlocks),
     /// Those of one block of a dense matrix, n words each.
-    Dense(Dense, Vec<u32>),
+    Dense(DenseLwe, Vec<u32>),
 }
 
 /// Hands out the changes with the rows of A that they need: all at once, or one block of a dense matrix at a time, so that memory
 /// for it is some megabytes however many are touched. Changes are ascending by (row, column), and stay so in each pass.
 pub(crate) fn each_pass(
     params: &Params,
-    entries: &[Entry],
-    mut pass: impl FnMut(&Rows, &[Entry]) -> Result<()>,
+    entries: &[ByteChange],
+    mut pass: impl FnMut(&PublicRows, &[ByteChange]) -> Result<()>,
 ) -> Result<()> {
     let Some(dense) = params.dense() else {
         let ring = Box::new(Ring::new()?);
         let blocks = ReversedBlocks::touched(&ring, entries);
-        return pass(&Rows::Ring(ring, blocks), entries);
+        return pass(&PublicRows::Ring(ring, blocks), entries);
     };
-    let block = |entry: &Entry| entry.column as usize / BLOCK;
+    let block = |entry: &ByteChange| entry.column as usize / BLOCK;
     let mut entries = entries.to_vec();
     entries.sort_by_key(block);
     for entries in entries.chunk_by(|a, b| block(a) == block(b)) {
@@ -64,20 +64,20 @@ pub(crate) fn each_pass(
         };
         let mut words = vec![0; (last as usize % BLOCK + 1) * dense.n];
         dense.rows(&params.literal().seed, k, &mut words);
-        pass(&Rows::Dense(*dense, words), entries)?;
+        pass(&PublicRows::Dense(*dense, words), entries)?;
     }
     Ok(())
 }
 
-impl Rows {
+impl PublicRows {
     /// Adds the changes of one row to that row of the hint.
-    pub(crate) fn add(&self, changes: &[Entry], held: &mut [u8]) -> Result<()> {
+    pub(crate) fn add(&self, changes: &[ByteChange], held: &mut [u8]) -> Result<()> {
         match self {
-            Rows::Ring(ring, blocks) => {
+            PublicRows::Ring(ring, blocks) => {
                 let held = held.try_into().map_err(|_| Misuse::Rule("a row of a hint has n words"))?;
                 blocks.add_to_row(ring, changes, held)
             }
-            Rows::Dense(dense, words) => {
+            PublicRows::Dense(dense, words) => {
                 let rows = changes.iter().filter_map(|entry| {
                     let row = entry.column as usize % BLOCK * dense.n;
                     Some((entry.change as u32, words.get(row..row + dense.n)?))

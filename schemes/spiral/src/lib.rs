@@ -13,7 +13,7 @@
 pub mod sets;
 
 use sotto_core::{SchemeEntry, SchemeId};
-use sotto_cube::{Cubed, Family, Template};
+use sotto_cube::{CubeScheme, Family, Template};
 
 /// The family that the scheme is of.
 pub struct Spiral;
@@ -28,4 +28,4 @@ impl Family for Spiral {
 }
 
 /// What the registry knows of this scheme.
-pub static ENTRY: SchemeEntry = SchemeEntry::of::<Cubed<Spiral>>();
+pub static ENTRY: SchemeEntry = SchemeEntry::of::<CubeScheme<Spiral>>();

@@ -1,13 +1,13 @@
 //! Parameter sets.
 
-use sotto_cube::literal::{Form, Triple, Upload};
+use sotto_cube::literal::{GadgetTriple, TableForm, Upload};
 use sotto_cube::rings;
-use sotto_cube::template::{Template, Tried};
+use sotto_cube::template::{Template, WhenTried};
 
 /// Digits of the paper's gadgets, whose bases are the t-th roots of q, as the power-of-two gadget that is
 /// next to it and no coarser: t digits of the base 2^b with b = ceil(56 / t), and no more of them than
 /// modulus there is.
-const fn exact(t: u8) -> Triple {
+const fn exact(t: u8) -> GadgetTriple {
     let b = 56u8.div_ceil(t);
     [56u8.div_ceil(b), b, 0]
 }
@@ -17,14 +17,14 @@ const fn exact(t: u8) -> Triple {
 const fn paper(
     name: &'static str,
     about: &'static str,
-    (form, upload): (Form, Upload),
+    (form, upload): (TableForm, Upload),
     (n, nu2, p_log2): (u8, u8, u8),
     (gsw, conv, exp): (u8, u8, u8),
 ) -> Template {
     Template {
         name,
         about,
-        tried: Tried::ByName,
+        tried: WhenTried::ByName,
         ring: rings::SPIRAL,
         upload,
         form,
@@ -40,17 +40,17 @@ const fn paper(
     }
 }
 
-const BASE: (Form, Upload) = (Form::Matrix, Upload::Expanded);
-const STREAM: (Form, Upload) = (Form::Matrix, Upload::Direct);
-const PACK: (Form, Upload) = (Form::Packed, Upload::Expanded);
-const STREAM_PACK: (Form, Upload) = (Form::Packed, Upload::Direct);
+const BASE: (TableForm, Upload) = (TableForm::Matrix, Upload::Expanded);
+const STREAM: (TableForm, Upload) = (TableForm::Matrix, Upload::Direct);
+const PACK: (TableForm, Upload) = (TableForm::Packed, Upload::Expanded);
+const STREAM_PACK: (TableForm, Upload) = (TableForm::Packed, Upload::Direct);
 
 /// A set on the ring with one prime of 50 bits, where everything is one word.
-const fn ours(name: &'static str, about: &'static str, (form, n): (Form, u8), p_log2: u8) -> Template {
+const fn ours(name: &'static str, about: &'static str, (form, n): (TableForm, u8), p_log2: u8) -> Template {
     Template {
         name,
         about,
-        tried: Tried::Always,
+        tried: WhenTried::Always,
         ring: rings::SMALL,
         upload: Upload::Expanded,
         form,
@@ -67,9 +67,9 @@ const fn ours(name: &'static str, about: &'static str, (form, n): (Form, u8), p_
 }
 
 /// The same with selectors sent one by one: their noise is that of fresh ciphertexts, so p can be 2^16.
-const fn streamed(name: &'static str, about: &'static str, (form, n): (Form, u8)) -> Template {
+const fn streamed(name: &'static str, about: &'static str, (form, n): (TableForm, u8)) -> Template {
     Template {
-        tried: Tried::ForRate,
+        tried: WhenTried::ForRateGoal,
         upload: Upload::Direct,
         fold: [2, 14, 22],
         pack: [2, 16, 18],
@@ -79,14 +79,22 @@ const fn streamed(name: &'static str, about: &'static str, (form, n): (Form, u8)
 
 /// Every set, ours first.
 pub static SETS: [Template; 22] = [
-    ours("plain", "N = 2048, q of 50 bits, p = 2^9, one polynomial to an answer", (Form::Plain, 1), 9),
-    ours("pack-2", "the same, four polynomials to an answer", (Form::Packed, 2), 9),
-    ours("pack-4", "the same, sixteen polynomials to an answer", (Form::Packed, 4), 9),
-    ours("pack-8", "the same, 64 polynomials to an answer", (Form::Packed, 8), 9),
-    streamed("stream", "selectors sent one by one, p = 2^16, one polynomial to an answer", (Form::Plain, 1)),
-    streamed("stream-pack-4", "the same, sixteen polynomials to an answer", (Form::Packed, 4)),
-    streamed("stream-pack-8", "the same, 64 polynomials to an answer", (Form::Packed, 8)),
-    streamed("stream-pack-16", "the same, 256 polynomials to an answer: the best rate", (Form::Packed, 16)),
+    ours("plain", "N = 2048, q of 50 bits, p = 2^9, one polynomial to an answer", (TableForm::Plain, 1), 9),
+    ours("pack-2", "the same, four polynomials to an answer", (TableForm::Packed, 2), 9),
+    ours("pack-4", "the same, sixteen polynomials to an answer", (TableForm::Packed, 4), 9),
+    ours("pack-8", "the same, 64 polynomials to an answer", (TableForm::Packed, 8), 9),
+    streamed(
+        "stream",
+        "selectors sent one by one, p = 2^16, one polynomial to an answer",
+        (TableForm::Plain, 1),
+    ),
+    streamed("stream-pack-4", "the same, sixteen polynomials to an answer", (TableForm::Packed, 4)),
+    streamed("stream-pack-8", "the same, 64 polynomials to an answer", (TableForm::Packed, 8)),
+    streamed(
+        "stream-pack-16",
+        "the same, 256 polynomials to an answer: the best rate",
+        (TableForm::Packed, 16),
+    ),
     paper("paper-1m-256", "the paper's Spiral for 2^20 x 256 B", BASE, (2, 7, 8), (8, 4, 8)),
     paper("paper-1m-256-pack", "the paper's SpiralPack for 2^20 x 256 B", PACK, (2, 6, 8), (8, 4, 8)),
     paper("paper-1m-256-stream", "the paper's SpiralStream for 2^20 x 256 B", STREAM, (2, 6, 8), (5, 4, 1)),

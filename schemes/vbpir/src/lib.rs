@@ -14,7 +14,7 @@
 pub mod method;
 pub mod sets;
 
-use sotto_bfv::{Bfv, Family, Set};
+use sotto_bfv::{Bfv, Family, ParamsSet};
 use sotto_core::{SchemeEntry, SchemeId};
 
 /// The family that the scheme is of.
@@ -23,9 +23,9 @@ pub struct Vbpir;
 impl Family for Vbpir {
     const ID: SchemeId = SchemeId("vbpir/1");
     const TITLE: &'static str = "VBPIR (S&P 2023), batches in slots, no hint";
-    type Method = method::Rotated;
+    type Method = method::RotatedSelectors;
 
-    fn sets() -> &'static [Set] {
+    fn sets() -> &'static [ParamsSet] {
         &sets::SETS
     }
 }

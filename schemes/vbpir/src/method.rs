@@ -5,43 +5,48 @@
 //! position, and other rows at other positions; the last ciphertext of a query has a one at the wanted position, and its product
 //! with the sums leaves nothing else.
 
-use sotto_bfv::cost::Times;
-use sotto_bfv::family::Asked;
-use sotto_bfv::layout::{Form, Layout, Place, equal};
-use sotto_bfv::noise::{NORM_LOG2, Noise, Rounded, steps};
+use sotto_bfv::candidates::{CandidateTable, LayoutCandidate};
+use sotto_bfv::cost::RingTimes;
+use sotto_bfv::family::QueryPlaintext;
+use sotto_bfv::layout::{BucketPlace, Layout, PlaintextForm, equal};
+use sotto_bfv::noise::{NORM_LOG2, Noise, RoundedNoise, steps};
 use sotto_bfv::rings::{Ring, RingSet};
 #[cfg(feature = "server")]
-use sotto_bfv::server::desk::{Columns, Desk, Selected};
-use sotto_bfv::tried::{Numbers, Tried};
-use sotto_bfv::{Keyring, Method, merged};
+use sotto_bfv::server::evaluator::{ColumnSums, Evaluator, SelectorSet};
+use sotto_bfv::{Method, RequiredKeys, column_merge};
 use sotto_core::ParamsError;
 #[cfg(feature = "server")]
-use sotto_lattice::bgv::Cipher;
+use sotto_lattice::bgv::Ciphertext;
 use sotto_math::divide::divide;
 use zeroize::Zeroizing;
 
 /// Rotations of a few ciphertexts, and a product.
 #[derive(Debug, Clone)]
-pub struct Rotated {
+pub struct RotatedSelectors {
     rows: usize,
     /// Ciphertexts of the first dimension.
     first: usize,
     /// Rows that each ciphertext of the first dimension is turned to.
     count: usize,
     width: usize,
-    keys: Keyring,
+    keys: RequiredKeys,
 }
 
-impl Method for Rotated {
-    const FORM: Form = Form::Slots;
+impl Method for RotatedSelectors {
+    const FORM: PlaintextForm = PlaintextForm::Slots;
 
-    fn tries(table: &Tried) -> Vec<Numbers> {
+    fn tries(table: &CandidateTable) -> Vec<LayoutCandidate> {
         // More ciphertexts than needed save turns.
         let least = table.needed.div_ceil(table.turning);
         let first: Vec<u64> =
             (0..4).map(|doubled| least << doubled).filter(|first| *first <= table.needed).collect();
         let numbers = |merged| {
-            let of = move |first: &u64| Numbers { rows: table.needed, merged, primes: 2, queries: first + 1 };
+            let of = move |first: &u64| LayoutCandidate {
+                rows: table.needed,
+                merged,
+                primes: 2,
+                queries: first + 1,
+            };
             first.iter().map(of).collect::<Vec<_>>()
         };
         table.merges().flat_map(numbers).collect()
@@ -56,20 +61,20 @@ impl Method for Rotated {
         if layout.primes != 2 {
             return Err(ParamsError::Field { field: "primes", why: "2".into() });
         }
-        let keys = Keyring { turn: Some(layout.gap()), square: true, rounds: 0 };
+        let keys = RequiredKeys { turn: Some(layout.gap()), square: true, rounds: 0 };
         let count = layout.rows.div_ceil(first);
-        Ok(Rotated { rows: layout.rows, first, count, width: layout.width, keys })
+        Ok(RotatedSelectors { rows: layout.rows, first, count, width: layout.width, keys })
     }
 
-    fn keys(&self) -> Keyring {
+    fn keys(&self) -> RequiredKeys {
         self.keys
     }
 
-    fn ask(&self, layout: &Layout, places: &[Place]) -> Vec<Asked> {
+    fn ask(&self, layout: &Layout, places: &[BucketPlace]) -> Vec<QueryPlaintext> {
         // The same places with the number of a ciphertext as their row, ahead by the turns that bring them back.
-        let turned = |place: &Place| {
+        let turned = |place: &BucketPlace| {
             let (row, turns) = divide(place.row, self.count as u64);
-            Place { row, position: layout.turned(place.position, turns.wrapping_neg()), ..*place }
+            BucketPlace { row, position: layout.turned(place.position, turns.wrapping_neg()), ..*place }
         };
         let ahead = Zeroizing::new(places.iter().map(turned).collect::<Vec<_>>());
         let first = |i: u64| (layout.marked(&ahead, |place| equal(place.row, i) & 1), 0);
@@ -84,7 +89,8 @@ impl Method for Rotated {
         let product = steps.tensor(second, sum, 1.0) + steps.key_switch(top);
         let worst =
             steps.chosen_tensor(second, steps.chosen_rows(turned, written, NORM_LOG2), 1.0, NORM_LOG2);
-        let together = Rounded::merged(&steps, layout, top, [product, worst], merged::answers(layout));
+        let together =
+            RoundedNoise::merged(&steps, layout, top, [product, worst], column_merge::answers(layout));
         Noise {
             steps: vec![
                 ("noise: after the last rotation", turned),
@@ -97,24 +103,24 @@ impl Method for Rotated {
         }
     }
 
-    fn nanoseconds(&self, layout: &Layout, times: &Times) -> f64 {
+    fn nanoseconds(&self, layout: &Layout, times: &RingTimes) -> f64 {
         let turns = (self.rows - self.first) as f64 * times.switch(2);
         let products = layout.width as f64 * (times.tensor(2) + times.switch(2) + times.lower(1));
-        turns + products + (layout.width - merged::answers(layout)) as f64 * times.switch(1)
+        turns + products + (layout.width - column_merge::answers(layout)) as f64 * times.switch(1)
     }
 
     #[cfg(feature = "server")]
-    fn select(&self, desk: &Desk<'_>, mut query: Vec<Cipher>) -> Selected {
+    fn select(&self, desk: &Evaluator<'_>, mut query: Vec<Ciphertext>) -> SelectorSet {
         let kept = query.split_off(query.len().saturating_sub(1));
-        let mut rows: Vec<Cipher> = query.into_iter().flat_map(|c| desk.turns(c, self.count)).collect();
+        let mut rows: Vec<Ciphertext> = query.into_iter().flat_map(|c| desk.turns(c, self.count)).collect();
         rows.truncate(self.rows);
-        Selected { tables: vec![rows], kept }
+        SelectorSet { tables: vec![rows], kept }
     }
 
     #[cfg(feature = "server")]
-    fn share(&self, desk: &Desk<'_>, kept: &[Cipher], columns: Columns) -> Vec<Cipher> {
-        let columns: Vec<Cipher> = columns.tables.into_iter().flatten().collect();
-        let pairs: Vec<[&Cipher; 2]> =
+    fn share(&self, desk: &Evaluator<'_>, kept: &[Ciphertext], columns: ColumnSums) -> Vec<Ciphertext> {
+        let columns: Vec<Ciphertext> = columns.tables.into_iter().flatten().collect();
+        let pairs: Vec<[&Ciphertext; 2]> =
             columns.iter().flat_map(|column| kept.iter().map(move |second| [second, column])).collect();
         desk.products(&pairs, 1)
     }

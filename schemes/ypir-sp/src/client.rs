@@ -7,10 +7,10 @@ use crate::YpirSp;
 use crate::message::{Answer, Query};
 use crate::params::Params;
 use sotto_core::{CryptoRng, Misuse, One, Record, RecordIndex, Result, Summed, Unit};
-use sotto_lattice::secret::Secret;
-use sotto_silent::ones::Ones;
-use sotto_silent::plain::Plain;
-use sotto_silent::vector::{Encryption, bytes_of};
+use sotto_lattice::secret::SecretKey;
+use sotto_silent::one_hot::OneHot;
+use sotto_silent::plain_modulus::PlainModulus;
+use sotto_silent::unit_vector::{VectorEncryptor, bytes_of};
 
 /// A client to be: there is nothing to take in.
 pub struct Prepare {
@@ -23,7 +23,7 @@ impl sotto_core::Prepare<YpirSp> for Prepare {
     }
 
     fn finish(self) -> Result<Client> {
-        let encryption = Encryption::new(self.params.m(), Plain::BYTES)?;
+        let encryption = VectorEncryptor::new(self.params.m(), PlainModulus::BYTES)?;
         Ok(Client { params: self.params, encryption })
     }
 }
@@ -31,12 +31,12 @@ impl sotto_core::Prepare<YpirSp> for Prepare {
 /// A client.
 pub struct Client {
     params: Params,
-    encryption: Encryption,
+    encryption: VectorEncryptor,
 }
 
 /// The secret of one query, which is wiped when dropped.
 pub struct Pending {
-    secret: Secret,
+    secret: SecretKey,
 }
 
 impl sotto_core::Client<YpirSp> for Client {
@@ -80,7 +80,7 @@ impl Summed for YpirSp {
         if first.0 >= m as u64 {
             return Err(Misuse::IndexPastEnd { index: first.0, len: m as u64 }.into());
         }
-        let (encrypted, secret) = encryption.sum(m, Ones::new(first.0 as u32, ones), params.bits(), rng);
+        let (encrypted, secret) = encryption.sum(m, OneHot::new(first.0 as u32, ones), params.bits(), rng);
         Ok((One(Query { words: encrypted.words, keys: encrypted.keys }), Pending { secret }))
     }
 }

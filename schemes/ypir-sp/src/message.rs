@@ -5,7 +5,7 @@ use crate::params::Params;
 use sotto_core::{Params as _, PeerMisbehaved, Result, Wire, wire};
 use sotto_math::bits;
 use sotto_silent::message;
-use sotto_silent::vector::KEY_BODIES;
+use sotto_silent::unit_vector::KEY_BODIES;
 
 /// An encrypted unit vector, and the bodies of the keys that pack what comes of it.
 #[derive(Debug, Clone, PartialEq, Eq)]

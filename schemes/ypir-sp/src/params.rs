@@ -8,8 +8,8 @@ use sotto_silent::groups::Groups;
 use sotto_silent::lattice::{self, N, PACKED_OPS};
 use sotto_silent::limits::{self, KEY_BITS, MASK_BITS, QUERY_BITS, in_range, within};
 use sotto_silent::message::packed_bytes;
-use sotto_silent::plain::Plain;
-use sotto_silent::vector::{Bits, KEY_BODIES, KEYS_OPS, WORD_OPS};
+use sotto_silent::plain_modulus::PlainModulus;
+use sotto_silent::unit_vector::{KEY_BODIES, KEYS_OPS, MessageBits, WORD_OPS};
 use sotto_silent::{bound, lattice::SIGMA};
 
 /// Most bytes in a record: 256 packed ciphertexts.
@@ -40,9 +40,9 @@ pub struct ParamsLiteral {
 
 impl ParamsLiteral {
     /// The bits of all messages.
-    pub fn bits(&self) -> Bits {
+    pub fn bits(&self) -> MessageBits {
         let [mask, body] = self.answer_bits.map(u32::from);
-        Bits { query: self.query_bits.into(), keys: self.key_bits.into(), mask, body }
+        MessageBits { query: self.query_bits.into(), keys: self.key_bits.into(), mask, body }
     }
 
     /// Packed ciphertexts of a record.
@@ -79,7 +79,12 @@ impl ParamsLiteral {
 
     /// Bound on log2 of the probability that a byte of a record comes out wrong.
     pub fn failure_log2(&self) -> f64 {
-        bound::number_failure_log2(self.record_bytes.div_ceil(2), self.records, Plain::BYTES, self.bits())
+        bound::number_failure_log2(
+            self.record_bytes.div_ceil(2),
+            self.records,
+            PlainModulus::BYTES,
+            self.bits(),
+        )
     }
 }
 
@@ -107,7 +112,7 @@ impl Params {
         lattice::groups(self.l as u64) as usize
     }
     /// The bits of all messages.
-    pub fn bits(&self) -> Bits {
+    pub fn bits(&self) -> MessageBits {
         self.literal.bits()
     }
     /// Byte planes the server cuts a query word into.
@@ -149,7 +154,7 @@ impl sotto_core::Params for Params {
     fn report(&self) -> ParamsReport {
         let literal = &self.literal;
         let ([errors, roundings], margin) =
-            bound::variances_and_margin(literal.records, Plain::BYTES, 1, literal.bits());
+            bound::variances_and_margin(literal.records, PlainModulus::BYTES, 1, literal.bits());
         let resident = literal.matrix_bytes() + literal.weight_bytes();
         ParamsReport {
             digest: ParamsDigest([0; 32]),

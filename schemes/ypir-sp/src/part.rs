@@ -6,10 +6,10 @@ use crate::message::{Answer, Query};
 use crate::params::Params;
 use crate::server::Server;
 use sotto_core::{Cut, Image, Params as _, Partial, PeerMisbehaved, Result, Section};
+use sotto_silent::group_range::GroupRange;
 use sotto_silent::matrix::Matrix;
 use sotto_silent::message;
-use sotto_silent::packed::{Masks, Packed};
-use sotto_silent::portion::Portion;
+use sotto_silent::packed_groups::{MaskLayout, PackedGroups};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -18,8 +18,8 @@ fn groups_of(params: &Params, cut: Cut) -> Range<usize> {
     share.start as usize..share.end as usize
 }
 
-fn portion(params: &Params, cut: Cut) -> Portion {
-    Portion::of(&params.layout(), &params.literal().packing(), groups_of(params, cut), params.bits().mask)
+fn portion(params: &Params, cut: Cut) -> GroupRange {
+    GroupRange::of(&params.layout(), &params.literal().packing(), groups_of(params, cut), params.bits().mask)
 }
 
 impl Partial for YpirSp {
@@ -35,8 +35,8 @@ impl Partial for YpirSp {
     }
 
     fn open_part(params: &Params, cut: Cut, image: Arc<dyn Image>) -> Result<Server> {
-        let Portion { layout, packing, .. } = portion(params, cut);
-        let packed = Packed::new(packing, params.bits(), Masks::Sent)?;
+        let GroupRange { layout, packing, .. } = portion(params, cut);
+        let packed = PackedGroups::new(packing, params.bits(), MaskLayout::Sent)?;
         let matrix = Matrix::open(layout, packed.bytes(), Section::Resident, image)?;
         Ok(Server { params: params.clone(), matrix, packed })
     }

@@ -2,9 +2,9 @@
 
 use crate::params::{MAX_RECORD_BYTES, MAX_RECORDS, ParamsLiteral, server_ops};
 use sotto_core::{ParamsError, Result, Shape};
-use sotto_silent::cut::{cuts, price};
 use sotto_silent::lattice::{GROUP_BYTES, PUBLIC_SEED, SET};
 use sotto_silent::limits::{KEY_BITS, MASK_BITS, QUERY_BITS};
+use sotto_silent::matrix_shape::{cuts, price};
 
 /// The cheapest literal for a table.
 ///

@@ -6,9 +6,9 @@ use crate::params::Params;
 use sotto_core::server::together;
 use sotto_core::{Image, Params as _, PeerMisbehaved, Result, Rows, Section, Sink};
 use sotto_math::matrix::{QueryPlanes, scan_planes};
-use sotto_silent::behind::write_behind;
 use sotto_silent::matrix::{Matrix, write_matrix};
-use sotto_silent::packed::{Keys, Masks, Packed};
+use sotto_silent::packed_groups::{MaskLayout, PackedGroups, PackingKeys};
+use sotto_silent::write_packed::write_packed;
 use std::sync::Arc;
 
 /// Queries in one pass: their words are of five or six planes, and twenty planes keep the multipliers busy.
@@ -18,13 +18,13 @@ const BATCH: usize = 4;
 pub struct Server {
     pub(crate) params: Params,
     pub(crate) matrix: Matrix,
-    pub(crate) packed: Packed,
+    pub(crate) packed: PackedGroups,
 }
 
 /// A query as both passes take it.
-struct Prepared {
+struct ExpandedQuery {
     planes: QueryPlanes,
-    keys: Keys,
+    keys: PackingKeys,
 }
 
 impl sotto_core::Server<YpirSp> for Server {
@@ -35,7 +35,7 @@ impl sotto_core::Server<YpirSp> for Server {
         out.reserve(Section::Resident, params.literal().matrix_bytes() + packed.bytes())?;
         write_matrix(params.layout(), Section::Resident, rows, out)?;
         let groups = packed.together(0..params.groups());
-        write_behind(params.layout(), Section::Resident, &packed, groups, out)
+        write_packed(params.layout(), Section::Resident, &packed, groups, out)
     }
 
     fn open(params: &Params, image: Arc<dyn Image>) -> Result<Self> {
@@ -57,22 +57,22 @@ impl sotto_core::Server<YpirSp> for Server {
     /// weights, with the keys of each.
     fn answer_many(&self, asks: Vec<(&(), Query)>) -> Vec<Result<Answer>> {
         let prepared = asks.iter().map(|(_, query)| self.prepare(query)).collect();
-        together(prepared, |queries: Vec<Prepared>| {
+        together(prepared, |queries: Vec<ExpandedQuery>| {
             queries.chunks(BATCH).flat_map(|some| self.answers(some)).map(Ok).collect()
         })
     }
 }
 
 impl Server {
-    fn prepare(&self, query: &Query) -> Result<Prepared> {
+    fn prepare(&self, query: &Query) -> Result<ExpandedQuery> {
         let planes = QueryPlanes::from_u64(&query.words, self.params.planes(), self.matrix.layout());
         let bad = || PeerMisbehaved::NotCanonical("query");
-        Ok(Prepared { planes, keys: self.packed.keys(&query.keys).ok_or_else(bad)? })
+        Ok(ExpandedQuery { planes, keys: self.packed.keys(&query.keys).ok_or_else(bad)? })
     }
 
-    fn answers(&self, queries: &[Prepared]) -> Vec<Answer> {
+    fn answers(&self, queries: &[ExpandedQuery]) -> Vec<Answer> {
         let planes: Vec<QueryPlanes> = queries.iter().map(|query| query.planes.clone()).collect();
-        let keys: Vec<&Keys> = queries.iter().map(|query| &query.keys).collect();
+        let keys: Vec<&PackingKeys> = queries.iter().map(|query| &query.keys).collect();
         let sums = self.matrix.times(&planes, self.params.planes(), scan_planes);
         let products = |sums: &Vec<i64>| self.packed.products(sums, self.params.planes());
         let products: Vec<Vec<u64>> = sums.iter().map(products).collect();
@@ -82,6 +82,6 @@ impl Server {
 }
 
 /// Where weights lie, and what packs with them.
-pub(crate) fn packed(params: &Params) -> Result<Packed> {
-    Packed::new(params.literal().packing(), params.bits(), Masks::Sent)
+pub(crate) fn packed(params: &Params) -> Result<PackedGroups> {
+    PackedGroups::new(params.literal().packing(), params.bits(), MaskLayout::Sent)
 }

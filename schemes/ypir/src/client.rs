@@ -7,13 +7,13 @@ use crate::Ypir;
 use crate::message::{Answer, Query};
 use crate::params::Params;
 use sotto_core::{CryptoRng, Misuse, One, Params as _, Record, RecordIndex, Result};
-use sotto_lattice::secret::Secret;
+use sotto_lattice::secret::SecretKey;
 use sotto_silent::lattice::N;
 use sotto_silent::lwe;
 use sotto_silent::lwe::ring::{Ring, switch};
-use sotto_silent::plain::Plain;
-use sotto_silent::second::record;
-use sotto_silent::vector::{Encryption, bytes_of};
+use sotto_silent::plain_modulus::PlainModulus;
+use sotto_silent::two_pass::record;
+use sotto_silent::unit_vector::{VectorEncryptor, bytes_of};
 use zeroize::Zeroizing;
 
 /// A client to be: there is nothing to take in.
@@ -29,8 +29,8 @@ impl sotto_core::Prepare<Ypir> for Prepare {
     fn finish(self) -> Result<Client> {
         let cut = self.params.cut();
         let blocks = cut.columns().div_ceil(lwe::ring::N as u64) as usize;
-        let first = lwe::encrypt::Encryption::new(Ring::new()?, blocks);
-        let second = Encryption::new(cut.blocks as usize, Plain::BYTES)?;
+        let first = lwe::encrypt::LweVectorEncryptor::new(Ring::new()?, blocks);
+        let second = VectorEncryptor::new(cut.blocks as usize, PlainModulus::BYTES)?;
         Ok(Client { params: self.params, first, second })
     }
 }
@@ -39,14 +39,14 @@ impl sotto_core::Prepare<Ypir> for Prepare {
 pub struct Client {
     params: Params,
     /// What encrypts for each pass.
-    first: lwe::encrypt::Encryption,
-    second: Encryption,
+    first: lwe::encrypt::LweVectorEncryptor,
+    second: VectorEncryptor,
 }
 
 /// The secrets of both vectors of one query, which are wiped when dropped.
 pub struct Pending {
     first: Zeroizing<Vec<i32>>,
-    second: Secret,
+    second: SecretKey,
 }
 
 impl sotto_core::Client<Ypir> for Client {

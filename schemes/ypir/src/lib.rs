@@ -22,11 +22,11 @@ pub mod message;
 pub mod params;
 #[cfg(feature = "server")]
 mod part;
-#[cfg(feature = "server")]
-pub mod revise;
 pub mod select;
 #[cfg(feature = "server")]
 pub mod server;
+#[cfg(feature = "server")]
+pub mod update_image;
 
 use sotto_core::{Caps, One, Scheme, SchemeEntry, SchemeId};
 

@@ -6,26 +6,26 @@ use sotto_core::{Params as _, PeerMisbehaved, Result, Wire, wire};
 use sotto_math::bits;
 use sotto_silent::lattice::N;
 use sotto_silent::message;
-use sotto_silent::vector::{Encrypted, KEY_BODIES};
+use sotto_silent::unit_vector::{EncryptedVector, KEY_BODIES};
 use std::ops::Range;
 
 /// Both encrypted unit vectors: of the column, and of the block of rows, which comes with packing keys.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Query {
     pub(crate) columns: Vec<u32>,
-    pub(crate) blocks: Encrypted,
+    pub(crate) blocks: EncryptedVector,
 }
 
 /// A mask, and bodies that belong to its first coefficients.
-pub(crate) type Part = [Vec<u64>; 2];
+pub(crate) type PackedPart = [Vec<u64>; 2];
 
 /// What the second query gives.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer {
     /// For each group of numbers of the second matrix a packed ciphertext, as far as its coefficients are in use.
-    pub(crate) packed: Vec<Part>,
+    pub(crate) packed: Vec<PackedPart>,
     /// For each of a record's bytes a sample of its fresh number.
-    pub(crate) fresh: Vec<Part>,
+    pub(crate) fresh: Vec<PackedPart>,
 }
 
 impl Wire<Params> for Query {
@@ -51,7 +51,7 @@ impl Wire<Params> for Query {
             let columns = bits::unpack_words(columns, width, count)?.into_iter().map(|word| word as u32);
             let words = message::take_words(&mut rest, widths.query, cut.blocks as usize)?;
             let keys = message::take_bodies(&mut rest, widths.keys, KEY_BODIES)?;
-            Some(Query { columns: columns.collect(), blocks: Encrypted { words, keys } })
+            Some(Query { columns: columns.collect(), blocks: EncryptedVector { words, keys } })
         };
         Ok(query().ok_or(PeerMisbehaved::NotCanonical("query"))?)
     }
@@ -78,7 +78,11 @@ impl Wire<Params> for Answer {
 }
 
 /// Puts masks and their bodies.
-pub(crate) fn put_parts<'a>(parts: impl IntoIterator<Item = &'a Part>, params: &Params, out: &mut Vec<u8>) {
+pub(crate) fn put_parts<'a>(
+    parts: impl IntoIterator<Item = &'a PackedPart>,
+    params: &Params,
+    out: &mut Vec<u8>,
+) {
     let widths = params.bits();
     for [mask, body] in parts {
         bits::pack_words(mask, widths.mask, out);
@@ -87,12 +91,20 @@ pub(crate) fn put_parts<'a>(parts: impl IntoIterator<Item = &'a Part>, params: &
 }
 
 /// Takes some groups' packed ciphertexts off the front.
-pub(crate) fn take_groups(bytes: &mut &[u8], params: &Params, groups: Range<usize>) -> Option<Vec<Part>> {
+pub(crate) fn take_groups(
+    bytes: &mut &[u8],
+    params: &Params,
+    groups: Range<usize>,
+) -> Option<Vec<PackedPart>> {
     take_parts(bytes, params, groups.map(|group| params.in_use(group)))
 }
 
 /// Takes masks with so many bodies each off the front.
-fn take_parts(bytes: &mut &[u8], params: &Params, bodies: impl Iterator<Item = usize>) -> Option<Vec<Part>> {
+fn take_parts(
+    bytes: &mut &[u8],
+    params: &Params,
+    bodies: impl Iterator<Item = usize>,
+) -> Option<Vec<PackedPart>> {
     let widths = params.bits();
     let mut words = |width, count| {
         let (words, rest) = bytes.split_at_checked(bits::packed_len(width, count)?)?;

@@ -8,10 +8,10 @@ use sotto_silent::lattice::{self, N, P_LOG2, PACKED_OPS, Q_BITS};
 use sotto_silent::limits::{KEY_BITS, MASK_BITS, QUERY_BITS, field, reliable, within};
 use sotto_silent::lwe::ring;
 use sotto_silent::message::packed_bytes;
-use sotto_silent::plain::Plain;
-use sotto_silent::second::bound::{Words, failure_log2, variances_and_margin};
-use sotto_silent::second::{Cut, FRESH_BITS, HINT_BITS};
-use sotto_silent::vector::{Bits, KEY_BODIES, KEYS_OPS, WORD_OPS};
+use sotto_silent::plain_modulus::PlainModulus;
+use sotto_silent::two_pass::bound::{WordNoise, failure_log2, variances_and_margin};
+use sotto_silent::two_pass::{FRESH_BITS, HINT_BITS, TwoPassLayout};
+use sotto_silent::unit_vector::{KEY_BODIES, KEYS_OPS, MessageBits, WORD_OPS};
 use sotto_silent::{bound, lwe};
 
 /// The names of the sets of both passes.
@@ -50,14 +50,14 @@ pub struct ParamsLiteral {
 
 impl ParamsLiteral {
     /// How the table lies in both matrices.
-    pub fn cut(&self) -> Cut {
-        Cut { record_bytes: self.record_bytes, records: self.records, blocks: self.blocks }
+    pub fn cut(&self) -> TwoPassLayout {
+        TwoPassLayout { record_bytes: self.record_bytes, records: self.records, blocks: self.blocks }
     }
 
     /// The bits of the second query, and of answers.
-    pub fn bits(&self) -> Bits {
+    pub fn bits(&self) -> MessageBits {
         let ([_, query], [mask, body]) = (self.query_bits, self.answer_bits.map(u32::from));
-        Bits { query: query.into(), keys: self.key_bits.into(), mask, body }
+        MessageBits { query: query.into(), keys: self.key_bits.into(), mask, body }
     }
 
     /// Numbers of two bytes in a column of the second matrix.
@@ -98,17 +98,19 @@ impl ParamsLiteral {
     }
 
     /// What the words of the first pass are read from.
-    pub fn words(&self) -> Words {
+    pub fn words(&self) -> WordNoise {
         let [query_bits, _] = self.query_bits;
         let (answer_bits, mask_bits) = (FRESH_BITS as u8, Some(HINT_BITS as u8));
-        Words { columns: self.cut().columns(), query_bits, answer_bits, mask_bits }
+        WordNoise { columns: self.cut().columns(), query_bits, answer_bits, mask_bits }
     }
 
     /// Bound on log2 of the probability that a byte of a record comes out wrong: of what a record is read from, in either pass.
     pub fn failure_log2(&self) -> f64 {
         let read = failure_log2(self.record_bytes, &self.words());
-        let packed = bound::number_failure_log2(self.numbers(), self.blocks, Plain::BYTES, self.bits());
-        let fresh = bound::few_failure_log2(1, self.record_bytes, self.blocks, Plain::BYTES, self.bits());
+        let packed =
+            bound::number_failure_log2(self.numbers(), self.blocks, PlainModulus::BYTES, self.bits());
+        let fresh =
+            bound::few_failure_log2(1, self.record_bytes, self.blocks, PlainModulus::BYTES, self.bits());
         sotto_silent::log2_sum([read, packed, fresh])
     }
 
@@ -130,11 +132,11 @@ pub struct Params {
 
 impl Params {
     /// How the table lies in both matrices.
-    pub fn cut(&self) -> Cut {
+    pub fn cut(&self) -> TwoPassLayout {
         self.literal.cut()
     }
     /// The bits of the second query, and of answers.
-    pub fn bits(&self) -> Bits {
+    pub fn bits(&self) -> MessageBits {
         self.literal.bits()
     }
     /// Bits of a word of the first query.
@@ -223,7 +225,12 @@ impl sotto_core::Params for Params {
                     ("noise of the first pass", noise(variances_and_margin(&literal.words()))),
                     (
                         "noise of packed numbers",
-                        noise(bound::variances_and_margin(literal.blocks, Plain::BYTES, 1, literal.bits())),
+                        noise(bound::variances_and_margin(
+                            literal.blocks,
+                            PlainModulus::BYTES,
+                            1,
+                            literal.bits(),
+                        )),
                     ),
                 ]
             }),

@@ -5,14 +5,14 @@
 use crate::Ypir;
 use crate::message::{Answer, Query, put_parts, take_groups};
 use crate::params::Params;
-use crate::server::{Fresh, Passed, Portion};
+use crate::server::{FreshSamples, PartServer, PassOutput};
 use sotto_core::{Cut, Image, Params as _, Partial, PeerMisbehaved, Result, Section};
 use sotto_math::bits::packed_len;
+use sotto_silent::group_range;
 use sotto_silent::lattice::N;
-use sotto_silent::matrix::Stretch;
-use sotto_silent::packed::{Masks, Packed};
-use sotto_silent::portion;
-use sotto_silent::second::Tables;
+use sotto_silent::matrix::RowRange;
+use sotto_silent::packed_groups::{MaskLayout, PackedGroups};
+use sotto_silent::two_pass::TwoPassTables;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -20,20 +20,20 @@ use std::sync::Arc;
 const FRESH_BYTES: usize = 2;
 
 /// The rows of the first matrix that a part has, and the groups of the second. There may be fewer groups than parts.
-fn shares(params: &Params, cut: Cut) -> (Stretch, portion::Portion) {
+fn shares(params: &Params, cut: Cut) -> (RowRange, group_range::GroupRange) {
     let (table, groups) = (params.cut(), cut.share(params.groups() as u64));
     let groups = groups.start as usize..groups.end as usize;
     let packing = params.literal().packing();
-    let second = portion::Portion::of(&table.second(), &packing, groups, params.bits().mask);
-    (Stretch::of(&table.first(), cut), second)
+    let second = group_range::GroupRange::of(&table.second(), &packing, groups, params.bits().mask);
+    (RowRange::of(&table.first(), cut), second)
 }
 
 impl Partial for Ypir {
-    type Part = Portion;
-    type Joiner = Fresh;
+    type Part = PartServer;
+    type Joiner = FreshSamples;
 
     fn most_parts(params: &Params) -> u32 {
-        Stretch::most(&params.cut().first())
+        RowRange::most(&params.cut().first())
     }
 
     fn holds(params: &Params, cut: Cut) -> Vec<Range<u64>> {
@@ -41,12 +41,13 @@ impl Partial for Ypir {
         std::iter::once(first.bytes).chain(second.bytes(params.cut().first_bytes())).collect()
     }
 
-    fn open_part(params: &Params, cut: Cut, image: Arc<dyn Image>) -> Result<Portion> {
+    fn open_part(params: &Params, cut: Cut, image: Arc<dyn Image>) -> Result<PartServer> {
         let (first, second) = shares(params, cut);
-        let packed = Packed::new(second.packing, params.bits(), Masks::Sent)?;
+        let packed = PackedGroups::new(second.packing, params.bits(), MaskLayout::Sent)?;
         let layouts = [first.layout, second.layout];
-        let tables = Tables::open_some(params.cut(), layouts, packed.bytes(), Section::Resident, image)?;
-        Ok(Portion { params: params.clone(), tables, packed, groups: second.groups })
+        let tables =
+            TwoPassTables::open_some(params.cut(), layouts, packed.bytes(), Section::Resident, image)?;
+        Ok(PartServer { params: params.clone(), tables, packed, groups: second.groups })
     }
 
     fn partial_bytes(params: &Params, cut: Cut) -> usize {
@@ -60,9 +61,9 @@ impl Partial for Ypir {
         Ok(())
     }
 
-    fn partials(part: &Portion, asks: Vec<(&(), Query)>) -> Vec<Result<Vec<u8>>> {
+    fn partials(part: &PartServer, asks: Vec<(&(), Query)>) -> Vec<Result<Vec<u8>>> {
         let queries: Vec<Query> = asks.into_iter().map(|(_, query)| query).collect();
-        let written = |Passed { packed, fresh }| {
+        let written = |PassOutput { packed, fresh }| {
             let mut out: Vec<u8> = fresh.into_iter().flat_map(u16::to_le_bytes).collect();
             put_parts(&packed, &part.params, &mut out);
             out
@@ -70,16 +71,16 @@ impl Partial for Ypir {
         part.passes(&queries).into_iter().map(|passed| passed.map(written)).collect()
     }
 
-    fn joiner(params: &Params) -> Result<Fresh> {
-        Fresh::new(params)
+    fn joiner(params: &Params) -> Result<FreshSamples> {
+        FreshSamples::new(params)
     }
 
     fn join(
-        (params, fresh): (&Params, &Fresh),
+        (params, fresh): (&Params, &FreshSamples),
         (_, query): (&(), Query),
         partials: &[Vec<u8>],
     ) -> Result<Answer> {
-        let mut passed = Passed { packed: Vec::new(), fresh: Vec::new() };
+        let mut passed = PassOutput { packed: Vec::new(), fresh: Vec::new() };
         let parts = u32::try_from(partials.len()).unwrap_or(u32::MAX);
         for (cut, partial) in Cut::all(parts).zip(partials) {
             let bad = || PeerMisbehaved::NotCanonical("partial");

@@ -4,8 +4,8 @@ use crate::params::{PUBLIC_SEEDS, ParamsLiteral, SETS, costs};
 use sotto_core::{Result, Shape};
 use sotto_silent::limits::{KEY_BITS, MASK_BITS, QUERY_BITS};
 use sotto_silent::lwe;
-use sotto_silent::second::bound::failure_log2;
-use sotto_silent::second::select::{Candidate, cheapest};
+use sotto_silent::two_pass::bound::failure_log2;
+use sotto_silent::two_pass::select::{LayoutCandidate, cheapest};
 
 /// The cheapest literal for a table.
 ///
@@ -30,7 +30,12 @@ const WIDEST: [u8; 2] = [*MASK_BITS.end(); 2];
 const BODIES: usize = 4;
 const KEYS: u8 = 43;
 
-fn literal(candidate: &Candidate, query_bits: [u8; 2], key_bits: u8, answer_bits: [u8; 2]) -> ParamsLiteral {
+fn literal(
+    candidate: &LayoutCandidate,
+    query_bits: [u8; 2],
+    key_bits: u8,
+    answer_bits: [u8; 2],
+) -> ParamsLiteral {
     let cut = candidate.cut;
     ParamsLiteral {
         sets: SETS.map(Into::into),
@@ -45,7 +50,7 @@ fn literal(candidate: &Candidate, query_bits: [u8; 2], key_bits: u8, answer_bits
 }
 
 /// The word sizes with the fewest bytes in query and answer together. The first pass may fail with half of what is required.
-fn word_sizes(candidate: &Candidate) -> Option<ParamsLiteral> {
+fn word_sizes(candidate: &LayoutCandidate) -> Option<ParamsLiteral> {
     let required = candidate.required;
     let first = lwe::bound::QUERY_BITS.into_iter().find(|first| {
         let words = literal(candidate, [*first, *QUERY_BITS.end()], *KEY_BITS.end(), WIDEST).words();

@@ -1,20 +1,20 @@
 //! The server: one pass over both matrices, and one over the weights, for a few queries at once.
 
 use crate::Ypir;
-use crate::message::{Answer, Part, Query};
+use crate::message::{Answer, PackedPart, Query};
 use crate::params::Params;
 use rayon::prelude::*;
 use sotto_core::server::together;
 use sotto_core::{Image, Params as _, PeerMisbehaved, Result, Rows, Section, Sink};
-use sotto_lattice::ring::{Level, Ring};
-use sotto_math::basis::round_to_bits;
+use sotto_lattice::ring::{ModulusLevel, Ring};
 use sotto_math::matrix::{QueryPlanes, scan_planes};
-use sotto_silent::behind::write_behind;
+use sotto_math::modulus_pair::round_to_bits;
 use sotto_silent::lattice;
-use sotto_silent::matrix::Place;
-use sotto_silent::packed::{Keys, Masks, Packed};
-use sotto_silent::samples::Samples;
-use sotto_silent::second::{Cut, Tables, write};
+use sotto_silent::matrix::SectionOffset;
+use sotto_silent::packed_groups::{MaskLayout, PackedGroups, PackingKeys};
+use sotto_silent::samples::SampleMasks;
+use sotto_silent::two_pass::{TwoPassLayout, TwoPassTables, write};
+use sotto_silent::write_packed::write_packed;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -23,36 +23,36 @@ const BATCH: usize = 4;
 
 /// An open table, which is one part.
 pub struct Server {
-    part: Portion,
-    fresh: Fresh,
+    part: PartServer,
+    fresh: FreshSamples,
 }
 
 /// Some rows of the first matrix, and some groups of the second.
-pub struct Portion {
+pub struct PartServer {
     pub(crate) params: Params,
-    pub(crate) tables: Tables,
-    pub(crate) packed: Packed,
+    pub(crate) tables: TwoPassTables,
+    pub(crate) packed: PackedGroups,
     /// Which groups.
     pub(crate) groups: Range<usize>,
 }
 
 /// What all passes give: packed ciphertexts, as far as they are in use, and the fresh words of all rows.
-pub(crate) struct Passed {
-    pub(crate) packed: Vec<Part>,
+pub(crate) struct PassOutput {
+    pub(crate) packed: Vec<PackedPart>,
     pub(crate) fresh: Vec<u16>,
 }
 
 /// What makes the samples of fresh numbers.
-pub struct Fresh {
+pub struct FreshSamples {
     ring: Ring,
-    samples: Samples,
+    samples: SampleMasks,
 }
 
 /// A query as the passes take it.
-struct Prepared {
+struct ExpandedQuery {
     first: QueryPlanes,
     second: QueryPlanes,
-    keys: Keys,
+    keys: PackingKeys,
 }
 
 impl sotto_core::Server<Ypir> for Server {
@@ -62,19 +62,19 @@ impl sotto_core::Server<Ypir> for Server {
         let (cut, packed) = (params.cut(), packed(params)?);
         out.reserve(Section::Resident, cut.first_bytes() + cut.second_bytes() + packed.bytes())?;
         write(&cut, Section::Resident, rows, out)?;
-        write_behind(cut.second(), second(&cut), &packed, packed.together(0..params.groups()), out)
+        write_packed(cut.second(), second(&cut), &packed, packed.together(0..params.groups()), out)
     }
 
     fn open(params: &Params, image: Arc<dyn Image>) -> Result<Self> {
         let (cut, packed) = (params.cut(), packed(params)?);
-        let tables = Tables::open(cut, packed.bytes(), Section::Resident, image)?;
-        let part = Portion { params: params.clone(), tables, packed, groups: 0..params.groups() };
-        Ok(Server { part, fresh: Fresh::new(params)? })
+        let tables = TwoPassTables::open(cut, packed.bytes(), Section::Resident, image)?;
+        let part = PartServer { params: params.clone(), tables, packed, groups: 0..params.groups() };
+        Ok(Server { part, fresh: FreshSamples::new(params)? })
     }
 
     fn records(params: &Params, image: Arc<dyn Image>) -> Result<Box<dyn Rows>> {
         let beyond = params.literal().weight_bytes();
-        Ok(Tables::open(params.cut(), beyond, Section::Resident, image)?.records())
+        Ok(TwoPassTables::open(params.cut(), beyond, Section::Resident, image)?.records())
     }
 
     fn admit(&self, (): ()) -> Result<()> {
@@ -86,31 +86,31 @@ impl sotto_core::Server<Ypir> for Server {
     fn answer_many(&self, asks: Vec<(&(), Query)>) -> Vec<Result<Answer>> {
         let queries: Vec<Query> = asks.into_iter().map(|(_, query)| query).collect();
         let passed = self.part.passes(&queries);
-        let answer = |(query, passed): (&Query, Result<Passed>)| {
+        let answer = |(query, passed): (&Query, Result<PassOutput>)| {
             Ok(self.fresh.answer(&self.part.params, query, passed?))
         };
         queries.par_iter().zip(passed).map(answer).collect()
     }
 }
 
-impl Portion {
+impl PartServer {
     /// All passes, for a few queries at once.
-    pub(crate) fn passes(&self, queries: &[Query]) -> Vec<Result<Passed>> {
+    pub(crate) fn passes(&self, queries: &[Query]) -> Vec<Result<PassOutput>> {
         let prepared = queries.iter().map(|query| self.prepare(query)).collect();
-        together(prepared, |queries: Vec<Prepared>| {
+        together(prepared, |queries: Vec<ExpandedQuery>| {
             queries.chunks(BATCH).flat_map(|some| self.pass(some)).map(Ok).collect()
         })
     }
 
-    fn prepare(&self, Query { columns, blocks }: &Query) -> Result<Prepared> {
+    fn prepare(&self, Query { columns, blocks }: &Query) -> Result<ExpandedQuery> {
         let first = self.tables.planes(columns, self.params.first_bits());
         let second =
             QueryPlanes::from_u64(&blocks.words, self.params.planes(), self.tables.second().layout());
         let keys = self.packed.keys(&blocks.keys).ok_or(PeerMisbehaved::NotCanonical("query"))?;
-        Ok(Prepared { first, second, keys })
+        Ok(ExpandedQuery { first, second, keys })
     }
 
-    fn pass(&self, queries: &[Prepared]) -> Vec<Passed> {
+    fn pass(&self, queries: &[ExpandedQuery]) -> Vec<PassOutput> {
         let planes: Vec<QueryPlanes> = queries.iter().map(|query| query.first.clone()).collect();
         let fresh = self.tables.fresh(&planes, self.params.first_bits());
         let planes: Vec<QueryPlanes> = queries.iter().map(|query| query.second.clone()).collect();
@@ -119,25 +119,25 @@ impl Portion {
         let products: Vec<Vec<u64>> =
             sums.iter().map(|sums| self.packed.products(sums, self.params.planes())).collect();
         let (_, weights) = matrix.parts();
-        let keys: Vec<&Keys> = queries.iter().map(|query| &query.keys).collect();
+        let keys: Vec<&PackingKeys> = queries.iter().map(|query| &query.keys).collect();
         let packed = self.packed.pack(weights, &keys, &products);
-        let passed = |(mut packed, fresh): (Vec<Part>, Vec<u16>)| {
+        let passed = |(mut packed, fresh): (Vec<PackedPart>, Vec<u16>)| {
             for (group, [_, body]) in self.groups.clone().zip(&mut packed) {
                 body.truncate(self.params.in_use(group));
             }
-            Passed { packed, fresh }
+            PassOutput { packed, fresh }
         };
         packed.into_iter().zip(fresh).map(passed).collect()
     }
 }
 
-impl Fresh {
+impl FreshSamples {
     pub(crate) fn new(params: &Params) -> Result<Self> {
-        Ok(Fresh { ring: lattice::ring()?, samples: Samples::new(params.cut().second())? })
+        Ok(FreshSamples { ring: lattice::ring()?, samples: SampleMasks::new(params.cut().second())? })
     }
 
     /// One answer, from its packed ciphertexts and the fresh words of all rows.
-    pub(crate) fn answer(&self, params: &Params, query: &Query, passed: Passed) -> Answer {
+    pub(crate) fn answer(&self, params: &Params, query: &Query, passed: PassOutput) -> Answer {
         let bits = params.bits();
         let rounded = |residues: &[u64], bits| {
             let mut rounded = vec![0; residues.len()];
@@ -148,7 +148,7 @@ impl Fresh {
             let numbers: Vec<i16> = words.iter().map(|word| *word as i16).collect();
             let body = self.samples.fresh_product(&numbers, &query.blocks.words, bits.dropped());
             let mut mask = self.samples.of_fresh(&[numbers]);
-            self.ring.inverse(Level::Main, &mut mask);
+            self.ring.inverse(ModulusLevel::Main, &mut mask);
             [rounded(&mask, bits.mask), rounded(&[body], bits.body)]
         };
         let fresh = params.cut().by_byte(&passed.fresh);
@@ -157,11 +157,11 @@ impl Fresh {
 }
 
 /// Where weights and masks lie, and what packs with them.
-pub(crate) fn packed(params: &Params) -> Result<Packed> {
-    Packed::new(params.literal().packing(), params.bits(), Masks::Sent)
+pub(crate) fn packed(params: &Params) -> Result<PackedGroups> {
+    PackedGroups::new(params.literal().packing(), params.bits(), MaskLayout::Sent)
 }
 
 /// Where the second matrix lies in an image.
-pub(crate) fn second(cut: &Cut) -> Place {
-    Place { section: Section::Resident, start: cut.first_bytes() }
+pub(crate) fn second(cut: &TwoPassLayout) -> SectionOffset {
+    SectionOffset { section: Section::Resident, start: cut.first_bytes() }
 }

@@ -16,7 +16,7 @@ const NO_INDEXING_IN_CRATE: &str = "#![cfg_attr(not(test), deny(clippy::indexing
 const DECODERS: &[(&str, &[&str])] = &[
     ("sotto-math", &["src/bits.rs"]),
     ("sotto-lattice", &["src/bgv/wire.rs"]),
-    ("sotto-layers", &["src/keyword/params.rs", "src/pbc/params.rs"]),
+    ("sotto-layers", &["src/keyword/params.rs", "src/batch_code/params.rs"]),
     (
         "sotto-tlog",
         &[

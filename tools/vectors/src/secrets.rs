@@ -10,10 +10,10 @@ use crate::shelf::Shelf;
 use sotto_binding::vector::generator;
 use sotto_catalog::Hex32;
 use sotto_core::RecordIndex;
-use sotto_silent::lwe::encrypt::Encryption;
+use sotto_silent::lwe::encrypt::LweVectorEncryptor;
 use sotto_silent::lwe::ring::Ring;
-use sotto_silent::plain::Plain;
-use sotto_silent::vector::Encryption as Silent;
+use sotto_silent::plain_modulus::PlainModulus;
+use sotto_silent::unit_vector::VectorEncryptor as Silent;
 use sotto_wire::{ask, order};
 
 /// Where the secrets of a recorded lookup come from.
@@ -32,9 +32,9 @@ impl Secrets<'_> {
         let numbers =
             |numbers: &[i32]| numbers.iter().flat_map(|number| (*number as i16).to_le_bytes()).collect();
         Ok(match self.case.entry.id.0 {
-            "simplepir/1" => vec![("s", numbers(&Encryption::new(Ring::new()?, 0).secret(rng)))],
+            "simplepir/1" => vec![("s", numbers(&LweVectorEncryptor::new(Ring::new()?, 0).secret(rng)))],
             "ypir-sp/1" => {
-                let secret = Silent::new(0, Plain::BYTES)?.secret(rng);
+                let secret = Silent::new(0, PlainModulus::BYTES)?.secret(rng);
                 vec![("s", numbers(secret.coefficients()))]
             }
             _ if self.case.entry.state.is_some() => vec![("state", self.state()?)],

@@ -3,7 +3,7 @@
 use crate::codec::Codec;
 use crate::config::Id;
 use rand_core::{CryptoRng, SeedableRng};
-use sotto_lattice::bgv::Secret;
+use sotto_lattice::bgv::SecretKey;
 use sotto_prg::ChaCha20Rng;
 use std::fmt;
 use zeroize::Zeroizing;
@@ -42,11 +42,11 @@ impl KeySeed {
     }
 
     /// The secret of its keys. What the keys are for goes into the generator, so that no secret is one of two sets.
-    pub(super) fn secret(&self, codec: &Codec, key_id: &Id) -> Secret {
+    pub(super) fn secret(&self, codec: &Codec, key_id: &Id) -> SecretKey {
         let material = Zeroizing::new([*self.seed, *key_id].concat());
         let key = Zeroizing::new(blake3::derive_key(CONTEXT, &material));
         let mut rng = ChaCha20Rng::from_seed(*key);
-        let secret = Secret::sample(codec.kit().ring(), &mut rng);
+        let secret = SecretKey::sample(codec.kit().ring(), &mut rng);
         // The whole generator is replaced; the optimizer must believe that somebody reads it afterwards.
         rng = ChaCha20Rng::from_seed([0; 32]);
         std::hint::black_box(&rng);

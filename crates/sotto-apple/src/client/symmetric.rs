@@ -16,12 +16,12 @@ use prost::Message;
 use rand_core::CryptoRng;
 use sotto_core::{Misuse, PeerMisbehaved, Result};
 use sotto_oprf::OprfError;
-use sotto_oprf::p384::{Blinded, MOST_INPUT, PublicKey, blind};
+use sotto_oprf::p384::{BlindedInput, MOST_INPUT, PublicKey, blind};
 use zeroize::Zeroizing;
 
 /// Keys that are blinded, and the secrets that unblind their evaluations.
 #[derive(Debug)]
-pub struct Blindings(Vec<(Blinded, bool)>);
+pub struct Blindings(Vec<(BlindedInput, bool)>);
 
 /// What opens rows, each with whether its key is one that a table may have.
 #[derive(Debug)]

@@ -13,7 +13,7 @@ use crate::sets::{SETS, Weak};
 use crate::symmetric::CONFIG_TYPE;
 use bytes::Bytes;
 use prost::Message;
-use sotto_bfv::mulpir::{Compression, Shape};
+use sotto_bfv::mulpir::{Compression, EntryShape};
 use sotto_catalog::RowForm;
 use sotto_core::{ParamsError, PeerMisbehaved, Result};
 use sotto_oprf::p384::PublicKey;
@@ -28,7 +28,7 @@ const MOST_OUTPUTS: usize = 1 << 16;
 #[derive(Debug)]
 pub(super) struct Told {
     pub(super) codec: Codec,
-    pub(super) shapes: Vec<Shape>,
+    pub(super) shapes: Vec<EntryShape>,
     /// How a key's shard follows from its hash; `None` where rows are asked for by number.
     pub(super) shard_function: Option<ShardFunction>,
     /// How rows by number lie in entries.
@@ -132,7 +132,7 @@ fn shard_function(told: Option<&Sharding>, count: u64, oprf: Option<&PublicKey>)
 }
 
 /// The shape of each shard.
-fn shapes(codec: &Codec, config: &PirConfig, entries: (usize, bool)) -> Result<Vec<Shape>> {
+fn shapes(codec: &Codec, config: &PirConfig, entries: (usize, bool)) -> Result<Vec<EntryShape>> {
     let repeated = config.pir_shard_configs.as_ref().and_then(|all| all.repeated_shard_config.as_ref());
     let (all, times) = match repeated {
         Some(repeated) => (repeated.shard_config.as_slice(), repeated.shard_count),
@@ -146,7 +146,7 @@ fn shapes(codec: &Codec, config: &PirConfig, entries: (usize, bool)) -> Result<V
     Ok((0..times).flat_map(|_| shapes.iter().copied()).collect())
 }
 
-fn shape(codec: &Codec, told: &PirShardConfig, (batch, has_lengths): (usize, bool)) -> Result<Shape> {
+fn shape(codec: &Codec, told: &PirShardConfig, (batch, has_lengths): (usize, bool)) -> Result<EntryShape> {
     let number = |x: u64| usize::try_from(x).map_err(|_| wrong("has numbers that are too large"));
     let dimensions: &[u64; 2] = told.dimensions.as_array().ok_or(wrong("has not two dimensions"))?;
     let dimensions = [number(dimensions[0])?, number(dimensions[1])?];
@@ -155,7 +155,7 @@ fn shape(codec: &Codec, told: &PirShardConfig, (batch, has_lengths): (usize, boo
         false => told.entry_size,
     };
     let (entries, bytes) = (number(told.num_entries)?, number(bytes)?);
-    let shape = Shape::new(entries, bytes, codec.kit().plaintext_bytes(), dimensions, batch)?;
+    let shape = EntryShape::new(entries, bytes, codec.kit().plaintext_bytes(), dimensions, batch)?;
     if shape.outputs() > MOST_OUTPUTS || entries < batch {
         return Err(wrong("has tables of a shape that is not asked").into());
     }

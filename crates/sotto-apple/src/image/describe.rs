@@ -5,9 +5,9 @@ use crate::keyword::TABLES;
 use crate::lengths;
 use crate::sets::{Set, find};
 use serde::{Deserialize, Serialize};
-use sotto_bfv::mulpir::{Compression, Shape, Table};
+use sotto_bfv::mulpir::{Compression, EntryShape, ValueTable};
 use sotto_catalog::{Hex32, RowForm, ValueKind};
-use sotto_layers::keyword::Form;
+use sotto_layers::keyword::KeyForm;
 use sotto_oprf::p384::PublicKey;
 
 /// The version of descriptions that this build writes and reads.
@@ -57,7 +57,7 @@ pub enum Kind {
     /// By key.
     Keyword {
         /// How keys are spelled.
-        form: Form,
+        form: KeyForm,
         /// Bytes of a bucket at most, as was asked for.
         bucket_bytes: u64,
         /// Whether it was asked for how many buckets there are.
@@ -110,7 +110,7 @@ pub struct ShardShape {
 #[derive(Debug, Clone)]
 pub struct Places {
     /// The shape of each shard.
-    pub shapes: Vec<Shape>,
+    pub shapes: Vec<EntryShape>,
     /// Where each of its tables begins.
     pub tables: Vec<Vec<u64>>,
     /// Where the entries of each of its tables begin.
@@ -187,12 +187,12 @@ impl Description {
         Places::of(shapes.collect::<Result<_, _>>()?, self.kind.tables(), codec)
     }
 
-    fn shape(&self, shard: &ShardShape, plaintext_bytes: usize) -> Result<Shape, String> {
+    fn shape(&self, shard: &ShardShape, plaintext_bytes: usize) -> Result<EntryShape, String> {
         let number = |x: u64| usize::try_from(x).map_err(|_| "a number is too large".to_owned());
         let [d0, d1] = shard.dimensions;
         let (entries, bytes) = (number(shard.entries)?, number(shard.entry_bytes)?);
         let dimensions = [number(d0)?, number(d1)?];
-        Shape::new(entries, bytes, plaintext_bytes, dimensions, self.kind.tables())
+        EntryShape::new(entries, bytes, plaintext_bytes, dimensions, self.kind.tables())
             .map_err(|why| why.to_string())
     }
 }
@@ -210,7 +210,7 @@ impl Places {
     ///
     /// # Errors
     /// If there are more bytes than addresses.
-    pub fn of(shapes: Vec<Shape>, tables: usize, codec: &Codec) -> Result<Self, String> {
+    pub fn of(shapes: Vec<EntryShape>, tables: usize, codec: &Codec) -> Result<Self, String> {
         let mut places = Places {
             shapes: Vec::new(),
             tables: Vec::new(),
@@ -219,7 +219,7 @@ impl Places {
             entry_bytes: 0,
         };
         for shape in shapes {
-            let len = Table::len(codec.kit(), &shape).map_err(|why| why.to_string())?;
+            let len = ValueTable::len(codec.kit(), &shape).map_err(|why| why.to_string())?;
             let (mut of_tables, mut of_entries) = (Vec::new(), Vec::new());
             for _ in 0..tables {
                 let start = places.table_bytes.next_multiple_of(ALIGNMENT);

@@ -9,12 +9,12 @@ use crate::keyword::place::{Fault, GROWTHS, Items, Placed, TableError, grown};
 use crate::keyword::table::plaintexts;
 use crate::sets::{Set, Weak};
 use crate::use_case::UseCase;
-use sotto_bfv::mulpir::{Shape, Table};
+use sotto_bfv::mulpir::{EntryShape, ValueTable};
 use sotto_catalog::{Hex32, ValueKind};
 use sotto_core::{Epoch, Section, Sink};
 use sotto_db::image::header::Part;
 use sotto_db::{ImageWriter, Progress, Unit, Watcher, WriteLock};
-use sotto_layers::keyword::Form;
+use sotto_layers::keyword::KeyForm;
 use sotto_oprf::p384::PublicKey;
 use std::path::PathBuf;
 
@@ -40,7 +40,7 @@ pub struct How {
     /// Bytes of each, if they are numbers; 0 for those of the longest.
     pub value_bytes: u64,
     /// Keyword tables: how keys are spelled.
-    pub form: Form,
+    pub form: KeyForm,
     /// Keyword tables: in how many shards.
     pub shards: usize,
     /// Keyword tables: bytes of a bucket at most.
@@ -90,10 +90,14 @@ pub fn encode(rows: Rows, how: &How, lock: &WriteLock, watch: Watcher<'_>) -> Re
 }
 
 /// The shape of a shard with so many buckets.
-pub(super) fn keyword_shape(codec: &Codec, count: usize, entry_bytes: usize) -> Result<Shape, ImageError> {
-    let dimensions = Shape::quickest(plaintexts(codec, count, entry_bytes));
+pub(super) fn keyword_shape(
+    codec: &Codec,
+    count: usize,
+    entry_bytes: usize,
+) -> Result<EntryShape, ImageError> {
+    let dimensions = EntryShape::quickest(plaintexts(codec, count, entry_bytes));
     let plaintext_bytes = codec.kit().plaintext_bytes();
-    Ok(Shape::new(count, entry_bytes, plaintext_bytes, dimensions, crate::keyword::TABLES)?)
+    Ok(EntryShape::new(count, entry_bytes, plaintext_bytes, dimensions, crate::keyword::TABLES)?)
 }
 
 /// Places the rows of all shards in as many buckets each, so that all have one shape. Gives the bytes of a bucket, too.
@@ -158,7 +162,7 @@ impl<'a> Draft<'a> {
         how: &How,
         kind: Kind,
         lock: &WriteLock,
-        (shapes, rows): (Vec<Shape>, Vec<u64>),
+        (shapes, rows): (Vec<EntryShape>, Vec<u64>),
         values: Values,
         codec: &Codec,
         watch: Watcher<'a>,
@@ -166,7 +170,7 @@ impl<'a> Draft<'a> {
         check_name(&how.name).map_err(ImageError::Asked)?;
         shapes.iter().try_for_each(|shape| codec.check(shape, how.compression.into()))?;
         let value_bytes = if how.value_bytes > 0 { how.value_bytes } else { values.longest };
-        let shard = |(shape, rows): (&Shape, &u64)| ShardShape {
+        let shard = |(shape, rows): (&EntryShape, &u64)| ShardShape {
             rows: *rows,
             entries: shape.entries() as u64,
             entry_bytes: shape.entry_bytes() as u64,
@@ -240,7 +244,7 @@ impl<'a> Draft<'a> {
         {
             for (start, entries) in tables.iter().zip(entries) {
                 let read = |at: u64, out: &mut [u8]| writer.read_part(Part::Entries, entries + at, out);
-                Table::write(codec.kit(), shape, &read, &mut |at, lines| {
+                ValueTable::write(codec.kit(), shape, &read, &mut |at, lines| {
                     done += lines.len() as u64;
                     let total = self.places.table_bytes;
                     watch(Progress { stage: "encode", done, total, unit: Unit::Bytes });

@@ -6,7 +6,7 @@ use crate::codec::Codec;
 use crate::keyword::table::Shard;
 use crate::sets::Weak;
 use crate::use_case::UseCase;
-use sotto_bfv::mulpir::Table;
+use sotto_bfv::mulpir::ValueTable;
 use sotto_core::server::Held;
 use sotto_core::{Image, Section};
 use sotto_db::image::ForeignFile;
@@ -60,7 +60,7 @@ pub fn open_in(
     let held = Arc::new(held.map_err(|why| refuse(why.to_string()))?);
     let mut shards = Vec::with_capacity(places.shapes.len());
     for (shape, starts) in places.shapes.iter().zip(&places.tables) {
-        let tables = starts.iter().map(|start| Table::held(codec.kit(), shape, held.clone(), *start));
+        let tables = starts.iter().map(|start| ValueTable::held(codec.kit(), shape, held.clone(), *start));
         let tables = tables.collect::<Result<_, _>>().map_err(|why| refuse(why.to_string()))?;
         shards.push(Shard::of_tables(*shape, tables).map_err(|why| refuse(why.to_string()))?);
     }

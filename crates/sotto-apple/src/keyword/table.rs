@@ -4,7 +4,7 @@ use super::place::{Options, Placed, Row, TableError};
 use super::{TABLES, bucket, buckets_of_secret};
 use crate::codec::Codec;
 use sotto_bfv::mulpir::keys::elements;
-use sotto_bfv::mulpir::{Compression, Shape, Table};
+use sotto_bfv::mulpir::{Compression, EntryShape, ValueTable};
 use sotto_core::{Misuse, Result};
 use subtle::{Choice, ConditionallySelectable};
 use zeroize::Zeroizing;
@@ -12,8 +12,8 @@ use zeroize::Zeroizing;
 /// The rows of one shard.
 #[derive(Debug)]
 pub struct Shard {
-    shape: Shape,
-    tables: Vec<Table>,
+    shape: EntryShape,
+    tables: Vec<ValueTable>,
 }
 
 impl Shard {
@@ -25,7 +25,7 @@ impl Shard {
         let placed = Placed::new(rows, options)?;
         let entry_bytes = options.buckets.map_or(placed.entry_bytes(), |_| options.bucket_bytes);
         let plaintexts = plaintexts(codec, placed.buckets(), entry_bytes);
-        let dimensions = Shape::quickest(plaintexts);
+        let dimensions = EntryShape::quickest(plaintexts);
         Ok(Self::of_entries(codec, placed.buckets(), entry_bytes, dimensions, |table, bucket, out| {
             placed.write(rows, table, bucket, out);
         }))
@@ -43,8 +43,8 @@ impl Shard {
         entry: impl Fn(usize, usize, &mut [u8]) + Sync,
     ) -> Result<Self> {
         let plaintext_bytes = codec.kit().plaintext_bytes();
-        let shape = Shape::new(count, entry_bytes, plaintext_bytes, dimensions, TABLES)?;
-        let table = |k| Table::encode(codec.kit(), &shape, |i, out: &mut [u8]| entry(k, i, out));
+        let shape = EntryShape::new(count, entry_bytes, plaintext_bytes, dimensions, TABLES)?;
+        let table = |k| ValueTable::encode(codec.kit(), &shape, |i, out: &mut [u8]| entry(k, i, out));
         Ok(Shard { shape, tables: (0..TABLES).map(table).collect::<Result<_>>()? })
     }
 
@@ -52,7 +52,7 @@ impl Shard {
     ///
     /// # Errors
     /// [`Misuse`] if they are not.
-    pub fn of_tables(shape: Shape, tables: Vec<Table>) -> Result<Self> {
+    pub fn of_tables(shape: EntryShape, tables: Vec<ValueTable>) -> Result<Self> {
         match tables.len() == shape.batch() && tables.iter().all(|table| *table.shape() == shape) {
             true => Ok(Shard { shape, tables }),
             false => Err(Misuse::Rule("tables of one shape, one for each entry of a query").into()),
@@ -60,12 +60,12 @@ impl Shard {
     }
 
     /// Where buckets lie.
-    pub fn shape(&self) -> &Shape {
+    pub fn shape(&self) -> &EntryShape {
         &self.shape
     }
 
     /// Its tables.
-    pub fn tables(&self) -> Vec<&Table> {
+    pub fn tables(&self) -> Vec<&ValueTable> {
         self.tables.iter().collect()
     }
 
@@ -82,7 +82,7 @@ pub(crate) fn plaintexts(codec: &Codec, count: usize, entry_bytes: usize) -> usi
 
 /// The buckets that a key's row may lie in, of a shard of this shape, in a time that does not depend on the key: one for each
 /// hash function, of which there is one, or two.
-pub fn asked(shape: &Shape, hash: u64) -> Vec<usize> {
+pub fn asked(shape: &EntryShape, hash: u64) -> Vec<usize> {
     let mut buckets = buckets_of_secret(hash, shape.entries()).to_vec();
     buckets.truncate(shape.batch());
     buckets

@@ -5,13 +5,13 @@ use prost::Message;
 use sotto_apple::proto::{
     CiphertextForm, FullCiphertext, SerializedCiphertext, SerializedEvaluationKey, SerializedKeySwitchKey,
 };
-use sotto_lattice::bgv::bfv::galois::{GaloisKey, PairedKey, relinearise};
-use sotto_lattice::bgv::bfv::product::Extension;
-use sotto_lattice::bgv::lower::lower;
-use sotto_lattice::bgv::{Cipher, Level, Scratch, SlotRing};
+use sotto_lattice::bgv::bfv::galois::{GaloisKey, PackedSwitchKey, relinearise};
+use sotto_lattice::bgv::bfv::product::BaseExtension;
+use sotto_lattice::bgv::mod_down::lower;
+use sotto_lattice::bgv::{Ciphertext, Level, Scratch, SlotRing};
 
 /// All parts as coefficients.
-fn coefficients(c: &Cipher) -> Vec<u64> {
+fn coefficients(c: &Ciphertext) -> Vec<u64> {
     let part = |part| {
         let mut x = c.part(part).to_vec();
         kit().ring().inverse(c.level(), &mut x);
@@ -20,11 +20,11 @@ fn coefficients(c: &Cipher) -> Vec<u64> {
     (0..c.parts()).flat_map(part).collect()
 }
 
-fn values(c: &Cipher) -> Vec<u64> {
+fn values(c: &Ciphertext) -> Vec<u64> {
     (0..c.parts()).flat_map(|part| CODEC.theirs(c.part(part))).collect()
 }
 
-fn fresh(name: &str) -> Cipher {
+fn fresh(name: &str) -> Ciphertext {
     CODEC.take_fresh(&SerializedCiphertext::decode(&*read(name)).unwrap()).unwrap()
 }
 
@@ -32,18 +32,18 @@ fn keys() -> SerializedEvaluationKey {
     SerializedEvaluationKey::decode(&*read("a/evaluation_key.pb")).unwrap()
 }
 
-fn rows(key: &SerializedKeySwitchKey) -> Vec<Cipher> {
+fn rows(key: &SerializedKeySwitchKey) -> Vec<Ciphertext> {
     let rows = &key.key_switch_key.as_ref().unwrap().ciphertexts;
     rows.iter().map(|row| CODEC.take_row(row).unwrap()).collect()
 }
 
-fn one_less(c: &Cipher) -> Cipher {
-    let mut out = Cipher::zero(kit().ring(), kit().ring().level(1).unwrap(), 2);
+fn one_less(c: &Ciphertext) -> Ciphertext {
+    let mut out = Ciphertext::zero(kit().ring(), kit().ring().level(1).unwrap(), 2);
     lower(kit().ring(), c, &mut out, &mut Scratch::new(kit().ring()));
     out
 }
 
-fn answered(c: &Cipher) -> SerializedCiphertext {
+fn answered(c: &Ciphertext) -> SerializedCiphertext {
     let all = coefficients(c);
     CODEC.put_answer(&[all[..4096].to_vec(), all[4096..].to_vec()])
 }
@@ -88,7 +88,7 @@ fn keys_and_automorphisms() {
             }
         }
         let key = GaloisKey::of_rows(kit().ring(), element as usize, &rows).unwrap();
-        let mut out = Cipher::zero(kit().ring(), c.level(), 2);
+        let mut out = Ciphertext::zero(kit().ring(), c.level(), 2);
         key.apply(kit().ring(), &c, &mut out, &mut Scratch::new(kit().ring()));
         assert_eq!(coefficients(&out), words(&format!("a/ct_galois_{element}.coeff.u32le")));
     }
@@ -102,7 +102,7 @@ fn keys_and_automorphisms() {
 #[ignore = "needs every recording"]
 fn products() {
     let ring = kit().ring();
-    let extension = Extension::new(ring).unwrap();
+    let extension = BaseExtension::new(ring).unwrap();
     let raised = |name| extension.raise(ring, fresh(name));
     let [a, b] = ["a/ct_seeded.pb", "a/ct2_seeded.pb"].map(raised);
     let mut sum = extension.zero(ring);
@@ -115,8 +115,8 @@ fn products() {
     assert_eq!(coefficients(&extension.divided(ring, sum)), words("a/ct_inner_product3.coeff.u32le"));
 
     let square = rows(&keys().relin_key.unwrap().relin_key.unwrap());
-    let square = PairedKey::of_rows(ring, &square).unwrap();
-    let mut out = Cipher::zero(ring, top(), 2);
+    let square = PackedSwitchKey::of_rows(ring, &square).unwrap();
+    let mut out = Ciphertext::zero(ring, top(), 2);
     relinearise(ring, &square, &product, &mut out, &mut Scratch::new(ring));
     assert_eq!(coefficients(&out), words("a/ct_product_relin.coeff.u32le"));
     assert_eq!(coefficients(&one_less(&out)), words("a/ct_product_switched.coeff.u32le"));

@@ -22,13 +22,13 @@ use sotto_apple::recent::Recent;
 use sotto_apple::service::{Asked, Refused, Service, UseCase};
 use sotto_apple::sets::{SETS, Weak};
 use sotto_bfv::mulpir::keys::elements;
-use sotto_bfv::mulpir::{Compression, Shape, Table};
-use sotto_lattice::bgv::Secret;
+use sotto_bfv::mulpir::{Compression, EntryShape, ValueTable};
+use sotto_lattice::bgv::SecretKey;
 
 #[test]
 fn every_entry_of_every_kind_of_table() {
     let mut rng = ChaCha20Rng::from_seed([1; 32]);
-    let secret = Secret::sample(kit().ring(), &mut rng);
+    let secret = SecretKey::sample(kit().ring(), &mut rng);
     let fill = |i: usize, out: &mut [u8]| {
         (0..).zip(out).for_each(|(j, x): (usize, _)| *x = (i * 31 + j * 7 + 1) as u8)
     };
@@ -41,10 +41,15 @@ fn every_entry_of_every_kind_of_table() {
     ];
     for (count, bytes, batch, compression) in cases {
         let plaintexts = count.div_ceil((kit().plaintext_bytes() / bytes).max(1));
-        let shape =
-            Shape::new(count, bytes, kit().plaintext_bytes(), Shape::uneven(plaintexts, batch), batch)
-                .unwrap();
-        let table = Table::encode(kit(), &shape, fill).unwrap();
+        let shape = EntryShape::new(
+            count,
+            bytes,
+            kit().plaintext_bytes(),
+            EntryShape::uneven(plaintexts, batch),
+            batch,
+        )
+        .unwrap();
+        let table = ValueTable::encode(kit(), &shape, fill).unwrap();
         let mut file = Vec::new();
         processed::write(&CODEC, &[&table], &mut file).unwrap();
         same_file(&[&table], &shape, &file);
@@ -71,7 +76,7 @@ fn every_entry_of_every_kind_of_table() {
 #[test]
 fn keys_that_are_there_and_keys_that_are_not() {
     let mut rng = ChaCha20Rng::from_seed([2; 32]);
-    let secret = Secret::sample(kit().ring(), &mut rng);
+    let secret = SecretKey::sample(kit().ring(), &mut rng);
     let keys: Vec<String> = (0..500).map(|i| format!("user{i}@example.org")).collect();
     let rows: Vec<Row<'_>> =
         keys.iter().map(|key| Row { key: key.as_bytes(), value: &key.as_bytes()[..4] }).collect();
@@ -98,13 +103,13 @@ fn sets_whose_answers_are_readable() {
     for set in SETS {
         let codec = Codec::new(set.kit(Weak::Refused).unwrap().0).unwrap();
         let kit = codec.kit();
-        let secret = Secret::sample(kit.ring(), &mut rng);
+        let secret = SecretKey::sample(kit.ring(), &mut rng);
         let fill = |_: usize, out: &mut [u8]| {
             (0..).zip(out).for_each(|(j, x): (usize, _)| *x = (j * j + 7 * j) as u8)
         };
         let bytes = kit.plaintext_bytes();
-        let shape = Shape::new(8, bytes, bytes, [4, 2], 1).unwrap();
-        let table = Table::encode(kit, &shape, fill).unwrap();
+        let shape = EntryShape::new(8, bytes, bytes, [4, 2], 1).unwrap();
+        let table = ValueTable::encode(kit, &shape, fill).unwrap();
         let elements = elements(kit.degree(), shape.outputs(), Compression::Most);
         let keys = codec.take_keys(&codec.make_keys(&secret, &elements, &mut rng), &elements).unwrap();
         let query = codec.ask(&secret, &shape, &[1], &mut rng).unwrap();

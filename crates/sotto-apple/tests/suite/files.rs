@@ -12,7 +12,7 @@ use sotto_apple::sets::{SETS, Weak};
 use sotto_catalog::ValueKind;
 use sotto_db::TableDir;
 use sotto_db::progress::silent;
-use sotto_layers::keyword::Form;
+use sotto_layers::keyword::KeyForm;
 use std::path::Path;
 
 const AGENT: &str = "x iOS/18.2";
@@ -25,7 +25,7 @@ pub(crate) fn how(shards: usize) -> How {
         compression: KeyCompression::None,
         value: ValueKind::Bytes,
         value_bytes: 0,
-        form: Form::Text,
+        form: KeyForm::Text,
         shards,
         bucket_bytes: 512,
         buckets: None,

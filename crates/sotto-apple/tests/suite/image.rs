@@ -9,11 +9,11 @@ use sotto_apple::keyword::place::{Options, Row};
 use sotto_apple::keyword::table::Shard;
 use sotto_apple::sets::Weak;
 use sotto_bfv::mulpir::Compression;
-use sotto_bfv::mulpir::{Shape, Table};
+use sotto_bfv::mulpir::{EntryShape, ValueTable};
 use sotto_db::progress::silent;
 use sotto_db::table::TableSource;
 use sotto_db::{DbError, ImageFile, ImageProblem, Residency, Room, TableDir};
-use sotto_lattice::bgv::Secret;
+use sotto_lattice::bgv::SecretKey;
 use std::os::unix::fs::FileExt;
 
 #[test]
@@ -80,7 +80,7 @@ fn a_mapped_table_answers_as_one_in_memory() {
             assert!(mapped.read(row, col) == ours.read(row, col), "{row} {col}");
         }
     }
-    let secret = Secret::sample(CODEC.kit().ring(), &mut rng);
+    let secret = SecretKey::sample(CODEC.kit().ring(), &mut rng);
     let elements = shard.elements(&CODEC, Compression::None);
     let keys = CODEC.take_keys(&CODEC.make_keys(&secret, &elements, &mut rng), &elements).unwrap();
     let query = CODEC.ask(&secret, shard.shape(), &[3, 5], &mut rng).unwrap();
@@ -127,7 +127,7 @@ fn rows_by_number() {
             (shard.tables().len(), shard.shape().batch(), shard.shape().entries() as u64),
             (1, 1, count)
         );
-        let secret = Secret::sample(CODEC.kit().ring(), &mut rng);
+        let secret = SecretKey::sample(CODEC.kit().ring(), &mut rng);
         let elements = shard.elements(&CODEC, Compression::None);
         let keys = CODEC.take_keys(&CODEC.make_keys(&secret, &elements, &mut rng), &elements).unwrap();
         for i in [0, count - 1] {
@@ -209,18 +209,18 @@ fn a_file_that_is_written_to_is_not_answered_from() {
 fn strips_of_a_table_of_several_tiles() {
     let kit = CODEC.kit();
     let (count, bytes) = (300, 1500);
-    let shape = Shape::new(count, bytes, kit.plaintext_bytes(), [75, 4], 1).unwrap();
+    let shape = EntryShape::new(count, bytes, kit.plaintext_bytes(), [75, 4], 1).unwrap();
     let entry =
         |i: usize, out: &mut [u8]| out.iter_mut().enumerate().for_each(|(j, x)| *x = (i * 7 + j) as u8);
-    let table = Table::encode(kit, &shape, entry).unwrap();
+    let table = ValueTable::encode(kit, &shape, entry).unwrap();
     let mut all = vec![0; shape.bytes_of_entries() as usize];
     all.chunks_exact_mut(bytes).enumerate().for_each(|(i, out)| entry(i, out));
-    let mut out = vec![0; Table::len(kit, &shape).unwrap() as usize];
+    let mut out = vec![0; ValueTable::len(kit, &shape).unwrap() as usize];
     let read = |at: u64, out: &mut [u8]| {
         out.copy_from_slice(&all[at as usize..][..out.len()]);
         Ok(())
     };
-    Table::write(kit, &shape, &read, &mut |at, lines| {
+    ValueTable::write(kit, &shape, &read, &mut |at, lines| {
         out[at as usize..][..lines.len()].copy_from_slice(lines);
         Ok(())
     })

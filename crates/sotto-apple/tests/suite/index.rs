@@ -4,7 +4,7 @@ use crate::recorded::{CODEC, kit, lists, read, secret};
 use prost::Message;
 use sotto_apple::processed;
 use sotto_apple::proto::{EncryptedIndices, PirParameters, SerializedEvaluationKey};
-use sotto_bfv::mulpir::{Shape, Table};
+use sotto_bfv::mulpir::{EntryShape, ValueTable};
 
 #[test]
 fn dimensions_alike_and_most_compression() {
@@ -30,16 +30,16 @@ fn entries_of_two_chunks() {
     lookups_and_file("b/b4_10x3000_two_chunks", &[3, 9]);
 }
 
-fn lookups(case: &str, entries: &[usize]) -> (Table, Shape) {
+fn lookups(case: &str, entries: &[usize]) -> (ValueTable, EntryShape) {
     let file = |name: &str| read(&format!("{case}/{name}"));
     let parameters = PirParameters::decode(&*file("pir_parameters.pb")).unwrap();
     let dimensions = [0, 1].map(|i| parameters.dimensions[i] as usize);
     let [count, bytes, batch] =
         [parameters.num_entries, parameters.entry_size, parameters.batch_size].map(|x| x as usize);
-    let shape = Shape::new(count, bytes, kit().plaintext_bytes(), dimensions, batch).unwrap();
+    let shape = EntryShape::new(count, bytes, kit().plaintext_bytes(), dimensions, batch).unwrap();
     let rows = lists(&format!("{case}/database.bin"));
     let entry = |i: usize, out: &mut [u8]| out[..rows[i].len()].copy_from_slice(&rows[i]);
-    let table = Table::encode(kit(), &shape, entry).unwrap();
+    let table = ValueTable::encode(kit(), &shape, entry).unwrap();
 
     let key_config = parameters.evaluation_key_config.unwrap();
     let elements: Vec<usize> = key_config.galois_elements.iter().map(|x| *x as usize).collect();
@@ -63,7 +63,7 @@ fn lookups_and_file(case: &str, entries: &[usize]) {
 }
 
 /// The tables are what the file says, and are read from it.
-pub(crate) fn same_file(tables: &[&Table], shape: &Shape, file: &[u8]) {
+pub(crate) fn same_file(tables: &[&ValueTable], shape: &EntryShape, file: &[u8]) {
     let mut written = Vec::new();
     processed::write(&CODEC, tables, &mut written).unwrap();
     assert!(written == file);

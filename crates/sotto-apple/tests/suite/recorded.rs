@@ -8,8 +8,8 @@ use sotto_apple::keyword::table::Shard;
 use sotto_apple::proto::PirConfig;
 use sotto_apple::service::{KeyStore, Reading, Stored};
 use sotto_apple::sets::{Weak, find};
-use sotto_bfv::mulpir::Kit;
-use sotto_lattice::bgv::Secret;
+use sotto_bfv::mulpir::RingContext;
+use sotto_lattice::bgv::SecretKey;
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{LazyLock, Mutex};
@@ -21,7 +21,7 @@ pub(crate) const SET: &str = "n_4096_logq_27_28_28_logt_5";
 pub(crate) static CODEC: LazyLock<Codec> =
     LazyLock::new(|| Codec::new(find(SET).unwrap().kit(Weak::Refused).unwrap().0).unwrap());
 
-pub(crate) fn kit() -> &'static Kit {
+pub(crate) fn kit() -> &'static RingContext {
     CODEC.kit()
 }
 
@@ -53,9 +53,9 @@ pub(crate) fn longs(name: &str) -> Vec<u64> {
     read(name).as_chunks::<8>().0.iter().map(|x| u64::from_le_bytes(*x)).collect()
 }
 
-pub(crate) fn secret(name: &str) -> Secret {
+pub(crate) fn secret(name: &str) -> SecretKey {
     let coefficients = read(name).iter().map(|x| i32::from(*x as i8)).collect();
-    Secret::again(kit().ring(), Zeroizing::new(coefficients)).unwrap()
+    SecretKey::again(kit().ring(), Zeroizing::new(coefficients)).unwrap()
 }
 
 /// Lists of bytes, each with its length before.

@@ -18,7 +18,7 @@ use sotto_apple::proto::{
     Responses, Sharding, ShardingFunction, SymmetricPirClientConfig,
 };
 use sotto_apple::sets::{SETS, Weak};
-use sotto_bfv::mulpir::{Compression, Shape, Table};
+use sotto_bfv::mulpir::{Compression, EntryShape, ValueTable};
 use sotto_oprf::p384::SecretKey;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -298,8 +298,8 @@ fn one_hash_function() {
         let mine = keys.iter().map(|key| hash(key.as_bytes())).filter(|hash| buckets(*hash, count)[0] == i);
         bucket::write(mine.map(|hash| (hash, &b"value"[..])), out);
     };
-    let shape = Shape::new(count, 200, codec.kit().plaintext_bytes(), [3, 3], 1).unwrap();
-    let table = Table::encode(codec.kit(), &shape, fill).unwrap();
+    let shape = EntryShape::new(count, 200, codec.kit().plaintext_bytes(), [3, 3], 1).unwrap();
+    let table = ValueTable::encode(codec.kit(), &shape, fill).unwrap();
     let elements =
         sotto_bfv::mulpir::keys::elements(codec.kit().degree(), shape.outputs(), Compression::None);
     let told = Told {

@@ -5,7 +5,7 @@ use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
 use sotto_apple::image::{Before, How, ImageError, Kind, Update, Written, encode_index, open};
 use sotto_apple::sets::Weak;
-use sotto_bfv::mulpir::Table;
+use sotto_bfv::mulpir::ValueTable;
 use sotto_db::image::header::Part;
 use sotto_db::progress::silent;
 use sotto_db::update::Tally;
@@ -43,7 +43,7 @@ fn check(written: &Written) {
             let entry = |i: usize, out: &mut [u8]| {
                 out.copy_from_slice(&mine[i * shape.entry_bytes()..][..shape.entry_bytes()]);
             };
-            let made = Table::encode(crate::recorded::kit(), shape, entry).unwrap();
+            let made = ValueTable::encode(crate::recorded::kit(), shape, entry).unwrap();
             assert!(made.stored() == table.stored());
             entries = rest;
         }

@@ -8,13 +8,13 @@ use super::parse::{MAX_LOOKUPS, MAX_THREADS, small};
 use serde::{Deserialize, Serialize};
 use serde_json::Map;
 use sotto_core::Goal;
-use sotto_tree::Shape;
+use sotto_tree::PerfectTree;
 
 /// Trees of one arity, and what to measure of them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TreeCase {
     /// The trees, in the order given.
-    pub shapes: Vec<Shape>,
+    pub shapes: Vec<PerfectTree>,
     /// What to measure.
     pub measure: Measure,
     /// How a proof is made of rows.
@@ -81,7 +81,7 @@ pub(super) struct TreeText {
 }
 
 pub(super) fn check(text: TreeText) -> Result<TreeCase, String> {
-    let shape = |height: &u8| Shape::new(text.arity, *height).map_err(|why| why.to_string());
+    let shape = |height: &u8| PerfectTree::new(text.arity, *height).map_err(|why| why.to_string());
     let shapes = text.heights.iter().map(shape).collect::<Result<Vec<_>, _>>()?;
     if shapes.is_empty() {
         return Err("heights is empty".to_owned());

@@ -3,12 +3,12 @@
 use crate::machine::{Reader, scan_rate};
 use crate::median::{in_turns, timed};
 use crate::{BenchError, Options};
-use sotto_math::gather::{Picks, Rows, gather};
-use sotto_math::machine::{Shape, all_shapes, try_shape};
+use sotto_math::bitslice::{self, GROUP, RUN_RECORDS, SelectionMatrices};
+use sotto_math::gather::{PartitionRows, RowPicks, gather};
+use sotto_math::machine::{KernelShape, all_shapes, try_shape};
 use sotto_math::modulus::Modulus;
-use sotto_math::slices::{self, GROUP, Matrices, RUN_RECORDS};
-use sotto_math::tiles::{self, Selectors, TileLayout, Words};
-use sotto_pages::{HugeBuffer, Kind, pages_of};
+use sotto_math::tiles::{self, Selectors, TileLayout, WordFormat};
+use sotto_pages::{HugeBuffer, PageKind, pages_of};
 use std::hint::black_box;
 use std::time::Duration;
 
@@ -54,11 +54,11 @@ impl Memory {
     }
 
     pub(super) fn huge_pages(&self) -> bool {
-        pages_of(&self.bytes).and_then(|pages| pages.kind()) == Some(Kind::Huge)
+        pages_of(&self.bytes).and_then(|pages| pages.kind()) == Some(PageKind::Huge)
     }
 
     /// How many times faster than a plain read the kernel is; `None` if there is no such kernel.
-    pub(super) fn ratio(&self, kernel: Kernel, defaults: &[Shape]) -> Option<f64> {
+    pub(super) fn ratio(&self, kernel: Kernel, defaults: &[KernelShape]) -> Option<f64> {
         // Within the reader's only thread, so that both run on one core.
         self.reader.install(|| match kernel {
             Kernel::Scan { planes, queries } => {
@@ -81,7 +81,7 @@ impl Memory {
     fn tiles(&self, queries: usize) -> Option<f64> {
         // Two polynomials to a ciphertext: what the fastest sets of Spiral's family have.
         let (rows, cols, comps) = (512, 64, 2);
-        let form = Words::new(&Modulus::new(PRIME)?)?;
+        let form = WordFormat::new(&Modulus::new(PRIME)?)?;
         let least = TileLayout::new(form.packing(), 64, rows, cols)?;
         let lines = self.bytes.len() / usize::try_from(least.bytes()).ok()? * 64;
         let layout = TileLayout::new(form.packing(), lines, rows, cols)?;
@@ -99,11 +99,11 @@ impl Memory {
     fn select(&self, queries: usize) -> f64 {
         // As many runs as a server makes selections for at a time.
         let (runs, groups) = (512, queries.div_ceil(GROUP));
-        let selections: Vec<Matrices> = vec![[0x0102_0408_1020_4080; 64]; runs * groups];
+        let selections: Vec<SelectionMatrices> = vec![[0x0102_0408_1020_4080; 64]; runs * groups];
         let mut sums = vec![0; groups * RECORD * 8];
         self.against_read(&self.bytes, || {
             for turn in self.bytes.chunks_exact(runs * RUN_RECORDS * RECORD) {
-                slices::scan(turn, RECORD, queries, &selections, &mut sums);
+                bitslice::scan(turn, RECORD, queries, &selections, &mut sums);
             }
             black_box(&sums);
         })
@@ -116,15 +116,15 @@ impl Memory {
         let offsets: Vec<u16> =
             (0..partitions as u64).map(|i| (i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 48) as u16).collect();
         let halves = vec![0x5a; partitions.div_ceil(8)];
-        let rows = Rows { bytes: &self.bytes, row_bytes: RECORD, partition_rows };
+        let rows = PartitionRows { bytes: &self.bytes, row_bytes: RECORD, partition_rows };
         let (mut zero, mut one) = ([0; RECORD], [0; RECORD]);
         self.against_read(&self.bytes, || {
-            gather(rows, Picks { offsets: &offsets, halves: &halves }, [&mut zero, &mut one]);
+            gather(rows, RowPicks { offsets: &offsets, halves: &halves }, [&mut zero, &mut one]);
             black_box((&zero, &one));
         })
     }
 
-    fn shape(&self, default: &Shape) -> Option<f64> {
+    fn shape(&self, default: &KernelShape) -> Option<f64> {
         let shapes = all_shapes(default.kernel);
         let mut least = vec![Duration::MAX; shapes.len()];
         for _ in 0..self.turns {

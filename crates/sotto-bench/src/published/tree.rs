@@ -3,7 +3,7 @@
 use crate::error::BenchError;
 use crate::report::{PublishedTree, Tree, TreeFigures, TreeMeasured};
 use serde::Deserialize;
-use sotto_tree::Shape;
+use sotto_tree::PerfectTree;
 
 const TEXT: &str = include_str!("../../../../bench/published-trees.toml");
 
@@ -83,7 +83,7 @@ fn parse(text: &str) -> Result<Vec<PublishedTree>, BenchError> {
                 return Err(refuse(format!("{}: a figure for each height was expected", row.line)));
             }
             for (i, height) in row.heights.iter().enumerate() {
-                let shape = Shape::new(row.arity, *height).map_err(|e| refuse(e.to_string()))?;
+                let shape = PerfectTree::new(row.arity, *height).map_err(|e| refuse(e.to_string()))?;
                 let at = |list: &Option<Vec<f64>>| list.as_ref().and_then(|list| list.get(i)).copied();
                 let bytes = |list| at(list).map(|kb| (kb * 1000.0) as u64);
                 rows.push(PublishedTree {
@@ -126,7 +126,7 @@ mod tests {
 
     #[test]
     fn only_figures_of_trees_and_kinds_that_were_measured_stand_beside_ours() {
-        let tree = |height| Tree::of(Shape::new(2, height).unwrap());
+        let tree = |height| Tree::of(PerfectTree::new(2, height).unwrap());
         let mut ours = TreeMeasured::new(tree(20), "colours", "colours".into(), 1);
         ours.figures.setup_ms = Some(1.0);
         let rows = beside(&[ours]).unwrap();

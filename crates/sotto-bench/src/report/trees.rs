@@ -1,7 +1,7 @@
 //! Trees of hashes: what a run found of them, beside what others published.
 
 use serde::{Deserialize, Serialize};
-use sotto_tree::Shape;
+use sotto_tree::PerfectTree;
 
 /// Everything about trees.
 #[derive(Debug, Clone, Default, Serialize)]
@@ -28,7 +28,7 @@ pub struct Tree {
 }
 
 impl Tree {
-    pub(crate) fn of(shape: Shape) -> Self {
+    pub(crate) fn of(shape: PerfectTree) -> Self {
         let (arity_count, height_count) = (shape.arity(), shape.height() as u64);
         Tree {
             name: format!("{arity_count}^{height_count}"),

@@ -27,7 +27,7 @@ use nodes::Nodes;
 use sotto_core::SchemeEntry;
 use sotto_pages::memory;
 use sotto_prg::PublicSeed;
-use sotto_tree::Shape;
+use sotto_tree::PerfectTree;
 use stack::Stack;
 
 /// Seed of every generated tree and batch code.
@@ -56,7 +56,7 @@ pub(super) fn run(
 /// One tree of a case.
 struct Run<'a> {
     case: &'a TreeCase,
-    shape: Shape,
+    shape: PerfectTree,
     schemes: &'a [&'static SchemeEntry],
     options: &'a Options,
     watcher: Watcher<'a>,

@@ -3,7 +3,7 @@ use crate::literal::NO_TABLES_MASK;
 
 /// A layout in plaintexts of 64 numbers.
 fn layout(
-    form: Form,
+    form: PlaintextForm,
     bits: u32,
     records: u64,
     [buckets, words, rows]: [u32; 3],
@@ -29,7 +29,7 @@ fn layout(
 #[test]
 fn every_bucket_has_slots_of_its_own() {
     for (buckets, positions) in [(1, 64), (2, 32), (3, 16), (8, 8), (33, 1), (64, 1)] {
-        let layout = layout(Form::Slots, 16, 3 * positions as u64, [buckets, 2, 3]).unwrap();
+        let layout = layout(PlaintextForm::Slots, 16, 3 * positions as u64, [buckets, 2, 3]).unwrap();
         assert_eq!(layout.positions, positions);
         let mut seen = [false; 64];
         for bucket in 0..buckets as usize {
@@ -38,14 +38,14 @@ fn every_bucket_has_slots_of_its_own() {
             }
         }
     }
-    assert!(layout(Form::Slots, 16, 1, [65, 2, 1]).is_err());
-    assert!(layout(Form::Slots, 16, 64, [1, 2, 2]).is_err());
+    assert!(layout(PlaintextForm::Slots, 16, 1, [65, 2, 1]).is_err());
+    assert!(layout(PlaintextForm::Slots, 16, 64, [1, 2, 2]).is_err());
 }
 
 #[test]
 fn turns_move_every_bucket() {
     for buckets in [1, 2, 5] {
-        let layout = layout(Form::Slots, 16, 7, [buckets, 2, 1]).unwrap();
+        let layout = layout(PlaintextForm::Slots, 16, 7, [buckets, 2, 1]).unwrap();
         let slots: Vec<u64> = (0..64).collect();
         for by in [0, 1, 3, layout.turning() - 1] {
             let turned: Vec<u64> = slots
@@ -65,21 +65,21 @@ fn turns_move_every_bucket() {
 #[test]
 fn records_are_their_numbers() {
     for bits in [10, 14, 16] {
-        let layout = layout(Form::Whole, bits, 5, [1, 100, 2]).unwrap();
+        let layout = layout(PlaintextForm::Whole, bits, 5, [1, 100, 2]).unwrap();
         let record: Vec<u8> = (0..layout.record_bytes()).map(|i| (i * 37 + 11) as u8).collect();
         let words = layout.words_of(&record);
         assert!(words.len() == 100 && words.iter().all(|word| *word < 1 << bits));
         assert_eq!(layout.bytes_of(&words), record);
     }
-    let layout = layout(Form::Whole, 10, 5, [2, 100, 2]).unwrap();
+    let layout = layout(PlaintextForm::Whole, 10, 5, [2, 100, 2]).unwrap();
     assert_eq!((layout.tables(), layout.blocks, layout.width, layout.cols()), (2, 3, 2, 6));
-    assert_eq!(layout.place(3), Place { row: 1, block: 1, position: 0 });
+    assert_eq!(layout.place(3), BucketPlace { row: 1, block: 1, position: 0 });
 }
 
 #[test]
 fn marks_are_picked_again() {
-    let layout = layout(Form::Slots, 16, 16, [3, 1, 1]).unwrap();
-    let places = [(5, 0), (6, 15), (7, 7)].map(|(row, position)| Place { row, block: 0, position });
+    let layout = layout(PlaintextForm::Slots, 16, 16, [3, 1, 1]).unwrap();
+    let places = [(5, 0), (6, 15), (7, 7)].map(|(row, position)| BucketPlace { row, block: 0, position });
     let slots = layout.marked(&places, |place| place.row);
     assert_eq!(slots.iter().filter(|slot| **slot > 0).count(), 3);
     assert_eq!([layout.pick(&slots, 0, 0), layout.pick(&slots, 1, 15), layout.pick(&slots, 2, 7)], [5, 6, 7]);

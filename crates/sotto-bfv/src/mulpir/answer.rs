@@ -1,18 +1,18 @@
 //! The steps of an answer, on the threads of the current pool.
 
-use super::kit::Kit;
+use super::context::RingContext;
 use super::session::Keys;
-use super::table::Table;
+use super::table::ValueTable;
 use crate::rings::Ring;
 use rayon::prelude::*;
 use sotto_core::Result;
 use sotto_core::error::{Misuse, PeerMisbehaved};
 use sotto_lattice::bgv::bfv::galois::{relinearise, split};
-use sotto_lattice::bgv::bfv::product::{Extension, Raised};
-use sotto_lattice::bgv::lower::lower;
-use sotto_lattice::bgv::{Cipher, Scratch, SlotRing};
-use sotto_lattice::spare::Spare;
-use sotto_math::tiles::{self, Room, Selectors, Words};
+use sotto_lattice::bgv::bfv::product::{BaseExtension, ExtendedCiphertext};
+use sotto_lattice::bgv::mod_down::lower;
+use sotto_lattice::bgv::{Ciphertext, Scratch, SlotRing};
+use sotto_lattice::buffer_pool::BufferPool;
+use sotto_math::tiles::{self, SelectorBuffer, Selectors, WordFormat};
 
 /// Selectors that are laid out together, and columns that are taken out together.
 const TOGETHER: usize = 4;
@@ -24,17 +24,17 @@ const SPREAD: usize = 4;
 const KEPT: usize = 4;
 
 /// What is computed once for a ring, and memory that one answer leaves to the next.
-pub(super) struct Tools {
-    extension: Extension,
+pub(super) struct AnswerContext {
+    extension: BaseExtension,
     /// How values of both primes are stored.
-    pub(super) form: Words,
+    pub(super) form: WordFormat,
     /// For each round of expansion, the values of `X^(-2^round)` modulo every prime.
     monomials: Vec<Vec<u64>>,
-    selectors: Spare<Room>,
-    sums: Spare<Vec<u64>>,
+    selectors: BufferPool<SelectorBuffer>,
+    sums: BufferPool<Vec<u64>>,
 }
 
-impl Tools {
+impl AnswerContext {
     /// `None` if there are not two primes of a ciphertext that share a word.
     pub(super) fn new(ring: &Ring) -> Option<Self> {
         let moduli: Vec<_> = ring.plans(ring.top()).map(|plan| *plan.modulus()).collect();
@@ -42,17 +42,17 @@ impl Tools {
         let monomial = |round: u32| {
             ring.plans(ring.top()).flat_map(|plan| plan.monomial(-(1i64 << round))).collect::<Vec<_>>()
         };
-        Some(Tools {
-            extension: Extension::new(ring)?,
-            form: Words::pair(first, second)?,
+        Some(AnswerContext {
+            extension: BaseExtension::new(ring)?,
+            form: WordFormat::pair(first, second)?,
             monomials: (0..ring.ring().degree().trailing_zeros()).map(monomial).collect(),
-            selectors: Spare::new(KEPT),
-            sums: Spare::new(KEPT),
+            selectors: BufferPool::new(KEPT),
+            sums: BufferPool::new(KEPT),
         })
     }
 }
 
-impl std::fmt::Debug for Tools {
+impl std::fmt::Debug for AnswerContext {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Tools")
     }
@@ -60,8 +60,8 @@ impl std::fmt::Debug for Tools {
 
 /// A selector: of the first dimension as stored words, in the place of a ciphertext with one prime; of the second raised.
 enum Selector {
-    First(Cipher),
-    Second(Raised),
+    First(Ciphertext),
+    Second(ExtendedCiphertext),
 }
 
 /// What an expansion is of: a client's keys, so many rounds, and selectors `from..` of a query.
@@ -74,7 +74,7 @@ struct Expansion<'a> {
     each: [usize; 2],
 }
 
-impl Kit {
+impl RingContext {
     /// Answers a query: for each entry that it asks for, a ciphertext for each chunk, as coefficients modulo the first prime.
     ///
     /// Entry `j` is one of table `j`, or of the only one if there is one; all are of the same shape.
@@ -85,8 +85,8 @@ impl Kit {
     pub fn answer(
         &self,
         keys: &Keys,
-        query: &[Cipher],
-        tables: &[&Table],
+        query: &[Ciphertext],
+        tables: &[&ValueTable],
     ) -> Result<Vec<Vec<[Vec<u64>; 2]>>> {
         let Some(shape) = tables.first().map(|table| *table.shape()) else {
             return Err(Misuse::Rule("a query asks some table").into());
@@ -94,7 +94,7 @@ impl Kit {
         if tables.iter().any(|table| *table.shape() != shape) || ![1, shape.batch()].contains(&tables.len()) {
             return Err(Misuse::Rule("tables of one shape, one for each entry of a query").into());
         }
-        let fits = |c: &Cipher| (c.level(), c.parts()) == (self.ring().top(), 2);
+        let fits = |c: &Ciphertext| (c.level(), c.parts()) == (self.ring().top(), 2);
         if !query.iter().all(fits) {
             return Err(Misuse::Rule("a query of fresh ciphertexts").into());
         }
@@ -103,8 +103,9 @@ impl Kit {
             return Err(PeerMisbehaved::Count { what: "ciphertexts", got, want }.into());
         }
         let each = [shape.selectors(), shape.dimensions()[0]];
-        let mut first: Vec<Vec<Cipher>> = (0..shape.batch()).map(|_| Vec::with_capacity(each[1])).collect();
-        let mut second: Vec<Vec<Raised>> = (0..shape.batch()).map(|_| Vec::new()).collect();
+        let mut first: Vec<Vec<Ciphertext>> =
+            (0..shape.batch()).map(|_| Vec::with_capacity(each[1])).collect();
+        let mut second: Vec<Vec<ExtendedCiphertext>> = (0..shape.batch()).map(|_| Vec::new()).collect();
         for (c, from) in query.iter().zip((0..).step_by(self.degree())) {
             let count = self.degree().min(shape.outputs() - from);
             let rounds = count.next_power_of_two().trailing_zeros() as usize;
@@ -119,7 +120,7 @@ impl Kit {
                 }
             }
         }
-        let one = |(j, (first, second)): (usize, (Vec<Cipher>, Vec<Raised>))| {
+        let one = |(j, (first, second)): (usize, (Vec<Ciphertext>, Vec<ExtendedCiphertext>))| {
             let table = tables[j % tables.len()];
             let sums = self.sums(table, first);
             let chunk = |chunk| self.selected(keys, &second, table, &sums, chunk);
@@ -137,7 +138,7 @@ impl Kit {
     fn expand(
         &self,
         e: &Expansion<'_>,
-        mut c: Cipher,
+        mut c: Ciphertext,
         [round, i]: [usize; 2],
         scratch: &mut Scratch,
     ) -> Result<Vec<(usize, Selector)>> {
@@ -154,8 +155,8 @@ impl Kit {
         }
         let (key, times) =
             e.keys.round(self.degree(), round).ok_or(Misuse::Rule("keys for the shape of the table"))?;
-        let mut image = Cipher::room(self.ring(), c.level(), 2);
-        let mut odd = Cipher::room(self.ring(), c.level(), 2);
+        let mut image = Ciphertext::room(self.ring(), c.level(), 2);
+        let mut odd = Ciphertext::room(self.ring(), c.level(), 2);
         key.apply(self.ring(), &c, &mut image, scratch);
         for _ in 1..times {
             key.apply(self.ring(), &image, &mut odd, scratch);
@@ -177,12 +178,12 @@ impl Kit {
         Ok(selectors)
     }
 
-    fn selector(&self, e: &Expansion<'_>, i: usize, c: Cipher) -> (usize, Selector) {
+    fn selector(&self, e: &Expansion<'_>, i: usize, c: Ciphertext) -> (usize, Selector) {
         if i % e.each[0] >= e.each[1] {
             return (i, Selector::Second(self.tools.extension.raise(self.ring(), c)));
         }
         let level = self.ring().level(1).unwrap_or(c.level());
-        let mut words = Cipher::room(self.ring(), level, 2);
+        let mut words = Ciphertext::room(self.ring(), level, 2);
         for part in 0..2 {
             let values = c.limb(part, 0).iter().zip(c.limb(part, 1));
             words.limb_mut(part, 0).iter_mut().zip(values).for_each(|(word, (x, y))| *word = x | y << 32);
@@ -191,7 +192,7 @@ impl Kit {
     }
 
     /// The sums over rows of selectors times plaintexts, as the pass leaves them.
-    fn sums(&self, table: &Table, selectors: Vec<Cipher>) -> Vec<u64> {
+    fn sums(&self, table: &ValueTable, selectors: Vec<Ciphertext>) -> Vec<u64> {
         let (layout, bytes) = table.tiles();
         let room = self.tools.selectors.take().unwrap_or_default();
         let mut laid = Selectors::in_room(&self.tools.form, layout, 2, room);
@@ -217,8 +218,8 @@ impl Kit {
     fn selected(
         &self,
         keys: &Keys,
-        second: &[Raised],
-        table: &Table,
+        second: &[ExtendedCiphertext],
+        table: &ValueTable,
         sums: &[u64],
         chunk: usize,
     ) -> [Vec<u64>; 2] {
@@ -231,21 +232,21 @@ impl Kit {
                 words.iter_mut().map(Vec::as_mut_slice).take(2 * some.len()).collect();
             tiles::gather_stored(table.tiles().0, 2, sums, first..first + some.len(), &mut out);
             let column = |parts: &[Vec<u64>]| {
-                let mut c = Cipher::room(ring, ring.top(), 2);
+                let mut c = Ciphertext::room(ring, ring.top(), 2);
                 parts.iter().enumerate().for_each(|(part, words)| parted(words, &mut c, part));
                 self.tools.extension.raise(ring, c)
             };
-            let columns: Vec<Raised> = words.par_chunks(2).take(some.len()).map(column).collect();
+            let columns: Vec<ExtendedCiphertext> = words.par_chunks(2).take(some.len()).map(column).collect();
             some.iter()
                 .zip(&columns)
                 .for_each(|(a, b)| self.tools.extension.add_product(ring, a, b, &mut sum));
         }
         let product = self.tools.extension.divided(ring, sum);
         let mut scratch = Scratch::new(ring);
-        let mut c = Cipher::room(ring, ring.top(), 2);
+        let mut c = Ciphertext::room(ring, ring.top(), 2);
         relinearise(ring, &keys.square, &product, &mut c, &mut scratch);
         while let Some(below) = c.level().below() {
-            let mut out = Cipher::room(ring, below, 2);
+            let mut out = Ciphertext::room(ring, below, 2);
             lower(ring, &c, &mut out, &mut scratch);
             c = out;
         }
@@ -258,7 +259,7 @@ impl Kit {
 }
 
 /// Stored words as values modulo both primes.
-fn parted(words: &[u64], c: &mut Cipher, part: usize) {
+fn parted(words: &[u64], c: &mut Ciphertext, part: usize) {
     c.limb_mut(part, 0).iter_mut().zip(words).for_each(|(x, word)| *x = word & u64::from(u32::MAX));
     c.limb_mut(part, 1).iter_mut().zip(words).for_each(|(x, word)| *x = word >> 32);
 }

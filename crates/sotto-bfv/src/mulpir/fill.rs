@@ -1,8 +1,8 @@
 //! How a table is filled: strip by strip, so that a table need not be in memory.
 
-use super::kit::Kit;
-use super::shape::Shape;
-use super::table::Table;
+use super::context::RingContext;
+use super::shape::EntryShape;
+use super::table::ValueTable;
 use rayon::prelude::*;
 use sotto_core::Result;
 use sotto_lattice::bgv::SlotRing;
@@ -13,17 +13,22 @@ use sotto_math::tiles::{Strip, TileLayout, strips};
 type Cell<'a> = &'a (dyn Fn(usize, usize) -> Result<Option<Vec<u64>>> + Sync);
 
 /// Reads entries, which lie one after the other: from a byte on, into what is to be filled.
-pub(crate) type Entries<'a> = &'a (dyn Fn(u64, &mut [u8]) -> Result<()> + Sync);
+pub(crate) type ReadEntries<'a> = &'a (dyn Fn(u64, &mut [u8]) -> Result<()> + Sync);
 
 /// Writes bytes of a table, and where they lie.
-pub(crate) type Put<'a> = &'a mut (dyn FnMut(u64, &[u8]) -> Result<()> + Send);
+pub(crate) type WriteFn<'a> = &'a mut (dyn FnMut(u64, &[u8]) -> Result<()> + Send);
 
-impl Table {
+impl ValueTable {
     /// Makes the values of all plaintexts of a table that is written elsewhere, some megabytes at a time.
     ///
     /// # Errors
     /// Those of `read` and `put`.
-    pub fn write(kit: &Kit, shape: &Shape, read: Entries<'_>, put: Put<'_>) -> Result<()> {
+    pub fn write(
+        kit: &RingContext,
+        shape: &EntryShape,
+        read: ReadEntries<'_>,
+        put: WriteFn<'_>,
+    ) -> Result<()> {
         let cell = |row: usize, col: usize| plaintext(kit, shape, (row, col), read);
         fill(kit, &Self::layout(kit, shape)?, &cell, put)
     }
@@ -35,10 +40,10 @@ impl Table {
     /// Those of `read` and `put`.
     pub fn rewrite(
         &self,
-        kit: &Kit,
+        kit: &RingContext,
         changed: &(dyn Fn(usize, usize) -> bool + Sync),
-        read: Entries<'_>,
-        put: Put<'_>,
+        read: ReadEntries<'_>,
+        put: WriteFn<'_>,
     ) -> Result<()> {
         let (layout, stored) = self.tiles();
         let group = |strip: &Strip, lines: &mut Vec<u8>| {
@@ -61,7 +66,7 @@ impl Table {
 }
 
 /// Fills a table.
-pub(super) fn fill(kit: &Kit, layout: &TileLayout, cell: Cell<'_>, put: Put<'_>) -> Result<()> {
+pub(super) fn fill(kit: &RingContext, layout: &TileLayout, cell: Cell<'_>, put: WriteFn<'_>) -> Result<()> {
     let group = |strip: &Strip, lines: &mut Vec<u8>| {
         let words = |(row, col): (usize, usize)| Ok(cell(row, col)?.map(|values| words(kit, &values)));
         let all = strip.polynomials().map(words).collect::<Result<Vec<_>>>()?;
@@ -76,7 +81,7 @@ pub(super) fn fill(kit: &Kit, layout: &TileLayout, cell: Cell<'_>, put: Put<'_>)
 fn each_strip(
     layout: &TileLayout,
     group: &(dyn Fn(&Strip, &mut Vec<u8>) -> Result<()> + Sync),
-    put: Put<'_>,
+    put: WriteFn<'_>,
 ) -> Result<()> {
     let mut rooms = [Vec::new(), Vec::new()];
     let mut before: Option<Strip> = None;
@@ -107,7 +112,7 @@ fn make(
 }
 
 /// Puts groups side by side, as they lie in each block.
-fn write(layout: &TileLayout, strip: &Strip, made: &[Vec<u8>], put: Put<'_>) -> Result<()> {
+fn write(layout: &TileLayout, strip: &Strip, made: &[Vec<u8>], put: WriteFn<'_>) -> Result<()> {
     let mut lines = Vec::with_capacity(strip.block_bytes(layout));
     for block in 0..layout.blocks() {
         lines.clear();
@@ -122,10 +127,10 @@ fn write(layout: &TileLayout, strip: &Strip, made: &[Vec<u8>], put: Put<'_>) -> 
 
 /// The values of the plaintext at a row and a column, if they are not zero.
 fn plaintext(
-    kit: &Kit,
-    shape: &Shape,
+    kit: &RingContext,
+    shape: &EntryShape,
     (row, col): (usize, usize),
-    read: Entries<'_>,
+    read: ReadEntries<'_>,
 ) -> Result<Option<Vec<u64>>> {
     let [_, d1] = shape.dimensions();
     let Some(range) = shape.range(col / d1, [row, col % d1]) else { return Ok(None) };
@@ -135,13 +140,13 @@ fn plaintext(
 }
 
 /// Values modulo both primes as stored words.
-fn words(kit: &Kit, values: &[u64]) -> Vec<u64> {
+fn words(kit: &RingContext, values: &[u64]) -> Vec<u64> {
     let (first, second) = values.split_at(kit.degree());
     first.iter().zip(second).map(|(x, y)| x | y << 32).collect()
 }
 
 /// The values of a plaintext modulo both primes: its bytes as coefficients, each nearest to zero.
-pub(super) fn values(kit: &Kit, bytes: &[u8]) -> Vec<u64> {
+pub(super) fn values(kit: &RingContext, bytes: &[u8]) -> Vec<u64> {
     let (ring, t) = (kit.ring(), kit.ring().ring().plain());
     let mut coefficients = vec![0; kit.degree()];
     let used = bytes.len() * 8 / kit.bits() as usize;

@@ -4,19 +4,19 @@
 //! worst data: every coefficient of the table as far from zero as it can be. Errors have the deviation of [`SIGMA`], and secrets
 //! are ternary.
 
+use super::context::RingContext;
 use super::keys::{Compression, elements};
-use super::kit::Kit;
-use super::shape::Shape;
+use super::shape::EntryShape;
 use crate::rings::SIGMA;
 use sotto_core::ParamsError;
 use sotto_core::params::REQUIRED_FAILURE_LOG2;
 use sotto_lattice::bgv::SlotRing;
 use sotto_lattice::noise::{failure_log2, uniform};
 
-impl Kit {
+impl RingContext {
     /// log2 of the probability that any coefficient of an answer is read wrongly, where its two polynomials are sent without so
     /// many low bits.
-    pub fn failure_log2(&self, shape: &Shape, compression: Compression, dropped: [u32; 2]) -> f64 {
+    pub fn failure_log2(&self, shape: &EntryShape, compression: Compression, dropped: [u32; 2]) -> f64 {
         let ring = self.ring();
         let (n, t) = (self.degree() as f64, ring.ring().plain() as f64);
         let primes: Vec<f64> = ring.plans(ring.full()).map(|plan| plan.modulus().value() as f64).collect();
@@ -52,7 +52,7 @@ impl Kit {
     /// [`ParamsError::Unreliable`] above 2^-40, with the figure.
     pub fn check(
         &self,
-        shape: &Shape,
+        shape: &EntryShape,
         compression: Compression,
         dropped: [u32; 2],
     ) -> Result<(), ParamsError> {
@@ -66,9 +66,9 @@ mod tests {
     use super::*;
 
     fn failure(t: u64, dimensions: [usize; 2], dropped: [u32; 2]) -> f64 {
-        let kit = Kit::new(4096, t, &[134176769, 268369921, 268361729]).unwrap();
+        let kit = RingContext::new(4096, t, &[134176769, 268369921, 268361729]).unwrap();
         let bytes = kit.plaintext_bytes();
-        let shape = Shape::new(dimensions[0] * dimensions[1], bytes, bytes, dimensions, 2).unwrap();
+        let shape = EntryShape::new(dimensions[0] * dimensions[1], bytes, bytes, dimensions, 2).unwrap();
         let kinds = [Compression::None, Compression::Hybrid, Compression::Most];
         let failures = kinds.map(|kind| kit.failure_log2(&shape, kind, dropped));
         assert!(failures.is_sorted(), "fewer keys, more noise");

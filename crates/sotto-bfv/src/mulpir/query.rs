@@ -1,8 +1,8 @@
 //! The plaintexts of a query, and an entry out of an answer. Nothing here takes a time that depends on an entry's number or
 //! bytes.
 
-use super::kit::Kit;
-use super::shape::Shape;
+use super::context::RingContext;
+use super::shape::EntryShape;
 use crate::layout::equal;
 use sotto_lattice::bgv::SlotRing;
 use sotto_math::bits::highest;
@@ -10,7 +10,7 @@ use zeroize::Zeroizing;
 
 /// The coefficients of each plaintext of a query for these entries: one-hot vectors of both dimensions for each, one after the
 /// other, over the number of selectors that a ciphertext is expanded to.
-pub fn ask(kit: &Kit, shape: &Shape, entries: &[usize]) -> Vec<Zeroizing<Vec<u64>>> {
+pub fn ask(kit: &RingContext, shape: &EntryShape, entries: &[usize]) -> Vec<Zeroizing<Vec<u64>>> {
     let [d0, d1] = shape.dimensions();
     let one_hot = |count: usize, wanted: usize| (0..count as u64).map(move |i| equal(i, wanted as u64) & 1);
     let all = entries.iter().flat_map(|entry| {
@@ -38,8 +38,8 @@ fn inverse(t: u64, outputs: usize) -> u64 {
 /// # Panics
 /// If there is not a plaintext of `n` coefficients for each chunk.
 pub fn entry(
-    kit: &Kit,
-    shape: &Shape,
+    kit: &RingContext,
+    shape: &EntryShape,
     entry: usize,
     plaintexts: &[Zeroizing<Vec<u64>>],
 ) -> Zeroizing<Vec<u8>> {

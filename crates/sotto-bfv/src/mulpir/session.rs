@@ -1,15 +1,15 @@
 //! A client's keys, ready to switch with.
 
-use super::kit::Kit;
+use super::context::RingContext;
 use sotto_core::error::PeerMisbehaved;
-use sotto_lattice::bgv::bfv::galois::{GaloisKey, PairedKey};
+use sotto_lattice::bgv::bfv::galois::{GaloisKey, PackedSwitchKey};
 
 /// A client's keys.
 #[derive(Debug)]
 pub struct Keys {
     /// By their powers, `2^power + 1`.
     galois: Vec<(u32, GaloisKey)>,
-    pub(super) square: PairedKey,
+    pub(super) square: PackedSwitchKey,
 }
 
 impl Keys {
@@ -19,10 +19,10 @@ impl Keys {
     /// [`PeerMisbehaved::Malformed`] unless each of `elements` is there: so many switches are done as those say, and no client
     /// makes a server do more.
     pub fn new(
-        kit: &Kit,
+        kit: &RingContext,
         elements: &[usize],
         galois: Vec<GaloisKey>,
-        square: PairedKey,
+        square: PackedSwitchKey,
     ) -> Result<Self, PeerMisbehaved> {
         let most = kit.degree().ilog2();
         let mut kept = Vec::new();
@@ -41,7 +41,7 @@ impl Keys {
     }
 
     /// Bytes that keys of so many automorphisms take in memory, about.
-    pub fn bytes(kit: &Kit, elements: usize) -> usize {
+    pub fn bytes(kit: &RingContext, elements: usize) -> usize {
         let ring = kit.ring();
         let row = ring.words(ring.full()) * size_of::<u64>();
         (elements + 1) * ring.top().primes() * row

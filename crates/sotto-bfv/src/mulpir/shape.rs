@@ -20,7 +20,7 @@ const COLUMN: usize = 2;
 
 /// A table of equal entries, in plaintexts of so many bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Shape {
+pub struct EntryShape {
     entries: usize,
     entry_bytes: usize,
     plaintext_bytes: usize,
@@ -28,7 +28,7 @@ pub struct Shape {
     batch: usize,
 }
 
-impl Shape {
+impl EntryShape {
     /// A checked shape: `dimensions` have room for all plaintexts, and a query asks for `batch` entries.
     ///
     /// # Errors
@@ -47,7 +47,7 @@ impl Shape {
         if !(1..=MOST_BATCH).contains(&batch) {
             return field("batch", "must be in 1..=64");
         }
-        let shape = Shape { entries, entry_bytes, plaintext_bytes, dimensions, batch };
+        let shape = EntryShape { entries, entry_bytes, plaintext_bytes, dimensions, batch };
         let room = dimensions[0].saturating_mul(dimensions[1]);
         if room < shape.plaintexts() || room.saturating_mul(shape.chunks()) > MOST_PLAINTEXTS {
             return field("dimensions", "must have room for all plaintexts, and for at most 2^26");
@@ -195,14 +195,17 @@ mod tests {
 
     #[test]
     fn dimensions_have_room_and_are_those_of_others() {
-        assert_eq!([1, 2, 3, 5, 33].map(Shape::even), [[1, 1], [2, 1], [2, 2], [3, 2], [6, 6]]);
+        assert_eq!([1, 2, 3, 5, 33].map(EntryShape::even), [[1, 1], [2, 1], [2, 2], [3, 2], [6, 6]]);
         // As Apple's library chose them for tables of its own.
-        assert_eq!(Shape::uneven(32, 1), [11, 3]);
-        assert_eq!(Shape::uneven(330, 2), [55, 6]);
-        assert_eq!(Shape::uneven(20_081, 2), [467, 43]);
+        assert_eq!(EntryShape::uneven(32, 1), [11, 3]);
+        assert_eq!(EntryShape::uneven(330, 2), [55, 6]);
+        assert_eq!(EntryShape::uneven(20_081, 2), [467, 43]);
         for plaintexts in 1..2000 {
-            for [a, b] in [Shape::even(plaintexts), Shape::uneven(plaintexts, 2), Shape::quickest(plaintexts)]
-            {
+            for [a, b] in [
+                EntryShape::even(plaintexts),
+                EntryShape::uneven(plaintexts, 2),
+                EntryShape::quickest(plaintexts),
+            ] {
                 assert!(a * b >= plaintexts && b >= 1, "{plaintexts}");
             }
         }
@@ -210,7 +213,8 @@ mod tests {
 
     #[test]
     fn shapes_that_are_none() {
-        let shape = |entries, bytes, dimensions, batch| Shape::new(entries, bytes, 2048, dimensions, batch);
+        let shape =
+            |entries, bytes, dimensions, batch| EntryShape::new(entries, bytes, 2048, dimensions, batch);
         assert!(shape(1000, 64, [11, 3], 1).is_ok());
         assert!(shape(0, 64, [11, 3], 1).is_err());
         assert!(shape(1000, 0, [11, 3], 1).is_err());
@@ -229,8 +233,8 @@ mod tests {
             let fill = |i: usize, out: &mut [u8]| {
                 (0..).zip(out).for_each(|(j, x): (usize, _)| *x = (i * 31 + j) as u8)
             };
-            let of_chunk = Shape::new(entries, bytes, plaintext, [entries, 1], 1).unwrap().plaintexts();
-            let shape = Shape::new(entries, bytes, plaintext, Shape::even(of_chunk), 1).unwrap();
+            let of_chunk = EntryShape::new(entries, bytes, plaintext, [entries, 1], 1).unwrap().plaintexts();
+            let shape = EntryShape::new(entries, bytes, plaintext, EntryShape::even(of_chunk), 1).unwrap();
             for i in 0..entries {
                 let (at, from) = shape.place(i);
                 let all: Vec<u8> =

@@ -4,9 +4,9 @@
 //! dimension, columns the second, those of each chunk after those of the chunk before. They lie in memory, or in a section of a
 //! file that was written before.
 
+use super::context::RingContext;
 use super::fill::{fill, values};
-use super::kit::Kit;
-use super::shape::Shape;
+use super::shape::EntryShape;
 use sotto_core::Result;
 use sotto_core::error::{Misuse, PeerMisbehaved};
 use sotto_core::server::Held;
@@ -15,25 +15,29 @@ use sotto_pages::HugeBuffer;
 use std::sync::Arc;
 
 /// A table of one shape.
-pub struct Table {
-    shape: Shape,
+pub struct ValueTable {
+    shape: EntryShape,
     layout: TileLayout,
-    bytes: Bytes,
+    bytes: TableBytes,
 }
 
 /// Where the values lie.
-enum Bytes {
+enum TableBytes {
     Owned(HugeBuffer),
     /// From this byte of the section on.
     Held(Arc<Held>, usize),
 }
 
-impl Table {
+impl ValueTable {
     /// Makes the values of all plaintexts. `entry` puts the bytes of one entry into zeros.
     ///
     /// # Errors
     /// If the system refuses the memory.
-    pub fn encode(kit: &Kit, shape: &Shape, entry: impl Fn(usize, &mut [u8]) + Sync) -> Result<Self> {
+    pub fn encode(
+        kit: &RingContext,
+        shape: &EntryShape,
+        entry: impl Fn(usize, &mut [u8]) + Sync,
+    ) -> Result<Self> {
         let of_cell = |row, col| {
             let [_, d1] = shape.dimensions();
             let bytes = shape.bytes(col / d1, [row, col % d1], &entry)?;
@@ -48,8 +52,8 @@ impl Table {
     /// # Errors
     /// If the system refuses the memory.
     pub fn filled(
-        kit: &Kit,
-        shape: &Shape,
+        kit: &RingContext,
+        shape: &EntryShape,
         cell: impl Fn(usize, usize) -> Option<Vec<u64>> + Sync,
     ) -> Result<Self> {
         let layout = Self::layout(kit, shape)?;
@@ -58,38 +62,38 @@ impl Table {
             bytes[at as usize..][..lines.len()].copy_from_slice(lines);
             Ok(())
         })?;
-        Ok(Table { shape: *shape, layout, bytes: Bytes::Owned(bytes) })
+        Ok(ValueTable { shape: *shape, layout, bytes: TableBytes::Owned(bytes) })
     }
 
     /// A table whose values lie in a section, from byte `at` on: as many as [`Table::len`] says, as [`Table::write`] wrote them.
     ///
     /// # Errors
     /// [`PeerMisbehaved::Length`] if the section ends before.
-    pub fn held(kit: &Kit, shape: &Shape, section: Arc<Held>, at: u64) -> Result<Self> {
+    pub fn held(kit: &RingContext, shape: &EntryShape, section: Arc<Held>, at: u64) -> Result<Self> {
         let layout = Self::layout(kit, shape)?;
         let (got, want) = (section.bytes().len() as u64, at.saturating_add(layout.bytes()));
         if got < want {
             return Err(PeerMisbehaved::Length { what: "tables", got, want }.into());
         }
-        Ok(Table { shape: *shape, layout, bytes: Bytes::Held(section, at as usize) })
+        Ok(ValueTable { shape: *shape, layout, bytes: TableBytes::Held(section, at as usize) })
     }
 
     /// Bytes of the values of a table of this shape.
     ///
     /// # Errors
     /// [`Misuse`] if they are more than memory has addresses for.
-    pub fn len(kit: &Kit, shape: &Shape) -> Result<u64> {
+    pub fn len(kit: &RingContext, shape: &EntryShape) -> Result<u64> {
         Ok(Self::layout(kit, shape)?.bytes())
     }
 
-    pub(super) fn layout(kit: &Kit, shape: &Shape) -> Result<TileLayout> {
+    pub(super) fn layout(kit: &RingContext, shape: &EntryShape) -> Result<TileLayout> {
         let [d0, d1] = shape.dimensions();
         let layout = TileLayout::new(kit.tools.form.packing(), kit.degree(), d0, d1 * shape.chunks());
         layout.ok_or(Misuse::Rule("a table that memory has addresses for").into())
     }
 
     /// The shape.
-    pub fn shape(&self) -> &Shape {
+    pub fn shape(&self) -> &EntryShape {
         &self.shape
     }
 
@@ -119,14 +123,14 @@ impl Table {
 
     pub(super) fn tiles(&self) -> (&TileLayout, &[u8]) {
         let bytes = match &self.bytes {
-            Bytes::Owned(bytes) => bytes,
-            Bytes::Held(section, at) => &section.bytes()[*at..][..self.layout.bytes() as usize],
+            TableBytes::Owned(bytes) => bytes,
+            TableBytes::Held(section, at) => &section.bytes()[*at..][..self.layout.bytes() as usize],
         };
         (&self.layout, bytes)
     }
 }
 
-impl std::fmt::Debug for Table {
+impl std::fmt::Debug for ValueTable {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Table").field("shape", &self.shape).finish_non_exhaustive()
     }

@@ -1,9 +1,9 @@
 //! The steps of an answer: each query's selectors, one pass over the tables for several queries, and what is sent.
 
-use super::desk::{Columns, Desk, Selected};
-use super::image::Table;
+use super::evaluator::{ColumnSums, Evaluator, SelectorSet};
+use super::image::PlaintextTable;
 use super::merge::merged;
-use super::session::Admitted;
+use super::session::AdmittedKeys;
 use crate::client::QUERY_MASKS;
 use crate::family::{Family, Method};
 use crate::message::{Answer, Query};
@@ -12,26 +12,26 @@ use rayon::prelude::*;
 use sotto_core::server::together;
 use sotto_core::{Misuse, PeerMisbehaved, Result};
 use sotto_lattice::bgv::pass::pass;
-use sotto_lattice::bgv::{Answer as Sent, Cipher};
+use sotto_lattice::bgv::{Answer as Sent, Ciphertext};
 use sotto_math::tiles::Selectors;
 
 /// Queries in one pass over the table.
 const BATCH: usize = 4;
 
 /// A query as the pass takes it.
-struct Prepared {
+struct ExpandedQuery {
     /// For each table the selectors modulo each of its primes.
     selectors: Vec<Vec<Selectors>>,
-    kept: Vec<Cipher>,
+    kept: Vec<Ciphertext>,
 }
 
 /// Answers queries, in order.
 pub(super) fn answer_many<F: Family>(
-    table: &Table<F>,
-    asks: Vec<(&Admitted<F>, Query)>,
+    table: &PlaintextTable<F>,
+    asks: Vec<(&AdmittedKeys<F>, Query)>,
 ) -> Vec<Result<Answer>> {
     let params = table.params();
-    let finish = |((session, _), share): (&(&Admitted<F>, Query), Result<Vec<Cipher>>)| {
+    let finish = |((session, _), share): (&(&AdmittedKeys<F>, Query), Result<Vec<Ciphertext>>)| {
         Ok(answer(params, session, table.share.whole, vec![share?]))
     };
     asks.par_iter().zip(shares(table, &asks)).map(finish).collect()
@@ -40,9 +40,9 @@ pub(super) fn answer_many<F: Family>(
 /// The answer that is made of the shares of all columns.
 pub(super) fn answer<F: Family>(
     params: &Params<F>,
-    session: &Admitted<F>,
+    session: &AdmittedKeys<F>,
     whole: bool,
-    shares: Vec<Vec<Cipher>>,
+    shares: Vec<Vec<Ciphertext>>,
 ) -> Answer {
     let desk = desk(params, session);
     let ciphers = params.method.finish(&desk, shares);
@@ -52,17 +52,17 @@ pub(super) fn answer<F: Family>(
 
 /// What is made of the columns of a table for each query; merged, if all columns of each answer are there.
 pub(super) fn shares<F: Family>(
-    table: &Table<F>,
-    asks: &[(&Admitted<F>, Query)],
-) -> Vec<Result<Vec<Cipher>>> {
-    let some = |asks: &[(&Admitted<F>, Query)]| {
+    table: &PlaintextTable<F>,
+    asks: &[(&AdmittedKeys<F>, Query)],
+) -> Vec<Result<Vec<Ciphertext>>> {
+    let some = |asks: &[(&AdmittedKeys<F>, Query)]| {
         let prepared =
             asks.par_iter().map(|(session, query)| Ok((*session, prepare(table, session, query)?)));
-        together(prepared.collect(), |queries: Vec<(&Admitted<F>, Prepared)>| {
+        together(prepared.collect(), |queries: Vec<(&AdmittedKeys<F>, ExpandedQuery)>| {
             let columns = columns(table, &queries.iter().map(|(_, query)| query).collect::<Vec<_>>());
             let shares = queries.par_iter().zip(columns).map(|((session, query), tables)| {
                 let desk = desk(table.params(), session);
-                let columns = Columns { which: table.share.cols.clone(), tables };
+                let columns = ColumnSums { which: table.share.cols.clone(), tables };
                 let share = table.params().method.share(&desk, &query.kept, columns);
                 Ok(if table.share.whole { merged::<F::Method>(&desk, share) } else { share })
             });
@@ -72,34 +72,41 @@ pub(super) fn shares<F: Family>(
     asks.chunks(BATCH).flat_map(some).collect()
 }
 
-fn desk<'a, F: Family>(params: &'a Params<F>, keys: &'a Admitted<F>) -> Desk<'a> {
-    Desk { ring: &params.ring, layout: &params.layout, keys: &keys.keys }
+fn desk<'a, F: Family>(params: &'a Params<F>, keys: &'a AdmittedKeys<F>) -> Evaluator<'a> {
+    Evaluator { ring: &params.ring, layout: &params.layout, keys: &keys.keys }
 }
 
 /// A query's selectors, laid out as the pass reads them.
-fn prepare<F: Family>(table: &Table<F>, session: &Admitted<F>, query: &Query) -> Result<Prepared> {
+fn prepare<F: Family>(
+    table: &PlaintextTable<F>,
+    session: &AdmittedKeys<F>,
+    query: &Query,
+) -> Result<ExpandedQuery> {
     let (params, ring) = (table.params(), &table.params().ring);
     let level = ring.top();
     let cipher = |(i, body): (u64, &Vec<u64>)| {
         let mask = ring.mask(level, &query.seed, QUERY_MASKS, i);
         match body.len() == mask.len() {
-            true => Ok(Cipher::new(ring, level, &[body, &mask])),
+            true => Ok(Ciphertext::new(ring, level, &[body, &mask])),
             false => Err(PeerMisbehaved::NotCanonical("query").into()),
         }
     };
     let ciphers = (0..).zip(&query.bodies).map(cipher).collect::<Result<Vec<_>>>()?;
-    let Selected { tables, kept } = params.method.select(&desk(params, session), ciphers);
-    let rows = |selectors: &Vec<Cipher>| selectors.len() == params.layout.rows;
+    let SelectorSet { tables, kept } = params.method.select(&desk(params, session), ciphers);
+    let rows = |selectors: &Vec<Ciphertext>| selectors.len() == params.layout.rows;
     if tables.len() != params.layout.tables() || !tables.iter().all(rows) {
         return Err(Misuse::Rule("a method has a selector for each row of each table").into());
     }
-    Ok(Prepared { selectors: tables.iter().map(|ciphers| table.shape.selectors(ciphers)).collect(), kept })
+    Ok(ExpandedQuery {
+        selectors: tables.iter().map(|ciphers| table.shape.selectors(ciphers)).collect(),
+        kept,
+    })
 }
 
 /// For each query the columns of each table: one pass over each.
-fn columns<F: Family>(table: &Table<F>, queries: &[&Prepared]) -> Vec<Vec<Vec<Cipher>>> {
+fn columns<F: Family>(table: &PlaintextTable<F>, queries: &[&ExpandedQuery]) -> Vec<Vec<Vec<Ciphertext>>> {
     let (layout, cols) = (&table.params().layout, table.share.cols.len());
-    let mut out: Vec<Vec<Vec<Cipher>>> =
+    let mut out: Vec<Vec<Vec<Ciphertext>>> =
         queries.iter().map(|_| Vec::with_capacity(layout.tables())).collect();
     for i in 0..layout.tables() {
         let selectors: Vec<&[Selectors]> =

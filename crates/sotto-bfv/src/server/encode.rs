@@ -8,7 +8,7 @@ use crate::params::Params;
 use rayon::prelude::*;
 use sotto_core::{Misuse, Result, Rows, Section, Sink};
 use sotto_lattice::bgv::SlotRing;
-use sotto_lattice::bgv::rows::Table as Shape;
+use sotto_lattice::bgv::table_product::TableProduct as Shape;
 use sotto_math::tiles::{Strip, strips};
 use std::sync::atomic::{AtomicU64, Ordering};
 

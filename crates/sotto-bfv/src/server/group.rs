@@ -1,9 +1,9 @@
 //! The records of one row and block, as the numbers of their plaintexts: all positions of all buckets of the table.
 
 use crate::family::Family;
-use crate::layout::{Form, Layout};
+use crate::layout::{Layout, PlaintextForm};
 use crate::params::Params;
-use crate::whiten::whiten;
+use crate::whitening::whiten;
 use sotto_core::{Result, Rows};
 use std::ops::Range;
 
@@ -35,8 +35,8 @@ impl Group {
     /// The first place of its positions, in every bucket.
     fn first(self, layout: &Layout) -> u64 {
         let row = match layout.form {
-            Form::Slots => self.row,
-            Form::Whole => self.block * layout.rows + self.row,
+            PlaintextForm::Slots => self.row,
+            PlaintextForm::Whole => self.block * layout.rows + self.row,
         };
         row as u64 * layout.positions as u64
     }
@@ -44,8 +44,8 @@ impl Group {
     /// The buckets of its table; with those that there are not, but have room.
     fn buckets(self, layout: &Layout) -> Range<usize> {
         match layout.form {
-            Form::Slots => 0..layout.lanes().div_ceil(layout.split),
-            Form::Whole => self.table..self.table + 1,
+            PlaintextForm::Slots => 0..layout.lanes().div_ceil(layout.split),
+            PlaintextForm::Whole => self.table..self.table + 1,
         }
     }
 
@@ -83,7 +83,7 @@ impl Group {
         let bits = layout.bits as usize;
         let words = 8 * bytes.start / bits..(8 * bytes.end).div_ceil(bits).min(layout.words);
         // In slots, as many words as there are columns lie in all of them.
-        let every = if layout.form == Form::Slots { 1 } else { layout.n };
+        let every = if layout.form == PlaintextForm::Slots { 1 } else { layout.n };
         let words = words.start..words.end.min(words.start + every * layout.width);
         for k in words {
             if let Some(mark) = marks.get_mut(at(layout, (0, 0), k).0) {
@@ -130,11 +130,11 @@ impl Group {
 /// The column and the place in it of number `k` of a record.
 fn at(layout: &Layout, (bucket, position): (usize, usize), k: usize) -> (usize, usize) {
     match layout.form {
-        Form::Slots => {
+        PlaintextForm::Slots => {
             let (lane, column) = layout.lane(bucket, k);
             (column, layout.slot(lane, position))
         }
-        Form::Whole => (k / layout.n, k % layout.n),
+        PlaintextForm::Whole => (k / layout.n, k % layout.n),
     }
 }
 

@@ -4,7 +4,7 @@ use crate::cost;
 use crate::family::Family;
 use crate::params::Params;
 use sotto_core::{Held, Image, Misuse, Result, Section};
-use sotto_lattice::bgv::rows::Table as Shape;
+use sotto_lattice::bgv::table_product::TableProduct as Shape;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -29,41 +29,41 @@ pub(super) fn bytes<F: Family>(params: &Params<F>) -> u64 {
 }
 
 /// An open image, or some columns of each of its tables.
-pub struct Table<F: Family> {
+pub struct PlaintextTable<F: Family> {
     params: Params<F>,
     held: Held,
     /// The shape of each table.
     pub(super) shape: Shape,
     /// Which columns of each table.
-    pub(super) share: Share,
+    pub(super) share: ColumnRange,
 }
 
 /// Columns of each table.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Share {
+pub(super) struct ColumnRange {
     pub(super) cols: Range<usize>,
     /// Whether all columns of each answer are in one share.
     pub(super) whole: bool,
 }
 
-impl<F: Family> Table<F> {
+impl<F: Family> PlaintextTable<F> {
     /// Opens an image.
     ///
     /// # Errors
     /// [`sotto_core::PeerMisbehaved::Length`] if it is not the image of these parameters.
     pub(super) fn open(params: &Params<F>, image: Arc<dyn Image>) -> Result<Self> {
-        Self::open_some(params, Share { cols: 0..params.layout.cols(), whole: true }, image)
+        Self::open_some(params, ColumnRange { cols: 0..params.layout.cols(), whole: true }, image)
     }
 
     /// Opens an image that has some columns of each table.
     ///
     /// # Errors
     /// As [`open`](Self::open).
-    pub(super) fn open_some(params: &Params<F>, share: Share, image: Arc<dyn Image>) -> Result<Self> {
+    pub(super) fn open_some(params: &Params<F>, share: ColumnRange, image: Arc<dyn Image>) -> Result<Self> {
         let shape = shape_of(params, share.cols.len())?;
         let bytes = params.layout.tables() as u64 * shape.bytes();
         let held = Held::open(image, Section::Resident, "table", bytes)?;
-        Ok(Table { params: params.clone(), held, shape, share })
+        Ok(PlaintextTable { params: params.clone(), held, shape, share })
     }
 
     /// The parameters.

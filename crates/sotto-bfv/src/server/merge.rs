@@ -4,21 +4,21 @@
 //! turned by one position and added to the first, the third by two, and so on, until positions run out: by Horner's rule, with
 //! one key and a turn a column. Column k of an answer is at the position [`turned`](crate::Layout::turned) by k.
 
-use super::desk::Desk;
+use super::evaluator::Evaluator;
 use crate::family::Method;
-use crate::layout::Form;
+use crate::layout::PlaintextForm;
 use rayon::prelude::*;
-use sotto_lattice::bgv::{Cipher, Scratch};
+use sotto_lattice::bgv::{Ciphertext, Scratch};
 
 /// What is made of columns, merged if it is in slots.
-pub fn merged<M: Method>(desk: &Desk<'_>, columns: Vec<Cipher>) -> Vec<Cipher> {
-    if M::FORM == Form::Slots { merge(desk, &columns) } else { columns }
+pub fn merged<M: Method>(desk: &Evaluator<'_>, columns: Vec<Ciphertext>) -> Vec<Ciphertext> {
+    if M::FORM == PlaintextForm::Slots { merge(desk, &columns) } else { columns }
 }
 
 /// The sums of all columns, merged.
-pub fn merge(desk: &Desk<'_>, columns: &[Cipher]) -> Vec<Cipher> {
-    let one = |scratch: &mut Scratch, columns: &[Cipher]| {
-        let mut turned = Cipher::zero(desk.ring, columns[0].level(), 2);
+pub fn merge(desk: &Evaluator<'_>, columns: &[Ciphertext]) -> Vec<Ciphertext> {
+    let one = |scratch: &mut Scratch, columns: &[Ciphertext]| {
+        let mut turned = Ciphertext::zero(desk.ring, columns[0].level(), 2);
         let (last, others) =
             columns.split_last().map_or((None, columns), |(last, others)| (Some(last), others));
         let mut sum = last.cloned().unwrap_or_else(|| turned.clone());

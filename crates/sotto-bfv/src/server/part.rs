@@ -8,22 +8,22 @@
 
 use super::Server;
 use super::answer::{answer, shares};
-use super::image::{Share, Table, shape};
-use super::session::Admitted;
+use super::image::{ColumnRange, PlaintextTable, shape};
+use super::session::AdmittedKeys;
 use crate::family::{Family, Method};
 use crate::message::{Answer, Keys, Query};
 use crate::params::Params;
 use crate::scheme::Bfv;
-use crate::server::desk::Shared;
+use crate::server::evaluator::PartialShape;
 use sotto_core::{Cut, Image, Partial, PeerMisbehaved, Result};
 use sotto_lattice::bgv::wire::{body_bytes, put_body, take_body};
-use sotto_lattice::bgv::{Cipher, Level};
+use sotto_lattice::bgv::{Ciphertext, Level};
 use sotto_math::tiles::TileLayout;
 use std::ops::Range;
 use std::sync::Arc;
 
 /// The columns of each table that a part has: those of whole answers, or at least whole groups of them.
-fn share_of<F: Family>(params: &Params<F>, cut: Cut) -> Share {
+fn share_of<F: Family>(params: &Params<F>, cut: Cut) -> ColumnRange {
     let (cols, merged) = (params.layout.cols(), params.layout.merged);
     let answers = (1..=TileLayout::GROUP_COLS).map(|times| times * merged);
     let answers = answers.filter(|cols| cols.is_multiple_of(TileLayout::GROUP_COLS)).min().unwrap_or(cols);
@@ -31,12 +31,12 @@ fn share_of<F: Family>(params: &Params<F>, cut: Cut) -> Share {
     let unit = if whole { answers } else { TileLayout::GROUP_COLS };
     let share = cut.share(cols.div_ceil(unit) as u64);
     let place = |units: u64| (units as usize * unit).min(cols);
-    Share { cols: place(share.start)..place(share.end), whole: whole || merged == 1 }
+    ColumnRange { cols: place(share.start)..place(share.end), whole: whole || merged == 1 }
 }
 
 /// The ciphertexts of a partial, and their level.
-fn shared<F: Family>(params: &Params<F>, cut: Cut) -> (Shared, Level) {
-    let Share { cols, whole } = share_of(params, cut);
+fn shared<F: Family>(params: &Params<F>, cut: Cut) -> (PartialShape, Level) {
+    let ColumnRange { cols, whole } = share_of(params, cut);
     let mut shared = params.method.shared(&params.layout, &cols);
     if whole {
         shared.ciphers = shared.ciphers.div_ceil(params.layout.merged);
@@ -45,13 +45,13 @@ fn shared<F: Family>(params: &Params<F>, cut: Cut) -> (Shared, Level) {
 }
 
 /// The ciphertexts of a partial, out of its bytes.
-fn take<F: Family>(params: &Params<F>, cut: Cut, partial: &[u8]) -> Option<Vec<Cipher>> {
-    let (Shared { parts, .. }, level) = shared(params, cut);
+fn take<F: Family>(params: &Params<F>, cut: Cut, partial: &[u8]) -> Option<Vec<Ciphertext>> {
+    let (PartialShape { parts, .. }, level) = shared(params, cut);
     let bodies = partial.chunks(body_bytes(&params.ring, level));
     let bodies: Option<Vec<Vec<u64>>> = bodies.map(|body| take_body(&params.ring, level, body)).collect();
     let cipher = |bodies: &[Vec<u64>]| {
         let bodies: Vec<&[u64]> = bodies.iter().map(Vec::as_slice).collect();
-        Cipher::new(&params.ring, level, &bodies)
+        Ciphertext::new(&params.ring, level, &bodies)
     };
     Some(bodies?.chunks(parts).map(cipher).collect())
 }
@@ -65,7 +65,7 @@ impl<F: Family> Partial for Bfv<F> {
     }
 
     fn holds(params: &Params<F>, cut: Cut) -> Vec<Range<u64>> {
-        let (Share { cols, .. }, layout) = (share_of(params, cut), &params.layout);
+        let (ColumnRange { cols, .. }, layout) = (share_of(params, cut), &params.layout);
         let Ok(shape) = shape(params) else { return Vec::new() };
         let tiles = shape.layout();
         let regions = (0..(layout.tables() * layout.primes) as u64).map(|region| region * tiles.bytes());
@@ -77,21 +77,21 @@ impl<F: Family> Partial for Bfv<F> {
     }
 
     fn open_part(params: &Params<F>, cut: Cut, image: Arc<dyn Image>) -> Result<Server<F>> {
-        Ok(Server { table: Table::open_some(params, share_of(params, cut), image)? })
+        Ok(Server { table: PlaintextTable::open_some(params, share_of(params, cut), image)? })
     }
 
     fn partial_bytes(params: &Params<F>, cut: Cut) -> usize {
-        let (Shared { ciphers, parts, .. }, level) = shared(params, cut);
+        let (PartialShape { ciphers, parts, .. }, level) = shared(params, cut);
         ciphers * parts * body_bytes(&params.ring, level)
     }
 
-    fn admit(params: &Params<F>, keys: Keys) -> Result<Admitted<F>> {
-        Admitted::new(params, &keys)
+    fn admit(params: &Params<F>, keys: Keys) -> Result<AdmittedKeys<F>> {
+        AdmittedKeys::new(params, &keys)
     }
 
-    fn partials(part: &Server<F>, asks: Vec<(&Admitted<F>, Query)>) -> Vec<Result<Vec<u8>>> {
+    fn partials(part: &Server<F>, asks: Vec<(&AdmittedKeys<F>, Query)>) -> Vec<Result<Vec<u8>>> {
         let ring = &part.table.params().ring;
-        let written = |ciphers: Vec<Cipher>| {
+        let written = |ciphers: Vec<Ciphertext>| {
             let mut out = Vec::new();
             for cipher in &ciphers {
                 (0..cipher.parts()).for_each(|i| put_body(ring, cipher.level(), cipher.part(i), &mut out));
@@ -107,12 +107,12 @@ impl<F: Family> Partial for Bfv<F> {
 
     fn join(
         (params, ()): (&Params<F>, &()),
-        (session, _): (&Admitted<F>, Query),
+        (session, _): (&AdmittedKeys<F>, Query),
         partials: &[Vec<u8>],
     ) -> Result<Answer> {
         let parts = u32::try_from(partials.len()).unwrap_or(u32::MAX);
         let shares = Cut::all(parts).zip(partials).map(|(cut, partial)| take(params, cut, partial));
-        let shares: Option<Vec<Vec<Cipher>>> = shares.collect();
+        let shares: Option<Vec<Vec<Ciphertext>>> = shares.collect();
         let shares = shares.ok_or(PeerMisbehaved::NotCanonical("partial"))?;
         let whole = Cut::new(0, parts).is_none_or(|cut| share_of(params, cut).whole);
         Ok(answer(params, session, whole, shares))

@@ -1,14 +1,14 @@
 //! Records out of an image, without the mask: for changes in place, and for encoding a table anew that is nowhere else.
 
 use super::group::Group;
-use super::image::Table;
+use super::image::PlaintextTable;
 use crate::family::Family;
 use crate::params::Params;
 use rayon::prelude::*;
 use sotto_core::server::each_of;
 use sotto_core::{Misuse, Result, Rows};
 use sotto_lattice::bgv::SlotRing;
-use sotto_lattice::bgv::rows::Table as Shape;
+use sotto_lattice::bgv::table_product::TableProduct as Shape;
 
 /// The numbers of the plaintexts of a group: of the columns that are `wanted`, and none of the others. `at` reads bytes of the
 /// image.
@@ -35,11 +35,11 @@ pub(super) fn read<F: Family>(
 
 /// The records of an image.
 pub(super) struct Records<F: Family> {
-    table: Table<F>,
+    table: PlaintextTable<F>,
 }
 
 impl<F: Family> Records<F> {
-    pub(super) fn new(table: Table<F>) -> Self {
+    pub(super) fn new(table: PlaintextTable<F>) -> Self {
         Records { table }
     }
 

@@ -5,40 +5,40 @@ use crate::family::{Family, Method};
 use crate::message::Keys;
 use crate::params::Params;
 use sotto_core::{PeerMisbehaved, Result};
-use sotto_lattice::bgv::expand::Round;
+use sotto_lattice::bgv::expand::ExpansionRound;
 use sotto_lattice::bgv::keyswitch::SwitchKey;
 use sotto_lattice::bgv::{Pow2, RotationKey, SlotRing};
-use sotto_lattice::encrypt::Masks;
+use sotto_lattice::encrypt::MaskSource;
 use std::marker::PhantomData;
 
 /// Keys that a server of a scheme admitted: those of another scheme's are another type, and refused.
-pub struct Admitted<F> {
-    pub(super) keys: Session,
+pub struct AdmittedKeys<F> {
+    pub(super) keys: EvaluationKeys,
     scheme: PhantomData<fn() -> F>,
 }
 
-impl<F: Family> Admitted<F> {
+impl<F: Family> AdmittedKeys<F> {
     /// Admits keys.
     ///
     /// # Errors
-    /// As [`Session::admit`].
+    /// As [`EvaluationKeys::admit`].
     pub(super) fn new(params: &Params<F>, keys: &Keys) -> Result<Self> {
-        Ok(Admitted { keys: Session::admit(params, keys)?, scheme: PhantomData })
+        Ok(AdmittedKeys { keys: EvaluationKeys::admit(params, keys)?, scheme: PhantomData })
     }
 }
 
 /// Admitted keys.
 #[derive(Debug)]
-pub struct Session {
+pub struct EvaluationKeys {
     /// Turns slots, if the method does.
     pub turn: Option<RotationKey<Pow2>>,
     /// Relinearises, if the method multiplies ciphertexts.
     pub square: Option<SwitchKey>,
     /// The rounds of expansion.
-    pub rounds: Vec<Round>,
+    pub rounds: Vec<ExpansionRound>,
 }
 
-impl Session {
+impl EvaluationKeys {
     /// Admits keys. Decoding has checked every word.
     ///
     /// # Errors
@@ -49,9 +49,9 @@ impl Session {
         let mut each = keys.bodies.chunks_exact(primes).enumerate();
         let mut next = || {
             let (key, bodies) = each.next().ok_or_else(refuse)?;
-            Ok::<(&[Vec<u64>], Masks<'_>), PeerMisbehaved>((bodies, key_masks(&keys.seed, key, primes)))
+            Ok::<(&[Vec<u64>], MaskSource<'_>), PeerMisbehaved>((bodies, key_masks(&keys.seed, key, primes)))
         };
-        let mut session = Session { turn: None, square: None, rounds: Vec::new() };
+        let mut session = EvaluationKeys { turn: None, square: None, rounds: Vec::new() };
         if let Some(by) = keyring.turn {
             let (bodies, masks) = next()?;
             let turn = RotationKey::assemble(ring, ring.ring().turn(by), bodies, masks);
@@ -63,7 +63,7 @@ impl Session {
         }
         for round in 0..keyring.rounds {
             let (bodies, masks) = next()?;
-            session.rounds.push(Round::assemble(ring, round, bodies, masks).ok_or_else(refuse)?);
+            session.rounds.push(ExpansionRound::assemble(ring, round, bodies, masks).ok_or_else(refuse)?);
         }
         Ok(session)
     }

@@ -6,18 +6,18 @@ use sealpir::SealPir;
 use serde_json::{Value, json};
 use sotto_bfv::noise::{Steps, steps};
 use sotto_bfv::rings::{Ring, SIGMA};
-use sotto_bfv::server::desk::{Columns, Desk, Selected};
+use sotto_bfv::server::evaluator::{ColumnSums, Evaluator, SelectorSet};
 use sotto_bfv::server::merge::merged;
-use sotto_bfv::server::session::Session;
+use sotto_bfv::server::session::EvaluationKeys;
 use sotto_bfv::{Family, Layout, Method, Params};
 use sotto_core::Section;
 use sotto_core::{Image, Params as _, Server as _};
 use sotto_lattice::bgv::encrypt::{encrypt_divided, errors};
-use sotto_lattice::bgv::expand::{self, Round};
+use sotto_lattice::bgv::expand::{self, ExpansionRound};
 use sotto_lattice::bgv::keyswitch::SwitchKey;
 use sotto_lattice::bgv::pass::pass;
-use sotto_lattice::bgv::{Answer, Cipher, RotationKey, Secret, SlotRing, Table};
-use sotto_lattice::encrypt::{Errors, Masks};
+use sotto_lattice::bgv::{Answer, Ciphertext, RotationKey, SecretKey, SlotRing, TableProduct};
+use sotto_lattice::encrypt::{ErrorSource, MaskSource};
 use sotto_math::sample::Gaussian;
 use sotto_prg::PublicSeed;
 use sotto_testkit::memory::{MemoryRows, MemorySink};
@@ -39,14 +39,18 @@ fn mean(errors: &[f64]) -> f64 {
     errors.iter().map(|x| x * x).sum::<f64>() / errors.len() as f64
 }
 
-fn mean_of(ring: &Ring, secret: &Secret, ciphers: &[Cipher]) -> f64 {
+fn mean_of(ring: &Ring, secret: &SecretKey, ciphers: &[Ciphertext]) -> f64 {
     ciphers.iter().map(|c| mean(&errors(ring, secret, c))).sum::<f64>() / ciphers.len() as f64
 }
 
 /// A client's keys as the server holds them.
-fn session<F: Family>(params: &Params<F>, secret: &Secret, errors: &mut Errors<'_>) -> Session {
+fn session<F: Family>(
+    params: &Params<F>,
+    secret: &SecretKey,
+    errors: &mut ErrorSource<'_>,
+) -> EvaluationKeys {
     let (ring, keys) = (&params.ring, params.method.keys());
-    let masks = |first| Masks { seed: &SEED, label: "key", first };
+    let masks = |first| MaskSource { seed: &SEED, label: "key", first };
     let turn = keys.turn.map(|by| {
         let bodies = RotationKey::generate(ring, by, secret, masks(0), errors);
         RotationKey::assemble(ring, ring.ring().turn(by), &bodies, masks(0)).unwrap()
@@ -58,9 +62,9 @@ fn session<F: Family>(params: &Params<F>, secret: &Secret, errors: &mut Errors<'
     let round = |round: u32| {
         let masks = masks(20 + 10 * u64::from(round));
         let bodies = expand::generate(ring, round, secret, masks, errors);
-        Round::assemble(ring, round, &bodies, masks).unwrap()
+        ExpansionRound::assemble(ring, round, &bodies, masks).unwrap()
     };
-    Session { turn, square, rounds: (0..keys.rounds).map(round).collect() }
+    EvaluationKeys { turn, square, rounds: (0..keys.rounds).map(round).collect() }
 }
 
 /// The steps of a lookup in a table filled with one byte, or with many.
@@ -75,8 +79,8 @@ fn measure<F: Family>(params: &Params<F>, fill: Option<u8>) -> Measured {
     let image = sink.into_image();
     let bytes = image.section(Section::Resident).unwrap();
 
-    let secret = Secret::sample(ring, rng);
-    let mut law = Errors { law: &Gaussian::new(SIGMA), rng };
+    let secret = SecretKey::sample(ring, rng);
+    let mut law = ErrorSource { law: &Gaussian::new(SIGMA), rng };
     let keys = session(params, &secret, &mut law);
     let places: Vec<_> = (0..layout.buckets as u64).map(|b| layout.place((b + 1) % layout.records)).collect();
     let asked = params.method.ask(layout, &places);
@@ -85,13 +89,14 @@ fn measure<F: Family>(params: &Params<F>, fill: Option<u8>) -> Measured {
         ring.ring().encode(numbers, &mut plain);
         let mask = ring.mask(ring.top(), &SEED, "query", i);
         let body = encrypt_divided(ring, ring.top(), &secret, &mask, (&plain, *halvings), &mut law);
-        Cipher::new(ring, ring.top(), &[&body, &mask])
+        Ciphertext::new(ring, ring.top(), &[&body, &mask])
     });
-    let desk = Desk { ring, layout, keys: &keys };
-    let Selected { tables, kept } = params.method.select(&desk, query.collect());
-    let shape = Table::new(ring, ring.level(layout.primes).unwrap(), layout.rows, layout.cols()).unwrap();
+    let desk = Evaluator { ring, layout, keys: &keys };
+    let SelectorSet { tables, kept } = params.method.select(&desk, query.collect());
+    let shape =
+        TableProduct::new(ring, ring.level(layout.primes).unwrap(), layout.rows, layout.cols()).unwrap();
     let each = bytes.chunks_exact(shape.bytes() as usize);
-    let columns: Vec<Vec<Cipher>> = tables
+    let columns: Vec<Vec<Ciphertext>> = tables
         .iter()
         .zip(each)
         .map(|(selectors, bytes)| {
@@ -100,7 +105,7 @@ fn measure<F: Family>(params: &Params<F>, fill: Option<u8>) -> Measured {
             shape.columns(ring, &sums, layout.cols(), 0..layout.cols())
         })
         .collect();
-    let all = Columns { which: 0..layout.cols(), tables: columns.clone() };
+    let all = ColumnSums { which: 0..layout.cols(), tables: columns.clone() };
     let share = merged::<F::Method>(&desk, params.method.share(&desk, &kept, all));
     let last = params.method.finish(&desk, vec![share]);
     let answers: Vec<f64> = last

@@ -2,12 +2,12 @@
 
 use serde_json::{Value, json};
 use sotto_catalog::{Batched, CatalogError, HexBytes, KeyKind, Layer, Stack, TableKind};
-use sotto_layers::pbc::Params;
-use sotto_layers::pbc::code::Sizes;
+use sotto_layers::batch_code::Params;
+use sotto_layers::batch_code::code::CodeSizes;
 use sotto_prg::PublicSeed;
 
 fn code(rows: u64, items: usize) -> Params {
-    Params::new(Sizes::fit(rows, items).unwrap(), PublicSeed([1; 32]))
+    Params::new(CodeSizes::fit(rows, items).unwrap(), PublicSeed([1; 32]))
 }
 
 fn stack(layers: Vec<Layer>) -> Stack {

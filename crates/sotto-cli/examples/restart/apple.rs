@@ -11,7 +11,7 @@ use sotto_client::transport::http::{Http, Settings};
 use sotto_client::transport::{Request, Transport};
 use sotto_db::TableDir;
 use sotto_db::progress::silent;
-use sotto_layers::keyword::Form;
+use sotto_layers::keyword::KeyForm;
 use sotto_server::{AppleConfig, AppleKeys, Config, Running, Server};
 use std::fs;
 use std::path::Path;
@@ -64,7 +64,7 @@ pub(super) fn fill(folder: &Path, users: usize, is_usual: bool) {
             compression: if is_usual { KeyCompression::None } else { KeyCompression::Most },
             value: ValueKind::Bytes,
             value_bytes: 0,
-            form: Form::Text,
+            form: KeyForm::Text,
             shards: 1,
             bucket_bytes: 1024,
             buckets: None,

@@ -6,7 +6,7 @@ use serde_json::Value;
 use sotto_catalog::{Catalog, CatalogError, Hex32, KeyKind, RowForm, TableKind, ValueKind};
 use sotto_db::inspect::SchemeInfo;
 use sotto_layers::Keyword;
-use sotto_layers::keyword::Values;
+use sotto_layers::keyword::ValueLength;
 use sotto_wire::Sizes;
 use std::net::Ipv4Addr;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -266,9 +266,11 @@ fn asked_by(catalog: &Catalog) -> String {
 fn keys(keyword: &Keyword, kind: ValueKind) -> [(&'static str, String); 3] {
     let params = keyword.params();
     let values = match params.values {
-        Values::Fixed(0) => "none: the table says whether a key is there".to_owned(),
-        Values::Fixed(bytes) => format!("{}, {bytes} bytes each", value(kind)),
-        Values::UpTo(most) => format!("{}, up to {most} bytes; all look as long to the server", value(kind)),
+        ValueLength::Fixed(0) => "none: the table says whether a key is there".to_owned(),
+        ValueLength::Fixed(bytes) => format!("{}, {bytes} bytes each", value(kind)),
+        ValueLength::UpTo(most) => {
+            format!("{}, up to {most} bytes; all look as long to the server", value(kind))
+        }
     };
     let lies = match params.probes {
         _ if params.band.is_some() => {

@@ -15,7 +15,7 @@ use crate::transport::{Request, Response};
 use crate::{ClientError, Result};
 use sotto_catalog::Masked;
 use sotto_core::{CryptoRng, Error, Misuse};
-use sotto_oprf::{Blinded, Input, Mask, OprfError, Version, blind};
+use sotto_oprf::{BlindedInputs, Input, MaskVersion, OprfError, RowMask, blind};
 use sotto_wire::{Pin, evaluate, routes};
 use std::fmt;
 use zeroize::Zeroizing;
@@ -28,7 +28,7 @@ pub struct Evaluation {
     request: Request,
     pin: Pin,
     count: u16,
-    blinded: Blinded,
+    blinded: BlindedInputs,
     /// Rows under their masks, or why there are none.
     masked: Result<Vec<Zeroizing<Vec<u8>>>>,
 }
@@ -72,7 +72,7 @@ impl Session {
         let masked = fetched.map(|rows| rows.into_iter().map(Zeroizing::new).collect::<Vec<_>>());
         let version = |i| {
             let row = masked.as_ref().ok().and_then(|masked| masked.get(i));
-            row.map_or(Version(0), |row: &Zeroizing<Vec<u8>>| Version::of(row))
+            row.map_or(MaskVersion(0), |row: &Zeroizing<Vec<u8>>| MaskVersion::of(row))
         };
         let table = self.catalog().table.as_str();
         let inputs = rows.iter().enumerate().map(|(i, row)| Input::row(table, *row, version(i)));
@@ -126,9 +126,9 @@ impl Session {
         let opened: Vec<_> = masked
             .iter()
             .zip(&outputs)
-            .map(|(row, output)| match Version::of(row).0 > self.epoch().0 {
+            .map(|(row, output)| match MaskVersion::of(row).0 > self.epoch().0 {
                 true => Err(OprfError::Future),
-                false => Mask::new(output).open(row),
+                false => RowMask::new(output).open(row),
             })
             .collect();
         opened.into_iter().map(|row| Ok(row?.to_vec())).collect()

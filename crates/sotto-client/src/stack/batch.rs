@@ -11,7 +11,7 @@ use crate::wish::{self, Granted, Wish, Wishes};
 use crate::{ClientError, Result};
 use sotto_catalog::{Batched, Catalog, CatalogError, TableKind};
 use sotto_core::{Error, Misuse};
-use sotto_layers::Pbc;
+use sotto_layers::BatchCode;
 use sotto_layers::keyword::Key;
 
 /// A stack whose tables are the buckets of a batch code.
@@ -144,7 +144,7 @@ impl Batch {
 
 /// The catalog that the rows of all tables together would have. Any of the tables says what lies in rows; how many
 /// there are, and what they are called, the stack says.
-fn whole(stack: &Stack, kind: &TableKind, code: &Pbc) -> Result<Catalog> {
+fn whole(stack: &Stack, kind: &TableKind, code: &BatchCode) -> Result<Catalog> {
     let none = || Error::from(Misuse::Rule("a stack has a table"));
     let one = stack.tables().first().ok_or_else(none)?.catalog();
     let (table, kind, rows) = (stack.document().stack.clone(), kind.clone(), code.sizes().rows);

@@ -6,7 +6,7 @@
 //! follows from the visits, which know no request.
 
 use sotto_core::{CryptoRng, Row};
-use sotto_layers::draw;
+use sotto_layers::dummy_rows;
 use zeroize::Zeroizing;
 
 /// What a table consists of.
@@ -75,7 +75,7 @@ impl Spread {
         let mut wanted: Vec<Zeroizing<Vec<u64>>> = self.tables.iter().map(|_| Zeroizing::default()).collect();
         for table in &self.queries {
             let Parts { count, rows } = self.tables.get(*table)?;
-            let idle = (0..*count).map(|_| draw::row(*rows, rng));
+            let idle = (0..*count).map(|_| dummy_rows::row(*rows, rng));
             wanted.get_mut(*table)?.extend(idle);
         }
         for ((table, place), row) in self.places.iter().zip(rows) {

@@ -34,7 +34,7 @@ use crate::transport::{Transport, TransportError};
 use modest::modestly;
 use pace::{Clock, Pace, Paced, Signal, System};
 use sotto_core::{Artifact, Budget, Error, Misuse};
-use sotto_prg::FreshRng;
+use sotto_prg::ReseedingRng;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError, sync_channel};
 use std::thread;
@@ -193,7 +193,7 @@ impl Table {
             params: self.session.catalog().params_digest,
             signal: Arc::clone(&signal),
             clock,
-            rng: FreshRng::open()?,
+            rng: ReseedingRng::open()?,
             events: self.line.ledger.events.clone(),
             progress: self.line.progress.clone(),
             from,

@@ -12,9 +12,9 @@ use sotto_db::table::{Buckets, Scattered, grouped};
 use sotto_db::{
     EncodeOptions, StackDir, TableDir, TableSource, Verified, encode_buckets, ingest, progress::silent,
 };
-use sotto_layers::keyword::Form;
-use sotto_layers::pbc::Params;
-use sotto_layers::pbc::code::Sizes;
+use sotto_layers::batch_code::Params;
+use sotto_layers::batch_code::code::CodeSizes;
+use sotto_layers::keyword::KeyForm;
 use sotto_prg::PublicSeed;
 use sotto_server::{Config, Running, Server};
 use sotto_testkit::rng::seeded;
@@ -25,7 +25,9 @@ use tempfile::TempDir;
 /// Encodes a file of lines `key,value` as a stack for so many rows at once.
 fn publish(folder: &Path, epoch: u64, lines: u64, layout: Layout, items: usize) {
     let entry = sotto_registry::find("simplepir/1").unwrap();
-    publish_by(entry, Verified::No, folder, epoch, lines, layout, |rows| Sizes::fit(rows, items).unwrap());
+    publish_by(entry, Verified::No, folder, epoch, lines, layout, |rows| {
+        CodeSizes::fit(rows, items).unwrap()
+    });
 }
 
 /// The same with tables of any scheme, and of any code for so many rows.
@@ -36,7 +38,7 @@ pub(crate) fn publish_by(
     epoch: u64,
     lines: u64,
     layout: Layout,
-    sizes: impl Fn(u64) -> Sizes,
+    sizes: impl Fn(u64) -> CodeSizes,
 ) {
     let text: String = (0..lines).map(|i| format!("key {i},value {i:06}\n")).collect();
     let source = folder.join("lines.csv");
@@ -100,7 +102,7 @@ pub(crate) fn keys() -> Layout {
     let (key, value) = ("1".parse().unwrap(), Some("2".parse().unwrap()));
     Layout::Keyword(KeywordOptions {
         key,
-        form: Form::Text,
+        form: KeyForm::Text,
         value,
         values,
         room: 0,

@@ -12,7 +12,7 @@ use sotto_db::ingest::{FileOptions, Layout};
 use sotto_db::progress::silent;
 use sotto_db::update::{UpdateOptions, read_stack_update};
 use sotto_db::{ImageFile, StackDir, TableDir, Verified};
-use sotto_layers::pbc::code::Sizes;
+use sotto_layers::batch_code::code::CodeSizes;
 use sotto_testkit::CLEAR_BATCH;
 use sotto_testkit::rng::seeded;
 use sotto_testkit::transcript::{Transcript, tells_nothing};
@@ -31,7 +31,7 @@ struct Shelf {
 }
 
 impl Shelf {
-    fn new(verified: Verified, lines: u64, layout: Layout, sizes: impl Fn(u64) -> Sizes) -> Self {
+    fn new(verified: Verified, lines: u64, layout: Layout, sizes: impl Fn(u64) -> CodeSizes) -> Self {
         let folder = Arc::new(TempDir::new().unwrap());
         publish_by(&CLEAR_BATCH, verified, folder.path(), 1, lines, layout, sizes);
         Shelf { folder, heard: Arc::default(), spoilt: Arc::default() }
@@ -122,12 +122,12 @@ impl Shelf {
 }
 
 /// A code without spare lookups, and one with them.
-fn buckets_only(rows: u64) -> Sizes {
-    Sizes::fit(rows, 12).unwrap()
+fn buckets_only(rows: u64) -> CodeSizes {
+    CodeSizes::fit(rows, 12).unwrap()
 }
 
-fn with_spare(rows: u64) -> Sizes {
-    Sizes { rows, items: 20, copies: 3, buckets: 10, spare: 6 }
+fn with_spare(rows: u64) -> CodeSizes {
+    CodeSizes { rows, items: 20, copies: 3, buckets: 10, spare: 6 }
 }
 
 #[test]

@@ -6,7 +6,7 @@ use sotto_catalog::{KeyKind, Layer, TableKind};
 use sotto_client::transport::Request;
 use sotto_client::transport::memory::Memory;
 use sotto_client::{ClientError, Granted, Table, Wish};
-use sotto_layers::keyword::{Form, NAME as KEYWORD, Params, Values};
+use sotto_layers::keyword::{KeyForm, NAME as KEYWORD, Params, ValueLength};
 use sotto_prg::PublicSeed;
 use sotto_testkit::transcript::{Transcript, tells_nothing};
 use sotto_wire::ask::Head;
@@ -182,9 +182,10 @@ fn a_stream_comes_whole_whatever_row_it_is() {
 
 /// Makes a table one that is asked by key.
 fn keyed(world: &mut World, probes: u32, key_bytes: u32) {
-    let (values, seed) = (Values::Fixed(world.catalog.row_bytes as u32 - 12), PublicSeed([probes as u8; 32]));
+    let (values, seed) =
+        (ValueLength::Fixed(world.catalog.row_bytes as u32 - 12), PublicSeed([probes as u8; 32]));
     let params = Params {
-        form: Form::Domain,
+        form: KeyForm::Domain,
         key_bytes,
         probes,
         slots: 1,

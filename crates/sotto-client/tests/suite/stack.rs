@@ -7,11 +7,11 @@ use sotto_client::transport::{Request, Transport as _};
 use sotto_client::{ClientError, Stack};
 use sotto_core::{Epoch, Error, Goal, Layer, ParamsError, SchemeEntry};
 use sotto_db::{EncodeOptions, StackDir, TableDir, TableSource, encode_table};
-use sotto_layers::{Colour, Tile, tile};
+use sotto_layers::{ColorProof, TileProof, tile_proof};
 use sotto_server::{Config, Running, Server};
 use sotto_testkit::rng::seeded;
-use sotto_tree::log::{Hash, Node, Peaks, hash, verify};
-use sotto_tree::{Colouring, Shape};
+use sotto_tree::log::{CompleteSubtree, Hash, Peaks, hash, verify};
+use sotto_tree::{Coloring, PerfectTree};
 use sotto_wire::routes;
 use std::path::Path;
 use std::sync::LazyLock;
@@ -43,8 +43,9 @@ fn leaf(i: u64) -> Hash {
 /// Complete nodes by level, and the log's right edge.
 fn log(leaves: u64) -> (Vec<Vec<Hash>>, Peaks) {
     let (mut peaks, mut nodes) = (Peaks::new(), vec![Vec::new(); 24]);
-    (0..leaves)
-        .for_each(|i| peaks.append(leaf(i), |Node { level, hash, .. }| nodes[usize::from(level)].push(hash)));
+    (0..leaves).for_each(|i| {
+        peaks.append(leaf(i), |CompleteSubtree { level, hash, .. }| nodes[usize::from(level)].push(hash))
+    });
     (nodes, peaks)
 }
 
@@ -115,11 +116,11 @@ fn serve(dir: &Path) -> Running {
 
 /// The tables of a coloured log of subtrees with so many layers, and the layers above.
 fn coloured(leaves: u64, layers: usize) -> (Vec<Table>, Vec<(&'static str, Vec<u8>)>) {
-    let colouring = Colouring::new(Shape::new(2, layers as u8).unwrap());
+    let colouring = Coloring::new(PerfectTree::new(2, layers as u8).unwrap());
     let mut rows = vec![Vec::new(); layers];
     let mut peaks = Peaks::new();
     for i in 0..leaves {
-        peaks.append(leaf(i), |Node { level, index, hash }| {
+        peaks.append(leaf(i), |CompleteSubtree { level, index, hash }| {
             if usize::from(level) < layers {
                 let seeker = ((index ^ 1) << level) & ((1 << layers) - 1);
                 let place = colouring.copath(seeker).unwrap()[layers - 1 - usize::from(level)];
@@ -133,12 +134,12 @@ fn coloured(leaves: u64, layers: usize) -> (Vec<Table>, Vec<(&'static str, Vec<u
 }
 
 /// The layer that a client makes of what is public.
-fn colour(stack: &Stack, leaves: u64, layers: usize) -> Colour {
+fn colour(stack: &Stack, leaves: u64, layers: usize) -> ColorProof {
     let peaks = Peaks::from_hashes(leaves, hashes(stack.file("peaks").unwrap())).unwrap();
     let mut public = hashes(stack.file("public").unwrap());
     let levels = (layers..12).rev().map(|level| public.drain(..(leaves >> level) as usize).collect());
     let levels = levels.collect();
-    Colour::new(Colouring::new(Shape::new(2, layers as u8).unwrap()), peaks, levels).unwrap()
+    ColorProof::new(Coloring::new(PerfectTree::new(2, layers as u8).unwrap()), peaks, levels).unwrap()
 }
 
 #[test]
@@ -163,8 +164,8 @@ fn a_log_that_grows_is_proved_by_colour() {
     }
     // A layer of another length than the tables is noticed before anything is asked.
     let asked = stack.tables()[0].stats();
-    let other = Colour::new(
-        Colouring::new(Shape::new(2, 9).unwrap()),
+    let other = ColorProof::new(
+        Coloring::new(PerfectTree::new(2, 9).unwrap()),
         log(900).1,
         vec![Vec::new(), Vec::new(), log(900).0[9].clone()],
     );
@@ -207,7 +208,7 @@ fn a_log_is_proved_by_tile() {
     let (nodes, peaks) = log(3000);
     let tiles = nodes[0].chunks(256).map(|tile| {
         let mut row = tile.concat();
-        row.resize(tile::ROW_BYTES, 0);
+        row.resize(tile_proof::ROW_BYTES, 0);
         row
     });
     let files = [("peaks", peaks.hashes().concat()), ("public", nodes[8].concat())];
@@ -215,7 +216,7 @@ fn a_log_is_proved_by_tile() {
     let running = serve(folder.path());
     let mut stack = Stack::connect(&format!("http://{}", running.public), "log").open().unwrap();
     let peaks = Peaks::from_hashes(3000, hashes(stack.file("peaks").unwrap())).unwrap();
-    let layer = Tile::new(1, peaks.clone(), hashes(stack.file("public").unwrap())).unwrap();
+    let layer = TileProof::new(1, peaks.clone(), hashes(stack.file("public").unwrap())).unwrap();
     for i in [0, 255, 256, 2815, 2816, 2999] {
         let proved = stack.lookup(&layer, &i).unwrap();
         assert_eq!(proved.leaf, leaf(i));

@@ -9,7 +9,7 @@ use sotto_core::{Epoch, Error};
 use sotto_db::mask::Masker;
 use sotto_db::table::RawFile;
 use sotto_db::{EncodeOptions, TableDir, encode_table};
-use sotto_oprf::{Input, Mask, OprfError, SecretKey, Version, blind};
+use sotto_oprf::{Input, MaskVersion, OprfError, RowMask, SecretKey, blind};
 use sotto_prg::system_rng;
 use sotto_server::{Config, Running, Server, TableConfig};
 use sotto_wire::{Pin, evaluate};
@@ -270,13 +270,13 @@ fn a_client_with_the_whole_table_opens_what_was_evaluated_and_nothing_else() {
 
     // One evaluation, of row 5, and what the client makes of it by itself.
     let pin = Pin { server: 0, epoch: session.epoch(), digest: session.report().digest };
-    let asked = blind(vec![Input::row("t", 5, Version(1)).unwrap()], &mut rng).unwrap();
+    let asked = blind(vec![Input::row("t", 5, MaskVersion(1)).unwrap()], &mut rng).unwrap();
     let frame = evaluate::encode(&pin, asked.elements()).unwrap();
     let request = Request::post("/v1/tables/t/evaluate".to_owned(), frame, evaluate::answer_bytes(1));
     let response = http.call(&request).unwrap();
     let (elements, proof) = evaluate::decode_answer(&response.body, &pin, 1).unwrap();
     let outputs = asked.finish(&elements, &proof, &world.key.public()).unwrap();
-    let mask = Mask::new(&outputs[0]);
+    let mask = RowMask::new(&outputs[0]);
 
     let mut opened = Vec::new();
     let mut attempt = |what: &[u8]| opened.extend(mask.open(what).ok().map(|item| item.to_vec()));

@@ -1,17 +1,17 @@
 //! The further dimensions.
 
-use super::{Columns, Cube, Prepared};
+use super::{ColumnSums, CubeTable, ExpandedQuery};
 use rayon::prelude::*;
-use sotto_lattice::cipher::Cipher;
-use sotto_lattice::gsw::Gsw;
+use sotto_lattice::ciphertext::Ciphertext;
+use sotto_lattice::rgsw::RgswCiphertext;
 use sotto_lattice::ring::Ring;
 use sotto_lattice::scratch::Scratch;
 
-impl<F> Cube<F> {
+impl<F> CubeTable<F> {
     /// Folds the columns of every polynomial of a unit by one bit after the other, the lowest first:
     /// `CMUX(C_b, ct_0, ct_1) = ct_0 + C_b x (ct_1 - ct_0)`, one product to a pair. What is left is one
     /// ciphertext to each polynomial (or column of the matrix); of a part, one to each of its pieces.
-    pub fn fold(&self, columns: Columns, query: &Prepared) -> Vec<Cipher> {
+    pub fn fold(&self, columns: ColumnSums, query: &ExpandedQuery) -> Vec<Ciphertext> {
         let levels = self.share.levels;
         let groups = self.share.layout.cols() >> levels;
         let bits = query.bits.get(..levels).unwrap_or_default();
@@ -20,7 +20,7 @@ impl<F> Cube<F> {
     }
 
     /// Folds the columns from `first` on, as many as bits tell apart.
-    fn fold_group(&self, columns: &Columns, first: usize, bits: &[Gsw]) -> Option<Cipher> {
+    fn fold_group(&self, columns: &ColumnSums, first: usize, bits: &[RgswCiphertext]) -> Option<Ciphertext> {
         let ring = &self.params.ring;
         let Some((lowest, rest)) = bits.split_first() else {
             return self.columns(columns, first..first + 1).pop();
@@ -40,7 +40,7 @@ impl<F> Cube<F> {
 }
 
 /// Folds ciphertexts, as many as bits tell apart, by one bit after the other, the lowest first.
-pub(super) fn halve(ring: &Ring, mut left: Vec<Cipher>, bits: &[Gsw]) -> Option<Cipher> {
+pub(super) fn halve(ring: &Ring, mut left: Vec<Ciphertext>, bits: &[RgswCiphertext]) -> Option<Ciphertext> {
     for bit in bits {
         let scratch = || Scratch::new(ring);
         left.par_chunks_exact_mut(2)
@@ -51,14 +51,14 @@ pub(super) fn halve(ring: &Ring, mut left: Vec<Cipher>, bits: &[Gsw]) -> Option<
 }
 
 /// The first of two neighbours becomes the one that the bit selects.
-fn fold_pair(ring: &Ring, bit: &Gsw, pair: &mut [Cipher], scratch: &mut Scratch) {
+fn fold_pair(ring: &Ring, bit: &RgswCiphertext, pair: &mut [Ciphertext], scratch: &mut Scratch) {
     if let [zero, one] = pair {
         bit.cmux(ring, zero, one, scratch);
     }
 }
 
 /// Keeps the first of each two neighbours.
-fn firsts(pairs: &mut Vec<Cipher>) {
+fn firsts(pairs: &mut Vec<Ciphertext>) {
     let mut first = false;
     pairs.retain(|_| {
         first = !first;

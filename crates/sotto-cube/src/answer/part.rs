@@ -5,16 +5,16 @@
 //! every byte.
 
 use super::fold::halve;
-use super::{BATCH, Cube, Prepared};
+use super::{BATCH, CubeTable, ExpandedQuery};
 use crate::message::{Answer, Query};
 use crate::params::{Family, Inner, Params};
 use crate::session::Session;
-use crate::{Cubed, Keys};
+use crate::{CubeScheme, Keys};
 use rayon::prelude::*;
 use sotto_core::server::together;
 use sotto_core::{Cut, Image, Misuse, Partial, PeerMisbehaved, Result};
-use sotto_lattice::cipher::Cipher;
-use sotto_lattice::ring::Level;
+use sotto_lattice::ciphertext::Ciphertext;
+use sotto_lattice::ring::ModulusLevel;
 use sotto_math::tiles::TileLayout;
 use std::ops::Range;
 use std::sync::Arc;
@@ -23,35 +23,35 @@ use std::sync::Arc;
 const PIECES: u32 = 4;
 
 /// The columns that a server holds.
-pub(super) struct Share {
+pub(super) struct ColumnRange {
     /// Where they lie: those of one polynomial (or column of the matrix) after those of the other.
     pub(super) layout: TileLayout,
     /// How many bits fold a piece of them.
     pub(super) levels: usize,
 }
 
-impl Share {
+impl ColumnRange {
     /// All columns.
     pub(super) fn all(params: &Inner) -> Self {
-        Share { layout: *params.grid.layout(), levels: params.literal.nu2.into() }
+        ColumnRange { layout: *params.grid.layout(), levels: params.literal.nu2.into() }
     }
 }
 
 /// How the columns are cut.
-struct Pieces {
+struct FoldSplit {
     /// Columns of a piece, as a logarithm.
     levels: usize,
     /// How many pieces there are, as a logarithm.
     above: usize,
 }
 
-impl Pieces {
+impl FoldSplit {
     /// Of so many parts.
     fn of(params: &Inner, parts: u32) -> Self {
         let nu2 = usize::from(params.literal.nu2);
         let wanted = if parts.is_power_of_two() { parts } else { (parts * PIECES).next_power_of_two() };
         let above = (wanted.ilog2() as usize).min(most_above(params));
-        Pieces { levels: nu2 - above, above }
+        FoldSplit { levels: nu2 - above, above }
     }
 
     /// Those of a part.
@@ -73,20 +73,20 @@ fn groups(params: &Inner) -> usize {
 
 /// Bytes of a ciphertext.
 fn bytes(params: &Inner) -> usize {
-    Cipher::sent_bytes(&params.ring, Level::Main, params.rank())
+    Ciphertext::sent_bytes(&params.ring, ModulusLevel::Main, params.rank())
 }
 
-fn layout_of(params: &Inner, cut: Cut) -> Result<Share> {
+fn layout_of(params: &Inner, cut: Cut) -> Result<ColumnRange> {
     let whole = params.grid.layout();
-    let pieces = Pieces::of(params, cut.parts());
+    let pieces = FoldSplit::of(params, cut.parts());
     let cols = groups(params) * (pieces.share(cut).len() << pieces.levels);
     let layout = TileLayout::new(whole.packing(), whole.n(), whole.rows(), cols);
     let layout = layout.ok_or(Misuse::Rule("a part has a piece at least"))?;
-    Ok(Share { layout, levels: pieces.levels })
+    Ok(ColumnRange { layout, levels: pieces.levels })
 }
 
-impl<F: Family> Partial for Cubed<F> {
-    type Part = Cube<F>;
+impl<F: Family> Partial for CubeScheme<F> {
+    type Part = CubeTable<F>;
     type Joiner = ();
 
     fn most_parts(params: &Params<F>) -> u32 {
@@ -99,7 +99,7 @@ impl<F: Family> Partial for Cubed<F> {
             // Where columns are few, those of several polynomials lie together, and are not to be told apart.
             return std::iter::once(0..params.grid.region(params.grid.units())).collect();
         }
-        let pieces = Pieces::of(params, cut.parts());
+        let pieces = FoldSplit::of(params, cut.parts());
         let share = pieces.share(cut);
         let mut all = Vec::new();
         for unit in 0..params.grid.units() {
@@ -117,12 +117,12 @@ impl<F: Family> Partial for Cubed<F> {
         all
     }
 
-    fn open_part(params: &Params<F>, cut: Cut, image: Arc<dyn Image>) -> Result<Cube<F>> {
-        Cube::open_share(params, layout_of(params, cut)?, image)
+    fn open_part(params: &Params<F>, cut: Cut, image: Arc<dyn Image>) -> Result<CubeTable<F>> {
+        CubeTable::open_share(params, layout_of(params, cut)?, image)
     }
 
     fn partial_bytes(params: &Params<F>, cut: Cut) -> usize {
-        let pieces = Pieces::of(params, cut.parts()).share(cut).len();
+        let pieces = FoldSplit::of(params, cut.parts()).share(cut).len();
         params.grid.units() as usize * groups(params) * pieces * bytes(params)
     }
 
@@ -130,10 +130,10 @@ impl<F: Family> Partial for Cubed<F> {
         Session::admit(params, &keys)
     }
 
-    fn partials(part: &Cube<F>, asks: Vec<(&Session, Query)>) -> Vec<Result<Vec<u8>>> {
+    fn partials(part: &CubeTable<F>, asks: Vec<(&Session, Query)>) -> Vec<Result<Vec<u8>>> {
         let asks: Vec<(&Session, &Query)> = asks.iter().map(|(session, query)| (*session, query)).collect();
-        together(part.prepare_all(&asks), |queries: Vec<Prepared>| {
-            let queries: Vec<&Prepared> = queries.iter().collect();
+        together(part.prepare_all(&asks), |queries: Vec<ExpandedQuery>| {
+            let queries: Vec<&ExpandedQuery> = queries.iter().collect();
             queries.chunks(BATCH).flat_map(|some| part.partials(some)).map(Ok).collect()
         })
     }
@@ -149,7 +149,7 @@ impl<F: Family> Partial for Cubed<F> {
     ) -> Result<Answer> {
         let bits = params.bits_of(session, &query)?;
         let parts = u32::try_from(partials.len()).unwrap_or(u32::MAX);
-        let pieces = Pieces::of(params, parts);
+        let pieces = FoldSplit::of(params, parts);
         let high = bits.get(pieces.levels..).unwrap_or_default();
         let mut shares: Vec<_> = partials.iter().map(|partial| partial.chunks_exact(bytes(params))).collect();
         let mut unit = || -> Result<_> {
@@ -158,7 +158,7 @@ impl<F: Family> Partial for Cubed<F> {
                 let mut ciphers = Vec::with_capacity(1 << pieces.above);
                 for (cut, share) in Cut::all(parts).zip(&mut shares) {
                     for bytes in share.take(pieces.share(cut).len()) {
-                        let cipher = Cipher::take(&params.ring, params.rank(), bytes);
+                        let cipher = Ciphertext::take(&params.ring, params.rank(), bytes);
                         ciphers.push(cipher.ok_or(PeerMisbehaved::NotCanonical("partial"))?);
                     }
                 }
@@ -170,13 +170,13 @@ impl<F: Family> Partial for Cubed<F> {
     }
 }
 
-impl<F> Cube<F> {
+impl<F> CubeTable<F> {
     /// What is left of at most [`BATCH`] queries' columns, unit by unit.
-    fn partials(&self, queries: &[&Prepared]) -> Vec<Vec<u8>> {
+    fn partials(&self, queries: &[&ExpandedQuery]) -> Vec<Vec<u8>> {
         let mut partials = vec![Vec::new(); queries.len()];
         for unit in 0..self.params.grid.units() {
             let columns = self.first_dimension(unit, queries);
-            let folded: Vec<Vec<Cipher>> = columns
+            let folded: Vec<Vec<Ciphertext>> = columns
                 .into_par_iter()
                 .zip(queries)
                 .map(|(columns, query)| self.fold(columns, query))

@@ -1,41 +1,41 @@
 //! From a query to selectors and bits.
 
-use super::{Cube, Rooms};
+use super::{AnswerBuffers, CubeTable};
 use crate::client::QUERY_MASKS;
-use crate::literal::{Form, Upload};
+use crate::literal::{TableForm, Upload};
 use crate::message::Query;
 use crate::params::Inner;
 use crate::session::Session;
 use rayon::prelude::*;
 use sotto_core::{Misuse, PeerMisbehaved, Result};
-use sotto_lattice::cipher::Cipher;
-use sotto_lattice::encrypt::{Masks, restore};
-use sotto_lattice::expand::Leaf;
-use sotto_lattice::gsw::Gsw;
+use sotto_lattice::ciphertext::Ciphertext;
+use sotto_lattice::encrypt::{MaskSource, restore};
+use sotto_lattice::expand::ExpandedLeaf;
 use sotto_lattice::keyswitch::SwitchKey;
-use sotto_lattice::lower::lower;
+use sotto_lattice::mod_down::lower;
 use sotto_lattice::pack;
-use sotto_lattice::ring::Level;
+use sotto_lattice::rgsw::RgswCiphertext;
+use sotto_lattice::ring::ModulusLevel;
 use sotto_lattice::scratch::Scratch;
 use sotto_math::tiles::Selectors;
 use std::sync::Arc;
 
 /// A query as the server works with it: a selector for each row, a bit for each further dimension.
-pub struct Prepared {
+pub struct ExpandedQuery {
     selectors: Selectors,
-    pub(super) bits: Vec<Gsw>,
+    pub(super) bits: Vec<RgswCiphertext>,
     /// The client's keys for packing the answer.
     pub(super) pack: Arc<Vec<SwitchKey>>,
-    spare: Arc<Rooms>,
+    spare: Arc<AnswerBuffers>,
 }
 
-impl Drop for Prepared {
+impl Drop for ExpandedQuery {
     fn drop(&mut self) {
         self.spare.selectors.keep(self.selectors.take_room());
     }
 }
 
-impl Prepared {
+impl ExpandedQuery {
     pub(super) fn selectors(&self) -> &Selectors {
         &self.selectors
     }
@@ -45,25 +45,25 @@ impl Prepared {
 const TOGETHER: usize = 4;
 
 /// What becomes of a leaf of expansion.
-enum Value {
+enum LeafValue {
     /// A selector modulo q, or n of them in the matrix form.
-    Selector(Vec<Cipher>),
+    Selector(Vec<Ciphertext>),
     /// A row m g_j, still modulo Q.
-    Bit(Cipher),
+    Bit(Ciphertext),
 }
 
-impl<F> Cube<F> {
+impl<F> CubeTable<F> {
     /// Query expansion: from what was sent to selectors and RGSW encryptions of bits, both modulo q.
     ///
     /// # Errors
     /// [`sotto_core::Error::Peer`] for a query that was not decoded under these parameters.
-    pub fn prepare(&self, session: &Session, query: &Query) -> Result<Prepared> {
+    pub fn prepare(&self, session: &Session, query: &Query) -> Result<ExpandedQuery> {
         let (selectors, rows) = self.params.selectors_and_rows(session, query)?;
         let layout = &self.share.layout;
         // Every line of them is set below, so what is in the room does not matter.
         let room = self.spare.selectors.take().unwrap_or_default();
         let mut laid = Selectors::in_room(&self.words, layout, self.params.rank() + 1, room);
-        let selectors: Vec<&Cipher> = selectors.iter().flatten().collect();
+        let selectors: Vec<&Ciphertext> = selectors.iter().flatten().collect();
         let parts: Vec<_> = laid.parts(rayon::current_num_threads()).collect();
         parts.into_par_iter().for_each(|mut part| {
             for (i, some) in selectors.chunks(TOGETHER).enumerate() {
@@ -73,11 +73,11 @@ impl<F> Cube<F> {
             }
         });
         let bits = self.params.bits(session, rows)?;
-        Ok(Prepared { selectors: laid, bits, pack: session.pack.clone(), spare: self.spare.clone() })
+        Ok(ExpandedQuery { selectors: laid, bits, pack: session.pack.clone(), spare: self.spare.clone() })
     }
 
     /// Expansion of several queries; threads of the current pool share them, and each of them.
-    pub fn prepare_all(&self, asks: &[(&Session, &Query)]) -> Vec<Result<Prepared>> {
+    pub fn prepare_all(&self, asks: &[(&Session, &Query)]) -> Vec<Result<ExpandedQuery>> {
         asks.par_iter().map(|(session, query)| self.prepare(session, query)).collect()
     }
 }
@@ -88,7 +88,7 @@ impl Inner {
         &self,
         session: &Session,
         query: &Query,
-    ) -> Result<(Vec<Vec<Cipher>>, Vec<Cipher>)> {
+    ) -> Result<(Vec<Vec<Ciphertext>>, Vec<Ciphertext>)> {
         match self.literal.upload {
             Upload::Expanded => self.expand(session, query, |cipher| self.selector(session, cipher)),
             Upload::Direct => Ok((self.selectors_received(session, query)?, self.rows_received(query)?)),
@@ -96,7 +96,7 @@ impl Inner {
     }
 
     /// The bits of a query, for whoever has no table. Of what is expanded, selectors come along, and nothing is made of them.
-    pub(super) fn bits_of(&self, session: &Session, query: &Query) -> Result<Vec<Gsw>> {
+    pub(super) fn bits_of(&self, session: &Session, query: &Query) -> Result<Vec<RgswCiphertext>> {
         let rows = match self.literal.upload {
             Upload::Expanded => self.expand(session, query, |_| Vec::new())?.1,
             Upload::Direct => self.rows_received(query)?,
@@ -109,74 +109,74 @@ impl Inner {
         &self,
         session: &Session,
         query: &Query,
-        selector: impl Fn(&Cipher) -> Vec<Cipher> + Sync,
-    ) -> Result<(Vec<Vec<Cipher>>, Vec<Cipher>)> {
+        selector: impl Fn(&Ciphertext) -> Vec<Ciphertext> + Sync,
+    ) -> Result<(Vec<Vec<Ciphertext>>, Vec<Ciphertext>)> {
         let rule = Misuse::Rule("keys of the table's parameters");
         let [left, right] = session.rounds(self).ok_or(rule.clone())?;
         let expansion = self.expansion().ok_or(rule)?;
         let query = self.cipher(query, 0)?;
-        let finish = |leaf, cipher: &mut Cipher| match leaf {
-            Leaf::Left(_) => Value::Selector(selector(cipher)),
-            Leaf::Right(_) => Value::Bit(cipher.clone()),
+        let finish = |leaf, cipher: &mut Ciphertext| match leaf {
+            ExpandedLeaf::Left(_) => LeafValue::Selector(selector(cipher)),
+            ExpandedLeaf::Right(_) => LeafValue::Bit(cipher.clone()),
         };
         let (selectors, bits) = expansion.run(left, right, query, finish);
         let selectors = selectors.into_iter().filter_map(|value| match value {
-            Value::Selector(ciphers) => Some(ciphers),
-            Value::Bit(_) => None,
+            LeafValue::Selector(ciphers) => Some(ciphers),
+            LeafValue::Bit(_) => None,
         });
         let bits = bits.into_iter().filter_map(|value| match value {
-            Value::Bit(cipher) => Some(cipher),
-            Value::Selector(_) => None,
+            LeafValue::Bit(cipher) => Some(cipher),
+            LeafValue::Selector(_) => None,
         });
         Ok((selectors.collect(), bits.collect()))
     }
 
     /// The query's selectors as they came.
-    fn selectors_received(&self, session: &Session, query: &Query) -> Result<Vec<Vec<Cipher>>> {
+    fn selectors_received(&self, session: &Session, query: &Query) -> Result<Vec<Vec<Ciphertext>>> {
         let selector = |i| Ok(self.selector(session, &self.cipher(query, i)?));
         (0..self.literal.rows as usize).into_par_iter().map(selector).collect()
     }
 
     /// The rows of its bits as they came.
-    fn rows_received(&self, query: &Query) -> Result<Vec<Cipher>> {
+    fn rows_received(&self, query: &Query) -> Result<Vec<Ciphertext>> {
         let rows = self.literal.rows as usize..query.bodies.len();
         rows.into_par_iter().map(|i| self.cipher(query, i)).collect()
     }
 
     /// Ciphertext `i` of a query.
-    fn cipher(&self, query: &Query, i: usize) -> Result<Cipher> {
+    fn cipher(&self, query: &Query, i: usize) -> Result<Ciphertext> {
         let (params, ring) = (self, &self.ring);
         let level = params.query_level();
         let bad = || PeerMisbehaved::NotCanonical("query");
         let body = query.bodies.get(i).ok_or_else(bad)?;
         let body = restore(ring, level, body, params.literal.query_bits.into()).ok_or_else(bad)?;
-        let mask = Masks { seed: &query.seed, label: QUERY_MASKS, first: i as u64 }.mask(ring, level, 0);
-        Ok(Cipher::new(ring, self.tag(level), &mask, std::iter::once(body.as_slice())))
+        let mask = MaskSource { seed: &query.seed, label: QUERY_MASKS, first: i as u64 }.mask(ring, level, 0);
+        Ok(Ciphertext::new(ring, self.tag(level), &mask, std::iter::once(body.as_slice())))
     }
 
     /// What the matrix form makes of a ciphertext happens before it is lowered, which there changes nothing.
-    fn tag(&self, level: Level) -> Level {
-        if self.literal.form == Form::Matrix { Level::Full } else { level }
+    fn tag(&self, level: ModulusLevel) -> ModulusLevel {
+        if self.literal.form == TableForm::Matrix { ModulusLevel::Full } else { level }
     }
 
     /// A selector modulo q: one ciphertext, or the n columns of its matrix form, each with the message at
     /// its own place (Spiral's scalar-to-matrix).
-    fn selector(&self, session: &Session, cipher: &Cipher) -> Vec<Cipher> {
+    fn selector(&self, session: &Session, cipher: &Ciphertext) -> Vec<Ciphertext> {
         let ring = &self.ring;
-        if cipher.level() == Level::Main {
+        if cipher.level() == ModulusLevel::Main {
             return vec![cipher.clone()];
         }
         let mut scratch = Scratch::new(ring);
-        let mut lowered = |high: &Cipher| {
-            let mut low = Cipher::room(ring, Level::Main, high.rank());
+        let mut lowered = |high: &Ciphertext| {
+            let mut low = Ciphertext::room(ring, ModulusLevel::Main, high.rank());
             lower(ring, high, &mut low, &mut scratch);
             low
         };
-        if self.literal.form != Form::Matrix {
+        if self.literal.form != TableForm::Matrix {
             return vec![lowered(cipher)];
         }
         let column = |(place, key)| {
-            let mut high = Cipher::zero(ring, Level::Full, session.pack.len());
+            let mut high = Ciphertext::zero(ring, ModulusLevel::Full, session.pack.len());
             pack::add_at(ring, key, place, cipher, &mut high, &mut Scratch::new(ring));
             lowered(&high)
         };
@@ -184,7 +184,7 @@ impl Inner {
     }
 
     /// RGSW encryptions of the bits: converted from rows m g_j, or put together from all rows.
-    fn bits(&self, session: &Session, rows: Vec<Cipher>) -> Result<Vec<Gsw>> {
+    fn bits(&self, session: &Session, rows: Vec<Ciphertext>) -> Result<Vec<RgswCiphertext>> {
         let Some(gadget) = &self.gadgets.fold else { return Ok(Vec::new()) };
         let incomplete = || Misuse::Rule("all rows of every bit").into();
         let ring = &self.ring;
@@ -196,7 +196,7 @@ impl Inner {
                 .collect(),
             None => rows
                 .par_chunks(2 * l)
-                .map(|rows| Gsw::from_rows([gadget; 2], rows.to_vec()).ok_or_else(incomplete))
+                .map(|rows| RgswCiphertext::from_rows([gadget; 2], rows.to_vec()).ok_or_else(incomplete))
                 .collect(),
         }
     }

@@ -1,14 +1,14 @@
 //! The server that the schemes of the family share.
 
-use super::{BATCH, Cube, Prepared};
+use super::{BATCH, CubeTable, ExpandedQuery};
 use crate::read::Records;
 use crate::session::Session;
-use crate::{Answer, Cubed, Family, Keys, Params, Query, encode};
+use crate::{Answer, CubeScheme, Family, Keys, Params, Query, encode};
 use sotto_core::server::together;
 use sotto_core::{Image, Result, Rows, Server, Sink};
 use std::sync::Arc;
 
-impl<F: Family> Server<Cubed<F>> for Cube<F> {
+impl<F: Family> Server<CubeScheme<F>> for CubeTable<F> {
     type Session = Session;
 
     fn session_bytes(params: &Params<F>) -> usize {
@@ -20,7 +20,7 @@ impl<F: Family> Server<Cubed<F>> for Cube<F> {
     }
 
     fn open(params: &Params<F>, image: Arc<dyn Image>) -> Result<Self> {
-        Cube::open(params, image)
+        CubeTable::open(params, image)
     }
 
     fn records(params: &Params<F>, image: Arc<dyn Image>) -> Result<Box<dyn Rows>> {
@@ -35,8 +35,8 @@ impl<F: Family> Server<Cubed<F>> for Cube<F> {
     /// selectors of up to four queries in one pass, fold what comes out by the bits, and switch to the bits that are sent.
     fn answer_many(&self, asks: Vec<(&Session, Query)>) -> Vec<Result<Answer>> {
         let asks: Vec<(&Session, &Query)> = asks.iter().map(|(session, query)| (*session, query)).collect();
-        together(self.prepare_all(&asks), |queries: Vec<Prepared>| {
-            let queries: Vec<&Prepared> = queries.iter().collect();
+        together(self.prepare_all(&asks), |queries: Vec<ExpandedQuery>| {
+            let queries: Vec<&ExpandedQuery> = queries.iter().collect();
             queries.chunks(BATCH).flat_map(|some| self.units(some)).map(Ok).collect()
         })
     }

@@ -1,18 +1,18 @@
 //! The noise of whole lookups, measured with the secret at hand, against the model: within 0.3 bit.
 
-use super::Cube;
+use super::CubeTable;
 use crate::client::Prepare;
-use crate::literal::{Form, Upload};
+use crate::literal::{TableForm, Upload};
 use crate::params::{Family, Params};
 use crate::rings;
-use crate::template::{Template, Tried};
-use crate::whiten::whiten;
+use crate::template::{Template, WhenTried};
+use crate::whitening::whiten;
 use crate::{Answer, encode};
 use sotto_core::{Client as _, One, Params as _, Prepare as _, RecordIndex, SchemeId, Server as _, Shape};
-use sotto_lattice::cipher::Cipher;
+use sotto_lattice::ciphertext::Ciphertext;
 use sotto_lattice::encrypt::phase;
-use sotto_lattice::ring::Level;
-use sotto_lattice::secret::Secret;
+use sotto_lattice::ring::ModulusLevel;
+use sotto_lattice::secret::SecretKey;
 use sotto_math::bits;
 use sotto_testkit::memory::{MemoryRows, MemorySink};
 use sotto_testkit::rng::seeded;
@@ -24,10 +24,10 @@ struct Measured;
 const LARGE: Template = Template {
     name: "large",
     about: "",
-    tried: Tried::ByName,
+    tried: WhenTried::ByName,
     ring: rings::LARGE,
     upload: Upload::Expanded,
-    form: Form::Plain,
+    form: TableForm::Plain,
     n: 1,
     p_log2: 16,
     nu2: 3..=3,
@@ -75,7 +75,7 @@ const WIDE: Template = Template {
 const MATRIX: Template = Template {
     name: "matrix",
     ring: rings::SPIRAL,
-    form: Form::Matrix,
+    form: TableForm::Matrix,
     n: 2,
     p_log2: 8,
     expand: [8, 7, 0],
@@ -89,10 +89,10 @@ const MATRIX: Template = Template {
 
 static SETS: [Template; 9] = [
     LARGE,
-    Template { name: "large-pack", form: Form::Packed, n: 2, ..LARGE },
+    Template { name: "large-pack", form: TableForm::Packed, n: 2, ..LARGE },
     Template { name: "large-stream", upload: Upload::Direct, sent_bits: [50, 90, 50], ..LARGE },
     SMALL,
-    Template { name: "small-pack", form: Form::Packed, n: 2, ..SMALL },
+    Template { name: "small-pack", form: TableForm::Packed, n: 2, ..SMALL },
     CUT,
     WIDE,
     MATRIX,
@@ -120,13 +120,13 @@ impl Squares {
     fn add(
         &mut self,
         params: &Params<Measured>,
-        secret: &Secret,
-        cipher: &Cipher,
+        secret: &SecretKey,
+        cipher: &Ciphertext,
         body: usize,
         data: &[u64],
     ) {
         let ring = &params.ring;
-        let phase = phase(ring, Level::Main, secret, cipher.comp(0), cipher.comp(body));
+        let phase = phase(ring, ModulusLevel::Main, secret, cipher.comp(0), cipher.comp(body));
         let (q, p) = (ring.q().value() as i128, 1i128 << params.literal.p_log2);
         for (phase, word) in phase.iter().zip(data) {
             // p phase - q data, modulo p q, over p.
@@ -172,7 +172,7 @@ fn measure(set: &str, fill: Fill) -> [f64; 3] {
     fill(&params, &mut bytes, rng);
     let sink = MemorySink::new();
     encode::encode(&params, &MemoryRows::new(width, bytes.clone()), &sink).unwrap();
-    let cube = Cube::open(&params, Arc::new(sink.into_image())).unwrap();
+    let cube = CubeTable::open(&params, Arc::new(sink.into_image())).unwrap();
     let data = |record: u64, k: usize| {
         let part = params.grid.bytes_of_part(k as u64);
         let mut part = bytes[record as usize * width..][part].to_vec();
@@ -194,9 +194,9 @@ fn measure(set: &str, fill: Fill) -> [f64; 3] {
         assert!(cube.spare.sums.take().is_none(), "{set}: room is not used again");
         let (row, _) = params.grid.place(record);
         let side = usize::from(params.literal.n);
-        let secrets: Vec<&Secret> = match params.literal.form {
-            Form::Matrix => client.packed.iter().collect(),
-            Form::Plain | Form::Packed => vec![&client.secret],
+        let secrets: Vec<&SecretKey> = match params.literal.form {
+            TableForm::Matrix => client.packed.iter().collect(),
+            TableForm::Plain | TableForm::Packed => vec![&client.secret],
         };
         // In the plain and packed forms a group of columns is a polynomial of the unit, in the matrix form a
         // column of it, whose entries are bodies.
@@ -222,7 +222,7 @@ fn measure(set: &str, fill: Fill) -> [f64; 3] {
                 folded.add(&params, secret, cipher, body + 1, &data(record, k(group, body)));
             }
         }
-        if params.literal.form == Form::Packed {
+        if params.literal.form == TableForm::Packed {
             for (j, cipher) in cube.params.pack(&ciphers, &query.pack).iter().enumerate() {
                 for (i, secret) in client.packed.iter().enumerate() {
                     packed.add(&params, secret, cipher, i + 1, &data(record, i * side + j));

@@ -4,8 +4,8 @@ use fspiral::FSpiral;
 use onionpir::OnionPir;
 use proptest::prelude::*;
 use sotto_core::{Goal, Params as _, Shape};
-use sotto_cube::literal::{NO_TABLES_MASK, Triple};
-use sotto_cube::{Family, Form, Literal, Params, Upload, rings};
+use sotto_cube::literal::{GadgetTriple, NO_TABLES_MASK};
+use sotto_cube::{Family, Literal, Params, TableForm, Upload, rings};
 use spiral::Spiral;
 
 /// Any number, small ones and powers of two as often as all others.
@@ -14,7 +14,7 @@ fn number() -> impl Strategy<Value = u64> {
 }
 
 /// Any triple, and some that are gadgets.
-fn triple() -> impl Strategy<Value = Triple> {
+fn triple() -> impl Strategy<Value = GadgetTriple> {
     prop_oneof![any::<[u8; 3]>(), Just([0; 3]), (1..12u8, 1..40u8, 0..60u8).prop_map(|(l, b, a)| [l, b, a])]
 }
 
@@ -22,7 +22,7 @@ fn literal() -> impl Strategy<Value = Literal> {
     let kind = (
         prop::sample::select(vec![rings::LARGE, rings::SMALL, rings::FSPIRAL, rings::SPIRAL]),
         prop::sample::select(vec![Upload::Expanded, Upload::Direct]),
-        prop::sample::select(vec![Form::Plain, Form::Packed, Form::Matrix]),
+        prop::sample::select(vec![TableForm::Plain, TableForm::Packed, TableForm::Matrix]),
         prop_oneof![any::<u8>(), 1..5u8],
     );
     let nu2 = prop_oneof![any::<u8>(), 0..17u8];
@@ -39,7 +39,7 @@ fn literal() -> impl Strategy<Value = Literal> {
                 ring: ring.to_owned(),
                 upload,
                 form,
-                n: if fill && form == Form::Plain { 1 } else { n },
+                n: if fill && form == TableForm::Plain { 1 } else { n },
                 records,
                 record_bytes,
                 p_log2,

@@ -5,7 +5,7 @@ use crate::inspect::{SchemeInfo, describe};
 use sotto_catalog::Catalog;
 use sotto_core::SchemeEntry;
 use sotto_core::layer::failure_log2;
-use sotto_layers::pbc::Params;
+use sotto_layers::batch_code::Params;
 
 /// One round: a request to each table, the same number for every wish.
 #[derive(Debug)]

@@ -5,7 +5,7 @@
 
 use super::Mapped;
 use sotto_core::{Image, Section};
-use sotto_pages::{HUGE_PAGE, Pages, pages_of};
+use sotto_pages::{HUGE_PAGE, PageUsage, pages_of};
 use std::hint::black_box;
 
 /// In how many places an image is looked at of which little was read yet.
@@ -13,7 +13,7 @@ const PLACES: u64 = 64;
 
 impl Mapped {
     /// What stands behind a section now; `None` if there is no such section, or the system does not say.
-    pub fn pages(&self, section: Section) -> Option<Pages> {
+    pub fn pages(&self, section: Section) -> Option<PageUsage> {
         pages_of(self.section(section)?)
     }
 

@@ -5,8 +5,8 @@ use super::options::{Bands, KeywordOptions};
 use crate::layout::{Plan, Verified};
 use sotto_catalog::{Packing, catalog};
 use sotto_core::{Goal, ParamsReport, SchemeEntry, Shape, Unit};
-use sotto_layers::keyword::{BuildError, Builder, Counted, Sizes};
-use sotto_layers::pbc::code;
+use sotto_layers::batch_code::code;
+use sotto_layers::keyword::{BuildError, KeyStats, KeywordBuilder, KeywordSizes};
 use std::fmt;
 
 /// Work of a server, in 8-bit multiply-adds, at the price of a byte on the wire: what `simplepir` chooses its matrix by, which is
@@ -71,8 +71,8 @@ impl Arrangement {
     /// What a table of so many keys takes.
     ///
     /// # Errors
-    /// Those of [`Counted::sizes`].
-    pub fn sizes(self, counted: &Counted) -> Result<Sizes, BuildError> {
+    /// Those of [`KeyStats::sizes`].
+    pub fn sizes(self, counted: &KeyStats) -> Result<KeywordSizes, BuildError> {
         match self {
             Arrangement::Rows { probes, slots } => counted.sizes(probes, slots),
             Arrangement::Band { strips, unit } => counted.band_sizes(strips, unit),
@@ -92,7 +92,11 @@ impl Arrangement {
 ///
 /// # Errors
 /// [`Problem::Options`] if sums of rows are asked for, and the scheme has none.
-pub fn arrangement(counted: &Counted, open: Open, costing: &Costing) -> Result<Option<Arrangement>, Problem> {
+pub fn arrangement(
+    counted: &KeyStats,
+    open: Open,
+    costing: &Costing,
+) -> Result<Option<Arrangement>, Problem> {
     let price = |probes: u32, slots: u32| {
         let sizes = counted.sizes(probes, slots).ok()?;
         Some((costing.price(probes, sizes)?, probes, slots))
@@ -140,7 +144,7 @@ pub fn arrangement(counted: &Counted, open: Open, costing: &Costing) -> Result<O
 
 /// Has the table arranged so.
 pub(super) fn arrange(
-    builder: &mut Builder,
+    builder: &mut KeywordBuilder,
     options: &KeywordOptions,
     costing: &Costing,
 ) -> Result<(), Problem> {
@@ -158,12 +162,12 @@ const STRIPS: [u64; 12] = [1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 32];
 
 impl Costing {
     /// How many strips cost least where keys lie in sums of rows; `None` if the scheme has no such table.
-    fn band(&self, counted: &Counted) -> Option<(f64, u64, Unit)> {
+    fn band(&self, counted: &KeyStats) -> Option<(f64, u64, Unit)> {
         let unit = self.entry.sum?;
         // What entries cost does not depend on how they lie in rows, nor do rows on how wide they are.
         let entries = (0..10).find_map(|log4| {
             let strips = 1 << (2 * log4);
-            let Sizes { rows, row_bytes, .. } = counted.band_sizes(strips, unit).ok()?;
+            let KeywordSizes { rows, row_bytes, .. } = counted.band_sizes(strips, unit).ok()?;
             Some((rows.saturating_mul(strips), row_bytes / strips))
         });
         let (entries, entry_bytes) = entries?;
@@ -182,7 +186,7 @@ impl Costing {
     }
 
     /// Whether rows would be verified one by one, as they are where that is cheap.
-    fn proves(&self, Sizes { rows, row_bytes, .. }: Sizes) -> bool {
+    fn proves(&self, KeywordSizes { rows, row_bytes, .. }: KeywordSizes) -> bool {
         let plan = Plan { entry: self.entry, rows, shape: self.shape(rows, row_bytes, 1) };
         plan.choose(Verified::IfCheap).is_ok_and(|layout| layout.path.is_some())
     }
@@ -201,7 +205,7 @@ impl Costing {
     fn parts(&self, probes: u32, rows: u64) -> Option<Vec<Part>> {
         let whole = |lookups| Part { tables: 1, rows, buckets: 1, lookups };
         let Some(most) = self.batch else { return Some(vec![whole(probes as usize)]) };
-        let sizes = code::Sizes::fit(rows, most.saturating_mul(probes as usize)).ok()?;
+        let sizes = code::CodeSizes::fit(rows, most.saturating_mul(probes as usize)).ok()?;
         let (buckets, rows) = ((sizes.copies * sizes.buckets) as u64, sizes.bucket_rows());
         let of_buckets = match self.entry.batch {
             Some(_) => Part { tables: 1, rows: rows * buckets, buckets, lookups: 1 },
@@ -212,8 +216,8 @@ impl Costing {
     }
 
     /// What a request costs, in bytes on the wire; `None` if the scheme does not serve such a table.
-    fn price(&self, probes: u32, sizes: Sizes) -> Option<f64> {
-        let Sizes { rows, row_bytes, catalog_bytes } = sizes;
+    fn price(&self, probes: u32, sizes: KeywordSizes) -> Option<f64> {
+        let KeywordSizes { rows, row_bytes, catalog_bytes } = sizes;
         let (mut up, mut down, mut once, mut work) = (0.0, 0.0, catalog_bytes as f64, 0.0);
         for Part { tables, rows, buckets, lookups } in self.parts(probes, rows)? {
             let report = self.report(rows, row_bytes, buckets)?;

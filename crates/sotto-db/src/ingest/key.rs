@@ -3,12 +3,12 @@
 use super::Notes;
 use super::error::Problem;
 use super::reader::Cell;
-use sotto_layers::keyword::{Form, Key};
+use sotto_layers::keyword::{Key, KeyForm};
 use std::borrow::Cow;
 
 /// Reads keys of a form.
 pub(crate) struct KeyReader {
-    form: Form,
+    form: KeyForm,
     notes: Notes,
 }
 
@@ -17,27 +17,27 @@ const SEPARATORS: [char; 8] = [' ', '-', '.', '(', ')', '/', '\u{a0}', '\u{202f}
 
 impl KeyReader {
     /// Keys of this form.
-    pub(crate) fn new(form: Form) -> Self {
+    pub(crate) fn new(form: KeyForm) -> Self {
         KeyReader { form, notes: Notes::default() }
     }
 
     /// A key in its form.
     pub(crate) fn read(&mut self, cell: &Cell) -> Result<Key, Problem> {
         let text = cell.text()?;
-        if self.form == Form::Text && text.contains(&0) {
+        if self.form == KeyForm::Text && text.contains(&0) {
             return Err(Problem::ZeroByteInKey);
         }
         // Publishers' lists are for people; what clients ask for is without.
-        let written = if self.form == Form::Phone { plain(&text) } else { text };
+        let written = if self.form == KeyForm::Phone { plain(&text) } else { text };
         let key = self.form.canonical(&written).map_err(Problem::Key)?;
         self.note(&key);
         Ok(key)
     }
 
     fn note(&mut self, key: &[u8]) {
-        let is_text = self.form == Form::Text;
+        let is_text = self.form == KeyForm::Text;
         let has = |is: bool| u64::from(is);
-        self.notes.wildcard_keys += has((is_text || self.form == Form::Domain) && key.starts_with(b"*."));
+        self.notes.wildcard_keys += has((is_text || self.form == KeyForm::Domain) && key.starts_with(b"*."));
         self.notes.spaced_numbers += has(is_text && is_spaced_number(key));
         self.notes.digest_keys += has(is_text && is_digest(key));
     }
@@ -61,7 +61,7 @@ fn plain(text: &[u8]) -> Cow<'_, [u8]> {
 fn is_spaced_number(key: &[u8]) -> bool {
     key.starts_with(b"+") && {
         let plain = plain(key);
-        plain.len() < key.len() && Form::Phone.canonical(&plain).is_ok()
+        plain.len() < key.len() && KeyForm::Phone.canonical(&plain).is_ok()
     }
 }
 

@@ -11,7 +11,7 @@ use crate::table::{Band, RawFile, TableSource};
 use crate::{DbError, Result};
 use sotto_catalog::{Layer, TableKind, ValueKind};
 use sotto_layers::Keyword;
-use sotto_layers::keyword::{self, BuildError, Builder, Counted, Options, Width};
+use sotto_layers::keyword::{self, BuildError, BuildOptions, KeyStats, KeywordBuilder, ValueWidth};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
@@ -79,7 +79,7 @@ pub(crate) fn count(
     file: &FileOptions,
     options: &KeywordOptions,
     watch: Watcher<'_>,
-) -> Result<(Counted, u64)> {
+) -> Result<(KeyStats, u64)> {
     let source = source(path, file, options, watch)?;
     let Collected { builder, notes, .. } = collect(&source, options)?;
     if notes.lines == 0 {
@@ -105,7 +105,7 @@ fn source<'a>(
 
 /// What the first pass gives.
 struct Collected {
-    builder: Builder,
+    builder: KeywordBuilder,
     notes: Notes,
     /// The numbers of keys that were there before, from 1 on. Only sets may have any.
     repeated: Vec<u64>,
@@ -113,19 +113,19 @@ struct Collected {
 
 /// The first pass: every key. Where one is longer than keys usually are, there is another pass, with room for the longest.
 fn collect(source: &Pairs<'_>, options: &KeywordOptions) -> Result<Collected> {
-    let usual = Options::new(options.form, options.seed);
+    let usual = BuildOptions::new(options.form, options.seed);
     let probes = options.probes.unwrap_or(usual.probes);
     let room = match options.room {
         0 => 0,
         more => source.count()?.saturating_add(more),
     };
-    let mut table = Options { room, probes, slots: options.slots, ..usual };
+    let mut table = BuildOptions { room, probes, slots: options.slots, ..usual };
     if let Some(width) = options.values.width {
         let width = u32::try_from(width).map_err(|_| Problem::Options("a value has at most 2^30 bytes"));
-        table.width = Width::UpTo(width.map_err(|problem| source.fault(0, problem))?);
+        table.width = ValueWidth::UpTo(width.map_err(|problem| source.fault(0, problem))?);
     }
     loop {
-        let begun = Builder::new(table.clone());
+        let begun = KeywordBuilder::new(table.clone());
         let mut builder = begun.map_err(|error| source.fault(0, Problem::Keys(error)))?;
         let mut longest = 0;
         let notes = source.read(|key, value| {

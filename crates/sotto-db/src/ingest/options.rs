@@ -5,7 +5,7 @@ use super::error::Unit;
 use super::value::ValueOptions;
 use crate::table::BlockRule;
 use sotto_catalog::{KeyKind, ValueKind};
-use sotto_layers::keyword::Form;
+use sotto_layers::keyword::KeyForm;
 use sotto_prg::PublicSeed;
 use std::convert::Infallible;
 use std::fmt;
@@ -155,7 +155,7 @@ pub struct KeywordOptions {
     /// The key.
     pub key: Column,
     /// What keys are.
-    pub form: Form,
+    pub form: KeyForm,
     /// The value; `None` for a table of keys alone, which says whether a key is there.
     pub value: Option<Column>,
     /// How values are written. A width is that of the longest value there may be.

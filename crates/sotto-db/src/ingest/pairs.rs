@@ -8,7 +8,7 @@ use super::value::ValueOptions;
 use super::{Notes, Origin};
 use crate::progress::Watcher;
 use crate::{DbError, Result};
-use sotto_layers::keyword::{BuildError, Form, Key};
+use sotto_layers::keyword::{BuildError, Key, KeyForm};
 use std::path::Path;
 
 /// The columns of keys and of values.
@@ -17,7 +17,7 @@ pub struct PairColumns<'a> {
     /// The key.
     pub key: &'a Column,
     /// What keys are.
-    pub form: Form,
+    pub form: KeyForm,
     /// The value; `None` for keys alone.
     pub value: Option<&'a Column>,
     /// How values are written.

@@ -3,7 +3,7 @@
 use super::{IngestOptions, Layout, ingest, keyword};
 use crate::Result;
 use crate::progress::Watcher;
-use sotto_layers::keyword::Counted;
+use sotto_layers::keyword::KeyStats;
 use std::path::Path;
 
 /// What there is in a file.
@@ -26,7 +26,7 @@ pub enum Surveyed {
         row_bytes: u64,
     },
     /// Keys, and how long their values are. How they lie in rows is still open.
-    Keys(Box<Counted>),
+    Keys(Box<KeyStats>),
 }
 
 /// Reads a file as [`ingest`] does, and counts. Temporary files go into the folder `scratch`.

@@ -8,7 +8,7 @@ use crate::{DbError, Result};
 use rayon::prelude::*;
 use sotto_core::Sure;
 use sotto_layers::Keyword;
-use sotto_layers::keyword::{BuildError, Solved};
+use sotto_layers::keyword::{BuildError, SolvedStrip};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
@@ -49,7 +49,7 @@ impl Band {
                 strips.read(strip, &mut slots).map_err(DbError::Scheme)?;
                 keyword.solve(&slots).map_err(|error| DbError::from(refused(error)))
             };
-            let solved: Vec<Solved> = (first..last).into_par_iter().map(solve).collect::<Result<_>>()?;
+            let solved: Vec<SolvedStrip> = (first..last).into_par_iter().map(solve).collect::<Result<_>>()?;
             tries.extend(solved.iter().map(|strip| strip.tried));
             let mut entries: Vec<_> =
                 solved.iter().map(|strip| strip.entries.chunks_exact(entry as usize)).collect();

@@ -9,8 +9,8 @@ use crate::image::map::Map;
 use crate::progress::{Stage, Watcher};
 use crate::{DbError, Result};
 use sotto_core::{Misuse, Sure};
-use sotto_layers::Pbc;
-use sotto_layers::pbc::place::Placement;
+use sotto_layers::BatchCode;
+use sotto_layers::batch_code::placement::Placement;
 use std::fs::File;
 use std::io::Write;
 use std::path::Path;
@@ -89,7 +89,7 @@ impl TableSource for Scattered {
 /// What lies in all buckets of a code.
 pub struct Buckets<'a> {
     table: &'a Scattered,
-    code: &'a Pbc,
+    code: &'a BatchCode,
     placement: Placement,
 }
 
@@ -98,7 +98,7 @@ impl<'a> Buckets<'a> {
     ///
     /// # Errors
     /// [`Misuse::Rule`] if the code is for another number of rows.
-    pub fn new(table: &'a Scattered, code: &'a Pbc) -> Result<Self> {
+    pub fn new(table: &'a Scattered, code: &'a BatchCode) -> Result<Self> {
         if table.rows != code.sizes().rows {
             return Err(DbError::Scheme(Misuse::Rule("a code for as many rows as the table has").into()));
         }
@@ -183,7 +183,7 @@ mod tests {
     use super::*;
     use crate::progress::silent;
     use crate::table::RawFile;
-    use sotto_layers::pbc::code::Sizes;
+    use sotto_layers::batch_code::code::CodeSizes;
     use sotto_prg::PublicSeed;
     use std::collections::BTreeSet;
 
@@ -207,8 +207,8 @@ mod tests {
     #[test]
     fn each_copy_of_the_table_is_whole() {
         let (_folder, table) = numbered(20_000);
-        let sizes = Sizes { rows: 20_000, items: 20, copies: 3, buckets: 10, spare: 6 };
-        let code = Pbc::new(sizes, &PublicSeed([3; 32])).unwrap();
+        let sizes = CodeSizes { rows: 20_000, items: 20, copies: 3, buckets: 10, spare: 6 };
+        let code = BatchCode::new(sizes, &PublicSeed([3; 32])).unwrap();
         let buckets = Buckets::new(&table, &code).unwrap();
         let tables = buckets.tables();
         let shards: Vec<u64> = tables.iter().map(TableSource::rows).collect();
@@ -227,7 +227,7 @@ mod tests {
     #[test]
     fn buckets_are_read_from_anywhere() {
         let (_folder, table) = numbered(5000);
-        let code = Pbc::new(Sizes::fit(5000, 12).unwrap(), &PublicSeed([3; 32])).unwrap();
+        let code = BatchCode::new(CodeSizes::fit(5000, 12).unwrap(), &PublicSeed([3; 32])).unwrap();
         let buckets = Buckets::new(&table, &code).unwrap();
         for bucket in buckets.tables() {
             let whole = all(&bucket);
@@ -244,7 +244,7 @@ mod tests {
             }
             assert!(bucket.read(last, &mut [0; 16]).is_err() && bucket.read_part(0, 6, &mut [0; 3]).is_err());
         }
-        let other = Pbc::new(Sizes::fit(5001, 12).unwrap(), &PublicSeed([3; 32])).unwrap();
+        let other = BatchCode::new(CodeSizes::fit(5001, 12).unwrap(), &PublicSeed([3; 32])).unwrap();
         assert!(Buckets::new(&table, &other).is_err());
     }
 }

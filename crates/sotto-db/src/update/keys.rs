@@ -14,7 +14,7 @@ use crate::table::TableSource;
 use crate::{DbError, Result};
 use sotto_catalog::ValueKind;
 use sotto_layers::Keyword;
-use sotto_layers::keyword::{Edit, EditError, Form};
+use sotto_layers::keyword::{EditError, KeyForm, TableEdit};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -31,7 +31,7 @@ pub struct KeyLine {
 #[derive(Debug, Clone, Copy)]
 pub struct Keyed {
     /// How keys are spelled.
-    pub form: Form,
+    pub form: KeyForm,
     /// Bytes of a key at most.
     pub key_bytes: u32,
     /// What values are; `None` for a table of keys alone.
@@ -185,7 +185,7 @@ fn apply(
         let mut bytes = vec![0; kept.row_bytes()];
         kept.read(row, &mut bytes).map(|()| bytes)
     };
-    let mut edit = Edit::new(keyword, fetch);
+    let mut edit = TableEdit::new(keyword, fetch);
     for key in lines.iter().filter(|(_, line)| line.value.is_none()).map(|(key, _)| key) {
         match edit.remove(key).map_err(DbError::Scheme)? {
             true => done.removed += 1,

@@ -22,7 +22,7 @@ use serde::Serialize;
 use sotto_catalog::stack::Shard;
 use sotto_catalog::{Batched, CatalogError, Stack};
 use sotto_core::{Epoch, SchemeEntry, Then};
-use sotto_layers::{Keyword, Pbc};
+use sotto_layers::{BatchCode, Keyword};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
@@ -297,7 +297,7 @@ impl StackUpdate<'_> {
 }
 
 /// Where changed rows lie in each shard of a code.
-fn places<'a>(code: &Pbc, rows: &'a Rows) -> Vec<Vec<(u64, &'a Vec<u8>)>> {
+fn places<'a>(code: &BatchCode, rows: &'a Rows) -> Vec<Vec<(u64, &'a Vec<u8>)>> {
     let sizes = *code.sizes();
     let mut tables = vec![Vec::new(); sotto_core::Layer::shards(code).len()];
     let numbers: Vec<u64> = rows.keys().copied().collect();

@@ -5,11 +5,11 @@ use crate::{DbError, Result};
 use rayon::prelude::*;
 use sotto_core::{Change, Error, Misuse};
 use sotto_layers::Keyword;
-use sotto_layers::keyword::{BuildError, Solved};
+use sotto_layers::keyword::{BuildError, SolvedStrip};
 
 /// Strips that were solved again.
 pub(super) struct Strips {
-    strips: Vec<(u64, Solved)>,
+    strips: Vec<(u64, SolvedStrip)>,
     /// The layer of the table that has them.
     pub(super) keyword: Keyword,
 }

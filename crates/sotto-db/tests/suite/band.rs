@@ -11,7 +11,7 @@ use sotto_db::{
     DbError, EncodeOptions, EncodeSummary, Ingested, TableDir, UpdateOptions, Verified, encode_table, ingest,
     update_table,
 };
-use sotto_layers::keyword::Form;
+use sotto_layers::keyword::KeyForm;
 use sotto_prg::PublicSeed;
 use sotto_testkit::CLEAR;
 use sotto_testkit::rng::seeded;
@@ -27,7 +27,7 @@ fn keyed(bands: Bands, lookups_per_client: u64) -> KeywordOptions {
     };
     KeywordOptions {
         key: "1".parse().unwrap(),
-        form: Form::Text,
+        form: KeyForm::Text,
         value: Some("2".parse().unwrap()),
         values: ValueOptions { width: Some(6), ..Default::default() },
         room: 100,
@@ -75,7 +75,7 @@ fn get(dir: &TableDir, key: &str) -> Option<String> {
     let (image, rows) = (dir.open_latest().unwrap(), rows(dir));
     let keyword = image.catalog().keyword().unwrap().unwrap();
     let (first, plan) = keyword.plan(key.as_bytes(), &mut seeded("keys")).unwrap();
-    let ones = plan.ones().unwrap();
+    let ones = plan.row_mask().unwrap();
     let mut sum = vec![0u8; rows[0].len()];
     let added = rows.iter().skip(first[0] as usize).take(128).enumerate();
     for (_, row) in added.filter(|(i, _)| ones >> i & 1 == 1) {

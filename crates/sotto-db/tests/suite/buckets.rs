@@ -13,8 +13,8 @@ use sotto_db::{
     DbError, EncodeOptions, ImageFile, StackDir, TableDir, TableSource, Verified, encode_buckets,
     encode_table,
 };
-use sotto_layers::pbc::Params;
-use sotto_layers::pbc::code::Sizes;
+use sotto_layers::batch_code::Params;
+use sotto_layers::batch_code::code::CodeSizes;
 use sotto_prg::PublicSeed;
 use sotto_testkit::{CLEAR, CLEAR_BATCH};
 use std::path::Path;
@@ -92,7 +92,7 @@ fn what_is_no_table_of_buckets_is_refused() {
 }
 
 /// A stack over a code, with one table of buckets and, if there are spare lookups, the whole table.
-fn publish(folder: &Path, epoch: u64, table: &Memory, sizes: Sizes, key: &SigningKey) -> StackDir {
+fn publish(folder: &Path, epoch: u64, table: &Memory, sizes: CodeSizes, key: &SigningKey) -> StackDir {
     let dir = StackDir::create(folder).unwrap();
     let params = Params::new(sizes, PublicSeed([5; 32]));
     let code = params.code().unwrap();
@@ -136,7 +136,7 @@ fn images(dir: &StackDir) -> Vec<Arc<ImageFile>> {
 fn a_stack_of_buckets_is_updated() {
     let key = key();
     let (before, after) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    let sizes = Sizes { rows: 3000, items: 20, copies: 3, buckets: 10, spare: 6 };
+    let sizes = CodeSizes { rows: 3000, items: 20, copies: 3, buckets: 10, spare: 6 };
     let mut table = Memory::numbered(3000, 6);
     let dir = publish(before.path(), 1, &table, sizes, &key);
     assert_eq!(images(&dir).len(), 2, "a table of 30 buckets, and the whole table");

@@ -9,7 +9,7 @@ use sotto_db::{
     DbError, EncodeOptions, Ingested, TableDir, UpdateOptions, UpdateSummary, encode_table, ingest,
     update_table,
 };
-use sotto_layers::keyword::Form;
+use sotto_layers::keyword::KeyForm;
 use sotto_prg::PublicSeed;
 use sotto_testkit::CLEAR;
 use sotto_testkit::rng::seeded;
@@ -24,7 +24,7 @@ fn table(keys: usize, room: u64) -> (TempDir, TableDir) {
     let lines: String = (0..keys).map(|i| format!("key {i},v{i}\n")).collect();
     let layout = Layout::Keyword(KeywordOptions {
         key: "1".parse().unwrap(),
-        form: Form::Text,
+        form: KeyForm::Text,
         value: Some("2".parse().unwrap()),
         values: ValueOptions { width: Some(6), ..Default::default() },
         room,

@@ -9,11 +9,11 @@ use sotto_db::ingest::{
 use sotto_db::progress::silent;
 use sotto_db::{DbError, Ingested, ingest};
 use sotto_layers::Keyword;
-use sotto_layers::keyword::{Form, KeyError};
+use sotto_layers::keyword::{KeyError, KeyForm};
 use sotto_prg::PublicSeed;
 use sotto_testkit::rng::seeded;
 
-fn options(form: Form) -> KeywordOptions {
+fn options(form: KeyForm) -> KeywordOptions {
     KeywordOptions {
         key: "1".parse().unwrap(),
         form,
@@ -52,20 +52,20 @@ fn get(table: &Ingested, key: &str) -> Option<Vec<u8>> {
 #[test]
 fn keys_are_found_in_any_spelling() {
     let text = "Example.com,spam\nbücher.example.,\n\"a.example\",x\n";
-    let table = read(text, options(Form::Domain)).unwrap();
+    let table = read(text, options(KeyForm::Domain)).unwrap();
     assert_eq!((&table.kind, table.value, table.notes.lines), (&TableKind::Keyword, ValueKind::Text, 3));
     assert_eq!(get(&table, "EXAMPLE.com.").unwrap(), b"spam");
     assert_eq!(get(&table, "xn--bcher-kva.example").unwrap(), b"");
     assert_eq!(get(&table, "a.example").unwrap(), b"x");
     assert_eq!(get(&table, "b.example"), None);
     // The same file and seed give the same rows.
-    let again = read(text, options(Form::Domain)).unwrap();
+    let again = read(text, options(KeyForm::Domain)).unwrap();
     assert_eq!(all(table.table.as_ref()), all(again.table.as_ref()));
 }
 
 #[test]
 fn a_table_of_keys_alone_is_a_set() {
-    let table = read("192.0.2.1\n::1\n", KeywordOptions { value: None, ..options(Form::Ip) }).unwrap();
+    let table = read("192.0.2.1\n::1\n", KeywordOptions { value: None, ..options(KeyForm::Ip) }).unwrap();
     assert_eq!(get(&table, "::ffff:192.0.2.1").unwrap(), b"");
     assert_eq!(get(&table, "192.0.2.2"), None);
 }
@@ -73,7 +73,7 @@ fn a_table_of_keys_alone_is_a_set() {
 #[test]
 fn numbers_have_one_width() {
     let values = ValueOptions { encoding: Encoding::Unsigned(4), ..Default::default() };
-    let table = read("a,1\nb,70000\n", KeywordOptions { values, ..options(Form::Text) }).unwrap();
+    let table = read("a,1\nb,70000\n", KeywordOptions { values, ..options(KeyForm::Text) }).unwrap();
     assert_eq!(get(&table, "b").unwrap(), 70000u32.to_le_bytes());
 }
 
@@ -89,7 +89,7 @@ fn a_table_is_arranged_for_its_scheme() {
             set: None,
             batch: None,
         };
-        KeywordOptions { costing: Some(costing), ..options(Form::Text) }
+        KeywordOptions { costing: Some(costing), ..options(KeyForm::Text) }
     };
     let arranged = |options: KeywordOptions| {
         let table = read(&text, options).unwrap();
@@ -111,7 +111,7 @@ fn a_table_is_arranged_for_its_scheme() {
 
 #[test]
 fn what_is_wrong_is_named_by_line() {
-    let text = options(Form::Text);
+    let text = options(KeyForm::Text);
     assert!(matches!(fault("", text.clone()), (0, None, Problem::Empty)));
     assert!(matches!(fault("a,1\n,2\n", text.clone()), (2, Some(1), Problem::Key(KeyError::Empty))));
     let twice = fault("a,1\nb,2\n\"c\nd\",3\nb,4\na,5\n", text.clone());
@@ -120,6 +120,6 @@ fn what_is_wrong_is_named_by_line() {
     assert!(matches!(fault(&long, text.clone()), (2, Some(1), Problem::Key(KeyError::Long { .. }))));
     let width = KeywordOptions { values: ValueOptions { width: Some(2), ..Default::default() }, ..text };
     assert!(matches!(fault("a,12\nb,123\n", width), (2, Some(2), Problem::TooLong { bytes: 3, width: 2 })));
-    let domain = fault("a.example,1\nno domain,2\n", options(Form::Domain));
+    let domain = fault("a.example,1\nno domain,2\n", options(KeyForm::Domain));
     assert!(matches!(domain, (2, Some(1), Problem::Key(KeyError::Not(_)))));
 }

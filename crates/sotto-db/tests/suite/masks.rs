@@ -7,7 +7,7 @@ use sotto_db::ingest::FileOptions;
 use sotto_db::mask::Masker;
 use sotto_db::progress::silent;
 use sotto_db::{DbError, EncodeOptions, TableDir, UpdateOptions, encode_table, update_table};
-use sotto_oprf::{Input, Mask, OVERHEAD_BYTES, SecretKey, Version};
+use sotto_oprf::{Input, MaskVersion, OVERHEAD_BYTES, RowMask, SecretKey};
 use sotto_testkit::{CLEAR, rng::seeded};
 
 const WIDTH: usize = 20;
@@ -47,8 +47,8 @@ fn stored(dir: &TableDir, epoch: u64) -> Vec<Vec<u8>> {
 }
 
 fn open(key: &SecretKey, row: u64, stored: &[u8]) -> Option<Vec<u8>> {
-    let input = Input::row("test", row, Version::of(stored)).unwrap();
-    Mask::new(&key.at(&input).unwrap()).open(stored).ok().map(|item| item.to_vec())
+    let input = Input::row("test", row, MaskVersion::of(stored)).unwrap();
+    RowMask::new(&key.at(&input).unwrap()).open(stored).ok().map(|item| item.to_vec())
 }
 
 #[test]
@@ -66,7 +66,7 @@ fn each_row_opens_with_its_own_output_and_no_other() {
     let stored = stored(&dir, 1);
     assert_eq!(stored.len(), 30);
     for (row, bytes) in stored.iter().enumerate() {
-        assert_eq!(Version::of(bytes), Version(1));
+        assert_eq!(MaskVersion::of(bytes), MaskVersion(1));
         assert_eq!(open(&key, row as u64, bytes).as_deref(), Some(table.row(row)));
         assert!(open(&key, row as u64 + 1, bytes).is_none());
     }
@@ -89,7 +89,7 @@ fn a_row_that_is_written_again_gets_another_mask() {
     for (row, first) in epochs[0].iter().enumerate().filter(|(row, _)| *row != 7) {
         assert!(*first == epochs[1][row] && *first == epochs[2][row], "row {row} is as it was");
     }
-    let versions = epochs.each_ref().map(|rows| Version::of(&rows[7]).0);
+    let versions = epochs.each_ref().map(|rows| MaskVersion::of(&rows[7]).0);
     assert_eq!(versions, [1, 2, 3]);
     assert_eq!(open(&key, 7, &epochs[1][7]), Some(vec![0xAB; WIDTH]));
     assert_eq!(open(&key, 7, &epochs[2][7]), Some(vec![0xAB; WIDTH]));
@@ -98,7 +98,7 @@ fn a_row_that_is_written_again_gets_another_mask() {
     let equal = body(1).iter().zip(body(2)).filter(|(a, b)| *a == b).count();
     assert!(equal < 8, "{equal} of {} bytes", STORED - 8);
     // What opens the row as it was does not open it as it is.
-    let old = Mask::new(&key.at(&Input::row("test", 7, Version(2)).unwrap()).unwrap());
+    let old = RowMask::new(&key.at(&Input::row("test", 7, MaskVersion(2)).unwrap()).unwrap());
     assert!(old.open(&epochs[2][7]).is_err());
 }
 

@@ -15,7 +15,7 @@ use sotto_db::progress::silent;
 use sotto_db::update::{ChangeFile, KeyLines, Keyed, read_keys};
 use sotto_db::{DbError, Ingested, ingest};
 use sotto_layers::Keyword;
-use sotto_layers::keyword::Form;
+use sotto_layers::keyword::KeyForm;
 use sotto_prg::PublicSeed;
 use sotto_testkit::rng::seeded;
 use std::path::Path;
@@ -25,7 +25,7 @@ fn column(text: &str) -> Column {
     text.parse().unwrap()
 }
 
-fn keyed(form: Form, key: &str, value: Option<&str>) -> Layout {
+fn keyed(form: KeyForm, key: &str, value: Option<&str>) -> Layout {
     Layout::Keyword(KeywordOptions {
         key: column(key),
         form,
@@ -85,7 +85,7 @@ fn changes(
 ) -> Result<KeyLines, DbError> {
     let dir = tempfile::tempdir().unwrap();
     let value = (value_bytes > 0).then_some(sotto_catalog::ValueKind::Text);
-    let keyed = Keyed { form: Form::Text, key_bytes: 255, value, value_bytes };
+    let keyed = Keyed { form: KeyForm::Text, key_bytes: 255, value, value_bytes };
     let header = delete.map(|_| true).or(Some(false));
     let file = FileOptions { header, ..FileOptions::default() };
     let options = ChangeFile { file, delete: delete.map(column), ..ChangeFile::default() };
@@ -107,7 +107,7 @@ fn a_mark_in_front_is_no_part_of_the_text() {
     ] {
         let value = if key == "1" { "2" } else { "v" };
         for mark in ["", "\u{feff}"] {
-            let table = read(name, format!("{mark}{text}"), keyed(Form::Text, key, Some(value))).unwrap();
+            let table = read(name, format!("{mark}{text}"), keyed(KeyForm::Text, key, Some(value))).unwrap();
             assert_eq!(get(&table, "a").as_deref(), Some("e"), "{name}");
         }
     }
@@ -117,7 +117,7 @@ fn a_mark_in_front_is_no_part_of_the_text() {
 
 #[test]
 fn other_encodings_are_named() {
-    let key = || keyed(Form::Text, "1", None);
+    let key = || keyed(KeyForm::Text, "1", None);
     for (name, text) in [("t.csv", "aria\nbe\n"), ("t.jsonl", "[\"aria\"]\n"), ("t.tsv", "aria\tx\n")] {
         for bytes in [utf16(text), utf16(&format!("\u{feff}{text}"))] {
             let of_table = fault(name, &bytes, key()).to_string();
@@ -133,7 +133,7 @@ fn other_encodings_are_named() {
         assert!(matches!(refused, IngestError { line: 2, problem: Problem::ZeroByteInKey, .. }), "{refused}");
         let refused = complaint(changes(name, bytes, 0, None).map(drop).unwrap_err());
         assert!(matches!(refused.problem, Problem::ZeroByteInKey), "{refused}");
-        assert!(read(name, bytes, keyed(Form::Bytes, "1", None)).is_ok(), "bytes are any");
+        assert!(read(name, bytes, keyed(KeyForm::Bytes, "1", None)).is_ok(), "bytes are any");
     }
 }
 
@@ -157,7 +157,7 @@ fn parquet_twins(path: &Path) {
 
 #[test]
 fn of_two_columns_of_one_name_none_is_meant() {
-    let by_name = || keyed(Form::Text, "k", Some("v"));
+    let by_name = || keyed(KeyForm::Text, "k", Some("v"));
     let csv = "k,v,v\na,1,2\n";
     let refused = fault("t.csv", csv, by_name());
     assert!(matches!(refused.problem, Problem::NameTwice { first: 2, second: 3 }), "{refused}");
@@ -172,7 +172,8 @@ fn of_two_columns_of_one_name_none_is_meant() {
     let path = dir.path().join("t.parquet");
     parquet_twins(&path);
     for value in ["v", "2", "3"] {
-        let refused = complaint(read_at(&path, keyed(Form::Text, "k", Some(value))).map(drop).unwrap_err());
+        let refused =
+            complaint(read_at(&path, keyed(KeyForm::Text, "k", Some(value))).map(drop).unwrap_err());
         assert!(matches!(refused.problem, Problem::NameTwice { .. }), "{refused}");
     }
     for text in ["key,value,gone,gone\na,9,,yes\n", "key,key,value,gone\na,b,9,yes\n"] {
@@ -182,34 +183,34 @@ fn of_two_columns_of_one_name_none_is_meant() {
     // Whoever asks by number, or for others, is served.
     let options = IngestOptions {
         file: FileOptions { header: Some(true), ..FileOptions::default() },
-        layout: keyed(Form::Text, "1", Some("3")),
+        layout: keyed(KeyForm::Text, "1", Some("3")),
     };
     let table = ingest(&write(dir.path(), "t.csv", csv), &options, dir.path(), &silent).unwrap();
     assert_eq!(get(&table, "a").as_deref(), Some("2"));
-    assert!(read("t.csv", csv, keyed(Form::Text, "k", None)).is_ok());
+    assert!(read("t.csv", csv, keyed(KeyForm::Text, "k", None)).is_ok());
 }
 
 #[test]
 fn tabs_part_the_columns_of_their_files() {
     let text = "word\tmeaning\naria\tair, song\n";
     for name in ["t.tsv", "t.TSV", "t.tab"] {
-        let table = read(name, text, keyed(Form::Text, "word", Some("meaning"))).unwrap();
+        let table = read(name, text, keyed(KeyForm::Text, "word", Some("meaning"))).unwrap();
         assert_eq!(get(&table, "aria").as_deref(), Some("air, song"));
     }
     let read = changes("c.tsv", "aria\tsong\n", 9, None).unwrap();
     assert_eq!(read.lines.keys().collect::<Vec<_>>(), [b"aria"]);
     // In another file the remedy is named: for columns by name, and where one by number would be the whole line.
     for (text, delimiter) in [(text, '\t'), ("k;v\na;1\n", ';'), ("k|v\na|1\n", '|')] {
-        let refused = fault("t.csv", text, keyed(Form::Text, "word", Some("meaning")));
+        let refused = fault("t.csv", text, keyed(KeyForm::Text, "word", Some("meaning")));
         assert!(
             matches!(refused.problem, Problem::OneColumn { delimiter: found } if found == delimiter),
             "{refused}"
         );
         assert!(refused.to_string().contains("--delimiter '"), "{refused}");
-        let refused = fault("t.csv", text, keyed(Form::Text, "1", Some("2")));
+        let refused = fault("t.csv", text, keyed(KeyForm::Text, "1", Some("2")));
         assert!(matches!(refused.problem, Problem::OneColumn { .. }), "{refused}");
     }
-    let remarks = |text: &str| read_notes(text, keyed(Form::Text, "1", None));
+    let remarks = |text: &str| read_notes(text, keyed(KeyForm::Text, "1", None));
     assert!(remarks("k;v\na;1\n")[0].contains("--delimiter ';'"));
     assert!(remarks("a;b\nplain\n").is_empty(), "a sign of some lines parts nothing");
 }
@@ -231,7 +232,7 @@ fn no_line_without_a_row_moves_those_behind_it() {
     assert_eq!(all(read("t.csv", "a\nb\n\n", indexed("1", None)).unwrap().table.as_ref()), b"ab");
     assert_eq!(all(read("t.csv", "a\n\"\"\nb\n", indexed("1", None)).unwrap().table.as_ref()), b"a\0b");
     assert_eq!(all(read("t.csv", "1,b\n\n0,a\n", indexed("2", Some("1"))).unwrap().table.as_ref()), b"ab");
-    assert!(read("t.csv", "a\n\nb\n", keyed(Form::Text, "1", None)).is_ok());
+    assert!(read("t.csv", "a\n\nb\n", keyed(KeyForm::Text, "1", None)).is_ok());
     let remarks = read_notes("# words\na\nb\n", indexed("1", None));
     assert!(remarks[0].starts_with("1 lines begin with #"), "{remarks:?}");
 }
@@ -247,7 +248,7 @@ fn row_numbers_that_are_other_numbers_are_refused() {
 
 #[test]
 fn keys_are_as_long_as_the_longest() {
-    let longest = |text: &str| read("t.csv", text, keyed(Form::Text, "1", Some("2")));
+    let longest = |text: &str| read("t.csv", text, keyed(KeyForm::Text, "1", Some("2")));
     let bytes = |table: &Ingested| {
         Keyword::parse(table.layers[0].params.to_string().as_bytes()).unwrap().params().key_bytes
     };
@@ -266,7 +267,7 @@ fn keys_are_as_long_as_the_longest() {
 
 #[test]
 fn a_set_has_each_key_once() {
-    let table = read("t.csv", "b\na\nb\nc\na\nb\n", keyed(Form::Text, "1", None)).unwrap();
+    let table = read("t.csv", "b\na\nb\nc\na\nb\n", keyed(KeyForm::Text, "1", None)).unwrap();
     assert_eq!((table.notes.lines, table.notes.repeated_keys), (6, 3));
     assert!(table.notes.remarks()[0].starts_with("3 keys were in the file before"));
     for key in ["a", "b", "c"] {
@@ -278,33 +279,33 @@ fn a_set_has_each_key_once() {
     // What is said twice and otherwise is no set's business to choose from.
     let refused = changes("c.csv", "key,gone\na,\na,yes\n", 0, Some("gone"));
     assert!(matches!(complaint(refused.map(drop).unwrap_err()).problem, Problem::SameKey { other: 2 }));
-    let refused = fault("t.csv", "a,1\na,1\n", keyed(Form::Text, "1", Some("2")));
+    let refused = fault("t.csv", "a,1\na,1\n", keyed(KeyForm::Text, "1", Some("2")));
     assert!(matches!(refused.problem, Problem::SameKey { other: 1 }), "one key, one value");
 }
 
 #[test]
 fn what_is_odd_about_keys_is_said() {
-    let text = |lines: &str| read_notes(lines, keyed(Form::Text, "1", None));
+    let text = |lines: &str| read_notes(lines, keyed(KeyForm::Text, "1", None));
     assert!(text("+1 555 000 0007\n+15550000008\n")[0].starts_with("1 keys are telephone numbers"));
     let ntlm = "8846F7EAEE8FB117AD06BDD830B7586C\n";
     assert!(text(ntlm)[0].contains("--form md5"));
     assert!(text(&format!("{ntlm}word\n")).is_empty() && text("+ a b\n").is_empty());
     assert!(text("*.example.com\n")[0].starts_with("1 keys begin with *."));
-    let domains = read_notes("*.example.com\nexample.org\n", keyed(Form::Domain, "1", None));
+    let domains = read_notes("*.example.com\nexample.org\n", keyed(KeyForm::Domain, "1", None));
     assert!(domains[0].starts_with("1 keys begin with *."), "{domains:?}");
 }
 
 #[test]
 fn hashes_and_telephone_numbers_have_one_spelling() {
     let hash = "8846F7EAEE8FB117AD06BDD830B7586C";
-    let table = read("t.csv", format!("{hash},7\n"), keyed(Form::Md5, "1", Some("2"))).unwrap();
+    let table = read("t.csv", format!("{hash},7\n"), keyed(KeyForm::Md5, "1", Some("2"))).unwrap();
     assert_eq!(get(&table, &hash.to_lowercase()).as_deref(), Some("7"));
     let lines = "+1 555 000 0007,a\n+1 (555) 000-0008,b\n+15550000009,c\n";
-    let table = read("t.csv", lines, keyed(Form::Phone, "1", Some("2"))).unwrap();
+    let table = read("t.csv", lines, keyed(KeyForm::Phone, "1", Some("2"))).unwrap();
     for (number, name) in [("+15550000007", "a"), ("+15550000008", "b"), ("+15550000009", "c")] {
         assert_eq!(get(&table, number).as_deref(), Some(name));
     }
-    let refused = fault("t.csv", "555 000 0007,a\n", keyed(Form::Phone, "1", Some("2")));
+    let refused = fault("t.csv", "555 000 0007,a\n", keyed(KeyForm::Phone, "1", Some("2")));
     assert!(refused.to_string().contains("E.164"), "{refused}");
 }
 
@@ -344,7 +345,7 @@ fn prefixes_are_ranges_of_ipv4() {
 
 #[test]
 fn a_json_document_is_no_json_lines() {
-    let by_name = || keyed(Form::Text, "k", Some("v"));
+    let by_name = || keyed(KeyForm::Text, "k", Some("v"));
     for (text, tool) in [
         ("[{\"k\":\"a\",\"v\":\"b\"},{\"k\":\"c\",\"v\":\"d\"}]\n", "jq -c '.[]'"),
         ("[[\"a\",\"b\"],[\"c\",\"d\"]]\n", "jq -c '.[]'"),
@@ -352,7 +353,7 @@ fn a_json_document_is_no_json_lines() {
         ("\u{feff}\n[\n", "jq -c '.[]'"),
         ("{\n  \"k\": \"a\"\n}\n", "jq -c ."),
     ] {
-        for layout in [by_name(), keyed(Form::Text, "1", Some("2"))] {
+        for layout in [by_name(), keyed(KeyForm::Text, "1", Some("2"))] {
             let said = fault("t.jsonl", text, layout).to_string();
             assert!(said.contains("one JSON document") && said.contains(tool), "{text:?}: {said}");
         }
@@ -365,14 +366,14 @@ fn a_json_document_is_no_json_lines() {
 #[test]
 fn decimals_without_a_point_are_integers() {
     let at = |name: &str| Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name);
-    let table = read_at(&at("decimal.parquet"), keyed(Form::Text, "k", Some("v"))).unwrap();
+    let table = read_at(&at("decimal.parquet"), keyed(KeyForm::Text, "k", Some("v"))).unwrap();
     assert_eq!(get(&table, "k0").as_deref(), Some("15551234567"));
     let refused = complaint(
-        read_at(&at("double.parquet"), keyed(Form::Text, "phone", Some("v"))).map(drop).unwrap_err(),
+        read_at(&at("double.parquet"), keyed(KeyForm::Text, "phone", Some("v"))).map(drop).unwrap_err(),
     );
     assert!(refused.to_string().contains("a floating-point number (cast the column to BIGINT"), "{refused}");
     for (name, codec) in [("lz4.parquet", "LZ4"), ("brotli.parquet", "Brotli")] {
-        let said = complaint(read_at(&at(name), keyed(Form::Text, "k", Some("v"))).map(drop).unwrap_err())
+        let said = complaint(read_at(&at(name), keyed(KeyForm::Text, "k", Some("v"))).map(drop).unwrap_err())
             .to_string();
         assert!(said.contains(codec) && said.contains("write it with zstd"), "{said}");
     }

@@ -1,13 +1,13 @@
 //! Parities are sums of the rows of their sets: through queries, epochs and whole budgets, of every kind of hints.
 
-use ::checklist::Punctured;
-use ::lp_treepir::Hiding;
-use ::piano::Whole;
-use ::s3pir::Halves;
+use ::checklist::PuncturedSets;
+use ::lp_treepir::PrivatelyPuncturedSets;
+use ::piano::FullSets;
+use ::s3pir::HalfSets;
 use rand_core::Rng;
 use sotto_core::{Budget, Client as _, Error, RecordIndex, Revise, Stateful};
-use sotto_hints::slots::Slots;
-use sotto_hints::stream::Streamed;
+use sotto_hints::one_server::OneServerScheme;
+use sotto_hints::two_server::TwoServerScheme;
 use sotto_testkit::rng::seeded;
 use sotto_testkit::served::Served;
 use std::collections::VecDeque;
@@ -25,10 +25,10 @@ pub(crate) trait Hinted: Stateful + Revise {
 /// Runs a check on all schemes.
 macro_rules! all {
     ($($check:ident;)*) => {
-        all! { checklist Slots<Punctured>; $($check;)* }
-        all! { lp_treepir Slots<Hiding>; $($check;)* }
-        all! { s3pir Streamed<Halves>; $($check;)* }
-        all! { piano Streamed<Whole>; $($check;)* }
+        all! { checklist TwoServerScheme<PuncturedSets>; $($check;)* }
+        all! { lp_treepir TwoServerScheme<PrivatelyPuncturedSets>; $($check;)* }
+        all! { s3pir OneServerScheme<HalfSets>; $($check;)* }
+        all! { piano OneServerScheme<FullSets>; $($check;)* }
     };
     ($name:ident $scheme:ty; $($check:ident;)*) => {
         mod $name {

@@ -1,17 +1,19 @@
 //! Hints in slots, of both schemes that have such.
 
 use super::parities::Hinted;
-use ::checklist::Punctured;
-use ::lp_treepir::Hiding;
+use ::checklist::PuncturedSets;
+use ::lp_treepir::PrivatelyPuncturedSets;
 use rand_core::Rng;
 use sotto_core::{Budget, Client as _, Error, Params as _, RecordIndex, Shape, Stateful, Supplier, Upkeep};
-use sotto_hints::slots::params::ParamsLiteral;
-use sotto_hints::slots::{Client, Family, Order, Params, Plan, Room, Slots, Supply, bound};
+use sotto_hints::two_server::params::ParamsLiteral;
+use sotto_hints::two_server::{
+    Client, Family, HintRequest, HintResponse, Params, Plan, TreeScratch, TwoServerScheme, bound,
+};
 use sotto_testkit::rng::seeded;
 use sotto_testkit::served::Served;
 use std::collections::VecDeque;
 
-type Table<F> = Served<Slots<F>>;
+type Table<F> = Served<TwoServerScheme<F>>;
 
 /// Parameters for few queries, so that a test can make them all.
 fn literal(rows: u64, row_bytes: u64, queries: u64) -> ParamsLiteral {
@@ -19,19 +21,19 @@ fn literal(rows: u64, row_bytes: u64, queries: u64) -> ParamsLiteral {
     ParamsLiteral { rows, row_bytes, hints: bound::least_hints(queries, -40.0, 1 << (bits / 2)), queries }
 }
 
-fn supply<F: Family>(table: &Table<F>, order: &Order) -> Supply {
-    Slots::<F>::supply(&table.server, order.clone()).unwrap()
+fn supply<F: Family>(table: &Table<F>, order: &HintRequest) -> HintResponse {
+    TwoServerScheme::<F>::supply(&table.server, order.clone()).unwrap()
 }
 
-impl<F: Family> Hinted for Slots<F> {
+impl<F: Family> Hinted for TwoServerScheme<F> {
     fn table(rows: u64, row_bytes: u64, queries: u64) -> Table<F> {
         Served::new(Params::check(literal(rows, row_bytes, queries)).unwrap())
     }
 
     fn client(table: &Table<F>, label: &str) -> Client<F> {
         let mut client = table.client(label);
-        while let Some(order) = Slots::<F>::order(&mut client).unwrap() {
-            Slots::<F>::stock(&mut client, supply(table, &order)).unwrap();
+        while let Some(order) = TwoServerScheme::<F>::order(&mut client).unwrap() {
+            TwoServerScheme::<F>::stock(&mut client, supply(table, &order)).unwrap();
         }
         client
     }
@@ -44,7 +46,7 @@ impl<F: Family> Hinted for Slots<F> {
 
 /// Every parity a client has, against the sum of the rows of its set. Gives how many are known.
 fn known<F: Family>(table: &Table<F>, client: &Client<F>) -> usize {
-    let (trees, mut room) = (table.params.trees(), Room::default());
+    let (trees, mut room) = (table.params.trees(), TreeScratch::default());
     let known = client.known().inspect(|(set, parity)| {
         let mut sum = vec![0; table.params.row_bytes()];
         for (position, number) in (0..).zip(trees.grow([set.root].into_iter(), &mut room)) {
@@ -62,10 +64,10 @@ fn known<F: Family>(table: &Table<F>, client: &Client<F>) -> usize {
 macro_rules! both {
     ($($check:ident;)*) => {
         mod checklist {
-            $(#[test] fn $check() { super::$check::<super::Punctured>(); })*
+            $(#[test] fn $check() { super::$check::<super::PuncturedSets>(); })*
         }
         mod lp_treepir {
-            $(#[test] fn $check() { super::$check::<super::Hiding>(); })*
+            $(#[test] fn $check() { super::$check::<super::PrivatelyPuncturedSets>(); })*
         }
     };
 }
@@ -82,9 +84,9 @@ both! {
 
 fn trees_of_several_levels<F: Family>() {
     for (rows, numbers) in [((1 << 11) - 5, 64), ((1 << 14) - 300, 128), (1 << 15, 256)] {
-        let table = Slots::<F>::table(rows, [4, 32][usize::from(rows > 9999)], 100);
+        let table = TwoServerScheme::<F>::table(rows, [4, 32][usize::from(rows > 9999)], 100);
         assert!(table.params.numbers() == numbers && table.params.trees().depth() > 0);
-        let (mut client, rng) = (Slots::<F>::client(&table, "levels"), &mut seeded("levels"));
+        let (mut client, rng) = (TwoServerScheme::<F>::client(&table, "levels"), &mut seeded("levels"));
         for index in (0..rows).step_by(rows as usize / 90) {
             table.fetch(&mut client, index, rng).unwrap();
         }
@@ -94,11 +96,11 @@ fn trees_of_several_levels<F: Family>() {
 
 /// Queries are made while the hints they spend still wait for their parities.
 fn queries_before_answers<F: Family>() {
-    let table = Slots::<F>::table(60, 9, 600);
+    let table = TwoServerScheme::<F>::table(60, 9, 600);
     let mut waited = 0;
     for depth in [2, 5, 17] {
         let rng = &mut seeded("before answers");
-        let mut client = Slots::<F>::client(&table, "before answers");
+        let mut client = TwoServerScheme::<F>::client(&table, "before answers");
         let mut waiting = VecDeque::new();
         for i in 0..600 {
             let index = if i % 3 == 0 { 7 } else { rng.next_u64() % 60 };
@@ -108,7 +110,7 @@ fn queries_before_answers<F: Family>() {
             let spends = client.plans().last().unwrap().spends();
             waited += usize::from(spends && client.known().count() == known && waiting.len() > 1);
             if waiting.len() == depth {
-                Slots::<F>::check_parities(&table, &client, true);
+                TwoServerScheme::<F>::check_parities(&table, &client, true);
                 let (index, asked) = waiting.pop_front().unwrap();
                 table.read(&mut client, index, asked).unwrap();
             }
@@ -118,7 +120,7 @@ fn queries_before_answers<F: Family>() {
 }
 
 fn orders_come_block_by_block_and_are_the_same_until_they_are_met<F: Family>() {
-    let table = Slots::<F>::table(3, 60_000, 1000);
+    let table = TwoServerScheme::<F>::table(3, 60_000, 1000);
     let params = &table.params;
     assert!(params.blocks() > 2 && !params.hints().is_multiple_of(params.block_hints()));
     let mut client = table.client("orders");
@@ -126,43 +128,43 @@ fn orders_come_block_by_block_and_are_the_same_until_they_are_met<F: Family>() {
     for block in 0..params.blocks() {
         assert_eq!(client.budget(), Budget::Left(0));
         assert!(matches!(client.query(RecordIndex(0), &mut seeded("none")), Err(Error::Exhausted(_))));
-        let order = Slots::<F>::order(&mut client).unwrap().unwrap();
-        assert_eq!(Slots::<F>::order(&mut client).unwrap().unwrap(), order);
+        let order = TwoServerScheme::<F>::order(&mut client).unwrap().unwrap();
+        assert_eq!(TwoServerScheme::<F>::order(&mut client).unwrap().unwrap(), order);
         assert_eq!(order.block, block);
-        Slots::<F>::stock(&mut client, supply(&table, &order)).unwrap();
+        TwoServerScheme::<F>::stock(&mut client, supply(&table, &order)).unwrap();
         // A supply names no block, so the same one would be taken for that of the next.
-        let again = Slots::<F>::stock(&mut client, supply(&table, &order));
+        let again = TwoServerScheme::<F>::stock(&mut client, supply(&table, &order));
         assert!(matches!(again, Err(Error::Misuse(_))), "a supply is taken once");
         let there = params.block_hints() * (block as usize + 1);
         assert_eq!(known(&table, &client), there.min(params.hints()));
         first.get_or_insert(order);
     }
     assert_eq!(client.budget(), Budget::Left(1000));
-    assert!(Slots::<F>::order(&mut client).unwrap().is_none());
-    let spare = Slots::<F>::stock(&mut client, supply(&table, &first.unwrap()));
+    assert!(TwoServerScheme::<F>::order(&mut client).unwrap().is_none());
+    let spare = TwoServerScheme::<F>::stock(&mut client, supply(&table, &first.unwrap()));
     assert!(matches!(spare, Err(Error::Misuse(_))));
     table.fetch(&mut client, 2, &mut seeded("stocked")).unwrap();
 }
 
 /// What was rejected is forgotten, and nothing else is.
 fn a_rejected_row_is_nowhere<F: Family>() {
-    let table = Slots::<F>::table(30, 4, 1000);
-    let (mut client, rng) = (Slots::<F>::client(&table, "rejected"), &mut seeded("rejected"));
+    let table = TwoServerScheme::<F>::table(30, 4, 1000);
+    let (mut client, rng) = (TwoServerScheme::<F>::client(&table, "rejected"), &mut seeded("rejected"));
     let all = table.params.hints();
     // Numbers of queries begin at 1; the last of these has spent a hint.
     let mut number = 0;
     loop {
         let asked = table.ask(&mut client, 3, rng);
         let slot = client.plans().next().unwrap().slot();
-        number = number.max(Slots::<F>::number(&asked.1));
+        number = number.max(TwoServerScheme::<F>::number(&asked.1));
         table.read(&mut client, 3, asked).unwrap();
         if (slot as usize) < all {
             break;
         }
     }
-    Slots::<F>::reject(&mut client, number + 1);
+    TwoServerScheme::<F>::reject(&mut client, number + 1);
     assert_eq!(known(&table, &client), all);
-    Slots::<F>::reject(&mut client, number);
+    TwoServerScheme::<F>::reject(&mut client, number);
     assert_eq!(known(&table, &client), all - 1);
     let unreadable = (0..300).filter(|_| table.fetch(&mut client, 3, rng).is_err()).count();
     assert!(unreadable >= 1, "one of a few hints with the row was chosen in 300 queries");
@@ -170,10 +172,10 @@ fn a_rejected_row_is_nowhere<F: Family>() {
 
 /// All hints are one, and it changes only when it is spent: a request for a row that it lacks is of the same form as any other.
 fn a_row_in_no_hint_is_not_found_and_spends_none<F: Family>() {
-    let table = Slots::<F>::table(64, 3, 1000);
+    let table = TwoServerScheme::<F>::table(64, 3, 1000);
     let (params, rng) = (&table.params, &mut seeded("no hint"));
     let mut state = Vec::new();
-    Slots::<F>::save(params, &Slots::<F>::client(&table, "no hint"), &mut state).unwrap();
+    TwoServerScheme::<F>::save(params, &TwoServerScheme::<F>::client(&table, "no hint"), &mut state).unwrap();
     // A state begins with 44 bytes and the hints.
     let hint = (params.report().costs.client_bytes as usize - 44) / params.hints() - params.row_bytes();
     let (hints, parities) = state[44..].split_at_mut(hint * params.hints());
@@ -181,10 +183,10 @@ fn a_row_in_no_hint_is_not_found_and_spends_none<F: Family>() {
         let same = list[..width].to_vec();
         list.chunks_exact_mut(width).for_each(|bytes| bytes.copy_from_slice(&same));
     }
-    let mut client = Slots::<F>::load(params, &mut state.as_slice()).unwrap();
+    let mut client = TwoServerScheme::<F>::load(params, &mut state.as_slice()).unwrap();
     assert_eq!(known(&table, &client), params.hints());
     let set = client.hints()[0].set;
-    let (trees, mut room) = (params.trees(), Room::default());
+    let (trees, mut room) = (params.trees(), TreeScratch::default());
     let numbers = trees.grow([set.root].into_iter(), &mut room);
     let rows: Vec<u64> =
         (0..).zip(numbers).map(|(at, number)| F::row(params, at, *number ^ set.shift)).collect();

@@ -1,10 +1,12 @@
 //! Hints from the streamed table, of both schemes that have such.
 
 use super::parities::Hinted;
-use piano::Whole;
-use s3pir::Halves;
+use piano::FullSets;
+use s3pir::HalfSets;
 use sotto_core::{Params as _, Shape};
-use sotto_hints::stream::{Client, Family, LIVE, OWED, Order, Params, Place, Prf, Stock, Streamed};
+use sotto_hints::one_server::{
+    Client, Family, LIVE, OWED, OneServerScheme, Params, PartitionPlace, Prf, RowOrder, Stock,
+};
 use sotto_testkit::rng::seeded;
 use sotto_testkit::served::Served;
 use std::collections::BTreeSet;
@@ -14,13 +16,13 @@ fn params<F: Family>(rows: u64, row_bytes: u64, lookups: u64) -> Params<F> {
 }
 
 /// Where each row lies.
-fn places<F: Family>(params: &Params<F>) -> Vec<Place> {
-    let mut places = vec![Place::default(); params.rows() as usize];
+fn places<F: Family>(params: &Params<F>) -> Vec<PartitionPlace> {
+    let mut places = vec![PartitionPlace::default(); params.rows() as usize];
     F::Order::new(params.partitions(), params.partition_rows()).run(0, &mut places);
     places
 }
 
-impl<F: Family> Hinted for Streamed<F> {
+impl<F: Family> Hinted for OneServerScheme<F> {
     fn table(rows: u64, row_bytes: u64, queries: u64) -> Served<Self> {
         Served::new(params(rows, row_bytes, queries))
     }
@@ -52,7 +54,7 @@ impl<F: Family> Hinted for Streamed<F> {
 /// Where bounds do not cover every sequence: of a partition there are more rows than backups.
 #[test]
 fn covered_sequences_to_the_end_of_the_budget() {
-    let table = Served::<Streamed<Whole>>::new(params(5000, 5, u64::MAX));
+    let table = Served::<OneServerScheme<FullSets>>::new(params(5000, 5, u64::MAX));
     let queries = table.params.queries() as u64;
     assert!(table.params.backups() < table.params.partition_rows() && queries > 300);
     let sequences: [fn(u64) -> u64; 2] = [|i| 3 * 128 + i % 128, |i| (i * 128 + i / 40) % 5000];
@@ -64,7 +66,8 @@ fn covered_sequences_to_the_end_of_the_budget() {
 
 fn tags<F: Family>() {
     let prf = Prf::<F>::new(&params(1 << 16, 1, 1000), &[1; 16]);
-    let tags: Vec<u16> = (0..4096).map(|i| prf.tag(Place { partition: i / 256, offset: i % 256 })).collect();
+    let tags: Vec<u16> =
+        (0..4096).map(|i| prf.tag(PartitionPlace { partition: i / 256, offset: i % 256 })).collect();
     assert!(!tags.contains(&0));
     let distinct = tags.iter().collect::<BTreeSet<_>>().len();
     // 4096^2 / 2 / 65535 = 128 pairs are expected to meet.
@@ -73,6 +76,6 @@ fn tags<F: Family>() {
 
 #[test]
 fn tags_of_one_key_seldom_meet() {
-    tags::<Halves>();
-    tags::<Whole>();
+    tags::<HalfSets>();
+    tags::<FullSets>();
 }

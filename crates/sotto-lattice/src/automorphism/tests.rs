@@ -9,7 +9,7 @@ use crate::noise::steps;
 fn an_automorphism_acts_on_the_message() {
     let n = 256;
     for ring in rings(n) {
-        for level in [Level::Full, Level::Main] {
+        for level in [ModulusLevel::Full, ModulusLevel::Main] {
             for (k, gadget) in [
                 (n + 1, exact(&ring, level, 4)),
                 (3, approximate(&ring, level, 2)),
@@ -24,9 +24,9 @@ fn an_automorphism_acts_on_the_message() {
                 let scale = ring.modulus(level) / 1000;
                 let (coefficients, slots) = message(&ring, level, 1, scale);
                 let c = encrypted(&ring, level, &s, &slots, 0);
-                let mut out = Cipher::zero(&ring, level, 1);
+                let mut out = Ciphertext::zero(&ring, level, 1);
                 key.apply(&ring, &c, &mut out, &mut Scratch::new(&ring));
-                let mut hoisted = Cipher::zero(&ring, level, 1);
+                let mut hoisted = Ciphertext::zero(&ring, level, 1);
                 let scratch = &mut Scratch::new(&ring);
                 key.apply_hoisted(&ring, &key.hoist(&ring, &c), &mut hoisted, scratch);
                 let mut expected = vec![0; n];
@@ -49,9 +49,12 @@ fn an_automorphism_acts_on_the_message() {
 #[test]
 fn even_and_large_exponents_are_refused() {
     let ring = &rings(64)[0];
-    let gadget = exact(ring, Level::Full, 2);
+    let gadget = exact(ring, ModulusLevel::Full, 2);
     for k in [0, 2, 64, 128, 129] {
-        let bodies = vec![vec![0; ring.words(Level::Full)]; 2];
-        assert!(AutomorphismKey::assemble(ring, Level::Full, &gadget, k, &bodies, masks(0)).is_none(), "{k}");
+        let bodies = vec![vec![0; ring.words(ModulusLevel::Full)]; 2];
+        assert!(
+            AutomorphismKey::assemble(ring, ModulusLevel::Full, &gadget, k, &bodies, masks(0)).is_none(),
+            "{k}"
+        );
     }
 }

@@ -4,12 +4,12 @@
 //! (their scale is a `t`-th of the modulus), so that any modulus will do that has room for rounding errors, and the
 //! body needs fewer bits than the mask: what is cut off it is not multiplied by the secret (as in Spiral's answers).
 
-use super::cipher::Cipher;
+use super::ciphertext::Ciphertext;
 use super::ring::SlotRing;
-use super::rns::Rns;
-use super::secret::Secret;
-use sotto_math::basis::round_to_bits;
+use super::rns::RnsRing;
+use super::secret::SecretKey;
 use sotto_math::bits::{pack_words, packed_len, unpack_words};
+use sotto_math::modulus_pair::round_to_bits;
 use zeroize::Zeroizing;
 
 /// How many bits of each coefficient an answer has.
@@ -22,7 +22,7 @@ pub struct AnswerBits {
 impl AnswerBits {
     /// So many bits of the body and the mask; `None` unless there are some of both, no fewer of the mask, and so few that
     /// the product of a mask and a secret stays below half of the last prime.
-    pub fn new<R: SlotRing>(rns: &Rns<R>, body: u32, mask: u32) -> Option<Self> {
+    pub fn new<R: SlotRing>(rns: &RnsRing<R>, body: u32, mask: u32) -> Option<Self> {
         let q = rns.ring().plans().first()?.modulus().value();
         let sum = (rns.ring().degree() as u64).checked_mul(1u64.checked_shl(mask)?)?;
         let fits = sum < q / 2 && rns.ring().plain().checked_mul(1 << mask)? < 1 << 63;
@@ -40,7 +40,7 @@ impl AnswerBits {
     }
 
     /// The bytes of an answer.
-    pub fn bytes<R: SlotRing>(&self, rns: &Rns<R>) -> usize {
+    pub fn bytes<R: SlotRing>(&self, rns: &RnsRing<R>) -> usize {
         [self.body, self.mask].map(|bits| packed_len(bits, rns.ring().degree()).unwrap_or(0)).iter().sum()
     }
 }
@@ -57,7 +57,7 @@ impl Answer {
     ///
     /// # Panics
     /// If it is of another level or has other parts.
-    pub fn new<R: SlotRing>(rns: &Rns<R>, bits: AnswerBits, c: &Cipher) -> Self {
+    pub fn new<R: SlotRing>(rns: &RnsRing<R>, bits: AnswerBits, c: &Ciphertext) -> Self {
         assert_eq!((c.level().primes(), c.parts()), (1, 2), "two parts at the last level");
         let degree = rns.ring().degree();
         let [body, mask] = [(0, bits.body), (1, bits.mask)].map(|(part, bits)| {
@@ -77,7 +77,7 @@ impl Answer {
     }
 
     /// An answer from its bytes; `None` unless there are exactly as many as needed, with zeros where no coefficient is.
-    pub fn take<R: SlotRing>(rns: &Rns<R>, bits: AnswerBits, bytes: &[u8]) -> Option<Self> {
+    pub fn take<R: SlotRing>(rns: &RnsRing<R>, bits: AnswerBits, bytes: &[u8]) -> Option<Self> {
         let degree = rns.ring().degree();
         let (body, mask) = bytes.split_at_checked(packed_len(bits.body, degree)?)?;
         let words = |bytes, bits| unpack_words(bytes, bits, degree);
@@ -87,9 +87,9 @@ impl Answer {
     /// The plaintext, in time that does not depend on it.
     pub fn decrypt<R: SlotRing>(
         &self,
-        rns: &Rns<R>,
+        rns: &RnsRing<R>,
         bits: AnswerBits,
-        secret: &Secret,
+        secret: &SecretKey,
     ) -> Zeroizing<Vec<u64>> {
         let t = rns.ring().plain();
         let mut out = self.phase(rns, bits, secret);
@@ -105,9 +105,9 @@ impl Answer {
     /// The error of every coefficient, in units of the last place of the mask. For measurements alone.
     pub fn errors<R: SlotRing>(
         &self,
-        rns: &Rns<R>,
+        rns: &RnsRing<R>,
         bits: AnswerBits,
-        secret: &Secret,
+        secret: &SecretKey,
     ) -> Zeroizing<Vec<f64>> {
         let t = rns.ring().plain() as f64;
         let modulus = f64::from(bits.mask).exp2();
@@ -117,7 +117,12 @@ impl Answer {
     }
 
     /// `body + mask s` modulo a power of two, exactly: as integers, modulo a prime that is large enough for them.
-    fn phase<R: SlotRing>(&self, rns: &Rns<R>, bits: AnswerBits, secret: &Secret) -> Zeroizing<Vec<u64>> {
+    fn phase<R: SlotRing>(
+        &self,
+        rns: &RnsRing<R>,
+        bits: AnswerBits,
+        secret: &SecretKey,
+    ) -> Zeroizing<Vec<u64>> {
         let level = rns.level(1).unwrap_or(rns.top());
         let words = rns.ring().words();
         let mut small = vec![0; words];

@@ -1,11 +1,11 @@
 //! Plaintexts of a table that is stored as values: where they lie, read, and written.
 
 use super::ring::SlotRing;
-use super::rns::Rns;
-use super::rows::Table;
+use super::rns::RnsRing;
+use super::table_product::TableProduct;
 use sotto_math::tiles::Strip;
 
-impl Table {
+impl TableProduct {
     /// The values of a plaintext modulo one prime. `at` reads bytes of the table.
     fn words<E>(
         &self,
@@ -27,7 +27,7 @@ impl Table {
     /// Those of `at`.
     pub fn read_cell<R: SlotRing, E>(
         &self,
-        rns: &Rns<R>,
+        rns: &RnsRing<R>,
         cell: (usize, usize),
         at: impl Fn(u64, &mut [u8]) -> Result<(), E>,
     ) -> Result<Vec<u64>, E> {
@@ -53,7 +53,7 @@ impl Table {
     /// If there is not one limb of coefficients.
     pub fn write_cell<R: SlotRing, E>(
         &self,
-        rns: &Rns<R>,
+        rns: &RnsRing<R>,
         cell: (usize, usize),
         coefficients: &[u64],
         at: impl Fn(u64, &mut [u8]) -> Result<(), E>,

@@ -1,11 +1,11 @@
 //! Encryption under a secret key, with the uniform half from a seed, and decryption.
 
-use super::cipher::Cipher;
+use super::ciphertext::Ciphertext;
 use super::level::Level;
 use super::ring::SlotRing;
-use super::rns::Rns;
-use super::secret::Secret;
-use crate::encrypt::Errors;
+use super::rns::RnsRing;
+use super::secret::SecretKey;
+use crate::encrypt::ErrorSource;
 use sotto_math::divide::divide;
 use zeroize::Zeroizing;
 
@@ -16,12 +16,12 @@ use zeroize::Zeroizing;
 /// # Panics
 /// If the mask or the message is not as long as the level says.
 pub(super) fn body<R: SlotRing>(
-    rns: &Rns<R>,
+    rns: &RnsRing<R>,
     level: Level,
-    secret: &Secret,
+    secret: &SecretKey,
     mask: &[u64],
     message: &[u64],
-    errors: &mut Errors<'_>,
+    errors: &mut ErrorSource<'_>,
 ) -> Vec<u64> {
     assert!(mask.len() == rns.words(level) && message.len() == mask.len(), "polynomials of this level");
     let mut small = Zeroizing::new(vec![0; rns.ring().words()]);
@@ -40,12 +40,12 @@ pub(super) fn body<R: SlotRing>(
 /// # Panics
 /// If the mask is not as long as the level says, or there is not one limb of coefficients.
 pub fn encrypt<R: SlotRing>(
-    rns: &Rns<R>,
+    rns: &RnsRing<R>,
     level: Level,
-    secret: &Secret,
+    secret: &SecretKey,
     mask: &[u64],
     coefficients: &[u64],
-    errors: &mut Errors<'_>,
+    errors: &mut ErrorSource<'_>,
 ) -> Vec<u64> {
     let mut message = rns.from_plain(level, coefficients);
     rns.div_plain_modulus(level, &mut message);
@@ -57,12 +57,12 @@ pub fn encrypt<R: SlotRing>(
 /// # Panics
 /// As [`encrypt`].
 pub fn encrypt_divided<R: SlotRing>(
-    rns: &Rns<R>,
+    rns: &RnsRing<R>,
     level: Level,
-    secret: &Secret,
+    secret: &SecretKey,
     mask: &[u64],
     (coefficients, halvings): (&[u64], u32),
-    errors: &mut Errors<'_>,
+    errors: &mut ErrorSource<'_>,
 ) -> Vec<u64> {
     let mut message = rns.from_plain(level, coefficients);
     rns.div_plain_modulus(level, &mut message);
@@ -71,7 +71,7 @@ pub fn encrypt_divided<R: SlotRing>(
 }
 
 /// The plaintext of a ciphertext, of any level and with two or three parts, in time that does not depend on it.
-pub fn decrypt<R: SlotRing>(rns: &Rns<R>, secret: &Secret, c: &Cipher) -> Zeroizing<Vec<u64>> {
+pub fn decrypt<R: SlotRing>(rns: &RnsRing<R>, secret: &SecretKey, c: &Ciphertext) -> Zeroizing<Vec<u64>> {
     let (words, t) = (rns.ring().words(), rns.ring().plain());
     let digits = digits(rns, secret, c);
     // Every prime is 1 modulo t, so that a number is the sum of its digits. Each is below 2^49 in absolute value, and
@@ -88,7 +88,7 @@ pub fn decrypt<R: SlotRing>(rns: &Rns<R>, secret: &Secret, c: &Cipher) -> Zeroiz
 
 /// The phase times `t`, which is small, in mixed radix: `x = d0 + q0 (d1 + q1 (d2 + ...))` with each digit centred around
 /// zero, limb by limb (Garner's algorithm, with division as it is between moduli).
-fn digits<R: SlotRing>(rns: &Rns<R>, secret: &Secret, c: &Cipher) -> Zeroizing<Vec<u64>> {
+fn digits<R: SlotRing>(rns: &RnsRing<R>, secret: &SecretKey, c: &Ciphertext) -> Zeroizing<Vec<u64>> {
     let (level, words) = (c.level(), rns.ring().words());
     let s = secret.values(rns, level);
     // Horner's rule.
@@ -115,7 +115,7 @@ fn digits<R: SlotRing>(rns: &Rns<R>, secret: &Secret, c: &Cipher) -> Zeroizing<V
 /// The error of every coefficient, in units of the last place: what a ciphertext has besides its message.
 ///
 /// For measurements alone. Whoever learns it learns the key.
-pub fn errors<R: SlotRing>(rns: &Rns<R>, secret: &Secret, c: &Cipher) -> Zeroizing<Vec<f64>> {
+pub fn errors<R: SlotRing>(rns: &RnsRing<R>, secret: &SecretKey, c: &Ciphertext) -> Zeroizing<Vec<f64>> {
     let (words, t) = (rns.ring().words(), rns.ring().plain());
     let message = decrypt(rns, secret, c);
     let mut out = Zeroizing::new(vec![0.0; words]);

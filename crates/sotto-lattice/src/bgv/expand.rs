@@ -8,14 +8,14 @@
 //!
 //! Rounds follow each other, and the splits of a round are independent: callers spread them over the pool they have.
 
-use super::cipher::Cipher;
+use super::ciphertext::Ciphertext;
 use super::pow2::Pow2;
 use super::ring::SlotRing;
-use super::rns::Rns;
+use super::rns::RnsRing;
 use super::rotate::RotationKey;
 use super::scratch::Scratch;
-use super::secret::Secret;
-use crate::encrypt::{Errors, Masks};
+use super::secret::SecretKey;
+use crate::encrypt::{ErrorSource, MaskSource};
 
 /// Rounds that so many values take.
 pub fn rounds(values: usize) -> u32 {
@@ -29,11 +29,11 @@ fn element(n: usize, round: u32) -> usize {
 
 /// Makes the key of a round: one body a prime, modulo all primes.
 pub fn generate(
-    rns: &Rns<Pow2>,
+    rns: &RnsRing<Pow2>,
     round: u32,
-    secret: &Secret,
-    masks: Masks<'_>,
-    errors: &mut Errors<'_>,
+    secret: &SecretKey,
+    masks: MaskSource<'_>,
+    errors: &mut ErrorSource<'_>,
 ) -> Vec<Vec<u64>> {
     let order = 2 * rns.ring().degree();
     let k = element(rns.ring().degree(), round);
@@ -44,31 +44,36 @@ pub fn generate(
 
 /// One round, with its key.
 #[derive(Debug, Clone)]
-pub struct Round {
+pub struct ExpansionRound {
     key: RotationKey<Pow2>,
     /// The values of `X^(-2^j)`, modulo every prime.
     monomial: Vec<u64>,
 }
 
-impl Round {
+impl ExpansionRound {
     /// Puts a round together; `None` if there is not one body a prime.
     ///
     /// # Panics
     /// If a body is not a polynomial modulo all primes.
-    pub fn assemble(rns: &Rns<Pow2>, round: u32, bodies: &[Vec<u64>], masks: Masks<'_>) -> Option<Self> {
+    pub fn assemble(
+        rns: &RnsRing<Pow2>,
+        round: u32,
+        bodies: &[Vec<u64>],
+        masks: MaskSource<'_>,
+    ) -> Option<Self> {
         let turn = rns.ring().power(element(rns.ring().degree(), round));
         let monomial = rns.plans(rns.top()).flat_map(|plan| plan.monomial(-(1i64 << round))).collect();
-        Some(Round { key: RotationKey::assemble(rns, turn, bodies, masks)?, monomial })
+        Some(ExpansionRound { key: RotationKey::assemble(rns, turn, bodies, masks)?, monomial })
     }
 
     /// The even half replaces `c`, and the odd one is what is returned.
     ///
     /// # Panics
     /// If `c` has not two parts.
-    pub fn split(&self, rns: &Rns<Pow2>, c: &mut Cipher, scratch: &mut Scratch) -> Cipher {
+    pub fn split(&self, rns: &RnsRing<Pow2>, c: &mut Ciphertext, scratch: &mut Scratch) -> Ciphertext {
         let level = c.level();
-        let mut image = Cipher::zero(rns, level, 2);
-        let mut odd = Cipher::zero(rns, level, 2);
+        let mut image = Ciphertext::zero(rns, level, 2);
+        let mut odd = Ciphertext::zero(rns, level, 2);
         self.key.apply(rns, c, &mut image, scratch);
         for part in 0..2 {
             for (limb, (plan, monomial)) in
@@ -89,8 +94,8 @@ impl Round {
     ///
     /// # Panics
     /// If `c` has not two parts.
-    pub fn fold(&self, rns: &Rns<Pow2>, c: &mut Cipher, scratch: &mut Scratch) {
-        let mut image = Cipher::zero(rns, c.level(), 2);
+    pub fn fold(&self, rns: &RnsRing<Pow2>, c: &mut Ciphertext, scratch: &mut Scratch) {
+        let mut image = Ciphertext::zero(rns, c.level(), 2);
         self.key.apply(rns, c, &mut image, scratch);
         c.add(rns, &image);
     }

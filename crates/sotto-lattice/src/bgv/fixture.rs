@@ -1,16 +1,16 @@
 //! Rings, keys and ciphertexts for the tests of this folder.
 
-use super::cipher::Cipher;
+use super::ciphertext::Ciphertext;
 use super::encrypt::{decrypt, encrypt};
 use super::keyswitch::SwitchKey;
 use super::level::Level;
 use super::m8191::M8191;
 use super::pow2::Pow2;
 use super::ring::SlotRing;
-use super::rns::Rns;
+use super::rns::RnsRing;
 use super::rotate::RotationKey;
-use super::secret::Secret;
-use crate::encrypt::Masks;
+use super::secret::SecretKey;
+use crate::encrypt::MaskSource;
 use crate::fixture::{rng, with_errors};
 use sotto_math::modulus::Modulus;
 use sotto_prg::PublicSeed;
@@ -42,32 +42,33 @@ macro_rules! on_every_ring {
 pub(super) use on_every_ring;
 
 /// A small ring with three primes and a special one.
-pub(super) fn pow2() -> Rns<Pow2> {
+pub(super) fn pow2() -> RnsRing<Pow2> {
     let primes = Pow2::PRIMES.map(|q| Modulus::new(q).unwrap());
-    Rns::new(Pow2::new(256, Modulus::new(65537).unwrap(), &primes).unwrap()).unwrap()
+    RnsRing::new(Pow2::new(256, Modulus::new(65537).unwrap(), &primes).unwrap()).unwrap()
 }
 
 /// The only one there is, with as many primes.
-pub(super) fn m8191() -> Rns<M8191> {
-    static RING: LazyLock<Rns<M8191>> = LazyLock::new(|| Rns::new(M8191::standard(4).unwrap()).unwrap());
+pub(super) fn m8191() -> RnsRing<M8191> {
+    static RING: LazyLock<RnsRing<M8191>> =
+        LazyLock::new(|| RnsRing::new(M8191::standard(4).unwrap()).unwrap());
     RING.clone()
 }
 
-pub(super) fn masks(label: &'static str) -> Masks<'static> {
-    Masks { seed: &SEED, label, first: 0 }
+pub(super) fn masks(label: &'static str) -> MaskSource<'static> {
+    MaskSource { seed: &SEED, label, first: 0 }
 }
 
 /// All levels, the highest first.
-pub(super) fn levels<R: SlotRing>(rns: &Rns<R>) -> impl Iterator<Item = Level> + use<R> {
+pub(super) fn levels<R: SlotRing>(rns: &RnsRing<R>) -> impl Iterator<Item = Level> + use<R> {
     std::iter::successors(Some(rns.top()), |level| level.below())
 }
 
-pub(super) fn secret<R: SlotRing>(rns: &Rns<R>) -> Secret {
-    Secret::sample(rns, &mut rng(1))
+pub(super) fn secret<R: SlotRing>(rns: &RnsRing<R>) -> SecretKey {
+    SecretKey::sample(rns, &mut rng(1))
 }
 
 /// Plaintexts: without pattern, and the extremes that coefficients have.
-pub(super) fn plaintexts<R: SlotRing>(rns: &Rns<R>) -> Vec<Vec<u64>> {
+pub(super) fn plaintexts<R: SlotRing>(rns: &RnsRing<R>) -> Vec<Vec<u64>> {
     let t = rns.ring().plain();
     let mix = |i: u64| {
         (i + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(29).wrapping_mul(0xBF58_476D_1CE4_E5B9)
@@ -88,41 +89,41 @@ pub(super) fn plaintexts<R: SlotRing>(rns: &Rns<R>) -> Vec<Vec<u64>> {
     ]
 }
 
-pub(super) fn slots<R: SlotRing>(rns: &Rns<R>, coefficients: &[u64]) -> Vec<u64> {
+pub(super) fn slots<R: SlotRing>(rns: &RnsRing<R>, coefficients: &[u64]) -> Vec<u64> {
     let mut out = vec![0; rns.ring().cycles() * rns.ring().slots()];
     rns.ring().decode(coefficients, &mut out);
     out
 }
 
 pub(super) fn encrypted<R: SlotRing>(
-    rns: &Rns<R>,
+    rns: &RnsRing<R>,
     level: Level,
-    secret: &Secret,
+    secret: &SecretKey,
     plaintext: &[u64],
     index: u64,
-) -> Cipher {
+) -> Ciphertext {
     let mask = rns.mask(level, &SEED, "ciphertext", index);
     let body = with_errors(50 + index as u8, |errors| encrypt(rns, level, secret, &mask, plaintext, errors));
-    Cipher::new(rns, level, &[&body, &mask])
+    Ciphertext::new(rns, level, &[&body, &mask])
 }
 
 /// The slots that a ciphertext holds.
-pub(super) fn opened<R: SlotRing>(rns: &Rns<R>, secret: &Secret, c: &Cipher) -> Vec<u64> {
+pub(super) fn opened<R: SlotRing>(rns: &RnsRing<R>, secret: &SecretKey, c: &Ciphertext) -> Vec<u64> {
     slots(rns, &decrypt(rns, secret, c))
 }
 
 /// Slots of sums (0) or products (1).
-pub(super) fn slotwise<R: SlotRing>(rns: &Rns<R>, which: usize, a: &[u64], b: &[u64]) -> Vec<u64> {
+pub(super) fn slotwise<R: SlotRing>(rns: &RnsRing<R>, which: usize, a: &[u64], b: &[u64]) -> Vec<u64> {
     a.iter().zip(b).map(|(a, b)| rns.ring().slot_arithmetic(*a, *b)[which]).collect()
 }
 
-pub(super) fn square_key<R: SlotRing>(rns: &Rns<R>, secret: &Secret) -> SwitchKey {
+pub(super) fn square_key<R: SlotRing>(rns: &RnsRing<R>, secret: &SecretKey) -> SwitchKey {
     let bodies = with_errors(2, |errors| SwitchKey::generate_square(rns, secret, masks("square"), errors));
     SwitchKey::assemble(rns, &bodies, masks("square")).unwrap()
 }
 
-pub(super) fn rotation_key<R: SlotRing>(rns: &Rns<R>, by: usize, secret: &Secret) -> RotationKey<R> {
-    let masks = Masks { seed: &SEED, label: "rotation", first: 100 * by as u64 };
+pub(super) fn rotation_key<R: SlotRing>(rns: &RnsRing<R>, by: usize, secret: &SecretKey) -> RotationKey<R> {
+    let masks = MaskSource { seed: &SEED, label: "rotation", first: 100 * by as u64 };
     let bodies = with_errors(3, |errors| RotationKey::generate(rns, by, secret, masks, errors));
     RotationKey::assemble(rns, rns.ring().turn(by), &bodies, masks).unwrap()
 }

@@ -9,32 +9,32 @@
 //! `e_j` is the same at every level, where it is needed: a key serves all of them, with the limbs and rows of the
 //! primes that are left.
 
-use super::cipher::Cipher;
+use super::ciphertext::Ciphertext;
 use super::encrypt::body;
 use super::level::Level;
-use super::lower::leave;
+use super::mod_down::leave;
 use super::ring::SlotRing;
-use super::rns::Rns;
+use super::rns::RnsRing;
 use super::scratch::Scratch;
-use super::secret::Secret;
-use crate::encrypt::{Errors, Masks};
+use super::secret::SecretKey;
+use crate::encrypt::{ErrorSource, MaskSource};
 use crate::scratch::sum_of_products;
 use zeroize::Zeroizing;
 
 /// A switching key, as the server holds it.
 #[derive(Debug, Clone)]
 pub struct SwitchKey {
-    rows: Vec<Cipher>,
+    rows: Vec<Ciphertext>,
 }
 
 impl SwitchKey {
     /// Makes a key: the bodies of its rows, as values. The masks follow from the seed.
     pub(super) fn generate<R: SlotRing>(
-        rns: &Rns<R>,
+        rns: &RnsRing<R>,
         source: &[u64],
-        target: &Secret,
-        masks: Masks<'_>,
-        errors: &mut Errors<'_>,
+        target: &SecretKey,
+        masks: MaskSource<'_>,
+        errors: &mut ErrorSource<'_>,
     ) -> Vec<Vec<u64>> {
         let mask = |prime| rns.mask(rns.full(), masks.seed, masks.label, masks.first + prime as u64);
         (0..rns.top().primes())
@@ -44,12 +44,12 @@ impl SwitchKey {
 
     /// The body of one row under a mask.
     pub(super) fn generate_row<R: SlotRing>(
-        rns: &Rns<R>,
+        rns: &RnsRing<R>,
         prime: usize,
         source: &[u64],
-        target: &Secret,
+        target: &SecretKey,
         mask: &[u64],
-        errors: &mut Errors<'_>,
+        errors: &mut ErrorSource<'_>,
     ) -> Vec<u64> {
         let (level, words) = (rns.full(), rns.ring().words());
         let mut message = Zeroizing::new(vec![0; rns.words(level)]);
@@ -61,10 +61,10 @@ impl SwitchKey {
 
     /// Makes the key of relinearisation: from the square of a secret to the secret. One body a prime, modulo all primes.
     pub fn generate_square<R: SlotRing>(
-        rns: &Rns<R>,
-        secret: &Secret,
-        masks: Masks<'_>,
-        errors: &mut Errors<'_>,
+        rns: &RnsRing<R>,
+        secret: &SecretKey,
+        masks: MaskSource<'_>,
+        errors: &mut ErrorSource<'_>,
     ) -> Vec<Vec<u64>> {
         Self::generate(rns, &secret.square(rns, rns.top()), secret, masks, errors)
     }
@@ -73,21 +73,25 @@ impl SwitchKey {
     ///
     /// # Panics
     /// If a body is not a polynomial modulo all primes.
-    pub fn assemble<R: SlotRing>(rns: &Rns<R>, bodies: &[Vec<u64>], masks: Masks<'_>) -> Option<Self> {
+    pub fn assemble<R: SlotRing>(
+        rns: &RnsRing<R>,
+        bodies: &[Vec<u64>],
+        masks: MaskSource<'_>,
+    ) -> Option<Self> {
         let level = rns.full();
         if bodies.len() != rns.top().primes() {
             return None;
         }
         let row = |(j, body): (u64, &Vec<u64>)| {
             let mask = rns.mask(level, masks.seed, masks.label, masks.first + j);
-            Cipher::new(rns, level, &[body, &mask])
+            Ciphertext::new(rns, level, &[body, &mask])
         };
         Some(SwitchKey { rows: (0..).zip(bodies).map(row).collect() })
     }
 
     /// Into the scratch memory, puts both parts of an encryption of `x` times the source; the digits of `x` are there
     /// already.
-    pub(super) fn sum<R: SlotRing>(&self, rns: &Rns<R>, level: Level, x: &[u64], scratch: &mut Scratch) {
+    pub(super) fn sum<R: SlotRing>(&self, rns: &RnsRing<R>, level: Level, x: &[u64], scratch: &mut Scratch) {
         let words = rns.ring().words();
         let Scratch { digits, parts, limbs } = scratch;
         // Limb by limb, so that what both parts read, the digits modulo one prime, is still in a cache.
@@ -110,9 +114,9 @@ impl SwitchKey {
     /// If `c` has not three parts, or `out` has not two of the same level.
     pub fn relinearise<R: SlotRing>(
         &self,
-        rns: &Rns<R>,
-        c: &Cipher,
-        out: &mut Cipher,
+        rns: &RnsRing<R>,
+        c: &Ciphertext,
+        out: &mut Ciphertext,
         scratch: &mut Scratch,
     ) {
         let level = c.level();

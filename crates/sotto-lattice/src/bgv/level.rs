@@ -8,7 +8,7 @@ pub struct Level {
 }
 
 impl Level {
-    /// Made by [`Rns`](super::Rns) alone, so that its primes are there.
+    /// Made by [`RnsRing`](super::RnsRing) alone, so that its primes are there.
     pub(super) fn new(primes: usize) -> Self {
         Level { primes, special: false }
     }

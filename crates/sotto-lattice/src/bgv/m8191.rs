@@ -37,7 +37,7 @@ struct Inner {
 
 /// An automorphism of the ring that rotates slots.
 #[derive(Debug, Clone, Copy)]
-pub struct Turn {
+pub struct Rotation {
     /// By so many values.
     by: usize,
 }
@@ -68,7 +68,7 @@ impl M8191 {
 }
 
 impl SlotRing for M8191 {
-    type Turn = Turn;
+    type Rotation = Rotation;
 
     fn degree(&self) -> usize {
         DEGREE
@@ -90,15 +90,15 @@ impl SlotRing for M8191 {
         self.inner.transforms[prime].inverse(x);
     }
 
-    fn turn(&self, by: usize) -> Turn {
-        Turn { by: BITS * (by % SLOTS) }
+    fn turn(&self, by: usize) -> Rotation {
+        Rotation { by: BITS * (by % SLOTS) }
     }
 
-    fn rotate(&self, turn: &Turn, x: &[u64], out: &mut [u64]) {
+    fn rotate(&self, turn: &Rotation, x: &[u64], out: &mut [u64]) {
         rader::rotate(turn.by, x, out);
     }
 
-    fn rotate_small(&self, turn: &Turn, x: &[i32]) -> Vec<i32> {
+    fn rotate_small(&self, turn: &Rotation, x: &[i32]) -> Vec<i32> {
         rader::substitute(turn.by, x)
     }
 

@@ -22,7 +22,7 @@
 use super::answer::AnswerBits;
 use super::level::Level;
 use super::ring::SlotRing;
-use super::rns::Rns;
+use super::rns::RnsRing;
 use crate::noise::{alignment, failure_log2, uniform};
 
 /// What noise depends on, for averages or for bounds.
@@ -50,7 +50,7 @@ pub fn slack(n: usize, failure_log2: f64) -> f64 {
 
 impl Noise {
     /// Averages, for errors of standard deviation `sigma`.
-    pub fn average<R: SlotRing>(rns: &Rns<R>, sigma: f64) -> Self {
+    pub fn average<R: SlotRing>(rns: &RnsRing<R>, sigma: f64) -> Self {
         let (n, t) = (rns.ring().degree() as f64, rns.ring().plain() as f64);
         let primes = rns.plans(rns.full()).map(|plan| plan.modulus().value() as f64).collect();
         let mu = row(t) / (t * t);
@@ -68,7 +68,7 @@ impl Noise {
     }
 
     /// Bounds, each of which fails with a probability of at most 2^`failure_log2` for each polynomial whose norm it takes.
-    pub fn bound<R: SlotRing>(rns: &Rns<R>, sigma: f64, failure_log2: f64) -> Self {
+    pub fn bound<R: SlotRing>(rns: &RnsRing<R>, sigma: f64, failure_log2: f64) -> Self {
         let degree = rns.ring().degree();
         let n = degree as f64;
         // exp(-2 d^2 / n) for d more than the mean.
@@ -200,7 +200,7 @@ mod tests {
 
     /// Leaves only, as a tree of selectors has them that is one level deep: `each` on either side, made by rotations of
     /// one ciphertext with one key, and an answer of a few bits. log2 of the probability that it is wrong.
-    fn leaves_failure<R: SlotRing>(rns: &Rns<R>, model: &Noise, each: u32, bits: AnswerBits) -> f64 {
+    fn leaves_failure<R: SlotRing>(rns: &RnsRing<R>, model: &Noise, each: u32, bits: AnswerBits) -> f64 {
         let level = rns.level(2).unwrap();
         let leaf = model.rotated(model.fresh(), 2 * each - 1, level);
         let sums = model.rows(leaf, f64::from(each));
@@ -212,7 +212,7 @@ mod tests {
     /// Two primes and a special one, 150 bits, and no prime dropped before the end: enough up to 2^35 bits of rows.
     #[test]
     fn two_primes_are_enough_for_leaves() {
-        let rns = Rns::new(Pow2::standard(3).unwrap()).unwrap();
+        let rns = RnsRing::new(Pow2::standard(3).unwrap()).unwrap();
         assert!(rns.security(SIGMA).unwrap().bits > 160.0);
         let bits = AnswerBits::new(&rns, 19, 26).unwrap();
         let model = Noise::bound(&rns, SIGMA, -80.0);

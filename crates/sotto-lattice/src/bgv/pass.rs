@@ -1,6 +1,6 @@
 //! The pass over a table of values, on the threads of the current pool.
 
-use super::rows::Table;
+use super::table_product::TableProduct;
 use rayon::prelude::*;
 use sotto_math::tiles::Selectors;
 
@@ -8,7 +8,7 @@ use sotto_math::tiles::Selectors;
 ///
 /// # Panics
 /// As that.
-pub fn pass(table: &Table, bytes: &[u8], queries: &[&[Selectors]]) -> Vec<Vec<Vec<u64>>> {
+pub fn pass(table: &TableProduct, bytes: &[u8], queries: &[&[Selectors]]) -> Vec<Vec<Vec<u64>>> {
     pass_in(table, bytes, queries, &mut Vec::new)
 }
 
@@ -19,7 +19,7 @@ pub fn pass(table: &Table, bytes: &[u8], queries: &[&[Selectors]]) -> Vec<Vec<Ve
 /// # Panics
 /// If `bytes` is not the table, or a query has not the selectors of each limb.
 pub fn pass_in(
-    table: &Table,
+    table: &TableProduct,
     bytes: &[u8],
     queries: &[&[Selectors]],
     room: &mut dyn FnMut() -> Vec<u64>,

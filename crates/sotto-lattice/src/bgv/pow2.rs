@@ -11,8 +11,8 @@
 //! any modulus will do.
 
 use super::ring::SlotRing;
-use sotto_math::basis::{Carry, Pair};
 use sotto_math::modulus::Modulus;
+use sotto_math::modulus_pair::{ModulusPair, ResidueLift};
 use sotto_math::ntt::{Automorphism, NttPlan, substitute};
 use std::sync::Arc;
 use zeroize::Zeroizing;
@@ -33,12 +33,12 @@ struct Inner {
     plans: Vec<NttPlan>,
     /// The transform modulo `t`, and for each slot, cycle after cycle, its place there; none in a ring without slots.
     slots: Option<(NttPlan, Vec<usize>)>,
-    identity: Turn,
+    identity: Rotation,
 }
 
 /// An automorphism of the ring that moves slots.
 #[derive(Debug, Clone)]
-pub struct Turn(Arc<Automorphism>);
+pub struct Rotation(Arc<Automorphism>);
 
 impl Pow2 {
     /// Primes below 2^50 that are 1 modulo `65537 * 2^15`, from the top: as many as certified security has room for at
@@ -69,7 +69,7 @@ impl Pow2 {
             return None;
         }
         let plans = primes.iter().map(|q| NttPlan::new(n, *q)).collect::<Option<Vec<_>>>()?;
-        let identity = Turn(Arc::new(plans.first()?.automorphism(1)?));
+        let identity = Rotation(Arc::new(plans.first()?.automorphism(1)?));
         Some(Pow2 { inner: Arc::new(Inner { n, t, plans, slots, identity }) })
     }
 
@@ -81,21 +81,21 @@ impl Pow2 {
     }
 
     /// The automorphism `X -> X^-1`, which swaps the two cycles.
-    pub fn swap(&self) -> Turn {
+    pub fn swap(&self) -> Rotation {
         self.power(2 * self.degree() - 1)
     }
 
     /// The automorphism `X -> X^k`, for an odd `k` below `2n`.
-    pub fn power(&self, k: usize) -> Turn {
+    pub fn power(&self, k: usize) -> Rotation {
         // There is an automorphism for every odd number below 2n, and no other is asked for. Values modulo all primes are in
         // one order, so that the first prime's serves each.
         let found = self.inner.plans.first().and_then(|plan| plan.automorphism(k));
-        found.map_or_else(|| self.inner.identity.clone(), |a| Turn(Arc::new(a)))
+        found.map_or_else(|| self.inner.identity.clone(), |a| Rotation(Arc::new(a)))
     }
 }
 
 impl SlotRing for Pow2 {
-    type Turn = Turn;
+    type Rotation = Rotation;
 
     fn degree(&self) -> usize {
         self.inner.n
@@ -117,7 +117,7 @@ impl SlotRing for Pow2 {
         self.inner.plans[prime].inverse(x);
     }
 
-    fn forward_from(&self, prime: usize, pair: &Pair, carry: Carry, x: &[u64], out: &mut [u64]) {
+    fn forward_from(&self, prime: usize, pair: &ModulusPair, carry: ResidueLift, x: &[u64], out: &mut [u64]) {
         self.inner.plans[prime].forward_from(pair, carry, x, out);
     }
 
@@ -125,7 +125,7 @@ impl SlotRing for Pow2 {
         self.inner.plans[prime].inverse_to(x, out);
     }
 
-    fn turn(&self, by: usize) -> Turn {
+    fn turn(&self, by: usize) -> Rotation {
         let order = 2 * self.degree();
         // The power of the generator, by squares: its exponent counts modulo the length of a cycle.
         let (mut power, mut base, mut by) = (1, GENERATOR, by % self.slots());
@@ -138,11 +138,11 @@ impl SlotRing for Pow2 {
         self.power(power)
     }
 
-    fn rotate(&self, turn: &Turn, x: &[u64], out: &mut [u64]) {
+    fn rotate(&self, turn: &Rotation, x: &[u64], out: &mut [u64]) {
         turn.0.apply(x, out);
     }
 
-    fn rotate_small(&self, turn: &Turn, x: &[i32]) -> Vec<i32> {
+    fn rotate_small(&self, turn: &Rotation, x: &[i32]) -> Vec<i32> {
         assert_eq!(x.len(), self.degree(), "one limb of coefficients");
         substitute(turn.0.k(), x)
     }

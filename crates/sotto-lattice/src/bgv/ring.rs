@@ -8,14 +8,14 @@
 //! The last prime is the *special* one, which only keys have: key switching divides by it. The others are dropped from
 //! the last but one downward as a ciphertext loses levels.
 
-use sotto_math::basis::{Carry, Pair};
+use sotto_math::modulus_pair::{ModulusPair, ResidueLift};
 use sotto_math::ntt::NttPlan;
 use std::fmt::Debug;
 
 /// A ring of integers of a cyclotomic field modulo some primes, whose plaintexts are vectors of slots.
 pub trait SlotRing: Clone + Debug + Send + Sync + 'static {
     /// One rotation, made once and then applied to any number of polynomials, of any prime.
-    type Turn: Clone + Debug + Send + Sync;
+    type Rotation: Clone + Debug + Send + Sync;
 
     /// How many coefficients a polynomial has.
     fn degree(&self) -> usize;
@@ -43,10 +43,10 @@ pub trait SlotRing: Clone + Debug + Send + Sync + 'static {
     ///
     /// # Panics
     /// If there is no such prime, the pair is not of it, or `x` or `out` is not one limb.
-    fn forward_from(&self, prime: usize, pair: &Pair, carry: Carry, x: &[u64], out: &mut [u64]) {
+    fn forward_from(&self, prime: usize, pair: &ModulusPair, carry: ResidueLift, x: &[u64], out: &mut [u64]) {
         match carry {
-            Carry::AsTheyAre => pair.carried(x, out),
-            Carry::Centred => pair.centred(x, out),
+            ResidueLift::Unsigned => pair.carried(x, out),
+            ResidueLift::Centered => pair.centred(x, out),
         }
         self.forward(prime, out);
     }
@@ -61,19 +61,19 @@ pub trait SlotRing: Clone + Debug + Send + Sync + 'static {
     }
 
     /// The rotation that brings slot `i + by` of each cycle to slot `i`: to the left, around the cycle.
-    fn turn(&self, by: usize) -> Self::Turn;
+    fn turn(&self, by: usize) -> Self::Rotation;
 
     /// Rotates one limb of values.
     ///
     /// # Panics
     /// If `x` or `out` is not one limb.
-    fn rotate(&self, turn: &Self::Turn, x: &[u64], out: &mut [u64]);
+    fn rotate(&self, turn: &Self::Rotation, x: &[u64], out: &mut [u64]);
 
     /// Rotates small signed coefficients, a limb of them: secrets, so in time that does not depend on them.
     ///
     /// # Panics
     /// If `x` is not one limb long.
-    fn rotate_small(&self, turn: &Self::Turn, x: &[i32]) -> Vec<i32>;
+    fn rotate_small(&self, turn: &Self::Rotation, x: &[i32]) -> Vec<i32>;
 
     /// How many slots a cycle has.
     fn slots(&self) -> usize;

@@ -10,11 +10,11 @@
 
 use super::level::Level;
 use super::ring::SlotRing;
+use crate::aligned_words::AlignedWords;
 use crate::encrypt::StreamWords;
-use crate::security::{Secret, gate};
-use crate::words::Words;
+use crate::security::{SecretDistribution, gate};
 use sotto_core::{ParamsError, Security};
-use sotto_math::basis::Pair;
+use sotto_math::modulus_pair::ModulusPair;
 use sotto_math::ntt::NttPlan;
 use sotto_prg::PublicSeed;
 use std::sync::Arc;
@@ -22,19 +22,19 @@ use zeroize::Zeroizing;
 
 /// A ring and the arithmetic between its primes. Clones share them.
 #[derive(Clone)]
-pub struct Rns<R: SlotRing> {
+pub struct RnsRing<R: SlotRing> {
     inner: Arc<Inner<R>>,
 }
 
 struct Inner<R> {
     ring: R,
     /// `pairs[to][from]`: residues modulo one prime as residues modulo another, and division by the former.
-    pairs: Vec<Vec<Option<Pair>>>,
+    pairs: Vec<Vec<Option<ModulusPair>>>,
     /// The plain modulus in every word, one limb a prime.
-    plain: Vec<Words>,
+    plain: Vec<AlignedWords>,
 }
 
-impl<R: SlotRing> Rns<R> {
+impl<R: SlotRing> RnsRing<R> {
     /// The arithmetic of a ring; `None` unless its primes are distinct, all but the special one are 1 modulo the plain
     /// modulus, they have plans of one length, no less than the degree, and there are two of them at least.
     pub fn new(ring: R) -> Option<Self> {
@@ -56,16 +56,16 @@ impl<R: SlotRing> Rns<R> {
         let mut pairs = vec![vec![None; plans.len()]; plans.len()];
         for (to, row) in pairs.iter_mut().enumerate() {
             for (from, pair) in row.iter_mut().enumerate().filter(|(from, _)| *from != to) {
-                *pair = Some(Pair::new(*plans[to].modulus(), *plans[from].modulus())?);
+                *pair = Some(ModulusPair::new(*plans[to].modulus(), *plans[from].modulus())?);
             }
         }
         let constant = || {
-            let mut limb = Words::zero(words);
+            let mut limb = AlignedWords::zero(words);
             limb.fill(t);
             limb
         };
         let plain = plans.iter().map(|_| constant()).collect();
-        Some(Rns { inner: Arc::new(Inner { ring, pairs, plain }) })
+        Some(RnsRing { inner: Arc::new(Inner { ring, pairs, plain }) })
     }
 
     /// How hard this ring is, with keys modulo all primes, the special one too, for errors of standard deviation `sigma`.
@@ -73,7 +73,7 @@ impl<R: SlotRing> Rns<R> {
     /// # Errors
     /// Those of [`gate`]: [`ParamsError::Insecure`] below the required bits.
     pub fn security(&self, sigma: f64) -> Result<Security, ParamsError> {
-        gate(self.ring().degree(), self.log2_q(self.full()), &Secret::Ternary, sigma)
+        gate(self.ring().degree(), self.log2_q(self.full()), &SecretDistribution::Ternary, sigma)
     }
 
     /// The ring.
@@ -123,7 +123,7 @@ impl<R: SlotRing> Rns<R> {
     }
 
     /// Between two primes. There is none between a prime and itself.
-    pub(super) fn pair(&self, to: usize, from: usize) -> Option<&Pair> {
+    pub(super) fn pair(&self, to: usize, from: usize) -> Option<&ModulusPair> {
         self.inner.pairs[to][from].as_ref()
     }
 
@@ -237,7 +237,7 @@ impl<R: SlotRing> Rns<R> {
     }
 }
 
-impl<R: SlotRing> std::fmt::Debug for Rns<R> {
+impl<R: SlotRing> std::fmt::Debug for RnsRing<R> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let q: Vec<u64> = self.ring().plans().iter().map(|plan| plan.modulus().value()).collect();
         f.debug_struct("Rns").field("degree", &self.ring().degree()).field("primes", &q).finish()
@@ -258,23 +258,23 @@ mod tests {
     /// 200 bits are certified at this degree and 250 are too many; without the special prime those would be 200 too.
     #[test]
     fn security_counts_the_special_prime() {
-        let four = Rns::new(Pow2::standard(4).unwrap()).unwrap();
+        let four = RnsRing::new(Pow2::standard(4).unwrap()).unwrap();
         assert!(four.security(3.2).unwrap().bits >= 128.0);
         let [a, b, c, d] = Pow2::PRIMES;
-        let five = Rns::new(pow2(8192, &[a, b, c, d, 1125798973308929])).unwrap();
+        let five = RnsRing::new(pow2(8192, &[a, b, c, d, 1125798973308929])).unwrap();
         assert!(five.log2_q(five.top()) < 200.0);
         assert!(matches!(five.security(3.2), Err(ParamsError::Insecure { .. })));
     }
 
     #[test]
     fn primes_are_one_modulo_the_plain_modulus() {
-        assert!(Rns::new(pow2(64, &Pow2::PRIMES)).is_some());
-        assert!(Rns::new(pow2(64, &[1125899904679937, 1125899903991809])).is_none());
+        assert!(RnsRing::new(pow2(64, &Pow2::PRIMES)).is_some());
+        assert!(RnsRing::new(pow2(64, &[1125899904679937, 1125899903991809])).is_none());
     }
 
     #[test]
     fn levels_are_those_there_are() {
-        let rns = Rns::new(pow2(64, &Pow2::PRIMES)).unwrap();
+        let rns = RnsRing::new(pow2(64, &Pow2::PRIMES)).unwrap();
         assert_eq!([0, 1, 3, 4].map(|primes| rns.level(primes).is_some()), [false, true, true, false]);
         assert_eq!((rns.top().primes(), rns.top().limbs(), rns.full().limbs()), (3, 3, 4));
         assert_eq!(rns.level(1).and_then(Level::below), None);

@@ -4,29 +4,29 @@
 //! first, from `s` to the secret that rotation makes `s` of, and the rotation last: so the digits are those of the
 //! ciphertext as it came, and several rotations of one ciphertext share them (hoisting: Halevi and Shoup, CRYPTO 2018).
 
-use super::cipher::Cipher;
+use super::ciphertext::Ciphertext;
 use super::keyswitch::SwitchKey;
 use super::ring::SlotRing;
-use super::rns::Rns;
+use super::rns::RnsRing;
 use super::scratch::Scratch;
-use super::secret::Secret;
-use crate::encrypt::{Errors, Masks};
+use super::secret::SecretKey;
+use crate::encrypt::{ErrorSource, MaskSource};
 
 /// The key of one rotation.
 #[derive(Debug, Clone)]
 pub struct RotationKey<R: SlotRing> {
-    turn: R::Turn,
+    turn: R::Rotation,
     key: SwitchKey,
 }
 
 impl<R: SlotRing> RotationKey<R> {
     /// Makes the key of the rotation by so many places to the left: one body a prime, modulo all primes.
     pub fn generate(
-        rns: &Rns<R>,
+        rns: &RnsRing<R>,
         by: usize,
-        secret: &Secret,
-        masks: Masks<'_>,
-        errors: &mut Errors<'_>,
+        secret: &SecretKey,
+        masks: MaskSource<'_>,
+        errors: &mut ErrorSource<'_>,
     ) -> Vec<Vec<u64>> {
         let slots = rns.ring().slots();
         Self::generate_for(rns, &rns.ring().turn(slots - by % slots), secret, masks, errors)
@@ -34,11 +34,11 @@ impl<R: SlotRing> RotationKey<R> {
 
     /// The same for any turn, given the one that undoes it.
     pub fn generate_for(
-        rns: &Rns<R>,
-        inverse: &R::Turn,
-        secret: &Secret,
-        masks: Masks<'_>,
-        errors: &mut Errors<'_>,
+        rns: &RnsRing<R>,
+        inverse: &R::Rotation,
+        secret: &SecretKey,
+        masks: MaskSource<'_>,
+        errors: &mut ErrorSource<'_>,
     ) -> Vec<Vec<u64>> {
         let before = secret.rotated(rns, inverse);
         SwitchKey::generate(rns, secret.values(rns, rns.top()), &before, masks, errors)
@@ -48,7 +48,12 @@ impl<R: SlotRing> RotationKey<R> {
     ///
     /// # Panics
     /// If a body is not a polynomial modulo all primes.
-    pub fn assemble(rns: &Rns<R>, turn: R::Turn, bodies: &[Vec<u64>], masks: Masks<'_>) -> Option<Self> {
+    pub fn assemble(
+        rns: &RnsRing<R>,
+        turn: R::Rotation,
+        bodies: &[Vec<u64>],
+        masks: MaskSource<'_>,
+    ) -> Option<Self> {
         Some(RotationKey { turn, key: SwitchKey::assemble(rns, bodies, masks)? })
     }
 
@@ -56,7 +61,7 @@ impl<R: SlotRing> RotationKey<R> {
     ///
     /// # Panics
     /// If `c` has not two parts, or `out` has not two of the same level.
-    pub fn apply(&self, rns: &Rns<R>, c: &Cipher, out: &mut Cipher, scratch: &mut Scratch) {
+    pub fn apply(&self, rns: &RnsRing<R>, c: &Ciphertext, out: &mut Ciphertext, scratch: &mut Scratch) {
         scratch.split(rns, c.level(), c.part(1));
         self.apply_digits(rns, c, out, scratch);
     }
@@ -65,13 +70,19 @@ impl<R: SlotRing> RotationKey<R> {
     ///
     /// # Panics
     /// As [`apply`](Self::apply), or if there is not one `out` a key.
-    pub fn apply_all(keys: &[&Self], rns: &Rns<R>, c: &Cipher, out: &mut [Cipher], scratch: &mut Scratch) {
+    pub fn apply_all(
+        keys: &[&Self],
+        rns: &RnsRing<R>,
+        c: &Ciphertext,
+        out: &mut [Ciphertext],
+        scratch: &mut Scratch,
+    ) {
         assert_eq!(keys.len(), out.len(), "one ciphertext a key");
         scratch.split(rns, c.level(), c.part(1));
         keys.iter().zip(out).for_each(|(key, out)| key.apply_digits(rns, c, out, scratch));
     }
 
-    fn apply_digits(&self, rns: &Rns<R>, c: &Cipher, out: &mut Cipher, scratch: &mut Scratch) {
+    fn apply_digits(&self, rns: &RnsRing<R>, c: &Ciphertext, out: &mut Ciphertext, scratch: &mut Scratch) {
         let (level, words) = (c.level(), rns.ring().words());
         assert_eq!(
             (c.parts(), out.parts(), out.level()),

@@ -4,21 +4,21 @@
 
 use super::level::Level;
 use super::ring::SlotRing;
-use super::rns::Rns;
+use super::rns::RnsRing;
 use crate::secret::ternary;
 use rand_core::CryptoRng;
 use zeroize::Zeroizing;
 
 /// A secret key, overwritten when dropped.
-pub struct Secret {
+pub struct SecretKey {
     coefficients: Zeroizing<Vec<i32>>,
     /// Modulo all primes, the special one last.
     values: Zeroizing<Vec<u64>>,
 }
 
-impl Secret {
+impl SecretKey {
     /// Draws a secret with coefficients uniform in {-1, 0, 1}, in time that does not depend on it.
-    pub fn sample<R: SlotRing>(rns: &Rns<R>, rng: &mut dyn CryptoRng) -> Self {
+    pub fn sample<R: SlotRing>(rns: &RnsRing<R>, rng: &mut dyn CryptoRng) -> Self {
         let mut coefficients = Zeroizing::new(vec![0; rns.ring().words()]);
         ternary(rng, &mut coefficients[..rns.ring().degree()]);
         Self::from_coefficients(rns, coefficients)
@@ -26,7 +26,7 @@ impl Secret {
 
     /// A secret that was drawn before; `None` unless there is one limb of coefficients, all in {-1, 0, 1}. In time that does
     /// not depend on those, if they are.
-    pub fn again<R: SlotRing>(rns: &Rns<R>, coefficients: Zeroizing<Vec<i32>>) -> Option<Self> {
+    pub fn again<R: SlotRing>(rns: &RnsRing<R>, coefficients: Zeroizing<Vec<i32>>) -> Option<Self> {
         let strays = coefficients.iter().fold(0, |strays, x| strays | ((x + 1) as u32 > 2) as u32);
         if strays > 0 || coefficients.len() != rns.ring().words() {
             return None;
@@ -35,14 +35,14 @@ impl Secret {
     }
 
     /// The secret under a rotation.
-    pub(super) fn rotated<R: SlotRing>(&self, rns: &Rns<R>, turn: &R::Turn) -> Self {
+    pub(super) fn rotated<R: SlotRing>(&self, rns: &RnsRing<R>, turn: &R::Rotation) -> Self {
         Self::from_coefficients(rns, Zeroizing::new(rns.ring().rotate_small(turn, &self.coefficients)))
     }
 
-    fn from_coefficients<R: SlotRing>(rns: &Rns<R>, coefficients: Zeroizing<Vec<i32>>) -> Self {
+    fn from_coefficients<R: SlotRing>(rns: &RnsRing<R>, coefficients: Zeroizing<Vec<i32>>) -> Self {
         let wide = Zeroizing::new(coefficients.iter().map(|x| i64::from(*x)).collect::<Vec<i64>>());
         let values = rns.from_small(rns.full(), &wide);
-        Secret { coefficients, values }
+        SecretKey { coefficients, values }
     }
 
     /// The coefficients, a limb of them.
@@ -51,19 +51,19 @@ impl Secret {
     }
 
     /// The secret as values, of the top level with the special prime or of any without.
-    pub(super) fn values<R: SlotRing>(&self, rns: &Rns<R>, level: Level) -> &[u64] {
+    pub(super) fn values<R: SlotRing>(&self, rns: &RnsRing<R>, level: Level) -> &[u64] {
         &self.values[..rns.words(level)]
     }
 
     /// Its square as values.
-    pub(super) fn square<R: SlotRing>(&self, rns: &Rns<R>, level: Level) -> Zeroizing<Vec<u64>> {
+    pub(super) fn square<R: SlotRing>(&self, rns: &RnsRing<R>, level: Level) -> Zeroizing<Vec<u64>> {
         let mut out = Zeroizing::new(self.values(rns, level).to_vec());
         rns.mul(level, &mut out, self.values(rns, level));
         out
     }
 }
 
-impl std::fmt::Debug for Secret {
+impl std::fmt::Debug for SecretKey {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Secret")
     }

@@ -4,19 +4,19 @@
 //! messages over `t^2`: so it is multiplied by `t`, once for a whole sum. This is BGV's multiplication, which BFV does
 //! otherwise.
 
-use super::cipher::Cipher;
+use super::ciphertext::Ciphertext;
 use super::ring::SlotRing;
-use super::rns::Rns;
+use super::rns::RnsRing;
 use crate::scratch::sum_of_products;
 
 /// `out = sum over i of a[i] b[i]`, with three parts.
 ///
 /// # Panics
 /// If the ciphertexts have not two parts each, `out` has not three, or they are not all of one level.
-pub fn tensor<R: SlotRing>(rns: &Rns<R>, pairs: &[[&Cipher; 2]], out: &mut Cipher) {
+pub fn tensor<R: SlotRing>(rns: &RnsRing<R>, pairs: &[[&Ciphertext; 2]], out: &mut Ciphertext) {
     let level = out.level();
     assert_eq!(out.parts(), 3, "room for three parts");
-    let fits = |c: &&Cipher| (c.level(), c.parts()) == (level, 2);
+    let fits = |c: &&Ciphertext| (c.level(), c.parts()) == (level, 2);
     assert!(pairs.iter().flatten().all(fits), "ciphertexts of two parts and one level");
     for (limb, plan) in rns.plans(level).enumerate() {
         let products =

@@ -6,11 +6,11 @@
 
 use super::level::Level;
 use super::ring::SlotRing;
-use super::rns::Rns;
+use super::rns::RnsRing;
 use sotto_math::bits::{pack_words, packed_len, unpack_words};
 
 /// The bytes of a polynomial.
-pub fn body_bytes<R: SlotRing>(rns: &Rns<R>, level: Level) -> usize {
+pub fn body_bytes<R: SlotRing>(rns: &RnsRing<R>, level: Level) -> usize {
     let limb = |bits| packed_len(bits, rns.ring().degree()).unwrap_or(0);
     rns.plans(level).map(|plan| limb(plan.modulus().bits())).sum()
 }
@@ -19,7 +19,7 @@ pub fn body_bytes<R: SlotRing>(rns: &Rns<R>, level: Level) -> usize {
 ///
 /// # Panics
 /// If `x` is not as long as the level says.
-pub fn put_body<R: SlotRing>(rns: &Rns<R>, level: Level, x: &[u64], out: &mut Vec<u8>) {
+pub fn put_body<R: SlotRing>(rns: &RnsRing<R>, level: Level, x: &[u64], out: &mut Vec<u8>) {
     assert_eq!(x.len(), rns.words(level), "a polynomial of this level");
     for (plan, limb) in rns.plans(level).zip(x.chunks_exact(rns.ring().words())) {
         let (values, _) = limb.split_at(rns.ring().degree());
@@ -29,7 +29,7 @@ pub fn put_body<R: SlotRing>(rns: &Rns<R>, level: Level, x: &[u64], out: &mut Ve
 
 /// A polynomial from its bytes; `None` unless there are exactly as many as needed, every word is reduced, and bits that
 /// belong to no word are zero.
-pub fn take_body<R: SlotRing>(rns: &Rns<R>, level: Level, mut bytes: &[u8]) -> Option<Vec<u64>> {
+pub fn take_body<R: SlotRing>(rns: &RnsRing<R>, level: Level, mut bytes: &[u8]) -> Option<Vec<u64>> {
     let degree = rns.ring().degree();
     let mut out = Vec::with_capacity(rns.words(level));
     for (limb, plan) in rns.plans(level).enumerate() {

@@ -6,11 +6,11 @@ use rand_core::Rng;
 fn masks_are_reduced_and_follow_from_the_seed() {
     let seed = PublicSeed([5; 32]);
     for ring in rings(64) {
-        let full = mask(&ring, Level::Full, &seed, "mask", 7);
-        assert_eq!(full.len(), ring.words(Level::Full));
-        assert_eq!(full[..64], mask(&ring, Level::Main, &seed, "mask", 7));
-        assert_ne!(full, mask(&ring, Level::Full, &seed, "mask", 8));
-        for (plan, limb) in ring.plans(Level::Full).zip(full.chunks(64)) {
+        let full = mask(&ring, ModulusLevel::Full, &seed, "mask", 7);
+        assert_eq!(full.len(), ring.words(ModulusLevel::Full));
+        assert_eq!(full[..64], mask(&ring, ModulusLevel::Main, &seed, "mask", 7));
+        assert_ne!(full, mask(&ring, ModulusLevel::Full, &seed, "mask", 8));
+        for (plan, limb) in ring.plans(ModulusLevel::Full).zip(full.chunks(64)) {
             let q = plan.modulus().value();
             assert!(limb.iter().all(|x| *x < q));
             let mean = limb.iter().map(|x| *x as f64 / q as f64).sum::<f64>() / 64.0;
@@ -23,13 +23,13 @@ fn masks_are_reduced_and_follow_from_the_seed() {
     seed.stream("mask", 7).fill(&mut bytes);
     let words = bytes.as_chunks().0.iter().map(|b| u64::from_le_bytes(*b) & ((1 << 50) - 1));
     let expected: Vec<u64> = words.filter(|word| *word < ring.q().value()).take(64).collect();
-    assert_eq!(mask(ring, Level::Main, &seed, "mask", 7), expected);
+    assert_eq!(mask(ring, ModulusLevel::Main, &seed, "mask", 7), expected);
 }
 
 #[test]
 fn phases_are_messages_and_small_errors() {
     for ring in rings(256) {
-        for level in [Level::Full, Level::Main] {
+        for level in [ModulusLevel::Full, ModulusLevel::Main] {
             let s = secret(&ring, 1);
             let (expected, slots) = message(&ring, level, 1, ring.modulus(level) / 1000);
             let c = encrypted(&ring, level, &s, &slots, 0);
@@ -43,7 +43,7 @@ fn phases_are_messages_and_small_errors() {
 fn integers_go_to_slots_and_back() {
     let mut random = rng(4);
     for ring in rings(64) {
-        for level in [Level::Full, Level::Main] {
+        for level in [ModulusLevel::Full, ModulusLevel::Main] {
             let modulus = ring.modulus(level);
             let mut integers: Vec<u128> = (0..64)
                 .map(|_| (u128::from(random.next_u64()) << 64 | u128::from(random.next_u64())) % modulus)
@@ -63,7 +63,7 @@ fn integers_go_to_slots_and_back() {
 #[test]
 fn truncated_bodies_come_back_within_half_a_step() {
     for ring in rings(64) {
-        for level in [Level::Full, Level::Main] {
+        for level in [ModulusLevel::Full, ModulusLevel::Main] {
             let (bits, modulus) = (ring.bits(level), ring.modulus(level));
             let b = mask(&ring, level, &PublicSeed([1; 32]), "body", 0);
             let exact = ring.to_integers(level, &mut b.clone());

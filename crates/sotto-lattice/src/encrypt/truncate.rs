@@ -8,13 +8,13 @@
 //! `l n / 7` for `l` digits: sixteen times the noise of a key with one-bit digits. So coefficients with odd index take the
 //! lower neighbour and the others the upper one, and the means cancel.
 
-use crate::ring::{Level, Ring};
+use crate::ring::{ModulusLevel, Ring};
 
 /// The top `kept_bits` bits of the coefficients of a body, out of as many as the modulus has.
 ///
 /// # Panics
 /// If `b` is not as long as the level says.
-pub fn truncate(ring: &Ring, level: Level, b: &[u64], kept_bits: u32) -> Vec<u128> {
+pub fn truncate(ring: &Ring, level: ModulusLevel, b: &[u64], kept_bits: u32) -> Vec<u128> {
     let dropped = ring.bits(level).saturating_sub(kept_bits);
     let mut integers = ring.to_integers(level, &mut b.to_vec());
     integers.iter_mut().for_each(|x| *x >>= dropped);
@@ -25,7 +25,7 @@ pub fn truncate(ring: &Ring, level: Level, b: &[u64], kept_bits: u32) -> Vec<u12
 /// `t` stands for `t 2^d + 2^(d-1)` at even places and one less at odd ones, but never more than the largest coefficient.
 ///
 /// `None` if there are not `n` words, or one of them is what no coefficient is truncated to.
-pub fn restore(ring: &Ring, level: Level, words: &[u128], kept_bits: u32) -> Option<Vec<u64>> {
+pub fn restore(ring: &Ring, level: ModulusLevel, words: &[u128], kept_bits: u32) -> Option<Vec<u64>> {
     let dropped = ring.bits(level).saturating_sub(kept_bits);
     let last = ring.modulus(level) - 1;
     if words.len() != ring.n() || words.iter().any(|word| *word > last >> dropped) {

@@ -1,4 +1,5 @@
-//! What keys add to the bodies of samples, as a product of integers: [`Weights`](super::Weights) by transforms, for many samples.
+//! What keys add to the bodies of samples, as a product of integers: [`PackWeights`](super::PackWeights) by transforms, for many
+//! samples.
 //!
 //! All switches but the one that joins two lists, which has a key of its own, add up to a linear function of the coefficients
 //! of the key of `X -> X^5`. What `X^m` of its body `y_l` counts is the polynomial
@@ -13,8 +14,8 @@
 //! `Y` is wanted, which has in each of its slots the mean of what `B_lm` has in some; these have different `f`, and one
 //! transform takes them together.
 
-use super::{Descent, Inspiring, Step};
-use crate::ring::Level;
+use super::{Inspiring, MaskReduction, PackStep};
+use crate::ring::ModulusLevel;
 
 /// Switches of a list whose digits are placed together: a line of each row.
 const TOGETHER: usize = 8;
@@ -24,7 +25,7 @@ const GAP: usize = 8;
 
 /// The weights of one packed ciphertext, column by column.
 #[derive(Debug)]
-pub struct Columns<'a> {
+pub struct WeightColumns<'a> {
     packing: &'a Inspiring,
     /// Digit by digit, a row for each slot of bodies, in the order of cycles, and in it a word for each `m`.
     values: Vec<u64>,
@@ -34,7 +35,7 @@ pub struct Columns<'a> {
     pub mask: Vec<u64>,
 }
 
-impl<'a> Columns<'a> {
+impl<'a> WeightColumns<'a> {
     /// From the masks of samples, in slots, one after the other.
     ///
     /// # Panics
@@ -42,22 +43,22 @@ impl<'a> Columns<'a> {
     pub fn new(packing: &'a Inspiring, samples: &[u64]) -> Self {
         let (n, l, rows) = (packing.ring.n(), packing.digits(), packing.along.n());
         assert!(rows == n || rows == 2 * packing.samples, "samples for which there are transforms");
-        let mut descent = Descent::new(packing, samples);
+        let mut descent = MaskReduction::new(packing, samples);
         let mut values = vec![0; l * rows * n];
         let mut digits = vec![0; l * n];
         let mut ahead = vec![vec![0; TOGETHER * l * n]; 2];
         let mut last = Vec::new();
         for step in 0..packing.steps() {
             descent.next(&mut digits);
-            match Step::of(n, packing.samples, step) {
-                Step::Fold { swapped, to } => {
+            match PackStep::of(n, packing.samples, step) {
+                PackStep::Fold { swapped, to } => {
                     let ahead = &mut ahead[usize::from(swapped)];
                     ahead[to % TOGETHER * l * n..][..l * n].copy_from_slice(&digits);
                     if to.is_multiple_of(TOGETHER) {
                         place([n, rows], (swapped, to), ahead, &mut values);
                     }
                 }
-                Step::Join => last = digits.chunks_exact(n).map(|digit| packing.slots(digit)).collect(),
+                PackStep::Join => last = digits.chunks_exact(n).map(|digit| packing.slots(digit)).collect(),
             }
         }
         let plan = packing.ring.plan();
@@ -70,7 +71,7 @@ impl<'a> Columns<'a> {
             plan.inverse(&mut slots);
             row.copy_from_slice(&slots);
         }
-        Columns { packing, values, last, mask: descent.finish() }
+        WeightColumns { packing, values, last, mask: descent.finish() }
     }
 
     /// Puts columns of one digit, from `first` on, as many as there is room for: what coefficients `first..` of a key count
@@ -110,7 +111,7 @@ impl Inspiring {
             plan.mul_acc_wide(&mut sums, digit, key);
         }
         plan.take(&mut sums, &mut out);
-        self.ring.inverse(Level::Main, &mut out);
+        self.ring.inverse(ModulusLevel::Main, &mut out);
         out
     }
 }

@@ -6,14 +6,14 @@ use crate::fixture::{
 use crate::noise::steps;
 
 /// The square of the noise at the places of the messages, on average.
-fn noise(packing: &Inspiring, secret: &Secret, mask: &[u64], body: &[u64], messages: &[i128]) -> f64 {
+fn noise(packing: &Inspiring, secret: &SecretKey, mask: &[u64], body: &[u64], messages: &[i128]) -> f64 {
     let (ring, stride) = (packing.ring(), packing.stride());
     let mut all = vec![0; ring.n()];
     all.iter_mut().step_by(stride).zip(body).for_each(|(x, b)| *x = *b);
-    ring.forward(Level::Main, &mut all);
-    let phase = phase(ring, Level::Main, secret, mask, &all);
+    ring.forward(ModulusLevel::Main, &mut all);
+    let phase = phase(ring, ModulusLevel::Main, secret, mask, &all);
     let phase: Vec<i128> = phase.iter().step_by(stride).copied().take(messages.len()).collect();
-    (2.0 * noise_log2(ring, Level::Main, &phase, messages)).exp2()
+    (2.0 * noise_log2(ring, ModulusLevel::Main, &phase, messages)).exp2()
 }
 
 fn predicted(packing: &Inspiring, gadget: &Gadget) -> f64 {
@@ -22,14 +22,14 @@ fn predicted(packing: &Inspiring, gadget: &Gadget) -> f64 {
         n,
         packing.samples(),
         &digits(gadget),
-        ring.log2_q(Level::Main),
+        ring.log2_q(ModulusLevel::Main),
         SIGMA * SIGMA,
         norm(n),
     )
 }
 
-fn keys(packing: &Inspiring, gadget: &Gadget, secret: &Secret, seed: u8) -> Vec<Vec<u64>> {
-    let make = |errors: &mut Errors<'_>| {
+fn keys(packing: &Inspiring, gadget: &Gadget, secret: &SecretKey, seed: u8) -> Vec<Vec<u64>> {
+    let make = |errors: &mut ErrorSource<'_>| {
         Inspiring::generate(packing.ring(), gadget, secret, masks(7), errors, packing.samples())
     };
     with_errors(seed, make)
@@ -40,7 +40,7 @@ fn keys(packing: &Inspiring, gadget: &Gadget, secret: &Secret, seed: u8) -> Vec<
 fn packed_samples_are_the_coefficients() {
     for (n, count) in [(256, 256), (1024, 1024), (256, 128), (1024, 32)] {
         let ring = &rings(n)[2];
-        for gadget in [approximate(ring, Level::Main, 2), exact(ring, Level::Main, 3)] {
+        for gadget in [approximate(ring, ModulusLevel::Main, 2), exact(ring, ModulusLevel::Main, 3)] {
             let packing = Inspiring::new(ring, &gadget, masks(7), count).unwrap();
             let mut squares = Vec::new();
             for client in [1, 2] {
@@ -64,7 +64,7 @@ fn packed_samples_are_the_coefficients() {
 fn few_samples_are_packed_at_once_and_by_weights() {
     let n = 512;
     let ring = &rings(n)[2];
-    let gadget = approximate(ring, Level::Main, 2);
+    let gadget = approximate(ring, ModulusLevel::Main, 2);
     for count in [1, 2, 8, 64, 256] {
         let packing = Inspiring::new(ring, &gadget, masks(7), count).unwrap();
         let (client, scale) = (secret(ring, 1), 1 << 44);
@@ -76,10 +76,10 @@ fn few_samples_are_packed_at_once_and_by_weights() {
             squares.push(noise(&packing, &client, &end, &body, &messages));
             // The same, but for as many samples as are wanted.
             let wanted = count - count / 3;
-            let weights = Weights::new(&packing, &all, wanted);
+            let weights = PackWeights::new(&packing, &all, wanted);
             assert_eq!(weights.mask, end, "{count}");
             let mut coefficients = keys.concat();
-            coefficients.chunks_exact_mut(n).for_each(|body| ring.inverse(Level::Main, body));
+            coefficients.chunks_exact_mut(n).for_each(|body| ring.inverse(ModulusLevel::Main, body));
             let q = i128::from(ring.q().value());
             for (row, (number, body)) in
                 weights.rows.chunks_exact(coefficients.len()).zip(bodies.iter().zip(&body))
@@ -103,12 +103,12 @@ fn few_samples_are_packed_at_once_and_by_weights() {
 #[test]
 fn weights_are_the_same_either_way() {
     let ring = &rings(512)[2];
-    let gadget = approximate(ring, Level::Main, 2);
+    let gadget = approximate(ring, ModulusLevel::Main, 2);
     for (samples, count) in [(32, 32), (64, 50), (128, 128), (256, 161)] {
         let packing = Inspiring::new(ring, &gadget, masks(7), samples).unwrap();
         let (all, ..) = crate::fixture::samples(ring, &secret(ring, 1), 0, samples, 1 << 44);
-        let added = Weights::by_additions(&packing, &all, count);
-        let transformed = Weights::by_transforms(&packing, &all, count);
+        let added = PackWeights::by_additions(&packing, &all, count);
+        let transformed = PackWeights::by_transforms(&packing, &all, count);
         assert!(added.rows == transformed.rows && added.mask == transformed.mask, "{samples} {count}");
     }
 }
@@ -128,20 +128,20 @@ fn packings_that_cannot_be_are_refused() {
 fn columns_add_what_digits_add() {
     let n = 512;
     let ring = &rings(n)[2];
-    let (q, gadget) = (*ring.q(), approximate(ring, Level::Main, 2));
+    let (q, gadget) = (*ring.q(), approximate(ring, ModulusLevel::Main, 2));
     for count in [512, 256, 32] {
         let packing = Inspiring::new(ring, &gadget, masks(7), count).unwrap();
         let client = secret(ring, 1);
         let keys = keys(&packing, &gadget, &client, 5);
         let (all, bodies, _) = samples(ring, &client, 0, count, 1 << 44);
         let [mask, body] = packing.pack(&all, &bodies, &keys);
-        let columns = Columns::new(&packing, &all);
+        let columns = WeightColumns::new(&packing, &all);
         assert_eq!(columns.mask, mask);
         let mut sums = packing.last(&columns.last, &keys[2..]);
         sums.truncate(count);
         for (digit, key) in keys[..2].iter().enumerate() {
             let mut key = key.clone();
-            ring.inverse(Level::Main, &mut key);
+            ring.inverse(ModulusLevel::Main, &mut key);
             let mut weights = vec![0; n * count];
             let (first, rest) = weights.split_at_mut(count * 64);
             columns.put(digit, 0, first);

@@ -14,9 +14,9 @@
 //! Half a list further on, `5^(g/2) = 1 + 2g` modulo `4g`. So an image is turned by the same there where j is even, and by `n`
 //! more, which changes its sign, where it is odd. For odd `j` differences of two images are added, and for even ones it is the
 //! same again with sums of two: `g^2 / 3` images are added in the place of `g^2`. That is still a square, so of many samples the
-//! same numbers come by transforms, as [`Columns`].
+//! same numbers come by transforms, as [`WeightColumns`].
 
-use super::{Columns, Descent, Inspiring};
+use super::{Inspiring, MaskReduction, WeightColumns};
 
 /// Switches whose digits are added together: what they add lies in the second cache, and a row in the first.
 const TOGETHER: usize = 4;
@@ -29,14 +29,14 @@ const TURNED: [usize; 2] = [64, 16];
 
 /// The weights of one packed ciphertext.
 #[derive(Debug)]
-pub struct Weights {
+pub struct PackWeights {
     /// For each sample, digit by digit, what each coefficient of a key counts.
     pub rows: Vec<i32>,
     /// The mask of the packed ciphertext, in slots.
     pub mask: Vec<u64>,
 }
 
-impl Weights {
+impl PackWeights {
     /// Weights of the first `count` samples. Only packing with one key has any.
     ///
     /// # Panics
@@ -53,7 +53,7 @@ impl Weights {
 
     pub(super) fn by_additions(packing: &Inspiring, samples: &[u64], count: usize) -> Self {
         let (n, l) = (packing.ring.n(), packing.digits());
-        let mut descent = Descent::new(packing, samples);
+        let mut descent = MaskReduction::new(packing, samples);
         let mut digits = vec![0; l * n];
         let powers = powers(n, packing.samples);
         let mut images = vec![0; packing.samples * l * n];
@@ -91,12 +91,12 @@ impl Weights {
         if let Some(first) = rows.get_mut(..l * n) {
             first.copy_from_slice(&images[..l * n]);
         }
-        Weights { rows, mask: descent.finish() }
+        PackWeights { rows, mask: descent.finish() }
     }
 
     pub(super) fn by_transforms(packing: &Inspiring, samples: &[u64], count: usize) -> Self {
         let (len, [cols, lines]) = (packing.digits() * packing.ring.n(), TURNED);
-        let columns = Columns::new(packing, samples);
+        let columns = WeightColumns::new(packing, samples);
         let mut rows = vec![0; count * len];
         let mut piece = vec![0; cols * packing.samples];
         // Rows are a power of two long, and columns too: what is turned between them goes through a place without gaps.
@@ -117,7 +117,7 @@ impl Weights {
                 }
             }
         }
-        Weights { rows, mask: columns.mask }
+        PackWeights { rows, mask: columns.mask }
     }
 }
 

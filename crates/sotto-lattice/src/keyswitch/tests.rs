@@ -8,18 +8,18 @@ use crate::noise::steps;
 #[test]
 fn a_switched_polynomial_is_multiplied_by_the_sources() {
     for ring in rings(256) {
-        for (level, rank) in [(Level::Full, 1), (Level::Main, 1), (Level::Main, 3)] {
+        for (level, rank) in [(ModulusLevel::Full, 1), (ModulusLevel::Main, 1), (ModulusLevel::Main, 3)] {
             for gadget in [exact(&ring, level, 7), exact(&ring, level, 19), approximate(&ring, level, 2)] {
-                let (sources, secrets): (Vec<Secret>, Vec<Secret>) =
+                let (sources, secrets): (Vec<SecretKey>, Vec<SecretKey>) =
                     (0..rank).map(|i| (secret(&ring, i), secret(&ring, i + 10))).unzip();
-                let secrets: Vec<&Secret> = secrets.iter().collect();
+                let secrets: Vec<&SecretKey> = secrets.iter().collect();
                 let slots: Vec<&[u64]> = sources.iter().map(|s| s.slots(&ring, level)).collect();
                 let bodies = with_errors(1, |errors| {
                     SwitchKey::generate(&ring, level, &gadget, &slots, &secrets, masks(5), errors)
                 });
                 let key = SwitchKey::assemble(&ring, level, &gadget, secrets.len(), &bodies, masks(5));
                 let a = mask(&ring, level, &SEED, "switched", 0);
-                let mut out = Cipher::zero(&ring, level, secrets.len());
+                let mut out = Ciphertext::zero(&ring, level, secrets.len());
                 key.add_switched(&ring, &a, &mut out, &mut Scratch::new(&ring));
                 let norm = norm(256);
                 let variance =
@@ -40,7 +40,7 @@ fn a_switched_polynomial_is_multiplied_by_the_sources() {
 #[test]
 fn what_is_in_the_output_stays_there() {
     for ring in rings(64) {
-        let level = Level::Full;
+        let level = ModulusLevel::Full;
         let gadget = exact(&ring, level, 5);
         let s = secret(&ring, 1);
         let bodies = with_errors(1, |errors| {
@@ -49,15 +49,15 @@ fn what_is_in_the_output_stays_there() {
         let key = SwitchKey::assemble(&ring, level, &gadget, 1, &bodies, masks(0));
         let (a, b) = (mask(&ring, level, &SEED, "a", 0), mask(&ring, level, &SEED, "b", 0));
         let mut scratch = Scratch::new(&ring);
-        let mut sum = Cipher::new(&ring, level, &b, [a.as_slice()].into_iter());
+        let mut sum = Ciphertext::new(&ring, level, &b, [a.as_slice()].into_iter());
         let before = sum.clone();
         key.add_switched(&ring, &a, &mut sum, &mut scratch);
         sum.sub(&ring, &before);
-        let mut alone = Cipher::zero(&ring, level, 1);
+        let mut alone = Ciphertext::zero(&ring, level, 1);
         key.add_switched(&ring, &a, &mut alone, &mut scratch);
         assert!(sum.components().eq(alone.components()));
         // A mask that is to be overwritten counts as zero.
-        let mut put = Cipher::new(&ring, level, &b, [vec![0; b.len()].as_slice()].into_iter());
+        let mut put = Ciphertext::new(&ring, level, &b, [vec![0; b.len()].as_slice()].into_iter());
         key.put_mask_add_bodies(&ring, &mut put, &scratch);
         assert!(put.components().eq(alone.components()));
     }

@@ -10,7 +10,7 @@
 
 /// A gadget A (1, B, ..., B^(l-1)), in the terms noise depends on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Digits {
+pub struct GadgetNoise {
     /// l: how many.
     pub count: u32,
     /// log2 B.
@@ -19,7 +19,7 @@ pub struct Digits {
     pub drop_log2: u32,
 }
 
-impl Digits {
+impl GadgetNoise {
     /// Sum of the second moments of the digits of a uniform number modulo 2^`log2_modulus`.
     ///
     /// A balanced digit is uniform in [-B/2, B/2): its second moment is (B² + 2) / 12. The top one spans
@@ -45,7 +45,7 @@ pub fn truncated(sigma: f64, dropped: u32) -> f64 {
 
 /// What one key switch adds: l digits times as many key errors, and what the gadget dropped times a source
 /// of squared norm `source` (`h` for a secret, [`squared`] of it for its square).
-pub fn key_switch(n: usize, digits: &Digits, log2_modulus: f64, key_error: f64, source: f64) -> f64 {
+pub fn key_switch(n: usize, digits: &GadgetNoise, log2_modulus: f64, key_error: f64, source: f64) -> f64 {
     n as f64 * digits.second_moment(log2_modulus) * key_error + source * digits.dropped()
 }
 
@@ -76,12 +76,12 @@ pub fn lowered(before: f64, log2_divisor: f64, h: f64) -> f64 {
 pub fn external_product(
     n: usize,
     k: u32,
-    [mask, bodies]: [&Digits; 2],
+    [mask, bodies]: [&GadgetNoise; 2],
     log2_modulus: f64,
     [secret_row, message_row]: [f64; 2],
     h: f64,
 ) -> f64 {
-    let rows = |digits: &Digits, row: f64| key_switch(n, digits, log2_modulus, row, 0.0);
+    let rows = |digits: &GadgetNoise, row: f64| key_switch(n, digits, log2_modulus, row, 0.0);
     let dropped = h * mask.dropped() + bodies.dropped();
     rows(mask, secret_row) + f64::from(k) * rows(bodies, message_row) + dropped
 }
@@ -93,12 +93,12 @@ pub fn first_dimension(n: usize, rows: u64, p_log2: u32, selector: f64) -> f64 {
 
 /// What packing `k` ciphertexts into one of rank `k` adds to each message: the rows of all packing keys meet at
 /// every place, but only one of them has a source there.
-pub fn packing(n: usize, k: u32, digits: &Digits, log2_modulus: f64, key_error: f64, h: f64) -> f64 {
+pub fn packing(n: usize, k: u32, digits: &GadgetNoise, log2_modulus: f64, key_error: f64, h: f64) -> f64 {
     f64::from(k) * key_switch(n, digits, log2_modulus, key_error, 0.0) + h * digits.dropped()
 }
 
 /// What packing `n` samples by InspiRING adds to each: the errors of `n - 1` key switches, which no step multiplies.
-pub fn inspiring(n: usize, digits: &Digits, log2_modulus: f64, key_error: f64, h: f64) -> f64 {
+pub fn inspiring(n: usize, digits: &GadgetNoise, log2_modulus: f64, key_error: f64, h: f64) -> f64 {
     inspiring_few(n, n, digits, log2_modulus, key_error, h)
 }
 
@@ -106,7 +106,7 @@ pub fn inspiring(n: usize, digits: &Digits, log2_modulus: f64, key_error: f64, h
 pub fn inspiring_few(
     n: usize,
     samples: usize,
-    digits: &Digits,
+    digits: &GadgetNoise,
     log2_modulus: f64,
     key_error: f64,
     h: f64,

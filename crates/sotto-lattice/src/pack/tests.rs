@@ -6,12 +6,12 @@ use crate::noise::steps;
 
 #[test]
 fn packed_messages_are_at_their_places() {
-    let (n, level) = (256, Level::Main);
+    let (n, level) = (256, ModulusLevel::Main);
     for ring in rings(n) {
         for rank in [1, 2, 4] {
             let from = secret(&ring, 20);
-            let targets: Vec<Secret> = (0..rank).map(|i| secret(&ring, i)).collect();
-            let targets: Vec<&Secret> = targets.iter().collect();
+            let targets: Vec<SecretKey> = (0..rank).map(|i| secret(&ring, i)).collect();
+            let targets: Vec<&SecretKey> = targets.iter().collect();
             let gadget = exact(&ring, level, 4);
             let key = |place: usize| {
                 let masks = masks(100 * place as u64);
@@ -22,7 +22,7 @@ fn packed_messages_are_at_their_places() {
             };
             let keys: Vec<SwitchKey> = (1..=targets.len()).map(key).collect();
             let scale = ring.modulus(level) / 1000;
-            let (messages, ciphers): (Vec<Vec<i128>>, Vec<Cipher>) = (0..targets.len())
+            let (messages, ciphers): (Vec<Vec<i128>>, Vec<Ciphertext>) = (0..targets.len())
                 .map(|i| {
                     let (coefficients, slots) = message(&ring, level, i, scale);
                     (coefficients, encrypted(&ring, level, &from, &slots, i as u64))

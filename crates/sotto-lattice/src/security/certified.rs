@@ -4,7 +4,7 @@
 //! `dual` is the cheapest of its dual attacks, plain, hybrid and MATZOV's. Sets that fall short are kept in
 //! the table, so that the gate refuses them, and everything easier, by name and figure instead of by silence.
 
-use super::Secret;
+use super::SecretDistribution;
 
 /// Where the figures come from.
 const ESTIMATOR: &str = "lattice-estimator 27a581b, MATZOV";
@@ -13,7 +13,7 @@ const FLOOR: &str = "lattice-estimator 27a581b, MATZOV: largest q with usvp and 
 
 /// Attack costs in bits.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Certified {
+pub struct CertifiedCosts {
     /// Primal attack, unique shortest vector.
     pub usvp: f64,
     /// Primal attack, bounded distance decoding.
@@ -24,7 +24,7 @@ pub struct Certified {
     pub source: &'static str,
 }
 
-impl Certified {
+impl CertifiedCosts {
     /// The cheapest attack.
     pub fn bits(&self) -> f64 {
         self.usvp.min(self.bdd).min(self.dual.unwrap_or(f64::INFINITY))
@@ -41,11 +41,11 @@ pub struct LweSet {
     /// log2 of the modulus.
     pub log2_q: f64,
     /// Law of the secret.
-    pub secret: Secret,
+    pub secret: SecretDistribution,
     /// Standard deviation of the error.
     pub sigma: f64,
     /// The figures.
-    pub certified: Certified,
+    pub certified: CertifiedCosts,
 }
 
 impl LweSet {
@@ -83,21 +83,28 @@ const fn set(
     name: &'static str,
     n: usize,
     log2_q: f64,
-    secret: Secret,
+    secret: SecretDistribution,
     sigma: f64,
     [usvp, bdd]: [f64; 2],
     dual: Option<f64>,
 ) -> LweSet {
-    LweSet { name, n, log2_q, secret, sigma, certified: Certified { usvp, bdd, dual, source: ESTIMATOR } }
+    LweSet {
+        name,
+        n,
+        log2_q,
+        secret,
+        sigma,
+        certified: CertifiedCosts { usvp, bdd, dual, source: ESTIMATOR },
+    }
 }
 
 const fn ternary(name: &'static str, n: usize, log2_q: f64, usvp: f64, bdd: f64, dual: f64) -> LweSet {
-    set(name, n, log2_q, Secret::Ternary, 3.2, [usvp, bdd], Some(dual))
+    set(name, n, log2_q, SecretDistribution::Ternary, 3.2, [usvp, bdd], Some(dual))
 }
 
 const fn floor(name: &'static str, n: usize, log2_q: f64) -> LweSet {
-    let certified = Certified { usvp: 128.0, bdd: 128.0, dual: None, source: FLOOR };
-    LweSet { name, n, log2_q, secret: Secret::Ternary, sigma: 3.2, certified }
+    let certified = CertifiedCosts { usvp: 128.0, bdd: 128.0, dual: None, source: FLOOR };
+    LweSet { name, n, log2_q, secret: SecretDistribution::Ternary, sigma: 3.2, certified }
 }
 
 const TERNARY_SIGMA: f64 = 0.816_496_580_927_726; // sqrt(2/3)
@@ -105,18 +112,18 @@ const TERNARY_SIGMA: f64 = 0.816_496_580_927_726; // sqrt(2/3)
 #[rustfmt::skip]
 static SETS: &[LweSet] = &[
     // Plain LWE modulo 2^32, as SimplePIR-like schemes use it.
-    set("n1024-q32-s11", 1024, 32.0, Secret::Gaussian(11.0), 11.0, [130.1, 128.4], Some(132.7)),
-    set("n1216-q32-t", 1216, 32.0, Secret::Ternary, 6.4, [133.0, 131.3], Some(130.7)),
-    set("n1275-q32-t", 1275, 32.0, Secret::Ternary, 6.4, [139.7, 138.0], Some(137.3)),
-    set("n1408-q32-t", 1408, 32.0, Secret::Ternary, 6.4, [155.1, 153.3], Some(152.2)),
-    set("n1774-q32-tt", 1774, 32.0, Secret::Ternary, TERNARY_SIGMA, [180.0, 178.3], Some(176.0)),
+    set("n1024-q32-s11", 1024, 32.0, SecretDistribution::Gaussian(11.0), 11.0, [130.1, 128.4], Some(132.7)),
+    set("n1216-q32-t", 1216, 32.0, SecretDistribution::Ternary, 6.4, [133.0, 131.3], Some(130.7)),
+    set("n1275-q32-t", 1275, 32.0, SecretDistribution::Ternary, 6.4, [139.7, 138.0], Some(137.3)),
+    set("n1408-q32-t", 1408, 32.0, SecretDistribution::Ternary, 6.4, [155.1, 153.3], Some(152.2)),
+    set("n1774-q32-tt", 1774, 32.0, SecretDistribution::Ternary, TERNARY_SIGMA, [180.0, 178.3], Some(176.0)),
     // SimplePIR's published set, and what it would be with a ternary secret.
-    set("n1024-q32-s6.4", 1024, 32.0, Secret::Uniform, 6.4, [123.2, 121.5], Some(125.2)),
-    set("n1024-q32-s6.4-gauss", 1024, 32.0, Secret::Gaussian(6.4), 6.4, [123.2, 121.5], Some(125.2)),
-    set("n1024-q32-t", 1024, 32.0, Secret::Ternary, 6.4, [111.5, 110.0], Some(110.3)),
+    set("n1024-q32-s6.4", 1024, 32.0, SecretDistribution::Uniform, 6.4, [123.2, 121.5], Some(125.2)),
+    set("n1024-q32-s6.4-gauss", 1024, 32.0, SecretDistribution::Gaussian(6.4), 6.4, [123.2, 121.5], Some(125.2)),
+    set("n1024-q32-t", 1024, 32.0, SecretDistribution::Ternary, 6.4, [111.5, 110.0], Some(110.3)),
     // The ring of Spiral and YPIR.
-    set("n2048-q56-s6.4", 2048, 56.0, Secret::Gaussian(6.4), 6.4, [132.1, 131.2], Some(133.9)),
-    set("n2048-q56-t-s6.4", 2048, 56.0, Secret::Ternary, 6.4, [124.7, 123.8], Some(124.2)),
+    set("n2048-q56-s6.4", 2048, 56.0, SecretDistribution::Gaussian(6.4), 6.4, [132.1, 131.2], Some(133.9)),
+    set("n2048-q56-t-s6.4", 2048, 56.0, SecretDistribution::Ternary, 6.4, [124.7, 123.8], Some(124.2)),
     // Rings with a ternary secret, sigma 3.2, by degree.
     ternary("n1024-q27-t", 1024, 27.0, 128.8, 127.0, 126.2),
     ternary("n2048-q41-t", 2048, 41.0, 171.3, 169.9, 168.6),

@@ -3,16 +3,16 @@
 //! Two of them, by the formulas of the lattice estimator (`lwe_dual.py` at commit 27a581b), each at its best for the
 //! attacker over block size and guessed coordinates, with as many samples as it wants:
 //!
-//! - [`Kind::Hybrid`]: guess some coordinates of the secret by exhaustive search and distinguish on the others, with
+//! - [`DualAttack::Hybrid`]: guess some coordinates of the secret by exhaustive search and distinguish on the others, with
 //!   the best number of samples (Espitau, Joux, Kharchenko, INDOCRYPT 2020). Guessing none is the plain dual attack
 //!   (Micciancio, Regev 2009), which needs fewer samples since it only distinguishes.
-//! - [`Kind::Fourier`]: guess some and transform others modulo a small p, with n samples (Guo, Johansson, ASIACRYPT
+//! - [`DualAttack::Fourier`]: guess some and transform others modulo a small p, with n samples (Guo, Johansson, ASIACRYPT
 //!   2021; MATZOV 2022, theorem 7.6). This is the one that is best against ternary secrets.
 //!
 //! Whether distinguishing works as well as the formulas assume is doubted (Ducas, Pulles, CRYPTO 2023); where they
 //! err, they err on the safe side.
 
-use super::{Secret, reduction};
+use super::{SecretDistribution, reduction};
 use crate::noise::log2_sum;
 use std::f64::consts::{E, LN_2, LOG2_E, PI};
 
@@ -33,7 +33,7 @@ pub const SAFE_SIDE: f64 = 0.1;
 
 /// Which attack.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum DualAttack {
     /// Guessing and distinguishing, or distinguishing alone.
     Hybrid,
     /// With a Fourier transform modulo a small p.
@@ -42,9 +42,9 @@ pub enum Kind {
 
 /// An attack at its best.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Attack {
+pub struct DualAttackCost {
     /// Which.
-    pub kind: Kind,
+    pub kind: DualAttack,
     /// log2 of its gates, as the formulas have them.
     pub matzov: f64,
     /// BKZ block size.
@@ -55,7 +55,7 @@ pub struct Attack {
     pub transformed: u32,
 }
 
-impl Attack {
+impl DualAttackCost {
     /// Gate count in bits, [`SAFE_SIDE`] below the formulas.
     pub fn matzov_below(&self) -> f64 {
         self.matzov - SAFE_SIDE
@@ -65,29 +65,29 @@ impl Attack {
 /// The cheaper of [`hybrid`] and [`fourier`], or `None` if both are beyond every limit.
 ///
 /// `error` is a standard deviation; it and log2 q must be positive and finite.
-pub fn attack(n: usize, log2_q: f64, secret: Secret, error: f64) -> Option<Attack> {
+pub fn attack(n: usize, log2_q: f64, secret: SecretDistribution, error: f64) -> Option<DualAttackCost> {
     let both = [hybrid(n, log2_q, secret, error), fourier(n, log2_q, secret, error)];
     both.into_iter().flatten().min_by(|a, b| a.matzov.total_cmp(&b.matzov))
 }
 
-/// The best attack of [`Kind::Hybrid`].
-pub fn hybrid(n: usize, log2_q: f64, secret: Secret, error: f64) -> Option<Attack> {
+/// The best attack of [`DualAttack::Hybrid`].
+pub fn hybrid(n: usize, log2_q: f64, secret: SecretDistribution, error: f64) -> Option<DualAttackCost> {
     let lwe = Lwe::new(n, log2_q, secret, error);
     descend(MOST_COORDINATES.min(lwe.coordinates()), 1, 12, |guessed| {
         let (beta, matzov) = best_beta(|beta| lwe.hybrid(beta, guessed))?;
-        Some(Attack { kind: Kind::Hybrid, matzov, beta, guessed, transformed: 0 })
+        Some(DualAttackCost { kind: DualAttack::Hybrid, matzov, beta, guessed, transformed: 0 })
     })
 }
 
-/// The best attack of [`Kind::Fourier`].
-pub fn fourier(n: usize, log2_q: f64, secret: Secret, error: f64) -> Option<Attack> {
+/// The best attack of [`DualAttack::Fourier`].
+pub fn fourier(n: usize, log2_q: f64, secret: SecretDistribution, error: f64) -> Option<DualAttackCost> {
     let lwe = Lwe::new(n, log2_q, secret, error);
     let most = MOST_COORDINATES.min(lwe.coordinates());
     let with = |p: u32| {
         descend(most, STEP, 2, |guessed| {
             descend(most - guessed, STEP, 2, |transformed| {
                 let (beta, matzov) = best_beta(|beta| lwe.fourier(beta, guessed, transformed, p))?;
-                Some(Attack { kind: Kind::Fourier, matzov, beta, guessed, transformed })
+                Some(DualAttackCost { kind: DualAttack::Fourier, matzov, beta, guessed, transformed })
             })
         })
     };
@@ -106,12 +106,14 @@ struct Lwe {
 }
 
 impl Lwe {
-    fn new(n: usize, log2_q: f64, secret: Secret, error: f64) -> Self {
+    fn new(n: usize, log2_q: f64, secret: SecretDistribution, error: f64) -> Self {
         let width = secret.sigma(error);
         let values = match secret {
-            Secret::Ternary => 3.0,
+            SecretDistribution::Ternary => 3.0,
             // Twice a cut at two Gaussian parameters, sqrt(2 pi) sigma, on each side: the estimator's count.
-            Secret::Gaussian(_) | Secret::Uniform => 8.0 * (2.0 * PI).sqrt() * width + 3.0,
+            SecretDistribution::Gaussian(_) | SecretDistribution::Uniform => {
+                8.0 * (2.0 * PI).sqrt() * width + 3.0
+            }
         };
         Lwe { n: n as f64, log2_q, secret: width, error, values: values.log2() }
     }
@@ -188,8 +190,13 @@ fn best_beta(cost: impl Fn(f64) -> f64) -> Option<(u32, f64)> {
 }
 
 /// The least of `at(0)`, `at(step)`, ..., up to `most`; given up when `patience` in a row were no better.
-fn descend(most: u32, step: u32, patience: u32, at: impl Fn(u32) -> Option<Attack>) -> Option<Attack> {
-    let mut best: Option<Attack> = None;
+fn descend(
+    most: u32,
+    step: u32,
+    patience: u32,
+    at: impl Fn(u32) -> Option<DualAttackCost>,
+) -> Option<DualAttackCost> {
+    let mut best: Option<DualAttackCost> = None;
     let mut worse = 0;
     for x in (0..=most).step_by(step as usize) {
         match at(x).filter(|found| best.is_none_or(|best| found.matzov < best.matzov)) {

@@ -1,7 +1,7 @@
 //! The decision.
 
-use super::certified::{Certified, LweSet, certified_sets, ternary_limit};
-use super::{Secret, dual, usvp};
+use super::certified::{CertifiedCosts, LweSet, certified_sets, ternary_limit};
+use super::{SecretDistribution, dual, usvp};
 use sotto_core::params::REQUIRED_SECURITY_BITS;
 use sotto_core::{ParamsError, Security};
 
@@ -25,7 +25,7 @@ const BDD: f64 = 2.0;
 /// # Errors
 /// [`ParamsError::Insecure`] with the figure found; [`ParamsError::Field`] for numbers that describe no
 /// instance.
-pub fn gate(n: usize, log2_q: f64, secret: &Secret, sigma: f64) -> Result<Security, ParamsError> {
+pub fn gate(n: usize, log2_q: f64, secret: &SecretDistribution, sigma: f64) -> Result<Security, ParamsError> {
     let in_range = |x: f64, most: f64| x.is_finite() && x > 0.0 && x <= most;
     let secret_sigma = secret.sigma(sigma);
     if n == 0 || n > 1 << 20 || !in_range(log2_q, 65536.0) {
@@ -36,12 +36,12 @@ pub fn gate(n: usize, log2_q: f64, secret: &Secret, sigma: f64) -> Result<Securi
         return Err(field("sigma", "secret and error must have standard deviations in [0.8, 1e9]"));
     }
 
-    // A wider secret than the error is worth no more than one drawn like it: see `Secret::sigma`.
+    // A wider secret than the error is worth no more than one drawn like it: see `SecretKey::sigma`.
     let secret = match *secret {
-        Secret::Gaussian(wide) if wide > sigma => Secret::Gaussian(sigma),
+        SecretDistribution::Gaussian(wide) if wide > sigma => SecretDistribution::Gaussian(sigma),
         other => other,
     };
-    let unknown = Certified { usvp: 0.0, bdd: 0.0, dual: None, source: "" };
+    let unknown = CertifiedCosts { usvp: 0.0, bdd: 0.0, dual: None, source: "" };
     let asked = LweSet { name: "", n, log2_q, secret, sigma, certified: unknown };
     let required = f64::from(REQUIRED_SECURITY_BITS);
 

@@ -20,7 +20,7 @@ const BETAS: &[(&str, u32)] = &[
     ("n1408-q32-t", 440),
 ];
 
-fn attack_on(set: &LweSet) -> usvp::Attack {
+fn attack_on(set: &LweSet) -> usvp::PrimalAttackCost {
     usvp::attack(set.n, set.log2_q, set.secret.sigma(set.sigma), set.sigma).unwrap()
 }
 
@@ -70,8 +70,8 @@ fn names_are_unique() {
 
 #[test]
 fn simplepir_as_published_is_refused_and_sigma_11_accepted() {
-    assert!(gate(1024, 32.0, &Secret::Uniform, 6.4).is_err());
-    let ours = gate(1024, 32.0, &Secret::Gaussian(11.0), 11.0).unwrap();
+    assert!(gate(1024, 32.0, &SecretDistribution::Uniform, 6.4).is_err());
+    let ours = gate(1024, 32.0, &SecretDistribution::Gaussian(11.0), 11.0).unwrap();
     assert_eq!(ours.bits, 128.4);
     assert!(ours.model.contains("27a581b"), "{}", ours.model);
 }
@@ -79,11 +79,11 @@ fn simplepir_as_published_is_refused_and_sigma_11_accepted() {
 #[test]
 fn whatever_is_harder_than_a_certified_set_is_accepted() {
     for (n, log2_q, secret, sigma) in [
-        (1024, 31.99, Secret::Gaussian(11.0), 11.0),
-        (1100, 32.0, Secret::Gaussian(11.0), 11.0),
-        (1024, 32.0, Secret::Gaussian(12.0), 11.5),
-        (1024, 32.0, Secret::Uniform, 11.0),
-        (2048, 53.0, Secret::Ternary, 6.4),
+        (1024, 31.99, SecretDistribution::Gaussian(11.0), 11.0),
+        (1100, 32.0, SecretDistribution::Gaussian(11.0), 11.0),
+        (1024, 32.0, SecretDistribution::Gaussian(12.0), 11.5),
+        (1024, 32.0, SecretDistribution::Uniform, 11.0),
+        (2048, 53.0, SecretDistribution::Ternary, 6.4),
     ] {
         assert!(gate(n, log2_q, &secret, sigma).is_ok(), "{n} {log2_q} {secret:?} {sigma}");
     }
@@ -92,13 +92,13 @@ fn whatever_is_harder_than_a_certified_set_is_accepted() {
 #[test]
 fn whatever_is_easier_in_one_coordinate_is_refused_here() {
     for (n, log2_q, secret, sigma) in [
-        (1023, 32.0, Secret::Gaussian(11.0), 11.0),
-        (1024, 32.1, Secret::Gaussian(11.0), 11.0),
-        (1024, 32.0, Secret::Gaussian(10.9), 11.0),
-        (1024, 32.0, Secret::Gaussian(11.0), 10.9),
-        (1024, 32.0, Secret::Ternary, 11.0),
-        (2048, 53.5, Secret::Ternary, 3.2),
-        (2048, 53.0, Secret::Ternary, 3.1),
+        (1023, 32.0, SecretDistribution::Gaussian(11.0), 11.0),
+        (1024, 32.1, SecretDistribution::Gaussian(11.0), 11.0),
+        (1024, 32.0, SecretDistribution::Gaussian(10.9), 11.0),
+        (1024, 32.0, SecretDistribution::Gaussian(11.0), 10.9),
+        (1024, 32.0, SecretDistribution::Ternary, 11.0),
+        (2048, 53.5, SecretDistribution::Ternary, 3.2),
+        (2048, 53.0, SecretDistribution::Ternary, 3.1),
     ] {
         let verdict = gate(n, log2_q, &secret, sigma);
         assert!(matches!(verdict, Err(ParamsError::Insecure { bits, .. }) if bits < 128.0), "{verdict:?}");
@@ -108,7 +108,7 @@ fn whatever_is_easier_in_one_coordinate_is_refused_here() {
 #[test]
 fn sets_without_a_certificate_need_room_to_spare() {
     // No Gaussian set is certified at this size; the estimate has room for every other attack.
-    let verdict = gate(4096, 90.0, &Secret::Gaussian(3.2), 3.2).unwrap();
+    let verdict = gate(4096, 90.0, &SecretDistribution::Gaussian(3.2), 3.2).unwrap();
     assert!(verdict.model.contains("primal uSVP") && verdict.model.contains("beta"), "{}", verdict.model);
     assert!(verdict.bits >= 128.0 && verdict.bits.is_finite());
 }
@@ -116,15 +116,15 @@ fn sets_without_a_certificate_need_room_to_spare() {
 #[test]
 fn a_secret_wider_than_the_error_counts_as_one_drawn_like_it() {
     for (n, log2_q, sigma) in [(1024, 26.0, 0.9), (2048, 52.0, 0.9), (1024, 25.5, 1.0), (4096, 100.0, 3.2)] {
-        let alike = gate(n, log2_q, &Secret::Gaussian(sigma), sigma);
+        let alike = gate(n, log2_q, &SecretDistribution::Gaussian(sigma), sigma);
         for wide in [2.0 * sigma, 1e3, 1e9] {
-            let verdict = gate(n, log2_q, &Secret::Gaussian(wide), sigma);
+            let verdict = gate(n, log2_q, &SecretDistribution::Gaussian(wide), sigma);
             assert_eq!(format!("{verdict:?}"), format!("{alike:?}"), "{n} {log2_q} {wide} {sigma}");
         }
     }
     // Taken at its width, this secret would pass for 128 bits.
     assert!(usvp::attack(1024, 26.0, 1e3, 0.9).unwrap().matzov_below() - 4.0 >= 128.0);
-    assert!(gate(1024, 26.0, &Secret::Gaussian(1e3), 0.9).is_err());
+    assert!(gate(1024, 26.0, &SecretDistribution::Gaussian(1e3), 0.9).is_err());
 }
 
 #[test]
@@ -140,12 +140,14 @@ fn numbers_that_describe_no_instance_are_refused() {
         (1024, 32.0, 0.5),
         (1024, 32.0, f64::INFINITY),
     ] {
-        for secret in [Secret::Ternary, Secret::Gaussian(sigma), Secret::Uniform] {
+        for secret in
+            [SecretDistribution::Ternary, SecretDistribution::Gaussian(sigma), SecretDistribution::Uniform]
+        {
             let verdict = gate(n, log2_q, &secret, sigma);
             assert!(matches!(verdict, Err(ParamsError::Field { .. })), "{n} {log2_q} {secret:?} {sigma}");
         }
     }
-    assert!(gate(1024, 32.0, &Secret::Gaussian(f64::NAN), 11.0).is_err());
+    assert!(gate(1024, 32.0, &SecretDistribution::Gaussian(f64::NAN), 11.0).is_err());
 }
 
 proptest::proptest! {
@@ -154,7 +156,11 @@ proptest::proptest! {
         n in 64usize..5000, log2_q in 10.0f64..120.0, sigma in 0.8f64..64.0, law in 0..3,
         d_n in 0usize..500, d_q in 0.0f64..5.0, d_sigma in 0.0f64..8.0,
     ) {
-        let secret = |s: f64| match law { 0 => Secret::Ternary, 1 => Secret::Gaussian(s), _ => Secret::Uniform };
+        let secret = |s: f64| match law {
+            0 => SecretDistribution::Ternary,
+            1 => SecretDistribution::Gaussian(s),
+            _ => SecretDistribution::Uniform,
+        };
         let before = gate(n, log2_q, &secret(sigma), sigma);
         let after = gate(n + d_n, (log2_q - d_q).max(1.0), &secret(sigma + d_sigma), sigma + d_sigma);
         proptest::prop_assert!(before.is_err() || after.is_ok(), "{before:?} {after:?}");
@@ -162,7 +168,7 @@ proptest::proptest! {
 
     #[test]
     fn every_verdict_is_total(n in 0usize..3_000_000, log2_q: f64, sigma: f64) {
-        for secret in [Secret::Ternary, Secret::Gaussian(sigma), Secret::Uniform] {
+        for secret in [SecretDistribution::Ternary, SecretDistribution::Gaussian(sigma), SecretDistribution::Uniform] {
             if let Ok(security) = gate(n, log2_q, &secret, sigma) {
                 proptest::prop_assert!(security.bits >= 128.0);
             }

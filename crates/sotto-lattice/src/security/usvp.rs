@@ -12,14 +12,14 @@ const LARGEST_BETA: u32 = 4096;
 
 /// The attack at its best: block size and lattice dimension.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Attack {
+pub struct PrimalAttackCost {
     /// BKZ block size.
     pub beta: u32,
     /// Lattice dimension.
     pub dimension: f64,
 }
 
-impl Attack {
+impl PrimalAttackCost {
     /// Core-SVP cost in bits: 0.292 beta, one classical sieve in the block size and nothing else (Alkim, Ducas,
     /// Pöppelmann, Schwabe, USENIX Security 2016). Lower than MATZOV's gates, and not to be compared with them.
     pub fn core_svp(&self) -> f64 {
@@ -41,7 +41,7 @@ pub const SAFE_SIDE: f64 = 0.2;
 /// The least block size at which the primal attack succeeds, or `None` if it is beyond 2^1100.
 ///
 /// `secret` and `error` are standard deviations. All arguments must be positive and finite.
-pub fn attack(n: usize, log2_q: f64, secret: f64, error: f64) -> Option<Attack> {
+pub fn attack(n: usize, log2_q: f64, secret: f64, error: f64) -> Option<PrimalAttackCost> {
     let n = n as f64;
     let scale = (error / secret).log2();
     (40..=LARGEST_BETA).find_map(|block| {
@@ -50,6 +50,6 @@ pub fn attack(n: usize, log2_q: f64, secret: f64, error: f64) -> Option<Attack> 
         let d = (n * (log2_q - scale) / log2_delta).sqrt();
         let projected = 0.5 * beta.log2() + error.log2();
         let gram_schmidt = (2.0 * beta - d - 1.0) * log2_delta + ((d - n - 1.0) * log2_q + n * scale) / d;
-        (projected <= gram_schmidt).then_some(Attack { beta: block, dimension: d })
+        (projected <= gram_schmidt).then_some(PrimalAttackCost { beta: block, dimension: d })
     })
 }

@@ -7,10 +7,10 @@ mod expansion;
 mod setting;
 
 use setting::{Setting, m8191, pow2};
-use sotto_lattice::bgv::lower::lower;
+use sotto_lattice::bgv::mod_down::lower;
 use sotto_lattice::bgv::noise::Noise;
 use sotto_lattice::bgv::tensor::tensor;
-use sotto_lattice::bgv::{Answer, AnswerBits, Cipher, Scratch, SlotRing};
+use sotto_lattice::bgv::{Answer, AnswerBits, Ciphertext, Scratch, SlotRing};
 
 #[test]
 fn rotations_and_levels_pow2() {
@@ -51,14 +51,14 @@ fn rotations_and_levels<R: SlotRing>(mut setting: Setting<R>) {
     setting.check("fresh", &c, models.each_ref().map(Noise::fresh));
     let times = 8;
     for _ in 0..times {
-        let mut out = Cipher::zero(&rns, rns.top(), 2);
+        let mut out = Ciphertext::zero(&rns, rns.top(), 2);
         key.apply(&rns, &c, &mut out, &mut scratch);
         c = out;
     }
     let mut variances = models.each_ref().map(|model| model.rotated(model.fresh(), times, rns.top()));
     setting.check("eight rotations", &c, variances);
     while let Some(below) = c.level().below() {
-        let mut out = Cipher::zero(&rns, below, 2);
+        let mut out = Ciphertext::zero(&rns, below, 2);
         lower(&rns, &c, &mut out, &mut scratch);
         variances = [0, 1].map(|i| models[i].lowered(variances[i], c.level()));
         setting.check("lowered", &out, variances);
@@ -77,16 +77,16 @@ fn products<R: SlotRing>(mut setting: Setting<R>) {
     let key = setting.square_key();
     let level = rns.level(2).unwrap();
     let count = 3;
-    let selectors: Vec<Cipher> = (0..2 * count)
+    let selectors: Vec<Ciphertext> = (0..2 * count)
         .map(|_| {
             let plain = setting.plain();
             setting.encrypt(level, &plain)
         })
         .collect();
     let (u, v) = selectors.split_at(count);
-    let sums: Vec<Cipher> = (0..count)
+    let sums: Vec<Ciphertext> = (0..count)
         .map(|_| {
-            let mut sum = Cipher::zero(&rns, level, 2);
+            let mut sum = Ciphertext::zero(&rns, level, 2);
             for v in v {
                 let mut c = v.clone();
                 c.mul(&rns, &rns.from_plain(level, &setting.plain()));
@@ -97,22 +97,22 @@ fn products<R: SlotRing>(mut setting: Setting<R>) {
         .collect();
     let rows = models.each_ref().map(|model| model.rows(model.fresh(), count as f64));
     setting.check("rows", &sums[0], rows);
-    let pairs: Vec<[&Cipher; 2]> = u.iter().zip(&sums).map(<[&Cipher; 2]>::from).collect();
-    let mut product = Cipher::zero(&rns, level, 3);
+    let pairs: Vec<[&Ciphertext; 2]> = u.iter().zip(&sums).map(<[&Ciphertext; 2]>::from).collect();
+    let mut product = Ciphertext::zero(&rns, level, 3);
     tensor(&rns, &pairs, &mut product);
     let variances = [0, 1].map(|i| models[i].tensor(models[i].fresh(), rows[i], count as f64));
     setting.check("products", &product, variances);
-    let mut short = Cipher::zero(&rns, level, 2);
+    let mut short = Ciphertext::zero(&rns, level, 2);
     key.relinearise(&rns, &product, &mut short, &mut scratch);
     let switch = models.each_ref().map(|model| model.key_switch(level));
     setting.check("relinearised", &short, [0, 1].map(|i| variances[i] + switch[i]));
-    let mut last = Cipher::zero(&rns, level.below().unwrap(), 2);
+    let mut last = Ciphertext::zero(&rns, level.below().unwrap(), 2);
     lower(&rns, &short, &mut last, &mut scratch);
     setting.check("lowered", &last, [0, 1].map(|i| models[i].lowered(variances[i] + switch[i], level)));
     // Nothing but key switching: what is left when the square itself is taken off.
-    let mut square = Cipher::zero(&rns, level, 3);
+    let mut square = Ciphertext::zero(&rns, level, 3);
     square.part_mut(2).copy_from_slice(u[0].part(1));
-    let mut switched = Cipher::zero(&rns, level, 2);
+    let mut switched = Ciphertext::zero(&rns, level, 2);
     key.relinearise(&rns, &square, &mut switched, &mut scratch);
     switched.sub(&rns, &setting.opened_square(&square));
     setting.check("key switch of the square", &switched, switch);

@@ -6,17 +6,17 @@ mod chain;
 mod setting;
 
 use rand_core::Rng;
-use sotto_lattice::cipher::Cipher;
-use sotto_lattice::encrypt::{Errors, Masks};
-use sotto_lattice::expand::{Counts, Expansion};
-use sotto_lattice::gsw::Gsw;
+use sotto_lattice::ciphertext::Ciphertext;
+use sotto_lattice::encrypt::{ErrorSource, MaskSource};
+use sotto_lattice::expand::{Expansion, SelectorCounts};
 use sotto_lattice::keyswitch::SwitchKey;
-use sotto_lattice::lower::lower;
+use sotto_lattice::mod_down::lower;
 use sotto_lattice::noise::steps;
 use sotto_lattice::pack;
-use sotto_lattice::ring::Level;
+use sotto_lattice::rgsw::RgswCiphertext;
+use sotto_lattice::ring::ModulusLevel;
 use sotto_lattice::scratch::Scratch;
-use sotto_lattice::secret::{Law, Secret};
+use sotto_lattice::secret::{Distribution, SecretKey};
 use sotto_math::sample::Gaussian;
 
 use setting::{SEED, SIGMA, digits, settings};
@@ -38,12 +38,12 @@ fn key_switches() {
             // One key's errors, times the mean of the digits, are a random walk over the coefficients: a few keys
             // are needed for an average where digits have one bit.
             let keys = 8;
-            let zero = setting.constant(Level::Full, 0);
+            let zero = setting.constant(ModulusLevel::Full, 0);
             let mut measured = 0.0;
             for i in 0..keys {
                 let key = setting.automorphism(gadget, 3, 1000 * i);
-                let c = setting.encrypt(Level::Full, &zero, i);
-                let mut out = Cipher::zero(&setting.ring, Level::Full, 1);
+                let c = setting.encrypt(ModulusLevel::Full, &zero, i);
+                let mut out = Ciphertext::zero(&setting.ring, ModulusLevel::Full, 1);
                 key.apply(&setting.ring, &c, &mut out, &mut Scratch::new(&setting.ring));
                 measured += setting.measured(&out, &zero) / keys as f64;
             }
@@ -56,19 +56,19 @@ fn key_switches() {
 #[test]
 fn expansion_and_lowering() {
     for (name, mut setting) in settings() {
-        let expansion = Expansion::new(&setting.ring, Counts { left: 32, right: 12 }).unwrap();
+        let expansion = Expansion::new(&setting.ring, SelectorCounts { left: 32, right: 12 }).unwrap();
         let (left, right) = (setting.left, setting.right);
         let left_keys: Vec<_> =
             expansion.left_rounds().map(|round| setting.automorphism(&left, round, 0)).collect();
         let right_keys: Vec<_> =
             expansion.right_rounds().map(|round| setting.automorphism(&right, round, 100)).collect();
-        let zero = setting.constant(Level::Full, 0);
-        let query = setting.encrypt(Level::Full, &zero, 0);
+        let zero = setting.constant(ModulusLevel::Full, 0);
+        let query = setting.encrypt(ModulusLevel::Full, &zero, 0);
         let switches = [left, right].map(|gadget| setting.predicted_switch(&gadget, setting.norm));
         let (left, right) = expansion.run(&left_keys, &right_keys, query, |_, c| {
-            let mut low = Cipher::zero(&setting.ring, Level::Main, 1);
+            let mut low = Ciphertext::zero(&setting.ring, ModulusLevel::Main, 1);
             lower(&setting.ring, c, &mut low, &mut Scratch::new(&setting.ring));
-            let low_zero = setting.constant(Level::Main, 0);
+            let low_zero = setting.constant(ModulusLevel::Main, 0);
             (setting.measured(c, &zero), setting.measured(&low, &low_zero))
         });
         // Round 0 switches with the right key on both sides.
@@ -87,17 +87,17 @@ fn expansion_and_lowering() {
 #[test]
 fn conversion_folding_and_packing() {
     for (name, mut setting) in settings() {
-        let (n, level) = (setting.ring.n(), Level::Main);
+        let (n, level) = (setting.ring.n(), ModulusLevel::Main);
         let log2_q = setting.ring.log2_q(level);
         let key = setting.conversion();
         let mut scratch = Scratch::new(&setting.ring);
         let powers = setting.fold.powers();
         let special = u128::from(setting.special());
-        let ciphers: Vec<Cipher> = (0..)
+        let ciphers: Vec<Ciphertext> = (0..)
             .zip(&powers)
             .map(|(j, power)| {
-                let message = setting.constant(Level::Full, power * special);
-                setting.encrypt(Level::Full, &message, j)
+                let message = setting.constant(ModulusLevel::Full, power * special);
+                setting.encrypt(ModulusLevel::Full, &message, j)
             })
             .collect();
         let gsw = key.convert(&setting.ring, &setting.fold, &ciphers, &mut scratch).unwrap();
@@ -135,15 +135,16 @@ fn conversion_folding_and_packing() {
 #[test]
 fn uploaded_rows() {
     for (name, mut setting) in settings() {
-        let (n, level) = (setting.ring.n(), Level::Main);
-        let masks = Masks { seed: &SEED, label: "gsw", first: 0 };
+        let (n, level) = (setting.ring.n(), ModulusLevel::Main);
+        let masks = MaskSource { seed: &SEED, label: "gsw", first: 0 };
         let (ring, fold, bit) = (setting.ring.clone(), setting.fold, setting.constant(level, 1));
-        let mut errors = Errors { law: &Gaussian::new(SIGMA), rng: &mut setting.rng };
-        let b = Gsw::generate(&ring, level, [&fold; 2], &[&setting.secret], &bit, masks, &mut errors);
-        let gsw = Gsw::assemble(&ring, level, [&fold; 2], 1, &b, masks);
+        let mut errors = ErrorSource { law: &Gaussian::new(SIGMA), rng: &mut setting.rng };
+        let b =
+            RgswCiphertext::generate(&ring, level, [&fold; 2], &[&setting.secret], &bit, masks, &mut errors);
+        let gsw = RgswCiphertext::assemble(&ring, level, [&fold; 2], 1, &b, masks);
         let message = setting.constant(level, 77);
         let c = setting.encrypt(level, &message, 0);
-        let mut out = Cipher::zero(&ring, level, 1);
+        let mut out = Ciphertext::zero(&ring, level, 1);
         gsw.external_product(&ring, &c, &mut out, &mut Scratch::new(&ring));
         let rows = [SIGMA * SIGMA; 2];
         let product =
@@ -155,11 +156,11 @@ fn uploaded_rows() {
 #[test]
 fn sums_with_plaintexts_and_packing() {
     for (name, mut setting) in settings() {
-        let (ring, level, p_log2) = (setting.ring.clone(), Level::Main, 16);
+        let (ring, level, p_log2) = (setting.ring.clone(), ModulusLevel::Main, 16);
         let n = ring.n();
         let count = 8;
         let zero = setting.constant(level, 0);
-        let mut sum = Cipher::zero(&ring, level, 1);
+        let mut sum = Ciphertext::zero(&ring, level, 1);
         for i in 0..count {
             let mut c = setting.encrypt(level, &zero, i);
             let small: Vec<i32> = (0..n)
@@ -171,19 +172,19 @@ fn sums_with_plaintexts_and_packing() {
         let predicted = steps::first_dimension(n, count, p_log2, SIGMA * SIGMA);
         check(name, "first dimension", setting.measured(&sum, &zero), predicted);
 
-        let targets: Vec<Secret> =
-            (0..3).map(|_| Secret::sample(&ring, Law::Ternary, &mut setting.rng)).collect();
-        let targets: Vec<&Secret> = targets.iter().collect();
+        let targets: Vec<SecretKey> =
+            (0..3).map(|_| SecretKey::sample(&ring, Distribution::Ternary, &mut setting.rng)).collect();
+        let targets: Vec<&SecretKey> = targets.iter().collect();
         let gadget = setting.fold;
         let key = |place: usize| {
-            let masks = Masks { seed: &SEED, label: "packing", first: 100 * place as u64 };
-            let mut errors = Errors { law: &Gaussian::new(SIGMA), rng: &mut setting.rng };
+            let masks = MaskSource { seed: &SEED, label: "packing", first: 100 * place as u64 };
+            let mut errors = ErrorSource { law: &Gaussian::new(SIGMA), rng: &mut setting.rng };
             let from = (&setting.secret, place);
             let b = pack::generate(&ring, level, &gadget, from, &targets, masks, &mut errors);
             SwitchKey::assemble(&ring, level, &gadget, 3, &b, masks)
         };
         let keys: Vec<SwitchKey> = (1..=3).map(key).collect();
-        let ciphers: Vec<Cipher> = (0..3).map(|i| setting.encrypt(level, &zero, 100 + i)).collect();
+        let ciphers: Vec<Ciphertext> = (0..3).map(|i| setting.encrypt(level, &zero, 100 + i)).collect();
         let packed = pack::pack(&ring, &keys, &ciphers, &mut Scratch::new(&ring));
         let row = SIGMA * SIGMA;
         let added = steps::packing(n, 3, &digits(&gadget), ring.log2_q(level), row, setting.norm);

@@ -24,10 +24,10 @@
 
 mod solve;
 
-pub use solve::Solved;
+pub use solve::SolvedStrip;
 
 use super::params::Params;
-use super::tag::Digest;
+use super::tag::KeyDigest;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
@@ -47,30 +47,30 @@ pub const MAX_STRIP_KEYS: u32 = 1 << 20;
 /// What a catalog says of a band.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Band {
+pub struct BandParams {
     /// Rows of the table, each of which is a record.
     pub rows: u64,
     /// What sums are made of: what the scheme adds up.
     pub unit: Unit,
     /// Which choice of bands has a solution, for each strip.
-    pub tries: Tries,
+    pub tries: StripSeeds,
 }
 
 /// A byte for each strip.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
-pub struct Tries(pub Vec<u8>);
+pub struct StripSeeds(pub Vec<u8>);
 
-impl From<Tries> for String {
-    fn from(tries: Tries) -> String {
+impl From<StripSeeds> for String {
+    fn from(tries: StripSeeds) -> String {
         STANDARD.encode(tries.0)
     }
 }
 
-impl TryFrom<String> for Tries {
+impl TryFrom<String> for StripSeeds {
     type Error = &'static str;
     fn try_from(text: String) -> Result<Self, Self::Error> {
-        STANDARD.decode(text).map(Tries).map_err(|_| "tries are base64, with its padding")
+        STANDARD.decode(text).map(StripSeeds).map_err(|_| "tries are base64, with its padding")
     }
 }
 
@@ -92,7 +92,7 @@ pub(super) fn entry_bytes(params: &Params, unit: Unit) -> u64 {
 }
 
 /// Where bands lie.
-pub(super) struct Bands {
+pub(super) struct BandHash {
     key: [u8; 32],
     tag_bytes: u32,
     starts: u64,
@@ -100,20 +100,20 @@ pub(super) struct Bands {
 
 /// The rows that are added up for a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Ones {
+pub(super) struct BandPattern {
     pub(super) first: u64,
     pub(super) ones: u128,
 }
 
-impl Bands {
-    pub(super) fn new(params: &Params, band: &Band) -> Self {
+impl BandHash {
+    pub(super) fn new(params: &Params, band: &BandParams) -> Self {
         let PublicSeed(seed) = &params.seed;
         let starts = band.rows.max(WIDTH) - (WIDTH - 1);
-        Bands { key: blake3::derive_key(CONTEXT, seed), tag_bytes: params.tag_bytes, starts }
+        BandHash { key: blake3::derive_key(CONTEXT, seed), tag_bytes: params.tag_bytes, starts }
     }
 
     /// The band of a key, if its strip's try is this.
-    pub(super) fn of(&self, digest: Digest, tried: u8) -> Zeroizing<Ones> {
+    pub(super) fn of(&self, digest: KeyDigest, tried: u8) -> Zeroizing<BandPattern> {
         let mut hasher = Zeroizing::new(blake3::Hasher::new_keyed(&self.key));
         let tag = Zeroizing::new(digest.bytes());
         hasher.update(tag.get(..self.tag_bytes as usize).sure("a tag is shorter than a digest"));
@@ -123,18 +123,18 @@ impl Bands {
         draw.fill(first.as_mut());
         draw.fill(ones.as_mut());
         let first = ((u128::from(u64::from_le_bytes(*first)) * u128::from(self.starts)) >> 64) as u64;
-        Zeroizing::new(Ones { first, ones: u128::from_le_bytes(*ones) | 1 })
+        Zeroizing::new(BandPattern { first, ones: u128::from_le_bytes(*ones) | 1 })
     }
 }
 
-impl zeroize::Zeroize for Ones {
+impl zeroize::Zeroize for BandPattern {
     fn zeroize(&mut self) {
         self.first.zeroize();
         self.ones.zeroize();
     }
 }
 
-impl Band {
+impl BandParams {
     /// The try of a strip. Every strip is looked at.
     pub(super) fn tried(&self, strip: u64) -> u8 {
         let mut tried = 0;

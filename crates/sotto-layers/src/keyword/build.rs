@@ -1,18 +1,18 @@
 //! The server's half: keys to places, in two passes over the data.
 //!
-//! In the first pass a [`Builder`] hears of every key and the length of its value. It then knows how wide slots are, chooses the
-//! number of rows and finds a place for everyone: a [`Layout`]. In the second pass that gives the bytes of each slot, in the
-//! order of the keys, and where in the table they belong. What is not written is zeros.
+//! In the first pass a [`KeywordBuilder`] hears of every key and the length of its value. It then knows how wide slots are,
+//! chooses the number of rows and finds a place for everyone: a [`KeyPlacement`]. In the second pass that gives the bytes of each
+//! slot, in the order of the keys, and where in the table they belong. What is not written is zeros.
 //!
 //! Neither holds keys or values: a builder takes 16 bytes for each key, and 20 to 25 while it finds places, a layout 4; where a
 //! key has one row of `slots` keys, 256 / `slots` more while it finds places. Keys come in any order; the same keys in
 //! the same order with the same seed give the same table.
 
-use super::counted::{Counted, Sizes, params_for, smallest, values};
-use super::crowd;
+use super::occupancy;
 use super::params::TAG_BYTES;
-use super::tag::{Digest, Hash};
-use super::{Form, Keyword, slot};
+use super::sizing::{KeyStats, KeywordSizes, params_for, smallest, values};
+use super::tag::{KeyDigest, KeyHash};
+use super::{KeyForm, Keyword, slot};
 use sotto_core::{Error, Unit};
 use sotto_prg::PublicSeed;
 
@@ -21,13 +21,13 @@ pub(super) const MAX_KEYS: u64 = 1 << 31;
 
 /// What a table is to be like.
 #[derive(Debug, Clone)]
-pub struct Options {
+pub struct BuildOptions {
     /// What keys are.
-    pub form: Form,
+    pub form: KeyForm,
     /// Bytes of the longest key there can be, in that form.
     pub key_bytes: u32,
     /// How long values are.
-    pub width: Width,
+    pub width: ValueWidth,
     /// Rows that a key may lie in, each of which is fetched.
     pub probes: u32,
     /// Keys in a row; `None` for a number that goes with the width of values.
@@ -44,20 +44,20 @@ pub struct Options {
 
 /// How long values are: what a slot has room for. A longer value is refused, never cut or spread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Width {
+pub enum ValueWidth {
     /// As long as the longest there is.
     Longest,
     /// This many bytes at most, so that others can come.
     UpTo(u32),
 }
 
-impl Options {
+impl BuildOptions {
     /// Keys of a form, with what most tables want.
-    pub fn new(form: Form, seed: PublicSeed) -> Self {
-        Options {
+    pub fn new(form: KeyForm, seed: PublicSeed) -> Self {
+        BuildOptions {
             form,
             key_bytes: form.usual_bytes(),
-            width: Width::Longest,
+            width: ValueWidth::Longest,
             probes: 2,
             slots: None,
             strips: None,
@@ -134,23 +134,23 @@ pub enum BuildError {
 
 /// The first pass.
 #[derive(Debug)]
-pub struct Builder {
-    options: Options,
-    hash: Hash,
-    digests: Vec<Digest>,
+pub struct KeywordBuilder {
+    options: BuildOptions,
+    hash: KeyHash,
+    digests: Vec<KeyDigest>,
     shortest: u32,
     longest: u32,
 }
 
-impl Builder {
+impl KeywordBuilder {
     /// Begins a table.
     ///
     /// # Errors
     /// [`BuildError::Refused`].
-    pub fn new(options: Options) -> Result<Self, BuildError> {
+    pub fn new(options: BuildOptions) -> Result<Self, BuildError> {
         smallest(&options).check()?;
-        let hash = Hash::new(&options.seed, options.key_bytes);
-        Ok(Builder { options, hash, digests: Vec::new(), shortest: u32::MAX, longest: 0 })
+        let hash = KeyHash::new(&options.seed, options.key_bytes);
+        Ok(KeywordBuilder { options, hash, digests: Vec::new(), shortest: u32::MAX, longest: 0 })
     }
 
     /// Adds a key in its form, and the length of its value.
@@ -168,8 +168,8 @@ impl Builder {
             most: self.options.key_bytes.into(),
         })?;
         let most = match self.options.width {
-            Width::Longest => super::params::MAX_ROW_BYTES,
-            Width::UpTo(most) => most.into(),
+            ValueWidth::Longest => super::params::MAX_ROW_BYTES,
+            ValueWidth::UpTo(most) => most.into(),
         };
         let length = u32::try_from(value_bytes).ok().filter(|_| value_bytes <= most);
         let length = length.ok_or(BuildError::LongValue { entry, bytes: value_bytes, most })?;
@@ -187,7 +187,7 @@ impl Builder {
     pub fn drop_repeated(&mut self) -> Vec<u64> {
         let digest = |key: &u32| self.digests.get(*key as usize).copied();
         let mut order: Vec<u32> = (0..self.digests.len() as u32).collect();
-        order.sort_unstable_by_key(|key| (digest(key).map(Digest::bytes), *key));
+        order.sort_unstable_by_key(|key| (digest(key).map(KeyDigest::bytes), *key));
         let pairs = order.iter().zip(order.iter().skip(1));
         let mut repeated: Vec<u64> =
             pairs.filter(|(a, b)| digest(a) == digest(b)).map(|(_, b)| u64::from(*b) + 1).collect();
@@ -204,8 +204,8 @@ impl Builder {
     ///
     /// # Errors
     /// [`BuildError::Duplicate`], [`BuildError::NoKeys`], [`BuildError::Crowded`], [`BuildError::Refused`].
-    pub fn place(self) -> Result<Layout, BuildError> {
-        let Builder { options, hash, digests, shortest, longest } = self;
+    pub fn place(self) -> Result<KeyPlacement, BuildError> {
+        let KeywordBuilder { options, hash, digests, shortest, longest } = self;
         let keys = digests.len() as u64;
         if keys == 0 {
             return Err(BuildError::NoKeys);
@@ -214,30 +214,30 @@ impl Builder {
         params.tag_bytes = distinct(&digests, params.tag_bytes)?;
         params.check()?;
         let rows = params.rows;
-        let found = crowd::place_all(&params, &digests);
+        let found = occupancy::place_all(&params, &digests);
         let (params, slot_of) = found.ok_or(BuildError::Crowded { rows })?;
-        Ok(Layout { keyword: Keyword { params, hash }, slot_of, next: 0 })
+        Ok(KeyPlacement { keyword: Keyword { params, hash }, slot_of, next: 0 })
     }
 
     /// How many keys there are so far, and how long their values.
-    pub fn counted(&self) -> Counted {
+    pub fn counted(&self) -> KeyStats {
         let (shortest, longest) = (self.shortest, self.longest);
-        Counted { options: self.options.clone(), keys: self.digests.len() as u64, shortest, longest }
+        KeyStats { options: self.options.clone(), keys: self.digests.len() as u64, shortest, longest }
     }
 
     /// What a table of the keys so far would be, in another arrangement.
     ///
     /// # Errors
-    /// As [`Counted::sizes`].
-    pub fn sizes(&self, probes: u32, slots: u32) -> Result<Sizes, BuildError> {
+    /// As [`KeyStats::sizes`].
+    pub fn sizes(&self, probes: u32, slots: u32) -> Result<KeywordSizes, BuildError> {
         self.counted().sizes(probes, slots)
     }
 
     /// What a table of the keys so far would be, if they lay in sums of rows.
     ///
     /// # Errors
-    /// As [`Counted::sizes`].
-    pub fn band_sizes(&self, strips: u64, unit: Unit) -> Result<Sizes, BuildError> {
+    /// As [`KeyStats::sizes`].
+    pub fn band_sizes(&self, strips: u64, unit: Unit) -> Result<KeywordSizes, BuildError> {
         self.counted().band_sizes(strips, unit)
     }
 
@@ -253,11 +253,11 @@ impl Builder {
 }
 
 /// Bytes of a tag, from `tag_bytes` on, that tell all these keys apart.
-fn distinct(digests: &[Digest], tag_bytes: u32) -> Result<u32, BuildError> {
+fn distinct(digests: &[KeyDigest], tag_bytes: u32) -> Result<u32, BuildError> {
     let digest = |key: &u32| digests.get(*key as usize).copied();
     let mut order: Vec<u32> = (0..digests.len() as u32).collect();
     // Keys whose hashes begin alike are neighbours, and equal ones are in the order in which they came.
-    order.sort_unstable_by_key(|key| (digest(key).map(Digest::bytes), *key));
+    order.sort_unstable_by_key(|key| (digest(key).map(KeyDigest::bytes), *key));
     let pairs = || order.iter().zip(order.iter().skip(1));
     let same = pairs().filter(|(a, b)| digest(a) == digest(b)).min_by_key(|(_, b)| *b);
     if let Some((first, second)) = same {
@@ -270,7 +270,7 @@ fn distinct(digests: &[Digest], tag_bytes: u32) -> Result<u32, BuildError> {
 
 /// Where everyone lies, for the second pass.
 #[derive(Debug)]
-pub struct Layout {
+pub struct KeyPlacement {
     keyword: Keyword,
     /// The slot of each key.
     slot_of: Vec<u32>,
@@ -278,7 +278,7 @@ pub struct Layout {
     next: usize,
 }
 
-impl Layout {
+impl KeyPlacement {
     /// The table's layer.
     pub fn keyword(&self) -> &Keyword {
         &self.keyword

@@ -8,11 +8,11 @@
 //! are placed anew under another choice of rows, which follow from the tags too, and every row changes. So as many keys are
 //! added as the table was made for.
 
-use super::crowd;
-use super::cuts::Cuts;
+use super::occupancy;
 use super::params::Params;
-use super::recut::{self, MOST_ROWS, Window};
-use super::tag::Digest;
+use super::rebalance::{self, MOST_ROWS, RowWindow};
+use super::row_bounds::RowBounds;
+use super::tag::KeyDigest;
 use super::{Keyword, slot};
 use sotto_core::{Misuse, Result};
 use std::collections::BTreeMap;
@@ -47,23 +47,23 @@ pub enum EditError {
 ///
 /// Only the rows that changed are held.
 #[derive(Debug)]
-pub struct Edit<F> {
+pub struct TableEdit<F> {
     keyword: Arc<Keyword>,
     fetch: F,
     changed: BTreeMap<u64, Vec<u8>>,
 }
 
 /// A row that was looked at, and from which slot of which one it was reached.
-struct Step {
+struct CuckooStep {
     row: u64,
     bytes: Vec<u8>,
     from: Option<(usize, usize)>,
 }
 
-impl<F: FnMut(u64) -> Result<Vec<u8>>> Edit<F> {
+impl<F: FnMut(u64) -> Result<Vec<u8>>> TableEdit<F> {
     /// Changes to the table whose rows `fetch` gives.
     pub fn new(keyword: &Keyword, fetch: F) -> Self {
-        Edit { keyword: Arc::new(keyword.clone()), fetch, changed: BTreeMap::new() }
+        TableEdit { keyword: Arc::new(keyword.clone()), fetch, changed: BTreeMap::new() }
     }
 
     /// Gives a key a value. Gives whether it had one.
@@ -122,7 +122,7 @@ impl<F: FnMut(u64) -> Result<Vec<u8>>> Edit<F> {
     }
 
     /// The row and the slot of a key, and the row's bytes.
-    fn find(&mut self, digest: Digest) -> Result<Option<(u64, usize, Vec<u8>)>> {
+    fn find(&mut self, digest: KeyDigest) -> Result<Option<(u64, usize, Vec<u8>)>> {
         for row in self.keyword.rows(digest) {
             let bytes = self.row(row)?;
             let at = slots(self.keyword.params(), &bytes).position(|held| held == Some(digest));
@@ -135,23 +135,23 @@ impl<F: FnMut(u64) -> Result<Vec<u8>>> Edit<F> {
 
     /// Goes from a key's rows to the other rows of the keys there, and so on, until there is an empty slot; and moves the keys
     /// on the way to it. The first that is found is at the end of a shortest way.
-    fn make_room(&mut self, digest: Digest, entry: &[u8]) -> Result<(), EditError> {
+    fn make_room(&mut self, digest: KeyDigest, entry: &[u8]) -> Result<(), EditError> {
         let keyword = self.keyword.clone();
         let params = keyword.params();
-        let mut steps: Vec<Step> = Vec::new();
+        let mut steps: Vec<CuckooStep> = Vec::new();
         let mut next = 0;
         for row in self.keyword.rows(digest) {
-            steps.push(Step { row, bytes: self.row(row)?, from: None });
+            steps.push(CuckooStep { row, bytes: self.row(row)?, from: None });
         }
         while let Some(step) = steps.get(next) {
-            let held: Vec<Option<Digest>> = slots(params, &step.bytes).collect();
+            let held: Vec<Option<KeyDigest>> = slots(params, &step.bytes).collect();
             if let Some(free) = held.iter().position(Option::is_none) {
                 return self.shift(&mut steps, next, free, entry).map_err(EditError::from);
             }
             for (at, other) in held.into_iter().enumerate() {
                 for row in other.into_iter().flat_map(|other| keyword.rows(other)) {
                     if steps.len() < SEARCHED && steps.iter().all(|step| step.row != row) {
-                        steps.push(Step { row, bytes: self.row(row)?, from: Some((next, at)) });
+                        steps.push(CuckooStep { row, bytes: self.row(row)?, from: Some((next, at)) });
                     }
                 }
             }
@@ -161,7 +161,13 @@ impl<F: FnMut(u64) -> Result<Vec<u8>>> Edit<F> {
     }
 
     /// Puts a key into its row if it has room, and else cuts the row anew with as few neighbours as it takes, on either side.
-    fn recut(&mut self, params: &Params, cuts: &Cuts, digest: Digest, entry: &[u8]) -> Result<(), EditError> {
+    fn recut(
+        &mut self,
+        params: &Params,
+        cuts: &RowBounds,
+        digest: KeyDigest,
+        entry: &[u8],
+    ) -> Result<(), EditError> {
         let home = cuts.row_of_public(digest, params.attempt) as usize;
         let mut bytes = self.row(home as u64)?;
         let free = slots(params, &bytes).position(|held| held.is_none());
@@ -183,8 +189,8 @@ impl<F: FnMut(u64) -> Result<Vec<u8>>> Edit<F> {
                 None if has_after => rows.push(self.row(after as u64)?),
                 None => break,
             }
-            let window = Window { params, cuts, first, rows: &rows, digest, entry };
-            let Some((recut, cuts)) = recut::recut(&window) else { continue };
+            let window = RowWindow { params, cuts, first, rows: &rows, digest, entry };
+            let Some((recut, cuts)) = rebalance::recut(&window) else { continue };
             for ((row, old), new) in (first as u64..).zip(&rows).zip(recut) {
                 if *old != new {
                     self.changed.insert(row, new);
@@ -198,14 +204,14 @@ impl<F: FnMut(u64) -> Result<Vec<u8>>> Edit<F> {
     }
 
     /// Places every key anew under another choice of rows, if there are no more than the table was made for.
-    fn place_anew(&mut self, digest: Digest, entry: &[u8]) -> Result<(), EditError> {
+    fn place_anew(&mut self, digest: KeyDigest, entry: &[u8]) -> Result<(), EditError> {
         let keyword = self.keyword.clone();
         let params = keyword.params();
         let mut keys = 1;
         for row in 0..params.rows {
             keys += slots(params, &self.row(row)?).flatten().count() as u64;
         }
-        if !crowd::is_made_for(params, keys) {
+        if !occupancy::is_made_for(params, keys) {
             return Err(EditError::Full);
         }
         let width = params.slot_bytes() as usize;
@@ -217,7 +223,7 @@ impl<F: FnMut(u64) -> Result<Vec<u8>>> Edit<F> {
                 entries.extend_from_slice(if digest.is_some() { held } else { &[] });
             }
         }
-        let (params, slot_of) = crowd::place_all(params, &digests).ok_or(EditError::Full)?;
+        let (params, slot_of) = occupancy::place_all(params, &digests).ok_or(EditError::Full)?;
         let mut rows = vec![vec![0; params.row_bytes() as usize]; params.rows as usize];
         for (at, entry) in slot_of.into_iter().zip(entries.chunks_exact(width)) {
             let (row, slot) = (at / params.slots, at % params.slots);
@@ -233,7 +239,13 @@ impl<F: FnMut(u64) -> Result<Vec<u8>>> Edit<F> {
     }
 
     /// Moves each key on the way to the empty slot one step on, the last first, and puts the new one where the first was.
-    fn shift(&mut self, steps: &mut [Step], mut last: usize, mut free: usize, entry: &[u8]) -> Result<()> {
+    fn shift(
+        &mut self,
+        steps: &mut [CuckooStep],
+        mut last: usize,
+        mut free: usize,
+        entry: &[u8],
+    ) -> Result<()> {
         let params = &self.keyword.params;
         let width = params.slot_bytes() as usize;
         let lost = Misuse::Rule("a way to an empty slot");
@@ -258,7 +270,7 @@ impl<F: FnMut(u64) -> Result<Vec<u8>>> Edit<F> {
 }
 
 /// Whose slots a row has.
-fn slots(params: &Params, row: &[u8]) -> impl Iterator<Item = Option<Digest>> {
+fn slots(params: &Params, row: &[u8]) -> impl Iterator<Item = Option<KeyDigest>> {
     row.chunks_exact(params.slot_bytes() as usize).map(|held| slot::digest(params, held))
 }
 

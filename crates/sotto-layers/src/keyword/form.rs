@@ -29,7 +29,7 @@ use zeroize::Zeroizing;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
-pub enum Form {
+pub enum KeyForm {
     /// Bytes as they are.
     Bytes,
     /// UTF-8 text in normalization form C, of the same case.
@@ -71,45 +71,45 @@ pub enum KeyError {
     Not(&'static str),
 }
 
-impl Form {
+impl KeyForm {
     /// Every form.
-    pub const ALL: [Form; 9] = [
-        Form::Bytes,
-        Form::Text,
-        Form::Domain,
-        Form::Email,
-        Form::Ip,
-        Form::Md5,
-        Form::Sha1,
-        Form::Sha256,
-        Form::Phone,
+    pub const ALL: [KeyForm; 9] = [
+        KeyForm::Bytes,
+        KeyForm::Text,
+        KeyForm::Domain,
+        KeyForm::Email,
+        KeyForm::Ip,
+        KeyForm::Md5,
+        KeyForm::Sha1,
+        KeyForm::Sha256,
+        KeyForm::Phone,
     ];
 
     /// Its name in a catalog.
     pub fn name(self) -> &'static str {
         match self {
-            Form::Bytes => "bytes",
-            Form::Text => "text",
-            Form::Domain => "domain",
-            Form::Email => "email",
-            Form::Ip => "ip",
-            Form::Md5 => "md5",
-            Form::Sha1 => "sha1",
-            Form::Sha256 => "sha256",
-            Form::Phone => "phone",
+            KeyForm::Bytes => "bytes",
+            KeyForm::Text => "text",
+            KeyForm::Domain => "domain",
+            KeyForm::Email => "email",
+            KeyForm::Ip => "ip",
+            KeyForm::Md5 => "md5",
+            KeyForm::Sha1 => "sha1",
+            KeyForm::Sha256 => "sha256",
+            KeyForm::Phone => "phone",
         }
     }
 
     /// Bytes of the longest key there can be.
     pub fn most_bytes(self) -> u32 {
         match self {
-            Form::Bytes | Form::Text => MAX_KEY_BYTES,
-            Form::Domain => domain::MOST_BYTES,
-            Form::Email => email::MOST_BYTES,
-            Form::Ip | Form::Md5 => 16,
-            Form::Phone => phone::MOST_BYTES,
-            Form::Sha1 => 20,
-            Form::Sha256 => 32,
+            KeyForm::Bytes | KeyForm::Text => MAX_KEY_BYTES,
+            KeyForm::Domain => domain::MOST_BYTES,
+            KeyForm::Email => email::MOST_BYTES,
+            KeyForm::Ip | KeyForm::Md5 => 16,
+            KeyForm::Phone => phone::MOST_BYTES,
+            KeyForm::Sha1 => 20,
+            KeyForm::Sha256 => 32,
         }
     }
 
@@ -129,15 +129,15 @@ impl Form {
         }
         let text = || std::str::from_utf8(key).map_err(|_| KeyError::NotText);
         let canonical = match self {
-            Form::Bytes => Zeroizing::new(key.to_vec()),
-            Form::Text => normal(text()?)?,
-            Form::Domain => domain::canonical(text()?)?,
-            Form::Email => email::canonical(text()?)?,
-            Form::Ip => address::canonical(text()?)?,
-            Form::Md5 => digits(key, 16).ok_or(KeyError::Not("32 hexadecimal digits"))?,
-            Form::Phone => phone::canonical(key)?,
-            Form::Sha1 => digits(key, 20).ok_or(KeyError::Not("40 hexadecimal digits"))?,
-            Form::Sha256 => digits(key, 32).ok_or(KeyError::Not("64 hexadecimal digits"))?,
+            KeyForm::Bytes => Zeroizing::new(key.to_vec()),
+            KeyForm::Text => normal(text()?)?,
+            KeyForm::Domain => domain::canonical(text()?)?,
+            KeyForm::Email => email::canonical(text()?)?,
+            KeyForm::Ip => address::canonical(text()?)?,
+            KeyForm::Md5 => digits(key, 16).ok_or(KeyError::Not("32 hexadecimal digits"))?,
+            KeyForm::Phone => phone::canonical(key)?,
+            KeyForm::Sha1 => digits(key, 20).ok_or(KeyError::Not("40 hexadecimal digits"))?,
+            KeyForm::Sha256 => digits(key, 32).ok_or(KeyError::Not("64 hexadecimal digits"))?,
         };
         let most = self.most_bytes();
         if canonical.len() > most as usize {
@@ -147,12 +147,12 @@ impl Form {
     }
 }
 
-impl FromStr for Form {
+impl FromStr for KeyForm {
     type Err = &'static str;
     fn from_str(name: &str) -> Result<Self, Self::Err> {
         // Other hashes of 16 bytes are spelled alike.
-        let name = if name == "ntlm" { Form::Md5.name() } else { name };
-        let known = Form::ALL.into_iter().find(|form| form.name() == name);
+        let name = if name == "ntlm" { KeyForm::Md5.name() } else { name };
+        let known = KeyForm::ALL.into_iter().find(|form| form.name() == name);
         known.ok_or("a form is one of bytes, text, domain, email, ip, md5 (also ntlm), sha1, sha256, phone")
     }
 }

@@ -1,9 +1,9 @@
 //! What a catalog says of a table of keys.
 #![deny(clippy::indexing_slicing)]
 
-use super::band::{self, Band, MAX_STRIP_KEYS};
-use super::cuts::Cuts;
-use super::form::Form;
+use super::band::{self, BandParams, MAX_STRIP_KEYS};
+use super::form::KeyForm;
+use super::row_bounds::RowBounds;
 use serde::{Deserialize, Serialize};
 use sotto_core::params::REQUIRED_FAILURE_LOG2;
 use sotto_core::{ParamsError, Result};
@@ -32,7 +32,7 @@ pub const TAG_BYTES: std::ops::RangeInclusive<u32> = 8..=16;
 #[serde(deny_unknown_fields)]
 pub struct Params {
     /// What a key is, and how it is brought into the one form that is hashed.
-    pub form: Form,
+    pub form: KeyForm,
     /// Bytes of the longest key, in that form, that can be asked for. All keys are hashed at this length.
     pub key_bytes: u32,
     /// Rows that a key may lie in, and that are fetched for it.
@@ -44,42 +44,42 @@ pub struct Params {
     /// Bytes of a key's hash that a slot holds.
     pub tag_bytes: u32,
     /// How long values are.
-    pub values: Values,
+    pub values: ValueLength,
     /// What the hash is keyed with; drawn when the table is built.
     pub seed: PublicSeed,
     /// Which choice of rows gave every key a place, counted from 0.
     pub attempt: u32,
     /// Where rows begin, if a key may lie in one row only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cuts: Option<Cuts>,
+    pub cuts: Option<RowBounds>,
     /// Which rows are added up, if a key lies in sums of rows: strips are cut like rows then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub band: Option<Band>,
+    pub band: Option<BandParams>,
 }
 
 /// How long values are. None is told from another by its length, as every slot has room for the longest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Values {
+pub enum ValueLength {
     /// All this many bytes.
     Fixed(u32),
     /// This many at most. Slots hold the length, and zero bytes after the value.
     UpTo(u32),
 }
 
-impl Values {
+impl ValueLength {
     /// Bytes that there is room for.
     pub fn most(self) -> u32 {
         match self {
-            Values::Fixed(bytes) | Values::UpTo(bytes) => bytes,
+            ValueLength::Fixed(bytes) | ValueLength::UpTo(bytes) => bytes,
         }
     }
 
     /// Bytes of a length.
     pub fn length_bytes(self) -> u32 {
         match self {
-            Values::Fixed(_) => 0,
-            Values::UpTo(most) => (32 - most.leading_zeros()).div_ceil(8).max(1),
+            ValueLength::Fixed(_) => 0,
+            ValueLength::UpTo(most) => (32 - most.leading_zeros()).div_ceil(8).max(1),
         }
     }
 }
@@ -113,7 +113,7 @@ impl Params {
         within("rows", self.rows, 1..=MAX_ROWS)?;
         within("tag_bytes", self.tag_bytes.into(), (*TAG_BYTES.start()).into()..=(*TAG_BYTES.end()).into())?;
         within("values", self.values.most().into(), 0..=MAX_ROW_BYTES)?;
-        let cut = self.cuts.as_ref().map(Cuts::rows);
+        let cut = self.cuts.as_ref().map(RowBounds::rows);
         if cut != (self.probes == 1).then_some(self.rows) {
             return Err(refused("cuts", "one for each row, with one probe and no more".to_owned()).into());
         }
@@ -154,7 +154,7 @@ impl Params {
 
     /// Bytes of a row of the table.
     pub fn table_row_bytes(&self) -> u64 {
-        let of_band = |band: &Band| band::entry_bytes(self, band.unit).saturating_mul(self.rows);
+        let of_band = |band: &BandParams| band::entry_bytes(self, band.unit).saturating_mul(self.rows);
         self.band.as_ref().map_or(self.row_bytes(), of_band)
     }
 

@@ -8,17 +8,17 @@
 //! An empty slot is zeros.
 
 use super::Value;
-use super::params::{Params, Values};
-use super::tag::Digest;
+use super::params::{Params, ValueLength};
+use super::tag::KeyDigest;
 use sotto_core::{PeerMisbehaved, Result, Row, Sure};
 use subtle::{Choice, ConditionallySelectable, ConstantTimeEq};
 
 /// Writes a slot. `None` if the value is too long, or none of the table's, or `slot` is none.
-pub(super) fn write(params: &Params, digest: Digest, value: &[u8], slot: &mut [u8]) -> Option<()> {
+pub(super) fn write(params: &Params, digest: KeyDigest, value: &[u8], slot: &mut [u8]) -> Option<()> {
     let length = u32::try_from(value.len()).ok()?;
     let fits = match params.values {
-        Values::Fixed(bytes) => length == bytes,
-        Values::UpTo(most) => length <= most,
+        ValueLength::Fixed(bytes) => length == bytes,
+        ValueLength::UpTo(most) => length <= most,
     };
     if !fits || slot.len() as u64 != params.slot_bytes() {
         return None;
@@ -34,13 +34,13 @@ pub(super) fn write(params: &Params, digest: Digest, value: &[u8], slot: &mut [u
 }
 
 /// The hash whose tag a slot holds; `None` if it is empty.
-pub(super) fn digest(params: &Params, slot: &[u8]) -> Option<Digest> {
-    slot.get(..params.tag_bytes as usize).and_then(Digest::of_tag)
+pub(super) fn digest(params: &Params, slot: &[u8]) -> Option<KeyDigest> {
+    slot.get(..params.tag_bytes as usize).and_then(KeyDigest::of_tag)
 }
 
 /// The value under a tag in these rows, each of the table's width. Every slot of every row is compared and read, whichever has
 /// it and whether one does: the first that has it, should there be two.
-pub(super) fn find(params: &Params, digest: Digest, rows: &[Row]) -> Result<Option<Value>> {
+pub(super) fn find(params: &Params, digest: KeyDigest, rows: &[Row]) -> Result<Option<Value>> {
     let (tag_bytes, length_bytes) = (params.tag_bytes as usize, params.values.length_bytes() as usize);
     let wanted = zeroize::Zeroizing::new(digest.bytes());
     let wanted = wanted.get(..tag_bytes).sure("a tag is shorter than a digest");
@@ -54,8 +54,8 @@ pub(super) fn find(params: &Params, digest: Digest, rows: &[Row]) -> Result<Opti
         entry.iter_mut().zip(held).for_each(|(out, byte)| out.conditional_assign(byte, take));
     }
     let length = match params.values {
-        Values::Fixed(bytes) => bytes,
-        Values::UpTo(_) => {
+        ValueLength::Fixed(bytes) => bytes,
+        ValueLength::UpTo(_) => {
             entry.iter().take(length_bytes).rev().fold(0, |length, byte| length << 8 | u32::from(*byte))
         }
     };
@@ -71,14 +71,14 @@ pub(super) fn find(params: &Params, digest: Digest, rows: &[Row]) -> Result<Opti
 
 #[cfg(test)]
 mod tests {
-    use super::super::Form;
-    use super::super::tag::Hash;
+    use super::super::KeyForm;
+    use super::super::tag::KeyHash;
     use super::*;
     use sotto_prg::PublicSeed;
 
-    fn params(values: Values) -> Params {
+    fn params(values: ValueLength) -> Params {
         let seed = PublicSeed([1; 32]);
-        let form = Form::Bytes;
+        let form = KeyForm::Bytes;
         Params {
             form,
             key_bytes: 9,
@@ -94,19 +94,19 @@ mod tests {
         }
     }
 
-    fn digest_of(key: &[u8]) -> Digest {
-        Hash::new(&PublicSeed([1; 32]), 9).digest(key).unwrap()
+    fn digest_of(key: &[u8]) -> KeyDigest {
+        KeyHash::new(&PublicSeed([1; 32]), 9).digest(key).unwrap()
     }
 
     #[test]
     fn only_values_of_the_table_are_written() {
         for (values, length, fits) in [
-            (Values::Fixed(4), 4, true),
-            (Values::Fixed(4), 3, false),
-            (Values::Fixed(0), 0, true),
-            (Values::UpTo(4), 0, true),
-            (Values::UpTo(4), 5, false),
-            (Values::UpTo(300), 299, true),
+            (ValueLength::Fixed(4), 4, true),
+            (ValueLength::Fixed(4), 3, false),
+            (ValueLength::Fixed(0), 0, true),
+            (ValueLength::UpTo(4), 0, true),
+            (ValueLength::UpTo(4), 5, false),
+            (ValueLength::UpTo(300), 299, true),
         ] {
             let params = params(values);
             let mut slot = vec![7; params.slot_bytes() as usize];
@@ -126,7 +126,7 @@ mod tests {
     /// The first slot wins, and the values are never mixed.
     #[test]
     fn two_slots_of_one_tag_are_not_mixed() {
-        let params = params(Values::UpTo(2));
+        let params = params(ValueLength::UpTo(2));
         let mut row = vec![0; params.row_bytes() as usize];
         for (slot, value) in
             row.chunks_exact_mut(params.slot_bytes() as usize).zip([[1, 2], [4, 8], [16, 32]])
@@ -138,7 +138,7 @@ mod tests {
 
     #[test]
     fn lengths_past_the_longest_are_refused() {
-        let params = params(Values::UpTo(2));
+        let params = params(ValueLength::UpTo(2));
         let mut row = vec![0; params.row_bytes() as usize];
         write(&params, digest_of(b"k"), &[1], &mut row[..params.slot_bytes() as usize]).unwrap();
         row[9] = 3;

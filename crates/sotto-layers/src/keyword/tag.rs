@@ -28,23 +28,23 @@ const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// The hash of a table.
 #[derive(Debug, Clone)]
-pub(super) struct Hash {
+pub(super) struct KeyHash {
     key: [u8; 32],
     key_bytes: usize,
 }
 
 /// A key's hash, of which a slot holds the first bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, zeroize::Zeroize)]
-pub(super) struct Digest(u128);
+pub(super) struct KeyDigest(u128);
 
-impl Hash {
+impl KeyHash {
     pub(super) fn new(seed: &PublicSeed, key_bytes: u32) -> Self {
-        Hash { key: blake3::derive_key(CONTEXT, &seed.0), key_bytes: key_bytes as usize }
+        KeyHash { key: blake3::derive_key(CONTEXT, &seed.0), key_bytes: key_bytes as usize }
     }
 
     /// The hash of a key; `None` if the key is too long. It is hashed at the length of the longest, so that the time does not
     /// tell how long it is.
-    pub(super) fn digest(&self, key: &[u8]) -> Option<Digest> {
+    pub(super) fn digest(&self, key: &[u8]) -> Option<KeyDigest> {
         let mut input = Zeroizing::new(vec![0u8; self.key_bytes + 4]);
         let (text, length) = input.split_at_mut_checked(self.key_bytes)?;
         text.get_mut(..key.len())?.copy_from_slice(key);
@@ -55,11 +55,11 @@ impl Hash {
         hasher.finalize_xof().fill(bytes.as_mut());
         let digest = u128::from_le_bytes(*bytes);
         let is_zero = (digest as u64).ct_eq(&0).unwrap_u8();
-        Some(Digest(digest | u128::from(is_zero)))
+        Some(KeyDigest(digest | u128::from(is_zero)))
     }
 }
 
-impl Digest {
+impl KeyDigest {
     /// The tag, and as many bytes after it as make 16.
     pub(super) fn bytes(self) -> [u8; 16] {
         self.0.to_le_bytes()
@@ -67,13 +67,13 @@ impl Digest {
 
     /// What a slot holds of it, which is all that rows follow from.
     pub(super) fn cut(self, tag_bytes: u32) -> Self {
-        Digest(self.0 & (u128::MAX >> (128 - 8 * tag_bytes.clamp(1, 16))))
+        KeyDigest(self.0 & (u128::MAX >> (128 - 8 * tag_bytes.clamp(1, 16))))
     }
 
     /// The tag in a slot, of at most 16 bytes; `None` if the slot is empty.
     pub(super) fn of_tag(tag: &[u8]) -> Option<Self> {
         let digest = tag.iter().rev().fold(0, |digest, byte| digest << 8 | u128::from(*byte));
-        (digest != 0).then_some(Digest(digest))
+        (digest != 0).then_some(KeyDigest(digest))
     }
 
     /// Which of `part` rows a probe goes to.
@@ -106,20 +106,20 @@ mod tests {
 
     #[test]
     fn keys_differ_by_their_length_too() {
-        let hash = Hash::new(&PublicSeed([3; 32]), 8);
+        let hash = KeyHash::new(&PublicSeed([3; 32]), 8);
         assert_ne!(hash.digest(b"a"), hash.digest(b"a\0"));
         assert_eq!(hash.digest(b"123456789"), None);
-        assert_ne!(hash.digest(b"12345678"), Hash::new(&PublicSeed([4; 32]), 8).digest(b"12345678"));
+        assert_ne!(hash.digest(b"12345678"), KeyHash::new(&PublicSeed([4; 32]), 8).digest(b"12345678"));
     }
 
     #[test]
     fn tags_are_read_back() {
-        let digest = Hash::new(&PublicSeed([3; 32]), 8).digest(b"key").unwrap();
+        let digest = KeyHash::new(&PublicSeed([3; 32]), 8).digest(b"key").unwrap();
         for bytes in 8..=16u32 {
             let cut = digest.cut(bytes);
-            assert_eq!(Digest::of_tag(&digest.bytes()[..bytes as usize]), Some(cut));
+            assert_eq!(KeyDigest::of_tag(&digest.bytes()[..bytes as usize]), Some(cut));
             assert_eq!(cut.choice(5, 1, 1000), digest.choice(5, 1, 1000));
         }
-        assert_eq!(Digest::of_tag(&[0; 12]), None);
+        assert_eq!(KeyDigest::of_tag(&[0; 12]), None);
     }
 }

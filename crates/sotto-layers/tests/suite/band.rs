@@ -4,7 +4,7 @@ use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
 use sotto_core::{Error, Layer, Row, Unit};
 use sotto_layers::Keyword;
-use sotto_layers::keyword::{BuildError, Builder, Edit, Form, Options, Width};
+use sotto_layers::keyword::{BuildError, BuildOptions, KeyForm, KeywordBuilder, TableEdit, ValueWidth};
 use sotto_prg::PublicSeed;
 
 type Entry = (Vec<u8>, Vec<u8>);
@@ -16,9 +16,9 @@ struct Table {
     rows: Vec<Vec<u8>>,
 }
 
-fn options(strips: u64, unit: Unit) -> Options {
+fn options(strips: u64, unit: Unit) -> BuildOptions {
     let seed = PublicSeed([7; 32]);
-    Options { probes: 1, strips: Some((strips, unit)), ..Options::new(Form::Bytes, seed) }
+    BuildOptions { probes: 1, strips: Some((strips, unit)), ..BuildOptions::new(KeyForm::Bytes, seed) }
 }
 
 /// As many bytes as there may be.
@@ -26,8 +26,8 @@ fn entries(count: usize) -> Vec<Entry> {
     (0..count).map(|i| (format!("key {i}").into_bytes(), vec![(200 + i % 50) as u8; i % 6])).collect()
 }
 
-fn build(options: Options, entries: &[Entry]) -> Result<Table, BuildError> {
-    let mut builder = Builder::new(options)?;
+fn build(options: BuildOptions, entries: &[Entry]) -> Result<Table, BuildError> {
+    let mut builder = KeywordBuilder::new(options)?;
     entries.iter().try_for_each(|(key, value)| builder.add(key, value.len() as u64))?;
     let mut layout = builder.place()?;
     let params = layout.keyword().params().clone();
@@ -76,7 +76,7 @@ impl Table {
 
     fn get(&self, key: &[u8]) -> Option<Vec<u8>> {
         let (rows, plan) = self.keyword.plan(key, &mut ChaCha20Rng::from_seed([5; 32])).unwrap();
-        let ones = plan.ones().unwrap();
+        let ones = plan.row_mask().unwrap();
         assert_eq!((rows.len(), self.keyword.visits(), ones & 1), (1, vec![0], 1));
         assert!(rows[0] < self.keyword.shards()[0]);
         let value = self.keyword.assemble(plan, vec![self.sum(rows[0], ones)]).unwrap();
@@ -136,7 +136,7 @@ fn missing_keys_are_asked_for_alike() {
                 .unwrap();
             assert!((rows[0] as f64) < starts);
             means[0] += rows[0] as f64 / starts / count;
-            means[1] += f64::from(plan.ones().unwrap().count_ones()) / 128.0 / count;
+            means[1] += f64::from(plan.row_mask().unwrap().count_ones()) / 128.0 / count;
         }
         means
     };
@@ -149,11 +149,11 @@ fn missing_keys_are_asked_for_alike() {
 /// Tables whose strips have room: a value that changes and keys that come and go are those of a few strips.
 #[test]
 fn strips_are_solved_again() {
-    let options = Options { width: Width::UpTo(6), room: 3200, ..options(9, Unit::Pair) };
+    let options = BuildOptions { width: ValueWidth::UpTo(6), room: 3200, ..options(9, Unit::Pair) };
     let mut table = build(options, &entries(3000)).unwrap();
     for i in 3000..3150u32 {
         let before = table.strips.clone();
-        let mut edit = Edit::new(&table.keyword, |strip| Ok(before[strip as usize].clone()));
+        let mut edit = TableEdit::new(&table.keyword, |strip| Ok(before[strip as usize].clone()));
         assert!(!edit.set(format!("key {i}").as_bytes(), b"new").unwrap());
         assert!(edit.set(b"key 17", &i.to_le_bytes()).unwrap());
         assert!(edit.remove(format!("key {}", i - 2000).as_bytes()).unwrap());

@@ -4,13 +4,13 @@ use proptest::prelude::*;
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
 use sotto_core::{Layer as _, Row};
-use sotto_layers::Colour;
-use sotto_tree::log::{Hash, Node, Peaks, hash, verify};
-use sotto_tree::{Colouring, Shape};
+use sotto_layers::ColorProof;
+use sotto_tree::log::{CompleteSubtree, Hash, Peaks, hash, verify};
+use sotto_tree::{Coloring, PerfectTree};
 
 /// A log's tables, each hash written to where the definition of its colour says.
 struct Log {
-    layer: Colour,
+    layer: ColorProof,
     leaves: Vec<Hash>,
     root: Hash,
     tables: Vec<Vec<Hash>>,
@@ -18,12 +18,12 @@ struct Log {
 
 impl Log {
     fn new(count: u64, layers: u8, public_layers: u8) -> Self {
-        let colouring = Colouring::new(Shape::new(2, layers).unwrap());
+        let colouring = Coloring::new(PerfectTree::new(2, layers).unwrap());
         let leaves: Vec<Hash> = (0..count).map(|i| hash::leaf(&i.to_be_bytes())).collect();
         let (mut peaks, mut tables) = (Peaks::new(), vec![Vec::new(); layers.into()]);
         let mut public = vec![Vec::new(); public_layers.into()];
         for leaf in &leaves {
-            peaks.append(*leaf, |Node { level, index, hash }| {
+            peaks.append(*leaf, |CompleteSubtree { level, index, hash }| {
                 if level < layers {
                     // Where leaves under the sibling look for it.
                     let seeker = ((index ^ 1) << level) & ((1 << layers) - 1);
@@ -35,7 +35,7 @@ impl Log {
             });
         }
         let root = peaks.root();
-        let layer = Colour::new(colouring, peaks, public).unwrap();
+        let layer = ColorProof::new(colouring, peaks, public).unwrap();
         for (table, rows) in tables.iter_mut().zip(layer.shards()) {
             assert!(table.len() as u64 == rows || (table.is_empty() && rows == 1));
             table.resize(rows as usize, [0; 32]);
@@ -95,14 +95,17 @@ fn idle_lookups_go_everywhere() {
 
 #[test]
 fn what_does_not_fit_is_refused() {
-    let colouring = || Colouring::new(Shape::new(2, 3).unwrap());
+    let colouring = || Coloring::new(PerfectTree::new(2, 3).unwrap());
     let peaks = |n: u64| Peaks::from_hashes(n, vec![[0; 32]; n.count_ones() as usize]).unwrap();
-    assert!(Colour::new(colouring(), peaks(0), Vec::new()).is_err(), "an empty log");
-    assert!(Colour::new(colouring(), peaks(9), Vec::new()).is_err(), "longer than the tree");
-    assert!(Colour::new(Colouring::new(Shape::new(3, 3).unwrap()), peaks(5), Vec::new()).is_err(), "ternary");
-    assert!(Colour::new(colouring(), peaks(9), vec![Vec::new()]).is_err(), "a public hash is missing");
-    assert!(Colour::new(colouring(), peaks(9), vec![vec![[0; 32]; 2]]).is_err(), "one too many");
-    let layer = Colour::new(colouring(), peaks(8), Vec::new()).unwrap();
+    assert!(ColorProof::new(colouring(), peaks(0), Vec::new()).is_err(), "an empty log");
+    assert!(ColorProof::new(colouring(), peaks(9), Vec::new()).is_err(), "longer than the tree");
+    assert!(
+        ColorProof::new(Coloring::new(PerfectTree::new(3, 3).unwrap()), peaks(5), Vec::new()).is_err(),
+        "ternary"
+    );
+    assert!(ColorProof::new(colouring(), peaks(9), vec![Vec::new()]).is_err(), "a public hash is missing");
+    assert!(ColorProof::new(colouring(), peaks(9), vec![vec![[0; 32]; 2]]).is_err(), "one too many");
+    let layer = ColorProof::new(colouring(), peaks(8), Vec::new()).unwrap();
     let rng = &mut ChaCha20Rng::from_seed([9; 32]);
     assert!(layer.plan(&8, rng).is_err(), "no such leaf");
     let (_, plan) = layer.plan(&7, rng).unwrap();

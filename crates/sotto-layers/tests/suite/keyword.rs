@@ -5,9 +5,10 @@ use rand_chacha::ChaCha20Rng;
 use rand_core::{CryptoRng, SeedableRng};
 use sotto_core::{Error, Layer, Misuse, ParamsError, Row, Then};
 use sotto_layers::keyword::{
-    BuildError, Builder, Edit, EditError, Form, Key, Options, Params, Values, Width,
+    BuildError, BuildOptions, EditError, Key, KeyForm, KeywordBuilder, Params, TableEdit, ValueLength,
+    ValueWidth,
 };
-use sotto_layers::{Keyword, Keywords};
+use sotto_layers::{Keyword, MultiKeyword};
 use sotto_prg::PublicSeed;
 use std::collections::BTreeMap;
 
@@ -19,12 +20,12 @@ struct Table {
 
 type Entry = (Vec<u8>, Vec<u8>);
 
-fn options() -> Options {
-    Options::new(Form::Bytes, PublicSeed([7; 32]))
+fn options() -> BuildOptions {
+    BuildOptions::new(KeyForm::Bytes, PublicSeed([7; 32]))
 }
 
-fn build(options: Options, entries: &[Entry]) -> Result<Table, BuildError> {
-    let mut builder = Builder::new(options)?;
+fn build(options: BuildOptions, entries: &[Entry]) -> Result<Table, BuildError> {
+    let mut builder = KeywordBuilder::new(options)?;
     entries.iter().try_for_each(|(key, value)| builder.add(key, value.len() as u64))?;
     let mut layout = builder.place()?;
     let params = layout.keyword().params();
@@ -72,7 +73,7 @@ fn every_number_of_keys_finds_room() {
     {
         for count in (1..=300).step_by(if slots.is_some() { 7 } else { 1 }) {
             let entries = entries(count);
-            let table = build(Options { probes, slots, ..options() }, &entries).unwrap();
+            let table = build(BuildOptions { probes, slots, ..options() }, &entries).unwrap();
             let params = table.keyword.params();
             assert_eq!(table.rows.len() as u64, params.rows);
             assert!(params.false_positive_log2() <= -64.0);
@@ -90,7 +91,7 @@ fn a_hundred_thousand_keys() {
         (0..100_000u32).map(|i| (i.to_le_bytes().to_vec(), i.to_be_bytes().to_vec())).collect();
     let table = build(options(), &entries).unwrap();
     let params = table.keyword.params();
-    assert_eq!(params.values, Values::Fixed(4));
+    assert_eq!(params.values, ValueLength::Fixed(4));
     // 64 bits, and 17 for the slots, and one.
     assert_eq!((params.tag_bytes, params.slot_bytes()), (11, 15));
     assert!(params.rows * u64::from(params.slots) < 110_000);
@@ -99,7 +100,7 @@ fn a_hundred_thousand_keys() {
     }
     assert!((100_000..200_000u32).all(|i| table.get(&i.to_le_bytes()).is_none()));
     // A table for more keys has longer tags.
-    let many = build(Options { room: 9_000_000, ..options() }, &entries[..10]).unwrap();
+    let many = build(BuildOptions { room: 9_000_000, ..options() }, &entries[..10]).unwrap();
     assert_eq!((many.keyword.params().tag_bytes, many.rows.len()), (12, 2_419_356));
     // The same keys give the same table.
     assert_eq!(build(options(), &entries).unwrap().rows, table.rows);
@@ -160,30 +161,31 @@ fn what_no_table_can_have_is_refused_with_its_number() {
     assert!(matches!(of(&[(b"a", b""), (b"", b"")], options()), BuildError::EmptyKey { entry: 2 }));
     let long = of(&[(&[1; 255], b""), (&[1; 256], b"")], options());
     assert!(matches!(long, BuildError::LongKey { entry: 2, bytes: 256, most: 255 }));
-    let long = of(&[(b"a", b"123"), (b"b", b"1234")], Options { width: Width::UpTo(3), ..options() });
+    let long =
+        of(&[(b"a", b"123"), (b"b", b"1234")], BuildOptions { width: ValueWidth::UpTo(3), ..options() });
     assert!(matches!(long, BuildError::LongValue { entry: 2, bytes: 4, most: 3 }));
     let twice = of(&[(b"a", b""), (b"b", b""), (b"c", b""), (b"b", b"1"), (b"a", b"")], options());
     assert!(matches!(twice, BuildError::Duplicate { first: 2, second: 4 }));
     for options in [
-        Options { probes: 0, ..options() },
-        Options { probes: 5, ..options() },
-        Options { slots: Some(0), ..options() },
-        Options { key_bytes: 0, ..options() },
-        Options { form: Form::Sha1, key_bytes: 21, ..options() },
+        BuildOptions { probes: 0, ..options() },
+        BuildOptions { probes: 5, ..options() },
+        BuildOptions { slots: Some(0), ..options() },
+        BuildOptions { key_bytes: 0, ..options() },
+        BuildOptions { form: KeyForm::Sha1, key_bytes: 21, ..options() },
     ] {
-        assert!(matches!(Builder::new(options), Err(BuildError::Refused(Error::Params(_)))));
+        assert!(matches!(KeywordBuilder::new(options), Err(BuildError::Refused(Error::Params(_)))));
     }
-    let huge = of(&[(b"a", b"")], Options { room: 1 << 40, ..options() });
+    let huge = of(&[(b"a", b"")], BuildOptions { room: 1 << 40, ..options() });
     assert!(matches!(huge, BuildError::TooMany { .. }));
     // No tag is so sure.
-    let sure = of(&[(b"a", b"")], Options { false_positive_log2: -130.0, ..options() });
+    let sure = of(&[(b"a", b"")], BuildOptions { false_positive_log2: -130.0, ..options() });
     assert!(matches!(sure, BuildError::Refused(Error::Params(_))));
 }
 
 #[test]
 fn a_second_pass_must_be_the_first_again() {
     let start = || {
-        let mut builder = Builder::new(options()).unwrap();
+        let mut builder = KeywordBuilder::new(options()).unwrap();
         entries(50).iter().for_each(|(key, value)| builder.add(key, value.len() as u64).unwrap());
         builder.place().unwrap()
     };
@@ -256,7 +258,7 @@ impl Layer for Plain {
 fn several_keys_go_in_one_batch() {
     let entries = entries(500);
     let table = build(options(), &entries).unwrap();
-    let keywords = Keywords::new(table.keyword.clone(), 8);
+    let keywords = MultiKeyword::new(table.keyword.clone(), 8);
     let layer = Then(keywords.clone(), Plain { rows: table.keyword.params().rows, batch: 16 });
     let key = |text: &str| Key::new(text.as_bytes().to_vec());
     for names in [&[][..], &["key 7"], &["key 7", "none", "key 7", "key 499", "key 0", "a", "b", "key 12"]] {
@@ -282,7 +284,7 @@ fn a_new_value_changes_one_row() {
     let mut table = build(options(), &entries(1000)).unwrap();
     let before = table.rows.clone();
     let keyword = table.keyword.clone();
-    let mut edit = Edit::new(&keyword, |row| Ok(before[row as usize].clone()));
+    let mut edit = TableEdit::new(&keyword, |row| Ok(before[row as usize].clone()));
     edit.set(b"key 17", b"new").unwrap();
     let changed = edit.finish();
     assert_eq!(changed.0.len(), 1);
@@ -299,16 +301,16 @@ fn a_new_value_changes_one_row() {
 #[test]
 fn keys_are_added_until_the_table_is_full() {
     for (probes, slots) in [(2, None), (1, Some(20)), (1, Some(150))] {
-        fill(Options { probes, slots, width: Width::UpTo(8), room: 2000, ..options() });
+        fill(BuildOptions { probes, slots, width: ValueWidth::UpTo(8), room: 2000, ..options() });
     }
 }
 
-fn fill(room: Options) {
+fn fill(room: BuildOptions) {
     let mut table = build(room, &entries(1500)).unwrap();
     let places = table.keyword.params().rows * u64::from(table.keyword.params().slots);
     let keyword = table.keyword.clone();
     let before = table.rows.clone();
-    let mut edit = Edit::new(&keyword, |row| Ok(before[row as usize].clone()));
+    let mut edit = TableEdit::new(&keyword, |row| Ok(before[row as usize].clone()));
     let mut count = 1500u64;
     let full = loop {
         match edit.set(format!("key {count}").as_bytes(), &count.to_le_bytes()) {
@@ -337,11 +339,11 @@ fn room_holds_for_every_number_of_keys() {
             for (keys, room) in [(1, 2), (3, 5), (3, 13), (1, 9), (10, 11), (5, 30), (20, 40)] {
                 let mut bytes = [probes as u8; 32];
                 bytes[..8].copy_from_slice(&seed.to_le_bytes());
-                let (seed, width) = (PublicSeed(bytes), Width::UpTo(8));
-                let options = Options { probes, slots, width, room, seed, ..options() };
+                let (seed, width) = (PublicSeed(bytes), ValueWidth::UpTo(8));
+                let options = BuildOptions { probes, slots, width, room, seed, ..options() };
                 let mut table = build(options, &entries(keys)).unwrap();
                 let (keyword, before) = (table.keyword.clone(), table.rows.clone());
-                let mut edit = Edit::new(&keyword, |row| Ok(before[row as usize].clone()));
+                let mut edit = TableEdit::new(&keyword, |row| Ok(before[row as usize].clone()));
                 for i in keys as u64..room {
                     let added = edit.set(format!("key {i}").as_bytes(), &i.to_le_bytes());
                     assert!(!added.unwrap(), "{probes} {slots:?}: {i} of {room}, {seed:?}");
@@ -368,7 +370,7 @@ fn room_holds_for_every_number_of_keys() {
 fn rows_that_are_cut_are_full() {
     let entries: Vec<Entry> = (0..20_000u32).map(|i| (i.to_le_bytes().to_vec(), vec![1])).collect();
     for slots in [8, 60, 500] {
-        let table = build(Options { probes: 1, slots: Some(slots), ..options() }, &entries).unwrap();
+        let table = build(BuildOptions { probes: 1, slots: Some(slots), ..options() }, &entries).unwrap();
         let (params, taken) = (table.keyword.params(), 20_000.0 / 0.97);
         assert_eq!(params.rows, (taken / f64::from(slots)).ceil() as u64);
         assert_eq!(table.keyword.visits().len(), 1);
@@ -387,12 +389,12 @@ fn rows_that_are_cut_are_full() {
 /// A key that comes into a full row moves some of its neighbours' keys, and few rows are others then.
 #[test]
 fn a_key_in_a_full_row_changes_its_neighbours() {
-    let options = Options { probes: 1, slots: Some(50), width: Width::UpTo(8), ..options() };
+    let options = BuildOptions { probes: 1, slots: Some(50), width: ValueWidth::UpTo(8), ..options() };
     let mut table = build(options, &entries(5000)).unwrap();
     let mut changed = 0;
     for i in 5000..5060 {
         let (keyword, before) = (table.keyword.clone(), table.rows.clone());
-        let mut edit = Edit::new(&keyword, |row| Ok(before[row as usize].clone()));
+        let mut edit = TableEdit::new(&keyword, |row| Ok(before[row as usize].clone()));
         assert!(!edit.set(format!("key {i}").as_bytes(), &[1]).unwrap());
         let edited = edit.finish();
         let again = Keyword::parse(&serde_json::to_vec(edited.1.params()).unwrap()).unwrap();
@@ -410,12 +412,12 @@ fn a_key_in_a_full_row_changes_its_neighbours() {
 #[test]
 fn edits_refuse_what_the_table_cannot_hold() {
     let table = build(options(), &entries(20)).unwrap();
-    let mut edit = Edit::new(&table.keyword, |row| Ok(table.rows[row as usize].clone()));
+    let mut edit = TableEdit::new(&table.keyword, |row| Ok(table.rows[row as usize].clone()));
     assert!(matches!(edit.set(b"key 1", b"12345"), Err(EditError::Value { bytes: 5, most: 4 })));
     assert!(matches!(edit.set(b"", b""), Err(EditError::Core(Error::Misuse(_)))));
     assert!(!edit.remove(b"none").unwrap());
     assert!(edit.finish().0.is_empty());
-    let mut edit = Edit::new(&table.keyword, |_| Ok(vec![0; 3]));
+    let mut edit = TableEdit::new(&table.keyword, |_| Ok(vec![0; 3]));
     assert!(matches!(edit.set(b"key 1", b""), Err(EditError::Core(_))));
 }
 
@@ -454,7 +456,7 @@ fn parameters_are_read_strictly() {
         assert!(text.contains(from));
         assert!(Keyword::parse(text.replace(from, to).as_bytes()).is_err(), "{to}");
     }
-    let one = build(Options { probes: 1, slots: Some(50), ..options() }, &entries(100)).unwrap();
+    let one = build(BuildOptions { probes: 1, slots: Some(50), ..options() }, &entries(100)).unwrap();
     let text = serde_json::to_string(one.keyword.params()).unwrap();
     let (rest, cuts) = text.split_once("\"cuts\":").unwrap();
     assert_eq!((one.keyword.params().rows, cuts.len()), (3, "\"AAAA\"}".len()));
@@ -487,7 +489,7 @@ fn a_table_is_these_bytes() {
     let keyword = Keyword::parse(text.as_bytes()).unwrap();
     let (rows, _) = keyword.plan(b"key", &mut rng()).unwrap();
     assert_eq!(rows, VECTOR_ROWS);
-    let mut edit = Edit::new(&keyword, |_| Ok(vec![0; 13]));
+    let mut edit = TableEdit::new(&keyword, |_| Ok(vec![0; 13]));
     edit.set(b"key", b"ab").unwrap();
     assert_eq!(edit.finish().0.into_iter().next(), Some((VECTOR_ROWS[0], VECTOR_BYTES.to_vec())));
 }
@@ -513,7 +515,7 @@ proptest! {
         // Rows that are cut have more than a few slots.
         let slots = if probes == 1 { slots + 3 } else { slots };
         let list: Vec<Entry> = entries.clone().into_iter().collect();
-        let options = Options { seed: PublicSeed(seed), probes, slots: Some(slots), ..options() };
+        let options = BuildOptions { seed: PublicSeed(seed), probes, slots: Some(slots), ..options() };
         let table = build(options, &list).unwrap();
         for key in entries.keys().chain(&others) {
             prop_assert_eq!(table.get(key), entries.get(key).cloned());
@@ -530,12 +532,12 @@ proptest! {
         let seed = PublicSeed(seed);
         let start = entries(20);
         let slots = Some(slots);
-        let options = Options { probes, slots, seed, width: Width::UpTo(5), room: 45, ..options() };
+        let options = BuildOptions { probes, slots, seed, width: ValueWidth::UpTo(5), room: 45, ..options() };
         let mut table = build(options, &start).unwrap();
         let mut map: BTreeMap<Vec<u8>, Vec<u8>> = start.into_iter().collect();
         for steps in steps.chunks(25) {
             let (keyword, before) = (table.keyword.clone(), table.rows.clone());
-            let mut edit = Edit::new(&keyword, |row| Ok(before[row as usize].clone()));
+            let mut edit = TableEdit::new(&keyword, |row| Ok(before[row as usize].clone()));
             for (key, value) in steps {
                 let name = format!("key {key}").into_bytes();
                 match value {

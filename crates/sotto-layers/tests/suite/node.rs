@@ -3,10 +3,10 @@
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
 use sotto_core::{Layer, Row, Then};
-use sotto_layers::Pbc;
-use sotto_layers::node::{self, Nodes};
-use sotto_layers::pbc::code::Sizes;
-use sotto_layers::pbc::place::Placement;
+use sotto_layers::BatchCode;
+use sotto_layers::batch_code::code::CodeSizes;
+use sotto_layers::batch_code::placement::Placement;
+use sotto_layers::batch_proof::{self, BatchProof};
 use sotto_prg::PublicSeed;
 use sotto_tree::log::{Hash, Peaks, hash, verify};
 
@@ -18,7 +18,7 @@ fn leaf(i: u64) -> Hash {
 fn log(leaves: u64) -> (Vec<Hash>, Peaks) {
     let (mut peaks, mut rows) = (Peaks::new(), Vec::new());
     (0..leaves).for_each(|i| peaks.append(leaf(i), |node| rows.push(node.hash)));
-    rows.truncate(node::rows(leaves) as usize);
+    rows.truncate(batch_proof::rows(leaves) as usize);
     (rows, peaks)
 }
 
@@ -31,9 +31,9 @@ fn every_leaf_of_small_logs() {
     let rng = &mut ChaCha20Rng::from_seed([1; 32]);
     for leaves in 1..70 {
         let (rows, peaks) = log(leaves);
-        assert_eq!(rows.len() as u64, node::rows(leaves));
+        assert_eq!(rows.len() as u64, batch_proof::rows(leaves));
         let root = peaks.root();
-        let layer = Nodes::new(peaks).unwrap();
+        let layer = BatchProof::new(peaks).unwrap();
         assert_eq!(layer.shards(), [rows.len() as u64]);
         for i in 0..leaves {
             let (asked, plan) = layer.plan(&i, rng).unwrap();
@@ -43,7 +43,7 @@ fn every_leaf_of_small_logs() {
         }
         assert!(layer.plan(&leaves, rng).is_err());
     }
-    assert!(Nodes::new(Peaks::new()).is_err());
+    assert!(BatchProof::new(Peaks::new()).is_err());
 }
 
 #[test]
@@ -60,10 +60,10 @@ fn siblings_come_in_one_round() {
     let leaves = 5000;
     let (rows, peaks) = log(leaves);
     let root = peaks.root();
-    let sizes = Sizes::fit(rows.len() as u64, node::height(leaves)).unwrap();
-    let code = Pbc::new(sizes, &PublicSeed([4; 32])).unwrap();
+    let sizes = CodeSizes::fit(rows.len() as u64, batch_proof::height(leaves)).unwrap();
+    let code = BatchCode::new(sizes, &PublicSeed([4; 32])).unwrap();
     let placement = Placement::new(&code);
-    let layer = Then(Nodes::new(peaks).unwrap(), code);
+    let layer = Then(BatchProof::new(peaks).unwrap(), code);
     assert_eq!((sizes.items, layer.shards().len() > 1), (13, true));
     for i in [0, 1, 4095, 4096, 4990, 4998, 4999] {
         let (asked, plan) = layer.plan(&i, rng).unwrap();

@@ -4,21 +4,21 @@ use proptest::prelude::*;
 use rand_chacha::ChaCha20Rng;
 use rand_core::{CryptoRng, Rng, SeedableRng};
 use sotto_core::{Error, Layer, Misuse, ParamsError, Result, Row, Then};
-use sotto_layers::Pbc;
-use sotto_layers::pbc::Params;
-use sotto_layers::pbc::code::Sizes;
-use sotto_layers::pbc::place::Placement;
+use sotto_layers::BatchCode;
+use sotto_layers::batch_code::Params;
+use sotto_layers::batch_code::code::CodeSizes;
+use sotto_layers::batch_code::placement::Placement;
 use sotto_prg::PublicSeed;
 
 /// A code and its shards, as a server has them. Row `i` is `i + 1`, so that no row is of zeros.
 struct Tables {
-    code: Pbc,
+    code: BatchCode,
     shards: Vec<Vec<u64>>,
 }
 
 impl Tables {
-    fn new(sizes: Sizes) -> Self {
-        let code = Pbc::new(sizes, &PublicSeed([5; 32])).unwrap();
+    fn new(sizes: CodeSizes) -> Self {
+        let code = BatchCode::new(sizes, &PublicSeed([5; 32])).unwrap();
         let placement = Placement::new(&code);
         let mut shards: Vec<Vec<u64>> = (0..code.buckets())
             .map(|bucket| {
@@ -36,7 +36,7 @@ impl Tables {
     }
 
     fn fit(rows: u64, items: usize) -> Self {
-        Tables::new(Sizes::fit(rows, items).unwrap())
+        Tables::new(CodeSizes::fit(rows, items).unwrap())
     }
 
     fn fetch(&self, asked: &[u64]) -> Vec<Row> {
@@ -96,7 +96,7 @@ fn tables_smaller_than_their_batches() {
 #[test]
 fn each_row_is_in_a_bucket_of_every_copy() {
     for rows in [1, 10, 97, 4094] {
-        let sizes = Sizes { rows, items: 4, copies: 3, buckets: 5, spare: 3 };
+        let sizes = CodeSizes { rows, items: 4, copies: 3, buckets: 5, spare: 3 };
         let tables = Tables::new(sizes);
         let len = tables.code.bucket_rows();
         assert!(len >= rows.div_ceil(5) && len <= (rows + rows.isqrt()).div_ceil(5));
@@ -111,9 +111,11 @@ fn each_row_is_in_a_bucket_of_every_copy() {
 
 #[test]
 fn buckets_are_written_from_anywhere() {
-    let code =
-        Pbc::new(Sizes { rows: 1000, items: 4, copies: 3, buckets: 2, spare: 3 }, &PublicSeed([5; 32]))
-            .unwrap();
+    let code = BatchCode::new(
+        CodeSizes { rows: 1000, items: 4, copies: 3, buckets: 2, spare: 3 },
+        &PublicSeed([5; 32]),
+    )
+    .unwrap();
     let placement = Placement::new(&code);
     let rows = code.bucket_rows() as usize;
     for bucket in 0..6 {
@@ -162,8 +164,8 @@ fn what_cannot_be_asked_is_refused() {
 fn what_cannot_be_served_is_asked_alike() {
     let rng = &mut rng();
     for (sizes, served) in [
-        (Sizes { rows: 100_000, items: 20, copies: 5, buckets: 6, spare: 0 }, 5),
-        (Sizes { rows: 100_000, items: 20, copies: 3, buckets: 18, spare: 2 }, 5),
+        (CodeSizes { rows: 100_000, items: 20, copies: 5, buckets: 6, spare: 0 }, 5),
+        (CodeSizes { rows: 100_000, items: 20, copies: 3, buckets: 18, spare: 2 }, 5),
     ] {
         let tables = Tables::new(sizes);
         // Rows that have all their copies in the first buckets of each copy: in as few as has enough of them.
@@ -195,8 +197,8 @@ fn what_cannot_be_served_is_asked_alike() {
 /// Whatever is wanted, lookups that are not needed are uniform over their shards, and the draws from the generator are as many.
 #[test]
 fn idle_lookups_go_everywhere() {
-    let sizes = Sizes { rows: 600, items: 6, copies: 4, buckets: 2, spare: 4 };
-    let code = Pbc::new(sizes, &PublicSeed([5; 32])).unwrap();
+    let sizes = CodeSizes { rows: 600, items: 6, copies: 4, buckets: 2, spare: 4 };
+    let code = BatchCode::new(sizes, &PublicSeed([5; 32])).unwrap();
     let lengths = code.shards();
     let visits = code.visits();
     let rng = &mut rng();
@@ -227,22 +229,25 @@ fn idle_lookups_go_everywhere() {
 
 #[test]
 fn codes_that_fail_too_often_are_refused() {
-    let sizes = |copies, buckets, spare| Sizes { rows: 1 << 21, items: 20, copies, buckets, spare };
+    let sizes = |copies, buckets, spare| CodeSizes { rows: 1 << 21, items: 20, copies, buckets, spare };
     let seed = &PublicSeed([0; 32]);
     // The published code: three copies in 1.5 b buckets.
-    assert!(matches!(Pbc::new(sizes(3, 10, 0), seed), Err(Error::Params(ParamsError::Unreliable { .. }))));
+    assert!(matches!(
+        BatchCode::new(sizes(3, 10, 0), seed),
+        Err(Error::Params(ParamsError::Unreliable { .. }))
+    ));
     for (copies, buckets, spare) in [(5, 6, 0), (4, 11, 0), (3, 17, 2), (0, 0, 20)] {
-        assert!(Pbc::new(sizes(copies, buckets, spare), seed).is_ok(), "{copies} {buckets} {spare}");
+        assert!(BatchCode::new(sizes(copies, buckets, spare), seed).is_ok(), "{copies} {buckets} {spare}");
         let fewer = if buckets > 0 { sizes(copies, buckets - 1, spare) } else { sizes(0, 0, spare - 1) };
-        assert!(Pbc::new(fewer, seed).is_err(), "{copies} {buckets} {spare}");
+        assert!(BatchCode::new(fewer, seed).is_err(), "{copies} {buckets} {spare}");
     }
     for wrong in [
-        Sizes { rows: 0, ..sizes(5, 6, 0) },
-        Sizes { rows: u64::MAX, ..sizes(5, 6, 0) },
-        Sizes { items: 0, ..sizes(5, 6, 0) },
-        Sizes { items: 4097, ..sizes(5, 2000, 0) },
+        CodeSizes { rows: 0, ..sizes(5, 6, 0) },
+        CodeSizes { rows: u64::MAX, ..sizes(5, 6, 0) },
+        CodeSizes { items: 0, ..sizes(5, 6, 0) },
+        CodeSizes { items: 4097, ..sizes(5, 2000, 0) },
         // Searched to the end, a large request would take too long.
-        Sizes { items: 257, ..sizes(5, 200, 1) },
+        CodeSizes { items: 257, ..sizes(5, 200, 1) },
         sizes(9, 6, 0),
         sizes(5, 1 << 20, 0),
         sizes(0, 6, 20),
@@ -250,10 +255,10 @@ fn codes_that_fail_too_often_are_refused() {
         sizes(5, 6, 21),
         sizes(usize::MAX, usize::MAX, usize::MAX),
     ] {
-        assert!(Pbc::new(wrong, seed).is_err(), "{wrong:?}");
+        assert!(BatchCode::new(wrong, seed).is_err(), "{wrong:?}");
     }
     for (rows, items) in [(0, 1), (1, 0), (1, 4097), ((1 << 40) + 1, 1)] {
-        assert!(Sizes::fit(rows, items).is_err());
+        assert!(CodeSizes::fit(rows, items).is_err());
     }
 }
 
@@ -261,19 +266,19 @@ fn codes_that_fail_too_often_are_refused() {
 fn sizes_that_fit_are_in_order_and_cost_less_than_single_lookups() {
     for rows in [1, 2, 50, 1000, 1 << 21, 1 << 40] {
         for items in [1, 2, 7, 20, 64, 256, 1000, 4096] {
-            let sizes = Sizes::fit(rows, items).unwrap();
+            let sizes = CodeSizes::fit(rows, items).unwrap();
             sizes.check().unwrap();
             assert!((sizes.copies + sizes.spare) * sizes.lookups() <= items * items, "{sizes:?}");
         }
     }
     // What the README says.
-    let sizes = Sizes::fit((1 << 21) - 2, 20).unwrap();
+    let sizes = CodeSizes::fit((1 << 21) - 2, 20).unwrap();
     assert_eq!((sizes.copies, sizes.buckets, sizes.spare), (5, 6, 0));
 }
 
 #[test]
 fn parameters_are_read_as_they_are_written() {
-    let params = Params::new(Sizes::fit(5000, 20).unwrap(), PublicSeed([5; 32]));
+    let params = Params::new(CodeSizes::fit(5000, 20).unwrap(), PublicSeed([5; 32]));
     let text = serde_json::to_string(&params).unwrap();
     assert_eq!(Params::parse(text.as_bytes()).unwrap(), params);
     assert_eq!(params.code().unwrap().shards(), Tables::fit(5000, 20).code.shards());
@@ -321,7 +326,7 @@ impl Layer for Sum {
 fn a_layer_over_a_code() {
     let rng = &mut rng();
     let tables = Tables::fit(5000, 2);
-    let code = Pbc::new(*tables.code.sizes(), &PublicSeed([5; 32])).unwrap();
+    let code = BatchCode::new(*tables.code.sizes(), &PublicSeed([5; 32])).unwrap();
     let both = Then(Sum, code);
     assert_eq!(both.shards(), tables.code.shards());
     let (asked, plan) = both.plan(&41, rng).unwrap();
@@ -342,7 +347,7 @@ proptest! {
         seed: [u8; 32],
     ) {
         // As many spare lookups as make the code fail seldom enough.
-        let sizes = (0..=items).map(|spare| Sizes { rows, items, copies, buckets, spare });
+        let sizes = (0..=items).map(|spare| CodeSizes { rows, items, copies, buckets, spare });
         let tables = Tables::new(sizes.into_iter().find(|sizes| sizes.check().is_ok()).unwrap());
         let request: Vec<u64> = request.iter().take(items).map(|row| row % rows).collect();
         let rng = &mut ChaCha20Rng::from_seed(seed);

@@ -3,15 +3,15 @@
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
 use sotto_core::{Layer as _, Row};
-use sotto_layers::Tile;
-use sotto_layers::tile::ROW_BYTES;
-use sotto_tree::log::{Hash, Node, Peaks, hash, verify};
+use sotto_layers::TileProof;
+use sotto_layers::tile_proof::ROW_BYTES;
+use sotto_tree::log::{CompleteSubtree, Hash, Peaks, hash, verify};
 
 /// Complete nodes of each level, from left to right.
 fn levels(count: u64) -> (Vec<Vec<Hash>>, Peaks) {
     let (mut peaks, mut levels) = (Peaks::new(), vec![Vec::new(); 20]);
     for i in 0..count {
-        peaks.append(hash::leaf(&i.to_be_bytes()), |Node { level, hash, .. }| {
+        peaks.append(hash::leaf(&i.to_be_bytes()), |CompleteSubtree { level, hash, .. }| {
             levels[usize::from(level)].push(hash)
         });
     }
@@ -30,7 +30,7 @@ fn rows(nodes: &[Hash]) -> Vec<Row> {
 fn check(count: u64, tiles: usize, some: impl Iterator<Item = u64>) {
     let (levels, peaks) = levels(count);
     let root = peaks.root();
-    let layer = Tile::new(tiles, peaks, levels[8 * tiles].clone()).unwrap();
+    let layer = TileProof::new(tiles, peaks, levels[8 * tiles].clone()).unwrap();
     let tables: Vec<Vec<Row>> = (0..tiles).map(|t| rows(&levels[8 * t])).collect();
     assert!(tables.iter().map(|table| table.len() as u64).eq(layer.shards()));
     let rng = &mut ChaCha20Rng::from_seed([3; 32]);
@@ -61,11 +61,11 @@ fn leaves_are_proved_with_two_tiles() {
 #[test]
 fn what_does_not_fit_is_refused() {
     let (levels, peaks) = levels(600);
-    assert!(Tile::new(1, Peaks::new(), Vec::new()).is_err(), "an empty log");
-    assert!(Tile::new(1, peaks.clone(), Vec::new()).is_err(), "public hashes are missing");
-    assert!(Tile::new(0, peaks.clone(), levels[0].clone()).is_err(), "no tiles");
-    assert!(Tile::new(3, peaks.clone(), Vec::new()).is_err(), "too many levels");
-    let layer = Tile::new(1, peaks, levels[8].clone()).unwrap();
+    assert!(TileProof::new(1, Peaks::new(), Vec::new()).is_err(), "an empty log");
+    assert!(TileProof::new(1, peaks.clone(), Vec::new()).is_err(), "public hashes are missing");
+    assert!(TileProof::new(0, peaks.clone(), levels[0].clone()).is_err(), "no tiles");
+    assert!(TileProof::new(3, peaks.clone(), Vec::new()).is_err(), "too many levels");
+    let layer = TileProof::new(1, peaks, levels[8].clone()).unwrap();
     let rng = &mut ChaCha20Rng::from_seed([4; 32]);
     assert!(layer.plan(&600, rng).is_err(), "no such leaf");
     let mut plan = || layer.plan(&599, rng).unwrap().1;

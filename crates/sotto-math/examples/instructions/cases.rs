@@ -1,18 +1,18 @@
 //! The kernels that are counted, each on little data, so that emulating it takes seconds.
 
 use sotto_math::aes::{Aes, descend, double, widen};
-use sotto_math::basis::Pair;
-use sotto_math::find::Found;
-use sotto_math::fold::{Places, Window};
+use sotto_math::bitslice::{self, SelectionMatrices};
+use sotto_math::find::Matches;
 use sotto_math::gadget::Gadget;
-use sotto_math::gather::{Picks, Rows, gather};
+use sotto_math::gather::{PartitionRows, RowPicks, gather};
 use sotto_math::machine::read_pass;
 use sotto_math::matrix::{PanelLayout, QueryPlanes, dot_rows_many, scan_planes};
 use sotto_math::modulus::Modulus;
+use sotto_math::modulus_pair::ModulusPair;
 use sotto_math::ntt::NttPlan;
+use sotto_math::parities::{PartitionWindow, RowOffsets};
 use sotto_math::sample::Gaussian;
-use sotto_math::slices::{self, Matrices};
-use sotto_math::tiles::{self, Selectors, TileLayout, Words};
+use sotto_math::tiles::{self, Selectors, TileLayout, WordFormat};
 use sotto_math::{affine, rank, sha256};
 use std::hint::black_box;
 
@@ -155,13 +155,13 @@ fn decompose() -> Option<Kernel> {
 }
 
 fn lower() -> Option<Kernel> {
-    let pair = Pair::new(Modulus::new(1125899904679937)?, Modulus::new(1125899906826241)?)?;
+    let pair = ModulusPair::new(Modulus::new(1125899904679937)?, Modulus::new(1125899906826241)?)?;
     let (mut x, correction) = (words(1024, 1 << 49), words(1024, 1 << 48));
     kernel(move || pair.lower(black_box(&mut x), &correction))
 }
 
 fn pass(q: Option<Modulus>, comps: usize) -> Option<Kernel> {
-    let form = Words::new(&q?)?;
+    let form = WordFormat::new(&q?)?;
     let layout = TileLayout::new(form.packing(), 64, 64, 4)?;
     let (mut query, slots) = (Selectors::new(&form, &layout, comps), words(64, 1 << 49));
     (0..64).for_each(|row| (0..comps).for_each(|comp| query.set(row, comp, &slots)));
@@ -184,9 +184,9 @@ fn dot(count: usize) -> Option<Kernel> {
 
 fn select(queries: usize) -> Option<Kernel> {
     let records = bytes(512 * 64);
-    let selections: Vec<Matrices> = vec![std::array::from_fn(|i| noise(i as u64))];
+    let selections: Vec<SelectionMatrices> = vec![std::array::from_fn(|i| noise(i as u64))];
     let mut sums = vec![0; 64 * 8];
-    kernel(move || slices::scan(black_box(&records), 64, queries, &selections, &mut sums))
+    kernel(move || bitslice::scan(black_box(&records), 64, queries, &selections, &mut sums))
 }
 
 fn gauss() -> Option<Kernel> {
@@ -226,18 +226,18 @@ fn gathered() -> Option<Kernel> {
     let offsets: Vec<u16> = (0..512).map(|i| noise(i) as u16).collect();
     let mut parities = [[0; 64]; 2];
     kernel(move || {
-        let rows = Rows { bytes: black_box(&table), row_bytes: 64, partition_rows: 4 };
+        let rows = PartitionRows { bytes: black_box(&table), row_bytes: 64, partition_rows: 4 };
         let [all, one] = &mut parities;
-        gather(rows, Picks { offsets: &offsets, halves: &halves }, [all, one]);
+        gather(rows, RowPicks { offsets: &offsets, halves: &halves }, [all, one]);
     })
 }
 
 fn folded() -> Option<Kernel> {
-    let mut window = Window::new(64, 16, 16);
+    let mut window = PartitionWindow::new(64, 16, 16);
     window.absorb(&bytes(16 * 16 * 64));
     let offsets = vec![[7; 16]; 16 * 32];
     let chosen: Vec<u16> = (0..256).map(|i| noise(i) as u16).collect();
-    let (mut parities, mut room) = (vec![0; 256 * 64], Places::new());
+    let (mut parities, mut room) = (vec![0; 256 * 64], RowOffsets::new());
     kernel(move || window.add(black_box(&offsets), &chosen, &mut parities, &mut room))
 }
 
@@ -258,7 +258,7 @@ fn aes(run: fn(&Aes, &[[u8; 16]], &mut [[u8; 16]])) -> Option<Kernel> {
 }
 
 fn find() -> Option<Kernel> {
-    let (key, mut found) = (Aes::new(&[1; 16]), Found::new(64));
+    let (key, mut found) = (Aes::new(&[1; 16]), Matches::new(64));
     let tags: Vec<u16> = (0..4096).map(|i| noise(i) as u16).collect();
     kernel(move || key.find([1, 2], (3, 0xFF), (black_box(&tags), 5), 0, &mut found))
 }

@@ -10,7 +10,7 @@ fn words(n: usize, seed: u64, bits: u32) -> Vec<u16> {
 const NONE: u32 = 1 << 30;
 
 /// The first so many positions, and what stands behind the last.
-fn first(found: &Found, len: usize) -> Vec<u32> {
+fn first(found: &Matches, len: usize) -> Vec<u32> {
     let mut out = vec![7; len];
     found.positions(NONE, &mut out);
     out
@@ -25,7 +25,7 @@ fn padded(positions: &[u32], len: usize) -> Vec<u32> {
 struct Case {
     words: Vec<u16>,
     tags: Vec<u16>,
-    sought: Sought,
+    sought: Needle,
 }
 
 const FROM: [u64; 2] = [3 << 56, u64::MAX - 5];
@@ -36,7 +36,7 @@ fn key() -> Aes {
 
 impl Case {
     /// Words are those of the blocks from [`FROM`] on.
-    fn of_blocks(n: usize, tags: Vec<u16>, sought: Sought) -> Self {
+    fn of_blocks(n: usize, tags: Vec<u16>, sought: Needle) -> Self {
         let mut blocks = vec![[0; 16]; n.div_ceil(8)];
         key().grid(FROM[0], 1, FROM[1], blocks.len(), &mut blocks);
         let pairs = blocks.as_flattened().as_chunks().0;
@@ -51,7 +51,7 @@ impl Case {
         (0..self.tags.len()).filter(|i| self.hit(*i)).map(|i| base.wrapping_add(i as u32)).collect()
     }
 
-    fn find(&self, kernels: &dyn Kernels, base: u32, found: &mut Found) {
+    fn find(&self, kernels: &dyn Kernels, base: u32, found: &mut Matches) {
         find_with(kernels.aes(), &key(), FROM, &self.tags, self.sought, base, found);
     }
 }
@@ -60,12 +60,12 @@ impl Case {
 fn every_backend_finds_all_and_nothing_else() {
     for n in (0..70).chain([127, 128, 129, 255, 256, 257, 300, 1000, 4096 + 17, 2 * 4096]) {
         for (bits, mask) in [(1, 0), (1, 1), (4, 15), (9, 0x1FF), (16, 0xFFF)] {
-            let sought = Sought { word: mask & 0x555, mask, tag: 1 };
+            let sought = Needle { word: mask & 0x555, mask, tag: 1 };
             let case = Case::of_blocks(n, words(n, 9000, bits), sought);
             for base in [0, u32::MAX - 40] {
                 let expected = case.expected(base);
                 for k in available() {
-                    let mut found = Found::new(n);
+                    let mut found = Matches::new(n);
                     case.find(k, base, &mut found);
                     for len in [expected.len() / 2, expected.len(), expected.len() + 3] {
                         let got = first(&found, len);
@@ -79,12 +79,12 @@ fn every_backend_finds_all_and_nothing_else() {
 
 #[test]
 fn what_does_not_fit_is_dropped() {
-    let case = Case::of_blocks(500, words(500, 2, 3), Sought { word: 2, mask: 7, tag: 6 });
+    let case = Case::of_blocks(500, words(500, 2, 3), Needle { word: 2, mask: 7, tag: 6 });
     let all = case.expected(0);
     // One word of bits holds some positions each, so these are fewer than there are.
     for capacity in 0..20 {
         for k in available() {
-            let mut found = Found::new(capacity);
+            let mut found = Matches::new(capacity);
             case.find(k, 0, &mut found);
             let fit = |word: u32| word < capacity as u32;
             let once: Vec<u32> = all.iter().copied().filter(|at| fit(at / 64)).collect();
@@ -103,7 +103,7 @@ fn what_does_not_fit_is_dropped() {
 
 #[test]
 fn the_backend_in_use_appends() {
-    let mut found = Found::new(4);
+    let mut found = Matches::new(4);
     key().find([1, 2], (1, 0), (&[9, 7, 7], 7), 10, &mut found);
     key().find([1, 2], (0, 0), (&[9], 2), 99, &mut found);
     assert_eq!(first(&found, 4), [11, 12, 99, NONE]);

@@ -89,7 +89,7 @@ fn digits_of_pairs_recompose() {
         (2, 12, 8),
     ];
     for (q, special) in pairs {
-        let pair = Pair::new(q, special).unwrap();
+        let pair = ModulusPair::new(q, special).unwrap();
         let product = pair.product();
         for (l, base, drop) in gadgets {
             let g = Gadget::new(l, base, drop).unwrap();
@@ -125,7 +125,7 @@ fn digits_of_pairs_recompose() {
 #[test]
 fn digits_larger_than_a_modulus_are_reduced() {
     let (q, special) = (prime(1125899904679937), prime(257));
-    let pair = Pair::new(q, special).unwrap();
+    let pair = ModulusPair::new(q, special).unwrap();
     let g = Gadget::new(2, 30, 0).unwrap();
     let number = pair.product() / 5;
     let [x, x_special] = pair.residues(number);

@@ -3,7 +3,7 @@ use crate::matrix::mix;
 use crate::simd::available;
 
 /// Byte `b` of a row, or zero where no row is stored: the definition.
-fn byte(rows: &Rows<'_>, partition: usize, offset: u16, b: usize) -> u8 {
+fn byte(rows: &PartitionRows<'_>, partition: usize, offset: u16, b: usize) -> u8 {
     let row = partition * rows.partition_rows + usize::from(offset) % rows.partition_rows;
     rows.bytes.get(row * rows.row_bytes + b).copied().unwrap_or(0)
 }
@@ -12,12 +12,12 @@ fn byte(rows: &Rows<'_>, partition: usize, offset: u16, b: usize) -> u8 {
 fn check(partitions: usize, partition_rows: usize, missing: usize, row_bytes: usize) {
     let len = (partitions * partition_rows).saturating_sub(missing) * row_bytes;
     let bytes: Vec<u8> = (0..len as u64).map(|i| mix(i) as u8).collect();
-    let rows = Rows { bytes: &bytes, row_bytes, partition_rows };
+    let rows = PartitionRows { bytes: &bytes, row_bytes, partition_rows };
     for seed in 0..3 {
         // Whole words, so that bits beyond the rows of a partition are set too.
         let offsets: Vec<u16> = (0..partitions as u64).map(|k| mix(k << 8 | seed) as u16).collect();
         let halves: Vec<u8> = (0..partitions.div_ceil(8) as u64).map(|k| mix(k << 9 | seed) as u8).collect();
-        let picks = Picks { offsets: &offsets, halves: &halves };
+        let picks = RowPicks { offsets: &offsets, halves: &halves };
         let mut expected = [vec![0u8; row_bytes], vec![0u8; row_bytes]];
         for (k, &offset) in offsets.iter().enumerate() {
             let half = usize::from(halves[k / 8] >> (k % 8) & 1);
@@ -66,10 +66,10 @@ fn what_does_not_fit_is_refused() {
     let bytes = [0; 64];
     let refused = |row_bytes: usize, partition_rows: usize, halves: usize, out: usize| {
         std::panic::catch_unwind(move || {
-            let rows = Rows { bytes: &bytes, row_bytes, partition_rows };
+            let rows = PartitionRows { bytes: &bytes, row_bytes, partition_rows };
             let (mut zero, mut one) = (vec![0; out], vec![0; out]);
             let halves = vec![0; halves];
-            gather(rows, Picks { offsets: &[0; 2], halves: &halves }, [&mut zero, &mut one]);
+            gather(rows, RowPicks { offsets: &[0; 2], halves: &halves }, [&mut zero, &mut one]);
         })
         .is_err()
     };

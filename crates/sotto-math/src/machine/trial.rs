@@ -1,18 +1,18 @@
 //! One kernel over some memory, for a program that measures which shape is the fastest.
 
-use super::Shape;
+use super::KernelShape;
+use crate::bitslice::{self, RUN_RECORDS, SelectionMatrices};
 use crate::matrix::{PanelLayout, QueryPlanes, scan};
 use crate::modulus::Modulus;
 use crate::simd::{kernels, shapes};
-use crate::slices::{self, Matrices, RUN_RECORDS};
-use crate::tiles::{self, Selectors, TileLayout, Words};
+use crate::tiles::{self, Selectors, TileLayout, WordFormat};
 
 /// Goes over `bytes` with a kernel in one of its shapes, once for one query and once over their first half for two, and
 /// returns a checksum, which is the same for all shapes of the kernel.
 ///
 /// Bytes that do not fill a whole row of what the kernel works on are left out; 16 MiB have room for each. What the bytes are
 /// does not matter to the time it takes. Zeros do.
-pub fn try_shape(shape: Shape, bytes: &[u8]) -> u64 {
+pub fn try_shape(shape: KernelShape, bytes: &[u8]) -> u64 {
     let Some((_, place)) = shapes::place(shape.kernel, shape.name) else { return 0 };
     let shapes = shapes::at([place; 3]);
     let half = &bytes[..bytes.len() / 2];
@@ -40,7 +40,7 @@ fn scans(shape: &shapes::ScanShape, bytes: &[u8], queries: usize) -> u64 {
 fn tiles(shape: shapes::TilesShape, bytes: &[u8], queries: usize) -> u64 {
     // A modulus of 50 bits, two polynomials to a ciphertext: what the fastest sets of Spiral's family have.
     let (rows, cols, comps) = (512, 64, 2);
-    let Some(form) = Modulus::new(Q).and_then(|q| Words::new(&q)) else { return 0 };
+    let Some(form) = Modulus::new(Q).and_then(|q| WordFormat::new(&q)) else { return 0 };
     let Some(least) = TileLayout::new(form.packing(), 64, rows, cols) else { return 0 };
     let lines = bytes.len() / least.bytes() as usize * 64;
     let Some(layout) = TileLayout::new(form.packing(), lines, rows, cols) else { return 0 };
@@ -60,11 +60,11 @@ const Q: u64 = 1125899904679937;
 const RUNS: usize = 512;
 
 fn select(shape: &shapes::SelectShape, bytes: &[u8], queries: usize) -> u64 {
-    let (record_bytes, groups) = (32, queries.div_ceil(slices::GROUP));
-    let selections: Vec<Matrices> = vec![[0x0102_0408_1020_4080; 64]; RUNS * groups];
+    let (record_bytes, groups) = (32, queries.div_ceil(bitslice::GROUP));
+    let selections: Vec<SelectionMatrices> = vec![[0x0102_0408_1020_4080; 64]; RUNS * groups];
     let mut sums = vec![0; groups * record_bytes * 8];
     for turn in bytes.chunks_exact(RUNS * RUN_RECORDS * record_bytes) {
-        slices::scan::scan_with(kernels(), shape, turn, record_bytes, queries, &selections, &mut sums);
+        bitslice::scan::scan_with(kernels(), shape, turn, record_bytes, queries, &selections, &mut sums);
     }
     sums.as_chunks::<8>().0.iter().fold(0, |sum, word| sum ^ u64::from_le_bytes(*word))
 }

@@ -33,7 +33,7 @@ pub(crate) struct Cell {
 }
 
 /// An accumulator with room for one more product.
-pub(crate) struct Room<'a> {
+pub(crate) struct AccumulatorMut<'a> {
     pub(crate) cells: &'a mut [Cell],
     pub(crate) scratch: &'a mut [u64],
 }
@@ -45,7 +45,7 @@ impl Accumulator {
     }
 
     /// Makes room for one more product per slot.
-    pub(crate) fn room(&mut self, tables: &Tables) -> Room<'_> {
+    pub(crate) fn room(&mut self, tables: &Tables) -> AccumulatorMut<'_> {
         assert_eq!(self.cells.len(), tables.n / 8, "an accumulator of the plan's length");
         if self.products == if tables.wide { WIDE_ROOM } else { ROOM } {
             for cell in &mut self.cells {
@@ -57,7 +57,7 @@ impl Accumulator {
         self.products += 1;
         // Without an answer from align_offset the scratch is merely not aligned.
         let start = self.scratch.as_ptr().align_offset(64).min(7);
-        Room { cells: &mut self.cells, scratch: &mut self.scratch[start..start + tables.n] }
+        AccumulatorMut { cells: &mut self.cells, scratch: &mut self.scratch[start..start + tables.n] }
     }
 
     pub(crate) fn take(&mut self, tables: &Tables, out: &mut [u64]) {

@@ -22,7 +22,7 @@ use crate::simd::{self, Kernels};
 pub struct Automorphism {
     k: usize,
     /// For each square of 64 slots, where it comes from.
-    pub(crate) squares: Vec<Origin>,
+    pub(crate) squares: Vec<SquareSource>,
     /// The lane that each lane comes from, by the carry modulo 8.
     pub(crate) lanes: [Lanes; 8],
     /// By the carry: the lanes whose rows turn by 1, by 2 and by 4.
@@ -35,7 +35,7 @@ pub struct Automorphism {
 
 /// Which square is taken, and what is carried into it.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Origin {
+pub(crate) struct SquareSource {
     pub(crate) square: u32,
     pub(crate) carry: u8,
 }
@@ -57,7 +57,7 @@ impl Automorphism {
             let r = square.reverse_bits() >> (usize::BITS - 1 - bits) >> 1;
             let image = k * r + (k - 1) / 2;
             let from = (image % squares).reverse_bits() >> (usize::BITS - 1 - bits) >> 1;
-            Origin { square: from as u32, carry: (image / squares % 64) as u8 }
+            SquareSource { square: from as u32, carry: (image / squares % 64) as u8 }
         };
         let image = |lane: usize, carry: usize| k * brev3(lane) + carry;
         let lanes = [0, 1, 2, 3, 4, 5, 6, 7];

@@ -108,12 +108,12 @@ fn transforms_of_residues_of_another_modulus() {
                 [3, 12, 256].map(|quarters| (u128::from(q.value()) * quarters / 4).min(1 << 60) as u64);
             let others = others.into_iter().filter(|limit| (8 * n as u64..1 << 50).contains(limit));
             for special in others.map(|limit| prime_below(limit, n as u64)) {
-                let Some(pair) = Pair::new(q, special) else { continue };
+                let Some(pair) = ModulusPair::new(q, special) else { continue };
                 for x in inputs(n, &special) {
-                    for carry in [Carry::AsTheyAre, Carry::Centred] {
+                    for carry in [ResidueLift::Unsigned, ResidueLift::Centered] {
                         let number = |x: &u64| match carry {
-                            Carry::AsTheyAre => q.reduce(*x),
-                            Carry::Centred => q.reduce_i64(special.centred(*x)),
+                            ResidueLift::Unsigned => q.reduce(*x),
+                            ResidueLift::Centered => q.reduce_i64(special.centred(*x)),
                         };
                         let mut expected: Vec<u64> = x.iter().map(number).collect();
                         plan.forward_with(&simd::Scalar, &mut expected);

@@ -19,19 +19,19 @@ pub struct Circulant {
 
 /// Where everything lies, from the first coefficient or the first value on.
 struct Order {
-    coefficients: Places,
-    values: Places,
+    coefficients: CellOrder,
+    values: CellOrder,
 }
 
 /// Words in the order of the cells, and the other way.
-struct Places {
+struct CellOrder {
     /// For each cell the index of its word; of a cell that only fills up, any.
     words: Box<[[u16; WIDTH]; HEIGHT]>,
     /// For each word the cell where a convolution leaves it.
     cells: Vec<u16>,
 }
 
-impl Places {
+impl CellOrder {
     /// For words of which the `i`th is at place `place(i)` of the cyclic group.
     fn new(place: impl Fn(usize) -> usize) -> Self {
         let mut words = Box::new([[0; WIDTH]; HEIGHT]);
@@ -39,7 +39,7 @@ impl Places {
             words.as_flattened_mut()[usize::from(grid::cell(place(i)))] = i as u16;
         }
         let cells = (0..DEGREE).map(|i| grid::cell(negative(place(i)))).collect();
-        Places { words, cells }
+        CellOrder { words, cells }
     }
 }
 
@@ -52,7 +52,7 @@ static POWERS: LazyLock<Vec<usize>> = LazyLock::new(|| {
 static ORDERS: LazyLock<Order> = LazyLock::new(|| {
     let mut logarithms = vec![0; ORDER];
     (0..DEGREE).for_each(|k| logarithms[POWERS[k]] = k);
-    Order { coefficients: Places::new(|i| negative(logarithms[i + 1])), values: Places::new(|i| i) }
+    Order { coefficients: CellOrder::new(|i| negative(logarithms[i + 1])), values: CellOrder::new(|i| i) }
 });
 
 fn negative(k: usize) -> usize {
@@ -128,7 +128,7 @@ impl Circulant {
         &self,
         kernels: &dyn Kernels,
         spectrum: &Spectrum,
-        from: &Places,
+        from: &CellOrder,
         x: &[u64],
         before: impl Fn(u64) -> u64,
         cells: &mut Cells,
@@ -141,7 +141,7 @@ impl Circulant {
 }
 
 /// What `after` makes of the word in each place.
-fn put(cells: &Cells, to: &Places, out: &mut [u64], after: impl Fn(u64) -> u64) {
+fn put(cells: &Cells, to: &CellOrder, out: &mut [u64], after: impl Fn(u64) -> u64) {
     let cells = cells.as_flattened();
     out.iter_mut().zip(&to.cells).for_each(|(out, at)| *out = after(cells[usize::from(*at)]));
 }

@@ -15,14 +15,14 @@ use generic::{cyclic, digits, ntt, slots, tiles};
 
 use super::shapes::{ScanShape, SelectShape, TilesShape};
 use super::{Blocks, Kernels, Planes, scalar};
-use crate::basis::Pair;
-use crate::fold::{LANES, Sources};
-use crate::gadget::Digits;
-use crate::gather::{Picks, Rows};
+use crate::bitslice::SelectionMatrices;
+use crate::gadget::GadgetDigits;
+use crate::gather::{PartitionRows, RowPicks};
+use crate::modulus_pair::ModulusPair;
 use crate::ntt::Tables;
+use crate::parities::{LANES, RowSources};
 use crate::rader::{Cells, Grid, Spectrum};
-use crate::slices::Matrices;
-use crate::tiles::{Block, Words};
+use crate::tiles::{Block, WordFormat};
 
 /// Proof that this processor has AVX2, FMA and POPCNT. Only the probe makes one.
 pub(crate) struct Avx2(());
@@ -65,7 +65,7 @@ macro_rules! kernels {
                 _: &SelectShape,
                 blocks: &[[u8; 64]],
                 queries: usize,
-                selections: &[Matrices],
+                selections: &[SelectionMatrices],
                 sums: &mut [[u8; 64]],
             ) {
                 // SAFETY: self proves the features.
@@ -79,7 +79,7 @@ macro_rules! kernels {
             }
 
             fn aes(&self) -> &'static dyn Blocks {
-                aes::AesNi::probe().unwrap_or(&scalar::Plain)
+                aes::AesNi::probe().unwrap_or(&scalar::ScalarAes)
             }
         }
     };

@@ -21,14 +21,14 @@ mod tiles;
 use super::avx2::aes::AesNi;
 use super::shapes::{ScanShape, SelectShape, TilesShape};
 use super::{Blocks, Kernels, Planes, scalar};
-use crate::basis::{Carry, Pair};
-use crate::fold::{LANES, Lanes, Sources};
-use crate::gadget::{Digits, PairDigits};
-use crate::gather::{Picks, Rows};
-use crate::ntt::{Automorphism, Room, Tables};
+use crate::bitslice::{SelectionMatrices, SelectionShare};
+use crate::gadget::{GadgetDigits, PairDigits};
+use crate::gather::{PartitionRows, RowPicks};
+use crate::modulus_pair::{ModulusPair, ResidueLift};
+use crate::ntt::{AccumulatorMut, Automorphism, Tables};
+use crate::parities::{LANES, RowSources, SetOffsets};
 use crate::rader::{Cells, Grid, Spectrum};
-use crate::slices::{Matrices, Share};
-use crate::tiles::{Block, Words};
+use crate::tiles::{Block, WordFormat};
 
 /// Proof that this processor has AVX-512 F, BW, DQ, VL, VNNI, IFMA and VBMI2, and POPCNT. Only the probe makes one.
 pub(crate) struct Avx512(());
@@ -56,20 +56,20 @@ impl Kernels for Avx512 {
     compiled_by_all!();
     compiled! {
         scan::scan as scan(shape: &ScanShape, groups: &[u8], queries: &[Planes<'_>], sums: &mut [i32]);
-        ntt::forward_i8_mul_acc as ntt_forward_i8_mul_acc(t: &Tables, bytes: &[i8], b: &[u64], sum: Room<'_>);
-        ntt::forward_from as ntt_forward_from(t: &Tables, p: &Pair, carry: Carry, x: &[u64], out: &mut [u64]);
+        ntt::forward_i8_mul_acc as ntt_forward_i8_mul_acc(t: &Tables, bytes: &[i8], b: &[u64], sum: AccumulatorMut<'_>);
+        ntt::forward_from as ntt_forward_from(t: &Tables, p: &ModulusPair, carry: ResidueLift, x: &[u64], out: &mut [u64]);
         slots::paired_products as paired_products(t: &Tables, a: &[&[u64]], b: &[&[u64]], out: [&mut [u64]; 2]);
         ntt::inverse_to as ntt_inverse_to(t: &Tables, x: &[u64], out: &mut [u64]);
         products::mul_acc as mul_acc(t: &Tables, acc: &mut [u64], a: &[u64], b: &[u64]);
         sha256::nodes as nodes(pairs: &[[[u8; 32]; 2]], out: &mut [[u8; 32]]);
-        fold::places as places(lanes: Lanes<'_>, first: usize, chosen: &[u16], out: &mut [[u32; LANES]]);
-        select::matrices as matrices(shares: &[Share<'_>], step: usize, out: &mut [Matrices]);
+        fold::places as places(lanes: SetOffsets<'_>, first: usize, chosen: &[u16], out: &mut [[u32; LANES]]);
+        select::matrices as matrices(shares: &[SelectionShare<'_>], step: usize, out: &mut [SelectionMatrices]);
         cyclic::cyclic as cyclic(g: &Grid, spectrum: &Spectrum, cells: &mut Cells);
         slots::permute as permute(a: &Automorphism, x: &[u64], out: &mut [u64]);
         digits::decompose_pair as decompose_pair(d: &PairDigits, x: [&[u64]; 2], out: [&mut [u64]; 2]);
     }
 
-    fn mul_acc_wide(&self, t: &Tables, a: &[u64], b: &[u64], sum: Room<'_>) {
+    fn mul_acc_wide(&self, t: &Tables, a: &[u64], b: &[u64], sum: AccumulatorMut<'_>) {
         if t.wide {
             return scalar::mul_acc_wide(t, a, b, sum.cells);
         }
@@ -82,7 +82,7 @@ impl Kernels for Avx512 {
         shape: &SelectShape,
         blocks: &[[u8; 64]],
         queries: usize,
-        selections: &[Matrices],
+        selections: &[SelectionMatrices],
         sums: &mut [[u8; 64]],
     ) {
         if is_x86_feature_detected!("gfni") {
@@ -94,6 +94,6 @@ impl Kernels for Avx512 {
     }
 
     fn aes(&self) -> &'static dyn Blocks {
-        aes::Vaes::probe().or_else(AesNi::probe).unwrap_or(&scalar::Plain)
+        aes::Vaes::probe().or_else(AesNi::probe).unwrap_or(&scalar::ScalarAes)
     }
 }

@@ -18,25 +18,25 @@ macro_rules! compiled_by_all {
             ntt::forward as ntt_forward(t: &Tables, x: &mut [u64]);
             ntt::inverse as ntt_inverse(t: &Tables, x: &mut [u64]);
             ntt::forward_i8 as ntt_forward_i8(t: &Tables, bytes: &[i8], out: &mut [u64]);
-            tiles::tiles as tiles(shape: &TilesShape, form: &Words, block: Block<'_>, sums: &mut [&mut [[u64; 8]]]);
+            tiles::tiles as tiles(shape: &TilesShape, form: &WordFormat, block: Block<'_>, sums: &mut [&mut [[u64; 8]]]);
             gauss::gauss as gauss(thresholds: &[u64], uniform: &[u64], out: &mut [i32]);
             rank::tally as tally(values: &[u8], x: u8, equal: &mut [u64]) -> [usize; 2];
             rank::compare as compare(values: &[[u8; 16]], bounds: &[u8], less: &mut [u16], equal: &mut [u16]);
             generic::affine as affine(factors: &[u32], terms: &[u32], x: u32, out: &mut [u32]);
             generic::read as read(bytes: &[u8]) -> u64;
             generic::dot as dot(h: &[u32], n: usize, s: &[&[i32]], y: &mut [&mut [i64]]);
-            generic::gather as gather(rows: Rows<'_>, picks: Picks<'_>, parities: [&mut [u8]; 2]);
-            generic::add_rows as add_rows(from: Sources<'_>, places: &[[u32; LANES]], parities: &mut [u8]);
+            generic::gather as gather(rows: PartitionRows<'_>, picks: RowPicks<'_>, parities: [&mut [u8]; 2]);
+            generic::add_rows as add_rows(from: RowSources<'_>, places: &[[u32; LANES]], parities: &mut [u8]);
             slots::add as add(t: &Tables, x: &mut [u64], y: &[u64]);
             slots::sub as sub(t: &Tables, x: &mut [u64], y: &[u64]);
             slots::mul as mul(t: &Tables, x: &mut [u64], y: &[u64]);
             slots::split as split(t: &Tables, c: &mut [u64], s: &[u64], m: &[u64], odd: &mut [u64]);
             slots::sum_of_products as
                 sum_of_products(t: &Tables, a: &[&[u64]], b: &[&[u64]], add: bool, out: &mut [u64]);
-            digits::decompose as decompose(d: &Digits, x: &[u64], out: &mut [u64]);
-            digits::centred as centred(p: &Pair, x: &[u64], out: &mut [u64]);
-            digits::carried as carried(p: &Pair, x: &[u64], out: &mut [u64]);
-            digits::lower as lower(p: &Pair, x: &mut [u64], correction: &[u64]);
+            digits::decompose as decompose(d: &GadgetDigits, x: &[u64], out: &mut [u64]);
+            digits::centred as centred(p: &ModulusPair, x: &[u64], out: &mut [u64]);
+            digits::carried as carried(p: &ModulusPair, x: &[u64], out: &mut [u64]);
+            digits::lower as lower(p: &ModulusPair, x: &mut [u64], correction: &[u64]);
         }
     };
 }
@@ -71,7 +71,7 @@ macro_rules! compiled_aes {
                 unsafe { descend(keys, turns, seeds) }
             }
 
-            fn find(&self, key: &Aes, from: [u64; 2], tags: &[u16], sought: Sought, hits: &mut [u64]) {
+            fn find(&self, key: &Aes, from: [u64; 2], tags: &[u16], sought: Needle, hits: &mut [u64]) {
                 // SAFETY: self proves the features.
                 unsafe { find(key, from, tags, sought, hits) }
             }
@@ -98,12 +98,12 @@ macro_rules! compiled_generic {
         }
 
         #[target_feature(enable = $features)]
-        pub(super) fn gather(rows: Rows<'_>, picks: Picks<'_>, parities: [&mut [u8]; 2]) {
+        pub(super) fn gather(rows: PartitionRows<'_>, picks: RowPicks<'_>, parities: [&mut [u8]; 2]) {
             generic::gather::gather($whole, $half, $quarter, rows, picks, parities);
         }
 
         #[target_feature(enable = $features)]
-        pub(super) fn add_rows(from: Sources<'_>, places: &[[u32; LANES]], parities: &mut [u8]) {
+        pub(super) fn add_rows(from: RowSources<'_>, places: &[[u32; LANES]], parities: &mut [u8]) {
             generic::fold::add_rows($whole, $half, $quarter, from, places, parities);
         }
     };
@@ -146,7 +146,7 @@ macro_rules! compiled_single {
 
         /// Of blocks that are made first, and stay in the nearest cache.
         #[target_feature(enable = $features)]
-        fn find(key: &Aes, [x, y]: [u64; 2], tags: &[u16], sought: Sought, hits: &mut [u64]) {
+        fn find(key: &Aes, [x, y]: [u64; 2], tags: &[u16], sought: Needle, hits: &mut [u64]) {
             let mut made = Zeroizing::new([[0; 16]; PART / 8]);
             let made = &mut made[..tags.len().div_ceil(8)];
             encrypt_pairs(key, Pairs { x, b: 0, y, ny: u64::MAX }, made);
@@ -231,22 +231,22 @@ macro_rules! compiled_32 {
             use super::*;
 
             #[target_feature(enable = $features)]
-            pub(in crate::simd) fn decompose(d: &Digits, x: &[u64], out: &mut [u64]) {
+            pub(in crate::simd) fn decompose(d: &GadgetDigits, x: &[u64], out: &mut [u64]) {
                 generic::digits::decompose(d, x, out);
             }
 
             #[target_feature(enable = $features)]
-            pub(in crate::simd) fn centred(p: &Pair, x: &[u64], out: &mut [u64]) {
+            pub(in crate::simd) fn centred(p: &ModulusPair, x: &[u64], out: &mut [u64]) {
                 generic::digits::centred($r, p, x, out);
             }
 
             #[target_feature(enable = $features)]
-            pub(in crate::simd) fn carried(p: &Pair, x: &[u64], out: &mut [u64]) {
+            pub(in crate::simd) fn carried(p: &ModulusPair, x: &[u64], out: &mut [u64]) {
                 generic::digits::carried($r, p, x, out);
             }
 
             #[target_feature(enable = $features)]
-            pub(in crate::simd) fn lower(p: &Pair, x: &mut [u64], correction: &[u64]) {
+            pub(in crate::simd) fn lower(p: &ModulusPair, x: &mut [u64], correction: &[u64]) {
                 generic::digits::lower($r, p, x, correction);
             }
         }
@@ -263,7 +263,7 @@ macro_rules! compiled_tiles {
             #[target_feature(enable = $features)]
             pub(in crate::simd) fn tiles(
                 _: &TilesShape,
-                form: &Words,
+                form: &WordFormat,
                 block: Block<'_>,
                 sums: &mut [&mut [[u64; 8]]],
             ) {

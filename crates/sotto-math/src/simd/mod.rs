@@ -39,15 +39,15 @@ mod simd128;
 pub(crate) use scalar::Scalar;
 
 use crate::aes::Aes;
-use crate::basis::{Carry, Pair};
-use crate::find::Sought;
-use crate::fold::{LANES, Lanes, Sources};
-use crate::gadget::{Digits, PairDigits};
-use crate::gather::{Picks, Rows};
-use crate::ntt::{Automorphism, Room, Tables};
+use crate::bitslice::{SelectionMatrices, SelectionShare};
+use crate::find::Needle;
+use crate::gadget::{GadgetDigits, PairDigits};
+use crate::gather::{PartitionRows, RowPicks};
+use crate::modulus_pair::{ModulusPair, ResidueLift};
+use crate::ntt::{AccumulatorMut, Automorphism, Tables};
+use crate::parities::{LANES, RowSources, SetOffsets};
 use crate::rader::{Cells, Grid, Spectrum};
-use crate::slices::{Matrices, Share};
-use crate::tiles::{Block, Words};
+use crate::tiles::{Block, WordFormat};
 use shapes::{ScanShape, SelectShape, TilesShape};
 use std::sync::OnceLock;
 
@@ -77,10 +77,10 @@ pub(crate) trait Kernels: Sync {
     fn ntt_inverse(&self, t: &Tables, x: &mut [u64]);
 
     /// Numbers modulo the special modulus, carried or centred, to reduced slots modulo the other, which is the plan's.
-    fn ntt_forward_from(&self, t: &Tables, p: &Pair, carry: Carry, x: &[u64], out: &mut [u64]) {
+    fn ntt_forward_from(&self, t: &Tables, p: &ModulusPair, carry: ResidueLift, x: &[u64], out: &mut [u64]) {
         match carry {
-            Carry::AsTheyAre => self.carried(p, x, out),
-            Carry::Centred => self.centred(p, x, out),
+            ResidueLift::Unsigned => self.carried(p, x, out),
+            ResidueLift::Centered => self.centred(p, x, out),
         }
         self.ntt_forward(t, out);
     }
@@ -95,7 +95,7 @@ pub(crate) trait Kernels: Sync {
     fn ntt_forward_i8(&self, t: &Tables, bytes: &[i8], out: &mut [u64]);
 
     /// Signed bytes to slots below 2^52, times `b`, added to `sum`, where a backend has nothing better one after the other.
-    fn ntt_forward_i8_mul_acc(&self, t: &Tables, bytes: &[i8], b: &[u64], sum: Room<'_>) {
+    fn ntt_forward_i8_mul_acc(&self, t: &Tables, bytes: &[i8], b: &[u64], sum: AccumulatorMut<'_>) {
         self.ntt_forward_i8(t, bytes, sum.scratch);
         scalar::mul_acc_wide(t, sum.scratch, b, sum.cells);
     }
@@ -105,7 +105,7 @@ pub(crate) trait Kernels: Sync {
 
     /// Adds the low 52 bits of `a b` to the lower halves in `sum`, the rest to the upper; of a
     /// wide modulus the halves are those of a 128-bit sum. Plain code is as good as vectors without such a product.
-    fn mul_acc_wide(&self, t: &Tables, a: &[u64], b: &[u64], sum: Room<'_>) {
+    fn mul_acc_wide(&self, t: &Tables, a: &[u64], b: &[u64], sum: AccumulatorMut<'_>) {
         scalar::mul_acc_wide(t, a, b, sum.cells);
     }
 
@@ -114,7 +114,7 @@ pub(crate) trait Kernels: Sync {
 
     /// Adds a block's products to each query's sums: a line for each column and component, reduced
     /// before and after.
-    fn tiles(&self, shape: &TilesShape, form: &Words, block: Block<'_>, sums: &mut [&mut [[u64; 8]]]);
+    fn tiles(&self, shape: &TilesShape, form: &WordFormat, block: Block<'_>, sums: &mut [&mut [[u64; 8]]]);
 
     /// Adds the records in bit slices that each query selects to its bits of the sums: one block of sums for each
     /// eight queries.
@@ -123,7 +123,7 @@ pub(crate) trait Kernels: Sync {
         shape: &SelectShape,
         blocks: &[[u8; 64]],
         queries: usize,
-        selections: &[Matrices],
+        selections: &[SelectionMatrices],
         sums: &mut [[u8; 64]],
     );
 
@@ -138,7 +138,7 @@ pub(crate) trait Kernels: Sync {
     fn gauss(&self, thresholds: &[u64], uniform: &[u64], out: &mut [i32]);
 
     /// Replaces the parities by that of all picked rows and that of half 1.
-    fn gather(&self, rows: Rows<'_>, picks: Picks<'_>, parities: [&mut [u8]; 2]);
+    fn gather(&self, rows: PartitionRows<'_>, picks: RowPicks<'_>, parities: [&mut [u8]; 2]);
 
     /// How many values are less than `x`, and how many equal it; `equal` gets a bit for each of those.
     fn tally(&self, values: &[u8], x: u8, equal: &mut [u64]) -> [usize; 2];
@@ -147,17 +147,17 @@ pub(crate) trait Kernels: Sync {
     fn compare(&self, values: &[[u8; 16]], bounds: &[u8], less: &mut [u16], equal: &mut [u16]);
 
     /// Adds the rows at each set's places to its parity.
-    fn add_rows(&self, from: Sources<'_>, places: &[[u32; LANES]], parities: &mut [u8]);
+    fn add_rows(&self, from: RowSources<'_>, places: &[[u32; LANES]], parities: &mut [u8]);
 
     // What follows is scalar code where a backend has nothing faster.
 
     /// AES, as fast as the processor has it: its instructions come apart from those of the backend.
     fn aes(&self) -> &'static dyn Blocks {
-        &scalar::Plain
+        &scalar::ScalarAes
     }
 
     /// The selections of up to eight queries as matrices, one in every `step` places.
-    fn matrices(&self, shares: &[Share<'_>], step: usize, out: &mut [Matrices]) {
+    fn matrices(&self, shares: &[SelectionShare<'_>], step: usize, out: &mut [SelectionMatrices]) {
         scalar::matrices(shares, step, out);
     }
 
@@ -208,7 +208,7 @@ pub(crate) trait Kernels: Sync {
     }
 
     /// The digits of numbers modulo one modulus.
-    fn decompose(&self, d: &Digits, x: &[u64], out: &mut [u64]) {
+    fn decompose(&self, d: &GadgetDigits, x: &[u64], out: &mut [u64]) {
         scalar::decompose(d, x, out);
     }
 
@@ -218,23 +218,23 @@ pub(crate) trait Kernels: Sync {
     }
 
     /// Numbers modulo the special modulus, centred, modulo the other.
-    fn centred(&self, p: &Pair, x: &[u64], out: &mut [u64]) {
+    fn centred(&self, p: &ModulusPair, x: &[u64], out: &mut [u64]) {
         scalar::centred(p, x, out);
     }
 
     /// Numbers modulo the special modulus, as they are, modulo the other.
-    fn carried(&self, p: &Pair, x: &[u64], out: &mut [u64]) {
+    fn carried(&self, p: &ModulusPair, x: &[u64], out: &mut [u64]) {
         scalar::carried(p, x, out);
     }
 
     /// `(x - correction)` over the special modulus.
-    fn lower(&self, p: &Pair, x: &mut [u64], correction: &[u64]) {
+    fn lower(&self, p: &ModulusPair, x: &mut [u64], correction: &[u64]) {
         scalar::lower(p, x, correction);
     }
 
     /// For each set the places of its rows, then that of the zeros. The first set's offsets are in
     /// block `first` of each partition.
-    fn places(&self, lanes: Lanes<'_>, first: usize, chosen: &[u16], out: &mut [[u32; LANES]]) {
+    fn places(&self, lanes: SetOffsets<'_>, first: usize, chosen: &[u16], out: &mut [[u32; LANES]]) {
         scalar::places(lanes, first, chosen, out);
     }
 }
@@ -258,7 +258,7 @@ pub(crate) trait Blocks: Sync {
 
     /// A bit for each word that is sought or has the tag that is, sixty-four to each of `hits`. Words are those of blocks from
     /// `from` on, as many as there are tags, which are not more than [`PART`](crate::find::PART).
-    fn find(&self, key: &Aes, from: [u64; 2], tags: &[u16], sought: Sought, hits: &mut [u64]);
+    fn find(&self, key: &Aes, from: [u64; 2], tags: &[u16], sought: Needle, hits: &mut [u64]);
 }
 
 type Probe = fn() -> Option<&'static dyn Kernels>;

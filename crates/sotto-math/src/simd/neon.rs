@@ -9,18 +9,18 @@ mod rank;
 mod registers;
 mod scan;
 mod select;
-mod turn;
+mod transpose;
 
 use super::shapes::{ScanShape, SelectShape, TilesShape};
 use super::{Blocks, Kernels, Planes, scalar};
-use crate::basis::Pair;
-use crate::fold::{LANES, Sources};
-use crate::gadget::Digits;
-use crate::gather::{Picks, Rows};
+use crate::bitslice::SelectionMatrices;
+use crate::gadget::GadgetDigits;
+use crate::gather::{PartitionRows, RowPicks};
+use crate::modulus_pair::ModulusPair;
 use crate::ntt::Tables;
+use crate::parities::{LANES, RowSources};
 use crate::rader::{Cells, Grid, Spectrum};
-use crate::slices::Matrices;
-use crate::tiles::{Block, Words};
+use crate::tiles::{Block, WordFormat};
 use generic::{cyclic, digits, ntt, slots, tiles};
 use std::arch::is_aarch64_feature_detected;
 
@@ -62,7 +62,7 @@ macro_rules! kernels {
                 _: &SelectShape,
                 blocks: &[[u8; 64]],
                 queries: usize,
-                selections: &[Matrices],
+                selections: &[SelectionMatrices],
                 sums: &mut [[u8; 64]],
             ) {
                 // SAFETY: self proves the features.
@@ -76,7 +76,7 @@ macro_rules! kernels {
             }
 
             fn aes(&self) -> &'static dyn Blocks {
-                aes::NeonAes::probe().unwrap_or(&scalar::Plain)
+                aes::NeonAes::probe().unwrap_or(&scalar::ScalarAes)
             }
         }
     };

@@ -20,17 +20,17 @@ mod tiles;
 
 use super::shapes::{ScanShape, SelectShape, TilesShape};
 use super::{Kernels, Planes};
-use crate::fold::{LANES, Sources};
-use crate::gather::{Picks, Rows};
+use crate::bitslice::SelectionMatrices;
+use crate::gather::{PartitionRows, RowPicks};
 use crate::ntt::Tables;
-use crate::slices::Matrices;
-use crate::tiles::{Block, Words};
+use crate::parities::{LANES, RowSources};
+use crate::tiles::{Block, WordFormat};
 
 // What the vector backends leave to scalar code: what does not fill a register, and what
 // their instructions do not make faster.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 pub(super) use aes::Pairs;
-pub(super) use aes::Plain;
+pub(super) use aes::ScalarAes;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_feature = "simd128"))]
 pub(super) use affine::affine;
 pub(super) use cyclic::cyclic;
@@ -97,7 +97,7 @@ impl Kernels for Scalar {
         dot::dot(h, n, s, y);
     }
 
-    fn tiles(&self, _: &TilesShape, form: &Words, block: Block<'_>, sums: &mut [&mut [[u64; 8]]]) {
+    fn tiles(&self, _: &TilesShape, form: &WordFormat, block: Block<'_>, sums: &mut [&mut [[u64; 8]]]) {
         tiles::tiles(form, block, sums);
     }
 
@@ -106,7 +106,7 @@ impl Kernels for Scalar {
         _: &SelectShape,
         blocks: &[[u8; 64]],
         queries: usize,
-        selections: &[Matrices],
+        selections: &[SelectionMatrices],
         sums: &mut [[u8; 64]],
     ) {
         select::select(blocks, queries, selections, sums);
@@ -124,7 +124,7 @@ impl Kernels for Scalar {
         gauss::gauss(thresholds, uniform, out);
     }
 
-    fn gather(&self, rows: Rows<'_>, picks: Picks<'_>, parities: [&mut [u8]; 2]) {
+    fn gather(&self, rows: PartitionRows<'_>, picks: RowPicks<'_>, parities: [&mut [u8]; 2]) {
         gather::gather(rows, picks, parities);
     }
 
@@ -136,7 +136,7 @@ impl Kernels for Scalar {
         rank::compare(values, bounds, less, equal);
     }
 
-    fn add_rows(&self, from: Sources<'_>, places: &[[u32; LANES]], parities: &mut [u8]) {
+    fn add_rows(&self, from: RowSources<'_>, places: &[[u32; LANES]], parities: &mut [u8]) {
         fold::add_rows(from, places, parities);
     }
 }

@@ -69,27 +69,27 @@ pub(crate) struct Shapes {
 }
 
 /// The shapes of a kernel, by their names.
-pub(crate) type Named<T> = [(&'static str, T)];
+pub(crate) type ShapeNames<T> = [(&'static str, T)];
 
-pub(crate) const SCAN: &Named<ScanShape> = &[
+pub(crate) const SCAN: &ShapeNames<ScanShape> = &[
     ("wide", ScanShape { planes: 8, ahead: [0, 101 * 64, 4096], block: 48, skew: 320 }),
     ("wide-fetched", ScanShape { planes: 8, ahead: [101 * 64, 101 * 64, 4096], block: 48, skew: 320 }),
     ("narrow-fetched", ScanShape { planes: 4, ahead: [101 * 64; 3], block: 48, skew: 320 }),
 ];
 
-pub(crate) const TILES: &Named<TilesShape> = &[
+pub(crate) const TILES: &ShapeNames<TilesShape> = &[
     ("plain", TilesShape { pairs: false, lone: false, runs: 2, second: true }),
     ("fetched", TilesShape { pairs: true, lone: true, runs: 2, second: false }),
 ];
 
-pub(crate) const SELECT: &Named<SelectShape> = &[
+pub(crate) const SELECT: &ShapeNames<SelectShape> = &[
     ("plain", SelectShape { near: 0, far: 8192, second: true, sums: [256; 2] }),
     ("near", SelectShape { near: 4096, far: 8192, second: false, sums: [1024, 512] }),
 ];
 
 /// Kernels that have shapes, and the names of these.
 pub(crate) fn names(kernel: &str) -> Vec<&'static str> {
-    fn of<T>(table: &Named<T>) -> Vec<&'static str> {
+    fn of<T>(table: &ShapeNames<T>) -> Vec<&'static str> {
         table.iter().map(|(name, _)| *name).collect()
     }
     match kernel {

@@ -11,18 +11,18 @@ mod gauss;
 mod generic;
 mod rank;
 mod registers;
-mod turn;
+mod transpose;
 
 use super::shapes::{ScanShape, SelectShape, TilesShape};
 use super::{Kernels, Planes, scalar};
-use crate::basis::Pair;
-use crate::fold::{LANES, Sources};
-use crate::gadget::Digits;
-use crate::gather::{Picks, Rows};
+use crate::bitslice::SelectionMatrices;
+use crate::gadget::GadgetDigits;
+use crate::gather::{PartitionRows, RowPicks};
+use crate::modulus_pair::ModulusPair;
 use crate::ntt::Tables;
+use crate::parities::{LANES, RowSources};
 use crate::rader::{Cells, Grid, Spectrum};
-use crate::slices::Matrices;
-use crate::tiles::{Block, Words};
+use crate::tiles::{Block, WordFormat};
 use generic::{cyclic, digits, ntt, slots, tiles};
 
 /// The backend of a build with vectors. Only the probe makes one.
@@ -49,7 +49,7 @@ impl Kernels for Simd128 {
         _: &SelectShape,
         blocks: &[[u8; 64]],
         queries: usize,
-        selections: &[Matrices],
+        selections: &[SelectionMatrices],
         sums: &mut [[u8; 64]],
     ) {
         scalar::select(blocks, queries, selections, sums);

@@ -94,12 +94,12 @@ impl TileLayout {
 mod tests {
     use super::*;
     use crate::matrix::mix;
-    use crate::tiles::Packing;
+    use crate::tiles::WordPacking;
     use std::cell::RefCell;
 
     #[test]
     fn what_is_written_is_read_and_nothing_else_changes() {
-        for packing in [Packing::Residues, Packing::Pairs] {
+        for packing in [WordPacking::Residues, WordPacking::Pairs] {
             let (rows, cols) = (41, 6);
             let layout = TileLayout::new(packing, 64, rows, cols).unwrap();
             let table = RefCell::new(vec![0; layout.bytes() as usize]);

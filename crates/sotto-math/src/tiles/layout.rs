@@ -19,7 +19,7 @@
 //! stay in the first cache while all columns pass by. With 64 rows four queries were a tenth
 //! slower, and one too, which we cannot explain.
 
-use super::packing::{Cell, Packing};
+use super::packing::{Cell, WordPacking};
 use std::ops::Range;
 
 /// Slots in a block: words in a line.
@@ -30,7 +30,7 @@ pub(crate) const LINE_BYTES: usize = 64;
 /// The shape of a table of polynomials in tiles. Nothing is padded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TileLayout {
-    packing: Packing,
+    packing: WordPacking,
     n: usize,
     rows: usize,
     cols: usize,
@@ -38,15 +38,15 @@ pub struct TileLayout {
 
 /// Lines that lie together: those of some rows by at most four columns, row after row.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Run {
-    packing: Packing,
+pub struct TileRun {
+    packing: WordPacking,
     /// The rows of this run.
     pub rows: Range<usize>,
     /// The columns of this run.
     pub cols: Range<usize>,
 }
 
-impl Run {
+impl TileRun {
     /// How many lines there are.
     pub fn lines(&self) -> usize {
         self.packing.lines_of(self.rows.len()) * self.cols.len()
@@ -65,14 +65,14 @@ impl TileLayout {
     ///
     /// `None` unless `n` is a positive multiple of 64, there is a polynomial, and the table's
     /// bytes can be counted in an `isize`, as those of a slice are.
-    pub fn new(packing: Packing, n: usize, rows: usize, cols: usize) -> Option<Self> {
+    pub fn new(packing: WordPacking, n: usize, rows: usize, cols: usize) -> Option<Self> {
         let words = n.checked_mul(rows)?.checked_mul(cols)?;
         let bytes = isize::try_from(words.checked_mul(size_of::<u64>())?);
         (n.is_multiple_of(64) && words > 0 && bytes.is_ok()).then_some(TileLayout { packing, n, rows, cols })
     }
 
     /// How words share lines.
-    pub fn packing(&self) -> Packing {
+    pub fn packing(&self) -> WordPacking {
         self.packing
     }
 
@@ -165,12 +165,12 @@ impl TileLayout {
     /// The runs of a block, in the order in which they lie. All blocks have the same.
     ///
     /// A run's lines are contiguous, so that an encoder can fill and write it as a whole.
-    pub fn runs(&self) -> impl Iterator<Item = Run> {
+    pub fn runs(&self) -> impl Iterator<Item = TileRun> {
         let (all_rows, all_cols, packing) = (self.rows, self.cols, self.packing);
         let span = |first: usize, step: usize, end: usize| first..end.min(first + step);
         (0..all_rows).step_by(Self::TILE_ROWS).flat_map(move |row| {
             let rows = span(row, Self::TILE_ROWS, all_rows);
-            (0..all_cols).step_by(Self::GROUP_COLS).map(move |col| Run {
+            (0..all_cols).step_by(Self::GROUP_COLS).map(move |col| TileRun {
                 packing,
                 rows: rows.clone(),
                 cols: span(col, Self::GROUP_COLS, all_cols),
@@ -187,7 +187,7 @@ mod tests {
     fn runs_lie_in_order_and_hold_every_line_where_it_is_said_to_be() {
         let shapes =
             [(64, 1, 1), (64, 64, 4), (128, 65, 5), (64, 130, 9), (192, 7, 3), (64, 64, 6), (64, 45, 2)];
-        for (packing, (n, rows, cols)) in [Packing::Residues, Packing::Pairs]
+        for (packing, (n, rows, cols)) in [WordPacking::Residues, WordPacking::Pairs]
             .into_iter()
             .flat_map(|packing| shapes.map(|shape| (packing, shape)))
         {
@@ -234,7 +234,7 @@ mod tests {
             (64, 1 << (usize::BITS / 2 + 8), 1 << (usize::BITS / 2 + 8)),
             (64, 1 << (usize::BITS - 10), 1),
         ] {
-            assert_eq!(TileLayout::new(Packing::Pairs, n, rows, cols), None, "{n} {rows} {cols}");
+            assert_eq!(TileLayout::new(WordPacking::Pairs, n, rows, cols), None, "{n} {rows} {cols}");
         }
     }
 }

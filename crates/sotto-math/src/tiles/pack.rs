@@ -68,11 +68,11 @@ fn put(words: &[u64; LINE], out: &mut [u8; LINE_BYTES]) {
 mod tests {
     use super::*;
     use crate::matrix::mix;
-    use crate::tiles::{Packing, strips};
+    use crate::tiles::{WordPacking, strips};
 
     #[test]
     fn groups_are_what_is_put_one_by_one() {
-        for packing in [Packing::Residues, Packing::Pairs] {
+        for packing in [WordPacking::Residues, WordPacking::Pairs] {
             for (rows, cols) in [(1, 1), (33, 6), (64, 9), (47, 4)] {
                 let layout = TileLayout::new(packing, 128, rows, cols).unwrap();
                 for strip in strips(&layout) {

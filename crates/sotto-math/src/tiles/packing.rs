@@ -13,11 +13,11 @@
 //! tile have lines of their own, with free bits of zero.
 
 use super::layout::{LINE, LINE_BYTES, TileLayout};
-use super::selectors::Line;
+use super::selectors::CacheLine;
 
 /// Which words share lines, and how.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Packing {
+pub enum WordPacking {
     /// Residues below 2^50, five in four lines.
     Residues,
     /// Pairs of residues below 2^28, eight in seven lines.
@@ -26,18 +26,18 @@ pub enum Packing {
 
 /// Part of a last word: `(line >> at) & mask` is `(word >> shift) & mask`.
 #[derive(Debug, Clone, Copy)]
-struct Part {
+struct PackedField {
     at: u32,
     mask: u64,
     shift: u32,
 }
 
-impl Packing {
+impl WordPacking {
     /// Lines of a bunch, in each column.
     pub const fn lines(self) -> usize {
         match self {
-            Packing::Residues => 4,
-            Packing::Pairs => 7,
+            WordPacking::Residues => 4,
+            WordPacking::Pairs => 7,
         }
     }
 
@@ -61,18 +61,18 @@ impl Packing {
     #[inline(always)]
     pub(crate) const fn own(self) -> u64 {
         match self {
-            Packing::Residues => (1 << 50) - 1,
-            Packing::Pairs => 0x0FFF_FFFF_0FFF_FFFF,
+            WordPacking::Residues => (1 << 50) - 1,
+            WordPacking::Pairs => 0x0FFF_FFFF_0FFF_FFFF,
         }
     }
 
     /// What line `i` of a bunch holds of the last word.
     #[inline(always)]
-    const fn part(self, i: usize) -> Part {
+    const fn part(self, i: usize) -> PackedField {
         match (self, i) {
-            (Packing::Residues, 3) => Part { at: 50, mask: 0x3FFF, shift: 0 },
-            (Packing::Residues, _) => Part { at: 52, mask: 0xFFF, shift: 38 - 12 * i as u32 },
-            (Packing::Pairs, _) => Part { at: 28, mask: 0xF_0000_000F, shift: 24 - 4 * i as u32 },
+            (WordPacking::Residues, 3) => PackedField { at: 50, mask: 0x3FFF, shift: 0 },
+            (WordPacking::Residues, _) => PackedField { at: 52, mask: 0xFFF, shift: 38 - 12 * i as u32 },
+            (WordPacking::Pairs, _) => PackedField { at: 28, mask: 0xF_0000_000F, shift: 24 - 4 * i as u32 },
         }
     }
 
@@ -102,7 +102,7 @@ impl Packing {
         self,
         cols: usize,
         lines: &[[u8; LINE_BYTES]],
-        out: &mut [Line],
+        out: &mut [CacheLine],
         fetch: impl Fn(usize),
     ) {
         let bunches = out.len() / (self.rows() * cols);
@@ -112,7 +112,7 @@ impl Packing {
             bunched.chunks_exact(self.lines() * cols).zip(in_bunches.chunks_exact_mut(self.rows() * cols));
         for (bunch, (lines, out)) in bunched.enumerate() {
             let (own, last) = out.split_at_mut(self.lines() * cols);
-            last.fill(Line([0; LINE]));
+            last.fill(CacheLine([0; LINE]));
             let rows = lines.chunks_exact(cols).zip(own.chunks_exact_mut(cols)).enumerate();
             for (i, (lines, own)) in rows {
                 for (col, ((line, own), last)) in lines.iter().zip(own).zip(&mut *last).enumerate() {
@@ -139,7 +139,7 @@ impl Packing {
 /// Where a polynomial's words lie in a block: in a line of their own, or in the free bits of a bunch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Cell {
-    pub(crate) packing: Packing,
+    pub(crate) packing: WordPacking,
     /// The first line, in lines from the start of the block.
     pub(crate) first: usize,
     /// Lines from one row to the next.
@@ -191,7 +191,7 @@ mod tests {
     /// A bunch in any order of writing, over whatever was there before; a bit is in one place only.
     #[test]
     fn every_word_of_a_bunch_comes_back() {
-        for packing in [Packing::Residues, Packing::Pairs] {
+        for packing in [WordPacking::Residues, WordPacking::Pairs] {
             for seed in 0..50 {
                 let word = |i: usize| mix(seed * 100 + i as u64) & packing.own();
                 let words: Vec<u64> = match seed {
@@ -227,15 +227,15 @@ mod tests {
     fn lines_of_residues_are_words_of_52_bits() {
         for i in 0..3 {
             let mut line = 0;
-            Packing::Residues.scatter(i, Packing::Residues.own(), &mut line);
+            WordPacking::Residues.scatter(i, WordPacking::Residues.own(), &mut line);
             assert_eq!(line, 0xFFF << 52);
         }
     }
 
     #[test]
     fn lines_of_a_tile() {
-        let lines = |packing: Packing| [0, 1, 4, 5, 7, 8, 10, 16, 32].map(|rows| packing.lines_of(rows));
-        assert_eq!(lines(Packing::Residues), [0, 1, 4, 4, 6, 7, 8, 13, 26]);
-        assert_eq!(lines(Packing::Pairs), [0, 1, 4, 5, 7, 7, 9, 14, 28]);
+        let lines = |packing: WordPacking| [0, 1, 4, 5, 7, 8, 10, 16, 32].map(|rows| packing.lines_of(rows));
+        assert_eq!(lines(WordPacking::Residues), [0, 1, 4, 4, 6, 7, 8, 13, 26]);
+        assert_eq!(lines(WordPacking::Pairs), [0, 1, 4, 5, 7, 7, 9, 14, 28]);
     }
 }

@@ -6,8 +6,8 @@
 
 use super::layout::{LINE, LINE_BYTES, TileLayout};
 use super::scan::Block;
-use super::selectors::{Line, Selectors};
-use super::words::Words;
+use super::selectors::{CacheLine, Selectors};
+use super::words::WordFormat;
 use crate::simd::shapes::TilesShape;
 use crate::simd::{self, Kernels};
 
@@ -19,17 +19,17 @@ const QUERIES: usize = 4;
 
 /// A run of a table: some rows of some columns.
 #[derive(Debug)]
-pub struct Piece {
-    form: Words,
+pub struct TilePiece {
+    form: WordFormat,
     layout: TileLayout,
     /// Its lines, on cache lines of their own.
     bytes: Vec<u8>,
     start: usize,
 }
 
-impl Piece {
+impl TilePiece {
     /// Room for `rows` by `cols` polynomials of `n` slots; `None` if there is no such layout, or it is more than a run.
-    pub fn new(form: &Words, n: usize, rows: usize, cols: usize) -> Option<Self> {
+    pub fn new(form: &WordFormat, n: usize, rows: usize, cols: usize) -> Option<Self> {
         let layout = TileLayout::new(form.packing(), n, rows, cols)?;
         if rows > TileLayout::TILE_ROWS || cols > TileLayout::GROUP_COLS {
             return None;
@@ -37,7 +37,7 @@ impl Piece {
         let bytes = vec![0; layout.blocks() * layout.block_bytes() + LINE_BYTES];
         // Without an answer from align_offset the lines are merely not aligned.
         let start = bytes.as_ptr().align_offset(LINE_BYTES).min(LINE_BYTES);
-        Some(Piece { form: *form, layout, bytes, start })
+        Some(TilePiece { form: *form, layout, bytes, start })
     }
 
     /// Its shape.
@@ -97,7 +97,7 @@ impl Piece {
             let mut left: [&mut [[u64; LINE]]; QUERIES] = Default::default();
             left.iter_mut().zip(out).for_each(|(left, out)| *left = out.as_chunks_mut::<LINE>().0);
             for (block, lines) in lines.chunks_exact(layout.block_lines()).take(layout.blocks()).enumerate() {
-                let mut selectors: [&[Line]; QUERIES] = Default::default();
+                let mut selectors: [&[CacheLine]; QUERIES] = Default::default();
                 let mut sums: [&mut [[u64; LINE]]; QUERIES] = Default::default();
                 for (i, query) in queries.iter().enumerate() {
                     selectors[i] = &query.block(block)[rows.clone()];
@@ -130,7 +130,7 @@ mod tests {
     fn pieces_add_up_to_the_pass() {
         let (n, rows, cols, comps) = (64, 37, 6, 2);
         for q in [1125899904679937, 268369921] {
-            let form = Words::new(&Modulus::new(q).unwrap()).unwrap();
+            let form = WordFormat::new(&Modulus::new(q).unwrap()).unwrap();
             let layout = TileLayout::new(form.packing(), n, rows, cols).unwrap();
             let slots = |seed: u64| -> Vec<u64> { (0..n as u64).map(|i| mix(seed << 20 | i) % q).collect() };
             let polynomial = |row: usize, col: usize| slots((row * cols + col) as u64);
@@ -153,7 +153,7 @@ mod tests {
                 for (first, width) in [(0, 4), (4, 2)] {
                     let mut sums = vec![vec![0; n * width * comps]; queries.len()];
                     for (row, height) in [(0, 32), (32, 5)] {
-                        let mut piece = Piece::new(&form, n, height, width).unwrap();
+                        let mut piece = TilePiece::new(&form, n, height, width).unwrap();
                         for i in 0..height {
                             let polynomials: Vec<Vec<u64>> =
                                 (0..width).map(|j| polynomial(row + i, first + j)).collect();
@@ -180,8 +180,8 @@ mod tests {
 
     #[test]
     fn more_than_a_run_is_no_piece() {
-        let form = Words::new(&Modulus::new(268369921).unwrap()).unwrap();
-        let fits = |n, rows, cols| Piece::new(&form, n, rows, cols).is_some();
+        let form = WordFormat::new(&Modulus::new(268369921).unwrap()).unwrap();
+        let fits = |n, rows, cols| TilePiece::new(&form, n, rows, cols).is_some();
         assert_eq!(
             [fits(64, 32, 4), fits(64, 33, 4), fits(64, 32, 5), fits(64, 0, 1), fits(63, 1, 1)],
             [true, false, false, false, false]

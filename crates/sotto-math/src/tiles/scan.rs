@@ -6,8 +6,8 @@
 //! is always reduced.
 
 use super::layout::{LINE, LINE_BYTES, TileLayout};
-use super::selectors::{Line, Selectors};
-use super::words::Words;
+use super::selectors::{CacheLine, Selectors};
+use super::words::WordFormat;
 use crate::simd::shapes::TilesShape;
 use crate::simd::{self, Kernels};
 use std::ops::Range;
@@ -18,7 +18,7 @@ pub(crate) struct Block<'a> {
     /// The lines of the table.
     pub(crate) lines: &'a [[u8; LINE_BYTES]],
     /// The lines of each query's selectors: row after row, component after component.
-    pub(crate) selectors: &'a [&'a [Line]],
+    pub(crate) selectors: &'a [&'a [CacheLine]],
     pub(crate) comps: usize,
 }
 
@@ -33,7 +33,7 @@ pub(crate) struct Block<'a> {
 /// another form, shape or number of components than the others, there are not as many
 /// outputs as queries, or an output is not `8 cols comps` words for each block.
 pub fn scan(
-    form: &Words,
+    form: &WordFormat,
     layout: &TileLayout,
     tiles: &[u8],
     blocks: Range<usize>,
@@ -45,7 +45,7 @@ pub fn scan(
 
 pub(crate) fn scan_with(
     (kernels, shape): (&dyn Kernels, TilesShape),
-    form: &Words,
+    form: &WordFormat,
     layout: &TileLayout,
     tiles: &[u8],
     blocks: Range<usize>,
@@ -83,7 +83,7 @@ pub(crate) fn scan_with(
 /// If `sums` are not those of all blocks, there are no such columns, or `out` is not `n` words for each
 /// component of each of them.
 pub fn gather(
-    form: &Words,
+    form: &WordFormat,
     layout: &TileLayout,
     comps: usize,
     sums: &[u64],
@@ -94,7 +94,7 @@ pub fn gather(
     out.iter_mut().for_each(|out| form.restore(out));
 }
 
-/// The same as [stored](Words::store) words.
+/// The same as [stored](WordFormat::store) words.
 ///
 /// # Panics
 /// As [`gather`].

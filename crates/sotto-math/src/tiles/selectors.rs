@@ -1,12 +1,12 @@
 //! A query, in the order the pass reads it.
 
 use super::layout::{LINE, TileLayout};
-use super::words::Words;
+use super::words::WordFormat;
 
 /// Eight words, a cache line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(C, align(64))]
-pub(crate) struct Line(pub(crate) [u64; LINE]);
+pub(crate) struct CacheLine(pub(crate) [u64; LINE]);
 
 /// The selectors of one query: for each row a ciphertext of `comps` polynomials.
 ///
@@ -18,17 +18,17 @@ pub(crate) struct Line(pub(crate) [u64; LINE]);
 /// in order too.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Selectors {
-    form: Words,
+    form: WordFormat,
     n: usize,
     rows: usize,
     comps: usize,
-    lines: Vec<Line>,
+    lines: Vec<CacheLine>,
 }
 
 /// Memory for selectors.
 #[derive(Debug, Default)]
-pub struct Room {
-    lines: Vec<Line>,
+pub struct SelectorBuffer {
+    lines: Vec<CacheLine>,
 }
 
 impl Selectors {
@@ -36,10 +36,10 @@ impl Selectors {
     ///
     /// # Panics
     /// If `comps` is zero, or the selectors would not fit the address space.
-    pub fn new(form: &Words, layout: &TileLayout, comps: usize) -> Self {
+    pub fn new(form: &WordFormat, layout: &TileLayout, comps: usize) -> Self {
         assert!(comps > 0, "ciphertexts of at least one polynomial");
         let (n, rows) = (layout.n(), layout.rows());
-        Selectors { form: *form, n, rows, comps, lines: vec![Line([0; LINE]); n / LINE * rows * comps] }
+        Selectors { form: *form, n, rows, comps, lines: vec![CacheLine([0; LINE]); n / LINE * rows * comps] }
     }
 
     /// The same in the room that other selectors left, which saves fetching memory from the operating
@@ -47,17 +47,17 @@ impl Selectors {
     ///
     /// # Panics
     /// As [`new`](Self::new).
-    pub fn in_room(form: &Words, layout: &TileLayout, comps: usize, room: Room) -> Self {
+    pub fn in_room(form: &WordFormat, layout: &TileLayout, comps: usize, room: SelectorBuffer) -> Self {
         assert!(comps > 0, "ciphertexts of at least one polynomial");
         let (n, rows) = (layout.n(), layout.rows());
         let mut lines = room.lines;
-        lines.resize(n / LINE * rows * comps, Line([0; LINE]));
+        lines.resize(n / LINE * rows * comps, CacheLine([0; LINE]));
         Selectors { form: *form, n, rows, comps, lines }
     }
 
     /// Takes the room of selectors that are not needed any more. They must not be used after that.
-    pub fn take_room(&mut self) -> Room {
-        Room { lines: std::mem::take(&mut self.lines) }
+    pub fn take_room(&mut self) -> SelectorBuffer {
+        SelectorBuffer { lines: std::mem::take(&mut self.lines) }
     }
 
     /// Sets one polynomial of the selector of `row`, given as reduced slots.
@@ -78,7 +78,7 @@ impl Selectors {
         self.parts(1).for_each(|mut part| part.set_rows(first, polynomials));
     }
 
-    /// The same of polynomials that are given as [stored](Words::store) words.
+    /// The same of polynomials that are given as [stored](WordFormat::store) words.
     ///
     /// # Panics
     /// As [`set_rows`](Self::set_rows).
@@ -90,11 +90,11 @@ impl Selectors {
     }
 
     /// Some blocks each, about as many parts as that, so that threads can set them.
-    pub fn parts(&mut self, parts: usize) -> impl Iterator<Item = Part<'_>> {
+    pub fn parts(&mut self, parts: usize) -> impl Iterator<Item = SelectorSlice<'_>> {
         let (form, n, rows, comps) = (self.form, self.n, self.rows, self.comps);
         let stretch = (n / LINE).div_ceil(parts.max(1)).max(1);
         let parts = self.lines.chunks_mut(stretch * rows * comps).enumerate();
-        parts.map(move |(i, lines)| Part { form, n, rows, comps, first_block: i * stretch, lines })
+        parts.map(move |(i, lines)| SelectorSlice { form, n, rows, comps, first_block: i * stretch, lines })
     }
 
     fn put(&mut self, first: usize, polynomials: &[&[u64]]) {
@@ -108,17 +108,17 @@ impl Selectors {
     }
 
     /// Whether these are for tables of this form and shape.
-    pub(crate) fn fit(&self, form: &Words, layout: &TileLayout) -> bool {
+    pub(crate) fn fit(&self, form: &WordFormat, layout: &TileLayout) -> bool {
         (self.form, self.n, self.rows) == (*form, layout.n(), layout.rows())
     }
 
     /// Whether these are of this form, for polynomials of `n` slots, and for so many rows at least.
-    pub(crate) fn hold(&self, form: &Words, n: usize, rows: usize) -> bool {
+    pub(crate) fn hold(&self, form: &WordFormat, n: usize, rows: usize) -> bool {
         (self.form, self.n) == (*form, n) && rows <= self.rows
     }
 
     /// The lines of one block.
-    pub(crate) fn block(&self, block: usize) -> &[Line] {
+    pub(crate) fn block(&self, block: usize) -> &[CacheLine] {
         let lines = self.rows * self.comps;
         &self.lines[block * lines..(block + 1) * lines]
     }
@@ -126,16 +126,16 @@ impl Selectors {
 
 /// Some blocks of selectors.
 #[derive(Debug)]
-pub struct Part<'a> {
-    form: Words,
+pub struct SelectorSlice<'a> {
+    form: WordFormat,
     n: usize,
     rows: usize,
     comps: usize,
     first_block: usize,
-    lines: &'a mut [Line],
+    lines: &'a mut [CacheLine],
 }
 
-impl Part<'_> {
+impl SelectorSlice<'_> {
     /// As [`Selectors::set_rows`], in these blocks alone: polynomials are given whole.
     ///
     /// # Panics

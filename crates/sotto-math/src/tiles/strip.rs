@@ -90,7 +90,7 @@ impl Strip {
 /// A table with these polynomials, given as reduced slots, for tests.
 #[cfg(test)]
 pub(crate) fn filled(
-    form: &super::Words,
+    form: &super::WordFormat,
     layout: &TileLayout,
     polynomials: impl Iterator<Item = ((usize, usize), Vec<u64>)>,
 ) -> Vec<u8> {
@@ -120,12 +120,12 @@ pub(crate) fn filled(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tiles::Packing;
+    use crate::tiles::WordPacking;
 
     #[test]
     fn strips_are_the_table() {
         let shapes = [(64, 1, 1), (64, 33, 6), (4096, 70, 80)];
-        for (packing, (n, rows, cols)) in [Packing::Residues, Packing::Pairs]
+        for (packing, (n, rows, cols)) in [WordPacking::Residues, WordPacking::Pairs]
             .into_iter()
             .flat_map(|packing| shapes.map(|shape| (packing, shape)))
         {

@@ -5,25 +5,25 @@
 //! is then two 32-bit multiplications, and 32 such products are summed before anything is
 //! reduced.
 
-use super::packing::Packing;
+use super::packing::WordPacking;
 use crate::modulus::Modulus;
 
 /// How slots modulo some number are stored. A number that has no form has no value of this type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Words {
-    form: Form,
+pub struct WordFormat {
+    form: WordForm,
 }
 
 /// Both forms, each with what its reductions need.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Form {
-    Residue(Residue),
-    Pair(Pair),
+pub(crate) enum WordForm {
+    Residue(OneResidue),
+    Pair(TwoResidues),
 }
 
 /// Residues modulo one number below 2^50.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Residue {
+pub(crate) struct OneResidue {
     pub(crate) modulus: Modulus,
     /// 2^52 mod q.
     pub(crate) two_52: u64,
@@ -33,7 +33,7 @@ pub(crate) struct Residue {
 
 /// Residues modulo two primes below 2^28, the first in the lower half of a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Pair {
+pub(crate) struct TwoResidues {
     pub(crate) moduli: [Modulus; 2],
     /// floor((2^64 - 1) / q), of each.
     quotients: [u64; 2],
@@ -41,12 +41,12 @@ pub(crate) struct Pair {
     inverse: u64,
 }
 
-impl Words {
+impl WordFormat {
     /// The form for slots modulo `q`, or `None` if there is none: `q` is 2^50 or more, and not
     /// the product of two primes below 2^28.
     pub fn new(q: &Modulus) -> Option<Self> {
         if q.value() < 1 << 50 {
-            return Some(Words { form: Form::Residue(Residue::new(q)) });
+            return Some(WordFormat { form: WordForm::Residue(OneResidue::new(q)) });
         }
         let [first, second] = q.factors()?.map(Modulus::new);
         Self::pair(first?, second?)
@@ -60,43 +60,47 @@ impl Words {
         let distinct = first != second && moduli.iter().all(|q| q.bits() <= 28);
         distinct.then(|| {
             let inverse = second.inv(second.reduce(first.value()));
-            Words {
-                form: Form::Pair(Pair { moduli, quotients: moduli.map(|q| u64::MAX / q.value()), inverse }),
+            WordFormat {
+                form: WordForm::Pair(TwoResidues {
+                    moduli,
+                    quotients: moduli.map(|q| u64::MAX / q.value()),
+                    inverse,
+                }),
             }
         })
     }
 
     /// How such words share lines.
-    pub fn packing(&self) -> Packing {
+    pub fn packing(&self) -> WordPacking {
         match self.form {
-            Form::Residue(_) => Packing::Residues,
-            Form::Pair(_) => Packing::Pairs,
+            WordForm::Residue(_) => WordPacking::Residues,
+            WordForm::Pair(_) => WordPacking::Pairs,
         }
     }
 
-    pub(crate) fn form(&self) -> &Form {
+    pub(crate) fn form(&self) -> &WordForm {
         &self.form
     }
 
     /// Turns reduced slots into stored words, in place.
     pub fn store(&self, slots: &mut [u64]) {
-        if let Form::Pair(pair) = &self.form {
+        if let WordForm::Pair(pair) = &self.form {
             slots.iter_mut().for_each(|x| *x = pair.split(*x));
         }
     }
 
     /// Turns stored words back into reduced slots, in place.
     pub fn restore(&self, words: &mut [u64]) {
-        if let Form::Pair(pair) = &self.form {
+        if let WordForm::Pair(pair) = &self.form {
             words.iter_mut().for_each(|x| *x = pair.join(*x));
         }
     }
 }
 
-impl Residue {
+impl OneResidue {
     fn new(q: &Modulus) -> Self {
         let folds = [49, 75].map(|e| q.reduce_u128(1 << e));
-        Residue { modulus: *q, two_52: q.reduce(1 << 52), folds }
+        OneResidue { modulus: *q, two_52: q.reduce(1 << 52), folds }
     }
 
     /// Any number below 2^116, reduced.
@@ -107,7 +111,7 @@ impl Residue {
     }
 }
 
-impl Pair {
+impl TwoResidues {
     /// A stored word plus any number modulo each prime, below 2^63, as a stored word.
     pub(crate) fn add(&self, word: u64, [low, high]: [u64; 2]) -> u64 {
         let (x1, x2) = (word & u64::from(u32::MAX), word >> 32);
@@ -145,7 +149,7 @@ mod tests {
     #[test]
     fn pairs_hold_both_residues_and_come_back() {
         for (q1, q2) in [(268369921, 249561089), (249561089, 268369921), (3, 268369921), (12289, 5)] {
-            let words = Words::pair(Modulus::new(q1).unwrap(), Modulus::new(q2).unwrap()).unwrap();
+            let words = WordFormat::pair(Modulus::new(q1).unwrap(), Modulus::new(q2).unwrap()).unwrap();
             let q = q1 * q2;
             let edges = [0, 1, q1 - 1, q1, q2 - 1, q2, q / 2, q - q1, q - q2, q - 1].map(|x| x % q);
             let mut slots: Vec<u64> = (0..2000).map(|i| crate::matrix::mix(i) % q).chain(edges).collect();
@@ -161,7 +165,7 @@ mod tests {
 
     #[test]
     fn a_residue_below_two_to_the_fifty_is_its_own_word() {
-        let words = Words::new(&Modulus::new(1125899904679937).unwrap()).unwrap();
+        let words = WordFormat::new(&Modulus::new(1125899904679937).unwrap()).unwrap();
         let mut slots = [0, 1, 1125899904679936];
         words.store(&mut slots);
         assert_eq!(slots, [0, 1, 1125899904679936]);
@@ -172,10 +176,10 @@ mod tests {
     #[test]
     fn primes_of_a_pair_are_small_and_distinct() {
         let [a, b, wide] = [268369921, 249561089, 4294828033].map(|q| Modulus::new(q).unwrap());
-        assert!(Words::pair(a, b).is_some());
-        assert_eq!(Words::new(&Modulus::composite(a, b).unwrap()), Words::pair(a, b));
-        assert_eq!(Words::new(&Modulus::composite(a, wide).unwrap()), None);
-        assert_eq!(Words::pair(a, a), None);
-        assert_eq!(Words::pair(a, wide), None);
+        assert!(WordFormat::pair(a, b).is_some());
+        assert_eq!(WordFormat::new(&Modulus::composite(a, b).unwrap()), WordFormat::pair(a, b));
+        assert_eq!(WordFormat::new(&Modulus::composite(a, wide).unwrap()), None);
+        assert_eq!(WordFormat::pair(a, a), None);
+        assert_eq!(WordFormat::pair(a, wide), None);
     }
 }

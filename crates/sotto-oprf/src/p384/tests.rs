@@ -39,7 +39,7 @@ fn key() -> SecretKey {
     SecretKey::generate(&mut system_rng().unwrap()).unwrap()
 }
 
-fn blinded(input: &[u8]) -> Blinded {
+fn blinded(input: &[u8]) -> BlindedInput {
     blind(Zeroizing::new(input.to_vec()), &mut system_rng().unwrap()).unwrap()
 }
 
@@ -121,7 +121,7 @@ fn bytes_that_are_no_element_are_refused_by_both_ends() {
 #[test]
 fn only_the_evaluation_that_was_asked_for_is_taken() {
     let (key, other, mut rng) = (key(), key(), system_rng().unwrap());
-    let refused = |asked: Blinded, answer: &Evaluated, key: &PublicKey| {
+    let refused = |asked: BlindedInput, answer: &Evaluation, key: &PublicKey| {
         asked.finish(&answer.element, &answer.proof, key).unwrap_err()
     };
     let before = blinded(b"x");

@@ -6,7 +6,7 @@
 mod exact;
 mod ranked;
 
-use sotto_layers::keyword::{Counted, Form, Options};
+use sotto_layers::keyword::{BuildOptions, KeyForm, KeyStats};
 use sotto_plan::{Data, Workload};
 use sotto_prg::PublicSeed;
 
@@ -17,7 +17,7 @@ fn rows(rows: u64, row_bytes: u64) -> Workload {
 
 /// Keys with values of one width.
 fn keys(keys: u64, value_bytes: u32) -> Workload {
-    let options = Options::new(Form::Text, PublicSeed([7; 32]));
-    let counted = Counted { options, keys, shortest: value_bytes, longest: value_bytes };
+    let options = BuildOptions::new(KeyForm::Text, PublicSeed([7; 32]));
+    let counted = KeyStats { options, keys, shortest: value_bytes, longest: value_bytes };
     Workload::usual(Data::Key { keys, value_bytes: value_bytes.into(), counted: Box::new(counted) })
 }

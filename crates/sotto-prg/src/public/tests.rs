@@ -78,7 +78,7 @@ fn only_one_text_per_seed() {
     assert_eq!(good.parse(), Ok(PublicSeed([10; 32])));
     for bad in ["", "0a", &good[1..], &format!("{good}0"), &good.to_uppercase(), &good.replacen('0', "é", 1)]
     {
-        assert_eq!(bad.parse::<PublicSeed>(), Err(NotASeed), "{bad}");
+        assert_eq!(bad.parse::<PublicSeed>(), Err(ParseSeedError), "{bad}");
     }
 }
 

@@ -58,7 +58,7 @@ impl KeyRing {
     /// Counts an upload of `peer`, if there may be one now.
     ///
     /// # Errors
-    /// [`sotto_wire::Code::Busy`], with the seconds until there may.
+    /// [`sotto_wire::BatchLayout::Busy`], with the seconds until there may.
     pub(crate) fn may_upload(&self, peer: Peer) -> Result<(), Refusal> {
         self.sessions.may_register(peer, Instant::now())
     }

@@ -13,7 +13,7 @@ use crate::slot::Slot;
 use axum::body::Body;
 use axum::extract::{Path, Request, State};
 use axum::http::Response;
-use sotto_oprf::{Evaluated, OprfError};
+use sotto_oprf::{Evaluations, OprfError};
 use sotto_wire::Code;
 use sotto_wire::evaluate::{self, Element};
 use std::sync::Arc;
@@ -47,7 +47,7 @@ pub(super) async fn evaluate(
         counting.evaluations.take(peer, count as u64, Instant::now())?;
         work(&live, &elements)
     });
-    let Evaluated { elements, proof } = working.await.map_err(|_| Code::Internal)??;
+    let Evaluations { elements, proof } = working.await.map_err(|_| Code::Internal)??;
     service.metrics.evaluated(&name, count);
     let frame = evaluate::answer(&pin, &elements, &proof).map_err(|_| Code::Internal)?;
     Ok(octets(frame))
@@ -67,7 +67,7 @@ async fn read(service: &Service, slot: &Slot, peer: Peer, reader: &mut Reader) -
     Ok(Checked { live, elements, bytes, room })
 }
 
-fn work(live: &LiveTable, elements: &[Element]) -> Result<Evaluated, Refusal> {
+fn work(live: &LiveTable, elements: &[Element]) -> Result<Evaluations, Refusal> {
     let mut rng = sotto_prg::system_rng().map_err(|error| {
         tracing::error!(%error, "no proof could be made");
         Code::Internal

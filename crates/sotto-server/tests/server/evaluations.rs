@@ -3,7 +3,7 @@
 use crate::kit::*;
 use sotto_catalog::{Masked, SignedCatalog, SigningKey};
 use sotto_core::Epoch;
-use sotto_oprf::{Element, Input, OprfError, SecretKey, Version, blind};
+use sotto_oprf::{Element, Input, MaskVersion, OprfError, SecretKey, blind};
 use sotto_prg::system_rng;
 use sotto_server::live::Parts;
 use sotto_server::{Config, LiveTable, Running, Server, Source, SourceError};
@@ -65,8 +65,8 @@ fn scene(config: &Config) -> Scene {
     Scene { running, pin, key }
 }
 
-fn blinded(count: u64) -> sotto_oprf::Blinded {
-    let inputs = (0..count).map(|row| Input::row("t", row, Version(1)).unwrap()).collect();
+fn blinded(count: u64) -> sotto_oprf::BlindedInputs {
+    let inputs = (0..count).map(|row| Input::row("t", row, MaskVersion(1)).unwrap()).collect();
     blind(inputs, &mut system_rng().unwrap()).unwrap()
 }
 
@@ -92,7 +92,7 @@ fn evaluations_are_what_the_key_gives_and_proved() {
         let (elements, proof) = evaluate::decode_answer(&response.body, &scene.pin, count as u16).unwrap();
         let outputs = asked.finish(&elements, &proof, &scene.key.public()).unwrap();
         for (row, output) in (0..).zip(outputs) {
-            let input = Input::row("t", row, Version(1)).unwrap();
+            let input = Input::row("t", row, MaskVersion(1)).unwrap();
             assert_eq!(output.bytes(), scene.key.at(&input).unwrap().bytes());
         }
     }

@@ -49,7 +49,7 @@
 //! that noise will not be the reason, not that the probability is known to that many digits.
 
 use super::ring::{N, Q, SIGMA};
-use crate::ones;
+use crate::one_hot;
 use sotto_lattice::noise;
 
 /// Smallest and largest word of a query, in bits. Below 24 there is no plane to save.
@@ -76,7 +76,7 @@ pub fn deviation_and_margin(columns: u64, query_bits: u8, answer_bits: u8) -> (f
     let (b, t) = (i32::from(query_bits), i32::from(answer_bits));
     let [rounding, error] = proxies(columns, power(b) / f64::from(Q));
     let answer_rounding = if t < b { power(b - t - 1) } else { 0.0 };
-    let step_rounding = f64::from(ones::MOST) * power(b - 1) / f64::from(Q);
+    let step_rounding = f64::from(one_hot::MOST) * power(b - 1) / f64::from(Q);
     ((rounding + error).sqrt(), power(b - 9) - answer_rounding - power(b - 33) - step_rounding)
 }
 
@@ -142,7 +142,7 @@ mod model;
 mod tests {
     use super::*;
     use crate::lwe::ring;
-    use sotto_lattice::security::{Secret, dual, usvp};
+    use sotto_lattice::security::{SecretDistribution, dual, usvp};
 
     #[test]
     fn a_gibibyte_square_by_hand() {
@@ -206,7 +206,8 @@ mod tests {
         // 2^20 times 2^19 products of 2^7 gates: such a distinguisher then has an advantage of 2^-54 at most.
         let (n, log2_q) = (N, ring::LOG2_Q);
         let primal = usvp::attack(n, log2_q, HIDDEN, HIDDEN).unwrap().matzov_below();
-        let dual = dual::attack(n, log2_q, Secret::Gaussian(HIDDEN), HIDDEN).unwrap().matzov_below();
+        let dual =
+            dual::attack(n, log2_q, SecretDistribution::Gaussian(HIDDEN), HIDDEN).unwrap().matzov_below();
         // Uniform secrets are no harder than such, and BDD was never more than 2 bits below uSVP.
         assert!((primal - 2.0).min(dual) > 100.0, "{primal} {dual}");
         // And the two parts make up one discrete Gaussian: smoothing, for one column.

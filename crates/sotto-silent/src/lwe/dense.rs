@@ -6,10 +6,10 @@
 //!
 //! A word of a query is `A s + e`, and 2^24 more where the record is wanted. It is not rounded: these sets are as published.
 
-use crate::ones::Ones;
+use crate::one_hot::OneHot;
 use sotto_core::{CryptoRng, Result, Security};
 use sotto_lattice::noise;
-use sotto_lattice::secret::Law;
+use sotto_lattice::secret::Distribution;
 use sotto_lattice::security;
 use sotto_math::matrix::dot_rows;
 use sotto_prg::PublicSeed;
@@ -29,31 +29,35 @@ const STEP: u32 = 1 << 24;
 const MOST: f64 = 128.0;
 
 /// The law of secrets.
-const SECRETS: Law = Law::Ternary;
+const SECRETS: Distribution = Distribution::Ternary;
 
 /// A dimension, and the law of errors; secrets are ternary.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Dense {
+pub struct DenseLwe {
     /// The name, for literals.
     pub name: &'static str,
     /// The dimension: columns of A.
     pub n: usize,
     /// The law of errors.
-    pub errors: Law,
+    pub errors: Distribution,
     /// What the streams of A are for.
     label: &'static str,
 }
 
 /// FrodoPIR's (Davidson, Pestana and Celi, PoPETs 2023).
-pub const FRODO: Dense =
-    Dense { name: "n1774-q32-t", n: 1774, errors: Law::Ternary, label: "n1774-q32-t matrix" };
+pub const FRODO: DenseLwe =
+    DenseLwe { name: "n1774-q32-t", n: 1774, errors: Distribution::Ternary, label: "n1774-q32-t matrix" };
 
 /// HintlessPIR's dimension (Li, Micciancio, Raykova and Schultz-Wu, CRYPTO 2024), with errors that a certificate covers: those of
 /// its program have variance 8, for which the estimate is enough and the gate is not.
-pub const HINTLESS: Dense =
-    Dense { name: "n1408-q32-t", n: 1408, errors: Law::Gaussian(6.4), label: "n1408-q32-t matrix" };
+pub const HINTLESS: DenseLwe = DenseLwe {
+    name: "n1408-q32-t",
+    n: 1408,
+    errors: Distribution::Gaussian(6.4),
+    label: "n1408-q32-t matrix",
+};
 
-impl Dense {
+impl DenseLwe {
     /// What the set gives, by the gate.
     ///
     /// # Errors
@@ -111,7 +115,7 @@ impl Dense {
         &self,
         seed: &PublicSeed,
         m: usize,
-        mut ones: Ones,
+        mut ones: OneHot,
         s: &[i32],
         rng: &mut dyn CryptoRng,
     ) -> Vec<u32> {

@@ -3,7 +3,7 @@
 //! Nothing here branches, indexes or allocates by the index asked for or by a secret.
 
 use super::ring::{self, N, Ring, SIGMA, STEP};
-use crate::ones::Ones;
+use crate::one_hot::OneHot;
 use sotto_core::CryptoRng;
 use sotto_math::matrix::dot_rows;
 use sotto_math::sample::Gaussian;
@@ -11,20 +11,20 @@ use subtle::ConditionallySelectable;
 use zeroize::Zeroizing;
 
 /// What encrypts: transforms, the sampler, and the public blocks.
-pub struct Encryption {
+pub struct LweVectorEncryptor {
     ring: Ring,
     gaussian: Gaussian,
     /// Values of a_k(X), block by block.
     blocks: Vec<Vec<u64>>,
 }
 
-impl Encryption {
+impl LweVectorEncryptor {
     /// For vectors that so many ring blocks cover.
     pub fn new(ring: Ring, blocks: usize) -> Self {
         // At most 4 MiB, next to a hint that is usually larger; it saves a
         // sampling and a transform per block and query.
         let blocks = (0..blocks).map(|k| ring.block(k)).collect();
-        Encryption { ring, gaussian: Gaussian::new(SIGMA), blocks }
+        LweVectorEncryptor { ring, gaussian: Gaussian::new(SIGMA), blocks }
     }
 
     /// A fresh secret s.
@@ -47,10 +47,10 @@ impl Encryption {
         rng: &mut dyn CryptoRng,
         to: impl Fn(u64) -> u32,
     ) -> Vec<u32> {
-        self.sum(m, Ones::new(index, 1), s, rng, to)
+        self.sum(m, OneHot::new(index, 1), s, rng, to)
     }
 
-    /// The same with any [`Ones`] in place of a unit vector: what comes back is the sum of their records' bytes modulo 256.
+    /// The same with any [`OneHot`] in place of a unit vector: what comes back is the sum of their records' bytes modulo 256.
     ///
     /// They go in before any switch to another modulus, because Q is no multiple of 2^b: what words modulo Q
     /// are switched to is not uniform, at 32 bits it never is one of 2^32 - Q words. A step added after the
@@ -58,7 +58,7 @@ impl Encryption {
     pub fn sum(
         &self,
         m: usize,
-        mut ones: Ones,
+        mut ones: OneHot,
         s: &[i32],
         rng: &mut dyn CryptoRng,
         to: impl Fn(u64) -> u32,

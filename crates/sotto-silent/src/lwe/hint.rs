@@ -2,13 +2,11 @@
 //! `verisimplepir/1` from the stream of the table.
 
 #[cfg(feature = "server")]
-mod revise;
+mod update;
 #[cfg(feature = "server")]
 mod write;
 
 use super::ring::{N, Ring, take_words};
-#[cfg(feature = "server")]
-pub use revise::Revised;
 use sotto_core::{Artifact, ArtifactNeed, Misuse, Result, Sure};
 use sotto_math::matrix::PanelLayout;
 use sotto_math::matrix::layout::PANEL_ROWS;
@@ -16,7 +14,9 @@ use sotto_math::ntt::Accumulator;
 use sotto_pages::HugeWords;
 use std::ops::Range;
 #[cfg(feature = "server")]
-pub use write::{Panels, Workspace, write_hint};
+pub use update::HintUpdater;
+#[cfg(feature = "server")]
+pub use write::{PanelReader, Workspace, write_hint};
 
 /// Bytes of a row: n words of four bytes.
 pub const ROW_BYTES: usize = 4 * N;
@@ -99,7 +99,7 @@ pub fn room(bytes: u64) -> Result<HugeWords> {
 }
 
 /// A hint that a client is taking in.
-pub struct Taking {
+pub struct HintDownload {
     bytes: u64,
     words: HugeWords,
     /// Whether words are modulo Q, and not modulo 2^32.
@@ -108,15 +108,15 @@ pub struct Taking {
     cut: Vec<u8>,
 }
 
-impl Taking {
+impl HintDownload {
     /// One of so many bytes. There is no room for it before its first bytes, so that absurd parameters cost little.
     pub fn new(bytes: u64) -> Self {
-        Taking { bytes, words: HugeWords::default(), reduced: true, cut: Vec::new() }
+        HintDownload { bytes, words: HugeWords::default(), reduced: true, cut: Vec::new() }
     }
 
     /// The same of words modulo 2^32, of which every one is reduced.
     pub fn of_any_words(bytes: u64) -> Self {
-        Taking { reduced: false, ..Self::new(bytes) }
+        HintDownload { reduced: false, ..Self::new(bytes) }
     }
 
     fn take_words(&mut self, words: &[[u8; 4]]) -> Result<()> {

@@ -14,7 +14,7 @@
 //! 2025/132, section 5; negacyclic blocks for hints: YPIR, USENIX Security 2024.)
 
 use sotto_core::{Misuse, PeerMisbehaved, Result, Security};
-use sotto_lattice::security::{self, Secret};
+use sotto_lattice::security::{self, SecretDistribution};
 use sotto_math::modulus::Modulus;
 use sotto_math::ntt::NttPlan;
 use sotto_prg::PublicSeed;
@@ -57,7 +57,7 @@ pub const PUBLIC_SENTENCE: &str = "sotto simplepir/1: the public matrix is the s
 /// # Errors
 /// [`sotto_core::ParamsError::Insecure`] if the gate says so.
 pub fn security() -> Result<Security> {
-    Ok(security::gate(N, LOG2_Q, &Secret::Gaussian(SIGMA), SIGMA)?)
+    Ok(security::gate(N, LOG2_Q, &SecretDistribution::Gaussian(SIGMA), SIGMA)?)
 }
 
 /// 2^32 - Q. Small, so division by Q folds instead of dividing.
@@ -155,12 +155,12 @@ pub fn remainder(x: u64) -> u64 {
 
 /// A sum of products of words, in two halves: exact for up to 2^31 products.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Products {
+pub struct WideSum {
     low: u64,
     high: u64,
 }
 
-impl Products {
+impl WideSum {
     /// Adds the products of words at the same places.
     pub fn add(&mut self, a: &[u32], b: &[u32]) {
         for (a, b) in a.iter().zip(b) {
@@ -286,7 +286,7 @@ mod tests {
         fn products_are_summed_exactly(words in prop::collection::vec(any::<(u32, u32)>(), 0..70)) {
             let (a, b): (Vec<u32>, Vec<u32>) = words.into_iter().unzip();
             let exact: u128 = a.iter().zip(&b).map(|(a, b)| u128::from(*a) * u128::from(*b)).sum();
-            let mut sum = Products::default();
+            let mut sum = WideSum::default();
             let (left, right) = a.split_at(a.len() / 2);
             sum.add(left, &b);
             sum.add(right, &b[left.len()..]);

@@ -2,7 +2,7 @@
 
 use super::hint::ROW_BYTES;
 use super::ring::{self, N, Q, Ring};
-use crate::matrix::Entry;
+use crate::matrix::ByteChange;
 use sotto_core::{Misuse, PeerMisbehaved, Result};
 #[cfg(feature = "server")]
 use sotto_core::{Section, Sink};
@@ -13,7 +13,7 @@ pub struct ReversedBlocks(BTreeMap<usize, Vec<u64>>);
 
 impl ReversedBlocks {
     /// Of these changes.
-    pub fn touched(ring: &Ring, entries: &[Entry]) -> Self {
+    pub fn touched(ring: &Ring, entries: &[ByteChange]) -> Self {
         let mut blocks = BTreeMap::new();
         for entry in entries {
             let k = entry.column as usize / N;
@@ -31,7 +31,7 @@ impl ReversedBlocks {
     pub fn write_row(
         &self,
         ring: &Ring,
-        changes: &[Entry],
+        changes: &[ByteChange],
         hint: Section,
         out: &dyn Sink,
     ) -> Result<Option<(u32, [u8; ROW_BYTES])>> {
@@ -48,7 +48,7 @@ impl ReversedBlocks {
     ///
     /// # Errors
     /// As [`add_to_row`].
-    pub fn add_to_row(&self, ring: &Ring, changes: &[Entry], held: &mut [u8; ROW_BYTES]) -> Result<()> {
+    pub fn add_to_row(&self, ring: &Ring, changes: &[ByteChange], held: &mut [u8; ROW_BYTES]) -> Result<()> {
         add_to_row(ring, |k| self.0.get(&k), changes, held)
     }
 }
@@ -62,7 +62,7 @@ impl ReversedBlocks {
 pub fn add_to_row<'a>(
     ring: &Ring,
     block: impl Fn(usize) -> Option<&'a Vec<u64>>,
-    changes: &[Entry],
+    changes: &[ByteChange],
     held: &mut [u8; ROW_BYTES],
 ) -> Result<()> {
     let mut sum = vec![0; N];

@@ -5,7 +5,7 @@ pub use writing::{change_panels, write_changes};
 
 /// A byte of the matrix that is another one now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Entry {
+pub struct ByteChange {
     /// Row of the matrix: offset in the record.
     pub row: u32,
     /// Column of the matrix: the record.
@@ -16,7 +16,7 @@ pub struct Entry {
 
 #[cfg(feature = "server")]
 mod writing {
-    use crate::matrix::{Entry, Place};
+    use crate::matrix::{ByteChange, SectionOffset};
     use rayon::prelude::*;
     use sotto_core::{Change, Misuse, Result, Sink};
     use sotto_math::matrix::PanelLayout;
@@ -29,7 +29,7 @@ mod writing {
     const WINDOW: usize = 1 << 20;
 
     /// What a change has of one panel.
-    struct Piece<'a> {
+    struct PanelChange<'a> {
         panel: u32,
         column: u32,
         /// The first row, in the panel.
@@ -37,7 +37,7 @@ mod writing {
         bytes: &'a [u8],
     }
 
-    impl Piece<'_> {
+    impl PanelChange<'_> {
         /// The group of columns that it lies in.
         fn group(&self) -> usize {
             self.column as usize / GROUP_COLS
@@ -51,10 +51,10 @@ mod writing {
     /// As [`change_panels`].
     pub fn write_changes(
         layout: PanelLayout,
-        at: impl Into<Place>,
+        at: impl Into<SectionOffset>,
         changes: &[Change],
         out: &dyn Sink,
-    ) -> Result<Vec<Entry>> {
+    ) -> Result<Vec<ByteChange>> {
         Ok(change_panels(layout, at, changes, out, |entries| Ok(entries.to_vec()))?.concat())
     }
 
@@ -66,10 +66,10 @@ mod writing {
     /// [`Misuse::IndexPastEnd`] for a change outside the table; storage errors, and those of `hear`.
     pub fn change_panels<T: Send>(
         layout: PanelLayout,
-        at: impl Into<Place>,
+        at: impl Into<SectionOffset>,
         changes: &[Change],
         out: &dyn Sink,
-        hear: impl Fn(&[Entry]) -> Result<T> + Sync,
+        hear: impl Fn(&[ByteChange]) -> Result<T> + Sync,
     ) -> Result<Vec<T>> {
         let mut pieces = Vec::with_capacity(changes.len());
         for change in changes {
@@ -78,13 +78,13 @@ mod writing {
             while !bytes.is_empty() {
                 let (panel, first) = (row / PANEL_ROWS as u32, row % PANEL_ROWS as u32);
                 let (now, rest) = bytes.split_at(bytes.len().min(PANEL_ROWS - first as usize));
-                pieces.push(Piece { panel, column, row: first, bytes: now });
+                pieces.push(PanelChange { panel, column, row: first, bytes: now });
                 (row, bytes) = (row + now.len() as u32, rest);
             }
         }
         // Stable: of two changes to one byte, the later one is written later.
         pieces.par_sort_by_key(|piece| (piece.panel, piece.column));
-        let panels: Vec<&[Piece<'_>]> = pieces.chunk_by(|a, b| a.panel == b.panel).collect();
+        let panels: Vec<&[PanelChange<'_>]> = pieces.chunk_by(|a, b| a.panel == b.panel).collect();
         let panel = Panel { layout, place: at.into(), out };
         let heard = panels.par_iter().map(|pieces| {
             let entries = panel.write(pieces)?;
@@ -96,16 +96,17 @@ mod writing {
     /// Where panels lie.
     struct Panel<'a> {
         layout: PanelLayout,
-        place: Place,
+        place: SectionOffset,
         out: &'a dyn Sink,
     }
 
     impl Panel<'_> {
         /// Writes the pieces of one panel, ascending by column.
-        fn write(&self, pieces: &[Piece<'_>]) -> Result<Vec<Entry>> {
+        fn write(&self, pieces: &[PanelChange<'_>]) -> Result<Vec<ByteChange>> {
             // What differs in each row, ascending by column since the pieces are.
             let mut rows = vec![Vec::new(); PANEL_ROWS];
-            let near = |a: &Piece<'_>, b: &Piece<'_>| (b.group() - a.group()) * GROUP_BYTES <= GAP;
+            let near =
+                |a: &PanelChange<'_>, b: &PanelChange<'_>| (b.group() - a.group()) * GROUP_BYTES <= GAP;
             for mut pieces in pieces.chunk_by(near) {
                 while let Some(first) = pieces.first() {
                     let end = first.group() + WINDOW / GROUP_BYTES;
@@ -114,12 +115,12 @@ mod writing {
                     pieces = rest;
                 }
             }
-            rows.iter_mut().for_each(|row| row.retain(|entry: &Entry| entry.change != 0));
+            rows.iter_mut().for_each(|row| row.retain(|entry: &ByteChange| entry.change != 0));
             Ok(rows.concat())
         }
 
         /// Writes pieces that lie close to each other: reads all there is from the first of them to the last.
-        fn write_window(&self, pieces: &[Piece<'_>], rows: &mut [Vec<Entry>]) -> Result<()> {
+        fn write_window(&self, pieces: &[PanelChange<'_>], rows: &mut [Vec<ByteChange>]) -> Result<()> {
             let (Some(first), Some(last)) = (pieces.first(), pieces.last()) else { return Ok(()) };
             let row = first.panel * PANEL_ROWS as u32;
             let start = self.layout.offset(row as usize, first.group() * GROUP_COLS) as u64;
@@ -138,7 +139,7 @@ mod writing {
                     match entries.last_mut() {
                         // It was changed before.
                         Some(entry) if entry.column == piece.column => entry.change += change,
-                        _ if change != 0 => entries.push(Entry { row, column: piece.column, change }),
+                        _ if change != 0 => entries.push(ByteChange { row, column: piece.column, change }),
                         _ => {}
                     }
                 }

@@ -1,6 +1,6 @@
 //! The matrix of an open image.
 
-use super::Place;
+use super::SectionOffset;
 use super::records::Records;
 use rayon::prelude::*;
 use sotto_core::{Held, Image, Result, Rows};
@@ -12,7 +12,7 @@ use std::sync::Arc;
 pub const BATCH: usize = 8;
 
 /// A kernel that multiplies panels by queries: panels, their layout, the queries, and an output for each of them.
-pub type Scan<W> = fn(&[u8], &PanelLayout, &[&QueryPlanes], &mut [&mut [W]]);
+pub type ScanKernel<W> = fn(&[u8], &PanelLayout, &[&QueryPlanes], &mut [&mut [W]]);
 
 /// The matrix of an open image.
 pub struct Matrix {
@@ -30,10 +30,10 @@ impl Matrix {
     pub fn open(
         layout: PanelLayout,
         beyond: u64,
-        at: impl Into<Place>,
+        at: impl Into<SectionOffset>,
         image: Arc<dyn Image>,
     ) -> Result<Self> {
-        let Place { section, start } = at.into();
+        let SectionOffset { section, start } = at.into();
         let held = Held::open(image, section, "matrix", start + layout.bytes() as u64 + beyond)?;
         // The section was found to be longer.
         Ok(Matrix { layout, before: start as usize, held })
@@ -74,7 +74,7 @@ impl Matrix {
         &self,
         queries: &[QueryPlanes],
         width: usize,
-        scan: Scan<W>,
+        scan: ScanKernel<W>,
     ) -> Vec<Vec<W>> {
         times(self.parts().0, &self.layout, queries, width, scan)
     }
@@ -86,7 +86,7 @@ pub fn times<W: Copy + Default + Send + Sync>(
     layout: &PanelLayout,
     queries: &[QueryPlanes],
     width: usize,
-    scan: Scan<W>,
+    scan: ScanKernel<W>,
 ) -> Vec<Vec<W>> {
     let queries: Vec<&QueryPlanes> = queries.iter().collect();
     // One stretch per thread: more streams at once than that slow the memory down.

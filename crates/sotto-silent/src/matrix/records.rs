@@ -21,14 +21,14 @@ pub(super) struct Records<P> {
 }
 
 /// What is read of a column: from a row on, as many bytes as there is room for.
-struct Piece<'a> {
+struct ColumnPiece<'a> {
     row: usize,
     column: usize,
     out: &'a mut [u8],
 }
 
 impl<P: Fn(u64) -> (usize, usize) + Send + Sync> Records<P> {
-    fn piece<'a>(&self, record: u64, offset: u64, out: &'a mut [u8]) -> Result<Piece<'a>> {
+    fn piece<'a>(&self, record: u64, offset: u64, out: &'a mut [u8]) -> Result<ColumnPiece<'a>> {
         if record >= self.records {
             return Err(Misuse::IndexPastEnd { index: record, len: self.records }.into());
         }
@@ -36,11 +36,11 @@ impl<P: Fn(u64) -> (usize, usize) + Send + Sync> Records<P> {
         let within = usize::try_from(offset).ok().filter(|_| end <= self.record_bytes as u64);
         let offset = within.ok_or(Misuse::IndexPastEnd { index: end, len: self.record_bytes as u64 })?;
         let (first, column) = (self.place)(record);
-        Ok(Piece { row: first + offset, column, out })
+        Ok(ColumnPiece { row: first + offset, column, out })
     }
 
     /// Fills pieces that lie in the same rows of columns that follow each other; `None` if the section does not have them.
-    fn fill(&self, pieces: &mut [Piece<'_>]) -> Option<()> {
+    fn fill(&self, pieces: &mut [ColumnPiece<'_>]) -> Option<()> {
         let Some((first, end)) = pieces.first().map(|piece| (piece.row, piece.row + piece.out.len())) else {
             return Some(());
         };
@@ -82,7 +82,7 @@ impl<P: Fn(u64) -> (usize, usize) + Send + Sync> Rows for Records<P> {
         let records = (first..).zip(out.chunks_exact_mut(self.record_bytes));
         let pieces = records.map(|(record, out)| self.piece(record, 0, out));
         let mut pieces: Vec<_> = pieces.collect::<Result<_>>()?;
-        let beside = |a: &Piece<'_>, b: &Piece<'_>| (a.row, a.column + 1) == (b.row, b.column);
+        let beside = |a: &ColumnPiece<'_>, b: &ColumnPiece<'_>| (a.row, a.column + 1) == (b.row, b.column);
         let runs: Vec<_> = pieces.chunk_by_mut(beside).flat_map(|run| run.chunks_mut(TOGETHER)).collect();
         let filled = runs.into_par_iter().map(|run| self.fill(run)).collect::<Option<()>>();
         Ok(filled.ok_or(PAST_END)?)

@@ -1,6 +1,6 @@
 //! Records become a matrix in panels. Memory is bounded whatever the table's size.
 
-use super::Place;
+use super::SectionOffset;
 use rayon::prelude::*;
 use sotto_core::{Misuse, Result, Rows, Sink, Sure};
 use sotto_math::matrix::PanelLayout;
@@ -18,7 +18,7 @@ const MOST_COLUMNS: usize = 1 << 14;
 /// [`Misuse::Rule`] if `rows` has another shape than the layout; storage errors.
 pub fn write_matrix(
     layout: PanelLayout,
-    at: impl Into<Place>,
+    at: impl Into<SectionOffset>,
     rows: &dyn Rows,
     out: &dyn Sink,
 ) -> Result<()> {
@@ -32,12 +32,12 @@ pub fn write_matrix(
 /// As [`write_matrix`].
 pub fn write_columns(
     layout: PanelLayout,
-    at: impl Into<Place>,
+    at: impl Into<SectionOffset>,
     rows: &dyn Rows,
     stage: impl Fn(u64, u64),
     out: &dyn Sink,
 ) -> Result<()> {
-    let Place { section, start } = at.into();
+    let SectionOffset { section, start } = at.into();
     let (l, m) = (layout.rows(), layout.cols());
     if rows.records() != m as u64 || rows.record_bytes() != l {
         return Err(Misuse::Rule("the records have the shape the parameters were chosen for").into());

@@ -9,7 +9,7 @@ use sotto_core::{PeerMisbehaved, Result};
 
 /// A complete subtree of `2^level` leaves, the `index`-th of its level from the left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Node {
+pub struct CompleteSubtree {
     /// 0 for leaves.
     pub level: u8,
     /// From the left.
@@ -55,31 +55,31 @@ impl Peaks {
     }
 
     /// Appends a leaf, and tells of every subtree that it completes: the leaf itself, then what is above.
-    pub fn append(&mut self, leaf: Hash, mut known: impl FnMut(Node)) {
-        let made = Node { level: 0, index: self.leaves, hash: leaf };
+    pub fn append(&mut self, leaf: Hash, mut known: impl FnMut(CompleteSubtree)) {
+        let made = CompleteSubtree { level: 0, index: self.leaves, hash: leaf };
         known(made);
         self.complete(made, known);
     }
 
     /// Appends leaves, and tells of the same subtrees in the same order as if each were appended by itself. It takes less
     /// time, since nodes of one layer are hashed together.
-    pub fn extend(&mut self, mut leaves: &[Hash], mut known: impl FnMut(Node)) {
+    pub fn extend(&mut self, mut leaves: &[Hash], mut known: impl FnMut(CompleteSubtree)) {
         while !leaves.is_empty() {
             // The largest complete subtree that begins here, up to what a tile holds.
             let level = self.leaves.trailing_zeros().min(leaves.len().ilog2()).min(8);
             let (run, rest) = leaves.split_at(1 << level);
             let first = self.leaves;
             let above = subtree::above(run);
-            let mut made = Node { level: 0, index: first, hash: run[0] };
+            let mut made = CompleteSubtree { level: 0, index: first, hash: run[0] };
             for (index, leaf) in (first..).zip(run) {
-                made = Node { level: 0, index, hash: *leaf };
+                made = CompleteSubtree { level: 0, index, hash: *leaf };
                 known(made);
                 while made.index & 1 == 1 && u32::from(made.level) < level {
                     let (up, index) = (made.level + 1, made.index >> 1);
                     // Layer l of those above begins after 2^(level - 1) + ... + 2^(level - l + 1) nodes.
                     let before = (1 << level) - (2 << (level - u32::from(up)));
                     let at = before + (index - (first >> up)) as usize;
-                    made = Node { level: up, index, hash: above[at] };
+                    made = CompleteSubtree { level: up, index, hash: above[at] };
                     known(made);
                 }
             }
@@ -89,12 +89,16 @@ impl Peaks {
     }
 
     /// Puts a complete subtree to the right of all there is, and tells of those that it completes.
-    fn complete(&mut self, mut made: Node, mut known: impl FnMut(Node)) {
+    fn complete(&mut self, mut made: CompleteSubtree, mut known: impl FnMut(CompleteSubtree)) {
         self.leaves += 1 << made.level;
         while made.index & 1 == 1
             && let Some(left) = self.hashes.pop()
         {
-            made = Node { level: made.level + 1, index: made.index >> 1, hash: node(&left, &made.hash) };
+            made = CompleteSubtree {
+                level: made.level + 1,
+                index: made.index >> 1,
+                hash: node(&left, &made.hash),
+            };
             known(made);
         }
         self.hashes.push(made.hash);

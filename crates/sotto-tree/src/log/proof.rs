@@ -54,7 +54,7 @@ pub fn assemble(leaf: u64, peaks: &Peaks, complete: &[Hash]) -> Result<Vec<Hash>
     // Each sibling is written to its place among those that there are, and nothing to the others.
     let (mut proof, mut count) = (vec![Hash::default(); levels.len()], 0u64);
     for (level, row) in levels.iter().enumerate() {
-        let is = Met::at(leaf, leaves, level);
+        let is = SecretSibling::at(leaf, leaves, level);
         // What is left over from complete subtrees of this level, if the path meets it.
         let rest = peaks.root_from(leaves >> level << level).unwrap_or_default();
         let found = Hash::conditional_select(row, &rest, is.partial);
@@ -68,17 +68,17 @@ pub fn assemble(leaf: u64, peaks: &Peaks, complete: &[Hash]) -> Result<Vec<Hash>
 }
 
 /// [`sibling`] of a secret leaf.
-struct Met {
+struct SecretSibling {
     complete: Choice,
     partial: Choice,
 }
 
-impl Met {
+impl SecretSibling {
     fn at(leaf: u64, leaves: u64, level: usize) -> Self {
         // Complete nodes of the level; behind them is one more, if leaves are left over.
         let (index, nodes) = (leaf >> level ^ 1, leaves >> level);
         let rest = leaves & ((1 << level) - 1);
-        Met { complete: index.ct_lt(&nodes), partial: index.ct_eq(&nodes) & !rest.ct_eq(&0) }
+        SecretSibling { complete: index.ct_lt(&nodes), partial: index.ct_eq(&nodes) & !rest.ct_eq(&0) }
     }
 
     fn present(&self) -> Choice {
@@ -95,7 +95,7 @@ pub fn verify(leaf_hash: &Hash, leaf: u64, leaves: u64, proof: &[Hash], root: &H
     check(leaf, leaves)?;
     let (mut at, mut want) = (*leaf_hash, 0u64);
     for level in 0..height(leaves) {
-        let present = Met::at(leaf, leaves, level).present();
+        let present = SecretSibling::at(leaf, leaves, level).present();
         let (mut left, mut right) = (at, pick(proof, want));
         let is_right = Choice::from((leaf >> level & 1) as u8);
         Hash::conditional_swap(&mut left, &mut right, is_right);

@@ -1,8 +1,8 @@
 //! What every colouring has to be, on trees small enough to look at every node, and on high ones by sampling.
 
 use proptest::prelude::*;
-use sotto_tree::colour::sizes;
-use sotto_tree::{Colouring, Place, Shape};
+use sotto_tree::coloring::sizes;
+use sotto_tree::{ColorSlot, Coloring, PerfectTree};
 
 /// Trees whose nodes are all looked at.
 const SMALL: &[(u16, u8)] = &[
@@ -33,8 +33,8 @@ const SMALL: &[(u16, u8)] = &[
     (256, 2),
 ];
 
-fn colouring(arity: u16, height: u8) -> Colouring {
-    Colouring::new(Shape::new(arity, height).unwrap())
+fn colouring(arity: u16, height: u8) -> Coloring {
+    Coloring::new(PerfectTree::new(arity, height).unwrap())
 }
 
 /// A node's layer and its place in it, from its number.
@@ -48,14 +48,14 @@ fn layer(arity: u64, node: u64) -> (u32, u64) {
 }
 
 /// The leaves under a node.
-fn leaves(c: &Colouring, node: u64) -> std::ops::Range<u64> {
+fn leaves(c: &Coloring, node: u64) -> std::ops::Range<u64> {
     let (depth, at) = layer(c.shape().arity(), node);
     let under = c.shape().arity().pow(c.shape().height() as u32 - depth);
     at * under..(at + 1) * under
 }
 
 /// The nodes of a leaf's path from the root's child down.
-fn nodes(shape: Shape, leaf: u64) -> Vec<u64> {
+fn nodes(shape: PerfectTree, leaf: u64) -> Vec<u64> {
     let q = shape.arity();
     let digits = (0..shape.height() as u32).rev().map(|layers| leaf / q.pow(layers) % q);
     digits
@@ -67,7 +67,7 @@ fn nodes(shape: Shape, leaf: u64) -> Vec<u64> {
 }
 
 /// Every node in one class, sizes as promised, classes that tile the leaves: invariants 1, 2, 3, 4 and 5.
-fn check_classes(c: &Colouring) {
+fn check_classes(c: &Coloring) {
     let q = c.shape().arity();
     let classes = c.classes().unwrap();
     assert_eq!(classes.len(), c.shape().height());
@@ -89,7 +89,7 @@ fn check_classes(c: &Colouring) {
 }
 
 /// One row in each colour.
-fn check_colours(c: &Colouring, places: &[Place]) {
+fn check_colours(c: &Coloring, places: &[ColorSlot]) {
     let mut colours: Vec<u8> = places.iter().map(|place| place.colour).collect();
     colours.sort_unstable();
     assert!(colours.iter().copied().eq(0..c.shape().height() as u8), "{places:?}");
@@ -97,7 +97,7 @@ fn check_colours(c: &Colouring, places: &[Place]) {
 }
 
 /// The walk against the classes, and the secret walk against the walk: invariants 7, 8 and 9.
-fn check_paths(c: &Colouring) {
+fn check_paths(c: &Coloring) {
     let classes = c.classes().unwrap();
     for leaf in 0..c.shape().leaves() {
         let places = c.path(leaf).unwrap();
@@ -116,7 +116,7 @@ fn check_paths(c: &Colouring) {
 }
 
 /// A log that grows leaf by leaf: what is written to each colour when, against what the walk says.
-fn check_copaths(c: &Colouring) {
+fn check_copaths(c: &Coloring) {
     let shape = c.shape();
     let classes = c.classes().unwrap();
     let mut colour_of = vec![0; shape.nodes() as usize + 2];
@@ -177,7 +177,7 @@ fn the_papers_example_comes_out() {
     let classes: Vec<&[u32]> = classes.iter().map(|class| &**class).collect();
     assert_eq!(classes, [[2, 6, 14, 15].as_slice(), &[8, 9, 10, 11, 3], &[4, 5, 12, 13, 7]]);
     // Leaf 11 is the fourth of the lowest layer.
-    let place = |colour, row| Place { colour, row };
+    let place = |colour, row| ColorSlot { colour, row };
     assert_eq!(c.path(3).unwrap(), [place(0, 0), place(2, 1), place(1, 3)]);
 }
 
@@ -233,8 +233,8 @@ fn what_is_no_tree_or_no_leaf_is_refused() {
     assert!(
         ternary.copath(0).is_err() && ternary.copath_rows(1).is_err() && ternary.secret_copath(0).is_err()
     );
-    assert!(Colouring::with_sizes(vec![2, 3, 9]).is_err() && Colouring::with_sizes(Vec::new()).is_err());
-    assert!(Colouring::with_sizes(vec![2; 300]).is_err());
+    assert!(Coloring::with_sizes(vec![2, 3, 9]).is_err() && Coloring::with_sizes(Vec::new()).is_err());
+    assert!(Coloring::with_sizes(vec![2; 300]).is_err());
     assert!(colouring(2, 32).classes().is_err(), "numbers of more than 32 bits");
 }
 
@@ -268,7 +268,7 @@ proptest! {
     /// Theorem 2 of the paper: whatever is feasible is coloured.
     #[test]
     fn any_feasible_sizes_are_reached(sizes in feasible()) {
-        let c = Colouring::with_sizes(sizes.clone()).unwrap();
+        let c = Coloring::with_sizes(sizes.clone()).unwrap();
         prop_assert_eq!(c.sizes(), &sizes[..]);
         check_classes(&c);
         check_paths(&c);
@@ -302,7 +302,7 @@ proptest! {
 
     #[test]
     fn wide_trees_are_walked_alike(arity in 3u16..=256, seed in any::<u64>()) {
-        let height = (1..=40).rev().find(|h| Shape::new(arity, *h).is_ok()).unwrap();
+        let height = (1..=40).rev().find(|h| PerfectTree::new(arity, *h).is_ok()).unwrap();
         let c = colouring(arity, height.min(1 + (seed >> 60) as u8));
         let leaf = seed % c.shape().leaves();
         let places = c.path(leaf).unwrap();

@@ -1,9 +1,9 @@
 //! Logs against the definitions of RFC 6962.
 
 use proptest::prelude::*;
-use sotto_tree::colour::written::Destinations;
-use sotto_tree::log::{Hash, Node, Peaks, assemble, hash, proof, subtree, verify, verify_growth};
-use sotto_tree::{Colouring, Shape};
+use sotto_tree::coloring::destinations::Destinations;
+use sotto_tree::log::{CompleteSubtree, Hash, Peaks, assemble, hash, proof, subtree, verify, verify_growth};
+use sotto_tree::{Coloring, PerfectTree};
 
 fn leaves(count: u64) -> Vec<Hash> {
     (0..count).map(|i| hash::leaf(&i.to_be_bytes())).collect()
@@ -59,7 +59,7 @@ fn a_log_that_grows_has_the_defined_root_at_every_length() {
         assert_eq!(peaks.root(), mth(&all[..n]), "{n} leaves");
         let mut told = Vec::new();
         peaks.append(*leaf, |node| told.push(node));
-        for Node { level, index, hash } in told {
+        for CompleteSubtree { level, index, hash } in told {
             let range = (index << level) as usize..((index + 1) << level) as usize;
             assert_eq!(hash, mth(&all[range]), "level {level}, node {index}");
         }
@@ -98,7 +98,7 @@ fn complete_subtrees_have_the_defined_root() {
 
 /// The tables of a coloured log: each hash in the colour and the row where its sibling's leaves look for it.
 struct Tables {
-    colouring: Colouring,
+    colouring: Coloring,
     peaks: Peaks,
     rows: Vec<Vec<Hash>>,
 }
@@ -106,16 +106,16 @@ struct Tables {
 impl Tables {
     /// Written leaf by leaf in runs of four leaves.
     fn new(height: u8, leaves: &[Hash]) -> Self {
-        let colouring = Colouring::new(Shape::new(2, height).unwrap());
+        let colouring = Coloring::new(PerfectTree::new(2, height).unwrap());
         let (mut peaks, mut rows) = (Peaks::new(), vec![Vec::new(); height.into()]);
         let run = usize::from(height > 2) * 2;
-        let destined = colouring.destined(run).unwrap();
+        let destined = colouring.destinations(run).unwrap();
         let mut to = Destinations::default();
         for (number, leaves) in leaves.chunks(1 << run).enumerate() {
             destined.of(number as u64, &mut to).unwrap();
             let mut inside = to.inside.iter();
             for leaf in leaves {
-                peaks.append(*leaf, |Node { level, hash, .. }| {
+                peaks.append(*leaf, |CompleteSubtree { level, hash, .. }| {
                     let colour = match usize::from(level).checked_sub(run) {
                         None => inside.next(),
                         Some(above) => to.above.get(above),
@@ -210,11 +210,11 @@ fn what_is_no_proof_is_refused() {
 proptest! {
     #[test]
     fn destinations_agree_with_the_places_of_proofs(height in 3u8..=30, layers in 0usize..9, seed in any::<u64>()) {
-        let colouring = Colouring::new(Shape::new(2, height).unwrap());
+        let colouring = Coloring::new(PerfectTree::new(2, height).unwrap());
         let layers = layers.min(usize::from(height) - 1);
         let number = seed % (1 << (usize::from(height) - layers));
         let mut to = Destinations::default();
-        colouring.destined(layers).unwrap().of(number, &mut to).unwrap();
+        colouring.destinations(layers).unwrap().of(number, &mut to).unwrap();
         prop_assert_eq!(to.inside.len(), (2 << layers) - 2);
         // A leaf's row at a level is in the colour to which its sibling there writes.
         let first = number << layers;

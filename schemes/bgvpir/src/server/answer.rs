@@ -1,31 +1,31 @@
 //! The pass over the table, the last products, and what is sent.
 
-use super::image::{Coefficients, Table};
-use super::prepare::Prepared;
-use super::rooms::Rooms;
-use super::session::Switches;
+use super::buffers::AnswerBuffers;
+use super::image::{Coefficients, PlaintextTable};
+use super::prepare::ExpandedQuery;
+use super::session::SwitchKeys;
 use crate::message::Answer;
 use crate::params::Inner;
 use crate::rings::on_ring;
 use rayon::prelude::*;
-use sotto_lattice::bgv::lower::lower;
+use sotto_lattice::bgv::mod_down::lower;
 use sotto_lattice::bgv::pass::pass_in;
-use sotto_lattice::bgv::rows::{STREAMED_COLS, Streaming};
+use sotto_lattice::bgv::table_product::{RowBuffers, STREAMED_COLS};
 use sotto_lattice::bgv::tensor::tensor;
-use sotto_lattice::bgv::{Answer as Sent, Cipher, Rns, Scratch, SlotRing};
+use sotto_lattice::bgv::{Answer as Sent, Ciphertext, RnsRing, Scratch, SlotRing};
 use sotto_math::tiles::Selectors;
 use std::ops::Range;
 use std::sync::Arc;
 
 /// Sums of one query over the table: a ciphertext to each column.
 #[derive(Default)]
-pub struct Sums {
-    parts: Vec<Part>,
+pub struct ColumnSums {
+    parts: Vec<ColumnPart>,
     /// Where their memory came from.
-    rooms: Option<Arc<Rooms>>,
+    rooms: Option<Arc<AnswerBuffers>>,
 }
 
-impl Drop for Sums {
+impl Drop for ColumnSums {
     fn drop(&mut self) {
         if let Some(rooms) = &self.rooms {
             self.parts.drain(..).flat_map(|part| part.limbs).for_each(|limb| rooms.sums.keep(limb));
@@ -34,13 +34,13 @@ impl Drop for Sums {
 }
 
 /// Sums over some columns that follow each other, modulo each prime, block by block.
-struct Part {
+struct ColumnPart {
     cols: Range<usize>,
     limbs: Vec<Vec<u64>>,
 }
 
 /// `w_a = sum over b of v[b] X[a, b]` for all a of all layers, for several queries in one pass.
-pub(super) fn first_dimension(table: &Table, queries: &[&Prepared]) -> Vec<Sums> {
+pub(super) fn first_dimension(table: &PlaintextTable, queries: &[&ExpandedQuery]) -> Vec<ColumnSums> {
     match table.coefficients() {
         None => resident(table, queries),
         Some(rows) => on_ring!(&*table.params().ring, rns => streamed(table, rns, rows, queries)),
@@ -48,23 +48,26 @@ pub(super) fn first_dimension(table: &Table, queries: &[&Prepared]) -> Vec<Sums>
 }
 
 /// Of rows that are values in the image.
-fn resident(table: &Table, queries: &[&Prepared]) -> Vec<Sums> {
+fn resident(table: &PlaintextTable, queries: &[&ExpandedQuery]) -> Vec<ColumnSums> {
     let cols = 0..table.shape.layout().cols();
     let selectors: Vec<&[Selectors]> = queries.iter().map(|query| query.v.as_slice()).collect();
     let rooms = &table.rooms;
     let mut room = || rooms.sums.take().unwrap_or_default();
     let pass_sums = pass_in(&table.shape, table.values(), &selectors, &mut room);
-    let sums = |limbs| Sums { parts: vec![Part { cols: cols.clone(), limbs }], rooms: Some(rooms.clone()) };
+    let sums = |limbs| ColumnSums {
+        parts: vec![ColumnPart { cols: cols.clone(), limbs }],
+        rooms: Some(rooms.clone()),
+    };
     pass_sums.into_iter().map(sums).collect()
 }
 
 /// Of rows that are coefficients: each becomes values once, for all queries. Threads of the current pool take columns.
 fn streamed<R: SlotRing>(
-    table: &Table,
-    rns: &Rns<R>,
+    table: &PlaintextTable,
+    rns: &RnsRing<R>,
     rows: Coefficients<'_>,
-    queries: &[&Prepared],
-) -> Vec<Sums> {
+    queries: &[&ExpandedQuery],
+) -> Vec<ColumnSums> {
     let primes = table.params().literal.scan_primes.into();
     let selectors: Vec<Vec<&Selectors>> =
         (0..primes).map(|prime| queries.iter().filter_map(|query| query.v.get(prime)).collect()).collect();
@@ -72,27 +75,27 @@ fn streamed<R: SlotRing>(
     let starts: Vec<usize> = (0..all).step_by(STREAMED_COLS).collect();
     let some: Vec<(Range<usize>, Vec<Vec<Vec<u64>>>)> = starts
         .into_par_iter()
-        .map_init(Streaming::default, |room, start| {
+        .map_init(RowBuffers::default, |room, start| {
             let cols = start..(start + STREAMED_COLS).min(all);
             let sums =
                 table.shape.stream(rns, cols.clone(), &|row, col| rows.row(row, col), &selectors, room);
             (cols, sums)
         })
         .collect();
-    let mut out: Vec<Sums> = queries.iter().map(|_| Sums::default()).collect();
+    let mut out: Vec<ColumnSums> = queries.iter().map(|_| ColumnSums::default()).collect();
     for (cols, limbs) in some {
         let mut limbs: Vec<_> = limbs.into_iter().map(Vec::into_iter).collect();
         for out in &mut out {
             let limbs = limbs.iter_mut().filter_map(Iterator::next).collect();
-            out.parts.push(Part { cols: cols.clone(), limbs });
+            out.parts.push(ColumnPart { cols: cols.clone(), limbs });
         }
     }
     out
 }
 
-impl Sums {
+impl ColumnSums {
     /// Replaces ciphertexts by the columns from `first` on.
-    fn columns(&self, table: &Table, first: usize, mut out: &mut [Cipher]) {
+    fn columns(&self, table: &PlaintextTable, first: usize, mut out: &mut [Ciphertext]) {
         let mut next = first;
         for some in &self.parts {
             let mine = some.cols.end.saturating_sub(next).min(out.len());
@@ -109,11 +112,11 @@ impl Sums {
 
 /// `r = sum over a of u[a] w_a` for each layer of which the table has columns, and over these; of three parts.
 pub(super) fn products<R: SlotRing>(
-    table: &Table,
-    rns: &Rns<R>,
-    query: &Prepared,
-    sums: &Sums,
-) -> Vec<Cipher> {
+    table: &PlaintextTable,
+    rns: &RnsRing<R>,
+    query: &ExpandedQuery,
+    sums: &ColumnSums,
+) -> Vec<Ciphertext> {
     let layers = layers_of(table.params(), &table.cols).into_par_iter();
     layers.map(|layer| dot(table, rns, query, sums, layer)).collect()
 }
@@ -126,15 +129,15 @@ pub(super) fn layers_of(params: &Inner, cols: &Range<usize>) -> Range<usize> {
 /// Each layer's sum relinearised, left with one prime, and rounded: what is sent.
 pub(super) fn finish<R: SlotRing>(
     params: &Inner,
-    rns: &Rns<R>,
-    keys: &Switches<R>,
-    products: Vec<Cipher>,
+    rns: &RnsRing<R>,
+    keys: &SwitchKeys<R>,
+    products: Vec<Ciphertext>,
 ) -> Answer {
-    let one = |scratch: &mut Scratch, mut product: Cipher| {
-        let mut c = Cipher::zero(rns, product.level(), 2);
+    let one = |scratch: &mut Scratch, mut product: Ciphertext| {
+        let mut c = Ciphertext::zero(rns, product.level(), 2);
         keys.square.relinearise(rns, &product, &mut c, scratch);
         while let Some(below) = c.level().below() {
-            product = Cipher::zero(rns, below, 2);
+            product = Ciphertext::zero(rns, below, 2);
             lower(rns, &c, &mut product, scratch);
             c = product;
         }
@@ -147,7 +150,13 @@ pub(super) fn finish<R: SlotRing>(
 const TOGETHER: usize = 16;
 
 /// The three parts of `sum over a of u[a] w_a` in one layer, over the columns that there are.
-fn dot<R: SlotRing>(table: &Table, rns: &Rns<R>, query: &Prepared, sums: &Sums, layer: usize) -> Cipher {
+fn dot<R: SlotRing>(
+    table: &PlaintextTable,
+    rns: &RnsRing<R>,
+    query: &ExpandedQuery,
+    sums: &ColumnSums,
+    layer: usize,
+) -> Ciphertext {
     let level = rns.level(table.params().literal.scan_primes.into()).unwrap_or(rns.top());
     // Entry a of u belongs to column a of the layer.
     let columns = table.params().columns();
@@ -155,14 +164,14 @@ fn dot<R: SlotRing>(table: &Table, rns: &Rns<R>, query: &Prepared, sums: &Sums, 
     let first = cols.start - table.cols.start;
     let mine = cols.start - layer * columns..cols.end - layer * columns;
     let room = || vec![table.shape.column(rns); TOGETHER];
-    let some = |room: &mut Vec<Cipher>, (i, u): (usize, &[Cipher])| {
+    let some = |room: &mut Vec<Ciphertext>, (i, u): (usize, &[Ciphertext])| {
         sums.columns(table, first + i * TOGETHER, &mut room[..u.len()]);
-        let pairs: Vec<[&Cipher; 2]> = u.iter().zip(&*room).map(|(u, w)| [u, w]).collect();
-        let mut out = Cipher::zero(rns, level, 3);
+        let pairs: Vec<[&Ciphertext; 2]> = u.iter().zip(&*room).map(|(u, w)| [u, w]).collect();
+        let mut out = Ciphertext::zero(rns, level, 3);
         tensor(rns, &pairs, &mut out);
         out
     };
-    let add = |mut a: Cipher, b: Cipher| {
+    let add = |mut a: Ciphertext, b: Ciphertext| {
         a.add(rns, &b);
         a
     };
@@ -170,5 +179,5 @@ fn dot<R: SlotRing>(table: &Table, rns: &Rns<R>, query: &Prepared, sums: &Sums, 
         .par_chunks(TOGETHER)
         .enumerate()
         .map_init(room, some)
-        .reduce(|| Cipher::zero(rns, level, 3), add)
+        .reduce(|| Ciphertext::zero(rns, level, 3), add)
 }

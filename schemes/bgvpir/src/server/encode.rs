@@ -2,12 +2,12 @@
 //! them. Memory is bounded whatever the table's size, and each byte is written once.
 
 use super::image::{bytes, offset, owner, shape, stored};
-use crate::literal::Form;
+use crate::literal::RowFormat;
 use crate::params::Inner;
-use crate::whiten::whiten;
+use crate::whitening::whiten;
 use rayon::prelude::*;
 use sotto_core::{Misuse, Result, Rows, Section, Sink};
-use sotto_lattice::bgv::{Rns, SlotRing};
+use sotto_lattice::bgv::{RnsRing, SlotRing};
 use sotto_math::tiles::{Strip, TileLayout, strips};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -20,7 +20,7 @@ const TOGETHER: usize = 8;
 /// [`Misuse::Rule`] if `rows` has another shape than the parameters; storage errors.
 pub(super) fn encode<R: SlotRing>(
     params: &Inner,
-    rns: &Rns<R>,
+    rns: &RnsRing<R>,
     rows: &dyn Rows,
     out: &dyn Sink,
 ) -> Result<()> {
@@ -31,11 +31,11 @@ pub(super) fn encode<R: SlotRing>(
     out.reserve(Section::Resident, bytes(params))?;
     let writer = Writer { params, rns, layout: shape.layout(), rows, out };
     match params.literal.form {
-        Form::Values => {
+        RowFormat::Values => {
             let strips: Vec<Strip> = strips(shape.layout()).collect();
             writer.all(&strips, |strip| writer.write(strip))
         }
-        Form::Coefficients => {
+        RowFormat::Coefficients => {
             let (rows, cols) = (shape.layout().rows(), shape.layout().cols());
             let parts = |col| (0..rows).step_by(TOGETHER).map(move |row| (row, col));
             let starts: Vec<(usize, usize)> = (0..cols).flat_map(parts).collect();
@@ -47,7 +47,7 @@ pub(super) fn encode<R: SlotRing>(
 /// What one strip needs.
 struct Writer<'a, R: SlotRing> {
     params: &'a Inner,
-    rns: &'a Rns<R>,
+    rns: &'a RnsRing<R>,
     layout: &'a TileLayout,
     rows: &'a dyn Rows,
     out: &'a dyn Sink,
@@ -140,7 +140,7 @@ impl<R: SlotRing> Writer<'_, R> {
 /// are stored as they are.
 fn limbs<R: SlotRing>(
     params: &Inner,
-    rns: &Rns<R>,
+    rns: &RnsRing<R>,
     alpha: u64,
     layer: usize,
     slots: Vec<u64>,
@@ -154,7 +154,7 @@ fn limbs<R: SlotRing>(
 /// The coefficients of a layer of a row, for its slots in clear.
 pub(super) fn coefficients<R: SlotRing>(
     params: &Inner,
-    rns: &Rns<R>,
+    rns: &RnsRing<R>,
     alpha: u64,
     layer: usize,
     mut slots: Vec<u64>,

@@ -4,17 +4,17 @@
 //! Row `alpha` of a layer is the polynomial at `b = alpha mod d2`, `layer columns + alpha div d2`: the sum over b is
 //! the pass, and its columns are the entries of u, layer after layer.
 //!
-//! **Coefficients.** The same polynomials as [`Stored`], column after column, each from row 0 to the last.
+//! **Coefficients.** The same polynomials as [`CoefficientFormat`], column after column, each from row 0 to the last.
 
-use super::rooms::Rooms;
+use super::buffers::AnswerBuffers;
 use crate::cost;
-use crate::literal::Form;
+use crate::folding_tree::Side;
+use crate::literal::RowFormat;
 use crate::params::{Inner, Params};
 use crate::rings::on_ring;
-use crate::tree::Side;
 use sotto_core::{Held, Image, Misuse, Result, Section};
-use sotto_lattice::bgv::Stored;
-use sotto_lattice::bgv::rows::Table as Shape;
+use sotto_lattice::bgv::CoefficientFormat;
+use sotto_lattice::bgv::table_product::TableProduct as Shape;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -53,8 +53,8 @@ pub(super) fn owner(params: &Inner, (row, col): (usize, usize)) -> (u64, usize) 
 }
 
 /// How a plaintext is stored as coefficients.
-pub(super) fn stored(params: &Inner) -> Stored {
-    on_ring!(&*params.ring, rns => Stored::new(rns.ring()))
+pub(super) fn stored(params: &Inner) -> CoefficientFormat {
+    on_ring!(&*params.ring, rns => CoefficientFormat::new(rns.ring()))
 }
 
 /// Where the coefficients of a cell lie, in an image that holds those.
@@ -69,16 +69,16 @@ pub(super) fn bytes(params: &Inner) -> u64 {
 }
 
 /// An open image, or some columns of one.
-pub struct Table {
+pub struct PlaintextTable {
     params: Params,
     bytes: Held,
     pub(super) shape: Shape,
-    pub(super) rooms: Arc<Rooms>,
+    pub(super) rooms: Arc<AnswerBuffers>,
     /// Which of all columns these are.
     pub(super) cols: Range<usize>,
 }
 
-impl Table {
+impl PlaintextTable {
     /// Opens an image.
     ///
     /// # Errors
@@ -94,11 +94,17 @@ impl Table {
     pub(super) fn open_some(params: &Params, cols: Range<usize>, image: Arc<dyn Image>) -> Result<Self> {
         let shape = shape_of(params, cols.len())?;
         let bytes = match params.literal.form {
-            Form::Values => shape.bytes(),
+            RowFormat::Values => shape.bytes(),
             _ => offset(params, (0, cols.end)) - offset(params, (0, cols.start)),
         };
         let bytes = Held::open(image, Section::Resident, "table", bytes)?;
-        Ok(Table { params: params.clone(), bytes, shape, rooms: Arc::new(Rooms::new(params)), cols })
+        Ok(PlaintextTable {
+            params: params.clone(),
+            bytes,
+            shape,
+            rooms: Arc::new(AnswerBuffers::new(params)),
+            cols,
+        })
     }
 
     /// The parameters.
@@ -110,7 +116,7 @@ impl Table {
     pub(super) fn coefficients(&self) -> Option<Coefficients<'_>> {
         let (rows, each) = (self.params.tree.length(Side::Right) as usize, stored(&self.params).bytes());
         let bytes = self.bytes.bytes();
-        (self.params.literal.form != Form::Values).then_some(Coefficients { rows, each, bytes })
+        (self.params.literal.form != RowFormat::Values).then_some(Coefficients { rows, each, bytes })
     }
 
     /// The table modulo each of its primes, of an image that holds values.

@@ -5,9 +5,9 @@
 //! that: messages, image and levels are the same. As there, products are summed before they are reduced, and no step
 //! allocates; rows are read once, but a polynomial at a time.
 
-use super::image::{Coefficients, Table, stored};
+use super::image::{Coefficients, PlaintextTable, stored};
 use rayon::prelude::*;
-use sotto_lattice::bgv::{Cipher, Rns, SlotRing, Stored};
+use sotto_lattice::bgv::{Ciphertext, CoefficientFormat, RnsRing, SlotRing};
 use sotto_math::ntt::NttPlan;
 use std::ops::Range;
 
@@ -16,14 +16,19 @@ use std::ops::Range;
 const TOGETHER: usize = 8;
 
 /// `r = sum over a, b of (u[a] v[b]) X[a, b]` for each layer, of three parts. Threads of the current pool take columns.
-pub(super) fn products<R: SlotRing>(table: &Table, rns: &Rns<R>, u: &[Cipher], v: &[Cipher]) -> Vec<Cipher> {
+pub(super) fn products<R: SlotRing>(
+    table: &PlaintextTable,
+    rns: &RnsRing<R>,
+    u: &[Ciphertext],
+    v: &[Ciphertext],
+) -> Vec<Ciphertext> {
     let literal = &table.params().literal;
     let level = rns.level(literal.scan_primes.into()).unwrap_or(rns.top());
     let layers = literal.layers as usize;
     let sources: Vec<Source> =
         (0..literal.scan_primes.into()).map(|prime| Source::of(table, prime)).collect();
-    let zero = || Room::new(vec![Cipher::zero(rns, level, 3); layers], rns.ring().words());
-    let some = |mut room: Room, (a, u): (usize, &Cipher)| {
+    let zero = || ThreadScratch::new(vec![Ciphertext::zero(rns, level, 3); layers], rns.ring().words());
+    let some = |mut room: ThreadScratch, (a, u): (usize, &Ciphertext)| {
         for ((limb, plan), source) in rns.plans(level).enumerate().zip(&sources) {
             for (i, v) in v.chunks(TOGETHER).enumerate() {
                 room.multiply(plan, limb, u, v);
@@ -45,7 +50,7 @@ pub(super) fn products<R: SlotRing>(table: &Table, rns: &Rns<R>, u: &[Cipher], v
         }
         room
     };
-    let add = |mut a: Room, b: Room| {
+    let add = |mut a: ThreadScratch, b: ThreadScratch| {
         a.sums.iter_mut().zip(&b.sums).for_each(|(a, b)| a.add(rns, b));
         a
     };
@@ -62,11 +67,11 @@ pub(super) fn products<R: SlotRing>(table: &Table, rns: &Rns<R>, u: &[Cipher], v
 /// What the image holds of the table modulo one prime.
 enum Source<'a> {
     Values(&'a [u8]),
-    Coefficients(Coefficients<'a>, Stored),
+    Coefficients(Coefficients<'a>, CoefficientFormat),
 }
 
 impl<'a> Source<'a> {
-    fn of(table: &'a Table, prime: usize) -> Self {
+    fn of(table: &'a PlaintextTable, prime: usize) -> Self {
         match table.coefficients() {
             Some(coefficients) => Source::Coefficients(coefficients, stored(table.params())),
             None => Source::Values(table.limb(prime)),
@@ -75,7 +80,7 @@ impl<'a> Source<'a> {
 }
 
 /// A few rows of one column, as values modulo one prime.
-fn gather(table: &Table, bytes: &[u8], rows: Range<usize>, col: usize, out: &mut [Vec<u64>]) {
+fn gather(table: &PlaintextTable, bytes: &[u8], rows: Range<usize>, col: usize, out: &mut [Vec<u64>]) {
     let layout = table.shape.layout();
     for block in 0..layout.blocks() {
         for (row, out) in rows.clone().zip(&mut *out) {
@@ -92,23 +97,23 @@ fn gather(table: &Table, bytes: &[u8], rows: Range<usize>, col: usize, out: &mut
 }
 
 /// What a thread works in.
-struct Room {
+struct ThreadScratch {
     /// Of each layer.
-    sums: Vec<Cipher>,
+    sums: Vec<Ciphertext>,
     /// Modulo one prime: the three parts of a few products, part after part.
     products: [Vec<Vec<u64>>; 3],
     /// Modulo the same prime: as many rows.
     rows: Vec<Vec<u64>>,
 }
 
-impl Room {
-    fn new(sums: Vec<Cipher>, words: usize) -> Self {
+impl ThreadScratch {
+    fn new(sums: Vec<Ciphertext>, words: usize) -> Self {
         let some = || vec![vec![0; words]; TOGETHER];
-        Room { sums, products: [some(), some(), some()], rows: some() }
+        ThreadScratch { sums, products: [some(), some(), some()], rows: some() }
     }
 
     /// The raw products of an entry of u and a few of v.
-    fn multiply(&mut self, plan: &NttPlan, limb: usize, u: &Cipher, v: &[Cipher]) {
+    fn multiply(&mut self, plan: &NttPlan, limb: usize, u: &Ciphertext, v: &[Ciphertext]) {
         let [u0, u1] = [0, 1].map(|part| u.limb(part, limb));
         let [first, second, third] = &mut self.products;
         for (((v, first), second), third) in v.iter().zip(first).zip(second).zip(third) {

@@ -5,10 +5,10 @@
 
 use super::Server;
 use super::answer::{self, layers_of};
-use super::image::{Table, columns, offset, shape};
+use super::image::{PlaintextTable, columns, offset, shape};
 use super::session::{Session, with_keys};
 use crate::BgvPir;
-use crate::literal::Form;
+use crate::literal::RowFormat;
 use crate::message::{Answer, Keys, Query};
 use crate::params::{Inner, Params};
 use crate::rings::on_ring;
@@ -16,7 +16,7 @@ use rayon::prelude::*;
 use sotto_core::server::together;
 use sotto_core::{Cut, Image, Partial, PeerMisbehaved, Result};
 use sotto_lattice::bgv::wire::{body_bytes, put_body, take_body};
-use sotto_lattice::bgv::{Cipher, Level, Rns, SlotRing};
+use sotto_lattice::bgv::{Ciphertext, Level, RnsRing, SlotRing};
 use sotto_math::tiles::TileLayout;
 use std::ops::Range;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ const PARTS: usize = 3;
 
 /// Columns that are not divided: as values they lie in groups.
 fn together_of(params: &Inner) -> usize {
-    if params.literal.form == Form::Values { TileLayout::GROUP_COLS } else { 1 }
+    if params.literal.form == RowFormat::Values { TileLayout::GROUP_COLS } else { 1 }
 }
 
 /// The columns of a part.
@@ -38,7 +38,7 @@ fn columns_of(params: &Inner, cut: Cut) -> Range<usize> {
 }
 
 /// The level of a partial.
-fn level<R: SlotRing>(params: &Inner, rns: &Rns<R>) -> Level {
+fn level<R: SlotRing>(params: &Inner, rns: &RnsRing<R>) -> Level {
     rns.level(params.literal.scan_primes.into()).unwrap_or(rns.top())
 }
 
@@ -48,9 +48,9 @@ fn layer_bytes(params: &Inner) -> usize {
 }
 
 /// The sums of all layers, of the products that parts sent; `None` for what is none.
-fn added<R: SlotRing>(params: &Inner, rns: &Rns<R>, partials: &[Vec<u8>]) -> Option<Vec<Cipher>> {
+fn added<R: SlotRing>(params: &Inner, rns: &RnsRing<R>, partials: &[Vec<u8>]) -> Option<Vec<Ciphertext>> {
     let level = level(params, rns);
-    let mut sums = vec![Cipher::zero(rns, level, PARTS); params.literal.layers as usize];
+    let mut sums = vec![Ciphertext::zero(rns, level, PARTS); params.literal.layers as usize];
     let parts = u32::try_from(partials.len()).ok()?;
     for (cut, partial) in Cut::all(parts).zip(partials) {
         let layers = layers_of(params, &columns_of(params, cut));
@@ -58,7 +58,7 @@ fn added<R: SlotRing>(params: &Inner, rns: &Rns<R>, partials: &[Vec<u8>]) -> Opt
             let bodies = bytes.chunks(body_bytes(rns, level)).map(|body| take_body(rns, level, body));
             let bodies = bodies.collect::<Option<Vec<Vec<u64>>>>()?;
             let bodies: Vec<&[u64]> = bodies.iter().map(Vec::as_slice).collect();
-            sum.add(rns, &Cipher::new(rns, level, &bodies));
+            sum.add(rns, &Ciphertext::new(rns, level, &bodies));
         }
     }
     Some(sums)
@@ -74,7 +74,7 @@ impl Partial for BgvPir {
 
     fn holds(params: &Params, cut: Cut) -> Vec<Range<u64>> {
         let cols = columns_of(params, cut);
-        if params.literal.form != Form::Values {
+        if params.literal.form != RowFormat::Values {
             let bytes = offset(params, (0, cols.start))..offset(params, (0, cols.end));
             return std::iter::once(bytes).collect();
         }
@@ -87,7 +87,7 @@ impl Partial for BgvPir {
     }
 
     fn open_part(params: &Params, cut: Cut, image: Arc<dyn Image>) -> Result<Server> {
-        Ok(Server { table: Table::open_some(params, columns_of(params, cut), image)? })
+        Ok(Server { table: PlaintextTable::open_some(params, columns_of(params, cut), image)? })
     }
 
     fn partial_bytes(params: &Params, cut: Cut) -> usize {

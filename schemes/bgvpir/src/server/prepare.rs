@@ -1,42 +1,42 @@
 //! From a query to u and v.
 
-use super::image::Table;
-use super::rooms::Rooms;
-use super::session::Switches;
+use super::buffers::AnswerBuffers;
+use super::image::PlaintextTable;
+use super::session::SwitchKeys;
 use crate::client::QUERY_MASKS;
+use crate::folding_tree::{Side, depth};
 use crate::literal::Literal;
 use crate::message::Query;
 use crate::params::Inner;
-use crate::tree::{Side, depth};
-use crate::turns::Turns;
+use crate::rotations::Rotations;
 use rayon::prelude::*;
 use sotto_core::{PeerMisbehaved, Result, Sure};
-use sotto_lattice::bgv::lower::lower;
+use sotto_lattice::bgv::mod_down::lower;
 use sotto_lattice::bgv::tensor::tensor;
-use sotto_lattice::bgv::{Cipher, Level, Rns, RotationKey, Scratch, SlotRing};
+use sotto_lattice::bgv::{Ciphertext, Level, RnsRing, RotationKey, Scratch, SlotRing};
 use sotto_math::tiles::Selectors;
 use std::sync::Arc;
 
 /// A query as the server works with it.
-pub struct Prepared {
+pub struct ExpandedQuery {
     /// Entries of u, as many as the table has rows for.
-    pub(super) u: Vec<Cipher>,
+    pub(super) u: Vec<Ciphertext>,
     /// Entries of v, modulo each prime of the table in the order the pass reads them.
     pub(super) v: Vec<Selectors>,
-    rooms: Arc<Rooms>,
+    rooms: Arc<AnswerBuffers>,
 }
 
-impl Prepared {
+impl ExpandedQuery {
     /// Lays v out as the pass reads it.
-    pub(super) fn new(table: &Table, [u, v]: [Vec<Cipher>; 2]) -> Self {
+    pub(super) fn new(table: &PlaintextTable, [u, v]: [Vec<Ciphertext>; 2]) -> Self {
         let rooms = table.rooms.clone();
         let laid = table.shape.selectors_in(&v, &|| rooms.selectors());
         rooms.keep(v);
-        Prepared { u, v: laid, rooms }
+        ExpandedQuery { u, v: laid, rooms }
     }
 }
 
-impl Drop for Prepared {
+impl Drop for ExpandedQuery {
     fn drop(&mut self) {
         self.rooms.keep(std::mem::take(&mut self.u));
         self.rooms.keep_selectors(&mut self.v);
@@ -48,13 +48,13 @@ impl Drop for Prepared {
 /// # Errors
 /// [`sotto_core::Error::Peer`] for a query that was not decoded under these parameters.
 pub(super) fn prepare<R: SlotRing>(
-    table: &Table,
-    rns: &Rns<R>,
-    keys: &Switches<R>,
+    table: &PlaintextTable,
+    rns: &RnsRing<R>,
+    keys: &SwitchKeys<R>,
     query: &Query,
-) -> Result<Prepared> {
+) -> Result<ExpandedQuery> {
     let leaves = leaves(table, rns, keys, query)?;
-    Ok(Prepared::new(table, sides(table.params(), rns, keys, leaves)))
+    Ok(ExpandedQuery::new(table, sides(table.params(), rns, keys, leaves)))
 }
 
 /// The query rotated to every place of what was folded: all leaves, one after the other.
@@ -62,27 +62,27 @@ pub(super) fn prepare<R: SlotRing>(
 /// # Errors
 /// [`sotto_core::Error::Peer`] for a query that was not decoded under these parameters.
 pub(super) fn leaves<R: SlotRing>(
-    table: &Table,
-    rns: &Rns<R>,
-    keys: &Switches<R>,
+    table: &PlaintextTable,
+    rns: &RnsRing<R>,
+    keys: &SwitchKeys<R>,
     query: &Query,
-) -> Result<Vec<Cipher>> {
+) -> Result<Vec<Ciphertext>> {
     let mask = rns.mask(rns.top(), &query.seed, QUERY_MASKS, 0);
     if query.body.len() != mask.len() {
         return Err(PeerMisbehaved::NotCanonical("query").into());
     }
-    Ok(rotations(table, rns, keys, Cipher::new(rns, rns.top(), &[&query.body, &mask])))
+    Ok(rotations(table, rns, keys, Ciphertext::new(rns, rns.top(), &[&query.body, &mask])))
 }
 
 /// u, as many entries as the table has rows for, and v, out of their leaves, modulo the primes of the table.
 pub(super) fn sides<R: SlotRing>(
     params: &Inner,
-    rns: &Rns<R>,
-    keys: &Switches<R>,
-    leaves: Vec<Cipher>,
-) -> [Vec<Cipher>; 2] {
+    rns: &RnsRing<R>,
+    keys: &SwitchKeys<R>,
+    leaves: Vec<Ciphertext>,
+) -> [Vec<Ciphertext>; 2] {
     let mut entries = leaves.into_iter();
-    let work = Work { rns, keys, literal: &params.literal };
+    let work = ProductContext { rns, keys, literal: &params.literal };
     let mut side = |side: Side| {
         let leaves = params.tree.leaves(side).iter();
         let leaves = leaves.map(|length| entries.by_ref().take(*length as usize).collect()).collect();
@@ -94,9 +94,14 @@ pub(super) fn sides<R: SlotRing>(
     [u, v].map(|side| work.lower_all(side, params.literal.scan_primes.into()))
 }
 
-/// The query rotated by 0 to S - 1 places: as a chain where there is one key, or as the grid of [`Turns`], of which
+/// The query rotated by 0 to S - 1 places: as a chain where there is one key, or as the grid of [`Rotations`], of which
 /// threads of the current pool take pairs of rows.
-fn rotations<R: SlotRing>(table: &Table, rns: &Rns<R>, keys: &Switches<R>, query: Cipher) -> Vec<Cipher> {
+fn rotations<R: SlotRing>(
+    table: &PlaintextTable,
+    rns: &RnsRing<R>,
+    keys: &SwitchKeys<R>,
+    query: Ciphertext,
+) -> Vec<Ciphertext> {
     let (params, rooms) = (table.params(), &*table.rooms);
     let turns = params.literal.turns(&params.tree);
     match &keys.leap {
@@ -107,12 +112,12 @@ fn rotations<R: SlotRing>(table: &Table, rns: &Rns<R>, keys: &Switches<R>, query
 
 /// A ciphertext and its rotations, each from the one before.
 fn chain<R: SlotRing>(
-    rns: &Rns<R>,
-    rooms: &Rooms,
+    rns: &RnsRing<R>,
+    rooms: &AnswerBuffers,
     turn: &RotationKey<R>,
-    first: Cipher,
+    first: Ciphertext,
     places: usize,
-) -> Vec<Cipher> {
+) -> Vec<Ciphertext> {
     let mut scratch = Scratch::new(rns);
     let mut out = Vec::with_capacity(places);
     let mut last = first;
@@ -127,22 +132,22 @@ fn chain<R: SlotRing>(
 
 /// The rotations of a query with two keys.
 struct Grid<'a, R: SlotRing> {
-    rns: &'a Rns<R>,
-    rooms: &'a Rooms,
-    turns: Turns,
+    rns: &'a RnsRing<R>,
+    rooms: &'a AnswerBuffers,
+    turns: Rotations,
     turn: &'a RotationKey<R>,
     leap: &'a RotationKey<R>,
 }
 
 impl<R: SlotRing> Grid<'_, R> {
     /// All places: the first column in turn, then pairs of rows.
-    fn all(&self, query: Cipher) -> Vec<Cipher> {
+    fn all(&self, query: Ciphertext) -> Vec<Ciphertext> {
         // The first column is a chain too, of leaps. Its even places are split once more for the turn beside the leap, so that
         // no pair of rows waits for another.
         let column = chain(self.rns, self.rooms, self.leap, query, self.turns.rows());
         let mut column = column.into_iter();
         let rows = (0..self.turns.rows()).step_by(2);
-        let pairs: Vec<(usize, [Option<Cipher>; 2])> =
+        let pairs: Vec<(usize, [Option<Ciphertext>; 2])> =
             rows.map(|row| (row, [column.next(), column.next()])).collect();
         let pair = |scratch: &mut Scratch, (row, starts)| self.pair(row, starts, scratch);
         let pairs = pairs.into_par_iter().map_init(|| Scratch::new(self.rns), pair);
@@ -150,7 +155,7 @@ impl<R: SlotRing> Grid<'_, R> {
     }
 
     /// An even row and the one below it, from the first place of each.
-    fn pair(&self, row: usize, starts: [Option<Cipher>; 2], scratch: &mut Scratch) -> Vec<Cipher> {
+    fn pair(&self, row: usize, starts: [Option<Ciphertext>; 2], scratch: &mut Scratch) -> Vec<Ciphertext> {
         let [upper, lower] = [self.turns.row(row), self.turns.row(row + 1)];
         let [mut out, mut odd] = starts.map(|first| first.into_iter().collect::<Vec<_>>());
         for j in 0..upper {
@@ -161,7 +166,7 @@ impl<R: SlotRing> Grid<'_, R> {
                 .filter(|(is, _)| *is)
                 .map(|(_, key)| *key)
                 .collect();
-            let mut turned: Vec<Cipher> = keys.iter().map(|_| self.rooms.cipher(self.rns)).collect();
+            let mut turned: Vec<Ciphertext> = keys.iter().map(|_| self.rooms.cipher(self.rns)).collect();
             if let Some(c) = out.last().filter(|_| !keys.is_empty()) {
                 RotationKey::apply_all(&keys, self.rns, c, &mut turned, scratch);
             }
@@ -176,17 +181,17 @@ impl<R: SlotRing> Grid<'_, R> {
 }
 
 /// Products of ciphertexts, and primes left behind.
-struct Work<'a, R: SlotRing> {
-    rns: &'a Rns<R>,
-    keys: &'a Switches<R>,
+struct ProductContext<'a, R: SlotRing> {
+    rns: &'a RnsRing<R>,
+    keys: &'a SwitchKeys<R>,
     /// Where primes are left behind.
     literal: &'a Literal,
 }
 
-impl<R: SlotRing> Work<'_, R> {
+impl<R: SlotRing> ProductContext<'_, R> {
     /// Unfold (Algorithm 3): one side's vector out of its leaves, by full products: relinearised, and a prime lower where the
     /// literal says so.
-    fn unfold(&self, mut leaves: Vec<Vec<Cipher>>) -> Vec<Cipher> {
+    fn unfold(&self, mut leaves: Vec<Vec<Ciphertext>>) -> Vec<Ciphertext> {
         let depth = depth(leaves.len());
         let right = leaves.split_off(leaves.len().div_ceil(2));
         if right.is_empty() {
@@ -198,12 +203,13 @@ impl<R: SlotRing> Work<'_, R> {
         let [left, right] = [left, right].map(|side| self.lower_all(side, primes));
         let level = self.rns.level(primes).unwrap_or(self.rns.top());
         let kept = self.literal.left_with(primes, depth);
-        let pairs: Vec<[&Cipher; 2]> = left.iter().flat_map(|a| right.iter().map(move |b| [a, b])).collect();
+        let pairs: Vec<[&Ciphertext; 2]> =
+            left.iter().flat_map(|a| right.iter().map(move |b| [a, b])).collect();
         let products = pairs.par_iter().map_init(
-            || Room::new(self.rns, level),
+            || ProductScratch::new(self.rns, level),
             |room, pair| {
                 tensor(self.rns, &[*pair], &mut room.product);
-                let mut out = Cipher::zero(self.rns, level, 2);
+                let mut out = Ciphertext::zero(self.rns, level, 2);
                 self.keys.square.relinearise(self.rns, &room.product, &mut out, &mut room.scratch);
                 self.lower(out, kept, &mut room.scratch)
             },
@@ -211,7 +217,7 @@ impl<R: SlotRing> Work<'_, R> {
         products.collect()
     }
 
-    fn lower_all(&self, side: Vec<Cipher>, primes: usize) -> Vec<Cipher> {
+    fn lower_all(&self, side: Vec<Ciphertext>, primes: usize) -> Vec<Ciphertext> {
         if side.iter().all(|c| c.level().primes() <= primes) {
             return side;
         }
@@ -220,9 +226,9 @@ impl<R: SlotRing> Work<'_, R> {
             .collect()
     }
 
-    fn lower(&self, mut c: Cipher, primes: usize, scratch: &mut Scratch) -> Cipher {
+    fn lower(&self, mut c: Ciphertext, primes: usize, scratch: &mut Scratch) -> Ciphertext {
         while let Some(below) = c.level().below().filter(|below| below.primes() >= primes) {
-            let mut out = Cipher::zero(self.rns, below, c.parts());
+            let mut out = Ciphertext::zero(self.rns, below, c.parts());
             lower(self.rns, &c, &mut out, scratch);
             c = out;
         }
@@ -231,13 +237,13 @@ impl<R: SlotRing> Work<'_, R> {
 }
 
 /// Working memory of one product.
-struct Room {
-    product: Cipher,
+struct ProductScratch {
+    product: Ciphertext,
     scratch: Scratch,
 }
 
-impl Room {
-    fn new<R: SlotRing>(rns: &Rns<R>, level: Level) -> Self {
-        Room { product: Cipher::zero(rns, level, 3), scratch: Scratch::new(rns) }
+impl ProductScratch {
+    fn new<R: SlotRing>(rns: &RnsRing<R>, level: Level) -> Self {
+        ProductScratch { product: Ciphertext::zero(rns, level, 3), scratch: Scratch::new(rns) }
     }
 }

@@ -1,28 +1,28 @@
 //! Records out of an image, without the mask: for changes in place, and for encoding a table anew that is nowhere else.
 
 use super::image::{bytes, cell, offset, shape, stored};
-use crate::literal::Form;
+use crate::literal::RowFormat;
 use crate::params::{Inner, Params};
 use crate::rings::on_ring;
-use crate::whiten::whiten;
+use crate::whitening::whiten;
 use rayon::prelude::*;
 use sotto_core::{Held, Image, Misuse, Result, Rows, Section};
-use sotto_lattice::bgv::rows::Table as Shape;
-use sotto_lattice::bgv::{Rns, SlotRing};
+use sotto_lattice::bgv::table_product::TableProduct as Shape;
+use sotto_lattice::bgv::{RnsRing, SlotRing};
 use std::sync::Arc;
 
 /// The slots of a layer of a row in clear. `at` reads bytes of the image.
 pub(super) fn read<R: SlotRing>(
     params: &Inner,
-    rns: &Rns<R>,
+    rns: &RnsRing<R>,
     shape: &Shape,
     (alpha, layer): (u64, usize),
     at: impl Fn(u64, &mut [u8]) -> Result<()>,
 ) -> Result<Vec<u64>> {
     let ring = rns.ring();
     let words = match params.literal.form {
-        Form::Values => shape.read_cell(rns, cell(params, alpha, layer), at)?,
-        Form::Coefficients => {
+        RowFormat::Values => shape.read_cell(rns, cell(params, alpha, layer), at)?,
+        RowFormat::Coefficients => {
             let stored = stored(params);
             let (mut bytes, mut words) = (vec![0; stored.bytes()], vec![0; ring.words()]);
             at(offset(params, cell(params, alpha, layer)), &mut bytes)?;

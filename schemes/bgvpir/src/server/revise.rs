@@ -3,12 +3,12 @@
 use super::encode::coefficients;
 use super::image::{bytes, cell, offset, shape, stored};
 use super::read::read;
-use crate::literal::Form;
+use crate::literal::RowFormat;
 use crate::params::Inner;
 use rayon::prelude::*;
 use sotto_core::{Change, Misuse, Result, Section, Sink};
-use sotto_lattice::bgv::rows::Table as Shape;
-use sotto_lattice::bgv::{Rns, SlotRing};
+use sotto_lattice::bgv::table_product::TableProduct as Shape;
+use sotto_lattice::bgv::{RnsRing, SlotRing};
 use std::collections::BTreeMap;
 
 /// Applies changes to an image that holds the old table. There is nothing a client needs to be told: it holds nothing of the
@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 /// [`Misuse::IndexPastEnd`] for a change outside the records; storage errors.
 pub(super) fn revise<R: SlotRing>(
     params: &Inner,
-    rns: &Rns<R>,
+    rns: &RnsRing<R>,
     changes: &[Change],
     out: &dyn Sink,
 ) -> Result<()> {
@@ -52,7 +52,7 @@ pub(super) fn revise<R: SlotRing>(
 /// One row in an image.
 struct Row<'a, R: SlotRing> {
     params: &'a Inner,
-    rns: &'a Rns<R>,
+    rns: &'a RnsRing<R>,
     shape: &'a Shape,
     out: &'a dyn Sink,
     alpha: u64,
@@ -81,8 +81,8 @@ impl<R: SlotRing> Row<'_, R> {
             let at = |offset, bytes: &mut [u8]| self.out.read_at(Section::Resident, offset, bytes);
             let put = |offset, bytes: &[u8]| self.out.write_at(Section::Resident, offset, bytes);
             match params.literal.form {
-                Form::Values => self.shape.write_cell(self.rns, cell, &coefficients, at, put)?,
-                Form::Coefficients => {
+                RowFormat::Values => self.shape.write_cell(self.rns, cell, &coefficients, at, put)?,
+                RowFormat::Coefficients => {
                     let mut bytes = Vec::new();
                     stored(params).put(&coefficients, &mut bytes);
                     put(offset(params, cell), &bytes)?;

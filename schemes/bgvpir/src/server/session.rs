@@ -6,10 +6,10 @@ use crate::params::Params;
 use crate::rings::Ring;
 use sotto_core::{PeerMisbehaved, Result};
 use sotto_lattice::bgv::keyswitch::SwitchKey;
-use sotto_lattice::bgv::{M8191, Pow2, Rns, RotationKey, SlotRing};
+use sotto_lattice::bgv::{M8191, Pow2, RnsRing, RotationKey, SlotRing};
 
 /// The keys of a client in one ring.
-pub struct Switches<R: SlotRing> {
+pub struct SwitchKeys<R: SlotRing> {
     /// Rotates by one.
     pub(super) turn: RotationKey<R>,
     /// Rotates by a stride, if there is such a key.
@@ -21,9 +21,9 @@ pub struct Switches<R: SlotRing> {
 /// Admitted keys.
 pub enum Session {
     /// Of the ring of a power of two.
-    Pow2(Switches<Pow2>),
+    Pow2(SwitchKeys<Pow2>),
     /// Of the paper's.
-    M8191(Switches<M8191>),
+    M8191(SwitchKeys<M8191>),
 }
 
 impl Session {
@@ -40,14 +40,14 @@ impl Session {
     }
 }
 
-fn switches<R: SlotRing>(params: &Params, rns: &Rns<R>, keys: &Keys) -> Option<Switches<R>> {
+fn switches<R: SlotRing>(params: &Params, rns: &RnsRing<R>, keys: &Keys) -> Option<SwitchKeys<R>> {
     let [turn, square, leap] = masks(&keys.seed, params.literal.primes);
     let by = params.literal.stride as usize;
     let leap = match by {
         ..2 => None,
         _ => Some(RotationKey::assemble(rns, rns.ring().turn(by), &keys.stride, leap)?),
     };
-    Some(Switches {
+    Some(SwitchKeys {
         leap,
         turn: RotationKey::assemble(rns, rns.ring().turn(1), &keys.rotation, turn)?,
         square: SwitchKey::assemble(rns, &keys.square, square)?,

@@ -4,7 +4,7 @@ use super::session::{Session, with_keys};
 use super::{Server, answer, paper, prepare};
 use crate::BgvPir;
 use crate::message::{Answer, Query};
-use crate::order::Order;
+use crate::order::ProductOrder;
 use sotto_core::{Misuse, Result, Stepped};
 
 /// The query rotated to every leaf.
@@ -23,7 +23,7 @@ impl Server {
     /// As [`sotto_core::Server::answer`].
     pub fn answer_in(
         &self,
-        order: Order,
+        order: ProductOrder,
         session: &Session,
         query: &Query,
         done: &mut dyn FnMut(&'static str),
@@ -35,9 +35,9 @@ impl Server {
             let [u, v] = prepare::sides(params, rns, keys, leaves);
             done(UNFOLDING);
             let products = match order {
-                Order::Paper => paper::products(table, rns, &u, &v),
-                Order::Distributed => {
-                    let query = prepare::Prepared::new(table, [u, v]);
+                ProductOrder::Paper => paper::products(table, rns, &u, &v),
+                ProductOrder::Distributed => {
+                    let query = prepare::ExpandedQuery::new(table, [u, v]);
                     let sums = answer::first_dimension(table, &[&query]);
                     sums.iter().flat_map(|sums| answer::products(table, rns, &query, sums)).collect()
                 }
@@ -51,7 +51,7 @@ impl Server {
 }
 
 impl Stepped for BgvPir {
-    const ORDERS: &'static [&'static str] = &Order::NAMES;
+    const ORDERS: &'static [&'static str] = &ProductOrder::NAMES;
 
     fn answer_by_steps(
         server: &Server,
@@ -60,7 +60,7 @@ impl Stepped for BgvPir {
         order: &str,
         done: &mut dyn FnMut(&'static str),
     ) -> Result<Answer> {
-        let order = Order::named(order).ok_or(Misuse::Rule("the order is one of the scheme's"))?;
+        let order = ProductOrder::named(order).ok_or(Misuse::Rule("the order is one of the scheme's"))?;
         server.answer_in(order, session, &query, done)
     }
 }

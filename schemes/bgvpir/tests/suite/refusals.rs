@@ -1,6 +1,6 @@
 //! Which parameters are refused, by what they say.
 
-use bgvpir::literal::{Form, Literal, NO_TABLES_MASK};
+use bgvpir::literal::{Literal, NO_TABLES_MASK, RowFormat};
 use bgvpir::params::Params;
 use sotto_core::{Error, Goal, Params as _, ParamsError, Shape};
 
@@ -17,7 +17,7 @@ fn good() -> Literal {
         records: 8192,
         answer_bits: [19, 26],
         stride: 1,
-        form: Form::Values,
+        form: RowFormat::Values,
         written: 2,
         mask: NO_TABLES_MASK,
     }
@@ -141,7 +141,7 @@ fn the_other_ring_has_no_room_for_unpruned_trees() {
             records: 1,
             answer_bits: [20, 32],
             stride: 1,
-            form: Form::Values,
+            form: RowFormat::Values,
             written: 0,
             ..good()
         };
@@ -162,13 +162,13 @@ fn values_that_are_too_many_are_made_as_they_are_needed() {
         (params.literal().form, costs.resident_bytes >> log2_bytes)
     };
     // 6.7 times 1 GiB is within the bound, 6.7 times 4 GiB is not; where time is not what matters, 6.7 times 128 MiB is the most.
-    assert_eq!(form(Some("pow2"), Goal::ServerTime, 30), (Form::Values, 6));
-    assert_eq!(form(Some("pow2"), Goal::ServerTime, 32), (Form::Coefficients, 1));
-    assert_eq!(form(Some("pow2"), Goal::TotalBytes, 28), (Form::Coefficients, 1));
-    assert_eq!(form(Some("m8191"), Goal::ServerTime, 29).0, Form::Coefficients);
+    assert_eq!(form(Some("pow2"), Goal::ServerTime, 30), (RowFormat::Values, 6));
+    assert_eq!(form(Some("pow2"), Goal::ServerTime, 32), (RowFormat::Coefficients, 1));
+    assert_eq!(form(Some("pow2"), Goal::TotalBytes, 28), (RowFormat::Coefficients, 1));
+    assert_eq!(form(Some("m8191"), Goal::ServerTime, 29).0, RowFormat::Coefficients);
     // By name, whatever the size.
-    assert_eq!(form(Some("pow2-streamed"), Goal::ServerTime, 20).0, Form::Coefficients);
-    assert_eq!(form(Some("m8191-streamed"), Goal::ServerTime, 20).0, Form::Coefficients);
+    assert_eq!(form(Some("pow2-streamed"), Goal::ServerTime, 20).0, RowFormat::Coefficients);
+    assert_eq!(form(Some("m8191-streamed"), Goal::ServerTime, 20).0, RowFormat::Coefficients);
 }
 
 /// Rows written by somebody who knows the mask are of the failure bound: as many as fit it are in the literal, and no more are

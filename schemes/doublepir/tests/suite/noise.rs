@@ -5,9 +5,9 @@ use crate::setup::{Table, WIDEST, bytes, literal};
 use doublepir::client::Client;
 use sotto_core::{Artifact, Params as _, Wire};
 use sotto_math::bits::{packed_len, unpack_words};
-use sotto_silent::lwe::encrypt::Encryption;
+use sotto_silent::lwe::encrypt::LweVectorEncryptor;
 use sotto_silent::lwe::ring::{N, Q, Ring, switch};
-use sotto_silent::second::bound::{Words, variances_and_margin};
+use sotto_silent::two_pass::bound::{WordNoise, variances_and_margin};
 use sotto_testkit::rng::seeded;
 
 /// What an answer's words are off by, as fractions of 2^32: the first `rows` of the second matrix, and the fresh ones.
@@ -17,7 +17,7 @@ fn second_pass(table: &Table, client: &mut Client, index: u64, label: &str, rows
     let literal = table.params.literal();
     let mut rng = seeded(label);
     let columns = literal.cut().columns() as usize;
-    let encryption = Encryption::new(Ring::new().unwrap(), columns.div_ceil(N));
+    let encryption = LweVectorEncryptor::new(Ring::new().unwrap(), columns.div_ceil(N));
     let s1 = encryption.secret(&mut rng);
     encryption.unit(columns, 0, &s1, &mut rng, |word| word as u32);
     let s2 = encryption.secret(&mut rng);
@@ -54,8 +54,8 @@ fn mean_square(noise: &[f64]) -> f64 {
 
 /// Bits between the deviation that was measured and the one of the formulas, where bytes are of this mean square in the place
 /// of the largest, and roundings are uniform in the place of as large as can be.
-fn apart(measured: f64, words: &Words, square: f64) -> f64 {
-    let exact = Words { mask_bits: None, ..*words };
+fn apart(measured: f64, words: &WordNoise, square: f64) -> f64 {
+    let exact = WordNoise { mask_bits: None, ..*words };
     let ([errors, roundings], _) = variances_and_margin(&exact);
     let ([with_masks, _], _) = variances_and_margin(words);
     let scale = f64::from(32 - u32::from(words.query_bits)).exp2();
@@ -79,7 +79,7 @@ fn the_second_passes_noise_is_what_the_formulas_say() {
     ] {
         let table = Table::checked(literal([1, blocks, blocks], bits), bytes(blocks as usize));
         let [_, words] = table.params.literal().words();
-        let exact = Words { mask_bits: None, ..words };
+        let exact = WordNoise { mask_bits: None, ..words };
         let (mut fixed, mut fresh) = (Vec::new(), Vec::new());
         // Two fresh rows a query; 128 of them know a deviation to 0.09 bits.
         let mut client = table.client("prepare");

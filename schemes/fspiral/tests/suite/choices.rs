@@ -2,7 +2,7 @@
 
 use fspiral::{ENTRY, FSpiral};
 use sotto_core::{Goal, Params as _, ParamsReport, Shape};
-use sotto_cube::{Form, Params};
+use sotto_cube::{Params, TableForm};
 
 fn chosen(shape: &Shape) -> (Params<FSpiral>, ParamsReport) {
     let params = Params::<FSpiral>::check(Params::<FSpiral>::select(shape).unwrap()).unwrap();
@@ -19,7 +19,7 @@ fn usual(goal: Goal) -> (Params<FSpiral>, ParamsReport) {
 fn the_default_profile_keeps_its_sizes() {
     for rows in [1u64 << 16, 1 << 20, 1 << 22, 1 << 24] {
         let (params, report) = chosen(&Shape::new(rows, 256, 1000));
-        assert_eq!((params.literal.form, params.literal.p_log2), (Form::Plain, 16), "{rows}");
+        assert_eq!((params.literal.form, params.literal.p_log2), (TableForm::Plain, 16), "{rows}");
         assert!(
             report.costs.query_bytes <= 36_000 && report.costs.answer_bytes <= 22_500,
             "{:?}",
@@ -41,7 +41,7 @@ fn the_small_profile_keeps_its_sizes() {
 #[test]
 fn the_rate_goal_packs() {
     let (params, report) = chosen(&Shape { goal: Goal::Rate, ..Shape::new(64, 16 << 20, 1) });
-    assert_eq!(params.literal.form, Form::Packed);
+    assert_eq!(params.literal.form, TableForm::Packed);
     assert!((16 << 20) as f64 / report.costs.answer_bytes as f64 > 0.81, "{:?}", report.costs);
 }
 

@@ -5,8 +5,8 @@
 use super::{CYCLE, N, PLAIN, RINGS, SIGMA, key_masks, rule, secret_mask};
 use sotto_core::{CryptoRng, Result};
 use sotto_lattice::bgv::encrypt::{decrypt, encrypt};
-use sotto_lattice::bgv::{Cipher, Pow2, Rns, RotationKey, Secret, SlotRing};
-use sotto_lattice::encrypt::Errors;
+use sotto_lattice::bgv::{Ciphertext, Pow2, RnsRing, RotationKey, SecretKey, SlotRing};
+use sotto_lattice::encrypt::ErrorSource;
 use sotto_math::divide::divide;
 use sotto_math::modulus::Modulus;
 use sotto_math::sample::Gaussian;
@@ -15,7 +15,7 @@ use zeroize::Zeroizing;
 
 /// What encrypts and reads: the rings, their public masks, and the sampler.
 pub struct LinPir {
-    rings: [Rns<Pow2>; RINGS],
+    rings: [RnsRing<Pow2>; RINGS],
     masks: [Vec<u64>; RINGS],
     gaussian: Gaussian,
     seed: PublicSeed,
@@ -25,7 +25,7 @@ pub struct LinPir {
 
 /// s under encryption in one ring: a body, and the bodies of the key that rotates it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Encrypted {
+pub struct EncryptedSecret {
     /// Of the ciphertext, as values.
     pub body: Vec<u64>,
     /// Of the key's rows.
@@ -34,7 +34,7 @@ pub struct Encrypted {
 
 impl LinPir {
     /// For hints of so many rows, in blocks of `block_rows`.
-    pub fn new(rings: &[Rns<Pow2>; RINGS], seed: PublicSeed, [rows, block_rows]: [usize; 2]) -> Self {
+    pub fn new(rings: &[RnsRing<Pow2>; RINGS], seed: PublicSeed, [rows, block_rows]: [usize; 2]) -> Self {
         let mut k = 0..;
         let masks = rings.each_ref().map(|ring| secret_mask(ring, &seed, k.next().unwrap_or_default()));
         LinPir { rings: rings.clone(), masks, gaussian: Gaussian::new(SIGMA), seed, rows, block_rows }
@@ -44,23 +44,27 @@ impl LinPir {
     ///
     /// # Errors
     /// None for a secret of at most 2048 numbers.
-    pub fn encrypt(&self, s: &[i32], rng: &mut dyn CryptoRng) -> Result<(Vec<Encrypted>, Vec<Secret>)> {
+    pub fn encrypt(
+        &self,
+        s: &[i32],
+        rng: &mut dyn CryptoRng,
+    ) -> Result<(Vec<EncryptedSecret>, Vec<SecretKey>)> {
         let mut encrypted = Vec::with_capacity(RINGS);
         let mut secrets = Vec::with_capacity(RINGS);
         for (k, (ring, mask)) in self.rings.iter().zip(&self.masks).enumerate() {
             let coefficients = self.plaintext(ring, s)?;
-            let secret = Secret::sample(ring, rng);
-            let mut errors = Errors { law: &self.gaussian, rng };
+            let secret = SecretKey::sample(ring, rng);
+            let mut errors = ErrorSource { law: &self.gaussian, rng };
             let body = encrypt(ring, ring.top(), &secret, mask, &coefficients, &mut errors);
             let key = RotationKey::generate(ring, 1, &secret, key_masks(&self.seed, k), &mut errors);
-            encrypted.push(Encrypted { body, key });
+            encrypted.push(EncryptedSecret { body, key });
             secrets.push(secret);
         }
         Ok((encrypted, secrets))
     }
 
     /// The coefficients of the plaintext: s in the first cycle, and in the second one R / 2 places on.
-    fn plaintext(&self, ring: &Rns<Pow2>, s: &[i32]) -> Result<Zeroizing<Vec<u64>>> {
+    fn plaintext(&self, ring: &RnsRing<Pow2>, s: &[i32]) -> Result<Zeroizing<Vec<u64>>> {
         let t = ring.ring().plain();
         let mut cycle = Zeroizing::new(vec![0u64; CYCLE]);
         // The sign, spread over the word, adds t to what is negative.
@@ -80,7 +84,7 @@ impl LinPir {
     /// None for ciphertexts of this shape.
     pub fn products(
         &self,
-        secrets: &[Secret],
+        secrets: &[SecretKey],
         answers: &[Vec<[Vec<u64>; 2]>],
     ) -> Result<Zeroizing<Vec<u32>>> {
         let mut residues = Vec::with_capacity(RINGS);
@@ -88,7 +92,7 @@ impl LinPir {
             let level = ring.level(1).ok_or_else(rule)?;
             let mut numbers = Zeroizing::new(Vec::with_capacity(self.rows));
             for [body, mask] in blocks {
-                let message = decrypt(ring, secret, &Cipher::new(ring, level, &[body, mask]));
+                let message = decrypt(ring, secret, &Ciphertext::new(ring, level, &[body, mask]));
                 let mut slots = Zeroizing::new(vec![0; N]);
                 ring.ring().decode(&message, &mut slots);
                 let mut sums = Zeroizing::new(vec![0u64; self.block_rows]);
@@ -101,24 +105,24 @@ impl LinPir {
             residues.push(numbers);
         }
         let [first, second] = residues.as_slice() else { return Err(rule()) };
-        let join = Join::new().ok_or_else(rule)?;
+        let join = ResidueJoin::new().ok_or_else(rule)?;
         let numbers = first.iter().zip(second.iter()).take(self.rows);
         Ok(Zeroizing::new(numbers.map(|(first, second)| join.number([*first, *second])).collect()))
     }
 }
 
 /// Two residues become a number.
-struct Join {
+struct ResidueJoin {
     plain: [Modulus; RINGS],
     /// The inverse of the first plain prime modulo the second.
     inverse: u64,
 }
 
-impl Join {
+impl ResidueJoin {
     fn new() -> Option<Self> {
         let [first, second] = PLAIN.map(Modulus::new);
         let (first, second) = (first?, second?);
-        Some(Join { plain: [first, second], inverse: second.inv(second.reduce(first.value())) })
+        Some(ResidueJoin { plain: [first, second], inverse: second.inv(second.reduce(first.value())) })
     }
 
     /// The number nearest to zero with these residues, which need not be reduced, modulo 2^32.
@@ -141,7 +145,7 @@ mod tests {
 
     #[test]
     fn residues_are_joined_nearest_to_zero() {
-        let join = Join::new().unwrap();
+        let join = ResidueJoin::new().unwrap();
         let half = (PLAIN[0] * PLAIN[1] / 2) as i64;
         for x in [0, 1, -1, 1 << 31, -(1 << 31), 123_456_789_012, -999_999_999_999, half, -half] {
             let residues = PLAIN.map(|t| x.rem_euclid(t as i64) as u64 + 3 * t);

@@ -7,15 +7,15 @@
 //!   masks     | for each block the mask of the sum over its diagonals, modulo two primes, packed
 //! ```
 
-use super::client::Encrypted;
+use super::client::EncryptedSecret;
 use super::{CYCLE, N, RINGS, key_masks, rule, secret_mask};
 use rayon::prelude::*;
 use sotto_core::Result;
-use sotto_lattice::bgv::chain::{Chain, Public};
-use sotto_lattice::bgv::lower::lower;
+use sotto_lattice::bgv::mod_down::lower;
 use sotto_lattice::bgv::pass::pass;
+use sotto_lattice::bgv::rotation_chain::{ChainMasks, RotationChain};
 use sotto_lattice::bgv::wire::{body_bytes, put_body, take_body};
-use sotto_lattice::bgv::{Cipher, Pow2, Rns, Scratch, SlotRing, Table};
+use sotto_lattice::bgv::{Ciphertext, Pow2, RnsRing, Scratch, SlotRing, TableProduct};
 use sotto_math::modulus::Modulus;
 use sotto_math::tiles::{Selectors, Strip, TileLayout};
 use sotto_prg::PublicSeed;
@@ -28,26 +28,26 @@ pub const TOGETHER: usize = TileLayout::GROUP_COLS;
 pub struct LinPir {
     /// The number of the first ring.
     first: usize,
-    parts: Vec<Part>,
+    parts: Vec<RingPart>,
     block_rows: usize,
     blocks: usize,
 }
 
 /// That of one ring.
-struct Part {
-    ring: Rns<Pow2>,
+struct RingPart {
+    ring: RnsRing<Pow2>,
     plain: Modulus,
-    chain: Chain<Pow2>,
-    diagonals: Table,
+    chain: RotationChain<Pow2>,
+    diagonals: TableProduct,
     /// Of the ciphertext of s.
     mask: Vec<u64>,
 }
 
 /// The masks of a chain's ciphertexts, for each ring: what the masks of sums are made of.
-pub struct Masks(Vec<Vec<Vec<u64>>>);
+pub struct LinPirMasks(Vec<Vec<Vec<u64>>>);
 
 /// Rows of the hint: n words each, of some blocks.
-pub struct Rows<'a> {
+pub struct HintRows<'a> {
     /// The words.
     pub words: &'a [u32],
     /// Words in a row.
@@ -61,7 +61,7 @@ impl LinPir {
     ///
     /// # Errors
     /// None for checked parameters.
-    pub fn new(rings: &[Rns<Pow2>; RINGS], seed: &PublicSeed, rows: [usize; 2]) -> Result<Self> {
+    pub fn new(rings: &[RnsRing<Pow2>; RINGS], seed: &PublicSeed, rows: [usize; 2]) -> Result<Self> {
         Self::some(rings, 0..RINGS, seed, rows)
     }
 
@@ -70,20 +70,20 @@ impl LinPir {
     /// # Errors
     /// As [`new`](Self::new).
     pub fn some(
-        rings: &[Rns<Pow2>; RINGS],
+        rings: &[RnsRing<Pow2>; RINGS],
         which: Range<usize>,
         seed: &PublicSeed,
         [rows, block_rows]: [usize; 2],
     ) -> Result<Self> {
         let blocks = rows.div_ceil(block_rows);
-        let part = |(k, ring): (usize, &Rns<Pow2>)| {
+        let part = |(k, ring): (usize, &RnsRing<Pow2>)| {
             let plain = Modulus::new(ring.ring().plain())?;
-            let chain = Chain::new(ring, block_rows / 2)?;
-            let diagonals = Table::of_parts(ring, ring.top(), 1, block_rows / 2, blocks)?;
-            Some(Part { ring: ring.clone(), plain, chain, diagonals, mask: secret_mask(ring, seed, k) })
+            let chain = RotationChain::new(ring, block_rows / 2)?;
+            let diagonals = TableProduct::of_parts(ring, ring.top(), 1, block_rows / 2, blocks)?;
+            Some(RingPart { ring: ring.clone(), plain, chain, diagonals, mask: secret_mask(ring, seed, k) })
         };
         let some = rings.iter().enumerate().skip(which.start).take(which.len());
-        let parts: Option<Vec<Part>> = some.map(part).collect();
+        let parts: Option<Vec<RingPart>> = some.map(part).collect();
         Ok(LinPir { first: which.start, parts: parts.ok_or_else(rule)?, block_rows, blocks })
     }
 
@@ -109,12 +109,16 @@ impl LinPir {
     ///
     /// # Errors
     /// Those of `put`.
-    pub fn prepare(&self, seed: &PublicSeed, put: impl Fn(u64, &[u8]) -> Result<()> + Sync) -> Result<Masks> {
+    pub fn prepare(
+        &self,
+        seed: &PublicSeed,
+        put: impl Fn(u64, &[u8]) -> Result<()> + Sync,
+    ) -> Result<LinPirMasks> {
         let chains = self.placed().into_par_iter().enumerate().map(|(k, (part, at))| {
-            let public = Public { mask: &part.mask, keys: key_masks(seed, self.first + k) };
+            let public = ChainMasks { mask: &part.mask, keys: key_masks(seed, self.first + k) };
             part.chain.prepare(&part.ring, public, |offset, bytes| put(at + offset, bytes))
         });
-        Ok(Masks(chains.collect::<Result<_>>()?))
+        Ok(LinPirMasks(chains.collect::<Result<_>>()?))
     }
 
     /// Puts the diagonals and masks of blocks that are written [`together`](Self::together).
@@ -123,8 +127,8 @@ impl LinPir {
     /// Those of `put`.
     pub fn write(
         &self,
-        rows: &Rows<'_>,
-        masks: &Masks,
+        rows: &HintRows<'_>,
+        masks: &LinPirMasks,
         put: impl Fn(u64, &[u8]) -> Result<()>,
     ) -> Result<()> {
         for ((part, at), masks) in self.placed().into_iter().zip(&masks.0) {
@@ -146,7 +150,7 @@ impl LinPir {
     ///
     /// # Panics
     /// If `image` is not [`bytes`](Self::bytes) long.
-    pub fn answers(&self, image: &[u8], clients: &[&[Encrypted]]) -> Vec<Vec<Vec<[Vec<u64>; 2]>>> {
+    pub fn answers(&self, image: &[u8], clients: &[&[EncryptedSecret]]) -> Vec<Vec<Vec<[Vec<u64>; 2]>>> {
         let mut out: Vec<Vec<_>> = clients.iter().map(|_| Vec::with_capacity(RINGS)).collect();
         for (k, (part, at)) in self.placed().into_iter().enumerate() {
             let (_, image) = image.split_at(at as usize);
@@ -158,7 +162,7 @@ impl LinPir {
     }
 
     /// Each ring's part, and where it begins.
-    fn placed(&self) -> Vec<(&Part, u64)> {
+    fn placed(&self) -> Vec<(&RingPart, u64)> {
         let starts = self.parts.iter().scan(0, |at, part| {
             let start = *at;
             *at += part.bytes(self.blocks);
@@ -168,7 +172,7 @@ impl LinPir {
     }
 }
 
-impl Part {
+impl RingPart {
     fn bytes(&self, blocks: usize) -> u64 {
         self.chain.bytes() + self.diagonals.bytes() + (blocks * self.mask_bytes()) as u64
     }
@@ -180,7 +184,7 @@ impl Part {
     /// Puts the diagonals of some blocks, and gives the masks of their sums.
     fn write(
         &self,
-        hint: &Rows<'_>,
+        hint: &HintRows<'_>,
         block_rows: usize,
         masks: &[Vec<u64>],
         put: impl Fn(u64, &[u8]) -> Result<()>,
@@ -208,7 +212,7 @@ impl Part {
     }
 
     /// Diagonal j of a block, as values.
-    fn diagonal(&self, hint: &Rows<'_>, [block, j]: [usize; 2], block_rows: usize) -> Vec<u64> {
+    fn diagonal(&self, hint: &HintRows<'_>, [block, j]: [usize; 2], block_rows: usize) -> Vec<u64> {
         let (ring, t) = (self.ring.ring(), &self.plain);
         // A multiple of t that makes numbers positive.
         let positive = (1u64 << 31).next_multiple_of(t.value());
@@ -250,8 +254,8 @@ impl Part {
         let (ring, level) = (&self.ring, self.ring.top());
         // Bytes of a damaged image are no words, and then no answer is right.
         let mask = take_body(ring, level, mask).unwrap_or_else(|| vec![0; ring.words(level)]);
-        let mut out = Cipher::zero(ring, level.below()?, 2);
-        lower(ring, &Cipher::new(ring, level, &[body, &mask]), &mut out, &mut Scratch::new(ring));
+        let mut out = Ciphertext::zero(ring, level.below()?, 2);
+        lower(ring, &Ciphertext::new(ring, level, &[body, &mask]), &mut out, &mut Scratch::new(ring));
         Some([0, 1].map(|part| out.part(part).to_vec()))
     }
 }

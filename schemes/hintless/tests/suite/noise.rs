@@ -8,7 +8,7 @@ use hintless::params::PUBLIC_SEED;
 use sotto_core::{Image as _, Params as _, Section};
 use sotto_lattice::bgv::encrypt::errors;
 use sotto_lattice::bgv::noise::Noise;
-use sotto_lattice::bgv::{Cipher, SlotRing};
+use sotto_lattice::bgv::{Ciphertext, SlotRing};
 use sotto_silent::lwe::dense::HINTLESS;
 use sotto_testkit::rng::seeded;
 
@@ -32,7 +32,7 @@ fn noise_is_what_the_formulas_say() {
             let all: Vec<f64> = blocks
                 .iter()
                 .flat_map(|[body, mask]| {
-                    errors(ring, secret, &Cipher::new(ring, level, &[body, mask])).to_vec()
+                    errors(ring, secret, &Ciphertext::new(ring, level, &[body, mask])).to_vec()
                 })
                 .collect();
             let measured = all.iter().map(|e| e * e).sum::<f64>() / all.len() as f64;

@@ -7,13 +7,13 @@ use inspire_two::sizes::GROUP;
 use sotto_core::Wire;
 use sotto_lattice::encrypt::phase;
 use sotto_lattice::noise::steps;
-use sotto_lattice::ring::{Level, Ring};
-use sotto_lattice::secret::Secret;
+use sotto_lattice::ring::{ModulusLevel, Ring};
+use sotto_lattice::secret::SecretKey;
 use sotto_math::bits::unpack_words;
 use sotto_silent::bound::few_variances_and_margin;
 use sotto_silent::lattice::{DIGITS, LAW, N, NORM, Q, Q_BITS, SIGMA, ring};
-use sotto_silent::plain::Plain;
-use sotto_silent::vector::{Bits, bytes_of};
+use sotto_silent::plain_modulus::PlainModulus;
+use sotto_silent::unit_vector::{MessageBits, bytes_of};
 use sotto_testkit::rng::seeded;
 
 /// Squares of errors in units of 1 modulo q, the largest error, and how many there were.
@@ -37,16 +37,23 @@ impl Errors {
 }
 
 /// The phases, in units of 1 modulo q, of the first numbers of so many that are packed together.
-fn phases(ring: &Ring, secret: &Secret, bits: Bits, samples: usize, mask: &[u64], body: &[u64]) -> Vec<f64> {
+fn phases(
+    ring: &Ring,
+    secret: &SecretKey,
+    bits: MessageBits,
+    samples: usize,
+    mask: &[u64],
+    body: &[u64],
+) -> Vec<f64> {
     // What a word stands for modulo q, to the nearest integer.
     let lift = |x: u64, width: u32| ((u128::from(x) * u128::from(Q) + (1 << (width - 1))) >> width) as u64;
     let mut slots: Vec<u64> = mask.iter().map(|x| lift(*x, bits.mask)).collect();
-    ring.forward(Level::Main, &mut slots);
+    ring.forward(ModulusLevel::Main, &mut slots);
     let apart = (N / 2 / samples).max(1);
     let mut all = vec![0; N];
     all.iter_mut().step_by(apart).zip(body).for_each(|(x, body)| *x = lift(*body, bits.body));
-    ring.forward(Level::Main, &mut all);
-    let phase = phase(ring, Level::Main, secret, &slots, &all);
+    ring.forward(ModulusLevel::Main, &mut all);
+    let phase = phase(ring, ModulusLevel::Main, secret, &slots, &all);
     phase.iter().step_by(apart).take(body.len()).map(|x| *x as f64).collect()
 }
 
@@ -65,7 +72,7 @@ fn noise(table: &Table, queries: u64) -> [Errors; 3] {
         let (index, label) = (i * 7 % params.records(), format!("noise {i}"));
         let (_, answer, record) = table.lookup(&mut table.client("prepare"), index, &label);
         assert_eq!(record, table.row(index), "{label}");
-        let secret = Secret::sample(&ring, LAW, &mut seeded(&label));
+        let secret = SecretKey::sample(&ring, LAW, &mut seeded(&label));
         let mut sent = Vec::new();
         answer.put(params, &mut sent);
         let mut rest = sent.as_slice();
@@ -100,7 +107,7 @@ fn noise(table: &Table, queries: u64) -> [Errors; 3] {
 }
 
 /// What the formulas give for numbers of this mean square, in place of the largest.
-fn predicted(samples: usize, words: usize, square: f64, bits: Bits) -> f64 {
+fn predicted(samples: usize, words: usize, square: f64, bits: MessageBits) -> f64 {
     let unit = |kept: u32| Q as f64 * (-f64::from(kept)).exp2();
     let keys = steps::truncated(SIGMA, Q_BITS - bits.keys);
     words as f64 * square * steps::truncated(SIGMA, bits.dropped())
@@ -137,7 +144,8 @@ fn noise_is_what_the_formulas_say() {
             let predicted = predicted(samples, words, uniform, bits);
             let apart = (errors.mean().log2() - predicted.log2()) / 2.0;
             assert!(apart.abs() < 0.3, "{name}, layer {layer}: {apart} bits");
-            let (variances, margin) = few_variances_and_margin(samples, words as u64, Plain::BYTES, bits);
+            let (variances, margin) =
+                few_variances_and_margin(samples, words as u64, PlainModulus::BYTES, bits);
             let variance: f64 = variances.iter().sum();
             assert!(errors.mean() < variance * 1.2 || bits.body < 30, "{name}, layer {layer}");
             assert!(errors.largest < margin + Q as f64 / 2f64.powi(19), "{name}, layer {layer}");
@@ -151,7 +159,7 @@ fn the_worst_table_comes_close_to_the_bound_and_stays_below() {
     let literal = literal([64, 6000, 2], [41, 50], 48, [30, 30], [37, 37]);
     let table = Table::checked(literal, vec![0x80; 64 * 6000]);
     let [errors, ..] = noise(&table, 40);
-    let (variances, margin) = few_variances_and_margin(32, 3000, Plain::BYTES, table.params.bits()[0]);
+    let (variances, margin) = few_variances_and_margin(32, 3000, PlainModulus::BYTES, table.params.bits()[0]);
     let variance: f64 = variances.iter().sum();
     // All numbers of a record have the same noise of words, so that 40 of them are measured, no more.
     assert!((0.5..1.6).contains(&(errors.mean() / variance)), "{}", errors.mean() / variance);

@@ -10,7 +10,7 @@ use sotto_core::{
     Prepare as _, RecordIndex, Revise, Section, Server as _, Wire,
 };
 use sotto_math::bits::pack_words;
-use sotto_silent::vector::largest;
+use sotto_silent::unit_vector::largest;
 use sotto_testkit::memory::MemorySink;
 use sotto_testkit::rng::seeded;
 

@@ -9,11 +9,11 @@ use inspire::selector::{BODY_DIGITS, MASK_DIGITS};
 use sotto_core::{Params as _, Wire};
 use sotto_lattice::encrypt::phase;
 use sotto_lattice::noise::steps;
-use sotto_lattice::ring::Level;
-use sotto_lattice::secret::Secret;
+use sotto_lattice::ring::ModulusLevel;
+use sotto_lattice::secret::SecretKey;
 use sotto_math::bits::{pack_words, unpack_words};
 use sotto_silent::lattice::{DIGITS, LAW, N, NORM, Q, Q_BITS, SIGMA, ring};
-use sotto_silent::vector::Bits;
+use sotto_silent::unit_vector::MessageBits;
 use sotto_testkit::rng::seeded;
 
 /// Mean square and largest of what is in the answers besides the numbers, in units of 1 modulo q.
@@ -25,7 +25,7 @@ fn noise(table: &Table, indices: impl Iterator<Item = u64>) -> (f64, f64) {
         let label = format!("noise {i}");
         let (_, answer, record) = table.lookup(&mut table.client("prepare"), index, &label);
         assert_eq!(record, table.row(index), "{label}");
-        let secret = Secret::sample(&ring, LAW, &mut seeded(&label));
+        let secret = SecretKey::sample(&ring, LAW, &mut seeded(&label));
         let whole = numbers::numbers(record.len() as u64) as usize;
         let mut padded = record.clone();
         padded.resize((whole * NUMBER_BITS as usize).div_ceil(8), 0);
@@ -39,11 +39,11 @@ fn noise(table: &Table, indices: impl Iterator<Item = u64>) -> (f64, f64) {
                 // What a word stands for modulo q, to the nearest integer.
                 let lift = |x: u64| ((u128::from(x) * u128::from(Q) + (1 << (width - 1))) >> width) as u64;
                 let mut slots: Vec<u64> = words.into_iter().map(lift).collect();
-                ring.forward(Level::Main, &mut slots);
+                ring.forward(ModulusLevel::Main, &mut slots);
                 slots
             };
             let (mask, body) = (polynomial(mask, widths.mask), polynomial(body, widths.body));
-            let phase = phase(&ring, Level::Main, &secret, &mask, &body);
+            let phase = phase(&ring, ModulusLevel::Main, &secret, &mask, &body);
             for (phase, number) in phase.iter().zip(numbers) {
                 let q = Q as f64;
                 let error = *phase as f64 - *number as f64 * q / f64::from(P);
@@ -56,7 +56,7 @@ fn noise(table: &Table, indices: impl Iterator<Item = u64>) -> (f64, f64) {
 }
 
 /// What the formulas give for uniform numbers, of which t are turned and added up.
-fn predicted(words: u64, places: u64, bits: Bits, selector: [u32; 2]) -> f64 {
+fn predicted(words: u64, places: u64, bits: MessageBits, selector: [u32; 2]) -> f64 {
     let unit = |kept: u32| Q as f64 * (-f64::from(kept)).exp2();
     let (log2_q, t) = ((Q as f64).log2(), places as f64);
     let keys = steps::truncated(SIGMA, Q_BITS - bits.keys);

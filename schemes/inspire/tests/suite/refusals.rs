@@ -8,7 +8,7 @@ use sotto_core::{
 };
 use sotto_math::bits::pack_words;
 use sotto_silent::lattice::N;
-use sotto_silent::vector::largest;
+use sotto_silent::unit_vector::largest;
 use sotto_testkit::rng::seeded;
 
 #[test]

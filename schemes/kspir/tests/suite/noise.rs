@@ -7,8 +7,8 @@ use kspir::params::Literal;
 use kspir::ring::{LAW, N, NORM, T, log2_q, ring};
 use sotto_core::Wire;
 use sotto_lattice::encrypt::phase;
-use sotto_lattice::ring::Level;
-use sotto_lattice::secret::Secret;
+use sotto_lattice::ring::ModulusLevel;
+use sotto_lattice::secret::SecretKey;
 use sotto_math::bits::unpack_words;
 use sotto_prg::PublicSeed;
 use sotto_testkit::rng::seeded;
@@ -23,7 +23,7 @@ fn noise(table: &Table, lookups: u64) -> f64 {
     let (grid, mut client) = (&table.params.grid, table.client("noise"));
     let rng = &mut seeded("noise");
     PublicSeed::fresh(rng);
-    let secret = Secret::sample(&ring, LAW, rng);
+    let secret = SecretKey::sample(&ring, LAW, rng);
     let (mut squares, mut count) = (0.0, 0.0);
     for i in 0..lookups {
         let index = i * 7919 % table.params.literal.records;
@@ -37,11 +37,11 @@ fn noise(table: &Table, lookups: u64) -> f64 {
                 // What a word stands for modulo q, to the nearest integer.
                 let lift = |x: u64| ((u128::from(x) * u128::from(q) + (1 << (WIDE - 1))) >> WIDE) as u64;
                 let mut slots: Vec<u64> = words.into_iter().map(lift).collect();
-                ring.forward(Level::Main, &mut slots);
+                ring.forward(ModulusLevel::Main, &mut slots);
                 slots
             };
             let (mask, body) = page.split_at(page.len() / 2);
-            let phase = phase(&ring, Level::Main, &secret, &polynomial(mask), &polynomial(body));
+            let phase = phase(&ring, ModulusLevel::Main, &secret, &polynomial(mask), &polynomial(body));
             for (i, pair) in words.chunks_exact(2).enumerate() {
                 let (k, j) = (i / (N / grid.blocks), i % (N / grid.blocks));
                 let word = i128::from(u16::from_le_bytes([pair[0], pair[1]]));

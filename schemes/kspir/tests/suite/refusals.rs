@@ -7,7 +7,7 @@ use kspir::ring::{N, PRIMES, ring};
 use sotto_core::{
     Client as _, Error, Misuse, One, Params as _, ParamsError, PeerMisbehaved, RecordIndex, Server as _, Wire,
 };
-use sotto_lattice::ring::Level;
+use sotto_lattice::ring::ModulusLevel;
 use sotto_math::bits::pack;
 use sotto_testkit::rng::seeded;
 
@@ -29,13 +29,13 @@ fn coefficients_that_are_not_reduced_are_refused() {
     // The first coefficient of the vector's body, and of the first row's: as large as they may be, and one more.
     let ring = ring().unwrap();
     let main = u128::from(PRIMES[0]) * u128::from(PRIMES[1]);
-    assert_eq!(main, ring.modulus(Level::Main));
-    for (at, width, modulus) in [(32, 80, ring.modulus(Level::Full)), (32 + N * 10, 56, main)] {
+    assert_eq!(main, ring.modulus(ModulusLevel::Main));
+    for (at, width, modulus) in [(32, 80, ring.modulus(ModulusLevel::Full)), (32 + N * 10, 56, main)] {
         assert!(Query::take(params, &with(&asked, at, width, modulus - 1)).is_ok(), "{at}");
         assert!(refused(Query::take(params, &with(&asked, at, width, modulus)).err()), "{at}");
     }
     // The first body of a baby step, and the last one of packing.
-    for (at, width, modulus) in [(32, 80, ring.modulus(Level::Full)), (keys.len() - N * 7, 56, main)] {
+    for (at, width, modulus) in [(32, 80, ring.modulus(ModulusLevel::Full)), (keys.len() - N * 7, 56, main)] {
         assert!(Keys::take(params, &with(&keys, at, width, modulus - 1)).is_ok(), "{at}");
         assert!(refused(Keys::take(params, &with(&keys, at, width, modulus)).err()), "{at}");
     }

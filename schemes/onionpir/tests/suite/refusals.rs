@@ -2,8 +2,8 @@
 
 use onionpir::OnionPir;
 use sotto_core::{Error, Params as _, ParamsError, Shape};
-use sotto_cube::{Form, Literal, Params, Upload, rings};
-use sotto_lattice::security::{Secret, gate};
+use sotto_cube::{Literal, Params, TableForm, Upload, rings};
+use sotto_lattice::security::{SecretDistribution, gate};
 
 /// N, log2 of a modulus that version 2's program encrypts under, and the bits that the gate finds at ternary secrets and sigma
 /// 3.2: the moduli of queries, as published, and then those of the keys of expansion, which have one prime of 60 bits more.
@@ -12,7 +12,7 @@ const PUBLISHED: [(usize, f64, f64); 4] =
 
 #[test]
 fn the_published_sets_have_too_few_bits() {
-    let found = PUBLISHED.map(|(n, log2_q, _)| match gate(n, log2_q, &Secret::Ternary, 3.2) {
+    let found = PUBLISHED.map(|(n, log2_q, _)| match gate(n, log2_q, &SecretDistribution::Ternary, 3.2) {
         Err(ParamsError::Insecure { bits, .. }) => (n, log2_q, (bits * 10.0).round() / 10.0),
         other => panic!("{n}, 2^{log2_q}: {other:?}"),
     });
@@ -26,7 +26,7 @@ fn what_is_not_onionpirs_is_refused() {
     for literal in [
         Literal { ring: rings::LARGE.to_owned(), ..ours.clone() },
         Literal { upload: Upload::Direct, ..ours.clone() },
-        Literal { form: Form::Packed, n: 2, ..ours.clone() },
+        Literal { form: TableForm::Packed, n: 2, ..ours.clone() },
     ] {
         let error = Params::<OnionPir>::check(literal).map(|params| params.report()).unwrap_err();
         let field = matches!(error, Error::Params(ParamsError::Field { field: "ring, upload, form", .. }));

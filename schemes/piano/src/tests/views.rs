@@ -6,15 +6,15 @@
 //! 6 % (root mean square). Keys and coins are fixed, so a test passes always or never.
 
 use super::{rows_of, table};
+use crate::answered_rows::AnsweredRows;
+use crate::backups::BackupsUsed;
 use crate::hints::fresh;
 use crate::message::Query;
 use crate::params::ParamsLiteral;
-use crate::places::Places;
-use crate::seen::Seen;
-use crate::stock::Used;
+use crate::places::PartitionPermutation;
 use crate::{Client, Params};
 use sotto_core::{Client as _, One, RecordIndex};
-use sotto_hints::stream::{Answer, Hints, Order, Own as _, Prf};
+use sotto_hints::one_server::{Answer, Hints, Own as _, Prf, RowOrder};
 use sotto_testkit::rng::seeded;
 use sotto_testkit::uniform;
 use zeroize::Zeroizing;
@@ -39,9 +39,10 @@ fn client(params: &Params, key: u64) -> Client {
     let key = Zeroizing::new((u128::from(key) << 64 | 5).to_le_bytes());
     let (ids, entries) = (params.ids() + 1, params.partitions() * params.backups() + 1);
     let parts = [ids, entries].map(|len| Zeroizing::new(vec![0; len * params.row_bytes()]));
-    let stock = Used { of: Zeroizing::new(vec![0; params.partitions()]), all: params.backups() as u16 };
+    let stock =
+        BackupsUsed { of: Zeroizing::new(vec![0; params.partitions()]), all: params.backups() as u16 };
     let hints = Hints::new(params, &Prf::new(params, &key), fresh(params).unwrap(), parts, stock);
-    Client::new(params.clone(), key, hints, Seen::new(params).unwrap())
+    Client::new(params.clone(), key, hints, AnsweredRows::new(params).unwrap())
 }
 
 /// Which of the 256 requests.
@@ -86,7 +87,7 @@ fn check(params: &Params, indices: &[u64], answered: bool) {
 fn neighbours() -> Vec<u64> {
     let params = table(16, 1).params;
     assert_eq!((params.partitions(), params.partition_rows()), (4, 4));
-    rows_of(&params, Places::new(4, 4).of(6).partition)
+    rows_of(&params, PartitionPermutation::new(4, 4).of(6).partition)
 }
 
 #[test]
@@ -117,7 +118,7 @@ fn requests_for_several_rows_are_uniform() {
 #[test]
 fn the_statistic_sees_leaks() {
     let params = params(64);
-    let (rng, place) = (&mut seeded("leaks"), Places::new(4, 4).of(6));
+    let (rng, place) = (&mut seeded("leaks"), PartitionPermutation::new(4, 4).of(6));
     let (mut left_in, mut reused) = (vec![0; 256], vec![0; 256]);
     for key in 0..CLIENTS / 5 {
         let mut client = client(&params, key);

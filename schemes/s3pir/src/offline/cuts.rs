@@ -5,10 +5,10 @@
 //! is found in the same way.
 
 use super::{blocks, input};
-use crate::Halves;
+use crate::HalfSets;
 use crate::prf::{RANK, TIE, VOID, joined};
-use sotto_hints::stream::Prf;
-use sotto_hints::stream::run::each;
+use sotto_hints::one_server::Prf;
+use sotto_hints::one_server::run::each;
 use sotto_math::rank;
 use zeroize::Zeroize;
 
@@ -16,7 +16,7 @@ use zeroize::Zeroize;
 const PART: usize = 1024;
 
 /// The cuts of as many ids as there is room for, from `first` on; [`VOID`] where there is none.
-pub fn cuts(prf: &Prf<Halves>, first: u32, out: &mut [u32]) {
+pub fn cuts(prf: &Prf<HalfSets>, first: u32, out: &mut [u32]) {
     let parts = out.chunks_mut(PART).enumerate().collect();
     each(parts, |(part, out): (usize, &mut [u32])| {
         let mut scratch = Scratch::new(prf.partitions());
@@ -60,7 +60,7 @@ impl Scratch {
         }
     }
 
-    fn cut(&mut self, prf: &Prf<Halves>, id: u32) -> u32 {
+    fn cut(&mut self, prf: &Prf<HalfSets>, id: u32) -> u32 {
         let (c, j) = (prf.partitions(), u64::from(id));
         prf.aes().grid(RANK, self.high.len(), j, 1, &mut self.high);
         let first = rank::split(&self.high.as_flattened()[..c], c / 2, &mut self.equal);

@@ -4,10 +4,10 @@
 //! made together, those that found none going on to the next block.
 
 use super::{blocks, input};
-use crate::Halves;
+use crate::HalfSets;
 use crate::prf::{EXTRA, RANK, rank, tries};
-use sotto_hints::stream::run::each;
-use sotto_hints::stream::{Place, Prf};
+use sotto_hints::one_server::run::each;
+use sotto_hints::one_server::{PartitionPlace, Prf};
 use std::ops::Range;
 use zeroize::Zeroizing;
 
@@ -15,15 +15,15 @@ use zeroize::Zeroizing;
 const PART: usize = 512;
 
 /// The extra entries of as many hints as there is room for, from id `first` on, given their cuts.
-pub fn extras(prf: &Prf<Halves>, first: u32, cuts: &[u32], out: &mut [Place]) {
+pub fn extras(prf: &Prf<HalfSets>, first: u32, cuts: &[u32], out: &mut [PartitionPlace]) {
     let parts = cuts.chunks(PART).zip(out.chunks_mut(PART)).enumerate().collect();
-    each(parts, |(part, (cuts, out)): (usize, (&[u32], &mut [Place]))| {
+    each(parts, |(part, (cuts, out)): (usize, (&[u32], &mut [PartitionPlace]))| {
         // Ids are numbers of 32 bits, and so are those before the last.
         together(prf, first + (part * PART) as u32, cuts, out);
     });
 }
 
-fn together(prf: &Prf<Halves>, first: u32, cuts: &[u32], out: &mut [Place]) {
+fn together(prf: &Prf<HalfSets>, first: u32, cuts: &[u32], out: &mut [PartitionPlace]) {
     let mut searching: Vec<u32> = (0..cuts.len() as u32).collect();
     let mut inputs = Zeroizing::new(Vec::new());
     let (mut tried, mut tops) = (Zeroizing::new(Vec::new()), Zeroizing::new(Vec::new()));
@@ -34,7 +34,7 @@ fn together(prf: &Prf<Halves>, first: u32, cuts: &[u32], out: &mut [Place]) {
         inputs.clear();
         inputs.extend(searching.iter().map(|i| input(x, u64::from(first + i))));
         blocks(prf.aes(), &inputs, &mut tried);
-        let places: Vec<[Option<Place>; 2]> = tried.iter().map(|block| both(prf, block)).collect();
+        let places: Vec<[Option<PartitionPlace>; 2]> = tried.iter().map(|block| both(prf, block)).collect();
         // Top bytes of the ranks of what was tried; where nothing was, of no matter what.
         inputs.clear();
         for (i, places) in searching.iter().zip(&places) {
@@ -45,7 +45,7 @@ fn together(prf: &Prf<Halves>, first: u32, cuts: &[u32], out: &mut [Place]) {
         let mut rest = Vec::new();
         for ((&i, places), tops) in searching.iter().zip(&places).zip(tops.as_chunks::<2>().0) {
             let cut = cuts[i as usize];
-            let outside = |(place, tops): (&Option<Place>, &[u8; 16])| {
+            let outside = |(place, tops): (&Option<PartitionPlace>, &[u8; 16])| {
                 let place = (*place)?;
                 let top = u32::from(tops[usize::from(place.partition % 16)]);
                 // One in 256 is not decided by the top byte.
@@ -66,10 +66,10 @@ fn together(prf: &Prf<Halves>, first: u32, cuts: &[u32], out: &mut [Place]) {
 }
 
 /// The two places that a block tries, where their partitions exist.
-fn both(prf: &Prf<Halves>, block: &[u8; 16]) -> [Option<Place>; 2] {
+fn both(prf: &Prf<HalfSets>, block: &[u8; 16]) -> [Option<PartitionPlace>; 2] {
     tries(prf, u128::from_le_bytes(*block)).map(|(partition, offset)| {
         // Below c, which is at most 2^16.
-        let place = Place { partition: partition as u16, offset };
+        let place = PartitionPlace { partition: partition as u16, offset };
         (partition < prf.partitions()).then_some(place)
     })
 }
@@ -84,7 +84,7 @@ pub(super) struct ByPartition {
 
 impl ByPartition {
     /// Sorts by counting.
-    pub(super) fn new(extras: &[Place], partitions: usize) -> Self {
+    pub(super) fn new(extras: &[PartitionPlace], partitions: usize) -> Self {
         let mut starts = vec![0u32; partitions + 1];
         for place in extras {
             starts[usize::from(place.partition) + 1] += 1;

@@ -3,12 +3,12 @@
 use super::cuts::{cuts, tie};
 use super::extras::{ByPartition, extras};
 use super::{blocks, input};
-use crate::Halves;
+use crate::HalfSets;
 use crate::prf::{RANK, TIE, VOID};
 use sotto_core::Result;
-use sotto_hints::stream::run::{Chooser, Lanes, Run, TOGETHER};
-use sotto_hints::stream::{Pass, Place, Prf, Sums};
-use sotto_math::fold::Window;
+use sotto_hints::one_server::run::{Chooser, IdRun, PartitionRange, TOGETHER};
+use sotto_hints::one_server::{ParitySums, PartitionPlace, Prf, TablePass};
+use sotto_math::parities::PartitionWindow;
 use sotto_math::rank;
 use std::ops::Range;
 use zeroize::{Zeroize, Zeroizing};
@@ -16,25 +16,25 @@ use zeroize::{Zeroize, Zeroizing};
 /// The sums over some hints and some pairs.
 ///
 /// That is all of them for a client that streams the table, and what was ordered for a server that makes hints for clients.
-pub struct Both {
-    hints: Halved,
-    extras: Zeroizing<Vec<Place>>,
+pub struct HintSums {
+    hints: HalfRun,
+    extras: Zeroizing<Vec<PartitionPlace>>,
     by_partition: ByPartition,
-    pairs: Halved,
+    pairs: HalfRun,
 }
 
 /// What a pass gives for hints: of each its cut, its extra entry, and the parity of both its half and that.
-pub struct Mains {
+pub struct HintOutput {
     /// Cuts, [`VOID`] where an id has none.
     pub cuts: Zeroizing<Vec<u32>>,
     /// Extra entries.
-    pub extras: Zeroizing<Vec<Place>>,
+    pub extras: Zeroizing<Vec<PartitionPlace>>,
     /// Parities, as long as rows.
     pub parities: Zeroizing<Vec<u8>>,
 }
 
 /// What a pass gives for pairs: of each its cut, the parity of its half and that of the other partitions.
-pub struct Pairs {
+pub struct BackupOutput {
     /// Cuts, [`VOID`] where an id has none.
     pub cuts: Zeroizing<Vec<u32>>,
     /// Parities of halves, as long as rows.
@@ -48,37 +48,37 @@ pub struct Pairs {
 /// # Errors
 /// [`sotto_core::Error::Storage`] if there is no memory for a window and the parities.
 pub fn fold(
-    prf: &Prf<Halves>,
+    prf: &Prf<HalfSets>,
     row_bytes: usize,
     hints: Range<u32>,
     pairs: Range<u32>,
-) -> Result<Pass<Halves>> {
+) -> Result<TablePass<HalfSets>> {
     // Runs begin with up to seven ids that nobody asked for.
     let parities = hints.len() + 2 * pairs.len() + 3 * 8;
-    Pass::new(prf, row_bytes, parities, || {
+    TablePass::new(prf, row_bytes, parities, || {
         let first = hints.start;
-        let hints = Halved::new(prf, hints, row_bytes, false);
-        let mut places = Zeroizing::new(vec![Place::default(); hints.asked().len()]);
+        let hints = HalfRun::new(prf, hints, row_bytes, false);
+        let mut places = Zeroizing::new(vec![PartitionPlace::default(); hints.asked().len()]);
         extras(prf, first, hints.asked(), &mut places);
         let by_partition = ByPartition::new(&places, prf.partitions());
-        Both { hints, by_partition, extras: places, pairs: Halved::new(prf, pairs, row_bytes, true) }
+        HintSums { hints, by_partition, extras: places, pairs: HalfRun::new(prf, pairs, row_bytes, true) }
     })
 }
 
-impl Both {
+impl HintSums {
     /// What it came to.
-    pub fn finish(self) -> (Mains, Pairs) {
+    pub fn finish(self) -> (HintOutput, BackupOutput) {
         let (hints, pairs) = (self.hints.asked().to_vec(), self.pairs.asked().to_vec());
         let [parities, _] = self.hints.run.finish();
         let [halves, others] = self.pairs.run.finish();
-        let mains = Mains { cuts: Zeroizing::new(hints), extras: self.extras, parities };
-        (mains, Pairs { cuts: Zeroizing::new(pairs), halves, others })
+        let mains = HintOutput { cuts: Zeroizing::new(hints), extras: self.extras, parities };
+        (mains, BackupOutput { cuts: Zeroizing::new(pairs), halves, others })
     }
 }
 
-impl Sums<Halves> for Both {
-    fn add(&mut self, prf: &Prf<Halves>, window: &Window, lanes: Lanes) {
-        for Halved { run, sets } in [&mut self.hints, &mut self.pairs] {
+impl ParitySums<HalfSets> for HintSums {
+    fn add(&mut self, prf: &Prf<HalfSets>, window: &PartitionWindow, lanes: PartitionRange) {
+        for HalfRun { run, sets } in [&mut self.hints, &mut self.pairs] {
             run.add(prf, window, lanes, sets);
         }
         for (lane, partition) in (lanes.from..prf.partitions()).take(lanes.count).enumerate() {
@@ -100,8 +100,8 @@ impl Sums<Halves> for Both {
 }
 
 /// A run of ids, with parities of one half or of both.
-struct Halved {
-    run: Run,
+struct HalfRun {
+    run: IdRun,
     sets: Sets,
 }
 
@@ -114,13 +114,13 @@ struct Sets {
     tops: Zeroizing<Vec<u8>>,
 }
 
-impl Halved {
-    fn new(prf: &Prf<Halves>, ids: Range<u32>, row_bytes: usize, both: bool) -> Self {
-        let (first, unasked) = Run::before(&ids);
+impl HalfRun {
+    fn new(prf: &Prf<HalfSets>, ids: Range<u32>, row_bytes: usize, both: bool) -> Self {
+        let (first, unasked) = IdRun::before(&ids);
         let mut all = Zeroizing::new(vec![VOID; unasked + ids.len()]);
         cuts(prf, ids.start, &mut all[unasked..]);
         let tops = Zeroizing::new(all.iter().map(|cut| (cut >> 24) as u8).collect());
-        Halved { run: Run::new(&ids, row_bytes, both), sets: Sets { first, unasked, cuts: all, tops } }
+        HalfRun { run: IdRun::new(&ids, row_bytes, both), sets: Sets { first, unasked, cuts: all, tops } }
     }
 
     /// The cuts of the ids that were asked for.
@@ -129,7 +129,7 @@ impl Halved {
     }
 }
 
-impl Chooser<Halves> for Sets {
+impl Chooser<HalfSets> for Sets {
     type Scratch = Scratch;
 
     fn scratch(&self) -> Scratch {
@@ -145,8 +145,8 @@ impl Chooser<Halves> for Sets {
     /// For each id a bit for each partition of the window that is in its half.
     fn choose(
         &self,
-        prf: &Prf<Halves>,
-        lanes: Lanes,
+        prf: &Prf<HalfSets>,
+        lanes: PartitionRange,
         ids: Range<usize>,
         scratch: &mut Scratch,
         chosen: &mut [u16],

@@ -2,13 +2,13 @@ use super::*;
 use crate::params::ParamsLiteral;
 use crate::prf::VOID;
 use crate::prf::naive::{cut, extra, ranks};
-use crate::{Halves, Params};
+use crate::{HalfSets, Params};
 use cuts::cuts;
 use extras::extras;
 use sotto_core::{Params as _, Shape};
-use sotto_hints::stream::{Place, Prf};
+use sotto_hints::one_server::{PartitionPlace, Prf};
 use std::ops::Range;
-use sums::{Mains, Pairs, fold};
+use sums::{BackupOutput, HintOutput, fold};
 
 /// Parameters for so many rows, in partitions of another size than would be chosen.
 fn params(rows: u64, row_bytes: u64, partition_rows: u64) -> Params {
@@ -27,7 +27,7 @@ fn noise(i: u64) -> u64 {
 /// A table, and what each set is by definition.
 struct Case {
     params: Params,
-    prf: Prf<Halves>,
+    prf: Prf<HalfSets>,
     table: Vec<u8>,
 }
 
@@ -39,7 +39,7 @@ impl Case {
         Case { params, prf, table }
     }
 
-    fn add(&self, sum: &mut [u8], place: Place) {
+    fn add(&self, sum: &mut [u8], place: PartitionPlace) {
         let row = usize::from(place.partition) * self.params.partition_rows() + usize::from(place.offset);
         // What is past the end is zero.
         if let Some(row) = self.table.chunks_exact(self.params.row_bytes()).nth(row) {
@@ -51,13 +51,13 @@ impl Case {
     fn halves(&self, id: u32, cut: u32) -> [Vec<u8>; 2] {
         let mut sums = [vec![0; self.params.row_bytes()], vec![0; self.params.row_bytes()]];
         for (k, rank) in (0..).zip(ranks(&self.prf, id)) {
-            let place = Place { partition: k, offset: self.prf.offset(id, k) };
+            let place = PartitionPlace { partition: k, offset: self.prf.offset(id, k) };
             self.add(&mut sums[usize::from(rank >= cut)], place);
         }
         sums
     }
 
-    fn check(&self, hints: Range<u32>, pairs: Range<u32>, (found, backup): &(Mains, Pairs)) {
+    fn check(&self, hints: Range<u32>, pairs: Range<u32>, (found, backup): &(HintOutput, BackupOutput)) {
         let row_bytes = self.params.row_bytes();
         assert_eq!(found.cuts.len(), hints.len());
         assert_eq!(found.parities.len(), hints.len() * row_bytes);
@@ -81,7 +81,7 @@ impl Case {
         }
     }
 
-    fn pass(&self, hints: Range<u32>, pairs: Range<u32>, chunk: usize) -> (Mains, Pairs) {
+    fn pass(&self, hints: Range<u32>, pairs: Range<u32>, chunk: usize) -> (HintOutput, BackupOutput) {
         let mut pass = fold(&self.prf, self.params.row_bytes(), hints, pairs).unwrap();
         let mut absorbed = 0;
         for chunk in self.table.chunks(chunk) {
@@ -163,7 +163,7 @@ fn cuts_and_extra_entries_are_those_of_the_definition() {
         let case = Case::new(rows, 1, w);
         let mut found = vec![VOID; 3000];
         cuts(&case.prf, 77, &mut found);
-        let mut places = vec![Place { partition: 0, offset: 0 }; 3000];
+        let mut places = vec![PartitionPlace { partition: 0, offset: 0 }; 3000];
         extras(&case.prf, 77, &found, &mut places);
         let step = (case.params.partitions() / 100).max(1);
         for (i, id) in (0..3000).zip(77..).step_by(step) {

@@ -4,11 +4,11 @@ mod sizes;
 mod supplies;
 
 use crate::prf::VOID;
-use crate::two::S3pirTwo;
-use crate::two::client::{Client, Prepare};
-use crate::two::params::{Params, select};
+use crate::two_server::S3pirTwo;
+use crate::two_server::client::{Client, Prepare};
+use crate::two_server::params::{Params, select};
 use sotto_core::{Error, Params as _, Prepare as _, Shape, Stateful, Supplier, Upkeep, Wire};
-use sotto_hints::message::{Order, Supply};
+use sotto_hints::message::{HintRequest, HintResponse};
 use sotto_testkit::served::Served;
 use zeroize::Zeroizing;
 
@@ -52,10 +52,10 @@ fn orders_are_of_blocks_that_exist() {
     let blocks = params.blocks() as u32;
     let order = |block: u32| [&[9; 16], &block.to_le_bytes()[..]].concat();
     for block in [0, 1, blocks - 1] {
-        assert_eq!(Order::take(&params, &order(block)).unwrap().block, block);
+        assert_eq!(HintRequest::take(&params, &order(block)).unwrap().block, block);
     }
     for block in [blocks, blocks + 1, u32::MAX] {
-        assert!(matches!(Order::take(&params, &order(block)), Err(Error::Peer(_))), "block {block}");
+        assert!(matches!(HintRequest::take(&params, &order(block)), Err(Error::Peer(_))), "block {block}");
     }
 }
 
@@ -65,7 +65,7 @@ fn supplies_that_are_not_due_are_refused() {
     let table = table(2, 1);
     let mut full = client(&table, 1);
     assert!(!supply(&table, &mut full));
-    let nothing = Supply(Zeroizing::new(vec![0; table.params.supply_bytes()]));
+    let nothing = HintResponse(Zeroizing::new(vec![0; table.params.supply_bytes()]));
     assert!(matches!(S3pirTwo::stock(&mut full, nothing), Err(Error::Misuse(_))));
     let block = table.params.blocks_of(full.one.hints.stocked) as u64;
     let more = [&[4], &block.to_le_bytes()[..], &vec![0; table.params.supply_bytes()]].concat();

@@ -5,14 +5,14 @@
 //! 7 % (root mean square). Keys and coins are fixed, so a test passes always or never.
 
 use super::table;
+use crate::backups::BackupPairs;
 use crate::hints::{main, pair};
 use crate::message::Query;
 use crate::offline::cuts::cuts;
 use crate::offline::extras::extras;
-use crate::stock::Pairs;
 use crate::{Client, Params};
 use sotto_core::{Client as _, One, RecordIndex};
-use sotto_hints::stream::{Hint, Hints, Place, Prf};
+use sotto_hints::one_server::{Hint, Hints, PartitionPlace, Prf};
 use sotto_testkit::rng::seeded;
 use sotto_testkit::uniform;
 use zeroize::Zeroizing;
@@ -26,12 +26,12 @@ fn client(params: &Params, key: u64) -> Client {
     let mut all = vec![0; params.ids()];
     cuts(&prf, 0, &mut all);
     let (mains, pairs) = all.split_at(params.hints());
-    let mut places = vec![Place::default(); mains.len()];
+    let mut places = vec![PartitionPlace::default(); mains.len()];
     extras(&prf, 0, mains, &mut places);
     let mains = mains.iter().zip(&places).map(|(cut, extra)| main(*cut, *extra));
     let of = mains.chain(pairs.iter().map(|cut| pair(*cut))).chain([Hint::default()]).collect();
     let rows = [params.ids(), params.backups()].map(|rows| Zeroizing::new(vec![0; rows + 1]));
-    let mut stock = Pairs::of(params, 0);
+    let mut stock = BackupPairs::of(params, 0);
     stock.left = pairs.len() as u64;
     let hints = Hints::new(params, &prf, Zeroizing::new(of), rows, stock);
     Client::new(params.clone(), key, hints, ())

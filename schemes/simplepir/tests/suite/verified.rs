@@ -2,11 +2,11 @@
 
 use proptest::prelude::*;
 use simplepir::params::SET;
-use simplepir::verified::client::{Client, Pending, Prepare};
-use simplepir::verified::message::{Answer, Query};
-use simplepir::verified::params::{Params, ParamsLiteral};
-use simplepir::verified::server::Server;
-use simplepir::verified::{VERIFIED, VeriSimplePir};
+use simplepir::verisimplepir::client::{Client, Pending, Prepare};
+use simplepir::verisimplepir::message::{Answer, Query};
+use simplepir::verisimplepir::params::{Params, ParamsLiteral};
+use simplepir::verisimplepir::server::Server;
+use simplepir::verisimplepir::{VERIFIED, VeriSimplePir};
 use sotto_core::{
     Artifact, Change, Error, Misuse, One, ParamsError, PeerMisbehaved, RecordIndex, Revise, Section, Wire,
 };

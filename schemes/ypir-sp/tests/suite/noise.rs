@@ -5,13 +5,13 @@ use crate::setup::{Table, bytes, literal};
 use sotto_core::{Params as _, Wire};
 use sotto_lattice::encrypt::phase;
 use sotto_lattice::noise::steps;
-use sotto_lattice::ring::Level;
-use sotto_lattice::secret::Secret;
+use sotto_lattice::ring::ModulusLevel;
+use sotto_lattice::secret::SecretKey;
 use sotto_math::bits::unpack_words;
 use sotto_silent::bound::variances_and_margin;
 use sotto_silent::lattice::{DIGITS, LAW, N, NORM, Q, Q_BITS, SIGMA, ring};
-use sotto_silent::plain::Plain;
-use sotto_silent::vector::Bits;
+use sotto_silent::plain_modulus::PlainModulus;
+use sotto_silent::unit_vector::MessageBits;
 use sotto_testkit::rng::seeded;
 
 /// Mean square and largest of what is in the answers besides the numbers, in units of 1 modulo q.
@@ -23,7 +23,7 @@ fn noise(table: &Table, queries: u64) -> (f64, f64) {
         let (index, label) = (i * 7 % table.params.m() as u64, format!("noise {i}"));
         let (_, answer, record) = table.lookup(&mut table.client("prepare"), index, &label);
         assert_eq!(record, table.row(index), "{label}");
-        let secret = Secret::sample(&ring, LAW, &mut seeded(&label));
+        let secret = SecretKey::sample(&ring, LAW, &mut seeded(&label));
         let mut sent = Vec::new();
         answer.put(&table.params, &mut sent);
         for (group, numbers) in sent.chunks(sent.len() / table.params.groups()).zip(record.chunks(2 * N)) {
@@ -33,11 +33,11 @@ fn noise(table: &Table, queries: u64) -> (f64, f64) {
                 // What a word stands for modulo q, to the nearest integer.
                 let lift = |x: u64| ((u128::from(x) * u128::from(Q) + (1 << (width - 1))) >> width) as u64;
                 let mut slots: Vec<u64> = words.into_iter().map(lift).collect();
-                ring.forward(Level::Main, &mut slots);
+                ring.forward(ModulusLevel::Main, &mut slots);
                 slots
             };
             let (mask, body) = (polynomial(mask, widths.mask), polynomial(body, widths.body));
-            let phase = phase(&ring, Level::Main, &secret, &mask, &body);
+            let phase = phase(&ring, ModulusLevel::Main, &secret, &mask, &body);
             for (phase, pair) in phase.iter().zip(numbers.chunks_exact(2)) {
                 let number = f64::from(pair[0] as i8) + 256.0 * f64::from(pair[1] as i8);
                 let q = Q as f64;
@@ -50,7 +50,7 @@ fn noise(table: &Table, queries: u64) -> (f64, f64) {
 }
 
 /// What the formulas give for numbers of this mean square, in place of the largest.
-fn predicted(words: u64, square: f64, bits: Bits) -> f64 {
+fn predicted(words: u64, square: f64, bits: MessageBits) -> f64 {
     let unit = |kept: u32| Q as f64 * (-f64::from(kept)).exp2();
     let keys = steps::truncated(SIGMA, Q_BITS - bits.keys);
     words as f64 * square * steps::truncated(SIGMA, bits.dropped())
@@ -76,7 +76,7 @@ fn noise_is_what_the_formulas_say() {
         let apart = (measured.log2() - predicted.log2()) / 2.0;
         assert!(apart.abs() < 0.3, "{name}: {apart} bits");
         let (variances, margin) =
-            variances_and_margin(table.params.m() as u64, Plain::BYTES, 1, table.params.bits());
+            variances_and_margin(table.params.m() as u64, PlainModulus::BYTES, 1, table.params.bits());
         let variance: f64 = variances.iter().sum();
         assert!(measured < variance * 1.2 || table.params.literal().answer_bits[1] < 30, "{name}");
         assert!(largest < margin + Q as f64 / 2f64.powi(19), "{name}: {largest} {margin}");
@@ -90,7 +90,7 @@ fn the_worst_table_comes_close_to_the_bound_and_stays_below() {
     let literal = literal(64, records, bits, [37, 37]);
     let table = Table::checked(literal, vec![0x80; 64 * records as usize]);
     let (measured, largest) = noise(&table, 40);
-    let (variances, margin) = variances_and_margin(records, Plain::BYTES, 1, table.params.bits());
+    let (variances, margin) = variances_and_margin(records, PlainModulus::BYTES, 1, table.params.bits());
     let variance: f64 = variances.iter().sum();
     // All numbers of a record have the same noise of words, so that 40 of them are measured, no more.
     assert!((0.5..1.6).contains(&(measured / variance)), "{}", measured / variance);

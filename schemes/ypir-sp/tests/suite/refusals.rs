@@ -6,7 +6,7 @@ use sotto_core::{
 };
 use sotto_math::bits::pack_words;
 use sotto_silent::lattice::N;
-use sotto_silent::vector::largest;
+use sotto_silent::unit_vector::largest;
 use sotto_testkit::memory::MemorySink;
 use ypir_sp::YpirSp;
 use ypir_sp::message::{Answer, Query};

@@ -5,15 +5,15 @@ use crate::setup::{Table, WIDEST, bytes, literal};
 use sotto_core::{Params as _, Wire};
 use sotto_lattice::encrypt::phase;
 use sotto_lattice::noise::steps;
-use sotto_lattice::ring::Level;
-use sotto_lattice::secret::Secret;
+use sotto_lattice::ring::ModulusLevel;
+use sotto_lattice::secret::SecretKey;
 use sotto_math::bits::{packed_len, unpack_words};
 use sotto_silent::bound::few_variances_and_margin;
 use sotto_silent::lattice::{DIGITS, LAW, N, NORM, Q, Q_BITS, SIGMA, ring};
-use sotto_silent::lwe::encrypt::Encryption;
+use sotto_silent::lwe::encrypt::LweVectorEncryptor;
 use sotto_silent::lwe::ring::Ring;
-use sotto_silent::plain::Plain;
-use sotto_silent::vector::Bits;
+use sotto_silent::plain_modulus::PlainModulus;
+use sotto_silent::unit_vector::MessageBits;
 use sotto_testkit::rng::seeded;
 use ypir::client::Client;
 
@@ -23,11 +23,11 @@ fn noise(table: &Table, client: &mut Client, index: u64, label: &str) -> [Vec<f6
     let (_, answer, record) = table.lookup(client, index, label);
     assert_eq!(record, table.row(index), "{label}");
     let columns = table.params.cut().columns() as usize;
-    let first = Encryption::new(Ring::new().unwrap(), columns.div_ceil(1024));
+    let first = LweVectorEncryptor::new(Ring::new().unwrap(), columns.div_ceil(1024));
     let mut rng = seeded(label);
     let s = first.secret(&mut rng);
     first.unit(columns, 0, &s, &mut rng, |word| word as u32);
-    let secret = Secret::sample(&ring, LAW, &mut rng);
+    let secret = SecretKey::sample(&ring, LAW, &mut rng);
 
     let mut sent = Vec::new();
     answer.put(&table.params, &mut sent);
@@ -39,12 +39,12 @@ fn noise(table: &Table, client: &mut Client, index: u64, label: &str) -> [Vec<f6
         let lift = |x: u64| ((u128::from(x) * u128::from(Q) + (1 << (width - 1))) >> width) as u64;
         let mut slots: Vec<u64> = unpack_words(bytes, width, count).unwrap().into_iter().map(lift).collect();
         slots.resize(N, 0);
-        ring.forward(Level::Main, &mut slots);
+        ring.forward(ModulusLevel::Main, &mut slots);
         slots
     };
     let mut part = |count: usize| {
         let (mask, body) = (polynomial(widths.mask, N), polynomial(widths.body, count));
-        let phase = phase(&ring, Level::Main, &secret, &mask, &body);
+        let phase = phase(&ring, ModulusLevel::Main, &secret, &mask, &body);
         // Numbers are multiples of q / p: what is left is the distance to the nearest.
         let step = Q as f64 / 65536.0;
         let left = |phase: &i128| (*phase as f64 + step / 2.0).rem_euclid(step) - step / 2.0;
@@ -55,7 +55,7 @@ fn noise(table: &Table, client: &mut Client, index: u64, label: &str) -> [Vec<f6
 }
 
 /// What the formulas give for numbers of this mean square, in place of the largest, where roundings are uniform.
-fn predicted(words: u64, bits: Bits) -> [f64; 2] {
+fn predicted(words: u64, bits: MessageBits) -> [f64; 2] {
     let unit = |kept: u32| Q as f64 * (-f64::from(kept)).exp2();
     let keys = steps::truncated(SIGMA, Q_BITS - bits.keys);
     let square = 2f64.powi(32) / 12.0;
@@ -88,7 +88,8 @@ fn noise_is_what_the_formulas_say() {
         let off = |i: usize| (measured[i] / predicted(blocks, bits)[i]).log2() / 2.0;
         assert!(off(0).abs() < 0.3, "{name}: {} bits", off(0));
         assert!(off(1).abs() < 0.3 || name == "packing", "{name}, fresh: {} bits", off(1));
-        let bounds = [N, 1].map(|samples| few_variances_and_margin(samples, blocks, Plain::BYTES, bits));
+        let bounds =
+            [N, 1].map(|samples| few_variances_and_margin(samples, blocks, PlainModulus::BYTES, bits));
         for ((noise, measured), (variances, margin)) in [packed, fresh].iter().zip(measured).zip(bounds) {
             let body = (Q as f64 / f64::from(bits.body).exp2() / 2.0).powi(2) / 3.0;
             assert!(measured < variances.iter().sum::<f64>() * 1.3 + body, "{name}");

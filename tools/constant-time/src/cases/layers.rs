@@ -4,31 +4,31 @@ use super::Case;
 use crate::secret::{Hidden, hidden, hide, show, shown};
 use crate::trial::{pick, source, timed};
 use sotto_core::{Layer, Row, Then, Unit};
-use sotto_layers::keyword::{Builder, Form, Key, Options, Value, Width};
-use sotto_layers::pbc::code::Sizes;
-use sotto_layers::pbc::place::Placement;
-use sotto_layers::{Keyword, Keywords, Pbc};
+use sotto_layers::batch_code::code::CodeSizes;
+use sotto_layers::batch_code::placement::Placement;
+use sotto_layers::keyword::{BuildOptions, Key, KeyForm, KeywordBuilder, Value, ValueWidth};
+use sotto_layers::{BatchCode, Keyword, MultiKeyword};
 use sotto_prg::PublicSeed;
 
 const SEED: PublicSeed = PublicSeed([7; 32]);
 
 pub(super) fn cases() -> Vec<Case> {
-    let options = || Options::new(Form::Bytes, SEED);
+    let options = || BuildOptions::new(KeyForm::Bytes, SEED);
     let fixed = || entries(|i| vec![i as u8; 4]);
     let several = || entries(|i| vec![i as u8; i % 5]);
     vec![
         Case::new("keyword/fixed", 3, move || keyword(options(), fixed())),
         Case::new("keyword/lengths", 3, move || keyword(options(), several())),
         Case::new("keyword/cuts", 3, move || {
-            keyword(Options { probes: 1, slots: Some(40), ..options() }, several())
+            keyword(BuildOptions { probes: 1, slots: Some(40), ..options() }, several())
         }),
         Case::new("keyword/band", 3, move || keyword_in_sums(several())),
         Case::new("keyword/several", 1, move || keywords(fixed())),
-        Case::new("form/bytes", 1, || spelling(Form::Bytes, 32, |text| text.to_vec())),
-        Case::new("form/md5", 1, || spelling(Form::Md5, 32, undigits)),
-        Case::new("form/phone", 1, || spelled(Form::Phone, number, |text| text.to_vec())),
-        Case::new("form/sha1", 1, || spelling(Form::Sha1, 40, undigits)),
-        Case::new("form/sha256", 1, || spelling(Form::Sha256, 64, undigits)),
+        Case::new("form/bytes", 1, || spelling(KeyForm::Bytes, 32, |text| text.to_vec())),
+        Case::new("form/md5", 1, || spelling(KeyForm::Md5, 32, undigits)),
+        Case::new("form/phone", 1, || spelled(KeyForm::Phone, number, |text| text.to_vec())),
+        Case::new("form/sha1", 1, || spelling(KeyForm::Sha1, 40, undigits)),
+        Case::new("form/sha256", 1, || spelling(KeyForm::Sha256, 64, undigits)),
         Case::new("pbc/batch", 1, || batch(4)),
         Case::new("pbc/slack", 1, || batch(260)),
     ]
@@ -59,8 +59,9 @@ fn entries(value: impl Fn(usize) -> Vec<u8>) -> Vec<Entry> {
 }
 
 /// A table of these entries, in the clear.
-fn table(options: Options, entries: &[Entry]) -> (Keyword, Vec<Vec<u8>>) {
-    let mut builder = Builder::new(Options { width: Width::UpTo(6), ..options }).expect("a form");
+fn table(options: BuildOptions, entries: &[Entry]) -> (Keyword, Vec<Vec<u8>>) {
+    let mut builder =
+        KeywordBuilder::new(BuildOptions { width: ValueWidth::UpTo(6), ..options }).expect("a form");
     for (key, value) in entries {
         builder.add(key, value.len() as u64).expect("a short key");
     }
@@ -88,13 +89,13 @@ fn found(mut reply: Option<Value>) -> Option<Vec<u8>> {
 }
 
 /// A key of so many hexadecimal digits, as it was written, and its bytes.
-fn spelling(form: Form, digits: usize, bytes: fn(&[u8]) -> Vec<u8>) -> impl FnMut(usize) {
+fn spelling(form: KeyForm, digits: usize, bytes: fn(&[u8]) -> Vec<u8>) -> impl FnMut(usize) {
     let text =
         move || (0..digits).map(|i| b"0123456789abcdefABCDEF"[pick(i as u64 % 22, 22) as usize]).collect();
     spelled(form, text, bytes)
 }
 
-fn spelled(form: Form, text: impl Fn() -> Vec<u8>, bytes: fn(&[u8]) -> Vec<u8>) -> impl FnMut(usize) {
+fn spelled(form: KeyForm, text: impl Fn() -> Vec<u8>, bytes: fn(&[u8]) -> Vec<u8>) -> impl FnMut(usize) {
     move |_| {
         let text = text();
         let mut key = text.clone();
@@ -119,7 +120,7 @@ fn undigits(text: &[u8]) -> Vec<u8> {
     text.chunks(2).map(|pair| digit(pair[0]) << 4 | digit(pair[1])).collect()
 }
 
-fn keyword(options: Options, entries: Vec<Entry>) -> impl FnMut(usize) {
+fn keyword(options: BuildOptions, entries: Vec<Entry>) -> impl FnMut(usize) {
     let (keyword, rows) = table(options, &entries);
     let other = (b"no key".to_vec(), Vec::new());
     move |round| {
@@ -137,7 +138,8 @@ fn keyword(options: Options, entries: Vec<Entry>) -> impl FnMut(usize) {
 /// Keys in sums of rows, which are added up here.
 fn keyword_in_sums(entries: Vec<Entry>) -> impl FnMut(usize) {
     let strips = Some((5, Unit::Pair));
-    let (keyword, strips) = table(Options { probes: 1, strips, ..Options::new(Form::Bytes, SEED) }, &entries);
+    let (keyword, strips) =
+        table(BuildOptions { probes: 1, strips, ..BuildOptions::new(KeyForm::Bytes, SEED) }, &entries);
     let solved: Vec<_> =
         strips.iter().map(|strip| keyword.solve(strip).expect("a strip of few keys")).collect();
     let keyword = keyword.with_tries(solved.iter().map(|strip| strip.tried).collect());
@@ -157,7 +159,7 @@ fn keyword_in_sums(entries: Vec<Entry>) -> impl FnMut(usize) {
         let rng = &mut Hidden(source("layer"));
         let (first, plan) = timed(|| keyword.plan(&key, rng)).expect("a key");
         // What a server would not learn.
-        let (first, ones) = (shown(first[0]) as usize, shown(plan.ones().expect("a sum")));
+        let (first, ones) = (shown(first[0]) as usize, shown(plan.row_mask().expect("a sum")));
         let added = |at| {
             let rows = (first..rows).take(128).filter(|row| ones >> (row - first) & 1 == 1);
             rows.map(|row| number(row, at)).fold(0, u16::wrapping_add)
@@ -170,10 +172,10 @@ fn keyword_in_sums(entries: Vec<Entry>) -> impl FnMut(usize) {
 }
 
 fn keywords(entries: Vec<Entry>) -> impl FnMut(usize) {
-    let (keyword, rows) = table(Options::new(Form::Bytes, SEED), &entries);
-    let layer = Keywords::new(keyword, 3);
-    let sizes = Sizes::fit(rows.len() as u64, layer.visits().len()).expect("a small batch");
-    let code = Pbc::new(sizes, &SEED).expect("sizes that fit");
+    let (keyword, rows) = table(BuildOptions::new(KeyForm::Bytes, SEED), &entries);
+    let layer = MultiKeyword::new(keyword, 3);
+    let sizes = CodeSizes::fit(rows.len() as u64, layer.visits().len()).expect("a small batch");
+    let code = BatchCode::new(sizes, &SEED).expect("sizes that fit");
     let placement = Placement::new(&code);
     let layer = Then(layer, code);
     move |_| {
@@ -206,7 +208,7 @@ pub(super) fn placed(placement: &Placement, bucket: usize, row: u64) -> usize {
 /// Several rows, two of them the same.
 /// A request of a code for so many rows.
 fn batch(items: usize) -> impl FnMut(usize) {
-    let code = Pbc::new(Sizes::fit(200, items).expect("a batch"), &SEED).expect("sizes that fit");
+    let code = BatchCode::new(CodeSizes::fit(200, items).expect("a batch"), &SEED).expect("sizes that fit");
     let placement = Placement::new(&code);
     move |_| {
         let mut wanted = [5, 77, 5, 130].map(|row| pick(row, 200));

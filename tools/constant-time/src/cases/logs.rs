@@ -5,13 +5,13 @@ use super::layers::{ask, placed};
 use crate::secret::{hidden, show};
 use crate::trial::{pick, timed};
 use sotto_core::{Layer, Then};
-use sotto_layers::node::{self, Nodes};
-use sotto_layers::pbc::code::Sizes;
-use sotto_layers::pbc::place::Placement;
-use sotto_layers::{Colour, Pbc, Tile, tile};
+use sotto_layers::batch_code::code::CodeSizes;
+use sotto_layers::batch_code::placement::Placement;
+use sotto_layers::batch_proof::{self, BatchProof};
+use sotto_layers::{BatchCode, ColorProof, TileProof, tile_proof};
 use sotto_prg::PublicSeed;
-use sotto_tree::log::{Hash, Node, Peaks, hash, proof, verify};
-use sotto_tree::{Colouring, Shape};
+use sotto_tree::log::{CompleteSubtree, Hash, Peaks, hash, proof, verify};
+use sotto_tree::{Coloring, PerfectTree};
 
 /// A length with complete, partial and absent siblings.
 const LEAVES: u64 = 600;
@@ -38,7 +38,7 @@ fn leaf(round: usize) -> u64 {
 /// right edge.
 struct Log {
     levels: Vec<Vec<Hash>>,
-    known: Vec<Node>,
+    known: Vec<CompleteSubtree>,
     peaks: Peaks,
 }
 
@@ -84,10 +84,10 @@ fn proofs() -> impl FnMut(usize) {
 
 fn colours(layers: u8, public_layers: u8) -> impl FnMut(usize) {
     let log = Log::new();
-    let colouring = Colouring::new(Shape::new(2, layers).expect("a small tree"));
+    let colouring = Coloring::new(PerfectTree::new(2, layers).expect("a small tree"));
     let mut tables: Vec<Vec<Hash>> = vec![Vec::new(); layers.into()];
     let mut public = vec![Vec::new(); public_layers.into()];
-    for Node { level, index, hash } in log.known.iter().copied() {
+    for CompleteSubtree { level, index, hash } in log.known.iter().copied() {
         if level < layers {
             let seeker = ((index ^ 1) << level) & ((1 << layers) - 1);
             let place = colouring.copath(seeker).expect("a leaf")[usize::from(layers - level) - 1];
@@ -96,7 +96,7 @@ fn colours(layers: u8, public_layers: u8) -> impl FnMut(usize) {
             public[usize::from(layers + public_layers - 1 - level)].push(hash);
         }
     }
-    let layer = Colour::new(colouring, log.peaks.clone(), public).expect("the log's own hashes");
+    let layer = ColorProof::new(colouring, log.peaks.clone(), public).expect("the log's own hashes");
     move |round| {
         let leaf = leaf(round);
         let row = |shard: usize, row: u64| {
@@ -108,12 +108,12 @@ fn colours(layers: u8, public_layers: u8) -> impl FnMut(usize) {
 
 fn tiles() -> impl FnMut(usize) {
     let log = Log::new();
-    let layer = Tile::new(1, log.peaks.clone(), log.levels[8].clone()).expect("the log's own hashes");
+    let layer = TileProof::new(1, log.peaks.clone(), log.levels[8].clone()).expect("the log's own hashes");
     move |round| {
         let leaf = leaf(round);
         let row = |_, row: u64| {
             let mut tile = log.levels[0].chunks(256).nth(row as usize).expect("a tile").concat();
-            tile.resize(tile::ROW_BYTES, 0);
+            tile.resize(tile_proof::ROW_BYTES, 0);
             tile
         };
         let mut proved = ask(&layer, &hidden(leaf), row).expect("a leaf of the log");
@@ -125,10 +125,10 @@ fn tiles() -> impl FnMut(usize) {
 
 fn nodes() -> impl FnMut(usize) {
     let log = Log::new();
-    let rows = node::rows(LEAVES);
-    let layer = Nodes::new(log.peaks.clone()).expect("a short log");
-    let sizes = Sizes::fit(rows, layer.visits().len()).expect("a small batch");
-    let code = Pbc::new(sizes, &PublicSeed([4; 32])).expect("sizes that fit");
+    let rows = batch_proof::rows(LEAVES);
+    let layer = BatchProof::new(log.peaks.clone()).expect("a short log");
+    let sizes = CodeSizes::fit(rows, layer.visits().len()).expect("a small batch");
+    let code = BatchCode::new(sizes, &PublicSeed([4; 32])).expect("sizes that fit");
     let placement = Placement::new(&code);
     let layer = Then(layer, code);
     move |round| {

@@ -3,7 +3,7 @@
 use super::Case;
 use crate::secret::{Hidden, hidden, show};
 use crate::trial::{pick, source, timed};
-use sotto_oprf::{Input, Mask, SecretKey, Version, blind};
+use sotto_oprf::{Input, MaskVersion, RowMask, SecretKey, blind};
 use sotto_testkit::rng::seeded;
 
 pub(super) fn cases() -> Vec<Case> {
@@ -11,7 +11,7 @@ pub(super) fn cases() -> Vec<Case> {
         Case::new("oprf/row", 1, || {
             |_| {
                 let row = pick(5, 1 << 20);
-                open(|| Input::row("t", hidden(row), Version(3)), Input::row("t", row, Version(3)));
+                open(|| Input::row("t", hidden(row), MaskVersion(3)), Input::row("t", row, MaskVersion(3)));
             }
         }),
         Case::new("oprf/key", 1, || {
@@ -35,8 +35,8 @@ fn open(wanted: impl FnOnce() -> sotto_oprf::Result<Input>, item: sotto_oprf::Re
     let public = key.public();
     let outputs = timed(|| asked.finish(&answer.elements, &answer.proof, &public)).expect("an honest answer");
     let item = item.expect("a short name");
-    let masked = Mask::new(&key.at(&item).expect("an input")).close(Version(3), b"item");
-    let mut item = timed(|| Mask::new(&outputs[0]).open(&masked)).expect("the item's own mask");
+    let masked = RowMask::new(&key.at(&item).expect("an input")).close(MaskVersion(3), b"item");
+    let mut item = timed(|| RowMask::new(&outputs[0]).open(&masked)).expect("the item's own mask");
     show(item.as_mut_slice());
     assert!(item.as_slice() == b"item");
 }

@@ -5,7 +5,7 @@ use crate::image::buckets::Place;
 use crate::image::describe::Places;
 use crate::image::encode::{Draft, Written};
 use crate::image::error::ImageError;
-use sotto_bfv::mulpir::Table;
+use sotto_bfv::mulpir::ValueTable;
 use sotto_core::server::Held;
 use sotto_core::{Image, Section, Sink};
 use sotto_db::image::ForeignFile;
@@ -70,7 +70,7 @@ impl Revision<'_, '_> {
                 made += (changed.len() * shape.chunks()) as u64;
                 let is_changed = |row: usize, col: usize| changed.contains(&(row * d1 + col % d1));
                 let read = |at: u64, out: &mut [u8]| writer.read_part(Part::Entries, entries + at, out);
-                let old = Table::held(kit, shape, held.clone(), start).map_err(failed)?;
+                let old = ValueTable::held(kit, shape, held.clone(), start).map_err(failed)?;
                 let rewritten = old.rewrite(kit, &is_changed, &read, &mut |at, lines| {
                     done += lines.len() as u64;
                     let total = self.places.table_bytes;

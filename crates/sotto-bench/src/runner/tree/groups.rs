@@ -6,7 +6,7 @@ use super::stack::Stack;
 use crate::definition::Case;
 use crate::error::BenchError;
 use crate::plan::{Plan, Ready};
-use sotto_layers::colour::ROW_BYTES;
+use sotto_layers::color_proof::ROW_BYTES;
 use std::borrow::Cow;
 use std::ops::Range;
 

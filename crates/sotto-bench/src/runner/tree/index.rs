@@ -8,7 +8,7 @@ use crate::median::{Samples, ms};
 use crate::options::Progress;
 use crate::report::TreeMeasured;
 use sotto_core::{CryptoRng, Layer, Result};
-use sotto_tree::{Colouring, Place};
+use sotto_tree::{ColorSlot, Coloring};
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
@@ -24,9 +24,9 @@ pub(super) fn measure(run: &Run<'_>, way: Way) -> Result<TreeMeasured, BenchErro
     let failed = |why| run.failed("finding a proof's rows", why);
     match way {
         Way::Colours => {
-            let colouring = Colouring::new(run.shape);
+            let colouring = Coloring::new(run.shape);
             let binary = run.shape.arity() == 2;
-            let mut places: Vec<Place> = Vec::new();
+            let mut places: Vec<ColorSlot> = Vec::new();
             let known = each(run, &mut rng, |leaf, _| {
                 if binary {
                     colouring.copath_into(leaf, &mut places)

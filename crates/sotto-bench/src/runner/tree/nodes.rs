@@ -4,19 +4,19 @@
 use super::SEED;
 use sotto_core::Sure;
 use sotto_math::sha256;
-use sotto_tree::Shape;
+use sotto_tree::PerfectTree;
 use sotto_tree::log::{Hash, hash};
 
 /// All nodes of a perfect tree, but for the root.
 pub(super) struct Nodes {
-    shape: Shape,
+    shape: PerfectTree,
     /// Layer by layer from the top, from left to right.
     all: Vec<Hash>,
     root: Hash,
 }
 
 impl Nodes {
-    pub(super) fn new(shape: Shape) -> Self {
+    pub(super) fn new(shape: PerfectTree) -> Self {
         let mut all = vec![[0; 32]; shape.nodes() as usize];
         if shape.arity() != 2 {
             SEED.stream("nodes", shape.arity()).fill(all.as_flattened_mut());
@@ -40,7 +40,7 @@ impl Nodes {
         Nodes { shape, all, root }
     }
 
-    pub(super) fn shape(&self) -> Shape {
+    pub(super) fn shape(&self) -> PerfectTree {
         self.shape
     }
 
@@ -64,25 +64,25 @@ impl Nodes {
     }
 
     /// The places of a leaf's path, from the root's child down.
-    pub(super) fn path(shape: Shape, leaf: u64) -> Vec<u64> {
+    pub(super) fn path(shape: PerfectTree, leaf: u64) -> Vec<u64> {
         let (q, h) = (shape.arity(), shape.height());
         (1..=h).map(|layer| first(shape, layer) as u64 + leaf / q.pow((h - layer) as u32)).collect()
     }
 
     /// The places of the siblings of a path in a binary tree, from the leaf's up.
-    pub(super) fn siblings(shape: Shape, leaf: u64) -> Vec<u64> {
+    pub(super) fn siblings(shape: PerfectTree, leaf: u64) -> Vec<u64> {
         // Every layer begins at an even place.
         Self::path(shape, leaf).into_iter().rev().map(|place| place ^ 1).collect()
     }
 
     /// The places of what proves a leaf.
-    pub(super) fn proof(shape: Shape, leaf: u64) -> Vec<u64> {
+    pub(super) fn proof(shape: PerfectTree, leaf: u64) -> Vec<u64> {
         if shape.arity() == 2 { Self::siblings(shape, leaf) } else { Self::path(shape, leaf) }
     }
 }
 
 /// Where a layer begins, 1 being that of the root's children.
-fn first(shape: Shape, layer: usize) -> usize {
+fn first(shape: PerfectTree, layer: usize) -> usize {
     (1..layer).fold(0, |nodes, _| (nodes + 1) * shape.arity() as usize)
 }
 
@@ -94,7 +94,7 @@ mod tests {
     #[test]
     fn a_binary_tree_is_that_of_a_log() {
         for height in [1, 2, 5] {
-            let nodes = Nodes::new(Shape::new(2, height).unwrap());
+            let nodes = Nodes::new(PerfectTree::new(2, height).unwrap());
             let mut peaks = Peaks::new();
             nodes.leaves().iter().for_each(|leaf| peaks.append(*leaf, |_| ()));
             assert_eq!((peaks.leaves(), &peaks.root()), (1 << height, nodes.root()));
@@ -109,7 +109,7 @@ mod tests {
 
     #[test]
     fn paths_lead_from_node_to_child() {
-        let nodes = Nodes::new(Shape::new(5, 3).unwrap());
+        let nodes = Nodes::new(PerfectTree::new(5, 3).unwrap());
         assert_eq!((nodes.all().len(), nodes.leaves().len()), (5 + 25 + 125, 125));
         let path = |leaf| Nodes::proof(nodes.shape(), leaf);
         assert_eq!(path(0), [0, 5, 30]);

@@ -142,7 +142,7 @@ pub(super) fn measure(
 
 /// What a row of a table must be.
 fn truth(table: &[u8]) -> impl Fn(u64) -> Vec<u8> + use<'_> {
-    let width = sotto_layers::colour::ROW_BYTES;
+    let width = sotto_layers::color_proof::ROW_BYTES;
     move |row| table.chunks_exact(width).nth(row as usize).sure("a row is one of the table").to_vec()
 }
 

@@ -7,8 +7,8 @@ use crate::median::{Samples, ms};
 use crate::options::Progress;
 use crate::report::TreeMeasured;
 use sotto_core::Result;
-use sotto_layers::pbc::place::Placement;
-use sotto_tree::Colouring;
+use sotto_layers::batch_code::placement::Placement;
+use sotto_tree::Coloring;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
@@ -46,7 +46,7 @@ pub(super) fn measure(run: &Run<'_>, way: Way) -> Result<TreeMeasured, BenchErro
 /// The colouring made, and all numbers of all colours' nodes written down.
 fn colours(run: &Run<'_>) -> Result<(Duration, Duration, u64)> {
     let start = Instant::now();
-    let colouring = Colouring::new(black_box(run.shape));
+    let colouring = Coloring::new(black_box(run.shape));
     let made = start.elapsed();
     let classes = black_box(colouring.classes()?);
     let all = start.elapsed();

@@ -4,14 +4,14 @@ use super::SEED;
 use super::nodes::Nodes;
 use crate::definition::Way;
 use sotto_core::{CryptoRng, Layer, Misuse, ParamsError, Result, Row, Sure};
-use sotto_layers::pbc::code::Sizes;
-use sotto_layers::pbc::place::Placement;
-use sotto_layers::{Colour, Pbc, colour, pbc};
+use sotto_layers::batch_code::code::CodeSizes;
+use sotto_layers::batch_code::placement::Placement;
+use sotto_layers::{BatchCode, ColorProof, batch_code, color_proof};
 use sotto_pages::HugeWords;
 use sotto_prg::PublicSeed;
-use sotto_tree::colour::written::Destinations;
-use sotto_tree::log::{Hash, Node, Peaks, proof};
-use sotto_tree::{Colouring, Place, Shape};
+use sotto_tree::coloring::destinations::Destinations;
+use sotto_tree::log::{CompleteSubtree, Hash, Peaks, proof};
+use sotto_tree::{ColorSlot, Coloring, PerfectTree};
 
 /// A tree laid out in tables of hashes.
 pub(super) struct Stack {
@@ -23,30 +23,30 @@ pub(super) struct Stack {
 /// Which rows a proof needs.
 enum By {
     /// The siblings of a path in a binary tree.
-    Siblings(Colour),
+    Siblings(ColorProof),
     /// The nodes of a path.
-    Path(Colouring),
+    Path(Coloring),
     /// Either, each anywhere in its layer.
-    Batch(Box<Pbc>),
+    Batch(Box<BatchCode>),
 }
 
 /// What is remembered of a proof that is asked for.
 pub(super) enum Planned {
-    Siblings(colour::Plan),
-    Path(Vec<Place>),
-    Batch(pbc::Plan),
+    Siblings(color_proof::Plan),
+    Path(Vec<ColorSlot>),
+    Batch(batch_code::Plan),
 }
 
 /// The batch code for a path's nodes.
-pub(super) fn sizes(shape: Shape) -> Result<Sizes, ParamsError> {
-    Sizes::fit(shape.nodes(), shape.height())
+pub(super) fn sizes(shape: PerfectTree) -> Result<CodeSizes, ParamsError> {
+    CodeSizes::fit(shape.nodes(), shape.height())
 }
 
 /// The same, ready to be asked.
-pub(super) fn code(shape: Shape) -> Result<Pbc> {
+pub(super) fn code(shape: PerfectTree) -> Result<BatchCode> {
     let mut seed = [0; 32];
     SEED.stream("buckets", shape.nodes()).fill(&mut seed);
-    Pbc::new(sizes(shape)?, &PublicSeed(seed))
+    BatchCode::new(sizes(shape)?, &PublicSeed(seed))
 }
 
 impl Stack {
@@ -59,12 +59,12 @@ impl Stack {
                 (By::Batch(Box::new(code)), tables)
             }
             Way::Colours if shape.arity() == 2 => {
-                let colouring = Colouring::new(shape);
+                let colouring = Coloring::new(shape);
                 let (tables, peaks) = siblings(nodes, &colouring)?;
-                (By::Siblings(Colour::new(colouring, peaks, Vec::new())?), tables)
+                (By::Siblings(ColorProof::new(colouring, peaks, Vec::new())?), tables)
             }
             Way::Colours => {
-                let colouring = Colouring::new(shape);
+                let colouring = Coloring::new(shape);
                 let classes = colouring.classes()?;
                 // Nodes are numbered from the root on, which is 1.
                 let of =
@@ -129,7 +129,7 @@ impl Stack {
             (By::Siblings(layer), Planned::Siblings(plan)) => layer.assemble(plan, rows.collect()),
             (By::Path(_), Planned::Path(places)) => {
                 let rows: Vec<Row> = rows.collect();
-                let of = |place: &Place| {
+                let of = |place: &ColorSlot| {
                     rows.get(usize::from(place.colour)).ok_or(Misuse::Rule("a row of each colour"))
                 };
                 places.iter().map(|place| hash(of(place)?)).collect()
@@ -156,18 +156,21 @@ pub(super) fn is_right(nodes: &Nodes, leaf: u64, hashes: &[Hash]) -> bool {
 }
 
 /// Every hash to the colour of its sibling, in the order in which a growing log would write them.
-fn siblings(nodes: &Nodes, colouring: &Colouring) -> Result<(Vec<Vec<u8>>, Peaks)> {
+fn siblings(nodes: &Nodes, colouring: &Coloring) -> Result<(Vec<Vec<u8>>, Peaks)> {
     /// Layers that are looked up at a time.
     const RUN: usize = 8;
     let run = RUN.min(nodes.shape().height() - 1);
-    let destined = colouring.destined(run)?;
-    let mut tables: Vec<Vec<u8>> =
-        colouring.sizes().iter().map(|size| Vec::with_capacity(*size as usize * colour::ROW_BYTES)).collect();
+    let destined = colouring.destinations(run)?;
+    let mut tables: Vec<Vec<u8>> = colouring
+        .sizes()
+        .iter()
+        .map(|size| Vec::with_capacity(*size as usize * color_proof::ROW_BYTES))
+        .collect();
     let (mut peaks, mut to) = (Peaks::new(), Destinations::default());
     for (number, leaves) in (0..).zip(nodes.leaves().chunks(1 << run)) {
         destined.of(number, &mut to)?;
         let mut inside = to.inside.iter();
-        peaks.extend(leaves, |Node { level, hash, .. }| {
+        peaks.extend(leaves, |CompleteSubtree { level, hash, .. }| {
             let colour = match usize::from(level).checked_sub(run) {
                 None => inside.next(),
                 // The root's own hash is above all colours.
@@ -182,7 +185,7 @@ fn siblings(nodes: &Nodes, colouring: &Colouring) -> Result<(Vec<Vec<u8>>, Peaks
 }
 
 /// The buckets of a code, and the whole table after them if the code asks it.
-fn buckets(nodes: &Nodes, code: &Pbc) -> Result<Vec<Vec<u8>>> {
+fn buckets(nodes: &Nodes, code: &BatchCode) -> Result<Vec<Vec<u8>>> {
     let placement = Placement::new(code);
     let mut rows = vec![0; code.bucket_rows() as usize];
     let mut tables = Vec::new();

@@ -11,7 +11,7 @@ use sotto_apple::sets::Weak;
 use sotto_catalog::{Catalog, SigningKey};
 use sotto_db::epoch::KEY;
 use sotto_db::inspect::describe;
-use sotto_db::residency::Kind;
+use sotto_db::residency::PageKind;
 use sotto_db::{ImageFile, PathKind, TableDir};
 use std::fs;
 use std::path::Path;
@@ -139,7 +139,7 @@ fn image(image: &ImageFile, verify: bool, bars: &Bars, findings: &mut Findings) 
         }
     }
     if let Some(share) = image.huge_share() {
-        findings.good(&about, format!("pages when mapped here: {}", Kind::of(share)));
+        findings.good(&about, format!("pages when mapped here: {}", PageKind::of(share)));
     }
     let (bytes, memory) = (image.header().file_bytes, sotto_pages::memory::available());
     if memory.is_some_and(|memory| memory < bytes) {

@@ -16,7 +16,7 @@ use sotto_catalog::{RowForm, ValueKind};
 use sotto_db::image::ForeignFile;
 use sotto_db::ingest::{Encoding, IngestOptions, Layout, PairColumns};
 use sotto_db::{Progress, TableDir, WriteLock};
-use sotto_layers::keyword::Form;
+use sotto_layers::keyword::KeyForm;
 use sotto_oprf::p384::SecretKey;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -136,8 +136,8 @@ impl Encode {
                 return Err(Failure::usage("an index table of Apple's lookups cannot be symmetric")
                     .fix("give --key: rows are known by names that are made of their keys"));
             }
-            Layout::Index(index) => (Form::Text, index.values.encoding.kind()),
-            Layout::Raw { value, .. } => (Form::Text, *value),
+            Layout::Index(index) => (KeyForm::Text, index.values.encoding.kind()),
+            Layout::Raw { value, .. } => (KeyForm::Text, *value),
             Layout::Range(_) => return Err(Failure::usage("Apple's lookups have no range tables")),
         };
         if self.apple.buckets.is_some() && self.source.room > 0 {

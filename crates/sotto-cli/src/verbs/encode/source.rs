@@ -9,7 +9,7 @@ use sotto_db::ingest::{
     Layout, RangeOptions, ValueOptions,
 };
 use sotto_db::table::BlockRule;
-use sotto_layers::keyword::Form;
+use sotto_layers::keyword::KeyForm;
 use sotto_plan::Keys as Arranged;
 use sotto_prg::PublicSeed;
 use std::path::{Path, PathBuf};
@@ -35,7 +35,7 @@ pub(crate) struct Source {
     /// Keyword tables: what keys are, and so how they are spelled: text, bytes, domain, email, ip, md5 (also NTLM), sha1,
     /// sha256, phone
     #[arg(long, default_value = "text", requires = "key")]
-    form: Form,
+    form: KeyForm,
     /// Rows, or keys, that updates will be able to add [default: none, but for a little where rows or keys share a record]
     #[arg(long, value_name = "N", default_value = "0", hide_default_value = true)]
     pub(super) room: u64,

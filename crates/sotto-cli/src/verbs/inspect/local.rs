@@ -9,7 +9,7 @@ use sotto_catalog::TableNameError;
 use sotto_core::Epoch;
 use sotto_db::image::Piece;
 use sotto_db::parts::open_parts;
-use sotto_db::residency::Kind;
+use sotto_db::residency::PageKind;
 use sotto_db::{DbError, ImageFile, ImageProblem, Inspection, StackDir, TableDir};
 use std::path::Path;
 use std::sync::Arc;
@@ -92,7 +92,7 @@ fn print(found: &Inspection, verified: bool, screen: Screen) -> Result<()> {
     });
     screen.say(grid::grid(&columns, rows))?;
     if let Some(share) = found.huge_share {
-        let pages = Kind::of(share);
+        let pages = PageKind::of(share);
         screen.say(format!("\npages when mapped here: {pages}"))?;
     }
     screen.say(match verified {

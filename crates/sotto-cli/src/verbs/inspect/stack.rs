@@ -11,7 +11,7 @@ use sotto_core::Layer as _;
 use sotto_core::layer::failure_log2;
 use sotto_db::inspect::{SchemeInfo, describe};
 use sotto_db::{StackDir, TableDir};
-use sotto_layers::Design;
+use sotto_layers::ProofLayout;
 
 /// A stack with the catalogs of its tables, in their order.
 pub(super) struct Seen {
@@ -51,9 +51,9 @@ impl Seen {
             return Some((code.shards(), code.visits(), code.sizes().failure_log2()));
         }
         let [layer] = self.document.layers.as_slice() else { return None };
-        let (design, leaves) = Design::parse(&layer.name, &layer.params).ok()?;
+        let (design, leaves) = ProofLayout::parse(&layer.name, &layer.params).ok()?;
         let code = match design {
-            Design::Batch(code) => code.sizes(leaves).failure_log2(),
+            ProofLayout::Batch(code) => code.sizes(leaves).failure_log2(),
             _ => f64::NEG_INFINITY,
         };
         Some((design.shards(leaves).ok()?, design.visits(leaves).ok()?, code))

@@ -6,7 +6,7 @@ use crate::failure::{Failure, Result};
 use crate::screen::Screen;
 use crate::verbs::encode::source::Source;
 use sotto_db::ingest::{Bands, Surveyed, survey};
-use sotto_layers::keyword::{Counted, Form, Options};
+use sotto_layers::keyword::{BuildOptions, KeyForm, KeyStats};
 use sotto_plan::{Aim, Data, Link, Machine, Trust, Workload};
 use sotto_prg::PublicSeed;
 
@@ -139,8 +139,8 @@ impl Asked {
         }
         let width = u32::try_from(row_bytes).map_err(|_| Failure::usage("a value has at most 2^30 bytes"))?;
         // Sizes do not depend on the seed, and nothing is hashed.
-        let options = Options::new(Form::Text, PublicSeed([0; 32]));
-        let counted = Counted { options, keys: rows, shortest: width, longest: width };
+        let options = BuildOptions::new(KeyForm::Text, PublicSeed([0; 32]));
+        let counted = KeyStats { options, keys: rows, shortest: width, longest: width };
         Ok(Data::Key { keys: rows, value_bytes: width.into(), counted: Box::new(counted) })
     }
 

@@ -10,9 +10,9 @@ use crate::verbs::encode::{Scheme, scheme};
 use sotto_catalog::Stack;
 use sotto_core::SchemeEntry;
 use sotto_db::{StackDir, TableDir};
-use sotto_layers::Design;
-use sotto_layers::design::Code;
-use sotto_layers::pbc::code::Sizes;
+use sotto_layers::ProofLayout;
+use sotto_layers::batch_code::code::CodeSizes;
+use sotto_layers::proof_layout::BatchLayout;
 use sotto_prg::PublicSeed;
 
 /// Most layers that are public: 2^24 hashes.
@@ -36,7 +36,7 @@ pub(super) struct Wanted {
 
 /// What a build takes.
 pub(super) struct Choice {
-    pub(super) design: Design,
+    pub(super) design: ProofLayout,
     pub(super) scheme: &'static SchemeEntry,
     /// Why, in one line.
     pub(super) why: String,
@@ -52,9 +52,9 @@ impl Wanted {
         let best = plan.best().map(|best| (best.layout.kind, best.price.scheme));
         match best {
             Some((Kind::Design(design), scheme)) => Ok(Choice { design, scheme, why }),
-            Some((Kind::Batch(Sizes { copies, buckets, spare, .. }), scheme)) => {
-                let code = Code { copies, buckets, spare, seed: seed()? };
-                Ok(Choice { design: Design::Batch(code), scheme, why })
+            Some((Kind::Batch(CodeSizes { copies, buckets, spare, .. }), scheme)) => {
+                let code = BatchLayout { copies, buckets, spare, seed: seed()? };
+                Ok(Choice { design: ProofLayout::Batch(code), scheme, why })
             }
             _ => Err(Failure::internal("a layout was chosen that is not built")),
         }
@@ -64,7 +64,7 @@ impl Wanted {
     fn layouts(&self, leaves: u64) -> Result<Vec<Vec<Layout>>> {
         let one = |design| Ok(vec![vec![Layout::of(design, leaves)?]]);
         let height = height(leaves);
-        let colour = |public: u8| Design::Colour { layers: height - public, public };
+        let colour = |public: u8| ProofLayout::Colour { layers: height - public, public };
         match (self.design.as_deref(), self.public) {
             (Some("tile" | "tiles" | "pbc"), Some(_)) => {
                 Err(Failure::usage("--public is for --design colour: other designs have their public levels"))
@@ -74,8 +74,8 @@ impl Wanted {
                 let long = || Failure::usage(format!("no batch code is for a log of {leaves} entries"));
                 batch.map(|layout| vec![vec![layout]]).ok_or_else(long)
             }
-            (Some("tile"), None) => one(Design::Tile { levels: 1 }),
-            (Some("tiles"), None) => one(Design::Tile { levels: 2 }),
+            (Some("tile"), None) => one(ProofLayout::Tile { levels: 1 }),
+            (Some("tiles"), None) => one(ProofLayout::Tile { levels: 2 }),
             (_, Some(public)) => one(colour(public.min(height - 1))),
             (Some(_), None) => Ok(vec![Layout::colours(leaves)?]),
             (None, None) => {
@@ -90,14 +90,14 @@ impl Wanted {
     pub(super) fn kept(&self, dir: &StackDir, before: &Stack, leaves: u64) -> Result<Choice> {
         let fix = "build into another directory";
         let design = match before.layers.as_slice() {
-            [layer] => Design::parse(&layer.name, &layer.params).ok(),
+            [layer] => ProofLayout::parse(&layer.name, &layer.params).ok(),
             _ => None,
         };
         let Some((mut design, known)) = design else {
             return Err(Failure::input("the stack here is no log's").fix(fix));
         };
         let mut grown = false;
-        if let Design::Colour { layers, public } = &mut design {
+        if let ProofLayout::Colour { layers, public } = &mut design {
             // With as many layers in tables every row stays where it is, and tables get longer: what is new is public.
             let needed = height(leaves).saturating_sub(*layers);
             grown = needed > *public;
@@ -114,7 +114,7 @@ impl Wanted {
                 "build into another directory, or leave --design and --public out to keep what is there",
             ));
         }
-        if let Design::Batch(code) = &mut design {
+        if let ProofLayout::Batch(code) = &mut design {
             // Another number of rows moves them all anyway, so which proofs fail need not stay the same either.
             code.seed = seed()?;
             code.sizes(leaves).check().map_err(|_| {
@@ -137,18 +137,18 @@ impl Wanted {
         Ok(Choice { design, scheme, why: format!("{} with {}, {before}", title(design), scheme.id) })
     }
 
-    fn is_met_by(&self, design: Design, leaves: u64) -> bool {
+    fn is_met_by(&self, design: ProofLayout, leaves: u64) -> bool {
         let name = match design {
-            Design::Tile { levels: 1 } => "tile",
-            Design::Tile { .. } => "tiles",
-            Design::Colour { .. } => "colour",
-            Design::Batch(_) => "pbc",
+            ProofLayout::Tile { levels: 1 } => "tile",
+            ProofLayout::Tile { .. } => "tiles",
+            ProofLayout::Colour { .. } => "colour",
+            ProofLayout::Batch(_) => "pbc",
         };
         let public = match design {
-            Design::Colour { public, .. } => {
+            ProofLayout::Colour { public, .. } => {
                 self.public.is_none_or(|wanted| wanted.min(height(leaves) - 1) == public)
             }
-            Design::Tile { .. } | Design::Batch(_) => self.public.is_none(),
+            ProofLayout::Tile { .. } | ProofLayout::Batch(_) => self.public.is_none(),
         };
         self.design.as_deref().is_none_or(|wanted| wanted == name) && public
     }

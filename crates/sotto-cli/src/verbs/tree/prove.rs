@@ -11,7 +11,7 @@ use crate::verbs::state::Events;
 use serde_json::json;
 use sotto_client::{ClientError, Stack};
 use sotto_core::{Error, Layer, Misuse};
-use sotto_layers::{Design, Proofs};
+use sotto_layers::{ProofLayer, ProofLayout};
 use sotto_tlog::{Checkpoint, InclusionProof, LogKey};
 use sotto_tree::log::{Hash, Peaks, verify, verify_growth};
 use std::path::PathBuf;
@@ -124,7 +124,7 @@ struct Head {
     note: Vec<u8>,
     checkpoint: Checkpoint,
     peaks: Peaks,
-    proofs: Proofs,
+    proofs: ProofLayer,
     /// Of a round.
     lookups: usize,
 }
@@ -138,7 +138,7 @@ impl Head {
                 .fix("is this the key of the log that was built? If so, tell the operator")
         })?;
         let (design, leaves) = match stack.document().layers.as_slice() {
-            [layer] => Design::parse(&layer.name, &layer.params).map_err(of_peer)?,
+            [layer] => ProofLayout::parse(&layer.name, &layer.params).map_err(of_peer)?,
             _ => return Err(Failure::new(Exit::Peer, "the stack is no log's")),
         };
         let hashes = |name| Ok::<_, Failure>(stack.file(name).map_err(blame::client)?.as_chunks().0.to_vec());
@@ -160,12 +160,12 @@ impl Head {
         known: Option<Hash>,
     ) -> Result<(Hash, Vec<Hash>), Outcome> {
         match &self.proofs {
-            Proofs::Tile(layer) => {
+            ProofLayer::Tile(layer) => {
                 let proved = stack.lookup(layer, &index)?;
                 Ok((known.unwrap_or(proved.leaf), proved.proof))
             }
-            Proofs::Colour(layer) => and_leaf(stack, layer, &self.peaks, index, known),
-            Proofs::Batch(layer) => and_leaf(stack, layer.as_ref(), &self.peaks, index, known),
+            ProofLayer::Colour(layer) => and_leaf(stack, layer, &self.peaks, index, known),
+            ProofLayer::Batch(layer) => and_leaf(stack, layer.as_ref(), &self.peaks, index, known),
         }
     }
 

@@ -5,11 +5,11 @@ use crate::blame;
 use crate::failure::{Failure, Result};
 use sotto_db::Watcher;
 use sotto_db::table::{Buckets, RawFile, Scattered};
-use sotto_layers::{Design, Pbc, node};
+use sotto_layers::{BatchCode, ProofLayout, batch_proof};
 use sotto_tlog::{Log, Source};
-use sotto_tree::colour::written::Destinations;
-use sotto_tree::log::{Hash, Node, Peaks};
-use sotto_tree::{Colouring, Shape};
+use sotto_tree::coloring::destinations::Destinations;
+use sotto_tree::log::{CompleteSubtree, Hash, Peaks};
+use sotto_tree::{Coloring, PerfectTree};
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -59,35 +59,37 @@ impl Rows {
     /// Reads a log whole. `told` hears how many of its leaves are done. Files are made in `folder`, which is temporary.
     pub(super) fn of<S: Source>(
         log: &mut Log<S>,
-        design: Design,
+        design: ProofLayout,
         folder: &Path,
         told: impl Fn(u64),
     ) -> Result<Self> {
         let count = match design {
-            Design::Colour { layers, .. } => usize::from(layers),
-            Design::Tile { levels } => levels.into(),
+            ProofLayout::Colour { layers, .. } => usize::from(layers),
+            ProofLayout::Tile { levels } => levels.into(),
             // All nodes, which are in no bucket yet.
-            Design::Batch(_) => 1,
+            ProofLayout::Batch(_) => 1,
         };
         let tables = (0..count).map(|i| Written::create(folder.join(format!("{i}.rows"))));
         let mut tables = tables.collect::<Result<Vec<_>>>()?;
         let mut public: Vec<Vec<Hash>> = vec![Vec::new(); design.public_levels().len()];
         let mut peaks = Peaks::new();
         let colouring = match design {
-            Design::Colour { layers, .. } => Some(Colouring::new(Shape::new(2, layers).map_err(wrong)?)),
-            Design::Tile { .. } | Design::Batch(_) => None,
+            ProofLayout::Colour { layers, .. } => {
+                Some(Coloring::new(PerfectTree::new(2, layers).map_err(wrong)?))
+            }
+            ProofLayout::Tile { .. } | ProofLayout::Batch(_) => None,
         };
         // Colours are looked up for so many leaves at a time.
         let run = match design {
-            Design::Colour { layers, .. } => TILE.min(usize::from(layers) - 1),
-            Design::Tile { .. } | Design::Batch(_) => TILE,
+            ProofLayout::Colour { layers, .. } => TILE.min(usize::from(layers) - 1),
+            ProofLayout::Tile { .. } | ProofLayout::Batch(_) => TILE,
         };
         let destined =
-            colouring.as_ref().map(|colouring| colouring.destined(run)).transpose().map_err(wrong)?;
+            colouring.as_ref().map(|colouring| colouring.destinations(run)).transpose().map_err(wrong)?;
         let within = colouring.as_ref().map_or(0, |colouring| (1 << (colouring.shape().height() - run)) - 1);
         let mut to = Destinations::default();
         // Those of a batch code, without a root.
-        let mut nodes = (0..node::rows(log.peaks().leaves())).map(|_| 0);
+        let mut nodes = (0..batch_proof::rows(log.peaks().leaves())).map(|_| 0);
         for tile in 0..log.tiles() {
             let leaves = log.leaves(tile).map_err(log::failed)?;
             for (i, leaves) in (0u64..).zip(leaves.chunks(1 << run)) {
@@ -96,16 +98,16 @@ impl Rows {
                 }
                 let mut inside = to.inside.iter();
                 let mut outcome = Ok(());
-                peaks.extend(leaves, |Node { level, hash, .. }| {
+                peaks.extend(leaves, |CompleteSubtree { level, hash, .. }| {
                     if let Some(at) = design.public_levels().iter().position(|public| *public == level) {
                         public.get_mut(at).into_iter().for_each(|hashes| hashes.push(hash));
                     }
                     let table = match (design, usize::from(level).checked_sub(run)) {
-                        (Design::Colour { .. }, None) => inside.next().copied(),
-                        (Design::Colour { .. }, Some(above)) => to.above.get(above).copied(),
-                        (Design::Tile { .. }, _) if level % 8 == 0 => Some(level / 8),
-                        (Design::Tile { .. }, _) => None,
-                        (Design::Batch(_), _) => nodes.next(),
+                        (ProofLayout::Colour { .. }, None) => inside.next().copied(),
+                        (ProofLayout::Colour { .. }, Some(above)) => to.above.get(above).copied(),
+                        (ProofLayout::Tile { .. }, _) if level % 8 == 0 => Some(level / 8),
+                        (ProofLayout::Tile { .. }, _) => None,
+                        (ProofLayout::Batch(_), _) => nodes.next(),
                     };
                     let table = table.and_then(|table| tables.get_mut(usize::from(table)));
                     if let (Some(table), true) = (table, outcome.is_ok()) {
@@ -128,13 +130,18 @@ impl Rows {
 /// All hashes of a log, and the batch code whose buckets they go to.
 pub(super) struct Nodes {
     copy: Scattered,
-    code: Pbc,
+    code: BatchCode,
 }
 
 impl Nodes {
     /// Those of a design that is a batch code.
-    pub(super) fn of(design: Design, rows: &Rows, folder: &Path, watch: Watcher<'_>) -> Result<Option<Self>> {
-        let (Design::Batch(code), Some(table)) = (design, rows.tables.first()) else { return Ok(None) };
+    pub(super) fn of(
+        design: ProofLayout,
+        rows: &Rows,
+        folder: &Path,
+        watch: Watcher<'_>,
+    ) -> Result<Option<Self>> {
+        let (ProofLayout::Batch(code), Some(table)) = (design, rows.tables.first()) else { return Ok(None) };
         let code = code.over(rows.peaks.leaves()).map_err(wrong)?;
         let copy = Scattered::copy(table, folder, watch).map_err(blame::db)?;
         Ok(Some(Nodes { copy, code }))

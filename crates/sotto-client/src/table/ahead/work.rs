@@ -15,7 +15,7 @@ use crate::transport::{Request, Response, TransportError};
 use crate::{ClientError, Result};
 use sotto_catalog::Hex32;
 use sotto_core::{Artifact, Epoch, Error, StateEntry};
-use sotto_prg::FreshRng;
+use sotto_prg::ReseedingRng;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -57,7 +57,7 @@ pub(crate) struct Work {
     pub(crate) params: Hex32,
     pub(crate) signal: Arc<Signal>,
     pub(crate) clock: Arc<dyn Clock>,
-    pub(crate) rng: FreshRng,
+    pub(crate) rng: ReseedingRng,
     pub(crate) events: Voice<Event>,
     pub(crate) progress: Voice<Progress>,
     pub(crate) from: From,

@@ -4,12 +4,12 @@ use crate::bgv::fixture::{encrypted, on_every_ring, plaintexts, secret};
 on_every_ring!(answers_hold_the_plaintext, bytes_are_read_whole_or_not_at_all, bits_that_fit);
 
 /// A width in which rounding errors stay far below half a step.
-fn width<R: SlotRing>(rns: &Rns<R>) -> u32 {
+fn width<R: SlotRing>(rns: &RnsRing<R>) -> u32 {
     let rounding = (rns.ring().degree() as f64).sqrt() * rns.ring().spread();
     (rns.ring().plain() as f64 * rounding * 8.0).log2().ceil() as u32
 }
 
-fn answers_hold_the_plaintext<R: SlotRing>(rns: &Rns<R>) {
+fn answers_hold_the_plaintext<R: SlotRing>(rns: &RnsRing<R>) {
     let secret = secret(rns);
     let last = rns.level(1).unwrap();
     let mask = width(rns);
@@ -30,7 +30,7 @@ fn answers_hold_the_plaintext<R: SlotRing>(rns: &Rns<R>) {
     }
 }
 
-fn bytes_are_read_whole_or_not_at_all<R: SlotRing>(rns: &Rns<R>) {
+fn bytes_are_read_whole_or_not_at_all<R: SlotRing>(rns: &RnsRing<R>) {
     let bits = AnswerBits::new(rns, 3, 9).unwrap();
     let bytes = vec![0xFF; bits.bytes(rns)];
     assert!(Answer::take(rns, bits, &bytes[1..]).is_none());
@@ -41,7 +41,7 @@ fn bytes_are_read_whole_or_not_at_all<R: SlotRing>(rns: &Rns<R>) {
     assert_eq!(Answer::take(rns, bits, &bytes).is_none(), padded);
 }
 
-fn bits_that_fit<R: SlotRing>(rns: &Rns<R>) {
+fn bits_that_fit<R: SlotRing>(rns: &RnsRing<R>) {
     assert!(AnswerBits::new(rns, 1, 1).is_some());
     for (body, mask) in [(0, 8), (9, 8), (1, 0), (8, 60), (8, 64), (8, u32::MAX)] {
         assert!(AnswerBits::new(rns, body, mask).is_none(), "{body}, {mask}");

@@ -2,13 +2,13 @@
 //!
 //! Nothing here takes a time that depends on a message or a secret.
 
-use super::super::cipher::Cipher;
+use super::super::ciphertext::Ciphertext;
 use super::super::encrypt::body;
 use super::super::pow2::Pow2;
 use super::super::ring::SlotRing;
-use super::super::rns::Rns;
-use super::super::secret::Secret;
-use crate::encrypt::Errors;
+use super::super::rns::RnsRing;
+use super::super::secret::SecretKey;
+use crate::encrypt::ErrorSource;
 use sotto_math::divide::divide;
 use zeroize::Zeroizing;
 
@@ -18,17 +18,17 @@ use zeroize::Zeroizing;
 /// # Panics
 /// If the mask is not as long as the level says, or there is not one limb of coefficients.
 pub fn encrypt(
-    rns: &Rns<Pow2>,
-    secret: &Secret,
+    rns: &RnsRing<Pow2>,
+    secret: &SecretKey,
     mask: &[u64],
     coefficients: &[u64],
-    errors: &mut Errors<'_>,
+    errors: &mut ErrorSource<'_>,
 ) -> Vec<u64> {
     body(rns, rns.top(), secret, mask, &scaled(rns, coefficients), errors)
 }
 
 /// The values of `floor(q / t) m + floor(((q mod t) m + floor((t + 1) / 2)) / t)`.
-fn scaled(rns: &Rns<Pow2>, coefficients: &[u64]) -> Zeroizing<Vec<u64>> {
+fn scaled(rns: &RnsRing<Pow2>, coefficients: &[u64]) -> Zeroizing<Vec<u64>> {
     let (level, t) = (rns.top(), rns.ring().plain());
     assert_eq!(coefficients.len(), rns.ring().words(), "one limb of coefficients");
     let q_mod_t = rns.plans(level).fold(1, |product, plan| product * (plan.modulus().value() % t) % t);
@@ -50,8 +50,8 @@ fn scaled(rns: &Rns<Pow2>, coefficients: &[u64]) -> Zeroizing<Vec<u64>> {
 ///
 /// # Panics
 /// If a part is not one limb, or has numbers that are not reduced.
-pub fn decrypt(rns: &Rns<Pow2>, secret: &Secret, parts: [&[u64]; 2]) -> Zeroizing<Vec<u64>> {
-    let mut c = Cipher::zero(rns, rns.level(1).unwrap_or(rns.top()), 2);
+pub fn decrypt(rns: &RnsRing<Pow2>, secret: &SecretKey, parts: [&[u64]; 2]) -> Zeroizing<Vec<u64>> {
+    let mut c = Ciphertext::zero(rns, rns.level(1).unwrap_or(rns.top()), 2);
     (0..2).for_each(|part| c.limb_mut(part, 0).copy_from_slice(parts[part]));
     let t = rns.ring().plain();
     let plans = &rns.ring().plans()[..1];

@@ -1,45 +1,45 @@
 //! Automorphisms with the key switch behind them, relinearisation, and one step of an expansion.
 
-use super::super::cipher::Cipher;
+use super::super::ciphertext::Ciphertext;
 use super::super::keyswitch::SwitchKey;
 use super::super::level::Level;
-use super::super::lower::leave;
-use super::super::pow2::{Pow2, Turn};
+use super::super::mod_down::leave;
+use super::super::pow2::{Pow2, Rotation};
 use super::super::ring::SlotRing;
-use super::super::rns::Rns;
+use super::super::rns::RnsRing;
 use super::super::scratch::Scratch;
-use super::super::secret::Secret;
-use crate::encrypt::Errors;
-use crate::words::Words;
+use super::super::secret::SecretKey;
+use crate::aligned_words::AlignedWords;
+use crate::encrypt::ErrorSource;
 
 /// A switching key whose primes are so short that both numbers of a row share a word: the body's in the lower half, the mask's in
 /// the upper. So half as many bytes pass by, which is much of what a switch takes.
 #[derive(Debug, Clone)]
-pub struct PairedKey {
+pub struct PackedSwitchKey {
     /// Of each row as many words as a polynomial modulo all primes has.
-    rows: Vec<Words>,
+    rows: Vec<AlignedWords>,
 }
 
-impl PairedKey {
+impl PackedSwitchKey {
     /// A key of these rows; `None` unless there is one a prime, each of two parts modulo all primes, and those are below 2^30.
-    pub fn of_rows(rns: &Rns<Pow2>, rows: &[Cipher]) -> Option<Self> {
-        let fits = |row: &Cipher| (row.level(), row.parts()) == (rns.full(), 2);
+    pub fn of_rows(rns: &RnsRing<Pow2>, rows: &[Ciphertext]) -> Option<Self> {
+        let fits = |row: &Ciphertext| (row.level(), row.parts()) == (rns.full(), 2);
         let short = rns.plans(rns.full()).all(|plan| plan.modulus().bits() <= 30);
         if rows.len() != rns.top().primes() || !rows.iter().all(fits) || !short {
             return None;
         }
-        let paired = |row: &Cipher| {
-            let mut words = Words::room(rns.words(rns.full()));
+        let paired = |row: &Ciphertext| {
+            let mut words = AlignedWords::room(rns.words(rns.full()));
             let numbers = row.part(0).iter().zip(row.part(1));
             words.iter_mut().zip(numbers).for_each(|(word, (body, mask))| *word = body | mask << 32);
             words
         };
-        Some(PairedKey { rows: rows.iter().map(paired).collect() })
+        Some(PackedSwitchKey { rows: rows.iter().map(paired).collect() })
     }
 
     /// As [`SwitchKey`] does: into the scratch memory, both parts of an encryption of `x` times the source; the digits of `x` are
     /// there already.
-    fn sum(&self, rns: &Rns<Pow2>, level: Level, x: &[u64], scratch: &mut Scratch) {
+    fn sum(&self, rns: &RnsRing<Pow2>, level: Level, x: &[u64], scratch: &mut Scratch) {
         let words = rns.ring().words();
         let Scratch { digits, parts, limbs } = scratch;
         for (limb, (prime, plan)) in rns.primes(level.raised()).zip(rns.plans(level.raised())).enumerate() {
@@ -60,18 +60,18 @@ impl PairedKey {
 #[derive(Debug, Clone)]
 pub struct GaloisKey {
     element: usize,
-    turn: Turn,
-    key: PairedKey,
+    turn: Rotation,
+    key: PackedSwitchKey,
 }
 
 impl GaloisKey {
     /// The key of `X -> X^element` from its rows; `None` unless the element is odd and below `2n`, and rows are those of a
-    /// [`PairedKey`].
-    pub fn of_rows(rns: &Rns<Pow2>, element: usize, rows: &[Cipher]) -> Option<Self> {
+    /// [`PackedSwitchKey`].
+    pub fn of_rows(rns: &RnsRing<Pow2>, element: usize, rows: &[Ciphertext]) -> Option<Self> {
         if element.is_multiple_of(2) || element >= 2 * rns.ring().degree() {
             return None;
         }
-        let key = PairedKey::of_rows(rns, rows)?;
+        let key = PackedSwitchKey::of_rows(rns, rows)?;
         Some(GaloisKey { element, turn: rns.ring().power(element), key })
     }
 
@@ -80,11 +80,11 @@ impl GaloisKey {
     /// # Panics
     /// If there are fewer masks than primes, or one is not as long as all primes say.
     pub fn generate(
-        rns: &Rns<Pow2>,
+        rns: &RnsRing<Pow2>,
         element: usize,
-        secret: &Secret,
+        secret: &SecretKey,
         masks: &[Vec<u64>],
-        errors: &mut Errors<'_>,
+        errors: &mut ErrorSource<'_>,
     ) -> Vec<Vec<u64>> {
         let turned = secret.rotated(rns, &rns.ring().power(element));
         rows(rns, turned.values(rns, rns.top()), secret, masks, errors)
@@ -99,10 +99,10 @@ impl GaloisKey {
     ///
     /// # Panics
     /// If `c` has not two parts, or `out` has not two of the same level.
-    pub fn apply(&self, rns: &Rns<Pow2>, c: &Cipher, out: &mut Cipher, scratch: &mut Scratch) {
+    pub fn apply(&self, rns: &RnsRing<Pow2>, c: &Ciphertext, out: &mut Ciphertext, scratch: &mut Scratch) {
         let level = c.level();
         assert_eq!((c.parts(), out.parts(), out.level()), (2, 2, level), "ciphertexts of one shape");
-        let mut turned = Words::room(rns.words(level));
+        let mut turned = AlignedWords::room(rns.words(level));
         self.turn(rns, c.part(1), &mut turned);
         scratch.split_carried(rns, level, &turned);
         self.key.sum(rns, level, &turned, scratch);
@@ -111,7 +111,7 @@ impl GaloisKey {
         out.part_mut(1).copy_from_slice(&scratch.parts[1][..rns.words(level)]);
     }
 
-    fn turn(&self, rns: &Rns<Pow2>, x: &[u64], out: &mut [u64]) {
+    fn turn(&self, rns: &RnsRing<Pow2>, x: &[u64], out: &mut [u64]) {
         let words = rns.ring().words();
         let limbs = x.chunks_exact(words).zip(out.chunks_exact_mut(words));
         limbs.for_each(|(x, out)| rns.ring().rotate(&self.turn, x, out));
@@ -123,20 +123,20 @@ impl GaloisKey {
 /// # Panics
 /// As [`GaloisKey::generate`].
 pub fn generate_square(
-    rns: &Rns<Pow2>,
-    secret: &Secret,
+    rns: &RnsRing<Pow2>,
+    secret: &SecretKey,
     masks: &[Vec<u64>],
-    errors: &mut Errors<'_>,
+    errors: &mut ErrorSource<'_>,
 ) -> Vec<Vec<u64>> {
     rows(rns, &secret.square(rns, rns.top()), secret, masks, errors)
 }
 
 fn rows(
-    rns: &Rns<Pow2>,
+    rns: &RnsRing<Pow2>,
     source: &[u64],
-    secret: &Secret,
+    secret: &SecretKey,
     masks: &[Vec<u64>],
-    errors: &mut Errors<'_>,
+    errors: &mut ErrorSource<'_>,
 ) -> Vec<Vec<u64>> {
     let row = |prime: usize| SwitchKey::generate_row(rns, prime, source, secret, &masks[prime], &mut *errors);
     (0..rns.top().primes()).map(row).collect()
@@ -146,7 +146,13 @@ fn rows(
 ///
 /// # Panics
 /// If `c` has not three parts, or `out` has not two of the same level.
-pub fn relinearise(rns: &Rns<Pow2>, square: &PairedKey, c: &Cipher, out: &mut Cipher, scratch: &mut Scratch) {
+pub fn relinearise(
+    rns: &RnsRing<Pow2>,
+    square: &PackedSwitchKey,
+    c: &Ciphertext,
+    out: &mut Ciphertext,
+    scratch: &mut Scratch,
+) {
     let level = c.level();
     assert_eq!((c.parts(), out.parts(), out.level()), (3, 2, level), "three parts, and room for two");
     scratch.split_carried(rns, level, c.part(2));
@@ -163,7 +169,13 @@ pub fn relinearise(rns: &Rns<Pow2>, square: &PairedKey, c: &Cipher, out: &mut Ci
 ///
 /// # Panics
 /// If ciphertexts differ in shape, or the monomial is too short for them.
-pub fn split(rns: &Rns<Pow2>, c: &mut Cipher, image: &Cipher, monomial: &[u64], odd: &mut Cipher) {
+pub fn split(
+    rns: &RnsRing<Pow2>,
+    c: &mut Ciphertext,
+    image: &Ciphertext,
+    monomial: &[u64],
+    odd: &mut Ciphertext,
+) {
     for part in 0..c.parts() {
         for (limb, (plan, monomial)) in
             rns.plans(c.level()).zip(monomial.chunks_exact(rns.ring().words())).enumerate()

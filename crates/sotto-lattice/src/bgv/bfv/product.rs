@@ -12,14 +12,14 @@
 //! A sum of products is divided once. The extra primes are the smallest of 29 bits that have a transform, one more than a
 //! ciphertext has: so what is below every prime of a ciphertext is below each of them, and every sum here is of reduced numbers.
 
-use super::super::cipher::Cipher;
+use super::super::ciphertext::Ciphertext;
 use super::super::pow2::Pow2;
 use super::super::ring::SlotRing;
-use super::super::rns::Rns;
+use super::super::rns::RnsRing;
+use crate::aligned_words::AlignedWords;
 use crate::scratch::sum_of_products;
-use crate::words::Words;
-use sotto_math::basis::Pair;
 use sotto_math::modulus::Modulus;
+use sotto_math::modulus_pair::ModulusPair;
 use sotto_math::ntt::NttPlan;
 
 /// The bits of the power of two by which it is found how often `q` has to be taken off.
@@ -31,11 +31,11 @@ const MASK: u64 = (1 << MONTGOMERY_BITS) - 1;
 const MOST_BITS: u32 = 28;
 
 /// Constants, each in every word of a limb: so they are factors of slot-wise products.
-type Constants = Vec<Words>;
+type Constants = Vec<AlignedWords>;
 
 /// A ring's extra primes, and what it takes to go there and back. For ciphertexts of the top level.
 #[derive(Debug)]
-pub struct Extension {
+pub struct BaseExtension {
     /// The extra primes, that of the way back last.
     plans: Vec<NttPlan>,
     /// `2^16 (q / q_i)^-1` modulo each prime of a ciphertext.
@@ -45,7 +45,7 @@ pub struct Extension {
     /// For each extra prime, the factors of the residues, of the corrections, and of one: `(q / q_i) 2^-16`, `q 2^-16` and
     /// `-2^15 q 2^-16`.
     raise: Vec<Constants>,
-    ones: Words,
+    ones: AlignedWords,
     /// `t (q / q_i)^-1` modulo each prime of a ciphertext.
     scale: Constants,
     /// For each extra prime, the factors of the product and of the residues: `t / q` and `-(q / q_i) / q`.
@@ -57,26 +57,26 @@ pub struct Extension {
     /// For each prime of a ciphertext: `(B / b_k)`, and `-B`.
     down: Vec<Constants>,
     /// From each extra prime to each prime of a ciphertext.
-    pairs: Vec<Vec<Pair>>,
+    pairs: Vec<Vec<ModulusPair>>,
 }
 
 /// A ciphertext of the top level, raised: its values modulo the extra primes too.
 #[derive(Debug)]
-pub struct Raised {
-    c: Cipher,
-    extra: Vec<Words>,
+pub struct ExtendedCiphertext {
+    c: Ciphertext,
+    extra: Vec<AlignedWords>,
 }
 
 /// A sum of products, before it is divided: three parts, modulo all primes and the extra ones.
 #[derive(Debug)]
-pub struct Products {
-    c: Cipher,
-    extra: Vec<Words>,
+pub struct ExtendedSum {
+    c: Ciphertext,
+    extra: Vec<AlignedWords>,
 }
 
-impl Extension {
+impl BaseExtension {
     /// The extra primes of a ring; `None` if a prime of a ciphertext has more than 28 bits, or the plain modulus has.
-    pub fn new(rns: &Rns<Pow2>) -> Option<Self> {
+    pub fn new(rns: &RnsRing<Pow2>) -> Option<Self> {
         let (n, t) = (rns.ring().degree(), rns.ring().plain());
         let q: Vec<Modulus> = rns.plans(rns.top()).map(|plan| *plan.modulus()).collect();
         if t >> MOST_BITS > 0 || q.iter().any(|q| q.bits() > MOST_BITS) {
@@ -90,7 +90,7 @@ impl Extension {
             return None;
         }
         let constant = |x: u64| {
-            let mut words = Words::room(n);
+            let mut words = AlignedWords::room(n);
             words.fill(x);
             words
         };
@@ -126,9 +126,9 @@ impl Extension {
         };
         let by = last.inv(product(base, None, last));
         let excess = each_b().map(|(k, _)| last.mul(product(base, Some(k), last), by));
-        let pairs = |q: &Modulus| b.iter().map(|b| Pair::new(*q, *b)).collect::<Option<Vec<_>>>();
+        let pairs = |q: &Modulus| b.iter().map(|b| ModulusPair::new(*q, *b)).collect::<Option<Vec<_>>>();
         let hat = |of: &[Modulus], i: usize, m: &Modulus| m.inv(product(of, Some(i), m));
-        Some(Extension {
+        Some(BaseExtension {
             montgomery: each_q()
                 .map(|(i, m)| constant(m.mul(m.reduce(1 << MONTGOMERY_BITS), hat(&q, i, m))))
                 .collect(),
@@ -149,21 +149,21 @@ impl Extension {
     ///
     /// # Panics
     /// If it is not of the top level.
-    pub fn raise(&self, rns: &Rns<Pow2>, c: Cipher) -> Raised {
+    pub fn raise(&self, rns: &RnsRing<Pow2>, c: Ciphertext) -> ExtendedCiphertext {
         assert_eq!(c.level(), rns.top(), "a ciphertext of the top level");
         let extra = (0..c.parts()).map(|part| self.raise_part(rns, c.part(part))).collect();
-        Raised { c, extra }
+        ExtendedCiphertext { c, extra }
     }
 
-    fn raise_part(&self, rns: &Rns<Pow2>, x: &[u64]) -> Words {
+    fn raise_part(&self, rns: &RnsRing<Pow2>, x: &[u64]) -> AlignedWords {
         let n = rns.ring().words();
-        let mut residues = Words::room(x.len());
+        let mut residues = AlignedWords::room(x.len());
         let limbs = x.chunks_exact(n).zip(residues.chunks_exact_mut(n));
         for ((plan, (x, residues)), factor) in rns.plans(rns.top()).zip(limbs).zip(&self.montgomery) {
             plan.inverse_to(x, residues);
             plan.mul(residues, factor);
         }
-        let mut corrections = Words::zero(n);
+        let mut corrections = AlignedWords::zero(n);
         for (residues, factor) in residues.chunks_exact(n).zip(&self.low.0) {
             for (sum, x) in corrections.iter_mut().zip(residues) {
                 *sum = sum.wrapping_add((x & MASK) * factor);
@@ -171,7 +171,7 @@ impl Extension {
         }
         // From -2^15 to 2^15 - 1, and 2^15 more so that it is not negative.
         corrections.iter_mut().for_each(|x| *x = ((*x & MASK) * self.low.1 + HALF) & MASK);
-        let mut out = Words::room(self.plans.len() * n);
+        let mut out = AlignedWords::room(self.plans.len() * n);
         for ((plan, factors), out) in self.plans.iter().zip(&self.raise).zip(out.chunks_exact_mut(n)) {
             let terms = residues.chunks_exact(n).chain([&*corrections, &*self.ones]);
             sum_of_products(plan, terms.zip(factors.iter().map(|factor| &**factor)), out, false);
@@ -181,13 +181,19 @@ impl Extension {
     }
 
     /// No product yet.
-    pub fn zero(&self, rns: &Rns<Pow2>) -> Products {
-        let extra = (0..3).map(|_| Words::zero(self.plans.len() * rns.ring().words())).collect();
-        Products { c: Cipher::zero(rns, rns.top(), 3), extra }
+    pub fn zero(&self, rns: &RnsRing<Pow2>) -> ExtendedSum {
+        let extra = (0..3).map(|_| AlignedWords::zero(self.plans.len() * rns.ring().words())).collect();
+        ExtendedSum { c: Ciphertext::zero(rns, rns.top(), 3), extra }
     }
 
     /// Adds the product of two ciphertexts of two parts.
-    pub fn add_product(&self, rns: &Rns<Pow2>, a: &Raised, b: &Raised, sum: &mut Products) {
+    pub fn add_product(
+        &self,
+        rns: &RnsRing<Pow2>,
+        a: &ExtendedCiphertext,
+        b: &ExtendedCiphertext,
+        sum: &mut ExtendedSum,
+    ) {
         let n = rns.ring().words();
         let of: [&[(usize, usize)]; 3] = [&[(0, 0)], &[(0, 1), (1, 0)], &[(1, 1)]];
         for (part, of) in of.into_iter().enumerate() {
@@ -206,19 +212,19 @@ impl Extension {
     }
 
     /// The sum times `t / q`, rounded up to noise: a ciphertext of three parts.
-    pub fn divided(&self, rns: &Rns<Pow2>, sum: Products) -> Cipher {
-        let Products { mut c, mut extra } = sum;
+    pub fn divided(&self, rns: &RnsRing<Pow2>, sum: ExtendedSum) -> Ciphertext {
+        let ExtendedSum { mut c, mut extra } = sum;
         (0..3).for_each(|part| self.divide_part(rns, c.part_mut(part), &mut extra[part]));
         c
     }
 
-    fn divide_part(&self, rns: &Rns<Pow2>, x: &mut [u64], extra: &mut [u64]) {
+    fn divide_part(&self, rns: &RnsRing<Pow2>, x: &mut [u64], extra: &mut [u64]) {
         let n = rns.ring().words();
         for ((plan, x), factor) in rns.plans(rns.top()).zip(x.chunks_exact_mut(n)).zip(&self.scale) {
             plan.inverse(x);
             plan.mul(x, factor);
         }
-        let mut quotient = Words::room(extra.len());
+        let mut quotient = AlignedWords::room(extra.len());
         for (((plan, factors), extra), out) in self
             .plans
             .iter()
@@ -234,13 +240,13 @@ impl Extension {
         for ((plan, base), factor) in self.plans.iter().zip(base.chunks_exact_mut(n)).zip(&self.back) {
             plan.mul(base, factor);
         }
-        let mut excess = Words::room(n);
+        let mut excess = AlignedWords::room(n);
         if let Some(plan) = self.plans.last() {
             let terms = base.chunks_exact(n).chain([&*last]);
             let factors = self.excess.iter().map(|factor| &**factor);
             sum_of_products(plan, terms.zip(factors), &mut excess, false);
         }
-        let mut carried = Words::room(quotient.len());
+        let mut carried = AlignedWords::room(quotient.len());
         for (((plan, factors), pairs), out) in
             rns.plans(rns.top()).zip(&self.down).zip(&self.pairs).zip(x.chunks_exact_mut(n))
         {

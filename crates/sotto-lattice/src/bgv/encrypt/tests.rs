@@ -9,7 +9,7 @@ use crate::fixture::{SIGMA, with_errors};
 
 on_every_ring!(plaintexts_come_back, plaintexts_add_and_multiply, errors_are_those_that_were_drawn);
 
-fn plaintexts_come_back<R: SlotRing>(rns: &Rns<R>) {
+fn plaintexts_come_back<R: SlotRing>(rns: &RnsRing<R>) {
     let secret = secret(rns);
     for level in levels(rns) {
         for (index, plaintext) in (0..).zip(plaintexts(rns)) {
@@ -19,7 +19,7 @@ fn plaintexts_come_back<R: SlotRing>(rns: &Rns<R>) {
     }
 }
 
-fn plaintexts_add_and_multiply<R: SlotRing>(rns: &Rns<R>) {
+fn plaintexts_add_and_multiply<R: SlotRing>(rns: &RnsRing<R>) {
     let secret = secret(rns);
     let all = plaintexts(rns);
     for level in levels(rns) {
@@ -38,7 +38,7 @@ fn plaintexts_add_and_multiply<R: SlotRing>(rns: &Rns<R>) {
     }
 }
 
-fn errors_are_those_that_were_drawn<R: SlotRing>(rns: &Rns<R>) {
+fn errors_are_those_that_were_drawn<R: SlotRing>(rns: &RnsRing<R>) {
     let secret = secret(rns);
     for level in levels(rns) {
         let plaintext = &plaintexts(rns)[0];

@@ -5,20 +5,20 @@ use crate::fixture::with_errors;
 use sotto_math::modulus::Modulus;
 
 /// The rounds of a client's keys.
-fn assembled(rns: &Rns<Pow2>, secret: &Secret, count: u32) -> Vec<Round> {
+fn assembled(rns: &RnsRing<Pow2>, secret: &SecretKey, count: u32) -> Vec<ExpansionRound> {
     let round = |j: u32| {
-        let masks = Masks { first: 10 * u64::from(j), ..masks("round") };
+        let masks = MaskSource { first: 10 * u64::from(j), ..masks("round") };
         let bodies = with_errors(j as u8, |errors| generate(rns, j, secret, masks, errors));
-        Round::assemble(rns, j, &bodies, masks).unwrap()
+        ExpansionRound::assemble(rns, j, &bodies, masks).unwrap()
     };
     (0..count).map(round).collect()
 }
 
 /// Rings with slots and without: a plain modulus that is a power of two has no inverse of 2.
-fn rings() -> [Rns<Pow2>; 2] {
+fn rings() -> [RnsRing<Pow2>; 2] {
     let primes: Vec<Modulus> =
         [34359697409, 34359451649, 68719403009].map(|q| Modulus::new(q).unwrap()).to_vec();
-    [pow2(), Rns::new(Pow2::of_coefficients(256, 1024, &primes).unwrap()).unwrap()]
+    [pow2(), RnsRing::new(Pow2::of_coefficients(256, 1024, &primes).unwrap()).unwrap()]
 }
 
 #[test]
@@ -34,10 +34,10 @@ fn leaves_are_the_coefficients() {
             let mask = rns.mask(level, &SEED, "query", values as u64);
             let divided = (plain.as_slice(), rounds.len() as u32);
             let body = with_errors(9, |errors| encrypt_divided(&rns, level, &secret, &mask, divided, errors));
-            let mut leaves = vec![Cipher::new(&rns, level, &[&body, &mask])];
+            let mut leaves = vec![Ciphertext::new(&rns, level, &[&body, &mask])];
             let mut scratch = Scratch::new(&rns);
             for round in &rounds {
-                let odd: Vec<Cipher> =
+                let odd: Vec<Ciphertext> =
                     leaves.iter_mut().map(|c| round.split(&rns, c, &mut scratch)).collect();
                 leaves.extend(odd);
             }
@@ -59,7 +59,7 @@ fn a_half_that_is_not_wanted_is_not_made() {
         plain[..4].copy_from_slice(&[3, 4, 5, 6]);
         let body =
             with_errors(9, |errors| encrypt_divided(&rns, rns.top(), &secret, &mask, (&plain, 1), errors));
-        let mut both = Cipher::new(&rns, rns.top(), &[&body, &mask]);
+        let mut both = Ciphertext::new(&rns, rns.top(), &[&body, &mask]);
         let (mut even, mut scratch) = (both.clone(), Scratch::new(&rns));
         round.split(&rns, &mut both, &mut scratch);
         round.fold(&rns, &mut even, &mut scratch);

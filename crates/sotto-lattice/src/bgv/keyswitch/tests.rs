@@ -6,7 +6,7 @@ use crate::bgv::tensor::tensor;
 
 on_every_ring!(relinearised_products_are_products, keys_need_all_bodies);
 
-fn relinearised_products_are_products<R: SlotRing>(rns: &Rns<R>) {
+fn relinearised_products_are_products<R: SlotRing>(rns: &RnsRing<R>) {
     let secret = secret(rns);
     let key = square_key(rns, &secret);
     let mut scratch = Scratch::new(rns);
@@ -15,16 +15,16 @@ fn relinearised_products_are_products<R: SlotRing>(rns: &Rns<R>) {
     for level in levels(rns).filter(|level| level.primes() > 1) {
         for (a, b) in all.iter().zip(all.iter().cycle().skip(1)) {
             let [x, y] = [(a, 0), (b, 1)].map(|(a, index)| encrypted(rns, level, &secret, a, index));
-            let mut product = Cipher::zero(rns, level, 3);
+            let mut product = Ciphertext::zero(rns, level, 3);
             tensor(rns, &[[&x, &y]], &mut product);
-            let mut out = Cipher::zero(rns, level, 2);
+            let mut out = Ciphertext::zero(rns, level, 2);
             key.relinearise(rns, &product, &mut out, &mut scratch);
             assert_eq!(opened(rns, &secret, &out), slotwise(rns, 1, &slots(rns, a), &slots(rns, b)));
         }
     }
 }
 
-fn keys_need_all_bodies<R: SlotRing>(rns: &Rns<R>) {
+fn keys_need_all_bodies<R: SlotRing>(rns: &RnsRing<R>) {
     let body = vec![0; rns.words(rns.full())];
     let count = rns.top().primes();
     assert!(SwitchKey::assemble(rns, &vec![body.clone(); count], masks("key")).is_some());

@@ -3,7 +3,7 @@ use crate::bgv::fixture::{SEED, levels, on_every_ring};
 
 on_every_ring!(bodies_come_back_and_nothing_else_does);
 
-fn bodies_come_back_and_nothing_else_does<R: SlotRing>(rns: &Rns<R>) {
+fn bodies_come_back_and_nothing_else_does<R: SlotRing>(rns: &RnsRing<R>) {
     for level in levels(rns).chain([rns.full()]) {
         let x = rns.mask(level, &SEED, "body", 0);
         let mut bytes = Vec::new();

@@ -1,6 +1,6 @@
 //! The dual attacks against the estimator's own figures.
 
-use super::super::dual::{Attack, Kind, attack, fourier, hybrid};
+use super::super::dual::{DualAttack, DualAttackCost, attack, fourier, hybrid};
 use super::*;
 
 /// Estimator 27a581b, three digits: `dual_hybrid` without a transform, and `matzov`.
@@ -21,7 +21,10 @@ const ESTIMATOR: &[(&str, f64, f64)] = &[
     ("n16384-q430-t", 129.356, 129.213),
 ];
 
-fn on(set: &LweSet, attack: fn(usize, f64, Secret, f64) -> Option<Attack>) -> Attack {
+fn on(
+    set: &LweSet,
+    attack: fn(usize, f64, SecretDistribution, f64) -> Option<DualAttackCost>,
+) -> DualAttackCost {
     attack(set.n, set.log2_q, set.secret, set.sigma).unwrap()
 }
 
@@ -64,21 +67,23 @@ fn no_certified_set_falls_to_a_dual_attack() {
 fn transforms_beat_guesses_on_ternary_secrets_and_lose_to_them_on_wide_ones() {
     let of = |name| on(certified(name).unwrap(), attack);
     let ternary = of("n1216-q32-t");
-    assert_eq!((ternary.kind, ternary.beta), (Kind::Fourier, 349));
+    assert_eq!((ternary.kind, ternary.beta), (DualAttack::Fourier, 349));
     assert_eq!((ternary.guessed, ternary.transformed), (20, 40));
     let gaussian = of("n1024-q32-s11");
-    assert_eq!((gaussian.kind, gaussian.beta, gaussian.guessed), (Kind::Hybrid, 356, 5));
+    assert_eq!((gaussian.kind, gaussian.beta, gaussian.guessed), (DualAttack::Hybrid, 356, 5));
 }
 
 #[test]
 fn the_gate_takes_the_dual_attack_where_it_is_the_cheapest() {
     let (n, log2_q, sigma) = (1024, 24.0, 3.0);
-    let verdict = gate(n, log2_q, &Secret::Ternary, sigma).unwrap();
-    let bits = attack(n, log2_q, Secret::Ternary, sigma).unwrap().matzov_below();
+    let verdict = gate(n, log2_q, &SecretDistribution::Ternary, sigma).unwrap();
+    let bits = attack(n, log2_q, SecretDistribution::Ternary, sigma).unwrap().matzov_below();
     assert_eq!(verdict.bits, bits);
     assert!(verdict.model.contains("dual"), "{}", verdict.model);
     assert!(
-        usvp::attack(n, log2_q, Secret::Ternary.sigma(sigma), sigma).unwrap().matzov_below() - 2.0 > bits
+        usvp::attack(n, log2_q, SecretDistribution::Ternary.sigma(sigma), sigma).unwrap().matzov_below()
+            - 2.0
+            > bits
     );
 }
 
@@ -92,23 +97,29 @@ fn core_svp_of_what_is_in_use() {
         (
             4096,
             primes(&[34_359_697_409, 34_359_451_649, 68_719_403_009]),
-            Secret::Ternary,
+            SecretDistribution::Ternary,
             3.2,
             "| `n4096-t2^10-q70` |",
         ),
         (
             4096,
             primes(&[55_968_817_153, 74_625_089_537, 8_589_852_673]),
-            Secret::Ternary,
+            SecretDistribution::Ternary,
             3.2,
             "| `n4096`, LinPIR |",
         ),
-        (1024, 32.0, Secret::Gaussian(11.0), 11.0, "| `n1024-q32-s11` | s"),
-        (2048, primes(&[268_369_921, 249_561_089]), Secret::Gaussian(6.4), 6.4, "| `n2048-q56` |"),
-        (8192, 200.0, Secret::Ternary, 3.2, "| `pow2`, 4 primes |"),
-        (8190, 200.0, Secret::Ternary, 3.2, "| `m8191`, 4 primes |"),
-        (4096, 100.0, Secret::Ternary, 3.2, "| `n4096-q50-q50` "),
-        (2048, 50.0, Secret::Ternary, 3.2, "| `n2048-q50` |"),
+        (1024, 32.0, SecretDistribution::Gaussian(11.0), 11.0, "| `n1024-q32-s11` | s"),
+        (
+            2048,
+            primes(&[268_369_921, 249_561_089]),
+            SecretDistribution::Gaussian(6.4),
+            6.4,
+            "| `n2048-q56` |",
+        ),
+        (8192, 200.0, SecretDistribution::Ternary, 3.2, "| `pow2`, 4 primes |"),
+        (8190, 200.0, SecretDistribution::Ternary, 3.2, "| `m8191`, 4 primes |"),
+        (4096, 100.0, SecretDistribution::Ternary, 3.2, "| `n4096-q50-q50` "),
+        (2048, 50.0, SecretDistribution::Ternary, 3.2, "| `n2048-q50` |"),
     ] {
         let core = gate(n, log2_q, &secret, sigma).unwrap().core_svp.unwrap();
         let beta = (core / 0.292).round();
@@ -120,10 +131,10 @@ fn core_svp_of_what_is_in_use() {
     }
     // hintless's vectors, kspir, vbpir and pirana, Apple's.
     let others = [
-        (1408, 32.0, Secret::Ternary, 6.4),
-        (4096, 79.9, Secret::Ternary, 3.2),
-        (8192, 150.0, Secret::Ternary, 3.2),
-        (4096, 83.0, Secret::Ternary, 3.2),
+        (1408, 32.0, SecretDistribution::Ternary, 6.4),
+        (4096, 79.9, SecretDistribution::Ternary, 3.2),
+        (8192, 150.0, SecretDistribution::Ternary, 3.2),
+        (4096, 83.0, SecretDistribution::Ternary, 3.2),
     ];
     for (n, log2_q, secret, sigma) in others {
         assert!(gate(n, log2_q, &secret, sigma).unwrap().core_svp.unwrap() > 128.0);
@@ -133,10 +144,15 @@ fn core_svp_of_what_is_in_use() {
 #[test]
 fn core_svp_stands_beside_every_verdict() {
     // 0.292 times the estimator's block size, whichever way the instance was accepted.
-    let core = |n, log2_q, secret: Secret, sigma| gate(n, log2_q, &secret, sigma).unwrap().core_svp.unwrap();
-    assert_eq!(core(1024, 32.0, Secret::Gaussian(11.0), 11.0), 0.292 * 351.0);
-    assert_eq!(core(2048, 56.0, Secret::Gaussian(6.4), 6.4), 0.292 * 354.0);
+    let core = |n, log2_q, secret: SecretDistribution, sigma| {
+        gate(n, log2_q, &secret, sigma).unwrap().core_svp.unwrap()
+    };
+    assert_eq!(core(1024, 32.0, SecretDistribution::Gaussian(11.0), 11.0), 0.292 * 351.0);
+    assert_eq!(core(2048, 56.0, SecretDistribution::Gaussian(6.4), 6.4), 0.292 * 354.0);
     // Not the certified set's figure but the instance's own.
-    assert!(core(2048, 50.0, Secret::Ternary, 3.2) > core(2048, 53.0, Secret::Ternary, 3.2));
-    assert!(core(1024, 24.0, Secret::Ternary, 3.0) < 128.0);
+    assert!(
+        core(2048, 50.0, SecretDistribution::Ternary, 3.2)
+            > core(2048, 53.0, SecretDistribution::Ternary, 3.2)
+    );
+    assert!(core(1024, 24.0, SecretDistribution::Ternary, 3.0) < 128.0);
 }

@@ -2,9 +2,9 @@
 
 use super::setting::Setting;
 use sotto_lattice::bgv::encrypt::{encrypt_divided, errors};
-use sotto_lattice::bgv::expand::{Round, generate};
-use sotto_lattice::bgv::{Cipher, Pow2, Rns, Scratch, SlotRing};
-use sotto_lattice::encrypt::{Errors, Masks};
+use sotto_lattice::bgv::expand::{ExpansionRound, generate};
+use sotto_lattice::bgv::{Ciphertext, Pow2, RnsRing, Scratch, SlotRing};
+use sotto_lattice::encrypt::{ErrorSource, MaskSource};
 use sotto_math::modulus::Modulus;
 use sotto_math::sample::Gaussian;
 use sotto_prg::PublicSeed;
@@ -26,27 +26,27 @@ fn with_two_primes() {
 fn expansion(primes: &[u64]) {
     let primes: Vec<Modulus> = primes.iter().map(|q| Modulus::new(*q).unwrap()).collect();
     let mut setting = Setting::new(Pow2::of_coefficients(4096, 1024, &primes).unwrap());
-    let rns: Rns<Pow2> = setting.rns.clone();
+    let rns: RnsRing<Pow2> = setting.rns.clone();
     let level = rns.top();
-    let masks = |first| Masks { seed: &SEED, label: "expansion", first };
+    let masks = |first| MaskSource { seed: &SEED, label: "expansion", first };
     let law = Gaussian::new(3.2);
     let mut round = |j: u32| {
         let masks = masks(u64::from(8 * j));
-        let mut errors = Errors { law: &law, rng: &mut setting.rng };
+        let mut errors = ErrorSource { law: &law, rng: &mut setting.rng };
         let bodies = generate(&rns, j, &setting.secret, masks, &mut errors);
-        Round::assemble(&rns, j, &bodies, masks).unwrap()
+        ExpansionRound::assemble(&rns, j, &bodies, masks).unwrap()
     };
-    let rounds: Vec<Round> = (0..ROUNDS).map(&mut round).collect();
+    let rounds: Vec<ExpansionRound> = (0..ROUNDS).map(&mut round).collect();
     let plain = setting.plain();
     let mut only = vec![0; plain.len()];
     only[..1 << ROUNDS].copy_from_slice(&plain[..1 << ROUNDS]);
     let mask = rns.mask(level, &SEED, "query", 0);
-    let mut fresh = Errors { law: &law, rng: &mut setting.rng };
+    let mut fresh = ErrorSource { law: &law, rng: &mut setting.rng };
     let body = encrypt_divided(&rns, level, &setting.secret, &mask, (&only, ROUNDS), &mut fresh);
-    let mut leaves = vec![Cipher::new(&rns, level, &[&body, &mask])];
+    let mut leaves = vec![Ciphertext::new(&rns, level, &[&body, &mask])];
     let mut scratch = Scratch::new(&rns);
     for round in &rounds {
-        let odd: Vec<Cipher> = leaves.iter_mut().map(|c| round.split(&rns, c, &mut scratch)).collect();
+        let odd: Vec<Ciphertext> = leaves.iter_mut().map(|c| round.split(&rns, c, &mut scratch)).collect();
         leaves.extend(odd);
     }
     let degree = rns.ring().degree() as f64;

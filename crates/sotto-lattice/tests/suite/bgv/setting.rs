@@ -5,8 +5,8 @@ use rand_core::{Rng, SeedableRng};
 use sotto_lattice::bgv::encrypt::{encrypt, errors};
 use sotto_lattice::bgv::keyswitch::SwitchKey;
 use sotto_lattice::bgv::noise::Noise;
-use sotto_lattice::bgv::{Cipher, Level, M8191, Pow2, Rns, RotationKey, Secret, SlotRing};
-use sotto_lattice::encrypt::{Errors, Masks};
+use sotto_lattice::bgv::{Ciphertext, Level, M8191, Pow2, RnsRing, RotationKey, SecretKey, SlotRing};
+use sotto_lattice::encrypt::{ErrorSource, MaskSource};
 use sotto_lattice::noise::margin_for;
 use sotto_math::sample::Gaussian;
 use sotto_prg::PublicSeed;
@@ -17,8 +17,8 @@ const TOLERANCE: f64 = 0.3;
 const LARGEST_LOG2: f64 = -20.0;
 
 pub(crate) struct Setting<R: SlotRing> {
-    pub(crate) rns: Rns<R>,
-    pub(crate) secret: Secret,
+    pub(crate) rns: RnsRing<R>,
+    pub(crate) secret: SecretKey,
     /// On average, and at most.
     pub(crate) models: [Noise; 2],
     pub(crate) rng: ChaCha20Rng,
@@ -35,9 +35,9 @@ pub(crate) fn m8191() -> Setting<M8191> {
 
 impl<R: SlotRing> Setting<R> {
     pub(crate) fn new(ring: R) -> Self {
-        let rns = Rns::new(ring).unwrap();
+        let rns = RnsRing::new(ring).unwrap();
         let mut rng = ChaCha20Rng::from_seed([1; 32]);
-        let secret = Secret::sample(&rns, &mut rng);
+        let secret = SecretKey::sample(&rns, &mut rng);
         let models = [Noise::average(&rns, SIGMA), Noise::bound(&rns, SIGMA, -40.0)];
         Setting { rns, secret, models, rng, masks: 0 }
     }
@@ -50,30 +50,30 @@ impl<R: SlotRing> Setting<R> {
         out
     }
 
-    pub(crate) fn encrypt(&mut self, level: Level, plain: &[u64]) -> Cipher {
+    pub(crate) fn encrypt(&mut self, level: Level, plain: &[u64]) -> Ciphertext {
         self.masks += 1;
         let mask = self.rns.mask(level, &SEED, "ciphertext", self.masks);
-        let mut errors = Errors { law: &Gaussian::new(SIGMA), rng: &mut self.rng };
+        let mut errors = ErrorSource { law: &Gaussian::new(SIGMA), rng: &mut self.rng };
         let body = encrypt(&self.rns, level, &self.secret, &mask, plain, &mut errors);
-        Cipher::new(&self.rns, level, &[&body, &mask])
+        Ciphertext::new(&self.rns, level, &[&body, &mask])
     }
 
     pub(crate) fn rotation_key(&mut self, by: usize) -> RotationKey<R> {
-        let masks = Masks { seed: &SEED, label: "rotation", first: 0 };
-        let mut errors = Errors { law: &Gaussian::new(SIGMA), rng: &mut self.rng };
+        let masks = MaskSource { seed: &SEED, label: "rotation", first: 0 };
+        let mut errors = ErrorSource { law: &Gaussian::new(SIGMA), rng: &mut self.rng };
         let bodies = RotationKey::generate(&self.rns, by, &self.secret, masks, &mut errors);
         RotationKey::assemble(&self.rns, self.rns.ring().turn(by), &bodies, masks).unwrap()
     }
 
     pub(crate) fn square_key(&mut self) -> SwitchKey {
-        let masks = Masks { seed: &SEED, label: "square", first: 0 };
-        let mut errors = Errors { law: &Gaussian::new(SIGMA), rng: &mut self.rng };
+        let masks = MaskSource { seed: &SEED, label: "square", first: 0 };
+        let mut errors = ErrorSource { law: &Gaussian::new(SIGMA), rng: &mut self.rng };
         let bodies = SwitchKey::generate_square(&self.rns, &self.secret, masks, &mut errors);
         SwitchKey::assemble(&self.rns, &bodies, masks).unwrap()
     }
 
     /// What a ciphertext of three parts holds, in the body of one of two, without any error of its own.
-    pub(crate) fn opened_square(&self, c: &Cipher) -> Cipher {
+    pub(crate) fn opened_square(&self, c: &Ciphertext) -> Ciphertext {
         let (rns, level) = (&self.rns, c.level());
         let wide: Vec<i64> = self.secret.coefficients().iter().map(|x| i64::from(*x)).collect();
         let s = rns.from_small(level, &wide);
@@ -82,12 +82,12 @@ impl<R: SlotRing> Setting<R> {
             rns.mul(level, &mut phase, &s);
             rns.add(level, &mut phase, c.part(part));
         }
-        Cipher::new(rns, level, &[&phase, &vec![0; rns.words(level)]])
+        Ciphertext::new(rns, level, &[&phase, &vec![0; rns.words(level)]])
     }
 
     /// Compares a ciphertext's error with its variance, on average and at most.
     #[track_caller]
-    pub(crate) fn check(&self, step: &str, c: &Cipher, variances: [f64; 2]) {
+    pub(crate) fn check(&self, step: &str, c: &Ciphertext, variances: [f64; 2]) {
         self.check_errors(step, &errors(&self.rns, &self.secret, c), variances);
     }
 

@@ -6,12 +6,12 @@
 use crate::noise::setting::{SIGMA, Setting, digits, settings};
 use rand_core::Rng;
 use sotto_lattice::automorphism::AutomorphismKey;
-use sotto_lattice::cipher::Cipher;
-use sotto_lattice::expand::{Counts, Expansion};
-use sotto_lattice::gsw::Gsw;
-use sotto_lattice::lower::lower;
+use sotto_lattice::ciphertext::Ciphertext;
+use sotto_lattice::expand::{Expansion, SelectorCounts};
+use sotto_lattice::mod_down::lower;
 use sotto_lattice::noise::steps;
-use sotto_lattice::ring::Level;
+use sotto_lattice::rgsw::RgswCiphertext;
+use sotto_lattice::ring::ModulusLevel;
 use sotto_lattice::scratch::Scratch;
 use sotto_math::gadget::Gadget;
 use std::ops::Range;
@@ -28,18 +28,18 @@ fn keys(setting: &mut Setting, gadget: Gadget, rounds: Range<u32>, first: u64) -
 
 /// `value / 2^rounds` modulo Q, which is odd.
 fn halved(setting: &Setting, value: u128, rounds: u32) -> u128 {
-    let modulus = setting.ring.modulus(Level::Full);
+    let modulus = setting.ring.modulus(ModulusLevel::Full);
     (0..rounds).fold(value, |x, _| if x % 2 == 0 { x / 2 } else { x.midpoint(modulus) })
 }
 
 /// The query for the wanted place, expanded and lowered: selectors, and the rows of the bits.
-fn expanded(setting: &mut Setting) -> (Vec<Cipher>, Vec<Cipher>) {
+fn expanded(setting: &mut Setting) -> (Vec<Ciphertext>, Vec<Ciphertext>) {
     let powers = setting.fold.powers();
-    let counts = Counts { left: ROWS, right: BITS as usize * powers.len() };
+    let counts = SelectorCounts { left: ROWS, right: BITS as usize * powers.len() };
     let expansion = Expansion::new(&setting.ring, counts).unwrap();
     let (left, right) = (expansion.left_rounds(), expansion.right_rounds());
     let mut query = vec![0; setting.ring.n()];
-    let step = setting.ring.modulus(Level::Full) >> P_LOG2;
+    let step = setting.ring.modulus(ModulusLevel::Full) >> P_LOG2;
     query[2 * WANTED.0] = halved(setting, step, left.end);
     for d in (0..BITS as usize).filter(|d| WANTED.1 >> d & 1 == 1) {
         for (j, power) in powers.iter().enumerate() {
@@ -47,8 +47,8 @@ fn expanded(setting: &mut Setting) -> (Vec<Cipher>, Vec<Cipher>) {
             query[2 * (d * powers.len() + j) + 1] = halved(setting, value, right.end);
         }
     }
-    let query = setting.ring.from_integers(Level::Full, &query);
-    let query = setting.encrypt(Level::Full, &query, 0);
+    let query = setting.ring.from_integers(ModulusLevel::Full, &query);
+    let query = setting.encrypt(ModulusLevel::Full, &query, 0);
     let left = keys(setting, setting.left, left, 0);
     let right = keys(setting, setting.right, right, 100);
     expansion.run(&left, &right, query, |_, c| c.clone())
@@ -56,7 +56,7 @@ fn expanded(setting: &mut Setting) -> (Vec<Cipher>, Vec<Cipher>) {
 
 /// The variance of what [`answer`] returns, by the formulas.
 fn predicted(setting: &Setting) -> f64 {
-    let (n, log2_q) = (setting.ring.n(), setting.ring.log2_q(Level::Main));
+    let (n, log2_q) = (setting.ring.n(), setting.ring.log2_q(ModulusLevel::Main));
     let switches =
         [setting.left, setting.right].map(|gadget| setting.predicted_switch(&gadget, setting.norm));
     let rounds = |switch: f64, count: usize| {
@@ -73,25 +73,25 @@ fn predicted(setting: &Setting) -> f64 {
 }
 
 /// Scans and folds random data; what decrypts to the wanted record, and that record scaled as it should be.
-fn answer(setting: &mut Setting) -> (Cipher, Vec<u64>) {
+fn answer(setting: &mut Setting) -> (Ciphertext, Vec<u64>) {
     let (selectors, bits) = expanded(setting);
     let conversion = setting.conversion();
     let (ring, fold) = (setting.ring.clone(), setting.fold);
     let mut scratch = Scratch::new(&ring);
-    let bits: Vec<Gsw> = bits
+    let bits: Vec<RgswCiphertext> = bits
         .chunks(fold.digits() as usize)
         .map(|rows| conversion.convert(&ring, &fold, rows, &mut scratch).unwrap())
         .collect();
-    let mut columns = vec![Cipher::zero(&ring, Level::Main, 1); 1 << BITS];
+    let mut columns = vec![Ciphertext::zero(&ring, ModulusLevel::Main, 1); 1 << BITS];
     let mut expected = Vec::new();
     for (row, selector) in selectors.iter().enumerate() {
-        let mut low = Cipher::zero(&ring, Level::Main, 1);
+        let mut low = Ciphertext::zero(&ring, ModulusLevel::Main, 1);
         lower(&ring, selector, &mut low, &mut scratch);
         for (col, sum) in columns.iter_mut().enumerate() {
             let half = 1 << (P_LOG2 - 1);
             let data: Vec<i32> =
                 (0..ring.n()).map(|_| (setting.rng.next_u32() >> (32 - P_LOG2)) as i32 - half).collect();
-            let slots = ring.from_small(Level::Main, &data);
+            let slots = ring.from_small(ModulusLevel::Main, &data);
             let mut product = low.clone();
             product.mul(&ring, &slots);
             sum.add(&ring, &product);
@@ -104,7 +104,7 @@ fn answer(setting: &mut Setting) -> (Cipher, Vec<u64>) {
         let ones = columns.split_off(columns.len() / 2);
         columns.iter_mut().zip(&ones).for_each(|(zero, one)| bit.cmux(&ring, zero, one, &mut scratch));
     }
-    ring.scale(Level::Main, &mut expected, ring.modulus(Level::Main) >> P_LOG2);
+    ring.scale(ModulusLevel::Main, &mut expected, ring.modulus(ModulusLevel::Main) >> P_LOG2);
     (columns.remove(0), expected)
 }
 

@@ -3,14 +3,14 @@
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
 use sotto_lattice::automorphism::AutomorphismKey;
-use sotto_lattice::cipher::Cipher;
-use sotto_lattice::convert::ConversionKey;
-use sotto_lattice::encrypt::{Errors, Masks, encrypt, mask, phase, restore, truncate};
+use sotto_lattice::ciphertext::Ciphertext;
+use sotto_lattice::encrypt::{ErrorSource, MaskSource, encrypt, mask, phase, restore, truncate};
 use sotto_lattice::expand::element;
 use sotto_lattice::keyswitch::SwitchKey;
-use sotto_lattice::noise::steps::{self, Digits};
-use sotto_lattice::ring::{Level, Ring};
-use sotto_lattice::secret::{Law, Secret};
+use sotto_lattice::noise::steps::{self, GadgetNoise};
+use sotto_lattice::rgsw_conversion::ConversionKey;
+use sotto_lattice::ring::{ModulusLevel, Ring};
+use sotto_lattice::secret::{Distribution, SecretKey};
 use sotto_math::gadget::Gadget;
 use sotto_math::modulus::Modulus;
 use sotto_math::sample::Gaussian;
@@ -22,7 +22,7 @@ pub(crate) const SIGMA: f64 = 3.2;
 /// A ring, its secret, and the gadgets of its steps.
 pub(crate) struct Setting {
     pub(crate) ring: Ring,
-    pub(crate) secret: Secret,
+    pub(crate) secret: SecretKey,
     pub(crate) norm: f64,
     /// Expansion on the left, expansion on the right and conversion, folding.
     pub(crate) left: Gadget,
@@ -37,16 +37,16 @@ fn gadget((digits, base, drop): (u32, u32, u32)) -> Gadget {
     Gadget::new(digits, base, drop).unwrap()
 }
 
-pub(crate) fn digits(gadget: &Gadget) -> Digits {
-    Digits { count: gadget.digits(), base_log2: gadget.base_log2(), drop_log2: gadget.drop_log2() }
+pub(crate) fn digits(gadget: &Gadget) -> GadgetNoise {
+    GadgetNoise { count: gadget.digits(), base_log2: gadget.base_log2(), drop_log2: gadget.drop_log2() }
 }
 
 impl Setting {
-    pub(crate) fn new(ring: Ring, law: Law, gadgets: [(u32, u32, u32); 3], dropped: u32) -> Self {
+    pub(crate) fn new(ring: Ring, law: Distribution, gadgets: [(u32, u32, u32); 3], dropped: u32) -> Self {
         let mut rng = ChaCha20Rng::from_seed([1; 32]);
         let [left, right, fold] = gadgets.map(gadget);
         let norm = ring.n() as f64 * law.variance();
-        let secret = Secret::sample(&ring, law, &mut rng);
+        let secret = SecretKey::sample(&ring, law, &mut rng);
         Setting { ring, secret, norm, left, right, fold, dropped, rng }
     }
 
@@ -57,46 +57,53 @@ impl Setting {
 
     /// Bodies as the server sees them.
     pub(crate) fn on_the_wire(&self, bodies: Vec<Vec<u64>>) -> Vec<Vec<u64>> {
-        let kept = self.ring.bits(Level::Full) - self.dropped;
-        let cut = |b: &Vec<u64>| truncate(&self.ring, Level::Full, b, kept);
-        bodies.iter().map(|b| restore(&self.ring, Level::Full, &cut(b), kept).unwrap()).collect()
+        let kept = self.ring.bits(ModulusLevel::Full) - self.dropped;
+        let cut = |b: &Vec<u64>| truncate(&self.ring, ModulusLevel::Full, b, kept);
+        bodies.iter().map(|b| restore(&self.ring, ModulusLevel::Full, &cut(b), kept).unwrap()).collect()
     }
 
-    pub(crate) fn encrypt(&mut self, level: Level, message: &[u64], index: u64) -> Cipher {
+    pub(crate) fn encrypt(&mut self, level: ModulusLevel, message: &[u64], index: u64) -> Ciphertext {
         let a = mask(&self.ring, level, &SEED, "cipher", index);
         let law = Gaussian::new(SIGMA);
         let b = encrypt(&self.ring, level, &[&self.secret], &a, &[message], &law, &mut self.rng);
-        Cipher::new(&self.ring, level, &a, b.iter().map(Vec::as_slice))
+        Ciphertext::new(&self.ring, level, &a, b.iter().map(Vec::as_slice))
     }
 
     pub(crate) fn predicted_switch(&self, gadget: &Gadget, source_norm: f64) -> f64 {
-        let log2_q = self.ring.log2_q(Level::Full);
+        let log2_q = self.ring.log2_q(ModulusLevel::Full);
         steps::key_switch(self.ring.n(), &digits(gadget), log2_q, self.row(), source_norm)
     }
 
     pub(crate) fn automorphism(&mut self, gadget: &Gadget, round: u32, first: u64) -> AutomorphismKey {
-        let (level, k) = (Level::Full, element(self.ring.n(), round));
-        let masks = Masks { seed: &SEED, label: "automorphism", first: first + 200 * u64::from(round) };
-        let mut errors = Errors { law: &Gaussian::new(SIGMA), rng: &mut self.rng };
+        let (level, k) = (ModulusLevel::Full, element(self.ring.n(), round));
+        let masks = MaskSource { seed: &SEED, label: "automorphism", first: first + 200 * u64::from(round) };
+        let mut errors = ErrorSource { law: &Gaussian::new(SIGMA), rng: &mut self.rng };
         let b = AutomorphismKey::generate(&self.ring, level, gadget, k, &self.secret, masks, &mut errors);
         AutomorphismKey::assemble(&self.ring, level, gadget, k, &self.on_the_wire(b), masks).unwrap()
     }
 
     pub(crate) fn conversion(&mut self) -> ConversionKey {
         let (ring, s, gadget) = (&self.ring, &self.secret, self.right);
-        let masks = Masks { seed: &SEED, label: "conversion", first: 0 };
-        let mut errors = Errors { law: &Gaussian::new(SIGMA), rng: &mut self.rng };
-        let b = ConversionKey::generate(ring, Level::Full, &gadget, s, &[s], masks, &mut errors);
+        let masks = MaskSource { seed: &SEED, label: "conversion", first: 0 };
+        let mut errors = ErrorSource { law: &Gaussian::new(SIGMA), rng: &mut self.rng };
+        let b = ConversionKey::generate(ring, ModulusLevel::Full, &gadget, s, &[s], masks, &mut errors);
         let b = self.on_the_wire(b);
-        ConversionKey::plain(SwitchKey::assemble(&self.ring, Level::Full, &gadget, 1, &b, masks)).unwrap()
+        ConversionKey::plain(SwitchKey::assemble(&self.ring, ModulusLevel::Full, &gadget, 1, &b, masks))
+            .unwrap()
     }
 
     /// The mean square of what a ciphertext has besides its message.
-    pub(crate) fn measured(&self, c: &Cipher, message: &[u64]) -> f64 {
+    pub(crate) fn measured(&self, c: &Ciphertext, message: &[u64]) -> f64 {
         self.measured_under(&self.secret, c, 1, message)
     }
 
-    pub(crate) fn measured_under(&self, secret: &Secret, c: &Cipher, place: usize, message: &[u64]) -> f64 {
+    pub(crate) fn measured_under(
+        &self,
+        secret: &SecretKey,
+        c: &Ciphertext,
+        place: usize,
+        message: &[u64],
+    ) -> f64 {
         let level = c.level();
         let mut b = c.comp(place).to_vec();
         self.ring.sub(level, &mut b, message);
@@ -105,7 +112,7 @@ impl Setting {
     }
 
     /// Slots of a constant.
-    pub(crate) fn constant(&self, level: Level, x: u128) -> Vec<u64> {
+    pub(crate) fn constant(&self, level: ModulusLevel, x: u128) -> Vec<u64> {
         let mut coefficients = vec![0; self.ring.n()];
         coefficients[0] = x;
         self.ring.from_integers(level, &coefficients)
@@ -129,7 +136,7 @@ pub(crate) fn settings() -> Vec<(&'static str, Setting)> {
     let narrow = prime(1125899904679937);
     let composite = Modulus::composite(prime(268369921), prime(249561089)).unwrap();
     let ring = |n, q, special| Ring::new(n, q, special).unwrap();
-    let law = Law::Ternary;
+    let law = Distribution::Ternary;
     vec![
         (
             "4096, 50 + 50 bits",
@@ -157,7 +164,7 @@ pub(crate) fn settings() -> Vec<(&'static str, Setting)> {
             "2048, 56 bits, Gaussian secret",
             Setting::new(
                 ring(2048, composite, None),
-                Law::Gaussian(2.55),
+                Distribution::Gaussian(2.55),
                 [(8, 7, 0), (56, 1, 0), (5, 10, 6)],
                 1,
             ),

@@ -6,7 +6,7 @@
 //! coefficients, and so on, a bit of every number at a time (Dixon, *Exact solution of linear equations using p-adic
 //! expansions*, 1982). So elimination is done once and is one of bits, and there is a solution whenever there is one modulo 2.
 
-use super::{Bands, Ones, entry_bytes};
+use super::{BandHash, BandPattern, entry_bytes};
 use crate::keyword::params::Params;
 use crate::keyword::{BuildError, Keyword, slot};
 use sotto_core::{Error, Misuse, Unit};
@@ -19,7 +19,7 @@ const LANES: usize = 16;
 
 /// The entries of a strip.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Solved {
+pub struct SolvedStrip {
     /// Which try it was.
     pub tried: u8,
     /// An entry for each row of the table, one after the other.
@@ -31,14 +31,14 @@ impl Keyword {
     ///
     /// # Errors
     /// [`BuildError::Crowded`] if no try has a solution; [`Misuse::Rule`] for what is no strip of a band.
-    pub fn solve(&self, strip: &[u8]) -> Result<Solved, BuildError> {
+    pub fn solve(&self, strip: &[u8]) -> Result<SolvedStrip, BuildError> {
         let params = self.params();
         let rule = |why| BuildError::Refused(Error::from(Misuse::Rule(why)));
         let band = params.band.as_ref().ok_or_else(|| rule("a strip is of a band"))?;
         if strip.len() as u64 != params.row_bytes() {
             return Err(rule("a strip has a slot for each key that it has room for"));
         }
-        let bands = Bands::new(params, band);
+        let bands = BandHash::new(params, band);
         let slots: Vec<_> = strip
             .chunks_exact(params.slot_bytes() as usize)
             .filter_map(|bytes| Some((slot::digest(params, bytes)?, bytes)))
@@ -47,10 +47,10 @@ impl Keyword {
             let mut keys: Vec<_> =
                 slots.iter().map(|(digest, bytes)| (*bands.of(*digest, tried), *bytes)).collect();
             keys.sort_unstable();
-            let ones: Vec<Ones> = keys.iter().map(|(ones, _)| within(*ones, band.rows)).collect();
+            let ones: Vec<BandPattern> = keys.iter().map(|(ones, _)| within(*ones, band.rows)).collect();
             if let Some(echelon) = Echelon::of(&ones, band.rows as usize) {
                 let slots: Vec<&[u8]> = keys.iter().map(|(_, bytes)| *bytes).collect();
-                return Ok(Solved { tried, entries: echelon.entries(params, band.unit, &ones, &slots) });
+                return Ok(SolvedStrip { tried, entries: echelon.entries(params, band.unit, &ones, &slots) });
             }
         }
         Err(BuildError::Crowded { rows: band.rows })
@@ -58,9 +58,9 @@ impl Keyword {
 }
 
 /// The band without rows past the end.
-fn within(Ones { first, ones }: Ones, rows: u64) -> Ones {
+fn within(BandPattern { first, ones }: BandPattern, rows: u64) -> BandPattern {
     let there = u32::try_from(rows.saturating_sub(first)).unwrap_or(u32::MAX);
-    Ones { first, ones: if there < u128::BITS { ones & ((1 << there) - 1) } else { ones } }
+    BandPattern { first, ones: if there < u128::BITS { ones & ((1 << there) - 1) } else { ones } }
 }
 
 /// The equations after elimination modulo 2: each begins at a row where no other does.
@@ -76,10 +76,10 @@ struct Echelon {
 
 impl Echelon {
     /// `None` if equations depend on each other.
-    fn of(equations: &[Ones], rows: usize) -> Option<Self> {
+    fn of(equations: &[BandPattern], rows: usize) -> Option<Self> {
         let (mut left, mut ends) = (Vec::with_capacity(equations.len()), Vec::with_capacity(equations.len()));
         let (mut pivots, mut added) = (vec![NONE; rows], Vec::new());
-        for (equation, Ones { first, ones }) in (0..).zip(equations) {
+        for (equation, BandPattern { first, ones }) in (0..).zip(equations) {
             let (mut at, mut ones) = (usize::try_from(*first).ok()?, *ones);
             loop {
                 let skipped = ones.trailing_zeros();
@@ -101,7 +101,7 @@ impl Echelon {
     }
 
     /// The entries of all rows, whose sums are these slots.
-    fn entries(&self, params: &Params, unit: Unit, equations: &[Ones], slots: &[&[u8]]) -> Vec<u8> {
+    fn entries(&self, params: &Params, unit: Unit, equations: &[BandPattern], slots: &[&[u8]]) -> Vec<u8> {
         let width = entry_bytes(params, unit) as usize;
         let lanes = (width / unit.bytes()).next_multiple_of(LANES);
         let mut wanted = vec![0u16; slots.len() * lanes];
@@ -162,9 +162,9 @@ impl Echelon {
 }
 
 /// Takes away what these bits add up to, which leaves even numbers, and halves them.
-fn halve(equations: &[Ones], bits: &[u8], wanted: &mut [u16], lanes: usize) {
+fn halve(equations: &[BandPattern], bits: &[u8], wanted: &mut [u16], lanes: usize) {
     let mut sum = vec![0u8; lanes];
-    for (Ones { first, ones }, wanted) in equations.iter().zip(wanted.chunks_exact_mut(lanes)) {
+    for (BandPattern { first, ones }, wanted) in equations.iter().zip(wanted.chunks_exact_mut(lanes)) {
         sum.fill(0);
         for i in ones_of(*ones) {
             let bits = &bits[(*first as usize + i) * lanes..][..lanes];

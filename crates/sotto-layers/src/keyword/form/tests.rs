@@ -1,7 +1,7 @@
 use super::*;
 use proptest::prelude::*;
 
-fn canonical(form: Form, text: &str) -> Result<String, KeyError> {
+fn canonical(form: KeyForm, text: &str) -> Result<String, KeyError> {
     form.canonical(text.as_bytes()).map(|key| String::from_utf8(key.to_vec()).unwrap())
 }
 
@@ -24,7 +24,7 @@ fn domains_have_one_spelling() {
         (&long, &[&long, &format!("{long}.")]),
     ] {
         for spelling in spellings {
-            assert_eq!(canonical(Form::Domain, spelling).as_deref(), Ok(want), "{spelling}");
+            assert_eq!(canonical(KeyForm::Domain, spelling).as_deref(), Ok(want), "{spelling}");
         }
     }
 }
@@ -53,9 +53,9 @@ fn what_is_no_domain_is_refused() {
         &format!("{}.example", ["a".repeat(63), "b".repeat(63), "c".repeat(63), "d".repeat(62)].join(".")),
         &"a.".repeat(100_000),
     ] {
-        assert!(canonical(Form::Domain, text).is_err(), "{text:?}");
+        assert!(canonical(KeyForm::Domain, text).is_err(), "{text:?}");
     }
-    assert_eq!(Form::Domain.canonical(b"\xff.example"), Err(KeyError::NotText));
+    assert_eq!(KeyForm::Domain.canonical(b"\xff.example"), Err(KeyError::NotText));
 }
 
 #[test]
@@ -66,11 +66,11 @@ fn mail_addresses_have_one_spelling() {
         ("J\u{f6}rg@example.de".to_lowercase().as_str(), &["jo\u{308}rg@example.de", "J\u{f6}rg@EXAMPLE.de"]),
     ] {
         for spelling in spellings {
-            assert_eq!(canonical(Form::Email, spelling).as_deref(), Ok(want), "{spelling}");
+            assert_eq!(canonical(KeyForm::Email, spelling).as_deref(), Ok(want), "{spelling}");
         }
     }
     // Dots and tags are the owner's to interpret.
-    assert_ne!(canonical(Form::Email, "a.b@example.com"), canonical(Form::Email, "ab@example.com"));
+    assert_ne!(canonical(KeyForm::Email, "a.b@example.com"), canonical(KeyForm::Email, "ab@example.com"));
     for text in [
         "example.com",
         "@example.com",
@@ -88,13 +88,13 @@ fn mail_addresses_have_one_spelling() {
         "a\u{7f}@example.com",
         &format!("{}@example.com", "a".repeat(65)),
     ] {
-        assert!(canonical(Form::Email, text).is_err(), "{text:?}");
+        assert!(canonical(KeyForm::Email, text).is_err(), "{text:?}");
     }
 }
 
 #[test]
 fn addresses_have_one_spelling() {
-    let bytes = |text: &str| Form::Ip.canonical(text.as_bytes()).map(|key| key.to_vec());
+    let bytes = |text: &str| KeyForm::Ip.canonical(text.as_bytes()).map(|key| key.to_vec());
     let mapped = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 255, 255, 192, 0, 2, 1].to_vec();
     for text in ["192.0.2.1", "::ffff:192.0.2.1", "::FFFF:C000:201", "0:0:0:0:0:ffff:192.0.2.1"] {
         assert_eq!(bytes(text), Ok(mapped.clone()), "{text}");
@@ -113,52 +113,55 @@ fn addresses_have_one_spelling() {
 
 #[test]
 fn text_is_normalized_and_nothing_else() {
-    assert_eq!(canonical(Form::Text, "Cafe\u{301}").as_deref(), Ok("Caf\u{e9}"));
-    assert_eq!(canonical(Form::Text, "\u{212b}").as_deref(), Ok("\u{c5}"));
+    assert_eq!(canonical(KeyForm::Text, "Cafe\u{301}").as_deref(), Ok("Caf\u{e9}"));
+    assert_eq!(canonical(KeyForm::Text, "\u{212b}").as_deref(), Ok("\u{c5}"));
     // Compatible characters and cases are different keys, and white space counts.
-    assert_eq!(canonical(Form::Text, " \u{fb01}X ").as_deref(), Ok(" \u{fb01}X "));
-    assert_eq!(Form::Text.canonical(b"a\xff"), Err(KeyError::NotText));
-    assert_eq!(Form::Text.canonical(&[b'a'; 4097]), Err(KeyError::Long { most: 4096 }));
-    assert_eq!(Form::Bytes.canonical(b"a\xff").unwrap().to_vec(), b"a\xff");
+    assert_eq!(canonical(KeyForm::Text, " \u{fb01}X ").as_deref(), Ok(" \u{fb01}X "));
+    assert_eq!(KeyForm::Text.canonical(b"a\xff"), Err(KeyError::NotText));
+    assert_eq!(KeyForm::Text.canonical(&[b'a'; 4097]), Err(KeyError::Long { most: 4096 }));
+    assert_eq!(KeyForm::Bytes.canonical(b"a\xff").unwrap().to_vec(), b"a\xff");
 }
 
 #[test]
 fn digests_are_digits() {
     // SHA-1 and SHA-256 of nothing.
     let sha1 = "DA39A3EE5E6B4B0D3255bfef95601890afd80709";
-    assert_eq!(Form::Sha1.canonical(sha1.as_bytes()).unwrap()[..4], [0xda, 0x39, 0xa3, 0xee]);
-    assert_eq!(Form::Sha1.canonical(sha1.to_lowercase().as_bytes()), Form::Sha1.canonical(sha1.as_bytes()));
+    assert_eq!(KeyForm::Sha1.canonical(sha1.as_bytes()).unwrap()[..4], [0xda, 0x39, 0xa3, 0xee]);
+    assert_eq!(
+        KeyForm::Sha1.canonical(sha1.to_lowercase().as_bytes()),
+        KeyForm::Sha1.canonical(sha1.as_bytes())
+    );
     let sha256 = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
-    assert_eq!(Form::Sha256.canonical(sha256.as_bytes()).unwrap().len(), 32);
+    assert_eq!(KeyForm::Sha256.canonical(sha256.as_bytes()).unwrap().len(), 32);
     // Every byte in the place of one digit.
     for byte in 0..=u8::MAX {
         let mut text = *b"da39a3ee5e6b4b0d3255bfef95601890afd80709";
         text[1] = byte;
         let value = char::from(byte).to_digit(16).map(|digit| 0xd0 | digit as u8);
-        let first = Form::Sha1.canonical(&text).ok().map(|key| key[0]);
+        let first = KeyForm::Sha1.canonical(&text).ok().map(|key| key[0]);
         assert_eq!(first, value, "{byte:#x}");
     }
-    for (form, text) in [(Form::Sha1, sha256), (Form::Sha256, sha1), (Form::Sha1, &sha1[1..])] {
+    for (form, text) in [(KeyForm::Sha1, sha256), (KeyForm::Sha256, sha1), (KeyForm::Sha1, &sha1[1..])] {
         assert!(form.canonical(text.as_bytes()).is_err());
     }
-    assert!(Form::Sha1.canonical(sha1.replace('D', "g").as_bytes()).is_err());
-    assert!(Form::Sha1.canonical(sha1.replacen("DA", "é", 1).as_bytes()).is_err());
+    assert!(KeyForm::Sha1.canonical(sha1.replace('D', "g").as_bytes()).is_err());
+    assert!(KeyForm::Sha1.canonical(sha1.replacen("DA", "é", 1).as_bytes()).is_err());
 }
 
 #[test]
 fn hashes_of_sixteen_bytes_are_digits_of_either_case() {
     let ntlm = "8846F7EAEE8FB117AD06BDD830B7586C";
-    let key = Form::Md5.canonical(ntlm.as_bytes()).unwrap();
+    let key = KeyForm::Md5.canonical(ntlm.as_bytes()).unwrap();
     assert_eq!((key.len(), key[..3].to_vec()), (16, vec![0x88, 0x46, 0xf7]));
-    assert_eq!(Form::Md5.canonical(ntlm.to_lowercase().as_bytes()), Ok(key));
-    assert!(Form::Md5.canonical(&ntlm.as_bytes()[1..]).is_err());
-    assert_eq!("ntlm".parse(), Ok(Form::Md5));
+    assert_eq!(KeyForm::Md5.canonical(ntlm.to_lowercase().as_bytes()), Ok(key));
+    assert!(KeyForm::Md5.canonical(&ntlm.as_bytes()[1..]).is_err());
+    assert_eq!("ntlm".parse(), Ok(KeyForm::Md5));
 }
 
 #[test]
 fn telephone_numbers_are_those_of_e164() {
     for text in ["+15550000007", "+6834000", "+123456789012345"] {
-        assert_eq!(canonical(Form::Phone, text).as_deref(), Ok(text));
+        assert_eq!(canonical(KeyForm::Phone, text).as_deref(), Ok(text));
     }
     let refused = [
         "+1 555 000 0007",
@@ -172,14 +175,14 @@ fn telephone_numbers_are_those_of_e164() {
         "+1555000\u{660}007",
     ];
     for text in refused {
-        assert!(matches!(canonical(Form::Phone, text), Err(KeyError::Not(_))), "{text}");
+        assert!(matches!(canonical(KeyForm::Phone, text), Err(KeyError::Not(_))), "{text}");
     }
     // Every byte in the place of one digit, and of the sign.
     for byte in 0..=u8::MAX {
         let with = |at: usize| {
             let mut text = *b"+15550000007";
             text[at] = byte;
-            Form::Phone.canonical(&text).is_ok()
+            KeyForm::Phone.canonical(&text).is_ok()
         };
         assert_eq!(
             [with(0), with(1), with(5)],
@@ -190,7 +193,7 @@ fn telephone_numbers_are_those_of_e164() {
 
 #[test]
 fn names_are_those_of_catalogs() {
-    for form in Form::ALL {
+    for form in KeyForm::ALL {
         assert_eq!(serde_json::to_string(&form).unwrap(), format!("{:?}", form.name()));
         assert_eq!(form.name().parse(), Ok(form));
         assert_eq!(form.canonical(b""), Err(KeyError::Empty));
@@ -204,7 +207,7 @@ proptest! {
         text in "\\PC{0,40}|[a-zA-Z@.0-9äß-]{1,20}|[a-z]{1,5}@[a-zÄ]{1,5}\\.[a-z]{2}",
         form in 0usize..4,
     ) {
-        let form = Form::ALL[form];
+        let form = KeyForm::ALL[form];
         if let Ok(key) = form.canonical(text.as_bytes()) {
             prop_assert!(!key.is_empty() && key.len() <= form.most_bytes() as usize);
             prop_assert_eq!(form.canonical(&key).unwrap(), key);
@@ -212,7 +215,7 @@ proptest! {
     }
 
     #[test]
-    fn any_bytes_do_no_harm(bytes in proptest::collection::vec(any::<u8>(), 0..60), form in 0..Form::ALL.len()) {
-        let _ = Form::ALL[form].canonical(&bytes);
+    fn any_bytes_do_no_harm(bytes in proptest::collection::vec(any::<u8>(), 0..60), form in 0..KeyForm::ALL.len()) {
+        let _ = KeyForm::ALL[form].canonical(&bytes);
     }
 }

@@ -3,7 +3,7 @@
 use super::find::either16;
 use super::registers::Xmm;
 use crate::aes::Aes;
-use crate::find::{PART, Sought};
+use crate::find::{Needle, PART};
 use crate::simd::scalar::Pairs;
 use crate::simd::{Blocks, generic};
 use zeroize::Zeroizing;

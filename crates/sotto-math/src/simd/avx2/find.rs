@@ -2,12 +2,12 @@
 
 use super::lanes::load;
 use super::registers::Ymm;
-use crate::find::Sought;
+use crate::find::Needle;
 use crate::simd::generic::Register;
 use core::arch::x86_64::*;
 
 #[target_feature(enable = "avx2")]
-pub(super) fn either16(words: &[[u8; 2]], tags: &[u16], sought: Sought, hits: &mut [u64]) {
+pub(super) fn either16(words: &[[u8; 2]], tags: &[u16], sought: Needle, hits: &mut [u64]) {
     let r = Ymm::new();
     let [word, mask, tag] = [sought.word, sought.mask, sought.tag].map(|word| r.load(&[word; 16]));
     let (words, words_rest) = words.as_chunks::<64>();

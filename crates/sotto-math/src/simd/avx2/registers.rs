@@ -1,7 +1,7 @@
 //! Registers of 32 and of 16 bytes, for what is [generic](crate::simd::generic) in them.
 
 use crate::simd::generic::aes::Blocks;
-use crate::simd::generic::doubles::{Doubles, Fused};
+use crate::simd::generic::doubles::{Doubles, FusedMultiplyAdd};
 use crate::simd::generic::ntt::Words;
 use crate::simd::generic::tiles::Products;
 use crate::simd::generic::{Multiplier, Number, Register, multiplier, proven, register};
@@ -87,7 +87,7 @@ impl Doubles for Ymm<Fma> {
     }
 }
 
-impl Fused for Ymm<Fma> {
+impl FusedMultiplyAdd for Ymm<Fma> {
     proven! {
         fn plus_product(sum: __m256d, a: __m256d, b: __m256d) -> __m256d { _mm256_fmadd_pd(a, b, sum) }
         fn down<const BITS: i32>(x: __m256i) -> __m256i { _mm256_srli_epi64::<BITS>(x) }

@@ -4,7 +4,7 @@
 //! or one query, about 32 bytes of slices at a time.
 
 use super::lanes::{load, store};
-use crate::slices::Matrices;
+use crate::bitslice::SelectionMatrices;
 use core::arch::x86_64::*;
 
 type Line = [u8; 64];
@@ -16,7 +16,7 @@ const NARROW: usize = 8;
 const FEW: usize = 8;
 
 #[target_feature(enable = "avx2")]
-pub(super) fn select(blocks: &[Line], queries: usize, selections: &[Matrices], sums: &mut [Line]) {
+pub(super) fn select(blocks: &[Line], queries: usize, selections: &[SelectionMatrices], sums: &mut [Line]) {
     let groups = queries.div_ceil(8);
     let lines = sums.len() / groups;
     let depth = if lines <= NARROW { 64 } else { FEW };

@@ -4,7 +4,7 @@ use super::find::{Pattern, either16};
 use super::lanes::{load, store};
 use super::registers::Zmm;
 use crate::aes::Aes;
-use crate::find::Sought;
+use crate::find::Needle;
 use crate::simd::Blocks;
 use crate::simd::avx2::aes as single;
 use crate::simd::generic::aes::{encrypt, hash, load_all, paths, store_all};
@@ -68,7 +68,7 @@ fn grid(key: &Aes, [x, y]: [u64; 2], ny: u64, out: &mut [[u8; 16]]) {
 
 /// Compares a flight of blocks while the next is on its way: they are never stored.
 #[target_feature(enable = "avx512f,avx512bw,avx2,vaes,aes")]
-fn find(key: &Aes, [x, y]: [u64; 2], tags: &[u16], sought: Sought, hits: &mut [u64]) {
+fn find(key: &Aes, [x, y]: [u64; 2], tags: &[u16], sought: Needle, hits: &mut [u64]) {
     let r = Zmm::with_aes();
     let pattern = Pattern::of(sought);
     let (flights, rest) = tags.as_chunks::<{ 8 * BLOCKS }>();

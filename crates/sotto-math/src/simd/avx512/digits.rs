@@ -3,9 +3,9 @@
 use super::lanes::{load, store};
 use super::products::{Constants, Factors, below, times};
 use super::slots::difference;
-use crate::basis::Pair;
-use crate::gadget::{Digits, Gadget, PairDigits};
+use crate::gadget::{Gadget, GadgetDigits, PairDigits};
 use crate::modulus::Modulus;
+use crate::modulus_pair::ModulusPair;
 use crate::ntt::Factor;
 use crate::simd::scalar;
 use core::arch::x86_64::*;
@@ -18,7 +18,7 @@ type Rows = [[u64; 8]; TOGETHER];
 
 /// Numbers modulo q, whether narrow or wide, as long as they fit 62 bits with their offset.
 #[target_feature(enable = "avx512f")]
-pub(super) fn decompose(d: &Digits, x: &[u64], out: &mut [u64]) {
+pub(super) fn decompose(d: &GadgetDigits, x: &[u64], out: &mut [u64]) {
     if !d.fits_64() {
         return scalar::decompose(d, x, out);
     }
@@ -140,7 +140,7 @@ struct Lift<const WIDE: bool> {
 impl<const WIDE: bool> Lift<WIDE> {
     #[inline]
     #[target_feature(enable = "avx512f")]
-    fn new(p: &Pair, offset: u128) -> Self {
+    fn new(p: &ModulusPair, offset: u128) -> Self {
         const LOW_52: u64 = (1 << 52) - 1;
         Lift {
             q: every(p.modulus().value()),
@@ -154,7 +154,7 @@ impl<const WIDE: bool> Lift<WIDE> {
         }
     }
 
-    /// Garner's formula, as in [`Pair::lift`], after half of each modulus is added.
+    /// Garner's formula, as in [`ModulusPair::lift`], after half of each modulus is added.
     #[inline]
     #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
     fn limbs(&self, x: __m512i, x_special: __m512i) -> [__m512i; 2] {
@@ -175,7 +175,7 @@ impl<const WIDE: bool> Lift<WIDE> {
 }
 
 #[target_feature(enable = "avx512f")]
-pub(super) fn centred(p: &Pair, x: &[u64], out: &mut [u64]) {
+pub(super) fn centred(p: &ModulusPair, x: &[u64], out: &mut [u64]) {
     let (q, special) = (p.modulus().value(), p.special().value());
     if special / 4 >= q {
         return scalar::centred(p, x, out);
@@ -204,7 +204,7 @@ pub(super) fn centred(p: &Pair, x: &[u64], out: &mut [u64]) {
 }
 
 #[target_feature(enable = "avx512f")]
-pub(super) fn carried(p: &Pair, x: &[u64], out: &mut [u64]) {
+pub(super) fn carried(p: &ModulusPair, x: &[u64], out: &mut [u64]) {
     let (q, special) = (p.modulus().value(), p.special().value());
     if special / 4 >= q {
         return scalar::carried(p, x, out);
@@ -219,7 +219,7 @@ pub(super) fn carried(p: &Pair, x: &[u64], out: &mut [u64]) {
 }
 
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
-pub(super) fn lower(p: &Pair, x: &mut [u64], correction: &[u64]) {
+pub(super) fn lower(p: &ModulusPair, x: &mut [u64], correction: &[u64]) {
     if p.modulus().bits() <= 50 {
         lower_by::<false>(p, of_52_bits(p.special_inverse), x, correction);
     } else {
@@ -229,7 +229,7 @@ pub(super) fn lower(p: &Pair, x: &mut [u64], correction: &[u64]) {
 
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
-fn lower_by<const WIDE: bool>(p: &Pair, inverse: Factors, x: &mut [u64], correction: &[u64]) {
+fn lower_by<const WIDE: bool>(p: &ModulusPair, inverse: Factors, x: &mut [u64], correction: &[u64]) {
     let c = constants(p.modulus());
     let (rows, tail) = x.as_chunks_mut::<8>();
     let (corrections, correction_tail) = correction.as_chunks::<8>();

@@ -2,12 +2,12 @@
 
 use super::lanes::load;
 use super::registers::Zmm;
-use crate::find::Sought;
+use crate::find::Needle;
 use crate::simd::generic::Register;
 use core::arch::x86_64::*;
 
 #[target_feature(enable = "avx512f,avx512bw")]
-pub(super) fn either16(words: &[[u8; 2]], tags: &[u16], sought: Sought, hits: &mut [u64]) {
+pub(super) fn either16(words: &[[u8; 2]], tags: &[u16], sought: Needle, hits: &mut [u64]) {
     let r = Zmm::new();
     let pattern = Pattern::of(sought);
     let (words, words_rest) = words.as_chunks::<64>();
@@ -31,7 +31,7 @@ pub(super) struct Pattern {
 impl Pattern {
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw")]
-    pub(super) fn of(sought: Sought) -> Self {
+    pub(super) fn of(sought: Needle) -> Self {
         let [word, mask, tag] = [sought.word as i16, sought.mask as i16, sought.tag as i16];
         Pattern { word: _mm512_set1_epi16(word), mask: _mm512_set1_epi16(mask), tag: _mm512_set1_epi16(tag) }
     }

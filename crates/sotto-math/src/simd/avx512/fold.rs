@@ -1,11 +1,11 @@
 //! Places of rows by transposing offsets and moving the chosen ones together.
 
 use super::lanes::{load, store};
-use crate::fold::{LANES, Lanes};
+use crate::parities::{LANES, SetOffsets};
 use core::arch::x86_64::*;
 
 #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
-pub(super) fn places(lanes: Lanes<'_>, first: usize, chosen: &[u16], out: &mut [[u32; LANES]]) {
+pub(super) fn places(lanes: SetOffsets<'_>, first: usize, chosen: &[u16], out: &mut [[u32; LANES]]) {
     let valid = u16::MAX >> (LANES - lanes.count);
     let zeros = _mm512_set1_epi32(lanes.zeros() as i32);
     let mask = _mm512_set1_epi32(lanes.rows as i32 - 1);

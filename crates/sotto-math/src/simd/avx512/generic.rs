@@ -1,8 +1,8 @@
 //! What is [generic](crate::simd::generic) in registers, compiled for AVX-512.
 
 use super::registers::Zmm;
-use crate::fold::{LANES, Sources};
-use crate::gather::{Picks, Rows};
+use crate::gather::{PartitionRows, RowPicks};
+use crate::parities::{LANES, RowSources};
 use crate::simd::avx2::registers::{Xmm, Ymm};
 use crate::simd::{generic, scalar};
 

@@ -25,8 +25,8 @@ mod words;
 
 use super::lanes::{load, store};
 use super::products::{Factors, every};
-use crate::basis::{Carry, Pair};
-use crate::ntt::{Factor, LaneFactors, Reduction, Room, SquareFactors, Tables};
+use crate::modulus_pair::{ModulusPair, ResidueLift};
+use crate::ntt::{AccumulatorMut, Factor, LaneFactors, Reduction, SquareFactors, Tables};
 use crate::simd::scalar;
 use core::arch::x86_64::*;
 use forward::Forward;
@@ -59,7 +59,7 @@ pub(super) fn forward_i8(t: &Tables, bytes: &[i8], out: &mut [u64]) {
 }
 
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
-pub(super) fn forward_i8_mul_acc(t: &Tables, bytes: &[i8], b: &[u64], sum: Room<'_>) {
+pub(super) fn forward_i8_mul_acc(t: &Tables, bytes: &[i8], b: &[u64], sum: AccumulatorMut<'_>) {
     if t.wide {
         forward_i8(t, bytes, sum.scratch);
         return scalar::mul_acc_wide(t, sum.scratch, b, sum.cells);
@@ -84,13 +84,13 @@ pub(super) fn inverse(t: &Tables, x: &mut [u64]) {
 }
 
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
-pub(super) fn forward_from(t: &Tables, p: &Pair, carry: Carry, x: &[u64], out: &mut [u64]) {
+pub(super) fn forward_from(t: &Tables, p: &ModulusPair, carry: ResidueLift, x: &[u64], out: &mut [u64]) {
     if short(t) && p.special().value() / 4 < t.modulus.value() {
         return words::forward_from(t, p, carry, x, out);
     }
     match carry {
-        Carry::AsTheyAre => super::digits::carried(p, x, out),
-        Carry::Centred => super::digits::centred(p, x, out),
+        ResidueLift::Unsigned => super::digits::carried(p, x, out),
+        ResidueLift::Centered => super::digits::centred(p, x, out),
     }
     forward(t, out);
 }

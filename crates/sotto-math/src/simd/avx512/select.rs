@@ -11,9 +11,9 @@
 //! there are.
 
 use super::lanes::{load, store};
+use crate::bitslice::{SelectionMatrices, SelectionShare};
 use crate::simd::generic::{prefetch, prefetch_second};
 use crate::simd::shapes::SelectShape;
-use crate::slices::{Matrices, Share};
 use core::arch::x86_64::*;
 
 type Line = [u8; 64];
@@ -34,7 +34,7 @@ pub(super) fn select(
     shape: &SelectShape,
     blocks: &[Line],
     queries: usize,
-    selections: &[Matrices],
+    selections: &[SelectionMatrices],
     sums: &mut [Line],
 ) {
     let groups = queries.div_ceil(8);
@@ -85,7 +85,7 @@ fn along<const G: usize>(
     shape: &SelectShape,
     blocks: &[Line],
     lines: usize,
-    selections: &[Matrices],
+    selections: &[SelectionMatrices],
     sums: &mut [Line],
 ) {
     let strip = if G == 1 { shape.sums[0] } else { shape.sums[1] / G };
@@ -153,7 +153,7 @@ fn shaped(
     at: Place,
     width: usize,
     groups: usize,
-    selections: &[Matrices],
+    selections: &[SelectionMatrices],
     sums: &mut [Line],
 ) {
     match width {
@@ -170,7 +170,7 @@ fn wide<const T: usize, const P: usize>(
     blocks: &[Line],
     at: Place,
     groups: usize,
-    selections: &[Matrices],
+    selections: &[SelectionMatrices],
     sums: &mut [Line],
 ) {
     match groups {
@@ -188,7 +188,7 @@ fn wide<const T: usize, const P: usize>(
 fn tile<const T: usize, const P: usize, const G: usize>(
     blocks: &[Line],
     at: Place,
-    selections: &[Matrices],
+    selections: &[SelectionMatrices],
     sums: &mut [Line],
 ) {
     let mut acc = [[_mm512_setzero_si512(); T]; G];
@@ -198,7 +198,7 @@ fn tile<const T: usize, const P: usize, const G: usize>(
         }
     }
     for (run, selections) in blocks.chunks(64 * at.lines).zip(selections.chunks_exact(at.groups)) {
-        let selections: &[Matrices; G] = &selections[at.group..].as_chunks::<G>().0[0];
+        let selections: &[SelectionMatrices; G] = &selections[at.group..].as_chunks::<G>().0[0];
         let turns = run.chunks_exact(2 * P * at.lines);
         let last = turns.remainder();
         let mut k = at.first;
@@ -258,7 +258,7 @@ fn tile<const T: usize, const P: usize, const G: usize>(
 /// An 8 x 8 transposition of bytes in each of 64 places: three rounds of interleaving, within quarters of the
 /// registers, then the quarters change places.
 #[target_feature(enable = "avx512f,avx512bw")]
-pub(super) fn matrices(shares: &[Share<'_>], step: usize, out: &mut [Matrices]) {
+pub(super) fn matrices(shares: &[SelectionShare<'_>], step: usize, out: &mut [SelectionMatrices]) {
     let words: [__m512i; 8] = std::array::from_fn(|i| match shares.get(7 - i) {
         Some(share) => load(share.word),
         None => _mm512_setzero_si512(),

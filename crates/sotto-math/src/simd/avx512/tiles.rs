@@ -20,7 +20,7 @@ use super::lanes::{load, store};
 use crate::simd::generic::{prefetch, prefetch_second};
 use crate::simd::scalar;
 use crate::simd::shapes::TilesShape;
-use crate::tiles::{Block, Form, Line, Run, TileLayout, Words};
+use crate::tiles::{Block, CacheLine, TileLayout, TileRun, WordForm, WordFormat};
 use core::arch::x86_64::*;
 use sums::{Sums, packing};
 
@@ -28,14 +28,14 @@ type Bytes = [u8; 64];
 type Slots = [u64; 8];
 
 #[target_feature(enable = "avx512f,avx512ifma,avx512vbmi2")]
-pub(super) fn tiles(shape: &TilesShape, form: &Words, block: Block<'_>, sums: &mut [&mut [Slots]]) {
+pub(super) fn tiles(shape: &TilesShape, form: &WordFormat, block: Block<'_>, sums: &mut [&mut [Slots]]) {
     match (form.form(), block.comps) {
-        (Form::Residue(form), 1) => runs::<false, 1>(shape, &Sums::residue(form), block, sums),
-        (Form::Residue(form), 2) => runs::<false, 2>(shape, &Sums::residue(form), block, sums),
-        (Form::Residue(form), 3) => runs::<false, 3>(shape, &Sums::residue(form), block, sums),
-        (Form::Pair(form), 1) => runs::<true, 1>(shape, &Sums::pair(form), block, sums),
-        (Form::Pair(form), 2) => runs::<true, 2>(shape, &Sums::pair(form), block, sums),
-        (Form::Pair(form), 3) => runs::<true, 3>(shape, &Sums::pair(form), block, sums),
+        (WordForm::Residue(form), 1) => runs::<false, 1>(shape, &Sums::residue(form), block, sums),
+        (WordForm::Residue(form), 2) => runs::<false, 2>(shape, &Sums::residue(form), block, sums),
+        (WordForm::Residue(form), 3) => runs::<false, 3>(shape, &Sums::residue(form), block, sums),
+        (WordForm::Pair(form), 1) => runs::<true, 1>(shape, &Sums::pair(form), block, sums),
+        (WordForm::Pair(form), 2) => runs::<true, 2>(shape, &Sums::pair(form), block, sums),
+        (WordForm::Pair(form), 3) => runs::<true, 3>(shape, &Sums::pair(form), block, sums),
         _ => scalar::tiles(form, block, sums),
     }
 }
@@ -87,12 +87,12 @@ fn runs<const PAIR: bool, const K: usize>(
 }
 
 /// The selectors of a run's rows.
-fn rows<'a, const K: usize>(selectors: &'a [Line], run: &Run) -> &'a [[Line; K]] {
+fn rows<'a, const K: usize>(selectors: &'a [CacheLine], run: &TileRun) -> &'a [[CacheLine; K]] {
     &selectors.as_chunks().0[run.rows.clone()]
 }
 
 /// The sums of a run's columns.
-fn cols<'a, const K: usize>(sums: &'a mut [Slots], run: &Run) -> &'a mut [[Slots; K]] {
+fn cols<'a, const K: usize>(sums: &'a mut [Slots], run: &TileRun) -> &'a mut [[Slots; K]] {
     &mut sums.as_chunks_mut().0[run.cols.clone()]
 }
 
@@ -106,7 +106,7 @@ const fn at_once(polynomials: usize) -> usize {
 }
 
 /// Fetches the next tile's selectors, a share with each group of columns.
-fn fetch_selectors(block: &Block<'_>, run: &Run) {
+fn fetch_selectors(block: &Block<'_>, run: &TileRun) {
     let lines = run.rows.len() * block.comps;
     let groups = block.layout.cols().div_ceil(TileLayout::GROUP_COLS);
     let group = run.cols.start / TileLayout::GROUP_COLS;
@@ -150,7 +150,7 @@ struct Bundle<'a, const PAIR: bool, const Q: usize, const K: usize> {
     /// The run's columns, and its lines row by row.
     width: usize,
     lines: &'a [Bytes],
-    selectors: [&'a [[Line; K]]; Q],
+    selectors: [&'a [[CacheLine; K]]; Q],
     sums: [&'a mut [[Slots; K]]; Q],
 }
 
@@ -236,7 +236,7 @@ impl<const PAIR: bool, const Q: usize, const K: usize> Bundle<'_, PAIR, Q, K> {
     fn multiply<const C: usize>(
         acc: &mut [[[[__m512i; 2]; K]; C]; Q],
         words: [__m512i; C],
-        selectors: &[&[[Line; K]]; Q],
+        selectors: &[&[[CacheLine; K]]; Q],
         row: usize,
     ) {
         // Written out: the compiler would call a closure for each word.

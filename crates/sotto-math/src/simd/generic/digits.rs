@@ -1,13 +1,13 @@
 //! The moves between two moduli, four numbers to a register.
 
 use super::doubles::{Constants, Doubles};
-use crate::basis::Pair;
-use crate::gadget::Digits;
+use crate::gadget::GadgetDigits;
+use crate::modulus_pair::ModulusPair;
 use crate::simd::scalar;
 
 /// Numbers below 2^60, so that a signed comparison will do.
 #[inline(always)]
-pub(in crate::simd) fn centred<R: Doubles>(r: R, p: &Pair, x: &[u64], out: &mut [u64]) {
+pub(in crate::simd) fn centred<R: Doubles>(r: R, p: &ModulusPair, x: &[u64], out: &mut [u64]) {
     let (q, special) = (p.modulus().value(), p.special().value());
     if special / 4 >= q {
         return scalar::centred(p, x, out);
@@ -39,7 +39,7 @@ pub(in crate::simd) fn centred<R: Doubles>(r: R, p: &Pair, x: &[u64], out: &mut 
 
 /// Of a special modulus up to four times the other: what is 2q or more loses that, then what is q or more.
 #[inline(always)]
-pub(in crate::simd) fn carried<R: Doubles>(r: R, p: &Pair, x: &[u64], out: &mut [u64]) {
+pub(in crate::simd) fn carried<R: Doubles>(r: R, p: &ModulusPair, x: &[u64], out: &mut [u64]) {
     let (q, special) = (p.modulus().value(), p.special().value());
     if special / 4 >= q {
         return scalar::carried(p, x, out);
@@ -60,7 +60,7 @@ pub(in crate::simd) fn carried<R: Doubles>(r: R, p: &Pair, x: &[u64], out: &mut 
 /// Products in floating point, by the reasoning of the transform in [doubles](super::ntt): a difference is at most q in
 /// absolute value, so that its product with a reduced factor is at most 3/4 q.
 #[inline(always)]
-pub(in crate::simd) fn lower<R: Doubles>(r: R, p: &Pair, x: &mut [u64], correction: &[u64]) {
+pub(in crate::simd) fn lower<R: Doubles>(r: R, p: &ModulusPair, x: &mut [u64], correction: &[u64]) {
     if p.modulus().bits() > 50 {
         return scalar::lower(p, x, correction);
     }
@@ -76,7 +76,7 @@ pub(in crate::simd) fn lower<R: Doubles>(r: R, p: &Pair, x: &mut [u64], correcti
 }
 
 #[inline(always)]
-pub(in crate::simd) fn decompose(d: &Digits, x: &[u64], out: &mut [u64]) {
+pub(in crate::simd) fn decompose(d: &GadgetDigits, x: &[u64], out: &mut [u64]) {
     if d.fits_64() {
         return scalar::decompose_64(0, d, x, out);
     }

@@ -70,7 +70,7 @@ pub(in crate::simd) trait Doubles: Register {
 
 /// What has fused multiply-adds.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
-pub(in crate::simd) trait Fused: Doubles {
+pub(in crate::simd) trait FusedMultiplyAdd: Doubles {
     /// `sum + a b`, rounded once.
     fn plus_product(self, sum: Self::Doubles, a: Self::Doubles, b: Self::Doubles) -> Self::Doubles;
 

@@ -4,7 +4,7 @@
 //! was added before, so the processor works on several sets at once. Fetching for sets to come was no faster at any size.
 
 use super::{Register, Word};
-use crate::fold::{ALWAYS, LANES, Sources};
+use crate::parities::{ALWAYS, LANES, RowSources};
 
 /// Adds the rows at each set's places to its parity. `half` and `quarter` are registers of 32 and of 16 bytes.
 #[inline(always)]
@@ -12,7 +12,7 @@ pub(in crate::simd) fn add_rows<R: Register>(
     whole: R,
     half: impl Register,
     quarter: impl Register,
-    from: Sources<'_>,
+    from: RowSources<'_>,
     places: &[[u32; LANES]],
     parities: &mut [u8],
 ) {
@@ -59,7 +59,7 @@ macro_rules! each {
 fn pieces<R: Register, const K: usize>(
     r: R,
     at: usize,
-    from: Sources<'_>,
+    from: RowSources<'_>,
     places: &[[u32; LANES]],
     parities: &mut [u8],
 ) -> usize {

@@ -1,7 +1,7 @@
 //! The gather: some registers of each row at a time, fetched ahead.
 
 use super::{Register, Word, prefetch_second};
-use crate::gather::{Picks, Rows};
+use crate::gather::{PartitionRows, RowPicks};
 
 /// How many partitions ahead rows are fetched. Measured on Zen 5 with rows of 32 bytes, of 32 MiB to 8 GiB, fetched into the
 /// first cache: 64 to 128 take the same time, and a third to a half less than 16 or 32. On Zen 4, of 512 MiB: into the second
@@ -20,8 +20,8 @@ pub(in crate::simd) fn gather<R: Register>(
     whole: R,
     half: impl Register,
     quarter: impl Register,
-    rows: Rows<'_>,
-    picks: Picks<'_>,
+    rows: PartitionRows<'_>,
+    picks: RowPicks<'_>,
     [all, one]: [&mut [u8]; 2],
 ) {
     let mut at = 0;
@@ -51,7 +51,7 @@ pub(in crate::simd) fn gather<R: Register>(
 
 /// Asks for the lines of `bytes` bytes of the row of partition `k`, if there is one. They may be one more than they fill.
 #[inline(always)]
-fn fetch(k: usize, at: usize, bytes: usize, rows: &Rows<'_>, picks: &Picks<'_>) {
+fn fetch(k: usize, at: usize, bytes: usize, rows: &PartitionRows<'_>, picks: &RowPicks<'_>) {
     if let Some(&offset) = picks.offsets.get(k) {
         let from = rows.bytes.as_ptr().wrapping_add(rows.at(k, offset) + at);
         for line in (0..bytes).step_by(64) {
@@ -68,8 +68,8 @@ fn fetch(k: usize, at: usize, bytes: usize, rows: &Rows<'_>, picks: &Picks<'_>) 
 fn pieces<R: Register, const K: usize>(
     r: R,
     at: usize,
-    rows: Rows<'_>,
-    picks: Picks<'_>,
+    rows: PartitionRows<'_>,
+    picks: RowPicks<'_>,
     [all_out, one_out]: [&mut [u8]; 2],
 ) -> usize {
     let wide = K * R::BYTES;
@@ -100,7 +100,7 @@ fn pieces<R: Register, const K: usize>(
 
 /// Rows of fewer than eight bytes: eight are read, which are more than one row's, and the others left out at the end.
 #[inline(always)]
-fn small(rows: Rows<'_>, picks: Picks<'_>, out: [&mut [u8]; 2]) {
+fn small(rows: PartitionRows<'_>, picks: RowPicks<'_>, out: [&mut [u8]; 2]) {
     let mut sums = [0; 2];
     for k in 0..AHEAD {
         fetch(k, 0, 8, &rows, &picks);

@@ -6,10 +6,10 @@
 
 mod residues;
 
-use super::doubles::Fused;
+use super::doubles::FusedMultiplyAdd;
 use super::{Register, prefetch};
 use crate::simd::scalar;
-use crate::tiles::{Block, Form, Line, Packing, Pair, Run, TileLayout, Words};
+use crate::tiles::{Block, CacheLine, TileLayout, TileRun, TwoResidues, WordForm, WordFormat, WordPacking};
 
 type Slots = [u64; 8];
 
@@ -23,34 +23,34 @@ pub(in crate::simd) trait Products: Register {
 }
 
 #[inline(always)]
-pub(in crate::simd) fn tiles<R: Products + Fused>(
+pub(in crate::simd) fn tiles<R: Products + FusedMultiplyAdd>(
     r: R,
-    form: &Words,
+    form: &WordFormat,
     block: Block<'_>,
     sums: &mut [&mut [Slots]],
 ) {
     match (form.form(), block.comps) {
-        (Form::Pair(pair), 1) => runs::<_, 1>(r, pair, block, sums),
-        (Form::Pair(pair), 2) => runs::<_, 2>(r, pair, block, sums),
-        (Form::Pair(pair), 3) => runs::<_, 3>(r, pair, block, sums),
-        (Form::Residue(residue), 1) => residues::runs::<_, 1>(r, residue, block, sums),
-        (Form::Residue(residue), 2) => residues::runs::<_, 2>(r, residue, block, sums),
-        (Form::Residue(residue), 3) => residues::runs::<_, 3>(r, residue, block, sums),
+        (WordForm::Pair(pair), 1) => runs::<_, 1>(r, pair, block, sums),
+        (WordForm::Pair(pair), 2) => runs::<_, 2>(r, pair, block, sums),
+        (WordForm::Pair(pair), 3) => runs::<_, 3>(r, pair, block, sums),
+        (WordForm::Residue(residue), 1) => residues::runs::<_, 1>(r, residue, block, sums),
+        (WordForm::Residue(residue), 2) => residues::runs::<_, 2>(r, residue, block, sums),
+        (WordForm::Residue(residue), 3) => residues::runs::<_, 3>(r, residue, block, sums),
         _ => scalar::tiles(form, block, sums),
     }
 }
 
 #[inline(always)]
-fn runs<R: Products, const K: usize>(r: R, pair: &Pair, block: Block<'_>, sums: &mut [&mut [Slots]]) {
+fn runs<R: Products, const K: usize>(r: R, pair: &TwoResidues, block: Block<'_>, sums: &mut [&mut [Slots]]) {
     let mut lines = block.lines;
-    let mut room = [Line([0; 8]); TileLayout::RUN];
+    let mut room = [CacheLine([0; 8]); TileLayout::RUN];
     for run in block.layout.runs() {
         let (mine, rest) = lines.split_at(run.lines());
         lines = rest;
         // One run is unpacked for all queries, and the next one fetched meanwhile.
         let next = rest.as_ptr().cast::<u8>();
         let words = &mut room[..run.rows.len() * run.cols.len()];
-        Packing::Pairs.unpack(run.cols.len(), mine, words, |line| prefetch(next.wrapping_add(line * 64)));
+        WordPacking::Pairs.unpack(run.cols.len(), mine, words, |line| prefetch(next.wrapping_add(line * 64)));
         let words = &*words;
         for (selectors, sums) in block.selectors.iter().zip(sums.iter_mut()) {
             let selectors = &selectors.as_chunks::<K>().0[run.rows.clone()];
@@ -73,10 +73,10 @@ fn runs<R: Products, const K: usize>(r: R, pair: &Pair, block: Block<'_>, sums: 
 /// Half of the lines of one run, and one query.
 struct Piece<'a, R, const K: usize> {
     r: R,
-    pair: &'a Pair,
-    run: &'a Run,
-    words: &'a [Line],
-    selectors: &'a [[Line; K]],
+    pair: &'a TwoResidues,
+    run: &'a TileRun,
+    words: &'a [CacheLine],
+    selectors: &'a [[CacheLine; K]],
     half: usize,
 }
 

@@ -1,9 +1,9 @@
 //! AES by its instructions (ARM's cryptographic extension).
 
 use super::find::either16;
-use super::registers::One;
+use super::registers::Register16;
 use crate::aes::Aes;
-use crate::find::{PART, Sought};
+use crate::find::{Needle, PART};
 use crate::simd::scalar::Pairs;
 use crate::simd::{Blocks, generic};
 use std::arch::is_aarch64_feature_detected;
@@ -20,4 +20,4 @@ impl NeonAes {
 }
 
 compiled_aes!(NeonAes);
-compiled_single!("neon,aes", One::with_aes());
+compiled_single!("neon,aes", Register16::with_aes());

@@ -1,14 +1,14 @@
 //! A search, 64 words at a time: masks of words, narrowed to masks of bytes.
 
 use super::lanes::bits;
-use super::registers::One;
-use crate::find::Sought;
+use super::registers::Register16;
+use crate::find::Needle;
 use crate::simd::generic::Register;
 use core::arch::aarch64::*;
 
 #[target_feature(enable = "neon")]
-pub(super) fn either16(words: &[[u8; 2]], tags: &[u16], sought: Sought, hits: &mut [u64]) {
-    let r = One::new();
+pub(super) fn either16(words: &[[u8; 2]], tags: &[u16], sought: Needle, hits: &mut [u64]) {
+    let r = Register16::new();
     let [word, mask, tag] = [sought.word, sought.mask, sought.tag].map(|word| vdupq_n_u16(word));
     let (words, words_rest) = words.as_chunks::<64>();
     let (tags, tags_rest) = tags.as_chunks::<64>();

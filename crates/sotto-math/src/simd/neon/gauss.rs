@@ -1,6 +1,6 @@
 //! Sampling by the cumulative table: 16 samples against one entry at a time.
 
-use super::registers::One;
+use super::registers::Register16;
 use crate::simd::generic::Register;
 use core::arch::aarch64::*;
 
@@ -9,7 +9,7 @@ const VECTORS: usize = 4;
 
 #[target_feature(enable = "neon")]
 pub(super) fn gauss(thresholds: &[u64], uniform: &[u64], out: &mut [i32]) {
-    let r = One::new();
+    let r = Register16::new();
     let (words, words_tail) = uniform.as_chunks::<{ 4 * VECTORS }>();
     let (samples, samples_tail) = out.as_chunks_mut::<{ 4 * VECTORS }>();
     let all = vdupq_n_u32(thresholds.len() as u32);

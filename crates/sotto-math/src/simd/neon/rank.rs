@@ -1,13 +1,13 @@
 //! Comparisons of bytes.
 
 use super::lanes::{bits, bits_of_two, count};
-use super::registers::One;
+use super::registers::Register16;
 use crate::simd::generic::Register;
 use core::arch::aarch64::*;
 
 #[target_feature(enable = "neon")]
 pub(super) fn tally(values: &[u8], x: u8, equal: &mut [u64]) -> [usize; 2] {
-    let r = One::new();
+    let r = Register16::new();
     let (lines, tail) = values.as_chunks::<64>();
     let bound = vdupq_n_u8(x);
     let mut counts = [0, 0];
@@ -26,7 +26,7 @@ pub(super) fn tally(values: &[u8], x: u8, equal: &mut [u64]) -> [usize; 2] {
 
 #[target_feature(enable = "neon")]
 pub(super) fn compare(values: &[[u8; 16]], bounds: &[u8], less: &mut [u16], equal: &mut [u16]) {
-    let r = One::new();
+    let r = Register16::new();
     for (((values, &bound), less), equal) in values.iter().zip(bounds).zip(less).zip(equal) {
         let (values, bound) = (r.load(values), vdupq_n_u8(bound));
         [*less, *equal] = bits_of_two(vcltq_u8(values, bound), vceqq_u8(values, bound));

@@ -1,8 +1,8 @@
 //! Registers of 16 bytes, and pairs of them, for what is [generic](crate::simd::generic) in them.
 
-use super::turn::{transpose, transpose_words};
+use super::transpose::{transpose, transpose_words};
 use crate::simd::generic::aes::Blocks;
-use crate::simd::generic::doubles::{Doubles, Fused};
+use crate::simd::generic::doubles::{Doubles, FusedMultiplyAdd};
 use crate::simd::generic::ntt::Words;
 use crate::simd::generic::tiles::Products;
 use crate::simd::generic::{Multiplier, Number, Register, each, multiplier, proven, register};
@@ -10,30 +10,30 @@ use core::arch::aarch64::*;
 
 /// Proof that this processor has NEON, and of what else it has: 16 bytes.
 #[derive(Clone, Copy)]
-pub(super) struct One<P = ()>(P);
+pub(super) struct Register16<P = ()>(P);
 
 /// The same of two registers that go together: 32 bytes.
 #[derive(Clone, Copy)]
-pub(super) struct Two<P = ()>(pub(super) P);
+pub(super) struct Register32<P = ()>(pub(super) P);
 
-impl One {
+impl Register16 {
     #[inline]
     #[target_feature(enable = "neon")]
     pub(super) fn new() -> Self {
-        One(())
+        Register16(())
     }
 }
 
-impl Two {
+impl Register32 {
     #[inline]
     #[target_feature(enable = "neon")]
     pub(super) fn new() -> Self {
-        Two(())
+        Register32(())
     }
 }
 
 register! {
-    One of 16 bytes in uint8x16_t, 8 sums:
+    Register16 of 16 bytes in uint8x16_t, 8 sums:
     zero, vld1q_u8, vst1q_u8, veorq_u8,
     |bit, sum, x| veorq_u8(sum, vandq_u8(x, vdupq_n_u8(0u8.wrapping_sub(bit))))
 }
@@ -50,7 +50,7 @@ macro_rules! on_words {
 }
 
 register! {
-    Two of 32 bytes in Pair, 4 sums:
+    Register32 of 32 bytes in Pair, 4 sums:
     zeros, load, store, xor,
     |bit, sum, x| {
         let mask = vdupq_n_u8(0u8.wrapping_sub(bit));
@@ -59,7 +59,7 @@ register! {
 }
 
 multiplier! {
-    Two: |x| [vreinterpretq_u8_s32(vdupq_n_s32(x)); 2],
+    Register32: |x| [vreinterpretq_u8_s32(vdupq_n_s32(x)); 2],
     |[low, high], a, b| {
         let (low, high) = (each!(vreinterpretq_s64_u8(low)), each!(vreinterpretq_s64_u8(high)));
         let (a, b) = (each!(vreinterpretq_s32_u8(a)), each!(vreinterpretq_s32_u8(b)));
@@ -75,7 +75,7 @@ multiplier! {
 
 pub(super) type Four = [float64x2_t; 2];
 
-impl<P: Copy> Doubles for Two<P> {
+impl<P: Copy> Doubles for Register32<P> {
     type Doubles = Four;
 
     proven! {
@@ -113,7 +113,7 @@ impl<P: Copy> Doubles for Two<P> {
     }
 }
 
-impl<P: Copy> Fused for Two<P> {
+impl<P: Copy> FusedMultiplyAdd for Register32<P> {
     proven! {
         fn plus_product(sum: Four, a: Four, b: Four) -> Four { each!(vfmaq_f64(sum, a, b)) }
         fn down<const BITS: i32>(x: Pair) -> Pair {{
@@ -124,7 +124,7 @@ impl<P: Copy> Fused for Two<P> {
     }
 }
 
-impl<P: Copy> Words for Two<P> {
+impl<P: Copy> Words for Register32<P> {
     proven! {
         fn splat_word(x: u32) -> Pair { [vreinterpretq_u8_u32(vdupq_n_u32(x)); 2] }
         fn add_words(a: Pair, b: Pair) -> Pair { on_words!(vaddq_u32(a, b)) }
@@ -155,7 +155,7 @@ impl<P: Copy> Words for Two<P> {
     }
 }
 
-impl<P: Copy> Products for Two<P> {
+impl<P: Copy> Products for Register32<P> {
     proven! {
         fn add_products(sums: [Pair; 2], a: Pair, b: Pair) -> [Pair; 2] {{
             let [low, high] = sums;
@@ -184,16 +184,16 @@ impl<P: Copy> Products for Two<P> {
 #[derive(Clone, Copy)]
 pub(super) struct Aes(());
 
-impl One<Aes> {
+impl Register16<Aes> {
     #[inline]
     #[target_feature(enable = "neon,aes")]
     pub(super) fn with_aes() -> Self {
-        One(Aes(()))
+        Register16(Aes(()))
     }
 }
 
 /// ARM's instruction adds a key first, and none at the end: compilers give it the key that was added before.
-impl Blocks for One<Aes> {
+impl Blocks for Register16<Aes> {
     proven! {
         fn splat(x: i32) -> uint8x16_t { vreinterpretq_u8_s32(vdupq_n_s32(x)) }
         fn firsts(x: u8) -> uint8x16_t { vsetq_lane_u8::<0>(x, zero()) }

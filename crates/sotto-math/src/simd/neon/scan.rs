@@ -1,6 +1,6 @@
 //! Byte products: four to each sum by one instruction where the processor has it (`udot`), or two at a time.
 
-use super::registers::{One, Two};
+use super::registers::{Register16, Register32};
 use crate::simd::Planes;
 use crate::simd::generic::bytes::Bytes;
 use crate::simd::generic::{self, Register, proven};
@@ -16,12 +16,12 @@ type Halves = [uint32x4_t; 2];
 
 #[target_feature(enable = "neon")]
 pub(super) fn scan(groups: &[u8], queries: &[Planes<'_>], sums: &mut [i32]) {
-    generic::bytes::scan(Two::new(), groups, queries, sums);
+    generic::bytes::scan(Register32::new(), groups, queries, sums);
 }
 
 #[target_feature(enable = "neon,dotprod")]
 pub(super) fn scan_dot(groups: &[u8], queries: &[Planes<'_>], sums: &mut [i32]) {
-    generic::bytes::scan(Two(Dot(())), groups, queries, sums);
+    generic::bytes::scan(Register32(Dot(())), groups, queries, sums);
 }
 
 /// What both have in common: queries are in one register, and rows are flipped.
@@ -34,7 +34,7 @@ macro_rules! flipped {
             fn query<const K: usize>(words: &[u32; K]) -> uint8x16_t {{
                 let mut four = [0; 4];
                 four[..K].copy_from_slice(words);
-                One::new().load(&four)
+                Register16::new().load(&four)
             }}
             fn rows(x: [uint8x16_t; 2]) -> [uint8x16_t; 2] {
                 [veorq_u8(x[0], vdupq_n_u8(0x80)), veorq_u8(x[1], vdupq_n_u8(0x80))]
@@ -46,7 +46,7 @@ macro_rules! flipped {
     };
 }
 
-impl Bytes for Two<Dot> {
+impl Bytes for Register32<Dot> {
     type Sums = [uint32x4_t; 2];
 
     flipped!();
@@ -64,7 +64,7 @@ impl Bytes for Two<Dot> {
     }
 }
 
-impl Bytes for Two {
+impl Bytes for Register32 {
     type Sums = [Halves; 2];
 
     flipped!();

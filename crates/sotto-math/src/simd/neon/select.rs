@@ -4,9 +4,9 @@
 //! two tables of sixteen bytes, each a register, give the bits of eight queries at once. One query alone has masked
 //! sums instead.
 
-use super::registers::One;
+use super::registers::Register16;
+use crate::bitslice::SelectionMatrices;
 use crate::simd::generic::Register;
-use crate::slices::Matrices;
 use core::arch::aarch64::*;
 
 type Line = [u8; 64];
@@ -20,7 +20,7 @@ const NARROW: usize = 8;
 const FEW: usize = 8;
 
 #[target_feature(enable = "neon")]
-pub(super) fn select(blocks: &[Line], queries: usize, selections: &[Matrices], sums: &mut [Line]) {
+pub(super) fn select(blocks: &[Line], queries: usize, selections: &[SelectionMatrices], sums: &mut [Line]) {
     let groups = queries.div_ceil(8);
     let lines = sums.len() / groups;
     let depth = if lines <= NARROW { 64 } else { FEW };
@@ -90,7 +90,7 @@ fn one(blocks: &[Line], lines: usize, line: usize, matrices: &[u64], sum: &mut L
 fn halves(matrix: u64) -> Halves {
     let columns = vdup_n_u64(columns(matrix));
     let columns = vreinterpretq_u8_u64(vcombine_u64(columns, columns));
-    let numbers = One::new().load(&[0u8, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]);
+    let numbers = Register16::new().load(&[0u8, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]);
     let of = |i: [uint8x16_t; 4]| {
         let mut sum = vdupq_n_u8(0);
         for (column, bit) in i.into_iter().zip([1, 2, 4, 8]) {
@@ -129,7 +129,7 @@ fn columns(matrix: u64) -> u64 {
 #[inline]
 #[target_feature(enable = "neon")]
 fn load(line: &Line) -> [uint8x16_t; 4] {
-    let (r, parts) = (One::new(), line.as_chunks::<16>().0);
+    let (r, parts) = (Register16::new(), line.as_chunks::<16>().0);
     [r.load(&parts[0]), r.load(&parts[1]), r.load(&parts[2]), r.load(&parts[3])]
 }
 
@@ -137,6 +137,6 @@ fn load(line: &Line) -> [uint8x16_t; 4] {
 #[target_feature(enable = "neon")]
 fn store(line: &mut Line, x: [uint8x16_t; 4]) {
     for (part, x) in line.as_chunks_mut::<16>().0.iter_mut().zip(x) {
-        One::new().store(part, x);
+        Register16::new().store(part, x);
     }
 }

@@ -1,7 +1,7 @@
 //! AES by the crate `aes`: its own instructions where a processor has them, bit-sliced where not.
 
 use crate::aes::Aes;
-use crate::find::{PART, Sought};
+use crate::find::{Needle, PART};
 use crate::simd::Blocks;
 use ::aes::cipher::BlockCipherEncrypt;
 use ::aes::cipher::array::Array;
@@ -11,9 +11,9 @@ use zeroize::{Zeroize, Zeroizing};
 const BATCH: usize = 32;
 
 /// AES without any instruction that is not there.
-pub(in crate::simd) struct Plain;
+pub(in crate::simd) struct ScalarAes;
 
-impl Blocks for Plain {
+impl Blocks for ScalarAes {
     fn grid(&self, key: &Aes, [x, y]: [u64; 2], ny: u64, out: &mut [[u8; 16]]) {
         let mut pairs = Pairs { x, b: 0, y, ny };
         for out in out.iter_mut() {
@@ -55,7 +55,7 @@ impl Blocks for Plain {
         inputs.zeroize();
     }
 
-    fn find(&self, key: &Aes, [x, y]: [u64; 2], tags: &[u16], sought: Sought, hits: &mut [u64]) {
+    fn find(&self, key: &Aes, [x, y]: [u64; 2], tags: &[u16], sought: Needle, hits: &mut [u64]) {
         let mut made = Zeroizing::new([[0; 16]; PART / 8]);
         let made = &mut made[..tags.len().div_ceil(8)];
         self.grid(key, [x, y], u64::MAX, made);

@@ -1,15 +1,15 @@
 //! Digits, and the moves between two moduli, in 128-bit integers.
 
-use crate::basis::Pair;
-use crate::gadget::{Digits, Gadget, PairDigits};
+use crate::gadget::{Gadget, GadgetDigits, PairDigits};
 use crate::modulus::Modulus;
+use crate::modulus_pair::ModulusPair;
 
-pub(in crate::simd) fn decompose(d: &Digits, x: &[u64], out: &mut [u64]) {
+pub(in crate::simd) fn decompose(d: &GadgetDigits, x: &[u64], out: &mut [u64]) {
     decompose_from(0, d, x, out);
 }
 
 /// From index `start` on, which is where a backend leaves what does not fill a register.
-pub(in crate::simd) fn decompose_from(start: usize, d: &Digits, x: &[u64], out: &mut [u64]) {
+pub(in crate::simd) fn decompose_from(start: usize, d: &GadgetDigits, x: &[u64], out: &mut [u64]) {
     let n = x.len();
     let half = d.modulus.value() / 2;
     if d.fits_64() {
@@ -25,7 +25,7 @@ pub(in crate::simd) fn decompose_from(start: usize, d: &Digits, x: &[u64], out: 
 
 /// The same digit by digit, in 64 bits: compilers put several numbers in a register.
 #[inline(always)]
-pub(in crate::simd) fn decompose_64(start: usize, d: &Digits, x: &[u64], out: &mut [u64]) {
+pub(in crate::simd) fn decompose_64(start: usize, d: &GadgetDigits, x: &[u64], out: &mut [u64]) {
     let q = d.modulus.value();
     let base = 1 << d.gadget.base_log2();
     let offset = d.offset as u64;
@@ -79,7 +79,7 @@ fn residue(q: &Modulus, g: &Gadget, digit: i64) -> u64 {
     if g.is_small(q) { (digit + (digit >> 63 & q.value() as i64)) as u64 } else { q.reduce_i64(digit) }
 }
 
-pub(in crate::simd) fn centred(p: &Pair, x: &[u64], out: &mut [u64]) {
+pub(in crate::simd) fn centred(p: &ModulusPair, x: &[u64], out: &mut [u64]) {
     let (q, special) = (p.modulus(), p.special());
     let small = special.value() / 2 < q.value();
     for (out, &x) in out.iter_mut().zip(x) {
@@ -88,14 +88,14 @@ pub(in crate::simd) fn centred(p: &Pair, x: &[u64], out: &mut [u64]) {
     }
 }
 
-pub(in crate::simd) fn carried(p: &Pair, x: &[u64], out: &mut [u64]) {
+pub(in crate::simd) fn carried(p: &ModulusPair, x: &[u64], out: &mut [u64]) {
     let q = p.modulus();
     for (out, &x) in out.iter_mut().zip(x) {
         *out = q.reduce(x);
     }
 }
 
-pub(in crate::simd) fn lower(p: &Pair, x: &mut [u64], correction: &[u64]) {
+pub(in crate::simd) fn lower(p: &ModulusPair, x: &mut [u64], correction: &[u64]) {
     let q = p.modulus();
     for (x, &correction) in x.iter_mut().zip(correction) {
         *x = p.special_inverse.times(q.sub(*x, correction), q.value());

@@ -1,8 +1,8 @@
 //! A search, one word at a time.
 
-use crate::find::Sought;
+use crate::find::Needle;
 
-pub(in crate::simd) fn either16(words: &[[u8; 2]], tags: &[u16], sought: Sought, hits: &mut [u64]) {
+pub(in crate::simd) fn either16(words: &[[u8; 2]], tags: &[u16], sought: Needle, hits: &mut [u64]) {
     for ((words, tags), hits) in words.chunks(64).zip(tags.chunks(64)).zip(hits) {
         *hits = words.iter().zip(tags).zip(0..).fold(0, |hits, ((&word, &tag), i)| {
             let word = u32::from((u16::from_le_bytes(word) & sought.mask) ^ sought.word);

@@ -1,10 +1,10 @@
 //! Places of rows, and rows added to parities, in arrays that compilers put into registers.
 
-use crate::fold::{ALWAYS, LANES, Lanes, Sources};
+use crate::parities::{ALWAYS, LANES, RowSources, SetOffsets};
 
 /// For each set the places of its rows, then that of the zeros. The first set's offsets are in
 /// block `first` of each partition.
-pub(in crate::simd) fn places(lanes: Lanes<'_>, first: usize, chosen: &[u16], out: &mut [[u32; LANES]]) {
+pub(in crate::simd) fn places(lanes: SetOffsets<'_>, first: usize, chosen: &[u16], out: &mut [[u32; LANES]]) {
     for (i, (&chosen, out)) in chosen.iter().zip(out).enumerate() {
         *out = [lanes.zeros(); LANES];
         // Every place is written, and the next one over it if it was not to stay.
@@ -21,7 +21,7 @@ pub(in crate::simd) fn places(lanes: Lanes<'_>, first: usize, chosen: &[u16], ou
     }
 }
 
-pub(super) fn add_rows(from: Sources<'_>, places: &[[u32; LANES]], parities: &mut [u8]) {
+pub(super) fn add_rows(from: RowSources<'_>, places: &[[u32; LANES]], parities: &mut [u8]) {
     match from.stride {
         8 => pieces::<8>(from, places, parities),
         16 => pieces::<16>(from, places, parities),
@@ -30,7 +30,7 @@ pub(super) fn add_rows(from: Sources<'_>, places: &[[u32; LANES]], parities: &mu
     }
 }
 
-fn pieces<const S: usize>(from: Sources<'_>, places: &[[u32; LANES]], parities: &mut [u8]) {
+fn pieces<const S: usize>(from: RowSources<'_>, places: &[[u32; LANES]], parities: &mut [u8]) {
     let zeros = from.zeros();
     for (places, parity) in places.iter().zip(parities.chunks_exact_mut(from.stride)) {
         let (always, rest) = places.split_at(ALWAYS.min(from.lanes));

@@ -1,16 +1,21 @@
 //! The gather, in arrays that compilers put into registers.
 
-use crate::gather::{Picks, Rows};
+use crate::gather::{PartitionRows, RowPicks};
 
 /// Replaces the parities by that of all rows and that of half 1.
-pub(super) fn gather(rows: Rows<'_>, picks: Picks<'_>, [all, one]: [&mut [u8]; 2]) {
+pub(super) fn gather(rows: PartitionRows<'_>, picks: RowPicks<'_>, [all, one]: [&mut [u8]; 2]) {
     let at = pieces::<32>(0, rows, picks, [all, one]);
     let at = pieces::<8>(at, rows, picks, [all, one]);
     pieces::<1>(at, rows, picks, [all, one]);
 }
 
 /// As many pieces of `S` bytes as there are from byte `at` on, and where they end.
-fn pieces<const S: usize>(at: usize, rows: Rows<'_>, picks: Picks<'_>, [all, one]: [&mut [u8]; 2]) -> usize {
+fn pieces<const S: usize>(
+    at: usize,
+    rows: PartitionRows<'_>,
+    picks: RowPicks<'_>,
+    [all, one]: [&mut [u8]; 2],
+) -> usize {
     let alls = all[at..].as_chunks_mut::<S>().0;
     let ones = one[at..].as_chunks_mut::<S>().0;
     let mut at = at;
@@ -21,7 +26,7 @@ fn pieces<const S: usize>(at: usize, rows: Rows<'_>, picks: Picks<'_>, [all, one
     at
 }
 
-fn piece<const S: usize>(at: usize, rows: Rows<'_>, picks: Picks<'_>) -> [[u8; S]; 2] {
+fn piece<const S: usize>(at: usize, rows: PartitionRows<'_>, picks: RowPicks<'_>) -> [[u8; S]; 2] {
     let (mut all, mut one) = ([0; S], [0; S]);
     for (k, &offset) in picks.offsets.iter().enumerate() {
         let Some(row) = rows.bytes.get(rows.at(k, offset) + at..).and_then(|b| b.first_chunk::<S>()) else {

@@ -1,11 +1,11 @@
 //! Selected records, eight bytes of slices at a time.
 
-use crate::slices::{Matrices, Share};
+use crate::bitslice::{SelectionMatrices, SelectionShare};
 
 /// Bytes with only their lowest bit.
 const ONES: u64 = 0x0101_0101_0101_0101;
 
-pub(in crate::simd) fn matrices(shares: &[Share<'_>], step: usize, out: &mut [Matrices]) {
+pub(in crate::simd) fn matrices(shares: &[SelectionShare<'_>], step: usize, out: &mut [SelectionMatrices]) {
     for run in 0..shares[0].masks.len() {
         let out = &mut out[run * step];
         *out = [0; 64];
@@ -23,7 +23,7 @@ pub(in crate::simd) fn matrices(shares: &[Share<'_>], step: usize, out: &mut [Ma
 pub(in crate::simd) fn select(
     blocks: &[[u8; 64]],
     queries: usize,
-    selections: &[Matrices],
+    selections: &[SelectionMatrices],
     sums: &mut [[u8; 64]],
 ) {
     let groups = queries.div_ceil(8);

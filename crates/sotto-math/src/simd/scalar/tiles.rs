@@ -1,13 +1,13 @@
 //! The pass over tiles, one slot at a time.
 
-use crate::tiles::{Block, Form, Line, Pair, Residue, TileLayout, Words};
+use crate::tiles::{Block, CacheLine, OneResidue, TileLayout, TwoResidues, WordForm, WordFormat};
 
 type Slots = [u64; 8];
 
-pub(in crate::simd) fn tiles(form: &Words, block: Block<'_>, sums: &mut [&mut [Slots]]) {
+pub(in crate::simd) fn tiles(form: &WordFormat, block: Block<'_>, sums: &mut [&mut [Slots]]) {
     match form.form() {
-        Form::Residue(form) => add_runs(block, sums, |sum, products| residue(form, sum, products)),
-        Form::Pair(form) => add_runs(block, sums, |sum, products| pair(form, sum, products)),
+        WordForm::Residue(form) => add_runs(block, sums, |sum, products| residue(form, sum, products)),
+        WordForm::Pair(form) => add_runs(block, sums, |sum, products| pair(form, sum, products)),
     }
 }
 
@@ -18,7 +18,7 @@ fn add_runs(
     add: impl Fn(&mut Slots, &mut dyn Iterator<Item = [Slots; 2]>),
 ) {
     let mut lines = block.lines;
-    let mut room = [Line([0; 8]); TileLayout::RUN];
+    let mut room = [CacheLine([0; 8]); TileLayout::RUN];
     for run in block.layout.runs() {
         let (mine, rest) = lines.split_at(run.lines());
         lines = rest;
@@ -39,7 +39,7 @@ fn add_runs(
 }
 
 /// At most 32 products below 2^100, so that nothing but the end needs a reduction.
-fn residue(form: &Residue, sum: &mut Slots, factors: &mut dyn Iterator<Item = [Slots; 2]>) {
+fn residue(form: &OneResidue, sum: &mut Slots, factors: &mut dyn Iterator<Item = [Slots; 2]>) {
     let mut wide = sum.map(u128::from);
     for [a, b] in factors {
         for ((wide, a), b) in wide.iter_mut().zip(a).zip(b) {
@@ -50,7 +50,7 @@ fn residue(form: &Residue, sum: &mut Slots, factors: &mut dyn Iterator<Item = [S
 }
 
 /// At most 32 products below 2^56, for each half.
-fn pair(form: &Pair, sum: &mut Slots, factors: &mut dyn Iterator<Item = [Slots; 2]>) {
+fn pair(form: &TwoResidues, sum: &mut Slots, factors: &mut dyn Iterator<Item = [Slots; 2]>) {
     let (mut low, mut high) = ([0; 8], [0; 8]);
     for [a, b] in factors {
         for (((low, high), a), b) in low.iter_mut().zip(&mut high).zip(a).zip(b) {

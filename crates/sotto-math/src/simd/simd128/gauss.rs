@@ -1,6 +1,6 @@
 //! Sampling by the cumulative table: 16 samples against one entry at a time.
 
-use super::registers::One;
+use super::registers::Register16;
 use crate::simd::generic::Register;
 use core::arch::wasm32::*;
 
@@ -8,7 +8,7 @@ use core::arch::wasm32::*;
 const VECTORS: usize = 8;
 
 pub(super) fn gauss(thresholds: &[u64], uniform: &[u64], out: &mut [i32]) {
-    let r = One::new();
+    let r = Register16::new();
     let (words, words_tail) = uniform.as_chunks::<{ 2 * VECTORS }>();
     let (samples, samples_tail) = out.as_chunks_mut::<{ 2 * VECTORS }>();
     let all = u64x2_splat(thresholds.len() as u64);

@@ -1,11 +1,11 @@
 //! Comparisons of bytes, whose masks one instruction makes bits of.
 
-use super::registers::One;
+use super::registers::Register16;
 use crate::simd::generic::Register;
 use core::arch::wasm32::*;
 
 pub(super) fn tally(values: &[u8], x: u8, equal: &mut [u64]) -> [usize; 2] {
-    let (r, bound) = (One::new(), u8x16_splat(x));
+    let (r, bound) = (Register16::new(), u8x16_splat(x));
     let (lines, tail) = values.as_chunks::<64>();
     let mut counts = [0, 0];
     let (equals, last) = equal.split_at_mut(lines.len());
@@ -25,7 +25,7 @@ pub(super) fn tally(values: &[u8], x: u8, equal: &mut [u64]) -> [usize; 2] {
 }
 
 pub(super) fn compare(values: &[[u8; 16]], bounds: &[u8], less: &mut [u16], equal: &mut [u16]) {
-    let r = One::new();
+    let r = Register16::new();
     for (((values, &bound), less), equal) in values.iter().zip(bounds).zip(less).zip(equal) {
         let (values, bound) = (r.load(values), u8x16_splat(bound));
         (*less, *equal) = (u8x16_bitmask(u8x16_lt(values, bound)), u8x16_bitmask(u8x16_eq(values, bound)));

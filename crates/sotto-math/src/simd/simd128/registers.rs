@@ -1,6 +1,6 @@
 //! Registers of 16 bytes, and pairs of them, for what is [generic](crate::simd::generic) in them.
 
-use super::turn::{transpose, transpose_words};
+use super::transpose::{transpose, transpose_words};
 use crate::simd::generic::doubles::Doubles;
 use crate::simd::generic::ntt::Words;
 use crate::simd::generic::{Multiplier, Number, Register, each, multiplier, proven, register};
@@ -8,28 +8,28 @@ use core::arch::wasm32::*;
 
 /// A build with vectors, and what else is known: 16 bytes.
 #[derive(Clone, Copy)]
-pub(super) struct One<P = ()>(P);
+pub(super) struct Register16<P = ()>(P);
 
 /// The same of two registers that go together: 32 bytes.
 #[derive(Clone, Copy)]
-pub(super) struct Two<P = ()>(P);
+pub(super) struct Register32<P = ()>(P);
 
-impl One {
+impl Register16 {
     #[inline(always)]
     pub(super) fn new() -> Self {
-        One(())
+        Register16(())
     }
 }
 
-impl Two {
+impl Register32 {
     #[inline(always)]
     pub(super) fn new() -> Self {
-        Two(())
+        Register32(())
     }
 }
 
 register! {
-    One of 16 bytes in v128, 8 sums:
+    Register16 of 16 bytes in v128, 8 sums:
     zero, v128_load, v128_store, v128_xor,
     |bit, sum, x| v128_xor(sum, v128_and(x, u8x16_splat(0u8.wrapping_sub(bit))))
 }
@@ -37,7 +37,7 @@ register! {
 pub(super) type Pair = [v128; 2];
 
 register! {
-    Two of 32 bytes in Pair, 4 sums:
+    Register32 of 32 bytes in Pair, 4 sums:
     zeros, load, store, xor,
     |bit, sum, x| {
         let mask = u8x16_splat(0u8.wrapping_sub(bit));
@@ -46,7 +46,7 @@ register! {
 }
 
 multiplier! {
-    Two: |x| [i32x4_splat(x); 2],
+    Register32: |x| [i32x4_splat(x); 2],
     |[low, high], a, b| {
         let (lows, highs) = (each!(i64x2_extmul_low_i32x4(a, b)), each!(i64x2_extmul_high_i32x4(a, b)));
         [each!(i64x2_add(low, lows)), each!(i64x2_add(high, highs))]
@@ -60,7 +60,7 @@ multiplier! {
 /// Doubles from here on up to twice as many are multiples of 2^26, and from there on, of 2^25: what makes two halves of numbers.
 const HALVES: [f64; 2] = [(3u128 << 77) as f64, (3u128 << 76) as f64];
 
-impl<P: Copy> Doubles for Two<P> {
+impl<P: Copy> Doubles for Register32<P> {
     type Doubles = Pair;
 
     proven! {
@@ -92,7 +92,7 @@ impl<P: Copy> Doubles for Two<P> {
     }
 }
 
-impl<P: Copy> Words for Two<P> {
+impl<P: Copy> Words for Register32<P> {
     proven! {
         fn splat_word(x: u32) -> Pair { [u32x4_splat(x); 2] }
         fn add_words(a: Pair, b: Pair) -> Pair { each!(i32x4_add(a, b)) }

@@ -7,18 +7,18 @@ use crate::tiles::strip::filled;
 
 const NARROW: [u64; 4] = [1125899904679937, 1125899903827969, 268369921, 12289];
 
-fn pair() -> Words {
+fn pair() -> WordFormat {
     let [first, second] = [268369921, 249561089].map(|q| Modulus::new(q).unwrap());
-    Words::new(&Modulus::composite(first, second).unwrap()).unwrap()
+    WordFormat::new(&Modulus::composite(first, second).unwrap()).unwrap()
 }
 
-fn forms() -> Vec<(Words, u64)> {
-    let narrow = NARROW.map(|q| (Words::new(&Modulus::new(q).unwrap()).unwrap(), q));
+fn forms() -> Vec<(WordFormat, u64)> {
+    let narrow = NARROW.map(|q| (WordFormat::new(&Modulus::new(q).unwrap()).unwrap(), q));
     narrow.into_iter().chain([(pair(), 268369921 * 249561089)]).collect()
 }
 
 struct Case {
-    form: Words,
+    form: WordFormat,
     q: u64,
     layout: TileLayout,
     comps: usize,
@@ -31,7 +31,7 @@ struct Case {
 
 impl Case {
     fn new(
-        (form, q): (Words, u64),
+        (form, q): (WordFormat, u64),
         (n, rows, cols): (usize, usize, usize),
         (count, comps): (usize, usize),
         word: impl Fn(u64) -> u64,

@@ -9,7 +9,7 @@ use sotto_apple::sets::{SETS, Weak};
 use sotto_catalog::ValueKind;
 use sotto_db::progress::silent;
 use sotto_db::{TableDir, WriteLock};
-use sotto_layers::keyword::Form;
+use sotto_layers::keyword::KeyForm;
 use sotto_server::{AppleConfig, Config, Running, Server};
 use sotto_testkit::rng::seeded;
 use std::net::SocketAddr;
@@ -33,7 +33,7 @@ pub(crate) fn write_rows(rows: Rows, name: &str, buckets: usize, lock: &WriteLoc
         compression: KeyCompression::None,
         value: ValueKind::Bytes,
         value_bytes: 0,
-        form: Form::Text,
+        form: KeyForm::Text,
         shards: 1,
         bucket_bytes: 512,
         buckets: Some(buckets),

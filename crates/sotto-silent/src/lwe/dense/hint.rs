@@ -1,6 +1,6 @@
 //! The hint H = D A, some rows at a time: passes over a slab of the matrix, with eight columns of A in each.
 
-use super::{BLOCK, Dense};
+use super::{BLOCK, DenseLwe};
 use rayon::prelude::*;
 use sotto_core::{Result, Section, Sink};
 use sotto_math::matrix::layout::PANEL_ROWS;
@@ -21,7 +21,7 @@ const HINT: usize = 64 << 20;
 /// Byte planes of a word of A.
 const PLANES: usize = 4;
 
-impl Dense {
+impl DenseLwe {
     /// Rows of the hint, n words each: whole panels from the first row on. `read` fills a piece of the matrix from some byte
     /// on, and `step` hears of each panel that is through.
     ///

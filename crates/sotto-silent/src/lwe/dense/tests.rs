@@ -1,10 +1,10 @@
 use super::*;
-use crate::ones::Ones;
+use crate::one_hot::OneHot;
 use sotto_math::matrix::PanelLayout;
 use sotto_testkit::rng::seeded;
 
 const SEED: PublicSeed = PublicSeed([7; 32]);
-const SETS: [Dense; 2] = [FRODO, HINTLESS];
+const SETS: [DenseLwe; 2] = [FRODO, HINTLESS];
 
 #[test]
 fn the_gate_takes_the_published_dimensions_and_not_the_narrower_errors() {
@@ -12,7 +12,7 @@ fn the_gate_takes_the_published_dimensions_and_not_the_narrower_errors() {
         assert!(set.security().unwrap().bits >= least);
     }
     // HintlessPIR's program: by the estimate it would do, and no certificate says so.
-    assert!(Dense { errors: Law::Gaussian(8f64.sqrt()), ..HINTLESS }.security().is_err());
+    assert!(DenseLwe { errors: Distribution::Gaussian(8f64.sqrt()), ..HINTLESS }.security().is_err());
 }
 
 #[test]
@@ -72,7 +72,7 @@ fn a_hint_takes_masks_off() {
         }
         let mut rng = seeded("unit");
         let s = set.secret(&mut rng);
-        let words = set.sum(&SEED, m, Ones::new(wanted, 1), &s, &mut rng);
+        let words = set.sum(&SEED, m, OneHot::new(wanted, 1), &s, &mut rng);
         let mask = set.mask(&hint, &s);
         let mut squares = 0.0;
         for row in 0..l {

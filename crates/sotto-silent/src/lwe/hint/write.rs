@@ -2,7 +2,7 @@
 
 use super::{PanelHint, ROW_BYTES, STRIP, STRIP_COLUMNS};
 use crate::lwe::ring::Ring;
-use crate::matrix::Place;
+use crate::matrix::SectionOffset;
 use rayon::prelude::*;
 use sotto_core::{Result, Section, Sink};
 use sotto_math::matrix::PanelLayout;
@@ -11,25 +11,25 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Reads panels of a matrix back from an image, for rows of its hint.
-pub struct Panels<'a> {
+pub struct PanelReader<'a> {
     ring: Ring,
     layout: PanelLayout,
     /// Values of a_k(1/X).
     blocks: Vec<Vec<u64>>,
-    at: Place,
+    at: SectionOffset,
     out: &'a dyn Sink,
 }
 
-impl<'a> Panels<'a> {
+impl<'a> PanelReader<'a> {
     /// For the matrix at this place.
     ///
     /// # Errors
     /// None, as [`Ring::new`].
-    pub fn new(layout: PanelLayout, at: impl Into<Place>, out: &'a dyn Sink) -> Result<Self> {
+    pub fn new(layout: PanelLayout, at: impl Into<SectionOffset>, out: &'a dyn Sink) -> Result<Self> {
         let ring = Ring::new()?;
         let blocks = 0..layout.cols().div_ceil(crate::lwe::ring::N);
         let blocks = blocks.into_par_iter().map(|k| ring.reversed_block(k)).collect();
-        Ok(Panels { ring, layout, blocks, at: at.into(), out })
+        Ok(PanelReader { ring, layout, blocks, at: at.into(), out })
     }
 
     /// The transforms.
@@ -80,11 +80,11 @@ pub struct Workspace {
 /// Storage errors.
 pub fn write_hint(
     layout: PanelLayout,
-    matrix: impl Into<Place>,
+    matrix: impl Into<SectionOffset>,
     hint: Section,
     out: &dyn Sink,
 ) -> Result<()> {
-    let panels = Panels::new(layout, matrix, out)?;
+    let panels = PanelReader::new(layout, matrix, out)?;
     let done = AtomicU64::new(0);
     let space = || (Workspace::default(), Vec::new());
     (0..layout.panels()).into_par_iter().try_for_each_init(space, |(space, words), panel| {

@@ -1,7 +1,7 @@
 //! Any changes, against a matrix that is written anew.
 
 use super::*;
-use crate::matrix::{Place, write_matrix};
+use crate::matrix::{SectionOffset, write_matrix};
 use proptest::prelude::*;
 use sotto_core::{Change, Image as _, Section, Sink as _};
 use sotto_math::matrix::PanelLayout;
@@ -10,8 +10,8 @@ use sotto_testkit::memory::{MemoryRows, MemorySink};
 /// Bytes of the section before the matrix.
 const BEFORE: u64 = 64;
 
-fn place() -> Place {
-    Place { section: Section::Resident, start: BEFORE }
+fn place() -> SectionOffset {
+    SectionOffset { section: Section::Resident, start: BEFORE }
 }
 
 /// A sink with a matrix of these columns.
@@ -50,7 +50,7 @@ fn check(layout: PanelLayout, drawn: &[(usize, usize, Vec<u8>)], every: Option<u
     let differing = by_row.filter_map(|(row, column)| {
         let at = column * l + row;
         let change = i16::from(columns[at] as i8) - i16::from(old[at] as i8);
-        (change != 0).then_some(Entry { row: row as u32, column: column as u32, change })
+        (change != 0).then_some(ByteChange { row: row as u32, column: column as u32, change })
     });
     assert!(entries.into_iter().eq(differing));
     let (changed, fresh) = (sink.into_image(), written(layout, &columns).into_image());

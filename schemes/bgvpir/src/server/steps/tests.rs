@@ -1,6 +1,6 @@
 use super::*;
 use crate::client::{Client, Prepare};
-use crate::literal::{Form, Literal, NO_TABLES_MASK};
+use crate::literal::{Literal, NO_TABLES_MASK, RowFormat};
 use crate::params::Params;
 use rand_core::Rng;
 use sotto_core::{Change, One, Params as _, RecordIndex, Revise, Server as _};
@@ -46,7 +46,7 @@ impl Setting {
     }
 
     /// The answer about one record in an order, which is checked, and the steps that were announced.
-    fn answer(&mut self, index: u64, order: Order) -> (Answer, Vec<&'static str>) {
+    fn answer(&mut self, index: u64, order: ProductOrder) -> (Answer, Vec<&'static str>) {
         // The same query each time.
         let mut rng = seeded("a query");
         let (One(query), pending) =
@@ -78,7 +78,7 @@ fn literal(ring: &str) -> Literal {
         records: u64::from(period) * 50 + 1,
         answer_bits,
         stride: 1,
-        form: Form::Values,
+        form: RowFormat::Values,
         written: 0,
         mask: NO_TABLES_MASK,
     }
@@ -86,13 +86,13 @@ fn literal(ring: &str) -> Literal {
 
 #[test]
 fn both_orders_have_the_same_slots() {
-    let forms = [Form::Values, Form::Coefficients];
+    let forms = [RowFormat::Values, RowFormat::Coefficients];
     for (ring, form) in ["pow2", "m8191"].into_iter().flat_map(|ring| forms.map(|form| (ring, form))) {
         let mut setting = Setting::new(Literal { form, ..literal(ring) });
         let last = setting.params.literal.records - 1;
         for index in [0, last] {
-            let (ours, steps) = setting.answer(index, Order::Distributed);
-            let (theirs, same) = setting.answer(index, Order::Paper);
+            let (ours, steps) = setting.answer(index, ProductOrder::Distributed);
+            let (theirs, same) = setting.answer(index, ProductOrder::Paper);
             assert_eq!((&steps, steps.as_slice()), (&same, &[ROTATIONS, UNFOLDING, PRODUCTS, LAST][..]));
             // Not the slots alone: products distribute over sums, noise and all.
             assert!(ours == theirs, "{ring}, {index}");
@@ -107,12 +107,16 @@ fn both_orders_have_the_same_slots() {
 #[test]
 fn both_forms_give_the_same_answers_before_and_after_changes() {
     for ring in ["pow2", "m8191"] {
-        let [values, coefficients] = [Form::Values, Form::Coefficients].map(|form| {
+        let [values, coefficients] = [RowFormat::Values, RowFormat::Coefficients].map(|form| {
             let mut setting = Setting::new(Literal { form, ..literal(ring) });
             let last = setting.params.literal.records - 1;
-            let before = setting.answer(last, Order::Distributed).0;
+            let before = setting.answer(last, ProductOrder::Distributed).0;
             setting.change(last, 1, &[0xa5, 0x5a]);
-            (before, setting.answer(last, Order::Distributed).0, setting.answer(0, Order::Distributed).0)
+            (
+                before,
+                setting.answer(last, ProductOrder::Distributed).0,
+                setting.answer(0, ProductOrder::Distributed).0,
+            )
         });
         assert!(values == coefficients, "{ring}");
     }
@@ -125,15 +129,18 @@ fn strides_reach_every_place() {
         let mut setting = Setting::new(Literal { stride, layers: 1, ..literal(ring) });
         let last = setting.params.literal.records - 1;
         for index in [0, last / 3, last] {
-            setting.answer(index, Order::Distributed);
+            setting.answer(index, ProductOrder::Distributed);
         }
     }
 }
 
 #[test]
 fn orders_are_known_by_name() {
-    assert_eq!(Order::NAMES.map(Order::named), [Some(Order::Distributed), Some(Order::Paper)]);
-    assert_eq!((Order::named("raw"), Order::default().name()), (None, BgvPir::ORDERS[0]));
+    assert_eq!(
+        ProductOrder::NAMES.map(ProductOrder::named),
+        [Some(ProductOrder::Distributed), Some(ProductOrder::Paper)]
+    );
+    assert_eq!((ProductOrder::named("raw"), ProductOrder::default().name()), (None, BgvPir::ORDERS[0]));
 }
 
 /// The ring's own arithmetic, not a model: unpruned and pruned trees with a guard, and the same without.
@@ -148,7 +155,7 @@ fn slots_of_other_records_are_zero_behind_a_guard() {
         let mut setting = Setting::new(guarded.clone());
         let layout = setting.params.layout;
         for index in [0, 1, guarded.records / 2, guarded.records - 1] {
-            let (answer, _) = setting.answer(index, Order::Distributed);
+            let (answer, _) = setting.answer(index, ProductOrder::Distributed);
             let (_, beta) = layout.place(index);
             let mine = |slot: usize| slot as u64 % u64::from(layout.period) == beta;
             for slots in setting.client.opened(&answer) {
@@ -175,7 +182,7 @@ fn without_a_guard_other_slots_hold_other_rows() {
     let mut setting = Setting::new(literal);
     let records = setting.params.literal.records;
     let leaks = (0..records).step_by(7).any(|index| {
-        let (answer, _) = setting.answer(index, Order::Distributed);
+        let (answer, _) = setting.answer(index, ProductOrder::Distributed);
         let beta = index % 9;
         setting.client.opened(&answer)[0]
             .iter()

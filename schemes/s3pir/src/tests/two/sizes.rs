@@ -1,7 +1,7 @@
 //! Parameters: what is chosen, and what is refused.
 
 use crate::bound;
-use crate::two::params::{Params, ParamsLiteral, select};
+use crate::two_server::params::{Params, ParamsLiteral, select};
 use sotto_core::{Error, Goal, Params as _, Shape};
 
 fn checked(shape: &Shape) -> Params {

@@ -2,10 +2,10 @@
 
 use super::{Table, client, fresh, make_void, supply, table};
 use crate::S3pir;
-use crate::two::S3pirTwo;
+use crate::two_server::S3pirTwo;
 use rand_core::Rng;
 use sotto_core::{Artifact, Budget, Client as _, Error, Prepare as _, RecordIndex, Stateful, Upkeep};
-use sotto_hints::stream::Prepare;
+use sotto_hints::one_server::Prepare;
 use sotto_testkit::rng::seeded;
 use sotto_testkit::served::Served;
 use zeroize::Zeroizing;

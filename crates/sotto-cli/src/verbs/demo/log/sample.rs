@@ -4,7 +4,7 @@ use super::names;
 use crate::failure::{Failure, Result};
 use flate2::read::MultiGzDecoder;
 use sotto_catalog::Hex32;
-use sotto_layers::keyword::Form;
+use sotto_layers::keyword::KeyForm;
 use sotto_tlog::entries::{Entries, MAX_BUNDLE_BYTES};
 use sotto_tlog::layout::TILE_WIDTH;
 use sotto_tlog::{Layout, Tile};
@@ -107,7 +107,7 @@ impl Sample {
 
 /// The one spelling of a domain name.
 fn canonical(name: &str) -> Option<String> {
-    let key = Form::Domain.canonical(name.as_bytes()).ok()?;
+    let key = KeyForm::Domain.canonical(name.as_bytes()).ok()?;
     Some(std::str::from_utf8(&key).ok()?.to_owned())
 }
 

@@ -12,7 +12,7 @@ use sotto_core::Goal;
 use sotto_db::Pieces;
 use sotto_db::ingest::{Column, Costing, FileOptions, Format, KeywordOptions, Layout as Source};
 use sotto_db::{IngestOptions, StackDir, Verified};
-use sotto_layers::keyword::Form;
+use sotto_layers::keyword::KeyForm;
 use sotto_prg::PublicSeed;
 use sotto_server::{Config, Running, Server, TableConfig};
 use sotto_tlog::{Layout, LogError, LogKey, LogSigner, Writer};
@@ -133,7 +133,7 @@ fn names(sample: &Sample, scratch: &Path, out: &Path, screen: Screen) -> Result<
             file: FileOptions { format: Some(Format::Csv), ..FileOptions::default() },
             layout: Source::Keyword(KeywordOptions {
                 key: Column::Number(1),
-                form: Form::Domain,
+                form: KeyForm::Domain,
                 value: Some(Column::Number(2)),
                 values: Default::default(),
                 room: 0,

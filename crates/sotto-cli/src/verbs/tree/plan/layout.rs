@@ -2,8 +2,8 @@
 
 use crate::failure::{Failure, Result};
 use sotto_catalog::stack::MAX_FILE_BYTES;
-use sotto_layers::Design;
-use sotto_layers::pbc::code::Sizes;
+use sotto_layers::ProofLayout;
+use sotto_layers::batch_code::code::CodeSizes;
 use std::collections::BTreeMap;
 
 /// What a batch code over all nodes is called.
@@ -25,9 +25,9 @@ const MOST_LEAVES: u64 = 1 << 40;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::verbs::tree) enum Kind {
     /// By a layer of its own.
-    Design(Design),
+    Design(ProofLayout),
     /// Every node in a batch code, which knows nothing of trees.
-    Batch(Sizes),
+    Batch(CodeSizes),
 }
 
 /// Tables that are alike.
@@ -56,7 +56,7 @@ pub(in crate::verbs::tree) struct Layout {
 
 impl Layout {
     /// The tables of a design.
-    pub(in crate::verbs::tree) fn of(design: Design, leaves: u64) -> Result<Self> {
+    pub(in crate::verbs::tree) fn of(design: ProofLayout, leaves: u64) -> Result<Self> {
         let mut alike = BTreeMap::new();
         for rows in design.shards(leaves).map_err(|e| Failure::usage(e.to_string()))? {
             *alike.entry(rows).or_default() += 1;
@@ -72,7 +72,7 @@ impl Layout {
     /// By colour, with as many public layers as are tried: none first.
     pub(in crate::verbs::tree) fn colours(leaves: u64) -> Result<Vec<Self>> {
         let height = height(leaves);
-        let colour = |public| Design::Colour { layers: height - public, public };
+        let colour = |public| ProofLayout::Colour { layers: height - public, public };
         let all = (0..height.min(MOST_PUBLIC + 1)).map(|public| Self::of(colour(public), leaves));
         let all = all.collect::<Result<Vec<_>>>()?;
         Ok(all.into_iter().filter(|layout| layout.is_sensible(leaves)).collect())
@@ -88,7 +88,7 @@ impl Layout {
     pub(in crate::verbs::tree) fn batch(leaves: u64) -> Option<Self> {
         let height = height(leaves);
         let rows = (0..height).map(|level| leaves >> level).sum();
-        let sizes = Sizes::fit(rows, height.into()).ok()?;
+        let sizes = CodeSizes::fit(rows, height.into()).ok()?;
         let group = |rows, tables: usize, visits: usize| Group {
             rows,
             buckets: 1,
@@ -147,13 +147,13 @@ impl Layout {
 }
 
 /// What a person calls a design.
-pub(in crate::verbs::tree) fn title(design: Design) -> String {
+pub(in crate::verbs::tree) fn title(design: ProofLayout) -> String {
     match design {
-        Design::Tile { levels: 1 } => "tile".to_owned(),
-        Design::Tile { .. } => "tiles".to_owned(),
-        Design::Colour { public: 0, .. } => "colour".to_owned(),
-        Design::Colour { public, .. } => format!("colour, {public} public"),
-        Design::Batch(_) => PBC.to_owned(),
+        ProofLayout::Tile { levels: 1 } => "tile".to_owned(),
+        ProofLayout::Tile { .. } => "tiles".to_owned(),
+        ProofLayout::Colour { public: 0, .. } => "colour".to_owned(),
+        ProofLayout::Colour { public, .. } => format!("colour, {public} public"),
+        ProofLayout::Batch(_) => PBC.to_owned(),
     }
 }
 
@@ -172,7 +172,7 @@ pub(in crate::verbs::tree) fn families(leaves: u64) -> Result<Vec<Vec<Layout>>> 
     }
     let mut colours = Layout::colours(leaves)?;
     let some = colours.split_off(colours.len().min(1));
-    let tile = |levels| Layout::of(Design::Tile { levels }, leaves);
+    let tile = |levels| Layout::of(ProofLayout::Tile { levels }, leaves);
     // A second level of tiles is of use where there is a full tile on it.
     let second = if leaves >> 16 > 0 { vec![tile(2)?] } else { Vec::new() };
     let mut families = vec![colours, some, vec![tile(1)?], second];

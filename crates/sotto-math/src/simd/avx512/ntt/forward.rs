@@ -6,7 +6,7 @@ use super::{
     Row, Square, every_seven, lanes_seven, load_square, quarters, quarters_mut, store_quarters, three,
     transpose,
 };
-use crate::ntt::{Room, SquareFactors, Tables};
+use crate::ntt::{AccumulatorMut, SquareFactors, Tables};
 use core::arch::x86_64::*;
 
 /// A forward transform in progress; `LAZY` means that reduction is left to the end.
@@ -52,7 +52,7 @@ impl<'a, const LAZY: bool, const WIDE: bool> Forward<'a, LAZY, WIDE> {
 
     #[inline]
     #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
-    pub(in crate::simd::avx512) fn bytes_mul_acc(&self, bytes: &[i8], b: &[u64], sum: Room<'_>) {
+    pub(in crate::simd::avx512) fn bytes_mul_acc(&self, bytes: &[i8], b: &[u64], sum: AccumulatorMut<'_>) {
         let rows = sum.scratch.as_chunks_mut::<8>().0;
         let done = self.first_levels(bytes, rows);
         self.long_levels(rows, done);

@@ -9,7 +9,7 @@
 
 use super::super::lanes::{load, store};
 use super::{Row, quarters_mut, store_quarters};
-use crate::basis::{Carry, Pair};
+use crate::modulus_pair::{ModulusPair, ResidueLift};
 use crate::ntt::{Factor, ShortFactors, Tables};
 use core::arch::x86_64::*;
 
@@ -93,7 +93,7 @@ pub(super) fn forward(t: &Tables, x: &mut [u64]) {
 
 /// Of numbers that are below the pair's special modulus, which is below 4q: so they need not be reduced.
 #[target_feature(enable = "avx512f")]
-pub(super) fn forward_from(t: &Tables, p: &Pair, carry: Carry, x: &[u64], out: &mut [u64]) {
+pub(super) fn forward_from(t: &Tables, p: &ModulusPair, carry: ResidueLift, x: &[u64], out: &mut [u64]) {
     // Above half, the special modulus less, and 2q more so that it is not negative.
     let (q, special) = (t.modulus.value(), p.special().value());
     let half = _mm512_set1_epi32((special / 2) as i32);
@@ -101,7 +101,7 @@ pub(super) fn forward_from(t: &Tables, p: &Pair, carry: Carry, x: &[u64], out: &
     let (x, rows) = (x.as_chunks::<8>().0, out.as_chunks_mut::<8>().0);
     for (pair, out) in x.as_chunks::<2>().0.iter().zip(&mut *rows) {
         let mut row = narrowed(load(&pair[0]), load(&pair[1]));
-        if carry == Carry::Centred {
+        if carry == ResidueLift::Centered {
             row = _mm512_mask_add_epi32(row, _mm512_cmpgt_epu32_mask(row, half), row, down);
         }
         store(out, row);

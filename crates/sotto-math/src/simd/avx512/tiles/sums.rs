@@ -2,12 +2,12 @@
 
 use crate::simd::avx512::lanes::load;
 use crate::simd::avx512::products::below;
-use crate::tiles::{Packing, Pair, Residue};
+use crate::tiles::{OneResidue, TwoResidues, WordPacking};
 use core::arch::x86_64::*;
 
 /// How words of a form share lines.
-pub(super) const fn packing<const PAIR: bool>() -> Packing {
-    if PAIR { Packing::Pairs } else { Packing::Residues }
+pub(super) const fn packing<const PAIR: bool>() -> WordPacking {
+    if PAIR { WordPacking::Pairs } else { WordPacking::Residues }
 }
 
 /// What reductions need, in every lane.
@@ -30,7 +30,7 @@ pub(super) struct Sums {
 
 impl Sums {
     #[target_feature(enable = "avx512f")]
-    pub(super) fn residue(form: &Residue) -> Self {
+    pub(super) fn residue(form: &OneResidue) -> Self {
         let modulus = &form.modulus;
         let q = modulus.value();
         let fold = form.two_52;
@@ -51,7 +51,7 @@ impl Sums {
     }
 
     #[target_feature(enable = "avx512f")]
-    pub(super) fn pair(form: &Pair) -> Self {
+    pub(super) fn pair(form: &TwoResidues) -> Self {
         let [first, second] = form.moduli.map(|q| q.value());
         let zero = _mm512_setzero_si512();
         Sums {

@@ -6,10 +6,10 @@
 //! summed as integers, in the bits of the doubles; 32 rests are a double again, at most 2^53. Nothing is
 //! reduced before the end of a run.
 
-use super::super::doubles::{Constants, Doubles, Factors, Fused};
+use super::super::doubles::{Constants, Doubles, Factors, FusedMultiplyAdd};
 use super::super::prefetch;
 use super::Slots;
-use crate::tiles::{Block, Line, Packing, Residue, Run, TileLayout};
+use crate::tiles::{Block, CacheLine, OneResidue, TileLayout, TileRun, WordPacking};
 
 /// log2 of what the last bit of a double from 2^101 on counts.
 const UNIT: u32 = 49;
@@ -18,23 +18,24 @@ const UNIT: u32 = 49;
 const LARGE: f64 = (1u128 << (UNIT + 52)) as f64;
 
 #[inline(always)]
-pub(super) fn runs<R: Fused, const K: usize>(
+pub(super) fn runs<R: FusedMultiplyAdd, const K: usize>(
     r: R,
-    residue: &Residue,
+    residue: &OneResidue,
     block: Block<'_>,
     sums: &mut [&mut [Slots]],
 ) {
     const { assert!(TileLayout::TILE_ROWS <= 32, "rests of a run are at most 2^53") }
     let fold = Fold::new(r, residue);
     let mut lines = block.lines;
-    let mut room = [Line([0; 8]); TileLayout::RUN];
+    let mut room = [CacheLine([0; 8]); TileLayout::RUN];
     for run in block.layout.runs() {
         let (mine, rest) = lines.split_at(run.lines());
         lines = rest;
         // One run is unpacked for all queries, and the next one fetched meanwhile.
         let next = rest.as_ptr().cast::<u8>();
         let words = &mut room[..run.rows.len() * run.cols.len()];
-        Packing::Residues.unpack(run.cols.len(), mine, words, |line| prefetch(next.wrapping_add(line * 64)));
+        WordPacking::Residues
+            .unpack(run.cols.len(), mine, words, |line| prefetch(next.wrapping_add(line * 64)));
         let words = &*words;
         for (selectors, sums) in block.selectors.iter().zip(sums.iter_mut()) {
             let selectors = &selectors.as_chunks::<K>().0[run.rows.clone()];
@@ -55,15 +56,15 @@ pub(super) fn runs<R: Fused, const K: usize>(
 }
 
 /// Half of the lines of one run, and one query.
-struct Piece<'a, R: Fused, const K: usize> {
+struct Piece<'a, R: FusedMultiplyAdd, const K: usize> {
     fold: Fold<R>,
-    run: &'a Run,
-    words: &'a [Line],
-    selectors: &'a [[Line; K]],
+    run: &'a TileRun,
+    words: &'a [CacheLine],
+    selectors: &'a [[CacheLine; K]],
     half: usize,
 }
 
-impl<R: Fused, const K: usize> Piece<'_, R, K> {
+impl<R: FusedMultiplyAdd, const K: usize> Piece<'_, R, K> {
     /// Adds the products of `C` columns, and returns `C`.
     #[inline(always)]
     fn add<const C: usize>(&self, col: usize, sums: &mut [[Slots; K]]) -> usize {
@@ -98,15 +99,15 @@ impl<R: Fused, const K: usize> Piece<'_, R, K> {
 
 /// What brings both parts of a sum together.
 #[derive(Clone, Copy)]
-struct Fold<R: Fused> {
+struct Fold<R: FusedMultiplyAdd> {
     c: Constants<R>,
     /// 2^49, and 2^75.
     factors: [Factors<R>; 2],
 }
 
-impl<R: Fused> Fold<R> {
+impl<R: FusedMultiplyAdd> Fold<R> {
     #[inline(always)]
-    fn new(r: R, residue: &Residue) -> Self {
+    fn new(r: R, residue: &OneResidue) -> Self {
         let (q, c) = (&residue.modulus, Constants::of(r, &residue.modulus));
         let [low, high] = residue.folds;
         let factor = |w: u64| c.factors_of(q.centred(w) as f64);
@@ -138,7 +139,7 @@ struct Sums<R: Doubles> {
     rests: R::Doubles,
 }
 
-impl<R: Fused> Sums<R> {
+impl<R: FusedMultiplyAdd> Sums<R> {
     #[inline(always)]
     fn add(&mut self, r: R, a: R::Doubles, b: R::Doubles, large: R::Doubles) {
         let upper = r.plus_product(large, a, b);

@@ -1,0 +1,155 @@
+//! The journal: what a client has to write down before a request leaves, and after an answer came.
+//!
+//! A record holds what cannot be derived from the state it follows, behind a byte that says what it is. The backup that is
+//! promoted, for one, is the next. `spec/s3pir.md` and `spec/piano.md` draw the bytes.
+
+use super::family::Own;
+use super::{Client, Family, PartitionPlace, Plan};
+use crate::codec::{StateReader, put};
+use sotto_core::Result;
+use zeroize::{Zeroize, Zeroizing};
+
+/// Something that happened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum JournalEvent<P> {
+    /// A query was made.
+    Asked { number: u64, row: PartitionPlace, plan: P },
+    /// Its answer came.
+    Settled { number: u64, promoted: u32 },
+    /// Its row was not the publisher's.
+    Rejected { number: u64 },
+    /// A block of ids was supplied.
+    Supplied { block: u64 },
+}
+
+const ASKED: u8 = 1;
+const SETTLED: u8 = 2;
+const REJECTED: u8 = 3;
+const SUPPLIED: u8 = 4;
+
+/// What is written for no hint.
+pub(super) const NO_HINT: u32 = u32::MAX;
+
+/// The bytes of a record, besides a row or those of a block.
+const MOST: usize = 64;
+
+impl<P: Plan> Zeroize for JournalEvent<P> {
+    fn zeroize(&mut self) {
+        if let JournalEvent::Asked { plan, row, .. } = self {
+            plan.zeroize();
+            row.zeroize();
+        }
+    }
+}
+
+impl<F: Family> Client<F> {
+    /// Says that a block was supplied.
+    pub fn note_supply(&mut self, block: u64) {
+        self.events.push(JournalEvent::Supplied { block });
+    }
+
+    pub(super) fn reject_query(&mut self, number: u64) {
+        if F::FamilyState::ROWS {
+            self.write_down();
+        }
+        self.withdraw(number);
+        self.events.push(JournalEvent::Rejected { number });
+    }
+
+    /// The records of what has happened since the last call.
+    pub(super) fn take_journal(&mut self) -> Zeroizing<Vec<u8>> {
+        self.write_down();
+        let mut written = std::mem::take(&mut self.written);
+        if let [only] = written.as_mut_slice() {
+            return std::mem::take(only);
+        }
+        let mut out = Zeroizing::new(Vec::with_capacity(written.iter().map(|bytes| bytes.len()).sum()));
+        written.iter().for_each(|bytes| out.extend_from_slice(bytes));
+        out
+    }
+
+    /// Puts what has happened into words, as things are now. What a later step takes back is in a later record.
+    fn write_down(&mut self) {
+        let mut events = std::mem::take(&mut self.events);
+        // Room for the longest, so that no secret is left behind where a list grew.
+        let longest = |event: &JournalEvent<F::QueryPlan>| match event {
+            JournalEvent::Supplied { .. } => MOST + F::supply_bytes(self),
+            _ => MOST + self.params.row_bytes(),
+        };
+        let mut out = Zeroizing::new(Vec::with_capacity(events.iter().map(longest).sum()));
+        for event in &events {
+            // A list takes whatever is written.
+            let _ = match *event {
+                JournalEvent::Asked { number, row, mut plan } => {
+                    let [chosen, _] = plan.ids().map(|id| *id);
+                    let chosen = if chosen == self.hints.none() { NO_HINT } else { chosen };
+                    put(&(ASKED, number, chosen, row.number(), plan.more()), &mut *out)
+                }
+                JournalEvent::Settled { number, promoted } => {
+                    let (known, bytes) = F::learnt(self, number, promoted);
+                    let put = put(&(SETTLED, number, known), &mut *out);
+                    out.extend(bytes.iter().map(|byte| byte & u8::from(known).wrapping_neg()));
+                    put
+                }
+                JournalEvent::Rejected { number } => put(&(REJECTED, number), &mut *out),
+                JournalEvent::Supplied { block } => {
+                    let put = put(&(SUPPLIED, block), &mut *out);
+                    F::put_supply(self, block, &mut out);
+                    put
+                }
+            };
+        }
+        events.iter_mut().for_each(Zeroize::zeroize);
+        self.written.push(out);
+    }
+
+    /// Repeats the records of an entry. What the state has seen already is passed over, so that a journal may begin
+    /// before the state was saved.
+    pub(super) fn replay_journal(&mut self, mut entry: &[u8]) -> Result<()> {
+        while let [kind, rest @ ..] = entry {
+            let mut rest = rest;
+            let from = &mut StateReader::journal(&mut rest);
+            let number = from.get()?;
+            match *kind {
+                ASKED => self.replay_asked(number, from)?,
+                SETTLED => self.replay_settled(number, from)?,
+                REJECTED => self.withdraw(number),
+                SUPPLIED => F::replay_supply(self, number, from)?,
+                _ => return Err(from.malformed("a record of an unknown kind")),
+            }
+            entry = rest;
+        }
+        Ok(())
+    }
+
+    fn replay_asked(&mut self, number: u64, from: &mut StateReader<'_>) -> Result<()> {
+        let (chosen, row): (u32, u32) = from.get()?;
+        let (row, more) = (PartitionPlace::of(row), from.get()?);
+        if number < self.next {
+            return Ok(());
+        }
+        let inside = self.params.has(row) && self.params.index(row) < self.params.places();
+        if number != self.next || number >= self.params.queries() as u64 || !inside {
+            return Err(from.malformed("a query that cannot be the next"));
+        }
+        let chosen = if chosen == NO_HINT { self.hints.none() } else { chosen };
+        if chosen != self.hints.none() && !self.hints.contain(&self.prf, chosen, row) {
+            return Err(from.malformed("a query that spends a hint without its row"));
+        }
+        let plan = F::again(self, chosen, row, more).map_err(|why| from.malformed(why))?;
+        self.spend(plan, row);
+        Ok(())
+    }
+
+    fn replay_settled(&mut self, number: u64, from: &mut StateReader<'_>) -> Result<()> {
+        let known: bool = from.get()?;
+        let mut bytes = Zeroizing::new(vec![0; self.params.row_bytes()]);
+        from.exact(&mut bytes)?;
+        if number >= self.next {
+            return Err(from.malformed("an answer to a query that was not made"));
+        }
+        let Some(asked) = self.find(number).and_then(|at| self.asked.remove(at)) else { return Ok(()) };
+        F::learn_again(self, &asked, known.then_some(&bytes));
+        Ok(())
+    }
+}

@@ -1,0 +1,301 @@
+//! Parameters: N rows of B bytes, c partitions of w rows, M hints, backups, Q queries.
+//!
+//! The memory a client is asked for is a function of these numbers, and they come from a peer. So everything is
+//! bounded, c is the only number of partitions that N and w allow, and hints and backups are what they have to be at most.
+
+use super::row_order::RowOrder;
+use super::{Family, MessageLengths, PartitionPlace};
+use serde::{Serialize, de::DeserializeOwned};
+use sotto_core::params::REQUIRED_FAILURE_LOG2;
+use sotto_core::{Costs, NamedSet, ParamsDigest, ParamsError, ParamsReport, Result, Security, Shape};
+use sotto_core::{Wire, work};
+use std::fmt::Debug;
+
+/// Most rows in a partition, and most partitions: both are numbered with 16 bits.
+pub const MOST_PER_SIDE: u64 = 1 << 16;
+
+/// Most bytes in a row.
+pub const MOST_ROW_BYTES: u64 = 1 << 20;
+
+/// Most hints, most backups of all partitions, and most queries. The longest tables need a third of it.
+pub const MOST_IDS: u64 = 1 << 24;
+
+/// Work of looking at an id when a hint is searched: an eighth of a block, and its tag.
+const ID_OPS: u64 = work::AES_BLOCK / 8 + 5;
+
+/// The numbers of a literal.
+#[derive(Debug, Clone, Copy)]
+pub struct HintNumbers {
+    /// Rows of the table, N.
+    pub rows: u64,
+    /// Bytes in a row, B.
+    pub row_bytes: u64,
+    /// Partitions of the table, c.
+    pub partitions: u64,
+    /// Rows in a partition, w; a power of two.
+    pub partition_rows: u64,
+    /// Hints a client has at any time, M.
+    pub hints: u64,
+    /// Backups, of each partition or of all.
+    pub backups: u64,
+    /// Queries a client can make, Q.
+    pub queries: u64,
+}
+
+/// What a family says of a literal.
+#[derive(Debug, Clone)]
+pub struct FamilyReport {
+    /// log2 of a bound on the probability that any lookup fails.
+    pub failure_log2: f64,
+    /// Which lookups that holds for.
+    pub covered: &'static str,
+    /// How many hints a query has room to look at closely.
+    pub candidates: u64,
+    /// Bytes of the state a client starts with, as it is saved.
+    pub client_bytes: u64,
+    /// Bytes that it grows by at most.
+    pub growth: u64,
+    /// What 128 bits rest on.
+    pub model: String,
+    /// How the scheme's paper calls what a table decides, besides c, w and M.
+    pub details: Vec<(&'static str, String)>,
+}
+
+/// What is written into a catalog.
+pub trait Literal: Clone + Debug + Serialize + DeserializeOwned + Send + Sync + 'static {
+    /// c is the least multiple of this that holds the rows.
+    const MULTIPLE: u64;
+    /// The least w.
+    const LEAST_ROWS: u64;
+    /// Whether each partition has as many backups as the numbers say, or all of them together.
+    const PER_PARTITION: bool;
+    /// Most backups that the numbers may say.
+    const MOST_BACKUPS: u64;
+    /// Its numbers, as they are.
+    fn numbers(&self) -> HintNumbers;
+    /// What it costs and promises, if its numbers are in range.
+    fn promise(&self) -> FamilyReport;
+    /// The sets that can be asked for by name.
+    fn sets() -> Vec<NamedSet> {
+        Vec::new()
+    }
+    /// One for a table.
+    ///
+    /// # Errors
+    /// [`ParamsError::NoFit`] if there is none.
+    fn select(shape: &Shape) -> Result<Self>;
+}
+
+/// Checked parameters.
+#[derive(Debug, Clone)]
+pub struct Params<F: Family> {
+    literal: F::Literal,
+    numbers: HintNumbers,
+    promise: FamilyReport,
+}
+
+impl<F: Family> Params<F> {
+    /// Rows of the table, N.
+    pub fn rows(&self) -> u64 {
+        self.numbers.rows
+    }
+    /// Bytes in a row, B.
+    pub fn row_bytes(&self) -> usize {
+        self.numbers.row_bytes as usize
+    }
+    /// Partitions, c.
+    pub fn partitions(&self) -> usize {
+        self.numbers.partitions as usize
+    }
+    /// Rows in a partition, w.
+    pub fn partition_rows(&self) -> usize {
+        self.numbers.partition_rows as usize
+    }
+    /// Bits of an offset in a partition, log2 w.
+    pub fn offset_bits(&self) -> u32 {
+        self.partition_rows().ilog2()
+    }
+    /// Hints, M. Their ids are the first.
+    pub fn hints(&self) -> usize {
+        self.numbers.hints as usize
+    }
+    /// Backups, of each partition or of all, as the family counts them. Their ids come after those of the hints.
+    pub fn backups(&self) -> usize {
+        self.numbers.backups as usize
+    }
+    /// Ids of hints and of all backups.
+    pub fn ids(&self) -> usize {
+        self.hints() + self.backups() * if F::Literal::PER_PARTITION { self.partitions() } else { 1 }
+    }
+    /// Queries of a client, Q.
+    pub fn queries(&self) -> usize {
+        self.numbers.queries as usize
+    }
+    /// How many hints a query looks at closely, whatever it asks for.
+    pub fn candidates(&self) -> usize {
+        (self.promise.candidates as usize).min(self.ids())
+    }
+    /// Places in which rows lie. Some may have none.
+    pub fn places(&self) -> u64 {
+        places::<F>(&self.numbers)
+    }
+    /// Bytes of the table as it lies in an image: of all places.
+    pub fn table_bytes(&self) -> u64 {
+        self.places() * self.numbers.row_bytes
+    }
+    /// The number of a place, partition after partition.
+    pub fn index(&self, place: PartitionPlace) -> u64 {
+        u64::from(place.partition) * self.numbers.partition_rows + u64::from(place.offset)
+    }
+    /// Whether there is a place.
+    pub fn has(&self, place: PartitionPlace) -> bool {
+        usize::from(place.partition) < self.partitions() && usize::from(place.offset) < self.partition_rows()
+    }
+
+    /// Checks everything but the failure bound.
+    ///
+    /// # Errors
+    /// [`sotto_core::Error::Params`] with what is out of range.
+    pub fn of(literal: F::Literal) -> Result<Self> {
+        let numbers = literal.numbers();
+        let HintNumbers { rows, row_bytes, partitions: c, partition_rows: w, hints, backups, queries } =
+            numbers;
+        in_range("rows", rows, MOST_PER_SIDE * MOST_PER_SIDE)?;
+        in_range("row_bytes", row_bytes, MOST_ROW_BYTES)?;
+        in_range("partition_rows", w, MOST_PER_SIDE)?;
+        let least = F::Literal::LEAST_ROWS;
+        if !w.is_power_of_two() || w < least || w > rows.next_power_of_two().max(least) {
+            let why = format!("must be a power of two from {least} on and hold no more than the table");
+            return Err(field("partition_rows", why));
+        }
+        in_range("partitions", c, MOST_PER_SIDE)?;
+        let (wanted, multiple) = (least_partitions::<F::Literal>(rows, w), F::Literal::MULTIPLE);
+        if c != wanted {
+            let why = format!("must be the least multiple of {multiple} that holds the rows, {wanted}");
+            return Err(field("partitions", why));
+        }
+        in_range("hints", hints, MOST_IDS)?;
+        in_range(
+            "backups",
+            backups,
+            F::Literal::MOST_BACKUPS.min(MOST_IDS / if F::Literal::PER_PARTITION { c } else { 1 }),
+        )?;
+        in_range("queries", queries, MOST_IDS)?;
+        let promise = literal.promise();
+        // Where a length is a number of 32 bits, as in browsers, large states and tables end here.
+        let most = (promise.client_bytes + promise.growth).max(places::<F>(&numbers) * row_bytes);
+        if usize::try_from(most).is_err() {
+            return Err(field("rows", "table or client state is too large for this machine".into()));
+        }
+        Ok(Params { literal, numbers, promise })
+    }
+}
+
+impl<F: Family> sotto_core::Params for Params<F> {
+    type Literal = F::Literal;
+
+    fn sets() -> Vec<NamedSet> {
+        F::Literal::sets()
+    }
+
+    fn select(shape: &Shape) -> Result<F::Literal> {
+        F::Literal::select(shape)
+    }
+
+    fn check(literal: F::Literal) -> Result<Self> {
+        let params = Params::of(literal)?;
+        let (log2, required) = (params.promise.failure_log2, REQUIRED_FAILURE_LOG2);
+        if log2 > f64::from(required) {
+            return Err(ParamsError::Unreliable { log2, required }.into());
+        }
+        Ok(params)
+    }
+
+    fn literal(&self) -> &F::Literal {
+        &self.literal
+    }
+
+    fn report(&self) -> ParamsReport {
+        let HintNumbers { rows, row_bytes, partitions, partition_rows, hints, queries, .. } = self.numbers;
+        let details = sotto_core::facts(|| {
+            let sizes = [("c", partitions), ("w", partition_rows), ("M", hints)];
+            let mut details: Vec<_> = sizes.map(|(name, size)| (name, size.to_string())).into();
+            details.extend_from_slice(&self.promise.details);
+            details.push(("candidates", self.candidates().to_string()));
+            details.push(("failure", self.promise.covered.into()));
+            details
+        });
+        ParamsReport {
+            digest: ParamsDigest([0; 32]),
+            records: rows,
+            record_bytes: row_bytes,
+            costs: Costs {
+                artifact_bytes: self.table_bytes(),
+                keys_bytes: 0,
+                query_bytes: F::Query::size(self) as u64,
+                answer_bytes: self.answer_bytes() as u64,
+                server_ops: partitions * (work::FIND_ROW + row_bytes * work::READ_BYTE),
+                client_ops: self.ids() as u64 * ID_OPS,
+                resident_bytes: self.table_bytes(),
+                client_bytes: self.promise.client_bytes,
+                budget: queries,
+            },
+            security: Security { bits: 128.0, model: self.promise.model.clone(), core_svp: None },
+            failure_log2: self.promise.failure_log2,
+            details,
+        }
+    }
+}
+
+impl<F: Family> MessageLengths for Params<F> {
+    fn answer_bytes(&self) -> usize {
+        F::ANSWER_ROWS * self.row_bytes()
+    }
+}
+
+/// The w of a table with as many partitions as each has rows, or fewer, as far as w is a power of two.
+///
+/// # Errors
+/// [`ParamsError::NoFit`] for an empty table, or one larger than the limits allow.
+pub fn balanced(shape: &Shape) -> Result<u64> {
+    let &Shape { rows, row_bytes, .. } = shape;
+    let no_fit = |why: &str| ParamsError::NoFit { rows, row_bytes, why: why.into() };
+    if rows == 0 || row_bytes == 0 {
+        return Err(no_fit("a table has at least one row of at least one byte").into());
+    }
+    if rows > MOST_PER_SIDE * MOST_PER_SIDE || row_bytes > MOST_ROW_BYTES {
+        return Err(no_fit("it needs more than 2^32 rows or more than 2^20 bytes in a row").into());
+    }
+    Ok(1 << rows.next_power_of_two().ilog2().div_ceil(2))
+}
+
+/// The number of partitions of w rows that a table has.
+pub fn least_partitions<L: Literal>(rows: u64, w: u64) -> u64 {
+    rows.div_ceil(w).next_multiple_of(L::MULTIPLE)
+}
+
+/// What 128 bits means where so many blocks have their outputs in requests: that they come from a permutation, and not from a
+/// function, costs q^2 / 2^129.
+pub fn security_model(blocks: f64) -> String {
+    let switching = 2.0 * blocks.log2() - 129.0;
+    format!(
+        "search for a key of AES-128, taken for a random permutation; \
+         telling it from a function over all queries of one client: 2^{switching:.0}"
+    )
+}
+
+/// An error that names the field.
+pub fn field(field: &'static str, why: String) -> sotto_core::Error {
+    ParamsError::Field { field, why }.into()
+}
+
+fn places<F: Family>(numbers: &HintNumbers) -> u64 {
+    F::Order::places(numbers.rows, numbers.partitions * numbers.partition_rows)
+}
+
+fn in_range(name: &'static str, value: u64, most: u64) -> Result<()> {
+    if (1..=most).contains(&value) && usize::try_from(value).is_ok() {
+        return Ok(());
+    }
+    Err(field(name, format!("must lie in 1..={most}")))
+}

@@ -1,0 +1,70 @@
+//! Tables in parts: a part has some partitions, and its partial is the sum of their rows. Every part is asked for every query,
+//! and with all of it.
+
+use super::server::ROWS;
+use super::{Answer, Family, OneServerScheme, Params, Server};
+use crate::message::MessageLengths;
+use sotto_core::partial::added;
+use sotto_core::{Cut, Image, Partial, Result, Section};
+use std::ops::Range;
+use std::sync::Arc;
+use zeroize::Zeroizing;
+
+/// Partitions that are not divided: their halves are a byte of a query.
+const TOGETHER: usize = 8;
+
+impl<F: Family> Params<F> {
+    /// The partitions of a part.
+    fn partitions_of(&self, cut: Cut) -> Range<usize> {
+        let share = cut.share(self.partitions().div_ceil(TOGETHER) as u64);
+        let place = |units: u64| (units as usize * TOGETHER).min(self.partitions());
+        place(share.start)..place(share.end)
+    }
+
+    /// Where their rows lie.
+    pub(super) fn bytes_of(&self, partitions: &Range<usize>) -> Range<u64> {
+        let partition_bytes = (self.partition_rows() * self.row_bytes()) as u64;
+        let place = |partition: usize| (partition as u64 * partition_bytes).min(self.table_bytes());
+        place(partitions.start)..place(partitions.end)
+    }
+}
+
+impl<F: Family> Partial for OneServerScheme<F> {
+    type Part = Server<F>;
+    type Joiner = ();
+
+    const SECTION: Section = ROWS;
+
+    fn most_parts(params: &Params<F>) -> u32 {
+        u32::try_from(params.partitions().div_ceil(TOGETHER)).unwrap_or(u32::MAX)
+    }
+
+    fn holds(params: &Params<F>, cut: Cut) -> Vec<Range<u64>> {
+        vec![params.bytes_of(&params.partitions_of(cut))]
+    }
+
+    fn open_part(params: &Params<F>, cut: Cut, image: Arc<dyn Image>) -> Result<Server<F>> {
+        Server::open_some(ROWS, params, params.partitions_of(cut), image)
+    }
+
+    fn partial_bytes(params: &Params<F>, _: Cut) -> usize {
+        params.answer_bytes()
+    }
+
+    fn admit(_: &Params<F>, (): ()) -> Result<()> {
+        Ok(())
+    }
+
+    fn partials(part: &Server<F>, asks: Vec<(&(), F::Query)>) -> Vec<Result<Vec<u8>>> {
+        let one = |query| part.gather(query).map(|Answer(sum)| sum.to_vec());
+        asks.into_iter().map(|((), query)| one(query)).collect()
+    }
+
+    fn joiner(_: &Params<F>) -> Result<()> {
+        Ok(())
+    }
+
+    fn join(_: (&Params<F>, &()), _: (&(), F::Query), partials: &[Vec<u8>]) -> Result<Answer> {
+        added(partials).map(|sum| Answer(Zeroizing::new(sum)))
+    }
+}

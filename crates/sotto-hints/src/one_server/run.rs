@@ -1,0 +1,194 @@
+//! A run of ids, and how the rows of a window get into their parities.
+//!
+//! Nothing of an id is stored: offsets are made again for each partition, a block of AES for eight ids.
+
+use super::{Family, Prf};
+use sotto_math::parities::{LANES, PartitionWindow, RowOffsets};
+use std::ops::Range;
+use zeroize::{Zeroize, Zeroizing};
+
+/// Ids whose blocks are made together: what belongs to them fits the nearest cache.
+pub const TOGETHER: usize = 256;
+/// Ids that are one part of the work.
+const PART: usize = 16 * TOGETHER;
+
+/// The partitions of a window: so many from this one on.
+#[derive(Debug, Clone, Copy)]
+pub struct PartitionRange {
+    /// The first.
+    pub from: usize,
+    /// How many; a window has at most 16.
+    pub count: usize,
+}
+
+impl PartitionRange {
+    /// A bit for each of them.
+    #[inline]
+    pub fn all(self) -> u16 {
+        u16::MAX >> (LANES - self.count)
+    }
+}
+
+/// Which rows of a window are in which parity.
+pub trait Chooser<F>: Sync {
+    /// What one thread works with.
+    type Scratch;
+
+    /// That.
+    fn scratch(&self) -> Self::Scratch;
+
+    /// For each of these ids, counted from the first of the run, a bit for each partition whose row is in its parity. There are
+    /// at most [`TOGETHER`] of them.
+    fn choose(
+        &self,
+        prf: &Prf<F>,
+        lanes: PartitionRange,
+        ids: Range<usize>,
+        scratch: &mut Self::Scratch,
+        chosen: &mut [u16],
+    );
+}
+
+/// The parities of a run. Offsets are made for eight ids at a time, so it begins with up to seven that nobody asked for.
+pub struct IdRun {
+    first: u32,
+    /// How many nobody asked for.
+    unasked: usize,
+    row_bytes: usize,
+    stride: usize,
+    /// By id, padded to whole strides.
+    parities: Zeroizing<Vec<u8>>,
+    /// Parities of the rows that are not chosen, if they are wanted.
+    others: Zeroizing<Vec<u8>>,
+}
+
+impl IdRun {
+    /// Ids from `ids.start` on, with parities of rows that are not chosen if `both`.
+    pub fn new(ids: &Range<u32>, row_bytes: usize, both: bool) -> Self {
+        let (first, unasked) = IdRun::before(ids);
+        let stride = PartitionWindow::stride_of(row_bytes);
+        let bytes = (unasked + ids.len()) * stride;
+        let zeros = |len| Zeroizing::new(vec![0; len]);
+        let (parities, others) = (zeros(bytes), zeros(if both { bytes } else { 0 }));
+        IdRun { first, unasked, row_bytes, stride, parities, others }
+    }
+
+    /// The first id of a run of these, and how many of it nobody asked for.
+    pub fn before(ids: &Range<u32>) -> (u32, usize) {
+        let first = ids.start & !7;
+        (first, if ids.is_empty() { 0 } else { (ids.start - first) as usize })
+    }
+
+    /// Adds the rows of a window to all parities.
+    pub fn add<F: Family>(
+        &mut self,
+        prf: &Prf<F>,
+        window: &PartitionWindow,
+        lanes: PartitionRange,
+        chooser: &impl Chooser<F>,
+    ) {
+        let (first, stride) = (self.first, self.stride);
+        let others = self.others.chunks_mut(PART * stride).map(Some);
+        let others = others.chain(std::iter::repeat_with(|| None));
+        let parts = self.parities.chunks_mut(PART * stride).zip(others).enumerate();
+        each(parts.collect(), |(part, (parities, others)): (usize, (&mut [u8], Option<&mut [u8]>))| {
+            IdRunPart { first, ids: part * PART, stride, parities, others }.add(prf, window, lanes, chooser);
+        });
+    }
+
+    /// The parity of an id, counted from the first that was asked for, with what it is padded with.
+    pub fn parity_mut(&mut self, i: usize) -> &mut [u8] {
+        &mut self.parities[(self.unasked + i) * self.stride..][..self.stride]
+    }
+
+    /// All parities of ids that were asked for, and then those of the rows that are not chosen.
+    pub fn rows(&self) -> impl Iterator<Item = &[u8]> {
+        let (unasked, stride, row_bytes) = (self.unasked, self.stride, self.row_bytes);
+        let parts = [&self.parities, &self.others].into_iter();
+        parts.flat_map(move |part| part.chunks_exact(stride).skip(unasked)).map(move |row| &row[..row_bytes])
+    }
+
+    /// The same, to be written.
+    pub fn rows_mut(&mut self) -> impl Iterator<Item = &mut [u8]> {
+        let (unasked, stride, row_bytes) = (self.unasked, self.stride, self.row_bytes);
+        let parts = [&mut self.parities, &mut self.others].into_iter();
+        let rows = parts.flat_map(move |part| part.chunks_exact_mut(stride).skip(unasked));
+        rows.map(move |row| &mut row[..row_bytes])
+    }
+
+    /// Parities without what they are padded with, of the rows that are chosen and of those that are not.
+    pub fn finish(mut self) -> [Zeroizing<Vec<u8>>; 2] {
+        for bytes in [&mut self.parities, &mut self.others] {
+            compact(bytes, self.unasked, self.stride, self.row_bytes);
+        }
+        [self.parities, self.others]
+    }
+}
+
+/// Moves rows together and wipes what is behind them.
+fn compact(bytes: &mut Vec<u8>, unasked: usize, stride: usize, row_bytes: usize) {
+    let rows = (bytes.len() / stride).saturating_sub(unasked);
+    if unasked > 0 || stride != row_bytes {
+        for row in 0..rows {
+            let from = (row + unasked) * stride;
+            bytes.copy_within(from..from + row_bytes, row * row_bytes);
+        }
+    }
+    bytes[rows * row_bytes..].zeroize();
+    bytes.truncate(rows * row_bytes);
+}
+
+/// A part of a run, whose ids begin with this one, counted from the run's first.
+struct IdRunPart<'a> {
+    first: u32,
+    ids: usize,
+    stride: usize,
+    parities: &'a mut [u8],
+    others: Option<&'a mut [u8]>,
+}
+
+impl IdRunPart<'_> {
+    fn add<F: Family>(
+        mut self,
+        prf: &Prf<F>,
+        window: &PartitionWindow,
+        lanes: PartitionRange,
+        chooser: &impl Chooser<F>,
+    ) {
+        let stride = self.stride;
+        let mut blocks = Zeroizing::new(vec![[0; 16]; LANES * TOGETHER / 8]);
+        let mut bits = Zeroizing::new([0; TOGETHER]);
+        let (mut scratch, mut places) = (chooser.scratch(), RowOffsets::new());
+        for (i, parities) in (0..).step_by(TOGETHER).zip(self.parities.chunks_mut(TOGETHER * stride)) {
+            let (ids, n) = (self.ids + i, parities.len() / stride);
+            let chosen = &mut bits[..n];
+            chooser.choose(prf, lanes, ids..ids + n, &mut scratch, chosen);
+            // A run begins with a multiple of eight, as the offsets of a block do.
+            let (x, y) = (F::OFFSET + lanes.from as u64, (u64::from(self.first) + ids as u64) / 8);
+            let offsets = &mut blocks[..lanes.count * n.div_ceil(8)];
+            prf.aes().grid(x, lanes.count, y, n.div_ceil(8), offsets);
+            window.add(offsets, chosen, parities, &mut places);
+            if let Some(others) = &mut self.others {
+                chosen.iter_mut().for_each(|bits| *bits = !*bits);
+                window.add(offsets, chosen, &mut others[i * stride..(i + n) * stride], &mut places);
+            }
+        }
+    }
+}
+
+/// Does something for each of many parts of the work: on the pool in which it is called, if that is one.
+#[cfg(feature = "server")]
+pub fn each<T: Send>(parts: Vec<T>, work: impl Fn(T) + Sync + Send) {
+    use rayon::prelude::*;
+    if rayon::current_thread_index().is_some() {
+        parts.into_par_iter().for_each(work);
+    } else {
+        parts.into_iter().for_each(work);
+    }
+}
+
+/// Does something for each of many parts of the work.
+#[cfg(not(feature = "server"))]
+pub fn each<T>(parts: Vec<T>, work: impl Fn(T)) {
+    parts.into_iter().for_each(work);
+}

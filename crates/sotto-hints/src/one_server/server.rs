@@ -1,0 +1,155 @@
+//! The server: one row of each partition, added up.
+//!
+//! An image has a single section, the rows by their places. Clients stream it once, and the server reads its rows from the same
+//! bytes.
+
+use super::{Answer, Family, OneServerScheme, Params, PartitionPlace, RowOrder};
+use crate::row_table;
+use sotto_core::{Artifact, Change, Image, Result, Revise, Rows, Section, Sink};
+use sotto_math::gather::{self, RowPicks, gather};
+use std::ops::Range;
+use std::sync::Arc;
+use zeroize::Zeroizing;
+
+/// Where the rows lie in an image that clients stream.
+pub const ROWS: Section = Section::Public(Artifact::Rows);
+
+/// An open table, or some partitions of one.
+pub struct Server<F: Family> {
+    params: Params<F>,
+    image: Arc<dyn Image>,
+    place: row_table::RowTable,
+    /// Which partitions it has; the first is a multiple of eight.
+    partitions: Range<usize>,
+}
+
+impl<F: Family> sotto_core::Server<OneServerScheme<F>> for Server<F> {
+    type Session = ();
+
+    fn encode(params: &Params<F>, rows: &dyn Rows, out: &dyn Sink) -> Result<()> {
+        params.encode(ROWS, rows, out)
+    }
+
+    fn open(params: &Params<F>, image: Arc<dyn Image>) -> Result<Self> {
+        Server::open_at(ROWS, params, image)
+    }
+
+    fn records(params: &Params<F>, image: Arc<dyn Image>) -> Result<Box<dyn Rows>> {
+        params.records(ROWS, image)
+    }
+
+    fn admit(&self, (): ()) -> Result<()> {
+        Ok(())
+    }
+
+    fn answer_many(&self, asks: Vec<(&(), F::Query)>) -> Vec<Result<Answer>> {
+        asks.into_iter().map(|((), query)| self.gather(query)).collect()
+    }
+}
+
+impl<F: Family> Revise for OneServerScheme<F> {
+    fn revise(params: &Params<F>, changes: &[Change], out: &dyn Sink) -> Result<()> {
+        params.revise(ROWS, changes, out)
+    }
+}
+
+impl<F: Family> Params<F> {
+    fn table(&self, section: Section) -> row_table::RowTable {
+        let (rows, row_bytes, bytes) = (self.rows(), self.row_bytes(), self.table_bytes());
+        row_table::RowTable { section, rows, row_bytes, bytes }
+    }
+
+    fn order(&self) -> F::Order {
+        F::Order::new(self.partitions(), self.partition_rows())
+    }
+
+    /// Writes an image whose rows lie in `section`.
+    ///
+    /// # Errors
+    /// As [`table::PartitionPlace::encode`].
+    pub fn encode(&self, section: Section, rows: &dyn Rows, out: &dyn Sink) -> Result<()> {
+        let (order, mut places) = (self.order(), Vec::new());
+        self.table(section).encode(rows, out, |first, run| {
+            places.resize(run.len(), PartitionPlace::default());
+            order.run(first, &mut places);
+            run.iter_mut().zip(&places).for_each(|(at, place)| *at = self.index(*place));
+        })
+    }
+
+    /// The rows of such an image.
+    ///
+    /// # Errors
+    /// As [`table::PartitionPlace::records`].
+    pub fn records(&self, section: Section, image: Arc<dyn Image>) -> Result<Box<dyn Rows>> {
+        let (params, order) = (self.clone(), self.order());
+        self.table(section).records(image, move |row| {
+            let mut place = [PartitionPlace::default()];
+            order.run(row, &mut place);
+            let [place] = place;
+            params.index(place)
+        })
+    }
+
+    /// Moves such an image to the next epoch.
+    ///
+    /// # Errors
+    /// As [`table::PartitionPlace::revise`].
+    pub fn revise(&self, section: Section, changes: &[Change], out: &dyn Sink) -> Result<()> {
+        let order = self.order();
+        self.table(section).revise(changes, out, |row| self.index(order.of(row)))
+    }
+}
+
+impl<F: Family> Server<F> {
+    /// Opens an image whose rows lie in `section`.
+    ///
+    /// # Errors
+    /// As [`table::PartitionPlace::check`].
+    pub fn open_at(section: Section, params: &Params<F>, image: Arc<dyn Image>) -> Result<Self> {
+        let place = params.table(section);
+        place.check(image.as_ref())?;
+        Ok(Server { params: params.clone(), image, place, partitions: 0..params.partitions() })
+    }
+
+    /// Some partitions of a table whose rows lie in `section`, alone in an image.
+    ///
+    /// # Errors
+    /// As [`table::PartitionPlace::check`].
+    pub(super) fn open_some(
+        section: Section,
+        params: &Params<F>,
+        partitions: Range<usize>,
+        image: Arc<dyn Image>,
+    ) -> Result<Self> {
+        let bytes = params.bytes_of(&partitions);
+        let place = row_table::RowTable { bytes: bytes.end - bytes.start, ..params.table(section) };
+        place.check(image.as_ref())?;
+        Ok(Server { params: params.clone(), image, place, partitions })
+    }
+
+    /// The table.
+    ///
+    /// # Errors
+    /// As [`table::PartitionPlace::of`].
+    pub fn rows(&self) -> Result<&[u8]> {
+        self.place.of(self.image.as_ref())
+    }
+
+    /// The parities of a query's two halves, or of the first.
+    ///
+    /// # Errors
+    /// As [`Server::rows`].
+    pub fn gather(&self, query: F::Query) -> Result<Answer> {
+        let (row_bytes, partition_rows) = (self.params.row_bytes(), self.params.partition_rows());
+        let rows = gather::PartitionRows { bytes: self.rows()?, row_bytes, partition_rows };
+        let (offsets, halves) = F::picks(&self.params, query);
+        let Range { start, end } = self.partitions.clone();
+        let offsets = offsets.get(start..end).unwrap_or_default();
+        let halves = halves.get(start / 8..end.div_ceil(8)).unwrap_or_default();
+        let mut parities = vec![0; 2 * row_bytes];
+        let (zero, one) = parities.split_at_mut(row_bytes);
+        gather(rows, RowPicks { offsets, halves }, [zero, one]);
+        parities.truncate(F::ANSWER_ROWS * row_bytes);
+        Ok(Answer(Zeroizing::new(parities)))
+    }
+}

@@ -1,0 +1,201 @@
+//! A client's whole state as bytes, and what else it takes to survive a crash. `spec/s3pir.md` and `spec/piano.md` draw the
+//! bytes.
+
+use super::client::{AnswerEffect, Client, OpenQuery, Pending};
+use super::family::{FamilyStateChange, Own, Stock};
+use super::journal::NO_HINT;
+use super::{Family, Hint, Hints, OneServerScheme, Params, Plan, Prepare, Prf};
+use crate::codec::{StateReader, put, reserve};
+use sotto_core::{Misuse, Result, Stateful};
+use std::io::{Read, Write};
+use zeroize::Zeroizing;
+
+/// Bytes that every state has before hints, while no query waits for its answer: key, next query, last query, the hint that
+/// learnt its row, how many wait.
+pub const HEAD_BYTES: u64 = 16 + 8 + 8 + 4 + 4;
+
+/// What a state has after the number of the next query.
+type CountedOf<F> = <<F as Family>::BackupStock as Stock<F>>::StockCounts;
+
+impl<F: Family> Stateful for OneServerScheme<F> {
+    fn save(_: &Params<F>, client: &Client<F>, out: &mut dyn Write) -> Result<()> {
+        client.save(out)
+    }
+
+    fn load(params: &Params<F>, from: &mut dyn Read) -> Result<Client<F>> {
+        Client::load(params, &mut StateReader::state(from), |next, counted, from| {
+            Ok((params.ids(), F::BackupStock::get(params, next, counted, from)?))
+        })
+    }
+
+    fn journal(client: &mut Client<F>) -> Zeroizing<Vec<u8>> {
+        client.take_journal()
+    }
+
+    fn replay(client: &mut Client<F>, entry: &[u8]) -> Result<()> {
+        client.replay_journal(entry)
+    }
+
+    fn number(pending: &Pending) -> u64 {
+        pending.number
+    }
+
+    fn reopen(client: &mut Client<F>, number: u64) -> Result<Pending> {
+        client.find(number).ok_or(Misuse::Foreign("query"))?;
+        Ok(client.pending(number))
+    }
+
+    fn reject(client: &mut Client<F>, number: u64) {
+        client.reject_query(number);
+    }
+
+    fn follow(client: &mut Client<F>, delta: &[u8]) -> Result<()> {
+        client.follow_rows(delta)
+    }
+
+    fn checkpoint(_: &Params<F>, prepare: &Prepare<F>, out: &mut dyn Write) -> Result<()> {
+        prepare.save(out)
+    }
+
+    fn resume(params: &Params<F>, from: &mut dyn Read) -> Result<Prepare<F>> {
+        Prepare::resume(params, &mut StateReader::state(from))
+    }
+
+    fn kept(prepare: &Prepare<F>) -> u64 {
+        prepare.kept()
+    }
+}
+
+impl<F: Family> Client<F> {
+    /// Writes the whole state.
+    ///
+    /// # Errors
+    /// What `out` gives.
+    pub fn save(&self, out: &mut dyn Write) -> Result<()> {
+        let (params, hints) = (&self.params, &self.hints);
+        let id = |id: u32| if id == hints.none() { NO_HINT } else { id };
+        let (last, learnt) = self.last.unwrap_or((u64::MAX, F::NOTHING));
+        let learnt = AnswerEffect { promoted: id(learnt.promoted), ..learnt };
+        out.write_all(self.key.as_ref())?;
+        // There are no more queries than 2^24.
+        put(&(self.next, hints.stock.counted(), last, learnt, self.asked.len() as u32), out)?;
+        for asked in &self.asked {
+            let mut asked = *asked;
+            asked.plan.ids().into_iter().for_each(|named| *named = id(*named));
+            put(&asked, out)?;
+        }
+        hints.stock.put(out)?;
+        let ids = || hints.of.iter().take(hints.stocked).enumerate();
+        ids().try_for_each(|(id, hint)| hints.stock.put_hint(params, id, hint, out))?;
+        // There are at most 2^25 ids.
+        for (id, _) in ids().filter(|(id, hint)| hints.stock.has(params, *id, hint)[0]) {
+            out.write_all(hints.parity(id as u32))?;
+        }
+        for (id, _) in ids().filter(|(id, hint)| hints.stock.has(params, *id, hint)[1]) {
+            out.write_all(hints.second(id as u32))?;
+        }
+        self.own.save(self.next, out)
+    }
+
+    /// Reads what [`Client::save`] wrote. `stock` is given the number of the next query and what counts backups, and says how
+    /// many ids there are, and which backups are left.
+    ///
+    /// # Errors
+    /// As [`Stateful::load`].
+    pub fn load(
+        params: &Params<F>,
+        from: &mut StateReader<'_>,
+        stock: impl FnOnce(u64, CountedOf<F>, &mut StateReader<'_>) -> Result<(usize, F::BackupStock)>,
+    ) -> Result<Client<F>> {
+        let head = StateHeader::<F>::read(params, from)?;
+        let (stocked, mut stock) = stock(head.next, head.counted, from)?;
+        let mut of = Zeroizing::new(Vec::new());
+        reserve(&mut of, params.ids() + 1)?;
+        for id in 0..stocked {
+            let hint = stock.get_hint(params, id, from)?;
+            of.push(hint.ok_or_else(|| from.malformed("a hint that cannot be"))?);
+        }
+        of.resize(params.ids() + 1, Hint::default());
+        let rows = read_rows(params, &stock, of.get(..stocked).unwrap_or_default(), from)?;
+        let own = F::FamilyState::load(params, head.next, from)?;
+        let mut hints = Hints::new(params, &Prf::new(params, &head.key), of, rows, stock);
+        hints.stocked = stocked;
+        let mut client = Client::new(params.clone(), head.key, hints, own);
+        client.next = head.next;
+        let none = client.hints.none();
+        let id = |id: u32| if id == NO_HINT { none } else { id };
+
+        let (number, mut learnt) = head.last;
+        if number != u64::MAX {
+            learnt.promoted = id(learnt.promoted);
+            if number >= client.next || !F::can_have_learnt(&client, number, &learnt) {
+                return Err(from.malformed("an answer to a query that was not made"));
+            }
+            client.last = Some((number, learnt));
+        }
+        let mut least = 0;
+        for mut asked in head.asked {
+            asked.plan.ids().into_iter().for_each(|named| *named = id(*named));
+            if !(least..client.next).contains(&asked.number) || !F::can_wait(&client, &asked) {
+                return Err(from.malformed("a query that cannot have been made"));
+            }
+            least = asked.number + 1;
+            client.asked.push_back(asked);
+        }
+        Ok(client)
+    }
+}
+
+/// Parities and second rows, zeros for what has none: of all ids and of none, whether they came or not.
+fn read_rows<F: Family>(
+    params: &Params<F>,
+    stock: &F::BackupStock,
+    of: &[Hint<F::Set>],
+    from: &mut StateReader<'_>,
+) -> Result<[Zeroizing<Vec<u8>>; 2]> {
+    let row_bytes = params.row_bytes();
+    let (mut parities, mut seconds) = (Zeroizing::new(Vec::new()), Zeroizing::new(Vec::new()));
+    let bytes = |rows: usize| (rows + 1).saturating_mul(row_bytes);
+    reserve(&mut parities, bytes(params.ids()))?;
+    reserve(&mut seconds, bytes(stock.seconds(params)))?;
+    for (id, hint) in of.iter().enumerate() {
+        let [there, _] = stock.has(params, id, hint);
+        from.append(&mut parities, if there { row_bytes } else { 0 })?;
+        parities.resize((id + 1) * row_bytes, 0);
+    }
+    parities.resize(bytes(params.ids()), 0);
+    seconds.resize(bytes(stock.seconds(params)), 0);
+    for (id, hint) in of.iter().enumerate() {
+        if let [_, true] = stock.has(params, id, hint) {
+            let at = row_bytes * stock.second(id.saturating_sub(params.hints()));
+            from.exact(seconds.get_mut(at..at + row_bytes).unwrap_or_default())?;
+        }
+    }
+    Ok([parities, seconds])
+}
+
+/// What a state begins with.
+struct StateHeader<F: Family> {
+    key: Zeroizing<[u8; 16]>,
+    next: u64,
+    counted: CountedOf<F>,
+    last: (u64, AnswerEffect<FamilyStateChange<F>>),
+    asked: Vec<OpenQuery<F::QueryPlan>>,
+}
+
+impl<F: Family> StateHeader<F> {
+    fn read(params: &Params<F>, from: &mut StateReader<'_>) -> Result<Self> {
+        let key = Zeroizing::new(from.get()?);
+        let (next, counted, last): (u64, CountedOf<F>, (u64, AnswerEffect<FamilyStateChange<F>>)) =
+            from.get()?;
+        let waiting: u32 = from.get()?;
+        if next > params.queries() as u64 || u64::from(waiting) > next {
+            return Err(from.malformed("more queries than there are"));
+        }
+        let mut asked = Vec::new();
+        for _ in 0..waiting {
+            asked.push(from.get()?);
+        }
+        Ok(StateHeader { key, next, counted, last, asked })
+    }
+}

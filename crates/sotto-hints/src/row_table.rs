@@ -1,0 +1,153 @@
+//! A table as it lies in an image: its rows one after the other, in a single section.
+
+use sotto_core::{
+    Artifact, Change, Held, Image, Misuse, PeerMisbehaved, Result, Rows, Section, Sink, Stored,
+};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Bytes of rows that are copied at once while encoding.
+const CHUNK: usize = 1 << 20;
+
+const DELTA: Section = Section::Public(Artifact::RowsDelta);
+
+/// Where the rows of a table lie.
+#[derive(Debug, Clone, Copy)]
+pub struct RowTable {
+    /// Where in an image.
+    pub section: Section,
+    /// How many rows there are.
+    pub rows: u64,
+    /// Bytes in each.
+    pub row_bytes: usize,
+    /// Bytes of the section, which may have room for more.
+    pub bytes: u64,
+}
+
+impl RowTable {
+    /// Copies all rows into the section, each where `order` says: given a run of numbers, it gives theirs there.
+    ///
+    /// # Errors
+    /// [`Misuse::Rule`] if the rows are not of this shape; what either side gives.
+    pub fn encode(
+        &self,
+        rows: &dyn Rows,
+        out: &dyn Sink,
+        mut order: impl FnMut(u64, &mut [u64]),
+    ) -> Result<()> {
+        let RowTable { section, row_bytes, .. } = *self;
+        if rows.records() != self.rows || rows.record_bytes() != row_bytes {
+            return Err(Misuse::Rule("the table does not have the shape that its parameters say").into());
+        }
+        out.reserve(section, self.bytes)?;
+        let at_once = (CHUNK / row_bytes).max(1) as u64;
+        let mut first = 0;
+        while first < self.rows {
+            let count = (self.rows - first).min(at_once) as usize;
+            let (mut chunk, mut places) = (vec![0; count * row_bytes], vec![0; count]);
+            rows.read(first, &mut chunk)?;
+            order(first, &mut places);
+            // Neighbours that stay neighbours are written together.
+            let mut done = 0;
+            for run in places.chunk_by(|one, next| one + 1 == *next) {
+                let bytes = chunk.get(done * row_bytes..(done + run.len()) * row_bytes).unwrap_or_default();
+                let at = run.first().map_or(0, |row| row * row_bytes as u64);
+                if out.wants(section, at..at + bytes.len() as u64) {
+                    out.write_at(section, at, bytes)?;
+                }
+                done += run.len();
+            }
+            first += count as u64;
+            out.progress("rows", first, self.rows);
+        }
+        Ok(())
+    }
+
+    /// The rows of an image, each from where `order` says.
+    ///
+    /// # Errors
+    /// [`PeerMisbehaved::Length`].
+    pub fn records(
+        &self,
+        image: Arc<dyn Image>,
+        order: impl Fn(u64) -> u64 + Send + Sync + 'static,
+    ) -> Result<Box<dyn Rows>> {
+        let held = Held::open(image, self.section, "table", self.bytes)?;
+        let width = self.row_bytes;
+        let read = move |table: &[u8], row: u64, offset: usize, out: &mut [u8]| {
+            let start = usize::try_from(order(row)).ok()?.checked_mul(width)?.checked_add(offset)?;
+            out.copy_from_slice(table.get(start..)?.get(..out.len())?);
+            Some(())
+        };
+        Ok(Box::new(Stored { held, records: self.rows, record_bytes: width, read }))
+    }
+
+    /// Whether an image has the rows.
+    ///
+    /// # Errors
+    /// [`PeerMisbehaved::Length`] if not.
+    pub fn check(&self, image: &dyn Image) -> Result<()> {
+        let got = image.section(self.section).map_or(0, <[u8]>::len) as u64;
+        if got != self.bytes {
+            return Err(PeerMisbehaved::Length { what: "rows", got, want: self.bytes }.into());
+        }
+        Ok(())
+    }
+
+    /// The rows.
+    ///
+    /// # Errors
+    /// [`sotto_core::Error::Peer`] if they are gone.
+    pub fn of<'a>(&self, image: &'a dyn Image) -> Result<&'a [u8]> {
+        let lost = || PeerMisbehaved::Malformed { what: "image", why: "the rows are gone".into() };
+        Ok(image.section(self.section).ok_or_else(lost)?)
+    }
+
+    /// Moves an image to the next epoch, and writes the delta that clients need: the changed rows, each where `order` says,
+    /// and what changed about them.
+    ///
+    /// # Errors
+    /// [`Misuse::IndexPastEnd`] for a change outside the rows; what `out` gives.
+    pub fn revise(&self, changes: &[Change], out: &dyn Sink, order: impl Fn(u64) -> u64) -> Result<()> {
+        let RowTable { section, row_bytes, .. } = *self;
+        out.reserve(section, self.bytes)?;
+        let mut rows: BTreeMap<u64, Vec<&Change>> = BTreeMap::new();
+        for change in changes {
+            if change.record >= self.rows {
+                return Err(Misuse::IndexPastEnd { index: change.record, len: self.rows }.into());
+            }
+            let end = change.offset.saturating_add(change.bytes.len() as u64);
+            if end > row_bytes as u64 {
+                return Err(Misuse::IndexPastEnd { index: end, len: row_bytes as u64 }.into());
+            }
+            rows.entry(order(change.record)).or_default().push(change);
+        }
+        let mut delta = Vec::new();
+        let mut row = vec![0; row_bytes];
+        for (index, changes) in rows {
+            let at = index * row_bytes as u64;
+            out.read_at(section, at, &mut row)?;
+            let mut new = row.clone();
+            for change in changes {
+                // Below the length of a row.
+                let bytes = new.iter_mut().skip(change.offset as usize);
+                bytes.zip(&change.bytes).for_each(|(byte, new)| *byte = *new);
+            }
+            row.iter_mut().zip(&new).for_each(|(old, new)| *old ^= new);
+            if row.iter().any(|byte| *byte != 0) {
+                out.write_at(section, at, &new)?;
+                delta.extend_from_slice(&index.to_le_bytes());
+                delta.extend_from_slice(&row);
+            }
+        }
+        out.reserve(DELTA, delta.len() as u64)?;
+        out.write_at(DELTA, 0, &delta)?;
+        out.progress("rows delta", delta.len() as u64, delta.len() as u64);
+        Ok(())
+    }
+}
+
+/// The order in which tables are encoded where nothing asks for another.
+pub fn in_order(first: u64, places: &mut [u64]) {
+    (first..).zip(places).for_each(|(row, place)| *place = row);
+}

@@ -1,0 +1,277 @@
+//! The client: ask, read the answers.
+//!
+//! Nothing branches or allocates by the index asked for. Two addresses depend on secrets: of the hint that was chosen, which is a
+//! random one of those that have the row, and of its parity.
+
+use super::journal::JournalEvent;
+use super::{Answer, Family, KeyedSets, Params, Plan, Set, TwoServerScheme, Workspace};
+use crate::codec::reserve;
+use borsh::{BorshDeserialize, BorshSerialize};
+use sotto_core::{Budget, CryptoRng, Error, Misuse, Record, RecordIndex, Result, Two};
+use std::collections::VecDeque;
+use std::ops::Range;
+use zeroize::{Zeroize, Zeroizing};
+
+/// What is known of a hint's parity.
+pub(super) const LOST: u8 = 0;
+pub(super) const KNOWN: u8 = 1;
+/// It comes with the answer to the query that made the hint.
+pub(super) const AWAITED: u8 = 2;
+
+/// A hint, without its parity.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Zeroize, BorshSerialize, BorshDeserialize)]
+#[zeroize(bound = "W: Zeroize")]
+pub struct Hint<W> {
+    /// Its rows.
+    pub set: Set<W>,
+    /// The query that made it, or 0 for one that was ordered.
+    pub(super) made: u64,
+    pub(super) standing: u8,
+}
+
+impl<W> Hint<W> {
+    /// A hint whose parity nobody knows.
+    pub(super) fn hints_requested(set: Set<W>) -> Self {
+        Hint { set, made: 0, standing: LOST }
+    }
+}
+
+/// A query, and what a family says of it.
+pub struct DraftQuery<F: Family> {
+    /// What the servers are sent.
+    pub queries: Two<F::Query>,
+    /// What is kept until they answer.
+    pub plan: F::QueryPlan,
+    /// The set that replaces the hint, if one is spent.
+    pub fresh: Set<F::Word>,
+}
+
+/// A query whose answers have not come.
+pub(super) struct OpenQuery<F: Family> {
+    pub(super) number: u64,
+    pub(super) plan: F::QueryPlan,
+    /// The hint that was spent.
+    pub(super) spent: Hint<F::Word>,
+    pub(super) parity: Zeroizing<Vec<u8>>,
+}
+
+/// A client with hints.
+pub struct Client<F: Family> {
+    pub(super) params: Params<F>,
+    pub(super) tools: Workspace<F>,
+    pub(super) key: Zeroizing<[u8; 16]>,
+    /// M slots, and one more where that is written which is not kept.
+    pub(super) hints: Vec<Hint<F::Word>>,
+    /// B bytes for each slot.
+    pub(super) parities: Zeroizing<Vec<u8>>,
+    /// Blocks of hints that came.
+    pub(super) blocks_received: u32,
+    /// Whether a supply is waited for.
+    pub(super) ordered: bool,
+    /// The number of the next query; the first is 1.
+    pub(super) next: u64,
+    /// By ascending number.
+    pub(super) open: VecDeque<OpenQuery<F>>,
+    /// The query that was read last, and its slot.
+    pub(super) last: Option<(u64, u32)>,
+    /// What the journal has not given yet.
+    pub(super) entries: Vec<Zeroizing<Vec<u8>>>,
+    /// Tells its queries from other clients'.
+    name: u64,
+}
+
+/// The name of a query. What is secret about it stays in its client, since it has to survive a crash.
+pub struct Pending {
+    name: u64,
+    pub(super) number: u64,
+}
+
+impl<F: Family> sotto_core::Client<TwoServerScheme<F>> for Client<F> {
+    type Pending = Pending;
+
+    fn keys(&self) {}
+
+    fn query(&mut self, index: RecordIndex, rng: &mut dyn CryptoRng) -> Result<(Two<F::Query>, Pending)> {
+        let (row, len) = (index.0, self.params.rows());
+        if row >= len {
+            return Err(Misuse::IndexPastEnd { index: row, len }.into());
+        }
+        if self.left() == 0 {
+            return Err(Error::Exhausted(Budget::Left(0)));
+        }
+        let hints = self.hints.get(..self.params.hints()).unwrap_or_default();
+        let DraftQuery { queries, plan, mut fresh } = F::ask(&self.params, hints, row, &mut self.tools, rng);
+        self.note(JournalEvent::Asked { number: self.next, plan, fresh });
+        let number = self.spend(plan, fresh);
+        fresh.zeroize();
+        Ok((queries, self.pending(number)))
+    }
+
+    fn recover(&mut self, pending: Pending, Two(first, second): Two<Answer>) -> Result<Record> {
+        let at = self.find(pending.number).filter(|_| pending.name == self.name);
+        let open = at.and_then(|at| self.open.remove(at)).ok_or(Misuse::Foreign("query"))?;
+        let zeros = || Zeroizing::new(vec![0; self.params.row_bytes()]);
+        let (mut row, mut parity) = (zeros(), zeros());
+        F::read(&self.params, &open.plan, Two(&first, &second), &open.parity, &mut row, &mut parity);
+
+        let readable = !open.plan.spends() || open.spent.standing == KNOWN;
+        self.settle(&open, readable.then_some(&parity));
+        self.note(JournalEvent::Settled { number: open.number, parity: readable.then_some(&parity) });
+        if readable { Ok(Record(row)) } else { Err(Error::Unreadable) }
+    }
+
+    /// None before all hints are there.
+    fn budget(&self) -> Budget {
+        Budget::Left(self.left())
+    }
+}
+
+impl<F: Family> Client<F> {
+    /// A client without parities.
+    pub(super) fn new(params: Params<F>, key: Zeroizing<[u8; 16]>) -> Result<Self> {
+        let mut tools = Workspace::new(&params);
+        let mut hints = Vec::new();
+        reserve(&mut hints, params.hints() + 1)?;
+        hints.resize(params.hints() + 1, Hint::default());
+        // There are fewer than 2^32.
+        F::sets(&KeyedSets::new(&tools.trees, &key), 0..params.hints() as u32, &mut tools, |id, set| {
+            if let Some(hint) = hints.get_mut(id as usize) {
+                *hint = Hint::hints_requested(set);
+            }
+        });
+        Client::with_hints(params, key, hints)
+    }
+
+    /// A client with these hints, and parities of zeros.
+    pub(super) fn with_hints(
+        params: Params<F>,
+        key: Zeroizing<[u8; 16]>,
+        hints: Vec<Hint<F::Word>>,
+    ) -> Result<Self> {
+        let mut parities = Zeroizing::new(Vec::new());
+        let bytes = hints.len() * params.row_bytes();
+        reserve(&mut parities, bytes)?;
+        parities.resize(bytes, 0);
+        let tools = Workspace::new(&params);
+        Ok(Client {
+            name: KeyedSets::new(&tools.trees, &key).name(),
+            blocks_received: 0,
+            ordered: false,
+            next: 1,
+            open: VecDeque::new(),
+            last: None,
+            entries: Vec::new(),
+            params,
+            tools,
+            key,
+            hints,
+            parities,
+        })
+    }
+
+    /// Its hints, slot by slot.
+    pub fn hints(&self) -> &[Hint<F::Word>] {
+        self.hints.get(..self.params.hints()).unwrap_or_default()
+    }
+
+    /// Every set whose parity is known, and that: in slots, and in queries whose answers have not come.
+    pub fn known(&self) -> impl Iterator<Item = (&Set<F::Word>, &[u8])> {
+        let slots = self.hints().iter().zip(self.parities.chunks_exact(self.params.row_bytes()));
+        let spent = self.open.iter().map(|open| (&open.spent, open.parity.as_slice()));
+        let known = slots.chain(spent).filter(|(hint, _)| hint.standing == KNOWN);
+        known.map(|(hint, parity)| (&hint.set, parity))
+    }
+
+    /// What is kept of the queries whose answers have not come, the oldest first.
+    pub fn plans(&self) -> impl Iterator<Item = &F::QueryPlan> {
+        self.open.iter().map(|open| &open.plan)
+    }
+
+    fn left(&self) -> u64 {
+        let made = self.next - 1;
+        if self.blocks_received < self.params.blocks() {
+            0
+        } else {
+            self.params.queries().saturating_sub(made)
+        }
+    }
+
+    pub(super) fn pending(&self, number: u64) -> Pending {
+        Pending { name: self.name, number }
+    }
+
+    /// Where a query is among those whose answers have not come.
+    pub(super) fn find(&self, number: u64) -> Option<usize> {
+        self.open.binary_search_by_key(&number, |open| open.number).ok()
+    }
+
+    /// Where the parity of a slot lies.
+    fn span(&self, slot: u32) -> Range<usize> {
+        let width = self.params.row_bytes();
+        slot as usize * width..(slot as usize + 1) * width
+    }
+
+    /// Replaces a hint, and gives the query its number.
+    pub(super) fn spend(&mut self, plan: F::QueryPlan, fresh: Set<F::Word>) -> u64 {
+        let (number, span) = (self.next, self.span(plan.slot()));
+        let mut parity = Zeroizing::new(vec![0; self.params.row_bytes()]);
+        let here = self.parities.get_mut(span).unwrap_or_default();
+        parity.iter_mut().zip(here).for_each(|(spent, here)| *spent = std::mem::take(here));
+        let fresh = Hint { set: fresh, made: number, standing: AWAITED };
+        let spent = self.hints.get_mut(plan.slot() as usize).map(|hint| std::mem::replace(hint, fresh));
+        let mut spent = spent.unwrap_or_default();
+        if plan.slot() as usize == self.params.hints() {
+            // Nothing was spent, and what was written is not kept.
+            spent = Hint::default();
+            parity.fill(0);
+        }
+        self.open.push_back(OpenQuery { number, plan, spent, parity });
+        self.next += 1;
+        number
+    }
+
+    /// Ends a query that is not among the open ones any more: the hint that it made learns its parity, if there is one,
+    /// in its slot or where it has been spent already.
+    pub(super) fn settle(&mut self, open: &OpenQuery<F>, parity: Option<&[u8]>) {
+        self.learn(open.number, open.plan.slot(), parity);
+        self.last = Some((open.number, open.plan.slot()));
+    }
+
+    /// Sets or withdraws the parity of the hint that a query made.
+    fn learn(&mut self, made: u64, slot: u32, parity: Option<&[u8]>) {
+        let span = self.span(slot);
+        let here = self.hints.get_mut(slot as usize).filter(|hint| hint.made == made);
+        let place = match here {
+            Some(hint) => Some((&mut hint.standing, self.parities.get_mut(span).unwrap_or_default())),
+            None => {
+                let spent =
+                    self.open.iter_mut().find(|open| open.plan.slot() == slot && open.spent.made == made);
+                spent.map(|open| (&mut open.spent.standing, open.parity.as_mut_slice()))
+            }
+        };
+        if let Some((standing, bytes)) = place {
+            *standing = if parity.is_some() { KNOWN } else { LOST };
+            match parity {
+                Some(parity) => bytes.iter_mut().zip(parity).for_each(|(byte, new)| *byte = *new),
+                None => bytes.fill(0),
+            }
+        }
+    }
+
+    /// Takes back what the last answer taught, if it was to this query.
+    pub(super) fn withdraw(&mut self, number: u64) {
+        if let Some((_, slot)) = self.last.filter(|(last, _)| *last == number) {
+            self.learn(number, slot, None);
+        }
+    }
+}
+
+impl<F: Family> Drop for Client<F> {
+    fn drop(&mut self) {
+        self.hints.zeroize();
+        for open in &mut self.open {
+            open.spent.zeroize();
+            open.plan.zeroize();
+        }
+    }
+}

@@ -1,0 +1,42 @@
+//! Ordering hints, block after block, before the first query.
+
+use super::client::KNOWN;
+use super::journal::JournalEvent;
+use super::{Client, Family, HintRequest, HintResponse, TwoServerScheme};
+use sotto_core::{Misuse, Result, Upkeep};
+
+impl<F: Family> Client<F> {
+    /// Takes the parities of the next block.
+    pub(super) fn take_block(&mut self, supply: &[u8]) {
+        let (width, hints) = (self.params.row_bytes(), self.params.block_hints());
+        let first = self.blocks_received as usize * hints;
+        let kept = self.parities.iter_mut().take(self.params.hints() * width).skip(first * width);
+        kept.zip(supply).for_each(|(byte, new)| *byte = *new);
+        let slots = self.hints.iter_mut().take(self.params.hints()).skip(first).take(hints);
+        slots.for_each(|hint| hint.standing = KNOWN);
+        self.blocks_received += 1;
+    }
+}
+
+impl<F: Family> Upkeep for TwoServerScheme<F> {
+    const HELPER: usize = 1;
+    type Order = HintRequest;
+    type Supply = HintResponse;
+
+    fn order(client: &mut Client<F>) -> Result<Option<HintRequest>> {
+        let block = client.blocks_received;
+        client.ordered = block < client.params.blocks();
+        Ok(client.ordered.then(|| HintRequest { key: client.key.clone(), block }))
+    }
+
+    fn stock(client: &mut Client<F>, supply: HintResponse) -> Result<()> {
+        let block = client.blocks_received;
+        // A supply does not say of which block it is: one that came twice would be taken for the next.
+        if !std::mem::take(&mut client.ordered) {
+            return Err(Misuse::Rule("a supply is taken once, after it was ordered").into());
+        }
+        client.take_block(&supply.0);
+        client.note(JournalEvent::Stocked { block, parities: &supply.0 });
+        Ok(())
+    }
+}

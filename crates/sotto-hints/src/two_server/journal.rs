@@ -1,0 +1,126 @@
+//! The journal: what a client has to write down before a request leaves, and after an answer or a supply came.
+//!
+//! A record holds what cannot be derived from the state it follows, behind a byte that says what it is. `spec/checklist.md` and
+//! `spec/lp-treepir.md` draw the bytes.
+
+use super::{Client, Family, MessageLengths, Plan, Set};
+use crate::codec::{StateReader, put};
+use sotto_core::Result;
+use zeroize::Zeroizing;
+
+/// Something that happened.
+pub(super) enum JournalEvent<'a, F: Family> {
+    /// A query was made.
+    Asked { number: u64, plan: F::QueryPlan, fresh: Set<F::Word> },
+    /// Its answers came, with the parity of the hint that it made.
+    Settled { number: u64, parity: Option<&'a [u8]> },
+    /// Its row was not the publisher's.
+    Rejected { number: u64 },
+    /// A block of hints came.
+    Stocked { block: u32, parities: &'a [u8] },
+}
+
+const ASKED: u8 = 1;
+const SETTLED: u8 = 2;
+const REJECTED: u8 = 3;
+const STOCKED: u8 = 4;
+
+/// The bytes of a record, besides a parity or those of a block.
+const MOST: usize = 64;
+
+impl<F: Family> Client<F> {
+    /// Puts a record down for the journal.
+    pub(super) fn note(&mut self, happened: JournalEvent<'_, F>) {
+        let width = self.params.row_bytes();
+        // Room for the longest, so that no secret is left behind where a list grew.
+        let room = match &happened {
+            JournalEvent::Stocked { parities, .. } => parities.len(),
+            _ => width,
+        };
+        let mut out = Zeroizing::new(Vec::with_capacity(MOST + room));
+        // A list takes whatever is written.
+        let _ = match happened {
+            JournalEvent::Asked { number, plan, fresh } => put(&(ASKED, number, plan, fresh), &mut *out),
+            JournalEvent::Settled { number, parity } => {
+                let put = put(&(SETTLED, number, parity.is_some()), &mut *out);
+                let end = out.len() + width;
+                out.extend_from_slice(parity.unwrap_or_default());
+                out.resize(end, 0);
+                put
+            }
+            JournalEvent::Rejected { number } => put(&(REJECTED, number), &mut *out),
+            JournalEvent::Stocked { block, parities } => {
+                let put = put(&(STOCKED, block), &mut *out);
+                out.extend_from_slice(parities);
+                put
+            }
+        };
+        self.entries.push(out);
+    }
+
+    /// The records since the last call.
+    pub(super) fn take_journal(&mut self) -> Zeroizing<Vec<u8>> {
+        let entries = std::mem::take(&mut self.entries);
+        let mut out = Zeroizing::new(Vec::with_capacity(entries.iter().map(|entry| entry.len()).sum()));
+        entries.iter().for_each(|entry| out.extend_from_slice(entry));
+        out
+    }
+
+    /// Repeats the records of an entry. What the state has seen already is passed over, so that a journal may begin
+    /// before the state was saved.
+    pub(super) fn replay_journal(&mut self, mut entry: &[u8]) -> Result<()> {
+        while let [kind, rest @ ..] = entry {
+            let mut rest = rest;
+            let from = &mut StateReader::journal(&mut rest);
+            match *kind {
+                ASKED => self.replay_asked(from)?,
+                SETTLED => self.replay_settled(from)?,
+                REJECTED => self.withdraw(from.get()?),
+                STOCKED => self.replay_stocked(from)?,
+                _ => return Err(from.malformed("a record of an unknown kind")),
+            }
+            entry = rest;
+        }
+        Ok(())
+    }
+
+    fn replay_asked(&mut self, from: &mut StateReader<'_>) -> Result<()> {
+        let (number, plan, fresh): (u64, F::QueryPlan, Set<F::Word>) = from.get()?;
+        if number < self.next {
+            return Ok(());
+        }
+        let possible = plan.is_possible(&self.params) && fresh.is_possible(&self.tools.trees);
+        let within = self.blocks_received == self.params.blocks() && number <= self.params.queries();
+        let next = number == self.next && possible && within;
+        if !next || !F::is_fresh(&self.params, &plan, &fresh, &mut self.tools) {
+            return Err(from.malformed("a query that cannot be the next"));
+        }
+        self.spend(plan, fresh);
+        Ok(())
+    }
+
+    fn replay_settled(&mut self, from: &mut StateReader<'_>) -> Result<()> {
+        let (number, known): (u64, bool) = from.get()?;
+        let mut parity = Zeroizing::new(vec![0; self.params.row_bytes()]);
+        from.exact(&mut parity)?;
+        if number >= self.next {
+            return Err(from.malformed("an answer to a query that was not made"));
+        }
+        let Some(open) = self.find(number).and_then(|at| self.open.remove(at)) else { return Ok(()) };
+        self.settle(&open, known.then_some(&parity));
+        Ok(())
+    }
+
+    fn replay_stocked(&mut self, from: &mut StateReader<'_>) -> Result<()> {
+        let block: u32 = from.get()?;
+        if block > self.blocks_received || block >= self.params.blocks() {
+            return Err(from.malformed("a supply that cannot be the next"));
+        }
+        let mut supply = Zeroizing::new(vec![0; self.params.supply_bytes()]);
+        from.exact(&mut supply)?;
+        if block == self.blocks_received {
+            self.take_block(&supply);
+        }
+        Ok(())
+    }
+}

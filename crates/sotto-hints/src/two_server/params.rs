@@ -1,0 +1,232 @@
+//! Parameters: N rows of B bytes in 2^k places, M hints, and how many queries they last.
+//!
+//! The memory that a client is asked for is a function of these numbers, and they come from a peer. So everything is
+//! bounded, k is a function of N, and M is no more than about twice what it has to be.
+
+use super::{Family, MessageLengths, Trees, bound, state};
+use serde::{Deserialize, Serialize};
+use sotto_core::params::REQUIRED_FAILURE_LOG2;
+use sotto_core::{Costs, ParamsDigest, ParamsError, ParamsReport, Result, Security, Shape, Wire};
+use std::marker::PhantomData;
+
+/// Most rows of a table: 2^16 for each of 2^16 numbers of a tree.
+pub const MOST_ROWS: u64 = 1 << 32;
+
+/// Most bytes in a row.
+pub const MOST_ROW_BYTES: u64 = 1 << 20;
+
+/// Most bytes of an answer: what still travels in one message.
+pub const MOST_ANSWER_BYTES: u64 = 1 << 26;
+
+/// Most queries of one client.
+pub const MOST_QUERIES: u64 = 1 << 32;
+
+/// Fewest queries that a client is prepared for: each factor of two costs one hint in sixty.
+const LEAST_QUERIES: u64 = 1 << 16;
+
+/// Bytes of parities that a supply has, about.
+const SUPPLY_BYTES: u64 = 1 << 20;
+
+/// What is written into a catalog.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ParamsLiteral {
+    /// Rows of the table, N.
+    pub rows: u64,
+    /// Bytes in a row, B.
+    pub row_bytes: u64,
+    /// Hints a client has, M.
+    pub hints: u64,
+    /// Queries it can make before it has to order all hints anew.
+    pub queries: u64,
+}
+
+/// Checked parameters.
+#[derive(Debug, Clone)]
+pub struct Params<F> {
+    literal: ParamsLiteral,
+    row_bytes: usize,
+    hints: usize,
+    bits: u32,
+    blocks: u32,
+    failure_log2: f64,
+    family: PhantomData<F>,
+}
+
+/// What a family says of parameters.
+pub struct FamilyReport {
+    /// Work of either server for a query.
+    pub server_ops: u64,
+    /// Work of the client for a query.
+    pub client_ops: u64,
+    /// What 128 bits rest on.
+    pub model: String,
+    /// How the scheme's paper calls what a table decides.
+    pub details: Vec<(&'static str, String)>,
+}
+
+impl<F> Params<F> {
+    /// Rows of the table, N.
+    pub fn rows(&self) -> u64 {
+        self.literal.rows
+    }
+    /// Bytes in a row, B.
+    pub fn row_bytes(&self) -> usize {
+        self.row_bytes
+    }
+    /// Bytes of the table.
+    pub fn table_bytes(&self) -> u64 {
+        self.literal.rows * self.literal.row_bytes
+    }
+    /// log2 of the number of places, k. Those past the last row are rows of zeros, stored nowhere.
+    pub fn bits(&self) -> u32 {
+        self.bits
+    }
+    /// Rows of a set, and numbers of its tree: 2^ceil(k/2), at most 2^16.
+    pub fn numbers(&self) -> usize {
+        1 << self.bits.div_ceil(2)
+    }
+    /// log2 of w, where a hint has a row with probability 1/w: floor(k/2).
+    pub fn ratio_bits(&self) -> u32 {
+        self.bits / 2
+    }
+    /// Hints, M.
+    pub fn hints(&self) -> usize {
+        self.hints
+    }
+    /// Queries that a client can make.
+    pub fn queries(&self) -> u64 {
+        self.literal.queries
+    }
+    /// Orders that it takes to have all hints.
+    pub fn blocks(&self) -> u32 {
+        self.blocks
+    }
+    /// Hints of a block. The last block may have fewer.
+    pub fn block_hints(&self) -> usize {
+        self.hints.div_ceil(self.blocks as usize)
+    }
+}
+
+impl<F: Family> MessageLengths for Params<F> {
+    fn answer_bytes(&self) -> usize {
+        F::answer_rows(self.numbers() as u64) as usize * self.row_bytes()
+    }
+    fn blocks(&self) -> u32 {
+        self.blocks
+    }
+    fn supply_bytes(&self) -> usize {
+        self.block_hints() * self.row_bytes()
+    }
+}
+
+impl<F: Family> Params<F> {
+    /// The trees of sets.
+    pub fn trees(&self) -> Trees<F::Word> {
+        Trees::new(self.numbers().ilog2(), F::number_bits(self.bits))
+    }
+}
+
+impl<F: Family> sotto_core::Params for Params<F> {
+    type Literal = ParamsLiteral;
+
+    fn select(shape: &Shape) -> Result<ParamsLiteral> {
+        let &Shape { rows, row_bytes, lookups_per_client, .. } = shape;
+        let no_fit = |why: &str| ParamsError::NoFit { rows, row_bytes, why: why.into() };
+        if !(1..=MOST_ROWS).contains(&rows) || !(1..=MOST_ROW_BYTES).contains(&row_bytes) {
+            return Err(no_fit("it needs 1 to 2^32 rows of 1 to 2^20 bytes").into());
+        }
+        let bits = bits(rows);
+        if answer_bytes::<F>(bits, row_bytes) > MOST_ANSWER_BYTES {
+            return Err(no_fit("an answer, of several rows, may have 2^26 bytes").into());
+        }
+        let queries = lookups_per_client.clamp(LEAST_QUERIES, MOST_QUERIES);
+        let hints = bound::least_hints(queries, shape.required_failure_log2(), 1 << (bits / 2));
+        Ok(ParamsLiteral { rows, row_bytes, hints, queries })
+    }
+
+    fn check(literal: ParamsLiteral) -> Result<Self> {
+        let ParamsLiteral { rows, row_bytes, hints, queries } = literal;
+        in_range("rows", rows, MOST_ROWS)?;
+        in_range("row_bytes", row_bytes, MOST_ROW_BYTES)?;
+        in_range("queries", queries, MOST_QUERIES)?;
+        let bits = bits(rows);
+        if answer_bytes::<F>(bits, row_bytes) > MOST_ANSWER_BYTES {
+            return Err(field("row_bytes", "an answer would have more than 2^26 bytes".into()));
+        }
+        let (w, required) = (1 << (bits / 2), REQUIRED_FAILURE_LOG2);
+        in_range("hints", hints, 2 * bound::least_hints(queries, f64::from(required), w) + 64)?;
+        let failure_log2 = bound::failure_log2(hints, queries, w);
+        if failure_log2 > f64::from(required) {
+            return Err(ParamsError::Unreliable { log2: failure_log2, required }.into());
+        }
+        // Where a length is a number of 32 bits, as in browsers, large states and tables end here.
+        if usize::try_from(client_bytes::<F>(&literal).max(rows * row_bytes)).is_err() {
+            return Err(field("rows", "table or client state is too large for this machine".into()));
+        }
+        // A row is no longer than a supply, so a block has a hint; and there are fewer than 2^32 of them.
+        let blocks = (hints * row_bytes).div_ceil(SUPPLY_BYTES).min(hints) as u32;
+        let (row_bytes, hints) = (row_bytes as usize, hints as usize);
+        Ok(Params { row_bytes, hints, bits, blocks, failure_log2, literal, family: PhantomData })
+    }
+
+    fn literal(&self) -> &ParamsLiteral {
+        &self.literal
+    }
+
+    fn report(&self) -> ParamsReport {
+        let ParamsLiteral { rows, row_bytes, hints, queries } = self.literal;
+        let FamilyReport { server_ops, client_ops, model, mut details } = F::promise(self);
+        details.extend(sotto_core::facts(|| {
+            vec![
+                ("M", hints.to_string()),
+                ("orders", self.blocks.to_string()),
+                ("failure", "of any query of the whole budget, not of one lookup".into()),
+            ]
+        }));
+        ParamsReport {
+            digest: ParamsDigest([0; 32]),
+            records: rows,
+            record_bytes: row_bytes,
+            costs: Costs {
+                artifact_bytes: 0,
+                keys_bytes: 0,
+                query_bytes: F::Query::size(self) as u64,
+                answer_bytes: self.answer_bytes() as u64,
+                server_ops,
+                client_ops,
+                resident_bytes: self.table_bytes(),
+                client_bytes: client_bytes::<F>(&self.literal),
+                budget: queries,
+            },
+            security: Security { bits: 128.0, model, core_svp: None },
+            failure_log2: self.failure_log2,
+            details,
+        }
+    }
+}
+
+/// log2 of the least power of two that holds all rows, from 4 on: two sets of two rows that share none.
+fn bits(rows: u64) -> u32 {
+    rows.next_power_of_two().ilog2().max(2)
+}
+
+fn answer_bytes<F: Family>(bits: u32, row_bytes: u64) -> u64 {
+    row_bytes * F::answer_rows(1 << bits.div_ceil(2))
+}
+
+/// Bytes of the state a client starts with, as it is saved.
+fn client_bytes<F: Family>(literal: &ParamsLiteral) -> u64 {
+    state::HEAD + literal.hints * (state::hint::<F>() + literal.row_bytes)
+}
+
+fn in_range(name: &'static str, value: u64, most: u64) -> Result<()> {
+    if (1..=most).contains(&value) && usize::try_from(value).is_ok() {
+        return Ok(());
+    }
+    Err(field(name, format!("must lie in 1..={most}")))
+}
+
+fn field(field: &'static str, why: String) -> sotto_core::Error {
+    ParamsError::Field { field, why }.into()
+}

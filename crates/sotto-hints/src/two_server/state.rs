@@ -1,0 +1,136 @@
+//! A client's whole state as bytes, and what else it takes to survive a crash. `spec/checklist.md` and `spec/lp-treepir.md`
+//! draw the bytes.
+
+use super::client::{AWAITED, Hint, OpenQuery, Pending};
+use super::journal::JournalEvent;
+use super::{Client, Family, Params, Plan, Prepare, TwoServerScheme};
+use crate::codec::{StateReader, put, reserve};
+use borsh::{BorshDeserialize, BorshSerialize};
+use sotto_core::{Misuse, Result, Stateful};
+use std::io::{Read, Write};
+use zeroize::{Zeroize, Zeroizing};
+
+/// What a state begins with.
+#[derive(BorshSerialize, BorshDeserialize)]
+struct StateHeader {
+    key: [u8; 16],
+    next: u64,
+    stocked: u32,
+    /// The query that was read last and its slot; 0 and M for none.
+    last: u64,
+    slot: u32,
+    open: u32,
+}
+
+/// Bytes of it.
+pub(super) const HEAD: u64 = 44;
+
+/// Bytes of a hint without its parity.
+pub(super) const fn hint<F: Family>() -> u64 {
+    41 + size_of::<F::Word>() as u64
+}
+
+impl<F: Family> Stateful for TwoServerScheme<F> {
+    fn save(params: &Params<F>, client: &Client<F>, out: &mut dyn Write) -> Result<()> {
+        // Queries that are under way are fewer than 2^32, as all queries are; and so are hints.
+        let (last, slot) = client.last.unwrap_or((0, params.hints() as u32));
+        let (next, stocked, open) = (client.next, client.blocks_received, client.open.len() as u32);
+        let mut head = StateHeader { key: *client.key, next, stocked, last, slot, open };
+        let written = put(&head, out);
+        head.key.zeroize();
+        written?;
+        client.hints().iter().try_for_each(|hint| put(hint, out))?;
+        let kept = params.hints() * params.row_bytes();
+        out.write_all(client.parities.get(..kept).unwrap_or_default())?;
+        for open in &client.open {
+            put(&open.number, out)?;
+            put(&open.plan, out)?;
+            put(&open.spent, out)?;
+            out.write_all(&open.parity)?;
+        }
+        Ok(())
+    }
+
+    fn load(params: &Params<F>, from: &mut dyn Read) -> Result<Client<F>> {
+        let from = &mut StateReader::state(from);
+        let StateHeader { key, next, stocked, last, slot, open } = from.get()?;
+        let key = Zeroizing::new(key);
+        let begun = next > 1 && stocked == params.blocks() || next == 1 && stocked <= params.blocks();
+        if !begun || next > params.queries() + 1 || last >= next || slot as usize > params.hints() {
+            return Err(from.malformed("numbers that cannot be"));
+        }
+        let mut hints = Vec::new();
+        reserve(&mut hints, params.hints() + 1)?;
+        for _ in 0..params.hints() {
+            hints.push(read_hint::<F>(params, next, from)?);
+        }
+        hints.push(Hint::default());
+        let mut client = Client::with_hints(params.clone(), key, hints)?;
+        let kept = params.hints() * params.row_bytes();
+        from.exact(client.parities.get_mut(..kept).unwrap_or_default())?;
+        (client.next, client.blocks_received) = (next, stocked);
+        client.last = (last > 0).then_some((last, slot));
+        let mut least = 1;
+        for _ in 0..open {
+            let (number, plan): (u64, F::QueryPlan) = from.get()?;
+            if number >= next || number < least || !plan.is_possible(params) {
+                return Err(from.malformed("a query that cannot be"));
+            }
+            least = number + 1;
+            let spent = read_hint::<F>(params, number, from)?;
+            let mut parity = Zeroizing::new(vec![0; params.row_bytes()]);
+            from.exact(&mut parity)?;
+            client.open.push_back(OpenQuery { number, plan, spent, parity });
+        }
+        Ok(client)
+    }
+
+    fn journal(client: &mut Client<F>) -> Zeroizing<Vec<u8>> {
+        client.take_journal()
+    }
+
+    fn replay(client: &mut Client<F>, entry: &[u8]) -> Result<()> {
+        client.replay_journal(entry)
+    }
+
+    fn number(pending: &Pending) -> u64 {
+        pending.number
+    }
+
+    fn reopen(client: &mut Client<F>, number: u64) -> Result<Pending> {
+        client.find(number).ok_or(Misuse::Foreign("number"))?;
+        Ok(client.pending(number))
+    }
+
+    fn reject(client: &mut Client<F>, number: u64) {
+        client.withdraw(number);
+        client.note(JournalEvent::Rejected { number });
+    }
+
+    fn follow(client: &mut Client<F>, delta: &[u8]) -> Result<()> {
+        client.follow_rows(delta)
+    }
+
+    fn checkpoint(_: &Params<F>, prepare: &Prepare<F>, out: &mut dyn Write) -> Result<()> {
+        Ok(out.write_all(prepare.key.as_slice())?)
+    }
+
+    fn resume(params: &Params<F>, from: &mut dyn Read) -> Result<Prepare<F>> {
+        Ok(Prepare::with_key(params, Zeroizing::new(StateReader::state(from).get()?)))
+    }
+
+    /// A preparation takes no artifact.
+    fn kept(_: &Prepare<F>) -> u64 {
+        0
+    }
+}
+
+/// A hint made by a query before `next`. Whether its tree is a good one is not looked into: it would take as long as making it.
+fn read_hint<F: Family>(params: &Params<F>, next: u64, from: &mut StateReader<'_>) -> Result<Hint<F::Word>> {
+    let hint: Hint<F::Word> = from.get()?;
+    let awaited = hint.standing == AWAITED && hint.made > 0;
+    if !hint.set.is_possible(&params.trees()) || hint.made >= next || !(hint.standing < AWAITED || awaited) {
+        return Err(from.malformed("a hint that cannot be"));
+    }
+    Ok(hint)
+}

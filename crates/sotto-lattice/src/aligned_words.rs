@@ -1,0 +1,164 @@
+//! Words that start on a cache line, in memory that goes from whoever needed it to whoever asks next.
+//!
+//! An allocator gives large blocks 16 bytes past a page, where every load of a full vector register would touch two
+//! cache lines. Eight words more than needed leave room to begin at the next line instead. And it gives large blocks back
+//! to the operating system: clearing and mapping each page again took a quarter of an expansion's time.
+
+use std::collections::BTreeMap;
+use std::ops::{Deref, DerefMut};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+const LINE: usize = 64;
+
+/// Memory that nobody uses now. Only ciphertexts and what is computed from them lie in [`AlignedWords`], and no secret.
+static IDLE: Mutex<WordPool> = Mutex::new(WordPool::new());
+
+/// Bytes that wait at most: what the selectors and folded columns of a batch of large tables take.
+const MOST_IDLE: usize = 64 << 20;
+
+/// Words of the smallest block that is worth keeping, a page.
+const LEAST: usize = 512;
+
+struct WordPool {
+    /// By length, so that what is found fits.
+    rooms: BTreeMap<usize, Vec<Vec<u64>>>,
+    bytes: usize,
+}
+
+impl WordPool {
+    const fn new() -> Self {
+        WordPool { rooms: BTreeMap::new(), bytes: 0 }
+    }
+
+    fn keep(&mut self, room: Vec<u64>) {
+        let bytes = size_of_val(room.as_slice());
+        if room.len() >= LEAST && self.bytes + bytes <= MOST_IDLE {
+            self.bytes += bytes;
+            self.rooms.entry(room.len()).or_default().push(room);
+        }
+    }
+
+    fn take(&mut self, len: usize) -> Option<Vec<u64>> {
+        let room = self.rooms.get_mut(&len)?.pop()?;
+        self.bytes -= size_of_val(room.as_slice());
+        Some(room)
+    }
+}
+
+/// No panic leaves it half changed.
+fn idle() -> MutexGuard<'static, WordPool> {
+    IDLE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A fixed number of words, the first of which starts a cache line.
+#[derive(Debug)]
+pub(crate) struct AlignedWords {
+    // Never grown after it is made: growing would move it, and the start with it.
+    room: Vec<u64>,
+    start: usize,
+    len: usize,
+}
+
+impl AlignedWords {
+    pub(crate) fn zero(len: usize) -> Self {
+        match idle().take(len + LINE / 8) {
+            Some(room) => {
+                let mut words = AlignedWords::within(room, len);
+                words.fill(0);
+                words
+            }
+            None => AlignedWords::fresh(len),
+        }
+    }
+
+    /// Words for somebody who sets them all: what is in them is what others left.
+    pub(crate) fn room(len: usize) -> Self {
+        let found = idle().take(len + LINE / 8);
+        found.map_or_else(|| AlignedWords::fresh(len), |room| AlignedWords::within(room, len))
+    }
+
+    fn fresh(len: usize) -> Self {
+        AlignedWords::within(vec![0; len + LINE / 8], len)
+    }
+
+    fn within(room: Vec<u64>, len: usize) -> Self {
+        // The standard library may decline to tell, by answering something huge. Alignment only saves time.
+        let start = match room.as_ptr().align_offset(LINE) {
+            offset if offset <= LINE / 8 => offset,
+            _ => 0,
+        };
+        AlignedWords { room, start, len }
+    }
+}
+
+impl Drop for AlignedWords {
+    fn drop(&mut self) {
+        idle().keep(std::mem::take(&mut self.room));
+    }
+}
+
+impl Clone for AlignedWords {
+    fn clone(&self) -> Self {
+        let mut copy = AlignedWords::room(self.len);
+        copy.copy_from_slice(self);
+        copy
+    }
+}
+
+impl Deref for AlignedWords {
+    type Target = [u64];
+
+    fn deref(&self) -> &[u64] {
+        &self.room[self.start..self.start + self.len]
+    }
+}
+
+impl DerefMut for AlignedWords {
+    fn deref_mut(&mut self) -> &mut [u64] {
+        &mut self.room[self.start..self.start + self.len]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn they_start_a_line_and_clones_are_equal() {
+        for len in [0, 1, 8, 64, 4096, 1 << 18] {
+            let mut words = AlignedWords::zero(len);
+            words.iter_mut().zip(0..).for_each(|(word, i)| *word = i);
+            let copy = words.clone();
+            assert_eq!(*words, *copy);
+            assert_eq!((words.as_ptr() as usize % LINE, copy.as_ptr() as usize % LINE), (0, 0));
+        }
+    }
+
+    #[test]
+    fn zeroes_are_zeroes_wherever_they_lie() {
+        const LEN: usize = 12_345;
+        for _ in 0..3 {
+            let mut words = AlignedWords::zero(LEN);
+            assert!(words.iter().all(|word| *word == 0));
+            words.fill(7);
+        }
+    }
+
+    #[test]
+    fn what_is_left_is_found_by_its_length_and_not_too_much_of_it() {
+        let mut idle = WordPool::new();
+        for len in [LEAST - 1, LEAST, 5000] {
+            idle.keep(vec![len as u64; len]);
+        }
+        let mut found = |len| idle.take(len).map(|room| (room.len(), room[0]));
+        assert_eq!([found(LEAST - 1), found(LEAST + 1), found(5001)], [None; 3]);
+        assert_eq!(
+            [found(5000), found(5000), found(LEAST)],
+            [Some((5000, 5000)), None, Some((LEAST, LEAST as u64))]
+        );
+        assert_eq!(idle.bytes, 0);
+        let each = MOST_IDLE / 8 / 10;
+        (0..12).for_each(|_| idle.keep(vec![0; each]));
+        assert_eq!((idle.rooms[&each].len(), idle.bytes), (10, 80 * each));
+    }
+}

@@ -1,0 +1,106 @@
+//! Ciphertexts: two polynomials, or three before a product is relinearised.
+//!
+//! The phase `c0 + c1 s + c2 s^2` is the message over `t`, and the error: see [`rns`](super::rns).
+
+use super::level::Level;
+use super::ring::SlotRing;
+use super::rns::RnsRing;
+use crate::aligned_words::AlignedWords;
+
+/// A ciphertext, as values.
+#[derive(Debug, Clone)]
+pub struct Ciphertext {
+    level: Level,
+    /// Words of one limb, and of one part.
+    limb: usize,
+    stride: usize,
+    words: AlignedWords,
+}
+
+impl Ciphertext {
+    /// The ciphertext of zeroes.
+    pub fn zero<R: SlotRing>(rns: &RnsRing<R>, level: Level, parts: usize) -> Self {
+        let stride = rns.words(level);
+        Ciphertext { level, limb: rns.ring().words(), stride, words: AlignedWords::zero(parts * stride) }
+    }
+
+    /// A ciphertext for somebody who sets every part of it: what is in it is what others left.
+    pub fn room<R: SlotRing>(rns: &RnsRing<R>, level: Level, parts: usize) -> Self {
+        let stride = rns.words(level);
+        Ciphertext { level, limb: rns.ring().words(), stride, words: AlignedWords::room(parts * stride) }
+    }
+
+    /// A ciphertext from its parts.
+    ///
+    /// # Panics
+    /// If a part is not as long as the level says.
+    pub fn new<R: SlotRing>(rns: &RnsRing<R>, level: Level, parts: &[&[u64]]) -> Self {
+        let mut out = Ciphertext::room(rns, level, parts.len());
+        out.words.chunks_exact_mut(out.stride).zip(parts).for_each(|(out, part)| out.copy_from_slice(part));
+        out
+    }
+
+    /// The level.
+    pub fn level(&self) -> Level {
+        self.level
+    }
+
+    /// How many parts it has.
+    pub fn parts(&self) -> usize {
+        self.words.len() / self.stride
+    }
+
+    /// The factor of the secret's power `i`.
+    pub fn part(&self, i: usize) -> &[u64] {
+        &self.words[i * self.stride..][..self.stride]
+    }
+
+    /// The same, to write to.
+    pub fn part_mut(&mut self, i: usize) -> &mut [u64] {
+        &mut self.words[i * self.stride..][..self.stride]
+    }
+
+    /// One limb of a part.
+    pub fn limb(&self, part: usize, limb: usize) -> &[u64] {
+        &self.part(part)[limb * self.limb..][..self.limb]
+    }
+
+    /// The same, to write to.
+    pub fn limb_mut(&mut self, part: usize, limb: usize) -> &mut [u64] {
+        let words = self.limb;
+        &mut self.part_mut(part)[limb * words..][..words]
+    }
+
+    /// One limb of every part, to write to.
+    pub(super) fn limbs_mut(&mut self, limb: usize) -> impl Iterator<Item = &mut [u64]> {
+        let words = self.limb;
+        self.words.chunks_exact_mut(self.stride).map(move |part| &mut part[limb * words..][..words])
+    }
+
+    /// Adds a ciphertext of the same level and number of parts: the messages add.
+    ///
+    /// # Panics
+    /// If they differ.
+    pub fn add<R: SlotRing>(&mut self, rns: &RnsRing<R>, other: &Ciphertext) {
+        self.check(other);
+        (0..self.parts()).for_each(|i| rns.add(self.level, self.part_mut(i), other.part(i)));
+    }
+
+    /// Subtracts a ciphertext of the same level and number of parts.
+    ///
+    /// # Panics
+    /// If they differ.
+    pub fn sub<R: SlotRing>(&mut self, rns: &RnsRing<R>, other: &Ciphertext) {
+        self.check(other);
+        (0..self.parts()).for_each(|i| rns.sub(self.level, self.part_mut(i), other.part(i)));
+    }
+
+    /// Multiplies by a plaintext, as values of this level at least.
+    pub fn mul<R: SlotRing>(&mut self, rns: &RnsRing<R>, plain: &[u64]) {
+        (0..self.parts()).for_each(|i| rns.mul(self.level, self.part_mut(i), plain));
+    }
+
+    fn check(&self, other: &Ciphertext) {
+        assert_eq!((self.level, self.parts()), (other.level, other.parts()), "ciphertexts of one shape");
+    }
+}

@@ -1,0 +1,131 @@
+//! Plaintexts as they are, in about as many bits as they hold: coefficients, which become values when they are needed.
+//!
+//! ```text
+//! plaintext   for each 16 bits of a coefficient: its words, 16 bits little-endian each
+//!             for each bit after those: one bit a coefficient, the first the lowest bit of the first byte
+//! ```
+//!
+//! A coefficient is a number in `0..t`. In the ring of 8191 that is one bit each, and modulo 65537 a word each and a bit that is
+//! nearly always zero: no bits are shifted through all words, so that reading takes a small part of what a transform does. The
+//! words that fill a limb up are stored too.
+
+use super::ring::SlotRing;
+
+/// How the plaintexts of a ring are stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CoefficientFormat {
+    /// Coefficients, with those that fill a limb up.
+    count: usize,
+    plain: u64,
+}
+
+/// Bits of a word.
+const WORD_BITS: u32 = 16;
+
+/// Coefficients whose bits of one plane are a word of 64 bits.
+const TOGETHER: usize = 64;
+
+impl CoefficientFormat {
+    /// For a ring.
+    pub fn new<R: SlotRing>(ring: &R) -> Self {
+        Self::of(ring.words(), ring.plain())
+    }
+
+    /// For so many coefficients, a multiple of 64, in `0..plain`.
+    pub const fn of(count: usize, plain: u64) -> Self {
+        CoefficientFormat { count, plain }
+    }
+
+    const fn bits(self) -> u32 {
+        u64::BITS - (self.plain - 1).leading_zeros()
+    }
+
+    /// Bytes of a plaintext.
+    pub const fn bytes(self) -> usize {
+        self.count / 8 * self.bits() as usize
+    }
+
+    /// Planes of words, and planes of bits with the place of each: both of one plaintext.
+    fn planes(self, bytes: &[u8]) -> (impl Iterator<Item = &[u8]>, impl Iterator<Item = (u32, &[u8])>) {
+        let words = (self.bits() / WORD_BITS) as usize * self.count * 2;
+        let (words, bits) = bytes.split_at(words);
+        let first = self.bits() / WORD_BITS * WORD_BITS;
+        (words.chunks_exact(2 * self.count), (first..).zip(bits.chunks_exact(self.count / 8)))
+    }
+
+    /// Appends a plaintext with coefficients in `0..t`.
+    ///
+    /// # Panics
+    /// If there is not one limb of them.
+    pub fn put(self, coefficients: &[u64], out: &mut Vec<u8>) {
+        assert_eq!(coefficients.len(), self.count, "one limb of coefficients");
+        let words = self.bits() / WORD_BITS;
+        for word in 0..words {
+            out.extend(coefficients.iter().flat_map(|x| ((x >> (word * WORD_BITS)) as u16).to_le_bytes()));
+        }
+        for bit in words * WORD_BITS..self.bits() {
+            let byte = |x: &[u64]| (0..).zip(x).fold(0, |byte, (i, x)| byte | ((x >> bit & 1) as u8) << i);
+            out.extend(coefficients.chunks(8).map(byte));
+        }
+    }
+
+    /// The coefficients of a plaintext. Of a damaged one they are other numbers, but in `0..t` too.
+    ///
+    /// # Panics
+    /// If it is not [`bytes`](Self::bytes) long, or there is not one limb of room.
+    pub fn take(self, bytes: &[u8], coefficients: &mut [u64]) {
+        assert!(
+            bytes.len() == self.bytes() && coefficients.len() == self.count,
+            "one plaintext, and room for it"
+        );
+        let (mut words, bits) = self.planes(bytes);
+        match words.next() {
+            Some(plane) => coefficients.iter_mut().zip(plane.as_chunks::<2>().0).for_each(|(x, word)| {
+                *x = u64::from(u16::from_le_bytes(*word));
+            }),
+            None => coefficients.fill(0),
+        }
+        for (plane, shift) in words.zip((1..).map(|word| word * WORD_BITS)) {
+            for (x, word) in coefficients.iter_mut().zip(plane.as_chunks::<2>().0) {
+                *x |= u64::from(u16::from_le_bytes(*word)) << shift;
+            }
+        }
+        for (bit, plane) in bits {
+            for (x, set) in coefficients.chunks_exact_mut(TOGETHER).zip(plane.as_chunks::<8>().0) {
+                let set = u64::from_le_bytes(*set);
+                // Of the plane that all but one number modulo 65537 are without.
+                if set != 0 {
+                    for (i, x) in x.iter_mut().enumerate() {
+                        *x = (*x | (set >> i & 1) << bit).min(self.plain - 1);
+                    }
+                }
+            }
+        }
+    }
+
+    /// The coefficients modulo a prime, each taken nearest to zero: what [`RnsRing::from_plain`](super::RnsRing::from_plain)
+    /// transforms.
+    ///
+    /// # Panics
+    /// As [`take`](Self::take).
+    pub fn residues(self, bytes: &[u8], prime: u64, out: &mut [u64]) {
+        self.take(bytes, out);
+        out.iter_mut().for_each(|x| *x = self.residue(prime, *x));
+    }
+
+    /// The same of coefficients that were taken already.
+    pub fn residues_of(self, coefficients: &[u64], prime: u64, out: &mut [u64]) {
+        out.iter_mut().zip(coefficients).for_each(|(out, x)| *out = self.residue(prime, *x));
+    }
+
+    #[inline]
+    fn residue(self, prime: u64, x: u64) -> u64 {
+        // All ones for what is above a half, which nothing is modulo 2.
+        x.wrapping_add(
+            prime.wrapping_sub(self.plain) & ((self.plain / 2).wrapping_sub(x) as i64 >> 63) as u64,
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,160 @@
+//! Rotations by one place, one after the other, of ciphertexts that every client makes under one public mask.
+//!
+//! Ciphertext `i` is ciphertext `i - 1` rotated by one place, with one key for all. Its mask, and the digits that it is
+//! switched by, follow from the mask of ciphertext 0 and from those of the key's rows. Both are public, so whoever serves
+//! works them out once for all clients: composable preprocessing (Li, Micciancio, Raykova and Schultz-Wu, CRYPTO 2024). What
+//! is left of each switch is digits times the bodies of a key. That is a pass over a table of tiles, with a row for each
+//! digit and a column for each rotation, and no rotation waits for the one before; then bodies are added up and turned.
+
+use super::ciphertext::Ciphertext;
+use super::keyswitch::SwitchKey;
+use super::mod_down::leave;
+use super::pass::pass;
+use super::ring::SlotRing;
+use super::rns::RnsRing;
+use super::scratch::Scratch;
+use super::table_product::TableProduct;
+use crate::encrypt::MaskSource;
+use rayon::prelude::*;
+use sotto_math::tiles::{Selectors, Strip};
+
+/// Rotations whose digits are written together, and whose sums are taken out together.
+const TOGETHER: usize = 32;
+
+/// A chain of ciphertexts: the first one, and its rotations by 1 to `count - 1` places.
+pub struct RotationChain<R: SlotRing> {
+    turn: R::Rotation,
+    digits: TableProduct,
+}
+
+/// The public masks of a chain: of the first ciphertext, as values, and of the key's rows.
+#[derive(Debug, Clone, Copy)]
+pub struct ChainMasks<'a> {
+    /// The first ciphertext's mask, of the top level.
+    pub mask: &'a [u64],
+    /// Where the masks of the key's rows come from.
+    pub keys: MaskSource<'a>,
+}
+
+impl<R: SlotRing> RotationChain<R> {
+    /// A chain of `count` ciphertexts; `None` if there are no rotations in it, or too many to be laid out.
+    pub fn new(rns: &RnsRing<R>, count: usize) -> Option<Self> {
+        let digits = TableProduct::of_parts(rns, rns.full(), 1, rns.top().primes(), count.checked_sub(1)?)?;
+        Some(RotationChain { turn: rns.ring().turn(1), digits })
+    }
+
+    /// Bytes of the digits.
+    pub fn bytes(&self) -> u64 {
+        self.digits.bytes()
+    }
+
+    /// How many rotations there are.
+    fn rotations(&self) -> usize {
+        self.digits.layout().cols()
+    }
+
+    /// Puts the digits of all rotations, and gives the mask of each ciphertext of the chain.
+    ///
+    /// # Errors
+    /// Those of `put`.
+    ///
+    /// # Panics
+    /// If the mask is not of the top level.
+    pub fn prepare<E>(
+        &self,
+        rns: &RnsRing<R>,
+        public: ChainMasks<'_>,
+        put: impl Fn(u64, &[u8]) -> Result<(), E>,
+    ) -> Result<Vec<Vec<u64>>, E> {
+        let (level, words) = (rns.top(), rns.ring().words());
+        let bodies = vec![vec![0; rns.words(rns.full())]; level.primes()];
+        let mut masks = vec![public.mask.to_vec()];
+        let Some(key) = SwitchKey::assemble(rns, &bodies, public.keys) else { return Ok(masks) };
+        let mut scratch = Scratch::new(rns);
+        for first in (0..self.rotations()).step_by(TOGETHER) {
+            let cols = first..self.rotations().min(first + TOGETHER);
+            let strip = Strip { rows: 0..level.primes(), cols: cols.clone() };
+            let mut digits = Vec::with_capacity(cols.len() * level.primes());
+            for col in cols {
+                let mask = &masks[col];
+                scratch.split(rns, level, mask);
+                let cells = digits.len();
+                digits.extend((0..level.primes()).map(|row| ((row, col), Vec::new())));
+                for limb in 0..level.raised().limbs() {
+                    let made = scratch.digits.of_limb(mask, level, limb);
+                    digits[cells..].iter_mut().zip(made).for_each(|((_, out), digit)| out.extend(digit));
+                }
+                key.sum(rns, level, mask, &mut scratch);
+                let mut next = vec![0; rns.words(level)];
+                for (x, out) in scratch.parts[1].chunks_exact(words).zip(next.chunks_exact_mut(words)) {
+                    rns.ring().rotate(&self.turn, x, out);
+                }
+                masks.push(next);
+            }
+            self.digits.write_strip(&strip, &digits, &put)?;
+        }
+        Ok(masks)
+    }
+
+    /// The bodies of all ciphertexts of the chain, each as a ciphertext of one part, for each client's first body and key.
+    /// The pass over the digits is shared, and runs on the threads of the current pool.
+    ///
+    /// # Panics
+    /// If `digits` are not what was put, or bodies are not of the top level and those of the key of all primes.
+    pub fn bodies(
+        &self,
+        rns: &RnsRing<R>,
+        digits: &[u8],
+        clients: &[(&[u64], &[Vec<u64>])],
+    ) -> Vec<Vec<Ciphertext>> {
+        let keys = |(_, bodies): &(&[u64], &[Vec<u64>])| {
+            let rows: Vec<Ciphertext> =
+                bodies.iter().map(|body| Ciphertext::new(rns, rns.full(), &[body])).collect();
+            self.digits.selectors(&rows)
+        };
+        let keys: Vec<Vec<Selectors>> = clients.iter().map(keys).collect();
+        let keys: Vec<&[Selectors]> = keys.iter().map(Vec::as_slice).collect();
+        let sums = pass(&self.digits, digits, &keys);
+        let chains = clients.iter().zip(sums).map(|((body, _), sums)| {
+            let mut chain = vec![Ciphertext::new(rns, rns.top(), &[body])];
+            for switched in self.switched(rns, &sums) {
+                let next = chain.last().map(|last| self.next(rns, last, switched));
+                chain.extend(next);
+            }
+            chain
+        });
+        chains.collect()
+    }
+
+    /// What each switch adds to a body: sums modulo all primes, without the special one.
+    fn switched(&self, rns: &RnsRing<R>, sums: &[Vec<u64>]) -> Vec<Ciphertext> {
+        let (level, sums): (_, Vec<&[u64]>) = (rns.top(), sums.iter().map(Vec::as_slice).collect());
+        let firsts: Vec<usize> = (0..self.rotations()).step_by(TOGETHER).collect();
+        let some = |first: usize| {
+            let cols = first..self.rotations().min(first + TOGETHER);
+            let mut scratch = Scratch::new(rns);
+            let leave = |c: Ciphertext| {
+                let (kept, special) = c.part(0).split_at(rns.words(level));
+                let mut out = Ciphertext::new(rns, level, &[kept]);
+                leave(rns, level, rns.special(), out.part_mut(0), special, &mut scratch.limbs);
+                out
+            };
+            let columns = self.digits.columns(rns, &sums, self.rotations(), cols);
+            columns.into_iter().map(leave).collect::<Vec<_>>()
+        };
+        firsts.into_par_iter().flat_map_iter(some).collect()
+    }
+
+    /// The body one place further.
+    fn next(&self, rns: &RnsRing<R>, body: &Ciphertext, mut switched: Ciphertext) -> Ciphertext {
+        switched.add(rns, body);
+        let mut out = Ciphertext::zero(rns, body.level(), 1);
+        for limb in 0..body.level().limbs() {
+            rns.ring().rotate(&self.turn, switched.limb(0, limb), out.limb_mut(0, limb));
+        }
+        out
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,272 @@
+//! Sums of ciphertexts times rows: the pass over a table.
+//!
+//! A table is `rows` by `cols` plaintexts; column `a` gets the sum over `b` of selector `b` times row `(b, a)`. Modulo each
+//! prime this is the pass that Spiral's first dimension is too, over its own table of tiles ([`sotto_math::tiles`]): rows
+//! are read once and in order, both parts are summed from one read, and sums are reduced every 32 rows. One table a prime
+//! of the level follows another.
+//!
+//! Rows may also come as coefficients ([`CoefficientFormat`]), many times smaller, and become values when the pass comes to them:
+//! once for all queries of the pass, a piece at a time, so that the values never leave the caches.
+
+use super::ciphertext::Ciphertext;
+use super::coefficients::CoefficientFormat;
+use super::level::Level;
+use super::ring::SlotRing;
+use super::rns::RnsRing;
+use crate::aligned_words;
+use crate::scratch::sum_of_products;
+use sotto_math::tiles::{self, SelectorBuffer, Selectors, TileLayout, TilePiece, WordFormat};
+use std::ops::Range;
+
+/// Columns that rows as coefficients are multiplied at together: they share what is read of the selectors.
+pub const STREAMED_COLS: usize = TileLayout::GROUP_COLS;
+
+/// Most rows that are values at the same time, in each of those columns. That is 4 MiB modulo each prime, of the last cache.
+const STREAMED_ROWS: usize = 15;
+
+/// Rows of a piece, for so many rows in all: in nearly equal pieces, and an odd number. The lines of one polynomial lie
+/// as far apart as a block of the piece is long, and would meet in few places of the caches if that were a power of
+/// two.
+fn streamed_rows(rows: usize) -> usize {
+    rows.div_ceil(rows.div_ceil(STREAMED_ROWS)) | 1
+}
+
+/// Memory in which rows as coefficients become values.
+#[derive(Debug, Default)]
+pub struct RowBuffers {
+    coefficients: Vec<u64>,
+    /// Of each column.
+    values: Vec<aligned_words::AlignedWords>,
+    /// Modulo each prime, of the heights that there were.
+    pieces: Vec<Vec<TilePiece>>,
+}
+
+impl RowBuffers {
+    /// The pieces of one height and width.
+    fn pieces(&mut self, forms: &[WordFormat], n: usize, height: usize, width: usize) -> Vec<&mut TilePiece> {
+        let fits = |piece: &TilePiece| (piece.layout().rows(), piece.layout().cols()) == (height, width);
+        self.pieces.resize_with(forms.len(), Vec::new);
+        for (pieces, form) in self.pieces.iter_mut().zip(forms) {
+            if !pieces.iter().any(fits) {
+                pieces.extend(TilePiece::new(form, n, height, width));
+            }
+        }
+        self.pieces.iter_mut().filter_map(|pieces| pieces.iter_mut().find(|piece| fits(piece))).collect()
+    }
+}
+
+/// The shape of a table at one level.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TableProduct {
+    level: Level,
+    /// Parts of a selector.
+    parts: usize,
+    layout: TileLayout,
+    /// How values modulo each prime are stored.
+    forms: Vec<WordFormat>,
+}
+
+impl TableProduct {
+    /// A table of `rows` by `cols` plaintexts; `None` if there is no such layout.
+    pub fn new<R: SlotRing>(rns: &RnsRing<R>, level: Level, rows: usize, cols: usize) -> Option<Self> {
+        Self::of_parts(rns, level, 2, rows, cols)
+    }
+
+    /// The same for ciphertexts of so many parts: one, where what becomes of masks is known beforehand.
+    pub fn of_parts<R: SlotRing>(
+        rns: &RnsRing<R>,
+        level: Level,
+        parts: usize,
+        rows: usize,
+        cols: usize,
+    ) -> Option<Self> {
+        let forms: Vec<WordFormat> =
+            rns.plans(level).map(|plan| WordFormat::new(plan.modulus())).collect::<Option<_>>()?;
+        // All primes are below 2^50, so that words of all lie alike.
+        let layout = TileLayout::new(forms.first()?.packing(), rns.ring().words(), rows, cols)?;
+        (parts > 0).then_some(TableProduct { level, parts, layout, forms })
+    }
+
+    /// The level that rows are multiplied at.
+    pub(super) fn level(&self) -> Level {
+        self.level
+    }
+
+    /// Where the values of one prime lie, of each plaintext.
+    pub fn layout(&self) -> &TileLayout {
+        &self.layout
+    }
+
+    /// The bytes of all primes' tables.
+    pub fn bytes(&self) -> u64 {
+        self.layout.bytes() * self.forms.len() as u64
+    }
+
+    /// Selectors laid out as the pass reads them, one for each prime.
+    ///
+    /// # Panics
+    /// If there is not one ciphertext a row, or one is of another level or has other parts.
+    pub fn selectors(&self, ciphers: &[Ciphertext]) -> Vec<Selectors> {
+        self.selectors_in(ciphers, &SelectorBuffer::default)
+    }
+
+    /// The same in memory that `room` gives.
+    ///
+    /// # Panics
+    /// As [`selectors`](Self::selectors).
+    pub fn selectors_in(&self, ciphers: &[Ciphertext], room: &dyn Fn() -> SelectorBuffer) -> Vec<Selectors> {
+        assert_eq!(ciphers.len(), self.layout.rows(), "one ciphertext a row");
+        assert!(
+            ciphers.iter().all(|c| (c.level(), c.parts()) == (self.level, self.parts)),
+            "selectors of this level"
+        );
+        let laid = |(limb, form): (usize, &WordFormat)| {
+            let mut laid = Selectors::in_room(form, &self.layout, self.parts, room());
+            // Four of them are runs of 512 bytes.
+            for (i, some) in ciphers.chunks(4).enumerate() {
+                let parts = |c| (0..self.parts).map(move |part| Ciphertext::limb(c, part, limb));
+                let polynomials: Vec<&[u64]> = some.iter().flat_map(parts).collect();
+                laid.set_rows(4 * i, &polynomials);
+            }
+            laid
+        };
+        self.forms.iter().enumerate().map(laid).collect()
+    }
+
+    /// The words of one query's sums, modulo one prime and for one block.
+    pub fn block_words(&self) -> usize {
+        self.layout.cols() * self.parts * 8
+    }
+
+    /// The pass over some blocks of one prime's table, for any number of queries: `out[i]` gets the sums of query `i`.
+    ///
+    /// # Panics
+    /// If `tiles` are not those blocks, a query's selectors are not those of this limb, or an output is not
+    /// [`block_words`](Self::block_words) long for each block.
+    pub fn scan(
+        &self,
+        limb: usize,
+        tiles: &[u8],
+        blocks: Range<usize>,
+        queries: &[&Selectors],
+        out: &mut [&mut [u64]],
+    ) {
+        tiles::scan(&self.forms[limb], &self.layout, tiles, blocks, queries, out);
+    }
+
+    /// The pass over at most [`STREAMED_COLS`] columns of rows that come as coefficients: the sums of each query, limb
+    /// by limb, as [`scan`](Self::scan) makes them for a table of these columns. `row` gives the plaintext of a row and
+    /// a column, and `queries` the selectors of all queries, limb by limb.
+    ///
+    /// # Panics
+    /// If there are no such columns or too many, a plaintext has another length than [`CoefficientFormat`] says, or selectors are
+    /// not those of these limbs.
+    pub fn stream<'a, R: SlotRing>(
+        &self,
+        rns: &RnsRing<R>,
+        cols: Range<usize>,
+        row: &dyn Fn(usize, usize) -> &'a [u8],
+        queries: &[Vec<&Selectors>],
+        room: &mut RowBuffers,
+    ) -> Vec<Vec<Vec<u64>>> {
+        let (ring, rows, width) = (rns.ring(), self.layout.rows(), cols.len());
+        assert!(cols.end <= self.layout.cols() && width <= STREAMED_COLS, "a few columns of this table");
+        let stored = CoefficientFormat::new(ring);
+        let zeroes = || vec![0; ring.words() * width * self.parts];
+        let mut sums: Vec<Vec<Vec<u64>>> =
+            queries.iter().map(|queries| queries.iter().map(|_| zeroes()).collect()).collect();
+        let mut coefficients = std::mem::take(&mut room.coefficients);
+        let mut values = std::mem::take(&mut room.values);
+        coefficients.resize(ring.words(), 0);
+        values.resize_with(self.forms.len() * STREAMED_COLS, || {
+            aligned_words::AlignedWords::zero(ring.words())
+        });
+        for first in (0..rows).step_by(streamed_rows(rows)) {
+            let height = streamed_rows(rows).min(rows - first);
+            let mut pieces = room.pieces(&self.forms, ring.words(), height, width);
+            for i in 0..height {
+                // Read once, and made values modulo every prime.
+                for (c, col) in cols.clone().enumerate() {
+                    stored.take(row(first + i, col), &mut coefficients);
+                    for (limb, plan) in rns.plans(self.level).enumerate() {
+                        let values = &mut values[limb * STREAMED_COLS + c];
+                        stored.residues_of(&coefficients, plan.modulus().value(), values);
+                        ring.forward(limb, values);
+                    }
+                }
+                for (piece, values) in pieces.iter_mut().zip(values.chunks_exact(STREAMED_COLS)) {
+                    let mut polynomials: [&[u64]; STREAMED_COLS] = Default::default();
+                    polynomials.iter_mut().zip(values).for_each(|(out, values)| *out = values);
+                    piece.set_row(i, &polynomials[..width]);
+                }
+            }
+            for ((piece, queries), sums) in pieces.iter().zip(queries).zip(&mut sums) {
+                let mut out: Vec<&mut [u64]> = sums.iter_mut().map(Vec::as_mut_slice).collect();
+                piece.add(first, queries, &mut out);
+            }
+        }
+        (room.coefficients, room.values) = (coefficients, values);
+        sums
+    }
+
+    /// The ciphertexts of some columns, from the sums of all blocks modulo each prime. The sums are those of `width` columns.
+    ///
+    /// # Panics
+    /// If there are not all sums, or no such columns.
+    pub fn columns<R: SlotRing>(
+        &self,
+        rns: &RnsRing<R>,
+        sums: &[&[u64]],
+        width: usize,
+        cols: Range<usize>,
+    ) -> Vec<Ciphertext> {
+        let mut out = vec![self.column(rns); cols.len()];
+        self.columns_into(sums, width, cols.start, &mut out);
+        out
+    }
+
+    /// A ciphertext of the shape of a column, of zeroes.
+    pub fn column<R: SlotRing>(&self, rns: &RnsRing<R>) -> Ciphertext {
+        Ciphertext::zero(rns, self.level, self.parts)
+    }
+
+    /// Replaces ciphertexts of that shape by columns from `first` on.
+    ///
+    /// # Panics
+    /// As [`columns`](Self::columns), or if one is of another shape.
+    pub fn columns_into(&self, sums: &[&[u64]], width: usize, first: usize, out: &mut [Ciphertext]) {
+        assert_eq!(sums.len(), self.forms.len(), "the sums modulo each prime");
+        let cols = first..first + out.len();
+        // A layout of any rows: sums have none.
+        let Some(layout) = TileLayout::new(self.layout.packing(), self.layout.n(), 1, width) else { return };
+        for (limb, (form, sums)) in self.forms.iter().zip(sums).enumerate() {
+            let mut parts: Vec<&mut [u64]> = out.iter_mut().flat_map(|c| c.limbs_mut(limb)).collect();
+            tiles::gather(form, &layout, self.parts, sums, cols.clone(), &mut parts);
+        }
+    }
+}
+
+/// `out = sum over j of ciphers[j] rows[j]`, for rows given as values: of few rows, wherever they lie.
+///
+/// # Panics
+/// If there are not as many rows, a ciphertext is not of the shape of `out`, or a row is too short for its level.
+pub fn product_sum<R: SlotRing>(
+    rns: &RnsRing<R>,
+    ciphers: &[&Ciphertext],
+    rows: &[&[u64]],
+    out: &mut Ciphertext,
+) {
+    let (level, parts, words) = (out.level(), out.parts(), rns.ring().words());
+    assert_eq!(ciphers.len(), rows.len(), "one row a ciphertext");
+    assert!(ciphers.iter().all(|c| (c.level(), c.parts()) == (level, parts)), "ciphertexts of one shape");
+    for (limb, plan) in rns.plans(level).enumerate() {
+        for part in 0..parts {
+            let rows = rows.iter().map(|row| &row[limb * words..][..words]);
+            let products = ciphers.iter().map(|c| c.limb(part, limb)).zip(rows);
+            sum_of_products(plan, products, out.limb_mut(part, limb), false);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,181 @@
+//! From the masks of samples to digits and one mask: all that depends on no query.
+//!
+//! The masks `A_h = n^-1 sum_j X^j tau_h(a_j)` come all at once. In the slot of `psi^e` the mask is
+//! `sum_j a_j(psi^(e h)) psi^(e j)` over `n`. For each exponent `r`, the numbers `a_j(psi^r)` are the coefficients of a
+//! polynomial, whose transform has at `psi^e` what `A_h` has there for `h = r / e`. So the matrix of the samples' slots is
+//! transposed, and each row of that is transformed. Of fewer than `n` samples, `X` is `Y` and there are as many points as powers
+//! of `Y`: a row has the samples and zeros, and half of its transform, that at powers of one sign, is used.
+
+use super::{Inspiring, PackStep, put_turned};
+use crate::ring::ModulusLevel;
+
+/// Slots that are transposed together: eight lines of each row.
+const TOGETHER: usize = 64;
+
+/// Masks that are collected together, and the side of the squares in which values lie: a mask is a diagonal, and eight of them
+/// side by side go through two squares at a time.
+const AHEAD: usize = 8;
+
+/// Words between two rows' ends and starts: rows of a power of two would all fall into the same few places of a cache.
+const GAP: usize = 8;
+
+/// The way down of the samples of one packed ciphertext. The digits of one switch follow from those before.
+#[derive(Debug)]
+pub(super) struct MaskReduction<'a> {
+    packing: &'a Inspiring,
+    /// A row for each place of a mask's slot, a column for each place in the transform of that row; see [`square`].
+    values: Vec<u64>,
+    /// Of each list, the masks that come next, in the order of cycles.
+    ahead: [Vec<u64>; 2],
+    /// What the next switch of each list takes, in the order of cycles.
+    masks: [Vec<u64>; 2],
+    step: usize,
+    /// A turned key mask, and a polynomial in the order of its transform.
+    turned: Vec<u64>,
+    slots: Vec<u64>,
+}
+
+impl<'a> MaskReduction<'a> {
+    /// From the masks of samples, in slots, one after the other.
+    ///
+    /// # Panics
+    /// Unless these are as many polynomials as are packed, of `n` reduced slots.
+    pub(super) fn new(packing: &'a Inspiring, samples: &[u64]) -> Self {
+        let (n, along) = (packing.ring.n(), &packing.along);
+        assert_eq!(samples.len(), packing.samples * n, "the samples of one packed ciphertext");
+        let mut place_of = vec![0; n];
+        packing.cycles.iter().zip(0..).for_each(|(slot, place)| place_of[*slot] = place);
+        let points = along.cycles();
+        let inverse = vec![along.modulus().inv(packing.samples as u64); along.n()];
+        // With fewer samples than half the places, powers of Y are powers of what the places are the powers of.
+        let apart = (along.n() / 2 / packing.samples).max(1);
+        let mut values = vec![0; n * along.n()];
+        let mut rows = vec![0; TOGETHER * (along.n() + GAP)];
+        for first in (0..n).step_by(TOGETHER) {
+            rows.fill(0);
+            for (j, sample) in samples.chunks_exact(n).enumerate() {
+                for (row, x) in rows.chunks_exact_mut(along.n() + GAP).zip(&sample[first..first + TOGETHER]) {
+                    row[j * apart] = *x;
+                }
+            }
+            for (row, place) in rows.chunks_exact_mut(along.n() + GAP).zip(&place_of[first..]) {
+                let row = &mut row[..along.n()];
+                along.forward(row);
+                along.mul(row, &inverse);
+                for (col, slots) in points.chunks_exact(AHEAD).enumerate() {
+                    let out = &mut values[square(along.n(), *place, AHEAD * col)..][..AHEAD];
+                    out.iter_mut().zip(slots).for_each(|(out, slot)| *out = row[*slot]);
+                }
+            }
+        }
+        let zero = || vec![0; n];
+        let ahead = [vec![0; AHEAD * n], vec![0; AHEAD * n]];
+        let mut descent = MaskReduction {
+            packing,
+            values,
+            ahead,
+            masks: [zero(), zero()],
+            step: 0,
+            turned: zero(),
+            slots: zero(),
+        };
+        let full = packing.samples == n;
+        let last = if full { n / 2 } else { packing.samples } - 1;
+        for swapped in [false, true].into_iter().take(1 + usize::from(full)) {
+            descent.collect(swapped, last / AHEAD * AHEAD);
+            descent.masks[usize::from(swapped)] = descent.mask(swapped, last);
+        }
+        descent
+    }
+
+    /// The mask of `h = 5^i`, or of `-5^i` where cycles are swapped. Those of one list are asked for from the last on.
+    fn mask(&mut self, swapped: bool, i: usize) -> Vec<u64> {
+        let n = self.packing.ring.n();
+        let (list, within) = (usize::from(swapped), i % AHEAD);
+        if within == AHEAD - 1 {
+            self.collect(swapped, i - within);
+        }
+        self.ahead[list][within * n..][..n].to_vec()
+    }
+
+    /// Collects the masks from `first` on.
+    fn collect(&mut self, swapped: bool, first: usize) {
+        let (n, points) = (self.packing.ring.n(), self.packing.along.n());
+        let half = n / 2;
+        let ahead = &mut self.ahead[usize::from(swapped)];
+        for (cycle, point) in [(0, 0), (half, points / 2)] {
+            let other = if swapped { half - cycle } else { cycle };
+            for k in 0..half {
+                for i in 0..AHEAD {
+                    // The length of a cycle is a power of two, and a mask is no division.
+                    let row = other + ((k + first + i) & (half - 1));
+                    let col = point + (k & (points / 2 - 1));
+                    ahead[i * n + cycle + k] = self.values[square(points, row, col)];
+                }
+            }
+        }
+    }
+
+    /// Puts the digits of the next switch, in the order of cycles, one after the other; false once there is none left.
+    ///
+    /// # Panics
+    /// If there is not room for exactly these digits.
+    pub(super) fn next(&mut self, digits: &mut [u64]) -> bool {
+        self.next_seen(digits, |_, _| ())
+    }
+
+    /// [`next`](Self::next), where `see` sees the digits before they are transformed, as residues, and by how much a key is
+    /// turned for them.
+    pub(super) fn next_seen(&mut self, digits: &mut [u64], see: impl FnOnce(usize, &[u64])) -> bool {
+        let (packing, n) = (self.packing, self.packing.ring.n());
+        assert_eq!(digits.len(), n * packing.digits(), "room for the digits of a switch");
+        if self.step == packing.steps() {
+            return false;
+        }
+        let step = PackStep::of(n, packing.samples, self.step);
+        let (from, onto, mut next) = match step {
+            PackStep::Fold { swapped, to } => {
+                (usize::from(swapped), usize::from(swapped), self.mask(swapped, to))
+            }
+            PackStep::Join => (1, 0, std::mem::take(&mut self.masks[0])),
+        };
+        let turn = |digit| step.turn(packing.digits(), digit);
+        packing.split(&self.masks[from], &mut self.slots, digits, |digits| see(turn(0).by, digits));
+        for (i, digit) in digits.chunks_exact(n).enumerate() {
+            put_turned(&packing.masks, turn(i), &mut self.turned);
+            packing.ring.plan().mul_acc(&mut next, digit, &self.turned);
+        }
+        self.masks[onto] = next;
+        self.step += 1;
+        true
+    }
+
+    /// The mask of the packed ciphertext, in slots.
+    ///
+    /// # Panics
+    /// If a switch is left.
+    pub(super) fn finish(self) -> Vec<u64> {
+        assert_eq!(self.step, self.packing.steps(), "the end of the way");
+        self.packing.slots(&self.masks[0])
+    }
+}
+
+/// Where a value lies: in a square of eight rows and columns, and these one row of squares after the other.
+fn square(cols: usize, row: usize, col: usize) -> usize {
+    ((row / AHEAD) * (cols / AHEAD) + col / AHEAD) * (AHEAD * AHEAD) + row % AHEAD * AHEAD + col % AHEAD
+}
+
+impl Inspiring {
+    /// The digits of a mask, both in the order of cycles. `slots` is room for one polynomial, and `see` sees digits as residues.
+    fn split(&self, mask: &[u64], slots: &mut [u64], digits: &mut [u64], see: impl FnOnce(&[u64])) {
+        self.cycles.iter().zip(mask).for_each(|(slot, x)| slots[*slot] = *x);
+        self.ring.inverse(ModulusLevel::Main, slots);
+        self.gadget.decompose(self.ring.q(), slots, digits);
+        see(digits);
+        for digit in digits.chunks_exact_mut(slots.len()) {
+            slots.copy_from_slice(digit);
+            self.ring.forward(ModulusLevel::Main, slots);
+            digit.iter_mut().zip(&self.cycles).for_each(|(x, slot)| *x = slots[*slot]);
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! RGSW encryptions of a bit or a small polynomial, and what they are for: products with ciphertexts.
+//!
+//! An RGSW encryption of `m` has a row for each component `i = 0..=k` of a ciphertext and each gadget digit `j`. Masks and bodies
+//! may have gadgets of their own: what is dropped of a mask meets a secret, and what is dropped of a body does not. Row `(0, j)`
+//! has the phases `-s_1 m g_j, ..., -s_k m g_j`; row `(i, j)` has the phase `m g_j` at place `i` and zero elsewhere. The
+//! digits of all components of a ciphertext times these rows then have the phases `m (b_i - a s_i)`: the message times
+//! `m`, with only the rows' errors multiplied, by digits (Gentry, Sahai, Waters, CRYPTO 2013, in its ring form).
+
+use crate::ciphertext::Ciphertext;
+use crate::encrypt::{ErrorSource, MaskSource, encrypt};
+use crate::ring::{ModulusLevel, Ring};
+use crate::scratch::Scratch;
+use crate::secret::SecretKey;
+use sotto_math::gadget::Gadget;
+use zeroize::Zeroizing;
+
+/// An RGSW encryption.
+#[derive(Debug, Clone)]
+pub struct RgswCiphertext {
+    level: ModulusLevel,
+    /// Of masks and of bodies.
+    gadgets: [Gadget; 2],
+    rank: usize,
+    /// Component by component, digit by digit.
+    rows: Vec<Ciphertext>,
+}
+
+impl RgswCiphertext {
+    /// An RGSW encryption from its rows, component by component and digit by digit; `None` unless there are all, of one shape.
+    pub fn from_rows(gadgets: [&Gadget; 2], rows: Vec<Ciphertext>) -> Option<Self> {
+        let (level, rank) = rows.first().map(|row| (row.level(), row.rank()))?;
+        let alike = rows.iter().all(|row| (row.level(), row.rank()) == (level, rank));
+        (alike && rows.len() == count(gadgets, rank)).then_some(RgswCiphertext {
+            level,
+            gadgets: gadgets.map(|gadget| *gadget),
+            rank,
+            rows,
+        })
+    }
+
+    /// Encrypts a message given in slots: the bodies of the rows, row by row, secret by secret.
+    ///
+    /// Spiral's streaming variants upload these. Elsewhere the server makes them by [conversion](crate::convert).
+    ///
+    /// # Panics
+    /// If the message is not as long as the level says.
+    pub fn generate(
+        ring: &Ring,
+        level: ModulusLevel,
+        gadgets: [&Gadget; 2],
+        secrets: &[&SecretKey],
+        message: &[u64],
+        masks: MaskSource<'_>,
+        errors: &mut ErrorSource<'_>,
+    ) -> Vec<Vec<u64>> {
+        let zero = vec![0; message.len()];
+        let mut bodies = Vec::with_capacity(count(gadgets, secrets.len()) * secrets.len());
+        let mut rows = 0..;
+        for i in 0..=secrets.len() {
+            for (power, row) in gadgets[i.min(1)].powers().into_iter().zip(rows.by_ref()) {
+                let mut scaled = Zeroizing::new(message.to_vec());
+                ring.scale(level, &mut scaled, power);
+                let products: Vec<Zeroizing<Vec<u64>>> =
+                    secrets.iter().map(|secret| times_minus(ring, level, secret, &scaled)).collect();
+                let place = |k| if k + 1 == i { scaled.as_slice() } else { zero.as_slice() };
+                let messages: Vec<&[u64]> = match i {
+                    0 => products.iter().map(|product| product.as_slice()).collect(),
+                    _ => (0..secrets.len()).map(place).collect(),
+                };
+                let a = masks.mask(ring, level, row);
+                bodies.extend(encrypt(ring, level, secrets, &a, &messages, errors.law, errors.rng));
+            }
+        }
+        bodies
+    }
+
+    /// Puts an encryption together from the bodies that [`generate`](Self::generate) made.
+    ///
+    /// # Panics
+    /// If there is not a body of the level's length for each row and secret.
+    pub fn assemble(
+        ring: &Ring,
+        level: ModulusLevel,
+        gadgets: [&Gadget; 2],
+        rank: usize,
+        bodies: &[Vec<u64>],
+        masks: MaskSource<'_>,
+    ) -> Self {
+        assert_eq!(bodies.len(), rank * count(gadgets, rank), "one body per row and secret");
+        let rows = Ciphertext::rows(ring, level, rank, bodies, masks);
+        RgswCiphertext { level, gadgets: gadgets.map(|gadget| *gadget), rank, rows }
+    }
+
+    /// The rows, component by component and digit by digit.
+    pub fn rows(&self) -> &[Ciphertext] {
+        &self.rows
+    }
+
+    /// `out = C x ct`: the encrypted message times that of `ct`.
+    ///
+    /// # Panics
+    /// If a ciphertext is of another level or rank.
+    pub fn external_product(
+        &self,
+        ring: &Ring,
+        ct: &Ciphertext,
+        out: &mut Ciphertext,
+        scratch: &mut Scratch,
+    ) {
+        self.check(ct);
+        self.split(ring, scratch, |comp, poly| poly.copy_from_slice(ct.comp(comp)));
+        self.check(out);
+        scratch.sum(ring, &self.rows, out, self.rank + 1);
+    }
+
+    /// `zero += C x (one - zero)`: for an encrypted bit, `zero` becomes the ciphertext that the bit chooses.
+    ///
+    /// One product, where Spiral's and FSpiral's programs compute `C x one` and `(1 - C) x zero`.
+    ///
+    /// # Panics
+    /// If a ciphertext is of another level or rank.
+    pub fn cmux(&self, ring: &Ring, zero: &mut Ciphertext, one: &Ciphertext, scratch: &mut Scratch) {
+        self.check(one);
+        self.check(zero);
+        self.split(ring, scratch, |comp, poly| {
+            poly.copy_from_slice(one.comp(comp));
+            ring.sub(self.level, poly, zero.comp(comp));
+        });
+        scratch.sum(ring, &self.rows, zero, 0);
+    }
+
+    /// Splits all components of a ciphertext, which `fill` writes one at a time.
+    fn split(&self, ring: &Ring, scratch: &mut Scratch, mut fill: impl FnMut(usize, &mut [u64])) {
+        scratch.reserve(ring, self.level, self.rows.len());
+        let mut first = 0;
+        for comp in 0..=self.rank {
+            let gadget = &self.gadgets[comp.min(1)];
+            fill(comp, scratch.poly(ring, self.level));
+            scratch.split(ring, self.level, gadget, first);
+            first += gadget.digits() as usize;
+        }
+    }
+
+    fn check(&self, c: &Ciphertext) {
+        assert_eq!((c.level(), c.rank()), (self.level, self.rank), "a ciphertext of the encryption's shape");
+    }
+}
+
+/// How many rows there are at a rank.
+fn count([mask, bodies]: [&Gadget; 2], rank: usize) -> usize {
+    (mask.digits() + bodies.digits() * rank as u32) as usize
+}
+
+/// `-s m`, in slots.
+fn times_minus(ring: &Ring, level: ModulusLevel, secret: &SecretKey, message: &[u64]) -> Zeroizing<Vec<u64>> {
+    let mut product = Zeroizing::new(message.to_vec());
+    ring.mul(level, &mut product, secret.slots(ring, level));
+    ring.negate(level, &mut product);
+    product
+}
+
+#[cfg(test)]
+mod tests;

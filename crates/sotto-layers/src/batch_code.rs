@@ -1,0 +1,217 @@
+//! Several rows at once (probabilistic batch codes; Angel, Chen, Laine and Setty, S&P 2018): every row is in several of many
+//! small tables, and of each of these one row is fetched.
+//!
+//! | module | what lives there |
+//! |---|---|
+//! | [`code`] | how many copies and buckets |
+//! | `bound` | how often that fails |
+//! | [`params`] | what a stack says of it, checked |
+//! | [`permutation`] | where the copies lie, without a map |
+//! | [`matching`] | which bucket serves which row |
+//! | [`effort`] | how long that is searched for |
+//! | [`place`] | what lies in each bucket, for who writes it |
+//!
+//! Copy `j` of row `i` is in bucket `p_j(i) mod g` of the `g` buckets that have that copy, at `p_j(i) div g`, for
+//! permutations `p_j` of a public seed.
+//!
+//! **What is asked** is one row of each bucket, and some rows of the whole table, whatever is wanted and even if it
+//! cannot be had. Buckets that are not needed are asked for a random row, and rows that are wanted twice are fetched
+//! once.
+//!
+//! **If it fails** ([`Error::Unserved`]) nobody sees it, as long as nothing is done that would not have been done
+//! otherwise. Ask for some of the rows in the next request that is due anyway; asking at once for what is missing tells
+//! the server that a request failed, and the seed tells everyone which requests do. Who can choose what a client wants
+//! can choose a request that fails, and so can who chooses the seed: a client that acts on the failure where others
+//! look on tells them what it wanted.
+//!
+//! **Time.** The work of [`Layer::plan`] depends on the code alone, not on the rows, on how many are wanted, on which
+//! are the same, nor on whether they can be served; it branches on, and looks up, nothing secret. Two things are not
+//! so: a wrong request is refused at once, before anything is asked; and [`Layer::assemble`] copies the rows from where
+//! they are, by then in the client's own memory.
+
+mod bound;
+pub mod code;
+pub mod matching;
+pub mod params;
+pub mod permutation;
+pub mod placement;
+pub mod search_budget;
+
+pub use params::Params;
+
+use crate::dummy_rows;
+use code::CodeSizes;
+use matching::{NONE, find, same};
+use permutation::{FeistelDomain, Permutations};
+use rand_core::CryptoRng;
+use sotto_core::{Error, Layer, Misuse, Result, Row};
+use sotto_math::divide::divide;
+use sotto_prg::PublicSeed;
+use subtle::{Choice, ConditionallySelectable, ConstantTimeEq, ConstantTimeLess};
+use zeroize::Zeroizing;
+
+/// The layer's name in a stack.
+pub const NAME: &str = "pbc/1";
+
+/// A batch code. Its shards are the buckets and, if the code has spare lookups, after them the whole table.
+#[derive(Debug)]
+pub struct BatchCode {
+    sizes: CodeSizes,
+    permutations: Permutations,
+    /// Rows of each bucket, c.
+    bucket_rows: u64,
+}
+
+/// What is remembered of a request.
+#[derive(Debug)]
+pub struct Plan {
+    /// Which lookup has each row that was wanted, [`NONE`] if there was no place.
+    lookups: Zeroizing<Vec<u16>>,
+}
+
+impl BatchCode {
+    /// The code of these sizes and a seed, which is drawn when the table is made and published with it.
+    ///
+    /// # Errors
+    /// Those of [`KeywordSizes::check`].
+    pub fn new(sizes: CodeSizes, seed: &PublicSeed) -> Result<Self> {
+        sizes.check()?;
+        let permutations = Permutations::new(FeistelDomain::new(sizes.rows), seed);
+        Ok(BatchCode { sizes, permutations, bucket_rows: sizes.bucket_rows() })
+    }
+
+    /// Its sizes, which are in order.
+    pub fn sizes(&self) -> &CodeSizes {
+        &self.sizes
+    }
+
+    /// Where its copies lie.
+    pub fn permutations(&self) -> &Permutations {
+        &self.permutations
+    }
+
+    /// Rows of each bucket.
+    pub fn bucket_rows(&self) -> u64 {
+        self.bucket_rows
+    }
+
+    /// How many buckets there are: those of the first copy, those of the second and so on.
+    pub fn buckets(&self) -> usize {
+        self.sizes.copies * self.sizes.buckets
+    }
+
+    /// The request, filled up with rows that are not wanted; and for each where it first stands. All lists are as long as
+    /// the code allows.
+    fn filled(&self, request: &[u64]) -> Result<(Zeroizing<Vec<u64>>, Zeroizing<Vec<u16>>)> {
+        let CodeSizes { rows, items, .. } = self.sizes;
+        if request.len() > items {
+            return Err(Misuse::Rule("no more rows at once than the batch code is made for").into());
+        }
+        // All are looked at, wherever the first that is wrong stands.
+        let wrong = request.iter().fold(Choice::from(0), |wrong, index| wrong | !index.ct_lt(&rows));
+        if bool::from(wrong)
+            && let Some(index) = request.iter().copied().find(|index| *index >= rows)
+        {
+            return Err(Misuse::IndexPastEnd { index, len: rows }.into());
+        }
+        let mut filled = Zeroizing::new(vec![u64::MAX; items]);
+        for (filled, wanted) in filled.iter_mut().zip(request) {
+            *filled = *wanted;
+        }
+        let place = |row: &u64| {
+            (0..items as u16)
+                .rev()
+                .zip(filled.iter().rev())
+                .fold(NONE, |first, (i, other)| u16::conditional_select(&first, &i, row.ct_eq(other)))
+        };
+        let firsts = Zeroizing::new(filled.iter().map(place).collect());
+        Ok((filled, firsts))
+    }
+}
+
+impl Layer for BatchCode {
+    /// Numbers of rows, in any order and not necessarily different.
+    type Request = [u64];
+    /// These rows, in the same order.
+    type Reply = Vec<Row>;
+    type Plan = Plan;
+
+    fn shards(&self) -> Vec<u64> {
+        let mut shards = vec![self.bucket_rows; self.buckets()];
+        if self.sizes.spare > 0 {
+            shards.push(self.sizes.rows);
+        }
+        shards
+    }
+
+    fn visits(&self) -> Vec<usize> {
+        (0..self.buckets()).chain(std::iter::repeat_n(self.buckets(), self.sizes.spare)).collect()
+    }
+
+    fn plan(&self, request: &[u64], rng: &mut dyn CryptoRng) -> Result<(Vec<u64>, Plan)> {
+        let CodeSizes { rows, items, copies, buckets, spare } = self.sizes;
+        let (mut wanted, firsts) = self.filled(request)?;
+        let mut first = Zeroizing::new(vec![0; items]);
+        for (((i, first), wanted), place) in
+            (0u16..).zip(first.iter_mut()).zip(wanted.iter_mut()).zip(&*firsts)
+        {
+            let real = u64::conditional_select(&0, &u64::MAX, wanted.ct_lt(&rows));
+            // What is not wanted has copies too, of row 0, and no use for them.
+            *wanted &= real;
+            *first = same(i, *place) & real as u16;
+        }
+
+        let positions = self.permutations.positions(copies, &wanted);
+        let (mut choices, mut offsets) = (Zeroizing::new(Vec::new()), Zeroizing::new(Vec::new()));
+        choices.reserve_exact(positions.len());
+        offsets.reserve_exact(positions.len());
+        for (copy, list) in (0..copies).zip(positions.chunks_exact(items)) {
+            for position in list {
+                let (offset, bucket) = divide(*position, buckets as u64);
+                choices.push((copy * buckets) as u16 + bucket as u16);
+                offsets.push(offset);
+            }
+        }
+        let matching = matching::assign(&choices, &first, self.buckets(), spare, self.sizes.effort());
+
+        let mut asked = Vec::with_capacity(self.sizes.lookups());
+        let lists = choices.chunks_exact(items).zip(offsets.chunks_exact(items));
+        let groups = matching.holders.chunks_exact(buckets.max(1));
+        for (copy, ((choices, offsets), holders)) in lists.zip(groups).enumerate() {
+            for (bucket, holder) in ((copy * buckets) as u16..).zip(holders) {
+                let mut row = dummy_rows::row(self.bucket_rows, rng);
+                for ((i, own), offset) in (0u16..).zip(choices).zip(offsets) {
+                    row = chosen(same(i, *holder) & same(bucket, *own), *offset, row);
+                }
+                asked.push(row);
+            }
+        }
+        for holder in matching.aside.iter() {
+            let items = (0u16..).zip(wanted.iter());
+            let random = dummy_rows::row(rows, rng);
+            asked.push(items.fold(random, |row, (i, item)| chosen(same(i, *holder), *item, row)));
+        }
+
+        let mut holders = Zeroizing::new(Vec::with_capacity(self.sizes.lookups()));
+        holders.extend(matching.holders.iter().chain(matching.aside.iter()));
+        let mut lookups = Zeroizing::new(Vec::with_capacity(items));
+        lookups.extend(firsts.iter().map(|first| find(&holders, *first)));
+        lookups.truncate(request.len());
+        Ok((asked, Plan { lookups }))
+    }
+
+    fn assemble(&self, plan: Plan, rows: Vec<Row>) -> Result<Vec<Row>> {
+        if rows.len() != self.sizes.lookups() {
+            return Err(Misuse::Rule("a row for each lookup").into());
+        }
+        let fetched = plan.lookups.iter().map(|lookup| rows.get(usize::from(*lookup)).cloned());
+        fetched.collect::<Option<_>>().ok_or(Error::Unserved)
+    }
+}
+
+/// `x` under a mask of ones, `y` under one of zeros.
+fn chosen(mask: u16, x: u64, y: u64) -> u64 {
+    // All bits of the mask are the same, so its sign is all of it.
+    let mask = i64::from(mask as i16) as u64;
+    x & mask | y & !mask
+}

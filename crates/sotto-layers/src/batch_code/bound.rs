@@ -1,0 +1,143 @@
+//! How often a code fails, at most.
+//!
+//! *The bound.* A request cannot be served if and only if, for some `k`, there are `k` of its items whose copies lie in
+//! no more than `t = k - s - 1` buckets (Hall, with `s` rows fetched from the whole table). Where the search for a matching
+//! needs slack ([`super::effort`]), `t` is larger by as much. These are `t_1` buckets of
+//! the first copy and so on, each at least one, which sum to `t`. A permutation puts `k` items into `t_j` given buckets
+//! of its `g`, which have `c` of its `P` places each, with probability `(t_j c)(t_j c - 1) ... / P (P - 1) ...`, `k`
+//! factors, so at most `(t_j c / P)^k`; the permutations are independent. So over the seed a request fails with
+//! probability at most
+//!
+//! ```text
+//! sum over k = s + 1, ..., b of  binomial(b, k) [z^t] f_k(z)^w,    f_k(z) = sum over x >= 1 of binomial(g, x) (x c / P)^k z^x
+//! ```
+//!
+//! No item has its copies in fewer than `w` buckets, as each copy has buckets of its own; so it takes `w + 1` items to crowd each
+//! other out, where two are enough if copies may be in any bucket.
+//!
+//! *How it is summed.* Its factors are far outside the range of doubles. But `[z^t] f(z)^w` is `r^-t [z^t] f(r z)^w` for any
+//! `r`, and one can be had for which the coefficients of `f(r z)` are largest near `t / w`, where `t` wants them. Divided by
+//! the largest they are 1 there and fall off on both sides, faster and faster: they are logarithms of concave numbers. What is
+//! below 2^-64 is left out, since no double would show it. Most `k` need not even that: `w` times the largest
+//! coefficient and the number of them bound what is far too little to count.
+
+use super::code::{CodeSizes, MOST_BUCKETS};
+use super::permutation::FeistelDomain;
+use super::search_budget::slack;
+
+/// Base-2 logarithm of what counts as it is bounded, and is not summed.
+const LITTLE: f64 = -100.0;
+
+/// Base-2 logarithm of coefficients that are left out.
+const NOTHING: f64 = -64.0;
+
+/// What the bounds of several codes have in common.
+pub(super) struct FailureBound {
+    /// P.
+    places: u64,
+    /// Base-2 logarithms of numbers from 0 on, and of their factorials.
+    logarithms: Vec<f64>,
+    factorials: Vec<f64>,
+}
+
+impl FailureBound {
+    pub(super) fn new(rows: u64, items: usize) -> Self {
+        let logarithms: Vec<f64> = (0..=MOST_BUCKETS.max(items)).map(|n| (n as f64).log2()).collect();
+        let factorials = logarithms.iter().skip(1).scan(0.0, |sum, log2| {
+            *sum += log2;
+            Some(*sum)
+        });
+        let factorials = [0.0].into_iter().chain(factorials).collect();
+        FailureBound { places: FeistelDomain::new(rows).len(), logarithms, factorials }
+    }
+
+    /// Base-2 logarithm of the bound, or of something above `enough` if the bound is above it.
+    pub(super) fn log2(&self, sizes: &CodeSizes, enough: f64) -> f64 {
+        // Only rows that exist are asked for, and there are no more different ones.
+        let most = sizes.items.min(usize::try_from(sizes.rows).unwrap_or(sizes.items));
+        let (mut first, mut last, mut sum) = (sizes.spare + 1, most, 0.0);
+        let enough = enough.exp2();
+        // Few items crowd each other out, or nearly all do: so it shows soon if that is too often.
+        while first <= last && sum <= enough {
+            sum += self.term(sizes, most, first);
+            if first < last {
+                sum += self.term(sizes, most, last);
+            }
+            (first, last) = (first + 1, last - 1);
+        }
+        sum.log2()
+    }
+
+    /// How often there are `k` of `most` items that crowd each other out.
+    fn term(&self, sizes: &CodeSizes, most: usize, k: usize) -> f64 {
+        let CodeSizes { items, copies, buckets, spare, .. } = *sizes;
+        let t = k - spare - 1 + slack(items, k);
+        if t >= copies * buckets {
+            return 1.0;
+        }
+        let part = self.places.div_ceil(buckets as u64);
+        // So many buckets have places for all of them.
+        let fewest = usize::try_from((k as u64).div_ceil(part)).unwrap_or(usize::MAX);
+        if t / copies < fewest {
+            return 0.0;
+        }
+        let share = (part as f64 / self.places as f64).log2();
+        let one = |x: usize| self.binomial(buckets, x) + k as f64 * (self.logarithm(x) + share).min(0.0);
+        let middle = t / copies;
+        let (below, above) = ((middle - 1).max(fewest), middle + 1);
+        let tilt = (one(above) - one(below)) / (above - below) as f64;
+        let tilted = |x: usize| one(x) - tilt * x as f64;
+        let top = tilted(middle).max(tilted(below)).max(tilted(above));
+        let scale = self.binomial(most, k) + copies as f64 * top + tilt * t as f64;
+        let at_most = |sum: f64| (scale + copies as f64 * sum.log2()).min(0.0);
+        if at_most(buckets as f64) < LITTLE {
+            return at_most(buckets as f64).exp2();
+        }
+        let counts = |x: &usize| tilted(*x) - top > NOTHING;
+        let low = (fewest..middle).rev().take_while(counts).last().unwrap_or(middle);
+        let high = (middle + 1..=buckets.min(t)).take_while(counts).last().unwrap_or(middle);
+        let f: Vec<f64> = (low..=high).map(|x| (tilted(x) - top).exp2()).collect();
+        let sum = f.iter().sum();
+        if at_most(sum) < LITTLE {
+            return at_most(sum).exp2();
+        }
+        let degree = t - copies * low;
+        let mut half = vec![1.0];
+        for _ in 0..copies / 2 {
+            half = product(&half, &f, degree);
+        }
+        let other = if copies % 2 == 1 { product(&half, &f, degree) } else { half.clone() };
+        let ways: f64 = half.iter().zip(0..=degree).map(|(x, i)| x * coefficient(&other, degree - i)).sum();
+        (scale + ways.log2()).min(0.0).exp2()
+    }
+
+    fn logarithm(&self, n: usize) -> f64 {
+        self.logarithms.get(n).copied().unwrap_or(f64::INFINITY)
+    }
+
+    fn factorial(&self, n: usize) -> f64 {
+        self.factorials.get(n).copied().unwrap_or(f64::INFINITY)
+    }
+
+    fn binomial(&self, n: usize, k: usize) -> f64 {
+        self.factorial(n) - self.factorial(k) - self.factorial(n - k)
+    }
+}
+
+fn coefficient(polynomial: &[f64], i: usize) -> f64 {
+    polynomial.get(i).copied().unwrap_or(0.0)
+}
+
+/// The product of two polynomials, up to this degree.
+fn product(x: &[f64], y: &[f64], degree: usize) -> Vec<f64> {
+    let mut out = vec![0.0; (x.len() + y.len()).saturating_sub(1).min(degree + 1)];
+    for (i, x) in x.iter().enumerate() {
+        for (out, y) in out.iter_mut().skip(i).zip(y) {
+            *out += x * y;
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,128 @@
+//! The numbers of a batch code.
+//!
+//! How often it fails is bounded in `bound`, for requests that were not made against its seed.
+
+use super::bound::FailureBound;
+use super::permutation::FeistelDomain;
+use super::search_budget::{SearchBudget, THOROUGH};
+use sotto_core::params::REQUIRED_FAILURE_LOG2;
+use sotto_core::{Misuse, ParamsError, Result};
+
+const MOST_ROWS: u64 = 1 << 40;
+/// Most items of a request: what a client does grows with the second power.
+const MOST_ITEMS: usize = 4096;
+const MOST_COPIES: usize = 8;
+pub(super) const MOST_BUCKETS: usize = 2048;
+/// Most spare lookups that are tried.
+const MOST_SPARE: usize = 4;
+
+/// The numbers of a code, unchecked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CodeSizes {
+    /// Rows of the table, N.
+    pub rows: u64,
+    /// The most items of a request, b.
+    pub items: usize,
+    /// Buckets in which each row lies, w.
+    pub copies: usize,
+    /// Buckets among which a copy of the table is divided, g. One lookup in each.
+    pub buckets: usize,
+    /// Lookups in the whole table, s.
+    pub spare: usize,
+}
+
+impl CodeSizes {
+    /// The cheapest sizes that fail seldom enough: the product of rows read and of lookups made is smallest.
+    ///
+    /// Rows are what a request costs where a server's pass over its data decides, and lookups where messages do. The
+    /// product favours neither: a code that reads a tenth more and asks a tenth less is as good. Small requests get lookups
+    /// in the whole table and nothing else, large ones none.
+    ///
+    /// # Errors
+    /// [`ParamsError::NoFit`] if there are no rows or items, more than 2^40 rows, or more than 4096 items.
+    pub fn fit(rows: u64, items: usize) -> Result<CodeSizes, ParamsError> {
+        if !(1..=MOST_ROWS).contains(&rows) || !(1..=MOST_ITEMS).contains(&items) {
+            let why = format!("a batch code is for 1 to {MOST_ITEMS} items and at most 2^40 rows");
+            return Err(ParamsError::NoFit { rows, row_bytes: 0, why });
+        }
+        let required = f64::from(REQUIRED_FAILURE_LOG2);
+        let spares = if items > THOROUGH { 1 } else { items.min(MOST_SPARE) };
+        let bound = FailureBound::new(rows, items);
+        let mut best = CodeSizes { rows, items, copies: 0, buckets: 0, spare: items };
+        for copies in 1..=MOST_COPIES {
+            for spare in 0..spares {
+                let with = |buckets: usize| CodeSizes { rows, items, copies, buckets, spare };
+                let suffice = |buckets| bound.log2(&with(buckets), required) <= required;
+                // The most that cost less, and then the fewest that suffice: more buckets fail less often.
+                let cheaper = (best.weight() - 1) / (copies + spare);
+                let mut most = (cheaper.saturating_sub(spare) / copies).min(MOST_BUCKETS);
+                let mut fewest = 1;
+                if most < fewest || !suffice(most) {
+                    continue;
+                }
+                while fewest < most {
+                    let middle = (fewest + most) / 2;
+                    if suffice(middle) { most = middle } else { fewest = middle + 1 }
+                }
+                best = with(most);
+            }
+        }
+        if best.copies == 0 && items > THOROUGH {
+            let why = format!("no batch code of {MOST_COPIES} copies serves {items} at once");
+            return Err(ParamsError::NoFit { rows, row_bytes: 0, why });
+        }
+        Ok(best)
+    }
+
+    /// Rows read, in whole tables, times lookups.
+    fn weight(&self) -> usize {
+        (self.copies + self.spare) * self.lookups()
+    }
+
+    /// Base-2 logarithm of a bound on the probability that a request fails that was not made against the seed.
+    pub fn failure_log2(&self) -> f64 {
+        FailureBound::new(self.rows, self.items).log2(self, f64::INFINITY)
+    }
+
+    /// Lookups of every request.
+    pub fn lookups(&self) -> usize {
+        self.copies * self.buckets + self.spare
+    }
+
+    /// Rows of each bucket, c.
+    pub fn bucket_rows(&self) -> u64 {
+        FeistelDomain::new(self.rows).len().div_ceil(self.buckets.max(1) as u64)
+    }
+
+    /// How long a client searches for which bucket serves which item.
+    pub fn effort(&self) -> SearchBudget {
+        SearchBudget::of(self.items)
+    }
+
+    /// Checks them.
+    ///
+    /// # Errors
+    /// [`Misuse::Rule`] for a number out of its range, [`ParamsError::Unreliable`] if requests would fail too often.
+    pub fn check(&self) -> Result<()> {
+        let CodeSizes { rows, items, copies, buckets, spare } = *self;
+        let ranges = (1..=MOST_ROWS).contains(&rows)
+            && (1..=MOST_ITEMS).contains(&items)
+            && copies <= MOST_COPIES
+            && buckets <= MOST_BUCKETS
+            && spare <= items
+            && (spare == 0 || items <= THOROUGH)
+            && (copies == 0) == (buckets == 0);
+        if !ranges {
+            return Err(Misuse::Rule(
+                "a batch code has 1 to 2^40 rows, 1 to 4096 items, at most 8 copies and 2048 buckets of each, and no spare \
+                 lookups for more than 256 items",
+            )
+            .into());
+        }
+        let (log2, required) = (self.failure_log2(), REQUIRED_FAILURE_LOG2);
+        if log2 > f64::from(required) {
+            return Err(ParamsError::Unreliable { log2, required }.into());
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,181 @@
+//! Where the copies of an item lie: a permutation for each copy, which needs no map.
+//!
+//! A permutation is an alternating Feistel network (Black and Rogaway, CT-RSA 2002, section 5) on pairs of a number
+//! below `a` and one below `b`, and the table's rows are numbered by such pairs. In each round one of the two is moved
+//! by a pseudo-random function of the other. Nothing has to be walked again if it falls outside: `a b` is the least
+//! product there is from the number of rows on, often that number itself, and the few pairs above it are rows of zeros.
+//!
+//! The round functions have only `a` or `b` inputs, about the square root of the table. So a server tabulates them
+//! ([`InversePermutation`]) and finds what lies where with ten small look-ups; a client, whose rows are secret, evaluates AES.
+//!
+//! The seed is public and nobody is to be kept from anything: permutations must only look random to requests
+//! that were not made against them. Ten rounds are what FF1 (NIST SP 800-38G) takes for this shape.
+
+use sotto_math::aes::Aes;
+use sotto_math::divide::divide;
+use sotto_prg::PublicSeed;
+use zeroize::Zeroizing;
+
+const ROUNDS: u64 = 10;
+
+/// Blocks that are made in one call.
+const LANES: usize = 64;
+
+/// The two numbers that say which row it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FeistelDomain {
+    a: u64,
+    b: u64,
+}
+
+impl FeistelDomain {
+    /// The smallest domain of at least `rows` rows whose sides differ by a factor of six at most.
+    pub fn new(rows: u64) -> Self {
+        let root = rows.isqrt().max(1);
+        let sides = (root.div_ceil(2).max(root.min(2))..=root).rev();
+        // Of equal products the squarest, which comes first.
+        let best =
+            sides.map(|a| FeistelDomain { a, b: rows.div_ceil(a).max(1) }).min_by_key(FeistelDomain::len);
+        best.unwrap_or(FeistelDomain { a: 1, b: rows.max(1) })
+    }
+
+    /// How many rows it has, those of zeros among them.
+    pub fn len(&self) -> u64 {
+        self.a * self.b
+    }
+
+    /// Never: it has a row of zeros if the table has none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// What is added to a number in this round, and to which: `true` for the one below `a`.
+    fn side(&self, round: u64) -> (bool, u64) {
+        let first = round.is_multiple_of(2);
+        (first, if first { self.a } else { self.b })
+    }
+}
+
+/// The permutations of a seed, for rows that are secret.
+#[derive(Debug)]
+pub struct Permutations {
+    domain: FeistelDomain,
+    aes: Aes,
+}
+
+impl Permutations {
+    /// Those of a public seed.
+    pub fn new(domain: FeistelDomain, seed: &PublicSeed) -> Self {
+        let mut key = [0; 16];
+        seed.stream("batch code", 0).fill(&mut key);
+        Permutations { domain, aes: Aes::new(&key) }
+    }
+
+    /// What they permute.
+    pub fn domain(&self) -> FeistelDomain {
+        self.domain
+    }
+
+    /// Where each of `copies` permutations puts each item: those of the first permutation before those of the second. Time and
+    /// addresses do not depend on the items, which are below the domain's length.
+    pub fn positions(&self, copies: usize, items: &[u64]) -> Zeroizing<Vec<u64>> {
+        let FeistelDomain { a, b } = self.domain;
+        let pairs: Zeroizing<Vec<(u64, u64)>> =
+            Zeroizing::new(items.iter().map(|item| divide(*item, b)).collect());
+        let (mut left, mut right) = (Zeroizing::new(Vec::new()), Zeroizing::new(Vec::new()));
+        for _ in 0..copies {
+            left.extend(pairs.iter().map(|pair| pair.0));
+            right.extend(pairs.iter().map(|pair| pair.1));
+        }
+        let mut moves = Zeroizing::new(vec![0; left.len()]);
+        let per_copy = items.len().max(1);
+        for round in 0..ROUNDS {
+            let (first, modulus) = self.domain.side(round);
+            let (moved, by) = if first { (&mut left, &right) } else { (&mut right, &left) };
+            self.round(round, modulus, by, |lane| lane / per_copy, &mut moves);
+            for (number, by) in moved.iter_mut().zip(moves.iter()) {
+                let (sum, less) = (*number + by).overflowing_sub(modulus);
+                *number = sum.wrapping_add(modulus & 0u64.wrapping_sub(u64::from(less)));
+            }
+        }
+        debug_assert!(left.iter().all(|left| *left < a));
+        Zeroizing::new(left.iter().zip(right.iter()).map(|(left, right)| left * b + right).collect())
+    }
+
+    /// The function of a round, for numbers in any lanes: below `modulus`, off from uniform by less than 2^-40.
+    fn round(
+        &self,
+        round: u64,
+        modulus: u64,
+        numbers: &[u64],
+        copy: impl Fn(usize) -> usize,
+        out: &mut [u64],
+    ) {
+        let mut input = Zeroizing::new([[0; 16]; LANES]);
+        let mut blocks = Zeroizing::new([[0; 16]; LANES]);
+        let chunks = numbers.chunks(LANES).zip(out.chunks_mut(LANES));
+        for (chunk, (numbers, out)) in chunks.enumerate() {
+            let n = numbers.len();
+            for (lane, (block, number)) in input.iter_mut().zip(numbers).enumerate() {
+                let tweak = (copy(chunk * LANES + lane) as u64) << 32 | round;
+                *block = (u128::from(tweak) << 64 | u128::from(*number)).to_le_bytes();
+            }
+            self.aes.mmo(&input[..n], &mut blocks[..n]);
+            for (out, block) in out.iter_mut().zip(blocks.iter()) {
+                let word = u128::from_le_bytes(*block) as u64;
+                *out = ((u128::from(word) * u128::from(modulus)) >> 64) as u64;
+            }
+        }
+    }
+
+    /// A permutation backwards, for positions that everyone knows.
+    pub fn inverse(&self, copy: usize) -> InversePermutation {
+        let tables = (0..ROUNDS).map(|round| {
+            let (first, modulus) = self.domain.side(round);
+            let inputs: Vec<u64> = (0..if first { self.domain.b } else { self.domain.a }).collect();
+            let mut moves = vec![0; inputs.len()];
+            self.round(round, modulus, &inputs, |_| copy, &mut moves);
+            // Sides are below 2^32, as tables have at most 2^40 rows.
+            moves.into_iter().map(|by| by as u32).collect()
+        });
+        InversePermutation { domain: self.domain, tables: tables.collect() }
+    }
+}
+
+/// A permutation backwards: round functions as tables, of some square roots of the domain.
+#[derive(Debug)]
+pub struct InversePermutation {
+    domain: FeistelDomain,
+    tables: Vec<Vec<u32>>,
+}
+
+impl InversePermutation {
+    /// The items at `first`, `first + step` and so on, all below the domain's length.
+    pub fn items(&self, first: u64, step: u64, out: &mut [u64]) {
+        let FeistelDomain { a, b } = self.domain;
+        let (mut left, mut right) = ([0u32; LANES], [0u32; LANES]);
+        let mut position = first;
+        for out in out.chunks_mut(LANES) {
+            let n = out.len();
+            for (left, right) in left.iter_mut().zip(&mut right).take(n) {
+                (*left, *right) = ((position / b) as u32, (position % b) as u32);
+                position += step;
+            }
+            for (round, table) in (0..ROUNDS).rev().zip(self.tables.iter().rev()) {
+                let (first, modulus) = self.domain.side(round);
+                let (moved, by) = if first { (&mut left, &right) } else { (&mut right, &left) };
+                for (number, by) in moved[..n].iter_mut().zip(by) {
+                    let (rest, less) = number.overflowing_sub(table[*by as usize]);
+                    *number = rest.wrapping_add(if less { modulus as u32 } else { 0 });
+                }
+            }
+            for ((out, left), right) in out.iter_mut().zip(left).zip(right) {
+                *out = u64::from(left) * b + u64::from(right);
+            }
+        }
+        debug_assert!(out.iter().all(|item| *item < a * b));
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,72 @@
+//! How long a matching is searched for, and what that asks of a code.
+//!
+//! A search that ends whatever the items are takes `b^2 + b` steps, each of which looks at everything: too long for thousands
+//! of items. Codes for so many have *slack* instead: any `k` of a request's items have copies in `k + slack(k)` buckets at least,
+//! but for one request in 2^40. Then no item is far from a free bucket, and few steps are always enough.
+//!
+//! *Why.* Call a bucket's distance the number of moves from it to a free one, and let `S_i` be the buckets at a distance over
+//! `i`. The items that are held in `S_i` have all their copies in `S_(i-1)`, so `|S_i| + slack(|S_i|) <= |S_(i-1)|`, and
+//! `|S_0| <= b`. Let `D` be the first `i` for which that leaves no more buckets than the few, `m`, that need no slack. From
+//! there on there is a bucket at every distance up to the largest, so that is `D + m` at most, at any moment of the search: an
+//! item whose buckets have higher labels has no way at all, and then `k` items are in fewer than `k` buckets. In the
+//! end no label is higher than its bucket's distance, nor than the limit `D + m + 1`, and each step has raised one by one or
+//! more: so there were at most `|S_0| + ... + |S_(D + m)|`, beside one for each item that was not wanted.
+
+/// Most items of a request that is searched to the end.
+pub const THOROUGH: usize = 256;
+
+/// What a search may take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SearchBudget {
+    /// The label of buckets that have no way to a free one.
+    pub limit: u16,
+    /// How many steps are made.
+    pub steps: usize,
+}
+
+impl SearchBudget {
+    /// What a code for so many items gets.
+    pub fn of(items: usize) -> Self {
+        if items <= THOROUGH {
+            SearchBudget::thorough(items)
+        } else {
+            SearchBudget::with(items, |k| slack(items, k))
+        }
+    }
+
+    /// Enough for any items and buckets.
+    pub fn thorough(items: usize) -> Self {
+        SearchBudget { limit: label(items), steps: items * items + items }
+    }
+
+    /// Enough where any `k` items have copies in `k + slack(k)` buckets.
+    pub(super) fn with(items: usize, slack: impl Fn(usize) -> usize) -> Self {
+        let few = (0..=items).rev().find(|k| slack(*k) == 0).unwrap_or(0);
+        let (mut left, mut depth, mut steps) = (items, 0, items);
+        while left > few {
+            steps += left;
+            depth += 1;
+            left = (0..left).rev().find(|k| k + slack(*k) <= left).unwrap_or(0);
+        }
+        steps += left * (few + 1);
+        SearchBudget { limit: label(depth + few + 1), steps }
+    }
+}
+
+/// Buckets beyond `k` in which any `k` of so many items have copies: about as many as come with a code that serves all requests
+/// but one in 2^40. It is least likely to have them where `k` is some five sixths of the items.
+pub fn slack(items: usize, k: usize) -> usize {
+    match k {
+        _ if items <= THOROUGH => 0,
+        k if k <= items / 4 => k / 4,
+        k if k <= items / 2 => k / 8,
+        k => k / 32,
+    }
+}
+
+fn label(steps: usize) -> u16 {
+    u16::try_from(steps).unwrap_or(u16::MAX)
+}
+
+#[cfg(test)]
+mod tests;

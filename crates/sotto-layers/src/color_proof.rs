@@ -1,0 +1,134 @@
+//! Merkle proofs by colour (TreePIR, Dau and others): the log's hashes in a table for each colour, and for a proof one
+//! lookup in every one of them.
+//!
+//! A log of `n` leaves lies in a tree of `2^H`, whose colouring is fixed. Every colour's rows are written in the order
+//! in which their hashes become known, so a longer log only appends. The *top* layers may be public, since they are few
+//! hashes: then each subtree under them is coloured alike, one subtree's rows after the other's, and there are fewer
+//! lookups.
+//!
+//! A colour that has no row yet has one all the same, of zeros, since no table is empty.
+//!
+//! Which siblings a leaf has depends on the leaf where the log's length is no power of two. Every colour is asked all
+//! the same, for a row drawn at random.
+
+use crate::dummy_rows;
+use sotto_core::{Misuse, PeerMisbehaved, Result, Row, Sure};
+use sotto_tree::log::hash::pick;
+use sotto_tree::log::{Hash, Peaks, proof};
+use sotto_tree::{Coloring, PerfectTree};
+use subtle::{ConditionallySelectable, ConstantTimeEq, ConstantTimeGreater};
+
+/// Bytes of a row.
+pub const ROW_BYTES: usize = size_of::<Hash>();
+
+/// The proofs of a log of some length.
+#[derive(Debug)]
+pub struct ColorProof {
+    /// Of each subtree under the public layers.
+    colouring: Coloring,
+    peaks: Peaks,
+    /// Complete nodes of the public layers, the topmost layer (that of the root's children) first, from left to right.
+    public: Vec<Vec<Hash>>,
+}
+
+/// What is remembered of a leaf.
+#[derive(Debug)]
+pub struct Plan {
+    leaf: u64,
+    /// Which lookup has the sibling at each level, from the leaf up.
+    lookups: Vec<u8>,
+}
+
+impl ColorProof {
+    /// Proofs in a log with these peaks. `colouring` is that of a subtree; `public` has the complete nodes of each layer above
+    /// the subtrees, from the root's children down.
+    ///
+    /// # Errors
+    /// [`Misuse::Rule`] if the log is empty or longer than the tree, or the colouring is not a binary tree's;
+    /// [`PeerMisbehaved::Count`] if a public layer has another number of hashes than the log's length says.
+    pub fn new(colouring: Coloring, peaks: Peaks, public: Vec<Vec<Hash>>) -> Result<Self> {
+        let shape = colouring.shape();
+        let height = shape.height() + public.len();
+        if shape.arity() != 2 || height > 40 || peaks.leaves() == 0 || peaks.leaves() > 1 << height {
+            return Err(Misuse::Rule("a log that fits a binary tree of at most 40 layers").into());
+        }
+        for (level, layer) in (shape.height()..height).rev().zip(&public) {
+            let (got, want) = (layer.len() as u64, peaks.leaves() >> level);
+            if got != want {
+                return Err(PeerMisbehaved::Count { what: "public hashes", got, want }.into());
+            }
+        }
+        Ok(ColorProof { colouring, peaks, public })
+    }
+
+    /// The tree under each node of the lowest public layer.
+    pub fn subtree(&self) -> PerfectTree {
+        self.colouring.shape()
+    }
+
+    /// The hash at a public level, or of anything if nothing complete is there.
+    fn public_sibling(&self, leaf: u64, level: usize) -> Hash {
+        let layer = (self.subtree().height() + self.public.len()).checked_sub(level + 1);
+        let layer = layer.and_then(|layer| self.public.get(layer)).map_or(&[][..], Vec::as_slice);
+        pick(layer, leaf >> level ^ 1)
+    }
+}
+
+/// Rows of each colour, in a log of so many leaves.
+pub(crate) fn shards(colouring: &Coloring, leaves: u64) -> Vec<u64> {
+    let layers = colouring.shape().height();
+    let (whole, rest) = (leaves >> layers, leaves & ((1 << layers) - 1));
+    let last = colouring.copath_rows(rest).sure("the rest is shorter than a subtree");
+    colouring.sizes().iter().zip(last).map(|(size, last)| (size * whole + last).max(1)).collect()
+}
+
+impl sotto_core::Layer for ColorProof {
+    /// A leaf's number.
+    type Request = u64;
+    /// The inclusion proof, from the leaf up: RFC 6962, 2.1.1.
+    type Reply = Vec<Hash>;
+    type Plan = Plan;
+
+    fn shards(&self) -> Vec<u64> {
+        shards(&self.colouring, self.peaks.leaves())
+    }
+
+    fn visits(&self) -> Vec<usize> {
+        (0..self.subtree().height()).collect()
+    }
+
+    fn plan(&self, leaf: &u64, rng: &mut dyn rand_core::CryptoRng) -> Result<(Vec<u64>, Plan)> {
+        let (leaf, leaves) = (*leaf, self.peaks.leaves());
+        proof::check(leaf, leaves)?;
+        let layers = self.subtree().height();
+        let (subtree, within) = (leaf >> layers, leaf & ((1 << layers) - 1));
+        let places = self.colouring.secret_copath(within)?;
+        let mut rows: Vec<u64> = self.shards().into_iter().map(|rows| dummy_rows::row(rows, rng)).collect();
+        // From the leaf up. Each place's colour is secret, so every row is written, most of them with what they were.
+        for (level, place) in places.iter().rev().enumerate() {
+            let incomplete = (((leaf >> level ^ 1) + 1) << level).ct_gt(&leaves);
+            for ((colour, row), size) in (0u8..).zip(&mut rows).zip(self.colouring.sizes()) {
+                let wanted = (subtree * size).wrapping_add(place.row);
+                row.conditional_assign(&wanted, !incomplete & colour.ct_eq(&place.colour));
+            }
+        }
+        let lookups = places.iter().rev().map(|place| place.colour).collect();
+        Ok((rows, Plan { leaf, lookups }))
+    }
+
+    fn assemble(&self, plan: Plan, rows: Vec<Row>) -> Result<Vec<Hash>> {
+        let fetched: Vec<Hash> = rows
+            .iter()
+            .map(|row| row.as_slice().try_into().map_err(|_| Misuse::Rule("a hash in every row")))
+            .collect::<Result<_, _>>()?;
+        if fetched.len() != plan.lookups.len() {
+            return Err(Misuse::Rule("a row for each lookup").into());
+        }
+        let own = plan.lookups.iter().map(|lookup| pick(&fetched, (*lookup).into()));
+        let mut complete: Vec<Hash> = own.collect();
+        let layers = self.subtree().height();
+        complete
+            .extend((layers..layers + self.public.len()).map(|level| self.public_sibling(plan.leaf, level)));
+        proof::assemble(plan.leaf, &self.peaks, &complete)
+    }
+}

@@ -1,0 +1,93 @@
+//! What a browser says of Unicode: see [`give`].
+//!
+//! The host of a URL is what the form `domain` wants (WHATWG's *URL*, 3.3: UTS 46, non-transitional, hyphens anywhere). So only
+//! lengths are looked at here, what would not be part of the host, and A-labels. ASCII is its own normal form, and its other
+//! names need nobody.
+
+use crate::keyword::Key;
+use crate::keyword::form::KeyError;
+use std::cell::OnceCell;
+use zeroize::Zeroizing;
+
+/// What a browser's program gives.
+pub trait HostUnicode {
+    /// Text in normalization form C.
+    fn normal(&self, text: &str) -> Option<String>;
+    /// The host of `http://TEXT/`, as URLs have it; `None` if that is none.
+    fn host(&self, text: &str) -> Option<String>;
+}
+
+thread_local! {
+    static HOST: OnceCell<Box<dyn HostUnicode>> = const { OnceCell::new() };
+}
+
+/// Gives keys what is known of Unicode, once. Without it a key that is not ASCII is refused. Gives whether this was the first.
+pub fn set_host_unicode(unicode: Box<dyn HostUnicode>) -> bool {
+    HOST.with(|given| given.set(unicode).is_ok())
+}
+
+fn ask(work: impl FnOnce(&dyn HostUnicode) -> Option<String>) -> Option<Zeroizing<String>> {
+    HOST.with(|given| given.get().and_then(|given| work(&**given)).map(Zeroizing::new))
+}
+
+/// Text in normalization form C.
+pub(in super::super) fn normal(text: &str) -> Result<Key, KeyError> {
+    if text.is_ascii() {
+        return Ok(Zeroizing::new(text.as_bytes().to_vec()));
+    }
+    let normal =
+        ask(|given| given.normal(text)).ok_or(KeyError::Not("of ASCII, and nobody knows Unicode here"))?;
+    Ok(Zeroizing::new(normal.as_bytes().to_vec()))
+}
+
+/// A name of a host in A-labels; `None` if it is none.
+pub(in super::super) fn ascii(text: &str) -> Option<Zeroizing<String>> {
+    if text.contains(is_refused) {
+        return None;
+    }
+    let lower = Zeroizing::new(text.to_ascii_lowercase());
+    let name = if lower.is_ascii() && !lower.split('.').any(is_ace) { lower } else { asked(&lower)? };
+    let labels = name.strip_suffix('.').unwrap_or(&name);
+    let is_name = labels.len() <= 253 && labels.split('.').all(|label| (1..=63).contains(&label.len()));
+    (is_name && labels.is_ascii() && !labels.contains(is_refused)).then_some(name)
+}
+
+/// The same from the browser. Some do not look into labels that are A-labels already, so those are given as what they stand for,
+/// and have to come back as they were.
+fn asked(lower: &str) -> Option<Zeroizing<String>> {
+    let mut meant = Zeroizing::new(String::with_capacity(4 * lower.len()));
+    for (place, label) in lower.split('.').enumerate() {
+        if place > 0 {
+            meant.push('.');
+        }
+        match label.strip_prefix(ACE).filter(|_| is_ace(label)) {
+            Some(code) => {
+                let label = Zeroizing::new(idna::punycode::decode_to_string(code)?);
+                if label.is_ascii() {
+                    return None;
+                }
+                meant.push_str(&label);
+            }
+            None => meant.push_str(label),
+        }
+    }
+    let host = ask(|given| given.host(&meant))?;
+    // Some write an asterisk so that it can stand in a path too.
+    let plain = |label: &str| if is_ace(label) { label.to_owned() } else { label.replace("%2A", "*") };
+    let name = Zeroizing::new(host.split('.').map(plain).collect::<Vec<_>>().join("."));
+    let came_back = |label: &str| name.split('.').any(|other| other == label);
+    lower.split('.').filter(|label| is_ace(label)).all(came_back).then_some(name)
+}
+
+/// How an A-label begins.
+const ACE: &str = "xn--";
+
+fn is_ace(label: &str) -> bool {
+    label.is_ascii() && label.starts_with(ACE)
+}
+
+/// What no name has: WHATWG's *forbidden domain code points*, which end a host, or are refused in one; and what becomes a percent
+/// sign, which some take for the beginning of an escape.
+fn is_refused(c: char) -> bool {
+    matches!(c, '\0'..=' ' | '\x7f' | '\u{fe6a}' | '\u{ff05}') || "%#/:<>?@[\\]^|".contains(c)
+}

@@ -1,0 +1,141 @@
+//! What a table of keys takes, which follows from how many there are and how long their values: where they lie does not matter.
+
+use super::band::{self, BandParams, StripSeeds};
+use super::build::{BuildError, BuildOptions, MAX_KEYS, ValueWidth};
+use super::occupancy;
+use super::params::{MAX_ROWS, Params, TAG_BYTES, ValueLength, false_positive_log2};
+use super::row_bounds::{CELLS, MAX_CUT_ROWS, RowBounds};
+use sotto_core::{Error, ParamsError, Unit};
+
+/// Slots up to this width lie four to a row, wider ones two: see the README for what that costs.
+const NARROW_BYTES: u64 = 512;
+
+/// Keys that were counted.
+#[derive(Debug, Clone)]
+pub struct KeyStats {
+    /// What the table is to be like.
+    pub options: BuildOptions,
+    /// How many keys.
+    pub keys: u64,
+    /// Bytes of the shortest value.
+    pub shortest: u32,
+    /// Bytes of the longest.
+    pub longest: u32,
+}
+
+/// What a table takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KeywordSizes {
+    /// Rows of the table.
+    pub rows: u64,
+    /// Bytes of a row.
+    pub row_bytes: u64,
+    /// Bytes of the catalog that say where rows begin.
+    pub catalog_bytes: u64,
+}
+
+impl KeyStats {
+    /// What a table of these keys would be, in an arrangement.
+    ///
+    /// # Errors
+    /// [`BuildError::NoKeys`], [`BuildError::TooMany`], [`BuildError::Refused`].
+    pub fn sizes(&self, probes: u32, slots: u32) -> Result<KeywordSizes, BuildError> {
+        let params =
+            self.params(BuildOptions { probes, slots: Some(slots), strips: None, ..self.options.clone() })?;
+        let catalog_bytes = if probes == 1 { params.rows.div_ceil(3) * 4 } else { 0 };
+        Ok(KeywordSizes { rows: params.rows, row_bytes: params.row_bytes(), catalog_bytes })
+    }
+
+    /// What it would be, if they lay in sums of rows.
+    ///
+    /// # Errors
+    /// As [`Self::sizes`].
+    pub fn band_sizes(&self, strips: u64, unit: Unit) -> Result<KeywordSizes, BuildError> {
+        let params =
+            self.params(BuildOptions { probes: 1, strips: Some((strips, unit)), ..self.options.clone() })?;
+        let (rows, row_bytes) = (params.table_rows(), params.table_row_bytes());
+        // Cuts and tries.
+        Ok(KeywordSizes { rows, row_bytes, catalog_bytes: 2 * (strips.div_ceil(3) * 4) })
+    }
+
+    fn params(&self, options: BuildOptions) -> Result<Params, BuildError> {
+        if self.keys == 0 {
+            return Err(BuildError::NoKeys);
+        }
+        let params = params_for(&options, self.keys, values(&options, self.shortest, self.longest))?;
+        params.check()?;
+        Ok(params)
+    }
+}
+
+pub(super) fn values(options: &BuildOptions, shortest: u32, longest: u32) -> ValueLength {
+    match options.width {
+        ValueWidth::UpTo(most) => ValueLength::UpTo(most),
+        ValueWidth::Longest if shortest == longest => ValueLength::Fixed(longest),
+        ValueWidth::Longest => ValueLength::UpTo(longest),
+    }
+}
+
+/// The parameters of a table, as far as they follow from how many keys there are.
+pub(super) fn params_for(
+    options: &BuildOptions,
+    keys: u64,
+    values: ValueLength,
+) -> Result<Params, BuildError> {
+    let keys = keys.max(options.room);
+    let (rows, slots) = match options.strips {
+        Some((strips, _)) => {
+            let slots = u32::try_from(band::strip_keys_for(keys, strips.max(1)));
+            (strips, slots.map_err(|_| BuildError::TooMany { most: MAX_KEYS })?)
+        }
+        None => {
+            let slots = options.slots.unwrap_or(if u64::from(values.most()) <= NARROW_BYTES { 4 } else { 2 });
+            (occupancy::rows_for(keys, options.probes, slots), slots)
+        }
+    };
+    let most = if options.probes == 1 { MAX_CUT_ROWS } else { MAX_ROWS };
+    if rows > most || rows.saturating_mul(slots.into()) > u32::MAX.into() {
+        return Err(BuildError::TooMany { most: MAX_KEYS });
+    }
+    let is_sure = |tag_bytes: &u32| {
+        let strips = if options.strips.is_some() { 1 } else { 0 };
+        false_positive_log2(rows as f64 * f64::from(slots.saturating_add(strips)), *tag_bytes)
+            <= options.false_positive_log2
+    };
+    let tag_bytes = TAG_BYTES.into_iter().find(is_sure).ok_or(ParamsError::Field {
+        field: "false_positive_log2",
+        why: format!("no tag of up to {} bytes is as sure as that", TAG_BYTES.end()),
+    });
+    let tag_bytes = tag_bytes.map_err(Error::from)?;
+    let of_band = |(strips, unit)| BandParams {
+        rows: band::rows_for(slots),
+        unit,
+        tries: StripSeeds(vec![0; strips as usize]),
+    };
+    let band = options.strips.map(of_band);
+    let params = Params { values, slots, rows, tag_bytes, band, ..smallest(options) };
+    Ok(Params { cuts: even(&params), ..params })
+}
+
+/// Rows of as many cells each, for a table of one probe.
+fn even(params: &Params) -> Option<RowBounds> {
+    let rows = usize::try_from(params.rows).ok().filter(|_| params.probes == 1)?;
+    RowBounds::new(vec![CELLS as u8; rows])
+}
+
+/// The smallest table there could be with these options.
+pub(super) fn smallest(options: &BuildOptions) -> Params {
+    Params {
+        form: options.form,
+        key_bytes: options.key_bytes,
+        probes: options.probes,
+        slots: options.slots.unwrap_or(1),
+        rows: options.probes.into(),
+        tag_bytes: *TAG_BYTES.start(),
+        values: ValueLength::UpTo(0),
+        seed: options.seed,
+        attempt: 0,
+        cuts: (options.probes == 1).then(|| RowBounds::new(vec![CELLS as u8])).flatten(),
+        band: None,
+    }
+}

@@ -1,0 +1,87 @@
+//! Which records each query selects, as the matrices that a scan multiplies by.
+
+use crate::simd::{self, Kernels};
+
+/// Queries whose selections make one matrix.
+pub const GROUP: usize = 8;
+
+/// Records that a query's 64 selection bytes cover: 64 blocks of eight.
+pub const RUN_RECORDS: usize = 512;
+
+/// The selections of eight queries for 64 blocks: byte `7 - i` of word `k` has query `i`'s bits for block `k`, the
+/// lowest bit for the block's first record.
+pub type SelectionMatrices = [u64; RUN_RECORDS / 8];
+
+/// What one query selects, as a distributed point function leaves it: 64 bytes for each run of 512 records,
+/// to which a word common to all runs is added where the run's mask says so.
+#[derive(Clone, Copy)]
+pub struct SelectionShare<'a> {
+    /// Selection bytes, before the addition.
+    pub bytes: &'a [[u8; 64]],
+    /// 0x00 or 0xFF for each run.
+    pub masks: &'a [u8],
+    /// What is added by exclusive or where the mask is 0xFF.
+    pub word: &'a [u8; 64],
+}
+
+/// Writes the matrices of up to eight queries for each of their runs, to every `step`-th place of `out`.
+///
+/// Several groups of queries lie side by side, run after run: group `g` of `step` groups is written to `&mut
+/// out[g..]`. Rows of queries that are not there are zero.
+///
+/// # Panics
+/// If there is no query or more than eight, their runs differ in number, or `out` is too short.
+pub fn matrices(shares: &[SelectionShare<'_>], step: usize, out: &mut [SelectionMatrices]) {
+    matrices_with(simd::kernels(), shares, step, out);
+}
+
+pub(crate) fn matrices_with(
+    kernels: &dyn Kernels,
+    shares: &[SelectionShare<'_>],
+    step: usize,
+    out: &mut [SelectionMatrices],
+) {
+    assert!((1..=GROUP).contains(&shares.len()), "one to eight queries");
+    let runs = shares[0].masks.len();
+    assert!(shares.iter().all(|s| s.bytes.len() == runs && s.masks.len() == runs), "equally many runs");
+    assert!(step > 0 && out.len().div_ceil(step) >= runs, "room for all runs");
+    kernels.matrices(shares, step, out);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simd::available;
+
+    #[test]
+    fn every_backend_gives_the_rows_in_order() {
+        let byte = |i: usize| ((i as u32).wrapping_mul(2654435761) >> 9) as u8;
+        for (queries, runs, step) in [(1, 3, 1), (3, 1, 2), (8, 5, 3), (7, 2, 1)] {
+            let bytes: Vec<Vec<[u8; 64]>> = (0..queries)
+                .map(|q| (0..runs).map(|r| std::array::from_fn(|k| byte(q * 7919 + r * 64 + k))).collect())
+                .collect();
+            let masks: Vec<Vec<u8>> = (0..queries)
+                .map(|q| (0..runs).map(|r| 0u8.wrapping_sub((q + r) as u8 & 1)).collect())
+                .collect();
+            let words: Vec<[u8; 64]> =
+                (0..queries).map(|q| std::array::from_fn(|k| byte(q * 31 + k + 5))).collect();
+            let shares: Vec<SelectionShare<'_>> = (0..queries)
+                .map(|q| SelectionShare { bytes: &bytes[q], masks: &masks[q], word: &words[q] })
+                .collect();
+            for kernels in available() {
+                let mut out = vec![[0xAAAA; 64]; runs * step];
+                matrices_with(kernels, &shares, step, &mut out);
+                for (i, got) in out.iter().enumerate() {
+                    let (run, at) = (i / step, i % step);
+                    let expected: SelectionMatrices = std::array::from_fn(|k| {
+                        let row = |q: usize| {
+                            if q >= queries { 0 } else { bytes[q][run][k] ^ (masks[q][run] & words[q][k]) }
+                        };
+                        if at == 0 { u64::from_be_bytes(std::array::from_fn(row)) } else { 0xAAAA }
+                    });
+                    assert_eq!(*got, expected, "{queries} queries, place {i}, by {}", kernels.name());
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! Two moduli side by side: numbers modulo `Q = q q'` as their residues, and rounding.
+//!
+//! A number modulo `Q` is kept as its residues modulo `q` and modulo the *special* modulus
+//! `q'`. Leaving the special modulus behind divides by it: the ciphertext `c` modulo `Q` becomes
+//! `round(c / q')` modulo `q`, which shrinks the noise with it. In residues that is
+//! `(c - [c]) / q'` modulo `q`, where `[c]` is the residue modulo `q'` *centred*; the paper's
+//! code takes it from `0..q'`, which rounds down instead and costs a bit of noise (design notes
+//! on FSpiral, section 1.1). In slots: the inverse transform of the special residues,
+//! [`ModulusPair::centred`], the forward transform modulo `q`, [`ModulusPair::lower`].
+
+use crate::modulus::{Modulus, gcd};
+use crate::ntt::Factor;
+use crate::simd::{self, Kernels};
+
+/// As which number a residue goes from one modulus to another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ResidueLift {
+    /// From 0 on.
+    Unsigned,
+    /// The nearest to zero.
+    Centered,
+}
+
+/// Two coprime moduli whose product is below 2^110.
+#[derive(Debug, Clone, Copy)]
+pub struct ModulusPair {
+    q: Modulus,
+    special: Modulus,
+    /// The first multiple of the special modulus that is not below q.
+    pub(crate) positive: u64,
+    /// 1/q modulo the special modulus, with a quotient of 64 bits.
+    pub(crate) inverse: Factor,
+    /// 1 over the special modulus, modulo q, with a quotient of 64 bits.
+    pub(crate) special_inverse: Factor,
+}
+
+impl ModulusPair {
+    /// The pair, or `None` unless the moduli are coprime and their product is below 2^110.
+    pub fn new(q: Modulus, special: Modulus) -> Option<Self> {
+        if u128::from(q.value()) * u128::from(special.value()) >= 1 << 110
+            || gcd(q.value(), special.value()) != 1
+        {
+            return None;
+        }
+        let inverse_of = |a: &Modulus, modulo: &Modulus| {
+            let inverse = modulo.inv(modulo.reduce(a.value()));
+            Factor::new(inverse, modulo.value(), true)
+        };
+        Some(ModulusPair {
+            q,
+            special,
+            positive: q.value().div_ceil(special.value()) * special.value(),
+            inverse: inverse_of(&q, &special),
+            special_inverse: inverse_of(&special, &q),
+        })
+    }
+
+    /// The modulus that stays.
+    pub fn modulus(&self) -> &Modulus {
+        &self.q
+    }
+
+    /// The modulus that is left behind.
+    pub fn special(&self) -> &Modulus {
+        &self.special
+    }
+
+    /// The product of both.
+    pub fn product(&self) -> u128 {
+        u128::from(self.q.value()) * u128::from(self.special.value())
+    }
+
+    /// The number in `0..Q` with these reduced residues.
+    pub fn lift(&self, x: u64, x_special: u64) -> u128 {
+        // Garner's formula: x + q ((x' - x) / q mod q').
+        let difference = x_special + self.positive - x;
+        let v = self.inverse.times(difference, self.special.value());
+        u128::from(x) + u128::from(self.q.value()) * u128::from(v)
+    }
+
+    /// The residues of any number, modulo `q` and modulo the special modulus.
+    pub fn residues(&self, x: u128) -> [u64; 2] {
+        [self.q.reduce_u128(x), self.special.reduce_u128(x)]
+    }
+
+    /// Residues modulo the special modulus, each as the number nearest to zero, modulo `q`.
+    ///
+    /// # Panics
+    /// If the slices differ in length.
+    pub fn centred(&self, x_special: &[u64], out: &mut [u64]) {
+        self.centred_with(simd::kernels(), x_special, out);
+    }
+
+    /// Residues modulo the special modulus, each as the number in `0..q'` that it is, modulo `q`.
+    ///
+    /// # Panics
+    /// If the slices differ in length.
+    pub fn carried(&self, x_special: &[u64], out: &mut [u64]) {
+        self.carried_with(simd::kernels(), x_special, out);
+    }
+
+    /// `x = (x - correction) / q'` modulo `q`, slot by slot or coefficient by coefficient.
+    ///
+    /// # Panics
+    /// If the slices differ in length.
+    pub fn lower(&self, x: &mut [u64], correction: &[u64]) {
+        self.lower_with(simd::kernels(), x, correction);
+    }
+
+    pub(crate) fn centred_with(&self, kernels: &dyn Kernels, x_special: &[u64], out: &mut [u64]) {
+        assert_eq!(x_special.len(), out.len(), "slices of one length");
+        kernels.centred(self, x_special, out);
+    }
+
+    pub(crate) fn carried_with(&self, kernels: &dyn Kernels, x_special: &[u64], out: &mut [u64]) {
+        assert_eq!(x_special.len(), out.len(), "slices of one length");
+        kernels.carried(self, x_special, out);
+    }
+
+    pub(crate) fn lower_with(&self, kernels: &dyn Kernels, x: &mut [u64], correction: &[u64]) {
+        assert_eq!(x.len(), correction.len(), "slices of one length");
+        kernels.lower(self, x, correction);
+    }
+}
+
+/// `round(x 2^bits / q)` modulo 2^bits, exactly: what an answer sends of each coefficient.
+///
+/// # Panics
+/// If the slices differ in length, or `bits` is more than 63.
+pub fn round_to_bits(q: &Modulus, x: &[u64], bits: u32, out: &mut [u64]) {
+    assert_eq!(x.len(), out.len(), "slices of one length");
+    assert!(bits < 64, "at most 63 bits");
+    let reciprocal = (1 << (bits + 64)) / u128::from(q.value());
+    let half = q.value() / 2;
+    for (out, &x) in out.iter_mut().zip(x) {
+        // q is odd, so no quotient lies halfway: rounding is floor((x 2^bits + q/2) / q). The
+        // estimate leaves out less than 1/16 by the reciprocal, 1 by rounding down and 1/2 by
+        // q/2, so that it is at most one too low.
+        let estimate = ((u128::from(x) * reciprocal) >> 64) as u64;
+        let numerator = (x << bits).wrapping_add(half);
+        let remainder = numerator.wrapping_sub(estimate.wrapping_mul(q.value()));
+        *out = (estimate + u64::from(remainder >= q.value())) & ((1 << bits) - 1);
+    }
+}
+
+#[cfg(test)]
+mod tests;

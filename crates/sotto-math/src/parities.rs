@@ -1,0 +1,218 @@
+//! Rows of a few partitions, added to many parities.
+//!
+//! A client of S3PIR reads a table once, and adds every row to the parities of all the sets
+//! that have it. The table passes through a [`PartitionWindow`] of up to sixteen partitions: while
+//! those rows lie in a cache, each parity is loaded once and gets the rows of its set. A set has
+//! one row in about half of the partitions. How many of sixteen those are is a matter of
+//! chance, and a processor that guesses wrong loses more time than an addition takes; so
+//! twelve rows are always added, of which those that a set lacks are a row of zeros that
+//! stays in the nearest cache, and more than twelve are rare enough to be worth a branch.
+//! What is added, and so the time of a pass, depends on secret sets: the pass is not
+//! constant in time. It happens before there is a query.
+
+use crate::simd::{self, Kernels};
+use zeroize::Zeroize;
+
+/// Partitions of a window at most: the bits of a choice.
+pub const LANES: usize = 16;
+/// Sets whose places are looked up together.
+const TOGETHER: usize = 64;
+
+/// Room for the places of rows while they are added; wiped on drop.
+pub struct RowOffsets([[u32; LANES]; TOGETHER]);
+
+impl RowOffsets {
+    /// Room that can be used again and again.
+    pub fn new() -> Self {
+        RowOffsets([[0; LANES]; TOGETHER])
+    }
+}
+
+impl Default for RowOffsets {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Drop for RowOffsets {
+    fn drop(&mut self) {
+        self.0.zeroize();
+    }
+}
+
+/// A run of whole partitions, as a stream brings them.
+pub struct PartitionWindow {
+    bytes: Vec<u8>,
+    /// Where rows begin in `bytes`, so that those of a power of two do not lie across lines.
+    start: usize,
+    row_bytes: usize,
+    stride: usize,
+    partition_rows: usize,
+    lanes: usize,
+    /// How many bytes of rows came.
+    filled: usize,
+}
+
+impl PartitionWindow {
+    /// An empty window.
+    ///
+    /// # Panics
+    /// If rows have no bytes, a partition is not of a power of two up to 2^16 rows, or `lanes` is
+    /// not 1 to 16 partitions.
+    pub fn new(row_bytes: usize, partition_rows: usize, lanes: usize) -> Self {
+        assert!(row_bytes > 0, "rows of at least one byte");
+        assert!(partition_rows.is_power_of_two() && partition_rows <= 1 << 16, "a power of two");
+        assert!((1..=LANES).contains(&lanes), "up to 16 partitions");
+        let stride = Self::stride_of(row_bytes);
+        // Behind the rows, one of zeros.
+        let bytes = vec![0; (lanes * partition_rows + 1) * stride + 64];
+        let start = bytes.as_ptr().align_offset(64).min(63);
+        PartitionWindow { bytes, start, row_bytes, stride, partition_rows, lanes, filled: 0 }
+    }
+
+    /// The bytes that a row of `row_bytes` and its parities take: the next of 8, 16 and 32, or of
+    /// the multiples of 64.
+    pub fn stride_of(row_bytes: usize) -> usize {
+        if row_bytes <= 32 { row_bytes.next_power_of_two().max(8) } else { row_bytes.next_multiple_of(64) }
+    }
+
+    /// The bytes that a row and a parity take.
+    pub fn stride(&self) -> usize {
+        self.stride
+    }
+
+    /// The bytes of rows of a partition.
+    pub fn partition_bytes(&self) -> usize {
+        self.partition_rows * self.row_bytes
+    }
+
+    /// The bytes of rows that make the window full.
+    fn capacity(&self) -> usize {
+        self.lanes * self.partition_bytes()
+    }
+
+    /// Whether all rows are there.
+    pub fn is_full(&self) -> bool {
+        self.filled == self.capacity()
+    }
+
+    /// How many bytes of rows are there.
+    pub fn filled(&self) -> usize {
+        self.filled
+    }
+
+    /// Forgets all rows.
+    pub fn clear(&mut self) {
+        self.filled = 0;
+    }
+
+    /// Takes as many of these bytes as there is room for, and says how many.
+    pub fn absorb(&mut self, bytes: &[u8]) -> usize {
+        let taken = bytes.len().min(self.capacity() - self.filled);
+        let mut rest = &bytes[..taken];
+        while !rest.is_empty() {
+            let (row, within) = (self.filled / self.row_bytes, self.filled % self.row_bytes);
+            // Rows that are as long as their room lie one after the other.
+            let run = if self.stride == self.row_bytes { rest.len() } else { self.row_bytes - within };
+            let (now, later) = rest.split_at(run.min(rest.len()));
+            self.bytes[self.start + row * self.stride + within..][..now.len()].copy_from_slice(now);
+            self.filled += now.len();
+            rest = later;
+        }
+        taken
+    }
+
+    /// Makes the window full: the rows that did not come are zeros.
+    pub fn complete(&mut self) {
+        let (row, within) = (self.filled / self.row_bytes, self.filled % self.row_bytes);
+        let end = self.start + self.lanes * self.partition_rows * self.stride;
+        self.bytes[self.start + row * self.stride + within..end].fill(0);
+        self.filled = self.capacity();
+    }
+
+    /// A row of a full window, with the zeros behind it.
+    ///
+    /// # Panics
+    /// If there is no such row.
+    pub fn row(&self, lane: usize, offset: usize) -> &[u8] {
+        assert!(lane < self.lanes && offset < self.partition_rows, "a row of this window");
+        &self.bytes[self.start + (lane * self.partition_rows + offset) * self.stride..][..self.stride]
+    }
+
+    /// Adds to each parity the rows of its set in this window.
+    ///
+    /// Set `i` has a row in partition `k` of the window if bit `k` of `chosen[i]` is set. Which
+    /// one, a little-endian number says: `i % 8` of block `k * chosen.len().div_ceil(8) + i / 8` of
+    /// `offsets`, of which only the bits count that number the rows of a partition. Parity
+    /// `i` is `parities[i * stride..][..stride]`.
+    ///
+    /// # Panics
+    /// If the window is not full, or there are not as many offsets or parities as choices.
+    pub fn add(&self, offsets: &[[u8; 16]], chosen: &[u16], parities: &mut [u8], room: &mut RowOffsets) {
+        self.add_with(simd::kernels(), offsets, chosen, parities, room);
+    }
+
+    pub(crate) fn add_with(
+        &self,
+        kernels: &dyn Kernels,
+        offsets: &[[u8; 16]],
+        chosen: &[u16],
+        parities: &mut [u8],
+        room: &mut RowOffsets,
+    ) {
+        let blocks = chosen.len().div_ceil(8);
+        assert!(self.is_full(), "a full window");
+        assert_eq!(offsets.len(), self.lanes * blocks, "an offset for each partition and set");
+        assert_eq!(parities.len(), chosen.len() * self.stride, "a parity for each set");
+        let lanes = SetOffsets { count: self.lanes, rows: self.partition_rows, offsets, blocks };
+        let rows = &self.bytes[self.start..][..(self.lanes * self.partition_rows + 1) * self.stride];
+        for (i, chosen) in chosen.chunks(TOGETHER).enumerate() {
+            let places = &mut room.0[..chosen.len()];
+            kernels.places(lanes, i * TOGETHER / 8, chosen, places);
+            let parities = &mut parities[i * TOGETHER * self.stride..][..chosen.len() * self.stride];
+            kernels.add_rows(RowSources { rows, stride: self.stride, lanes: self.lanes }, places, parities);
+        }
+    }
+}
+
+/// The offsets of many sets in the partitions of a window.
+#[derive(Clone, Copy)]
+pub(crate) struct SetOffsets<'a> {
+    /// Partitions of the window.
+    pub(crate) count: usize,
+    /// Rows of a partition.
+    pub(crate) rows: usize,
+    /// Blocks of eight offsets, partition after partition.
+    pub(crate) offsets: &'a [[u8; 16]],
+    /// Blocks of a partition.
+    pub(crate) blocks: usize,
+}
+
+impl SetOffsets<'_> {
+    /// The place of the row of zeros.
+    pub(crate) fn zeros(&self) -> u32 {
+        (self.count * self.rows) as u32
+    }
+}
+
+/// The rows of a window, the last one being the zeros.
+#[derive(Clone, Copy)]
+pub(crate) struct RowSources<'a> {
+    pub(crate) rows: &'a [u8],
+    pub(crate) stride: usize,
+    pub(crate) lanes: usize,
+}
+
+impl RowSources<'_> {
+    /// The place of the row of zeros.
+    pub(crate) fn zeros(&self) -> u32 {
+        (self.rows.len() / self.stride - 1) as u32
+    }
+}
+
+/// Rows that are added to each parity without asking whether there are so many, by the
+/// partitions of the window: all up to eight, and twelve of sixteen.
+pub(crate) const ALWAYS: usize = 12;
+
+#[cfg(test)]
+mod tests;

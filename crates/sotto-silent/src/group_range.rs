@@ -1,0 +1,70 @@
+//! Some groups of a record's numbers, as a part of a table has them: their rows of the matrix, which lie one after the other,
+//! and behind the matrix what packs them.
+
+use crate::groups::Groups;
+use sotto_math::matrix::PanelLayout;
+use sotto_math::matrix::layout::PANEL_ROWS;
+use std::ops::Range;
+
+/// Some groups of a matrix that is packed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GroupRange {
+    /// Which groups.
+    pub groups: Range<usize>,
+    /// Where the bytes of their rows lie, of these rows alone.
+    pub layout: PanelLayout,
+    /// Their numbers, as they are packed.
+    pub packing: Groups,
+    /// Where the rows lie in the whole matrix.
+    matrix: Range<u64>,
+    /// Where weights, digits and masks lie behind the whole matrix.
+    behind: [Range<u64>; 3],
+}
+
+impl GroupRange {
+    /// These groups of a matrix, whose masks are of so many bits.
+    pub fn of(layout: &PanelLayout, packing: &Groups, groups: Range<usize>, mask_bits: u32) -> Self {
+        let row = |group: usize| (group * 2 * packing.size()).min(layout.rows());
+        let rows = row(groups.start)..row(groups.end);
+        let byte = |row: usize| (row.div_ceil(PANEL_ROWS) * layout.panel_bytes()) as u64;
+        let behind = packing.bytes_of(&groups, mask_bits);
+        let behind =
+            behind.map(|range| layout.bytes() as u64 + range.start..layout.bytes() as u64 + range.end);
+        GroupRange {
+            layout: PanelLayout::new(rows.len(), layout.cols()),
+            packing: packing.some(&groups),
+            matrix: byte(rows.start)..byte(rows.end),
+            behind,
+            groups,
+        }
+    }
+
+    /// Which bytes these are of a section in which the matrix begins at `start`, in their order.
+    pub fn bytes(&self, start: u64) -> impl Iterator<Item = Range<u64>> + use<> {
+        let all = std::iter::once(self.matrix.clone()).chain(self.behind.clone());
+        all.map(move |range| start + range.start..start + range.end)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lattice::N;
+
+    #[test]
+    fn portions_are_the_matrix_and_what_is_behind_it() {
+        let (packing, bits) = (Groups::new(3 * N + 100, 1), 30);
+        let layout = PanelLayout::new(2 * packing.numbers() - 1, 9);
+        let mut all: Vec<Range<u64>> = Vec::new();
+        for groups in [0..1, 1..1, 1..3, 3..4] {
+            let portion = GroupRange::of(&layout, &packing, groups, bits);
+            let bytes: u64 = portion.bytes(64).map(|range| range.end - range.start).sum();
+            assert_eq!(bytes, portion.layout.bytes() as u64 + portion.packing.bytes(bits));
+            all.extend(portion.bytes(64).filter(|range| !range.is_empty()));
+        }
+        all.sort_by_key(|range| range.start);
+        assert!(all.windows(2).all(|two| two[0].end == two[1].start), "{all:?}");
+        let end = 64 + layout.bytes() as u64 + packing.bytes(bits);
+        assert_eq!((all[0].start, all[all.len() - 1].end), (64, end));
+    }
+}

@@ -1,0 +1,55 @@
+//! How a table is cut into records, and what a lookup is worth: what choosing parameters begins with.
+
+use sotto_core::{Goal, Shape, work};
+
+/// A table in records of some height.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MatrixShape {
+    /// Bytes in a record.
+    pub record_bytes: u64,
+    /// How many there are.
+    pub records: u64,
+    /// How many of them hold one row; 1 if a record holds whole rows.
+    pub lookups: u64,
+}
+
+impl MatrixShape {
+    /// Records of about this height; `None` for more than can be counted.
+    fn new(shape: &Shape, height: u64) -> Option<Self> {
+        if shape.row_bytes <= height {
+            let rows = (height / shape.row_bytes).min(shape.rows);
+            let records = shape.rows.div_ceil(rows);
+            return Some(MatrixShape { record_bytes: rows * shape.row_bytes, records, lookups: 1 });
+        }
+        let lookups = shape.row_bytes.div_ceil(height);
+        let records = shape.rows.checked_mul(lookups)?;
+        // Evened out, so that the last record of a row is not mostly padding.
+        Some(MatrixShape { record_bytes: shape.row_bytes.div_ceil(lookups), records, lookups })
+    }
+
+    /// What a record's failure must stay below: a row that is spread over several fails if any of them does.
+    pub fn required_failure_log2(&self, shape: &Shape) -> f64 {
+        shape.required_failure_log2() - f64::from(self.lookups.next_power_of_two().ilog2())
+    }
+}
+
+/// Cuts worth trying: records of whole groups of numbers, 2^i and 3 * 2^i of them, where a group holds so many bytes, and of the
+/// width of a row.
+pub fn cuts(shape: &Shape, group_bytes: u64, most_bytes: u64) -> impl Iterator<Item = MatrixShape> {
+    let steps = (0..).map(move |i| group_bytes << i).take_while(move |height| *height <= most_bytes);
+    let heights = steps.flat_map(|height| [height, height / 2 * 3]).chain([shape.row_bytes]);
+    heights.filter(move |height| *height <= most_bytes).filter_map(|height| MatrixShape::new(shape, height))
+}
+
+/// What a lookup of one record costs, in nanoseconds of the server and of a link, by what a table is to be good at.
+pub fn price(goal: Goal, server_ops: u64, [query, answer]: [u64; 2], record_bytes: u64) -> f64 {
+    let sent = |bytes: u64| (bytes * work::SENT_BYTE_NANOSECONDS) as f64;
+    let (up, down) = (sent(query), sent(answer));
+    let time = server_ops as f64 / work::OPS_PER_NANOSECOND as f64;
+    match goal {
+        Goal::ServerTime => time + (up + down) / 4.0,
+        Goal::QueryBytes => up + (time + down) / 1024.0,
+        Goal::TotalBytes => up + down + time / 1024.0,
+        Goal::Rate => down / record_bytes as f64 + (time + up) / 1e12,
+    }
+}

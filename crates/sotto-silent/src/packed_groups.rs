@@ -1,0 +1,314 @@
+//! Packing of large groups: weights written beside the matrix, and passed over with the keys of many queries.
+//!
+//! ```text
+//! weights | a matrix of signed bytes: three rows for each number of each group, a column for each coefficient of the first key
+//! last    | for each full group the digits of its last switch: two polynomials in slots, 50 bits a word
+//! masks   | for each group the packed ciphertext's mask in whole bytes: its coefficients as they are sent, or its slots
+//! ```
+
+use crate::groups::Groups;
+use crate::lattice::{self, KEY_WORDS, N, Q_BITS, WEIGHT_BYTES, mask_bytes};
+use crate::unit_vector::MessageBits;
+use rayon::prelude::*;
+use sotto_core::{Misuse, Result, Section, Sink, Sure};
+use sotto_lattice::ciphertext::Ciphertext;
+use sotto_lattice::encrypt::restore;
+use sotto_lattice::inspiring::{Inspiring, WeightColumns};
+use sotto_lattice::ring::{ModulusLevel, Ring};
+use sotto_math::bits;
+use sotto_math::matrix::layout::PANEL_ROWS;
+use sotto_math::matrix::{PanelLayout, QueryPlanes, scan_planes};
+use sotto_math::modulus_pair::round_to_bits;
+use std::ops::Range;
+
+/// Columns of weights that are made together: a line of each of their rows.
+const TOGETHER: usize = 64;
+
+/// Where weights and masks lie, and what packs with them.
+pub struct PackedGroups {
+    packing: Inspiring,
+    groups: Groups,
+    bits: MessageBits,
+    masks: MaskLayout,
+}
+
+/// How the masks of packed ciphertexts lie in an image.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MaskLayout {
+    /// As answers have them: coefficients, rounded.
+    Sent,
+    /// For ciphertexts that are computed with: slots, with all their bits.
+    Whole,
+}
+
+/// A query's keys, as the pass takes them.
+#[derive(Debug, Clone)]
+pub struct PackingKeys {
+    /// The coefficients of the first key, without their lowest bits, and how many these are.
+    planes: QueryPlanes,
+    dropped: u32,
+    /// The second key in slots, if there is one.
+    last: Vec<Vec<u64>>,
+}
+
+impl PackingKeys {
+    /// A first key alone, whose coefficients are these words, of which low bits were dropped.
+    ///
+    /// # Panics
+    /// If there are not [`KEY_WORDS`].
+    pub fn first(words: &[u64], dropped: u32) -> Self {
+        let planes = Q_BITS.saturating_sub(dropped).div_ceil(8) as usize;
+        let planes = QueryPlanes::from_u64(words, planes, &PanelLayout::new(1, KEY_WORDS));
+        PackingKeys { planes, dropped, last: Vec::new() }
+    }
+
+    /// The first key, as any pass over weights takes it.
+    pub fn planes(&self) -> &QueryPlanes {
+        &self.planes
+    }
+}
+
+impl PackedGroups {
+    /// For these groups.
+    ///
+    /// # Errors
+    /// [`Misuse::Rule`] for groups that no packing has.
+    pub fn new(groups: Groups, bits: MessageBits, masks: MaskLayout) -> Result<Self> {
+        Ok(PackedGroups { packing: lattice::packing(groups.size())?, groups, bits, masks })
+    }
+
+    /// Bytes in an image.
+    pub fn bytes(&self) -> u64 {
+        self.groups.bytes(self.mask_bits())
+    }
+
+    /// Bits of a mask's word in an image.
+    fn mask_bits(&self) -> u32 {
+        match self.masks {
+            MaskLayout::Sent => self.bits.mask,
+            MaskLayout::Whole => Q_BITS,
+        }
+    }
+
+    /// The groups, each once, cut so that threads have one each.
+    pub fn together(&self, groups: impl Iterator<Item = usize>) -> Vec<Range<usize>> {
+        let mut groups: Vec<usize> = groups.collect();
+        groups.sort_unstable();
+        groups.dedup();
+        let follow = groups.chunk_by(|a, b| a + 1 == *b);
+        let cut = follow.flat_map(|run| run.chunks(rayon::current_num_threads()));
+        cut.filter_map(|run| Some(*run.first()?..run.last()? + 1)).collect()
+    }
+
+    /// Steps of writing a group, besides those of its samples.
+    pub fn steps(&self) -> usize {
+        KEY_WORDS / TOGETHER
+    }
+
+    /// Writes the weights and masks of groups, from `start` of a section on. `samples` makes the masks of a group's numbers,
+    /// and `step` hears of [`steps`](Self::steps) steps. Memory is 140 MiB for each of these groups.
+    ///
+    /// # Errors
+    /// Those of `samples`; [`Misuse::Rule`] if a weight takes more than three bytes, which is no more likely than that digits
+    /// were guessed; storage errors.
+    pub fn write(
+        &self,
+        groups: Range<usize>,
+        samples: impl Fn(usize) -> Result<Vec<u64>> + Sync,
+        step: impl Fn() + Sync,
+        (out, section, start): (&dyn Sink, Section, u64),
+    ) -> Result<()> {
+        groups.into_par_iter().try_for_each(|group| {
+            let columns = WeightColumns::new(&self.packing, &samples(group)?);
+            self.write_weights(group, &columns, &step, (out, section, start))?;
+            let mut packed = Vec::new();
+            columns.last.iter().for_each(|digit| bits::pack_words(digit, Q_BITS, &mut packed));
+            let [last, masks] = self.beyond();
+            out.write_at(section, start + last + (group * packed.len()) as u64, &packed)?;
+            let mut mask = columns.mask;
+            if self.masks == MaskLayout::Sent {
+                self.ring().inverse(ModulusLevel::Main, &mut mask);
+                mask = self.rounded(&mask, self.bits.mask);
+            }
+            packed.clear();
+            bits::pack_words(&mask, self.mask_bits(), &mut packed);
+            out.write_at(section, start + masks + (group * packed.len()) as u64, &packed)
+        })
+    }
+
+    fn write_weights(
+        &self,
+        group: usize,
+        columns: &WeightColumns<'_>,
+        step: &(impl Fn() + Sync),
+        (out, section, start): (&dyn Sink, Section, u64),
+    ) -> Result<()> {
+        let (first_row, numbers) = self.groups.place(group);
+        let layout = PanelLayout::new(WEIGHT_BYTES * numbers, KEY_WORDS);
+        let start = start + (first_row / PANEL_ROWS * layout.panel_bytes()) as u64;
+        (0..KEY_WORDS / TOGETHER).into_par_iter().try_for_each(|piece| {
+            let (digit, first) = (piece * TOGETHER / N, piece * TOGETHER % N);
+            let mut weights = vec![0; TOGETHER * self.packing.samples()];
+            columns.put(digit, first, &mut weights);
+            let mut bytes = Vec::with_capacity(TOGETHER * layout.rows());
+            for column in weights.chunks_exact(self.packing.samples()) {
+                for weight in column.iter().take(numbers) {
+                    bytes.extend(signed_bytes(*weight)?);
+                }
+            }
+            let mut panels = vec![0; TOGETHER * PANEL_ROWS];
+            for panel in 0..layout.panels() {
+                layout.gather_panel(panel, &bytes, TOGETHER, &mut panels);
+                let at = panel * layout.panel_bytes() + piece * panels.len();
+                out.write_at(section, start + at as u64, &panels)?;
+            }
+            step();
+            Ok(())
+        })
+    }
+
+    /// Where digits of last switches begin, and where masks do.
+    fn beyond(&self) -> [u64; 2] {
+        let weights = self.groups.layout().bytes() as u64;
+        [weights, weights + self.groups.last_bytes()]
+    }
+
+    /// Keys whose bodies were cut off: a coefficient stands for the middle of what it may have been, or half less. `None` if
+    /// they are no keys.
+    pub fn keys(&self, keys: &[Vec<u128>]) -> Option<PackingKeys> {
+        let (ring, dropped) = (self.ring(), Q_BITS.saturating_sub(self.bits.keys));
+        let (first, last) = keys.split_at_checked(KEY_WORDS / N)?;
+        let slots = |body: &Vec<u128>| restore(ring, ModulusLevel::Main, body, self.bits.keys);
+        let last: Vec<Vec<u64>> = last.iter().map(slots).collect::<Option<_>>()?;
+        let word = |word: &u128| if dropped == 0 { *word as u64 } else { 2 * *word as u64 + 1 };
+        let words: Vec<u64> = first.iter().flatten().map(word).collect();
+        let full = self.packing.samples() == N;
+        let complete = words.len() == KEY_WORDS && last.len() == usize::from(full) * KEY_WORDS / N;
+        complete.then(|| PackingKeys { last, ..PackingKeys::first(&words, dropped.saturating_sub(1)) })
+    }
+
+    /// Packs the products of many queries: one pass over the weights, of which threads of the current pool take stretches.
+    /// For each query and group, mask and body of the packed ciphertext, in the bits that are sent: for masks that lie there
+    /// as they are sent.
+    ///
+    /// # Panics
+    /// If `image` is not [`bytes`](Self::bytes) long.
+    pub fn pack(
+        &self,
+        image: &[u8],
+        keys: &[&PackingKeys],
+        products: &[Vec<u64>],
+    ) -> Vec<Vec<[Vec<u64>; 2]>> {
+        self.each_group(image, keys, products, |mask, body| [mask, self.rounded(&body, self.bits.body)])
+    }
+
+    /// The same, but for each query and group the ciphertext itself: for full groups whose masks are there whole.
+    ///
+    /// # Panics
+    /// As [`pack`](Self::pack).
+    pub fn ciphers(
+        &self,
+        image: &[u8],
+        keys: &[&PackingKeys],
+        products: &[Vec<u64>],
+    ) -> Vec<Vec<Ciphertext>> {
+        let ring = self.ring();
+        self.each_group(image, keys, products, |mut mask, mut body| {
+            let q = ring.q().value();
+            mask.iter_mut().for_each(|word| *word -= if *word < q { 0 } else { q });
+            ring.forward(ModulusLevel::Main, &mut body);
+            Ciphertext::new(ring, ModulusLevel::Main, &mask, std::iter::once(body.as_slice()))
+        })
+    }
+
+    /// For each query and group, what `make` makes of the mask and the body of the packed ciphertext.
+    fn each_group<T: Send>(
+        &self,
+        image: &[u8],
+        keys: &[&PackingKeys],
+        products: &[Vec<u64>],
+        make: impl Fn(Vec<u64>, Vec<u64>) -> T + Sync,
+    ) -> Vec<Vec<T>> {
+        let [last, masks] = self.beyond().map(|at| at as usize);
+        let (weights, beyond) = image.split_at(last);
+        let (last, masks) = beyond.split_at(masks - last);
+        let planes: Vec<QueryPlanes> = keys.iter().map(|keys| keys.planes.clone()).collect();
+        let width = planes.first().map_or(0, QueryPlanes::planes);
+        let sums = crate::matrix::times(weights, &self.groups.layout(), &planes, width, scan_planes);
+        let of_query = |((keys, sums), products): ((&&PackingKeys, &Vec<i64>), &Vec<u64>)| {
+            let of_group = |group: usize| {
+                let (row, numbers) = self.groups.place(group);
+                let rows = row * width..(row + WEIGHT_BYTES * numbers) * width;
+                let sums = sums.get(rows).sure("a pass sums up each row");
+                let mut body = residues(self.ring(), sums, [WEIGHT_BYTES, width], keys.dropped);
+                body.resize(self.packing.samples(), 0);
+                let add = |body: &mut Vec<u64>, more: &[u64]| {
+                    body.iter_mut().zip(more).for_each(|(x, y)| *x = self.ring().q().add(*x, *y));
+                };
+                if !keys.last.is_empty() {
+                    let digits = words(last, group * keys.last.len(), keys.last.len(), Q_BITS);
+                    add(&mut body, &self.packing.last(&digits, &keys.last));
+                }
+                add(&mut body, products.chunks(self.packing.samples()).nth(group).unwrap_or(&[]));
+                let mask = words(masks, group, 1, self.mask_bits()).pop().unwrap_or_default();
+                make(mask, body)
+            };
+            (0..self.groups.count()).into_par_iter().map(of_group).collect()
+        };
+        keys.par_iter().zip(&sums).zip(products).map(of_query).collect()
+    }
+
+    /// Residues in the bits that are sent of them.
+    pub fn rounded(&self, residues: &[u64], bits: u32) -> Vec<u64> {
+        let mut rounded = vec![0; residues.len()];
+        round_to_bits(self.ring().q(), residues, bits, &mut rounded);
+        rounded
+    }
+
+    /// The ring of packed ciphertexts.
+    pub fn ring(&self) -> &Ring {
+        self.packing.ring()
+    }
+
+    /// The products of a record's numbers, modulo q: of each of its bytes there are the sums of all planes of a query's words.
+    pub fn products(&self, sums: &[i64], planes: usize) -> Vec<u64> {
+        let words = self.packing.samples() * self.groups.count();
+        let mut numbers = residues(self.packing.ring(), sums, [2, planes], self.bits.dropped());
+        numbers.resize(words, 0);
+        numbers
+    }
+}
+
+/// The three signed bytes of a weight, from the lowest on.
+fn signed_bytes(weight: i32) -> Result<[u8; WEIGHT_BYTES]> {
+    let mut rest = weight;
+    let bytes = [(); WEIGHT_BYTES].map(|()| {
+        let byte = rest as i8;
+        rest = (rest - i32::from(byte)) >> 8;
+        byte as u8
+    });
+    match rest {
+        0 => Ok(bytes),
+        _ => Err(Misuse::Rule("weights of packing are sums of uniform digits").into()),
+    }
+}
+
+/// Some polynomials of packed words, from one on. Bytes of a damaged image are no words, and then no answer is right.
+fn words(bytes: &[u8], first: usize, count: usize, width: u32) -> Vec<Vec<u64>> {
+    let polynomials = bytes.chunks(mask_bytes(width) as usize).skip(first).take(count);
+    polynomials.map(|bytes| bits::unpack_words(bytes, width, N).unwrap_or_else(|| vec![0; N])).collect()
+}
+
+/// Products of numbers of so many signed bytes with words of so many planes, of which low bits were dropped, modulo q: of
+/// each byte there are the sums of all planes.
+pub fn residues(ring: &Ring, sums: &[i64], [bytes, planes]: [usize; 2], dropped: u32) -> Vec<u64> {
+    let q = ring.q();
+    let horner = |x: i128, next: i128| (x << 8) + next;
+    let byte = |sums: &[i64]| sums.iter().rev().fold(0, |x, sum| horner(x, i128::from(*sum)));
+    let number = |sums: &[i64]| {
+        // Below 2^(50 + 8 + 24 + 20) in absolute value.
+        let x = sums.chunks(planes).rev().fold(0, |x, sums| horner(x, byte(sums))) << dropped;
+        q.reduce_u128((x + (i128::from(q.value()) << 64)) as u128)
+    };
+    sums.chunks(bytes * planes).map(number).collect()
+}

@@ -1,0 +1,70 @@
+//! The plain modulus p: what the numbers of a table are taken modulo. Two signed bytes of the matrix are one number.
+
+use crate::lattice::{P_LOG2, Q};
+use subtle::{ConditionallySelectable, ConstantTimeEq};
+
+/// A plain modulus, and how large the matrix's numbers are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PlainModulus {
+    modulus: u64,
+    most: u64,
+}
+
+impl PlainModulus {
+    /// 2^16: any two signed bytes are a number.
+    pub const BYTES: PlainModulus = PlainModulus { modulus: 1 << P_LOG2, most: (1 << 15) + (1 << 7) };
+
+    /// An odd p. Of each residue the matrix has the number nearest to zero, which is two signed bytes.
+    pub const fn odd(modulus: u16) -> Self {
+        assert!(modulus % 2 == 1, "an odd modulus");
+        PlainModulus { modulus: modulus as u64, most: modulus as u64 / 2 }
+    }
+
+    /// p.
+    pub const fn modulus(&self) -> u64 {
+        self.modulus
+    }
+
+    /// The largest number of the matrix, in absolute value.
+    pub fn most(&self) -> f64 {
+        self.most as f64
+    }
+
+    /// q / p, to the nearest integer.
+    pub(crate) fn step(&self) -> u64 {
+        (Q + self.modulus / 2) / self.modulus
+    }
+
+    /// The residue nearest to p times a phase, whose unit is 2^-`bits`. The time does not depend on it.
+    pub(crate) fn nearest(&self, phase: u64, bits: u32) -> u16 {
+        let whole = 1u64 << bits;
+        let x = ((phase & (whole - 1)) * self.modulus + whole / 2) >> bits;
+        u64::conditional_select(&x, &0, x.ct_eq(&self.modulus)) as u16
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_step_is_a_share_of_the_modulus() {
+        for plain in [PlainModulus::BYTES, PlainModulus::odd(32769), PlainModulus::odd(3)] {
+            let p = plain.modulus() as f64;
+            assert!((plain.step() as f64 * p - Q as f64).abs() <= p / 2.0);
+        }
+    }
+
+    #[test]
+    fn the_nearest_residue_is_found_from_both_sides() {
+        for plain in [PlainModulus::BYTES, PlainModulus::odd(32769), PlainModulus::odd(5)] {
+            let unit = (1u64 << 37) as f64 / plain.modulus() as f64;
+            for number in [0, 1, 2, plain.modulus() / 2, plain.modulus() - 1] {
+                for off in [-0.49, 0.0, 0.49] {
+                    let phase = ((number as f64 + off) * unit).round() as i64 as u64;
+                    assert_eq!(u64::from(plain.nearest(phase, 37)), number, "{plain:?} {off}");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! Two passes: a row of the hint is fetched like a row of a table, so that no client needs the hint.
+//!
+//! The table is a matrix D of signed bytes. A record is w bytes, and lies in w rows of one column: record `r = j B + i` in
+//! block i of the rows and column j. Of each block there are w rows of the hint `H = D A`, rounded to 24 bits, and w words of
+//! `y = D c` for a query c, rounded to 16. Both tell whoever has the secret of c what the record is. So they are a second
+//! table, with a column for each block: [`ROW_BYTES`] bytes of each hint row, which depend on no query, and two *fresh* bytes
+//! of each word, which are made of one. A second encrypted unit vector asks for the column of block i (DoublePIR: Henzinger et
+//! al., USENIX Security 2023, section 5; the rounding of the hint is ours).
+//!
+//! | module | what lives there |
+//! |---|---|
+//! | [`bound`] | the noise of words that are read with rounded masks |
+//! | [`select`] | which cuts there are of a table, and what one is worth |
+//! | `write` | both matrices, from records (feature `server`) |
+//! | `revise` | changed bytes, in both (feature `server`) |
+//! | `tables` | both matrices of an open image, and the first pass (feature `server`) |
+
+pub mod bound;
+#[cfg(feature = "server")]
+mod revise;
+pub mod select;
+#[cfg(feature = "server")]
+mod tables;
+#[cfg(feature = "server")]
+mod write;
+
+#[cfg(feature = "server")]
+pub use revise::revise;
+#[cfg(feature = "server")]
+pub use tables::TwoPassTables;
+#[cfg(feature = "server")]
+pub use write::write;
+
+use crate::lwe::encrypt::{read, rounded_mask};
+use crate::lwe::ring::N;
+use sotto_math::matrix::PanelLayout;
+use zeroize::Zeroizing;
+
+/// Bits that are kept of a word of the hint: three bytes.
+pub const HINT_BITS: u32 = 24;
+
+/// Bits that are kept of a word of the first pass: two bytes.
+pub const FRESH_BITS: u32 = 16;
+
+/// Bytes of a row of the hint in the second matrix.
+pub const ROW_BYTES: usize = N * HINT_BITS as usize / 8;
+
+/// Most bytes in a record.
+pub const MAX_RECORD_BYTES: u64 = 64;
+
+/// Most blocks of rows: columns of the second matrix.
+pub const MAX_BLOCKS: u64 = 1 << 16;
+
+/// Most columns of the first matrix. Their noise ends a little above or below.
+pub const MAX_COLUMNS: u64 = 1 << 19;
+
+/// How a table lies in the two matrices.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TwoPassLayout {
+    /// Bytes in a record, w.
+    pub record_bytes: u64,
+    /// How many records there are.
+    pub records: u64,
+    /// Blocks of rows, B: a power of two, so that which block a record is in is no division.
+    pub blocks: u64,
+}
+
+impl TwoPassLayout {
+    /// What is wrong with it: a field, and what it must be.
+    pub fn refusal(&self) -> Option<(&'static str, String)> {
+        let most = MAX_COLUMNS.saturating_mul(self.blocks);
+        if !(1..=MAX_RECORD_BYTES).contains(&self.record_bytes) {
+            Some(("record_bytes", format!("must lie in 1..={MAX_RECORD_BYTES}")))
+        } else if !self.blocks.is_power_of_two() || self.blocks > MAX_BLOCKS {
+            Some(("blocks", format!("must be a power of two and at most {MAX_BLOCKS}")))
+        } else if !(1..=most).contains(&self.records) {
+            Some(("records", format!("must lie in 1..={most}, which is {MAX_COLUMNS} for each block")))
+        } else {
+            None
+        }
+    }
+
+    /// Columns of the first matrix, m.
+    pub fn columns(&self) -> u64 {
+        self.records.div_ceil(self.blocks)
+    }
+
+    /// Rows of the first matrix, l.
+    pub fn rows(&self) -> u64 {
+        self.record_bytes * self.blocks
+    }
+
+    /// Rows of the second matrix.
+    pub fn second_rows(&self) -> u64 {
+        self.record_bytes * ROW_BYTES as u64
+    }
+
+    /// Bytes of the first matrix in an image.
+    pub fn first_bytes(&self) -> u64 {
+        self.rows().next_multiple_of(64) * self.columns().next_multiple_of(4)
+    }
+
+    /// Bytes of the second.
+    pub fn second_bytes(&self) -> u64 {
+        self.second_rows() * self.blocks.next_multiple_of(4)
+    }
+
+    /// Where the bytes of the first matrix lie.
+    pub fn first(&self) -> PanelLayout {
+        PanelLayout::new(self.rows() as usize, self.columns() as usize)
+    }
+
+    /// Where the bytes of the second matrix lie.
+    pub fn second(&self) -> PanelLayout {
+        PanelLayout::new(self.second_rows() as usize, self.blocks as usize)
+    }
+
+    /// Of each of a record's bytes the words of all blocks, out of those of all rows.
+    pub fn by_byte(&self, words: &[u16]) -> Vec<Vec<u16>> {
+        let width = self.record_bytes as usize;
+        (0..width).map(|byte| words.iter().skip(byte).step_by(width).copied().collect()).collect()
+    }
+
+    /// The column and the block of a record.
+    pub fn place(&self, record: u64) -> [u32; 2] {
+        [(record >> self.blocks.trailing_zeros()) as u32, (record & (self.blocks - 1)) as u32]
+    }
+}
+
+/// A record, from a column of the second table: its rounded hint rows and its fresh words, and the secret of the first query.
+pub fn record(hint: &[u8], fresh: &[u16], s: &[i32]) -> Zeroizing<Vec<u8>> {
+    let mut row = Zeroizing::new(Vec::with_capacity(N));
+    let mut masks = Zeroizing::new(Vec::with_capacity(fresh.len()));
+    for bytes in hint.chunks_exact(ROW_BYTES) {
+        row.clear();
+        row.extend(
+            bytes
+                .as_chunks()
+                .0
+                .iter()
+                .map(|[low, middle, high]| u32::from_le_bytes([*low, *middle, *high, 0])),
+        );
+        masks.push(rounded_mask(&row, HINT_BITS, s));
+    }
+    let fresh: Zeroizing<Vec<u32>> = Zeroizing::new(fresh.iter().map(|word| u32::from(*word)).collect());
+    Zeroizing::new(read(&fresh, &masks, FRESH_BITS).collect())
+}
+
+#[cfg(test)]
+mod tests;

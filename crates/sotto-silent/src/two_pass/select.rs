@@ -1,0 +1,77 @@
+//! Which cuts there are of a table, and what one is worth.
+
+use super::{MAX_BLOCKS, MAX_RECORD_BYTES, TwoPassLayout};
+use sotto_core::{Costs, Goal, ParamsError, Result, Shape, work};
+
+/// A cut, and what is asked of it.
+#[derive(Debug, Clone, Copy)]
+pub struct LayoutCandidate {
+    /// The cut.
+    pub cut: TwoPassLayout,
+    /// Records that hold one row.
+    pub lookups: u64,
+    /// What the failure of a record must stay below, in log2.
+    pub required: f64,
+}
+
+impl LayoutCandidate {
+    /// Whether what goes with the second matrix may be so large: at most four times the table, unless records have one byte.
+    pub fn affords(&self, bytes: u64) -> bool {
+        self.cut.record_bytes == 1 || bytes <= 4 * self.cut.first_bytes()
+    }
+}
+
+/// The literal with the lowest price of all cuts that `price` has one for: `costs` gives what a lookup takes, and a literal.
+///
+/// # Errors
+/// [`ParamsError::NoFit`] for an empty table, or one larger than the limits allow.
+pub fn cheapest<L>(shape: &Shape, costs: impl Fn(LayoutCandidate) -> Option<(Costs, L)>) -> Result<L> {
+    let no_fit =
+        |why: &str| ParamsError::NoFit { rows: shape.rows, row_bytes: shape.row_bytes, why: why.into() };
+    if shape.rows == 0 || shape.row_bytes == 0 {
+        return Err(no_fit("a table has at least one row of at least one byte").into());
+    }
+    let priced = candidates(shape).filter_map(|candidate| {
+        let (costs, literal) = costs(candidate)?;
+        Some((price(shape, &costs) * candidate.lookups as f64, literal))
+    });
+    let cheapest = priced.min_by(|(x, _), (y, _)| x.total_cmp(y));
+    let none =
+        || no_fit("it needs more than 2^16 blocks of about 2^19 records, or their noise leaves no margin");
+    Ok(cheapest.map(|(_, literal)| literal).ok_or_else(none)?)
+}
+
+/// Nanoseconds of the server and of a link, for one lookup.
+fn price(shape: &Shape, costs: &Costs) -> f64 {
+    let sent = |bytes: u64| (bytes * work::SENT_BYTE_NANOSECONDS) as f64;
+    let once = costs.artifact_bytes.saturating_mul(work::SENT_BYTE_NANOSECONDS) as f64;
+    let (up, down) = (sent(costs.query_bytes), sent(costs.answer_bytes));
+    let down = down + once / shape.lookups_per_client.max(1) as f64;
+    let time = costs.server_ops as f64 / work::OPS_PER_NANOSECOND as f64;
+    match shape.goal {
+        Goal::ServerTime => time + (up + down) / 4.0,
+        Goal::QueryBytes => up + (time + down) / 1024.0,
+        Goal::TotalBytes => up + down + time / 1024.0,
+        Goal::Rate => down + (time + up) / 1e6,
+    }
+}
+
+/// Widths of records that divide a row evenly or hold it, and all numbers of blocks.
+fn candidates(shape: &Shape) -> impl Iterator<Item = LayoutCandidate> {
+    let most = (0..=MAX_RECORD_BYTES.ilog2()).map(|log2| 1 << log2);
+    let mut widths: Vec<u64> =
+        most.map(|most| shape.row_bytes.div_ceil(shape.row_bytes.div_ceil(most))).collect();
+    widths.dedup();
+    let blocks = (0..=MAX_BLOCKS.ilog2()).map(|log2| 1u64 << log2);
+    widths.into_iter().flat_map(move |record_bytes| {
+        let lookups = shape.row_bytes.div_ceil(record_bytes);
+        let required = shape.required_failure_log2() - (lookups as f64).log2();
+        let records = shape.rows.checked_mul(lookups);
+        let cut = move |blocks| Some(TwoPassLayout { record_bytes, records: records?, blocks });
+        let cuts = blocks
+            .clone()
+            .filter_map(cut)
+            .filter(|cut| cut.blocks / 2 < cut.records && cut.refusal().is_none());
+        cuts.map(move |cut| LayoutCandidate { cut, lookups, required })
+    })
+}

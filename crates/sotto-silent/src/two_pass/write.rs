@@ -1,0 +1,106 @@
+//! Records become both matrices. Memory is bounded whatever the table's size.
+
+use super::{HINT_BITS, ROW_BYTES, TwoPassLayout};
+use crate::lwe::hint::{PanelReader, Workspace};
+use crate::lwe::ring::switch;
+use crate::matrix::{SectionOffset, write_columns, write_matrix};
+use rayon::prelude::*;
+use sotto_core::{Misuse, Result, Rows, Section, Sink};
+use sotto_math::matrix::layout::PANEL_ROWS;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Writes both matrices, the second behind the first, from the start of a reserved section on.
+///
+/// # Errors
+/// [`Misuse::Rule`] if `rows` has another shape than the cut; storage errors.
+pub fn write(cut: &TwoPassLayout, section: Section, rows: &dyn Rows, out: &dyn Sink) -> Result<()> {
+    if rows.records() != cut.records || rows.record_bytes() as u64 != cut.record_bytes {
+        return Err(Misuse::Rule("the records have the shape the parameters were chosen for").into());
+    }
+    write_matrix(cut.first(), section, &Columns { cut, rows }, out)?;
+    let hints = HintTable::new(cut, section, cut.rows(), out)?;
+    write_columns(cut.second(), SectionOffset { section, start: cut.first_bytes() }, &hints, |_, _| {}, out)
+}
+
+/// Records, as many to a column as there are blocks; zeros past the last.
+struct Columns<'a> {
+    cut: &'a TwoPassLayout,
+    rows: &'a dyn Rows,
+}
+
+impl Rows for Columns<'_> {
+    fn records(&self) -> u64 {
+        self.cut.columns()
+    }
+
+    fn record_bytes(&self) -> usize {
+        self.cut.rows() as usize
+    }
+
+    fn read(&self, first: u64, out: &mut [u8]) -> Result<()> {
+        let first = first * self.cut.blocks;
+        let bytes = self.cut.records.saturating_sub(first).saturating_mul(self.cut.record_bytes);
+        let there = usize::try_from(bytes).unwrap_or(usize::MAX).min(out.len());
+        let (records, padding) = out.split_at_mut(there);
+        padding.fill(0);
+        self.rows.read(first, records)
+    }
+}
+
+/// The second matrix as a table: of each block, the rounded rows of its hint.
+pub(super) struct HintTable<'a> {
+    cut: &'a TwoPassLayout,
+    panels: PanelReader<'a>,
+    /// Rows that were made, and how many there will be.
+    done: AtomicU64,
+    total: u64,
+    out: &'a dyn Sink,
+}
+
+impl<'a> HintTable<'a> {
+    /// Of the first matrix, at the start of this section. So many rows will be asked for.
+    pub(super) fn new(
+        cut: &'a TwoPassLayout,
+        section: Section,
+        total: u64,
+        out: &'a dyn Sink,
+    ) -> Result<Self> {
+        let panels = PanelReader::new(cut.first(), section, out)?;
+        Ok(HintTable { cut, panels, done: AtomicU64::new(0), total, out })
+    }
+}
+
+impl Rows for HintTable<'_> {
+    fn records(&self) -> u64 {
+        self.cut.second().cols() as u64
+    }
+
+    fn record_bytes(&self) -> usize {
+        self.cut.second_rows() as usize
+    }
+
+    fn read(&self, first: u64, mut out: &mut [u8]) -> Result<()> {
+        // Pieces that end where panels do.
+        let (mut row, mut pieces) = ((first * self.cut.record_bytes) as usize, Vec::new());
+        while !out.is_empty() {
+            let rows = PANEL_ROWS - row % PANEL_ROWS;
+            let (piece, rest) = out.split_at_mut((rows * ROW_BYTES).min(out.len()));
+            pieces.push((row, piece));
+            (row, out) = (row + rows, rest);
+        }
+        pieces.into_par_iter().try_for_each_init(Workspace::default, |space, (row, piece)| {
+            let (first, rows) = (row % PANEL_ROWS, piece.len() / ROW_BYTES);
+            let mut into = piece.chunks_exact_mut(ROW_BYTES);
+            self.panels.hint(space, row / PANEL_ROWS, first..first + rows, |h| {
+                let bytes = into.next().map(|row| row.as_chunks_mut().0).unwrap_or_default();
+                for (bytes, word) in bytes.iter_mut().zip(h) {
+                    let [low, middle, high, _] = switch(*word, HINT_BITS).to_le_bytes();
+                    *bytes = [low, middle, high];
+                }
+            })?;
+            let done = self.done.fetch_add(rows as u64, Ordering::Relaxed) + rows as u64;
+            self.out.progress("hint", done, self.total);
+            Ok(())
+        })
+    }
+}

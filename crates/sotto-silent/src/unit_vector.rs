@@ -1,0 +1,248 @@
+//! The client's half: an encrypted unit vector with the keys that pack its products, and how packed products are read.
+//!
+//! Nothing here branches, indexes or allocates by the index asked for or by a secret.
+
+use crate::lattice::{self, DIGITS, KEY_MASKS, LAW, N, Q_BITS, SIGMA};
+use crate::one_hot::OneHot;
+use crate::plain_modulus::PlainModulus;
+use sotto_core::{CryptoRng, Result, Unit};
+use sotto_lattice::encrypt::{ErrorSource, truncate};
+use sotto_lattice::inspiring::Inspiring;
+use sotto_lattice::ring::{ModulusLevel, Ring};
+use sotto_lattice::secret::SecretKey;
+use sotto_math::gadget::Gadget;
+use sotto_math::sample::Gaussian;
+use subtle::ConditionallySelectable;
+use zeroize::Zeroizing;
+
+/// Bits of a message's numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MessageBits {
+    /// Of a word of the vector.
+    pub query: u32,
+    /// Of a coefficient of a key.
+    pub keys: u32,
+    /// Of a coefficient of a packed ciphertext's mask.
+    pub mask: u32,
+    /// Of its body.
+    pub body: u32,
+}
+
+/// Bodies of both keys that pack N numbers.
+pub const KEY_BODIES: usize = 2 * DIGITS.count as usize;
+
+/// Work of drawing an error and of the transforms for one word, by measurement.
+pub const WORD_OPS: u64 = 14_000;
+
+/// Work of a vector's keys, by measurement.
+pub const KEYS_OPS: u64 = 400_000_000;
+
+impl MessageBits {
+    /// How many low bits of a vector's word are not sent.
+    pub fn dropped(&self) -> u32 {
+        Q_BITS.saturating_sub(self.query)
+    }
+}
+
+/// The largest number that a residue is cut to when its low bits are dropped.
+pub fn largest(kept_bits: u32) -> u64 {
+    (lattice::Q - 1) >> Q_BITS.saturating_sub(kept_bits)
+}
+
+/// An encrypted unit vector.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EncryptedVector {
+    /// The top bits of its words.
+    pub words: Vec<u64>,
+    /// Those of the packing keys' bodies.
+    pub keys: Vec<Vec<u128>>,
+}
+
+/// What encrypts: transforms, the sampler, and the public polynomials.
+pub struct VectorEncryptor {
+    ring: Ring,
+    plain: PlainModulus,
+    gadget: Gadget,
+    gaussian: Gaussian,
+    /// Of each vector, the polynomials of its blocks.
+    vectors: Vec<Vec<Vec<u64>>>,
+}
+
+impl VectorEncryptor {
+    /// For vectors of so many words, which select numbers modulo p.
+    ///
+    /// # Errors
+    /// None, as [`lattice::ring`].
+    pub fn new(words: usize, plain: PlainModulus) -> Result<Self> {
+        Self::several(&[words], plain)
+    }
+
+    /// For queries of [two vectors](lattice::VECTORS) at most, of so many words.
+    ///
+    /// # Errors
+    /// None, as [`lattice::ring`].
+    pub fn several(words: &[usize], plain: PlainModulus) -> Result<Self> {
+        let ring = lattice::ring()?;
+        let vectors = words.iter().zip(lattice::VECTORS);
+        let vectors = vectors.map(|(words, vector)| {
+            (0..words.div_ceil(N)).map(|k| lattice::block(&ring, vector, k)).collect()
+        });
+        let (vectors, gadget) = (vectors.collect(), lattice::gadget()?);
+        Ok(VectorEncryptor { ring, plain, gadget, gaussian: Gaussian::new(SIGMA), vectors })
+    }
+
+    /// The ring.
+    pub fn ring(&self) -> &Ring {
+        &self.ring
+    }
+
+    /// The secret of a query.
+    pub fn secret(&self, rng: &mut dyn CryptoRng) -> SecretKey {
+        SecretKey::sample(&self.ring, LAW, rng)
+    }
+
+    /// A fresh secret s, a unit [vector](Self::vector) of `words` words, and the keys that go with it.
+    pub fn unit(
+        &self,
+        words: usize,
+        index: u32,
+        bits: MessageBits,
+        rng: &mut dyn CryptoRng,
+    ) -> (EncryptedVector, SecretKey) {
+        self.sum(words, OneHot::new(index, 1), bits, rng)
+    }
+
+    /// The same with any [`OneHot`] in place of a unit vector: what comes back is the sum of their records' numbers modulo p.
+    pub fn sum(
+        &self,
+        words: usize,
+        ones: OneHot,
+        bits: MessageBits,
+        rng: &mut dyn CryptoRng,
+    ) -> (EncryptedVector, SecretKey) {
+        let secret = self.secret(rng);
+        let words = self.vector(0, words, ones, bits, &secret, rng);
+        let mut errors = ErrorSource { law: &self.gaussian, rng };
+        let keys = Inspiring::generate(&self.ring, &self.gadget, &secret, KEY_MASKS, &mut errors, N);
+        let keys =
+            keys.iter().map(|body| truncate(&self.ring, ModulusLevel::Main, body, bits.keys)).collect();
+        (EncryptedVector { words, keys }, secret)
+    }
+
+    /// `A s + e` plus q/p times a vector of ones in the top bits of words, for one of a query's vectors.
+    ///
+    /// Words are rounded to nearest modulo q, after the ones went in: so every one of them is as uniform as the others.
+    pub fn vector(
+        &self,
+        which: usize,
+        words: usize,
+        mut ones: OneHot,
+        bits: MessageBits,
+        secret: &SecretKey,
+        rng: &mut dyn CryptoRng,
+    ) -> Vec<u64> {
+        let (ring, q) = (&self.ring, self.ring.q());
+        let (step, dropped) = (self.plain.step(), bits.dropped());
+        let half = (1 << dropped) >> 1;
+        let mut out = Vec::with_capacity(words);
+        let mut c = Zeroizing::new(vec![0; N]);
+        let mut small = Zeroizing::new(vec![0; N]);
+        let mut places = 0u32..;
+        for a in self.vectors.get(which).into_iter().flatten() {
+            c.copy_from_slice(a);
+            ring.mul(ModulusLevel::Main, &mut c, secret.slots(ring, ModulusLevel::Main));
+            ring.inverse(ModulusLevel::Main, &mut c);
+            self.gaussian.fill(rng, &mut small);
+            let block = c.iter().zip(small.iter()).zip(places.by_ref()).map(|((c, e), place)| {
+                let unit = u64::conditional_select(&0, &step, ones.is_one(place));
+                // The sign, spread over the word, adds q to an error below zero.
+                let e = i64::from(*e);
+                let e = (e as u64).wrapping_add(q.value() & (e >> 63) as u64);
+                q.add(q.add(q.add(*c, e), unit), half) >> dropped
+            });
+            out.extend(block.take(words - out.len()));
+        }
+        out
+    }
+
+    /// The bodies of the key that packs [few](Inspiring) numbers, coefficient by coefficient: their top bits, rounded to nearest
+    /// as a vector's words are. So they are factors in a product of integers.
+    pub fn key(&self, secret: &SecretKey, bits: MessageBits, rng: &mut dyn CryptoRng) -> Vec<u64> {
+        let (ring, dropped) = (&self.ring, Q_BITS.saturating_sub(bits.keys));
+        let half = (1 << dropped) >> 1;
+        let mut errors = ErrorSource { law: &self.gaussian, rng };
+        let mut bodies = Inspiring::generate(ring, &self.gadget, secret, KEY_MASKS, &mut errors, 1).concat();
+        bodies.chunks_exact_mut(N).for_each(|body| ring.inverse(ModulusLevel::Main, body));
+        bodies.iter().map(|x| ring.q().add(*x, half) >> dropped).collect()
+    }
+
+    /// The numbers of one packed ciphertext, residues modulo p: `p (b / 2^body - a s / 2^mask)` to the nearest integer.
+    ///
+    /// # Panics
+    /// If either polynomial is not `N` long.
+    pub fn numbers(
+        &self,
+        secret: &SecretKey,
+        bits: MessageBits,
+        mask: &[u64],
+        body: &[u64],
+    ) -> Zeroizing<Vec<u16>> {
+        assert_eq!(body.len(), N, "a number at every place");
+        self.few_numbers(secret, bits, N, mask, body)
+    }
+
+    /// The first of so many numbers that are packed together, as many as there are bodies: few of them lie apart.
+    ///
+    /// The product is exact: its coefficients are below `N 2^mask`, which is below q / 2 for a mask of at most 37 bits.
+    ///
+    /// # Panics
+    /// If the mask is not `N` long.
+    pub fn few_numbers(
+        &self,
+        secret: &SecretKey,
+        bits: MessageBits,
+        samples: usize,
+        mask: &[u64],
+        body: &[u64],
+    ) -> Zeroizing<Vec<u16>> {
+        let ring = &self.ring;
+        let mut product = Zeroizing::new(mask.to_vec());
+        ring.forward(ModulusLevel::Main, &mut product);
+        ring.mul(ModulusLevel::Main, &mut product, secret.slots(ring, ModulusLevel::Main));
+        ring.inverse(ModulusLevel::Main, &mut product);
+        let apart = (N / 2 / samples).max(1);
+        let numbers = body.iter().zip(product.iter().step_by(apart)).map(|(body, product)| {
+            let phase = (body << (bits.mask - bits.body)).wrapping_sub(ring.q().centred(*product) as u64);
+            self.plain.nearest(phase, bits.mask)
+        });
+        Zeroizing::new(numbers.collect())
+    }
+}
+
+/// The two bytes that a number stands for: the matrix has signed bytes, and a number is the first plus 256 times the second.
+#[inline]
+pub fn bytes_of(number: u16) -> [u8; 2] {
+    Unit::Pair.bytes_of(number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_pair_of_signed_bytes_comes_back() {
+        for first in 0..=255u8 {
+            for second in 0..=255u8 {
+                let number = i32::from(first as i8) + 256 * i32::from(second as i8);
+                assert_eq!(bytes_of(number as u16), [first, second]);
+                assert_eq!(Unit::Pair.number(&[first, second]), number as u16);
+            }
+        }
+    }
+
+    #[test]
+    fn the_largest_word_is_what_the_largest_residue_is_cut_to() {
+        assert_eq!(largest(Q_BITS), lattice::Q - 1);
+        assert_eq!(largest(40), (lattice::Q - 1) >> 10);
+    }
+}

@@ -1,0 +1,101 @@
+//! Whole colour classes, written down: the numbers of each colour's nodes from left to right.
+//!
+//! Nobody needs them to build or ask a table, where rows go to their colours as they come. They are what the paper's
+//! programs compute, and what the walks are checked against.
+//!
+//! Nodes are numbered layer by layer, the root with 1, so that the children of `r` are `q r - q + 2` to `q r + 1`. A node `d`
+//! layers below `r` is `q^d r` plus a constant: so what is below a low node is a *template*, one for each low state, and high
+//! trees are templates put down one after the other.
+
+use super::Coloring;
+use super::states::States;
+use sotto_core::{ParamsError, Result};
+use sotto_math::affine::affine;
+use sotto_pages::HugeWords;
+
+/// About so many nodes are in a template.
+const TEMPLATE: u64 = 1 << 11;
+
+/// The nodes of one place below a node `r`: `factor * r + term`, modulo 2^32, from left to right.
+#[derive(Default)]
+struct Template {
+    factors: Vec<u32>,
+    terms: Vec<u32>,
+}
+
+impl Coloring {
+    /// The nodes of every colour, on huge pages where the system grants them.
+    ///
+    /// # Errors
+    /// [`ParamsError::Field`] if numbers of nodes have more than 32 bits; if the system refuses the memory.
+    pub fn classes(&self) -> Result<Vec<HugeWords>> {
+        if self.shape.nodes() >= u32::MAX.into() {
+            let why = "the nodes of a tree that is written down have numbers below 2^32";
+            return Err(ParamsError::Field { field: "height", why: why.into() }.into());
+        }
+        let q = self.shape.arity() as u32;
+        let low =
+            (1..self.shape.height()).take_while(|h| crate::shape::below(q.into(), *h) <= TEMPLATE).count();
+        let templates = templates(&self.states, q, low);
+        let room = |size: &u64| HugeWords::with_room(*size as usize);
+        let mut classes: Vec<HugeWords> = self.sizes().iter().map(room).collect::<Result<_, _>>()?;
+        let colours: Vec<u8> = (0..classes.len() as u8).collect();
+        Writer { states: &self.states, q, low, templates: &templates }.node(
+            self.root,
+            1,
+            &colours,
+            &mut classes,
+        );
+        Ok(classes)
+    }
+}
+
+/// The templates of all low states, by state and place.
+fn templates(states: &States, q: u32, low: usize) -> Vec<Vec<Template>> {
+    let mut all: Vec<Vec<Template>> = Vec::new();
+    for state in (0..states.len() as u32).map(|state| states.get(state)) {
+        let mut of_places: Vec<Template> = state.sizes.iter().map(|_| Template::default()).collect();
+        for (s, branch) in (0u32..).zip(&state.branches).filter(|_| state.sizes.len() <= low) {
+            // Child s of r is q r + term.
+            let term = (2 + s).wrapping_sub(q);
+            let own = &mut of_places[usize::from(branch.place)];
+            own.factors.push(q);
+            own.terms.push(term);
+            for (place, below) in branch.order.iter().zip(&all[branch.state as usize]) {
+                let own = &mut of_places[usize::from(*place)];
+                own.factors.extend(below.factors.iter().map(|factor| factor.wrapping_mul(q)));
+                let terms = below.factors.iter().zip(&below.terms);
+                own.terms.extend(terms.map(|(factor, t)| factor.wrapping_mul(term).wrapping_add(*t)));
+            }
+        }
+        all.push(of_places);
+    }
+    all
+}
+
+struct Writer<'a> {
+    states: &'a States,
+    q: u32,
+    /// Layers below a node for which there is a template.
+    low: usize,
+    templates: &'a [Vec<Template>],
+}
+
+impl Writer<'_> {
+    /// Writes what is below node `r`, whose list has these colours.
+    fn node(&self, state: u32, r: u32, colours: &[u8], classes: &mut [HugeWords]) {
+        if colours.len() <= self.low {
+            for (colour, template) in colours.iter().zip(&self.templates[state as usize]) {
+                let nodes = classes[usize::from(*colour)].next(template.factors.len());
+                affine(&template.factors, &template.terms, r, nodes);
+            }
+            return;
+        }
+        for (s, branch) in (0u32..).zip(&self.states.get(state).branches) {
+            let child = (self.q.wrapping_mul(r)).wrapping_add(2 + s).wrapping_sub(self.q);
+            classes[usize::from(colours[usize::from(branch.place)])].extend([child]);
+            let below: Vec<u8> = branch.order.iter().map(|place| colours[usize::from(*place)]).collect();
+            self.node(branch.state, child, &below, classes);
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! Where the siblings of a leaf's path lie: the rows of a Merkle proof, in an order that only ever grows.
+//!
+//! A Merkle proof wants siblings, and two siblings' colours are mixed up: the row of a node's place holds its *sibling's*
+//! hash (the paper's swapped tree). From left to right such rows could not be written as a log grows, since a left child
+//! comes before much of what lies under its sibling, and the sibling's hash is known only after that. So rows
+//! are in another order here: **a colour's rows are written in the order in which their hashes become known**, each hash
+//! to the colour of its sibling. What a log of `n` leaves has is then a prefix of what it will have, in every colour.
+//!
+//! Below a node, a left child's row is therefore its colour's last: its sibling is complete after all that is under it. A
+//! right child's row is known as soon as the left subtree is complete.
+
+use super::path::PathWalk;
+use super::states::{Branch, State};
+use super::{ColorSlot, Coloring};
+use sotto_core::{Misuse, Result};
+
+impl Coloring {
+    /// The rows of a leaf's proof in a binary tree, from the root's child's sibling down: `h` places, one in each colour.
+    ///
+    /// Fast, and its memory accesses follow the leaf: for leaves that are no secret. [`Self::secret_copath`] is for those
+    /// that are.
+    ///
+    /// # Errors
+    /// [`Misuse::IndexPastEnd`], and [`Misuse::Rule`] if the tree is not binary.
+    pub fn copath(&self, leaf: u64) -> Result<Vec<ColorSlot>> {
+        let mut places = Vec::with_capacity(self.shape.height());
+        self.copath_into(leaf, &mut places)?;
+        Ok(places)
+    }
+
+    /// The same, into a vector whose room is used again.
+    ///
+    /// # Errors
+    /// As for [`Self::copath`].
+    pub fn copath_into(&self, leaf: u64, places: &mut Vec<ColorSlot>) -> Result<()> {
+        self.shape.check_leaf(leaf)?;
+        places.clear();
+        self.descend(leaf, |place, _| places.push(place))
+    }
+
+    /// How many rows each colour has when the first `leaves` leaves are there, counted by the hashes of complete subtrees. The
+    /// root's hash is in no row.
+    ///
+    /// # Errors
+    /// [`Misuse::IndexPastEnd`] above the tree's leaves, and [`Misuse::Rule`] if the tree is not binary.
+    pub fn copath_rows(&self, leaves: u64) -> Result<Vec<u64>> {
+        if leaves == self.shape.leaves() {
+            return Ok(self.sizes().to_vec());
+        }
+        self.shape.check_leaf(leaves)?;
+        let mut rows = vec![0; self.shape.height()];
+        self.descend(leaves, |place, written| {
+            if let Some(rows) = rows.get_mut(usize::from(place.colour)) {
+                *rows = written;
+            }
+        })?;
+        Ok(rows)
+    }
+
+    /// Tells of each place on the way to a leaf, with how many of its colour's rows are known before the leaf is.
+    fn descend(&self, leaf: u64, mut tell: impl FnMut(ColorSlot, u64)) -> Result<()> {
+        if self.shape.arity() != 2 {
+            return Err(Misuse::Rule("a proof by siblings is a binary tree's").into());
+        }
+        let mut walk = PathWalk::new();
+        let mut state = self.states.get(self.root);
+        for height in (1..=self.shape.height()).rev() {
+            let [left, right] = sides(state)?;
+            let branch = if self.shape.digit(leaf, height) == 0 {
+                let first = walk.place(left.place);
+                let last = ColorSlot { row: first.row + state.sizes[usize::from(left.place)] - 1, ..first };
+                tell(last, first.row);
+                left
+            } else {
+                walk.pass(right);
+                // The left child's own row is still to come.
+                walk.counts[usize::from(left.place)] -= 1;
+                let place = walk.place(right.place);
+                // And the right child's has just been written.
+                tell(place, place.row + 1);
+                right
+            };
+            walk.descend(branch);
+            state = self.states.get(branch.state);
+        }
+        Ok(())
+    }
+}
+
+pub(super) fn sides(state: &State) -> Result<&[Branch; 2]> {
+    state
+        .branches
+        .as_slice()
+        .try_into()
+        .map_err(|_| Misuse::Rule("a proof by siblings is a binary tree's").into())
+}

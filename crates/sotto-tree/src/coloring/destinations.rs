@@ -1,0 +1,90 @@
+//! To which colours a growing log writes its hashes, many leaves at a time.
+//!
+//! A walk for each of a log's hashes would take longer than hashing. What is below a node is written in an order that
+//! only depends on its state, so it is found once for each low state, and a walk finds the colours.
+
+use super::copath::sides;
+use super::path::PathWalk;
+use super::states::State;
+use super::{ColorSlot, Coloring};
+use sotto_core::{Misuse, Result};
+
+/// Colours of the hashes that a complete subtree makes, each in the order in which they become known: children
+/// before parents, left before right.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Destinations {
+    /// Of everything below the subtree's root.
+    pub inside: Vec<u8>,
+    /// Of the subtree's root, its parent, and so on up to the root's child: what the subtree's last leaf completes of
+    /// these is for the log's size to say.
+    pub above: Vec<u8>,
+}
+
+/// The orders of all subtrees of a height, ready to be looked up.
+pub struct DestinationTable<'a> {
+    colouring: &'a Coloring,
+    height: usize,
+    /// Places in the order of writing, by state; empty for states of other heights.
+    orders: Vec<Vec<u8>>,
+}
+
+impl Coloring {
+    /// Where hashes go, for subtrees of `2^height` leaves: below the tree's own height, and at most 16.
+    ///
+    /// # Errors
+    /// [`Misuse::Rule`] for other heights, and if the tree is not binary.
+    pub fn destinations(&self, height: usize) -> Result<DestinationTable<'_>> {
+        if self.shape.arity() != 2 || height >= self.shape.height() || height > 16 {
+            return Err(
+                Misuse::Rule("subtrees of a binary tree, lower than it and at most 16 layers high").into()
+            );
+        }
+        let mut orders: Vec<Vec<u8>> = Vec::new();
+        for state in (0..self.states.len() as u32).map(|state| self.states.get(state)) {
+            let layers = state.sizes.len();
+            orders.push(if (1..=height).contains(&layers) { order(state, &orders)? } else { Vec::new() });
+        }
+        Ok(DestinationTable { colouring: self, height, orders })
+    }
+}
+
+/// The places of a state's hashes, from those of its children's.
+fn order(state: &State, orders: &[Vec<u8>]) -> Result<Vec<u8>> {
+    let [left, right] = sides(state)?;
+    let mut out = Vec::new();
+    for (branch, sibling) in [(left, right), (right, left)] {
+        let below = orders.get(branch.state as usize).into_iter().flatten();
+        out.extend(below.map(|place| branch.order[usize::from(*place)]));
+        out.push(sibling.place);
+    }
+    Ok(out)
+}
+
+impl DestinationTable<'_> {
+    /// Subtree `number` from the left.
+    ///
+    /// # Errors
+    /// [`Misuse::IndexPastEnd`].
+    pub fn of(&self, number: u64, out: &mut Destinations) -> Result<()> {
+        let Coloring { shape, states, root } = self.colouring;
+        let layers = shape.height() - self.height;
+        if number >> layers != 0 {
+            return Err(Misuse::IndexPastEnd { index: number, len: 1 << layers }.into());
+        }
+        out.above.clear();
+        let mut walk = PathWalk::new();
+        let mut state = *root;
+        for layer in (0..layers).rev() {
+            let [left, right] = sides(states.get(state))?;
+            let (branch, sibling) = if number >> layer & 1 == 0 { (left, right) } else { (right, left) };
+            let ColorSlot { colour, .. } = walk.place(sibling.place);
+            out.above.push(colour);
+            walk.descend(branch);
+            state = branch.state;
+        }
+        out.above.reverse();
+        out.inside.clear();
+        out.inside.extend(self.orders[state as usize].iter().map(|place| walk.colours[usize::from(*place)]));
+        Ok(())
+    }
+}

@@ -1,0 +1,142 @@
+//! Sizes dealt out among three or more children, for trees with more layers than a node has children.
+//!
+//! Here the paper's rule, which gives siblings two colours at most, has no answer for many trees: three layers of a
+//! ternary tree need all three colours among the root's children. So siblings get as many colours as balance asks for.
+//!
+//! **How many children.** Let `w` be the mean size in a list of `k - 1` colours below a child. A colour that is a child's own is
+//! missing below that child, so with `a` children of its own it has `a + (q - a) w` nodes on average. Asking that to be
+//! its size `c` gives `a = (q w - c) / (w - 1)`, and these sum to `q` exactly. They are rounded, the largest fractions up.
+//!
+//! **How much below each.** Sizes are `1 + (q - 1) u` with whole *units* `u >= 1`, since below each child a colour is a
+//! complete prefix code. What remains is a table of units, colours by children, with known sums both ways and no entry
+//! where a child has the colour itself. Each colour's units are dealt out evenly, and then units move from children with
+//! too many to those with too few, until all sums are right.
+//!
+//! Where that has no solution, the node is coloured by rotation instead, and the colouring's sizes are what comes of it.
+
+use super::rotation::rotate;
+use super::states::{Child, StateCache, States, sorted};
+use crate::shape::below;
+
+/// Lists of sizes that are looked into before the rest is coloured by rotation.
+const MOST_LISTS: usize = 1 << 14;
+
+/// The state of a node that would have these sizes below it, in ascending order.
+pub(crate) fn share(states: &mut States, known: &mut StateCache, arity: usize, sizes: Vec<u64>) -> u32 {
+    if let Some(state) = known.get(&sizes) {
+        return state;
+    }
+    let owners = owners(arity, &sizes);
+    let table = if known.len() < MOST_LISTS { units(arity, &sizes, &owners) } else { None };
+    let state = match table {
+        Some(table) => {
+            let children = owners
+                .iter()
+                .enumerate()
+                .map(|(child, own)| {
+                    let list = (0u8..).zip(&table).filter(|(place, _)| place != own);
+                    let sizes =
+                        list.map(|(place, row)| (1 + (arity as u64 - 1) * row[child], place)).collect();
+                    let (sizes, order) = sorted(sizes);
+                    Child { place: *own, state: share(states, known, arity, sizes), order }
+                })
+                .collect();
+            states.add(sizes.len(), children)
+        }
+        None => rotate(states, arity, sizes.len()),
+    };
+    known.insert(sizes, state);
+    state
+}
+
+/// The place of each child's colour.
+fn owners(arity: usize, sizes: &[u64]) -> Vec<u8> {
+    let (q, k) = (arity as u64, sizes.len());
+    if k == 1 || sizes.first() == Some(&q) {
+        return vec![0; arity];
+    }
+    // Everything times k - 1, to stay with whole numbers: w - 1 is then `unit`.
+    let others = below(q, k - 1);
+    let unit = u128::from(others - (k as u64 - 1));
+    let mut wanted: Vec<(u128, usize, usize)> = sizes
+        .iter()
+        .enumerate()
+        .map(|(place, c)| {
+            let a = (u128::from(q * others)).saturating_sub(u128::from(*c) * (k as u128 - 1));
+            (a % unit, (a / unit) as usize, place)
+        })
+        .collect();
+    // A colour above its mean size wanted less than nothing, so that the whole parts may be too many already.
+    let mut left = arity;
+    for (_, whole, _) in &mut wanted {
+        *whole = left.min(*whole);
+        left -= *whole;
+    }
+    wanted.sort_by_key(|(fraction, _, place)| (std::cmp::Reverse(*fraction), *place));
+    for i in 0..left {
+        wanted[i % k].1 += 1;
+    }
+    wanted.sort_by_key(|(_, _, place)| *place);
+    wanted.iter().flat_map(|(_, whole, place)| std::iter::repeat_n(*place as u8, *whole)).collect()
+}
+
+/// Units by place and child, none where the child has the colour itself.
+fn units(arity: usize, sizes: &[u64], owners: &[u8]) -> Option<Vec<Vec<u64>>> {
+    let (q, k) = (arity as u64, sizes.len());
+    let due = (below(q, k - 1) - (k as u64 - 1)) / (q - 1);
+    let mut sums = vec![0; arity];
+    let mut table = Vec::with_capacity(k);
+    for (place, size) in sizes.iter().enumerate() {
+        let mut open: Vec<usize> = (0..arity).filter(|s| usize::from(owners[*s]) != place).collect();
+        let all = size.checked_sub(q)? / (q - 1);
+        let children = open.len() as u64;
+        if all < children || (children == 0 && all > 0) {
+            return None;
+        }
+        // What does not divide goes to the children that have least.
+        open.sort_by_key(|s| (sums[*s], *s));
+        let mut row = vec![0; arity];
+        for (i, s) in (0..children).zip(open) {
+            row[s] = all / children + u64::from(i < all % children);
+            sums[s] += row[s];
+        }
+        table.push(row);
+    }
+    // Each round settles a child, or comes as near to it as it can.
+    for _ in 0..4 * arity * k {
+        let most = (0..arity).max_by_key(|s| sums[*s])?;
+        let least = (0..arity).min_by_key(|s| sums[*s])?;
+        if sums[most] == sums[least] {
+            return (sums[most] == due).then_some(table);
+        }
+        let wanted = sums[most].checked_sub(due)?.min(due.checked_sub(sums[least])?);
+        let moved = shift(&mut table, owners, most, least, wanted);
+        if moved == 0 {
+            return None;
+        }
+        sums[most] -= moved;
+        sums[least] += moved;
+    }
+    None
+}
+
+/// Moves units from one child to another, each colour's part of them about the same. Returns how many.
+fn shift(table: &mut [Vec<u64>], owners: &[u8], from: usize, to: usize, wanted: u64) -> u64 {
+    let has = |child: usize, place: usize| usize::from(owners[child]) == place;
+    let mut rows: Vec<&mut Vec<u64>> = table
+        .iter_mut()
+        .enumerate()
+        .filter(|(place, row)| !has(from, *place) && !has(to, *place) && row[from] > 1)
+        .map(|(_, row)| row)
+        .collect();
+    rows.sort_by_key(|row| std::cmp::Reverse(i128::from(row[from]) - i128::from(row[to])));
+    let count = rows.len() as u64;
+    let mut left = wanted;
+    for (done, row) in (0..count).zip(rows) {
+        let part = left.div_ceil(count - done).min(row[from] - 1);
+        row[from] -= part;
+        row[to] += part;
+        left -= part;
+    }
+    wanted - left
+}

@@ -1,0 +1,118 @@
+//! A colouring as a small graph of states.
+//!
+//! Colours are handed down as lists. What happens at a node depends on its list's sizes alone, not on which colours
+//! they are the sizes of, and few lists of sizes come up: starting balanced, no more than 20 at any height of a binary
+//! tree, and one or two at most heights. So a tree of 2^36 leaves is some tens of states, and whatever is to be known of it
+//! is a walk through them.
+//!
+//! A *place* is a position in a node's list. Places, not colours, are what states speak of.
+
+use std::collections::HashMap;
+
+/// What happens at every node that has the same list of sizes.
+#[derive(Debug)]
+pub(crate) struct State {
+    /// Nodes of each place's colour below the node.
+    pub(crate) sizes: Vec<u64>,
+    /// One for each child, from left to right.
+    pub(crate) branches: Vec<Branch>,
+}
+
+/// A child, and its list.
+#[derive(Debug)]
+pub(crate) struct Branch {
+    /// The place of the child's colour.
+    pub(crate) place: u8,
+    /// The child's state.
+    pub(crate) state: u32,
+    /// The places, in this list, of the colours in the child's.
+    pub(crate) order: Vec<u8>,
+    /// Nodes of each place's colour among the children to the left, and below them.
+    pub(crate) before: Vec<u64>,
+    /// The two in one word for each place, so that whoever reads all branches reads it once: `before` above the lowest byte,
+    /// which is of `order`.
+    pub(crate) words: Vec<u64>,
+}
+
+/// How a rule colours the children of a node.
+pub(crate) struct Child {
+    /// The place of the child's colour.
+    pub(crate) place: u8,
+    /// The child's state.
+    pub(crate) state: u32,
+    /// The places, in its parent's list, of the colours in its own.
+    pub(crate) order: Vec<u8>,
+}
+
+/// All states of a colouring, children before parents.
+#[derive(Debug)]
+pub(crate) struct States {
+    all: Vec<State>,
+}
+
+impl States {
+    /// The number of the state without layers below it.
+    pub(crate) const LEAF: u32 = 0;
+
+    pub(crate) fn new() -> Self {
+        States { all: vec![State { sizes: Vec::new(), branches: Vec::new() }] }
+    }
+
+    pub(crate) fn get(&self, state: u32) -> &State {
+        &self.all[state as usize]
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.all.len()
+    }
+
+    /// Those with so many layers below them.
+    pub(crate) fn of_height(&self, height: usize) -> impl Iterator<Item = (u32, &State)> {
+        (0u32..).zip(&self.all).filter(move |(_, state)| state.sizes.len() == height)
+    }
+
+    /// Adds a node's state, made of its children's, and counts what is below it.
+    pub(crate) fn add(&mut self, height: usize, children: Vec<Child>) -> u32 {
+        let mut sizes = vec![0; height];
+        let branches = children
+            .into_iter()
+            .map(|Child { place, state, order }| {
+                let before = sizes.clone();
+                sizes[usize::from(place)] += 1;
+                for (place, size) in order.iter().zip(&self.get(state).sizes) {
+                    sizes[usize::from(*place)] += size;
+                }
+                let orders = order.iter().copied().chain(std::iter::repeat(0));
+                let words =
+                    before.iter().zip(orders).map(|(before, place)| before << 8 | u64::from(place)).collect();
+                Branch { place, state, order, before, words }
+            })
+            .collect();
+        self.all.push(State { sizes, branches });
+        (self.all.len() - 1) as u32
+    }
+}
+
+/// States by the lists of sizes that were asked for.
+#[derive(Default)]
+pub(crate) struct StateCache(HashMap<Vec<u64>, u32>);
+
+impl StateCache {
+    pub(crate) fn get(&self, sizes: &[u64]) -> Option<u32> {
+        if sizes.is_empty() { Some(States::LEAF) } else { self.0.get(sizes).copied() }
+    }
+
+    pub(crate) fn insert(&mut self, sizes: Vec<u64>, state: u32) {
+        self.0.insert(sizes, state);
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+}
+
+/// Sorts a child's list by size, colours of equal size staying in order: places of its parent's list, and sizes.
+pub(crate) fn sorted(mut list: Vec<(u64, u8)>) -> (Vec<u64>, Vec<u8>) {
+    list.sort_by_key(|(size, _)| *size);
+    list.into_iter().unzip()
+}

@@ -1,0 +1,213 @@
+//! Folding and unfolding: a row's number as a few short one-hot vectors, and back (Dong and Chen, Algorithms 1 and 3).
+//!
+//! A row `alpha` of `n'` is written in a mixed radix. Each digit is one leaf of the tree, a one-hot vector as long as the
+//! digit has values, and the leaves one after the other are the *folded* vector `s` that a query encrypts. The
+//! product of all leaves, entry by entry, is the one-hot vector of `alpha` among all rows. The root's two children are
+//! as far as a server goes (*delayed unfolding*): `u`, the product of the left leaves, and `v`, that of the right.
+//!
+//! The paper halves the exponent of `n' = 2^z` at each node and stops at leaves of two, or where it prunes:
+//! [`FoldingTree::halving`]. Any lengths do as well, and lengths whose product is hardly more than there are rows are
+//! shorter: 65 and 64 instead of 128 and 64 for the 4,098 rows of 2^25 bits.
+
+use sotto_core::Sure;
+use sotto_math::divide::divide;
+
+/// Leaves on one side of the root, at most: four levels of products.
+pub const MOST_LEAVES: usize = 16;
+
+/// The values a digit may have, at most: slots of a cycle of the larger ring.
+pub const MOST_LENGTH: u32 = 4096;
+
+/// The leaves of a tree, left to right, on each side of its root.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FoldingTree {
+    left: Vec<u32>,
+    right: Vec<u32>,
+}
+
+/// One side of the root.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Side {
+    /// `u`: the more significant digits.
+    Left,
+    /// `v`: the less significant ones.
+    Right,
+}
+
+/// A node below the root, and no leaf.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Node {
+    /// Its entries, each a product.
+    pub length: u64,
+    /// Levels of products from its deepest leaf up to it.
+    pub depth: u32,
+}
+
+/// Levels of products that make one vector of so many leaves.
+pub fn depth(leaves: usize) -> u32 {
+    leaves.next_power_of_two().trailing_zeros()
+}
+
+impl FoldingTree {
+    /// A tree with leaves of these lengths, or `None` if a side has none or too many, a length is not in
+    /// `1..=MOST_LENGTH`, or the product of a side's lengths is above 2^24.
+    pub fn new(left: &[u32], right: &[u32]) -> Option<Self> {
+        let fits = |side: &[u32]| {
+            let lengths = side.iter().all(|length| (1..=MOST_LENGTH).contains(length));
+            let product = side.iter().try_fold(1u64, |all, length| all.checked_mul((*length).into()));
+            (1..=MOST_LEAVES).contains(&side.len()) && lengths && product.is_some_and(|all| all <= 1 << 24)
+        };
+        (fits(left) && fits(right)).then(|| FoldingTree { left: left.to_vec(), right: right.to_vec() })
+    }
+
+    /// The paper's tree for `2^z` rows, cut `levels` below the root; with more levels than there are, unpruned.
+    ///
+    /// `None` if a leaf would be too long, or there would be too many.
+    pub fn halving(z: u32, levels: u32) -> Option<Self> {
+        fn leaves(z: u32, levels: u32, out: &mut Vec<u32>) -> Option<()> {
+            if z <= 1 || levels == 0 {
+                out.push(1u32.checked_shl(z)?);
+                return Some(());
+            }
+            leaves(z.div_ceil(2), levels - 1, out)?;
+            leaves(z / 2, levels - 1, out)
+        }
+        let (mut left, mut right) = (Vec::new(), Vec::new());
+        leaves(z.div_ceil(2), levels.saturating_sub(1), &mut left)?;
+        leaves(z / 2, levels.saturating_sub(1), &mut right)?;
+        FoldingTree::new(&left, &right)
+    }
+
+    /// The tree with one more leaf, of one entry, at the end of the right side: a *guard* (design notes, section 1.9).
+    ///
+    /// Where slots read their own leaves, a leaf of one entry reads its one and changes nothing. What it is for are the slots of
+    /// other records: see [`selects_nothing_else`](Self::selects_nothing_else). `None` if there would be too many leaves.
+    pub fn guarded(&self) -> Option<Self> {
+        let mut right = self.right.clone();
+        right.push(1);
+        FoldingTree::new(&self.left, &right)
+    }
+
+    /// Slots of a period that a guarded tree takes: its leaves, and after the guard twice the longest but one, which are zero.
+    pub fn guarded_slots(&self) -> usize {
+        let longest = self.left.iter().chain(&self.right).max().copied().unwrap_or(1);
+        self.folded() + 2 * longest as usize - 1
+    }
+
+    /// Whether a query that repeats after `period` slots selects a row nowhere but in the slots of its record.
+    ///
+    /// That is so if the last leaf is a guard and [`guarded_slots`](Self::guarded_slots) fit. *Proof.* Say there are
+    /// `k` leaves of at most `m` entries, which lie in the slots up to `S`, and the guard in slot `S`; of a period `p`
+    /// the last `p - S - 1` are zero. Slots `j` places further read the same windows `j` slots further. If they select
+    /// a row, each of those `k + 1` windows holds a one. The windows have no slot in common, and there are `k + 1`
+    /// ones, so each holds one of them, in the order around the period: window `i` holds one number `i + c`, modulo
+    /// `k + 1`, for some `c`. `c = 0` would leave the guard's window, of one slot, where it is. Otherwise leaf window
+    /// `k - c` holds the guard's one, and what comes next holds that of the first leaf. These ones have the `p - S - 1`
+    /// zeroes between them. If what comes next is the guard's window, or a leaf's, there are at most `m - 1`, or
+    /// `2 m - 2`, slots between two ones in them. So `p - S - 1` is less than `2 m - 1`.
+    pub fn selects_nothing_else(&self, period: usize) -> bool {
+        self.right.len() > 1 && self.right.last() == Some(&1) && period >= self.guarded_slots()
+    }
+
+    /// The lengths of a side's leaves.
+    pub fn leaves(&self, side: Side) -> &[u32] {
+        match side {
+            Side::Left => &self.left,
+            Side::Right => &self.right,
+        }
+    }
+
+    /// The length of `u` or of `v`.
+    pub fn length(&self, side: Side) -> u64 {
+        product(self.leaves(side))
+    }
+
+    /// Rows there is room for: n'.
+    pub fn rows(&self) -> u64 {
+        self.length(Side::Left) * self.length(Side::Right)
+    }
+
+    /// The length S of the folded vector.
+    pub fn folded(&self) -> usize {
+        self.left.iter().chain(&self.right).map(|length| *length as usize).sum()
+    }
+
+    /// Where a side's leaves begin in the folded vector.
+    pub fn start(&self, side: Side) -> usize {
+        match side {
+            Side::Left => 0,
+            Side::Right => self.left.iter().map(|length| *length as usize).sum(),
+        }
+    }
+
+    /// Levels of products on a side: each multiplies two ciphertexts that were products themselves.
+    pub fn depth(&self, side: Side) -> u32 {
+        depth(self.leaves(side).len())
+    }
+
+    /// Products of ciphertexts that make a side out of its leaves.
+    pub fn products(&self, side: Side) -> u64 {
+        self.walk(side, &|_| 0, &mut |left, right, node| left + right + node.length)
+    }
+
+    /// From the leaves of a side to its root, in the order of [`unfold`](Self::unfold): `leaf` gets the length of a leaf, `join`
+    /// what came of both halves of a node.
+    pub fn walk<T>(&self, side: Side, leaf: &dyn Fn(u32) -> T, join: &mut dyn FnMut(T, T, Node) -> T) -> T {
+        fn inner<T>(leaves: &[u32], leaf: &dyn Fn(u32) -> T, join: &mut dyn FnMut(T, T, Node) -> T) -> T {
+            if let [length] = leaves {
+                return leaf(*length);
+            }
+            let (left, right) = leaves.split_at(leaves.len().div_ceil(2));
+            let (left, right) = (inner(left, leaf, join), inner(right, leaf, join));
+            join(left, right, Node { length: product(leaves), depth: depth(leaves.len()) })
+        }
+        inner(self.leaves(side), leaf, join)
+    }
+
+    /// Fold: where in the folded vector the ones of row `alpha` lie, one in each leaf.
+    ///
+    /// In time that does not depend on `alpha`, which is below [`rows`](Self::rows).
+    pub fn fold(&self, alpha: u64) -> Vec<u64> {
+        let lengths: Vec<u32> = self.left.iter().chain(&self.right).copied().collect();
+        let mut ones = vec![0; lengths.len()];
+        let (mut rest, mut end) = (alpha, self.folded() as u64);
+        for (one, length) in ones.iter_mut().zip(&lengths).rev() {
+            let (quotient, digit) = divide(rest, (*length).into());
+            rest = quotient;
+            end -= u64::from(*length);
+            *one = end + digit;
+        }
+        ones
+    }
+
+    /// Unfold: a side's vector out of its leaves, by products of pairs, `q[a d + b] = left[a] right[b]`.
+    ///
+    /// # Errors
+    /// The first that a product gives.
+    pub fn unfold<T, E>(
+        leaves: Vec<Vec<T>>,
+        multiply: &mut dyn FnMut(&T, &T) -> Result<T, E>,
+    ) -> Result<Vec<T>, E> {
+        let count = leaves.len();
+        let mut left = leaves;
+        let right = left.split_off(count.div_ceil(2));
+        if right.is_empty() {
+            return Ok(left.pop().sure("a side has a leaf"));
+        }
+        let (left, right) = (Self::unfold(left, multiply)?, Self::unfold(right, multiply)?);
+        let mut out = Vec::with_capacity(left.len() * right.len());
+        for x in &left {
+            for y in &right {
+                out.push(multiply(x, y)?);
+            }
+        }
+        Ok(out)
+    }
+}
+
+fn product(lengths: &[u32]) -> u64 {
+    lengths.iter().map(|length| u64::from(*length)).product()
+}
+
+#[cfg(test)]
+mod tests;

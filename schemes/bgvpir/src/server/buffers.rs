@@ -1,0 +1,62 @@
+//! Memory that answers leave to the next: see [`BufferPool`].
+
+use crate::cost;
+use crate::params::Inner;
+use sotto_lattice::bgv::{Ciphertext, RnsRing, SlotRing};
+use sotto_lattice::buffer_pool::BufferPool;
+use sotto_math::tiles::{SelectorBuffer, Selectors};
+
+/// Queries whose memory is kept at most.
+const KEPT: u64 = 2 * super::BATCH as u64;
+
+/// Bytes of each kind that are kept at most.
+const KEPT_BYTES: u64 = 256 << 20;
+
+/// Memory between answers.
+pub(super) struct AnswerBuffers {
+    primes: usize,
+    /// Of the top level, and of two parts.
+    ciphers: BufferPool<Ciphertext>,
+    selectors: BufferPool<SelectorBuffer>,
+    pub(super) sums: BufferPool<Vec<u64>>,
+}
+
+impl AnswerBuffers {
+    pub(super) fn new(params: &Inner) -> Self {
+        let literal = &params.literal;
+        let kept = |each: u64, bytes: u64| (KEPT * each).min(KEPT_BYTES / bytes.max(1)) as usize;
+        let (primes, scan) = (u64::from(literal.primes), u64::from(literal.scan_primes));
+        let cipher = cost::cipher_bytes(1);
+        let columns = params.columns() as u64 * u64::from(literal.layers);
+        AnswerBuffers {
+            primes: literal.primes.into(),
+            ciphers: BufferPool::new(kept(literal.turns(&params.tree).places as u64, primes * cipher)),
+            selectors: BufferPool::new(kept(
+                scan,
+                params.tree.length(crate::folding_tree::Side::Right) * cipher,
+            )),
+            sums: BufferPool::new(kept(scan, columns * cipher)),
+        }
+    }
+
+    /// A ciphertext of the top level and of two parts, of anything.
+    pub(super) fn cipher<R: SlotRing>(&self, rns: &RnsRing<R>) -> Ciphertext {
+        self.ciphers.take().unwrap_or_else(|| Ciphertext::zero(rns, rns.top(), 2))
+    }
+
+    /// Keeps ciphertexts that are of that shape.
+    pub(super) fn keep(&self, ciphers: impl IntoIterator<Item = Ciphertext>) {
+        let fits = |c: &Ciphertext| (c.level().primes(), c.parts()) == (self.primes, 2);
+        ciphers.into_iter().filter(fits).for_each(|c| self.ciphers.keep(c));
+    }
+
+    /// Room for selectors.
+    pub(super) fn selectors(&self) -> SelectorBuffer {
+        self.selectors.take().unwrap_or_default()
+    }
+
+    /// Keeps the room of selectors that are not needed any more.
+    pub(super) fn keep_selectors(&self, selectors: &mut [Selectors]) {
+        selectors.iter_mut().for_each(|some| self.selectors.keep(some.take_room()));
+    }
+}

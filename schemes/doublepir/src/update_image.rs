@@ -1,0 +1,27 @@
+//! Moving an image to the next epoch: the changed bytes, the columns of the second matrix that follow from them, and the rows of
+//! its hint. Queries do not depend on the table, but clients fetch that hint anew.
+
+use crate::DoublePir;
+use crate::params::Params;
+use crate::server::HINT;
+use rayon::prelude::*;
+use sotto_core::{Change, Params as _, Result, Revise, Section, Sink};
+use sotto_silent::lwe::ring::Ring;
+use sotto_silent::lwe::update::ReversedBlocks;
+use sotto_silent::matrix::ByteChange;
+use sotto_silent::two_pass::revise;
+
+impl Revise for DoublePir {
+    /// Each column that changes adds to every row of the hint. Where a good part of them does, encoding the table afresh is
+    /// cheaper.
+    fn revise(params: &Params, changes: &[Change], out: &dyn Sink) -> Result<()> {
+        let (cut, ring) = (params.cut(), Ring::new()?);
+        out.reserve(Section::Resident, cut.first_bytes() + cut.second_bytes())?;
+        out.reserve(HINT, params.literal().hint_bytes())?;
+        revise(&cut, Section::Resident, changes, out, |entries| {
+            let blocks = ReversedBlocks::touched(&ring, entries);
+            let rows: Vec<&[ByteChange]> = entries.chunk_by(|a, b| a.row == b.row).collect();
+            rows.par_iter().try_for_each(|changes| blocks.write_row(&ring, changes, HINT, out).map(drop))
+        })
+    }
+}

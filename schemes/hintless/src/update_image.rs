@@ -1,0 +1,24 @@
+//! Moving an image to the next epoch: the changed bytes, and the rows of the hint of every block that they touch. Queries do not
+//! depend on the table, so clients notice nothing.
+
+use crate::Hintless;
+use crate::params::Params;
+use crate::server::LinPirWriter;
+use sotto_core::{Change, Params as _, Result, Revise, Section, Sink};
+use sotto_silent::matrix::{ByteChange, change_panels};
+
+impl Revise for Hintless {
+    fn revise(params: &Params, changes: &[Change], out: &dyn Sink) -> Result<()> {
+        let writer = LinPirWriter::new(params, out)?;
+        let blocks = |entries: &[ByteChange]| {
+            let mut blocks: Vec<usize> =
+                entries.iter().map(|entry| entry.row as usize / params.block_rows()).collect();
+            blocks.dedup();
+            Ok(blocks)
+        };
+        let touched = change_panels(params.layout(), Section::Resident, changes, out, blocks)?;
+        // The digits are there already: they are the same for every table.
+        let masks = writer.linpir.prepare(&params.literal().seed, |_, _| Ok(()))?;
+        writer.write(&masks, writer.linpir.together(touched.into_iter().flatten()))
+    }
+}

@@ -1,0 +1,91 @@
+//! Which pairs are left, and how hints and pairs are written.
+
+use crate::hints::{KNOWN, OUTSIDE, pair};
+use crate::prf::VOID;
+use crate::{HalfSets, Params};
+use sotto_core::Result;
+use sotto_hints::codec::{StateReader, put};
+use sotto_hints::one_server::{Hint, LIVE, OWED, PartitionPlace, Stock};
+use std::io::Write;
+
+/// Which pairs are left.
+pub struct BackupPairs {
+    /// The next pair to promote, counted from 0.
+    pub(crate) next: usize,
+    /// How many pairs are left that are not void.
+    pub(crate) left: u64,
+    /// Of how many pairs there is room for the other half: from the beginning again where there is room for no more.
+    pub(crate) room: usize,
+    /// How many ids are supplied together; 0 if all came at once.
+    pub(crate) block: usize,
+}
+
+impl BackupPairs {
+    /// Those of a client that has all pairs, or will have, of which `next` are promoted or passed over.
+    pub(crate) fn of(params: &Params, next: usize) -> Self {
+        BackupPairs { next, left: 0, room: params.backups(), block: 0 }
+    }
+}
+
+impl Stock<HalfSets> for BackupPairs {
+    /// Pairs that were promoted or passed over.
+    type StockCounts = u32;
+
+    fn counted(&self) -> u32 {
+        // At most 2^24.
+        self.next as u32
+    }
+
+    fn second(&self, pair: usize) -> usize {
+        pair % self.room.max(1)
+    }
+
+    fn seconds(&self, _: &Params) -> usize {
+        self.room
+    }
+
+    fn put(&self, _: &mut dyn Write) -> Result<()> {
+        Ok(())
+    }
+
+    fn get(params: &Params, next: u64, promoted: u32, from: &mut StateReader<'_>) -> Result<BackupPairs> {
+        if promoted as usize > params.backups() || next > promoted.into() {
+            return Err(from.malformed("more queries than pairs"));
+        }
+        Ok(BackupPairs::of(params, promoted as usize))
+    }
+
+    /// The cut; of hints the entry and the mark, too.
+    fn put_hint(&self, params: &Params, id: usize, hint: &Hint<u32>, out: &mut dyn Write) -> Result<()> {
+        if id < params.hints() + self.next { put(hint, out) } else { put(&hint.set, out) }
+    }
+
+    fn get_hint(
+        &mut self,
+        params: &Params,
+        id: usize,
+        from: &mut StateReader<'_>,
+    ) -> Result<Option<Hint<u32>>> {
+        if id >= params.hints() + self.next {
+            let cut = from.get()?;
+            self.left += u64::from(cut != VOID);
+            return Ok(Some(pair(cut)));
+        }
+        let hint: Hint<u32> = from.get()?;
+        let standing = hint.mark & (LIVE | OWED);
+        let possible = if id < params.hints() {
+            [0, LIVE | KNOWN, OWED | KNOWN].contains(&hint.mark)
+        } else {
+            let rest = hint.mark & !(LIVE | OWED | OUTSIDE | KNOWN);
+            hint.mark == 0 || [LIVE, OWED].contains(&standing) && rest == 0
+        };
+        let possible =
+            possible && params.has(PartitionPlace::of(hint.entry)) && (hint.set != VOID || standing == 0);
+        Ok(possible.then_some(hint))
+    }
+
+    /// What was spent has no parity any more, and what is void none at all.
+    fn has(&self, params: &Params, id: usize, hint: &Hint<u32>) -> [bool; 2] {
+        if id < params.hints() + self.next { [hint.mark != 0, false] } else { [true, true] }
+    }
+}

@@ -1,0 +1,46 @@
+//! S3PIR with two servers (the paper, algorithms 1 to 3): one makes hints, the other is asked.
+//!
+//! Sets, requests and answers are those of the one-server scheme. What differs is where hints come from: a client sends its
+//! key to the second server, which adds up the parities of a block of ids at a time, so that no table is ever streamed and
+//! backup pairs come when they are needed. That server knows every set and sees no query; the first sees queries and no set.
+//! Together they would know every row asked for: README.md says what each learns.
+//!
+//! | module | what lives there |
+//! |---|---|
+//! | [`params`] | the literal, its check, its report; choosing one for a table |
+//! | [`client`] | becoming a client; query, recover, order, state |
+//! | `stock` | which block is due, taking it in, and writing that down |
+//! | `server` | encode, open, answer, supply (feature `server`) |
+
+pub(crate) mod blocks;
+pub mod client;
+pub mod params;
+#[cfg(feature = "server")]
+pub(crate) mod server;
+
+use crate::message::Query;
+use sotto_core::{Caps, One, Scheme, SchemeEntry, SchemeId};
+use sotto_hints::message::Answer;
+
+pub use params::Params;
+
+/// The scheme.
+pub struct S3pirTwo;
+
+impl Scheme for S3pirTwo {
+    const ID: SchemeId = SchemeId("s3pir-two/1");
+    const TITLE: &'static str = "S3PIR (CCS 2024), two servers";
+    type Params = Params;
+    type Fan<T> = One<T>;
+    type Keys = ();
+    type Query = Query;
+    type Answer = Answer;
+    type Prepare = client::Prepare;
+    type Client = client::Client;
+    #[cfg(feature = "server")]
+    type Server = server::Server;
+    const CAPS: Caps<Self> = Caps::NONE.revise().upkeep();
+}
+
+/// What the registry knows of this scheme.
+pub static TWO: SchemeEntry = SchemeEntry::of::<S3pirTwo>();

@@ -1,0 +1,68 @@
+//! Both servers. They hold the same table, which nobody streams; one answers, the other adds up hints.
+
+use super::{Params, S3pirTwo};
+use crate::HalfSets;
+use crate::message::Query;
+use crate::offline::sums::fold;
+use sotto_core::{Change, Image, Result, Revise, Rows, Section, Sink, Supplier};
+use sotto_hints::message::{Answer, HintRequest, HintResponse};
+use sotto_hints::one_server::{self, Prf};
+use std::sync::Arc;
+use zeroize::Zeroizing;
+
+/// An open table.
+pub struct Server {
+    params: Params,
+    one: one_server::Server<HalfSets>,
+}
+
+impl sotto_core::Server<S3pirTwo> for Server {
+    type Session = ();
+
+    fn encode(params: &Params, rows: &dyn Rows, out: &dyn Sink) -> Result<()> {
+        params.one().encode(Section::Resident, rows, out)
+    }
+
+    fn open(params: &Params, image: Arc<dyn Image>) -> Result<Self> {
+        let one = one_server::Server::open_at(Section::Resident, params.one(), image)?;
+        Ok(Server { params: params.clone(), one })
+    }
+
+    fn records(params: &Params, image: Arc<dyn Image>) -> Result<Box<dyn Rows>> {
+        params.one().records(Section::Resident, image)
+    }
+
+    fn admit(&self, (): ()) -> Result<()> {
+        Ok(())
+    }
+
+    fn answer_many(&self, asks: Vec<(&(), Query)>) -> Vec<Result<Answer>> {
+        asks.into_iter().map(|((), query)| self.one.gather(query)).collect()
+    }
+}
+
+impl Supplier for S3pirTwo {
+    /// The pass of a client that streams the table, for the ids of one block.
+    fn supply(server: &Server, order: HintRequest) -> Result<HintResponse> {
+        let (params, one) = (&server.params, server.params.one());
+        let ids = [order.block as usize, order.block as usize + 1].map(|blocks| params.ids_of(blocks) as u32);
+        // Below 2^24.
+        let (ids, none) = (ids[0]..ids[1], 0..0);
+        let (hints, pairs) = if (ids.start as usize) < one.hints() { (ids, none) } else { (none, ids) };
+        let prf = Prf::new(one, &order.key);
+        let mut pass = fold(&prf, one.row_bytes(), hints, pairs)?;
+        pass.absorb(&prf, server.one.rows()?);
+        let (hints, pairs) = pass.finish(&prf).finish();
+        let mut supply = Zeroizing::new(Vec::with_capacity(params.supply_bytes()));
+        for parities in [&hints.parities, &pairs.halves, &pairs.others] {
+            supply.extend_from_slice(parities);
+        }
+        Ok(HintResponse(supply))
+    }
+}
+
+impl Revise for S3pirTwo {
+    fn revise(params: &Params, changes: &[Change], out: &dyn Sink) -> Result<()> {
+        params.one().revise(Section::Resident, changes, out)
+    }
+}
