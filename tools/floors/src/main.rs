@@ -5,6 +5,7 @@
 //! |---|---|
 //! | [`law`] | the table of floors, and every rule over a graph of crates |
 //! | [`lists`] | where schemes are named: the lines that a new one needs |
+//! | [`names`] | names of types, modules and constants that may not come back |
 //! | [`style`] | width, words, and how bytes of others are read |
 //! | [`graph`] | crates and edges, without cargo |
 //! | [`workspace`] | the graph of this workspace, asked of cargo |
@@ -13,6 +14,7 @@
 mod graph;
 mod law;
 mod lists;
+mod names;
 mod style;
 mod workspace;
 
@@ -48,6 +50,7 @@ fn main() -> ExitCode {
 fn broken(graph: &graph::Graph) -> Vec<String> {
     let mut broken = law::broken(graph);
     broken.extend(lists::broken(graph));
+    broken.extend(names::broken(graph));
     broken.extend(style::broken(graph, law::knows_layers));
     broken
 }
