@@ -65,6 +65,21 @@ impl Peer {
         }
     }
 
+    /// The network that takes turns for a client: its IPv4 address, or one of four that stand for its /48. Those of a /64
+    /// have one of the four, those of a /56 two, as many as [`Network::clients`] gives places. More networks of one
+    /// customer have no more turns than that.
+    fn turn_taker(self) -> IpAddr {
+        match self.0.to_canonical() {
+            IpAddr::V6(address) => {
+                let network = address.to_bits() >> 64;
+                let (site, customer) = (network >> 8, network >> 16);
+                let turn = (site + network % 2) % 4;
+                IpAddr::V6(Ipv6Addr::from_bits((customer << 16 | turn) << 64))
+            }
+            v4 => v4,
+        }
+    }
+
     /// What clients are told apart by. An IPv6 address counts by its first 64 bits: whoever has one has all that
     /// start so.
     pub(crate) fn network(self) -> IpAddr {
@@ -79,7 +94,7 @@ impl Peer {
 /// whoever invents names would have as many turns as it likes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Requester {
-    /// The network that a request comes from.
+    /// The network that a request comes from, by [`Peer::turn_taker`].
     Network(IpAddr),
     /// A token that was spent, where requests bring tokens: users of one relay share its address, and each token was given to a
     /// user who has so many.
@@ -88,7 +103,7 @@ pub(crate) enum Requester {
 
 impl From<Peer> for Requester {
     fn from(peer: Peer) -> Self {
-        Requester::Network(peer.network())
+        Requester::Network(peer.turn_taker())
     }
 }
 
@@ -146,6 +161,7 @@ fn short(hasher: &blake3::Hasher) -> [u8; 16] {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::HashSet;
 
     fn peer(address: &str) -> Peer {
         Peer(address.parse().unwrap())
@@ -165,6 +181,22 @@ mod tests {
         assert!(far[1] != one[1] && far[2] == one[2] && networks("2001:db8:1::1")[2] != one[2]);
         assert_eq!(networks("::ffff:192.0.2.1"), networks("192.0.2.1"));
         assert_eq!((networks("192.0.2.1").len(), one[2].clients(), one[2].share()), (1, 4, 7));
+    }
+
+    #[test]
+    fn a_customer_of_many_ipv6_networks_has_the_turns_of_four_clients() {
+        let turns = |networks: &mut dyn Iterator<Item = u32>| {
+            let address = |network| peer(&format!("2001:db8:0:{network:x}::1"));
+            networks.map(|network| Requester::from(address(network))).collect::<HashSet<_>>()
+        };
+        assert_eq!(turns(&mut (0x1200..0x1300)).len(), 2, "a /56");
+        assert_eq!(turns(&mut (0..0x10000)).len(), 4, "a /48");
+        assert_eq!(turns(&mut (0..0x100).map(|site| site << 8)).len(), 4, "one /64 of each /56");
+        let requester = |address: &str| Requester::from(peer(address));
+        assert_eq!(requester("2001:db8:0:1::1"), requester("2001:db8:0:1:ffff::9"));
+        assert!(requester("2001:db8:0:1::1") != requester("2001:db8:1:1::1"), "another customer");
+        assert!(requester("192.0.2.1") != requester("192.0.2.2"));
+        assert_eq!(requester("192.0.2.1"), requester("::ffff:192.0.2.1"));
     }
 
     #[test]
