@@ -23,6 +23,7 @@ fn nobody_elses_pages_may_ask_unless_somebody_says_so() {
     assert_refused(&question, Code::WrongMethod);
     for response in [question, from(PAGE, &world, "GET", routes::TABLES)] {
         assert_eq!(response.header("access-control-allow-origin"), None);
+        assert_eq!(response.header("vary"), None, "no origin makes a difference");
     }
 }
 
@@ -42,9 +43,17 @@ fn pages_of_those_that_are_named_may_and_no_others() {
         assert_eq!(response.header("access-control-allow-credentials"), None);
     }
     for other in ["https://page.example.evil", "http://page.example", "null", "https://page.example:443"] {
-        assert_eq!(from(other, &world, "GET", routes::TABLES).header("access-control-allow-origin"), None);
+        let response = from(other, &world, "GET", routes::TABLES);
+        assert_eq!(response.header("access-control-allow-origin"), None);
+        // A cache must not give it to a page that may read it.
+        assert_eq!(response.header("vary"), Some("origin"), "{other}");
         assert_refused(&from(other, &world, "OPTIONS", &routes::ask("t")), Code::WrongMethod);
     }
+    assert_eq!(
+        request(world.at, "GET", routes::TABLES, &[], &[]).header("vary"),
+        Some("origin"),
+        "no origin"
+    );
 }
 
 #[test]
