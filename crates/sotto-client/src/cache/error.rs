@@ -85,7 +85,7 @@ impl CacheError {
             CacheError::Io { .. } => "check that the cache directory can be written, or choose another",
             CacheError::Memory { .. } => {
                 "give the table's key as a pin, and the file is made anew; \
-                 without a pin delete it, and the key that comes next is believed"
+                 without a pin forget the table (sotto forget), and the key that comes next is believed"
             }
         }
     }

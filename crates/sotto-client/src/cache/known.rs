@@ -1,7 +1,7 @@
 //! What is remembered of a table: the newest epoch seen, and the keys that led there.
 //!
 //! This is what makes a first use worth something: the second catalog has to be signed by the same key, or by one that it named,
-//! and may not be older than the first.
+//! and may not be older than the first. A checksum ends the file, so that damage is told as damage of a local file.
 
 use super::{CacheError, lock::Lock, replace};
 use crate::Result;
@@ -29,13 +29,16 @@ pub struct Known {
     pub epoch: Epoch,
     /// Digests of that epoch's artifacts, by name.
     pub artifacts: BTreeMap<String, String>,
-    /// The digest of that epoch's catalog. Memories of older builds have none.
+    /// The digest of that epoch's catalog, if it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub catalog: Option<Hex32>,
     /// Keys that signed before, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub retired: Vec<RetiredKey>,
 }
+
+/// BLAKE3 of what stands before it, in small hex digits.
+const CHECKSUM_BYTES: usize = 2 * blake3::OUT_LEN;
 
 /// How long to wait for another process that is writing a few hundred bytes.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -54,10 +57,18 @@ pub(super) fn name(origin: &str, table: &str) -> String {
     hasher.finalize().to_hex().to_string()
 }
 
+/// The bytes that the checksum at their end is of. Without it a flipped bit could read as another catalog of the same epoch,
+/// which is what a publisher is accused of.
+fn checked(bytes: &[u8]) -> Option<&[u8]> {
+    let (json, checksum) = bytes.split_at_checked(bytes.len().checked_sub(CHECKSUM_BYTES)?)?;
+    (blake3::hash(json).to_hex().as_bytes() == checksum).then_some(json)
+}
+
 pub(super) fn read(path: &Path) -> Result<Option<Known>, CacheError> {
     let Some(bytes) = files::read(path).map_err(|e| CacheError::at(path, e))? else { return Ok(None) };
     let damaged = |why: String| CacheError::Memory { path: path.to_owned(), why };
-    let known: Known = serde_json::from_slice(&bytes).map_err(|e| damaged(e.to_string()))?;
+    let json = checked(&bytes).ok_or_else(|| damaged("its checksum is wrong or missing".to_owned()))?;
+    let known: Known = serde_json::from_slice(json).map_err(|e| damaged(e.to_string()))?;
     match known.key() {
         Ok(_) => Ok(Some(known)),
         Err(error) => Err(damaged(error.to_string())),
@@ -142,9 +153,12 @@ pub(super) fn write(path: &Path, known: &Known) -> Result<bool> {
         }
         next.retired = signer.retired;
     }
-    let json = serde_json::to_vec_pretty(&next)
+    let mut bytes = serde_json::to_vec_pretty(&next)
         .map_err(|e| CacheError::Memory { path: path.to_owned(), why: e.to_string() })?;
-    replace(path, &json)?;
+    bytes.push(b'\n');
+    let checksum = blake3::hash(&bytes).to_hex();
+    bytes.extend_from_slice(checksum.as_bytes());
+    replace(path, &bytes)?;
     Ok(true)
 }
 

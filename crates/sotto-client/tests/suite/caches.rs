@@ -3,7 +3,7 @@
 use crate::common::{CHUNK, Server, server, server_of, value};
 use sotto_catalog::SigningKey;
 use sotto_client::cache::keyring::{Entry, Hook};
-use sotto_client::cache::{Cache, Keyring, Known, lock::Lock};
+use sotto_client::cache::{Cache, CacheError, Keyring, Known, lock::Lock};
 use sotto_client::table::{Builder, Event};
 use sotto_client::transport::{Response, TransportError};
 use sotto_client::{ClientError, Fault, Table, Trust};
@@ -227,8 +227,22 @@ fn damaged_memory_does_not_pass_for_a_first_visit() {
     open(&server, dir.path()).unwrap();
     let mut entries = fs::read_dir(dir.path().join("tables")).unwrap().map(|entry| entry.unwrap().path());
     let memory = entries.find(|path| path.extension().is_some_and(|e| e == "json")).unwrap();
-    fs::write(memory, b"{").unwrap();
-    assert_eq!(open(&server, dir.path()).map(|_| ()).unwrap_err().code(), "cache-memory");
+    // A flipped bit is damage of this file, wherever it is: it must not read as what a publisher did.
+    let (whole, cache) = (fs::read(&memory).unwrap(), Cache::open(dir.path()).unwrap());
+    for bit in 0..whole.len() * 8 {
+        let mut bytes = whole.clone();
+        bytes[bit / 8] ^= 1 << (bit % 8);
+        fs::write(&memory, &bytes).unwrap();
+        let read = cache.known("memory:", crate::common::NAME);
+        assert!(matches!(read, Err(CacheError::Memory { .. })), "bit {bit}: {read:?}");
+    }
+    for bad in [&b"{"[..], &whole[..whole.len() - 64]] {
+        fs::write(&memory, bad).unwrap();
+        let error = open(&server, dir.path()).map(drop).unwrap_err();
+        assert!(error.code() == "cache-memory" && error.fix().contains("sotto forget"), "{error:?}");
+    }
+    fs::write(&memory, &whole).unwrap();
+    open(&server, dir.path()).unwrap();
 }
 
 #[test]
