@@ -51,6 +51,17 @@ impl World {
     }
 }
 
+/// What a flag needs is said by the build that lacks it, and its help does not offer the flag.
+#[cfg(not(feature = "ohttp"))]
+#[test]
+fn a_build_without_oblivious_http_says_so() {
+    for flag in [["--relay", "http://127.0.0.1:9"], ["--gateway-keys", "ours.keys"]] {
+        let refused = sotto(&[&["get", "--apple", "http://127.0.0.1:9", "--key", "1"], &flag[..]].concat());
+        refused.fails(2, &[flag[0], "no Oblivious HTTP", "--features ohttp"]);
+    }
+    assert!(!sotto(&["get", "--help"]).stdout.contains("--relay"));
+}
+
 #[test]
 fn values_by_key_and_by_number() {
     let world = world();

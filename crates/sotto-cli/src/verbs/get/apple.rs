@@ -67,12 +67,13 @@ pub(super) struct Apple {
     #[arg(long, requires = "user_token")]
     stored_tokens: bool,
     /// Ask by way of the relay of Oblivious HTTP at this address: the server does not learn who asks, nor the relay what
-    #[cfg(feature = "ohttp")]
-    #[arg(long, value_name = "URL", requires_all = ["apple", "gateway_keys"])]
+    #[cfg_attr(not(feature = "ohttp"), allow(dead_code, reason = "such a build refuses the flag"))]
+    #[arg(long, value_name = "URL", requires_all = ["apple", "gateway_keys"], hide = !OHTTP)]
+    #[arg(value_parser = of_ohttp::<String>)]
     relay: Option<String>,
     /// The keys of the server's gateway, from its operator by another way than this machine's: keys for you alone tell who asks
-    #[cfg(feature = "ohttp")]
-    #[arg(long, value_name = "FILE", requires = "relay")]
+    #[cfg_attr(not(feature = "ohttp"), allow(dead_code, reason = "such a build refuses the flag"))]
+    #[arg(long, value_name = "FILE", requires = "relay", hide = !OHTTP, value_parser = of_ohttp::<std::path::PathBuf>)]
     gateway_keys: Option<std::path::PathBuf>,
     /// Ask also where parameters have less than 128 bits of security
     #[arg(long, requires = "apple")]
@@ -95,6 +96,17 @@ struct Sent {
     round_trip: Duration,
     /// Of a symmetric table.
     evaluations: u64,
+}
+
+/// Whether this build has Oblivious HTTP.
+const OHTTP: bool = cfg!(feature = "ohttp");
+
+/// The value of a flag that needs Oblivious HTTP. A build without it says so.
+fn of_ohttp<T: From<String>>(text: &str) -> std::result::Result<T, &'static str> {
+    match OHTTP {
+        true => Ok(text.to_owned().into()),
+        false => Err("this build has no Oblivious HTTP; build sotto with --features ohttp"),
+    }
 }
 
 impl Get {
