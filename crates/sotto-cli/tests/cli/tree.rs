@@ -286,6 +286,17 @@ fn proofs_come_out_of_a_batch_code_too() {
         server.reload();
         world.prove(&server.url, last + 1, &[]);
     }
+    // Past the room of its buckets a code has other tables, which are built elsewhere.
+    let world = World::new("600");
+    world.build(&["--design", "pbc", "--scheme", "simplepir"]);
+    assert_eq!(sotto(&["tree", "generate", &world.log, "--entries", "1100", "--grow"]).code, 0);
+    let build = |out: &str, more: &[&str]| {
+        sotto(&[&["tree", "build", &world.log, "--log-key", &world.public, "--out", out][..], more].concat())
+    };
+    build(&world.tables, &[]).fails(2, &["outgrows the buckets", "another directory", "grow in place"]);
+    let anew =
+        build(&world.folder.text("anew"), &["--design", "pbc", "--scheme", "simplepir", "--json"]).json();
+    assert_eq!((&anew["epoch"], &anew["entries"]), (&1.into(), &1100.into()));
 }
 
 #[test]

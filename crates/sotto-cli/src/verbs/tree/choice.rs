@@ -121,7 +121,10 @@ impl Wanted {
                 Failure::usage(format!(
                     "the log has {leaves} entries and outgrows the buckets of its batch code"
                 ))
-                .fix(fix)
+                .fix(
+                    "build into another directory, and serve that beside this one until clients have its name; other designs \
+                     grow in place",
+                )
             })?;
         }
         if known > leaves {
