@@ -9,7 +9,11 @@
 //! | [`logs`] | proofs from transparency logs |
 //! | [`symmetric`] | blinding |
 //! | [`client`] | a row and a bit through the blocking client |
+//! | [`apple`] | lookups of Apple's protocol |
+//! | [`anonymity`] | tokens, and requests that are sealed for a gateway |
 
+mod anonymity;
+mod apple;
 mod client;
 mod control;
 mod layers;
@@ -77,6 +81,8 @@ pub(crate) fn all() -> Vec<Case> {
         logs::cases(),
         symmetric::cases(),
         client::cases(),
+        apple::cases(),
+        anonymity::cases(),
     ];
     parts.into_iter().flatten().collect()
 }

@@ -117,7 +117,10 @@ fn listed(root: &str, path: &str) -> Option<String> {
     // registry/src/HOST/NAME-VERSION/FILE
     let (_, of_host) = path.split_once("/registry/src/")?;
     let (krate, file) = of_host.split_once('/')?.1.split_once('/')?;
-    let name = krate.rsplit_once('-').map_or(krate, |(name, _)| name);
+    // A version begins with a digit, and may have hyphens of its own.
+    let version =
+        krate.match_indices('-').find(|(at, _)| krate[at + 1..].starts_with(|c: char| c.is_ascii_digit()));
+    let name = version.map_or(krate, |(at, _)| &krate[..at]);
     (!GLUE.contains(&name)).then(|| format!("{name}/{file}"))
 }
 

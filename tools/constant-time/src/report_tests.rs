@@ -38,7 +38,7 @@ const XML: &str = "
     </frame>
     <frame>
       <fn>gather&lt;u8&gt;</fn>
-      <dir>/root/.cargo/registry/src/index.crates.io-1/some-crate-0.9.1/src</dir>
+      <dir>/root/.cargo/registry/src/index.crates.io-1/some-crate-0.9.0-rc.1/src</dir>
       <file>lib.rs</file>
       <line>3</line>
     </frame>

@@ -1,10 +1,13 @@
-//! Symmetric lookups: blinding a secret row and a secret key, unblinding what the server evaluated, and opening a masked row.
+//! Symmetric lookups: blinding a secret row and a secret key, unblinding what the server evaluated, and opening a masked row;
+//! and the function over P-384, which others' protocols have.
 
 use super::Case;
-use crate::secret::{Hidden, hidden, show};
+use crate::secret::{Hidden, hidden, hide, show};
 use crate::trial::{pick, source, timed};
+use sotto_oprf::p384;
 use sotto_oprf::{Input, MaskVersion, RowMask, SecretKey, blind};
 use sotto_testkit::rng::seeded;
+use zeroize::Zeroizing;
 
 pub(super) fn cases() -> Vec<Case> {
     vec![
@@ -21,6 +24,7 @@ pub(super) fn cases() -> Vec<Case> {
                 open(|| Input::key("t", &hidden(key), 20), Input::key("t", &key, 20));
             }
         }),
+        Case::new("oprf/p384", 1, || |_| evaluated()),
     ]
 }
 
@@ -39,4 +43,23 @@ fn open(wanted: impl FnOnce() -> sotto_oprf::Result<Input>, item: sotto_oprf::Re
     let mut item = timed(|| RowMask::new(&outputs[0]).open(&masked)).expect("the item's own mask");
     show(item.as_mut_slice());
     assert!(item.as_slice() == b"item");
+}
+
+/// An evaluation over P-384, of a secret input with a secret blind.
+fn evaluated() {
+    let server = p384::SecretKey::generate(&mut seeded("server")).expect("a key");
+    let mut wanted = *b"a name";
+    wanted[0] = pick(wanted[0].into(), 256) as u8;
+    let mut secret = wanted.to_vec();
+    hide(secret.as_mut_slice());
+    let rng = &mut Hidden(source("client"));
+    let asked = timed(|| p384::blind(Zeroizing::new(secret), rng)).expect("a short input");
+    let mut element = *asked.element();
+    show(&mut element);
+    let answer = server.evaluate(&element, &mut seeded("evaluation")).expect("an element");
+    let public = server.public();
+    let output = timed(|| asked.finish(&answer.element, &answer.proof, &public)).expect("an honest answer");
+    let mut bytes = *output.bytes();
+    show(&mut bytes);
+    assert!(bytes == *server.at(&wanted).expect("a short input").bytes());
 }
