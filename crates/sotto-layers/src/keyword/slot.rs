@@ -62,8 +62,8 @@ pub(super) fn find(params: &Params, digest: KeyDigest, rows: &[Row]) -> Result<O
     if length > params.values.most() {
         return Err(PeerMisbehaved::NotCanonical("the length of a value").into());
     }
-    // The reader learns whether the key is there and how long its value is, so the rest may branch on it. Where nothing was
-    // found, all this was done to zeros.
+    // The reader learns whether the key is there and how long its value is, so the rest may branch on it; a server that times
+    // what the reader asks next may learn it too. Where nothing was found, all this was done to zeros.
     entry.drain(..length_bytes);
     entry.truncate(length as usize);
     Ok(bool::from(found).then_some(entry))

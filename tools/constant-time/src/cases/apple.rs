@@ -13,7 +13,7 @@ use sotto_apple::recent::Recent;
 use sotto_apple::service::{Asked, Service, UseCase};
 use sotto_apple::sets::{SETS, Weak};
 use sotto_apple::symmetric::{NAME_BYTES, Opening};
-use sotto_bfv::mulpir::{Compression, Shape, Table};
+use sotto_bfv::mulpir::{Compression, EntryShape, ValueTable};
 use sotto_oprf::p384::SecretKey;
 use sotto_testkit::rng::seeded;
 use std::sync::Arc;
@@ -120,14 +120,14 @@ fn row() -> impl FnMut(usize) {
     let codec = codec();
     let plaintext = codec.kit().plaintext_bytes();
     let plaintexts = (KEYS as usize).div_ceil(plaintext / ROW);
-    let shape = Shape::new(KEYS as usize, ROW, plaintext, Shape::quickest(plaintexts), 1);
+    let shape = EntryShape::new(KEYS as usize, ROW, plaintext, EntryShape::quickest(plaintexts), 1);
     let shape = shape.expect("dimensions with room for all rows");
     let entry = |i: usize, out: &mut [u8]| {
         let value = value(i as u64);
         out[0] = value.len() as u8;
         out[1..=value.len()].copy_from_slice(&value);
     };
-    let table = Table::encode(codec.kit(), &shape, entry).expect("memory");
+    let table = ValueTable::encode(codec.kit(), &shape, entry).expect("memory");
     let shard = Shard::of_tables(shape, vec![table]).expect("one table");
     let both = Both::new(use_case(&codec, vec![shard]).with_lengths());
     move |round| {
