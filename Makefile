@@ -13,7 +13,7 @@ CARGO := cargo
 WASM := --target wasm32-unknown-unknown
 VECTORS := -C target-feature=+simd128
 
-.PHONY: help demo test fmt fmt-check lint floors unit docs wasm constant-time dudect python ray ray-small native ohttp bench bench-guard release fuzz fuzz-smoke toolchain neon neon-count neon-tools vectors ledger site web page simd128 simd128-clients simd128-tools
+.PHONY: help demo test fmt fmt-check lint floors unit docs wasm constant-time dudect python ray ray-small native ohttp bench bench-guard release fuzz fuzz-smoke toolchain neon neon-count neon-tools vectors ledger site web page proxies simd128 simd128-clients simd128-tools
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -140,6 +140,10 @@ ledger: toolchain ## write ledger/ anew: what the project offers, as text that a
 # Nor is this: it builds every family of schemes twice.
 web: toolchain ## the browser's package: its builds, their sizes, types, and tests in Chromium
 	@bindings/web/check
+
+proxies: toolchain ## the examples for nginx and Caddy in deploy/, with lookups through each that is installed
+	$(CARGO) build --locked -p sotto-cli --bin sotto
+	SOTTO=$(TARGET_DIR)/debug/sotto deploy/check-proxies || [ $$? = 3 ]
 
 page: toolchain ## a page that looks things up in a browser, served with the demo's tables
 	@bindings/web/page/run

@@ -192,6 +192,14 @@ pages! {
     documents: "docs/cookbook/documents.md",
 }
 
+#[test]
+fn the_readme_names_the_field_and_fits_two_screens() {
+    let text = std::fs::read_to_string(root().join("README.md")).unwrap();
+    let first = text.split("\n\n").nth(1).unwrap();
+    assert!(first.starts_with("sotto is a private information retrieval (PIR) toolkit"), "{first}");
+    assert!(text.lines().count() <= 110, "{} lines", text.lines().count());
+}
+
 /// A page whose commands need more than this program, and the test that runs them.
 const ELSEWHERE: (&str, &str) = ("docs/ray.md", "bindings/ray/tests/test_guide.py");
 
