@@ -5,9 +5,9 @@ use prost::Message;
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
 use sotto_apple::codec::Codec;
-use sotto_apple::config::Id;
-use sotto_apple::image::Description;
-use sotto_apple::keyword::place::{Options, Row};
+use sotto_apple::config::ConfigDigest;
+use sotto_apple::image::UseCaseDescription;
+use sotto_apple::keyword::cuckoo::{CuckooOptions, KeywordRow};
 use sotto_apple::keyword::table::Shard;
 use sotto_apple::keyword::{bucket, hash};
 use sotto_apple::processed;
@@ -15,9 +15,9 @@ use sotto_apple::proto::{
     ConfigForm, ConfigRequest, ConfigResponse, EvaluationKey, EvaluationKeyMetadata, EvaluationKeys,
     OprfRequest, PirRequest, PirResponse, Request, Requests,
 };
-use sotto_apple::service::{Asked, KeyStore, Reading, Service, Stored, UseCase};
-use sotto_apple::sets::{SETS, Weak};
-use sotto_apple::symmetric::{NAME_BYTES, Opening, sealed};
+use sotto_apple::service::{DecodeKeys, HttpRequest, KeyStore, Service, StoredKeys, UseCase};
+use sotto_apple::sets::{SETS, WeakParams};
+use sotto_apple::symmetric::{NAME_BYTES, RowKey, sealed};
 use sotto_bfv::mulpir::{Compression, EntryShape};
 use sotto_lattice::bgv::SecretKey as BfvSecretKey;
 use sotto_oprf::p384::{SecretKey, blind};
@@ -35,18 +35,18 @@ struct Last(Mutex<Option<(u64, Vec<u8>)>>);
 
 /// Keys as messages: what was taken once is taken again.
 impl KeyStore for Last {
-    fn timestamp(&self, _: &str, _: &Id) -> Option<u64> {
+    fn timestamp(&self, _: &str, _: &ConfigDigest) -> Option<u64> {
         self.0.lock().unwrap().as_ref().map(|(timestamp, _)| *timestamp)
     }
 
-    fn get(&self, _: &str, _: &Id, read: &Reading<'_>) -> Option<Stored> {
+    fn get(&self, _: &str, _: &ConfigDigest, read: &DecodeKeys<'_>) -> Option<StoredKeys> {
         let (timestamp, sent) = self.0.lock().unwrap().clone()?;
         let stored = read(&sent).expect("keys that were taken are read again");
         assert_eq!(stored.timestamp, timestamp);
         Some(stored)
     }
 
-    fn put(&self, _: &str, _: Id, keys: Stored, sent: &[u8]) {
+    fn put(&self, _: &str, _: ConfigDigest, keys: StoredKeys, sent: &[u8]) {
         *self.0.lock().unwrap() = Some((keys.timestamp, sent.to_vec()));
     }
 }
@@ -75,8 +75,9 @@ fn sealed_table(codec: &Arc<Codec>, sealing: &SecretKey) -> UseCase {
             (name, sealed(sealing, key.as_bytes(), key.as_bytes()).unwrap().1)
         })
         .collect();
-    let rows: Vec<Row<'_>> = rows.iter().map(|(key, value)| Row { key, value }).collect();
-    let shard = Shard::build(codec, &rows, Options { bucket_bytes: 150, buckets: Some(2) }).unwrap().unwrap();
+    let rows: Vec<KeywordRow<'_>> = rows.iter().map(|(key, value)| KeywordRow { key, value }).collect();
+    let shard =
+        Shard::build(codec, &rows, CuckooOptions { bucket_bytes: 150, buckets: Some(2) }).unwrap().unwrap();
     let use_case = UseCase::new(SETS[1], codec.clone(), vec![shard], Compression::None).unwrap();
     let again = SecretKey::from_file(&sealing.to_file()).unwrap();
     use_case.symmetric(sealing.public()).evaluated_by(again).unwrap()
@@ -85,10 +86,10 @@ fn sealed_table(codec: &Arc<Codec>, sealing: &SecretKey) -> UseCase {
 static WORLD: LazyLock<World> = LazyLock::new(|| {
     let mut rng = ChaCha20Rng::from_seed([7; 32]);
     let set = SETS[1];
-    let codec = UseCase::codec(&set, Weak::Refused).unwrap();
-    let rows = KEYS.map(|key| Row { key: key.as_bytes(), value: key.as_bytes() });
+    let codec = UseCase::codec(&set, WeakParams::Reject).unwrap();
+    let rows = KEYS.map(|key| KeywordRow { key: key.as_bytes(), value: key.as_bytes() });
     let shard =
-        Shard::build(&codec, &rows, Options { bucket_bytes: 100, buckets: Some(2) }).unwrap().unwrap();
+        Shard::build(&codec, &rows, CuckooOptions { bucket_bytes: 100, buckets: Some(2) }).unwrap().unwrap();
     let shape = *shard.shape();
     let mut file = Vec::new();
     processed::write(&codec, &shard.tables(), &mut file).unwrap();
@@ -126,7 +127,7 @@ static WORLD: LazyLock<World> = LazyLock::new(|| {
 });
 
 fn ask(service: &Service, path: &str, body: Vec<u8>, store: &Last) -> Option<Vec<u8>> {
-    let asked = Asked { path, user: Some(USER), agent: Some(AGENT), body: body.into() };
+    let asked = HttpRequest { path, user: Some(USER), agent: Some(AGENT), body: body.into() };
     match service.answer(&asked, store, &mut ChaCha20Rng::from_seed([8; 32])) {
         Ok(answer) => Some(answer),
         Err(refused) => {
@@ -178,7 +179,7 @@ pub fn querieses() -> Vec<Vec<u8>> {
 
 /// A sealed row. What opens is what was sealed.
 pub fn apple_sealed(data: &[u8]) -> bool {
-    let opening = Opening::of(WORLD.sealing.at(KEYS[0].as_bytes()).unwrap());
+    let opening = RowKey::of(WORLD.sealing.at(KEYS[0].as_bytes()).unwrap());
     let Ok(value) = opening.open(data) else { return false };
     assert!(opening.seal(&value).unwrap() == data);
     true
@@ -236,9 +237,9 @@ pub fn databases() -> Vec<Vec<u8>> {
 
 /// What a file of a table says of itself. What is read is written again as it was meant, and lies somewhere or is refused.
 pub fn apple_description(data: &[u8]) -> bool {
-    let Ok(described) = Description::parse(data) else { return false };
+    let Ok(described) = UseCaseDescription::parse(data) else { return false };
     let again = serde_json::to_vec(&described).unwrap();
-    assert_eq!(Description::parse(&again).as_ref(), Ok(&described));
+    assert_eq!(UseCaseDescription::parse(&again).as_ref(), Ok(&described));
     described.places(&WORLD.codec).is_ok()
 }
 

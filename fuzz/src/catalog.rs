@@ -1,12 +1,12 @@
 //! Catalogs and keys. What is taken is written again and must be read as the same.
 
 use serde_json::Value;
-use sotto_catalog::stack::{File, Shard};
+use sotto_catalog::stack::{Shard, StackFile};
 use sotto_catalog::{
-    ArtifactEntry, Batched, Catalog, Hex32, HexBytes, KeyKind, Layer, PublicKey, RowsRoot, SignedCatalog,
-    SignedStack, SigningKey, Stack, Succession, TableKind, ValueKind,
+    ArtifactEntry, BatchAccess, Catalog, Hex32, HexBytes, KeyKind, LayerEntry, PublicKey, RowsRoot,
+    SignedCatalog, SignedStack, SigningKey, Stack, Succession, TableKind, ValueKind,
 };
-use sotto_core::{Artifact, Epoch, SchemeEntry, Shape};
+use sotto_core::{Artifact, Epoch, SchemeEntry, TableShape};
 use sotto_layers::ProofLayout;
 use sotto_layers::batch_code::Params;
 use sotto_layers::batch_code::code::CodeSizes;
@@ -56,8 +56,8 @@ pub fn signed_stack(data: &[u8]) -> bool {
                 assert!(again == (design, leaves) && design.visits(leaves).is_ok());
             }
         }
-        if let Ok(Some(batched)) = Batched::of(&stack) {
-            assert!((1..=batched.code().sizes().items).contains(&batched.most()));
+        if let Ok(Some(batched)) = BatchAccess::of(&stack) {
+            assert!((1..=batched.code().sizes().items).contains(&batched.max_batch()));
         }
     }
     signed.verify(None).is_ok()
@@ -73,19 +73,19 @@ pub fn signed_stacks() -> Vec<Vec<u8>> {
         format: sotto_catalog::stack::FORMAT.to_owned(),
         stack: "seed".parse().unwrap(),
         epoch: Epoch(2),
-        layers: vec![Layer { name: "tile/1".to_owned(), params: serde_json::json!({ "levels": 1 }) }],
+        layers: vec![LayerEntry { name: "tile/1".to_owned(), params: serde_json::json!({ "levels": 1 }) }],
         shards: catalogs().into_iter().enumerate().map(named).collect(),
-        files: vec![File::of("peaks".parse().unwrap(), b"hashes")],
+        files: vec![StackFile::of("peaks".parse().unwrap(), b"hashes")],
         attribution: Some("a test".to_owned()),
         created: 7,
         expires: None,
     };
     let pbc = Params::new(CodeSizes::fit(1000, 12).unwrap(), PublicSeed([3; 32]));
     let range = TableKind::Range { key: KeyKind::Ipv4, block: 256, first: 0, empty: HexBytes(vec![1]) };
-    let layers = Batched::layers(&range, &[], &pbc);
+    let layers = BatchAccess::layers(&range, &[], &pbc);
     let batch = Stack { layers, ..stack.clone() };
     let code = ProofLayout::Batch(BatchLayout::fit(5000, PublicSeed([3; 32])).unwrap());
-    let layers = vec![Layer { name: code.name().to_owned(), params: code.params(5000) }];
+    let layers = vec![LayerEntry { name: code.name().to_owned(), params: code.params(5000) }];
     let log = Stack { layers, ..stack.clone() };
     let key = signing_key_of_seeds();
     [stack, batch, log].iter().map(|stack| SignedStack::sign(stack, &key).unwrap().to_bytes()).collect()
@@ -103,7 +103,7 @@ pub fn plain_catalog(data: &[u8]) -> bool {
         assert!(last.iter().all(|record| record.0 < terms.report.records));
     }
     for text in ["0", "8.8.8.8", "18446744073709551615", "x"] {
-        if let Ok(row) = catalog.row_of(text) {
+        if let Ok(row) = catalog.parse_row(text) {
             assert!(row < catalog.rows);
         }
     }
@@ -123,7 +123,7 @@ fn has_fraction(value: &Value) -> bool {
 pub fn plain_catalogs() -> Vec<Vec<u8>> {
     let masked = |catalog: &Catalog| Catalog {
         row_bytes: catalog.row_bytes + sotto_oprf::OVERHEAD_BYTES as u64,
-        layers: vec![sotto_catalog::Masked::layer(&oprf_key_of_seeds().public())],
+        layers: vec![sotto_catalog::SymmetricLayer::layer(&oprf_key_of_seeds().public())],
         ..catalog.clone()
     };
     let plain = catalogs();
@@ -169,7 +169,7 @@ fn catalogs() -> Vec<Catalog> {
 
 fn catalog(entry: &SchemeEntry, range: bool) -> Catalog {
     let (rows, row_bytes) = (1000, 2);
-    let params = (entry.select)(&Shape::new(rows, row_bytes, 1)).unwrap();
+    let params = (entry.select)(&TableShape::new(rows, row_bytes, 1)).unwrap();
     let report = (entry.report)(&params).unwrap();
     let hint = vec![0; report.costs.artifact_bytes as usize];
     Catalog {

@@ -3,7 +3,7 @@
 
 use sotto_catalog::SigningKey;
 use sotto_core::Epoch;
-use sotto_db::image::header::{HEADER_BYTES, Header};
+use sotto_db::image::header::{HEADER_BYTES, ImageHeader};
 use sotto_db::ingest::FileOptions;
 use sotto_db::{
     EncodeOptions, ImageFile, Retention, TableDir, TableSource, UpdateOptions, encode_table, retain,
@@ -34,7 +34,7 @@ fn with_digest(data: &[u8]) -> Vec<u8> {
 pub fn image_header(data: &[u8]) -> bool {
     let file_bytes = SEED.len() as u64;
     let parse = |page: &[u8]| {
-        Header::parse(page, file_bytes).is_ok_and(|header| {
+        ImageHeader::parse(page, file_bytes).is_ok_and(|header| {
             for entry in &header.entries {
                 assert!(entry.offset >= HEADER_BYTES as u64 && entry.offset + entry.bytes <= file_bytes);
                 assert_eq!(entry.offset % entry.part.alignment(), 0);

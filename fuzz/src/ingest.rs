@@ -8,7 +8,8 @@ use parquet::schema::parser::parse_message_type;
 use sotto_catalog::{KeyKind, ValueKind};
 use sotto_core::Epoch;
 use sotto_db::ingest::{
-    Column, FileOptions, Format, IndexOptions, IngestOptions, Layout, RangeOptions, ValueOptions,
+    ColumnSelector, FileOptions, IndexOptions, IngestOptions, RangeOptions, SourceFormat, SourceLayout,
+    ValueOptions,
 };
 use sotto_db::update::{UpdateOptions, update_table};
 use sotto_db::{DbError, TableDir};
@@ -19,8 +20,8 @@ use std::{fs, io};
 
 /// CSV, with a row's number and its value.
 pub fn ingest_csv(data: &[u8]) -> bool {
-    let numbered = ingest("t.csv", data, index(Column::Number(2), Some(Column::Number(1))));
-    numbered | ingest("t.csv", data, index(Column::Number(1), None))
+    let numbered = ingest("t.csv", data, index(ColumnSelector::Number(2), Some(ColumnSelector::Number(1))));
+    numbered | ingest("t.csv", data, index(ColumnSelector::Number(1), None))
 }
 
 /// Lines, quoted and plain.
@@ -32,7 +33,7 @@ pub fn csvs() -> Vec<Vec<u8>> {
 
 /// Compressed CSV.
 pub fn ingest_compressed(data: &[u8]) -> bool {
-    let plain = || index(Column::Number(1), None);
+    let plain = || index(ColumnSelector::Number(1), None);
     ingest("t.csv.gz", data, plain()) | ingest("t.csv.zst", data, plain())
 }
 
@@ -46,7 +47,11 @@ pub fn compressed() -> Vec<Vec<u8>> {
 
 /// JSON lines, with a row's number and its value.
 pub fn ingest_jsonl(data: &[u8]) -> bool {
-    ingest("t.jsonl", data, index(Column::Name("value".into()), Some(Column::Name("row".into()))))
+    ingest(
+        "t.jsonl",
+        data,
+        index(ColumnSelector::Name("value".into()), Some(ColumnSelector::Name("row".into()))),
+    )
 }
 
 /// Objects, one to a line.
@@ -59,7 +64,11 @@ pub fn jsonls() -> Vec<Vec<u8>> {
 
 /// Parquet.
 pub fn ingest_parquet(data: &[u8]) -> bool {
-    ingest("t.parquet", data, index(Column::Name("value".into()), Some(Column::Name("row".into()))))
+    ingest(
+        "t.parquet",
+        data,
+        index(ColumnSelector::Name("value".into()), Some(ColumnSelector::Name("row".into()))),
+    )
 }
 
 /// A file of two columns.
@@ -84,7 +93,7 @@ pub fn parquets() -> Vec<Vec<u8>> {
 pub fn ingest_ranges(data: &[u8]) -> bool {
     let range = |key, block| {
         let options = RangeOptions { last: Some(1 << 20), ..RangeOptions::new(key, block) };
-        ingest("t.csv", data, Layout::Range(options))
+        ingest("t.csv", data, SourceLayout::Range(options))
     };
     range(KeyKind::Ipv4, 256) | range(KeyKind::U32, 1000)
 }
@@ -99,7 +108,7 @@ pub fn ranges() -> Vec<Vec<u8>> {
 
 /// Fixed-width rows.
 pub fn ingest_raw(data: &[u8]) -> bool {
-    ingest("t.bin", data, Layout::Raw { row_bytes: 3, value: ValueKind::Bytes })
+    ingest("t.bin", data, SourceLayout::Raw { row_bytes: 3, value: ValueKind::Bytes })
 }
 
 /// Three rows.
@@ -115,7 +124,7 @@ pub fn update_changes(data: &[u8]) -> bool {
     let changes = folder.path().join("changes.csv");
     fs::write(&changes, data).expect("a temporary file");
     let lock = dir.lock().expect("nobody else writes here");
-    let file = FileOptions { format: Some(Format::Csv), ..FileOptions::default() };
+    let file = FileOptions { format: Some(SourceFormat::Csv), ..FileOptions::default() };
     let options = UpdateOptions {
         file,
         columns: None,
@@ -136,11 +145,11 @@ pub fn changes() -> Vec<Vec<u8>> {
     vec![b"0,AA\n63,01\n".to_vec(), b"5,ff".to_vec()]
 }
 
-fn index(value: Column, row: Option<Column>) -> Layout {
-    Layout::Index(IndexOptions { value, row, values: ValueOptions::default() })
+fn index(value: ColumnSelector, row: Option<ColumnSelector>) -> SourceLayout {
+    SourceLayout::Index(IndexOptions { value, row, values: ValueOptions::default() })
 }
 
-fn ingest(name: &str, data: &[u8], layout: Layout) -> bool {
+fn ingest(name: &str, data: &[u8], layout: SourceLayout) -> bool {
     let folder = folder();
     let path = folder.path().join(name);
     fs::write(&path, data).expect("a temporary file");

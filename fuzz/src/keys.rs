@@ -3,9 +3,11 @@
 use crate::image::{KEY, folder};
 use sotto_catalog::Catalog;
 use sotto_core::Epoch;
-use sotto_db::ingest::{Column, FileOptions, Format, IngestOptions, KeywordOptions, Layout, ValueOptions};
-use sotto_db::origin::SOURCE;
-use sotto_db::written::Written;
+use sotto_db::ingest::{
+    ColumnSelector, FileOptions, IngestOptions, KeywordOptions, SourceFormat, SourceLayout, ValueOptions,
+};
+use sotto_db::source_columns::SOURCE;
+use sotto_db::write_counts::WriteCounts;
 use sotto_db::{DbError, EncodeOptions, TableDir, UpdateOptions, encode_table, ingest::ingest, update_table};
 use sotto_layers::keyword::KeyForm;
 use sotto_prg::PublicSeed;
@@ -19,10 +21,10 @@ static SEED: LazyLock<[Vec<u8>; 2]> = LazyLock::new(|| {
     let dir = TableDir::create(&folder.path().join("t")).unwrap();
     let source = folder.path().join("t.csv");
     fs::write(&source, (0..10).map(|i| format!("key {i},{i}\n")).collect::<String>()).unwrap();
-    let layout = Layout::Keyword(KeywordOptions {
-        key: Column::Number(1),
+    let layout = SourceLayout::Keyword(KeywordOptions {
+        key: ColumnSelector::Number(1),
         form: KeyForm::Text,
-        value: Some(Column::Number(2)),
+        value: Some(ColumnSelector::Number(2)),
         values: ValueOptions { width: Some(3), ..ValueOptions::default() },
         room: 0,
         probes: None,
@@ -80,8 +82,8 @@ static CATALOG: LazyLock<Catalog> = LazyLock::new(|| {
 pub fn table_written(data: &[u8]) -> bool {
     let folder = folder();
     let dir = TableDir::open(folder.path()).expect("a temporary folder");
-    fs::write(dir.written_path(Epoch(1)), data).expect("a temporary file");
-    match Written::read(&dir, &CATALOG) {
+    fs::write(dir.write_counts_path(Epoch(1)), data).expect("a temporary file");
+    match WriteCounts::read(&dir, &CATALOG) {
         Ok(read) => read.is_some(),
         Err(error) => panic!("content gave {error}"),
     }
@@ -121,9 +123,9 @@ fn update(changes: &[u8], rows: &[u8]) -> bool {
     let path = folder.path().join("changes.csv");
     fs::write(&path, changes).expect("a temporary file");
     let lock = dir.lock().expect("nobody else writes here");
-    let file = FileOptions { format: Some(Format::Csv), ..FileOptions::default() };
-    let columns = Some(vec![Column::Number(1), Column::Number(2)]);
-    let delete = Some(Column::Number(3));
+    let file = FileOptions { format: Some(SourceFormat::Csv), ..FileOptions::default() };
+    let columns = Some(vec![ColumnSelector::Number(1), ColumnSelector::Number(2)]);
+    let delete = Some(ColumnSelector::Number(3));
     let options =
         UpdateOptions { file, columns, delete, encoding: None, threads: Some(1), lifetime: None, key: &KEY };
     let taken = match update_table(SCHEMES[0], &lock, &path, &options, &|_| ()) {

@@ -3,23 +3,23 @@
 use bytes::Bytes;
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
-use sotto_ohttp::binary::{Limits, Request, Response};
+use sotto_ohttp::bhttp::{BhttpLimits, Request, Response};
 use sotto_ohttp::client::seal;
 use sotto_ohttp::config::KeyConfig;
-use sotto_ohttp::gateway::{Key, open};
-use sotto_ohttp::ring::{Ring, Rotation};
+use sotto_ohttp::gateway::{GatewayKey, open};
+use sotto_ohttp::gateway_keys::{GatewayKeys, RotationSchedule};
 
-const ROTATION: Rotation = Rotation { every: 100, after: 100 };
+const ROTATION: RotationSchedule = RotationSchedule { every: 100, after: 100 };
 
 /// Few, so that they are met.
-const LIMITS: Limits = Limits { fields: 8, bytes: 200 };
+const LIMITS: BhttpLimits = BhttpLimits { fields: 8, bytes: 200 };
 
 fn rng() -> ChaCha20Rng {
     ChaCha20Rng::from_seed([7; 32])
 }
 
-fn key() -> Key {
-    Key::generate(1, &mut rng()).unwrap()
+fn key() -> GatewayKey {
+    GatewayKey::generate(1, &mut rng()).unwrap()
 }
 
 fn request() -> Request {
@@ -77,7 +77,7 @@ pub fn ohttp_keys(data: &[u8]) -> bool {
 /// One key, and two.
 pub fn keyses() -> Vec<Vec<u8>> {
     let one = key().config().to_bytes();
-    vec![one.clone(), [&one[..], &Key::generate(9, &mut rng()).unwrap().config().to_bytes()].concat()]
+    vec![one.clone(), [&one[..], &GatewayKey::generate(9, &mut rng()).unwrap().config().to_bytes()].concat()]
 }
 
 /// A sealed request, for a gateway with one key.
@@ -108,14 +108,14 @@ pub fn answers() -> Vec<Vec<u8>> {
 /// The file of a gateway's keys. What is taken is written as it was.
 pub fn ohttp_ring(data: &[u8]) -> bool {
     let Ok(text) = std::str::from_utf8(data) else { return false };
-    let Some(ring) = Ring::read(ROTATION, text) else { return false };
+    let Some(ring) = GatewayKeys::read(ROTATION, text) else { return false };
     let written = ring.to_text();
-    assert_eq!(Ring::read(ROTATION, &written).unwrap().to_text(), written);
+    assert_eq!(GatewayKeys::read(ROTATION, &written).unwrap().to_text(), written);
     true
 }
 
 /// One with two keys.
 pub fn rings() -> Vec<Vec<u8>> {
-    let one = Ring::new(ROTATION).turned(0, &mut rng()).unwrap();
+    let one = GatewayKeys::new(ROTATION).turned(0, &mut rng()).unwrap();
     vec![one.turned(150, &mut rng()).unwrap().to_text().as_bytes().to_vec()]
 }

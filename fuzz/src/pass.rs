@@ -3,9 +3,9 @@
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
 use sotto_pass::client::{Client, header};
-use sotto_pass::key::{Key, PublicKey};
-use sotto_pass::ledger::{Ledger, Memory};
-use sotto_pass::{Pass, Ring, Rotation, Users};
+use sotto_pass::key::{IssuerKey, PublicKey};
+use sotto_pass::ledger::{Ledger, MemoryLedger};
+use sotto_pass::{Issuer, IssuerKeys, RotationSchedule, UserTiers};
 use std::sync::LazyLock;
 
 const USERS: &str =
@@ -13,8 +13,8 @@ const USERS: &str =
 
 /// An issuer with the key of RFC 9578's vectors, its ledger, a request and a token.
 struct World {
-    pass: Pass,
-    ledger: Memory,
+    pass: Issuer,
+    ledger: MemoryLedger,
     request: Vec<u8>,
     header: String,
 }
@@ -26,12 +26,12 @@ fn rng() -> ChaCha20Rng {
 static WORLD: LazyLock<World> = LazyLock::new(|| {
     let data = include_str!("../../crates/sotto-pass/tests/data/rfc9578.json");
     let data: serde_json::Value = serde_json::from_str(data).unwrap();
-    let key = Key::from_pem(data["skS"].as_str().unwrap()).unwrap();
-    let ledger = Memory::default();
-    ledger.keep("free", 0, &key.to_der().unwrap()).unwrap();
-    let ring = Ring::open(Rotation::default(), &ledger).unwrap();
-    let users = Users::parse(USERS).unwrap();
-    let pass = Pass { ring, users, most_given: u32::MAX, issue_uri: "/issue".into(), issuer: None };
+    let key = IssuerKey::from_pem(data["skS"].as_str().unwrap()).unwrap();
+    let ledger = MemoryLedger::default();
+    ledger.store_key("free", 0, &key.to_der().unwrap()).unwrap();
+    let ring = IssuerKeys::open(RotationSchedule::default(), &ledger).unwrap();
+    let users = UserTiers::parse(USERS).unwrap();
+    let pass = Issuer { ring, users, max_issued: u32::MAX, issue_uri: "/issue".into(), issuer: None };
     let client = Client::new(key.public().spki(), &pass.directory(0), b"", 0).unwrap();
     let (request, pending) = client.request(&mut rng()).unwrap();
     let answer = pass.issue(Some("Bearer ann"), &request, 0, &ledger, &mut rng()).unwrap();
@@ -65,7 +65,7 @@ pub fn pass_requests() -> Vec<Vec<u8>> {
 /// A header that spends a token: what is taken once is not taken twice.
 pub fn pass_header(data: &[u8]) -> bool {
     let Ok(text) = std::str::from_utf8(data) else { return false };
-    let ledger = Memory::default();
+    let ledger = MemoryLedger::default();
     let taken = WORLD.pass.redeem(Some(text), 0, &ledger).is_ok();
     assert!(WORLD.pass.redeem(Some(text), 0, &ledger).is_err());
     taken
@@ -79,7 +79,7 @@ pub fn pass_headers() -> Vec<Vec<u8>> {
 /// A file of users. Each line is one of them at most.
 pub fn pass_users(data: &[u8]) -> bool {
     let Ok(text) = std::str::from_utf8(data) else { return false };
-    let Ok(users) = Users::parse(text) else { return false };
+    let Ok(users) = UserTiers::parse(text) else { return false };
     assert!(users.len() <= text.lines().count() && users.tiers().len() <= users.len());
     true
 }

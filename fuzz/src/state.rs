@@ -1,42 +1,42 @@
 //! What a client reads back of its own state: it was written by this program, and then lay on a disk.
 
-use sotto_client::session::Registered;
-use sotto_client::session::record::Record;
-use sotto_client::state::about::About;
-use sotto_client::state::checkpoint;
-use sotto_client::state::snapshot::Head;
+use sotto_client::session::RegisteredKeys;
+use sotto_client::session::logged_request::LoggedRequest;
+use sotto_client::state::metadata::StateMetadata;
+use sotto_client::state::preparation_file;
+use sotto_client::state::snapshot::SnapshotHeader;
 use sotto_core::Epoch;
 use std::path::Path;
 
 /// A recorded request.
 pub fn state_record(data: &[u8]) -> bool {
-    let Some(record) = Record::decode(data) else { return false };
+    let Some(record) = LoggedRequest::decode(data) else { return false };
     assert!(record.encode() == data);
     true
 }
 
 /// Requests to one server and to two, of one query and of several.
 pub fn records() -> Vec<Vec<u8>> {
-    let one = Record { numbers: vec![7], queries: vec![vec![1; 40]] };
-    let two = Record { numbers: vec![8, 9, 12], queries: vec![vec![2; 24], vec![3; 27]] };
+    let one = LoggedRequest { numbers: vec![7], queries: vec![vec![1; 40]] };
+    let two = LoggedRequest { numbers: vec![8, 9, 12], queries: vec![vec![2; 24], vec![3; 27]] };
     vec![one.encode(), two.encode()]
 }
 
 /// The head of a snapshot.
 pub fn state_head(data: &[u8]) -> bool {
-    let Some(head) = Head::decode(data) else { return false };
+    let Some(head) = SnapshotHeader::decode(data) else { return false };
     assert!(head.encode() == data);
     true
 }
 
 /// A head.
 pub fn heads() -> Vec<Vec<u8>> {
-    vec![Head { generation: 3, epoch: Epoch(7), params: [9; 32].into() }.encode()]
+    vec![SnapshotHeader { generation: 3, epoch: Epoch(7), params: [9; 32].into() }.encode()]
 }
 
 /// The head of a client that is half prepared.
 pub fn state_pass(data: &[u8]) -> bool {
-    let Some(head) = checkpoint::Head::decode(data) else { return false };
+    let Some(head) = preparation_file::PreparationHeader::decode(data) else { return false };
     assert!(head.encode() == data);
     true
 }
@@ -44,12 +44,15 @@ pub fn state_pass(data: &[u8]) -> bool {
 /// Such a head.
 pub fn passes() -> Vec<Vec<u8>> {
     let (params, rows) = ([9; 32].into(), [8; 32].into());
-    vec![checkpoint::Head { id: [b'5'; 32], clients: 2, epoch: Epoch(7), params, rows }.encode()]
+    vec![
+        preparation_file::PreparationHeader { id: [b'5'; 32], clients: 2, epoch: Epoch(7), params, rows }
+            .encode(),
+    ]
 }
 
 /// Keys that servers know, as they lie in a keyring once they are decrypted.
 pub fn registered_keys(data: &[u8]) -> bool {
-    let Some(keys) = Registered::parse(data) else { return false };
+    let Some(keys) = RegisteredKeys::parse(data) else { return false };
     assert!(keys.to_bytes().as_slice() == data);
     true
 }
@@ -61,7 +64,7 @@ pub fn keyrings() -> Vec<Vec<u8>> {
 
 /// What a state is of.
 pub fn state_about(data: &[u8]) -> bool {
-    About::parse(data, Path::new("fuzz")).is_ok()
+    StateMetadata::parse(data, Path::new("fuzz")).is_ok()
 }
 
 /// A state before its first client, and one with a snapshot.

@@ -2,7 +2,7 @@
 
 /// A server configuration.
 pub fn server_config(data: &[u8]) -> bool {
-    std::str::from_utf8(data).is_ok_and(|text| sotto_server::Config::parse(text).is_ok())
+    std::str::from_utf8(data).is_ok_and(|text| sotto_server::ServerConfig::parse(text).is_ok())
 }
 
 /// The configuration that shows every key, and the shortest.

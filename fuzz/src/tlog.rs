@@ -1,16 +1,16 @@
 //! Transparency logs: keys, checkpoints, proofs and bundles of entries. What is taken is written again as it was.
 
 use sotto_testkit::rng::seeded;
-use sotto_tlog::entries::Entries;
-use sotto_tlog::layout::Place;
+use sotto_tlog::entries::BundleEntries;
+use sotto_tlog::layout::LogFile;
 use sotto_tlog::{
-    Checkpoint, Cosigner, InclusionProof, Layout, LogEntry, LogHistory, LogKey, LogSigner, Note, Tile,
-    TreeHead, WitnessKey, generate,
+    Checkpoint, Cosigner, InclusionProof, LogEntry, LogHistory, LogKey, LogLayout, LogSigner, SignedNote,
+    SignedTreeHead, Tile, WitnessKey, generate,
 };
 
 /// A signed checkpoint.
 pub fn log_checkpoint(data: &[u8]) -> bool {
-    let Ok(note) = Note::parse(data) else { return false };
+    let Ok(note) = SignedNote::parse(data) else { return false };
     assert_eq!(note.to_string().as_bytes(), data);
     let Ok(checkpoint) = Checkpoint::parse_text(&note.text) else { return false };
     assert_eq!(checkpoint.to_string(), note.text);
@@ -48,7 +48,7 @@ pub fn keys() -> Vec<Vec<u8>> {
 
 /// A signed tree head of RFC 6962.
 pub fn log_head(data: &[u8]) -> bool {
-    let Ok(head) = TreeHead::parse(data) else { return false };
+    let Ok(head) = SignedTreeHead::parse(data) else { return false };
     let key = keys().swap_remove(0);
     let key: LogKey = String::from_utf8_lossy(&key).parse().expect("a seed is a key");
     if let Ok(note) = head.to_note(&key) {
@@ -82,8 +82,8 @@ pub fn proofs() -> Vec<Vec<u8>> {
 /// A bundle of entries, in any layout: whatever is taken lies in it side by side.
 pub fn log_entries(data: &[u8]) -> bool {
     let mut whole = false;
-    for layout in Layout::ALL {
-        let entries: Vec<_> = Entries::new(layout, data, 0, "").map_while(Result::ok).collect();
+    for layout in LogLayout::ALL {
+        let entries: Vec<_> = BundleEntries::new(layout, data, 0, "").map_while(Result::ok).collect();
         let written = entries.iter().map(|entry| entry.written).collect::<Vec<_>>().concat();
         assert!(data.starts_with(&written));
         whole |= written.len() == data.len();
@@ -94,7 +94,7 @@ pub fn log_entries(data: &[u8]) -> bool {
 /// Bundles of all layouts.
 pub fn bundles() -> Vec<Vec<u8>> {
     let bundle = |layout| (0..3).flat_map(|index| generate::entry(layout, "fuzz", index)).collect();
-    Layout::ALL.map(bundle).into()
+    LogLayout::ALL.map(bundle).into()
 }
 
 /// An entry of a log of catalogs.
@@ -134,8 +134,8 @@ pub fn histories() -> Vec<Vec<u8>> {
 /// The path of a log's file: whatever is taken stays in the log's folder.
 pub fn log_path(data: &[u8]) -> bool {
     let text = String::from_utf8_lossy(data);
-    let Some(place) = Layout::place(&text) else { return false };
-    assert_eq!(Layout::Tiles.path(place), text);
+    let Some(place) = LogLayout::place(&text) else { return false };
+    assert_eq!(LogLayout::Tiles.path(place), text);
     assert!(!text.contains("..") && !text.starts_with('/'));
     true
 }
@@ -143,8 +143,8 @@ pub fn log_path(data: &[u8]) -> bool {
 /// Paths of all kinds.
 pub fn paths() -> Vec<Vec<u8>> {
     let tile = Tile { level: 1, index: 1_234_067, width: 17 };
-    let places = [Place::Checkpoint, Place::Tile(tile), Place::Bundle(3, 256)];
-    places.map(|place| Layout::Tiles.path(place).into_bytes()).into()
+    let places = [LogFile::Checkpoint, LogFile::Tile(tile), LogFile::Bundle(3, 256)];
+    places.map(|place| LogLayout::Tiles.path(place).into_bytes()).into()
 }
 
 /// A witness's public or signing key.
@@ -168,7 +168,7 @@ pub fn witnesses() -> Vec<Vec<u8>> {
 
 /// A checkpoint with cosignatures.
 pub fn witness_note(data: &[u8]) -> bool {
-    let Ok(note) = Note::parse(data) else { return false };
+    let Ok(note) = SignedNote::parse(data) else { return false };
     // Nobody forges a cosignature by changing bytes.
     if let Ok(Some(time)) = cosigner().public().cosigned(&note) {
         assert!(time == 7 && signed().iter().any(|signed| signed.to_string() == note.text));

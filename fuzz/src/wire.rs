@@ -1,13 +1,13 @@
 //! Frames, refusals and headers. What is taken is written again and must be the same bytes.
 
-use sotto_core::{Epoch, ParamsDigest, Units};
-use sotto_wire::{Code, Pin, Problem, SessionId, Timing, evaluate};
+use sotto_core::{Epoch, ParamsDigest, UnitLayout};
+use sotto_wire::{Code, FrameHeader, Problem, SessionId, Timing, evaluate};
 
 /// Items of this many bytes, in every frame here.
 const ITEM: usize = 24;
 
-fn pin() -> Pin {
-    Pin { server: 0, epoch: Epoch(7), digest: ParamsDigest([9; 32]) }
+fn pin() -> FrameHeader {
+    FrameHeader { server: 0, epoch: Epoch(7), digest: ParamsDigest([9; 32]) }
 }
 
 fn items(count: usize) -> Vec<Vec<u8>> {
@@ -16,17 +16,19 @@ fn items(count: usize) -> Vec<Vec<u8>> {
 
 /// An ask frame.
 pub fn ask(data: &[u8]) -> bool {
-    let Ok(head) = sotto_wire::ask::Head::parse(data) else { return false };
+    let Ok(head) = sotto_wire::query::QueryHead::parse(data) else { return false };
     let Ok(queries) = head.queries(data, ITEM) else { return false };
     let again =
-        sotto_wire::ask::encode(&head.pin, &head.session, &queries).expect("what was read is written");
+        sotto_wire::query::encode(&head.pin, &head.session, &queries).expect("what was read is written");
     assert!(again == data);
     true
 }
 
 /// Asks of one and of several queries.
 pub fn asks() -> Vec<Vec<u8>> {
-    [1, 5].map(|count| sotto_wire::ask::encode(&pin(), &SessionId([3; 16]), &items(count)).unwrap()).to_vec()
+    [1, 5]
+        .map(|count| sotto_wire::query::encode(&pin(), &SessionId([3; 16]), &items(count)).unwrap())
+        .to_vec()
 }
 
 /// An answer frame.
@@ -46,7 +48,7 @@ pub fn answers() -> Vec<Vec<u8>> {
 
 /// A keys frame.
 pub fn keys(data: &[u8]) -> bool {
-    let Ok(head) = sotto_wire::keys::Head::parse(data) else { return false };
+    let Ok(head) = sotto_wire::keys::KeysHead::parse(data) else { return false };
     let Ok(keys) = head.keys(data, ITEM) else { return false };
     assert!(sotto_wire::keys::encode(&head.pin, keys) == data);
     true
@@ -59,35 +61,35 @@ pub fn keyses() -> Vec<Vec<u8>> {
 
 /// An order of hints.
 pub fn order(data: &[u8]) -> bool {
-    let Ok(head) = sotto_wire::order::Head::parse(data) else { return false };
+    let Ok(head) = sotto_wire::hints::HintRequestHead::parse(data) else { return false };
     let Ok(order) = head.order(data, ITEM) else { return false };
-    assert!(sotto_wire::order::encode(&head.pin, order) == data);
+    assert!(sotto_wire::hints::encode(&head.pin, order) == data);
     true
 }
 
 /// One that is right.
 pub fn orders() -> Vec<Vec<u8>> {
-    vec![sotto_wire::order::encode(&pin(), &[7; ITEM])]
+    vec![sotto_wire::hints::encode(&pin(), &[7; ITEM])]
 }
 
 /// What an order is answered with.
 pub fn supply(data: &[u8]) -> bool {
-    let Ok(supply) = sotto_wire::order::decode_supply(data, &pin(), ITEM) else { return false };
-    assert!(sotto_wire::order::supply(&pin(), supply) == data);
+    let Ok(supply) = sotto_wire::hints::decode_response(data, &pin(), ITEM) else { return false };
+    assert!(sotto_wire::hints::encode_response(&pin(), supply) == data);
     true
 }
 
 /// One that is right.
 pub fn supplies() -> Vec<Vec<u8>> {
-    vec![sotto_wire::order::supply(&pin(), &[7; ITEM])]
+    vec![sotto_wire::hints::encode_response(&pin(), &[7; ITEM])]
 }
 
 /// A request for a record in units.
 pub fn stream(data: &[u8]) -> bool {
-    let Ok(head) = sotto_wire::stream::Head::parse(data) else { return false };
+    let Ok(head) = sotto_wire::stream::StreamHead::parse(data) else { return false };
     let Ok(query) = head.query(data, ITEM) else { return false };
     assert!(sotto_wire::stream::encode(&head, query) == data);
-    let units = Units { count: 9, bytes: 1, answer_bytes: u64::MAX / 4 };
+    let units = UnitLayout { count: 9, bytes: 1, answer_bytes: u64::MAX / 4 };
     if head.check(&units).is_ok() {
         assert!(head.units >= 1 && head.units <= 9 && head.first <= 9 - head.units);
         assert!(head.answer_bytes(&units) >= units.answer_bytes);
@@ -97,8 +99,12 @@ pub fn stream(data: &[u8]) -> bool {
 
 /// Requests for all units, and for the last.
 pub fn streams() -> Vec<Vec<u8>> {
-    let head =
-        |first, units| sotto_wire::stream::Head { pin: pin(), session: SessionId([3; 16]), first, units };
+    let head = |first, units| sotto_wire::stream::StreamHead {
+        pin: pin(),
+        session: SessionId([3; 16]),
+        first,
+        units,
+    };
     [(0, 9), (8, 1)]
         .map(|(first, units)| sotto_wire::stream::encode(&head(first, units), &[7; ITEM]))
         .to_vec()
@@ -119,7 +125,7 @@ pub fn stream_answers() -> Vec<Vec<u8>> {
 
 /// A request for evaluations.
 pub fn evaluation(data: &[u8]) -> bool {
-    let Ok(head) = evaluate::Head::parse(data) else { return false };
+    let Ok(head) = evaluate::EvaluationHead::parse(data) else { return false };
     let Ok(elements) = head.elements(data) else { return false };
     assert!(evaluate::encode(&head.pin, &elements).is_ok_and(|again| again == data));
     true
@@ -134,7 +140,7 @@ pub fn evaluations() -> Vec<Vec<u8>> {
 pub fn evaluated(data: &[u8]) -> bool {
     let accepted = |count| {
         let Ok((elements, proof)) = evaluate::decode_answer(data, &pin(), count) else { return false };
-        assert!(evaluate::answer(&pin(), &elements, &proof).is_ok_and(|again| again == data));
+        assert!(evaluate::encode_response(&pin(), &elements, &proof).is_ok_and(|again| again == data));
         true
     };
     [1, 5].map(accepted).contains(&true)
@@ -142,7 +148,7 @@ pub fn evaluated(data: &[u8]) -> bool {
 
 /// Answers to one and to several.
 pub fn evaluateds() -> Vec<Vec<u8>> {
-    [1, 5].map(|count| evaluate::answer(&pin(), &vec![[7; 32]; count], &[9; 64]).unwrap()).to_vec()
+    [1, 5].map(|count| evaluate::encode_response(&pin(), &vec![[7; 32]; count], &[9; 64]).unwrap()).to_vec()
 }
 
 /// A refusal's body. Everything is taken: a body that is not ours has a meaning too.

@@ -2,14 +2,14 @@
 
 use serde::Serialize;
 use sotto_client::Table;
-use sotto_client::stack::Batch;
+use sotto_client::stack::BatchStack;
 use sotto_client::table::{LookupStats, Stats};
 use std::time::Duration;
 
 /// What a lookup cost. Bytes are those of bodies, to and from all servers.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "python", pyo3::pyclass(frozen, module = "sotto", get_all))]
-pub struct Cost {
+pub struct LookupCost {
     /// The epoch that was asked.
     pub epoch: u64,
     /// How many rows or keys were wanted.
@@ -47,7 +47,7 @@ pub struct Cost {
 }
 
 /// Whom a table's lookups are seen by, and what is known of them anyway.
-pub(crate) struct Seen<'a> {
+pub(crate) struct Observation<'a> {
     /// The table's name.
     pub(crate) table: &'a str,
     /// How many servers there are.
@@ -60,10 +60,10 @@ pub(crate) struct Seen<'a> {
     pub(crate) hides_count: bool,
 }
 
-impl Cost {
+impl LookupCost {
     /// Nothing yet, for so much that is wanted.
     pub(crate) fn of(wanted: usize) -> Self {
-        Cost { wanted, ..Cost::default() }
+        LookupCost { wanted, ..LookupCost::default() }
     }
 
     /// Says how long all of it took.
@@ -73,15 +73,15 @@ impl Cost {
 
     /// Counts the requests of a table.
     pub(crate) fn add_table(&mut self, table: &Table) {
-        if let Some(last) = table.last() {
+        if let Some(last) = table.last_lookup() {
             self.add(last, Times::of(last));
         }
     }
 
     /// Counts the rounds of a stack, whose tables are asked at the same time.
-    pub(crate) fn add_stack(&mut self, batch: &Batch) {
+    pub(crate) fn add_stack(&mut self, batch: &BatchStack) {
         let (mut slowest, mut rounds) = (Times::default(), 0);
-        for last in batch.stack().tables().iter().filter_map(Table::last) {
+        for last in batch.stack().tables().iter().filter_map(Table::last_lookup) {
             slowest = slowest.max(&Times::of(last));
             rounds = rounds.max(last.requests as usize);
             self.add(last, Times::default());
@@ -104,7 +104,7 @@ impl Cost {
         }
         self.take(times);
         if self.seen.is_empty() {
-            self.seen.clone_from(&last.seen);
+            self.seen.clone_from(&last.query_prefix);
         }
     }
 
@@ -123,15 +123,15 @@ impl Cost {
 
     /// Counts what openings took so far.
     pub(crate) fn add_once(&mut self, stats: &Stats) {
-        for traffic in [stats.catalog, stats.artifacts, stats.keys, stats.orders, stats.streams] {
+        for traffic in [stats.catalog, stats.artifacts, stats.keys, stats.hint_requests, stats.streams] {
             self.once_up += traffic.up;
             self.once_down += traffic.down;
         }
     }
 
     /// Says what the servers saw.
-    pub(crate) fn tell(mut self, seen: &Seen<'_>) -> Self {
-        let &Seen { table, servers, is_stack, has_keys, hides_count } = seen;
+    pub(crate) fn tell(mut self, seen: &Observation<'_>) -> Self {
+        let &Observation { table, servers, is_stack, has_keys, hides_count } = seen;
         let who = if servers > 1 { format!("Each of {servers} servers") } else { "The server".to_owned() };
         let requests = match self.rounds {
             1 => "one request".to_owned(),

@@ -1,7 +1,7 @@
 //! What every binding of sotto shares: Python, the browser, and programs behind the C header.
 //!
-//! A binding turns its language's words into [`Options`], wishes and a [`Hearer`], and [`Cost`], [`About`] and [`Fault`] back.
-//! What lies between is here, and nothing of it is a second implementation: lookups are `sotto_client`'s.
+//! A binding turns its language's words into [`Options`], wishes and a [`Listener`], and [`LookupCost`], [`TableInfo`] and
+//! [`BindingError`] back. What lies between is here, and nothing of it is a second implementation: lookups are `sotto_client`'s.
 //!
 //! | module | what lives there |
 //! |---|---|
@@ -15,17 +15,17 @@
 #![forbid(unsafe_code)]
 #![deny(clippy::indexing_slicing)]
 
-pub mod about;
+pub mod connect;
 pub mod cost;
-pub mod fault;
-pub mod open;
-pub mod opened;
+pub mod error;
 pub mod options;
+pub mod table_info;
+pub mod table_or_stack;
 pub mod vector;
 
-pub use about::About;
-pub use cost::Cost;
-pub use fault::{Fault, Kind, guarded};
-pub use open::{Hearer, Servers, open};
-pub use opened::Opened;
+pub use connect::{Listener, Servers, open};
+pub use cost::LookupCost;
+pub use error::{BindingError, ErrorKind, guarded};
 pub use options::Options;
+pub use table_info::TableInfo;
+pub use table_or_stack::TableOrStack;

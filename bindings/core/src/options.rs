@@ -1,11 +1,11 @@
 //! Whom to trust, where to keep things, how long to wait.
 
-use crate::Fault;
+use crate::BindingError;
 use serde::Deserialize;
-use sotto_catalog::hex::NotHex;
+use sotto_catalog::hex::ParseHexError;
 use sotto_catalog::{Hex32, PublicKey};
 use sotto_client::ClientError;
-use sotto_client::table::Builder;
+use sotto_client::table::TableBuilder;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -70,7 +70,7 @@ impl Default for Options {
 
 /// Options, understood.
 #[derive(Debug, Clone)]
-pub(crate) struct How {
+pub(crate) struct ParsedOptions {
     pub(crate) pin: Option<PublicKey>,
     pub(crate) snapshot: Option<Hex32>,
     pub(crate) patience: Duration,
@@ -79,18 +79,19 @@ pub(crate) struct How {
     pub(crate) rest: Options,
 }
 
-impl How {
+impl ParsedOptions {
     /// # Errors
-    /// [`crate::Kind::Misuse`] for what is no key, digest or length of time.
-    pub(crate) fn of(options: Options) -> Result<Self, Fault> {
+    /// [`crate::ErrorKind::Misuse`] for what is no key, digest or length of time.
+    pub(crate) fn of(options: Options) -> Result<Self, BindingError> {
         let pin = options.pin.as_deref().map(str::parse).transpose().map_err(ClientError::from)?;
-        let snapshot = options.snapshot.as_deref().map(str::parse).transpose().map_err(|error: NotHex| {
-            Fault::misuse(
-                format!("the snapshot is no digest: {error}"),
-                "give the one that `sotto inspect` prints",
-            )
-        })?;
-        Ok(How {
+        let snapshot =
+            options.snapshot.as_deref().map(str::parse).transpose().map_err(|error: ParseHexError| {
+                BindingError::misuse(
+                    format!("the snapshot is no digest: {error}"),
+                    "give the one that `sotto inspect` prints",
+                )
+            })?;
+        Ok(ParsedOptions {
             pin,
             snapshot,
             patience: seconds("patience", options.patience)?,
@@ -101,8 +102,8 @@ impl How {
     }
 
     /// What a table is told that a stack is not.
-    pub(crate) fn configure(&self, mut builder: Builder) -> Builder {
-        builder = builder.patience(self.patience);
+    pub(crate) fn configure(&self, mut builder: TableBuilder) -> TableBuilder {
+        builder = builder.max_wait(self.patience);
         if let Some(file) = &self.rest.key_file {
             builder = builder.key_file(file);
         }
@@ -116,17 +117,17 @@ impl How {
             builder = builder.state_in_memory();
         }
         if self.rest.fresh_keys {
-            builder = builder.keys_age(Duration::ZERO);
+            builder = builder.max_keys_age(Duration::ZERO);
         }
         if self.rest.verified {
-            builder = builder.verified();
+            builder = builder.require_row_proofs();
         }
         builder
     }
 }
 
-fn seconds(what: &str, seconds: f64) -> Result<Duration, Fault> {
+fn seconds(what: &str, seconds: f64) -> Result<Duration, BindingError> {
     let fix = "give a number of seconds, such as 60";
     Duration::try_from_secs_f64(seconds)
-        .map_err(|_| Fault::misuse(format!("{what} is no length of time: {seconds}"), fix))
+        .map_err(|_| BindingError::misuse(format!("{what} is no length of time: {seconds}"), fix))
 }

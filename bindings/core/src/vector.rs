@@ -16,18 +16,20 @@ mod format;
 mod lookup;
 
 pub use error::VectorError;
-pub use format::{Body, Bytes, Exchange, FORMAT, Key, MARK, Named, Pieces, Vector, method, range};
+pub use format::{
+    Body, Exchange, FORMAT, MARK, NamedBytes, Pieces, TrailingBytes, Vector, VectorKey, method, range,
+};
 #[cfg(feature = "record")]
 pub use lookup::{generator, lookup};
 #[cfg(not(feature = "record"))]
 use lookup::{generator, lookup};
 
-use sotto_client::session::Config;
+use sotto_client::session::SetupConfig;
 use sotto_client::transport::{Request, Response};
 
 /// What a vector says, once this build was found to say the same.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Replayed {
+pub struct ReplayReport {
     /// The scheme's id.
     pub scheme: String,
     /// The number of the row.
@@ -42,7 +44,7 @@ pub struct Replayed {
 ///
 /// # Errors
 /// [`VectorError`]: the vector is damaged, or this build does something else than it says.
-pub fn replay(file: &[u8]) -> Result<Replayed, VectorError> {
+pub fn replay(file: &[u8]) -> Result<ReplayReport, VectorError> {
     let (vector, bytes) = Vector::parse(file)?;
     if sotto_registry::find(&vector.scheme).is_none() {
         return Err(VectorError::UnknownScheme { id: vector.scheme });
@@ -53,19 +55,19 @@ pub fn replay(file: &[u8]) -> Result<Replayed, VectorError> {
             return Err(VectorError::damaged(name, "only requests may be left out"));
         }
     }
-    let mut tape = Tape { vector: &vector, bytes, step: 0 };
-    let config = Config {
+    let mut tape = ReplayTransport { vector: &vector, bytes, step: 0 };
+    let config = SetupConfig {
         pin: Some(vector.key.0),
         servers: vector.servers,
         in_memory: true,
-        ..Config::new(vector.table.clone())
+        ..SetupConfig::new(vector.table.clone())
     };
     let found = lookup(config, vector.row, &mut generator(&vector.seed), &mut |server, request| {
         tape.play(server, request)
     });
     let (scheme, value) = found.map_err(|error| error.at(tape.step))?;
     if tape.step != vector.exchanges.len() {
-        return Err(VectorError::Unasked { step: tape.step });
+        return Err(VectorError::RequestMissing { step: tape.step });
     }
     if scheme != vector.scheme {
         return Err(VectorError::damaged("the scheme", "the catalog has another"));
@@ -73,17 +75,17 @@ pub fn replay(file: &[u8]) -> Result<Replayed, VectorError> {
     if value != vector.value.0 {
         return Err(VectorError::OtherRow { row: vector.row });
     }
-    Ok(Replayed { scheme, row: vector.row, value, requests: tape.step })
+    Ok(ReplayReport { scheme, row: vector.row, value, requests: tape.step })
 }
 
 /// The recorded messages, played in their order.
-struct Tape<'a> {
+struct ReplayTransport<'a> {
     vector: &'a Vector,
-    bytes: Bytes<'a>,
+    bytes: TrailingBytes<'a>,
     step: usize,
 }
 
-impl Tape<'_> {
+impl ReplayTransport<'_> {
     fn play(&mut self, server: u8, request: &Request) -> Result<Response, VectorError> {
         let step = self.step;
         let differs = |what| VectorError::OtherRequest { step, what };

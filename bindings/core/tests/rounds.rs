@@ -9,8 +9,8 @@
 )]
 
 use common::{NAME, Server, boxed, server_of, value};
-use sotto_binding::{Hearer, Kind, Opened, Options, Servers, guarded, open};
-use sotto_client::Wish;
+use sotto_binding::{ErrorKind, Listener, Options, Servers, TableOrStack, guarded, open};
+use sotto_client::Lookup;
 use sotto_client::transport::TransportError;
 use std::sync::{Arc, Mutex};
 
@@ -22,10 +22,10 @@ const ROWS: u64 = 300;
 
 fn carried(server: &Server) -> Servers {
     let server = server.clone();
-    Servers::Carried(Arc::new(move || vec![boxed(server.transport())]))
+    Servers::Custom(Arc::new(move || vec![boxed(server.transport())]))
 }
 
-fn opened(server: &Server) -> Opened {
+fn opened(server: &Server) -> TableOrStack {
     open(&carried(server), NAME, Options::default(), None).unwrap()
 }
 
@@ -41,7 +41,7 @@ fn a_round_does_not_show_how_much_was_wanted() {
     let mut table = opened(&server);
     let mut shapes = Vec::new();
     for wanted in [&[][..], &[7], &[1, 2, 3], &[0, 0, ROWS - 1, 5, 6, 7, 8, 9]] {
-        let wishes: Vec<_> = wanted.iter().copied().map(Wish::Row).collect();
+        let wishes: Vec<_> = wanted.iter().copied().map(Lookup::Row).collect();
         let before = asks(&server).len();
         let (each, cost) = table.rounds(&wishes, 8).unwrap();
         let rows: Vec<_> = each.into_iter().map(|granted| granted.unwrap().value.unwrap()).collect();
@@ -62,19 +62,19 @@ fn a_round_does_not_show_how_much_was_wanted() {
 fn a_row_past_the_end_is_asked_for_and_is_an_error_then() {
     let server = server_of("simplepir/1", ROWS, 8);
     let mut table = opened(&server);
-    table.rounds(&[Wish::Row(3)], 1).unwrap();
-    let error = table.rounds(&[Wish::Row(ROWS)], 1).unwrap_err();
-    assert_eq!(error.kind, Kind::Row);
+    table.rounds(&[Lookup::Row(3)], 1).unwrap();
+    let error = table.rounds(&[Lookup::Row(ROWS)], 1).unwrap_err();
+    assert_eq!(error.kind, ErrorKind::Row);
     let asks = asks(&server);
     assert!(asks.len() == 2 && asks[0] == asks[1], "{asks:?}");
-    assert_eq!(table.rounds(&[Wish::Row(3)], 0).unwrap_err().kind, Kind::Misuse);
+    assert_eq!(table.rounds(&[Lookup::Row(3)], 0).unwrap_err().kind, ErrorKind::Misuse);
 }
 
 #[test]
 fn costs_and_facts_have_stable_names() {
     let server = server_of("simplepir/1", ROWS, 8);
     let mut table = opened(&server);
-    let (_, cost) = table.rounds(&[Wish::Row(3)], 1).unwrap();
+    let (_, cost) = table.rounds(&[Lookup::Row(3)], 1).unwrap();
     let cost = serde_json::to_value(&cost).unwrap();
     for name in
         ["epoch", "wanted", "lookups", "rounds", "up", "down", "once_up", "once_down", "leakage", "seen"]
@@ -94,20 +94,20 @@ fn faults_say_whose_they_are() {
     };
     let options = Options::default;
     let to = carried(&server);
-    assert_eq!(kind(&to, "no name", options()), Kind::Misuse);
-    assert_eq!(kind(&to, NAME, Options { pin: Some("pk".to_owned()), ..options() }), Kind::Misuse);
-    assert_eq!(kind(&to, NAME, Options { patience: f64::NAN, ..options() }), Kind::Misuse);
+    assert_eq!(kind(&to, "no name", options()), ErrorKind::Misuse);
+    assert_eq!(kind(&to, NAME, Options { pin: Some("pk".to_owned()), ..options() }), ErrorKind::Misuse);
+    assert_eq!(kind(&to, NAME, Options { patience: f64::NAN, ..options() }), ErrorKind::Misuse);
     let other = server_of("simplepir/1", ROWS, 16).with(|world| {
         world.key = sotto_catalog::SigningKey::generate(&mut sotto_testkit::rng::seeded("somebody else"));
         world.pin().to_string()
     });
-    assert_eq!(kind(&to, NAME, Options { pin: Some(other), ..options() }), Kind::Peer);
+    assert_eq!(kind(&to, NAME, Options { pin: Some(other), ..options() }), ErrorKind::Peer);
     server.tamper(|_, _| Err(TransportError::Lost("cut".to_owned())));
-    assert_eq!(kind(&to, NAME, Options { patience: 0.0, ..options() }), Kind::Network);
+    assert_eq!(kind(&to, NAME, Options { patience: 0.0, ..options() }), ErrorKind::Network);
     server.tamper(|_, _| Err(TransportError::Timeout("late".to_owned())));
-    assert_eq!(kind(&to, NAME, options()), Kind::Timeout);
-    let panicked = guarded::<(), sotto_binding::Fault>(|| panic!("of a bug")).unwrap_err();
-    assert_eq!((panicked.kind, panicked.code.as_str()), (Kind::Machine, "bug"));
+    assert_eq!(kind(&to, NAME, options()), ErrorKind::Timeout);
+    let panicked = guarded::<(), sotto_binding::BindingError>(|| panic!("of a bug")).unwrap_err();
+    assert_eq!((panicked.kind, panicked.code.as_str()), (ErrorKind::Machine, "bug"));
     assert!(panicked.message.contains("of a bug") && !panicked.fix.is_empty());
 }
 
@@ -115,7 +115,7 @@ fn faults_say_whose_they_are() {
 fn a_hearer_is_told_how_far_an_opening_is() {
     #[derive(Default)]
     struct Heard(Mutex<Vec<&'static str>>);
-    impl Hearer for Heard {
+    impl Listener for Heard {
         fn progress(&self, stage: &'static str, done: u64, total: u64) {
             assert!(done <= total || total == 0);
             self.0.lock().unwrap().push(stage);

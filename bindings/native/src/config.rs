@@ -2,7 +2,7 @@
 
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
-use sotto_binding::{Fault, Options};
+use sotto_binding::{BindingError, Options};
 
 /// Most servers that a scheme asks.
 const MOST_SERVERS: usize = 8;
@@ -22,7 +22,7 @@ pub(crate) struct Config {
 ///
 /// # Errors
 /// The caller's, for anything else than that.
-pub(crate) fn parse(json: &[u8]) -> Result<Config, Fault> {
+pub(crate) fn parse(json: &[u8]) -> Result<Config, BindingError> {
     let mut all: Map<String, Value> =
         serde_json::from_slice(json).map_err(|error| wrong(&format!("it is no JSON object: {error}")))?;
     let servers: Vec<String> = field(&mut all, "servers")?.ok_or_else(|| wrong("it names no \"servers\""))?;
@@ -46,13 +46,13 @@ pub(crate) fn parse(json: &[u8]) -> Result<Config, Fault> {
     Ok(Config { servers, table, batch, options })
 }
 
-fn field<T: DeserializeOwned>(all: &mut Map<String, Value>, name: &str) -> Result<Option<T>, Fault> {
+fn field<T: DeserializeOwned>(all: &mut Map<String, Value>, name: &str) -> Result<Option<T>, BindingError> {
     let value = all.remove(name).map(serde_json::from_value).transpose();
     value.map_err(|error| wrong(&format!("{name:?}: {error}")))
 }
 
-fn wrong(why: &str) -> Fault {
-    Fault::misuse(
+fn wrong(why: &str) -> BindingError {
+    BindingError::misuse(
         format!("the configuration is wrong: {why}"),
         "see \"Opening\" in bindings/native/README.md",
     )

@@ -15,12 +15,12 @@
 #[allow(unsafe_code, reason = "C hands over pointers, and is given some")]
 pub mod abi;
 #[cfg(feature = "abi")]
-mod carrier;
-#[cfg(feature = "abi")]
 mod config;
+#[cfg(feature = "abi")]
+mod lookups;
 #[cfg(feature = "abi")]
 mod tables;
 #[cfg(feature = "abi")]
-mod values;
+mod transport;
 #[cfg(feature = "abi")]
-mod wishes;
+mod values;

@@ -1,6 +1,6 @@
 //! Admission for whoever carries requests to the parts of a table: bounds of requests and of memory, and clients' keys.
 
-use crate::fault::{Fault, work};
+use crate::fault::{PyFault, work};
 use crate::parts::{Session, refused};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -10,9 +10,9 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
-fn address(text: &str) -> Result<IpAddr, Fault> {
+fn address(text: &str) -> Result<IpAddr, PyFault> {
     text.parse()
-        .map_err(|_| Fault::misuse(format!("{text:?} is no IP address"), "give one, such as 192.0.2.7"))
+        .map_err(|_| PyFault::misuse(format!("{text:?} is no IP address"), "give one, such as 192.0.2.7"))
 }
 
 /// Requests under way, and the memory that they take.
@@ -48,7 +48,7 @@ impl RequestAdmission {
 impl RequestPermit {
     fn grow(&self, bytes: u64) -> PyResult<()> {
         let mut permit = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let released = || Fault::misuse("the permit was released", "take another with `enter`");
+        let released = || PyFault::misuse("the permit was released", "take another with `enter`");
         let permit = permit.as_mut().ok_or_else(released)?;
         Ok(permit.grow(bytes).map_err(|problem| refused(&problem))?)
     }

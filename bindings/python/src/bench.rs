@@ -1,6 +1,6 @@
 //! Benchmarks, as `sotto bench` runs them.
 
-use crate::fault::{Fault, work};
+use crate::fault::{PyFault, work};
 use pyo3::prelude::*;
 use sotto_bench::Options;
 use std::path::PathBuf;
@@ -27,6 +27,6 @@ pub(crate) fn bench(
                 }
             });
         });
-        Ok(report.map_err(Fault::from)?.json())
+        Ok(report.map_err(PyFault::from)?.json())
     })
 }

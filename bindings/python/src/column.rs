@@ -1,7 +1,7 @@
 //! A column of keys in, a column of values out, as Arrow data: by the capsules that polars, pandas, pyarrow and DuckDB share.
 
-use crate::fault::Fault;
-use crate::wanted::Wanted;
+use crate::fault::PyFault;
+use crate::lookup::PyLookup;
 use arrow_array::builder::{LargeBinaryBuilder, LargeStringBuilder};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
@@ -25,18 +25,18 @@ pub(crate) struct Column {
 }
 
 /// The keys of a column, or the rows: what is null is nothing, and is asked for all the same.
-fn keys(array: &dyn Array) -> Option<Vec<Wanted>> {
-    fn rows<T: ArrowPrimitiveType<Native: TryInto<u64>>>(array: &dyn Array, into: &mut Vec<Wanted>) {
-        let row = |row: T::Native| row.try_into().map_or(Wanted::Nothing, Wanted::Row);
-        into.extend(array.as_primitive::<T>().iter().map(|value| value.map_or(Wanted::Nothing, row)));
+fn keys(array: &dyn Array) -> Option<Vec<PyLookup>> {
+    fn rows<T: ArrowPrimitiveType<Native: TryInto<u64>>>(array: &dyn Array, into: &mut Vec<PyLookup>) {
+        let row = |row: T::Native| row.try_into().map_or(PyLookup::Padding, PyLookup::Row);
+        into.extend(array.as_primitive::<T>().iter().map(|value| value.map_or(PyLookup::Padding, row)));
     }
-    let text = |value: Option<&str>| value.map_or(Wanted::Nothing, |key| Wanted::Key(key.to_owned()));
+    let text = |value: Option<&str>| value.map_or(PyLookup::Padding, |key| PyLookup::Key(key.to_owned()));
     let mut into = Vec::with_capacity(array.len());
     match array.data_type() {
         DataType::Utf8 => into.extend(array.as_string::<i32>().iter().map(text)),
         DataType::LargeUtf8 => into.extend(array.as_string::<i64>().iter().map(text)),
         DataType::Utf8View => into.extend(array.as_string_view().iter().map(text)),
-        DataType::Null => into.extend((0..array.len()).map(|_| Wanted::Nothing)),
+        DataType::Null => into.extend((0..array.len()).map(|_| PyLookup::Padding)),
         DataType::Int8 => rows::<Int8Type>(array, &mut into),
         DataType::Int16 => rows::<Int16Type>(array, &mut into),
         DataType::Int32 => rows::<Int32Type>(array, &mut into),
@@ -51,12 +51,12 @@ fn keys(array: &dyn Array) -> Option<Vec<Wanted>> {
 }
 
 /// The keys of the column of this name.
-pub(crate) fn keys_of(table: PyTable, on: &str) -> Result<Vec<Wanted>, Fault> {
+pub(crate) fn keys_of(table: PyTable, on: &str) -> Result<Vec<PyLookup>, PyFault> {
     let (batches, schema) = table.into_inner();
     if schema.column_with_name(on).is_none() {
         let names: Vec<_> = schema.fields().iter().map(|field| field.name().as_str()).collect();
         let message = format!("there is no column {on:?}");
-        return Err(Fault::misuse(message, format!("give one of {}", names.join(", "))));
+        return Err(PyFault::misuse(message, format!("give one of {}", names.join(", "))));
     }
     let mut into = Vec::new();
     for batch in batches {
@@ -74,10 +74,10 @@ pub(crate) fn keys_of(table: PyTable, on: &str) -> Result<Vec<Wanted>, Fault> {
 }
 
 /// A column of categories as a column of what they stand for.
-fn plain(array: &ArrayRef) -> Result<ArrayRef, Fault> {
+fn plain(array: &ArrayRef) -> Result<ArrayRef, PyFault> {
     let categories = array.as_any_dictionary();
     let plain = arrow_select::take::take(categories.values(), categories.keys(), None);
-    plain.map_err(|error| Fault::misuse(error.to_string(), "give a column of text or of integers"))
+    plain.map_err(|error| PyFault::misuse(error.to_string(), "give a column of text or of integers"))
 }
 
 impl Column {

@@ -1,26 +1,27 @@
 //! Files in, a table out.
 
-use crate::fault::{Fault, work};
+use crate::fault::{PyFault, work};
 use pyo3::prelude::*;
 use sotto_catalog::{KeyKind, TableName, ValueKind};
 use sotto_client::ClientError;
-use sotto_core::{Cut, Goal, SchemeEntry};
+use sotto_core::{Goal, PartIndex, SchemeEntry};
 use sotto_db::ingest::{
-    Bands, Column, Costing, Encoding, FileOptions, Format, IndexOptions, KeywordOptions, Layout,
-    RangeOptions, ValueOptions, out_of_proportion,
+    BandPolicy, ColumnSelector, CostModel, Encoding, FileOptions, IndexOptions, KeywordOptions, RangeOptions,
+    SourceFormat, SourceLayout, ValueOptions, out_of_proportion,
 };
 use sotto_db::{
-    BatchOptions, DbError, EncodeOptions, IngestOptions, Pieces, StackDir, TableDir, TableSource, Verified,
+    BatchOptions, DbError, EncodeOptions, IngestOptions, PiecesToWrite, RowProofs, StackDir, TableDir,
+    TableSource,
 };
 use sotto_layers::keyword::KeyForm;
 use sotto_prg::{PublicSeed, SystemRng};
-use sotto_wire::Sizes;
+use sotto_wire::MessageSizes;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// A column, by its number from 1 on or by its name.
 #[derive(FromPyObject)]
-pub(crate) enum Named {
+pub(crate) enum ColumnRef {
     Number(usize),
     Name(String),
 }
@@ -32,11 +33,11 @@ pub(crate) struct Options {
     name: String,
     format: Option<String>,
     header: Option<bool>,
-    key: Option<Named>,
-    value: Option<Named>,
-    row: Option<Named>,
-    start: Option<Named>,
-    end: Option<Named>,
+    key: Option<ColumnRef>,
+    value: Option<ColumnRef>,
+    row: Option<ColumnRef>,
+    start: Option<ColumnRef>,
+    end: Option<ColumnRef>,
     keys: String,
     block: u64,
     form: String,
@@ -46,7 +47,7 @@ pub(crate) struct Options {
     scheme: String,
     batch: Option<usize>,
     partitions: Option<u32>,
-    part: Option<Named>,
+    part: Option<ColumnRef>,
     lookups: u64,
     goal: Option<String>,
     set: Option<String>,
@@ -66,7 +67,7 @@ pub(crate) fn encode(
     options: Options,
 ) -> PyResult<(String, String)> {
     work(py, move || {
-        let name = sotto_binding::fault::name(&options.name)?;
+        let name = sotto_binding::error::name(&options.name)?;
         let entry = scheme(&options.scheme)?;
         let goal = goal(options.goal.as_deref())?;
         let layout = options.layout(entry, goal, options.file_is_raw())?;
@@ -105,9 +106,9 @@ fn told(
 }
 
 /// What is to be written.
-enum Asked {
-    Pieces(Pieces),
-    Part(Cut),
+enum EncodeTarget {
+    Pieces(PiecesToWrite),
+    Part(PartIndex),
 }
 
 impl Options {
@@ -119,36 +120,36 @@ impl Options {
         source: &IngestOptions,
         input: &Path,
         out: &Path,
-    ) -> Result<(String, String), Fault> {
+    ) -> Result<(String, String), PyFault> {
         let (silent, start) = (&sotto_db::progress::silent, Instant::now());
         let pieces = match self.pieces()? {
-            Asked::Pieces(pieces) => pieces,
-            Asked::Part(cut) => return self.encode_part(entry, cut, source, (input, out)),
+            EncodeTarget::Pieces(pieces) => pieces,
+            EncodeTarget::Part(cut) => return self.encode_part(entry, cut, source, (input, out)),
         };
         let dir = TableDir::create(out)?;
         let lock = dir.lock()?;
         let is_there = dir.latest()?.is_some() || StackDir::find(out).is_some();
         if is_there && !self.again {
             let message = format!("{}: there is a table here", out.display());
-            return Err(Fault::misuse(
+            return Err(PyFault::misuse(
                 message,
                 "say again=True to make its next epoch, or give another folder",
             ));
         }
         let read = || sotto_db::ingest(input, source, out, silent);
         let key = dir.signing_key(self.signing_key.as_deref(), &mut rng()?)?;
-        let is_index = !matches!(source.layout, Layout::Keyword(_) | Layout::Range(_));
+        let is_index = !matches!(source.layout, SourceLayout::Keyword(_) | SourceLayout::Range(_));
         let options = EncodeOptions {
             // Keys have their room in the layout.
-            room: if is_index { self.room } else { 0 },
+            headroom: if is_index { self.room } else { 0 },
             lookups_per_client: self.lookups,
             goal,
             set: self.set.clone(),
             verified: match (self.verified, self.batch) {
-                (Some(true), _) => Verified::Yes,
+                (Some(true), _) => RowProofs::Yes,
                 // The tables of a stack are asked together, so that what each adds is added many times.
-                (Some(false), _) | (_, Some(_)) => Verified::No,
-                _ => Verified::IfCheap,
+                (Some(false), _) | (_, Some(_)) => RowProofs::No,
+                _ => RowProofs::IfCheap,
             },
             threads: self.threads,
             attribution: self.attribution.clone(),
@@ -156,7 +157,11 @@ impl Options {
         };
         let told = match self.batch {
             Some(most) => {
-                let batch = BatchOptions { most, seed: PublicSeed::fresh(&mut rng()?), room: &Sizes::room };
+                let batch = BatchOptions {
+                    most,
+                    seed: PublicSeed::fresh(&mut rng()?),
+                    room: &MessageSizes::max_queries,
+                };
                 let made = sotto_db::encode_batch(entry, read, &lock, &batch, &options, silent)?;
                 let bits = made.round.scheme.as_ref().map_or(0.0, |scheme| scheme.security_bits);
                 let shape = (made.layers.code().sizes().rows, made.catalog.row_bytes, made.round.artifacts);
@@ -182,22 +187,22 @@ impl Options {
     }
 
     /// What is written of the table.
-    fn pieces(&self) -> Result<Asked, Fault> {
-        let no_part = || Fault::misuse("there is no such part", "give a number from 0 on, or \"front\"");
+    fn pieces(&self) -> Result<EncodeTarget, PyFault> {
+        let no_part = || PyFault::misuse("there is no such part", "give a number from 0 on, or \"front\"");
         if self.batch.is_some() && self.partitions.is_some() {
-            return Err(Fault::misuse("a stack is not cut", "leave batch or partitions out"));
+            return Err(PyFault::misuse("a stack is not cut", "leave batch or partitions out"));
         }
         match (self.partitions, &self.part) {
-            (None, None) => Ok(Asked::Pieces(Pieces::Whole)),
-            (None, Some(_)) => Err(Fault::misuse("a part of how many?", "give partitions")),
-            (Some(parts), None) => Ok(Asked::Pieces(Pieces::All(parts))),
-            (Some(parts), Some(Named::Name(name))) if name == "front" => {
-                Ok(Asked::Pieces(Pieces::Front(parts)))
+            (None, None) => Ok(EncodeTarget::Pieces(PiecesToWrite::Whole)),
+            (None, Some(_)) => Err(PyFault::misuse("a part of how many?", "give partitions")),
+            (Some(parts), None) => Ok(EncodeTarget::Pieces(PiecesToWrite::All(parts))),
+            (Some(parts), Some(ColumnRef::Name(name))) if name == "front" => {
+                Ok(EncodeTarget::Pieces(PiecesToWrite::Front(parts)))
             }
-            (Some(_), Some(Named::Name(_))) => Err(no_part()),
-            (Some(parts), Some(Named::Number(part))) => {
-                let part = u32::try_from(*part).ok().and_then(|part| Cut::new(part, parts));
-                Ok(Asked::Part(part.ok_or_else(no_part)?))
+            (Some(_), Some(ColumnRef::Name(_))) => Err(no_part()),
+            (Some(parts), Some(ColumnRef::Number(part))) => {
+                let part = u32::try_from(*part).ok().and_then(|part| PartIndex::new(part, parts));
+                Ok(EncodeTarget::Part(part.ok_or_else(no_part)?))
             }
         }
     }
@@ -206,14 +211,14 @@ impl Options {
     fn encode_part(
         &self,
         entry: &'static SchemeEntry,
-        cut: Cut,
+        cut: PartIndex,
         source: &IngestOptions,
         (input, out): (&Path, &Path),
-    ) -> Result<(String, String), Fault> {
+    ) -> Result<(String, String), PyFault> {
         let (silent, start) = (&sotto_db::progress::silent, Instant::now());
-        if let Layout::Keyword(_) = source.layout {
+        if let SourceLayout::Keyword(_) = source.layout {
             let message = "keys lie in rows at random, so that no two readings of a file give the same rows";
-            return Err(Fault::misuse(message, "cut a table of keys at once: leave part out"));
+            return Err(PyFault::misuse(message, "cut a table of keys at once: leave part out"));
         }
         let dir = TableDir::open(out)?;
         let _held = dir.share()?;
@@ -222,7 +227,7 @@ impl Options {
         let made = sotto_db::encode_part(entry, found.table.as_ref(), &front, cut, self.threads, silent)?;
         let catalog = front.catalog();
         let report = catalog.terms(entry).map_err(DbError::from)?.report;
-        let once = catalog.fetched().map(|entry| entry.bytes).sum();
+        let once = catalog.client_artifacts().map(|entry| entry.bytes).sum();
         let shape = (made.epoch.0, catalog.rows, catalog.row_bytes, once);
         let told = told(shape, (report.security.bits, report.failure_log2), start.elapsed(), &[]);
         Ok((front.signed_catalog().public_key().to_string(), told))
@@ -232,31 +237,31 @@ impl Options {
         self.format.as_deref() == Some("raw")
     }
 
-    fn layout(&self, entry: &'static SchemeEntry, goal: Goal, is_raw: bool) -> Result<Layout, Fault> {
+    fn layout(&self, entry: &'static SchemeEntry, goal: Goal, is_raw: bool) -> Result<SourceLayout, PyFault> {
         let encoding: Encoding =
-            self.encoding.parse().map_err(|why| Fault::misuse(why, "give another encoding"))?;
+            self.encoding.parse().map_err(|why| PyFault::misuse(why, "give another encoding"))?;
         let values = ValueOptions { encoding, width: self.row_bytes, null: None };
-        let column = |named: &Option<Named>| named.as_ref().map(column);
+        let column = |named: &Option<ColumnRef>| named.as_ref().map(column);
         if is_raw {
             let fix = "give row_bytes";
-            let row_bytes = self.row_bytes.ok_or_else(|| Fault::misuse("how wide are the rows?", fix))?;
+            let row_bytes = self.row_bytes.ok_or_else(|| PyFault::misuse("how wide are the rows?", fix))?;
             let value = if encoding == Encoding::Text { ValueKind::Bytes } else { encoding.kind() };
-            return Ok(Layout::Raw { row_bytes, value });
+            return Ok(SourceLayout::Raw { row_bytes, value });
         }
         if let Some(key) = column(&self.key) {
-            let form: KeyForm = self.form.parse().map_err(|why| Fault::misuse(why, "give another form"))?;
+            let form: KeyForm = self.form.parse().map_err(|why| PyFault::misuse(why, "give another form"))?;
             let (lookups_per_client, set) = (self.lookups, self.set.clone());
-            let costing = Some(Costing { entry, lookups_per_client, goal, set, batch: self.batch });
+            let costing = Some(CostModel { entry, lookups_per_client, goal, set, batch: self.batch });
             let (value, room) = (column(&self.value), self.room);
             let seed = PublicSeed::fresh(&mut rng()?);
             let (probes, slots) = (None, None);
             // As the command does: sums of rows prove none of them, and codes fetch rows.
             let bands = match (self.verified, self.batch) {
-                (Some(true), _) | (_, Some(_)) => Bands::Never,
-                (Some(false), _) => Bands::IfCheaper,
-                _ => Bands::IfUnproven,
+                (Some(true), _) | (_, Some(_)) => BandPolicy::Never,
+                (Some(false), _) => BandPolicy::IfCheaper,
+                _ => BandPolicy::IfNoRowProofs,
             };
-            return Ok(Layout::Keyword(KeywordOptions {
+            return Ok(SourceLayout::Keyword(KeywordOptions {
                 key,
                 form,
                 value,
@@ -270,9 +275,10 @@ impl Options {
             }));
         }
         let fix = "give value, the name of a column or its number from 1 on";
-        let value = column(&self.value).ok_or_else(|| Fault::misuse("which column has the values?", fix))?;
+        let value =
+            column(&self.value).ok_or_else(|| PyFault::misuse("which column has the values?", fix))?;
         let Some(start) = column(&self.start) else {
-            return Ok(Layout::Index(IndexOptions { value, row: column(&self.row), values }));
+            return Ok(SourceLayout::Index(IndexOptions { value, row: column(&self.row), values }));
         };
         // Of prefixes, or of single keys.
         let end = column(&self.end).unwrap_or_else(|| start.clone());
@@ -281,45 +287,52 @@ impl Options {
             "u32" => KeyKind::U32,
             "u64" => KeyKind::U64,
             other => {
-                return Err(Fault::misuse(
+                return Err(PyFault::misuse(
                     format!("{other}: keys of ranges are ipv4, u32 or u64"),
                     "give one",
                 ));
             }
         };
-        Ok(Layout::Range(RangeOptions { start, end, value, values, ..RangeOptions::new(key, self.block) }))
+        Ok(SourceLayout::Range(RangeOptions {
+            start,
+            end,
+            value,
+            values,
+            ..RangeOptions::new(key, self.block)
+        }))
     }
 }
 
-fn column(named: &Named) -> Column {
+fn column(named: &ColumnRef) -> ColumnSelector {
     match named {
-        Named::Number(number) => Column::Number(*number),
-        Named::Name(name) => Column::Name(name.clone()),
+        ColumnRef::Number(number) => ColumnSelector::Number(*number),
+        ColumnRef::Name(name) => ColumnSelector::Name(name.clone()),
     }
 }
 
-fn file(format: Option<&str>, header: Option<bool>) -> Result<FileOptions, Fault> {
-    let parse = |text: &str| text.parse::<Format>().map_err(|why| Fault::misuse(why, "give another format"));
+fn file(format: Option<&str>, header: Option<bool>) -> Result<FileOptions, PyFault> {
+    let parse =
+        |text: &str| text.parse::<SourceFormat>().map_err(|why| PyFault::misuse(why, "give another format"));
     let format = format.filter(|format| *format != "raw").map(parse).transpose()?;
     Ok(FileOptions { format, header, ..FileOptions::default() })
 }
 
 /// A scheme by its id, or by its name alone: the last of its versions.
-fn scheme(id: &str) -> Result<&'static SchemeEntry, Fault> {
+fn scheme(id: &str) -> Result<&'static SchemeEntry, PyFault> {
     let named = |entry: &&SchemeEntry| entry.id.0.split('/').next() == Some(id);
     let last = || sotto_registry::SCHEMES.iter().copied().rfind(named);
     let known = || sotto_registry::SCHEMES.iter().map(|entry| entry.id.0).collect::<Vec<_>>().join(", ");
-    let none = || Fault::misuse(format!("there is no scheme {id:?}"), format!("give one of {}", known()));
+    let none = || PyFault::misuse(format!("there is no scheme {id:?}"), format!("give one of {}", known()));
     sotto_registry::find(id).or_else(last).ok_or_else(none)
 }
 
-fn goal(name: Option<&str>) -> Result<Goal, Fault> {
+fn goal(name: Option<&str>) -> Result<Goal, PyFault> {
     let Some(name) = name else { return Ok(Goal::default()) };
     let known = || Goal::ALL.map(Goal::name).join(", ");
-    let none = || Fault::misuse(format!("there is no goal {name:?}"), format!("give one of {}", known()));
+    let none = || PyFault::misuse(format!("there is no goal {name:?}"), format!("give one of {}", known()));
     Goal::ALL.into_iter().find(|goal| goal.name() == name).ok_or_else(none)
 }
 
-fn rng() -> Result<SystemRng, Fault> {
+fn rng() -> Result<SystemRng, PyFault> {
     sotto_prg::system_rng().map_err(|error| ClientError::from(error).into())
 }

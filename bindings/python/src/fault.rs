@@ -4,8 +4,8 @@ use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use pyo3::types::PyType;
 use sotto_bench::BenchError;
-use sotto_binding::fault::core;
-use sotto_binding::{Kind, guarded};
+use sotto_binding::error::core;
+use sotto_binding::{ErrorKind, guarded};
 use sotto_catalog::CatalogError;
 use sotto_client::ClientError;
 use sotto_db::DbError;
@@ -15,116 +15,118 @@ use sotto_server::StartError;
 const MODULE: &str = "sotto._errors";
 
 /// Something went wrong.
-pub(crate) enum Fault {
+pub(crate) enum PyFault {
     /// An exception of the package, and what a function of the caller's raised, if it did.
-    Ours(Box<sotto_binding::Fault>, Option<PyErr>),
+    Ours(Box<sotto_binding::BindingError>, Option<PyErr>),
     /// Another exception, as it is.
     Python(PyErr),
 }
 
-impl Fault {
+impl PyFault {
     /// The caller's.
     pub(crate) fn misuse(message: impl Into<String>, fix: impl Into<String>) -> Self {
-        sotto_binding::Fault::misuse(message, fix).into()
+        sotto_binding::BindingError::misuse(message, fix).into()
     }
 
-    fn ours(kind: Kind, error: impl ToString, code: &str) -> Self {
+    fn ours(kind: ErrorKind, error: impl ToString, code: &str) -> Self {
         // What to do is in the message.
-        sotto_binding::Fault::new(kind, code, error.to_string(), "").into()
+        sotto_binding::BindingError::new(kind, code, error.to_string(), "").into()
     }
 
     /// The same, because of what a function of the caller's raised, if it did. What ends a program is raised as it is.
     pub(crate) fn because(self, raised: Option<PyErr>) -> Self {
         let Some(raised) = raised else { return self };
         if !Python::attach(|py| raised.is_instance_of::<PyException>(py)) {
-            return Fault::Python(raised);
+            return PyFault::Python(raised);
         }
         match self {
-            Fault::Ours(fault, _) => Fault::Ours(fault, Some(raised)),
+            PyFault::Ours(fault, _) => PyFault::Ours(fault, Some(raised)),
             other => other,
         }
     }
 }
 
-impl From<PyErr> for Fault {
+impl From<PyErr> for PyFault {
     fn from(error: PyErr) -> Self {
-        Fault::Python(error)
+        PyFault::Python(error)
     }
 }
 
-impl From<sotto_binding::Fault> for Fault {
-    fn from(fault: sotto_binding::Fault) -> Self {
-        Fault::Ours(Box::new(fault), None)
+impl From<sotto_binding::BindingError> for PyFault {
+    fn from(fault: sotto_binding::BindingError) -> Self {
+        PyFault::Ours(Box::new(fault), None)
     }
 }
 
-impl From<ClientError> for Fault {
+impl From<ClientError> for PyFault {
     fn from(error: ClientError) -> Self {
-        sotto_binding::Fault::from(error).into()
+        sotto_binding::BindingError::from(error).into()
     }
 }
 
-impl From<DbError> for Fault {
+impl From<DbError> for PyFault {
     fn from(error: DbError) -> Self {
         let (class, code) = match &error {
             DbError::Scheme(error) => (core(error), "scheme"),
             DbError::Catalog(CatalogError::Params(error)) => (core(error), "bad-params"),
-            DbError::Ingest(_) => (Kind::Misuse, "bad-data"),
+            DbError::Ingest(_) => (ErrorKind::Misuse, "bad-data"),
             DbError::Io { .. } | DbError::DiskFull { .. } | DbError::Image { .. } | DbError::Part { .. } => {
-                (Kind::Storage, "storage")
+                (ErrorKind::Storage, "storage")
             }
-            _ => (Kind::Misuse, "encode"),
+            _ => (ErrorKind::Misuse, "encode"),
         };
-        Fault::ours(class, error, code)
+        PyFault::ours(class, error, code)
     }
 }
 
-impl From<StartError> for Fault {
+impl From<StartError> for PyFault {
     fn from(error: StartError) -> Self {
         let class = match &error {
-            StartError::InUse { .. } | StartError::Listen { .. } => Kind::Network,
-            StartError::Table { .. } | StartError::State { .. } | StartError::Threads(_) => Kind::Storage,
-            StartError::Entropy => Kind::Machine,
-            _ => Kind::Misuse,
+            StartError::InUse { .. } | StartError::Listen { .. } => ErrorKind::Network,
+            StartError::Table { .. } | StartError::State { .. } | StartError::Threads(_) => {
+                ErrorKind::Storage
+            }
+            StartError::Entropy => ErrorKind::Machine,
+            _ => ErrorKind::Misuse,
         };
-        Fault::ours(class, error, "serve")
+        PyFault::ours(class, error, "serve")
     }
 }
 
-impl From<BenchError> for Fault {
+impl From<BenchError> for PyFault {
     fn from(error: BenchError) -> Self {
         let class = match &error {
             BenchError::Scheme { why, .. } => core(why),
             BenchError::UnknownScheme { .. } | BenchError::Params { .. } | BenchError::Definition(_) => {
-                Kind::Misuse
+                ErrorKind::Misuse
             }
-            BenchError::Storage(_) | BenchError::Image { .. } => Kind::Storage,
-            _ => Kind::Machine,
+            BenchError::Storage(_) | BenchError::Image { .. } => ErrorKind::Storage,
+            _ => ErrorKind::Machine,
         };
-        Fault::ours(class, error, "bench")
+        PyFault::ours(class, error, "bench")
     }
 }
 
 /// The name of an exception's class.
-fn class(kind: Kind) -> &'static str {
+fn class(kind: ErrorKind) -> &'static str {
     match kind {
-        Kind::Misuse => "MisuseError",
-        Kind::Row => "RowError",
-        Kind::Params => "ParamsError",
-        Kind::Peer => "PeerError",
-        Kind::Network => "NetworkError",
-        Kind::Timeout => "TimeoutError",
-        Kind::Storage => "StorageError",
-        Kind::Unreadable => "UnreadableError",
-        Kind::Machine => "Error",
+        ErrorKind::Misuse => "MisuseError",
+        ErrorKind::Row => "RowError",
+        ErrorKind::Params => "ParamsError",
+        ErrorKind::Peer => "PeerError",
+        ErrorKind::Network => "NetworkError",
+        ErrorKind::Timeout => "TimeoutError",
+        ErrorKind::Storage => "StorageError",
+        ErrorKind::Unreadable => "UnreadableError",
+        ErrorKind::Machine => "Error",
     }
 }
 
-impl From<Fault> for PyErr {
-    fn from(fault: Fault) -> Self {
+impl From<PyFault> for PyErr {
+    fn from(fault: PyFault) -> Self {
         let (fault, cause) = match fault {
-            Fault::Python(error) => return error,
-            Fault::Ours(fault, cause) => (fault, cause),
+            PyFault::Python(error) => return error,
+            PyFault::Ours(fault, cause) => (fault, cause),
         };
         Python::attach(|py| {
             let found = py.import(MODULE).and_then(|module| module.getattr(class(fault.kind)));
@@ -140,6 +142,6 @@ impl From<Fault> for PyErr {
 }
 
 /// Does work without the interpreter's lock, so that other threads of Python go on. No panic leaves it.
-pub(crate) fn work<T: Send>(py: Python<'_>, work: impl FnOnce() -> Result<T, Fault> + Send) -> PyResult<T> {
+pub(crate) fn work<T: Send>(py: Python<'_>, work: impl FnOnce() -> Result<T, PyFault> + Send) -> PyResult<T> {
     Ok(py.detach(|| guarded(work))?)
 }

@@ -22,16 +22,16 @@
 
 mod admission;
 mod bench;
-mod carrier;
 mod column;
 mod encode;
 mod fault;
+mod lookup;
 mod open;
 mod parts;
 mod self_test;
 mod serve;
 mod table;
-mod wanted;
+mod transport;
 
 /// What `python/sotto` imports.
 #[pyo3::pymodule]
@@ -63,5 +63,5 @@ mod _sotto {
     #[pymodule_export]
     use crate::table::Table;
     #[pymodule_export]
-    use sotto_binding::{About, Cost};
+    use sotto_binding::{LookupCost, TableInfo};
 }

@@ -1,10 +1,10 @@
 //! Which table, whom to trust, where to keep things.
 
-use crate::carrier::{Carrier, Raised};
-use crate::fault::{Fault, work};
+use crate::fault::{PyFault, work};
 use crate::table::Table;
+use crate::transport::{PyTransport, RaisedError};
 use pyo3::prelude::*;
-use sotto_binding::{Hearer, Options, Servers};
+use sotto_binding::{Listener, Options, Servers};
 use sotto_client::transport::Transport;
 use std::sync::Arc;
 
@@ -18,35 +18,35 @@ pub(crate) fn connect(
     options: Options,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Table> {
-    let raised = Raised::default();
+    let raised = RaisedError::default();
     let servers = match transports.is_empty() {
         true => Servers::Urls(urls),
         false => carried(urls, transports, raised.clone()),
     };
     let opened = work(py, || {
-        let told = progress.map(|told| Arc::new(Told(told)) as Arc<dyn Hearer>);
+        let told = progress.map(|told| Arc::new(PyListener(told)) as Arc<dyn Listener>);
         let opened = sotto_binding::open(&servers, &table, options, told);
-        opened.map_err(|fault| Fault::from(fault).because(raised.take()))
+        opened.map_err(|fault| PyFault::from(fault).because(raised.take()))
     })?;
     Ok(Table::new(opened, raised))
 }
 
 /// The caller's functions as servers.
-fn carried(urls: Vec<String>, calls: Vec<Py<PyAny>>, raised: Raised) -> Servers {
-    Servers::Carried(Arc::new(move || {
+fn carried(urls: Vec<String>, calls: Vec<Py<PyAny>>, raised: RaisedError) -> Servers {
+    Servers::Custom(Arc::new(move || {
         let calls: Vec<_> = Python::attach(|py| calls.iter().map(|call| call.clone_ref(py)).collect());
         let each = (0..).zip(calls).map(|(server, call)| {
             let origin = urls.get(server).cloned().unwrap_or_else(|| format!("carried:{server}"));
-            Box::new(Carrier { call, origin, raised: raised.clone() }) as Box<dyn Transport>
+            Box::new(PyTransport { call, origin, raised: raised.clone() }) as Box<dyn Transport>
         });
         each.collect()
     }))
 }
 
 /// A function that is told how far something is. What it raises is printed, and stops nothing.
-struct Told(Py<PyAny>);
+struct PyListener(Py<PyAny>);
 
-impl Hearer for Told {
+impl Listener for PyListener {
     fn progress(&self, stage: &'static str, done: u64, total: u64) {
         Python::try_attach(|py| {
             if let Err(error) = self.0.call1(py, (stage, done, total)) {

@@ -1,16 +1,16 @@
 //! Tables in parts: a part that answers with partials, and a front that reads requests and makes answers of partials, for
 //! whoever carries the bytes between them.
 
-use crate::fault::{Fault, work};
+use crate::fault::{PyFault, work};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use sotto_binding::Kind;
+use sotto_binding::ErrorKind;
 use sotto_catalog::Catalog;
 use sotto_core::{AnyJoin, AnyServer, AnySession, Error, Image, ParamsDigest, SchemeEntry, Section};
-use sotto_db::image::Piece;
+use sotto_db::image::FileKind;
 use sotto_db::progress::silent;
-use sotto_db::{ImageFile, Residency, ResidentImage, Room};
-use sotto_wire::{Code, FrameError, Pin, Problem, Sizes, answer, ask, keys};
+use sotto_db::{CopyBudget, ImageFile, Residency, ResidentImage};
+use sotto_wire::{Code, FrameError, FrameHeader, MessageSizes, Problem, answer, keys, query};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -21,28 +21,36 @@ const FIRST: u8 = 0;
 type Partial = Option<Vec<u8>>;
 
 /// A refusal, as the wire has it: its code is the exception's.
-pub(crate) fn refused(problem: &Problem) -> Fault {
-    sotto_binding::Fault::new(Kind::Peer, problem.code.text(), problem.message.clone(), problem.fix.clone())
-        .into()
+pub(crate) fn refused(problem: &Problem) -> PyFault {
+    sotto_binding::BindingError::new(
+        ErrorKind::Peer,
+        problem.code.text(),
+        problem.message.clone(),
+        problem.fix.clone(),
+    )
+    .into()
 }
 
-fn bad_frame(error: FrameError) -> Fault {
+fn bad_frame(error: FrameError) -> PyFault {
     refused(&Problem::new(error.code(), error.to_string()))
 }
 
-fn scheme(catalog: &Catalog) -> Result<&'static SchemeEntry, Fault> {
+fn scheme(catalog: &Catalog) -> Result<&'static SchemeEntry, PyFault> {
     let unknown =
-        || Fault::misuse(format!("scheme {} is not in this build", catalog.scheme), "build with it");
+        || PyFault::misuse(format!("scheme {} is not in this build", catalog.scheme), "build with it");
     sotto_registry::find(&catalog.scheme).ok_or_else(unknown)
 }
 
-fn core(error: Error) -> Fault {
+fn core(error: Error) -> PyFault {
     match error {
         Error::Peer(_) => refused(&Problem::new(Code::BadQuery, error.to_string())),
-        error => {
-            sotto_binding::Fault::new(sotto_binding::fault::core(&error), "scheme", error.to_string(), "")
-                .into()
-        }
+        error => sotto_binding::BindingError::new(
+            sotto_binding::error::core(&error),
+            "scheme",
+            error.to_string(),
+            "",
+        )
+        .into(),
     }
 }
 
@@ -71,8 +79,8 @@ pub(crate) struct Front {
     file: Arc<ImageFile>,
     join: Box<dyn AnyJoin>,
     keyless: Option<Arc<AnySession>>,
-    pin: Pin,
-    sizes: Sizes,
+    pin: FrameHeader,
+    sizes: MessageSizes,
     /// How many parts there are.
     #[pyo3(get)]
     parts: u32,
@@ -88,22 +96,27 @@ impl Part {
             if verify {
                 file.verify(&silent)?;
             }
-            let Piece::Part(cut) = file.piece() else {
-                return Err(Fault::misuse("this is no part", "open the front with sotto.Front"));
+            let FileKind::Part(cut) = file.piece() else {
+                return Err(PyFault::misuse("this is no part", "open the front with sotto.Front"));
             };
             let params = file.catalog().params.to_string();
             let entry = scheme(file.catalog())?;
-            let none = || Fault::misuse(format!("scheme {} does not cut tables", entry.id), "encode it anew");
-            let image = ResidentImage::of(file.clone(), Residency::Auto, &Room::new(None));
+            let none =
+                || PyFault::misuse(format!("scheme {} does not cut tables", entry.id), "encode it anew");
+            let image = ResidentImage::of(file.clone(), Residency::Auto, &CopyBudget::new(None));
             let open = entry.server.parts.ok_or_else(none)?.open;
             let server = open(params.as_bytes(), cut, image.clone()).map_err(core)?;
-            image.settle().map_err(|source| sotto_db::DbError::Io { what: "reading", path, source })?;
+            image.decide_placement().map_err(|source| sotto_db::DbError::Io {
+                what: "reading",
+                path,
+                source,
+            })?;
             let keyless = match server.keys_bytes() {
                 0 => Some(Arc::new(server.admit(&[]).map_err(core)?)),
                 _ => None,
             };
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
-            let pool = pool.map_err(|error| Fault::misuse(error.to_string(), "ask for fewer threads"))?;
+            let pool = pool.map_err(|error| PyFault::misuse(error.to_string(), "ask for fewer threads"))?;
             Ok(Part { server, keyless, pool, part: cut.part(), parts: cut.parts(), file })
         })
     }
@@ -148,7 +161,7 @@ impl Part {
         asks: Vec<(Option<PyRef<'_, Session>>, Vec<u8>)>,
     ) -> PyResult<Vec<Option<Py<PyBytes>>>> {
         let sessions = asks.iter().map(|(session, _)| of(session.as_deref(), self.keyless.as_ref()));
-        let sessions = sessions.collect::<Result<Vec<_>, Fault>>()?;
+        let sessions = sessions.collect::<Result<Vec<_>, PyFault>>()?;
         let queries: Vec<Vec<u8>> = asks.into_iter().map(|(_, query)| query).collect();
         let partials = work(py, || {
             let asks: Vec<(&AnySession, &[u8])> = sessions
@@ -164,7 +177,7 @@ impl Part {
                 Err(Error::Peer(_)) => Ok(None),
                 Err(error) => Err(core(error)),
             };
-            made.into_iter().map(one).collect::<Result<Vec<Partial>, Fault>>()
+            made.into_iter().map(one).collect::<Result<Vec<Partial>, PyFault>>()
         })?;
         Ok(partials.into_iter().map(|partial| Some(PyBytes::new(py, &partial?).unbind())).collect())
     }
@@ -180,16 +193,18 @@ impl Front {
             if verify {
                 file.verify(&silent)?;
             }
-            let whole = || Fault::misuse("this is a whole image, and no front", "encode it with partitions");
+            let whole =
+                || PyFault::misuse("this is a whole image, and no front", "encode it with partitions");
             let parts = file.piece().parts().ok_or_else(whole)?;
             let (catalog, entry) = (file.catalog(), scheme(file.catalog())?);
             let terms = catalog.terms(entry).map_err(sotto_db::DbError::from)?;
-            let none = || Fault::misuse(format!("scheme {} does not cut tables", entry.id), "encode it anew");
+            let none =
+                || PyFault::misuse(format!("scheme {} does not cut tables", entry.id), "encode it anew");
             let join = entry.server.parts.ok_or_else(none)?.join;
             let join = join(catalog.params.to_string().as_bytes(), parts).map_err(core)?;
-            let sizes = Sizes::new(&terms.report.costs, terms.packing.lookups());
+            let sizes = MessageSizes::new(&terms.report.costs, terms.packing.records_per_row());
             let digest = ParamsDigest(catalog.params_digest.0);
-            let pin = Pin { server: FIRST, epoch: catalog.epoch, digest };
+            let pin = FrameHeader { server: FIRST, epoch: catalog.epoch, digest };
             let keyless = match sizes.keys_bytes {
                 0 => Some(Arc::new(join.admit(&[]).map_err(core)?)),
                 _ => None,
@@ -234,7 +249,7 @@ impl Front {
     /// The largest ask, in bytes.
     #[getter]
     fn ask_bytes(&self) -> u64 {
-        self.sizes.max_ask_bytes()
+        self.sizes.max_query_frame_bytes()
     }
 
     /// The only registration, in bytes; 0 if the scheme has no keys.
@@ -270,8 +285,8 @@ impl Front {
     /// The keys in a registration.
     fn keys<'py>(&self, py: Python<'py>, frame: &[u8]) -> PyResult<Bound<'py, PyBytes>> {
         let read = || {
-            let head = keys::Head::parse(frame)?;
-            self.pin.admit(&head.pin)?;
+            let head = keys::KeysHead::parse(frame)?;
+            self.pin.check(&head.pin)?;
             head.keys(frame, self.sizes.keys_bytes as usize)
         };
         if self.keyless.is_some() {
@@ -291,8 +306,8 @@ impl Front {
         py: Python<'py>,
         frame: &[u8],
     ) -> PyResult<(Bound<'py, PyBytes>, Vec<Bound<'py, PyBytes>>)> {
-        let head = ask::Head::parse(frame).map_err(bad_frame)?;
-        self.pin.admit(&head.pin).map_err(bad_frame)?;
+        let head = query::QueryHead::parse(frame).map_err(bad_frame)?;
+        self.pin.check(&head.pin).map_err(bad_frame)?;
         if head.count > self.sizes.max_queries {
             let most = self.sizes.max_queries;
             let message = format!("{} queries in one ask, at most {most} are allowed", head.count);
@@ -320,11 +335,13 @@ impl Front {
     fn answers<'py>(&self, py: Python<'py>, answers: Vec<Vec<u8>>) -> PyResult<Bound<'py, PyBytes>> {
         let want = self.sizes.answer_bytes;
         if answers.iter().any(|answer| answer.len() as u64 != want) {
-            return Err(Fault::misuse(format!("an answer has {want} bytes"), "give what `join` gives").into());
+            return Err(
+                PyFault::misuse(format!("an answer has {want} bytes"), "give what `join` gives").into()
+            );
         }
         let frame = answer::encode(&self.pin, &answers);
         let frame =
-            frame.map_err(|error| Fault::misuse(error.to_string(), "give an answer to each query"))?;
+            frame.map_err(|error| PyFault::misuse(error.to_string(), "give an answer to each query"))?;
         Ok(PyBytes::new(py, &frame))
     }
 }
@@ -338,7 +355,7 @@ pub(crate) fn problem<'py>(
     message: String,
     epoch: Option<u64>,
 ) -> PyResult<(u16, Bound<'py, PyBytes>)> {
-    let unknown = || Fault::misuse(format!("there is no code {code:?}"), "see spec/wire.md for the codes");
+    let unknown = || PyFault::misuse(format!("there is no code {code:?}"), "see spec/wire.md for the codes");
     let code = Code::from_text(code).ok_or_else(unknown)?;
     let problem = Problem::new(code, message);
     let problem = match epoch {
@@ -352,7 +369,7 @@ fn digest(catalog: &Catalog) -> Result<String, sotto_db::DbError> {
     Ok(catalog.digest()?.to_string())
 }
 
-fn admitted(session: sotto_core::Result<AnySession>) -> Result<Session, Fault> {
+fn admitted(session: sotto_core::Result<AnySession>) -> Result<Session, PyFault> {
     let refuse = |error| match error {
         Error::Peer(_) => {
             refused(&Problem::new(Code::BadKeys, "these keys are not ones the parameters allow"))
@@ -363,7 +380,7 @@ fn admitted(session: sotto_core::Result<AnySession>) -> Result<Session, Fault> {
 }
 
 /// The session of an ask: its own, or that of a scheme without keys.
-fn of(given: Option<&Session>, keyless: Option<&Arc<AnySession>>) -> Result<Arc<AnySession>, Fault> {
-    let missing = || Fault::misuse("this table's scheme has keys", "give the session that `admit` gives");
+fn of(given: Option<&Session>, keyless: Option<&Arc<AnySession>>) -> Result<Arc<AnySession>, PyFault> {
+    let missing = || PyFault::misuse("this table's scheme has keys", "give the session that `admit` gives");
     given.map(|session| &session.0).or(keyless).cloned().ok_or_else(missing)
 }

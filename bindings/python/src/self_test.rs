@@ -9,6 +9,6 @@ use sotto_binding::vector::replay;
 /// Gives the scheme's id, the row's number, the row, and how many requests were compared.
 #[pyfunction]
 pub(crate) fn self_test(py: Python<'_>, vector: Vec<u8>) -> PyResult<(String, u64, Vec<u8>, usize)> {
-    let replayed = work(py, || Ok(replay(&vector).map_err(sotto_binding::Fault::from)?))?;
+    let replayed = work(py, || Ok(replay(&vector).map_err(sotto_binding::BindingError::from)?))?;
     Ok((replayed.scheme, replayed.row, replayed.value, replayed.requests))
 }

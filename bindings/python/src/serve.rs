@@ -1,8 +1,8 @@
 //! A server in this process, for notebooks and tests.
 
-use crate::fault::{Fault, work};
+use crate::fault::{PyFault, work};
 use pyo3::prelude::*;
-use sotto_server::{Config, Running, TableConfig};
+use sotto_server::{RunningServer, ServerConfig, TableConfig};
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Mutex;
@@ -13,7 +13,7 @@ const DRAIN_SECONDS: u64 = 2;
 /// A running server.
 #[pyclass(frozen, module = "sotto._sotto")]
 pub(crate) struct Server {
-    running: Mutex<Option<Running>>,
+    running: Mutex<Option<RunningServer>>,
     /// Where clients connect.
     #[pyo3(get)]
     url: String,
@@ -39,11 +39,11 @@ pub(crate) fn serve(
     let running = work(py, || {
         let address = |text: &str| {
             let fix = "give an address of this machine, such as 127.0.0.1";
-            text.parse::<IpAddr>().map_err(|_| Fault::misuse(format!("{text} is no IP address"), fix))
+            text.parse::<IpAddr>().map_err(|_| PyFault::misuse(format!("{text} is no IP address"), fix))
         };
         let tables = dirs.into_iter().map(TableConfig::dir);
         let listen = address(&host)?;
-        let config = Config {
+        let config = ServerConfig {
             listen: SocketAddr::new(listen, port),
             admin_listen: SocketAddr::new(address("127.0.0.1")?, 0),
             tables: tables.collect(),
@@ -51,7 +51,7 @@ pub(crate) fn serve(
             state,
             threads,
             drain_seconds: DRAIN_SECONDS,
-            ..Config::default()
+            ..ServerConfig::default()
         };
         Ok(sotto_server::Server::start(&config)?)
     })?;
@@ -67,7 +67,7 @@ impl Server {
     fn reload(&self, py: Python<'_>) -> PyResult<bool> {
         work(py, || {
             let running = self.running.lock().ok();
-            let closed = || Fault::misuse("the server has ended", "start another, with sotto.serve");
+            let closed = || PyFault::misuse("the server has ended", "start another, with sotto.serve");
             Ok(running.as_deref().and_then(Option::as_ref).ok_or_else(closed)?.reload())
         })
     }

@@ -1,24 +1,24 @@
 //! An open table or stack, asked in padded rounds.
 
-use crate::carrier::Raised;
 use crate::column::{Column, keys_of};
-use crate::fault::{Fault, work};
-use crate::wanted::Wanted;
+use crate::fault::{PyFault, work};
+use crate::lookup::PyLookup;
+use crate::transport::RaisedError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use pyo3_arrow::PyTable;
-use sotto_binding::opened::Each;
-use sotto_binding::{About, Cost, Opened};
+use sotto_binding::table_or_stack::LookupOutcome;
+use sotto_binding::{LookupCost, TableInfo, TableOrStack};
 use sotto_catalog::CatalogError;
-use sotto_client::{ClientError, Wish};
+use sotto_client::{ClientError, Lookup};
 use std::sync::Mutex;
 
 /// An open table. Its lookups are made one after the other, whichever threads ask.
 #[pyclass(frozen, module = "sotto._sotto")]
 pub(crate) struct Table {
     /// `None` once it was closed.
-    opened: Mutex<Option<Opened>>,
-    raised: Raised,
+    opened: Mutex<Option<TableOrStack>>,
+    raised: RaisedError,
 }
 
 /// A column of keys.
@@ -31,7 +31,7 @@ pub(crate) enum Keys<'py> {
 }
 
 impl Table {
-    pub(crate) fn new(opened: Opened, raised: Raised) -> Self {
+    pub(crate) fn new(opened: TableOrStack, raised: RaisedError) -> Self {
         Table { opened: Mutex::new(Some(opened)), raised }
     }
 
@@ -39,25 +39,30 @@ impl Table {
     fn with<T: Send>(
         &self,
         py: Python<'_>,
-        what: impl FnOnce(&mut Opened) -> Result<T, Fault> + Send,
+        what: impl FnOnce(&mut TableOrStack) -> Result<T, PyFault> + Send,
     ) -> PyResult<T> {
         work(py, || {
-            let damaged = |_| Fault::misuse("a lookup of this table ended in a bug", "open it again");
+            let damaged = |_| PyFault::misuse("a lookup of this table ended in a bug", "open it again");
             let mut opened = self.opened.lock().map_err(damaged)?;
-            let closed = || Fault::from(sotto_binding::Fault::closed());
+            let closed = || PyFault::from(sotto_binding::BindingError::closed());
             drop(self.raised.take());
             what(opened.as_mut().ok_or_else(closed)?).map_err(|fault| fault.because(self.raised.take()))
         })
     }
 
     /// Asks for all that is wanted, in rounds of whole batches, and gives what came of each and what it cost.
-    pub(crate) fn rounds(&self, py: Python<'_>, wanted: &[Wanted], batch: usize) -> PyResult<(Each, Cost)> {
-        let wishes: Vec<Wish<'_>> = wanted.iter().map(Wanted::wish).collect();
+    pub(crate) fn rounds(
+        &self,
+        py: Python<'_>,
+        wanted: &[PyLookup],
+        batch: usize,
+    ) -> PyResult<(LookupOutcome, LookupCost)> {
+        let wishes: Vec<Lookup<'_>> = wanted.iter().map(PyLookup::wish).collect();
         self.with(py, |opened| Ok(opened.rounds(&wishes, batch)?))
     }
 
     /// What the table is.
-    pub(crate) fn facts(&self, py: Python<'_>) -> PyResult<About> {
+    pub(crate) fn facts(&self, py: Python<'_>) -> PyResult<TableInfo> {
         self.with(py, |opened| Ok(opened.about()?))
     }
 }
@@ -70,13 +75,13 @@ impl Table {
         py: Python<'py>,
         items: Vec<Bound<'py, PyAny>>,
         batch: usize,
-    ) -> PyResult<(Vec<Option<Bound<'py, PyBytes>>>, Cost)> {
-        let wanted: Vec<Wanted> = items.iter().map(Wanted::of).collect();
+    ) -> PyResult<(Vec<Option<Bound<'py, PyBytes>>>, LookupCost)> {
+        let wanted: Vec<PyLookup> = items.iter().map(PyLookup::of).collect();
         let (each, cost) = self.rounds(py, &wanted, batch)?;
         let granted = wanted.into_iter().zip(each).map(|(wanted, granted)| match wanted {
-            Wanted::Wrong(error) => Err(error),
+            PyLookup::Invalid(error) => Err(error),
             _ => {
-                let granted = granted.map_err(Fault::from)?;
+                let granted = granted.map_err(PyFault::from)?;
                 Ok(granted.value.map(|value| PyBytes::new(py, &value)))
             }
         });
@@ -91,17 +96,17 @@ impl Table {
         on: &str,
         into: &str,
         batch: usize,
-    ) -> PyResult<(Column, Cost)> {
+    ) -> PyResult<(Column, LookupCost)> {
         let about = self.facts(py)?;
-        let mut wanted: Vec<Wanted> = match keys {
+        let mut wanted: Vec<PyLookup> = match keys {
             Keys::Stream(table) => keys_of(table, on)?,
-            Keys::List(items) => items.iter().map(Wanted::or_nothing).collect(),
+            Keys::List(items) => items.iter().map(PyLookup::or_nothing).collect(),
         };
         for item in &mut wanted {
             match item {
                 // A column of integers has keys, where the table has any: addresses, or telephone numbers.
-                Wanted::Row(number) if about.kind != "row" => *item = Wanted::Key(number.to_string()),
-                Wanted::Row(row) if *row >= about.rows => *item = Wanted::Nothing,
+                PyLookup::Row(number) if about.kind != "row" => *item = PyLookup::Key(number.to_string()),
+                PyLookup::Row(row) if *row >= about.rows => *item = PyLookup::Padding,
                 _ => {}
             }
         }
@@ -109,19 +114,19 @@ impl Table {
         let mut values = Vec::with_capacity(wanted.len());
         for (wanted, granted) in wanted.into_iter().zip(each) {
             values.push(match (wanted, granted) {
-                (Wanted::Wrong(error), _) => return Err(error),
-                (Wanted::Nothing, _) => None,
+                (PyLookup::Invalid(error), _) => return Err(error),
+                (PyLookup::Padding, _) => None,
                 (_, Ok(granted)) => granted.value,
                 // A key in another form than the table's is no key of it.
-                (Wanted::Key(_), Err(ClientError::Catalog(CatalogError::NoSuchRow { .. }))) => None,
-                (_, Err(error)) => return Err(Fault::from(error).into()),
+                (PyLookup::Key(_), Err(ClientError::Catalog(CatalogError::NoSuchRow { .. }))) => None,
+                (_, Err(error)) => return Err(PyFault::from(error).into()),
             });
         }
         Ok((Column::of(into, &values, about.value == "text"), cost))
     }
 
     /// What the table is, as it is now.
-    fn about(&self, py: Python<'_>) -> PyResult<About> {
+    fn about(&self, py: Python<'_>) -> PyResult<TableInfo> {
         self.facts(py)
     }
 

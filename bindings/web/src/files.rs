@@ -1,14 +1,14 @@
 //! Files of the browser's own file system, opened by the worker beforehand (`js/pool.js`).
 
 use crate::host::{ask, with};
-use sotto_client::files::Given;
+use sotto_client::files::HostFiles;
 use std::io;
 use std::time::Duration;
 
 /// The worker's.
 pub(crate) struct Files;
 
-impl Given for Files {
+impl HostFiles for Files {
     fn length(&self, name: &str) -> io::Result<u64> {
         ask(|host| host.length(name)).map(|bytes| bytes as u64)
     }

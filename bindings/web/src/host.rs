@@ -1,6 +1,6 @@
 //! What the worker gives, `js/host.js`: one for all that is open here.
 
-use sotto_binding::Hearer;
+use sotto_binding::Listener;
 use sotto_layers::keyword::form::unicode::{self, HostUnicode};
 use std::cell::OnceCell;
 use std::io;
@@ -83,8 +83,8 @@ thread_local! {
 pub fn start(host: Host) {
     let is_first = HOST.with(|held| held.set(host).is_ok());
     if is_first
-        && unicode::set_host_unicode(Box::new(Browser))
-        && sotto_client::files::give(Box::new(crate::files::Files))
+        && unicode::set_host_unicode(Box::new(BrowserUnicode))
+        && sotto_client::files::set_host_files(Box::new(crate::files::Files))
     {
         panic::set_hook(Box::new(|info| with((), |host| host.panic(&info.to_string()))));
     }
@@ -119,9 +119,9 @@ fn failure(thrown: &Thrown) -> io::Error {
 }
 
 /// What browsers know of Unicode, and programs need not bring along.
-struct Browser;
+struct BrowserUnicode;
 
-impl HostUnicode for Browser {
+impl HostUnicode for BrowserUnicode {
     fn normal(&self, text: &str) -> Option<String> {
         with(None, |host| host.normal(text))
     }
@@ -132,9 +132,9 @@ impl HostUnicode for Browser {
 }
 
 /// Whoever made the worker hears what happens.
-pub(crate) struct Page;
+pub(crate) struct PageListener;
 
-impl Hearer for Page {
+impl Listener for PageListener {
     fn progress(&self, stage: &'static str, done: u64, total: u64) {
         with((), |host| host.progress(stage, done as f64, total as f64));
     }

@@ -12,7 +12,7 @@
 #![deny(unsafe_code)]
 #![allow(unreachable_pub, reason = "JavaScript reaches what is public here")]
 
-mod carrier;
 mod files;
 mod host;
 mod table;
+mod transport;

@@ -1,12 +1,12 @@
 //! An open table or stack, for JavaScript. What is said is JSON, faults included; values are bytes.
 
-use crate::carrier::Carrier;
-use crate::host::Page;
+use crate::host::PageListener;
+use crate::transport::WorkerTransport;
 use js_sys::{Array, Uint8Array};
 use serde::{Deserialize, Serialize};
 use sotto_binding::vector::replay;
-use sotto_binding::{Fault, Opened, Options, Servers};
-use sotto_client::Wish;
+use sotto_binding::{BindingError, Options, Servers, TableOrStack};
+use sotto_client::Lookup;
 use sotto_client::transport::{Transport, endpoint};
 use std::sync::Arc;
 use wasm_bindgen::prelude::*;
@@ -14,7 +14,7 @@ use wasm_bindgen::prelude::*;
 /// Where a table is.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct To {
+struct TableAddress {
     urls: Vec<String>,
     table: String,
     insecure_plaintext: bool,
@@ -23,18 +23,18 @@ struct To {
 /// What is wanted: a row, whose number may be larger than JavaScript's numbers, or a key.
 #[derive(Deserialize)]
 #[serde(rename_all = "lowercase", deny_unknown_fields)]
-enum Wanted {
+enum JsLookup {
     Row(String),
     Key(String),
 }
 
-impl Wanted {
+impl JsLookup {
     /// What is asked for. What can be no row is row 0's, and the worker's caller says what is wrong with it afterwards.
-    fn wish(wanted: &Option<Wanted>) -> Wish<'_> {
+    fn wish(wanted: &Option<JsLookup>) -> Lookup<'_> {
         match wanted {
-            Some(Wanted::Key(key)) => Wish::Key(key),
-            Some(Wanted::Row(row)) => Wish::Row(row.parse().unwrap_or(0)),
-            None => Wish::Row(0),
+            Some(JsLookup::Key(key)) => Lookup::Key(key),
+            Some(JsLookup::Row(row)) => Lookup::Row(row.parse().unwrap_or(0)),
+            None => Lookup::Row(0),
         }
     }
 }
@@ -42,7 +42,7 @@ impl Wanted {
 /// An open table or stack.
 #[wasm_bindgen]
 pub struct Table {
-    opened: Opened,
+    opened: TableOrStack,
 }
 
 #[wasm_bindgen]
@@ -52,18 +52,20 @@ impl Table {
     /// # Errors
     /// A fault, as JSON.
     pub fn open(to: &str, options: &str) -> Result<Table, JsValue> {
-        let to: To = read(to)?;
+        let to: TableAddress = read(to)?;
         let options: Options = read(options)?;
         let apart = endpoint::check(&to.urls, to.insecure_plaintext);
-        apart.map_err(|error| told(&Fault::from(error)))?;
+        apart.map_err(|error| told(&BindingError::from(error)))?;
         let urls = to.urls;
         let carriers = move || {
             let each = (0..).zip(&urls);
-            each.map(|(server, url)| Box::new(Carrier { server, origin: url.clone() }) as Box<dyn Transport>)
-                .collect()
+            each.map(|(server, url)| {
+                Box::new(WorkerTransport { server, origin: url.clone() }) as Box<dyn Transport>
+            })
+            .collect()
         };
-        let servers = Servers::Carried(Arc::new(carriers));
-        let opened = sotto_binding::open(&servers, &to.table, options, Some(Arc::new(Page)));
+        let servers = Servers::Custom(Arc::new(carriers));
+        let opened = sotto_binding::open(&servers, &to.table, options, Some(Arc::new(PageListener)));
         Ok(Table { opened: opened.map_err(|fault| told(&fault))? })
     }
 
@@ -80,8 +82,8 @@ impl Table {
     /// # Errors
     /// A fault, as JSON.
     pub fn ask(&mut self, wanted: &str, batch: usize) -> Result<Array, JsValue> {
-        let wanted: Vec<Option<Wanted>> = read(wanted)?;
-        let wishes: Vec<_> = wanted.iter().map(Wanted::wish).collect();
+        let wanted: Vec<Option<JsLookup>> = read(wanted)?;
+        let wishes: Vec<_> = wanted.iter().map(JsLookup::wish).collect();
         let (each, cost) = self.opened.rounds(&wishes, batch).map_err(|fault| told(&fault))?;
         let values = Array::new();
         for (wanted, granted) in wanted.iter().zip(each) {
@@ -89,7 +91,7 @@ impl Table {
                 // Whoever wanted what can be nothing hears of it, whatever row 0 has.
                 (None, _) => None,
                 (_, Ok(granted)) => granted.value,
-                (_, Err(error)) => return Err(told(&Fault::from(error))),
+                (_, Err(error)) => return Err(told(&BindingError::from(error))),
             };
             values.push(&value.map_or(JsValue::NULL, |value| Uint8Array::from(value.as_slice()).into()));
         }
@@ -121,19 +123,19 @@ pub fn schemes() -> Result<String, JsValue> {
 /// A fault, as JSON.
 #[wasm_bindgen(js_name = selfTest)]
 pub fn self_test(vector: &[u8]) -> Result<Vec<u8>, JsValue> {
-    replay(vector).map(|replayed| replayed.value).map_err(|error| told(&Fault::from(error)))
+    replay(vector).map(|replayed| replayed.value).map_err(|error| told(&BindingError::from(error)))
 }
 
 /// Reads what the worker says. As bytes, since all else is read as such, and one reader is less than two.
 fn read<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, JsValue> {
     serde_json::from_slice(text.as_bytes())
-        .map_err(|error| told(&Fault::misuse(error.to_string(), "give what js/index.d.ts says")))
+        .map_err(|error| told(&BindingError::misuse(error.to_string(), "give what js/index.d.ts says")))
 }
 
 fn json(value: &impl Serialize) -> Result<String, JsValue> {
     serde_json::to_string(value).map_err(|error| JsValue::from(error.to_string()))
 }
 
-fn told(fault: &Fault) -> JsValue {
+fn told(fault: &BindingError) -> JsValue {
     json(fault).map_or_else(|error| error, JsValue::from)
 }

@@ -1,9 +1,9 @@
 //! How long a keyword table takes to become a file, and to be opened, and to be updated: `filed ROWS VALUE_BYTES THREADS FOLDER`.
 #![expect(clippy::unwrap_used, reason = "an example that measures")]
 
-use sotto_apple::image::describe::KeyCompression;
-use sotto_apple::image::{Before, How, Rows, encode, open};
-use sotto_apple::sets::{SETS, Weak};
+use sotto_apple::image::description::KeyCompression;
+use sotto_apple::image::{KeywordRows, PreviousEpoch, UseCaseOptions, encode, open};
+use sotto_apple::sets::{SETS, WeakParams};
 use sotto_catalog::ValueKind;
 use sotto_db::encode::in_pool;
 use sotto_db::{Progress, TableDir};
@@ -21,12 +21,12 @@ fn main() {
     let _ = std::fs::remove_dir_all(&folder);
     let lock = TableDir::create(&folder).unwrap().lock().unwrap();
     let value = |i: usize| (0..value_bytes).map(|j| (i * 31 + j * 7) as u8).collect::<Vec<u8>>();
-    let mut rows = Rows::default();
+    let mut rows = KeywordRows::default();
     (0..count).for_each(|i| rows.push(format!("+15550{i:08}").as_bytes(), &value(i)).unwrap());
-    let how = How {
+    let how = UseCaseOptions {
         name: "filed".into(),
         set: SETS[1],
-        weak: Weak::Refused,
+        weak: WeakParams::Reject,
         compression: KeyCompression::None,
         value: ValueKind::Bytes,
         value_bytes: 0,
@@ -41,14 +41,14 @@ fn main() {
     stages.say("written");
 
     let start = Instant::now();
-    let opened = open(&folder, Weak::Refused).unwrap();
+    let opened = open(&folder, WeakParams::Reject).unwrap();
     println!("opened in {:?}: {:?}", start.elapsed(), opened.description.shards);
 
     // One in a hundred, spread over the table.
     let changes = (0..count).step_by(100).map(|i| (format!("+15550{i:08}").into_bytes(), Some(value(i + 1))));
     let changes = changes.collect();
     let stages = Stages::new();
-    let update = Before::open(&lock, Weak::Refused).unwrap().change_keys(changes).unwrap();
+    let update = PreviousEpoch::open(&lock, WeakParams::Reject).unwrap().change_keys(changes).unwrap();
     println!("read in {:?}: {:?}", stages.0.elapsed(), update.tally());
     let (_, made) = in_pool(Some(threads), || update.apply(&|at| stages.at(at))).unwrap().unwrap();
     stages.say(&format!("{made} plaintexts made anew, updated"));

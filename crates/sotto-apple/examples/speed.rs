@@ -3,11 +3,11 @@
 
 use prost::Message;
 use sotto_apple::codec::Codec;
+use sotto_apple::keyword::cuckoo::{CuckooOptions, KeywordRow};
 use sotto_apple::keyword::hash;
-use sotto_apple::keyword::place::{Options, Row};
 use sotto_apple::keyword::table::{Shard, asked, found};
 use sotto_apple::proto::{EncryptedIndices, SerializedEvaluationKey};
-use sotto_apple::sets::{Weak, find};
+use sotto_apple::sets::{WeakParams, find};
 use sotto_bfv::mulpir::Compression;
 use sotto_lattice::bgv::SecretKey;
 use std::time::{Duration, Instant};
@@ -21,17 +21,17 @@ fn main() {
 }
 
 fn measure(count: usize, value_bytes: usize, repeats: usize) {
-    let (kit, security) = find("n_4096_logq_27_28_28_logt_5").unwrap().kit(Weak::Refused).unwrap();
+    let (kit, security) = find("n_4096_logq_27_28_28_logt_5").unwrap().kit(WeakParams::Reject).unwrap();
     let codec = Codec::new(kit).unwrap();
     println!("{} bits of security", security.unwrap().bits);
     let keys: Vec<String> = (0..count).map(|i| format!("+15550{i:08}")).collect();
     let value = |i: usize| (0..value_bytes).map(|j| (i * 31 + j * 7) as u8).collect::<Vec<u8>>();
     let values: Vec<Vec<u8>> = (0..count).map(value).collect();
-    let rows: Vec<Row<'_>> =
-        keys.iter().zip(&values).map(|(key, value)| Row { key: key.as_bytes(), value }).collect();
+    let rows: Vec<KeywordRow<'_>> =
+        keys.iter().zip(&values).map(|(key, value)| KeywordRow { key: key.as_bytes(), value }).collect();
     let before = processor();
     let (shard, building) = timed(|| {
-        Shard::build(&codec, &rows, Options { bucket_bytes: 1024, buckets: None }).unwrap().unwrap()
+        Shard::build(&codec, &rows, CuckooOptions { bucket_bytes: 1024, buckets: None }).unwrap().unwrap()
     });
     println!("building: {building:?}, {:?} of processor time, {:?}", processor() - before, shard.shape());
 

@@ -13,11 +13,11 @@
 mod key_seed;
 mod shards;
 mod symmetric;
-mod told;
+mod table_info;
 
 pub use key_seed::KeySeed;
 pub use shards::{ConfigPolicy, NoShardFunction, ShardError, ShardFunction, ShardHistory};
-pub use symmetric::{Blindings, Openings};
+pub use symmetric::{BlindedKeys, RowKeys};
 
 use crate::keyword::hash;
 use crate::keyword::table::{asked, found};
@@ -25,15 +25,15 @@ use crate::proto::{
     ConfigRequest, EvaluationKey, EvaluationKeyMetadata, EvaluationKeys, PirRequest, Request, Requests,
     Responses,
 };
-use crate::sets::Weak;
-use crate::symmetric::Opening;
+use crate::sets::WeakParams;
+use crate::symmetric::RowKey;
 use bytes::Bytes;
 use prost::Message;
 use rand_core::CryptoRng;
 use sotto_catalog::RowForm;
 use sotto_core::{Error, Misuse, PeerMisbehaved, Result};
 use sotto_lattice::bgv::SecretKey;
-use told::{Told, wrong};
+use table_info::{TableInfo, wrong};
 
 /// Why a configuration is refused. Nothing was asked.
 #[derive(Debug, thiserror::Error)]
@@ -51,7 +51,7 @@ pub enum ConfigError {
 #[derive(Debug)]
 pub struct Client {
     use_case: String,
-    told: Told,
+    told: TableInfo,
     /// When the keys were made, as the caller has it: it names them.
     timestamp: u64,
     secret: SecretKey,
@@ -59,13 +59,13 @@ pub struct Client {
 
 /// What a client remembers of a request.
 #[derive(Debug)]
-pub struct Pending {
-    wishes: Vec<Wish>,
+pub struct PendingRequest {
+    wishes: Vec<PendingLookup>,
 }
 
 /// A key or a row: its shard, the entries that were asked for, and what tells the row among them.
 #[derive(Debug)]
-struct Wish {
+struct PendingLookup {
     at: usize,
     entries: Vec<usize>,
     /// Of a key.
@@ -73,7 +73,7 @@ struct Wish {
     /// False for the number of a row that there is not.
     is_there: bool,
     /// Of a symmetric table.
-    opening: Option<Opening>,
+    opening: Option<RowKey>,
 }
 
 /// The body of a request for the configuration of a use case.
@@ -90,7 +90,7 @@ impl Client {
     pub fn learn(
         use_case: &str,
         answer: Bytes,
-        weak: Weak,
+        weak: WeakParams,
         timestamp: u64,
         rng: &mut dyn CryptoRng,
     ) -> Result<Self, ConfigError> {
@@ -113,7 +113,7 @@ impl Client {
         history: &mut ShardHistory,
         keys: &KeySeed,
     ) -> Result<Self, ConfigError> {
-        let told = Told::read(use_case, answer, policy.weak)?;
+        let told = TableInfo::read(use_case, answer, policy.weak)?;
         let function = told.shard_function.as_ref().unwrap_or(&ShardFunction::ONE_SHARD);
         history.admit(use_case, function, policy)?;
         let secret = keys.secret(&told.codec, &told.key_id);
@@ -147,10 +147,10 @@ impl Client {
     }
 
     /// What is asked for a key or a row's name with this hash.
-    fn wish(&self, hash: u64, is_there: bool, opening: Option<Opening>) -> Result<Wish> {
+    fn wish(&self, hash: u64, is_there: bool, opening: Option<RowKey>) -> Result<PendingLookup> {
         let at = self.told.shard_function.as_ref().map_or(0, |function| function.shard(hash));
         let shape = self.told.shapes.get(at).ok_or(wrong("has no shards"))?;
-        Ok(Wish { at, entries: asked(shape, hash), hash: Some(hash), is_there, opening })
+        Ok(PendingLookup { at, entries: asked(shape, hash), hash: Some(hash), is_there, opening })
     }
 
     fn metadata(&self) -> Option<EvaluationKeyMetadata> {
@@ -169,7 +169,7 @@ impl Client {
     ///
     /// # Errors
     /// [`Misuse`] of a table whose rows are asked for by number. None that depends on a key.
-    pub fn ask(&self, keys: &[&[u8]], rng: &mut dyn CryptoRng) -> Result<(Vec<u8>, Pending)> {
+    pub fn ask(&self, keys: &[&[u8]], rng: &mut dyn CryptoRng) -> Result<(Vec<u8>, PendingRequest)> {
         if self.rows().is_some() {
             return Err(Misuse::Rule("this table is asked by the number of a row").into());
         }
@@ -184,19 +184,23 @@ impl Client {
     ///
     /// # Errors
     /// [`Misuse`] of a table that is asked by key.
-    pub fn ask_rows(&self, rows: &[u64], rng: &mut dyn CryptoRng) -> Result<(Vec<u8>, Pending)> {
+    pub fn ask_rows(&self, rows: &[u64], rng: &mut dyn CryptoRng) -> Result<(Vec<u8>, PendingRequest)> {
         let Some(count) = self.rows() else {
             return Err(Misuse::Rule("this table is asked by key").into());
         };
         let wish = |row: &u64| {
             let is_there = *row < count;
             let entry = if is_there { *row as usize } else { 0 };
-            Wish { at: 0, entries: vec![entry], hash: None, is_there, opening: None }
+            PendingLookup { at: 0, entries: vec![entry], hash: None, is_there, opening: None }
         };
         self.request(rows.iter().map(wish).collect(), rng)
     }
 
-    fn request(&self, wishes: Vec<Wish>, rng: &mut dyn CryptoRng) -> Result<(Vec<u8>, Pending)> {
+    fn request(
+        &self,
+        wishes: Vec<PendingLookup>,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<(Vec<u8>, PendingRequest)> {
         let mut requests = Vec::with_capacity(wishes.len());
         for wish in &wishes {
             let shape = self.told.shapes.get(wish.at).ok_or(wrong("has no shards"))?;
@@ -210,7 +214,7 @@ impl Client {
             let pir_request = Some(pir_request);
             requests.push(Request { usecase: self.use_case.clone(), pir_request, ..Default::default() });
         }
-        Ok((Requests { requests }.encode_to_vec(), Pending { wishes }))
+        Ok((Requests { requests }.encode_to_vec(), PendingRequest { wishes }))
     }
 
     /// The values of the keys or rows that were asked for; `None` for those that the table has not.
@@ -218,7 +222,7 @@ impl Client {
     /// # Errors
     /// [`Peer`](sotto_core::Error::Peer) if this is no answer to the request; `Unreadable` if a bucket is damaged, or a row that
     /// was sealed does not open.
-    pub fn open(&self, pending: Pending, answer: Bytes) -> Result<Vec<Option<Vec<u8>>>> {
+    pub fn open(&self, pending: PendingRequest, answer: Bytes) -> Result<Vec<Option<Vec<u8>>>> {
         let answer = Responses::decode(answer).map_err(|why| wrong(why.to_string()))?;
         let (got, want) = (answer.responses.len() as u64, pending.wishes.len() as u64);
         if got != want {

@@ -3,12 +3,12 @@
 use crate::codec::Codec;
 use crate::keyword::TABLES;
 use crate::keyword::table::Shard;
-use crate::lengths;
+use crate::length_prefix;
 use crate::proto::{
     EvaluationKeyConfig, KeywordPirParameters, PirConfig, PirShardConfig, PirShardConfigs,
     RepeatedShardConfig, Sharding, ShardingFunction, SymmetricPirClientConfig,
 };
-use crate::sets::Set;
+use crate::sets::ParamsSet;
 use crate::symmetric::CONFIG_TYPE;
 use prost::Message;
 use sha2::{Digest, Sha256};
@@ -21,21 +21,21 @@ const MULPIR: i32 = 1;
 
 /// Which fields a configuration has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Dialect {
+pub enum ConfigDialect {
     /// Every shard is listed, and how keys find theirs is not said: the library's release 1.0.
-    First,
+    ReleaseOneZero,
     /// Every shard is listed: release 1.1, for clients before iOS 18.2.
-    Listed,
+    ShardList,
     /// Equal shards are told once: release 1.1, from iOS 18.2 on.
-    Repeated,
+    RepeatedShard,
 }
 
 /// A digest that names a configuration, or what keys it needs.
-pub type Id = [u8; 32];
+pub type ConfigDigest = [u8; 32];
 
 /// The keys that queries of these shards need.
 pub fn key_config(
-    set: &Set,
+    set: &ParamsSet,
     codec: &Codec,
     shards: &[Shard],
     compression: Compression,
@@ -51,7 +51,7 @@ pub fn key_config(
 
 /// What a configuration says of a table besides its shape.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Beside {
+pub struct ConfigExtras {
     /// Entries of an index table have their lengths before them.
     pub has_lengths: bool,
     /// A keyword table is symmetric, with a function whose key has this public half.
@@ -63,12 +63,12 @@ pub struct Beside {
 pub fn config(
     keys: &EvaluationKeyConfig,
     shapes: &[EntryShape],
-    beside: &Beside,
-    dialect: Dialect,
+    beside: &ConfigExtras,
+    dialect: ConfigDialect,
 ) -> PirConfig {
     let has_lengths = beside.has_lengths;
     // What comes before a value is not counted.
-    let size = |bytes: u64| if has_lengths { lengths::longest(bytes).unwrap_or(bytes) } else { bytes };
+    let size = |bytes: u64| if has_lengths { length_prefix::longest(bytes).unwrap_or(bytes) } else { bytes };
     let of = |shape: &EntryShape| PirShardConfig {
         num_entries: shape.entries() as u64,
         entry_size: size(shape.entry_bytes() as u64),
@@ -76,7 +76,7 @@ pub fn config(
         shard_id: Some(String::new()),
     };
     let first = shapes.first().filter(|first| shapes.iter().all(|shape| shape == *first));
-    let repeated = first.filter(|_| dialect == Dialect::Repeated && shapes.len() > 1);
+    let repeated = first.filter(|_| dialect == ConfigDialect::RepeatedShard && shapes.len() > 1);
     let batch = shapes.first().map_or(TABLES, EntryShape::batch);
     let sharding = ShardingFunction { function: Some(Sharding::Sha256(Default::default())) };
     PirConfig {
@@ -88,7 +88,7 @@ pub fn config(
                 server_public_key: key.bytes().to_vec().into(),
                 config_type: CONFIG_TYPE,
             }),
-            sharding_function: (dialect > Dialect::First).then_some(sharding),
+            sharding_function: (dialect > ConfigDialect::ReleaseOneZero).then_some(sharding),
         }),
         algorithm: MULPIR,
         batch_size: batch as u64,
@@ -105,13 +105,13 @@ pub fn config(
 }
 
 /// The digest of a message: what a configuration and the keys it needs are known by.
-pub fn id(message: &impl Message) -> Id {
+pub fn id(message: &impl Message) -> ConfigDigest {
     Sha256::digest(message.encode_to_vec()).into()
 }
 
 /// The dialect of a client, by its header `User-Agent`: `com.apple.ciphermld/1.0 iOS/18.2 ...` on phones, and
 /// `com.apple.ciphermld/1.2 (Macintosh; OS X 15.2; ...)` on Macs. A system of which nothing is known is taken for a new one.
-pub fn dialect(agent: &str) -> Dialect {
+pub fn dialect(agent: &str) -> ConfigDialect {
     let is_new = |text: &str, least: (u32, u32)| {
         let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
         let mut numbers =
@@ -122,8 +122,8 @@ pub fn dialect(agent: &str) -> Dialect {
     let phone = after("iOS/").and_then(|version| is_new(version, (18, 2)));
     let mac = || after("Macintosh; OS X ").and_then(|version| is_new(version, (15, 2)));
     match phone.or_else(mac) {
-        Some(false) => Dialect::Listed,
-        Some(true) | None => Dialect::Repeated,
+        Some(false) => ConfigDialect::ShardList,
+        Some(true) | None => ConfigDialect::RepeatedShard,
     }
 }
 
@@ -137,21 +137,21 @@ mod tests {
         let mac =
             |system| dialect(&format!("com.apple.ciphermld/1.2 (Macintosh; OS X {system}; 24C101) more"));
         for new in ["18.2", "18.2.1", "18.10", "19", "26.0", "x"] {
-            assert_eq!(phone(new), Dialect::Repeated, "iOS {new}");
+            assert_eq!(phone(new), ConfigDialect::RepeatedShard, "iOS {new}");
         }
         for old in ["18.0", "18", "18.1.9", "17.6"] {
-            assert_eq!(phone(old), Dialect::Listed, "iOS {old}");
+            assert_eq!(phone(old), ConfigDialect::ShardList, "iOS {old}");
         }
         for new in ["15.2", "15.2.1", "26.1", "x"] {
-            assert_eq!(mac(new), Dialect::Repeated, "macOS {new}");
+            assert_eq!(mac(new), ConfigDialect::RepeatedShard, "macOS {new}");
         }
         for old in ["15.0", "15", "15.1.1"] {
-            assert_eq!(mac(old), Dialect::Listed, "macOS {old}");
+            assert_eq!(mac(old), ConfigDialect::ShardList, "macOS {old}");
         }
         for unknown in
             ["", "com.apple.ciphermld/1.0 tvOS/26.1", "com.apple.ciphermld/1.0 macOS/15.1", "curl/8"]
         {
-            assert_eq!(dialect(unknown), Dialect::Repeated, "{unknown}");
+            assert_eq!(dialect(unknown), ConfigDialect::RepeatedShard, "{unknown}");
         }
     }
 }

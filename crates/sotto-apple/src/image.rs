@@ -18,23 +18,23 @@
 //! in `spec/apple.md`.
 
 mod buckets;
-pub mod describe;
+pub mod description;
 pub mod encode;
 pub mod error;
 mod index;
-pub mod intake;
-pub mod opened;
+pub mod ingest;
+pub mod open;
 pub mod oprf;
-pub mod read;
+pub mod row_intake;
 pub mod rows;
 pub mod update;
 
-pub use describe::{Description, Kind};
-pub use encode::{How, Written, encode};
+pub use description::{UseCaseDescription, UseCaseKind};
+pub use encode::{UseCaseOptions, UseCaseSummary, encode};
 pub use error::ImageError;
 pub use index::encode_index;
-pub use intake::Intake;
-pub use opened::{Opened, open, open_in};
-pub use read::{From, Read, encode_file};
-pub use rows::Rows;
-pub use update::{Before, Update};
+pub use ingest::{IngestSummary, SourceFile, encode_file};
+pub use open::{OpenUseCase, open, open_in};
+pub use row_intake::RowIntake;
+pub use rows::KeywordRows;
+pub use update::{PreviousEpoch, UseCaseUpdate};

@@ -8,7 +8,7 @@
 //! | [`table`] | the tables of a shard, ready to answer |
 
 pub mod bucket;
-pub mod place;
+pub mod cuckoo;
 pub mod table;
 
 use sha2::{Digest, Sha256};

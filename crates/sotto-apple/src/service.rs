@@ -3,18 +3,18 @@
 //! No socket is here, and no clock. Bodies are limited before they are decoded, and decoded part by part: there are so many parts
 //! at most, and a part takes some forty times its bytes, when it is all empty itself.
 
-use crate::config::{Id, dialect};
+use crate::config::{ConfigDigest, dialect};
 use crate::keys::most_bytes;
 use crate::proto::{
     Config, ConfigForm, ConfigRequest, ConfigResponse, EvaluationKey, KeyStatus, Request, Response,
     Responses, UrlFilterReport,
 };
-pub use crate::refused::Refused;
-use crate::refused::{LACKING, refused};
+pub use crate::refusal::Refusal;
+use crate::refusal::{LACKING, refused};
+use crate::request_part::EvaluationTask;
+pub use crate::request_part::RequestPart;
 use crate::use_case::RequestKeys;
-pub use crate::use_case::{Lookup, UseCase};
-use crate::work::Evaluation;
-pub use crate::work::Work;
+pub use crate::use_case::{LookupTask, UseCase};
 use bytes::{Buf, Bytes};
 use prost::encoding::{DecodeContext, WireType, decode_key, decode_varint, skip_field};
 use prost::{DecodeError, Message};
@@ -48,7 +48,7 @@ const NOT_SERVED: &str = "a use case that is not served";
 
 /// A request: its path, two headers, and its body.
 #[derive(Debug, Clone)]
-pub struct Asked<'a> {
+pub struct HttpRequest<'a> {
     /// `/config`, `/key`, `/queries` or `/report`.
     pub path: &'a str,
     /// The header `User-Identifier`.
@@ -61,7 +61,7 @@ pub struct Asked<'a> {
 
 /// A client's keys, and what it calls them.
 #[derive(Debug, Clone)]
-pub struct Stored {
+pub struct StoredKeys {
     /// When the client made them, by its own clock.
     pub timestamp: u64,
     /// The keys.
@@ -71,18 +71,18 @@ pub struct Stored {
 }
 
 /// What makes keys of the message that they came in.
-pub type Reading<'a> = dyn Fn(&[u8]) -> Option<Stored> + 'a;
+pub type DecodeKeys<'a> = dyn Fn(&[u8]) -> Option<StoredKeys> + 'a;
 
 /// Where keys are kept: under a user's name, and the digest of what they are for.
 pub trait KeyStore: Send + Sync {
     /// When the keys of a user were made, by its own clock. No keys are read for it.
-    fn timestamp(&self, user: &str, id: &Id) -> Option<u64>;
+    fn timestamp(&self, user: &str, id: &ConfigDigest) -> Option<u64>;
 
     /// The keys of a user. A store that keeps messages has `read` make keys of them.
-    fn get(&self, user: &str, id: &Id, read: &Reading<'_>) -> Option<Stored>;
+    fn get(&self, user: &str, id: &ConfigDigest, read: &DecodeKeys<'_>) -> Option<StoredKeys>;
 
     /// Keeps the keys of a user, in place of those there were, and the message that they came in.
-    fn put(&self, user: &str, id: Id, keys: Stored, sent: &[u8]);
+    fn put(&self, user: &str, id: ConfigDigest, keys: StoredKeys, sent: &[u8]);
 }
 
 /// The use cases that are served, by name: the configurations of each, the newest first.
@@ -125,14 +125,14 @@ impl Service {
     /// Answers a request with the body of a success, or a refusal. Proofs of evaluations take randomness, and nothing else does.
     ///
     /// # Errors
-    /// [`Refused`] with the status: 400 for what is no request, 404 for another path or an unknown use case, 410 for a
+    /// [`Refusal`] with the status: 400 for what is no request, 404 for another path or an unknown use case, 410 for a
     /// configuration that is not served any more, 413 for a body that is too long.
     pub fn answer(
         &self,
-        asked: &Asked<'_>,
+        asked: &HttpRequest<'_>,
         store: &dyn KeyStore,
         rng: &mut dyn CryptoRng,
-    ) -> Result<Vec<u8>, Refused> {
+    ) -> Result<Vec<u8>, Refusal> {
         match asked.path {
             "/config" => self.config(asked, store),
             "/key" => self.key(asked, store).map(|_| Vec::new()),
@@ -145,7 +145,7 @@ impl Service {
     }
 
     /// The user, the system, and the body of a request, which is not too long.
-    fn checked<'a>(&self, asked: &Asked<'a>) -> Result<(&'a str, &'a str, Bytes), Refused> {
+    fn checked<'a>(&self, asked: &HttpRequest<'a>) -> Result<(&'a str, &'a str, Bytes), Refusal> {
         let (Some(user), Some(agent)) = (asked.user, asked.agent) else {
             return refused(400, "the headers User-Identifier and User-Agent are needed");
         };
@@ -166,7 +166,7 @@ impl Service {
 
     fn most_key_bytes(&self) -> usize {
         // One of each kind that there is.
-        let kinds: BTreeMap<Id, usize> = self
+        let kinds: BTreeMap<ConfigDigest, usize> = self
             .all()
             .map(|use_case| {
                 (use_case.key_id, most_bytes(&use_case.codec, use_case.keys.galois_elements.len()))
@@ -179,7 +179,7 @@ impl Service {
     ///
     /// # Errors
     /// As [`Service::answer`].
-    pub fn config(&self, asked: &Asked<'_>, store: &dyn KeyStore) -> Result<Vec<u8>, Refused> {
+    pub fn config(&self, asked: &HttpRequest<'_>, store: &dyn KeyStore) -> Result<Vec<u8>, Refusal> {
         let (user, agent, body) = self.checked(asked)?;
         let request: ConfigRequest = decoded(body)?;
         let mut response = ConfigResponse::default();
@@ -216,7 +216,7 @@ impl Service {
     ///
     /// # Errors
     /// As [`Service::answer`].
-    pub fn key(&self, asked: &Asked<'_>, store: &dyn KeyStore) -> Result<usize, Refused> {
+    pub fn key(&self, asked: &HttpRequest<'_>, store: &dyn KeyStore) -> Result<usize, Refusal> {
         let (user, _, body) = self.checked(asked)?;
         let mut all = Vec::new();
         for part in parts(body, MOST_KEYS)? {
@@ -237,7 +237,11 @@ impl Service {
     ///
     /// # Errors
     /// As [`Service::answer`].
-    pub fn asked_for(&self, asked: &Asked<'_>, store: &dyn KeyStore) -> Result<Vec<Work>, Refused> {
+    pub fn asked_for(
+        &self,
+        asked: &HttpRequest<'_>,
+        store: &dyn KeyStore,
+    ) -> Result<Vec<RequestPart>, Refusal> {
         let (user, _, body) = self.checked(asked)?;
         let all = parts(body, MAX_REQUESTS)?;
         let mut works = Vec::with_capacity(all.len());
@@ -247,7 +251,7 @@ impl Service {
             works.push(match (request.pir_request, request.oprf_request) {
                 (Some(asked), None) => {
                     let use_case = self.asked(&request.usecase, &asked.configuration_hash)?.clone();
-                    Work::Lookup(use_case.lookup(request.usecase, asked, &mut keys)?)
+                    RequestPart::Lookup(use_case.lookup(request.usecase, asked, &mut keys)?)
                 }
                 (None, Some(asked)) => {
                     evaluations += 1;
@@ -259,7 +263,7 @@ impl Service {
                         true => self.newest(&request.usecase)?,
                         false => self.asked(&request.usecase, &asked.config_id)?,
                     };
-                    Work::Evaluation(Evaluation::read(use_case.clone(), request.usecase, &asked)?)
+                    RequestPart::Evaluation(EvaluationTask::read(use_case.clone(), request.usecase, &asked)?)
                 }
                 _ => return refused(400, "a request is for one lookup, or for one evaluation"),
             });
@@ -268,16 +272,16 @@ impl Service {
     }
 
     /// The newest table of a use case.
-    fn newest(&self, name: &str) -> Result<&Arc<UseCase>, Refused> {
+    fn newest(&self, name: &str) -> Result<&Arc<UseCase>, Refusal> {
         let newest = self.use_cases.get(name).and_then(|all| all.first());
-        newest.ok_or(Refused { status: 400, why: NOT_SERVED.into() })
+        newest.ok_or(Refusal { status: 400, why: NOT_SERVED.into() })
     }
 
     /// The table that a request has the configuration of.
-    fn asked(&self, name: &str, config_id: &[u8]) -> Result<&Arc<UseCase>, Refused> {
+    fn asked(&self, name: &str, config_id: &[u8]) -> Result<&Arc<UseCase>, Refusal> {
         let Some(all) = self.use_cases.get(name) else { return refused(400, NOT_SERVED) };
         let found = all.iter().find(|use_case| use_case.config_id()[..] == *config_id);
-        found.ok_or(Refused { status: 410, why: "that configuration is retired".into() })
+        found.ok_or(Refusal { status: 410, why: "that configuration is retired".into() })
     }
 }
 
@@ -286,7 +290,7 @@ pub fn responses(responses: Vec<Response>) -> Vec<u8> {
     Responses { responses }.encode_to_vec()
 }
 
-fn limited(body: &Bytes, most: usize) -> Result<Bytes, Refused> {
+fn limited(body: &Bytes, most: usize) -> Result<Bytes, Refusal> {
     if body.len() > most {
         return refused(413, format!("a body of at most {most} bytes"));
     }
@@ -296,15 +300,15 @@ fn limited(body: &Bytes, most: usize) -> Result<Bytes, Refused> {
 /// The addresses that a report of a URL filter names. It names no user.
 ///
 /// # Errors
-/// [`Refused`] with 400 for what is no report, 413 for one that is too long.
-pub fn reported(body: &Bytes) -> Result<Vec<String>, Refused> {
+/// [`Refusal`] with 400 for what is no report, 413 for one that is too long.
+pub fn reported(body: &Bytes) -> Result<Vec<String>, Refusal> {
     Ok(decoded::<UrlFilterReport>(limited(body, MAX_REPORT_BYTES)?)?.urls)
 }
 
 /// The parts of a message, each still in bytes: all that it has of field 1. They are counted as they come, so that a list of
 /// empty ones takes no memory.
-fn parts(mut body: Bytes, most: usize) -> Result<Vec<Bytes>, Refused> {
-    let malformed = |why: DecodeError| Refused { status: 400, why: why.to_string() };
+fn parts(mut body: Bytes, most: usize) -> Result<Vec<Bytes>, Refusal> {
+    let malformed = |why: DecodeError| Refusal { status: 400, why: why.to_string() };
     let mut parts = Vec::new();
     while body.has_remaining() {
         let (tag, kind) = decode_key(&mut body).map_err(malformed)?;
@@ -323,6 +327,6 @@ fn parts(mut body: Bytes, most: usize) -> Result<Vec<Bytes>, Refused> {
     Ok(parts)
 }
 
-fn decoded<M: Message + Default>(body: Bytes) -> Result<M, Refused> {
-    M::decode(body).map_err(|why| Refused { status: 400, why: why.to_string() })
+fn decoded<M: Message + Default>(body: Bytes) -> Result<M, Refusal> {
+    M::decode(body).map_err(|why| Refusal { status: 400, why: why.to_string() })
 }

@@ -8,7 +8,7 @@ use sotto_core::{ParamsError, Security};
 
 /// A parameter set: a name for its numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Set {
+pub struct ParamsSet {
     /// What Apple's library calls it.
     pub name: &'static str,
     /// N.
@@ -21,19 +21,19 @@ pub struct Set {
 
 /// What is done with a set of less than 128 bits of security.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Weak {
+pub enum WeakParams {
     /// It is refused.
-    Refused,
+    Reject,
     /// It is used all the same, because somebody said so.
-    Allowed,
+    Allow,
 }
 
-const fn set(name: &'static str, plain: u64) -> Set {
-    Set { name, degree: 4096, plain, primes: [134_176_769, 268_369_921, 268_361_729] }
+const fn set(name: &'static str, plain: u64) -> ParamsSet {
+    ParamsSet { name, degree: 4096, plain, primes: [134_176_769, 268_369_921, 268_361_729] }
 }
 
 /// Every set.
-pub const SETS: [Set; 6] = [
+pub const SETS: [ParamsSet; 6] = [
     set("n_4096_logq_27_28_28_logt_4", 11),
     set("n_4096_logq_27_28_28_logt_5", 17),
     set("n_4096_logq_27_28_28_logt_6", 37),
@@ -46,24 +46,24 @@ pub const SETS: [Set; 6] = [
 ///
 /// # Errors
 /// [`ParamsError::Field`] with the names there are.
-pub fn find(name: &str) -> Result<Set, ParamsError> {
+pub fn find(name: &str) -> Result<ParamsSet, ParamsError> {
     SETS.into_iter().find(|set| set.name == name).ok_or_else(|| ParamsError::Field {
         field: "parameter set",
         why: format!("must be one of {}", SETS.map(|set| set.name).join(", ")),
     })
 }
 
-impl Set {
+impl ParamsSet {
     /// The tools of the set, and its security, if it is enough or need not be.
     ///
     /// # Errors
     /// [`ParamsError::Insecure`] below 128 bits, with the figure, unless weak sets are allowed; [`ParamsError::Field`] if the
     /// numbers are no ring.
-    pub fn kit(&self, weak: Weak) -> Result<(RingContext, Option<Security>), ParamsError> {
+    pub fn kit(&self, weak: WeakParams) -> Result<(RingContext, Option<Security>), ParamsError> {
         let kit = RingContext::new(self.degree, self.plain, &self.primes)?;
         match (kit.security(), weak) {
             (Ok(security), _) => Ok((kit, Some(security))),
-            (Err(ParamsError::Insecure { .. }), Weak::Allowed) => Ok((kit, None)),
+            (Err(ParamsError::Insecure { .. }), WeakParams::Allow) => Ok((kit, None)),
             (Err(refused), _) => Err(refused),
         }
     }
@@ -88,7 +88,7 @@ mod tests {
     #[test]
     fn every_set_passes_the_gate() {
         for set in SETS {
-            let (kit, security) = find(set.name).unwrap().kit(Weak::Refused).unwrap();
+            let (kit, security) = find(set.name).unwrap().kit(WeakParams::Reject).unwrap();
             assert!(security.unwrap().bits >= 128.0, "{}", set.name);
             assert_eq!((kit.degree(), kit.bits()), (set.degree, set.plain.ilog2()));
         }
@@ -97,10 +97,10 @@ mod tests {
 
     #[test]
     fn a_weak_set_is_refused_with_the_figure_unless_it_is_allowed() {
-        let weak = Set { degree: 1024, ..SETS[1] };
-        let refused = weak.kit(Weak::Refused).unwrap_err();
+        let weak = ParamsSet { degree: 1024, ..SETS[1] };
+        let refused = weak.kit(WeakParams::Reject).unwrap_err();
         assert!(refused.to_string().contains("bits of security, 128 are required"), "{refused}");
-        assert!(weak.kit(Weak::Allowed).unwrap().1.is_none());
-        assert!(Set { degree: 8, ..SETS[1] }.kit(Weak::Allowed).is_err());
+        assert!(weak.kit(WeakParams::Allow).unwrap().1.is_none());
+        assert!(ParamsSet { degree: 8, ..SETS[1] }.kit(WeakParams::Allow).is_err());
     }
 }

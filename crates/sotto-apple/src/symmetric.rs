@@ -39,15 +39,15 @@ pub const CONFIG_TYPE: i32 = 1;
 pub(crate) const OTHER_KEY: OprfError =
     OprfError::KeyText("this is the key of another table: bring back the one that its rows were sealed with");
 
-type Cipher = AesGcm<Aes192, U12>;
+type RowCipher = AesGcm<Aes192, U12>;
 
 /// What opens one row: made of the function at its key. Wiped on drop.
-pub struct Opening(OprfOutput);
+pub struct RowKey(OprfOutput);
 
-impl Opening {
+impl RowKey {
     /// What the function's output at a row's key opens.
     pub fn of(output: OprfOutput) -> Self {
-        Opening(output)
+        RowKey(output)
     }
 
     /// The hash of the row's name, by which tables know it.
@@ -56,11 +56,11 @@ impl Opening {
         hash(name)
     }
 
-    fn cipher(&self) -> Option<(Cipher, Nonce<U12>)> {
+    fn cipher(&self) -> Option<(RowCipher, Nonce<U12>)> {
         let bytes: &[u8; p384::OUTPUT_BYTES] = self.0.bytes();
         let (nonce, _) = bytes.split_first_chunk::<NONCE_BYTES>()?;
         let (_, key) = bytes.split_last_chunk::<KEY_BYTES>()?;
-        Some((Cipher::new_from_slice(key).ok()?, (*nonce).into()))
+        Some((RowCipher::new_from_slice(key).ok()?, (*nonce).into()))
     }
 
     /// Seals the row's value. The same value gives the same bytes.
@@ -82,7 +82,7 @@ impl Opening {
     }
 }
 
-impl fmt::Debug for Opening {
+impl fmt::Debug for RowKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Opening(..)")
     }
@@ -93,6 +93,6 @@ impl fmt::Debug for Opening {
 /// # Errors
 /// [`OprfError::Input`] for a key of more than 65,535 bytes.
 pub fn sealed(key: &SecretKey, of: &[u8], value: &[u8]) -> Result<(u64, Vec<u8>), OprfError> {
-    let opening = Opening::of(key.at(of)?);
+    let opening = RowKey::of(key.at(of)?);
     Ok((opening.hash(), opening.seal(value)?))
 }

@@ -1,15 +1,15 @@
 //! A table that is served: its shards, what clients are told of it, and the answer to one lookup.
 
 use crate::codec::Codec;
-use crate::config::{self, Beside, Dialect, Id, id, key_config};
+use crate::config::{self, ConfigDialect, ConfigDigest, ConfigExtras, id, key_config};
 use crate::keyword::table::Shard;
 use crate::proto::{
     EncryptedIndices, EvaluationKey, EvaluationKeyConfig, EvaluationKeyMetadata, PirConfig, PirRequest,
     PirResponse, SerializedEvaluationKey,
 };
-use crate::refused::{LACKING, NO_KEYS, Refused, refused};
-use crate::service::{KeyStore, Stored};
-use crate::sets::{Set, Weak};
+use crate::refusal::{LACKING, NO_KEYS, Refusal, refused};
+use crate::service::{KeyStore, StoredKeys};
+use crate::sets::{ParamsSet, WeakParams};
 use crate::symmetric::OTHER_KEY;
 use crate::{keys, lookup};
 use prost::Message;
@@ -25,35 +25,41 @@ pub struct UseCase {
     pub(crate) codec: Arc<Codec>,
     shards: Vec<Shard>,
     pub(crate) keys: EvaluationKeyConfig,
-    pub(crate) key_id: Id,
+    pub(crate) key_id: ConfigDigest,
     /// What clients are told of it.
-    told: Told,
-    beside: Beside,
+    told: ConfigMessages,
+    beside: ConfigExtras,
     /// What evaluates for clients of a symmetric table.
     evaluator: Option<Arc<SecretKey>>,
-    whole: Whole,
+    whole: IntegrityCheck,
 }
 
 /// The configuration of a table in each dialect that is spoken, and what it is known by in all of them: the digest of the newest
 /// dialect's, as of Apple's service, which makes it fit for older systems after that. A phone whose system is renewed goes on
 /// with what it knows.
 #[derive(Debug)]
-struct Told {
-    configs: [(Dialect, PirConfig); 2],
-    id: Id,
+struct ConfigMessages {
+    configs: [(ConfigDialect, PirConfig); 2],
+    id: ConfigDigest,
 }
 
 /// What clients are told of such shards.
-fn told(keys: &EvaluationKeyConfig, shapes: &[EntryShape], beside: &Beside) -> Told {
+fn told(keys: &EvaluationKeyConfig, shapes: &[EntryShape], beside: &ConfigExtras) -> ConfigMessages {
     let config = |dialect| config::config(keys, shapes, beside, dialect);
-    let newest = config(Dialect::Repeated);
+    let newest = config(ConfigDialect::RepeatedShard);
     let id = id(&newest);
-    Told { configs: [(Dialect::Repeated, newest), (Dialect::Listed, config(Dialect::Listed))], id }
+    ConfigMessages {
+        configs: [
+            (ConfigDialect::RepeatedShard, newest),
+            (ConfigDialect::ShardList, config(ConfigDialect::ShardList)),
+        ],
+        id,
+    }
 }
 
 /// Bytes that a client sends and gets, about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Costs {
+pub struct MessageSizes {
     /// Its keys, once.
     pub keys: usize,
     /// A query.
@@ -63,9 +69,9 @@ pub struct Costs {
 }
 
 /// Whether what answers are made of is as it was.
-struct Whole(Arc<dyn Fn() -> bool + Send + Sync>);
+struct IntegrityCheck(Arc<dyn Fn() -> bool + Send + Sync>);
 
-impl std::fmt::Debug for Whole {
+impl std::fmt::Debug for IntegrityCheck {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Whole")
     }
@@ -77,7 +83,7 @@ impl UseCase {
     /// # Errors
     /// [`ParamsError::Unreliable`] if a lookup would fail more often than once in 2^40.
     pub fn new(
-        set: Set,
+        set: ParamsSet,
         codec: Arc<Codec>,
         shards: Vec<Shard>,
         compression: Compression,
@@ -85,13 +91,13 @@ impl UseCase {
         shards.iter().try_for_each(|shard| codec.check(shard.shape(), compression))?;
         let keys = key_config(&set, &codec, &shards, compression);
         let shapes: Vec<EntryShape> = shards.iter().map(|shard| *shard.shape()).collect();
-        let beside = Beside::default();
-        let (told, whole) = (told(&keys, &shapes, &beside), Whole(Arc::new(|| true)));
+        let beside = ConfigExtras::default();
+        let (told, whole) = (told(&keys, &shapes, &beside), IntegrityCheck(Arc::new(|| true)));
         Ok(UseCase { key_id: id(&keys), keys, codec, shards, told, beside, evaluator: None, whole })
     }
 
     /// The same, of which clients are told something else besides the shapes.
-    fn telling(mut self, beside: Beside) -> Self {
+    fn telling(mut self, beside: ConfigExtras) -> Self {
         let shapes: Vec<EntryShape> = self.shards.iter().map(|shard| *shard.shape()).collect();
         (self.told, self.beside) = (told(&self.keys, &shapes, &beside), beside);
         self
@@ -100,13 +106,13 @@ impl UseCase {
     /// The same, of an index table whose entries have their [lengths](mod@crate::lengths) before them. Clients are told so, and
     /// older ones do not know it.
     pub fn with_lengths(self) -> Self {
-        let beside = Beside { has_lengths: true, ..self.beside };
+        let beside = ConfigExtras { has_lengths: true, ..self.beside };
         self.telling(beside)
     }
 
     /// The same, of a keyword table whose rows are [sealed](mod@crate::symmetric) with a key that has this public half.
     pub fn symmetric(self, public: PublicKey) -> Self {
-        let beside = Beside { oprf: Some(public), ..self.beside };
+        let beside = ConfigExtras { oprf: Some(public), ..self.beside };
         self.telling(beside)
     }
 
@@ -123,7 +129,7 @@ impl UseCase {
     }
 
     /// What evaluates for clients.
-    pub(crate) fn evaluator(&self) -> Result<&SecretKey, Refused> {
+    pub(crate) fn evaluator(&self) -> Result<&SecretKey, Refusal> {
         match (&self.evaluator, self.beside.oprf) {
             (Some(key), _) => Ok(key),
             (None, None) => refused(400, "this table is not symmetric: ask for its rows"),
@@ -134,14 +140,14 @@ impl UseCase {
     /// The same, of tables that lie where they may be written to: before an answer is given, `whole` says whether all that it was
     /// made of is as it was.
     pub fn checked(self, whole: Arc<dyn Fn() -> bool + Send + Sync>) -> Self {
-        UseCase { whole: Whole(whole), ..self }
+        UseCase { whole: IntegrityCheck(whole), ..self }
     }
 
     /// The codec of a set.
     ///
     /// # Errors
     /// [`ParamsError::Insecure`] below 128 bits, unless weak sets are allowed.
-    pub fn codec(set: &Set, weak: Weak) -> Result<Arc<Codec>, ParamsError> {
+    pub fn codec(set: &ParamsSet, weak: WeakParams) -> Result<Arc<Codec>, ParamsError> {
         Ok(Arc::new(Codec::new(set.kit(weak)?.0)?))
     }
 
@@ -151,12 +157,12 @@ impl UseCase {
     }
 
     /// What clients send and get, about.
-    pub fn costs(&self) -> Costs {
+    pub fn costs(&self) -> MessageSizes {
         let (elements, codec) = (self.keys.galois_elements.len(), &self.codec);
         let most = |bytes: &dyn Fn(&EntryShape) -> usize| {
             self.shards.iter().map(|shard| bytes(shard.shape())).max().unwrap_or(0)
         };
-        Costs {
+        MessageSizes {
             keys: keys::most_bytes(codec, elements),
             query: most(&|shape| lookup::most_bytes(codec, shape)),
             answer: most(&|shape| lookup::answer_bytes(codec, shape)),
@@ -164,12 +170,12 @@ impl UseCase {
     }
 
     /// The digest of its configuration: what clients know the table by.
-    pub fn config_id(&self) -> &Id {
+    pub fn config_id(&self) -> &ConfigDigest {
         &self.told.id
     }
 
     /// The configuration in a dialect; in the newest where this one is not spoken.
-    pub(crate) fn config(&self, dialect: Dialect) -> &PirConfig {
+    pub(crate) fn config(&self, dialect: ConfigDialect) -> &PirConfig {
         let [newest, _] = &self.told.configs;
         let (_, config) = self.told.configs.iter().find(|(spoken, _)| *spoken == dialect).unwrap_or(newest);
         config
@@ -191,25 +197,25 @@ impl UseCase {
     }
 
     /// The digest of the keys that it needs.
-    pub fn key_id(&self) -> &Id {
+    pub fn key_id(&self) -> &ConfigDigest {
         &self.key_id
     }
 
     /// Makes keys of the message that they come in.
-    pub(crate) fn stored(&self, key: &EvaluationKey) -> Result<Stored, Refused> {
+    pub(crate) fn stored(&self, key: &EvaluationKey) -> Result<StoredKeys, Refusal> {
         let (Some(metadata), Some(evaluation_key)) = (&key.metadata, &key.evaluation_key) else {
             return refused(400, LACKING);
         };
-        Ok(Stored {
+        Ok(StoredKeys {
             timestamp: metadata.timestamp,
             keys: self.keys(evaluation_key)?,
             bytes: self.key_bytes(),
         })
     }
 
-    fn keys(&self, sent: &SerializedEvaluationKey) -> Result<Arc<Keys>, Refused> {
+    fn keys(&self, sent: &SerializedEvaluationKey) -> Result<Arc<Keys>, Refusal> {
         let keys = self.codec.take_keys(sent, &self.elements());
-        Ok(Arc::new(keys.map_err(|why| Refused { status: 400, why: why.to_string() })?))
+        Ok(Arc::new(keys.map_err(|why| Refusal { status: 400, why: why.to_string() })?))
     }
 
     /// Bytes that a client's keys take in memory.
@@ -223,24 +229,24 @@ impl UseCase {
         name: String,
         asked: PirRequest,
         keys: &mut RequestKeys<'_>,
-    ) -> Result<Lookup, Refused> {
+    ) -> Result<LookupTask, Refusal> {
         let Some(query) = asked.query else { return refused(400, "a lookup lacks its query") };
         let shard = asked.shard_index as usize;
         let Some(asks) = self.shards.get(shard) else {
             return refused(400, format!("there are {} shards", self.shards.len()));
         };
         let counted = self.codec.count(&query, asks.shape());
-        counted.map_err(|why| Refused { status: 400, why: why.to_string() })?;
+        counted.map_err(|why| Refusal { status: 400, why: why.to_string() })?;
         let metadata = asked.evaluation_key_metadata.as_ref();
         let (keys, key_bytes) = match asked.evaluation_key {
             Some(sent) => keys.sent(&self, metadata, sent)?,
             None => (keys.stored(&self, metadata)?, 0),
         };
-        Ok(Lookup { use_case: self, name, shard, query, keys, key_bytes })
+        Ok(LookupTask { use_case: self, name, shard, query, keys, key_bytes })
     }
 
     /// Whether what is said of keys fits this use case.
-    fn wants(&self, metadata: &EvaluationKeyMetadata) -> Result<(), Refused> {
+    fn wants(&self, metadata: &EvaluationKeyMetadata) -> Result<(), Refusal> {
         match metadata.identifier == self.key_id[..] {
             true => Ok(()),
             false => refused(400, "an evaluation key for another configuration"),
@@ -253,7 +259,7 @@ pub(crate) struct RequestKeys<'a> {
     user: &'a str,
     store: &'a dyn KeyStore,
     /// Keys that the request brought, each once.
-    sent: Vec<(Id, SerializedEvaluationKey, Arc<Keys>)>,
+    sent: Vec<(ConfigDigest, SerializedEvaluationKey, Arc<Keys>)>,
 }
 
 impl<'a> RequestKeys<'a> {
@@ -267,7 +273,7 @@ impl<'a> RequestKeys<'a> {
         use_case: &UseCase,
         metadata: Option<&EvaluationKeyMetadata>,
         sent: EvaluationKey,
-    ) -> Result<(Arc<Keys>, usize), Refused> {
+    ) -> Result<(Arc<Keys>, usize), Refusal> {
         metadata.into_iter().chain(&sent.metadata).try_for_each(|metadata| use_case.wants(metadata))?;
         let Some(message) = sent.evaluation_key else { return refused(400, LACKING) };
         let known = self.sent.iter().find(|(id, known, _)| *id == use_case.key_id && *known == message);
@@ -284,7 +290,7 @@ impl<'a> RequestKeys<'a> {
         &self,
         use_case: &UseCase,
         metadata: Option<&EvaluationKeyMetadata>,
-    ) -> Result<Arc<Keys>, Refused> {
+    ) -> Result<Arc<Keys>, Refusal> {
         let Some(metadata) = metadata else {
             return refused(400, "a lookup says nothing of its evaluation key");
         };
@@ -293,13 +299,13 @@ impl<'a> RequestKeys<'a> {
         let read = |sent: &[u8]| EvaluationKey::decode(sent).ok().and_then(|key| use_case.stored(&key).ok());
         let stored = self.store.get(self.user, &use_case.key_id, &read);
         let stored = stored.filter(|stored| stored.timestamp == metadata.timestamp);
-        stored.map(|stored| stored.keys).ok_or_else(|| Refused { status: 400, why: NO_KEYS.into() })
+        stored.map(|stored| stored.keys).ok_or_else(|| Refusal { status: 400, why: NO_KEYS.into() })
     }
 }
 
 /// One lookup, with all that its answer needs.
 #[derive(Debug)]
-pub struct Lookup {
+pub struct LookupTask {
     use_case: Arc<UseCase>,
     name: String,
     shard: usize,
@@ -309,7 +315,7 @@ pub struct Lookup {
     key_bytes: usize,
 }
 
-impl Lookup {
+impl LookupTask {
     /// The use case that is asked.
     pub fn name(&self) -> &str {
         &self.name
@@ -334,15 +340,15 @@ impl Lookup {
     /// Answers it, on the current pool's threads.
     ///
     /// # Errors
-    /// [`Refused`] with the status: 400 for a query that is none of this table.
-    pub fn answer(&self) -> Result<PirResponse, Refused> {
+    /// [`Refusal`] with the status: 400 for a query that is none of this table.
+    pub fn answer(&self) -> Result<PirResponse, Refusal> {
         let Some(shard) = self.use_case.shards.get(self.shard) else {
             return refused(400, format!("there are {} shards", self.use_case.shards.len()));
         };
         let answer = self.use_case.codec.answer(&self.keys, &self.query, &shard.tables());
         let answer = answer.map_err(|why| match why {
-            Error::Peer(why) => Refused { status: 400, why: why.to_string() },
-            other => Refused { status: 500, why: other.to_string() },
+            Error::Peer(why) => Refusal { status: 400, why: why.to_string() },
+            other => Refusal { status: 500, why: other.to_string() },
         })?;
         match (self.use_case.whole.0)() {
             true => Ok(answer),

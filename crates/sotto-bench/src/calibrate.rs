@@ -2,17 +2,17 @@
 //!
 //! Times of one thread are the processor's, not the clock's: neighbours on a shared machine take time, and not work.
 
-mod predicted;
+mod predictions;
 
-pub use predicted::{PlanReport, Predicted, predict};
+pub use predictions::{PlanReport, Prediction, predict};
 
 use crate::definition::Case;
 use crate::error::BenchError;
 use crate::machine;
 use crate::options::{Options, Progress};
 use crate::runner::sample::sample;
-use sotto_core::{SchemeEntry, Shape};
-use sotto_plan::calibration::{Calibration, FORMAT, Sample};
+use sotto_core::{SchemeEntry, TableShape};
+use sotto_plan::calibration::{Calibration, CalibrationSample, FORMAT};
 use std::time::Instant;
 
 /// Bytes of the tables: one that lies in caches of the second level, one of the third, and one that lies in none.
@@ -60,14 +60,14 @@ fn measure(
     rows: u64,
     row_bytes: u64,
     options: &Options,
-) -> Result<Option<Sample>, BenchError> {
+) -> Result<Option<CalibrationSample>, BenchError> {
     sample(&Case::plain(entry.id.0, rows, row_bytes), &[entry], options, &|_| ())
 }
 
 /// The width of rows that a scheme is measured with: a byte for one whose clients would fetch more than the table to have wider
 /// ones.
 fn row_bytes(entry: &SchemeEntry, table_bytes: u64) -> u64 {
-    let shape = Shape::new(table_bytes / ROW_BYTES, ROW_BYTES, 1000);
+    let shape = TableShape::new(table_bytes / ROW_BYTES, ROW_BYTES, 1000);
     let report = (entry.select)(&shape).and_then(|params| (entry.report)(&params));
     let suits = report.is_ok_and(|report| {
         report.record_bytes >= ROW_BYTES && report.costs.artifact_bytes <= 4 * table_bytes.max(1 << 24)

@@ -26,7 +26,7 @@ const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 /// number generators, OOPSLA 2014) of `key + k * STEP`. Any word costs a few instructions, wherever it lies,
 /// so that generating rows does not drown the encoding that is measured. It is no cryptography and need not
 /// be: the rows are public.
-pub(crate) struct Source {
+pub(crate) struct GeneratedRows {
     key: u64,
     content: Content,
     rows: u64,
@@ -34,11 +34,11 @@ pub(crate) struct Source {
     nanos: AtomicU64,
 }
 
-impl Source {
+impl GeneratedRows {
     pub(crate) fn new(case: &Case) -> Self {
         let mut key = [0; 8];
         SEED.stream("bench rows", 0).fill(&mut key);
-        Source {
+        GeneratedRows {
             key: u64::from_le_bytes(key),
             content: case.content,
             rows: case.stored_rows(),
@@ -115,7 +115,7 @@ impl Source {
     }
 }
 
-impl RowBytes for Source {
+impl RowBytes for GeneratedRows {
     fn fill(&self, at: u64, out: &mut [u8]) {
         let start = Instant::now();
         self.write(at, out);
@@ -132,11 +132,11 @@ mod tests {
     use super::*;
     use crate::definition::Definition;
 
-    fn source(content: &str) -> Source {
+    fn source(content: &str) -> GeneratedRows {
         let text = format!(
             "name = \"n\"\nabout = \"a\"\n[[case]]\nscheme = \"s\"\nrows = 100\nrow_bytes = 7\ncontent = \"{content}\""
         );
-        Source::new(&Definition::parse("t", &text).unwrap().cases[0])
+        GeneratedRows::new(&Definition::parse("t", &text).unwrap().cases[0])
     }
 
     #[test]

@@ -3,19 +3,19 @@
 //! Unknown keys are refused, because a misspelt `lookups` that is silently ignored measures something else
 //! than its author believes.
 
+mod builtin;
 mod fields;
-mod lines;
 mod parse;
-mod shipped;
+mod scheme_lines;
 mod steps;
 #[cfg(test)]
 mod tests;
 mod tree;
 
+pub use builtin::{BuiltinDefinition, shipped};
 pub use parse::DefinitionError;
-pub use shipped::{Shipped, shipped};
 pub use steps::Steps;
-pub use tree::{Measure, TreeCase, Way};
+pub use tree::{Measure, ProofMethod, TreeCase};
 
 use serde_json::{Map, Value};
 use sotto_core::Goal;

@@ -27,12 +27,12 @@ pub mod calibrate;
 mod content;
 pub mod definition;
 mod error;
-pub mod guard;
 pub mod machine;
 mod median;
 mod options;
 mod plan;
 mod published;
+pub mod regression;
 pub mod report;
 mod runner;
 

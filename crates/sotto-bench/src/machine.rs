@@ -13,7 +13,7 @@ mod shapes;
 pub(crate) use bandwidth::Reader;
 pub(crate) use clock::Clock;
 pub use facts::MachineFacts;
-pub(crate) use process::Peak;
+pub(crate) use process::PeakMemory;
 pub use scan::ScanRate;
 pub(crate) use scan::rate as scan_rate;
 pub use shapes::{KernelShapes, Shapes, Trial, machine as name};

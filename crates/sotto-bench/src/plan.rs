@@ -2,22 +2,22 @@
 
 use crate::definition::Case;
 use crate::error::BenchError;
-use crate::report::{Modelled, Table, Traffic, Way};
+use crate::report::{FetchMethod, ModelledCase, TableFacts, Traffic};
 use crate::{Options, report};
 use serde_json::Value;
 use sotto_catalog::Packing;
-use sotto_core::{ParamsReport, SchemeEntry, Shape, Sure};
+use sotto_core::{ExpectOrDefault, ParamsReport, SchemeEntry, TableShape};
 
 /// Memory for the program itself and for what scales with nothing.
 const MARGIN_BYTES: u64 = 512 << 20;
 
 /// A case, ready.
 #[derive(Clone)]
-pub(crate) struct Plan<'a> {
+pub(crate) struct PreparedCase<'a> {
     pub(crate) case: &'a Case,
     pub(crate) entry: &'static SchemeEntry,
     pub(crate) label: String,
-    pub(crate) table: Table,
+    pub(crate) table: TableFacts,
     pub(crate) params: Vec<u8>,
     pub(crate) report: ParamsReport,
     pub(crate) packing: Packing,
@@ -26,14 +26,14 @@ pub(crate) struct Plan<'a> {
 }
 
 /// A case that is ready, or why this scheme has no parameters for it.
-pub(crate) enum Ready<'a> {
-    Plan(Box<Plan<'a>>),
+pub(crate) enum CasePlan<'a> {
+    Plan(Box<PreparedCase<'a>>),
     NoFit(String),
 }
 
 /// The table of a case.
-pub(crate) fn table(case: &Case) -> Table {
-    Table {
+pub(crate) fn table(case: &Case) -> TableFacts {
+    TableFacts {
         shape: report::shape(case.rows, case.row_bits),
         compare: case.compare.clone(),
         rows_count: case.rows,
@@ -42,23 +42,23 @@ pub(crate) fn table(case: &Case) -> Table {
     }
 }
 
-impl<'a> Plan<'a> {
+impl<'a> PreparedCase<'a> {
     /// Chooses and checks parameters.
     pub(crate) fn of(
         case: &'a Case,
         schemes: &[&'static SchemeEntry],
         options: &Options,
-    ) -> Result<Ready<'a>, BenchError> {
+    ) -> Result<CasePlan<'a>, BenchError> {
         let table = table(case);
         let label = format!("{} {}", case.title(), table.shape);
         let entry = find(case, schemes, &label)?;
         let fail = |step, why| BenchError::Scheme { case: label.clone(), step, why };
         check_set(case, entry, &label)?;
-        let shape = Shape::new(case.stored_rows(), case.stored_row_bytes(), case.lookups_per_client);
-        let shape = Shape { goal: case.goal, set: case.set.clone(), buckets: case.buckets, ..shape };
+        let shape = TableShape::new(case.stored_rows(), case.stored_row_bytes(), case.lookups_per_client);
+        let shape = TableShape { goal: case.goal, set: case.set.clone(), buckets: case.buckets, ..shape };
         let selected = match (entry.select)(&shape) {
             Ok(params) => params,
-            Err(sotto_core::Error::Params(why)) => return Ok(Ready::NoFit(why.to_string())),
+            Err(sotto_core::Error::Params(why)) => return Ok(CasePlan::NoFit(why.to_string())),
             Err(why) => return Err(fail("choosing parameters", why)),
         };
         let params = overwrite(case, selected, &label)?;
@@ -67,7 +67,7 @@ impl<'a> Plan<'a> {
             Packing::new(shape.rows, shape.row_bytes, report.records, report.record_bytes).map_err(
                 |why| BenchError::Params { case: label.clone(), why: format!("the rows do not fit: {why}") },
             )?;
-        Ok(Ready::Plan(Box::new(Plan {
+        Ok(CasePlan::Plan(Box::new(PreparedCase {
             case,
             entry,
             label,
@@ -106,12 +106,12 @@ impl<'a> Plan<'a> {
 
     /// The literal parameters.
     pub(crate) fn literal(&self) -> Value {
-        serde_json::from_slice(&self.params).sure("parameters are JSON")
+        serde_json::from_slice(&self.params).expect_or_default("parameters are JSON")
     }
 
     /// What the report calls this case.
-    pub(crate) fn way(&self) -> Way {
-        Way {
+    pub(crate) fn way(&self) -> FetchMethod {
+        FetchMethod {
             scheme: self.entry.id.to_string(),
             set: self.case.set.clone(),
             goal: self.case.goal.name(),
@@ -120,20 +120,20 @@ impl<'a> Plan<'a> {
     }
 
     /// What travels, by the parameters.
-    pub(crate) fn modelled(&self) -> Modelled {
+    pub(crate) fn modelled(&self) -> ModelledCase {
         let costs = &self.report.costs;
-        let queries = (self.packing.lookups() * self.entry.queried) as u64;
-        Modelled {
+        let queries = (self.packing.records_per_row() * self.entry.query_servers) as u64;
+        ModelledCase {
             table: self.table.clone(),
             way: self.way(),
             traffic: Traffic::new(
                 costs.artifact_bytes,
-                costs.keys_bytes.saturating_mul(self.entry.queried as u64),
+                costs.keys_bytes.saturating_mul(self.entry.query_servers as u64),
                 costs.query_bytes.saturating_mul(queries),
                 costs.answer_bytes.saturating_mul(queries),
             ),
             resident_bytes: costs.resident_bytes,
-            server_ops: costs.server_ops.saturating_mul(self.packing.lookups() as u64),
+            server_ops: costs.server_ops.saturating_mul(self.packing.records_per_row() as u64),
             read_floor_ms: None,
             security_bits: self.report.security.bits,
             failure_log2: self.packing.failure_log2(self.report.failure_log2),
@@ -143,7 +143,7 @@ impl<'a> Plan<'a> {
 
 /// Memory that cases in turns need at once: what each holds, and on top of it what is larger, the space one of
 /// them encodes in or the buffer of the read passes.
-pub(crate) fn needed_memory<'p, 'a: 'p>(plans: impl IntoIterator<Item = &'p Plan<'a>>) -> u64 {
+pub(crate) fn needed_memory<'p, 'a: 'p>(plans: impl IntoIterator<Item = &'p PreparedCase<'a>>) -> u64 {
     let mut held = 0u64;
     let mut working = 1u64 << 30;
     for plan in plans {
@@ -154,10 +154,13 @@ pub(crate) fn needed_memory<'p, 'a: 'p>(plans: impl IntoIterator<Item = &'p Plan
 }
 
 /// Cases in turns, parted where memory is at an end: as many together as fit, in their order.
-pub(crate) fn part<'a>(plans: Vec<Box<Plan<'a>>>, available: Option<u64>) -> Vec<Vec<Box<Plan<'a>>>> {
-    let mut parts: Vec<Vec<Box<Plan<'a>>>> = Vec::new();
+pub(crate) fn part<'a>(
+    plans: Vec<Box<PreparedCase<'a>>>,
+    available: Option<u64>,
+) -> Vec<Vec<Box<PreparedCase<'a>>>> {
+    let mut parts: Vec<Vec<Box<PreparedCase<'a>>>> = Vec::new();
     for plan in plans {
-        let fits = |part: &&mut Vec<Box<Plan<'a>>>| {
+        let fits = |part: &&mut Vec<Box<PreparedCase<'a>>>| {
             let together = part.iter().chain(std::iter::once(&plan)).map(|plan| &**plan);
             available.is_none_or(|free| needed_memory(together) <= free)
         };

@@ -3,7 +3,7 @@
 pub(crate) mod tree;
 
 use crate::error::BenchError;
-use crate::report::{self, Step, Table};
+use crate::report::{self, Step, TableFacts};
 use serde::{Deserialize, Serialize};
 
 const TEXT: &str = include_str!("../../../bench/published.toml");
@@ -53,7 +53,7 @@ pub struct PublishedRow {
 
 impl PublishedRow {
     /// Whether it stands beside figures for a table: of the same rows, or of rows that would be packed into its own.
-    fn beside(&self, table: &Table) -> bool {
+    fn beside(&self, table: &TableFacts) -> bool {
         let bits = |rows: u64, row_bits: u64| u128::from(rows) * u128::from(row_bits);
         let packed = self.packs
             && self.row_bits.is_multiple_of(table.row_bits.max(1))
@@ -105,7 +105,7 @@ pub(crate) fn all() -> Result<Vec<PublishedRow>, BenchError> {
 }
 
 /// The published rows that stand beside any of `tables`.
-pub(crate) fn for_tables(tables: &[Table]) -> Result<Vec<PublishedRow>, BenchError> {
+pub(crate) fn for_tables(tables: &[TableFacts]) -> Result<Vec<PublishedRow>, BenchError> {
     let mut rows = all()?;
     rows.retain(|row| tables.iter().any(|table| row.beside(table)));
     sort(&mut rows);
@@ -171,7 +171,7 @@ mod tests {
 
     #[test]
     fn only_rows_of_the_same_shape_stand_beside_ours() {
-        let table = |rows_count, row_bits| Table {
+        let table = |rows_count, row_bits| TableFacts {
             shape: String::new(),
             compare: None,
             rows_count,

@@ -1,13 +1,13 @@
 //! What a run found: figures with their units in their names.
 //!
-//! Three tiers, never in one column: [`Measured`] by us in this run, [`crate::report::PublishedRow`] read in
-//! papers, [`Modelled`] computed from parameters.
+//! Three tiers, never in one column: [`MeasuredCase`] by us in this run, [`crate::report::PublishedRow`] read in
+//! papers, [`ModelledCase`] computed from parameters.
 
 mod guard;
 mod machine;
 mod modelled;
 mod names;
-mod predicted;
+mod predictions;
 mod series;
 pub(crate) mod steps;
 mod svg;
@@ -20,8 +20,8 @@ mod units;
 mod words;
 
 pub use crate::published::PublishedRow;
-pub use series::{Series, Supplied};
-pub use steps::{BreakEven, Step, Stepped};
+pub use series::{HintServerCost, SeriesReport};
+pub use steps::{BreakEven, Step, StepReport};
 pub use trees::{PublishedTree, Tree, TreeFigures, TreeMeasured, TreeSkipped, Trees};
 
 use crate::machine::MachineFacts;
@@ -37,17 +37,17 @@ pub struct Report {
     /// What the suffixes of field names mean.
     pub units: &'static [(&'static str, &'static str)],
     /// Names and purposes of the definitions that were run.
-    pub definitions: Vec<Purpose>,
+    pub definitions: Vec<DefinitionInfo>,
     /// Where and when.
     pub machine: MachineFacts,
     /// Measured in this run.
-    pub measured: Vec<Measured>,
+    pub measured: Vec<MeasuredCase>,
     /// Read in papers, for shapes of this run.
     pub published: Vec<PublishedRow>,
     /// Computed from parameters, for every case, run or not.
-    pub modelled: Vec<Modelled>,
+    pub modelled: Vec<ModelledCase>,
     /// Cases that did not run, and why.
-    pub skipped: Vec<Skipped>,
+    pub skipped: Vec<SkippedCase>,
     /// Proofs in trees of hashes.
     pub trees: Trees,
 }
@@ -69,7 +69,7 @@ pub(crate) const UNITS: &[(&str, &str)] = &[
 
 /// Name and purpose of a definition.
 #[derive(Debug, Clone, Serialize)]
-pub struct Purpose {
+pub struct DefinitionInfo {
     /// Its name.
     pub name: String,
     /// What it is for.
@@ -78,7 +78,7 @@ pub struct Purpose {
 
 /// The table of a case.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Table {
+pub struct TableFacts {
     /// In words: `2^20 x 256 B`.
     pub shape: String,
     /// The comparison shape it stands for, if it has a name of its own.
@@ -93,7 +93,7 @@ pub struct Table {
 
 /// How the rows of a table are fetched.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Way {
+pub struct FetchMethod {
     /// By which scheme.
     pub scheme: String,
     /// With which of its named parameter sets, if one was named.
@@ -106,12 +106,12 @@ pub struct Way {
 
 /// One case, measured.
 #[derive(Debug, Clone, Serialize)]
-pub struct Measured {
+pub struct MeasuredCase {
     /// Which table.
-    pub table: Table,
+    pub table: TableFacts,
     /// Which scheme, and how its parameters were chosen.
     #[serde(flatten)]
-    pub way: Way,
+    pub way: FetchMethod,
     /// Digest of scheme and parameters.
     pub params_digest: String,
     /// The literal parameters themselves.
@@ -125,9 +125,9 @@ pub struct Measured {
     /// Records every lookup asks for.
     pub queries_per_lookup_count: usize,
     /// Work done once per table.
-    pub offline: Offline,
+    pub offline: OfflineCost,
     /// A client getting ready, before its first query.
-    pub joining: Joining,
+    pub joining: ClientSetup,
     /// Median time to make the queries of one lookup.
     pub client_query_ms: f64,
     /// Median time to read the answers of one lookup.
@@ -151,22 +151,22 @@ pub struct Measured {
     /// What the same lookup costs without this scheme.
     pub baselines: Vec<Baseline>,
     /// Lookups in a row, if the definition asks for them.
-    pub series: Option<Series>,
+    pub series: Option<SeriesReport>,
     /// Lookups step by step, if the definition asks for them: a line for each order and number of threads.
-    pub steps: Vec<Stepped>,
+    pub steps: Vec<StepReport>,
     /// On which links a lookup is quicker than the table, if the definition asks for that.
     pub break_even: Option<BreakEven>,
     /// Where the table lay, and on which pages.
-    pub held: Option<Held>,
+    pub held: Option<TablePlacement>,
     /// The kind of pages of the memory whose plain reads stand beside, where the system tells.
     pub memory_pages: Option<String>,
     /// Moving to the next epoch, if the definition asks for changes and the scheme can.
-    pub update: Option<Update>,
+    pub update: Option<UpdateCost>,
 }
 
 /// Where a table lay while it was answered from, as a server that is left to choose holds it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Held {
+pub struct TablePlacement {
     /// Bytes that answers are made from.
     pub held_bytes: u64,
     /// `file`: mapped; `memory`: a copy.
@@ -181,11 +181,11 @@ pub struct Held {
 
 /// Work done once per table.
 #[derive(Debug, Clone, Serialize)]
-pub struct Offline {
+pub struct OfflineCost {
     /// From rows to a finished image.
     pub total_s: f64,
     /// Its stages, in order.
-    pub stages: Vec<Stage>,
+    pub stages: Vec<EncodeStage>,
     /// The scheme's own work: that of its encoder, less the time in which rows were generated.
     pub scheme_s: f64,
     /// The same, for a table of one GiB.
@@ -202,7 +202,7 @@ pub struct Offline {
 
 /// A client getting ready, before its first query.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Joining {
+pub struct ClientSetup {
     /// The client's work: absorbing artifacts, and making keys.
     pub prepare_ms: f64,
     /// Of that, making keys. Zero if the scheme has none.
@@ -215,7 +215,7 @@ pub struct Joining {
 
 /// Moving a table to its next epoch.
 #[derive(Debug, Clone, Serialize)]
-pub struct Update {
+pub struct UpdateCost {
     /// Rows of which every byte changed.
     pub changed_rows_count: u64,
     /// The scheme's work.
@@ -223,7 +223,7 @@ pub struct Update {
     /// From changed rows to a finished image.
     pub total_s: f64,
     /// Its stages, in order.
-    pub stages: Vec<Stage>,
+    pub stages: Vec<EncodeStage>,
     /// What a client fetches to follow; nothing where it holds nothing.
     pub delta_bytes: u64,
     /// What it would fetch otherwise.
@@ -236,7 +236,7 @@ pub struct Update {
 
 /// A stage of encoding.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Stage {
+pub struct EncodeStage {
     /// Its name, as the scheme reports it.
     pub name: String,
     /// How long it took.
@@ -315,12 +315,12 @@ pub struct Baseline {
 
 /// What parameters promise, computed and not measured.
 #[derive(Debug, Clone, Serialize)]
-pub struct Modelled {
+pub struct ModelledCase {
     /// Which table.
-    pub table: Table,
+    pub table: TableFacts,
     /// Which scheme, and how its parameters were chosen.
     #[serde(flatten)]
-    pub way: Way,
+    pub way: FetchMethod,
     /// What travels.
     pub traffic: Traffic,
     /// Bytes the server keeps resident.
@@ -337,16 +337,16 @@ pub struct Modelled {
 
 /// A case that did not run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Skipped {
+pub struct SkippedCase {
     /// Which table.
-    pub table: Table,
+    pub table: TableFacts,
     /// Which scheme, and how its parameters were chosen, in words.
     pub case: String,
     /// Why not, and what would change it.
     pub reason: String,
 }
 
-impl Held {
+impl TablePlacement {
     /// The kind of its pages in a word of five letters at most. A copy is none of small pages, or it would not be made.
     pub(crate) fn word(&self) -> String {
         let file = || self.huge_ratio.map_or("-".to_owned(), |share| PageKind::of(share).word());
@@ -354,7 +354,7 @@ impl Held {
     }
 }
 
-impl Measured {
+impl MeasuredCase {
     /// Answers compared with the generated rows, those of the next epoch included.
     pub fn checked_answers(&self) -> u64 {
         self.checked_answers_count + self.update.as_ref().map_or(0, |update| update.checked_answers_count)

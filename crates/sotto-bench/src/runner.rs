@@ -1,13 +1,13 @@
 //! Runs definitions: encode, open, ask, answer, recover, compare. Nothing is measured inside a scheme: the
 //! harness looks at it from outside, through the same adaptor as the server and the client.
 
-mod asking;
 mod baseline;
-mod held;
+mod client;
 mod offline;
 mod online;
-mod parted;
+mod parts;
 mod records;
+mod resident;
 pub(crate) mod sample;
 mod series;
 mod stages;
@@ -17,15 +17,15 @@ mod tests;
 mod tree;
 mod update;
 
-use crate::content::Source;
+use crate::content::GeneratedRows;
 use crate::definition::{Case, Definition};
 use crate::error::BenchError;
 use crate::machine::MachineFacts;
 use crate::options::{Options, Progress, Watcher};
-use crate::plan::{self, Plan, Ready};
+use crate::plan::{self, CasePlan, PreparedCase};
 use crate::published;
-use crate::report::{Measured, Purpose, Report, Skipped, UNITS};
-use offline::Encoded;
+use crate::report::{DefinitionInfo, MeasuredCase, Report, SkippedCase, UNITS};
+use offline::EncodedLine;
 use sotto_core::SchemeEntry;
 use sotto_pages::memory;
 
@@ -51,7 +51,7 @@ pub(crate) fn run_with(
     let mut report = Report {
         format: "sotto-bench/1",
         units: UNITS,
-        definitions: vec![Purpose { name: definition.name.clone(), about: definition.about.clone() }],
+        definitions: vec![DefinitionInfo { name: definition.name.clone(), about: definition.about.clone() }],
         machine: MachineFacts::of_this(options),
         measured: Vec::new(),
         published: published::for_tables(&tables)?,
@@ -64,9 +64,9 @@ pub(crate) fn run_with(
         let available = memory::available();
         let mut plans = Vec::with_capacity(turn.len());
         for case in turn {
-            let refused = match Plan::of(case, schemes, options)? {
-                Ready::NoFit(why) => Some(format!("no parameters: {why}")),
-                Ready::Plan(plan) => {
+            let refused = match PreparedCase::of(case, schemes, options)? {
+                CasePlan::NoFit(why) => Some(format!("no parameters: {why}")),
+                CasePlan::Plan(plan) => {
                     report.modelled.push(plan.modelled());
                     let refusal = plan.refusal(options, available).filter(|_| !case.sizes);
                     if refusal.is_none() && !case.sizes {
@@ -76,7 +76,7 @@ pub(crate) fn run_with(
                 }
             };
             if let Some(reason) = refused {
-                report.skipped.push(Skipped { table: plan::table(case), case: case.title(), reason });
+                report.skipped.push(SkippedCase { table: plan::table(case), case: case.title(), reason });
             }
         }
         for plans in plan::part(plans, available) {
@@ -89,18 +89,18 @@ pub(crate) fn run_with(
 }
 
 /// A line of a case: encoded, with the rows to check answers against.
-struct Line<'a> {
-    plan: Box<Plan<'a>>,
-    source: Source,
-    encoded: Encoded,
+struct BenchLine<'a> {
+    plan: Box<PreparedCase<'a>>,
+    source: GeneratedRows,
+    encoded: EncodedLine,
 }
 
 /// Encodes every line of a case, then asks them in turns.
 fn measure(
-    plans: Vec<Box<Plan<'_>>>,
+    plans: Vec<Box<PreparedCase<'_>>>,
     options: &Options,
     watcher: Watcher<'_>,
-) -> Result<Vec<Measured>, BenchError> {
+) -> Result<Vec<MeasuredCase>, BenchError> {
     // The folder goes when it is dropped, on every way out of this function.
     let folder = match &options.scratch {
         Some(parent) => tempfile::Builder::new().prefix("sotto-bench-").tempdir_in(parent)?,
@@ -109,13 +109,13 @@ fn measure(
     let folder = |line: usize| folder.path().join(line.to_string());
     let mut lines = Vec::with_capacity(plans.len());
     for (i, plan) in plans.into_iter().enumerate() {
-        let source = Source::new(plan.case);
+        let source = GeneratedRows::new(plan.case);
         if i == 0 {
             check_rows(&plan, plan.case, &source)?;
         }
         std::fs::create_dir(folder(i))?;
         let encoded = offline::encode(&plan, &source, &folder(i), watcher)?;
-        lines.push(Line { plan, source, encoded });
+        lines.push(BenchLine { plan, source, encoded });
     }
     let mut measured = online::measure(&lines, options, watcher)?;
     for (i, (measured, line)) in measured.iter_mut().zip(&lines).enumerate() {
@@ -124,7 +124,7 @@ fn measure(
     Ok(measured)
 }
 
-fn check_rows(plan: &Plan<'_>, case: &Case, source: &Source) -> Result<(), BenchError> {
+fn check_rows(plan: &PreparedCase<'_>, case: &Case, source: &GeneratedRows) -> Result<(), BenchError> {
     let Some(want) = case.rows_blake3.clone() else { return Ok(()) };
     let got = source.digest();
     if got == want { Ok(()) } else { Err(BenchError::OtherRows { case: plan.label.clone(), got, want }) }

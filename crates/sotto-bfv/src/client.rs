@@ -10,7 +10,7 @@ use crate::message::{Answer, Keys, Query};
 use crate::params::Params;
 use crate::rings::SIGMA;
 use crate::whitening::whiten;
-use sotto_core::{CryptoRng, Misuse, One, Record, RecordIndex, Result, one_of_each};
+use sotto_core::{CryptoRng, Misuse, OneServer, Record, RecordIndex, Result, check_bucket_places};
 use sotto_lattice::bgv::encrypt::encrypt_divided;
 use sotto_lattice::bgv::keyswitch::SwitchKey;
 use sotto_lattice::bgv::{AnswerBits, RotationKey, SecretKey, SlotRing, expand};
@@ -67,18 +67,18 @@ impl<F: Family> sotto_core::Client<Bfv<F>> for Client<F> {
         self.keys.clone()
     }
 
-    fn query(&mut self, index: RecordIndex, rng: &mut dyn CryptoRng) -> Result<(One<Query>, Pending)> {
+    fn query(&mut self, index: RecordIndex, rng: &mut dyn CryptoRng) -> Result<(OneServer<Query>, Pending)> {
         let (layout, len) = (&self.params.layout, self.params.literal.records);
         // As if all of them were one bucket.
-        one_of_each(&[index.0], 1, len)?;
+        check_bucket_places(&[index.0], 1, len)?;
         // In the other buckets, which have equally many records, the same place.
         let (bucket, place) = divide(index.0, layout.records);
         // Not `vec!`, which asks whether it is zero.
         let places: Vec<u64> = std::iter::repeat_n(place, layout.buckets).collect();
-        Ok((One(self.asked(&places, rng)), Pending { bucket: bucket.into(), places: places.into() }))
+        Ok((OneServer(self.asked(&places, rng)), Pending { bucket: bucket.into(), places: places.into() }))
     }
 
-    fn recover(&mut self, pending: Pending, One(answer): One<Answer>) -> Result<Record> {
+    fn recover(&mut self, pending: Pending, OneServer(answer): OneServer<Answer>) -> Result<Record> {
         let records = self.records(&pending, &answer)?;
         let mut out = vec![0; self.params.layout.record_bytes()];
         for (bucket, record) in (0..).zip(&records) {
@@ -114,10 +114,10 @@ impl<F: Family> Client<F> {
     /// Asks for one record of each bucket, by their numbers within.
     ///
     /// # Errors
-    /// Those of [`one_of_each`].
+    /// Those of [`check_bucket_places`].
     pub(crate) fn ask(&self, places: &[u64], rng: &mut dyn CryptoRng) -> Result<(Query, Pending)> {
         let layout = &self.params.layout;
-        one_of_each(places, layout.buckets as u64, layout.records)?;
+        check_bucket_places(places, layout.buckets as u64, layout.records)?;
         let pending = Pending { bucket: 0.into(), places: places.to_vec().into() };
         Ok((self.asked(places, rng), pending))
     }
@@ -143,13 +143,13 @@ impl<F: Family> Client<F> {
     /// The records of all buckets.
     ///
     /// # Errors
-    /// [`Misuse::Foreign`] for the answer to another query.
+    /// [`Misuse::ForeignValue`] for the answer to another query.
     pub(crate) fn records(&self, pending: &Pending, answer: &Answer) -> Result<Vec<Zeroizing<Vec<u8>>>> {
         let params = &*self.params;
         if answer.0.len() != params.method.answers(&params.layout)
             || pending.places.len() != params.layout.buckets
         {
-            return Err(Misuse::Foreign("answer").into());
+            return Err(Misuse::ForeignValue("answer").into());
         }
         let open = |answer: &sotto_lattice::bgv::Answer, bits: Option<AnswerBits>| {
             let coefficients = answer.decrypt(&params.ring, bits.unwrap_or(params.bits), &self.secret);

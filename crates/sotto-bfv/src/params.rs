@@ -9,7 +9,7 @@ use crate::report;
 use crate::rings::{self, Ring, RingSet};
 use crate::select;
 use sotto_core::params::REQUIRED_FAILURE_LOG2;
-use sotto_core::{NamedSet, ParamsError, ParamsReport, Result, Security, Shape};
+use sotto_core::{NamedSet, ParamsError, ParamsReport, Result, Security, TableShape};
 use sotto_lattice::bgv::AnswerBits;
 use std::sync::Arc;
 
@@ -60,7 +60,7 @@ impl<F: Family> sotto_core::Params for Params<F> {
         F::sets().iter().map(|set| NamedSet { name: set.name, about: set.about }).collect()
     }
 
-    fn select(shape: &Shape) -> Result<Literal> {
+    fn select(shape: &TableShape) -> Result<Literal> {
         select::select::<F>(shape)
     }
 

@@ -4,9 +4,9 @@ use crate::family::Family;
 #[cfg(feature = "server")]
 use crate::server::Server;
 use crate::{client, message, params};
-use sotto_core::{Batched, Caps, CryptoRng, One, PendingOf, Record, Result, Scheme, SchemeId};
+use sotto_core::{BatchScheme, Caps, CryptoRng, OneServer, PendingOf, Record, Result, Scheme, SchemeId};
 #[cfg(feature = "server")]
-use sotto_core::{Change, Masked, Place, Revise, Sink};
+use sotto_core::{RecordChange, Sink, UpdateImage, WhiteningScheme, WriteSlot};
 #[cfg(feature = "server")]
 use sotto_prg::PublicSeed;
 use std::marker::PhantomData;
@@ -18,7 +18,7 @@ impl<F: Family> Scheme for Bfv<F> {
     const ID: SchemeId = F::ID;
     const TITLE: &'static str = F::TITLE;
     type Params = params::Params<F>;
-    type Fan<T> = One<T>;
+    type Fan<T> = OneServer<T>;
     type Keys = message::Keys;
     type Query = message::Query;
     type Answer = message::Answer;
@@ -26,27 +26,27 @@ impl<F: Family> Scheme for Bfv<F> {
     type Client = client::Client<F>;
     #[cfg(feature = "server")]
     type Server = Server<F>;
-    const CAPS: Caps<Self> = Caps::NONE.revise().mask().batch().parts();
+    const CAPS: Caps<Self> = Caps::NONE.update_image().whitening().batch().parts();
 }
 
-impl<F: Family> Batched for Bfv<F> {
+impl<F: Family> BatchScheme for Bfv<F> {
     fn buckets(params: &params::Params<F>) -> u64 {
         params.layout.buckets as u64
     }
 
-    fn ask(
+    fn query_buckets(
         client: &mut client::Client<F>,
         places: &[u64],
         rng: &mut dyn CryptoRng,
-    ) -> Result<(One<message::Query>, PendingOf<Self>)> {
+    ) -> Result<(OneServer<message::Query>, PendingOf<Self>)> {
         let (query, pending) = client.ask(places, rng)?;
-        Ok((One(query), pending))
+        Ok((OneServer(query), pending))
     }
 
-    fn read(
+    fn recover_buckets(
         client: &mut client::Client<F>,
         pending: PendingOf<Self>,
-        One(answer): One<message::Answer>,
+        OneServer(answer): OneServer<message::Answer>,
     ) -> Result<Vec<Record>> {
         let records = client.records(&pending, &answer)?;
         Ok(records.into_iter().map(|record| Record::new(record.to_vec())).collect())
@@ -54,26 +54,26 @@ impl<F: Family> Batched for Bfv<F> {
 }
 
 #[cfg(feature = "server")]
-impl<F: Family> Masked for Bfv<F> {
-    fn with_mask(literal: crate::literal::Literal, seed: [u8; 32]) -> crate::literal::Literal {
+impl<F: Family> WhiteningScheme for Bfv<F> {
+    fn with_whitening_seed(literal: crate::literal::Literal, seed: [u8; 32]) -> crate::literal::Literal {
         crate::literal::Literal { mask: PublicSeed(seed), ..literal }
     }
 
-    fn place(params: &params::Params<F>, record: u64) -> Place {
+    fn write_slot(params: &params::Params<F>, record: u64) -> WriteSlot {
         let layout = &params.layout;
         let (bucket, place) = (record / layout.records, layout.place(record % layout.records));
         let table = if layout.tables() > 1 { bucket } else { 0 };
-        Place { column: table * layout.blocks as u64 + place.block, summand: place.row }
+        WriteSlot { column: table * layout.blocks as u64 + place.block, summand: place.row }
     }
 
-    fn most_written(params: &params::Params<F>) -> u64 {
+    fn max_writes(params: &params::Params<F>) -> u64 {
         params.literal.written.into()
     }
 }
 
 #[cfg(feature = "server")]
-impl<F: Family> Revise for Bfv<F> {
-    fn revise(params: &params::Params<F>, changes: &[Change], out: &dyn Sink) -> Result<()> {
+impl<F: Family> UpdateImage for Bfv<F> {
+    fn revise(params: &params::Params<F>, changes: &[RecordChange], out: &dyn Sink) -> Result<()> {
         crate::server::update_image::revise(params, changes, out)
     }
 }

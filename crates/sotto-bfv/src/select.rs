@@ -9,7 +9,7 @@ use crate::noise::Noise;
 use crate::params::laid;
 use crate::rings::{self, Ring, RingSet};
 use sotto_core::work::SENT_BYTE_NANOSECONDS;
-use sotto_core::{Goal, ParamsError, Result, Shape};
+use sotto_core::{Goal, ParamsError, Result, TableShape};
 use sotto_lattice::bgv::AnswerBits;
 use sotto_lattice::noise::most_written;
 
@@ -26,7 +26,7 @@ const RESERVE: f64 = 1.0;
 ///
 /// # Errors
 /// [`ParamsError::NoFit`] if no set can hold it, or none is reliable.
-pub(crate) fn select<F: Family>(shape: &Shape) -> Result<Literal> {
+pub(crate) fn select<F: Family>(shape: &TableShape) -> Result<Literal> {
     let wanted = |set: &&ParamsSet| shape.set.as_ref().map_or(set.tried, |name| set.name == name);
     let mut best: Option<(f64, Literal)> = None;
     for set in F::sets().iter().filter(wanted) {
@@ -47,7 +47,7 @@ pub(crate) fn select<F: Family>(shape: &Shape) -> Result<Literal> {
 const SPLITS: u32 = 14;
 
 /// A set with all the numbers that its method tries, at its price.
-fn candidates<F: Family>(set: &ParamsSet, shape: &Shape) -> Result<Vec<(f64, Literal)>, ParamsError> {
+fn candidates<F: Family>(set: &ParamsSet, shape: &TableShape) -> Result<Vec<(f64, Literal)>, ParamsError> {
     let ring = rings::find(set.ring)?;
     let Some(draft) = draft::<F::Method>(ring, shape) else { return Ok(Vec::new()) };
     let splits = if F::Method::FORM == PlaintextForm::Slots { SPLITS } else { 1 };
@@ -73,7 +73,7 @@ fn candidates<F: Family>(set: &ParamsSet, shape: &Shape) -> Result<Vec<(f64, Lit
 }
 
 /// The literal but for what is tried; `None` for a table that is empty or too large.
-fn draft<M: Method>(ring: &RingSet, shape: &Shape) -> Option<Literal> {
+fn draft<M: Method>(ring: &RingSet, shape: &TableShape) -> Option<Literal> {
     let buckets = shape.buckets.max(1);
     if shape.rows == 0 || shape.row_bytes == 0 {
         return None;
@@ -130,7 +130,7 @@ fn written<F: Family>(literal: Literal, required: f64) -> Result<Literal> {
 }
 
 /// What a goal minimises. Small terms of the others break ties.
-fn price(shape: &Shape, nanoseconds: f64, [query, answer, keys]: [usize; 3]) -> f64 {
+fn price(shape: &TableShape, nanoseconds: f64, [query, answer, keys]: [usize; 3]) -> f64 {
     let (query, answer) = (query as f64, answer as f64);
     let keys = keys as f64 / shape.lookups_per_client.max(1) as f64;
     match shape.goal {

@@ -29,7 +29,7 @@ use crate::params::Params;
 use crate::scheme::Bfv;
 use image::PlaintextTable;
 use session::AdmittedKeys;
-use sotto_core::{Image, Result, Rows, Sink};
+use sotto_core::{Image, RecordSource, Result, Sink};
 use std::sync::Arc;
 
 /// An open table, or some columns of one.
@@ -44,7 +44,7 @@ impl<F: Family> sotto_core::Server<Bfv<F>> for Server<F> {
         cost::session_bytes(params.set, params.method.keys())
     }
 
-    fn encode(params: &Params<F>, rows: &dyn Rows, out: &dyn Sink) -> Result<()> {
+    fn encode(params: &Params<F>, rows: &dyn RecordSource, out: &dyn Sink) -> Result<()> {
         encode::encode(params, rows, out)
     }
 
@@ -52,7 +52,7 @@ impl<F: Family> sotto_core::Server<Bfv<F>> for Server<F> {
         Ok(Server { table: PlaintextTable::open(params, image)? })
     }
 
-    fn records(params: &Params<F>, image: Arc<dyn Image>) -> Result<Box<dyn Rows>> {
+    fn records(params: &Params<F>, image: Arc<dyn Image>) -> Result<Box<dyn RecordSource>> {
         Ok(Box::new(read::Records::new(PlaintextTable::open(params, image)?)))
     }
 

@@ -1,17 +1,18 @@
 //! The catalog: all a client must know of a table before its first query. What it agrees on with its scheme is in [`terms`].
 
-pub mod terms;
+pub mod table_terms;
 
 use crate::document::{self, Document, json};
-use crate::masked::{self, Masked};
 use crate::row_form::{self, RowForm};
+use crate::symmetric::{self, SymmetricLayer};
 use crate::{
-    ArtifactEntry, Bit, CatalogError, Hex32, Packing, Result, RowsRoot, TableKind, TableName, ValueKind,
+    ArtifactEntry, BitPosition, CatalogError, Hex32, Packing, Result, RowsRoot, TableKind, TableName,
+    ValueKind,
 };
 use serde::{Deserialize, Serialize};
 use sotto_core::{Artifact, Epoch, ParamsReport};
 use sotto_layers::{Keyword, keyword};
-pub use terms::{Terms, gate};
+pub use table_terms::{TableTerms, gate};
 
 /// The format this build writes and reads.
 pub const FORMAT: &str = "sotto-catalog/1";
@@ -70,7 +71,7 @@ pub struct Catalog {
     pub rows_root: RowsRoot,
     /// What is stacked on the scheme, from the scheme up. A layer that this build does not know is refused: a client that
     /// skipped it would read wrong rows.
-    pub layers: Vec<Layer>,
+    pub layers: Vec<LayerEntry>,
     /// A small table with the newest changes, asked in the same round. A client that does not ask it
     /// reads this snapshot, which is older but not wrong.
     pub sidecar: Option<Sidecar>,
@@ -86,7 +87,7 @@ pub struct Catalog {
 /// A layer, by name.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Layer {
+pub struct LayerEntry {
     /// Which layer, with its version.
     pub name: String,
     /// Its parameters.
@@ -103,7 +104,7 @@ pub struct Sidecar {
 
 /// The layers, before anything else is read.
 #[derive(Deserialize)]
-struct Header {
+struct LayersHeader {
     #[serde(default)]
     layers: Vec<LayerName>,
 }
@@ -158,7 +159,7 @@ impl Catalog {
                 Err(CatalogError::invalid("layers", "a table that is asked by key has the layer for that"))
             }
             // From the scheme up, each or none: masks, and lengths under them.
-            (_, layers) if is_among(layers, &[masked::NAME, row_form::NAME]) => Ok(None),
+            (_, layers) if is_among(layers, &[symmetric::NAME, row_form::NAME]) => Ok(None),
             (_, layers) => match layers.iter().find(|layer| !is_known(&layer.name)) {
                 Some(layer) => Err(CatalogError::UnknownLayer { name: layer.name.clone() }),
                 None => {
@@ -174,17 +175,17 @@ impl Catalog {
     ///
     /// # Errors
     /// [`CatalogError::Invalid`], [`CatalogError::Malformed`], [`CatalogError::Params`].
-    pub fn masked(&self) -> Result<Option<Masked>> {
-        let layer = self.layers.iter().find(|layer| layer.name == masked::NAME);
-        layer.map(|layer| Masked::of(self, layer)).transpose()
+    pub fn symmetric_layer(&self) -> Result<Option<SymmetricLayer>> {
+        let layer = self.layers.iter().find(|layer| layer.name == symmetric::NAME);
+        layer.map(|layer| SymmetricLayer::of(self, layer)).transpose()
     }
 
     /// Bytes of a row as a client reads it: without what masks it.
     ///
     /// # Errors
     /// As [`Catalog::masked`].
-    pub fn item_bytes(&self) -> Result<u64> {
-        Ok(self.masked()?.map_or(self.row_bytes, |masked| masked.item_bytes))
+    pub fn unmasked_row_bytes(&self) -> Result<u64> {
+        Ok(self.symmetric_layer()?.map_or(self.row_bytes, |masked| masked.item_bytes))
     }
 
     /// How values lie in rows, as a client reads those.
@@ -192,7 +193,7 @@ impl Catalog {
     /// # Errors
     /// As [`Catalog::masked`].
     pub fn row_form(&self) -> Result<RowForm> {
-        RowForm::of(self, self.item_bytes()?)
+        RowForm::of(self, self.unmasked_row_bytes()?)
     }
 
     /// The digest of the rows, by which a client's state is told from that of other rows; `None` where no client has such
@@ -219,7 +220,7 @@ impl Catalog {
 
     /// The static files that a client of this table fetches: those of the scheme, and the tree where rows are verified one by
     /// one.
-    pub fn fetched(&self) -> impl Iterator<Item = &ArtifactEntry> {
+    pub fn client_artifacts(&self) -> impl Iterator<Item = &ArtifactEntry> {
         let tree = self.rows_root.needs_tree(self.rows);
         self.artifacts
             .iter()
@@ -243,7 +244,7 @@ impl Catalog {
     ///
     /// # Errors
     /// [`CatalogError::NoSuchRow`].
-    pub fn row_of(&self, text: &str) -> Result<u64> {
+    pub fn parse_row(&self, text: &str) -> Result<u64> {
         self.kind.row_of(text, &self.table, self.rows)
     }
 
@@ -251,7 +252,7 @@ impl Catalog {
     ///
     /// # Errors
     /// [`CatalogError::NoSuchRow`].
-    pub fn bit(&self, bit: u64) -> Result<Bit> {
+    pub fn bit(&self, bit: u64) -> Result<BitPosition> {
         match self.kind {
             TableKind::Keyword => {
                 let why = format!("table {} is asked by key, and has no bits by number", self.table);
@@ -262,7 +263,7 @@ impl Catalog {
                     format!("values of table {} have different lengths, and no bits by number", self.table);
                 Err(CatalogError::NoSuchRow { why })
             }
-            _ => Bit::locate(bit, self.rows, self.item_bytes()?),
+            _ => BitPosition::locate(bit, self.rows, self.unmasked_row_bytes()?),
         }
     }
 }
@@ -282,7 +283,7 @@ impl Document for Catalog {
     }
 
     fn check_header(bytes: &[u8]) -> Result<()> {
-        let Header { layers } = json(Self::NAME, bytes)?;
+        let LayersHeader { layers } = json(Self::NAME, bytes)?;
         match layers.iter().find(|layer| !is_known(&layer.name)) {
             Some(layer) => Err(CatalogError::UnknownLayer { name: layer.name.chars().take(64).collect() }),
             None => Ok(()),
@@ -308,7 +309,7 @@ impl Document for Catalog {
         }
         self.kind.check(self.rows, self.row_bytes)?;
         self.keyword()?;
-        self.masked()?;
+        self.symmetric_layer()?;
         self.row_form()?;
         if self.scheme.is_empty() || self.scheme.len() > MAX_SCHEME_BYTES {
             return refuse("scheme", "1 to 64 bytes");
@@ -359,11 +360,11 @@ impl Document for Catalog {
 
 /// Whether this build knows a layer of tables by its name.
 fn is_known(layer: &str) -> bool {
-    [keyword::NAME, masked::NAME, row_form::NAME].contains(&layer)
+    [keyword::NAME, symmetric::NAME, row_form::NAME].contains(&layer)
 }
 
 /// Whether these are some of those names, in their order.
-fn is_among(layers: &[Layer], names: &[&str]) -> bool {
+fn is_among(layers: &[LayerEntry], names: &[&str]) -> bool {
     let mut names = names.iter();
     layers.iter().all(|layer| names.any(|name| layer.name == *name))
 }

@@ -21,7 +21,7 @@ pub struct HexBytes(pub Vec<u8>);
 /// Text that is not lower-case hexadecimal of the right length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("lower-case hexadecimal text of {0} was expected")]
-pub struct NotHex(pub &'static str);
+pub struct ParseHexError(pub &'static str);
 
 impl<const N: usize> From<[u8; N]> for Hex<N> {
     fn from(bytes: [u8; N]) -> Self {
@@ -42,21 +42,21 @@ impl From<sotto_core::ParamsDigest> for Hex32 {
 }
 
 impl<const N: usize> FromStr for Hex<N> {
-    type Err = NotHex;
-    fn from_str(text: &str) -> Result<Self, NotHex> {
+    type Err = ParseHexError;
+    fn from_str(text: &str) -> Result<Self, ParseHexError> {
         // The length is checked first: a peer's text is never decoded into more bytes than are wanted.
         if text.len() != 2 * N {
-            return Err(NotHex("another length"));
+            return Err(ParseHexError("another length"));
         }
-        let bytes = decode(text).ok_or(NotHex("whole bytes"))?;
-        Ok(Hex(bytes.try_into().map_err(|_| NotHex("another length"))?))
+        let bytes = decode(text).ok_or(ParseHexError("whole bytes"))?;
+        Ok(Hex(bytes.try_into().map_err(|_| ParseHexError("another length"))?))
     }
 }
 
 impl FromStr for HexBytes {
-    type Err = NotHex;
-    fn from_str(text: &str) -> Result<Self, NotHex> {
-        decode(text).map(HexBytes).ok_or(NotHex("whole bytes"))
+    type Err = ParseHexError;
+    fn from_str(text: &str) -> Result<Self, ParseHexError> {
+        decode(text).map(HexBytes).ok_or(ParseHexError("whole bytes"))
     }
 }
 

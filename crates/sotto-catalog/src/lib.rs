@@ -23,38 +23,38 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
-pub mod batched;
-pub mod bit;
+pub mod artifact_entry;
+pub mod batch_access;
+pub mod bit_position;
 pub mod catalog;
 pub mod document;
-pub mod entry;
 pub mod error;
 pub mod hex;
 pub mod key;
-pub mod masked;
 pub mod packing;
 pub mod row_form;
 pub mod rows_root;
 pub mod signed;
 pub mod stack;
 pub mod succession;
+pub mod symmetric;
 pub mod table;
 
-pub use batched::Batched;
-pub use bit::Bit;
-pub use catalog::{Catalog, Layer, Sidecar, Terms};
+pub use artifact_entry::ArtifactEntry;
+pub use batch_access::BatchAccess;
+pub use bit_position::BitPosition;
+pub use catalog::{Catalog, LayerEntry, Sidecar, TableTerms};
 pub use document::Document;
-pub use entry::ArtifactEntry;
 pub use error::CatalogError;
 pub use hex::{Hex, Hex32, Hex64, HexBytes};
 pub use key::{PublicKey, SigningKey};
-pub use masked::Masked;
-pub use packing::{Packing, Place};
+pub use packing::{Packing, RecordSpan};
 pub use row_form::RowForm;
 pub use rows_root::RowsRoot;
-pub use signed::{Signed, SignedCatalog, SignedStack};
+pub use signed::{SignedCatalog, SignedDocument, SignedStack};
 pub use stack::Stack;
-pub use succession::{KeyChange, Succession};
+pub use succession::{SignerChange, Succession};
+pub use symmetric::SymmetricLayer;
 pub use table::{KeyKind, TableKind, TableName, TableNameError, ValueKind};
 
 /// Shorthand for results of this crate.

@@ -27,7 +27,7 @@ pub struct Packing {
 
 /// Where a part of a row lies.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
+pub struct RecordSpan {
     /// In which record.
     pub record: u64,
     /// From which of its bytes on.
@@ -87,7 +87,7 @@ impl Packing {
     /// # Errors
     /// [`Misuse::Rule`] if rows or records are no so many equal parts, or rows lie in records of two parts.
     pub fn filled(&self, buckets: u64) -> Result<Self> {
-        let parts = buckets.checked_mul(self.lookups() as u64).filter(|parts| *parts > 0);
+        let parts = buckets.checked_mul(self.records_per_row() as u64).filter(|parts| *parts > 0);
         if parts.is_none_or(|parts| !self.records.is_multiple_of(parts) || !self.rows.is_multiple_of(buckets))
         {
             return Err(Misuse::Rule("rows lie in the records of so many equal buckets").into());
@@ -116,7 +116,7 @@ impl Packing {
     }
 
     /// Records that every lookup of a row asks for.
-    pub fn lookups(&self) -> usize {
+    pub fn records_per_row(&self) -> usize {
         usize::try_from(self.leaf_bytes().div_ceil(self.record_bytes)).unwrap_or(usize::MAX)
     }
 
@@ -137,7 +137,7 @@ impl Packing {
 
     /// Where that begins, from the start of a leaf's first record: it ends with the last one.
     pub fn path_offset(&self) -> u64 {
-        (self.lookups() as u64).saturating_mul(self.record_bytes).saturating_sub(self.path_bytes)
+        (self.records_per_row() as u64).saturating_mul(self.record_bytes).saturating_sub(self.path_bytes)
     }
 
     /// Bytes of the rows that are looked up together, and of what proves them.
@@ -147,12 +147,12 @@ impl Packing {
 
     /// The most rows these records can hold.
     pub fn capacity(&self) -> u64 {
-        (self.records / self.lookups() as u64).saturating_mul(self.rows_per_record())
+        (self.records / self.records_per_row() as u64).saturating_mul(self.rows_per_record())
     }
 
     /// The bound for a row, given the bound for a record: a row fails if any of its records does.
     pub fn failure_log2(&self, of_record: f64) -> f64 {
-        of_record + (self.lookups() as f64).log2()
+        of_record + (self.records_per_row() as f64).log2()
     }
 
     /// The records to ask for, in order; always [`Packing::lookups`] of them.
@@ -160,12 +160,12 @@ impl Packing {
     /// A row past the end has those of row 0, so that something is asked for it: not to ask would tell the server. That there is
     /// no such row is said by [`Packing::extract`], once the answers are there, or by [`Packing::check`].
     pub fn records_of(&self, row: u64) -> Vec<RecordIndex> {
-        let (record, _) = self.place(self.covered(row));
-        (0..self.lookups() as u64).map(|i| RecordIndex(record.wrapping_add(i))).collect()
+        let (record, _) = self.place(self.clamp_row(row));
+        (0..self.records_per_row() as u64).map(|i| RecordIndex(record.wrapping_add(i))).collect()
     }
 
     /// The row, or row 0 if it is past the end.
-    pub fn covered(&self, row: u64) -> u64 {
+    pub fn clamp_row(&self, row: u64) -> u64 {
         u64::conditional_select(&0, &row, row.ct_lt(&self.rows))
     }
 
@@ -213,7 +213,7 @@ impl Packing {
     /// [`Misuse`] for records of another number or size.
     pub fn leaf(&self, records: &[Record]) -> Result<(Vec<u8>, Vec<u8>)> {
         self.check_records(records)?;
-        let mut rows = Vec::with_capacity(self.lookups().saturating_mul(self.record_bytes as usize));
+        let mut rows = Vec::with_capacity(self.records_per_row().saturating_mul(self.record_bytes as usize));
         records.iter().for_each(|record| rows.extend_from_slice(record.bytes()));
         let path = rows.split_off(rows.len().min(self.path_offset() as usize));
         rows.truncate(self.rows_bytes() as usize);
@@ -221,13 +221,13 @@ impl Packing {
     }
 
     /// Which leaf a row is of; that of row 0 for a row past the end, as in [`Packing::records_of`].
-    pub fn leaf_of(&self, row: u64) -> u64 {
-        divide(self.covered(row), self.rows_per_record).0
+    pub fn leaf_index(&self, row: u64) -> u64 {
+        divide(self.clamp_row(row), self.rows_per_record).0
     }
 
     fn check_records(&self, records: &[Record]) -> Result<()> {
         let sized = |record: &Record| record.bytes().len() as u64 == self.record_bytes;
-        if records.len() != self.lookups() || !records.iter().all(sized) {
+        if records.len() != self.records_per_row() || !records.iter().all(sized) {
             return Err(Misuse::Rule("as many records as lookups(), each of record_bytes()").into());
         }
         Ok(())
@@ -237,7 +237,7 @@ impl Packing {
     ///
     /// # Errors
     /// [`Misuse::IndexPastEnd`].
-    pub fn places(&self, row: u64) -> Result<Vec<Place>> {
+    pub fn places(&self, row: u64) -> Result<Vec<RecordSpan>> {
         let (record, slot) = Packing { rows: self.capacity(), ..*self }.locate(row)?;
         Ok(self.split(record, slot * self.row_bytes, self.row_bytes as usize))
     }
@@ -246,22 +246,22 @@ impl Packing {
     ///
     /// # Errors
     /// [`Misuse::IndexPastEnd`].
-    pub fn leaf_places(&self, leaf: u64, offset: u64, bytes: usize) -> Result<Vec<Place>> {
-        let leaves = self.records / self.lookups() as u64;
+    pub fn leaf_places(&self, leaf: u64, offset: u64, bytes: usize) -> Result<Vec<RecordSpan>> {
+        let leaves = self.records / self.records_per_row() as u64;
         let end = offset.saturating_add(bytes as u64);
-        if leaf >= leaves || end > (self.lookups() as u64).saturating_mul(self.record_bytes) {
+        if leaf >= leaves || end > (self.records_per_row() as u64).saturating_mul(self.record_bytes) {
             return Err(Misuse::IndexPastEnd { index: leaf, len: leaves }.into());
         }
-        Ok(self.split(leaf * self.lookups() as u64, offset, bytes))
+        Ok(self.split(leaf * self.records_per_row() as u64, offset, bytes))
     }
 
     /// Cuts bytes that begin at `offset` from the start of a record, and may go on in the next ones.
-    fn split(&self, record: u64, offset: u64, bytes: usize) -> Vec<Place> {
+    fn split(&self, record: u64, offset: u64, bytes: usize) -> Vec<RecordSpan> {
         let (mut places, mut done, mut at) = (Vec::new(), 0, offset);
         while done < bytes {
             let (further, offset) = (at / self.record_bytes, at % self.record_bytes);
             let length = (bytes - done).min((self.record_bytes - offset) as usize);
-            places.push(Place { record: record + further, offset, bytes: done..done + length });
+            places.push(RecordSpan { record: record + further, offset, bytes: done..done + length });
             done += length;
             at += length as u64;
         }
@@ -278,6 +278,6 @@ impl Packing {
 
     fn place(&self, row: u64) -> (u64, u64) {
         let (record, slot) = divide(row, self.rows_per_record());
-        (record.wrapping_mul(self.lookups() as u64), slot)
+        (record.wrapping_mul(self.records_per_row() as u64), slot)
     }
 }

@@ -8,9 +8,9 @@
 //!
 //! Whoever writes rows and whoever reads them go through here, so that a lookup gives what was encoded, byte for byte.
 
-use crate::{Catalog, CatalogError, Layer, Result, TableKind, ValueKind};
+use crate::{Catalog, CatalogError, LayerEntry, Result, TableKind, ValueKind};
 use serde::{Deserialize, Serialize};
-use sotto_core::{PeerMisbehaved, Sure};
+use sotto_core::{ExpectOrDefault, PeerMisbehaved};
 use std::io::{self, Write};
 use subtle::{ConditionallySelectable, ConstantTimeEq};
 
@@ -43,17 +43,17 @@ impl RowForm {
     /// The form for values of any length up to that of the longest.
     pub fn for_lengths_up_to(longest: u64) -> Self {
         let needed = (u64::BITS - longest.leading_zeros()).div_ceil(8).max(1);
-        RowForm::Length(u8::try_from(needed).sure("a length has at most 8 bytes"))
+        RowForm::Length(u8::try_from(needed).expect_or_default("a length has at most 8 bytes"))
     }
 
     /// The layer that says so in a catalog, if there is one to it.
-    pub fn layer(self) -> Option<Layer> {
+    pub fn layer(self) -> Option<LayerEntry> {
         let RowForm::Length(bytes) = self else { return None };
-        Some(Layer { name: NAME.to_owned(), params: serde_json::json!(Params { bytes }) })
+        Some(LayerEntry { name: NAME.to_owned(), params: serde_json::json!(Params { bytes }) })
     }
 
     /// The form of rows that an encoder made with these layers, where one of them may say it. `None` if its parameters are none.
-    pub fn of_rows(value: ValueKind, layers: &[Layer]) -> Option<Self> {
+    pub fn of_rows(value: ValueKind, layers: &[LayerEntry]) -> Option<Self> {
         let Some(layer) = layers.iter().find(|layer| layer.name == NAME) else {
             return Some(if value == ValueKind::Text { RowForm::Text } else { RowForm::Whole });
         };
@@ -92,7 +92,7 @@ impl RowForm {
 
     /// Lays a value into a row of `width` bytes. `None`, and half done, if it is too long; where rows are whole, a shorter one is
     /// filled up with zero bytes, which then are part of it.
-    pub fn lay(self, value: &mut Vec<u8>, width: usize) -> Option<()> {
+    pub fn write_value(self, value: &mut Vec<u8>, width: usize) -> Option<()> {
         if let RowForm::Length(bytes) = self {
             let length = (value.len() as u64).to_le_bytes();
             value.splice(0..0, length.into_iter().take(bytes.into()));
@@ -167,7 +167,8 @@ impl ValueWriter<'_> {
     /// Hands text on, but for zero bytes that nothing else has followed yet.
     fn text(&mut self, bytes: &[u8]) -> io::Result<()> {
         let end = bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
-        let (text, zeros) = bytes.split_at_checked(end).sure("the end is that of one of the bytes");
+        let (text, zeros) =
+            bytes.split_at_checked(end).expect_or_default("the end is that of one of the bytes");
         if !text.is_empty() {
             io::copy(&mut io::Read::take(io::repeat(0), self.zeros), &mut self.out)?;
             self.out.write_all(text)?;
@@ -194,7 +195,7 @@ impl Write for ValueWriter<'_> {
             RowForm::Text => self.text(rest)?,
             RowForm::Length(_) => {
                 let taken = rest.get(..usize::try_from(self.left).unwrap_or(usize::MAX).min(rest.len()));
-                let taken = taken.sure("no more than there is");
+                let taken = taken.expect_or_default("no more than there is");
                 self.out.write_all(taken)?;
                 self.left -= taken.len() as u64;
             }
@@ -226,7 +227,7 @@ mod tests {
         for (form, width) in [(RowForm::Length(1), 8), (RowForm::Length(2), 302), (RowForm::Text, 300)] {
             for value in [&b""[..], b"a", b"a\0b", b"\0\0", b"\xff\xff\0", &long] {
                 let mut row = value.to_vec();
-                let laid = form.lay(&mut row, width);
+                let laid = form.write_value(&mut row, width);
                 if value.len() as u64 + form.overhead() > width as u64 {
                     assert_eq!(laid, None);
                     continue;

@@ -47,15 +47,15 @@ pub struct RowsRoot {
 }
 
 /// The hash of the rows of a leaf, piece by piece.
-pub struct Leaf(blake3::Hasher);
+pub struct LeafHasher(blake3::Hasher);
 
-impl Default for Leaf {
+impl Default for LeafHasher {
     fn default() -> Self {
-        Leaf(blake3::Hasher::new_keyed(LEAF_KEY))
+        LeafHasher(blake3::Hasher::new_keyed(LEAF_KEY))
     }
 }
 
-impl Leaf {
+impl LeafHasher {
     /// Adds the next bytes.
     pub fn update(&mut self, bytes: &[u8]) {
         self.0.update(bytes);
@@ -123,7 +123,7 @@ impl RowsRoot {
         tree: &[u8],
     ) -> sotto_core::Result<bool> {
         let (rows, path) = packing.leaf(records)?;
-        self.proves(packing, row, Leaf::of(&rows), &path, tree)
+        self.proves(packing, row, LeafHasher::of(&rows), &path, tree)
     }
 
     /// The same of a leaf that was hashed as it came.
@@ -144,7 +144,7 @@ impl RowsRoot {
         if self.path != Some(siblings.len() as u32) || !rest.is_empty() || tree.len() as u64 != tree_bytes {
             return Err(Misuse::Rule("rows are verified by their own table's tree").into());
         }
-        let (mut index, mut node) = (packing.leaf_of(row), leaf);
+        let (mut index, mut node) = (packing.leaf_index(row), leaf);
         for sibling in siblings {
             let is_right = Choice::from((index & 1) as u8);
             let (mut left, mut right) = (node, *sibling);

@@ -10,17 +10,17 @@ use serde::{Deserialize, Deserializer};
 use std::marker::PhantomData;
 
 /// A catalog with its signature.
-pub type SignedCatalog = Signed<Catalog>;
+pub type SignedCatalog = SignedDocument<Catalog>;
 
 /// A stack with its signature.
-pub type SignedStack = Signed<Stack>;
+pub type SignedStack = SignedDocument<Stack>;
 
 /// Most bytes of a signed catalog.
 pub const MAX_SIGNED_BYTES: usize = SignedCatalog::MAX_BYTES;
 
 /// A document with its signature.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Signed<D> {
+pub struct SignedDocument<D> {
     /// The document's JSON text, exactly as signed.
     pub text: String,
     /// Ed25519 public key of the publisher.
@@ -50,13 +50,13 @@ fn some<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> 
     String::deserialize(from).map(Some)
 }
 
-impl<D: Document> Signed<D> {
+impl<D: Document> SignedDocument<D> {
     /// Most bytes of an envelope: the largest text, every byte of it escaped, and the rest.
     pub const MAX_BYTES: usize = 2 * D::MAX_BYTES + 12_288;
 
     /// An envelope of these parts. Says nothing about the signature.
     pub fn new(text: String, public_key: Hex32, signature: Hex64) -> Self {
-        Signed { text, public_key, signature, successions: Vec::new(), document: PhantomData }
+        SignedDocument { text, public_key, signature, successions: Vec::new(), document: PhantomData }
     }
 
     /// Signs a document.
@@ -66,7 +66,7 @@ impl<D: Document> Signed<D> {
     pub fn sign(document: &D, key: &SigningKey) -> Result<Self> {
         let text = document::text(document)?;
         let signature = key.sign(&message::<D>(&text));
-        Ok(Signed::new(text, key.public().0, signature))
+        Ok(SignedDocument::new(text, key.public().0, signature))
     }
 
     /// Reads an envelope. Says nothing about the signature.
@@ -85,7 +85,7 @@ impl<D: Document> Signed<D> {
                 return Err(CatalogError::malformed(D::SIGNED, &missing));
             }
         };
-        Ok(Signed { successions, ..Signed::new(text, public_key, signature) })
+        Ok(SignedDocument { successions, ..SignedDocument::new(text, public_key, signature) })
     }
 
     /// The envelope as JSON.
@@ -111,7 +111,7 @@ impl<D: Document> Signed<D> {
     /// Checks key and signature, then parses the text that was signed.
     ///
     /// Without a pin this only says that the bytes were not damaged: anyone can sign with a key of
-    /// their own. A client without a pin should keep [`Signed::public_key`] as the pin of later calls.
+    /// their own. A client without a pin should keep [`SignedDocument::public_key`] as the pin of later calls.
     ///
     /// # Errors
     /// [`CatalogError::WrongKey`], [`CatalogError::BadSignature`], and those of [`Document::check`].
@@ -125,14 +125,14 @@ impl<D: Document> Signed<D> {
     }
 }
 
-impl<D: Document> Signed<D> {
-    /// As [`Signed::verify`] with a pin; but a document may be signed by a key that has taken the pinned one's place, if that is
-    /// told with it: the statements by which it did, none where the pinned key signed. Whether it may still be followed is for
-    /// whoever knows the time ([`Statement::until`]).
+impl<D: Document> SignedDocument<D> {
+    /// As [`SignedDocument::verify`] with a pin; but a document may be signed by a key that has taken the pinned one's place, if
+    /// that is told with it: the statements by which it did, none where the pinned key signed. Whether it may still be followed
+    /// is for whoever knows the time ([`Statement::until`]).
     ///
     /// # Errors
-    /// As [`Signed::verify`], and those of [`Succession::verify`]; [`CatalogError::Invalid`] for an epoch before that of the last
-    /// change.
+    /// As [`SignedDocument::verify`], and those of [`Succession::verify`]; [`CatalogError::Invalid`] for an epoch before that of
+    /// the last change.
     pub fn verify_from(&self, pin: &PublicKey) -> Result<(D, Vec<Statement>)> {
         let found = self.public_key();
         if found == *pin || self.successions.is_empty() {
@@ -148,7 +148,7 @@ impl<D: Document> Signed<D> {
     /// The statements that lead from a key to the one that signed this, if any do.
     ///
     /// # Errors
-    /// As [`Signed::verify_from`].
+    /// As [`SignedDocument::verify_from`].
     pub fn path(&self, document: &D, from: &PublicKey) -> Result<Option<Vec<Statement>>> {
         let path = succession::path(&self.successions, document.name(), *from, self.public_key())?;
         let first = path.as_ref().and_then(|path| path.last()).map(|last| last.from_epoch);

@@ -5,7 +5,7 @@
 //! has one consistent view, although the tables are opened one after the other.
 
 use crate::document::{self, Document};
-use crate::{Catalog, CatalogError, Hex32, Layer, Result, TableName};
+use crate::{Catalog, CatalogError, Hex32, LayerEntry, Result, TableName};
 use serde::{Deserialize, Serialize};
 use sotto_core::Epoch;
 
@@ -39,11 +39,11 @@ pub struct Stack {
     /// Which snapshot of it.
     pub epoch: Epoch,
     /// The layers, the one that users' requests go to first.
-    pub layers: Vec<Layer>,
+    pub layers: Vec<LayerEntry>,
     /// The tables under the last of them, in the order of its shards.
     pub shards: Vec<Shard>,
     /// What is public.
-    pub files: Vec<File>,
+    pub files: Vec<StackFile>,
     /// Where the data comes from, in the words its licence asks for.
     pub attribution: Option<String>,
     /// When it was made, in seconds since 1970.
@@ -68,7 +68,7 @@ pub struct Shard {
 /// A public file of a stack.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct File {
+pub struct StackFile {
     /// What its layer calls it.
     pub name: TableName,
     /// Its size.
@@ -92,10 +92,10 @@ impl Shard {
     }
 }
 
-impl File {
+impl StackFile {
     /// The entry of a file's bytes.
     pub fn of(name: TableName, bytes: &[u8]) -> Self {
-        File { name, bytes: bytes.len() as u64, digest: blake3::hash(bytes).into() }
+        StackFile { name, bytes: bytes.len() as u64, digest: blake3::hash(bytes).into() }
     }
 
     /// Whether these are its bytes.
@@ -133,8 +133,8 @@ impl Stack {
     ///
     /// # Errors
     /// [`CatalogError::Invalid`] if there is none of that name: the layer cannot work without it.
-    pub fn file(&self, name: &str) -> Result<&File> {
-        let named = |file: &&File| file.name.as_str() == name;
+    pub fn file(&self, name: &str) -> Result<&StackFile> {
+        let named = |file: &&StackFile| file.name.as_str() == name;
         let missing = || CatalogError::invalid("files", format!("the layer needs a file {name:?}"));
         self.files.iter().find(named).ok_or_else(missing)
     }
@@ -163,7 +163,7 @@ impl Document for Stack {
         if self.epoch.0 == 0 {
             return refuse("epoch", "the first epoch is 1");
         }
-        let named = |layer: &Layer| (1..=MAX_LAYER_NAME_BYTES).contains(&layer.name.len());
+        let named = |layer: &LayerEntry| (1..=MAX_LAYER_NAME_BYTES).contains(&layer.name.len());
         if !(1..=MAX_LAYERS).contains(&self.layers.len()) || !self.layers.iter().all(named) {
             return refuse("layers", "1 to 4 layers, with names of 1 to 64 bytes");
         }

@@ -55,7 +55,7 @@ pub struct Statement {
 
 /// A change that a client went along with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct KeyChange {
+pub struct SignerChange {
     /// The key that it knew.
     pub from: PublicKey,
     /// The key that takes its place.
@@ -164,16 +164,16 @@ pub fn path(
 ///
 /// # Errors
 /// As [`path`].
-pub fn follow(
+pub fn resolve_signer(
     all: &[Succession],
     table: &TableName,
     from: PublicKey,
     to: PublicKey,
-) -> Result<Option<KeyChange>> {
-    Ok(path(all, table, from, to)?.and_then(|path| KeyChange::of(from, &path)))
+) -> Result<Option<SignerChange>> {
+    Ok(path(all, table, from, to)?.and_then(|path| SignerChange::of(from, &path)))
 }
 
-impl KeyChange {
+impl SignerChange {
     /// Refuses a change whose time to follow is over.
     ///
     /// # Errors
@@ -188,7 +188,7 @@ impl KeyChange {
     /// What statements amount to; `None` if there are none.
     pub fn of(from: PublicKey, path: &[Statement]) -> Option<Self> {
         let until = path.iter().map(|statement| statement.until).min()?;
-        path.last().map(|last| KeyChange { from, to: PublicKey(last.to), until })
+        path.last().map(|last| SignerChange { from, to: PublicKey(last.to), until })
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::exit;
 use crate::failure::{Failure, Result};
 use crate::screen::Screen;
-use crate::verbs::encode::list::Question;
+use crate::verbs::encode::list_choices::ListRequest;
 use crate::verbs::{
     audit::Audit, backup::Backup, backup::Restore, bench::Bench, demo::Demo, doctor::Doctor, encode::Encode,
     forget::Forget, get::Get, inspect::Inspect, leakage::Leakage, log::Log, plan::Plan, prepare::Prepare,
@@ -117,7 +117,7 @@ fn command() -> clap::Command {
 /// Runs the command this process was started as.
 pub(crate) fn run() -> ExitCode {
     let args: Vec<OsString> = std::env::args_os().collect();
-    if let Some(question) = Question::of(&args) {
+    if let Some(question) = ListRequest::of(&args) {
         let json = args.iter().any(|arg| arg == "--json");
         return code(question.answer(Screen::new(json)), json);
     }

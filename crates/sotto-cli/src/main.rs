@@ -10,9 +10,9 @@
 //! | [`screen`] | output: text or JSON, tables, units, progress bars |
 #![forbid(unsafe_code)]
 
-mod blame;
 mod cli;
 mod exit;
+mod exit_mapping;
 mod failure;
 mod screen;
 mod verbs;

@@ -16,7 +16,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (mut query, mut recover) = (Vec::new(), Vec::new());
     for lookup in 0..LOOKUPS.0 + LOOKUPS.1 {
         table.get(lookup * 7919 % rows)?;
-        let last = table.last().ok_or("a lookup was made")?;
+        let last = table.last_lookup().ok_or("a lookup was made")?;
         if lookup >= LOOKUPS.0 {
             query.push(last.query);
             recover.push(last.recover);

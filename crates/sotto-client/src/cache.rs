@@ -29,21 +29,21 @@
 //! Nothing here is trusted when it is read back: the session checks every chunk against the signed
 //! catalog, whether it came from a disk or a network.
 
+pub mod artifact_slot;
+mod checkpoints;
 pub mod error;
 pub mod evidence;
 pub mod keyring;
-pub mod known;
+pub mod known_tables;
 pub mod lock;
-mod logs;
 pub mod shared_file;
-pub mod slot;
 
+pub use artifact_slot::CachedArtifact;
 pub use error::CacheError;
-pub use evidence::Evidence;
+pub use evidence::EquivocationProof;
 pub use keyring::Keyring;
-pub use known::Known;
+pub use known_tables::KnownTable;
 pub use shared_file::SharedFile;
-pub use slot::Slot;
 
 use crate::ClientError;
 use crate::files;
@@ -86,8 +86,8 @@ impl Cache {
     }
 
     /// The place of an artifact of `bytes` bytes.
-    pub fn slot(&self, digest: &Hex32, bytes: u64) -> Slot {
-        Slot::new(self.artifacts.join(digest.to_string()), bytes)
+    pub fn slot(&self, digest: &Hex32, bytes: u64) -> CachedArtifact {
+        CachedArtifact::new(self.artifacts.join(digest.to_string()), bytes)
     }
 
     /// Drops an artifact, unless a table still remembers it or a process is downloading it.
@@ -96,9 +96,9 @@ impl Cache {
     /// [`CacheError`] if the directory cannot be read.
     pub fn drop_unused(&self, digest: &Hex32) -> Result<(), CacheError> {
         let digest = digest.to_string();
-        let names = |known: &known::Known| known.artifacts.values().any(|held| *held == digest);
-        match known::all(&self.tables)? {
-            Some(all) if !all.iter().any(names) => slot::remove(&self.artifacts.join(digest)),
+        let names = |known: &known_tables::KnownTable| known.artifacts.values().any(|held| *held == digest);
+        match known_tables::all(&self.tables)? {
+            Some(all) if !all.iter().any(names) => artifact_slot::remove(&self.artifacts.join(digest)),
             _ => Ok(()),
         }
     }
@@ -130,9 +130,9 @@ impl Cache {
     /// What is remembered of `table` at the server `origin`.
     ///
     /// # Errors
-    /// [`CacheError::Memory`] if the file is damaged: a lost pin must not pass for a first visit.
-    pub fn known(&self, origin: &str, table: &str) -> Result<Option<Known>, CacheError> {
-        known::read(&known::path(&self.tables, origin, table))
+    /// [`CacheError::LogMemoryInner`] if the file is damaged: a lost pin must not pass for a first visit.
+    pub fn known(&self, origin: &str, table: &str) -> Result<Option<KnownTable>, CacheError> {
+        known_tables::read(&known_tables::path(&self.tables, origin, table))
     }
 
     /// Forgets what is remembered of a table if it is damaged, for whoever knows its key by another way. Gives whether it was.
@@ -140,7 +140,7 @@ impl Cache {
     /// # Errors
     /// [`CacheError`] if the file cannot be read or removed.
     pub fn forget_damaged(&self, origin: &str, table: &str) -> Result<bool, CacheError> {
-        known::forget_damaged(&known::path(&self.tables, origin, table))
+        known_tables::forget_damaged(&known_tables::path(&self.tables, origin, table))
     }
 
     /// Goes on from what is remembered of a table to this. Gives whether it did: an epoch below the one remembered changes
@@ -149,8 +149,8 @@ impl Cache {
     /// # Errors
     /// As [`KnownSigner::advance`](crate::session::KnownSigner::advance), and [`CacheError`] if it cannot be written; what was
     /// remembered then still is.
-    pub fn remember(&self, known: &Known) -> Result<bool, ClientError> {
-        known::write(&known::path(&self.tables, &known.origin, &known.table), known)
+    pub fn remember(&self, known: &KnownTable) -> Result<bool, ClientError> {
+        known_tables::write(&known_tables::path(&self.tables, &known.origin, &known.table), known)
     }
 
     /// Forgets a table at a server, its keys and its newest epoch: what is shown next is believed as on a first visit. Gives
@@ -159,14 +159,14 @@ impl Cache {
     /// # Errors
     /// [`CacheError`] if the file cannot be removed.
     pub fn forget(&self, origin: &str, table: &str) -> Result<bool, CacheError> {
-        let path = known::path(&self.tables, origin, table);
+        let path = known_tables::path(&self.tables, origin, table);
         let was = files::read(&path).map_err(|e| CacheError::at(&path, e))?.is_some();
-        self.drop_old(known::forget(&path)?)?;
+        self.drop_old(known_tables::forget(&path)?)?;
         Ok(was)
     }
 
     /// Drops the artifacts that a memory named and no other one names. A name that is none stands for no file.
-    pub(crate) fn drop_old(&self, before: Option<Known>) -> Result<(), CacheError> {
+    pub(crate) fn drop_old(&self, before: Option<KnownTable>) -> Result<(), CacheError> {
         let names = before.into_iter().flat_map(|known| known.artifacts.into_values());
         for digest in names.filter_map(|name| name.parse().ok()) {
             self.drop_unused(&digest)?;
@@ -179,12 +179,12 @@ impl Cache {
     /// # Errors
     /// [`CacheError`] if it cannot be written.
     pub fn keep_catalog(&self, origin: &str, table: &str, signed: &[u8]) -> Result<(), CacheError> {
-        replace(&known::path(&self.tables, origin, table).with_extension("catalog"), signed)
+        replace(&known_tables::path(&self.tables, origin, table).with_extension("catalog"), signed)
     }
 
     /// The newest catalog of a table, as it came; nothing in it was verified again.
     pub(crate) fn catalog(&self, origin: &str, table: &str) -> Result<Option<Vec<u8>>, CacheError> {
-        let path = known::path(&self.tables, origin, table).with_extension("catalog");
+        let path = known_tables::path(&self.tables, origin, table).with_extension("catalog");
         files::read(&path).map_err(|error| CacheError::at(&path, error))
     }
 
@@ -192,8 +192,13 @@ impl Cache {
     ///
     /// # Errors
     /// [`CacheError`] if it cannot be written.
-    pub fn keep_other(&self, origin: &str, table: &str, signed: &[u8]) -> Result<String, CacheError> {
-        let path = known::path(&self.tables, origin, table);
+    pub fn keep_conflicting_catalog(
+        &self,
+        origin: &str,
+        table: &str,
+        signed: &[u8],
+    ) -> Result<String, CacheError> {
+        let path = known_tables::path(&self.tables, origin, table);
         keep_both(&path.with_extension("catalog"), signed)
     }
 }

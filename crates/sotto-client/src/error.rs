@@ -1,7 +1,7 @@
 //! What went wrong, by whose fault, and what to do.
 
-mod below;
-mod told;
+mod describe;
+mod source_codes;
 
 #[cfg(feature = "cache")]
 use crate::cache::CacheError;
@@ -60,7 +60,7 @@ pub enum ClientError {
     },
     /// A client's state cannot be brought from its epoch to a later one: it has to be made anew, from the rows.
     #[error("no way leads from epoch {from} of the table to epoch {to}: {why}")]
-    NoWay {
+    NoDeltaChain {
         /// The epoch of the state.
         from: Epoch,
         /// The epoch it was to come to.
@@ -70,7 +70,7 @@ pub enum ClientError {
     },
     /// A client that could not follow the table is of no use any more.
     #[error("the client of epoch {epoch} could not follow the table, and was discarded")]
-    Discarded {
+    ClientDiscarded {
         /// The epoch it was of.
         epoch: Epoch,
     },
@@ -109,7 +109,7 @@ pub enum ClientError {
         "there are two catalogs of epoch {epoch}, both signed by the key of the table{}",
         kept.as_ref().map(|kept| format!(": {kept}")).unwrap_or_default()
     )]
-    TwoCatalogs {
+    Equivocation {
         /// The epoch.
         epoch: Epoch,
         /// Where both are kept, if there is a cache.
@@ -156,7 +156,7 @@ pub enum ClientError {
     },
     /// A table whose scheme asks more servers than there are, or fewer.
     #[error("the table's scheme {id:?} asks {servers} server(s), and the address(es) of {given} were given")]
-    Servers {
+    ServerCount {
         /// The scheme's id.
         id: String,
         /// How many servers it asks.
@@ -180,19 +180,19 @@ pub enum ClientError {
     #[error(
         "{url} is not https: whoever listens on the way to all servers of a table sees each part of a question, and what is asked"
     )]
-    Plaintext {
+    InsecurePlaintext {
         /// Its address.
         url: String,
     },
     /// A table whose rows cannot be verified one by one, where that was demanded.
     #[error("rows of table {table} cannot be verified: its publisher has put no proofs into it")]
-    NotVerified {
+    NoRowProofs {
         /// The table.
         table: TableName,
     },
     /// Answers that are not the rows the publisher has signed.
     #[error("what came is not the row of table {table} that its publisher has signed for epoch {epoch}")]
-    Unproven {
+    RowProofInvalid {
         /// The table.
         table: TableName,
         /// The epoch.
@@ -248,7 +248,7 @@ pub enum ClientError {
     },
     /// A stack and its tables do not come to rest in one epoch.
     #[error("stack {stack} and its tables are not of one epoch")]
-    StackMoves {
+    StackInconsistent {
         /// The stack.
         stack: TableName,
     },
@@ -299,7 +299,7 @@ impl ClientError {
     pub(crate) fn of_server(self, server: u8, servers: u8) -> Self {
         match self {
             ClientError::EpochChanged { .. }
-            | ClientError::Servers { .. }
+            | ClientError::ServerCount { .. }
             | ClientError::CatalogsDiffer { .. }
             | ClientError::NoCommonEpoch { .. }
             | ClientError::Server { .. } => self,
@@ -329,7 +329,7 @@ impl ClientError {
             ClientError::Core(error) => {
                 !matches!(error, Error::Params(_) | Error::Storage(_) | Error::Exhausted(_))
             }
-            ClientError::Catalog(_) | ClientError::Oprf(_) | ClientError::Unproven { .. } => true,
+            ClientError::Catalog(_) | ClientError::Oprf(_) | ClientError::RowProofInvalid { .. } => true,
             _ => false,
         }
     }
@@ -347,9 +347,9 @@ impl ClientError {
             )
             | ClientError::TableName(_)
             | ClientError::TooManyRows { .. }
-            | ClientError::Servers { .. }
+            | ClientError::ServerCount { .. }
             | ClientError::SameEndpoint { .. }
-            | ClientError::Plaintext { .. }
+            | ClientError::InsecurePlaintext { .. }
             | ClientError::CannotStream { .. }
             | ClientError::StateNeeded { .. }
             | ClientError::Transport(TransportError::Address { .. }) => Fault::Caller,
@@ -364,7 +364,7 @@ impl ClientError {
             ClientError::CatalogDamaged { .. }
             | ClientError::EpochChanged { .. }
             | ClientError::NoCommonEpoch { .. }
-            | ClientError::StackMoves { .. } => Fault::Network,
+            | ClientError::StackInconsistent { .. } => Fault::Network,
             ClientError::UnknownScheme { .. } | ClientError::Witness(WitnessError::Kept { .. }) => {
                 Fault::Machine
             }

@@ -8,14 +8,14 @@
 //! Both have the same few functions, and nothing else of the client names `std::fs`.
 
 #[cfg(all(target_arch = "wasm32", target_os = "unknown"))]
-mod given;
+mod host;
 #[cfg(not(all(target_arch = "wasm32", target_os = "unknown")))]
 mod native;
 
 #[cfg(all(target_arch = "wasm32", target_os = "unknown"))]
-pub(crate) use given::*;
+pub(crate) use host::*;
 #[cfg(all(target_arch = "wasm32", target_os = "unknown"))]
-pub use given::{Given, give};
+pub use host::{HostFiles, set_host_files};
 #[cfg(not(all(target_arch = "wasm32", target_os = "unknown")))]
 pub(crate) use native::*;
 
@@ -27,7 +27,7 @@ use std::io::{self, ErrorKind, Read};
 use std::path::Path;
 
 /// What tells a file from a copy of it. What a system does not tell is 0.
-pub(crate) struct Identity {
+pub(crate) struct FileIdentity {
     pub(crate) device: u64,
     pub(crate) inode: u64,
     /// Nanoseconds since 1970 when the file was made.

@@ -39,6 +39,10 @@ pub mod cache;
 pub mod error;
 #[cfg(feature = "cache")]
 pub mod files;
+#[cfg(feature = "cache")]
+pub mod lookup;
+#[cfg(feature = "cache")]
+mod parallel;
 pub mod session;
 #[cfg(feature = "cache")]
 pub mod stack;
@@ -46,20 +50,16 @@ pub mod stack;
 pub mod state;
 #[cfg(feature = "cache")]
 pub mod table;
-#[cfg(feature = "cache")]
-mod together;
 pub mod transport;
-#[cfg(feature = "cache")]
-pub mod wish;
 
 pub use error::{ClientError, Fault, Result};
-pub use session::{Ask, Opening, Session, Trust};
+#[cfg(feature = "cache")]
+pub use lookup::{Lookup, LookupResult};
+pub use session::{QueryRequest, Session, SessionSetup, Trust};
 #[cfg(feature = "cache")]
 pub use stack::Stack;
 #[cfg(feature = "cache")]
 pub use table::Table;
-#[cfg(feature = "cache")]
-pub use wish::{Granted, Wish};
 
 /// A witness's key, `NAME+ID+BASE64`: parse it from that text.
 pub use sotto_tlog::WitnessKey;

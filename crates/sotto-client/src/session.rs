@@ -12,7 +12,7 @@
 //! | `assembly` | an artifact, chunk by chunk, each checked |
 //! | `proof` | whether rows are the publisher's |
 //! | `resuming` | a preparation that was under way, perhaps in another process |
-//! | [`way`] | from the epoch of a client's state to a later one, by rows deltas |
+//! | [`delta_chain`] | from the epoch of a client's state to a later one, by rows deltas |
 //! | [`ask`] | one request for rows, and the secret that reads its answer |
 //! | `bucket` | which records a lookup is about, of one row or of one of each bucket; and the rows in them |
 //! | [`stream`] | a record of many megabytes, unit by unit |
@@ -44,47 +44,47 @@
 //! let rows = session.recover(ask, &responses)?;
 //! ```
 
-mod accord;
 mod action;
-pub mod ask;
-mod assembly;
-mod bucket;
+mod artifact_download;
+mod bucket_query;
+mod chunks;
 mod config;
+pub mod delta_chain;
 #[cfg(feature = "cache")]
-pub(crate) mod durable;
-mod gather;
+pub(crate) mod durable_query;
+mod epoch_agreement;
+pub mod evaluation;
+pub mod hint_request;
 mod keys;
-pub mod opening;
-pub mod order;
-mod proof;
 #[cfg(feature = "cache")]
-pub mod record;
-mod registered;
-mod resuming;
-pub mod stream;
+pub mod logged_request;
+pub mod query_request;
+mod registered_keys;
+mod row_proof;
+pub mod row_stream;
+mod saved_preparation;
+pub mod setup;
 pub mod trust;
-pub mod unmask;
-pub mod way;
 pub mod witness;
 
-pub use action::{Action, Fetch, Recall};
-pub use ask::{Ask, Session};
+pub use action::{Action, FetchRange, LoadCached};
+#[cfg(feature = "cache")]
+pub(crate) use bucket_query::QueryTargets;
 #[cfg(feature = "http")]
-pub(crate) use assembly::ROWS_FETCH_BYTES;
+pub(crate) use chunks::ROWS_FETCH_BYTES;
+pub use config::SetupConfig;
+pub use delta_chain::{DeltaChain, DeltaStep, StateVersion};
+pub use evaluation::EvaluationRequest;
+pub use hint_request::HintRequest;
+pub use query_request::{QueryRequest, Session};
+pub use registered_keys::RegisteredKeys;
+pub use row_stream::StreamRequest;
+pub use saved_preparation::SavedPreparation;
+pub use setup::SessionSetup;
 #[cfg(feature = "cache")]
-pub(crate) use bucket::Asked;
-pub use config::Config;
-pub use opening::Opening;
-pub use order::Order;
-pub use registered::Registered;
-pub use resuming::Resuming;
-pub use stream::Streaming;
-#[cfg(feature = "cache")]
-pub(crate) use trust::{Judge, Judged};
+pub(crate) use trust::{Judge, VerifiedCatalog};
 pub use trust::{KnownSigner, RetiredKey, Trust};
-pub use unmask::Evaluation;
-pub use way::{Basis, Stretch, Way};
-pub use witness::{Logs, WitnessError, Witnesses};
+pub use witness::{LogMemory, WitnessError, Witnesses};
 
 use crate::{ClientError, Result, transport::Response};
 use sotto_core::Epoch;

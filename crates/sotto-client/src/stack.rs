@@ -14,24 +14,24 @@
 //! Tables, public files and the stack that names them are of one epoch, or nothing is asked: each table's catalog is compared
 //! with the digest that the stack has for it, before a lookup and after.
 
-pub mod batch;
+pub mod batch_stack;
 pub mod builder;
-pub mod spread;
+pub mod query_assignment;
 
-pub use batch::Batch;
-use builder::Fetched;
+pub use batch_stack::BatchStack;
+use builder::FetchedStack;
 pub use builder::StackBuilder;
 
-use crate::session::{Judged, KnownSigner, Trust};
+use crate::parallel::{pause, run_all};
+use crate::session::{KnownSigner, Trust, VerifiedCatalog};
 use crate::table::Table;
-use crate::table::vetted::now;
-use crate::together::{all_at_once, pause};
+use crate::table::freshness::now;
 use crate::transport::Transport;
 use crate::{ClientError, Result};
+use query_assignment::{QueryAssignment, StackTable};
 use sotto_catalog::{PublicKey, Stack as Document};
 use sotto_core::{CryptoRng, Error, Layer, Misuse, PeerMisbehaved};
 use sotto_prg::system_rng;
-use spread::{Parts, Spread};
 use std::fmt;
 use std::time::Duration;
 use zeroize::Zeroizing;
@@ -115,7 +115,7 @@ impl Stack {
         self.gate(&self.spread(layer)?)
     }
 
-    fn gate(&self, spread: &Spread) -> Result<f64> {
+    fn gate(&self, spread: &QueryAssignment) -> Result<f64> {
         let of_rows = self.tables.iter().map(|table| {
             let session = table.session();
             session.packing().failure_log2(session.report().failure_log2)
@@ -125,16 +125,16 @@ impl Stack {
     }
 
     /// How a layer's lookups are asked of these tables.
-    fn spread<L: Layer>(&self, layer: &L) -> Result<Spread> {
+    fn spread<L: Layer>(&self, layer: &L) -> Result<QueryAssignment> {
         let parts = self.tables.iter().map(|table| {
             let session = table.session();
-            Parts { count: session.buckets(), rows: session.bucket_rows() }
+            StackTable { count: session.buckets(), rows: session.bucket_rows() }
         });
         let other = || {
             let why = "its tables have other rows than its layer says".to_owned();
             Error::from(PeerMisbehaved::Malformed { what: "stack", why })
         };
-        Ok(Spread::new(parts.collect(), &layer.shards(), &layer.visits()).ok_or_else(other)?)
+        Ok(QueryAssignment::new(parts.collect(), &layer.shards(), &layer.visits()).ok_or_else(other)?)
     }
 
     /// Looks for a newer epoch. Gives whether there was one: layers made of the old one's files are over then.
@@ -176,7 +176,7 @@ impl Stack {
             Err(gone) => (vec![0; spread.visits()], Err(gone)),
         };
         let broken = || Error::from(Misuse::Rule("a layer plans a row for each of its visits"));
-        let answers = self.ask(&spread.lay(&rows, rng).ok_or_else(broken)?);
+        let answers = self.ask(&spread.assign(&rows, rng).ok_or_else(broken)?);
         // Said before anything that went wrong: a row that a later epoch lacks must not keep the caller from asking again.
         if !self.is_current() {
             return Err(ClientError::EpochChanged { asked: self.document.epoch, newest: None });
@@ -189,9 +189,7 @@ impl Stack {
     /// Asks every table, all at the same time, and waits for all.
     fn ask(&mut self, wanted: &[Zeroizing<Vec<u64>>]) -> Vec<Result<Vec<Vec<u8>>>> {
         let asked = self.tables.iter_mut().zip(wanted);
-        all_at_once(
-            asked.map(|(table, rows)| || if rows.is_empty() { Ok(Vec::new()) } else { table.rows(rows) }),
-        )
+        run_all(asked.map(|(table, rows)| || if rows.is_empty() { Ok(Vec::new()) } else { table.rows(rows) }))
     }
 
     /// Whether the tables are those that the stack names.
@@ -212,12 +210,12 @@ impl Stack {
             if attempt > 0 {
                 pause(PAUSE);
             }
-            let Fetched { judged, signed } = self.from.fetch(Some(&self.known))?;
+            let FetchedStack { judged, signed } = self.from.fetch(Some(&self.known))?;
             let good_until = self.from.vet(&judged)?;
-            let Judged { document, key, known, .. } = judged;
+            let VerifiedCatalog { document, key, known, .. } = judged;
             let same = document.shards.iter().map(|shard| &shard.table);
             if !same.eq(self.document.shards.iter().map(|shard| &shard.table)) {
-                return Err(ClientError::StackMoves { stack: document.stack });
+                return Err(ClientError::StackInconsistent { stack: document.stack });
             }
             (self.key, self.known, self.good_until) = (key, known, good_until);
             if document != self.document {
@@ -233,7 +231,7 @@ impl Stack {
                 return self.from.remember(self);
             }
         }
-        Err(ClientError::StackMoves { stack: self.document.stack.clone() })
+        Err(ClientError::StackInconsistent { stack: self.document.stack.clone() })
     }
 }
 

@@ -16,7 +16,7 @@
 //! | [`checkpoint`] | the next client, half prepared |
 //! | `anchor` | a counter in a second place |
 //! | `home` | which file on which machine |
-//! | `seal` | files and values that say whether they are whole |
+//! | `add_checksum` | files and values that say whether they are whole |
 //! | `disk` | a folder; behind a trait, so that tests can pull the plug |
 //! | [`inspect`] | what there is, for a person |
 //! | [`error`] | what goes wrong, and why a state was thrown away |
@@ -36,27 +36,27 @@
 //!
 //! `spec/state.md` draws every file.
 
-pub mod about;
-pub(crate) mod anchor;
-mod change;
-pub mod checkpoint;
-pub(crate) mod disk;
-pub mod error;
-mod home;
-pub mod inspect;
-pub(crate) mod keeper;
-pub(crate) mod location;
+mod checksum;
 #[cfg(feature = "state")]
-mod quiet;
-mod seal;
-pub mod snapshot;
-#[cfg(feature = "state")]
-pub(crate) mod store;
+pub(crate) mod database;
 #[cfg(not(feature = "state"))]
-#[path = "state/absent.rs"]
-pub(crate) mod store;
+#[path = "state/disabled.rs"]
+pub(crate) mod database;
+pub(crate) mod disk;
+pub(crate) mod durable_state;
+pub mod error;
+mod fingerprint;
+pub mod inspect;
+pub mod metadata;
+pub(crate) mod open;
+pub mod preparation_file;
+pub(crate) mod rollback_counter;
+#[cfg(feature = "state")]
+mod silent_panic;
+pub mod snapshot;
+mod transaction;
 
-pub use error::{Lost, StateError};
+pub use error::{StateError, StateLoss};
 
 #[cfg(test)]
 mod tests;

@@ -11,10 +11,10 @@
 //! | `keys` | keys that servers know, from opening to opening |
 //! | `locations` | where the state of a client lies |
 //! | `ledger` | what is on disk before a request leaves, where hints are used up |
-//! | `follow` | takes the state of a client along when the table moves on |
+//! | `advance_to` | takes the state of a client along when the table moves on |
 //! | `ahead` | the next client, prepared before it is needed |
 //! | [`event`] | what happens to the state |
-//! | `drive` | carries out what an [`Opening`] says, with a cache and a transport |
+//! | `drive` | carries out what an [`SessionSetup`] says, with a cache and a transport |
 //! | `rows` | all rows of a table, streamed to a client that makes state of them |
 //! | `vetted` | logs that were seen, and catalogs that are past their time |
 //! | `stream` | a row of many megabytes, written down while it comes |
@@ -25,73 +25,73 @@
 //! learn which. With a scheme of two servers that holds as long as they do not put together what they see: they must
 //! be run by parties that do not, which nothing here can check.
 
-pub(crate) mod ahead;
 pub mod builder;
-mod drive;
+mod catch_up;
+mod driver;
+pub(crate) mod endpoints;
 pub mod event;
-mod follow;
+pub(crate) mod freshness;
 mod keys;
-mod ledger;
-pub(crate) mod locations;
 pub(crate) mod lookup;
-pub(crate) mod patience;
+mod open_rows;
+pub(crate) mod preparation;
 mod rows;
 mod servers;
+mod state_guard;
+pub(crate) mod state_paths;
 pub mod stats;
 mod stream;
-pub(crate) mod to;
-mod unmask;
-pub(crate) mod vetted;
+pub(crate) mod wait_policy;
 
-pub use builder::Builder;
-pub use event::{Event, Wait};
-pub use stats::{Evaluations, LookupStats, Progress, Share, Stage, Stats, StreamStats, Traffic};
+pub use builder::TableBuilder;
+pub use event::{TableEvent, WaitReason};
+pub use stats::{EvaluationStats, LookupStats, Progress, ServerStats, Stage, Stats, StreamStats, Traffic};
 
 use crate::Result;
 use crate::cache::Cache;
-use crate::session::{Config, Opening, Session, Trust};
+use crate::lookup::{Lookup, LookupResult};
+use crate::session::{Session, SessionSetup, SetupConfig, Trust};
 use crate::transport::Transport;
-use crate::wish::{self, Granted, Wish};
-use ahead::{Pass, Plan};
-use event::Voice;
-use keys::Keys;
-use patience::Patience;
+use event::Notifier;
+use keys::KeyManager;
+use preparation::{Preparation, PreparationPolicy};
 use servers::Servers;
 use sotto_catalog::{Catalog, CatalogError, TableKind};
 use sotto_core::{Budget, Error, Misuse, ParamsReport};
 use sotto_prg::ReseedingRng;
 use std::fmt;
+use wait_policy::WaitPolicy;
 
 /// An open table.
 pub struct Table {
-    line: Line,
-    config: Config,
+    line: Driver,
+    config: SetupConfig,
     session: Session,
     /// When its next client is prepared, and that one.
-    plan: Plan,
-    pass: Option<Pass>,
+    plan: PreparationPolicy,
+    pass: Option<Preparation>,
     /// Until when the catalog is good, in seconds since 1970.
     good_until: Option<u64>,
     last: Option<LookupStats>,
 }
 
 /// What lies between a session and the world.
-pub(crate) struct Line {
+pub(crate) struct Driver {
     servers: Servers,
-    ledger: ledger::Ledger,
+    ledger: state_guard::StateGuard,
     cache: Option<Cache>,
-    keys: Keys,
-    patience: Patience,
-    progress: Voice<Progress>,
+    keys: KeyManager,
+    patience: WaitPolicy,
+    progress: Notifier<Progress>,
     rng: ReseedingRng,
     stats: Stats,
 }
 
 impl Table {
-    /// A table at a server, over HTTP. Nothing is sent before [`Builder::open`].
+    /// A table at a server, over HTTP. Nothing is sent before [`TableBuilder::open`].
     #[cfg(feature = "http")]
-    pub fn connect(url: &str, table: &str) -> Builder {
-        Builder::connect(&[url], table)
+    pub fn connect(url: &str, table: &str) -> TableBuilder {
+        TableBuilder::connect(&[url], table)
     }
 
     /// A table whose scheme asks several servers, over HTTP: their addresses in the order of their roles.
@@ -99,18 +99,18 @@ impl Table {
     /// No two of them may be one endpoint ([`SameEndpoint`](crate::ClientError::SameEndpoint)). That they are run by parties
     /// which do not share what they see is the caller's to know: together they would see what is asked.
     #[cfg(feature = "http")]
-    pub fn connect_all(urls: &[&str], table: &str) -> Builder {
-        Builder::connect(urls, table)
+    pub fn connect_all(urls: &[&str], table: &str) -> TableBuilder {
+        TableBuilder::connect(urls, table)
     }
 
     /// A table over any transport.
-    pub fn over(transport: impl Transport + 'static, table: &str) -> Builder {
-        Builder::over(vec![Box::new(transport)], table)
+    pub fn over(transport: impl Transport + 'static, table: &str) -> TableBuilder {
+        TableBuilder::over(vec![Box::new(transport)], table)
     }
 
     /// A table whose scheme asks several servers, over any transports, in the order of the servers' roles.
-    pub fn over_all(transports: Vec<Box<dyn Transport>>, table: &str) -> Builder {
-        Builder::over(transports, table)
+    pub fn over_all(transports: Vec<Box<dyn Transport>>, table: &str) -> TableBuilder {
+        TableBuilder::over(transports, table)
     }
 
     /// Accepts catalogs signed by this key only, from the next one on.
@@ -118,19 +118,19 @@ impl Table {
         self.config.pin = Some(key);
     }
 
-    fn open(servers: Servers, options: builder::Options) -> Result<Self> {
-        let builder::Options { mut config, cache, keys, ledger, patience, progress, plan } = options;
+    fn open(servers: Servers, options: builder::TableOptions) -> Result<Self> {
+        let builder::TableOptions { mut config, cache, keys, ledger, patience, progress, plan } = options;
         let rng = ReseedingRng::open()?;
         let mut line =
-            Line { servers, ledger, cache, keys, patience, progress, rng, stats: Stats::default() };
-        line.recollect(&mut config)?;
+            Driver { servers, ledger, cache, keys, patience, progress, rng, stats: Stats::default() };
+        line.load_known_table(&mut config)?;
         line.recollect_keys(&mut config)?;
-        let session = line.open_settled(&config)?;
+        let session = line.open_newest(&config)?;
         // From here on the session has them.
         config.registered = None;
         let mut table = Table { line, config, session, plan, pass: None, good_until: None, last: None };
-        table.keep_in_mind();
-        table.look_ahead();
+        table.remember_table();
+        table.start_preparation_if_low();
         Ok(table)
     }
 
@@ -147,7 +147,7 @@ impl Table {
     /// # Errors
     /// As [`Table::get_all`].
     pub fn get_many(&mut self, rows: &[u64]) -> Result<Vec<Vec<u8>>> {
-        let wishes: Vec<_> = rows.iter().copied().map(Wish::Row).collect();
+        let wishes: Vec<_> = rows.iter().copied().map(Lookup::Row).collect();
         self.get_all(&wishes)?.into_iter().map(value).collect()
     }
 
@@ -158,7 +158,7 @@ impl Table {
     /// # Errors
     /// As [`Table::get_all`].
     pub fn get_bits(&mut self, bits: &[u64]) -> Result<Vec<bool>> {
-        let wishes: Vec<_> = bits.iter().copied().map(Wish::Bit).collect();
+        let wishes: Vec<_> = bits.iter().copied().map(Lookup::Bit).collect();
         let values = self.get_all(&wishes)?.into_iter().map(value).collect::<Result<Vec<_>>>()?;
         // Apart from the errors: an error and a bit in one byte are told apart by a branch on it.
         Ok(values.iter().map(|value| value.iter().fold(0, |all, byte| all | byte) & 1 == 1).collect())
@@ -171,7 +171,7 @@ impl Table {
     /// # Errors
     /// As [`Table::get_all`], and [`CatalogError::NoSuchRow`] for a key that the table does not have.
     pub fn get_key(&mut self, key: &str) -> Result<Vec<u8>> {
-        value(one(self.get_all(&[Wish::Key(key)])?)?)
+        value(one(self.get_all(&[Lookup::Key(key)])?)?)
     }
 
     /// Looks up rows, bits and keys; what came of each, in the same order.
@@ -189,7 +189,7 @@ impl Table {
     /// # Errors
     /// [`crate::ClientError`]; see [`Session::ask`] and [`Session::recover`]. [`CatalogError::NoSuchRow`] and
     /// [`Misuse::IndexPastEnd`] for what the table cannot have.
-    pub fn get_all(&mut self, wishes: &[Wish<'_>]) -> Result<Vec<Granted>> {
+    pub fn get_all(&mut self, wishes: &[Lookup<'_>]) -> Result<Vec<LookupResult>> {
         self.get_each(wishes)?.into_iter().collect()
     }
 
@@ -198,8 +198,8 @@ impl Table {
     ///
     /// # Errors
     /// As [`Table::get_all`], a row past the end included: that is known when all rows are read together.
-    pub fn get_each(&mut self, wishes: &[Wish<'_>]) -> Result<Vec<Result<Granted>>> {
-        self.grant(wishes)
+    pub fn get_each(&mut self, wishes: &[Lookup<'_>]) -> Result<Vec<Result<LookupResult>>> {
+        self.run_lookups(wishes)
     }
 
     /// Looks up the value of a key; `None` if the table does not have the key. The server sees no difference.
@@ -216,9 +216,9 @@ impl Table {
     /// As [`Table::get_all`]; [`CatalogError::NoSuchRow`] in tables that are not asked by key.
     pub fn find_many(&mut self, keys: &[impl AsRef<str>]) -> Result<Vec<Option<Vec<u8>>>> {
         if !matches!(self.catalog().kind, TableKind::Keyword) {
-            return Err(wish::by_row().into());
+            return Err(crate::lookup::by_row().into());
         }
-        let wishes: Vec<_> = keys.iter().map(|key| Wish::Key(key.as_ref())).collect();
+        let wishes: Vec<_> = keys.iter().map(|key| Lookup::Key(key.as_ref())).collect();
         Ok(self.get_all(&wishes)?.into_iter().map(|granted| granted.value).collect())
     }
 
@@ -229,26 +229,26 @@ impl Table {
     /// lookup the time. When hints are due depends on how much was asked, never on what.
     ///
     /// # Errors
-    /// As [`Builder::open`]; [`ClientError::EpochChanged`](crate::ClientError::EpochChanged) if the table has moved on.
-    pub fn upkeep(&mut self) -> Result<bool> {
-        self.line.upkeep(&mut self.session)
+    /// As [`TableBuilder::open`]; [`ClientError::EpochChanged`](crate::ClientError::EpochChanged) if the table has moved on.
+    pub fn refill_hints(&mut self) -> Result<bool> {
+        self.line.refill_hints(&mut self.session)
     }
 
     /// Fetches the catalog, and opens the table anew if there is another epoch. Gives whether there was.
     ///
     /// # Errors
-    /// As [`Builder::open`]. The table stays open as it was.
+    /// As [`TableBuilder::open`]. The table stays open as it was.
     pub fn refresh(&mut self) -> Result<bool> {
-        let mut opening = Opening::succeeding(self.config.clone(), &self.session);
+        let mut opening = SessionSetup::after_session(self.config.clone(), &self.session);
         while opening.catalog().is_none() {
             self.line.step(&mut opening)?;
         }
         if opening.catalog() == Some(self.session.catalog()) && !self.session.is_discarded() {
-            self.good_until = self.end_of_good();
+            self.good_until = self.catalog_deadline();
             return Ok(false);
         }
         self.line.renew(opening, &mut self.session)?;
-        self.keep_in_mind();
+        self.remember_table();
         Ok(true)
     }
 
@@ -283,15 +283,15 @@ impl Table {
     }
 
     /// The last call that looked something up.
-    pub fn last(&self) -> Option<&LookupStats> {
+    pub fn last_lookup(&self) -> Option<&LookupStats> {
         self.last.as_ref()
     }
 
     /// From now on an older epoch or another key is refused, cache or no cache.
-    fn keep_in_mind(&mut self) {
+    fn remember_table(&mut self) {
         // It was judged by what is remembered, and goes on from there.
         self.config.remembered = Some(self.session.known().clone());
-        self.good_until = self.end_of_good();
+        self.good_until = self.catalog_deadline();
     }
 }
 
@@ -300,7 +300,7 @@ fn one<T>(mut all: Vec<T>) -> Result<T> {
     all.pop().ok_or_else(|| Error::from(Misuse::Rule("something comes of each wish")).into())
 }
 
-fn value(granted: Granted) -> Result<Vec<u8>> {
+fn value(granted: LookupResult) -> Result<Vec<u8>> {
     let why = || CatalogError::NoSuchRow { why: "the table does not have this key".to_owned() };
     Ok(granted.value.ok_or_else(why)?)
 }

@@ -15,8 +15,8 @@
 pub mod endpoint;
 #[cfg(feature = "http")]
 pub mod http;
+pub mod in_process;
 pub mod intermediary;
-pub mod memory;
 #[cfg(feature = "cache")]
 pub mod retry;
 

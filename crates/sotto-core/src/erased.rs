@@ -1,9 +1,9 @@
 //! The one erasure. Scheme code has its own types; everything above meets only what is here: parameters
 //! as canonical JSON, messages as bytes, secrets as opaque tickets.
 //!
-//! There are three kinds of downcasts in the whole system, all below: a [`Ticket`] back to `Client::Pending`, an
-//! [`AnySession`] back to `Server::Session`, and an [`AnyPrepared`] back to `Stream::Prepared`. Their failure is
-//! [`crate::Misuse::Foreign`].
+//! There are three kinds of downcasts in the whole system, all below: a [`AnyPending`] back to `Client::Pending`, an
+//! [`AnySession`] back to `Server::Session`, and an [`AnyExpandedQuery`] back to `StreamServer::Prepared`. Their failure is
+//! [`crate::Misuse::ForeignValue`].
 //!
 //! A capability that a scheme lacks is absent, not failing: `None` in the entry, and `None` where a client or a
 //! server is asked for it.
@@ -11,8 +11,7 @@
 mod batch;
 mod caps;
 mod client;
-#[cfg(feature = "server")]
-mod mask;
+mod hint_server;
 #[cfg(feature = "server")]
 mod part;
 #[cfg(feature = "server")]
@@ -22,38 +21,39 @@ mod server;
 mod state;
 #[cfg(feature = "server")]
 mod steps;
+mod stream_client;
 #[cfg(feature = "server")]
-mod stream;
+mod stream_server;
 mod sum;
 #[cfg(feature = "server")]
 #[cfg(test)]
 mod tests;
-mod units;
-mod upkeep;
+#[cfg(feature = "server")]
+mod whitening;
 
 pub use batch::AnyBatch;
 pub use caps::Caps;
-pub use client::{AnyClient, AnyPrepare, Ticket};
+pub use client::{AnyClient, AnyPending, AnyPrepare};
 #[cfg(feature = "server")]
-pub use mask::MaskEntry;
+pub use hint_server::AnyHintServer;
+pub use hint_server::{AnyHintClient, HintServerEntry};
 #[cfg(feature = "server")]
 pub use part::{AnyJoin, PartEntry};
 #[cfg(feature = "server")]
-pub use server::{AnyServer, AnySession, ReviseFn, ServerEntry};
+pub use server::{AnyServer, AnySession, ServerEntry, UpdateImageFn};
 pub use state::{AnyCheckpoint, AnyState, StateEntry};
 #[cfg(feature = "server")]
 pub use steps::AnySteps;
+pub use stream_client::AnyStreamClient;
 #[cfg(feature = "server")]
-pub use stream::{AnyPrepared, AnyStream};
+pub use stream_server::{AnyExpandedQuery, AnyStreamServer};
 pub use sum::AnySum;
-pub use units::AnyUnits;
 #[cfg(feature = "server")]
-pub use upkeep::AnySupplier;
-pub use upkeep::{AnyUpkeep, UpkeepEntry};
+pub use whitening::WhiteningEntry;
 
 use crate::{
-    Artifact, CryptoRng, Fan, NamedSet, Params, ParamsDigest, ParamsError, ParamsReport, Patch, Result,
-    Scheme, SchemeId, Unit, Units,
+    Artifact, CryptoRng, NamedSet, Params, ParamsDigest, ParamsError, ParamsReport, PatchArtifact, PerServer,
+    Result, Scheme, SchemeId, SumElement, UnitLayout,
 };
 
 /// Everything the registry knows of a scheme: plain data and function pointers.
@@ -68,12 +68,12 @@ pub struct SchemeEntry {
     /// How many servers there are.
     pub servers: usize,
     /// How many of them a query goes to: the first so many.
-    pub queried: usize,
+    pub query_servers: usize,
     /// The parameter sets that can be asked for by name.
     pub sets: fn() -> Vec<NamedSet>,
     /// Chooses parameters for a table; gives canonical JSON. Encoders choose, and a client never does.
     #[cfg(feature = "server")]
-    pub select: fn(&crate::Shape) -> Result<Vec<u8>>,
+    pub select: fn(&crate::TableShape) -> Result<Vec<u8>>,
     /// Checks parameters and says what they promise and cost.
     pub report: fn(&[u8]) -> Result<ParamsReport>,
     /// Starts a client.
@@ -85,11 +85,11 @@ pub struct SchemeEntry {
     /// How many buckets a table has, where one query asks for a record of each.
     pub batch: Option<BucketsFn>,
     /// What is added up, where one query may ask for the sum of several records.
-    pub sum: Option<Unit>,
+    pub sum: Option<SumElement>,
     /// How a client's state is read back, where it has one that must survive.
     pub state: Option<StateEntry>,
     /// Which server makes hints, where one does.
-    pub upkeep: Option<UpkeepEntry>,
+    pub upkeep: Option<HintServerEntry>,
     /// Whether every record ends with the path that proves it.
     pub proven: bool,
     /// The server's half.
@@ -97,13 +97,13 @@ pub struct SchemeEntry {
     pub server: ServerEntry,
 }
 
-/// `(params, artifact, held, delta)`: see [`Patch::patch`].
+/// `(params, artifact, held, delta)`: see [`PatchArtifact::patch`].
 pub type PatchFn = fn(&[u8], Artifact, &mut [u8], &[u8]) -> Result<()>;
 
-/// What a record consists of, under these parameters: see [`crate::Streamed`].
-pub type UnitsFn = fn(&[u8]) -> Result<Units>;
+/// What a record consists of, under these parameters: see [`crate::StreamScheme`].
+pub type UnitsFn = fn(&[u8]) -> Result<UnitLayout>;
 
-/// How many buckets a table has, under these parameters: see [`crate::Batched::buckets`].
+/// How many buckets a table has, under these parameters: see [`crate::BatchScheme::buckets`].
 pub type BucketsFn = fn(&[u8]) -> Result<u64>;
 
 impl SchemeEntry {
@@ -114,7 +114,7 @@ impl SchemeEntry {
     pub const fn of<S: Scheme>() -> Self {
         let caps = S::CAPS;
         caps.check();
-        let queried = <S::Fan<()> as Fan<()>>::SERVERS;
+        let queried = <S::Fan<()> as PerServer<()>>::SERVERS;
         let servers = match caps.upkeep {
             Some(upkeep) if upkeep.helper >= queried => upkeep.helper + 1,
             _ => queried,
@@ -123,7 +123,7 @@ impl SchemeEntry {
             id: S::ID,
             title: S::TITLE,
             servers,
-            queried,
+            query_servers: queried,
             sets: <S::Params as Params>::sets,
             #[cfg(feature = "server")]
             select: select::of::<S>,
@@ -166,6 +166,6 @@ fn report<S: Scheme>(params: &[u8]) -> Result<ParamsReport> {
     Ok(report)
 }
 
-fn patch<S: Patch>(params: &[u8], artifact: Artifact, held: &mut [u8], delta: &[u8]) -> Result<()> {
+fn patch<S: PatchArtifact>(params: &[u8], artifact: Artifact, held: &mut [u8], delta: &[u8]) -> Result<()> {
     S::patch(&checked::<S>(params)?, artifact, held, delta)
 }

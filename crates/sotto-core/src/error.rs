@@ -31,7 +31,7 @@ pub enum Error {
     /// A batch code has no place for all rows of this request at once; it was asked like any other. Asking at once for
     /// what is missing would show it, so it belongs into a request that is due anyway.
     #[error("these rows cannot all be fetched at once; ask for some of them when other rows are due")]
-    Unserved,
+    ServerUnavailable,
     /// Storage under an encoder or a client state failed.
     #[error("storage: {0}")]
     Storage(#[from] std::io::Error),
@@ -103,7 +103,7 @@ pub enum Misuse {
     },
     /// A ticket or session handle that another client or server made.
     #[error("a {0} of another instance was handed in")]
-    Foreign(&'static str),
+    ForeignValue(&'static str),
     /// An artifact this scheme did not ask for, or more of it than there is.
     #[error("artifact {0} was not asked for, or came twice")]
     UnexpectedArtifact(&'static str),

@@ -76,9 +76,9 @@ pub fn gate(visits: &[usize], of_rows: &[f64]) -> Result<f64, ParamsError> {
 
 /// `A` decides which rows, and `B` how to fetch so many at once: `A` has one shard, and `B` serves batches of its rows.
 #[derive(Debug, Clone)]
-pub struct Then<A, B>(pub A, pub B);
+pub struct Compose<A, B>(pub A, pub B);
 
-impl<A, B> Layer for Then<A, B>
+impl<A, B> Layer for Compose<A, B>
 where
     A: Layer,
     B: Layer<Request = [u64], Reply = Vec<Row>>,

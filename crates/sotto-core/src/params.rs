@@ -12,7 +12,7 @@ pub const REQUIRED_FAILURE_LOG2: i32 = -40;
 
 /// The table a scheme is asked to fit, and what matters most to whoever asks.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Shape {
+pub struct TableShape {
     /// Rows in the table, at least 1.
     pub rows: u64,
     /// Bytes in a row, at least 1.
@@ -22,11 +22,11 @@ pub struct Shape {
     pub lookups_per_client: u64,
     /// How many lookups one request makes, in this table and in others like it, at least 1. The request fails if any
     /// of them does, so each has to fail that many times less often.
-    pub together: u64,
+    pub lookups_per_request: u64,
     /// Nodes of 32 bytes at the end of each record, which are among its bytes: node l is the same in all records whose numbers
     /// agree but for their l lowest bits. A scheme may make use of that.
-    pub path: u32,
-    /// Equal parts of the table, of each of which a query asks for one record; 1 unless the scheme is [`crate::Batched`].
+    pub proof_nodes: u32,
+    /// Equal parts of the table, of each of which a query asks for one record; 1 unless the scheme is [`crate::BatchScheme`].
     /// `rows` is the total of all parts, a multiple of it.
     pub buckets: u64,
     /// What to spend least of.
@@ -35,16 +35,25 @@ pub struct Shape {
     pub set: Option<String>,
 }
 
-impl Shape {
+impl TableShape {
     /// A table of `rows` rows, each looked up for itself, with the default goal and no set named.
     pub const fn new(rows: u64, row_bytes: u64, lookups_per_client: u64) -> Self {
         let (together, path, buckets, goal, set) = (1, 0, 1, Goal::ServerTime, None);
-        Shape { rows, row_bytes, lookups_per_client, together, path, buckets, goal, set }
+        TableShape {
+            rows,
+            row_bytes,
+            lookups_per_client,
+            lookups_per_request: together,
+            proof_nodes: path,
+            buckets,
+            goal,
+            set,
+        }
     }
 
     /// log2 of the largest failure probability of a lookup: a request's, divided among its lookups.
     pub fn required_failure_log2(&self) -> f64 {
-        f64::from(REQUIRED_FAILURE_LOG2) - (self.together.max(1) as f64).log2()
+        f64::from(REQUIRED_FAILURE_LOG2) - (self.lookups_per_request.max(1) as f64).log2()
     }
 }
 
@@ -94,7 +103,7 @@ pub trait Params: Clone + Send + Sync + 'static {
     /// fields refused, so that its compact JSON is canonical.
     type Literal: Clone + Serialize + DeserializeOwned + Send + Sync + 'static;
 
-    /// The sets that [`Shape::set`] may name; none unless said otherwise.
+    /// The sets that [`TableShape::set`] may name; none unless said otherwise.
     fn sets() -> Vec<NamedSet> {
         Vec::new()
     }
@@ -103,7 +112,7 @@ pub trait Params: Clone + Send + Sync + 'static {
     ///
     /// # Errors
     /// [`crate::ParamsError::NoFit`] if no parameters of this scheme fit.
-    fn select(shape: &Shape) -> Result<Self::Literal>;
+    fn select(shape: &TableShape) -> Result<Self::Literal>;
 
     /// Checks a literal: ranges, security, failure probability.
     ///
@@ -140,7 +149,7 @@ pub struct ParamsReport {
 
 /// Works out what is worth showing to a person, for [`ParamsReport::details`]; in a browser nothing, since its programs show none
 /// and every byte of them is loaded.
-pub fn facts(work: impl FnOnce() -> Vec<(&'static str, String)>) -> Vec<(&'static str, String)> {
+pub fn report_details(work: impl FnOnce() -> Vec<(&'static str, String)>) -> Vec<(&'static str, String)> {
     if cfg!(all(target_arch = "wasm32", target_os = "unknown")) { Vec::new() } else { work() }
 }
 

@@ -2,8 +2,8 @@
 //! knows nothing of keys, trees, sockets, files, clocks or threads.
 
 use crate::{
-    Artifact, ArtifactNeed, Budget, Caps, CryptoRng, Fan, Misuse, Params, PendingOf, Record, RecordIndex,
-    Result, SchemeId, Wire,
+    Artifact, ArtifactNeed, Budget, Caps, CryptoRng, Misuse, Params, PendingOf, PerServer, Record,
+    RecordIndex, Result, SchemeId, Wire,
 };
 
 /// A PIR scheme: what a client and its servers agree on. Implemented by an empty struct.
@@ -14,8 +14,8 @@ pub trait Scheme: Sized + Send + Sync + 'static {
     const TITLE: &'static str;
     /// Checked, immutable, public.
     type Params: Params;
-    /// `One<T>` or `Two<T>`: one value per server, by type.
-    type Fan<T>: Fan<T>;
+    /// `OneServer<T>` or `TwoServers<T>`: one value per server, by type.
+    type Fan<T>: PerServer<T>;
     /// Registered once per session; `()` if none.
     type Keys: Wire<Self::Params>;
     /// What one server is sent.
@@ -92,9 +92,9 @@ pub trait Client<S: Scheme>: Sized + Send + 'static {
     }
 }
 
-/// What a record of a [`Streamed`] scheme consists of.
+/// What a record of a [`StreamScheme`] scheme consists of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Units {
+pub struct UnitLayout {
     /// How many, at least 1.
     pub count: u64,
     /// Bytes of the record in each; `count * bytes` is the record's size.
@@ -105,21 +105,21 @@ pub struct Units {
 
 /// A scheme whose record consists of equal units, each with an answer of its own: one query fetches a record
 /// of many megabytes piece by piece, and neither end ever holds it whole.
-pub trait Streamed: Scheme {
+pub trait StreamScheme: Scheme {
     /// What a server sends back about one unit.
     type UnitAnswer: Wire<Self::Params>;
 
     /// Units of a record, at least 1.
     fn units(params: &Self::Params) -> u64;
 
-    /// Bytes of a record in each unit; [`Streamed::units`] of them are exactly a record.
+    /// Bytes of a record in each unit; [`StreamScheme::units`] of them are exactly a record.
     fn unit_bytes(params: &Self::Params) -> usize;
 
     /// Reads one unit. Each may be read once or several times, in any order, as long as `pending` lives.
     ///
     /// # Errors
     /// [`crate::Error::Unreadable`] at most.
-    fn open_unit(
+    fn recover_unit(
         client: &mut Self::Client,
         pending: &<Self::Client as Client<Self>>::Pending,
         unit: u64,
@@ -131,7 +131,7 @@ pub trait Streamed: Scheme {
 ///
 /// [`Client::query`] is the same query, for any records of the other buckets: what is sent and what comes back has the same
 /// sizes. [`crate::ParamsReport::failure_log2`] bounds the failure of a whole answer.
-pub trait Batched: Scheme {
+pub trait BatchScheme: Scheme {
     /// How many buckets, at least 1. Bucket `b` has the records `b * R..(b + 1) * R`, for `R = records / buckets`.
     fn buckets(params: &Self::Params) -> u64;
 
@@ -139,9 +139,9 @@ pub trait Batched: Scheme {
     /// depend on the places.
     ///
     /// # Errors
-    /// Those of [`one_of_each`], or [`crate::Error::Exhausted`].
+    /// Those of [`check_bucket_places`], or [`crate::Error::Exhausted`].
     #[allow(clippy::type_complexity, reason = "what Client::query gives")]
-    fn ask(
+    fn query_buckets(
         client: &mut Self::Client,
         places: &[u64],
         rng: &mut dyn CryptoRng,
@@ -151,18 +151,18 @@ pub trait Batched: Scheme {
     ///
     /// # Errors
     /// [`crate::Error::Unreadable`] at most: decoding has validated the answers.
-    fn read(
+    fn recover_buckets(
         client: &mut Self::Client,
         pending: PendingOf<Self>,
         answers: Self::Fan<Self::Answer>,
     ) -> Result<Vec<Record>>;
 }
 
-/// Refuses places that are not one record of each of `buckets` buckets of `records` records: for [`Batched::ask`].
+/// Refuses places that are not one record of each of `buckets` buckets of `records` records: for [`BatchScheme::query_buckets`].
 ///
 /// # Errors
 /// [`Misuse::Rule`] for another number of places; [`Misuse::IndexPastEnd`] for the largest place, if it is past its bucket.
-pub fn one_of_each(places: &[u64], buckets: u64, records: u64) -> Result<()> {
+pub fn check_bucket_places(places: &[u64], buckets: u64, records: u64) -> Result<()> {
     if places.len() as u64 != buckets {
         return Err(Misuse::Rule("one place in each bucket is asked for").into());
     }
@@ -171,10 +171,10 @@ pub fn one_of_each(places: &[u64], buckets: u64, records: u64) -> Result<()> {
     if index >= records { Err(Misuse::IndexPastEnd { index, len: records }.into()) } else { Ok(()) }
 }
 
-/// The numbers that a record consists of where records are added up ([`Summed`]).
+/// The numbers that a record consists of where records are added up ([`SumScheme`]).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Unit {
+pub enum SumElement {
     /// Each byte is a number modulo 2^8.
     Byte,
     /// Two bytes are a number modulo 2^16: the first, which is signed, and 256 times the second. A last byte without a second
@@ -182,12 +182,12 @@ pub enum Unit {
     Pair,
 }
 
-impl Unit {
+impl SumElement {
     /// Bytes of a number.
     pub fn bytes(self) -> usize {
         match self {
-            Unit::Byte => 1,
-            Unit::Pair => 2,
+            SumElement::Byte => 1,
+            SumElement::Pair => 2,
         }
     }
 
@@ -195,8 +195,8 @@ impl Unit {
     pub fn number(self, bytes: &[u8]) -> u16 {
         let byte = |i: usize| bytes.get(i).copied().unwrap_or(0);
         match self {
-            Unit::Byte => byte(0).into(),
-            Unit::Pair => (byte(0) as i8 as u16).wrapping_add(u16::from(byte(1)) << 8),
+            SumElement::Byte => byte(0).into(),
+            SumElement::Pair => (byte(0) as i8 as u16).wrapping_add(u16::from(byte(1)) << 8),
         }
     }
 
@@ -204,8 +204,8 @@ impl Unit {
     pub fn bytes_of(self, number: u16) -> [u8; 2] {
         let first = number as u8;
         match self {
-            Unit::Byte => [first, 0],
-            Unit::Pair => [first, (number.wrapping_sub(first as i8 as u16) >> 8) as u8],
+            SumElement::Byte => [first, 0],
+            SumElement::Pair => [first, (number.wrapping_sub(first as i8 as u16) >> 8) as u8],
         }
     }
 }
@@ -214,9 +214,9 @@ impl Unit {
 ///
 /// [`Client::query`] is the same query, for the sum of one record: what is sent and what comes back has the same sizes, and
 /// [`Client::recover`] reads it. [`crate::ParamsReport::failure_log2`] bounds the failure of any sum.
-pub trait Summed: Scheme {
+pub trait SumScheme: Scheme {
     /// What is added up.
-    const UNIT: Unit;
+    const UNIT: SumElement;
 
     /// Asks for the sum of the records `first + i`, for each bit `i` of `ones`, the lowest first. Those past the last record
     /// count as zeros. Time, memory access and sizes depend on neither.
@@ -224,7 +224,7 @@ pub trait Summed: Scheme {
     /// # Errors
     /// Those of [`Client::query`], for `first`.
     #[allow(clippy::type_complexity, reason = "what Client::query gives")]
-    fn ask_sum(
+    fn query_sum(
         client: &mut Self::Client,
         first: RecordIndex,
         ones: u128,
@@ -235,7 +235,7 @@ pub trait Summed: Scheme {
 /// Moves an artifact a client holds from one epoch to the next without fetching it whole.
 ///
 /// A pure function of public bytes: the caller then checks the result against the next epoch's digest.
-pub trait Patch: Scheme {
+pub trait PatchArtifact: Scheme {
     /// Applies `delta` to `held` in place.
     ///
     /// # Errors

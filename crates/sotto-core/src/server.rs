@@ -2,7 +2,9 @@
 //! and go to. Threads are given, not taken: an implementation may use rayon's *current* pool, which the
 //! caller installs, and starts no thread of its own.
 
-use crate::{Artifact, Error, Misuse, Params, PeerMisbehaved, Result, Scheme, Streamed, Upkeep, Wire};
+use crate::{
+    Artifact, Error, HintScheme, Misuse, Params, PeerMisbehaved, Result, Scheme, StreamScheme, Wire,
+};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -24,7 +26,7 @@ pub trait Server<S: Scheme>: Sized + Send + Sync + 'static {
     ///
     /// # Errors
     /// [`crate::Error::Misuse`] if `rows` is not the shape of `params`; storage errors of either side.
-    fn encode(params: &S::Params, rows: &dyn Rows, out: &dyn Sink) -> Result<()>;
+    fn encode(params: &S::Params, rows: &dyn RecordSource, out: &dyn Sink) -> Result<()>;
 
     /// Opens an image. Does not read it whole.
     ///
@@ -36,7 +38,7 @@ pub trait Server<S: Scheme>: Sized + Send + Sync + 'static {
     ///
     /// # Errors
     /// As [`Self::open`].
-    fn records(params: &S::Params, image: Arc<dyn Image>) -> Result<Box<dyn Rows>>;
+    fn records(params: &S::Params, image: Arc<dyn Image>) -> Result<Box<dyn RecordSource>>;
 
     /// Admits a client's keys.
     ///
@@ -78,43 +80,43 @@ pub fn together<A, B>(first: Vec<Result<A>>, next: impl FnOnce(Vec<A>) -> Vec<Re
 }
 
 /// A scheme whose image can be moved to the next epoch by re-encoding only what changed.
-pub trait Revise: Scheme {
+pub trait UpdateImage: Scheme {
     /// Applies `changes` to `out`, whose sections hold a copy of the old image, and writes the delta
     /// artifacts clients need.
     ///
     /// # Errors
     /// [`crate::Misuse::IndexPastEnd`] for a change outside the records; storage errors.
-    fn revise(params: &Self::Params, changes: &[Change], out: &dyn Sink) -> Result<()>;
+    fn revise(params: &Self::Params, changes: &[RecordChange], out: &dyn Sink) -> Result<()>;
 }
 
 /// A scheme that combines each table with a public mask of the table's own, which its literal names: its noise bound holds for
 /// rows that were written by whoever did not know the mask, and for a share of rows written since.
-pub trait Masked: Revise {
+pub trait WhiteningScheme: UpdateImage {
     /// The literal with another seed of the mask. [`Params::select`] does not know the rows, so its literals have one that is the
     /// same for all tables, and that no table is published with.
-    fn with_mask(literal: LiteralOf<Self>, seed: [u8; 32]) -> LiteralOf<Self>;
+    fn with_whitening_seed(literal: LiteralOf<Self>, seed: [u8; 32]) -> LiteralOf<Self>;
 
     /// Where a record counts when it is written.
-    fn place(params: &Self::Params, record: u64) -> Place;
+    fn write_slot(params: &Self::Params, record: u64) -> WriteSlot;
 
     /// Most places of a column that may have been written since the mask was drawn: what the failure bound has room for.
-    fn most_written(params: &Self::Params) -> u64;
+    fn max_writes(params: &Self::Params) -> u64;
 }
 
 /// The literal of a scheme's parameters.
 pub type LiteralOf<S> = <<S as Scheme>::Params as Params>::Literal;
 
-/// What a write counts as, of a [`Masked`] scheme.
+/// What a write counts as, of a [`WhiteningScheme`] scheme.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Place {
+pub struct WriteSlot {
     /// The column: what the noise of one query sums over.
     pub column: u64,
     /// Which summand of the column.
     pub summand: u64,
 }
 
-/// The server's half of a [`Streamed`] scheme.
-pub trait Stream: Streamed {
+/// The server's half of a [`StreamScheme`] scheme.
+pub trait StreamServer: StreamScheme {
     /// A query, expanded once for all units.
     type Prepared: Send + Sync + 'static;
 
@@ -128,7 +130,7 @@ pub trait Stream: Streamed {
         query: Self::Query,
     ) -> Result<Self::Prepared>;
 
-    /// Answers about one unit of the record asked for; `unit` is below [`Streamed::units`]. The work does not
+    /// Answers about one unit of the record asked for; `unit` is below [`StreamScheme::units`]. The work does not
     /// depend on the query's content.
     ///
     /// # Errors
@@ -136,18 +138,18 @@ pub trait Stream: Streamed {
     fn unit(server: &Self::Server, prepared: &Self::Prepared, unit: u64) -> Result<Self::UnitAnswer>;
 }
 
-/// The server's half of an [`Upkeep`] scheme.
-pub trait Supplier: Upkeep {
+/// The server's half of an [`HintScheme`] scheme.
+pub trait HintServer: HintScheme {
     /// Makes hints to order. May take seconds: not for the worker that answers queries.
     ///
     /// # Errors
     /// As [`Server::answer`].
-    fn supply(server: &Self::Server, order: Self::Order) -> Result<Self::Supply>;
+    fn answer_hint_request(server: &Self::Server, order: Self::HintRequest) -> Result<Self::HintResponse>;
 }
 
 /// A scheme whose server can say which step of an answer it is at, and take its steps in several orders. What that takes is
 /// for whoever holds a clock: nothing here does.
-pub trait Stepped: Scheme {
+pub trait StepServer: Scheme {
     /// The names of the orders; the first is the one of [`Server::answer`].
     const ORDERS: &'static [&'static str];
 
@@ -167,7 +169,7 @@ pub trait Stepped: Scheme {
 
 /// New bytes inside one record.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Change {
+pub struct RecordChange {
     /// Which record.
     pub record: u64,
     /// First byte changed.
@@ -177,7 +179,7 @@ pub struct Change {
 }
 
 /// The records of a table, readable in any order and by several threads.
-pub trait Rows: Sync {
+pub trait RecordSource: Sync {
     /// How many records.
     fn records(&self) -> u64;
     /// Bytes in each.
@@ -208,9 +210,9 @@ pub trait Rows: Sync {
     /// record lies beside what is read of another, implement it: this reads one after the other.
     ///
     /// # Errors
-    /// As [`Rows::read_part`]; [`Misuse::Rule`] if `out` is not so many equal parts.
+    /// As [`RecordSource::read_part`]; [`Misuse::Rule`] if `out` is not so many equal parts.
     fn read_parts(&self, parts: &[(u64, u64)], out: &mut [u8]) -> Result<()> {
-        let each = each_of(parts.len(), out.len())?;
+        let each = bytes_per_part(parts.len(), out.len())?;
         let parts = parts.iter().zip(out.chunks_exact_mut(each));
         parts.into_iter().try_for_each(|((record, offset), out)| self.read_part(*record, *offset, out))
     }
@@ -220,7 +222,7 @@ pub trait Rows: Sync {
 ///
 /// # Errors
 /// [`Misuse::Rule`] if that is no number.
-pub fn each_of(parts: usize, bytes: usize) -> Result<usize> {
+pub fn bytes_per_part(parts: usize, bytes: usize) -> Result<usize> {
     match bytes.checked_div(parts) {
         Some(each) if each > 0 && bytes.is_multiple_of(parts) => Ok(each),
         // Nothing of nothing: any number will do.
@@ -272,13 +274,13 @@ pub trait Image: Send + Sync {
 }
 
 /// A section of an open image, which is there and as long as the parameters say.
-pub struct Held {
+pub struct ImageSection {
     image: Arc<dyn Image>,
     section: Section,
     bytes: usize,
 }
 
-impl Held {
+impl ImageSection {
     /// Looks the section up.
     ///
     /// # Errors
@@ -288,7 +290,7 @@ impl Held {
         if bytes as u64 != want {
             return Err(PeerMisbehaved::Length { what, got: bytes as u64, want }.into());
         }
-        Ok(Held { image, section, bytes })
+        Ok(ImageSection { image, section, bytes })
     }
 
     /// Its bytes, as many as were found when it was opened.
@@ -305,9 +307,9 @@ impl Held {
 
 /// Records that are read out of a section one by one. `read` is given the section, a record, where in it to begin, and what to
 /// fill; `None` if the section does not have it.
-pub struct Stored<F> {
+pub struct SectionRecords<F> {
     /// The section.
-    pub held: Held,
+    pub held: ImageSection,
     /// How many records there are.
     pub records: u64,
     /// Bytes in each.
@@ -316,7 +318,7 @@ pub struct Stored<F> {
     pub read: F,
 }
 
-impl<F: Fn(&[u8], u64, usize, &mut [u8]) -> Option<()> + Send + Sync> Rows for Stored<F> {
+impl<F: Fn(&[u8], u64, usize, &mut [u8]) -> Option<()> + Send + Sync> RecordSource for SectionRecords<F> {
     fn records(&self) -> u64 {
         self.records
     }
@@ -365,11 +367,14 @@ mod tests {
     #[test]
     fn a_section_is_held_if_it_is_as_long_as_it_must_be() {
         let image = Arc::new(Fading::default());
-        assert_eq!(Held::open(image.clone(), Section::Resident, "table", 3).unwrap().bytes(), [1, 2, 3]);
+        assert_eq!(
+            ImageSection::open(image.clone(), Section::Resident, "table", 3).unwrap().bytes(),
+            [1, 2, 3]
+        );
         for (section, want) in
             [(Section::Resident, 2), (Section::Resident, 4), (Section::Public(Artifact::Hint), 1)]
         {
-            let refused = Held::open(image.clone(), section, "table", want);
+            let refused = ImageSection::open(image.clone(), section, "table", want);
             assert!(matches!(refused.err(), Some(Error::Peer(PeerMisbehaved::Length { .. }))), "{section:?}");
         }
     }
@@ -379,7 +384,7 @@ mod tests {
     #[should_panic(expected = "keeps the sections")]
     fn a_section_that_is_lost_is_no_clients_fault() {
         let image = Arc::new(Fading::default());
-        let held = Held::open(image.clone(), Section::Resident, "table", 3).unwrap();
+        let held = ImageSection::open(image.clone(), Section::Resident, "table", 3).unwrap();
         image.0.store(true, Ordering::Relaxed);
         held.bytes();
     }

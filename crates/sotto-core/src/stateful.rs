@@ -15,7 +15,7 @@
 //! ```
 //!
 //! After a crash: [`Stateful::load`] the last whole state, [`Stateful::replay`] every entry since, and for each request that
-//! was recorded and not settled [`Stateful::reopen`] its pending half and send the same bytes again.
+//! was recorded and not settled [`Stateful::reopen_query`] its pending half and send the same bytes again.
 
 use crate::{Client, Result, Scheme, Wire};
 use std::io::{Read, Write};
@@ -51,13 +51,13 @@ pub trait Stateful: Scheme {
     fn replay(client: &mut Self::Client, entry: &[u8]) -> Result<()>;
 
     /// The number of a query, by which it is found again. Each is larger than the ones before.
-    fn number(pending: &PendingOf<Self>) -> u64;
+    fn query_number(pending: &PendingOf<Self>) -> u64;
 
     /// The pending half of a query that was made, in this process or another, and has not been recovered.
     ///
     /// # Errors
-    /// [`crate::Misuse::Foreign`] if there is no such query.
-    fn reopen(client: &mut Self::Client, number: u64) -> Result<PendingOf<Self>>;
+    /// [`crate::Misuse::ForeignValue`] if there is no such query.
+    fn reopen_query(client: &mut Self::Client, number: u64) -> Result<PendingOf<Self>>;
 
     /// Takes back what the last [`Client::recover`] learnt: its row is not the publisher's. Nothing that is sent later
     /// may depend on it.
@@ -69,7 +69,7 @@ pub trait Stateful: Scheme {
     ///
     /// # Errors
     /// [`crate::Error::Peer`] for a delta that is none; the client must be thrown away.
-    fn follow(client: &mut Self::Client, delta: &[u8]) -> Result<()>;
+    fn apply_delta(client: &mut Self::Client, delta: &[u8]) -> Result<()>;
 
     /// Writes down a preparation that is under way.
     ///
@@ -85,30 +85,30 @@ pub trait Stateful: Scheme {
 
     /// How many bytes of its artifact a preparation has taken that a checkpoint made now would keep. After
     /// [`Stateful::resume`] the stream goes on from here.
-    fn kept(prepare: &Self::Prepare) -> u64;
+    fn absorbed_bytes(prepare: &Self::Prepare) -> u64;
 }
 
 /// A scheme whose hints one of its servers makes, on request. That server learns how hints are made, and so must never see
 /// what the others are asked; they must never see an order. A scheme may ask it too: for what says nothing to who knows how
 /// hints are made.
-pub trait Upkeep: Stateful {
+pub trait HintScheme: Stateful {
     /// Which server makes hints, counted from 0. Where it is not among those that queries go to, it is the one after them.
-    const HELPER: usize;
+    const HINT_SERVER: usize;
     /// What the helper is sent.
-    type Order: Wire<Self::Params>;
+    type HintRequest: Wire<Self::Params>;
     /// What it sends back.
-    type Supply: Wire<Self::Params>;
+    type HintResponse: Wire<Self::Params>;
 
-    /// The next order, if one is due. The same again until [`Upkeep::stock`] has taken its supply, so that a retry sends the
-    /// same bytes. When orders come depends on how many queries were made, never on which.
+    /// The next order, if one is due. The same again until [`HintScheme::apply_hint_response`] has taken its supply, so that a
+    /// retry sends the same bytes. When orders come depends on how many queries were made, never on which.
     ///
     /// # Errors
     /// Only what sampling can give.
-    fn order(client: &mut Self::Client) -> Result<Option<Self::Order>>;
+    fn next_hint_request(client: &mut Self::Client) -> Result<Option<Self::HintRequest>>;
 
     /// Takes the supply to the last order. What it changes is in the next [`Stateful::journal`].
     ///
     /// # Errors
     /// [`crate::Misuse::Rule`] if none was ordered.
-    fn stock(client: &mut Self::Client, supply: Self::Supply) -> Result<()>;
+    fn apply_hint_response(client: &mut Self::Client, supply: Self::HintResponse) -> Result<()>;
 }

@@ -4,7 +4,7 @@
 
 use fspiral::FSpiral;
 use onionpir::OnionPir;
-use sotto_core::{Error, Params as _, Shape};
+use sotto_core::{Error, Params as _, TableShape};
 use sotto_cube::{Family, Params};
 use spiral::Spiral;
 
@@ -42,7 +42,7 @@ fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
 fn print<F: Family>(rows: u64, row_bytes: u64) -> Result<(), Error> {
     println!("| {} |\n|{}", HEAD.join(" | "), "---|".repeat(HEAD.len()));
     for set in Params::<F>::sets() {
-        let shape = Shape { set: Some(set.name.to_owned()), ..Shape::new(rows, row_bytes, 1000) };
+        let shape = TableShape { set: Some(set.name.to_owned()), ..TableShape::new(rows, row_bytes, 1000) };
         match Params::<F>::select(&shape).and_then(Params::<F>::check) {
             Ok(params) => println!("| `{}` | {} |", set.name, line(&params)),
             Err(Error::Params(why)) => println!("| `{}` | {why} |", set.name),

@@ -8,7 +8,7 @@
 use fspiral::FSpiral;
 use onionpir::OnionPir;
 use rand_core::Rng;
-use sotto_core::{Client as _, One, Params as _, Prepare as _, RecordIndex, Server as _, Shape};
+use sotto_core::{Client as _, OneServer, Params as _, Prepare as _, RecordIndex, Server as _, TableShape};
 use sotto_cube::answer::{BATCH, CubeTable, ExpandedQuery};
 use sotto_cube::client::Prepare;
 use sotto_cube::{Answer, CubeScheme, Family, Params, encode};
@@ -36,7 +36,7 @@ fn main() {
 const STAGES: [&str; 7] = ["expand", "first", "fold", "respond", "expand 4", "first 4", "fold 4"];
 
 fn stages<F: Family>(bytes: u64, set: Option<String>, rounds: u64) {
-    let shape = Shape { set, ..Shape::new(bytes / 256, 256, 1000) };
+    let shape = TableShape { set, ..TableShape::new(bytes / 256, 256, 1000) };
     let params: Params<F> = Params::check(Params::<F>::select(&shape).unwrap()).unwrap();
     let (records, width) = (params.grid.records(), params.literal().record_bytes as usize);
     let mut data = vec![0; records as usize * width];
@@ -92,7 +92,7 @@ fn stages<F: Family>(bytes: u64, set: Option<String>, rounds: u64) {
             let record = <_ as sotto_core::Client<CubeScheme<F>>>::recover(
                 &mut client,
                 pending,
-                One(Answer(vec![unit])),
+                OneServer(Answer(vec![unit])),
             );
             assert!(record.unwrap().bytes() == &records.bytes()[index * width..][..width], "record {index}");
         }

@@ -22,7 +22,7 @@ use crate::params::{Inner, Params};
 use part::ColumnRange;
 pub use prepare::ExpandedQuery;
 use rayon::prelude::*;
-use sotto_core::{Held, Image, Misuse, Result, Section};
+use sotto_core::{Image, ImageSection, Misuse, Result, Section};
 use sotto_lattice::buffer_pool::BufferPool;
 use sotto_lattice::ciphertext::Ciphertext;
 use sotto_lattice::ring::ModulusLevel;
@@ -38,7 +38,7 @@ pub const BATCH: usize = 4;
 pub struct CubeTable<F> {
     params: Params<F>,
     share: ColumnRange,
-    table: Held,
+    table: ImageSection,
     words: WordFormat,
     spare: Arc<AnswerBuffers>,
 }
@@ -84,7 +84,7 @@ impl<F> CubeTable<F> {
 
     fn open_share(params: &Params<F>, share: ColumnRange, image: Arc<dyn Image>) -> Result<Self> {
         let bytes = share.layout.bytes() * params.grid.units();
-        let table = Held::open(image, Section::Resident, "table", bytes)?;
+        let table = ImageSection::open(image, Section::Resident, "table", bytes)?;
         let words = stored(params)?;
         let sums = (share.layout.cols() * (params.rank() + 1) * params.n() * 8) as u64;
         let spare = AnswerBuffers {

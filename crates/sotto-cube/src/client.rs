@@ -10,7 +10,7 @@ use crate::params::{Inner, Params};
 use crate::query::QueryTarget;
 use crate::whitening::whiten;
 use crate::{CubeScheme, Family};
-use sotto_core::{CryptoRng, Misuse, One, Record, RecordIndex, Result};
+use sotto_core::{CryptoRng, Misuse, OneServer, Record, RecordIndex, Result};
 use sotto_lattice::automorphism::AutomorphismKey;
 use sotto_lattice::encrypt::{ErrorSource, MaskSource, encrypt, truncate};
 use sotto_lattice::expand::element;
@@ -68,17 +68,17 @@ impl<F: Family> sotto_core::Client<CubeScheme<F>> for Client<F> {
         self.keys.clone()
     }
 
-    fn query(&mut self, index: RecordIndex, rng: &mut dyn CryptoRng) -> Result<(One<Query>, Pending)> {
+    fn query(&mut self, index: RecordIndex, rng: &mut dyn CryptoRng) -> Result<(OneServer<Query>, Pending)> {
         let len = self.params.grid.records();
         if index.0 >= len {
             return Err(Misuse::IndexPastEnd { index: index.0, len }.into());
         }
-        Ok((One(self.ask(index.0, rng)?), Pending { record: Zeroizing::new(index.0) }))
+        Ok((OneServer(self.ask(index.0, rng)?), Pending { record: Zeroizing::new(index.0) }))
     }
 
-    fn recover(&mut self, pending: Pending, One(Answer(units)): One<Answer>) -> Result<Record> {
+    fn recover(&mut self, pending: Pending, OneServer(Answer(units)): OneServer<Answer>) -> Result<Record> {
         if units.len() as u64 != self.params.grid.units() {
-            return Err(Misuse::Foreign("ticket").into());
+            return Err(Misuse::ForeignValue("ticket").into());
         }
         let mut record = Vec::with_capacity(self.params.literal.record_bytes as usize);
         for (unit, answer) in (0..).zip(&units) {
@@ -159,7 +159,7 @@ impl<F> Client<F> {
     /// Recover, for one unit: subtract the masks, round, and take the public mask off the data.
     ///
     /// # Errors
-    /// [`Misuse::Foreign`] for the answer of another shape.
+    /// [`Misuse::ForeignValue`] for the answer of another shape.
     pub fn open(&self, pending: &Pending, unit: u64, answer: &UnitAnswer) -> Result<Record> {
         let params = &*self.params;
         let side = usize::from(params.literal.n);
@@ -169,7 +169,7 @@ impl<F> Client<F> {
         };
         let columns = answer.polynomials.chunks_exact(1 + secrets.len());
         if columns.len() * (1 + secrets.len()) != answer.polynomials.len() || columns.len() != side {
-            return Err(Misuse::Foreign("answer").into());
+            return Err(Misuse::ForeignValue("answer").into());
         }
         // Entry (i, j) of a unit is polynomial i n + j, and body i of column j.
         let mut words: Vec<Zeroizing<Vec<u64>>> = vec![Zeroizing::new(Vec::new()); side * side];

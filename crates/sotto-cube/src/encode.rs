@@ -5,7 +5,7 @@ use crate::answer::stored;
 use crate::params::Inner;
 use crate::whitening::whiten;
 use rayon::prelude::*;
-use sotto_core::{Misuse, Result, Rows, Section, Sink};
+use sotto_core::{Misuse, RecordSource, Result, Section, Sink};
 use sotto_math::bits;
 use sotto_math::tiles::{Strip, WordFormat, strips};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 ///
 /// # Errors
 /// [`Misuse::Rule`] if `rows` has another shape than the parameters; storage errors.
-pub fn encode(params: &Inner, rows: &dyn Rows, out: &dyn Sink) -> Result<()> {
+pub fn encode(params: &Inner, rows: &dyn RecordSource, out: &dyn Sink) -> Result<()> {
     let grid = &params.grid;
     if rows.records() != grid.records() || rows.record_bytes() as u64 != params.literal.record_bytes {
         return Err(Misuse::Rule("the records have the shape the parameters were chosen for").into());
@@ -39,7 +39,7 @@ pub fn encode(params: &Inner, rows: &dyn Rows, out: &dyn Sink) -> Result<()> {
 struct StripWriter<'a> {
     params: &'a Inner,
     words: &'a WordFormat,
-    rows: &'a dyn Rows,
+    rows: &'a dyn RecordSource,
     out: &'a dyn Sink,
     unit: u64,
     strip: &'a Strip,

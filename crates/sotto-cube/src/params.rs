@@ -9,7 +9,7 @@ use crate::select;
 use crate::shape::Grid;
 use crate::template::Template;
 use sotto_core::params::REQUIRED_FAILURE_LOG2;
-use sotto_core::{NamedSet, ParamsError, ParamsReport, Result, SchemeId, Security, Shape};
+use sotto_core::{NamedSet, ParamsError, ParamsReport, Result, SchemeId, Security, TableShape};
 use sotto_lattice::expand::{Expansion, SelectorCounts};
 use sotto_lattice::ring::{ModulusLevel, Ring};
 use sotto_math::gadget::Gadget;
@@ -91,7 +91,7 @@ impl<F: Family> sotto_core::Params for Params<F> {
         F::templates().iter().map(|set| NamedSet { name: set.name, about: set.about }).collect()
     }
 
-    fn select(shape: &Shape) -> Result<Literal> {
+    fn select(shape: &TableShape) -> Result<Literal> {
         select::select(F::templates(), shape)
     }
 

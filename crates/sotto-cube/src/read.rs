@@ -4,8 +4,8 @@ use crate::answer::stored;
 use crate::params::{Inner, Params};
 use crate::whitening::whiten;
 use rayon::prelude::*;
-use sotto_core::server::each_of;
-use sotto_core::{Held, Image, Misuse, Result, Rows, Section};
+use sotto_core::server::bytes_per_part;
+use sotto_core::{Image, ImageSection, Misuse, RecordSource, Result, Section};
 use sotto_math::bits;
 use sotto_math::tiles::WordFormat;
 use std::sync::Arc;
@@ -60,7 +60,7 @@ fn recover(
 /// The records of an image.
 pub(crate) struct Records<F> {
     params: Params<F>,
-    table: Held,
+    table: ImageSection,
     words: WordFormat,
 }
 
@@ -78,7 +78,7 @@ impl<F> Records<F> {
     /// # Errors
     /// [`sotto_core::PeerMisbehaved::Length`] if it is not the table of these parameters.
     pub(crate) fn open(params: &Params<F>, image: Arc<dyn Image>) -> Result<Self> {
-        let table = Held::open(image, Section::Resident, "table", params.grid.bytes())?;
+        let table = ImageSection::open(image, Section::Resident, "table", params.grid.bytes())?;
         Ok(Records { params: params.clone(), table, words: stored(params)? })
     }
 
@@ -132,7 +132,7 @@ impl<F> Records<F> {
     }
 }
 
-impl<F: Send + Sync + 'static> Rows for Records<F> {
+impl<F: Send + Sync + 'static> RecordSource for Records<F> {
     fn records(&self) -> u64 {
         self.params.grid.records()
     }
@@ -160,7 +160,7 @@ impl<F: Send + Sync + 'static> Rows for Records<F> {
     }
 
     fn read_parts(&self, parts: &[(u64, u64)], out: &mut [u8]) -> Result<()> {
-        let (each, mut pieces) = (each_of(parts.len(), out.len())?, Vec::new());
+        let (each, mut pieces) = (bytes_per_part(parts.len(), out.len())?, Vec::new());
         for (part, out) in parts.iter().zip(out.chunks_exact_mut(each)) {
             self.cut(*part, out, &mut pieces)?;
         }

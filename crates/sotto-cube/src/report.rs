@@ -26,7 +26,7 @@ pub(crate) fn of(params: &Inner, sets: &[Template]) -> ParamsReport {
         },
         security: params.security.clone(),
         failure_log2: params.failure_log2,
-        details: sotto_core::facts(|| details(params, sets, costs.session_bytes)),
+        details: sotto_core::report_details(|| details(params, sets, costs.session_bytes)),
     }
 }
 

@@ -11,8 +11,8 @@ use crate::Literal;
 use crate::answer::{CubeTable, ExpandedQuery};
 use crate::{Family, Params, client, message};
 #[cfg(feature = "server")]
-use sotto_core::Place;
-use sotto_core::{Caps, One, Record, Result, Scheme, SchemeId, Streamed};
+use sotto_core::WriteSlot;
+use sotto_core::{Caps, OneServer, Record, Result, Scheme, SchemeId, StreamScheme};
 #[cfg(feature = "server")]
 use sotto_prg::PublicSeed;
 use std::marker::PhantomData;
@@ -24,7 +24,7 @@ impl<F: Family> Scheme for CubeScheme<F> {
     const ID: SchemeId = F::ID;
     const TITLE: &'static str = F::TITLE;
     type Params = Params<F>;
-    type Fan<T> = One<T>;
+    type Fan<T> = OneServer<T>;
     type Keys = message::Keys;
     type Query = message::Query;
     type Answer = message::Answer;
@@ -32,10 +32,10 @@ impl<F: Family> Scheme for CubeScheme<F> {
     type Client = client::Client<F>;
     #[cfg(feature = "server")]
     type Server = CubeTable<F>;
-    const CAPS: Caps<Self> = Caps::NONE.revise().stream().mask().parts();
+    const CAPS: Caps<Self> = Caps::NONE.update_image().stream().whitening().parts();
 }
 
-impl<F: Family> Streamed for CubeScheme<F> {
+impl<F: Family> StreamScheme for CubeScheme<F> {
     type UnitAnswer = message::UnitAnswer;
 
     fn units(params: &Params<F>) -> u64 {
@@ -46,7 +46,7 @@ impl<F: Family> Streamed for CubeScheme<F> {
         params.grid.bytes_of_unit(0).len()
     }
 
-    fn open_unit(
+    fn recover_unit(
         client: &mut client::Client<F>,
         pending: &client::Pending,
         unit: u64,
@@ -58,7 +58,7 @@ impl<F: Family> Streamed for CubeScheme<F> {
 
 /// One query, answered unit by unit: the setting of SpiralStream.
 #[cfg(feature = "server")]
-impl<F: Family> sotto_core::Stream for CubeScheme<F> {
+impl<F: Family> sotto_core::StreamServer for CubeScheme<F> {
     type Prepared = ExpandedQuery;
 
     fn prepare(
@@ -75,24 +75,28 @@ impl<F: Family> sotto_core::Stream for CubeScheme<F> {
 }
 
 #[cfg(feature = "server")]
-impl<F: Family> sotto_core::Masked for CubeScheme<F> {
-    fn with_mask(literal: Literal, seed: [u8; 32]) -> Literal {
+impl<F: Family> sotto_core::WhiteningScheme for CubeScheme<F> {
+    fn with_whitening_seed(literal: Literal, seed: [u8; 32]) -> Literal {
         Literal { mask: PublicSeed(seed), ..literal }
     }
 
-    fn place(params: &Params<F>, record: u64) -> Place {
+    fn write_slot(params: &Params<F>, record: u64) -> WriteSlot {
         let (row, column) = params.grid.place(record);
-        Place { column: column as u64, summand: row as u64 }
+        WriteSlot { column: column as u64, summand: row as u64 }
     }
 
-    fn most_written(params: &Params<F>) -> u64 {
+    fn max_writes(params: &Params<F>) -> u64 {
         params.literal.written.into()
     }
 }
 
 #[cfg(feature = "server")]
-impl<F: Family> sotto_core::Revise for CubeScheme<F> {
-    fn revise(params: &Params<F>, changes: &[sotto_core::Change], out: &dyn sotto_core::Sink) -> Result<()> {
+impl<F: Family> sotto_core::UpdateImage for CubeScheme<F> {
+    fn revise(
+        params: &Params<F>,
+        changes: &[sotto_core::RecordChange],
+        out: &dyn sotto_core::Sink,
+    ) -> Result<()> {
         crate::update_image::revise(params, changes, out)
     }
 }

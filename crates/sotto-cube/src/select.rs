@@ -7,7 +7,7 @@ use crate::params::{MOST_MASK_BITS, MOST_ROWS, units_of};
 use crate::rings::{self, RingSet};
 use crate::template::{Template, WhenTried};
 use sotto_core::work::SENT_BYTE_NANOSECONDS;
-use sotto_core::{Goal, ParamsError, Result, Shape};
+use sotto_core::{Goal, ParamsError, Result, TableShape};
 use sotto_lattice::noise::most_written;
 
 /// Bits of an answer's body above log2 p that are tried. One more halves the rounding; three is plenty.
@@ -20,7 +20,7 @@ const MASK_BITS: std::ops::RangeInclusive<u8> = 3..=20;
 ///
 /// # Errors
 /// [`ParamsError::NoFit`] if no set can hold it, or none of those that can is reliable.
-pub fn select(templates: &[Template], shape: &Shape) -> Result<Literal> {
+pub fn select(templates: &[Template], shape: &TableShape) -> Result<Literal> {
     let tried = |set: &&Template| match &shape.set {
         Some(name) => set.name == name,
         None => {
@@ -60,7 +60,7 @@ fn written(literal: Literal, required: f64) -> Result<Literal> {
 }
 
 /// A set at every number of further dimensions that makes sense for the table.
-fn candidates(set: &Template, shape: &Shape) -> Result<Vec<Literal>, ParamsError> {
+fn candidates(set: &Template, shape: &TableShape) -> Result<Vec<Literal>, ParamsError> {
     let ring = rings::find(set.ring)?;
     let unit_bytes = set.unit_bytes()?;
     if shape.rows == 0 || shape.row_bytes == 0 {
@@ -116,7 +116,7 @@ fn answer_bits(draft: &Literal, ring: &RingSet, required: f64) -> Option<[u8; 2]
 const BYTE_NANOSECONDS: f64 = SENT_BYTE_NANOSECONDS as f64;
 
 /// What a goal minimises. Small terms of the others break ties.
-fn price(literal: &Literal, ring: &RingSet, shape: &Shape) -> f64 {
+fn price(literal: &Literal, ring: &RingSet, shape: &TableShape) -> f64 {
     let cost = cost::of_literal(literal, ring);
     let lookups = shape.lookups_per_client.max(1) as f64;
     let (query, answer) = (cost.query_bytes as f64, cost.answer_bytes as f64);

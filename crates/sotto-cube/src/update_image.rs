@@ -6,7 +6,7 @@ use crate::params::Inner;
 use crate::read::read;
 use crate::whitening::whiten;
 use rayon::prelude::*;
-use sotto_core::{Change, Misuse, Result, Section, Sink};
+use sotto_core::{Misuse, RecordChange, Result, Section, Sink};
 use sotto_math::tiles::WordFormat;
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ type Edits<'a> = Vec<(usize, &'a [u8])>;
 ///
 /// # Errors
 /// [`Misuse::IndexPastEnd`] for a change outside the records; storage errors.
-pub fn revise(params: &Inner, changes: &[Change], out: &dyn Sink) -> Result<()> {
+pub fn revise(params: &Inner, changes: &[RecordChange], out: &dyn Sink) -> Result<()> {
     let grid = &params.grid;
     // In the order of the lines that they share.
     let mut parts: BTreeMap<_, Edits<'_>> = BTreeMap::new();

@@ -15,7 +15,7 @@
 //! evenly keys fall on filters.
 #![forbid(unsafe_code)]
 
-use sotto_core::{Misuse, ParamsReport, SchemeEntry, Shape, Unit};
+use sotto_core::{Misuse, ParamsReport, SchemeEntry, SumElement, TableShape};
 use std::error::Error;
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
@@ -84,7 +84,7 @@ fn main() -> Result<()> {
     let strips = (16..=128).map(|i| 2f64.powf(f64::from(i) / 8.0) as u64).map(|strips| {
         let room = (keys as f64 / strips as f64 * (1.0 + 1.0 / 64.0)).ceil() as u64 + 1;
         let load = keys as f64 / ((room + room / 50 + 8) * strips) as f64;
-        let entry = entry.next_multiple_of(scheme.sum.map_or(1, Unit::bytes) as u64);
+        let entry = entry.next_multiple_of(scheme.sum.map_or(1, SumElement::bytes) as u64);
         let name = format!("band, {strips} in a record");
         let layout = fit(name, 1, load, strips, entry, |_, strips| 2 * (strips.div_ceil(3) * 4))?;
         match layout.report.record_bytes == strips * entry {
@@ -126,7 +126,7 @@ fn fit(
     catalog: fn(u64, u64) -> u64,
 ) -> Result<Layout> {
     let rows = (keys as f64 / load / slots as f64).ceil() as u64;
-    let shape = Shape::new(rows, slots * entry, lookups);
+    let shape = TableShape::new(rows, slots * entry, lookups);
     let report = (scheme.report)(&(scheme.select)(&shape)?)?;
     if report.record_bytes < slots * entry {
         return Err(Misuse::Rule("a row in one record").to_string().into());

@@ -1,12 +1,12 @@
 //! Whether an image holds the rows that its catalog commits to.
 
-use crate::commit::{Tree, Unpacked};
-use crate::image::map::Map;
+use crate::image::map::FileMapping;
 use crate::parts;
 use crate::progress::Watcher;
+use crate::rows_tree::{RowsFromRecords, RowsTree};
 use crate::{DbError, ImageFile, ImageProblem, Result};
 use sotto_catalog::{Catalog, Packing, RowsRoot};
-use sotto_core::{Artifact, Image, Rows, SchemeEntry, Section};
+use sotto_core::{Artifact, Image, RecordSource, SchemeEntry, Section};
 use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
@@ -20,7 +20,8 @@ const BLOCK: std::ops::RangeInclusive<u64> = 8 << 20..=128 << 20;
 /// the current pool of threads. Parts of a table that is cut are joined first, in a file without a name.
 ///
 /// # Errors
-/// [`ImageProblem::Rows`] if they are others, [`ImageProblem::Changed`] if the image was written to meanwhile; those of opening.
+/// [`ImageProblem::Rows`] if they are others, [`ImageProblem::ChangedRows`] if the image was written to meanwhile; those of
+/// opening.
 pub fn audit(
     entry: &SchemeEntry,
     image: &Arc<ImageFile>,
@@ -37,13 +38,13 @@ pub fn audit(
     image.check()?;
     let refuse =
         |what| DbError::Image { path: image.path().to_owned(), problem: ImageProblem::Rows { what } };
-    let Found::Tree(tree) = found else {
-        return if matches!(found, Found::Nothing) { Ok(false) } else { Err(refuse("rows")) };
+    let AuditedRows::Tree(tree) = found else {
+        return if matches!(found, AuditedRows::Nothing) { Ok(false) } else { Err(refuse("rows")) };
     };
     if image.section(Section::Public(Artifact::Tree)).is_some_and(|held| held != tree.nodes()) {
         return Err(refuse("tree"));
     }
-    match tree.is_laid(records.as_ref(), &packing, catalog.rows).map_err(DbError::Scheme)? {
+    match tree.has_inline_proofs(records.as_ref(), &packing, catalog.rows).map_err(DbError::Scheme)? {
         true => Ok(true),
         false => Err(refuse("proofs")),
     }
@@ -63,46 +64,46 @@ pub fn is_committed(
     watch: Watcher<'_>,
 ) -> Result<bool> {
     let packing = catalog.terms(entry)?.packing;
-    let streamed = Streamed(Map::of(file).map_err(|e| DbError::io("reading rows", path, e))?);
+    let streamed = StreamedRows(FileMapping::of(file).map_err(|e| DbError::io("reading rows", path, e))?);
     let records = (entry.server.records)(catalog.params.to_string().as_bytes(), Arc::new(streamed));
     let records = records.map_err(DbError::Scheme)?;
-    Ok(matches!(differs(catalog, &packing, records.as_ref(), watch, &|| true)?, Found::Tree(_)))
+    Ok(matches!(differs(catalog, &packing, records.as_ref(), watch, &|| true)?, AuditedRows::Tree(_)))
 }
 
 /// An image of which only the rows are there.
-struct Streamed(Map);
+struct StreamedRows(FileMapping);
 
-impl Image for Streamed {
+impl Image for StreamedRows {
     fn section(&self, section: Section) -> Option<&[u8]> {
         (section == Section::Public(Artifact::Rows)).then(|| self.0.bytes())
     }
 }
 
 /// What comes of reading all rows.
-enum Found {
+enum AuditedRows {
     /// Somebody stopped it.
     Nothing,
     /// Other rows.
-    Others,
+    OtherRows,
     /// Those of the root, and the tree over them.
-    Tree(Tree),
+    Tree(RowsTree),
 }
 
 fn differs(
     catalog: &Catalog,
     packing: &Packing,
-    records: &dyn Rows,
+    records: &dyn RecordSource,
     watch: Watcher<'_>,
     go_on: &dyn Fn() -> bool,
-) -> Result<Found> {
+) -> Result<AuditedRows> {
     let RowsRoot { root, leaf_rows, path } = catalog.rows_root;
-    let table = Unpacked { records, packing: *packing };
+    let table = RowsFromRecords { records, packing: *packing };
     // Where rows of many buckets share a plaintext, each block of rows reads much of the image.
     let block_bytes =
         (catalog.rows.saturating_mul(catalog.row_bytes) / PARTS).clamp(*BLOCK.start(), *BLOCK.end());
-    Ok(match Tree::of_while(&table, leaf_rows, path, block_bytes, watch, go_on)? {
-        None => Found::Nothing,
-        Some(tree) if tree.root().root == root => Found::Tree(tree),
-        Some(_) => Found::Others,
+    Ok(match RowsTree::of_while(&table, leaf_rows, path, block_bytes, watch, go_on)? {
+        None => AuditedRows::Nothing,
+        Some(tree) if tree.root().root == root => AuditedRows::Tree(tree),
+        Some(_) => AuditedRows::OtherRows,
     })
 }

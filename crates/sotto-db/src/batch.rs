@@ -2,15 +2,15 @@
 
 mod round;
 
-pub use round::Round;
+pub use round::BatchRequestCost;
 
-use crate::ingest::{Ingested, Notes};
-use crate::progress::{Progress, Unit, Watcher};
-use crate::table::{Buckets, Scattered, TableSource, WithRoom, grouped};
+use crate::ingest::{IngestedTable, Notes};
+use crate::progress::{Progress, ProgressUnit, Watcher};
+use crate::table::{Buckets, MappedTable, TableSource, TableWithHeadroom, grouped};
 use crate::{DbError, EncodeOptions, Result, StackDir, TableDir, WriteLock, encode_buckets};
 use sotto_catalog::stack::{FORMAT, MAX_SHARDS, Shard};
-use sotto_catalog::{Batched, Catalog, CatalogError, Packing, Stack, TableName};
-use sotto_core::{Costs, Epoch, Misuse, SchemeEntry, Shape};
+use sotto_catalog::{BatchAccess, Catalog, CatalogError, Packing, Stack, TableName};
+use sotto_core::{Costs, Epoch, Misuse, SchemeEntry, TableShape};
 use sotto_layers::BatchCode;
 use sotto_layers::batch_code::Params;
 use sotto_layers::batch_code::code::CodeSizes;
@@ -36,9 +36,9 @@ pub struct BatchSummary {
     /// The stack.
     pub stack: Stack,
     /// Its layers, as clients read them.
-    pub layers: Batched,
+    pub layers: BatchAccess,
     /// What a round costs.
-    pub round: Round,
+    pub round: BatchRequestCost,
     /// The catalog of any of its tables.
     pub catalog: Catalog,
     /// Bytes of the rows that were encoded, each counted once.
@@ -54,7 +54,7 @@ pub struct BatchSummary {
 /// [`DbError`]; among them [`DbError::NoStack`], [`DbError::OtherStack`], and parameters that are refused.
 pub fn encode_batch(
     entry: &'static SchemeEntry,
-    read: impl FnOnce() -> Result<Ingested>,
+    read: impl FnOnce() -> Result<IngestedTable>,
     lock: &WriteLock,
     batch: &BatchOptions<'_>,
     options: &EncodeOptions<'_>,
@@ -65,7 +65,7 @@ pub fn encode_batch(
         return Err(DbError::NoStack { dir: out.to_owned() });
     }
     let before = StackDir::find(out).map(|dir| dir.read()).transpose()?.map(|(_, before)| before);
-    let Ingested { table, kind, value, layers, origin, notes } = read()?;
+    let IngestedTable { table, kind, value, layers, origin, notes } = read()?;
     // Keys are found above the code, lengths in the rows of its tables.
     let (above, below): (Vec<_>, Vec<_>) = layers.into_iter().partition(|layer| layer.name == keyword::NAME);
     // A key takes several rows.
@@ -73,7 +73,7 @@ pub fn encode_batch(
     let each =
         keyword.transpose().map_err(DbError::Scheme)?.map_or(1, |keyword| keyword.params().probes as usize);
     // Where a row's copies lie follows from how many rows there are, so the room is rows, of zeros.
-    let rows = table.rows().saturating_add(options.room);
+    let rows = table.rows().saturating_add(options.headroom);
     let sizes = sizes(before.as_ref(), &options.table, rows, (batch.most, each), out)?;
     let params = Params::new(sizes, batch.seed);
     let code = params.code().map_err(DbError::Scheme)?;
@@ -81,16 +81,21 @@ pub fn encode_batch(
     job.check(table.row_bytes() as u64, batch.room)?;
 
     let dir = StackDir::create(out)?;
-    let copy = Scattered::copy(&WithRoom::new(table.as_ref(), options.room), out, watch)?;
+    let copy = MappedTable::copy(&TableWithHeadroom::new(table.as_ref(), options.headroom), out, watch)?;
     drop(table);
     let buckets = Buckets::new(&copy, &code)?;
     let buckets = buckets.tables();
     let buckets: Vec<&dyn TableSource> = buckets.iter().map(|table| table as &dyn TableSource).collect();
     let groups = grouped(entry, &buckets, code.buckets());
     let (mut shards, mut last) = (Vec::new(), None);
-    let mut round = Round::new(params.clone());
+    let mut round = BatchRequestCost::new(params.clone());
     for (i, group) in groups.iter().enumerate() {
-        watch(Progress { stage: "tables", done: i as u64, total: groups.len() as u64, unit: Unit::Tables });
+        watch(Progress {
+            stage: "tables",
+            done: i as u64,
+            total: groups.len() as u64,
+            unit: ProgressUnit::Tables,
+        });
         let shared = EncodeOptions {
             value,
             layers: below.clone(),
@@ -113,7 +118,7 @@ pub fn encode_batch(
         format: FORMAT.to_owned(),
         stack: options.table.clone(),
         epoch: Epoch(before.map_or(1, |before| before.epoch.0 + 1)),
-        layers: Batched::layers(&kind, &above, &params),
+        layers: BatchAccess::layers(&kind, &above, &params),
         shards,
         files: Vec::new(),
         attribution: options.attribution.clone(),
@@ -121,7 +126,7 @@ pub fn encode_batch(
         expires: options.lifetime.map(|lifetime| created.saturating_add(lifetime)),
     };
     // As clients will read it.
-    let read = Batched::of(&stack)?.zip(last);
+    let read = BatchAccess::of(&stack)?.zip(last);
     let (layers, catalog) = read.ok_or(CatalogError::Disagree { what: "the layers of a batch code" })?;
     if above.is_empty() {
         dir.publish(&stack, &[], options.key)?;
@@ -175,11 +180,17 @@ impl Job<'_> {
         for (rows, buckets, visits) in bucket.into_iter().chain(whole) {
             let (goal, set, together) = (self.options.goal, self.options.set.clone(), self.queries());
             let lookups = self.options.lookups_per_client;
-            let shape = Shape { together, buckets, goal, set, ..Shape::new(rows, row_bytes, lookups) };
+            let shape = TableShape {
+                lookups_per_request: together,
+                buckets,
+                goal,
+                set,
+                ..TableShape::new(rows, row_bytes, lookups)
+            };
             let report = (self.entry.select)(&shape).and_then(|params| (self.entry.report)(&params));
             let report = report.map_err(DbError::Scheme)?;
             let packing = Packing::new(rows, row_bytes, report.records, report.record_bytes);
-            let lookups = packing.map_err(DbError::Scheme)?.lookups();
+            let lookups = packing.map_err(DbError::Scheme)?.records_per_row();
             let room = room_of(&report.costs, lookups) / lookups.max(1);
             if visits > room {
                 return Err(DbError::NoRoomInRequest { visits, room });
@@ -211,11 +222,11 @@ fn sizes(
     if before.stack != *name {
         return Err(elsewhere(format!("the stack here is named {}", before.stack)));
     }
-    let layers = Batched::of(before).ok().flatten();
+    let layers = BatchAccess::of(before).ok().flatten();
     let layers = layers.ok_or_else(|| elsewhere("the stack here is no batch code's".to_owned()))?;
     let sizes = CodeSizes { rows, ..*layers.code().sizes() };
-    if layers.most() != most {
-        let most = layers.most();
+    if layers.max_batch() != most {
+        let most = layers.max_batch();
         return Err(elsewhere(format!("the stack here is made for {most} at once, and so are its tables")));
     }
     if sizes.items != items {

@@ -1,23 +1,23 @@
 //! A table in, the next epoch's image out.
 
-use crate::commit::{Proven, Tree};
 use crate::image::ImageWriter;
-use crate::kept::{self, Draft};
-use crate::layout::{Plan, Verified};
-use crate::parts::{self, Pieces, Wanted};
+use crate::key_rotation;
+use crate::layout::{LayoutSearch, RowProofs};
+use crate::parts::{self, FilteredSink, PiecesToWrite};
 use crate::progress::Watcher;
-use crate::rotate;
-use crate::table::{Joined, Packed, TableSource};
-use crate::written::{Written, draw, literal};
+use crate::rows_tree::{RecordsWithProofs, RowsTree};
+use crate::stored_rows::{self, RowsDraft};
+use crate::table::{ConcatTable, PackedRecords, TableSource};
+use crate::write_counts::{WriteCounts, draw_whitening_seed, literal};
 use crate::{DbError, Result, WriteLock};
 use serde::Serialize;
 use sotto_catalog::catalog::FORMAT;
-use sotto_catalog::masked;
+use sotto_catalog::symmetric;
 use sotto_catalog::{
-    ArtifactEntry, Catalog, Document, Hex32, Layer, RowsRoot, SignedCatalog, SigningKey, TableKind,
+    ArtifactEntry, Catalog, Document, Hex32, LayerEntry, RowsRoot, SignedCatalog, SigningKey, TableKind,
     TableName, ValueKind,
 };
-use sotto_core::{Artifact, Epoch, Goal, Misuse, PartEntry, SchemeEntry, Section, Shape};
+use sotto_core::{Artifact, Epoch, Goal, Misuse, PartEntry, SchemeEntry, Section, TableShape};
 use std::path::PathBuf;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
@@ -30,20 +30,20 @@ pub struct EncodeOptions<'a> {
     /// What a row's bytes mean.
     pub value: ValueKind,
     /// What is stacked on the scheme.
-    pub layers: Vec<Layer>,
+    pub layers: Vec<LayerEntry>,
     /// Rows that there is to be room for after the table's own.
-    pub room: u64,
+    pub headroom: u64,
     /// How many lookups one client is expected to make per epoch.
     pub lookups_per_client: u64,
     /// How many lookups one request makes, in this table and in others like it: 1, or what a layer over it says
-    /// ([`Shape::together`]). A lookup of a row of each bucket is one.
+    /// ([`TableShape::together`]). A lookup of a row of each bucket is one.
     pub together: u64,
     /// What parameters are chosen for, where the scheme has a choice.
     pub goal: Goal,
     /// A named parameter set of the scheme, instead of whichever is best.
     pub set: Option<String>,
     /// Whether rows can be verified one by one.
-    pub verified: Verified,
+    pub verified: RowProofs,
     /// How many threads encode; `None` for one per core.
     pub threads: Option<usize>,
     /// Where the data comes from, in the words its licence asks for.
@@ -62,12 +62,12 @@ impl<'a> EncodeOptions<'a> {
             kind: TableKind::Index,
             value: ValueKind::Bytes,
             layers: Vec::new(),
-            room: 0,
+            headroom: 0,
             lookups_per_client: 1,
             together: 1,
             goal: Goal::default(),
             set: None,
-            verified: Verified::No,
+            verified: RowProofs::No,
             threads: None,
             attribution: None,
             lifetime: None,
@@ -126,7 +126,7 @@ pub fn encode_table(
     options: &EncodeOptions<'_>,
     watch: Watcher<'_>,
 ) -> Result<EncodeSummary> {
-    encode_pieces(entry, &[table], lock, (options, Pieces::Whole), watch)
+    encode_pieces(entry, &[table], lock, (options, PiecesToWrite::Whole), watch)
 }
 
 /// Encodes tables as the equal buckets of one, of each of which one query asks for a row: those with fewer rows than others
@@ -141,7 +141,7 @@ pub fn encode_buckets(
     options: &EncodeOptions<'_>,
     watch: Watcher<'_>,
 ) -> Result<EncodeSummary> {
-    encode_pieces(entry, tables, lock, (options, Pieces::Whole), watch)
+    encode_pieces(entry, tables, lock, (options, PiecesToWrite::Whole), watch)
 }
 
 /// The same for a table that may be cut: what is written is its pieces then, and the image is the front.
@@ -152,38 +152,38 @@ pub fn encode_pieces(
     entry: &SchemeEntry,
     tables: &[&dyn TableSource],
     lock: &WriteLock,
-    (options, pieces): (&EncodeOptions<'_>, Pieces),
+    (options, pieces): (&EncodeOptions<'_>, PiecesToWrite),
     watch: Watcher<'_>,
 ) -> Result<EncodeSummary> {
     check_folder(lock, &options.table, options.key)?;
-    if lock.is_masked()? && !options.layers.iter().any(|layer| layer.name == masked::NAME) {
+    if lock.is_masked()? && !options.layers.iter().any(|layer| layer.name == symmetric::NAME) {
         return Err(DbError::WasMasked { dir: lock.dir().path().to_owned() });
     }
-    let epoch = lock.next()?;
-    let joined = Joined::new(tables).map_err(DbError::Scheme)?;
+    let epoch = lock.next_epoch()?;
+    let joined = ConcatTable::new(tables).map_err(DbError::Scheme)?;
     let (rows, row_bytes, buckets) = (joined.rows(), joined.row_bytes() as u64, tables.len() as u64);
-    if buckets > 1 && options.room > 0 {
+    if buckets > 1 && options.headroom > 0 {
         return Err(DbError::Scheme(Misuse::Rule("buckets have no room after their rows").into()));
     }
-    let shape = Shape {
-        together: options.together,
+    let shape = TableShape {
+        lookups_per_request: options.together,
         buckets,
         goal: options.goal,
         set: options.set.clone(),
-        ..Shape::new(rows.saturating_add(options.room), row_bytes, options.lookups_per_client)
+        ..TableShape::new(rows.saturating_add(options.headroom), row_bytes, options.lookups_per_client)
     };
     let made_of = tables.iter().find_map(|table| table.made_of());
     let verified = match made_of {
-        Some(_) if options.verified == Verified::Yes => {
+        Some(_) if options.verified == RowProofs::Yes => {
             let rule = Misuse::Rule(
                 "keys lie in sums of rows, which prove none of them: encode it without --verified",
             );
             return Err(DbError::Scheme(rule.into()));
         }
-        Some(_) => Verified::No,
+        Some(_) => RowProofs::No,
         None => options.verified,
     };
-    let layout = Plan { entry, rows, shape }.choose(verified)?;
+    let layout = LayoutSearch { entry, rows, shape }.choose(verified)?;
     let (report, packing) = (&layout.report, layout.packing);
     let (rows, table) = (packing.rows(), &joined.filled(packing.rows() / buckets));
     let created = unix_seconds();
@@ -213,18 +213,19 @@ pub fn encode_pieces(
     let cuts =
         pieces.parts().map(|parts| parts::check(entry, &draft.params.to_string(), parts)).transpose()?;
 
-    let tree = in_pool(options.threads, || Tree::of(table, layout.leaf_rows, layout.path, watch))??;
+    let tree = in_pool(options.threads, || RowsTree::of(table, layout.leaf_rows, layout.path, watch))??;
     draft.rows_root = tree.root();
-    draw(entry, &mut draft, options.key)?;
-    let records = Packed::new(table, packing).map_err(DbError::Scheme)?;
-    let records = Proven { records, packing, tree: &tree };
+    draw_whitening_seed(entry, &mut draft, options.key)?;
+    let records = PackedRecords::new(table, packing).map_err(DbError::Scheme)?;
+    let records = RecordsWithProofs { records, packing, tree: &tree };
     let params = draft.params.to_string();
     let mut writer = ImageWriter::create(&lock.dir().image_path(epoch), watch)?;
     let start = Instant::now();
     let encoded = match cuts.filter(|cuts| is_front_alone(pieces, cuts, entry)) {
         Some(cuts) => {
             writer = writer.sparse();
-            let sink = Wanted { writer: &writer, section: cuts.section, ranges: Vec::new(), others: true };
+            let sink =
+                FilteredSink { writer: &writer, section: cuts.section, ranges: Vec::new(), others: true };
             in_pool(options.threads, || (entry.server.encode)(params.as_bytes(), &records, &sink))?
         }
         None => in_pool(options.threads, || (entry.server.encode)(params.as_bytes(), &records, &writer))?,
@@ -238,13 +239,14 @@ pub fn encode_pieces(
     draft.rows_digest = rows_digest(entry, &draft.artifacts, &writer);
     draft.terms(entry)?;
     let artifact_bytes = bytes_of(&draft);
-    let signed = rotate::sign(lock.dir(), &draft, options.key)?;
+    let signed = key_rotation::sign(lock.dir(), &draft, options.key)?;
     // A row of keys is changed by whoever knows what else is in it.
     let is_kept = draft.kind == TableKind::Keyword && entry.server.revise.is_some();
-    let keep = || kept::keep(lock.dir().rows_path(epoch), draft.digest()?, made_of.unwrap_or(table), watch);
+    let keep =
+        || stored_rows::keep(lock.dir().rows_path(epoch), draft.digest()?, made_of.unwrap_or(table), watch);
     let kept = is_kept.then(keep).transpose()?;
-    let kept_bytes = kept.as_ref().map_or(0, Draft::bytes);
-    let written = entry.server.mask.map(|_| Written::default());
+    let kept_bytes = kept.as_ref().map_or(0, RowsDraft::bytes);
+    let written = entry.server.mask.map(|_| WriteCounts::default());
     let image = publish(lock, (writer, entry, pieces), (&draft, &signed), kept, written)?;
     let image_bytes = std::fs::metadata(&image).map_err(|e| DbError::io("reading", &image, e))?.len();
     Ok(EncodeSummary {
@@ -254,7 +256,7 @@ pub fn encode_pieces(
         row_bytes,
         records: report.records,
         record_bytes: report.record_bytes,
-        lookups: packing.lookups(),
+        lookups: packing.records_per_row(),
         path: layout.path,
         table_bytes: rows.saturating_mul(row_bytes),
         image_bytes,
@@ -271,16 +273,16 @@ pub fn encode_pieces(
 /// removed by the next writer if there is no image.
 pub(crate) fn publish(
     lock: &WriteLock,
-    (writer, entry, pieces): (ImageWriter<'_>, &SchemeEntry, Pieces),
+    (writer, entry, pieces): (ImageWriter<'_>, &SchemeEntry, PiecesToWrite),
     (catalog, signed): (&Catalog, &SignedCatalog),
-    kept: Option<Draft>,
-    written: Option<Written>,
+    kept: Option<RowsDraft>,
+    written: Option<WriteCounts>,
 ) -> Result<PathBuf> {
     let finish = || match pieces.parts() {
         None => writer.finish(signed),
         Some(parts) => {
             let (front, params) = (lock.dir().front_path(catalog.epoch), catalog.params.to_string());
-            let which = (parts, matches!(pieces, Pieces::All(_)));
+            let which = (parts, matches!(pieces, PiecesToWrite::All(_)));
             parts::cut_writer((entry, &params, signed), &writer, &front, which)
         }
     };
@@ -292,13 +294,13 @@ pub(crate) fn publish(
         Some(written) => written.before(lock.dir(), (catalog.epoch, catalog.digest()?), with_rows)?,
         None => with_rows()?,
     };
-    lock.dir().keep_beside(Some(catalog.epoch))?;
+    lock.dir().prune_update_files(Some(catalog.epoch))?;
     Ok(image)
 }
 
 /// Whether what is cut need not be made: it is no file of clients, and its digest is not in the catalog.
-fn is_front_alone(pieces: Pieces, cuts: &PartEntry, entry: &SchemeEntry) -> bool {
-    matches!(pieces, Pieces::Front(_)) && cuts.section == Section::Resident && entry.state.is_none()
+fn is_front_alone(pieces: PiecesToWrite, cuts: &PartEntry, entry: &SchemeEntry) -> bool {
+    matches!(pieces, PiecesToWrite::Front(_)) && cuts.section == Section::Resident && entry.state.is_none()
 }
 
 /// A folder holds one table of one publisher: a mistyped path must not put another table's epoch on top,
@@ -313,7 +315,7 @@ pub(crate) fn check_folder(lock: &WriteLock, wanted: &TableName, key: &SigningKe
         return Err(DbError::OtherTable { dir, found, wanted });
     }
     let (found, given) = (image.signed_catalog().public_key(), key.public());
-    if found != given && !rotate::leads(lock.dir(), wanted, found, given)? {
+    if found != given && !key_rotation::is_successor(lock.dir(), wanted, found, given)? {
         return Err(DbError::OtherKey { dir, found, given });
     }
     Ok(())
@@ -342,5 +344,5 @@ pub(crate) fn rows_digest(
 
 /// Bytes of what a client fetches.
 pub(crate) fn bytes_of(catalog: &Catalog) -> u64 {
-    catalog.fetched().map(|entry| entry.bytes).sum()
+    catalog.client_artifacts().map(|entry| entry.bytes).sum()
 }

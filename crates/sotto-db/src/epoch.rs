@@ -17,7 +17,7 @@ mod keys;
 mod lock;
 
 pub use keys::{KEY, OPRF_KEY};
-pub use lock::{LOCK, ShareLock, WriteLock};
+pub use lock::{LOCK, PartLock, WriteLock};
 
 use crate::{DbError, ImageFile, ImageProblem, PathKind, Result, StackDir};
 use sotto_core::Epoch;
@@ -83,10 +83,10 @@ impl TableDir {
     }
 
     /// Removes what is kept beside images for updates, of all epochs but one: only the newest is updated.
-    pub(crate) fn keep_beside(&self, newest: Option<Epoch>) -> Result<()> {
+    pub(crate) fn prune_update_files(&self, newest: Option<Epoch>) -> Result<()> {
         let rows = self.numbered(ROWS_SUFFIX)?.into_iter().map(|epoch| (epoch, self.rows_path(epoch)));
         let written = self.numbered(WRITTEN_SUFFIX)?.into_iter();
-        let written = written.map(|epoch| (epoch, self.written_path(epoch)));
+        let written = written.map(|epoch| (epoch, self.write_counts_path(epoch)));
         for (_, path) in rows.chain(written).filter(|(epoch, _)| Some(*epoch) != newest) {
             fs::remove_file(&path).map_err(|e| DbError::io("removing", &path, e))?;
         }
@@ -164,7 +164,7 @@ impl TableDir {
     }
 
     /// Where it is kept how much of `epoch` was written under its mask, if it has one.
-    pub fn written_path(&self, epoch: Epoch) -> PathBuf {
+    pub fn write_counts_path(&self, epoch: Epoch) -> PathBuf {
         self.path.join(format!("{IMAGE_PREFIX}{:08}{WRITTEN_SUFFIX}", epoch.0))
     }
 
@@ -173,7 +173,7 @@ impl TableDir {
     ///
     /// # Errors
     /// As [`TableDir::open_epoch`].
-    pub fn open_past(&self, epoch: Epoch) -> Result<Arc<ImageFile>> {
+    pub fn open_delta_source(&self, epoch: Epoch) -> Result<Arc<ImageFile>> {
         let path = self.remnant_path(epoch);
         if !path.exists() {
             return self.open_epoch(epoch);

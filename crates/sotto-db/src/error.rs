@@ -1,6 +1,6 @@
 //! Whose fault, and what to do.
 
-use crate::image::Piece;
+use crate::image::FileKind;
 use crate::ingest::IngestError;
 use crate::parts::PartProblem;
 use crate::table::BlockRule;
@@ -191,7 +191,7 @@ pub enum DbError {
         /// The table's folder.
         dir: PathBuf,
         /// What it is.
-        found: Piece,
+        found: FileKind,
         /// How many parts were asked for.
         parts: u32,
     },
@@ -335,7 +335,7 @@ pub enum ImageProblem {
     #[error("this is {found}: a directory opens all pieces of a table together, `sotto inspect` shows one")]
     Piece {
         /// Which piece it is.
-        found: Piece,
+        found: FileKind,
     },
     /// Bytes that do not match their digest.
     #[error(

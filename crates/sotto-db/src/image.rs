@@ -14,16 +14,16 @@
 
 pub(crate) mod digest;
 pub mod file;
+pub mod file_kind;
 pub mod foreign;
 pub mod header;
 pub(crate) mod map;
 pub mod mapped;
 mod pages;
-pub mod piece;
 pub mod writer;
 
 pub use file::ImageFile;
-pub use foreign::ForeignFile;
-pub use mapped::{Mapped, Seal};
-pub use piece::Piece;
+pub use file_kind::FileKind;
+pub use foreign::ForeignImage;
+pub use mapped::{FileIdentity, MappedFile};
 pub use writer::ImageWriter;

@@ -38,24 +38,25 @@ pub mod survey;
 pub mod text;
 pub mod value;
 
-pub use arrange::{Arrangement, Costing, Open, arrangement};
-pub use error::{ColumnName, IngestError, Problem, Unit};
+pub use arrange::{ArrangementLimits, CostModel, KeyArrangement, arrangement};
+pub use error::{ColumnName, IngestError, IngestProblem, LineUnit};
 pub use notes::{Notes, out_of_proportion};
 pub use options::{
-    Bands, Column, FileOptions, Format, IndexOptions, IngestOptions, KeywordOptions, Layout, RangeOptions,
+    BandPolicy, ColumnSelector, FileOptions, IndexOptions, IngestOptions, KeywordOptions, RangeOptions,
+    SourceFormat, SourceLayout,
 };
-pub use pairs::{LineError, PairColumns, Pairs};
-pub use survey::{Survey, Surveyed, survey};
+pub use pairs::{KeyValueFile, LineError, PairColumns};
+pub use survey::{Survey, SurveyedData, survey};
 pub use value::{Encoding, ValueOptions};
 
-use crate::origin::Origin;
 use crate::progress::Watcher;
+use crate::source_columns::SourceColumns;
 use crate::{Result, TableSource};
-use sotto_catalog::{Layer, TableKind, ValueKind};
+use sotto_catalog::{LayerEntry, TableKind, ValueKind};
 use std::path::Path;
 
 /// A table read from a file, ready to be encoded.
-pub struct Ingested {
+pub struct IngestedTable {
     /// Its rows.
     pub table: Box<dyn TableSource + Send>,
     /// How a user names a row.
@@ -63,9 +64,9 @@ pub struct Ingested {
     /// What a row's bytes mean.
     pub value: ValueKind,
     /// What says where a user's request lies in the rows, and how values lie there.
-    pub layers: Vec<Layer>,
+    pub layers: Vec<LayerEntry>,
     /// How the file was read, for the next one about the same table.
-    pub origin: Origin,
+    pub origin: SourceColumns,
     /// What the operator should hear.
     pub notes: Notes,
 }
@@ -77,11 +78,16 @@ pub struct Ingested {
 ///
 /// # Errors
 /// [`crate::DbError::Ingest`] with file, line and column; [`crate::DbError::Io`].
-pub fn ingest(path: &Path, options: &IngestOptions, scratch: &Path, watch: Watcher<'_>) -> Result<Ingested> {
+pub fn ingest(
+    path: &Path,
+    options: &IngestOptions,
+    scratch: &Path,
+    watch: Watcher<'_>,
+) -> Result<IngestedTable> {
     match &options.layout {
-        Layout::Raw { row_bytes, value } => raw::build(path, *row_bytes, *value, scratch, watch),
-        Layout::Index(index) => index::build(path, &options.file, index, scratch, watch),
-        Layout::Keyword(keyword) => keyword::build(path, &options.file, keyword, scratch, watch),
-        Layout::Range(range) => range::build(path, &options.file, range, watch),
+        SourceLayout::Raw { row_bytes, value } => raw::build(path, *row_bytes, *value, scratch, watch),
+        SourceLayout::Index(index) => index::build(path, &options.file, index, scratch, watch),
+        SourceLayout::Keyword(keyword) => keyword::build(path, &options.file, keyword, scratch, watch),
+        SourceLayout::Range(range) => range::build(path, &options.file, range, watch),
     }
 }

@@ -1,11 +1,11 @@
 //! What there is to know of an image, as data.
 
 use crate::ImageFile;
-use crate::image::header::{Entry, Part};
+use crate::image::header::{FilePart, FilePartEntry};
 use crate::parts::{open_part, part_path};
 use serde::Serialize;
 use sotto_catalog::{Catalog, CatalogError, HexBytes};
-use sotto_core::{Cut, SchemeEntry};
+use sotto_core::{PartIndex, SchemeEntry};
 use std::path::PathBuf;
 
 /// An image, described.
@@ -107,7 +107,7 @@ pub fn inspect(image: &ImageFile, entry: Option<&SchemeEntry>) -> crate::Result<
         bytes: image.header().file_bytes,
         huge_share: image.huge_share(),
         piece: image.piece().to_string(),
-        parts: Cut::all(image.piece().parts().unwrap_or(0)).map(|cut| part(image, cut)).collect(),
+        parts: PartIndex::all(image.piece().parts().unwrap_or(0)).map(|cut| part(image, cut)).collect(),
         sections: sections.collect(),
         public_key: image.signed_catalog().public_key().to_string(),
         scheme: entry.map(|entry| describe(catalog, entry)).transpose()?,
@@ -116,12 +116,12 @@ pub fn inspect(image: &ImageFile, entry: Option<&SchemeEntry>) -> crate::Result<
 }
 
 /// A part beside a front.
-fn part(front: &ImageFile, cut: Cut) -> PartInfo {
+fn part(front: &ImageFile, cut: PartIndex) -> PartInfo {
     let path = part_path(front.path(), cut);
     let opened = open_part(front, cut);
-    let digest = |entry: &Entry| (entry.bytes, HexBytes(entry.digest.to_vec()).to_string());
+    let digest = |entry: &FilePartEntry| (entry.bytes, HexBytes(entry.digest.to_vec()).to_string());
     let of_part =
-        |image: &ImageFile| image.header().entries.iter().find(|it| it.part != Part::Catalog).map(digest);
+        |image: &ImageFile| image.header().entries.iter().find(|it| it.part != FilePart::Catalog).map(digest);
     PartInfo {
         path,
         held: opened.as_ref().ok().and_then(|image| of_part(image)),
@@ -136,12 +136,12 @@ fn part(front: &ImageFile, cut: Cut) -> PartInfo {
 pub fn describe(catalog: &Catalog, entry: &SchemeEntry) -> Result<SchemeInfo, CatalogError> {
     let terms = catalog.terms(entry)?;
     let (report, packing, buckets) = (terms.report, terms.packing, terms.buckets);
-    let lookups = packing.lookups() as u64;
+    let lookups = packing.records_per_row() as u64;
     Ok(SchemeInfo {
         title: entry.title,
         records: report.records,
         record_bytes: report.record_bytes,
-        lookups: packing.lookups(),
+        lookups: packing.records_per_row(),
         buckets,
         capacity: packing.capacity(),
         security_bits: report.security.bits,

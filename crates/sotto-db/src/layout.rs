@@ -4,18 +4,18 @@
 //! file that each client fetches once, and follows by deltas. Every layout within those bounds is tried, and the one is taken
 //! that adds least to bytes or server's work, whichever it adds more to.
 
-use crate::commit::usual_leaf;
+use crate::rows_tree::default_leaf_rows;
 use crate::{DbError, Result};
 use rayon::prelude::*;
 use sotto_catalog::catalog;
 use sotto_catalog::rows_root::{NODE_BYTES, RowsRoot};
 use sotto_catalog::{Hex32, Packing};
 use sotto_core::params::REQUIRED_FAILURE_LOG2;
-use sotto_core::{Misuse, ParamsError, ParamsReport, SchemeEntry, Shape};
+use sotto_core::{Misuse, ParamsError, ParamsReport, SchemeEntry, TableShape};
 
 /// Whether rows can be verified one by one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Verified {
+pub enum RowProofs {
     /// No lookup brings a proof.
     #[default]
     No,
@@ -40,7 +40,7 @@ const CHEAP: f64 = 1.1;
 
 /// A layout.
 #[derive(Debug, Clone)]
-pub struct Layout {
+pub struct RecordLayout {
     /// The scheme's parameters, as canonical JSON.
     pub params: Vec<u8>,
     /// What they promise and cost.
@@ -54,32 +54,32 @@ pub struct Layout {
 }
 
 /// What is laid out.
-pub struct Plan<'a> {
+pub struct LayoutSearch<'a> {
     /// The scheme.
     pub entry: &'a SchemeEntry,
     /// The table's rows, without the room after them.
     pub rows: u64,
     /// What is asked of the scheme: rows with their room.
-    pub shape: Shape,
+    pub shape: TableShape,
 }
 
-impl Plan<'_> {
+impl LayoutSearch<'_> {
     /// The best layout.
     ///
     /// # Errors
     /// [`DbError::Scheme`] for parameters that are refused, or rows for which there is no layout with paths.
-    pub fn choose(&self, verified: Verified) -> Result<Layout> {
-        let verified = if self.entry.proven { Verified::Yes } else { verified };
+    pub fn choose(&self, verified: RowProofs) -> Result<RecordLayout> {
+        let verified = if self.entry.proven { RowProofs::Yes } else { verified };
         let plain = self.plain();
-        if verified == Verified::No {
+        if verified == RowProofs::No {
             return plain;
         }
         let base = plain.as_ref().map(|plain| self.costs(plain)).unwrap_or((f64::INFINITY, f64::INFINITY));
-        let adds = |layout: &Layout| {
+        let adds = |layout: &RecordLayout| {
             let (bytes, work) = self.costs(layout);
             (bytes / base.0).max(work / base.1)
         };
-        let mut best: Option<(f64, Layout)> = None;
+        let mut best: Option<(f64, RecordLayout)> = None;
         for layout in self.candidates() {
             let adds = if base.0.is_finite() { adds(&layout) } else { self.costs(&layout).0 };
             if best.as_ref().is_none_or(|(least, _)| adds < *least) {
@@ -87,9 +87,9 @@ impl Plan<'_> {
             }
         }
         match (best, verified) {
-            (Some((_, layout)), Verified::Yes) => Ok(layout),
+            (Some((_, layout)), RowProofs::Yes) => Ok(layout),
             (Some((adds, layout)), _) if adds <= CHEAP => Ok(layout),
-            (None, Verified::Yes) => {
+            (None, RowProofs::Yes) => {
                 plain?;
                 let rule = Misuse::Rule(
                     "no parameters leave room for what proves rows: encode it without --verified",
@@ -101,12 +101,12 @@ impl Plan<'_> {
     }
 
     /// Without paths.
-    fn plain(&self) -> Result<Layout> {
+    fn plain(&self) -> Result<RecordLayout> {
         let (params, report) = self.select(&self.shape)?;
         let packing = Packing::new(self.rows, self.shape.row_bytes, report.records, report.record_bytes);
         let packing = packing.and_then(|packing| self.filled(packing)).map_err(DbError::Scheme)?;
         self.gate(&report, &packing)?;
-        Ok(Layout { params, report, packing, leaf_rows: usual_leaf(&packing), path: None })
+        Ok(RecordLayout { params, report, packing, leaf_rows: default_leaf_rows(&packing), path: None })
     }
 
     /// The same with all the rows that its records have room for, where they are buckets: each bucket ends with its last record.
@@ -121,7 +121,7 @@ impl Plan<'_> {
     }
 
     /// Those with paths that are sound.
-    fn candidates(&self) -> Vec<Layout> {
+    fn candidates(&self) -> Vec<RecordLayout> {
         let width = self.shape.row_bytes;
         let groups =
             (0..=12).map(|log| 1u64 << log).take_while(|rows| *rows == 1 || rows * width <= MOST_TOGETHER);
@@ -139,9 +139,9 @@ impl Plan<'_> {
     }
 
     /// As many rows in a record as the scheme would put there, and a path.
-    fn as_packed(&self, levels: u32) -> Option<Layout> {
+    fn as_packed(&self, levels: u32) -> Option<RecordLayout> {
         let (width, path_bytes) = (self.shape.row_bytes, u64::from(levels) * NODE_BYTES as u64);
-        let mut shape = Shape { path: levels, ..self.shape.clone() };
+        let mut shape = TableShape { proof_nodes: levels, ..self.shape.clone() };
         for _ in 0..4 {
             let (params, report) = self.select(&shape).ok()?;
             let leaf_rows = report.record_bytes.checked_sub(path_bytes)? / width;
@@ -158,7 +158,7 @@ impl Plan<'_> {
     }
 
     /// So many rows and their path as one row of the scheme.
-    fn as_groups(&self, levels: u32, leaf_rows: u64) -> Option<Layout> {
+    fn as_groups(&self, levels: u32, leaf_rows: u64) -> Option<RecordLayout> {
         if !self.is_path(self.shape.rows, levels, leaf_rows, false) {
             return None;
         }
@@ -166,30 +166,36 @@ impl Plan<'_> {
         let row_bytes = self.shape.row_bytes.checked_mul(leaf_rows)?.checked_add(path_bytes)?;
         let rows = self.leaves(leaf_rows);
         let (params, report) =
-            self.select(&Shape { rows, row_bytes, path: levels, ..self.shape.clone() }).ok()?;
+            self.select(&TableShape { rows, row_bytes, proof_nodes: levels, ..self.shape.clone() }).ok()?;
         // Where the scheme puts several of them in a record, they have one path between them.
         let most = report.record_bytes.saturating_sub(path_bytes) / self.shape.row_bytes;
         self.laid(params, report, most.max(leaf_rows), levels)
     }
 
-    fn laid(&self, params: Vec<u8>, report: ParamsReport, leaf_rows: u64, levels: u32) -> Option<Layout> {
+    fn laid(
+        &self,
+        params: Vec<u8>,
+        report: ParamsReport,
+        leaf_rows: u64,
+        levels: u32,
+    ) -> Option<RecordLayout> {
         let packing = Packing::new(1, self.shape.row_bytes, report.records, report.record_bytes).ok()?;
         let packing = packing.with_paths(leaf_rows, u64::from(levels) * NODE_BYTES as u64).ok()?;
         // There is to be room for the rows to come, too.
         packing.with_rows(self.shape.rows).ok()?;
         let packing = self.filled(packing.with_rows(self.rows).ok()?).ok()?;
         self.gate(&report, &packing).ok()?;
-        Some(Layout { params, report, packing, leaf_rows, path: Some(levels) })
+        Some(RecordLayout { params, report, packing, leaf_rows, path: Some(levels) })
     }
 
     /// Whether the tree's file is small, and an update's part of the table.
-    fn is_sound(&self, layout: &Layout) -> bool {
+    fn is_sound(&self, layout: &RecordLayout) -> bool {
         let hint = layout.report.costs.artifact_bytes > 0;
         layout.path.is_some_and(|levels| self.is_path(self.rows(layout), levels, layout.leaf_rows, hint))
     }
 
     /// Rows with their room, and with what fills buckets up.
-    fn rows(&self, layout: &Layout) -> u64 {
+    fn rows(&self, layout: &RecordLayout) -> u64 {
         self.shape.rows.max(layout.packing.rows())
     }
 
@@ -201,7 +207,7 @@ impl Plan<'_> {
         levels <= top && levels >= least && levels <= most.max(least)
     }
 
-    fn select(&self, shape: &Shape) -> Result<(Vec<u8>, ParamsReport)> {
+    fn select(&self, shape: &TableShape) -> Result<(Vec<u8>, ParamsReport)> {
         let params = (self.entry.select)(shape).map_err(DbError::Scheme)?;
         let report = (self.entry.report)(&params).map_err(DbError::Scheme)?;
         Ok((params, report))
@@ -212,7 +218,7 @@ impl Plan<'_> {
         // A scheme may have ignored that there are more lookups to a request.
         let of_row = packing.failure_log2(report.failure_log2);
         if of_row > self.shape.required_failure_log2() {
-            let together = self.shape.together.max(1);
+            let together = self.shape.lookups_per_request.max(1);
             let log2 = of_row + (together as f64).log2();
             let (lookups, required) =
                 (usize::try_from(together).unwrap_or(usize::MAX), REQUIRED_FAILURE_LOG2);
@@ -223,9 +229,9 @@ impl Plan<'_> {
     }
 
     /// Bytes that a client sends and fetches, over all its lookups; and the server's work for one.
-    fn costs(&self, layout: &Layout) -> (f64, f64) {
+    fn costs(&self, layout: &RecordLayout) -> (f64, f64) {
         let costs = &layout.report.costs;
-        let lookups = layout.packing.lookups() as f64;
+        let lookups = layout.packing.records_per_row() as f64;
         let each = (costs.query_bytes + costs.answer_bytes) as f64 * self.entry.servers as f64 * lookups;
         let tree = layout.tree_bytes(self.rows(layout));
         let once = (costs.artifact_bytes + costs.keys_bytes + tree) as f64;
@@ -233,7 +239,7 @@ impl Plan<'_> {
     }
 }
 
-impl Layout {
+impl RecordLayout {
     /// The root's shape, before there is a tree.
     pub(crate) fn root(&self) -> RowsRoot {
         RowsRoot { root: Hex32::from([0; NODE_BYTES]), leaf_rows: self.leaf_rows, path: self.path }

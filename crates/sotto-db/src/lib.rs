@@ -33,28 +33,28 @@
 
 pub mod audit;
 pub mod batch;
-mod commit;
 pub mod encode;
 pub mod epoch;
 pub mod error;
 pub mod image;
 pub mod ingest;
 pub mod inspect;
-pub mod kept;
+pub mod key_rotation;
 pub mod layout;
-pub mod logged;
 pub mod mask;
-pub mod origin;
 pub mod parts;
 pub mod path_kind;
 pub mod progress;
+pub mod publish_log;
 pub mod residency;
-pub mod retain;
-pub mod rotate;
+pub mod retention;
+mod rows_tree;
+pub mod source_columns;
 pub mod stack;
+pub mod stored_rows;
 pub mod table;
 pub mod update;
-pub mod written;
+pub mod write_counts;
 
 pub use audit::audit;
 pub use batch::{BatchOptions, BatchSummary, encode_batch};
@@ -62,19 +62,19 @@ pub use encode::{EncodeOptions, EncodeSummary, encode_buckets, encode_pieces, en
 pub use epoch::{TableDir, WriteLock};
 pub use error::{DbError, ImageProblem};
 pub use image::{ImageFile, ImageWriter};
-pub use ingest::{IngestOptions, Ingested, ingest};
+pub use ingest::{IngestOptions, IngestedTable, ingest};
 pub use inspect::{Inspection, inspect};
-pub use layout::Verified;
-pub use logged::Logged;
-pub use origin::Origin;
-pub use parts::{PartProblem, Pieces, encode_part};
+pub use layout::RowProofs;
+pub use parts::{PartProblem, PiecesToWrite, encode_part};
 pub use path_kind::PathKind;
-pub use progress::{Progress, Unit, Watcher};
-pub use residency::{Residence, Residency, ResidentImage, Room};
-pub use retain::{Retained, Retention, retain};
+pub use progress::{Progress, ProgressUnit, Watcher};
+pub use publish_log::LogUpdate;
+pub use residency::{CopyBudget, Residency, ResidentImage, TablePlacement};
+pub use retention::{Retention, RetentionSummary, retain};
+pub use source_columns::SourceColumns;
 pub use stack::StackDir;
-pub use table::{Packed, TableSource};
-pub use update::{Update, UpdateOptions, UpdateSummary, read_update, update_table};
+pub use table::{PackedRecords, TableSource};
+pub use update::{TableUpdate, UpdateOptions, UpdateSummary, read_update, update_table};
 
 /// Shorthand for results of this crate.
 pub type Result<T, E = DbError> = std::result::Result<T, E>;

@@ -6,7 +6,7 @@
 
 use crate::encode::in_pool;
 use crate::ingest::index::temp_file;
-use crate::progress::{Stage, Watcher};
+use crate::progress::{ByteProgress, Watcher};
 use crate::table::{RawFile, TableSource};
 use crate::{DbError, Result};
 use rayon::prelude::*;
@@ -23,7 +23,7 @@ const RUN: u64 = 4096;
 const RUN_BYTES: usize = 8 << 20;
 
 /// Masks the rows of one epoch of a table.
-pub struct Masker<'a> {
+pub struct RowMasker<'a> {
     /// The table's name.
     pub table: &'a TableName,
     /// The epoch in which they are written.
@@ -32,7 +32,7 @@ pub struct Masker<'a> {
     pub key: &'a SecretKey,
 }
 
-impl Masker<'_> {
+impl RowMasker<'_> {
     /// A row under its mask.
     ///
     /// # Errors
@@ -62,7 +62,7 @@ impl Masker<'_> {
 
     fn all(&self, table: &dyn TableSource, scratch: &Path, watch: Watcher<'_>) -> Result<RawFile> {
         let (rows, width) = (table.rows(), table.row_bytes());
-        let stage = Stage::new(watch, "mask", rows.saturating_mul(width as u64));
+        let stage = ByteProgress::new(watch, "mask", rows.saturating_mul(width as u64));
         let (mut out, temp) = temp_file(scratch)?.into_parts();
         let run = RUN.min((RUN_BYTES / width.max(1)) as u64).max(1);
         let mut block = Vec::new();

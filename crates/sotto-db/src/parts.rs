@@ -12,22 +12,22 @@
 //! A part is what [`sotto_core::Partial::holds`] says. What a table is cut to does not depend on how: all pieces at once, or one
 //! by one from the same source, are the same bytes.
 
-mod alone;
 mod cut;
+mod encode_part;
+mod join;
 mod open;
 mod problem;
-mod rejoin;
 
-pub use alone::{PartSummary, encode_part};
 pub use cut::cut_image;
-pub(crate) use cut::{Wanted, check, cut_writer};
+pub(crate) use cut::{FilteredSink, check, cut_writer};
+pub use encode_part::{PartSummary, encode_part};
+pub(crate) use join::whole;
 pub use open::{open_part, open_parts, part_path};
 pub use problem::PartProblem;
-pub(crate) use rejoin::whole;
 
 /// What an encoder writes of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Pieces {
+pub enum PiecesToWrite {
     /// One image.
     #[default]
     Whole,
@@ -37,12 +37,12 @@ pub enum Pieces {
     Front(u32),
 }
 
-impl Pieces {
+impl PiecesToWrite {
     /// How many parts there are, if the table is cut.
     pub(crate) fn parts(self) -> Option<u32> {
         match self {
-            Pieces::Whole => None,
-            Pieces::All(parts) | Pieces::Front(parts) => Some(parts),
+            PiecesToWrite::Whole => None,
+            PiecesToWrite::All(parts) | PiecesToWrite::Front(parts) => Some(parts),
         }
     }
 }

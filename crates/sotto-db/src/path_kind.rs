@@ -1,7 +1,7 @@
 //! What lies at a path: the folder of a table, of a stack or of a table of another protocol, or one file. Every command that
 //! takes a path looks here, so that all of them take the same folders, and each says what it cannot take.
 
-use crate::image::ForeignFile;
+use crate::image::ForeignImage;
 use crate::{DbError, Result, StackDir, TableDir};
 use std::path::{Path, PathBuf};
 
@@ -29,7 +29,7 @@ impl PathKind {
     /// [`DbError::Io`] for a folder that cannot be read.
     pub fn of(path: &Path) -> Result<Self> {
         if path.is_file() {
-            let is_foreign = ForeignFile::open(path).is_ok();
+            let is_foreign = ForeignImage::open(path).is_ok();
             return Ok(if is_foreign { PathKind::ForeignFile } else { PathKind::File });
         }
         if !path.exists() {
@@ -40,7 +40,7 @@ impl PathKind {
         }
         let dir = TableDir::open(path)?;
         let newest = dir.latest()?.map(|epoch| dir.image_path(epoch));
-        Ok(match newest.filter(|newest| ForeignFile::open(newest).is_ok()) {
+        Ok(match newest.filter(|newest| ForeignImage::open(newest).is_ok()) {
             Some(newest) => PathKind::Foreign(dir, newest),
             None => PathKind::Table(dir),
         })

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// What a stage counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Unit {
+pub enum ProgressUnit {
     /// Bytes.
     Bytes,
     /// Rows.
@@ -26,7 +26,7 @@ pub struct Progress {
     /// Out of how much; 0 if nobody knows.
     pub total: u64,
     /// What is counted.
-    pub unit: Unit,
+    pub unit: ProgressUnit,
 }
 
 /// Is told of progress, from any thread, often. [`silent`] tells nobody.
@@ -36,21 +36,21 @@ pub type Watcher<'a> = &'a (dyn Fn(Progress) + Sync);
 pub fn silent(_: Progress) {}
 
 /// A stage that counts bytes towards a known total.
-pub(crate) struct Stage<'a> {
+pub(crate) struct ByteProgress<'a> {
     watch: Watcher<'a>,
     stage: &'static str,
     done: AtomicU64,
     total: u64,
 }
 
-impl<'a> Stage<'a> {
+impl<'a> ByteProgress<'a> {
     pub(crate) fn new(watch: Watcher<'a>, stage: &'static str, total: u64) -> Self {
-        watch(Progress { stage, done: 0, total, unit: Unit::Bytes });
-        Stage { watch, stage, done: AtomicU64::new(0), total }
+        watch(Progress { stage, done: 0, total, unit: ProgressUnit::Bytes });
+        ByteProgress { watch, stage, done: AtomicU64::new(0), total }
     }
 
     pub(crate) fn add(&self, amount: u64) {
         let done = self.done.fetch_add(amount, Ordering::Relaxed) + amount;
-        (self.watch)(Progress { stage: self.stage, done, total: self.total, unit: Unit::Bytes });
+        (self.watch)(Progress { stage: self.stage, done, total: self.total, unit: ProgressUnit::Bytes });
     }
 }

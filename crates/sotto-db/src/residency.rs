@@ -10,14 +10,14 @@
 //! Anonymous memory has huge pages on every file system, and is not paged out to make room for files.
 
 mod choice;
-mod room;
+mod copy_budget;
 
 use crate::ImageFile;
-use crate::image::Mapped;
-pub use choice::Why;
-use choice::{Facts, choose};
-pub use room::Room;
-use room::Taken;
+use crate::image::MappedFile;
+pub use choice::PlacementReason;
+use choice::{PlacementInputs, choose};
+pub use copy_budget::CopyBudget;
+use copy_budget::CopyGrant;
 use serde::{Deserialize, Serialize};
 use sotto_core::{Image, Section};
 pub use sotto_pages::PageKind;
@@ -44,7 +44,7 @@ pub enum Residency {
 
 /// Where a table lies, on which pages, and why.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Residence {
+pub struct TablePlacement {
     /// Bytes that answers are made from.
     pub bytes: u64,
     /// Whether they are a copy in memory, or the mapped file.
@@ -52,17 +52,17 @@ pub struct Residence {
     /// The share of them on huge pages, if the system says so.
     pub huge_share: Option<f64>,
     /// Why they lie there.
-    pub why: Why,
+    pub why: PlacementReason,
 }
 
-impl Residence {
+impl TablePlacement {
     /// The kind of its pages, if the system says so.
     pub fn kind(&self) -> Option<PageKind> {
         self.huge_share.map(PageKind::of)
     }
 }
 
-impl fmt::Display for Residence {
+impl fmt::Display for TablePlacement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(if self.is_copy { "in memory" } else { "in the mapped file" })?;
         match self.kind() {
@@ -81,20 +81,21 @@ impl fmt::Display for Residence {
 pub struct ResidentImage<F = ImageFile> {
     file: Arc<F>,
     residency: Residency,
-    room: Arc<Room>,
-    copy: OnceLock<Copied>,
-    settled: Mutex<Option<Residence>>,
+    room: Arc<CopyBudget>,
+    copy: OnceLock<HugePageCopy>,
+    settled: Mutex<Option<TablePlacement>>,
 }
 
-struct Copied {
+struct HugePageCopy {
     section: Section,
     bytes: HugeBuffer,
-    _taken: Taken,
+    _taken: CopyGrant,
 }
 
-impl<F: Deref<Target = Mapped>> ResidentImage<F> {
-    /// The image, mapped for now. [`ResidentImage::settle`] comes once it was read through, or is to be served without that.
-    pub fn of(file: Arc<F>, residency: Residency, room: &Arc<Room>) -> Arc<Self> {
+impl<F: Deref<Target = MappedFile>> ResidentImage<F> {
+    /// The image, mapped for now. [`ResidentImage::decide_placement`] comes once it was read through, or is to be served without
+    /// that.
+    pub fn of(file: Arc<F>, residency: Residency, room: &Arc<CopyBudget>) -> Arc<Self> {
         file.warm();
         let room = room.clone();
         Arc::new(ResidentImage { file, residency, room, copy: OnceLock::new(), settled: Mutex::default() })
@@ -106,18 +107,20 @@ impl<F: Deref<Target = Mapped>> ResidentImage<F> {
     }
 
     /// Where it lies, once that is settled.
-    pub fn residence(&self) -> Option<Residence> {
+    pub fn residence(&self) -> Option<TablePlacement> {
         *self.settled.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Looks at what pages the file got, and copies what answers are made from if that pays. Answers may be made meanwhile. Done
-    /// once; again only if there was no room. Whoever answers asks [`Mapped::check`] afterwards, as ever: what was copied
+    /// once; again only if there was no room. Whoever answers asks [`MappedFile::check`] afterwards, as ever: what was copied
     /// of a file that was cut short is no better than the file.
     ///
     /// # Errors
     /// If there is no memory for a copy that was asked for.
-    pub fn settle(&self) -> io::Result<Residence> {
-        if let Some(residence) = self.residence().filter(|residence| residence.why != Why::NoRoom) {
+    pub fn decide_placement(&self) -> io::Result<TablePlacement> {
+        if let Some(residence) =
+            self.residence().filter(|residence| residence.why != PlacementReason::OverCopyBudget)
+        {
             return Ok(residence);
         }
         let residence = self.decide()?;
@@ -125,18 +128,18 @@ impl<F: Deref<Target = Mapped>> ResidentImage<F> {
         Ok(residence)
     }
 
-    fn decide(&self) -> io::Result<Residence> {
+    fn decide(&self) -> io::Result<TablePlacement> {
         let section = self.file.answered_from();
         let from = section.and_then(|section| self.file.section(section)).unwrap_or_default();
         let bytes = from.len() as u64;
         let _turn = self.room.turn();
-        let facts = Facts {
+        let facts = PlacementInputs {
             bytes,
             huge_share: self.file.huge_share(),
             has_huge_pages: memory::has_huge_pages(),
             room: self.room.left(),
         };
-        let mapped = |why| Residence { bytes, is_copy: false, huge_share: facts.huge_share, why };
+        let mapped = |why| TablePlacement { bytes, is_copy: false, huge_share: facts.huge_share, why };
         let (section, why) = match (choose(self.residency, &facts), section) {
             ((true, why), Some(section)) if bytes > 0 => (section, why),
             ((_, why), _) => return Ok(mapped(why)),
@@ -145,18 +148,20 @@ impl<F: Deref<Target = Mapped>> ResidentImage<F> {
         let copy = match self.copied(from) {
             Ok(copy) => copy,
             // It was only an offer.
-            Err(_) if self.residency == Residency::Auto => return Ok(mapped(Why::NoRoom)),
+            Err(_) if self.residency == Residency::Auto => {
+                return Ok(mapped(PlacementReason::OverCopyBudget));
+            }
             Err(error) => return Err(error),
         };
         let huge_share = pages_of(&copy).and_then(|pages| pages.huge_share());
         if self.residency == Residency::Auto && PageKind::of(huge_share.unwrap_or(0.0)) == PageKind::Small {
             // All that it would do is to take memory.
-            return Ok(mapped(Why::NoHugePages));
+            return Ok(mapped(PlacementReason::NoHugePages));
         }
-        let _ = self.copy.set(Copied { section, bytes: copy, _taken: taken });
+        let _ = self.copy.set(HugePageCopy { section, bytes: copy, _taken: taken });
         // Answers that were made meanwhile have read there again.
         self.file.release(0, from.len());
-        Ok(Residence { bytes, is_copy: true, huge_share, why })
+        Ok(TablePlacement { bytes, is_copy: true, huge_share, why })
     }
 
     /// A copy, piece by piece: of what was copied already the mapped file is not in memory too.
@@ -176,7 +181,7 @@ impl<F: fmt::Debug> fmt::Debug for ResidentImage<F> {
     }
 }
 
-impl<F: Deref<Target = Mapped> + Send + Sync> Image for ResidentImage<F> {
+impl<F: Deref<Target = MappedFile> + Send + Sync> Image for ResidentImage<F> {
     fn section(&self, section: Section) -> Option<&[u8]> {
         match self.copy.get() {
             Some(copy) if copy.section == section => Some(&copy.bytes),

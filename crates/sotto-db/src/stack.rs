@@ -14,8 +14,8 @@
 use crate::image::writer::TEMP_PREFIX;
 use crate::progress::Watcher;
 use crate::table::TableSource;
-use crate::{DbError, Result, TableDir, kept, rotate};
-use sotto_catalog::stack::{File, MAX_FILE_BYTES};
+use crate::{DbError, Result, TableDir, key_rotation, stored_rows};
+use sotto_catalog::stack::{MAX_FILE_BYTES, StackFile};
 use sotto_catalog::{CatalogError, SignedStack, SigningKey, Stack, TableName};
 use sotto_core::Epoch;
 use std::fs;
@@ -87,7 +87,7 @@ impl StackDir {
     ///
     /// # Errors
     /// [`DbError::Io`]; [`DbError::Catalog`] if it is not what the stack says.
-    pub fn file(&self, file: &File) -> Result<Vec<u8>> {
+    pub fn file(&self, file: &StackFile) -> Result<Vec<u8>> {
         let bytes = bounded(&self.file_path(file), file.bytes.min(MAX_FILE_BYTES))?;
         if !file.is(&bytes) {
             return Err(CatalogError::Disagree { what: "the digest of a public file" }.into());
@@ -100,7 +100,7 @@ impl StackDir {
     /// # Errors
     /// [`DbError::Io`], [`DbError::Catalog`]. The stack is then as it was.
     pub fn publish(&self, stack: &Stack, files: &[Vec<u8>], key: &SigningKey) -> Result<SignedStack> {
-        let signed = rotate::sign(&self.root()?, stack, key)?;
+        let signed = key_rotation::sign(&self.root()?, stack, key)?;
         for file in &stack.files {
             let there = files.iter().find(|bytes| file.is(bytes));
             let bytes = there.ok_or(CatalogError::Disagree { what: "its public files" })?;
@@ -122,7 +122,7 @@ impl StackDir {
         key: &SigningKey,
         watch: Watcher<'_>,
     ) -> Result<u64> {
-        let draft = kept::keep(self.rows_path(stack.epoch), stack.digest()?, rows, watch)?;
+        let draft = stored_rows::keep(self.rows_path(stack.epoch), stack.digest()?, rows, watch)?;
         let bytes = draft.bytes();
         draft.before(|| self.publish(stack, &[], key))?;
         let older =
@@ -142,7 +142,7 @@ impl StackDir {
         self.path.join(format!("{ROWS_PREFIX}{:08}{ROWS_SUFFIX}", epoch.0))
     }
 
-    fn file_path(&self, file: &File) -> PathBuf {
+    fn file_path(&self, file: &StackFile) -> PathBuf {
         self.path.join(FILES).join(file.digest.to_string())
     }
 }

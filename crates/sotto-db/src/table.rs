@@ -7,24 +7,24 @@
 //! | [`ranges`] | sorted ranges of keys, expanded to blocks while they are read |
 //! | [`buckets`] | the tables of a batch code: rows of another table, in another order |
 //! | [`joined`] | tables one after the other, each as long as the longest |
-//! | [`room`] | a table with room after its rows |
+//! | [`headroom`] | a table with room after its rows |
 //! | [`packed`] | rows as records: narrow ones packed, wide ones split |
 
 pub mod band;
 pub mod buckets;
-pub mod joined;
-pub mod packed;
+pub mod concat;
+pub mod headroom;
+pub mod packed_records;
 pub mod ranges;
 pub mod raw;
-pub mod room;
 
-pub use band::Band;
-pub use buckets::{Bucket, Buckets, Scattered};
-pub use joined::{Joined, grouped};
-pub use packed::Packed;
-pub use ranges::{BlockRule, Ranges};
+pub use band::BandTable;
+pub use buckets::{Bucket, Buckets, MappedTable};
+pub use concat::{ConcatTable, grouped};
+pub use headroom::TableWithHeadroom;
+pub use packed_records::PackedRecords;
+pub use ranges::{BlockRule, RangeTable};
 pub use raw::RawFile;
-pub use room::WithRoom;
 
 use sotto_core::{Misuse, Result};
 

@@ -13,35 +13,35 @@
 use crate::encode::{bytes_of, check_folder, in_pool};
 use crate::ingest::keyword::keyword_layer;
 use crate::ingest::notes::of_partial_blocks;
-use crate::ingest::{Column, Encoding, FileOptions};
-use crate::kept::Kept;
-use crate::mask::Masker;
-use crate::parts::{self, Pieces};
+use crate::ingest::{ColumnSelector, Encoding, FileOptions};
+use crate::mask::RowMasker;
+use crate::parts::{self, PiecesToWrite};
 use crate::progress::Watcher;
+use crate::stored_rows::StoredRows;
 use crate::table::BlockRule;
 use crate::{DbError, ImageFile, Result, WriteLock};
-use changes::{Changes, Target};
-use next::{Next, can_revise, lifetime};
+use changes::{ChangeSet, ChangeTarget};
+use next_epoch::{NextEpoch, can_revise, lifetime};
 use rayon::prelude::*;
 use serde::Serialize;
-use sotto_catalog::{Catalog, Layer, SigningKey};
+use sotto_catalog::{Catalog, LayerEntry, SigningKey};
 use sotto_core::{Epoch, SchemeEntry};
 use sotto_oprf::{OprfError, SecretKey};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
-use strips::Strips;
+use strips::SolvedStrips;
 
 mod changes;
 mod columns;
 mod keys;
-mod next;
+mod next_epoch;
 pub mod stack;
 mod strips;
 
 pub use changes::read_rows;
 pub use columns::ChangeFile;
-pub use keys::{KeyLine, KeyLines, Keyed, read_keys};
+pub use keys::{KeyLine, KeyLines, KeyedTable, read_keys};
 pub use stack::{StackSummary, StackUpdate, read_stack_update};
 
 /// How to read a file of changes, and who signs the result.
@@ -52,10 +52,10 @@ pub struct UpdateOptions<'a> {
     /// key and the value; for keyword tables the key and, unless they are of keys alone, the value. `None` for those named as the
     /// columns of the table's source were ([`crate::origin`]), or else `row`, `start`, `end`, `key` and `value`; and in CSV files
     /// without a header for the first ones.
-    pub columns: Option<Vec<Column>>,
+    pub columns: Option<Vec<ColumnSelector>>,
     /// Keyword tables: the column that says which keys go (1, true, yes, delete) and which do not (0, false, no, nothing). A key
     /// whose value is null goes in any case; CSV has no null.
-    pub delete: Option<Column>,
+    pub delete: Option<ColumnSelector>,
     /// How values are written; `None` for text, numbers or hexadecimal digits, as the table's values are.
     pub encoding: Option<Encoding>,
     /// How many threads encode; `None` for one per core.
@@ -79,7 +79,7 @@ impl UpdateOptions<'_> {
 
 /// What becomes of the rows, or of the keys where the table is asked by key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
-pub struct Tally {
+pub struct ChangeCounts {
     /// Those that have another value now, or the same again.
     pub set: u64,
     /// Those that were not there before.
@@ -100,7 +100,7 @@ pub struct UpdateSummary {
     /// The epoch it was made from.
     pub from_epoch: Epoch,
     /// What became of rows, or of keys.
-    pub changes: Tally,
+    pub changes: ChangeCounts,
     /// Rows that were given, or in which keys changed.
     pub rows_changed: u64,
     /// How many of them are new.
@@ -108,7 +108,7 @@ pub struct UpdateSummary {
     /// Records they lie in.
     pub records_changed: u64,
     /// What became of the keys, where the table is asked by key.
-    pub keys: Option<Tally>,
+    pub keys: Option<ChangeCounts>,
     /// Blocks that the given ranges cover in part. They change as the rule says.
     pub partial_blocks: u64,
     /// Which range gives a block its value.
@@ -116,7 +116,7 @@ pub struct UpdateSummary {
     /// Bytes the scheme wrote anew; the rest was copied.
     pub written_bytes: u64,
     /// Whether the whole table was encoded anew, because much of it was written since its mask was drawn ([`crate::written`]).
-    pub anew: bool,
+    pub reencoded: bool,
     /// Bytes of the image.
     pub image_bytes: u64,
     /// Bytes that bring a client's artifacts from the old epoch to this one.
@@ -134,19 +134,19 @@ pub struct UpdateSummary {
 }
 
 /// Changes to a table that were read and checked, and not applied yet.
-pub struct Update<'a> {
+pub struct TableUpdate<'a> {
     entry: &'a SchemeEntry,
     lock: &'a WriteLock,
     options: &'a UpdateOptions<'a>,
     old: Arc<ImageFile>,
-    pieces: Pieces,
-    changes: Changes,
+    pieces: PiecesToWrite,
+    changes: ChangeSet,
     /// Those of the next epoch.
-    layers: Vec<Layer>,
-    kept: Option<Kept>,
+    layers: Vec<LayerEntry>,
+    kept: Option<StoredRows>,
     /// Strips that were solved again, where keys lie in sums of rows: the changed rows are theirs then.
-    solved: Option<Strips>,
-    tally: Tally,
+    solved: Option<SolvedStrips>,
+    tally: ChangeCounts,
     rule: BlockRule,
     began: Instant,
 }
@@ -157,17 +157,17 @@ pub struct Update<'a> {
 /// room, and keys added as long as rows have. Nothing is written.
 ///
 /// # Errors
-/// [`DbError::CannotUpdate`], [`DbError::NoChanges`], [`DbError::PastCapacity`], [`DbError::Rows`], and those of reading.
+/// [`DbError::CannotUpdate`], [`DbError::NoChanges`], [`DbError::PastCapacity`], [`DbError::RowChanges`], and those of reading.
 pub fn read_update<'a>(
     entry: &'a SchemeEntry,
     lock: &'a WriteLock,
     path: &Path,
     options: &'a UpdateOptions<'a>,
     watch: Watcher<'_>,
-) -> Result<Update<'a>> {
+) -> Result<TableUpdate<'a>> {
     let began = Instant::now();
     let old = lock.dir().open_latest()?;
-    let pieces = old.piece().parts().map_or(Pieces::Whole, Pieces::All);
+    let pieces = old.piece().parts().map_or(PiecesToWrite::Whole, PiecesToWrite::All);
     check_folder(lock, &old.catalog().table, options.key)?;
     can_revise(entry, old.catalog())?;
     let old = parts::whole(entry, old, watch)?;
@@ -178,7 +178,7 @@ pub fn read_update<'a>(
     let (mut kept, mut solved, mut layers) = (None, None, catalog.layers.clone());
     let (changes, tally) = match &catalog.keyword()? {
         Some(keyword) => {
-            let old = kept.insert(Kept::open(lock.dir(), catalog, watch)?);
+            let old = kept.insert(StoredRows::open(lock.dir(), catalog, watch)?);
             let read = keys::read(
                 path,
                 &options.change_file(),
@@ -190,15 +190,15 @@ pub fn read_update<'a>(
             )?;
             let (rows, (tally, notes), mut keyword) = read;
             if keyword.params().band.is_some() {
-                let strips = Strips::solve(&rows, keyword)?;
+                let strips = SolvedStrips::solve(&rows, keyword)?;
                 keyword = strips.keyword.clone();
                 solved = Some(strips);
             }
             layers = vec![keyword_layer(&keyword)?];
-            (Changes { rows, notes, ..Changes::default() }, tally)
+            (ChangeSet { rows, notes, ..ChangeSet::default() }, tally)
         }
         None => {
-            let target = Target {
+            let target = ChangeTarget {
                 kind: &catalog.kind,
                 value: catalog.value,
                 form: catalog.row_form()?,
@@ -206,7 +206,7 @@ pub fn read_update<'a>(
                 rows: catalog.rows,
                 rule,
                 capacity: terms.packing.capacity(),
-                item_bytes: catalog.item_bytes()?,
+                item_bytes: catalog.unmasked_row_bytes()?,
             };
             let read = changes::read(path, &options.change_file(), origin.as_ref(), &target, watch)?;
             let tally = read.tally(catalog.rows);
@@ -216,14 +216,14 @@ pub fn read_update<'a>(
     if changes.rows.is_empty() {
         return Err(DbError::no_changes(path, changes.partial_blocks, rule));
     }
-    Ok(Update { entry, lock, options, old, pieces, changes, layers, kept, solved, tally, rule, began })
+    Ok(TableUpdate { entry, lock, options, old, pieces, changes, layers, kept, solved, tally, rule, began })
 }
 
 /// Applies a file of changed rows to the newest epoch of the folder that is locked, making the next one. On any error the
 /// folder is as it was.
 ///
 /// # Errors
-/// As [`read_update`] and [`Update::apply`].
+/// As [`read_update`] and [`TableUpdate::apply`].
 pub fn update_table(
     entry: &SchemeEntry,
     lock: &WriteLock,
@@ -234,9 +234,9 @@ pub fn update_table(
     read_update(entry, lock, path, options, watch)?.apply(watch)
 }
 
-impl Update<'_> {
+impl TableUpdate<'_> {
     /// What becomes of rows, or of keys, once it is applied.
-    pub fn tally(&self) -> Tally {
+    pub fn tally(&self) -> ChangeCounts {
         self.tally
     }
 
@@ -251,18 +251,19 @@ impl Update<'_> {
     /// # Errors
     /// Those of encoding. The folder is then as it was.
     pub fn apply(self, watch: Watcher<'_>) -> Result<UpdateSummary> {
-        let Update { entry, lock, options, old, pieces, mut changes, layers, .. } = self;
-        let Update { kept, solved, tally, rule, began, .. } = self;
+        let TableUpdate { entry, lock, options, old, pieces, mut changes, layers, .. } = self;
+        let TableUpdate { kept, solved, tally, rule, began, .. } = self;
         let catalog = old.catalog();
         if let Some(key) = masking(lock, catalog)? {
-            changes.fill_gap(catalog.rows, catalog.item_bytes()?)?;
-            let masker = Masker { table: &catalog.table, epoch: lock.next()?, key: &key };
+            changes.fill_gap(catalog.rows, catalog.unmasked_row_bytes()?)?;
+            let masker = RowMasker { table: &catalog.table, epoch: lock.next_epoch()?, key: &key };
             in_pool(options.threads, || mask(&masker, &mut changes.rows))??;
         }
         let before = old.catalog();
         let lifetime = lifetime(options.lifetime, before.created, before.expires);
         let (rows, solved, kept_rows) = (&changes.rows, solved.as_ref(), kept.as_ref());
-        let next = Next { entry, lock, old: &old, pieces, rows, solved, layers, lifetime, kept: kept_rows };
+        let next =
+            NextEpoch { entry, lock, old: &old, pieces, rows, solved, layers, lifetime, kept: kept_rows };
         let written = next.write(options, watch)?;
         let artifact_bytes = bytes_of(&written.catalog);
         let delta_bytes = written.delta_bytes();
@@ -284,7 +285,7 @@ impl Update<'_> {
             rule,
             kept_bytes: written.kept_bytes,
             written_bytes: written.written_bytes,
-            anew: written.is_anew,
+            reencoded: written.is_anew,
             image_bytes,
             delta_bytes,
             artifact_bytes,
@@ -297,7 +298,7 @@ impl Update<'_> {
 
 /// The key of a masked table, if it is one. Rows that do not change stay as they are, so it has to be the key that masked them.
 fn masking(lock: &WriteLock, catalog: &Catalog) -> Result<Option<SecretKey>> {
-    let Some(masked) = catalog.masked()? else { return Ok(None) };
+    let Some(masked) = catalog.symmetric_layer()? else { return Ok(None) };
     let key = lock.dir().oprf_key()?;
     match key.public() == masked.key {
         true => Ok(Some(key)),
@@ -309,7 +310,7 @@ fn masking(lock: &WriteLock, catalog: &Catalog) -> Result<Option<SecretKey>> {
 }
 
 /// Masks rows that change, each of which is then of the epoch at hand.
-fn mask(masker: &Masker<'_>, rows: &mut changes::Rows) -> Result<()> {
+fn mask(masker: &RowMasker<'_>, rows: &mut changes::RowChanges) -> Result<()> {
     rows.par_iter_mut().try_for_each(|(row, item)| {
         *item = masker.row(*row, item).map_err(DbError::Scheme)?;
         Ok(())

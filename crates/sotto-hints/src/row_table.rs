@@ -1,7 +1,8 @@
 //! A table as it lies in an image: its rows one after the other, in a single section.
 
 use sotto_core::{
-    Artifact, Change, Held, Image, Misuse, PeerMisbehaved, Result, Rows, Section, Sink, Stored,
+    Artifact, Image, ImageSection, Misuse, PeerMisbehaved, RecordChange, RecordSource, Result, Section,
+    SectionRecords, Sink,
 };
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -31,7 +32,7 @@ impl RowTable {
     /// [`Misuse::Rule`] if the rows are not of this shape; what either side gives.
     pub fn encode(
         &self,
-        rows: &dyn Rows,
+        rows: &dyn RecordSource,
         out: &dyn Sink,
         mut order: impl FnMut(u64, &mut [u64]),
     ) -> Result<()> {
@@ -71,15 +72,15 @@ impl RowTable {
         &self,
         image: Arc<dyn Image>,
         order: impl Fn(u64) -> u64 + Send + Sync + 'static,
-    ) -> Result<Box<dyn Rows>> {
-        let held = Held::open(image, self.section, "table", self.bytes)?;
+    ) -> Result<Box<dyn RecordSource>> {
+        let held = ImageSection::open(image, self.section, "table", self.bytes)?;
         let width = self.row_bytes;
         let read = move |table: &[u8], row: u64, offset: usize, out: &mut [u8]| {
             let start = usize::try_from(order(row)).ok()?.checked_mul(width)?.checked_add(offset)?;
             out.copy_from_slice(table.get(start..)?.get(..out.len())?);
             Some(())
         };
-        Ok(Box::new(Stored { held, records: self.rows, record_bytes: width, read }))
+        Ok(Box::new(SectionRecords { held, records: self.rows, record_bytes: width, read }))
     }
 
     /// Whether an image has the rows.
@@ -108,10 +109,10 @@ impl RowTable {
     ///
     /// # Errors
     /// [`Misuse::IndexPastEnd`] for a change outside the rows; what `out` gives.
-    pub fn revise(&self, changes: &[Change], out: &dyn Sink, order: impl Fn(u64) -> u64) -> Result<()> {
+    pub fn revise(&self, changes: &[RecordChange], out: &dyn Sink, order: impl Fn(u64) -> u64) -> Result<()> {
         let RowTable { section, row_bytes, .. } = *self;
         out.reserve(section, self.bytes)?;
-        let mut rows: BTreeMap<u64, Vec<&Change>> = BTreeMap::new();
+        let mut rows: BTreeMap<u64, Vec<&RecordChange>> = BTreeMap::new();
         for change in changes {
             if change.record >= self.rows {
                 return Err(Misuse::IndexPastEnd { index: change.record, len: self.rows }.into());

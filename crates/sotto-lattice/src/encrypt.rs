@@ -5,7 +5,7 @@ mod truncate;
 use crate::ring::{ModulusLevel, Ring};
 use crate::secret::SecretKey;
 use rand_core::CryptoRng;
-use sotto_core::pieces;
+use sotto_core::cooperative;
 use sotto_math::modulus::Modulus;
 use sotto_math::sample::Gaussian;
 use sotto_prg::{PublicSeed, PublicStream};
@@ -48,7 +48,7 @@ pub struct MaskSource<'a> {
 impl MaskSource<'_> {
     /// The mask of row `j`. Who makes a key, or puts one together, has come a [piece](pieces) further.
     pub fn mask(&self, ring: &Ring, level: ModulusLevel, j: u64) -> Vec<u64> {
-        pieces::piece();
+        cooperative::yield_point();
         mask(ring, level, self.seed, self.label, self.first + j)
     }
 }

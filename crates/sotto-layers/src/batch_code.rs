@@ -18,7 +18,7 @@
 //! cannot be had. Buckets that are not needed are asked for a random row, and rows that are wanted twice are fetched
 //! once.
 //!
-//! **If it fails** ([`Error::Unserved`]) nobody sees it, as long as nothing is done that would not have been done
+//! **If it fails** ([`Error::ServerUnavailable`]) nobody sees it, as long as nothing is done that would not have been done
 //! otherwise. Ask for some of the rows in the next request that is due anyway; asking at once for what is missing tells
 //! the server that a request failed, and the seed tells everyone which requests do. Who can choose what a client wants
 //! can choose a request that fails, and so can who chooses the seed: a client that acts on the failure where others
@@ -205,7 +205,7 @@ impl Layer for BatchCode {
             return Err(Misuse::Rule("a row for each lookup").into());
         }
         let fetched = plan.lookups.iter().map(|lookup| rows.get(usize::from(*lookup)).cloned());
-        fetched.collect::<Option<_>>().ok_or(Error::Unserved)
+        fetched.collect::<Option<_>>().ok_or(Error::ServerUnavailable)
     }
 }
 

@@ -12,7 +12,7 @@
 //! the same, for a row drawn at random.
 
 use crate::dummy_rows;
-use sotto_core::{Misuse, PeerMisbehaved, Result, Row, Sure};
+use sotto_core::{ExpectOrDefault, Misuse, PeerMisbehaved, Result, Row};
 use sotto_tree::log::hash::pick;
 use sotto_tree::log::{Hash, Peaks, proof};
 use sotto_tree::{Coloring, PerfectTree};
@@ -78,7 +78,7 @@ impl ColorProof {
 pub(crate) fn shards(colouring: &Coloring, leaves: u64) -> Vec<u64> {
     let layers = colouring.shape().height();
     let (whole, rest) = (leaves >> layers, leaves & ((1 << layers) - 1));
-    let last = colouring.copath_rows(rest).sure("the rest is shorter than a subtree");
+    let last = colouring.copath_rows(rest).expect_or_default("the rest is shorter than a subtree");
     colouring.sizes().iter().zip(last).map(|(size, last)| (size * whole + last).max(1)).collect()
 }
 

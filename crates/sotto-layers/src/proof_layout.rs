@@ -16,7 +16,7 @@ use crate::color_proof::{self, ColorProof};
 use crate::tile_proof::{self, TileProof};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use sotto_core::{Layer, PeerMisbehaved, Result, Then};
+use sotto_core::{Compose, Layer, PeerMisbehaved, Result};
 use sotto_prg::PublicSeed;
 use sotto_tree::log::{Hash, Peaks};
 use sotto_tree::{Coloring, PerfectTree};
@@ -93,7 +93,7 @@ pub enum ProofLayer {
     /// See [`Tile`].
     Tile(TileProof),
     /// See [`BatchProof`].
-    Batch(Box<Then<BatchProof, BatchCode>>),
+    Batch(Box<Compose<BatchProof, BatchCode>>),
 }
 
 #[derive(Serialize, Deserialize)]
@@ -277,7 +277,7 @@ impl ProofLayout {
             ProofLayout::Batch(_) if !public.is_empty() => Err(count(public, 0).into()),
             ProofLayout::Batch(code) => {
                 let code = code.over(leaves)?;
-                Ok(ProofLayer::Batch(Box::new(Then(BatchProof::new(peaks)?, code))))
+                Ok(ProofLayer::Batch(Box::new(Compose(BatchProof::new(peaks)?, code))))
             }
         }
     }

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a measurement may stop")]
 
 use sotto_ohttp::config::KeyConfig;
-use sotto_ohttp::gateway::{Key, open};
+use sotto_ohttp::gateway::{GatewayKey, open};
 use sotto_ohttp::suite::Aead;
 use sotto_testkit::rng::seeded;
 use std::time::Instant;
@@ -11,7 +11,7 @@ const REPEATS: usize = 200;
 
 fn main() {
     let rng = &mut seeded("speed");
-    let key = Key::generate(1, rng).unwrap();
+    let key = GatewayKey::generate(1, rng).unwrap();
     for bytes in std::env::args().skip(1).map(|word| word.parse::<usize>().unwrap()) {
         for aead in Aead::ALL {
             let config = KeyConfig { aeads: vec![aead], ..key.config() };

@@ -1,35 +1,35 @@
 //! A client's half: seals a request, and opens the response.
 
 use crate::config::KeyConfig;
-use crate::suite::{self, Aead, Shared, Unopened};
+use crate::suite::{self, Aead, AeadError, ResponseContext};
 use rand_core::CryptoRng;
 
 /// What it takes to open one response.
-pub struct Pending(Shared);
+pub struct ResponseOpener(ResponseContext);
 
 /// Seals a request for a key, by the first of its ciphers. Each try of a request is sealed anew, or a gateway takes it for a
 /// replay.
 ///
 /// # Errors
-/// [`Unopened`] for a key that nothing can be sealed for.
+/// [`AeadError`] for a key that nothing can be sealed for.
 pub fn seal(
     config: &KeyConfig,
     request: &[u8],
     rng: &mut dyn CryptoRng,
-) -> Result<(Vec<u8>, Pending), Unopened> {
-    let aead: Aead = *config.aeads.first().ok_or(Unopened)?;
+) -> Result<(Vec<u8>, ResponseOpener), AeadError> {
+    let aead: Aead = *config.aeads.first().ok_or(AeadError)?;
     let head = suite::head(config.id, aead);
-    let (bytes, shared) = suite::seal(&head, aead, &config.public, request, rng).ok_or(Unopened)?;
-    Ok((bytes, Pending(shared)))
+    let (bytes, shared) = suite::seal(&head, aead, &config.public, request, rng).ok_or(AeadError)?;
+    Ok((bytes, ResponseOpener(shared)))
 }
 
-impl Pending {
+impl ResponseOpener {
     /// Opens a response.
     ///
     /// # Errors
-    /// [`Unopened`].
-    pub fn open(self, response: &[u8]) -> Result<Vec<u8>, Unopened> {
-        let (nonce, sealed) = response.split_at_checked(self.0.aead().nonce_bytes()).ok_or(Unopened)?;
-        self.0.open(nonce, sealed).ok_or(Unopened)
+    /// [`AeadError`].
+    pub fn open(self, response: &[u8]) -> Result<Vec<u8>, AeadError> {
+        let (nonce, sealed) = response.split_at_checked(self.0.aead().nonce_bytes()).ok_or(AeadError)?;
+        self.0.open(nonce, sealed).ok_or(AeadError)
     }
 }

@@ -1,35 +1,35 @@
 //! A gateway's half: keys, and what is done with a request that came.
 
 use crate::config::KeyConfig;
-use crate::suite::{self, Aead, HEAD, KEY, Shared, TAG};
+use crate::suite::{self, Aead, HEAD, KEY, ResponseContext, TAG};
 use rand_core::CryptoRng;
 use zeroize::Zeroizing;
 
 /// A private key, and what it is called.
 #[derive(Clone)]
-pub struct Key {
+pub struct GatewayKey {
     id: u8,
     secret: Zeroizing<[u8; KEY]>,
     public: [u8; KEY],
 }
 
-impl std::fmt::Debug for Key {
+impl std::fmt::Debug for GatewayKey {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Key").field("id", &self.id).finish_non_exhaustive()
     }
 }
 
-impl Key {
+impl GatewayKey {
     /// A new key.
     pub fn generate(id: u8, rng: &mut dyn CryptoRng) -> Option<Self> {
         let mut secret = Zeroizing::new([0; KEY]);
         rng.fill_bytes(&mut *secret);
-        Key::of(id, &secret)
+        GatewayKey::of(id, &secret)
     }
 
     /// The key of these bytes.
     pub fn of(id: u8, secret: &[u8; KEY]) -> Option<Self> {
-        Some(Key { id, secret: Zeroizing::new(*secret), public: suite::public(secret)? })
+        Some(GatewayKey { id, secret: Zeroizing::new(*secret), public: suite::public(secret)? })
     }
 
     /// What it is called.
@@ -50,7 +50,7 @@ impl Key {
 
 /// Why a request was not opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum Refused {
+pub enum OpenError {
     /// It is no such request.
     #[error("the request is cut off")]
     Malformed,
@@ -63,15 +63,15 @@ pub enum Refused {
 }
 
 /// A request, opened.
-pub struct Opened {
+pub struct OpenedRequest {
     /// What it says.
     pub plain: Vec<u8>,
     /// What its response is sealed by.
-    pub reply: Reply,
+    pub reply: ResponseSealer,
 }
 
 /// What one response is sealed by.
-pub struct Reply(Shared);
+pub struct ResponseSealer(ResponseContext);
 
 /// Bytes of a request beside what it says.
 pub const OVERHEAD: usize = HEAD + KEY + TAG;
@@ -79,20 +79,23 @@ pub const OVERHEAD: usize = HEAD + KEY + TAG;
 /// Opens a request with the key that it is for.
 ///
 /// # Errors
-/// [`Refused`].
-pub fn open<'a>(mut keys: impl Iterator<Item = &'a Key>, bytes: &[u8]) -> Result<Opened, Refused> {
-    let (head, rest) = bytes.split_first_chunk::<HEAD>().ok_or(Refused::Malformed)?;
-    let (encapsulated, sealed) = rest.split_first_chunk::<KEY>().ok_or(Refused::Malformed)?;
+/// [`OpenError`].
+pub fn open<'a>(
+    mut keys: impl Iterator<Item = &'a GatewayKey>,
+    bytes: &[u8],
+) -> Result<OpenedRequest, OpenError> {
+    let (head, rest) = bytes.split_first_chunk::<HEAD>().ok_or(OpenError::Malformed)?;
+    let (encapsulated, sealed) = rest.split_first_chunk::<KEY>().ok_or(OpenError::Malformed)?;
     let [id, .., a, b] = *head;
-    let aead = Aead::find(u16::from_be_bytes([a, b])).ok_or(Refused::UnknownKey)?;
+    let aead = Aead::find(u16::from_be_bytes([a, b])).ok_or(OpenError::UnknownKey)?;
     let key = keys.find(|key| key.id == id).filter(|_| *head == suite::head(id, aead));
-    let key = key.ok_or(Refused::UnknownKey)?;
+    let key = key.ok_or(OpenError::UnknownKey)?;
     let opened = suite::open(head, aead, &key.secret, encapsulated, sealed);
-    let (plain, shared) = opened.ok_or(Refused::Unopened)?;
-    Ok(Opened { plain, reply: Reply(shared) })
+    let (plain, shared) = opened.ok_or(OpenError::Unopened)?;
+    Ok(OpenedRequest { plain, reply: ResponseSealer(shared) })
 }
 
-impl Reply {
+impl ResponseSealer {
     /// What the request had that no other has, unless it is the same request.
     pub fn request(&self) -> &[u8; KEY] {
         self.0.encapsulated()

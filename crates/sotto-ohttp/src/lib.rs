@@ -15,12 +15,12 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
-pub mod binary;
+pub mod bhttp;
 pub mod client;
 pub mod config;
 pub mod gateway;
-pub mod ring;
-pub mod seen;
+pub mod gateway_keys;
+pub mod replay_filter;
 pub mod suite;
 
 /// The media type of what a client sends.

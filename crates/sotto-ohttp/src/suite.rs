@@ -46,7 +46,7 @@ pub enum Aead {
 /// What a message cannot be sealed with, or is not sealed by. It says no more, on purpose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("it cannot be opened with this key")]
-pub struct Unopened;
+pub struct AeadError;
 
 impl Aead {
     /// Every cipher, those that servers are fast at first.
@@ -87,13 +87,13 @@ fn info(head: &[u8; HEAD]) -> Vec<u8> {
 }
 
 /// What both ends keep of a request, to seal its response by.
-pub(crate) struct Shared {
+pub(crate) struct ResponseContext {
     aead: Aead,
     encapsulated: [u8; KEY],
     secret: Zeroizing<Vec<u8>>,
 }
 
-impl Shared {
+impl ResponseContext {
     pub(crate) fn aead(&self) -> Aead {
         self.aead
     }
@@ -152,7 +152,7 @@ pub(crate) fn seal(
     public: &[u8; KEY],
     plain: &[u8],
     rng: &mut dyn CryptoRng,
-) -> Option<(Vec<u8>, Shared)> {
+) -> Option<(Vec<u8>, ResponseContext)> {
     match aead {
         Aead::Aes128Gcm => seal_with::<hpke::aead::AesGcm128>(head, aead, public, plain, rng),
         Aead::Aes256Gcm => seal_with::<hpke::aead::AesGcm256>(head, aead, public, plain, rng),
@@ -166,7 +166,7 @@ fn seal_with<A: hpke::aead::Aead>(
     public: &[u8; KEY],
     plain: &[u8],
     mut rng: &mut dyn CryptoRng,
-) -> Option<(Vec<u8>, Shared)> {
+) -> Option<(Vec<u8>, ResponseContext)> {
     let public = <Kem as hpke::Kem>::PublicKey::from_bytes(public).ok()?;
     let set =
         hpke::setup_sender_with_rng::<A, HkdfSha256, Kem>(&OpModeS::Base, &public, &info(head), &mut rng);
@@ -175,7 +175,7 @@ fn seal_with<A: hpke::aead::Aead>(
     let sealed = context.seal(plain, b"").ok()?;
     let mut secret = Zeroizing::new(vec![0; aead.nonce_bytes()]);
     context.export(b"message/bhttp response", &mut secret).ok()?;
-    Some(([&head[..], &encapsulated, &sealed].concat(), Shared { aead, encapsulated, secret }))
+    Some(([&head[..], &encapsulated, &sealed].concat(), ResponseContext { aead, encapsulated, secret }))
 }
 
 /// Opens a request with a private key.
@@ -185,7 +185,7 @@ pub(crate) fn open(
     secret: &[u8; KEY],
     encapsulated: &[u8; KEY],
     sealed: &[u8],
-) -> Option<(Vec<u8>, Shared)> {
+) -> Option<(Vec<u8>, ResponseContext)> {
     match aead {
         Aead::Aes128Gcm => open_with::<hpke::aead::AesGcm128>(head, aead, secret, encapsulated, sealed),
         Aead::Aes256Gcm => open_with::<hpke::aead::AesGcm256>(head, aead, secret, encapsulated, sealed),
@@ -201,7 +201,7 @@ fn open_with<A: hpke::aead::Aead>(
     secret: &[u8; KEY],
     encapsulated: &[u8; KEY],
     sealed: &[u8],
-) -> Option<(Vec<u8>, Shared)> {
+) -> Option<(Vec<u8>, ResponseContext)> {
     let secret = <Kem as hpke::Kem>::PrivateKey::from_bytes(secret).ok()?;
     let point = <Kem as hpke::Kem>::EncappedKey::from_bytes(encapsulated).ok()?;
     let set = hpke::setup_receiver::<A, HkdfSha256, Kem>(&OpModeR::Base, &secret, &point, &info(head));
@@ -209,5 +209,5 @@ fn open_with<A: hpke::aead::Aead>(
     let plain = context.open(sealed, b"").ok()?;
     let mut secret = Zeroizing::new(vec![0; aead.nonce_bytes()]);
     context.export(b"message/bhttp response", &mut secret).ok()?;
-    Some((plain, Shared { aead, encapsulated: *encapsulated, secret }))
+    Some((plain, ResponseContext { aead, encapsulated: *encapsulated, secret }))
 }

@@ -60,30 +60,30 @@ impl PublicKey {
 }
 
 /// A key that signs.
-pub struct Key {
+pub struct IssuerKey {
     secret: Secret,
     public: PublicKey,
 }
 
-impl Key {
+impl IssuerKey {
     /// A new key, which takes some tenths of a second. `None` if the library makes none.
     pub fn generate(rng: &mut dyn CryptoRng) -> Option<Self> {
         let pair = Pair::generate(rng, BITS).ok()?;
-        Some(Key { secret: pair.sk, public: PublicKey::new(pair.pk)? })
+        Some(IssuerKey { secret: pair.sk, public: PublicKey::new(pair.pk)? })
     }
 
     /// Reads the bytes of [`Key::to_der`], PKCS #8.
     pub fn from_der(der: &[u8]) -> Option<Self> {
         let secret = Secret::from_der(der).ok()?;
         let public = PublicKey::new(secret.public_key().ok()?)?;
-        Some(Key { secret, public })
+        Some(IssuerKey { secret, public })
     }
 
     /// Reads a PEM file of PKCS #8.
     pub fn from_pem(pem: &str) -> Option<Self> {
         let secret = Secret::from_pem(pem).ok()?;
         let public = PublicKey::new(secret.public_key().ok()?)?;
-        Some(Key { secret, public })
+        Some(IssuerKey { secret, public })
     }
 
     /// Its bytes, to be kept where nobody else reads them.
@@ -102,7 +102,7 @@ impl Key {
     }
 }
 
-impl std::fmt::Debug for Key {
+impl std::fmt::Debug for IssuerKey {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Key").field("public", &self.public.id).finish_non_exhaustive()
     }

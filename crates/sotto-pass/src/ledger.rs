@@ -8,74 +8,74 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use zeroize::Zeroizing;
 
 /// The number of a key: the first is 1, and none has a number that another had.
-pub type Serial = u32;
+pub type KeySerial = u32;
 
 /// A key as it is kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Kept {
+pub struct StoredKey {
     /// Its number.
-    pub serial: Serial,
+    pub serial: KeySerial,
     /// Whose tokens it signs.
     pub tier: String,
     /// From when on it signs, in seconds since 1970.
     pub from: u64,
-    /// Its bytes, of [`crate::key::Key::to_der`].
+    /// Its bytes, of [`crate::key::IssuerKey::to_der`].
     pub der: Zeroizing<Vec<u8>>,
 }
 
 /// The ledger could not be read or written. Nothing was given and nothing was spent.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the ledger of tokens: {0}")]
-pub struct Broken(pub String);
+pub struct LedgerError(pub String);
 
 /// Where keys, spent tokens and counts are kept. When a call comes back, what it did lasts over a restart.
 pub trait Ledger: Send + Sync {
     /// All keys that are kept.
     ///
     /// # Errors
-    /// [`Broken`].
-    fn keys(&self) -> Result<Vec<Kept>, Broken>;
+    /// [`LedgerError`].
+    fn keys(&self) -> Result<Vec<StoredKey>, LedgerError>;
 
     /// Keeps a new key. `serial` is above that of every key there was, whether it is still kept or not.
     ///
     /// # Errors
-    /// [`Broken`].
-    fn keep(&self, tier: &str, from: u64, der: &[u8]) -> Result<Serial, Broken>;
+    /// [`LedgerError`].
+    fn store_key(&self, tier: &str, from: u64, der: &[u8]) -> Result<KeySerial, LedgerError>;
 
     /// Forgets a key, and all that belongs to it.
     ///
     /// # Errors
-    /// [`Broken`].
-    fn forget(&self, serial: Serial) -> Result<(), Broken>;
+    /// [`LedgerError`].
+    fn delete_key(&self, serial: KeySerial) -> Result<(), LedgerError>;
 
     /// Spends a token of a key that is kept; `false` if it was spent before.
     ///
     /// # Errors
-    /// [`Broken`].
-    fn spend(&self, serial: Serial, nonce: &[u8; 32]) -> Result<bool, Broken>;
+    /// [`LedgerError`].
+    fn spend_token(&self, serial: KeySerial, nonce: &[u8; 32]) -> Result<bool, LedgerError>;
 
     /// Counts a token for a user, whose name is a digest; `false` if `most` were counted before.
     ///
     /// # Errors
-    /// [`Broken`].
-    fn give(&self, serial: Serial, user: &[u8; 32], most: u32) -> Result<bool, Broken>;
+    /// [`LedgerError`].
+    fn count_issued(&self, serial: KeySerial, user: &[u8; 32], most: u32) -> Result<bool, LedgerError>;
 }
 
 /// A ledger in memory, which forgets when it goes: for tests, and to try something out.
 #[derive(Debug, Default)]
-pub struct Memory(Mutex<Pages>);
+pub struct MemoryLedger(Mutex<LedgerState>);
 
 #[derive(Debug, Default)]
-struct Pages {
-    last: Serial,
-    keys: Vec<Kept>,
-    spent: BTreeSet<(Serial, [u8; 32])>,
-    given: BTreeMap<(Serial, [u8; 32]), u32>,
+struct LedgerState {
+    last: KeySerial,
+    keys: Vec<StoredKey>,
+    spent: BTreeSet<(KeySerial, [u8; 32])>,
+    given: BTreeMap<(KeySerial, [u8; 32]), u32>,
 }
 
-impl Memory {
+impl MemoryLedger {
     /// No panic leaves it half changed.
-    fn pages(&self) -> MutexGuard<'_, Pages> {
+    fn pages(&self) -> MutexGuard<'_, LedgerState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -85,20 +85,21 @@ impl Memory {
     }
 }
 
-impl Ledger for Memory {
-    fn keys(&self) -> Result<Vec<Kept>, Broken> {
+impl Ledger for MemoryLedger {
+    fn keys(&self) -> Result<Vec<StoredKey>, LedgerError> {
         Ok(self.pages().keys.clone())
     }
 
-    fn keep(&self, tier: &str, from: u64, der: &[u8]) -> Result<Serial, Broken> {
+    fn store_key(&self, tier: &str, from: u64, der: &[u8]) -> Result<KeySerial, LedgerError> {
         let mut pages = self.pages();
         pages.last += 1;
-        let kept = Kept { serial: pages.last, tier: tier.into(), from, der: Zeroizing::new(der.to_vec()) };
+        let kept =
+            StoredKey { serial: pages.last, tier: tier.into(), from, der: Zeroizing::new(der.to_vec()) };
         pages.keys.push(kept);
         Ok(pages.last)
     }
 
-    fn forget(&self, serial: Serial) -> Result<(), Broken> {
+    fn delete_key(&self, serial: KeySerial) -> Result<(), LedgerError> {
         let mut pages = self.pages();
         pages.keys.retain(|kept| kept.serial != serial);
         pages.spent.retain(|(of, _)| *of != serial);
@@ -106,11 +107,11 @@ impl Ledger for Memory {
         Ok(())
     }
 
-    fn spend(&self, serial: Serial, nonce: &[u8; 32]) -> Result<bool, Broken> {
+    fn spend_token(&self, serial: KeySerial, nonce: &[u8; 32]) -> Result<bool, LedgerError> {
         Ok(self.pages().spent.insert((serial, *nonce)))
     }
 
-    fn give(&self, serial: Serial, user: &[u8; 32], most: u32) -> Result<bool, Broken> {
+    fn count_issued(&self, serial: KeySerial, user: &[u8; 32], most: u32) -> Result<bool, LedgerError> {
         let mut pages = self.pages();
         let given = pages.given.entry((serial, *user)).or_default();
         let more = *given < most;

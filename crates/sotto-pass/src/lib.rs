@@ -19,14 +19,14 @@
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 pub mod client;
+pub mod issuer;
+pub mod issuer_keys;
 pub mod key;
 pub mod ledger;
 pub mod message;
-pub mod pass;
-pub mod ring;
 pub mod users;
 
-pub use ledger::{Broken, Ledger};
-pub use pass::{Pass, Refused};
-pub use ring::{Ring, Rotation};
-pub use users::Users;
+pub use issuer::{Issuer, Refusal};
+pub use issuer_keys::{IssuerKeys, RotationSchedule};
+pub use ledger::{Ledger, LedgerError};
+pub use users::UserTiers;

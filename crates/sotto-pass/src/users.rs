@@ -8,8 +8,8 @@
 //!
 //! What a user was given may stand there itself, or its SHA-256, so that the file opens nothing to whoever reads it.
 
+use crate::issuer_keys::MOST_TIERS;
 use crate::message::sha256;
-use crate::ring::MOST_TIERS;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::hash::{Hash, Hasher};
@@ -20,7 +20,7 @@ const MOST_BYTES: usize = 1024;
 
 /// Users and their tiers.
 #[derive(Debug, Clone, Default)]
-pub struct Users {
+pub struct UserTiers {
     tiers: Vec<String>,
     /// The tier of each digest.
     users: HashMap<TokenDigest, u16>,
@@ -46,22 +46,22 @@ impl Hash for TokenDigest {
 /// A line that is no user's.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {why}")]
-pub struct BadLine {
+pub struct UserLineError {
     /// Its number, from 1 on.
     pub line: usize,
     /// What is wrong with it.
     pub why: &'static str,
 }
 
-impl Users {
+impl UserTiers {
     /// Reads a file.
     ///
     /// # Errors
-    /// [`BadLine`].
-    pub fn parse(text: &str) -> Result<Self, BadLine> {
-        let mut users = Users::default();
+    /// [`UserLineError`].
+    pub fn parse(text: &str) -> Result<Self, UserLineError> {
+        let mut users = UserTiers::default();
         for (i, line) in text.lines().enumerate() {
-            let bad = |why| BadLine { line: i + 1, why };
+            let bad = |why| UserLineError { line: i + 1, why };
             let mut words = line.split_ascii_whitespace();
             let Some(tier) = words.next().filter(|word| !word.starts_with('#')) else { continue };
             let given =
@@ -137,7 +137,8 @@ mod tests {
     fn a_line_is_a_tier_and_what_the_user_was_given() {
         let hex = "2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae";
         let users =
-            Users::parse(&format!("# all\n\nfree c0ffee # one\n  paid\tsha256:{hex}\r\nfree x\n")).unwrap();
+            UserTiers::parse(&format!("# all\n\nfree c0ffee # one\n  paid\tsha256:{hex}\r\nfree x\n"))
+                .unwrap();
         assert_eq!((users.len(), users.tiers()), (3, &["free".to_owned(), "paid".to_owned()][..]));
         assert_eq!(users.find("c0ffee").unwrap().0, "free");
         assert_eq!(users.find("foo").unwrap().0, "paid", "hex is the digest of it");
@@ -153,9 +154,9 @@ mod tests {
         let many: String = (0..65).map(|i| format!("t{i} u{i}\n")).collect();
         let bad = [("a b\nfree", 2), ("a b c", 1), ("a b\nc b", 2), ("a sha256:00", 1), (many.as_str(), 65)];
         for (text, line) in bad {
-            assert_eq!(Users::parse(text).unwrap_err().line, line, "{text}");
+            assert_eq!(UserTiers::parse(text).unwrap_err().line, line, "{text}");
         }
         let signs = format!("a sha256:+{}", "0".repeat(63));
-        assert!(Users::parse(&signs).is_err(), "a sign is no digit");
+        assert!(UserTiers::parse(&signs).is_err(), "a sign is no digit");
     }
 }

@@ -1,6 +1,6 @@
 //! What stands beside every plan, so that the price of privacy can be judged: no scheme, and no privacy.
 
-use crate::workload::{Data, STAY_DAYS, Workload};
+use crate::workload::{STAY_DAYS, TableData, Workload};
 use serde::Serialize;
 
 /// Keys of a bucket, where clients name one in the clear: about what services for leaked passwords give.
@@ -44,7 +44,7 @@ pub(crate) fn of(work: &Workload) -> Vec<Baseline> {
         dollars: gb((table as f64 + epochs * update as f64) / lookups),
         leaks: "nothing; each client has the whole table".to_owned(),
     }];
-    if let Data::Key { keys, value_bytes, .. } = &work.data {
+    if let TableData::Key { keys, value_bytes, .. } = &work.data {
         let many = u64::from(work.batch.unwrap_or(1));
         let bucket = CROWD.min(*keys);
         let down = bucket.saturating_mul(value_bytes.saturating_add(16)).saturating_mul(many);

@@ -1,8 +1,8 @@
 //! What a machine takes for a unit of each scheme's work, from a few tables that were measured on it.
 //!
-//! [`Costs::server_ops`](sotto_core::Costs) counts work; a [`Sample`] says how long it took. One sample lies in the processor's
-//! caches and one beyond them. Times go along straight lines from one to the next and on beyond the last, so that what is the
-//! same for every table, and no scheme's count has, falls out; below the first, a unit takes what it takes there.
+//! [`Costs::server_ops`](sotto_core::Costs) counts work; a [`CalibrationSample`] says how long it took. One sample lies in the
+//! processor's caches and one beyond them. Times go along straight lines from one to the next and on beyond the last, so that
+//! what is the same for every table, and no scheme's count has, falls out; below the first, a unit takes what it takes there.
 
 use serde::{Deserialize, Serialize};
 use sotto_core::work;
@@ -25,7 +25,7 @@ pub struct Calibration {
     /// Threads of the samples that are of more than one.
     pub threads: u32,
     /// One or more for each scheme.
-    pub samples: Vec<Sample>,
+    pub samples: Vec<CalibrationSample>,
     /// Seconds that measuring took.
     pub took_s: f64,
 }
@@ -33,7 +33,7 @@ pub struct Calibration {
 /// A scheme on one table. Times are the shortest of several, in nanoseconds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Sample {
+pub struct CalibrationSample {
     /// The scheme, with its version.
     pub scheme: String,
     /// Rows of the table.
@@ -57,13 +57,13 @@ pub struct Sample {
     /// The table encoded with all threads.
     pub encode_ns: f64,
     /// The table in parts, if the scheme has parts.
-    pub parts: Option<Parts>,
+    pub parts: Option<PartSample>,
 }
 
 /// A table that was cut.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Parts {
+pub struct PartSample {
     /// How many parts.
     pub parts: u32,
     /// The partial of one part, on one thread.
@@ -78,7 +78,7 @@ pub struct Parts {
 
 /// How fast a scheme is on a machine.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Rate {
+pub struct SchemeRate {
     /// Nanoseconds of a lookup on one thread of a server.
     pub server_ns: f64,
     /// Nanoseconds of a client's.
@@ -106,7 +106,7 @@ pub struct PartRate {
 
 /// Why there is no calibration.
 #[derive(Debug, thiserror::Error)]
-pub enum Unusable {
+pub enum CalibrationError {
     /// There is no file, or it cannot be read.
     #[error("{0}")]
     Storage(#[from] std::io::Error),
@@ -115,23 +115,23 @@ pub enum Unusable {
     Damaged(String),
     /// It is of another machine, or another version of sotto.
     #[error("it was measured on another machine or by another version: {0}")]
-    Elsewhere(String),
+    OtherMachine(String),
 }
 
 impl Calibration {
     /// What a file remembers of the machine of this name.
     ///
     /// # Errors
-    /// [`Unusable`].
-    pub fn recall(file: &Path, machine: &str) -> Result<Self, Unusable> {
+    /// [`CalibrationError`].
+    pub fn recall(file: &Path, machine: &str) -> Result<Self, CalibrationError> {
         if std::fs::metadata(file)?.len() > MOST_BYTES {
-            return Err(Unusable::Damaged(format!("it has more than {MOST_BYTES} bytes")));
+            return Err(CalibrationError::Damaged(format!("it has more than {MOST_BYTES} bytes")));
         }
         let text = std::fs::read(file)?;
         let read: Calibration =
-            serde_json::from_slice(&text).map_err(|why| Unusable::Damaged(why.to_string()))?;
-        read.check().map_err(Unusable::Damaged)?;
-        if read.machine != machine { Err(Unusable::Elsewhere(read.machine)) } else { Ok(read) }
+            serde_json::from_slice(&text).map_err(|why| CalibrationError::Damaged(why.to_string()))?;
+        read.check().map_err(CalibrationError::Damaged)?;
+        if read.machine != machine { Err(CalibrationError::OtherMachine(read.machine)) } else { Ok(read) }
     }
 
     /// Writes it into a file, aside at first: two programs may write at once.
@@ -170,14 +170,15 @@ impl Calibration {
     }
 
     /// How fast a scheme is at a lookup of so much work of a server and of the client; `None` if it was not measured.
-    pub fn rate(&self, scheme: &str, server_ops: u64, client_ops: u64) -> Option<Rate> {
-        let mut samples: Vec<&Sample> =
+    pub fn rate(&self, scheme: &str, server_ops: u64, client_ops: u64) -> Option<SchemeRate> {
+        let mut samples: Vec<&CalibrationSample> =
             self.samples.iter().filter(|sample| sample.scheme == scheme).collect();
         samples.sort_by_key(|sample| sample.server_ops);
         let last = samples.last()?;
-        let between = |x: &dyn Fn(&Sample) -> u64, at: u64, y: &dyn Fn(&Sample) -> f64| {
-            line(samples.iter().map(|sample| (x(sample) as f64, y(sample))), at as f64)
-        };
+        let between =
+            |x: &dyn Fn(&CalibrationSample) -> u64, at: u64, y: &dyn Fn(&CalibrationSample) -> f64| {
+                line(samples.iter().map(|sample| (x(sample) as f64, y(sample))), at as f64)
+            };
         let server = between(&|sample| sample.server_ops, server_ops, &|sample| sample.server_ns);
         let client = between(&|sample| sample.client_ops, client_ops, &|sample| sample.client_ns);
         // Small tables are not worth several threads, nor is cutting: what the largest says counts.
@@ -186,7 +187,7 @@ impl Calibration {
             join: parts.join_ns / f64::from(parts.parts),
             long: parts.partial_bytes as f64 / parts.answer_bytes as f64,
         });
-        Some(Rate {
+        Some(SchemeRate {
             server_ns: server,
             client_ns: client,
             own: own(last),
@@ -197,13 +198,13 @@ impl Calibration {
     }
 }
 
-impl Rate {
+impl SchemeRate {
     /// What `sotto_core::work` says of its own machine, for all schemes alike: queries of a pass that share nothing, threads
     /// that do not meet.
     pub fn usual(server_ops: u64, client_ops: u64) -> Self {
         let time = |ops: u64| ops as f64 / work::OPS_PER_NANOSECOND as f64;
         let (server_ns, client_ns) = (time(server_ops), time(client_ops));
-        Rate { server_ns, client_ns, own: 1.0, spread: 1.0, encode_byte: None, parts: None }
+        SchemeRate { server_ns, client_ns, own: 1.0, spread: 1.0, encode_byte: None, parts: None }
     }
 }
 
@@ -223,7 +224,7 @@ fn line(points: impl Iterator<Item = (f64, f64)>, x: f64) -> f64 {
 }
 
 /// What each further lookup of a pass takes, as a part of the first.
-fn own(sample: &Sample) -> f64 {
+fn own(sample: &CalibrationSample) -> f64 {
     let further = f64::from(sample.pass_lookups) - 1.0;
     if further <= 0.0 {
         return 1.0;
@@ -232,7 +233,7 @@ fn own(sample: &Sample) -> f64 {
 }
 
 /// How much of a further thread is of use.
-fn spread(sample: &Sample, threads: u32) -> f64 {
+fn spread(sample: &CalibrationSample, threads: u32) -> f64 {
     if threads <= 1 {
         return 1.0;
     }
@@ -243,8 +244,8 @@ fn spread(sample: &Sample, threads: u32) -> f64 {
 mod tests {
     use super::*;
 
-    fn sample(server_ops: u64, server_ns: f64) -> Sample {
-        Sample {
+    fn sample(server_ops: u64, server_ns: f64) -> CalibrationSample {
+        CalibrationSample {
             scheme: "simplepir/1".into(),
             rows: 1000,
             row_bytes: 10,
@@ -256,7 +257,7 @@ mod tests {
             threads_ns: server_ns / 1.5,
             client_ns: 20.0,
             encode_ns: 30_000.0,
-            parts: Some(Parts {
+            parts: Some(PartSample {
                 parts: 4,
                 partial_ns: server_ns / 2.0,
                 join_ns: 8.0,
@@ -294,19 +295,22 @@ mod tests {
     fn a_file_is_of_its_machine_and_whole() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("kept").join("calibration.json");
-        assert!(matches!(Calibration::recall(&file, "this"), Err(Unusable::Storage(_))));
+        assert!(matches!(Calibration::recall(&file, "this"), Err(CalibrationError::Storage(_))));
         calibration().keep(&file).unwrap();
         assert_eq!(Calibration::recall(&file, "this").unwrap(), calibration());
-        assert!(matches!(Calibration::recall(&file, "that"), Err(Unusable::Elsewhere(_))));
+        assert!(matches!(Calibration::recall(&file, "that"), Err(CalibrationError::OtherMachine(_))));
         let mut bad = calibration();
         bad.samples[0].server_ns = 0.0;
         bad.keep(&file).unwrap();
-        assert!(matches!(Calibration::recall(&file, "this"), Err(Unusable::Damaged(_))));
+        assert!(matches!(Calibration::recall(&file, "this"), Err(CalibrationError::Damaged(_))));
         Calibration { format: "other".into(), ..calibration() }.keep(&file).unwrap();
-        assert!(matches!(Calibration::recall(&file, "this"), Err(Unusable::Damaged(_))));
+        assert!(matches!(Calibration::recall(&file, "this"), Err(CalibrationError::Damaged(_))));
         for text in ["", "{", "[]", "{\"format\":1}", "null"] {
             std::fs::write(&file, text).unwrap();
-            assert!(matches!(Calibration::recall(&file, "this"), Err(Unusable::Damaged(_))), "{text}");
+            assert!(
+                matches!(Calibration::recall(&file, "this"), Err(CalibrationError::Damaged(_))),
+                "{text}"
+            );
         }
     }
 }

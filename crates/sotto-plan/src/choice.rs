@@ -3,7 +3,7 @@
 use crate::PlanError;
 use serde::{Deserialize, Serialize};
 use sotto_core::Goal;
-use sotto_db::ingest::Arrangement;
+use sotto_db::ingest::KeyArrangement;
 
 /// Name and version of a plan's JSON.
 pub const FORMAT: &str = "sotto-plan/1";
@@ -14,7 +14,7 @@ const MOST_BYTES: usize = 64 << 20;
 /// What is to be encoded, and how.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Choice {
+pub struct PlanChoice {
     /// The scheme, with its version.
     pub scheme: String,
     /// What parameters are chosen for.
@@ -30,13 +30,13 @@ pub struct Choice {
     /// For how many rows, or keys, a round is.
     pub batch: Option<u16>,
     /// How keys lie in rows; none where rows are asked by number.
-    pub keys: Option<Keys>,
+    pub keys: Option<KeyChoice>,
 }
 
 /// How keys lie in rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub enum Keys {
+pub enum KeyChoice {
     /// In one of some rows.
     Rows {
         /// Of how many: 1 to 4.
@@ -48,23 +48,23 @@ pub enum Keys {
     Sums,
 }
 
-impl From<Arrangement> for Keys {
-    fn from(arrangement: Arrangement) -> Self {
+impl From<KeyArrangement> for KeyChoice {
+    fn from(arrangement: KeyArrangement) -> Self {
         match arrangement {
-            Arrangement::Rows { probes, slots } => Keys::Rows { probes, slots },
-            Arrangement::Band { .. } => Keys::Sums,
+            KeyArrangement::Rows { probes, slots } => KeyChoice::Rows { probes, slots },
+            KeyArrangement::Band { .. } => KeyChoice::Sums,
         }
     }
 }
 
 /// What is read of a plan.
 #[derive(Deserialize)]
-struct File {
+struct PlanFile {
     format: String,
-    chosen: Option<Choice>,
+    chosen: Option<PlanChoice>,
 }
 
-impl Choice {
+impl PlanChoice {
     /// Reads what a plan chose, from its JSON. Total: any bytes give a choice or an error.
     ///
     /// # Errors
@@ -75,14 +75,16 @@ impl Choice {
         if plan.len() > MOST_BYTES {
             return Err(damaged(format!("it has more than {MOST_BYTES} bytes")));
         }
-        let file: File = serde_json::from_slice(plan).map_err(|why| damaged(why.to_string()))?;
+        let file: PlanFile = serde_json::from_slice(plan).map_err(|why| damaged(why.to_string()))?;
         if file.format != FORMAT {
             return Err(damaged(format!("its format is {:?}, not {FORMAT}", file.format)));
         }
         let chosen = file.chosen.ok_or_else(|| damaged("it chose nothing: no scheme fitted".to_owned()))?;
         chosen.goal()?;
         let keys = match chosen.keys {
-            Some(Keys::Rows { probes, slots }) => (1..=4).contains(&probes) && (1..=65_536).contains(&slots),
+            Some(KeyChoice::Rows { probes, slots }) => {
+                (1..=4).contains(&probes) && (1..=65_536).contains(&slots)
+            }
             _ => true,
         };
         if !keys || chosen.batch.is_some_and(|batch| !(1..=4096).contains(&batch)) || chosen.lookups == 0 {
@@ -105,8 +107,8 @@ impl Choice {
 mod tests {
     use super::*;
 
-    fn choice() -> Choice {
-        Choice {
+    fn choice() -> PlanChoice {
+        PlanChoice {
             scheme: "simplepir/1".into(),
             goal: "server-time".into(),
             set: None,
@@ -114,7 +116,7 @@ mod tests {
             verified: true,
             symmetric: false,
             batch: None,
-            keys: Some(Keys::Rows { probes: 2, slots: 4 }),
+            keys: Some(KeyChoice::Rows { probes: 2, slots: 4 }),
         }
     }
 
@@ -124,10 +126,10 @@ mod tests {
 
     #[test]
     fn a_choice_is_read_back_from_its_plan() {
-        let sums = Choice { keys: Some(Keys::Sums), batch: Some(20), ..choice() };
-        for choice in [choice(), sums, Choice { keys: None, ..choice() }] {
+        let sums = PlanChoice { keys: Some(KeyChoice::Sums), batch: Some(20), ..choice() };
+        for choice in [choice(), sums, PlanChoice { keys: None, ..choice() }] {
             let chosen = serde_json::to_value(&choice).unwrap();
-            assert_eq!(Choice::parse(&file(&chosen)).unwrap(), choice);
+            assert_eq!(PlanChoice::parse(&file(&chosen)).unwrap(), choice);
         }
     }
 
@@ -152,11 +154,11 @@ mod tests {
             with("keys", serde_json::json!({ "rows": { "probes": 9, "slots": 1 } })),
             with("unknown", 1.into()),
         ] {
-            assert!(matches!(Choice::parse(&bytes), Err(PlanError::Damaged(_))));
+            assert!(matches!(PlanChoice::parse(&bytes), Err(PlanError::Damaged(_))));
         }
         let whole = file(&good);
         for end in 0..whole.len() {
-            assert!(Choice::parse(&whole[..end]).is_err());
+            assert!(PlanChoice::parse(&whole[..end]).is_err());
         }
     }
 }

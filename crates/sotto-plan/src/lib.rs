@@ -20,21 +20,21 @@
 
 pub mod baseline;
 pub mod calibration;
+pub mod candidate;
 pub mod choice;
-pub mod choose;
 mod error;
-pub mod leaks;
-pub mod load;
+pub mod leakage;
 pub mod machines;
-pub mod offer;
 mod price;
+pub mod queueing;
+pub mod ranking;
 mod tables;
 pub mod workload;
 
 pub use baseline::Baseline;
-pub use calibration::{Calibration, Rate, Sample};
-pub use choice::{Choice, Keys};
-pub use choose::{Plan, Refused, Scope, plan};
+pub use calibration::{Calibration, CalibrationSample, SchemeRate};
+pub use candidate::{Candidate, SplitEstimate};
+pub use choice::{KeyChoice, PlanChoice};
 pub use error::PlanError;
-pub use offer::{Machines, Offer};
-pub use workload::{Aim, Data, Link, Machine, Trust, Workload};
+pub use ranking::{Exclusion, Plan, SearchScope, plan};
+pub use workload::{Machine, NetworkLink, RankBy, ServerTrust, TableData, Workload};

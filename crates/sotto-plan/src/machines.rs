@@ -2,8 +2,8 @@
 //! one machine, and the rest is computed.
 
 use crate::calibration::Calibration;
-use crate::offer::{Machines, Offer};
-use crate::price::Price;
+use crate::candidate::{Candidate, SplitEstimate};
+use crate::price::RequestCost;
 use crate::workload::Workload;
 use sotto_core::SchemeEntry;
 
@@ -20,10 +20,10 @@ const ROUND_TRIP: f64 = 0.2e-3;
 pub(crate) fn over(
     work: &Workload,
     entry: &SchemeEntry,
-    price: &Price,
-    whole: &Offer,
+    price: &RequestCost,
+    whole: &Candidate,
     calibration: Option<&Calibration>,
-) -> Result<Option<Machines>, String> {
+) -> Result<Option<SplitEstimate>, String> {
     let machines = work.machines;
     if machines == 1 {
         return Ok(None);
@@ -36,7 +36,7 @@ pub(crate) fn over(
             return Err(format!("a table of it has at most {most} parts, one to a machine"));
         }
         let queries =
-            asked.tables.saturating_mul(asked.visits).saturating_mul(layout.packing.lookups() as u64);
+            asked.tables.saturating_mul(asked.visits).saturating_mul(layout.packing.records_per_row() as u64);
         let answers =
             queries.saturating_mul(layout.report.costs.answer_bytes).saturating_mul(machines.into());
         partials = partials.saturating_add(answers);
@@ -51,10 +51,10 @@ pub(crate) fn over(
     let (parts_s, join_s) = (price.server_ns / 1e9 * all, join * count * price.queries as f64 / 1e9);
     let sent = ROUND_TRIP + partials / BYTES_A_SECOND;
     let alone = whole.latency_s - price.server_ns / 1e9 / cores;
-    let server_s = (parts_s + join_s) * entry.queried as f64;
+    let server_s = (parts_s + join_s) * entry.query_servers as f64;
     let core = work.machine.dollars_hour / 3600.0 / f64::from(work.machine.cores);
     let memory = price.resident.div_ceil(machines.into());
-    Ok(Some(Machines {
+    Ok(Some(SplitEstimate {
         machines,
         memory_bytes: memory,
         latency_s: alone + parts_s / count / cores + sent + join_s,

@@ -1,17 +1,17 @@
 //! What a request costs with a scheme: bytes by the scheme's exact account, times by a calibration.
 
-use crate::calibration::{Calibration, Rate};
-use crate::tables::{Asked, Tables, Wish};
+use crate::calibration::{Calibration, SchemeRate};
+use crate::tables::{ParamsRequest, RequestTables, TableGroup};
 use crate::workload::Workload;
 use sotto_catalog::catalog;
 use sotto_core::layer::{failure_log2, gate};
-use sotto_core::{Error, ParamsError, ParamsReport, SchemeEntry, Shape};
-use sotto_db::layout::{Layout, Plan};
+use sotto_core::{Error, ParamsError, ParamsReport, SchemeEntry, TableShape};
+use sotto_db::layout::{LayoutSearch, RecordLayout};
 use sotto_oprf::{ELEMENT_BYTES, PROOF_BYTES};
 
 /// What a request costs, and what a client has to have before.
 #[derive(Debug, Clone)]
-pub(crate) struct Price {
+pub(crate) struct RequestCost {
     /// Bytes of all queries, to all servers.
     pub(crate) up: u64,
     /// Bytes of all answers.
@@ -52,10 +52,10 @@ pub(crate) struct Price {
     /// Whether times are by measurement.
     pub(crate) is_calibrated: bool,
     /// Each of its tables: how many, how often each is asked, what it is.
-    pub(crate) tables: Vec<(Asked, Layout)>,
+    pub(crate) tables: Vec<(TableGroup, RecordLayout)>,
 }
 
-impl Price {
+impl RequestCost {
     /// That of a scheme.
     ///
     /// # Errors
@@ -63,11 +63,11 @@ impl Price {
     pub(crate) fn of(
         work: &Workload,
         entry: &'static SchemeEntry,
-        wish: &Wish,
-        tables: &Tables,
+        wish: &ParamsRequest,
+        tables: &RequestTables,
         calibration: Option<&Calibration>,
-    ) -> Result<Price, String> {
-        let mut price = Price {
+    ) -> Result<RequestCost, String> {
+        let mut price = RequestCost {
             up: 0,
             down: 0,
             once_down: tables.catalog_bytes,
@@ -117,12 +117,12 @@ impl Price {
         &mut self,
         work: &Workload,
         entry: &SchemeEntry,
-        asked: &Asked,
-        layout: &Layout,
+        asked: &TableGroup,
+        layout: &RecordLayout,
         calibration: Option<&Calibration>,
     ) -> Result<(), String> {
-        let (costs, queried) = (&layout.report.costs, entry.queried as u64);
-        let each = layout.packing.lookups() as u64;
+        let (costs, queried) = (&layout.report.costs, entry.query_servers as u64);
+        let each = layout.packing.records_per_row() as u64;
         if entry.state.is_some() && each > 1 {
             return Err(
                 "its clients keep hints, and a row takes several records: a hint is for one".to_owned()
@@ -157,7 +157,7 @@ impl Price {
         let (server, client) = (costs.server_ops.saturating_mul(each), costs.client_ops.saturating_mul(each));
         let known = calibration.and_then(|calibration| calibration.rate(entry.id.0, server, client));
         self.is_calibrated &= known.is_some();
-        let rate = known.unwrap_or_else(|| Rate::usual(server, client));
+        let rate = known.unwrap_or_else(|| SchemeRate::usual(server, client));
         self.server_ns += rate.server_ns * lookups as f64;
         self.client_ns += rate.client_ns * lookups as f64;
         self.own = self.own.max(rate.own);
@@ -172,25 +172,25 @@ impl Price {
 fn layout(
     work: &Workload,
     entry: &'static SchemeEntry,
-    wish: &Wish,
-    tables: &Tables,
-    asked: &Asked,
-) -> Result<Layout, String> {
-    let shape = Shape {
-        together: tables.together(),
+    wish: &ParamsRequest,
+    tables: &RequestTables,
+    asked: &TableGroup,
+) -> Result<RecordLayout, String> {
+    let shape = TableShape {
+        lookups_per_request: tables.together(),
         buckets: asked.buckets,
         goal: wish.goal,
         set: wish.set.clone(),
-        ..Shape::new(asked.rows.saturating_add(asked.room), asked.row_bytes, work.lookups_per_epoch())
+        ..TableShape::new(asked.rows.saturating_add(asked.room), asked.row_bytes, work.lookups_per_epoch())
     };
-    let plan = Plan { entry, rows: asked.rows, shape };
+    let plan = LayoutSearch { entry, rows: asked.rows, shape };
     let layout = plan.choose(tables.verified).map_err(|error| why(&error))?;
     catalog::gate(&layout.report, &layout.packing).map_err(|why| why.to_string())?;
     Ok(layout)
 }
 
 /// Bytes of orders and supplies until a client has all hints, where a server makes them.
-fn hints(entry: &SchemeEntry, layout: &Layout, tables: u64) -> Result<u64, String> {
+fn hints(entry: &SchemeEntry, layout: &RecordLayout, tables: u64) -> Result<u64, String> {
     let Some(upkeep) = entry.upkeep else { return Ok(0) };
     let (order, supply) = (upkeep.sizes)(&layout.params).map_err(|why| why.to_string())?;
     let orders = orders(&layout.report).ok_or("it does not say how many hints a client has made")?;
@@ -203,7 +203,7 @@ pub(crate) fn orders(report: &ParamsReport) -> Option<u64> {
 }
 
 /// Bytes that a client of the last epoch fetches to be one of the next.
-fn update(work: &Workload, entry: &SchemeEntry, layout: &Layout, times: u64) -> u64 {
+fn update(work: &Workload, entry: &SchemeEntry, layout: &RecordLayout, times: u64) -> u64 {
     let costs = &layout.report.costs;
     let all = costs.artifact_bytes.saturating_mul(times);
     if entry.patch.is_none() && entry.state.is_none() {

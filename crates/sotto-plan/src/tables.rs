@@ -1,15 +1,15 @@
 //! The tables that a request asks, for a scheme: how keys lie in rows, and which buckets a batch code has.
 
-use crate::workload::{Data, Workload};
+use crate::workload::{TableData, Workload};
 use sotto_core::{Goal, SchemeEntry};
-use sotto_db::Verified;
-use sotto_db::ingest::{Arrangement, Bands, Costing, Open, arrangement};
+use sotto_db::RowProofs;
+use sotto_db::ingest::{ArrangementLimits, BandPolicy, CostModel, KeyArrangement, arrangement};
 use sotto_layers::batch_code::code;
 use sotto_oprf::OVERHEAD_BYTES;
 
 /// Tables that a request asks alike.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Asked {
+pub(crate) struct TableGroup {
     /// How many there are.
     pub(crate) tables: u64,
     /// Rows of each.
@@ -26,90 +26,99 @@ pub(crate) struct Asked {
 
 /// What a request asks.
 #[derive(Debug, Clone)]
-pub(crate) struct Tables {
-    pub(crate) asked: Vec<Asked>,
+pub(crate) struct RequestTables {
+    pub(crate) asked: Vec<TableGroup>,
     /// How keys lie in rows, if rows are asked by key.
-    pub(crate) keys: Option<Arrangement>,
+    pub(crate) keys: Option<KeyArrangement>,
     /// Bytes of the catalog that say where.
     pub(crate) catalog_bytes: u64,
     /// log2 of how often a batch code fails.
     pub(crate) code_fails: f64,
     /// Whether rows are to be verified one by one.
-    pub(crate) verified: Verified,
+    pub(crate) verified: RowProofs,
 }
 
 /// What parameters are asked for: a goal, or a set.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Wish {
+pub(crate) struct ParamsRequest {
     pub(crate) goal: Goal,
     pub(crate) set: Option<String>,
 }
 
-impl Tables {
+impl RequestTables {
     /// Those of a workload.
     ///
     /// # Errors
     /// Why the scheme cannot, in words.
-    pub(crate) fn of(work: &Workload, entry: &'static SchemeEntry, wish: &Wish) -> Result<Tables, String> {
+    pub(crate) fn of(
+        work: &Workload,
+        entry: &'static SchemeEntry,
+        wish: &ParamsRequest,
+    ) -> Result<RequestTables, String> {
         let batch = work.batch.map(usize::from);
         let verified = match batch {
-            _ if work.verified => Verified::Yes,
-            Some(_) => Verified::No,
-            None => Verified::IfCheap,
+            _ if work.verified => RowProofs::Yes,
+            Some(_) => RowProofs::No,
+            None => RowProofs::IfCheap,
         };
         let (keys, whole, each, catalog_bytes) = match &work.data {
-            Data::Row { rows, row_bytes, room } => {
+            TableData::Row { rows, row_bytes, room } => {
                 let masked = if work.symmetric { OVERHEAD_BYTES as u64 } else { 0 };
                 (None, (*rows, *room, row_bytes.saturating_add(masked)), 1, 0)
             }
-            Data::Key { counted, .. } => {
-                let costing = Costing {
+            TableData::Key { counted, .. } => {
+                let costing = CostModel {
                     entry,
                     lookups_per_client: work.lookups_per_epoch(),
                     goal: wish.goal,
                     set: wish.set.clone(),
                     batch,
                 };
-                let bands = if work.verified || batch.is_some() { Bands::Never } else { Bands::IfUnproven };
-                let open = Open { probes: None, slots: None, bands };
+                let bands = if work.verified || batch.is_some() {
+                    BandPolicy::Never
+                } else {
+                    BandPolicy::IfNoRowProofs
+                };
+                let open = ArrangementLimits { probes: None, slots: None, bands };
                 let keys = arrangement(counted, open, &costing).map_err(|why| why.to_string())?;
                 let keys = keys.ok_or("no parameters fit any arrangement of its keys")?;
                 let sizes = keys.sizes(counted).map_err(|why| why.to_string())?;
                 (Some(keys), (sizes.rows, 0, sizes.row_bytes), keys.probes(), sizes.catalog_bytes)
             }
         };
-        let verified = if matches!(keys, Some(Arrangement::Band { .. })) { Verified::No } else { verified };
+        let verified =
+            if matches!(keys, Some(KeyArrangement::Band { .. })) { RowProofs::No } else { verified };
         let (rows, room, row_bytes) = whole;
-        let whole = |visits| Asked { tables: 1, rows, room, row_bytes, buckets: 1, visits };
+        let whole = |visits| TableGroup { tables: 1, rows, room, row_bytes, buckets: 1, visits };
         let Some(most) = batch else {
             let asked = vec![whole(each.into())];
-            return Ok(Tables { asked, keys, catalog_bytes, code_fails: f64::NEG_INFINITY, verified });
+            return Ok(RequestTables { asked, keys, catalog_bytes, code_fails: f64::NEG_INFINITY, verified });
         };
         // Where a row's copies lie follows from how many rows there are, so the room is rows.
         let rows = rows.saturating_add(room);
-        let whole = |visits| Asked { rows, room: 0, ..whole(visits) };
+        let whole = |visits| TableGroup { rows, room: 0, ..whole(visits) };
         let sizes =
             code::CodeSizes::fit(rows, most.saturating_mul(each as usize)).map_err(|why| why.to_string())?;
         let (buckets, bucket_rows) = ((sizes.copies * sizes.buckets) as u64, sizes.bucket_rows());
         let of_buckets = match entry.batch {
-            Some(_) => Asked { rows: bucket_rows.saturating_mul(buckets), buckets, ..whole(1) },
-            None => Asked { tables: buckets, rows: bucket_rows, ..whole(1) },
+            Some(_) => TableGroup { rows: bucket_rows.saturating_mul(buckets), buckets, ..whole(1) },
+            None => TableGroup { tables: buckets, rows: bucket_rows, ..whole(1) },
         };
         let asked =
             [(buckets > 0).then_some(of_buckets), (sizes.spare > 0).then(|| whole(sizes.spare as u64))];
         let asked = asked.into_iter().flatten().collect();
-        Ok(Tables { asked, keys, catalog_bytes, code_fails: sizes.failure_log2(), verified })
+        Ok(RequestTables { asked, keys, catalog_bytes, code_fails: sizes.failure_log2(), verified })
     }
 
     /// Whether an encoder can be told how keys lie in rows, whatever else it is told.
     pub(crate) fn is_said(&self) -> bool {
-        !matches!(self.keys, Some(Arrangement::Band { .. }))
+        !matches!(self.keys, Some(KeyArrangement::Band { .. }))
     }
 
     /// The same without proofs, unless these are wanted whatever they cost.
-    pub(crate) fn unproven(&self, wanted: bool) -> Tables {
-        let verified = if wanted { self.verified } else { Verified::No };
-        Tables { verified, ..self.clone() }
+    pub(crate) fn unproven(&self, wanted: bool) -> RequestTables {
+        let verified = if wanted { self.verified } else { RowProofs::No };
+        RequestTables { verified, ..self.clone() }
     }
 
     /// Queries of a request in tables without wide rows.

@@ -10,7 +10,7 @@ pub const STAY_DAYS: f64 = 30.0;
 /// The table.
 #[derive(Debug, Clone, Serialize)]
 #[serde(tag = "asked_by", rename_all = "kebab-case")]
-pub enum Data {
+pub enum TableData {
     /// Rows, asked by number.
     Row {
         /// How many.
@@ -34,7 +34,7 @@ pub enum Data {
 
 /// The way between a client and its server.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Link {
+pub struct NetworkLink {
     /// To the client, in 10^6 bits a second.
     pub down_mbit: f64,
     /// From it.
@@ -59,7 +59,7 @@ pub struct Machine {
 /// Whom clients have to trust.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Trust {
+pub enum ServerTrust {
     /// Nobody: one operator sees all that is sent.
     #[default]
     OneServer,
@@ -70,7 +70,7 @@ pub enum Trust {
 /// What the ranking goes by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Aim {
+pub enum RankBy {
     /// Dollars of a million lookups.
     #[default]
     Dollars,
@@ -82,13 +82,13 @@ pub enum Aim {
     ServerTime,
 }
 
-impl Aim {
+impl RankBy {
     /// Every aim, with the name that a person types.
-    pub const ALL: [(&'static str, Aim); 4] = [
-        ("dollars", Aim::Dollars),
-        ("latency", Aim::Latency),
-        ("bytes", Aim::Bytes),
-        ("server-time", Aim::ServerTime),
+    pub const ALL: [(&'static str, RankBy); 4] = [
+        ("dollars", RankBy::Dollars),
+        ("latency", RankBy::Latency),
+        ("bytes", RankBy::Bytes),
+        ("server-time", RankBy::ServerTime),
     ];
 
     /// The name that a person types.
@@ -101,7 +101,7 @@ impl Aim {
 #[derive(Debug, Clone, Serialize)]
 pub struct Workload {
     /// The table.
-    pub data: Data,
+    pub data: TableData,
     /// For up to how many rows, or keys, a request is, if for more than one.
     pub batch: Option<u16>,
     /// Epochs in a day.
@@ -115,13 +115,13 @@ pub struct Workload {
     /// Requests a second, of all clients together, when there are most; `None` for three times the mean.
     pub peak: Option<f64>,
     /// Between clients and server.
-    pub link: Link,
+    pub link: NetworkLink,
     /// The server's machine.
     pub machine: Machine,
     /// Machines that the table is cut over; 1 for none.
     pub machines: u32,
     /// Whom clients trust.
-    pub trust: Trust,
+    pub trust: ServerTrust,
     /// Whether rows have to be verified, since whoever serves them may lie; if not, they are where that is cheap.
     pub verified: bool,
     /// Whether clients may learn nothing but the row.
@@ -131,7 +131,7 @@ pub struct Workload {
     /// The most that a client may keep.
     pub most_client_bytes: Option<u64>,
     /// What the ranking goes by.
-    pub aim: Aim,
+    pub aim: RankBy,
 }
 
 /// Largest table there is, in rows or keys.
@@ -143,7 +143,7 @@ pub const MOST_ROW_BYTES: u64 = 1 << 30;
 impl Workload {
     /// A table with what is usual: a client that asks 100 times a day on a link of 50 Mbit/s down and 10 up, a table that is
     /// renewed once a day, two cores.
-    pub fn usual(data: Data) -> Self {
+    pub fn usual(data: TableData) -> Self {
         Workload {
             data,
             batch: None,
@@ -152,15 +152,15 @@ impl Workload {
             clients: 1000,
             lookups: 100,
             peak: None,
-            link: Link { down_mbit: 50.0, up_mbit: 10.0, round_trip_ms: 30.0 },
+            link: NetworkLink { down_mbit: 50.0, up_mbit: 10.0, round_trip_ms: 30.0 },
             machine: Machine { cores: 2, memory_bytes: 8 << 30, dollars_hour: 0.08, dollars_gb: 0.09 },
             machines: 1,
-            trust: Trust::OneServer,
+            trust: ServerTrust::OneServer,
             verified: false,
             symmetric: false,
             most_latency_ms: None,
             most_client_bytes: None,
-            aim: Aim::Dollars,
+            aim: RankBy::Dollars,
         }
     }
 
@@ -178,12 +178,12 @@ impl Workload {
             if (least..=most).contains(&value) { Ok(()) } else { Err(why()) }
         };
         match &self.data {
-            Data::Row { rows, row_bytes, room } => {
+            TableData::Row { rows, row_bytes, room } => {
                 count("the number of rows", *rows, 1, MOST_ROWS)?;
                 count("the room for more rows", *room, 0, MOST_ROWS)?;
                 count("the width of a row", *row_bytes, 1, MOST_ROW_BYTES)?;
             }
-            Data::Key { keys, value_bytes, .. } => {
+            TableData::Key { keys, value_bytes, .. } => {
                 count("the number of keys", *keys, 1, MOST_ROWS)?;
                 count("the width of a value", *value_bytes, 0, MOST_ROW_BYTES)?;
             }
@@ -220,9 +220,9 @@ impl Workload {
     /// Bytes of what is looked up, each counted once.
     pub fn table_bytes(&self) -> u64 {
         match &self.data {
-            Data::Row { rows, row_bytes, .. } => rows.saturating_mul(*row_bytes),
+            TableData::Row { rows, row_bytes, .. } => rows.saturating_mul(*row_bytes),
             // A baseline has keys by a hash of 16 bytes.
-            Data::Key { keys, value_bytes, .. } => keys.saturating_mul(value_bytes.saturating_add(16)),
+            TableData::Key { keys, value_bytes, .. } => keys.saturating_mul(value_bytes.saturating_add(16)),
         }
     }
 }

@@ -7,7 +7,7 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a program to measure with")]
 
 use rand_core::Rng;
-use sotto_core::{AnyClient, AnyServer, Budget, RecordIndex, SchemeEntry, Shape};
+use sotto_core::{AnyClient, AnyServer, Budget, RecordIndex, SchemeEntry, TableShape};
 use sotto_testkit::memory::{MemoryRows, MemorySink};
 use sotto_testkit::rng::seeded;
 use std::process::Command;
@@ -40,7 +40,7 @@ fn measure_all(only: &[String]) {
         let wanted = only.is_empty() || only.iter().any(|only| name.starts_with(only.as_str()));
         let entry = sotto_registry::SCHEMES.iter().find(|entry| entry.id.0.starts_with(name));
         if let Some(entry) = entry.filter(|_| wanted) {
-            measure(entry, &Shape::new(rows, row_bytes, 1 << 20));
+            measure(entry, &TableShape::new(rows, row_bytes, 1 << 20));
         }
     }
 }
@@ -105,7 +105,7 @@ impl Times {
     }
 }
 
-fn measure(entry: &SchemeEntry, shape: &Shape) {
+fn measure(entry: &SchemeEntry, shape: &TableShape) {
     let params = (entry.select)(shape).unwrap();
     let report = (entry.report)(&params).unwrap();
     let width = report.record_bytes as usize;
@@ -140,7 +140,7 @@ fn measure(entry: &SchemeEntry, shape: &Shape) {
             let (queries, ticket) = ask.of(|| client.query(RecordIndex(index), rng)).unwrap();
             let answers: Vec<Vec<u8>> = queries
                 .iter()
-                .take(entry.queried)
+                .take(entry.query_servers)
                 .map(|query| server.answer_many(&[(&session, query)]).pop().unwrap().unwrap())
                 .collect();
             let record = read.of(|| client.recover(ticket, &answers)).unwrap();

@@ -2,10 +2,10 @@
 
 mod guard;
 
-use crate::backup::{Copied, NoCopy};
+use crate::backup::{BackupError, BackupSummary};
 use crate::refusal::Refusal;
+use crate::served_table::TableStatus;
 use crate::service::Service;
-use crate::slot::Standing;
 use axum::extract::State;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
@@ -46,12 +46,12 @@ async fn ready(State(service): State<Arc<Service>>) -> Response {
     for slot in service.tables.all() {
         let name = slot.name();
         match slot.standing() {
-            Standing::Live(_) => {}
-            Standing::Reading(_, percent) => {
+            TableStatus::Live(_) => {}
+            TableStatus::Reading(_, percent) => {
                 wait = wait.max(slot.seconds_left());
                 text.push_str(&format!("not yet: {name}: {percent} % of its image is read through\n"));
             }
-            Standing::Refused(why) => text.push_str(&format!("not served: {name}: {why}\n")),
+            TableStatus::Refused(why) => text.push_str(&format!("not served: {name}: {why}\n")),
         }
     }
     match wait {
@@ -116,11 +116,11 @@ async fn backup(State(service): State<Arc<Service>>) -> Result<Response, Refusal
         };
         crate::backup::copy(&service).map_err(|error| {
             tracing::error!(%error, "the state was not copied");
-            let code = if matches!(error, NoCopy::NoState) { Code::NoSuchRoute } else { Code::Internal };
+            let code = if matches!(error, BackupError::NoState) { Code::NoSuchRoute } else { Code::Internal };
             Refusal::from(Problem::new(code, error.to_string()))
         })
     });
-    let Copied { folder, files } = copied.await.map_err(|_| Refusal::of(Code::Internal))??;
+    let BackupSummary { folder, files } = copied.await.map_err(|_| Refusal::of(Code::Internal))??;
     tracing::info!(files = files.len(), "the state was copied");
     let files = files.into_iter().map(|(name, bytes)| serde_json::json!({ "name": name, "bytes": bytes }));
     let files: Vec<_> = files.collect();

@@ -18,41 +18,41 @@
 pub(crate) mod files;
 mod fixed_time;
 pub(crate) mod keys;
-mod ledger;
-pub(crate) mod lookups;
+pub(crate) mod lookup_job;
 pub(crate) mod reports;
-pub(crate) mod shelf;
 pub mod source;
+mod token_ledger;
 pub(crate) mod tokens;
+pub(crate) mod use_cases;
 
-pub use source::{Found, UseCaseSource};
+pub use source::{UseCaseEpoch, UseCaseSource};
 
 use crate::metrics::Metrics;
-use crate::{Config, StartError};
-use keys::KeyRing;
+use crate::{ServerConfig, StartError};
+use keys::UserKeyStore;
 use reports::ReportLog;
-use shelf::Shelf;
 use std::path::Path;
 use std::sync::Arc;
 use tokens::Tokens;
+use use_cases::UseCaseSet;
 
 /// What serves such lookups.
-pub(crate) struct Apple {
-    pub(crate) shelf: Shelf,
-    pub(crate) keys: KeyRing,
+pub(crate) struct AppleServer {
+    pub(crate) shelf: UseCaseSet,
+    pub(crate) keys: UserKeyStore,
     /// What requests have to bring, if they do.
     pub(crate) tokens: Option<Arc<Tokens>>,
     /// Where reports of filters go.
     pub(crate) reports: Arc<ReportLog>,
 }
 
-impl Apple {
+impl AppleServer {
     /// Opens every use case, and takes up the keys of an earlier run.
     ///
     /// # Errors
     /// [`StartError`].
     pub(crate) fn open(
-        config: &Config,
+        config: &ServerConfig,
         sources: Vec<Box<dyn UseCaseSource>>,
         metrics: &Arc<Metrics>,
     ) -> Result<Option<Self>, StartError> {
@@ -60,12 +60,12 @@ impl Apple {
             return Ok(None);
         }
         let apple = &config.apple;
-        let shelf = Shelf::open(sources, apple.kept)?;
+        let shelf = UseCaseSet::open(sources, apple.kept)?;
         let state: Option<&Path> = config.state.as_deref();
-        let keys = KeyRing::open(&apple.keys, state, metrics.clone())?;
+        let keys = UserKeyStore::open(&apple.keys, state, metrics.clone())?;
         let open = |tokens| Tokens::open(tokens, state, keys.keep()).map(Arc::new);
         let tokens = apple.tokens.as_ref().map(open).transpose()?;
         let reports = Arc::new(ReportLog::open(apple.reports.as_deref(), apple.max_report_bytes)?);
-        Ok(Some(Apple { shelf, keys, tokens, reports }))
+        Ok(Some(AppleServer { shelf, keys, tokens, reports }))
     }
 }

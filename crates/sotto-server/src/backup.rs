@@ -4,7 +4,7 @@
 //! place of the one before when it is whole, in the folder `backup` of the state folder. Where it goes from there is the
 //! operator's affair (`sotto backup`).
 
-use crate::database::Broken;
+use crate::database::DatabaseError;
 use crate::service::Service;
 use std::fs;
 use std::io;
@@ -17,7 +17,7 @@ const BEFORE: &str = "backup.before";
 
 /// Why there is no copy.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum NoCopy {
+pub(crate) enum BackupError {
     /// Everything is in memory.
     #[error("there is no state folder: what this server knows ends with it; give it --state DIR")]
     NoState,
@@ -27,7 +27,7 @@ pub(crate) enum NoCopy {
         /// Its name.
         file: String,
         /// What it says.
-        error: Broken,
+        error: DatabaseError,
     },
     /// The disk.
     #[error("{}: {error}", .path.display())]
@@ -41,7 +41,7 @@ pub(crate) enum NoCopy {
 
 /// A copy.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Copied {
+pub(crate) struct BackupSummary {
     /// Where it is.
     pub(crate) folder: PathBuf,
     /// The files in it, and their bytes.
@@ -49,8 +49,8 @@ pub(crate) struct Copied {
 }
 
 /// Copies the state of a server. Blocks on the disk.
-pub(crate) fn copy(service: &Service) -> Result<Copied, NoCopy> {
-    let state = service.state.as_deref().ok_or(NoCopy::NoState)?;
+pub(crate) fn copy(service: &Service) -> Result<BackupSummary, BackupError> {
+    let state = service.state.as_deref().ok_or(BackupError::NoState)?;
     // When keys were last used is written down first.
     service.sweep();
     let next = state.join(NEXT);
@@ -58,7 +58,9 @@ pub(crate) fn copy(service: &Service) -> Result<Copied, NoCopy> {
     sotto_private_folder::create_private(&next).map_err(at(&next))?;
     for store in service.stores() {
         let file = store.file();
-        store.copy(&next.join(file)).map_err(|error| NoCopy::Database { file: file.to_owned(), error })?;
+        store
+            .copy(&next.join(file))
+            .map_err(|error| BackupError::Database { file: file.to_owned(), error })?;
     }
     for entry in fs::read_dir(state).map_err(at(state))? {
         let entry = entry.map_err(at(state))?;
@@ -78,7 +80,7 @@ pub(crate) fn copy(service: &Service) -> Result<Copied, NoCopy> {
     fs::rename(&next, &folder).map_err(at(&next))?;
     fs::File::open(state).and_then(|state| state.sync_all()).map_err(at(state))?;
     remove(&before)?;
-    Ok(Copied { folder, files })
+    Ok(BackupSummary { folder, files })
 }
 
 /// A database is copied by whoever has it open. One that nobody has is of another run, with other settings, and stays out.
@@ -86,7 +88,7 @@ fn is_database(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "redb")
 }
 
-fn files(folder: &Path) -> Result<Vec<(String, u64)>, NoCopy> {
+fn files(folder: &Path) -> Result<Vec<(String, u64)>, BackupError> {
     let mut files = Vec::new();
     for entry in fs::read_dir(folder).map_err(at(folder))? {
         let entry = entry.map_err(at(folder))?;
@@ -97,13 +99,13 @@ fn files(folder: &Path) -> Result<Vec<(String, u64)>, NoCopy> {
     Ok(files)
 }
 
-fn remove(folder: &Path) -> Result<(), NoCopy> {
+fn remove(folder: &Path) -> Result<(), BackupError> {
     match fs::remove_dir_all(folder) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(at(folder)(error)),
         _ => Ok(()),
     }
 }
 
-fn at(path: &Path) -> impl Fn(io::Error) -> NoCopy + '_ {
-    |error| NoCopy::Disk { path: path.to_owned(), error }
+fn at(path: &Path) -> impl Fn(io::Error) -> BackupError + '_ {
+    |error| BackupError::Disk { path: path.to_owned(), error }
 }

@@ -18,7 +18,7 @@ use tokio::time::{Instant, timeout_at};
 const DRAIN: Duration = Duration::from_secs(1);
 
 /// A body being read.
-pub(crate) struct Reader {
+pub(crate) struct BodyReader {
     body: Body,
     read: Vec<u8>,
     /// The memory that `read` takes.
@@ -28,7 +28,7 @@ pub(crate) struct Reader {
     until: Instant,
 }
 
-impl Reader {
+impl BodyReader {
     /// Starts reading a body of at most `limit` bytes, which must be there within `time`, into memory that `room` grows to.
     ///
     /// # Errors
@@ -44,7 +44,7 @@ impl Reader {
         if announced.is_some_and(|bytes| bytes > limit) {
             return Err(too_large(limit));
         }
-        Ok(Reader { body, read: Vec::new(), room, limit, announced, until: Instant::now() + time })
+        Ok(BodyReader { body, read: Vec::new(), room, limit, announced, until: Instant::now() + time })
     }
 
     /// Reads until at least `bytes` are there, and gives all that are.
@@ -63,7 +63,7 @@ impl Reader {
     /// Reads the rest of a body that must have exactly `bytes` bytes. Gives it, and the memory that it takes.
     ///
     /// # Errors
-    /// [`Code::Malformed`] for any other length; as [`Reader::head`].
+    /// [`Code::Malformed`] for any other length; as [`BodyReader::head`].
     pub(crate) async fn exactly(&mut self, bytes: u64) -> Result<(Vec<u8>, MemoryPermit), Refusal> {
         let wrong = |got| Err(FrameError::Length { got, want: bytes }.into());
         if let Some(announced) = self.announced.filter(|announced| *announced != bytes) {
@@ -83,7 +83,7 @@ impl Reader {
     /// Reads all of it. Gives it, and the memory that it takes.
     ///
     /// # Errors
-    /// As [`Reader::head`].
+    /// As [`BodyReader::head`].
     pub(crate) async fn whole(&mut self) -> Result<(Vec<u8>, MemoryPermit), Refusal> {
         let most = self.announced.unwrap_or(self.limit);
         while self.more(most).await? {}

@@ -18,7 +18,7 @@ use std::time::Duration;
 /// How a server is set up.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Config {
+pub struct ServerConfig {
     /// Where clients connect. Port 0 takes a free one.
     pub listen: SocketAddr,
     /// Where health, metrics and reload are. Keep it off the public network: it has no password.
@@ -186,9 +186,9 @@ pub struct TlsConfig {
     pub key: PathBuf,
 }
 
-impl Default for Config {
+impl Default for ServerConfig {
     fn default() -> Self {
-        Config {
+        ServerConfig {
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 8080)),
             admin_listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 8081)),
             admin_hosts: Vec::new(),
@@ -268,11 +268,11 @@ impl TableConfig {
     }
 }
 
-impl Config {
+impl ServerConfig {
     /// A configuration for tests and demos: free ports on the loopback interface.
     pub fn on_free_ports() -> Self {
         let any = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-        Config { listen: any, admin_listen: any, ..Config::default() }
+        ServerConfig { listen: any, admin_listen: any, ..ServerConfig::default() }
     }
 
     /// Reads a file. Relative paths in it are relative to the file.
@@ -282,7 +282,7 @@ impl Config {
     pub fn read(file: &Path) -> Result<Self, StartError> {
         let wrong = |why: String| StartError::Config { file: file.to_owned(), why };
         let text = std::fs::read_to_string(file).map_err(|e| wrong(e.to_string()))?;
-        let mut config = Config::parse(&text).map_err(wrong)?;
+        let mut config = ServerConfig::parse(&text).map_err(wrong)?;
         let folder = file.parent().unwrap_or(Path::new(""));
         let tables = config.tables.iter_mut().flat_map(|table| [&mut table.dir, &mut table.path]).flatten();
         let tls = config.tls.iter_mut().flat_map(|tls| [&mut tls.cert, &mut tls.key]);
@@ -326,7 +326,7 @@ impl Config {
     /// # Errors
     /// A message for a person, with the line.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let config: Config = toml::from_str(text).map_err(|e| e.to_string())?;
+        let config: ServerConfig = toml::from_str(text).map_err(|e| e.to_string())?;
         config.check()?;
         Ok(config)
     }

@@ -22,10 +22,10 @@ const OTHER: &str = "stop that one, or give this one a directory of its own with
 
 /// An operation on a database failed.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Broken {
+pub(crate) enum DatabaseError {
     /// The database says why.
     #[error("{0}")]
-    Said(redb::Error),
+    Database(redb::Error),
     /// The database stopped in a panic, as it may over a damaged file.
     #[error("the file is damaged")]
     Panicked,
@@ -33,15 +33,15 @@ pub(crate) enum Broken {
 
 /// A database's file, and what to do where it is of no use.
 #[derive(Debug, Clone)]
-pub(crate) struct Place {
+pub(crate) struct DatabaseFile {
     path: PathBuf,
     remedy: &'static str,
 }
 
-impl Place {
+impl DatabaseFile {
     /// The file of this name in a directory.
     pub(crate) fn new(dir: &Path, file: &str, remedy: &'static str) -> Self {
-        Place { path: dir.join(file), remedy }
+        DatabaseFile { path: dir.join(file), remedy }
     }
 
     /// Opens the database, and makes what is not there. So many bytes of pages are kept in memory.
@@ -55,7 +55,7 @@ impl Place {
             Ok(Database::builder().set_cache_size(cache_bytes).create_with_backend(file)?)
         });
         database.map_err(|error| match error {
-            Broken::Said(redb::Error::DatabaseAlreadyOpen) => {
+            DatabaseError::Database(redb::Error::DatabaseAlreadyOpen) => {
                 self.failed("another server uses it".into(), OTHER)
             }
             error => self.damaged(&error),
@@ -79,7 +79,7 @@ impl Place {
 
 /// Whose a database is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Whose {
+pub(crate) enum DatabaseFormat {
     /// It was empty, and is of the format from now on.
     New,
     /// It is of the format.
@@ -89,15 +89,15 @@ pub(crate) enum Whose {
 }
 
 /// Whether a database is of this format.
-pub(crate) fn claim(write: &WriteTransaction, format: &[u8]) -> Result<Whose, redb::Error> {
+pub(crate) fn claim(write: &WriteTransaction, format: &[u8]) -> Result<DatabaseFormat, redb::Error> {
     let is_new = write.list_tables()?.next().is_none();
     let mut about = write.open_table(ABOUT)?;
     if is_new {
         about.insert("format", format)?;
-        return Ok(Whose::New);
+        return Ok(DatabaseFormat::New);
     }
     let is_ours = about.get("format")?.is_some_and(|found| found.value() == format);
-    Ok(if is_ours { Whose::Ours } else { Whose::Foreign })
+    Ok(if is_ours { DatabaseFormat::Ours } else { DatabaseFormat::Foreign })
 }
 
 /// Opens a file for this user alone, and makes what is not there: keys are no secret, but who has registered is nobody else's
@@ -119,15 +119,15 @@ pub(crate) fn state_folder(path: &Path) -> Result<(), StartError> {
 }
 
 /// A database that can be copied while it is used.
-pub(crate) trait Copies {
+pub(crate) trait CopyTo {
     /// Its name in the state folder.
     fn file(&self) -> &'static str;
 
     /// Writes what it holds at this moment into a file that is not there yet. Blocks on the disk.
     ///
     /// # Errors
-    /// [`Broken`].
-    fn copy(&self, to: &Path) -> Result<(), Broken>;
+    /// [`DatabaseError`].
+    fn copy(&self, to: &Path) -> Result<(), DatabaseError>;
 }
 
 /// Makes a database for a copy.
@@ -167,9 +167,9 @@ pub(crate) fn copy_table<K: Key + 'static, V: Value + 'static>(
 
 /// Runs an operation. The database may panic over pages that a disk has damaged; that costs the operation, not
 /// the server.
-pub(crate) fn guarded<T>(operation: impl FnOnce() -> Result<T, redb::Error>) -> Result<T, Broken> {
+pub(crate) fn guarded<T>(operation: impl FnOnce() -> Result<T, redb::Error>) -> Result<T, DatabaseError> {
     match catch_unwind(AssertUnwindSafe(operation)) {
-        Ok(outcome) => outcome.map_err(Broken::Said),
-        Err(_) => Err(Broken::Panicked),
+        Ok(outcome) => outcome.map_err(DatabaseError::Database),
+        Err(_) => Err(DatabaseError::Panicked),
     }
 }

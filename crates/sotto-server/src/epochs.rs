@@ -3,14 +3,14 @@
 //! A reader takes an `Arc` and keeps it: an epoch that is dropped here lives on until the last ask about
 //! it is answered. How epochs go live is in `slot`.
 
-use crate::live::Static;
 use crate::opening::Opening;
-use crate::slot::Slot;
-use crate::{LiveTable, Past, Source, SourceError, StartError};
+use crate::served_table::ServedTable;
+use crate::table_epoch::StaticFile;
+use crate::{EpochSource, PastEpoch, SourceError, StartError, TableEpoch};
 use sotto_catalog::Hex32;
 use sotto_core::Epoch;
 use sotto_wire::routes::TableList;
-use sotto_wire::{Code, FrameError, Pin, Problem, order};
+use sotto_wire::{Code, FrameError, FrameHeader, Problem, hints};
 use std::sync::Arc;
 
 /// How many bytes of images are read through before a server answers at all, and while a reload is waited for: about a second
@@ -18,45 +18,45 @@ use std::sync::Arc;
 pub(crate) const PATIENCE: u64 = 256 << 20;
 
 /// The live epochs of a table: the newest, and the one before for clients that are not there yet.
-pub(crate) struct Live {
-    newest: Arc<LiveTable>,
-    previous: Option<Arc<LiveTable>>,
+pub(crate) struct LiveEpochs {
+    newest: Arc<TableEpoch>,
+    previous: Option<Arc<TableEpoch>>,
     /// Those before the newest that clients with state of their own come along, the previous one among them.
-    past: Vec<Arc<Past>>,
+    past: Vec<Arc<PastEpoch>>,
 }
 
-impl Live {
+impl LiveEpochs {
     pub(crate) fn new(
-        newest: Arc<LiveTable>,
-        previous: Option<Arc<LiveTable>>,
-        past: Vec<Arc<Past>>,
+        newest: Arc<TableEpoch>,
+        previous: Option<Arc<TableEpoch>>,
+        past: Vec<Arc<PastEpoch>>,
     ) -> Self {
-        Live { newest, previous, past }
+        LiveEpochs { newest, previous, past }
     }
 
-    pub(crate) fn newest(&self) -> &Arc<LiveTable> {
+    pub(crate) fn newest(&self) -> &Arc<TableEpoch> {
         &self.newest
     }
 
-    pub(crate) fn previous(&self) -> Option<&Arc<LiveTable>> {
+    pub(crate) fn previous(&self) -> Option<&Arc<TableEpoch>> {
         self.previous.as_ref()
     }
 
-    pub(crate) fn all(&self) -> impl Iterator<Item = &Arc<LiveTable>> {
+    pub(crate) fn all(&self) -> impl Iterator<Item = &Arc<TableEpoch>> {
         std::iter::once(&self.newest).chain(&self.previous)
     }
 
-    pub(crate) fn find(&self, epoch: Epoch) -> Option<&Arc<LiveTable>> {
+    pub(crate) fn find(&self, epoch: Epoch) -> Option<&Arc<TableEpoch>> {
         self.all().find(|live| live.pin().epoch == epoch)
     }
 
     /// An epoch that a way leads over.
-    pub(crate) fn find_past(&self, epoch: Epoch) -> Option<&Arc<Past>> {
+    pub(crate) fn find_past(&self, epoch: Epoch) -> Option<&Arc<PastEpoch>> {
         self.past.iter().find(|past| past.epoch() == epoch)
     }
 
     /// Where the artifact with this digest lies.
-    pub(crate) fn artifact(&self, digest: &Hex32) -> Option<Static> {
+    pub(crate) fn artifact(&self, digest: &Hex32) -> Option<StaticFile> {
         let live = self.all().find_map(|live| live.artifact(digest));
         live.or_else(|| self.past.iter().find_map(|past| past.artifact(digest)))
     }
@@ -65,7 +65,7 @@ impl Live {
     ///
     /// # Errors
     /// The problem that says where to go.
-    pub(crate) fn admit(&self, pin: &Pin) -> Result<&Arc<LiveTable>, Problem> {
+    pub(crate) fn admit(&self, pin: &FrameHeader) -> Result<&Arc<TableEpoch>, Problem> {
         let newest = self.newest.pin().epoch;
         // Every epoch is served in one role, so a frame for another server is refused whatever its epoch.
         let role = self.newest.pin().server;
@@ -80,7 +80,7 @@ impl Live {
             };
             return Err(Problem::new(code, format!("epoch {} is {when}", pin.epoch)).with_epoch(newest));
         };
-        match live.pin().admit(pin) {
+        match live.pin().check(pin) {
             // Last, since it is about this server, and what comes before about the frame.
             Ok(()) => {
                 live.check().map(|()| live).map_err(|code| Problem::new(code, "the table's image is lost"))
@@ -92,15 +92,15 @@ impl Live {
     /// The longest ask or registration any live epoch takes.
     pub(crate) fn max_body(&self) -> (u64, u64) {
         self.all()
-            .map(|live| (live.sizes().max_ask_bytes(), live.sizes().keys_frame_bytes()))
+            .map(|live| (live.sizes().max_query_frame_bytes(), live.sizes().keys_frame_bytes()))
             .fold((0, 0), |(ask, keys), (a, k)| (ask.max(a), keys.max(k)))
     }
 
     /// The longest order of hints any live epoch takes.
     pub(crate) fn max_order(&self) -> u64 {
         let bytes =
-            |live: &Arc<LiveTable>| live.server().supplier().map_or(0, |supplier| supplier.order_bytes());
-        order::frame_bytes(self.all().map(bytes).max().unwrap_or(0) as u64)
+            |live: &Arc<TableEpoch>| live.server().supplier().map_or(0, |supplier| supplier.order_bytes());
+        hints::frame_bytes(self.all().map(bytes).max().unwrap_or(0) as u64)
     }
 
     /// The longest request for units any live epoch takes.
@@ -110,19 +110,19 @@ impl Live {
 }
 
 /// Every table of a server.
-pub(crate) struct Tables(Vec<Arc<Slot>>);
+pub(crate) struct ServedTables(Vec<Arc<ServedTable>>);
 
-impl Tables {
+impl ServedTables {
     /// Opens every source. A table whose images are all damaged is refused, and the others are served; if there are any.
     ///
     /// # Errors
     /// [`StartError`] for the first that does not open for another reason, or two tables of one name.
-    pub(crate) fn open(sources: Vec<Box<dyn Source>>, opening: &Opening) -> Result<Self, StartError> {
-        let mut tables: Vec<Arc<Slot>> = Vec::new();
+    pub(crate) fn open(sources: Vec<Box<dyn EpochSource>>, opening: &Opening) -> Result<Self, StartError> {
+        let mut tables: Vec<Arc<ServedTable>> = Vec::new();
         let (mut patience, mut damaged) = (PATIENCE, None);
         let count = sources.len();
         for (source, number) in sources.into_iter().zip(1..) {
-            let slot = Slot::new(source);
+            let slot = ServedTable::new(source);
             let source_name = slot.source_name();
             opening.begin(source_name.clone(), number, count);
             let (looked, error) = slot.first_look(&mut patience, &|at| opening.read(at));
@@ -147,22 +147,22 @@ impl Tables {
                 Err(error)
             }
             _ => {
-                tables.iter().for_each(|slot| slot.tell());
-                Ok(Tables(tables))
+                tables.iter().for_each(|slot| slot.log_first_reload());
+                Ok(ServedTables(tables))
             }
         }
     }
 
     /// The names of all, and which server this is of those whose schemes ask several.
     pub(crate) fn list(&self) -> TableList {
-        let role = |slot: &Arc<Slot>| Some((slot.name(), slot.live_now()?.newest.role()?));
+        let role = |slot: &Arc<ServedTable>| Some((slot.name(), slot.live_now()?.newest.role()?));
         let mut tables: Vec<_> =
             self.0.iter().filter(|slot| slot.is_named()).map(|slot| slot.name()).collect();
         tables.sort_unstable();
         TableList { tables, stacks: Vec::new(), roles: self.0.iter().filter_map(role).collect() }
     }
 
-    pub(crate) fn all(&self) -> impl Iterator<Item = &Arc<Slot>> {
+    pub(crate) fn all(&self) -> impl Iterator<Item = &Arc<ServedTable>> {
         self.0.iter()
     }
 
@@ -176,7 +176,7 @@ impl Tables {
     ///
     /// # Errors
     /// [`Code::NoSuchTable`].
-    pub(crate) fn get(&self, name: &str) -> Result<&Slot, Problem> {
+    pub(crate) fn get(&self, name: &str) -> Result<&ServedTable, Problem> {
         let slot = self.0.iter().find(|slot| slot.is(name));
         slot.map(Arc::as_ref).ok_or_else(|| Problem::new(Code::NoSuchTable, "there is no table of that name"))
     }

@@ -45,55 +45,55 @@
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 mod admin;
-mod admission;
-mod allowance;
 pub mod apple;
-mod aside;
 mod backup;
-mod batch;
 mod body;
-mod budget;
+mod client_quota;
 mod clock;
+mod concurrency;
 pub mod config;
 mod database;
+mod epoch_files;
+pub mod epoch_source;
 mod epochs;
 pub mod error;
-mod files;
+mod hint_queue;
 mod listen;
-pub mod live;
 mod logs;
+mod low_priority;
 mod memory;
-mod meter;
 mod metrics;
 #[cfg(feature = "ohttp")]
 mod ohttp;
 mod opening;
-mod orders;
-mod page;
-mod parts;
-pub mod past;
-mod quota;
+mod part_answering;
+pub mod past_epoch;
+mod rate_limiter;
 mod refusal;
 mod routes;
+mod scheduler;
+pub mod served_table;
 pub mod server;
 mod service;
-pub mod slot;
-pub mod source;
+mod sessions;
 mod stacks;
+mod static_site;
+pub mod table_epoch;
+mod time_budget;
 
-pub use admission::coordinator;
 pub use apple::UseCaseSource;
 pub use config::{
-    AppleConfig, AppleKeys, BatchConfig, Config, OhttpConfig, Residency, ScanConfig, SessionConfig,
+    AppleConfig, AppleKeys, BatchConfig, OhttpConfig, Residency, ScanConfig, ServerConfig, SessionConfig,
     TableConfig, TlsConfig, TokenConfig,
 };
+pub use epoch_source::{EpochSource, SourceError};
 pub use error::StartError;
-pub use listen::OwnCertificate;
-pub use live::LiveTable;
+pub use listen::SelfSignedCertificate;
 #[doc(hidden)]
 pub use metrics::metrics_sample;
 pub use opening::OpeningProgress;
-pub use past::Past;
-pub use server::{Running, Server, Shutdown};
-pub use slot::Standing;
-pub use source::{Source, SourceError};
+pub use past_epoch::PastEpoch;
+pub use served_table::TableStatus;
+pub use server::{RunningServer, Server, ShutdownReport};
+pub use sessions::coordinator;
+pub use table_epoch::TableEpoch;

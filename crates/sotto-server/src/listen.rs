@@ -1,21 +1,21 @@
 //! Sockets, TLS, connections, graceful shutdown.
 
-mod crowd;
-mod own;
+mod connections;
 mod response_body;
+mod self_signed;
 mod send_time;
-mod stall;
 mod tls;
+mod write_timeout;
 
-use crate::admission::Peer;
 use crate::memory::{BodyMemory, MemoryBudget};
 use crate::metrics::Metrics;
 use crate::refusal::Refusal;
-use crate::{Config, StartError};
+use crate::sessions::Peer;
+use crate::{ServerConfig, StartError};
 use axum::Router;
 use axum::body::{Body, HttpBody};
 use axum::response::IntoResponse;
-use crowd::{Crowd, Seat};
+use connections::{ConnectionState, Connections};
 use hyper::body::Incoming;
 use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -24,7 +24,6 @@ use hyper_util::service::TowerToHyperService;
 use response_body::{ResponseBody, StreamExecutor};
 pub(crate) use send_time::SendRate;
 use sotto_wire::Code;
-use stall::Stall;
 use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
@@ -36,8 +35,9 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio_rustls::TlsAcceptor;
+use write_timeout::WriteTimeout;
 
-pub use own::OwnCertificate;
+pub use self_signed::SelfSignedCertificate;
 pub(crate) use tls::{acceptor, own as own_acceptor};
 
 /// Requests that one HTTP/2 connection may have under way. Whoever has more opens more connections, which are counted.
@@ -61,7 +61,7 @@ pub(crate) async fn stopped(stop: &mut watch::Receiver<bool>) {
 }
 
 /// A port and what it serves.
-pub(crate) struct Door {
+pub(crate) struct PortServer {
     pub(crate) listener: TcpListener,
     pub(crate) routes: Routes,
     pub(crate) tls: Option<TlsAcceptor>,
@@ -101,10 +101,10 @@ impl Routes {
     }
 }
 
-impl Door {
+impl PortServer {
     /// The public door of a configuration.
-    pub(crate) fn new(listener: TcpListener, routes: Routes, config: &Config) -> Self {
-        Door {
+    pub(crate) fn new(listener: TcpListener, routes: Routes, config: &ServerConfig) -> Self {
+        PortServer {
             listener,
             routes,
             tls: None,
@@ -122,7 +122,7 @@ impl Door {
     /// `drain`, and cuts off what is left. Gives how many connections were cut off.
     pub(crate) async fn serve(self, mut stop: watch::Receiver<bool>, drain: Duration) -> usize {
         let most = (self.max_connections, self.connections_per_client);
-        let crowd = Crowd::new(most, &self.relays, self.metrics.clone());
+        let crowd = Connections::new(most, &self.relays, self.metrics.clone());
         let mut open = JoinSet::new();
         loop {
             let accepted = tokio::select! {
@@ -139,7 +139,7 @@ impl Door {
                         open.spawn(async move {
                             tokio::select! {
                                 () = connection => {}
-                                () = connected.seat.gives_way() => tracing::debug!("an idle connection gave way"),
+                                () = connected.seat.wait_for_eviction() => tracing::debug!("an idle connection gave way"),
                             }
                         });
                     }
@@ -147,7 +147,7 @@ impl Door {
                 Err(error) => {
                     // Out of file descriptors, most likely: give connections time to end.
                     tracing::warn!(%error, "a connection could not be accepted");
-                    crowd.thin_out();
+                    crowd.close_one_idle();
                     tokio::time::sleep(Duration::from_millis(50)).await;
                 }
             }
@@ -163,7 +163,7 @@ impl Door {
         &self,
         stream: TcpStream,
         peer: Peer,
-        seat: Arc<Seat>,
+        seat: Arc<ConnectionState>,
         stop: watch::Receiver<bool>,
     ) -> impl Future<Output = ()> + Send + 'static {
         let (tls, rate, timeout) = (self.tls.clone(), self.rate, self.idle_timeout);
@@ -182,7 +182,7 @@ impl Door {
             if let Err(error) = stream.set_nodelay(true) {
                 tracing::debug!(%error, "no TCP_NODELAY");
             }
-            let stream = Stall::new(stream, rate);
+            let stream = WriteTimeout::new(stream, rate);
             match tls {
                 None => connection.serve(stream, stop).await,
                 Some(tls) => match tokio::time::timeout(timeout, tls.accept(stream)).await {
@@ -198,7 +198,7 @@ impl Door {
 /// What serving one connection takes.
 struct Connection {
     peer: Peer,
-    seat: Arc<Seat>,
+    seat: Arc<ConnectionState>,
     routes: Routes,
     /// Where the memory of responses is counted, on the public door.
     memory: Option<Arc<MemoryBudget>>,

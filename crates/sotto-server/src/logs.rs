@@ -7,8 +7,8 @@ use arc_swap::ArcSwap;
 use bytes::Bytes;
 use sotto_catalog::{Hex32, PublicKey};
 use sotto_tlog::LogError;
-use sotto_tlog::layout::Place;
-use sotto_tlog::published::Published;
+use sotto_tlog::layout::LogFile;
+use sotto_tlog::publisher_log::PublisherLog;
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,12 +18,12 @@ const MOST_PROOFS: usize = 4096;
 
 /// A log as it is now.
 pub(crate) struct LiveLog {
-    log: Published,
+    log: PublisherLog,
     proofs: Mutex<HashMap<Hex32, Bytes>>,
 }
 
 /// A log's folder, and what was last read of it.
-struct Logged {
+struct ServedLog {
     publisher: PublicKey,
     live: ArcSwap<LiveLog>,
     /// The last refusal, so that a bad log is logged once and not with every look.
@@ -31,27 +31,27 @@ struct Logged {
 }
 
 /// All logs of a server.
-pub(crate) struct Logs(Vec<Logged>);
+pub(crate) struct ServedLogs(Vec<ServedLog>);
 
-impl Logs {
+impl ServedLogs {
     /// Reads logs through.
     ///
     /// # Errors
     /// [`StartError::Settings`] for a folder without a log, and two logs of one publisher.
     pub(crate) fn open(folders: &[PathBuf]) -> Result<Self, StartError> {
-        let mut logs: Vec<Logged> = Vec::new();
+        let mut logs: Vec<ServedLog> = Vec::new();
         for folder in folders {
             let settings =
                 |why: String| StartError::Settings(format!("the log in {}: {why}", folder.display()));
-            let log = Published::open(folder).map_err(|e| settings(e.to_string()))?;
+            let log = PublisherLog::open(folder).map_err(|e| settings(e.to_string()))?;
             let publisher = log.publisher();
             if logs.iter().any(|other| other.publisher == publisher) {
                 return Err(settings(format!("there is another log of {publisher}")));
             }
             let (refused, live) = (Mutex::new(None), ArcSwap::from_pointee(LiveLog::new(log)));
-            logs.push(Logged { publisher, live, refused });
+            logs.push(ServedLog { publisher, live, refused });
         }
-        Ok(Logs(logs))
+        Ok(ServedLogs(logs))
     }
 
     /// The log of the publisher whose key has these digits.
@@ -61,9 +61,9 @@ impl Logs {
     }
 
     /// Looks whether logs went on.
-    pub(crate) fn reload(&self) {
+    pub(crate) fn refresh(&self) {
         for logged in &self.0 {
-            let refused = logged.reload().err().map(|error| error.to_string());
+            let refused = logged.refresh().err().map(|error| error.to_string());
             let mut last = logged.refused.lock().unwrap_or_else(PoisonError::into_inner);
             if let Some(error) = refused.as_ref().filter(|refused| last.as_ref() != Some(refused)) {
                 tracing::error!(publisher = %logged.publisher, error, "a log is refused; the old one stays");
@@ -73,8 +73,8 @@ impl Logs {
     }
 }
 
-impl Logged {
-    fn reload(&self) -> Result<(), LogError> {
+impl ServedLog {
+    fn refresh(&self) -> Result<(), LogError> {
         if let Some(log) = self.live.load().log.again()? {
             let (entries, witnessed) =
                 (log.entries().len(), log.witnessed().map(|head| head.checkpoint.size));
@@ -86,7 +86,7 @@ impl Logged {
 }
 
 impl LiveLog {
-    fn new(log: Published) -> Self {
+    fn new(log: PublisherLog) -> Self {
         LiveLog { log, proofs: Mutex::default() }
     }
 
@@ -112,7 +112,7 @@ impl LiveLog {
     ///
     /// # Errors
     /// [`LogError`] if it cannot be read.
-    pub(crate) fn file(&self, place: Place) -> Result<Option<Bytes>, LogError> {
+    pub(crate) fn file(&self, place: LogFile) -> Result<Option<Bytes>, LogError> {
         Ok(self.log.file(place)?.map(Bytes::from))
     }
 }

@@ -5,8 +5,8 @@
 //! what is then free. So whoever is alone has most of the memory, many have equal parts, and something is left for a newcomer at
 //! any time, however many came before.
 
-use crate::admission::{Network, Peer};
 use crate::refusal::Refusal;
+use crate::sessions::{Network, Peer};
 use prometheus_client::metrics::gauge::Gauge;
 use sotto_wire::{Code, Problem};
 use std::collections::HashMap;

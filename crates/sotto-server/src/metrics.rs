@@ -2,14 +2,14 @@
 //! session, no address can get in, because there is no label for it.
 
 mod apple;
-mod pages;
+mod placement;
 mod sample;
 
-use crate::admission::Sessions;
-use crate::apple::Apple;
-use crate::epochs::Tables;
+use crate::apple::AppleServer;
+use crate::epochs::ServedTables;
+use crate::sessions::Sessions;
 use apple::AppleMetrics;
-use pages::Lying;
+use placement::PlacementLabel;
 use prometheus_client::encoding::{EncodeLabelSet, text};
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
@@ -22,7 +22,7 @@ use std::time::Duration;
 
 /// A request, by what became of it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-pub(crate) struct Request {
+pub(crate) struct RequestLabel {
     pub(crate) route: &'static str,
     pub(crate) outcome: &'static str,
 }
@@ -36,14 +36,14 @@ struct ByTable {
 /// One of a table's live epochs: `newest` or `previous`. The epoch's number is the gauge's value, so that
 /// old epochs leave no series behind.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Which {
+struct EpochLabel {
     table: String,
     which: &'static str,
 }
 
 /// Why a session is not held any more, or not in memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Evicted {
+pub(crate) enum EvictionReason {
     /// Nobody used it for too long.
     Expired,
     /// Its client has registered others since.
@@ -57,26 +57,26 @@ pub(crate) enum Evicted {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Why {
+struct EvictionLabel {
     why: &'static str,
 }
 
 /// Whose budget it was: that of one `client`, or of `all`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Whose {
+struct ScopeLabel {
     whose: &'static str,
 }
 
 /// Where bytes of keys are: `memory` or `disk`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Medium {
+struct MediumLabel {
     place: &'static str,
 }
 
 /// Every metric.
 pub(crate) struct Metrics {
     registry: Registry,
-    requests: Family<Request, Counter>,
+    requests: Family<RequestLabel, Counter>,
     asks: Family<ByTable, Counter>,
     queries: Family<ByTable, Counter>,
     passes: Family<ByTable, Counter>,
@@ -90,20 +90,20 @@ pub(crate) struct Metrics {
     /// KiB of memory for requests and answers that are taken.
     pub(crate) bodies: Gauge,
     scan_seconds: Counter<f64, AtomicU64>,
-    over_budget: Family<Whose, Counter>,
+    over_budget: Family<ScopeLabel, Counter>,
     /// Asks that gave way in a full queue.
     pub(crate) pushed_out: Counter,
     batch: Histogram,
     queue_wait: Histogram,
     answer: Histogram,
-    live: Family<Which, Gauge>,
+    live: Family<EpochLabel, Gauge>,
     served: Family<ByTable, Gauge>,
-    lying: Family<Lying, Gauge>,
+    lying: Family<PlacementLabel, Gauge>,
     roles: Family<ByTable, Gauge>,
     sessions: Family<ByTable, Gauge>,
     admitted: Family<ByTable, Gauge>,
-    session_bytes: Family<Medium, Gauge>,
-    evictions: Family<Why, Counter>,
+    session_bytes: Family<MediumLabel, Gauge>,
+    evictions: Family<EvictionLabel, Counter>,
     refused_epochs: Counter,
     /// Sessions brought back into memory from the disk.
     pub(crate) readmitted: Counter,
@@ -239,7 +239,7 @@ impl Metrics {
     }
 
     pub(crate) fn request(&self, route: &'static str, outcome: &'static str) {
-        self.requests.get_or_create(&Request { route, outcome }).inc();
+        self.requests.get_or_create(&RequestLabel { route, outcome }).inc();
     }
 
     pub(crate) fn pass(&self, table: &str, queries: usize) {
@@ -271,20 +271,20 @@ impl Metrics {
         self.answer.observe(total.as_secs_f64());
     }
 
-    pub(crate) fn evicted(&self, why: Evicted) {
+    pub(crate) fn evicted(&self, why: EvictionReason) {
         let why = match why {
-            Evicted::Expired => "expired",
-            Evicted::Client => "client",
-            Evicted::Memory => "memory",
-            Evicted::Disk => "disk",
-            Evicted::Damaged => "damaged",
+            EvictionReason::Expired => "expired",
+            EvictionReason::Client => "client",
+            EvictionReason::Memory => "memory",
+            EvictionReason::Disk => "disk",
+            EvictionReason::Damaged => "damaged",
         };
-        self.evictions.get_or_create(&Why { why }).inc();
+        self.evictions.get_or_create(&EvictionLabel { why }).inc();
     }
 
     /// A refusal for want of time, of `client` or of `all`.
     pub(crate) fn over_budget(&self, whose: &'static str) {
-        self.over_budget.get_or_create(&Whose { whose }).inc();
+        self.over_budget.get_or_create(&ScopeLabel { whose }).inc();
     }
 
     pub(crate) fn scanned(&self, took: Duration) {
@@ -296,14 +296,21 @@ impl Metrics {
     }
 
     /// The exposition text; gauges of tables and sessions are read now.
-    pub(crate) fn exposition(&self, tables: &Tables, sessions: &Sessions, apple: Option<&Apple>) -> String {
+    pub(crate) fn exposition(
+        &self,
+        tables: &ServedTables,
+        sessions: &Sessions,
+        apple: Option<&AppleServer>,
+    ) -> String {
         if let Some(apple) = apple {
             self.apple.look(apple);
         }
         let counts = sessions.counts(|owner| owner.table.to_string());
         let (memory, disk) = sessions.bytes();
         for (place, bytes) in [("memory", memory), ("disk", disk)] {
-            self.session_bytes.get_or_create(&Medium { place }).set(i64::try_from(bytes).unwrap_or(i64::MAX));
+            self.session_bytes
+                .get_or_create(&MediumLabel { place })
+                .set(i64::try_from(bytes).unwrap_or(i64::MAX));
         }
         for slot in tables.all() {
             let table = slot.name();
@@ -314,7 +321,7 @@ impl Metrics {
             self.lies(&table, &live);
             let epoch = |which, epoch: u64| {
                 let epoch = i64::try_from(epoch).unwrap_or(i64::MAX);
-                self.live.get_or_create(&Which { table: table.clone(), which }).set(epoch);
+                self.live.get_or_create(&EpochLabel { table: table.clone(), which }).set(epoch);
             };
             let role = i64::from(live.newest().pin().server);
             self.roles.get_or_create(&ByTable { table: table.clone() }).set(role);

@@ -8,9 +8,9 @@ use crate::config::OhttpConfig;
 use crate::database::private_file;
 use crate::{StartError, clock};
 use arc_swap::ArcSwap;
-use sotto_ohttp::gateway::{Opened, Refused, Reply, open};
-use sotto_ohttp::ring::{MOST_BYTES, Ring, Rotation};
-use sotto_ohttp::seen::Seen;
+use sotto_ohttp::gateway::{OpenError, OpenedRequest, ResponseSealer, open};
+use sotto_ohttp::gateway_keys::{GatewayKeys, MOST_BYTES, RotationSchedule};
+use sotto_ohttp::replay_filter::ReplayFilter;
 use sotto_prg::{EntropyError, system_rng};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
@@ -31,9 +31,9 @@ pub(crate) struct Gateway {
     pub(crate) path: String,
     /// Bytes of a request and of a response, at most.
     pub(crate) most: (u64, u64),
-    ring: ArcSwap<Ring>,
+    ring: ArcSwap<GatewayKeys>,
     state: Option<PathBuf>,
-    seen: Mutex<Seen>,
+    seen: Mutex<ReplayFilter>,
 }
 
 impl Gateway {
@@ -43,14 +43,14 @@ impl Gateway {
     /// [`StartError`].
     pub(crate) fn open(config: &OhttpConfig, state: Option<&Path>) -> Result<Self, StartError> {
         let every = config.renew_days.saturating_mul(DAY);
-        let rotation = Rotation { every, after: every };
+        let rotation = RotationSchedule { every, after: every };
         let ring = match state {
             Some(dir) => read(rotation, &dir.join(FILE))?,
             None => {
                 tracing::warn!(
                     "keys of the gateway are in memory alone: after a restart clients have to fetch new ones"
                 );
-                Ring::new(rotation)
+                GatewayKeys::new(rotation)
             }
         };
         let gateway = Gateway {
@@ -58,14 +58,14 @@ impl Gateway {
             most: (config.max_request_mib.saturating_mul(MIB), config.max_response_mib.saturating_mul(MIB)),
             ring: ArcSwap::from_pointee(ring),
             state: state.map(Path::to_owned),
-            seen: Mutex::new(Seen::new(config.remember)),
+            seen: Mutex::new(ReplayFilter::new(config.remember)),
         };
         gateway.turn()?;
         Ok(gateway)
     }
 
     /// Renews keys that are due. Blocks on the disk.
-    pub(crate) fn look(&self) {
+    pub(crate) fn renew_keys(&self) {
         if let Err(error) = self.turn() {
             tracing::error!(%error, "keys of the gateway could not be renewed; the old ones go on");
         }
@@ -87,17 +87,17 @@ impl Gateway {
     }
 
     /// What clients are told of its keys.
-    pub(crate) fn told(&self) -> Vec<u8> {
+    pub(crate) fn published_keys(&self) -> Vec<u8> {
         self.ring.load().told()
     }
 
     /// Opens a request.
-    pub(crate) fn opened(&self, bytes: &[u8]) -> Result<Opened, Refused> {
+    pub(crate) fn open_request(&self, bytes: &[u8]) -> Result<OpenedRequest, OpenError> {
         open(self.ring.load().keys(), bytes)
     }
 
     /// Whether a request comes for the first time, as far as is known.
-    pub(crate) fn is_new(&self, reply: &Reply) -> bool {
+    pub(crate) fn is_new(&self, reply: &ResponseSealer) -> bool {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner).is_new(reply.request())
     }
 }
@@ -106,7 +106,7 @@ fn broken(path: &Path, why: String) -> StartError {
     StartError::State { path: path.to_owned(), why, fix: FIX }
 }
 
-fn read(rotation: Rotation, path: &Path) -> Result<Ring, StartError> {
+fn read(rotation: RotationSchedule, path: &Path) -> Result<GatewayKeys, StartError> {
     let text = match std::fs::File::open(path) {
         Ok(file) => {
             let mut text = zeroize::Zeroizing::new(String::new());
@@ -114,14 +114,14 @@ fn read(rotation: Rotation, path: &Path) -> Result<Ring, StartError> {
             read.map_err(|error| broken(path, error.to_string()))?;
             text
         }
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Ring::new(rotation)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(GatewayKeys::new(rotation)),
         Err(error) => return Err(broken(path, error.to_string())),
     };
-    Ring::read(rotation, &text).ok_or_else(|| broken(path, "it is no file of a gateway's keys".into()))
+    GatewayKeys::read(rotation, &text).ok_or_else(|| broken(path, "it is no file of a gateway's keys".into()))
 }
 
 /// The file appears whole, for this user alone.
-fn write(dir: &Path, ring: &Ring) -> io::Result<()> {
+fn write(dir: &Path, ring: &GatewayKeys) -> io::Result<()> {
     let next = dir.join(NEXT);
     let mut file = private_file(&next)?;
     file.set_len(0)?;
@@ -141,8 +141,8 @@ mod tests {
         let dir = root.path().join("state");
         let open = |config: &OhttpConfig| Gateway::open(config, Some(&dir));
         let config = OhttpConfig::default();
-        let told = open(&config).unwrap().told();
-        assert_eq!(open(&config).unwrap().told(), told);
+        let told = open(&config).unwrap().published_keys();
+        assert_eq!(open(&config).unwrap().published_keys(), told);
         assert_eq!(std::fs::read_dir(&dir).unwrap().count(), 1, "one file");
         #[cfg(unix)]
         {
@@ -150,7 +150,7 @@ mod tests {
             let mode = std::fs::metadata(dir.join(FILE)).unwrap().permissions().mode();
             assert_eq!(mode & 0o777, 0o600);
         }
-        assert_ne!(Gateway::open(&config, None).unwrap().told(), told);
+        assert_ne!(Gateway::open(&config, None).unwrap().published_keys(), told);
         std::fs::write(dir.join(FILE), "something else").unwrap();
         let refused = open(&config).err().unwrap().to_string();
         assert!(refused.contains("ohttp-keys") && refused.contains("delete the file"), "{refused}");

@@ -21,17 +21,17 @@
 
 mod apple;
 mod artifacts;
-mod ask;
 mod evaluate;
 mod hints;
 mod keys;
 mod logs;
-pub(crate) mod no;
 #[cfg(feature = "ohttp")]
 mod ohttp;
 pub(crate) mod origins;
 mod page;
+mod query;
 mod range;
+pub(crate) mod refusal;
 mod session;
 mod stacks;
 mod stream;
@@ -39,11 +39,11 @@ mod tables;
 mod tags;
 mod tokens;
 
-use crate::admission::Peer;
-use crate::body::Reader;
+use crate::body::BodyReader;
 use crate::memory::{BodyMemory, MemoryPermit};
 use crate::refusal::Refusal;
 use crate::service::Service;
+use crate::sessions::Peer;
 use axum::Router;
 use axum::body::{Body, HttpBody};
 use axum::extract::{MatchedPath, Request, State};
@@ -64,7 +64,7 @@ pub(crate) fn public(service: Arc<Service>) -> Router {
         .route(routes::LOG_FILE, get(logs::file))
         .route(routes::ARTIFACT, get(artifacts::get))
         .route(routes::KEYS, post(keys::register))
-        .route(routes::ASK, post(ask::ask))
+        .route(routes::QUERY, post(query::ask))
         .route(routes::STREAM, post(stream::stream))
         .route(routes::HINTS, post(hints::order))
         .route(routes::EVALUATE, post(evaluate::evaluate))
@@ -84,22 +84,22 @@ pub(crate) fn public(service: Arc<Service>) -> Router {
 }
 
 /// Who sends a request, and its body, of which nothing is read yet.
-fn opened(service: &Service, request: Request, limit: u64) -> Result<(Peer, Reader), Refusal> {
+fn opened(service: &Service, request: Request, limit: u64) -> Result<(Peer, BodyReader), Refusal> {
     let (parts, body) = request.into_parts();
     let peer = *parts.extensions.get::<Peer>().ok_or(Code::Internal)?;
     let read = (service.read_timeout, service.memory.none(peer));
-    Ok((peer, Reader::new(body, &parts.headers, limit, read)?))
+    Ok((peer, BodyReader::new(body, &parts.headers, limit, read)?))
 }
 
 /// A body whole, and the memory that it takes.
-async fn whole(service: &Service, reader: &mut Reader) -> Result<(Vec<u8>, MemoryPermit), Refusal> {
+async fn whole(service: &Service, reader: &mut BodyReader) -> Result<(Vec<u8>, MemoryPermit), Refusal> {
     service.check_working()?;
     reader.whole().await
 }
 
 /// A request that came out of another one, which a gateway opened.
 #[derive(Debug, Clone, Copy)]
-struct Inside;
+struct FromGateway;
 
 /// A response that is for its client alone.
 fn octets(body: impl Into<Body>) -> Response<Body> {
@@ -132,18 +132,18 @@ async fn count(State(service): State<Arc<Service>>, request: Request, next: Next
         Some(routes::LOG_FILE) => "log-file",
         Some(routes::ARTIFACT) => "artifact",
         Some(routes::KEYS) => "keys",
-        Some(routes::ASK) => "ask",
+        Some(routes::QUERY) => "ask",
         Some(routes::STREAM) => "stream",
         Some(routes::HINTS) => "hints",
         Some(routes::EVALUATE) => "evaluate",
         Some(path) => apple::label(path).or_else(|| tokens::label(path)).unwrap_or("page"),
         None => "none",
     };
-    let is_inside = request.extensions().get::<Inside>().is_some();
+    let is_inside = request.extensions().get::<FromGateway>().is_some();
     let span = tracing::debug_span!("request", route, outcome = tracing::field::Empty);
     let response = next.run(request).instrument(span.clone()).await;
     let ours = response.extensions().get::<Code>().map(|code| code.text());
-    let apples = || response.extensions().get::<no::Outcome>().map(|outcome| outcome.0);
+    let apples = || response.extensions().get::<refusal::OutcomeLabel>().map(|outcome| outcome.0);
     let outcome = ours.or_else(apples).unwrap_or("ok");
     span.record("outcome", outcome);
     service.metrics.request(route, outcome);

@@ -1,13 +1,14 @@
 //! Start, run, shut down.
 
 use crate::database::state_folder;
-use crate::listen::{self, Door, Routes};
+use crate::listen::{self, PortServer, Routes};
 use crate::memory::MemoryBudget;
 use crate::metrics::Metrics;
 use crate::opening::Opening;
 use crate::service::Service;
 use crate::{
-    Config, OpeningProgress, OwnCertificate, Source, Standing, StartError, UseCaseSource, admin, routes,
+    EpochSource, OpeningProgress, SelfSignedCertificate, ServerConfig, StartError, TableStatus,
+    UseCaseSource, admin, routes,
 };
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -31,13 +32,13 @@ pub struct Server;
 
 /// A running server. Dropping it shuts it down too, without waiting for requests in flight. It owns an
 /// asynchronous runtime, so neither is for code that runs inside another one.
-pub struct Running {
+pub struct RunningServer {
     /// Where clients connect; the real port, if the configuration said 0.
     pub public: SocketAddr,
     /// Where health and metrics are.
     pub admin: SocketAddr,
     /// The certificate it has made, if it was to.
-    pub own: Option<OwnCertificate>,
+    pub own: Option<SelfSignedCertificate>,
     /// Whether clients speak https to it.
     pub is_https: bool,
     runtime: Option<Runtime>,
@@ -48,9 +49,9 @@ pub struct Running {
 
 /// How a shutdown went.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Shutdown {
+pub struct ShutdownReport {
     /// Connections that were still busy after `drain_seconds`, and were cut off.
-    pub cut_off: usize,
+    pub unfinished: usize,
 }
 
 impl Server {
@@ -58,7 +59,7 @@ impl Server {
     ///
     /// # Errors
     /// [`StartError`], with what to do.
-    pub fn start(config: &Config) -> Result<Running, StartError> {
+    pub fn start(config: &ServerConfig) -> Result<RunningServer, StartError> {
         Server::start_watched(config, |_| ())
     }
 
@@ -68,13 +69,13 @@ impl Server {
     /// # Errors
     /// [`StartError`], with what to do.
     pub fn start_watched(
-        config: &Config,
+        config: &ServerConfig,
         watch: impl Fn(&OpeningProgress) + Send + 'static,
-    ) -> Result<Running, StartError> {
+    ) -> Result<RunningServer, StartError> {
         let mut config = config.clone();
         config.recognize()?;
         let config = &config;
-        let room = crate::files::room(config);
+        let room = crate::epoch_files::room(config);
         let sources = named_sources(config, &room)?;
         Server::start_with_all(config, sources, crate::apple::files::use_cases(config, &room), watch)
     }
@@ -83,7 +84,10 @@ impl Server {
     ///
     /// # Errors
     /// [`StartError`], with what to do.
-    pub fn start_with(config: &Config, sources: Vec<Box<dyn Source>>) -> Result<Running, StartError> {
+    pub fn start_with(
+        config: &ServerConfig,
+        sources: Vec<Box<dyn EpochSource>>,
+    ) -> Result<RunningServer, StartError> {
         Server::start_with_all(config, sources, Vec::new(), |_| ())
     }
 
@@ -94,11 +98,11 @@ impl Server {
     /// # Errors
     /// [`StartError`], with what to do.
     pub fn start_with_all(
-        config: &Config,
-        sources: Vec<Box<dyn Source>>,
+        config: &ServerConfig,
+        sources: Vec<Box<dyn EpochSource>>,
         use_cases: Vec<Box<dyn UseCaseSource>>,
         watch: impl Fn(&OpeningProgress) + Send + 'static,
-    ) -> Result<Running, StartError> {
+    ) -> Result<RunningServer, StartError> {
         config.check().map_err(StartError::Settings)?;
         config.state.as_deref().map_or(Ok(()), state_folder)?;
         // Two threads carry the connections; the passes have a pool of their own.
@@ -112,7 +116,7 @@ impl Server {
         let own = config
             .self_signed
             .as_ref()
-            .map(|names| OwnCertificate::have(names, config.listen.ip(), config.state.as_deref()));
+            .map(|names| SelfSignedCertificate::have(names, config.listen.ip(), config.state.as_deref()));
         let own = own.transpose()?;
         let tls = match &own {
             Some(own) => Some(listen::own_acceptor(own)?),
@@ -133,12 +137,12 @@ impl Server {
         let drain = Duration::from_secs(config.drain_seconds);
         // Before the tables too: whoever asks meanwhile is told so, and not left to wonder.
         let (front_routes, back_routes) = (Routes::new(Opening::public()), Routes::new(opening.admin()));
-        let mut front = Door::new(public, front_routes.clone(), config);
+        let mut front = PortServer::new(public, front_routes.clone(), config);
         let is_https = tls.is_some();
         front.tls = tls;
         front.memory = Some(memory.clone());
         front.metrics = Some(metrics.clone());
-        let back = Door::new(admin, back_routes.clone(), config);
+        let back = PortServer::new(admin, back_routes.clone(), config);
         let doors = vec![
             runtime.spawn(front.serve(stopping.clone(), drain)),
             runtime.spawn(back.serve(stopping.clone(), drain)),
@@ -157,17 +161,20 @@ impl Server {
         runtime.spawn(sweep(service.clone(), stop.subscribe()));
         tracing::info!(public = %addresses.0, admin = %addresses.1, tls = is_https, "serving");
         let (public, admin) = addresses;
-        Ok(Running { public, admin, own, is_https, runtime: Some(runtime), service, stop, doors })
+        Ok(RunningServer { public, admin, own, is_https, runtime: Some(runtime), service, stop, doors })
     }
 }
 
 /// The sources that a configuration names.
-fn named_sources(config: &Config, room: &Arc<sotto_db::Room>) -> Result<Vec<Box<dyn Source>>, StartError> {
+fn named_sources(
+    config: &ServerConfig,
+    room: &Arc<sotto_db::CopyBudget>,
+) -> Result<Vec<Box<dyn EpochSource>>, StartError> {
     if config.tables.is_empty() && config.stacks.is_empty() && config.apple.use_cases.is_empty() {
         let fix = "add [[tables]] with dir = \"...\" or path = \"...\"";
         return Err(StartError::Settings(format!("no table is named; {fix}")));
     }
-    crate::files::sources(config, room)
+    crate::epoch_files::sources(config, room)
 }
 
 /// Says how far a server is that opens its tables, if it takes long.
@@ -203,7 +210,7 @@ async fn sweep(service: Arc<Service>, mut stop: watch::Receiver<bool>) {
     }
 }
 
-impl Running {
+impl RunningServer {
     /// Looks for new epochs now; as `POST /reload`. True if any table or use case changed.
     pub fn reload(&self) -> bool {
         let (tables, use_cases) = self.service.reload();
@@ -211,7 +218,7 @@ impl Running {
     }
 
     /// Its tables by name, and how it stands with each.
-    pub fn tables(&self) -> Vec<(String, Standing)> {
+    pub fn tables(&self) -> Vec<(String, TableStatus)> {
         self.service.tables.all().map(|slot| (slot.name(), slot.standing())).collect()
     }
 
@@ -225,7 +232,7 @@ impl Running {
     ///
     /// # Errors
     /// [`std::io::Error`] if signals cannot be listened for.
-    pub fn run_until_signal(self) -> std::io::Result<Shutdown> {
+    pub fn run_until_signal(self) -> std::io::Result<ShutdownReport> {
         if let Some(runtime) = &self.runtime {
             runtime.block_on(signal())?;
         }
@@ -234,15 +241,15 @@ impl Running {
     }
 
     /// Takes no new work, finishes what is in flight for at most `drain_seconds`, and ends.
-    pub fn shutdown(mut self) -> Shutdown {
+    pub fn shutdown(mut self) -> ShutdownReport {
         self.end(true)
     }
 
-    fn end(&mut self, wait: bool) -> Shutdown {
+    fn end(&mut self, wait: bool) -> ShutdownReport {
         self.service.stop();
         self.stop.send_replace(true);
         let mut cut_off = 0;
-        let Some(runtime) = self.runtime.take() else { return Shutdown { cut_off } };
+        let Some(runtime) = self.runtime.take() else { return ShutdownReport { unfinished: cut_off } };
         if wait {
             for door in self.doors.drain(..) {
                 cut_off += runtime.block_on(door).unwrap_or(0);
@@ -255,11 +262,11 @@ impl Running {
         self.service.settle();
         // Ends the tasks that are left, and with them their sockets.
         runtime.shutdown_timeout(LAST_MOMENT);
-        Shutdown { cut_off }
+        ShutdownReport { unfinished: cut_off }
     }
 }
 
-impl Drop for Running {
+impl Drop for RunningServer {
     fn drop(&mut self) {
         self.end(false);
     }

@@ -1,29 +1,29 @@
 //! What every route shares.
 
 use crate::admin::AdminHosts;
-use crate::admission::{self, Peer, Sessions};
-use crate::allowance::Allowance;
-use crate::apple::shelf::Looked as LookedCase;
-use crate::apple::{Apple, UseCaseSource};
-use crate::aside::Aside;
-use crate::batch::{Batch, Limits};
-use crate::budget::Budget;
+use crate::apple::use_cases::ReloadOutcome as LookedCase;
+use crate::apple::{AppleServer, UseCaseSource};
+use crate::client_quota::ClientQuota;
 use crate::clock::nanos;
-use crate::database::Copies;
-use crate::epochs::{PATIENCE, Tables};
-use crate::logs::Logs;
+use crate::concurrency::{Capacity, ConcurrencyLimit};
+use crate::database::CopyTo;
+use crate::epochs::{PATIENCE, ServedTables};
+use crate::hint_queue::HintQueue;
+use crate::logs::ServedLogs;
+use crate::low_priority::LowPriorityPool;
 use crate::memory::{MemoryBudget, MemoryPermit};
-use crate::meter::Rate;
 use crate::metrics::Metrics;
 use crate::opening::Opening;
-use crate::orders::Orders;
-use crate::page::Page;
-use crate::quota::{Places, Quota};
+use crate::rate_limiter::Rate;
 use crate::refusal::Refusal;
-use crate::routes::origins::Origins;
-use crate::slot::{Looked, Slot};
-use crate::stacks::Stacks;
-use crate::{Config, Source, StartError};
+use crate::routes::origins::AllowedOrigins;
+use crate::scheduler::{Scheduler, SchedulerLimits};
+use crate::served_table::{ReloadOutcome, ServedTable};
+use crate::sessions::{self, Peer, Sessions};
+use crate::stacks::ServedStacks;
+use crate::static_site::StaticSite;
+use crate::time_budget::TimeBudget;
+use crate::{EpochSource, ServerConfig, StartError};
 use sotto_wire::Code;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -38,28 +38,28 @@ const HOUR: Duration = Duration::from_secs(3600);
 
 /// A server without its sockets.
 pub(crate) struct Service {
-    pub(crate) tables: Tables,
-    pub(crate) stacks: Stacks,
-    pub(crate) logs: Logs,
-    pub(crate) page: Page,
+    pub(crate) tables: ServedTables,
+    pub(crate) stacks: ServedStacks,
+    pub(crate) logs: ServedLogs,
+    pub(crate) page: StaticSite,
     /// Apple's private lookups, if any are served.
-    pub(crate) apple: Option<Apple>,
+    pub(crate) apple: Option<AppleServer>,
     #[cfg(feature = "ohttp")]
     pub(crate) ohttp: Option<crate::ohttp::Gateway>,
-    pub(crate) batch: Batch,
-    pub(crate) orders: Orders,
+    pub(crate) batch: Scheduler,
+    pub(crate) orders: HintQueue,
     /// Where keys are expanded.
-    pub(crate) aside: Aside,
+    pub(crate) aside: LowPriorityPool,
     pub(crate) sessions: Sessions,
     pub(crate) metrics: Arc<Metrics>,
-    pub(crate) open_streams: Arc<Quota>,
-    pub(crate) open_orders: Arc<Quota>,
+    pub(crate) open_streams: Arc<ConcurrencyLimit>,
+    pub(crate) open_orders: Arc<ConcurrencyLimit>,
     /// Time that hints are made for each client.
-    pub(crate) effort: Arc<Allowance>,
-    pub(crate) evaluations: Allowance,
-    pub(crate) budget: Arc<Budget>,
+    pub(crate) effort: Arc<ClientQuota>,
+    pub(crate) evaluations: ClientQuota,
+    pub(crate) budget: Arc<TimeBudget>,
     /// Whose pages may ask.
-    pub(crate) origins: Origins,
+    pub(crate) origins: AllowedOrigins,
     /// Hosts that requests of operators may name.
     pub(crate) admin_hosts: AdminHosts,
     pub(crate) read_timeout: Duration,
@@ -84,36 +84,37 @@ impl Service {
     /// # Errors
     /// [`StartError`].
     pub(crate) fn open(
-        config: &Config,
-        sources: Vec<Box<dyn Source>>,
+        config: &ServerConfig,
+        sources: Vec<Box<dyn EpochSource>>,
         use_cases: Vec<Box<dyn UseCaseSource>>,
         (metrics, memory, opening): (Arc<Metrics>, Arc<MemoryBudget>, &Opening),
     ) -> Result<Self, StartError> {
-        let tables = Tables::open(sources, opening)?;
-        let stacks = Stacks::open(&config.stacks, &tables)?;
-        let logs = Logs::open(&config.logs)?;
-        let page = Page::open(config.page.as_deref())?;
-        let apple = Apple::open(config, use_cases, &metrics)?;
+        let tables = ServedTables::open(sources, opening)?;
+        let stacks = ServedStacks::open(&config.stacks, &tables)?;
+        let logs = ServedLogs::open(&config.logs)?;
+        let page = StaticSite::open(config.page.as_deref())?;
+        let apple = AppleServer::open(config, use_cases, &metrics)?;
         let state = config.state.as_deref();
-        let sessions = Sessions::open(&config.sessions, state, metrics.clone(), admission::now())?;
+        let sessions = Sessions::open(&config.sessions, state, metrics.clone(), sessions::now())?;
         // After the database of sessions, which no two servers have open.
         #[cfg(feature = "ohttp")]
         let ohttp = config.ohttp.as_ref().map(|set| crate::ohttp::Gateway::open(set, state)).transpose()?;
         let (keep, now) = (sessions.keep(), Instant::now());
-        let budget = Arc::new(Budget::new(&config.scans, keep, metrics.clone()));
-        let batch = Batch::start(Limits::of(config), config.threads, budget.clone(), metrics.clone())?;
+        let budget = Arc::new(TimeBudget::new(&config.scans, keep, metrics.clone()));
+        let batch =
+            Scheduler::start(SchedulerLimits::of(config), config.threads, budget.clone(), metrics.clone())?;
         let making = nanos(Duration::from_secs(config.order_seconds_per_client));
         let made = "as much was made for one address as may be in an hour";
-        let effort = Arc::new(Allowance::new(Rate::per(making, HOUR), made, keep));
+        let effort = Arc::new(ClientQuota::new(Rate::per(making, HOUR), made, keep));
         let evaluated = "as many evaluations were made for one address as may be in an hour";
         let evaluations =
-            Allowance::kept(Rate::per(config.evaluations_per_client, HOUR), evaluated, keep, now)?;
+            ClientQuota::kept(Rate::per(config.evaluations_per_client, HOUR), evaluated, keep, now)?;
         let works = (effort.clone(), budget.clone());
-        let orders = Orders::start(config.max_orders, config.order_threads, works, metrics.clone())?;
+        let orders = HintQueue::start(config.max_orders, config.order_threads, works, metrics.clone())?;
         let streams =
             ["as many streams are open as may be", "as many streams are open as one address may have"];
         let hints = ["as many orders wait as may", "as many orders wait as one address may have"];
-        let places = |all, per_client| Places { all, per_client };
+        let places = |all, per_client| Capacity { all, per_client };
         Ok(Service {
             tables,
             stacks,
@@ -124,14 +125,14 @@ impl Service {
             ohttp,
             batch,
             orders,
-            aside: Aside::start()?,
+            aside: LowPriorityPool::start()?,
             sessions,
-            open_streams: Quota::new(
+            open_streams: ConcurrencyLimit::new(
                 places(config.max_streams, config.streams_per_client),
                 metrics.open_streams.clone(),
                 streams,
             ),
-            open_orders: Quota::new(
+            open_orders: ConcurrencyLimit::new(
                 places(config.max_orders, config.orders_per_client),
                 metrics.open_orders.clone(),
                 hints,
@@ -141,7 +142,7 @@ impl Service {
             evaluations,
             budget,
             metrics,
-            origins: Origins::new(&config.allow_origins),
+            origins: AllowedOrigins::new(&config.allow_origins),
             admin_hosts: AdminHosts::new(&config.admin_hosts),
             read_timeout: config.read_timeout(),
             readers: Arc::new(Semaphore::new(READERS)),
@@ -171,16 +172,16 @@ impl Service {
 
     /// Drops keys that have expired, writes down which were used, and forgets whose counts are over. Blocks on the disk.
     pub(crate) fn sweep(&self) {
-        self.sessions.sweep(admission::now());
+        self.sessions.sweep(sessions::now());
         if let Some(apple) = &self.apple {
             apple.keys.sweep();
             if let Some(tokens) = &apple.tokens {
-                tokens.look();
+                tokens.refresh();
                 tokens.sweep();
             }
         }
         #[cfg(feature = "ohttp")]
-        self.ohttp.iter().for_each(|gateway| gateway.look());
+        self.ohttp.iter().for_each(|gateway| gateway.renew_keys());
         let now = Instant::now();
         [&self.effort, &self.evaluations].into_iter().for_each(|allowance| allowance.sweep(now));
         self.budget.sweep(now);
@@ -199,7 +200,7 @@ impl Service {
     }
 
     /// The databases in the state folder.
-    pub(crate) fn stores(&self) -> impl Iterator<Item = &dyn Copies> {
+    pub(crate) fn stores(&self) -> impl Iterator<Item = &dyn CopyTo> {
         let apple = self.apple.iter();
         let apple = apple
             .flat_map(|apple| [apple.keys.store(), apple.tokens.as_ref().and_then(|tokens| tokens.store())]);
@@ -228,17 +229,17 @@ impl Service {
     }
 
     /// Looks for new epochs of every table and of every use case. Blocks on files; large images are read by a thread of its own.
-    pub(crate) fn reload(self: &Arc<Self>) -> (Vec<(String, Looked)>, Vec<LookedCase>) {
+    pub(crate) fn reload(self: &Arc<Self>) -> (Vec<(String, ReloadOutcome)>, Vec<LookedCase>) {
         let use_cases = self.apple.as_ref().map(|apple| apple.shelf.reload()).unwrap_or_default();
-        self.apple.iter().flat_map(|apple| &apple.tokens).for_each(|tokens| tokens.look());
+        self.apple.iter().flat_map(|apple| &apple.tokens).for_each(|tokens| tokens.refresh());
         use_cases.iter().filter(|looked| looked.refused.is_some()).for_each(|_| self.metrics.epoch_refused());
         (self.reload_tables(), use_cases)
     }
 
-    fn reload_tables(self: &Arc<Self>) -> Vec<(String, Looked)> {
+    fn reload_tables(self: &Arc<Self>) -> Vec<(String, ReloadOutcome)> {
         let mut patience = PATIENCE;
-        let look = |slot: &Arc<Slot>| {
-            let looked = slot.look(&mut patience);
+        let look = |slot: &Arc<ServedTable>| {
+            let looked = slot.reload(&mut patience);
             if looked.refused.is_some() {
                 self.metrics.epoch_refused();
             }
@@ -247,22 +248,22 @@ impl Service {
         let looked: Vec<_> = self.tables.all().map(look).collect();
         self.stacks.reload(&self.tables);
         // After the tables: whoever publishes writes the log last.
-        self.logs.reload();
-        let begun = |(slot, looked): &(Arc<Slot>, Looked)| looked.begun.then(|| slot.clone());
+        self.logs.refresh();
+        let begun = |(slot, looked): &(Arc<ServedTable>, ReloadOutcome)| looked.begun.then(|| slot.clone());
         self.read_on(looked.iter().filter_map(begun).collect());
         looked.into_iter().map(|(slot, looked)| (slot.name(), looked)).collect()
     }
 
     /// Reads the images of these tables through on a thread of its own, one after the other: a disk does not get faster from two
     /// who read it.
-    pub(crate) fn read_on(self: &Arc<Self>, slots: Vec<Arc<Slot>>) {
+    pub(crate) fn read_on(self: &Arc<Self>, slots: Vec<Arc<ServedTable>>) {
         if slots.is_empty() {
             return;
         }
         let (service, waiting) = (self.clone(), slots.clone());
         let read = move || {
             for slot in slots {
-                if slot.read_on().refused.is_some() {
+                if slot.finish_reading().refused.is_some() {
                     service.metrics.epoch_refused();
                 }
                 service.stacks.reload(&service.tables);

@@ -3,9 +3,9 @@
 //! A stack's tables are written one after the other, and none of them goes live before the stack names its new epoch. Then
 //! all of them do, and the stack after them. A client that comes in between sees that they disagree, and looks again.
 
-use crate::epochs::Tables;
+use crate::epochs::ServedTables;
 use crate::error::StartError;
-use crate::live::warn_of_end;
+use crate::table_epoch::warn_of_end;
 use arc_swap::ArcSwapOption;
 use bytes::Bytes;
 use sotto_catalog::{Hex32, TableName};
@@ -24,7 +24,7 @@ pub(crate) struct LiveStack {
 }
 
 /// A stack's folder, and what was last live of it.
-pub(crate) struct Stacked {
+pub(crate) struct StackFolder {
     name: TableName,
     dir: StackDir,
     live: ArcSwapOption<LiveStack>,
@@ -33,22 +33,26 @@ pub(crate) struct Stacked {
 }
 
 /// All stacks of a server.
-pub(crate) struct Stacks(Vec<Stacked>);
+pub(crate) struct ServedStacks(Vec<StackFolder>);
 
-impl Stacks {
+impl ServedStacks {
     /// Opens stacks whose tables are open already.
     ///
     /// # Errors
     /// [`StartError::Settings`] for a folder without a stack, a stack whose tables are not served as it names them, and
     /// two of one name.
-    pub(crate) fn open(dirs: &[PathBuf], tables: &Tables) -> Result<Self, StartError> {
-        let mut stacks = Stacks(Vec::new());
+    pub(crate) fn open(dirs: &[PathBuf], tables: &ServedTables) -> Result<Self, StartError> {
+        let mut stacks = ServedStacks(Vec::new());
         for path in dirs {
             let settings = |why: String| StartError::Settings(format!("{}: {why}", path.display()));
             let dir = StackDir::find(path).ok_or_else(|| settings("no stack was published here".into()))?;
             let (_, stack) = dir.read().map_err(|e| settings(e.to_string()))?;
-            let stacked =
-                Stacked { name: stack.stack, dir, live: ArcSwapOption::empty(), refused: Mutex::new(None) };
+            let stacked = StackFolder {
+                name: stack.stack,
+                dir,
+                live: ArcSwapOption::empty(),
+                refused: Mutex::new(None),
+            };
             // Its tables may be read through yet, or be damaged: then it waits for them, and other tables do not.
             let waits = stack.shards.iter().any(|shard| !tables.is_settled(shard.table.as_str()));
             match stacked.reload(tables) {
@@ -95,7 +99,7 @@ impl Stacks {
     }
 
     /// Looks for newer ones, once the tables have been looked at. One that cannot be taken is logged, and the old one stays.
-    pub(crate) fn reload(&self, tables: &Tables) {
+    pub(crate) fn reload(&self, tables: &ServedTables) {
         for stacked in &self.0 {
             let refused = stacked.reload(tables).err();
             let mut last = stacked.refused.lock().unwrap_or_else(PoisonError::into_inner);
@@ -107,8 +111,8 @@ impl Stacks {
     }
 }
 
-impl Stacked {
-    fn reload(&self, tables: &Tables) -> Result<(), String> {
+impl StackFolder {
+    fn reload(&self, tables: &ServedTables) -> Result<(), String> {
         let text = |e: DbError| e.to_string();
         let (signed, stack) = self.dir.read().map_err(text)?;
         let bytes = Bytes::from(signed.to_bytes());

@@ -1,6 +1,6 @@
 //! How a table is cut into records, and what a lookup is worth: what choosing parameters begins with.
 
-use sotto_core::{Goal, Shape, work};
+use sotto_core::{Goal, TableShape, work};
 
 /// A table in records of some height.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,7 +15,7 @@ pub struct MatrixShape {
 
 impl MatrixShape {
     /// Records of about this height; `None` for more than can be counted.
-    fn new(shape: &Shape, height: u64) -> Option<Self> {
+    fn new(shape: &TableShape, height: u64) -> Option<Self> {
         if shape.row_bytes <= height {
             let rows = (height / shape.row_bytes).min(shape.rows);
             let records = shape.rows.div_ceil(rows);
@@ -28,14 +28,14 @@ impl MatrixShape {
     }
 
     /// What a record's failure must stay below: a row that is spread over several fails if any of them does.
-    pub fn required_failure_log2(&self, shape: &Shape) -> f64 {
+    pub fn required_failure_log2(&self, shape: &TableShape) -> f64 {
         shape.required_failure_log2() - f64::from(self.lookups.next_power_of_two().ilog2())
     }
 }
 
 /// Cuts worth trying: records of whole groups of numbers, 2^i and 3 * 2^i of them, where a group holds so many bytes, and of the
 /// width of a row.
-pub fn cuts(shape: &Shape, group_bytes: u64, most_bytes: u64) -> impl Iterator<Item = MatrixShape> {
+pub fn cuts(shape: &TableShape, group_bytes: u64, most_bytes: u64) -> impl Iterator<Item = MatrixShape> {
     let steps = (0..).map(move |i| group_bytes << i).take_while(move |height| *height <= most_bytes);
     let heights = steps.flat_map(|height| [height, height / 2 * 3]).chain([shape.row_bytes]);
     heights.filter(move |height| *height <= most_bytes).filter_map(|height| MatrixShape::new(shape, height))

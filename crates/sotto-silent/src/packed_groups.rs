@@ -10,7 +10,7 @@ use crate::groups::Groups;
 use crate::lattice::{self, KEY_WORDS, N, Q_BITS, WEIGHT_BYTES, mask_bytes};
 use crate::unit_vector::MessageBits;
 use rayon::prelude::*;
-use sotto_core::{Misuse, Result, Section, Sink, Sure};
+use sotto_core::{ExpectOrDefault, Misuse, Result, Section, Sink};
 use sotto_lattice::ciphertext::Ciphertext;
 use sotto_lattice::encrypt::restore;
 use sotto_lattice::inspiring::{Inspiring, WeightColumns};
@@ -239,7 +239,7 @@ impl PackedGroups {
             let of_group = |group: usize| {
                 let (row, numbers) = self.groups.place(group);
                 let rows = row * width..(row + WEIGHT_BYTES * numbers) * width;
-                let sums = sums.get(rows).sure("a pass sums up each row");
+                let sums = sums.get(rows).expect_or_default("a pass sums up each row");
                 let mut body = residues(self.ring(), sums, [WEIGHT_BYTES, width], keys.dropped);
                 body.resize(self.packing.samples(), 0);
                 let add = |body: &mut Vec<u64>, more: &[u64]| {

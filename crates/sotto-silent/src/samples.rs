@@ -6,7 +6,7 @@
 
 use crate::lattice::{self, GROUP_BYTES, N, Q_BITS};
 use rayon::prelude::*;
-use sotto_core::{Error, Misuse, Result, Sure};
+use sotto_core::{Error, ExpectOrDefault, Misuse, Result};
 use sotto_lattice::ring::Ring;
 use sotto_math::matrix::PanelLayout;
 use sotto_math::matrix::layout::PANEL_ROWS;
@@ -156,7 +156,8 @@ impl SampleMasks {
                 for (row, bytes) in [row, row + 1].into_iter().zip(&mut space.rows) {
                     bytes.clear();
                     bytes.resize(blocks.len() * N, 0);
-                    let bytes = bytes.get_mut(..columns).sure("a strip has no more columns than blocks");
+                    let bytes =
+                        bytes.get_mut(..columns).expect_or_default("a strip has no more columns than blocks");
                     self.layout.signed_row_of_panel(&space.piece, row, bytes);
                 }
                 let [low, high] = &space.rows;

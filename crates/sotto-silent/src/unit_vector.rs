@@ -5,7 +5,7 @@
 use crate::lattice::{self, DIGITS, KEY_MASKS, LAW, N, Q_BITS, SIGMA};
 use crate::one_hot::OneHot;
 use crate::plain_modulus::PlainModulus;
-use sotto_core::{CryptoRng, Result, Unit};
+use sotto_core::{CryptoRng, Result, SumElement};
 use sotto_lattice::encrypt::{ErrorSource, truncate};
 use sotto_lattice::inspiring::Inspiring;
 use sotto_lattice::ring::{ModulusLevel, Ring};
@@ -222,7 +222,7 @@ impl VectorEncryptor {
 /// The two bytes that a number stands for: the matrix has signed bytes, and a number is the first plus 256 times the second.
 #[inline]
 pub fn bytes_of(number: u16) -> [u8; 2] {
-    Unit::Pair.bytes_of(number)
+    SumElement::Pair.bytes_of(number)
 }
 
 #[cfg(test)]
@@ -235,7 +235,7 @@ mod tests {
             for second in 0..=255u8 {
                 let number = i32::from(first as i8) + 256 * i32::from(second as i8);
                 assert_eq!(bytes_of(number as u16), [first, second]);
-                assert_eq!(Unit::Pair.number(&[first, second]), number as u16);
+                assert_eq!(SumElement::Pair.number(&[first, second]), number as u16);
             }
         }
     }

@@ -6,7 +6,7 @@ use crate::lattice::{self, KEY_WORDS, N, WEIGHT_BYTES, weight_layout};
 use crate::matrix::{times, write_part};
 use crate::packed_groups::residues;
 use crate::unit_vector::MessageBits;
-use sotto_core::{Misuse, Result, Section, Sink, Sure};
+use sotto_core::{ExpectOrDefault, Misuse, Result, Section, Sink};
 use sotto_lattice::inspiring::{Inspiring, PackWeights};
 use sotto_lattice::ring::ModulusLevel;
 use sotto_math::matrix::{PanelLayout, QueryPlanes, scan_planes};
@@ -68,7 +68,7 @@ impl WeightLayout {
         write_part(self.layout, to, first..first + rows.len() * height, 0..KEY_WORDS, |row, bytes| {
             let (group, row) = ((row - first) / height, (row - first) % height);
             let row = rows.get(group).and_then(|rows| rows.chunks_exact(KEY_WORDS).nth(row));
-            bytes.copy_from_slice(row.sure("a group has three rows for each of its numbers"));
+            bytes.copy_from_slice(row.expect_or_default("a group has three rows for each of its numbers"));
         })
     }
 

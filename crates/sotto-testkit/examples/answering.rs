@@ -6,7 +6,7 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a program to measure with")]
 
 use rand_core::Rng;
-use sotto_core::{RecordIndex, Shape};
+use sotto_core::{RecordIndex, TableShape};
 use sotto_testkit::memory::{MemoryRows, MemorySink};
 use sotto_testkit::rng::seeded;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ fn main() {
     let [rows, row_bytes, buckets, rounds] = [number(1, 1 << 16), number(2, 32), number(3, 1), number(5, 7)];
     let entry = sotto_registry::SCHEMES.iter().rfind(|entry| entry.id.0.starts_with(&args[0])).unwrap();
     let set = args.get(4).filter(|set| set.as_str() != "-").cloned();
-    let shape = Shape { buckets, set, ..Shape::new(rows * buckets, row_bytes, 100) };
+    let shape = TableShape { buckets, set, ..TableShape::new(rows * buckets, row_bytes, 100) };
     let params = (entry.select)(&shape).unwrap();
     let report = (entry.report)(&params).unwrap();
     println!("{}", String::from_utf8_lossy(&params));
@@ -49,7 +49,7 @@ fn main() {
         let places: Vec<u64> = (0..buckets).map(|b| (b * 7919 + round * 104_729) % each).collect();
         let began = Instant::now();
         let (queries, ticket) = match client.batch() {
-            Some(batch) => batch.ask(&places, rng).unwrap(),
+            Some(batch) => batch.query_buckets(&places, rng).unwrap(),
             None => client.query(RecordIndex(places[0]), rng).unwrap(),
         };
         taken[0].push(began.elapsed());
@@ -62,7 +62,7 @@ fn main() {
         sizes = [queries[0].len(), answer.len()];
         let began = Instant::now();
         let found = match client.batch() {
-            Some(batch) => batch.read(ticket, &[answer]).unwrap(),
+            Some(batch) => batch.recover_buckets(ticket, &[answer]).unwrap(),
             None => vec![client.recover(ticket, &[answer]).unwrap()],
         };
         taken[2].push(began.elapsed());

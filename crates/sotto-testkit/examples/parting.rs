@@ -7,7 +7,7 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a program to measure with")]
 
 use rand_core::Rng;
-use sotto_core::{AnyServer, Cut, Image, RecordIndex, Shape};
+use sotto_core::{AnyServer, Image, PartIndex, RecordIndex, TableShape};
 use sotto_testkit::memory::{MemoryImage, MemoryRows, MemorySink};
 use sotto_testkit::rng::seeded;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ fn main() {
     let number = |i: usize, default: u64| args.get(i).and_then(|arg| arg.parse().ok()).unwrap_or(default);
     let [rows, row_bytes, parts, rounds] = [number(1, 1 << 16), number(2, 32), number(3, 2), number(4, 5)];
     let entry = sotto_registry::SCHEMES.iter().find(|entry| entry.id.0 == args[0]).unwrap();
-    let params = (entry.select)(&Shape::new(rows, row_bytes, 100)).unwrap();
+    let params = (entry.select)(&TableShape::new(rows, row_bytes, 100)).unwrap();
     let report = (entry.report)(&params).unwrap();
     let width = report.record_bytes as usize;
     let mut bytes = vec![0; report.records as usize * width];
@@ -39,7 +39,7 @@ fn main() {
             .collect();
         (cuts.open)(&params, cut, Arc::new(MemoryImage::default().with(cuts.section, &bytes))).unwrap()
     };
-    let open: Vec<Box<dyn AnyServer>> = Cut::all(parts).map(part).collect();
+    let open: Vec<Box<dyn AnyServer>> = PartIndex::all(parts).map(part).collect();
     let join = (cuts.join)(&params, parts).unwrap();
     let whole = (entry.server.open)(&params, image.clone()).unwrap();
     let rng = &mut seeded("client");

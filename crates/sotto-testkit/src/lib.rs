@@ -15,7 +15,7 @@
 //! | [`vectors`] | known answers |
 #![forbid(unsafe_code)]
 
-pub mod clear;
+pub mod cleartext;
 #[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a failed check fails its test")]
 pub mod conformance;
 #[allow(clippy::unwrap_used, clippy::panic, reason = "a failed check fails its test")]
@@ -31,6 +31,6 @@ pub mod uniform;
 #[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a failed check fails its test")]
 pub mod vectors;
 
-pub use clear::{
+pub use cleartext::{
     CLEAR, CLEAR_BATCH, CLEAR_HELPED, CLEAR_KEYED, CLEAR_ROWS, CLEAR_STATE, CLEAR_STREAM, CLEAR_TWO,
 };

@@ -6,7 +6,7 @@
 use crate::memory::{MemoryRows, MemorySink};
 use crate::rng::seeded;
 use rand_core::Rng;
-use sotto_core::{AnyClient, AnyServer, Budget, RecordIndex, Result, SchemeEntry, Shape};
+use sotto_core::{AnyClient, AnyServer, Budget, RecordIndex, Result, SchemeEntry, TableShape};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -46,7 +46,7 @@ impl Lookups {
     /// # Panics
     /// If a record comes back wrong, or there is no pool of so many threads.
     pub fn measure(&self, entry: &SchemeEntry) -> Result<()> {
-        let params = (entry.select)(&Shape::new(self.rows, self.row_bytes, 1 << 20))?;
+        let params = (entry.select)(&TableShape::new(self.rows, self.row_bytes, 1 << 20))?;
         let report = (entry.report)(&params)?;
         let width = report.record_bytes as usize;
         let mut table = vec![0; report.records as usize * width];
@@ -89,7 +89,7 @@ impl Lookups {
             let mut answers = Vec::new();
             // Servers work at the same time: that of the first is counted.
             let mut answered = asked;
-            for query in queries.iter().take(entry.queried) {
+            for query in queries.iter().take(entry.query_servers) {
                 answers.extend(
                     server.answer_many(&[(&session, query)]).into_iter().collect::<Result<Vec<_>>>()?,
                 );

@@ -1,6 +1,6 @@
 //! Tables, sinks and images in memory, and a disk that fills up.
 
-use sotto_core::{Artifact, Image, Misuse, Result, Rows, Section, Sink};
+use sotto_core::{Artifact, Image, Misuse, RecordSource, Result, Section, Sink};
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -31,7 +31,7 @@ impl MemoryRows {
     }
 }
 
-impl Rows for MemoryRows {
+impl RecordSource for MemoryRows {
     fn records(&self) -> u64 {
         (self.bytes.len() / self.record_bytes) as u64
     }
@@ -64,14 +64,14 @@ impl Rows for MemoryRows {
 
 /// Records on a disk with a sector that cannot be read.
 #[derive(Debug)]
-pub struct BadSector {
+pub struct UnreadableRows {
     /// What the disk held.
     pub rows: MemoryRows,
     /// The record that is lost.
     pub lost: u64,
 }
 
-impl Rows for BadSector {
+impl RecordSource for UnreadableRows {
     fn records(&self) -> u64 {
         self.rows.records()
     }

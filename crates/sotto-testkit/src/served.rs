@@ -4,13 +4,13 @@ use crate::memory::{MemoryImage, MemoryRows, MemorySink};
 use crate::rng::seeded;
 use rand_core::Rng;
 use sotto_core::{
-    Artifact, Change, Client as _, CryptoRng, Fan, One, Params, PendingOf, Prepare as _, RecordIndex, Result,
-    Revise, Scheme, Server as _, Wire,
+    Artifact, Client as _, CryptoRng, OneServer, Params, PendingOf, PerServer, Prepare as _, RecordChange,
+    RecordIndex, Result, Scheme, Server as _, UpdateImage, Wire,
 };
 use std::sync::Arc;
 
 /// A table, and a server that has it.
-pub struct Served<S: Scheme> {
+pub struct InProcessServer<S: Scheme> {
     /// Its parameters.
     pub params: S::Params,
     /// The rows, one after the other.
@@ -22,18 +22,18 @@ pub struct Served<S: Scheme> {
     row_bytes: usize,
 }
 
-impl<S: Scheme> Served<S> {
+impl<S: Scheme> InProcessServer<S> {
     /// A table of random rows.
     pub fn new(params: S::Params) -> Self {
         let report = params.report();
         let mut rows = vec![0; (report.records * report.record_bytes) as usize];
         seeded(&format!("{} rows of {} bytes", report.records, report.record_bytes)).fill_bytes(&mut rows);
-        Served::of(params, rows)
+        InProcessServer::of(params, rows)
     }
 
     /// A table of these rows, whose parameters are checked first.
     pub fn checked(literal: <S::Params as Params>::Literal, rows: Vec<u8>) -> Self {
-        Served::of(S::Params::check(literal).unwrap(), rows)
+        InProcessServer::of(S::Params::check(literal).unwrap(), rows)
     }
 
     /// A table of these rows.
@@ -41,14 +41,14 @@ impl<S: Scheme> Served<S> {
         let sink = MemorySink::new();
         let row_bytes = params.report().record_bytes as usize;
         S::Server::encode(&params, &MemoryRows::new(row_bytes, rows.clone()), &sink).unwrap();
-        Served::opened(params, rows, sink.into_image())
+        InProcessServer::opened(params, rows, sink.into_image())
     }
 
     /// A table whose image is there.
     pub fn opened(params: S::Params, rows: Vec<u8>, image: MemoryImage) -> Self {
         let row_bytes = params.report().record_bytes as usize;
         let server = S::Server::open(&params, Arc::new(image.clone())).unwrap();
-        Served { params, rows, image, server, row_bytes }
+        InProcessServer { params, rows, image, server, row_bytes }
     }
 
     /// A row.
@@ -126,19 +126,19 @@ impl<S: Scheme> Served<S> {
     /// A lookup with one server: bytes of the query, the answer, and the row that comes of it.
     pub fn lookup(&self, client: &mut S::Client, index: u64, label: &str) -> (Vec<u8>, S::Answer, Vec<u8>)
     where
-        S: Scheme<Fan<<S as Scheme>::Answer> = One<<S as Scheme>::Answer>>,
+        S: Scheme<Fan<<S as Scheme>::Answer> = OneServer<<S as Scheme>::Answer>>,
         S::Answer: Clone,
     {
         let (requests, pending) = self.ask(client, index, &mut seeded(label));
-        let One(answer) = self.answer(client, &requests);
-        let record = client.recover(pending, One(answer.clone())).unwrap();
+        let OneServer(answer) = self.answer(client, &requests);
+        let record = client.recover(pending, OneServer(answer.clone())).unwrap();
         (requests.concat(), answer, record.bytes().to_vec())
     }
 
     /// The next epoch, with these rows changed, and its delta.
     pub fn revise(&self, rows: &[u64], rng: &mut dyn CryptoRng) -> (Self, Vec<u8>)
     where
-        S: Revise,
+        S: UpdateImage,
     {
         let mut next = self.rows.clone();
         let mut changes = Vec::new();
@@ -146,11 +146,11 @@ impl<S: Scheme> Served<S> {
             let mut bytes = vec![0; self.row_bytes];
             rng.fill_bytes(&mut bytes);
             next[*row as usize * bytes.len()..][..bytes.len()].copy_from_slice(&bytes);
-            changes.push(Change { record: *row, offset: 0, bytes });
+            changes.push(RecordChange { record: *row, offset: 0, bytes });
         }
         let sink = MemorySink::holding(self.image.clone());
         S::revise(&self.params, &changes, &sink).unwrap();
         let delta = sink.into_image().artifact(Artifact::RowsDelta).unwrap().to_vec();
-        (Served::of(self.params.clone(), next), delta)
+        (InProcessServer::of(self.params.clone(), next), delta)
     }
 }

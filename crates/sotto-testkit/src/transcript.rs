@@ -9,24 +9,24 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// What is seen on each line (a server, a connection, a table of several that are asked at the same time), in its order: the
 /// request without its body, and the body's bytes.
-pub type Seen = BTreeMap<String, Vec<(String, usize)>>;
+pub type Transcript = BTreeMap<String, Vec<(String, usize)>>;
 
 /// Takes down what is seen.
 #[derive(Debug, Clone, Default)]
-pub struct Transcript(Arc<Mutex<Seen>>);
+pub struct TranscriptRecorder(Arc<Mutex<Transcript>>);
 
-impl Transcript {
+impl TranscriptRecorder {
     /// Takes down one request.
     pub fn note(&self, line: impl Into<String>, request: impl Into<String>, body_bytes: usize) {
         self.seen().entry(line.into()).or_default().push((request.into(), body_bytes));
     }
 
     /// What was seen since the last time.
-    pub fn take(&self) -> Seen {
+    pub fn take(&self) -> Transcript {
         std::mem::take(&mut *self.seen())
     }
 
-    fn seen(&self) -> MutexGuard<'_, Seen> {
+    fn seen(&self) -> MutexGuard<'_, Transcript> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -38,11 +38,11 @@ impl Transcript {
 pub fn tells_nothing<W: Debug, T, E: Debug>(
     world: &str,
     wishes: &[W],
-    mut look: impl FnMut(&W, &Transcript) -> Result<T, E>,
+    mut look: impl FnMut(&W, &TranscriptRecorder) -> Result<T, E>,
 ) {
     let (mut first, mut granted, mut refused) = (None, 0, 0);
     for wish in wishes {
-        let transcript = Transcript::default();
+        let transcript = TranscriptRecorder::default();
         let outcome = look(wish, &transcript).map(drop);
         *if outcome.is_ok() { &mut granted } else { &mut refused } += 1;
         let seen = transcript.take();

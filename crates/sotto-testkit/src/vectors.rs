@@ -7,7 +7,9 @@
 use crate::memory::{MemoryImage, MemoryRows, MemorySink};
 use crate::rng::seeded;
 use serde_json::{Value, json};
-use sotto_core::{AnyPrepare, Artifact, Change, Image, ParamsReport, RecordIndex, SchemeEntry, Section};
+use sotto_core::{
+    AnyPrepare, Artifact, Image, ParamsReport, RecordChange, RecordIndex, SchemeEntry, Section,
+};
 use std::sync::Arc;
 
 /// Bytes that any language can make: byte i is the top byte of i times 2654435761 modulo 2^32.
@@ -92,7 +94,7 @@ fn computed_hints(entry: &SchemeEntry, vector: &Value) -> (String, Vec<(&'static
     let state = client.state().expect("a client of such a scheme has a state");
     let (journal, mut whole) = (state.journal().to_vec(), Vec::new());
     state.save(&mut whole).expect("saving in memory");
-    let change = Change { record: report.records - 1, offset: 0, bytes: vec![0xA5] };
+    let change = RecordChange { record: report.records - 1, offset: 0, bytes: vec![0xA5] };
     let sink = MemorySink::holding(image);
     entry.server.revise.expect("such a scheme revises")(&params, &[change], &sink).expect("in memory");
     let delta = sink.into_image().artifact(Artifact::RowsDelta).expect("a delta").to_vec();

@@ -1,7 +1,8 @@
 //! The suite fails where it should: schemes that break one rule each.
 
 use sotto_core::{
-    AnyServer, Artifact, Error, Image, ParamsReport, Result, Rows, SchemeEntry, Section, Shape, Sink,
+    AnyServer, Artifact, Error, Image, ParamsReport, RecordSource, Result, SchemeEntry, Section, Sink,
+    TableShape,
 };
 use sotto_testkit::conformance::{Subject, artifacts, buckets, epochs, params, queries, rows, storage, wire};
 use sotto_testkit::memory::{MemoryImage, MemorySink};
@@ -21,7 +22,7 @@ fn broken_one(mut entry: SchemeEntry, change: impl FnOnce(&mut SchemeEntry)) -> 
 #[test]
 #[should_panic(expected = "came back changed")]
 fn a_wrong_row() {
-    fn encode(params: &[u8], rows: &dyn Rows, out: &dyn Sink) -> Result<()> {
+    fn encode(params: &[u8], rows: &dyn RecordSource, out: &dyn Sink) -> Result<()> {
         let sink = MemorySink::new();
         (CLEAR.server.encode)(params, rows, &sink)?;
         let image = sink.into_image();
@@ -119,7 +120,7 @@ fn an_image_that_is_not_checked() {
 #[test]
 #[should_panic(expected = "StorageFull gave Ok")]
 fn a_full_disk_that_nobody_notices() {
-    fn encode(params: &[u8], rows: &dyn Rows, out: &dyn Sink) -> Result<()> {
+    fn encode(params: &[u8], rows: &dyn RecordSource, out: &dyn Sink) -> Result<()> {
         match (CLEAR.server.encode)(params, rows, out) {
             Err(Error::Storage(_)) => Ok(()),
             other => other,
@@ -173,9 +174,9 @@ fn a_batch_query_that_repeats_itself() {
 #[test]
 #[should_panic(expected = "buckets were ignored")]
 fn buckets_that_are_ignored() {
-    fn select(shape: &Shape) -> Result<Vec<u8>> {
+    fn select(shape: &TableShape) -> Result<Vec<u8>> {
         let buckets = if shape.buckets == 3 { 1 } else { shape.buckets };
-        (CLEAR.select)(&Shape { buckets, ..shape.clone() })
+        (CLEAR.select)(&TableShape { buckets, ..shape.clone() })
     }
     buckets::refused(&broken(|entry| entry.select = select));
 }

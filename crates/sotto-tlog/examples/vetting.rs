@@ -8,11 +8,11 @@ use rand_chacha::ChaCha20Rng;
 use rand_chacha::rand_core::SeedableRng;
 use sotto_catalog::{Hex32, SigningKey};
 use sotto_core::Epoch;
-use sotto_tlog::catalogs::{Kind, log_key};
-use sotto_tlog::publish::{Appender, attach};
-use sotto_tlog::published::Published;
+use sotto_tlog::appender::{Appender, attach};
+use sotto_tlog::catalogs::{EntryKind, log_key};
+use sotto_tlog::publisher_log::PublisherLog;
 use sotto_tlog::witness::consistent;
-use sotto_tlog::{Cosigner, Directory, InclusionProof, LogEntry, Note};
+use sotto_tlog::{Cosigner, DirectorySource, InclusionProof, LogEntry, SignedNote};
 use std::error::Error;
 use std::time::{Duration, Instant};
 
@@ -27,7 +27,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let entry = |number: u64| -> Result<LogEntry, Box<dyn Error>> {
         let digest = Hex32::from(sotto_tree::log::hash::leaf(&number.to_be_bytes()));
         let name = "words".parse()?;
-        Ok(LogEntry::new(Kind::Catalog, name, Epoch(number + 1), digest, key.public()))
+        Ok(LogEntry::new(EntryKind::Catalog, name, Epoch(number + 1), digest, key.public()))
     };
     let grow = |from: u64, to: u64| -> Result<(), Box<dyn Error>> {
         let mut log = Appender::open(dir.path(), &key)?;
@@ -37,9 +37,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         Ok(log.publish()?)
     };
     grow(0, entries / 2)?;
-    let before = Published::open(dir.path())?.newest().checkpoint.clone();
+    let before = PublisherLog::open(dir.path())?.newest().checkpoint.clone();
     grow(entries / 2, entries)?;
-    let mut note = Note::parse(Published::open(dir.path())?.newest().note.as_bytes())?;
+    let mut note = SignedNote::parse(PublisherLog::open(dir.path())?.newest().note.as_bytes())?;
     let cosigners = (1..=witnesses).map(|number| Cosigner::new(&format!("w{number}.example"), &[number; 32]));
     let cosigners = cosigners.collect::<Result<Vec<_>, _>>()?;
     let keys: Vec<_> = cosigners.iter().map(|cosigner| cosigner.public().clone()).collect();
@@ -49,20 +49,21 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     attach(dir.path(), &[note.to_string().into_bytes()], &keys)?;
     let wanted = entry(entries / 3)?;
-    let proof = Published::open(dir.path())?.proof(&wanted.digest)?.ok_or("the entry is there")?.to_string();
+    let proof =
+        PublisherLog::open(dir.path())?.proof(&wanted.digest)?.ok_or("the entry is there")?.to_string();
 
     let (mut vetted, mut followed) = (Duration::ZERO, Duration::ZERO);
     for _ in 0..ROUNDS {
         let start = Instant::now();
         let found = InclusionProof::parse(proof.as_bytes())?;
         let checkpoint = found.verify(&wanted.leaf(), &log_key(&key.public())?)?;
-        let note = Note::parse(found.checkpoint.as_bytes())?;
+        let note = SignedNote::parse(found.checkpoint.as_bytes())?;
         for key in &keys {
             key.cosigned(&note)?.ok_or("the witness has cosigned")?;
         }
         vetted += start.elapsed();
         let start = Instant::now();
-        consistent(Directory(dir.path().to_owned()), Some(&before), &checkpoint)?;
+        consistent(DirectorySource(dir.path().to_owned()), Some(&before), &checkpoint)?;
         followed += start.elapsed();
     }
     let each = |time: Duration| (time / ROUNDS).as_micros();

@@ -32,25 +32,25 @@ const NAME: &str = "sotto-log/";
 
 /// What an entry is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Kind {
+pub enum EntryKind {
     /// A table's catalog.
     Catalog,
     /// A stack.
     Stack,
 }
 
-impl Kind {
+impl EntryKind {
     /// Its name in an entry.
     pub fn name(self) -> &'static str {
         match self {
-            Kind::Catalog => "catalog",
-            Kind::Stack => "stack",
+            EntryKind::Catalog => "catalog",
+            EntryKind::Stack => "stack",
         }
     }
 
     /// The kind of this name.
     pub(crate) fn parse(name: &str) -> Option<Self> {
-        [Kind::Catalog, Kind::Stack].into_iter().find(|kind| kind.name() == name)
+        [EntryKind::Catalog, EntryKind::Stack].into_iter().find(|kind| kind.name() == name)
     }
 }
 
@@ -58,7 +58,7 @@ impl Kind {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogEntry {
     /// Which of the two.
-    pub kind: Kind,
+    pub kind: EntryKind,
     /// The table's name, or the stack's.
     pub name: TableName,
     /// Its epoch.
@@ -73,7 +73,7 @@ pub struct LogEntry {
 
 impl LogEntry {
     /// An entry without a previous one. [`Appender`](crate::publish::Appender) sets that.
-    pub fn new(kind: Kind, name: TableName, epoch: Epoch, digest: Hex32, key: PublicKey) -> Self {
+    pub fn new(kind: EntryKind, name: TableName, epoch: Epoch, digest: Hex32, key: PublicKey) -> Self {
         LogEntry { kind, name, epoch, digest, previous: None, key }
     }
 
@@ -83,7 +83,7 @@ impl LogEntry {
     /// [`LogError::Malformed`] for a catalog that contradicts itself.
     pub fn catalog(catalog: &Catalog, key: PublicKey) -> Result<Self> {
         let digest = catalog.digest().map_err(|e| LogError::malformed("log entry", e.to_string()))?;
-        Ok(LogEntry::new(Kind::Catalog, catalog.table.clone(), catalog.epoch, digest, key))
+        Ok(LogEntry::new(EntryKind::Catalog, catalog.table.clone(), catalog.epoch, digest, key))
     }
 
     /// The entry of a stack.
@@ -92,7 +92,7 @@ impl LogEntry {
     /// [`LogError::Malformed`] for a stack that contradicts itself.
     pub fn stack(stack: &Stack, key: PublicKey) -> Result<Self> {
         let digest = stack.digest().map_err(|e| LogError::malformed("log entry", e.to_string()))?;
-        Ok(LogEntry::new(Kind::Stack, stack.stack.clone(), stack.epoch, digest, key))
+        Ok(LogEntry::new(EntryKind::Stack, stack.stack.clone(), stack.epoch, digest, key))
     }
 
     /// Reads an entry. Total.
@@ -158,7 +158,7 @@ impl FromStr for LogEntry {
             }
             _ => return Err(refuse("it is of another format: upgrade sotto")),
         }
-        let kind = Kind::parse(next("its kind")?);
+        let kind = EntryKind::parse(next("its kind")?);
         let kind = kind.ok_or_else(|| refuse("its kind is neither catalog nor stack"))?;
         let name = next("a name")?.parse().map_err(|_| refuse("its name is that of no table"))?;
         let epoch = next("an epoch")?.parse().map_err(|_| refuse("its epoch is no number"))?;

@@ -1,7 +1,7 @@
 //! Checkpoints (`c2sp.org/tlog-checkpoint`): a log's name, length and root, under its signature.
 #![deny(clippy::indexing_slicing)]
 
-use crate::note::Note;
+use crate::note::SignedNote;
 use crate::text::{base64, decimal, hash};
 use crate::{LogError, LogKey, Result};
 use sotto_tree::log::Hash;
@@ -27,7 +27,7 @@ impl Checkpoint {
     /// [`LogError::TooLarge`], [`LogError::Malformed`], [`LogError::WrongOrigin`], [`LogError::NotSigned`],
     /// [`LogError::BadSignature`].
     pub fn open(bytes: &[u8], key: &LogKey) -> Result<Self> {
-        let note = Note::parse(bytes)?;
+        let note = SignedNote::parse(bytes)?;
         let checkpoint = Self::parse_text(&note.text)?;
         if checkpoint.origin != key.origin() {
             let (pinned, found) = (key.origin().into(), checkpoint.origin);

@@ -10,7 +10,7 @@
 #![deny(clippy::indexing_slicing)]
 
 use crate::text::decimal;
-use crate::{Layout, LogError, Result};
+use crate::{LogError, LogLayout, Result};
 use sotto_tree::log::{Hash, hash};
 
 /// Most bytes of a bundle. 256 entries of Certificate Transparency have some 400 KB.
@@ -18,7 +18,7 @@ pub const MAX_BUNDLE_BYTES: u64 = 1 << 26;
 
 /// An entry of a bundle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Entry<'a> {
+pub struct BundleEntry<'a> {
     /// As it lies in the bundle.
     pub written: &'a [u8],
     /// The part of it that is hashed: an entry, a `TimestampedEntry`, a record.
@@ -29,32 +29,32 @@ pub struct Entry<'a> {
 
 /// Entries of a bundle, one after the other. After the first that cannot be told apart there is none.
 #[derive(Clone, Debug)]
-pub struct Entries<'a> {
-    layout: Layout,
+pub struct BundleEntries<'a> {
+    layout: LogLayout,
     rest: &'a [u8],
     index: u64,
     path: &'a str,
 }
 
-impl<'a> Entries<'a> {
+impl<'a> BundleEntries<'a> {
     /// The entries of a bundle, the first of which has this index in its log. `path` is for errors to say.
-    pub fn new(layout: Layout, bytes: &'a [u8], first: u64, path: &'a str) -> Self {
-        Entries { layout, rest: bytes, index: first, path }
+    pub fn new(layout: LogLayout, bytes: &'a [u8], first: u64, path: &'a str) -> Self {
+        BundleEntries { layout, rest: bytes, index: first, path }
     }
 
-    fn cut(&mut self) -> std::result::Result<Entry<'a>, &'static str> {
+    fn cut(&mut self) -> std::result::Result<BundleEntry<'a>, &'static str> {
         let mut rest = self.rest;
         let (content, leaf) = match self.layout {
-            Layout::Tiles => {
+            LogLayout::Tiles => {
                 let length = number::<2>(&mut rest).ok_or("its length was expected")?;
                 let entry = take(&mut rest, length).ok_or("it is cut")?;
                 (entry, hash::leaf(entry))
             }
-            Layout::StaticCt => {
+            LogLayout::StaticCt => {
                 let entry = timestamped(&mut rest)?;
                 (entry, hash::leaf(&[&[0, 0], entry].concat()))
             }
-            Layout::SumDb => {
+            LogLayout::SumDb => {
                 let record = record(&mut rest, self.index)?;
                 (record, hash::leaf(record))
             }
@@ -62,12 +62,12 @@ impl<'a> Entries<'a> {
         let (written, _) = self.rest.split_at(self.rest.len() - rest.len());
         self.rest = rest;
         self.index += 1;
-        Ok(Entry { written, content, leaf })
+        Ok(BundleEntry { written, content, leaf })
     }
 }
 
-impl<'a> Iterator for Entries<'a> {
-    type Item = Result<Entry<'a>>;
+impl<'a> Iterator for BundleEntries<'a> {
+    type Item = Result<BundleEntry<'a>>;
 
     fn next(&mut self) -> Option<Self::Item> {
         if self.rest.is_empty() {

@@ -1,6 +1,6 @@
 //! Synthetic logs of any length, for tests and measurements.
 
-use crate::{Checkpoint, Layout, LogError, LogKey, LogSigner, Result, Writer};
+use crate::{Checkpoint, LogError, LogKey, LogLayout, LogSigner, LogWriter, Result};
 use sotto_core::CryptoRng;
 use std::fs::{self, OpenOptions};
 use std::io::Write;
@@ -8,14 +8,14 @@ use std::path::{Path, PathBuf};
 
 /// A synthetic log's entry of an index, as it lies in a bundle. Two logs with different labels have different
 /// entries.
-pub fn entry(layout: Layout, label: &str, index: u64) -> Vec<u8> {
+pub fn entry(layout: LogLayout, label: &str, index: u64) -> Vec<u8> {
     let text = format!("{label}: entry {index}\n");
     let text = text.as_bytes();
     let length = (text.len() as u32).to_be_bytes();
     match layout {
-        Layout::Tiles => [&length[2..], text].concat(),
-        Layout::SumDb => [format!("{index}\n").as_bytes(), text, b"\n"].concat(),
-        Layout::StaticCt => {
+        LogLayout::Tiles => [&length[2..], text].concat(),
+        LogLayout::SumDb => [format!("{index}\n").as_bytes(), text, b"\n"].concat(),
+        LogLayout::StaticCt => {
             // A certificate that is none, and the one extension there has to be: the index, in five bytes.
             let index = index.to_be_bytes();
             let time_and_type = [0; 10];
@@ -32,13 +32,13 @@ pub fn entry(layout: Layout, label: &str, index: u64) -> Vec<u8> {
 /// already.
 pub fn create(
     folder: &Path,
-    layout: Layout,
+    layout: LogLayout,
     name: &str,
     entries: u64,
     rng: &mut dyn CryptoRng,
 ) -> Result<LogKey> {
     let signer = LogSigner::generate(name, rng)?;
-    let mut writer = Writer::create(folder.into(), layout)?;
+    let mut writer = LogWriter::create(folder.into(), layout)?;
     let secret = beside(folder, "key");
     let path = secret.display().to_string();
     let mut options = OpenOptions::new();
@@ -58,8 +58,8 @@ pub fn create(
 /// Grows a log that [`create`] made to so many entries.
 ///
 /// # Errors
-/// [`LogError::Storage`], [`LogError::Older`] if it has more, and as [`Checkpoint::open`] and [`Writer::resume`].
-pub fn grow(folder: &Path, layout: Layout, entries: u64) -> Result<Checkpoint> {
+/// [`LogError::Storage`], [`LogError::Older`] if it has more, and as [`Checkpoint::open`] and [`LogWriter::resume`].
+pub fn grow(folder: &Path, layout: LogLayout, entries: u64) -> Result<Checkpoint> {
     let read = |path: PathBuf| fs::read(&path).map_err(LogError::storage(path.display().to_string()));
     let secret = zeroize::Zeroizing::new(read(beside(folder, "key"))?);
     let text = std::str::from_utf8(&secret).map_err(|_| LogError::KeyText("it is not UTF-8"))?;
@@ -68,12 +68,12 @@ pub fn grow(folder: &Path, layout: Layout, entries: u64) -> Result<Checkpoint> {
     if known.size > entries {
         return Err(LogError::Older { known: known.size, found: entries });
     }
-    let mut writer = Writer::resume(folder.into(), layout, &known)?;
+    let mut writer = LogWriter::resume(folder.into(), layout, &known)?;
     fill(&mut writer, layout, signer.public().name(), entries)?;
     writer.publish(&signer)
 }
 
-fn fill(writer: &mut Writer, layout: Layout, label: &str, entries: u64) -> Result<()> {
+fn fill(writer: &mut LogWriter, layout: LogLayout, label: &str, entries: u64) -> Result<()> {
     (writer.size()..entries).try_for_each(|index| writer.append(&entry(layout, label, index)))
 }
 

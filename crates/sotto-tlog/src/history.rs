@@ -13,10 +13,10 @@
 //! ```
 #![deny(clippy::indexing_slicing)]
 
-use crate::catalogs::Kind;
+use crate::catalogs::EntryKind;
 use crate::layout::TILE_WIDTH;
 use crate::text::decimal;
-use crate::{Log, LogEntry, LogError, Result, Source};
+use crate::{LogEntry, LogError, LogSource, Result, VerifiedLog};
 use sotto_catalog::{Hex32, PublicKey, TableName};
 use sotto_core::Epoch;
 use std::collections::BTreeMap;
@@ -45,13 +45,13 @@ pub struct LastEntry {
 pub struct LogHistory {
     publisher: PublicKey,
     /// The only name that is looked at; all if `None`.
-    only: Option<(Kind, TableName)>,
+    only: Option<(EntryKind, TableName)>,
     /// The first entry that was read.
     first: u64,
     size: u64,
     /// The log's root at that length; `None` until the log was read to its end.
     root: Option<Hex32>,
-    last: BTreeMap<(Kind, TableName), LastEntry>,
+    last: BTreeMap<(EntryKind, TableName), LastEntry>,
 }
 
 impl LogHistory {
@@ -61,7 +61,7 @@ impl LogHistory {
     }
 
     /// A history of one name, from the bundle on that has this entry. What was before is not known.
-    pub fn of_name(publisher: PublicKey, kind: Kind, name: TableName, first: u64) -> Self {
+    pub fn of_name(publisher: PublicKey, kind: EntryKind, name: TableName, first: u64) -> Self {
         let first = first - first % TILE_WIDTH as u64;
         LogHistory { only: Some((kind, name)), first, size: first, ..Self::new(publisher) }
     }
@@ -72,7 +72,7 @@ impl LogHistory {
     }
 
     /// The only name that is looked at; `None` for a history of all.
-    pub fn only(&self) -> Option<&(Kind, TableName)> {
+    pub fn only(&self) -> Option<&(EntryKind, TableName)> {
         self.only.as_ref()
     }
 
@@ -87,7 +87,7 @@ impl LogHistory {
     }
 
     /// The last entry of a name.
-    pub fn last(&self, kind: Kind, name: &TableName) -> Option<LastEntry> {
+    pub fn last(&self, kind: EntryKind, name: &TableName) -> Option<LastEntry> {
         self.last.get(&(kind, name.clone())).copied()
     }
 
@@ -129,8 +129,8 @@ impl LogHistory {
     /// Whether a log goes on from what was read of it.
     ///
     /// # Errors
-    /// [`LogError::Older`], [`LogError::Fork`], and as [`Log::peaks_at`].
-    pub fn continues<S: Source>(&self, log: &mut Log<S>) -> Result<()> {
+    /// [`LogError::Older`], [`LogError::Fork`], and as [`VerifiedLog::peaks_at`].
+    pub fn continues<S: LogSource>(&self, log: &mut VerifiedLog<S>) -> Result<()> {
         match self.root {
             Some(root) if log.peaks_at(self.size)?.root() != root.0 => {
                 Err(LogError::Fork { size: self.size })
@@ -143,9 +143,9 @@ impl LogHistory {
     /// Reads the entries of the next bundle. Gives whether the log's end is reached.
     ///
     /// # Errors
-    /// As [`Log::entries`], [`LogEntry::parse`] and [`LogHistory::append`]. What was read then is no history any more, but after
-    /// [`LogError::Missing`].
-    pub fn read_bundle<S: Source>(&mut self, log: &mut Log<S>) -> Result<bool> {
+    /// As [`VerifiedLog::entries`], [`LogEntry::parse`] and [`LogHistory::append`]. What was read then is no history any more,
+    /// but after [`LogError::Missing`].
+    pub fn read_bundle<S: LogSource>(&mut self, log: &mut VerifiedLog<S>) -> Result<bool> {
         let (size, width) = (log.size(), TILE_WIDTH as u64);
         if self.size < size {
             let (tile, from) = (self.size / width, self.size);
@@ -165,7 +165,7 @@ impl LogHistory {
     ///
     /// # Errors
     /// As [`LogHistory::continues`] and [`LogHistory::read_bundle`].
-    pub fn read<S: Source>(&mut self, log: &mut Log<S>) -> Result<()> {
+    pub fn read<S: LogSource>(&mut self, log: &mut VerifiedLog<S>) -> Result<()> {
         self.continues(log)?;
         while !self.read_bundle(log)? {}
         Ok(())
@@ -214,9 +214,9 @@ impl LogHistory {
 }
 
 /// Kind and name of a line.
-fn named(text: &str) -> Option<(Kind, TableName)> {
+fn named(text: &str) -> Option<(EntryKind, TableName)> {
     let (kind, name) = text.split_once(' ')?;
-    Some((Kind::parse(kind)?, name.parse().ok()?))
+    Some((EntryKind::parse(kind)?, name.parse().ok()?))
 }
 
 /// Writes a history that was read to the end of its log; of any other one a parser takes nothing.

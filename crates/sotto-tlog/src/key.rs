@@ -6,7 +6,7 @@
 #![deny(clippy::indexing_slicing)]
 
 use crate::ecdsa;
-use crate::note::{Note, Signature, is_key_name};
+use crate::note::{NoteSignature, SignedNote, is_key_name};
 use crate::text::{base64, unbase64};
 use crate::{LogError, Result};
 use sha2::{Digest, Sha256};
@@ -113,14 +113,14 @@ impl LogKey {
     ///
     /// # Errors
     /// [`LogError::NotSigned`], [`LogError::BadSignature`].
-    pub(crate) fn verify_note(&self, note: &Note, size: u64, root: &Hash) -> Result<()> {
+    pub(crate) fn verify_note(&self, note: &SignedNote, size: u64, root: &Hash) -> Result<()> {
         let id = self.id();
         let mut ours =
             note.signatures.iter().filter(|line| line.name == self.name && line.id == id).peekable();
         if ours.peek().is_none() {
             return Err(LogError::NotSigned { name: self.name.clone(), id });
         }
-        let valid = ours.all(|Signature { bytes, .. }| match &self.algorithm {
+        let valid = ours.all(|NoteSignature { bytes, .. }| match &self.algorithm {
             Algorithm::Ed25519(key) => {
                 let signature = ed25519_dalek::Signature::from_slice(bytes);
                 signature.is_ok_and(|signature| key.verify_strict(note.text.as_bytes(), &signature).is_ok())

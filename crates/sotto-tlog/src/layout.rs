@@ -13,7 +13,7 @@ pub const TILE_WIDTH: usize = 256;
 
 /// Where a log's files lie, and how entries are written in them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Layout {
+pub enum LogLayout {
     /// `c2sp.org/tlog-tiles`.
     Tiles,
     /// `c2sp.org/static-ct-api`: Certificate Transparency.
@@ -72,15 +72,15 @@ impl Tile {
     }
 }
 
-impl Layout {
+impl LogLayout {
     /// Every layout.
-    pub const ALL: [Layout; 3] = [Layout::Tiles, Layout::StaticCt, Layout::SumDb];
+    pub const ALL: [LogLayout; 3] = [LogLayout::Tiles, LogLayout::StaticCt, LogLayout::SumDb];
 
     /// The path of the checkpoint.
     pub fn checkpoint(self) -> &'static str {
         match self {
-            Layout::Tiles | Layout::StaticCt => "checkpoint",
-            Layout::SumDb => "latest",
+            LogLayout::Tiles | LogLayout::StaticCt => "checkpoint",
+            LogLayout::SumDb => "latest",
         }
     }
 
@@ -93,8 +93,8 @@ impl Layout {
     /// The path of a bundle: the entries whose hashes are in a tile of level 0.
     pub fn bundle(self, index: u64, width: u16) -> String {
         let kind = match self {
-            Layout::Tiles => "entries",
-            Layout::StaticCt | Layout::SumDb => "data",
+            LogLayout::Tiles => "entries",
+            LogLayout::StaticCt | LogLayout::SumDb => "data",
         };
         format!("{}/{kind}/{}", self.root(), Number { index, width })
     }
@@ -102,15 +102,15 @@ impl Layout {
     /// Go's database says in every path that its tiles have eight levels.
     fn root(self) -> &'static str {
         match self {
-            Layout::Tiles | Layout::StaticCt => "tile",
-            Layout::SumDb => "tile/8",
+            LogLayout::Tiles | LogLayout::StaticCt => "tile",
+            LogLayout::SumDb => "tile/8",
         }
     }
 }
 
 /// A file of a log, by what it holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum LogFile {
     /// The checkpoint.
     Checkpoint,
     /// A tile.
@@ -119,40 +119,40 @@ pub enum Place {
     Bundle(u64, u16),
 }
 
-impl Layout {
+impl LogLayout {
     /// The path of a file.
-    pub fn path(self, place: Place) -> String {
+    pub fn path(self, place: LogFile) -> String {
         match place {
-            Place::Checkpoint => self.checkpoint().to_owned(),
-            Place::Tile(tile) => self.tile(tile),
-            Place::Bundle(index, width) => self.bundle(index, width),
+            LogFile::Checkpoint => self.checkpoint().to_owned(),
+            LogFile::Tile(tile) => self.tile(tile),
+            LogFile::Bundle(index, width) => self.bundle(index, width),
         }
     }
 
     /// What a path of a `tlog-tiles` log means; `None` for every text that is not the one path of such a file.
-    pub fn place(path: &str) -> Option<Place> {
-        let place = if path == Layout::Tiles.checkpoint() {
-            Place::Checkpoint
+    pub fn place(path: &str) -> Option<LogFile> {
+        let place = if path == LogLayout::Tiles.checkpoint() {
+            LogFile::Checkpoint
         } else {
             let (kind, number) = path.strip_prefix("tile/")?.split_once('/')?;
             let Number { index, width } = Number::parse(number)?;
             match kind {
-                "entries" => Place::Bundle(index, width),
-                level => Place::Tile(Tile { level: level.parse().ok()?, index, width }),
+                "entries" => LogFile::Bundle(index, width),
+                level => LogFile::Tile(Tile { level: level.parse().ok()?, index, width }),
             }
         };
         // Whatever was read leniently above is written otherwise.
-        (Layout::Tiles.path(place) == path).then_some(place)
+        (LogLayout::Tiles.path(place) == path).then_some(place)
     }
 }
 
-impl Place {
+impl LogFile {
     /// Whether a log of so many leaves has such a file.
     pub fn is_within(self, size: u64) -> bool {
         let Tile { level, index, width } = match self {
-            Place::Checkpoint => return true,
-            Place::Tile(tile) => tile,
-            Place::Bundle(index, width) => Tile { level: 0, index, width },
+            LogFile::Checkpoint => return true,
+            LogFile::Tile(tile) => tile,
+            LogFile::Bundle(index, width) => Tile { level: 0, index, width },
         };
         let hashes = size.checked_shr(8 * u32::from(level)).unwrap_or(0);
         let end = index.checked_mul(TILE_WIDTH as u64).and_then(|first| first.checked_add(width.into()));
@@ -194,17 +194,17 @@ impl fmt::Display for Number {
     }
 }
 
-impl fmt::Display for Layout {
+impl fmt::Display for LogLayout {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Layout::Tiles => "tlog-tiles",
-            Layout::StaticCt => "static-ct",
-            Layout::SumDb => "sumdb",
+            LogLayout::Tiles => "tlog-tiles",
+            LogLayout::StaticCt => "static-ct",
+            LogLayout::SumDb => "sumdb",
         })
     }
 }
 
-impl FromStr for Layout {
+impl FromStr for LogLayout {
     type Err = LogError;
     fn from_str(text: &str) -> Result<Self> {
         let found = Self::ALL.into_iter().find(|layout| layout.to_string() == text);

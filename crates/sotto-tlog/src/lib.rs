@@ -1,7 +1,7 @@
 //! Transparency logs as files: tlog-tiles of C2SP, static-ct-api, and Go's checksum database.
 //!
 //! A log is a checkpoint, signed by the log's key, and tiles of hashes that lead to its root. One reader and one
-//! writer serve all three; a [`Layout`] says where the files lie and how entries are written in them.
+//! writer serve all three; a [`LogLayout`] says where the files lie and how entries are written in them.
 //!
 //! | module | what lives there |
 //! |---|---|
@@ -28,22 +28,22 @@
 //! The files are described in `spec/tlog.md`.
 #![forbid(unsafe_code)]
 
+pub mod appender;
 pub mod catalogs;
 pub mod checkpoint;
 mod ecdsa;
 pub mod entries;
 pub mod error;
-pub mod found;
 pub mod generate;
-pub mod head;
 pub mod history;
 pub mod key;
 pub mod layout;
+pub mod log_folder;
 pub mod note;
 pub mod proof;
-pub mod publish;
-pub mod published;
+pub mod publisher_log;
 pub mod read;
+pub mod signed_tree_head;
 pub mod signer;
 pub mod source;
 mod text;
@@ -52,20 +52,20 @@ pub mod write;
 
 pub use catalogs::LogEntry;
 pub use checkpoint::Checkpoint;
-pub use entries::Entry;
+pub use entries::BundleEntry;
 pub use error::LogError;
-pub use found::Found;
-pub use head::TreeHead;
 pub use history::LogHistory;
 pub use key::LogKey;
-pub use layout::{Layout, Tile};
-pub use note::Note;
+pub use layout::{LogLayout, Tile};
+pub use log_folder::LogFolder;
+pub use note::SignedNote;
 pub use proof::InclusionProof;
-pub use read::Log;
+pub use read::VerifiedLog;
+pub use signed_tree_head::SignedTreeHead;
 pub use signer::LogSigner;
-pub use source::{Directory, Source};
+pub use source::{DirectorySource, LogSource};
 pub use witness::{Cosigner, WitnessKey};
-pub use write::Writer;
+pub use write::LogWriter;
 
 /// Shorthand for results of this crate.
 pub type Result<T, E = LogError> = std::result::Result<T, E>;

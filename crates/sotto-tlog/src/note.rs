@@ -14,16 +14,16 @@ const MARK: &str = "\u{2014} ";
 
 /// A note, of which nothing is verified yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Note {
+pub struct SignedNote {
     /// The text, with the newline at its end.
     pub text: String,
     /// In the note's order, at least one.
-    pub signatures: Vec<Signature>,
+    pub signatures: Vec<NoteSignature>,
 }
 
 /// A line of a note: somebody's signature of its text, or so it says.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Signature {
+pub struct NoteSignature {
     /// Of the key.
     pub name: String,
     /// Of the key: with the name it says which key and which algorithm it is.
@@ -32,7 +32,7 @@ pub struct Signature {
     pub bytes: Vec<u8>,
 }
 
-impl Note {
+impl SignedNote {
     /// Reads a note.
     ///
     /// # Errors
@@ -50,30 +50,30 @@ impl Note {
         // The text may have empty lines, the signatures may not: the last one is between the two.
         let (text, lines) = all.rsplit_once("\n\n").ok_or_else(|| refuse("an empty line was expected"))?;
         let lines = lines.strip_suffix('\n').ok_or_else(|| refuse("a newline was expected at its end"))?;
-        let signatures = lines.split('\n').map(Signature::parse).collect::<Option<_>>();
+        let signatures = lines.split('\n').map(NoteSignature::parse).collect::<Option<_>>();
         let signatures = signatures.ok_or_else(|| refuse("a line after the text is no signature"))?;
-        Ok(Note { text: format!("{text}\n"), signatures })
+        Ok(SignedNote { text: format!("{text}\n"), signatures })
     }
 }
 
 /// Writes it as it was read.
-impl std::fmt::Display for Note {
+impl std::fmt::Display for SignedNote {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         writeln!(f, "{}", self.text)?;
-        for Signature { name, id, bytes } in &self.signatures {
+        for NoteSignature { name, id, bytes } in &self.signatures {
             writeln!(f, "{MARK}{name} {}", base64(&[&id.to_be_bytes(), bytes.as_slice()].concat()))?;
         }
         Ok(())
     }
 }
 
-impl Signature {
+impl NoteSignature {
     fn parse(line: &str) -> Option<Self> {
         let (name, encoded) = line.strip_prefix(MARK)?.split_once(' ')?;
         let decoded = unbase64(encoded)?;
         let (id, bytes) = decoded.split_first_chunk::<4>()?;
         let whole = is_key_name(name) && !bytes.is_empty();
-        whole.then(|| Signature { name: name.into(), id: u32::from_be_bytes(*id), bytes: bytes.to_vec() })
+        whole.then(|| NoteSignature { name: name.into(), id: u32::from_be_bytes(*id), bytes: bytes.to_vec() })
     }
 }
 

@@ -9,9 +9,9 @@
 //! is the beginning of a full one.
 #![deny(clippy::indexing_slicing)]
 
-use crate::entries::{Entries, Entry, MAX_BUNDLE_BYTES};
+use crate::entries::{BundleEntries, BundleEntry, MAX_BUNDLE_BYTES};
 use crate::layout::TILE_WIDTH;
-use crate::{Checkpoint, Layout, LogError, Result, Source, Tile};
+use crate::{Checkpoint, LogError, LogLayout, LogSource, Result, Tile};
 use sotto_core::{Error, Misuse};
 use sotto_tree::log::{Hash, Peaks, Sibling, assemble, proof, subtree};
 
@@ -19,9 +19,9 @@ const HASH_BYTES: usize = 32;
 
 /// A log of so many leaves, and no more.
 #[derive(Debug)]
-pub struct Log<S> {
+pub struct VerifiedLog<S> {
     source: S,
-    layout: Layout,
+    layout: LogLayout,
     peaks: Peaks,
     /// The partial tile of each level, empty where there is none.
     edge: Vec<Vec<Hash>>,
@@ -29,12 +29,12 @@ pub struct Log<S> {
     last: Vec<Option<(u64, Vec<Hash>)>>,
 }
 
-impl<S: Source> Log<S> {
+impl<S: LogSource> VerifiedLog<S> {
     /// Opens a log at a checkpoint that was verified.
     ///
     /// # Errors
     /// [`LogError::Missing`], [`LogError::TileLength`], [`LogError::Edge`], [`LogError::Storage`].
-    pub fn open(source: S, layout: Layout, checkpoint: &Checkpoint) -> Result<Self> {
+    pub fn open(source: S, layout: LogLayout, checkpoint: &Checkpoint) -> Result<Self> {
         let size = checkpoint.size;
         let levels = Tile::levels(size);
         let edges = (0..levels).map(|level| Tile::edge(level, size));
@@ -46,7 +46,7 @@ impl<S: Source> Log<S> {
             return Err(LogError::Edge { tiles: tiles.join(", "), size });
         }
         let last = vec![None; levels.into()];
-        Ok(Log { source, layout, peaks, edge, last })
+        Ok(VerifiedLog { source, layout, peaks, edge, last })
     }
 
     /// Leaves.
@@ -78,14 +78,18 @@ impl<S: Source> Log<S> {
     /// # Errors
     /// As [`Self::leaves`], [`LogError::TooLarge`], [`LogError::Entry`], [`LogError::EntryHash`], and what `each`
     /// returns.
-    pub fn entries(&mut self, index: u64, mut each: impl FnMut(u64, Entry<'_>) -> Result<()>) -> Result<()> {
+    pub fn entries(
+        &mut self,
+        index: u64,
+        mut each: impl FnMut(u64, BundleEntry<'_>) -> Result<()>,
+    ) -> Result<()> {
         let layout = self.layout;
         let leaves = self.leaves(index)?;
         // A log has fewer than 2^64 entries, and this is a tile of it.
         let (width, first) = (leaves.len() as u16, index * TILE_WIDTH as u64);
         let leaves = leaves.to_vec();
         let (path, bytes) = bundle(&self.source, layout, index, width)?;
-        let mut entries = Entries::new(layout, &bytes, first, &path);
+        let mut entries = BundleEntries::new(layout, &bytes, first, &path);
         for (index, leaf) in (first..).zip(leaves) {
             let cut =
                 || LogError::Entry { path: path.clone(), index, why: "the bundle ends before it".into() };
@@ -223,7 +227,7 @@ fn peaks_of(tile: &[Hash]) -> Vec<Hash> {
 }
 
 /// A tile's hashes, unchecked.
-fn fetch<S: Source>(source: &S, layout: Layout, tile: Tile) -> Result<Vec<Hash>> {
+fn fetch<S: LogSource>(source: &S, layout: LogLayout, tile: Tile) -> Result<Vec<Hash>> {
     let want = HASH_BYTES * usize::from(tile.width);
     // Twice a tile: what is a little too long is said to be so.
     let limit = 2 * (HASH_BYTES * TILE_WIDTH) as u64;
@@ -246,7 +250,7 @@ fn fetch<S: Source>(source: &S, layout: Layout, tile: Tile) -> Result<Vec<Hash>>
 }
 
 /// The bundle that holds so many entries, or more since the log grew; and its path.
-fn bundle<S: Source>(source: &S, layout: Layout, index: u64, width: u16) -> Result<(String, Vec<u8>)> {
+fn bundle<S: LogSource>(source: &S, layout: LogLayout, index: u64, width: u16) -> Result<(String, Vec<u8>)> {
     let path = layout.bundle(index, width);
     if let Some(bytes) = source.file(&path, MAX_BUNDLE_BYTES)? {
         return Ok((path, bytes));

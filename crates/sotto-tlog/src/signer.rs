@@ -1,7 +1,7 @@
 //! A log's signing key, in the text form of Go's notes: `PRIVATE+KEY+NAME+ID+BASE64`.
 
 use crate::key::OTHER_NUMBER;
-use crate::note::{Note, Signature};
+use crate::note::{NoteSignature, SignedNote};
 use crate::text::unbase64;
 use crate::{Checkpoint, LogError, LogKey, Result};
 use base64::Engine;
@@ -81,11 +81,11 @@ impl LogSigner {
     }
 
     /// Signs a checkpoint.
-    pub fn sign(&self, checkpoint: &Checkpoint) -> Note {
+    pub fn sign(&self, checkpoint: &Checkpoint) -> SignedNote {
         let text = checkpoint.to_string();
         let bytes = self.key.sign(text.as_bytes()).to_bytes().to_vec();
-        let signature = Signature { name: self.public.name().into(), id: self.public.id(), bytes };
-        Note { text, signatures: vec![signature] }
+        let signature = NoteSignature { name: self.public.name().into(), id: self.public.id(), bytes };
+        SignedNote { text, signatures: vec![signature] }
     }
 }
 

@@ -6,7 +6,7 @@ use std::io::{ErrorKind, Read};
 use std::path::PathBuf;
 
 /// Files by path, as a log's layout names them.
-pub trait Source {
+pub trait LogSource {
     /// A file's bytes, or none if there is no such file.
     ///
     /// # Errors
@@ -22,9 +22,9 @@ pub trait Source {
 
 /// A log in a folder, as a web server would serve it.
 #[derive(Clone, Debug)]
-pub struct Directory(pub PathBuf);
+pub struct DirectorySource(pub PathBuf);
 
-impl Source for Directory {
+impl LogSource for DirectorySource {
     fn file(&self, path: &str, limit: u64) -> Result<Option<Vec<u8>>> {
         let file = match File::open(self.0.join(path)) {
             Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => return Ok(None),

@@ -15,9 +15,9 @@
 #![deny(clippy::indexing_slicing)]
 
 use crate::key::{CUT, OTHER_NUMBER, id};
-use crate::note::{Note, Signature, is_key_name};
+use crate::note::{NoteSignature, SignedNote, is_key_name};
 use crate::text::{base64, unbase64};
-use crate::{Checkpoint, Layout, Log, LogError, LogHistory, LogKey, Result, Source};
+use crate::{Checkpoint, LogError, LogHistory, LogKey, LogLayout, LogSource, Result, VerifiedLog};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use ed25519_dalek::{Signer, SigningKey, VerifyingKey};
@@ -66,7 +66,7 @@ impl WitnessKey {
     ///
     /// # Errors
     /// [`LogError::BadSignature`] if a line claims to be of this witness, and is not.
-    pub fn cosigned(&self, note: &Note) -> Result<Option<u64>> {
+    pub fn cosigned(&self, note: &SignedNote) -> Result<Option<u64>> {
         let id = self.id();
         let ours = note.signatures.iter().filter(|line| line.name == self.name && line.id == id);
         let times = ours.map(|line| self.time(&note.text, &line.bytes));
@@ -178,10 +178,10 @@ impl Cosigner {
     }
 
     /// The cosignature of a note's text at a time. Says nothing about the log: see [`examine`].
-    pub fn cosign(&self, text: &str, time: u64) -> Signature {
+    pub fn cosign(&self, text: &str, time: u64) -> NoteSignature {
         let signature = self.key.sign(&message(time, text)).to_bytes();
         let bytes = [&time.to_be_bytes(), signature.as_slice()].concat();
-        Signature { name: self.public.name.clone(), id: self.public.id(), bytes }
+        NoteSignature { name: self.public.name.clone(), id: self.public.id(), bytes }
     }
 }
 
@@ -196,8 +196,8 @@ impl fmt::Debug for Cosigner {
 /// checkpoint; it has to be on the disk before a cosignature leaves.
 ///
 /// # Errors
-/// As [`Checkpoint::open`] and [`Log::open`]; [`LogError::Older`], [`LogError::Fork`], [`LogError::Conflict`].
-pub fn examine<S: Source + Clone>(
+/// As [`Checkpoint::open`] and [`VerifiedLog::open`]; [`LogError::Older`], [`LogError::Fork`], [`LogError::Conflict`].
+pub fn examine<S: LogSource + Clone>(
     source: S,
     key: &LogKey,
     note: &[u8],
@@ -206,22 +206,22 @@ pub fn examine<S: Source + Clone>(
 ) -> Result<Checkpoint> {
     let checkpoint = Checkpoint::open(note, key)?;
     consistent(source.clone(), known, &checkpoint)?;
-    history.read(&mut Log::open(source, Layout::Tiles, &checkpoint)?)?;
+    history.read(&mut VerifiedLog::open(source, LogLayout::Tiles, &checkpoint)?)?;
     Ok(checkpoint)
 }
 
 /// Whether a log that was seen before goes on to this checkpoint.
 ///
 /// # Errors
-/// As [`Log::open`]; [`LogError::Older`], [`LogError::Fork`].
-pub fn consistent<S: Source>(source: S, known: Option<&Checkpoint>, found: &Checkpoint) -> Result<()> {
+/// As [`VerifiedLog::open`]; [`LogError::Older`], [`LogError::Fork`].
+pub fn consistent<S: LogSource>(source: S, known: Option<&Checkpoint>, found: &Checkpoint) -> Result<()> {
     match known {
         Some(known) if known.size > found.size => {
             Err(LogError::Older { known: known.size, found: found.size })
         }
         Some(known) if known.size == found.size && known.root == found.root => Ok(()),
         Some(known) if known.size == found.size => Err(LogError::Fork { size: known.size }),
-        Some(known) => Log::open(source, Layout::Tiles, found)?.extends(known),
-        None => Log::open(source, Layout::Tiles, found).map(drop),
+        Some(known) => VerifiedLog::open(source, LogLayout::Tiles, found)?.extends(known),
+        None => VerifiedLog::open(source, LogLayout::Tiles, found).map(drop),
     }
 }

@@ -3,10 +3,10 @@
 //! Tiles are written when they are full, and partial ones when a checkpoint is published, which comes last:
 //! whoever reads the log meanwhile reads the one before. What is kept is a tile a level and a bundle of entries.
 
-use crate::entries::Entries;
+use crate::entries::BundleEntries;
 use crate::layout::TILE_WIDTH;
 use crate::read::peaks;
-use crate::{Checkpoint, Directory, Layout, Log, LogError, LogSigner, Result, Tile};
+use crate::{Checkpoint, DirectorySource, LogError, LogLayout, LogSigner, Result, Tile, VerifiedLog};
 use sotto_tree::log::{Hash, subtree};
 use std::fs;
 use std::io::{self, ErrorKind};
@@ -14,9 +14,9 @@ use std::path::{Path, PathBuf};
 
 /// A log in a folder, and what is not in a full tile yet.
 #[derive(Debug)]
-pub struct Writer {
+pub struct LogWriter {
     to: PathBuf,
-    layout: Layout,
+    layout: LogLayout,
     size: u64,
     /// The hashes of each level that are in no full tile.
     open: Vec<Vec<Hash>>,
@@ -25,27 +25,27 @@ pub struct Writer {
     durable: bool,
 }
 
-impl Writer {
+impl LogWriter {
     /// A log without entries.
     ///
     /// # Errors
     /// [`LogError::Storage`] if the folder cannot be made, or has a log in it.
-    pub fn create(to: PathBuf, layout: Layout) -> Result<Self> {
+    pub fn create(to: PathBuf, layout: LogLayout) -> Result<Self> {
         let name = to.display().to_string();
         fs::create_dir_all(&to).map_err(LogError::storage(&name))?;
         if to.join(layout.checkpoint()).exists() {
             let there = std::io::Error::new(ErrorKind::AlreadyExists, "there is a log already");
             return Err(LogError::storage(&name)(there));
         }
-        Ok(Writer { to, layout, size: 0, open: Vec::new(), bundle: Vec::new(), durable: false })
+        Ok(LogWriter { to, layout, size: 0, open: Vec::new(), bundle: Vec::new(), durable: false })
     }
 
     /// The log of a folder, to be grown from its checkpoint on.
     ///
     /// # Errors
-    /// As [`Log::open`] and [`Log::entries`]: what it goes on from is checked.
-    pub fn resume(to: PathBuf, layout: Layout, checkpoint: &Checkpoint) -> Result<Self> {
-        let mut log = Log::open(Directory(to.clone()), layout, checkpoint)?;
+    /// As [`VerifiedLog::open`] and [`VerifiedLog::entries`]: what it goes on from is checked.
+    pub fn resume(to: PathBuf, layout: LogLayout, checkpoint: &Checkpoint) -> Result<Self> {
+        let mut log = VerifiedLog::open(DirectorySource(to.clone()), layout, checkpoint)?;
         let mut bundle = Vec::new();
         if let Some(tile) = Tile::edge(0, log.size()) {
             log.entries(tile.index, |_, entry| {
@@ -54,13 +54,13 @@ impl Writer {
             })?;
         }
         let (size, open) = (log.size(), log.into_edge());
-        Ok(Writer { to, layout, size, open, bundle, durable: false })
+        Ok(LogWriter { to, layout, size, open, bundle, durable: false })
     }
 
     /// Has every file on the disk before a checkpoint names it, which takes time for each.
     #[must_use]
     pub fn durable(self) -> Self {
-        Writer { durable: true, ..self }
+        LogWriter { durable: true, ..self }
     }
 
     /// Entries so far.
@@ -76,7 +76,7 @@ impl Writer {
         let index = self.size();
         let refuse =
             || LogError::Entry { path: "the new entry".into(), index, why: "it is not one entry".into() };
-        let mut entries = Entries::new(self.layout, written, index, "the new entry");
+        let mut entries = BundleEntries::new(self.layout, written, index, "the new entry");
         let entry = entries.next().ok_or_else(refuse)??;
         if entry.written.len() != written.len() {
             return Err(refuse());

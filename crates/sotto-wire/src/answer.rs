@@ -1,27 +1,27 @@
 //! Answers, on their way back.
 
 use crate::{
-    FrameError, Pin,
-    bytes::{self, Fields},
-    pin,
+    FrameError, FrameHeader,
+    fields::{self, FieldReader},
+    frame,
 };
 
 /// The first bytes of the frame.
 pub const MAGIC: &[u8; 4] = b"sota";
 
 /// Bytes before the first answer.
-pub const HEAD_BYTES: usize = pin::PIN_BYTES;
+pub const HEAD_BYTES: usize = frame::FRAME_HEADER_BYTES;
 
 /// Encodes answers that all have one size, in the order of their queries.
 ///
 /// # Errors
 /// [`FrameError::Count`] for none or more than 65535; [`FrameError::Length`] for answers of two sizes.
-pub fn encode<T: AsRef<[u8]>>(pin: &Pin, answers: &[T]) -> Result<Vec<u8>, FrameError> {
-    let count = bytes::count(answers)?;
+pub fn encode<T: AsRef<[u8]>>(pin: &FrameHeader, answers: &[T]) -> Result<Vec<u8>, FrameError> {
+    let count = fields::count(answers)?;
     let each = answers.first().map_or(0, |answer| answer.as_ref().len());
     let mut out = Vec::with_capacity(HEAD_BYTES + each * answers.len());
-    pin::put_head(&mut out, MAGIC, pin, count);
-    bytes::put_items(&mut out, answers)?;
+    frame::put_head(&mut out, MAGIC, pin, count);
+    fields::put_items(&mut out, answers)?;
     Ok(out)
 }
 
@@ -31,14 +31,14 @@ pub fn encode<T: AsRef<[u8]>>(pin: &Pin, answers: &[T]) -> Result<Vec<u8>, Frame
 /// [`FrameError`] for an answer from another server, epoch or scheme, or to another number of queries.
 pub fn decode<'a>(
     body: &'a [u8],
-    expected: &Pin,
+    expected: &FrameHeader,
     count: u16,
     answer_bytes: usize,
 ) -> Result<Vec<&'a [u8]>, FrameError> {
-    let (pin, got) = pin::take_head(&mut Fields::new(body), MAGIC)?;
-    expected.admit(&pin)?;
+    let (pin, got) = frame::take_head(&mut FieldReader::new(body), MAGIC)?;
+    expected.check(&pin)?;
     if got != count || got == 0 {
         return Err(FrameError::Count { got: u64::from(got) });
     }
-    bytes::items(body.get(HEAD_BYTES..).ok_or(FrameError::Short)?, count, answer_bytes)
+    fields::items(body.get(HEAD_BYTES..).ok_or(FrameError::Short)?, count, answer_bytes)
 }

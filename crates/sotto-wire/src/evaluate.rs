@@ -1,19 +1,19 @@
 //! Evaluations of a symmetric table's function: blinded elements on their way to a server, and what they are answered with.
 
 use crate::{
-    FrameError, Pin,
-    bytes::{self, Fields},
-    pin,
+    FrameError, FrameHeader,
+    fields::{self, FieldReader},
+    frame,
 };
 
 /// The first bytes of a request.
 pub const MAGIC: &[u8; 4] = b"sote";
 
 /// The first bytes of the answer to it.
-pub const ANSWER_MAGIC: &[u8; 4] = b"sotv";
+pub const RESPONSE_MAGIC: &[u8; 4] = b"sotv";
 
 /// Bytes before the first element, in both.
-pub const HEAD_BYTES: usize = pin::PIN_BYTES;
+pub const HEAD_BYTES: usize = frame::FRAME_HEADER_BYTES;
 
 /// Bytes of an element.
 pub const ELEMENT_BYTES: usize = 32;
@@ -31,7 +31,7 @@ pub type Element = [u8; ELEMENT_BYTES];
 ///
 /// # Errors
 /// [`FrameError::Count`] for no elements, or more than [`MAX_EVALUATIONS`].
-pub fn encode(pin: &Pin, elements: &[Element]) -> Result<Vec<u8>, FrameError> {
+pub fn encode(pin: &FrameHeader, elements: &[Element]) -> Result<Vec<u8>, FrameError> {
     frame(MAGIC, pin, elements)
 }
 
@@ -39,17 +39,21 @@ pub fn encode(pin: &Pin, elements: &[Element]) -> Result<Vec<u8>, FrameError> {
 ///
 /// # Errors
 /// As [`encode`].
-pub fn answer(pin: &Pin, elements: &[Element], proof: &[u8; PROOF_BYTES]) -> Result<Vec<u8>, FrameError> {
-    let mut out = frame(ANSWER_MAGIC, pin, elements)?;
+pub fn encode_response(
+    pin: &FrameHeader,
+    elements: &[Element],
+    proof: &[u8; PROOF_BYTES],
+) -> Result<Vec<u8>, FrameError> {
+    let mut out = frame(RESPONSE_MAGIC, pin, elements)?;
     out.extend_from_slice(proof);
     Ok(out)
 }
 
-fn frame(magic: &[u8; 4], pin: &Pin, elements: &[Element]) -> Result<Vec<u8>, FrameError> {
-    let count = checked(bytes::count(elements)?)?;
+fn frame(magic: &[u8; 4], pin: &FrameHeader, elements: &[Element]) -> Result<Vec<u8>, FrameError> {
+    let count = checked(fields::count(elements)?)?;
     let mut out = Vec::with_capacity(HEAD_BYTES + elements.len() * ELEMENT_BYTES + PROOF_BYTES);
-    pin::put_head(&mut out, magic, pin, count);
-    bytes::put_items(&mut out, elements)?;
+    frame::put_head(&mut out, magic, pin, count);
+    fields::put_items(&mut out, elements)?;
     Ok(out)
 }
 
@@ -65,21 +69,21 @@ pub fn answer_bytes(count: u16) -> u64 {
 
 /// The fixed part of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Head {
+pub struct EvaluationHead {
     /// Server, epoch and parameters of the table whose function it is.
-    pub pin: Pin,
+    pub pin: FrameHeader,
     /// How many elements follow: 1 to [`MAX_EVALUATIONS`].
     pub count: u16,
 }
 
-impl Head {
+impl EvaluationHead {
     /// Reads the head at the start of `body`, whatever follows it.
     ///
     /// # Errors
     /// [`FrameError`] for bytes [`encode`] cannot have made.
     pub fn parse(body: &[u8]) -> Result<Self, FrameError> {
-        let (pin, count) = pin::take_head(&mut Fields::new(body), MAGIC)?;
-        Ok(Head { pin, count: checked(count)? })
+        let (pin, count) = frame::take_head(&mut FieldReader::new(body), MAGIC)?;
+        Ok(EvaluationHead { pin, count: checked(count)? })
     }
 
     /// The elements of the frame `body` this head was parsed from. That they are of the group is for whoever has it to say.
@@ -97,11 +101,11 @@ impl Head {
 /// [`FrameError`] for an answer from another server, epoch or scheme, or to another number of elements.
 pub fn decode_answer(
     body: &[u8],
-    expected: &Pin,
+    expected: &FrameHeader,
     count: u16,
 ) -> Result<(Vec<Element>, [u8; PROOF_BYTES]), FrameError> {
-    let (pin, got) = pin::take_head(&mut Fields::new(body), ANSWER_MAGIC)?;
-    expected.admit(&pin)?;
+    let (pin, got) = frame::take_head(&mut FieldReader::new(body), RESPONSE_MAGIC)?;
+    expected.check(&pin)?;
     if got != count || checked(got).is_err() {
         return Err(FrameError::Count { got: u64::from(got) });
     }
@@ -111,7 +115,7 @@ pub fn decode_answer(
 }
 
 fn elements(payload: &[u8], count: u16) -> Result<Vec<Element>, FrameError> {
-    let items = bytes::items(payload, count, ELEMENT_BYTES)?;
+    let items = fields::items(payload, count, ELEMENT_BYTES)?;
     items.into_iter().map(|item| item.try_into().map_err(|_| FrameError::Short)).collect()
 }
 

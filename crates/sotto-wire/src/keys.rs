@@ -1,13 +1,13 @@
 //! A client's keys, and the session id they are exchanged for.
 
-use crate::{FrameError, Pin, bytes::Fields, pin};
+use crate::{FrameError, FrameHeader, fields::FieldReader, frame};
 use std::fmt;
 
 /// The first bytes of the frame.
 pub const MAGIC: &[u8; 4] = b"sotk";
 
 /// Bytes before the keys.
-pub const HEAD_BYTES: usize = pin::PIN_BYTES;
+pub const HEAD_BYTES: usize = frame::FRAME_HEADER_BYTES;
 
 /// Names admitted keys. Drawn at random by the server, so it says nothing about the client; but it links
 /// the asks that carry it, so it is not printed.
@@ -26,28 +26,28 @@ impl fmt::Debug for SessionId {
 }
 
 /// Encodes a registration of keys.
-pub fn encode(pin: &Pin, keys: &[u8]) -> Vec<u8> {
+pub fn encode(pin: &FrameHeader, keys: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(HEAD_BYTES + keys.len());
-    pin::put_head(&mut out, MAGIC, pin, 0);
+    frame::put_head(&mut out, MAGIC, pin, 0);
     out.extend_from_slice(keys);
     out
 }
 
 /// The fixed part of a registration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Head {
+pub struct KeysHead {
     /// Server, epoch and parameters the keys were made for.
-    pub pin: Pin,
+    pub pin: FrameHeader,
 }
 
-impl Head {
+impl KeysHead {
     /// Reads the head at the start of `body`, whatever follows it.
     ///
     /// # Errors
     /// [`FrameError`] for bytes [`encode`] cannot have made.
     pub fn parse(body: &[u8]) -> Result<Self, FrameError> {
-        match pin::take_head(&mut Fields::new(body), MAGIC)? {
-            (pin, 0) => Ok(Head { pin }),
+        match frame::take_head(&mut FieldReader::new(body), MAGIC)? {
+            (pin, 0) => Ok(KeysHead { pin }),
             _ => Err(FrameError::Reserved),
         }
     }

@@ -5,7 +5,7 @@
 //! |---|---|
 //! | [`routes`] | paths and header names |
 //! | [`pin`] | the fixed head of every frame: server, epoch, parameters |
-//! | [`ask`] | queries, on their way to a server |
+//! | [`query`] | queries, on their way to a server |
 //! | [`answer`] | answers, on their way back |
 //! | [`stream`] | one query, and the units of its record, one after the other |
 //! | [`keys`] | a client's keys, and the session id they are exchanged for |
@@ -21,20 +21,20 @@
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 pub mod answer;
-pub mod ask;
-mod bytes;
 pub mod evaluate;
+mod fields;
+pub mod frame;
+pub mod hints;
 pub mod keys;
-pub mod order;
-pub mod pin;
 pub mod problem;
+pub mod query;
 pub mod routes;
 pub mod sizes;
 pub mod stream;
 pub mod timing;
 
+pub use frame::{FrameError, FrameHeader};
 pub use keys::SessionId;
-pub use pin::{FrameError, Pin};
 pub use problem::{Code, Problem};
-pub use sizes::Sizes;
+pub use sizes::MessageSizes;
 pub use timing::Timing;

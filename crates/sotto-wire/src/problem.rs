@@ -3,7 +3,7 @@
 
 use crate::sizes::MAX_PROBLEM_BYTES;
 use serde::{Deserialize, Serialize};
-use sotto_core::{Epoch, Sure};
+use sotto_core::{Epoch, ExpectOrDefault};
 
 macro_rules! codes {
     ($($(#[doc = $doc:literal])+ $name:ident = $status:literal $text:literal, $fix:literal;)+) => {
@@ -159,7 +159,7 @@ pub struct Problem {
 }
 
 #[derive(Serialize, Deserialize)]
-struct Body {
+struct ProblemBody {
     code: String,
     #[serde(default)]
     message: String,
@@ -183,13 +183,13 @@ impl Problem {
 
     /// The JSON body.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let body = Body {
+        let body = ProblemBody {
             code: self.code.text().to_owned(),
             message: self.message.clone(),
             fix: self.fix.clone(),
             epoch: self.epoch,
         };
-        serde_json::to_vec(&body).sure("strings and an integer always serialise")
+        serde_json::to_vec(&body).expect_or_default("strings and an integer always serialise")
     }
 
     /// Reads the refusal in a response of `status`.
@@ -198,7 +198,7 @@ impl Problem {
     /// of the status. Texts are cut and stripped of control characters, since they end up in terminals.
     pub fn read(status: u16, body: &[u8]) -> Self {
         let parsed = (body.len() as u64 <= MAX_PROBLEM_BYTES)
-            .then(|| serde_json::from_slice::<Body>(body).ok())
+            .then(|| serde_json::from_slice::<ProblemBody>(body).ok())
             .flatten();
         let Some(body) = parsed else {
             let message = format!("the server answered with status {status} and no readable reason");

@@ -14,7 +14,7 @@ pub const TABLE: &str = "/v1/tables/{table}";
 /// `POST`: registers keys; answered by 16 bytes of session id.
 pub const KEYS: &str = "/v1/tables/{table}/keys";
 /// `POST`: asks; answered by an answer frame.
-pub const ASK: &str = "/v1/tables/{table}/ask";
+pub const QUERY: &str = "/v1/tables/{table}/ask";
 /// `POST`: asks for a record in units; answered by them, as they are made.
 pub const STREAM: &str = "/v1/tables/{table}/stream";
 /// `POST`: orders hints from the server that makes them; answered by a supply frame.
@@ -78,7 +78,7 @@ pub fn keys(table: &str) -> String {
 }
 
 /// The path asks are posted to.
-pub fn ask(table: &str) -> String {
+pub fn query(table: &str) -> String {
     format!("/v1/tables/{table}/ask")
 }
 

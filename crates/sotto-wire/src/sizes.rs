@@ -1,6 +1,6 @@
 //! How large a body may be, known from a table's parameters before its first byte.
 
-use crate::{answer, ask, keys, stream};
+use crate::{answer, keys, query, stream};
 use sotto_core::Costs;
 
 /// Queries one ask may hold where their answers are small. Sixty-four lookups at once are more than a page needs,
@@ -22,7 +22,7 @@ pub const MAX_TABLES_BYTES: u64 = 1 << 20;
 
 /// Exact message sizes of one table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Sizes {
+pub struct MessageSizes {
     /// Bytes of one query.
     pub query_bytes: u64,
     /// Bytes of one answer.
@@ -33,7 +33,7 @@ pub struct Sizes {
     pub max_queries: u16,
 }
 
-impl Sizes {
+impl MessageSizes {
     /// Sizes of a table whose every lookup takes `lookups` queries.
     ///
     /// As many as [`MAX_QUERIES`] and [`MAX_ANSWERS_BYTES`] both allow. One lookup must always fit in one ask, so a
@@ -42,7 +42,7 @@ impl Sizes {
         let lookups = u16::try_from(lookups).unwrap_or(u16::MAX).max(1);
         let fitting = MAX_ANSWERS_BYTES / costs.answer_bytes.max(1);
         let fitting = u16::try_from(fitting).unwrap_or(MAX_QUERIES).min(MAX_QUERIES);
-        Sizes {
+        MessageSizes {
             query_bytes: costs.query_bytes,
             answer_bytes: costs.answer_bytes,
             keys_bytes: costs.keys_bytes,
@@ -51,13 +51,13 @@ impl Sizes {
     }
 
     /// How many queries one ask has room for.
-    pub fn room(costs: &Costs, lookups: usize) -> usize {
-        usize::from(Sizes::new(costs, lookups).max_queries)
+    pub fn max_queries(costs: &Costs, lookups: usize) -> usize {
+        usize::from(MessageSizes::new(costs, lookups).max_queries)
     }
 
     /// Bytes of an ask of `count` queries.
-    pub fn ask_bytes(&self, count: u16) -> u64 {
-        self.query_bytes.saturating_mul(u64::from(count)).saturating_add(ask::HEAD_BYTES as u64)
+    pub fn query_frame_bytes(&self, count: u16) -> u64 {
+        self.query_bytes.saturating_mul(u64::from(count)).saturating_add(query::HEAD_BYTES as u64)
     }
 
     /// Bytes of a request for a record in units.
@@ -66,8 +66,8 @@ impl Sizes {
     }
 
     /// Bytes of the largest ask.
-    pub fn max_ask_bytes(&self) -> u64 {
-        self.ask_bytes(self.max_queries)
+    pub fn max_query_frame_bytes(&self) -> u64 {
+        self.query_frame_bytes(self.max_queries)
     }
 
     /// Bytes of the answer to an ask of `count` queries.

@@ -3,8 +3,8 @@
 //! Whoever lost the connection asks again with the same query, from the first unit that has not come: the
 //! server learns how far the first try got, which whoever cut the connection knew.
 
-use crate::{FrameError, Pin, SessionId, bytes::Fields, pin};
-use sotto_core::Units;
+use crate::{FrameError, FrameHeader, SessionId, fields::FieldReader, frame};
+use sotto_core::UnitLayout;
 
 /// The first bytes of a request.
 pub const MAGIC: &[u8; 4] = b"sots";
@@ -12,15 +12,15 @@ pub const MAGIC: &[u8; 4] = b"sots";
 pub const ANSWER_MAGIC: &[u8; 4] = b"sotu";
 
 /// Bytes before the query.
-pub const HEAD_BYTES: usize = pin::PIN_BYTES + 32;
+pub const HEAD_BYTES: usize = frame::FRAME_HEADER_BYTES + 32;
 /// Bytes before the first unit's answer.
-pub const ANSWER_HEAD_BYTES: usize = pin::PIN_BYTES;
+pub const ANSWER_HEAD_BYTES: usize = frame::FRAME_HEADER_BYTES;
 
 /// The fixed part of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Head {
+pub struct StreamHead {
     /// Server, epoch and parameters the query was made for.
-    pub pin: Pin,
+    pub pin: FrameHeader,
     /// The session whose keys the query needs; [`SessionId::NONE`] for schemes without keys.
     pub session: SessionId,
     /// The first unit wanted.
@@ -30,9 +30,9 @@ pub struct Head {
 }
 
 /// Encodes a request for some units of the record a query asks for.
-pub fn encode(head: &Head, query: &[u8]) -> Vec<u8> {
+pub fn encode(head: &StreamHead, query: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(HEAD_BYTES + query.len());
-    pin::put_head(&mut out, MAGIC, &head.pin, 1);
+    frame::put_head(&mut out, MAGIC, &head.pin, 1);
     out.extend_from_slice(&head.session.0);
     out.extend_from_slice(&head.first.to_le_bytes());
     out.extend_from_slice(&head.units.to_le_bytes());
@@ -40,27 +40,27 @@ pub fn encode(head: &Head, query: &[u8]) -> Vec<u8> {
     out
 }
 
-impl Head {
+impl StreamHead {
     /// Reads the head at the start of `body`, whatever follows it.
     ///
     /// # Errors
     /// [`FrameError`] for bytes [`encode`] cannot have made.
     pub fn parse(body: &[u8]) -> Result<Self, FrameError> {
-        let mut fields = Fields::new(body);
-        let (pin, count) = pin::take_head(&mut fields, MAGIC)?;
+        let mut fields = FieldReader::new(body);
+        let (pin, count) = frame::take_head(&mut fields, MAGIC)?;
         if count != 1 {
             return Err(FrameError::Count { got: u64::from(count) });
         }
         let session = SessionId(fields.take()?);
         let [first, units] = [fields.take()?, fields.take()?].map(u64::from_le_bytes);
-        Ok(Head { pin, session, first, units })
+        Ok(StreamHead { pin, session, first, units })
     }
 
     /// Refuses units that a record does not have, and none at all.
     ///
     /// # Errors
     /// [`FrameError::Units`].
-    pub fn check(&self, units: &Units) -> Result<(), FrameError> {
+    pub fn check(&self, units: &UnitLayout) -> Result<(), FrameError> {
         let end = self.first.checked_add(self.units).filter(|end| *end <= units.count);
         match end {
             Some(_) if self.units > 0 => Ok(()),
@@ -81,15 +81,15 @@ impl Head {
     }
 
     /// Bytes of the response.
-    pub fn answer_bytes(&self, units: &Units) -> u64 {
+    pub fn answer_bytes(&self, units: &UnitLayout) -> u64 {
         self.units.saturating_mul(units.answer_bytes).saturating_add(ANSWER_HEAD_BYTES as u64)
     }
 }
 
 /// The head of a response; as many units as were asked for follow it.
-pub fn answer_head(pin: &Pin) -> Vec<u8> {
+pub fn answer_head(pin: &FrameHeader) -> Vec<u8> {
     let mut out = Vec::with_capacity(ANSWER_HEAD_BYTES);
-    pin::put_head(&mut out, ANSWER_MAGIC, pin, 0);
+    frame::put_head(&mut out, ANSWER_MAGIC, pin, 0);
     out
 }
 
@@ -97,9 +97,9 @@ pub fn answer_head(pin: &Pin) -> Vec<u8> {
 ///
 /// # Errors
 /// [`FrameError`] for a response from another server, epoch or scheme.
-pub fn check_answer_head(head: &[u8; ANSWER_HEAD_BYTES], expected: &Pin) -> Result<(), FrameError> {
-    match pin::take_head(&mut Fields::new(head), ANSWER_MAGIC)? {
-        (pin, 0) => expected.admit(&pin),
+pub fn check_answer_head(head: &[u8; ANSWER_HEAD_BYTES], expected: &FrameHeader) -> Result<(), FrameError> {
+    match frame::take_head(&mut FieldReader::new(head), ANSWER_MAGIC)? {
+        (pin, 0) => expected.check(&pin),
         _ => Err(FrameError::Reserved),
     }
 }

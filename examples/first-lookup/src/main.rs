@@ -19,7 +19,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 pub(crate) fn look_up(url: &str, table: &str, key: &str, row: u64) -> Result<String, Box<dyn Error>> {
     let mut table = Table::connect(url, table).pin(key.parse()?).open()?;
     let value: Vec<u8> = table.get(row)?;
-    let cost = table.last().ok_or("one lookup was made")?;
+    let cost = table.last_lookup().ok_or("one lookup was made")?;
     let text = String::from_utf8_lossy(&value);
     Ok(format!("{text} ({} bytes up, {} down)", cost.up, cost.down))
 }

@@ -6,7 +6,7 @@
 
 use bgvpir::{BgvPir, client::Client, client::Prepare, order::ProductOrder, params::Params, server::Server};
 use rand_core::Rng;
-use sotto_core::{Client as _, One, Params as _, Prepare as _, RecordIndex, Server as _, Shape};
+use sotto_core::{Client as _, OneServer, Params as _, Prepare as _, RecordIndex, Server as _, TableShape};
 use sotto_testkit::memory::{MemoryRows, MemorySink};
 use sotto_testkit::rng::seeded;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ fn main() {
     let number = |i: usize, default: u64| args.get(i).and_then(|arg| arg.parse().ok()).unwrap_or(default);
     let [bits, row_bytes, threads, lookups] = [number(1, 25), number(2, 64), number(3, 1), number(4, 7)];
     let rows = (1 << bits) / (8 * row_bytes);
-    let shape = Shape { set: args.first().cloned(), ..Shape::new(rows, row_bytes, 100) };
+    let shape = TableShape { set: args.first().cloned(), ..TableShape::new(rows, row_bytes, 100) };
     let literal = Params::select(&shape).unwrap();
     let params = Params::check(literal.clone()).unwrap();
     println!("{}", serde_json::to_string(&literal).unwrap());
@@ -37,7 +37,7 @@ fn main() {
     let mut steps: Vec<(&'static str, Vec<Duration>)> = Vec::new();
     for lookup in 0..lookups {
         let index = lookup * 7919 % literal.records;
-        let (One(query), pending) = client.query(RecordIndex(index), rng).unwrap();
+        let (OneServer(query), pending) = client.query(RecordIndex(index), rng).unwrap();
         let start = Instant::now();
         let mut last = start;
         let mut taken = Vec::new();
@@ -56,7 +56,7 @@ fn main() {
             }
             steps[i].1.push(time);
         }
-        let record = client.recover(pending, One(answer)).unwrap();
+        let record = client.recover(pending, OneServer(answer)).unwrap();
         let each = params.record_bytes();
         assert_eq!(record.bytes(), &rows.bytes()[index as usize * each..][..each], "record {index}");
     }

@@ -8,7 +8,7 @@ use crate::message::{Answer, Keys, Query};
 use crate::params::{Inner, Params};
 use crate::rings::{SIGMA, on_ring};
 use crate::whitening::whiten;
-use sotto_core::{CryptoRng, Misuse, One, Record, RecordIndex, Result, one_of_each};
+use sotto_core::{CryptoRng, Misuse, OneServer, Record, RecordIndex, Result, check_bucket_places};
 use sotto_lattice::bgv::encrypt::encrypt;
 use sotto_lattice::bgv::keyswitch::SwitchKey;
 use sotto_lattice::bgv::{RotationKey, SecretKey, SlotRing};
@@ -62,16 +62,16 @@ impl sotto_core::Client<BgvPir> for Client {
         self.keys.clone()
     }
 
-    fn query(&mut self, index: RecordIndex, rng: &mut dyn CryptoRng) -> Result<(One<Query>, Pending)> {
+    fn query(&mut self, index: RecordIndex, rng: &mut dyn CryptoRng) -> Result<(OneServer<Query>, Pending)> {
         let len = self.params.literal.records;
         // As if all of them were one bucket.
-        one_of_each(&[index.0], 1, len)?;
-        Ok((One(self.ask(index.0, rng)), Pending { record: Zeroizing::new(index.0) }))
+        check_bucket_places(&[index.0], 1, len)?;
+        Ok((OneServer(self.ask(index.0, rng)), Pending { record: Zeroizing::new(index.0) }))
     }
 
-    fn recover(&mut self, pending: Pending, One(answer): One<Answer>) -> Result<Record> {
+    fn recover(&mut self, pending: Pending, OneServer(answer): OneServer<Answer>) -> Result<Record> {
         if answer.0.len() != self.params.literal.layers as usize {
-            return Err(Misuse::Foreign("answer").into());
+            return Err(Misuse::ForeignValue("answer").into());
         }
         Ok(Record::new(self.read(*pending.record, &answer)))
     }

@@ -9,7 +9,7 @@
 //! [`FoldingTree::halving`]. Any lengths do as well, and lengths whose product is hardly more than there are rows are
 //! shorter: 65 and 64 instead of 128 and 64 for the 4,098 rows of 2^25 bits.
 
-use sotto_core::Sure;
+use sotto_core::ExpectOrDefault;
 use sotto_math::divide::divide;
 
 /// Leaves on one side of the root, at most: four levels of products.
@@ -192,7 +192,7 @@ impl FoldingTree {
         let mut left = leaves;
         let right = left.split_off(count.div_ceil(2));
         if right.is_empty() {
-            return Ok(left.pop().sure("a side has a leaf"));
+            return Ok(left.pop().expect_or_default("a side has a leaf"));
         }
         let (left, right) = (Self::unfold(left, multiply)?, Self::unfold(right, multiply)?);
         let mut out = Vec::with_capacity(left.len() * right.len());

@@ -37,7 +37,7 @@ pub mod server;
 pub mod sets;
 pub mod whitening;
 
-use sotto_core::{Caps, One, Scheme, SchemeEntry, SchemeId};
+use sotto_core::{Caps, OneServer, Scheme, SchemeEntry, SchemeId};
 
 /// The scheme.
 pub struct BgvPir;
@@ -46,7 +46,7 @@ impl Scheme for BgvPir {
     const ID: SchemeId = SchemeId("bgvpir/1");
     const TITLE: &'static str = "BGV-PIR (Dong and Chen), folded queries over packed slots, no hint";
     type Params = params::Params;
-    type Fan<T> = One<T>;
+    type Fan<T> = OneServer<T>;
     type Keys = message::Keys;
     type Query = message::Query;
     type Answer = message::Answer;
@@ -54,7 +54,7 @@ impl Scheme for BgvPir {
     type Client = client::Client;
     #[cfg(feature = "server")]
     type Server = server::Server;
-    const CAPS: Caps<Self> = Caps::NONE.revise().mask().steps().parts();
+    const CAPS: Caps<Self> = Caps::NONE.update_image().whitening().steps().parts();
 }
 
 /// What the registry knows of this scheme.

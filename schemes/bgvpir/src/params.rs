@@ -10,7 +10,7 @@ use crate::rings::{self, MOST_PRIMES, Ring, RingSet, SIGMA, on_ring};
 use crate::select;
 use crate::sets::SETS;
 use sotto_core::params::REQUIRED_FAILURE_LOG2;
-use sotto_core::{NamedSet, ParamsError, ParamsReport, Result, Security, Shape};
+use sotto_core::{NamedSet, ParamsError, ParamsReport, Result, Security, TableShape};
 use sotto_lattice::bgv::AnswerBits;
 use std::sync::Arc;
 
@@ -56,7 +56,7 @@ impl sotto_core::Params for Params {
         SETS.iter().map(|set| NamedSet { name: set.name, about: set.about }).collect()
     }
 
-    fn select(shape: &Shape) -> Result<Literal> {
+    fn select(shape: &TableShape) -> Result<Literal> {
         select::select(shape)
     }
 

@@ -26,7 +26,7 @@ pub(crate) fn of(params: &Inner) -> ParamsReport {
         },
         security: params.security.clone(),
         failure_log2: params.failure_log2,
-        details: sotto_core::facts(|| details(params)),
+        details: sotto_core::report_details(|| details(params)),
     }
 }
 

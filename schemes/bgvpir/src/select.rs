@@ -7,7 +7,7 @@ use crate::noise::Noise;
 use crate::rings::{self, MOST_PRIMES, RingSet, on_ring};
 use crate::rotations::Rotations;
 use crate::sets::{Pruning, SETS, Set};
-use sotto_core::{Goal, ParamsError, Result, Shape};
+use sotto_core::{Goal, ParamsError, Result, TableShape};
 use sotto_lattice::bgv::AnswerBits;
 use sotto_lattice::noise::most_written;
 
@@ -27,7 +27,7 @@ const RESERVE: f64 = 1.0;
 ///
 /// # Errors
 /// [`ParamsError::NoFit`] if no ring can hold it, or none is reliable.
-pub(crate) fn select(shape: &Shape) -> Result<Literal> {
+pub(crate) fn select(shape: &TableShape) -> Result<Literal> {
     let wanted = |set: &&Set| match &shape.set {
         Some(name) => set.name == name,
         None => set.pruning == Pruning::ByCost && !set.guard && !set.streamed,
@@ -65,7 +65,7 @@ fn written(literal: Literal, required: f64) -> Result<Literal> {
 
 /// What was found so far.
 struct Search<'a> {
-    shape: &'a Shape,
+    shape: &'a TableShape,
     /// The cheapest, and its price.
     best: Option<(f64, Literal)>,
 }
@@ -229,7 +229,7 @@ fn answer_bits(draft: &Literal, ring: &RingSet, tree: &FoldingTree, required: f6
 const BYTE_NANOSECONDS: f64 = 80.0;
 
 /// What a goal minimises. Small terms of the others break ties.
-fn price(literal: &Literal, ring: &RingSet, tree: &FoldingTree, shape: &Shape) -> f64 {
+fn price(literal: &Literal, ring: &RingSet, tree: &FoldingTree, shape: &TableShape) -> f64 {
     let lookups = shape.lookups_per_client.max(1) as f64;
     let (query, answer) = (cost::query_bytes(literal, ring) as f64, cost::answer_bytes(literal, ring) as f64);
     let keys = cost::keys_bytes(literal, ring) as f64 / lookups;

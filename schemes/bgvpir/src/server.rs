@@ -38,7 +38,7 @@ use rayon::prelude::*;
 use read::Records;
 use session::{Session, with_keys};
 use sotto_core::server::together;
-use sotto_core::{Change, Image, Masked, Place, Result, Revise, Rows, Sink};
+use sotto_core::{Image, RecordChange, RecordSource, Result, Sink, UpdateImage, WhiteningScheme, WriteSlot};
 use sotto_prg::PublicSeed;
 use std::sync::Arc;
 
@@ -85,7 +85,7 @@ impl sotto_core::Server<BgvPir> for Server {
         cost::session_bytes(&params.literal)
     }
 
-    fn encode(params: &Params, rows: &dyn Rows, out: &dyn Sink) -> Result<()> {
+    fn encode(params: &Params, rows: &dyn RecordSource, out: &dyn Sink) -> Result<()> {
         on_ring!(&*params.ring, rns => encode::encode(params, rns, rows, out))
     }
 
@@ -93,7 +93,7 @@ impl sotto_core::Server<BgvPir> for Server {
         Ok(Server { table: PlaintextTable::open(params, image)? })
     }
 
-    fn records(params: &Params, image: Arc<dyn Image>) -> Result<Box<dyn Rows>> {
+    fn records(params: &Params, image: Arc<dyn Image>) -> Result<Box<dyn RecordSource>> {
         Ok(Box::new(Records::open(params, image)?))
     }
 
@@ -122,22 +122,22 @@ impl sotto_core::Server<BgvPir> for Server {
     }
 }
 
-impl Masked for BgvPir {
-    fn with_mask(literal: Literal, seed: [u8; 32]) -> Literal {
+impl WhiteningScheme for BgvPir {
+    fn with_whitening_seed(literal: Literal, seed: [u8; 32]) -> Literal {
         Literal { mask: PublicSeed(seed), ..literal }
     }
 
-    fn place(params: &Params, record: u64) -> Place {
-        Place { column: 0, summand: record / u64::from(params.layout.period) }
+    fn write_slot(params: &Params, record: u64) -> WriteSlot {
+        WriteSlot { column: 0, summand: record / u64::from(params.layout.period) }
     }
 
-    fn most_written(params: &Params) -> u64 {
+    fn max_writes(params: &Params) -> u64 {
         params.literal.written.into()
     }
 }
 
-impl Revise for BgvPir {
-    fn revise(params: &Params, changes: &[Change], out: &dyn Sink) -> Result<()> {
+impl UpdateImage for BgvPir {
+    fn revise(params: &Params, changes: &[RecordChange], out: &dyn Sink) -> Result<()> {
         on_ring!(&*params.ring, rns => revise::revise(params, rns, changes, out))
     }
 }

@@ -6,7 +6,7 @@ use crate::select_hint::choose;
 use crate::set::{SeenBits, each, either};
 use crate::{Params, set};
 use borsh::{BorshDeserialize, BorshSerialize};
-use sotto_core::{CryptoRng, SchemeId, Two, work};
+use sotto_core::{CryptoRng, SchemeId, TwoServers, work};
 use sotto_hints::two_server::{
     Answer, DraftQuery, Family, FamilyReport, Hint, KeyedSets, Plan, Set, Workspace,
 };
@@ -71,7 +71,9 @@ impl Family for PuncturedSets {
                 "128-bit seeds of trees, each under an AES-128 key of its own as an ideal cipher (Matyas-Meyer-Oseas), if the \
                  servers do not collude; members of sets are uniform among 2^{bits} places"
             ),
-            details: sotto_core::facts(|| vec![("n", (1u64 << bits).to_string()), ("s", s.to_string())]),
+            details: sotto_core::report_details(|| {
+                vec![("n", (1u64 << bits).to_string()), ("s", s.to_string())]
+            }),
         }
     }
 
@@ -146,7 +148,7 @@ impl Family for PuncturedSets {
     fn read(
         _: &Params,
         plan: &QueryPlan,
-        Two(first, second): Two<&Answer>,
+        TwoServers(first, second): TwoServers<&Answer>,
         spent: &[u8],
         row: &mut [u8],
         parity: &mut [u8],

@@ -15,7 +15,7 @@
 use crate::PuncturedSets;
 use crate::message::Query;
 use crate::set::{at, choose_set, containing, either, outside};
-use sotto_core::{CryptoRng, Two};
+use sotto_core::{CryptoRng, TwoServers};
 use sotto_hints::two_server::{Set, Workspace};
 
 /// A hint is spent.
@@ -27,7 +27,7 @@ pub(crate) const SECOND: u8 = 2;
 
 /// Two requests, and what of them stays with the client.
 pub(crate) struct QueryPair {
-    pub(crate) queries: Two<Query>,
+    pub(crate) queries: TwoServers<Query>,
     pub(crate) form: u8,
     /// The set that replaces the hint, if it is spent.
     pub(crate) fresh: Set<u32>,
@@ -72,5 +72,5 @@ pub(crate) fn build(
     let to_second = Query::new(trees, &fresh, position, extra);
 
     let form = (u32::from(FIRST) * first + u32::from(SECOND) * second) as u8;
-    QueryPair { queries: Two(to_first, to_second), form, fresh }
+    QueryPair { queries: TwoServers(to_first, to_second), form, fresh }
 }

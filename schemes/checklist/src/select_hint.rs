@@ -49,12 +49,12 @@ mod tests {
     use super::*;
     use crate::Params;
     use crate::set::each;
-    use sotto_core::{Params as _, Shape};
+    use sotto_core::{Params as _, TableShape};
     use sotto_hints::two_server::{KeyedSets, Workspace};
 
     #[test]
     fn every_hint_that_contains_a_row_is_chosen_and_no_other() {
-        let params = Params::check(Params::select(&Shape::new(200, 1, 1)).unwrap()).unwrap();
+        let params = Params::check(Params::select(&TableShape::new(200, 1, 1)).unwrap()).unwrap();
         let tools = &mut Workspace::new(&params);
         let mut hints = vec![Hint::default(); 120];
         each(&KeyedSets::new(&params.trees(), &[9; 16]), 0..120, tools, |id, set, _| {

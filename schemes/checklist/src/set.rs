@@ -174,11 +174,11 @@ pub(crate) fn find(numbers: &[u32], sought: u32) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sotto_core::{Params as _, Shape};
+    use sotto_core::{Params as _, TableShape};
     use sotto_testkit::rng::seeded;
 
     fn params(rows: u64) -> Params {
-        Params::check(Params::select(&Shape::new(rows, 1, 1)).unwrap()).unwrap()
+        Params::check(Params::select(&TableShape::new(rows, 1, 1)).unwrap()).unwrap()
     }
 
     #[test]

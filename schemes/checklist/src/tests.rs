@@ -8,7 +8,7 @@
 use crate::message::Query;
 use crate::request::SPEND;
 use crate::{Checklist, Params};
-use sotto_core::{Client as _, Params as _, Prepare as _, RecordIndex, Two, Upkeep, Wire};
+use sotto_core::{Client as _, HintScheme, Params as _, Prepare as _, RecordIndex, TwoServers, Wire};
 use sotto_hints::two_server::{Client, HintResponse, Prepare, TreeScratch, bound, params::ParamsLiteral};
 use sotto_testkit::rng::seeded;
 use sotto_testkit::uniform::off;
@@ -18,9 +18,9 @@ const CLIENTS: u64 = 12_000;
 /// A client of a table of zeros: what it sends does not depend on rows.
 fn client(params: &Params, rng: &mut dyn sotto_core::CryptoRng) -> Client<crate::PuncturedSets> {
     let mut client = Prepare::begin(params, rng).unwrap().finish().unwrap();
-    while Checklist::order(&mut client).unwrap().is_some() {
+    while Checklist::next_hint_request(&mut client).unwrap().is_some() {
         let zeros = vec![0; <HintResponse as Wire<Params>>::size(params)];
-        Checklist::stock(&mut client, HintResponse::take(params, &zeros).unwrap()).unwrap();
+        Checklist::apply_hint_response(&mut client, HintResponse::take(params, &zeros).unwrap()).unwrap();
     }
     client
 }
@@ -79,7 +79,7 @@ fn check(indices: &[u64]) {
         let mut client = client(&params, rng);
         let mut before = [None, None];
         for (index, seen) in indices.iter().zip(&mut seen) {
-            let (Two(first, second), _) = client.query(RecordIndex(*index), rng).unwrap();
+            let (TwoServers(first, second), _) = client.query(RecordIndex(*index), rng).unwrap();
             for ((query, seen), before) in [first, second].iter().zip(seen).zip(&mut before) {
                 let members = members(&params, query);
                 seen.count(query, members, *before);
@@ -110,7 +110,7 @@ fn the_statistic_sees_leaks() {
     let (mut without, mut twice) = (Seen::new(), Seen::new());
     for _ in 0..CLIENTS {
         let mut client = client(&params, rng);
-        let (Two(first, _), _) = client.query(RecordIndex(6), rng).unwrap();
+        let (TwoServers(first, _), _) = client.query(RecordIndex(6), rng).unwrap();
         let members = members(&params, &first);
         twice.count(&first, members, Some(members));
         if client.plans().next().unwrap().form == SPEND {

@@ -6,7 +6,9 @@
 use crate::DoublePir;
 use crate::message::{Answer, Query};
 use crate::params::Params;
-use sotto_core::{Artifact, ArtifactNeed, CryptoRng, Misuse, One, Params as _, Record, RecordIndex, Result};
+use sotto_core::{
+    Artifact, ArtifactNeed, CryptoRng, Misuse, OneServer, Params as _, Record, RecordIndex, Result,
+};
 use sotto_pages::HugeWords;
 use sotto_silent::lwe::encrypt::{LweVectorEncryptor, mask, read, rounded_mask};
 use sotto_silent::lwe::hint::HintDownload;
@@ -64,7 +66,7 @@ impl sotto_core::Client<DoublePir> for Client {
     fn keys(&self) {}
 
     /// The paper's Query: two encrypted unit vectors, under a fresh secret each.
-    fn query(&mut self, index: RecordIndex, rng: &mut dyn CryptoRng) -> Result<(One<Query>, Pending)> {
+    fn query(&mut self, index: RecordIndex, rng: &mut dyn CryptoRng) -> Result<(OneServer<Query>, Pending)> {
         let cut = self.params.cut();
         if index.0 >= cut.records {
             return Err(Misuse::IndexPastEnd { index: index.0, len: cut.records }.into());
@@ -78,17 +80,17 @@ impl sotto_core::Client<DoublePir> for Client {
         let (columns, s1) = encrypted(cut.columns(), column, first);
         let (blocks, s2) = encrypted(cut.blocks, block, second);
         let mask = mask(&self.hint, &s2, |word| switch(word, 32));
-        Ok((One(Query([columns, blocks])), Pending { secrets: [s1, s2], mask }))
+        Ok((OneServer(Query([columns, blocks])), Pending { secrets: [s1, s2], mask }))
     }
 
     /// The paper's Recover, from the second level to the first: the bytes of rounded hint rows and of fresh words, then the
     /// record that they stand for.
-    fn recover(&mut self, pending: Pending, One(answer): One<Answer>) -> Result<Record> {
+    fn recover(&mut self, pending: Pending, OneServer(answer): OneServer<Answer>) -> Result<Record> {
         let rows = self.params.literal().fresh_rows() as usize;
         let [s1, s2] = &pending.secrets;
         let lengths = (answer.words.len(), answer.masks.len());
         if lengths != (pending.mask.len() + rows, rows * N) {
-            return Err(Misuse::Foreign("ticket").into());
+            return Err(Misuse::ForeignValue("ticket").into());
         }
         let (fixed, fresh) = answer.words.split_at(pending.mask.len());
         let bits = self.params.answer_bits();

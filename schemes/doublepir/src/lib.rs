@@ -12,7 +12,7 @@
 //! | [`client`] | prepare, query, recover |
 //! | `server` | encode, open, answer (feature `server`) |
 //! | `part` | tables in parts (feature `server`) |
-//! | `revise` | changed bytes, and what follows of them (feature `server`) |
+//! | `update_image` | changed bytes, and what follows of them (feature `server`) |
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
@@ -27,7 +27,7 @@ pub mod server;
 #[cfg(feature = "server")]
 pub mod update_image;
 
-use sotto_core::{Caps, One, Scheme, SchemeEntry, SchemeId};
+use sotto_core::{Caps, OneServer, Scheme, SchemeEntry, SchemeId};
 
 /// The scheme.
 pub struct DoublePir;
@@ -36,7 +36,7 @@ impl Scheme for DoublePir {
     const ID: SchemeId = SchemeId("doublepir/1");
     const TITLE: &'static str = "DoublePIR (USENIX Security 2023), ring form";
     type Params = params::Params;
-    type Fan<T> = One<T>;
+    type Fan<T> = OneServer<T>;
     type Keys = ();
     type Query = message::Query;
     type Answer = message::Answer;
@@ -44,7 +44,7 @@ impl Scheme for DoublePir {
     type Client = client::Client;
     #[cfg(feature = "server")]
     type Server = server::Server;
-    const CAPS: Caps<Self> = Caps::NONE.revise().parts();
+    const CAPS: Caps<Self> = Caps::NONE.update_image().parts();
 }
 
 /// What the registry knows of this scheme.

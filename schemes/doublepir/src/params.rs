@@ -1,7 +1,7 @@
 //! Parameters: how the table lies in two matrices, and the bits of everything that is sent.
 
 use serde::{Deserialize, Serialize};
-use sotto_core::{Costs, ParamsDigest, ParamsReport, Result, Security, Shape, work};
+use sotto_core::{Costs, ParamsDigest, ParamsReport, Result, Security, TableShape, work};
 use sotto_prg::PublicSeed;
 use sotto_silent::limits::{field, reliable, within};
 use sotto_silent::lwe::bound::{LEAST_ANSWER_BITS, QUERY_BITS};
@@ -135,7 +135,7 @@ impl Params {
 impl sotto_core::Params for Params {
     type Literal = ParamsLiteral;
 
-    fn select(shape: &Shape) -> Result<ParamsLiteral> {
+    fn select(shape: &TableShape) -> Result<ParamsLiteral> {
         crate::select::select(shape)
     }
 
@@ -180,7 +180,7 @@ impl sotto_core::Params for Params {
             costs: costs(literal),
             security: self.security.clone(),
             failure_log2: self.failure_log2,
-            details: sotto_core::facts(|| {
+            details: sotto_core::report_details(|| {
                 vec![
                     ("l", cut.rows().to_string()),
                     ("m", cut.columns().to_string()),

@@ -5,7 +5,7 @@ use crate::DoublePir;
 use crate::message::{Answer, Query, put, two_parts};
 use crate::params::Params;
 use crate::server::{FreshMasks, PartServer, PassOutput};
-use sotto_core::{Cut, Image, Partial, PeerMisbehaved, Result, Section};
+use sotto_core::{Image, PartIndex, PartScheme, PeerMisbehaved, Result, Section};
 use sotto_math::bits::packed_len;
 use sotto_silent::matrix::RowRange;
 use sotto_silent::two_pass::{FRESH_BITS, TwoPassTables};
@@ -13,37 +13,37 @@ use std::ops::Range;
 use std::sync::Arc;
 
 /// The rows of both matrices that a part has.
-fn stretches(params: &Params, cut: Cut) -> [RowRange; 2] {
+fn stretches(params: &Params, cut: PartIndex) -> [RowRange; 2] {
     [params.cut().first(), params.cut().second()].map(|layout| RowRange::of(&layout, cut))
 }
 
 /// Bits and words of a partial: of fresh words, and of those of the second matrix.
-fn widths(params: &Params, cut: Cut) -> [(u32, usize); 2] {
+fn widths(params: &Params, cut: PartIndex) -> [(u32, usize); 2] {
     let [first, second] = stretches(params, cut);
     [(FRESH_BITS, first.rows.len()), (params.answer_bits(), second.rows.len())]
 }
 
-impl Partial for DoublePir {
+impl PartScheme for DoublePir {
     type Part = PartServer;
     type Joiner = FreshMasks;
 
-    fn most_parts(params: &Params) -> u32 {
+    fn max_parts(params: &Params) -> u32 {
         // Of the second matrix there are at least as many panels as can be parts of a small table.
         RowRange::most(&params.cut().first()).min(RowRange::most(&params.cut().second()))
     }
 
-    fn holds(params: &Params, cut: Cut) -> Vec<Range<u64>> {
+    fn part_ranges(params: &Params, cut: PartIndex) -> Vec<Range<u64>> {
         let ([first, second], start) = (stretches(params, cut), params.cut().first_bytes());
         vec![first.bytes, start + second.bytes.start..start + second.bytes.end]
     }
 
-    fn open_part(params: &Params, cut: Cut, image: Arc<dyn Image>) -> Result<PartServer> {
+    fn open_part(params: &Params, cut: PartIndex, image: Arc<dyn Image>) -> Result<PartServer> {
         let layouts = stretches(params, cut).map(|stretch| stretch.layout);
         let tables = TwoPassTables::open_some(params.cut(), layouts, 0, Section::Resident, image)?;
         Ok(PartServer { params: params.clone(), tables })
     }
 
-    fn partial_bytes(params: &Params, cut: Cut) -> usize {
+    fn partial_bytes(params: &Params, cut: PartIndex) -> usize {
         widths(params, cut).into_iter().filter_map(|(bits, words)| packed_len(bits, words)).sum()
     }
 
@@ -51,7 +51,7 @@ impl Partial for DoublePir {
         Ok(())
     }
 
-    fn partials(part: &PartServer, asks: Vec<(&(), Query)>) -> Vec<Result<Vec<u8>>> {
+    fn answer_part(part: &PartServer, asks: Vec<(&(), Query)>) -> Vec<Result<Vec<u8>>> {
         let queries: Vec<Query> = asks.into_iter().map(|(_, query)| query).collect();
         let written = |PassOutput { words, fresh }| {
             let fresh: Vec<u32> = fresh.into_iter().map(u32::from).collect();
@@ -63,7 +63,7 @@ impl Partial for DoublePir {
         part.passes(&queries).into_iter().map(written).collect()
     }
 
-    fn joiner(params: &Params) -> Result<FreshMasks> {
+    fn prepare_join(params: &Params) -> Result<FreshMasks> {
         FreshMasks::new(params)
     }
 
@@ -74,7 +74,7 @@ impl Partial for DoublePir {
     ) -> Result<Answer> {
         let mut passed = PassOutput { words: Vec::new(), fresh: Vec::new() };
         let parts = u32::try_from(partials.len()).unwrap_or(u32::MAX);
-        for (cut, partial) in Cut::all(parts).zip(partials) {
+        for (cut, partial) in PartIndex::all(parts).zip(partials) {
             let taken = two_parts(partial, widths(params, cut));
             let [fresh, words] = taken.ok_or(PeerMisbehaved::NotCanonical("partial"))?;
             passed.fresh.extend(fresh.into_iter().map(|word| word as u16));

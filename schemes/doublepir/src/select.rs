@@ -1,7 +1,7 @@
 //! Choosing blocks of rows for a table: many of them make the second matrix large, few of them the first query.
 
 use crate::params::{MASK_BITS, ParamsLiteral, costs};
-use sotto_core::{Result, Shape};
+use sotto_core::{Result, TableShape};
 use sotto_silent::lwe::bound::{LEAST_ANSWER_BITS, QUERY_BITS};
 use sotto_silent::lwe::ring::{PUBLIC_SEED, SET};
 use sotto_silent::two_pass::bound::{WordNoise, failure_log2};
@@ -11,7 +11,7 @@ use sotto_silent::two_pass::select::{LayoutCandidate, cheapest};
 ///
 /// # Errors
 /// [`sotto_core::ParamsError::NoFit`] for an empty table, or one larger than the limits allow.
-pub fn select(shape: &Shape) -> Result<ParamsLiteral> {
+pub fn select(shape: &TableShape) -> Result<ParamsLiteral> {
     cheapest(shape, |candidate| {
         let literal = word_sizes(&candidate).filter(|literal| candidate.affords(literal.hint_bytes()))?;
         Some((costs(&literal), literal))
@@ -64,14 +64,14 @@ mod tests {
     #[test]
     fn limits_are_refused_not_wrapped() {
         for (rows, row_bytes) in [(0, 1), (1, 0), (u64::MAX, 1), (1, u64::MAX), (u64::MAX, u64::MAX)] {
-            assert!(select(&Shape::new(rows, row_bytes, u64::MAX)).is_err(), "{rows} {row_bytes}");
+            assert!(select(&TableShape::new(rows, row_bytes, u64::MAX)).is_err(), "{rows} {row_bytes}");
         }
     }
 
     #[test]
     fn the_papers_table_takes_little_more_than_a_pass() {
         // 2^31 rows of a bit.
-        let literal = select(&Shape::new(1 << 28, 1, 100)).unwrap();
+        let literal = select(&TableShape::new(1 << 28, 1, 100)).unwrap();
         assert_eq!(literal.hint_bytes(), 3 << 22);
         assert!(literal.query_bytes() < 250_000 && literal.answer_bytes() < 12_000, "{literal:?}");
         assert!(literal.cut().second_bytes() * 10 <= literal.cut().first_bytes(), "{literal:?}");
@@ -79,7 +79,7 @@ mod tests {
 
     #[test]
     fn goals_are_worth_asking_for() {
-        let of = |goal| select(&Shape { goal, ..Shape::new(1 << 26, 4, 100) }).unwrap();
+        let of = |goal| select(&TableShape { goal, ..TableShape::new(1 << 26, 4, 100) }).unwrap();
         let [time, query, total, rate] = Goal::ALL.map(of);
         assert!(time.server_ops() <= total.server_ops());
         assert!(query.query_bytes() <= total.query_bytes());
@@ -95,9 +95,9 @@ mod tests {
         #![proptest_config(proptest::test_runner::Config::with_cases(24))]
         #[test]
         fn what_is_selected_passes_the_check(
-            rows in 1u64..1 << 32, row_bytes in 1u64..300, together in 1u64..1000, goal in 0usize..4,
+            rows in 1u64..1 << 32, row_bytes in 1u64..300, lookups_per_request in 1u64..1000, goal in 0usize..4,
         ) {
-            let shape = Shape { goal: Goal::ALL[goal], together, ..Shape::new(rows, row_bytes, 100) };
+            let shape = TableShape { goal: Goal::ALL[goal], lookups_per_request, ..TableShape::new(rows, row_bytes, 100) };
             if let Ok(literal) = select(&shape) {
                 let lookups = row_bytes.div_ceil(literal.record_bytes) as f64;
                 let report = Params::check(literal).unwrap().report();

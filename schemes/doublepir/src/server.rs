@@ -4,7 +4,7 @@ use crate::DoublePir;
 use crate::message::{Answer, Query};
 use crate::params::{FRESH_ROWS, Params};
 use rayon::prelude::*;
-use sotto_core::{Artifact, Held, Image, Params as _, Result, Rows, Section, Sink};
+use sotto_core::{Artifact, Image, ImageSection, Params as _, RecordSource, Result, Section, Sink};
 use sotto_math::matrix::{QueryPlanes, scan_u32};
 use sotto_silent::lwe::hint::{row, write_hint};
 use sotto_silent::lwe::ring::{N, Ring, round, switch};
@@ -43,7 +43,7 @@ pub struct FreshMasks {
 impl sotto_core::Server<DoublePir> for Server {
     type Session = ();
 
-    fn encode(params: &Params, rows: &dyn Rows, out: &dyn Sink) -> Result<()> {
+    fn encode(params: &Params, rows: &dyn RecordSource, out: &dyn Sink) -> Result<()> {
         let cut = params.cut();
         out.reserve(Section::Resident, cut.first_bytes() + cut.second_bytes())?;
         out.reserve(HINT, params.literal().hint_bytes())?;
@@ -54,12 +54,12 @@ impl sotto_core::Server<DoublePir> for Server {
 
     fn open(params: &Params, image: Arc<dyn Image>) -> Result<Self> {
         // Clients fetch the hint, and none of it is needed here.
-        Held::open(image.clone(), HINT, "hint", params.literal().hint_bytes())?;
+        ImageSection::open(image.clone(), HINT, "hint", params.literal().hint_bytes())?;
         let tables = TwoPassTables::open(params.cut(), 0, Section::Resident, image)?;
         Ok(Server { part: PartServer { params: params.clone(), tables }, fresh: FreshMasks::new(params)? })
     }
 
-    fn records(params: &Params, image: Arc<dyn Image>) -> Result<Box<dyn Rows>> {
+    fn records(params: &Params, image: Arc<dyn Image>) -> Result<Box<dyn RecordSource>> {
         Ok(TwoPassTables::open(params.cut(), 0, Section::Resident, image)?.records())
     }
 

@@ -5,16 +5,16 @@ use crate::DoublePir;
 use crate::params::Params;
 use crate::server::HINT;
 use rayon::prelude::*;
-use sotto_core::{Change, Params as _, Result, Revise, Section, Sink};
+use sotto_core::{Params as _, RecordChange, Result, Section, Sink, UpdateImage};
 use sotto_silent::lwe::ring::Ring;
 use sotto_silent::lwe::update::ReversedBlocks;
 use sotto_silent::matrix::ByteChange;
 use sotto_silent::two_pass::revise;
 
-impl Revise for DoublePir {
+impl UpdateImage for DoublePir {
     /// Each column that changes adds to every row of the hint. Where a good part of them does, encoding the table afresh is
     /// cheaper.
-    fn revise(params: &Params, changes: &[Change], out: &dyn Sink) -> Result<()> {
+    fn revise(params: &Params, changes: &[RecordChange], out: &dyn Sink) -> Result<()> {
         let (cut, ring) = (params.cut(), Ring::new()?);
         out.reserve(Section::Resident, cut.first_bytes() + cut.second_bytes())?;
         out.reserve(HINT, params.literal().hint_bytes())?;

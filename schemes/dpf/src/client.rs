@@ -7,7 +7,7 @@ use crate::Dpf;
 use crate::generator::Generator;
 use crate::message::{Answer, CorrectionWord, Query};
 use crate::params::{LEAF_RECORDS, Params};
-use sotto_core::{CryptoRng, Misuse, Record, RecordIndex, Result, Two};
+use sotto_core::{CryptoRng, Misuse, Record, RecordIndex, Result, TwoServers};
 use subtle::{Choice, ConditionallySelectable, ConstantTimeEq};
 use zeroize::Zeroizing;
 
@@ -34,7 +34,7 @@ impl<const PROVEN: bool> sotto_core::Client<Dpf<PROVEN>> for Client<PROVEN> {
 
     fn keys(&self) {}
 
-    fn query(&mut self, index: RecordIndex, rng: &mut dyn CryptoRng) -> Result<(Two<Query>, Pending)> {
+    fn query(&mut self, index: RecordIndex, rng: &mut dyn CryptoRng) -> Result<(TwoServers<Query>, Pending)> {
         let len = self.params.records();
         if index.0 >= len {
             return Err(Misuse::IndexPastEnd { index: index.0, len }.into());
@@ -42,7 +42,7 @@ impl<const PROVEN: bool> sotto_core::Client<Dpf<PROVEN>> for Client<PROVEN> {
         Ok((keys(index.0, self.params.depth(), rng), Pending(())))
     }
 
-    fn recover(&mut self, _: Pending, Two(first, second): Two<Answer>) -> Result<Record> {
+    fn recover(&mut self, _: Pending, TwoServers(first, second): TwoServers<Answer>) -> Result<Record> {
         Ok(Record::new(first.0.iter().zip(&second.0).map(|(a, b)| a ^ b).collect()))
     }
 }
@@ -55,7 +55,7 @@ struct Path {
 }
 
 /// The paper's Gen (figure 1), for a point function with the value 1: a string of `512 * 2^depth` bits.
-fn keys(index: u64, depth: usize, rng: &mut dyn CryptoRng) -> Two<Query> {
+fn keys(index: u64, depth: usize, rng: &mut dyn CryptoRng) -> TwoServers<Query> {
     let mut salt = [0; 16];
     rng.fill_bytes(&mut salt);
     let mut roots = Zeroizing::new([[0; 16]; 2]);
@@ -70,7 +70,7 @@ fn keys(index: u64, depth: usize, rng: &mut dyn CryptoRng) -> Two<Query> {
     let leaf = path.leaf(&generator, index % LEAF_RECORDS);
     let key =
         |party: usize| Query { salt, root: roots[party], party: party as u8, levels: levels.clone(), leaf };
-    Two(key(0), key(1))
+    TwoServers(key(0), key(1))
 }
 
 impl Path {

@@ -3,7 +3,10 @@
 use crate::Dpf;
 use crate::params::{Params, SubTable};
 use rayon::prelude::*;
-use sotto_core::{Change, Held, Misuse, Result, Revise, Rows, Section, Sink, Stored, Sure};
+use sotto_core::{
+    ExpectOrDefault, ImageSection, Misuse, RecordChange, RecordSource, Result, Section, SectionRecords, Sink,
+    UpdateImage,
+};
 use sotto_math::bitslice::{BLOCK_RECORDS, reslice, slice, unslice};
 use std::ops::Range;
 
@@ -14,7 +17,7 @@ const SLAB: usize = 8 << 20;
 ///
 /// # Errors
 /// [`Misuse::Rule`] if `rows` has another shape than `params`; storage errors.
-pub fn encode(params: &Params, rows: &dyn Rows, out: &dyn Sink) -> Result<()> {
+pub fn encode(params: &Params, rows: &dyn RecordSource, out: &dyn Sink) -> Result<()> {
     let width = params.record_bytes();
     if rows.records() != params.records() || rows.record_bytes() != width {
         return Err(Misuse::Rule("the records have the shape the parameters were chosen for").into());
@@ -54,7 +57,7 @@ impl<'a> Writer<'a> {
 
     fn add(&mut self, record: &[u8]) {
         let part = record.get(self.layer.start..).and_then(|rest| rest.get(..self.layer.width));
-        self.held.extend_from_slice(part.sure("a layer is part of a record"));
+        self.held.extend_from_slice(part.expect_or_default("a layer is part of a record"));
     }
 
     /// Writes what is held, if that is much; at last all of it, also what does not fill a block.
@@ -93,7 +96,7 @@ fn places(
 }
 
 /// The records of an image.
-pub(crate) fn records(params: &Params, held: Held) -> Box<dyn Rows> {
+pub(crate) fn records(params: &Params, held: ImageSection) -> Box<dyn RecordSource> {
     let (records, record_bytes, params) = (params.records(), params.record_bytes(), params.clone());
     let read = move |table: &[u8], record: u64, offset: usize, out: &mut [u8]| {
         for (at, which, part) in places(&params, record, offset..offset + out.len()) {
@@ -103,19 +106,19 @@ pub(crate) fn records(params: &Params, held: Held) -> Box<dyn Rows> {
         }
         Some(())
     };
-    Box::new(Stored { held, records, record_bytes, read })
+    Box::new(SectionRecords { held, records, record_bytes, read })
 }
 
-impl<const PROVEN: bool> Revise for Dpf<PROVEN> {
+impl<const PROVEN: bool> UpdateImage for Dpf<PROVEN> {
     /// Reads and writes eight bytes for each that changes.
-    fn revise(params: &Params, changes: &[Change], out: &dyn Sink) -> Result<()> {
+    fn revise(params: &Params, changes: &[RecordChange], out: &dyn Sink) -> Result<()> {
         changes.iter().try_for_each(|change| inside(params, change))?;
         out.reserve(Section::Resident, params.table_bytes())?;
         let mut slices = Vec::new();
         for change in changes {
             let offset = change.offset as usize;
             for (at, which, part) in places(params, change.record, offset..offset + change.bytes.len()) {
-                let bytes = change.bytes.get(part).sure("a part is one of the bytes");
+                let bytes = change.bytes.get(part).expect_or_default("a part is one of the bytes");
                 slices.resize(8 * bytes.len(), 0);
                 out.read_at(Section::Resident, at, &mut slices)?;
                 reslice(bytes, which, &mut slices);
@@ -127,7 +130,7 @@ impl<const PROVEN: bool> Revise for Dpf<PROVEN> {
 }
 
 /// Refuses a change of which a part lies outside the records.
-fn inside(params: &Params, change: &Change) -> Result<()> {
+fn inside(params: &Params, change: &RecordChange) -> Result<()> {
     if change.record >= params.records() {
         return Err(Misuse::IndexPastEnd { index: change.record, len: params.records() }.into());
     }

@@ -34,7 +34,7 @@ pub mod server;
 #[cfg(feature = "server")]
 pub mod tree;
 
-use sotto_core::{Caps, Scheme, SchemeEntry, SchemeId, Two};
+use sotto_core::{Caps, Scheme, SchemeEntry, SchemeId, TwoServers};
 
 /// The scheme; `PROVEN` where every record ends with the path that proves it.
 pub struct Dpf<const PROVEN: bool = false>;
@@ -46,7 +46,7 @@ impl<const PROVEN: bool> Scheme for Dpf<PROVEN> {
         false => "DPF-PIR, two servers (CCS 2016)",
     };
     type Params = params::Params;
-    type Fan<T> = Two<T>;
+    type Fan<T> = TwoServers<T>;
     type Keys = ();
     type Query = message::Query;
     type Answer = message::Answer;
@@ -55,8 +55,8 @@ impl<const PROVEN: bool> Scheme for Dpf<PROVEN> {
     #[cfg(feature = "server")]
     type Server = server::Server<PROVEN>;
     const CAPS: Caps<Self> = match PROVEN {
-        true => Caps::NONE.revise().parts().proven(),
-        false => Caps::NONE.revise().parts(),
+        true => Caps::NONE.update_image().parts().proven(),
+        false => Caps::NONE.update_image().parts(),
     };
 }
 

@@ -1,7 +1,7 @@
 //! Parameters: how many records there are, and how wide they are. Everything else follows.
 
 use serde::{Deserialize, Serialize};
-use sotto_core::{Costs, ParamsDigest, ParamsError, ParamsReport, Result, Security, Shape, work};
+use sotto_core::{Costs, ParamsDigest, ParamsError, ParamsReport, Result, Security, TableShape, work};
 
 /// Most records: at this many a key is still under 700 bytes.
 pub const MAX_RECORDS: u64 = 1 << 40;
@@ -124,7 +124,7 @@ impl Params {
 impl sotto_core::Params for Params {
     type Literal = ParamsLiteral;
 
-    fn select(shape: &Shape) -> Result<ParamsLiteral> {
+    fn select(shape: &TableShape) -> Result<ParamsLiteral> {
         crate::select::select(shape)
     }
 
@@ -178,7 +178,7 @@ impl sotto_core::Params for Params {
                 core_svp: None,
             },
             failure_log2: f64::NEG_INFINITY,
-            details: sotto_core::facts(|| {
+            details: sotto_core::report_details(|| {
                 [
                     ("N", records.to_string()),
                     ("B", record_bytes.to_string()),

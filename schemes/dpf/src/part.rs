@@ -5,8 +5,8 @@ use crate::Dpf;
 use crate::message::{Answer, Query};
 use crate::params::{Params, ParamsLiteral, SubTable};
 use crate::server::{MOST_LEAVES, Server};
-use sotto_core::partial::added;
-use sotto_core::{Cut, Held, Image, Params as _, Partial, Result, Section, Wire};
+use sotto_core::parts::add_partials;
+use sotto_core::{Image, ImageSection, Params as _, PartIndex, PartScheme, Result, Section, Wire};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -36,7 +36,7 @@ impl Params {
     }
 
     /// The leaves of a part, in whole pieces of a power of two of leaves.
-    fn leaves_of(&self, cut: Cut) -> (Range<u64>, u64) {
+    fn leaves_of(&self, cut: PartIndex) -> (Range<u64>, u64) {
         let piece = self.leaves() / (u64::from(cut.parts()) * PIECES);
         let piece = 1 << piece.clamp(1, MOST_LEAVES as u64).ilog2();
         let piece = self.least_leaves().max(piece);
@@ -45,7 +45,7 @@ impl Params {
     }
 
     /// The part's stretch of the table.
-    fn stretch(&self, cut: Cut) -> Result<LeafRange> {
+    fn stretch(&self, cut: PartIndex) -> Result<LeafRange> {
         let (leaves, align) = self.leaves_of(cut);
         let records = records(&leaves, self.records());
         let literal = ParamsLiteral { records: records.end - records.start, ..self.literal().clone() };
@@ -58,15 +58,15 @@ fn records(leaves: &Range<u64>, all: u64) -> Range<u64> {
     place(leaves.start)..place(leaves.end)
 }
 
-impl<const PROVEN: bool> Partial for Dpf<PROVEN> {
+impl<const PROVEN: bool> PartScheme for Dpf<PROVEN> {
     type Part = Server<PROVEN>;
     type Joiner = ();
 
-    fn most_parts(params: &Params) -> u32 {
+    fn max_parts(params: &Params) -> u32 {
         u32::try_from(params.leaves().div_ceil(params.least_leaves())).unwrap_or(u32::MAX)
     }
 
-    fn holds(params: &Params, cut: Cut) -> Vec<Range<u64>> {
+    fn part_ranges(params: &Params, cut: PartIndex) -> Vec<Range<u64>> {
         let records = records(&params.leaves_of(cut).0, params.records());
         let range = |layer: &SubTable| {
             // Records begin with a block of the layer, unless there are no more.
@@ -79,13 +79,14 @@ impl<const PROVEN: bool> Partial for Dpf<PROVEN> {
         params.layers().iter().map(range).collect()
     }
 
-    fn open_part(params: &Params, cut: Cut, image: Arc<dyn Image>) -> Result<Server<PROVEN>> {
+    fn open_part(params: &Params, cut: PartIndex, image: Arc<dyn Image>) -> Result<Server<PROVEN>> {
         let stretch = params.stretch(cut)?;
-        let table = Held::open(image, Section::Resident, "part of the table", stretch.of.table_bytes())?;
+        let table =
+            ImageSection::open(image, Section::Resident, "part of the table", stretch.of.table_bytes())?;
         Ok(Server { stretch, table })
     }
 
-    fn partial_bytes(params: &Params, _: Cut) -> usize {
+    fn partial_bytes(params: &Params, _: PartIndex) -> usize {
         Answer::size(params)
     }
 
@@ -93,16 +94,16 @@ impl<const PROVEN: bool> Partial for Dpf<PROVEN> {
         Ok(())
     }
 
-    fn partials(part: &Server<PROVEN>, asks: Vec<(&(), Query)>) -> Vec<Result<Vec<u8>>> {
+    fn answer_part(part: &Server<PROVEN>, asks: Vec<(&(), Query)>) -> Vec<Result<Vec<u8>>> {
         let partial = |answer: Result<Answer>| answer.map(|Answer(sum)| sum);
         sotto_core::Server::answer_many(part, asks).into_iter().map(partial).collect()
     }
 
-    fn joiner(_: &Params) -> Result<()> {
+    fn prepare_join(_: &Params) -> Result<()> {
         Ok(())
     }
 
     fn join(_: (&Params, &()), _: (&(), Query), partials: &[Vec<u8>]) -> Result<Answer> {
-        added(partials).map(Answer)
+        add_partials(partials).map(Answer)
     }
 }

@@ -2,10 +2,10 @@
 //!
 //! A record is what an answer consists of, so wide records cost bytes; but every record has a bit that the server
 //! must grow from the key, and records are padded to 8 bytes, so narrow ones cost time. Which weighs more depends on
-//! [`Shape::goal`].
+//! [`TableShape::goal`].
 
 use crate::params::{LEAF_RECORDS, MAX_RECORD_BYTES, MAX_RECORDS, Params, ParamsLiteral};
-use sotto_core::{Goal, Params as _, ParamsError, Result, Shape};
+use sotto_core::{Goal, Params as _, ParamsError, Result, TableShape};
 
 /// Table bytes a server scans at the price of one byte on the wire, as in other schemes: it breaks ties.
 const SCANNED_PER_SENT: f64 = 2000.0;
@@ -20,7 +20,7 @@ const PACKED_BYTES: u64 = 256;
 ///
 /// # Errors
 /// [`ParamsError::NoFit`] for an empty table, or one with more records than there may be.
-pub fn select(shape: &Shape) -> Result<ParamsLiteral> {
+pub fn select(shape: &TableShape) -> Result<ParamsLiteral> {
     let (rows, row_bytes) = (shape.rows, shape.row_bytes);
     let no_fit = |why: &str| ParamsError::NoFit { rows, row_bytes, why: why.into() }.into();
     if rows == 0 || row_bytes == 0 {
@@ -30,7 +30,7 @@ pub fn select(shape: &Shape) -> Result<ParamsLiteral> {
         // Evened out, so that the last record of a row is not mostly padding.
         let pieces = row_bytes.div_ceil(MAX_RECORD_BYTES);
         let record_bytes = row_bytes.div_ceil(pieces).next_multiple_of(8);
-        let literal = rows.checked_mul(pieces).filter(|_| shape.path == 0);
+        let literal = rows.checked_mul(pieces).filter(|_| shape.proof_nodes == 0);
         let literal = literal.map(|records| ParamsLiteral { records, record_bytes, path: 0 });
         return literal.filter(fits).ok_or_else(|| no_fit("it has more than 2^40 pieces of 1 MiB"));
     }
@@ -39,7 +39,7 @@ pub fn select(shape: &Shape) -> Result<ParamsLiteral> {
         .map(|k| ParamsLiteral {
             records: rows.div_ceil(k),
             record_bytes: (k * row_bytes).next_multiple_of(8),
-            path: shape.path,
+            path: shape.proof_nodes,
         })
         .filter(fits)
         .filter_map(|literal| Some((price(&literal, shape.goal)?, literal)))
@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     fn chosen(rows: u64, row_bytes: u64, goal: Goal) -> ParamsLiteral {
-        select(&Shape { goal, ..Shape::new(rows, row_bytes, 1) }).unwrap()
+        select(&TableShape { goal, ..TableShape::new(rows, row_bytes, 1) }).unwrap()
     }
 
     #[test]
@@ -117,7 +117,7 @@ mod tests {
         ) {
             let (rows, row_bytes) = ((rows >> shift).max(1), (row_bytes >> narrow).max(1));
             for goal in Goal::ALL {
-                let Ok(literal) = select(&Shape { goal, ..Shape::new(rows, row_bytes, 1) }) else { continue };
+                let Ok(literal) = select(&TableShape { goal, ..TableShape::new(rows, row_bytes, 1) }) else { continue };
                 proptest::prop_assert!(Params::check(literal.clone()).is_ok());
                 let held = if literal.record_bytes >= row_bytes {
                     u128::from(literal.record_bytes / row_bytes) * u128::from(literal.records)

@@ -6,7 +6,7 @@ use crate::params::{Params, SubTable};
 use crate::part::LeafRange;
 use crate::tree::Tree;
 use rayon::prelude::*;
-use sotto_core::{Held, Image, Result, Rows, Section, Sink, Sure};
+use sotto_core::{ExpectOrDefault, Image, ImageSection, RecordSource, Result, Section, Sink};
 use sotto_math::bitslice::{GROUP, RUN_RECORDS, SelectionMatrices, SelectionShare, matrices, scan, unslice};
 use std::ops::Range;
 use std::sync::Arc;
@@ -24,23 +24,23 @@ pub(crate) const MOST_LEAVES: usize = 512;
 /// An open table, or a part of one.
 pub struct Server<const PROVEN: bool = false> {
     pub(crate) stretch: LeafRange,
-    pub(crate) table: Held,
+    pub(crate) table: ImageSection,
 }
 
 impl<const PROVEN: bool> sotto_core::Server<Dpf<PROVEN>> for Server<PROVEN> {
     type Session = ();
 
-    fn encode(params: &Params, rows: &dyn Rows, out: &dyn Sink) -> Result<()> {
+    fn encode(params: &Params, rows: &dyn RecordSource, out: &dyn Sink) -> Result<()> {
         crate::encode::encode(params, rows, out)
     }
 
     fn open(params: &Params, image: Arc<dyn Image>) -> Result<Self> {
-        let table = Held::open(image, Section::Resident, "table", params.table_bytes())?;
+        let table = ImageSection::open(image, Section::Resident, "table", params.table_bytes())?;
         Ok(Server { stretch: LeafRange::all(params), table })
     }
 
-    fn records(params: &Params, image: Arc<dyn Image>) -> Result<Box<dyn Rows>> {
-        let held = Held::open(image, Section::Resident, "table", params.table_bytes())?;
+    fn records(params: &Params, image: Arc<dyn Image>) -> Result<Box<dyn RecordSource>> {
+        let held = ImageSection::open(image, Section::Resident, "table", params.table_bytes())?;
         Ok(crate::encode::records(params, held))
     }
 
@@ -78,7 +78,7 @@ impl<const PROVEN: bool> Server<PROVEN> {
             })
             .collect();
         let mut sums = sums.into_iter();
-        let mut total = sums.next().sure("a table has a leaf");
+        let mut total = sums.next().expect_or_default("a table has a leaf");
         for sum in sums {
             total.iter_mut().zip(sum).for_each(|(total, sum)| *total ^= sum);
         }
@@ -92,8 +92,8 @@ impl<const PROVEN: bool> Server<PROVEN> {
             let (of_layer, rest) = sums.split_at(groups * layer.block_bytes());
             let of_group = of_layer.chunks_exact(layer.block_bytes()).nth(query / GROUP);
             let part = record.get_mut(layer.start..layer.start + layer.width);
-            let part = part.sure("a layer is part of a record");
-            unslice(of_group.sure("each group has sums"), query % GROUP, part);
+            let part = part.expect_or_default("a layer is part of a record");
+            unslice(of_group.expect_or_default("each group has sums"), query % GROUP, part);
             sums = rest;
         }
         Answer(record)
@@ -131,7 +131,11 @@ impl<'a> Pass<'a> {
             for (g, trees) in self.trees.chunks_mut(GROUP).enumerate() {
                 let shares: Vec<SelectionShare<'_>> =
                     trees.iter_mut().map(|tree| share(tree, self.stretch.first + first, leaves)).collect();
-                matrices(&shares, groups, self.matrices.get_mut(g..).sure("each group has matrices"));
+                matrices(
+                    &shares,
+                    groups,
+                    self.matrices.get_mut(g..).expect_or_default("each group has matrices"),
+                );
             }
             let mut sums = self.sums.as_mut_slice();
             for layer in self.stretch.of.layers() {
@@ -141,8 +145,10 @@ impl<'a> Pass<'a> {
                 let (of_layer, rest) = sums.split_at_mut(groups * layer.block_bytes());
                 let blocks = blocks(table, layer, first, turn);
                 let runs = (blocks.len() / layer.block_bytes()).div_ceil(RUN);
-                let selections =
-                    self.matrices.get(..runs * groups).sure("there are selections for all blocks");
+                let selections = self
+                    .matrices
+                    .get(..runs * groups)
+                    .expect_or_default("there are selections for all blocks");
                 scan(blocks, layer.width, self.trees.len(), selections, of_layer);
                 sums = rest;
             }
@@ -163,7 +169,9 @@ fn blocks<'a>(table: &'a [u8], layer: &SubTable, first: u64, turn: usize) -> &'a
         let blocks = ((leaves * RUN as u64) >> layer.shift).min(all);
         layer.at as usize + blocks as usize * layer.block_bytes()
     };
-    table.get(place(first)..place(first + turn as u64)).sure("a turn is about blocks of the table")
+    table
+        .get(place(first)..place(first + turn as u64))
+        .expect_or_default("a turn is about blocks of the table")
 }
 
 /// Selects a node above two where just one of them is selected: the same for shares of a selection as for the selection.

@@ -5,7 +5,7 @@
 
 use crate::generator::{Generator, Seed};
 use crate::message::Query;
-use sotto_core::Sure;
+use sotto_core::ExpectOrDefault;
 
 /// Levels of a bough.
 const LEVELS: usize = 10;
@@ -93,12 +93,12 @@ impl Tree {
         };
         let within = (first & ((1 << (depth - top)) - 1)) as usize;
         let range = within..within + count;
-        let seeds = nodes.seeds.get(range.clone()).sure("these leaves are in one bough");
+        let seeds = nodes.seeds.get(range.clone()).expect_or_default("these leaves are in one bough");
         self.leaves.resize(4 * seeds.len(), [0; 16]);
         self.generator.leaves(seeds, &mut self.leaves);
         Leaves {
             bytes: self.leaves.as_flattened().as_chunks().0,
-            masks: nodes.masks.get(range).sure("these leaves are in one bough"),
+            masks: nodes.masks.get(range).expect_or_default("these leaves are in one bough"),
             word: &self.word,
         }
     }
@@ -121,7 +121,7 @@ impl Subtree {
         let node = above.nodes.seeds.get(within).zip(above.nodes.masks.get(within));
         let Some((seed, mask)) = node else { return };
         self.nodes.set(*seed, *mask);
-        for level in levels.get(self.top..self.bottom).sure("a bough spans levels of the tree") {
+        for level in levels.get(self.top..self.bottom).expect_or_default("a bough spans levels of the tree") {
             self.nodes.descend(level, generator);
         }
         self.grown = Some(number);

@@ -7,7 +7,7 @@ use crate::Hintless;
 use crate::linpir::client::LinPir;
 use crate::message::{Answer, Query};
 use crate::params::Params;
-use sotto_core::{CryptoRng, Misuse, One, Params as _, Record, RecordIndex, Result};
+use sotto_core::{CryptoRng, Misuse, OneServer, Params as _, Record, RecordIndex, Result};
 use sotto_lattice::bgv::SecretKey;
 use sotto_silent::lwe::dense::{HINTLESS, byte};
 use sotto_silent::one_hot::OneHot;
@@ -46,7 +46,7 @@ impl sotto_core::Client<Hintless> for Client {
     fn keys(&self) {}
 
     /// The paper's Query: `A s + e` and 2^24 times a unit vector, and s under encryption.
-    fn query(&mut self, index: RecordIndex, rng: &mut dyn CryptoRng) -> Result<(One<Query>, Pending)> {
+    fn query(&mut self, index: RecordIndex, rng: &mut dyn CryptoRng) -> Result<(OneServer<Query>, Pending)> {
         let m = self.params.m();
         if index.0 >= m as u64 {
             return Err(Misuse::IndexPastEnd { index: index.0, len: m as u64 }.into());
@@ -54,15 +54,15 @@ impl sotto_core::Client<Hintless> for Client {
         let s = HINTLESS.secret(rng);
         let words = HINTLESS.sum(&self.params.literal().seed, m, OneHot::new(index.0 as u32, 1), &s, rng);
         let (secret, secrets) = self.linpir.encrypt(&s, rng)?;
-        Ok((One(Query { words, secret }), Pending { secrets }))
+        Ok((OneServer(Query { words, secret }), Pending { secrets }))
     }
 
     /// The paper's Recover: decrypt `H s`, take it off, and round to the nearest byte.
-    fn recover(&mut self, pending: Pending, One(answer): One<Answer>) -> Result<Record> {
+    fn recover(&mut self, pending: Pending, OneServer(answer): OneServer<Answer>) -> Result<Record> {
         let Answer { words, products } = answer;
         let blocks = self.params.blocks();
         if words.len() != self.params.l() || products.iter().any(|of_ring| of_ring.len() != blocks) {
-            return Err(Misuse::Foreign("ticket").into());
+            return Err(Misuse::ForeignValue("ticket").into());
         }
         let products = self.linpir.products(&pending.secrets, &products)?;
         let bytes =

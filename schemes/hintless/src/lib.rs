@@ -14,7 +14,7 @@
 //! | [`client`] | query, recover |
 //! | `server` | encode, open, answer (feature `server`) |
 //! | `part` | tables in parts (feature `server`) |
-//! | `revise` | changed bytes, and the blocks of rows that they touch (feature `server`) |
+//! | `update_image` | changed bytes, and the blocks of rows that they touch (feature `server`) |
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
@@ -31,7 +31,7 @@ pub mod server;
 #[cfg(feature = "server")]
 pub mod update_image;
 
-use sotto_core::{Caps, One, Scheme, SchemeEntry, SchemeId};
+use sotto_core::{Caps, OneServer, Scheme, SchemeEntry, SchemeId};
 
 /// The scheme.
 pub struct Hintless;
@@ -40,7 +40,7 @@ impl Scheme for Hintless {
     const ID: SchemeId = SchemeId("hintless/1");
     const TITLE: &'static str = "HintlessPIR (CRYPTO 2024), a baseline";
     type Params = params::Params;
-    type Fan<T> = One<T>;
+    type Fan<T> = OneServer<T>;
     type Keys = ();
     type Query = message::Query;
     type Answer = message::Answer;
@@ -48,7 +48,7 @@ impl Scheme for Hintless {
     type Client = client::Client;
     #[cfg(feature = "server")]
     type Server = server::Server;
-    const CAPS: Caps<Self> = Caps::NONE.revise().parts();
+    const CAPS: Caps<Self> = Caps::NONE.update_image().parts();
 }
 
 /// What the registry knows of this scheme.

@@ -3,7 +3,7 @@
 use crate::bound;
 use crate::linpir::{self, BLOCK_ROWS, PLAIN, RINGS};
 use serde::{Deserialize, Serialize};
-use sotto_core::{Costs, ParamsDigest, ParamsReport, Result, Security, Shape, work};
+use sotto_core::{Costs, ParamsDigest, ParamsReport, Result, Security, TableShape, work};
 use sotto_lattice::bgv::{Pow2, RnsRing};
 use sotto_math::matrix::PanelLayout;
 use sotto_prg::PublicSeed;
@@ -132,7 +132,7 @@ impl Params {
 impl sotto_core::Params for Params {
     type Literal = ParamsLiteral;
 
-    fn select(shape: &Shape) -> Result<ParamsLiteral> {
+    fn select(shape: &TableShape) -> Result<ParamsLiteral> {
         crate::select::select(shape)
     }
 
@@ -181,7 +181,7 @@ impl sotto_core::Params for Params {
             },
             security: self.security.clone(),
             failure_log2: self.failure_log2,
-            details: sotto_core::facts(|| {
+            details: sotto_core::report_details(|| {
                 vec![
                     ("l", literal.record_bytes.to_string()),
                     ("m", literal.records.to_string()),

@@ -9,7 +9,7 @@ use crate::linpir::{RINGS, answer_bytes_of, ring_bytes};
 use crate::message::{Answer, Query};
 use crate::params::Params;
 use crate::server::Server;
-use sotto_core::{Cut, Image, Params as _, Partial, PeerMisbehaved, Result, Section, work};
+use sotto_core::{Image, Params as _, PartIndex, PartScheme, PeerMisbehaved, Result, Section, work};
 use sotto_math::matrix::PanelLayout;
 use sotto_math::matrix::layout::PANEL_ROWS;
 use sotto_silent::matrix::{Matrix, RowRange};
@@ -26,7 +26,7 @@ struct PartContents {
 }
 
 impl PartContents {
-    fn of(params: &Params, cut: Cut) -> Self {
+    fn of(params: &Params, cut: PartIndex) -> Self {
         let panels = before(params, cut.part(), cut.parts())..before(params, cut.part() + 1, cut.parts());
         let row = |panel: usize| (panel * PANEL_ROWS).min(params.l());
         let first = if cut.part() == 0 { 0 } else { 1 };
@@ -55,15 +55,15 @@ fn before(params: &Params, part: u32, parts: u32) -> usize {
     (part + more) as usize
 }
 
-impl Partial for Hintless {
+impl PartScheme for Hintless {
     type Part = Server;
     type Joiner = ();
 
-    fn most_parts(params: &Params) -> u32 {
+    fn max_parts(params: &Params) -> u32 {
         RowRange::most(&params.layout())
     }
 
-    fn holds(params: &Params, cut: Cut) -> Vec<Range<u64>> {
+    fn part_ranges(params: &Params, cut: PartIndex) -> Vec<Range<u64>> {
         let (share, literal) = (PartContents::of(params, cut), params.literal());
         let panel = |panel: usize| (panel * params.layout().panel_bytes()) as u64;
         let bytes = ring_bytes(literal.blocks(), literal.block_rows);
@@ -72,7 +72,7 @@ impl Partial for Hintless {
         vec![panel(share.panels.start)..panel(share.panels.end), rings]
     }
 
-    fn open_part(params: &Params, cut: Cut, image: Arc<dyn Image>) -> Result<Server> {
+    fn open_part(params: &Params, cut: PartIndex, image: Arc<dyn Image>) -> Result<Server> {
         let share = PartContents::of(params, cut);
         let (layout, rows) = (share.layout(params), [params.l(), params.block_rows()]);
         let linpir = LinPir::some(params.rings(), share.rings, &params.literal().seed, rows)?;
@@ -80,7 +80,7 @@ impl Partial for Hintless {
         Ok(Server { params: params.clone(), matrix, linpir })
     }
 
-    fn partial_bytes(params: &Params, cut: Cut) -> usize {
+    fn partial_bytes(params: &Params, cut: PartIndex) -> usize {
         let share = PartContents::of(params, cut);
         let rings = share.rings.map(|k| answer_bytes_of(k, params.literal().blocks()));
         4 * share.rows + rings.sum::<u64>() as usize
@@ -90,7 +90,7 @@ impl Partial for Hintless {
         Ok(())
     }
 
-    fn partials(part: &Server, asks: Vec<(&(), Query)>) -> Vec<Result<Vec<u8>>> {
+    fn answer_part(part: &Server, asks: Vec<(&(), Query)>) -> Vec<Result<Vec<u8>>> {
         let written = |answer: Answer| {
             let mut out = Vec::new();
             answer.put_some(&part.params, part.linpir.rings(), &mut out);
@@ -100,14 +100,14 @@ impl Partial for Hintless {
         answers.into_iter().map(|answer| answer.map(written)).collect()
     }
 
-    fn joiner(_: &Params) -> Result<()> {
+    fn prepare_join(_: &Params) -> Result<()> {
         Ok(())
     }
 
     fn join((params, ()): (&Params, &()), _: (&(), Query), partials: &[Vec<u8>]) -> Result<Answer> {
         let mut joined = Answer { words: Vec::with_capacity(params.l()), products: Vec::new() };
         let parts = u32::try_from(partials.len()).unwrap_or(u32::MAX);
-        for (cut, partial) in Cut::all(parts).zip(partials) {
+        for (cut, partial) in PartIndex::all(parts).zip(partials) {
             let PartContents { rows, rings, .. } = PartContents::of(params, cut);
             let taken = Answer::take_some(params, rows, rings, partial);
             let Answer { words, products } = taken.ok_or(PeerMisbehaved::NotCanonical("partial"))?;

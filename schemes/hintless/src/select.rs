@@ -3,7 +3,7 @@
 use crate::bound;
 use crate::linpir::{BLOCK_ROWS, rings};
 use crate::params::{MAX_RECORD_BYTES, MAX_RECORDS, PUBLIC_SEED, ParamsLiteral};
-use sotto_core::{ParamsError, Result, Shape};
+use sotto_core::{ParamsError, Result, TableShape};
 use sotto_silent::lwe::dense::HINTLESS;
 use sotto_silent::matrix_shape::{MatrixShape, cuts, price};
 
@@ -11,7 +11,7 @@ use sotto_silent::matrix_shape::{MatrixShape, cuts, price};
 ///
 /// # Errors
 /// [`ParamsError::NoFit`] for an empty table, or one larger than the limits allow.
-pub fn select(shape: &Shape) -> Result<ParamsLiteral> {
+pub fn select(shape: &TableShape) -> Result<ParamsLiteral> {
     let no_fit =
         |why: &str| ParamsError::NoFit { rows: shape.rows, row_bytes: shape.row_bytes, why: why.into() };
     if shape.rows == 0 || shape.row_bytes == 0 {
@@ -45,7 +45,7 @@ mod tests {
     #[test]
     fn limits_are_refused_not_wrapped() {
         for (rows, row_bytes) in [(0, 1), (1, 0), (u64::MAX, 1), (1, u64::MAX), (u64::MAX, u64::MAX)] {
-            assert!(select(&Shape::new(rows, row_bytes, u64::MAX)).is_err(), "{rows} {row_bytes}");
+            assert!(select(&TableShape::new(rows, row_bytes, u64::MAX)).is_err(), "{rows} {row_bytes}");
         }
     }
 
@@ -56,7 +56,7 @@ mod tests {
             [(1 << 20, 256, 388 + 1540), (1 << 30, 1, 453 + 3080), (1 << 18, 1 << 15, 1502 + 3080)]
         {
             for goal in [Goal::ServerTime, Goal::TotalBytes] {
-                let literal = select(&Shape { goal, ..Shape::new(rows, row_bytes, 1) }).unwrap();
+                let literal = select(&TableShape { goal, ..TableShape::new(rows, row_bytes, 1) }).unwrap();
                 let (up, down) = (literal.query_bytes(), literal.answer_bytes());
                 println!(
                     "{literal:?}: {up} + {down}, image {} MB",
@@ -71,7 +71,7 @@ mod tests {
         #![proptest_config(proptest::test_runner::Config::with_cases(24))]
         #[test]
         fn what_is_selected_passes_the_check(rows in 1u64..1 << 30, row_bytes in 1u64..1 << 22) {
-            if let Ok(literal) = select(&Shape::new(rows, row_bytes, 1)) {
+            if let Ok(literal) = select(&TableShape::new(rows, row_bytes, 1)) {
                 let lookups = row_bytes.div_ceil(literal.record_bytes) as f64;
                 let report = Params::check(literal).unwrap().report();
                 proptest::prop_assert!(report.failure_log2 + lookups.log2() <= -40.0);

@@ -5,7 +5,7 @@ use crate::linpir::client::EncryptedSecret;
 use crate::linpir::server::{HintRows, LinPir, LinPirMasks};
 use crate::message::{Answer, Query};
 use crate::params::Params;
-use sotto_core::{Image, Params as _, Result, Rows, Section, Sink};
+use sotto_core::{Image, Params as _, RecordSource, Result, Section, Sink};
 use sotto_math::matrix::{QueryPlanes, scan_u32};
 use sotto_silent::lwe::dense::HINTLESS;
 use sotto_silent::matrix::{Matrix, write_matrix};
@@ -28,7 +28,7 @@ pub struct Server {
 impl sotto_core::Server<Hintless> for Server {
     type Session = ();
 
-    fn encode(params: &Params, rows: &dyn Rows, out: &dyn Sink) -> Result<()> {
+    fn encode(params: &Params, rows: &dyn RecordSource, out: &dyn Sink) -> Result<()> {
         let writer = LinPirWriter::new(params, out)?;
         write_matrix(params.layout(), Section::Resident, rows, out)?;
         let put = |at, bytes: &[u8]| writer.put(at, bytes);
@@ -42,7 +42,7 @@ impl sotto_core::Server<Hintless> for Server {
         Ok(Server { params: params.clone(), matrix, linpir })
     }
 
-    fn records(params: &Params, image: Arc<dyn Image>) -> Result<Box<dyn Rows>> {
+    fn records(params: &Params, image: Arc<dyn Image>) -> Result<Box<dyn RecordSource>> {
         let beyond = params.literal().linpir_bytes();
         Ok(Matrix::open(params.layout(), beyond, Section::Resident, image)?.records())
     }

@@ -4,11 +4,11 @@
 use crate::Hintless;
 use crate::params::Params;
 use crate::server::LinPirWriter;
-use sotto_core::{Change, Params as _, Result, Revise, Section, Sink};
+use sotto_core::{Params as _, RecordChange, Result, Section, Sink, UpdateImage};
 use sotto_silent::matrix::{ByteChange, change_panels};
 
-impl Revise for Hintless {
-    fn revise(params: &Params, changes: &[Change], out: &dyn Sink) -> Result<()> {
+impl UpdateImage for Hintless {
+    fn revise(params: &Params, changes: &[RecordChange], out: &dyn Sink) -> Result<()> {
         let writer = LinPirWriter::new(params, out)?;
         let blocks = |entries: &[ByteChange]| {
             let mut blocks: Vec<usize> =

@@ -6,7 +6,7 @@
 use crate::InspireTwo;
 use crate::message::{Answer, Query};
 use crate::params::Params;
-use sotto_core::{CryptoRng, Misuse, One, Params as _, Record, RecordIndex, Result};
+use sotto_core::{CryptoRng, Misuse, OneServer, Params as _, Record, RecordIndex, Result};
 use sotto_lattice::secret::SecretKey;
 use sotto_math::bits;
 use sotto_silent::lattice::N;
@@ -49,7 +49,7 @@ impl sotto_core::Client<InspireTwo> for Client {
     fn keys(&self) {}
 
     /// The paper's Query: encrypted unit vectors for column and block under one fresh secret, and its packing key.
-    fn query(&mut self, index: RecordIndex, rng: &mut dyn CryptoRng) -> Result<(One<Query>, Pending)> {
+    fn query(&mut self, index: RecordIndex, rng: &mut dyn CryptoRng) -> Result<(OneServer<Query>, Pending)> {
         let params = &self.params;
         if index.0 >= params.records() {
             return Err(Misuse::IndexPastEnd { index: index.0, len: params.records() }.into());
@@ -64,14 +64,14 @@ impl sotto_core::Client<InspireTwo> for Client {
         let vectors =
             [vector(0, params.columns(), places[0], first), vector(1, params.picks(), places[1], second)];
         let key = self.encryption.key(&secret, first, rng);
-        Ok((One(Query { vectors, key }), Pending { secret }))
+        Ok((OneServer(Query { vectors, key }), Pending { secret }))
     }
 
     /// The paper's Extract: decrypt the second layer, put the first one's ciphertext together, and decrypt that.
-    fn recover(&mut self, pending: Pending, One(Answer(answer)): One<Answer>) -> Result<Record> {
+    fn recover(&mut self, pending: Pending, OneServer(Answer(answer)): OneServer<Answer>) -> Result<Record> {
         let (params, secret) = (&self.params, &pending.secret);
         if answer.len() != params.literal().parts().len() {
-            return Err(Misuse::Foreign("ticket").into());
+            return Err(Misuse::ForeignValue("ticket").into());
         }
         let [bits, _] = params.bits();
         let numbers = match answer.as_slice() {

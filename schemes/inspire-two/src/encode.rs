@@ -6,7 +6,7 @@ use crate::InspireTwo;
 use crate::params::Params;
 use crate::second_layer::packings;
 use rayon::prelude::*;
-use sotto_core::{Change, Misuse, Params as _, Result, Revise, Rows, Section, Sink};
+use sotto_core::{Misuse, Params as _, RecordChange, RecordSource, Result, Section, Sink, UpdateImage};
 use sotto_math::bits;
 use sotto_math::modulus_pair::round_to_bits;
 use sotto_silent::lattice::{self, N, VECTORS};
@@ -21,7 +21,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 const TOGETHER: usize = 2048;
 
 /// Writes a table.
-pub(crate) fn encode(params: &Params, rows: &dyn Rows, out: &dyn Sink) -> Result<()> {
+pub(crate) fn encode(params: &Params, rows: &dyn RecordSource, out: &dyn Sink) -> Result<()> {
     let layers = Layers::new(params)?;
     out.reserve(Section::Resident, layers.end())?;
     if rows.records() != params.records() || rows.record_bytes() != params.record_bytes() {
@@ -31,11 +31,11 @@ pub(crate) fn encode(params: &Params, rows: &dyn Rows, out: &dyn Sink) -> Result
     layers.write(std::iter::once(0..params.blocks()), out)
 }
 
-impl Revise for InspireTwo {
-    fn revise(params: &Params, changes: &[Change], out: &dyn Sink) -> Result<()> {
+impl UpdateImage for InspireTwo {
+    fn revise(params: &Params, changes: &[RecordChange], out: &dyn Sink) -> Result<()> {
         let layers = Layers::new(params)?;
         out.reserve(Section::Resident, layers.end())?;
-        let changes: Vec<Change> =
+        let changes: Vec<RecordChange> =
             changes.iter().map(|change| placed(params, change)).collect::<Result<_>>()?;
         let of_panel = |entries: &[ByteChange]| {
             let mut blocks: Vec<usize> =
@@ -52,7 +52,7 @@ impl Revise for InspireTwo {
 }
 
 /// Where in the matrix a changed record lies.
-fn placed(params: &Params, change: &Change) -> Result<Change> {
+fn placed(params: &Params, change: &RecordChange) -> Result<RecordChange> {
     let (records, len) = (params.records(), params.record_bytes() as u64);
     if change.record >= records {
         return Err(Misuse::IndexPastEnd { index: change.record, len: records }.into());
@@ -62,7 +62,7 @@ fn placed(params: &Params, change: &Change) -> Result<Change> {
         return Err(Misuse::IndexPastEnd { index: end, len }.into());
     }
     let (column, row) = params.place(change.record);
-    Ok(Change { record: column, offset: row + change.offset, bytes: change.bytes.clone() })
+    Ok(RecordChange { record: column, offset: row + change.offset, bytes: change.bytes.clone() })
 }
 
 /// What writes both layers.
@@ -166,10 +166,10 @@ impl<'a> Layers<'a> {
 /// The columns of the matrix, each the records of all blocks, one after the other.
 struct Columns<'a> {
     params: &'a Params,
-    rows: &'a dyn Rows,
+    rows: &'a dyn RecordSource,
 }
 
-impl Rows for Columns<'_> {
+impl RecordSource for Columns<'_> {
     fn records(&self) -> u64 {
         self.params.columns() as u64
     }

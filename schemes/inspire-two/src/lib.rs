@@ -34,7 +34,7 @@ pub mod select;
 pub mod server;
 pub mod sizes;
 
-use sotto_core::{Caps, One, Scheme, SchemeEntry, SchemeId};
+use sotto_core::{Caps, OneServer, Scheme, SchemeEntry, SchemeId};
 
 /// The scheme.
 pub struct InspireTwo;
@@ -43,7 +43,7 @@ impl Scheme for InspireTwo {
     const ID: SchemeId = SchemeId("inspire-two/1");
     const TITLE: &'static str = "InsPIRe^(2) (2025): short records by two packed passes";
     type Params = params::Params;
-    type Fan<T> = One<T>;
+    type Fan<T> = OneServer<T>;
     type Keys = ();
     type Query = message::Query;
     type Answer = message::Answer;
@@ -51,7 +51,7 @@ impl Scheme for InspireTwo {
     type Client = client::Client;
     #[cfg(feature = "server")]
     type Server = server::Server;
-    const CAPS: Caps<Self> = Caps::NONE.revise().parts();
+    const CAPS: Caps<Self> = Caps::NONE.update_image().parts();
 }
 
 /// What the registry knows of this scheme.

@@ -2,7 +2,7 @@
 
 use crate::sizes::GROUP;
 use serde::{Deserialize, Serialize};
-use sotto_core::{Costs, ParamsDigest, ParamsReport, Result, Security, Shape, work};
+use sotto_core::{Costs, ParamsDigest, ParamsReport, Result, Security, TableShape, work};
 use sotto_lattice::noise::log2_sum;
 use sotto_prg::PublicSeed;
 use sotto_silent::bound;
@@ -138,7 +138,7 @@ impl Params {
 impl sotto_core::Params for Params {
     type Literal = ParamsLiteral;
 
-    fn select(shape: &Shape) -> Result<ParamsLiteral> {
+    fn select(shape: &TableShape) -> Result<ParamsLiteral> {
         crate::select::select(shape)
     }
 
@@ -187,7 +187,7 @@ impl sotto_core::Params for Params {
             },
             security: self.security.clone(),
             failure_log2: self.failure_log2,
-            details: sotto_core::facts(|| {
+            details: sotto_core::report_details(|| {
                 vec![
                     ("columns", literal.columns().to_string()),
                     ("blocks", literal.blocks.to_string()),

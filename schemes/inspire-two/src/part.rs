@@ -8,7 +8,7 @@ use crate::params::Params;
 use crate::part_contents::PartContents;
 use crate::second_layer::{BodySelector, Ciphertext};
 use crate::server::{PartServer, PassOutput, answer, fresh};
-use sotto_core::{Cut, Image, Partial, PeerMisbehaved, Result};
+use sotto_core::{Image, PartIndex, PartScheme, PeerMisbehaved, Result};
 use sotto_math::bits::{pack_words, packed_len};
 use sotto_silent::lattice::N;
 use sotto_silent::unit_vector::MessageBits;
@@ -26,7 +26,7 @@ fn picked(params: &Params, share: &PartContents) -> (MessageBits, Vec<usize>) {
 }
 
 /// Takes a partial.
-fn take(params: &Params, cut: Cut, mut bytes: &[u8], into: &mut PassOutput) -> Option<()> {
+fn take(params: &Params, cut: PartIndex, mut bytes: &[u8], into: &mut PassOutput) -> Option<()> {
     let share = PartContents::of(params, cut);
     let ([first, _], (bits, counts)) = (params.bits(), picked(params, &share));
     into.bodies.extend(words(&mut bytes, first.body, share.numbers.len())?);
@@ -37,23 +37,23 @@ fn take(params: &Params, cut: Cut, mut bytes: &[u8], into: &mut PassOutput) -> O
     Some(())
 }
 
-impl Partial for InspireTwo {
+impl PartScheme for InspireTwo {
     type Part = PartServer;
     type Joiner = Option<BodySelector>;
 
-    fn most_parts(params: &Params) -> u32 {
+    fn max_parts(params: &Params) -> u32 {
         u32::try_from(PartContents::most(params)).unwrap_or(u32::MAX)
     }
 
-    fn holds(params: &Params, cut: Cut) -> Vec<Range<u64>> {
+    fn part_ranges(params: &Params, cut: PartIndex) -> Vec<Range<u64>> {
         PartContents::of(params, cut).holds(params)
     }
 
-    fn open_part(params: &Params, cut: Cut, image: Arc<dyn Image>) -> Result<PartServer> {
+    fn open_part(params: &Params, cut: PartIndex, image: Arc<dyn Image>) -> Result<PartServer> {
         PartServer::open(params, PartContents::of(params, cut), image)
     }
 
-    fn partial_bytes(params: &Params, cut: Cut) -> usize {
+    fn partial_bytes(params: &Params, cut: PartIndex) -> usize {
         let share = PartContents::of(params, cut);
         let ([first, _], (bits, counts)) = (params.bits(), picked(params, &share));
         let cipher = |count: &usize| Some(packed_len(bits.mask, N)? + packed_len(bits.body, *count)?);
@@ -65,7 +65,7 @@ impl Partial for InspireTwo {
         Ok(())
     }
 
-    fn partials(part: &PartServer, asks: Vec<(&(), Query)>) -> Vec<Result<Vec<u8>>> {
+    fn answer_part(part: &PartServer, asks: Vec<(&(), Query)>) -> Vec<Result<Vec<u8>>> {
         let queries: Vec<Query> = asks.into_iter().map(|(_, query)| query).collect();
         let ([first, _], (bits, _)) = (part.params.bits(), picked(&part.params, &part.share));
         let written = |PassOutput { bodies, masks }| {
@@ -80,7 +80,7 @@ impl Partial for InspireTwo {
         part.passes(&queries).into_iter().map(written).collect()
     }
 
-    fn joiner(params: &Params) -> Result<Option<BodySelector>> {
+    fn prepare_join(params: &Params) -> Result<Option<BodySelector>> {
         fresh(params)
     }
 
@@ -91,7 +91,7 @@ impl Partial for InspireTwo {
     ) -> Result<Answer> {
         let mut passed = PassOutput { bodies: Vec::new(), masks: Vec::new() };
         let parts = u32::try_from(partials.len()).unwrap_or(u32::MAX);
-        for (cut, partial) in Cut::all(parts).zip(partials) {
+        for (cut, partial) in PartIndex::all(parts).zip(partials) {
             take(params, cut, partial, &mut passed).ok_or(PeerMisbehaved::NotCanonical("partial"))?;
         }
         Ok(answer(fresh.as_ref(), &query, passed))

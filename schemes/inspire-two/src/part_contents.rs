@@ -1,7 +1,7 @@
 //! What a part of a table has: some numbers of the first layer, and some groups of the masks that the second one picks.
 
 use crate::params::Params;
-use sotto_core::{Cut, Params as _};
+use sotto_core::{Params as _, PartIndex};
 use sotto_math::matrix::PanelLayout;
 use sotto_silent::lattice::weight_layout;
 use std::ops::Range;
@@ -28,7 +28,7 @@ impl PartContents {
     }
 
     /// That of a part.
-    pub(crate) fn of(params: &Params, cut: Cut) -> Self {
+    pub(crate) fn of(params: &Params, cut: PartIndex) -> Self {
         let all = PartContents::all(params);
         let numbers = cut.share(Self::most(params));
         let number = |units: u64| (units as usize * TOGETHER).min(all.numbers.end);

@@ -1,7 +1,7 @@
 //! Choosing a grid for a table: many columns cost bytes up, many blocks cost weights to read.
 
 use crate::params::{KEY_BITS, MAX_BLOCKS, MAX_COLUMNS, MAX_RECORD_BYTES, ParamsLiteral, server_ops};
-use sotto_core::{ParamsError, Result, Shape};
+use sotto_core::{ParamsError, Result, TableShape};
 use sotto_silent::lattice::{PUBLIC_SEED, SET};
 use sotto_silent::limits::{MASK_BITS, QUERY_BITS};
 use sotto_silent::matrix_shape::price;
@@ -11,7 +11,7 @@ use std::ops::RangeInclusive;
 ///
 /// # Errors
 /// [`ParamsError::NoFit`] for an empty table, or one larger than the limits allow.
-pub fn select(shape: &Shape) -> Result<ParamsLiteral> {
+pub fn select(shape: &TableShape) -> Result<ParamsLiteral> {
     let no_fit =
         |why: &str| ParamsError::NoFit { rows: shape.rows, row_bytes: shape.row_bytes, why: why.into() };
     if shape.rows == 0 || shape.row_bytes == 0 {
@@ -33,7 +33,7 @@ pub fn select(shape: &Shape) -> Result<ParamsLiteral> {
 }
 
 /// How rows are cut into records: bytes in a record, how many there are, and how many hold one row.
-fn cuts(shape: &Shape) -> impl Iterator<Item = (u64, u64, u64)> {
+fn cuts(shape: &TableShape) -> impl Iterator<Item = (u64, u64, u64)> {
     let (rows, row_bytes) = (shape.rows, shape.row_bytes);
     let together = (0..).map(|i| 1u64 << i).take_while(move |together| {
         row_bytes.checked_mul(*together).is_some_and(|bytes| bytes <= MAX_RECORD_BYTES)
@@ -133,13 +133,13 @@ mod tests {
     #[test]
     fn limits_are_refused_not_wrapped() {
         for (rows, row_bytes) in [(0, 1), (1, 0), (u64::MAX, 1), (1, u64::MAX), (u64::MAX, u64::MAX)] {
-            assert!(select(&Shape::new(rows, row_bytes, u64::MAX)).is_err(), "{rows} {row_bytes}");
+            assert!(select(&TableShape::new(rows, row_bytes, u64::MAX)).is_err(), "{rows} {row_bytes}");
         }
     }
 
     #[test]
     fn goals_are_worth_asking_for() {
-        let of = |goal| select(&Shape { goal, ..Shape::new(1 << 24, 64, 1) }).unwrap();
+        let of = |goal| select(&TableShape { goal, ..TableShape::new(1 << 24, 64, 1) }).unwrap();
         let [time, total] = [Goal::ServerTime, Goal::TotalBytes].map(of);
         let bytes = |literal: &ParamsLiteral| literal.query_bytes() + literal.answer_bytes();
         assert!(bytes(&total) <= bytes(&time) && server_ops(&time) <= server_ops(&total));
@@ -163,7 +163,7 @@ mod tests {
         #![proptest_config(proptest::test_runner::Config::with_cases(12))]
         #[test]
         fn what_is_selected_passes_the_check(rows in 1u64..1 << 30, row_bytes in 1u64..1 << 14) {
-            if let Ok(literal) = select(&Shape::new(rows, row_bytes, 1)) {
+            if let Ok(literal) = select(&TableShape::new(rows, row_bytes, 1)) {
                 let lookups = row_bytes.div_ceil(literal.record_bytes) as f64;
                 let report = Params::check(literal).unwrap().report();
                 proptest::prop_assert!(report.failure_log2 + lookups.log2() <= -40.0);

@@ -7,7 +7,7 @@ use crate::params::Params;
 use crate::part_contents::PartContents;
 use crate::second_layer::{BodySelector, Ciphertext, MaskSelector};
 use rayon::prelude::*;
-use sotto_core::{Held, Image, Params as _, Result, Rows, Section, Sink, Stored};
+use sotto_core::{Image, ImageSection, Params as _, RecordSource, Result, Section, SectionRecords, Sink};
 use sotto_lattice::ring::Ring;
 use sotto_math::bits;
 use sotto_math::matrix::{QueryPlanes, scan_planes};
@@ -31,7 +31,7 @@ pub struct Server {
 pub struct PartServer {
     pub(crate) params: Params,
     pub(crate) share: PartContents,
-    held: Held,
+    held: ImageSection,
     ring: Ring,
     weighing: WeightLayout,
     /// Of one block there is nothing to pick.
@@ -49,7 +49,7 @@ pub(crate) struct PassOutput {
 impl sotto_core::Server<InspireTwo> for Server {
     type Session = ();
 
-    fn encode(params: &Params, rows: &dyn Rows, out: &dyn Sink) -> Result<()> {
+    fn encode(params: &Params, rows: &dyn RecordSource, out: &dyn Sink) -> Result<()> {
         encode(params, rows, out)
     }
 
@@ -60,7 +60,7 @@ impl sotto_core::Server<InspireTwo> for Server {
         })
     }
 
-    fn records(params: &Params, image: Arc<dyn Image>) -> Result<Box<dyn Rows>> {
+    fn records(params: &Params, image: Arc<dyn Image>) -> Result<Box<dyn RecordSource>> {
         let (layout, grid) = (params.literal().matrix(), params.clone());
         let read = move |matrix: &[u8], record: u64, offset: usize, out: &mut [u8]| {
             let (column, row) = grid.place(record);
@@ -70,7 +70,7 @@ impl sotto_core::Server<InspireTwo> for Server {
             Some(())
         };
         let (records, record_bytes) = (params.records(), params.record_bytes());
-        Ok(Box::new(Stored { held: held(params, image)?, records, record_bytes, read }))
+        Ok(Box::new(SectionRecords { held: held(params, image)?, records, record_bytes, read }))
     }
 
     fn admit(&self, (): ()) -> Result<()> {
@@ -102,9 +102,9 @@ pub(crate) fn answer(fresh: Option<&BodySelector>, query: &Query, passed: PassOu
     Answer(masks)
 }
 
-fn held(params: &Params, image: Arc<dyn Image>) -> Result<Held> {
+fn held(params: &Params, image: Arc<dyn Image>) -> Result<ImageSection> {
     let [_, _, _, _, end] = params.literal().starts();
-    Held::open(image, Section::Resident, "matrix", end)
+    ImageSection::open(image, Section::Resident, "matrix", end)
 }
 
 impl PartServer {
@@ -114,7 +114,7 @@ impl PartServer {
         let weighing = WeightLayout::new(params.numbers(), params.blocks(), first)?;
         Ok(PartServer {
             params: params.clone(),
-            held: Held::open(image, Section::Resident, "matrix", share.bytes(params))?,
+            held: ImageSection::open(image, Section::Resident, "matrix", share.bytes(params))?,
             ring: lattice::ring()?,
             weighing: weighing.of_some(share.numbers.len()),
             picking: if params.picks() > 0 {

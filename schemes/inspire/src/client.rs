@@ -8,7 +8,7 @@ use crate::message::{Answer, Query};
 use crate::numbers::{NUMBER_BITS, PLAIN};
 use crate::params::Params;
 use crate::selector::RootEncryptor;
-use sotto_core::{CryptoRng, Misuse, One, Params as _, Record, RecordIndex, Result};
+use sotto_core::{CryptoRng, Misuse, OneServer, Params as _, Record, RecordIndex, Result};
 use sotto_lattice::secret::SecretKey;
 use sotto_math::bits::pack16;
 use sotto_silent::lattice::N;
@@ -51,7 +51,7 @@ impl sotto_core::Client<Inspire> for Client {
 
     /// The paper's Query: an encrypted unit vector under a fresh secret with the packing keys of that secret, and the root of the
     /// place wanted under the same secret.
-    fn query(&mut self, index: RecordIndex, rng: &mut dyn CryptoRng) -> Result<(One<Query>, Pending)> {
+    fn query(&mut self, index: RecordIndex, rng: &mut dyn CryptoRng) -> Result<(OneServer<Query>, Pending)> {
         let (params, records) = (&self.params, self.params.literal().records);
         if index.0 >= records {
             return Err(Misuse::IndexPastEnd { index: index.0, len: records }.into());
@@ -62,14 +62,14 @@ impl sotto_core::Client<Inspire> for Client {
         let (encrypted, secret) = self.encryption.unit(params.m(), column, params.bits(), rng);
         let ring = self.encryption.ring();
         let selector = self.selector.encrypt(ring, &secret, place, params.selector_bits(), rng);
-        Ok((One(Query { words: encrypted.words, keys: encrypted.keys, selector }), Pending { secret }))
+        Ok((OneServer(Query { words: encrypted.words, keys: encrypted.keys, selector }), Pending { secret }))
     }
 
     /// The paper's Extract: decrypt each ciphertext, and round to the nearest number.
-    fn recover(&mut self, pending: Pending, One(Answer(groups)): One<Answer>) -> Result<Record> {
+    fn recover(&mut self, pending: Pending, OneServer(Answer(groups)): OneServer<Answer>) -> Result<Record> {
         let params = &self.params;
         if groups.len() != params.groups() {
-            return Err(Misuse::Foreign("ticket").into());
+            return Err(Misuse::ForeignValue("ticket").into());
         }
         let mut numbers = Zeroizing::new(Vec::with_capacity(groups.len() * N));
         for [mask, body] in &groups {

@@ -7,7 +7,7 @@ use crate::interpolate::{Direction, evaluate_at, transform};
 use crate::numbers::{GROUP_BYTES, NUMBER_BITS, place};
 use crate::params::Params;
 use rayon::prelude::*;
-use sotto_core::{Misuse, Result, Rows, Sure};
+use sotto_core::{ExpectOrDefault, Misuse, RecordSource, Result};
 use sotto_math::bits::{pack16, unpack16};
 use sotto_math::matrix::PanelLayout;
 use sotto_silent::lattice::N;
@@ -19,7 +19,7 @@ pub(crate) const POLYNOMIAL_BYTES: usize = 2 * N;
 /// The columns of a table's records.
 pub struct Columns<'a> {
     params: &'a Params,
-    rows: &'a dyn Rows,
+    rows: &'a dyn RecordSource,
 }
 
 impl<'a> Columns<'a> {
@@ -27,7 +27,7 @@ impl<'a> Columns<'a> {
     ///
     /// # Errors
     /// [`Misuse::Rule`] if they have another shape than the parameters.
-    pub fn new(params: &'a Params, rows: &'a dyn Rows) -> Result<Self> {
+    pub fn new(params: &'a Params, rows: &'a dyn RecordSource) -> Result<Self> {
         let literal = sotto_core::Params::literal(params);
         if rows.records() != literal.records || rows.record_bytes() as u64 != literal.record_bytes {
             return Err(Misuse::Rule("the records have the shape the parameters were chosen for").into());
@@ -36,7 +36,7 @@ impl<'a> Columns<'a> {
     }
 }
 
-impl Rows for Columns<'_> {
+impl RecordSource for Columns<'_> {
     fn records(&self) -> u64 {
         self.params.m() as u64
     }
@@ -52,7 +52,10 @@ impl Rows for Columns<'_> {
         let there = (self.rows.records().saturating_sub(start) as usize).min(count);
         // Places past the last record hold zeroes.
         let mut records = vec![0; count * bytes];
-        self.rows.read(start, records.get_mut(..there * bytes).sure("no more than there is room for"))?;
+        self.rows.read(
+            start,
+            records.get_mut(..there * bytes).expect_or_default("no more than there is room for"),
+        )?;
         let columns = records.par_chunks_exact(t * bytes).zip(out.par_chunks_exact_mut(self.params.l()));
         columns.for_each_init(Vec::new, |room, (records, column)| {
             let groups = column.chunks_exact_mut(t * POLYNOMIAL_BYTES);
@@ -94,7 +97,7 @@ fn numbers(record: &[u8], group: usize, out: &mut Vec<i32>) {
     let mut bytes = [0; GROUP_BYTES as usize];
     let there = record.get(first..).unwrap_or_default();
     bytes.iter_mut().zip(there).for_each(|(byte, there)| *byte = *there);
-    let numbers = unpack16(&bytes, NUMBER_BITS, N).sure("a group is whole bytes");
+    let numbers = unpack16(&bytes, NUMBER_BITS, N).expect_or_default("a group is whole bytes");
     out.extend(numbers.into_iter().map(i32::from));
 }
 

@@ -19,7 +19,7 @@
 //! | `columns` | records as columns of the matrix, and columns as records (feature `server`) |
 //! | `server` | encode, open, answer (feature `server`) |
 //! | `part` | tables in parts (feature `server`) |
-//! | `revise` | changed bytes, and the groups they touch (feature `server`) |
+//! | `update_image` | changed bytes, and the groups they touch (feature `server`) |
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
@@ -41,7 +41,7 @@ pub mod server;
 #[cfg(feature = "server")]
 pub mod update_image;
 
-use sotto_core::{Caps, One, Scheme, SchemeEntry, SchemeId};
+use sotto_core::{Caps, OneServer, Scheme, SchemeEntry, SchemeId};
 
 /// The scheme.
 pub struct Inspire;
@@ -50,7 +50,7 @@ impl Scheme for Inspire {
     const ID: SchemeId = SchemeId("inspire/1");
     const TITLE: &'static str = "InsPIRe with polynomial evaluation (eprint 2025/1352)";
     type Params = params::Params;
-    type Fan<T> = One<T>;
+    type Fan<T> = OneServer<T>;
     type Keys = ();
     type Query = message::Query;
     type Answer = message::Answer;
@@ -58,7 +58,7 @@ impl Scheme for Inspire {
     type Client = client::Client;
     #[cfg(feature = "server")]
     type Server = server::Server;
-    const CAPS: Caps<Self> = Caps::NONE.revise().parts();
+    const CAPS: Caps<Self> = Caps::NONE.update_image().parts();
 }
 
 /// What the registry knows of this scheme.

@@ -4,7 +4,7 @@ use crate::bound;
 use crate::numbers::{self, PLAIN};
 use crate::selector::{BODY_DIGITS, MASK_DIGITS};
 use serde::{Deserialize, Serialize};
-use sotto_core::{Costs, ParamsDigest, ParamsReport, Result, Security, Shape, work};
+use sotto_core::{Costs, ParamsDigest, ParamsReport, Result, Security, TableShape, work};
 use sotto_math::matrix::PanelLayout;
 use sotto_prg::PublicSeed;
 use sotto_silent::groups::Groups;
@@ -172,7 +172,7 @@ impl Params {
 impl sotto_core::Params for Params {
     type Literal = ParamsLiteral;
 
-    fn select(shape: &Shape) -> Result<ParamsLiteral> {
+    fn select(shape: &TableShape) -> Result<ParamsLiteral> {
         crate::select::select(shape)
     }
 
@@ -225,7 +225,7 @@ impl sotto_core::Params for Params {
             },
             security: self.security.clone(),
             failure_log2: self.failure_log2,
-            details: sotto_core::facts(|| {
+            details: sotto_core::report_details(|| {
                 vec![
                     ("t", literal.places.to_string()),
                     ("m", literal.columns().to_string()),

@@ -5,7 +5,7 @@ use crate::numbers::GROUP_BYTES;
 use crate::params::{
     MASK_BITS, MAX_COLUMNS, MAX_RECORD_BYTES, PLACES, ParamsLiteral, SELECTOR_BITS, server_ops,
 };
-use sotto_core::{ParamsError, Result, Shape};
+use sotto_core::{ParamsError, Result, TableShape};
 use sotto_silent::lattice::{PUBLIC_SEED, SET};
 use sotto_silent::limits::{KEY_BITS, QUERY_BITS};
 use sotto_silent::matrix_shape::{MatrixShape, cuts, price};
@@ -15,7 +15,7 @@ use std::ops::RangeInclusive;
 ///
 /// # Errors
 /// [`ParamsError::NoFit`] for an empty table, or one larger than the limits allow.
-pub fn select(shape: &Shape) -> Result<ParamsLiteral> {
+pub fn select(shape: &TableShape) -> Result<ParamsLiteral> {
     let no_fit =
         |why: &str| ParamsError::NoFit { rows: shape.rows, row_bytes: shape.row_bytes, why: why.into() };
     if shape.rows == 0 || shape.row_bytes == 0 {
@@ -90,13 +90,13 @@ mod tests {
     #[test]
     fn limits_are_refused_not_wrapped() {
         for (rows, row_bytes) in [(0, 1), (1, 0), (u64::MAX, 1), (1, u64::MAX), (u64::MAX, u64::MAX)] {
-            assert!(select(&Shape::new(rows, row_bytes, u64::MAX)).is_err(), "{rows} {row_bytes}");
+            assert!(select(&TableShape::new(rows, row_bytes, u64::MAX)).is_err(), "{rows} {row_bytes}");
         }
     }
 
     #[test]
     fn goals_are_worth_asking_for() {
-        let of = |goal| select(&Shape { goal, ..Shape::new(1 << 15, 32768, 1) }).unwrap();
+        let of = |goal| select(&TableShape { goal, ..TableShape::new(1 << 15, 32768, 1) }).unwrap();
         let [time, total] = [Goal::ServerTime, Goal::TotalBytes].map(of);
         assert!(total.query_bytes() + total.answer_bytes() <= time.query_bytes() + time.answer_bytes());
         assert!(of(Goal::QueryBytes).query_bytes() <= total.query_bytes());
@@ -109,7 +109,7 @@ mod tests {
         #![proptest_config(proptest::test_runner::Config::with_cases(24))]
         #[test]
         fn what_is_selected_passes_the_check(rows in 1u64..1 << 30, row_bytes in 1u64..1 << 22) {
-            if let Ok(literal) = select(&Shape::new(rows, row_bytes, 1)) {
+            if let Ok(literal) = select(&TableShape::new(rows, row_bytes, 1)) {
                 let lookups = row_bytes.div_ceil(literal.record_bytes) as f64;
                 let report = Params::check(literal).unwrap().report();
                 proptest::prop_assert!(report.failure_log2 + lookups.log2() <= -40.0);

@@ -8,7 +8,10 @@ use crate::params::Params;
 use crate::selector::{MASKS, ROWS, gadgets};
 use rayon::prelude::*;
 use sotto_core::server::together;
-use sotto_core::{Held, Image, Misuse, Params as _, PeerMisbehaved, Result, Rows, Section, Sink, Stored};
+use sotto_core::{
+    Image, ImageSection, Misuse, Params as _, PeerMisbehaved, RecordSource, Result, Section, SectionRecords,
+    Sink,
+};
 use sotto_lattice::ciphertext::Ciphertext;
 use sotto_lattice::encrypt::restore;
 use sotto_lattice::rgsw::RgswCiphertext;
@@ -44,7 +47,7 @@ struct ExpandedQuery {
 impl sotto_core::Server<Inspire> for Server {
     type Session = ();
 
-    fn encode(params: &Params, rows: &dyn Rows, out: &dyn Sink) -> Result<()> {
+    fn encode(params: &Params, rows: &dyn RecordSource, out: &dyn Sink) -> Result<()> {
         let packed = packed(params)?;
         let layout = params.layout();
         out.reserve(Section::Resident, layout.bytes() as u64 + packed.bytes())?;
@@ -57,17 +60,17 @@ impl sotto_core::Server<Inspire> for Server {
         Server::open_some(params, params.layout(), packed(params)?, image)
     }
 
-    fn records(params: &Params, image: Arc<dyn Image>) -> Result<Box<dyn Rows>> {
+    fn records(params: &Params, image: Arc<dyn Image>) -> Result<Box<dyn RecordSource>> {
         let packed = packed(params)?;
         let (layout, t) = (params.layout(), params.places());
         let bytes = layout.bytes() as u64 + packed.bytes();
-        let held = Held::open(image, Section::Resident, "matrix", bytes)?;
+        let held = ImageSection::open(image, Section::Resident, "matrix", bytes)?;
         let literal = params.literal();
         let (records, record_bytes) = (literal.records, literal.record_bytes as usize);
         let read = move |matrix: &[u8], record: u64, offset: usize, out: &mut [u8]| {
             read_record((&layout, t), matrix, record, offset, out)
         };
-        Ok(Box::new(Stored { held, records, record_bytes, read }))
+        Ok(Box::new(SectionRecords { held, records, record_bytes, read }))
     }
 
     fn admit(&self, (): ()) -> Result<()> {

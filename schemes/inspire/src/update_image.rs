@@ -6,21 +6,21 @@ use crate::columns::{POLYNOMIAL_BYTES, put, put_byte, take};
 use crate::numbers::GROUP_BYTES;
 use crate::params::Params;
 use crate::server::packed;
-use sotto_core::{Change, Misuse, Params as _, Result, Revise, Section, Sink};
+use sotto_core::{Misuse, Params as _, RecordChange, Result, Section, Sink, UpdateImage};
 use sotto_math::matrix::layout::PANEL_ROWS;
 use sotto_silent::lattice::N;
 use sotto_silent::matrix::change_column;
 use sotto_silent::write_packed::write_packed;
 
-impl Revise for Inspire {
-    fn revise(params: &Params, changes: &[Change], out: &dyn Sink) -> Result<()> {
+impl UpdateImage for Inspire {
+    fn revise(params: &Params, changes: &[RecordChange], out: &dyn Sink) -> Result<()> {
         let packed = packed(params)?;
         let layout = params.layout();
         out.reserve(Section::Resident, layout.bytes() as u64 + packed.bytes())?;
         changes.iter().try_for_each(|change| in_table(params, change))?;
         let t = params.places();
-        let column = |change: &Change| change.record as usize / t;
-        let mut changes: Vec<&Change> = changes.iter().collect();
+        let column = |change: &RecordChange| change.record as usize / t;
+        let mut changes: Vec<&RecordChange> = changes.iter().collect();
         // Stable: of two changes to one byte, the later one is written later.
         changes.sort_by_key(|change| column(change));
         let (mut touched, mut room) = (Vec::new(), Vec::new());
@@ -45,8 +45,8 @@ impl Revise for Inspire {
 }
 
 /// The groups of a record's bytes that any of these touches, each once.
-fn groups(changes: &[&Change]) -> Vec<usize> {
-    let of_change = |change: &&Change| {
+fn groups(changes: &[&RecordChange]) -> Vec<usize> {
+    let of_change = |change: &&RecordChange| {
         let end = change.offset + change.bytes.len() as u64;
         change.offset / GROUP_BYTES..end.div_ceil(GROUP_BYTES)
     };
@@ -57,7 +57,7 @@ fn groups(changes: &[&Change]) -> Vec<usize> {
 }
 
 /// Puts what a change has of the group that starts at some byte of a record.
-fn put_change(numbers: &mut [i32], start: u64, change: &Change) {
+fn put_change(numbers: &mut [i32], start: u64, change: &RecordChange) {
     let bytes = (change.offset..).zip(&change.bytes);
     let skipped = start.saturating_sub(change.offset) as usize;
     let within = bytes.skip(skipped).take_while(|(offset, _)| *offset < start + GROUP_BYTES);
@@ -65,7 +65,7 @@ fn put_change(numbers: &mut [i32], start: u64, change: &Change) {
 }
 
 /// Refuses a change that is not within the table.
-fn in_table(params: &Params, change: &Change) -> Result<()> {
+fn in_table(params: &Params, change: &RecordChange) -> Result<()> {
     let literal = params.literal();
     if change.record >= literal.records {
         return Err(Misuse::IndexPastEnd { index: change.record, len: literal.records }.into());

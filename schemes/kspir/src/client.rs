@@ -7,7 +7,7 @@ use crate::KsPir;
 use crate::message::{Answer, Keys, Query};
 use crate::params::Params;
 use crate::ring::{BABY, CYCLE, FOLD, GIANT, LAW, N, PACK, SIGMA, T, gadget, rotation};
-use sotto_core::{CryptoRng, Misuse, One, Record, RecordIndex, Result};
+use sotto_core::{CryptoRng, Misuse, OneServer, Record, RecordIndex, Result};
 use sotto_lattice::automorphism::AutomorphismKey;
 use sotto_lattice::cdks;
 use sotto_lattice::encrypt::{ErrorSource, MaskSource, encrypt};
@@ -60,7 +60,7 @@ impl sotto_core::Client<KsPir> for Client {
     }
 
     /// The encrypted unit vector of the record's column, and the encrypted power of X that brings the record to the front of it.
-    fn query(&mut self, index: RecordIndex, rng: &mut dyn CryptoRng) -> Result<(One<Query>, Pending)> {
+    fn query(&mut self, index: RecordIndex, rng: &mut dyn CryptoRng) -> Result<(OneServer<Query>, Pending)> {
         let len = self.params.literal.records;
         if index.0 >= len {
             return Err(Misuse::IndexPastEnd { index: index.0, len }.into());
@@ -84,13 +84,13 @@ impl sotto_core::Client<KsPir> for Client {
             rows,
             &mut errors,
         ));
-        Ok((One(Query { seed, bodies }), Pending(())))
+        Ok((OneServer(Query { seed, bodies }), Pending(())))
     }
 
-    fn recover(&mut self, _: Pending, One(Answer(pages)): One<Answer>) -> Result<Record> {
+    fn recover(&mut self, _: Pending, OneServer(Answer(pages)): OneServer<Answer>) -> Result<Record> {
         let grid = &self.params.grid;
         if pages.len() != grid.pages {
-            return Err(Misuse::Foreign("ticket").into());
+            return Err(Misuse::ForeignValue("ticket").into());
         }
         let mut record = vec![0; grid.record_bytes()];
         let words = record.as_chunks_mut::<2>().0;

@@ -5,7 +5,7 @@ use crate::grid::Grid;
 use crate::params::Params;
 use crate::ring::{CYCLE, N, T};
 use rayon::prelude::*;
-use sotto_core::{Held, Misuse, Result, Rows, Section, Sink};
+use sotto_core::{ImageSection, Misuse, RecordSource, Result, Section, Sink};
 use sotto_math::tiles::{Strip, TileLayout, WordFormat, strips};
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -23,7 +23,7 @@ type Column = Vec<u32>;
 ///
 /// # Errors
 /// [`Misuse::Rule`] if `rows` has another shape than the parameters; storage errors.
-pub(crate) fn encode(params: &Params, rows: &dyn Rows, out: &dyn Sink) -> Result<()> {
+pub(crate) fn encode(params: &Params, rows: &dyn RecordSource, out: &dyn Sink) -> Result<()> {
     let grid = &params.grid;
     if rows.records() != params.literal.records || rows.record_bytes() != grid.record_bytes() {
         return Err(Misuse::Rule("the records have the shape the parameters were chosen for").into());
@@ -39,7 +39,7 @@ pub(crate) fn encode(params: &Params, rows: &dyn Rows, out: &dyn Sink) -> Result
 /// Those of `rows`; storage errors.
 pub(crate) fn write_blocks(
     params: &Params,
-    rows: &dyn Rows,
+    rows: &dyn RecordSource,
     out: &dyn Sink,
     wanted: impl Fn(Range<usize>) -> bool,
 ) -> Result<()> {
@@ -92,7 +92,7 @@ struct Matrices {
 }
 
 /// Reads the parts of records that some blocks have.
-fn read(params: &Params, rows: &dyn Rows, blocks: Range<usize>) -> Result<Matrices> {
+fn read(params: &Params, rows: &dyn RecordSource, blocks: Range<usize>) -> Result<Matrices> {
     let (grid, first) = (&params.grid, blocks.start);
     let all: Vec<(usize, usize)> =
         blocks.flat_map(|block| (0..grid.columns).map(move |column| (block, column))).collect();
@@ -101,7 +101,7 @@ fn read(params: &Params, rows: &dyn Rows, blocks: Range<usize>) -> Result<Matric
 }
 
 /// The slots of the polynomial that has the parts of a column's records.
-fn read_column(params: &Params, rows: &dyn Rows, block: usize, column: usize) -> Result<Column> {
+fn read_column(params: &Params, rows: &dyn RecordSource, block: usize, column: usize) -> Result<Column> {
     let grid = &params.grid;
     let (page, k) = (block / grid.blocks, block % grid.blocks);
     let mut coefficients = vec![0; N];
@@ -168,7 +168,7 @@ impl Writer<'_> {
 }
 
 /// Copies the records behind the table.
-fn copy(params: &Params, rows: &dyn Rows, out: &dyn Sink) -> Result<()> {
+fn copy(params: &Params, rows: &dyn RecordSource, out: &dyn Sink) -> Result<()> {
     let (records, each) = (params.literal.records, params.grid.record_bytes());
     for first in (0..records).step_by(TOGETHER) {
         let mut bytes = vec![0; each * (records - first).min(TOGETHER as u64) as usize];
@@ -181,10 +181,10 @@ fn copy(params: &Params, rows: &dyn Rows, out: &dyn Sink) -> Result<()> {
 /// The records of an image.
 pub(crate) struct Records {
     pub(crate) params: Params,
-    pub(crate) held: Held,
+    pub(crate) held: ImageSection,
 }
 
-impl Rows for Records {
+impl RecordSource for Records {
     fn records(&self) -> u64 {
         self.params.literal.records
     }

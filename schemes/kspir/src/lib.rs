@@ -13,7 +13,7 @@
 //! | [`select`](mod@select) | the grid for a table |
 //! | [`message`] | keys, query and answer, and their bits on the wire |
 //! | [`client`] | make keys, ask, recover |
-//! | `encode`, `revise`, `session`, `server` | tables into images, changes of them, admitted keys, the steps of an answer
+//! | `encode`, `update_image`, `session`, `server` | tables into images, changes of them, admitted keys, the steps of an answer
 //! (feature `server`) |
 //! | `part` | tables in parts (feature `server`) |
 #![forbid(unsafe_code)]
@@ -37,7 +37,7 @@ mod session;
 #[cfg(feature = "server")]
 mod update_image;
 
-use sotto_core::{Caps, One, Scheme, SchemeEntry, SchemeId};
+use sotto_core::{Caps, OneServer, Scheme, SchemeEntry, SchemeId};
 
 /// The scheme.
 pub struct KsPir;
@@ -46,7 +46,7 @@ impl Scheme for KsPir {
     const ID: SchemeId = SchemeId("kspir/1");
     const TITLE: &'static str = "KsPIR (CCS 2024), matrices times a vector by rotations, no hint";
     type Params = params::Params;
-    type Fan<T> = One<T>;
+    type Fan<T> = OneServer<T>;
     type Keys = message::Keys;
     type Query = message::Query;
     type Answer = message::Answer;
@@ -54,7 +54,7 @@ impl Scheme for KsPir {
     type Client = client::Client;
     #[cfg(feature = "server")]
     type Server = server::Server;
-    const CAPS: Caps<Self> = Caps::NONE.revise().parts();
+    const CAPS: Caps<Self> = Caps::NONE.update_image().parts();
 }
 
 /// What the registry knows of this scheme.

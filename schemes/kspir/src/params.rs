@@ -5,7 +5,7 @@ use crate::grid::{Grid, MOST_PAGES};
 use crate::ring::{self, BABY, FOLD, GIANT, N, PACK, SET, Slots};
 use serde::{Deserialize, Serialize};
 use sotto_core::params::REQUIRED_FAILURE_LOG2;
-use sotto_core::{Costs, ParamsDigest, ParamsError, ParamsReport, Result, Security, Shape, work};
+use sotto_core::{Costs, ParamsDigest, ParamsError, ParamsReport, Result, Security, TableShape, work};
 use sotto_lattice::ring::{ModulusLevel, Ring};
 use std::ops::RangeInclusive;
 use std::sync::Arc;
@@ -120,7 +120,7 @@ fn image_bytes(grid: &Grid, records: u64) -> u64 {
 impl sotto_core::Params for Params {
     type Literal = Literal;
 
-    fn select(shape: &Shape) -> Result<Literal> {
+    fn select(shape: &TableShape) -> Result<Literal> {
         crate::select::select(shape)
     }
 
@@ -177,7 +177,7 @@ impl sotto_core::Params for Params {
             },
             security: self.security.clone(),
             failure_log2: self.failure_log2,
-            details: sotto_core::facts(|| {
+            details: sotto_core::report_details(|| {
                 vec![
                     ("ring", format!("{SET}: N = {N}, t = {}, log2 q = {:.1}", ring::T, ring::log2_q())),
                     ("grid: columns, blocks", format!("{} x {}", grid.columns, grid.blocks)),

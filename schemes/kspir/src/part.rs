@@ -10,7 +10,7 @@ use crate::message::{Answer, Keys, Query};
 use crate::params::Params;
 use crate::server::{Server, packed};
 use crate::session::Session;
-use sotto_core::{Cut, Image, Misuse, Partial, PeerMisbehaved, Result};
+use sotto_core::{Image, Misuse, PartIndex, PartScheme, PeerMisbehaved, Result};
 use sotto_lattice::ciphertext::Ciphertext;
 use sotto_lattice::ring::ModulusLevel;
 use sotto_math::tiles::TileLayout;
@@ -28,7 +28,7 @@ fn all(grid: &Grid) -> usize {
 }
 
 /// The blocks of a part.
-fn blocks_of(grid: &Grid, cut: Cut) -> Range<usize> {
+fn blocks_of(grid: &Grid, cut: PartIndex) -> Range<usize> {
     let share = cut.share(all(grid).div_ceil(together(grid)) as u64);
     let place = |units: u64| (units as usize * together(grid)).min(all(grid));
     place(share.start)..place(share.end)
@@ -40,19 +40,19 @@ fn block_bytes(params: &Params) -> usize {
 }
 
 /// Which bytes of the records behind the table a part has.
-fn records_of(params: &Params, cut: Cut) -> Range<u64> {
+fn records_of(params: &Params, cut: PartIndex) -> Range<u64> {
     cut.share(params.image_bytes() - params.grid.table_bytes())
 }
 
-impl Partial for KsPir {
+impl PartScheme for KsPir {
     type Part = Server;
     type Joiner = ();
 
-    fn most_parts(params: &Params) -> u32 {
+    fn max_parts(params: &Params) -> u32 {
         u32::try_from(all(&params.grid).div_ceil(together(&params.grid))).unwrap_or(u32::MAX)
     }
 
-    fn holds(params: &Params, cut: Cut) -> Vec<Range<u64>> {
+    fn part_ranges(params: &Params, cut: PartIndex) -> Vec<Range<u64>> {
         let (grid, records) = (&params.grid, records_of(params, cut));
         let blocks = blocks_of(grid, cut);
         let columns = blocks.start * grid.giants()..blocks.end * grid.giants();
@@ -61,7 +61,7 @@ impl Partial for KsPir {
         table.into_iter().flatten().chain([behind]).collect()
     }
 
-    fn open_part(params: &Params, cut: Cut, image: Arc<dyn Image>) -> Result<Server> {
+    fn open_part(params: &Params, cut: PartIndex, image: Arc<dyn Image>) -> Result<Server> {
         let (grid, records) = (&params.grid, records_of(params, cut));
         let columns = blocks_of(grid, cut).len() * grid.giants();
         let whole = encode::layout(grid)?;
@@ -70,7 +70,7 @@ impl Partial for KsPir {
         Server::open_some(params, layout, records.end - records.start, image)
     }
 
-    fn partial_bytes(params: &Params, cut: Cut) -> usize {
+    fn partial_bytes(params: &Params, cut: PartIndex) -> usize {
         blocks_of(&params.grid, cut).len() * block_bytes(params)
     }
 
@@ -78,7 +78,7 @@ impl Partial for KsPir {
         Session::admit(params, &keys)
     }
 
-    fn partials(part: &Server, asks: Vec<(&Session, Query)>) -> Vec<Result<Vec<u8>>> {
+    fn answer_part(part: &Server, asks: Vec<(&Session, Query)>) -> Vec<Result<Vec<u8>>> {
         let written = |blocks: Vec<Ciphertext>| {
             let mut out = Vec::with_capacity(blocks.len() * block_bytes(&part.params));
             blocks.iter().for_each(|block| block.put(&mut out));
@@ -87,7 +87,7 @@ impl Partial for KsPir {
         part.blocks(&asks).into_iter().map(|blocks| blocks.map(written)).collect()
     }
 
-    fn joiner(_: &Params) -> Result<()> {
+    fn prepare_join(_: &Params) -> Result<()> {
         Ok(())
     }
 
@@ -97,7 +97,7 @@ impl Partial for KsPir {
         partials: &[Vec<u8>],
     ) -> Result<Answer> {
         if !session.fits(&params.grid) {
-            return Err(Misuse::Foreign("session").into());
+            return Err(Misuse::ForeignValue("session").into());
         }
         let bytes = partials.iter().flat_map(|partial| partial.chunks(block_bytes(params)));
         let blocks: Option<Vec<Ciphertext>> =

@@ -4,7 +4,7 @@ use crate::bound;
 use crate::grid::{MOST_PAGES, PAGE_BYTES};
 use crate::params::{Literal, MASK_BITS};
 use crate::ring::{CYCLE, N, SET};
-use sotto_core::{ParamsError, Result, Shape};
+use sotto_core::{ParamsError, Result, TableShape};
 
 /// Bits of an answer's body above those of a word that are tried.
 const BODY_BITS: std::ops::RangeInclusive<u8> = 18..=21;
@@ -13,7 +13,7 @@ const BODY_BITS: std::ops::RangeInclusive<u8> = 18..=21;
 ///
 /// # Errors
 /// [`ParamsError::NoFit`] for an empty table, or one larger than the limits allow.
-pub fn select(shape: &Shape) -> Result<Literal> {
+pub fn select(shape: &TableShape) -> Result<Literal> {
     let why = "it is empty, has rows of more than 2^20 bytes or more than 2^23 records of 8 KiB, or fails too often";
     let no_fit = || ParamsError::NoFit { rows: shape.rows, row_bytes: shape.row_bytes, why: why.into() };
     let literal = draft(shape).ok_or_else(no_fit)?;
@@ -28,7 +28,7 @@ pub fn select(shape: &Shape) -> Result<Literal> {
 }
 
 /// The literal but for the bits of an answer. With 2048 columns and 128 baby steps it is the paper's.
-fn draft(shape: &Shape) -> Option<Literal> {
+fn draft(shape: &TableShape) -> Option<Literal> {
     if shape.rows == 0 || shape.row_bytes == 0 {
         return None;
     }
@@ -54,7 +54,7 @@ mod tests {
     #[test]
     fn large_tables_have_the_papers_grid() {
         for (mib, blocks) in [(16, 1), (256, 16), (1024, 64), (8192, 512)] {
-            let literal = select(&Shape::new(mib << 7, 8192, 1)).unwrap();
+            let literal = select(&TableShape::new(mib << 7, 8192, 1)).unwrap();
             assert_eq!((literal.columns, literal.blocks, literal.babies), (2048, blocks, 128));
         }
     }
@@ -64,7 +64,7 @@ mod tests {
         for (rows, row_bytes) in
             [(0, 1), (1, 0), (1, (1 << 20) + 1), ((1 << 23) + 1, 8192), (u64::MAX, u64::MAX)]
         {
-            assert!(select(&Shape::new(rows, row_bytes, 1)).is_err(), "{rows} {row_bytes}");
+            assert!(select(&TableShape::new(rows, row_bytes, 1)).is_err(), "{rows} {row_bytes}");
         }
     }
 
@@ -72,7 +72,7 @@ mod tests {
         #![proptest_config(proptest::test_runner::Config::with_cases(24))]
         #[test]
         fn what_is_selected_passes_the_check(rows in 1u64..1 << 24, row_bytes in 1u64..1 << 21) {
-            if let Ok(literal) = select(&Shape::new(rows, row_bytes, 1)) {
+            if let Ok(literal) = select(&TableShape::new(rows, row_bytes, 1)) {
                 let report = Params::check(literal).unwrap().report();
                 proptest::prop_assert!(report.failure_log2 <= -40.0);
                 proptest::prop_assert!(report.records * (report.record_bytes / row_bytes) >= rows);

@@ -9,7 +9,7 @@ use crate::ring::{FOLD, N, gadget};
 use crate::session::Session;
 use rayon::prelude::*;
 use sotto_core::server::together;
-use sotto_core::{Held, Image, Misuse, PeerMisbehaved, Result, Rows, Section, Sink};
+use sotto_core::{Image, ImageSection, Misuse, PeerMisbehaved, RecordSource, Result, Section, Sink};
 use sotto_lattice::automorphism::AutomorphismKey;
 use sotto_lattice::cdks;
 use sotto_lattice::ciphertext::Ciphertext;
@@ -31,7 +31,7 @@ const COMPS: usize = 2;
 /// An open table, or some blocks of one.
 pub struct Server {
     pub(crate) params: Params,
-    held: Held,
+    held: ImageSection,
     layout: TileLayout,
     words: WordFormat,
 }
@@ -50,7 +50,7 @@ impl sotto_core::Server<KsPir> for Server {
         Session::bytes(params)
     }
 
-    fn encode(params: &Params, rows: &dyn Rows, out: &dyn Sink) -> Result<()> {
+    fn encode(params: &Params, rows: &dyn RecordSource, out: &dyn Sink) -> Result<()> {
         encode::encode(params, rows, out)
     }
 
@@ -59,8 +59,8 @@ impl sotto_core::Server<KsPir> for Server {
         Server::open_some(params, layout, params.image_bytes() - layout.bytes(), image)
     }
 
-    fn records(params: &Params, image: Arc<dyn Image>) -> Result<Box<dyn Rows>> {
-        let held = Held::open(image, Section::Resident, "table", params.image_bytes())?;
+    fn records(params: &Params, image: Arc<dyn Image>) -> Result<Box<dyn RecordSource>> {
+        let held = ImageSection::open(image, Section::Resident, "table", params.image_bytes())?;
         Ok(Box::new(Records { params: params.clone(), held }))
     }
 
@@ -86,7 +86,7 @@ impl Server {
         beyond: u64,
         image: Arc<dyn Image>,
     ) -> Result<Self> {
-        let held = Held::open(image, Section::Resident, "table", layout.bytes() + beyond)?;
+        let held = ImageSection::open(image, Section::Resident, "table", layout.bytes() + beyond)?;
         Ok(Server { params: params.clone(), held, layout, words: encode::words(params)? })
     }
 
@@ -103,7 +103,7 @@ impl Server {
         let bad = || PeerMisbehaved::NotCanonical("query");
         let (vector, rows) = query.bodies.split_first().ok_or_else(bad)?;
         if rows.len() != 2 * FOLD.count as usize || !session.fits(&self.params.grid) {
-            return Err(Misuse::Foreign("session").into());
+            return Err(Misuse::ForeignValue("session").into());
         }
         let masks = MaskSource { seed: &query.seed, label: QUERY_MASKS, first: 0 };
         let a = masks.mask(ring, ModulusLevel::Full, 0);

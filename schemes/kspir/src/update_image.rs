@@ -5,16 +5,16 @@ use crate::KsPir;
 use crate::encode::write_blocks;
 use crate::grid::PAGE_BYTES;
 use crate::params::Params;
-use sotto_core::{Change, Misuse, Result, Revise, Rows, Section, Sink};
+use sotto_core::{Misuse, RecordChange, RecordSource, Result, Section, Sink, UpdateImage};
 use std::collections::BTreeSet;
 
-impl Revise for KsPir {
-    fn revise(params: &Params, changes: &[Change], out: &dyn Sink) -> Result<()> {
+impl UpdateImage for KsPir {
+    fn revise(params: &Params, changes: &[RecordChange], out: &dyn Sink) -> Result<()> {
         let grid = &params.grid;
         let (records, each) = (params.literal.records, grid.record_bytes() as u64);
         out.reserve(Section::Resident, params.image_bytes())?;
         let mut blocks = BTreeSet::new();
-        for Change { record, offset, bytes } in changes {
+        for RecordChange { record, offset, bytes } in changes {
             if *record >= records {
                 return Err(Misuse::IndexPastEnd { index: *record, len: records }.into());
             }
@@ -37,7 +37,7 @@ struct StoredRecords<'a> {
     out: &'a dyn Sink,
 }
 
-impl Rows for StoredRecords<'_> {
+impl RecordSource for StoredRecords<'_> {
     fn records(&self) -> u64 {
         self.params.literal.records
     }

@@ -5,7 +5,7 @@ use crate::message::{Query, of_partition};
 use crate::partition_offset::{PartitionOffset, containing, has};
 use crate::select_hint::choose;
 use borsh::{BorshDeserialize, BorshSerialize};
-use sotto_core::{CryptoRng, SchemeId, Two, work};
+use sotto_core::{CryptoRng, SchemeId, TwoServers, work};
 use sotto_hints::two_server::{
     Answer, DraftQuery, Family, FamilyReport, Hint, KeyedSets, Plan, Set, Trees, Workspace,
 };
@@ -68,7 +68,7 @@ model: "128-bit seeds of trees, each under an AES-128 key of its own as an ideal
 servers do not \
                     collude"
                 .into(),
-            details: sotto_core::facts(|| vec![
+            details: sotto_core::report_details(|| vec![
                 ("c", params.numbers().to_string()),
                 ("w", (1u32 << params.ratio_bits()).to_string()),
             ]),
@@ -105,7 +105,7 @@ servers do not \
         let mut hint = hints.get(slot as usize).map_or(spare, |hint| hint.set);
         let [first, second] = [&hint, &fresh].map(|set| Query::new(trees, set, place.partition));
         [&mut spare, &mut hint].into_iter().for_each(Zeroize::zeroize);
-        DraftQuery { queries: Two(first, second), plan: QueryPlan { slot, place }, fresh }
+        DraftQuery { queries: TwoServers(first, second), plan: QueryPlan { slot, place }, fresh }
     }
 
     fn is_fresh(_: &Params, plan: &QueryPlan, fresh: &Set<u16>, tools: &mut Workspace<Self>) -> bool {
@@ -155,7 +155,7 @@ servers do not \
     fn read(
         _: &Params,
         plan: &QueryPlan,
-        Two(first, second): Two<&Answer>,
+        TwoServers(first, second): TwoServers<&Answer>,
         spent: &[u8],
         row: &mut [u8],
         parity: &mut [u8],

@@ -111,7 +111,7 @@ impl<'a> GuessParities<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sotto_core::{Params as _, Shape};
+    use sotto_core::{Params as _, TableShape};
     use sotto_hints::two_server::{KeyedSets, Set};
 
     /// The parity for the wanted partition is that of the set without its row, and the one beside it that of the same
@@ -121,7 +121,8 @@ mod tests {
         for (rows, row_bytes) in
             [(1, 3), (3, 1), (30, 8), (700, 5), (2000, 16), (5000, 3), (1 << 14, 32), (40_000, 2)]
         {
-            let params = Params::check(Params::select(&Shape::new(rows, row_bytes, 1)).unwrap()).unwrap();
+            let params =
+                Params::check(Params::select(&TableShape::new(rows, row_bytes, 1)).unwrap()).unwrap();
             let (trees, width) = (params.trees(), row_bytes as usize);
             let table: Vec<u8> = (0..params.table_bytes()).map(|i| ((i * 2654435761) >> 24) as u8).collect();
             let Set { root, shift } = KeyedSets::new(&trees, &[6; 16]).candidate(9, 0);
@@ -154,7 +155,7 @@ mod tests {
     #[test]
     fn as_many_rows_as_reported() {
         // Each leaf 31 twice; one level of four below two of them.
-        let params = Params::check(Params::select(&Shape::new(1 << 20, 1, 1)).unwrap()).unwrap();
+        let params = Params::check(Params::select(&TableShape::new(1 << 20, 1, 1)).unwrap()).unwrap();
         assert_eq!(crate::family::guessed_rows(&params.trees()), 1024 + 2 * 1536 + 2 * 31 * 32);
     }
 }

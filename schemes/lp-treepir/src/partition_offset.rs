@@ -86,12 +86,12 @@ fn number(trees: &Trees<u16>, root: &Root, position: u32) -> u16 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sotto_core::{Params as _, Shape};
+    use sotto_core::{Params as _, TableShape};
     use sotto_hints::two_server::{KeyedSets, TreeScratch};
     use sotto_testkit::rng::seeded;
 
     fn params(rows: u64) -> Params {
-        Params::check(Params::select(&Shape::new(rows, 1, 1)).unwrap()).unwrap()
+        Params::check(Params::select(&TableShape::new(rows, 1, 1)).unwrap()).unwrap()
     }
 
     #[test]

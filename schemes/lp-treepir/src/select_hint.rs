@@ -38,12 +38,12 @@ pub(crate) fn choose(trees: &Trees<u16>, hints: &[Hint<u16>], place: PartitionOf
 mod tests {
     use super::*;
     use crate::Params;
-    use sotto_core::{Params as _, Shape};
+    use sotto_core::{Params as _, TableShape};
     use sotto_hints::two_server::{KeyedSets, TreeScratch};
 
     #[test]
     fn every_hint_that_contains_a_row_is_chosen_and_no_other() {
-        let params = Params::check(Params::select(&Shape::new(200, 1, 1)).unwrap()).unwrap();
+        let params = Params::check(Params::select(&TableShape::new(200, 1, 1)).unwrap()).unwrap();
         let (trees, keyed) = (params.trees(), KeyedSets::new(&params.trees(), &[9; 16]));
         let mut hints = vec![Hint::default(); 120];
         (0..).zip(&mut hints).for_each(|(id, hint)| hint.set = keyed.candidate(id, 0));

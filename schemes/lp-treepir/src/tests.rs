@@ -10,7 +10,7 @@
 use crate::message::Query;
 use crate::partition_offset::{PartitionOffset, has};
 use crate::{Params, TreePir};
-use sotto_core::{Client as _, Params as _, Prepare as _, RecordIndex, Two, Upkeep, Wire};
+use sotto_core::{Client as _, HintScheme, Params as _, Prepare as _, RecordIndex, TwoServers, Wire};
 use sotto_hints::two_server::{Client, HintResponse, Prepare, bound, params::ParamsLiteral};
 use sotto_testkit::rng::seeded;
 use sotto_testkit::uniform::off;
@@ -20,9 +20,9 @@ const CLIENTS: u64 = 16_000;
 /// A client of a table of zeros: what it sends does not depend on rows.
 fn client(params: &Params, rng: &mut dyn sotto_core::CryptoRng) -> Client<crate::PrivatelyPuncturedSets> {
     let mut client = Prepare::begin(params, rng).unwrap().finish().unwrap();
-    while TreePir::order(&mut client).unwrap().is_some() {
+    while TreePir::next_hint_request(&mut client).unwrap().is_some() {
         let zeros = vec![0; <HintResponse as Wire<Params>>::size(params)];
-        TreePir::stock(&mut client, HintResponse::take(params, &zeros).unwrap()).unwrap();
+        TreePir::apply_hint_response(&mut client, HintResponse::take(params, &zeros).unwrap()).unwrap();
     }
     client
 }
@@ -81,7 +81,7 @@ fn check(rows: u64, indices: &[u64]) {
         let mut client = client(&params, rng);
         let mut sent = [Vec::new(), Vec::new()];
         for (index, seen) in indices.iter().zip(&mut seen) {
-            let (Two(first, second), _) = client.query(RecordIndex(*index), rng).unwrap();
+            let (TwoServers(first, second), _) = client.query(RecordIndex(*index), rng).unwrap();
             for ((query, seen), sent) in [first, second].iter().zip(seen).zip(&mut sent) {
                 sent.push(cell(&params, query));
                 seen.count(sent);
@@ -115,7 +115,7 @@ fn the_statistic_sees_leaks() {
     let place = PartitionOffset::of(&params, 6);
     for _ in 0..CLIENTS {
         let mut client = client(&params, rng);
-        let (Two(first, second), _) = client.query(RecordIndex(6), rng).unwrap();
+        let (TwoServers(first, second), _) = client.query(RecordIndex(6), rng).unwrap();
         twice.count(&[cell(&params, &first), cell(&params, &first)]);
         assert_ne!(first.salt, second.salt);
         let slot = client.plans().next().unwrap().slot as usize;

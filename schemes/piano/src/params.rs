@@ -2,7 +2,7 @@
 
 use crate::bound::{self, least_backups, least_hints};
 use serde::{Deserialize, Serialize};
-use sotto_core::{Result, Shape};
+use sotto_core::{Result, TableShape};
 use sotto_hints::one_server::params::{FamilyReport, balanced, security_model};
 use sotto_hints::one_server::{HintNumbers, Literal, state::HEAD_BYTES};
 
@@ -54,12 +54,14 @@ impl Literal for ParamsLiteral {
             growth: queries * (row_bytes + 5),
             // An offset of each partition and a replacement entry for each query.
             model: security_model(queries as f64 * (c + 1) as f64),
-            details: sotto_core::facts(|| vec![("m", backups.to_string()), ("Q", queries.to_string())]),
+            details: sotto_core::report_details(|| {
+                vec![("m", backups.to_string()), ("Q", queries.to_string())]
+            }),
         }
     }
 
-    fn select(shape: &Shape) -> Result<Self> {
-        let &Shape { rows, row_bytes, lookups_per_client, .. } = shape;
+    fn select(shape: &TableShape) -> Result<Self> {
+        let &TableShape { rows, row_bytes, lookups_per_client, .. } = shape;
         // c <= w. A partition of one row would leave nothing to choose.
         let w = balanced(shape)?.max(2);
         let c = rows.div_ceil(w);
@@ -86,13 +88,14 @@ mod tests {
         for rows in rows {
             for lookups in [1, 1000, u64::MAX] {
                 let params =
-                    Params::check(ParamsLiteral::select(&Shape::new(rows, 3, lookups)).unwrap()).unwrap();
+                    Params::check(ParamsLiteral::select(&TableShape::new(rows, 3, lookups)).unwrap())
+                        .unwrap();
                 assert!((rows..rows + params.partition_rows() as u64).contains(&params.places()), "{rows}");
             }
         }
         for (rows, row_bytes) in [(0, 1), (1, 0), ((1 << 32) + 1, 1), (1, (1 << 20) + 1)] {
             assert!(
-                ParamsLiteral::select(&Shape::new(rows, row_bytes, u64::MAX)).is_err(),
+                ParamsLiteral::select(&TableShape::new(rows, row_bytes, u64::MAX)).is_err(),
                 "{rows} {row_bytes}"
             );
         }
@@ -101,7 +104,7 @@ mod tests {
     #[test]
     fn the_papers_tables_have_its_partitions_and_queries() {
         for (log2_rows, queries) in [(20, 14_196), (24, 68_140), (28, 317_983)] {
-            let literal = ParamsLiteral::select(&Shape::new(1 << log2_rows, 32, u64::MAX)).unwrap();
+            let literal = ParamsLiteral::select(&TableShape::new(1 << log2_rows, 32, u64::MAX)).unwrap();
             let side = 1 << (log2_rows / 2);
             assert_eq!((literal.partitions, literal.partition_rows, literal.queries), (side, side, queries));
             let hints = literal.hints as f64 / side as f64;

@@ -81,10 +81,10 @@ impl RowOrder for PartitionPermutation {
 mod tests {
     use super::*;
     use crate::Params;
-    use sotto_core::{Params as _, Shape};
+    use sotto_core::{Params as _, TableShape};
 
     fn places(rows: u64) -> (Params, PartitionPermutation, Vec<PartitionPlace>) {
-        let params = Params::check(Params::select(&Shape::new(rows, 1, 100)).unwrap()).unwrap();
+        let params = Params::check(Params::select(&TableShape::new(rows, 1, 100)).unwrap()).unwrap();
         let mut all = vec![PartitionPlace::default(); params.places() as usize];
         let order = PartitionPermutation::new(params.partitions(), params.partition_rows());
         order.run(0, &mut all);

@@ -7,13 +7,13 @@ mod views;
 
 use crate::places::PartitionPermutation;
 use crate::{Params, Piano};
-use sotto_core::{Params as _, Shape};
+use sotto_core::{Params as _, TableShape};
 use sotto_hints::one_server::RowOrder;
-use sotto_testkit::served::Served;
+use sotto_testkit::served::InProcessServer;
 
-fn table(rows: u64, row_bytes: u64) -> Served<Piano> {
-    let literal = Params::select(&Shape::new(rows, row_bytes, u64::MAX)).unwrap();
-    Served::new(Params::check(literal).unwrap())
+fn table(rows: u64, row_bytes: u64) -> InProcessServer<Piano> {
+    let literal = Params::select(&TableShape::new(rows, row_bytes, u64::MAX)).unwrap();
+    InProcessServer::new(Params::check(literal).unwrap())
 }
 
 /// Rows of one partition, as somebody finds them who knows the public order.

@@ -2,7 +2,7 @@
 
 use crate::bound;
 use serde::{Deserialize, Serialize};
-use sotto_core::{Goal, NamedSet, Result, Shape};
+use sotto_core::{Goal, NamedSet, Result, TableShape};
 use sotto_hints::one_server::params::{
     FamilyReport, MOST_IDS, MOST_PER_SIDE, balanced, least_partitions, security_model,
 };
@@ -71,7 +71,7 @@ impl Literal for ParamsLiteral {
             growth: 0,
             // c (1 + 1/16 + 1/4) blocks for each of P.
             model: security_model(pairs as f64 * c as f64 * 1.3125),
-            details: sotto_core::facts(|| vec![("P", pairs.to_string())]),
+            details: sotto_core::report_details(|| vec![("P", pairs.to_string())]),
         }
     }
 
@@ -79,8 +79,8 @@ impl Literal for ParamsLiteral {
         SETS.iter().map(|(named, _)| *named).collect()
     }
 
-    fn select(shape: &Shape) -> Result<Self> {
-        let &Shape { rows, row_bytes, lookups_per_client, goal, ref set, .. } = shape;
+    fn select(shape: &TableShape) -> Result<Self> {
+        let &TableShape { rows, row_bytes, lookups_per_client, goal, ref set, .. } = shape;
         // c <= w for a balanced table: the state is streamed once, the request is sent each time.
         let balanced = balanced(shape)?;
         let named = SETS.iter().find(|(known, _)| set.as_deref() == Some(known.name));
@@ -107,14 +107,14 @@ mod tests {
     use crate::Params;
     use sotto_core::Params as _;
 
-    fn checked(shape: &Shape) -> Params {
+    fn checked(shape: &TableShape) -> Params {
         Params::check(ParamsLiteral::select(shape).unwrap()).unwrap()
     }
 
     #[test]
     fn the_papers_tables_have_its_partitions_and_our_requests() {
         for (log2_rows, side, request) in [(20, 1 << 10, 768), (24, 1 << 12, 3584), (28, 1 << 14, 16384)] {
-            let params = checked(&Shape::new(1 << log2_rows, 32, u64::MAX));
+            let params = checked(&TableShape::new(1 << log2_rows, 32, u64::MAX));
             assert_eq!((params.partitions(), params.partition_rows()), (side, side));
             assert_eq!((params.report().costs.query_bytes, params.queries()), (request, 40 * side));
             let hints = params.hints() as f64 / side as f64;
@@ -126,7 +126,7 @@ mod tests {
     fn every_table_fits_by_every_goal_and_set() {
         let rows = (1..300).chain([(1 << 20) - 1, (1 << 20) + 1, 3 << 19, u64::from(u32::MAX), 1 << 32]);
         for rows in rows {
-            let mut shape = Shape::new(rows, 3, 1000);
+            let mut shape = TableShape::new(rows, 3, 1000);
             for goal in Goal::ALL {
                 shape.goal = goal;
                 checked(&shape);
@@ -143,7 +143,7 @@ mod tests {
     #[test]
     fn hints_are_as_few_as_the_bound_allows() {
         for rows in [1, 100, 1 << 20, 1 << 32] {
-            let mut literal = ParamsLiteral::select(&Shape::new(rows, 8, u64::MAX)).unwrap();
+            let mut literal = ParamsLiteral::select(&TableShape::new(rows, 8, u64::MAX)).unwrap();
             literal.hints -= 3;
             assert!(Params::check(literal).is_err(), "{rows} rows can do with fewer hints");
         }
@@ -155,7 +155,7 @@ mod tests {
             [(0, 1), (1, 0), ((1 << 32) + 1, 1), (1, (1 << 20) + 1), (u64::MAX, u64::MAX)]
         {
             assert!(
-                ParamsLiteral::select(&Shape::new(rows, row_bytes, u64::MAX)).is_err(),
+                ParamsLiteral::select(&TableShape::new(rows, row_bytes, u64::MAX)).is_err(),
                 "{rows} {row_bytes}"
             );
         }

@@ -88,10 +88,10 @@ mod tests {
     use super::naive::{cut, cut_of, extra, ranks};
     use super::*;
     use crate::Params;
-    use sotto_core::{Params as _, Shape};
+    use sotto_core::{Params as _, TableShape};
 
     fn prf(rows: u64, key: u8) -> (Params, Prf<HalfSets>) {
-        let params = Params::check(Params::select(&Shape::new(rows, 1, 1000)).unwrap()).unwrap();
+        let params = Params::check(Params::select(&TableShape::new(rows, 1, 1000)).unwrap()).unwrap();
         let prf = Prf::new(&params, &[key; 16]);
         (params, prf)
     }

@@ -6,10 +6,10 @@ mod two;
 mod views;
 
 use crate::{Params, S3pir};
-use sotto_core::{Params as _, Shape};
-use sotto_testkit::served::Served;
+use sotto_core::{Params as _, TableShape};
+use sotto_testkit::served::InProcessServer;
 
-fn table(rows: u64, row_bytes: u64, lookups: u64) -> Served<S3pir> {
-    let literal = Params::select(&Shape::new(rows, row_bytes, lookups)).unwrap();
-    Served::new(Params::check(literal).unwrap())
+fn table(rows: u64, row_bytes: u64, lookups: u64) -> InProcessServer<S3pir> {
+    let literal = Params::select(&TableShape::new(rows, row_bytes, lookups)).unwrap();
+    InProcessServer::new(Params::check(literal).unwrap())
 }

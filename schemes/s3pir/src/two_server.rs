@@ -19,7 +19,7 @@ pub mod params;
 pub(crate) mod server;
 
 use crate::message::Query;
-use sotto_core::{Caps, One, Scheme, SchemeEntry, SchemeId};
+use sotto_core::{Caps, OneServer, Scheme, SchemeEntry, SchemeId};
 use sotto_hints::message::Answer;
 
 pub use params::Params;
@@ -31,7 +31,7 @@ impl Scheme for S3pirTwo {
     const ID: SchemeId = SchemeId("s3pir-two/1");
     const TITLE: &'static str = "S3PIR (CCS 2024), two servers";
     type Params = Params;
-    type Fan<T> = One<T>;
+    type Fan<T> = OneServer<T>;
     type Keys = ();
     type Query = Query;
     type Answer = Answer;
@@ -39,7 +39,7 @@ impl Scheme for S3pirTwo {
     type Client = client::Client;
     #[cfg(feature = "server")]
     type Server = server::Server;
-    const CAPS: Caps<Self> = Caps::NONE.revise().upkeep();
+    const CAPS: Caps<Self> = Caps::NONE.update_image().hint_server();
 }
 
 /// What the registry knows of this scheme.

@@ -7,7 +7,7 @@
 #![allow(clippy::indexing_slicing, clippy::panic, reason = "a wrong record ends the program")]
 
 use simplepir::{ENTRY, VERIFIED};
-use sotto_core::{AnyClient, AnyServer, Error, ParamsReport, RecordIndex, SchemeEntry, Shape};
+use sotto_core::{AnyClient, AnyServer, Error, ParamsReport, RecordIndex, SchemeEntry, TableShape};
 use sotto_testkit::memory::{MemoryRows, MemorySink};
 use sotto_testkit::rng::seeded;
 use std::sync::Arc;
@@ -36,7 +36,7 @@ fn timed<T>(work: impl FnOnce() -> T) -> (Duration, T) {
 
 impl Seat {
     fn new(entry: &'static SchemeEntry, rows: u64, row_bytes: u64, table: &[u8]) -> sotto_core::Result<Self> {
-        let params = (entry.select)(&Shape::new(rows, row_bytes, 1000))?;
+        let params = (entry.select)(&TableShape::new(rows, row_bytes, 1000))?;
         let report = (entry.report)(&params)?;
         let mut records = table.to_vec();
         records.resize((report.records * report.record_bytes) as usize, 0);

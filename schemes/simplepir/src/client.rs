@@ -7,7 +7,8 @@ use crate::SimplePir;
 use crate::message::{Answer, Query};
 use crate::params::Params;
 use sotto_core::{
-    Artifact, ArtifactNeed, CryptoRng, Misuse, One, Params as _, Record, RecordIndex, Result, Summed, Unit,
+    Artifact, ArtifactNeed, CryptoRng, Misuse, OneServer, Params as _, Record, RecordIndex, Result,
+    SumElement, SumScheme,
 };
 use sotto_pages::HugeWords;
 use sotto_silent::lwe::dense::DenseLwe;
@@ -75,28 +76,28 @@ impl sotto_core::Client<SimplePir> for Client {
     fn keys(&self) {}
 
     /// The paper's Query: a fresh secret s and `c = A s + e` plus Q/p times a unit vector, switched to 2^b.
-    fn query(&mut self, index: RecordIndex, rng: &mut dyn CryptoRng) -> Result<(One<Query>, Pending)> {
-        SimplePir::ask_sum(self, index, 1, rng)
+    fn query(&mut self, index: RecordIndex, rng: &mut dyn CryptoRng) -> Result<(OneServer<Query>, Pending)> {
+        SimplePir::query_sum(self, index, 1, rng)
     }
 
     /// The paper's Recover: take off the mask and round to the nearest byte.
-    fn recover(&mut self, pending: Pending, One(Answer(words)): One<Answer>) -> Result<Record> {
+    fn recover(&mut self, pending: Pending, OneServer(Answer(words)): OneServer<Answer>) -> Result<Record> {
         if words.len() != pending.mask.len() {
-            return Err(Misuse::Foreign("ticket").into());
+            return Err(Misuse::ForeignValue("ticket").into());
         }
         Ok(Record::new(read(&words, &pending.mask, self.params.answer_bits()).collect()))
     }
 }
 
-impl Summed for SimplePir {
-    const UNIT: Unit = Unit::Byte;
+impl SumScheme for SimplePir {
+    const UNIT: SumElement = SumElement::Byte;
 
-    fn ask_sum(
+    fn query_sum(
         client: &mut Client,
         first: RecordIndex,
         ones: u128,
         rng: &mut dyn CryptoRng,
-    ) -> Result<(One<Query>, Pending)> {
+    ) -> Result<(OneServer<Query>, Pending)> {
         let Client { params, lattice, hint } = client;
         let (m, b) = (params.m(), params.query_bits());
         if first.0 >= m as u64 {
@@ -114,6 +115,6 @@ impl Summed for SimplePir {
                 (dense.sum(&params.literal().seed, m, ones, &s, rng), dense.mask(hint, &s))
             }
         };
-        Ok((One(Query(words)), Pending { mask }))
+        Ok((OneServer(Query(words)), Pending { mask }))
     }
 }

@@ -16,7 +16,7 @@
 //! | [`update`] | applying them |
 //! | `server` | encode, open, answer (feature `server`) |
 //! | `part` | tables in parts (feature `server`) |
-//! | `revise` | changed bytes, in matrix and hint (feature `server`) |
+//! | `update_image` | changed bytes, in matrix and hint (feature `server`) |
 //! | [`verified`] | `verisimplepir/1`: answers that are verified against the very table |
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
@@ -37,7 +37,7 @@ pub mod verisimplepir;
 
 pub use verisimplepir::VERIFIED;
 
-use sotto_core::{Caps, One, Scheme, SchemeEntry, SchemeId};
+use sotto_core::{Caps, OneServer, Scheme, SchemeEntry, SchemeId};
 
 /// The scheme.
 pub struct SimplePir;
@@ -46,7 +46,7 @@ impl Scheme for SimplePir {
     const ID: SchemeId = SchemeId("simplepir/1");
     const TITLE: &'static str = "SimplePIR (USENIX Security 2023), ring form";
     type Params = params::Params;
-    type Fan<T> = One<T>;
+    type Fan<T> = OneServer<T>;
     type Keys = ();
     type Query = message::Query;
     type Answer = message::Answer;
@@ -54,7 +54,7 @@ impl Scheme for SimplePir {
     type Client = client::Client;
     #[cfg(feature = "server")]
     type Server = server::Server;
-    const CAPS: Caps<Self> = Caps::NONE.patch().revise().sum().parts();
+    const CAPS: Caps<Self> = Caps::NONE.patch().update_image().sum().parts();
 }
 
 /// What the registry knows of this scheme.

@@ -2,7 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 use sotto_core::params::REQUIRED_FAILURE_LOG2;
-use sotto_core::{Costs, NamedSet, ParamsDigest, ParamsError, ParamsReport, Result, Security, Shape, work};
+use sotto_core::{
+    Costs, NamedSet, ParamsDigest, ParamsError, ParamsReport, Result, Security, TableShape, work,
+};
 use sotto_math::matrix::PanelLayout;
 use sotto_prg::PublicSeed;
 use sotto_silent::lwe::bound::{self, LEAST_ANSWER_BITS, QUERY_BITS};
@@ -120,7 +122,7 @@ pub(crate) fn packed_bytes(words: u64, bits: u8) -> u64 {
 impl sotto_core::Params for Params {
     type Literal = ParamsLiteral;
 
-    fn select(shape: &Shape) -> Result<ParamsLiteral> {
+    fn select(shape: &TableShape) -> Result<ParamsLiteral> {
         crate::select::select(shape)
     }
 
@@ -189,7 +191,7 @@ impl sotto_core::Params for Params {
             },
             security: self.security.clone(),
             failure_log2: self.failure_log2,
-            details: sotto_core::facts(|| {
+            details: sotto_core::report_details(|| {
                 vec![
                     ("l", record_bytes.to_string()),
                     ("m", records.to_string()),

@@ -4,29 +4,29 @@ use crate::SimplePir;
 use crate::message::{Answer, Query, bytes, pack, unpack};
 use crate::params::Params;
 use crate::server::Server;
-use sotto_core::{Cut, Image, Params as _, Partial, Result, Section};
+use sotto_core::{Image, Params as _, PartIndex, PartScheme, Result, Section};
 use sotto_silent::matrix::{Matrix, RowRange};
 use std::ops::Range;
 use std::sync::Arc;
 
-impl Partial for SimplePir {
+impl PartScheme for SimplePir {
     type Part = Server;
     type Joiner = ();
 
-    fn most_parts(params: &Params) -> u32 {
+    fn max_parts(params: &Params) -> u32 {
         RowRange::most(&params.layout())
     }
 
-    fn holds(params: &Params, cut: Cut) -> Vec<Range<u64>> {
+    fn part_ranges(params: &Params, cut: PartIndex) -> Vec<Range<u64>> {
         vec![RowRange::of(&params.layout(), cut).bytes]
     }
 
-    fn open_part(params: &Params, cut: Cut, image: Arc<dyn Image>) -> Result<Server> {
+    fn open_part(params: &Params, cut: PartIndex, image: Arc<dyn Image>) -> Result<Server> {
         let layout = RowRange::of(&params.layout(), cut).layout;
         Ok(Server { params: params.clone(), matrix: Matrix::open(layout, 0, Section::Resident, image)? })
     }
 
-    fn partial_bytes(params: &Params, cut: Cut) -> usize {
+    fn partial_bytes(params: &Params, cut: PartIndex) -> usize {
         bytes(RowRange::of(&params.layout(), cut).rows.len(), params.literal().answer_bits)
     }
 
@@ -34,7 +34,7 @@ impl Partial for SimplePir {
         Ok(())
     }
 
-    fn partials(part: &Server, asks: Vec<(&(), Query)>) -> Vec<Result<Vec<u8>>> {
+    fn answer_part(part: &Server, asks: Vec<(&(), Query)>) -> Vec<Result<Vec<u8>>> {
         let packed = |Answer(words): Answer| {
             let mut out = Vec::new();
             pack(&words, part.params.answer_bits(), &mut out);
@@ -44,14 +44,14 @@ impl Partial for SimplePir {
         answers.into_iter().map(|answer| answer.map(packed)).collect()
     }
 
-    fn joiner(_: &Params) -> Result<()> {
+    fn prepare_join(_: &Params) -> Result<()> {
         Ok(())
     }
 
     fn join((params, ()): (&Params, &()), _: (&(), Query), partials: &[Vec<u8>]) -> Result<Answer> {
         let mut words = Vec::with_capacity(params.l());
         let parts = u32::try_from(partials.len()).unwrap_or(u32::MAX);
-        for (cut, partial) in Cut::all(parts).zip(partials) {
+        for (cut, partial) in PartIndex::all(parts).zip(partials) {
             let rows = RowRange::of(&params.layout(), cut).rows.len();
             words.extend(unpack("partial", partial, rows, params.answer_bits())?);
         }

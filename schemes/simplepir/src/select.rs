@@ -1,12 +1,12 @@
 //! Choosing a matrix for a table.
 //!
 //! A tall matrix has a large hint and small queries; a wide one the reverse. Which is cheaper depends on
-//! how often a client asks before the hint changes, so [`Shape::lookups_per_client`] decides.
+//! how often a client asks before the hint changes, so [`TableShape::lookups_per_client`] decides.
 
 use crate::params::{
     FRODO_SET, MAX_FRODO_RECORDS, MAX_RECORD_BYTES, MAX_RECORDS, ParamsLiteral, SET, packed_bytes,
 };
-use sotto_core::{ParamsError, Result, Shape};
+use sotto_core::{ParamsError, Result, TableShape};
 use sotto_silent::lwe::bound::{self, LEAST_ANSWER_BITS, QUERY_BITS};
 use sotto_silent::lwe::dense::FRODO;
 use sotto_silent::lwe::ring::{N, PUBLIC_SEED};
@@ -22,7 +22,7 @@ pub(crate) const SCANNED_PER_SENT: f64 = 2000.0;
 ///
 /// # Errors
 /// [`ParamsError::NoFit`] for an empty table, or one larger than the limits allow.
-pub fn select(shape: &Shape) -> Result<ParamsLiteral> {
+pub fn select(shape: &TableShape) -> Result<ParamsLiteral> {
     if shape.set.as_deref() == Some(FRODO_SET) {
         return frodo(shape);
     }
@@ -46,8 +46,8 @@ pub fn select(shape: &Shape) -> Result<ParamsLiteral> {
 }
 
 /// FrodoPIR's matrix: a row of the table is a record, and no word is rounded, as published.
-fn frodo(shape: &Shape) -> Result<ParamsLiteral> {
-    let Shape { rows: records, row_bytes: record_bytes, .. } = *shape;
+fn frodo(shape: &TableShape) -> Result<ParamsLiteral> {
+    let TableShape { rows: records, row_bytes: record_bytes, .. } = *shape;
     let fits = (1..=MAX_RECORD_BYTES).contains(&record_bytes) && (1..=MAX_FRODO_RECORDS).contains(&records);
     if !fits || FRODO.failure_log2(record_bytes, records, 32) > shape.required_failure_log2() {
         let why = "each row is a record of 1 to 2^20 bytes, and there are at most 2^24".into();
@@ -61,7 +61,7 @@ fn frodo(shape: &Shape) -> Result<ParamsLiteral> {
 ///
 /// # Errors
 /// As [`select`].
-pub(crate) fn cheapest<L>(shape: &Shape, price: impl Fn(MatrixShape) -> Option<(f64, L)>) -> Result<L> {
+pub(crate) fn cheapest<L>(shape: &TableShape, price: impl Fn(MatrixShape) -> Option<(f64, L)>) -> Result<L> {
     let no_fit =
         |why: &str| ParamsError::NoFit { rows: shape.rows, row_bytes: shape.row_bytes, why: why.into() };
     if shape.rows == 0 || shape.row_bytes == 0 {
@@ -98,8 +98,8 @@ mod tests {
     use crate::params::Params;
     use sotto_core::Params as _;
 
-    fn shape(rows: u64, row_bytes: u64, lookups_per_client: u64) -> Shape {
-        Shape::new(rows, row_bytes, lookups_per_client)
+    fn shape(rows: u64, row_bytes: u64, lookups_per_client: u64) -> TableShape {
+        TableShape::new(rows, row_bytes, lookups_per_client)
     }
 
     #[test]
@@ -118,8 +118,9 @@ mod tests {
 
     #[test]
     fn frodo_has_a_record_for_each_row() {
-        let of =
-            |rows, row_bytes| select(&Shape { set: Some(FRODO_SET.into()), ..shape(rows, row_bytes, 1) });
+        let of = |rows, row_bytes| {
+            select(&TableShape { set: Some(FRODO_SET.into()), ..shape(rows, row_bytes, 1) })
+        };
         // The paper's largest table: 4 MiB up.
         let literal = of(1 << 20, 1024).unwrap();
         let report = Params::check(literal.clone()).unwrap().report();

@@ -3,7 +3,7 @@
 use crate::SimplePir;
 use crate::message::{Answer, Query};
 use crate::params::Params;
-use sotto_core::{Artifact, Held, Image, Params as _, Result, Rows, Section, Sink};
+use sotto_core::{Artifact, Image, ImageSection, Params as _, RecordSource, Result, Section, Sink};
 use sotto_math::matrix::{QueryPlanes, scan_u32};
 use sotto_silent::lwe::hint::write_hint;
 use sotto_silent::lwe::ring::round;
@@ -22,7 +22,7 @@ pub struct Server {
 impl sotto_core::Server<SimplePir> for Server {
     type Session = ();
 
-    fn encode(params: &Params, rows: &dyn Rows, out: &dyn Sink) -> Result<()> {
+    fn encode(params: &Params, rows: &dyn RecordSource, out: &dyn Sink) -> Result<()> {
         out.reserve(Section::Resident, params.matrix_bytes())?;
         out.reserve(HINT, params.hint_bytes())?;
         write_matrix(params.layout(), Section::Resident, rows, out)?;
@@ -40,12 +40,12 @@ impl sotto_core::Server<SimplePir> for Server {
 
     fn open(params: &Params, image: Arc<dyn Image>) -> Result<Self> {
         // Clients fetch the hint, and none of it is needed here.
-        Held::open(image.clone(), HINT, "hint", params.hint_bytes())?;
+        ImageSection::open(image.clone(), HINT, "hint", params.hint_bytes())?;
         let matrix = Matrix::open(params.layout(), 0, Section::Resident, image)?;
         Ok(Server { params: params.clone(), matrix })
     }
 
-    fn records(params: &Params, image: Arc<dyn Image>) -> Result<Box<dyn Rows>> {
+    fn records(params: &Params, image: Arc<dyn Image>) -> Result<Box<dyn RecordSource>> {
         Ok(Matrix::open(params.layout(), 0, Section::Resident, image)?.records())
     }
 

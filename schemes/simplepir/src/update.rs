@@ -3,12 +3,12 @@
 use crate::SimplePir;
 use crate::delta::{ByteChange, Delta};
 use crate::params::Params;
-use sotto_core::{Artifact, Misuse, Params as _, Patch, Result, wire};
+use sotto_core::{Artifact, Misuse, Params as _, PatchArtifact, Result, wire};
 use sotto_silent::lwe::dense::{BLOCK, DenseLwe};
 use sotto_silent::lwe::ring::Ring;
 use sotto_silent::lwe::update::ReversedBlocks;
 
-impl Patch for SimplePir {
+impl PatchArtifact for SimplePir {
     fn patch(params: &Params, artifact: Artifact, held: &mut [u8], delta: &[u8]) -> Result<()> {
         if artifact != Artifact::Hint {
             return Err(Misuse::UnexpectedArtifact(artifact.name()).into());

@@ -6,7 +6,7 @@ use crate::params::Params;
 use crate::server::HINT;
 use crate::update::each_pass;
 use rayon::prelude::*;
-use sotto_core::{Artifact, Change, Params as _, Result, Revise, Section, Sink};
+use sotto_core::{Artifact, Params as _, RecordChange, Result, Section, Sink, UpdateImage};
 use sotto_silent::lwe::dense::DenseLwe;
 use sotto_silent::lwe::hint::HintUpdater;
 use sotto_silent::matrix::{change_panels, write_changes};
@@ -16,10 +16,10 @@ const DELTA: Section = Section::Public(Artifact::HintDelta);
 /// Adding one changed byte's row of a dense matrix to a row of the hint takes about as long as a pass takes for so many bytes.
 const DENSE: usize = 8;
 
-impl Revise for SimplePir {
+impl UpdateImage for SimplePir {
     /// Memory is about 40 bytes for each piece of a change in a panel, and that of the delta. Of a panel that changes much, hint
     /// rows are made anew, so that no update takes much longer than to encode the table.
-    fn revise(params: &Params, changes: &[Change], out: &dyn Sink) -> Result<()> {
+    fn revise(params: &Params, changes: &[RecordChange], out: &dyn Sink) -> Result<()> {
         out.reserve(Section::Resident, params.matrix_bytes())?;
         out.reserve(HINT, params.hint_bytes())?;
         let layout = params.layout();

@@ -27,7 +27,7 @@ pub mod select;
 #[cfg(feature = "server")]
 pub mod server;
 
-use sotto_core::{Caps, One, Scheme, SchemeEntry, SchemeId};
+use sotto_core::{Caps, OneServer, Scheme, SchemeEntry, SchemeId};
 
 /// The scheme.
 pub struct VeriSimplePir;
@@ -36,7 +36,7 @@ impl Scheme for VeriSimplePir {
     const ID: SchemeId = SchemeId("verisimplepir/1");
     const TITLE: &'static str = "VeriSimplePIR (USENIX Security 2024), ring form, the table streamed";
     type Params = params::Params;
-    type Fan<T> = One<T>;
+    type Fan<T> = OneServer<T>;
     type Keys = ();
     type Query = message::Query;
     type Answer = message::Answer;
@@ -44,7 +44,7 @@ impl Scheme for VeriSimplePir {
     type Client = client::Client;
     #[cfg(feature = "server")]
     type Server = server::Server;
-    const CAPS: Caps<Self> = Caps::NONE.revise().parts();
+    const CAPS: Caps<Self> = Caps::NONE.update_image().parts();
 }
 
 /// What the registry knows of this scheme.

@@ -6,7 +6,7 @@
 use crate::YpirSp;
 use crate::message::{Answer, Query};
 use crate::params::Params;
-use sotto_core::{CryptoRng, Misuse, One, Record, RecordIndex, Result, Summed, Unit};
+use sotto_core::{CryptoRng, Misuse, OneServer, Record, RecordIndex, Result, SumElement, SumScheme};
 use sotto_lattice::secret::SecretKey;
 use sotto_silent::one_hot::OneHot;
 use sotto_silent::plain_modulus::PlainModulus;
@@ -45,14 +45,14 @@ impl sotto_core::Client<YpirSp> for Client {
     fn keys(&self) {}
 
     /// The paper's Query: an encrypted unit vector under a fresh secret, and the packing keys of that secret.
-    fn query(&mut self, index: RecordIndex, rng: &mut dyn CryptoRng) -> Result<(One<Query>, Pending)> {
-        YpirSp::ask_sum(self, index, 1, rng)
+    fn query(&mut self, index: RecordIndex, rng: &mut dyn CryptoRng) -> Result<(OneServer<Query>, Pending)> {
+        YpirSp::query_sum(self, index, 1, rng)
     }
 
     /// The paper's Extract: decrypt each packed ciphertext, and round to the nearest number.
-    fn recover(&mut self, pending: Pending, One(Answer(groups)): One<Answer>) -> Result<Record> {
+    fn recover(&mut self, pending: Pending, OneServer(Answer(groups)): OneServer<Answer>) -> Result<Record> {
         if groups.len() != self.params.groups() {
-            return Err(Misuse::Foreign("ticket").into());
+            return Err(Misuse::ForeignValue("ticket").into());
         }
         let (bits, l) = (self.params.bits(), self.params.l());
         let mut record = Vec::with_capacity(l.next_multiple_of(2));
@@ -66,21 +66,21 @@ impl sotto_core::Client<YpirSp> for Client {
     }
 }
 
-impl Summed for YpirSp {
-    const UNIT: Unit = Unit::Pair;
+impl SumScheme for YpirSp {
+    const UNIT: SumElement = SumElement::Pair;
 
-    fn ask_sum(
+    fn query_sum(
         client: &mut Client,
         first: RecordIndex,
         ones: u128,
         rng: &mut dyn CryptoRng,
-    ) -> Result<(One<Query>, Pending)> {
+    ) -> Result<(OneServer<Query>, Pending)> {
         let Client { params, encryption } = client;
         let m = params.m();
         if first.0 >= m as u64 {
             return Err(Misuse::IndexPastEnd { index: first.0, len: m as u64 }.into());
         }
         let (encrypted, secret) = encryption.sum(m, OneHot::new(first.0 as u32, ones), params.bits(), rng);
-        Ok((One(Query { words: encrypted.words, keys: encrypted.keys }), Pending { secret }))
+        Ok((OneServer(Query { words: encrypted.words, keys: encrypted.keys }), Pending { secret }))
     }
 }

@@ -1,7 +1,7 @@
 //! Parameters: `l` bytes in a record, `m` records, and the bits of everything that is sent.
 
 use serde::{Deserialize, Serialize};
-use sotto_core::{Costs, ParamsDigest, ParamsReport, Result, Security, Shape, work};
+use sotto_core::{Costs, ParamsDigest, ParamsReport, Result, Security, TableShape, work};
 use sotto_math::matrix::PanelLayout;
 use sotto_prg::PublicSeed;
 use sotto_silent::groups::Groups;
@@ -128,7 +128,7 @@ impl Params {
 impl sotto_core::Params for Params {
     type Literal = ParamsLiteral;
 
-    fn select(shape: &Shape) -> Result<ParamsLiteral> {
+    fn select(shape: &TableShape) -> Result<ParamsLiteral> {
         crate::select::select(shape)
     }
 
@@ -170,7 +170,7 @@ impl sotto_core::Params for Params {
             },
             security: self.security.clone(),
             failure_log2: self.failure_log2,
-            details: sotto_core::facts(|| {
+            details: sotto_core::report_details(|| {
                 vec![
                     ("l", literal.record_bytes.to_string()),
                     ("m", literal.records.to_string()),

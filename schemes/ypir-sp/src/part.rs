@@ -5,7 +5,7 @@ use crate::YpirSp;
 use crate::message::{Answer, Query};
 use crate::params::Params;
 use crate::server::Server;
-use sotto_core::{Cut, Image, Params as _, Partial, PeerMisbehaved, Result, Section};
+use sotto_core::{Image, Params as _, PartIndex, PartScheme, PeerMisbehaved, Result, Section};
 use sotto_silent::group_range::GroupRange;
 use sotto_silent::matrix::Matrix;
 use sotto_silent::message;
@@ -13,35 +13,35 @@ use sotto_silent::packed_groups::{MaskLayout, PackedGroups};
 use std::ops::Range;
 use std::sync::Arc;
 
-fn groups_of(params: &Params, cut: Cut) -> Range<usize> {
+fn groups_of(params: &Params, cut: PartIndex) -> Range<usize> {
     let share = cut.share(params.groups() as u64);
     share.start as usize..share.end as usize
 }
 
-fn portion(params: &Params, cut: Cut) -> GroupRange {
+fn portion(params: &Params, cut: PartIndex) -> GroupRange {
     GroupRange::of(&params.layout(), &params.literal().packing(), groups_of(params, cut), params.bits().mask)
 }
 
-impl Partial for YpirSp {
+impl PartScheme for YpirSp {
     type Part = Server;
     type Joiner = ();
 
-    fn most_parts(params: &Params) -> u32 {
+    fn max_parts(params: &Params) -> u32 {
         u32::try_from(params.groups()).unwrap_or(u32::MAX)
     }
 
-    fn holds(params: &Params, cut: Cut) -> Vec<Range<u64>> {
+    fn part_ranges(params: &Params, cut: PartIndex) -> Vec<Range<u64>> {
         portion(params, cut).bytes(0).collect()
     }
 
-    fn open_part(params: &Params, cut: Cut, image: Arc<dyn Image>) -> Result<Server> {
+    fn open_part(params: &Params, cut: PartIndex, image: Arc<dyn Image>) -> Result<Server> {
         let GroupRange { layout, packing, .. } = portion(params, cut);
         let packed = PackedGroups::new(packing, params.bits(), MaskLayout::Sent)?;
         let matrix = Matrix::open(layout, packed.bytes(), Section::Resident, image)?;
         Ok(Server { params: params.clone(), matrix, packed })
     }
 
-    fn partial_bytes(params: &Params, cut: Cut) -> usize {
+    fn partial_bytes(params: &Params, cut: PartIndex) -> usize {
         let group = params.literal().answer_bytes() / params.literal().groups();
         groups_of(params, cut).len() * group as usize
     }
@@ -50,7 +50,7 @@ impl Partial for YpirSp {
         Ok(())
     }
 
-    fn partials(part: &Server, asks: Vec<(&(), Query)>) -> Vec<Result<Vec<u8>>> {
+    fn answer_part(part: &Server, asks: Vec<(&(), Query)>) -> Vec<Result<Vec<u8>>> {
         let written = |Answer(groups): Answer| {
             let mut out = Vec::new();
             message::put_groups(&groups, part.params.bits(), &mut out);
@@ -60,7 +60,7 @@ impl Partial for YpirSp {
         answers.into_iter().map(|answer| answer.map(written)).collect()
     }
 
-    fn joiner(_: &Params) -> Result<()> {
+    fn prepare_join(_: &Params) -> Result<()> {
         Ok(())
     }
 

@@ -4,7 +4,7 @@ use crate::YpirSp;
 use crate::message::{Answer, Query};
 use crate::params::Params;
 use sotto_core::server::together;
-use sotto_core::{Image, Params as _, PeerMisbehaved, Result, Rows, Section, Sink};
+use sotto_core::{Image, Params as _, PeerMisbehaved, RecordSource, Result, Section, Sink};
 use sotto_math::matrix::{QueryPlanes, scan_planes};
 use sotto_silent::matrix::{Matrix, write_matrix};
 use sotto_silent::packed_groups::{MaskLayout, PackedGroups, PackingKeys};
@@ -30,7 +30,7 @@ struct ExpandedQuery {
 impl sotto_core::Server<YpirSp> for Server {
     type Session = ();
 
-    fn encode(params: &Params, rows: &dyn Rows, out: &dyn Sink) -> Result<()> {
+    fn encode(params: &Params, rows: &dyn RecordSource, out: &dyn Sink) -> Result<()> {
         let packed = packed(params)?;
         out.reserve(Section::Resident, params.literal().matrix_bytes() + packed.bytes())?;
         write_matrix(params.layout(), Section::Resident, rows, out)?;
@@ -44,7 +44,7 @@ impl sotto_core::Server<YpirSp> for Server {
         Ok(Server { params: params.clone(), matrix, packed })
     }
 
-    fn records(params: &Params, image: Arc<dyn Image>) -> Result<Box<dyn Rows>> {
+    fn records(params: &Params, image: Arc<dyn Image>) -> Result<Box<dyn RecordSource>> {
         let packed = packed(params)?;
         Ok(Matrix::open(params.layout(), packed.bytes(), Section::Resident, image)?.records())
     }

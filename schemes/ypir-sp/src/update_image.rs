@@ -4,13 +4,13 @@
 use crate::YpirSp;
 use crate::params::Params;
 use crate::server::packed;
-use sotto_core::{Change, Params as _, Result, Revise, Section, Sink};
+use sotto_core::{Params as _, RecordChange, Result, Section, Sink, UpdateImage};
 use sotto_silent::lattice::GROUP_BYTES;
 use sotto_silent::matrix::{ByteChange, change_panels};
 use sotto_silent::write_packed::write_packed;
 
-impl Revise for YpirSp {
-    fn revise(params: &Params, changes: &[Change], out: &dyn Sink) -> Result<()> {
+impl UpdateImage for YpirSp {
+    fn revise(params: &Params, changes: &[RecordChange], out: &dyn Sink) -> Result<()> {
         let packed = packed(params)?;
         out.reserve(Section::Resident, params.literal().matrix_bytes() + packed.bytes())?;
         // A panel is of one group.

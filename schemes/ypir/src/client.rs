@@ -6,7 +6,7 @@
 use crate::Ypir;
 use crate::message::{Answer, Query};
 use crate::params::Params;
-use sotto_core::{CryptoRng, Misuse, One, Params as _, Record, RecordIndex, Result};
+use sotto_core::{CryptoRng, Misuse, OneServer, Params as _, Record, RecordIndex, Result};
 use sotto_lattice::secret::SecretKey;
 use sotto_silent::lattice::N;
 use sotto_silent::lwe;
@@ -55,7 +55,7 @@ impl sotto_core::Client<Ypir> for Client {
     fn keys(&self) {}
 
     /// The paper's Query: two encrypted unit vectors under a fresh secret each, and the packing keys of the second.
-    fn query(&mut self, index: RecordIndex, rng: &mut dyn CryptoRng) -> Result<(One<Query>, Pending)> {
+    fn query(&mut self, index: RecordIndex, rng: &mut dyn CryptoRng) -> Result<(OneServer<Query>, Pending)> {
         let (cut, bits) = (self.params.cut(), self.params.first_bits());
         if index.0 >= cut.records {
             return Err(Misuse::IndexPastEnd { index: index.0, len: cut.records }.into());
@@ -64,15 +64,15 @@ impl sotto_core::Client<Ypir> for Client {
         let first = self.first.secret(rng);
         let columns = self.first.unit(cut.columns() as usize, column, &first, rng, |word| switch(word, bits));
         let (blocks, second) = self.second.unit(cut.blocks as usize, block, self.params.bits(), rng);
-        Ok((One(Query { columns, blocks }), Pending { first, second }))
+        Ok((OneServer(Query { columns, blocks }), Pending { first, second }))
     }
 
     /// The paper's Extract, from the second level to the first: the numbers of rounded hint rows and the fresh ones, then the
     /// record that they stand for.
-    fn recover(&mut self, pending: Pending, One(answer): One<Answer>) -> Result<Record> {
+    fn recover(&mut self, pending: Pending, OneServer(answer): OneServer<Answer>) -> Result<Record> {
         let width = self.params.literal().record_bytes as usize;
         if (answer.packed.len(), answer.fresh.len()) != (self.params.groups(), width) {
-            return Err(Misuse::Foreign("ticket").into());
+            return Err(Misuse::ForeignValue("ticket").into());
         }
         let bits = self.params.bits();
         let numbers =

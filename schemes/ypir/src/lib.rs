@@ -13,7 +13,7 @@
 //! | [`client`] | query, recover |
 //! | `server` | encode, open, answer (feature `server`) |
 //! | `part` | tables in parts (feature `server`) |
-//! | `revise` | changed bytes, and what follows of them (feature `server`) |
+//! | `update_image` | changed bytes, and what follows of them (feature `server`) |
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
@@ -28,7 +28,7 @@ pub mod server;
 #[cfg(feature = "server")]
 pub mod update_image;
 
-use sotto_core::{Caps, One, Scheme, SchemeEntry, SchemeId};
+use sotto_core::{Caps, OneServer, Scheme, SchemeEntry, SchemeId};
 
 /// The scheme.
 pub struct Ypir;
@@ -37,7 +37,7 @@ impl Scheme for Ypir {
     const ID: SchemeId = SchemeId("ypir/1");
     const TITLE: &'static str = "YPIR (USENIX Security 2024), packed by InspiRING";
     type Params = params::Params;
-    type Fan<T> = One<T>;
+    type Fan<T> = OneServer<T>;
     type Keys = ();
     type Query = message::Query;
     type Answer = message::Answer;
@@ -45,7 +45,7 @@ impl Scheme for Ypir {
     type Client = client::Client;
     #[cfg(feature = "server")]
     type Server = server::Server;
-    const CAPS: Caps<Self> = Caps::NONE.revise().parts();
+    const CAPS: Caps<Self> = Caps::NONE.update_image().parts();
 }
 
 /// What the registry knows of this scheme.

@@ -1,7 +1,7 @@
 //! Parameters: how the table lies in two matrices, and the bits of everything that is sent.
 
 use serde::{Deserialize, Serialize};
-use sotto_core::{Costs, ParamsDigest, ParamsReport, Result, Security, Shape, work};
+use sotto_core::{Costs, ParamsDigest, ParamsReport, Result, Security, TableShape, work};
 use sotto_prg::PublicSeed;
 use sotto_silent::groups::Groups;
 use sotto_silent::lattice::{self, N, P_LOG2, PACKED_OPS, Q_BITS};
@@ -161,7 +161,7 @@ impl Params {
 impl sotto_core::Params for Params {
     type Literal = ParamsLiteral;
 
-    fn select(shape: &Shape) -> Result<ParamsLiteral> {
+    fn select(shape: &TableShape) -> Result<ParamsLiteral> {
         crate::select::select(shape)
     }
 
@@ -207,7 +207,7 @@ impl sotto_core::Params for Params {
             costs: costs(literal),
             security: self.security.clone(),
             failure_log2: self.failure_log2,
-            details: sotto_core::facts(|| {
+            details: sotto_core::report_details(|| {
                 vec![
                     ("l", cut.rows().to_string()),
                     ("m", cut.columns().to_string()),

@@ -6,7 +6,7 @@ use crate::Ypir;
 use crate::message::{Answer, Query, put_parts, take_groups};
 use crate::params::Params;
 use crate::server::{FreshSamples, PartServer, PassOutput};
-use sotto_core::{Cut, Image, Params as _, Partial, PeerMisbehaved, Result, Section};
+use sotto_core::{Image, Params as _, PartIndex, PartScheme, PeerMisbehaved, Result, Section};
 use sotto_math::bits::packed_len;
 use sotto_silent::group_range;
 use sotto_silent::lattice::N;
@@ -20,7 +20,7 @@ use std::sync::Arc;
 const FRESH_BYTES: usize = 2;
 
 /// The rows of the first matrix that a part has, and the groups of the second. There may be fewer groups than parts.
-fn shares(params: &Params, cut: Cut) -> (RowRange, group_range::GroupRange) {
+fn shares(params: &Params, cut: PartIndex) -> (RowRange, group_range::GroupRange) {
     let (table, groups) = (params.cut(), cut.share(params.groups() as u64));
     let groups = groups.start as usize..groups.end as usize;
     let packing = params.literal().packing();
@@ -28,20 +28,20 @@ fn shares(params: &Params, cut: Cut) -> (RowRange, group_range::GroupRange) {
     (RowRange::of(&table.first(), cut), second)
 }
 
-impl Partial for Ypir {
+impl PartScheme for Ypir {
     type Part = PartServer;
     type Joiner = FreshSamples;
 
-    fn most_parts(params: &Params) -> u32 {
+    fn max_parts(params: &Params) -> u32 {
         RowRange::most(&params.cut().first())
     }
 
-    fn holds(params: &Params, cut: Cut) -> Vec<Range<u64>> {
+    fn part_ranges(params: &Params, cut: PartIndex) -> Vec<Range<u64>> {
         let (first, second) = shares(params, cut);
         std::iter::once(first.bytes).chain(second.bytes(params.cut().first_bytes())).collect()
     }
 
-    fn open_part(params: &Params, cut: Cut, image: Arc<dyn Image>) -> Result<PartServer> {
+    fn open_part(params: &Params, cut: PartIndex, image: Arc<dyn Image>) -> Result<PartServer> {
         let (first, second) = shares(params, cut);
         let packed = PackedGroups::new(second.packing, params.bits(), MaskLayout::Sent)?;
         let layouts = [first.layout, second.layout];
@@ -50,7 +50,7 @@ impl Partial for Ypir {
         Ok(PartServer { params: params.clone(), tables, packed, groups: second.groups })
     }
 
-    fn partial_bytes(params: &Params, cut: Cut) -> usize {
+    fn partial_bytes(params: &Params, cut: PartIndex) -> usize {
         let (first, second) = shares(params, cut);
         let bits = params.bits();
         let group = |group| Some(packed_len(bits.mask, N)? + packed_len(bits.body, params.in_use(group))?);
@@ -61,7 +61,7 @@ impl Partial for Ypir {
         Ok(())
     }
 
-    fn partials(part: &PartServer, asks: Vec<(&(), Query)>) -> Vec<Result<Vec<u8>>> {
+    fn answer_part(part: &PartServer, asks: Vec<(&(), Query)>) -> Vec<Result<Vec<u8>>> {
         let queries: Vec<Query> = asks.into_iter().map(|(_, query)| query).collect();
         let written = |PassOutput { packed, fresh }| {
             let mut out: Vec<u8> = fresh.into_iter().flat_map(u16::to_le_bytes).collect();
@@ -71,7 +71,7 @@ impl Partial for Ypir {
         part.passes(&queries).into_iter().map(|passed| passed.map(written)).collect()
     }
 
-    fn joiner(params: &Params) -> Result<FreshSamples> {
+    fn prepare_join(params: &Params) -> Result<FreshSamples> {
         FreshSamples::new(params)
     }
 
@@ -82,7 +82,7 @@ impl Partial for Ypir {
     ) -> Result<Answer> {
         let mut passed = PassOutput { packed: Vec::new(), fresh: Vec::new() };
         let parts = u32::try_from(partials.len()).unwrap_or(u32::MAX);
-        for (cut, partial) in Cut::all(parts).zip(partials) {
+        for (cut, partial) in PartIndex::all(parts).zip(partials) {
             let bad = || PeerMisbehaved::NotCanonical("partial");
             let (first, second) = shares(params, cut);
             let (words, mut rest) =

@@ -1,7 +1,7 @@
 //! Choosing blocks of rows for a table: many of them make the second matrix and its query large, few of them the first query.
 
 use crate::params::{PUBLIC_SEEDS, ParamsLiteral, SETS, costs};
-use sotto_core::{Result, Shape};
+use sotto_core::{Result, TableShape};
 use sotto_silent::limits::{KEY_BITS, MASK_BITS, QUERY_BITS};
 use sotto_silent::lwe;
 use sotto_silent::two_pass::bound::failure_log2;
@@ -11,7 +11,7 @@ use sotto_silent::two_pass::select::{LayoutCandidate, cheapest};
 ///
 /// # Errors
 /// [`sotto_core::ParamsError::NoFit`] for an empty table, or one larger than the limits allow.
-pub fn select(shape: &Shape) -> Result<ParamsLiteral> {
+pub fn select(shape: &TableShape) -> Result<ParamsLiteral> {
     cheapest(shape, |candidate| {
         let widest =
             literal(&candidate, [*lwe::bound::QUERY_BITS.end(), *QUERY_BITS.end()], *KEY_BITS.end(), WIDEST);
@@ -80,7 +80,7 @@ mod tests {
     #[test]
     fn limits_are_refused_not_wrapped() {
         for (rows, row_bytes) in [(0, 1), (1, 0), (u64::MAX, 1), (1, u64::MAX), (u64::MAX, u64::MAX)] {
-            assert!(select(&Shape::new(rows, row_bytes, u64::MAX)).is_err(), "{rows} {row_bytes}");
+            assert!(select(&TableShape::new(rows, row_bytes, u64::MAX)).is_err(), "{rows} {row_bytes}");
         }
     }
 
@@ -88,7 +88,7 @@ mod tests {
     fn the_papers_tables_take_few_bytes() {
         // 2^31 and 2^33 rows of a bit.
         for (rows, up, down) in [(1u64 << 28, 230_000, 18_000), (1 << 30, 350_000, 18_000)] {
-            let literal = select(&Shape::new(rows, 1, 1)).unwrap();
+            let literal = select(&TableShape::new(rows, 1, 1)).unwrap();
             let (query, answer) = (literal.query_bytes(), literal.answer_bytes());
             assert!(query < up && answer < down, "{query} {answer} {literal:?}");
         }
@@ -96,7 +96,7 @@ mod tests {
 
     #[test]
     fn goals_are_worth_asking_for() {
-        let of = |goal| select(&Shape { goal, ..Shape::new(1 << 28, 4, 1) }).unwrap();
+        let of = |goal| select(&TableShape { goal, ..TableShape::new(1 << 28, 4, 1) }).unwrap();
         let [time, query, total, rate] = Goal::ALL.map(of);
         let lookups = |literal: &ParamsLiteral| 4 / literal.record_bytes;
         let all =
@@ -111,9 +111,9 @@ mod tests {
         #![proptest_config(proptest::test_runner::Config::with_cases(24))]
         #[test]
         fn what_is_selected_passes_the_check(
-            rows in 1u64..1 << 32, row_bytes in 1u64..300, together in 1u64..1000, goal in 0usize..4,
+            rows in 1u64..1 << 32, row_bytes in 1u64..300, lookups_per_request in 1u64..1000, goal in 0usize..4,
         ) {
-            let shape = Shape { goal: Goal::ALL[goal], together, ..Shape::new(rows, row_bytes, 100) };
+            let shape = TableShape { goal: Goal::ALL[goal], lookups_per_request, ..TableShape::new(rows, row_bytes, 100) };
             if let Ok(literal) = select(&shape) {
                 let lookups = row_bytes.div_ceil(literal.record_bytes) as f64;
                 let report = Params::check(literal).unwrap().report();

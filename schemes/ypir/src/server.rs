@@ -5,7 +5,7 @@ use crate::message::{Answer, PackedPart, Query};
 use crate::params::Params;
 use rayon::prelude::*;
 use sotto_core::server::together;
-use sotto_core::{Image, Params as _, PeerMisbehaved, Result, Rows, Section, Sink};
+use sotto_core::{Image, Params as _, PeerMisbehaved, RecordSource, Result, Section, Sink};
 use sotto_lattice::ring::{ModulusLevel, Ring};
 use sotto_math::matrix::{QueryPlanes, scan_planes};
 use sotto_math::modulus_pair::round_to_bits;
@@ -58,7 +58,7 @@ struct ExpandedQuery {
 impl sotto_core::Server<Ypir> for Server {
     type Session = ();
 
-    fn encode(params: &Params, rows: &dyn Rows, out: &dyn Sink) -> Result<()> {
+    fn encode(params: &Params, rows: &dyn RecordSource, out: &dyn Sink) -> Result<()> {
         let (cut, packed) = (params.cut(), packed(params)?);
         out.reserve(Section::Resident, cut.first_bytes() + cut.second_bytes() + packed.bytes())?;
         write(&cut, Section::Resident, rows, out)?;
@@ -72,7 +72,7 @@ impl sotto_core::Server<Ypir> for Server {
         Ok(Server { part, fresh: FreshSamples::new(params)? })
     }
 
-    fn records(params: &Params, image: Arc<dyn Image>) -> Result<Box<dyn Rows>> {
+    fn records(params: &Params, image: Arc<dyn Image>) -> Result<Box<dyn RecordSource>> {
         let beyond = params.literal().weight_bytes();
         Ok(TwoPassTables::open(params.cut(), beyond, Section::Resident, image)?.records())
     }

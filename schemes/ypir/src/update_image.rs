@@ -4,14 +4,14 @@
 use crate::Ypir;
 use crate::params::Params;
 use crate::server::{packed, second};
-use sotto_core::{Change, Result, Revise, Section, Sink};
+use sotto_core::{RecordChange, Result, Section, Sink, UpdateImage};
 use sotto_silent::lattice::GROUP_BYTES;
 use sotto_silent::two_pass::revise;
 use sotto_silent::write_packed::write_packed;
 use std::collections::BTreeSet;
 
-impl Revise for Ypir {
-    fn revise(params: &Params, changes: &[Change], out: &dyn Sink) -> Result<()> {
+impl UpdateImage for Ypir {
+    fn revise(params: &Params, changes: &[RecordChange], out: &dyn Sink) -> Result<()> {
         let (cut, packed) = (params.cut(), packed(params)?);
         out.reserve(Section::Resident, cut.first_bytes() + cut.second_bytes() + packed.bytes())?;
         let mut touched = BTreeSet::new();

@@ -1,8 +1,8 @@
 //! All cases with all kernels, side by side, and what of it is not on the list.
 
 use crate::cases::{self, Case};
-use crate::known::{self, Found};
-use crate::report::{Frame, Place, Report};
+use crate::known_leaks::{self, ReportedLeaks};
+use crate::report::{Frame, LeakSite, Report};
 use crate::valgrind::{self, KERNELS};
 use std::process::ExitCode;
 use std::sync::Mutex;
@@ -22,7 +22,7 @@ pub(crate) fn run(wanted: &[String]) -> ExitCode {
         eprintln!("built without feature `valgrind`, so nothing is secret: make constant-time");
         return ExitCode::FAILURE;
     }
-    let known = match known::list() {
+    let known = match known_leaks::list() {
         Ok(known) => known,
         Err(wrong) => {
             eprintln!("{wrong}");
@@ -36,7 +36,7 @@ pub(crate) fn run(wanted: &[String]) -> ExitCode {
         .flat_map(|kernels| cases.iter().map(move |case| (case.name.as_str(), *kernels, case.is_control())))
         .collect();
 
-    let (mut found, mut wrong) = (Found::new(), Vec::new());
+    let (mut found, mut wrong) = (ReportedLeaks::new(), Vec::new());
     for ((name, kernels, is_control), outcome) in jobs.iter().zip(all(&jobs)) {
         let reports = match outcome.reports {
             Ok(reports) => reports,
@@ -62,7 +62,7 @@ pub(crate) fn run(wanted: &[String]) -> ExitCode {
         }
     }
     if wanted.is_empty() {
-        wrong.extend(known::differences(&known, &found));
+        wrong.extend(known_leaks::differences(&known, &found));
     }
     let places = found.len();
     println!("{} cases, each with {}; reports from {places} functions", cases.len(), KERNELS.join(" and "));
@@ -103,7 +103,7 @@ fn all(jobs: &[(&str, &str, bool)]) -> Vec<Outcome> {
 }
 
 fn print(report: &Report) {
-    for (i, Frame { place: Place { file, function }, line }) in report.stack.iter().take(8).enumerate() {
+    for (i, Frame { place: LeakSite { file, function }, line }) in report.stack.iter().take(8).enumerate() {
         let kind = if i == 0 { report.kind.name() } else { "" };
         println!("  {kind:6} {file}:{line} {function}");
     }

@@ -19,7 +19,7 @@
 #[allow(clippy::expect_used, reason = "a case that fails says so to the lane")]
 mod cases;
 mod clock;
-mod known;
+mod known_leaks;
 mod lane;
 mod report;
 mod secret;

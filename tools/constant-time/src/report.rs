@@ -4,7 +4,7 @@ use std::fs;
 
 /// Where a report is from: the innermost function that is neither the standard library's nor the C library's.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Place {
+pub(crate) struct LeakSite {
     /// A file of the workspace, or of a crate that is built into it: without the crate's version, as that changes nothing.
     pub(crate) file: String,
     /// The function's own name.
@@ -13,7 +13,7 @@ pub(crate) struct Place {
 
 /// What depends on a secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Kind {
+pub(crate) enum LeakKind {
     /// A branch.
     Branch,
     /// An address.
@@ -22,21 +22,21 @@ pub(crate) enum Kind {
     Other,
 }
 
-impl Kind {
+impl LeakKind {
     pub(crate) fn name(self) -> &'static str {
         match self {
-            Kind::Branch => "branch",
-            Kind::Index => "index",
-            Kind::Other => "other",
+            LeakKind::Branch => "branch",
+            LeakKind::Index => "index",
+            LeakKind::Other => "other",
         }
     }
 
     /// By memcheck's name for it.
     fn of(name: &str) -> Self {
         match name {
-            "UninitCondition" => Kind::Branch,
-            "UninitValue" => Kind::Index,
-            _ => Kind::Other,
+            "UninitCondition" => LeakKind::Branch,
+            "UninitValue" => LeakKind::Index,
+            _ => LeakKind::Other,
         }
     }
 }
@@ -44,14 +44,14 @@ impl Kind {
 /// A function on the stack that is built into the workspace, and not one of [`GLUE`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Frame {
-    pub(crate) place: Place,
+    pub(crate) place: LeakSite,
     pub(crate) line: u32,
 }
 
 /// One report.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Report {
-    pub(crate) kind: Kind,
+    pub(crate) kind: LeakKind,
     /// The innermost first.
     pub(crate) stack: Vec<Frame>,
 }
@@ -66,7 +66,7 @@ pub(crate) fn read(xml: &str, root: &str) -> Vec<Report> {
     let (mut number, mut is_leak) = (0, false);
     for text in xml.lines().map(str::trim) {
         match text {
-            "<error>" => report = Some(Report { kind: Kind::Other, stack: Vec::new() }),
+            "<error>" => report = Some(Report { kind: LeakKind::Other, stack: Vec::new() }),
             "</error>" => reports.extend(report.take().filter(|_| !is_leak)),
             "<frame>" => {
                 [&mut function, &mut folder, &mut name].into_iter().for_each(String::clear);
@@ -76,7 +76,7 @@ pub(crate) fn read(xml: &str, root: &str) -> Vec<Report> {
                 let path = format!("{folder}/{name}");
                 if let (Some(report), Some(file)) = (&mut report, listed(root, &path)) {
                     let function = enclosing(&path, number).unwrap_or_else(|| own_name(&function));
-                    report.stack.push(Frame { place: Place { file, function }, line: number });
+                    report.stack.push(Frame { place: LeakSite { file, function }, line: number });
                 }
             }
             _ => {}
@@ -84,7 +84,7 @@ pub(crate) fn read(xml: &str, root: &str) -> Vec<Report> {
         if let (Some(report), Some(kind)) = (&mut report, tag(text, "kind")) {
             // What was not freed at the end, which says nothing of secrets, and which XML has whether it is wanted or not.
             is_leak = kind.starts_with("Leak_");
-            report.kind = Kind::of(&kind);
+            report.kind = LeakKind::of(&kind);
         }
         for (tag, to) in [
             (tag(text, "fn"), &mut function),

@@ -49,14 +49,14 @@ const XML: &str = "
 #[test]
 fn reports_are_of_what_is_built_into_the_workspace() {
     let frame = |file: &str, function: &str, line| Frame {
-        place: Place { file: file.into(), function: function.into() },
+        place: LeakSite { file: file.into(), function: function.into() },
         line,
     };
     assert_eq!(
         read(XML, "/home/x/sotto"),
         [
-            Report { kind: Kind::Branch, stack: vec![frame("schemes/foo/src/client.rs", "query", 12)] },
-            Report { kind: Kind::Index, stack: vec![frame("some-crate/src/lib.rs", "gather<u8>", 3)] },
+            Report { kind: LeakKind::Branch, stack: vec![frame("schemes/foo/src/client.rs", "query", 12)] },
+            Report { kind: LeakKind::Index, stack: vec![frame("some-crate/src/lib.rs", "gather<u8>", 3)] },
         ]
     );
 }

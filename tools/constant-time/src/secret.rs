@@ -57,9 +57,9 @@ pub(crate) fn bytes_of(record: &Record) -> Vec<u8> {
 }
 
 /// A generator that repeats itself, and whose bytes are secret.
-pub(crate) struct Hidden<R>(pub(crate) R);
+pub(crate) struct SecretRng<R>(pub(crate) R);
 
-impl<R: TryRng<Error = Infallible>> TryRng for Hidden<R> {
+impl<R: TryRng<Error = Infallible>> TryRng for SecretRng<R> {
     type Error = Infallible;
 
     fn try_next_u32(&mut self) -> Result<u32, Infallible> {
@@ -77,4 +77,4 @@ impl<R: TryRng<Error = Infallible>> TryRng for Hidden<R> {
     }
 }
 
-impl<R: TryRng<Error = Infallible>> TryCryptoRng for Hidden<R> {}
+impl<R: TryRng<Error = Infallible>> TryCryptoRng for SecretRng<R> {}

@@ -4,11 +4,11 @@
 #[derive(Debug, Default)]
 pub(crate) struct Graph {
     pub(crate) crates: Vec<Crate>,
-    pub(crate) client_half: Vec<Linked>,
+    pub(crate) client_half: Vec<LinkedPackage>,
     /// Files of the whole workspace, from its folder on: code, manifests, and the documents that list schemes.
     pub(crate) files: Vec<Source>,
     /// What a crate links that depends on the client alone, and names no feature.
-    pub(crate) first_lookup: Vec<Linked>,
+    pub(crate) first_lookup: Vec<LinkedPackage>,
 }
 
 impl Graph {
@@ -41,7 +41,7 @@ pub(crate) struct Source {
 
 /// A package that is linked into the client's half when built for wasm32, with its features.
 #[derive(Debug, Default)]
-pub(crate) struct Linked {
+pub(crate) struct LinkedPackage {
     pub(crate) name: String,
     pub(crate) features: Vec<String>,
 }

@@ -6,9 +6,9 @@ use std::fmt::Write;
 
 /// A line of the table: floor, what the floor is, and who lives on this line. Crates on one line do not
 /// know each other.
-type Line = (&'static str, &'static str, &'static [&'static str]);
+type LawLine = (&'static str, &'static str, &'static [&'static str]);
 
-const TABLE: &[Line] = &[
+const TABLE: &[LawLine] = &[
     ("-", "vocabulary", &["sotto-core"]),
     ("0", "memory", &["sotto-pages"]),
     ("0", "folders", &["sotto-private-folder"]),

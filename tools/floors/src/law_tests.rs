@@ -1,7 +1,7 @@
 //! The law, on graphs made up for it.
 
 use super::*;
-use crate::graph::Linked;
+use crate::graph::LinkedPackage;
 
 fn krate(name: &str, folder: &str, needs: &[&str]) -> Crate {
     let level = if UNSAFE.iter().any(|(exempt, _)| *exempt == name) { "deny" } else { "forbid" };
@@ -38,8 +38,11 @@ fn house() -> Graph {
     }
 }
 
-fn linked(name: &str, features: &[&str]) -> Linked {
-    Linked { name: name.into(), features: features.iter().map(|feature| feature.to_string()).collect() }
+fn linked(name: &str, features: &[&str]) -> LinkedPackage {
+    LinkedPackage {
+        name: name.into(),
+        features: features.iter().map(|feature| feature.to_string()).collect(),
+    }
 }
 
 /// The house with one more edge.

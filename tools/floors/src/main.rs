@@ -51,7 +51,7 @@ fn broken(graph: &graph::Graph) -> Vec<String> {
     let mut broken = law::broken(graph);
     broken.extend(lists::broken(graph));
     broken.extend(names::broken(graph));
-    broken.extend(style::broken(graph, law::knows_layers));
+    broken.extend(style::violations(graph, law::knows_layers));
     broken
 }
 

@@ -22,7 +22,7 @@ const DECODERS: &[(&str, &[&str])] = &[
         &[
             "src/checkpoint.rs",
             "src/entries.rs",
-            "src/head.rs",
+            "src/signed_tree_head.rs",
             "src/key.rs",
             "src/note.rs",
             "src/proof.rs",
@@ -51,8 +51,8 @@ const DECODING_CRATES: &[&str] = &[
 const TESTKIT: &str = "sotto-testkit";
 
 /// Every rule that is broken, in words. `knows_layers` says which crates do.
-pub(crate) fn broken(graph: &Graph, knows_layers: impl Fn(&Crate) -> bool) -> Vec<String> {
-    let mut broken: Vec<String> = graph.files.iter().flat_map(wide).collect();
+pub(crate) fn violations(graph: &Graph, knows_layers: impl Fn(&Crate) -> bool) -> Vec<String> {
+    let mut broken: Vec<String> = graph.files.iter().flat_map(too_wide).collect();
     for krate in &graph.crates {
         if !knows_layers(krate) {
             broken.extend(krate.sources.iter().filter(|source| says_shard(source)).map(|source| {
@@ -69,7 +69,7 @@ pub(crate) fn broken(graph: &Graph, knows_layers: impl Fn(&Crate) -> bool) -> Ve
     broken
 }
 
-fn wide(file: &Source) -> Vec<String> {
+fn too_wide(file: &Source) -> Vec<String> {
     if !file.path.ends_with(".rs") && !file.path.ends_with("Cargo.toml") {
         return Vec::new();
     }

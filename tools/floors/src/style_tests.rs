@@ -7,13 +7,13 @@ fn file(path: &str, text: &str) -> Source {
 }
 
 fn with_file(path: &str, text: &str) -> Vec<String> {
-    broken(&Graph { files: vec![file(path, text)], ..Graph::default() }, |_| true)
+    violations(&Graph { files: vec![file(path, text)], ..Graph::default() }, |_| true)
 }
 
 fn with_source(name: &str, path: &str, text: &str) -> Vec<String> {
     let sources = vec![file(path, text)];
     let krate = Crate { name: name.into(), folder: "crates".into(), sources, ..Crate::default() };
-    broken(&Graph { crates: vec![krate], ..Graph::default() }, |krate| krate.name == "high")
+    violations(&Graph { crates: vec![krate], ..Graph::default() }, |krate| krate.name == "high")
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! The graph of this workspace, asked of cargo.
 
-use crate::graph::{Crate, Graph, Linked, Source};
+use crate::graph::{Crate, Graph, LinkedPackage, Source};
 use cargo_metadata::camino::{Utf8Path, Utf8PathBuf};
 use cargo_metadata::{DependencyKind, Metadata, MetadataCommand, Package, Target};
 use std::error::Error;
@@ -83,7 +83,7 @@ fn read_sources(home: &Utf8Path, folder: &Utf8Path, into: &mut Vec<Source>) -> F
 ///
 /// `cargo metadata` resolves features for the whole workspace at once, so a server elsewhere in it would
 /// show up here; `cargo tree -p` resolves them for just these packages.
-fn client_half(crates: &[Crate]) -> Fallible<Vec<Linked>> {
+fn client_half(crates: &[Crate]) -> Fallible<Vec<LinkedPackage>> {
     let mut tree = tree();
     tree.args(["--target", "wasm32-unknown-unknown", "--no-default-features"]);
     let half = crates.iter().filter(|krate| krate.name == "sotto-client" || krate.folder == "schemes");
@@ -100,7 +100,7 @@ fn tree() -> Command {
     tree
 }
 
-fn linked(tree: &mut Command) -> Fallible<Vec<Linked>> {
+fn linked(tree: &mut Command) -> Fallible<Vec<LinkedPackage>> {
     let output = tree.output()?;
     if !output.status.success() {
         return Err(String::from_utf8_lossy(&output.stderr).into_owned().into());
@@ -109,12 +109,12 @@ fn linked(tree: &mut Command) -> Fallible<Vec<Linked>> {
 }
 
 /// Parses `name v1.2.3 (path)|feature,feature`.
-fn parse_linked(line: &str) -> Option<Linked> {
+fn parse_linked(line: &str) -> Option<LinkedPackage> {
     let (package, features) = line.split_once('|')?;
     let name = package.split_whitespace().next()?.to_owned();
     // A package seen before is marked with a trailing ` (*)`.
     let features = features.trim_end_matches(" (*)").split(',').filter(|feature| !feature.is_empty());
-    Some(Linked { name, features: features.map(str::to_owned).collect() })
+    Some(LinkedPackage { name, features: features.map(str::to_owned).collect() })
 }
 
 #[cfg(test)]

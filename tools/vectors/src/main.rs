@@ -13,10 +13,10 @@
 #![forbid(unsafe_code)]
 
 mod cases;
+mod encoded_table;
 mod record;
 mod secrets;
 mod seeds;
-mod shelf;
 #[cfg(test)]
 mod tests;
 mod write;

@@ -2,37 +2,42 @@
 
 use crate::Failure;
 use crate::cases::Case;
+use crate::encoded_table::EncodedTable;
 use crate::secrets::Secrets;
 use crate::seeds::derived;
-use crate::shelf::Shelf;
-use crate::write::{Made, Writer};
-use sotto_binding::vector::{self, Exchange, FORMAT, Key, Vector, VectorError, generator, lookup};
+use crate::write::{VectorFiles, Writer};
+use sotto_binding::vector::{self, Exchange, FORMAT, Vector, VectorError, VectorKey, generator, lookup};
 use sotto_catalog::HexBytes;
 use sotto_client::ClientError;
-use sotto_client::session::Config;
-use sotto_client::transport::http::{Http, Settings};
+use sotto_client::session::SetupConfig;
+use sotto_client::transport::http::{HttpSettings, HttpTransport};
 use sotto_client::transport::{Request, Response, Transport};
 use sotto_core::{Error, Misuse};
 use sotto_server::Server;
-use sotto_wire::{SessionId, ask};
+use sotto_wire::{SessionId, query};
 
 /// Encodes a case's table, serves it, asks for its row, and gives the vector's two files.
-pub(crate) fn record(case: &Case) -> Result<Made, Failure> {
-    let shelf = Shelf::encode(case)?;
+pub(crate) fn record(case: &Case) -> Result<VectorFiles, Failure> {
+    let shelf = EncodedTable::encode(case)?;
     let servers = u8::try_from(case.entry.servers)?;
     let running: Vec<_> = (0..servers)
         .map(|role| {
-            Server::start_with(&sotto_server::Config::on_free_ports(), vec![Box::new(shelf.at(role))])
+            Server::start_with(&sotto_server::ServerConfig::on_free_ports(), vec![Box::new(shelf.at(role))])
         })
         .collect::<Result<_, _>>()?;
     let urls = running.iter().map(|running| format!("http://{}", running.public));
-    let transports = urls.map(|url| Http::new(&url, &Settings::default())).collect::<Result<_, _>>()?;
-    let mut line = Line { transports, sessions: Vec::new(), heard: Vec::new() };
+    let transports =
+        urls.map(|url| HttpTransport::new(&url, &HttpSettings::default())).collect::<Result<_, _>>()?;
+    let mut line = RecordingTransport { transports, sessions: Vec::new(), heard: Vec::new() };
 
     let key = shelf.key();
     let seed = derived("client", &case.name);
-    let config =
-        Config { pin: Some(key), servers, in_memory: true, ..Config::new(shelf.catalog.table.clone()) };
+    let config = SetupConfig {
+        pin: Some(key),
+        servers,
+        in_memory: true,
+        ..SetupConfig::new(shelf.catalog.table.clone())
+    };
     let (scheme, value) =
         lookup(config, case.row, &mut generator(&seed), &mut |server, request| line.send(server, request))?;
     if value != case.value() {
@@ -51,7 +56,7 @@ pub(crate) fn record(case: &Case) -> Result<Made, Failure> {
         about: case.about(),
         scheme,
         table: shelf.catalog.table.clone(),
-        key: Key(key),
+        key: VectorKey(key),
         servers,
         seed,
         row: case.row,
@@ -63,15 +68,15 @@ pub(crate) fn record(case: &Case) -> Result<Made, Failure> {
 }
 
 /// A request that was sent, and its response.
-pub(crate) struct Heard {
+pub(crate) struct RecordedExchange {
     pub(crate) server: u8,
     pub(crate) request: Request,
     pub(crate) response: Response,
 }
 
-impl Heard {
+impl RecordedExchange {
     fn written(&self, writer: &mut Writer) -> Exchange {
-        let Heard { server, request, response } = self;
+        let RecordedExchange { server, request, response } = self;
         Exchange {
             server: *server,
             method: vector::method(request.method).to_owned(),
@@ -85,22 +90,22 @@ impl Heard {
 }
 
 /// The connections to a table's servers, and what went over them.
-struct Line {
-    transports: Vec<Http>,
+struct RecordingTransport {
+    transports: Vec<HttpTransport>,
     /// The id of each session as a vector has it, and as the server does. Servers draw ids at random, and vectors do not change
     /// from one recording to the next.
     sessions: Vec<(SessionId, SessionId)>,
-    heard: Vec<Heard>,
+    heard: Vec<RecordedExchange>,
 }
 
-impl Line {
+impl RecordingTransport {
     fn send(&mut self, server: u8, request: &Request) -> Result<Response, VectorError> {
         let mut sent = request.clone();
         if request.path.ends_with("/ask")
-            && let Ok(head) = ask::Head::parse(&request.body)
+            && let Ok(head) = query::QueryHead::parse(&request.body)
             && let Some((_, real)) = self.sessions.iter().find(|(written, _)| *written == head.session)
         {
-            ask::readdress(&mut sent.body, real);
+            query::replace_session(&mut sent.body, real);
         }
         let transport = self.transports.get_mut(usize::from(server));
         let none = || ClientError::from(Error::from(Misuse::Rule("there is no such server")));
@@ -114,7 +119,7 @@ impl Line {
             self.sessions.push((SessionId(written), SessionId(real)));
             response.body = written.to_vec();
         }
-        self.heard.push(Heard { server, request: request.clone(), response: response.clone() });
+        self.heard.push(RecordedExchange { server, request: request.clone(), response: response.clone() });
         Ok(response)
     }
 }

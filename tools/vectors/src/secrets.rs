@@ -5,8 +5,8 @@
 
 use crate::Failure;
 use crate::cases::Case;
-use crate::record::Heard;
-use crate::shelf::Shelf;
+use crate::encoded_table::EncodedTable;
+use crate::record::RecordedExchange;
 use sotto_binding::vector::generator;
 use sotto_catalog::Hex32;
 use sotto_core::RecordIndex;
@@ -14,14 +14,14 @@ use sotto_silent::lwe::encrypt::LweVectorEncryptor;
 use sotto_silent::lwe::ring::Ring;
 use sotto_silent::plain_modulus::PlainModulus;
 use sotto_silent::unit_vector::VectorEncryptor as Silent;
-use sotto_wire::{ask, order};
+use sotto_wire::{hints, query};
 
 /// Where the secrets of a recorded lookup come from.
 pub(crate) struct Secrets<'a> {
     pub(crate) case: &'a Case,
-    pub(crate) shelf: &'a Shelf,
+    pub(crate) shelf: &'a EncodedTable,
     pub(crate) seed: Hex32,
-    pub(crate) heard: &'a [Heard],
+    pub(crate) heard: &'a [RecordedExchange],
 }
 
 impl Secrets<'_> {
@@ -63,13 +63,13 @@ impl Secrets<'_> {
             if !heard.request.body.ends_with(&again) {
                 return Err("the client orders otherwise".into());
             }
-            upkeep.stock(heard.response.body.get(order::HEAD_BYTES..).unwrap_or_default())?;
+            upkeep.stock(heard.response.body.get(hints::HEAD_BYTES..).unwrap_or_default())?;
         }
         let terms = self.shelf.catalog.terms(self.case.entry)?;
         let record = terms.packing.records_of(self.case.row).first().copied().unwrap_or(RecordIndex(0));
         let (queries, _) = client.query(record, rng)?;
         let asks = self.heard.iter().filter(|heard| heard.request.path.ends_with("/ask"));
-        let sent: Vec<_> = asks.filter_map(|heard| heard.request.body.get(ask::HEAD_BYTES..)).collect();
+        let sent: Vec<_> = asks.filter_map(|heard| heard.request.body.get(query::HEAD_BYTES..)).collect();
         if sent != queries {
             return Err("the client asks otherwise".into());
         }

@@ -92,9 +92,9 @@ fn what_differs_is_said() {
     ));
     assert!(matches!(with("/ask", "/ksa"), Err(VectorError::OtherRequest { what: "another path", .. })));
     let value = vector.value.to_string();
-    assert!(matches!(with(&value, &value.replace(&value[..2], "zz")), Err(VectorError::NotOne { .. })));
+    assert!(matches!(with(&value, &value.replace(&value[..2], "zz")), Err(VectorError::NotAVector { .. })));
     let other = format!("{}{}", if value.starts_with("00") { "01" } else { "00" }, &value[2..]);
     assert!(matches!(with(&value, &other), Err(VectorError::OtherRow { row }) if row == vector.row));
     assert!(matches!(replay(text.as_bytes()), Err(VectorError::Damaged { .. })));
-    assert!(matches!(replay(b""), Err(VectorError::NotOne { .. })));
+    assert!(matches!(replay(b""), Err(VectorError::NotAVector { .. })));
 }

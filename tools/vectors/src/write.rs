@@ -1,6 +1,6 @@
 //! A vector's two files.
 
-use sotto_binding::vector::{Body, MARK, Named, Pieces, Vector};
+use sotto_binding::vector::{Body, MARK, NamedBytes, Pieces, Vector};
 use sotto_catalog::{Hex32, HexBytes};
 use std::collections::HashMap;
 
@@ -15,7 +15,7 @@ const PIECE: usize = 4096;
 const MOST_PLAIN: usize = 1 << 18;
 
 /// The two files of a vector.
-pub(crate) struct Made {
+pub(crate) struct VectorFiles {
     pub(crate) name: String,
     pub(crate) text: String,
     /// Empty if all bytes stand in the text.
@@ -43,14 +43,14 @@ impl Writer {
         }
         let (blake3, bytes) = (blake3::hash(body).into(), body.len() as u64);
         if let Some((at, pieces)) = self.repeated(body) {
-            return Body::Named(Named { bytes, blake3, at: Some(at), pieces: Some(pieces) });
+            return Body::Named(NamedBytes { bytes, blake3, at: Some(at), pieces: Some(pieces) });
         }
         let end = self.bytes.len() as u64;
         let at = *self.places.entry(blake3).or_insert(end);
         if at == end {
             self.bytes.extend(body);
         }
-        Body::Named(Named { bytes, blake3, at: Some(at), pieces: None })
+        Body::Named(NamedBytes { bytes, blake3, at: Some(at), pieces: None })
     }
 
     /// Where pieces lie that a body can be put together of; `None` for one that is short, or has more different pieces than a
@@ -83,7 +83,7 @@ impl Writer {
         if body.len() <= MOST_REQUEST {
             return self.body(body);
         }
-        Body::Named(Named {
+        Body::Named(NamedBytes {
             bytes: body.len() as u64,
             blake3: blake3::hash(body).into(),
             at: None,
@@ -91,13 +91,13 @@ impl Writer {
         })
     }
 
-    pub(crate) fn finish(self, name: &str, vector: &Vector) -> serde_json::Result<Made> {
+    pub(crate) fn finish(self, name: &str, vector: &Vector) -> serde_json::Result<VectorFiles> {
         let text = serde_json::to_string_pretty(vector)? + "\n";
-        Ok(Made { name: name.to_owned(), text, bytes: self.bytes })
+        Ok(VectorFiles { name: name.to_owned(), text, bytes: self.bytes })
     }
 }
 
-impl Made {
+impl VectorFiles {
     /// Its files by their names.
     pub(crate) fn files(&self) -> impl Iterator<Item = (String, &[u8])> {
         let behind = (!self.bytes.is_empty()).then(|| (format!("{}.bin", self.name), self.bytes.as_slice()));

@@ -1,6 +1,6 @@
 //! What was found wrong with a vector, or with this build.
 
-use crate::{Fault, Kind};
+use crate::{BindingError, ErrorKind};
 use sotto_client::ClientError;
 
 /// A vector was not replayed to its end.
@@ -9,7 +9,7 @@ use sotto_client::ClientError;
 pub enum VectorError {
     /// Bytes that are no vector.
     #[error("these bytes are no vector: {why}")]
-    NotOne {
+    NotAVector {
         /// Why not.
         why: String,
     },
@@ -43,7 +43,7 @@ pub enum VectorError {
     },
     /// This build was done before the recorded lookup was.
     #[error("request {step} of the recorded lookup is not made")]
-    Unasked {
+    RequestMissing {
         /// Which, counted from 0.
         step: usize,
     },
@@ -79,11 +79,11 @@ impl VectorError {
     /// A stable name for programs.
     pub fn code(&self) -> &'static str {
         match self {
-            VectorError::NotOne { .. } => "not-a-vector",
+            VectorError::NotAVector { .. } => "not-a-vector",
             VectorError::Version { .. } => "vector-version",
             VectorError::Damaged { .. } => "vector-damaged",
             VectorError::UnknownScheme { .. } => "unknown-scheme",
-            VectorError::OtherRequest { .. } | VectorError::Unasked { .. } => "vector-request",
+            VectorError::OtherRequest { .. } | VectorError::RequestMissing { .. } => "vector-request",
             VectorError::Client { .. } => "vector-client",
             VectorError::OtherRow { .. } => "vector-row",
         }
@@ -92,7 +92,7 @@ impl VectorError {
     /// What to do.
     pub fn fix(&self) -> &'static str {
         match self {
-            VectorError::NotOne { .. } | VectorError::Damaged { .. } => {
+            VectorError::NotAVector { .. } | VectorError::Damaged { .. } => {
                 "take the file from spec/vectors of the release again, with the .bin beside it"
             }
             VectorError::Version { .. } => "take the vectors of the release that this build is of",
@@ -111,14 +111,14 @@ impl From<ClientError> for VectorError {
     }
 }
 
-impl From<VectorError> for Fault {
+impl From<VectorError> for BindingError {
     fn from(error: VectorError) -> Self {
         let kind = match &error {
-            VectorError::NotOne { .. } | VectorError::Version { .. } | VectorError::Damaged { .. } => {
-                Kind::Misuse
+            VectorError::NotAVector { .. } | VectorError::Version { .. } | VectorError::Damaged { .. } => {
+                ErrorKind::Misuse
             }
-            _ => Kind::Machine,
+            _ => ErrorKind::Machine,
         };
-        Fault::new(kind, error.code(), error.to_string(), error.fix())
+        BindingError::new(kind, error.code(), error.to_string(), error.fix())
     }
 }

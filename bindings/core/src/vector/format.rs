@@ -33,7 +33,7 @@ pub struct Vector {
     /// The table's name.
     pub table: TableName,
     /// The publisher's key, which the client has pinned.
-    pub key: Key,
+    pub key: VectorKey,
     /// How many servers there are.
     pub servers: u8,
     /// What the client's generator is seeded with.
@@ -51,7 +51,7 @@ pub struct Vector {
 
 /// A publisher's key, as it is printed and pinned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Key(pub PublicKey);
+pub struct VectorKey(pub PublicKey);
 
 /// A request and its response.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -82,13 +82,13 @@ pub enum Body {
     /// In the text.
     Hex(HexBytes),
     /// Elsewhere.
-    Named(Named),
+    Named(NamedBytes),
 }
 
 /// Bytes that are not in the text.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Named {
+pub struct NamedBytes {
     /// How many.
     pub bytes: u64,
     /// Their digest.
@@ -115,11 +115,11 @@ impl Vector {
     /// Reads a vector, and gives what lies behind its text.
     ///
     /// # Errors
-    /// [`VectorError::NotOne`], [`VectorError::Version`], [`VectorError::Damaged`].
-    pub fn parse(file: &[u8]) -> Result<(Self, Bytes<'_>), VectorError> {
+    /// [`VectorError::NotAVector`], [`VectorError::Version`], [`VectorError::Damaged`].
+    pub fn parse(file: &[u8]) -> Result<(Self, TrailingBytes<'_>), VectorError> {
         let end = file.iter().position(|byte| *byte == 0).unwrap_or(file.len());
         let (text, behind) = file.split_at_checked(end).unwrap_or((file, &[]));
-        let not_one = |why: String| VectorError::NotOne { why };
+        let not_one = |why: String| VectorError::NotAVector { why };
         if text.len() > MOST_TEXT {
             return Err(not_one(format!("its text is longer than {MOST_TEXT} bytes")));
         }
@@ -139,17 +139,17 @@ impl Vector {
         if vector.exchanges.len() > MOST_EXCHANGES {
             return Err(not_one(format!("it has more than {MOST_EXCHANGES} exchanges")));
         }
-        Ok((vector, Bytes { behind }))
+        Ok((vector, TrailingBytes { behind }))
     }
 }
 
 /// What lies behind a vector's text.
 #[derive(Debug, Clone, Copy)]
-pub struct Bytes<'a> {
+pub struct TrailingBytes<'a> {
     behind: &'a [u8],
 }
 
-impl<'a> Bytes<'a> {
+impl<'a> TrailingBytes<'a> {
     /// The bytes of a body; `None` if they are left out.
     ///
     /// # Errors
@@ -160,8 +160,8 @@ impl<'a> Bytes<'a> {
     {
         let (named, at) = match body {
             Body::Hex(HexBytes(bytes)) => return Ok(Some(Cow::Borrowed(bytes))),
-            Body::Named(Named { at: None, .. }) => return Ok(None),
-            Body::Named(named @ Named { at: Some(at), .. }) => (named, *at),
+            Body::Named(NamedBytes { at: None, .. }) => return Ok(None),
+            Body::Named(named @ NamedBytes { at: Some(at), .. }) => (named, *at),
         };
         let what = || format!("{} bytes at {at}", named.bytes);
         let bytes = match &named.pieces {
@@ -194,11 +194,11 @@ impl<'a> Bytes<'a> {
     /// Whether a body has these bytes; one that is left out is compared by its digest.
     ///
     /// # Errors
-    /// As [`Bytes::of`].
+    /// As [`TrailingBytes::of`].
     pub fn are(&self, body: Option<&Body>, bytes: &[u8]) -> Result<bool, VectorError> {
         Ok(match body {
             None => bytes.is_empty(),
-            Some(Body::Named(Named { bytes: count, blake3, at: None, .. })) => {
+            Some(Body::Named(NamedBytes { bytes: count, blake3, at: None, .. })) => {
                 *count == bytes.len() as u64 && *blake3 == blake3::hash(bytes).into()
             }
             Some(body) => self.of(body)?.as_deref() == Some(bytes),
@@ -219,15 +219,15 @@ pub fn range(range: &Range<u64>) -> String {
     format!("bytes={}-{}", range.start, range.end.saturating_sub(1))
 }
 
-impl Serialize for Key {
+impl Serialize for VectorKey {
     fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
         out.collect_str(&self.0)
     }
 }
 
-impl<'de> Deserialize<'de> for Key {
+impl<'de> Deserialize<'de> for VectorKey {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         let text = Cow::<'de, str>::deserialize(from)?;
-        text.parse().map(Key).map_err(D::Error::custom)
+        text.parse().map(VectorKey).map_err(D::Error::custom)
     }
 }

@@ -7,7 +7,7 @@
 use super::VectorError;
 use rand_core::SeedableRng;
 use sotto_catalog::Hex32;
-use sotto_client::session::{Action, Config, Opening};
+use sotto_client::session::{Action, SessionSetup, SetupConfig};
 use sotto_client::transport::{Request, Response};
 use sotto_core::CryptoRng;
 use sotto_prg::ChaCha20Rng;
@@ -24,18 +24,18 @@ pub fn generator(seed: &Hex32) -> ChaCha20Rng {
 /// # Errors
 /// What `send` gives, and [`VectorError::Client`].
 pub fn lookup(
-    config: Config,
+    config: SetupConfig,
     row: u64,
     rng: &mut dyn CryptoRng,
     send: &mut dyn FnMut(u8, &Request) -> Result<Response, VectorError>,
 ) -> Result<(String, Vec<u8>), VectorError> {
-    let mut opening = Opening::new(config);
+    let mut opening = SessionSetup::new(config);
     loop {
         let response = match opening.next() {
             Action::Catalog { server, request } | Action::Keys { server, request } => send(server, &request)?,
             Action::Fetch(fetch) => send(0, &fetch.request)?,
             Action::Recall(_) => {
-                opening.recalled(None)?;
+                opening.cached_artifact(None)?;
                 continue;
             }
             Action::Ready => break,
@@ -43,11 +43,11 @@ pub fn lookup(
         opening.feed(&response, rng)?;
     }
     let mut session = opening.finish()?;
-    while let Some(order) = session.order()? {
+    while let Some(order) = session.hint_request()? {
         let response = send(order.server(), order.request())?;
-        session.stock(&order, &response)?;
+        session.apply_hint_response(&order, &response)?;
     }
-    let ask = session.ask(&[row], rng)?;
+    let ask = session.query(&[row], rng)?;
     let requests = (0..).zip(ask.requests());
     let responses = requests.map(|(server, request)| send(server, request)).collect::<Result<Vec<_>, _>>()?;
     let mut rows = session.recover(ask, &responses);

@@ -1,6 +1,6 @@
 //! Bytes and errors that C is given, and frees.
 
-use sotto_binding::{Fault, Kind};
+use sotto_binding::{BindingError, ErrorKind};
 use std::ffi::{CString, c_char};
 use std::ptr::null_mut;
 use std::slice;
@@ -86,7 +86,7 @@ pub struct SottoError {
 ///
 /// # Safety
 /// `error` points to one, or is null.
-pub(super) unsafe fn tell(error: *mut SottoError, outcome: Result<i32, Fault>) -> i32 {
+pub(super) unsafe fn tell(error: *mut SottoError, outcome: Result<i32, BindingError>) -> i32 {
     let (told, status) = match outcome {
         Ok(status) => (SottoError::none(), status),
         Err(fault) => {
@@ -113,7 +113,7 @@ impl SottoError {
         }
     }
 
-    fn of(fault: &Fault, status: i32) -> Self {
+    fn of(fault: &BindingError, status: i32) -> Self {
         SottoError {
             status,
             code: text(&fault.code),
@@ -128,17 +128,17 @@ fn text(text: &str) -> *mut c_char {
     CString::new(text.replace('\0', "?")).unwrap_or_default().into_raw()
 }
 
-fn status(kind: Kind) -> i32 {
+fn status(kind: ErrorKind) -> i32 {
     match kind {
-        Kind::Misuse => SOTTO_MISUSE,
-        Kind::Row => SOTTO_ROW,
-        Kind::Params => SOTTO_PARAMS,
-        Kind::Peer => SOTTO_PEER,
-        Kind::Network => SOTTO_NETWORK,
-        Kind::Timeout => SOTTO_TIMEOUT,
-        Kind::Storage => SOTTO_STORAGE,
-        Kind::Unreadable => SOTTO_UNREADABLE,
-        Kind::Machine => SOTTO_MACHINE,
+        ErrorKind::Misuse => SOTTO_MISUSE,
+        ErrorKind::Row => SOTTO_ROW,
+        ErrorKind::Params => SOTTO_PARAMS,
+        ErrorKind::Peer => SOTTO_PEER,
+        ErrorKind::Network => SOTTO_NETWORK,
+        ErrorKind::Timeout => SOTTO_TIMEOUT,
+        ErrorKind::Storage => SOTTO_STORAGE,
+        ErrorKind::Unreadable => SOTTO_UNREADABLE,
+        ErrorKind::Machine => SOTTO_MACHINE,
     }
 }
 

@@ -11,14 +11,14 @@
 pub mod memory;
 pub mod reply;
 
-use crate::tables::{self, State};
+use crate::lookups::ParsedLookup;
+use crate::tables::{self, OpenTable};
 use crate::values;
-use crate::wishes::Wanted;
 use memory::{SOTTO_ABSENT, SOTTO_MISUSE, SOTTO_OK, SottoBuffer, SottoError};
 use reply::{Callbacks, SottoProgress, SottoTransport};
 use serde::Serialize;
 use sotto_binding::vector::replay;
-use sotto_binding::{Fault, Kind, guarded};
+use sotto_binding::{BindingError, ErrorKind, guarded};
 use std::ffi::{c_char, c_void};
 use std::slice;
 use std::sync::Arc;
@@ -97,7 +97,7 @@ pub unsafe extern "C" fn sotto_get_row(
     error: *mut SottoError,
 ) -> i32 {
     // SAFETY: the caller promises it of `value` and `error`.
-    unsafe { one(table, Wanted::Row(row), value, error) }
+    unsafe { one(table, ParsedLookup::Row(row), value, error) }
 }
 
 /// Looks up the value of a key, which is UTF-8: `SOTTO_ABSENT` if the table does not have it. The server sees no difference.
@@ -113,7 +113,7 @@ pub unsafe extern "C" fn sotto_get_key(
     error: *mut SottoError,
 ) -> i32 {
     // SAFETY: the caller promises it of `key`, `value` and `error`.
-    unsafe { one(table, Wanted::key(bytes("key", key, key_len, MOST_KEY)), value, error) }
+    unsafe { one(table, ParsedLookup::key(bytes("key", key, key_len, MOST_KEY)), value, error) }
 }
 
 /// Looks up several rows and keys in one round, which is filled up to a multiple of `batch`: the server sees how many batches,
@@ -131,8 +131,8 @@ pub unsafe extern "C" fn sotto_get_many(
     error: *mut SottoError,
 ) -> i32 {
     // SAFETY: the caller promises it of `wishes`.
-    let wanted = Wanted::list(unsafe { bytes("wishes", wishes, wishes_len, MOST_LIST) });
-    let work = |state: &mut State| Ok(Some(values::encode(&state.many(&wanted)?)));
+    let wanted = ParsedLookup::list(unsafe { bytes("wishes", wishes, wishes_len, MOST_LIST) });
+    let work = |state: &mut OpenTable| Ok(Some(values::encode(&state.many(&wanted)?)));
     // SAFETY: the caller promises it of `values` and `error`.
     unsafe { fill(table, values, error, work) }
 }
@@ -226,7 +226,7 @@ pub unsafe extern "C" fn sotto_self_test(
     let work = || {
         let row = row.ok_or_else(|| null("row"))?;
         *row = SottoBuffer::empty();
-        *row = SottoBuffer::of(replay(vector?).map_err(Fault::from)?.value);
+        *row = SottoBuffer::of(replay(vector?).map_err(BindingError::from)?.value);
         Ok(SOTTO_OK)
     };
     // SAFETY: the caller promises it of `error`.
@@ -237,10 +237,10 @@ pub unsafe extern "C" fn sotto_self_test(
 ///
 /// # Safety
 /// `error` points to one, or is null.
-unsafe fn enter(error: *mut SottoError, work: impl FnOnce() -> Result<i32, Fault>) -> i32 {
+unsafe fn enter(error: *mut SottoError, work: impl FnOnce() -> Result<i32, BindingError>) -> i32 {
     let outcome = guarded(|| match reply::is_inside() {
         // A lock may be held by whoever has called the callback.
-        true => Err(Fault::misuse("a callback has called the library", "return from it first")),
+        true => Err(BindingError::misuse("a callback has called the library", "return from it first")),
         false => work(),
     });
     // SAFETY: the caller promises it.
@@ -251,7 +251,12 @@ unsafe fn enter(error: *mut SottoError, work: impl FnOnce() -> Result<i32, Fault
 ///
 /// # Safety
 /// As `fill`.
-unsafe fn one(table: SottoTable, wanted: Wanted, value: *mut SottoBuffer, error: *mut SottoError) -> i32 {
+unsafe fn one(
+    table: SottoTable,
+    wanted: ParsedLookup,
+    value: *mut SottoBuffer,
+    error: *mut SottoError,
+) -> i32 {
     // SAFETY: the caller promises it.
     unsafe { fill(table, value, error, |state| state.one(wanted)) }
 }
@@ -264,7 +269,7 @@ unsafe fn fill(
     table: SottoTable,
     out: *mut SottoBuffer,
     error: *mut SottoError,
-    work: impl FnOnce(&mut State) -> Result<Option<Vec<u8>>, Fault>,
+    work: impl FnOnce(&mut OpenTable) -> Result<Option<Vec<u8>>, BindingError>,
 ) -> i32 {
     // SAFETY: the caller promises it.
     let out = unsafe { out.as_mut() };
@@ -279,9 +284,10 @@ unsafe fn fill(
     unsafe { enter(error, work) }
 }
 
-fn written(value: &impl Serialize) -> Result<Option<Vec<u8>>, Fault> {
-    let failed =
-        |error: serde_json::Error| Fault::new(Kind::Machine, "bug", error.to_string(), "tell the authors");
+fn written(value: &impl Serialize) -> Result<Option<Vec<u8>>, BindingError> {
+    let failed = |error: serde_json::Error| {
+        BindingError::new(ErrorKind::Machine, "bug", error.to_string(), "tell the authors")
+    };
     serde_json::to_vec(value).map(Some).map_err(failed)
 }
 
@@ -289,9 +295,12 @@ fn written(value: &impl Serialize) -> Result<Option<Vec<u8>>, Fault> {
 ///
 /// # Safety
 /// `data` points to `len` bytes that nobody changes meanwhile, or is null.
-unsafe fn bytes<'a>(what: &str, data: *const u8, len: usize, most: usize) -> Result<&'a [u8], Fault> {
+unsafe fn bytes<'a>(what: &str, data: *const u8, len: usize, most: usize) -> Result<&'a [u8], BindingError> {
     if len > most {
-        return Err(Fault::misuse(format!("{what} has {len} bytes, and {most} are the most"), "give fewer"));
+        return Err(BindingError::misuse(
+            format!("{what} has {len} bytes, and {most} are the most"),
+            "give fewer",
+        ));
     }
     match (data.is_null(), len) {
         (_, 0) => Ok(&[]),
@@ -301,6 +310,6 @@ unsafe fn bytes<'a>(what: &str, data: *const u8, len: usize, most: usize) -> Res
     }
 }
 
-fn null(what: &str) -> Fault {
-    Fault::misuse(format!("{what} is a null pointer"), "give one that points somewhere")
+fn null(what: &str) -> BindingError {
+    BindingError::misuse(format!("{what} is a null pointer"), "give one that points somewhere")
 }

@@ -1,8 +1,8 @@
 //! The caller's functions: what carries requests, what is told how far an opening is.
 
 use super::memory::{SOTTO_CANCELLED, SOTTO_MISUSE, SOTTO_OK, SOTTO_PEER, SOTTO_TIMEOUT};
-use crate::carrier::{Carry, Failed};
-use sotto_binding::Hearer;
+use crate::transport::{CallbackError, CallbackFns};
+use sotto_binding::Listener;
 use sotto_client::transport::{Method, Request, Response, TransportError};
 use std::cell::Cell;
 use std::ffi::{CStr, CString, c_char, c_void};
@@ -95,8 +95,8 @@ impl Callbacks {
     }
 }
 
-impl Carry for Callbacks {
-    fn carry(&self, server: u32, request: &Request) -> Result<Response, Failed> {
+impl CallbackFns for Callbacks {
+    fn carry(&self, server: u32, request: &Request) -> Result<Response, CallbackError> {
         let path = CString::new(request.path.as_str());
         let path = path.map_err(|error| TransportError::Protocol(error.to_string()))?;
         // HTTP counts the last byte in.
@@ -131,7 +131,7 @@ impl Carry for Callbacks {
                 Err(TransportError::Protocol("the transport gave no status".to_owned()).into())
             }
             SOTTO_OK => Ok(response),
-            SOTTO_CANCELLED => Err(Failed::Cancelled),
+            SOTTO_CANCELLED => Err(CallbackError::Cancelled),
             SOTTO_TIMEOUT => Err(TransportError::Timeout(said).into()),
             _ if said.is_empty() => Err(TransportError::Lost(format!("the transport gave {status}")).into()),
             _ => Err(TransportError::Lost(said).into()),
@@ -139,13 +139,13 @@ impl Carry for Callbacks {
     }
 }
 
-impl From<TransportError> for Failed {
+impl From<TransportError> for CallbackError {
     fn from(error: TransportError) -> Self {
-        Failed::Transport(error)
+        CallbackError::Transport(error)
     }
 }
 
-impl Hearer for Callbacks {
+impl Listener for Callbacks {
     fn progress(&self, stage: &'static str, done: u64, total: u64) {
         let (Some(progress), Ok(stage)) = (self.progress, CString::new(stage)) else { return };
         // SAFETY: the text is good until it returns, and the rest is what the caller gave.

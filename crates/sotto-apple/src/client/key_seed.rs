@@ -1,7 +1,7 @@
 //! What a client's keys are drawn from: 32 bytes, which a keyring keeps in place of the keys.
 
 use crate::codec::Codec;
-use crate::config::Id;
+use crate::config::ConfigDigest;
 use rand_core::{CryptoRng, SeedableRng};
 use sotto_lattice::bgv::SecretKey;
 use sotto_prg::ChaCha20Rng;
@@ -42,7 +42,7 @@ impl KeySeed {
     }
 
     /// The secret of its keys. What the keys are for goes into the generator, so that no secret is one of two sets.
-    pub(super) fn secret(&self, codec: &Codec, key_id: &Id) -> SecretKey {
+    pub(super) fn secret(&self, codec: &Codec, key_id: &ConfigDigest) -> SecretKey {
         let material = Zeroizing::new([*self.seed, *key_id].concat());
         let key = Zeroizing::new(blake3::derive_key(CONTEXT, &material));
         let mut rng = ChaCha20Rng::from_seed(*key);

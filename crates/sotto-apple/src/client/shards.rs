@@ -5,7 +5,7 @@
 //! says how much it may learn ([`ConfigPolicy::max_shards`]), of all functions together under which it was ever asked
 //! ([`ShardHistory`]), and a use case's function stays as it was first told until a person accepts another one.
 
-use crate::sets::Weak;
+use crate::sets::WeakParams;
 use serde::{Deserialize, Serialize};
 use sotto_math::divide::divide;
 use sotto_oprf::p384::PublicKey;
@@ -161,7 +161,7 @@ const PUBLIC_KEY_BYTES: usize = 49;
 #[derive(Debug, Clone)]
 pub struct ConfigPolicy {
     /// What is done with parameters of less than 128 bits of security.
-    pub weak: Weak,
+    pub weak: WeakParams,
     /// The server may learn of a key that it is one in so many, by all that it is asked for the key. One tells it nothing.
     pub max_shards: u64,
     /// A use case's new shard function, which a person has accepted. It is good for one configuration, and then it is gone:
@@ -172,7 +172,7 @@ pub struct ConfigPolicy {
 /// One shard, and no parameters that are weak.
 impl Default for ConfigPolicy {
     fn default() -> Self {
-        ConfigPolicy { weak: Weak::Refused, max_shards: 1, accepted_change: None }
+        ConfigPolicy { weak: WeakParams::Reject, max_shards: 1, accepted_change: None }
     }
 }
 

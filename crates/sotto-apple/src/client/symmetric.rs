@@ -7,10 +7,10 @@
 //! A blinded element is uniform whatever was blinded, so that the first request says nothing but how many keys there are. The
 //! second is as for any table: what it names is made of the rows' names, and not of their keys.
 
-use super::told::wrong;
-use super::{Client, Pending};
+use super::table_info::wrong;
+use super::{Client, PendingRequest};
 use crate::proto::{OprfRequest, Request, Requests, Responses};
-use crate::symmetric::Opening;
+use crate::symmetric::RowKey;
 use bytes::Bytes;
 use prost::Message;
 use rand_core::CryptoRng;
@@ -21,11 +21,11 @@ use zeroize::Zeroizing;
 
 /// Keys that are blinded, and the secrets that unblind their evaluations.
 #[derive(Debug)]
-pub struct Blindings(Vec<(BlindedInput, bool)>);
+pub struct BlindedKeys(Vec<(BlindedInput, bool)>);
 
 /// What opens rows, each with whether its key is one that a table may have.
 #[derive(Debug)]
-pub struct Openings(Vec<(Opening, bool)>);
+pub struct RowKeys(Vec<(RowKey, bool)>);
 
 impl Client {
     /// Whether a key takes an evaluation before it is asked for.
@@ -42,7 +42,7 @@ impl Client {
     ///
     /// # Errors
     /// [`Misuse`] of a table that is not symmetric. None that depends on a key.
-    pub fn ask_openings(&self, keys: &[&[u8]], rng: &mut dyn CryptoRng) -> Result<(Vec<u8>, Blindings)> {
+    pub fn ask_openings(&self, keys: &[&[u8]], rng: &mut dyn CryptoRng) -> Result<(Vec<u8>, BlindedKeys)> {
         self.oprf()?;
         let (mut requests, mut all) = (Vec::with_capacity(keys.len()), Vec::with_capacity(keys.len()));
         for key in keys {
@@ -58,14 +58,14 @@ impl Client {
             requests.push(Request { usecase: self.use_case.clone(), oprf_request, ..Default::default() });
             all.push((blinded, fits));
         }
-        Ok((Requests { requests }.encode_to_vec(), Blindings(all)))
+        Ok((Requests { requests }.encode_to_vec(), BlindedKeys(all)))
     }
 
     /// What opens the rows of these keys, if the answer's evaluations are proved.
     ///
     /// # Errors
     /// [`Peer`](sotto_core::Error::Peer) if this is no answer to the request.
-    pub fn openings(&self, blindings: Blindings, answer: Bytes) -> Result<Openings> {
+    pub fn openings(&self, blindings: BlindedKeys, answer: Bytes) -> Result<RowKeys> {
         let public = self.oprf()?;
         let answer = Responses::decode(answer).map_err(|why| wrong(why.to_string()))?;
         let (got, want) = (answer.responses.len() as u64, blindings.0.len() as u64);
@@ -80,18 +80,22 @@ impl Client {
                 OprfError::Proof => wrong(UNPROVED),
                 why => wrong(why.to_string()),
             })?;
-            out.push((Opening::of(output), fits));
+            out.push((RowKey::of(output), fits));
         }
-        Ok(Openings(out))
+        Ok(RowKeys(out))
     }
 
     /// The body of a request for the values of rows that can be opened.
     ///
     /// # Errors
     /// [`Misuse`] of a table that is not symmetric.
-    pub fn ask_opened(&self, openings: Openings, rng: &mut dyn CryptoRng) -> Result<(Vec<u8>, Pending)> {
+    pub fn ask_opened(
+        &self,
+        openings: RowKeys,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<(Vec<u8>, PendingRequest)> {
         self.oprf()?;
-        let wish = |(opening, is_there): (Opening, bool)| self.wish(opening.hash(), is_there, Some(opening));
+        let wish = |(opening, is_there): (RowKey, bool)| self.wish(opening.hash(), is_there, Some(opening));
         self.request(openings.0.into_iter().map(wish).collect::<Result<_>>()?, rng)
     }
 }

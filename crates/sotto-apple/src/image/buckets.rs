@@ -4,19 +4,19 @@
 //! other buckets: the cuckoo steps with which a table is made, from what lies there. Only buckets that are asked about are read.
 
 use crate::keyword::bucket::{self, EMPTY, MOST_ROWS, ROW};
-use crate::keyword::place::{MOVES, step};
+use crate::keyword::cuckoo::{MOVES, step};
 use crate::keyword::{TABLES, buckets};
 use std::collections::BTreeMap;
 
 /// A bucket: of which table, and its number.
-pub(super) type Place = (usize, usize);
+pub(super) type BucketAddress = (usize, usize);
 
 /// A row: the hash of its key, and its value.
 type Row = (u64, Vec<u8>);
 
 /// Why buckets do not become what they are to become.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Fault {
+pub(super) enum BucketError {
     /// A bucket whose bytes are none.
     Damaged,
     /// A row finds no place.
@@ -30,7 +30,7 @@ pub(super) struct Buckets<'a> {
     count: usize,
     entry_bytes: usize,
     /// Those that were looked at.
-    read: BTreeMap<Place, Vec<Row>>,
+    read: BTreeMap<BucketAddress, Vec<Row>>,
     step: u64,
 }
 
@@ -40,27 +40,27 @@ impl<'a> Buckets<'a> {
     }
 
     /// The bytes of a bucket as they were.
-    pub(super) fn old(&self, (table, i): Place) -> Option<&'a [u8]> {
+    pub(super) fn old(&self, (table, i): BucketAddress) -> Option<&'a [u8]> {
         let start = i.checked_mul(self.entry_bytes)?;
         self.tables.get(table)?.get(start..start.checked_add(self.entry_bytes)?)
     }
 
-    fn rows(&mut self, place: Place) -> Result<&mut Vec<Row>, Fault> {
+    fn rows(&mut self, place: BucketAddress) -> Result<&mut Vec<Row>, BucketError> {
         if !self.read.contains_key(&place) {
-            let rows = self.old(place).and_then(bucket::read).ok_or(Fault::Damaged)?;
+            let rows = self.old(place).and_then(bucket::read).ok_or(BucketError::Damaged)?;
             let rows = rows.into_iter().map(|(hash, value)| (hash, value.to_vec())).collect();
             self.read.insert(place, rows);
         }
-        self.read.get_mut(&place).ok_or(Fault::Damaged)
+        self.read.get_mut(&place).ok_or(BucketError::Damaged)
     }
 
     /// The two buckets of a row; the same twice where it has only one.
-    fn homes(&self, hash: u64) -> [Place; TABLES] {
+    fn homes(&self, hash: u64) -> [BucketAddress; TABLES] {
         let [one, other] = buckets(hash, self.count);
         [(0, one), if one == other { (0, one) } else { (1, other) }]
     }
 
-    fn room(&mut self, place: Place) -> Result<usize, Fault> {
+    fn room(&mut self, place: BucketAddress) -> Result<usize, BucketError> {
         let most = self.entry_bytes;
         let rows = self.rows(place)?;
         let used = rows.iter().fold(EMPTY, |used, (_, value)| used + ROW + value.len());
@@ -68,7 +68,7 @@ impl<'a> Buckets<'a> {
     }
 
     /// Where a row lies, and which it is there.
-    fn find(&mut self, hash: u64) -> Result<Option<(Place, usize)>, Fault> {
+    fn find(&mut self, hash: u64) -> Result<Option<(BucketAddress, usize)>, BucketError> {
         for place in self.homes(hash) {
             if let Some(at) = self.rows(place)?.iter().position(|(there, _)| *there == hash) {
                 return Ok(Some((place, at)));
@@ -78,12 +78,12 @@ impl<'a> Buckets<'a> {
     }
 
     /// Whether there is such a row.
-    pub(super) fn has(&mut self, hash: u64) -> Result<bool, Fault> {
+    pub(super) fn has(&mut self, hash: u64) -> Result<bool, BucketError> {
         Ok(self.find(hash)?.is_some())
     }
 
     /// Takes a row out, if it is there.
-    pub(super) fn remove(&mut self, hash: u64) -> Result<(), Fault> {
+    pub(super) fn remove(&mut self, hash: u64) -> Result<(), BucketError> {
         if let Some((place, at)) = self.find(hash)? {
             self.rows(place)?.remove(at);
         }
@@ -91,7 +91,7 @@ impl<'a> Buckets<'a> {
     }
 
     /// Gives a row this value, whether it is there or not.
-    pub(super) fn set(&mut self, hash: u64, value: &[u8]) -> Result<(), Fault> {
+    pub(super) fn set(&mut self, hash: u64, value: &[u8]) -> Result<(), BucketError> {
         if let Some((place, at)) = self.find(hash)? {
             let room = self.room(place)?;
             let rows = self.rows(place)?;
@@ -107,7 +107,7 @@ impl<'a> Buckets<'a> {
     }
 
     /// Places a row, and whatever it displaces.
-    fn place(&mut self, row: Row) -> Result<(), Fault> {
+    fn place(&mut self, row: Row) -> Result<(), BucketError> {
         let (mut homeless, mut moves) = (vec![row], 0);
         while let Some(row) = homeless.pop() {
             let size = ROW + row.1.len();
@@ -121,7 +121,7 @@ impl<'a> Buckets<'a> {
                     moves += 1;
                     match self.take(to)? {
                         Some(moved) if moves <= MOVES => homeless.push(moved),
-                        _ => return Err(Fault::Full),
+                        _ => return Err(BucketError::Full),
                     }
                 }
             }
@@ -131,7 +131,7 @@ impl<'a> Buckets<'a> {
     }
 
     /// Takes some row out of a bucket.
-    fn take(&mut self, place: Place) -> Result<Option<Row>, Fault> {
+    fn take(&mut self, place: BucketAddress) -> Result<Option<Row>, BucketError> {
         self.step = step(self.step);
         let at = (self.step >> 33) as usize;
         let rows = self.rows(place)?;
@@ -140,7 +140,7 @@ impl<'a> Buckets<'a> {
     }
 
     /// The buckets that are others than they were.
-    pub(super) fn changed(mut self) -> BTreeMap<Place, Vec<u8>> {
+    pub(super) fn changed(mut self) -> BTreeMap<BucketAddress, Vec<u8>> {
         let mut changed = BTreeMap::new();
         for (place, mut rows) in std::mem::take(&mut self.read) {
             rows.sort_unstable_by_key(|(hash, _)| *hash);
@@ -170,7 +170,7 @@ mod tests {
 
     fn after(
         tables: &[Vec<u8>; TABLES],
-        changed: BTreeMap<Place, Vec<u8>>,
+        changed: BTreeMap<BucketAddress, Vec<u8>>,
         entry_bytes: usize,
     ) -> [Vec<u8>; TABLES] {
         let mut tables = tables.clone();
@@ -230,9 +230,9 @@ mod tests {
     fn buckets_without_room_and_buckets_that_are_none() {
         let before = filled(6, 2, 50);
         let mut buckets = Buckets::new([&before[0], &before[1]], 2, 50);
-        assert_eq!(buckets.set(9, &[0; 40]), Err(Fault::Full));
-        assert_eq!(Buckets::new([&[1; 50], &[1; 50]], 1, 50).has(1), Err(Fault::Damaged));
-        assert_eq!(Buckets::new([&[], &[]], 1, 50).has(1), Err(Fault::Damaged));
+        assert_eq!(buckets.set(9, &[0; 40]), Err(BucketError::Full));
+        assert_eq!(Buckets::new([&[1; 50], &[1; 50]], 1, 50).has(1), Err(BucketError::Damaged));
+        assert_eq!(Buckets::new([&[], &[]], 1, 50).has(1), Err(BucketError::Damaged));
         // The same value again changes nothing.
         let mut buckets = Buckets::new([&before[0], &before[1]], 2, 50);
         buckets.set(hash(&3usize.to_le_bytes()), &[3; 10]).unwrap();

@@ -1,19 +1,21 @@
 //! Rows in, the next epoch's file out. The tables are made strip by strip, and are never in memory.
 
-use super::describe::{Description, FORMAT, KeyCompression, Kind, Places, ShardShape, check_name};
+use super::description::{
+    FORMAT, FileLayout, KeyCompression, ShardShape, UseCaseDescription, UseCaseKind, check_name,
+};
 use super::error::ImageError;
-use super::rows::{OfShard, Rows};
+use super::rows::{KeywordRows, ShardRows};
 use crate::codec::Codec;
 use crate::keyword::bucket;
-use crate::keyword::place::{Fault, GROWTHS, Items, Placed, TableError, grown};
+use crate::keyword::cuckoo::{CuckooError, CuckooItems, CuckooTables, GROWTHS, TableError, grown};
 use crate::keyword::table::plaintexts;
-use crate::sets::{Set, Weak};
+use crate::sets::{ParamsSet, WeakParams};
 use crate::use_case::UseCase;
 use sotto_bfv::mulpir::{EntryShape, ValueTable};
 use sotto_catalog::{Hex32, ValueKind};
 use sotto_core::{Epoch, Section, Sink};
-use sotto_db::image::header::Part;
-use sotto_db::{ImageWriter, Progress, Unit, Watcher, WriteLock};
+use sotto_db::image::header::FilePart;
+use sotto_db::{ImageWriter, Progress, ProgressUnit, Watcher, WriteLock};
 use sotto_layers::keyword::KeyForm;
 use sotto_oprf::p384::PublicKey;
 use std::path::PathBuf;
@@ -26,13 +28,13 @@ const LEAST_BUCKETS: usize = 2;
 
 /// How a table is made.
 #[derive(Debug, Clone)]
-pub struct How {
+pub struct UseCaseOptions {
     /// The use case's name.
     pub name: String,
     /// The parameter set.
-    pub set: Set,
+    pub set: ParamsSet,
     /// Whether it may be weak.
-    pub weak: Weak,
+    pub weak: WeakParams,
     /// How many keys clients send.
     pub compression: KeyCompression,
     /// What values are.
@@ -53,11 +55,11 @@ pub struct How {
 
 /// A file that was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Written {
+pub struct UseCaseSummary {
     /// Where.
     pub path: PathBuf,
     /// What it says of itself.
-    pub description: Description,
+    pub description: UseCaseDescription,
     /// Bytes of the tables, which answers are made from.
     pub table_bytes: u64,
     /// Bytes of the file.
@@ -68,20 +70,28 @@ pub struct Written {
 ///
 /// # Errors
 /// [`ImageError`].
-pub fn encode(rows: Rows, how: &How, lock: &WriteLock, watch: Watcher<'_>) -> Result<Written, ImageError> {
+pub fn encode(
+    rows: KeywordRows,
+    how: &UseCaseOptions,
+    lock: &WriteLock,
+    watch: Watcher<'_>,
+) -> Result<UseCaseSummary, ImageError> {
     let codec = UseCase::codec(&how.set, how.weak)?;
-    let steps = |stage, done, total| watch(Progress { stage, done, total, unit: Unit::Rows });
+    let steps = |stage, done, total| watch(Progress { stage, done, total, unit: ProgressUnit::Rows });
     steps("place", 0, rows.len() as u64);
     let of_shards = rows.shards(how.shards);
     let (placed, entry_bytes) = place(&of_shards, how)?;
     steps("place", rows.len() as u64, rows.len() as u64);
     let shapes = placed.iter().map(|placed| keyword_shape(&codec, placed.buckets(), entry_bytes));
     let shapes = shapes.collect::<Result<Vec<_>, ImageError>>()?;
-    let kind =
-        Kind::Keyword { form: how.form, bucket_bytes: how.bucket_bytes as u64, fixed: how.buckets.is_some() };
+    let kind = UseCaseKind::Keyword {
+        form: how.form,
+        bucket_bytes: how.bucket_bytes as u64,
+        fixed: how.buckets.is_some(),
+    };
     let counts = of_shards.iter().map(|of| of.numbers.len() as u64).collect();
-    let values = Values { longest: rows.longest(), oprf: rows.oprf() };
-    let draft = Draft::new(how, kind, lock, (shapes, counts), values, &codec, watch)?;
+    let values = ValueInfo { longest: rows.longest(), oprf: rows.oprf() };
+    let draft = ImageDraft::new(how, kind, lock, (shapes, counts), values, &codec, watch)?;
     for (s, (of, placed)) in of_shards.into_iter().zip(placed).enumerate() {
         draft.buckets(s, &rows, &of, &placed)?;
     }
@@ -101,20 +111,20 @@ pub(super) fn keyword_shape(
 }
 
 /// Places the rows of all shards in as many buckets each, so that all have one shape. Gives the bytes of a bucket, too.
-fn place(shards: &[OfShard], how: &How) -> Result<(Vec<Placed>, usize), ImageError> {
+fn place(shards: &[ShardRows], how: &UseCaseOptions) -> Result<(Vec<CuckooTables>, usize), ImageError> {
     let mut all = Vec::with_capacity(shards.len());
     for of in shards {
         let line = |row: u32| of.numbers.get(row as usize).map_or(0, |number| u64::from(*number) + 1);
-        let items = Items::new(&of.hashes, &of.sizes, how.bucket_bytes).map_err(|fault| match fault {
-            Fault::Empty if shards.len() > 1 => {
+        let items = CuckooItems::new(&of.hashes, &of.sizes, how.bucket_bytes).map_err(|fault| match fault {
+            CuckooError::Empty if shards.len() > 1 => {
                 ImageError::Asked(format!("one of {} shards has no rows: make fewer shards", shards.len()))
             }
-            Fault::Empty => TableError::Empty.into(),
-            Fault::Twice(one, other) => {
+            CuckooError::Empty => TableError::Empty.into(),
+            CuckooError::DuplicateKey(one, other) => {
                 let (one, other) = (line(one), line(other));
                 ImageError::Twice { first: one.min(other), second: one.max(other) }
             }
-            Fault::TooLong(row) => {
+            CuckooError::TooLong(row) => {
                 let bytes = bucket::EMPTY + of.sizes.get(row as usize).map_or(0, |size| *size as usize);
                 ImageError::TooLong { row: line(row), bytes, bucket: how.bucket_bytes }
             }
@@ -127,9 +137,9 @@ fn place(shards: &[OfShard], how: &How) -> Result<(Vec<Placed>, usize), ImageErr
     let mut tried = count;
     for _ in 0..GROWTHS {
         tried = count;
-        let placed: Option<Vec<Placed>> = all.iter().map(|items| items.place(count)).collect();
+        let placed: Option<Vec<CuckooTables>> = all.iter().map(|items| items.place(count)).collect();
         if let Some(placed) = placed {
-            let fullest = placed.iter().map(Placed::entry_bytes).max().unwrap_or(bucket::EMPTY);
+            let fullest = placed.iter().map(CuckooTables::entry_bytes).max().unwrap_or(bucket::EMPTY);
             let fixed = how.buckets.is_some() || how.room > 0;
             return Ok((placed, if fixed { how.bucket_bytes } else { fullest }));
         }
@@ -143,7 +153,7 @@ fn place(shards: &[OfShard], how: &How) -> Result<(Vec<Placed>, usize), ImageErr
 }
 
 /// What is told of values.
-pub(super) struct Values {
+pub(super) struct ValueInfo {
     /// Bytes of the longest.
     pub(super) longest: u64,
     /// The key that they are sealed with.
@@ -151,19 +161,19 @@ pub(super) struct Values {
 }
 
 /// A file whose entries are being written.
-pub(super) struct Draft<'a> {
+pub(super) struct ImageDraft<'a> {
     pub(super) writer: ImageWriter<'a>,
-    places: Places,
-    description: Description,
+    places: FileLayout,
+    description: UseCaseDescription,
 }
 
-impl<'a> Draft<'a> {
+impl<'a> ImageDraft<'a> {
     pub(super) fn new(
-        how: &How,
-        kind: Kind,
+        how: &UseCaseOptions,
+        kind: UseCaseKind,
         lock: &WriteLock,
         (shapes, rows): (Vec<EntryShape>, Vec<u64>),
-        values: Values,
+        values: ValueInfo,
         codec: &Codec,
         watch: Watcher<'a>,
     ) -> Result<Self, ImageError> {
@@ -176,7 +186,7 @@ impl<'a> Draft<'a> {
             entry_bytes: shape.entry_bytes() as u64,
             dimensions: shape.dimensions().map(|x| x as u64),
         };
-        let description = Description {
+        let description = UseCaseDescription {
             format: FORMAT.into(),
             name: how.name.clone(),
             epoch: 0,
@@ -189,31 +199,37 @@ impl<'a> Draft<'a> {
             shards: shapes.iter().zip(&rows).map(shard).collect(),
             tables: Hex32::from([0; 32]),
         };
-        let places = Places::of(shapes, kind.tables(), codec).map_err(ImageError::Asked)?;
-        Draft::of(description, places, lock, watch)
+        let places = FileLayout::of(shapes, kind.tables(), codec).map_err(ImageError::Asked)?;
+        ImageDraft::of(description, places, lock, watch)
     }
 
     /// The next epoch of a table that is described but for its number and its digest.
     pub(super) fn of(
-        description: Description,
-        places: Places,
+        description: UseCaseDescription,
+        places: FileLayout,
         lock: &WriteLock,
         watch: Watcher<'a>,
     ) -> Result<Self, ImageError> {
-        let epoch = lock.next()?;
+        let epoch = lock.next_epoch()?;
         let writer = ImageWriter::create(&lock.dir().image_path(epoch), watch)?;
         let failed = |e| writer.failed(e);
         writer.reserve(Section::Resident, places.table_bytes).map_err(failed)?;
-        writer.reserve_part(Part::Entries, places.entry_bytes).map_err(failed)?;
-        Ok(Draft { writer, places, description: Description { epoch: epoch.0, ..description } })
+        writer.reserve_part(FilePart::Entries, places.entry_bytes).map_err(failed)?;
+        Ok(ImageDraft { writer, places, description: UseCaseDescription { epoch: epoch.0, ..description } })
     }
 
-    pub(super) fn put(&self, part: Part, at: u64, bytes: &[u8]) -> Result<(), ImageError> {
+    pub(super) fn put(&self, part: FilePart, at: u64, bytes: &[u8]) -> Result<(), ImageError> {
         Ok(self.writer.write_part(part, at, bytes).map_err(|e| self.writer.failed(e))?)
     }
 
     /// Writes the buckets of a shard.
-    fn buckets(&self, s: usize, rows: &Rows, of: &OfShard, placed: &Placed) -> Result<(), ImageError> {
+    fn buckets(
+        &self,
+        s: usize,
+        rows: &KeywordRows,
+        of: &ShardRows,
+        placed: &CuckooTables,
+    ) -> Result<(), ImageError> {
         let (Some(shape), Some(starts)) = (self.places.shapes.get(s), self.places.entries.get(s)) else {
             return Ok(());
         };
@@ -229,25 +245,25 @@ impl<'a> Draft<'a> {
                 for (i, out) in some.zip(block.chunks_exact_mut(shape.entry_bytes())) {
                     bucket::write(placed.rows(table, i).iter().filter_map(row), out);
                 }
-                self.put(Part::Entries, at, &block)?;
+                self.put(FilePart::Entries, at, &block)?;
             }
         }
         Ok(())
     }
 
     /// Makes the tables of the entries, and gives the file its name.
-    pub(super) fn finish(self, codec: &Codec, watch: Watcher<'_>) -> Result<Written, ImageError> {
+    pub(super) fn finish(self, codec: &Codec, watch: Watcher<'_>) -> Result<UseCaseSummary, ImageError> {
         let writer = &self.writer;
         let mut done = 0;
         for ((shape, tables), entries) in
             self.places.shapes.iter().zip(&self.places.tables).zip(&self.places.entries)
         {
             for (start, entries) in tables.iter().zip(entries) {
-                let read = |at: u64, out: &mut [u8]| writer.read_part(Part::Entries, entries + at, out);
+                let read = |at: u64, out: &mut [u8]| writer.read_part(FilePart::Entries, entries + at, out);
                 ValueTable::write(codec.kit(), shape, &read, &mut |at, lines| {
                     done += lines.len() as u64;
                     let total = self.places.table_bytes;
-                    watch(Progress { stage: "encode", done, total, unit: Unit::Bytes });
+                    watch(Progress { stage: "encode", done, total, unit: ProgressUnit::Bytes });
                     writer.write_at(Section::Resident, start + at, lines)
                 })
                 .map_err(|e| writer.failed(e))?;
@@ -257,13 +273,13 @@ impl<'a> Draft<'a> {
     }
 
     /// Digests what was written, describes it, and gives the file its name.
-    pub(super) fn close(mut self) -> Result<Written, ImageError> {
+    pub(super) fn close(mut self) -> Result<UseCaseSummary, ImageError> {
         self.writer.digest(None::<Epoch>)?;
         let tables = self.writer.resident_digest().unwrap_or(Hex32::from([0; 32]));
-        let description = Description { tables, ..self.description };
+        let description = UseCaseDescription { tables, ..self.description };
         let text = serde_json::to_vec(&description).map_err(|why| ImageError::Asked(why.to_string()))?;
         let path = self.writer.finish_foreign(&text)?;
         let file_bytes = std::fs::metadata(&path).map_or(0, |metadata| metadata.len());
-        Ok(Written { path, description, table_bytes: self.places.table_bytes, file_bytes })
+        Ok(UseCaseSummary { path, description, table_bytes: self.places.table_bytes, file_bytes })
     }
 }

@@ -1,6 +1,6 @@
 //! Whose fault, and what to do.
 
-use crate::keyword::place::TableError;
+use crate::keyword::cuckoo::TableError;
 use sotto_core::ParamsError;
 use sotto_db::DbError;
 use std::path::PathBuf;

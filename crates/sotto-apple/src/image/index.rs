@@ -1,14 +1,14 @@
 //! Rows by number in, the next epoch's file out: an entry for each row, as it is or behind its length.
 
-use super::describe::Kind;
-use super::encode::{BLOCK, Draft, How, Values, Written};
+use super::description::UseCaseKind;
+use super::encode::{BLOCK, ImageDraft, UseCaseOptions, UseCaseSummary, ValueInfo};
 use super::error::ImageError;
 use crate::keyword::table::plaintexts;
-use crate::lengths;
+use crate::length_prefix;
 use crate::use_case::UseCase;
 use sotto_bfv::mulpir::EntryShape;
 use sotto_catalog::RowForm;
-use sotto_db::image::header::Part;
+use sotto_db::image::header::FilePart;
 use sotto_db::table::TableSource;
 use sotto_db::{Watcher, WriteLock};
 
@@ -20,15 +20,15 @@ use sotto_db::{Watcher, WriteLock};
 pub fn encode_index(
     rows: &dyn TableSource,
     lengths: Option<RowForm>,
-    how: &How,
+    how: &UseCaseOptions,
     lock: &WriteLock,
     watch: Watcher<'_>,
-) -> Result<Written, ImageError> {
+) -> Result<UseCaseSummary, ImageError> {
     let before = lengths.map_or(0, RowForm::overhead);
     let longest = (rows.row_bytes() as u64).saturating_sub(before);
     let (kind, width) = match lengths {
-        None => (Kind::Index, Some(longest)),
-        Some(_) => (Kind::IndexLengths, lengths::entry_bytes(longest)),
+        None => (UseCaseKind::Index, Some(longest)),
+        Some(_) => (UseCaseKind::IndexWithLengths, length_prefix::entry_bytes(longest)),
     };
     let width = width.and_then(|width| usize::try_from(width).ok());
     let width = width.ok_or_else(|| ImageError::Asked("rows are longer than any entry".into()))?;
@@ -36,9 +36,9 @@ pub fn encode_index(
     let entries = usize::try_from(rows.rows()).map_err(|_| ImageError::TooMany { most: u64::MAX })?;
     let dimensions = EntryShape::quickest(plaintexts(&codec, entries, width));
     let shape = EntryShape::new(entries, width, codec.kit().plaintext_bytes(), dimensions, 1)?;
-    let values = Values { longest, oprf: None };
-    let draft = Draft::new(how, kind, lock, (vec![shape], vec![rows.rows()]), values, &codec, watch)?;
-    let entry = lengths.map(|read| (read, lengths::form(longest)));
+    let values = ValueInfo { longest, oprf: None };
+    let draft = ImageDraft::new(how, kind, lock, (vec![shape], vec![rows.rows()]), values, &codec, watch)?;
+    let entry = lengths.map(|read| (read, length_prefix::form(longest)));
     let (mut first, mut at, mut block) = (0, 0, Vec::new());
     while first < rows.rows() {
         let some = ((BLOCK / width).max(1) as u64).min(rows.rows() - first);
@@ -47,7 +47,7 @@ pub fn encode_index(
         if let Some(forms) = entry {
             block = with_lengths(&block, rows.row_bytes(), forms, width)?;
         }
-        draft.put(Part::Entries, at, &block)?;
+        draft.put(FilePart::Entries, at, &block)?;
         (first, at) = (first + some, at + block.len() as u64);
     }
     draft.finish(&codec, watch)
@@ -64,7 +64,7 @@ fn with_lengths(
     let mut entries = Vec::with_capacity(rows.len() / row_bytes * width);
     for row in rows.chunks_exact(row_bytes) {
         let mut value = read.value(row.to_vec()).map_err(|_| wrong())?;
-        write.lay(&mut value, width).ok_or_else(wrong)?;
+        write.write_value(&mut value, width).ok_or_else(wrong)?;
         entries.append(&mut value);
     }
     Ok(entries)

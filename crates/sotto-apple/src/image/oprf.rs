@@ -1,8 +1,8 @@
 //! The key of a symmetric table: beside its epochs, for its owner alone. What a file says of it is its public half.
 
 use super::error::ImageError;
-use super::opened::newest;
-use crate::image::Description;
+use super::open::newest;
+use crate::image::UseCaseDescription;
 use crate::symmetric::OTHER_KEY;
 use rand_core::CryptoRng;
 use sotto_db::{DbError, TableDir, WriteLock};
@@ -46,7 +46,7 @@ pub fn read_or_make(lock: &WriteLock, rng: &mut dyn CryptoRng) -> Result<SecretK
 /// Whether the newest epoch of a folder is symmetric. One that is damaged is no reason to refuse a fresh one.
 pub fn is_symmetric(dir: &TableDir) -> bool {
     let file = newest(dir.path()).ok();
-    let told = file.and_then(|file| Description::parse(file.description()).ok());
+    let told = file.and_then(|file| UseCaseDescription::parse(file.description()).ok());
     told.is_some_and(|told| told.oprf.is_some())
 }
 

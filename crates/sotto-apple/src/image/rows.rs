@@ -18,7 +18,7 @@ pub const MOST_VALUE_BYTES: usize = u16::MAX as usize;
 
 /// Rows of a keyword table, in the order in which they came.
 #[derive(Debug, Default)]
-pub struct Rows {
+pub struct KeywordRows {
     hashes: Vec<u64>,
     /// Where each value ends.
     ends: Vec<u64>,
@@ -28,7 +28,7 @@ pub struct Rows {
 }
 
 /// The rows of one shard.
-pub(super) struct OfShard {
+pub(super) struct ShardRows {
     /// Their numbers among all.
     pub(super) numbers: Vec<u32>,
     pub(super) hashes: Vec<u64>,
@@ -36,10 +36,10 @@ pub(super) struct OfShard {
     pub(super) sizes: Vec<u32>,
 }
 
-impl Rows {
+impl KeywordRows {
     /// Rows of a symmetric table, whose values come sealed with this key.
     pub(super) fn sealed(oprf: PublicKey) -> Self {
-        Rows { oprf: Some(oprf), ..Rows::default() }
+        KeywordRows { oprf: Some(oprf), ..KeywordRows::default() }
     }
 
     /// The key that values are sealed with.
@@ -58,7 +58,7 @@ impl Rows {
     /// Adds a row of whose key the hash is known.
     ///
     /// # Errors
-    /// As [`Rows::push`].
+    /// As [`KeywordRows::push`].
     pub fn push_hashed(&mut self, hash: u64, value: &[u8]) -> Result<(), ImageError> {
         if self.hashes.len() as u64 >= MOST_ROWS {
             return Err(ImageError::TooMany { most: MOST_ROWS });
@@ -119,14 +119,14 @@ impl Rows {
     }
 
     /// The rows of each shard.
-    pub(super) fn shards(&self, shards: usize) -> Vec<OfShard> {
+    pub(super) fn shards(&self, shards: usize) -> Vec<ShardRows> {
         let room = self.len().div_ceil(shards.max(1)).saturating_mul(17) / 16;
-        let empty = || OfShard {
+        let empty = || ShardRows {
             numbers: Vec::with_capacity(room),
             hashes: Vec::with_capacity(room),
             sizes: Vec::with_capacity(room),
         };
-        let mut all: Vec<OfShard> = (0..shards).map(|_| empty()).collect();
+        let mut all: Vec<ShardRows> = (0..shards).map(|_| empty()).collect();
         let mut start = 0;
         for ((number, hash), end) in (0..).zip(&self.hashes).zip(&self.ends) {
             if let Some(of) = all.get_mut(shard(*hash, shards)) {
@@ -146,7 +146,7 @@ mod tests {
 
     #[test]
     fn a_set_has_each_key_once() {
-        let mut rows = Rows::default();
+        let mut rows = KeywordRows::default();
         for (key, value) in [("a", "1"), ("b", "22"), ("a", "333"), ("c", ""), ("b", "4")] {
             rows.push(key.as_bytes(), value.as_bytes()).unwrap();
         }

@@ -1,89 +1,89 @@
 //! Changed rows in, the next epoch's file out: only plaintexts of changed entries are made anew.
 //!
 //! The shape stays, and with it the configuration that clients know. Rows that find no place in it mean a larger table, made of
-//! all rows: [`Update::is_anew`] says so before anything is written.
+//! all rows: [`UseCaseUpdate::is_anew`] says so before anything is written.
 
-use super::buckets::{Buckets, Fault, Place};
-use super::describe::{Description, Kind, Places, ShardShape};
-use super::encode::{Draft, How, Written, encode};
+use super::buckets::{BucketAddress, BucketError, Buckets};
+use super::description::{FileLayout, ShardShape, UseCaseDescription, UseCaseKind};
+use super::encode::{ImageDraft, UseCaseOptions, UseCaseSummary, encode};
 use super::error::ImageError;
-use super::opened::{newest, read};
-use super::rows::{MOST_VALUE_BYTES, Rows};
+use super::open::{newest, read};
+use super::rows::{KeywordRows, MOST_VALUE_BYTES};
 use crate::codec::Codec;
 use crate::keyword::bucket;
 use crate::keyword::{TABLES, shard};
-use crate::sets::Weak;
-use revision::Revision;
+use crate::sets::WeakParams;
+use revision::ImageRevision;
 use sotto_catalog::RowForm;
-use sotto_db::image::ForeignFile;
-use sotto_db::image::header::Part;
+use sotto_db::image::ForeignImage;
+use sotto_db::image::header::FilePart;
 use sotto_db::progress::silent;
-use sotto_db::update::Tally;
+use sotto_db::update::ChangeCounts;
 use sotto_db::{DbError, ImageProblem, Watcher, WriteLock};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-mod known;
+mod key_change;
 mod revision;
 
-pub use known::KeyChange;
+pub use key_change::KeyChange;
 
 /// Keys that change, by the hashes that the table knows them by; `None` for one that goes.
 type KeyChanges = BTreeMap<u64, Option<Vec<u8>>>;
 
 /// What becomes of the newest epoch of a folder.
-pub struct Update<'a> {
+pub struct UseCaseUpdate<'a> {
     lock: &'a WriteLock,
-    file: Arc<ForeignFile>,
-    description: Description,
+    file: Arc<ForeignImage>,
+    description: UseCaseDescription,
     codec: Arc<Codec>,
-    places: Places,
-    weak: Weak,
-    change: Change,
-    tally: Tally,
+    places: FileLayout,
+    weak: WeakParams,
+    change: PendingChange,
+    tally: ChangeCounts,
 }
 
-enum Change {
+enum PendingChange {
     /// Entries that are others: of which shard, where, and their bytes.
-    Entries(BTreeMap<(usize, Place), Vec<u8>>),
+    Entries(BTreeMap<(usize, BucketAddress), Vec<u8>>),
     /// All rows are placed anew.
-    Anew(KeyChanges),
+    Rebuild(KeyChanges),
 }
 
 /// What is known of the newest epoch before changes are read.
-pub struct Before<'a> {
+pub struct PreviousEpoch<'a> {
     lock: &'a WriteLock,
-    file: Arc<ForeignFile>,
-    description: Description,
+    file: Arc<ForeignImage>,
+    description: UseCaseDescription,
     codec: Arc<Codec>,
-    places: Places,
-    weak: Weak,
+    places: FileLayout,
+    weak: WeakParams,
 }
 
-impl<'a> Before<'a> {
+impl<'a> PreviousEpoch<'a> {
     /// Opens the newest epoch of a folder.
     ///
     /// # Errors
     /// [`ImageError`].
-    pub fn open(lock: &'a WriteLock, weak: Weak) -> Result<Self, ImageError> {
+    pub fn open(lock: &'a WriteLock, weak: WeakParams) -> Result<Self, ImageError> {
         let file = newest(lock.dir().path())?;
         let (description, codec, places) = read(&file, weak)?;
-        Ok(Before { lock, file, description, codec, places, weak })
+        Ok(PreviousEpoch { lock, file, description, codec, places, weak })
     }
 
     /// What it says of itself.
-    pub fn description(&self) -> &Description {
+    pub fn description(&self) -> &UseCaseDescription {
         &self.description
     }
 
     fn damaged(&self) -> ImageError {
-        let problem = ImageProblem::Digest { part: Part::Entries.name() };
+        let problem = ImageProblem::Digest { part: FilePart::Entries.name() };
         DbError::Image { path: self.file.path().to_owned(), problem }.into()
     }
 
     /// The entries of a table.
     fn entries(&self, s: usize, table: usize) -> &[u8] {
-        let all = self.file.bytes_of(Part::Entries).unwrap_or_default();
+        let all = self.file.bytes_of(FilePart::Entries).unwrap_or_default();
         let start = self.places.entries.get(s).and_then(|starts| starts.get(table)).copied();
         let len = self.places.shapes.get(s).map_or(0, |shape| shape.bytes_of_entries() as usize);
         start.and_then(|start| all.get(start as usize..)?.get(..len)).unwrap_or_default()
@@ -94,8 +94,8 @@ impl<'a> Before<'a> {
     /// # Errors
     /// [`ImageError::Asked`] if it is none, or a value is longer than a bucket; of a symmetric one also what is wrong with its
     /// key.
-    pub fn change_keys(self, keys: Vec<KeyChange>) -> Result<Update<'a>, ImageError> {
-        let Kind::Keyword { bucket_bytes, .. } = self.description.kind else {
+    pub fn change_keys(self, keys: Vec<KeyChange>) -> Result<UseCaseUpdate<'a>, ImageError> {
+        let UseCaseKind::Keyword { bucket_bytes, .. } = self.description.kind else {
             return Err(ImageError::Asked("this table is asked by row number, and not by key".into()));
         };
         let changes = self.known(keys)?;
@@ -112,7 +112,7 @@ impl<'a> Before<'a> {
         for (hash, value) in &changes {
             of_shards.entry(shard(*hash, shards)).or_default().push((*hash, value));
         }
-        let (mut tally, mut entries, mut full) = (Tally::default(), BTreeMap::new(), false);
+        let (mut tally, mut entries, mut full) = (ChangeCounts::default(), BTreeMap::new(), false);
         let mut added = BTreeMap::new();
         for (s, changes) in of_shards {
             let Some(shape) = self.places.shapes.get(s) else { continue };
@@ -123,18 +123,18 @@ impl<'a> Before<'a> {
                 Ok(()) => {
                     entries.extend(buckets.changed().into_iter().map(|(place, bytes)| ((s, place), bytes)));
                 }
-                Err(Fault::Full) => full = true,
-                Err(Fault::Damaged) => return Err(self.damaged()),
+                Err(BucketError::Full) => full = true,
+                Err(BucketError::Damaged) => return Err(self.damaged()),
             }
             added.insert(s, (tally.added - before.added, tally.removed - before.removed));
         }
-        let Before { lock, file, mut description, codec, places, weak } = self;
+        let PreviousEpoch { lock, file, mut description, codec, places, weak } = self;
         for (s, shard) in description.shards.iter_mut().enumerate() {
             let (more, fewer) = added.get(&s).copied().unwrap_or_default();
             shard.rows = (shard.rows + more).saturating_sub(fewer);
         }
-        let change = if full { Change::Anew(changes) } else { Change::Entries(entries) };
-        Ok(Update { lock, file, description, codec, places, weak, change, tally })
+        let change = if full { PendingChange::Rebuild(changes) } else { PendingChange::Entries(entries) };
+        Ok(UseCaseUpdate { lock, file, description, codec, places, weak, change, tally })
     }
 
     /// What becomes of an index table. Every row is as one of the table: of as many bytes, with its length before it where rows
@@ -142,7 +142,7 @@ impl<'a> Before<'a> {
     ///
     /// # Errors
     /// [`ImageError::Asked`] if it is none, or a row is not of the table.
-    pub fn change_rows(self, rows: BTreeMap<u64, Vec<u8>>) -> Result<Update<'a>, ImageError> {
+    pub fn change_rows(self, rows: BTreeMap<u64, Vec<u8>>) -> Result<UseCaseUpdate<'a>, ImageError> {
         let shape = self.places.shapes.first().copied();
         let form = shape.and_then(|shape| self.description.kind.row_form(shape.entry_bytes() as u64));
         let (Some(form), Some(shape)) = (form, shape) else {
@@ -155,15 +155,24 @@ impl<'a> Before<'a> {
         if !rows.iter().all(fits) {
             return Err(ImageError::Asked("a row that is past the end, or of another length".into()));
         }
-        let tally = Tally { set: rows.len() as u64, ..Tally::default() };
+        let tally = ChangeCounts { set: rows.len() as u64, ..ChangeCounts::default() };
         let old = self.entries(0, 0);
         let is_new = |(row, bytes): &(u64, Vec<u8>)| {
             old.chunks_exact(shape.entry_bytes()).nth(*row as usize) != Some(bytes)
         };
         let entries = rows.into_iter().filter(is_new);
         let entries = entries.map(|(row, bytes)| ((0, (0, row as usize)), bytes)).collect();
-        let Before { lock, file, description, codec, places, weak } = self;
-        Ok(Update { lock, file, description, codec, places, weak, change: Change::Entries(entries), tally })
+        let PreviousEpoch { lock, file, description, codec, places, weak } = self;
+        Ok(UseCaseUpdate {
+            lock,
+            file,
+            description,
+            codec,
+            places,
+            weak,
+            change: PendingChange::Entries(entries),
+            tally,
+        })
     }
 }
 
@@ -171,8 +180,8 @@ impl<'a> Before<'a> {
 fn change(
     buckets: &mut Buckets<'_>,
     changes: &[(u64, &Option<Vec<u8>>)],
-    tally: &mut Tally,
-) -> Result<(), Fault> {
+    tally: &mut ChangeCounts,
+) -> Result<(), BucketError> {
     for (hash, value) in changes {
         match (buckets.has(*hash)?, value) {
             (true, Some(_)) => tally.set += 1,
@@ -186,34 +195,34 @@ fn change(
     come.into_iter().try_for_each(|(hash, value)| buckets.set(*hash, value))
 }
 
-impl Update<'_> {
+impl UseCaseUpdate<'_> {
     /// What becomes of rows.
-    pub fn tally(&self) -> Tally {
+    pub fn tally(&self) -> ChangeCounts {
         self.tally
     }
 
     /// Whether nothing becomes another.
     pub fn is_nothing(&self) -> bool {
-        matches!(&self.change, Change::Entries(entries) if entries.is_empty())
+        matches!(&self.change, PendingChange::Entries(entries) if entries.is_empty())
     }
 
     /// Whether rows find no place, so that the whole table is made anew, in a shape that clients do not know yet.
     pub fn is_anew(&self) -> bool {
-        matches!(self.change, Change::Anew(_))
+        matches!(self.change, PendingChange::Rebuild(_))
     }
 
     /// Writes the next epoch. Gives how many plaintexts were made anew, too.
     ///
     /// # Errors
     /// [`ImageError`]; the folder is then as it was.
-    pub fn apply(self, watch: Watcher<'_>) -> Result<(Written, u64), ImageError> {
+    pub fn apply(self, watch: Watcher<'_>) -> Result<(UseCaseSummary, u64), ImageError> {
         match self.change {
-            Change::Entries(entries) => {
-                let draft = Draft::of(self.description, self.places.clone(), self.lock, watch)?;
-                Revision { file: self.file, codec: &self.codec, places: &self.places, entries, draft }
+            PendingChange::Entries(entries) => {
+                let draft = ImageDraft::of(self.description, self.places.clone(), self.lock, watch)?;
+                ImageRevision { file: self.file, codec: &self.codec, places: &self.places, entries, draft }
                     .apply(watch)
             }
-            Change::Anew(ref changes) => {
+            PendingChange::Rebuild(ref changes) => {
                 self.file.verify(&silent)?;
                 let rows = self.all(changes)?;
                 let how = how(&self.description, self.weak, self.tally.added)?;
@@ -225,11 +234,11 @@ impl Update<'_> {
     }
 
     /// All rows, with what changed in them.
-    fn all(&self, changes: &KeyChanges) -> Result<Rows, ImageError> {
-        let mut rows = self.description.oprf.map_or_else(Rows::default, Rows::sealed);
+    fn all(&self, changes: &KeyChanges) -> Result<KeywordRows, ImageError> {
+        let mut rows = self.description.oprf.map_or_else(KeywordRows::default, KeywordRows::sealed);
         for (shape, starts) in self.places.shapes.iter().zip(&self.places.entries) {
             for start in starts {
-                let all = self.file.bytes_of(Part::Entries).unwrap_or_default();
+                let all = self.file.bytes_of(FilePart::Entries).unwrap_or_default();
                 let all = all.get(*start as usize..).unwrap_or_default();
                 for entry in all.chunks_exact(shape.entry_bytes()).take(shape.entries()) {
                     let damaged = || ImageProblem::Malformed { why: "a bucket is none" };
@@ -254,12 +263,12 @@ fn plaintexts(shard: &ShardShape) -> u64 {
 }
 
 /// How a table was made, with room for as many keys more as came now.
-fn how(description: &Description, weak: Weak, more: u64) -> Result<How, ImageError> {
-    let Kind::Keyword { form, bucket_bytes, fixed } = description.kind else {
+fn how(description: &UseCaseDescription, weak: WeakParams, more: u64) -> Result<UseCaseOptions, ImageError> {
+    let UseCaseKind::Keyword { form, bucket_bytes, fixed } = description.kind else {
         return Err(ImageError::Asked("this table is asked by row number, and not by key".into()));
     };
     let fixed = description.shards.first().filter(|_| fixed).map(|shard| shard.entries as usize);
-    Ok(How {
+    Ok(UseCaseOptions {
         name: description.name.clone(),
         set: description.set()?,
         weak,

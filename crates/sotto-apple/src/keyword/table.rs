@@ -1,6 +1,6 @@
 //! The tables of a shard, ready to answer. An index table is a shard with one table, and no hashes.
 
-use super::place::{Options, Placed, Row, TableError};
+use super::cuckoo::{CuckooOptions, CuckooTables, KeywordRow, TableError};
 use super::{TABLES, bucket, buckets_of_secret};
 use crate::codec::Codec;
 use sotto_bfv::mulpir::keys::elements;
@@ -21,8 +21,12 @@ impl Shard {
     ///
     /// # Errors
     /// [`TableError`] in the first place if rows have no place; in the second if there is no memory.
-    pub fn build(codec: &Codec, rows: &[Row<'_>], options: Options) -> Result<Result<Self>, TableError> {
-        let placed = Placed::new(rows, options)?;
+    pub fn build(
+        codec: &Codec,
+        rows: &[KeywordRow<'_>],
+        options: CuckooOptions,
+    ) -> Result<Result<Self>, TableError> {
+        let placed = CuckooTables::new(rows, options)?;
         let entry_bytes = options.buckets.map_or(placed.entry_bytes(), |_| options.bucket_bytes);
         let plaintexts = plaintexts(codec, placed.buckets(), entry_bytes);
         let dimensions = EntryShape::quickest(plaintexts);

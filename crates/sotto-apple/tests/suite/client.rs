@@ -10,7 +10,8 @@ use rand_core::SeedableRng;
 use sotto_apple::client::{Client, config_request};
 use sotto_apple::codec::Codec;
 use sotto_apple::config::id;
-use sotto_apple::keyword::place::{Options, Row};
+use sotto_apple::key_cache::KeyCache;
+use sotto_apple::keyword::cuckoo::{CuckooOptions, KeywordRow};
 use sotto_apple::keyword::table::{Shard, asked, found};
 use sotto_apple::keyword::{hash, shard};
 use sotto_apple::processed;
@@ -18,9 +19,8 @@ use sotto_apple::proto::{
     ConfigForm, ConfigRequest, ConfigResponse, EncryptedIndices, EvaluationKey, EvaluationKeys, PirConfig,
     PirRequest, Requests, SerializedEvaluationKey,
 };
-use sotto_apple::recent::Recent;
-use sotto_apple::service::{Asked, Refused, Service, UseCase};
-use sotto_apple::sets::{SETS, Weak};
+use sotto_apple::service::{HttpRequest, Refusal, Service, UseCase};
+use sotto_apple::sets::{SETS, WeakParams};
 use sotto_bfv::mulpir::keys::elements;
 use sotto_bfv::mulpir::{Compression, EntryShape, ValueTable};
 use sotto_lattice::bgv::SecretKey;
@@ -78,9 +78,10 @@ fn keys_that_are_there_and_keys_that_are_not() {
     let mut rng = ChaCha20Rng::from_seed([2; 32]);
     let secret = SecretKey::sample(kit().ring(), &mut rng);
     let keys: Vec<String> = (0..500).map(|i| format!("user{i}@example.org")).collect();
-    let rows: Vec<Row<'_>> =
-        keys.iter().map(|key| Row { key: key.as_bytes(), value: &key.as_bytes()[..4] }).collect();
-    let shard = Shard::build(&CODEC, &rows, Options { bucket_bytes: 600, buckets: None }).unwrap().unwrap();
+    let rows: Vec<KeywordRow<'_>> =
+        keys.iter().map(|key| KeywordRow { key: key.as_bytes(), value: &key.as_bytes()[..4] }).collect();
+    let shard =
+        Shard::build(&CODEC, &rows, CuckooOptions { bucket_bytes: 600, buckets: None }).unwrap().unwrap();
     let elements = shard.elements(&CODEC, Compression::None);
     let sent = CODEC.make_keys(&secret, &elements, &mut rng);
     let session = CODEC.take_keys(&sent, &elements).unwrap();
@@ -101,7 +102,7 @@ fn keys_that_are_there_and_keys_that_are_not() {
 fn sets_whose_answers_are_readable() {
     let mut rng = ChaCha20Rng::from_seed([3; 32]);
     for set in SETS {
-        let codec = Codec::new(set.kit(Weak::Refused).unwrap().0).unwrap();
+        let codec = Codec::new(set.kit(WeakParams::Reject).unwrap().0).unwrap();
         let kit = codec.kit();
         let secret = SecretKey::sample(kit.ring(), &mut rng);
         let fill = |_: usize, out: &mut [u8]| {
@@ -125,22 +126,22 @@ fn sets_whose_answers_are_readable() {
 }
 
 /// A service with rows in this many shards, and its keys in memory.
-fn served(rows: &[Row<'_>], shards: usize) -> (Service, Recent) {
-    let codec = UseCase::codec(&SETS[1], Weak::Refused).unwrap();
+fn served(rows: &[KeywordRow<'_>], shards: usize) -> (Service, KeyCache) {
+    let codec = UseCase::codec(&SETS[1], WeakParams::Reject).unwrap();
     let build = |s: usize| {
-        let mine: Vec<Row<'_>> =
+        let mine: Vec<KeywordRow<'_>> =
             rows.iter().copied().filter(|row| shard(hash(row.key), shards) == s).collect();
-        Shard::build(&codec, &mine, Options { bucket_bytes: 512, buckets: Some(24) }).unwrap().unwrap()
+        Shard::build(&codec, &mine, CuckooOptions { bucket_bytes: 512, buckets: Some(24) }).unwrap().unwrap()
     };
     let shards = (0..shards).map(build).collect();
     let mut service = Service::new();
     let use_case = UseCase::new(SETS[1], codec.clone(), shards, Compression::None).unwrap();
     service.serve("users", use_case, 1);
-    (service, Recent::new(64 << 20))
+    (service, KeyCache::new(64 << 20))
 }
 
-fn post(served: &(Service, Recent), path: &str, agent: &str, body: Vec<u8>) -> Result<Bytes, Refused> {
-    let asked = Asked { path, user: Some("somebody"), agent: Some(agent), body: body.into() };
+fn post(served: &(Service, KeyCache), path: &str, agent: &str, body: Vec<u8>) -> Result<Bytes, Refusal> {
+    let asked = HttpRequest { path, user: Some("somebody"), agent: Some(agent), body: body.into() };
     served.0.answer(&asked, &served.1, &mut proofs()).map(Bytes::from)
 }
 
@@ -148,8 +149,8 @@ fn post(served: &(Service, Recent), path: &str, agent: &str, body: Vec<u8>) -> R
 fn a_whole_session_of_ours() {
     let mut rng = ChaCha20Rng::from_seed([4; 32]);
     let keys: Vec<String> = (0..600).map(|i| format!("user{i}@example.org")).collect();
-    let rows: Vec<Row<'_>> =
-        keys.iter().map(|key| Row { key: key.as_bytes(), value: &key.as_bytes()[..6] }).collect();
+    let rows: Vec<KeywordRow<'_>> =
+        keys.iter().map(|key| KeywordRow { key: key.as_bytes(), value: &key.as_bytes()[..6] }).collect();
     for (shards, agent) in [(1, "x iOS/18.2"), (2, "x iOS/18.0"), (2, "x iOS/18.2")] {
         let served = served(&rows, shards);
         let told = post(&served, "/config", agent, config_request("users")).unwrap();
@@ -181,20 +182,21 @@ fn a_whole_session_of_ours() {
 fn a_new_configuration_beside_the_old_one() {
     let mut rng = ChaCha20Rng::from_seed([5; 32]);
     let keys: Vec<String> = (0..300).map(|i| format!("{i}")).collect();
-    let rows: Vec<Row<'_>> = keys.iter().map(|key| Row { key: key.as_bytes(), value: b"old" }).collect();
+    let rows: Vec<KeywordRow<'_>> =
+        keys.iter().map(|key| KeywordRow { key: key.as_bytes(), value: b"old" }).collect();
     let agent = "x iOS/18.2";
     let (mut service, store) = served(&rows, 1);
     let told =
-        post(&(std::mem::take(&mut service), Recent::new(0)), "/config", agent, config_request("users"));
+        post(&(std::mem::take(&mut service), KeyCache::new(0)), "/config", agent, config_request("users"));
     assert_eq!(told.as_ref().map(|_| ()), Ok(()));
     let (first, _) = served(&rows, 1);
     let mut served = (first, store);
-    let client = Client::learn("users", told.unwrap(), Weak::Refused, 1, &mut rng).unwrap();
+    let client = Client::learn("users", told.unwrap(), WeakParams::Reject, 1, &mut rng).unwrap();
     post(&served, "/key", agent, client.key_request(&mut rng)).unwrap();
     // Twice the buckets, then three times as many: the first configuration lives on for one change.
     for (buckets, status) in [(48, 200), (72, 410)] {
-        let codec = UseCase::codec(&SETS[1], Weak::Refused).unwrap();
-        let options = Options { bucket_bytes: 512, buckets: Some(buckets) };
+        let codec = UseCase::codec(&SETS[1], WeakParams::Reject).unwrap();
+        let options = CuckooOptions { bucket_bytes: 512, buckets: Some(buckets) };
         let shard = Shard::build(&codec, &rows, options).unwrap().unwrap();
         served.0.serve("users", UseCase::new(SETS[1], codec, vec![shard], Compression::Most).unwrap(), 1);
         let (body, pending) = client.ask(&[b"7"], &mut rng).unwrap();
@@ -211,7 +213,7 @@ fn a_new_configuration_beside_the_old_one() {
 #[test]
 fn configurations_that_contradict_themselves() {
     let mut rng = ChaCha20Rng::from_seed([6; 32]);
-    let rows = [Row { key: b"a", value: b"b" }];
+    let rows = [KeywordRow { key: b"a", value: b"b" }];
     let served = served(&rows, 1);
     let told = post(&served, "/config", "x iOS/18.2", config_request("users")).unwrap();
     let mut learn = |change: &dyn Fn(&mut PirConfig)| {
@@ -220,7 +222,7 @@ fn configurations_that_contradict_themselves() {
             panic!("no table")
         };
         change(pir);
-        Client::learn("users", told.encode_to_vec().into(), Weak::Refused, 1, &mut rng).is_ok()
+        Client::learn("users", told.encode_to_vec().into(), WeakParams::Reject, 1, &mut rng).is_ok()
     };
     assert!(learn(&|_| ()));
     assert!(!learn(&|pir| pir.encryption_parameters.as_mut().unwrap().plaintext_modulus = 19));
@@ -234,12 +236,13 @@ fn configurations_that_contradict_themselves() {
     assert!(!learn(&|pir| pir.shard_configs[0].dimensions.push(1)));
     assert!(!learn(&|pir| pir.shard_configs[0].num_entries = u64::MAX));
     assert!(!learn(&|pir| pir.shard_configs[0].entry_size = 0));
-    assert!(Client::learn("another", told, Weak::Refused, 1, &mut rng).is_err());
+    assert!(Client::learn("another", told, WeakParams::Reject, 1, &mut rng).is_err());
 }
 
 #[test]
 fn one_table_has_one_id_whatever_the_system() {
-    let rows: Vec<Row<'_>> = [&b"1"[..], b"2", b"3", b"4"].map(|key| Row { key, value: b"v" }).into();
+    let rows: Vec<KeywordRow<'_>> =
+        [&b"1"[..], b"2", b"3", b"4"].map(|key| KeywordRow { key, value: b"v" }).into();
     let served = served(&rows, 2);
     let told = |agent: &str, existing: Bytes| {
         let request = ConfigRequest { usecases: vec!["users".into()], existing_config_ids: vec![existing] };
@@ -267,17 +270,17 @@ fn one_table_has_one_id_whatever_the_system() {
 #[test]
 fn keys_that_come_with_a_lookup_go_before_those_that_came_earlier() {
     let mut rng = ChaCha20Rng::from_seed([8; 32]);
-    let rows = [Row { key: b"a", value: b"here" }];
+    let rows = [KeywordRow { key: b"a", value: b"here" }];
     let served = served(&rows, 1);
     let agent = "x iOS/18.2";
     let told = post(&served, "/config", agent, config_request("users")).unwrap();
     let mut learn =
-        |timestamp| Client::learn("users", told.clone(), Weak::Refused, timestamp, &mut rng).unwrap();
+        |timestamp| Client::learn("users", told.clone(), WeakParams::Reject, timestamp, &mut rng).unwrap();
     let (client, other) = (learn(1), learn(1));
     let mut rng = ChaCha20Rng::from_seed([9; 32]);
     let key = EvaluationKeys::decode(&*client.key_request(&mut rng)).unwrap().keys.remove(0);
     // What each lookup of a request becomes, and the status.
-    let mut ask = |served: &(Service, Recent), lookups: usize, change: &dyn Fn(&mut PirRequest)| {
+    let mut ask = |served: &(Service, KeyCache), lookups: usize, change: &dyn Fn(&mut PirRequest)| {
         let (body, pending) = client.ask(&vec![&b"a"[..]; lookups], &mut rng).unwrap();
         let mut requests = Requests::decode(&*body).unwrap();
         requests.requests.iter_mut().filter_map(|part| part.pir_request.as_mut()).for_each(change);

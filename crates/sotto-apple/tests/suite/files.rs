@@ -4,11 +4,11 @@ use crate::recorded::proofs;
 use bytes::Bytes;
 use rand_chacha::ChaCha20Rng;
 use sotto_apple::client::{Client, ConfigError, ConfigPolicy, KeySeed, ShardHistory, config_request};
-use sotto_apple::image::describe::KeyCompression;
-use sotto_apple::image::{How, ImageError, Opened, Rows, Written, encode};
-use sotto_apple::recent::Recent;
-use sotto_apple::service::{Asked, Refused, Service};
-use sotto_apple::sets::{SETS, Weak};
+use sotto_apple::image::description::KeyCompression;
+use sotto_apple::image::{ImageError, KeywordRows, OpenUseCase, UseCaseOptions, UseCaseSummary, encode};
+use sotto_apple::key_cache::KeyCache;
+use sotto_apple::service::{HttpRequest, Refusal, Service};
+use sotto_apple::sets::{SETS, WeakParams};
 use sotto_catalog::ValueKind;
 use sotto_db::TableDir;
 use sotto_db::progress::silent;
@@ -17,11 +17,11 @@ use std::path::Path;
 
 const AGENT: &str = "x iOS/18.2";
 
-pub(crate) fn how(shards: usize) -> How {
-    How {
+pub(crate) fn how(shards: usize) -> UseCaseOptions {
+    UseCaseOptions {
         name: "users".into(),
         set: SETS[1],
-        weak: Weak::Refused,
+        weak: WeakParams::Reject,
         compression: KeyCompression::None,
         value: ValueKind::Bytes,
         value_bytes: 0,
@@ -41,27 +41,31 @@ pub(crate) fn value(i: usize) -> Vec<u8> {
     vec![i as u8; i * 7 % 41]
 }
 
-pub(crate) fn rows(count: usize) -> Rows {
-    let mut rows = Rows::default();
+pub(crate) fn rows(count: usize) -> KeywordRows {
+    let mut rows = KeywordRows::default();
     (0..count).for_each(|i| rows.push(key(i).as_bytes(), &value(i)).unwrap());
     rows
 }
 
-pub(crate) fn write(dir: &Path, rows: Rows, how: &How) -> Result<Written, ImageError> {
+pub(crate) fn write(
+    dir: &Path,
+    rows: KeywordRows,
+    how: &UseCaseOptions,
+) -> Result<UseCaseSummary, ImageError> {
     encode(rows, how, &TableDir::create(dir).unwrap().lock().unwrap(), &silent)
 }
 
 /// A service and its keys.
-pub(crate) type Served = (Service, Recent);
+pub(crate) type Served = (Service, KeyCache);
 
-pub(crate) fn serve(opened: Opened) -> Served {
+pub(crate) fn serve(opened: OpenUseCase) -> Served {
     let mut service = Service::new();
     service.serve(&opened.name, opened.use_case, 0);
-    (service, Recent::new(64 << 20))
+    (service, KeyCache::new(64 << 20))
 }
 
-pub(crate) fn post(served: &Served, path: &str, body: Vec<u8>) -> Result<Bytes, Refused> {
-    let asked = Asked { path, user: Some("somebody"), agent: Some(AGENT), body: body.into() };
+pub(crate) fn post(served: &Served, path: &str, body: Vec<u8>) -> Result<Bytes, Refusal> {
+    let asked = HttpRequest { path, user: Some("somebody"), agent: Some(AGENT), body: body.into() };
     served.0.answer(&asked, &served.1, &mut proofs()).map(Bytes::from)
 }
 
@@ -90,7 +94,7 @@ pub(crate) fn look_up(
     client: &Client,
     keys: &[String],
     rng: &mut ChaCha20Rng,
-) -> Result<Vec<Option<Vec<u8>>>, Refused> {
+) -> Result<Vec<Option<Vec<u8>>>, Refusal> {
     let keys: Vec<&[u8]> = keys.iter().map(|key| key.as_bytes()).collect();
     let (body, pending) = client.ask(&keys, rng).unwrap();
     let answer = post(served, "/queries", body)?;

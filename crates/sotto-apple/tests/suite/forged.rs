@@ -2,8 +2,8 @@
 
 use crate::files::{how, rows, write};
 use serde_json::{Value, json};
-use sotto_apple::image::{Before, Description, ImageError, open};
-use sotto_apple::sets::Weak;
+use sotto_apple::image::{ImageError, PreviousEpoch, UseCaseDescription, open};
+use sotto_apple::sets::WeakParams;
 use sotto_db::TableDir;
 use std::path::Path;
 
@@ -25,7 +25,7 @@ fn forge(whole: &[u8], text: &[u8]) -> Vec<u8> {
 }
 
 fn described(path: &Path) -> (Vec<u8>, Value) {
-    let described = open(path, Weak::Refused).unwrap().description;
+    let described = open(path, WeakParams::Reject).unwrap().description;
     (std::fs::read(path).unwrap(), serde_json::to_value(described).unwrap())
 }
 
@@ -38,11 +38,13 @@ fn descriptions_that_do_not_fit_their_file() {
         let mut changed = described.clone();
         change(&mut changed);
         std::fs::write(&path, forge(&whole, changed.to_string().as_bytes())).unwrap();
-        open(&path, Weak::Refused)
+        open(&path, WeakParams::Reject)
     };
     assert!(forged(&|_| ()).is_ok());
     // By the folder, the epoch has to be that of the file's name.
-    assert!(forged(&|told| told["epoch"] = json!(2)).is_ok() && open(dir.path(), Weak::Refused).is_err());
+    assert!(
+        forged(&|told| told["epoch"] = json!(2)).is_ok() && open(dir.path(), WeakParams::Reject).is_err()
+    );
     let shard =
         |field: &'static str, to: Value| move |told: &mut Value| told["shards"][1][field] = to.clone();
     let changes: Vec<Box<dyn Fn(&mut Value)>> = vec![
@@ -72,10 +74,10 @@ fn descriptions_that_do_not_fit_their_file() {
     for (i, change) in changes.iter().enumerate() {
         assert!(forged(change).is_err(), "{i}");
         let lock = TableDir::open(dir.path()).unwrap().lock().unwrap();
-        assert!(Before::open(&lock, Weak::Refused).is_err(), "{i}");
+        assert!(PreviousEpoch::open(&lock, WeakParams::Reject).is_err(), "{i}");
     }
     std::fs::write(&path, forge(&whole, b"no JSON")).unwrap();
-    assert!(matches!(open(&path, Weak::Refused), Err(ImageError::Description { .. })));
+    assert!(matches!(open(&path, WeakParams::Reject), Err(ImageError::Description { .. })));
 }
 
 /// Any text gives a description or a reason.
@@ -84,15 +86,15 @@ fn any_text_is_read_to_an_end() {
     let dir = tempfile::tempdir().unwrap();
     let path = write(dir.path(), rows(20), &how(1)).unwrap().path;
     let text = described(&path).1.to_string().into_bytes();
-    assert!(Description::parse(&text).is_ok());
+    assert!(UseCaseDescription::parse(&text).is_ok());
     for at in 0..text.len() {
         for byte in [0, b'"', b'9', b'}', b'-', 0xFF] {
             let mut changed = text.clone();
             changed[at] = byte;
-            if let Ok(described) = Description::parse(&changed) {
+            if let Ok(described) = UseCaseDescription::parse(&changed) {
                 let _ = described.places(&crate::recorded::CODEC);
             }
         }
-        assert!(Description::parse(&text[..at]).is_err());
+        assert!(UseCaseDescription::parse(&text[..at]).is_err());
     }
 }

@@ -8,7 +8,7 @@ use sotto_apple::proto::{
     CiphertextForm, ConfigRequest, EvaluationKeys, PirRequest, Requests, SerializedCiphertext,
     SerializedEvaluationKey,
 };
-use sotto_apple::service::{Asked, Refused, Service};
+use sotto_apple::service::{HttpRequest, Refusal, Service};
 use sotto_bfv::mulpir::Compression;
 use std::sync::LazyLock;
 
@@ -53,15 +53,15 @@ fn a_name_that_comes_twice_is_answered_once() {
 fn headers_and_paths() {
     let recorded = Recorded::new(SESSION, "01_config");
     let store = Memory::default();
-    let status = |asked: Asked<'_>| {
+    let status = |asked: HttpRequest<'_>| {
         SERVICE.answer(&asked, &store, &mut proofs()).map_or_else(|refused| refused.status, |_| 200)
     };
     assert_eq!(status(recorded.asked()), 200);
-    assert_eq!(status(Asked { user: None, ..recorded.asked() }), 400);
-    assert_eq!(status(Asked { agent: None, ..recorded.asked() }), 400);
-    assert_eq!(status(Asked { user: Some(""), ..recorded.asked() }), 400);
-    assert_eq!(status(Asked { user: Some(&"x".repeat(1000)), ..recorded.asked() }), 400);
-    assert_eq!(status(Asked { path: "/", ..recorded.asked() }), 404);
+    assert_eq!(status(HttpRequest { user: None, ..recorded.asked() }), 400);
+    assert_eq!(status(HttpRequest { agent: None, ..recorded.asked() }), 400);
+    assert_eq!(status(HttpRequest { user: Some(""), ..recorded.asked() }), 400);
+    assert_eq!(status(HttpRequest { user: Some(&"x".repeat(1000)), ..recorded.asked() }), 400);
+    assert_eq!(status(HttpRequest { path: "/", ..recorded.asked() }), 404);
 }
 
 #[test]
@@ -112,8 +112,8 @@ fn lookups_of_others_configurations_and_shards() {
     assert_eq!(status("03_queries", message.encode_to_vec(), &store), 400);
     // Keys are their user's alone.
     let recorded = Recorded::new(SESSION, "03_queries");
-    let other = Asked { user: Some("another"), ..recorded.asked() };
-    let refused: Refused = SERVICE.answer(&other, &store, &mut proofs()).unwrap_err();
+    let other = HttpRequest { user: Some("another"), ..recorded.asked() };
+    let refused: Refusal = SERVICE.answer(&other, &store, &mut proofs()).unwrap_err();
     assert_eq!((refused.status, refused.why.contains("send it again")), (400, true));
 }
 

@@ -4,15 +4,15 @@ use crate::files::{client, how, key, look_up, rows, serve, value, write};
 use crate::recorded::CODEC;
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
-use sotto_apple::image::{How, ImageError, Rows, encode_index, open};
-use sotto_apple::keyword::place::{Options, Row};
+use sotto_apple::image::{ImageError, KeywordRows, UseCaseOptions, encode_index, open};
+use sotto_apple::keyword::cuckoo::{CuckooOptions, KeywordRow};
 use sotto_apple::keyword::table::Shard;
-use sotto_apple::sets::Weak;
+use sotto_apple::sets::WeakParams;
 use sotto_bfv::mulpir::Compression;
 use sotto_bfv::mulpir::{EntryShape, ValueTable};
 use sotto_db::progress::silent;
 use sotto_db::table::TableSource;
-use sotto_db::{DbError, ImageFile, ImageProblem, Residency, Room, TableDir};
+use sotto_db::{CopyBudget, DbError, ImageFile, ImageProblem, Residency, TableDir};
 use sotto_lattice::bgv::SecretKey;
 use std::os::unix::fs::FileExt;
 
@@ -30,8 +30,8 @@ fn keys_are_found_in_a_file() {
                 .all(|shape| (shape.entries, shape.dimensions) == (shapes[0].entries, shapes[0].dimensions))
         );
         // By the folder and by its name.
-        let opened = open(dir.path(), Weak::Refused).unwrap();
-        assert_eq!(opened.digest, open(&written.path, Weak::Refused).unwrap().digest);
+        let opened = open(dir.path(), WeakParams::Reject).unwrap();
+        assert_eq!(opened.digest, open(&written.path, WeakParams::Reject).unwrap().digest);
         assert_eq!((opened.name.as_str(), &opened.description), ("users", &written.description));
         opened.image.file().verify(&silent).unwrap();
         let served = serve(opened);
@@ -47,7 +47,7 @@ fn the_same_rows_are_the_same_bytes() {
     let files: Vec<Vec<u8>> = [false, true]
         .map(|backwards| {
             let dir = tempfile::tempdir().unwrap();
-            let mut rows = Rows::default();
+            let mut rows = KeywordRows::default();
             let mut push = |i: usize| rows.push(key(i).as_bytes(), &value(i)).unwrap();
             if backwards {
                 (0..300).rev().for_each(&mut push)
@@ -66,12 +66,13 @@ fn a_mapped_table_answers_as_one_in_memory() {
     let mut rng = ChaCha20Rng::from_seed([12; 32]);
     let dir = tempfile::tempdir().unwrap();
     write(dir.path(), rows(600), &how(1)).unwrap();
-    let opened = open(dir.path(), Weak::Refused).unwrap();
+    let opened = open(dir.path(), WeakParams::Reject).unwrap();
     let keys: Vec<String> = (0..600).map(key).collect();
     let values: Vec<Vec<u8>> = (0..600).map(value).collect();
-    let rows: Vec<Row<'_>> =
-        keys.iter().zip(&values).map(|(key, value)| Row { key: key.as_bytes(), value }).collect();
-    let shard = Shard::build(&CODEC, &rows, Options { bucket_bytes: 512, buckets: None }).unwrap().unwrap();
+    let rows: Vec<KeywordRow<'_>> =
+        keys.iter().zip(&values).map(|(key, value)| KeywordRow { key: key.as_bytes(), value }).collect();
+    let shard =
+        Shard::build(&CODEC, &rows, CuckooOptions { bucket_bytes: 512, buckets: None }).unwrap().unwrap();
     let mapped = opened.use_case.shards().first().unwrap();
     assert_eq!(mapped.shape(), shard.shape());
     for (mapped, ours) in mapped.tables().iter().zip(shard.tables()) {
@@ -88,8 +89,9 @@ fn a_mapped_table_answers_as_one_in_memory() {
     assert_eq!(answer(mapped), answer(&shard));
     // And from a copy.
     let copied =
-        sotto_apple::image::open_in(dir.path(), Weak::Refused, Residency::Copy, &Room::new(None)).unwrap();
-    assert!(copied.image.settle().unwrap().is_copy);
+        sotto_apple::image::open_in(dir.path(), WeakParams::Reject, Residency::Copy, &CopyBudget::new(None))
+            .unwrap();
+    assert!(copied.image.decide_placement().unwrap().is_copy);
     assert_eq!(answer(copied.use_case.shards().first().unwrap()), answer(&shard));
 }
 
@@ -121,7 +123,7 @@ fn rows_by_number() {
         let lock = TableDir::create(dir.path()).unwrap().lock().unwrap();
         let source = Numbered(count, bytes);
         let written = encode_index(&source, None, &how(1), &lock, &silent).unwrap();
-        let opened = open(&written.path, Weak::Refused).unwrap();
+        let opened = open(&written.path, WeakParams::Reject).unwrap();
         let shard = opened.use_case.shards().first().unwrap();
         assert_eq!(
             (shard.tables().len(), shard.shape().batch(), shard.shape().entries() as u64),
@@ -144,18 +146,19 @@ fn rows_by_number() {
 #[test]
 fn what_is_refused_before_a_file_is_made() {
     let dir = tempfile::tempdir().unwrap();
-    let refused = |rows: Rows, how: &How| write(dir.path(), rows, how).unwrap_err().to_string();
+    let refused =
+        |rows: KeywordRows, how: &UseCaseOptions| write(dir.path(), rows, how).unwrap_err().to_string();
     let mut twice = rows(10);
     twice.push(key(3).as_bytes(), b"again").unwrap();
     assert!(refused(twice, &how(1)).starts_with("rows 4 and 11 have the same key"));
     let mut long = rows(10);
     long.push(b"long", &[1; 600]).unwrap();
     assert!(refused(long, &how(1)).starts_with("row 11 takes 611 bytes of a bucket, which has 512"));
-    assert!(Rows::default().push(b"longer", &[1; 70_000]).is_err());
-    assert!(refused(Rows::default(), &how(1)).contains("without rows"));
+    assert!(KeywordRows::default().push(b"longer", &[1; 70_000]).is_err());
+    assert!(refused(KeywordRows::default(), &how(1)).contains("without rows"));
     assert!(refused(rows(3), &how(50)).contains("make fewer shards"));
-    assert!(refused(rows(3), &How { name: "a\nb".into(), ..how(1) }).contains("name"));
-    let fixed = How { buckets: Some(3), ..how(1) };
+    assert!(refused(rows(3), &UseCaseOptions { name: "a\nb".into(), ..how(1) }).contains("name"));
+    let fixed = UseCaseOptions { buckets: Some(3), ..how(1) };
     assert!(refused(rows(1000), &fixed).contains("do not fit 3 buckets"));
     assert!(TableDir::open(dir.path()).unwrap().epochs().unwrap().is_empty());
 }
@@ -163,7 +166,7 @@ fn what_is_refused_before_a_file_is_made() {
 #[test]
 fn files_that_are_damaged_or_something_else() {
     let dir = tempfile::tempdir().unwrap();
-    assert!(matches!(open(dir.path(), Weak::Refused), Err(ImageError::Db(DbError::Empty { .. }))));
+    assert!(matches!(open(dir.path(), WeakParams::Reject), Err(ImageError::Db(DbError::Empty { .. }))));
     let path = write(dir.path(), rows(50), &how(1)).unwrap().path;
     // A table of ours is not taken for one of theirs, nor the reverse.
     let other = ImageFile::open(&path).unwrap_err();
@@ -174,7 +177,7 @@ fn files_that_are_damaged_or_something_else() {
         change(&mut bytes);
         let path = dir.path().join("changed");
         std::fs::write(&path, bytes).unwrap();
-        open(&path, Weak::Refused)
+        open(&path, WeakParams::Reject)
     };
     assert!(with(&|_| ()).is_ok());
     let description = whole.windows(8).position(|w| w == b"{\"format").unwrap();
@@ -195,7 +198,7 @@ fn a_file_that_is_written_to_is_not_answered_from() {
     let mut rng = ChaCha20Rng::from_seed([14; 32]);
     let dir = tempfile::tempdir().unwrap();
     let path = write(dir.path(), rows(50), &how(1)).unwrap().path;
-    let served = serve(open(&path, Weak::Refused).unwrap());
+    let served = serve(open(&path, WeakParams::Reject).unwrap());
     let client = client(&served, &mut rng);
     assert_eq!(look_up(&served, &client, &[key(1)], &mut rng).unwrap(), [Some(value(1))]);
     let file = std::fs::OpenOptions::new().write(true).open(&path).unwrap();

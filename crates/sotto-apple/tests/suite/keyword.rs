@@ -4,13 +4,13 @@ use crate::index::same_file;
 use crate::recorded::{CODEC, json, lists, read, secret, shard};
 use prost::Message;
 use sotto_apple::keyword::bucket::read as rows_of;
-use sotto_apple::keyword::place::{Options, Row};
+use sotto_apple::keyword::cuckoo::{CuckooOptions, KeywordRow};
 use sotto_apple::keyword::table::{Shard, asked, found};
 use sotto_apple::keyword::{buckets, hash, shard as shard_of};
 use sotto_apple::proto::{EncryptedIndices, EvaluationKeyConfig, PirConfig, SerializedEvaluationKey};
 
 #[derive(Clone, PartialEq, Message)]
-struct KeywordRow {
+struct RecordedRow {
     #[prost(bytes = "vec", tag = "1")]
     key: Vec<u8>,
     #[prost(bytes = "vec", tag = "2")]
@@ -18,16 +18,16 @@ struct KeywordRow {
 }
 
 #[derive(Clone, PartialEq, Message)]
-struct KeywordRows {
+struct RecordedRows {
     #[prost(message, repeated, tag = "1")]
-    rows: Vec<KeywordRow>,
+    rows: Vec<RecordedRow>,
 }
 
 const ONE: &str = "c/c1_one_shard";
 const THREE: &str = "c/c2_three_shards_fixed";
 
-fn rows(case: &str) -> Vec<KeywordRow> {
-    let rows = KeywordRows::decode(&*read(&format!("{case}/rows.pb"))).unwrap().rows;
+fn rows(case: &str) -> Vec<RecordedRow> {
+    let rows = RecordedRows::decode(&*read(&format!("{case}/rows.pb"))).unwrap().rows;
     assert_eq!(rows.len(), 1000);
     rows
 }
@@ -73,8 +73,9 @@ fn rows_in_our_buckets() {
     let rows = rows(THREE);
     for s in 0..3 {
         let of_shard = rows.iter().filter(|row| shard_of(hash(&row.key), 3) == s);
-        let of_shard: Vec<Row<'_>> = of_shard.map(|row| Row { key: &row.key, value: &row.value }).collect();
-        let options = Options { bucket_bytes: 1024, buckets: None };
+        let of_shard: Vec<KeywordRow<'_>> =
+            of_shard.map(|row| KeywordRow { key: &row.key, value: &row.value }).collect();
+        let options = CuckooOptions { bucket_bytes: 1024, buckets: None };
         let ours = Shard::build(&CODEC, &of_shard, options).unwrap().unwrap();
         let theirs = shard(THREE, &config(THREE), s);
         assert!(

@@ -6,12 +6,12 @@ use prost::Message;
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
 use sotto_apple::client::{Client, config_request};
-use sotto_apple::image::{Before, Kind, encode_index, open};
+use sotto_apple::image::{PreviousEpoch, UseCaseKind, encode_index, open};
 use sotto_apple::proto::{ConfigForm, ConfigResponse, PirConfig};
-use sotto_apple::sets::Weak;
+use sotto_apple::sets::WeakParams;
 use sotto_catalog::RowForm;
 use sotto_db::TableDir;
-use sotto_db::image::header::Part;
+use sotto_db::image::header::FilePart;
 use sotto_db::progress::silent;
 use sotto_db::table::TableSource;
 use std::collections::BTreeMap;
@@ -32,7 +32,7 @@ impl TableSource for Lengthy {
     fn read(&self, first: u64, out: &mut [u8]) -> sotto_core::Result<()> {
         for (value, row) in self.0[first as usize..].iter().zip(out.chunks_exact_mut(self.row_bytes())) {
             let mut laid = value.clone();
-            RowForm::Length(2).lay(&mut laid, row.len()).unwrap();
+            RowForm::Length(2).write_value(&mut laid, row.len()).unwrap();
             row.copy_from_slice(&laid);
         }
         Ok(())
@@ -65,7 +65,7 @@ fn pir(told: &mut ConfigResponse) -> &mut PirConfig {
 }
 
 fn entries(path: &Path) -> Vec<u8> {
-    open(path, Weak::Refused).unwrap().image.file().bytes_of(Part::Entries).unwrap().to_vec()
+    open(path, WeakParams::Reject).unwrap().image.file().bytes_of(FilePart::Entries).unwrap().to_vec()
 }
 
 #[test]
@@ -80,13 +80,13 @@ fn rows_of_any_length_come_back_as_they_were() {
         let written = encode_index(&source, Some(RowForm::Length(2)), &how(1), &lock, &silent).unwrap();
         assert_eq!(
             (written.description.kind, written.description.value_bytes),
-            (Kind::IndexLengths, longest as u64)
+            (UseCaseKind::IndexWithLengths, longest as u64)
         );
         let expected: Vec<u8> = rows.iter().flat_map(|value| entry(value, longest)).collect();
         assert!(entries(&written.path) == expected);
         // Two rows change; one that is too long for its entry is none.
         let change = |rows: &[(u64, Vec<u8>)]| {
-            let before = Before::open(&lock, Weak::Refused).unwrap();
+            let before = PreviousEpoch::open(&lock, WeakParams::Reject).unwrap();
             before
                 .change_rows(BTreeMap::from_iter(rows.iter().cloned()))
                 .map(|update| update.apply(&silent).unwrap())
@@ -98,13 +98,13 @@ fn rows_of_any_length_come_back_as_they_were() {
         let (written, _) =
             change(&[(5, entry(b"changed", longest)), (count as u64 - 1, entry(b"", longest))]).unwrap();
 
-        let served = serve(open(&written.path, Weak::Refused).unwrap());
+        let served = serve(open(&written.path, WeakParams::Reject).unwrap());
         let told = post(&served, "/config", config_request("users")).unwrap();
         let mut read = ConfigResponse::decode(told.clone()).unwrap();
         let shard = &pir(&mut read).shard_configs[0];
         assert_eq!((shard.entry_size, shard.num_entries), (longest as u64, count as u64));
         assert_eq!(pir(&mut read).encoding_entry_size, Some(true));
-        let client = Client::learn("users", told.clone(), Weak::Refused, 7, &mut rng).unwrap();
+        let client = Client::learn("users", told.clone(), WeakParams::Reject, 7, &mut rng).unwrap();
         assert!(client.says_lengths() && client.rows() == Some(count as u64));
         post(&served, "/key", client.key_request(&mut rng)).unwrap();
         let wanted = [0, 1, 2, 3, 5, count as u64 - 1, count as u64];
@@ -117,7 +117,7 @@ fn rows_of_any_length_come_back_as_they_were() {
         let mut changed = |change: &dyn Fn(&mut PirConfig)| {
             change(pir(&mut read));
             let told = Bytes::from(read.encode_to_vec());
-            Client::learn("users", told, Weak::Refused, 7, &mut rng)
+            Client::learn("users", told, WeakParams::Reject, 7, &mut rng)
         };
         let older = changed(&|pir| {
             pir.encoding_entry_size = None;

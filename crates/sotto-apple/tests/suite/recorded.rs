@@ -3,11 +3,11 @@
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
 use sotto_apple::codec::Codec;
-use sotto_apple::config::Id;
+use sotto_apple::config::ConfigDigest;
 use sotto_apple::keyword::table::Shard;
 use sotto_apple::proto::PirConfig;
-use sotto_apple::service::{KeyStore, Reading, Stored};
-use sotto_apple::sets::{Weak, find};
+use sotto_apple::service::{DecodeKeys, KeyStore, StoredKeys};
+use sotto_apple::sets::{WeakParams, find};
 use sotto_bfv::mulpir::RingContext;
 use sotto_lattice::bgv::SecretKey;
 use std::collections::HashMap;
@@ -19,7 +19,7 @@ use zeroize::Zeroizing;
 pub(crate) const SET: &str = "n_4096_logq_27_28_28_logt_5";
 
 pub(crate) static CODEC: LazyLock<Codec> =
-    LazyLock::new(|| Codec::new(find(SET).unwrap().kit(Weak::Refused).unwrap().0).unwrap());
+    LazyLock::new(|| Codec::new(find(SET).unwrap().kit(WeakParams::Reject).unwrap().0).unwrap());
 
 pub(crate) fn kit() -> &'static RingContext {
     CODEC.kit()
@@ -87,18 +87,18 @@ pub(crate) fn shard(case: &str, config: &PirConfig, s: usize) -> Shard {
 
 /// Keys in memory.
 #[derive(Default)]
-pub(crate) struct Memory(Mutex<HashMap<(String, Id), Stored>>);
+pub(crate) struct Memory(Mutex<HashMap<(String, ConfigDigest), StoredKeys>>);
 
 impl KeyStore for Memory {
-    fn timestamp(&self, user: &str, id: &Id) -> Option<u64> {
+    fn timestamp(&self, user: &str, id: &ConfigDigest) -> Option<u64> {
         self.0.lock().unwrap().get(&(user.into(), *id)).map(|stored| stored.timestamp)
     }
 
-    fn get(&self, user: &str, id: &Id, _: &Reading<'_>) -> Option<Stored> {
+    fn get(&self, user: &str, id: &ConfigDigest, _: &DecodeKeys<'_>) -> Option<StoredKeys> {
         self.0.lock().unwrap().get(&(user.into(), *id)).cloned()
     }
 
-    fn put(&self, user: &str, id: Id, keys: Stored, _: &[u8]) {
+    fn put(&self, user: &str, id: ConfigDigest, keys: StoredKeys, _: &[u8]) {
         self.0.lock().unwrap().insert((user.into(), id), keys);
     }
 }

@@ -4,8 +4,8 @@ use crate::recorded::{CODEC, Memory, SET, proofs, read, shard};
 use bytes::Bytes;
 use prost::Message;
 use sotto_apple::proto::PirConfig;
-use sotto_apple::service::{Asked, Service, UseCase};
-use sotto_apple::sets::{Weak, find};
+use sotto_apple::service::{HttpRequest, Service, UseCase};
+use sotto_apple::sets::{WeakParams, find};
 use sotto_bfv::mulpir::Compression;
 
 /// A service with the recorded tables of one case.
@@ -14,7 +14,7 @@ pub(crate) fn service(name: &str, case: &str, compression: Compression) -> Servi
     let config = PirConfig::decode(&*read(&format!("{case}/pir_config.pb"))).unwrap();
     let shards = (0..config.shard_configs.len()).map(|s| shard(case, &config, s)).collect();
     let mut service = Service::new();
-    let codec = UseCase::codec(&set, Weak::Refused).unwrap();
+    let codec = UseCase::codec(&set, WeakParams::Reject).unwrap();
     service.serve(name, UseCase::new(set, codec, shards, compression).unwrap(), 0);
     assert_eq!(CODEC.kit().degree(), set.degree);
     service
@@ -32,10 +32,10 @@ impl Recorded {
         Recorded { headers, body: read(&format!("e/{session}/{step}.request.pb")).into() }
     }
 
-    pub(crate) fn asked(&self) -> Asked<'_> {
+    pub(crate) fn asked(&self) -> HttpRequest<'_> {
         let header =
             |name: &str| self.headers.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "));
-        Asked {
+        HttpRequest {
             path: self.headers.split_whitespace().nth(1).unwrap(),
             user: header("User-Identifier"),
             agent: header("User-Agent"),

@@ -17,7 +17,7 @@ use sotto_apple::proto::{
     OprfResponse, PirConfig, PirShardConfig, PirShardConfigs, RepeatedShardConfig, Requests, Response,
     Responses, Sharding, ShardingFunction, SymmetricPirClientConfig,
 };
-use sotto_apple::sets::{SETS, Weak};
+use sotto_apple::sets::{SETS, WeakParams};
 use sotto_bfv::mulpir::{Compression, EntryShape, ValueTable};
 use sotto_oprf::p384::SecretKey;
 use std::collections::{BTreeMap, BTreeSet};
@@ -336,9 +336,9 @@ fn one_hash_function() {
 fn by_default_a_lookup_tells_nothing_of_its_key() {
     let dir = tempfile::tempdir().unwrap();
     files::write(dir.path(), files::rows(60), &how(3)).unwrap();
-    let served = serve(sotto_apple::image::open(dir.path(), Weak::Refused).unwrap());
+    let served = serve(sotto_apple::image::open(dir.path(), WeakParams::Reject).unwrap());
     let told = post(&served, "/config", config_request("users")).unwrap();
-    let learned = Client::learn("users", told.clone(), Weak::Refused, 1, &mut rng(1));
+    let learned = Client::learn("users", told.clone(), WeakParams::Reject, 1, &mut rng(1));
     assert!(matches!(refused(learned), ShardError::TooMany { parts: 3, max: 1, .. }));
     assert_eq!(files::learn("users", told, 3, &mut rng(1)).unwrap().parts_told(), 3);
 }

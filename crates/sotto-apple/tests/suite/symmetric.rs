@@ -8,13 +8,16 @@ use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
 use sotto_apple::client::{Client, config_request};
 use sotto_apple::image::update::KeyChange;
-use sotto_apple::image::{Before, Description, How, ImageError, Intake, Opened, Rows, open, oprf};
+use sotto_apple::image::{
+    ImageError, KeywordRows, OpenUseCase, PreviousEpoch, RowIntake, UseCaseDescription, UseCaseOptions, open,
+    oprf,
+};
 use sotto_apple::keyword::{bucket, hash};
 use sotto_apple::proto::{ConfigForm, ConfigResponse, PirConfig, Requests, Responses};
-use sotto_apple::sets::Weak;
-use sotto_apple::symmetric::{Opening, sealed};
+use sotto_apple::sets::WeakParams;
+use sotto_apple::symmetric::{RowKey, sealed};
 use sotto_core::Error;
-use sotto_db::image::header::Part;
+use sotto_db::image::header::FilePart;
 use sotto_db::progress::silent;
 use sotto_db::{DbError, TableDir};
 use sotto_oprf::OprfError;
@@ -56,7 +59,7 @@ fn sealed_rows_are_what_another_program_makes() {
     ];
     for (of, value, bytes, hash) in cases {
         assert_eq!(sealed(&key, of, value).unwrap(), (hash, hex(bytes)));
-        let opening = Opening::of(key.at(of).unwrap());
+        let opening = RowKey::of(key.at(of).unwrap());
         assert_eq!(opening.open(&hex(bytes)).unwrap().to_vec(), value);
         for at in [0, bytes.len() / 2 - 1] {
             let mut changed = hex(bytes);
@@ -76,16 +79,16 @@ fn table(dir: &Path, count: usize) -> SecretKey {
     key_of
 }
 
-fn rows(sealing: Option<&SecretKey>, count: usize) -> Rows {
-    let mut intake = Intake::new(sealing, None);
+fn rows(sealing: Option<&SecretKey>, count: usize) -> KeywordRows {
+    let mut intake = RowIntake::new(sealing, None);
     (0..count).for_each(|i| intake.push(key(i).as_bytes(), &value(i)).unwrap());
     intake.finish().unwrap()
 }
 
-fn opened(dir: &Path) -> Opened {
-    let opened = open(dir, Weak::Refused).unwrap();
+fn opened(dir: &Path) -> OpenUseCase {
+    let opened = open(dir, WeakParams::Reject).unwrap();
     let key = oprf::read(&TableDir::open(dir).unwrap()).unwrap();
-    Opened { use_case: opened.use_case.evaluated_by(key).unwrap(), ..opened }
+    OpenUseCase { use_case: opened.use_case.evaluated_by(key).unwrap(), ..opened }
 }
 
 fn look_up(
@@ -125,19 +128,19 @@ fn without_an_evaluation_no_row_opens() {
     let dir = tempfile::tempdir().unwrap();
     let key_of = table(dir.path(), 20);
     let file = opened(dir.path());
-    let bytes = file.image.file().bytes_of(Part::Entries).unwrap();
+    let bytes = file.image.file().bytes_of(FilePart::Entries).unwrap();
     let entry_bytes = file.description.shards[0].entry_bytes as usize;
     let all: Vec<(u64, &[u8])> =
         bytes.chunks_exact(entry_bytes).flat_map(|entry| bucket::read(entry).unwrap()).collect();
     assert_eq!(all.len(), 20);
     assert!(all.iter().all(|(of, _)| (0..20).all(|i| *of != hash(key(i).as_bytes()))), "no key's own hash");
-    let mine = Opening::of(key_of.at(key(7).as_bytes()).unwrap());
+    let mine = RowKey::of(key_of.at(key(7).as_bytes()).unwrap());
     let open: Vec<_> = all.iter().filter(|(_, sealed)| mine.open(sealed).is_ok()).collect();
     assert_eq!(open.len(), 1);
     assert_eq!((open[0].0, open[0].1.len()), (mine.hash(), value(7).len() + 16));
     // Of another key's function the same row opens nothing.
     let other = SecretKey::generate(&mut rng(8)).unwrap();
-    let other = Opening::of(other.at(key(7).as_bytes()).unwrap());
+    let other = RowKey::of(other.at(key(7).as_bytes()).unwrap());
     assert!(all.iter().all(|(_, sealed)| other.open(sealed).is_err()));
 }
 
@@ -148,7 +151,7 @@ fn what_is_evaluated_and_what_is_refused() {
     let plain = tempfile::tempdir().unwrap();
     write(plain.path(), rows(None, 10), &how(1)).unwrap();
     let mut served = serve(opened(dir.path()));
-    served.0.serve("plain", open(plain.path(), Weak::Refused).unwrap().use_case, 0);
+    served.0.serve("plain", open(plain.path(), WeakParams::Reject).unwrap().use_case, 0);
     let client = client(&served, &mut rng(3));
     let (body, _) = client.ask_openings(&[b"x"], &mut rng(4)).unwrap();
     let status = |change: &dyn Fn(&mut sotto_apple::proto::Request)| {
@@ -182,7 +185,7 @@ fn what_is_evaluated_and_what_is_refused() {
     assert_eq!(status(&|it| it.pir_request = Some(Default::default())), 400, "both at once");
     assert_eq!(status(&|it| it.oprf_request = None), 400);
     // Without its key a table evaluates nothing.
-    served.0.serve("users", open(dir.path(), Weak::Refused).unwrap().use_case, 0);
+    served.0.serve("users", open(dir.path(), WeakParams::Reject).unwrap().use_case, 0);
     assert_eq!(post(&served, "/queries", body.clone()).unwrap_err().status, 500);
 }
 
@@ -247,18 +250,18 @@ fn answers_that_are_not_the_key_s_are_refused() {
 fn change<'a>(
     lock: &'a sotto_db::WriteLock,
     changes: &[(usize, Option<&[u8]>)],
-) -> Result<sotto_apple::image::Update<'a>, ImageError> {
+) -> Result<sotto_apple::image::UseCaseUpdate<'a>, ImageError> {
     let change = |(i, value): &(usize, Option<&[u8]>)| -> KeyChange {
         (key(*i).into_bytes(), value.map(<[u8]>::to_vec))
     };
-    Before::open(lock, Weak::Refused)?.change_keys(changes.iter().map(change).collect())
+    PreviousEpoch::open(lock, WeakParams::Reject)?.change_keys(changes.iter().map(change).collect())
 }
 
 #[test]
 fn rows_change_and_the_rest_stays() {
     let dir = tempfile::tempdir().unwrap();
     let sealing = table(dir.path(), 60);
-    let before = open(dir.path(), Weak::Refused).unwrap();
+    let before = open(dir.path(), WeakParams::Reject).unwrap();
     let lock = TableDir::open(dir.path()).unwrap().lock().unwrap();
     let update = change(&lock, &[(3, Some(b"new")), (4, None), (5, Some(&value(5)))]).unwrap();
     assert_eq!((update.tally().set, update.tally().removed, update.is_anew()), (2, 1, false));
@@ -293,7 +296,7 @@ fn rows_change_and_the_rest_stays() {
     lock.keep_oprf_text(&SecretKey::generate(&mut rng(6)).unwrap().to_file()).unwrap();
     assert!(matches!(change(&lock, &[(3, None)]).err().unwrap(), ImageError::Db(DbError::OprfKey { .. })));
     let other = oprf::read(lock.dir()).unwrap();
-    let opened = open(dir.path(), Weak::Refused).unwrap();
+    let opened = open(dir.path(), WeakParams::Reject).unwrap();
     assert!(matches!(opened.use_case.evaluated_by(other), Err(OprfError::KeyText(_))));
 }
 
@@ -301,14 +304,14 @@ fn rows_change_and_the_rest_stays() {
 fn descriptions_of_symmetric_tables() {
     let dir = tempfile::tempdir().unwrap();
     let key = table(dir.path(), 5);
-    let described = open(dir.path(), Weak::Refused).unwrap().description;
+    let described = open(dir.path(), WeakParams::Reject).unwrap().description;
     assert_eq!(
         (described.oprf, described.value_bytes),
         (Some(key.public()), 28),
         "the longest, before it was sealed"
     );
     let text = serde_json::to_string(&described).unwrap();
-    assert_eq!(Description::parse(text.as_bytes()).as_ref(), Ok(&described));
+    assert_eq!(UseCaseDescription::parse(text.as_bytes()).as_ref(), Ok(&described));
     let digits: String = key.public().bytes().iter().map(|byte| format!("{byte:02x}")).collect();
     assert!(text.contains(&digits));
     for wrong in [
@@ -318,10 +321,10 @@ fn descriptions_of_symmetric_tables() {
         text.replace(&format!("\"{digits}\""), "null"),
         text.replace(r#"{"keyword":{"form":"text","bucket_bytes":512,"fixed":false}}"#, r#""index""#),
     ] {
-        assert!(wrong != text && Description::parse(wrong.as_bytes()).is_err(), "{wrong}");
+        assert!(wrong != text && UseCaseDescription::parse(wrong.as_bytes()).is_err(), "{wrong}");
     }
     // Buckets that are too small for a tag are said to be.
-    let small = write(dir.path(), rows(Some(&key), 3), &How { bucket_bytes: 26, ..how(1) });
+    let small = write(dir.path(), rows(Some(&key), 3), &UseCaseOptions { bucket_bytes: 26, ..how(1) });
     assert!(matches!(small, Err(ImageError::TooLong { bytes: 41, .. })), "{small:?}");
 }
 
@@ -334,5 +337,5 @@ fn an_evaluation_is_of_whoever_blinded() {
     let answer = key.evaluate(theirs.element(), &mut rng).unwrap();
     assert!(mine.finish(&answer.element, &answer.proof, &key.public()).is_err());
     let output = theirs.finish(&answer.element, &answer.proof, &key.public()).unwrap();
-    assert_eq!(Opening::of(output).hash(), Opening::of(key.at(b"y").unwrap()).hash());
+    assert_eq!(RowKey::of(output).hash(), RowKey::of(key.at(b"y").unwrap()).hash());
 }

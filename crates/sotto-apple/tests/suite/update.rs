@@ -3,12 +3,14 @@
 use crate::files::{client, how, key, look_up, rows, serve, value, write};
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
-use sotto_apple::image::{Before, How, ImageError, Kind, Update, Written, encode_index, open};
-use sotto_apple::sets::Weak;
+use sotto_apple::image::{
+    ImageError, PreviousEpoch, UseCaseKind, UseCaseOptions, UseCaseSummary, UseCaseUpdate, encode_index, open,
+};
+use sotto_apple::sets::WeakParams;
 use sotto_bfv::mulpir::ValueTable;
-use sotto_db::image::header::Part;
+use sotto_db::image::header::FilePart;
 use sotto_db::progress::silent;
-use sotto_db::update::Tally;
+use sotto_db::update::ChangeCounts;
 use sotto_db::{DbError, TableDir, WriteLock};
 use std::collections::BTreeMap;
 use std::os::unix::fs::FileExt;
@@ -18,24 +20,27 @@ fn lock(dir: &Path) -> WriteLock {
     TableDir::open(dir).unwrap().lock().unwrap()
 }
 
-fn change<'a>(lock: &'a WriteLock, changes: &[(String, Option<Vec<u8>>)]) -> Result<Update<'a>, ImageError> {
+fn change<'a>(
+    lock: &'a WriteLock,
+    changes: &[(String, Option<Vec<u8>>)],
+) -> Result<UseCaseUpdate<'a>, ImageError> {
     let changes = changes.iter().map(|(key, value)| (key.as_bytes().to_vec(), value.clone()));
-    Before::open(lock, Weak::Refused)?.change_keys(changes.collect())
+    PreviousEpoch::open(lock, WeakParams::Reject)?.change_keys(changes.collect())
 }
 
 fn look(dir: &Path, keys: &[String], seed: u8) -> Vec<Option<Vec<u8>>> {
     let mut rng = ChaCha20Rng::from_seed([seed; 32]);
-    let served = serve(open(dir, Weak::Refused).unwrap());
+    let served = serve(open(dir, WeakParams::Reject).unwrap());
     let client = client(&served, &mut rng);
     look_up(&served, &client, keys, &mut rng).unwrap()
 }
 
 /// Every table of a file is what its entries say, and its sections are what their digests say.
-fn check(written: &Written) {
-    let opened = open(&written.path, Weak::Refused).unwrap();
+fn check(written: &UseCaseSummary) {
+    let opened = open(&written.path, WeakParams::Reject).unwrap();
     let file = opened.image.file();
     file.verify(&silent).unwrap();
-    let mut entries = file.bytes_of(Part::Entries).unwrap();
+    let mut entries = file.bytes_of(FilePart::Entries).unwrap();
     for shard in opened.use_case.shards() {
         let shape = shard.shape();
         for table in shard.tables() {
@@ -55,8 +60,8 @@ fn check(written: &Written) {
 fn keys_change_go_and_come() {
     for shards in [1, 3] {
         let dir = tempfile::tempdir().unwrap();
-        let first = write(dir.path(), rows(900), &How { room: 60, ..how(shards) }).unwrap();
-        let before = open(&first.path, Weak::Refused).unwrap();
+        let first = write(dir.path(), rows(900), &UseCaseOptions { room: 60, ..how(shards) }).unwrap();
+        let before = open(&first.path, WeakParams::Reject).unwrap();
         let old = std::fs::read(&first.path).unwrap();
         let new = b"another value".to_vec();
         let lock = lock(dir.path());
@@ -72,7 +77,7 @@ fn keys_change_go_and_come() {
             ],
         )
         .unwrap();
-        assert_eq!(update.tally(), Tally { set: 2, added: 2, removed: 1, absent: 1 });
+        assert_eq!(update.tally(), ChangeCounts { set: 2, added: 2, removed: 1, absent: 1 });
         assert!(!update.is_anew() && !update.is_nothing());
         let (second, made) = update.apply(&silent).unwrap();
         assert!((1..=8).contains(&made), "{made}");
@@ -80,7 +85,7 @@ fn keys_change_go_and_come() {
         // The old file is as it was; what clients know of the table too.
         assert!(std::fs::read(&first.path).unwrap() == old);
         assert_eq!((second.description.epoch, second.description.rows()), (2, 901));
-        let after = open(dir.path(), Weak::Refused).unwrap();
+        let after = open(dir.path(), WeakParams::Reject).unwrap();
         assert_ne!(after.digest, before.digest);
         assert_eq!(after.use_case.config_id(), before.use_case.config_id());
         let wanted = [3, 4, 5, 6, 899, 6000, 6001].map(key);
@@ -106,7 +111,7 @@ fn a_table_that_becomes_too_small() {
     let more: Vec<_> = (400..800).map(|i| (key(i), Some(value(i)))).chain([(key(7), None)]).collect();
     let update = change(&lock, &more).unwrap();
     assert!(update.is_anew());
-    assert_eq!(update.tally(), Tally { added: 400, removed: 1, ..Tally::default() });
+    assert_eq!(update.tally(), ChangeCounts { added: 400, removed: 1, ..ChangeCounts::default() });
     let (second, _) = update.apply(&silent).unwrap();
     check(&second);
     assert_eq!((second.description.rows(), second.description.epoch), (799, 2));
@@ -122,7 +127,7 @@ fn a_table_that_becomes_too_small() {
 #[test]
 fn buckets_whose_number_was_asked_for_do_not_become_more() {
     let dir = tempfile::tempdir().unwrap();
-    write(dir.path(), rows(100), &How { buckets: Some(8), ..how(1) }).unwrap();
+    write(dir.path(), rows(100), &UseCaseOptions { buckets: Some(8), ..how(1) }).unwrap();
     let lock = lock(dir.path());
     let more: Vec<_> = (100..800).map(|i| (key(i), Some(value(i)))).collect();
     let refused = change(&lock, &more).unwrap().apply(&silent).unwrap_err();
@@ -138,7 +143,8 @@ fn what_is_refused() {
     assert!(change(&lock, &[(key(1), Some(value(1)))]).unwrap().is_nothing());
     let long = change(&lock, &[(key(1), Some(vec![0; 502]))]).err().unwrap();
     assert!(long.to_string().contains("a bucket has room for 501"), "{long}");
-    let rows = Before::open(&lock, Weak::Refused).unwrap().change_rows(BTreeMap::new()).err().unwrap();
+    let rows =
+        PreviousEpoch::open(&lock, WeakParams::Reject).unwrap().change_rows(BTreeMap::new()).err().unwrap();
     assert!(rows.to_string().contains("asked by key"));
     // An epoch that is damaged where nothing changes does not become another's undamaged one.
     let update = change(&lock, &[(key(1), Some(vec![1]))]).unwrap();
@@ -157,17 +163,17 @@ fn rows_by_number_change() {
         let lock = TableDir::create(dir.path()).unwrap().lock().unwrap();
         let source = crate::image::Numbered(count, bytes);
         encode_index(&source, None, &how(1), &lock, &silent).unwrap();
-        let before = Before::open(&lock, Weak::Refused).unwrap();
-        assert_eq!(before.description().kind, Kind::Index);
+        let before = PreviousEpoch::open(&lock, WeakParams::Reject).unwrap();
+        assert_eq!(before.description().kind, UseCaseKind::Index);
         let new: BTreeMap<u64, Vec<u8>> = [(0, vec![9; bytes]), (count - 1, vec![8; bytes])].into();
         let (written, made) = before.change_rows(new).unwrap().apply(&silent).unwrap();
         assert_eq!(made, if bytes > 2048 { 4 } else { 2 });
         check(&written);
-        let opened = open(&written.path, Weak::Refused).unwrap();
-        let entries = opened.image.file().bytes_of(Part::Entries).unwrap();
+        let opened = open(&written.path, WeakParams::Reject).unwrap();
+        let entries = opened.image.file().bytes_of(FilePart::Entries).unwrap();
         assert_eq!(entries[..bytes], vec![9; bytes]);
         assert_eq!(entries[entries.len() - bytes..], vec![8; bytes]);
         let past = BTreeMap::from([(count, vec![0; bytes])]);
-        assert!(Before::open(&lock, Weak::Refused).unwrap().change_rows(past).is_err());
+        assert!(PreviousEpoch::open(&lock, WeakParams::Reject).unwrap().change_rows(past).is_err());
     }
 }

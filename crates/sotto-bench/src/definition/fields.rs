@@ -64,13 +64,15 @@ impl<'de> Deserialize<'de> for Digest {
 
 /// A goal by its name, such as `query-bytes`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Wish(pub(super) Goal);
+pub(super) struct GoalName(pub(super) Goal);
 
-impl<'de> Deserialize<'de> for Wish {
+impl<'de> Deserialize<'de> for GoalName {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
         let known = || Goal::ALL.map(Goal::name).join(", ");
         let found = Goal::ALL.into_iter().find(|goal| goal.name() == text);
-        found.map(Wish).ok_or_else(|| D::Error::custom(format!("{text:?} is no goal; there are {}", known())))
+        found
+            .map(GoalName)
+            .ok_or_else(|| D::Error::custom(format!("{text:?} is no goal; there are {}", known())))
     }
 }

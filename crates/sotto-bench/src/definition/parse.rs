@@ -1,7 +1,7 @@
 //! From TOML text to a checked definition.
 
-use super::fields::{Count, Digest, Wish};
-use super::lines::{self, Inline, LineText};
+use super::fields::{Count, Digest, GoalName};
+use super::scheme_lines::{self, LineText, SingleLine};
 use super::steps::{self, StepsText};
 use super::tree::{self, TreeText};
 use super::{Case, Content, Definition};
@@ -70,7 +70,7 @@ struct CaseText {
     scheme: Option<String>,
     name: Option<String>,
     set: Option<String>,
-    goal: Option<Wish>,
+    goal: Option<GoalName>,
     lines: Option<Vec<LineText>>,
     rows: Count,
     row_bytes: Option<Count>,
@@ -145,7 +145,7 @@ fn check(turn: usize, text: CaseText) -> Result<Vec<Case>, String> {
         Ok(small(vec![n.unwrap_or(Count(default))], max, name)?.remove(0))
     };
     let CaseText { scheme, name, set, goal, params, .. } = text;
-    let lines = lines::of(Inline { scheme, name, set, goal, params }, text.lines)?;
+    let lines = scheme_lines::of(SingleLine { scheme, name, set, goal, params }, text.lines)?;
     let case = Case {
         turn,
         compare: text.compare,
@@ -176,7 +176,7 @@ fn check(turn: usize, text: CaseText) -> Result<Vec<Case>, String> {
     if case.changes.is_some_and(|changes| changes > case.stored_rows() / 2) {
         return Err("changes is more than half of the rows: that is a table to encode afresh".to_owned());
     }
-    let with = |line: lines::Line| Case {
+    let with = |line: scheme_lines::SchemeLine| Case {
         scheme: line.scheme,
         name: line.name,
         set: line.set,

@@ -120,7 +120,10 @@ fn trees_have_defaults_and_limits() {
     let definition = Definition::parse("d.toml", text).unwrap();
     let [tree] = definition.trees.as_slice() else { panic!("one tree") };
     assert_eq!((tree.shapes.len(), tree.shapes[1].leaves(), tree.repeats), (2, 1 << 20, 5));
-    assert_eq!((tree.ways.as_slice(), tree.lines.len()), ([Way::Colours, Way::Buckets].as_slice(), 0));
+    assert_eq!(
+        (tree.ways.as_slice(), tree.lines.len()),
+        ([ProofMethod::Colours, ProofMethod::Buckets].as_slice(), 0)
+    );
     for (from, to, says) in [
         ("[3, 20]", "[]", "heights is empty"),
         ("[3, 20]", "[41]", "2^40"),

@@ -3,8 +3,8 @@
 use super::Case;
 use super::Content;
 use super::fields::Count;
-use super::lines::{self, Inline, LineText};
 use super::parse::{MAX_LOOKUPS, MAX_THREADS, small};
+use super::scheme_lines::{self, LineText, SingleLine};
 use serde::{Deserialize, Serialize};
 use serde_json::Map;
 use sotto_core::Goal;
@@ -18,7 +18,7 @@ pub struct TreeCase {
     /// What to measure.
     pub measure: Measure,
     /// How a proof is made of rows.
-    pub ways: Vec<Way>,
+    pub ways: Vec<ProofMethod>,
     /// How rows are fetched: a case for each scheme, whose rows are yet to be filled in. Empty stands for every scheme
     /// with one server.
     pub lines: Vec<Case>,
@@ -47,19 +47,19 @@ pub enum Measure {
 /// How a proof is made of rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Way {
+pub enum ProofMethod {
     /// A table for each colour, a row of each.
     Colours,
     /// A batch code over all nodes.
     Buckets,
 }
 
-impl Way {
+impl ProofMethod {
     /// In one word.
     pub fn name(self) -> &'static str {
         match self {
-            Way::Colours => "colours",
-            Way::Buckets => "buckets",
+            ProofMethod::Colours => "colours",
+            ProofMethod::Buckets => "buckets",
         }
     }
 }
@@ -71,7 +71,7 @@ pub(super) struct TreeText {
     arity: u16,
     heights: Vec<u8>,
     measure: Measure,
-    ways: Option<Vec<Way>>,
+    ways: Option<Vec<ProofMethod>>,
     lines: Option<Vec<LineText>>,
     threads: Option<Count>,
     repeats: Option<Count>,
@@ -86,7 +86,7 @@ pub(super) fn check(text: TreeText) -> Result<TreeCase, String> {
     if shapes.is_empty() {
         return Err("heights is empty".to_owned());
     }
-    let ways = text.ways.unwrap_or_else(|| vec![Way::Colours, Way::Buckets]);
+    let ways = text.ways.unwrap_or_else(|| vec![ProofMethod::Colours, ProofMethod::Buckets]);
     if ways.is_empty() || ways.len() > 2 || ways.first() == ways.get(1) {
         return Err("ways are \"colours\", \"buckets\", or both".to_owned());
     }
@@ -101,9 +101,9 @@ pub(super) fn check(text: TreeText) -> Result<TreeCase, String> {
     let lookups_per_client = text.lookups_per_client.map_or(1000, |n| n.0);
     let lines = match text.lines {
         None => Vec::new(),
-        lines => lines::of(Inline::default(), lines)?,
+        lines => scheme_lines::of(SingleLine::default(), lines)?,
     };
-    let line = |line: lines::Line| Case {
+    let line = |line: scheme_lines::SchemeLine| Case {
         scheme: line.scheme,
         name: line.name,
         set: line.set,

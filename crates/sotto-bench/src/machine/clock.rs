@@ -15,20 +15,20 @@ pub(crate) enum Clock {
 
 /// A time that has begun.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Began {
+pub(crate) struct Stopwatch {
     at: Instant,
     used: Option<Duration>,
 }
 
 impl Clock {
     /// Begins a time.
-    pub(crate) fn start(self) -> Began {
+    pub(crate) fn start(self) -> Stopwatch {
         let used = if self == Clock::Processor { used() } else { None };
-        Began { at: Instant::now(), used }
+        Stopwatch { at: Instant::now(), used }
     }
 }
 
-impl Began {
+impl Stopwatch {
     /// What it has come to.
     pub(crate) fn elapsed(self) -> Duration {
         match self.used.zip(self.used.and_then(|_| used())) {

@@ -4,15 +4,15 @@ use sotto_pages::memory::{most_resident, resident};
 use std::fs;
 
 /// Watches how far memory grows above what was held when the watch began.
-pub(crate) struct Peak(Option<u64>);
+pub(crate) struct PeakMemory(Option<u64>);
 
-impl Peak {
+impl PeakMemory {
     /// Begins a watch.
     pub(crate) fn watch() -> Self {
         // "5" resets the high-water mark (proc_pid_clear_refs(5)). Where that is forbidden an older, higher
         // mark would be read as this watch's, so there is no watch at all.
         let reset = fs::write("/proc/self/clear_refs", "5").is_ok();
-        Peak(if reset { resident() } else { None })
+        PeakMemory(if reset { resident() } else { None })
     }
 
     /// The growth since, at its highest.
@@ -29,7 +29,7 @@ mod tests {
     fn memory_that_is_touched_and_freed_is_seen_by_the_watch() {
         // Other tests of this process take memory, give it back and begin watches meanwhile, so one look may miss it; all do not.
         let look = || {
-            let peak = Peak::watch();
+            let peak = PeakMemory::watch();
             drop(std::hint::black_box(vec![1u8; 64 << 20]));
             peak.growth()
         };

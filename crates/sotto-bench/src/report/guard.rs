@@ -3,7 +3,7 @@
 use super::table::WIDTH;
 use super::units::digits;
 use super::words::wrapped;
-use crate::guard::GuardReport;
+use crate::regression::GuardReport;
 use comfy_table::presets::ASCII_MARKDOWN;
 use comfy_table::{CellAlignment, Table};
 

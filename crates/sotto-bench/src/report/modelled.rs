@@ -1,10 +1,10 @@
 //! The model's tier: what follows from parameters alone.
 
-use super::{Measured, Modelled};
+use super::{MeasuredCase, ModelledCase};
 
-impl Modelled {
+impl ModelledCase {
     /// Sets the floor that this run's own read rate puts under every scan of the table.
-    pub(crate) fn with_floor(&mut self, measured: &[Measured]) {
+    pub(crate) fn with_floor(&mut self, measured: &[MeasuredCase]) {
         let rates = measured.iter().flat_map(|m| &m.batches).map(|b| b.read_memory_gb_per_s);
         let mut rates: Vec<f64> = rates.collect();
         rates.sort_by(f64::total_cmp);

@@ -1,56 +1,56 @@
 //! What the lines of a table are called. Lines about one table of rows stand under its shape; a line on its own
 //! carries it.
 
-use super::{Measured, Modelled, Table, Way};
+use super::{FetchMethod, MeasuredCase, ModelledCase, TableFacts};
 
 /// A line: how, of which table, with how many threads.
-pub(super) type Line<'a> = (&'a Way, &'a Table, usize);
+pub(super) type LineFacts<'a> = (&'a FetchMethod, &'a TableFacts, usize);
 
 /// A line's name, and the heading above it where one is due.
-pub(super) struct Named {
+pub(super) struct LineName {
     pub(super) heading: Option<String>,
     pub(super) name: String,
 }
 
 /// The names of what was measured.
-pub(super) fn measured(cases: &[Measured]) -> Vec<Named> {
+pub(super) fn measured(cases: &[MeasuredCase]) -> Vec<LineName> {
     of(cases.iter().map(line).collect())
 }
 
 /// What names a measured line.
-pub(super) fn line(case: &Measured) -> Line<'_> {
+pub(super) fn line(case: &MeasuredCase) -> LineFacts<'_> {
     (&case.way, &case.table, case.threads_count)
 }
 
 /// The names of what was computed.
-pub(super) fn modelled(cases: &[Modelled]) -> Vec<Named> {
+pub(super) fn modelled(cases: &[ModelledCase]) -> Vec<LineName> {
     of(cases.iter().map(|case| (&case.way, &case.table, 1)).collect())
 }
 
 /// Whether any table was measured in several ways.
-pub(super) fn compares(cases: &[Measured]) -> bool {
+pub(super) fn compares(cases: &[MeasuredCase]) -> bool {
     cases.windows(2).any(|pair| matches!(pair, [a, b] if a.table == b.table))
 }
 
 /// The names of lines, in their order.
-pub(super) fn of(lines: Vec<Line<'_>>) -> Vec<Named> {
+pub(super) fn of(lines: Vec<LineFacts<'_>>) -> Vec<LineName> {
     let same = |a: Option<usize>, b: usize| {
         let table = |i: usize| lines.get(i).map(|line| line.1);
         a.is_some_and(|a| table(a).is_some() && table(a) == table(b))
     };
-    let one = |(i, (way, table, threads)): (usize, &Line<'_>)| {
+    let one = |(i, (way, table, threads)): (usize, &LineFacts<'_>)| {
         let threads = if *threads > 1 { format!(", {threads} thr") } else { String::new() };
         let (above, below) = (same(i.checked_sub(1), i), same(Some(i + 1), i));
         if !above && !below {
-            return Named { heading: None, name: format!("{} {}{threads}", way.title, table.shape) };
+            return LineName { heading: None, name: format!("{} {}{threads}", way.title, table.shape) };
         }
         let heading = (!above).then(|| format!("{}:", with_id(table)));
-        Named { heading, name: format!(" {}{threads}", way.title) }
+        LineName { heading, name: format!(" {}{threads}", way.title) }
     };
     lines.iter().enumerate().map(one).collect()
 }
 
 /// The shape, after its comparison id if it has one.
-pub(super) fn with_id(table: &Table) -> String {
+pub(super) fn with_id(table: &TableFacts) -> String {
     table.compare.as_ref().map_or(table.shape.clone(), |id| format!("{id}: {}", table.shape))
 }

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 /// Lookups one after the other, with nothing in between, and what preparing for them costs each.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Series {
+pub struct SeriesReport {
     /// Lookups made, of random rows, each a new one.
     pub lookups_count: usize,
     /// Median time to make a query.
@@ -24,7 +24,7 @@ pub struct Series {
     /// What travels before the first query, both ways.
     pub prepare_bytes: u64,
     /// What a server made for this client beforehand, where one does.
-    pub supplied: Option<Supplied>,
+    pub supplied: Option<HintServerCost>,
     /// A lookup with its share of the preparation; absent where preparing is good for any number of lookups.
     pub amortized_ms: Option<f64>,
     /// Bytes of a lookup with its share of the preparation.
@@ -33,7 +33,7 @@ pub struct Series {
 
 /// Hints a server made to order.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Supplied {
+pub struct HintServerCost {
     /// How many orders.
     pub orders_count: u64,
     /// The server's work.
@@ -44,7 +44,7 @@ pub struct Supplied {
     pub down_bytes: u64,
 }
 
-impl Supplied {
+impl HintServerCost {
     /// Both ways.
     pub(crate) fn bytes(&self) -> u64 {
         self.up_bytes.saturating_add(self.down_bytes)

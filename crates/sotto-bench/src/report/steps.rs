@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// Lookups of one case in one order, on some threads.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Stepped {
+pub struct StepReport {
     /// The scheme's name for the order.
     pub order: String,
     /// Threads of the server.

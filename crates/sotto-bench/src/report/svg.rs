@@ -44,7 +44,7 @@ fn colour(i: usize) -> &'static str {
 }
 
 /// A case in a few words.
-fn label(case: &super::Measured) -> String {
+fn label(case: &super::MeasuredCase) -> String {
     let threads =
         if case.threads_count > 1 { format!(", {} threads", case.threads_count) } else { String::new() };
     format!("{}, {}{threads}", case.way.title, case.table.shape)

@@ -4,11 +4,11 @@ mod series;
 mod steps;
 pub(super) mod trees;
 
-use super::names::{self, Named};
+use super::names::{self, LineName};
 use super::units::{bytes, decimal, digits, percent, time};
-use super::{Held, Measured, Modelled, PublishedRow, Traffic, Update};
+use super::{MeasuredCase, ModelledCase, PublishedRow, TablePlacement, Traffic, UpdateCost};
 pub(super) use series::{prepared, published_series, series};
-use sotto_core::Sure;
+use sotto_core::ExpectOrDefault;
 pub(super) use steps::{break_evens, published_break_evens, published_steps, stepped};
 
 use comfy_table::presets::ASCII_MARKDOWN;
@@ -29,7 +29,7 @@ fn grid(header: &[&str], names: usize) -> Table {
 }
 
 /// Adds a line, and above it the heading that is due.
-fn add(table: &mut Table, named: Named, cells: impl IntoIterator<Item = String>) {
+fn add(table: &mut Table, named: LineName, cells: impl IntoIterator<Item = String>) {
     if let Some(heading) = named.heading {
         table.add_row([heading]);
     }
@@ -37,7 +37,7 @@ fn add(table: &mut Table, named: Named, cells: impl IntoIterator<Item = String>)
 }
 
 /// What a person compares schemes by, one line to a scheme: as the papers' own tables have it.
-pub(super) fn compared(measured: &[Measured]) -> Table {
+pub(super) fn compared(measured: &[MeasuredCase]) -> Table {
     let header = ["case", "s/GiB", "keys", "up", "down", "rate", "client", "server", "GB/s"];
     let mut table = grid(&header, 1);
     for (named, case) in names::measured(measured).into_iter().zip(measured) {
@@ -59,7 +59,7 @@ pub(super) fn compared(measured: &[Measured]) -> Table {
 }
 
 /// What a client does and has, and what the server holds for it.
-pub(super) fn client(measured: &[Measured]) -> Table {
+pub(super) fn client(measured: &[MeasuredCase]) -> Table {
     let header = ["case", "keygen", "keys", "admit", "held", "query", "recover", "rate"];
     let mut table = grid(&header, 1);
     for (named, case) in names::measured(measured).into_iter().zip(measured) {
@@ -79,13 +79,13 @@ pub(super) fn client(measured: &[Measured]) -> Table {
     table
 }
 
-pub(super) fn online(measured: &[Measured]) -> Table {
+pub(super) fn online(measured: &[MeasuredCase]) -> Table {
     let header = ["case", "batch", "server", "best", "each", "GB/s", "pages", "of read", "vs 1"];
     let mut table = grid(&header, 1);
     for (named, case) in names::measured(measured).into_iter().zip(measured) {
         let mut named = Some(named);
         // As the name, it is said once.
-        let mut pages = case.held.as_ref().map(Held::word);
+        let mut pages = case.held.as_ref().map(TablePlacement::word);
         for batch in &case.batches {
             let cells = [
                 batch.batch_count.to_string(),
@@ -98,14 +98,14 @@ pub(super) fn online(measured: &[Measured]) -> Table {
                 digits(batch.batching_ratio),
             ];
             // The name is said once, before the first batch size.
-            let blank = || Named { heading: None, name: String::new() };
+            let blank = || LineName { heading: None, name: String::new() };
             add(&mut table, named.take().unwrap_or_else(blank), cells);
         }
     }
     table
 }
 
-pub(super) fn traffic(measured: &[Measured]) -> Table {
+pub(super) fn traffic(measured: &[MeasuredCase]) -> Table {
     let mut table = grid(&["way", "server", "once", "up", "down", "1st", "100th"], 1);
     let line = |way: &str, server_ms: f64, t: &Traffic| {
         let totals = [
@@ -136,7 +136,7 @@ pub(super) fn traffic(measured: &[Measured]) -> Table {
     table
 }
 
-pub(super) fn offline(measured: &[Measured]) -> Table {
+pub(super) fn offline(measured: &[MeasuredCase]) -> Table {
     // Stages are the scheme's own names, so the columns are those that came up.
     let mut stages: Vec<&str> = Vec::new();
     for stage in measured.iter().flat_map(|m| &m.offline.stages) {
@@ -160,7 +160,7 @@ pub(super) fn offline(measured: &[Measured]) -> Table {
     table
 }
 
-pub(super) fn memory(measured: &[Measured]) -> Table {
+pub(super) fn memory(measured: &[MeasuredCase]) -> Table {
     let mut table = grid(&["case", "image", "encoding", "serving", "open ms", "ready ms"], 1);
     for (named, case) in names::measured(measured).into_iter().zip(measured) {
         let offline = &case.offline;
@@ -180,9 +180,9 @@ pub(super) fn memory(measured: &[Measured]) -> Table {
     table
 }
 
-pub(super) fn updates(measured: &[Measured]) -> Table {
+pub(super) fn updates(measured: &[MeasuredCase]) -> Table {
     let mut table = grid(&["case", "rows changed", "next s", "scheme s", "delta", "hint", "patch ms"], 1);
-    let updated: Vec<(&Measured, &Update)> =
+    let updated: Vec<(&MeasuredCase, &UpdateCost)> =
         measured.iter().filter_map(|case| Some((case, case.update.as_ref()?))).collect();
     let names = names::of(updated.iter().map(|(case, _)| names::line(case)).collect());
     for (named, (_, update)) in names.into_iter().zip(&updated) {
@@ -201,7 +201,7 @@ pub(super) fn updates(measured: &[Measured]) -> Table {
     table
 }
 
-pub(super) fn modelled(modelled: &[Modelled]) -> Table {
+pub(super) fn modelled(modelled: &[ModelledCase]) -> Table {
     let header = ["case", "once", "up", "down", "resident", "floor ms", "fails", "security"];
     let mut table = grid(&header, 1);
     for (named, case) in names::modelled(modelled).into_iter().zip(modelled) {
@@ -230,7 +230,7 @@ pub(super) fn published(rows: &[PublishedRow]) -> Table {
         let source = sources
             .iter()
             .position(|s| s.ends_with(&source(row)))
-            .sure("every line has its source among them");
+            .expect_or_default("every line has its source among them");
         table.add_row([
             row.scheme.clone(),
             row.shape.clone(),

@@ -1,7 +1,7 @@
 use super::*;
 use crate::{Definition, Options};
 use serde_json::Value;
-use sotto_testkit::clear::{CLEAR, CLEAR_TWO};
+use sotto_testkit::cleartext::{CLEAR, CLEAR_TWO};
 
 fn report() -> Report {
     let text = "name = \"t\"\nabout = \"Test.\"\n\
@@ -13,7 +13,7 @@ fn report() -> Report {
     let options = Options { quick: true, commit: Some("<abc> & co".into()), ..Options::default() };
     let mut report = crate::runner::run_with(&definition, &[&CLEAR, &CLEAR_TWO], &options, &|_| ()).unwrap();
     let step = |name: &str, server_ms| Step { name: name.into(), server_ms };
-    report.measured[0].steps = vec![Stepped {
+    report.measured[0].steps = vec![StepReport {
         order: "an order".into(),
         threads_count: 2,
         repeated_count: 3,

@@ -2,7 +2,7 @@
 
 use crate::machine::Reader;
 use crate::median::{Samples, ms};
-use crate::plan::Plan;
+use crate::plan::PreparedCase;
 use crate::report::{Baseline, Traffic};
 use sotto_core::CryptoRng;
 use std::hint::black_box;
@@ -13,7 +13,7 @@ const PLAIN_LOOKUPS: usize = 1000;
 
 /// Downloading everything, and asking in the clear.
 pub(super) fn of(
-    plan: &Plan<'_>,
+    plan: &PreparedCase<'_>,
     image: &[u8],
     reader: &Reader,
     repeats: usize,

@@ -4,11 +4,11 @@ use super::records::Records;
 use super::stages::StageClock;
 use crate::content::RowBytes;
 use crate::error::BenchError;
-use crate::machine::{Peak, Reader};
+use crate::machine::{PeakMemory, Reader};
 use crate::median::ms;
 use crate::options::Watcher;
-use crate::plan::Plan;
-use crate::report::Offline;
+use crate::plan::PreparedCase;
+use crate::report::OfflineCost;
 use sotto_catalog::{
     ArtifactEntry, Catalog, CatalogError, Hex32, RowsRoot, SignedCatalog, SigningKey, TableKind,
     TableNameError, ValueKind, catalog,
@@ -20,23 +20,23 @@ use std::sync::Arc;
 use std::time::Instant;
 
 /// A finished image, open.
-pub(super) struct Encoded {
+pub(super) struct EncodedLine {
     pub(super) image: Arc<ImageFile>,
-    pub(super) offline: Offline,
+    pub(super) offline: OfflineCost,
 }
 
 pub(super) fn encode(
-    plan: &Plan<'_>,
+    plan: &PreparedCase<'_>,
     source: &dyn RowBytes,
     folder: &Path,
     watcher: Watcher<'_>,
-) -> Result<Encoded, BenchError> {
+) -> Result<EncodedLine, BenchError> {
     let image_fault = |why| BenchError::Image { case: plan.label.clone(), why: Box::new(why) };
     let path = folder.join("table.sotto");
     let reader = Reader::new(plan.threads)?;
     let rows = Records { source, packing: plan.packing };
 
-    let peak = Peak::watch();
+    let peak = PeakMemory::watch();
     let start = Instant::now();
     let clock = StageClock::start(&plan.label, watcher);
     let tell = |p: sotto_db::Progress| clock.report(p.stage, p.done, p.total);
@@ -58,7 +58,7 @@ pub(super) fn encode(
     let image = ImageFile::open(&path).map_err(image_fault)?;
     let open_ms = ms(start.elapsed());
     image.warm();
-    let offline = Offline {
+    let offline = OfflineCost {
         total_s: total.as_secs_f64(),
         stages,
         scheme_s,
@@ -68,12 +68,12 @@ pub(super) fn encode(
         peak_memory_bytes,
         open_ms,
     };
-    Ok(Encoded { image, offline })
+    Ok(EncodedLine { image, offline })
 }
 
 /// A catalog signed with a key that is thrown away: nobody but this process reads the image.
 pub(super) fn sign(
-    plan: &Plan<'_>,
+    plan: &PreparedCase<'_>,
     epoch: Epoch,
     artifacts: Vec<ArtifactEntry>,
 ) -> Result<SignedCatalog, BenchError> {

@@ -1,41 +1,43 @@
 //! Asking and answering, timed. Server passes take turns with plain reads, so that both meet the same
 //! neighbours on a shared machine; and so do the lines of a case, for the same reason.
 
-use super::asking::Asking;
-use super::held::Held;
-use super::{Line, baseline};
+use super::client::BenchClient;
+use super::resident::ResidentServer;
+use super::{BenchLine, baseline};
 use super::{series, steps};
 use crate::error::BenchError;
-use crate::machine::{Peak, Reader, touched};
+use crate::machine::{PeakMemory, Reader, touched};
 use crate::median::{Samples, ms};
 use crate::options::{Options, Progress, Watcher};
-use crate::plan::Plan;
-use crate::report::{Batch, BreakEven, Joining, Measured, Offline, Series, Stepped, Traffic};
+use crate::plan::PreparedCase;
+use crate::report::{
+    Batch, BreakEven, ClientSetup, MeasuredCase, OfflineCost, SeriesReport, StepReport, Traffic,
+};
 use sotto_core::CryptoRng;
-use sotto_db::Room;
+use sotto_db::CopyBudget;
 use sotto_pages::{memory, pages_of};
 use std::sync::Arc;
 use std::time::Duration;
 
 /// Everything the lines of a case measure online.
 pub(super) fn measure(
-    lines: &[Line<'_>],
+    lines: &[BenchLine<'_>],
     options: &Options,
     watcher: Watcher<'_>,
-) -> Result<Vec<Measured>, BenchError> {
+) -> Result<Vec<MeasuredCase>, BenchError> {
     let Some(first) = lines.first() else { return Ok(Vec::new()) };
     let mut rng = sotto_prg::system_rng().map_err(|e| BenchError::Entropy(e.to_string()))?;
     let reader = Reader::new(first.plan.threads)?;
-    let room = Room::new(None);
-    let open = |line| Opened::open(line, &room, &reader, watcher);
+    let room = CopyBudget::new(None);
+    let open = |line| OpenLine::open(line, &room, &reader, watcher);
     let opened = lines.iter().map(open).collect::<Result<Vec<_>, _>>()?;
     let truths: Vec<_> = lines.iter().map(|line| |row| line.source.row(row)).collect();
     let mut seats = Vec::with_capacity(lines.len());
     for ((line, opened), truth) in lines.iter().zip(&opened).zip(&truths) {
         watcher(Progress { case: &line.plan.label, step: "preparing a client", done: 0, total: 0 });
         let image = line.encoded.image.as_ref();
-        let asking = Asking::begin(&line.plan, opened.held.server.as_ref(), image, &reader, truth)?;
-        seats.push(Seat {
+        let asking = BenchClient::begin(&line.plan, opened.held.server.as_ref(), image, &reader, truth)?;
+        seats.push(LineRun {
             plan: &line.plan,
             table: opened.held.table(),
             asking,
@@ -57,7 +59,7 @@ pub(super) fn measure(
     }
     let mut measured = Vec::with_capacity(lines.len());
     for ((line, opened), seat) in lines.iter().zip(&opened).zip(seats) {
-        measured.push(Measured {
+        measured.push(MeasuredCase {
             memory_pages: memory_pages.clone(),
             ..seat.measured(line, opened, &reader, &mut rng)
         });
@@ -73,40 +75,40 @@ fn read_buffer(options: &Options, table: usize) -> usize {
 }
 
 /// A server that has its image open.
-struct Opened {
-    held: Held,
+struct OpenLine {
+    held: ResidentServer,
     open_ms: f64,
     /// Memory it took, the whole image read once.
     grown: Option<u64>,
 }
 
-impl Opened {
+impl OpenLine {
     fn open(
-        line: &Line<'_>,
-        room: &Arc<Room>,
+        line: &BenchLine<'_>,
+        room: &Arc<CopyBudget>,
         reader: &Reader,
         watcher: Watcher<'_>,
     ) -> Result<Self, BenchError> {
         let plan = &line.plan;
         watcher(Progress { case: &plan.label, step: "opening", done: 0, total: 0 });
         let before = memory::resident();
-        let held = Held::open(plan, &line.encoded.image, room, reader)?;
+        let held = ResidentServer::open(plan, &line.encoded.image, room, reader)?;
         let open_ms = line.encoded.offline.open_ms + ms(held.opening);
         let grown = before.zip(memory::resident()).map(|(before, after)| after.saturating_sub(before));
-        Ok(Opened { held, open_ms, grown })
+        Ok(OpenLine { held, open_ms, grown })
     }
 }
 
 /// A line of a case, ready to be asked.
-struct Seat<'a> {
-    plan: &'a Plan<'a>,
+struct LineRun<'a> {
+    plan: &'a PreparedCase<'a>,
     table: &'a [u8],
-    asking: Asking<'a>,
+    asking: BenchClient<'a>,
     /// Memory that answering took on top of what was held before, at its highest.
     grown: Option<u64>,
     batches: Vec<Batch>,
-    series: Option<Series>,
-    steps: Vec<Stepped>,
+    series: Option<SeriesReport>,
+    steps: Vec<StepReport>,
 }
 
 /// Times of one batch size: of the server, of plain reads of the same bytes, and of plain reads of memory.
@@ -119,7 +121,7 @@ struct Times {
 
 /// One batch size, repeated: every line in turn, each followed by the plain reads.
 fn turns(
-    seats: &mut [Seat<'_>],
+    seats: &mut [LineRun<'_>],
     batch: usize,
     reader: &Reader,
     memory: &[u8],
@@ -128,7 +130,7 @@ fn turns(
 ) -> Result<(), BenchError> {
     // The first pass meets cold caches and unmapped pages. It is checked like any other, not timed.
     for seat in &mut *seats {
-        let peak = Peak::watch();
+        let peak = PeakMemory::watch();
         seat.pass(batch, rng)?;
         seat.grown = seat.grown.zip(peak.growth()).map(|(before, now)| before.max(now));
     }
@@ -151,7 +153,7 @@ fn turns(
     Ok(())
 }
 
-impl Seat<'_> {
+impl LineRun<'_> {
     /// Asks for random rows, all in one pass.
     fn pass(&mut self, batch: usize, rng: &mut dyn CryptoRng) -> Result<Duration, BenchError> {
         let rows: Vec<u64> = (0..batch).map(|_| rng.next_u64() % self.plan.packing.rows()).collect();
@@ -160,7 +162,7 @@ impl Seat<'_> {
 
     fn figures(&self, batch: usize, times: &Times, memory_bytes: usize) -> Batch {
         let rate = |bytes: f64, time: Duration| bytes / time.as_nanos().max(1) as f64;
-        let scanned = self.plan.table.table_bytes as f64 * self.plan.packing.lookups() as f64;
+        let scanned = self.plan.table.table_bytes as f64 * self.plan.packing.records_per_row() as f64;
         let pass = times.server.median();
         let (own, aggregate) = (rate(scanned, pass), rate(scanned * batch as f64, pass));
         let single = self.batches.first().map_or(aggregate, |first| first.aggregate_gb_per_s);
@@ -186,18 +188,18 @@ impl Seat<'_> {
 
     fn measured(
         self,
-        line: &Line<'_>,
-        opened: &Opened,
+        line: &BenchLine<'_>,
+        opened: &OpenLine,
         reader: &Reader,
         rng: &mut dyn CryptoRng,
-    ) -> Measured {
-        let Seat { plan, table, asking, grown, batches, series, steps } = self;
+    ) -> MeasuredCase {
+        let LineRun { plan, table, asking, grown, batches, series, steps } = self;
         let tally = &asking.tally;
         let costs = &plan.report.costs;
         let traffic = Traffic::new(costs.artifact_bytes, asking.keys_bytes, tally.up, tally.down);
         let client_ms = ms(tally.query.median()) + ms(tally.recover.median());
         let break_even = BreakEven::of(plan.table.table_bytes, &traffic, client_ms, &batches);
-        Measured {
+        MeasuredCase {
             table: plan.table.clone(),
             way: plan.way(),
             params_digest: plan.report.digest.to_string(),
@@ -205,9 +207,9 @@ impl Seat<'_> {
             threads_count: plan.threads,
             records_count: plan.report.records,
             record_bytes: plan.report.record_bytes,
-            queries_per_lookup_count: plan.packing.lookups(),
-            offline: Offline { open_ms: opened.open_ms, ..line.encoded.offline.clone() },
-            joining: Joining {
+            queries_per_lookup_count: plan.packing.records_per_row(),
+            offline: OfflineCost { open_ms: opened.open_ms, ..line.encoded.offline.clone() },
+            joining: ClientSetup {
                 prepare_ms: ms(asking.prepared),
                 keygen_ms: ms(asking.keygen),
                 admit_ms: ms(asking.admitted),

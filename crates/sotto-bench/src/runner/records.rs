@@ -2,7 +2,7 @@
 
 use crate::content::RowBytes;
 use sotto_catalog::Packing;
-use sotto_core::{Misuse, Result, Rows};
+use sotto_core::{Misuse, RecordSource, Result};
 
 /// The records of a table.
 pub(super) struct Records<'a> {
@@ -17,7 +17,7 @@ impl Records<'_> {
     /// checks of every answer go through [`Packing`] itself: if the two disagreed, no run would pass.
     fn extent(&self, record: u64) -> (u64, usize) {
         let (width, size) = (self.packing.row_bytes(), self.packing.record_bytes());
-        let parts = self.packing.lookups() as u64;
+        let parts = self.packing.records_per_row() as u64;
         if parts == 1 {
             let rows = self.packing.rows_per_record();
             return (record * rows * width, (rows * width) as usize);
@@ -27,7 +27,7 @@ impl Records<'_> {
     }
 }
 
-impl Rows for Records<'_> {
+impl RecordSource for Records<'_> {
     fn records(&self) -> u64 {
         self.packing.records()
     }
@@ -43,7 +43,7 @@ impl Rows for Records<'_> {
             return Err(Misuse::IndexPastEnd { index: end, len: self.records() }.into());
         }
         let (at, held) = self.extent(first);
-        if held == size && self.packing.lookups() == 1 {
+        if held == size && self.packing.records_per_row() == 1 {
             // Full records follow each other in the table as in the output.
             self.source.fill(at, out);
             return Ok(());
@@ -74,7 +74,7 @@ impl Rows for Records<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::content::Source;
+    use crate::content::GeneratedRows;
     use crate::definition::Definition;
     use sotto_core::Record;
 
@@ -91,7 +91,7 @@ mod tests {
             let text = format!(
                 "name = \"n\"\nabout = \"a\"\n[[case]]\nscheme = \"s\"\nrows = {rows}\nrow_bytes = {row_bytes}"
             );
-            let source = Source::new(&Definition::parse("t", &text).unwrap().cases[0]);
+            let source = GeneratedRows::new(&Definition::parse("t", &text).unwrap().cases[0]);
             let packing = Packing::new(rows, row_bytes, records, record_bytes).unwrap();
             let table = Records { source: &source, packing };
             let mut all = vec![1; (records * record_bytes) as usize];

@@ -1,20 +1,20 @@
 //! One scheme on one table, for a calibration: the shortest of several times, of a lookup alone, of lookups that share a pass,
 //! with all threads, and of the table in parts. Every answer is checked.
 
-use super::asking::Asking;
-use super::held::Held;
+use super::client::BenchClient;
 use super::offline;
-use super::parted;
-use crate::content::Source;
+use super::parts;
+use super::resident::ResidentServer;
+use crate::content::GeneratedRows;
 use crate::definition::Case;
 use crate::error::BenchError;
 use crate::machine::{Clock, Reader};
 use crate::median::Samples;
 use crate::options::{Options, Watcher};
-use crate::plan::{Plan, Ready};
+use crate::plan::{CasePlan, PreparedCase};
 use sotto_core::{CryptoRng, SchemeEntry};
-use sotto_db::Room;
-use sotto_plan::Sample;
+use sotto_db::CopyBudget;
+use sotto_plan::CalibrationSample;
 use std::time::{Duration, Instant};
 
 /// Lookups that share a pass: as many as a server takes together unless told otherwise.
@@ -31,35 +31,37 @@ pub(crate) fn sample(
     schemes: &[&'static SchemeEntry],
     options: &Options,
     watcher: Watcher<'_>,
-) -> Result<Option<Sample>, BenchError> {
-    let Ready::Plan(plan) = Plan::of(case, schemes, options)? else { return Ok(None) };
+) -> Result<Option<CalibrationSample>, BenchError> {
+    let CasePlan::Plan(plan) = PreparedCase::of(case, schemes, options)? else { return Ok(None) };
     let folder = match &options.scratch {
         Some(parent) => tempfile::Builder::new().prefix("sotto-bench-").tempdir_in(parent)?,
         None => tempfile::Builder::new().prefix("sotto-bench-").tempdir()?,
     };
     let mut rng = sotto_prg::system_rng().map_err(|e| BenchError::Entropy(e.to_string()))?;
-    let source = Source::new(case);
+    let source = GeneratedRows::new(case);
     let threads = options.threads.unwrap_or_else(crate::machine::cores).max(1);
     let start = Instant::now();
-    let encoded = offline::encode(&Plan { threads, ..(*plan).clone() }, &source, folder.path(), watcher)?;
+    let encoded =
+        offline::encode(&PreparedCase { threads, ..(*plan).clone() }, &source, folder.path(), watcher)?;
     let encode = start.elapsed();
     let one = Reader::new(1)?;
-    let held = Held::open(&plan, &encoded.image, &Room::new(None), &one)?;
+    let held = ResidentServer::open(&plan, &encoded.image, &CopyBudget::new(None), &one)?;
     let truth = |row| source.row(row);
-    let asking = |reader| Asking::begin(&plan, held.server.as_ref(), encoded.image.as_ref(), reader, &truth);
+    let asking =
+        |reader| BenchClient::begin(&plan, held.server.as_ref(), encoded.image.as_ref(), reader, &truth);
     let mut client = asking(&one)?.by(Clock::Processor);
     let alone = least(&mut client, 1, &plan, &mut rng)?;
     let pass = least(&mut client, TOGETHER, &plan, &mut rng)?;
     let client_ns = ns(client.tally.query.least() + client.tally.recover.least());
-    let parts = parted::sample(&plan, held.image.as_ref(), &mut client, &mut rng)?;
+    let parts = parts::sample(&plan, held.image.as_ref(), &mut client, &mut rng)?;
     let together = if threads == 1 {
         alone
     } else {
         let all = Reader::new(threads)?;
         least(&mut asking(&all)?, 1, &plan, &mut rng)?
     };
-    let (costs, lookups) = (&plan.report.costs, plan.packing.lookups() as u64);
-    Ok(Some(Sample {
+    let (costs, lookups) = (&plan.report.costs, plan.packing.records_per_row() as u64);
+    Ok(Some(CalibrationSample {
         scheme: plan.entry.id.to_string(),
         rows: case.stored_rows(),
         row_bytes: case.stored_row_bytes(),
@@ -77,9 +79,9 @@ pub(crate) fn sample(
 
 /// The shortest pass of so many lookups, after one that is not counted.
 fn least(
-    asking: &mut Asking<'_>,
+    asking: &mut BenchClient<'_>,
     together: usize,
-    plan: &Plan<'_>,
+    plan: &PreparedCase<'_>,
     rng: &mut dyn CryptoRng,
 ) -> Result<Duration, BenchError> {
     let mut times = Samples::default();

@@ -1,22 +1,22 @@
 //! Lookups one after the other. No other bytes are read in between, so that what a client and a server have in their
 //! caches is what they would have if they did nothing else; every lookup is of a new random row and makes a new query.
 
-use super::asking::Asking;
+use super::client::BenchClient;
 use crate::error::BenchError;
 use crate::median::{Samples, ms};
 use crate::options::{Progress, Watcher};
-use crate::plan::Plan;
-use crate::report::Series;
+use crate::plan::PreparedCase;
+use crate::report::SeriesReport;
 use sotto_core::CryptoRng;
 use std::io::Write;
 
 /// Makes the series, if the definition asks for one.
 pub(super) fn measure(
-    plan: &Plan<'_>,
-    asking: &mut Asking<'_>,
+    plan: &PreparedCase<'_>,
+    asking: &mut BenchClient<'_>,
     watcher: Watcher<'_>,
     rng: &mut dyn CryptoRng,
-) -> Result<Option<Series>, BenchError> {
+) -> Result<Option<SeriesReport>, BenchError> {
     let Some(lookups) = plan.case.series else { return Ok(None) };
     // What the batches before have timed met caches that plain reads had emptied.
     asking.tally.query = Samples::default();
@@ -41,7 +41,7 @@ pub(super) fn measure(
     let share = |whole: f64| (budget_count > 0).then(|| whole / budget_count as f64);
     let offline_ms = prepare_ms + supplied.as_ref().map_or(0.0, |supplied| supplied.server_ms);
     let online_ms = query_ms + server_ms + recover_ms;
-    Ok(Some(Series {
+    Ok(Some(SeriesReport {
         lookups_count: lookups,
         query_ms,
         server_ms,
@@ -59,7 +59,7 @@ pub(super) fn measure(
 }
 
 /// What the client keeps: its state as written, or the artifacts it has to hold.
-fn state_bytes(asking: &mut Asking<'_>, plan: &Plan<'_>) -> Result<u64, BenchError> {
+fn state_bytes(asking: &mut BenchClient<'_>, plan: &PreparedCase<'_>) -> Result<u64, BenchError> {
     let Some(state) = asking.client().state() else { return Ok(plan.report.costs.artifact_bytes) };
     let mut count = Count(0);
     state.save(&mut count).map_err(|why| BenchError::Scheme {

@@ -1,7 +1,7 @@
 //! How long the stages of encoding took, learnt from the progress an encoder reports anyway.
 
 use crate::options::{Progress, Watcher};
-use crate::report::Stage;
+use crate::report::EncodeStage;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -9,16 +9,16 @@ use std::time::{Duration, Instant};
 pub(super) struct StageClock<'a> {
     case: &'a str,
     watcher: Watcher<'a>,
-    hands: Mutex<Hands>,
+    hands: Mutex<StageTotals>,
 }
 
-struct Hands {
+struct StageTotals {
     last: Instant,
     current: Option<&'static str>,
     stages: Vec<(&'static str, Duration)>,
 }
 
-impl Hands {
+impl StageTotals {
     /// Gives the time since the last report to a stage.
     fn turn(&mut self, stage: &'static str) {
         let now = Instant::now();
@@ -33,7 +33,7 @@ impl Hands {
 
 impl<'a> StageClock<'a> {
     pub(super) fn start(case: &'a str, watcher: Watcher<'a>) -> Self {
-        let hands = Hands { last: Instant::now(), current: None, stages: Vec::new() };
+        let hands = StageTotals { last: Instant::now(), current: None, stages: Vec::new() };
         StageClock { case, watcher, hands: Mutex::new(hands) }
     }
 
@@ -49,7 +49,7 @@ impl<'a> StageClock<'a> {
     }
 
     /// Ends the last stage, and gives them all, in order.
-    pub(super) fn stop(&self) -> Vec<Stage> {
+    pub(super) fn stop(&self) -> Vec<EncodeStage> {
         let mut hands = self.hands.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(stage) = hands.current {
             hands.turn(stage);
@@ -57,7 +57,7 @@ impl<'a> StageClock<'a> {
         hands
             .stages
             .iter()
-            .map(|(name, d)| Stage { name: (*name).to_owned(), total_s: d.as_secs_f64() })
+            .map(|(name, d)| EncodeStage { name: (*name).to_owned(), total_s: d.as_secs_f64() })
             .collect()
     }
 }

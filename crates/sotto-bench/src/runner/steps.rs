@@ -1,24 +1,24 @@
 //! Lookups step by step. The server says when a step is done, and the clock is here.
 
-use super::asking::Asking;
+use super::client::BenchClient;
 use crate::error::BenchError;
 use crate::machine::Reader;
 use crate::median::{Samples, ms};
 use crate::options::{Progress, Watcher};
-use crate::plan::Plan;
-use crate::report::{Step, Stepped};
+use crate::plan::PreparedCase;
+use crate::report::{Step, StepReport};
 use sotto_core::CryptoRng;
 use std::time::{Duration, Instant};
 
 /// The time since a step was done, for whichever is done next.
-pub(super) struct Laps {
+pub(super) struct StepTimer {
     last: Instant,
     pub(super) steps: Vec<(&'static str, Duration)>,
 }
 
-impl Laps {
+impl StepTimer {
     pub(super) fn start() -> Self {
-        Laps { last: Instant::now(), steps: Vec::new() }
+        StepTimer { last: Instant::now(), steps: Vec::new() }
     }
 
     pub(super) fn done(&mut self, step: &'static str) {
@@ -29,7 +29,7 @@ impl Laps {
     }
 
     /// The steps of another query of the same lookup.
-    pub(super) fn add(&mut self, other: &Laps) {
+    pub(super) fn add(&mut self, other: &StepTimer) {
         other.steps.iter().for_each(|(step, spent)| self.give(step, *spent));
     }
 
@@ -42,7 +42,7 @@ impl Laps {
 }
 
 /// One order on one number of threads, repeated.
-struct Line {
+struct StepLine {
     order: String,
     threads: usize,
     pool: Reader,
@@ -52,11 +52,11 @@ struct Line {
 
 /// Lookups in every order and on every number of threads the definition asks for, in turns.
 pub(super) fn measure(
-    plan: &Plan<'_>,
-    asking: &mut Asking<'_>,
+    plan: &PreparedCase<'_>,
+    asking: &mut BenchClient<'_>,
     watcher: Watcher<'_>,
     rng: &mut dyn CryptoRng,
-) -> Result<Vec<Stepped>, BenchError> {
+) -> Result<Vec<StepReport>, BenchError> {
     let Some(wanted) = &plan.case.steps else { return Ok(Vec::new()) };
     let known = asking.orders().unwrap_or_default();
     let refuse = |why: String| BenchError::Params { case: plan.label.clone(), why };
@@ -75,7 +75,13 @@ pub(super) fn measure(
     for threads in &wanted.threads {
         for order in &orders {
             let (order, pool) = ((*order).to_owned(), Reader::new(*threads)?);
-            lines.push(Line { order, threads: *threads, pool, whole: Samples::default(), steps: Vec::new() });
+            lines.push(StepLine {
+                order,
+                threads: *threads,
+                pool,
+                whole: Samples::default(),
+                steps: Vec::new(),
+            });
         }
     }
     // The first round meets cold caches: checked, not timed.
@@ -90,10 +96,10 @@ pub(super) fn measure(
             }
         }
     }
-    Ok(lines.into_iter().map(Line::figures).collect())
+    Ok(lines.into_iter().map(StepLine::figures).collect())
 }
 
-impl Line {
+impl StepLine {
     fn push(&mut self, steps: &[(&'static str, Duration)]) {
         self.whole.push(steps.iter().map(|(_, spent)| *spent).sum());
         for (step, spent) in steps {
@@ -108,12 +114,12 @@ impl Line {
         }
     }
 
-    fn figures(self) -> Stepped {
+    fn figures(self) -> StepReport {
         let step = |(name, samples): &(&str, Samples)| Step {
             name: (*name).to_owned(),
             server_ms: ms(samples.median()),
         };
-        Stepped {
+        StepReport {
             order: self.order,
             threads_count: self.threads,
             repeated_count: self.whole.len(),
@@ -130,7 +136,7 @@ mod tests {
 
     #[test]
     fn time_goes_to_the_step_that_is_done() {
-        let mut laps = Laps::start();
+        let mut laps = StepTimer::start();
         for (step, moments) in [("a", 2), ("b", 4), ("a", 3)] {
             sleep(Duration::from_millis(moments));
             laps.done(step);

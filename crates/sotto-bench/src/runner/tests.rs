@@ -1,8 +1,8 @@
-use super::asking::Asking;
+use super::client::BenchClient;
 use super::*;
 use crate::machine::Reader;
-use sotto_core::{AnyServer, AnySession, AnySteps, AnyStream, AnySupplier};
-use sotto_testkit::clear::{CLEAR, CLEAR_HELPED, CLEAR_KEYED, CLEAR_TWO};
+use sotto_core::{AnyHintServer, AnyServer, AnySession, AnySteps, AnyStreamServer};
+use sotto_testkit::cleartext::{CLEAR, CLEAR_HELPED, CLEAR_KEYED, CLEAR_TWO};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 static CLEAR_SCHEMES: &[&SchemeEntry] = &[&CLEAR, &CLEAR_KEYED, &CLEAR_TWO];
@@ -152,9 +152,9 @@ fn lines_run_in_turns_as_long_as_memory_holds_them() {
     }
 
     let plans = || {
-        definition.cases.iter().map(|case| match Plan::of(case, CLEAR_SCHEMES, &quick()).unwrap() {
-            Ready::Plan(plan) => plan,
-            Ready::NoFit(why) => panic!("{why}"),
+        definition.cases.iter().map(|case| match PreparedCase::of(case, CLEAR_SCHEMES, &quick()).unwrap() {
+            CasePlan::Plan(plan) => plan,
+            CasePlan::NoFit(why) => panic!("{why}"),
         })
     };
     let parted =
@@ -206,13 +206,13 @@ impl AnyServer for Lying<'_> {
         }
         answers
     }
-    fn stream(&self) -> Option<&dyn AnyStream> {
+    fn stream(&self) -> Option<&dyn AnyStreamServer> {
         self.0.stream()
     }
     fn steps(&self) -> Option<&dyn AnySteps> {
         self.0.steps()
     }
-    fn supplier(&self) -> Option<&dyn AnySupplier> {
+    fn supplier(&self) -> Option<&dyn AnyHintServer> {
         self.0.supplier()
     }
 }
@@ -222,10 +222,11 @@ fn one_wrong_bit_in_one_answer_ends_the_run() {
     // The two-server scheme has no checksum of its own: only the comparison can notice.
     let definition = definition(&["scheme = \"clear-two\"\nrows = 64\nrow_bytes = 64"]);
     let options = quick();
-    let Ready::Plan(plan) = Plan::of(&definition.cases[0], CLEAR_SCHEMES, &options).unwrap() else {
+    let CasePlan::Plan(plan) = PreparedCase::of(&definition.cases[0], CLEAR_SCHEMES, &options).unwrap()
+    else {
         panic!()
     };
-    let source = Source::new(plan.case);
+    let source = GeneratedRows::new(plan.case);
     let folder = tempfile::tempdir().unwrap();
     let encoded = offline::encode(&plan, &source, folder.path(), &|_| ()).unwrap();
     let honest = (plan.entry.server.open)(&plan.params, encoded.image.clone()).unwrap();
@@ -233,7 +234,7 @@ fn one_wrong_bit_in_one_answer_ends_the_run() {
     let reader = Reader::new(1).unwrap();
     let mut rng = sotto_prg::system_rng().unwrap();
     let truth = |row| source.row(row);
-    let mut asking = Asking::begin(&plan, &lying, encoded.image.as_ref(), &reader, &truth).unwrap();
+    let mut asking = BenchClient::begin(&plan, &lying, encoded.image.as_ref(), &reader, &truth).unwrap();
     asking.pass(&[5, 63], &mut rng).unwrap();
     let error = asking.pass(&[5, 63, 0], &mut rng).unwrap_err();
     assert!(matches!(error, BenchError::WrongAnswer { row: 0, .. }), "{error}");

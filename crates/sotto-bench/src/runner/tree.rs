@@ -18,7 +18,7 @@ mod stack;
 #[cfg(test)]
 mod tests;
 
-use crate::definition::{Case, Measure, TreeCase, Way};
+use crate::definition::{Case, Measure, ProofMethod, TreeCase};
 use crate::error::BenchError;
 use crate::options::{Options, Watcher};
 use crate::published::tree as published;
@@ -86,7 +86,7 @@ impl Run<'_> {
     }
 
     /// Proofs by every scheme, from the same tables.
-    fn proofs(&mut self, way: Way) -> Result<(), BenchError> {
+    fn proofs(&mut self, way: ProofMethod) -> Result<(), BenchError> {
         let nodes = Nodes::new(self.shape);
         let stack = Stack::new(&nodes, way).map_err(|why| self.failed("laying a tree out", why))?;
         for line in self.lines() {
@@ -108,7 +108,7 @@ impl Run<'_> {
     }
 
     /// Why a tree is not run here, if it is not. What a scheme takes is for its tables' plans to say.
-    fn refusal(&self, way: Way) -> Option<String> {
+    fn refusal(&self, way: ProofMethod) -> Option<String> {
         if self.case.full && !self.options.full {
             return Some("takes minutes: run with --full".to_owned());
         }
@@ -117,11 +117,11 @@ impl Run<'_> {
             (Measure::Setup, _) if nodes >= u32::MAX.into() => {
                 return Some("not written down: numbers of nodes have 32 bits".to_owned());
             }
-            (Measure::Setup, Way::Colours) => nodes.saturating_mul(4),
-            (Measure::Setup, Way::Buckets) | (Measure::Index, _) => 0,
+            (Measure::Setup, ProofMethod::Colours) => nodes.saturating_mul(4),
+            (Measure::Setup, ProofMethod::Buckets) | (Measure::Index, _) => 0,
             // The hashes, their tables, and the same again while a table is handed to an encoder.
-            (Measure::Proofs, Way::Colours) => nodes.saturating_mul(3 * 32),
-            (Measure::Proofs, Way::Buckets) => {
+            (Measure::Proofs, ProofMethod::Colours) => nodes.saturating_mul(3 * 32),
+            (Measure::Proofs, ProofMethod::Buckets) => {
                 let copies = stack::sizes(self.shape).map_or(1, |sizes| sizes.copies + 1);
                 nodes.saturating_mul(32 * (2 + copies as u64))
             }
@@ -146,7 +146,7 @@ impl Run<'_> {
     }
 
     /// What a way measured, with nothing in it yet.
-    fn found(&self, way: Way, title: String) -> TreeMeasured {
+    fn found(&self, way: ProofMethod, title: String) -> TreeMeasured {
         TreeMeasured::new(self.named(), way.name(), title, self.repeats())
     }
 

@@ -1,16 +1,16 @@
 //! Moving a table to its next epoch: changed rows in, the next image and the delta for clients out.
 
-use super::asking::Asking;
-use super::offline::{Encoded, sign};
+use super::client::BenchClient;
+use super::offline::{EncodedLine, sign};
 use super::stages::StageClock;
-use crate::content::Source;
+use crate::content::GeneratedRows;
 use crate::error::BenchError;
 use crate::machine::Reader;
 use crate::median::ms;
 use crate::options::Watcher;
-use crate::plan::Plan;
-use crate::report::Update;
-use sotto_core::{Artifact, Change, CryptoRng, Epoch, Image, Section, Sure};
+use crate::plan::PreparedCase;
+use crate::report::UpdateCost;
+use sotto_core::{Artifact, CryptoRng, Epoch, ExpectOrDefault, Image, RecordChange, Section};
 use sotto_db::{ImageFile, ImageWriter};
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -24,12 +24,12 @@ const FLIP: u8 = 0xa5;
 
 /// Changes rows, if the definition asks for it and the scheme can.
 pub(super) fn measure(
-    plan: &Plan<'_>,
-    source: &Source,
-    encoded: &Encoded,
+    plan: &PreparedCase<'_>,
+    source: &GeneratedRows,
+    encoded: &EncodedLine,
     folder: &Path,
     watcher: Watcher<'_>,
-) -> Result<Option<Update>, BenchError> {
+) -> Result<Option<UpdateCost>, BenchError> {
     let (Some(count), Some(revise)) = (plan.case.changes, plan.entry.server.revise) else {
         return Ok(None);
     };
@@ -42,8 +42,8 @@ pub(super) fn measure(
     for row in &changed {
         let bytes = changed_row(*row);
         for place in plan.packing.places(*row).map_err(|why| fail("placing rows", why))? {
-            let bytes = bytes.get(place.bytes).sure("places lie in the row").to_vec();
-            changes.push(Change { record: place.record, offset: place.offset, bytes });
+            let bytes = bytes.get(place.bytes).expect_or_default("places lie in the row").to_vec();
+            changes.push(RecordChange { record: place.record, offset: place.offset, bytes });
         }
     }
 
@@ -88,7 +88,7 @@ pub(super) fn measure(
         None => (next.clone(), false),
     };
     let before = open(from.clone())?;
-    let mut asking = Asking::begin(plan, before.as_ref(), from.as_ref(), &reader, &truth)?;
+    let mut asking = BenchClient::begin(plan, before.as_ref(), from.as_ref(), &reader, &truth)?;
     let mut held_bytes = held.len() as u64;
     if let Some(state) = asking.client().state().filter(|_| follows) {
         delta = section(&next, Artifact::RowsDelta);
@@ -101,7 +101,7 @@ pub(super) fn measure(
     let mut rows: Vec<u64> = changed.iter().copied().take(CHECKED).collect();
     rows.extend(choose(source.rows(), CHECKED.min(plan.packing.rows() as usize) as u64, &mut rng));
     asking.pass(&rows, &mut rng)?;
-    Ok(Some(Update {
+    Ok(Some(UpdateCost {
         changed_rows_count: changed.len() as u64,
         revise_s,
         total_s,

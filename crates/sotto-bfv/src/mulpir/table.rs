@@ -9,7 +9,7 @@ use super::fill::{fill, values};
 use super::shape::EntryShape;
 use sotto_core::Result;
 use sotto_core::error::{Misuse, PeerMisbehaved};
-use sotto_core::server::Held;
+use sotto_core::server::ImageSection;
 use sotto_math::tiles::TileLayout;
 use sotto_pages::HugeBuffer;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ pub struct ValueTable {
 enum TableBytes {
     Owned(HugeBuffer),
     /// From this byte of the section on.
-    Held(Arc<Held>, usize),
+    Held(Arc<ImageSection>, usize),
 }
 
 impl ValueTable {
@@ -69,7 +69,7 @@ impl ValueTable {
     ///
     /// # Errors
     /// [`PeerMisbehaved::Length`] if the section ends before.
-    pub fn held(kit: &RingContext, shape: &EntryShape, section: Arc<Held>, at: u64) -> Result<Self> {
+    pub fn held(kit: &RingContext, shape: &EntryShape, section: Arc<ImageSection>, at: u64) -> Result<Self> {
         let layout = Self::layout(kit, shape)?;
         let (got, want) = (section.bytes().len() as u64, at.saturating_add(layout.bytes()));
         if got < want {

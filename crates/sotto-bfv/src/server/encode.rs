@@ -6,7 +6,7 @@ use super::image::{bytes, shape};
 use crate::family::Family;
 use crate::params::Params;
 use rayon::prelude::*;
-use sotto_core::{Misuse, Result, Rows, Section, Sink};
+use sotto_core::{Misuse, RecordSource, Result, Section, Sink};
 use sotto_lattice::bgv::SlotRing;
 use sotto_lattice::bgv::table_product::TableProduct as Shape;
 use sotto_math::tiles::{Strip, strips};
@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 ///
 /// # Errors
 /// [`Misuse::Rule`] if `rows` has another shape than the parameters; storage errors.
-pub(super) fn encode<F: Family>(params: &Params<F>, rows: &dyn Rows, out: &dyn Sink) -> Result<()> {
+pub(super) fn encode<F: Family>(params: &Params<F>, rows: &dyn RecordSource, out: &dyn Sink) -> Result<()> {
     if rows.records() != params.literal.records || rows.record_bytes() != params.layout.record_bytes() {
         return Err(Misuse::Rule("the records have the shape the parameters were chosen for").into());
     }
@@ -39,7 +39,7 @@ pub(super) fn encode<F: Family>(params: &Params<F>, rows: &dyn Rows, out: &dyn S
 struct Writer<'a, F: Family> {
     params: &'a Params<F>,
     shape: &'a Shape,
-    rows: &'a dyn Rows,
+    rows: &'a dyn RecordSource,
     out: &'a dyn Sink,
 }
 

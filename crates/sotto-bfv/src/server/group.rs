@@ -4,7 +4,7 @@ use crate::family::Family;
 use crate::layout::{Layout, PlaintextForm};
 use crate::params::Params;
 use crate::whitening::whiten;
-use sotto_core::{Result, Rows};
+use sotto_core::{RecordSource, Result};
 use std::ops::Range;
 
 /// Which plaintexts: those of a row, in the columns of a block.
@@ -53,7 +53,7 @@ impl Group {
     pub(super) fn fill<F: Family>(
         self,
         params: &Params<F>,
-        rows: &dyn Rows,
+        rows: &dyn RecordSource,
         columns: Range<usize>,
     ) -> Result<Vec<Vec<u64>>> {
         let (layout, each) = (&params.layout, params.layout.record_bytes());

@@ -3,7 +3,7 @@
 use crate::cost;
 use crate::family::Family;
 use crate::params::Params;
-use sotto_core::{Held, Image, Misuse, Result, Section};
+use sotto_core::{Image, ImageSection, Misuse, Result, Section};
 use sotto_lattice::bgv::table_product::TableProduct as Shape;
 use std::ops::Range;
 use std::sync::Arc;
@@ -31,7 +31,7 @@ pub(super) fn bytes<F: Family>(params: &Params<F>) -> u64 {
 /// An open image, or some columns of each of its tables.
 pub struct PlaintextTable<F: Family> {
     params: Params<F>,
-    held: Held,
+    held: ImageSection,
     /// The shape of each table.
     pub(super) shape: Shape,
     /// Which columns of each table.
@@ -62,7 +62,7 @@ impl<F: Family> PlaintextTable<F> {
     pub(super) fn open_some(params: &Params<F>, share: ColumnRange, image: Arc<dyn Image>) -> Result<Self> {
         let shape = shape_of(params, share.cols.len())?;
         let bytes = params.layout.tables() as u64 * shape.bytes();
-        let held = Held::open(image, Section::Resident, "table", bytes)?;
+        let held = ImageSection::open(image, Section::Resident, "table", bytes)?;
         Ok(PlaintextTable { params: params.clone(), held, shape, share })
     }
 

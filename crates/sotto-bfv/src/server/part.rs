@@ -15,7 +15,7 @@ use crate::message::{Answer, Keys, Query};
 use crate::params::Params;
 use crate::scheme::Bfv;
 use crate::server::evaluator::PartialShape;
-use sotto_core::{Cut, Image, Partial, PeerMisbehaved, Result};
+use sotto_core::{Image, PartIndex, PartScheme, PeerMisbehaved, Result};
 use sotto_lattice::bgv::wire::{body_bytes, put_body, take_body};
 use sotto_lattice::bgv::{Ciphertext, Level};
 use sotto_math::tiles::TileLayout;
@@ -23,7 +23,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 /// The columns of each table that a part has: those of whole answers, or at least whole groups of them.
-fn share_of<F: Family>(params: &Params<F>, cut: Cut) -> ColumnRange {
+fn share_of<F: Family>(params: &Params<F>, cut: PartIndex) -> ColumnRange {
     let (cols, merged) = (params.layout.cols(), params.layout.merged);
     let answers = (1..=TileLayout::GROUP_COLS).map(|times| times * merged);
     let answers = answers.filter(|cols| cols.is_multiple_of(TileLayout::GROUP_COLS)).min().unwrap_or(cols);
@@ -35,7 +35,7 @@ fn share_of<F: Family>(params: &Params<F>, cut: Cut) -> ColumnRange {
 }
 
 /// The ciphertexts of a partial, and their level.
-fn shared<F: Family>(params: &Params<F>, cut: Cut) -> (PartialShape, Level) {
+fn shared<F: Family>(params: &Params<F>, cut: PartIndex) -> (PartialShape, Level) {
     let ColumnRange { cols, whole } = share_of(params, cut);
     let mut shared = params.method.shared(&params.layout, &cols);
     if whole {
@@ -45,7 +45,7 @@ fn shared<F: Family>(params: &Params<F>, cut: Cut) -> (PartialShape, Level) {
 }
 
 /// The ciphertexts of a partial, out of its bytes.
-fn take<F: Family>(params: &Params<F>, cut: Cut, partial: &[u8]) -> Option<Vec<Ciphertext>> {
+fn take<F: Family>(params: &Params<F>, cut: PartIndex, partial: &[u8]) -> Option<Vec<Ciphertext>> {
     let (PartialShape { parts, .. }, level) = shared(params, cut);
     let bodies = partial.chunks(body_bytes(&params.ring, level));
     let bodies: Option<Vec<Vec<u64>>> = bodies.map(|body| take_body(&params.ring, level, body)).collect();
@@ -56,15 +56,15 @@ fn take<F: Family>(params: &Params<F>, cut: Cut, partial: &[u8]) -> Option<Vec<C
     Some(bodies?.chunks(parts).map(cipher).collect())
 }
 
-impl<F: Family> Partial for Bfv<F> {
+impl<F: Family> PartScheme for Bfv<F> {
     type Part = Server<F>;
     type Joiner = ();
 
-    fn most_parts(params: &Params<F>) -> u32 {
+    fn max_parts(params: &Params<F>) -> u32 {
         u32::try_from(params.layout.cols().div_ceil(TileLayout::GROUP_COLS)).unwrap_or(u32::MAX)
     }
 
-    fn holds(params: &Params<F>, cut: Cut) -> Vec<Range<u64>> {
+    fn part_ranges(params: &Params<F>, cut: PartIndex) -> Vec<Range<u64>> {
         let (ColumnRange { cols, .. }, layout) = (share_of(params, cut), &params.layout);
         let Ok(shape) = shape(params) else { return Vec::new() };
         let tiles = shape.layout();
@@ -76,11 +76,11 @@ impl<F: Family> Partial for Bfv<F> {
         regions.flat_map(of_region).collect()
     }
 
-    fn open_part(params: &Params<F>, cut: Cut, image: Arc<dyn Image>) -> Result<Server<F>> {
+    fn open_part(params: &Params<F>, cut: PartIndex, image: Arc<dyn Image>) -> Result<Server<F>> {
         Ok(Server { table: PlaintextTable::open_some(params, share_of(params, cut), image)? })
     }
 
-    fn partial_bytes(params: &Params<F>, cut: Cut) -> usize {
+    fn partial_bytes(params: &Params<F>, cut: PartIndex) -> usize {
         let (PartialShape { ciphers, parts, .. }, level) = shared(params, cut);
         ciphers * parts * body_bytes(&params.ring, level)
     }
@@ -89,7 +89,7 @@ impl<F: Family> Partial for Bfv<F> {
         AdmittedKeys::new(params, &keys)
     }
 
-    fn partials(part: &Server<F>, asks: Vec<(&AdmittedKeys<F>, Query)>) -> Vec<Result<Vec<u8>>> {
+    fn answer_part(part: &Server<F>, asks: Vec<(&AdmittedKeys<F>, Query)>) -> Vec<Result<Vec<u8>>> {
         let ring = &part.table.params().ring;
         let written = |ciphers: Vec<Ciphertext>| {
             let mut out = Vec::new();
@@ -101,7 +101,7 @@ impl<F: Family> Partial for Bfv<F> {
         shares(&part.table, &asks).into_iter().map(|share| share.map(written)).collect()
     }
 
-    fn joiner(_: &Params<F>) -> Result<()> {
+    fn prepare_join(_: &Params<F>) -> Result<()> {
         Ok(())
     }
 
@@ -111,10 +111,10 @@ impl<F: Family> Partial for Bfv<F> {
         partials: &[Vec<u8>],
     ) -> Result<Answer> {
         let parts = u32::try_from(partials.len()).unwrap_or(u32::MAX);
-        let shares = Cut::all(parts).zip(partials).map(|(cut, partial)| take(params, cut, partial));
+        let shares = PartIndex::all(parts).zip(partials).map(|(cut, partial)| take(params, cut, partial));
         let shares: Option<Vec<Vec<Ciphertext>>> = shares.collect();
         let shares = shares.ok_or(PeerMisbehaved::NotCanonical("partial"))?;
-        let whole = Cut::new(0, parts).is_none_or(|cut| share_of(params, cut).whole);
+        let whole = PartIndex::new(0, parts).is_none_or(|cut| share_of(params, cut).whole);
         Ok(answer(params, session, whole, shares))
     }
 }

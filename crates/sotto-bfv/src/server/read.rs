@@ -5,8 +5,8 @@ use super::image::PlaintextTable;
 use crate::family::Family;
 use crate::params::Params;
 use rayon::prelude::*;
-use sotto_core::server::each_of;
-use sotto_core::{Misuse, Result, Rows};
+use sotto_core::server::bytes_per_part;
+use sotto_core::{Misuse, RecordSource, Result};
 use sotto_lattice::bgv::SlotRing;
 use sotto_lattice::bgv::table_product::TableProduct as Shape;
 
@@ -94,7 +94,7 @@ struct Piece<'a> {
     out: &'a mut [u8],
 }
 
-impl<F: Family> Rows for Records<F> {
+impl<F: Family> RecordSource for Records<F> {
     fn records(&self) -> u64 {
         self.table.params().literal.records
     }
@@ -117,7 +117,7 @@ impl<F: Family> Rows for Records<F> {
     }
 
     fn read_parts(&self, parts: &[(u64, u64)], out: &mut [u8]) -> Result<()> {
-        let each = each_of(parts.len(), out.len())?;
+        let each = bytes_per_part(parts.len(), out.len())?;
         let parts = parts.iter().zip(out.chunks_exact_mut(each));
         self.fill(
             parts.map(|((record, offset), out)| self.piece(*record, *offset, out)).collect::<Result<_>>()?,

@@ -7,7 +7,7 @@ use super::read::read;
 use crate::family::Family;
 use crate::params::Params;
 use rayon::prelude::*;
-use sotto_core::{Change, Misuse, Result, Section, Sink};
+use sotto_core::{Misuse, RecordChange, Result, Section, Sink};
 use std::collections::BTreeMap;
 
 /// Applies changes to an image that holds the old table. There is nothing a client needs to be told: it holds nothing of the
@@ -15,9 +15,9 @@ use std::collections::BTreeMap;
 ///
 /// # Errors
 /// [`Misuse::IndexPastEnd`] for a change outside the records; storage errors.
-pub fn revise<F: Family>(params: &Params<F>, changes: &[Change], out: &dyn Sink) -> Result<()> {
+pub fn revise<F: Family>(params: &Params<F>, changes: &[RecordChange], out: &dyn Sink) -> Result<()> {
     let (records, len) = (params.literal.records, params.layout.record_bytes() as u64);
-    let mut groups: BTreeMap<Group, Vec<(usize, usize, &Change)>> = BTreeMap::new();
+    let mut groups: BTreeMap<Group, Vec<(usize, usize, &RecordChange)>> = BTreeMap::new();
     for change in changes {
         if change.record >= records {
             return Err(Misuse::IndexPastEnd { index: change.record, len: records }.into());
@@ -36,7 +36,7 @@ pub fn revise<F: Family>(params: &Params<F>, changes: &[Change], out: &dyn Sink)
     let mut groups: Vec<_> = groups.into_iter().collect();
     groups.sort_by_key(|(group, _)| bunch(group));
     let bunches: Vec<_> = groups.chunk_by(|(a, _), (b, _)| bunch(a) == bunch(b)).collect();
-    let apply = |(group, changes): &(Group, Vec<(usize, usize, &Change)>)| {
+    let apply = |(group, changes): &(Group, Vec<(usize, usize, &RecordChange)>)| {
         let at = |offset, bytes: &mut [u8]| out.read_at(Section::Resident, offset, bytes);
         let mut numbers = read(params, &shape, *group, |_| true, at)?;
         for (bucket, position, change) in changes {

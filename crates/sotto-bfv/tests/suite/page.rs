@@ -9,12 +9,12 @@ mod ring;
 
 use client::Client;
 use serde_json::{Value, json};
-use sotto_core::{SchemeEntry, Shape};
+use sotto_core::{SchemeEntry, TableShape};
 use sotto_testkit::memory::{MemoryRows, MemorySink};
 use std::sync::Arc;
 
 /// Asks for records of a table of so many rows, and for a record of each bucket.
-fn asks(entry: &'static SchemeEntry, shape: &Shape) -> Value {
+fn asks(entry: &'static SchemeEntry, shape: &TableShape) -> Value {
     let mut params: Value = serde_json::from_slice(&(entry.select)(shape).unwrap()).unwrap();
     params["mask"] = json!("07".repeat(32));
     asks_of(entry, params)
@@ -56,8 +56,8 @@ fn vectors(entry: &'static SchemeEntry, file: &str) {
 
 /// Selected parameters, without buckets and with them, for records of several parts; and those of the known answers.
 fn slots(entry: &'static SchemeEntry, file: &str) {
-    asks(entry, &Shape::new(9000, 6, 1000));
-    let params = asks(entry, &Shape { buckets: 3, ..Shape::new(3 * 300, 30, 1000) });
+    asks(entry, &TableShape::new(9000, 6, 1000));
+    let params = asks(entry, &TableShape { buckets: 3, ..TableShape::new(3 * 300, 30, 1000) });
     assert!(params["split"].as_u64() > Some(1), "{params}");
     vectors(entry, file);
 }
@@ -81,7 +81,7 @@ fn pirana() {
 #[test]
 fn sealpir() {
     for set in ["seal", "seal-12", "mul"] {
-        let shape = Shape { set: Some(set.into()), buckets: 3, ..Shape::new(3 * 9, 5000, 1000) };
+        let shape = TableShape { set: Some(set.into()), buckets: 3, ..TableShape::new(3 * 9, 5000, 1000) };
         asks(&sealpir::ENTRY, &shape);
     }
     vectors(&sealpir::ENTRY, include_str!("../../../../schemes/sealpir/vectors/sealpir-1.json"));

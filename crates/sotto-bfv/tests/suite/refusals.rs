@@ -2,7 +2,7 @@
 
 use crate::SCHEMES;
 use serde_json::{Value, json};
-use sotto_core::{Error, ParamsError, PeerMisbehaved, RecordIndex, SchemeEntry, Shape};
+use sotto_core::{Error, ParamsError, PeerMisbehaved, RecordIndex, SchemeEntry, TableShape};
 use sotto_testkit::conformance::subject::{Case, Fill, Table};
 use sotto_testkit::rng::seeded;
 
@@ -24,7 +24,7 @@ fn field(entry: &SchemeEntry, literal: &Value) -> &'static str {
 #[test]
 fn fields_out_of_range_are_named() {
     for entry in SCHEMES {
-        let shape = Shape { buckets: 3, ..Shape::new(3 * 300, 30, 1000) };
+        let shape = TableShape { buckets: 3, ..TableShape::new(3 * 300, 30, 1000) };
         let literal: Value = serde_json::from_slice(&(entry.select)(&shape).unwrap()).unwrap();
         let refused = |name: &str, value: Value| {
             let mut literal = literal.clone();
@@ -33,7 +33,7 @@ fn fields_out_of_range_are_named() {
         };
         for other in ["n8192-t65537-q101", "n4096-t2^14-q50", "n4096-t65537-q50", "n8192-t65537-q100"] {
             let of_mine = (entry.sets)().iter().any(|set| {
-                let shape = Shape { set: Some(set.name.into()), ..Shape::new(9, 30, 1000) };
+                let shape = TableShape { set: Some(set.name.into()), ..TableShape::new(9, 30, 1000) };
                 let selected: Value = serde_json::from_slice(&(entry.select)(&shape).unwrap()).unwrap();
                 selected["ring"] == other
             });
@@ -67,7 +67,7 @@ fn fields_out_of_range_are_named() {
 #[test]
 fn what_is_not_reliable_is_refused() {
     for entry in SCHEMES {
-        let shape = Shape::new(900, 30, 1000);
+        let shape = TableShape::new(900, 30, 1000);
         let literal: Value = serde_json::from_slice(&(entry.select)(&shape).unwrap()).unwrap();
         let [body, mask] = [0, 1].map(|i| literal["answer_bits"][i].as_u64().unwrap());
         for bits in [[body - 2, mask], [body, mask - 2]] {

@@ -1,7 +1,7 @@
 //! What the layers of a batch code's stack say, and what is refused.
 
 use serde_json::{Value, json};
-use sotto_catalog::{Batched, CatalogError, HexBytes, KeyKind, Layer, Stack, TableKind};
+use sotto_catalog::{BatchAccess, CatalogError, HexBytes, KeyKind, LayerEntry, Stack, TableKind};
 use sotto_layers::batch_code::Params;
 use sotto_layers::batch_code::code::CodeSizes;
 use sotto_prg::PublicSeed;
@@ -10,7 +10,7 @@ fn code(rows: u64, items: usize) -> Params {
     Params::new(CodeSizes::fit(rows, items).unwrap(), PublicSeed([1; 32]))
 }
 
-fn stack(layers: Vec<Layer>) -> Stack {
+fn stack(layers: Vec<LayerEntry>) -> Stack {
     Stack::parse(
         json!({
             "format": "sotto-stack/1", "stack": "many", "epoch": 1, "layers": layers,
@@ -23,42 +23,42 @@ fn stack(layers: Vec<Layer>) -> Stack {
     .unwrap()
 }
 
-fn of(layers: Vec<Layer>) -> Result<Option<Batched>, CatalogError> {
-    Batched::of(&stack(layers))
+fn of(layers: Vec<LayerEntry>) -> Result<Option<BatchAccess>, CatalogError> {
+    BatchAccess::of(&stack(layers))
 }
 
-fn keyword(rows: u64) -> Layer {
+fn keyword(rows: u64) -> LayerEntry {
     let params = json!({
         "form": "text", "key_bytes": 100, "probes": 2, "slots": 4, "rows": rows, "tag_bytes": 10,
         "values": {"fixed": 8}, "seed": "5e".repeat(32), "attempt": 0,
     });
-    Layer { name: "keyword/1".to_owned(), params }
+    LayerEntry { name: "keyword/1".to_owned(), params }
 }
 
 #[test]
 fn rows_by_number_by_range_and_by_key() {
     let params = code(1000, 12);
-    let plain = of(Batched::layers(&TableKind::Index, &[], &params)).unwrap().unwrap();
-    assert!(matches!(&plain, Batched::Rows { kind: TableKind::Index, .. }));
-    assert_eq!((plain.most(), plain.code().sizes()), (12, &params.sizes()));
+    let plain = of(BatchAccess::layers(&TableKind::Index, &[], &params)).unwrap().unwrap();
+    assert!(matches!(&plain, BatchAccess::Rows { kind: TableKind::Index, .. }));
+    assert_eq!((plain.max_batch(), plain.code().sizes()), (12, &params.sizes()));
 
     let range = TableKind::Range { key: KeyKind::Ipv4, block: 256, first: 512, empty: HexBytes(vec![1, 2]) };
-    let layers = Batched::layers(&range, &[], &params);
+    let layers = BatchAccess::layers(&range, &[], &params);
     assert_eq!((layers.len(), layers[0].name.as_str()), (2, "range/1"));
-    let Some(Batched::Rows { kind, .. }) = of(layers).unwrap() else { panic!("rows") };
+    let Some(BatchAccess::Rows { kind, .. }) = of(layers).unwrap() else { panic!("rows") };
     assert_eq!(kind, range);
     let name = "many".parse().unwrap();
     assert_eq!(kind.row_of("0.0.3.9", &name, 1000).unwrap(), 1);
     assert!(kind.row_of("0.0.1.9", &name, 1000).is_err() && kind.row_of("255.0.0.0", &name, 1000).is_err());
 
-    let keys = of(Batched::layers(&TableKind::Keyword, &[keyword(1000)], &params)).unwrap().unwrap();
-    assert!(matches!(&keys, Batched::Keys(_)));
-    assert_eq!(keys.most(), 6, "a key takes two rows");
+    let keys = of(BatchAccess::layers(&TableKind::Keyword, &[keyword(1000)], &params)).unwrap().unwrap();
+    assert!(matches!(&keys, BatchAccess::Keys(_)));
+    assert_eq!(keys.max_batch(), 6, "a key takes two rows");
 }
 
 #[test]
 fn what_is_no_batch_code_is_refused() {
-    let layer = |name: &str, params: Value| Layer { name: name.to_owned(), params };
+    let layer = |name: &str, params: Value| LayerEntry { name: name.to_owned(), params };
     let pbc = |rows, items| layer("pbc/1", json!(code(rows, items)));
     assert!(of(vec![layer("tree-tile/1", json!({}))]).unwrap().is_none());
     assert!(of(vec![pbc(1000, 12), layer("tree-tile/1", json!({}))]).unwrap().is_none());

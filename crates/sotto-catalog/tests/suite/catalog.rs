@@ -161,7 +161,7 @@ fn a_layer_is_refused_and_named() {
     assert!(matches!(&error, CatalogError::UnknownLayer { name } if name == "keyword/2"));
     assert!(error.to_string().contains("upgrade"));
     let mut catalog = plain();
-    catalog.layers.push(sotto_catalog::Layer { name: "keyword/2".into(), params: json!({}) });
+    catalog.layers.push(sotto_catalog::LayerEntry { name: "keyword/2".into(), params: json!({}) });
     assert!(SignedCatalog::sign(&catalog, &key(1)).is_err(), "what is not read is not signed");
 }
 
@@ -184,7 +184,7 @@ fn keys_have_the_layer_that_finds_them() {
     let catalog = keyword(json!("keyword"), 100, 124, json!([layer])).unwrap();
     assert_eq!(catalog.keyword().unwrap().unwrap().params().rows, 100);
     assert_eq!(Catalog::parse(catalog.to_text().unwrap().as_bytes()).unwrap(), catalog);
-    assert!(matches!(catalog.row_of("7"), Err(CatalogError::NoSuchRow { .. })));
+    assert!(matches!(catalog.parse_row("7"), Err(CatalogError::NoSuchRow { .. })));
     assert!(plain().keyword().unwrap().is_none());
     let refused = |kind, rows, bytes, layers| {
         matches!(keyword(kind, rows, bytes, layers), Err(CatalogError::Invalid { field: "layers", .. }))
@@ -223,24 +223,24 @@ fn a_peers_text_is_not_echoed_at_length() {
 #[test]
 fn users_name_rows() {
     let catalog = plain();
-    assert_eq!(catalog.row_of("0.0.0.0").unwrap(), 0);
-    assert_eq!(catalog.row_of(" 1.2.3.4 ").unwrap(), 0x01_02_03);
-    assert_eq!(catalog.row_of("255.255.255.255").unwrap(), (1 << 24) - 1);
+    assert_eq!(catalog.parse_row("0.0.0.0").unwrap(), 0);
+    assert_eq!(catalog.parse_row(" 1.2.3.4 ").unwrap(), 0x01_02_03);
+    assert_eq!(catalog.parse_row("255.255.255.255").unwrap(), (1 << 24) - 1);
     // A number is an address as well, and never the number of a row.
     for (number, dotted) in
         [("77", "0.0.0.77"), ("65536", "0.1.0.0"), ("16777216", "1.0.0.0"), ("4294967295", "255.255.255.255")]
     {
-        assert_eq!(catalog.row_of(number).unwrap(), catalog.row_of(dotted).unwrap(), "{number}");
+        assert_eq!(catalog.parse_row(number).unwrap(), catalog.parse_row(dotted).unwrap(), "{number}");
     }
     for bad in ["4294967296", "1.2.3", "1.2.3.256", "::1", "-1", "", "one"] {
-        assert!(matches!(catalog.row_of(bad), Err(CatalogError::NoSuchRow { .. })), "{bad}");
+        assert!(matches!(catalog.parse_row(bad), Err(CatalogError::NoSuchRow { .. })), "{bad}");
     }
-    let secret = catalog.row_of("10.9.8.7.6").unwrap_err().to_string();
+    let secret = catalog.parse_row("10.9.8.7.6").unwrap_err().to_string();
     assert!(!secret.contains("10.9"), "what was looked up is not repeated: {secret}");
 
     let index = with("/kind", json!("index")).unwrap();
-    assert_eq!(index.row_of("5").unwrap(), 5);
-    assert!(index.row_of("1.2.3.4").is_err());
+    assert_eq!(index.parse_row("5").unwrap(), 5);
+    assert!(index.parse_row("1.2.3.4").is_err());
     assert_eq!(index.row_of_key(5), None);
 }
 
@@ -255,7 +255,7 @@ fn integer_keys_count_from_the_first() {
         [(99, None), (100, Some(0)), (109, Some(0)), (110, Some(1)), (139, Some(3)), (140, None)]
     {
         assert_eq!(catalog.row_of_key(key), row, "{key}");
-        assert_eq!(catalog.row_of(&key.to_string()).ok(), row, "{key}");
+        assert_eq!(catalog.parse_row(&key.to_string()).ok(), row, "{key}");
     }
 }
 
@@ -288,7 +288,7 @@ fn chunks_cover_an_artifact() {
     assert_eq!((at, entry.chunk_range(3)), (bytes.len() as u64, None));
     assert!(!entry.is_chunk(3, b""));
     for bytes in [0, 1, 1 << 20, 1 << 32, (1 << 32) + 1, 1 << 40] {
-        let size = sotto_catalog::entry::chunk_bytes_for(bytes);
+        let size = sotto_catalog::artifact_entry::chunk_bytes_for(bytes);
         assert!(size.is_power_of_two() && bytes.div_ceil(size) <= 4096, "{bytes}");
     }
 }

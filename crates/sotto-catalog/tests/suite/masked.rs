@@ -1,7 +1,7 @@
 //! The layer of symmetric tables: what is read, and what is refused.
 
 use serde_json::{Value, json};
-use sotto_catalog::{Catalog, CatalogError, Masked, RowForm};
+use sotto_catalog::{Catalog, CatalogError, RowForm, SymmetricLayer};
 use sotto_oprf::{PublicKey, SecretKey};
 use sotto_prg::system_rng;
 
@@ -22,17 +22,17 @@ fn catalog(row_bytes: u64, layers: Value) -> Result<Catalog, CatalogError> {
 #[test]
 fn a_masked_table_names_the_key_and_how_wide_its_items_are() {
     let key = key();
-    let catalog = catalog(25, json!([Masked::layer(&key)])).unwrap();
-    assert_eq!(catalog.masked().unwrap(), Some(Masked { key, item_bytes: 1 }));
-    assert_eq!(catalog.item_bytes().unwrap(), 1);
+    let catalog = catalog(25, json!([SymmetricLayer::layer(&key)])).unwrap();
+    assert_eq!(catalog.symmetric_layer().unwrap(), Some(SymmetricLayer { key, item_bytes: 1 }));
+    assert_eq!(catalog.unmasked_row_bytes().unwrap(), 1);
     assert_eq!(Catalog::parse(catalog.to_text().unwrap().as_bytes()).unwrap(), catalog);
     let plain = self::catalog(25, json!([])).unwrap();
-    assert_eq!((plain.masked().unwrap(), plain.item_bytes().unwrap()), (None, 25));
+    assert_eq!((plain.symmetric_layer().unwrap(), plain.unmasked_row_bytes().unwrap()), (None, 25));
 }
 
 #[test]
 fn what_is_no_such_layer_is_refused() {
-    let good = || json!(Masked::layer(&key()));
+    let good = || json!(SymmetricLayer::layer(&key()));
     let with = |field: &str, value: Value| {
         let mut layer = good();
         layer["params"][field] = value;
@@ -56,7 +56,8 @@ fn what_is_no_such_layer_is_refused() {
 #[test]
 fn the_empty_value_of_ranges_fits_under_the_mask() {
     let range = |row_bytes: u64| {
-        let mut json = serde_json::to_value(catalog(100, json!([Masked::layer(&key())])).unwrap()).unwrap();
+        let mut json =
+            serde_json::to_value(catalog(100, json!([SymmetricLayer::layer(&key())])).unwrap()).unwrap();
         json["kind"] = json!({"range": {"key": "u32", "block": 1, "first": 0, "empty": "3f3f"}});
         json["row_bytes"] = json!(row_bytes);
         Catalog::parse(json.to_string().as_bytes())
@@ -67,15 +68,17 @@ fn the_empty_value_of_ranges_fits_under_the_mask() {
 
 #[test]
 fn bits_are_counted_in_items() {
-    let catalog = catalog(26, json!([Masked::layer(&key())])).unwrap();
+    let catalog = catalog(26, json!([SymmetricLayer::layer(&key())])).unwrap();
     assert_eq!([15, 16].map(|bit| catalog.bit(bit).unwrap().row()), [0, 1]);
     assert!(catalog.bit(160).is_err(), "ten rows of two bytes");
 }
 
 #[test]
 fn lengths_lie_under_masks_and_are_as_short_as_they_can_be() {
-    let (mask, length) =
-        (json!(Masked::layer(&key())), |bytes: u64| json!({"name": "length/1", "params": {"bytes": bytes}}));
+    let (mask, length) = (
+        json!(SymmetricLayer::layer(&key())),
+        |bytes: u64| json!({"name": "length/1", "params": {"bytes": bytes}}),
+    );
     let form = |width, layers| catalog(width, layers).and_then(|catalog| catalog.row_form());
     assert_eq!(form(10, json!([])).unwrap(), RowForm::Whole);
     assert_eq!(form(256, json!([length(1)])).unwrap(), RowForm::Length(1));

@@ -29,7 +29,7 @@ fn round_trip(rows: u64, row_bytes: u64, records: u64, record_bytes: u64) {
     assert_eq!(written as u64, rows * row_bytes);
     for index in 0..rows {
         let asked = packing.records_of(index);
-        assert_eq!(asked.len(), packing.lookups());
+        assert_eq!(asked.len(), packing.records_per_row());
         let got: Vec<_> = asked.iter().map(|r| Record::new(table[r.0 as usize].clone())).collect();
         assert_eq!(packing.extract(index, &got).unwrap(), row(index, width), "row {index}");
     }
@@ -128,12 +128,12 @@ proptest! {
         let mut next = || sizes.next().unwrap();
         let (rows, row_bytes, records, record_bytes, row) = (next(), next(), next(), next(), next());
         if let Ok(packing) = Packing::new(rows, row_bytes, records, record_bytes)
-            && packing.lookups() < 1000
+            && packing.records_per_row() < 1000
         {
             prop_assert!(rows <= packing.capacity());
             let asked = packing.records_of(row);
             prop_assert_eq!(packing.check(row).is_ok(), row < rows);
-            prop_assert_eq!(asked.len(), packing.lookups());
+            prop_assert_eq!(asked.len(), packing.records_per_row());
             prop_assert!(asked.into_iter().all(|record| record.0 < records));
         }
     }

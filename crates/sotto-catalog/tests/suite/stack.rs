@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use rand_chacha::ChaCha20Rng;
 use rand_chacha::rand_core::SeedableRng;
 use serde_json::{Value, json};
-use sotto_catalog::stack::{File, MAX_STACK_BYTES};
+use sotto_catalog::stack::{MAX_STACK_BYTES, StackFile};
 use sotto_catalog::{CatalogError, SignedCatalog, SignedStack, SigningKey, Stack};
 
 fn valid() -> Value {
@@ -105,7 +105,7 @@ fn signatures_are_of_this_text_by_this_key_for_this_purpose() {
 
 #[test]
 fn a_file_is_its_bytes() {
-    let file = File::of("peaks".parse().unwrap(), b"some bytes");
+    let file = StackFile::of("peaks".parse().unwrap(), b"some bytes");
     assert!(file.is(b"some bytes") && !file.is(b"some byteS") && !file.is(b"some bytes ") && !file.is(b""));
 }
 

@@ -1,8 +1,8 @@
 //! A key takes another's place: who follows, and who does not.
 
 use crate::catalog::{key, plain as catalog};
-use sotto_catalog::succession::{MAX_CHANGES, follow};
-use sotto_catalog::{CatalogError, KeyChange, SignedCatalog, SigningKey, Succession, TableName};
+use sotto_catalog::succession::{MAX_CHANGES, resolve_signer};
+use sotto_catalog::{CatalogError, SignedCatalog, SignerChange, SigningKey, Succession, TableName};
 
 fn table() -> TableName {
     catalog().table
@@ -26,7 +26,7 @@ fn whoever_knows_an_older_key_follows_and_nobody_else() {
     assert_eq!(read, signed);
     for known in [&one, &two] {
         let (found, path) = read.verify_from(&known.public()).unwrap();
-        let change = KeyChange::of(known.public(), &path).unwrap();
+        let change = SignerChange::of(known.public(), &path).unwrap();
         assert_eq!(found, catalog());
         assert_eq!((change.from, change.to, change.until), (known.public(), three.public(), 200));
     }
@@ -44,7 +44,7 @@ fn a_change_is_of_one_table_and_of_both_keys() {
     let [one, two, thief] = [1, 2, 3].map(key);
     let elsewhere: TableName = "elsewhere".parse().unwrap();
     let of_other = Succession::sign(&elsewhere, (&one, &two), catalog().epoch, (100, 200)).unwrap();
-    assert!(follow(&[of_other], &table(), one.public(), two.public()).unwrap().is_none());
+    assert!(resolve_signer(&[of_other], &table(), one.public(), two.public()).unwrap().is_none());
     // Not signed by the key that it says: each of the two signatures is looked at.
     let good = serde_json::to_value(change(&one, &two)).unwrap();
     let bad = serde_json::to_value(change(&thief, &two)).unwrap();
@@ -52,7 +52,7 @@ fn a_change_is_of_one_table_and_of_both_keys() {
         let mut forged = good.clone();
         forged[field] = bad[field].clone();
         let forged: Succession = serde_json::from_value(forged).unwrap();
-        let refused = follow(&[forged], &table(), one.public(), two.public());
+        let refused = resolve_signer(&[forged], &table(), one.public(), two.public());
         assert!(matches!(refused, Err(CatalogError::BadSignature)), "{field}: {refused:?}");
     }
     let same = Succession::sign(&table(), (&one, &one), catalog().epoch, (100, 200));

@@ -3,42 +3,49 @@
 use super::{IN_MEMORY, memory, register, registered};
 use bytes::Bytes;
 use sotto_apple::client::{Client, ConfigPolicy, KeySeed, ShardHistory, config_request};
-use sotto_apple::image::describe::KeyCompression;
-use sotto_apple::image::{How, Rows, encode};
-use sotto_apple::sets::{SETS, Weak};
+use sotto_apple::image::description::KeyCompression;
+use sotto_apple::image::{KeywordRows, UseCaseOptions, encode};
+use sotto_apple::sets::{SETS, WeakParams};
 use sotto_catalog::ValueKind;
-use sotto_client::transport::http::{Http, Settings};
+use sotto_client::transport::http::{HttpSettings, HttpTransport};
 use sotto_client::transport::{Request, Transport};
 use sotto_db::TableDir;
 use sotto_db::progress::silent;
 use sotto_layers::keyword::KeyForm;
-use sotto_server::{AppleConfig, AppleKeys, Config, Running, Server};
+use sotto_server::{AppleConfig, AppleKeys, RunningServer, Server, ServerConfig};
 use std::fs;
 use std::path::Path;
 use std::time::Instant;
 use zeroize::Zeroizing;
 
 const USE_CASE: &str = "restart";
-fn config(folder: &Path) -> Config {
+fn config(folder: &Path) -> ServerConfig {
     let keys = AppleKeys { max_bytes: IN_MEMORY, max_stored_bytes: u64::MAX, ..AppleKeys::default() };
     let apple = AppleConfig { use_cases: vec![folder.join("table")], keys, ..AppleConfig::default() };
-    Config { state: Some(folder.join("state")), apple, reload_seconds: 0, ..Config::on_free_ports() }
+    ServerConfig {
+        state: Some(folder.join("state")),
+        apple,
+        reload_seconds: 0,
+        ..ServerConfig::on_free_ports()
+    }
 }
 
 /// The line of one user.
-fn line(running: &Running, user: &str) -> Http {
+fn line(running: &RunningServer, user: &str) -> HttpTransport {
     let headers = vec![("user-identifier", user.to_owned()), ("user-agent", "x iOS/18.2".to_owned())];
-    Http::new(&format!("http://{}", running.public), &Settings::default()).unwrap().speaking(headers)
+    HttpTransport::new(&format!("http://{}", running.public), &HttpSettings::default())
+        .unwrap()
+        .with_headers(headers)
 }
 
-fn post(http: &mut Http, path: &str, body: Vec<u8>) -> Vec<u8> {
+fn post(http: &mut HttpTransport, path: &str, body: Vec<u8>) -> Vec<u8> {
     let answer = http.call(&Request::post(path.to_owned(), body, 64 << 20)).unwrap();
     assert!(answer.is_success(), "{path}: {} {}", answer.status, String::from_utf8_lossy(&answer.body));
     answer.body
 }
 
 /// The client whose keys all users have, kept in the folder.
-fn client(folder: &Path, running: &Running) -> Client {
+fn client(folder: &Path, running: &RunningServer) -> Client {
     let told = post(&mut line(running, "nobody"), "/config", config_request(USE_CASE));
     let (file, rng) = (folder.join("client"), &mut sotto_prg::system_rng().unwrap());
     let kept = fs::read(&file).ok().map(|seed| KeySeed::new(Zeroizing::new(seed.try_into().unwrap()), 1));
@@ -54,13 +61,13 @@ fn user(i: usize) -> String {
 
 pub(super) fn fill(folder: &Path, users: usize, is_usual: bool) {
     if !folder.join("table").exists() {
-        let mut rows = Rows::default();
+        let mut rows = KeywordRows::default();
         let count = if is_usual { 100_000 } else { 2 };
         (0..count).for_each(|i| rows.push(format!("key {i}").as_bytes(), b"v").unwrap());
-        let how = How {
+        let how = UseCaseOptions {
             name: USE_CASE.into(),
             set: SETS[1],
-            weak: Weak::Refused,
+            weak: WeakParams::Reject,
             compression: if is_usual { KeyCompression::None } else { KeyCompression::Most },
             value: ValueKind::Bytes,
             value_bytes: 0,

@@ -3,14 +3,14 @@
 
 use super::{IN_MEMORY, memory, register, registered};
 use sotto_catalog::{Catalog, SignedCatalog, SigningKey};
-use sotto_client::transport::http::{Http, Settings};
+use sotto_client::transport::http::{HttpSettings, HttpTransport};
 use sotto_client::transport::{Request, Transport};
 use sotto_core::{AnyClient, ParamsDigest};
 use sotto_db::progress::silent;
 use sotto_db::{EncodeOptions, TableDir, TableSource, encode_table};
-use sotto_server::{Config, Running, Server, SessionConfig, TableConfig};
+use sotto_server::{RunningServer, Server, ServerConfig, SessionConfig, TableConfig};
 use sotto_testkit::rng::seeded;
-use sotto_wire::{Pin, SessionId, answer, ask, keys, routes};
+use sotto_wire::{FrameHeader, SessionId, answer, keys, query, routes};
 use std::fs;
 use std::fs::OpenOptions;
 use std::os::unix::fs::FileExt;
@@ -40,7 +40,7 @@ impl TableSource for Rows {
     }
 }
 
-fn config(folder: &Path) -> Config {
+fn config(folder: &Path) -> ServerConfig {
     let sessions = SessionConfig {
         max_bytes: IN_MEMORY,
         max_stored_bytes: u64::MAX,
@@ -48,27 +48,27 @@ fn config(folder: &Path) -> Config {
         per_minute: 0,
         ..SessionConfig::default()
     };
-    Config {
+    ServerConfig {
         tables: vec![TableConfig::dir(folder.join("table"))],
         state: Some(folder.join("state")),
         sessions,
         reload_seconds: 0,
-        ..Config::on_free_ports()
+        ..ServerConfig::on_free_ports()
     }
 }
 
-fn line(running: &Running) -> Http {
-    Http::new(&format!("http://{}", running.public), &Settings::default()).unwrap()
+fn line(running: &RunningServer) -> HttpTransport {
+    HttpTransport::new(&format!("http://{}", running.public), &HttpSettings::default()).unwrap()
 }
 
-fn call(http: &mut Http, request: &Request) -> Vec<u8> {
+fn call(http: &mut HttpTransport, request: &Request) -> Vec<u8> {
     let answer = http.call(request).unwrap();
     assert!(answer.is_success(), "{}: {}", answer.status, String::from_utf8_lossy(&answer.body));
     answer.body
 }
 
 /// The catalog, what frames start with, and the client whose keys all have.
-fn opened(running: &Running) -> (Catalog, Pin, Box<dyn AnyClient>) {
+fn opened(running: &RunningServer) -> (Catalog, FrameHeader, Box<dyn AnyClient>) {
     let request = Request::get(routes::table(NAME, None), SignedCatalog::MAX_BYTES as u64);
     let signed = SignedCatalog::parse(&call(&mut line(running), &request)).unwrap();
     let catalog = signed.verify(None).unwrap();
@@ -76,7 +76,7 @@ fn opened(running: &Running) -> (Catalog, Pin, Box<dyn AnyClient>) {
     let params = catalog.params.to_string();
     // The same in every process.
     let prepare = (entry.prepare)(params.as_bytes(), &mut seeded("the client of all")).unwrap();
-    let pin = Pin { server: 0, epoch: catalog.epoch, digest: ParamsDigest(catalog.params_digest.0) };
+    let pin = FrameHeader { server: 0, epoch: catalog.epoch, digest: ParamsDigest(catalog.params_digest.0) };
     (catalog, pin, prepare.finish().unwrap())
 }
 
@@ -113,8 +113,8 @@ pub(super) fn start(folder: &Path) {
         let index = packing.records_of(row)[0];
         let (queries, ticket) = client.query(index, &mut seeded("query")).unwrap();
         let asked = Instant::now();
-        let frame = ask::encode(&pin, &id, &queries).unwrap();
-        let body = call(&mut line(&running), &Request::post(routes::ask(NAME), frame, 1 << 24));
+        let frame = query::encode(&pin, &id, &queries).unwrap();
+        let body = call(&mut line(&running), &Request::post(routes::query(NAME), frame, 1 << 24));
         let took = asked.elapsed().as_secs_f64() * 1e3;
         let answers = answer::decode(&body, &pin, 1, body.len() - answer::HEAD_BYTES).unwrap();
         let record = client.recover(ticket, &[answers[0].to_vec()]).unwrap();

@@ -18,7 +18,7 @@ const TURN: Duration = Duration::from_secs(2);
 
 /// What the numbers of a stage count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Unit {
+pub(crate) enum StageUnit {
     Bytes,
     /// Things, by their name.
     Count(&'static str),
@@ -28,7 +28,7 @@ pub(crate) enum Unit {
 
 /// The line of one command. Callable from any thread.
 #[derive(Debug)]
-pub(crate) struct Bars {
+pub(crate) struct ProgressLine {
     /// Whether nothing is said at all.
     quiet: bool,
     /// Whether there is a line.
@@ -61,11 +61,11 @@ struct Stage {
     turns: u32,
     done: u64,
     total: u64,
-    unit: Unit,
+    unit: StageUnit,
 }
 
 impl Stages {
-    fn at(&mut self, name: &str, done: u64, total: u64, unit: Unit, now: Instant) {
+    fn at(&mut self, name: &str, done: u64, total: u64, unit: StageUnit, now: Instant) {
         self.began.get_or_insert(now);
         let is_it = |stage: &Stage| stage.name == name;
         if self.under_way().is_none_or(|stage| !is_it(stage)) {
@@ -146,12 +146,14 @@ impl Stage {
         let known = *total > 0;
         let total = (*total).max(*done);
         match (self.unit, known) {
-            (Unit::Bytes, true) => facts.push(format!("{} of {}", units::bytes(*done), units::bytes(total))),
-            (Unit::Bytes, false) if *done > 0 => facts.push(units::bytes(*done)),
-            (Unit::Count(things), true) => {
+            (StageUnit::Bytes, true) => {
+                facts.push(format!("{} of {}", units::bytes(*done), units::bytes(total)))
+            }
+            (StageUnit::Bytes, false) if *done > 0 => facts.push(units::bytes(*done)),
+            (StageUnit::Count(things), true) => {
                 facts.push(format!("{} of {} {things}", units::count(*done), units::count(total)));
             }
-            (Unit::Count(things), false) if *done > 0 => {
+            (StageUnit::Count(things), false) if *done > 0 => {
                 facts.push(format!("{} {things}", units::count(*done)));
             }
             _ => {}
@@ -205,14 +207,14 @@ fn tick(stages: &Weak<Mutex<Stages>>) {
     }
 }
 
-impl Bars {
+impl ProgressLine {
     /// Draws nothing, and keeps time all the same.
     pub(crate) fn quiet() -> Self {
-        Bars::new(true)
+        ProgressLine::new(true)
     }
 
     pub(super) fn new(quiet: bool) -> Self {
-        Bars { quiet, drawn: !quiet && std::io::stderr().is_terminal(), now: Arc::default() }
+        ProgressLine { quiet, drawn: !quiet && std::io::stderr().is_terminal(), now: Arc::default() }
     }
 
     fn stages(&self) -> MutexGuard<'_, Stages> {
@@ -220,7 +222,7 @@ impl Bars {
     }
 
     /// Says how far `stage` is, out of `total`, or 0 if nobody knows; a new name ends the stage before it.
-    pub(crate) fn at(&self, stage: &str, done: u64, total: u64, unit: Unit) {
+    pub(crate) fn at(&self, stage: &str, done: u64, total: u64, unit: StageUnit) {
         let mut stages = self.stages();
         stages.at(stage, done, total, unit, Instant::now());
         if self.drawn && !stages.ticking {
@@ -234,10 +236,10 @@ impl Bars {
     /// The same for a stage of `sotto-db`, on a table of its own or on one of several.
     pub(crate) fn watch(&self, table: Option<(usize, usize)>, at: sotto_db::Progress) {
         let unit = match at.unit {
-            sotto_db::Unit::Bytes => Unit::Bytes,
-            sotto_db::Unit::Rows => Unit::Count("rows"),
-            sotto_db::Unit::Tables => Unit::Count("tables"),
-            _ => Unit::Share,
+            sotto_db::ProgressUnit::Bytes => StageUnit::Bytes,
+            sotto_db::ProgressUnit::Rows => StageUnit::Count("rows"),
+            sotto_db::ProgressUnit::Tables => StageUnit::Count("tables"),
+            _ => StageUnit::Share,
         };
         match table {
             None => self.at(at.stage, at.done, at.total, unit),
@@ -268,7 +270,7 @@ impl Bars {
     }
 }
 
-impl Drop for Bars {
+impl Drop for ProgressLine {
     fn drop(&mut self) {
         // An error leaves a half-drawn line in the way of its own message.
         self.finish();
@@ -286,9 +288,9 @@ mod tests {
 
     #[test]
     fn stages_are_timed_in_order_and_a_resumed_one_once() {
-        let bars = Bars::quiet();
+        let bars = ProgressLine::quiet();
         for (stage, done) in [("read", 1), ("read", 2), ("hint", 1), ("read", 3)] {
-            bars.at(stage, done, 3, Unit::Share);
+            bars.at(stage, done, 3, StageUnit::Share);
         }
         let names: Vec<_> = bars.finish().into_iter().map(|(name, _)| name).collect();
         assert_eq!(names, ["read", "hint"]);
@@ -305,22 +307,28 @@ mod tests {
             after(&mut stages, began, 2.0).unwrap()
         };
         let bar = "read                 [======                  ]  25 %";
-        assert_eq!(text(Unit::Count("rows"), 3, 12), format!("  {bar}  3 of 12 rows, 6 s left"));
-        assert_eq!(text(Unit::Bytes, 1 << 20, 4 << 20), format!("  {bar}  1.00 MiB of 4.00 MiB, 6 s left"));
-        assert_eq!(text(Unit::Share, 3, 12), format!("  {bar}  6 s left"));
-        assert_eq!(text(Unit::Count("rows"), 0, 12).trim_end().rsplit("  ").next(), Some("0 of 12 rows"));
+        assert_eq!(text(StageUnit::Count("rows"), 3, 12), format!("  {bar}  3 of 12 rows, 6 s left"));
+        assert_eq!(
+            text(StageUnit::Bytes, 1 << 20, 4 << 20),
+            format!("  {bar}  1.00 MiB of 4.00 MiB, 6 s left")
+        );
+        assert_eq!(text(StageUnit::Share, 3, 12), format!("  {bar}  6 s left"));
+        assert_eq!(
+            text(StageUnit::Count("rows"), 0, 12).trim_end().rsplit("  ").next(),
+            Some("0 of 12 rows")
+        );
         // Nobody knows of how many.
-        assert_eq!(text(Unit::Bytes, 2048, 0), "  read                 2.00 KiB, 2 s");
-        assert_eq!(text(Unit::Share, 0, 0), "  read                 2 s");
+        assert_eq!(text(StageUnit::Bytes, 2048, 0), "  read                 2.00 KiB, 2 s");
+        assert_eq!(text(StageUnit::Share, 0, 0), "  read                 2 s");
         // More than was announced.
-        assert!(text(Unit::Count("rows"), 13, 12).contains("100 %  13 of 13 rows"));
+        assert!(text(StageUnit::Count("rows"), 13, 12).contains("100 %  13 of 13 rows"));
     }
 
     #[test]
     fn what_takes_no_time_is_not_drawn() {
         let began = Instant::now();
         let mut stages = Stages::default();
-        stages.at("catalog", 0, 0, Unit::Bytes, began);
+        stages.at("catalog", 0, 0, StageUnit::Bytes, began);
         assert_eq!(after(&mut stages, began, 0.4), None);
         // Nothing was heard of it since, and it is drawn all the same.
         assert!(after(&mut stages, began, 0.6).is_some());
@@ -334,23 +342,23 @@ mod tests {
         let second = |n: u64| began + Duration::from_secs(n);
         let mut stages = Stages::default();
         // Half of it was in a cache.
-        stages.at("hint", 50, 100, Unit::Bytes, began);
-        stages.at("hint", 75, 100, Unit::Bytes, second(5));
+        stages.at("hint", 50, 100, StageUnit::Bytes, began);
+        stages.at("hint", 75, 100, StageUnit::Bytes, second(5));
         assert!(after(&mut stages, began, 5.0).unwrap().ends_with("75 B of 100 B, 5 s left"));
         // It is read a second time.
-        stages.at("hint", 0, 100, Unit::Bytes, second(20));
-        stages.at("hint", 10, 100, Unit::Bytes, second(21));
+        stages.at("hint", 0, 100, StageUnit::Bytes, second(20));
+        stages.at("hint", 10, 100, StageUnit::Bytes, second(21));
         assert!(after(&mut stages, began, 21.0).unwrap().ends_with("10 B of 100 B, 9 s left"));
         let mut stages = Stages::default();
         for turn in 0..10 {
-            stages.at("matrix", turn, 10, Unit::Share, second(turn));
-            stages.at("hint", turn, 10, Unit::Share, second(turn));
+            stages.at("matrix", turn, 10, StageUnit::Share, second(turn));
+            stages.at("hint", turn, 10, StageUnit::Share, second(turn));
         }
-        stages.at("matrix", 10, 20, Unit::Share, second(10));
+        stages.at("matrix", 10, 20, StageUnit::Share, second(10));
         // Ten of twenty in ten seconds, whoever had the turn.
         let shown = after(&mut stages, began, 10.0).unwrap();
         assert!(shown.contains("matrix") && shown.ends_with("10 s left"), "{shown}");
-        stages.at("hint", 10, 20, Unit::Share, second(10));
+        stages.at("hint", 10, 20, StageUnit::Share, second(10));
         assert!(after(&mut stages, began, 11.0).unwrap().contains("matrix"));
         assert!(after(&mut stages, began, 13.0).unwrap().contains("hint"));
     }

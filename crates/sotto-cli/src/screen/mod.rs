@@ -52,8 +52,8 @@ impl Screen {
     }
 
     /// Progress bars for long work.
-    pub(crate) fn bars(self) -> bars::Bars {
-        bars::Bars::new(self.json)
+    pub(crate) fn bars(self) -> bars::ProgressLine {
+        bars::ProgressLine::new(self.json)
     }
 }
 

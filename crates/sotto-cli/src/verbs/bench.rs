@@ -1,18 +1,18 @@
 //! `sotto bench`: runs benchmark definitions, or measures how fast this machine reads memory, or whether
 //! anything has become slower, or how many lookups a server gives.
 
-mod crowd;
 mod guard;
-mod load;
+mod load_generator;
+mod local_server;
+mod overload;
 mod plan;
-mod served;
 mod soak;
-mod storm;
+mod throughput;
 
-use crate::blame;
+use crate::exit_mapping;
 use crate::failure::{Failure, Result};
 use crate::screen::Screen;
-use crate::screen::bars::Unit;
+use crate::screen::bars::StageUnit;
 use serde::Serialize;
 use sotto_bench::{Options, Report, load, machine, shipped};
 use std::path::{Path, PathBuf};
@@ -109,7 +109,7 @@ impl Bench {
             if self.svg.is_some() {
                 return Err(Failure::usage("there is no drawing of `bench machine`").fix("leave --svg out"));
             }
-            let report = machine::probe(&options).map_err(blame::bench)?;
+            let report = machine::probe(&options).map_err(exit_mapping::bench)?;
             super::kernels::keep(&report.shapes);
             self.print(screen, &report.table(), &report, &report.json())?;
             return plan::calibrate(&options, screen);
@@ -124,14 +124,14 @@ impl Bench {
         if let [first, dir] = self.definitions.as_slice()
             && first == "server"
         {
-            let report = load::run(Path::new(dir), usize::from(self.clients), &options, screen)?;
+            let report = throughput::run(Path::new(dir), usize::from(self.clients), &options, screen)?;
             return self.print(screen, &report.table(), &report, &report.json()?);
         }
         if let [first, dir] = self.definitions.as_slice()
             && first == "storm"
         {
             let report =
-                storm::run(Path::new(dir), self.times.unwrap_or(10.0), self.seconds, &options, screen)?;
+                overload::run(Path::new(dir), self.times.unwrap_or(10.0), self.seconds, &options, screen)?;
             return self.print(screen, &report.table(), &report, &report.json()?);
         }
         if let [first, dir] = self.definitions.as_slice()
@@ -154,15 +154,15 @@ impl Bench {
         let definitions: Vec<_> = self
             .definitions
             .iter()
-            .map(|name| load(name).map_err(blame::definition))
+            .map(|name| load(name).map_err(exit_mapping::definition))
             .collect::<Result<_>>()?;
         let bars = screen.bars();
         let mut whole: Option<Report> = None;
         for definition in &definitions {
             let report = sotto_bench::run(definition, options, &|at| {
-                bars.at(&format!("{}: {}", at.case, at.step), at.done, at.total, Unit::Share);
+                bars.at(&format!("{}: {}", at.case, at.step), at.done, at.total, StageUnit::Share);
             });
-            let report = report.map_err(blame::bench)?;
+            let report = report.map_err(exit_mapping::bench)?;
             match &mut whole {
                 Some(whole) => whole.append(report),
                 None => whole = Some(report),
@@ -184,7 +184,7 @@ impl Bench {
 fn list(screen: Screen) -> Result<()> {
     let mut names = Vec::new();
     for definition in shipped() {
-        let definition = load(definition.name).map_err(blame::definition)?;
+        let definition = load(definition.name).map_err(exit_mapping::definition)?;
         screen.say(format!("  {:<15} {}", definition.name, definition.about))?;
         names.push(serde_json::json!({ "name": definition.name, "about": definition.about }));
     }

@@ -1,34 +1,36 @@
 //! Static files of a server, each chunk compared with its digest.
 
-use crate::blame;
 use crate::exit::Exit;
+use crate::exit_mapping;
 use crate::failure::{Failure, Result};
-use crate::screen::bars::{Bars, Unit};
+use crate::screen::bars::{ProgressLine, StageUnit};
 use sotto_catalog::ArtifactEntry;
 use sotto_catalog::signed::MAX_SIGNED_BYTES;
 use sotto_client::ClientError;
-use sotto_client::transport::http::Http;
+use sotto_client::transport::http::HttpTransport;
 use sotto_client::transport::{Request, Transport};
 use sotto_wire::Problem;
 use sotto_wire::routes::{self, TableList};
 use sotto_wire::sizes::MAX_TABLES_BYTES;
 
 /// A catalog, as it is served.
-pub(super) fn catalog(server: &mut Http, path: &str) -> Result<Vec<u8>> {
+pub(super) fn catalog(server: &mut HttpTransport, path: &str) -> Result<Vec<u8>> {
     fetch(server, Request::get(path.to_owned(), MAX_SIGNED_BYTES as u64))
 }
 
 /// The body of a response.
-pub(super) fn fetch(server: &mut Http, request: Request) -> Result<Vec<u8>> {
-    let response = server.call(&request).map_err(|error| blame::client(error.into()))?;
+pub(super) fn fetch(server: &mut HttpTransport, request: Request) -> Result<Vec<u8>> {
+    let response = server.call(&request).map_err(|error| exit_mapping::client(error.into()))?;
     match response.is_success() {
         true => Ok(response.body),
-        false => Err(blame::client(ClientError::Refused(Problem::read(response.status, &response.body)))),
+        false => {
+            Err(exit_mapping::client(ClientError::Refused(Problem::read(response.status, &response.body))))
+        }
     }
 }
 
 /// The tables and stacks of a server.
-pub(super) fn tables(server: &mut Http) -> Result<TableList> {
+pub(super) fn tables(server: &mut HttpTransport) -> Result<TableList> {
     let body = fetch(server, Request::get(routes::TABLES.to_owned(), MAX_TABLES_BYTES))?;
     serde_json::from_slice(&body).map_err(|error| {
         Failure::new(Exit::Peer, format!("what came back is no list of tables: {error}"))
@@ -38,9 +40,9 @@ pub(super) fn tables(server: &mut Http) -> Result<TableList> {
 
 /// A whole artifact, chunk by chunk, each of which is right.
 pub(super) fn whole(
-    server: &mut Http,
+    server: &mut HttpTransport,
     entry: &ArtifactEntry,
-    bars: &Bars,
+    bars: &ProgressLine,
     take: &mut dyn FnMut(&[u8]) -> Result<()>,
 ) -> Result<()> {
     let path = routes::artifact(&entry.digest.to_string());
@@ -54,7 +56,7 @@ pub(super) fn whole(
         whole.update(&chunk);
         take(&chunk)?;
         done += chunk.len() as u64;
-        bars.at(entry.artifact.name(), done, entry.bytes, Unit::Bytes);
+        bars.at(entry.artifact.name(), done, entry.bytes, StageUnit::Bytes);
     }
     match whole.finalize() == blake3::Hash::from(entry.digest.0) {
         true => Ok(()),

@@ -1,7 +1,7 @@
 //! `sotto forget`: takes back what the cache remembers of a table, its keys and the newest epoch seen.
 
-use super::remote::default_cache;
-use crate::blame;
+use super::connect_args::default_cache;
+use crate::exit_mapping;
 use crate::failure::Result;
 use crate::screen::Screen;
 use serde_json::json;
@@ -40,7 +40,7 @@ impl Forget {
         let servers: Vec<&str> = self.servers.iter().map(String::as_str).collect();
         let of_table = Table::connect_all(&servers, table).insecure_plaintext().cache_dir(&cache).forget();
         let of_stack = Stack::connect_all(&servers, table).insecure_plaintext().cache_dir(&cache).forget();
-        let forgotten = of_table.map_err(blame::client)? | of_stack.map_err(blame::client)?;
+        let forgotten = of_table.map_err(exit_mapping::client)? | of_stack.map_err(exit_mapping::client)?;
         screen.say(match forgotten {
             true => format!(
                 "forgotten: what is shown next of {table} is believed as on a first visit, so pin its key"

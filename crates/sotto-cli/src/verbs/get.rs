@@ -12,18 +12,19 @@
 mod answer;
 mod apple;
 mod batch;
-mod part;
+mod lookup_args;
+mod partial_file;
 mod stream;
-mod wanted;
 
-use super::promise;
-use super::remote::{Opened, Remote};
-use super::state::{self, Events};
-use crate::blame;
+use super::client_events::{self, EventLog};
+use super::connect_args::{ConnectArgs, TableOrStack};
+use super::table_summary;
+use crate::exit_mapping;
 use crate::failure::Result;
-use crate::screen::bars::Unit;
+use crate::screen::bars::StageUnit;
 use crate::screen::{Screen, grid, units};
-use answer::Answer;
+use answer::PrintedResult;
+use lookup_args::{RequestedKey, RowList};
 use serde_json::json;
 use sotto_client::Table;
 use sotto_client::session::Trust;
@@ -31,7 +32,6 @@ use sotto_client::table::LookupStats;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
-use wanted::{RequestedKey, Rows};
 
 const EXAMPLE: &str = "\
 Example:
@@ -102,14 +102,14 @@ const PATIENCE: Duration = Duration::from_secs(2);
 #[command(after_help = EXAMPLE, after_long_help = format!("{EXAMPLE}\n\n{DETAILS}"))]
 pub(crate) struct Get {
     #[command(flatten)]
-    remote: Remote,
+    remote: ConnectArgs,
     /// A row by its number, counted from 0, or several: 7,9 or 5..9, which is 5 to 8; may be repeated
     #[arg(long = "row", visible_alias = "index", value_name = "N")]
     #[arg(required_unless_present_any = ["bits", "keys", "key_file", "fetch_tokens"])]
-    rows: Vec<Rows>,
+    rows: Vec<RowList>,
     /// A bit by its number in all rows together, from the least significant of each byte on; lists as --row has them
     #[arg(long = "bit", value_name = "N", conflicts_with_all = ["keys", "key_file", "stream"])]
-    bits: Vec<Rows>,
+    bits: Vec<RowList>,
     /// A value by its key, or a row by a key it stands for, such as an address; may be repeated
     #[arg(long = "key", value_name = "KEY", allow_hyphen_values = true)]
     keys: Vec<String>,
@@ -134,16 +134,16 @@ pub(crate) struct Get {
     renew: bool,
     // The last one: its heading is that of all arguments after it.
     #[command(flatten)]
-    apple: apple::Apple,
+    apple: apple::AppleArgs,
 }
 
 impl Get {
     pub(crate) fn run(mut self, screen: Screen) -> Result<()> {
-        self.row_numbers = wanted::all(&self.rows);
-        self.bit_numbers = wanted::all(&self.bits);
-        self.all_keys = wanted::options(&self.keys);
+        self.row_numbers = lookup_args::all(&self.rows);
+        self.bit_numbers = lookup_args::all(&self.bits);
+        self.all_keys = lookup_args::options(&self.keys);
         if let Some(file) = &self.key_file {
-            self.all_keys.extend(wanted::keys(file)?);
+            self.all_keys.extend(lookup_args::keys(file)?);
         }
         if let Some(url) = self.apple.url() {
             return self.ask_apple(url, screen);
@@ -152,34 +152,34 @@ impl Get {
         if let (true, Some(file)) = (self.stream, &self.output) {
             return self.stream(screen, &bars, file);
         }
-        let events = Events::default();
+        let events = EventLog::default();
         let mut table = match self.remote.open_either(&bars, &events)? {
-            Opened::Table(table) => *table,
-            Opened::Stack(mut batch) => {
+            TableOrStack::Table(table) => *table,
+            TableOrStack::Stack(mut batch) => {
                 bars.finish();
                 return self.round(screen, &mut batch, &events);
             }
         };
-        bars.at("asking", 0, 0, Unit::Share);
-        let looked_up = table.get_each(&self.wishes()).map_err(blame::client);
+        bars.at("asking", 0, 0, StageUnit::Share);
+        let looked_up = table.get_each(&self.wishes()).map_err(exit_mapping::client);
         if self.renew && looked_up.is_ok() {
-            state::refill(&mut table).map_err(blame::client)?;
+            client_events::refill(&mut table).map_err(exit_mapping::client)?;
         }
         bars.finish();
         let happened = events.tell(screen)?;
         let answers = self.answers(table.catalog().value, looked_up?);
         self.print(screen, &answers)?;
-        if let Some(last) = table.last() {
+        if let Some(last) = table.last_lookup() {
             screen.say(facts(&table, last))?;
             let mut report = report(&self.remote.servers, &table, last, &answers);
             if let Some(object) = report.as_object_mut() {
-                object.insert("budget".to_owned(), state::budget(&table).into());
+                object.insert("budget".to_owned(), client_events::budget(&table).into());
                 object.insert("events".to_owned(), happened.into());
             }
             screen.report(&report)?;
         }
         // Whoever wanted rows has them. What was made of the next hints meanwhile is for the next call.
-        table.pause(PATIENCE).map(drop).map_err(blame::client)?;
+        table.pause(PATIENCE).map(drop).map_err(exit_mapping::client)?;
         self.check(&answers)
     }
 }
@@ -209,7 +209,7 @@ fn facts(table: &Table, last: &LookupStats) -> String {
             units::time(timing.queue)
         )
     });
-    let keys = match (stats.keys.up, stats.orders.down) {
+    let keys = match (stats.keys.up, stats.hint_requests.down) {
         (0, 0) if table.session().sizes().keys_bytes > 0 => "nothing (keys of an earlier call)".to_owned(),
         (0, 0) => "nothing".to_owned(),
         (0, hints) => format!("{} of hints, made to order", units::bytes(hints)),
@@ -234,13 +234,13 @@ fn facts(table: &Table, last: &LookupStats) -> String {
     });
     let mut facts = vec![
         ("table", format!("{}, epoch {}", table.catalog().table, last.epoch)),
-        ("snapshot", promise::snapshot(table.catalog().digest())),
+        ("snapshot", table_summary::snapshot(table.catalog().digest())),
         ("signed by", table.session().public_key().to_string()),
         ("trusted as", trust(table.trust()).to_owned()),
         ("verified", verified(table).to_owned()),
         ("bytes", format!("{} up, {} down", units::bytes(last.up), units::bytes(last.down))),
         ("once", once),
-        ("left", state::left(table)),
+        ("left", client_events::left(table)),
         (
             "time",
             format!(
@@ -264,9 +264,14 @@ fn facts(table: &Table, last: &LookupStats) -> String {
     grid::facts(facts)
 }
 
-fn report(servers: &[String], table: &Table, last: &LookupStats, answers: &[Answer]) -> serde_json::Value {
+fn report(
+    servers: &[String],
+    table: &Table,
+    last: &LookupStats,
+    answers: &[PrintedResult],
+) -> serde_json::Value {
     let stats = table.stats();
-    let answers: Vec<_> = answers.iter().map(Answer::report).collect();
+    let answers: Vec<_> = answers.iter().map(PrintedResult::report).collect();
     let ms = |time: Duration| time.as_secs_f64() * 1e3;
     let timing = last.timing();
     let each = servers.iter().zip(&last.servers).map(|(url, share)| {
@@ -281,7 +286,7 @@ fn report(servers: &[String], table: &Table, last: &LookupStats, answers: &[Answ
     json!({
         "table": table.catalog().table,
         "epoch": last.epoch,
-        "snapshot": promise::snapshot(table.catalog().digest()),
+        "snapshot": table_summary::snapshot(table.catalog().digest()),
         "public_key": table.session().public_key().to_string(),
         "trust": match table.trust() {
             Trust::Pinned => "pinned",
@@ -306,7 +311,7 @@ fn report(servers: &[String], table: &Table, last: &LookupStats, answers: &[Answ
             "cached_bytes": stats.cached_bytes,
             "patched_bytes": stats.patched_bytes,
             "keys_bytes": stats.keys.up,
-            "hint_bytes": stats.orders.down,
+            "hint_bytes": stats.hint_requests.down,
         },
         "query_ms": ms(last.query),
         "round_trip_ms": ms(last.round_trip),

@@ -1,6 +1,6 @@
 //! How kernels go through memory on this machine: measured once, and remembered in the cache folder.
 
-use super::remote::default_cache;
+use super::connect_args::default_cache;
 use sotto_bench::machine::Shapes;
 use std::path::PathBuf;
 

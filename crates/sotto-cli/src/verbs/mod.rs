@@ -33,12 +33,14 @@
 //! | [`counters`] | what a server of our own says of its passes |
 //! | [`promise`] | what a table promises and costs, as `encode` and `inspect` print it |
 
-mod apple;
+mod apple_summary;
 pub(crate) mod audit;
 pub(crate) mod backup;
 pub(crate) mod bench;
-mod calibrated;
-mod counters;
+mod calibration;
+mod cleanup_on_signal;
+mod client_events;
+mod connect_args;
 pub(crate) mod demo;
 pub(crate) mod doctor;
 mod download;
@@ -49,17 +51,15 @@ pub(crate) mod inspect;
 mod kernels;
 pub(crate) mod leakage;
 pub(crate) mod log;
-mod openly;
 pub(crate) mod plan;
 pub(crate) mod prepare;
-mod promise;
+mod publish_args;
 pub(crate) mod ray;
-mod remote;
 pub(crate) mod rotate;
 pub(crate) mod self_test;
 pub(crate) mod serve;
-mod signal;
-mod state;
+mod server_counters;
+mod table_summary;
 pub(crate) mod tree;
 pub(crate) mod update;
 

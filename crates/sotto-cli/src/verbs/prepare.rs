@@ -1,13 +1,13 @@
 //! `sotto prepare`: makes hints before they are needed. The server learns that somebody streams the table, as all who use
 //! it do.
 
-use super::remote::Remote;
-use super::state::{self, Events};
-use crate::blame;
+use super::client_events::{self, EventLog};
+use super::connect_args::ConnectArgs;
+use crate::exit_mapping;
 use crate::failure::{Failure, Result};
 use crate::screen::{Screen, grid, units};
 use serde_json::json;
-use sotto_core::{Budget, Sure};
+use sotto_core::{Budget, ExpectOrDefault};
 use std::sync::Arc;
 
 const EXAMPLE: &str = "\
@@ -25,7 +25,7 @@ Example:
 #[command(after_help = EXAMPLE)]
 pub(crate) struct Prepare {
     #[command(flatten)]
-    remote: Remote,
+    remote: ConnectArgs,
     /// Make the next hints even if enough are left
     #[arg(long)]
     now: bool,
@@ -33,21 +33,21 @@ pub(crate) struct Prepare {
 
 impl Prepare {
     pub(crate) fn run(self, screen: Screen) -> Result<()> {
-        let (bars, events) = (Arc::new(screen.bars()), Events::default());
+        let (bars, events) = (Arc::new(screen.bars()), EventLog::default());
         let mut table = self.remote.open(&bars, &events)?;
         if table.budget() == Budget::Unlimited {
             let scheme = &table.catalog().scheme;
             return Err(Failure::usage(format!("clients of {scheme} make any number of queries"))
                 .fix("there is nothing to prepare: look rows up"));
         }
-        let made = if self.now { table.renew() } else { state::refill(&mut table) };
-        made.map_err(blame::client)?;
+        let made = if self.now { table.renew() } else { client_events::refill(&mut table) };
+        made.map_err(exit_mapping::client)?;
         bars.finish();
         let happened = events.tell(screen)?;
-        let (left, came) = (state::budget(&table), table.stats().artifacts.down);
+        let (left, came) = (client_events::budget(&table), table.stats().artifacts.down);
         screen.say(grid::facts([
             ("table", format!("{}, epoch {}", table.catalog().table, table.catalog().epoch)),
-            ("left", format!("{} queries", units::count(left.sure("its client has a budget")))),
+            ("left", format!("{} queries", units::count(left.expect_or_default("its client has a budget")))),
             ("streamed", units::bytes(came)),
         ]))?;
         screen.report(&json!({

@@ -1,13 +1,13 @@
 //! `sotto rotate-key`: another key signs a table or a stack from its next epoch on, and clients that know the old one follow.
 
-use super::remote::duration;
-use crate::blame;
+use super::connect_args::duration;
+use crate::exit_mapping;
 use crate::failure::{Failure, Result};
 use crate::screen::{Screen, grid};
 use serde_json::json;
 use sotto_client::ClientError;
-use sotto_db::rotate::{KeyFiles, Rotated, rotate};
-use sotto_db::{PathKind, TableDir, logged};
+use sotto_db::key_rotation::{KeyFiles, KeyRotation, rotate};
+use sotto_db::{PathKind, TableDir, publish_log};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -55,18 +55,18 @@ impl RotateKey {
             return Err(Failure::usage("clients follow for a second or more, and for ten years at most")
                 .fix("give --for, such as 90d"));
         }
-        let kind = PathKind::of(&self.dir).map_err(blame::db)?;
+        let kind = PathKind::of(&self.dir).map_err(exit_mapping::db)?;
         refuse_unsigned(&kind)?;
-        let dir = TableDir::open(&self.dir).map_err(blame::db)?;
+        let dir = TableDir::open(&self.dir).map_err(exit_mapping::db)?;
         if !matches!(kind, PathKind::Stack(_)) {
             // Before the lock: a directory without a table should not get one.
-            dir.open_latest().map_err(blame::db)?;
+            dir.open_latest().map_err(exit_mapping::db)?;
         }
-        let lock = dir.lock().map_err(blame::db)?;
-        let mut rng = sotto_prg::system_rng().map_err(|_| blame::client(ClientError::NoEntropy))?;
+        let lock = dir.lock().map_err(exit_mapping::db)?;
+        let mut rng = sotto_prg::system_rng().map_err(|_| exit_mapping::client(ClientError::NoEntropy))?;
         let files = KeyFiles { old: self.signing_key.as_deref(), new: self.new_key.as_deref() };
-        let done = rotate(&lock, files, self.period.as_secs(), &mut rng).map_err(blame::db)?;
-        let Rotated { from, to, until, retired } = &done;
+        let done = rotate(&lock, files, self.period.as_secs(), &mut rng).map_err(exit_mapping::db)?;
+        let KeyRotation { from, to, until, retired } = &done;
         let mut facts = vec![
             ("old key", from.to_string()),
             ("new key", to.to_string()),
@@ -74,7 +74,7 @@ impl RotateKey {
         ];
         facts.extend(retired.iter().map(|path| ("old key's file", path.display().to_string())));
         screen.say(grid::facts(facts))?;
-        if logged::folder(&self.dir).map_err(blame::db)?.is_some() {
+        if publish_log::log_folder(&self.dir).map_err(exit_mapping::db)?.is_some() {
             // A log is named by the key whose catalogs are in it.
             screen.say(
                 "\nthe log here is the old key's: give the next update --catalog-log with a new folder, and have it cosigned",

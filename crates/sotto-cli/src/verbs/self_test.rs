@@ -65,7 +65,9 @@ fn read(file: &Path) -> Result<Vec<u8>> {
 
 fn failed(file: &Path, error: &VectorError) -> Failure {
     let exit = match error {
-        VectorError::NotOne { .. } | VectorError::Version { .. } | VectorError::Damaged { .. } => Exit::Input,
+        VectorError::NotAVector { .. } | VectorError::Version { .. } | VectorError::Damaged { .. } => {
+            Exit::Input
+        }
         VectorError::UnknownScheme { .. } => Exit::Params,
         _ => Exit::Internal,
     };

@@ -1,16 +1,16 @@
 //! `sotto serve`: answers. Prints what it serves and where, then runs until it is asked to end.
 
-mod announced;
-mod said;
+mod logging;
+mod startup_report;
 
-use crate::blame;
+use crate::exit_mapping;
 use crate::failure::{Failure, Result};
 use crate::screen::Screen;
-use announced::announce;
 use serde_json::json;
 use sotto_catalog::{PublicKey, Stack};
-use sotto_db::{StackDir, logged};
-use sotto_server::{Config, OpeningProgress, Residency, Server, TableConfig, TlsConfig};
+use sotto_db::{StackDir, publish_log};
+use sotto_server::{OpeningProgress, Residency, Server, ServerConfig, TableConfig, TlsConfig};
+use startup_report::announce;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
 
@@ -182,41 +182,41 @@ pub(crate) struct Serve {
 impl Serve {
     pub(crate) fn run(self, screen: Screen) -> Result<()> {
         // Until the server has ended.
-        let _said = said::start(&self.log, screen.is_json())?;
+        let _said = logging::start(&self.log, screen.is_json())?;
         let config = self.settings()?;
         let stacks = config.stacks.iter().map(|path| stacked(path)).collect::<Result<Vec<_>>>()?;
         room_for_connections();
         let kernels = super::kernels::ready();
         // What fails to be said is no reason not to serve.
         let watch = move |at: &OpeningProgress| drop(screen.say(at.to_string()));
-        let running = Server::start_watched(&config, watch).map_err(blame::start)?;
+        let running = Server::start_watched(&config, watch).map_err(exit_mapping::start)?;
         announce(&config, &running, &stacks, &kernels, screen)?;
         let shutdown = running
             .run_until_signal()
             .map_err(|error| Failure::internal(format!("signals cannot be listened for: {error}")))?;
-        screen.say(format!("ended; {} connections had to be cut off", shutdown.cut_off))?;
-        screen.report(&json!({ "event": "ended", "cut_off": shutdown.cut_off }))
+        screen.say(format!("ended; {} connections had to be cut off", shutdown.unfinished))?;
+        screen.report(&json!({ "event": "ended", "cut_off": shutdown.unfinished }))
     }
 
     /// The file, if there is one, and what was given here on top.
-    fn settings(&self) -> Result<Config> {
+    fn settings(&self) -> Result<ServerConfig> {
         let mut config = match &self.config {
             Some(file) if !file.exists() => {
                 return Err(Failure::missing(format!("there is no file {}", file.display())));
             }
-            Some(file) => Config::read(file).map_err(blame::start)?,
-            None => Config::default(),
+            Some(file) => ServerConfig::read(file).map_err(exit_mapping::start)?,
+            None => ServerConfig::default(),
         };
         config.tables.extend(self.tables.iter().map(|path| match path.is_file() {
             true => TableConfig::path(path),
             false => TableConfig::dir(path),
         }));
-        config.recognize().map_err(blame::start)?;
+        config.recognize().map_err(exit_mapping::start)?;
         config.apple.use_cases.extend(self.apple.iter().cloned());
         config.apple.allow_weak |= self.allow_weak;
         config.logs.extend(self.catalog_logs.iter().cloned());
         for path in &self.tables {
-            let log = logged::folder(path).map_err(blame::db)?.filter(|log| log.is_dir());
+            let log = publish_log::log_folder(path).map_err(exit_mapping::db)?.filter(|log| log.is_dir());
             config.logs.extend(log.filter(|log| !config.logs.iter().any(|other| is_same(other, log))));
         }
         if let (Some(cert), Some(key)) = (&self.tls_cert, &self.tls_key) {
@@ -269,7 +269,7 @@ fn is_same(one: &Path, other: &Path) -> bool {
 /// A stack, and who signed it.
 fn stacked(path: &Path) -> Result<(Stack, PublicKey)> {
     let missing = || Failure::missing(format!("no stack was published in {}", path.display()));
-    let (signed, stack) = StackDir::find(path).ok_or_else(missing)?.read().map_err(blame::db)?;
+    let (signed, stack) = StackDir::find(path).ok_or_else(missing)?.read().map_err(exit_mapping::db)?;
     Ok((stack, signed.public_key()))
 }
 

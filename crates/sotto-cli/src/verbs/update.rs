@@ -3,19 +3,20 @@
 mod apple;
 
 use super::encode::{self, source};
-use super::openly::Openly;
-use crate::blame;
+use super::publish_args::PublishArgs;
+use crate::exit_mapping;
 use crate::failure::{Failure, Result};
 use crate::screen::{Screen, grid, units};
 use serde::Serialize;
 use serde_json::json;
-use sotto_catalog::{Batched, Stack, TableKind};
+use sotto_catalog::{BatchAccess, Stack, TableKind};
 use sotto_db::epoch::KEY;
-use sotto_db::ingest::{Column, Encoding, FileOptions, Format};
-use sotto_db::retain::retain_all;
-use sotto_db::update::{StackSummary, Tally, read_stack_update, read_update};
+use sotto_db::ingest::{ColumnSelector, Encoding, FileOptions, SourceFormat};
+use sotto_db::retention::retain_all;
+use sotto_db::update::{ChangeCounts, StackSummary, read_stack_update, read_update};
 use sotto_db::{
-    PathKind, Retained, Retention, StackDir, TableDir, UpdateOptions, UpdateSummary, WriteLock, retain,
+    PathKind, Retention, RetentionSummary, StackDir, TableDir, UpdateOptions, UpdateSummary, WriteLock,
+    retain,
 };
 use std::path::PathBuf;
 use std::time::Duration;
@@ -69,25 +70,25 @@ pub(crate) struct Update {
     changes: PathBuf,
     /// The column of row numbers [default: `row`, or the first]
     #[arg(long, value_name = "COL", requires = "value", conflicts_with_all = ["start", "end"])]
-    row: Option<Column>,
+    row: Option<ColumnSelector>,
     /// Keyword tables: the column of keys [default: named as when the table was encoded, or the first]
     #[arg(long, value_name = "COL", conflicts_with_all = ["row", "start", "end"])]
-    key: Option<Column>,
+    key: Option<ColumnSelector>,
     /// Keyword tables: the column that says which keys are removed: 1, true, yes or delete; else 0, false, no or nothing
     #[arg(long, value_name = "COL")]
-    delete: Option<Column>,
+    delete: Option<ColumnSelector>,
     /// Range tables: the column of first keys [default: named as when the table was encoded, or the first]
     #[arg(long, value_name = "COL", requires = "value")]
-    start: Option<Column>,
+    start: Option<ColumnSelector>,
     /// Range tables: the column of last keys [default: named as when the table was encoded, or the second]
     #[arg(long, value_name = "COL", requires_all = ["start", "value"])]
-    end: Option<Column>,
+    end: Option<ColumnSelector>,
     /// The column of values [default: named as when the table was encoded, or the one after those]
     #[arg(long, value_name = "COL")]
-    value: Option<Column>,
+    value: Option<ColumnSelector>,
     /// What the file is: csv, jsonl or parquet [default: by its name]
     #[arg(long)]
-    format: Option<Format>,
+    format: Option<SourceFormat>,
     /// The first line of the CSV file names the columns; it does anyway if one is asked for by name, or is named in it
     #[arg(long, conflicts_with = "no_header")]
     header: bool,
@@ -119,26 +120,26 @@ pub(crate) struct Update {
     #[arg(long)]
     allow_weak: bool,
     #[command(flatten)]
-    openly: Openly,
+    openly: PublishArgs,
 }
 
 impl Update {
     pub(crate) fn run(self, screen: Screen) -> Result<()> {
-        let dir = TableDir::open(&self.dir).map_err(blame::db)?;
+        let dir = TableDir::open(&self.dir).map_err(exit_mapping::db)?;
         let header = match (self.header, self.no_header) {
             (true, _) => Some(true),
             (_, true) => Some(false),
             _ => None,
         };
-        let stack = match PathKind::of(&self.dir).map_err(blame::db)? {
+        let stack = match PathKind::of(&self.dir).map_err(exit_mapping::db)? {
             PathKind::Foreign(..) => return self.apple(&dir, header, screen),
             PathKind::Stack(stack) => Some(stack),
             _ => None,
         };
         // Before the lock: a directory without a table should not get one.
         let kind = match &stack {
-            Some(stack) => stack_kind(&stack.read().map_err(blame::db)?.1),
-            None => dir.open_latest().map_err(blame::db)?.catalog().kind.clone(),
+            Some(stack) => stack_kind(&stack.read().map_err(exit_mapping::db)?.1),
+            None => dir.open_latest().map_err(exit_mapping::db)?.catalog().kind.clone(),
         };
         let columns = self.columns(&kind)?;
         // A new key could not sign this table's next epoch, and would stand where the lost one belongs.
@@ -148,7 +149,7 @@ impl Update {
                 .fix("give the table's own: clients that know it refuse any other"));
         }
         let key = encode::signing_key(&dir, Some(&path))?;
-        let lock = dir.lock().map_err(blame::db)?;
+        let lock = dir.lock().map_err(exit_mapping::db)?;
         let options = UpdateOptions {
             file: FileOptions { format: self.format, delimiter: self.delimiter, header },
             columns,
@@ -165,7 +166,7 @@ impl Update {
     }
 
     fn table(&self, lock: &WriteLock, options: &UpdateOptions<'_>, screen: Screen) -> Result<()> {
-        let scheme = lock.dir().open_latest().map_err(blame::db)?.catalog().scheme.clone();
+        let scheme = lock.dir().open_latest().map_err(exit_mapping::db)?.catalog().scheme.clone();
         let entry = sotto_registry::find(&scheme).ok_or_else(|| {
             Failure::new(
                 crate::exit::Exit::Params,
@@ -175,12 +176,13 @@ impl Update {
         })?;
         let bars = screen.bars();
         let watch = |at: sotto_db::Progress| bars.watch(None, at);
-        let update = read_update(entry, lock, &self.changes, options, &watch).map_err(blame::db)?;
+        let update = read_update(entry, lock, &self.changes, options, &watch).map_err(exit_mapping::db)?;
         if self.ends_here(update.tally(), &update.remarks(), screen)? {
             return Ok(());
         }
-        let done = update.apply(&watch).map_err(blame::db)?;
-        let retained = self.keep().map(|keep| retain(lock, keep, &watch)).transpose().map_err(blame::db)?;
+        let done = update.apply(&watch).map_err(exit_mapping::db)?;
+        let retained =
+            self.keep().map(|keep| retain(lock, keep, &watch)).transpose().map_err(exit_mapping::db)?;
         let stages = bars.finish();
         screen.say(format!("{} ({})\n", done.image.display(), units::bytes(done.image_bytes)))?;
         screen.say(grid::facts(lines(&done, &stages)))?;
@@ -192,13 +194,13 @@ impl Update {
         let bars = screen.bars();
         let watch = |at: sotto_db::Progress| bars.watch(None, at);
         let update = read_stack_update(sotto_registry::find, dir, &self.changes, options, &watch);
-        let update = update.map_err(blame::db)?;
+        let update = update.map_err(exit_mapping::db)?;
         if self.ends_here(update.tally(), &update.remarks(), screen)? {
             return Ok(());
         }
-        let done = update.apply(&watch).map_err(blame::db)?;
+        let done = update.apply(&watch).map_err(exit_mapping::db)?;
         let retained =
-            self.keep().map(|keep| retain_all(dir, keep, &watch)).transpose().map_err(blame::db)?;
+            self.keep().map(|keep| retain_all(dir, keep, &watch)).transpose().map_err(exit_mapping::db)?;
         let stages = bars.finish();
         screen.say(grid::facts(stack_lines(&done, &stages)))?;
         self.end(&done, retained.as_ref(), options, &stages, screen)
@@ -208,12 +210,12 @@ impl Update {
     fn end(
         &self,
         done: &impl Serialize,
-        retained: Option<&Retained>,
+        retained: Option<&RetentionSummary>,
         options: &UpdateOptions<'_>,
         stages: &[(String, Duration)],
         screen: Screen,
     ) -> Result<()> {
-        if let Some(Retained { shrunk, removed, freed_bytes, .. }) = retained {
+        if let Some(RetentionSummary { shrunk, removed, freed_bytes, .. }) = retained {
             let (shrunk, removed, freed) = (shrunk.len(), removed.len(), units::bytes(*freed_bytes));
             screen.say(format!("old epochs: {shrunk} shrunk, {removed} removed, {freed} given back"))?;
         }
@@ -233,7 +235,7 @@ impl Update {
     }
 
     /// Says what will change, and whether that is all that was asked for.
-    fn ends_here(&self, tally: Tally, remarks: &[String], screen: Screen) -> Result<bool> {
+    fn ends_here(&self, tally: ChangeCounts, remarks: &[String], screen: Screen) -> Result<bool> {
         screen.say(said(&tally))?;
         for note in remarks {
             screen.say(format!("note: {note}"))?;
@@ -245,8 +247,8 @@ impl Update {
         Ok(self.dry_run)
     }
 
-    fn columns(&self, kind: &TableKind) -> Result<Option<Vec<Column>>> {
-        let given = |columns: [&Option<Column>; 3]| columns.into_iter().flatten().cloned().collect();
+    fn columns(&self, kind: &TableKind) -> Result<Option<Vec<ColumnSelector>>> {
+        let given = |columns: [&Option<ColumnSelector>; 3]| columns.into_iter().flatten().cloned().collect();
         let has_keys = *kind == TableKind::Keyword;
         match (&self.row, &self.start, &self.value) {
             _ if !has_keys && (self.key.is_some() || self.delete.is_some()) => {
@@ -278,9 +280,9 @@ const NEXT: &str = "\nnext: nothing; a running `sotto serve` picks it up by itse
 
 /// How the rows of a stack are named.
 fn stack_kind(stack: &Stack) -> TableKind {
-    match Batched::of(stack) {
-        Ok(Some(Batched::Keys(_))) => TableKind::Keyword,
-        Ok(Some(Batched::Rows { kind, .. })) => kind,
+    match BatchAccess::of(stack) {
+        Ok(Some(BatchAccess::Keys(_))) => TableKind::Keyword,
+        Ok(Some(BatchAccess::Rows { kind, .. })) => kind,
         // Reading it says what is wrong.
         _ => TableKind::Index,
     }
@@ -315,7 +317,7 @@ fn took(seconds: f64, stages: &[(String, Duration)]) -> String {
 
 fn written_anew(done: &UpdateSummary) -> String {
     let bytes = units::bytes(done.written_bytes);
-    match done.anew {
+    match done.reencoded {
         true => format!("{bytes}, all of it, under another mask: much was changed since the last one"),
         false => format!("{bytes}; the rest was copied"),
     }
@@ -357,8 +359,8 @@ fn rows(done: &UpdateSummary) -> String {
 }
 
 /// What becomes of rows, or of keys.
-fn said(tally: &Tally) -> String {
-    let Tally { set, added, removed, absent } = tally;
+fn said(tally: &ChangeCounts) -> String {
+    let ChangeCounts { set, added, removed, absent } = tally;
     let (set, added, removed) = (units::count(*set), units::count(*added), units::count(*removed));
     let mut said = format!("{set} set, {added} added, {removed} removed");
     if *absent > 0 {

@@ -83,7 +83,7 @@ fn keys_change_in_the_next_epoch() {
     assert_eq!(images(&folder.at("t")).len(), 1);
     let done = update(text, &["--delete", "gone", "--json"]).json();
     let summary = &done["summary"];
-    assert_eq!((&summary["epoch"], &summary["anew"]), (&json!(2), &json!(false)));
+    assert_eq!((&summary["epoch"], &summary["reencoded"]), (&json!(2), &json!(false)));
     assert_eq!(summary["description"]["shards"], first["summary"]["description"]["shards"]);
     // The same again is no change.
     update(text, &["--delete", "gone"]).fails(3, &["no changed rows"]);

@@ -4,7 +4,7 @@
 use crate::harness::{Folder, Outcome, Served, program, sotto, wait};
 use crate::relay::Relay;
 use serde_json::Value;
-use sotto_wire::{ask, order};
+use sotto_wire::{hints, query};
 use std::collections::HashSet;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -78,11 +78,11 @@ impl Scene {
 
     /// What a server was asked, without the heads of the frames: these name an epoch.
     fn asks(&self, server: usize) -> Vec<Vec<u8>> {
-        self.relays[server].posted("/ask", ask::HEAD_BYTES)
+        self.relays[server].posted("/ask", query::HEAD_BYTES)
     }
 
     fn orders(&self) -> Vec<Vec<u8>> {
-        self.relays[1].posted("/hints", order::HEAD_BYTES)
+        self.relays[1].posted("/hints", hints::HEAD_BYTES)
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::harness::{Folder, Served, sotto};
 use sotto_catalog::SignedCatalog;
 use sotto_core::{ParamsDigest, RecordIndex};
-use sotto_wire::{Pin, SessionId, ask, routes};
+use sotto_wire::{FrameHeader, SessionId, query, routes};
 use std::fs::{self, File};
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -45,8 +45,8 @@ fn frame(url: &str) -> Vec<u8> {
     let params = catalog.params.to_string();
     let mut client = (scheme.prepare)(params.as_bytes(), &mut rng).unwrap().finish().unwrap();
     let (queries, _) = client.query(RecordIndex(5), &mut rng).unwrap();
-    let pin = Pin { server: 0, epoch: catalog.epoch, digest: ParamsDigest(catalog.params_digest.0) };
-    ask::encode(&pin, &SessionId::NONE, &queries[..1]).unwrap()
+    let pin = FrameHeader { server: 0, epoch: catalog.epoch, digest: ParamsDigest(catalog.params_digest.0) };
+    query::encode(&pin, &SessionId::NONE, &queries[..1]).unwrap()
 }
 
 #[test]
@@ -57,7 +57,7 @@ fn an_image_that_is_lost_under_load_costs_its_table_and_not_the_server() {
     let mut server = Served::start_to(&[&words, &large], File::create(&log).unwrap().into());
     let image = std::path::Path::new(&large).join("epoch-00000001.sotto");
     let (bytes, frame) = (fs::read(&image).unwrap(), frame(&server.url));
-    let post = format!("POST {}", routes::ask("large"));
+    let post = format!("POST {}", routes::query("large"));
     let ask = || status(&exchange(&server.url, &post, &frame));
     let get = || sotto(&["get", "--server", &server.url, "--table", "words", "--row", "7", "--no-cache"]);
     assert_eq!(ask(), 200);

@@ -50,8 +50,8 @@ fn a_relay_passes_everything_on_and_reads_nothing() {
 }
 
 fn served_keys(url: &str) -> Vec<u8> {
-    use sotto_client::transport::http::{Http, Settings};
+    use sotto_client::transport::http::{HttpSettings, HttpTransport};
     use sotto_client::transport::{Request, Transport};
-    let mut http = Http::new(url, &Settings::default()).unwrap();
+    let mut http = HttpTransport::new(url, &HttpSettings::default()).unwrap();
     http.call(&Request::get(GATEWAY.to_owned(), 1000)).unwrap().body
 }

@@ -2,7 +2,7 @@
 
 use crate::harness::{Folder, Served, sotto};
 use serde_json::json;
-use sotto_client::cache::keyring::{Entry, Hook, Keyring};
+use sotto_client::cache::keyring::{Keyring, KeyringEntry, KeyringSlot};
 use sotto_testkit::rng::seeded;
 use std::process::Stdio;
 
@@ -135,13 +135,13 @@ fn keys_end_and_are_never_in_the_clear() {
 
     // As if they were made longer ago than an hour. Whoever has the cache alone does not read them.
     let url = world.served().url.clone();
-    let hook = Hook::of(&format!("apple {url}"), "7:callers");
+    let hook = KeyringSlot::of(&format!("apple {url}"), "7:callers");
     let without = Keyring::open(&world.folder.at("cache"), Some(&world.folder.at("another"))).unwrap();
     assert!(without.read(&hook).unwrap().is_none());
     let ring = Keyring::open(&world.folder.at("cache"), Some(&world.folder.at("key-file"))).unwrap();
     let entry = ring.read(&hook).unwrap().unwrap();
     assert_eq!(entry.used, 60);
-    let old = Entry { made: entry.made - 3600, ..entry.clone() };
+    let old = KeyringEntry { made: entry.made - 3600, ..entry.clone() };
     ring.write(&hook, &old, &mut seeded("keys")).unwrap();
     assert!(table(&["--key=+15550000001"])["once"]["keys_bytes"].as_u64().unwrap() > 0);
     assert!(ring.read(&hook).unwrap().unwrap().keys != entry.keys);

@@ -1,6 +1,6 @@
 //! What stands between a client and its server: it writes down what was sent, and can hold a request back.
 
-use sotto_testkit::transcript::Transcript;
+use sotto_testkit::transcript::TranscriptRecorder;
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -60,7 +60,7 @@ impl Relay {
 
     /// Takes down all that was sent since the last time: the requests for each path in their order, as those of several tables
     /// travel at the same time.
-    pub(crate) fn note(&self, transcript: &Transcript) {
+    pub(crate) fn note(&self, transcript: &TranscriptRecorder) {
         for sent in self.shared.sent.lock().unwrap().iter_mut() {
             let sent = std::mem::take(sent);
             let mut rest = sent.as_slice();

@@ -50,7 +50,7 @@ fn rows_are_sealed_asked_for_and_changed() {
     let changes = folder.write("changes.csv", "name,gone,phone\nsomebody,,+15550000007\n,yes,+15550000008\n");
     let done = sotto(&["update", &out, &changes, "--delete", "gone", "--json"]).json();
     assert_eq!(
-        (&done["summary"]["changes"], &done["summary"]["anew"]),
+        (&done["summary"]["changes"], &done["summary"]["reencoded"]),
         (&json!({"set": 1, "added": 0, "removed": 1, "absent": 0}), &json!(false))
     );
     served.reload();

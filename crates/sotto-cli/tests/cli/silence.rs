@@ -3,13 +3,13 @@
 
 use crate::harness::{Folder, Served, sotto};
 use crate::relay::Relay;
-use sotto_testkit::transcript::{Transcript, tells_nothing};
+use sotto_testkit::transcript::{TranscriptRecorder, tells_nothing};
 use sotto_tlog::generate::entry;
-use sotto_tlog::{Layout, LogSigner, Writer};
+use sotto_tlog::{LogLayout, LogSigner, LogWriter};
 use std::path::Path;
 
 /// Runs a command against a relay, and takes down what the relay saw.
-fn run(relay: &Relay, seen: &Transcript, args: &[&str]) -> Result<(), i32> {
+fn run(relay: &Relay, seen: &TranscriptRecorder, args: &[&str]) -> Result<(), i32> {
     let done = sotto(&[args, &["--server", &relay.url, "--no-cache"]].concat());
     relay.note(seen);
     if done.code == 0 { Ok(()) } else { Err(done.code) }
@@ -40,7 +40,7 @@ fn get_asks_whatever_is_wanted() {
     let bits = [["--bit", "7"], ["--bit", "4800"], ["--key", "12"], ["--key", "no row"]];
     let wishes = [rows, bits].concat();
     for table in ["rows", "stack", "films"] {
-        let get = |wish: &[&str; 2], seen: &Transcript| {
+        let get = |wish: &[&str; 2], seen: &TranscriptRecorder| {
             run(&relay, seen, &[&["get", "--table", table][..], wish].concat())
         };
         tells_nothing(table, &wishes, get);
@@ -95,8 +95,8 @@ impl Logs {
     fn fork(&self, entries: u64) -> Logs {
         let folder = Folder::new();
         let log = folder.text("log");
-        let mut writer = Writer::create(log.clone().into(), Layout::Tiles).unwrap();
-        (0..entries).for_each(|i| writer.append(&entry(Layout::Tiles, "another log", i)).unwrap());
+        let mut writer = LogWriter::create(log.clone().into(), LogLayout::Tiles).unwrap();
+        (0..entries).for_each(|i| writer.append(&entry(LogLayout::Tiles, "another log", i)).unwrap());
         let key = std::fs::read_to_string(format!("{}.key", self.log)).unwrap();
         writer.publish(&LogSigner::from_file(&key).unwrap()).unwrap();
         Logs { folder, log, public: self.public.clone() }

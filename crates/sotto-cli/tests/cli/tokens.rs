@@ -3,13 +3,13 @@
 
 use crate::harness::{Folder, Outcome, Served, sotto};
 use crate::phones::with_tokens;
-use sotto_client::cache::keyring::{Hook, Keyring, TOKEN_BATCH, TokenStore};
-use sotto_client::transport::http::{Http, Settings};
+use sotto_client::cache::keyring::{Keyring, KeyringSlot, TOKEN_BATCH, TokenStore};
+use sotto_client::transport::http::{HttpSettings, HttpTransport};
 use sotto_client::transport::{Request, Transport};
-use sotto_pass::ledger::Memory;
+use sotto_pass::issuer::IssuerError;
+use sotto_pass::ledger::MemoryLedger;
 use sotto_pass::message::TOKEN;
-use sotto_pass::pass::Failed;
-use sotto_pass::{Pass, Ring, Rotation, Users};
+use sotto_pass::{Issuer, IssuerKeys, RotationSchedule, UserTiers};
 use sotto_testkit::rng::seeded;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -22,9 +22,9 @@ const KEY: &str = "/token-key-for-user-token";
 const NOW: u64 = 1_790_000_000;
 
 /// An issuer in front of a server: it writes down what comes, and takes a token for all that goes on.
-struct Issuer {
-    pass: Pass,
-    ledger: Memory,
+struct RecordingIssuer {
+    pass: Issuer,
+    ledger: MemoryLedger,
     /// Where lookups are answered.
     server: String,
     seen: Mutex<Seen>,
@@ -40,15 +40,16 @@ struct Seen {
     breaks_off: bool,
 }
 
-impl Issuer {
+impl RecordingIssuer {
     fn start(server: &str, most_given: u32) -> (Arc<Self>, String) {
         let (users, ledger, mut rng) =
-            (Users::parse("free c0ffee\n").unwrap(), Memory::default(), seeded("issuer"));
-        let ring = Ring::open(Rotation::default(), &ledger).unwrap();
+            (UserTiers::parse("free c0ffee\n").unwrap(), MemoryLedger::default(), seeded("issuer"));
+        let ring = IssuerKeys::open(RotationSchedule::default(), &ledger).unwrap();
         let ring = ring.turned(users.tiers(), NOW, &ledger, &mut rng).unwrap();
         let issuer = Some("127.0.0.1".to_owned());
-        let pass = Pass { ring, users, most_given, issue_uri: "/issue".to_owned(), issuer };
-        let this = Arc::new(Issuer { pass, ledger, server: server.to_owned(), seen: Mutex::default() });
+        let pass = Issuer { ring, users, max_issued: most_given, issue_uri: "/issue".to_owned(), issuer };
+        let this =
+            Arc::new(RecordingIssuer { pass, ledger, server: server.to_owned(), seen: Mutex::default() });
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let behind = Arc::clone(&this);
@@ -110,14 +111,14 @@ impl Issuer {
             }
         };
         let (status, body) = match answer {
-            Err(Failed::Refused(refused)) => (refused.status, refused.why.as_bytes().to_vec()),
-            Err(Failed::Broken(why)) => panic!("{why}"),
+            Err(IssuerError::Refused(refused)) => (refused.status, refused.why.as_bytes().to_vec()),
+            Err(IssuerError::Broken(why)) => panic!("{why}"),
             Ok(given) if !given.is_empty() => (200, given),
             Ok(_) => {
                 let said = ["user-agent", "user-identifier"].map(|name| (name, headers[name].clone()));
-                let http = Http::new(&self.server, &Settings::default()).unwrap();
+                let http = HttpTransport::new(&self.server, &HttpSettings::default()).unwrap();
                 let request = Request::post(path.to_owned(), body, 1 << 30);
-                let response = http.speaking(said.to_vec()).call(&request).unwrap();
+                let response = http.with_headers(said.to_vec()).call(&request).unwrap();
                 (response.status, response.body)
             }
         };
@@ -129,7 +130,7 @@ impl Issuer {
 struct World {
     folder: Folder,
     _served: Served,
-    issuer: Arc<Issuer>,
+    issuer: Arc<RecordingIssuer>,
     url: String,
 }
 
@@ -138,7 +139,7 @@ impl World {
         let folder = Folder::new();
         with_tokens(&folder);
         let served = Served::start(&["--apple", &folder.text("callers"), "--state", &folder.text("state")]);
-        let (issuer, url) = Issuer::start(&served.url, most_given);
+        let (issuer, url) = RecordingIssuer::start(&served.url, most_given);
         World { folder, _served: served, issuer, url }
     }
 
@@ -152,7 +153,7 @@ impl World {
     /// Takes tokens out of the cache.
     fn take(&self, count: usize) {
         let ring = Keyring::open(&self.folder.at("cache"), None).unwrap();
-        let hook = Hook::of(&format!("tokens {}", self.url), &blake3::hash(b"c0ffee").to_hex());
+        let hook = KeyringSlot::of(&format!("tokens {}", self.url), &blake3::hash(b"c0ffee").to_hex());
         let mut store = TokenStore::new(Some((ring, hook)), TOKEN, Duration::from_secs(9));
         for _ in 0..count {
             store.take(&mut seeded("take")).unwrap().unwrap();

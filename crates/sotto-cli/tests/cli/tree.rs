@@ -2,7 +2,7 @@
 
 use crate::harness::{Folder, Served, sotto};
 use serde_json::Value;
-use sotto_tlog::{Directory, InclusionProof, Layout, Log, LogKey};
+use sotto_tlog::{DirectorySource, InclusionProof, LogKey, LogLayout, VerifiedLog};
 use std::path::Path;
 
 struct World {
@@ -49,7 +49,9 @@ impl World {
     fn leaf(&self, index: u64) -> [u8; 32] {
         let note = std::fs::read(Path::new(&self.log).join("checkpoint")).unwrap();
         let checkpoint = sotto_tlog::Checkpoint::open(&note, &self.key()).unwrap();
-        let mut log = Log::open(Directory(self.log.clone().into()), Layout::Tiles, &checkpoint).unwrap();
+        let mut log =
+            VerifiedLog::open(DirectorySource(self.log.clone().into()), LogLayout::Tiles, &checkpoint)
+                .unwrap();
         log.leaves(index / 256).unwrap()[(index % 256) as usize]
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::harness::{Folder, Outcome, sotto};
 use sotto_tlog::key::GO_ORIGIN;
-use sotto_tlog::{Checkpoint, Directory, InclusionProof, Layout, Log, LogKey, LogSigner};
+use sotto_tlog::{Checkpoint, DirectorySource, InclusionProof, LogKey, LogLayout, LogSigner, VerifiedLog};
 use std::path::Path;
 
 /// A log of 700 entries; its folder, and its public key.
@@ -24,7 +24,7 @@ fn a_proof_is_checked_against_its_entry_and_its_key() {
     let note = std::fs::read_to_string(Path::new(&log).join("checkpoint")).unwrap();
     let key: LogKey = std::fs::read_to_string(&public).unwrap().parse().unwrap();
     let checkpoint = Checkpoint::open(note.as_bytes(), &key).unwrap();
-    let mut tiles = Log::open(Directory(log.into()), Layout::Tiles, &checkpoint).unwrap();
+    let mut tiles = VerifiedLog::open(DirectorySource(log.into()), LogLayout::Tiles, &checkpoint).unwrap();
     let hashes = tiles.prove(77).unwrap();
     let proof = InclusionProof { extra: None, index: 77, hashes, checkpoint: note };
     let file = folder.write("77.proof", proof.to_string());

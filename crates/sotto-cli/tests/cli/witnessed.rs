@@ -5,7 +5,7 @@ use serde_json::Value;
 use sotto_catalog::SigningKey;
 use sotto_db::TableDir;
 use sotto_tlog::catalogs::log_signer;
-use sotto_tlog::{Cosigner, Layout, LogEntry, Note, Writer};
+use sotto_tlog::{Cosigner, LogEntry, LogLayout, LogWriter, SignedNote};
 use std::process::Stdio;
 
 /// A publisher with one key, and a witness with another.
@@ -168,7 +168,7 @@ fn publishers_who_lie_are_found_out_and_convicted() {
 /// A log of the catalogs in these folders, whatever they are: whoever has the key can write what they like.
 fn forge(scene: &Scene, log: &str, tables: &[&str]) {
     let key = SigningKey::from_file(&std::fs::read_to_string(&scene.key).unwrap()).unwrap();
-    let mut writer = Writer::create(scene.folder.at(log), Layout::Tiles).unwrap();
+    let mut writer = LogWriter::create(scene.folder.at(log), LogLayout::Tiles).unwrap();
     for table in tables {
         let image = TableDir::open(&scene.folder.at(table)).unwrap().open_latest().unwrap();
         let entry = LogEntry::catalog(image.catalog(), key.public()).unwrap().to_string();
@@ -212,7 +212,8 @@ fn two_tables_of_one_epoch_in_one_log_are_found_out() {
 
     // A witness that looks at nothing cosigns it. Then either client reads the other's catalog in the log.
     let cosigner = std::fs::read_to_string(scene.text("witness.key")).unwrap();
-    let mut note = Note::parse(&std::fs::read(scene.folder.at("both").join("checkpoint")).unwrap()).unwrap();
+    let mut note =
+        SignedNote::parse(&std::fs::read(scene.folder.at("both").join("checkpoint")).unwrap()).unwrap();
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs();
     note.signatures.push(Cosigner::from_file(&cosigner).unwrap().cosign(&note.text, now));
     std::fs::write(scene.folder.at("note"), note.to_string()).unwrap();

@@ -11,9 +11,9 @@ use std::path::{Path, PathBuf};
 
 /// A pair that convicts whoever has a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Evidence {
+pub struct EquivocationProof {
     /// What it is.
-    pub kind: Kind,
+    pub kind: EvidenceKind,
     /// Whose key signed both.
     pub publisher: PublicKey,
     /// What was seen first, as it was signed.
@@ -24,7 +24,7 @@ pub struct Evidence {
 
 /// Which kind of pair it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Kind {
+pub enum EvidenceKind {
     /// Two catalogs of one epoch.
     Catalogs {
         /// The table.
@@ -48,15 +48,15 @@ pub enum Kind {
     },
 }
 
-impl Evidence {
+impl EquivocationProof {
     /// A name for files.
     pub fn name(&self) -> String {
         let key = self.publisher.0.to_string();
         let key = key.get(..16).unwrap_or(&key);
         match &self.kind {
-            Kind::Catalogs { name, epoch } => format!("catalogs-{name}-{epoch}-{key}"),
-            Kind::Stacks { name, epoch } => format!("stacks-{name}-{epoch}-{key}"),
-            Kind::Logs { first, other } => format!("log-{first}-{other}-{key}"),
+            EvidenceKind::Catalogs { name, epoch } => format!("catalogs-{name}-{epoch}-{key}"),
+            EvidenceKind::Stacks { name, epoch } => format!("stacks-{name}-{epoch}-{key}"),
+            EvidenceKind::Logs { first, other } => format!("log-{first}-{other}-{key}"),
         }
     }
 
@@ -71,14 +71,14 @@ impl Evidence {
             )
         };
         match &self.kind {
-            Kind::Catalogs { name, epoch } => two("catalogs", name, *epoch),
-            Kind::Stacks { name, epoch } => two("stacks", name, *epoch),
-            Kind::Logs { first, other } if first == other => format!(
+            EvidenceKind::Catalogs { name, epoch } => two("catalogs", name, *epoch),
+            EvidenceKind::Stacks { name, epoch } => two("stacks", name, *epoch),
+            EvidenceKind::Logs { first, other } if first == other => format!(
                 "{key} has signed two different checkpoints of its log at {first} entries, of which there is only one: whoever \
                  has that key shows different people different logs. Each file is a signed note; verify both under the log's \
                  key, and compare their third lines."
             ),
-            Kind::Logs { first, other } => format!(
+            EvidenceKind::Logs { first, other } => format!(
                 "{key} has signed checkpoints of its log at {first} and at {other} entries, and this client was shown that the \
                  longer does not go on from the shorter. Each file is a signed note. That both are signed anybody can verify; \
                  that they contradict each other whoever has the tiles of the longer one: its first entries have another root \
@@ -104,15 +104,19 @@ impl Evidence {
         };
         let ((publisher, name, epoch, one), (key, name_too, epoch_too, two)) = pair;
         let contradicts = (publisher, &name, epoch) == (key, &name_too, epoch_too) && one != two;
-        let kind = if is_stack { Kind::Stacks { name, epoch } } else { Kind::Catalogs { name, epoch } };
-        contradicts.then_some(Evidence { kind, publisher, first, other })
+        let kind = if is_stack {
+            EvidenceKind::Stacks { name, epoch }
+        } else {
+            EvidenceKind::Catalogs { name, epoch }
+        };
+        contradicts.then_some(EquivocationProof { kind, publisher, first, other })
     }
 
     fn of_logs(publisher: PublicKey, first: Vec<u8>, other: Vec<u8>) -> Option<Self> {
         let key = log_key(&publisher).ok()?;
         let (one, two) = (Checkpoint::open(&first, &key).ok()?, Checkpoint::open(&other, &key).ok()?);
-        let kind = Kind::Logs { first: one.size, other: two.size };
-        (one != two).then_some(Evidence { kind, publisher, first, other })
+        let kind = EvidenceKind::Logs { first: one.size, other: two.size };
+        (one != two).then_some(EquivocationProof { kind, publisher, first, other })
     }
 }
 
@@ -121,15 +125,16 @@ impl Cache {
     ///
     /// # Errors
     /// [`CacheError`] if a file cannot be read.
-    pub fn evidence(&self) -> Result<Vec<Evidence>, CacheError> {
+    pub fn evidence(&self) -> Result<Vec<EquivocationProof>, CacheError> {
         let documents = pairs(&self.tables)?.into_iter();
-        let documents = documents.filter_map(|(_, first, other)| Evidence::of_documents(first, other));
+        let documents =
+            documents.filter_map(|(_, first, other)| EquivocationProof::of_documents(first, other));
         let logs = pairs(&self.logs)?.into_iter().filter_map(|(path, first, other)| {
             let key: Hex32 = path.file_stem()?.to_str()?.parse().ok()?;
-            Evidence::of_logs(PublicKey(key), first, other)
+            EquivocationProof::of_logs(PublicKey(key), first, other)
         });
         let mut all: Vec<_> = documents.chain(logs).collect();
-        all.sort_by_key(Evidence::name);
+        all.sort_by_key(EquivocationProof::name);
         Ok(all)
     }
 }

@@ -27,7 +27,7 @@ pub use active::{ActiveKeys, DEFAULT_KEY_AGE, DEFAULT_KEY_QUERIES, KeyLimits};
 pub use tokens::{StoredToken, TOKEN_BATCH, TokenStore};
 
 use super::lock::Lock;
-use super::{CacheError, known, replace};
+use super::{CacheError, known_tables, replace};
 use crate::files;
 use chacha20poly1305::aead::{Aead, KeyInit, Payload};
 use chacha20poly1305::{Key, XChaCha20Poly1305, XNonce};
@@ -57,7 +57,7 @@ pub struct Keyring {
 
 /// Keys, when they were made, and how many of their uses are reserved.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Entry {
+pub struct KeyringEntry {
     /// Tells these keys from those that had the place before; random, and secret as they are.
     pub id: [u8; ID],
     /// What they are, in bytes of their owner's.
@@ -69,7 +69,7 @@ pub struct Entry {
 }
 
 /// Nothing of the keys.
-impl fmt::Debug for Entry {
+impl fmt::Debug for KeyringEntry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Entry").field("made", &self.made).field("used", &self.used).finish_non_exhaustive()
     }
@@ -77,12 +77,12 @@ impl fmt::Debug for Entry {
 
 /// The place of the keys of one table at one list of servers.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Hook(String);
+pub struct KeyringSlot(String);
 
-impl Hook {
+impl KeyringSlot {
     /// The place of `table` at `origins`: all servers that are asked, in their order.
     pub fn of(origins: &str, table: &str) -> Self {
-        Hook(known::name(origins, table))
+        KeyringSlot(known_tables::name(origins, table))
     }
 }
 
@@ -107,7 +107,7 @@ impl Keyring {
     ///
     /// # Errors
     /// [`CacheError::Io`] if the system fails.
-    pub fn read(&self, hook: &Hook) -> Result<Option<Entry>, CacheError> {
+    pub fn read(&self, hook: &KeyringSlot) -> Result<Option<KeyringEntry>, CacheError> {
         let Some(file) = read(&self.path(hook))? else { return Ok(None) };
         let Some(cipher) = self.cipher()? else { return Ok(None) };
         let sealed = file.strip_prefix(MAGIC).and_then(|rest| rest.split_first_chunk::<NONCE>());
@@ -118,7 +118,7 @@ impl Keyring {
             let (made, rest) = rest.split_first_chunk()?;
             let (used, keys) = rest.split_first_chunk()?;
             let [made, used] = [made, used].map(|word| u64::from_le_bytes(*word));
-            Some(Entry { id: *id, keys: Zeroizing::new(keys.to_vec()), made, used })
+            Some(KeyringEntry { id: *id, keys: Zeroizing::new(keys.to_vec()), made, used })
         }))
     }
 
@@ -126,7 +126,12 @@ impl Keyring {
     ///
     /// # Errors
     /// [`CacheError`] if they cannot be written; those before are still there.
-    pub fn write(&self, hook: &Hook, entry: &Entry, rng: &mut dyn CryptoRng) -> Result<(), CacheError> {
+    pub fn write(
+        &self,
+        hook: &KeyringSlot,
+        entry: &KeyringEntry,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<(), CacheError> {
         let path = self.path(hook);
         let cipher = match self.cipher()? {
             Some(cipher) => cipher,
@@ -145,7 +150,7 @@ impl Keyring {
     ///
     /// # Errors
     /// [`CacheError`] if the lock file cannot be made.
-    pub fn lock(&self, hook: &Hook, patience: Duration) -> Result<Option<Lock>, CacheError> {
+    pub fn lock(&self, hook: &KeyringSlot, patience: Duration) -> Result<Option<Lock>, CacheError> {
         Lock::take(&self.path(hook).with_extension("lock"), patience)
     }
 
@@ -155,9 +160,9 @@ impl Keyring {
     /// [`CacheError`] if it cannot be written, or another process keeps the lock; it is as it was then.
     fn update(
         &self,
-        hook: &Hook,
+        hook: &KeyringSlot,
         rng: &mut dyn CryptoRng,
-        change: impl FnOnce(Option<Entry>) -> Option<Entry>,
+        change: impl FnOnce(Option<KeyringEntry>) -> Option<KeyringEntry>,
     ) -> Result<(), CacheError> {
         let path = self.path(hook).with_extension("uses");
         let Some(_lock) = Lock::take(&path, WRITE_PATIENCE)? else {
@@ -166,7 +171,7 @@ impl Keyring {
         change(self.read(hook)?).map_or(Ok(()), |entry| self.write(hook, &entry, rng))
     }
 
-    fn path(&self, Hook(name): &Hook) -> PathBuf {
+    fn path(&self, KeyringSlot(name): &KeyringSlot) -> PathBuf {
         self.dir.join(format!("{name}.keys"))
     }
 
@@ -190,7 +195,7 @@ impl Keyring {
     }
 }
 
-fn aad(Hook(name): &Hook) -> Vec<u8> {
+fn aad(KeyringSlot(name): &KeyringSlot) -> Vec<u8> {
     [&MAGIC[..], name.as_bytes()].concat()
 }
 

@@ -2,7 +2,7 @@
 
 use super::CacheError;
 use crate::files::{self, LockFile};
-use crate::together::pause;
+use crate::parallel::pause;
 use std::path::Path;
 use std::time::Duration;
 use web_time::Instant;

@@ -1,6 +1,6 @@
 //! The system's files.
 
-use super::Identity;
+use super::FileIdentity;
 #[cfg(feature = "state")]
 use redb::{StorageBackend, backends::FileBackend};
 use std::fs::{self, Metadata, OpenOptions, TryLockError};
@@ -64,7 +64,7 @@ fn is_private_by(meta: &Metadata) -> bool {
 }
 
 /// Which file this is.
-pub(crate) fn identity(path: &Path) -> io::Result<Identity> {
+pub(crate) fn identity(path: &Path) -> io::Result<FileIdentity> {
     let meta = fs::metadata(path)?;
     #[cfg(unix)]
     let (device, inode) = {
@@ -75,7 +75,7 @@ pub(crate) fn identity(path: &Path) -> io::Result<Identity> {
     let (device, inode) = (0, 0);
     let born = meta.created().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
     let born = born.map_or(0, |age| u64::try_from(age.as_nanos()).unwrap_or(u64::MAX));
-    Ok(Identity { device, inode, born })
+    Ok(FileIdentity { device, inode, born })
 }
 
 /// What the system calls this machine.

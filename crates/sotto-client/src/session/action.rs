@@ -16,10 +16,10 @@ pub enum Action {
         /// What to send.
         request: Request,
     },
-    /// Look for an artifact of an older epoch, and say [`super::Opening::recalled`].
-    Recall(Recall),
+    /// Look for an artifact of an older epoch, and say [`super::SessionSetup::recalled`].
+    Recall(LoadCached),
     /// Offer these bytes if they are held, or send the request to any server and feed the response.
-    Fetch(Fetch),
+    Fetch(FetchRange),
     /// Send this to the server of this number, and feed the response: the keys.
     Keys {
         /// Which server, counted from 0.
@@ -27,13 +27,13 @@ pub enum Action {
         /// What to send.
         request: Request,
     },
-    /// Nothing: [`super::Opening::finish`].
+    /// Nothing: [`super::SessionSetup::finish`].
     Ready,
 }
 
 /// An artifact of an older epoch, from which a delta leads to this one's.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Recall {
+pub struct LoadCached {
     /// Which artifact.
     pub artifact: Artifact,
     /// The older epoch.
@@ -48,7 +48,7 @@ pub struct Recall {
 
 /// A part of an artifact.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Fetch {
+pub struct FetchRange {
     /// Which artifact.
     pub artifact: Artifact,
     /// Its digest, and so its name.

@@ -1,14 +1,14 @@
 //! What to open, and whom to believe.
 
-use super::registered::Registered;
+use super::registered_keys::RegisteredKeys;
 use super::trust::KnownSigner;
-use super::witness::{Logs, Witnesses};
+use super::witness::{LogMemory, Witnesses};
 use sotto_catalog::{Hex32, PublicKey, TableName};
 use sotto_core::SchemeEntry;
 
 /// A table to open.
 #[derive(Debug, Clone)]
-pub struct Config {
+pub struct SetupConfig {
     /// The table.
     pub table: TableName,
     /// The publisher's key, if the caller knows it.
@@ -18,7 +18,7 @@ pub struct Config {
     /// What earlier sessions have seen ([`super::Session::known`]).
     pub remembered: Option<KnownSigner>,
     /// Keys that an earlier session registered ([`super::Session::keys`]), to go on with if they fit the table.
-    pub registered: Option<Registered>,
+    pub registered: Option<RegisteredKeys>,
     /// How many servers there are to ask; the table's scheme has to ask just as many.
     pub servers: u8,
     /// Whether a client whose state must not be lost may have it in memory alone. With the process its hints are lost,
@@ -30,15 +30,15 @@ pub struct Config {
     /// Who has to have seen the catalog in its publisher's log; nobody, unless the caller asks for witnesses.
     pub witnesses: Option<Witnesses>,
     /// What was seen of logs.
-    pub logs: Logs,
+    pub logs: LogMemory,
     /// Finds a scheme by its id. Replaced in tests; the registry otherwise.
     pub resolve: fn(&str) -> Option<&'static SchemeEntry>,
 }
 
-impl Config {
+impl SetupConfig {
     /// A table at one server, of which nothing is known.
     pub fn new(table: TableName) -> Self {
-        Config {
+        SetupConfig {
             table,
             pin: None,
             snapshot: None,
@@ -48,7 +48,7 @@ impl Config {
             in_memory: false,
             verified: false,
             witnesses: None,
-            logs: Logs::default(),
+            logs: LogMemory::default(),
             resolve: sotto_registry::find,
         }
     }

@@ -1,18 +1,18 @@
 //! Keys after the first time: registered again when a server has dropped them, and carried on when the table
 //! moves to an epoch of the same parameters. What either saves is an upload of megabytes.
 
-use super::accord::Agreed;
-use super::opening::Opening;
-use super::{Ask, Session, accepted};
+use super::epoch_agreement::VerifiedTable;
+use super::setup::SessionSetup;
+use super::{QueryRequest, Session, accepted};
 use crate::Result;
 use crate::transport::{Request, Response};
-use sotto_core::{AnyClient, Budget, Error, Misuse, ParamsDigest, Sure, wire};
+use sotto_core::{AnyClient, Budget, Error, ExpectOrDefault, Misuse, ParamsDigest, wire};
 use sotto_wire::{Code, Problem, SessionId, keys, routes};
 
 impl Session {
     /// Whether a response says that the server does not hold this session's keys any more: it was restarted, it
     /// needed the room, or they were not used for too long. Then [`Session::registration`] mends it.
-    pub fn is_forgotten(&self, response: &Response) -> bool {
+    pub fn is_session_expired(&self, response: &Response) -> bool {
         !response.is_success()
             && self.sizes().keys_bytes > 0
             && Problem::read(response.status, &response.body).code == Code::SessionExpired
@@ -40,28 +40,28 @@ impl Session {
     /// are, bit for bit: keys are the same, so a second query would only tell more than one.
     ///
     /// # Errors
-    /// [`Misuse::Foreign`] for an ask of another epoch.
-    pub fn readdress(&self, server: u8, ask: &mut Ask) -> Result<()> {
+    /// [`Misuse::ForeignValue`] for an ask of another epoch.
+    pub fn readdress(&self, server: u8, ask: &mut QueryRequest) -> Result<()> {
         let id = self.ids.get(usize::from(server)).copied().unwrap_or(SessionId::NONE);
         if !ask.address(&self.agreed.pin(server), &id) {
-            return Err(Error::from(Misuse::Foreign("ask")).into());
+            return Err(Error::from(Misuse::ForeignValue("ask")).into());
         }
         Ok(())
     }
 
-    /// Goes on to the epoch an opening has led to, with the keys it has: for an [`Opening::succeeding`] this session
-    /// of which [`Opening::is_continued`] is true. Asks made before are not of this epoch.
+    /// Goes on to the epoch an opening has led to, with the keys it has: for an [`SessionSetup::after_session`] this session
+    /// of which [`SessionSetup::is_continued`] is true. Asks made before are not of this epoch.
     ///
     /// # Errors
     /// [`Misuse::Rule`] for any other opening; the session stays as it is.
-    pub fn follow(&mut self, opening: Opening) -> Result<()> {
-        self.agreed = opening.continued(self.lasting())?;
+    pub fn advance_to(&mut self, opening: SessionSetup) -> Result<()> {
+        self.agreed = opening.continued(self.reusable_params())?;
         Ok(())
     }
 
     /// The parameters for which this session's client is good at any epoch: it has keys worth keeping, learnt
     /// nothing from the data, and holds nothing that is used up. Or its state is kept, and follows the table's rows.
-    pub(super) fn lasting(&self) -> Option<ParamsDigest> {
+    pub(super) fn reusable_params(&self) -> Option<ParamsDigest> {
         if self.discarded {
             return None;
         }
@@ -78,7 +78,7 @@ impl Session {
 const SESSION_BYTES: usize = 16;
 
 /// The request that registers a client's keys with a server.
-pub(super) fn registration(agreed: &Agreed, client: &dyn AnyClient, server: u8) -> Request {
+pub(super) fn registration(agreed: &VerifiedTable, client: &dyn AnyClient, server: u8) -> Request {
     let body = keys::encode(&agreed.pin(server), &client.keys());
     Request::post(routes::keys(agreed.catalog.table.as_str()), body, SESSION_BYTES as u64)
 }
@@ -86,5 +86,5 @@ pub(super) fn registration(agreed: &Agreed, client: &dyn AnyClient, server: u8) 
 /// Reads what a registration is answered with.
 pub(super) fn session_id(body: &[u8]) -> Result<SessionId> {
     wire::exact("session id", body, SESSION_BYTES)?;
-    Ok(SessionId(body.try_into().sure("its length was checked")))
+    Ok(SessionId(body.try_into().expect_or_default("its length was checked")))
 }

@@ -5,13 +5,13 @@
 //!
 //! What a client has seen of a table, or of a stack, is one high-water mark: the newest epoch, the digest of its catalog, and the
 //! chain of keys that led there. A key of the chain that is not its end signs nothing any more, whoever pins it, and no key
-//! brings back an epoch below the mark. Only `Builder::forget` takes the mark back.
+//! brings back an epoch below the mark. Only `TableBuilder::forget` takes the mark back.
 
 use crate::{ClientError, Result};
 use serde::{Deserialize, Serialize};
-use sotto_catalog::signed::Signed;
+use sotto_catalog::signed::SignedDocument;
 use sotto_catalog::succession::Statement;
-use sotto_catalog::{CatalogError, Document, Hex32, KeyChange, PublicKey, TableName};
+use sotto_catalog::{CatalogError, Document, Hex32, PublicKey, SignerChange, TableName};
 use sotto_core::Epoch;
 
 /// Why the catalog's key is believed.
@@ -58,7 +58,7 @@ impl KnownSigner {
     ///
     /// # Errors
     /// [`CatalogError::WrongKey`] for a key that nothing leads to; [`ClientError::Rollback`] for an older epoch under the
-    /// next key; [`ClientError::TwoCatalogs`] for another catalog of the same epoch.
+    /// next key; [`ClientError::Equivocation`] for another catalog of the same epoch.
     pub fn advance(&mut self, later: &KnownSigner) -> Result<bool> {
         let from = later.retired.iter().position(|retired| retired.key == self.key.0);
         let fresh = from.and_then(|from| later.retired.get(from..)).unwrap_or_default();
@@ -77,7 +77,7 @@ impl KnownSigner {
         }
         let is_other = |(one, other): (Hex32, Hex32)| one != other;
         if later.epoch == self.epoch && self.catalog.zip(later.catalog).is_some_and(is_other) {
-            return Err(ClientError::TwoCatalogs { epoch: self.epoch, kept: None });
+            return Err(ClientError::Equivocation { epoch: self.epoch, kept: None });
         }
         self.retired.extend(fresh);
         self.catalog = later.catalog.or(self.catalog.filter(|_| later.epoch == self.epoch));
@@ -98,12 +98,12 @@ pub(crate) struct Judge<'a> {
 }
 
 /// A catalog or a stack that is believed, and whose it is.
-pub(crate) struct Judged<D> {
+pub(crate) struct VerifiedCatalog<D> {
     pub(crate) document: D,
     pub(crate) key: PublicKey,
     pub(crate) trust: Trust,
     /// How the key came to be believed, if another one was known.
-    pub(crate) change: Option<KeyChange>,
+    pub(crate) change: Option<SignerChange>,
     /// What is known from now on.
     pub(crate) known: KnownSigner,
 }
@@ -113,7 +113,7 @@ impl Judge<'_> {
     ///
     /// # Errors
     /// [`ClientError`] if it is not to be believed.
-    pub(crate) fn verify<D: Document>(&self, signed: &Signed<D>) -> Result<Judged<D>> {
+    pub(crate) fn verify<D: Document>(&self, signed: &SignedDocument<D>) -> Result<VerifiedCatalog<D>> {
         let key = signed.public_key();
         let retired = self.known.and_then(|known| known.retired(&key));
         let from = match (self.pin, self.known) {
@@ -133,19 +133,19 @@ impl Judge<'_> {
             (None, Some(_)) => Trust::Remembered,
             (None, None) => Trust::FirstUse,
         };
-        let change = from.and_then(|from| KeyChange::of(from, &path));
+        let change = from.and_then(|from| SignerChange::of(from, &path));
         let known = match self.known {
             None => seen(&document, key, &path)?,
             Some(known) => self.compare(known, signed, &document)?,
         };
-        Ok(Judged { document, key, trust, change, known })
+        Ok(VerifiedCatalog { document, key, trust, change, known })
     }
 
     /// Holds a document whose signature is good against what is known, and gives what is known then.
     fn compare<D: Document>(
         &self,
         known: &KnownSigner,
-        signed: &Signed<D>,
+        signed: &SignedDocument<D>,
         document: &D,
     ) -> Result<KnownSigner> {
         let (key, epoch) = (signed.public_key(), document.epoch());

@@ -8,30 +8,30 @@
 //!
 //! | module | what lives there |
 //! |---|---|
-//! | `check` | one catalog: its proof, the cosignatures, the log before, the entries of its name |
-//! | `absent` | a build that cannot check (feature `witness`) |
-//! | `logs` | what was seen of logs: shared by all openings of one table |
+//! | `log_check` | one catalog: its proof, the cosignatures, the log before, the entries of its name |
+//! | `disabled` | a build that cannot check (feature `witness`) |
+//! | `log_memory` | what was seen of logs: shared by all openings of one table |
 
 #[cfg(feature = "witness")]
-mod check;
+mod log_check;
 #[cfg(not(feature = "witness"))]
-#[path = "witness/absent.rs"]
-mod check;
-mod logs;
+#[path = "witness/disabled.rs"]
+mod log_check;
+mod log_memory;
 
-pub(crate) use check::Check;
-pub use logs::Logs;
+pub(crate) use log_check::LogCheck;
+pub use log_memory::LogMemory;
 
 use sotto_catalog::PublicKey;
 use sotto_tlog::WitnessKey;
 use std::time::Duration;
 
 /// How old a cosignature may be unless somebody says otherwise.
-pub const USUAL_AGE: Duration = Duration::from_secs(24 * 3600);
+pub const DEFAULT_MAX_AGE: Duration = Duration::from_secs(24 * 3600);
 
 /// How far a witness's clock may be ahead of ours.
 #[cfg(feature = "witness")]
-pub(crate) const AHEAD: Duration = Duration::from_secs(5 * 60);
+pub(crate) const MAX_CLOCK_SKEW: Duration = Duration::from_secs(5 * 60);
 
 /// Whose word is wanted about a publisher's log.
 #[derive(Debug, Clone)]
@@ -47,7 +47,7 @@ pub struct Witnesses {
 impl Witnesses {
     /// All of these, within a day.
     pub fn all(keys: Vec<WitnessKey>) -> Self {
-        Witnesses { needed: keys.len(), keys, age: USUAL_AGE }
+        Witnesses { needed: keys.len(), keys, age: DEFAULT_MAX_AGE }
     }
 }
 

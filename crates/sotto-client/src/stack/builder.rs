@@ -1,15 +1,15 @@
 //! Which stack, whom to trust, where to keep things.
 
 use super::Stack;
-use crate::cache::{Cache, Known};
-use crate::session::witness::Check;
-use crate::session::{Judge, Judged, KnownSigner, Logs, accepted};
-use crate::table::event::Voice;
-use crate::table::patience::{self, Patience};
+use crate::cache::{Cache, KnownTable};
+use crate::session::witness::LogCheck;
+use crate::session::{Judge, KnownSigner, LogMemory, VerifiedCatalog, accepted};
 #[cfg(feature = "http")]
-use crate::table::to::{Urls, http_options};
-use crate::table::vetted::{self, Asked, now};
-use crate::table::{Builder, Event, Table};
+use crate::table::endpoints::{HttpEndpoints, http_options};
+use crate::table::event::Notifier;
+use crate::table::freshness::{self, WitnessPolicy, now};
+use crate::table::wait_policy::{self, WaitPolicy};
+use crate::table::{Table, TableBuilder, TableEvent};
 use crate::transport::{Request, Response, Transport};
 use crate::{ClientError, Result};
 use sotto_catalog::{Hex32, PublicKey, SignedStack, Stack as Document, TableName};
@@ -24,38 +24,38 @@ use std::time::Duration;
 const NO_SERVER: Misuse = Misuse::Rule("a stack has a server");
 
 /// Makes transports to the servers of a table, in the order of their roles.
-pub(super) type Make = Box<dyn FnMut() -> Result<Vec<Box<dyn Transport>>> + Send>;
+pub(super) type TransportFactory = Box<dyn FnMut() -> Result<Vec<Box<dyn Transport>>> + Send>;
 
 /// Where the servers are.
-enum To {
+enum StackEndpoints {
     #[cfg(feature = "http")]
-    Urls(Urls),
-    Made(Make),
+    Urls(HttpEndpoints),
+    Custom(TransportFactory),
 }
 
-impl To {
+impl StackEndpoints {
     #[cfg_attr(not(feature = "http"), allow(unused_variables, reason = "only addresses are waited for here"))]
-    fn transports(&mut self, patience: &Patience) -> Result<Vec<Box<dyn Transport>>> {
+    fn transports(&mut self, patience: &WaitPolicy) -> Result<Vec<Box<dyn Transport>>> {
         match self {
             #[cfg(feature = "http")]
-            To::Urls(urls) => urls.transports(patience),
-            To::Made(make) => make(),
+            StackEndpoints::Urls(urls) => urls.transports(patience),
+            StackEndpoints::Custom(make) => make(),
         }
     }
 
     /// A table of theirs.
-    fn table(&mut self, name: &str) -> Result<Builder> {
+    fn table(&mut self, name: &str) -> Result<TableBuilder> {
         match self {
             #[cfg(feature = "http")]
-            To::Urls(urls) => Ok(Builder::at(urls.clone(), name)),
-            To::Made(make) => Ok(Table::over_all(make()?, name)),
+            StackEndpoints::Urls(urls) => Ok(TableBuilder::at(urls.clone(), name)),
+            StackEndpoints::Custom(make) => Ok(Table::over_all(make()?, name)),
         }
     }
 }
 
 /// A stack as it came.
-pub(super) struct Fetched {
-    pub(super) judged: Judged<Document>,
+pub(super) struct FetchedStack {
+    pub(super) judged: VerifiedCatalog<Document>,
     /// With its signature.
     pub(super) signed: Vec<u8>,
 }
@@ -63,42 +63,42 @@ pub(super) struct Fetched {
 /// A stack about to be opened.
 #[must_use = "nothing happens before open()"]
 pub struct StackBuilder {
-    to: To,
+    to: StackEndpoints,
     name: String,
     pin: Option<PublicKey>,
     snapshot: Option<Hex32>,
-    asked: Asked,
-    logs: Logs,
+    asked: WitnessPolicy,
+    logs: LogMemory,
     cache_dir: Option<PathBuf>,
     /// The servers, as the cache calls them.
     origin: String,
     patience: Duration,
-    events: Voice<Event>,
+    events: Notifier<TableEvent>,
     #[allow(clippy::type_complexity, reason = "one function, named by what it does")]
-    configure: Box<dyn Fn(Builder) -> Builder + Send>,
+    configure: Box<dyn Fn(TableBuilder) -> TableBuilder + Send>,
 }
 
 impl StackBuilder {
     #[cfg(feature = "http")]
     pub(super) fn connect(urls: &[&str], stack: &str) -> Self {
-        StackBuilder::new(To::Urls(Urls::new(urls)), stack)
+        StackBuilder::new(StackEndpoints::Urls(HttpEndpoints::new(urls)), stack)
     }
 
-    pub(super) fn over(make: Make, stack: &str) -> Self {
-        StackBuilder::new(To::Made(make), stack)
+    pub(super) fn over(make: TransportFactory, stack: &str) -> Self {
+        StackBuilder::new(StackEndpoints::Custom(make), stack)
     }
 
-    fn new(to: To, stack: &str) -> Self {
+    fn new(to: StackEndpoints, stack: &str) -> Self {
         let configure = Box::new(|builder| builder);
         let (name, origin) = (stack.to_owned(), String::new());
-        let (patience, events) = (patience::USUAL, Voice::new(Box::new(|_| {})));
+        let (patience, events) = (wait_policy::USUAL, Notifier::new(Box::new(|_| {})));
         StackBuilder {
             to,
             name,
             pin: None,
             snapshot: None,
-            asked: Asked::default(),
-            logs: Logs::default(),
+            asked: WitnessPolicy::default(),
+            logs: LogMemory::default(),
             cache_dir: None,
             origin,
             patience,
@@ -115,7 +115,7 @@ impl StackBuilder {
     }
 
     /// Takes only the stack with this digest ([`Document::digest`]), and its tables as that names them: see
-    /// [`Builder::snapshot`].
+    /// [`TableBuilder::snapshot`].
     pub fn snapshot(mut self, digest: Hex32) -> Self {
         self.snapshot = Some(digest);
         self
@@ -150,20 +150,20 @@ impl StackBuilder {
         self
     }
 
-    /// How long to wait for others: see [`Builder::patience`].
-    pub fn patience(mut self, limit: Duration) -> Self {
+    /// How long to wait for others: see [`TableBuilder::max_wait`].
+    pub fn max_wait(mut self, limit: Duration) -> Self {
         self.patience = limit;
         self
     }
 
-    /// Is told what happens to the stack before its tables are opened: see [`Builder::events`] for what happens to those.
-    pub fn events(mut self, events: impl FnMut(Event) + Send + 'static) -> Self {
-        self.events = Voice::new(Box::new(events));
+    /// Is told what happens to the stack before its tables are opened: see [`TableBuilder::events`] for what happens to those.
+    pub fn events(mut self, events: impl FnMut(TableEvent) + Send + 'static) -> Self {
+        self.events = Notifier::new(Box::new(events));
         self
     }
 
     /// Says how each table is opened, beyond its name, its key and its cache.
-    pub fn configure(mut self, configure: impl Fn(Builder) -> Builder + Send + 'static) -> Self {
+    pub fn configure(mut self, configure: impl Fn(TableBuilder) -> TableBuilder + Send + 'static) -> Self {
         self.configure = Box::new(configure);
         self
     }
@@ -171,16 +171,16 @@ impl StackBuilder {
     /// Opens the stack: what it says, its public files, its tables.
     ///
     /// # Errors
-    /// [`ClientError`]; [`ClientError::StackMoves`] if its tables are never those that it names.
+    /// [`ClientError`]; [`ClientError::StackInconsistent`] if its tables are never those that it names.
     pub fn open(mut self) -> Result<Stack> {
         let remembered = self.remembered()?;
-        let Fetched { judged, signed } = self.fetch(remembered.as_ref())?;
+        let FetchedStack { judged, signed } = self.fetch(remembered.as_ref())?;
         let good_until = self.vet(&judged)?;
-        let Judged { document, key, trust, known, .. } = judged;
+        let VerifiedCatalog { document, key, trust, known, .. } = judged;
         let files = self.files(&document)?;
         let mut tables = Vec::new();
         for shard in &document.shards {
-            let mut builder = self.to.table(shard.table.as_str())?.pin(key).patience(self.patience);
+            let mut builder = self.to.table(shard.table.as_str())?.pin(key).max_wait(self.patience);
             if self.snapshot.is_some() {
                 builder = builder.snapshot(shard.catalog);
             }
@@ -195,14 +195,14 @@ impl StackBuilder {
     }
 
     /// The stack as it is now, held against what is known of it.
-    pub(super) fn fetch(&mut self, known: Option<&KnownSigner>) -> Result<Fetched> {
+    pub(super) fn fetch(&mut self, known: Option<&KnownSigner>) -> Result<FetchedStack> {
         let name: TableName = self.name.parse()?;
         let request = Request::get(routes::stack(name.as_str()), SignedStack::MAX_BYTES as u64);
         let signed = self.call(&request)?;
         let (pin, snapshot) = (self.pin.as_ref(), self.snapshot.as_ref());
         let judge = Judge { name: &name, pin, snapshot, known, asked: None };
         let judged = judge.verify(&SignedStack::parse(&signed)?).map_err(|error| match error {
-            ClientError::TwoCatalogs { epoch, .. } => self.two(epoch, &signed),
+            ClientError::Equivocation { epoch, .. } => self.two(epoch, &signed),
             error => error,
         })?;
         if let Some(wanted) = self.snapshot {
@@ -211,31 +211,31 @@ impl StackBuilder {
                 return Err(ClientError::other_snapshot(&name, judged.document.epoch, found, wanted));
             }
         }
-        Ok(Fetched { judged, signed })
+        Ok(FetchedStack { judged, signed })
     }
 
     /// Refuses a stack that is too old, whose signer may not be followed any more, or that its publisher does not show to
     /// everybody. Gives until when it is good.
-    pub(super) fn vet(&mut self, judged: &Judged<Document>) -> Result<Option<u64>> {
-        let (now, Judged { document, key, .. }) = (now(), judged);
+    pub(super) fn vet(&mut self, judged: &VerifiedCatalog<Document>) -> Result<Option<u64>> {
+        let (now, VerifiedCatalog { document, key, .. }) = (now(), judged);
         if let Some(change) = judged.change {
             change.check_time(now)?;
-            self.events.tell(Event::NewSigner(change));
+            self.events.tell(TableEvent::SignerChanged(change));
         }
         if let Some(expires) = document.expires.filter(|expires| *expires <= now) {
             return Err(ClientError::Expired { epoch: document.epoch, ago: now - expires });
         }
         let Some(witnesses) = self.asked.clone().witnesses() else { return Ok(document.expires) };
         let digest = document.digest()?;
-        let (kind, name) = (sotto_tlog::catalogs::Kind::Stack, document.stack.clone());
+        let (kind, name) = (sotto_tlog::catalogs::EntryKind::Stack, document.stack.clone());
         let entry = LogEntry::new(kind, name, document.epoch, digest, *key);
         let cache = self.cache_dir.as_deref().map(Cache::open).transpose()?;
         if let Some(cache) = &cache {
-            vetted::recollect(cache, &self.logs)?;
+            freshness::recollect(cache, &self.logs)?;
         }
-        if let Some(mut check) = Check::new(entry, &witnesses, &self.logs, Some(now))? {
+        if let Some(mut check) = LogCheck::new(entry, &witnesses, &self.logs, Some(now))? {
             let fault = |error| match &cache {
-                Some(cache) => vetted::with_both(cache, error),
+                Some(cache) => freshness::with_both(cache, error),
                 None => error,
             };
             while !{
@@ -244,7 +244,7 @@ impl StackBuilder {
             } {}
         }
         if let Some(cache) = &cache {
-            vetted::keep(cache, &self.logs)?;
+            freshness::keep(cache, &self.logs)?;
         }
         let witnessed = self.logs.good_until(&digest);
         Ok(Some(document.expires.map_or(witnessed, |expires| expires.min(witnessed))))
@@ -254,13 +254,13 @@ impl StackBuilder {
     pub(super) fn two(&self, epoch: Epoch, signed: &[u8]) -> ClientError {
         let kept = || -> Result<Option<String>> {
             let Some(dir) = &self.cache_dir else { return Ok(None) };
-            Ok(Some(Cache::open(dir)?.keep_other(&self.origin, &self.known_as(), signed)?))
+            Ok(Some(Cache::open(dir)?.keep_conflicting_catalog(&self.origin, &self.known_as(), signed)?))
         };
-        kept().map_or_else(|error| error, |kept| ClientError::TwoCatalogs { epoch, kept })
+        kept().map_or_else(|error| error, |kept| ClientError::Equivocation { epoch, kept })
     }
 
     pub(super) fn files(&mut self, document: &Document) -> Result<Vec<Vec<u8>>> {
-        let fetch = |file: &sotto_catalog::stack::File| {
+        let fetch = |file: &sotto_catalog::stack::StackFile| {
             let request = Request::get(routes::artifact(&file.digest.to_string()), file.bytes);
             let bytes = self.call(&request)?;
             if !file.is(&bytes) {
@@ -272,7 +272,7 @@ impl StackBuilder {
     }
 
     fn transports(&mut self) -> Result<Vec<Box<dyn Transport>>> {
-        self.to.transports(&Patience { limit: self.patience, events: self.events.clone() })
+        self.to.transports(&WaitPolicy { limit: self.patience, events: self.events.clone() })
     }
 
     /// Asks the first server for what is public.
@@ -299,7 +299,7 @@ impl StackBuilder {
         Ok(Some(cache))
     }
 
-    /// Has the cache forget the stack and the tables that it named last, as [`Builder::forget`] does for a table. Nothing is
+    /// Has the cache forget the stack and the tables that it named last, as [`TableBuilder::forget`] does for a table. Nothing is
     /// sent.
     ///
     /// # Errors
@@ -318,7 +318,7 @@ impl StackBuilder {
     fn remembered(&mut self) -> Result<Option<KnownSigner>> {
         let Some(cache) = self.cache()? else { return Ok(None) };
         if self.pin.is_some() && cache.forget_damaged(&self.origin, &self.known_as())? {
-            self.events.tell(Event::Mended("what the cache remembered of the stack"));
+            self.events.tell(TableEvent::Repaired("what the cache remembered of the stack"));
         }
         let known = cache.known(&self.origin, &self.known_as())?;
         Ok(known.map(|known| known.signer()).transpose()?)
@@ -333,7 +333,7 @@ impl StackBuilder {
         if known.epoch != document.epoch {
             return Ok(());
         }
-        let known = Known::new(self.origin.clone(), self.known_as(), known, BTreeMap::new());
+        let known = KnownTable::new(self.origin.clone(), self.known_as(), known, BTreeMap::new());
         if cache.remember(&known)? {
             cache.keep_catalog(&self.origin, &self.known_as(), signed)?;
         }
@@ -342,4 +342,4 @@ impl StackBuilder {
 }
 
 #[cfg(feature = "http")]
-http_options!(StackBuilder);
+http_options!(StackBuilder, StackEndpoints);

@@ -1,7 +1,7 @@
 //! A folder, as far as a state needs one. Behind a trait, so that tests can pull the plug at every step.
 
 use super::StateError;
-use super::home::Home;
+use super::fingerprint::FileFingerprint;
 use crate::cache::CacheError;
 use crate::cache::lock::Lock;
 use crate::files::{self, StorageBackend};
@@ -9,17 +9,17 @@ use std::io::{self, BufReader, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 
 /// Fills a file.
-pub(crate) type Fill<'a> = &'a mut dyn FnMut(&mut dyn Write) -> sotto_core::Result<()>;
+pub(crate) type WriteFn<'a> = &'a mut dyn FnMut(&mut dyn Write) -> sotto_core::Result<()>;
 
 /// Takes the lock of this name, if it can be had.
-pub(crate) type Turn<'a> = &'a dyn Fn(&Path) -> Result<Option<Lock>, CacheError>;
+pub(crate) type LockFn<'a> = &'a dyn Fn(&Path) -> Result<Option<Lock>, CacheError>;
 
 /// A folder of files with plain names.
 pub(crate) trait Disk: Send + Sync {
     /// Opens a file that is written in place, and makes it if it is not there.
     fn open(&self, name: &str) -> io::Result<Box<dyn StorageBackend>>;
     /// Writes a file whole: after a success it is there, whatever happens; after a crash it is the old one or this.
-    fn write(&self, name: &str, fill: Fill<'_>) -> sotto_core::Result<()>;
+    fn write(&self, name: &str, fill: WriteFn<'_>) -> sotto_core::Result<()>;
     /// Reads a file from its start; `None` if there is none.
     fn read(&self, name: &str) -> io::Result<Option<Box<dyn Read>>>;
     /// Removes a file, if it is there.
@@ -27,13 +27,13 @@ pub(crate) trait Disk: Send + Sync {
     /// The names of all files.
     fn names(&self) -> io::Result<Vec<String>>;
     /// Which file on which machine this is.
-    fn home(&self, name: &str) -> io::Result<Home>;
+    fn home(&self, name: &str) -> io::Result<FileFingerprint>;
     /// The folder, for messages.
     fn path(&self) -> PathBuf;
 }
 
 /// A folder that is there.
-pub(crate) struct Folder {
+pub(crate) struct LockedFolder {
     path: PathBuf,
     _lock: Option<Lock>,
 }
@@ -43,10 +43,10 @@ const LOCK: &str = "lock";
 /// The end of a name that is not whole yet.
 const NEW: &str = ".new";
 
-impl Folder {
+impl LockedFolder {
     /// A folder for one process: held until dropped. `turn` takes its lock, and may wait for it.
-    pub(crate) fn locked(path: &Path, turn: Turn<'_>) -> Result<Self, StateError> {
-        let mut folder = Folder::shared(path)?;
+    pub(crate) fn locked(path: &Path, turn: LockFn<'_>) -> Result<Self, StateError> {
+        let mut folder = LockedFolder::shared(path)?;
         let lock = path.join(LOCK);
         match turn(&lock) {
             Ok(Some(held)) => folder._lock = Some(held),
@@ -59,11 +59,11 @@ impl Folder {
     /// A folder that other processes may use as well.
     pub(crate) fn shared(path: &Path) -> Result<Self, StateError> {
         files::make_private_folder(path).map_err(|error| StateError::at(path, error))?;
-        Ok(Folder { path: path.to_owned(), _lock: None })
+        Ok(LockedFolder { path: path.to_owned(), _lock: None })
     }
 }
 
-impl Disk for Folder {
+impl Disk for LockedFolder {
     fn open(&self, name: &str) -> io::Result<Box<dyn StorageBackend>> {
         let path = self.path.join(name);
         let is_new = files::length_at(&path).is_err();
@@ -74,7 +74,7 @@ impl Disk for Folder {
         files::backend(file)
     }
 
-    fn write(&self, name: &str, fill: Fill<'_>) -> sotto_core::Result<()> {
+    fn write(&self, name: &str, fill: WriteFn<'_>) -> sotto_core::Result<()> {
         let aside = self.path.join(format!("{name}{NEW}"));
         let mut out = BufWriter::with_capacity(1 << 20, files::open_private(&aside, true)?);
         fill(&mut out)?;
@@ -97,8 +97,8 @@ impl Disk for Folder {
         Ok(all.iter().filter_map(|path| path.file_name()?.to_str()).map(str::to_owned).collect())
     }
 
-    fn home(&self, name: &str) -> io::Result<Home> {
-        Home::of(&self.path.join(name))
+    fn home(&self, name: &str) -> io::Result<FileFingerprint> {
+        FileFingerprint::of(&self.path.join(name))
     }
 
     fn path(&self) -> PathBuf {

@@ -1,4 +1,4 @@
-//! What goes wrong with a state, and what to do. What can be mended by starting over is no error but a [`Lost`].
+//! What goes wrong with a state, and what to do. What can be mended by starting over is no error but a [`StateLoss`].
 
 use crate::cache::error::{FIX_NOT_PRIVATE, NOT_PRIVATE, is_full};
 use sotto_private_folder::NotPrivate;
@@ -42,7 +42,7 @@ pub enum StateError {
     },
     /// It is the state of something else.
     #[error("the state in {} is of another {what}: {found}, and {wanted} is wanted", path.display())]
-    Other {
+    WrongState {
         /// The folder.
         path: PathBuf,
         /// In what it differs.
@@ -89,7 +89,7 @@ impl StateError {
             StateError::Full { .. } => "state-full",
             StateError::NotPrivate { .. } => NOT_PRIVATE,
             StateError::Io { .. } => "state-io",
-            StateError::Other { .. } => "state-of-another",
+            StateError::WrongState { .. } => "state-of-another",
             StateError::Unusable { .. } => "state-unusable",
             StateError::Broken => "state-broken",
             StateError::NotBuilt => "state-not-built",
@@ -106,7 +106,7 @@ impl StateError {
             StateError::Full { .. } => "free some space; nothing was asked, and nothing is lost",
             StateError::NotPrivate { .. } => FIX_NOT_PRIVATE,
             StateError::Io { .. } => "check that the folder can be read and written",
-            StateError::Other { .. } => {
+            StateError::WrongState { .. } => {
                 "give another folder, or delete this one: its hints are of no use for anything else"
             }
             StateError::Unusable { .. } => {
@@ -124,9 +124,9 @@ impl StateError {
 /// Why a state was thrown away. Its key goes with it, so whatever it asked stays hidden.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Lost {
+pub enum StateLoss {
     /// The files are not where they were written: moved, cloned or restored.
-    Moved {
+    FilesMoved {
         /// What differs.
         what: &'static str,
     },
@@ -155,20 +155,22 @@ pub enum Lost {
     },
 }
 
-impl fmt::Display for Lost {
+impl fmt::Display for StateLoss {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Lost::Moved { what } => write!(
+            StateLoss::FilesMoved { what } => write!(
                 f,
                 "the files were moved, cloned or restored ({what} differs), and another copy may have asked with the same hints"
             ),
-            Lost::NoAnchor => f.write_str("its anchor is gone, so nothing tells whether this is an old copy"),
-            Lost::RolledBack { state, anchor } => write!(
+            StateLoss::NoAnchor => {
+                f.write_str("its anchor is gone, so nothing tells whether this is an old copy")
+            }
+            StateLoss::RolledBack { state, anchor } => write!(
                 f,
                 "an old copy was restored: it knows of {state} requests, and {anchor} were anchored"
             ),
-            Lost::Damaged { why } => write!(f, "it is damaged: {why}"),
-            Lost::TooOld { from, to, why } => {
+            StateLoss::Damaged { why } => write!(f, "it is damaged: {why}"),
+            StateLoss::TooOld { from, to, why } => {
                 write!(f, "the table moved from epoch {from} to {to}, and {why}")
             }
         }

@@ -1,10 +1,10 @@
 //! What states there are in a folder, for a person. Changes nothing.
 
 use super::StateError;
-use super::about::About;
-use super::change::FILE;
-use super::disk::Folder;
-use super::location::Location;
+use super::disk::LockedFolder;
+use super::metadata::StateMetadata;
+use super::open::StatePaths;
+use super::transaction::FILE;
 use crate::Result;
 use crate::cache::lock::Lock;
 use crate::files;
@@ -15,11 +15,11 @@ use std::time::Duration;
 
 /// One state.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Shown {
+pub struct StateInfo {
     /// Its folder.
     pub path: PathBuf,
     /// What it is of.
-    pub about: About,
+    pub about: StateMetadata,
     /// The epoch of its client; `None` before the first preparation has ended.
     pub epoch: Option<Epoch>,
     /// How many more queries there are; `None` if there is no client, or none that this build can read.
@@ -36,7 +36,7 @@ pub struct Shown {
 ///
 /// # Errors
 /// [`StateError`]; [`StateError::Busy`] for one that is in use.
-pub fn inspect(dir: &Path, resolve: fn(&str) -> Option<&'static SchemeEntry>) -> Result<Vec<Shown>> {
+pub fn inspect(dir: &Path, resolve: fn(&str) -> Option<&'static SchemeEntry>) -> Result<Vec<StateInfo>> {
     let at = |error| StateError::at(dir, error);
     let mut folders = Vec::new();
     for path in files::entries(dir).map_err(at)? {
@@ -52,13 +52,13 @@ pub fn inspect(dir: &Path, resolve: fn(&str) -> Option<&'static SchemeEntry>) ->
     Ok(shown)
 }
 
-fn one(path: PathBuf, resolve: fn(&str) -> Option<&'static SchemeEntry>) -> Result<Option<Shown>> {
-    let disk = Arc::new(Folder::locked(&path, &|lock| Lock::take(lock, Duration::ZERO))?);
+fn one(path: PathBuf, resolve: fn(&str) -> Option<&'static SchemeEntry>) -> Result<Option<StateInfo>> {
+    let disk = Arc::new(LockedFolder::locked(&path, &|lock| Lock::take(lock, Duration::ZERO))?);
     // Nobody looks for an anchor here.
-    let location = Location { disk, anchors: Box::new(Folder::shared(&path)?) };
+    let location = StatePaths { disk, anchors: Box::new(LockedFolder::shared(&path)?) };
     let store = location.store()?;
     let Some((json, marks)) = store.head().map_err(|error| location.broken(error))? else { return Ok(None) };
-    let about = About::parse(&json, &path)?;
+    let about = StateMetadata::parse(&json, &path)?;
     let scheme = resolve(&about.scheme).and_then(|scheme| scheme.state.as_ref());
     let client = match scheme {
         Some(state) => location.contents(&store, &about, &marks, (state, about.literal.as_bytes()))?,
@@ -69,7 +69,7 @@ fn one(path: PathBuf, resolve: fn(&str) -> Option<&'static SchemeEntry>) -> Resu
     for name in location.disk.names().map_err(|error| location.at(error))? {
         bytes += files::length_at(&path.join(name)).unwrap_or(0);
     }
-    Ok(Some(Shown {
+    Ok(Some(StateInfo {
         epoch: about.snapshot.map(|snapshot| snapshot.epoch),
         budget,
         unsettled: marks.asks.1,

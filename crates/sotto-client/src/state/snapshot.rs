@@ -1,8 +1,8 @@
 //! Whole clients in files of their own: a head, what the scheme saves, and the digest of both.
 
-use super::about::{At, Snapshot};
+use super::checksum::{FileDigest, HashingIo, is_sealed, write_with_digest};
 use super::disk::Disk;
-use super::seal::{Hashing, Sum, is_sealed, write_sealed};
+use super::metadata::{RowsVersion, Snapshot};
 use sotto_catalog::Hex32;
 use sotto_core::{AnyClient, Epoch, Error, Misuse, Result, StateEntry};
 use std::io::Read;
@@ -17,7 +17,7 @@ pub(crate) fn name(generation: u64) -> String {
 
 /// What stands in front of a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Head {
+pub struct SnapshotHeader {
     /// The number in the file's name.
     pub generation: u64,
     /// The epoch the client is of.
@@ -29,7 +29,7 @@ pub struct Head {
 /// What every snapshot starts with.
 const MAGIC: &[u8; 16] = b"sotto-hints/1\0\0\0";
 
-impl Head {
+impl SnapshotHeader {
     /// Bytes of a head.
     pub const BYTES: usize = 64;
 
@@ -39,11 +39,11 @@ impl Head {
         [&MAGIC[..], &numbers, &self.params.0].concat()
     }
 
-    /// Reads what [`Head::encode`] wrote; `None` for anything else.
+    /// Reads what [`PreparationHeader::encode`] wrote; `None` for anything else.
     pub fn decode(bytes: &[u8]) -> Option<Self> {
         let (generation, rest) = bytes.strip_prefix(MAGIC)?.split_first_chunk::<8>()?;
         let (epoch, params) = rest.split_first_chunk::<8>()?;
-        Some(Head {
+        Some(SnapshotHeader {
             generation: u64::from_le_bytes(*generation),
             epoch: Epoch(u64::from_le_bytes(*epoch)),
             params: Hex32::from(<[u8; 32]>::try_from(params).ok()?),
@@ -55,31 +55,31 @@ impl Head {
 pub(crate) fn write(
     disk: &dyn Disk,
     client: &mut dyn AnyClient,
-    (generation, At { epoch, rows }, params): (u64, At, Hex32),
+    (generation, RowsVersion { epoch, rows }, params): (u64, RowsVersion, Hex32),
 ) -> Result<Snapshot> {
     let state = client.state().ok_or(Misuse::Rule("a client without a state is not written down"))?;
-    let head = Head { generation, epoch, params };
+    let head = SnapshotHeader { generation, epoch, params };
     let mut sum = None;
     disk.write(&name(generation), &mut |out| {
-        sum = Some(write_sealed(out, &head.encode(), &mut |out| state.save(out))?);
+        sum = Some(write_with_digest(out, &head.encode(), &mut |out| state.save(out))?);
         Ok(())
     })?;
-    let Sum { bytes, digest } = sum.ok_or(Misuse::Rule("a disk writes what it is given"))?;
+    let FileDigest { bytes, digest } = sum.ok_or(Misuse::Rule("a disk writes what it is given"))?;
     Ok(Snapshot { generation, epoch, rows, bytes, digest: Hex32::from(digest) })
 }
 
 /// What a file turned out to be: what was wanted, or why not.
-type Found<T> = Result<std::result::Result<T, String>>;
+type SnapshotResult<T> = Result<std::result::Result<T, String>>;
 
 /// Reads a client back.
 pub(crate) fn read(
     disk: &dyn Disk,
     snapshot: &Snapshot,
     (entry, literal, params): (&StateEntry, &[u8], Hex32),
-) -> Found<Box<dyn AnyClient>> {
+) -> SnapshotResult<Box<dyn AnyClient>> {
     let file = name(snapshot.generation);
     let Some(mut from) = open(disk, &file)? else { return Ok(Err(format!("{file} is missing"))) };
-    let head = Head { generation: snapshot.generation, epoch: snapshot.epoch, params };
+    let head = SnapshotHeader { generation: snapshot.generation, epoch: snapshot.epoch, params };
     if head_of(&mut from)? != Some(head) {
         return Ok(Err(format!("{file} has another head")));
     }
@@ -94,12 +94,12 @@ pub(crate) fn read(
     Ok(if right { Ok(client) } else { Err(format!("{file} does not match its digest")) })
 }
 
-fn open(disk: &dyn Disk, name: &str) -> Result<Option<Hashing<Box<dyn Read>>>> {
-    Ok(disk.read(name)?.map(Hashing::new))
+fn open(disk: &dyn Disk, name: &str) -> Result<Option<HashingIo<Box<dyn Read>>>> {
+    Ok(disk.read(name)?.map(HashingIo::new))
 }
 
-fn head_of(from: &mut dyn Read) -> Result<Option<Head>> {
+fn head_of(from: &mut dyn Read) -> Result<Option<SnapshotHeader>> {
     let mut bytes = Vec::new();
-    from.take(Head::BYTES as u64).read_to_end(&mut bytes)?;
-    Ok(Head::decode(&bytes))
+    from.take(SnapshotHeader::BYTES as u64).read_to_end(&mut bytes)?;
+    Ok(SnapshotHeader::decode(&bytes))
 }

@@ -13,15 +13,15 @@ mod sim;
 #[allow(dead_code, unreachable_pub, reason = "each test file uses a part of it")]
 mod common;
 
-use super::location::Location;
-use crate::table::locations::Locations;
-use crate::table::{Builder, Event, Table};
+use super::open::StatePaths;
+use crate::table::state_paths::Locations;
+use crate::table::{Table, TableBuilder, TableEvent};
 use crate::transport::{Request, Response, TransportError};
 use crate::{ClientError, Result};
 use common::{CHUNK, Server, server_with};
 use sim::Sim;
-use sotto_testkit::clear::state::used;
-use sotto_wire::ask;
+use sotto_testkit::cleartext::state::used;
+use sotto_wire::query;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
@@ -35,7 +35,7 @@ struct Scene {
     disk: Sim,
     anchors: Sim,
     row_bytes: usize,
-    events: Arc<Mutex<Vec<Event>>>,
+    events: Arc<Mutex<Vec<TableEvent>>>,
 }
 
 impl Scene {
@@ -53,7 +53,7 @@ impl Scene {
         }
     }
 
-    fn builder(&self) -> Builder {
+    fn builder(&self) -> TableBuilder {
         let events = Arc::clone(&self.events);
         let table = self.server.table().locations(locations(&self.disk, &self.anchors));
         table.events(move |event| events.lock().unwrap().push(event))
@@ -64,7 +64,7 @@ impl Scene {
     }
 
     /// What has happened to the state since the last time.
-    fn events(&self) -> Vec<Event> {
+    fn events(&self) -> Vec<TableEvent> {
         std::mem::take(&mut self.events.lock().unwrap())
     }
 
@@ -90,7 +90,7 @@ impl Scene {
             if !request.path.ends_with("/ask") {
                 continue;
             }
-            for query in request.body[ask::HEAD_BYTES..].chunks(QUERY) {
+            for query in request.body[query::HEAD_BYTES..].chunks(QUERY) {
                 let slot = used(query).unwrap();
                 let before = seen.entry(slot).or_insert_with(|| query.to_vec());
                 assert!(before == query, "slot {slot:?} is in two requests");
@@ -103,7 +103,7 @@ impl Scene {
 /// One place for whatever state there is.
 fn locations(disk: &Sim, anchors: &Sim) -> Locations {
     let (disk, anchors) = (disk.clone(), anchors.clone());
-    Box::new(move |_| Ok(Location { disk: Arc::new(disk.clone()), anchors: Box::new(anchors.clone()) }))
+    Box::new(move |_| Ok(StatePaths { disk: Arc::new(disk.clone()), anchors: Box::new(anchors.clone()) }))
 }
 
 /// Whether an error is what a process that dies, or a network that breaks, leaves behind.

@@ -1,24 +1,24 @@
 //! Which table, whom to trust, where to keep things.
 
-use super::ahead::Plan;
+use super::endpoints::Endpoints;
+#[cfg(feature = "http")]
+use super::endpoints::HttpEndpoints;
+#[cfg(feature = "http")]
+use super::endpoints::http_options;
+use super::event::Notifier;
+use super::freshness::WitnessPolicy;
+use super::keys::KeyManager;
+use super::preparation::PreparationPolicy;
 #[cfg(test)]
-use super::ahead::pace::Clock;
-use super::event::Voice;
-use super::keys::Keys;
-use super::ledger::Ledger;
-use super::locations::{self, Locations};
-use super::patience::{self, Patience};
-use super::to::To;
-#[cfg(feature = "http")]
-use super::to::Urls;
-#[cfg(feature = "http")]
-use super::to::http_options;
-use super::vetted::Asked;
-use super::{Event, Progress, Table};
+use super::preparation::rate_limit::Clock;
+use super::state_guard::StateGuard;
+use super::state_paths::{self, Locations};
+use super::wait_policy::{self, WaitPolicy};
+use super::{Progress, Table, TableEvent};
 use crate::cache::keyring::KeyLimits;
 use crate::cache::{Cache, Keyring};
-use crate::session::Config;
-use crate::session::durable::RowCheck;
+use crate::session::SetupConfig;
+use crate::session::durable_query::RowCheck;
 use crate::transport::Transport;
 use crate::{ClientError, Result};
 use sotto_catalog::{Hex32, PublicKey};
@@ -31,12 +31,12 @@ use std::time::Duration;
 
 /// A table about to be opened.
 #[must_use = "nothing happens before open()"]
-pub struct Builder {
-    to: To,
+pub struct TableBuilder {
+    to: Endpoints,
     table: String,
     pin: Option<PublicKey>,
     snapshot: Option<Hex32>,
-    asked: Asked,
+    asked: WitnessPolicy,
     cache_dir: Option<PathBuf>,
     key_file: Option<PathBuf>,
     key_limits: KeyLimits,
@@ -46,45 +46,45 @@ pub struct Builder {
     in_memory: bool,
     verified: bool,
     check: Option<RowCheck>,
-    events: Voice<Event>,
+    events: Notifier<TableEvent>,
     patience: Duration,
-    progress: Voice<Progress>,
-    plan: Plan,
+    progress: Notifier<Progress>,
+    plan: PreparationPolicy,
     resolve: fn(&str) -> Option<&'static SchemeEntry>,
 }
 
-pub(super) struct Options {
-    pub(super) config: Config,
+pub(super) struct TableOptions {
+    pub(super) config: SetupConfig,
     pub(super) cache: Option<Cache>,
-    pub(super) keys: Keys,
-    pub(super) ledger: Ledger,
-    pub(super) patience: Patience,
-    pub(super) progress: Voice<Progress>,
-    pub(super) plan: Plan,
+    pub(super) keys: KeyManager,
+    pub(super) ledger: StateGuard,
+    pub(super) patience: WaitPolicy,
+    pub(super) progress: Notifier<Progress>,
+    pub(super) plan: PreparationPolicy,
 }
 
-impl Builder {
+impl TableBuilder {
     #[cfg(feature = "http")]
     pub(super) fn connect(urls: &[&str], table: &str) -> Self {
-        Builder::at(Urls::new(urls), table)
+        TableBuilder::at(HttpEndpoints::new(urls), table)
     }
 
     #[cfg(feature = "http")]
-    pub(crate) fn at(urls: Urls, table: &str) -> Self {
-        Builder::new(To::Urls(urls), table)
+    pub(crate) fn at(urls: HttpEndpoints, table: &str) -> Self {
+        TableBuilder::new(Endpoints::Urls(urls), table)
     }
 
     pub(super) fn over(transports: Vec<Box<dyn Transport>>, table: &str) -> Self {
-        Builder::new(To::Transports(transports), table)
+        TableBuilder::new(Endpoints::Transports(transports), table)
     }
 
-    fn new(to: To, table: &str) -> Self {
-        Builder {
+    fn new(to: Endpoints, table: &str) -> Self {
+        TableBuilder {
             to,
             table: table.to_owned(),
             pin: None,
             snapshot: None,
-            asked: Asked::default(),
+            asked: WitnessPolicy::default(),
             cache_dir: None,
             key_file: None,
             key_limits: KeyLimits::default(),
@@ -94,10 +94,10 @@ impl Builder {
             in_memory: false,
             verified: false,
             check: None,
-            events: Voice::new(Box::new(|_| {})),
-            patience: patience::USUAL,
-            progress: Voice::new(Box::new(|_| {})),
-            plan: Plan::default(),
+            events: Notifier::new(Box::new(|_| {})),
+            patience: wait_policy::USUAL,
+            progress: Notifier::new(Box::new(|_| {})),
+            plan: PreparationPolicy::default(),
             resolve: sotto_registry::find,
         }
     }
@@ -159,15 +159,16 @@ impl Builder {
     /// registers keys of its own, and none are kept: it is tied to no other by its keys.
     ///
     /// Whoever sees what comes of answers, and spoils some, learns of the keys. So they end, by this age or by
-    /// [`Builder::keys_queries`], and never because of what came back. The next ones are made in the background in time.
-    pub fn keys_age(mut self, age: Duration) -> Self {
+    /// [`TableBuilder::max_keys_queries`], and never because of what came back. The next ones are made in the background in time.
+    pub fn max_keys_age(mut self, age: Duration) -> Self {
         self.key_limits.age = age;
         self
     }
 
     /// Uses registered keys for so many queries at most: 256 unless said otherwise. All processes with one cache count together:
-    /// each reserves uses there before it asks. Rows that are wider than a record take several each. See [`Builder::keys_age`].
-    pub fn keys_queries(mut self, queries: u64) -> Self {
+    /// each reserves uses there before it asks. Rows that are wider than a record take several each. See
+    /// [`TableBuilder::max_keys_age`].
+    pub fn max_keys_queries(mut self, queries: u64) -> Self {
         self.key_limits.queries = queries.max(1);
         self
     }
@@ -177,7 +178,7 @@ impl Builder {
     /// up ([`ClientError::StateNeeded`]).
     ///
     /// A copy of the directory, a restored backup and a cloned machine would use hints twice, and so give away what was
-    /// asked. They are noticed by where the files lie and by an anchor in a second place ([`Builder::anchor_dir`]); the
+    /// asked. They are noticed by where the files lie and by an anchor in a second place ([`TableBuilder::anchor_dir`]); the
     /// state is then thrown away, its key with it, and the table's rows are streamed anew. What cannot be noticed is a
     /// machine that goes back in time whole, anchor and all.
     pub fn state_dir(mut self, dir: impl AsRef<Path>) -> Self {
@@ -209,8 +210,8 @@ impl Builder {
     }
 
     /// Is told what happens to the client's state. May be called by the thread that prepares the next client, too.
-    pub fn events(mut self, events: impl FnMut(Event) + Send + 'static) -> Self {
-        self.events = Voice::new(Box::new(events));
+    pub fn events(mut self, events: impl FnMut(TableEvent) + Send + 'static) -> Self {
+        self.events = Notifier::new(Box::new(events));
         self
     }
 
@@ -219,8 +220,8 @@ impl Builder {
     /// own, while lookups go on with the client there is; the next lookup after it is done goes to the new one. When it
     /// begins depends on how much was asked, never on what.
     ///
-    /// A client with a state on disk goes on where it was after a crash. How far that is, [`Builder::progress`] is told as
-    /// [`Stage::Ahead`](super::Stage::Ahead).
+    /// A client with a state on disk goes on where it was after a crash. How far that is, [`TableBuilder::progress`] is told as
+    /// [`Stage::NextClientFiles`](super::Stage::NextClientFiles).
     pub fn low_water(mut self, queries: u64) -> Self {
         self.plan.low_water = Some(queries);
         self
@@ -228,21 +229,24 @@ impl Builder {
 
     /// Lets rows that come in the background take no more than so many bytes a second, as long as no lookup waits for
     /// them. Any number unless said otherwise.
-    pub fn pass_rate(mut self, bytes_per_second: u64) -> Self {
+    pub fn preparation_rate(mut self, bytes_per_second: u64) -> Self {
         self.plan.rate = Some(bytes_per_second);
         self
     }
 
     /// Makes the transports for preparing the next client in the background, one to each server. Over HTTP there are some
     /// without this; elsewhere the next client is prepared in the foreground, once a lookup needs it.
-    pub fn pass_over(mut self, mut make: impl FnMut() -> Vec<Box<dyn Transport>> + Send + 'static) -> Self {
+    pub fn preparation_transports(
+        mut self,
+        mut make: impl FnMut() -> Vec<Box<dyn Transport>> + Send + 'static,
+    ) -> Self {
         self.plan.transports = Some(Box::new(move || Ok(make())));
         self
     }
 
     /// A lookup for which there are not enough hints is [`sotto_core::Error::Exhausted`] from now on. Otherwise it waits
     /// until the next client is prepared.
-    pub fn refuse_when_spent(mut self) -> Self {
+    pub fn fail_when_exhausted(mut self) -> Self {
         self.plan.refuses = true;
         self
     }
@@ -262,24 +266,24 @@ impl Builder {
     }
 
     /// Refuses a table whose rows cannot be verified one by one. In tables where they can, every row is verified anyway, and one
-    /// that is not what its publisher has signed is [`ClientError::Unproven`].
-    pub fn verified(mut self) -> Self {
+    /// that is not what its publisher has signed is [`ClientError::RowProofInvalid`].
+    pub fn require_row_proofs(mut self) -> Self {
         self.verified = true;
         self
     }
 
     /// How long to wait for others: for a server that is busy, which may say for how long; for another process that has the
     /// same state open, registers keys or downloads the same file. Two minutes for each unless said otherwise. A wait of
-    /// more than a second is told as [`Event::Waiting`]. Means nothing for servers behind transports of the caller's, which
-    /// can be wrapped into [`crate::transport::retry::Retrying`].
-    pub fn patience(mut self, limit: Duration) -> Self {
+    /// more than a second is told as [`TableEvent::Waiting`]. Means nothing for servers behind transports of the caller's, which
+    /// can be wrapped into [`crate::transport::retry::RetryTransport`].
+    pub fn max_wait(mut self, limit: Duration) -> Self {
         self.patience = limit;
         self
     }
 
     /// Is told how far the opening is, and later ones. May be called by the thread that prepares the next client, too.
     pub fn progress(mut self, progress: impl FnMut(Progress) + Send + 'static) -> Self {
-        self.progress = Voice::new(Box::new(progress));
+        self.progress = Notifier::new(Box::new(progress));
         self
     }
 
@@ -299,7 +303,7 @@ impl Builder {
     pub fn forget(self) -> Result<bool> {
         let Some(dir) = &self.cache_dir else { return Ok(false) };
         let cache = Cache::open(dir)?;
-        let patience = Patience { limit: self.patience, events: self.events };
+        let patience = WaitPolicy { limit: self.patience, events: self.events };
         Ok(cache.forget(&self.to.servers(&patience)?.origin(), &self.table)?)
     }
 
@@ -308,17 +312,18 @@ impl Builder {
     /// # Errors
     /// [`ClientError`], with whose fault and what to do. What was downloaded is kept if there is a cache.
     pub fn open(self) -> Result<Table> {
-        let mut config = Config::new(self.table.parse()?);
+        let mut config = SetupConfig::new(self.table.parse()?);
         config.pin = self.pin;
         config.snapshot = self.snapshot;
         config.witnesses = self.asked.witnesses();
         config.resolve = self.resolve;
         config.in_memory = self.in_memory;
         config.verified = self.verified;
-        let patience = Patience { limit: self.patience, events: self.events.clone() };
-        let folders = |dir| locations::folders(dir, self.anchor_dir, patience.clone());
+        let patience = WaitPolicy { limit: self.patience, events: self.events.clone() };
+        let folders = |dir| state_paths::folders(dir, self.anchor_dir, patience.clone());
         let locations = self.locations.or_else(|| self.state_dir.map(folders));
-        let ledger = Ledger { locations, held: None, config: None, check: self.check, events: self.events };
+        let ledger =
+            StateGuard { locations, held: None, config: None, check: self.check, events: self.events };
         let mut plan = self.plan;
         plan.transports = plan.transports.or_else(|| self.to.again(plan.rate, &patience));
         let servers = self.to.servers(&patience)?;
@@ -326,11 +331,11 @@ impl Builder {
         let dir = self.cache_dir.as_deref();
         let cache = dir.map(Cache::open).transpose().map_err(ClientError::from)?;
         let ring = dir.map(|dir| Keyring::open(dir, self.key_file.as_deref())).transpose()?;
-        let keys = Keys::new(ring, self.key_limits);
-        let options = Options { config, cache, keys, ledger, patience, progress: self.progress, plan };
+        let keys = KeyManager::new(ring, self.key_limits);
+        let options = TableOptions { config, cache, keys, ledger, patience, progress: self.progress, plan };
         Table::open(servers, options)
     }
 }
 
 #[cfg(feature = "http")]
-http_options!(Builder);
+http_options!(TableBuilder, Endpoints);

@@ -1,7 +1,7 @@
 //! What happens to a client and to what is kept of it, for whoever wants to tell a person.
 
-use crate::state::Lost;
-use sotto_catalog::KeyChange;
+use crate::state::StateLoss;
+use sotto_catalog::SignerChange;
 use sotto_core::{Budget, Epoch};
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,41 +10,41 @@ use std::time::Duration;
 /// Something that happened, and that went well, was mended, or goes on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Event {
+pub enum TableEvent {
     /// The state cannot be used. The table's rows are streamed anew.
-    StartedOver(Lost),
+    StateReset(StateLoss),
     /// So many requests that were recorded and not settled were sent again. Their rows are dropped: nobody waits for
     /// them any more.
     Resent(usize),
     /// The client was used up, or nearly, and another one has taken its place. It has this budget.
-    Renewed(Budget),
+    HintsRenewed(Budget),
     /// A preparation that had been interrupted goes on where it was, at this epoch.
-    Resumed(Epoch),
+    PreparationResumed(Epoch),
     /// What there was of a preparation is of no use, and it begins anew.
-    Anew(String),
+    PreparationRestarted(String),
     /// A preparation in the background broke off, for this reason. It goes on by itself, from where it is.
-    BrokeOff(String),
+    PreparationInterrupted(String),
     /// The client went along with the table.
-    Followed {
+    StateAdvanced {
         /// From this epoch
         from: Epoch,
         /// to this one.
         to: Epoch,
     },
     /// Somebody else is waited for, for so long at most.
-    Waiting(Wait, Duration),
+    Waiting(WaitReason, Duration),
     /// The client's keys had come to their end, by age or by count, and others have taken their place.
-    KeysChanged,
+    KeysRotated,
     /// The table is signed by another key than the one that was known, which has said so.
-    NewSigner(KeyChange),
+    SignerChanged(SignerChange),
     /// Something was damaged, thrown away, and fetched again.
-    Mended(&'static str),
+    Repaired(&'static str),
 }
 
 /// Whom a client waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Wait {
+pub enum WaitReason {
     /// A server that says it is busy.
     Server,
     /// Another process that uses the same state.
@@ -55,25 +55,25 @@ pub enum Wait {
     Artifact,
 }
 
-impl Wait {
+impl WaitReason {
     fn what(self) -> &'static str {
         match self {
-            Wait::Server => "the server, which is busy",
-            Wait::State => "another process that uses the same state",
-            Wait::Keys => "another process that registers keys with the same server",
-            Wait::Artifact => "another process that downloads the same file",
+            WaitReason::Server => "the server, which is busy",
+            WaitReason::State => "another process that uses the same state",
+            WaitReason::Keys => "another process that registers keys with the same server",
+            WaitReason::Artifact => "another process that downloads the same file",
         }
     }
 }
 
 /// Whoever is told things, by this thread or another, one at a time.
-pub(crate) struct Voice<T>(Arc<Mutex<Hearer<T>>>);
+pub(crate) struct Notifier<T>(Arc<Mutex<Callback<T>>>);
 
-type Hearer<T> = Box<dyn FnMut(T) + Send>;
+type Callback<T> = Box<dyn FnMut(T) + Send>;
 
-impl<T> Voice<T> {
-    pub(crate) fn new(hearer: Hearer<T>) -> Self {
-        Voice(Arc::new(Mutex::new(hearer)))
+impl<T> Notifier<T> {
+    pub(crate) fn new(hearer: Callback<T>) -> Self {
+        Notifier(Arc::new(Mutex::new(hearer)))
     }
 
     pub(crate) fn tell(&self, what: T) {
@@ -81,40 +81,48 @@ impl<T> Voice<T> {
     }
 }
 
-impl<T> Clone for Voice<T> {
+impl<T> Clone for Notifier<T> {
     fn clone(&self) -> Self {
-        Voice(Arc::clone(&self.0))
+        Notifier(Arc::clone(&self.0))
     }
 }
 
-impl fmt::Display for Event {
+impl fmt::Display for TableEvent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Event::StartedOver(lost) => {
+            TableEvent::StateReset(lost) => {
                 write!(f, "the state was thrown away and is made anew: {lost}")
             }
-            Event::Resent(1) => f.write_str("an unfinished request was sent again, with the same bytes"),
-            Event::Resent(n) => write!(f, "{n} unfinished requests were sent again, with the same bytes"),
-            Event::Renewed(budget) => write!(f, "hints were made anew: {budget}"),
-            Event::Resumed(epoch) => {
+            TableEvent::Resent(1) => f.write_str("an unfinished request was sent again, with the same bytes"),
+            TableEvent::Resent(n) => {
+                write!(f, "{n} unfinished requests were sent again, with the same bytes")
+            }
+            TableEvent::HintsRenewed(budget) => write!(f, "hints were made anew: {budget}"),
+            TableEvent::PreparationResumed(epoch) => {
                 write!(f, "hints that were half made go on where they were, at epoch {epoch}")
             }
-            Event::Anew(why) => write!(f, "hints that were half made were thrown away: {why}"),
-            Event::BrokeOff(why) => write!(f, "making hints in the background broke off, and goes on: {why}"),
-            Event::Followed { from, to } => write!(f, "the state went along from epoch {from} to {to}"),
-            Event::Waiting(wait, limit) => {
+            TableEvent::PreparationRestarted(why) => {
+                write!(f, "hints that were half made were thrown away: {why}")
+            }
+            TableEvent::PreparationInterrupted(why) => {
+                write!(f, "making hints in the background broke off, and goes on: {why}")
+            }
+            TableEvent::StateAdvanced { from, to } => {
+                write!(f, "the state went along from epoch {from} to {to}")
+            }
+            TableEvent::Waiting(wait, limit) => {
                 write!(f, "waiting for {}, up to {} s", wait.what(), limit.as_secs())
             }
-            Event::KeysChanged => {
+            TableEvent::KeysRotated => {
                 f.write_str("keys were used for long enough, and others are used from now on")
             }
-            Event::NewSigner(KeyChange { from, to, .. }) => {
+            TableEvent::SignerChanged(SignerChange { from, to, .. }) => {
                 write!(
                     f,
                     "the publisher signs with another key, and the old one says so: pin {to} in place of {from}"
                 )
             }
-            Event::Mended(what) => write!(f, "{what} was damaged, and was fetched again"),
+            TableEvent::Repaired(what) => write!(f, "{what} was damaged, and was fetched again"),
         }
     }
 }

@@ -4,17 +4,17 @@
 //! on the keys. So keys end after so many queries and so much time, whatever came of them. Both are public, and nothing else
 //! counts: an error that made a client change its keys would be the answer that is looked for.
 
-use super::event::Wait;
-use super::{Event, Line, Table};
+use super::event::WaitReason;
+use super::{Driver, Table, TableEvent};
 use crate::Result;
 use crate::cache::Keyring;
-use crate::cache::keyring::{ActiveKeys, Hook, KeyLimits};
+use crate::cache::keyring::{ActiveKeys, KeyLimits, KeyringSlot};
 use crate::cache::lock::Lock;
-use crate::session::{Config, Opening, Registered, Session};
+use crate::session::{RegisteredKeys, Session, SessionSetup, SetupConfig};
 use sotto_catalog::TableName;
 
 /// The keys of one table, as far as they are kept.
-pub(crate) struct Keys {
+pub(crate) struct KeyManager {
     /// `None` if they are not kept.
     ring: Option<Keyring>,
     limits: KeyLimits,
@@ -28,19 +28,26 @@ pub(crate) struct Keys {
     held: Option<ActiveKeys>,
 }
 
-impl Keys {
+impl KeyManager {
     /// Keys that end at this age and after so many queries. An age of zero is for those that are not kept.
     pub(super) fn new(ring: Option<Keyring>, limits: KeyLimits) -> Self {
         let ring = ring.filter(|_| !limits.age.is_zero());
         let age = if limits.age.is_zero() { KeyLimits::default().age } else { limits.age };
-        Keys { ring, limits: KeyLimits { age, ..limits }, wanted: 0, turn: None, adopted: None, held: None }
+        KeyManager {
+            ring,
+            limits: KeyLimits { age, ..limits },
+            wanted: 0,
+            turn: None,
+            adopted: None,
+            held: None,
+        }
     }
 
     /// What hangs there and has not come to its end.
-    fn load(&self, hook: &Hook) -> Result<Option<(ActiveKeys, Registered)>> {
+    fn load(&self, hook: &KeyringSlot) -> Result<Option<(ActiveKeys, RegisteredKeys)>> {
         let Some(ring) = &self.ring else { return Ok(None) };
         let Some(active) = ActiveKeys::load(ring, hook, self.limits, self.wanted)? else { return Ok(None) };
-        let registered = Registered::parse(active.keys());
+        let registered = RegisteredKeys::parse(active.keys());
         Ok(registered.map(|registered| (active, registered)))
     }
 
@@ -63,20 +70,20 @@ impl Keys {
     }
 }
 
-impl Line {
-    fn hook(&self, table: &TableName) -> Hook {
-        Hook::of(&self.servers.origins(), table.as_str())
+impl Driver {
+    fn hook(&self, table: &TableName) -> KeyringSlot {
+        KeyringSlot::of(&self.servers.origins(), table.as_str())
     }
 
     /// Adds to `config` the keys that servers know.
-    pub(super) fn recollect_keys(&mut self, config: &mut Config) -> Result<()> {
+    pub(super) fn recollect_keys(&mut self, config: &mut SetupConfig) -> Result<()> {
         let loaded = self.keys.load(&self.hook(&config.table))?;
         (self.keys.adopted, config.registered) = loaded.unzip();
         Ok(())
     }
 
     /// Registers an opening's keys with the next server, or takes those that another process has registered meanwhile.
-    pub(super) fn register_first(&mut self, opening: &mut Opening) -> Result<()> {
+    pub(super) fn register_first(&mut self, opening: &mut SessionSetup) -> Result<()> {
         if self.wait_for_keys(opening)? {
             return Ok(());
         }
@@ -89,10 +96,10 @@ impl Line {
 
     /// Waits until it is this process's turn to register keys. Gives whether there are some by then, and an opening went on
     /// with them.
-    fn wait_for_keys(&mut self, opening: &mut Opening) -> Result<bool> {
+    fn wait_for_keys(&mut self, opening: &mut SessionSetup) -> Result<bool> {
         let hook = self.hook(&opening.config().table);
         let (Some(ring), None) = (&self.keys.ring, &self.keys.turn) else { return Ok(false) };
-        let turn = self.patience.turn(Wait::Keys, |limit| ring.lock(&hook, limit))?;
+        let turn = self.patience.turn(WaitReason::Keys, |limit| ring.lock(&hook, limit))?;
         if let Some((active, registered)) = self.keys.load(&hook)?
             && opening.reuse(&registered)?
         {
@@ -106,11 +113,11 @@ impl Line {
     /// Takes down the keys of a session, if they are good for more than it.
     pub(super) fn keep_keys(&mut self, session: &Session) -> Result<()> {
         let hook = self.hook(&session.catalog().table);
-        let Line { keys, rng, .. } = self;
+        let Driver { keys, rng, .. } = self;
         let Some(registered) = session.keys() else { return Ok(()) };
         let (bytes, rng) = (registered.to_bytes(), rng.draw()?);
         let is_same = |active: &ActiveKeys| {
-            Registered::parse(active.keys()).is_some_and(|known| known.is_same_client(&registered))
+            RegisteredKeys::parse(active.keys()).is_some_and(|known| known.is_same_client(&registered))
         };
         let held = keys.adopted.take().filter(is_same).or_else(|| keys.held.take_if(|held| is_same(held)));
         keys.held = Some(match held {
@@ -141,10 +148,10 @@ impl Table {
         if config.registered.is_none() && self.wait_for_next(true)? {
             return Ok(());
         }
-        let opening = self.line.open(Opening::new(config))?;
+        let opening = self.line.open(SessionSetup::new(config))?;
         self.session = self.line.take_over(opening)?;
-        self.keep_in_mind();
-        self.line.ledger.events.tell(Event::KeysChanged);
+        self.remember_table();
+        self.line.ledger.events.tell(TableEvent::KeysRotated);
         Ok(())
     }
 }

@@ -6,12 +6,12 @@
 //! many requests there are, and of how many queries each, follows from the table and the number of wishes. **None of them is
 //! left out because of what came of another**: a failure that the server does not see is said when all were made.
 
-use super::{Line, LookupStats, Share, Table};
-use crate::session::ask::seen;
-use crate::session::{Ask, Asked, Session};
-use crate::state::keeper::Recorded;
+use super::{Driver, LookupStats, ServerStats, Table};
+use crate::lookup::{Lookup, LookupResult, ResolvedLookups};
+use crate::session::query_request::seen;
+use crate::session::{QueryRequest, QueryTargets, Session};
+use crate::state::durable_state::CommittedRequest;
 use crate::transport::{Request, Response};
-use crate::wish::{Granted, Wish, Wishes};
 use crate::{ClientError, Result};
 use sotto_catalog::Catalog;
 use sotto_core::Epoch;
@@ -24,72 +24,77 @@ const SEEN_BYTES: usize = 2048;
 
 /// What a lookup is of.
 #[derive(Clone, Copy)]
-enum Of {
+enum TargetKind {
     /// One row.
     Row,
     /// One row of each bucket, by its number within the bucket.
     Buckets,
 }
 
-impl Of {
+impl TargetKind {
     /// How many rows that is.
     fn each(self, session: &Session) -> usize {
         match self {
-            Of::Row => 1,
-            Of::Buckets => session.buckets(),
+            TargetKind::Row => 1,
+            TargetKind::Buckets => session.buckets(),
         }
     }
 }
 
 /// A request that was made, and what reads its answers: in memory alone, or on disk as well.
-enum Made {
-    Fleeting(Ask),
-    Durable(Recorded, Vec<Request>),
+enum PendingRequest {
+    InMemory(QueryRequest),
+    Durable(CommittedRequest, Vec<Request>),
 }
 
-impl Made {
+impl PendingRequest {
     fn requests(&self) -> &[Request] {
         match self {
-            Made::Fleeting(ask) => ask.requests(),
-            Made::Durable(_, requests) => requests,
+            PendingRequest::InMemory(ask) => ask.requests(),
+            PendingRequest::Durable(_, requests) => requests,
         }
     }
 
     /// How many queries each server is sent.
     fn queries(&self) -> usize {
         match self {
-            Made::Fleeting(ask) => usize::from(ask.queries()),
-            Made::Durable(recorded, _) => recorded.record().numbers.len(),
+            PendingRequest::InMemory(ask) => usize::from(ask.queries()),
+            PendingRequest::Durable(recorded, _) => recorded.record().numbers.len(),
         }
     }
 }
 
-impl Line {
+impl Driver {
     /// Makes a request. One that must be durable is on disk before anybody can send it.
-    fn make(&mut self, session: &mut Session, of: Of, asked: &Asked) -> Result<Made> {
+    fn make(
+        &mut self,
+        session: &mut Session,
+        of: TargetKind,
+        asked: &QueryTargets,
+    ) -> Result<PendingRequest> {
         if !session.is_durable() {
             let rng = self.rng.draw()?;
             let each = of.each(session);
-            return Ok(Made::Fleeting(session.ask_by(each, asked, rng)?));
+            return Ok(PendingRequest::InMemory(session.query_by(each, asked, rng)?));
         }
         let recorded = self.commit(session, &asked.rows)?;
         let requests = session.requests(recorded.record())?;
-        Ok(Made::Durable(recorded, requests))
+        Ok(PendingRequest::Durable(recorded, requests))
     }
 
     /// Sends a request to all servers. Where it is fleeting, one that has dropped this client's keys gets them, and then its
     /// queries, again.
-    fn send(&mut self, session: &mut Session, made: &mut Made) -> Result<Vec<Response>> {
+    fn send(&mut self, session: &mut Session, made: &mut PendingRequest) -> Result<Vec<Response>> {
         let mut responses = self.servers.call_all(made.requests())?;
-        let Made::Fleeting(ask) = made else { return Ok(responses) };
+        let PendingRequest::InMemory(ask) = made else { return Ok(responses) };
         for (server, response) in (0..).zip(&mut responses) {
-            if !session.is_forgotten(response) {
+            if !session.is_session_expired(response) {
                 continue;
             }
             self.register(session, server)?;
             session.readdress(server, ask)?;
             if let Some(request) = ask.requests().get(usize::from(server)) {
-                self.stats.asks.add(request.body.len() as u64, response.body.len() as u64);
+                self.stats.query_requests.add(request.body.len() as u64, response.body.len() as u64);
                 *response = self.servers.call(server, request)?;
             }
         }
@@ -100,13 +105,13 @@ impl Line {
     fn read(
         &mut self,
         session: &mut Session,
-        made: Made,
+        made: PendingRequest,
         responses: &[Response],
         rows: &[u64],
     ) -> Result<Result<Vec<Vec<u8>>>> {
         match made {
-            Made::Fleeting(ask) => Ok(session.recover(ask, responses)),
-            Made::Durable(recorded, _) => {
+            PendingRequest::InMemory(ask) => Ok(session.recover(ask, responses)),
+            PendingRequest::Durable(recorded, _) => {
                 let reading = self.settle(session, &recorded, responses, Some(rows))?;
                 self.tidy(session)?;
                 Ok(reading.rows)
@@ -138,7 +143,7 @@ impl Table {
     }
 
     /// What comes of wishes, in rounds.
-    pub(super) fn grant(&mut self, wishes: &[Wish<'_>]) -> Result<Vec<Result<Granted>>> {
+    pub(super) fn run_lookups(&mut self, wishes: &[Lookup<'_>]) -> Result<Vec<Result<LookupResult>>> {
         self.reset_last();
         let (mut granted, mut failed) = (Vec::with_capacity(wishes.len()), None);
         let mut left = wishes;
@@ -154,17 +159,17 @@ impl Table {
     }
 
     /// What comes of wishes that fit one request; after another epoch in between, in another request.
-    fn round(&mut self, wishes: &[Wish<'_>]) -> Result<Vec<Result<Granted>>> {
-        self.lookup(Of::Row, |catalog| {
-            let wishes = Wishes::of(catalog, wishes)?;
+    fn round(&mut self, wishes: &[Lookup<'_>]) -> Result<Vec<Result<LookupResult>>> {
+        self.lookup(TargetKind::Row, |catalog| {
+            let wishes = ResolvedLookups::of(catalog, wishes)?;
             Ok((wishes.asked(), wishes))
         })
         .map(|(rows, wishes)| wishes.read(rows))
     }
 
-    /// Whole rows, for a layer that knows what lies in them: as [`Session::ask_each`], one or several of each bucket.
+    /// Whole rows, for a layer that knows what lies in them: as [`Session::query_each_bucket`], one or several of each bucket.
     pub(crate) fn rows(&mut self, rows: &[u64]) -> Result<Vec<Vec<u8>>> {
-        Ok(self.lookup(Of::Buckets, |_| Ok((Asked::rows(rows), ())))?.0)
+        Ok(self.lookup(TargetKind::Buckets, |_| Ok((QueryTargets::rows(rows), ())))?.0)
     }
 
     /// Forgets the last call: [`Table::last`] is of what comes now.
@@ -176,15 +181,15 @@ impl Table {
     /// catalog and on nothing else: see [`crate::wish`].
     fn lookup<P>(
         &mut self,
-        of: Of,
-        plan: impl Fn(&Catalog) -> Result<(Asked, P)>,
+        of: TargetKind,
+        plan: impl Fn(&Catalog) -> Result<(QueryTargets, P)>,
     ) -> Result<(Vec<Vec<u8>>, P)> {
-        self.stay_good()?;
+        self.recheck_catalog()?;
         match self.planned(of, &plan) {
             // Discarded by an epoch before this one, which could not be followed nor begun anew.
-            Err(ClientError::EpochChanged { .. } | ClientError::Discarded { .. }) => {
-                self.line.renew_settled(&self.config, &mut self.session)?;
-                self.keep_in_mind();
+            Err(ClientError::EpochChanged { .. } | ClientError::ClientDiscarded { .. }) => {
+                self.line.advance_to_newest(&self.config, &mut self.session)?;
+                self.remember_table();
                 self.planned(of, &plan)
             }
             fetched => fetched,
@@ -193,8 +198,8 @@ impl Table {
 
     fn planned<P>(
         &mut self,
-        of: Of,
-        plan: &impl Fn(&Catalog) -> Result<(Asked, P)>,
+        of: TargetKind,
+        plan: &impl Fn(&Catalog) -> Result<(QueryTargets, P)>,
     ) -> Result<(Vec<Vec<u8>>, P)> {
         loop {
             let epoch = self.session.epoch();
@@ -212,7 +217,12 @@ impl Table {
     }
 
     /// The rows of all requests, the first of which is prepared. What came of one does not decide whether the next is made.
-    fn ask_in_turn(&mut self, of: Of, epoch: Epoch, requests: &[Asked]) -> Result<Vec<Vec<u8>>> {
+    fn ask_in_turn(
+        &mut self,
+        of: TargetKind,
+        epoch: Epoch,
+        requests: &[QueryTargets],
+    ) -> Result<Vec<Vec<u8>>> {
         let (mut rows, mut failed) = (Vec::new(), None);
         for (i, request) in requests.iter().enumerate() {
             if i > 0 {
@@ -229,24 +239,24 @@ impl Table {
 
     /// What comes before a request of so many lookups: hints for them, and keys that have not come to their end.
     fn prepare(&mut self, lookups: usize) -> Result<()> {
-        self.session.sound()?;
-        if self.session.spends() {
+        self.session.ensure_usable()?;
+        if self.session.uses_budget() {
             self.make_ready(lookups)?;
         }
-        self.change_keys(lookups.saturating_mul(self.session.packing().lookups()) as u64)
+        self.change_keys(lookups.saturating_mul(self.session.packing().records_per_row()) as u64)
     }
 
     /// One request; then the evaluations that open its rows, where they are masked.
-    fn ask(&mut self, of: Of, asked: &Asked) -> Result<Vec<Vec<u8>>> {
+    fn ask(&mut self, of: TargetKind, asked: &QueryTargets) -> Result<Vec<Vec<u8>>> {
         let fetched = self.fetch(of, asked);
-        match self.session.catalog().masked()? {
+        match self.session.catalog().symmetric_layer()? {
             None => fetched,
             Some(_) => self.unmask(&asked.rows, fetched),
         }
     }
 
     /// Rows as they are in the table: those of a symmetric one are masked.
-    fn fetch(&mut self, of: Of, asked: &Asked) -> Result<Vec<Vec<u8>>> {
+    fn fetch(&mut self, of: TargetKind, asked: &QueryTargets) -> Result<Vec<Vec<u8>>> {
         let (start, rows) = (Instant::now(), asked.rows.as_slice());
         let mut made = self.line.make(&mut self.session, of, asked)?;
         self.line.keys.count(made.queries() as u64);
@@ -264,9 +274,9 @@ impl Table {
     /// Counts a lookup that is done, and hands its rows out.
     fn finish(&mut self, stats: LookupStats, values: Result<Vec<Vec<u8>>>) -> Result<Vec<Vec<u8>>> {
         for share in &stats.servers {
-            self.line.stats.asks.add(share.up, share.down);
+            self.line.stats.query_requests.add(share.up, share.down);
         }
-        self.look_ahead();
+        self.start_preparation_if_low();
         match &mut self.last {
             Some(last) => last.add(stats),
             None => self.last = Some(stats),
@@ -283,12 +293,12 @@ impl Table {
         responses: &[Response],
         rows: usize,
     ) -> LookupStats {
-        let share = |(request, response): (&Request, &Response)| Share {
+        let share = |(request, response): (&Request, &Response)| ServerStats {
             up: request.body.len() as u64,
             down: response.body.len() as u64,
             timing: response.server_timing.as_deref().and_then(Timing::parse),
         };
-        let servers: Vec<Share> = requests.iter().zip(responses).map(share).collect();
+        let servers: Vec<ServerStats> = requests.iter().zip(responses).map(share).collect();
         LookupStats {
             epoch: self.session.epoch(),
             requests: 1,
@@ -301,7 +311,7 @@ impl Table {
             round_trip: Duration::ZERO,
             recover: Duration::ZERO,
             evaluations: None,
-            seen: seen(requests, SEEN_BYTES).to_vec(),
+            query_prefix: seen(requests, SEEN_BYTES).to_vec(),
         }
     }
 }

@@ -5,18 +5,18 @@
 //! costs what came of the chunk it broke in. Where there are no threads, a part is fetched when it is wanted.
 
 #[cfg(not(all(target_arch = "wasm32", target_os = "unknown")))]
-mod beside;
+mod prefetch;
 #[cfg(all(target_arch = "wasm32", target_os = "unknown"))]
-mod in_turn;
+mod sequential;
 
 #[cfg(not(all(target_arch = "wasm32", target_os = "unknown")))]
-use beside::fetching;
+use prefetch::fetching;
 #[cfg(all(target_arch = "wasm32", target_os = "unknown"))]
-use in_turn::fetching;
+use sequential::fetching;
 
-use super::ahead::notes::Notes;
-use super::{Line, Progress, Stage};
-use crate::session::{Action, Fetch, Opening};
+use super::preparation::checkpoints::CheckpointTimer;
+use super::{Driver, Progress, Stage};
+use crate::session::{Action, FetchRange, SessionSetup};
 use crate::transport::{Request, Response, Transport, TransportError};
 use crate::{ClientError, Result};
 use sotto_core::{Artifact, CryptoRng, Error, PeerMisbehaved};
@@ -28,7 +28,7 @@ const FRUITLESS: u32 = 2;
 
 /// A part of the rows that was taken.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Taken {
+pub(crate) struct ReceivedRows {
     /// Bytes that came for it.
     pub(crate) came: u64,
     /// Bytes of the rows taken so far, by whoever took them.
@@ -37,11 +37,12 @@ pub(crate) struct Taken {
     pub(crate) total: u64,
 }
 
-impl Line {
+impl Driver {
     /// Streams the rows that an opening wants.
-    pub(super) fn stream_rows(&mut self, opening: &mut Opening) -> Result<()> {
-        let Line { servers, ledger, stats, progress, rng, .. } = self;
-        let mut notes = ledger.keeper().map(|keeper| Notes::new(keeper.lend(), opening));
+    pub(super) fn stream_rows(&mut self, opening: &mut SessionSetup) -> Result<()> {
+        let Driver { servers, ledger, stats, progress, rng, .. } = self;
+        let mut notes =
+            ledger.keeper().map(|keeper| CheckpointTimer::new(keeper.lease_preparation(), opening));
         stream(servers.first(), opening, rng.draw()?, &mut |opening, taken| {
             stats.artifacts.add(0, taken.came);
             notes.as_mut().map_or(Ok(()), |notes| notes.taken(opening, taken))?;
@@ -59,42 +60,47 @@ impl Line {
 /// [`ClientError`] for what the server sends; what the transport says, once nothing comes any more; what `told` says.
 pub(crate) fn stream(
     transport: &mut dyn Transport,
-    opening: &mut Opening,
+    opening: &mut SessionSetup,
     rng: &mut dyn CryptoRng,
-    told: &mut dyn FnMut(&Opening, Taken) -> Result<()>,
+    told: &mut dyn FnMut(&SessionSetup, ReceivedRows) -> Result<()>,
 ) -> Result<()> {
     fetching(transport, |fetcher| take_all(opening, rng, told, fetcher))
 }
 
 /// Whoever fetches parts, in the order in which they were ordered.
-trait Fetcher {
+trait RowFetcher {
     /// Orders a part. One is on its way at most.
     fn order(&mut self, request: Request) -> Result<()>;
     /// The part that was ordered, once it is there.
-    fn bring(&mut self) -> Result<Brought>;
+    fn bring(&mut self) -> Result<FetchedBody>;
 }
 
 /// What came of a request.
-struct Brought {
+struct FetchedBody {
     body: Vec<u8>,
     outcome: Result<Response, TransportError>,
 }
 
 /// A part that broke off, and can be fetched from there on.
-struct Broken {
+struct InterruptedFetch {
     /// Whether whole chunks came before.
     after_chunks: bool,
     why: ClientError,
 }
 
-impl Brought {
-    fn is_whole(&self, fetch: &Fetch) -> bool {
+impl FetchedBody {
+    fn is_whole(&self, fetch: &FetchRange) -> bool {
         let wanted = fetch.range.end - fetch.range.start;
         self.outcome.as_ref().is_ok_and(Response::is_success) && self.body.len() as u64 == wanted
     }
 
     /// Hands what came to the opening, chunk by chunk.
-    fn take(self, fetch: &Fetch, opening: &mut Opening, rng: &mut dyn CryptoRng) -> Result<Option<Broken>> {
+    fn take(
+        self,
+        fetch: &FetchRange,
+        opening: &mut SessionSetup,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Option<InterruptedFetch>> {
         let is_whole = self.is_whole(fetch);
         let why = match self.outcome {
             Ok(response) if is_whole || !response.is_success() => {
@@ -105,7 +111,7 @@ impl Brought {
             Err(error) if error.is_loss() || matches!(error, TransportError::Timeout(_)) => error,
             Err(error) => return Err(error.into()),
         };
-        let taken = opening.offer(&self.body)?;
+        let taken = opening.offer_cached(&self.body)?;
         let left = (self.body.len() - taken) as u64;
         let entries = opening.catalog().map(|catalog| catalog.artifacts.as_slice()).unwrap_or_default();
         let chunk = entries.iter().find(|entry| entry.digest == fetch.digest).map(|entry| entry.chunk_bytes);
@@ -113,15 +119,15 @@ impl Brought {
         if chunk.is_some_and(|chunk| left >= chunk.min(fetch.bytes - at) && left > 0) {
             return Err(Error::from(PeerMisbehaved::Digest(fetch.artifact.name())).into());
         }
-        Ok(Some(Broken { after_chunks: taken > 0, why: why.into() }))
+        Ok(Some(InterruptedFetch { after_chunks: taken > 0, why: why.into() }))
     }
 }
 
 fn take_all(
-    opening: &mut Opening,
+    opening: &mut SessionSetup,
     rng: &mut dyn CryptoRng,
-    told: &mut dyn FnMut(&Opening, Taken) -> Result<()>,
-    fetcher: &mut dyn Fetcher,
+    told: &mut dyn FnMut(&SessionSetup, ReceivedRows) -> Result<()>,
+    fetcher: &mut dyn RowFetcher,
 ) -> Result<()> {
     let mut on_its_way: Option<Range<u64>> = None;
     let mut fruitless = 0;
@@ -154,7 +160,7 @@ fn take_all(
             Action::Fetch(next) if next.artifact == Artifact::Rows => next.range.start,
             _ => fetch.bytes,
         };
-        told(opening, Taken { came, done, total: fetch.bytes })?;
+        told(opening, ReceivedRows { came, done, total: fetch.bytes })?;
     }
     Ok(())
 }

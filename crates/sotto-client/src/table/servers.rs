@@ -3,7 +3,7 @@
 //! Every server is asked at the same moment, whatever the others say, and each transport tries again for itself, with
 //! the same bytes. So what one server sees of a lookup does not depend on how the other one answered it.
 
-use crate::together::all_at_once;
+use crate::parallel::run_all;
 use crate::transport::{Request, Response, Transport, TransportError};
 use crate::{ClientError, Result};
 use sotto_core::{Error, Misuse};
@@ -57,7 +57,7 @@ impl Servers {
         let servers = self.count();
         let transports = std::iter::once(&mut self.first).chain(&mut self.others).zip(requests);
         let asked = transports.map(|(transport, request)| || transport.call(request));
-        let outcomes: Vec<Outcome> = all_at_once(asked);
+        let outcomes: Vec<Outcome> = run_all(asked);
         let each = (0..).zip(outcomes).map(|(server, outcome)| {
             outcome.map_err(|error| ClientError::from(error).of_server(server, servers))
         });

@@ -33,9 +33,9 @@ pub struct Stats {
     /// Keys.
     pub keys: Traffic,
     /// Asks.
-    pub asks: Traffic,
+    pub query_requests: Traffic,
     /// Orders of hints.
-    pub orders: Traffic,
+    pub hint_requests: Traffic,
     /// Evaluations of symmetric tables.
     pub evaluations: Traffic,
     /// Streams.
@@ -68,7 +68,7 @@ pub struct LookupStats {
     /// Bytes of the answers of all servers.
     pub down: u64,
     /// The part of each server, in their order.
-    pub servers: Vec<Share>,
+    pub servers: Vec<ServerStats>,
     /// Making the query.
     pub query: Duration,
     /// From the first byte sent to the last received, retries included.
@@ -76,9 +76,9 @@ pub struct LookupStats {
     /// Reading the answer.
     pub recover: Duration,
     /// The evaluations that opened the rows, if the table is symmetric.
-    pub evaluations: Option<Evaluations>,
+    pub evaluations: Option<EvaluationStats>,
     /// The first bytes of the first query, as the first server saw them.
-    pub seen: Vec<u8>,
+    pub query_prefix: Vec<u8>,
 }
 
 impl LookupStats {
@@ -110,7 +110,7 @@ impl LookupStats {
 
 /// Evaluations that opened rows of a symmetric table. All that the server learns of them is here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Evaluations {
+pub struct EvaluationStats {
     /// How many: one for each row.
     pub count: u64,
     /// Bytes of the requests.
@@ -121,8 +121,8 @@ pub struct Evaluations {
     pub time: Duration,
 }
 
-impl Evaluations {
-    pub(super) fn add(&mut self, later: &Evaluations) {
+impl EvaluationStats {
+    pub(super) fn add(&mut self, later: &EvaluationStats) {
         self.count += later.count;
         self.up += later.up;
         self.down += later.down;
@@ -132,7 +132,7 @@ impl Evaluations {
 
 /// What one server had to do with a lookup.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Share {
+pub struct ServerStats {
     /// Bytes it was sent.
     pub up: u64,
     /// Bytes it sent.
@@ -141,8 +141,8 @@ pub struct Share {
     pub timing: Option<Timing>,
 }
 
-impl Share {
-    fn add(&mut self, later: &Share) {
+impl ServerStats {
+    fn add(&mut self, later: &ServerStats) {
         self.up += later.up;
         self.down += later.down;
         self.timing = self
@@ -184,7 +184,7 @@ pub enum Stage {
     /// Reading or fetching an artifact.
     Artifact(Artifact),
     /// Streaming rows in the background, for the next client.
-    Ahead,
+    NextClient,
     /// Registering keys.
     Keys,
     /// Waiting for hints a server makes.

@@ -1,7 +1,7 @@
 //! A row of many megabytes, written down while it comes.
 
-use super::{Line, Progress, Stage, StreamStats, Table};
-use crate::session::{Session, Streaming};
+use super::{Driver, Progress, Stage, StreamStats, Table};
+use crate::session::{Session, StreamRequest};
 use crate::transport::TransportError;
 use crate::{ClientError, Result};
 use sotto_catalog::{Catalog, CatalogError};
@@ -33,7 +33,7 @@ impl Table {
     /// # Errors
     /// As [`Table::stream`], and [`CatalogError::NoSuchRow`].
     pub fn stream_key(&mut self, key: &str, out: &mut dyn Write) -> Result<StreamStats> {
-        self.stream_row(|catalog| catalog.row_of(key), out)
+        self.stream_row(|catalog| catalog.parse_row(key), out)
     }
 
     fn stream_row(
@@ -42,18 +42,18 @@ impl Table {
         out: &mut dyn Write,
     ) -> Result<StreamStats> {
         let mut stats = StreamStats::default();
-        self.stay_good()?;
+        self.recheck_catalog()?;
         self.change_keys(1)?;
         match self.stream_one(row(self.session.catalog()), out, &mut stats) {
             Err(ClientError::EpochChanged { .. }) if stats.units == 0 => {
-                self.line.renew_settled(&self.config, &mut self.session)?;
-                self.keep_in_mind();
+                self.line.advance_to_newest(&self.config, &mut self.session)?;
+                self.remember_table();
                 self.change_keys(1)?;
                 self.stream_one(row(self.session.catalog()), out, &mut stats)?;
             }
             outcome => outcome?,
         }
-        self.look_ahead();
+        self.start_preparation_if_low();
         Ok(stats)
     }
 
@@ -74,7 +74,7 @@ impl Table {
     }
 }
 
-impl Line {
+impl Driver {
     fn stream(
         &mut self,
         session: &mut Session,
@@ -116,7 +116,7 @@ impl Line {
     fn stream_once(
         &mut self,
         session: &mut Session,
-        streaming: &mut Streaming,
+        streaming: &mut StreamRequest,
         out: &mut dyn Write,
         stats: &mut StreamStats,
     ) -> Result<ClientError> {
@@ -144,7 +144,7 @@ impl Line {
             return Err(error);
         }
         match response {
-            Ok(response) if session.is_forgotten(&response) => {
+            Ok(response) if session.is_session_expired(&response) => {
                 self.register(session, 0)?;
                 session.check_stream(&response).map_or_else(Ok, |()| Ok(ended_early()))
             }

@@ -14,7 +14,7 @@ use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 /// unless `plaintext` says that the way is safe. For whoever carries requests; nothing is looked up.
 ///
 /// # Errors
-/// [`ClientError::SameEndpoint`], [`ClientError::Plaintext`], [`TransportError::Address`].
+/// [`ClientError::SameEndpoint`], [`ClientError::InsecurePlaintext`], [`TransportError::Address`].
 pub fn check(urls: &[String], plaintext: bool) -> Result<(), ClientError> {
     let bad = |url: &String| TransportError::Address {
         url: url.clone(),
@@ -27,11 +27,11 @@ pub fn check(urls: &[String], plaintext: bool) -> Result<(), ClientError> {
     let can_be_overheard =
         |(url, at): &(&String, Endpoint)| !url.starts_with("https://") && !at.is_this_machine();
     let shared = |(_, one): &(&String, Endpoint), (_, other): &(&String, Endpoint)| one.shared(other, false);
-    apart(&servers, plaintext, |(url, _)| (*url).clone(), shared, can_be_overheard)
+    check_distinct(&servers, plaintext, |(url, _)| (*url).clone(), shared, can_be_overheard)
 }
 
 /// The same for servers of any kind: what they are called, what two of them share, whether one can be overheard.
-pub(crate) fn apart<T>(
+pub(crate) fn check_distinct<T>(
     servers: &[T],
     plaintext: bool,
     origin: impl Fn(&T) -> String,
@@ -47,7 +47,7 @@ pub(crate) fn apart<T>(
     }
     match servers.iter().find(|server| can_be_overheard(server)) {
         Some(server) if servers.len() > 1 && !plaintext => {
-            Err(ClientError::Plaintext { url: origin(server) })
+            Err(ClientError::InsecurePlaintext { url: origin(server) })
         }
         _ => Ok(()),
     }

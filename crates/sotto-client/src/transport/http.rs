@@ -10,7 +10,7 @@
 use super::endpoint::Endpoint;
 use super::intermediary::ResponseHeaders;
 use super::{Method, Request, Response, Transport, TransportError};
-use sotto_core::Sure;
+use sotto_core::ExpectOrDefault;
 use sotto_wire::{routes, sizes::MAX_PROBLEM_BYTES};
 use std::io::{ErrorKind, Read};
 use std::ops::Range;
@@ -30,7 +30,7 @@ const PIECE: usize = 64 << 10;
 
 /// How long to wait, and whom to trust.
 #[derive(Debug, Clone)]
-pub struct Settings {
+pub struct HttpSettings {
     /// For a connection, TLS included.
     pub connect: Duration,
     /// For one request, from its first byte to the response's last.
@@ -39,13 +39,13 @@ pub struct Settings {
     pub roots: Option<Vec<u8>>,
 }
 
-impl Default for Settings {
+impl Default for HttpSettings {
     fn default() -> Self {
-        Settings { connect: Duration::from_secs(10), overall: Duration::from_secs(60), roots: None }
+        HttpSettings { connect: Duration::from_secs(10), overall: Duration::from_secs(60), roots: None }
     }
 }
 
-impl Settings {
+impl HttpSettings {
     /// Trusts the roots of a PEM file instead of the web's.
     ///
     /// # Errors
@@ -59,7 +59,7 @@ impl Settings {
 }
 
 /// One server, over HTTP.
-pub struct Http {
+pub struct HttpTransport {
     agent: ureq::Agent,
     base: String,
     endpoint: Endpoint,
@@ -78,13 +78,13 @@ struct WholeResource {
     reader: ureq::BodyReader<'static>,
 }
 
-impl Http {
+impl HttpTransport {
     /// A transport to the server at `url`. Connects at the first request.
     ///
     /// # Errors
     /// [`TransportError::Address`] for a URL that is not `http://` or `https://`, or holds a user name, a
     /// query or a fragment; [`TransportError::Tls`] for unusable roots.
-    pub fn new(url: &str, settings: &Settings) -> Result<Self, TransportError> {
+    pub fn new(url: &str, settings: &HttpSettings) -> Result<Self, TransportError> {
         let base = with_lowercase_scheme(url.trim_end_matches('/'));
         let bad = |why: &str| TransportError::Address { url: url.to_owned(), why: why.to_owned() };
         let rest = base
@@ -116,18 +116,24 @@ impl Http {
         if endpoint.is_this_machine() {
             config = config.proxy(None);
         }
-        Ok(Http { agent: config.build().new_agent(), base, endpoint, spoken: Vec::new(), whole: None })
+        Ok(HttpTransport {
+            agent: config.build().new_agent(),
+            base,
+            endpoint,
+            spoken: Vec::new(),
+            whole: None,
+        })
     }
 
     /// The same for another protocol, whose requests have these headers, `user-agent` and `content-type` among them if they are
     /// named here. They are the same for all, whatever is asked for.
-    pub fn speaking(self, headers: Vec<(&'static str, String)>) -> Self {
-        Http { spoken: headers, ..self }
+    pub fn with_headers(self, headers: Vec<(&'static str, String)>) -> Self {
+        HttpTransport { spoken: headers, ..self }
     }
 
     /// What this server and another one have in common, if that makes them one endpoint. May look their names up; see
     /// the notes of `transport/endpoint.rs` for what is compared and what is not.
-    pub fn shared(&self, other: &Http) -> Option<String> {
+    pub fn shared(&self, other: &HttpTransport) -> Option<String> {
         self.endpoint.shared(&other.endpoint, self.looks_up() && other.looks_up())
     }
 
@@ -173,11 +179,11 @@ impl Http {
 }
 
 /// A response whose body is still on its way.
-type Arriving = ureq::http::Response<ureq::Body>;
+type ArrivingResponse = ureq::http::Response<ureq::Body>;
 
-impl Http {
+impl HttpTransport {
     /// Sends a request, and gives the head of its response, and the most bytes its body may have.
-    fn send(&mut self, request: &Request) -> Result<(Arriving, Response, u64), TransportError> {
+    fn send(&mut self, request: &Request) -> Result<(ArrivingResponse, Response, u64), TransportError> {
         let url = format!("{}{}", self.base, request.path);
         let sent = match request.method {
             Method::Get => {
@@ -232,7 +238,7 @@ impl Http {
     }
 
     /// Reads a body whole.
-    fn read(&self, mut response: Arriving, limit: u64) -> Result<Vec<u8>, TransportError> {
+    fn read(&self, mut response: ArrivingResponse, limit: u64) -> Result<Vec<u8>, TransportError> {
         let mut body = Vec::new();
         // One byte more than allowed tells a body that ends there from one that goes on.
         let reader = response.body_mut().with_config().limit(u64::MAX).reader();
@@ -244,7 +250,7 @@ impl Http {
     }
 }
 
-impl Http {
+impl HttpTransport {
     /// Reads a range from a resource that comes whole, and keeps the rest for the range that follows. What lies before the
     /// range is read and dropped.
     fn read_range(
@@ -272,7 +278,7 @@ impl Http {
     }
 }
 
-impl Transport for Http {
+impl Transport for HttpTransport {
     fn call(&mut self, request: &Request) -> Result<Response, TransportError> {
         if let Some((whole, range)) = self.continued(request) {
             return Ok(Response::new(206, self.read_range(whole, &range)?));
@@ -313,7 +319,7 @@ impl Transport for Http {
                 Err(error) => return Err(self.error(error.into())),
             };
             left = left.checked_sub(read as u64).ok_or(TransportError::TooLarge { limit })?;
-            if !take(piece.get(..read).sure("what was read fits the piece")) {
+            if !take(piece.get(..read).expect_or_default("what was read fits the piece")) {
                 return Ok(head);
             }
         }

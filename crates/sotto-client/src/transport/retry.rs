@@ -6,12 +6,12 @@
 //! response was lost, which whoever cut the connection knew.
 
 use super::{Request, Response, Transport, TransportError};
-use crate::together::pause as wait;
+use crate::parallel::pause as wait;
 use std::time::Duration;
 
 /// How often, and how long in between.
 #[derive(Debug, Clone, Copy)]
-pub struct Policy {
+pub struct RetryPolicy {
     /// Attempts in all over connections that break, at least 1.
     pub attempts: u32,
     /// The first pause; it doubles each time.
@@ -22,9 +22,9 @@ pub struct Policy {
     pub patience: Duration,
 }
 
-impl Default for Policy {
+impl Default for RetryPolicy {
     fn default() -> Self {
-        Policy {
+        RetryPolicy {
             attempts: 5,
             first_pause: Duration::from_millis(100),
             longest_pause: Duration::from_secs(10),
@@ -37,19 +37,19 @@ impl Default for Policy {
 pub(crate) const UNSAID: Duration = Duration::from_secs(1);
 
 /// Is told that a server is busy, and how long it is waited for at most.
-type Told = Box<dyn FnMut(Duration) + Send>;
+type BusyCallback = Box<dyn FnMut(Duration) + Send>;
 
 /// Sends again what was lost, and what a busy server refused.
-pub struct Retrying<T> {
+pub struct RetryTransport<T> {
     inner: T,
-    policy: Policy,
-    told: Told,
+    policy: RetryPolicy,
+    told: BusyCallback,
     retries: u64,
 }
 
 /// What one request has been through.
 #[derive(Default)]
-struct Course {
+struct RetryState {
     attempt: u32,
     /// Losses so far, and pauses for a busy server.
     lost: u32,
@@ -57,10 +57,10 @@ struct Course {
     said: bool,
 }
 
-impl<T: Transport> Retrying<T> {
+impl<T: Transport> RetryTransport<T> {
     /// Retries over `inner`.
-    pub fn new(inner: T, policy: Policy) -> Self {
-        Retrying { inner, policy, told: Box::new(|_| {}), retries: 0 }
+    pub fn new(inner: T, policy: RetryPolicy) -> Self {
+        RetryTransport { inner, policy, told: Box::new(|_| {}), retries: 0 }
     }
 
     /// Says when a request has to wait for a busy server for more than a moment: once for each request.
@@ -71,8 +71,8 @@ impl<T: Transport> Retrying<T> {
     }
 
     /// Pauses before the next attempt. Gives whether there is to be one.
-    fn goes_on(&mut self, course: &mut Course, outcome: &Result<Response, TransportError>) -> bool {
-        let Policy { attempts, first_pause, longest_pause, patience } = self.policy;
+    fn goes_on(&mut self, course: &mut RetryState, outcome: &Result<Response, TransportError>) -> bool {
+        let RetryPolicy { attempts, first_pause, longest_pause, patience } = self.policy;
         let growing = first_pause.saturating_mul(1 << course.attempt.min(16)).min(longest_pause);
         let pause = match outcome {
             Err(error) if error.is_loss() => {
@@ -103,9 +103,9 @@ impl<T: Transport> Retrying<T> {
     }
 }
 
-impl<T: Transport> Transport for Retrying<T> {
+impl<T: Transport> Transport for RetryTransport<T> {
     fn call(&mut self, request: &Request) -> Result<Response, TransportError> {
-        let mut course = Course::default();
+        let mut course = RetryState::default();
         loop {
             let outcome = self.inner.call(request);
             if !self.goes_on(&mut course, &outcome) {
@@ -120,7 +120,7 @@ impl<T: Transport> Transport for Retrying<T> {
         request: &Request,
         take: &mut dyn FnMut(&[u8]) -> bool,
     ) -> Result<Response, TransportError> {
-        let mut course = Course::default();
+        let mut course = RetryState::default();
         loop {
             let mut begun = false;
             let outcome = self.inner.call_in_pieces(request, &mut |bytes| {

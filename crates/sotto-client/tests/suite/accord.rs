@@ -6,7 +6,7 @@ use sotto_client::Fault;
 use sotto_client::transport::{Response, TransportError};
 use sotto_core::Epoch;
 use sotto_testkit::rng;
-use sotto_wire::{Code, Problem, ask};
+use sotto_wire::{Code, Problem, query};
 
 /// Ends an epoch at a server: the next one holds the same rows.
 fn move_on(server: &Server, keep: bool) {
@@ -124,7 +124,7 @@ fn an_epoch_that_is_over_at_one_server_is_asked_anew_of_both() {
         assert_eq!(table.catalog().epoch.0, 2);
         for bodies in asks(&servers) {
             let [before, after] = bodies.as_slice() else { panic!("{} asks", bodies.len()) };
-            assert_ne!(before[ask::HEAD_BYTES..], after[ask::HEAD_BYTES..], "a query of its own");
+            assert_ne!(before[query::HEAD_BYTES..], after[query::HEAD_BYTES..], "a query of its own");
         }
     }
 }

@@ -3,7 +3,7 @@
 use crate::common::{server, server_of, value};
 use sotto_client::Table;
 use sotto_client::transport::{Request, Response};
-use sotto_wire::{Code, Problem, answer, ask};
+use sotto_wire::{Code, Problem, answer, query};
 
 /// Asks for a row and for three, with `tamper` on the line, and gives the errors' codes.
 fn codes(tamper: impl Fn(&mut Vec<u8>) + Send + Clone + 'static) -> [&'static str; 2] {
@@ -82,7 +82,7 @@ fn a_new_epoch_is_opened_and_asked_anew() {
     assert_eq!(table.get(5).unwrap(), [0xEE; 2]);
     let paths: Vec<_> = server.heard().into_iter().map(|request| request.path).collect();
     assert_eq!(paths.len(), 4, "refused, catalog, hint, answered: {paths:?}");
-    assert_eq!(table.last().unwrap().epoch.0, 2);
+    assert_eq!(table.last_lookup().unwrap().epoch.0, 2);
     assert!(!table.refresh().unwrap(), "it is the newest");
 }
 
@@ -110,7 +110,7 @@ fn expired_keys_are_registered_anew() {
     let heard = server.heard();
     let paths: Vec<_> = heard.iter().map(|request| request.path.rsplit('/').next().unwrap()).collect();
     assert_eq!(paths, ["ask", "keys", "ask"], "no catalog, no hint");
-    let queries = |request: &Request| request.body[ask::HEAD_BYTES..].to_vec();
+    let queries = |request: &Request| request.body[query::HEAD_BYTES..].to_vec();
     assert_eq!(queries(&heard[0]), queries(&heard[2]), "the same query, bit for bit");
     assert_eq!(table.stats().keys.requests, 2);
 }
@@ -156,13 +156,13 @@ fn an_ask_of_another_session_is_refused() {
     let server = server(300, 2);
     let mut rng = sotto_testkit::rng::seeded("asks");
     let mut sessions = [(); 2].map(|()| {
-        let mut opening = sotto_client::Opening::new(server.config());
+        let mut opening = sotto_client::SessionSetup::new(server.config());
         loop {
             let request = match opening.next() {
                 sotto_client::session::Action::Catalog { request, .. } => request,
                 sotto_client::session::Action::Fetch(fetch) => fetch.request,
                 sotto_client::session::Action::Recall(_) => {
-                    opening.recalled(None).unwrap();
+                    opening.cached_artifact(None).unwrap();
                     continue;
                 }
                 _ => break,
@@ -173,7 +173,7 @@ fn an_ask_of_another_session_is_refused() {
         server.with(|world| world.update(&[1]));
         opening.finish().unwrap()
     });
-    let ask = sessions[0].ask(&[1], &mut rng).unwrap();
+    let ask = sessions[0].query(&[1], &mut rng).unwrap();
     let response = Response::new(200, Vec::new());
     assert_eq!(sessions[1].recover(ask, &[response]).unwrap_err().code(), "misuse");
 }

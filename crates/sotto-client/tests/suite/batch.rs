@@ -1,31 +1,33 @@
 //! Several rows, and values of several keys, in one round over HTTP; what servers see of it, and what wrong answers change.
 
 use sotto_catalog::stack::{FORMAT, Shard};
-use sotto_catalog::{Batched, Layer, Stack as Document, TableKind, TableName, ValueKind};
-use sotto_client::stack::Batch;
-use sotto_client::transport::http::{Http, Settings};
+use sotto_catalog::{BatchAccess, LayerEntry, Stack as Document, TableKind, TableName, ValueKind};
+use sotto_client::stack::BatchStack;
+use sotto_client::transport::http::{HttpSettings, HttpTransport};
 use sotto_client::transport::{Method, Request, Response, Transport, TransportError};
-use sotto_client::{Granted, Stack, Wish};
+use sotto_client::{Lookup, LookupResult, Stack};
 use sotto_core::{Epoch, Goal, SchemeEntry};
-use sotto_db::ingest::{FileOptions, IndexOptions, IngestOptions, KeywordOptions, Layout, ValueOptions};
-use sotto_db::table::{Buckets, Scattered, grouped};
+use sotto_db::ingest::{
+    FileOptions, IndexOptions, IngestOptions, KeywordOptions, SourceLayout, ValueOptions,
+};
+use sotto_db::table::{Buckets, MappedTable, grouped};
 use sotto_db::{
-    EncodeOptions, StackDir, TableDir, TableSource, Verified, encode_buckets, ingest, progress::silent,
+    EncodeOptions, RowProofs, StackDir, TableDir, TableSource, encode_buckets, ingest, progress::silent,
 };
 use sotto_layers::batch_code::Params;
 use sotto_layers::batch_code::code::CodeSizes;
 use sotto_layers::keyword::KeyForm;
 use sotto_prg::PublicSeed;
-use sotto_server::{Config, Running, Server};
+use sotto_server::{RunningServer, Server, ServerConfig};
 use sotto_testkit::rng::seeded;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 use tempfile::TempDir;
 
 /// Encodes a file of lines `key,value` as a stack for so many rows at once.
-fn publish(folder: &Path, epoch: u64, lines: u64, layout: Layout, items: usize) {
+fn publish(folder: &Path, epoch: u64, lines: u64, layout: SourceLayout, items: usize) {
     let entry = sotto_registry::find("simplepir/1").unwrap();
-    publish_by(entry, Verified::No, folder, epoch, lines, layout, |rows| {
+    publish_by(entry, RowProofs::No, folder, epoch, lines, layout, |rows| {
         CodeSizes::fit(rows, items).unwrap()
     });
 }
@@ -33,11 +35,11 @@ fn publish(folder: &Path, epoch: u64, lines: u64, layout: Layout, items: usize) 
 /// The same with tables of any scheme, and of any code for so many rows.
 pub(crate) fn publish_by(
     entry: &SchemeEntry,
-    verified: Verified,
+    verified: RowProofs,
     folder: &Path,
     epoch: u64,
     lines: u64,
-    layout: Layout,
+    layout: SourceLayout,
     sizes: impl Fn(u64) -> CodeSizes,
 ) {
     let text: String = (0..lines).map(|i| format!("key {i},value {i:06}\n")).collect();
@@ -51,7 +53,7 @@ pub(crate) fn publish_by(
     let sizes = sizes(read.table.rows());
     let params = Params::new(sizes, PublicSeed([epoch as u8; 32]));
     let code = params.code().unwrap();
-    let copy = Scattered::copy(read.table.as_ref(), folder, &silent).unwrap();
+    let copy = MappedTable::copy(read.table.as_ref(), folder, &silent).unwrap();
     let buckets = Buckets::new(&copy, &code).unwrap();
     let tables = buckets.tables();
     let tables: Vec<&dyn TableSource> = tables.iter().map(|table| table as &dyn TableSource).collect();
@@ -64,7 +66,7 @@ pub(crate) fn publish_by(
             kind: TableKind::Index,
             value: ValueKind::Text,
             layers: Vec::new(),
-            room: 0,
+            headroom: 0,
             lookups_per_client: 1,
             together: sizes.lookups() as u64,
             goal: Goal::default(),
@@ -82,7 +84,7 @@ pub(crate) fn publish_by(
         format: FORMAT.to_owned(),
         stack: "many".parse().unwrap(),
         epoch: Epoch(epoch),
-        layers: Batched::layers(&read.kind, &read.layers, &params),
+        layers: BatchAccess::layers(&read.kind, &read.layers, &params),
         shards: tables.collect(),
         files: Vec::new(),
         attribution: None,
@@ -92,15 +94,15 @@ pub(crate) fn publish_by(
     dir.publish(&document, &[], &key).unwrap();
 }
 
-pub(crate) fn rows() -> Layout {
+pub(crate) fn rows() -> SourceLayout {
     let values = ValueOptions { width: Some(12), ..ValueOptions::default() };
-    Layout::Index(IndexOptions { value: "2".parse().unwrap(), row: None, values })
+    SourceLayout::Index(IndexOptions { value: "2".parse().unwrap(), row: None, values })
 }
 
-pub(crate) fn keys() -> Layout {
+pub(crate) fn keys() -> SourceLayout {
     let values = ValueOptions { width: Some(12), ..ValueOptions::default() };
     let (key, value) = ("1".parse().unwrap(), Some("2".parse().unwrap()));
-    Layout::Keyword(KeywordOptions {
+    SourceLayout::Keyword(KeywordOptions {
         key,
         form: KeyForm::Text,
         value,
@@ -114,11 +116,11 @@ pub(crate) fn keys() -> Layout {
     })
 }
 
-fn serve(folder: &Path) -> Running {
+fn serve(folder: &Path) -> RunningServer {
     let any = "127.0.0.1:0".parse().unwrap();
     let stacks = vec![folder.join("stack")];
-    let base = Config { listen: any, admin_listen: any, stacks, threads: 1, ..Config::default() };
-    Server::start(&Config { reload_seconds: 0, ..base }).unwrap()
+    let base = ServerConfig { listen: any, admin_listen: any, stacks, threads: 1, ..ServerConfig::default() };
+    Server::start(&ServerConfig { reload_seconds: 0, ..base }).unwrap()
 }
 
 /// What asks went over the wire: to which table, and how many bytes.
@@ -137,18 +139,18 @@ impl Wire {
         asked
     }
 
-    fn open(&self, running: &Running) -> Batch {
+    fn open(&self, running: &RunningServer) -> BatchStack {
         let (wire, url) = (self.clone(), format!("http://{}", running.public));
         let make = move || {
-            let inner = Http::new(&url, &Settings::default())?;
+            let inner = HttpTransport::new(&url, &HttpSettings::default())?;
             Ok(vec![Box::new(Watched { inner, wire: wire.clone() }) as Box<dyn Transport>])
         };
-        Batch::new(Stack::over("many", make).open().unwrap()).unwrap()
+        BatchStack::new(Stack::over("many", make).open().unwrap()).unwrap()
     }
 }
 
 struct Watched {
-    inner: Http,
+    inner: HttpTransport,
     wire: Wire,
 }
 
@@ -183,7 +185,7 @@ fn rows_in_one_round() {
     let running = serve(folder.path());
     let wire = Wire::default();
     let mut batch = wire.open(&running);
-    assert_eq!((batch.layers().most(), batch.stack().tables().len()), (12, 18));
+    assert_eq!((batch.layers().max_batch(), batch.stack().tables().len()), (12, 18));
     assert!(wire.asked().is_empty(), "opening tells nothing");
 
     let every: Vec<u64> = (0..12).map(|i| i * 33).collect();
@@ -195,8 +197,8 @@ fn rows_in_one_round() {
         assert_eq!(got, wanted.iter().map(|i| value(*i)).collect::<Vec<_>>());
         assert_eq!(wire.asked(), seen, "{wanted:?}");
     }
-    let named = batch.get_all(&[Wish::Row(3), Wish::Key("17"), Wish::Bit(3 * 96)]).unwrap();
-    let granted = |row: u64, value| Granted { row: Some(row), value: Some(value) };
+    let named = batch.get_all(&[Lookup::Row(3), Lookup::Key("17"), Lookup::Bit(3 * 96)]).unwrap();
+    let granted = |row: u64, value| LookupResult { row: Some(row), value: Some(value) };
     assert_eq!(named, [granted(3, value(3)), granted(17, value(17)), granted(3, vec![b'v' & 1])]);
     assert_eq!(wire.asked(), seen);
 
@@ -211,12 +213,12 @@ fn rows_in_one_round() {
     // What cannot be had is refused after all tables were asked, as always.
     assert_eq!(batch.get_many(&[400]).unwrap_err().code(), "misuse");
     assert_eq!(wire.asked(), seen);
-    for wish in [Wish::Key("400"), Wish::Key("x"), Wish::Bit(400 * 96), Wish::Bit(u64::MAX)] {
+    for wish in [Lookup::Key("400"), Lookup::Key("x"), Lookup::Bit(400 * 96), Lookup::Bit(u64::MAX)] {
         assert_eq!(batch.get_all(&[wish]).unwrap_err().code(), "no-such-row");
         assert_eq!(wire.asked(), seen);
     }
     // One of these spoils no other.
-    let each = batch.get_each(&[Wish::Key("x"), Wish::Row(3)]).unwrap();
+    let each = batch.get_each(&[Lookup::Key("x"), Lookup::Row(3)]).unwrap();
     assert_eq!(wire.asked(), seen);
     let [Err(none), Ok(there)] = &each[..] else { panic!("{each:?}") };
     assert_eq!((none.code(), there), ("no-such-row", &granted(3, value(3))));
@@ -257,7 +259,7 @@ fn keys_in_one_round() {
     let running = serve(folder.path());
     let wire = Wire::default();
     let mut batch = wire.open(&running);
-    assert_eq!(batch.layers().most(), 6);
+    assert_eq!(batch.layers().max_batch(), 6);
     let there = ["key 0", "key 7", "key 299", "key 100", "key 8", "key 9"];
     let found = batch.find_many(&there).unwrap();
     assert_eq!(found, [0, 7, 299, 100, 8, 9].map(|i| Some(value(i))));
@@ -271,8 +273,9 @@ fn keys_in_one_round() {
     assert_eq!(batch.find_many(&["key 1"; 7]).unwrap(), vec![Some(value(1)); 7]);
     assert_eq!(wire.asked().len(), 2 * seen.len());
     // A key that is none spoils no other, wherever it stands.
-    let each =
-        batch.get_each(&[Wish::Key("key 7"), Wish::Key(""), Wish::Row(1), Wish::Key("key 8")]).unwrap();
+    let each = batch
+        .get_each(&[Lookup::Key("key 7"), Lookup::Key(""), Lookup::Row(1), Lookup::Key("key 8")])
+        .unwrap();
     assert_eq!(wire.asked(), seen);
     let found =
         each.into_iter().map(|granted| granted.map(|granted| granted.value).map_err(|error| error.code()));
@@ -300,13 +303,13 @@ fn another_stack_is_no_batch() {
     // The same tables under a layer that is unknown here, and then in a stack that somebody else signs.
     let dir = StackDir::find(&folder.path().join("stack")).unwrap();
     let (_, document) = dir.read().unwrap();
-    let layers = vec![Layer { name: "tree-tile/1".to_owned(), params: serde_json::json!({}) }];
+    let layers = vec![LayerEntry { name: "tree-tile/1".to_owned(), params: serde_json::json!({}) }];
     let document = Document { epoch: Epoch(2), layers, ..document };
     let key = dir.root().unwrap().signing_key(None, &mut seeded("key")).unwrap();
     dir.publish(&document, &[], &key).unwrap();
     running.reload();
     let stack = open().unwrap();
-    assert_eq!(Batch::new(stack).unwrap_err().code(), "unknown-layer");
+    assert_eq!(BatchStack::new(stack).unwrap_err().code(), "unknown-layer");
     let stranger = sotto_catalog::SigningKey::generate(&mut seeded("stranger"));
     dir.publish(&document, &[], &stranger).unwrap();
     running.reload();

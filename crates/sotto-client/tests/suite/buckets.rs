@@ -3,20 +3,20 @@
 
 use crate::batch::{keys, publish_by, rows, value};
 use crate::common::resolve;
-use sotto_client::stack::Batch;
-use sotto_client::transport::memory::Memory;
+use sotto_client::stack::BatchStack;
+use sotto_client::transport::in_process::InProcessTransport;
 use sotto_client::transport::{Method, Request, Response, Transport};
-use sotto_client::{ClientError, Stack, Table, Wish};
+use sotto_client::{ClientError, Lookup, Stack, Table};
 use sotto_core::{Image, Section};
-use sotto_db::ingest::{FileOptions, Layout};
+use sotto_db::ingest::{FileOptions, SourceLayout};
 use sotto_db::progress::silent;
 use sotto_db::update::{UpdateOptions, read_stack_update};
-use sotto_db::{ImageFile, StackDir, TableDir, Verified};
+use sotto_db::{ImageFile, RowProofs, StackDir, TableDir};
 use sotto_layers::batch_code::code::CodeSizes;
 use sotto_testkit::CLEAR_BATCH;
 use sotto_testkit::rng::seeded;
-use sotto_testkit::transcript::{Transcript, tells_nothing};
-use sotto_wire::{Pin, Problem, answer, ask};
+use sotto_testkit::transcript::{TranscriptRecorder, tells_nothing};
+use sotto_wire::{FrameHeader, Problem, answer, query};
 use std::fs;
 use std::sync::{Arc, Mutex};
 use tempfile::TempDir;
@@ -31,7 +31,7 @@ struct Shelf {
 }
 
 impl Shelf {
-    fn new(verified: Verified, lines: u64, layout: Layout, sizes: impl Fn(u64) -> CodeSizes) -> Self {
+    fn new(verified: RowProofs, lines: u64, layout: SourceLayout, sizes: impl Fn(u64) -> CodeSizes) -> Self {
         let folder = Arc::new(TempDir::new().unwrap());
         publish_by(&CLEAR_BATCH, verified, folder.path(), 1, lines, layout, sizes);
         Shelf { folder, heard: Arc::default(), spoilt: Arc::default() }
@@ -71,10 +71,10 @@ impl Shelf {
                 let params = image.catalog().params.to_string();
                 let server = (CLEAR_BATCH.server.open)(params.as_bytes(), image.clone()).unwrap();
                 let session = server.admit(&[]).unwrap();
-                let head = ask::Head::parse(&request.body).unwrap();
+                let head = query::QueryHead::parse(&request.body).unwrap();
                 let digest = sotto_core::ParamsDigest(image.catalog().params_digest.0);
-                let pin = Pin { server: 0, epoch: image.catalog().epoch, digest };
-                if let Err(error) = pin.admit(&head.pin) {
+                let pin = FrameHeader { server: 0, epoch: image.catalog().epoch, digest };
+                if let Err(error) = pin.check(&head.pin) {
                     let problem = Problem::new(error.code(), "refused").with_epoch(pin.epoch);
                     return Response::new(error.code().status(), problem.to_bytes());
                 }
@@ -94,24 +94,24 @@ impl Shelf {
 
     fn transport(&self) -> impl Transport + use<> {
         let shelf = self.clone();
-        Memory::new(move |request: &Request| {
+        InProcessTransport::new(move |request: &Request| {
             shelf.heard.lock().unwrap().push(request.clone());
             Ok(shelf.honest(request))
         })
     }
 
-    fn open(&self) -> Batch {
+    fn open(&self) -> BatchStack {
         let shelf = self.clone();
         let make = move || Ok(vec![Box::new(shelf.transport()) as Box<dyn Transport>]);
         let stack = Stack::over("many", make).configure(|table| table.resolve(resolve));
-        Batch::new(stack.open().unwrap()).unwrap()
+        BatchStack::new(stack.open().unwrap()).unwrap()
     }
 
     /// The asks since the last time: the table, and the words of its queries, which are places in buckets.
     fn asked(&self) -> Vec<(String, Vec<u64>)> {
         let heard = std::mem::take(&mut *self.heard.lock().unwrap());
         let asks = heard.into_iter().filter(|request| request.method == Method::Post).map(|request| {
-            let words = request.body[ask::HEAD_BYTES..].as_chunks::<8>().0;
+            let words = request.body[query::HEAD_BYTES..].as_chunks::<8>().0;
             let table = request.path.split('/').nth(3).unwrap().to_owned();
             (table, words.iter().map(|word| u64::from_le_bytes(*word)).collect())
         });
@@ -132,7 +132,7 @@ fn with_spare(rows: u64) -> CodeSizes {
 
 #[test]
 fn a_round_is_one_query() {
-    for verified in [Verified::No, Verified::Yes] {
+    for verified in [RowProofs::No, RowProofs::Yes] {
         let shelf = Shelf::new(verified, 400, rows(), buckets_only);
         let mut batch = shelf.open();
         assert_eq!(batch.stack().tables().len(), 1);
@@ -145,16 +145,16 @@ fn a_round_is_one_query() {
             let asked = shelf.asked();
             assert_eq!(asked.len(), 1, "one request");
             assert_eq!(asked[0].1.len(), 18, "of one query, with a place in each bucket");
-            assert_eq!(batch.stack().tables()[0].last().unwrap().queries, 1);
+            assert_eq!(batch.stack().tables()[0].last_lookup().unwrap().queries, 1);
         }
     }
 }
 
 #[test]
 fn idle_places_are_random() {
-    let shelf = Shelf::new(Verified::No, 4000, rows(), buckets_only);
+    let shelf = Shelf::new(RowProofs::No, 4000, rows(), buckets_only);
     let mut batch = shelf.open();
-    let places = |batch: &mut Batch| {
+    let places = |batch: &mut BatchStack| {
         batch.get_many(&[]).unwrap();
         shelf.asked().pop().unwrap().1
     };
@@ -165,7 +165,7 @@ fn idle_places_are_random() {
 
 #[test]
 fn the_whole_table_comes_after_its_buckets() {
-    let shelf = Shelf::new(Verified::IfCheap, 3000, rows(), with_spare);
+    let shelf = Shelf::new(RowProofs::IfCheap, 3000, rows(), with_spare);
     let mut batch = shelf.open();
     let wanted: Vec<u64> = (0..20).map(|i| i * 149).collect();
     for _ in 0..5 {
@@ -180,7 +180,7 @@ fn the_whole_table_comes_after_its_buckets() {
 
 #[test]
 fn keys_are_found_in_buckets() {
-    let shelf = Shelf::new(Verified::No, 300, keys(), buckets_only);
+    let shelf = Shelf::new(RowProofs::No, 300, keys(), buckets_only);
     let mut batch = shelf.open();
     let found = batch.find_many(&["key 0", "none", "key 299", "key 8"]).unwrap();
     assert_eq!(found, [Some(value(0)), None, Some(value(299)), Some(value(8))]);
@@ -189,18 +189,18 @@ fn keys_are_found_in_buckets() {
 
 #[test]
 fn silence_tells_nothing_of_a_batch() {
-    let wishes: [&[Wish<'_>]; 8] = [
+    let wishes: [&[Lookup<'_>]; 8] = [
         &[],
-        &[Wish::Row(0)],
-        &[Wish::Row(399), Wish::Row(7), Wish::Bit(12)],
-        &[Wish::Row(0); 12],
-        &[Wish::Row(400)],
-        &[Wish::Row(u64::MAX), Wish::Row(1)],
-        &[Wish::Key("12")],
-        &[Wish::Key("nothing")],
+        &[Lookup::Row(0)],
+        &[Lookup::Row(399), Lookup::Row(7), Lookup::Bit(12)],
+        &[Lookup::Row(0); 12],
+        &[Lookup::Row(400)],
+        &[Lookup::Row(u64::MAX), Lookup::Row(1)],
+        &[Lookup::Key("12")],
+        &[Lookup::Key("nothing")],
     ];
-    tells_nothing("buckets", &wishes, |wishes, transcript: &Transcript| {
-        let shelf = Shelf::new(Verified::No, 400, rows(), buckets_only);
+    tells_nothing("buckets", &wishes, |wishes, transcript: &TranscriptRecorder| {
+        let shelf = Shelf::new(RowProofs::No, 400, rows(), buckets_only);
         let mut batch = shelf.open();
         shelf.heard.lock().unwrap().clear();
         let granted = batch.get_all(wishes);
@@ -213,13 +213,13 @@ fn silence_tells_nothing_of_a_batch() {
 
 #[test]
 fn a_wrong_row_of_any_bucket_is_noticed() {
-    let shelf = Shelf::new(Verified::Yes, 400, rows(), buckets_only);
+    let shelf = Shelf::new(RowProofs::Yes, 400, rows(), buckets_only);
     let mut batch = shelf.open();
     let answer = batch.stack().tables()[0].report().costs.answer_bytes as usize;
     for bucket in 0..18 {
         *shelf.spoilt.lock().unwrap() = Some(bucket * (answer / 18));
         let error = batch.get_many(&[3]).unwrap_err();
-        assert!(matches!(error.root(), ClientError::Unproven { .. }), "bucket {bucket}: {error}");
+        assert!(matches!(error.root(), ClientError::RowProofInvalid { .. }), "bucket {bucket}: {error}");
     }
     *shelf.spoilt.lock().unwrap() = None;
     assert_eq!(batch.get_many(&[3]).unwrap(), [value(3)]);
@@ -227,7 +227,7 @@ fn a_wrong_row_of_any_bucket_is_noticed() {
 
 #[test]
 fn a_stack_of_buckets_moves_on() {
-    let shelf = Shelf::new(Verified::Yes, 400, rows(), buckets_only);
+    let shelf = Shelf::new(RowProofs::Yes, 400, rows(), buckets_only);
     let mut batch = shelf.open();
     assert_eq!(batch.get_many(&[7, 8]).unwrap(), [value(7), value(8)]);
     let dir = shelf.dir();
@@ -252,7 +252,7 @@ fn a_stack_of_buckets_moves_on() {
 
 #[test]
 fn rows_of_such_a_table_are_looked_up_for_themselves_too() {
-    let shelf = Shelf::new(Verified::Yes, 400, rows(), buckets_only);
+    let shelf = Shelf::new(RowProofs::Yes, 400, rows(), buckets_only);
     let batch = shelf.open();
     let session = batch.stack().tables()[0].session();
     let (buckets, each) = (session.buckets() as u64, session.bucket_rows());
@@ -274,8 +274,10 @@ fn rows_of_such_a_table_are_looked_up_for_themselves_too() {
     rows[3] = each;
     let mut session = session_with(&shelf);
     let rng = &mut seeded("rows of buckets");
-    assert!(session.ask_each(&rows[1..], rng).is_err() && session.ask_each(&[], rng).is_err());
-    let ask = session.ask_each(&rows, rng).unwrap();
+    assert!(
+        session.query_each_bucket(&rows[1..], rng).is_err() && session.query_each_bucket(&[], rng).is_err()
+    );
+    let ask = session.query_each_bucket(&rows, rng).unwrap();
     let responses: Vec<_> = ask.requests().iter().map(|request| shelf.honest(request)).collect();
     let error = session.recover(ask, &responses).unwrap_err();
     assert_eq!(error.code(), "misuse", "a row past its bucket is asked for, and then refused: {error}");
@@ -283,16 +285,16 @@ fn rows_of_such_a_table_are_looked_up_for_themselves_too() {
 
 /// A session with the first table, without a table around it.
 fn session_with(shelf: &Shelf) -> sotto_client::Session {
-    use sotto_client::session::{Action, Config, Opening};
-    let mut config = Config::new("many-0".parse().unwrap());
+    use sotto_client::session::{Action, SessionSetup, SetupConfig};
+    let mut config = SetupConfig::new("many-0".parse().unwrap());
     config.resolve = resolve;
-    let mut opening = Opening::new(config);
+    let mut opening = SessionSetup::new(config);
     let rng = &mut seeded("session");
     loop {
         let request = match opening.next() {
             Action::Catalog { request, .. } | Action::Keys { request, .. } => request,
             Action::Recall(_) => {
-                opening.recalled(None).unwrap();
+                opening.cached_artifact(None).unwrap();
                 continue;
             }
             Action::Fetch(fetch) => fetch.request,

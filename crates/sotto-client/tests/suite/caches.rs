@@ -2,9 +2,9 @@
 #[allow(dead_code, unreachable_pub, reason = "each test file uses a part of it")]
 use crate::common::{CHUNK, Server, server, server_of, value};
 use sotto_catalog::SigningKey;
-use sotto_client::cache::keyring::{Entry, Hook};
-use sotto_client::cache::{Cache, CacheError, Keyring, Known, lock::Lock};
-use sotto_client::table::{Builder, Event};
+use sotto_client::cache::keyring::{KeyringEntry, KeyringSlot};
+use sotto_client::cache::{Cache, CacheError, Keyring, KnownTable, lock::Lock};
+use sotto_client::table::{TableBuilder, TableEvent};
 use sotto_client::transport::{Response, TransportError};
 use sotto_client::{ClientError, Fault, Table, Trust};
 use sotto_core::{Artifact, Epoch};
@@ -95,7 +95,10 @@ fn damaged_bytes_are_found_and_fetched_again() {
         let (told, heard) = std::sync::mpsc::channel();
         let builder = server.table().cache_dir(dir.path()).events(move |event| told.send(event).unwrap());
         let mut table = builder.open().unwrap();
-        assert!(matches!(heard.try_iter().collect::<Vec<_>>()[..], [Event::Mended(_)]), "said, and once");
+        assert!(
+            matches!(heard.try_iter().collect::<Vec<_>>()[..], [TableEvent::Repaired(_)]),
+            "said, and once"
+        );
         assert_eq!(table.stats().cached_bytes, (at / CHUNK * CHUNK) as u64, "damage at {at}");
         assert_eq!(fs::read(&whole).unwrap(), hint, "mended on disk too");
         assert_eq!(table.get(7).unwrap(), value(7, 32));
@@ -250,7 +253,7 @@ fn a_key_remembered_meanwhile_is_not_forgotten() {
     let (server, dir) = (large(), dir());
     let other = SigningKey::generate(&mut rng::seeded("seen by another process")).public();
     let cache = Cache::open(dir.path()).unwrap();
-    let seen = Known {
+    let seen = KnownTable {
         origin: "memory:".to_owned(),
         table: crate::common::NAME.to_owned(),
         public_key: other.to_string(),
@@ -303,7 +306,7 @@ fn whoever_keeps_the_lock_does_not_keep_others_from_working() {
     Cache::open(dir.path()).unwrap();
     let whole = whole(&server, dir.path());
     let _lock = Lock::take(&whole.with_extension("lock"), Duration::ZERO).unwrap().unwrap();
-    let builder = server.table().cache_dir(dir.path()).patience(Duration::from_millis(50));
+    let builder = server.table().cache_dir(dir.path()).max_wait(Duration::from_millis(50));
     assert_eq!(builder.open().unwrap().get(7).unwrap(), value(7, 32));
     assert!(!whole.exists() && !whole.with_extension("part").exists());
 }
@@ -393,7 +396,7 @@ fn a_response_that_is_refused_is_not_kept() {
 }
 
 /// Opens a table whose scheme has keys; gives how many uploads that took.
-fn uploads(server: &Server, builder: impl FnOnce(Builder) -> Builder) -> u64 {
+fn uploads(server: &Server, builder: impl FnOnce(TableBuilder) -> TableBuilder) -> u64 {
     let mut table = builder(server.table()).open().unwrap();
     assert_eq!(table.get(7).unwrap(), value(7, 8));
     table.stats().keys.requests
@@ -402,7 +405,7 @@ fn uploads(server: &Server, builder: impl FnOnce(Builder) -> Builder) -> u64 {
 #[test]
 fn keys_are_registered_once_and_used_by_every_opening() {
     let (server, dir) = (server_of("clear-stream/1", 30, 8), dir());
-    let kept = |table: Builder| table.cache_dir(dir.path());
+    let kept = |table: TableBuilder| table.cache_dir(dir.path());
     assert_eq!(uploads(&server, kept), 1);
     assert_eq!(uploads(&server, kept), 0);
     // The server forgets, and is told again; from then on everybody knows the new name.
@@ -410,7 +413,7 @@ fn keys_are_registered_once_and_used_by_every_opening() {
     server.heard();
     assert_eq!(uploads(&server, kept), 1);
     let asked: Vec<_> = server.heard().into_iter().filter(|request| request.path.ends_with("/ask")).collect();
-    let query = |i: usize| asked[i].body[sotto_wire::ask::HEAD_BYTES..].to_vec();
+    let query = |i: usize| asked[i].body[sotto_wire::query::HEAD_BYTES..].to_vec();
     assert!(asked.len() == 2 && query(0) == query(1), "one query, whatever the keys are called");
     assert_eq!(uploads(&server, kept), 0);
     // The next epoch takes the same keys.
@@ -427,7 +430,7 @@ fn keys_are_registered_once_and_used_by_every_opening() {
 fn keys_are_not_used_for_longer_than_said_nor_kept_if_nobody_wants_that() {
     let (server, dir) = (server_of("clear-stream/1", 30, 8), dir());
     let aged = |seconds| {
-        uploads(&server, |table| table.cache_dir(dir.path()).keys_age(Duration::from_secs(seconds)))
+        uploads(&server, |table| table.cache_dir(dir.path()).max_keys_age(Duration::from_secs(seconds)))
     };
     assert_eq!(aged(0), 1);
     assert_eq!(aged(0), 1, "fresh keys are kept by nobody");
@@ -437,10 +440,10 @@ fn keys_are_not_used_for_longer_than_said_nor_kept_if_nobody_wants_that() {
     assert_eq!(aged(60), 0, "and leave those that are kept as they were");
     // Two hours later.
     let ring = Keyring::open(dir.path(), None).unwrap();
-    let hook = Hook::of("memory:", crate::common::NAME);
+    let hook = KeyringSlot::of("memory:", crate::common::NAME);
     let entry = ring.read(&hook).unwrap().unwrap();
     for made in [entry.made - 7200, entry.made + 7200] {
-        let other = Entry { made, ..entry.clone() };
+        let other = KeyringEntry { made, ..entry.clone() };
         ring.write(&hook, &other, &mut rng::seeded("keyring")).unwrap();
         assert_eq!(aged(3600), 1, "too old, or of a clock that went back");
         assert_ne!(ring.read(&hook).unwrap().unwrap().keys, entry.keys);
@@ -481,12 +484,12 @@ fn keys_that_cannot_be_read_are_registered_again() {
     assert!(
         Keyring::open(dir.path(), None)
             .unwrap()
-            .read(&Hook::of("memory:", crate::common::NAME))
+            .read(&KeyringSlot::of("memory:", crate::common::NAME))
             .unwrap()
             .is_none()
     );
     let ring = Keyring::open(dir.path(), Some(&file)).unwrap();
-    assert!(ring.read(&Hook::of("memory:", crate::common::NAME)).unwrap().is_some());
+    assert!(ring.read(&KeyringSlot::of("memory:", crate::common::NAME)).unwrap().is_some());
 }
 
 #[cfg(unix)]
@@ -565,7 +568,7 @@ fn damaged_memory_gives_way_to_a_pin() {
         let pinned =
             server.table().cache_dir(dir.path()).pin(pin).events(move |event| told.send(event).unwrap());
         assert_eq!(pinned.open().unwrap().get(7).unwrap(), value(7, 2));
-        assert!(matches!(heard.try_iter().collect::<Vec<_>>()[..], [Event::Mended(_)]));
+        assert!(matches!(heard.try_iter().collect::<Vec<_>>()[..], [TableEvent::Repaired(_)]));
         assert_eq!(fs::read_to_string(memory()).unwrap(), whole);
     }
     fs::write(dir.path().join("tables").join("another.json"), "{").unwrap();

@@ -2,7 +2,7 @@
 #[allow(dead_code, unreachable_pub, reason = "each test file uses a part of it")]
 use crate::common::{Server, server, server_of, value};
 use sotto_catalog::{SignedCatalog, SigningKey};
-use sotto_client::table::Event;
+use sotto_client::table::TableEvent;
 use sotto_client::transport::{Request, Response};
 use sotto_client::{ClientError, Fault, Trust};
 use sotto_core::{Artifact, Epoch, ParamsReport, SchemeEntry};
@@ -68,7 +68,7 @@ fn a_catalog_that_was_damaged_on_its_way_is_fetched_once_more() {
         let builder = server.table().events(move |event| told.send(event).unwrap());
         let mut table = pin.into_iter().fold(builder, |builder, pin| builder.pin(pin)).open().unwrap();
         assert_eq!(table.get(7).unwrap(), crate::common::value(7, 2));
-        let said: Vec<_> = heard.try_iter().map(|event: Event| event.to_string()).collect();
+        let said: Vec<_> = heard.try_iter().map(|event: TableEvent| event.to_string()).collect();
         assert_eq!(said, ["the table's catalog was damaged, and was fetched again"]);
     }
     damaged(2);
@@ -139,7 +139,7 @@ fn two_catalogs_of_one_epoch_convict_their_publisher() {
     // Without a cache whoever has the table open notices all the same.
     let mut table = server.table().open().unwrap();
     server.with(|world| world.catalog.created += 1);
-    assert!(matches!(table.refresh(), Err(ClientError::TwoCatalogs { epoch: Epoch(1), kept: None })));
+    assert!(matches!(table.refresh(), Err(ClientError::Equivocation { epoch: Epoch(1), kept: None })));
     // The next epoch is another matter.
     server.with(|world| world.update(&[]));
     assert_eq!(open().unwrap().get(7).unwrap(), value(7, 32));

@@ -4,17 +4,17 @@ use sotto_catalog::{
     ArtifactEntry, Catalog, Hex32, KeyKind, Packing, PublicKey, RowsRoot, SignedCatalog, SigningKey,
     Succession, TableKind, ValueKind,
 };
-use sotto_client::session::Config;
-use sotto_client::table::Builder;
-use sotto_client::transport::memory::Memory;
+use sotto_client::session::SetupConfig;
+use sotto_client::table::TableBuilder;
+use sotto_client::transport::in_process::InProcessTransport;
 use sotto_client::transport::{Method, Request, Response, Transport, TransportError};
 use sotto_client::{ClientError, Table};
-use sotto_core::{AnySession, Artifact, Change, Epoch, Image, SchemeEntry, Section, Shape};
+use sotto_core::{AnySession, Artifact, Epoch, Image, RecordChange, SchemeEntry, Section, TableShape};
 use sotto_testkit::memory::{MemoryImage, MemoryRows, MemorySink};
 use sotto_testkit::{
     CLEAR, CLEAR_BATCH, CLEAR_HELPED, CLEAR_KEYED, CLEAR_ROWS, CLEAR_STATE, CLEAR_STREAM, CLEAR_TWO, rng,
 };
-use sotto_wire::{Code, Pin, Problem, SessionId, answer, ask, keys, order, stream};
+use sotto_wire::{Code, FrameHeader, Problem, SessionId, answer, hints, keys, query, stream};
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
@@ -81,7 +81,7 @@ pub fn server_of(scheme: &str, rows: u64, row_bytes: u64) -> Server {
 /// A table whose clients are expected to make so many lookups.
 pub fn server_with(scheme: &str, rows: u64, row_bytes: u64, lookups: u64) -> Server {
     let scheme = resolve(scheme).unwrap();
-    let params = (scheme.select)(&Shape::new(rows, row_bytes, lookups)).unwrap();
+    let params = (scheme.select)(&TableShape::new(rows, row_bytes, lookups)).unwrap();
     let report = (scheme.report)(&params).unwrap();
     let packing = Packing::new(rows, row_bytes, report.records, report.record_bytes).unwrap();
     let mut records = vec![0; (report.records * report.record_bytes) as usize];
@@ -201,7 +201,7 @@ impl World {
         for &row in rows {
             for place in packing.places(row).unwrap() {
                 let bytes = vec![byte; place.bytes.len()];
-                changes.push(Change { record: place.record, offset: place.offset, bytes });
+                changes.push(RecordChange { record: place.record, offset: place.offset, bytes });
             }
         }
         let rows = [Section::Public(Artifact::Rows), Section::Resident];
@@ -280,8 +280,10 @@ impl World {
     /// A proof of the publisher's log, or a file of it.
     fn logged(&self, path: &str) -> Response {
         let key = format!("/v1/logs/{}/", self.pin().0);
-        let log =
-            self.published.as_ref().map(|folder| sotto_tlog::published::Published::open(folder).unwrap());
+        let log = self
+            .published
+            .as_ref()
+            .map(|folder| sotto_tlog::publisher_log::PublisherLog::open(folder).unwrap());
         let (Some(log), Some(path)) = (log, path.strip_prefix(&key)) else {
             return self.refuse(Code::NotLogged);
         };
@@ -289,14 +291,14 @@ impl World {
             Some(digest) => {
                 log.proof(&digest.parse().unwrap()).unwrap().map(|proof| proof.to_string().into_bytes())
             }
-            None => sotto_tlog::Layout::place(path).and_then(|place| log.file(place).unwrap()),
+            None => sotto_tlog::LogLayout::place(path).and_then(|place| log.file(place).unwrap()),
         };
         found.map_or_else(|| self.refuse(Code::NotLogged), |bytes| Response::new(200, bytes))
     }
 
-    fn pinned(&self) -> Pin {
+    fn pinned(&self) -> FrameHeader {
         let digest = sotto_core::ParamsDigest(self.catalog.params_digest.0);
-        Pin { server: self.role, epoch: self.catalog.epoch, digest }
+        FrameHeader { server: self.role, epoch: self.catalog.epoch, digest }
     }
 
     fn open(&self) -> Box<dyn sotto_core::AnyServer> {
@@ -306,7 +308,7 @@ impl World {
 
     fn admit(&mut self, body: &[u8]) -> Response {
         let server = self.open();
-        let head = keys::Head::parse(body).unwrap();
+        let head = keys::KeysHead::parse(body).unwrap();
         assert_eq!(head.pin, self.pinned());
         let session = server.admit(head.keys(body, server.keys_bytes()).unwrap()).unwrap();
         let id = [self.sessions.len() as u8 + 1; 16];
@@ -316,8 +318,8 @@ impl World {
 
     fn answer(&mut self, body: &[u8]) -> Response {
         let server = self.open();
-        let head = ask::Head::parse(body).unwrap();
-        if let Err(error) = self.pinned().admit(&head.pin) {
+        let head = query::QueryHead::parse(body).unwrap();
+        if let Err(error) = self.pinned().check(&head.pin) {
             return self.refuse(error.code());
         }
         let none = server.admit(&[]).ok();
@@ -332,19 +334,19 @@ impl World {
 
     fn supply(&mut self, body: &[u8]) -> Response {
         let server = self.open();
-        let head = order::Head::parse(body).unwrap();
-        if let Err(error) = self.pinned().admit(&head.pin) {
+        let head = hints::HintRequestHead::parse(body).unwrap();
+        if let Err(error) = self.pinned().check(&head.pin) {
             return self.refuse(error.code());
         }
         let supplier = server.supplier().unwrap();
         let supply = supplier.supply(head.order(body, supplier.order_bytes()).unwrap()).unwrap();
-        Response::new(200, order::supply(&head.pin, &supply))
+        Response::new(200, hints::encode_response(&head.pin, &supply))
     }
 
     fn stream(&mut self, body: &[u8]) -> Response {
         let server = self.open();
-        let head = stream::Head::parse(body).unwrap();
-        if let Err(error) = self.pinned().admit(&head.pin) {
+        let head = stream::StreamHead::parse(body).unwrap();
+        if let Err(error) = self.pinned().check(&head.pin) {
             return self.refuse(error.code());
         }
         let Some(scheme) = server.stream() else { return self.refuse(Code::CannotStream) };
@@ -373,15 +375,15 @@ impl World {
 impl Server {
     pub fn transport(&self) -> impl Transport + use<> {
         let world = self.0.clone();
-        Memory::new(move |request: &Request| world.lock().unwrap().call(request))
+        InProcessTransport::new(move |request: &Request| world.lock().unwrap().call(request))
     }
 
-    pub fn table(&self) -> Builder {
+    pub fn table(&self) -> TableBuilder {
         Table::over(self.transport(), NAME).resolve(resolve)
     }
 
-    pub fn config(&self) -> Config {
-        let mut config = Config::new(NAME.parse().unwrap());
+    pub fn config(&self) -> SetupConfig {
+        let mut config = SetupConfig::new(NAME.parse().unwrap());
         config.in_memory = true;
         config.resolve = resolve;
         config
@@ -492,7 +494,7 @@ pub fn boxed(transport: impl Transport + 'static) -> Box<dyn Transport> {
     Box::new(transport)
 }
 
-pub fn table_of(servers: &[&Server]) -> Builder {
+pub fn table_of(servers: &[&Server]) -> TableBuilder {
     let transports = servers.iter().map(|server| boxed(server.transport())).collect();
     Table::over_all(transports, NAME).resolve(resolve)
 }

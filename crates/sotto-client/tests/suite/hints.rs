@@ -3,7 +3,7 @@
 use crate::common::{NAME, Server, resolve, server_of, value};
 use sotto_client::transport::{Response, Transport, TransportError};
 use sotto_client::{ClientError, Table};
-use sotto_wire::{Code, Problem, order};
+use sotto_wire::{Code, Problem, hints};
 
 fn server(role: u8) -> Server {
     let server = server_of("clear-helped/1", 100, 32);
@@ -39,7 +39,7 @@ fn hints_are_ordered_when_they_run_out_and_each_server_sees_its_part() {
     }
     assert_eq!(paths(&servers[0]), ["ask"; 7]);
     assert_eq!(paths(&servers[1]), ["hints"; 3], "three lookups to a supply");
-    assert_eq!((table.stats().orders.requests, table.stats().asks.requests), (3, 7));
+    assert_eq!((table.stats().hint_requests.requests, table.stats().query_requests.requests), (3, 7));
     // Several rows at once take several hints.
     assert_eq!(table.get_many(&[99, 0, 99, 5]).unwrap().len(), 4);
     assert_eq!(paths(&servers[1]), ["hints"]);
@@ -54,7 +54,7 @@ fn orders_do_not_depend_on_what_is_asked() {
         // The upper half of an order's number is the client, which is another one each time.
         heard(&servers[1])
             .into_iter()
-            .map(|(path, body)| (path, body[order::HEAD_BYTES..][..4].to_vec()))
+            .map(|(path, body)| (path, body[hints::HEAD_BYTES..][..4].to_vec()))
             .collect::<Vec<_>>()
     };
     assert_eq!(orders([0, 1, 2, 3, 4]), orders([99, 99, 99, 99, 0]));
@@ -64,11 +64,11 @@ fn orders_do_not_depend_on_what_is_asked() {
 fn hints_can_be_ordered_before_they_are_needed() {
     let servers = pair();
     let mut table = open(&servers).unwrap();
-    assert!(table.upkeep().unwrap());
-    assert!(!table.upkeep().unwrap(), "enough for now");
+    assert!(table.refill_hints().unwrap());
+    assert!(!table.refill_hints().unwrap(), "enough for now");
     heard(&servers[1]);
     table.get(1).unwrap();
-    assert!(table.upkeep().unwrap());
+    assert!(table.refill_hints().unwrap());
     servers[1].tamper(|_, _| Err(TransportError::Lost(String::new())));
     for row in 0..5 {
         assert_eq!(table.get(row).unwrap(), value(row, 32), "the helper is not needed meanwhile");
@@ -95,7 +95,7 @@ fn an_order_that_was_lost_is_sent_again_bit_for_bit() {
 fn a_supply_that_is_none_is_refused_and_costs_no_hint() {
     let servers = pair();
     let mut table = open(&servers).unwrap();
-    let order = |table: &mut Table| table.upkeep().unwrap_err();
+    let order = |table: &mut Table| table.refill_hints().unwrap_err();
     for at in 0..48 {
         servers[1].tamper(move |_, mut response| {
             response.body[at] ^= 1;
@@ -123,7 +123,7 @@ fn a_supply_that_is_none_is_refused_and_costs_no_hint() {
 
 /// The client that an order is of.
 fn client(order: &[u8]) -> [u8; 4] {
-    *order[order::HEAD_BYTES + 4..].first_chunk().unwrap()
+    *order[hints::HEAD_BYTES + 4..].first_chunk().unwrap()
 }
 
 #[test]

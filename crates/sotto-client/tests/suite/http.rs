@@ -1,9 +1,9 @@
 //! Over a real socket: what is sent, what is refused, what is sent again.
 #[allow(dead_code, unreachable_pub, reason = "each test file uses a part of it")]
 use crate::common::{http, http_response, server, value};
-use sotto_client::transport::http::{Http, Settings};
-use sotto_client::transport::memory::Memory;
-use sotto_client::transport::retry::{Policy, Retrying};
+use sotto_client::transport::http::{HttpSettings, HttpTransport};
+use sotto_client::transport::in_process::InProcessTransport;
+use sotto_client::transport::retry::{RetryPolicy, RetryTransport};
 use sotto_client::transport::{Request, Response, Transport, TransportError};
 use sotto_client::{Fault, Table};
 use std::collections::BTreeSet;
@@ -16,16 +16,16 @@ fn post() -> Request {
 }
 
 fn call(url: &str) -> Result<Response, TransportError> {
-    Http::new(url, &Settings::default()).unwrap().call(&post())
+    HttpTransport::new(url, &HttpSettings::default()).unwrap().call(&post())
 }
 
 /// Retries with pauses too short to notice.
-fn quick<T: Transport>(inner: T) -> Retrying<T> {
+fn quick<T: Transport>(inner: T) -> RetryTransport<T> {
     let pause = Duration::from_millis(1);
     // Four pauses: 1, 2, 4 and 8 ms.
-    Retrying::new(
+    RetryTransport::new(
         inner,
-        Policy { attempts: 5, first_pause: pause, longest_pause: pause * 8, patience: pause * 15 },
+        RetryPolicy { attempts: 5, first_pause: pause, longest_pause: pause * 8, patience: pause * 15 },
     )
 }
 
@@ -52,10 +52,10 @@ fn every_client_sends_the_same_headers() {
         told.send(head.to_owned()).unwrap();
         http_response(200, "set-cookie: id=1\r\n", b"")
     });
-    let mut first = Http::new(&url, &Settings::default()).unwrap();
+    let mut first = HttpTransport::new(&url, &HttpSettings::default()).unwrap();
     first.call(&post()).unwrap();
     first.call(&post()).unwrap();
-    Http::new(&url, &Settings::default()).unwrap().call(&post()).unwrap();
+    HttpTransport::new(&url, &HttpSettings::default()).unwrap().call(&post()).unwrap();
     first.call(&Request::get_range("/v1/artifacts/00".to_owned(), 5..10)).unwrap();
     let heads: Vec<String> = heard.iter().take(4).collect();
     assert_eq!(heads[0], heads[1], "the second request says no more than the first");
@@ -138,7 +138,7 @@ fn ranges_are_read_from_a_resource_that_comes_whole() {
         told.send(()).unwrap();
         http_response(200, "", &sent)
     });
-    let mut server = Http::new(&url, &Settings::default()).unwrap();
+    let mut server = HttpTransport::new(&url, &HttpSettings::default()).unwrap();
     let mut read = |range: std::ops::Range<u64>| {
         server.call(&Request::get_range("/v1/artifacts/00".to_owned(), range)).unwrap().body
     };
@@ -172,10 +172,10 @@ fn addresses_are_checked_before_use() {
     for url in
         ["", "localhost:8080", "ftp://h", "http://", "http:///x", "http://a@h", "http://h?x", "http://h /"]
     {
-        let error = Http::new(url, &Settings::default()).map(|_| ()).unwrap_err();
+        let error = HttpTransport::new(url, &HttpSettings::default()).map(|_| ()).unwrap_err();
         assert_eq!(error.code(), "bad-address", "{url:?}");
     }
-    assert_eq!(Http::new("HTTP://h:1/", &Settings::default()).unwrap().origin(), "http://h:1");
+    assert_eq!(HttpTransport::new("HTTP://h:1/", &HttpSettings::default()).unwrap().origin(), "http://h:1");
 }
 
 #[test]
@@ -203,7 +203,7 @@ fn what_was_lost_or_refused_for_now_is_sent_again_bit_for_bit() {
         told.send((head.to_owned(), body.to_vec())).unwrap();
         replies.next().unwrap()
     });
-    let mut transport = quick(Http::new(&url, &Settings::default()).unwrap());
+    let mut transport = quick(HttpTransport::new(&url, &HttpSettings::default()).unwrap());
     let response = transport.call(&post()).unwrap();
     assert_eq!((response.body.as_slice(), response.server_timing.as_deref()), (&b"done"[..], Some("x")));
     assert_eq!(transport.retries(), 4);
@@ -218,7 +218,7 @@ fn retries_end() {
     let retries = |respond: &dyn Fn() -> Result<Response, TransportError>| {
         // The closure of a transport has to be `Send`; what it gives is fixed, so it is made beforehand.
         let mut outcomes: Vec<_> = (0..10).map(|_| respond()).collect();
-        let mut transport = quick(Memory::new(move |_: &Request| outcomes.pop().unwrap()));
+        let mut transport = quick(InProcessTransport::new(move |_: &Request| outcomes.pop().unwrap()));
         let _ = transport.call(&post());
         transport.retries()
     };
@@ -243,15 +243,16 @@ fn a_busy_server_is_waited_out_and_somebody_is_told() {
     let (told, heard) = mpsc::channel();
     let call = |patience, told: mpsc::Sender<Duration>| {
         let mut refusals = 9;
-        let server = Memory::new(move |_: &Request| {
+        let server = InProcessTransport::new(move |_: &Request| {
             refusals -= 1;
             let retry_after = Some(Duration::from_millis(1));
             let busy = Response { status: 429, retry_after, ..Response::default() };
             Ok(if refusals < 0 { Response::new(200, b"done".to_vec()) } else { busy })
         });
         let quick = Duration::from_millis(1);
-        let policy = Policy { attempts: 2, first_pause: quick, longest_pause: quick, patience };
-        let mut retrying = Retrying::new(server, policy).telling(move |limit| told.send(limit).unwrap());
+        let policy = RetryPolicy { attempts: 2, first_pause: quick, longest_pause: quick, patience };
+        let mut retrying =
+            RetryTransport::new(server, policy).telling(move |limit| told.send(limit).unwrap());
         (retrying.call(&post()).unwrap().status, retrying.retries())
     };
     assert_eq!(call(Duration::from_millis(18), told.clone()), (200, 9));
@@ -265,20 +266,20 @@ fn a_busy_server_is_waited_out_and_somebody_is_told() {
 fn a_busy_server_that_asks_for_a_second_is_spoken_of() {
     let (told, heard) = mpsc::channel();
     let mut refused = false;
-    let server = Memory::new(move |_: &Request| {
+    let server = InProcessTransport::new(move |_: &Request| {
         let retry_after = Some(Duration::from_secs(1));
         let busy = Response { status: 429, retry_after, ..Response::default() };
         Ok(if std::mem::replace(&mut refused, true) { Response::new(200, Vec::new()) } else { busy })
     });
-    let policy = Policy { patience: Duration::from_secs(7), ..Policy::default() };
-    let mut retrying = Retrying::new(server, policy).telling(move |limit| told.send(limit).unwrap());
+    let policy = RetryPolicy { patience: Duration::from_secs(7), ..RetryPolicy::default() };
+    let mut retrying = RetryTransport::new(server, policy).telling(move |limit| told.send(limit).unwrap());
     assert_eq!(retrying.call(&post()).unwrap().status, 200);
     assert_eq!(heard.try_iter().collect::<Vec<_>>(), [Duration::from_secs(7)]);
 }
 
 #[test]
 fn a_memory_server_may_not_send_more_than_a_real_one() {
-    let mut transport = Memory::new(|_: &Request| Ok(Response::new(200, vec![0; 11])));
+    let mut transport = InProcessTransport::new(|_: &Request| Ok(Response::new(200, vec![0; 11])));
     assert_eq!(transport.call(&post()).unwrap_err().code(), "response-too-large");
 }
 
@@ -353,11 +354,11 @@ fn a_root_in_a_file_is_trusted_and_no_other() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("root.pem");
     std::fs::write(&file, pem).unwrap();
-    let trusting = Settings::default().trust_file(&file).unwrap();
-    assert_eq!(Http::new(&url, &trusting).unwrap().call(&get).unwrap().body, b"done");
-    let stranger = Http::new(&url, &Settings::default()).unwrap().call(&get).unwrap_err();
+    let trusting = HttpSettings::default().trust_file(&file).unwrap();
+    assert_eq!(HttpTransport::new(&url, &trusting).unwrap().call(&get).unwrap().body, b"done");
+    let stranger = HttpTransport::new(&url, &HttpSettings::default()).unwrap().call(&get).unwrap_err();
     assert_eq!(stranger.code(), "tls", "{stranger}");
     let (other, _) = tls_server();
-    let mistaken = Http::new(&other, &trusting).unwrap().call(&get).unwrap_err();
+    let mistaken = HttpTransport::new(&other, &trusting).unwrap().call(&get).unwrap_err();
     assert_eq!(mistaken.code(), "tls", "{mistaken}");
 }

@@ -2,10 +2,10 @@
 
 use crate::common::{NAME, Server, as_addresses, boxed, server_of, value};
 use sotto_catalog::TableKind;
-use sotto_client::cache::keyring::{Hook, Keyring};
-use sotto_client::table::{Builder, Event};
+use sotto_client::cache::keyring::{Keyring, KeyringSlot};
+use sotto_client::table::{TableBuilder, TableEvent};
 use sotto_core::Epoch;
-use sotto_wire::{SessionId, ask};
+use sotto_wire::{SessionId, query};
 use std::time::Duration;
 
 /// What a server has heard: names of keys that queries came under, and `keys` for each registration.
@@ -13,7 +13,7 @@ fn heard(server: &Server) -> Vec<String> {
     let told = server.heard().into_iter().filter_map(|request| match request.path.rsplit('/').next()? {
         "keys" => Some("keys".to_owned()),
         "ask" => {
-            let SessionId(id) = ask::Head::parse(&request.body).unwrap().session;
+            let SessionId(id) = query::QueryHead::parse(&request.body).unwrap().session;
             Some(id[0].to_string())
         }
         _ => None,
@@ -34,13 +34,13 @@ fn keys_end_after_so_many_queries() {
     let server = keyed();
     let (told, events) = std::sync::mpsc::channel();
     let listener = move |event| told.send(event).unwrap();
-    let mut table = server.table().keys_queries(4).events(listener).open().unwrap();
+    let mut table = server.table().max_keys_queries(4).events(listener).open().unwrap();
     for row in 0..9 {
         assert_eq!(table.get(row).unwrap(), value(row, 8));
     }
     let expected = ["keys", "1", "1", "1", "1", "keys", "2", "2", "2", "2", "keys", "3"];
     assert_eq!(heard(&server), expected);
-    assert_eq!(events.try_iter().collect::<Vec<_>>(), [Event::KeysChanged, Event::KeysChanged]);
+    assert_eq!(events.try_iter().collect::<Vec<_>>(), [TableEvent::KeysRotated, TableEvent::KeysRotated]);
     assert_eq!(table.stats().keys.requests, 3);
     // Rows in one request count one by one, and one request is never under two keys.
     table.get_many(&[0, 1]).unwrap();
@@ -52,7 +52,7 @@ fn keys_end_after_so_many_queries() {
 #[test]
 fn keys_end_after_so_much_time() {
     let server = keyed();
-    let mut table = server.table().keys_age(Duration::from_secs(1)).open().unwrap();
+    let mut table = server.table().max_keys_age(Duration::from_secs(1)).open().unwrap();
     table.get(1).unwrap();
     std::thread::sleep(Duration::from_millis(2100));
     table.get(1).unwrap();
@@ -64,7 +64,7 @@ fn keys_end_after_so_much_time() {
 fn what_is_wanted_is_looked_for_where_the_next_keys_are_good() {
     let server = keyed();
     as_addresses(&server);
-    let mut table = server.table().keys_queries(1).open().unwrap();
+    let mut table = server.table().max_keys_queries(1).open().unwrap();
     assert_eq!(table.get_key("10.0.9.1").unwrap(), value(9, 8));
     server.with(|world| {
         world.update(&[]);
@@ -79,7 +79,7 @@ fn what_is_wanted_is_looked_for_where_the_next_keys_are_good() {
 #[test]
 fn keys_of_any_age_do_no_harm() {
     let server = keyed();
-    let mut table = server.table().keys_age(Duration::MAX).keys_queries(u64::MAX).open().unwrap();
+    let mut table = server.table().max_keys_age(Duration::MAX).max_keys_queries(u64::MAX).open().unwrap();
     (0..3).for_each(|row| drop(table.get(row).unwrap()));
     assert_eq!(heard(&server), ["keys", "1", "1", "1"]);
 }
@@ -87,7 +87,7 @@ fn keys_of_any_age_do_no_harm() {
 #[test]
 fn an_error_changes_no_keys() {
     let server = keyed();
-    let mut table = server.table().keys_queries(6).open().unwrap();
+    let mut table = server.table().max_keys_queries(6).open().unwrap();
     server.tamper_asks(|body| body.truncate(body.len() - 1));
     for _ in 0..3 {
         table.get(5).unwrap_err();
@@ -113,7 +113,7 @@ fn an_error_changes_no_keys() {
 #[test]
 fn nothing_is_asked_under_keys_that_have_ended() {
     let server = keyed();
-    let mut table = server.table().keys_queries(2).open().unwrap();
+    let mut table = server.table().max_keys_queries(2).open().unwrap();
     (0..2).for_each(|row| drop(table.get(row).unwrap()));
     server.heard();
     // A server that takes no more keys gets no more queries.
@@ -132,8 +132,8 @@ fn nothing_is_asked_under_keys_that_have_ended() {
 fn the_next_keys_are_there_in_time() {
     let server = keyed();
     let again = server.clone();
-    let builder = server.table().pass_over(move || vec![boxed(again.transport())]);
-    let mut table = builder.keys_queries(8).open().unwrap();
+    let builder = server.table().preparation_transports(move || vec![boxed(again.transport())]);
+    let mut table = builder.max_keys_queries(8).open().unwrap();
     for row in 0..7 {
         table.get(row).unwrap();
     }
@@ -172,11 +172,11 @@ fn the_next_keys_are_good_for_other_parameters_too() {
     );
     let again = server.clone();
     // Just when the next keys are begun.
-    let builder = server.table().pass_over(move || {
+    let builder = server.table().preparation_transports(move || {
         larger.with(|next| again.with(|world| std::mem::swap(world, next)));
         vec![boxed(again.transport())]
     });
-    let mut table = builder.keys_queries(1).open().unwrap();
+    let mut table = builder.max_keys_queries(1).open().unwrap();
     assert_eq!(table.get(1).unwrap(), value(1, 8));
     assert_eq!(table.get(500).unwrap(), value(500, 8), "a row that the larger table has");
     assert_eq!(table.catalog().epoch, Epoch(2));
@@ -185,14 +185,14 @@ fn the_next_keys_are_good_for_other_parameters_too() {
 #[test]
 fn calls_count_together() {
     let (server, dir) = (keyed(), tempfile::tempdir().unwrap());
-    let open = |limit| server.table().cache_dir(dir.path()).keys_queries(limit).open().unwrap();
+    let open = |limit| server.table().cache_dir(dir.path()).max_keys_queries(limit).open().unwrap();
     for row in 0..5 {
         assert_eq!(open(4).get(row).unwrap(), value(row, 8));
     }
     assert_eq!(heard(&server), ["keys", "1", "1", "1", "1", "keys", "2"]);
     // What a call reserved and did not use is given back when it ends, and so is what two used at once.
     let used = || {
-        let entry = Keyring::open(dir.path(), None).unwrap().read(&Hook::of("memory:", NAME)).unwrap();
+        let entry = Keyring::open(dir.path(), None).unwrap().read(&KeyringSlot::of("memory:", NAME)).unwrap();
         entry.unwrap().used
     };
     let (mut one, mut other) = (open(100), open(100));
@@ -213,7 +213,7 @@ fn calls_count_together() {
 #[test]
 fn no_more_is_asked_under_one_key_than_is_reserved_on_disk() {
     let (server, dir) = (keyed(), tempfile::tempdir().unwrap());
-    let open = || server.table().cache_dir(dir.path()).keys_queries(32).open().unwrap();
+    let open = || server.table().cache_dir(dir.path()).max_keys_queries(32).open().unwrap();
     let mut all: Vec<_> = (0..4).map(|_| open()).collect();
     for round in 0..20 {
         for table in &mut all {
@@ -235,7 +235,7 @@ fn no_more_is_asked_under_one_key_than_is_reserved_on_disk() {
 #[test]
 fn a_table_without_keys_changes_none() {
     let server = server_of("clear/1", 300, 8);
-    let mut table = Builder::keys_queries(server.table(), 1).open().unwrap();
+    let mut table = TableBuilder::max_keys_queries(server.table(), 1).open().unwrap();
     (0..5).for_each(|row| drop(table.get(row).unwrap()));
     assert!(heard(&server).iter().all(|told| told != "keys"));
 }

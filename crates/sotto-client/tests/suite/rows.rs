@@ -1,9 +1,9 @@
 //! Rows that are streamed and never kept, preparations that go on after a break, and states that follow deltas.
 #[allow(dead_code, unreachable_pub, reason = "each test file uses a part of it")]
 use crate::common::{CHUNK, NAME, Server, boxed, resolve, server_of, value};
-use sotto_client::session::{Action, Basis, Fetch, KnownSigner, Resuming};
+use sotto_client::session::{Action, FetchRange, KnownSigner, SavedPreparation, StateVersion};
 use sotto_client::transport::{Request, Response, Transport, TransportError};
-use sotto_client::{ClientError, Opening, Session, Table};
+use sotto_client::{ClientError, Session, SessionSetup, Table};
 use sotto_core::{Artifact, Epoch, ParamsDigest};
 use sotto_testkit::rng::seeded;
 
@@ -24,12 +24,12 @@ fn call(server: &Server, request: &Request) -> Response {
     server.with(|world| world.call(request)).unwrap()
 }
 
-fn catalog_of(server: &Server, opening: &mut Opening) -> Result<(), ClientError> {
+fn catalog_of(server: &Server, opening: &mut SessionSetup) -> Result<(), ClientError> {
     let Action::Catalog { request, .. } = opening.next() else { panic!("the catalog comes first") };
     opening.feed(&call(server, &request), &mut seeded("catalog"))
 }
 
-fn wanted(opening: &Opening) -> Fetch {
+fn wanted(opening: &SessionSetup) -> FetchRange {
     match opening.next() {
         Action::Fetch(fetch) => fetch,
         other => panic!("rows are wanted, not {other:?}"),
@@ -37,15 +37,15 @@ fn wanted(opening: &Opening) -> Fetch {
 }
 
 /// Takes an opening to its end.
-fn settle(server: &Server, mut opening: Opening) -> Session {
-    while let Action::Catalog { request, .. } | Action::Fetch(Fetch { request, .. }) = opening.next() {
+fn settle(server: &Server, mut opening: SessionSetup) -> Session {
+    while let Action::Catalog { request, .. } | Action::Fetch(FetchRange { request, .. }) = opening.next() {
         opening.feed(&call(server, &request), &mut seeded("settle")).unwrap();
     }
     opening.finish().unwrap()
 }
 
 fn look(server: &Server, session: &mut Session, row: u64) -> Vec<u8> {
-    let ask = session.ask(&[row], &mut seeded("ask")).unwrap();
+    let ask = session.query(&[row], &mut seeded("ask")).unwrap();
     let responses: Vec<_> = ask.requests().iter().map(|request| call(server, request)).collect();
     session.recover(ask, &responses).unwrap().remove(0)
 }
@@ -80,7 +80,7 @@ fn walk(dir: &std::path::Path) -> u64 {
 #[test]
 fn the_part_after_the_one_wanted_is_known_ahead() {
     let server = table();
-    let mut opening = Opening::new(server.config());
+    let mut opening = SessionSetup::new(server.config());
     catalog_of(&server, &mut opening).unwrap();
     let mut parts = 0;
     while let Action::Fetch(fetch) = opening.next() {
@@ -192,7 +192,7 @@ fn a_part_that_ends_early_is_asked_for_again_and_a_longer_one_refused() {
 #[test]
 fn an_epoch_that_ends_while_its_rows_come_is_left_for_the_next() {
     let server = table();
-    let mut opening = Opening::new(server.config());
+    let mut opening = SessionSetup::new(server.config());
     catalog_of(&server, &mut opening).unwrap();
     opening.feed(&call(&server, &wanted(&opening).request), &mut seeded("first")).unwrap();
     server.with(|world| {
@@ -219,8 +219,8 @@ fn an_epoch_that_ends_while_its_rows_come_is_left_for_the_next() {
 }
 
 /// Takes so many parts, and gives what goes on from there.
-fn begun(server: &Server, parts: usize) -> Resuming {
-    let mut opening = Opening::new(server.config());
+fn begun(server: &Server, parts: usize) -> SavedPreparation {
+    let mut opening = SessionSetup::new(server.config());
     catalog_of(server, &mut opening).unwrap();
     for _ in 0..parts {
         opening.feed(&call(server, &wanted(&opening).request), &mut seeded("parts")).unwrap();
@@ -234,14 +234,15 @@ fn begun(server: &Server, parts: usize) -> Resuming {
     let params = catalog.params.to_string();
     let prepare = (scheme.state.unwrap().resume)(params.as_bytes(), &mut saved.as_slice()).unwrap();
     let rows = catalog.artifacts.iter().find(|entry| entry.artifact == Artifact::Rows).unwrap().digest;
-    Resuming { epoch: catalog.epoch, params: ParamsDigest(catalog.params_digest.0), rows, prepare }
+    SavedPreparation { epoch: catalog.epoch, params: ParamsDigest(catalog.params_digest.0), rows, prepare }
 }
 
 #[test]
 fn a_server_that_has_another_epoch_each_time_is_given_up() {
     let server = server_of("piano/1", 3000, 32);
     let again = server.clone();
-    let builder = server.table().state_in_memory().pass_over(move || vec![boxed(again.transport())]);
+    let builder =
+        server.table().state_in_memory().preparation_transports(move || vec![boxed(again.transport())]);
     let mut table = builder.open().unwrap();
     server.heard();
     server.tamper(|request, honest| {
@@ -263,7 +264,7 @@ fn a_preparation_goes_on_from_the_chunk_it_had_come_to() {
         let kept = resuming.prepare.checkpoint().unwrap().kept();
         let end = (parts as u64) << 24;
         assert!(kept <= end && kept + WIDTH > end, "whole records of what came");
-        let mut opening = Opening::resuming(server.config(), resuming);
+        let mut opening = SessionSetup::resuming(server.config(), resuming);
         catalog_of(&server, &mut opening).unwrap();
         assert_eq!(wanted(&opening).range.start, kept / CHUNK as u64 * CHUNK as u64);
         let mut session = settle(&server, opening);
@@ -285,17 +286,18 @@ fn a_preparation_goes_on_at_its_own_epoch_as_long_as_that_is_served() {
     let mut config = server.config();
     let known = KnownSigner { retired: Vec::new(), key, epoch: Epoch(2), catalog: None };
     config.remembered = Some(known);
-    let session = settle(&server, Opening::resuming(config, resuming));
+    let session = settle(&server, SessionSetup::resuming(config, resuming));
     assert_eq!(session.epoch(), Epoch(1));
 
     let resuming = begun(&small(), 0);
-    let mut opening = Opening::resuming(small().config(), resuming);
+    let mut opening = SessionSetup::resuming(small().config(), resuming);
     let other = server_of("clear-rows/1", 300, WIDTH - 8);
     other.with(|world| world.catalog.epoch = Epoch(1));
     let changed = catalog_of(&other, &mut opening);
     assert!(matches!(changed, Err(ClientError::EpochChanged { .. })), "other rows: {changed:?}");
 
-    let mut opening = Opening::resuming(server.config(), Resuming { epoch: Epoch(7), ..begun(&server, 1) });
+    let mut opening =
+        SessionSetup::resuming(server.config(), SavedPreparation { epoch: Epoch(7), ..begun(&server, 1) });
     let gone = catalog_of(&server, &mut opening);
     assert!(
         matches!(gone, Err(ClientError::EpochChanged { asked: Epoch(7), newest: Some(Epoch(2)) })),
@@ -375,30 +377,30 @@ fn rows_are_streamed_again_where_no_way_leads() {
 #[test]
 fn a_client_that_could_not_follow_is_discarded() {
     let server = small();
-    let mut session = settle(&server, Opening::new(server.config()));
+    let mut session = settle(&server, SessionSetup::new(server.config()));
     let mut table = server.table().state_in_memory().open().unwrap();
-    let made = session.ask(&[1], &mut seeded("before")).unwrap();
+    let made = session.query(&[1], &mut seeded("before")).unwrap();
     let responses: Vec<_> = made.requests().iter().map(|request| call(&server, request)).collect();
     epochs(&server, &[&[1]]);
     server.with(|world| world.spoil_delta());
 
-    let mut opening = Opening::new(server.config());
+    let mut opening = SessionSetup::new(server.config());
     catalog_of(&server, &mut opening).unwrap();
-    let mut way = opening.way(session.basis().unwrap()).unwrap();
+    let mut way = opening.delta_chain(session.state_version().unwrap()).unwrap();
     while let Action::Fetch(fetch) = way.next() {
         way.feed(&call(&server, &fetch.request)).unwrap();
     }
-    let failed = session.step(way.take().unwrap().unwrap());
+    let failed = session.apply_delta_step(way.take().unwrap().unwrap());
     assert!(matches!(failed, Err(ClientError::Core(sotto_core::Error::Peer(_)))), "{failed:?}");
-    assert!(session.is_discarded() && session.basis().is_none());
-    let refused = session.ask(&[4], &mut seeded("after")).unwrap_err();
-    assert!(matches!(refused, ClientError::Discarded { epoch: Epoch(1) }), "{refused:?}");
+    assert!(session.is_discarded() && session.state_version().is_none());
+    let refused = session.query(&[4], &mut seeded("after")).unwrap_err();
+    assert!(matches!(refused, ClientError::ClientDiscarded { epoch: Epoch(1) }), "{refused:?}");
     assert_eq!(
         session.recover(made, &responses).unwrap_err().code(),
         "discarded",
         "half of it is of another epoch"
     );
-    let again = Opening::succeeding(server.config(), &session);
+    let again = SessionSetup::after_session(server.config(), &session);
     assert_eq!(look(&server, &mut settle(&server, again), 1), new());
 
     // A table makes another client by itself, as soon as it can.
@@ -417,19 +419,19 @@ fn a_client_that_could_not_follow_is_discarded() {
 #[test]
 fn what_leads_nowhere_is_typed() {
     let server = small();
-    let mut session = settle(&server, Opening::new(server.config()));
-    let basis = session.basis().unwrap();
+    let mut session = settle(&server, SessionSetup::new(server.config()));
+    let basis = session.state_version().unwrap();
     epochs(&server, &[&[1], &[2], &[3]]);
-    let mut opening = Opening::new(server.config());
+    let mut opening = SessionSetup::new(server.config());
     catalog_of(&server, &mut opening).unwrap();
-    let mut way = opening.way(basis).unwrap();
+    let mut way = opening.delta_chain(basis).unwrap();
     let Action::Catalog { request, .. } = way.next() else { panic!("a catalog between is wanted") };
     assert!(request.path.ends_with("?epoch=2"), "{}", request.path);
     server.with(|world| world.earlier.clear());
     let gone = way.feed(&call(&server, &request));
-    assert!(matches!(gone, Err(ClientError::NoWay { from: Epoch(1), to: Epoch(4), .. })), "{gone:?}");
-    let other = Basis { params: ParamsDigest([7; 32]), ..basis };
-    assert!(matches!(opening.way(other), Err(ClientError::NoWay { .. })));
-    let mut nowhere = opening.way(Basis { epoch: Epoch(4), ..basis }).unwrap();
+    assert!(matches!(gone, Err(ClientError::NoDeltaChain { from: Epoch(1), to: Epoch(4), .. })), "{gone:?}");
+    let other = StateVersion { params: ParamsDigest([7; 32]), ..basis };
+    assert!(matches!(opening.delta_chain(other), Err(ClientError::NoDeltaChain { .. })));
+    let mut nowhere = opening.delta_chain(StateVersion { epoch: Epoch(4), ..basis }).unwrap();
     assert!(matches!(nowhere.next(), Action::Ready) && nowhere.take().unwrap().is_none());
 }

@@ -4,14 +4,14 @@ use crate::common::{NAME, Server, server_of, value};
 use sotto_catalog::SignedCatalog;
 use sotto_client::{Fault, Table};
 use sotto_core::{Artifact, Epoch};
-use sotto_server::live::Parts;
-use sotto_server::{Config, LiveTable, Running, SessionConfig, Source, SourceError};
+use sotto_server::table_epoch::TableEpochParts;
+use sotto_server::{EpochSource, RunningServer, ServerConfig, SessionConfig, SourceError, TableEpoch};
 use std::sync::Arc;
 
 /// The epochs a test has made so far, each as a copy of its own.
 struct Shelf(Server);
 
-impl Source for Shelf {
+impl EpochSource for Shelf {
     fn name(&self) -> String {
         "shelf".to_owned()
     }
@@ -20,12 +20,12 @@ impl Source for Shelf {
         Ok(vec![self.0.with(|world| world.catalog.epoch)])
     }
 
-    fn open(&self, _: Epoch) -> Result<LiveTable, SourceError> {
+    fn open(&self, _: Epoch) -> Result<TableEpoch, SourceError> {
         let parts = self.0.with(|world| {
             let terms = world.catalog.terms(world.scheme)?;
             let image = Arc::new(world.image.clone());
             let params = world.catalog.params.to_string();
-            Ok::<_, SourceError>(Parts {
+            Ok::<_, SourceError>(TableEpochParts {
                 scheme: world.scheme,
                 signed: SignedCatalog::sign(&world.catalog, &world.key)?,
                 catalog: world.catalog.clone(),
@@ -35,16 +35,16 @@ impl Source for Shelf {
                 image,
             })
         })?;
-        LiveTable::new(parts, self.0.with(|world| world.role))
+        TableEpoch::new(parts, self.0.with(|world| world.role))
     }
 }
 
-fn start(server: &Server) -> (Running, String) {
-    start_as(server, &Config::on_free_ports())
+fn start(server: &Server) -> (RunningServer, String) {
+    start_as(server, &ServerConfig::on_free_ports())
 }
 
-fn start_as(server: &Server, config: &Config) -> (Running, String) {
-    let shelf: Box<dyn Source> = Box::new(Shelf(server.clone()));
+fn start_as(server: &Server, config: &ServerConfig) -> (RunningServer, String) {
+    let shelf: Box<dyn EpochSource> = Box::new(Shelf(server.clone()));
     let running = sotto_server::Server::start_with(config, vec![shelf]).unwrap();
     let url = format!("http://{}", running.public);
     (running, url)
@@ -58,7 +58,7 @@ fn a_table_is_opened_asked_updated_and_asked_again() {
     let pin = server.with(|world| world.pin());
     let mut table = Table::connect(&url, NAME).pin(pin).cache_dir(dir.path()).open().unwrap();
     assert_eq!(table.get(19_999).unwrap(), value(19_999, 8));
-    let last = table.last().unwrap();
+    let last = table.last_lookup().unwrap();
     let timing = last.timing().unwrap();
     assert!(timing.pass <= last.round_trip, "the server's part is a part");
     assert_eq!(table.get_many(&[3, 3, 0]).unwrap(), [value(3, 8), value(3, 8), value(0, 8)]);
@@ -143,10 +143,10 @@ fn a_hint_is_fetched_in_ranges_the_server_understands() {
 }
 
 /// A server at a fixed address, so that a client finds the next one there.
-fn at_one_address(state: Option<&std::path::Path>) -> Config {
+fn at_one_address(state: Option<&std::path::Path>) -> ServerConfig {
     let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let listen = free.local_addr().unwrap();
-    Config { listen, state: state.map(Into::into), ..Config::on_free_ports() }
+    ServerConfig { listen, state: state.map(Into::into), ..ServerConfig::on_free_ports() }
 }
 
 #[test]
@@ -197,7 +197,7 @@ fn keys_of_an_earlier_call_read_the_answers() {
 fn keys_evicted_between_registration_and_ask_are_registered_again() {
     let server = server_of("clear-keyed/1", 3_000, 8);
     let sessions = SessionConfig { max_bytes: 48, ..SessionConfig::default() };
-    let (_running, url) = start_as(&server, &Config { sessions, ..Config::on_free_ports() });
+    let (_running, url) = start_as(&server, &ServerConfig { sessions, ..ServerConfig::on_free_ports() });
     let open = || Table::connect(&url, NAME).resolve(crate::common::resolve).open().unwrap();
     let (mut one, mut other) = (open(), open());
     for row in 0..3 {
@@ -223,7 +223,7 @@ fn a_row_of_megabytes_is_streamed_over_http() {
 }
 
 /// Two servers of one table over HTTP, each with its role and a copy of its own.
-fn pair(scheme: &str) -> [(Server, Running, String); 2] {
+fn pair(scheme: &str) -> [(Server, RunningServer, String); 2] {
     [0, 1].map(|role| {
         let server = server_of(scheme, 300, 8);
         server.with(|world| world.role = role);
@@ -238,7 +238,7 @@ fn two_servers_are_asked_through_several_epochs() {
     let mut table =
         Table::connect_all(&[&first.2, &second.2], NAME).resolve(crate::common::resolve).open().unwrap();
     assert_eq!(table.get_many(&[299, 0, 7]).unwrap(), [value(299, 8), value(0, 8), value(7, 8)]);
-    let last = table.last().unwrap();
+    let last = table.last_lookup().unwrap();
     assert!(last.servers.iter().all(|share| share.timing.is_some()));
     for epoch in 2..5 {
         // One server after the other goes on. A client that comes in between meets them where both are.
@@ -265,7 +265,7 @@ fn two_servers_are_asked_through_several_epochs() {
 fn hints_are_taken_along_while_one_server_is_ahead_of_the_other() {
     let both = pair("clear-helped/1");
     let urls = both.each_ref().map(|(_, _, url)| url.as_str());
-    let go_on = |(server, running, _): &(Server, Running, String)| {
+    let go_on = |(server, running, _): &(Server, RunningServer, String)| {
         let epoch = server.with(|world| {
             let next = world.catalog.epoch.0 + 1;
             world.update(&[next * 4]);
@@ -291,7 +291,7 @@ fn hints_are_taken_along_while_one_server_is_ahead_of_the_other() {
         table.refresh().unwrap();
         assert_eq!(table.catalog().epoch.0, round as u64 + 2);
     }
-    assert_eq!(table.stats().orders.requests, asked / 3 + 1, "no epoch cost a hint");
+    assert_eq!(table.stats().hint_requests.requests, asked / 3 + 1, "no epoch cost a hint");
 
     // Two epochs ahead, one server has forgotten what the other one still has not left.
     for (ahead, behind) in [(0, 1), (1, 0)] {
@@ -322,7 +322,7 @@ fn one_server_makes_the_hints_and_the_other_is_asked() {
     for row in 0..10 {
         assert_eq!(table.get(row).unwrap(), value(row, 32));
     }
-    assert_eq!((table.stats().orders.requests, table.stats().retries), (4, 0));
+    assert_eq!((table.stats().hint_requests.requests, table.stats().retries), (4, 0));
     let swapped = Table::connect_all(&[urls[1], urls[0]], NAME)
         .resolve(crate::common::resolve)
         .state_in_memory()

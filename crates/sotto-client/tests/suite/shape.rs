@@ -2,11 +2,11 @@
 #[allow(dead_code, unreachable_pub, reason = "each test file uses a part of it")]
 use crate::common::{as_addresses, server, server_of, value};
 use sotto_client::transport::Request;
-use sotto_wire::ask;
+use sotto_wire::query;
 
 /// All a server sees of a request but the queries themselves.
 fn shape(request: &Request) -> impl PartialEq + std::fmt::Debug + use<> {
-    let head = request.body.get(..ask::HEAD_BYTES).map(<[u8]>::to_vec);
+    let head = request.body.get(..query::HEAD_BYTES).map(<[u8]>::to_vec);
     (request.method, request.path.clone(), request.range.clone(), head, request.body.len())
 }
 
@@ -126,12 +126,15 @@ fn statistics_are_those_of_the_wire() {
     let mut table = server.table().open().unwrap();
     server.heard();
     table.get(299).unwrap();
-    let (last, heard) = (table.last().unwrap().clone(), server.heard());
+    let (last, heard) = (table.last_lookup().unwrap().clone(), server.heard());
     assert_eq!(last.up, heard[0].body.len() as u64);
-    assert_eq!(last.seen, heard[0].body[ask::HEAD_BYTES..]);
+    assert_eq!(last.query_prefix, heard[0].body[query::HEAD_BYTES..]);
     assert_eq!((last.rows, last.queries), (1, 1));
     let stats = table.stats();
-    assert_eq!((stats.asks.requests, stats.asks.up, stats.asks.down), (1, last.up, last.down));
+    assert_eq!(
+        (stats.query_requests.requests, stats.query_requests.up, stats.query_requests.down),
+        (1, last.up, last.down)
+    );
     assert_eq!(stats.artifacts.down, server.with(|world| world.hint().len()) as u64);
     assert_eq!((stats.rows, stats.retries), (1, 0));
 }

@@ -2,14 +2,14 @@
 //! meanwhile. A request leaves, and only then comes an error.
 
 use crate::common::{NAME, Server, World, as_addresses, boxed, resolve, server_of, server_with};
-use sotto_catalog::{KeyKind, Layer, TableKind};
+use sotto_catalog::{KeyKind, LayerEntry, TableKind};
 use sotto_client::transport::Request;
-use sotto_client::transport::memory::Memory;
-use sotto_client::{ClientError, Granted, Table, Wish};
+use sotto_client::transport::in_process::InProcessTransport;
+use sotto_client::{ClientError, Lookup, LookupResult, Table};
 use sotto_layers::keyword::{KeyForm, NAME as KEYWORD, Params, ValueLength};
 use sotto_prg::PublicSeed;
-use sotto_testkit::transcript::{Transcript, tells_nothing};
-use sotto_wire::ask::Head;
+use sotto_testkit::transcript::{TranscriptRecorder, tells_nothing};
+use sotto_wire::query::QueryHead;
 
 /// What a publisher does after a table was opened, and before it is asked.
 type Publisher = (&'static str, fn(&mut World));
@@ -18,31 +18,31 @@ const ROWS: u64 = 300;
 const WIDTH: u64 = 16;
 
 /// Rows that are there, that a smaller table lacks, and that never were.
-const WISHES: [Wish<'_>; 12] = [
-    Wish::Row(0),
-    Wish::Row(7),
-    Wish::Row(250),
-    Wish::Row(ROWS - 1),
-    Wish::Row(ROWS),
-    Wish::Row(u64::MAX),
-    Wish::Bit(0),
-    Wish::Bit(250 * 8 * WIDTH),
-    Wish::Bit(ROWS * 8 * WIDTH),
-    Wish::Bit(u64::MAX),
-    Wish::Key("4"),
-    Wish::Key("no row"),
+const WISHES: [Lookup<'_>; 12] = [
+    Lookup::Row(0),
+    Lookup::Row(7),
+    Lookup::Row(250),
+    Lookup::Row(ROWS - 1),
+    Lookup::Row(ROWS),
+    Lookup::Row(u64::MAX),
+    Lookup::Bit(0),
+    Lookup::Bit(250 * 8 * WIDTH),
+    Lookup::Bit(ROWS * 8 * WIDTH),
+    Lookup::Bit(u64::MAX),
+    Lookup::Key("4"),
+    Lookup::Key("no row"),
 ];
 
-const KEYS: [Wish<'_>; 9] = [
-    Wish::Key("10.0.0.1"),
-    Wish::Key("10.0.250.1"),
-    Wish::Key("10.1.43.0"),
-    Wish::Key("11.0.0.0"),
-    Wish::Key("9.255.255.255"),
-    Wish::Key(""),
-    Wish::Key("no address"),
-    Wish::Row(250),
-    Wish::Row(ROWS),
+const KEYS: [Lookup<'_>; 9] = [
+    Lookup::Key("10.0.0.1"),
+    Lookup::Key("10.0.250.1"),
+    Lookup::Key("10.1.43.0"),
+    Lookup::Key("11.0.0.0"),
+    Lookup::Key("9.255.255.255"),
+    Lookup::Key(""),
+    Lookup::Key("no address"),
+    Lookup::Row(250),
+    Lookup::Row(ROWS),
 ];
 
 const PUBLISHERS: [Publisher; 5] = [
@@ -70,7 +70,7 @@ fn name(request: &Request) -> String {
 fn look<T>(
     make: impl Fn() -> Vec<Server>,
     publisher: fn(&mut World),
-    transcript: &Transcript,
+    transcript: &TranscriptRecorder,
     ask: impl FnOnce(&mut Table) -> Result<T, ClientError>,
 ) -> Result<T, ClientError> {
     let servers = make();
@@ -115,7 +115,7 @@ fn one_wish_is_like_another() {
 fn so_it_is_in_company() {
     for (name, publisher) in PUBLISHERS {
         tells_nothing(name, &WISHES, |wish, seen| {
-            let wishes = [Wish::Row(0), *wish, Wish::Bit(9)];
+            let wishes = [Lookup::Row(0), *wish, Lookup::Bit(9)];
             look(one("clear/1"), publisher, seen, |table| table.get_all(&wishes))
         });
     }
@@ -127,7 +127,7 @@ fn a_wish_that_cannot_be_granted_spoils_no_other() {
         [(&addresses as &dyn Fn() -> Vec<Server>, &KEYS[..]), (&one("clear/1"), &WISHES[..])]
     {
         tells_nothing("one by one", wishes, |wish, seen| {
-            let each = look(make, |_| (), seen, |table| table.get_each(&[*wish, Wish::Row(3)]))?;
+            let each = look(make, |_| (), seen, |table| table.get_each(&[*wish, Lookup::Row(3)]))?;
             assert!(each[1].is_ok(), "{wish:?}");
             each.into_iter().collect::<Result<Vec<_>, _>>()
         });
@@ -198,7 +198,7 @@ fn keyed(world: &mut World, probes: u32, key_bytes: u32) {
         band: None,
     };
     world.catalog.kind = TableKind::Keyword;
-    world.catalog.layers = vec![Layer { name: KEYWORD.to_owned(), params: serde_json::json!(params) }];
+    world.catalog.layers = vec![LayerEntry { name: KEYWORD.to_owned(), params: serde_json::json!(params) }];
 }
 
 /// Makes a table one whose keys lie in sums of rows. Nobody solved it, so no key is found.
@@ -225,11 +225,11 @@ fn keys_in_sums_are_alike_too() {
         vec![server]
     };
     let wishes = [
-        Wish::Key("one.example"),
-        Wish::Key("other.example"),
-        Wish::Key("no domain"),
-        Wish::Key(""),
-        Wish::Row(3),
+        Lookup::Key("one.example"),
+        Lookup::Key("other.example"),
+        Lookup::Key("no domain"),
+        Lookup::Key(""),
+        Lookup::Row(3),
     ];
     let publishers: [Publisher; 3] = [
         ("a table that stays", |_| ()),
@@ -255,13 +255,13 @@ fn keys_are_alike_also_where_they_are_none() {
     };
     let long = "a-long-name.".repeat(4) + "example";
     let wishes = [
-        Wish::Key("one.example"),
-        Wish::Key("other.example"),
-        Wish::Key(&long),
-        Wish::Key("no domain at all"),
-        Wish::Key(""),
-        Wish::Row(3),
-        Wish::Bit(3),
+        Lookup::Key("one.example"),
+        Lookup::Key("other.example"),
+        Lookup::Key(&long),
+        Lookup::Key("no domain at all"),
+        Lookup::Key(""),
+        Lookup::Row(3),
+        Lookup::Bit(3),
     ];
     let publishers: [Publisher; 4] = [
         ("a table that stays", |_| ()),
@@ -279,10 +279,10 @@ fn keys_are_alike_also_where_they_are_none() {
     for (name, publisher) in publishers {
         tells_nothing(name, &wishes, |wish, seen| {
             let granted =
-                look(make, publisher, seen, |table| table.get_all(&[*wish, Wish::Key("two.example")]));
+                look(make, publisher, seen, |table| table.get_all(&[*wish, Lookup::Key("two.example")]));
             // What the last publisher has is no key's.
             granted.or_else(|error| match (name, error.code()) {
-                ("no keys any more", "no-such-row") if *wish == wishes[0] => Ok(Vec::<Granted>::new()),
+                ("no keys any more", "no-such-row") if *wish == wishes[0] => Ok(Vec::<LookupResult>::new()),
                 _ => Err(error),
             })
         });
@@ -309,10 +309,11 @@ fn a_key_whose_rows_do_not_fit_one_request_is_asked_in_several() {
             keyed(world, 3, 40);
         }),
     ];
-    let wishes = [Wish::Key("one.example"), Wish::Key("other.example"), Wish::Key("no domain"), Wish::Row(3)];
+    let wishes =
+        [Lookup::Key("one.example"), Lookup::Key("other.example"), Lookup::Key("no domain"), Lookup::Row(3)];
     for (name, publisher) in publishers {
         tells_nothing(name, &wishes, |wish, seen| {
-            look(make, publisher, seen, |table| table.get_all(&[*wish, Wish::Key("two.example")]))
+            look(make, publisher, seen, |table| table.get_all(&[*wish, Lookup::Key("two.example")]))
         });
     }
 }
@@ -322,7 +323,7 @@ fn the_rows_of_a_key_are_of_one_epoch_whenever_the_next_one_comes() {
     let [server] = &wide("clear/1")()[..] else { panic!("one server") };
     server.with(|world| keyed(world, 2, 40));
     let (world, mut asks) = (server.clone(), 0);
-    let transport = Memory::new(move |request: &Request| {
+    let transport = InProcessTransport::new(move |request: &Request| {
         asks += usize::from(request.path.ends_with("/ask"));
         if asks == 2 {
             asks += 1;
@@ -333,7 +334,7 @@ fn the_rows_of_a_key_are_of_one_epoch_whenever_the_next_one_comes() {
     let mut table = Table::over(transport, NAME).resolve(resolve).open().unwrap();
     table.find("one.example").unwrap();
     let asks = server.heard().into_iter().filter(|request| request.path.ends_with("/ask"));
-    let epochs: Vec<u64> = asks.map(|ask| Head::parse(&ask.body).unwrap().pin.epoch.0).collect();
+    let epochs: Vec<u64> = asks.map(|ask| QueryHead::parse(&ask.body).unwrap().pin.epoch.0).collect();
     assert_eq!(epochs, [1, 1, 2, 2], "the second is refused, and both are asked anew");
 }
 
@@ -350,7 +351,7 @@ fn more_wishes_than_a_request_holds_make_several_none_of_which_is_left_out() {
                 seen,
                 |table| {
                     let got = table.get_many(&rows);
-                    let last = table.last().unwrap();
+                    let last = table.last_lookup().unwrap();
                     assert_eq!((last.requests, last.rows), (4, 4), "{scheme}");
                     got
                 },

@@ -1,14 +1,14 @@
 //! A layer over tables, end to end: proofs of a log that grows, by colour and by tile, over HTTP.
 
-use sotto_catalog::stack::{FORMAT, File, Shard};
-use sotto_catalog::{Hex32, Layer as LayerEntry, Stack as Document, TableKind, TableName, ValueKind};
-use sotto_client::transport::http::{Http, Settings};
+use sotto_catalog::stack::{FORMAT, Shard, StackFile};
+use sotto_catalog::{Hex32, LayerEntry, Stack as Document, TableKind, TableName, ValueKind};
+use sotto_client::transport::http::{HttpSettings, HttpTransport};
 use sotto_client::transport::{Request, Transport as _};
 use sotto_client::{ClientError, Stack};
 use sotto_core::{Epoch, Error, Goal, Layer, ParamsError, SchemeEntry};
 use sotto_db::{EncodeOptions, StackDir, TableDir, TableSource, encode_table};
 use sotto_layers::{ColorProof, TileProof, tile_proof};
-use sotto_server::{Config, Running, Server};
+use sotto_server::{RunningServer, Server, ServerConfig};
 use sotto_testkit::rng::seeded;
 use sotto_tree::log::{CompleteSubtree, Hash, Peaks, hash, verify};
 use sotto_tree::{Coloring, PerfectTree};
@@ -63,12 +63,12 @@ fn write_tables(dir: &StackDir, tables: Vec<Table>) -> Vec<Shard> {
             kind: TableKind::Index,
             value: ValueKind::Bytes,
             layers: Vec::new(),
-            room: 0,
+            headroom: 0,
             lookups_per_client: 1000,
             together,
             goal: Goal::default(),
             set: None,
-            verified: sotto_db::Verified::No,
+            verified: sotto_db::RowProofs::No,
             threads: Some(1),
             attribution: None,
             lifetime: None,
@@ -88,7 +88,7 @@ fn publish(dir: &StackDir, epoch: u64, layer: &str, shards: Vec<Shard>, files: &
         epoch: Epoch(epoch),
         layers: vec![LayerEntry { name: layer.to_owned(), params: serde_json::json!({}) }],
         shards,
-        files: files.iter().map(|(name, bytes)| File::of(name.parse().unwrap(), bytes)).collect(),
+        files: files.iter().map(|(name, bytes)| StackFile::of(name.parse().unwrap(), bytes)).collect(),
         attribution: None,
         created: 1,
         expires: None,
@@ -101,15 +101,15 @@ fn hashes(bytes: &[u8]) -> Vec<Hash> {
     bytes.as_chunks::<32>().0.to_vec()
 }
 
-fn serve(dir: &Path) -> Running {
+fn serve(dir: &Path) -> RunningServer {
     let any = "127.0.0.1:0".parse().unwrap();
-    let config = Config {
+    let config = ServerConfig {
         listen: any,
         admin_listen: any,
         stacks: vec![dir.to_owned()],
         threads: 1,
         reload_seconds: 0,
-        ..Config::default()
+        ..ServerConfig::default()
     };
     Server::start(&config).unwrap()
 }
@@ -170,7 +170,7 @@ fn a_log_that_grows_is_proved_by_colour() {
         vec![Vec::new(), Vec::new(), log(900).0[9].clone()],
     );
     assert!(matches!(stack.lookup(&other.unwrap(), &3), Err(ClientError::Core(_))));
-    assert_eq!(stack.tables()[0].stats().asks, asked.asks);
+    assert_eq!(stack.tables()[0].stats().query_requests, asked.query_requests);
 
     // The next epoch's tables are there, and the stack does not name them yet.
     let (tables, files) = coloured(1300, 9);
@@ -185,7 +185,8 @@ fn a_log_that_grows_is_proved_by_colour() {
     verify(&leaf(6), 6, 1000, &stack.lookup(&layer, &6).unwrap(), &root).unwrap();
     // And whoever has read the old stack still gets its files.
     let old = stack.document().file("peaks").unwrap().clone();
-    let mut http = Http::new(&format!("http://{}", running.public), &Settings::default()).unwrap();
+    let mut http =
+        HttpTransport::new(&format!("http://{}", running.public), &HttpSettings::default()).unwrap();
     let got = http.call(&Request::get(routes::artifact(&old.digest.to_string()), old.bytes)).unwrap();
     assert!(old.is(&got.body));
     // Whoever named the old one does not follow.
@@ -245,13 +246,13 @@ fn tables_that_fail_too_often_together_are_not_asked() {
     let open = || Stack::connect(&format!("http://{}", running.public), "log");
     let mut stack = open().configure(|table| table.resolve(|_| Some(&FAILING))).open().unwrap();
     let layer = colour(&stack, 1000, 9);
-    let before = stack.tables()[0].stats().asks;
+    let before = stack.tables()[0].stats().query_requests;
     let refused = stack.lookup(&layer, &3).unwrap_err();
     assert!(matches!(
         refused,
         ClientError::Core(Error::Params(ParamsError::UnreliableTogether { lookups: 9, .. }))
     ));
-    assert_eq!(stack.tables()[0].stats().asks, before);
+    assert_eq!(stack.tables()[0].stats().query_requests, before);
 
     let mut stack = open().open().unwrap();
     assert!(stack.failure_log2(&layer).unwrap() <= -40.0);
@@ -281,6 +282,6 @@ fn what_is_not_the_stack_is_refused() {
     std::fs::write(&file, b"something else").unwrap();
     let any = "127.0.0.1:0".parse().unwrap();
     let stacks = vec![folder.path().to_owned()];
-    let config = Config { listen: any, admin_listen: any, stacks, ..Config::default() };
+    let config = ServerConfig { listen: any, admin_listen: any, stacks, ..ServerConfig::default() };
     assert!(Server::start(&config).is_err());
 }

@@ -1,7 +1,7 @@
 //! Rows that are streamed: whole, broken off and taken up again, refused.
 #[allow(dead_code, unreachable_pub, reason = "each test file uses a part of it")]
 use crate::common::{Server, server, server_of, value};
-use sotto_catalog::rows_root::{self, Leaf};
+use sotto_catalog::rows_root::{self, LeafHasher};
 use sotto_catalog::{ArtifactEntry, RowsRoot};
 use sotto_client::table::{Stage, Table};
 use sotto_client::transport::{Request, Response, Transport, TransportError};
@@ -32,7 +32,7 @@ fn stream_of(table: &mut Table, row: u64) -> Result<Vec<u8>, (&'static str, Vec<
 fn asked(server: &Server) -> Vec<(u64, Vec<u8>)> {
     let heard = server.heard();
     let streams = heard.iter().filter(|request| request.path.ends_with("/stream"));
-    let head = |request: &Request| stream::Head::parse(&request.body).unwrap();
+    let head = |request: &Request| stream::StreamHead::parse(&request.body).unwrap();
     streams.map(|request| (head(request).first, request.body[stream::HEAD_BYTES..].to_vec())).collect()
 }
 
@@ -306,7 +306,7 @@ fn a_full_disk_ends_the_stream() {
 /// Gives the table a tree over its rows, of which each is a leaf and brings no node.
 fn proved(server: &Server, row_bytes: usize) {
     server.with(|world| {
-        let tree: Vec<u8> = (0..3).flat_map(|row| Leaf::of(&value(row, row_bytes))).collect();
+        let tree: Vec<u8> = (0..3).flat_map(|row| LeafHasher::of(&value(row, row_bytes))).collect();
         world.catalog.rows_root = RowsRoot { root: rows_root::root(&tree), leaf_rows: 1, path: Some(0) };
         let entry = ArtifactEntry::of(Artifact::Tree, &tree, None);
         world.artifacts.insert(entry.digest.to_string(), tree);
@@ -318,7 +318,7 @@ fn proved(server: &Server, row_bytes: usize) {
 fn a_streamed_row_is_compared_with_what_was_signed_once_it_is_there() {
     let server = streams(5000);
     proved(&server, 5000);
-    let mut table = server.table().verified().open().unwrap();
+    let mut table = server.table().require_row_proofs().open().unwrap();
     for row in 0..3 {
         assert_eq!(stream_of(&mut table, row).unwrap(), value(row, 5000));
     }

@@ -1,18 +1,18 @@
 //! Symmetric tables over a real server: what is sent, what a client learns that follows no protocol, and what a server's lies do.
 
-use sotto_catalog::{Masked, SigningKey, TableKind, ValueKind};
-use sotto_client::session::{Action, Config as Open, Opening, Session};
-use sotto_client::transport::http::{Http, Settings};
+use sotto_catalog::{SigningKey, SymmetricLayer, TableKind, ValueKind};
+use sotto_client::session::{Action, Session, SessionSetup, SetupConfig as Open};
+use sotto_client::transport::http::{HttpSettings, HttpTransport};
 use sotto_client::transport::{Method, Request, Response, Transport, TransportError};
 use sotto_client::{ClientError, Fault, Table};
 use sotto_core::{Epoch, Error};
-use sotto_db::mask::Masker;
+use sotto_db::mask::RowMasker;
 use sotto_db::table::RawFile;
 use sotto_db::{EncodeOptions, TableDir, encode_table};
 use sotto_oprf::{Input, MaskVersion, OprfError, RowMask, SecretKey, blind};
 use sotto_prg::system_rng;
-use sotto_server::{Config, Running, Server, TableConfig};
-use sotto_wire::{Pin, evaluate};
+use sotto_server::{RunningServer, Server, ServerConfig, TableConfig};
+use sotto_wire::{FrameHeader, evaluate};
 use std::fs::{self, File};
 use std::sync::{Arc, Mutex};
 use tempfile::TempDir;
@@ -27,7 +27,7 @@ fn value(row: u64) -> Vec<u8> {
 /// A table that is served, and what its clients sent.
 struct World {
     _folder: TempDir,
-    running: Running,
+    running: RunningServer,
     key: SecretKey,
     wire: Wire,
 }
@@ -41,7 +41,7 @@ struct Wire {
 }
 
 struct Watched {
-    inner: Http,
+    inner: HttpTransport,
     wire: Wire,
 }
 
@@ -72,20 +72,20 @@ fn world_of(written: u64) -> World {
     let lock = dir.lock().unwrap();
     let key = lock.oprf_key(&mut system_rng().unwrap()).unwrap();
     let name = "t".parse().unwrap();
-    let masker = Masker { table: &name, epoch: Epoch(written), key: &key };
+    let masker = RowMasker { table: &name, epoch: Epoch(written), key: &key };
     let masked = masker.table(&table, folder.path(), Some(1), &|_| ()).unwrap();
     let signing = SigningKey::generate(&mut system_rng().unwrap());
     let options = EncodeOptions {
         table: name.clone(),
         kind: TableKind::Index,
         value: ValueKind::Bytes,
-        layers: vec![Masked::layer(&key.public())],
-        room: 0,
+        layers: vec![SymmetricLayer::layer(&key.public())],
+        headroom: 0,
         lookups_per_client: 1_000_000,
         together: 1,
         goal: Default::default(),
         set: None,
-        verified: sotto_db::Verified::No,
+        verified: sotto_db::RowProofs::No,
         threads: Some(1),
         attribution: None,
         lifetime: None,
@@ -93,7 +93,11 @@ fn world_of(written: u64) -> World {
     };
     let scheme = sotto_registry::find("simplepir/1").unwrap();
     encode_table(scheme, &masked, &lock, &options, &|_| ()).unwrap();
-    let config = Config { threads: 1, tables: vec![TableConfig::dir(dir.path())], ..Config::on_free_ports() };
+    let config = ServerConfig {
+        threads: 1,
+        tables: vec![TableConfig::dir(dir.path())],
+        ..ServerConfig::on_free_ports()
+    };
     let running = Server::start(&config).unwrap();
     World { _folder: folder, running, key, wire: Wire::default() }
 }
@@ -103,8 +107,8 @@ fn world() -> World {
 }
 
 impl World {
-    fn http(&self) -> Http {
-        Http::new(&format!("http://{}", self.running.public), &Settings::default()).unwrap()
+    fn http(&self) -> HttpTransport {
+        HttpTransport::new(&format!("http://{}", self.running.public), &HttpSettings::default()).unwrap()
     }
 
     fn table(&self) -> Table {
@@ -114,13 +118,13 @@ impl World {
     /// A session without a table around it: what a client has that does as it likes.
     fn session(&self) -> Session {
         let (mut http, mut rng) = (self.http(), system_rng().unwrap());
-        let mut opening = Opening::new(Open::new("t".parse().unwrap()));
+        let mut opening = SessionSetup::new(Open::new("t".parse().unwrap()));
         loop {
             let request = match opening.next() {
                 Action::Catalog { request, .. } | Action::Keys { request, .. } => request,
                 Action::Fetch(fetch) => fetch.request,
                 Action::Recall(_) => {
-                    opening.recalled(None).unwrap();
+                    opening.cached_artifact(None).unwrap();
                     continue;
                 }
                 Action::Ready => return opening.finish().unwrap(),
@@ -166,7 +170,7 @@ fn a_row_is_one_ask_and_one_evaluation_that_say_nothing_of_it() {
     let element = |sent: &[(String, Vec<u8>)]| sent[1].1[evaluate::HEAD_BYTES..].to_vec();
     assert!(element(first) != element(again) && element(first) != element(last), "blinded each time");
     assert_eq!(table.get_many(&[7, 7, 3]).unwrap(), [7, 7, 3].map(value));
-    let taken = table.last().unwrap().evaluations.unwrap();
+    let taken = table.last_lookup().unwrap().evaluations.unwrap();
     assert_eq!((taken.count, taken.up), (3, evaluate::request_bytes(3)));
     assert_eq!(table.stats().evaluations.requests, 4);
 }
@@ -228,10 +232,10 @@ fn evaluations_that_are_not_proved_open_nothing() {
     // Another key, and a proof that is right for it: the server cannot know a client again by a key of its own.
     let other = SecretKey::generate(&mut system_rng().unwrap()).unwrap();
     let by_another = move |request: &Request, response: &mut Response| {
-        let head = evaluate::Head::parse(&request.body).unwrap();
+        let head = evaluate::EvaluationHead::parse(&request.body).unwrap();
         let elements = head.elements(&request.body).unwrap();
         let made = other.evaluate(&elements, &mut system_rng().unwrap()).unwrap();
-        response.body = evaluate::answer(&head.pin, &made.elements, &made.proof).unwrap();
+        response.body = evaluate::encode_response(&head.pin, &made.elements, &made.proof).unwrap();
     };
     refused(Box::new(by_another), "bad-evaluation");
     let (proof, element) = (48 + 32, 48);
@@ -242,7 +246,7 @@ fn evaluations_that_are_not_proved_open_nothing() {
     refused(Box::new(|_, response| response.body[6] = 2), "bad-answer");
     let (mut session, mut http, mut rng) = (world.session(), world.http(), system_rng().unwrap());
     // The answer to an evaluation of the same row, from before.
-    let ask = session.ask(&[5], &mut rng).unwrap();
+    let ask = session.query(&[5], &mut rng).unwrap();
     let responses = [http.call(&ask.requests()[0]).unwrap()];
     let masked = session.recover(ask, &responses);
     let evaluation = session.evaluation(&[5], masked, &mut rng).unwrap();
@@ -262,14 +266,14 @@ fn a_client_with_the_whole_table_opens_what_was_evaluated_and_nothing_else() {
     let all: Vec<u64> = (0..ROWS).collect();
     let mut stored = Vec::new();
     for rows in all.chunks(session.max_rows()) {
-        let ask = session.ask(rows, &mut rng).unwrap();
+        let ask = session.query(rows, &mut rng).unwrap();
         let responses = [http.call(&ask.requests()[0]).unwrap()];
         stored.extend(session.recover(ask, &responses).unwrap());
     }
     assert_eq!(stored.len() as u64, ROWS);
 
     // One evaluation, of row 5, and what the client makes of it by itself.
-    let pin = Pin { server: 0, epoch: session.epoch(), digest: session.report().digest };
+    let pin = FrameHeader { server: 0, epoch: session.epoch(), digest: session.report().digest };
     let asked = blind(vec![Input::row("t", 5, MaskVersion(1)).unwrap()], &mut rng).unwrap();
     let frame = evaluate::encode(&pin, asked.elements()).unwrap();
     let request = Request::post("/v1/tables/t/evaluate".to_owned(), frame, evaluate::answer_bytes(1));

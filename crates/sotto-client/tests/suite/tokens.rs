@@ -1,7 +1,7 @@
 //! Tokens that are kept ahead of their use: each is handed out once, whoever asks and however it ends.
 
 use sotto_client::cache::CacheError;
-use sotto_client::cache::keyring::{Entry, Hook, Keyring, TOKEN_BATCH, TokenStore};
+use sotto_client::cache::keyring::{Keyring, KeyringEntry, KeyringSlot, TOKEN_BATCH, TokenStore};
 use sotto_core::CryptoRng;
 use sotto_testkit::rng::seeded;
 use std::collections::BTreeSet;
@@ -11,8 +11,8 @@ use std::time::Duration;
 
 const BYTES: usize = 40;
 
-fn hook() -> Hook {
-    Hook::of("tokens http://a", "somebody")
+fn hook() -> KeyringSlot {
+    KeyringSlot::of("tokens http://a", "somebody")
 }
 
 fn store(dir: &Path) -> TokenStore {
@@ -29,7 +29,7 @@ fn take(store: &mut TokenStore) -> Option<Vec<u8>> {
     store.take(&mut seeded("take")).unwrap().map(|token| token.bytes.to_vec())
 }
 
-fn changed(dir: &Path, change: impl FnOnce(&mut Entry)) {
+fn changed(dir: &Path, change: impl FnOnce(&mut KeyringEntry)) {
     let ring = Keyring::open(dir, None).unwrap();
     let mut entry = ring.read(&hook()).unwrap().unwrap();
     change(&mut entry);

@@ -1,11 +1,11 @@
 //! Tables of two servers: each is sent its half, and neither is believed alone.
 #[allow(dead_code, unreachable_pub, reason = "each test file uses a part of it")]
 use crate::common::{NAME, asks, boxed, open, pair, resolve, server, table_of, value};
-use sotto_client::transport::memory::Memory;
-use sotto_client::transport::retry::{Policy, Retrying};
+use sotto_client::transport::in_process::InProcessTransport;
+use sotto_client::transport::retry::{RetryPolicy, RetryTransport};
 use sotto_client::transport::{Request, Response, TransportError};
 use sotto_client::{Fault, Table};
-use sotto_wire::{Code, Problem, ask};
+use sotto_wire::{Code, Problem, query};
 use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 
@@ -35,11 +35,11 @@ fn each_server_sees_one_frame_of_one_shape_with_its_own_number() {
         let heard = asks(&servers);
         for (server, bodies) in (0..).zip(&heard) {
             let [body] = bodies.as_slice() else { panic!("{} requests", bodies.len()) };
-            let head = ask::Head::parse(body).unwrap();
+            let head = query::QueryHead::parse(body).unwrap();
             assert_eq!((head.pin.server, head.count), (server, 1));
         }
-        assert_ne!(heard[0][0][ask::HEAD_BYTES..], heard[1][0][ask::HEAD_BYTES..], "the halves differ");
-        shapes.push(heard.map(|bodies| (bodies[0][..ask::HEAD_BYTES].to_vec(), bodies[0].len())));
+        assert_ne!(heard[0][0][query::HEAD_BYTES..], heard[1][0][query::HEAD_BYTES..], "the halves differ");
+        shapes.push(heard.map(|bodies| (bodies[0][..query::HEAD_BYTES].to_vec(), bodies[0].len())));
     }
     assert!(shapes.iter().all(|one| *one == shapes[0]));
 }
@@ -124,8 +124,8 @@ fn what_is_lost_is_sent_again_bit_for_bit_and_to_that_server_alone() {
         Ok(response)
     });
     let pause = Duration::from_millis(1);
-    let policy = Policy { attempts: 5, first_pause: pause, longest_pause: pause, patience: pause * 15 };
-    let transports = servers.each_ref().map(|server| boxed(Retrying::new(server.transport(), policy)));
+    let policy = RetryPolicy { attempts: 5, first_pause: pause, longest_pause: pause, patience: pause * 15 };
+    let transports = servers.each_ref().map(|server| boxed(RetryTransport::new(server.transport(), policy)));
     let mut table = Table::over_all(transports.into(), NAME).resolve(resolve).open().unwrap();
     asks(&servers);
     assert_eq!(table.get(9).unwrap(), value(9, 2));
@@ -159,12 +159,15 @@ fn statistics_count_both_servers() {
     let mut table = open(&servers).unwrap();
     asks(&servers);
     table.get(299).unwrap();
-    let last = table.last().unwrap().clone();
+    let last = table.last_lookup().unwrap().clone();
     let sent = asks(&servers).map(|bodies| bodies[0].len() as u64);
     assert_eq!((last.up, last.servers.len()), (sent[0] + sent[1], 2));
     assert_eq!(last.down, last.servers.iter().map(|share| share.down).sum::<u64>());
     let stats = table.stats();
-    assert_eq!((stats.asks.requests, stats.asks.up, stats.asks.down), (2, last.up, last.down));
+    assert_eq!(
+        (stats.query_requests.requests, stats.query_requests.up, stats.query_requests.down),
+        (2, last.up, last.down)
+    );
     assert_eq!((stats.catalog.requests, stats.rows), (2, 1));
 }
 
@@ -199,7 +202,7 @@ fn one_endpoint_is_not_two_servers() {
 fn a_second_server_that_cannot_be_reached_is_named() {
     let asked = Arc::new(Mutex::new(0));
     let count = asked.clone();
-    let lost = Memory::new(move |_: &Request| {
+    let lost = InProcessTransport::new(move |_: &Request| {
         *count.lock().unwrap() += 1;
         Err(TransportError::Lost(String::new()))
     });

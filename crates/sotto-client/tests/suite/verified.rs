@@ -2,17 +2,17 @@
 //! hosts that answer from other rows.
 
 use sotto_catalog::SigningKey;
-use sotto_client::table::Builder;
-use sotto_client::transport::http::{Http, Settings};
+use sotto_client::table::TableBuilder;
+use sotto_client::transport::http::{HttpSettings, HttpTransport};
 use sotto_client::transport::{Method, Request, Response, Transport, TransportError};
 use sotto_client::{ClientError, Table};
 use sotto_core::SchemeEntry;
-use sotto_db::ingest::{Column, FileOptions};
+use sotto_db::ingest::{ColumnSelector, FileOptions};
 use sotto_db::table::RawFile;
-use sotto_db::{EncodeOptions, TableDir, UpdateOptions, Verified, encode_table, update_table};
+use sotto_db::{EncodeOptions, RowProofs, TableDir, UpdateOptions, encode_table, update_table};
 use sotto_prg::system_rng;
-use sotto_server::{Config, Running, Server, TableConfig};
-use sotto_wire::{answer, ask};
+use sotto_server::{RunningServer, Server, ServerConfig, TableConfig};
+use sotto_wire::{answer, query};
 use std::fs::{self, File};
 use std::sync::{Arc, Mutex};
 use tempfile::TempDir;
@@ -32,7 +32,7 @@ struct Published {
 }
 
 impl Published {
-    fn new(scheme: &'static SchemeEntry, verified: Verified, salt: impl Fn(u64) -> u8) -> Self {
+    fn new(scheme: &'static SchemeEntry, verified: RowProofs, salt: impl Fn(u64) -> u8) -> Self {
         let key = SigningKey::generate(&mut system_rng().unwrap());
         let published = Published { folder: tempfile::tempdir().unwrap(), key, scheme };
         published.encode(verified, salt);
@@ -43,7 +43,7 @@ impl Published {
         TableDir::create(&self.folder.path().join("t")).unwrap()
     }
 
-    fn encode(&self, verified: Verified, salt: impl Fn(u64) -> u8) {
+    fn encode(&self, verified: RowProofs, salt: impl Fn(u64) -> u8) {
         let rows = self.folder.path().join("rows");
         fs::write(&rows, (0..ROWS).flat_map(|row| value(row, salt(row))).collect::<Vec<u8>>()).unwrap();
         let table = RawFile::new(File::open(&rows).unwrap(), &rows, ROWS, WIDTH).unwrap();
@@ -63,7 +63,7 @@ impl Published {
         fs::write(&path, format!("{row},{hex}\n")).unwrap();
         let options = UpdateOptions {
             file: FileOptions::default(),
-            columns: Some(vec![Column::Number(1), Column::Number(2)]),
+            columns: Some(vec![ColumnSelector::Number(1), ColumnSelector::Number(2)]),
             delete: None,
             encoding: None,
             threads: Some(1),
@@ -74,28 +74,29 @@ impl Published {
     }
 
     /// Its servers.
-    fn serve(&self) -> Vec<Running> {
+    fn serve(&self) -> Vec<RunningServer> {
         let start = |role| {
             let table = TableConfig { role: Some(role), ..TableConfig::dir(self.dir().path()) };
-            Server::start(&Config { threads: 1, tables: vec![table], ..Config::on_free_ports() }).unwrap()
+            Server::start(&ServerConfig { threads: 1, tables: vec![table], ..ServerConfig::on_free_ports() })
+                .unwrap()
         };
         (0..self.scheme.servers as u8).map(start).collect()
     }
 }
 
-fn http(server: &Running) -> Http {
-    Http::new(&format!("http://{}", server.public), &Settings::default()).unwrap()
+fn http(server: &RunningServer) -> HttpTransport {
+    HttpTransport::new(&format!("http://{}", server.public), &HttpSettings::default()).unwrap()
 }
 
 /// A client that keeps hint and state in a folder.
-fn client(servers: &[Running], kept: &TempDir) -> Builder {
+fn client(servers: &[RunningServer], kept: &TempDir) -> TableBuilder {
     let lines = servers.iter().map(|server| Box::new(http(server)) as Box<dyn Transport>).collect();
     let folder = |name| kept.path().join(name);
-    let builder = Table::over_all(lines, "t").cache_dir(folder("cache")).verified();
+    let builder = Table::over_all(lines, "t").cache_dir(folder("cache")).require_row_proofs();
     builder.state_dir(folder("state")).anchor_dir(folder("anchors"))
 }
 
-fn refresh(servers: &[Running]) {
+fn refresh(servers: &[RunningServer]) {
     servers.iter().for_each(|server| {
         let _ = server.reload();
     });
@@ -104,7 +105,7 @@ fn refresh(servers: &[Running]) {
 #[test]
 fn rows_of_every_scheme_are_verified_over_epochs() {
     for scheme in sotto_registry::SCHEMES {
-        let published = Published::new(scheme, Verified::Yes, |_| 0);
+        let published = Published::new(scheme, RowProofs::Yes, |_| 0);
         let servers = published.serve();
         let kept = tempfile::tempdir().unwrap();
         let mut table = client(&servers, &kept).open().unwrap();
@@ -131,11 +132,11 @@ fn rows_of_every_scheme_are_verified_over_epochs() {
 #[test]
 fn who_demands_proofs_is_given_no_table_without() {
     let scheme = sotto_registry::find("simplepir/1").unwrap();
-    let published = Published::new(scheme, Verified::No, |_| 0);
+    let published = Published::new(scheme, RowProofs::No, |_| 0);
     let servers = published.serve();
     let kept = tempfile::tempdir().unwrap();
     let Err(error) = client(&servers, &kept).open() else { panic!("a table without proofs") };
-    assert!(matches!(error, ClientError::NotVerified { .. }), "{error}");
+    assert!(matches!(error, ClientError::NoRowProofs { .. }), "{error}");
     assert_eq!(error.code(), "not-verified");
 }
 
@@ -143,7 +144,7 @@ type Lie = Arc<Mutex<Box<dyn FnMut(&Request, Response) -> Response + Send>>>;
 
 /// A host between the client and a server.
 struct Host {
-    inner: Http,
+    inner: HttpTransport,
     lie: Lie,
 }
 
@@ -162,8 +163,8 @@ impl Transport for Host {
 }
 
 /// A client of `servers`, of which the host of one lies.
-fn deceived(servers: &[Running], who: usize, lie: Lie) -> Table {
-    let line = |(i, server): (usize, &Running)| -> Box<dyn Transport> {
+fn deceived(servers: &[RunningServer], who: usize, lie: Lie) -> Table {
+    let line = |(i, server): (usize, &RunningServer)| -> Box<dyn Transport> {
         match i == who {
             true => Box::new(Host { inner: http(server), lie: lie.clone() }),
             false => Box::new(http(server)),
@@ -176,7 +177,7 @@ fn deceived(servers: &[Running], who: usize, lie: Lie) -> Table {
 #[test]
 fn a_host_that_changes_a_bit_of_an_answer_is_found_out() {
     for id in ["simplepir/1", "dpf/1", "fspiral/1"] {
-        let published = Published::new(sotto_registry::find(id).unwrap(), Verified::Yes, |_| 0);
+        let published = Published::new(sotto_registry::find(id).unwrap(), RowProofs::Yes, |_| 0);
         let servers = published.serve();
         let lie: Lie = Arc::new(Mutex::new(Box::new(|_, mut response| {
             response.body.iter_mut().skip(answer::HEAD_BYTES).for_each(|byte| *byte ^= 0x80);
@@ -204,9 +205,9 @@ fn what_makes_a_client_give_up_is_one_servers_own_share() {
     for id in sotto_registry::SCHEMES.iter().map(|scheme| scheme.id.0).filter(|id| id.starts_with("dpf/")) {
         let scheme = sotto_registry::find(id).unwrap();
         let (published, changed) = (
-            Published::new(scheme, Verified::Yes, |_| 0),
+            Published::new(scheme, RowProofs::Yes, |_| 0),
             // Half of the rows are others, each of which is in a share or not.
-            Published::new(scheme, Verified::Yes, |row| u8::from(row % 8 == 5)),
+            Published::new(scheme, RowProofs::Yes, |row| u8::from(row % 8 == 5)),
         );
         let (servers, liars) = (published.serve(), changed.serve());
         for who in [0, 1] {
@@ -238,12 +239,12 @@ fn what_makes_a_client_give_up_is_one_servers_own_share() {
 #[test]
 fn rows_of_a_batch_are_all_read_before_one_is_refused() {
     let scheme = sotto_registry::find("dpf/1").unwrap();
-    let published = Published::new(scheme, Verified::Yes, |_| 0);
+    let published = Published::new(scheme, RowProofs::Yes, |_| 0);
     let servers = published.serve();
     let asked = Arc::new(Mutex::new(0));
     let count = asked.clone();
     let lie: Lie = Arc::new(Mutex::new(Box::new(move |request, mut response| {
-        *count.lock().unwrap() += ask::Head::parse(&request.body).unwrap().count;
+        *count.lock().unwrap() += query::QueryHead::parse(&request.body).unwrap().count;
         response.body[answer::HEAD_BYTES] ^= 1;
         response
     })));

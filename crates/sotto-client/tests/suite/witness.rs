@@ -4,12 +4,12 @@ use crate::common::{NAME, Server, server, value};
 use sotto_catalog::{Hex32, PublicKey, SigningKey};
 use sotto_client::session::{Action, Witnesses};
 use sotto_client::transport::{Request, Transport};
-use sotto_client::{ClientError, Fault, Opening, Table, WitnessKey};
+use sotto_client::{ClientError, Fault, SessionSetup, Table, WitnessKey};
 use sotto_core::Epoch;
 use sotto_testkit::rng;
+use sotto_tlog::appender::{Appender, attach};
 use sotto_tlog::catalogs::{log_key, log_signer};
-use sotto_tlog::publish::{Appender, attach};
-use sotto_tlog::{Checkpoint, Cosigner, Layout, LogEntry, Note, Writer};
+use sotto_tlog::{Checkpoint, Cosigner, LogEntry, LogLayout, LogWriter, SignedNote};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 use tempfile::TempDir;
@@ -45,7 +45,7 @@ fn log(server: &Server, folder: &Path, others: u64) {
 
 /// A log of any entries: whoever has the key can write what they like.
 fn forge(folder: &Path, key: &SigningKey, entries: &[LogEntry]) {
-    let mut writer = Writer::create(folder.to_owned(), Layout::Tiles).unwrap();
+    let mut writer = LogWriter::create(folder.to_owned(), LogLayout::Tiles).unwrap();
     for entry in entries {
         let text = entry.to_string();
         writer.append(&[&(text.len() as u16).to_be_bytes(), text.as_bytes()].concat()).unwrap();
@@ -55,7 +55,7 @@ fn forge(folder: &Path, key: &SigningKey, entries: &[LogEntry]) {
 
 /// Has witnesses cosign the log as it is now, at a time. They look at nothing, so they can be made to cosign two logs.
 fn cosign(folder: &Path, numbers: &[u8], time: u64) {
-    let mut note = Note::parse(&std::fs::read(folder.join("checkpoint")).unwrap()).unwrap();
+    let mut note = SignedNote::parse(&std::fs::read(folder.join("checkpoint")).unwrap()).unwrap();
     note.signatures.truncate(1);
     for number in numbers {
         let line = cosigner(*number).cosign(&note.text, time);
@@ -92,7 +92,7 @@ fn at(server: &Server, time: u64, numbers: &[u8], needed: usize) -> String {
     let witnesses = Witnesses { needed, ..Witnesses::all(keys(numbers)) };
     let mut config = server.config();
     config.witnesses = (!numbers.is_empty()).then_some(witnesses);
-    let mut opening = Opening::new(config).at(time);
+    let mut opening = SessionSetup::new(config).at(time);
     let (mut transport, mut rng) = (server.transport(), rng::seeded("opening"));
     while opening.catalog().is_none() {
         let Action::Catalog { request, .. } = opening.next() else { panic!("a catalog comes first") };
@@ -190,7 +190,7 @@ fn a_server_without_the_log_is_refused() {
     let entry = server.with(|world| LogEntry::catalog(&world.catalog, world.pin()).unwrap());
     forge(other.path(), &key, std::slice::from_ref(&entry));
     cosign(other.path(), &[1], now());
-    let published = sotto_tlog::published::Published::open(other.path()).unwrap();
+    let published = sotto_tlog::publisher_log::PublisherLog::open(other.path()).unwrap();
     let proof = published.proof(&entry.digest).unwrap().unwrap().to_string().into_bytes();
     server.tamper(move |request, honest| {
         let body = proof.clone();
@@ -288,7 +288,7 @@ fn witnesses_without_a_clock_are_refused() {
     let (server, _dir, _) = witnessed();
     let mut config = server.config();
     config.witnesses = Some(Witnesses::all(keys(&[1])));
-    let mut opening = Opening::new(config);
+    let mut opening = SessionSetup::new(config);
     let Action::Catalog { request, .. } = opening.next() else { panic!("a catalog comes first") };
     let response = server.transport().call(&request).unwrap();
     assert_eq!(opening.feed(&response, &mut rng::seeded("opening")).unwrap_err().code(), "no-clock");

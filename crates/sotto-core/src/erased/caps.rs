@@ -4,55 +4,59 @@
 //! steps says nothing, and none takes away what another gave.
 
 #[cfg(feature = "server")]
-use super::server::{self, Open, ReviseFn};
+use super::server::{self, ErasedServer, UpdateImageFn};
 use super::{
-    AnyBatch, AnyCheckpoint, AnyState, AnySum, AnyUnits, AnyUpkeep, BucketsFn, PatchFn, StateEntry, UnitsFn,
-    UpkeepEntry,
+    AnyBatch, AnyCheckpoint, AnyHintClient, AnyState, AnyStreamClient, AnySum, BucketsFn, HintServerEntry,
+    PatchFn, StateEntry, UnitsFn,
 };
 #[cfg(feature = "server")]
-use super::{AnySteps, AnyStream, AnySupplier, MaskEntry, PartEntry, steps, stream};
-use super::{batch, client::Preparing, client::Ready, patch, state, sum, units, upkeep};
-use crate::{Batched, Fan, Patch, Scheme, Stateful, Summed, Unit};
+use super::{AnyHintServer, AnySteps, AnyStreamServer, PartEntry, WhiteningEntry, steps, stream_server};
+use super::{
+    batch, client::ErasedClient, client::ErasedPrepare, hint_server, patch, state, stream_client, sum,
+};
+use crate::{BatchScheme, PatchArtifact, PerServer, Scheme, Stateful, SumElement, SumScheme};
 
 /// What steps ask of a scheme. A build without servers asks nothing of its server's half.
 #[cfg(feature = "server")]
 mod asked {
-    pub(super) use crate::{Masked, Partial, Revise, Stepped, Stream, Supplier};
+    pub(super) use crate::{HintServer, PartScheme, StepServer, StreamServer, UpdateImage, WhiteningScheme};
 }
 #[cfg(not(feature = "server"))]
 mod asked {
-    pub(super) use crate::{Scheme as Masked, Scheme as Partial, Scheme as Revise, Scheme as Stepped};
-    pub(super) use crate::{Streamed as Stream, Upkeep as Supplier};
+    pub(super) use crate::{HintScheme as HintServer, StreamScheme as StreamServer};
+    pub(super) use crate::{
+        Scheme as WhiteningScheme, Scheme as PartScheme, Scheme as UpdateImage, Scheme as StepServer,
+    };
 }
-use asked::{Masked, Partial, Revise, Stepped, Stream, Supplier};
+use asked::{HintServer, PartScheme, StepServer, StreamServer, UpdateImage, WhiteningScheme};
 
 /// The capabilities of a scheme: [`Caps::NONE`], and a step for each trait it implements beyond the required ones.
 pub struct Caps<S: Scheme> {
     pub(super) patch: Option<PatchFn>,
     pub(super) units: Option<UnitsFn>,
     pub(super) batch: Option<BucketsFn>,
-    pub(super) sum: Option<Unit>,
+    pub(super) sum: Option<SumElement>,
     pub(super) state: Option<StateEntry>,
-    pub(super) upkeep: Option<UpkeepEntry>,
+    pub(super) upkeep: Option<HintServerEntry>,
     pub(super) proven: bool,
-    pub(super) as_units: Option<fn(&mut Ready<S>) -> &mut dyn AnyUnits>,
-    pub(super) as_batch: Option<fn(&mut Ready<S>) -> &mut dyn AnyBatch>,
-    pub(super) as_sum: Option<fn(&mut Ready<S>) -> &mut dyn AnySum>,
-    pub(super) as_state: Option<fn(&mut Ready<S>) -> &mut dyn AnyState>,
-    pub(super) as_upkeep: Option<fn(&mut Ready<S>) -> &mut dyn AnyUpkeep>,
-    pub(super) as_checkpoint: Option<fn(&Preparing<S>) -> &dyn AnyCheckpoint>,
+    pub(super) as_units: Option<fn(&mut ErasedClient<S>) -> &mut dyn AnyStreamClient>,
+    pub(super) as_batch: Option<fn(&mut ErasedClient<S>) -> &mut dyn AnyBatch>,
+    pub(super) as_sum: Option<fn(&mut ErasedClient<S>) -> &mut dyn AnySum>,
+    pub(super) as_state: Option<fn(&mut ErasedClient<S>) -> &mut dyn AnyState>,
+    pub(super) as_upkeep: Option<fn(&mut ErasedClient<S>) -> &mut dyn AnyHintClient>,
+    pub(super) as_checkpoint: Option<fn(&ErasedPrepare<S>) -> &dyn AnyCheckpoint>,
     #[cfg(feature = "server")]
-    pub(super) revise: Option<ReviseFn>,
+    pub(super) revise: Option<UpdateImageFn>,
     #[cfg(feature = "server")]
-    pub(super) mask: Option<MaskEntry>,
+    pub(super) mask: Option<WhiteningEntry>,
     #[cfg(feature = "server")]
     pub(super) parts: Option<PartEntry>,
     #[cfg(feature = "server")]
-    pub(super) as_stream: Option<fn(&Open<S>) -> &dyn AnyStream>,
+    pub(super) as_stream: Option<fn(&ErasedServer<S>) -> &dyn AnyStreamServer>,
     #[cfg(feature = "server")]
-    pub(super) as_steps: Option<fn(&Open<S>) -> &dyn AnySteps>,
+    pub(super) as_steps: Option<fn(&ErasedServer<S>) -> &dyn AnySteps>,
     #[cfg(feature = "server")]
-    pub(super) as_supplier: Option<fn(&Open<S>) -> &dyn AnySupplier>,
+    pub(super) as_supplier: Option<fn(&ErasedServer<S>) -> &dyn AnyHintServer>,
 }
 
 impl<S: Scheme> Caps<S> {
@@ -85,7 +89,7 @@ impl<S: Scheme> Caps<S> {
         as_supplier: None,
     };
 
-    /// Every record ends with the path that proves it ([`crate::Shape::path`]); no table is without.
+    /// Every record ends with the path that proves it ([`crate::TableShape::proof_nodes`]); no table is without.
     #[must_use]
     pub const fn proven(self) -> Self {
         Caps { proven: true, ..self }
@@ -103,7 +107,7 @@ impl<S: Scheme> Caps<S> {
             "a scheme that keeps a state cannot stream: a record read unit by unit is never recovered, nor its hint replaced"
         );
         assert!(
-            self.units.is_none() || <S::Fan<()> as Fan<()>>::SERVERS == 1,
+            self.units.is_none() || <S::Fan<()> as PerServer<()>>::SERVERS == 1,
             "a scheme that asks several servers cannot stream: their answers are read together"
         );
         assert!(
@@ -117,16 +121,16 @@ impl<S: Scheme> Caps<S> {
     }
 }
 
-impl<S: Patch> Caps<S> {
-    /// Clients move a held artifact to the next epoch: [`Patch`].
+impl<S: PatchArtifact> Caps<S> {
+    /// Clients move a held artifact to the next epoch: [`PatchArtifact`].
     pub const fn patch(self) -> Self {
         Caps { patch: Some(patch::<S>), ..self }
     }
 }
 
-impl<S: Revise> Caps<S> {
-    /// Images are moved to the next epoch: `Revise`.
-    pub const fn revise(self) -> Self {
+impl<S: UpdateImage> Caps<S> {
+    /// Images are moved to the next epoch: `UpdateImage`.
+    pub const fn update_image(self) -> Self {
         Caps {
             #[cfg(feature = "server")]
             revise: Some(server::revise::<S>),
@@ -135,19 +139,19 @@ impl<S: Revise> Caps<S> {
     }
 }
 
-impl<S: Masked> Caps<S> {
-    /// Tables have a public mask of their own: `Masked`.
-    pub const fn mask(self) -> Self {
+impl<S: WhiteningScheme> Caps<S> {
+    /// Tables have a public mask of their own: `WhiteningScheme`.
+    pub const fn whitening(self) -> Self {
         Caps {
             #[cfg(feature = "server")]
-            mask: Some(MaskEntry::of::<S>()),
+            mask: Some(WhiteningEntry::of::<S>()),
             ..self
         }
     }
 }
 
-impl<S: Partial> Caps<S> {
-    /// Tables can be cut into parts that answer together: `Partial`.
+impl<S: PartScheme> Caps<S> {
+    /// Tables can be cut into parts that answer together: `PartScheme`.
     pub const fn parts(self) -> Self {
         Caps {
             #[cfg(feature = "server")]
@@ -157,28 +161,28 @@ impl<S: Partial> Caps<S> {
     }
 }
 
-impl<S: Stream> Caps<S> {
-    /// Records are read unit by unit: [`crate::Streamed`] at the client, `Stream` at the server.
+impl<S: StreamServer> Caps<S> {
+    /// Records are read unit by unit: [`crate::StreamScheme`] at the client, `StreamServer` at the server.
     pub const fn stream(self) -> Self {
         Caps {
-            units: Some(units::of::<S>),
-            as_units: Some(units::view::<S>),
+            units: Some(stream_client::of::<S>),
+            as_units: Some(stream_client::view::<S>),
             #[cfg(feature = "server")]
-            as_stream: Some(stream::view::<S>),
+            as_stream: Some(stream_server::view::<S>),
             ..self
         }
     }
 }
 
-impl<S: Batched> Caps<S> {
-    /// One query asks for a record of each bucket: [`Batched`]. Such clients keep no state.
+impl<S: BatchScheme> Caps<S> {
+    /// One query asks for a record of each bucket: [`BatchScheme`]. Such clients keep no state.
     pub const fn batch(self) -> Self {
         Caps { batch: Some(batch::of::<S>), as_batch: Some(batch::view::<S>), ..self }
     }
 }
 
-impl<S: Summed> Caps<S> {
-    /// One query may ask for the sum of several records: [`Summed`]. Such clients keep no state.
+impl<S: SumScheme> Caps<S> {
+    /// One query may ask for the sum of several records: [`SumScheme`]. Such clients keep no state.
     pub const fn sum(self) -> Self {
         Caps { sum: Some(S::UNIT), as_sum: Some(sum::view::<S>), ..self }
     }
@@ -196,21 +200,21 @@ impl<S: Stateful> Caps<S> {
     }
 }
 
-impl<S: Supplier> Caps<S> {
-    /// A server makes hints to order: [`crate::Upkeep`] at the client, `Supplier` at the server. Such clients have a state.
-    pub const fn upkeep(self) -> Self {
+impl<S: HintServer> Caps<S> {
+    /// A server makes hints to order: [`crate::HintScheme`] at the client, `HintServer` at the server. Such clients have a state.
+    pub const fn hint_server(self) -> Self {
         Caps {
-            upkeep: Some(UpkeepEntry::new::<S>()),
-            as_upkeep: Some(upkeep::view::<S>),
+            upkeep: Some(HintServerEntry::new::<S>()),
+            as_upkeep: Some(hint_server::view::<S>),
             #[cfg(feature = "server")]
-            as_supplier: Some(upkeep::supplier::<S>),
+            as_supplier: Some(hint_server::supplier::<S>),
             ..self.state()
         }
     }
 }
 
-impl<S: Stepped> Caps<S> {
-    /// Servers say which step of an answer they are at: `Stepped`.
+impl<S: StepServer> Caps<S> {
+    /// Servers say which step of an answer they are at: `StepServer`.
     pub const fn steps(self) -> Self {
         Caps {
             #[cfg(feature = "server")]

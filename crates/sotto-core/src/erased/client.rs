@@ -1,14 +1,14 @@
 //! Clients as bytes.
 
-use super::{AnyBatch, AnyCheckpoint, AnyState, AnySum, AnyUnits, AnyUpkeep, checked};
+use super::{AnyBatch, AnyCheckpoint, AnyHintClient, AnyState, AnyStreamClient, AnySum, checked};
 use crate::{
-    Artifact, ArtifactNeed, Budget, Client, CryptoRng, Fan, Misuse, PeerMisbehaved, PendingOf, Prepare,
+    Artifact, ArtifactNeed, Budget, Client, CryptoRng, Misuse, PeerMisbehaved, PendingOf, PerServer, Prepare,
     Record, RecordIndex, Result, Scheme, Wire,
 };
 use std::any::Any;
 
 /// The secret of one query, opaque and unclonable.
-pub struct Ticket(pub(super) Box<dyn Any + Send>);
+pub struct AnyPending(pub(super) Box<dyn Any + Send>);
 
 /// A client being prepared.
 pub trait AnyPrepare: Send {
@@ -36,16 +36,16 @@ pub trait AnyClient: Send {
     ///
     /// # Errors
     /// As [`Client::query`].
-    fn query(&mut self, index: RecordIndex, rng: &mut dyn CryptoRng) -> Result<(Vec<Vec<u8>>, Ticket)>;
+    fn query(&mut self, index: RecordIndex, rng: &mut dyn CryptoRng) -> Result<(Vec<Vec<u8>>, AnyPending)>;
     /// Reads one encoded answer per server.
     ///
     /// # Errors
-    /// As [`Client::recover`]; [`crate::Error::Peer`] for bytes that are no answer; [`Misuse::Foreign`].
-    fn recover(&mut self, ticket: Ticket, answers: &[Vec<u8>]) -> Result<Record>;
+    /// As [`Client::recover`]; [`crate::Error::Peer`] for bytes that are no answer; [`Misuse::ForeignValue`].
+    fn recover(&mut self, ticket: AnyPending, answers: &[Vec<u8>]) -> Result<Record>;
     /// See [`Client::budget`].
     fn budget(&self) -> Budget;
     /// What reads records piece by piece, where the scheme can.
-    fn units(&mut self) -> Option<&mut dyn AnyUnits>;
+    fn units(&mut self) -> Option<&mut dyn AnyStreamClient>;
     /// What asks for a record of each bucket at once, where the scheme can.
     fn batch(&mut self) -> Option<&mut dyn AnyBatch>;
     /// What asks for the sum of several records, where the scheme can.
@@ -54,15 +54,15 @@ pub trait AnyClient: Send {
     /// nothing crashes.
     fn state(&mut self) -> Option<&mut dyn AnyState>;
     /// What orders hints, where a server makes them.
-    fn upkeep(&mut self) -> Option<&mut dyn AnyUpkeep>;
+    fn upkeep(&mut self) -> Option<&mut dyn AnyHintClient>;
 }
 
-pub(super) struct Preparing<S: Scheme> {
+pub(super) struct ErasedPrepare<S: Scheme> {
     pub(super) params: S::Params,
     pub(super) prepare: S::Prepare,
 }
 
-pub(super) struct Ready<S: Scheme> {
+pub(super) struct ErasedClient<S: Scheme> {
     pub(super) params: S::Params,
     pub(super) client: S::Client,
 }
@@ -70,10 +70,10 @@ pub(super) struct Ready<S: Scheme> {
 pub(super) fn prepare<S: Scheme>(params: &[u8], rng: &mut dyn CryptoRng) -> Result<Box<dyn AnyPrepare>> {
     let params = checked::<S>(params)?;
     let prepare = S::Prepare::begin(&params, rng)?;
-    Ok(Box::new(Preparing::<S> { params, prepare }))
+    Ok(Box::new(ErasedPrepare::<S> { params, prepare }))
 }
 
-impl<S: Scheme> AnyPrepare for Preparing<S> {
+impl<S: Scheme> AnyPrepare for ErasedPrepare<S> {
     fn needs(&self) -> Vec<ArtifactNeed> {
         self.prepare.needs()
     }
@@ -81,58 +81,62 @@ impl<S: Scheme> AnyPrepare for Preparing<S> {
         self.prepare.absorb(from, chunk)
     }
     fn finish(self: Box<Self>) -> Result<Box<dyn AnyClient>> {
-        let Preparing { params, prepare } = *self;
-        Ok(Box::new(Ready::<S> { params, client: prepare.finish()? }))
+        let ErasedPrepare { params, prepare } = *self;
+        Ok(Box::new(ErasedClient::<S> { params, client: prepare.finish()? }))
     }
     fn checkpoint(&self) -> Option<&dyn AnyCheckpoint> {
         S::CAPS.as_checkpoint.map(|view| view(self))
     }
 }
 
-impl<S: Scheme> Ready<S> {
+impl<S: Scheme> ErasedClient<S> {
     /// A query as it is sent, and its secret.
-    pub(super) fn sent(&self, queries: S::Fan<S::Query>, pending: PendingOf<S>) -> (Vec<Vec<u8>>, Ticket) {
+    pub(super) fn encode_query(
+        &self,
+        queries: S::Fan<S::Query>,
+        pending: PendingOf<S>,
+    ) -> (Vec<Vec<u8>>, AnyPending) {
         let bytes = queries.into_vec().into_iter().map(|query| {
             let mut out = Vec::with_capacity(S::Query::size(&self.params));
             query.put(&self.params, &mut out);
             out
         });
-        (bytes.collect(), Ticket(Box::new(pending)))
+        (bytes.collect(), AnyPending(Box::new(pending)))
     }
 
     /// A secret, and the answers as they came.
-    pub(super) fn came(
+    pub(super) fn decode_answers(
         &self,
-        ticket: Ticket,
+        ticket: AnyPending,
         answers: &[Vec<u8>],
     ) -> Result<(PendingOf<S>, S::Fan<S::Answer>)> {
-        let pending = ticket.0.downcast::<PendingOf<S>>().map_err(|_| Misuse::Foreign("ticket"))?;
+        let pending = ticket.0.downcast::<PendingOf<S>>().map_err(|_| Misuse::ForeignValue("ticket"))?;
         let got = answers.len() as u64;
         let answers =
             answers.iter().map(|bytes| S::Answer::take(&self.params, bytes)).collect::<Result<Vec<_>>>()?;
         let answers = S::Fan::<S::Answer>::from_vec(answers).ok_or(PeerMisbehaved::Count {
             what: "answers",
             got,
-            want: <S::Fan<()> as Fan<()>>::SERVERS as u64,
+            want: <S::Fan<()> as PerServer<()>>::SERVERS as u64,
         })?;
         Ok((*pending, answers))
     }
 }
 
-impl<S: Scheme> AnyClient for Ready<S> {
+impl<S: Scheme> AnyClient for ErasedClient<S> {
     fn keys(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(S::Keys::size(&self.params));
         self.client.keys().put(&self.params, &mut out);
         out
     }
 
-    fn query(&mut self, index: RecordIndex, rng: &mut dyn CryptoRng) -> Result<(Vec<Vec<u8>>, Ticket)> {
+    fn query(&mut self, index: RecordIndex, rng: &mut dyn CryptoRng) -> Result<(Vec<Vec<u8>>, AnyPending)> {
         let (queries, pending) = self.client.query(index, rng)?;
-        Ok(self.sent(queries, pending))
+        Ok(self.encode_query(queries, pending))
     }
 
-    fn recover(&mut self, ticket: Ticket, answers: &[Vec<u8>]) -> Result<Record> {
-        let (pending, answers) = self.came(ticket, answers)?;
+    fn recover(&mut self, ticket: AnyPending, answers: &[Vec<u8>]) -> Result<Record> {
+        let (pending, answers) = self.decode_answers(ticket, answers)?;
         self.client.recover(pending, answers)
     }
 
@@ -140,7 +144,7 @@ impl<S: Scheme> AnyClient for Ready<S> {
         self.client.budget()
     }
 
-    fn units(&mut self) -> Option<&mut dyn AnyUnits> {
+    fn units(&mut self) -> Option<&mut dyn AnyStreamClient> {
         S::CAPS.as_units.map(|view| view(self))
     }
     fn batch(&mut self) -> Option<&mut dyn AnyBatch> {
@@ -152,7 +156,7 @@ impl<S: Scheme> AnyClient for Ready<S> {
     fn state(&mut self) -> Option<&mut dyn AnyState> {
         S::CAPS.as_state.map(|view| view(self))
     }
-    fn upkeep(&mut self) -> Option<&mut dyn AnyUpkeep> {
+    fn upkeep(&mut self) -> Option<&mut dyn AnyHintClient> {
         S::CAPS.as_upkeep.map(|view| view(self))
     }
 }

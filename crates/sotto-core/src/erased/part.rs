@@ -1,56 +1,56 @@
 //! Parts of tables as bytes: a part is a server whose answers are partials, and all parts together are a server again.
 
 use super::server::{AnyServer, AnySession};
-use super::{AnySteps, AnyStream, AnySupplier, checked};
-use crate::partial::{Cut, SessionOf};
+use super::{AnyHintServer, AnySteps, AnyStreamServer, checked};
+use crate::parts::{PartIndex, SessionOf};
 use crate::server::together;
-use crate::{Image, Misuse, Partial, PeerMisbehaved, Result, Scheme, Section, Server, Wire};
+use crate::{Image, Misuse, PartScheme, PeerMisbehaved, Result, Scheme, Section, Server, Wire};
 use std::ops::Range;
 use std::sync::Arc;
 
 /// What the parts of a scheme's tables do.
 #[derive(Clone, Copy)]
 pub struct PartEntry {
-    /// See [`Partial::SECTION`].
+    /// See [`PartScheme::SECTION`].
     pub section: Section,
-    /// See [`Partial::most_parts`].
+    /// See [`PartScheme::max_parts`].
     pub most: fn(&[u8]) -> Result<u32>,
-    /// See [`Partial::holds`]. [`Misuse::Rule`] if a table of these parameters has not so many parts.
-    pub holds: fn(&[u8], Cut) -> Result<Vec<Range<u64>>>,
-    /// See [`Partial::open_part`]: a server whose answers are partials. It answers and does nothing else.
-    pub open: fn(&[u8], Cut, Arc<dyn Image>) -> Result<Box<dyn AnyServer>>,
+    /// See [`PartScheme::holds`]. [`Misuse::Rule`] if a table of these parameters has not so many parts.
+    pub holds: fn(&[u8], PartIndex) -> Result<Vec<Range<u64>>>,
+    /// See [`PartScheme::open_part`]: a server whose answers are partials. It answers and does nothing else.
+    pub open: fn(&[u8], PartIndex, Arc<dyn Image>) -> Result<Box<dyn AnyServer>>,
     /// What joins the partials of so many parts.
     pub join: fn(&[u8], u32) -> Result<Box<dyn AnyJoin>>,
 }
 
 impl PartEntry {
-    pub(super) const fn of<S: Partial>() -> Self {
+    pub(super) const fn of<S: PartScheme>() -> Self {
         PartEntry {
             section: S::SECTION,
-            most: |params| Ok(S::most_parts(&checked::<S>(params)?)),
+            most: |params| Ok(S::max_parts(&checked::<S>(params)?)),
             holds: |params, cut| {
                 let params = checked::<S>(params)?;
                 within::<S>(&params, cut.parts())?;
-                Ok(S::holds(&params, cut))
+                Ok(S::part_ranges(&params, cut))
             },
             open: |params, cut, image| {
                 let params = checked::<S>(params)?;
                 within::<S>(&params, cut.parts())?;
                 let part = S::open_part(&params, cut, image)?;
-                Ok(Box::new(OpenPart::<S> { params, cut, part }))
+                Ok(Box::new(ErasedPart::<S> { params, cut, part }))
             },
             join: |params, parts| {
                 let params = checked::<S>(params)?;
                 within::<S>(&params, parts)?;
-                let joiner = S::joiner(&params)?;
-                Ok(Box::new(Joint::<S> { params, joiner, parts }))
+                let joiner = S::prepare_join(&params)?;
+                Ok(Box::new(ErasedJoin::<S> { params, joiner, parts }))
             },
         }
     }
 }
 
-fn within<S: Partial>(params: &S::Params, parts: u32) -> Result<()> {
-    if !(1..=S::most_parts(params)).contains(&parts) {
+fn within<S: PartScheme>(params: &S::Params, parts: u32) -> Result<()> {
+    if !(1..=S::max_parts(params)).contains(&parts) {
         return Err(
             Misuse::Rule("a table is cut into as many parts as its parameters allow, or fewer").into()
         );
@@ -74,19 +74,19 @@ pub trait AnyJoin: Send + Sync {
     fn join(&self, session: &AnySession, query: &[u8], partials: &[Vec<u8>]) -> Result<Vec<u8>>;
 }
 
-struct OpenPart<S: Partial> {
+struct ErasedPart<S: PartScheme> {
     params: S::Params,
-    cut: Cut,
+    cut: PartIndex,
     part: S::Part,
 }
 
-struct Joint<S: Partial> {
+struct ErasedJoin<S: PartScheme> {
     params: S::Params,
     joiner: S::Joiner,
     parts: u32,
 }
 
-fn ask<'a, S: Partial>(
+fn ask<'a, S: PartScheme>(
     params: &S::Params,
     session: &'a AnySession,
     query: &[u8],
@@ -94,11 +94,11 @@ fn ask<'a, S: Partial>(
     Ok((session.of::<S>()?, S::Query::take(params, query)?))
 }
 
-fn admitted<S: Partial>(params: &S::Params, keys: &[u8]) -> Result<AnySession> {
+fn admitted<S: PartScheme>(params: &S::Params, keys: &[u8]) -> Result<AnySession> {
     Ok(AnySession::new::<S>(S::admit(params, S::Keys::take(params, keys)?)?))
 }
 
-impl<S: Partial> AnyServer for OpenPart<S> {
+impl<S: PartScheme> AnyServer for ErasedPart<S> {
     fn keys_bytes(&self) -> usize {
         S::Keys::size(&self.params)
     }
@@ -116,20 +116,20 @@ impl<S: Partial> AnyServer for OpenPart<S> {
     }
     fn answer_many(&self, asks: &[(&AnySession, &[u8])]) -> Vec<Result<Vec<u8>>> {
         let decoded = asks.iter().map(|(session, query)| ask::<S>(&self.params, session, query)).collect();
-        together(decoded, |good| S::partials(&self.part, good))
+        together(decoded, |good| S::answer_part(&self.part, good))
     }
-    fn stream(&self) -> Option<&dyn AnyStream> {
+    fn stream(&self) -> Option<&dyn AnyStreamServer> {
         None
     }
     fn steps(&self) -> Option<&dyn AnySteps> {
         None
     }
-    fn supplier(&self) -> Option<&dyn AnySupplier> {
+    fn supplier(&self) -> Option<&dyn AnyHintServer> {
         None
     }
 }
 
-impl<S: Partial> AnyJoin for Joint<S> {
+impl<S: PartScheme> AnyJoin for ErasedJoin<S> {
     fn parts(&self) -> u32 {
         self.parts
     }
@@ -140,7 +140,7 @@ impl<S: Partial> AnyJoin for Joint<S> {
         if partials.len() != self.parts as usize {
             return Err(Misuse::Rule("an answer is made of one partial from each part").into());
         }
-        for (cut, partial) in Cut::all(self.parts).zip(partials) {
+        for (cut, partial) in PartIndex::all(self.parts).zip(partials) {
             let (got, want) = (partial.len() as u64, S::partial_bytes(&self.params, cut) as u64);
             if got != want {
                 return Err(PeerMisbehaved::Length { what: "partial", got, want }.into());

@@ -1,10 +1,10 @@
 //! Parameters for a table: encoders choose, and a client never does.
 
 use super::canonical;
-use crate::{Params, ParamsError, Result, Scheme, Shape};
+use crate::{Params, ParamsError, Result, Scheme, TableShape};
 
 /// Chooses parameters of the scheme for a table.
-pub(super) fn of<S: Scheme>(shape: &Shape) -> Result<Vec<u8>> {
+pub(super) fn of<S: Scheme>(shape: &TableShape) -> Result<Vec<u8>> {
     if let Some(wanted) = &shape.set {
         let names: Vec<&str> = S::Params::sets().iter().map(|set| set.name).collect();
         if !names.contains(&wanted.as_str()) {
@@ -22,7 +22,7 @@ pub(super) fn of<S: Scheme>(shape: &Shape) -> Result<Vec<u8>> {
 }
 
 /// Refuses a table of buckets that a scheme cannot have.
-fn fits<S: Scheme>(shape: &Shape) -> Result<()> {
+fn fits<S: Scheme>(shape: &TableShape) -> Result<()> {
     let why = match shape.buckets {
         0 => "a table has one bucket at least".to_owned(),
         1 => return Ok(()),

@@ -1,9 +1,9 @@
 //! Servers as bytes.
 
-use super::{AnySteps, AnyStream, AnySupplier, MaskEntry, PartEntry, checked};
-use crate::partial::SessionOf;
+use super::{AnyHintServer, AnySteps, AnyStreamServer, PartEntry, WhiteningEntry, checked};
+use crate::parts::SessionOf;
 use crate::server::together;
-use crate::{Change, Image, Misuse, Result, Revise, Rows, Scheme, Server, Sink, Wire};
+use crate::{Image, Misuse, RecordChange, RecordSource, Result, Scheme, Server, Sink, UpdateImage, Wire};
 use std::any::Any;
 use std::sync::Arc;
 
@@ -11,26 +11,26 @@ use std::sync::Arc;
 #[derive(Clone, Copy)]
 pub struct ServerEntry {
     /// See [`Server::encode`].
-    pub encode: fn(&[u8], &dyn Rows, &dyn Sink) -> Result<()>,
+    pub encode: fn(&[u8], &dyn RecordSource, &dyn Sink) -> Result<()>,
     /// See [`Server::open`].
     pub open: fn(&[u8], Arc<dyn Image>) -> Result<Box<dyn AnyServer>>,
     /// See [`Server::records`].
-    pub records: fn(&[u8], Arc<dyn Image>) -> Result<Box<dyn Rows>>,
-    /// See [`Revise::revise`]; `None` if a change means encoding afresh.
-    pub revise: Option<ReviseFn>,
+    pub records: fn(&[u8], Arc<dyn Image>) -> Result<Box<dyn RecordSource>>,
+    /// See [`UpdateImage::revise`]; `None` if a change means encoding afresh.
+    pub revise: Option<UpdateImageFn>,
     /// How tables are masked; `None` if they are not.
-    pub mask: Option<MaskEntry>,
+    pub mask: Option<WhiteningEntry>,
     /// How tables are cut into parts; `None` if they are not.
     pub parts: Option<PartEntry>,
 }
 
-/// `(params, changes, out)`: see [`Revise::revise`].
-pub type ReviseFn = fn(&[u8], &[Change], &dyn Sink) -> Result<()>;
+/// `(params, changes, out)`: see [`UpdateImage::revise`].
+pub type UpdateImageFn = fn(&[u8], &[RecordChange], &dyn Sink) -> Result<()>;
 
 impl ServerEntry {
     pub(super) const fn of<S: Scheme>(
-        revise: Option<ReviseFn>,
-        mask: Option<MaskEntry>,
+        revise: Option<UpdateImageFn>,
+        mask: Option<WhiteningEntry>,
         parts: Option<PartEntry>,
     ) -> Self {
         let records = |params: &[u8], image| S::Server::records(&checked::<S>(params)?, image);
@@ -48,7 +48,7 @@ impl AnySession {
 
     /// Back to the scheme's own.
     pub(super) fn of<S: Scheme>(&self) -> Result<&SessionOf<S>> {
-        Ok(self.0.downcast_ref().ok_or(Misuse::Foreign("session"))?)
+        Ok(self.0.downcast_ref().ok_or(Misuse::ForeignValue("session"))?)
     }
 }
 
@@ -70,33 +70,33 @@ pub trait AnyServer: Send + Sync {
     /// Decodes and answers queries of several clients in one go; results in order, each on its own.
     fn answer_many(&self, asks: &[(&AnySession, &[u8])]) -> Vec<Result<Vec<u8>>>;
     /// What answers piece by piece, where the scheme can.
-    fn stream(&self) -> Option<&dyn AnyStream>;
+    fn stream(&self) -> Option<&dyn AnyStreamServer>;
     /// What answers step by step, where the scheme can.
     fn steps(&self) -> Option<&dyn AnySteps>;
     /// What makes hints to order, where the scheme can.
-    fn supplier(&self) -> Option<&dyn AnySupplier>;
+    fn supplier(&self) -> Option<&dyn AnyHintServer>;
 }
 
-pub(super) struct Open<S: Scheme> {
+pub(super) struct ErasedServer<S: Scheme> {
     pub(super) params: S::Params,
     pub(super) server: S::Server,
 }
 
-fn encode<S: Scheme>(params: &[u8], rows: &dyn Rows, out: &dyn Sink) -> Result<()> {
+fn encode<S: Scheme>(params: &[u8], rows: &dyn RecordSource, out: &dyn Sink) -> Result<()> {
     S::Server::encode(&checked::<S>(params)?, rows, out)
 }
 
 fn open<S: Scheme>(params: &[u8], image: Arc<dyn Image>) -> Result<Box<dyn AnyServer>> {
     let params = checked::<S>(params)?;
     let server = S::Server::open(&params, image)?;
-    Ok(Box::new(Open::<S> { params, server }))
+    Ok(Box::new(ErasedServer::<S> { params, server }))
 }
 
-pub(super) fn revise<S: Revise>(params: &[u8], changes: &[Change], out: &dyn Sink) -> Result<()> {
+pub(super) fn revise<S: UpdateImage>(params: &[u8], changes: &[RecordChange], out: &dyn Sink) -> Result<()> {
     S::revise(&checked::<S>(params)?, changes, out)
 }
 
-impl<S: Scheme> Open<S> {
+impl<S: Scheme> ErasedServer<S> {
     pub(super) fn decode<'a>(
         &self,
         session: &'a AnySession,
@@ -106,7 +106,7 @@ impl<S: Scheme> Open<S> {
     }
 }
 
-impl<S: Scheme> AnyServer for Open<S> {
+impl<S: Scheme> AnyServer for ErasedServer<S> {
     fn keys_bytes(&self) -> usize {
         S::Keys::size(&self.params)
     }
@@ -136,13 +136,13 @@ impl<S: Scheme> AnyServer for Open<S> {
         answers.into_iter().map(|answer| answer.map(encode)).collect()
     }
 
-    fn stream(&self) -> Option<&dyn AnyStream> {
+    fn stream(&self) -> Option<&dyn AnyStreamServer> {
         S::CAPS.as_stream.map(|view| view(self))
     }
     fn steps(&self) -> Option<&dyn AnySteps> {
         S::CAPS.as_steps.map(|view| view(self))
     }
-    fn supplier(&self) -> Option<&dyn AnySupplier> {
+    fn supplier(&self) -> Option<&dyn AnyHintServer> {
         S::CAPS.as_supplier.map(|view| view(self))
     }
 }

@@ -1,7 +1,7 @@
 //! Clients whose state must survive, and their preparations.
 
-use super::client::{Preparing, Ready};
-use super::{AnyClient, AnyPrepare, Ticket, checked};
+use super::client::{ErasedClient, ErasedPrepare};
+use super::{AnyClient, AnyPending, AnyPrepare, checked};
 use crate::{Misuse, PendingOf, Result, Stateful};
 use std::io::{Read, Write};
 use zeroize::Zeroizing;
@@ -23,13 +23,13 @@ pub trait AnyState {
     /// See [`Stateful::number`].
     ///
     /// # Errors
-    /// [`Misuse::Foreign`].
-    fn number(&self, ticket: &Ticket) -> Result<u64>;
+    /// [`Misuse::ForeignValue`].
+    fn number(&self, ticket: &AnyPending) -> Result<u64>;
     /// See [`Stateful::reopen`].
     ///
     /// # Errors
     /// As there.
-    fn reopen(&mut self, number: u64) -> Result<Ticket>;
+    fn reopen(&mut self, number: u64) -> Result<AnyPending>;
     /// See [`Stateful::reject`].
     fn reject(&mut self, number: u64);
     /// See [`Stateful::follow`].
@@ -68,33 +68,33 @@ impl StateEntry {
 fn load<S: Stateful>(params: &[u8], from: &mut dyn Read) -> Result<Box<dyn AnyClient>> {
     let params = checked::<S>(params)?;
     let client = S::load(&params, from)?;
-    Ok(Box::new(Ready::<S> { params, client }))
+    Ok(Box::new(ErasedClient::<S> { params, client }))
 }
 
 fn resume<S: Stateful>(params: &[u8], from: &mut dyn Read) -> Result<Box<dyn AnyPrepare>> {
     let params = checked::<S>(params)?;
     let prepare = S::resume(&params, from)?;
-    Ok(Box::new(Preparing::<S> { params, prepare }))
+    Ok(Box::new(ErasedPrepare::<S> { params, prepare }))
 }
 
-pub(super) fn view<S: Stateful>(ready: &mut Ready<S>) -> &mut dyn AnyState {
+pub(super) fn view<S: Stateful>(ready: &mut ErasedClient<S>) -> &mut dyn AnyState {
     ready
 }
 
-pub(super) fn checkpoint<S: Stateful>(preparing: &Preparing<S>) -> &dyn AnyCheckpoint {
+pub(super) fn checkpoint<S: Stateful>(preparing: &ErasedPrepare<S>) -> &dyn AnyCheckpoint {
     preparing
 }
 
-impl<S: Stateful> AnyCheckpoint for Preparing<S> {
+impl<S: Stateful> AnyCheckpoint for ErasedPrepare<S> {
     fn save(&self, out: &mut dyn Write) -> Result<()> {
         S::checkpoint(&self.params, &self.prepare, out)
     }
     fn kept(&self) -> u64 {
-        S::kept(&self.prepare)
+        S::absorbed_bytes(&self.prepare)
     }
 }
 
-impl<S: Stateful> AnyState for Ready<S> {
+impl<S: Stateful> AnyState for ErasedClient<S> {
     fn save(&self, out: &mut dyn Write) -> Result<()> {
         S::save(&self.params, &self.client, out)
     }
@@ -104,17 +104,17 @@ impl<S: Stateful> AnyState for Ready<S> {
     fn replay(&mut self, entry: &[u8]) -> Result<()> {
         S::replay(&mut self.client, entry)
     }
-    fn number(&self, ticket: &Ticket) -> Result<u64> {
-        let pending = ticket.0.downcast_ref::<PendingOf<S>>().ok_or(Misuse::Foreign("ticket"))?;
-        Ok(S::number(pending))
+    fn number(&self, ticket: &AnyPending) -> Result<u64> {
+        let pending = ticket.0.downcast_ref::<PendingOf<S>>().ok_or(Misuse::ForeignValue("ticket"))?;
+        Ok(S::query_number(pending))
     }
-    fn reopen(&mut self, number: u64) -> Result<Ticket> {
-        Ok(Ticket(Box::new(S::reopen(&mut self.client, number)?)))
+    fn reopen(&mut self, number: u64) -> Result<AnyPending> {
+        Ok(AnyPending(Box::new(S::reopen_query(&mut self.client, number)?)))
     }
     fn reject(&mut self, number: u64) {
         S::reject(&mut self.client, number);
     }
     fn follow(&mut self, delta: &[u8]) -> Result<()> {
-        S::follow(&mut self.client, delta)
+        S::apply_delta(&mut self.client, delta)
     }
 }

@@ -1,17 +1,17 @@
 //! Servers that say which step of an answer they are at.
 
 use super::AnySession;
-use super::server::Open;
-use crate::{Result, Stepped, Wire};
+use super::server::ErasedServer;
+use crate::{Result, StepServer, Wire};
 
 /// Answers step by step.
 pub trait AnySteps: Send + Sync {
-    /// See [`Stepped::ORDERS`].
+    /// See [`StepServer::ORDERS`].
     fn orders(&self) -> &'static [&'static str];
     /// Decodes and answers one query in one of the orders, and calls `done` with the name of each step after it.
     ///
     /// # Errors
-    /// As [`Stepped::answer_by_steps`]; [`crate::Error::Peer`] for bytes that are no query; [`crate::Misuse::Foreign`].
+    /// As [`StepServer::answer_by_steps`]; [`crate::Error::Peer`] for bytes that are no query; [`crate::Misuse::ForeignValue`].
     fn answer(
         &self,
         session: &AnySession,
@@ -21,11 +21,11 @@ pub trait AnySteps: Send + Sync {
     ) -> Result<Vec<u8>>;
 }
 
-pub(super) fn view<S: Stepped>(open: &Open<S>) -> &dyn AnySteps {
+pub(super) fn view<S: StepServer>(open: &ErasedServer<S>) -> &dyn AnySteps {
     open
 }
 
-impl<S: Stepped> AnySteps for Open<S> {
+impl<S: StepServer> AnySteps for ErasedServer<S> {
     fn orders(&self) -> &'static [&'static str] {
         S::ORDERS
     }

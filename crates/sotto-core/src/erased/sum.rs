@@ -1,35 +1,35 @@
 //! Clients that ask for sums of records.
 
-use super::Ticket;
-use super::client::Ready;
-use crate::{CryptoRng, RecordIndex, Result, Summed};
+use super::AnyPending;
+use super::client::ErasedClient;
+use crate::{CryptoRng, RecordIndex, Result, SumScheme};
 
 /// Asks for the sum of several records.
 pub trait AnySum {
     /// One encoded query per server, and the secret that reads the answers, as those of one record are read.
     ///
     /// # Errors
-    /// As [`Summed::ask_sum`].
+    /// As [`SumScheme::ask_sum`].
     fn ask_sum(
         &mut self,
         first: RecordIndex,
         ones: u128,
         rng: &mut dyn CryptoRng,
-    ) -> Result<(Vec<Vec<u8>>, Ticket)>;
+    ) -> Result<(Vec<Vec<u8>>, AnyPending)>;
 }
 
-pub(super) fn view<S: Summed>(ready: &mut Ready<S>) -> &mut dyn AnySum {
+pub(super) fn view<S: SumScheme>(ready: &mut ErasedClient<S>) -> &mut dyn AnySum {
     ready
 }
 
-impl<S: Summed> AnySum for Ready<S> {
+impl<S: SumScheme> AnySum for ErasedClient<S> {
     fn ask_sum(
         &mut self,
         first: RecordIndex,
         ones: u128,
         rng: &mut dyn CryptoRng,
-    ) -> Result<(Vec<Vec<u8>>, Ticket)> {
-        let (queries, pending) = S::ask_sum(&mut self.client, first, ones, rng)?;
-        Ok(self.sent(queries, pending))
+    ) -> Result<(Vec<Vec<u8>>, AnyPending)> {
+        let (queries, pending) = S::query_sum(&mut self.client, first, ones, rng)?;
+        Ok(self.encode_query(queries, pending))
     }
 }

@@ -4,8 +4,9 @@ mod batch;
 
 use super::*;
 use crate::{
-    Batched, Change, Client, Costs, Image, Misuse, PendingOf, Prepare, Record, RecordIndex, Revise, Rows,
-    Section, Security, Server, Shape, Sink, Stateful, Stepped, Stream, Streamed, Supplier, Upkeep,
+    BatchScheme, Client, Costs, HintScheme, HintServer, Image, Misuse, PendingOf, Prepare, Record,
+    RecordChange, RecordIndex, RecordSource, Section, Security, Server, Sink, Stateful, StepServer,
+    StreamScheme, StreamServer, TableShape, UpdateImage,
 };
 use std::io::{Read, Write};
 use std::sync::Arc;
@@ -19,7 +20,7 @@ struct Nothing;
 
 impl Params for Nothing {
     type Literal = ();
-    fn select(_: &Shape) -> Result<()> {
+    fn select(_: &TableShape) -> Result<()> {
         Ok(())
     }
     fn check((): ()) -> Result<Self> {
@@ -39,7 +40,7 @@ impl<const C: char> Scheme for Toy<C> {
     const ID: SchemeId = SchemeId("toy/1");
     const TITLE: &'static str = "Nothing";
     type Params = Nothing;
-    type Fan<T> = crate::One<T>;
+    type Fan<T> = crate::OneServer<T>;
     type Keys = ();
     type Query = ();
     type Answer = ();
@@ -47,12 +48,12 @@ impl<const C: char> Scheme for Toy<C> {
     type Client = Nothing;
     type Server = Nothing;
     const CAPS: Caps<Self> = match C {
-        'a' => Caps::NONE.stream().steps().revise(),
-        'b' => Caps::NONE.revise().steps().stream(),
-        'c' => Caps::NONE.upkeep().steps().patch().revise(),
-        'd' => Caps::NONE.revise().patch().steps().upkeep(),
-        'e' => Caps::NONE.state().upkeep(),
-        'f' => Caps::NONE.upkeep().state(),
+        'a' => Caps::NONE.stream().steps().update_image(),
+        'b' => Caps::NONE.update_image().steps().stream(),
+        'c' => Caps::NONE.hint_server().steps().patch().update_image(),
+        'd' => Caps::NONE.update_image().patch().steps().hint_server(),
+        'e' => Caps::NONE.state().hint_server(),
+        'f' => Caps::NONE.hint_server().state(),
         'g' => Caps::NONE.stream().state(),
         'h' => Caps::NONE.patch(),
         'i' => Caps::NONE.batch().stream(),
@@ -74,23 +75,23 @@ impl<const C: char> Prepare<Toy<C>> for Nothing {
 impl<const C: char> Client<Toy<C>> for Nothing {
     type Pending = ();
     fn keys(&self) {}
-    fn query(&mut self, _: RecordIndex, _: &mut dyn CryptoRng) -> Result<(crate::One<()>, ())> {
-        Ok((crate::One(()), ()))
+    fn query(&mut self, _: RecordIndex, _: &mut dyn CryptoRng) -> Result<(crate::OneServer<()>, ())> {
+        Ok((crate::OneServer(()), ()))
     }
-    fn recover(&mut self, (): (), _: crate::One<()>) -> Result<Record> {
+    fn recover(&mut self, (): (), _: crate::OneServer<()>) -> Result<Record> {
         Ok(Record::new(Vec::new()))
     }
 }
 
 impl<const C: char> Server<Toy<C>> for Nothing {
     type Session = ();
-    fn encode(_: &Nothing, _: &dyn Rows, _: &dyn Sink) -> Result<()> {
+    fn encode(_: &Nothing, _: &dyn RecordSource, _: &dyn Sink) -> Result<()> {
         Ok(())
     }
     fn open(_: &Nothing, _: Arc<dyn Image>) -> Result<Self> {
         Ok(Nothing)
     }
-    fn records(_: &Nothing, _: Arc<dyn Image>) -> Result<Box<dyn Rows>> {
+    fn records(_: &Nothing, _: Arc<dyn Image>) -> Result<Box<dyn RecordSource>> {
         Err(Misuse::Rule("there are no records").into())
     }
     fn admit(&self, (): ()) -> Result<()> {
@@ -103,19 +104,19 @@ impl<const C: char> Server<Toy<C>> for Nothing {
     }
 }
 
-impl<const C: char> Patch for Toy<C> {
+impl<const C: char> PatchArtifact for Toy<C> {
     fn patch(_: &Nothing, _: Artifact, _: &mut [u8], _: &[u8]) -> Result<()> {
         Ok(())
     }
 }
 
-impl<const C: char> Revise for Toy<C> {
-    fn revise(_: &Nothing, _: &[Change], _: &dyn Sink) -> Result<()> {
+impl<const C: char> UpdateImage for Toy<C> {
+    fn revise(_: &Nothing, _: &[RecordChange], _: &dyn Sink) -> Result<()> {
         Ok(())
     }
 }
 
-impl<const C: char> Streamed for Toy<C> {
+impl<const C: char> StreamScheme for Toy<C> {
     type UnitAnswer = ();
     fn units(_: &Nothing) -> u64 {
         1
@@ -123,25 +124,29 @@ impl<const C: char> Streamed for Toy<C> {
     fn unit_bytes(_: &Nothing) -> usize {
         0
     }
-    fn open_unit(_: &mut Nothing, (): &(), _: u64, (): ()) -> Result<Record> {
+    fn recover_unit(_: &mut Nothing, (): &(), _: u64, (): ()) -> Result<Record> {
         Ok(Record::new(Vec::new()))
     }
 }
 
-impl<const C: char> Batched for Toy<C> {
+impl<const C: char> BatchScheme for Toy<C> {
     fn buckets(_: &Nothing) -> u64 {
         2
     }
-    fn ask(_: &mut Nothing, places: &[u64], _: &mut dyn CryptoRng) -> Result<(crate::One<()>, ())> {
-        crate::one_of_each(places, 2, 5)?;
-        Ok((crate::One(()), ()))
+    fn query_buckets(
+        _: &mut Nothing,
+        places: &[u64],
+        _: &mut dyn CryptoRng,
+    ) -> Result<(crate::OneServer<()>, ())> {
+        crate::check_bucket_places(places, 2, 5)?;
+        Ok((crate::OneServer(()), ()))
     }
-    fn read(_: &mut Nothing, (): (), _: crate::One<()>) -> Result<Vec<Record>> {
+    fn recover_buckets(_: &mut Nothing, (): (), _: crate::OneServer<()>) -> Result<Vec<Record>> {
         Ok((0..2).map(|_| Record::new(Vec::new())).collect())
     }
 }
 
-impl<const C: char> Stream for Toy<C> {
+impl<const C: char> StreamServer for Toy<C> {
     type Prepared = ();
     fn prepare(_: &Nothing, (): &(), (): ()) -> Result<()> {
         Ok(())
@@ -151,7 +156,7 @@ impl<const C: char> Stream for Toy<C> {
     }
 }
 
-impl<const C: char> Stepped for Toy<C> {
+impl<const C: char> StepServer for Toy<C> {
     const ORDERS: &'static [&'static str] = &["one"];
     fn answer_by_steps(_: &Nothing, (): &(), (): (), _: &str, _: &mut dyn FnMut(&'static str)) -> Result<()> {
         Ok(())
@@ -171,14 +176,14 @@ impl<const C: char> Stateful for Toy<C> {
     fn replay(_: &mut Nothing, _: &[u8]) -> Result<()> {
         Ok(())
     }
-    fn number((): &PendingOf<Self>) -> u64 {
+    fn query_number((): &PendingOf<Self>) -> u64 {
         0
     }
-    fn reopen(_: &mut Nothing, _: u64) -> Result<()> {
+    fn reopen_query(_: &mut Nothing, _: u64) -> Result<()> {
         Ok(())
     }
     fn reject(_: &mut Nothing, _: u64) {}
-    fn follow(_: &mut Nothing, _: &[u8]) -> Result<()> {
+    fn apply_delta(_: &mut Nothing, _: &[u8]) -> Result<()> {
         Ok(())
     }
     fn checkpoint(_: &Nothing, _: &Nothing, _: &mut dyn Write) -> Result<()> {
@@ -187,25 +192,25 @@ impl<const C: char> Stateful for Toy<C> {
     fn resume(_: &Nothing, _: &mut dyn Read) -> Result<Nothing> {
         Ok(Nothing)
     }
-    fn kept(_: &Nothing) -> u64 {
+    fn absorbed_bytes(_: &Nothing) -> u64 {
         0
     }
 }
 
-impl<const C: char> Upkeep for Toy<C> {
-    const HELPER: usize = 1;
-    type Order = ();
-    type Supply = ();
-    fn order(_: &mut Nothing) -> Result<Option<()>> {
+impl<const C: char> HintScheme for Toy<C> {
+    const HINT_SERVER: usize = 1;
+    type HintRequest = ();
+    type HintResponse = ();
+    fn next_hint_request(_: &mut Nothing) -> Result<Option<()>> {
         Ok(None)
     }
-    fn stock(_: &mut Nothing, (): ()) -> Result<()> {
+    fn apply_hint_response(_: &mut Nothing, (): ()) -> Result<()> {
         Ok(())
     }
 }
 
-impl<const C: char> Supplier for Toy<C> {
-    fn supply(_: &Nothing, (): ()) -> Result<()> {
+impl<const C: char> HintServer for Toy<C> {
+    fn answer_hint_request(_: &Nothing, (): ()) -> Result<()> {
         Ok(())
     }
 }

@@ -12,7 +12,7 @@ use crate::session::Session;
 use crate::{CubeScheme, Keys};
 use rayon::prelude::*;
 use sotto_core::server::together;
-use sotto_core::{Cut, Image, Misuse, Partial, PeerMisbehaved, Result};
+use sotto_core::{Image, Misuse, PartIndex, PartScheme, PeerMisbehaved, Result};
 use sotto_lattice::ciphertext::Ciphertext;
 use sotto_lattice::ring::ModulusLevel;
 use sotto_math::tiles::TileLayout;
@@ -55,7 +55,7 @@ impl FoldSplit {
     }
 
     /// Those of a part.
-    fn share(&self, cut: Cut) -> Range<usize> {
+    fn share(&self, cut: PartIndex) -> Range<usize> {
         let share = cut.share(1 << self.above);
         share.start as usize..share.end as usize
     }
@@ -76,7 +76,7 @@ fn bytes(params: &Inner) -> usize {
     Ciphertext::sent_bytes(&params.ring, ModulusLevel::Main, params.rank())
 }
 
-fn layout_of(params: &Inner, cut: Cut) -> Result<ColumnRange> {
+fn layout_of(params: &Inner, cut: PartIndex) -> Result<ColumnRange> {
     let whole = params.grid.layout();
     let pieces = FoldSplit::of(params, cut.parts());
     let cols = groups(params) * (pieces.share(cut).len() << pieces.levels);
@@ -85,15 +85,15 @@ fn layout_of(params: &Inner, cut: Cut) -> Result<ColumnRange> {
     Ok(ColumnRange { layout, levels: pieces.levels })
 }
 
-impl<F: Family> Partial for CubeScheme<F> {
+impl<F: Family> PartScheme for CubeScheme<F> {
     type Part = CubeTable<F>;
     type Joiner = ();
 
-    fn most_parts(params: &Params<F>) -> u32 {
+    fn max_parts(params: &Params<F>) -> u32 {
         1 << most_above(params)
     }
 
-    fn holds(params: &Params<F>, cut: Cut) -> Vec<Range<u64>> {
+    fn part_ranges(params: &Params<F>, cut: PartIndex) -> Vec<Range<u64>> {
         let layout = params.grid.layout();
         if cut.parts() == 1 {
             // Where columns are few, those of several polynomials lie together, and are not to be told apart.
@@ -117,11 +117,11 @@ impl<F: Family> Partial for CubeScheme<F> {
         all
     }
 
-    fn open_part(params: &Params<F>, cut: Cut, image: Arc<dyn Image>) -> Result<CubeTable<F>> {
+    fn open_part(params: &Params<F>, cut: PartIndex, image: Arc<dyn Image>) -> Result<CubeTable<F>> {
         CubeTable::open_share(params, layout_of(params, cut)?, image)
     }
 
-    fn partial_bytes(params: &Params<F>, cut: Cut) -> usize {
+    fn partial_bytes(params: &Params<F>, cut: PartIndex) -> usize {
         let pieces = FoldSplit::of(params, cut.parts()).share(cut).len();
         params.grid.units() as usize * groups(params) * pieces * bytes(params)
     }
@@ -130,7 +130,7 @@ impl<F: Family> Partial for CubeScheme<F> {
         Session::admit(params, &keys)
     }
 
-    fn partials(part: &CubeTable<F>, asks: Vec<(&Session, Query)>) -> Vec<Result<Vec<u8>>> {
+    fn answer_part(part: &CubeTable<F>, asks: Vec<(&Session, Query)>) -> Vec<Result<Vec<u8>>> {
         let asks: Vec<(&Session, &Query)> = asks.iter().map(|(session, query)| (*session, query)).collect();
         together(part.prepare_all(&asks), |queries: Vec<ExpandedQuery>| {
             let queries: Vec<&ExpandedQuery> = queries.iter().collect();
@@ -138,7 +138,7 @@ impl<F: Family> Partial for CubeScheme<F> {
         })
     }
 
-    fn joiner(_: &Params<F>) -> Result<()> {
+    fn prepare_join(_: &Params<F>) -> Result<()> {
         Ok(())
     }
 
@@ -156,7 +156,7 @@ impl<F: Family> Partial for CubeScheme<F> {
             let mut folded = Vec::new();
             for _ in 0..groups(params) {
                 let mut ciphers = Vec::with_capacity(1 << pieces.above);
-                for (cut, share) in Cut::all(parts).zip(&mut shares) {
+                for (cut, share) in PartIndex::all(parts).zip(&mut shares) {
                     for bytes in share.take(pieces.share(cut).len()) {
                         let cipher = Ciphertext::take(&params.ring, params.rank(), bytes);
                         ciphers.push(cipher.ok_or(PeerMisbehaved::NotCanonical("partial"))?);

@@ -5,7 +5,7 @@ use crate::read::Records;
 use crate::session::Session;
 use crate::{Answer, CubeScheme, Family, Keys, Params, Query, encode};
 use sotto_core::server::together;
-use sotto_core::{Image, Result, Rows, Server, Sink};
+use sotto_core::{Image, RecordSource, Result, Server, Sink};
 use std::sync::Arc;
 
 impl<F: Family> Server<CubeScheme<F>> for CubeTable<F> {
@@ -15,7 +15,7 @@ impl<F: Family> Server<CubeScheme<F>> for CubeTable<F> {
         params.session_bytes() as usize
     }
 
-    fn encode(params: &Params<F>, rows: &dyn Rows, out: &dyn Sink) -> Result<()> {
+    fn encode(params: &Params<F>, rows: &dyn RecordSource, out: &dyn Sink) -> Result<()> {
         encode::encode(params, rows, out)
     }
 
@@ -23,7 +23,7 @@ impl<F: Family> Server<CubeScheme<F>> for CubeTable<F> {
         CubeTable::open(params, image)
     }
 
-    fn records(params: &Params<F>, image: Arc<dyn Image>) -> Result<Box<dyn Rows>> {
+    fn records(params: &Params<F>, image: Arc<dyn Image>) -> Result<Box<dyn RecordSource>> {
         Ok(Box::new(Records::open(params, image)?))
     }
 

@@ -8,7 +8,9 @@ use crate::rings;
 use crate::template::{Template, WhenTried};
 use crate::whitening::whiten;
 use crate::{Answer, encode};
-use sotto_core::{Client as _, One, Params as _, Prepare as _, RecordIndex, SchemeId, Server as _, Shape};
+use sotto_core::{
+    Client as _, OneServer, Params as _, Prepare as _, RecordIndex, SchemeId, Server as _, TableShape,
+};
 use sotto_lattice::ciphertext::Ciphertext;
 use sotto_lattice::encrypt::phase;
 use sotto_lattice::ring::ModulusLevel;
@@ -161,8 +163,8 @@ fn made_against_the_mask(params: &Params<Measured>, bytes: &mut [u8], _: &mut dy
 
 fn measure(set: &str, fill: Fill) -> [f64; 3] {
     let rng = &mut seeded(set);
-    let shape = Shape { set: Some(set.to_owned()), ..Shape::new(150, 2000, 1) };
-    let shape = Shape {
+    let shape = TableShape { set: Some(set.to_owned()), ..TableShape::new(150, 2000, 1) };
+    let shape = TableShape {
         row_bytes: SETS.iter().find(|known| known.name == set).unwrap().unit_bytes().unwrap(),
         ..shape
     };
@@ -186,7 +188,7 @@ fn measure(set: &str, fill: Fill) -> [f64; 3] {
         let mut client = Prepare::<Measured>::finish(prepare).unwrap();
         let session = cube.admit(client.keys()).unwrap();
         let record = 77;
-        let (One(query), pending) = client.query(RecordIndex(record), rng).unwrap();
+        let (OneServer(query), pending) = client.query(RecordIndex(record), rng).unwrap();
         let query = cube.prepare(&session, &query).unwrap();
         // The second pass takes the room that the first one left, and finds nothing of it in its sums.
         drop(cube.first_dimension(0, &[&query]));
@@ -230,7 +232,7 @@ fn measure(set: &str, fill: Fill) -> [f64; 3] {
             }
         }
         let answer = cube.respond(ciphers, &query);
-        let answer = sotto_core::Client::recover(&mut client, pending, One(Answer(vec![answer])));
+        let answer = sotto_core::Client::recover(&mut client, pending, OneServer(Answer(vec![answer])));
         assert!(answer.unwrap().bytes() == &bytes[record as usize * width..][..width], "{set}");
     }
     let noise = &params.noise;

@@ -3,7 +3,7 @@
 use fspiral::FSpiral;
 use onionpir::OnionPir;
 use proptest::prelude::*;
-use sotto_core::{Goal, Params as _, Shape};
+use sotto_core::{Goal, Params as _, TableShape};
 use sotto_cube::literal::{GadgetTriple, NO_TABLES_MASK};
 use sotto_cube::{Family, Literal, Params, TableForm, Upload, rings};
 use spiral::Spiral;
@@ -62,7 +62,7 @@ fn literal() -> impl Strategy<Value = Literal> {
 }
 
 /// What is chosen for a table passes the check, with sizes that can be counted.
-fn chosen_is_checked<F: Family>(shape: &Shape) {
+fn chosen_is_checked<F: Family>(shape: &TableShape) {
     if let Ok(literal) = Params::<F>::select(shape) {
         let params = Params::<F>::check(literal).unwrap();
         assert!(params.report().failure_log2 <= -40.0, "{shape:?}");
@@ -81,7 +81,7 @@ proptest! {
 
     #[test]
     fn what_is_chosen_is_checked(rows in number(), row_bytes in number(), goal in 0..4usize) {
-        let shape = Shape { goal: Goal::ALL[goal], ..Shape::new(rows, row_bytes, 1) };
+        let shape = TableShape { goal: Goal::ALL[goal], ..TableShape::new(rows, row_bytes, 1) };
         chosen_is_checked::<FSpiral>(&shape);
         chosen_is_checked::<OnionPir>(&shape);
         chosen_is_checked::<Spiral>(&shape);

@@ -9,7 +9,7 @@ use sotto_layers::batch_code::Params;
 
 /// One round: a request to each table, the same number for every wish.
 #[derive(Debug)]
-pub struct Round {
+pub struct BatchRequestCost {
     /// The code.
     pub code: Params,
     /// What there is to know of the scheme, with any of the tables.
@@ -30,11 +30,21 @@ pub struct Round {
     pub lookups_fail: f64,
 }
 
-impl Round {
+impl BatchRequestCost {
     /// That of a code, and no table yet.
     pub(super) fn new(code: Params) -> Self {
         let (scheme, tables, queries, up, down, artifacts, keys) = (None, 0, 0, 0, 0, 0, 0);
-        Round { code, scheme, tables, queries, up, down, artifacts, keys, lookups_fail: f64::NEG_INFINITY }
+        BatchRequestCost {
+            code,
+            scheme,
+            tables,
+            queries,
+            up,
+            down,
+            artifacts,
+            keys,
+            lookups_fail: f64::NEG_INFINITY,
+        }
     }
 
     /// Adds a table, which is asked so often.

@@ -96,7 +96,7 @@ impl WriteLock {
     pub(crate) fn is_masked(&self) -> Result<bool> {
         let Some(epoch) = self.dir().latest()? else { return Ok(false) };
         let Ok(image) = self.dir().open_epoch(epoch) else { return Ok(false) };
-        Ok(image.catalog().masked()?.is_some())
+        Ok(image.catalog().symmetric_layer()?.is_some())
     }
 }
 

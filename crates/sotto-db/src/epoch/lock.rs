@@ -21,7 +21,7 @@ pub struct WriteLock {
 
 /// Held by whoever makes a part of an epoch that is there. Given back as [`WriteLock`] is.
 #[derive(Debug)]
-pub struct ShareLock(#[expect(dead_code, reason = "the file is locked as long as it is open")] File);
+pub struct PartLock(#[expect(dead_code, reason = "the file is locked as long as it is open")] File);
 
 impl TableDir {
     /// Takes the folder for writing, and removes what a writer that was killed left behind.
@@ -38,8 +38,8 @@ impl TableDir {
     ///
     /// # Errors
     /// As [`TableDir::lock`].
-    pub fn share(&self) -> Result<ShareLock> {
-        Ok(ShareLock(self.take(File::try_lock_shared)?))
+    pub fn share(&self) -> Result<PartLock> {
+        Ok(PartLock(self.take(File::try_lock_shared)?))
     }
 
     fn take(&self, lock: fn(&File) -> Result<(), TryLockError>) -> Result<File> {
@@ -71,7 +71,7 @@ impl WriteLock {
     ///
     /// # Errors
     /// [`DbError::Io`].
-    pub fn next(&self) -> Result<Epoch> {
+    pub fn next_epoch(&self) -> Result<Epoch> {
         // The number of an epoch of which only a remnant is left was given to clients, and means that epoch.
         let last = self.dir.latest()?.max(self.dir.remnants()?.pop());
         Ok(Epoch(last.map_or(1, |epoch| epoch.0.saturating_add(1))))
@@ -91,7 +91,7 @@ impl WriteLock {
         for (_, part) in self.dir.parts_in_folder()?.iter().filter(|(front, _)| !front.exists()) {
             fs::remove_file(part).map_err(failed)?;
         }
-        self.dir.keep_beside(self.dir.latest()?)
+        self.dir.prune_update_files(self.dir.latest()?)
     }
 }
 

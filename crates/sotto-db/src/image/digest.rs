@@ -3,9 +3,9 @@
 //! Read with `pread` rather than mapped: the file is still being written, and blocks of this size leave
 //! enough work for several threads.
 
-use crate::progress::Stage;
+use crate::progress::ByteProgress;
 use rayon::prelude::*;
-use sotto_catalog::{ArtifactEntry, Hex32, entry::chunk_bytes_for};
+use sotto_catalog::{ArtifactEntry, Hex32, artifact_entry::chunk_bytes_for};
 use sotto_core::{Artifact, Epoch};
 use std::fs::File;
 use std::io;
@@ -14,7 +14,12 @@ use std::os::unix::fs::FileExt;
 const BLOCK: u64 = 8 << 20;
 
 /// The digest of `bytes` bytes from `offset` on.
-pub(crate) fn of_file(file: &File, offset: u64, bytes: u64, stage: &Stage<'_>) -> io::Result<[u8; 32]> {
+pub(crate) fn of_file(
+    file: &File,
+    offset: u64,
+    bytes: u64,
+    stage: &ByteProgress<'_>,
+) -> io::Result<[u8; 32]> {
     let mut whole = blake3::Hasher::new();
     blocks(file, offset, bytes, BLOCK, |block| {
         whole.update_rayon(block);
@@ -29,7 +34,7 @@ pub(crate) fn of_artifact(
     place: (u64, u64),
     artifact: Artifact,
     from_epoch: Option<Epoch>,
-    stage: &Stage<'_>,
+    stage: &ByteProgress<'_>,
 ) -> io::Result<ArtifactEntry> {
     let (bytes, chunk_bytes) = (place.1, chunk_bytes_for(place.1));
     let (digest, chunks) = with_chunks(file, place, chunk_bytes, BLOCK, stage)?;
@@ -46,7 +51,7 @@ fn with_chunks(
     (offset, bytes): (u64, u64),
     chunk_bytes: u64,
     block_bytes: u64,
-    stage: &Stage<'_>,
+    stage: &ByteProgress<'_>,
 ) -> io::Result<(Hex32, Vec<Hex32>)> {
     let (mut whole, mut chunk) = (blake3::Hasher::new(), blake3::Hasher::new());
     let (mut chunks, mut in_chunk) = (Vec::new(), 0);
@@ -105,7 +110,7 @@ mod tests {
         file.write_all(&bytes).unwrap();
         for chunk in [1024, 4096, 16_384, 131_072] {
             for block in [1024, 4096, 32_768, 262_144] {
-                let stage = Stage::new(&silent, "test", 0);
+                let stage = ByteProgress::new(&silent, "test", 0);
                 let part = bytes.get(10..99_000).unwrap();
                 let (whole, chunks) = with_chunks(&file, (10, 98_990), chunk, block, &stage).unwrap();
                 assert!(whole == blake3::hash(part).into());

@@ -1,9 +1,9 @@
 //! An open image: header and catalog checked, sections mapped. Opening reads a page and the catalog,
 //! whatever the size of the rest.
 
-use super::header::{Header, Part};
-use super::mapped::Mapped;
-use super::piece::Piece;
+use super::file_kind::FileKind;
+use super::header::{FilePart, ImageHeader};
+use super::mapped::MappedFile;
 use crate::{ImageProblem, Result};
 use sotto_catalog::{Catalog, SignedCatalog};
 use sotto_core::{Artifact, Image, Section};
@@ -13,21 +13,22 @@ use std::sync::Arc;
 
 /// A mapped image.
 pub struct ImageFile {
-    mapped: Mapped,
+    mapped: MappedFile,
     signed: SignedCatalog,
     catalog: Catalog,
 }
 
 impl ImageFile {
-    /// Opens an image, or the front of one that is cut, and checks its header and catalog; [`Mapped::verify`] checks the rest.
+    /// Opens an image, or the front of one that is cut, and checks its header and catalog; [`MappedFile::verify`] checks the
+    /// rest.
     ///
     /// # Errors
     /// [`crate::DbError::Io`], [`crate::DbError::Image`].
     pub fn open(path: &Path) -> Result<Arc<Self>> {
         let image = ImageFile::open_holding(path, |_| true)?;
         match image.piece() {
-            Piece::Part(_) => Err(image.refuse(ImageProblem::Piece { found: image.piece() })),
-            Piece::Whole | Piece::Front(_) => Ok(image),
+            FileKind::Part(_) => Err(image.refuse(ImageProblem::Piece { found: image.piece() })),
+            FileKind::Whole | FileKind::Front(_) => Ok(image),
         }
     }
 
@@ -38,7 +39,7 @@ impl ImageFile {
     pub fn open_part(path: &Path) -> Result<Arc<Self>> {
         let image = ImageFile::open_holding(path, |_| true)?;
         match image.piece() {
-            Piece::Part(_) => Ok(image),
+            FileKind::Part(_) => Ok(image),
             found => Err(image.refuse(ImageProblem::Piece { found })),
         }
     }
@@ -54,7 +55,7 @@ impl ImageFile {
 
     /// Opens a file that has, of the artifacts its catalog names, those that `holds` says.
     fn open_holding(path: &Path, holds: fn(Artifact) -> bool) -> Result<Arc<Self>> {
-        let mapped = Mapped::open(path)?;
+        let mapped = MappedFile::open(path)?;
         let (signed, catalog) = read_catalog(&mapped).map_err(|problem| mapped.refuse(problem))?;
         names_what_is_there(mapped.header(), &catalog, holds).map_err(|problem| mapped.refuse(problem))?;
         let image = ImageFile { mapped, signed, catalog };
@@ -63,7 +64,7 @@ impl ImageFile {
     }
 
     /// How much of a table's image it is.
-    pub fn piece(&self) -> Piece {
+    pub fn piece(&self) -> FileKind {
         self.header().piece
     }
 
@@ -79,9 +80,9 @@ impl ImageFile {
 }
 
 impl Deref for ImageFile {
-    type Target = Mapped;
+    type Target = MappedFile;
 
-    fn deref(&self) -> &Mapped {
+    fn deref(&self) -> &MappedFile {
         &self.mapped
     }
 }
@@ -98,18 +99,19 @@ impl std::fmt::Debug for ImageFile {
     }
 }
 
-fn read_catalog(mapped: &Mapped) -> Result<(SignedCatalog, Catalog), ImageProblem> {
+fn read_catalog(mapped: &MappedFile) -> Result<(SignedCatalog, Catalog), ImageProblem> {
     let header = mapped.header();
-    if header.entry(Part::Foreign).is_some() || header.entry(Part::Entries).is_some() {
+    if header.entry(FilePart::Foreign).is_some() || header.entry(FilePart::Entries).is_some() {
         return Err(ImageProblem::Foreign);
     }
-    let entry = header.entry(Part::Catalog).ok_or(ImageProblem::Malformed { why: "there is no catalog" })?;
+    let entry =
+        header.entry(FilePart::Catalog).ok_or(ImageProblem::Malformed { why: "there is no catalog" })?;
     let text = mapped.part(entry);
     let refuse = |error: sotto_catalog::CatalogError| ImageProblem::Catalog { why: error.to_string() };
     // The size limit comes first: nothing is hashed that could not be a catalog.
     let signed = SignedCatalog::parse(text).map_err(refuse);
     if blake3::hash(text) != blake3::Hash::from(entry.digest) {
-        return Err(ImageProblem::Digest { part: Part::Catalog.name() });
+        return Err(ImageProblem::Digest { part: FilePart::Catalog.name() });
     }
     let signed = signed?;
     let catalog = signed.verify(None).map_err(refuse)?;
@@ -118,32 +120,33 @@ fn read_catalog(mapped: &Mapped) -> Result<(SignedCatalog, Catalog), ImageProble
 
 /// Whether a file has, of what its catalog names, what `holds` says, and nothing else.
 fn names_what_is_there(
-    header: &Header,
+    header: &ImageHeader,
     catalog: &Catalog,
     holds: fn(Artifact) -> bool,
 ) -> Result<(), ImageProblem> {
-    if let Piece::Part(_) = header.piece {
+    if let FileKind::Part(_) = header.piece {
         // How many bytes it has of which section is for the scheme to say.
         return match header.entries.len() {
             2 => Ok(()),
             _ => Err(ImageProblem::Malformed { why: "a part has one section, and its catalog" }),
         };
     }
-    let named = |entry: &&super::header::Entry| matches!(entry.part, Part::Scheme(Section::Public(_)));
+    let named =
+        |entry: &&super::header::FilePartEntry| matches!(entry.part, FilePart::Scheme(Section::Public(_)));
     let held: Vec<_> = catalog.artifacts.iter().filter(|entry| holds(entry.artifact)).collect();
     if header.entries.iter().filter(named).count() != held.len() {
         return Err(ImageProblem::Malformed { why: "the catalog names other artifacts than the file holds" });
     }
     for artifact in held {
-        let entry = header.entry(Part::Scheme(Section::Public(artifact.artifact)));
+        let entry = header.entry(FilePart::Scheme(Section::Public(artifact.artifact)));
         if !entry.is_some_and(|entry| entry.bytes == artifact.bytes && entry.digest == artifact.digest.0) {
             return Err(ImageProblem::Malformed { why: "an artifact is not the one the catalog names" });
         }
     }
     if let Some(named) = catalog.rows_digest {
         // A remnant has no rows, whether they are an artifact or not, and a front has those that are one.
-        let rows = header.entry(Part::Scheme(Section::Resident)).map(|entry| entry.digest);
-        let is_here = holds(Artifact::Rows) && header.piece == Piece::Whole;
+        let rows = header.entry(FilePart::Scheme(Section::Resident)).map(|entry| entry.digest);
+        let is_here = holds(Artifact::Rows) && header.piece == FileKind::Whole;
         if rows != Some(named.0).filter(|_| is_here) {
             return Err(ImageProblem::Malformed { why: "the rows are not those the catalog names" });
         }

@@ -3,8 +3,8 @@
 //! Nobody signs it, since that protocol's clients have no use for a signature; digests tell damage. What the description says is
 //! for the protocol's own crate to read.
 
-use super::header::Part;
-use super::mapped::Mapped;
+use super::header::FilePart;
+use super::mapped::MappedFile;
 use crate::{ImageProblem, Result};
 use sotto_catalog::Hex32;
 use sotto_core::{Image, Section};
@@ -17,26 +17,26 @@ pub const MOST_DESCRIPTION_BYTES: usize = 16 << 20;
 
 /// A mapped table of another protocol.
 #[derive(Debug)]
-pub struct ForeignFile {
-    mapped: Mapped,
+pub struct ForeignImage {
+    mapped: MappedFile,
     digest: Hex32,
 }
 
-impl ForeignFile {
-    /// Opens a table, and checks its header and that its description is undamaged; [`Mapped::verify`] checks the rest.
+impl ForeignImage {
+    /// Opens a table, and checks its header and that its description is undamaged; [`MappedFile::verify`] checks the rest.
     ///
     /// # Errors
     /// [`DbError::Io`](crate::DbError::Io), [`DbError::Image`](crate::DbError::Image).
     pub fn open(path: &Path) -> Result<Arc<Self>> {
-        let mapped = Mapped::open(path)?;
+        let mapped = MappedFile::open(path)?;
         let digest = check(&mapped).map_err(|problem| mapped.refuse(problem))?;
         mapped.check()?;
-        Ok(Arc::new(ForeignFile { mapped, digest }))
+        Ok(Arc::new(ForeignImage { mapped, digest }))
     }
 
     /// What it is, as its protocol's crate wrote it.
     pub fn description(&self) -> &[u8] {
-        self.mapped.bytes_of(Part::Foreign).unwrap_or_default()
+        self.mapped.bytes_of(FilePart::Foreign).unwrap_or_default()
     }
 
     /// BLAKE3 of the description.
@@ -45,9 +45,10 @@ impl ForeignFile {
     }
 }
 
-fn check(mapped: &Mapped) -> Result<Hex32, ImageProblem> {
-    let entry = mapped.header().entry(Part::Foreign).ok_or(ImageProblem::NotForeign)?;
-    let known = |part| matches!(part, Part::Foreign | Part::Entries | Part::Scheme(Section::Resident));
+fn check(mapped: &MappedFile) -> Result<Hex32, ImageProblem> {
+    let entry = mapped.header().entry(FilePart::Foreign).ok_or(ImageProblem::NotForeign)?;
+    let known =
+        |part| matches!(part, FilePart::Foreign | FilePart::Entries | FilePart::Scheme(Section::Resident));
     if !mapped.header().entries.iter().all(|entry| known(entry.part)) {
         return Err(ImageProblem::Malformed { why: "a table of another protocol has sections of a scheme" });
     }
@@ -56,20 +57,20 @@ fn check(mapped: &Mapped) -> Result<Hex32, ImageProblem> {
     }
     // Nothing of it is believed before.
     if blake3::hash(mapped.part(entry)) != blake3::Hash::from(entry.digest) {
-        return Err(ImageProblem::Digest { part: Part::Foreign.name() });
+        return Err(ImageProblem::Digest { part: FilePart::Foreign.name() });
     }
     Ok(entry.digest.into())
 }
 
-impl Deref for ForeignFile {
-    type Target = Mapped;
+impl Deref for ForeignImage {
+    type Target = MappedFile;
 
-    fn deref(&self) -> &Mapped {
+    fn deref(&self) -> &MappedFile {
         &self.mapped
     }
 }
 
-impl Image for ForeignFile {
+impl Image for ForeignImage {
     fn section(&self, section: Section) -> Option<&[u8]> {
         self.mapped.section(section)
     }

@@ -1,8 +1,8 @@
 //! The first page of an image: which sections there are, where, and their digests. Drawn in `spec/image.md`.
 
-use super::piece::Piece;
+use super::file_kind::FileKind;
 use crate::ImageProblem;
-use sotto_core::{Artifact, Section, Sure};
+use sotto_core::{Artifact, ExpectOrDefault, Section};
 
 /// Bytes of the first page; sections lie behind it.
 pub const HEADER_BYTES: usize = 4096;
@@ -17,7 +17,7 @@ const MAX_SECTIONS: usize = (HEADER_BYTES - PREFIX) / ENTRY;
 
 /// A part of the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Part {
+pub enum FilePart {
     /// The signed catalog, as JSON.
     Catalog,
     /// What a scheme wrote.
@@ -30,9 +30,9 @@ pub enum Part {
 
 /// Where a part lies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Entry {
+pub struct FilePartEntry {
     /// Which part.
-    pub part: Part,
+    pub part: FilePart,
     /// Its first byte in the file.
     pub offset: u64,
     /// Its bytes.
@@ -43,64 +43,64 @@ pub struct Entry {
 
 /// A checked header: parts lie inside the file, aligned, in ascending order, none twice.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Header {
+pub struct ImageHeader {
     /// Bytes of the whole file.
     pub file_bytes: u64,
     /// How much of a table's image it holds.
-    pub piece: Piece,
+    pub piece: FileKind,
     /// Its parts, by offset.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<FilePartEntry>,
 }
 
-impl Part {
+impl FilePart {
     /// Its name in reports.
     pub fn name(self) -> &'static str {
         match self {
-            Part::Catalog => "catalog",
-            Part::Scheme(Section::Resident) => "resident",
-            Part::Scheme(Section::Public(artifact)) => artifact.name(),
-            Part::Foreign => "description",
-            Part::Entries => "entries",
+            FilePart::Catalog => "catalog",
+            FilePart::Scheme(Section::Resident) => "resident",
+            FilePart::Scheme(Section::Public(artifact)) => artifact.name(),
+            FilePart::Foreign => "description",
+            FilePart::Entries => "entries",
         }
     }
 
     /// A multiple of this is its offset: a page for what is scanned, a cache line for the rest.
     pub fn alignment(self) -> u64 {
         match self {
-            Part::Scheme(Section::Resident | Section::Public(Artifact::Rows)) | Part::Entries => 4096,
+            FilePart::Scheme(Section::Resident | Section::Public(Artifact::Rows)) | FilePart::Entries => 4096,
             _ => 64,
         }
     }
 
     fn code(self) -> Option<u32> {
         match self {
-            Part::Catalog => Some(1),
-            Part::Scheme(Section::Resident) => Some(2),
-            Part::Scheme(Section::Public(Artifact::Hint)) => Some(3),
-            Part::Scheme(Section::Public(Artifact::HintDelta)) => Some(4),
-            Part::Scheme(Section::Public(Artifact::Rows)) => Some(5),
-            Part::Scheme(Section::Public(Artifact::RowsDelta)) => Some(6),
-            Part::Scheme(Section::Public(Artifact::Tree)) => Some(7),
-            Part::Scheme(Section::Public(Artifact::TreeDelta)) => Some(8),
-            Part::Foreign => Some(9),
-            Part::Entries => Some(10),
+            FilePart::Catalog => Some(1),
+            FilePart::Scheme(Section::Resident) => Some(2),
+            FilePart::Scheme(Section::Public(Artifact::Hint)) => Some(3),
+            FilePart::Scheme(Section::Public(Artifact::HintDelta)) => Some(4),
+            FilePart::Scheme(Section::Public(Artifact::Rows)) => Some(5),
+            FilePart::Scheme(Section::Public(Artifact::RowsDelta)) => Some(6),
+            FilePart::Scheme(Section::Public(Artifact::Tree)) => Some(7),
+            FilePart::Scheme(Section::Public(Artifact::TreeDelta)) => Some(8),
+            FilePart::Foreign => Some(9),
+            FilePart::Entries => Some(10),
             // An artifact newer than this format; the writer refuses to reserve it.
-            Part::Scheme(Section::Public(_)) => None,
+            FilePart::Scheme(Section::Public(_)) => None,
         }
     }
 
     fn from_code(code: u32) -> Option<Self> {
         let known = [
-            Part::Catalog,
-            Part::Scheme(Section::Resident),
-            Part::Scheme(Section::Public(Artifact::Hint)),
-            Part::Scheme(Section::Public(Artifact::HintDelta)),
-            Part::Scheme(Section::Public(Artifact::Rows)),
-            Part::Scheme(Section::Public(Artifact::RowsDelta)),
-            Part::Scheme(Section::Public(Artifact::Tree)),
-            Part::Scheme(Section::Public(Artifact::TreeDelta)),
-            Part::Foreign,
-            Part::Entries,
+            FilePart::Catalog,
+            FilePart::Scheme(Section::Resident),
+            FilePart::Scheme(Section::Public(Artifact::Hint)),
+            FilePart::Scheme(Section::Public(Artifact::HintDelta)),
+            FilePart::Scheme(Section::Public(Artifact::Rows)),
+            FilePart::Scheme(Section::Public(Artifact::RowsDelta)),
+            FilePart::Scheme(Section::Public(Artifact::Tree)),
+            FilePart::Scheme(Section::Public(Artifact::TreeDelta)),
+            FilePart::Foreign,
+            FilePart::Entries,
         ];
         known.into_iter().find(|part| part.code() == Some(code))
     }
@@ -111,12 +111,14 @@ impl Part {
     }
 }
 
-impl Header {
+impl ImageHeader {
     /// The first page.
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
         let mut table = Vec::with_capacity(HEADER_BYTES);
         for entry in &self.entries {
-            table.extend_from_slice(&entry.part.code().sure("a part of an image has a code").to_le_bytes());
+            table.extend_from_slice(
+                &entry.part.code().expect_or_default("a part of an image has a code").to_le_bytes(),
+            );
             table.extend_from_slice(&[0; 4]);
             table.extend_from_slice(&entry.offset.to_le_bytes());
             table.extend_from_slice(&entry.bytes.to_le_bytes());
@@ -165,13 +167,14 @@ impl Header {
         if want != file_bytes {
             return Err(ImageProblem::Length { have: file_bytes, want });
         }
-        let piece = Piece::from_numbers([fields.u32().unwrap_or(0), fields.u32().unwrap_or(0)])?;
+        let piece = FileKind::from_numbers([fields.u32().unwrap_or(0), fields.u32().unwrap_or(0)])?;
         if count > MAX_SECTIONS {
             return Err(malformed("too many sections"));
         }
         let mut fields = Fields(table);
         let entries: Option<Vec<_>> = (0..count).map(|_| fields.entry()).collect();
-        let header = Header { file_bytes, piece, entries: entries.ok_or(malformed("an unknown section"))? };
+        let header =
+            ImageHeader { file_bytes, piece, entries: entries.ok_or(malformed("an unknown section"))? };
         header.check().map_err(malformed)?;
         Ok(header)
     }
@@ -200,7 +203,7 @@ impl Header {
     }
 
     /// Where `part` lies, if there is one.
-    pub fn entry(&self, part: Part) -> Option<&Entry> {
+    pub fn entry(&self, part: FilePart) -> Option<&FilePartEntry> {
         self.entries.iter().find(|entry| entry.part == part)
     }
 }
@@ -230,11 +233,11 @@ impl Fields<'_> {
         self.take().map(u64::from_le_bytes)
     }
 
-    fn entry(&mut self) -> Option<Entry> {
-        let part = Part::from_code(self.u32()?)?;
+    fn entry(&mut self) -> Option<FilePartEntry> {
+        let part = FilePart::from_code(self.u32()?)?;
         let zero = self.u32()?;
         let (offset, bytes, zeros) = (self.u64()?, self.u64()?, self.u64()?);
         let digest = self.take()?;
-        (zero == 0 && zeros == 0).then_some(Entry { part, offset, bytes, digest })
+        (zero == 0 && zeros == 0).then_some(FilePartEntry { part, offset, bytes, digest })
     }
 }

@@ -2,8 +2,8 @@
 //!
 //! A mapped file that is cut short has pages with nothing behind them, and reading one is SIGBUS, which ends a process and
 //! with it everything else that it serves. So the first mapping installs a handler. It puts zeros in the place of a mapping
-//! whose file is gone, and marks it ([`Map::is_whole`]); whoever reads asks for the mark afterwards, and throws away what it
-//! made of zeros. Every other SIGBUS goes to the handler that was there before.
+//! whose file is gone, and marks it ([`FileMapping::is_whole`]); whoever reads asks for the mark afterwards, and throws away what
+//! it made of zeros. Every other SIGBUS goes to the handler that was there before.
 
 use libc::{c_int, c_void, siginfo_t};
 #[cfg(target_os = "linux")]
@@ -17,12 +17,12 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 
 /// A file, mapped for reading.
-pub(crate) struct Map {
+pub(crate) struct FileMapping {
     mmap: Mmap,
-    place: &'static Place,
+    place: &'static MappedRange,
 }
 
-impl Map {
+impl FileMapping {
     /// Maps all of a file.
     #[allow(unsafe_code)]
     pub(crate) fn of(file: &File) -> io::Result<Self> {
@@ -32,12 +32,12 @@ impl Map {
         // temporary file and renamed when complete; nothing in sotto opens one for writing afterwards,
         // and an update writes another file. The mapping itself is read-only. Someone who writes to an
         // image in place while it is served breaks this, and `spec/image.md` says not to; the file's
-        // size and time tell (`Mapped::check`), a fault does too, and nothing is answered from it then.
+        // size and time tell (`MappedFile::check`), a fault does too, and nothing is answered from it then.
         // The copy of a table that buckets are read from (`table/buckets`) is written before it is mapped,
         // and no other process has its file, which has no name. Nor does one have that of rows which are audited.
         let mmap = unsafe { Mmap::map(file) }?;
-        let place = Place::take(mmap.as_ptr().addr(), mmap.len());
-        Ok(Map { mmap, place })
+        let place = MappedRange::take(mmap.as_ptr().addr(), mmap.len());
+        Ok(FileMapping { mmap, place })
     }
 
     /// All of it.
@@ -74,7 +74,7 @@ impl Map {
     }
 }
 
-impl Drop for Map {
+impl Drop for FileMapping {
     fn drop(&mut self) {
         // Before the memory goes: it may belong to something else the next moment.
         self.place.give_back();
@@ -83,21 +83,21 @@ impl Drop for Map {
 
 /// Where a mapping lies, for the handler. Places are never freed, since a handler may look at one at any time; the next
 /// mapping takes one that was given back. What is locked here a handler never waits for: it only loads.
-struct Place {
+struct MappedRange {
     taken: AtomicBool,
     /// 0 where there is none.
     start: AtomicUsize,
     bytes: AtomicUsize,
     /// Whether it was read where the file had no bytes any more.
     cut: AtomicBool,
-    next: OnceLock<&'static Place>,
+    next: OnceLock<&'static MappedRange>,
 }
 
-static FIRST: Place = Place::new();
+static FIRST: MappedRange = MappedRange::new();
 
-impl Place {
+impl MappedRange {
     const fn new() -> Self {
-        Place {
+        MappedRange {
             taken: AtomicBool::new(false),
             start: AtomicUsize::new(0),
             bytes: AtomicUsize::new(0),
@@ -106,10 +106,10 @@ impl Place {
         }
     }
 
-    fn take(start: usize, bytes: usize) -> &'static Place {
+    fn take(start: usize, bytes: usize) -> &'static MappedRange {
         let mut place = &FIRST;
         while place.taken.swap(true, SeqCst) {
-            place = place.next.get_or_init(|| Box::leak(Box::new(Place::new())));
+            place = place.next.get_or_init(|| Box::leak(Box::new(MappedRange::new())));
         }
         place.cut.store(false, SeqCst);
         place.bytes.store(bytes, SeqCst);
@@ -124,7 +124,7 @@ impl Place {
     }
 
     /// The mapping that an address belongs to, and where it lies.
-    fn of(address: usize) -> Option<(&'static Place, usize, usize)> {
+    fn of(address: usize) -> Option<(&'static MappedRange, usize, usize)> {
         let mut place = Some(&FIRST);
         while let Some(here) = place {
             let (start, bytes) = (here.start.load(SeqCst), here.bytes.load(SeqCst));
@@ -172,7 +172,7 @@ fn handle_faults() -> Result<(), i32> {
 extern "C" fn on_fault(signal: c_int, info: *mut siginfo_t, context: *mut c_void) {
     // SAFETY: the kernel gives a handler with SA_SIGINFO a valid `info`. A positive code says that it holds an address.
     let address = unsafe { ((*info).si_code > 0).then(|| (*info).si_addr().addr()) };
-    let found = address.and_then(Place::of);
+    let found = address.and_then(MappedRange::of);
     if let Some((place, start, bytes)) = found {
         // Before the zeros: who reads them sees the mark.
         place.cut.store(true, SeqCst);
@@ -224,7 +224,7 @@ mod tests {
             .map(|byte| {
                 let mut file = tempfile::tempfile().unwrap();
                 file.write_all(&vec![byte; 100_000]).unwrap();
-                (Map::of(&file).unwrap(), file)
+                (FileMapping::of(&file).unwrap(), file)
             })
             .into();
         let [(cut, file), (whole, _)] = &maps[..] else { unreachable!() };
@@ -242,7 +242,7 @@ mod tests {
         drop(maps);
         let mut file = tempfile::tempfile().unwrap();
         file.write_all(&[3; 10]).unwrap();
-        let next = Map::of(&file).unwrap();
+        let next = FileMapping::of(&file).unwrap();
         assert!(next.bytes() == [3; 10] && next.is_whole());
     }
 }

@@ -1,36 +1,36 @@
 //! A file of sections, mapped: header checked, whatever its description is. Opening reads a page, whatever the size of the rest.
 
-use super::header::{Entry, HEADER_BYTES, Header, Part};
-use super::map::Map;
-use crate::progress::{Stage, Watcher};
+use super::header::{FilePart, FilePartEntry, HEADER_BYTES, ImageHeader};
+use super::map::FileMapping;
+use crate::progress::{ByteProgress, Watcher};
 use crate::{DbError, ImageProblem, Result};
 use sotto_catalog::Hex32;
-use sotto_core::{Artifact, Image, Section, Sure};
+use sotto_core::{Artifact, ExpectOrDefault, Image, Section};
 use std::fs::{File, Metadata};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// A mapped file of sections.
-pub struct Mapped {
+pub struct MappedFile {
     path: PathBuf,
     file: File,
-    seal: Seal,
-    map: Map,
-    header: Header,
+    seal: FileIdentity,
+    map: FileMapping,
+    header: ImageHeader,
 }
 
 /// Which file it is, how long, and when it was last written: what stays as it is while nobody writes to it in place.
 /// Other names for it, another place, and the end of its name change nothing of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Seal {
+pub struct FileIdentity {
     file: (u64, u64),
     bytes: u64,
     written: (i64, i64),
 }
 
-impl Seal {
+impl FileIdentity {
     fn of(metadata: &Metadata) -> Self {
-        Seal {
+        FileIdentity {
             file: (metadata.dev(), metadata.ino()),
             bytes: metadata.len(),
             written: (metadata.mtime(), metadata.mtime_nsec()),
@@ -38,7 +38,7 @@ impl Seal {
     }
 }
 
-impl Mapped {
+impl MappedFile {
     /// Opens a file and checks its header.
     ///
     /// # Errors
@@ -52,12 +52,12 @@ impl Mapped {
             // Neither can be mapped.
             return Err(refuse(ImageProblem::NotAnImage));
         }
-        let map = Map::of(&file).map_err(io)?;
+        let map = FileMapping::of(&file).map_err(io)?;
         let bytes = map.bytes();
         let (page, _) = bytes.split_at(bytes.len().min(HEADER_BYTES));
-        let header = Header::parse(page, bytes.len() as u64).map_err(refuse)?;
-        let (path, seal) = (path.to_owned(), Seal::of(&metadata));
-        Ok(Mapped { path, file, seal, map, header })
+        let header = ImageHeader::parse(page, bytes.len() as u64).map_err(refuse)?;
+        let (path, seal) = (path.to_owned(), FileIdentity::of(&metadata));
+        Ok(MappedFile { path, file, seal, map, header })
     }
 
     /// The file.
@@ -66,7 +66,7 @@ impl Mapped {
     }
 
     /// Its first page.
-    pub fn header(&self) -> &Header {
+    pub fn header(&self) -> &ImageHeader {
         &self.header
     }
 
@@ -76,7 +76,7 @@ impl Mapped {
     }
 
     /// What tells this file from another, and from itself once it is written to.
-    pub fn seal(&self) -> Seal {
+    pub fn seal(&self) -> FileIdentity {
         self.seal
     }
 
@@ -86,7 +86,7 @@ impl Mapped {
     /// # Errors
     /// [`DbError::Image`] with [`ImageProblem::Changed`].
     pub fn check(&self) -> Result<()> {
-        let now = self.file.metadata().map(|metadata| Seal::of(&metadata));
+        let now = self.file.metadata().map(|metadata| FileIdentity::of(&metadata));
         match self.map.is_whole() && now.is_ok_and(|now| now == self.seal) {
             true => Ok(()),
             false => Err(self.refuse(ImageProblem::Changed)),
@@ -108,11 +108,11 @@ impl Mapped {
     pub fn verify_while(
         &self,
         watch: Watcher<'_>,
-        which: &dyn Fn(Part) -> bool,
+        which: &dyn Fn(FilePart) -> bool,
         go_on: &dyn Fn() -> bool,
     ) -> Result<bool> {
         let entries: Vec<_> = self.header.entries.iter().filter(|entry| which(entry.part)).collect();
-        let stage = Stage::new(watch, "verify", entries.iter().map(|entry| entry.bytes).sum());
+        let stage = ByteProgress::new(watch, "verify", entries.iter().map(|entry| entry.bytes).sum());
         for entry in entries {
             let mut hasher = blake3::Hasher::new();
             for block in self.part(entry).chunks(VERIFY_BLOCK) {
@@ -136,13 +136,13 @@ impl Mapped {
     }
 
     /// The bytes of a part, if the file has it.
-    pub fn bytes_of(&self, part: Part) -> Option<&[u8]> {
+    pub fn bytes_of(&self, part: FilePart) -> Option<&[u8]> {
         self.header.entry(part).map(|entry| self.part(entry))
     }
 
     /// The section that answers are made from, if the image has it: the rows, or else the resident section.
     pub fn answered_from(&self) -> Option<Section> {
-        ANSWERED_FROM.into_iter().find(|section| self.header.entry(Part::Scheme(*section)).is_some())
+        ANSWERED_FROM.into_iter().find(|section| self.header.entry(FilePart::Scheme(*section)).is_some())
     }
 
     /// Asks the system to read in what answers are made from, on huge pages, so that the first answers are not slow.
@@ -168,13 +168,13 @@ impl Mapped {
         }
     }
 
-    fn scanned(&self) -> Option<&Entry> {
-        self.header.entry(Part::Scheme(self.answered_from()?))
+    fn scanned(&self) -> Option<&FilePartEntry> {
+        self.header.entry(FilePart::Scheme(self.answered_from()?))
     }
 
     /// A part's bytes. The header was checked against the file's length.
-    pub(crate) fn part(&self, entry: &Entry) -> &[u8] {
-        slice(self.map.bytes(), entry).sure("the header was checked against the file")
+    pub(crate) fn part(&self, entry: &FilePartEntry) -> &[u8] {
+        slice(self.map.bytes(), entry).expect_or_default("the header was checked against the file")
     }
 }
 
@@ -183,19 +183,19 @@ const ANSWERED_FROM: [Section; 2] = [Section::Public(Artifact::Rows), Section::R
 
 const VERIFY_BLOCK: usize = 8 << 20;
 
-impl Image for Mapped {
+impl Image for MappedFile {
     fn section(&self, section: Section) -> Option<&[u8]> {
-        self.bytes_of(Part::Scheme(section))
+        self.bytes_of(FilePart::Scheme(section))
     }
 }
 
-impl std::fmt::Debug for Mapped {
+impl std::fmt::Debug for MappedFile {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Mapped({})", self.path.display())
     }
 }
 
-fn slice<'a>(bytes: &'a [u8], entry: &Entry) -> Option<&'a [u8]> {
+fn slice<'a>(bytes: &'a [u8], entry: &FilePartEntry) -> Option<&'a [u8]> {
     let start = usize::try_from(entry.offset).ok()?;
     bytes.get(start..start.checked_add(usize::try_from(entry.bytes).ok()?)?)
 }

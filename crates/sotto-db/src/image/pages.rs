@@ -3,7 +3,7 @@
 //! A mapped file has huge pages where its page cache has large pieces: it was written in large pieces, or read in by a mapping
 //! that asked for them, and the file system can.
 
-use super::Mapped;
+use super::MappedFile;
 use sotto_core::{Image, Section};
 use sotto_pages::{HUGE_PAGE, PageUsage, pages_of};
 use std::hint::black_box;
@@ -11,7 +11,7 @@ use std::hint::black_box;
 /// In how many places an image is looked at of which little was read yet.
 const PLACES: u64 = 64;
 
-impl Mapped {
+impl MappedFile {
     /// What stands behind a section now; `None` if there is no such section, or the system does not say.
     pub fn pages(&self, section: Section) -> Option<PageUsage> {
         pages_of(self.section(section)?)

@@ -4,10 +4,10 @@
 //! a crash at any moment, finds either no image or a whole one.
 
 use super::digest;
-use super::header::{Entry, HEADER_BYTES, Header, Part};
-use super::mapped::Mapped;
-use super::piece::Piece;
-use crate::progress::{Progress, Stage, Unit, Watcher};
+use super::file_kind::FileKind;
+use super::header::{FilePart, FilePartEntry, HEADER_BYTES, ImageHeader};
+use super::mapped::MappedFile;
+use crate::progress::{ByteProgress, Progress, ProgressUnit, Watcher};
 use crate::{DbError, ImageProblem, Result};
 use sotto_catalog::{ArtifactEntry, Hex32, SignedCatalog};
 use sotto_core::{Artifact, Epoch, Misuse, Section, Sink};
@@ -29,21 +29,21 @@ pub struct ImageWriter<'a> {
     temp: NamedTempFile,
     destination: PathBuf,
     /// In the order they were reserved, which is the order in the file.
-    places: RwLock<Vec<Place>>,
+    places: RwLock<Vec<WriterSection>>,
     written: AtomicU64,
     watch: Watcher<'a>,
-    piece: Piece,
+    piece: FileKind,
     /// Whether blocks are allocated when they are written: of a file that most of is not.
     sparse: bool,
 }
 
 /// A whole file under a name that goes with it.
-pub(crate) struct Sealed {
+pub(crate) struct FinishedFile {
     temp: NamedTempFile,
     destination: PathBuf,
 }
 
-impl Sealed {
+impl FinishedFile {
     /// What it is called for now.
     pub(crate) fn path(&self) -> &Path {
         self.temp.path()
@@ -51,8 +51,8 @@ impl Sealed {
 }
 
 #[derive(Clone, Copy)]
-struct Place {
-    part: Part,
+struct WriterSection {
+    part: FilePart,
     offset: u64,
     bytes: u64,
     digest: Option<[u8; 32]>,
@@ -80,13 +80,13 @@ impl<'a> ImageWriter<'a> {
             places: RwLock::default(),
             written: AtomicU64::new(0),
             watch,
-            piece: Piece::Whole,
+            piece: FileKind::Whole,
             sparse: false,
         })
     }
 
     /// The same for a piece of an image.
-    pub(crate) fn of_piece(self, piece: Piece) -> Self {
+    pub(crate) fn of_piece(self, piece: FileKind) -> Self {
         ImageWriter { piece, ..self }
     }
 
@@ -98,9 +98,9 @@ impl<'a> ImageWriter<'a> {
     /// The sections there are, and their bytes.
     pub(crate) fn sections(&self) -> Vec<(Section, u64)> {
         let places = self.places.read().unwrap_or_else(PoisonError::into_inner);
-        let of_scheme = |place: &Place| match place.part {
-            Part::Scheme(section) => Some((section, place.bytes)),
-            Part::Catalog | Part::Foreign | Part::Entries => None,
+        let of_scheme = |place: &WriterSection| match place.part {
+            FilePart::Scheme(section) => Some((section, place.bytes)),
+            FilePart::Catalog | FilePart::Foreign | FilePart::Entries => None,
         };
         places.iter().filter_map(of_scheme).collect()
     }
@@ -114,17 +114,17 @@ impl<'a> ImageWriter<'a> {
     ///
     /// # Errors
     /// [`DbError::Image`] if one of them is damaged; [`DbError::Io`], [`DbError::DiskFull`].
-    pub fn create_from(destination: &Path, old: &Mapped, watch: Watcher<'a>) -> Result<Self> {
+    pub fn create_from(destination: &Path, old: &MappedFile, watch: Watcher<'a>) -> Result<Self> {
         let writer = ImageWriter::create(destination, watch)?;
         let kept = old.header().entries.iter().filter(|entry| {
             let anew = |artifact: Artifact| artifact.is_delta() || artifact.is_tree();
-            let anew = matches!(entry.part, Part::Scheme(Section::Public(artifact)) if anew(artifact));
-            entry.part != Part::Catalog && !anew
+            let anew = matches!(entry.part, FilePart::Scheme(Section::Public(artifact)) if anew(artifact));
+            entry.part != FilePart::Catalog && !anew
         });
         let kept: Vec<_> = kept.copied().collect();
-        let stage = Stage::new(watch, "copy", kept.iter().map(|entry| entry.bytes).sum());
+        let stage = ByteProgress::new(watch, "copy", kept.iter().map(|entry| entry.bytes).sum());
         for entry in kept {
-            let Part::Scheme(section) = entry.part else { continue };
+            let FilePart::Scheme(section) = entry.part else { continue };
             writer.reserve(section, entry.bytes).map_err(|e| writer.failed(e))?;
             let bytes = old.part(&entry);
             let mut hasher = blake3::Hasher::new();
@@ -159,11 +159,11 @@ impl<'a> ImageWriter<'a> {
     pub fn digest(&mut self, from_epoch: Option<Epoch>) -> Result<Vec<ArtifactEntry>> {
         let file = self.temp.as_file();
         let places = self.places.get_mut().unwrap_or_else(PoisonError::into_inner);
-        let stage = Stage::new(self.watch, "digest", places.iter().map(|place| place.bytes).sum());
+        let stage = ByteProgress::new(self.watch, "digest", places.iter().map(|place| place.bytes).sum());
         let mut artifacts = Vec::new();
         for place in places {
             let digest = match place.part {
-                Part::Scheme(Section::Public(artifact)) => {
+                FilePart::Scheme(Section::Public(artifact)) => {
                     let from = from_epoch.filter(|_| artifact.is_delta());
                     digest::of_artifact(file, (place.offset, place.bytes), artifact, from, &stage).map(
                         |entry| {
@@ -183,7 +183,7 @@ impl<'a> ImageWriter<'a> {
     /// The digest of the resident section, after [`ImageWriter::digest`].
     pub fn resident_digest(&self) -> Option<Hex32> {
         let places = self.places.read().unwrap_or_else(PoisonError::into_inner);
-        let resident = places.iter().find(|place| place.part == Part::Scheme(Section::Resident));
+        let resident = places.iter().find(|place| place.part == FilePart::Scheme(Section::Resident));
         resident?.digest.map(Hex32::from)
     }
 
@@ -193,7 +193,7 @@ impl<'a> ImageWriter<'a> {
     /// [`DbError::Io`], [`DbError::DiskFull`]; [`DbError::Scheme`] if something was written after
     /// [`ImageWriter::digest`].
     pub fn finish(self, catalog: &SignedCatalog) -> Result<PathBuf> {
-        self.close(Part::Catalog, &catalog.to_bytes())
+        self.close(FilePart::Catalog, &catalog.to_bytes())
     }
 
     /// The same for a table of another protocol, with its description in place of a catalog.
@@ -201,11 +201,11 @@ impl<'a> ImageWriter<'a> {
     /// # Errors
     /// As [`ImageWriter::finish`].
     pub fn finish_foreign(self, description: &[u8]) -> Result<PathBuf> {
-        self.close(Part::Foreign, description)
+        self.close(FilePart::Foreign, description)
     }
 
-    fn close(self, part: Part, text: &[u8]) -> Result<PathBuf> {
-        let Sealed { temp, destination } = self.seal(part, text)?;
+    fn close(self, part: FilePart, text: &[u8]) -> Result<PathBuf> {
+        let FinishedFile { temp, destination } = self.seal(part, text)?;
         let failed = |what, e| DbError::io(what, &destination, e);
         // Not overwriting: an epoch, once published, is what it is.
         temp.persist_noclobber(&destination).map_err(|e| failed("renaming", e.error))?;
@@ -220,7 +220,7 @@ impl<'a> ImageWriter<'a> {
     ///
     /// # Errors
     /// As [`ImageWriter::finish`].
-    pub(crate) fn seal(self, part: Part, text: &[u8]) -> Result<Sealed> {
+    pub(crate) fn seal(self, part: FilePart, text: &[u8]) -> Result<FinishedFile> {
         let failed = |what, e| DbError::io(what, &self.destination, e);
         let place = self.allocate(part, text.len() as u64).map_err(|e| self.failed(e))?;
         let file = self.temp.as_file();
@@ -234,14 +234,19 @@ impl<'a> ImageWriter<'a> {
                     .digest
                     .ok_or(DbError::Scheme(Misuse::Rule("digest() comes before finish()").into()))?,
             };
-            entries.push(Entry { part: place.part, offset: place.offset, bytes: place.bytes, digest });
+            entries.push(FilePartEntry {
+                part: place.part,
+                offset: place.offset,
+                bytes: place.bytes,
+                digest,
+            });
         }
-        let header = Header { file_bytes: place.offset + place.bytes, piece: self.piece, entries };
-        (self.watch)(Progress { stage: "sync", done: 0, total: 0, unit: Unit::Steps });
+        let header = ImageHeader { file_bytes: place.offset + place.bytes, piece: self.piece, entries };
+        (self.watch)(Progress { stage: "sync", done: 0, total: 0, unit: ProgressUnit::Steps });
         file.sync_all().map_err(|e| failed("writing to the disk", e))?;
         file.write_all_at(&header.to_bytes(), 0).map_err(|e| failed("writing the header", e))?;
         file.sync_all().map_err(|e| failed("writing to the disk", e))?;
-        Ok(Sealed { temp: self.temp, destination: self.destination })
+        Ok(FinishedFile { temp: self.temp, destination: self.destination })
     }
 
     /// Turns a scheme's error into ours, naming the image.
@@ -251,7 +256,7 @@ impl<'a> ImageWriter<'a> {
 
     /// Adds a part at the end of the file. The blocks are allocated now, so that a full disk shows up
     /// before hours of encoding and not after.
-    fn allocate(&self, part: Part, bytes: u64) -> sotto_core::Result<Place> {
+    fn allocate(&self, part: FilePart, bytes: u64) -> sotto_core::Result<WriterSection> {
         let mut places = self.places.write().unwrap_or_else(PoisonError::into_inner);
         let end = places.last().map_or(HEADER_BYTES as u64, |last| last.offset + last.bytes);
         let place = end
@@ -263,13 +268,13 @@ impl<'a> ImageWriter<'a> {
         if !self.sparse {
             preallocate(self.temp.as_file(), offset, bytes)?;
         }
-        let place = Place { part, offset, bytes, digest: None };
+        let place = WriterSection { part, offset, bytes, digest: None };
         places.push(place);
         Ok(place)
     }
 
     /// Where `bytes` bytes from `offset` of a part on lie in the file.
-    fn place(&self, part: Part, offset: u64, bytes: usize) -> sotto_core::Result<u64> {
+    fn place(&self, part: FilePart, offset: u64, bytes: usize) -> sotto_core::Result<u64> {
         let places = self.places.read().unwrap_or_else(PoisonError::into_inner);
         let place = places.iter().find(|place| place.part == part);
         let place = place.ok_or(Misuse::Rule("a section is reserved before it is written"))?;

@@ -1,10 +1,10 @@
 //! Which arrangement of a keyword table costs least, by the scheme's own account.
 
-use super::Problem;
-use super::options::{Bands, KeywordOptions};
-use crate::layout::{Plan, Verified};
+use super::IngestProblem;
+use super::options::{BandPolicy, KeywordOptions};
+use crate::layout::{LayoutSearch, RowProofs};
 use sotto_catalog::{Packing, catalog};
-use sotto_core::{Goal, ParamsReport, SchemeEntry, Shape, Unit};
+use sotto_core::{Goal, ParamsReport, SchemeEntry, SumElement, TableShape};
 use sotto_layers::batch_code::code;
 use sotto_layers::keyword::{BuildError, KeyStats, KeywordBuilder, KeywordSizes};
 use std::fmt;
@@ -15,7 +15,7 @@ const WORK_OF_A_BYTE: f64 = 8000.0;
 
 /// What an arrangement is chosen for.
 #[derive(Clone)]
-pub struct Costing {
+pub struct CostModel {
     /// The scheme that is to serve the table.
     pub entry: &'static SchemeEntry,
     /// How many lookups one client is expected to make per epoch.
@@ -29,7 +29,7 @@ pub struct Costing {
 }
 
 /// Tables that a request asks alike.
-struct Part {
+struct TableGroup {
     tables: u64,
     /// Of each table.
     rows: u64,
@@ -39,18 +39,18 @@ struct Part {
 
 /// What is left open of an arrangement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Open {
+pub struct ArrangementLimits {
     /// Rows in which a key may lie; `None` for what costs least.
     pub probes: Option<u32>,
     /// Keys in a row; `None` for what costs least.
     pub slots: Option<u32>,
     /// Whether keys may lie in sums of rows.
-    pub bands: Bands,
+    pub bands: BandPolicy,
 }
 
 /// How keys lie in rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Arrangement {
+pub enum KeyArrangement {
     /// In one of some rows.
     Rows {
         /// Of how many.
@@ -63,27 +63,27 @@ pub enum Arrangement {
         /// Strips of the band.
         strips: u64,
         /// What is added up.
-        unit: Unit,
+        unit: SumElement,
     },
 }
 
-impl Arrangement {
+impl KeyArrangement {
     /// What a table of so many keys takes.
     ///
     /// # Errors
     /// Those of [`KeyStats::sizes`].
     pub fn sizes(self, counted: &KeyStats) -> Result<KeywordSizes, BuildError> {
         match self {
-            Arrangement::Rows { probes, slots } => counted.sizes(probes, slots),
-            Arrangement::Band { strips, unit } => counted.band_sizes(strips, unit),
+            KeyArrangement::Rows { probes, slots } => counted.sizes(probes, slots),
+            KeyArrangement::Band { strips, unit } => counted.band_sizes(strips, unit),
         }
     }
 
     /// Rows that are fetched for a key.
     pub fn probes(self) -> u32 {
         match self {
-            Arrangement::Rows { probes, .. } => probes,
-            Arrangement::Band { .. } => 1,
+            KeyArrangement::Rows { probes, .. } => probes,
+            KeyArrangement::Band { .. } => 1,
         }
     }
 }
@@ -91,12 +91,12 @@ impl Arrangement {
 /// The arrangement that costs least, among those that are open; `None` if the scheme has parameters for none.
 ///
 /// # Errors
-/// [`Problem::Options`] if sums of rows are asked for, and the scheme has none.
+/// [`IngestProblem::Options`] if sums of rows are asked for, and the scheme has none.
 pub fn arrangement(
     counted: &KeyStats,
-    open: Open,
-    costing: &Costing,
-) -> Result<Option<Arrangement>, Problem> {
+    open: ArrangementLimits,
+    costing: &CostModel,
+) -> Result<Option<KeyArrangement>, IngestProblem> {
     let price = |probes: u32, slots: u32| {
         let sizes = counted.sizes(probes, slots).ok()?;
         Some((costing.price(probes, sizes)?, probes, slots))
@@ -123,22 +123,22 @@ pub fn arrangement(
         least(&mut with(1, &near).chain(few)).into_iter().chain(best_cut).min_by(|a, b| a.0.total_cmp(&b.0));
     let given = open.probes.is_some() || open.slots.is_some();
     let is_taken = |price: f64| match (open.bands, in_rows) {
-        (Bands::Always, _) => true,
-        (Bands::IfCheaper, Some((of_rows, ..))) if !given => price < of_rows,
-        (Bands::IfUnproven, Some((of_rows, probes, slots))) if !given => {
+        (BandPolicy::Always, _) => true,
+        (BandPolicy::IfCheaper, Some((of_rows, ..))) if !given => price < of_rows,
+        (BandPolicy::IfNoRowProofs, Some((of_rows, probes, slots))) if !given => {
             price < of_rows && !counted.sizes(probes, slots).is_ok_and(|sizes| costing.proves(sizes))
         }
         _ => false,
     };
-    let is_open = open.bands == Bands::Always || (open.bands != Bands::Never && !given);
+    let is_open = open.bands == BandPolicy::Always || (open.bands != BandPolicy::Never && !given);
     let band = is_open.then(|| costing.band(counted)).flatten().filter(|(price, ..)| is_taken(*price));
     match (band, in_rows) {
-        (Some((_, strips, unit)), _) => Ok(Some(Arrangement::Band { strips, unit })),
-        (None, _) if open.bands == Bands::Always => {
+        (Some((_, strips, unit)), _) => Ok(Some(KeyArrangement::Band { strips, unit })),
+        (None, _) if open.bands == BandPolicy::Always => {
             let why = "keys cannot lie in sums of rows: the scheme adds no records up, or has none that are such rows";
-            Err(Problem::Options(why))
+            Err(IngestProblem::Options(why))
         }
-        (None, in_rows) => Ok(in_rows.map(|(_, probes, slots)| Arrangement::Rows { probes, slots })),
+        (None, in_rows) => Ok(in_rows.map(|(_, probes, slots)| KeyArrangement::Rows { probes, slots })),
     }
 }
 
@@ -146,12 +146,12 @@ pub fn arrangement(
 pub(super) fn arrange(
     builder: &mut KeywordBuilder,
     options: &KeywordOptions,
-    costing: &Costing,
-) -> Result<(), Problem> {
+    costing: &CostModel,
+) -> Result<(), IngestProblem> {
     let KeywordOptions { probes, slots, bands, .. } = *options;
-    match arrangement(&builder.counted(), Open { probes, slots, bands }, costing)? {
-        Some(Arrangement::Band { strips, unit }) => builder.arrange_band(strips, unit),
-        Some(Arrangement::Rows { probes, slots }) => builder.arrange(probes, slots),
+    match arrangement(&builder.counted(), ArrangementLimits { probes, slots, bands }, costing)? {
+        Some(KeyArrangement::Band { strips, unit }) => builder.arrange_band(strips, unit),
+        Some(KeyArrangement::Rows { probes, slots }) => builder.arrange(probes, slots),
         None => {}
     }
     Ok(())
@@ -160,9 +160,9 @@ pub(super) fn arrange(
 /// Strips that are tried, as parts of what the scheme would have of narrow rows: in eighths.
 const STRIPS: [u64; 12] = [1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 32];
 
-impl Costing {
+impl CostModel {
     /// How many strips cost least where keys lie in sums of rows; `None` if the scheme has no such table.
-    fn band(&self, counted: &KeyStats) -> Option<(f64, u64, Unit)> {
+    fn band(&self, counted: &KeyStats) -> Option<(f64, u64, SumElement)> {
         let unit = self.entry.sum?;
         // What entries cost does not depend on how they lie in rows, nor do rows on how wide they are.
         let entries = (0..10).find_map(|log4| {
@@ -179,7 +179,7 @@ impl Costing {
             let report = self.report(sizes.rows, sizes.row_bytes, 1)?;
             let packing =
                 Packing::new(sizes.rows, sizes.row_bytes, report.records, report.record_bytes).ok()?;
-            let are_rows = packing.rows_per_record() == 1 && packing.lookups() == 1;
+            let are_rows = packing.rows_per_record() == 1 && packing.records_per_row() == 1;
             Some((self.price(1, sizes).filter(|_| are_rows)?, strips, unit))
         };
         tried.into_iter().filter_map(price).min_by(|a, b| a.0.total_cmp(&b.0))
@@ -187,13 +187,13 @@ impl Costing {
 
     /// Whether rows would be verified one by one, as they are where that is cheap.
     fn proves(&self, KeywordSizes { rows, row_bytes, .. }: KeywordSizes) -> bool {
-        let plan = Plan { entry: self.entry, rows, shape: self.shape(rows, row_bytes, 1) };
-        plan.choose(Verified::IfCheap).is_ok_and(|layout| layout.path.is_some())
+        let plan = LayoutSearch { entry: self.entry, rows, shape: self.shape(rows, row_bytes, 1) };
+        plan.choose(RowProofs::IfCheap).is_ok_and(|layout| layout.path.is_some())
     }
 
-    fn shape(&self, rows: u64, row_bytes: u64, buckets: u64) -> Shape {
+    fn shape(&self, rows: u64, row_bytes: u64, buckets: u64) -> TableShape {
         let (goal, set) = (self.goal, self.set.clone());
-        Shape { buckets, goal, set, ..Shape::new(rows, row_bytes, self.lookups_per_client) }
+        TableShape { buckets, goal, set, ..TableShape::new(rows, row_bytes, self.lookups_per_client) }
     }
 
     /// What the scheme says of a table.
@@ -202,14 +202,14 @@ impl Costing {
     }
 
     /// What is asked for a key, or for as many as come to a round.
-    fn parts(&self, probes: u32, rows: u64) -> Option<Vec<Part>> {
-        let whole = |lookups| Part { tables: 1, rows, buckets: 1, lookups };
+    fn parts(&self, probes: u32, rows: u64) -> Option<Vec<TableGroup>> {
+        let whole = |lookups| TableGroup { tables: 1, rows, buckets: 1, lookups };
         let Some(most) = self.batch else { return Some(vec![whole(probes as usize)]) };
         let sizes = code::CodeSizes::fit(rows, most.saturating_mul(probes as usize)).ok()?;
         let (buckets, rows) = ((sizes.copies * sizes.buckets) as u64, sizes.bucket_rows());
         let of_buckets = match self.entry.batch {
-            Some(_) => Part { tables: 1, rows: rows * buckets, buckets, lookups: 1 },
-            None => Part { tables: buckets, rows, buckets: 1, lookups: 1 },
+            Some(_) => TableGroup { tables: 1, rows: rows * buckets, buckets, lookups: 1 },
+            None => TableGroup { tables: buckets, rows, buckets: 1, lookups: 1 },
         };
         let asked = [(buckets > 0).then_some(of_buckets), (sizes.spare > 0).then(|| whole(sizes.spare))];
         Some(asked.into_iter().flatten().collect())
@@ -219,16 +219,16 @@ impl Costing {
     fn price(&self, probes: u32, sizes: KeywordSizes) -> Option<f64> {
         let KeywordSizes { rows, row_bytes, catalog_bytes } = sizes;
         let (mut up, mut down, mut once, mut work) = (0.0, 0.0, catalog_bytes as f64, 0.0);
-        for Part { tables, rows, buckets, lookups } in self.parts(probes, rows)? {
+        for TableGroup { tables, rows, buckets, lookups } in self.parts(probes, rows)? {
             let report = self.report(rows, row_bytes, buckets)?;
             let packing = Packing::new(rows, row_bytes, report.records, report.record_bytes).ok()?;
             catalog::gate(&report, &packing).ok()?;
             // Clients that keep state look a row up in one record.
-            if self.entry.state.is_some() && packing.lookups() > 1 {
+            if self.entry.state.is_some() && packing.records_per_row() > 1 {
                 return None;
             }
             let costs = &report.costs;
-            let queries = tables as f64 * lookups as f64 * packing.lookups() as f64;
+            let queries = tables as f64 * lookups as f64 * packing.records_per_row() as f64;
             up += costs.query_bytes as f64 * queries;
             down += costs.answer_bytes as f64 * queries;
             once += tables as f64 * costs.artifact_bytes.saturating_add(costs.keys_bytes) as f64;
@@ -245,21 +245,21 @@ impl Costing {
     }
 }
 
-impl fmt::Debug for Costing {
+impl fmt::Debug for CostModel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Costing { entry, lookups_per_client, goal, set, batch } = self;
+        let CostModel { entry, lookups_per_client, goal, set, batch } = self;
         let mut told = f.debug_tuple("Costing");
         told.field(&entry.id).field(lookups_per_client).field(goal).field(set).field(batch).finish()
     }
 }
 
-impl PartialEq for Costing {
+impl PartialEq for CostModel {
     fn eq(&self, other: &Self) -> bool {
-        let all = |costing: &Costing| {
+        let all = |costing: &CostModel| {
             (costing.entry.id.0, costing.lookups_per_client, costing.goal, costing.set.clone(), costing.batch)
         };
         all(self) == all(other)
     }
 }
 
-impl Eq for Costing {}
+impl Eq for CostModel {}

@@ -3,13 +3,15 @@
 //! Built on the parser below the `csv` crate, because that crate's line numbers are off after empty lines,
 //! and a wrong line number is worse than none.
 
-use super::error::{ColumnName, Problem};
-use super::options::{Column, FileOptions};
-use super::reader::{Cell, Choice, Choose, Fault, First, LineNotes, Lines, Opened, only};
-use super::source::{Counts, Source};
+use super::error::{ColumnName, IngestProblem};
+use super::options::{ColumnSelector, FileOptions};
+use super::reader::{
+    Cell, ColumnChoice, ColumnChooser, ColumnFault, HeaderLine, LineNotes, LineReader, OpenedReader, only,
+};
+use super::source::{ReadCounts, SourceFile};
 use super::text::Text;
 use csv_core::{ReadRecordResult, ReaderBuilder};
-use sotto_core::Sure;
+use sotto_core::ExpectOrDefault;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::rc::Rc;
@@ -18,11 +20,15 @@ use std::rc::Rc;
 const OTHER_DELIMITERS: [char; 3] = [';', '\t', '|'];
 
 /// Opens a file; finds the columns in its first line.
-pub(crate) fn open(path: &Path, options: &FileOptions, choose: Choose<'_>) -> Result<Opened, Fault> {
-    let (source, counts) = Source::open_text(path).map_err(|e| (None, Problem::Read(e)))?;
+pub(crate) fn open(
+    path: &Path,
+    options: &FileOptions,
+    choose: ColumnChooser<'_>,
+) -> Result<OpenedReader, ColumnFault> {
+    let (source, counts) = SourceFile::open_text(path).map_err(|e| (None, IngestProblem::Read(e)))?;
     let mut records = Records::new(source, options.delimiter_of(path), counts);
     if !records.next().map_err(|problem| (None, problem))? {
-        return Err((None, Problem::Empty));
+        return Err((None, IngestProblem::Empty));
     }
     let names: Vec<_> = records.fields().map(|name| String::from_utf8_lossy(name).into_owned()).collect();
     let undivided = match names.as_slice() {
@@ -30,11 +36,11 @@ pub(crate) fn open(path: &Path, options: &FileOptions, choose: Choose<'_>) -> Re
         _ => None,
     };
     // That a column is not there, where the line was not parted, is no fault of the names.
-    let choice = choose(First::Line(&names)).map_err(|(column, problem)| match (problem, undivided) {
-        (Problem::NoPart { .. }, Some(delimiter)) => (column, Problem::OneColumn { delimiter }),
+    let choice = choose(HeaderLine::Line(&names)).map_err(|(column, problem)| match (problem, undivided) {
+        (IngestProblem::NoPart { .. }, Some(delimiter)) => (column, IngestProblem::OneColumn { delimiter }),
         (problem, _) => (column, problem),
     });
-    let Choice { columns, header } = choice?;
+    let ColumnChoice { columns, header } = choice?;
     let mut found = Vec::new();
     for column in &columns {
         let there = || {
@@ -42,13 +48,13 @@ pub(crate) fn open(path: &Path, options: &FileOptions, choose: Choose<'_>) -> Re
         };
         let missing = || {
             undivided.map_or_else(
-                || Problem::NoColumn { there: there() },
-                |delimiter| Problem::OneColumn { delimiter },
+                || IngestProblem::NoColumn { there: there() },
+                |delimiter| IngestProblem::OneColumn { delimiter },
             )
         };
         let at = match column {
-            Column::Number(number) => Ok(number.checked_sub(1).filter(|&at| at < names.len())),
-            Column::Name(name) => only(&names, name),
+            ColumnSelector::Number(number) => Ok(number.checked_sub(1).filter(|&at| at < names.len())),
+            ColumnSelector::Name(name) => only(&names, name),
         };
         let at = at.and_then(|at| at.ok_or_else(missing));
         found.push(at.map_err(|problem| (Some(ColumnName::asked(column)), problem))?);
@@ -84,15 +90,15 @@ impl Csv {
     }
 }
 
-impl Lines for Csv {
-    fn next(&mut self, cells: &mut [Cell]) -> Result<bool, Problem> {
+impl LineReader for Csv {
+    fn next(&mut self, cells: &mut [Cell]) -> Result<bool, IngestProblem> {
         let held = std::mem::take(&mut self.first_is_a_row);
         if !held && !self.records.next()? {
             return Ok(false);
         }
         let found = self.records.fields().count();
         if found != self.expected {
-            return Err(Problem::Columns { expected: self.expected, found });
+            return Err(IngestProblem::Columns { expected: self.expected, found });
         }
         self.note();
         for (cell, &at) in cells.iter_mut().zip(&self.columns) {
@@ -120,7 +126,7 @@ impl Lines for Csv {
 
 /// Records, one after the other, and the lines they begin on.
 struct Records {
-    source: BufReader<Text<Source>>,
+    source: BufReader<Text<SourceFile>>,
     parser: csv_core::Reader,
     /// The fields of the record, one after the other.
     text: Vec<u8>,
@@ -134,11 +140,11 @@ struct Records {
     breaks: u64,
     /// The first line before the record that has nothing in it.
     blank: Option<u64>,
-    counts: Rc<Counts>,
+    counts: Rc<ReadCounts>,
 }
 
 impl Records {
-    fn new(source: Text<Source>, delimiter: u8, counts: Rc<Counts>) -> Self {
+    fn new(source: Text<SourceFile>, delimiter: u8, counts: Rc<ReadCounts>) -> Self {
         Records {
             source: BufReader::with_capacity(1 << 16, source),
             parser: ReaderBuilder::new().delimiter(delimiter).build(),
@@ -153,17 +159,17 @@ impl Records {
     }
 
     /// Reads a record; `false` at the end.
-    fn next(&mut self) -> Result<bool, Problem> {
+    fn next(&mut self) -> Result<bool, IngestProblem> {
         self.skip_empty_lines()?;
         self.line = self.breaks + 1;
         let (mut length, mut count, mut quotes) = (0, 0, 0);
         loop {
-            let input = self.source.fill_buf().map_err(Problem::Read)?;
+            let input = self.source.fill_buf().map_err(IngestProblem::Read)?;
             let at_end = input.is_empty();
-            let text = self.text.get_mut(length..).sure("a record so far is in its buffer");
-            let ends = self.ends.get_mut(count..).sure("ends so far are in their buffer");
+            let text = self.text.get_mut(length..).expect_or_default("a record so far is in its buffer");
+            let ends = self.ends.get_mut(count..).expect_or_default("ends so far are in their buffer");
             let (result, read, written, ended) = self.parser.read_record(input, text, ends);
-            let read_bytes = input.get(..read).sure("what was read was there");
+            let read_bytes = input.get(..read).expect_or_default("what was read was there");
             self.breaks += read_bytes.iter().filter(|&&b| b == b'\n').count() as u64;
             quotes += read_bytes.iter().filter(|&&b| b == b'"').count();
             self.source.consume(read);
@@ -177,7 +183,7 @@ impl Records {
                 // The parser takes a quote that is never closed for one that the end of the file closes.
                 ReadRecordResult::Record if at_end && quotes % 2 == 1 && self.breaks + 1 > self.line => {
                     let why = "a quote opened on this line is never closed".to_owned();
-                    return Err(Problem::Format { format: "CSV", why });
+                    return Err(IngestProblem::Format { format: "CSV", why });
                 }
                 ReadRecordResult::Record => {
                     self.count = count;
@@ -189,9 +195,9 @@ impl Records {
     }
 
     /// The parser would skip them too, but without telling where the record begins.
-    fn skip_empty_lines(&mut self) -> Result<(), Problem> {
+    fn skip_empty_lines(&mut self) -> Result<(), IngestProblem> {
         loop {
-            let input = self.source.fill_buf().map_err(Problem::Read)?;
+            let input = self.source.fill_buf().map_err(IngestProblem::Read)?;
             let empty = input.iter().take_while(|b| matches!(b, b'\n' | b'\r'));
             let (mut length, mut breaks) = (0, 0);
             for byte in empty {
@@ -216,6 +222,8 @@ impl Records {
     fn field(&self, at: usize) -> &[u8] {
         let end_of = |at: usize| self.ends.get(at).filter(|_| at < self.count).copied();
         let start = at.checked_sub(1).and_then(end_of).unwrap_or(0);
-        end_of(at).and_then(|end| self.text.get(start..end)).sure("a field of the record is asked for")
+        end_of(at)
+            .and_then(|end| self.text.get(start..end))
+            .expect_or_default("a field of the record is asked for")
     }
 }

@@ -1,6 +1,6 @@
 //! What is wrong with source data: which file, which line, which column, and what to do.
 
-use super::options::Column;
+use super::options::ColumnSelector;
 use sotto_layers::keyword::{BuildError, KeyError};
 use std::fmt;
 use std::path::Path;
@@ -13,16 +13,16 @@ pub struct IngestError {
     /// Which line, from 1 on; in Parquet files, which row. 0 if it is not about a line.
     pub line: u64,
     /// What is counted.
-    pub unit: Unit,
+    pub unit: LineUnit,
     /// Which column, if it is about one.
     pub column: Option<ColumnName>,
     /// What is wrong.
-    pub problem: Problem,
+    pub problem: IngestProblem,
 }
 
 /// What a file consists of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Unit {
+pub enum LineUnit {
     /// Lines of text.
     #[default]
     Line,
@@ -42,7 +42,7 @@ pub struct ColumnName {
 /// What is wrong with source data.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum Problem {
+pub enum IngestProblem {
     /// Reading failed, or the compression is damaged.
     #[error("{0}")]
     Read(std::io::Error),
@@ -302,8 +302,8 @@ fn shell(delimiter: &char) -> &'static str {
 
 impl IngestError {
     /// What is wrong with a file as a whole.
-    pub(crate) fn of_file(path: &Path, problem: Problem) -> Self {
-        IngestError { path: path.into(), line: 0, unit: Unit::Line, column: None, problem }
+    pub(crate) fn of_file(path: &Path, problem: IngestProblem) -> Self {
+        IngestError { path: path.into(), line: 0, unit: LineUnit::Line, column: None, problem }
     }
 }
 
@@ -312,19 +312,19 @@ impl fmt::Display for IngestError {
         write!(f, "{}", self.path.display())?;
         match (self.line, self.unit) {
             (0, _) => {}
-            (line, Unit::Line) => write!(f, ", line {line}")?,
-            (row, Unit::Row) => write!(f, ", row {row} (the first is 1)")?,
+            (line, LineUnit::Line) => write!(f, ", line {line}")?,
+            (row, LineUnit::Row) => write!(f, ", row {row} (the first is 1)")?,
         }
         match (&self.column, self.unit) {
-            (Some(ColumnName { name: Some(name), .. }), Unit::Row) => write!(f, ", column `{name}`")?,
+            (Some(ColumnName { name: Some(name), .. }), LineUnit::Row) => write!(f, ", column `{name}`")?,
             (Some(column), _) => write!(f, ", column {column}")?,
             (None, _) => {}
         }
         match (&self.problem, self.unit) {
-            (Problem::Overlap { other }, Unit::Row) => {
+            (IngestProblem::Overlap { other }, LineUnit::Row) => {
                 write!(f, ": this range overlaps that of row {other}: one key, one value")
             }
-            (Problem::SameKey { other }, Unit::Row) => {
+            (IngestProblem::SameKey { other }, LineUnit::Row) => {
                 write!(f, ": the key is the same as that of row {other}: one key, one value")
             }
             (problem, _) => write!(f, ": {problem}"),
@@ -336,10 +336,10 @@ impl std::error::Error for IngestError {}
 
 impl ColumnName {
     /// By what it was asked for.
-    pub(crate) fn asked(column: &Column) -> Self {
+    pub(crate) fn asked(column: &ColumnSelector) -> Self {
         match column {
-            Column::Number(number) => ColumnName { number: Some(*number), name: None },
-            Column::Name(name) => ColumnName { number: None, name: Some(name.clone()) },
+            ColumnSelector::Number(number) => ColumnName { number: Some(*number), name: None },
+            ColumnSelector::Name(name) => ColumnName { number: None, name: Some(name.clone()) },
         }
     }
 }

@@ -1,10 +1,10 @@
 //! Index tables: one line, one row, streamed into a temporary file of fixed-width rows.
 
-use super::error::{IngestError, Problem};
+use super::error::{IngestError, IngestProblem};
 use super::options::{FileOptions, IndexOptions};
-use super::reader::Reader;
-use super::value::{Lengths, lay};
-use super::{Ingested, Notes, Origin};
+use super::reader::ColumnReader;
+use super::value::{ValueLengths, lay};
+use super::{IngestedTable, Notes, SourceColumns};
 use crate::image::writer::TEMP_PREFIX;
 use crate::progress::Watcher;
 use crate::table::RawFile;
@@ -29,21 +29,21 @@ pub(crate) fn build(
     options: &IndexOptions,
     scratch: &Path,
     watch: Watcher<'_>,
-) -> Result<Ingested> {
+) -> Result<IngestedTable> {
     let (form, width) = lengths(path, file, options, watch)?.arrange(&options.values);
     let mut columns = vec![&options.value];
     columns.extend(&options.row);
-    let mut reader = Reader::open(path, file, &columns, watch)?;
+    let mut reader = ColumnReader::open(path, file, &columns, watch)?;
     if !(1..=MAX_ROW_BYTES as usize).contains(&width) {
-        return Err(reader.fault_at(0, Some(0), Problem::Options("a row has 1 to 2^30 bytes")).into());
+        return Err(reader.fault_at(0, Some(0), IngestProblem::Options("a row has 1 to 2^30 bytes")).into());
     }
     // No file is longer.
     let most = MAX_ROWS.min(i64::MAX as u64 / width as u64);
     let mut rows = RowFile::new(temp_file(scratch)?, width);
-    let mut seen = Seen::default();
+    let mut seen = RowBitmap::default();
     let mut value = Vec::new();
     while let Some(cells) = reader.next()? {
-        let read = cells.first().map_or(Err(Problem::Missing), |cell| {
+        let read = cells.first().map_or(Err(IngestProblem::Missing), |cell| {
             options.values.read(cell, &mut value)?;
             lay(form, &mut value, width)
         });
@@ -55,29 +55,29 @@ pub(crate) fn build(
         }
         let index = row.unwrap_or(reader.count() - 1);
         if index >= most {
-            let problem = Problem::RowTooLarge { row: index, last: most - 1 };
+            let problem = IngestProblem::RowTooLarge { row: index, last: most - 1 };
             return Err(reader.fault(row.map(|_| 1), problem).into());
         }
         if row.is_some() && !seen.insert(index) {
-            return Err(reader.fault(Some(1), Problem::Duplicate { row: index }).into());
+            return Err(reader.fault(Some(1), IngestProblem::Duplicate { row: index }).into());
         }
         rows.put(index, &value)?;
     }
     let lines = reader.count();
     let [of_values, row] = [0, 1].map(|at| reader.names().nth(at).flatten());
-    let origin = Origin { value: of_values, row, ..Origin::default() };
+    let origin = SourceColumns { value: of_values, row, ..SourceColumns::default() };
     if lines == 0 {
-        return Err(reader.fault_at(0, None, Problem::Empty).into());
+        return Err(reader.fault_at(0, None, IngestProblem::Empty).into());
     }
     let total = rows.rows;
     if total > MOST_SPARSE_ROWS.max(lines.saturating_mul(MOST_ROWS_OF_A_LINE)) {
-        return Err(reader.fault_at(0, Some(1), Problem::Sparse { last: total - 1, lines }).into());
+        return Err(reader.fault_at(0, Some(1), IngestProblem::Sparse { last: total - 1, lines }).into());
     }
     let (table, total) = rows.finish()?;
     let notes = Notes { missing_rows: total - lines, ..reader.notes() };
     let value = options.values.encoding.kind();
     let (origin, layers) = (origin.of_values(form, value), form.layer().into_iter().collect());
-    Ok(Ingested { table: Box::new(table), kind: TableKind::Index, value, layers, origin, notes })
+    Ok(IngestedTable { table: Box::new(table), kind: TableKind::Index, value, layers, origin, notes })
 }
 
 /// How long values are: a first pass over the file, where that decides how they lie in rows.
@@ -86,21 +86,21 @@ fn lengths(
     file: &FileOptions,
     options: &IndexOptions,
     watch: Watcher<'_>,
-) -> Result<Lengths, IngestError> {
-    let mut lengths = Lengths::default();
+) -> Result<ValueLengths, IngestError> {
+    let mut lengths = ValueLengths::default();
     let width = options.values.width.or(options.values.encoding.fixed_width());
     let is_read_once =
         std::fs::metadata(path).is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir());
     match width {
         None if is_read_once => {
-            let problem = Problem::Options("a pipe is read only once: say how many bytes a row has");
+            let problem = IngestProblem::Options("a pipe is read only once: say how many bytes a row has");
             return Err(IngestError::of_file(path, problem));
         }
         // Of a pipe's bytes nothing is known: as if they had different lengths.
         Some(_) if is_read_once || options.values.encoding.kind() != ValueKind::Bytes => return Ok(lengths),
         _ => {}
     }
-    let mut reader = Reader::open(path, file, &[&options.value], watch)?;
+    let mut reader = ColumnReader::open(path, file, &[&options.value], watch)?;
     let mut value = Vec::new();
     while let Some(cells) = reader.next()? {
         let read = cells.first().map_or(Ok(()), |cell| options.values.read(cell, &mut value));
@@ -166,14 +166,14 @@ impl RowFile {
 
 /// Which rows there were: a bitmap of which only the touched pages exist.
 #[derive(Default)]
-struct Seen {
+struct RowBitmap {
     pages: HashMap<u64, Box<[u64; PAGE_WORDS]>>,
 }
 
 /// Small: row numbers far apart touch a page each, which is what a line of the file costs in memory.
 const PAGE_WORDS: usize = 16;
 
-impl Seen {
+impl RowBitmap {
     /// Adds a row; `false` if it was there.
     fn insert(&mut self, row: u64) -> bool {
         let page =

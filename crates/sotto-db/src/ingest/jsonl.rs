@@ -1,9 +1,9 @@
 //! One JSON object or array per line.
 
-use super::error::{ColumnName, Problem};
-use super::options::Column;
-use super::reader::{Cell, Choose, Fault, First, Lines, Opened};
-use super::source::{Counts, Source};
+use super::error::{ColumnName, IngestProblem};
+use super::options::ColumnSelector;
+use super::reader::{Cell, ColumnChooser, ColumnFault, HeaderLine, LineReader, OpenedReader};
+use super::source::{ReadCounts, SourceFile};
 use super::text::Text;
 use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
@@ -14,15 +14,15 @@ use std::path::Path;
 use std::rc::Rc;
 
 struct Jsonl {
-    reader: BufReader<Text<Source>>,
+    reader: BufReader<Text<SourceFile>>,
     text: Vec<u8>,
     /// Whether `text` is still to be given out.
     held: bool,
-    columns: Vec<Column>,
+    columns: Vec<ColumnSelector>,
     line: u64,
     /// The first line so far that has nothing in it.
     blank: Option<u64>,
-    counts: Rc<Counts>,
+    counts: Rc<ReadCounts>,
 }
 
 /// A line, with every field that was written: of two of one name, which is meant is not for a reader to say.
@@ -89,23 +89,23 @@ impl<'de> Visitor<'de> for LineVisitor {
 }
 
 /// Opens a file. Columns by name are those of objects, columns by number those of arrays.
-pub(crate) fn open(path: &Path, choose: Choose<'_>) -> Result<Opened, Fault> {
-    let (source, counts) = Source::open_text(path).map_err(|e| (None, Problem::Read(e)))?;
+pub(crate) fn open(path: &Path, choose: ColumnChooser<'_>) -> Result<OpenedReader, ColumnFault> {
+    let (source, counts) = SourceFile::open_text(path).map_err(|e| (None, IngestProblem::Read(e)))?;
     let reader = BufReader::with_capacity(1 << 16, source);
     let (text, columns) = (Vec::new(), Vec::new());
     let mut lines = Jsonl { reader, text, held: false, columns, line: 0, blank: None, counts };
     lines.held = lines.read_line().map_err(|problem| (None, problem))?;
     let first = serde_json::from_slice(&lines.text);
     if let Some(why) = document(&lines.text, &first) {
-        return Err((None, Problem::Format { format: "JSON lines", why: why.to_owned() }));
+        return Err((None, IngestProblem::Format { format: "JSON lines", why: why.to_owned() }));
     }
     // A line that does not parse is named when it is read.
     let choice = match first {
         Ok(Line::Fields(fields)) => {
-            choose(First::Names(&fields.into_iter().map(|(name, _)| name).collect::<Vec<_>>()))?
+            choose(HeaderLine::Names(&fields.into_iter().map(|(name, _)| name).collect::<Vec<_>>()))?
         }
-        Ok(Line::Items(_)) => choose(First::Numbers)?,
-        _ => choose(First::Names(&[]))?,
+        Ok(Line::Items(_)) => choose(HeaderLine::Numbers)?,
+        _ => choose(HeaderLine::Names(&[]))?,
     };
     lines.columns = choice.columns;
     let names = lines.columns.iter().map(ColumnName::asked).collect();
@@ -130,11 +130,11 @@ fn document(text: &[u8], first: &serde_json::Result<Line>) -> Option<&'static st
 
 impl Jsonl {
     /// Reads a line that is not empty; `false` at the end.
-    fn read_line(&mut self) -> Result<bool, Problem> {
+    fn read_line(&mut self) -> Result<bool, IngestProblem> {
         loop {
             self.text.clear();
             self.line += 1;
-            let count = self.reader.read_until(b'\n', &mut self.text).map_err(Problem::Read)?;
+            let count = self.reader.read_until(b'\n', &mut self.text).map_err(IngestProblem::Read)?;
             self.counts.line_ends();
             if count == 0 || !self.text.trim_ascii().is_empty() {
                 return Ok(count > 0);
@@ -144,32 +144,32 @@ impl Jsonl {
     }
 }
 
-impl Lines for Jsonl {
-    fn next(&mut self, cells: &mut [Cell]) -> Result<bool, Problem> {
+impl LineReader for Jsonl {
+    fn next(&mut self, cells: &mut [Cell]) -> Result<bool, IngestProblem> {
         if !std::mem::take(&mut self.held) && !self.read_line()? {
             return Ok(false);
         }
         let line: Line = serde_json::from_slice(&self.text).map_err(|e| problem(&e))?;
         for (cell, column) in cells.iter_mut().zip(&self.columns) {
             let found = match (&line, column) {
-                (Line::Fields(fields), Column::Name(name)) => {
+                (Line::Fields(fields), ColumnSelector::Name(name)) => {
                     let mut named = fields.iter().filter(|(there, _)| there == name).map(|(_, value)| value);
                     let (first, second) = (named.next(), named.next());
                     if second.is_some() {
-                        return Err(Problem::FieldTwice { name: name.clone() });
+                        return Err(IngestProblem::FieldTwice { name: name.clone() });
                     }
                     first
                 }
-                (Line::Items(items), Column::Number(number)) => {
+                (Line::Items(items), ColumnSelector::Number(number)) => {
                     number.checked_sub(1).and_then(|at| items.get(at))
                 }
-                (Line::Fields(_), Column::Number(_)) => {
-                    return Err(Problem::Options("lines are objects: ask for columns by name"));
+                (Line::Fields(_), ColumnSelector::Number(_)) => {
+                    return Err(IngestProblem::Options("lines are objects: ask for columns by name"));
                 }
-                (Line::Items(_), Column::Name(_)) => {
-                    return Err(Problem::Options("lines are arrays: ask for columns by number"));
+                (Line::Items(_), ColumnSelector::Name(_)) => {
+                    return Err(IngestProblem::Options("lines are arrays: ask for columns by number"));
                 }
-                _ => return Err(Problem::Options("a line is an object or an array")),
+                _ => return Err(IngestProblem::Options("a line is an object or an array")),
             };
             match found {
                 None => *cell = Cell::Missing,
@@ -202,8 +202,8 @@ impl Lines for Jsonl {
 }
 
 /// The parser saw only this line, so its line number is of no use.
-fn problem(error: &serde_json::Error) -> Problem {
+fn problem(error: &serde_json::Error) -> IngestProblem {
     let text = error.to_string();
     let what = text.split_once(" at line ").map_or(text.as_str(), |(what, _)| what);
-    Problem::Format { format: "JSON", why: format!("{what}, at byte {} of the line", error.column()) }
+    IngestProblem::Format { format: "JSON", why: format!("{what}, at byte {} of the line", error.column()) }
 }

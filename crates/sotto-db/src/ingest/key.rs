@@ -1,7 +1,7 @@
 //! Keys of a file in the form of their table, for every reader; and what is odd about them.
 
 use super::Notes;
-use super::error::Problem;
+use super::error::IngestProblem;
 use super::reader::Cell;
 use sotto_layers::keyword::{Key, KeyForm};
 use std::borrow::Cow;
@@ -22,14 +22,14 @@ impl KeyReader {
     }
 
     /// A key in its form.
-    pub(crate) fn read(&mut self, cell: &Cell) -> Result<Key, Problem> {
+    pub(crate) fn read(&mut self, cell: &Cell) -> Result<Key, IngestProblem> {
         let text = cell.text()?;
         if self.form == KeyForm::Text && text.contains(&0) {
-            return Err(Problem::ZeroByteInKey);
+            return Err(IngestProblem::ZeroByteInKey);
         }
         // Publishers' lists are for people; what clients ask for is without.
         let written = if self.form == KeyForm::Phone { plain(&text) } else { text };
-        let key = self.form.canonical(&written).map_err(Problem::Key)?;
+        let key = self.form.canonical(&written).map_err(IngestProblem::Key)?;
         self.note(&key);
         Ok(key)
     }

@@ -1,15 +1,15 @@
 //! Keyword tables: one line, a key and its value. The file is read twice, for where keys lie and for what lies there.
 
 use super::arrange::arrange;
-use super::error::Problem;
+use super::error::IngestProblem;
 use super::index::temp_file;
 use super::options::{FileOptions, KeywordOptions};
-use super::pairs::{LineError, PairColumns, Pairs};
-use super::{Ingested, Notes};
+use super::pairs::{KeyValueFile, LineError, PairColumns};
+use super::{IngestedTable, Notes};
 use crate::progress::Watcher;
-use crate::table::{Band, RawFile, TableSource};
+use crate::table::{BandTable, RawFile, TableSource};
 use crate::{DbError, Result};
-use sotto_catalog::{Layer, TableKind, ValueKind};
+use sotto_catalog::{LayerEntry, TableKind, ValueKind};
 use sotto_layers::Keyword;
 use sotto_layers::keyword::{self, BuildError, BuildOptions, KeyStats, KeywordBuilder, ValueWidth};
 use std::os::unix::fs::FileExt;
@@ -22,20 +22,20 @@ pub(crate) fn build(
     options: &KeywordOptions,
     scratch: &Path,
     watch: Watcher<'_>,
-) -> Result<Ingested> {
+) -> Result<IngestedTable> {
     let source = source(path, file, options, watch)?;
     let Collected { mut builder, notes, repeated } = collect(&source, options)?;
-    let refused = |error| source.fault(0, Problem::Keys(error));
+    let refused = |error| source.fault(0, IngestProblem::Keys(error));
     let origin = source.origin()?;
     if let Some(costing) = &options.costing {
         arrange(&mut builder, options, costing).map_err(|problem| source.fault(0, problem))?;
     }
     let mut layout = match builder.place() {
         Ok(layout) => layout,
-        Err(BuildError::NoKeys) => return Err(source.fault(0, Problem::Empty).into()),
+        Err(BuildError::NoKeys) => return Err(source.fault(0, IngestProblem::Empty).into()),
         Err(BuildError::Duplicate { first, second }) => {
             let [other, line] = source.lines([first, second])?;
-            return Err(source.fault(line, Problem::SameKey { other }).into());
+            return Err(source.fault(line, IngestProblem::SameKey { other }).into());
         }
         Err(error) => return Err(refused(error).into()),
     };
@@ -50,7 +50,7 @@ pub(crate) fn build(
         if repeated.next_if_eq(&entry).is_some() {
             return Ok(());
         }
-        let at = layout.write(key, value, &mut slot).map_err(Problem::Keys).map_err(LineError::Line)?;
+        let at = layout.write(key, value, &mut slot).map_err(IngestProblem::Keys).map_err(LineError::Line)?;
         out.write_all_at(&slot, at).map_err(|e| LineError::Db(DbError::io("writing rows", &temp, e)))
     })?;
     let keyword = layout.finish().map_err(refused)?;
@@ -58,12 +58,12 @@ pub(crate) fn build(
     let (table, keyword): (Box<dyn TableSource + Send>, _) = match &keyword.params().band {
         None => (Box::new(rows), keyword),
         Some(_) => {
-            let (band, keyword) = Band::solve(rows, keyword, scratch, refused, watch)?;
+            let (band, keyword) = BandTable::solve(rows, keyword, scratch, refused, watch)?;
             (Box::new(band), keyword)
         }
     };
     let value = options.value.as_ref().map_or(ValueKind::Bytes, |_| options.values.encoding.kind());
-    Ok(Ingested {
+    Ok(IngestedTable {
         table,
         kind: TableKind::Keyword,
         value,
@@ -83,7 +83,7 @@ pub(crate) fn count(
     let source = source(path, file, options, watch)?;
     let Collected { builder, notes, .. } = collect(&source, options)?;
     if notes.lines == 0 {
-        return Err(source.fault(0, Problem::Empty).into());
+        return Err(source.fault(0, IngestProblem::Empty).into());
     }
     Ok((builder.counted(), notes.lines))
 }
@@ -93,14 +93,14 @@ fn source<'a>(
     file: &'a FileOptions,
     options: &'a KeywordOptions,
     watch: Watcher<'a>,
-) -> Result<Pairs<'a>> {
+) -> Result<KeyValueFile<'a>> {
     let columns = PairColumns {
         key: &options.key,
         form: options.form,
         value: options.value.as_ref(),
         values: &options.values,
     };
-    Pairs::new(path, file, columns, watch)
+    KeyValueFile::new(path, file, columns, watch)
 }
 
 /// What the first pass gives.
@@ -112,7 +112,7 @@ struct Collected {
 }
 
 /// The first pass: every key. Where one is longer than keys usually are, there is another pass, with room for the longest.
-fn collect(source: &Pairs<'_>, options: &KeywordOptions) -> Result<Collected> {
+fn collect(source: &KeyValueFile<'_>, options: &KeywordOptions) -> Result<Collected> {
     let usual = BuildOptions::new(options.form, options.seed);
     let probes = options.probes.unwrap_or(usual.probes);
     let room = match options.room {
@@ -121,18 +121,21 @@ fn collect(source: &Pairs<'_>, options: &KeywordOptions) -> Result<Collected> {
     };
     let mut table = BuildOptions { room, probes, slots: options.slots, ..usual };
     if let Some(width) = options.values.width {
-        let width = u32::try_from(width).map_err(|_| Problem::Options("a value has at most 2^30 bytes"));
+        let width =
+            u32::try_from(width).map_err(|_| IngestProblem::Options("a value has at most 2^30 bytes"));
         table.width = ValueWidth::UpTo(width.map_err(|problem| source.fault(0, problem))?);
     }
     loop {
         let begun = KeywordBuilder::new(table.clone());
-        let mut builder = begun.map_err(|error| source.fault(0, Problem::Keys(error)))?;
+        let mut builder = begun.map_err(|error| source.fault(0, IngestProblem::Keys(error)))?;
         let mut longest = 0;
         let notes = source.read(|key, value| {
             longest = longest.max(key.len() as u32);
             match longest > table.key_bytes {
                 true => Ok(()),
-                false => builder.add(key, value.len() as u64).map_err(Problem::Keys).map_err(LineError::Line),
+                false => {
+                    builder.add(key, value.len() as u64).map_err(IngestProblem::Keys).map_err(LineError::Line)
+                }
             }
         })?;
         if longest > table.key_bytes {
@@ -147,8 +150,8 @@ fn collect(source: &Pairs<'_>, options: &KeywordOptions) -> Result<Collected> {
 }
 
 /// The layer as a catalog has it.
-pub(crate) fn keyword_layer(keyword: &Keyword) -> Result<Layer> {
+pub(crate) fn keyword_layer(keyword: &Keyword) -> Result<LayerEntry> {
     let params = serde_json::to_value(keyword.params())
         .map_err(|_| DbError::Scheme(sotto_core::Misuse::Rule("a layer's parameters are JSON").into()))?;
-    Ok(Layer { name: keyword::NAME.to_owned(), params })
+    Ok(LayerEntry { name: keyword::NAME.to_owned(), params })
 }

@@ -1,7 +1,7 @@
 //! Which format, which columns, which kind of table.
 
-use super::arrange::Costing;
-use super::error::Unit;
+use super::arrange::CostModel;
+use super::error::LineUnit;
 use super::value::ValueOptions;
 use crate::table::BlockRule;
 use sotto_catalog::{KeyKind, ValueKind};
@@ -18,14 +18,14 @@ pub struct IngestOptions {
     /// Its format.
     pub file: FileOptions,
     /// What its columns are.
-    pub layout: Layout,
+    pub layout: SourceLayout,
 }
 
 /// The format of a file.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct FileOptions {
     /// `None` to go by the file's name.
-    pub format: Option<Format>,
+    pub format: Option<SourceFormat>,
     /// What stands between the columns of a CSV file; `None` for a tab if the file's name ends in `.tsv`, else a comma.
     pub delimiter: Option<u8>,
     /// Whether the first line of a CSV file names the columns. `None` to tell by what is asked for: it does if that
@@ -36,8 +36,8 @@ pub struct FileOptions {
 
 impl FileOptions {
     /// The format of a file.
-    pub(crate) fn format_of(&self, path: &Path) -> Option<Format> {
-        self.format.or_else(|| Format::of_name(path))
+    pub(crate) fn format_of(&self, path: &Path) -> Option<SourceFormat> {
+        self.format.or_else(|| SourceFormat::of_name(path))
     }
 
     /// What stands between the columns of a CSV file.
@@ -47,14 +47,14 @@ impl FileOptions {
     }
 
     /// What the file consists of.
-    pub(crate) fn unit(&self, path: &Path) -> Unit {
-        if self.format_of(path) == Some(Format::Parquet) { Unit::Row } else { Unit::Line }
+    pub(crate) fn unit(&self, path: &Path) -> LineUnit {
+        if self.format_of(path) == Some(SourceFormat::Parquet) { LineUnit::Row } else { LineUnit::Line }
     }
 }
 
 /// A format of lines with columns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Format {
+pub enum SourceFormat {
     /// Comma-separated values, also with another delimiter.
     Csv,
     /// One JSON object or array per line.
@@ -63,13 +63,13 @@ pub enum Format {
     Parquet,
 }
 
-impl Format {
+impl SourceFormat {
     /// By the file's name; `.gz` and `.zst` at its end do not count.
     pub fn of_name(path: &Path) -> Option<Self> {
         match ending(path)?.as_str() {
-            "csv" | "tsv" | "tab" => Some(Format::Csv),
-            "jsonl" | "ndjson" => Some(Format::Jsonl),
-            "parquet" => Some(Format::Parquet),
+            "csv" | "tsv" | "tab" => Some(SourceFormat::Csv),
+            "jsonl" | "ndjson" => Some(SourceFormat::Jsonl),
+            "parquet" => Some(SourceFormat::Parquet),
             _ => None,
         }
     }
@@ -82,13 +82,13 @@ fn ending(path: &Path) -> Option<String> {
     name.rsplit_once('.').map(|(_, ending)| ending.to_owned())
 }
 
-impl FromStr for Format {
+impl FromStr for SourceFormat {
     type Err = &'static str;
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         match text {
-            "csv" => Ok(Format::Csv),
-            "jsonl" => Ok(Format::Jsonl),
-            "parquet" => Ok(Format::Parquet),
+            "csv" => Ok(SourceFormat::Csv),
+            "jsonl" => Ok(SourceFormat::Jsonl),
+            "parquet" => Ok(SourceFormat::Parquet),
             _ => Err("a format is one of csv, jsonl, parquet"),
         }
     }
@@ -96,33 +96,33 @@ impl FromStr for Format {
 
 /// Which column.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Column {
+pub enum ColumnSelector {
     /// By number, from 1 on.
     Number(usize),
     /// By name.
     Name(String),
 }
 
-impl FromStr for Column {
+impl FromStr for ColumnSelector {
     type Err = Infallible;
     /// Digits are a number, anything else is a name.
     fn from_str(text: &str) -> Result<Self, Infallible> {
-        Ok(text.parse().map_or_else(|_| Column::Name(text.to_owned()), Column::Number))
+        Ok(text.parse().map_or_else(|_| ColumnSelector::Name(text.to_owned()), ColumnSelector::Number))
     }
 }
 
-impl fmt::Display for Column {
+impl fmt::Display for ColumnSelector {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Column::Number(number) => write!(f, "{number}"),
-            Column::Name(name) => f.write_str(name),
+            ColumnSelector::Number(number) => write!(f, "{number}"),
+            ColumnSelector::Name(name) => f.write_str(name),
         }
     }
 }
 
 /// What the file's columns are.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Layout {
+pub enum SourceLayout {
     /// No columns: rows of this many bytes, one after the other.
     Raw {
         /// Bytes in a row.
@@ -142,9 +142,9 @@ pub enum Layout {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IndexOptions {
     /// The value.
-    pub value: Column,
+    pub value: ColumnSelector,
     /// The row's number; `None` for the order of the file.
-    pub row: Option<Column>,
+    pub row: Option<ColumnSelector>,
     /// How values are written.
     pub values: ValueOptions,
 }
@@ -153,11 +153,11 @@ pub struct IndexOptions {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeywordOptions {
     /// The key.
-    pub key: Column,
+    pub key: ColumnSelector,
     /// What keys are.
     pub form: KeyForm,
     /// The value; `None` for a table of keys alone, which says whether a key is there.
-    pub value: Option<Column>,
+    pub value: Option<ColumnSelector>,
     /// How values are written. A width is that of the longest value there may be.
     pub values: ValueOptions,
     /// Keys that there is to be room for besides those of the file.
@@ -167,21 +167,21 @@ pub struct KeywordOptions {
     /// Keys in a row; `None` for what costs least.
     pub slots: Option<u32>,
     /// Whether keys may lie in sums of rows.
-    pub bands: Bands,
+    pub bands: BandPolicy,
     /// What costs are counted with; `None` for what is usual where nothing is known of the scheme.
-    pub costing: Option<Costing>,
+    pub costing: Option<CostModel>,
     /// What keys are hashed with; drawn for this table.
     pub seed: PublicSeed,
 }
 
 /// Whether keys may lie in sums of rows, where the scheme adds rows up. No such row is verified.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Bands {
+pub enum BandPolicy {
     /// They lie in rows.
     #[default]
     Never,
     /// If a lookup costs less, and rows would not be verified either, as proofs are not cheap.
-    IfUnproven,
+    IfNoRowProofs,
     /// If a lookup costs less.
     IfCheaper,
     /// They lie in sums.
@@ -192,11 +192,11 @@ pub enum Bands {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RangeOptions {
     /// The range's first key.
-    pub start: Column,
+    pub start: ColumnSelector,
     /// The range's last key.
-    pub end: Column,
+    pub end: ColumnSelector,
     /// The value of all keys between.
-    pub value: Column,
+    pub value: ColumnSelector,
     /// How values are written.
     pub values: ValueOptions,
     /// What a key is.
@@ -218,9 +218,9 @@ impl RangeOptions {
     /// Columns 1, 2 and 3 with text values, in blocks of `block` keys.
     pub fn new(key: KeyKind, block: u64) -> Self {
         RangeOptions {
-            start: Column::Number(1),
-            end: Column::Number(2),
-            value: Column::Number(3),
+            start: ColumnSelector::Number(1),
+            end: ColumnSelector::Number(2),
+            value: ColumnSelector::Number(3),
             values: ValueOptions::default(),
             key,
             block,

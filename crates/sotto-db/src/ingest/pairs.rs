@@ -1,11 +1,11 @@
 //! Keys and values of a file, line by line: what keyword tables are made of. A file may be read several times.
 
-use super::error::{IngestError, Problem, Unit};
+use super::error::{IngestError, IngestProblem, LineUnit};
 use super::key::KeyReader;
-use super::options::{Column, FileOptions};
-use super::reader::Reader;
+use super::options::{ColumnSelector, FileOptions};
+use super::reader::ColumnReader;
 use super::value::ValueOptions;
-use super::{Notes, Origin};
+use super::{Notes, SourceColumns};
 use crate::progress::Watcher;
 use crate::{DbError, Result};
 use sotto_layers::keyword::{BuildError, Key, KeyForm};
@@ -15,11 +15,11 @@ use std::path::Path;
 #[derive(Debug, Clone, Copy)]
 pub struct PairColumns<'a> {
     /// The key.
-    pub key: &'a Column,
+    pub key: &'a ColumnSelector,
     /// What keys are.
     pub form: KeyForm,
     /// The value; `None` for keys alone.
-    pub value: Option<&'a Column>,
+    pub value: Option<&'a ColumnSelector>,
     /// How values are written.
     pub values: &'a ValueOptions,
 }
@@ -28,21 +28,21 @@ pub struct PairColumns<'a> {
 #[derive(Debug)]
 pub enum LineError {
     /// The line.
-    Line(Problem),
+    Line(IngestProblem),
     /// Something else.
     Db(DbError),
 }
 
 /// A file of keys and values, to be read as often as it takes.
-pub struct Pairs<'a> {
+pub struct KeyValueFile<'a> {
     path: &'a Path,
     file: &'a FileOptions,
     columns: PairColumns<'a>,
-    unit: Unit,
+    unit: LineUnit,
     watch: Watcher<'a>,
 }
 
-impl<'a> Pairs<'a> {
+impl<'a> KeyValueFile<'a> {
     /// The file.
     ///
     /// # Errors
@@ -53,28 +53,28 @@ impl<'a> Pairs<'a> {
         columns: PairColumns<'a>,
         watch: Watcher<'a>,
     ) -> Result<Self> {
-        let pairs = Pairs { path, file, columns, unit: file.unit(path), watch };
+        let pairs = KeyValueFile { path, file, columns, unit: file.unit(path), watch };
         if std::fs::metadata(path).is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir()) {
-            let once = Problem::Options("a pipe is read only once");
+            let once = IngestProblem::Options("a pipe is read only once");
             return Err(pairs.open()?.fault_at(0, None, once).into());
         }
         Ok(pairs)
     }
 
-    fn open(&self) -> Result<Reader<'a>, IngestError> {
+    fn open(&self) -> Result<ColumnReader<'a>, IngestError> {
         let mut columns = vec![self.columns.key];
         columns.extend(self.columns.value);
-        Reader::open(self.path, self.file, &columns, self.watch)
+        ColumnReader::open(self.path, self.file, &columns, self.watch)
     }
 
     /// The names of its columns, for the next file about the same table.
     ///
     /// # Errors
     /// [`DbError::Ingest`].
-    pub fn origin(&self) -> Result<Origin> {
+    pub fn origin(&self) -> Result<SourceColumns> {
         let names: Vec<_> = self.open()?.names().collect();
         let [key, value] = [0, 1].map(|at| names.get(at).cloned().flatten());
-        Ok(Origin { key, value, ..Origin::default() })
+        Ok(SourceColumns { key, value, ..SourceColumns::default() })
     }
 
     /// Every key, in its form, and its value. Gives how many there were, and what was odd about them.
@@ -87,18 +87,18 @@ impl<'a> Pairs<'a> {
         let mut value = Vec::new();
         while let Some(cells) = reader.next()? {
             // A missing cell may be an empty key.
-            let key = cells.first().map_or(Err(Problem::Missing), |cell| keys.read(cell));
+            let key = cells.first().map_or(Err(IngestProblem::Missing), |cell| keys.read(cell));
             let read = cells.get(1).map(|cell| self.columns.values.read(cell, &mut value));
             let key = key.map_err(|problem| reader.fault(Some(0), problem))?;
             read.transpose().map_err(|problem| reader.fault(Some(1), problem))?;
             match each(&key, &value) {
                 Ok(()) => {}
                 Err(LineError::Db(error)) => return Err(error),
-                Err(LineError::Line(Problem::Keys(BuildError::LongValue { bytes, most, .. }))) => {
-                    let problem = Problem::TooLong { bytes: bytes as usize, width: most as usize };
+                Err(LineError::Line(IngestProblem::Keys(BuildError::LongValue { bytes, most, .. }))) => {
+                    let problem = IngestProblem::TooLong { bytes: bytes as usize, width: most as usize };
                     return Err(reader.fault(Some(1), problem).into());
                 }
-                Err(LineError::Line(problem @ Problem::TooLong { .. })) => {
+                Err(LineError::Line(problem @ IngestProblem::TooLong { .. })) => {
                     return Err(reader.fault(Some(1), problem).into());
                 }
                 Err(LineError::Line(problem)) => return Err(reader.fault(Some(0), problem).into()),
@@ -131,7 +131,7 @@ impl<'a> Pairs<'a> {
     }
 
     /// An error in a line.
-    pub fn fault(&self, line: u64, problem: Problem) -> IngestError {
+    pub fn fault(&self, line: u64, problem: IngestProblem) -> IngestError {
         IngestError { line, unit: self.unit, ..IngestError::of_file(self.path, problem) }
     }
 }

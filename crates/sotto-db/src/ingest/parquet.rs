@@ -1,8 +1,8 @@
 //! Apache Parquet, one row group after the other, without Arrow.
 
-use super::error::{ColumnName, Problem};
-use super::options::Column;
-use super::reader::{Cell, Choose, Fault, First, Lines, Opened, only};
+use super::error::{ColumnName, IngestProblem};
+use super::options::ColumnSelector;
+use super::reader::{Cell, ColumnChooser, ColumnFault, HeaderLine, LineReader, OpenedReader, only};
 use ::parquet::basic::Compression;
 use ::parquet::data_type::Decimal;
 use ::parquet::errors::ParquetError;
@@ -23,7 +23,7 @@ struct Parquet {
 }
 
 /// Opens a file; finds the columns in its schema. Nested columns cannot be asked for.
-pub(crate) fn open(path: &Path, choose: Choose<'_>) -> Result<Opened, Fault> {
+pub(crate) fn open(path: &Path, choose: ColumnChooser<'_>) -> Result<OpenedReader, ColumnFault> {
     contained(|| open_sound(path, choose)).unwrap_or_else(|problem| Err((None, problem)))
 }
 
@@ -32,13 +32,13 @@ pub(crate) fn open(path: &Path, choose: Choose<'_>) -> Result<Opened, Fault> {
 /// It asserts some of what a file says of itself instead of checking it (parquet 60: negative offsets of
 /// column chunks, among others), so a damaged file can make it panic. To whoever encodes a table that is
 /// a bad file like any other. Nothing that was being read is used afterwards, hence unwind safe.
-fn contained<T>(read: impl FnOnce() -> T) -> Result<T, Problem> {
+fn contained<T>(read: impl FnOnce() -> T) -> Result<T, IngestProblem> {
     let why = || "the file contradicts itself; write it anew".to_owned();
-    catch_unwind(AssertUnwindSafe(read)).map_err(|_| Problem::Format { format: "Parquet", why: why() })
+    catch_unwind(AssertUnwindSafe(read)).map_err(|_| IngestProblem::Format { format: "Parquet", why: why() })
 }
 
-fn open_sound(path: &Path, choose: Choose<'_>) -> Result<Opened, Fault> {
-    let file = File::open(path).map_err(|e| (None, Problem::Read(e)))?;
+fn open_sound(path: &Path, choose: ColumnChooser<'_>) -> Result<OpenedReader, ColumnFault> {
+    let file = File::open(path).map_err(|e| (None, IngestProblem::Read(e)))?;
     let failed = |e| (None, problem(&e));
     let reader = SerializedFileReader::new(file).map_err(failed)?;
     let metadata = reader.metadata().file_metadata();
@@ -46,22 +46,22 @@ fn open_sound(path: &Path, choose: Choose<'_>) -> Result<Opened, Fault> {
     let schema = metadata.schema();
     let fields = schema.get_fields();
     let all: Vec<String> = fields.iter().map(|field| field.name().to_owned()).collect();
-    let columns = choose(First::Names(&all))?.columns;
+    let columns = choose(HeaderLine::Names(&all))?.columns;
     let mut found = Vec::new();
     for column in &columns {
         let name = match column {
-            Column::Number(number) => number.checked_sub(1).and_then(|at| all.get(at)),
-            Column::Name(name) => Some(name),
+            ColumnSelector::Number(number) => number.checked_sub(1).and_then(|at| all.get(at)),
+            ColumnSelector::Name(name) => Some(name),
         };
         // The library finds a column by its name, so that of two the number would not tell which.
         let at = name.map_or(Ok(None), |name| only(&all, name));
-        let missing = || Problem::NoColumn { there: all.join(", ") };
+        let missing = || IngestProblem::NoColumn { there: all.join(", ") };
         let at = at.and_then(|at| at.ok_or_else(missing));
         found.push(at.map_err(|problem| (Some(ColumnName::asked(column)), problem))?);
     }
     for (column, &at) in columns.iter().zip(&found) {
         if let Some(codec) = all.get(at).and_then(|name| unread_codec(reader.metadata(), name)) {
-            return Err((Some(ColumnName::asked(column)), Problem::Codec { codec }));
+            return Err((Some(ColumnName::asked(column)), IngestProblem::Codec { codec }));
         }
     }
     // Only these columns are decompressed at all. They come in the file's order.
@@ -94,8 +94,8 @@ fn unread_codec(metadata: &ParquetMetaData, name: &str) -> Option<&'static str> 
     })
 }
 
-impl Lines for Parquet {
-    fn next(&mut self, cells: &mut [Cell]) -> Result<bool, Problem> {
+impl LineReader for Parquet {
+    fn next(&mut self, cells: &mut [Cell]) -> Result<bool, IngestProblem> {
         self.row += 1;
         let Some(row) = contained(|| self.rows.next())? else { return Ok(false) };
         let row = row.map_err(|e| problem(&e))?;
@@ -117,8 +117,8 @@ impl Lines for Parquet {
         (self.row, self.total)
     }
 
-    fn unit(&self) -> crate::Unit {
-        crate::Unit::Rows
+    fn unit(&self) -> crate::ProgressUnit {
+        crate::ProgressUnit::Rows
     }
 }
 
@@ -168,6 +168,6 @@ fn decimal(value: &Decimal) -> Cell {
     }
 }
 
-fn problem(error: &ParquetError) -> Problem {
-    Problem::Format { format: "Parquet", why: error.to_string() }
+fn problem(error: &ParquetError) -> IngestProblem {
+    IngestProblem::Format { format: "Parquet", why: error.to_string() }
 }

@@ -3,18 +3,18 @@
 //! Ranges may come in any order: sorting them costs less than asking people to. Overlaps are refused,
 //! since there is no telling which of two values is meant.
 
-use super::error::Problem;
+use super::error::IngestProblem;
 use super::options::{FileOptions, RangeOptions};
-use super::reader::{Cell, Reader};
-use super::value::Lengths;
-use super::{Ingested, Notes, Origin};
+use super::reader::{Cell, ColumnReader};
+use super::value::ValueLengths;
+use super::{IngestedTable, Notes, SourceColumns};
 use crate::progress::Watcher;
 use crate::table::ranges::KeyRange;
-use crate::table::{BlockRule, Ranges};
+use crate::table::{BlockRule, RangeTable};
 use crate::{DbError, Result};
 use sotto_catalog::catalog::{MAX_ROW_BYTES, MAX_ROWS};
 use sotto_catalog::{HexBytes, KeyKind, RowForm, TableKind};
-use sotto_core::Sure;
+use sotto_core::ExpectOrDefault;
 use std::collections::HashMap;
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::path::Path;
@@ -32,10 +32,10 @@ pub(crate) fn build(
     file: &FileOptions,
     options: &RangeOptions,
     watch: Watcher<'_>,
-) -> Result<Ingested> {
+) -> Result<IngestedTable> {
     let columns = [&options.start, &options.end, &options.value];
-    let mut reader = Reader::open(path, file, &columns, watch)?;
-    let refuse = |reader: &Reader<'_>, why| reader.fault_at(0, None, Problem::Options(why));
+    let mut reader = ColumnReader::open(path, file, &columns, watch)?;
+    let refuse = |reader: &ColumnReader<'_>, why| reader.fault_at(0, None, IngestProblem::Options(why));
     let limit = options.last.unwrap_or(options.key.last()).min(options.key.last());
     if options.block == 0 || options.first > limit {
         return Err(
@@ -46,7 +46,7 @@ pub(crate) fn build(
         return Err(refuse(&reader, "the table's last key is larger than keys of its kind can be").into());
     }
 
-    let (mut values, mut lengths) = (Values::default(), Lengths::default());
+    let (mut values, mut lengths) = (Values::default(), ValueLengths::default());
     let mut bytes = Vec::new();
     if !options.empty.is_empty() {
         let empty = Cell::Bytes(options.empty.clone().into_bytes());
@@ -70,11 +70,11 @@ pub(crate) fn build(
         ranges.push((KeyRange { start, end, value: values.number(&bytes) }, reader.line()));
     }
     if ranges.is_empty() {
-        return Err(reader.fault_at(0, None, Problem::Empty).into());
+        return Err(reader.fault_at(0, None, IngestProblem::Empty).into());
     }
     ranges.sort_unstable_by_key(|(range, _)| range.start);
     check_apart(&ranges)
-        .map_err(|(line, other)| reader.fault_at(line, Some(0), Problem::Overlap { other }))?;
+        .map_err(|(line, other)| reader.fault_at(line, Some(0), IngestProblem::Overlap { other }))?;
 
     let last_end = ranges.last().map_or(limit, |(range, _)| range.end);
     let last = options.last.unwrap_or(if options.key == KeyKind::Ipv4 { limit } else { last_end });
@@ -84,16 +84,16 @@ pub(crate) fn build(
 
     let (form, width) = lengths.arrange(&options.values);
     if !(1..=MAX_ROW_BYTES as usize).contains(&width) {
-        return Err(reader.fault_at(0, Some(2), Problem::Options("a row has 1 to 2^30 bytes")).into());
+        return Err(reader.fault_at(0, Some(2), IngestProblem::Options("a row has 1 to 2^30 bytes")).into());
     }
     if values.numbers.len() as u64 * width as u64 > MOST_VALUE_BYTES {
         let why = "over 4 GiB of different values, filled up to one width: take a smaller one, or shorten \
                    the longest value";
-        return Err(reader.fault_at(0, Some(2), Problem::Options(why)).into());
+        return Err(reader.fault_at(0, Some(2), IngestProblem::Options(why)).into());
     }
     let ranges = ranges.into_iter().map(|(range, _)| range).collect();
     let (values, empty) = values.into_rows(form, width);
-    let table = Ranges::new(ranges, values, width, (options.first, options.block, rows), options.rule)
+    let table = RangeTable::new(ranges, values, width, (options.first, options.block, rows), options.rule)
         .map_err(DbError::Scheme)?;
     let notes = Notes { mixed_blocks: table.mixed_blocks(), ..reader.notes() };
     let kind = TableKind::Range {
@@ -105,8 +105,9 @@ pub(crate) fn build(
     let value = options.values.encoding.kind();
     let [start, end, of_values] = [0, 1, 2].map(|at| reader.names().nth(at).flatten());
     let rule = Some(options.rule).filter(|rule| *rule != BlockRule::default());
-    let origin = Origin { start, end, rule, value: of_values, ..Origin::default() }.of_values(form, value);
-    Ok(Ingested {
+    let origin = SourceColumns { start, end, rule, value: of_values, ..SourceColumns::default() }
+        .of_values(form, value);
+    Ok(IngestedTable {
         table: Box::new(table),
         kind,
         value,
@@ -124,7 +125,7 @@ pub(crate) enum End {
 }
 
 /// Reads a key, as a number or as [`KeyKind::parse`] does; of a prefix (`192.0.2.0/24`) its first or last address.
-pub(crate) fn read_key(kind: KeyKind, cell: &Cell, end: End) -> Result<u64, Problem> {
+pub(crate) fn read_key(kind: KeyKind, cell: &Cell, end: End) -> Result<u64, IngestProblem> {
     let expected = match kind {
         KeyKind::Ipv4 => "an IPv4 address, dotted or as a number, or a prefix (192.0.2.0/24)",
         _ => "an unsigned integer in the range of keys",
@@ -136,13 +137,13 @@ pub(crate) fn read_key(kind: KeyKind, cell: &Cell, end: End) -> Result<u64, Prob
     if let (KeyKind::Ipv4, Some(text)) = (kind, text) {
         let (address, length) = text.split_once('/').unwrap_or((text, ""));
         if address.parse::<Ipv6Addr>().is_ok() {
-            return Err(Problem::Ipv6Range);
+            return Err(IngestProblem::Ipv6Range);
         }
         if let (Ok(address), Ok(length @ 0..=32)) = (address.parse::<Ipv4Addr>(), length.parse::<u32>()) {
             let (first, rest) = (u32::from(address), u32::MAX.checked_shr(length).unwrap_or(0));
             if first & rest != 0 {
                 let network = format!("{}/{length}", Ipv4Addr::from(first & !rest));
-                return Err(Problem::HostBits { network });
+                return Err(IngestProblem::HostBits { network });
             }
             return Ok(u64::from(if end == End::First { first } else { first | rest }));
         }
@@ -159,24 +160,24 @@ fn read_range(
     last: u64,
     start: &Cell,
     end: &Cell,
-) -> Result<(u64, u64), (usize, Problem)> {
+) -> Result<(u64, u64), (usize, IngestProblem)> {
     let key = |column, cell, end| {
         let key = read_key(options.key, cell, end).map_err(|problem| (column, problem))?;
         if !(options.first..=last).contains(&key) {
-            return Err((column, Problem::OutsideKeys { first: options.first, last }));
+            return Err((column, IngestProblem::OutsideKeys { first: options.first, last }));
         }
         Ok(key)
     };
     let (start, end) = (key(0, start, End::First)?, key(1, end, End::Last)?);
     if start > end {
-        return Err((1, Problem::Backwards));
+        return Err((1, IngestProblem::Backwards));
     }
     Ok((start, end))
 }
 
-fn fits(value: &[u8], width: Option<usize>) -> Result<(), Problem> {
+fn fits(value: &[u8], width: Option<usize>) -> Result<(), IngestProblem> {
     match width {
-        Some(width) if value.len() > width => Err(Problem::TooLong { bytes: value.len(), width }),
+        Some(width) if value.len() > width => Err(IngestProblem::TooLong { bytes: value.len(), width }),
         _ => Ok(()),
     }
 }
@@ -205,7 +206,7 @@ impl Values {
             return number;
         }
         // Memory ends long before this many different values.
-        let number = u32::try_from(self.numbers.len()).sure("so many values fit in memory");
+        let number = u32::try_from(self.numbers.len()).expect_or_default("so many values fit in memory");
         self.numbers.insert(value.to_vec(), number);
         number
     }
@@ -214,10 +215,11 @@ impl Values {
     fn into_rows(self, form: RowForm, width: usize) -> (Vec<u8>, Vec<u8>) {
         let mut values: Vec<_> = self.numbers.into_iter().collect();
         values.sort_unstable_by_key(|(_, number)| *number);
-        let empty = values.first().map(|(value, _)| value.clone()).sure("the value of no range is one");
+        let empty =
+            values.first().map(|(value, _)| value.clone()).expect_or_default("the value of no range is one");
         let mut rows = Vec::with_capacity(values.len() * width);
         for (mut value, _) in values {
-            form.lay(&mut value, width).sure("the width is that of the longest");
+            form.write_value(&mut value, width).expect_or_default("the width is that of the longest");
             rows.append(&mut value);
         }
         (rows, empty)

@@ -1,13 +1,13 @@
 //! Rows one after the other, and nothing else.
 
-use super::error::{IngestError, Problem};
-use super::source::Source;
-use super::{Ingested, Notes, Origin};
-use crate::progress::{Progress, Unit, Watcher};
+use super::error::{IngestError, IngestProblem};
+use super::source::SourceFile;
+use super::{IngestedTable, Notes, SourceColumns};
+use crate::progress::{Progress, ProgressUnit, Watcher};
 use crate::table::RawFile;
 use crate::{DbError, Result};
 use sotto_catalog::{RowForm, TableKind, ValueKind};
-use sotto_core::Sure;
+use sotto_core::ExpectOrDefault;
 use std::fs::File;
 use std::io::{Read, Write};
 use std::path::Path;
@@ -19,22 +19,24 @@ pub(crate) fn build(
     value: ValueKind,
     scratch: &Path,
     watch: Watcher<'_>,
-) -> Result<Ingested> {
+) -> Result<IngestedTable> {
     let fault = |problem| IngestError::of_file(path, problem);
     if row_bytes == 0 {
-        return Err(fault(Problem::Options("a raw file needs the number of bytes in a row")).into());
+        return Err(fault(IngestProblem::Options("a raw file needs the number of bytes in a row")).into());
     }
-    let read = |e| DbError::from(fault(Problem::Read(e)));
+    let read = |e| DbError::from(fault(IngestProblem::Read(e)));
     // By name: the first bytes of plain rows may be anything, those of a compressed file included.
     let extension = path.extension().and_then(|extension| extension.to_str());
     let compressed = matches!(extension, Some("gz" | "zst"));
     let whole = |bytes: u64| match bytes {
-        0 => Err(fault(Problem::Empty)),
-        bytes if bytes % row_bytes as u64 != 0 => Err(fault(Problem::PartialRow { bytes, width: row_bytes })),
+        0 => Err(fault(IngestProblem::Empty)),
+        bytes if bytes % row_bytes as u64 != 0 => {
+            Err(fault(IngestProblem::PartialRow { bytes, width: row_bytes }))
+        }
         bytes => Ok(bytes / row_bytes as u64),
     };
     let table = if compressed {
-        let (mut source, counts) = Source::open(path).map_err(read)?;
+        let (mut source, counts) = SourceFile::open(path).map_err(read)?;
         let temp = super::index::temp_file(scratch)?;
         let failed = |e| DbError::io("decompressing", temp.path(), e);
         let mut block = vec![0; 1 << 20];
@@ -46,11 +48,11 @@ pub(crate) fn build(
                 break;
             }
             temp.as_file()
-                .write_all(block.get(..count).sure("what was read fits the block"))
+                .write_all(block.get(..count).expect_or_default("what was read fits the block"))
                 .map_err(failed)?;
             bytes += count as u64;
             let (done, total) = counts.progress();
-            watch(Progress { stage: "read", done, total, unit: Unit::Bytes });
+            watch(Progress { stage: "read", done, total, unit: ProgressUnit::Bytes });
         }
         let rows = whole(bytes)?;
         let (file, temp) = temp.into_parts();
@@ -61,6 +63,13 @@ pub(crate) fn build(
         RawFile::new(file, path, rows, row_bytes)?
     };
     let notes = Notes { lines: crate::TableSource::rows(&table), ..Notes::default() };
-    let origin = Origin::default().of_values(RowForm::Whole, value);
-    Ok(Ingested { table: Box::new(table), kind: TableKind::Index, value, layers: Vec::new(), origin, notes })
+    let origin = SourceColumns::default().of_values(RowForm::Whole, value);
+    Ok(IngestedTable {
+        table: Box::new(table),
+        kind: TableKind::Index,
+        value,
+        layers: Vec::new(),
+        origin,
+        notes,
+    })
 }

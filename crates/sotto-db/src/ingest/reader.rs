@@ -1,7 +1,7 @@
 //! A file as lines of the wanted columns, whatever its format.
 
-use super::error::{ColumnName, IngestError, Problem, Unit};
-use super::options::{Column, FileOptions, Format};
+use super::error::{ColumnName, IngestError, IngestProblem, LineUnit};
+use super::options::{ColumnSelector, FileOptions, SourceFormat};
 use super::{Notes, csv, jsonl};
 use crate::progress::{self, Progress, Watcher};
 use std::borrow::Cow;
@@ -40,16 +40,16 @@ impl Cell {
     }
 
     /// Its bytes.
-    pub(crate) fn bytes(&self, expected: &'static str) -> Result<&[u8], Problem> {
+    pub(crate) fn bytes(&self, expected: &'static str) -> Result<&[u8], IngestProblem> {
         match self {
             Cell::Bytes(bytes) => Ok(bytes),
-            Cell::Missing | Cell::Null => Err(Problem::Missing),
+            Cell::Missing | Cell::Null => Err(IngestProblem::Missing),
             _ => Err(self.is_not(expected)),
         }
     }
 
     /// Its bytes, or its digits.
-    pub(crate) fn text(&self) -> Result<Cow<'_, [u8]>, Problem> {
+    pub(crate) fn text(&self) -> Result<Cow<'_, [u8]>, IngestProblem> {
         match self {
             Cell::Unsigned(value) => Ok(value.to_string().into_bytes().into()),
             Cell::Negative(value) => Ok(value.to_string().into_bytes().into()),
@@ -58,14 +58,14 @@ impl Cell {
     }
 
     /// The number it is, or the one its digits write.
-    pub(crate) fn unsigned(&self) -> Result<u64, Problem> {
+    pub(crate) fn unsigned(&self) -> Result<u64, IngestProblem> {
         let expected = "an unsigned integer";
         match self {
             Cell::Unsigned(value) => Ok(*value),
             _ => {
                 let bytes = self.bytes(expected)?.trim_ascii();
                 if bytes.is_empty() {
-                    return Err(Problem::Missing);
+                    return Err(IngestProblem::Missing);
                 }
                 let digits = std::str::from_utf8(bytes).ok().and_then(|text| text.parse().ok());
                 digits.ok_or_else(|| self.is_not(expected))
@@ -74,9 +74,9 @@ impl Cell {
     }
 
     /// That something else was expected.
-    pub(crate) fn is_not(&self, expected: &'static str) -> Problem {
+    pub(crate) fn is_not(&self, expected: &'static str) -> IngestProblem {
         let found = match self {
-            Cell::Missing | Cell::Null => return Problem::Missing,
+            Cell::Missing | Cell::Null => return IngestProblem::Missing,
             Cell::Bytes(bytes) => {
                 let mut text: String = String::from_utf8_lossy(bytes).chars().take(41).collect();
                 if text.chars().count() > 40 {
@@ -90,14 +90,14 @@ impl Cell {
             Cell::Bool(value) => value.to_string(),
             Cell::Other(what) => (*what).to_owned(),
         };
-        Problem::Kind { expected, found }
+        IngestProblem::Kind { expected, found }
     }
 }
 
 /// A format's reader.
-pub(crate) trait Lines {
+pub(crate) trait LineReader {
     /// Reads the next line's wanted columns, in the order they were asked for; `false` at the end.
-    fn next(&mut self, cells: &mut [Cell]) -> Result<bool, Problem>;
+    fn next(&mut self, cells: &mut [Cell]) -> Result<bool, IngestProblem>;
     /// The line read last, or the one that failed.
     fn line(&self) -> u64;
     /// How much was read, out of how much.
@@ -111,8 +111,8 @@ pub(crate) trait Lines {
         LineNotes::default()
     }
     /// What that counts.
-    fn unit(&self) -> progress::Unit {
-        progress::Unit::Bytes
+    fn unit(&self) -> progress::ProgressUnit {
+        progress::ProgressUnit::Bytes
     }
 }
 
@@ -126,16 +126,16 @@ pub(crate) struct LineNotes {
 }
 
 /// The place of the column of this name among others; `None` if there is none.
-pub(crate) fn only(names: &[String], name: &str) -> Result<Option<usize>, Problem> {
+pub(crate) fn only(names: &[String], name: &str) -> Result<Option<usize>, IngestProblem> {
     let mut named = (0..).zip(names).filter(|(_, there)| *there == name).map(|(at, _): (usize, _)| at);
     match (named.next(), named.next()) {
-        (Some(first), Some(second)) => Err(Problem::NameTwice { first: first + 1, second: second + 1 }),
+        (Some(first), Some(second)) => Err(IngestProblem::NameTwice { first: first + 1, second: second + 1 }),
         (first, _) => Ok(first),
     }
 }
 
 /// What is known of a file's columns before anything is read from it.
-pub(crate) enum First<'a> {
+pub(crate) enum HeaderLine<'a> {
     /// The cells of the first line, which name the columns or do not.
     Line(&'a [String]),
     /// Names.
@@ -145,23 +145,23 @@ pub(crate) enum First<'a> {
 }
 
 /// The columns to read.
-pub(crate) struct Choice {
-    pub(crate) columns: Vec<Column>,
+pub(crate) struct ColumnChoice {
+    pub(crate) columns: Vec<ColumnSelector>,
     /// Whether the first line, if it was shown, names them.
     pub(crate) header: bool,
 }
 
 /// Chooses columns.
-pub(crate) type Choose<'a> = &'a dyn Fn(First<'_>) -> Result<Choice, Fault>;
+pub(crate) type ColumnChooser<'a> = &'a dyn Fn(HeaderLine<'_>) -> Result<ColumnChoice, ColumnFault>;
 
 /// What is wrong before the first line, and with which column.
-pub(crate) type Fault = (Option<ColumnName>, Problem);
+pub(crate) type ColumnFault = (Option<ColumnName>, IngestProblem);
 
 /// An open file.
-pub(crate) struct Reader<'a> {
-    lines: Box<dyn Lines>,
+pub(crate) struct ColumnReader<'a> {
+    lines: Box<dyn LineReader>,
     path: PathBuf,
-    unit: Unit,
+    unit: LineUnit,
     columns: Vec<ColumnName>,
     cells: Vec<Cell>,
     count: u64,
@@ -169,52 +169,57 @@ pub(crate) struct Reader<'a> {
 }
 
 /// What a format's `open` gives: its reader, and the names of the columns asked for.
-pub(crate) type Opened = (Box<dyn Lines>, Vec<ColumnName>);
+pub(crate) type OpenedReader = (Box<dyn LineReader>, Vec<ColumnName>);
 
-impl<'a> Reader<'a> {
+impl<'a> ColumnReader<'a> {
     /// Opens a file to read these columns.
     pub(crate) fn open(
         path: &Path,
         options: &FileOptions,
-        columns: &[&Column],
+        columns: &[&ColumnSelector],
         watch: Watcher<'a>,
     ) -> Result<Self, IngestError> {
-        let named = columns.iter().any(|column| matches!(column, Column::Name(_)));
-        let choose = |_: First<'_>| {
+        let named = columns.iter().any(|column| matches!(column, ColumnSelector::Name(_)));
+        let choose = |_: HeaderLine<'_>| {
             let columns = columns.iter().map(|column| (*column).clone()).collect();
-            Ok(Choice { columns, header: options.header.unwrap_or(named) })
+            Ok(ColumnChoice { columns, header: options.header.unwrap_or(named) })
         };
-        Reader::choosing(path, options, &choose, watch)
+        ColumnReader::choosing(path, options, &choose, watch)
     }
 
     /// Opens a file to read columns that are chosen by what there is.
     pub(crate) fn choosing(
         path: &Path,
         options: &FileOptions,
-        choose: Choose<'_>,
+        choose: ColumnChooser<'_>,
         watch: Watcher<'a>,
     ) -> Result<Self, IngestError> {
         let (format, unit) = (options.format_of(path), options.unit(path));
-        let fault =
-            |(column, problem): Fault| IngestError { column, unit, ..IngestError::of_file(path, problem) };
+        let fault = |(column, problem): ColumnFault| IngestError {
+            column,
+            unit,
+            ..IngestError::of_file(path, problem)
+        };
         let opened = match format {
-            Some(Format::Csv) => csv::open(path, options, choose),
-            Some(Format::Jsonl) => jsonl::open(path, choose),
+            Some(SourceFormat::Csv) => csv::open(path, options, choose),
+            Some(SourceFormat::Jsonl) => jsonl::open(path, choose),
             #[cfg(feature = "parquet")]
-            Some(Format::Parquet) => super::parquet::open(path, choose),
+            Some(SourceFormat::Parquet) => super::parquet::open(path, choose),
             #[cfg(not(feature = "parquet"))]
-            Some(Format::Parquet) => Err((
+            Some(SourceFormat::Parquet) => Err((
                 None,
-                Problem::Options("this build does not read Parquet: build it with feature `parquet`"),
+                IngestProblem::Options("this build does not read Parquet: build it with feature `parquet`"),
             )),
             None => Err((
                 None,
-                Problem::Options("the file's name does not tell its format: say csv, jsonl, parquet or raw"),
+                IngestProblem::Options(
+                    "the file's name does not tell its format: say csv, jsonl, parquet or raw",
+                ),
             )),
         };
         let (lines, names) = opened.map_err(fault)?;
         let cells = vec![Cell::Missing; names.len()];
-        Ok(Reader { lines, path: path.to_owned(), unit, columns: names, cells, count: 0, watch })
+        Ok(ColumnReader { lines, path: path.to_owned(), unit, columns: names, cells, count: 0, watch })
     }
 
     /// The columns, in the order they were asked for.
@@ -245,7 +250,7 @@ impl<'a> Reader<'a> {
     /// Refuses a line without a row, where rows go by the order of lines.
     pub(crate) fn check_order(&self) -> Result<(), IngestError> {
         match self.lines.blank() {
-            Some(line) => Err(self.fault_at(line, None, Problem::Blank)),
+            Some(line) => Err(self.fault_at(line, None, IngestProblem::Blank)),
             None => Ok(()),
         }
     }
@@ -267,12 +272,12 @@ impl<'a> Reader<'a> {
     }
 
     /// An error in the line read last, in the column asked for at `column`.
-    pub(crate) fn fault(&self, column: Option<usize>, problem: Problem) -> IngestError {
+    pub(crate) fn fault(&self, column: Option<usize>, problem: IngestProblem) -> IngestError {
         self.fault_at(self.line(), column, problem)
     }
 
     /// The same, of another line.
-    pub(crate) fn fault_at(&self, line: u64, column: Option<usize>, problem: Problem) -> IngestError {
+    pub(crate) fn fault_at(&self, line: u64, column: Option<usize>, problem: IngestProblem) -> IngestError {
         let column = column.and_then(|i| self.columns.get(i).cloned());
         IngestError { line, unit: self.unit, column, ..IngestError::of_file(&self.path, problem) }
     }

@@ -12,14 +12,14 @@ use std::rc::Rc;
 const MAX_LINE_BYTES: u64 = 256 << 20;
 
 /// A file being read.
-pub(crate) struct Source {
+pub(crate) struct SourceFile {
     bytes: Box<dyn Read>,
-    counts: Rc<Counts>,
+    counts: Rc<ReadCounts>,
 }
 
-/// How far a [`Source`] is; shared with whoever tells lines apart.
+/// How far a [`SourceFile`] is; shared with whoever tells lines apart.
 #[derive(Default)]
-pub(crate) struct Counts {
+pub(crate) struct ReadCounts {
     /// Bytes of the file, as it is on the disk.
     total: u64,
     /// How many of them were read.
@@ -28,7 +28,7 @@ pub(crate) struct Counts {
     in_line: Cell<u64>,
 }
 
-impl Counts {
+impl ReadCounts {
     /// A line has ended.
     pub(crate) fn line_ends(&self) {
         self.in_line.set(0);
@@ -40,9 +40,9 @@ impl Counts {
     }
 }
 
-impl Source {
+impl SourceFile {
     /// Opens a file, decompressing it if its first bytes are those of gzip or Zstandard. They are, if its name says so.
-    pub(crate) fn open(path: &Path) -> io::Result<(Self, Rc<Counts>)> {
+    pub(crate) fn open(path: &Path) -> io::Result<(Self, Rc<ReadCounts>)> {
         let mut file = File::open(path)?;
         let total = file.metadata()?.len();
         let mut magic = Vec::with_capacity(4);
@@ -59,9 +59,10 @@ impl Source {
             )));
         }
 
-        let counts = Rc::new(Counts { total, ..Counts::default() });
+        let counts = Rc::new(ReadCounts { total, ..ReadCounts::default() });
         let raw = io::Cursor::new(magic.clone()).chain(file);
-        let counted = BufReader::with_capacity(1 << 20, Counted { bytes: raw, counts: Rc::clone(&counts) });
+        let counted =
+            BufReader::with_capacity(1 << 20, CountingReader { bytes: raw, counts: Rc::clone(&counts) });
         let bytes: Box<dyn Read> = match magic.as_slice() {
             [0x1f, 0x8b, ..] => Box::new(flate2::bufread::MultiGzDecoder::new(counted)),
             #[cfg(feature = "zstd")]
@@ -74,17 +75,17 @@ impl Source {
             }
             _ => Box::new(counted),
         };
-        Ok((Source { bytes, counts: Rc::clone(&counts) }, counts))
+        Ok((SourceFile { bytes, counts: Rc::clone(&counts) }, counts))
     }
 
     /// Opens a file of text.
-    pub(crate) fn open_text(path: &Path) -> io::Result<(Text<Self>, Rc<Counts>)> {
-        let (source, counts) = Source::open(path)?;
+    pub(crate) fn open_text(path: &Path) -> io::Result<(Text<Self>, Rc<ReadCounts>)> {
+        let (source, counts) = SourceFile::open(path)?;
         Ok((text::open(source)?, counts))
     }
 }
 
-impl Read for Source {
+impl Read for SourceFile {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         let count = self.bytes.read(out)?;
         let in_line = self.counts.in_line.get() + count as u64;
@@ -96,12 +97,12 @@ impl Read for Source {
     }
 }
 
-struct Counted<R> {
+struct CountingReader<R> {
     bytes: R,
-    counts: Rc<Counts>,
+    counts: Rc<ReadCounts>,
 }
 
-impl<R: Read> Read for Counted<R> {
+impl<R: Read> Read for CountingReader<R> {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         let count = self.bytes.read(out)?;
         self.counts.read.set(self.counts.read.get() + count as u64);

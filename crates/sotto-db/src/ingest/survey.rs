@@ -1,6 +1,6 @@
 //! What a source file comes to, before anything is encoded: how many rows or keys, and how wide.
 
-use super::{IngestOptions, Layout, ingest, keyword};
+use super::{IngestOptions, SourceLayout, ingest, keyword};
 use crate::Result;
 use crate::progress::Watcher;
 use sotto_layers::keyword::KeyStats;
@@ -12,12 +12,12 @@ pub struct Survey {
     /// Lines read.
     pub lines: u64,
     /// What they come to.
-    pub table: Surveyed,
+    pub table: SurveyedData,
 }
 
 /// Rows, or keys.
 #[derive(Debug, Clone)]
-pub enum Surveyed {
+pub enum SurveyedData {
     /// A table of rows, of one width.
     Rows {
         /// How many.
@@ -34,11 +34,11 @@ pub enum Surveyed {
 /// # Errors
 /// Those of [`ingest`].
 pub fn survey(path: &Path, options: &IngestOptions, scratch: &Path, watch: Watcher<'_>) -> Result<Survey> {
-    if let Layout::Keyword(keys) = &options.layout {
+    if let SourceLayout::Keyword(keys) = &options.layout {
         let (counted, lines) = keyword::count(path, &options.file, keys, watch)?;
-        return Ok(Survey { lines, table: Surveyed::Keys(Box::new(counted)) });
+        return Ok(Survey { lines, table: SurveyedData::Keys(Box::new(counted)) });
     }
     let read = ingest(path, options, scratch, watch)?;
     let (rows, row_bytes) = (read.table.rows(), read.table.row_bytes() as u64);
-    Ok(Survey { lines: read.notes.lines, table: Surveyed::Rows { rows, row_bytes } })
+    Ok(Survey { lines: read.notes.lines, table: SurveyedData::Rows { rows, row_bytes } })
 }

@@ -1,6 +1,6 @@
 //! How a value is written in the file, and what its bytes are.
 
-use super::error::Problem;
+use super::error::IngestProblem;
 use super::reader::Cell;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -20,12 +20,12 @@ pub struct ValueOptions {
 
 impl ValueOptions {
     /// Replaces `out` by the value's bytes.
-    pub(crate) fn read(&self, cell: &Cell, out: &mut Vec<u8>) -> Result<(), Problem> {
+    pub(crate) fn read(&self, cell: &Cell, out: &mut Vec<u8>) -> Result<(), IngestProblem> {
         match (cell, &self.null) {
             (Cell::Null | Cell::Missing, Some(text)) => {
                 self.encoding.read(&Cell::Bytes(text.clone().into_bytes()), out)
             }
-            (Cell::Null, None) => Err(Problem::Null),
+            (Cell::Null, None) => Err(IngestProblem::Null),
             _ => self.encoding.read(cell, out),
         }
     }
@@ -93,7 +93,7 @@ impl Encoding {
     }
 
     /// Replaces `out` by the value's bytes.
-    pub(crate) fn read(self, cell: &Cell, out: &mut Vec<u8>) -> Result<(), Problem> {
+    pub(crate) fn read(self, cell: &Cell, out: &mut Vec<u8>) -> Result<(), IngestProblem> {
         out.clear();
         match self {
             Encoding::Unsigned(bytes) => {
@@ -104,15 +104,15 @@ impl Encoding {
                     .map_or((Vec::new(), Vec::new()), |(kept, rest)| (kept.to_vec(), rest.to_vec()));
                 if rest.iter().any(|&b| b != 0) {
                     let needed = (64 - value.leading_zeros()).div_ceil(8) as usize;
-                    return Err(Problem::TooLong { bytes: needed, width: usize::from(bytes) });
+                    return Err(IngestProblem::TooLong { bytes: needed, width: usize::from(bytes) });
                 }
                 out.extend(kept);
             }
             Encoding::Text => {
                 let text = cell.text()?;
-                std::str::from_utf8(&text).map_err(|e| Problem::Utf8 { at: e.valid_up_to() })?;
+                std::str::from_utf8(&text).map_err(|e| IngestProblem::Utf8 { at: e.valid_up_to() })?;
                 if text.contains(&0) {
-                    return Err(Problem::ZeroByte);
+                    return Err(IngestProblem::ZeroByte);
                 }
                 out.extend_from_slice(&text);
             }
@@ -138,16 +138,16 @@ impl Encoding {
 }
 
 /// Lays a value into a row of this width.
-pub(crate) fn lay(form: RowForm, value: &mut Vec<u8>, width: usize) -> Result<(), Problem> {
+pub(crate) fn lay(form: RowForm, value: &mut Vec<u8>, width: usize) -> Result<(), IngestProblem> {
     let (bytes, most) = (value.len(), width.saturating_sub(form.overhead() as usize));
-    form.lay(value, width).ok_or(Problem::TooLong { bytes, width: most })
+    form.write_value(value, width).ok_or(IngestProblem::TooLong { bytes, width: most })
 }
 
 /// How long the values of a file are.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Lengths(Option<(usize, usize)>);
+pub(crate) struct ValueLengths(Option<(usize, usize)>);
 
-impl Lengths {
+impl ValueLengths {
     /// Counts a value.
     pub(crate) fn add(&mut self, bytes: usize) {
         let (shortest, longest) = self.0.unwrap_or((bytes, bytes));

@@ -1,11 +1,11 @@
 //! Pieces out of an image, or out of one that is being written.
 
-use super::open::{is_there, part_path};
-use crate::image::{ImageWriter, Piece};
-use crate::progress::{Stage, Watcher};
+use super::open::{part_exists, part_path};
+use crate::image::{FileKind, ImageWriter};
+use crate::progress::{ByteProgress, Watcher};
 use crate::{DbError, ImageFile, Result, WriteLock};
 use sotto_catalog::SignedCatalog;
-use sotto_core::{Cut, Image, Misuse, PartEntry, SchemeEntry, Section, Sink};
+use sotto_core::{Image, Misuse, PartEntry, PartIndex, SchemeEntry, Section, Sink};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
@@ -25,30 +25,30 @@ pub(crate) fn check(entry: &SchemeEntry, params: &str, parts: u32) -> Result<Par
 }
 
 /// Reads some of a section.
-type Read<'a> = &'a dyn Fn(Section, u64, &mut [u8]) -> Result<()>;
+type ReadFn<'a> = &'a dyn Fn(Section, u64, &mut [u8]) -> Result<()>;
 
 /// What pieces are cut out of.
-pub(super) struct Cloth<'a> {
+pub(super) struct PieceSource<'a> {
     pub(super) signed: &'a SignedCatalog,
     pub(super) params: &'a str,
     pub(super) cuts: PartEntry,
     pub(super) sections: Vec<(Section, u64)>,
-    pub(super) read: Read<'a>,
+    pub(super) read: ReadFn<'a>,
     /// What the front is called.
     pub(super) front: &'a Path,
     pub(super) watch: Watcher<'a>,
 }
 
-impl Cloth<'_> {
+impl PieceSource<'_> {
     /// Writes a part, unless it is there already.
-    pub(super) fn part(&self, cut: Cut) -> Result<PathBuf> {
+    pub(super) fn part(&self, cut: PartIndex) -> Result<PathBuf> {
         let path = part_path(self.front, cut);
-        if is_there(self.front, &self.signed.to_bytes(), cut)? {
+        if part_exists(self.front, &self.signed.to_bytes(), cut)? {
             return Ok(path);
         }
         let section = self.cuts.section;
         let holds = (self.cuts.holds)(self.params.as_bytes(), cut).map_err(DbError::Scheme)?;
-        self.write(&path, Piece::Part(cut), &[(section, holds)])?;
+        self.write(&path, FileKind::Part(cut), &[(section, holds)])?;
         Ok(path)
     }
 
@@ -56,14 +56,14 @@ impl Cloth<'_> {
     fn front(&self, parts: u32) -> Result<PathBuf> {
         let stays = self.sections.iter().filter(|(section, _)| *section != Section::Resident);
         let stays: Vec<_> = stays.map(|(section, bytes)| (*section, whole_range(*bytes))).collect();
-        self.write(self.front, Piece::Front(parts), &stays)
+        self.write(self.front, FileKind::Front(parts), &stays)
     }
 
-    fn write(&self, path: &Path, piece: Piece, pieces: &[(Section, Vec<Range<u64>>)]) -> Result<PathBuf> {
+    fn write(&self, path: &Path, piece: FileKind, pieces: &[(Section, Vec<Range<u64>>)]) -> Result<PathBuf> {
         let mut writer = ImageWriter::create(path, self.watch)?.of_piece(piece);
         let bytes_of = |ranges: &[Range<u64>]| ranges.iter().map(|range| range.end - range.start).sum();
         let total = pieces.iter().map(|(_, ranges)| bytes_of(ranges)).sum();
-        let stage = Stage::new(self.watch, "cut", total);
+        let stage = ByteProgress::new(self.watch, "cut", total);
         let mut block = vec![0; BLOCK.min(usize::try_from(total).unwrap_or(BLOCK))];
         for (section, ranges) in pieces {
             writer.reserve(*section, bytes_of(ranges)).map_err(|e| writer.failed(e))?;
@@ -101,9 +101,9 @@ pub(crate) fn cut_writer(
     let read = |section, at, out: &mut [u8]| writer.read_at(section, at, out).map_err(|e| writer.failed(e));
     let cuts = check(entry, params, parts)?;
     let (sections, watch) = (writer.sections(), writer.watch());
-    let cloth = Cloth { signed, params, cuts, sections, read: &read, front, watch };
+    let cloth = PieceSource { signed, params, cuts, sections, read: &read, front, watch };
     if with_parts {
-        Cut::all(parts).try_for_each(|cut| cloth.part(cut).map(drop))?;
+        PartIndex::all(parts).try_for_each(|cut| cloth.part(cut).map(drop))?;
     }
     cloth.front(parts)
 }
@@ -137,15 +137,15 @@ pub fn cut_image(
     let front = lock.dir().front_path(image.catalog().epoch);
     let signed = image.signed_catalog();
     let cloth =
-        Cloth { signed, params, cuts, sections: sections.collect(), read: &read, front: &front, watch };
-    Cut::all(parts).try_for_each(|cut| cloth.part(cut).map(drop))?;
+        PieceSource { signed, params, cuts, sections: sections.collect(), read: &read, front: &front, watch };
+    PartIndex::all(parts).try_for_each(|cut| cloth.part(cut).map(drop))?;
     let front = cloth.front(parts)?;
     image.check()?;
     Ok(front)
 }
 
 /// A writer of which not all is wanted: schemes may leave the rest out.
-pub(crate) struct Wanted<'a, 'w> {
+pub(crate) struct FilteredSink<'a, 'w> {
     pub(crate) writer: &'a ImageWriter<'w>,
     /// The section that is cut, and which bytes of it are wanted, in their order.
     pub(crate) section: Section,
@@ -154,7 +154,7 @@ pub(crate) struct Wanted<'a, 'w> {
     pub(crate) others: bool,
 }
 
-impl Sink for Wanted<'_, '_> {
+impl Sink for FilteredSink<'_, '_> {
     fn reserve(&self, section: Section, bytes: u64) -> sotto_core::Result<()> {
         self.writer.reserve(section, bytes)
     }

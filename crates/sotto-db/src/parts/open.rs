@@ -1,31 +1,31 @@
 //! The parts that belong to a front.
 
 use super::PartProblem;
-use crate::image::Piece;
+use crate::image::FileKind;
 use crate::{DbError, ImageFile, Result};
-use sotto_core::Cut;
+use sotto_core::PartIndex;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Where a part of a table lies: beside its front.
-pub fn part_path(front: &Path, cut: Cut) -> PathBuf {
+pub fn part_path(front: &Path, cut: PartIndex) -> PathBuf {
     front.with_extension(format!("part-{:04}-of-{:04}", cut.part(), cut.parts()))
 }
 
 /// Opens all parts of a table, which lie beside its front, in their order. Headers and catalogs are checked;
-/// [`crate::image::Mapped::verify`] checks the rest. An image that is not cut has none.
+/// [`crate::image::MappedFile::verify`] checks the rest. An image that is not cut has none.
 ///
 /// # Errors
 /// [`DbError::Part`] for one that is missing, doubled or of another epoch; those of [`ImageFile::open_part`].
 pub fn open_parts(front: &ImageFile) -> Result<Vec<Arc<ImageFile>>> {
-    Cut::all(front.piece().parts().unwrap_or(0)).map(|cut| open_part(front, cut)).collect()
+    PartIndex::all(front.piece().parts().unwrap_or(0)).map(|cut| open_part(front, cut)).collect()
 }
 
 /// Opens one of them.
 ///
 /// # Errors
 /// As [`open_parts`].
-pub fn open_part(front: &ImageFile, cut: Cut) -> Result<Arc<ImageFile>> {
+pub fn open_part(front: &ImageFile, cut: PartIndex) -> Result<Arc<ImageFile>> {
     let path = part_path(front.path(), cut);
     match path.exists() {
         true => belongs(ImageFile::open_part(&path)?, front, cut),
@@ -34,10 +34,10 @@ pub fn open_part(front: &ImageFile, cut: Cut) -> Result<Arc<ImageFile>> {
 }
 
 /// Refuses a part that is another one, or of another table than the front.
-fn belongs(image: Arc<ImageFile>, front: &ImageFile, cut: Cut) -> Result<Arc<ImageFile>> {
+fn belongs(image: Arc<ImageFile>, front: &ImageFile, cut: PartIndex) -> Result<Arc<ImageFile>> {
     let (part, found) = (cut.part(), image.catalog().epoch);
     let why = match image.piece() {
-        piece if piece != Piece::Part(cut) => PartProblem::Misplaced { part, found: piece },
+        piece if piece != FileKind::Part(cut) => PartProblem::Misplaced { part, found: piece },
         _ if image.signed_catalog() == front.signed_catalog() => return Ok(image),
         _ => PartProblem::OtherEpoch { part, found, wanted: front.catalog().epoch },
     };
@@ -45,13 +45,13 @@ fn belongs(image: Arc<ImageFile>, front: &ImageFile, cut: Cut) -> Result<Arc<Ima
 }
 
 /// Whether this very part is there, and not damaged. What is there in its place otherwise is removed.
-pub(super) fn is_there(front: &Path, text: &[u8], cut: Cut) -> Result<bool> {
+pub(super) fn part_exists(front: &Path, text: &[u8], cut: PartIndex) -> Result<bool> {
     let path = part_path(front, cut);
     if !path.exists() {
         return Ok(false);
     }
     let is_same = |image: &Arc<ImageFile>| {
-        image.piece() == Piece::Part(cut) && image.signed_catalog().to_bytes() == text
+        image.piece() == FileKind::Part(cut) && image.signed_catalog().to_bytes() == text
     };
     let there = ImageFile::open_part(&path).ok().filter(is_same);
     if there.is_some_and(|image| image.verify(&crate::progress::silent).is_ok()) {

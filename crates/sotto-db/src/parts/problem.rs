@@ -1,6 +1,6 @@
 //! What may be wrong with a part.
 
-use crate::image::Piece;
+use crate::image::FileKind;
 use sotto_core::Epoch;
 
 /// What is wrong with a part of a table that is cut. Parts are counted from 0.
@@ -24,7 +24,7 @@ pub enum PartProblem {
         /// Its number.
         part: u32,
         /// What is there.
-        found: Piece,
+        found: FileKind,
     },
     /// Of another epoch, or another encoding of it.
     #[error(

@@ -8,7 +8,7 @@ const LITTLE: u64 = 8 << 20;
 
 /// What a choice is made from.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Facts {
+pub(super) struct PlacementInputs {
     /// Bytes that answers are made from.
     pub(super) bytes: u64,
     /// The share of the mapped file that is on huge pages, if the system says so.
@@ -22,49 +22,49 @@ pub(super) struct Facts {
 /// Why a table lies where it lies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Why {
+pub enum PlacementReason {
     /// The operator said so.
-    Asked,
+    Requested,
     /// It has so few bytes that it makes no difference.
-    Little,
+    TableIsSmall,
     /// Most of the file is on huge pages as it is.
-    HugeFile,
+    FileOnHugePages,
     /// Most of the file is on small pages.
-    SmallFile,
+    FileOnSmallPages,
     /// The system does not say what the file is on.
     Unknown,
     /// The file is on small pages, and so would a copy be.
     NoHugePages,
     /// The file is on small pages, and a copy is more than copies may take.
-    NoRoom,
+    OverCopyBudget,
 }
 
 /// Whether to copy, and why.
-pub(super) fn choose(residency: Residency, facts: &Facts) -> (bool, Why) {
+pub(super) fn choose(residency: Residency, facts: &PlacementInputs) -> (bool, PlacementReason) {
     match residency {
-        Residency::Copy => (true, Why::Asked),
-        Residency::Map => (false, Why::Asked),
-        Residency::Auto if facts.bytes < LITTLE => (false, Why::Little),
+        Residency::Copy => (true, PlacementReason::Requested),
+        Residency::Map => (false, PlacementReason::Requested),
+        Residency::Auto if facts.bytes < LITTLE => (false, PlacementReason::TableIsSmall),
         Residency::Auto => match facts.huge_share {
-            None => (false, Why::Unknown),
-            Some(share) if share >= 0.5 => (false, Why::HugeFile),
-            Some(_) if !facts.has_huge_pages => (false, Why::NoHugePages),
-            Some(_) if facts.bytes > facts.room => (false, Why::NoRoom),
-            Some(_) => (true, Why::SmallFile),
+            None => (false, PlacementReason::Unknown),
+            Some(share) if share >= 0.5 => (false, PlacementReason::FileOnHugePages),
+            Some(_) if !facts.has_huge_pages => (false, PlacementReason::NoHugePages),
+            Some(_) if facts.bytes > facts.room => (false, PlacementReason::OverCopyBudget),
+            Some(_) => (true, PlacementReason::FileOnSmallPages),
         },
     }
 }
 
-impl fmt::Display for Why {
+impl fmt::Display for PlacementReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Why::Asked => "as asked",
-            Why::Little => "a copy of so few bytes gains nothing",
-            Why::HugeFile => "a copy would gain nothing",
-            Why::SmallFile => "the file's pages are small",
-            Why::Unknown => "this system does not say what the file's pages are",
-            Why::NoHugePages => "the system gives no huge ones",
-            Why::NoRoom => "a copy is more than copies may take",
+            PlacementReason::Requested => "as asked",
+            PlacementReason::TableIsSmall => "a copy of so few bytes gains nothing",
+            PlacementReason::FileOnHugePages => "a copy would gain nothing",
+            PlacementReason::FileOnSmallPages => "the file's pages are small",
+            PlacementReason::Unknown => "this system does not say what the file's pages are",
+            PlacementReason::NoHugePages => "the system gives no huge ones",
+            PlacementReason::OverCopyBudget => "a copy is more than copies may take",
         })
     }
 }
@@ -75,26 +75,27 @@ mod tests {
 
     #[test]
     fn the_choice() {
-        let small = Facts { bytes: 1 << 30, huge_share: Some(0.0), has_huge_pages: true, room: 1 << 30 };
-        let share = |share| Facts { huge_share: share, ..small };
+        let small =
+            PlacementInputs { bytes: 1 << 30, huge_share: Some(0.0), has_huge_pages: true, room: 1 << 30 };
+        let share = |share| PlacementInputs { huge_share: share, ..small };
         let cases = [
-            (small, (true, Why::SmallFile)),
-            (share(Some(0.49)), (true, Why::SmallFile)),
-            (share(Some(0.5)), (false, Why::HugeFile)),
-            (share(Some(1.0)), (false, Why::HugeFile)),
-            (share(Some(f64::NAN)), (true, Why::SmallFile)),
-            (share(None), (false, Why::Unknown)),
-            (Facts { room: small.bytes - 1, ..small }, (false, Why::NoRoom)),
-            (Facts { has_huge_pages: false, ..small }, (false, Why::NoHugePages)),
-            (Facts { bytes: LITTLE - 1, ..small }, (false, Why::Little)),
-            (Facts { bytes: LITTLE, ..small }, (true, Why::SmallFile)),
-            (Facts { bytes: 0, ..small }, (false, Why::Little)),
-            (Facts { bytes: u64::MAX, ..small }, (false, Why::NoRoom)),
+            (small, (true, PlacementReason::FileOnSmallPages)),
+            (share(Some(0.49)), (true, PlacementReason::FileOnSmallPages)),
+            (share(Some(0.5)), (false, PlacementReason::FileOnHugePages)),
+            (share(Some(1.0)), (false, PlacementReason::FileOnHugePages)),
+            (share(Some(f64::NAN)), (true, PlacementReason::FileOnSmallPages)),
+            (share(None), (false, PlacementReason::Unknown)),
+            (PlacementInputs { room: small.bytes - 1, ..small }, (false, PlacementReason::OverCopyBudget)),
+            (PlacementInputs { has_huge_pages: false, ..small }, (false, PlacementReason::NoHugePages)),
+            (PlacementInputs { bytes: LITTLE - 1, ..small }, (false, PlacementReason::TableIsSmall)),
+            (PlacementInputs { bytes: LITTLE, ..small }, (true, PlacementReason::FileOnSmallPages)),
+            (PlacementInputs { bytes: 0, ..small }, (false, PlacementReason::TableIsSmall)),
+            (PlacementInputs { bytes: u64::MAX, ..small }, (false, PlacementReason::OverCopyBudget)),
         ];
         for (facts, choice) in cases {
             assert_eq!(choose(Residency::Auto, &facts), choice, "{facts:?}");
-            assert_eq!(choose(Residency::Copy, &facts), (true, Why::Asked), "{facts:?}");
-            assert_eq!(choose(Residency::Map, &facts), (false, Why::Asked), "{facts:?}");
+            assert_eq!(choose(Residency::Copy, &facts), (true, PlacementReason::Requested), "{facts:?}");
+            assert_eq!(choose(Residency::Map, &facts), (false, PlacementReason::Requested), "{facts:?}");
         }
     }
 }

@@ -3,10 +3,10 @@
 use super::{RawFile, TableSource};
 use crate::ingest::error::IngestError;
 use crate::ingest::index::temp_file;
-use crate::progress::{Stage, Watcher};
+use crate::progress::{ByteProgress, Watcher};
 use crate::{DbError, Result};
 use rayon::prelude::*;
-use sotto_core::Sure;
+use sotto_core::ExpectOrDefault;
 use sotto_layers::Keyword;
 use sotto_layers::keyword::{BuildError, SolvedStrip};
 use std::os::unix::fs::FileExt;
@@ -17,12 +17,12 @@ const BLOCK_BYTES: u64 = 64 << 20;
 
 /// Both: the rows, and the strips that they were made of, which whoever changes a key needs.
 #[derive(Debug)]
-pub struct Band {
+pub struct BandTable {
     rows: RawFile,
     strips: RawFile,
 }
 
-impl Band {
+impl BandTable {
     /// Solves strips, the rows of `strips`, into a file in the folder `scratch`; with the layer of the table that has them.
     ///
     /// # Errors
@@ -39,7 +39,7 @@ impl Band {
         let (out, temp) = temp_file(scratch)?.into_parts();
         let failed = |e| DbError::io("writing rows", &temp, e);
         out.set_len(rows.saturating_mul(row_bytes)).map_err(failed)?;
-        let stage = Stage::new(watch, "solve", rows.saturating_mul(row_bytes));
+        let stage = ByteProgress::new(watch, "solve", rows.saturating_mul(row_bytes));
         let together = (BLOCK_BYTES / rows.saturating_mul(entry).max(1)).max(1);
         let (mut tries, mut part) = (Vec::new(), Vec::new());
         for first in (0..strips.rows()).step_by(together as usize) {
@@ -55,19 +55,19 @@ impl Band {
                 solved.iter().map(|strip| strip.entries.chunks_exact(entry as usize)).collect();
             for row in 0..rows {
                 part.clear();
-                entries
-                    .iter_mut()
-                    .for_each(|entries| part.extend_from_slice(entries.next().sure("an entry for each row")));
+                entries.iter_mut().for_each(|entries| {
+                    part.extend_from_slice(entries.next().expect_or_default("an entry for each row"))
+                });
                 out.write_all_at(&part, row * row_bytes + first * entry).map_err(failed)?;
             }
             stage.add((last - first) * rows * entry);
         }
         let rows = RawFile::new(out, &temp, rows, row_bytes as usize)?.with_temp(temp);
-        Ok((Band { rows, strips }, keyword.with_tries(tries)))
+        Ok((BandTable { rows, strips }, keyword.with_tries(tries)))
     }
 }
 
-impl TableSource for Band {
+impl TableSource for BandTable {
     fn rows(&self) -> u64 {
         self.rows.rows()
     }

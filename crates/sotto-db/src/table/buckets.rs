@@ -5,10 +5,10 @@
 //! room on the disk as the table, and memory that the system may take back.
 
 use super::{TableSource, check_part, check_read};
-use crate::image::map::Map;
-use crate::progress::{Stage, Watcher};
+use crate::image::map::FileMapping;
+use crate::progress::{ByteProgress, Watcher};
 use crate::{DbError, Result};
-use sotto_core::{Misuse, Sure};
+use sotto_core::{ExpectOrDefault, Misuse};
 use sotto_layers::BatchCode;
 use sotto_layers::batch_code::placement::Placement;
 use std::fs::File;
@@ -22,13 +22,13 @@ const BLOCK: usize = 1 << 20;
 const RUN: usize = 1024;
 
 /// A table whose rows are read one by one, in any order.
-pub struct Scattered {
-    map: Map,
+pub struct MappedTable {
+    map: FileMapping,
     rows: u64,
     row_bytes: usize,
 }
 
-impl Scattered {
+impl MappedTable {
     /// Copies a table into a file of its own in the folder `scratch`. The file has no name, and goes away with this.
     ///
     /// # Errors
@@ -36,29 +36,30 @@ impl Scattered {
     pub fn copy(table: &dyn TableSource, scratch: &Path, watch: Watcher<'_>) -> Result<Self> {
         let failed = |e| DbError::io("copying rows", scratch, e);
         let (rows, row_bytes) = (table.rows(), table.row_bytes());
-        let stage = Stage::new(watch, "copy rows", rows.saturating_mul(row_bytes as u64));
+        let stage = ByteProgress::new(watch, "copy rows", rows.saturating_mul(row_bytes as u64));
         let mut file = tempfile::tempfile_in(scratch).map_err(failed)?;
         let at_once = (BLOCK / row_bytes.max(1)).max(1) as u64;
         let mut block = vec![0; row_bytes.saturating_mul(at_once as usize)];
         let mut first = 0;
         while first < rows {
             let some = at_once.min(rows - first);
-            let bytes =
-                block.get_mut(..some as usize * row_bytes).sure("a block holds the rows of one reading");
+            let bytes = block
+                .get_mut(..some as usize * row_bytes)
+                .expect_or_default("a block holds the rows of one reading");
             table.read(first, bytes).map_err(DbError::Scheme)?;
             file.write_all(bytes).map_err(failed)?;
             stage.add(bytes.len() as u64);
             first += some;
         }
-        Scattered::of(&file, rows, row_bytes).map_err(failed)
+        MappedTable::of(&file, rows, row_bytes).map_err(failed)
     }
 
     fn of(file: &File, rows: u64, row_bytes: usize) -> std::io::Result<Self> {
-        let map = Map::of(file)?;
+        let map = FileMapping::of(file)?;
         if rows.checked_mul(row_bytes as u64) != Some(map.bytes().len() as u64) {
             return Err(std::io::Error::other("the copy of the table has another length"));
         }
-        Ok(Scattered { map, rows, row_bytes })
+        Ok(MappedTable { map, rows, row_bytes })
     }
 
     /// A row's bytes; `None` past the end.
@@ -68,7 +69,7 @@ impl Scattered {
     }
 }
 
-impl TableSource for Scattered {
+impl TableSource for MappedTable {
     fn rows(&self) -> u64 {
         self.rows
     }
@@ -80,7 +81,7 @@ impl TableSource for Scattered {
     fn read(&self, first: u64, out: &mut [u8]) -> sotto_core::Result<()> {
         check_read(first, out, self.row_bytes, self.rows)?;
         for (row, out) in (first..).zip(out.chunks_exact_mut(self.row_bytes)) {
-            out.copy_from_slice(self.row(row).sure("the rows were checked to be there"));
+            out.copy_from_slice(self.row(row).expect_or_default("the rows were checked to be there"));
         }
         Ok(())
     }
@@ -88,7 +89,7 @@ impl TableSource for Scattered {
 
 /// What lies in all buckets of a code.
 pub struct Buckets<'a> {
-    table: &'a Scattered,
+    table: &'a MappedTable,
     code: &'a BatchCode,
     placement: Placement,
 }
@@ -98,7 +99,7 @@ impl<'a> Buckets<'a> {
     ///
     /// # Errors
     /// [`Misuse::Rule`] if the code is for another number of rows.
-    pub fn new(table: &'a Scattered, code: &'a BatchCode) -> Result<Self> {
+    pub fn new(table: &'a MappedTable, code: &'a BatchCode) -> Result<Self> {
         if table.rows != code.sizes().rows {
             return Err(DbError::Scheme(Misuse::Rule("a code for as many rows as the table has").into()));
         }
@@ -150,7 +151,8 @@ impl TableSource for Bucket<'_> {
         check_read(first, out, width, self.rows())?;
         let mut numbers = [0; RUN];
         for (from, out) in (first..).step_by(RUN).zip(out.chunks_mut(RUN * width)) {
-            let numbers = numbers.get_mut(..out.len() / width).sure("a run holds the rows of one piece");
+            let numbers =
+                numbers.get_mut(..out.len() / width).expect_or_default("a run holds the rows of one piece");
             self.numbers(from, numbers)?;
             for (number, out) in numbers.iter().zip(out.chunks_exact_mut(width)) {
                 // Some places of a bucket have no row.
@@ -188,13 +190,13 @@ mod tests {
     use std::collections::BTreeSet;
 
     /// A table of rows of eight bytes, each with its number and one more.
-    fn numbered(rows: u64) -> (tempfile::TempDir, Scattered) {
+    fn numbered(rows: u64) -> (tempfile::TempDir, MappedTable) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("rows");
         let bytes: Vec<u8> = (1..=rows).flat_map(u64::to_le_bytes).collect();
         std::fs::write(&path, bytes).unwrap();
         let file = RawFile::new(File::open(&path).unwrap(), &path, rows, 8).unwrap();
-        let copy = Scattered::copy(&file, folder.path(), &silent).unwrap();
+        let copy = MappedTable::copy(&file, folder.path(), &silent).unwrap();
         (folder, copy)
     }
 

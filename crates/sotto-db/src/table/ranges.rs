@@ -5,7 +5,7 @@
 
 use super::{TableSource, check_read};
 use serde::{Deserialize, Serialize};
-use sotto_core::{Misuse, Result, Sure};
+use sotto_core::{ExpectOrDefault, Misuse, Result};
 
 /// Which range gives a block its value, where several do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -31,7 +31,7 @@ pub struct KeyRange {
 
 /// A range table. Row `i` stands for keys `first + i * block` to `first + i * block + block - 1`.
 #[derive(Debug)]
-pub struct Ranges {
+pub struct RangeTable {
     ranges: Vec<KeyRange>,
     values: Vec<u8>,
     width: usize,
@@ -41,7 +41,7 @@ pub struct Ranges {
     rule: BlockRule,
 }
 
-impl Ranges {
+impl RangeTable {
     /// A table of `rows` rows of `width` bytes. `values` holds the values one after the other; the first
     /// is that of keys no range covers.
     ///
@@ -69,7 +69,7 @@ impl Ranges {
         if block == 0 || last.is_none() {
             return Err(Misuse::Rule("blocks have at least one key and end within 64 bits").into());
         }
-        Ok(Ranges { ranges, values, width, first, block, rows, rule })
+        Ok(RangeTable { ranges, values, width, first, block, rows, rule })
     }
 
     /// How many blocks hold keys of more than one value.
@@ -119,7 +119,10 @@ impl Ranges {
     }
 
     fn value(&self, number: u32) -> &[u8] {
-        self.values.chunks_exact(self.width).nth(number as usize).sure("a number is that of a value")
+        self.values
+            .chunks_exact(self.width)
+            .nth(number as usize)
+            .expect_or_default("a number is that of a value")
     }
 
     /// The number of the value that covers most of the keys `start..=end`; `from` is the first range
@@ -147,7 +150,7 @@ impl Ranges {
     }
 }
 
-impl TableSource for Ranges {
+impl TableSource for RangeTable {
     fn rows(&self) -> u64 {
         self.rows
     }

@@ -3,39 +3,39 @@
 //! A range may cover a part of a block, of which a row holds one value. Which one follows from the table's rule, as if what is
 //! not covered had the block's value: what else was in the block is not known here.
 
-use super::columns::Wanted;
-use super::{ChangeFile, Tally};
+use super::columns::ColumnRequest;
+use super::{ChangeCounts, ChangeFile};
 use crate::ingest::error::IngestError;
 use crate::ingest::range::{End, check_apart, read_key};
-use crate::ingest::reader::{Cell, Reader};
+use crate::ingest::reader::{Cell, ColumnReader};
 use crate::ingest::value::lay;
-use crate::ingest::{Encoding, Notes, Problem};
-use crate::origin::Origin;
+use crate::ingest::{Encoding, IngestProblem, Notes};
 use crate::progress::Watcher;
+use crate::source_columns::SourceColumns;
 use crate::table::ranges::KeyRange;
-use crate::table::{BlockRule, Ranges};
+use crate::table::{BlockRule, RangeTable};
 use crate::{DbError, Result};
 use sotto_catalog::{KeyKind, RowForm, TableKind, ValueKind};
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
 /// New bytes of rows.
-pub(super) type Rows = BTreeMap<u64, Vec<u8>>;
+pub(super) type RowChanges = BTreeMap<u64, Vec<u8>>;
 
 /// What a file of changes says.
 #[derive(Default)]
-pub(super) struct Changes {
-    pub(super) rows: Rows,
+pub(super) struct ChangeSet {
+    pub(super) rows: RowChanges,
     pub(super) partial_blocks: u64,
     /// What was odd about the file.
     pub(super) notes: Notes,
 }
 
-impl Changes {
+impl ChangeSet {
     /// What becomes of a table that had so many rows.
-    pub(super) fn tally(&self, rows: u64) -> Tally {
+    pub(super) fn tally(&self, rows: u64) -> ChangeCounts {
         let added = self.rows.range(rows..).count() as u64;
-        Tally { set: self.rows.len() as u64 - added, added, ..Tally::default() }
+        ChangeCounts { set: self.rows.len() as u64 - added, added, ..ChangeCounts::default() }
     }
 
     /// Rows of zero bytes between the last of `rows` that were there and the first that is new. Where rows are masked these are
@@ -59,7 +59,7 @@ pub(super) const OVERHEAD_BYTES: u64 = 64;
 pub(super) const MOST_BYTES: u64 = 1 << 30;
 
 /// The rows that are changed.
-pub(super) struct Target<'a> {
+pub(super) struct ChangeTarget<'a> {
     pub(super) kind: &'a TableKind,
     pub(super) value: ValueKind,
     pub(super) form: RowForm,
@@ -74,16 +74,16 @@ pub(super) struct Target<'a> {
     pub(super) item_bytes: u64,
 }
 
-impl Target<'_> {
+impl ChangeTarget<'_> {
     /// A row with the value of a cell.
-    fn row(&self, encoding: Encoding, cell: &Cell, value: &mut Vec<u8>) -> Result<(), Problem> {
+    fn row(&self, encoding: Encoding, cell: &Cell, value: &mut Vec<u8>) -> Result<(), IngestProblem> {
         encoding.read(cell, value)?;
         let width = self.item_bytes as usize;
         if self.whole && value.len() < width {
-            return Err(Problem::TooShort { bytes: value.len(), width });
+            return Err(IngestProblem::TooShort { bytes: value.len(), width });
         }
         if self.form == RowForm::Text && value.ends_with(&[0]) {
-            return Err(Problem::ZeroByte);
+            return Err(IngestProblem::ZeroByte);
         }
         lay(self.form, value, width)
     }
@@ -97,14 +97,14 @@ impl Target<'_> {
 pub fn read_rows(
     path: &Path,
     options: &ChangeFile,
-    origin: Option<&Origin>,
+    origin: Option<&SourceColumns>,
     (value, form): (ValueKind, RowForm),
     (rows, row_bytes): (u64, u64),
     watch: Watcher<'_>,
 ) -> Result<BTreeMap<u64, Vec<u8>>> {
     let whole = value == ValueKind::Bytes && form == RowForm::Whole;
     let (kind, rule) = (&TableKind::Index, BlockRule::default());
-    let target = Target { kind, value, form, whole, rows, rule, capacity: rows, item_bytes: row_bytes };
+    let target = ChangeTarget { kind, value, form, whole, rows, rule, capacity: rows, item_bytes: row_bytes };
     Ok(read(path, options, origin, &target, watch)?.rows)
 }
 
@@ -112,10 +112,10 @@ pub fn read_rows(
 pub(super) fn read(
     path: &Path,
     options: &ChangeFile,
-    origin: Option<&Origin>,
-    target: &Target<'_>,
+    origin: Option<&SourceColumns>,
+    target: &ChangeTarget<'_>,
     watch: Watcher<'_>,
-) -> Result<Changes> {
+) -> Result<ChangeSet> {
     let (keys, parts): (_, &[_]) = match (target.kind, options.columns.as_ref().map(Vec::len)) {
         (TableKind::Range { key, block, first, .. }, None | Some(3)) => {
             let keys = RangeKeys { key: *key, block: *block, first: *first, rows: target.rows };
@@ -124,15 +124,15 @@ pub(super) fn read(
         (_, None | Some(2)) => (None, &["row", "value"]),
         _ => {
             let problem =
-                Problem::Options("two columns, row and value; or for range tables start, end, value");
+                IngestProblem::Options("two columns, row and value; or for range tables start, end, value");
             return Err(IngestError::of_file(path, problem).into());
         }
     };
-    let wanted = Wanted { parts, options, origin, is_keyed: false };
-    let mut reader = Reader::choosing(path, &options.file, &|first| wanted.choose(first), watch)?;
+    let wanted = ColumnRequest { parts, options, origin, is_keyed: false };
+    let mut reader = ColumnReader::choosing(path, &options.file, &|first| wanted.choose(first), watch)?;
     let encoding = options.encoding.unwrap_or(Encoding::for_kind(target.value, target.item_bytes));
     let most = MOST_BYTES / (target.item_bytes + OVERHEAD_BYTES);
-    let (mut changes, mut ranges) = (Changes::default(), RangeChanges::default());
+    let (mut changes, mut ranges) = (ChangeSet::default(), RangeChanges::default());
     let mut value = Vec::new();
     while let Some(cells) = reader.next()? {
         let place = match (&keys, cells) {
@@ -143,7 +143,8 @@ pub(super) fn read(
             _ => break,
         };
         let at = parts.len() - 1;
-        let read = cells.last().map_or(Err(Problem::Missing), |cell| target.row(encoding, cell, &mut value));
+        let read =
+            cells.last().map_or(Err(IngestProblem::Missing), |cell| target.row(encoding, cell, &mut value));
         let place = place.map_err(|(column, problem)| reader.fault(Some(column), problem))?;
         read.map_err(|problem| reader.fault(Some(at), problem))?;
         let row = match place {
@@ -162,7 +163,7 @@ pub(super) fn read(
             return Err(DbError::PastCapacity { row, capacity });
         }
         if changes.rows.insert(row, value.clone()).is_some() {
-            return Err(reader.fault(Some(0), Problem::Duplicate { row }).into());
+            return Err(reader.fault(Some(0), IngestProblem::Duplicate { row }).into());
         }
         if changes.rows.len() as u64 > most {
             return Err(reader.fault(None, TOO_MANY).into());
@@ -172,13 +173,14 @@ pub(super) fn read(
     let Some(keys) = keys else { return Ok(changes) };
     ranges.ranges.sort_unstable_by_key(|(range, _)| range.start);
     check_apart(&ranges.ranges)
-        .map_err(|(line, other)| reader.fault_at(line, Some(0), Problem::Overlap { other }))?;
+        .map_err(|(line, other)| reader.fault_at(line, Some(0), IngestProblem::Overlap { other }))?;
     let applied = ranges.apply(&keys, target.rule, most)?;
     let applied = applied.ok_or_else(|| DbError::from(reader.fault_at(0, None, TOO_MANY)))?;
-    if changes.rows.is_empty() { Ok(Changes { notes: changes.notes, ..applied }) } else { Ok(changes) }
+    if changes.rows.is_empty() { Ok(ChangeSet { notes: changes.notes, ..applied }) } else { Ok(changes) }
 }
 
-const TOO_MANY: Problem = Problem::Options("over 1 GiB of changes: encode the table afresh instead");
+const TOO_MANY: IngestProblem =
+    IngestProblem::Options("over 1 GiB of changes: encode the table afresh instead");
 
 /// What a line is about.
 enum Place {
@@ -203,15 +205,15 @@ impl RangeKeys {
     }
 
     /// The first key of a line, and the last.
-    fn range(&self, start: &Cell, end: &Cell) -> Result<(u64, u64), (usize, Problem)> {
+    fn range(&self, start: &Cell, end: &Cell) -> Result<(u64, u64), (usize, IngestProblem)> {
         let last = self.last();
         let key = |column, cell, end| {
             let key = read_key(self.key, cell, end).map_err(|problem| (column, problem))?;
             let is_there = (self.first..=last).contains(&key);
-            is_there.then_some(key).ok_or((column, Problem::OutsideKeys { first: self.first, last }))
+            is_there.then_some(key).ok_or((column, IngestProblem::OutsideKeys { first: self.first, last }))
         };
         let (start, end) = (key(0, start, End::First)?, key(1, end, End::Last)?);
-        if start > end { Err((1, Problem::Backwards)) } else { Ok((start, end)) }
+        if start > end { Err((1, IngestProblem::Backwards)) } else { Ok((start, end)) }
     }
 }
 
@@ -241,17 +243,17 @@ impl RangeChanges {
     }
 
     /// The rows that change, by the table's rule; `None` if they are more than `most`. Ranges are ascending and apart.
-    fn apply(self, keys: &RangeKeys, rule: BlockRule, most: u64) -> Result<Option<Changes>> {
+    fn apply(self, keys: &RangeKeys, rule: BlockRule, most: u64) -> Result<Option<ChangeSet>> {
         let ranges: Vec<KeyRange> = self.ranges.into_iter().map(|(range, _)| range).collect();
         let mut values: Vec<(Vec<u8>, u32)> = self.numbers.into_iter().collect();
         values.sort_unstable_by_key(|(_, number)| *number);
         let row_of = |key: u64| (key - keys.first) / keys.block;
         let blocks = ranges.iter().flat_map(|range| row_of(range.start)..=row_of(range.end));
-        let (mut changes, mut before) = (Changes::default(), None);
+        let (mut changes, mut before) = (ChangeSet::default(), None);
         let (end, shape) = (keys.last(), (keys.first, keys.block, keys.rows));
         // Of each block the number of its value; a byte for each, since nothing is read here but numbers.
         let blank = vec![0; values.len() + 1];
-        let table = Ranges::new(ranges.clone(), blank, 1, shape, rule).map_err(DbError::Scheme)?;
+        let table = RangeTable::new(ranges.clone(), blank, 1, shape, rule).map_err(DbError::Scheme)?;
         for row in blocks {
             if before.replace(row) == Some(row) {
                 continue;
@@ -279,9 +281,9 @@ mod tests {
 
     #[test]
     fn gaps_are_filled_with_zeros_and_not_without_end() {
-        let changed = |rows: &[u64]| Changes {
+        let changed = |rows: &[u64]| ChangeSet {
             rows: rows.iter().map(|row| (*row, vec![7; 2])).collect(),
-            ..Changes::default()
+            ..ChangeSet::default()
         };
         let filled = |rows: &[u64], before| {
             let mut changes = changed(rows);

@@ -1,15 +1,15 @@
 //! A file of keys with new values, and keys that go, as rows and their new bytes.
 
-use super::changes::{MOST_BYTES, OVERHEAD_BYTES, Rows};
-use super::columns::Wanted;
-use super::{ChangeFile, Tally};
-use crate::ingest::error::{ColumnName, IngestError, Unit};
+use super::changes::{MOST_BYTES, OVERHEAD_BYTES, RowChanges};
+use super::columns::ColumnRequest;
+use super::{ChangeCounts, ChangeFile};
+use crate::ingest::error::{ColumnName, IngestError, LineUnit};
 use crate::ingest::key::KeyReader;
-use crate::ingest::reader::{Cell, Reader};
-use crate::ingest::{Encoding, Notes, Problem};
-use crate::kept::Kept;
-use crate::origin::Origin;
+use crate::ingest::reader::{Cell, ColumnReader};
+use crate::ingest::{Encoding, IngestProblem, Notes};
 use crate::progress::Watcher;
+use crate::source_columns::SourceColumns;
+use crate::stored_rows::StoredRows;
 use crate::table::TableSource;
 use crate::{DbError, Result};
 use sotto_catalog::ValueKind;
@@ -29,7 +29,7 @@ pub struct KeyLine {
 
 /// What is known of a table whose keys change.
 #[derive(Debug, Clone, Copy)]
-pub struct Keyed {
+pub struct KeyedTable {
     /// How keys are spelled.
     pub form: KeyForm,
     /// Bytes of a key at most.
@@ -47,13 +47,13 @@ pub struct KeyLines {
     /// What was odd about it.
     pub notes: Notes,
     path: PathBuf,
-    unit: Unit,
+    unit: LineUnit,
     names: Vec<ColumnName>,
 }
 
 impl KeyLines {
     /// An error in a line of it; `column` 0 is that of keys.
-    pub fn fault(&self, line: u64, column: usize, problem: Problem) -> DbError {
+    pub fn fault(&self, line: u64, column: usize, problem: IngestProblem) -> DbError {
         let column = self.names.get(column).cloned();
         let of_file = IngestError::of_file(&self.path, problem);
         IngestError { line, unit: self.unit, column, ..of_file }.into()
@@ -64,15 +64,15 @@ impl KeyLines {
 pub(super) fn read(
     path: &Path,
     options: &ChangeFile,
-    origin: Option<&Origin>,
+    origin: Option<&SourceColumns>,
     value_kind: ValueKind,
     keyword: &Keyword,
-    kept: &Kept,
+    kept: &StoredRows,
     watch: Watcher<'_>,
-) -> Result<(Rows, (Tally, Notes), Keyword)> {
+) -> Result<(RowChanges, (ChangeCounts, Notes), Keyword)> {
     let params = keyword.params();
     let most = params.values.most();
-    let keyed = Keyed {
+    let keyed = KeyedTable {
         form: params.form,
         key_bytes: params.key_bytes,
         value: (most > 0).then_some(value_kind),
@@ -91,8 +91,8 @@ pub(super) fn read(
 pub fn read_keys(
     path: &Path,
     options: &ChangeFile,
-    origin: Option<&Origin>,
-    keyed: Keyed,
+    origin: Option<&SourceColumns>,
+    keyed: KeyedTable,
     watch: Watcher<'_>,
 ) -> Result<KeyLines> {
     let parts: &[_] = if keyed.value.is_none() { &["key"] } else { &["key", "value"] };
@@ -101,10 +101,10 @@ pub fn read_keys(
             None => "this table has keys alone: give the column of keys, and no column of values",
             Some(_) => "two columns are needed, key and value",
         };
-        return Err(IngestError::of_file(path, Problem::Options(why)).into());
+        return Err(IngestError::of_file(path, IngestProblem::Options(why)).into());
     }
-    let wanted = Wanted { parts, options, origin, is_keyed: true };
-    let mut reader = Reader::choosing(path, &options.file, &|first| wanted.choose(first), watch)?;
+    let wanted = ColumnRequest { parts, options, origin, is_keyed: true };
+    let mut reader = ColumnReader::choosing(path, &options.file, &|first| wanted.choose(first), watch)?;
     let usual = Encoding::for_kind(keyed.value.unwrap_or_default(), keyed.value_bytes);
     let encoding = options.encoding.unwrap_or(usual);
     let mut lines: BTreeMap<Vec<u8>, KeyLine> = BTreeMap::new();
@@ -115,12 +115,12 @@ pub fn read_keys(
         let (key, goes) = read.map_err(|(column, problem)| reader.fault(Some(column), problem))?;
         let most = u64::from(keyed.key_bytes);
         if key.len() as u64 > most {
-            let problem = Problem::LongKey { bytes: key.len() as u64, most };
+            let problem = IngestProblem::LongKey { bytes: key.len() as u64, most };
             return Err(reader.fault(Some(0), problem).into());
         }
         held += key.len() as u64 + value.len() as u64 + OVERHEAD_BYTES;
         if held > MOST_BYTES {
-            let problem = Problem::Options("over 1 GiB of changes: encode the table afresh instead");
+            let problem = IngestProblem::Options("over 1 GiB of changes: encode the table afresh instead");
             return Err(reader.fault(None, problem).into());
         }
         let line = KeyLine { line: reader.line(), value: (!goes).then(|| value.clone()) };
@@ -128,7 +128,7 @@ pub fn read_keys(
         let other = lines.insert(key, line.clone());
         // In a set the same line says the same again.
         if let Some(other) = other.filter(|other| !is_set || other.value != line.value) {
-            return Err(reader.fault(Some(0), Problem::SameKey { other: other.line }).into());
+            return Err(reader.fault(Some(0), IngestProblem::SameKey { other: other.line }).into());
         }
     }
     let repeated_keys = reader.count() - lines.len() as u64;
@@ -145,7 +145,7 @@ fn read_line(
     keys: &mut KeyReader,
     encoding: Encoding,
     value: &mut Vec<u8>,
-) -> Result<(Vec<u8>, bool), (usize, Problem)> {
+) -> Result<(Vec<u8>, bool), (usize, IngestProblem)> {
     let key = keys.read(key).map_err(|problem| (0, problem))?;
     let (of_value, of_delete) = rest.split_at(usize::from(has_value).min(rest.len()));
     let is_marked = of_delete.first().map_or(Ok(false), is_marked);
@@ -160,7 +160,7 @@ fn read_line(
 }
 
 /// Whether a cell says that the line's key goes. Only these words are taken: what was meant by another cannot be undone.
-fn is_marked(cell: &Cell) -> Result<bool, Problem> {
+fn is_marked(cell: &Cell) -> Result<bool, IngestProblem> {
     let word = match cell {
         Cell::Bool(marked) => return Ok(*marked),
         Cell::Missing | Cell::Null => return Ok(false),
@@ -177,10 +177,10 @@ fn is_marked(cell: &Cell) -> Result<bool, Problem> {
 fn apply(
     lines: &BTreeMap<Vec<u8>, KeyLine>,
     keyword: &Keyword,
-    kept: &Kept,
-    fault: impl Fn(u64, usize, Problem) -> DbError,
-) -> Result<(Rows, Tally, Keyword)> {
-    let mut done = Tally::default();
+    kept: &StoredRows,
+    fault: impl Fn(u64, usize, IngestProblem) -> DbError,
+) -> Result<(RowChanges, ChangeCounts, Keyword)> {
+    let mut done = ChangeCounts::default();
     let fetch = |row| {
         let mut bytes = vec![0; kept.row_bytes()];
         kept.read(row, &mut bytes).map(|()| bytes)
@@ -199,9 +199,9 @@ fn apply(
             Ok(false) => done.added += 1,
             Err(EditError::Core(error)) => return Err(DbError::Scheme(error)),
             Err(EditError::Value { bytes, most }) => {
-                return Err(fault(line.line, 1, Problem::Misfit { bytes, most }));
+                return Err(fault(line.line, 1, IngestProblem::Misfit { bytes, most }));
             }
-            Err(_) => return Err(fault(line.line, 0, Problem::Full)),
+            Err(_) => return Err(fault(line.line, 0, IngestProblem::Full)),
         }
     }
     let (mut rows, keyword) = edit.finish();

@@ -6,22 +6,22 @@
 //! was; the next
 //! update removes what it made.
 
-use super::changes::{self, Rows, Target};
-use super::next::{Next, Written, lifetime};
-use super::{Tally, UpdateOptions, keys};
+use super::changes::{self, ChangeTarget, RowChanges};
+use super::next_epoch::{NextEpoch, WrittenEpoch, lifetime};
+use super::{ChangeCounts, UpdateOptions, keys};
 use crate::encode::{bytes_of, unix_seconds};
 use crate::ingest::Notes;
 use crate::ingest::keyword::keyword_layer;
 use crate::ingest::notes::of_partial_blocks;
-use crate::kept::{Changed, Kept};
-use crate::parts::Pieces;
-use crate::progress::{Stage, Watcher, silent};
+use crate::parts::PiecesToWrite;
+use crate::progress::{ByteProgress, Watcher, silent};
+use crate::stored_rows::{ChangedRows, StoredRows};
 use crate::table::BlockRule;
-use crate::{DbError, ImageFile, Result, StackDir, TableDir, rotate};
+use crate::{DbError, ImageFile, Result, StackDir, TableDir, key_rotation};
 use serde::Serialize;
 use sotto_catalog::stack::Shard;
-use sotto_catalog::{Batched, CatalogError, Stack};
-use sotto_core::{Epoch, SchemeEntry, Then};
+use sotto_catalog::{BatchAccess, CatalogError, Stack};
+use sotto_core::{Compose, Epoch, SchemeEntry};
 use sotto_layers::{BatchCode, Keyword};
 use std::path::Path;
 use std::sync::Arc;
@@ -38,7 +38,7 @@ pub struct StackSummary {
     /// The one before.
     pub from_epoch: Epoch,
     /// What became of rows, or of keys.
-    pub changes: Tally,
+    pub changes: ChangeCounts,
     /// Rows that were given, or in which keys changed.
     pub rows_changed: u64,
     /// Blocks that the given ranges cover in part. They change as the rule says.
@@ -62,7 +62,7 @@ pub struct StackSummary {
 }
 
 /// One of the stack's tables, as the stack has it.
-struct Bucket {
+struct StackTable {
     entry: &'static SchemeEntry,
     /// Locked while it is written: hundreds of locks at a time are more files than a process may have open.
     dir: TableDir,
@@ -79,12 +79,12 @@ pub struct StackUpdate<'a> {
     before: Stack,
     /// Another key than that of the stack before signs this one: then it signs a next epoch of every table.
     is_rotated: bool,
-    layers: Batched,
-    buckets: Vec<Bucket>,
-    rows: Rows,
+    layers: BatchAccess,
+    buckets: Vec<StackTable>,
+    rows: RowChanges,
     /// Where the table is asked by key: its layer now, and its rows as they were.
-    keyed: Option<(Keyword, Kept)>,
-    tally: Tally,
+    keyed: Option<(Keyword, StoredRows)>,
+    tally: ChangeCounts,
     notes: Notes,
     partial_blocks: u64,
     rule: BlockRule,
@@ -106,12 +106,12 @@ pub fn read_stack_update<'a>(
     let (signed, before) = dir.read()?;
     let (found, given) = (signed.public_key(), options.key.public());
     let is_rotated = found != given;
-    if is_rotated && !rotate::leads(&dir.root()?, &before.stack, found, given)? {
+    if is_rotated && !key_rotation::is_successor(&dir.root()?, &before.stack, found, given)? {
         return Err(DbError::OtherKey { dir: dir.path().to_owned(), found, given });
     }
-    let layers = Batched::of(&before)?.ok_or_else(|| DbError::NoBatch { dir: dir.path().to_owned() })?;
+    let layers = BatchAccess::of(&before)?.ok_or_else(|| DbError::NoBatch { dir: dir.path().to_owned() })?;
     let buckets = before.shards.iter().map(|shard| bucket(find, dir, shard));
-    let buckets: Vec<Bucket> = buckets.collect::<Result<_>>()?;
+    let buckets: Vec<StackTable> = buckets.collect::<Result<_>>()?;
     let catalog = buckets.first().map(|bucket| bucket.image.catalog());
     let catalog = catalog.ok_or_else(|| DbError::NoBatch { dir: dir.path().to_owned() })?;
     let shards = sotto_core::Layer::shards(layers.code());
@@ -122,16 +122,16 @@ pub fn read_stack_update<'a>(
     let (origin, rows) = (dir.root()?.origin()?, layers.code().sizes().rows);
     let rule = origin.as_ref().and_then(|origin| origin.rule).unwrap_or_default();
     let (rows, partial_blocks, keyed, (tally, notes)) = match &layers {
-        Batched::Keys(Then(keywords, _)) => {
+        BatchAccess::Keys(Compose(keywords, _)) => {
             let sizes = (rows, catalog.row_bytes);
-            let kept = Kept::read_all(dir.rows_path(before.epoch), before.digest()?, sizes, watch)?;
+            let kept = StoredRows::read_all(dir.rows_path(before.epoch), before.digest()?, sizes, watch)?;
             let (value, keyword) = (catalog.value, keywords.keyword());
             let (rows, tally, keyword) =
                 keys::read(path, &options.change_file(), origin.as_ref(), value, keyword, &kept, watch)?;
             (rows, 0, Some((keyword, kept)), tally)
         }
-        Batched::Rows { kind, .. } => {
-            let target = Target {
+        BatchAccess::Rows { kind, .. } => {
+            let target = ChangeTarget {
                 kind,
                 value: catalog.value,
                 form: catalog.row_form()?,
@@ -168,7 +168,7 @@ pub fn read_stack_update<'a>(
 }
 
 /// A table of the stack, in the epoch that the stack names.
-fn bucket(find: FindScheme, dir: &StackDir, shard: &Shard) -> Result<Bucket> {
+fn bucket(find: FindScheme, dir: &StackDir, shard: &Shard) -> Result<StackTable> {
     let dir = TableDir::open(&dir.table(&shard.table))?;
     let image = dir.open_epoch(shard.epoch)?;
     let catalog = image.catalog();
@@ -183,12 +183,12 @@ fn bucket(find: FindScheme, dir: &StackDir, shard: &Shard) -> Result<Bucket> {
     let parts = catalog.terms(entry)?.buckets;
     super::can_revise(entry, catalog)?;
     let part_rows = catalog.rows / parts.max(1);
-    Ok(Bucket { entry, dir, image, parts, part_rows })
+    Ok(StackTable { entry, dir, image, parts, part_rows })
 }
 
 impl StackUpdate<'_> {
     /// What becomes of rows, or of keys, once it is applied.
-    pub fn tally(&self) -> Tally {
+    pub fn tally(&self) -> ChangeCounts {
         self.tally
     }
 
@@ -231,7 +231,7 @@ impl StackUpdate<'_> {
         let lifetime = lifetime(self.options.lifetime, stack.created, stack.expires);
         stack.created = unix_seconds();
         stack.expires = lifetime.map(|lifetime| stack.created.saturating_add(lifetime));
-        let stage = Stage::new(watch, "tables", self.buckets.len() as u64);
+        let stage = ByteProgress::new(watch, "tables", self.buckets.len() as u64);
         let (mut tables_changed, mut written_bytes, mut client_bytes, mut artifact_bytes) = (0, 0, 0, 0u64);
         let mut of_shards = places(self.layers.code(), &self.rows).into_iter();
         for (shard, bucket) in stack.shards.iter_mut().zip(&self.buckets) {
@@ -240,27 +240,27 @@ impl StackUpdate<'_> {
             let parts = (0..bucket.parts).map(|part| part * bucket.part_rows).zip(&mut of_shards);
             let rows =
                 parts.flat_map(|(first, rows)| rows.into_iter().map(move |(at, row)| (first + at, row)));
-            let rows: Rows = rows.map(|(at, bytes)| (at, bytes.clone())).collect();
+            let rows: RowChanges = rows.map(|(at, bytes)| (at, bytes.clone())).collect();
             if rows.is_empty() && !self.is_rotated {
                 artifact_bytes += bytes_of(bucket.image.catalog());
                 continue;
             }
-            let Bucket { entry, dir, image, .. } = bucket;
+            let StackTable { entry, dir, image, .. } = bucket;
             let lock = dir.lock()?;
             let layers = image.catalog().layers.clone();
             // The stack names its tables by digest and ends for all of them: one that stays would end too early.
-            let next = Next {
+            let next = NextEpoch {
                 entry,
                 lock: &lock,
                 old: image,
-                pieces: Pieces::Whole,
+                pieces: PiecesToWrite::Whole,
                 rows: &rows,
                 solved: None,
                 layers,
                 lifetime: None,
                 kept: None,
             };
-            let written: Written = next.write(self.options, &silent)?;
+            let written: WrittenEpoch = next.write(self.options, &silent)?;
             let whole = bytes_of(&written.catalog);
             *shard = Shard::of(&written.catalog)?;
             tables_changed += 1;
@@ -273,7 +273,7 @@ impl StackUpdate<'_> {
                 if let Some(layer) = stack.layers.first_mut() {
                     *layer = keyword_layer(keyword)?;
                 }
-                let rows = Changed { old: kept, rows: &self.rows };
+                let rows = ChangedRows { old: kept, rows: &self.rows };
                 self.dir.publish_keeping(&stack, &rows, self.options.key, watch)?
             }
             None => self.dir.publish(&stack, &[], self.options.key).map(|_| 0)?,
@@ -297,7 +297,7 @@ impl StackUpdate<'_> {
 }
 
 /// Where changed rows lie in each shard of a code.
-fn places<'a>(code: &BatchCode, rows: &'a Rows) -> Vec<Vec<(u64, &'a Vec<u8>)>> {
+fn places<'a>(code: &BatchCode, rows: &'a RowChanges) -> Vec<Vec<(u64, &'a Vec<u8>)>> {
     let sizes = *code.sizes();
     let mut tables = vec![Vec::new(); sotto_core::Layer::shards(code).len()];
     let numbers: Vec<u64> = rows.keys().copied().collect();

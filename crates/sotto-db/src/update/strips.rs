@@ -1,25 +1,25 @@
 //! Keys that lie in sums of rows: the strips of those that changed are solved again, and each is a part of every row.
 
-use super::changes::{MOST_BYTES, OVERHEAD_BYTES, Rows};
+use super::changes::{MOST_BYTES, OVERHEAD_BYTES, RowChanges};
 use crate::{DbError, Result};
 use rayon::prelude::*;
-use sotto_core::{Change, Error, Misuse};
+use sotto_core::{Error, Misuse, RecordChange};
 use sotto_layers::Keyword;
 use sotto_layers::keyword::{BuildError, SolvedStrip};
 
 /// Strips that were solved again.
-pub(super) struct Strips {
+pub(super) struct SolvedStrips {
     strips: Vec<(u64, SolvedStrip)>,
     /// The layer of the table that has them.
     pub(super) keyword: Keyword,
 }
 
-impl Strips {
+impl SolvedStrips {
     /// Solves the strips whose slots changed.
     ///
     /// # Errors
     /// [`DbError::Scheme`] for more than are held in memory, and for one that has no solution.
-    pub(super) fn solve(slots: &Rows, keyword: Keyword) -> Result<Self> {
+    pub(super) fn solve(slots: &RowChanges, keyword: Keyword) -> Result<Self> {
         let band = keyword.params().band.clone();
         let mut band = band.ok_or_else(|| refused("keys lie in sums of rows"))?;
         let row_bytes = keyword.params().table_row_bytes() / keyword.params().rows;
@@ -39,14 +39,14 @@ impl Strips {
             let tried = usize::try_from(*strip).ok().and_then(|strip| band.tries.0.get_mut(strip));
             *tried.ok_or_else(|| refused("a strip of the table"))? = solved.tried;
         }
-        Ok(Strips { strips, keyword: keyword.with_tries(band.tries.0) })
+        Ok(SolvedStrips { strips, keyword: keyword.with_tries(band.tries.0) })
     }
 
     /// What changes in each record, in their order.
-    pub(super) fn changes(&self) -> Result<Vec<Change>> {
+    pub(super) fn changes(&self) -> Result<Vec<RecordChange>> {
         let params = self.keyword.params();
         let (rows, entry) = (params.table_rows(), params.table_row_bytes() / params.rows);
-        let mut changes: Vec<Change> = Vec::new();
+        let mut changes: Vec<RecordChange> = Vec::new();
         let width = usize::try_from(entry).map_err(|_| refused("an entry fits in memory"))?;
         let mut entries: Vec<_> = self
             .strips
@@ -62,7 +62,7 @@ impl Strips {
                     {
                         last.bytes.extend_from_slice(bytes);
                     }
-                    _ => changes.push(Change { record, offset: *offset, bytes: bytes.to_vec() }),
+                    _ => changes.push(RecordChange { record, offset: *offset, bytes: bytes.to_vec() }),
                 }
             }
         }

@@ -3,13 +3,14 @@
 use crate::common::{folder, key, options, write};
 use sotto_core::{Epoch, Goal, Layer, Row};
 use sotto_db::ingest::{
-    Bands, Costing, FileOptions, IngestOptions, KeywordOptions, Layout, Problem, ValueOptions,
+    BandPolicy, CostModel, FileOptions, IngestOptions, IngestProblem, KeywordOptions, SourceLayout,
+    ValueOptions,
 };
 use sotto_db::progress::silent;
-use sotto_db::update::Tally;
+use sotto_db::update::ChangeCounts;
 use sotto_db::{
-    DbError, EncodeOptions, EncodeSummary, Ingested, TableDir, UpdateOptions, Verified, encode_table, ingest,
-    update_table,
+    DbError, EncodeOptions, EncodeSummary, IngestedTable, RowProofs, TableDir, UpdateOptions, encode_table,
+    ingest, update_table,
 };
 use sotto_layers::keyword::KeyForm;
 use sotto_prg::PublicSeed;
@@ -17,8 +18,8 @@ use sotto_testkit::CLEAR;
 use sotto_testkit::rng::seeded;
 use std::path::Path;
 
-fn keyed(bands: Bands, lookups_per_client: u64) -> KeywordOptions {
-    let costing = Costing {
+fn keyed(bands: BandPolicy, lookups_per_client: u64) -> KeywordOptions {
+    let costing = CostModel {
         entry: &simplepir::ENTRY,
         lookups_per_client,
         goal: Goal::TotalBytes,
@@ -39,13 +40,13 @@ fn keyed(bands: Bands, lookups_per_client: u64) -> KeywordOptions {
     }
 }
 
-fn read(scratch: &Path, keyed: KeywordOptions) -> Result<Ingested, DbError> {
+fn read(scratch: &Path, keyed: KeywordOptions) -> Result<IngestedTable, DbError> {
     let lines: String = (0..3000).map(|i| format!("key {i},v{i}\n")).collect();
-    let options = IngestOptions { file: FileOptions::default(), layout: Layout::Keyword(keyed) };
+    let options = IngestOptions { file: FileOptions::default(), layout: SourceLayout::Keyword(keyed) };
     ingest(&write(scratch, "t.csv", lines), &options, scratch, &silent)
 }
 
-fn encode(dir: &TableDir, ingested: &Ingested, verified: Verified) -> Result<EncodeSummary, DbError> {
+fn encode(dir: &TableDir, ingested: &IngestedTable, verified: RowProofs) -> Result<EncodeSummary, DbError> {
     let signer = key();
     let options = EncodeOptions {
         kind: ingested.kind.clone(),
@@ -88,10 +89,10 @@ fn get(dir: &TableDir, key: &str) -> Option<String> {
 #[test]
 fn every_epoch_has_the_sums() {
     let (temp, dir) = folder();
-    let ingested = read(temp.path(), keyed(Bands::Always, 1)).unwrap();
+    let ingested = read(temp.path(), keyed(BandPolicy::Always, 1)).unwrap();
     // Verified rows are none that can be added up.
-    assert!(matches!(encode(&dir, &ingested, Verified::Yes), Err(DbError::Scheme(_))));
-    let done = encode(&dir, &ingested, Verified::IfCheap).unwrap();
+    assert!(matches!(encode(&dir, &ingested, RowProofs::Yes), Err(DbError::Scheme(_))));
+    let done = encode(&dir, &ingested, RowProofs::IfCheap).unwrap();
     assert_eq!(
         (done.path, done.lookups, done.rows, done.record_bytes),
         (None, 1, done.records, done.row_bytes)
@@ -120,9 +121,9 @@ fn every_epoch_has_the_sums() {
         done.keys.unwrap()
     };
     let tally = update("{\"key\":\"key 7\",\"value\":\"other\"}\n{\"key\":\"new\",\"value\":\"n\"}\n", 2);
-    assert_eq!(tally, Tally { set: 1, added: 1, ..Tally::default() });
+    assert_eq!(tally, ChangeCounts { set: 1, added: 1, ..ChangeCounts::default() });
     let tally = update("{\"key\":\"key 8\",\"value\":null}\n", 3);
-    assert_eq!(tally, Tally { removed: 1, ..Tally::default() });
+    assert_eq!(tally, ChangeCounts { removed: 1, ..ChangeCounts::default() });
     for (key, value) in [("key 7", Some("other")), ("new", Some("n")), ("key 8", None), ("key 9", Some("v9"))]
     {
         assert_eq!(get(&dir, key).as_deref(), value);
@@ -139,15 +140,15 @@ fn sums_are_for_tables_that_are_cheaper_with_them() {
         assert_eq!(read.table.made_of().is_some(), read.layers[0].params.get("band").is_some());
         read.table.made_of().is_some()
     };
-    assert!(is_band(keyed(Bands::Always, 1000)));
-    assert!(is_band(keyed(Bands::IfCheaper, 1)));
-    assert!(!is_band(keyed(Bands::Never, 1)));
-    assert!(!is_band(KeywordOptions { probes: Some(2), ..keyed(Bands::IfCheaper, 1) }));
-    assert!(!is_band(KeywordOptions { slots: Some(20), ..keyed(Bands::IfUnproven, 1) }));
-    let mut options = keyed(Bands::IfCheaper, 1);
+    assert!(is_band(keyed(BandPolicy::Always, 1000)));
+    assert!(is_band(keyed(BandPolicy::IfCheaper, 1)));
+    assert!(!is_band(keyed(BandPolicy::Never, 1)));
+    assert!(!is_band(KeywordOptions { probes: Some(2), ..keyed(BandPolicy::IfCheaper, 1) }));
+    assert!(!is_band(KeywordOptions { slots: Some(20), ..keyed(BandPolicy::IfNoRowProofs, 1) }));
+    let mut options = keyed(BandPolicy::IfCheaper, 1);
     options.costing.as_mut().unwrap().entry = &CLEAR;
     assert!(!is_band(options.clone()));
-    options.bands = Bands::Always;
+    options.bands = BandPolicy::Always;
     let Err(DbError::Ingest(error)) = read(scratch.path(), options) else { panic!("a scheme without sums") };
-    assert!(matches!(error.problem, Problem::Options(_)));
+    assert!(matches!(error.problem, IngestProblem::Options(_)));
 }

@@ -2,15 +2,15 @@
 
 use crate::common::{Memory, all, folder, key, names, options, rows_of, write};
 use sotto_catalog::stack::{FORMAT, Shard};
-use sotto_catalog::{Batched, CatalogError, SigningKey, Stack, TableKind};
+use sotto_catalog::{BatchAccess, CatalogError, SigningKey, Stack, TableKind};
 use sotto_core::{Epoch, SchemeEntry};
 use sotto_db::audit;
 use sotto_db::ingest::FileOptions;
 use sotto_db::progress::silent;
-use sotto_db::table::{Buckets, Scattered, grouped};
+use sotto_db::table::{Buckets, MappedTable, grouped};
 use sotto_db::update::{UpdateOptions, read_stack_update};
 use sotto_db::{
-    DbError, EncodeOptions, ImageFile, StackDir, TableDir, TableSource, Verified, encode_buckets,
+    DbError, EncodeOptions, ImageFile, RowProofs, StackDir, TableDir, TableSource, encode_buckets,
     encode_table,
 };
 use sotto_layers::batch_code::Params;
@@ -32,7 +32,7 @@ fn check_bucket(image: &ImageFile, bucket: usize, buckets: usize, right: &[u8]) 
 fn buckets_are_filled_to_whole_records() {
     // Rows that share a record, rows with one of their own, and rows that span several.
     for width in [4, 11, 40, 3000] {
-        for verified in [Verified::No, Verified::Yes] {
+        for verified in [RowProofs::No, RowProofs::Yes] {
             let tables = [13, 8, 1, 11].map(|rows| Memory::numbered(rows, width));
             let parts: Vec<&dyn TableSource> = tables.iter().map(|table| table as &dyn TableSource).collect();
             let (_temp, dir) = folder();
@@ -43,7 +43,7 @@ fn buckets_are_filled_to_whole_records() {
             let terms = image.catalog().terms(&CLEAR_BATCH).unwrap();
             assert_eq!((terms.buckets, terms.packing.rows()), (4, done.rows));
             assert!(done.rows >= 4 * 13 && done.rows < 4 * (13 + terms.packing.rows_per_record()));
-            assert_eq!(image.catalog().rows_root.path.is_some(), verified == Verified::Yes, "{width}");
+            assert_eq!(image.catalog().rows_root.path.is_some(), verified == RowProofs::Yes, "{width}");
             for (bucket, table) in tables.iter().enumerate() {
                 check_bucket(&image, bucket, 4, &all(table));
             }
@@ -78,7 +78,7 @@ fn what_is_no_table_of_buckets_is_refused() {
     );
     assert!(refused(&CLEAR_BATCH, &[&a, &wide], options(&key)).contains("rows of one width"));
     assert!(refused(&CLEAR_BATCH, &[], options(&key)).contains("rows of one width"));
-    let room = EncodeOptions { room: 1, ..options(&key) };
+    let room = EncodeOptions { headroom: 1, ..options(&key) };
     assert!(refused(&CLEAR_BATCH, &[&a, &b], room).contains("no room"));
     assert_eq!(names(dir.path()), ["write.lock"]);
 
@@ -96,7 +96,7 @@ fn publish(folder: &Path, epoch: u64, table: &Memory, sizes: CodeSizes, key: &Si
     let dir = StackDir::create(folder).unwrap();
     let params = Params::new(sizes, PublicSeed([5; 32]));
     let code = params.code().unwrap();
-    let copy = Scattered::copy(table, folder, &silent).unwrap();
+    let copy = MappedTable::copy(table, folder, &silent).unwrap();
     let buckets = Buckets::new(&copy, &code).unwrap();
     let tables = buckets.tables();
     let tables: Vec<&dyn TableSource> = tables.iter().map(|table| table as &dyn TableSource).collect();
@@ -113,7 +113,7 @@ fn publish(folder: &Path, epoch: u64, table: &Memory, sizes: CodeSizes, key: &Si
         format: FORMAT.to_owned(),
         stack: "many".parse().unwrap(),
         epoch: Epoch(epoch),
-        layers: Batched::layers(&TableKind::Index, &[], &params),
+        layers: BatchAccess::layers(&TableKind::Index, &[], &params),
         shards: shards.collect(),
         files: Vec::new(),
         attribution: None,

@@ -3,7 +3,7 @@
 
 use sotto_catalog::SigningKey;
 use sotto_core::{Misuse, Record, SchemeEntry, Section};
-use sotto_db::ingest::{IngestError, Problem};
+use sotto_db::ingest::{IngestError, IngestProblem};
 use sotto_db::progress::silent;
 use sotto_db::{DbError, EncodeOptions, EncodeSummary, ImageFile, TableDir, TableSource, encode_table};
 use sotto_testkit::rng::seeded;
@@ -118,7 +118,7 @@ pub(crate) fn complaint(error: DbError) -> IngestError {
 }
 
 /// The line, the number of the column, and the problem.
-pub(crate) fn place(error: DbError) -> (u64, Option<usize>, Problem) {
+pub(crate) fn place(error: DbError) -> (u64, Option<usize>, IngestProblem) {
     let error = complaint(error);
     (error.line, error.column.and_then(|column| column.number), error.problem)
 }

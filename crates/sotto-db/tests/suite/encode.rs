@@ -3,9 +3,9 @@
 use crate::common::{Memory, all, encode, folder, key, names, options, rows_of};
 use proptest::prelude::*;
 use sotto_catalog::Packing;
-use sotto_core::{Epoch, Error, Image, Rows, SchemeEntry, Section};
+use sotto_core::{Epoch, Error, Image, RecordSource, SchemeEntry, Section};
 use sotto_db::progress::silent;
-use sotto_db::{DbError, Packed, TableDir, encode_table, inspect};
+use sotto_db::{DbError, PackedRecords, TableDir, encode_table, inspect};
 use sotto_testkit::{CLEAR, CLEAR_TWO};
 use std::os::unix::fs::PermissionsExt;
 
@@ -31,7 +31,7 @@ fn a_scheme_without_a_hint_has_no_artifact() {
     let summary = encode(&dir, &CLEAR_TWO, &Memory::numbered(50, 8)).unwrap();
     let image = dir.open_latest().unwrap();
     assert_eq!((summary.artifact_bytes, image.catalog().servers), (0, 2));
-    assert_eq!(image.catalog().fetched().count(), 0, "the tree is for whoever has all rows");
+    assert_eq!(image.catalog().client_artifacts().count(), 0, "the tree is for whoever has all rows");
 }
 
 #[test]
@@ -236,7 +236,7 @@ proptest! {
                 expected[at..at + part.len()].copy_from_slice(part);
             }
         }
-        let packed = Packed::new(&table, packing).unwrap();
+        let packed = PackedRecords::new(&table, packing).unwrap();
         let first = from.index(records as usize);
         let count = count.index(records as usize - first) + 1;
         let mut got = vec![0xee; count * record as usize];

@@ -3,7 +3,7 @@
 use crate::common::{Memory, encode, folder, key, names};
 use sotto_catalog::SignedCatalog;
 use sotto_core::{Artifact, Error, Image, Misuse, Section, Sink};
-use sotto_db::image::header::{HEADER_BYTES, Header};
+use sotto_db::image::header::{HEADER_BYTES, ImageHeader};
 use sotto_db::progress::silent;
 use sotto_db::{DbError, ImageFile, ImageProblem, ImageWriter};
 use sotto_testkit::CLEAR;
@@ -83,7 +83,7 @@ fn a_flipped_bit_in_the_first_page_is_refused() {
     let length = bytes.len() as u64;
     for bit in 0..HEADER_BYTES * 8 {
         bytes[bit / 8] ^= 1 << (bit % 8);
-        match Header::parse(&bytes[..HEADER_BYTES], length).unwrap_err() {
+        match ImageHeader::parse(&bytes[..HEADER_BYTES], length).unwrap_err() {
             ImageProblem::NotAnImage => assert!(bit < 64, "{bit}"),
             ImageProblem::Version { .. } => assert!((64..96).contains(&bit), "{bit}"),
             ImageProblem::Digest { part } => assert_eq!(part, "the header"),
@@ -197,8 +197,8 @@ fn any_first_page_gives_a_header_or_a_problem() {
             page[at] = to;
         }
         let page = forge(page, |_| {});
-        let _ = Header::parse(&page[..cut], length);
-        if let Ok(header) = Header::parse(&page, bytes.len() as u64) {
+        let _ = ImageHeader::parse(&page[..cut], length);
+        if let Ok(header) = ImageHeader::parse(&page, bytes.len() as u64) {
             for entry in &header.entries {
                 prop_assert!(entry.offset + entry.bytes <= bytes.len() as u64);
             }

@@ -7,10 +7,11 @@ use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
 use sotto_catalog::ValueKind;
 use sotto_db::ingest::{
-    Column, Encoding, FileOptions, IndexOptions, IngestOptions, Layout, Notes, Problem, ValueOptions,
+    ColumnSelector, Encoding, FileOptions, IndexOptions, IngestOptions, IngestProblem, Notes, SourceLayout,
+    ValueOptions,
 };
 use sotto_db::progress::silent;
-use sotto_db::{DbError, Ingested, ingest};
+use sotto_db::{DbError, IngestedTable, ingest};
 use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
@@ -22,14 +23,14 @@ fn scratch() -> TempDir {
     tempfile::tempdir().unwrap()
 }
 
-fn column(text: &str) -> Column {
+fn column(text: &str) -> ColumnSelector {
     text.parse().unwrap()
 }
 
 fn index(value: &str, row: Option<&str>, encoding: Encoding, width: Option<usize>) -> IngestOptions {
     IngestOptions {
         file: FileOptions::default(),
-        layout: Layout::Index(IndexOptions {
+        layout: SourceLayout::Index(IndexOptions {
             value: column(value),
             row: row.map(column),
             values: ValueOptions { encoding, width, null: None },
@@ -37,17 +38,17 @@ fn index(value: &str, row: Option<&str>, encoding: Encoding, width: Option<usize
     }
 }
 
-fn read(path: &Path, options: &IngestOptions) -> Result<Ingested, DbError> {
+fn read(path: &Path, options: &IngestOptions) -> Result<IngestedTable, DbError> {
     ingest(path, options, path.parent().unwrap(), &silent)
 }
 
 /// Reads a CSV file of text values in its second column, row numbers in its first.
-fn csv(text: impl AsRef<[u8]>) -> Result<Ingested, DbError> {
+fn csv(text: impl AsRef<[u8]>) -> Result<IngestedTable, DbError> {
     let dir = scratch();
     read(&write(dir.path(), "t.csv", text), &index("2", Some("1"), Encoding::Text, Some(4)))
 }
 
-fn csv_fault(text: impl AsRef<[u8]>) -> (u64, Option<usize>, Problem) {
+fn csv_fault(text: impl AsRef<[u8]>) -> (u64, Option<usize>, IngestProblem) {
     place(csv(text).map(drop).unwrap_err())
 }
 
@@ -135,7 +136,7 @@ fn every_format_gives_the_same_table() {
         ("t.bin.gz", gz(&expected())),
         ("t.bin.zst", zstd::encode_all(expected().as_slice(), 1).unwrap()),
     ] {
-        let layout = Layout::Raw { row_bytes: 6, value: ValueKind::Text };
+        let layout = SourceLayout::Raw { row_bytes: 6, value: ValueKind::Text };
         let options = IngestOptions { file: FileOptions::default(), layout };
         let table = read(&write(at, name, bytes), &options).unwrap();
         assert_eq!(all(&*table.table), expected(), "{name}");
@@ -155,7 +156,7 @@ fn a_byte_order_mark_is_not_part_of_a_name() {
 fn plain_rows_may_begin_like_a_compressed_file() {
     let dir = scratch();
     let bytes = [0x1f, 0x8b, 8, 0];
-    let layout = Layout::Raw { row_bytes: 2, value: ValueKind::Bytes };
+    let layout = SourceLayout::Raw { row_bytes: 2, value: ValueKind::Bytes };
     let options = IngestOptions { file: FileOptions::default(), layout };
     assert_eq!(all(&*read(&write(dir.path(), "t.bin", bytes), &options).unwrap().table), bytes);
 }
@@ -201,10 +202,10 @@ fn encodings() {
     ] {
         let (line, column, problem) = place(read(&format!("\n{text}\n"), encoding).unwrap_err());
         assert_eq!((line, column), (2, Some(1)), "{text}");
-        assert!(matches!(problem, Problem::Kind { .. }), "{text}: {problem}");
+        assert!(matches!(problem, IngestProblem::Kind { .. }), "{text}: {problem}");
     }
     let (.., problem) = place(read("256\n", "u8").unwrap_err());
-    assert!(matches!(problem, Problem::TooLong { bytes: 2, width: 1 }));
+    assert!(matches!(problem, IngestProblem::TooLong { bytes: 2, width: 1 }));
     assert!("u128".parse::<Encoding>().is_err());
 }
 
@@ -212,10 +213,10 @@ fn encodings() {
 fn a_short_row() {
     let (line, column, problem) = csv_fault("0,a\n1\n2,c\n");
     assert_eq!((line, column), (2, None));
-    assert!(matches!(problem, Problem::Columns { expected: 2, found: 1 }));
+    assert!(matches!(problem, IngestProblem::Columns { expected: 2, found: 1 }));
     let (line, _, problem) = csv_fault("0,a\n\n\n1,b,c\n");
     assert_eq!(line, 4, "empty lines are skipped, and counted");
-    assert!(matches!(problem, Problem::Columns { expected: 2, found: 3 }));
+    assert!(matches!(problem, IngestProblem::Columns { expected: 2, found: 3 }));
 }
 
 #[test]
@@ -230,7 +231,7 @@ fn a_quote_that_is_never_closed() {
 fn line_ends_of_either_kind() {
     for (text, at) in [("0,a\r\n\r\n1,abcde\r\n", 3), ("0,a\n1,abcde", 2), ("\n\n0,abcde\n", 3)] {
         assert!(
-            matches!(csv_fault(text), (line, Some(2), Problem::TooLong { .. }) if line == at),
+            matches!(csv_fault(text), (line, Some(2), IngestProblem::TooLong { .. }) if line == at),
             "{text:?}"
         );
     }
@@ -250,14 +251,14 @@ fn a_value_that_is_too_long() {
     // The line after a value with a line break in it.
     let (line, column, problem) = csv_fault("0,\"a\nb\"\n1,abcde\n");
     assert_eq!((line, column), (3, Some(2)));
-    assert!(matches!(problem, Problem::TooLong { bytes: 5, width: 4 }));
+    assert!(matches!(problem, IngestProblem::TooLong { bytes: 5, width: 4 }));
 }
 
 #[test]
 fn text_that_is_not_utf8() {
     let (line, column, problem) = csv_fault(b"0,ok\n1,a\xff\n");
     assert_eq!((line, column), (2, Some(2)));
-    assert!(matches!(problem, Problem::Utf8 { at: 1 }));
+    assert!(matches!(problem, IngestProblem::Utf8 { at: 1 }));
     // The same bytes are fine as bytes.
     let dir = scratch();
     let path = write(dir.path(), "t.csv", b"a\xff\n");
@@ -266,22 +267,22 @@ fn text_that_is_not_utf8() {
 
 #[test]
 fn text_with_a_zero_byte() {
-    assert!(matches!(csv_fault(b"0,a\0\n"), (1, Some(2), Problem::ZeroByte)));
+    assert!(matches!(csv_fault(b"0,a\0\n"), (1, Some(2), IngestProblem::ZeroByte)));
 }
 
 #[test]
 fn bad_row_numbers() {
-    assert!(matches!(csv_fault("0,a\nx,b\n"), (2, Some(1), Problem::Kind { .. })));
-    assert!(matches!(csv_fault("0,a\n,b\n"), (2, Some(1), Problem::Missing)));
-    assert!(matches!(csv_fault("5,a\n6,b\n5,c\n"), (3, Some(1), Problem::Duplicate { row: 5 })));
-    assert!(matches!(csv_fault("1099511627776,a\n"), (1, Some(1), Problem::RowTooLarge { .. })));
+    assert!(matches!(csv_fault("0,a\nx,b\n"), (2, Some(1), IngestProblem::Kind { .. })));
+    assert!(matches!(csv_fault("0,a\n,b\n"), (2, Some(1), IngestProblem::Missing)));
+    assert!(matches!(csv_fault("5,a\n6,b\n5,c\n"), (3, Some(1), IngestProblem::Duplicate { row: 5 })));
+    assert!(matches!(csv_fault("1099511627776,a\n"), (1, Some(1), IngestProblem::RowTooLarge { .. })));
 }
 
 #[test]
 fn what_is_no_file_has_no_second_pass() {
     let dir = scratch();
     let mut options = index("1", None, Encoding::Text, None);
-    options.file.format = Some(sotto_db::ingest::Format::Csv);
+    options.file.format = Some(sotto_db::ingest::SourceFormat::Csv);
     let error = ingest(Path::new("/dev/null"), &options, dir.path(), &silent).map(drop).unwrap_err();
     assert!(error.to_string().contains("how many bytes a row has"), "{error}");
 }
@@ -293,7 +294,7 @@ fn rows_past_the_end_of_any_file() {
     let options = index("2", Some("1"), Encoding::Text, Some(1 << 26));
     let (line, column, problem) = place(read(&path, &options).map(drop).unwrap_err());
     assert_eq!((line, column), (1, Some(1)));
-    assert!(matches!(problem, Problem::RowTooLarge { last, .. } if last == (1 << 37) - 2), "{problem}");
+    assert!(matches!(problem, IngestProblem::RowTooLarge { last, .. } if last == (1 << 37) - 2), "{problem}");
 }
 
 #[test]
@@ -311,11 +312,11 @@ fn columns_that_are_not_there() {
             .to_string()
             .ends_with("column 3: there is no such column; there are: 1 to 2, and no header")
     );
-    assert!(matches!(fault("0").problem, Problem::NoColumn { .. }));
+    assert!(matches!(fault("0").problem, IngestProblem::NoColumn { .. }));
     let parquet = dir.path().join("t.parquet");
     parquet_file(&parquet, 9);
     let error = complaint(read(&parquet, &index("nome", None, Encoding::Text, None)).map(drop).unwrap_err());
-    assert!(matches!(error.problem, Problem::NoColumn { there } if there == "id, name, n"));
+    assert!(matches!(error.problem, IngestProblem::NoColumn { there } if there == "id, name, n"));
 }
 
 #[test]
@@ -338,23 +339,23 @@ fn files_without_rows() {
         write(dir.path(), name, text);
         for width in [None, Some(4)] {
             let problem = fault(name, &index(value, None, Encoding::Text, width));
-            assert!(matches!(problem, Problem::Empty), "{name}: {problem}");
+            assert!(matches!(problem, IngestProblem::Empty), "{name}: {problem}");
         }
     }
     let raw = |row_bytes| IngestOptions {
         file: FileOptions::default(),
-        layout: Layout::Raw { row_bytes, value: ValueKind::Bytes },
+        layout: SourceLayout::Raw { row_bytes, value: ValueKind::Bytes },
     };
     write(dir.path(), "d.bin", "");
-    assert!(matches!(fault("d.bin", &raw(3)), Problem::Empty));
+    assert!(matches!(fault("d.bin", &raw(3)), IngestProblem::Empty));
     write(dir.path(), "d.bin", "abcd");
-    assert!(matches!(fault("d.bin", &raw(3)), Problem::PartialRow { bytes: 4, width: 3 }));
+    assert!(matches!(fault("d.bin", &raw(3)), IngestProblem::PartialRow { bytes: 4, width: 3 }));
     write(dir.path(), "d.bin.gz", gz(b"abcd"));
-    assert!(matches!(fault("d.bin.gz", &raw(3)), Problem::PartialRow { bytes: 4, width: 3 }));
-    assert!(matches!(fault("d.bin", &raw(0)), Problem::Options(_)));
-    assert!(matches!(fault("none.bin", &raw(1)), Problem::Read(_)));
-    assert!(matches!(fault("none.csv", &index("1", None, Encoding::Text, None)), Problem::Read(_)));
-    assert!(matches!(fault("d.bin", &index("1", None, Encoding::Text, None)), Problem::Options(_)));
+    assert!(matches!(fault("d.bin.gz", &raw(3)), IngestProblem::PartialRow { bytes: 4, width: 3 }));
+    assert!(matches!(fault("d.bin", &raw(0)), IngestProblem::Options(_)));
+    assert!(matches!(fault("none.bin", &raw(1)), IngestProblem::Read(_)));
+    assert!(matches!(fault("none.csv", &index("1", None, Encoding::Text, None)), IngestProblem::Read(_)));
+    assert!(matches!(fault("d.bin", &index("1", None, Encoding::Text, None)), IngestProblem::Options(_)));
 }
 
 #[test]
@@ -364,7 +365,7 @@ fn damaged_files() {
     let path = write(dir.path(), "cut.csv.gz", &whole[..whole.len() / 2]);
     let (line, _, problem) =
         place(read(&path, &index("2", None, Encoding::Text, None)).map(drop).unwrap_err());
-    assert!(line > 0 && matches!(problem, Problem::Read(_)), "{line} {problem}");
+    assert!(line > 0 && matches!(problem, IngestProblem::Read(_)), "{line} {problem}");
 
     let parquet = dir.path().join("t.parquet");
     parquet_file(&parquet, 9);
@@ -372,7 +373,10 @@ fn damaged_files() {
     for length in [0, 3, bytes.len() / 2, bytes.len() - 1] {
         std::fs::write(&parquet, &bytes[..length]).unwrap();
         let error = complaint(read(&parquet, &index("2", None, Encoding::Text, None)).map(drop).unwrap_err());
-        assert!(matches!(error.problem, Problem::Format { format: "Parquet", .. }), "{length}: {error}");
+        assert!(
+            matches!(error.problem, IngestProblem::Format { format: "Parquet", .. }),
+            "{length}: {error}"
+        );
     }
 }
 
@@ -391,15 +395,15 @@ fn bad_json() {
         (3, "not valid JSON: expected value, at byte 7 of the line".into())
     );
     let name = Some("v".to_owned());
-    assert!(matches!(fault("{}\n", "v", text), (1, n, Problem::Missing) if n == name));
-    assert!(matches!(fault("{\"v\":null}\n", "v", text), (1, n, Problem::Null) if n == name));
+    assert!(matches!(fault("{}\n", "v", text), (1, n, IngestProblem::Missing) if n == name));
+    assert!(matches!(fault("{\"v\":null}\n", "v", text), (1, n, IngestProblem::Null) if n == name));
     for bad in ["true", "[1]", "{\"a\":1}", "1.5", "-1"] {
         let (line, column, problem) = fault(&format!("{{\"v\":{bad}}}\n"), "v", Encoding::Unsigned(4));
         assert_eq!((line, column), (1, name.clone()));
-        assert!(matches!(problem, Problem::Kind { .. }), "{bad}: {problem}");
+        assert!(matches!(problem, IngestProblem::Kind { .. }), "{bad}: {problem}");
     }
     for (line, value) in [("[1]", "v"), ("{\"v\":1}", "1"), ("3", "v")] {
-        assert!(matches!(fault(line, value, text), (1, None, Problem::Options(_))), "{line}");
+        assert!(matches!(fault(line, value, text), (1, None, IngestProblem::Options(_))), "{line}");
     }
 }
 
@@ -420,12 +424,12 @@ fn numbers_of_parquet_and_json() {
     let error = complaint(read(&path, &options).map(drop).unwrap_err());
     let (said, column) = (error.to_string(), error.column.and_then(|column| column.number));
     assert_eq!((error.line, column), (5, Some(3)), "an absent value");
-    assert!(matches!(error.problem, Problem::Null));
+    assert!(matches!(error.problem, IngestProblem::Null));
     assert!(
         said.contains("t.parquet, row 5 (the first is 1), column `n`: ") && said.contains("--null"),
         "{said}"
     );
-    let Layout::Index(of_index) = &mut options.layout else { panic!("an index table") };
+    let SourceLayout::Index(of_index) = &mut options.layout else { panic!("an index table") };
     of_index.values.null = Some("77".to_owned());
     let rows = all(&*read(&path, &options).unwrap().table);
     assert_eq!(rows[4 * 8..], 77u64.to_le_bytes(), "what stands for a null");

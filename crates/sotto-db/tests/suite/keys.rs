@@ -2,11 +2,13 @@
 
 use crate::common::{folder, key, names, options, place, rows_of, write};
 use sotto_core::{Epoch, Layer, Row, SchemeEntry};
-use sotto_db::ingest::{Column, FileOptions, IngestOptions, KeywordOptions, Layout, Problem, ValueOptions};
+use sotto_db::ingest::{
+    ColumnSelector, FileOptions, IngestOptions, IngestProblem, KeywordOptions, SourceLayout, ValueOptions,
+};
 use sotto_db::progress::silent;
-use sotto_db::update::Tally;
+use sotto_db::update::ChangeCounts;
 use sotto_db::{
-    DbError, EncodeOptions, Ingested, TableDir, UpdateOptions, UpdateSummary, encode_table, ingest,
+    DbError, EncodeOptions, IngestedTable, TableDir, UpdateOptions, UpdateSummary, encode_table, ingest,
     update_table,
 };
 use sotto_layers::keyword::KeyForm;
@@ -22,7 +24,7 @@ const ENTRY: &SchemeEntry = &CLEAR;
 fn table(keys: usize, room: u64) -> (TempDir, TableDir) {
     let (temp, dir) = folder();
     let lines: String = (0..keys).map(|i| format!("key {i},v{i}\n")).collect();
-    let layout = Layout::Keyword(KeywordOptions {
+    let layout = SourceLayout::Keyword(KeywordOptions {
         key: "1".parse().unwrap(),
         form: KeyForm::Text,
         value: Some("2".parse().unwrap()),
@@ -36,7 +38,7 @@ fn table(keys: usize, room: u64) -> (TempDir, TableDir) {
     });
     let options_in = IngestOptions { file: FileOptions::default(), layout };
     let path = write(temp.path(), "t.csv", lines);
-    let Ingested { table, kind, value, layers, .. } =
+    let IngestedTable { table, kind, value, layers, .. } =
         ingest(&path, &options_in, temp.path(), &silent).unwrap();
     let signer = key();
     let options = EncodeOptions { kind, value, layers, ..options(&signer) };
@@ -49,7 +51,7 @@ fn update(dir: &TableDir, changes: &str) -> Result<UpdateSummary, DbError> {
     let scratch = tempfile::tempdir().unwrap();
     let name = if changes.starts_with('{') { "c.jsonl" } else { "c.csv" };
     let path = write(scratch.path(), name, changes);
-    let delete = changes.starts_with("key,").then(|| "gone".parse::<Column>().unwrap());
+    let delete = changes.starts_with("key,").then(|| "gone".parse::<ColumnSelector>().unwrap());
     let file = FileOptions { header: Some(delete.is_some()), ..FileOptions::default() };
     let key = key();
     let options = UpdateOptions {
@@ -80,12 +82,12 @@ fn each_epoch_is_made_from_the_one_before() {
     let (_temp, dir) = table(300, 400);
     for round in 0..4 {
         let done = update(&dir, &format!("key {round},again\nnew {round},n{round}\n")).unwrap();
-        assert_eq!(done.keys, Some(Tally { set: 1, added: 1, ..Tally::default() }));
+        assert_eq!(done.keys, Some(ChangeCounts { set: 1, added: 1, ..ChangeCounts::default() }));
         assert!(done.rows_changed <= 4 && done.written_bytes < 1000, "{done:?}");
     }
     let done =
         update(&dir, "{\"key\":\"key 0\",\"value\":null}\n{\"key\":\"none\",\"value\":null}\n").unwrap();
-    assert_eq!(done.keys, Some(Tally { removed: 1, absent: 1, ..Tally::default() }));
+    assert_eq!(done.keys, Some(ChangeCounts { removed: 1, absent: 1, ..ChangeCounts::default() }));
     assert_eq!(get(&dir, "key 0"), None);
     assert_eq!(get(&dir, "key 3").as_deref(), Some("again"));
     for i in 4..300 {
@@ -104,10 +106,10 @@ fn what_goes_makes_room_for_what_comes() {
     let (_temp, dir) = table(40, 0);
     let come: String = (0..40).map(|i| format!("new {i},x,\n")).collect();
     let full = update(&dir, &format!("key,value,gone\n{come}")).unwrap_err();
-    assert!(matches!(place(full).2, Problem::Full));
+    assert!(matches!(place(full).2, IngestProblem::Full));
     let go: String = (0..40).map(|i| format!("key {i},,yes\n")).collect();
     let done = update(&dir, &format!("key,value,gone\n{come}{go}")).unwrap();
-    assert_eq!(done.keys, Some(Tally { added: 40, removed: 40, ..Tally::default() }));
+    assert_eq!(done.keys, Some(ChangeCounts { added: 40, removed: 40, ..ChangeCounts::default() }));
     assert_eq!((get(&dir, "key 7"), get(&dir, "new 7").as_deref()), (None, Some("x")));
 }
 
@@ -117,13 +119,13 @@ fn a_refused_update_leaves_everything_as_it_was() {
     let before = names(dir.path());
     assert!(matches!(
         place(update(&dir, "key 1,much too long\n").unwrap_err()).2,
-        Problem::Misfit { bytes: 13, most: 6 }
+        IngestProblem::Misfit { bytes: 13, most: 6 }
     ));
     // A missing value is none that goes: it may be a misspelled column.
     let missing = place(update(&dir, "{\"key\":\"key 1\",\"values\":\"x\"}\n").unwrap_err());
-    assert!(matches!(missing, (1, _, Problem::Missing)));
+    assert!(matches!(missing, (1, _, IngestProblem::Missing)));
     let same = place(update(&dir, "a,1\nb,1\na,1\n").unwrap_err());
-    assert!(matches!(same, (3, Some(1), Problem::SameKey { other: 1 })));
+    assert!(matches!(same, (3, Some(1), IngestProblem::SameKey { other: 1 })));
     assert!(matches!(update(&dir, "key 1,v1\n"), Err(DbError::NoChanges { .. })), "the value it has");
     assert_eq!((names(dir.path()), get(&dir, "key 1").as_deref()), (before, Some("v1")));
 }

@@ -4,10 +4,11 @@ use crate::common::{all, place, write};
 use sotto_catalog::{TableKind, ValueKind};
 use sotto_core::{Layer, Row};
 use sotto_db::ingest::{
-    Costing, Encoding, FileOptions, IngestOptions, KeywordOptions, Layout, Problem, ValueOptions,
+    CostModel, Encoding, FileOptions, IngestOptions, IngestProblem, KeywordOptions, SourceLayout,
+    ValueOptions,
 };
 use sotto_db::progress::silent;
-use sotto_db::{DbError, Ingested, ingest};
+use sotto_db::{DbError, IngestedTable, ingest};
 use sotto_layers::Keyword;
 use sotto_layers::keyword::{KeyError, KeyForm};
 use sotto_prg::PublicSeed;
@@ -28,17 +29,17 @@ fn options(form: KeyForm) -> KeywordOptions {
     }
 }
 
-fn read(text: &str, options: KeywordOptions) -> Result<Ingested, DbError> {
+fn read(text: &str, options: KeywordOptions) -> Result<IngestedTable, DbError> {
     let dir = tempfile::tempdir().unwrap();
-    let options = IngestOptions { file: FileOptions::default(), layout: Layout::Keyword(options) };
+    let options = IngestOptions { file: FileOptions::default(), layout: SourceLayout::Keyword(options) };
     ingest(&write(dir.path(), "t.csv", text), &options, dir.path(), &silent)
 }
 
-fn fault(text: &str, options: KeywordOptions) -> (u64, Option<usize>, Problem) {
+fn fault(text: &str, options: KeywordOptions) -> (u64, Option<usize>, IngestProblem) {
     place(read(text, options).map(drop).unwrap_err())
 }
 
-fn get(table: &Ingested, key: &str) -> Option<Vec<u8>> {
+fn get(table: &IngestedTable, key: &str) -> Option<Vec<u8>> {
     let [layer] = &table.layers[..] else { panic!("one layer") };
     let keyword = Keyword::parse(layer.params.to_string().as_bytes()).unwrap();
     let width = table.table.row_bytes();
@@ -82,7 +83,7 @@ fn numbers_have_one_width() {
 fn a_table_is_arranged_for_its_scheme() {
     let text: String = (0..4000).map(|i| format!("key {i},{i}\n")).collect();
     let options = |lookups_per_client| {
-        let costing = Costing {
+        let costing = CostModel {
             entry: &simplepir::ENTRY,
             lookups_per_client,
             goal: Default::default(),
@@ -112,14 +113,17 @@ fn a_table_is_arranged_for_its_scheme() {
 #[test]
 fn what_is_wrong_is_named_by_line() {
     let text = options(KeyForm::Text);
-    assert!(matches!(fault("", text.clone()), (0, None, Problem::Empty)));
-    assert!(matches!(fault("a,1\n,2\n", text.clone()), (2, Some(1), Problem::Key(KeyError::Empty))));
+    assert!(matches!(fault("", text.clone()), (0, None, IngestProblem::Empty)));
+    assert!(matches!(fault("a,1\n,2\n", text.clone()), (2, Some(1), IngestProblem::Key(KeyError::Empty))));
     let twice = fault("a,1\nb,2\n\"c\nd\",3\nb,4\na,5\n", text.clone());
-    assert!(matches!(twice, (5, None, Problem::SameKey { other: 2 })), "{twice:?}");
+    assert!(matches!(twice, (5, None, IngestProblem::SameKey { other: 2 })), "{twice:?}");
     let long = format!("a,1\n{},2\n", "k".repeat(4097));
-    assert!(matches!(fault(&long, text.clone()), (2, Some(1), Problem::Key(KeyError::Long { .. }))));
+    assert!(matches!(fault(&long, text.clone()), (2, Some(1), IngestProblem::Key(KeyError::Long { .. }))));
     let width = KeywordOptions { values: ValueOptions { width: Some(2), ..Default::default() }, ..text };
-    assert!(matches!(fault("a,12\nb,123\n", width), (2, Some(2), Problem::TooLong { bytes: 3, width: 2 })));
+    assert!(matches!(
+        fault("a,12\nb,123\n", width),
+        (2, Some(2), IngestProblem::TooLong { bytes: 3, width: 2 })
+    ));
     let domain = fault("a.example,1\nno domain,2\n", options(KeyForm::Domain));
-    assert!(matches!(domain, (2, Some(1), Problem::Key(KeyError::Not(_)))));
+    assert!(matches!(domain, (2, Some(1), IngestProblem::Key(KeyError::Not(_)))));
 }

@@ -3,20 +3,20 @@
 use crate::common::{Memory, encode, folder, key, options, write};
 use sotto_catalog::SigningKey;
 use sotto_db::progress::silent;
-use sotto_db::{DbError, EncodeOptions, UpdateOptions, encode_table, logged, update_table};
+use sotto_db::{DbError, EncodeOptions, UpdateOptions, encode_table, publish_log, update_table};
 use sotto_testkit::CLEAR;
 use sotto_testkit::rng::seeded;
-use sotto_tlog::catalogs::Kind;
-use sotto_tlog::publish::Appender;
-use sotto_tlog::published::Published;
+use sotto_tlog::appender::Appender;
+use sotto_tlog::catalogs::EntryKind;
+use sotto_tlog::publisher_log::PublisherLog;
 use sotto_tlog::{LogEntry, LogError};
 
 #[test]
 fn what_is_published_and_not_in_the_log_is_written_by_the_next_run() {
     let (temp, dir) = folder();
     let (log, key) = (temp.path().join("log"), key());
-    let entries = || Published::open(&log).unwrap().entries().to_vec();
-    assert_eq!(logged::log(dir.path(), None, &key).unwrap(), None, "no log was ever named");
+    let entries = || PublisherLog::open(&log).unwrap().entries().to_vec();
+    assert_eq!(publish_log::publish_to_log(dir.path(), None, &key).unwrap(), None, "no log was ever named");
     // Two epochs were published by runs that were killed before they wrote the log, and one that had begun to.
     encode(&dir, &CLEAR, &Memory::numbered(10, 4)).unwrap();
     encode(&dir, &CLEAR, &Memory::numbered(11, 4)).unwrap();
@@ -27,16 +27,16 @@ fn what_is_published_and_not_in_the_log_is_written_by_the_next_run() {
     drop(killed);
     assert!(!log.join("checkpoint").exists());
 
-    let done = logged::log(dir.path(), Some(&log), &key).unwrap().unwrap();
+    let done = publish_log::publish_to_log(dir.path(), Some(&log), &key).unwrap().unwrap();
     assert_eq!((done.added, done.entries, &done.folder), (2, 2, &log));
     let epochs: Vec<_> = entries().iter().map(|entry| (entry.kind, entry.epoch.0)).collect();
-    assert_eq!(epochs, [(Kind::Catalog, 1), (Kind::Catalog, 2)]);
+    assert_eq!(epochs, [(EntryKind::Catalog, 1), (EntryKind::Catalog, 2)]);
     assert_eq!(entries()[0], first);
     // The folder remembers, and nothing is entered twice.
     encode(&dir, &CLEAR, &Memory::numbered(12, 4)).unwrap();
-    assert_eq!(logged::folder(dir.path()).unwrap().as_ref(), Some(&log));
+    assert_eq!(publish_log::log_folder(dir.path()).unwrap().as_ref(), Some(&log));
     for added in [1, 0] {
-        assert_eq!(logged::log(dir.path(), None, &key).unwrap().unwrap().added, added);
+        assert_eq!(publish_log::publish_to_log(dir.path(), None, &key).unwrap().unwrap().added, added);
     }
     assert_eq!(entries().len(), 3);
 
@@ -47,12 +47,12 @@ fn what_is_published_and_not_in_the_log_is_written_by_the_next_run() {
     appender.add(&third).unwrap();
     appender.publish().unwrap();
     drop(appender);
-    assert_eq!(logged::log(dir.path(), Some(&late), &key).unwrap().unwrap().added, 0);
-    logged::log(dir.path(), Some(&log), &key).unwrap();
+    assert_eq!(publish_log::publish_to_log(dir.path(), Some(&late), &key).unwrap().unwrap().added, 0);
+    publish_log::publish_to_log(dir.path(), Some(&log), &key).unwrap();
     // A folder that begins again has another catalog of an epoch that is in the log.
     let again = sotto_db::TableDir::create(&temp.path().join("again")).unwrap();
     encode(&again, &CLEAR, &Memory::numbered(13, 4)).unwrap();
-    let Err(DbError::Log { source, .. }) = logged::log(again.path(), Some(&log), &key) else {
+    let Err(DbError::Log { source, .. }) = publish_log::publish_to_log(again.path(), Some(&log), &key) else {
         panic!("epoch 1 is in the log");
     };
     assert!(matches!(*source, LogError::Superseded { last: 3, .. }), "{source}");
@@ -61,11 +61,12 @@ fn what_is_published_and_not_in_the_log_is_written_by_the_next_run() {
     let other = SigningKey::generate(&mut seeded("another publisher"));
     let theirs = temp.path().join("theirs");
     Appender::open(&theirs, &other).unwrap().publish().unwrap();
-    let Err(DbError::Log { source, .. }) = logged::log(dir.path(), Some(&theirs), &key) else {
+    let Err(DbError::Log { source, .. }) = publish_log::publish_to_log(dir.path(), Some(&theirs), &key)
+    else {
         panic!("it is another publisher's");
     };
     assert!(matches!(*source, LogError::WrongOrigin { .. }));
-    assert_eq!(logged::folder(dir.path()).unwrap(), Some(log));
+    assert_eq!(publish_log::log_folder(dir.path()).unwrap(), Some(log));
 }
 
 #[test]

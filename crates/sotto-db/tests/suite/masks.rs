@@ -1,10 +1,10 @@
 //! Tables whose rows are masked: what is encoded of them, and what an update does to it.
 
 use crate::common::{Memory, folder, key, names, options, rows_of, write};
-use sotto_catalog::Masked;
+use sotto_catalog::SymmetricLayer;
 use sotto_core::Epoch;
 use sotto_db::ingest::FileOptions;
-use sotto_db::mask::Masker;
+use sotto_db::mask::RowMasker;
 use sotto_db::progress::silent;
 use sotto_db::{DbError, EncodeOptions, TableDir, UpdateOptions, encode_table, update_table};
 use sotto_oprf::{Input, MaskVersion, OVERHEAD_BYTES, RowMask, SecretKey};
@@ -18,9 +18,9 @@ fn encode(dir: &TableDir, table: &Memory) -> Result<(), DbError> {
     let lock = dir.lock()?;
     let (signing, oprf) = (key(), lock.oprf_key(&mut seeded("oprf"))?);
     let options = options(&signing);
-    let masker = Masker { table: &options.table, epoch: lock.next()?, key: &oprf };
+    let masker = RowMasker { table: &options.table, epoch: lock.next_epoch()?, key: &oprf };
     let masked = masker.table(table, dir.path(), Some(2), &silent)?;
-    let options = EncodeOptions { layers: vec![Masked::layer(&oprf.public())], ..options };
+    let options = EncodeOptions { layers: vec![SymmetricLayer::layer(&oprf.public())], ..options };
     encode_table(&CLEAR, &masked, &lock, &options, &silent).map(drop)
 }
 
@@ -60,8 +60,8 @@ fn each_row_opens_with_its_own_output_and_no_other() {
     let key = dir.oprf_key().unwrap();
     let image = dir.open_latest().unwrap();
     assert_eq!(
-        image.catalog().masked().unwrap(),
-        Some(Masked { key: key.public(), item_bytes: WIDTH as u64 })
+        image.catalog().symmetric_layer().unwrap(),
+        Some(SymmetricLayer { key: key.public(), item_bytes: WIDTH as u64 })
     );
     let stored = stored(&dir, 1);
     assert_eq!(stored.len(), 30);

@@ -1,14 +1,14 @@
 //! Tables in parts: the same bytes however they are made, and typed errors for whatever is amiss.
 
 use crate::common::{Memory, folder, key, names, options, write};
-use sotto_core::{Cut, Epoch, Image, SchemeEntry, Section};
-use sotto_db::image::Piece;
+use sotto_core::{Epoch, Image, PartIndex, SchemeEntry, Section};
+use sotto_db::image::FileKind;
 use sotto_db::ingest::FileOptions;
 use sotto_db::parts::{cut_image, open_parts, part_path};
 use sotto_db::progress::silent;
 use sotto_db::{
-    DbError, ImageFile, ImageProblem, PartProblem, Pieces, Retention, TableDir, UpdateOptions, encode_part,
-    encode_pieces, encode_table, retain, update_table,
+    DbError, ImageFile, ImageProblem, PartProblem, PiecesToWrite, Retention, TableDir, UpdateOptions,
+    encode_part, encode_pieces, encode_table, retain, update_table,
 };
 use sotto_testkit::CLEAR;
 
@@ -25,13 +25,13 @@ fn table(entry: &SchemeEntry) -> Memory {
     }
 }
 
-fn make(dir: &TableDir, entry: &SchemeEntry, table: &Memory, pieces: Pieces) -> Result<(), DbError> {
+fn make(dir: &TableDir, entry: &SchemeEntry, table: &Memory, pieces: PiecesToWrite) -> Result<(), DbError> {
     encode_pieces(entry, &[table], &dir.lock()?, (&options(&key()), pieces), &silent).map(drop)
 }
 
 fn front(dir: &TableDir) -> std::sync::Arc<ImageFile> {
     let front = dir.open_latest().unwrap();
-    assert_eq!(front.piece(), Piece::Front(PARTS));
+    assert_eq!(front.piece(), FileKind::Front(PARTS));
     front
 }
 
@@ -56,7 +56,7 @@ fn wanted(entry: &SchemeEntry, whole: &ImageFile) -> Vec<Vec<u8>> {
         let pieces = holds(cut).into_iter().map(|range| &resident[range.start as usize..range.end as usize]);
         pieces.collect::<Vec<_>>().concat()
     };
-    Cut::all(PARTS).map(bytes).collect()
+    PartIndex::all(PARTS).map(bytes).collect()
 }
 
 #[test]
@@ -69,20 +69,20 @@ fn all_ways_make_the_same_parts() {
         let wanted = wanted(entry, &image);
         assert!(wanted.iter().all(|part| !part.is_empty()));
 
-        make(&at_once, entry, &table, Pieces::All(PARTS)).unwrap();
+        make(&at_once, entry, &table, PiecesToWrite::All(PARTS)).unwrap();
         assert_eq!(held(&at_once), wanted, "{}: at once", entry.id);
         front(&at_once).verify(&silent).unwrap();
         let files = names(at_once.path());
         assert_eq!(files.iter().filter(|name| name.ends_with(".sotto")).count(), 0, "{files:?}");
 
-        make(&apart, entry, &table, Pieces::Front(PARTS)).unwrap();
+        make(&apart, entry, &table, PiecesToWrite::Front(PARTS)).unwrap();
         let refused = open_parts(&front(&apart)).unwrap_err();
         let missing = PartProblem::Missing { part: 0 };
         assert!(matches!(refused, DbError::Part { why, .. } if why == missing));
         let lock = apart.share().unwrap();
         let beside = apart.share().unwrap();
         assert!(matches!(apart.lock(), Err(DbError::Locked { .. })), "nobody makes an epoch meanwhile");
-        for cut in Cut::all(PARTS) {
+        for cut in PartIndex::all(PARTS) {
             let made = encode_part(entry, &table, &front(&apart), cut, Some(2), &silent).unwrap();
             let again = encode_part(entry, &table, &front(&apart), cut, Some(2), &silent).unwrap();
             assert!(!made.was_there && again.was_there && made.image == again.image);
@@ -94,10 +94,10 @@ fn all_ways_make_the_same_parts() {
         let cut = cut_image(entry, &image, &whole.lock().unwrap(), PARTS, &silent).unwrap();
         assert_eq!(held(&whole), wanted, "{}: out of the image", entry.id);
         // The very file that is made of the source.
-        let path = part_path(&cut, Cut::new(1, PARTS).unwrap());
+        let path = part_path(&cut, PartIndex::new(1, PARTS).unwrap());
         let before = std::fs::read(&path).unwrap();
         std::fs::remove_file(&path).unwrap();
-        encode_part(entry, &table, &front(&whole), Cut::new(1, PARTS).unwrap(), None, &silent).unwrap();
+        encode_part(entry, &table, &front(&whole), PartIndex::new(1, PARTS).unwrap(), None, &silent).unwrap();
         assert_eq!(std::fs::read(&path).unwrap(), before);
     }
 }
@@ -106,10 +106,10 @@ fn all_ways_make_the_same_parts() {
 fn a_part_that_is_missing_doubled_damaged_or_of_another_epoch() {
     let (_temp, dir) = folder();
     let (entry, table) = (&simplepir::ENTRY, Memory::numbered(4096, 1024));
-    make(&dir, entry, &table, Pieces::All(PARTS)).unwrap();
-    make(&dir, entry, &table, Pieces::All(PARTS)).unwrap();
+    make(&dir, entry, &table, PiecesToWrite::All(PARTS)).unwrap();
+    make(&dir, entry, &table, PiecesToWrite::All(PARTS)).unwrap();
     let front = front(&dir);
-    let path = |part| part_path(front.path(), Cut::new(part, PARTS).unwrap());
+    let path = |part| part_path(front.path(), PartIndex::new(part, PARTS).unwrap());
     let refused = |front: &ImageFile| match open_parts(front).unwrap_err() {
         DbError::Part { why, .. } => why,
         other => panic!("{other}"),
@@ -121,11 +121,11 @@ fn a_part_that_is_missing_doubled_damaged_or_of_another_epoch() {
     };
 
     replace(&std::fs::read(path(2)).unwrap());
-    let doubled = Piece::Part(Cut::new(2, PARTS).unwrap());
+    let doubled = FileKind::Part(PartIndex::new(2, PARTS).unwrap());
     assert_eq!(refused(&front), PartProblem::Misplaced { part: 1, found: doubled });
 
     let older = dir.open_epoch(Epoch(1)).unwrap();
-    replace(&std::fs::read(part_path(older.path(), Cut::new(1, PARTS).unwrap())).unwrap());
+    replace(&std::fs::read(part_path(older.path(), PartIndex::new(1, PARTS).unwrap())).unwrap());
     let other = PartProblem::OtherEpoch { part: 1, found: Epoch(1), wanted: Epoch(2) };
     assert_eq!(refused(&front), other);
 
@@ -143,7 +143,7 @@ fn a_part_that_is_missing_doubled_damaged_or_of_another_epoch() {
         DbError::Image { problem: ImageProblem::Digest { .. }, .. }
     ));
     // Made again, it is as it was; and it is made again since it is damaged.
-    let made = encode_part(entry, &table, &front, Cut::new(1, PARTS).unwrap(), None, &silent).unwrap();
+    let made = encode_part(entry, &table, &front, PartIndex::new(1, PARTS).unwrap(), None, &silent).unwrap();
     assert!(!made.was_there && std::fs::read(path(1)).unwrap() == good);
 
     assert!(matches!(
@@ -158,7 +158,7 @@ fn a_part_that_is_missing_doubled_damaged_or_of_another_epoch() {
     others.bytes[77] ^= 1;
     std::fs::remove_file(path(1)).unwrap();
     for (table, parts) in [(&others, PARTS), (&table, 2)] {
-        let cut = Cut::new(1, parts).unwrap();
+        let cut = PartIndex::new(1, parts).unwrap();
         let error = encode_part(entry, table, &front, cut, None, &silent).unwrap_err();
         assert!(matches!(error, DbError::OtherRows { .. } | DbError::NoFront { .. }), "{error}");
     }
@@ -170,9 +170,9 @@ fn what_cannot_be_cut_leaves_the_folder_as_it_was() {
     let (_temp, dir) = folder();
     let table = Memory::numbered(64, 32);
     let before = names(dir.path());
-    let error = make(&dir, &CLEAR, &table, Pieces::All(2)).unwrap_err();
+    let error = make(&dir, &CLEAR, &table, PiecesToWrite::All(2)).unwrap_err();
     assert!(matches!(error, DbError::CannotCut { .. }), "{error}");
-    let error = make(&dir, &simplepir::ENTRY, &table, Pieces::All(1000)).unwrap_err();
+    let error = make(&dir, &simplepir::ENTRY, &table, PiecesToWrite::All(1000)).unwrap_err();
     assert!(matches!(error, DbError::TooManyParts { parts: 1000, .. }), "{error}");
     let left = names(dir.path()).into_iter().filter(|name| name != "write.lock");
     assert_eq!(left.collect::<Vec<_>>(), before);
@@ -184,7 +184,7 @@ fn an_update_of_parts_is_in_parts() {
         let table = table(entry);
         let ((_a, whole), (_b, cut)) = (folder(), folder());
         encode_table(entry, &table, &whole.lock().unwrap(), &options(&key()), &silent).unwrap();
-        make(&cut, entry, &table, Pieces::All(PARTS)).unwrap();
+        make(&cut, entry, &table, PiecesToWrite::All(PARTS)).unwrap();
         let scratch = tempfile::tempdir().unwrap();
         let changes = write(scratch.path(), "c.csv", format!("7,{}\n", "ab".repeat(1024)));
         let key = key();
@@ -218,7 +218,7 @@ fn an_update_of_parts_is_in_parts() {
 #[test]
 fn parts_without_a_front_are_leftovers() {
     let (_temp, dir) = folder();
-    make(&dir, &simplepir::ENTRY, &Memory::numbered(4096, 1024), Pieces::All(PARTS)).unwrap();
+    make(&dir, &simplepir::ENTRY, &Memory::numbered(4096, 1024), PiecesToWrite::All(PARTS)).unwrap();
     std::fs::remove_file(dir.front_path(Epoch(1))).unwrap();
     assert_eq!(dir.epochs().unwrap(), []);
     drop(dir.lock().unwrap());

@@ -3,17 +3,19 @@
 use crate::common::{Memory, all, complaint, encode, folder, place, rows_of, write};
 use proptest::prelude::*;
 use sotto_catalog::{KeyKind, TableKind};
-use sotto_db::ingest::{FileOptions, IngestOptions, Ingested, Layout, Problem, RangeOptions};
+use sotto_db::ingest::{
+    FileOptions, IngestOptions, IngestProblem, IngestedTable, RangeOptions, SourceLayout,
+};
 use sotto_db::progress::silent;
 use sotto_db::table::BlockRule;
 use sotto_db::{DbError, TableSource, ingest};
 use sotto_testkit::CLEAR;
 use std::fmt::Write;
 
-fn read(text: &str, options: RangeOptions) -> Result<Ingested, DbError> {
+fn read(text: &str, options: RangeOptions) -> Result<IngestedTable, DbError> {
     let dir = tempfile::tempdir().unwrap();
     let path = write(dir.path(), "ranges.csv", text);
-    let options = IngestOptions { file: FileOptions::default(), layout: Layout::Range(options) };
+    let options = IngestOptions { file: FileOptions::default(), layout: SourceLayout::Range(options) };
     ingest(&path, &options, dir.path(), &silent)
 }
 
@@ -22,11 +24,11 @@ fn small() -> RangeOptions {
     RangeOptions { first: 100, last: Some(139), empty: "-".into(), ..RangeOptions::new(KeyKind::U32, 10) }
 }
 
-fn fault(text: &str) -> (u64, Option<usize>, Problem) {
+fn fault(text: &str) -> (u64, Option<usize>, IngestProblem) {
     place(read(text, small()).map(drop).unwrap_err())
 }
 
-fn text(table: &Ingested) -> String {
+fn text(table: &IngestedTable) -> String {
     String::from_utf8(all(&*table.table)).unwrap()
 }
 
@@ -59,36 +61,36 @@ fn order_does_not_matter_and_neighbours_are_not_mixed() {
 fn overlaps_name_both_lines() {
     let (line, column, problem) = fault("110,119,b\n\n100,110,a\n");
     assert_eq!((line, column), (3, Some(1)));
-    assert!(matches!(problem, Problem::Overlap { other: 1 }));
-    assert!(matches!(fault("100,139,a\n105,106,b\n").2, Problem::Overlap { other: 1 }));
-    assert!(matches!(fault("100,100,a\n100,100,a\n").2, Problem::Overlap { other: 1 }));
+    assert!(matches!(problem, IngestProblem::Overlap { other: 1 }));
+    assert!(matches!(fault("100,139,a\n105,106,b\n").2, IngestProblem::Overlap { other: 1 }));
+    assert!(matches!(fault("100,100,a\n100,100,a\n").2, IngestProblem::Overlap { other: 1 }));
 }
 
 #[test]
 fn bad_ranges() {
-    assert!(matches!(fault("105,104,a\n"), (1, Some(2), Problem::Backwards)));
+    assert!(matches!(fault("105,104,a\n"), (1, Some(2), IngestProblem::Backwards)));
     assert!(matches!(
         fault("100,101,a\n99,105,a\n"),
-        (2, Some(1), Problem::OutsideKeys { first: 100, last: 139 })
+        (2, Some(1), IngestProblem::OutsideKeys { first: 100, last: 139 })
     ));
-    assert!(matches!(fault("100,140,a\n"), (1, Some(2), Problem::OutsideKeys { .. })));
-    assert!(matches!(fault("x,140,a\n"), (1, Some(1), Problem::Kind { .. })));
-    assert!(matches!(fault("1.0.0.0,140,a\n"), (1, Some(1), Problem::Kind { .. })));
-    assert!(matches!(fault(""), (0, None, Problem::Empty)));
+    assert!(matches!(fault("100,140,a\n"), (1, Some(2), IngestProblem::OutsideKeys { .. })));
+    assert!(matches!(fault("x,140,a\n"), (1, Some(1), IngestProblem::Kind { .. })));
+    assert!(matches!(fault("1.0.0.0,140,a\n"), (1, Some(1), IngestProblem::Kind { .. })));
+    assert!(matches!(fault(""), (0, None, IngestProblem::Empty)));
     let wide = RangeOptions {
         values: sotto_db::ingest::ValueOptions { width: Some(1), ..Default::default() },
         ..small()
     };
     let (line, column, problem) = place(read("100,101,ab\n", wide).map(drop).unwrap_err());
     assert_eq!((line, column), (1, Some(3)));
-    assert!(matches!(problem, Problem::TooLong { bytes: 2, width: 1 }));
+    assert!(matches!(problem, IngestProblem::TooLong { bytes: 2, width: 1 }));
 }
 
 #[test]
 fn options_that_make_no_table() {
     let refused = |options| {
         let error = complaint(read("1,2,a\n", options).map(drop).unwrap_err());
-        assert!(matches!(error.problem, Problem::Options(_)), "{error}");
+        assert!(matches!(error.problem, IngestProblem::Options(_)), "{error}");
     };
     refused(RangeOptions::new(KeyKind::U32, 0));
     refused(RangeOptions { first: 5, last: Some(4), ..RangeOptions::new(KeyKind::U32, 1) });

@@ -8,12 +8,12 @@ use parquet::schema::parser::parse_message_type;
 use sotto_catalog::KeyKind;
 use sotto_core::{Layer, Row};
 use sotto_db::ingest::{
-    Column, Encoding, FileOptions, IndexOptions, IngestError, IngestOptions, KeywordOptions, Layout, Problem,
-    RangeOptions, ValueOptions,
+    ColumnSelector, Encoding, FileOptions, IndexOptions, IngestError, IngestOptions, IngestProblem,
+    KeywordOptions, RangeOptions, SourceLayout, ValueOptions,
 };
 use sotto_db::progress::silent;
-use sotto_db::update::{ChangeFile, KeyLines, Keyed, read_keys};
-use sotto_db::{DbError, Ingested, ingest};
+use sotto_db::update::{ChangeFile, KeyLines, KeyedTable, read_keys};
+use sotto_db::{DbError, IngestedTable, ingest};
 use sotto_layers::Keyword;
 use sotto_layers::keyword::KeyForm;
 use sotto_prg::PublicSeed;
@@ -21,12 +21,12 @@ use sotto_testkit::rng::seeded;
 use std::path::Path;
 use std::sync::Arc;
 
-fn column(text: &str) -> Column {
+fn column(text: &str) -> ColumnSelector {
     text.parse().unwrap()
 }
 
-fn keyed(form: KeyForm, key: &str, value: Option<&str>) -> Layout {
-    Layout::Keyword(KeywordOptions {
+fn keyed(form: KeyForm, key: &str, value: Option<&str>) -> SourceLayout {
+    SourceLayout::Keyword(KeywordOptions {
         key: column(key),
         form,
         value: value.map(column),
@@ -40,33 +40,33 @@ fn keyed(form: KeyForm, key: &str, value: Option<&str>) -> Layout {
     })
 }
 
-fn indexed(value: &str, row: Option<&str>) -> Layout {
+fn indexed(value: &str, row: Option<&str>) -> SourceLayout {
     let (value, row) = (column(value), row.map(column));
-    Layout::Index(IndexOptions { value, row, values: ValueOptions::default() })
+    SourceLayout::Index(IndexOptions { value, row, values: ValueOptions::default() })
 }
 
-fn addressed(columns: [&str; 3]) -> Layout {
+fn addressed(columns: [&str; 3]) -> SourceLayout {
     let [start, end, value] = columns.map(column);
-    Layout::Range(RangeOptions { start, end, value, ..RangeOptions::new(KeyKind::Ipv4, 256) })
+    SourceLayout::Range(RangeOptions { start, end, value, ..RangeOptions::new(KeyKind::Ipv4, 256) })
 }
 
 /// Reads a file whose header, if it has one, is asked for by name.
-fn read_at(path: &Path, layout: Layout) -> Result<Ingested, DbError> {
+fn read_at(path: &Path, layout: SourceLayout) -> Result<IngestedTable, DbError> {
     let options = IngestOptions { file: FileOptions::default(), layout };
     let scratch = tempfile::tempdir().unwrap();
     ingest(path, &options, scratch.path(), &silent)
 }
 
-fn read(name: &str, bytes: impl AsRef<[u8]>, layout: Layout) -> Result<Ingested, DbError> {
+fn read(name: &str, bytes: impl AsRef<[u8]>, layout: SourceLayout) -> Result<IngestedTable, DbError> {
     let dir = tempfile::tempdir().unwrap();
     read_at(&write(dir.path(), name, bytes), layout)
 }
 
-fn fault(name: &str, bytes: impl AsRef<[u8]>, layout: Layout) -> IngestError {
+fn fault(name: &str, bytes: impl AsRef<[u8]>, layout: SourceLayout) -> IngestError {
     complaint(read(name, bytes, layout).map(drop).unwrap_err())
 }
 
-fn get(table: &Ingested, key: &str) -> Option<String> {
+fn get(table: &IngestedTable, key: &str) -> Option<String> {
     let keyword = Keyword::parse(table.layers[0].params.to_string().as_bytes()).unwrap();
     let (width, bytes) = (table.table.row_bytes(), all(table.table.as_ref()));
     let key = keyword.params().form.canonical(key.as_bytes()).unwrap();
@@ -85,7 +85,7 @@ fn changes(
 ) -> Result<KeyLines, DbError> {
     let dir = tempfile::tempdir().unwrap();
     let value = (value_bytes > 0).then_some(sotto_catalog::ValueKind::Text);
-    let keyed = Keyed { form: KeyForm::Text, key_bytes: 255, value, value_bytes };
+    let keyed = KeyedTable { form: KeyForm::Text, key_bytes: 255, value, value_bytes };
     let header = delete.map(|_| true).or(Some(false));
     let file = FileOptions { header, ..FileOptions::default() };
     let options = ChangeFile { file, delete: delete.map(column), ..ChangeFile::default() };
@@ -130,9 +130,12 @@ fn other_encodings_are_named() {
     // One zero byte is no encoding, and no text that anybody asks for.
     for (name, bytes) in [("t.csv", "abc\nd\0e\n"), ("t.jsonl", "[\"abc\"]\n[\"d\\u0000e\"]\n")] {
         let refused = fault(name, bytes, key());
-        assert!(matches!(refused, IngestError { line: 2, problem: Problem::ZeroByteInKey, .. }), "{refused}");
+        assert!(
+            matches!(refused, IngestError { line: 2, problem: IngestProblem::ZeroByteInKey, .. }),
+            "{refused}"
+        );
         let refused = complaint(changes(name, bytes, 0, None).map(drop).unwrap_err());
-        assert!(matches!(refused.problem, Problem::ZeroByteInKey), "{refused}");
+        assert!(matches!(refused.problem, IngestProblem::ZeroByteInKey), "{refused}");
         assert!(read(name, bytes, keyed(KeyForm::Bytes, "1", None)).is_ok(), "bytes are any");
     }
 }
@@ -160,11 +163,11 @@ fn of_two_columns_of_one_name_none_is_meant() {
     let by_name = || keyed(KeyForm::Text, "k", Some("v"));
     let csv = "k,v,v\na,1,2\n";
     let refused = fault("t.csv", csv, by_name());
-    assert!(matches!(refused.problem, Problem::NameTwice { first: 2, second: 3 }), "{refused}");
+    assert!(matches!(refused.problem, IngestProblem::NameTwice { first: 2, second: 3 }), "{refused}");
     let json =
         fault("t.jsonl", "{\"k\":\"b\",\"v\":\"0\"}\n{\"k\":\"a\",\"v\":\"1\",\"v\":\"2\"}\n", by_name());
     assert!(
-        matches!(&json, IngestError { line: 2, problem: Problem::FieldTwice { name }, .. } if name == "v"),
+        matches!(&json, IngestError { line: 2, problem: IngestProblem::FieldTwice { name }, .. } if name == "v"),
         "{json}"
     );
     // The library would give the last of them for either.
@@ -174,11 +177,11 @@ fn of_two_columns_of_one_name_none_is_meant() {
     for value in ["v", "2", "3"] {
         let refused =
             complaint(read_at(&path, keyed(KeyForm::Text, "k", Some(value))).map(drop).unwrap_err());
-        assert!(matches!(refused.problem, Problem::NameTwice { .. }), "{refused}");
+        assert!(matches!(refused.problem, IngestProblem::NameTwice { .. }), "{refused}");
     }
     for text in ["key,value,gone,gone\na,9,,yes\n", "key,key,value,gone\na,b,9,yes\n"] {
         let refused = complaint(changes("c.csv", text, 9, Some("gone")).map(drop).unwrap_err());
-        assert!(matches!(refused.problem, Problem::NameTwice { .. }), "{refused}");
+        assert!(matches!(refused.problem, IngestProblem::NameTwice { .. }), "{refused}");
     }
     // Whoever asks by number, or for others, is served.
     let options = IngestOptions {
@@ -203,19 +206,19 @@ fn tabs_part_the_columns_of_their_files() {
     for (text, delimiter) in [(text, '\t'), ("k;v\na;1\n", ';'), ("k|v\na|1\n", '|')] {
         let refused = fault("t.csv", text, keyed(KeyForm::Text, "word", Some("meaning")));
         assert!(
-            matches!(refused.problem, Problem::OneColumn { delimiter: found } if found == delimiter),
+            matches!(refused.problem, IngestProblem::OneColumn { delimiter: found } if found == delimiter),
             "{refused}"
         );
         assert!(refused.to_string().contains("--delimiter '"), "{refused}");
         let refused = fault("t.csv", text, keyed(KeyForm::Text, "1", Some("2")));
-        assert!(matches!(refused.problem, Problem::OneColumn { .. }), "{refused}");
+        assert!(matches!(refused.problem, IngestProblem::OneColumn { .. }), "{refused}");
     }
     let remarks = |text: &str| read_notes(text, keyed(KeyForm::Text, "1", None));
     assert!(remarks("k;v\na;1\n")[0].contains("--delimiter ';'"));
     assert!(remarks("a;b\nplain\n").is_empty(), "a sign of some lines parts nothing");
 }
 
-fn read_notes(text: &str, layout: Layout) -> Vec<String> {
+fn read_notes(text: &str, layout: SourceLayout) -> Vec<String> {
     read("t.csv", text, layout).unwrap().notes.remarks()
 }
 
@@ -225,7 +228,7 @@ fn no_line_without_a_row_moves_those_behind_it() {
         [("t.csv", "a\n\nb\n", 2), ("t.csv", "\r\na\r\nb\r\n", 1), ("t.jsonl", "[\"a\"]\n  \n[\"b\"]\n", 2)]
     {
         let refused = fault(name, text, indexed("1", None));
-        assert!(matches!(refused.problem, Problem::Blank), "{refused}");
+        assert!(matches!(refused.problem, IngestProblem::Blank), "{refused}");
         assert_eq!(refused.line, line);
     }
     // At the end it moves none; nor where rows have numbers, or keys.
@@ -241,7 +244,7 @@ fn no_line_without_a_row_moves_those_behind_it() {
 fn row_numbers_that_are_other_numbers_are_refused() {
     let numbers = "15551234567,ann\n15550000007,bob\n";
     let refused = fault("t.csv", numbers, indexed("2", Some("1")));
-    assert!(matches!(refused.problem, Problem::Sparse { last: 15_551_234_567, lines: 2 }), "{refused}");
+    assert!(matches!(refused.problem, IngestProblem::Sparse { last: 15_551_234_567, lines: 2 }), "{refused}");
     assert!(refused.to_string().contains("--key"), "{refused}");
     assert!(read("t.csv", "0,a\n1000000,b\n", indexed("2", Some("1"))).is_ok(), "gaps are no fault");
 }
@@ -249,7 +252,7 @@ fn row_numbers_that_are_other_numbers_are_refused() {
 #[test]
 fn keys_are_as_long_as_the_longest() {
     let longest = |text: &str| read("t.csv", text, keyed(KeyForm::Text, "1", Some("2")));
-    let bytes = |table: &Ingested| {
+    let bytes = |table: &IngestedTable| {
         Keyword::parse(table.layers[0].params.to_string().as_bytes()).unwrap().params().key_bytes
     };
     for (length, room) in [(255, 255), (256, 256), (300, 512), (4096, 4096)] {
@@ -262,7 +265,7 @@ fn keys_are_as_long_as_the_longest() {
     assert!(refused.to_string().contains("--form sha256") && refused.line == 2, "{refused}");
     let refused =
         complaint(changes("c.csv", format!("{},1\n", "x".repeat(256)), 9, None).map(drop).unwrap_err());
-    assert!(matches!(refused.problem, Problem::LongKey { bytes: 256, most: 255 }), "{refused}");
+    assert!(matches!(refused.problem, IngestProblem::LongKey { bytes: 256, most: 255 }), "{refused}");
 }
 
 #[test]
@@ -278,9 +281,9 @@ fn a_set_has_each_key_once() {
     assert_eq!(read.lines.len(), 2);
     // What is said twice and otherwise is no set's business to choose from.
     let refused = changes("c.csv", "key,gone\na,\na,yes\n", 0, Some("gone"));
-    assert!(matches!(complaint(refused.map(drop).unwrap_err()).problem, Problem::SameKey { other: 2 }));
+    assert!(matches!(complaint(refused.map(drop).unwrap_err()).problem, IngestProblem::SameKey { other: 2 }));
     let refused = fault("t.csv", "a,1\na,1\n", keyed(KeyForm::Text, "1", Some("2")));
-    assert!(matches!(refused.problem, Problem::SameKey { other: 1 }), "one key, one value");
+    assert!(matches!(refused.problem, IngestProblem::SameKey { other: 1 }), "one key, one value");
 }
 
 #[test]
@@ -339,7 +342,7 @@ fn prefixes_are_ranges_of_ipv4() {
         assert!(v6.contains("IPv4 addresses only") && v6.contains("--form ip"), "{v6}");
     }
     for text in ["1.0.0.0/33,A\n", "1.0.0/24,A\n", "1.0.0.0/,A\n"] {
-        assert!(matches!(refused(text).problem, Problem::Kind { .. }), "{text}");
+        assert!(matches!(refused(text).problem, IngestProblem::Kind { .. }), "{text}");
     }
 }
 
@@ -401,9 +404,9 @@ fn decimals_without_a_point_are_integers() {
     let values: Vec<&str> = text.split('\0').filter(|value| !value.is_empty()).collect();
     assert_eq!(values, ["7", "-7", "18446744073709551615", &format!("1{}", "0".repeat(37))]);
     let of_numbers = ValueOptions { encoding: Encoding::Unsigned(8), ..ValueOptions::default() };
-    let numbers = Layout::Index(IndexOptions { value: column("n"), row: None, values: of_numbers });
+    let numbers = SourceLayout::Index(IndexOptions { value: column("n"), row: None, values: of_numbers });
     let refused = complaint(read_at(&path, numbers).map(drop).unwrap_err());
-    assert!(matches!(refused, IngestError { line: 2, problem: Problem::Kind { .. }, .. }), "{refused}");
+    assert!(matches!(refused, IngestError { line: 2, problem: IngestProblem::Kind { .. }, .. }), "{refused}");
     file(2);
     let refused = complaint(read_at(&path, indexed("n", None)).map(drop).unwrap_err());
     assert!(refused.to_string().contains("a decimal with digits after the point"), "{refused}");

@@ -2,8 +2,8 @@
 
 use crate::common::{Memory, encode, folder};
 use sotto_core::{Image, Section};
-use sotto_db::residency::Why;
-use sotto_db::{ImageFile, Residency, ResidentImage, Room};
+use sotto_db::residency::PlacementReason;
+use sotto_db::{CopyBudget, ImageFile, Residency, ResidentImage};
 use sotto_testkit::CLEAR;
 use std::fs::{self, File};
 use std::io::Write;
@@ -28,22 +28,26 @@ fn open(path: &Path) -> Arc<ImageFile> {
 fn every_residency_has_the_same_bytes() {
     let (_temp, file) = image();
     for residency in [Residency::Auto, Residency::Copy, Residency::Map] {
-        let room = Room::new(Some(1 << 30));
+        let room = CopyBudget::new(Some(1 << 30));
         let image = ResidentImage::of(file.clone(), residency, &room);
         let mapped = image.section(Section::Resident).unwrap().as_ptr();
         assert_eq!(image.residence(), None);
-        let residence = image.settle().unwrap();
-        assert_eq!((image.residence(), image.settle().ok()), (Some(residence), Some(residence)));
+        let residence = image.decide_placement().unwrap();
+        assert_eq!((image.residence(), image.decide_placement().ok()), (Some(residence), Some(residence)));
         let section = image.section(Section::Resident).unwrap();
         assert!(Some(section) == file.section(Section::Resident), "{residency:?}");
         assert_eq!(section.as_ptr() != mapped, residence.is_copy);
         assert_eq!(room.taken(), if residence.is_copy { residence.bytes } else { 0 });
         assert_eq!(residence.bytes, section.len() as u64);
         let copied = match (residency, residence.why) {
-            (Residency::Copy, Why::Asked) | (Residency::Auto, Why::SmallFile) => true,
-            (Residency::Map, Why::Asked) => false,
+            (Residency::Copy, PlacementReason::Requested)
+            | (Residency::Auto, PlacementReason::FileOnSmallPages) => true,
+            (Residency::Map, PlacementReason::Requested) => false,
             // A file system of huge pages alone, or a system without any.
-            (Residency::Auto, Why::HugeFile | Why::NoHugePages | Why::Unknown) => false,
+            (
+                Residency::Auto,
+                PlacementReason::FileOnHugePages | PlacementReason::NoHugePages | PlacementReason::Unknown,
+            ) => false,
             other => panic!("{other:?}"),
         };
         assert_eq!(residence.is_copy, copied, "{residence}");
@@ -56,8 +60,8 @@ fn a_table_that_was_copied_is_in_memory_once() {
     let Some(before) = file.pages(Section::Resident) else { return };
     file.verify(&sotto_db::progress::silent).unwrap();
     assert!(file.pages(Section::Resident).unwrap().resident > before.bytes / 2, "all of it was read");
-    let image = ResidentImage::of(file.clone(), Residency::Copy, &Room::new(Some(1 << 30)));
-    image.settle().unwrap();
+    let image = ResidentImage::of(file.clone(), Residency::Copy, &CopyBudget::new(Some(1 << 30)));
+    image.decide_placement().unwrap();
     let after = file.pages(Section::Resident).unwrap();
     // Sections are not aligned to huge pages, so that one at each end may stay.
     assert!(after.resident <= before.bytes / 4, "{after:?}");
@@ -72,18 +76,22 @@ fn a_table_that_was_copied_is_in_memory_once() {
 fn a_copy_that_goes_leaves_its_room_to_the_next() {
     let (_temp, file) = image();
     let bytes = file.section(Section::Resident).unwrap().len() as u64;
-    let room = Room::new(Some(bytes + 1));
+    let room = CopyBudget::new(Some(bytes + 1));
     let held = ResidentImage::of(file.clone(), Residency::Copy, &room);
-    held.settle().unwrap();
+    held.decide_placement().unwrap();
     assert_eq!((room.taken(), room.left()), (bytes, 1));
     let waits = ResidentImage::of(file.clone(), Residency::Auto, &room);
-    let first = waits.settle().unwrap();
+    let first = waits.decide_placement().unwrap();
     assert!(!first.is_copy);
     drop(held);
     assert_eq!((room.taken(), room.left()), (0, bytes + 1));
     // Nothing else than room was missing, and so it is asked for again.
-    let second = waits.settle().unwrap();
-    assert_eq!(second.is_copy, first.why == Why::NoRoom && second.why == Why::SmallFile, "{first}; {second}");
+    let second = waits.decide_placement().unwrap();
+    assert_eq!(
+        second.is_copy,
+        first.why == PlacementReason::OverCopyBudget && second.why == PlacementReason::FileOnSmallPages,
+        "{first}; {second}"
+    );
     assert_eq!(room.taken(), if second.is_copy { bytes } else { 0 });
     drop(waits);
     assert_eq!(room.taken(), 0);

@@ -14,7 +14,7 @@ const ROWS: Section = Section::Public(Artifact::Rows);
 const DELTA: Section = Section::Public(Artifact::RowsDelta);
 
 fn entry(dir: &TableDir, epoch: u64, artifact: Artifact) -> Option<ArtifactEntry> {
-    let image = dir.open_past(Epoch(epoch)).unwrap();
+    let image = dir.open_delta_source(Epoch(epoch)).unwrap();
     image.catalog().artifacts.iter().find(|entry| entry.artifact == artifact).cloned()
 }
 
@@ -106,7 +106,7 @@ fn rows_that_are_no_artifact_are_named_by_their_digest() {
     assert!(ImageFile::open_remnant(&dir.image_path(Epoch(3))).is_err(), "an image holds more");
     retain(&dir.lock().unwrap(), Retention { images: 1, deltas: 2 }, &silent).unwrap();
     assert_eq!((dir.epochs().unwrap(), dir.remnants().unwrap()), (vec![Epoch(4)], vec![Epoch(3)]));
-    dir.open_past(Epoch(3)).unwrap().verify(&silent).unwrap();
+    dir.open_delta_source(Epoch(3)).unwrap().verify(&silent).unwrap();
     assert!(ImageFile::open(&dir.remnant_path(Epoch(3))).is_err(), "a remnant has no rows");
     // Schemes whose clients keep nothing name no rows.
     let (_temp, dir) = folder();
@@ -128,12 +128,12 @@ fn old_images_shrink_to_what_leads_to_the_next() {
         (vec![Epoch(4), Epoch(5)], vec![Epoch(2), Epoch(3)])
     );
     for epoch in 2..=5 {
-        let (past, before) = (dir.open_past(Epoch(epoch)).unwrap(), &whole[epoch as usize - 1]);
+        let (past, before) = (dir.open_delta_source(Epoch(epoch)).unwrap(), &whole[epoch as usize - 1]);
         past.verify(&silent).unwrap();
         assert!(past.section(DELTA) == before.section(DELTA), "mapped files outlive their names");
         assert!(past.signed_catalog().to_bytes() == before.signed_catalog().to_bytes());
     }
-    assert!(matches!(dir.open_past(Epoch(1)), Err(DbError::NoEpoch { .. })));
+    assert!(matches!(dir.open_delta_source(Epoch(1)), Err(DbError::NoEpoch { .. })));
     // Nothing is left to do, until there is another epoch.
     assert_eq!(retain(&lock, Retention { images: 2, deltas: 4 }, &silent).unwrap(), Default::default());
     drop(lock);
@@ -170,7 +170,7 @@ fn a_damaged_delta_keeps_its_image() {
     let (_temp, dir, _) = five_epochs();
     let path = dir.image_path(Epoch(2));
     let offset = dir.open_epoch(Epoch(2)).unwrap().header().entries.iter().find_map(|entry| {
-        matches!(entry.part, sotto_db::image::header::Part::Scheme(DELTA)).then_some(entry.offset)
+        matches!(entry.part, sotto_db::image::header::FilePart::Scheme(DELTA)).then_some(entry.offset)
     });
     let mut bytes = std::fs::read(&path).unwrap();
     bytes[offset.unwrap() as usize] ^= 1;
@@ -194,5 +194,5 @@ fn remnants_and_images_do_not_pass_for_each_other() {
     ));
     // Under another name it is refused as an image of another name is.
     std::fs::rename(&remnant, dir.remnant_path(Epoch(9))).unwrap();
-    assert!(dir.open_past(Epoch(9)).is_err());
+    assert!(dir.open_delta_source(Epoch(9)).is_err());
 }

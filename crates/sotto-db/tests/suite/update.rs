@@ -4,7 +4,8 @@ use crate::common::{Memory, complaint, encode, folder, key, names, options, rows
 use sotto_catalog::{KeyKind, TableKind, ValueKind};
 use sotto_core::{Artifact, Epoch, Image, Section};
 use sotto_db::ingest::{
-    Column, FileOptions, IngestError, IngestOptions, Layout, Problem, RangeOptions, ingest,
+    ColumnSelector, FileOptions, IngestError, IngestOptions, IngestProblem, RangeOptions, SourceLayout,
+    ingest,
 };
 use sotto_db::progress::silent;
 use sotto_db::table::BlockRule;
@@ -27,7 +28,8 @@ fn update_with(
 ) -> Result<UpdateSummary, DbError> {
     let scratch = tempfile::tempdir().unwrap();
     let path = write(scratch.path(), name, changes);
-    let columns = columns.map(|names| names.iter().map(|name| name.parse::<Column>().unwrap()).collect());
+    let columns =
+        columns.map(|names| names.iter().map(|name| name.parse::<ColumnSelector>().unwrap()).collect());
     let key = key();
     let options = UpdateOptions {
         file: FileOptions::default(),
@@ -189,13 +191,13 @@ fn bad_changes_are_named_and_change_nothing() {
         let error = complaint(update(&dir, "c.csv", text).unwrap_err());
         (error.line, error.column.and_then(|column| column.number), error.problem)
     };
-    assert!(matches!(fault("1,aa\n1,bb\n"), (2, Some(1), Problem::Duplicate { row: 1 })));
-    assert!(matches!(fault("1,aabbcc\n"), (1, Some(2), Problem::TooLong { bytes: 3, width: 2 })));
-    assert!(matches!(fault("1,xx\n"), (1, Some(2), Problem::Kind { .. })));
-    assert!(matches!(fault("-1,aa\n"), (1, Some(1), Problem::Kind { .. })));
-    assert!(matches!(fault("1,aa\n2\n"), (2, None, Problem::Columns { .. })));
+    assert!(matches!(fault("1,aa\n1,bb\n"), (2, Some(1), IngestProblem::Duplicate { row: 1 })));
+    assert!(matches!(fault("1,aabbcc\n"), (1, Some(2), IngestProblem::TooLong { bytes: 3, width: 2 })));
+    assert!(matches!(fault("1,xx\n"), (1, Some(2), IngestProblem::Kind { .. })));
+    assert!(matches!(fault("-1,aa\n"), (1, Some(1), IngestProblem::Kind { .. })));
+    assert!(matches!(fault("1,aa\n2\n"), (2, None, IngestProblem::Columns { .. })));
     let error = update_with(&dir, "c.csv", "1,2,aa\n", Some(&["1", "2", "3"])).unwrap_err();
-    assert!(matches!(complaint(error).problem, Problem::Options(_)), "an index table has no ranges");
+    assert!(matches!(complaint(error).problem, IngestProblem::Options(_)), "an index table has no ranges");
     assert!(matches!(update(&dir, "c.jsonl", "\n"), Err(DbError::NoChanges { .. })));
     assert_eq!(names(dir.path()), before);
 }
@@ -288,7 +290,7 @@ fn ranges_change_the_blocks_whose_first_key_they_hold() {
     assert!(matches!(update(&dir, "c.csv", "101,102,Y\n"), Err(DbError::PartOfBlocks { blocks: 1, .. })));
     // Two values for one key are refused, also where neither would be a row's.
     let error = complaint(update(&dir, "c.csv", "101,105,Y\n120,129,Y\n103,104,Z\n").unwrap_err());
-    assert!(matches!(error, IngestError { line: 3, problem: Problem::Overlap { other: 1 }, .. }));
+    assert!(matches!(error, IngestError { line: 3, problem: IngestProblem::Overlap { other: 1 }, .. }));
     for (text, column) in [("99,110,Y\n", 1), ("100,140,Y\n", 2), ("110,109,Y\n", 2), ("x,109,Y\n", 1)] {
         let error = complaint(update(&dir, "c.csv", text).unwrap_err());
         assert_eq!((error.line, error.column.unwrap().number), (1, Some(column)), "{text}");
@@ -304,7 +306,7 @@ fn a_part_of_a_block_changes_it_by_the_tables_rule() {
     let key = key();
     let lines = "100,109,AU\n110,119,CN\n120,129,AU\n130,139,CN\n";
     let ranges = RangeOptions { first: 100, rule: BlockRule::Most, ..RangeOptions::new(KeyKind::U32, 10) };
-    let read = IngestOptions { file: FileOptions::default(), layout: Layout::Range(ranges) };
+    let read = IngestOptions { file: FileOptions::default(), layout: SourceLayout::Range(ranges) };
     let found = ingest(&write(dir.path(), "t.csv", lines), &read, dir.path(), &silent).unwrap();
     let options = sotto_db::EncodeOptions { kind: found.kind, value: found.value, ..options(&key) };
     let lock = dir.lock().unwrap();

@@ -3,12 +3,12 @@
 use crate::common::{Memory, folder, key, options, write};
 use sotto_catalog::Catalog;
 use sotto_catalog::rows_root;
-use sotto_core::{Artifact, Image, Record, Rows, SchemeEntry, Section};
-use sotto_db::ingest::{Column, FileOptions};
+use sotto_core::{Artifact, Image, Record, RecordSource, SchemeEntry, Section};
+use sotto_db::ingest::{ColumnSelector, FileOptions};
 use sotto_db::progress::silent;
 use sotto_db::{
-    DbError, EncodeOptions, ImageFile, ImageProblem, TableDir, UpdateOptions, UpdateSummary, Verified, audit,
-    encode_table, update_table,
+    DbError, EncodeOptions, ImageFile, ImageProblem, RowProofs, TableDir, UpdateOptions, UpdateSummary,
+    audit, encode_table, update_table,
 };
 use sotto_testkit::{CLEAR, CLEAR_TWO};
 use std::sync::Arc;
@@ -21,7 +21,8 @@ fn table(entry: &SchemeEntry, rows: usize, width: usize, room: u64) -> (TempDir,
     let (temp, dir) = folder();
     let table = Memory::numbered(rows, width);
     let key = key();
-    let options = EncodeOptions { verified: Verified::Yes, room, lookups_per_client: 1000, ..options(&key) };
+    let options =
+        EncodeOptions { verified: RowProofs::Yes, headroom: room, lookups_per_client: 1000, ..options(&key) };
     encode_table(entry, &table, &dir.lock().unwrap(), &options, &silent).unwrap();
     (temp, dir, table)
 }
@@ -32,7 +33,7 @@ fn update(entry: &SchemeEntry, dir: &TableDir, rows: &[(usize, Vec<u8>)]) -> Upd
     let text: String = rows.iter().map(|(row, bytes)| format!("{row},{}\n", hex(bytes))).collect();
     let path = write(scratch.path(), "changes.csv", text);
     let key = key();
-    let columns = Some(vec![Column::Number(1), Column::Number(2)]);
+    let columns = Some(vec![ColumnSelector::Number(1), ColumnSelector::Number(2)]);
     let file = FileOptions::default();
     let options = UpdateOptions {
         file,
@@ -49,7 +50,7 @@ fn update(entry: &SchemeEntry, dir: &TableDir, rows: &[(usize, Vec<u8>)]) -> Upd
 /// The records of an image, as a lookup brings those of a row.
 fn looked_up(entry: &SchemeEntry, image: &Arc<ImageFile>) -> impl Fn(u64) -> Vec<Record> {
     let packing = image.catalog().terms(entry).unwrap().packing;
-    let records: Box<dyn Rows> =
+    let records: Box<dyn RecordSource> =
         (entry.server.records)(image.catalog().params.to_string().as_bytes(), image.clone()).unwrap();
     let width = packing.record_bytes() as usize;
     move |row| {
@@ -114,7 +115,7 @@ fn no_other_byte_is_taken_for_a_row_or_its_proof() {
         let (rows_end, path) = (packing.rows_bytes(), packing.path_offset());
         let width = packing.record_bytes();
         for row in [0, rows as u64 / 2, rows as u64 - 1] {
-            for at in 0..width * packing.lookups() as u64 {
+            for at in 0..width * packing.records_per_row() as u64 {
                 let mut bytes: Vec<_> = records(row).iter().map(|record| record.bytes().to_vec()).collect();
                 bytes[(at / width) as usize][(at % width) as usize] ^= 1 << (at % 8);
                 let changed: Vec<_> = bytes.into_iter().map(Record::new).collect();
@@ -188,7 +189,7 @@ fn rows_are_appended_and_proved() {
 
 #[test]
 fn an_update_has_the_root_of_encoding_afresh() {
-    for verified in [Verified::No, Verified::Yes] {
+    for verified in [RowProofs::No, RowProofs::Yes] {
         for width in [3, 32, 2100] {
             let (_temp, dir) = folder();
             let mut table = Memory::numbered(100, width);
@@ -217,7 +218,7 @@ fn however_much_changes_it_is_as_if_encoded_afresh() {
     for (entry, rows, width) in
         [(&simplepir::ENTRY, 3000, 20), (&ypir_sp::ENTRY, 2000, 24), (&fspiral::ENTRY, 3000, 256)]
     {
-        for (verified, every) in [(Verified::Yes, 7), (Verified::No, 1), (Verified::No, 997)] {
+        for (verified, every) in [(RowProofs::Yes, 7), (RowProofs::No, 1), (RowProofs::No, 997)] {
             let (_temp, dir) = folder();
             let (mut table, key) = (Memory::numbered(rows, width), key());
             let options = EncodeOptions { verified, lookups_per_client: 1000, ..options(&key) };
@@ -226,7 +227,7 @@ fn however_much_changes_it_is_as_if_encoded_afresh() {
             for (row, bytes) in &changed {
                 table.bytes[row * width..][..width].copy_from_slice(bytes);
             }
-            let anew = update(entry, &dir, &changed).anew;
+            let anew = update(entry, &dir, &changed).reencoded;
             let updated = dir.open_latest().unwrap();
             assert!(audit(entry, &updated, &silent, &|| true).unwrap());
             encode_table(entry, &table, &dir.lock().unwrap(), &options, &silent).unwrap();
@@ -246,7 +247,7 @@ fn however_much_changes_it_is_as_if_encoded_afresh() {
 
 #[test]
 fn an_image_of_other_rows_is_found_out() {
-    for verified in [Verified::No, Verified::Yes] {
+    for verified in [RowProofs::No, RowProofs::Yes] {
         for entry in [&CLEAR_TWO, &simplepir::ENTRY, &fspiral::ENTRY] {
             let (_temp, dir) = folder();
             let key = key();
@@ -270,7 +271,7 @@ fn an_image_of_other_rows_is_found_out() {
 fn forge(publishers: &ImageFile, hosts: &ImageFile) -> Arc<ImageFile> {
     let mut bytes = std::fs::read(publishers.path()).unwrap();
     let entries = |image: &ImageFile| image.header().entries.clone();
-    let resident = |entry: &&sotto_db::image::header::Entry| entry.part.name() == "resident";
+    let resident = |entry: &&sotto_db::image::header::FilePartEntry| entry.part.name() == "resident";
     let (ours, theirs) = (entries(publishers), entries(hosts));
     let (at, from) = (ours.iter().find(resident).unwrap(), theirs.iter().find(resident).unwrap());
     let other = std::fs::read(hosts.path()).unwrap();
@@ -313,14 +314,14 @@ fn defined(rows: &[u8], width: usize, leaf_rows: usize, levels: u32) -> [u8; 32]
 
 #[test]
 fn roots_are_as_they_are_defined() {
-    for verified in [Verified::No, Verified::Yes] {
+    for verified in [RowProofs::No, RowProofs::Yes] {
         for (entry, rows, width) in SHAPES {
             let (_temp, dir) = folder();
             let (table, key) = (Memory::numbered(rows, width), key());
             let options = EncodeOptions { verified, ..options(&key) };
             encode_table(entry, &table, &dir.lock().unwrap(), &options, &silent).unwrap();
             let root = dir.open_latest().unwrap().catalog().rows_root;
-            assert_eq!(root.path.is_some(), verified == Verified::Yes);
+            assert_eq!(root.path.is_some(), verified == RowProofs::Yes);
             let defined = defined(&table.bytes, width, root.leaf_rows as usize, root.path.unwrap_or(0));
             assert_eq!(root.root.0, defined, "{rows} rows of {width}");
         }
@@ -338,9 +339,9 @@ fn what_is_cheap_is_verified_unasked() {
             .path
             .is_some()
     };
-    assert!(chosen(10_000, Verified::IfCheap));
-    assert!(!chosen(10_000, Verified::No));
+    assert!(chosen(10_000, RowProofs::IfCheap));
+    assert!(!chosen(10_000, RowProofs::No));
     // Whoever asks a few times only is better off with short records, of which a path would be a large part.
-    assert!(!chosen(10, Verified::IfCheap));
-    assert!(chosen(10, Verified::Yes));
+    assert!(!chosen(10, RowProofs::IfCheap));
+    assert!(chosen(10, RowProofs::Yes));
 }

@@ -3,7 +3,7 @@
 use crate::common::{Memory, folder, key, names, options, write};
 use serde_json::json;
 use sotto_catalog::{Catalog, CatalogError, SigningKey};
-use sotto_core::{Epoch, Image, SchemeEntry, Section, Shape};
+use sotto_core::{Epoch, Image, SchemeEntry, Section, TableShape};
 use sotto_db::ingest::FileOptions;
 use sotto_db::progress::silent;
 use sotto_db::{DbError, EncodeOptions, TableDir, UpdateOptions, UpdateSummary, encode_table, update_table};
@@ -116,7 +116,7 @@ fn rows_made_against_a_mask_of_everyone_line_up_with_none() {
         once.stream("cube part", record << 32).fill(bytes);
     }
     let entry = &fspiral::ENTRY;
-    let shape = Shape { set: Some("default".into()), ..Shape::new(64, 8192, 10) };
+    let shape = TableShape { set: Some("default".into()), ..TableShape::new(64, 8192, 10) };
     let params = (entry.select)(&shape).unwrap();
     let under_once = (entry.server.mask.unwrap().with_mask)(&params, once.0).unwrap();
     let sink = MemorySink::new();
@@ -143,11 +143,11 @@ fn a_mask_stays_until_too_much_of_a_column_was_written() {
 
     // As many as there may be of every column, all at once.
     let summary = update(&dir, &mut table, 0..most * columns);
-    assert!(!summary.anew && mask(&dir) == first);
+    assert!(!summary.reencoded && mask(&dir) == first);
     assert_eq!(summary.records_changed, most * columns);
     // One more of one column.
     let summary = update(&dir, &mut table, [most * columns]);
-    assert!(summary.anew && mask(&dir) != first);
+    assert!(summary.reencoded && mask(&dir) != first);
     assert_eq!(summary.written_bytes, resident(&dir, 3).len() as u64);
     is_as_if_encoded(&dir, &fspiral::ENTRY, &table, "default");
 }
@@ -164,8 +164,8 @@ fn writes_add_up_over_epochs_and_restarts() {
         // Another column is written too, and less often.
         let also = (round % 2 == 0 && columns > 1).then_some(1);
         let summary = update(&dir, &mut table, [round % 3 * columns].into_iter().chain(also));
-        assert_eq!(summary.anew, round % (most + 1) == most, "round {round} of {most}");
-        if summary.anew {
+        assert_eq!(summary.reencoded, round % (most + 1) == most, "round {round} of {most}");
+        if summary.reencoded {
             masks.push(mask(&dir));
         }
         assert_eq!(masks.last(), Some(&mask(&dir)), "round {round}");
@@ -179,16 +179,16 @@ fn writes_add_up_over_epochs_and_restarts() {
 #[test]
 fn what_nobody_counted_counts_as_written() {
     type Damage = fn(&TableDir, Epoch);
-    let gone: Damage = |dir, epoch| std::fs::remove_file(dir.written_path(epoch)).unwrap();
+    let gone: Damage = |dir, epoch| std::fs::remove_file(dir.write_counts_path(epoch)).unwrap();
     let cut: Damage = |dir, epoch| {
-        let text = std::fs::read(dir.written_path(epoch)).unwrap();
-        std::fs::write(dir.written_path(epoch), &text[..text.len() - 1]).unwrap();
+        let text = std::fs::read(dir.write_counts_path(epoch)).unwrap();
+        std::fs::write(dir.write_counts_path(epoch), &text[..text.len() - 1]).unwrap();
     };
     let foreign: Damage = |dir, epoch| {
-        let text = std::fs::read_to_string(dir.written_path(epoch)).unwrap();
+        let text = std::fs::read_to_string(dir.write_counts_path(epoch)).unwrap();
         let at = text.find("\"catalog\":\"").unwrap() + 11;
         let other = if &text[at..=at] == "0" { "1" } else { "0" };
-        std::fs::write(dir.written_path(epoch), [&text[..at], other, &text[at + 1..]].concat()).unwrap();
+        std::fs::write(dir.write_counts_path(epoch), [&text[..at], other, &text[at + 1..]].concat()).unwrap();
     };
     for damage in [gone, cut, foreign] {
         let (_temp, dir) = folder();
@@ -196,8 +196,8 @@ fn what_nobody_counted_counts_as_written() {
         encode(&dir, &table);
         let first = mask(&dir);
         damage(&dir, Epoch(1));
-        assert!(update(&dir, &mut table, [5]).anew && mask(&dir) != first);
-        assert!(!update(&dir, &mut table, [6]).anew, "counted from then on");
+        assert!(update(&dir, &mut table, [5]).reencoded && mask(&dir) != first);
+        assert!(!update(&dir, &mut table, [6]).reencoded, "counted from then on");
     }
 }
 
@@ -212,9 +212,9 @@ fn rows_of_slots_too() {
     assert!(most >= 1 && most < number(&dir, "records") / period);
     let first = mask(&dir);
     let summary = update_rows(entry, &dir, &mut table, (0..most).map(|row| row * period)).unwrap();
-    assert!(!summary.anew && mask(&dir) == first);
+    assert!(!summary.reencoded && mask(&dir) == first);
     let summary = update_rows(entry, &dir, &mut table, [most * period].into_iter()).unwrap();
-    assert!(summary.anew && mask(&dir) != first);
+    assert!(summary.reencoded && mask(&dir) != first);
     is_as_if_encoded(&dir, entry, &table, "pow2");
 }
 

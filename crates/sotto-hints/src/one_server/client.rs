@@ -8,7 +8,7 @@ use super::journal::JournalEvent;
 use super::search::HintSearch;
 use super::{Answer, Family, Hints, OneServerScheme, Params, PartitionPlace, Plan, Prf, RowOrder};
 use borsh::{BorshDeserialize, BorshSerialize};
-use sotto_core::{Budget, CryptoRng, Error, Misuse, One, Record, RecordIndex, Result};
+use sotto_core::{Budget, CryptoRng, Error, Misuse, OneServer, Record, RecordIndex, Result};
 use std::collections::VecDeque;
 use zeroize::{Zeroize, Zeroizing};
 
@@ -72,7 +72,11 @@ impl<F: Family> sotto_core::Client<OneServerScheme<F>> for Client<F> {
 
     fn keys(&self) {}
 
-    fn query(&mut self, index: RecordIndex, rng: &mut dyn CryptoRng) -> Result<(One<F::Query>, Pending)> {
+    fn query(
+        &mut self,
+        index: RecordIndex,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<(OneServer<F::Query>, Pending)> {
         let (index, len) = (index.0, self.params.rows());
         if index >= len {
             return Err(Misuse::IndexPastEnd { index, len }.into());
@@ -85,12 +89,12 @@ impl<F: Family> sotto_core::Client<OneServerScheme<F>> for Client<F> {
         self.events.push(JournalEvent::Asked { number: self.next, row, plan });
         let number = self.spend(plan, row);
         plan.zeroize();
-        Ok((One(query), self.pending(number)))
+        Ok((OneServer(query), self.pending(number)))
     }
 
-    fn recover(&mut self, pending: Pending, One(answer): One<Answer>) -> Result<Record> {
+    fn recover(&mut self, pending: Pending, OneServer(answer): OneServer<Answer>) -> Result<Record> {
         let at = self.find(pending.number).filter(|_| pending.name == self.name);
-        let mut asked = at.and_then(|at| self.asked.remove(at)).ok_or(Misuse::Foreign("query"))?;
+        let mut asked = at.and_then(|at| self.asked.remove(at)).ok_or(Misuse::ForeignValue("query"))?;
         let (row, known) = F::read(self, &asked.plan, &answer);
         self.apply_answer(&asked, known.then_some(row.as_slice()));
         let [_, promoted] = asked.plan.ids();

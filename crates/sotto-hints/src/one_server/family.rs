@@ -9,7 +9,7 @@ use super::{Answer, Prepare, Prf};
 use crate::codec::StateReader;
 use crate::delta::PartitionDelta;
 use borsh::{BorshDeserialize, BorshSerialize};
-use sotto_core::{Caps, CryptoRng, One, Result, Scheme, SchemeId, Wire};
+use sotto_core::{Caps, CryptoRng, OneServer, Result, Scheme, SchemeId, Wire};
 use std::fmt::Debug;
 use std::io::Write;
 use std::marker::PhantomData;
@@ -271,7 +271,7 @@ impl<F: Family> Scheme for OneServerScheme<F> {
     const ID: SchemeId = F::ID;
     const TITLE: &'static str = F::TITLE;
     type Params = Params<F>;
-    type Fan<T> = One<T>;
+    type Fan<T> = OneServer<T>;
     type Keys = ();
     type Query = F::Query;
     type Answer = Answer;
@@ -279,5 +279,5 @@ impl<F: Family> Scheme for OneServerScheme<F> {
     type Client = Client<F>;
     #[cfg(feature = "server")]
     type Server = super::Server<F>;
-    const CAPS: Caps<Self> = Caps::NONE.revise().parts().state();
+    const CAPS: Caps<Self> = Caps::NONE.update_image().parts().state();
 }

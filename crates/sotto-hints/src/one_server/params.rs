@@ -7,7 +7,7 @@ use super::row_order::RowOrder;
 use super::{Family, MessageLengths, PartitionPlace};
 use serde::{Serialize, de::DeserializeOwned};
 use sotto_core::params::REQUIRED_FAILURE_LOG2;
-use sotto_core::{Costs, NamedSet, ParamsDigest, ParamsError, ParamsReport, Result, Security, Shape};
+use sotto_core::{Costs, NamedSet, ParamsDigest, ParamsError, ParamsReport, Result, Security, TableShape};
 use sotto_core::{Wire, work};
 use std::fmt::Debug;
 
@@ -83,7 +83,7 @@ pub trait Literal: Clone + Debug + Serialize + DeserializeOwned + Send + Sync + 
     ///
     /// # Errors
     /// [`ParamsError::NoFit`] if there is none.
-    fn select(shape: &Shape) -> Result<Self>;
+    fn select(shape: &TableShape) -> Result<Self>;
 }
 
 /// Checked parameters.
@@ -198,7 +198,7 @@ impl<F: Family> sotto_core::Params for Params<F> {
         F::Literal::sets()
     }
 
-    fn select(shape: &Shape) -> Result<F::Literal> {
+    fn select(shape: &TableShape) -> Result<F::Literal> {
         F::Literal::select(shape)
     }
 
@@ -217,7 +217,7 @@ impl<F: Family> sotto_core::Params for Params<F> {
 
     fn report(&self) -> ParamsReport {
         let HintNumbers { rows, row_bytes, partitions, partition_rows, hints, queries, .. } = self.numbers;
-        let details = sotto_core::facts(|| {
+        let details = sotto_core::report_details(|| {
             let sizes = [("c", partitions), ("w", partition_rows), ("M", hints)];
             let mut details: Vec<_> = sizes.map(|(name, size)| (name, size.to_string())).into();
             details.extend_from_slice(&self.promise.details);
@@ -257,8 +257,8 @@ impl<F: Family> MessageLengths for Params<F> {
 ///
 /// # Errors
 /// [`ParamsError::NoFit`] for an empty table, or one larger than the limits allow.
-pub fn balanced(shape: &Shape) -> Result<u64> {
-    let &Shape { rows, row_bytes, .. } = shape;
+pub fn balanced(shape: &TableShape) -> Result<u64> {
+    let &TableShape { rows, row_bytes, .. } = shape;
     let no_fit = |why: &str| ParamsError::NoFit { rows, row_bytes, why: why.into() };
     if rows == 0 || row_bytes == 0 {
         return Err(no_fit("a table has at least one row of at least one byte").into());

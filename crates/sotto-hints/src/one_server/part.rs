@@ -4,8 +4,8 @@
 use super::server::ROWS;
 use super::{Answer, Family, OneServerScheme, Params, Server};
 use crate::message::MessageLengths;
-use sotto_core::partial::added;
-use sotto_core::{Cut, Image, Partial, Result, Section};
+use sotto_core::parts::add_partials;
+use sotto_core::{Image, PartIndex, PartScheme, Result, Section};
 use std::ops::Range;
 use std::sync::Arc;
 use zeroize::Zeroizing;
@@ -15,7 +15,7 @@ const TOGETHER: usize = 8;
 
 impl<F: Family> Params<F> {
     /// The partitions of a part.
-    fn partitions_of(&self, cut: Cut) -> Range<usize> {
+    fn partitions_of(&self, cut: PartIndex) -> Range<usize> {
         let share = cut.share(self.partitions().div_ceil(TOGETHER) as u64);
         let place = |units: u64| (units as usize * TOGETHER).min(self.partitions());
         place(share.start)..place(share.end)
@@ -29,25 +29,25 @@ impl<F: Family> Params<F> {
     }
 }
 
-impl<F: Family> Partial for OneServerScheme<F> {
+impl<F: Family> PartScheme for OneServerScheme<F> {
     type Part = Server<F>;
     type Joiner = ();
 
     const SECTION: Section = ROWS;
 
-    fn most_parts(params: &Params<F>) -> u32 {
+    fn max_parts(params: &Params<F>) -> u32 {
         u32::try_from(params.partitions().div_ceil(TOGETHER)).unwrap_or(u32::MAX)
     }
 
-    fn holds(params: &Params<F>, cut: Cut) -> Vec<Range<u64>> {
+    fn part_ranges(params: &Params<F>, cut: PartIndex) -> Vec<Range<u64>> {
         vec![params.bytes_of(&params.partitions_of(cut))]
     }
 
-    fn open_part(params: &Params<F>, cut: Cut, image: Arc<dyn Image>) -> Result<Server<F>> {
+    fn open_part(params: &Params<F>, cut: PartIndex, image: Arc<dyn Image>) -> Result<Server<F>> {
         Server::open_some(ROWS, params, params.partitions_of(cut), image)
     }
 
-    fn partial_bytes(params: &Params<F>, _: Cut) -> usize {
+    fn partial_bytes(params: &Params<F>, _: PartIndex) -> usize {
         params.answer_bytes()
     }
 
@@ -55,16 +55,16 @@ impl<F: Family> Partial for OneServerScheme<F> {
         Ok(())
     }
 
-    fn partials(part: &Server<F>, asks: Vec<(&(), F::Query)>) -> Vec<Result<Vec<u8>>> {
+    fn answer_part(part: &Server<F>, asks: Vec<(&(), F::Query)>) -> Vec<Result<Vec<u8>>> {
         let one = |query| part.gather(query).map(|Answer(sum)| sum.to_vec());
         asks.into_iter().map(|((), query)| one(query)).collect()
     }
 
-    fn joiner(_: &Params<F>) -> Result<()> {
+    fn prepare_join(_: &Params<F>) -> Result<()> {
         Ok(())
     }
 
     fn join(_: (&Params<F>, &()), _: (&(), F::Query), partials: &[Vec<u8>]) -> Result<Answer> {
-        added(partials).map(|sum| Answer(Zeroizing::new(sum)))
+        add_partials(partials).map(|sum| Answer(Zeroizing::new(sum)))
     }
 }

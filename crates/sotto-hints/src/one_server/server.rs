@@ -5,7 +5,7 @@
 
 use super::{Answer, Family, OneServerScheme, Params, PartitionPlace, RowOrder};
 use crate::row_table;
-use sotto_core::{Artifact, Change, Image, Result, Revise, Rows, Section, Sink};
+use sotto_core::{Artifact, Image, RecordChange, RecordSource, Result, Section, Sink, UpdateImage};
 use sotto_math::gather::{self, RowPicks, gather};
 use std::ops::Range;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ pub struct Server<F: Family> {
 impl<F: Family> sotto_core::Server<OneServerScheme<F>> for Server<F> {
     type Session = ();
 
-    fn encode(params: &Params<F>, rows: &dyn Rows, out: &dyn Sink) -> Result<()> {
+    fn encode(params: &Params<F>, rows: &dyn RecordSource, out: &dyn Sink) -> Result<()> {
         params.encode(ROWS, rows, out)
     }
 
@@ -34,7 +34,7 @@ impl<F: Family> sotto_core::Server<OneServerScheme<F>> for Server<F> {
         Server::open_at(ROWS, params, image)
     }
 
-    fn records(params: &Params<F>, image: Arc<dyn Image>) -> Result<Box<dyn Rows>> {
+    fn records(params: &Params<F>, image: Arc<dyn Image>) -> Result<Box<dyn RecordSource>> {
         params.records(ROWS, image)
     }
 
@@ -47,8 +47,8 @@ impl<F: Family> sotto_core::Server<OneServerScheme<F>> for Server<F> {
     }
 }
 
-impl<F: Family> Revise for OneServerScheme<F> {
-    fn revise(params: &Params<F>, changes: &[Change], out: &dyn Sink) -> Result<()> {
+impl<F: Family> UpdateImage for OneServerScheme<F> {
+    fn revise(params: &Params<F>, changes: &[RecordChange], out: &dyn Sink) -> Result<()> {
         params.revise(ROWS, changes, out)
     }
 }
@@ -67,7 +67,7 @@ impl<F: Family> Params<F> {
     ///
     /// # Errors
     /// As [`table::PartitionPlace::encode`].
-    pub fn encode(&self, section: Section, rows: &dyn Rows, out: &dyn Sink) -> Result<()> {
+    pub fn encode(&self, section: Section, rows: &dyn RecordSource, out: &dyn Sink) -> Result<()> {
         let (order, mut places) = (self.order(), Vec::new());
         self.table(section).encode(rows, out, |first, run| {
             places.resize(run.len(), PartitionPlace::default());
@@ -80,7 +80,7 @@ impl<F: Family> Params<F> {
     ///
     /// # Errors
     /// As [`table::PartitionPlace::records`].
-    pub fn records(&self, section: Section, image: Arc<dyn Image>) -> Result<Box<dyn Rows>> {
+    pub fn records(&self, section: Section, image: Arc<dyn Image>) -> Result<Box<dyn RecordSource>> {
         let (params, order) = (self.clone(), self.order());
         self.table(section).records(image, move |row| {
             let mut place = [PartitionPlace::default()];
@@ -94,7 +94,7 @@ impl<F: Family> Params<F> {
     ///
     /// # Errors
     /// As [`table::PartitionPlace::revise`].
-    pub fn revise(&self, section: Section, changes: &[Change], out: &dyn Sink) -> Result<()> {
+    pub fn revise(&self, section: Section, changes: &[RecordChange], out: &dyn Sink) -> Result<()> {
         let order = self.order();
         self.table(section).revise(changes, out, |row| self.index(order.of(row)))
     }

@@ -36,12 +36,12 @@ impl<F: Family> Stateful for OneServerScheme<F> {
         client.replay_journal(entry)
     }
 
-    fn number(pending: &Pending) -> u64 {
+    fn query_number(pending: &Pending) -> u64 {
         pending.number
     }
 
-    fn reopen(client: &mut Client<F>, number: u64) -> Result<Pending> {
-        client.find(number).ok_or(Misuse::Foreign("query"))?;
+    fn reopen_query(client: &mut Client<F>, number: u64) -> Result<Pending> {
+        client.find(number).ok_or(Misuse::ForeignValue("query"))?;
         Ok(client.pending(number))
     }
 
@@ -49,7 +49,7 @@ impl<F: Family> Stateful for OneServerScheme<F> {
         client.reject_query(number);
     }
 
-    fn follow(client: &mut Client<F>, delta: &[u8]) -> Result<()> {
+    fn apply_delta(client: &mut Client<F>, delta: &[u8]) -> Result<()> {
         client.follow_rows(delta)
     }
 
@@ -61,7 +61,7 @@ impl<F: Family> Stateful for OneServerScheme<F> {
         Prepare::resume(params, &mut StateReader::state(from))
     }
 
-    fn kept(prepare: &Prepare<F>) -> u64 {
+    fn absorbed_bytes(prepare: &Prepare<F>) -> u64 {
         prepare.kept()
     }
 }

@@ -7,7 +7,7 @@ use super::journal::JournalEvent;
 use super::{Answer, Family, KeyedSets, Params, Plan, Set, TwoServerScheme, Workspace};
 use crate::codec::reserve;
 use borsh::{BorshDeserialize, BorshSerialize};
-use sotto_core::{Budget, CryptoRng, Error, Misuse, Record, RecordIndex, Result, Two};
+use sotto_core::{Budget, CryptoRng, Error, Misuse, Record, RecordIndex, Result, TwoServers};
 use std::collections::VecDeque;
 use std::ops::Range;
 use zeroize::{Zeroize, Zeroizing};
@@ -39,7 +39,7 @@ impl<W> Hint<W> {
 /// A query, and what a family says of it.
 pub struct DraftQuery<F: Family> {
     /// What the servers are sent.
-    pub queries: Two<F::Query>,
+    pub queries: TwoServers<F::Query>,
     /// What is kept until they answer.
     pub plan: F::QueryPlan,
     /// The set that replaces the hint, if one is spent.
@@ -91,7 +91,11 @@ impl<F: Family> sotto_core::Client<TwoServerScheme<F>> for Client<F> {
 
     fn keys(&self) {}
 
-    fn query(&mut self, index: RecordIndex, rng: &mut dyn CryptoRng) -> Result<(Two<F::Query>, Pending)> {
+    fn query(
+        &mut self,
+        index: RecordIndex,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<(TwoServers<F::Query>, Pending)> {
         let (row, len) = (index.0, self.params.rows());
         if row >= len {
             return Err(Misuse::IndexPastEnd { index: row, len }.into());
@@ -107,12 +111,12 @@ impl<F: Family> sotto_core::Client<TwoServerScheme<F>> for Client<F> {
         Ok((queries, self.pending(number)))
     }
 
-    fn recover(&mut self, pending: Pending, Two(first, second): Two<Answer>) -> Result<Record> {
+    fn recover(&mut self, pending: Pending, TwoServers(first, second): TwoServers<Answer>) -> Result<Record> {
         let at = self.find(pending.number).filter(|_| pending.name == self.name);
-        let open = at.and_then(|at| self.open.remove(at)).ok_or(Misuse::Foreign("query"))?;
+        let open = at.and_then(|at| self.open.remove(at)).ok_or(Misuse::ForeignValue("query"))?;
         let zeros = || Zeroizing::new(vec![0; self.params.row_bytes()]);
         let (mut row, mut parity) = (zeros(), zeros());
-        F::read(&self.params, &open.plan, Two(&first, &second), &open.parity, &mut row, &mut parity);
+        F::read(&self.params, &open.plan, TwoServers(&first, &second), &open.parity, &mut row, &mut parity);
 
         let readable = !open.plan.spends() || open.spent.standing == KNOWN;
         self.settle(&open, readable.then_some(&parity));

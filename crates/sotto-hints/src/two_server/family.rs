@@ -5,7 +5,7 @@ use super::{
     Trees,
 };
 use borsh::{BorshDeserialize, BorshSerialize};
-use sotto_core::{Caps, CryptoRng, Scheme, SchemeId, Two, Wire};
+use sotto_core::{Caps, CryptoRng, Scheme, SchemeId, TwoServers, Wire};
 use std::fmt::Debug;
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -79,7 +79,7 @@ pub trait Family: Sized + Copy + Debug + Send + Sync + 'static {
     fn read(
         params: &Params<Self>,
         plan: &Self::QueryPlan,
-        answers: Two<&Answer>,
+        answers: TwoServers<&Answer>,
         spent: &[u8],
         row: &mut [u8],
         parity: &mut [u8],
@@ -120,7 +120,7 @@ impl<F: Family> Scheme for TwoServerScheme<F> {
     const ID: SchemeId = F::ID;
     const TITLE: &'static str = F::TITLE;
     type Params = Params<F>;
-    type Fan<T> = Two<T>;
+    type Fan<T> = TwoServers<T>;
     type Keys = ();
     type Query = F::Query;
     type Answer = Answer;
@@ -128,5 +128,5 @@ impl<F: Family> Scheme for TwoServerScheme<F> {
     type Client = Client<F>;
     #[cfg(feature = "server")]
     type Server = super::Server<F>;
-    const CAPS: Caps<Self> = Caps::NONE.revise().upkeep();
+    const CAPS: Caps<Self> = Caps::NONE.update_image().hint_server();
 }

@@ -3,7 +3,7 @@
 use super::client::KNOWN;
 use super::journal::JournalEvent;
 use super::{Client, Family, HintRequest, HintResponse, TwoServerScheme};
-use sotto_core::{Misuse, Result, Upkeep};
+use sotto_core::{HintScheme, Misuse, Result};
 
 impl<F: Family> Client<F> {
     /// Takes the parities of the next block.
@@ -18,18 +18,18 @@ impl<F: Family> Client<F> {
     }
 }
 
-impl<F: Family> Upkeep for TwoServerScheme<F> {
-    const HELPER: usize = 1;
-    type Order = HintRequest;
-    type Supply = HintResponse;
+impl<F: Family> HintScheme for TwoServerScheme<F> {
+    const HINT_SERVER: usize = 1;
+    type HintRequest = HintRequest;
+    type HintResponse = HintResponse;
 
-    fn order(client: &mut Client<F>) -> Result<Option<HintRequest>> {
+    fn next_hint_request(client: &mut Client<F>) -> Result<Option<HintRequest>> {
         let block = client.blocks_received;
         client.ordered = block < client.params.blocks();
         Ok(client.ordered.then(|| HintRequest { key: client.key.clone(), block }))
     }
 
-    fn stock(client: &mut Client<F>, supply: HintResponse) -> Result<()> {
+    fn apply_hint_response(client: &mut Client<F>, supply: HintResponse) -> Result<()> {
         let block = client.blocks_received;
         // A supply does not say of which block it is: one that came twice would be taken for the next.
         if !std::mem::take(&mut client.ordered) {

@@ -6,7 +6,7 @@
 use super::{Family, MessageLengths, Trees, bound, state};
 use serde::{Deserialize, Serialize};
 use sotto_core::params::REQUIRED_FAILURE_LOG2;
-use sotto_core::{Costs, ParamsDigest, ParamsError, ParamsReport, Result, Security, Shape, Wire};
+use sotto_core::{Costs, ParamsDigest, ParamsError, ParamsReport, Result, Security, TableShape, Wire};
 use std::marker::PhantomData;
 
 /// Most rows of a table: 2^16 for each of 2^16 numbers of a tree.
@@ -130,8 +130,8 @@ impl<F: Family> Params<F> {
 impl<F: Family> sotto_core::Params for Params<F> {
     type Literal = ParamsLiteral;
 
-    fn select(shape: &Shape) -> Result<ParamsLiteral> {
-        let &Shape { rows, row_bytes, lookups_per_client, .. } = shape;
+    fn select(shape: &TableShape) -> Result<ParamsLiteral> {
+        let &TableShape { rows, row_bytes, lookups_per_client, .. } = shape;
         let no_fit = |why: &str| ParamsError::NoFit { rows, row_bytes, why: why.into() };
         if !(1..=MOST_ROWS).contains(&rows) || !(1..=MOST_ROW_BYTES).contains(&row_bytes) {
             return Err(no_fit("it needs 1 to 2^32 rows of 1 to 2^20 bytes").into());
@@ -177,7 +177,7 @@ impl<F: Family> sotto_core::Params for Params<F> {
     fn report(&self) -> ParamsReport {
         let ParamsLiteral { rows, row_bytes, hints, queries } = self.literal;
         let FamilyReport { server_ops, client_ops, model, mut details } = F::promise(self);
-        details.extend(sotto_core::facts(|| {
+        details.extend(sotto_core::report_details(|| {
             vec![
                 ("M", hints.to_string()),
                 ("orders", self.blocks.to_string()),

@@ -5,7 +5,7 @@
 use super::{Answer, Family, HintRequest, HintResponse, KeyedSets, Params, TwoServerScheme, Workspace};
 use crate::row_table::{RowTable, in_order};
 use rayon::prelude::*;
-use sotto_core::{Change, Image, Result, Revise, Rows, Section, Sink, Supplier};
+use sotto_core::{HintServer, Image, RecordChange, RecordSource, Result, Section, Sink, UpdateImage};
 use std::sync::Arc;
 use zeroize::Zeroizing;
 
@@ -28,7 +28,7 @@ impl<F> Params<F> {
 impl<F: Family> sotto_core::Server<TwoServerScheme<F>> for Server<F> {
     type Session = ();
 
-    fn encode(params: &Params<F>, rows: &dyn Rows, out: &dyn Sink) -> Result<()> {
+    fn encode(params: &Params<F>, rows: &dyn RecordSource, out: &dyn Sink) -> Result<()> {
         params.place().encode(rows, out, in_order)
     }
 
@@ -37,7 +37,7 @@ impl<F: Family> sotto_core::Server<TwoServerScheme<F>> for Server<F> {
         Ok(Server { params: params.clone(), image })
     }
 
-    fn records(params: &Params<F>, image: Arc<dyn Image>) -> Result<Box<dyn Rows>> {
+    fn records(params: &Params<F>, image: Arc<dyn Image>) -> Result<Box<dyn RecordSource>> {
         params.place().records(image, |row| row)
     }
 
@@ -51,14 +51,14 @@ impl<F: Family> sotto_core::Server<TwoServerScheme<F>> for Server<F> {
     }
 }
 
-impl<F: Family> Revise for TwoServerScheme<F> {
-    fn revise(params: &Params<F>, changes: &[Change], out: &dyn Sink) -> Result<()> {
+impl<F: Family> UpdateImage for TwoServerScheme<F> {
+    fn revise(params: &Params<F>, changes: &[RecordChange], out: &dyn Sink) -> Result<()> {
         params.place().revise(changes, out, |row| row)
     }
 }
 
-impl<F: Family> Supplier for TwoServerScheme<F> {
-    fn supply(server: &Server<F>, order: HintRequest) -> Result<HintResponse> {
+impl<F: Family> HintServer for TwoServerScheme<F> {
+    fn answer_hint_request(server: &Server<F>, order: HintRequest) -> Result<HintResponse> {
         let params = &server.params;
         let rows = params.place().of(server.image.as_ref())?;
         let (row_bytes, count) = (params.row_bytes(), params.block_hints());

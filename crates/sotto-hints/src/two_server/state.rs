@@ -93,12 +93,12 @@ impl<F: Family> Stateful for TwoServerScheme<F> {
         client.replay_journal(entry)
     }
 
-    fn number(pending: &Pending) -> u64 {
+    fn query_number(pending: &Pending) -> u64 {
         pending.number
     }
 
-    fn reopen(client: &mut Client<F>, number: u64) -> Result<Pending> {
-        client.find(number).ok_or(Misuse::Foreign("number"))?;
+    fn reopen_query(client: &mut Client<F>, number: u64) -> Result<Pending> {
+        client.find(number).ok_or(Misuse::ForeignValue("number"))?;
         Ok(client.pending(number))
     }
 
@@ -107,7 +107,7 @@ impl<F: Family> Stateful for TwoServerScheme<F> {
         client.note(JournalEvent::Rejected { number });
     }
 
-    fn follow(client: &mut Client<F>, delta: &[u8]) -> Result<()> {
+    fn apply_delta(client: &mut Client<F>, delta: &[u8]) -> Result<()> {
         client.follow_rows(delta)
     }
 
@@ -120,7 +120,7 @@ impl<F: Family> Stateful for TwoServerScheme<F> {
     }
 
     /// A preparation takes no artifact.
-    fn kept(_: &Prepare<F>) -> u64 {
+    fn absorbed_bytes(_: &Prepare<F>) -> u64 {
         0
     }
 }

@@ -5,21 +5,21 @@ use ::lp_treepir::PrivatelyPuncturedSets;
 use ::piano::FullSets;
 use ::s3pir::HalfSets;
 use rand_core::Rng;
-use sotto_core::{Budget, Client as _, Error, RecordIndex, Revise, Stateful};
+use sotto_core::{Budget, Client as _, Error, RecordIndex, Stateful, UpdateImage};
 use sotto_hints::one_server::OneServerScheme;
 use sotto_hints::two_server::TwoServerScheme;
 use sotto_testkit::rng::seeded;
-use sotto_testkit::served::Served;
+use sotto_testkit::served::InProcessServer;
 use std::collections::VecDeque;
 
 /// A scheme whose clients keep hints that a test can look at.
-pub(crate) trait Hinted: Stateful + Revise {
+pub(crate) trait Hinted: Stateful + UpdateImage {
     /// A table for so many queries, or more.
-    fn table(rows: u64, row_bytes: u64, queries: u64) -> Served<Self>;
+    fn table(rows: u64, row_bytes: u64, queries: u64) -> InProcessServer<Self>;
     /// A client with all its hints.
-    fn client(table: &Served<Self>, label: &str) -> Self::Client;
+    fn client(table: &InProcessServer<Self>, label: &str) -> Self::Client;
     /// Checks every parity that is known; that is all of them if no query waits.
-    fn check_parities(table: &Served<Self>, client: &Self::Client, waits: bool);
+    fn check_parities(table: &InProcessServer<Self>, client: &Self::Client, waits: bool);
 }
 
 /// Runs a check on all schemes.
@@ -118,7 +118,7 @@ fn every_parity_follows<S: Hinted>() {
             let waiting = [0, 0, rows - 1, rows / 2].map(|row| (row, table.ask(&mut client, row, rng)));
             let (next, delta) = table.revise(&changed, rng);
             table = next;
-            S::follow(&mut client, &delta).unwrap();
+            S::apply_delta(&mut client, &delta).unwrap();
             S::check_parities(&table, &client, true);
             waiting.into_iter().for_each(|(row, asked)| table.read(&mut client, row, asked).unwrap());
             S::check_parities(&table, &client, false);

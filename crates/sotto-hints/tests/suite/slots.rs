@@ -4,16 +4,18 @@ use super::parities::Hinted;
 use ::checklist::PuncturedSets;
 use ::lp_treepir::PrivatelyPuncturedSets;
 use rand_core::Rng;
-use sotto_core::{Budget, Client as _, Error, Params as _, RecordIndex, Shape, Stateful, Supplier, Upkeep};
+use sotto_core::{
+    Budget, Client as _, Error, HintScheme, HintServer, Params as _, RecordIndex, Stateful, TableShape,
+};
 use sotto_hints::two_server::params::ParamsLiteral;
 use sotto_hints::two_server::{
     Client, Family, HintRequest, HintResponse, Params, Plan, TreeScratch, TwoServerScheme, bound,
 };
 use sotto_testkit::rng::seeded;
-use sotto_testkit::served::Served;
+use sotto_testkit::served::InProcessServer;
 use std::collections::VecDeque;
 
-type Table<F> = Served<TwoServerScheme<F>>;
+type Table<F> = InProcessServer<TwoServerScheme<F>>;
 
 /// Parameters for few queries, so that a test can make them all.
 fn literal(rows: u64, row_bytes: u64, queries: u64) -> ParamsLiteral {
@@ -22,18 +24,18 @@ fn literal(rows: u64, row_bytes: u64, queries: u64) -> ParamsLiteral {
 }
 
 fn supply<F: Family>(table: &Table<F>, order: &HintRequest) -> HintResponse {
-    TwoServerScheme::<F>::supply(&table.server, order.clone()).unwrap()
+    TwoServerScheme::<F>::answer_hint_request(&table.server, order.clone()).unwrap()
 }
 
 impl<F: Family> Hinted for TwoServerScheme<F> {
     fn table(rows: u64, row_bytes: u64, queries: u64) -> Table<F> {
-        Served::new(Params::check(literal(rows, row_bytes, queries)).unwrap())
+        InProcessServer::new(Params::check(literal(rows, row_bytes, queries)).unwrap())
     }
 
     fn client(table: &Table<F>, label: &str) -> Client<F> {
         let mut client = table.client(label);
-        while let Some(order) = TwoServerScheme::<F>::order(&mut client).unwrap() {
-            TwoServerScheme::<F>::stock(&mut client, supply(table, &order)).unwrap();
+        while let Some(order) = TwoServerScheme::<F>::next_hint_request(&mut client).unwrap() {
+            TwoServerScheme::<F>::apply_hint_response(&mut client, supply(table, &order)).unwrap();
         }
         client
     }
@@ -128,20 +130,20 @@ fn orders_come_block_by_block_and_are_the_same_until_they_are_met<F: Family>() {
     for block in 0..params.blocks() {
         assert_eq!(client.budget(), Budget::Left(0));
         assert!(matches!(client.query(RecordIndex(0), &mut seeded("none")), Err(Error::Exhausted(_))));
-        let order = TwoServerScheme::<F>::order(&mut client).unwrap().unwrap();
-        assert_eq!(TwoServerScheme::<F>::order(&mut client).unwrap().unwrap(), order);
+        let order = TwoServerScheme::<F>::next_hint_request(&mut client).unwrap().unwrap();
+        assert_eq!(TwoServerScheme::<F>::next_hint_request(&mut client).unwrap().unwrap(), order);
         assert_eq!(order.block, block);
-        TwoServerScheme::<F>::stock(&mut client, supply(&table, &order)).unwrap();
+        TwoServerScheme::<F>::apply_hint_response(&mut client, supply(&table, &order)).unwrap();
         // A supply names no block, so the same one would be taken for that of the next.
-        let again = TwoServerScheme::<F>::stock(&mut client, supply(&table, &order));
+        let again = TwoServerScheme::<F>::apply_hint_response(&mut client, supply(&table, &order));
         assert!(matches!(again, Err(Error::Misuse(_))), "a supply is taken once");
         let there = params.block_hints() * (block as usize + 1);
         assert_eq!(known(&table, &client), there.min(params.hints()));
         first.get_or_insert(order);
     }
     assert_eq!(client.budget(), Budget::Left(1000));
-    assert!(TwoServerScheme::<F>::order(&mut client).unwrap().is_none());
-    let spare = TwoServerScheme::<F>::stock(&mut client, supply(&table, &first.unwrap()));
+    assert!(TwoServerScheme::<F>::next_hint_request(&mut client).unwrap().is_none());
+    let spare = TwoServerScheme::<F>::apply_hint_response(&mut client, supply(&table, &first.unwrap()));
     assert!(matches!(spare, Err(Error::Misuse(_))));
     table.fetch(&mut client, 2, &mut seeded("stocked")).unwrap();
 }
@@ -156,7 +158,7 @@ fn a_rejected_row_is_nowhere<F: Family>() {
     loop {
         let asked = table.ask(&mut client, 3, rng);
         let slot = client.plans().next().unwrap().slot();
-        number = number.max(TwoServerScheme::<F>::number(&asked.1));
+        number = number.max(TwoServerScheme::<F>::query_number(&asked.1));
         table.read(&mut client, 3, asked).unwrap();
         if (slot as usize) < all {
             break;
@@ -211,14 +213,15 @@ fn a_row_in_no_hint_is_not_found_and_spends_none<F: Family>() {
 fn every_table_fits_with_as_few_hints_as_the_bound_allows<F: Family>() {
     for (log2_rows, side) in [(20, 1 << 10), (24, 1 << 12), (28, 1 << 14)] {
         let params =
-            Params::<F>::check(Params::<F>::select(&Shape::new(1 << log2_rows, 32, 1)).unwrap()).unwrap();
+            Params::<F>::check(Params::<F>::select(&TableShape::new(1 << log2_rows, 32, 1)).unwrap())
+                .unwrap();
         assert_eq!((params.numbers(), 1 << params.ratio_bits()), (side, side));
         // (40 + 16) ln 2 hints for each of w.
         let hints = params.hints() as f64 / side as f64;
         assert!((38.7..38.9).contains(&hints), "{hints}");
     }
     for rows in (1..300).chain([(1 << 20) - 1, (1 << 20) + 1, u64::from(u32::MAX), 1 << 32]) {
-        let mut literal = Params::<F>::select(&Shape::new(rows, 3, 1 << 20)).unwrap();
+        let mut literal = Params::<F>::select(&TableShape::new(rows, 3, 1 << 20)).unwrap();
         let params = Params::<F>::check(literal.clone()).unwrap();
         assert!((params.numbers() as u64) << params.ratio_bits() >= rows, "{rows}");
         // Checklist's two rare forms together have 2 (s - 1) of n chances.
@@ -232,9 +235,12 @@ fn every_table_fits_with_as_few_hints_as_the_bound_allows<F: Family>() {
 fn limits_are_refused_not_wrapped<F: Family>() {
     let huge = [(0, 1), (1, 0), ((1 << 32) + 1, 1), (1, (1 << 20) + 1), (u64::MAX, u64::MAX)];
     for (rows, row_bytes) in huge {
-        assert!(Params::<F>::select(&Shape::new(rows, row_bytes, u64::MAX)).is_err(), "{rows} {row_bytes}");
+        assert!(
+            Params::<F>::select(&TableShape::new(rows, row_bytes, u64::MAX)).is_err(),
+            "{rows} {row_bytes}"
+        );
     }
-    let good = Params::<F>::select(&Shape::new(100, 1, 1)).unwrap();
+    let good = Params::<F>::select(&TableShape::new(100, 1, 1)).unwrap();
     for hints in [2 * good.hints + 65, u64::MAX] {
         assert!(Params::<F>::check(ParamsLiteral { hints, ..good.clone() }).is_err(), "{hints}");
     }
@@ -242,5 +248,5 @@ fn limits_are_refused_not_wrapped<F: Family>() {
     let wide = ParamsLiteral { rows: 1 << 13, row_bytes: 1 << 20, ..literal(1 << 13, 1, 1 << 16) };
     let fits = F::answer_rows(128) * wide.row_bytes <= 1 << 26;
     assert_eq!(Params::<F>::check(wide.clone()).is_ok(), fits);
-    assert_eq!(Params::<F>::select(&Shape::new(wide.rows, wide.row_bytes, 1)).is_ok(), fits);
+    assert_eq!(Params::<F>::select(&TableShape::new(wide.rows, wide.row_bytes, 1)).is_ok(), fits);
 }

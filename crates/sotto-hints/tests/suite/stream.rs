@@ -3,16 +3,16 @@
 use super::parities::Hinted;
 use piano::FullSets;
 use s3pir::HalfSets;
-use sotto_core::{Params as _, Shape};
+use sotto_core::{Params as _, TableShape};
 use sotto_hints::one_server::{
     Client, Family, LIVE, OWED, OneServerScheme, Params, PartitionPlace, Prf, RowOrder, Stock,
 };
 use sotto_testkit::rng::seeded;
-use sotto_testkit::served::Served;
+use sotto_testkit::served::InProcessServer;
 use std::collections::BTreeSet;
 
 fn params<F: Family>(rows: u64, row_bytes: u64, lookups: u64) -> Params<F> {
-    Params::check(Params::<F>::select(&Shape::new(rows, row_bytes, lookups)).unwrap()).unwrap()
+    Params::check(Params::<F>::select(&TableShape::new(rows, row_bytes, lookups)).unwrap()).unwrap()
 }
 
 /// Where each row lies.
@@ -23,16 +23,16 @@ fn places<F: Family>(params: &Params<F>) -> Vec<PartitionPlace> {
 }
 
 impl<F: Family> Hinted for OneServerScheme<F> {
-    fn table(rows: u64, row_bytes: u64, queries: u64) -> Served<Self> {
-        Served::new(params(rows, row_bytes, queries))
+    fn table(rows: u64, row_bytes: u64, queries: u64) -> InProcessServer<Self> {
+        InProcessServer::new(params(rows, row_bytes, queries))
     }
 
-    fn client(table: &Served<Self>, label: &str) -> Client<F> {
+    fn client(table: &InProcessServer<Self>, label: &str) -> Client<F> {
         table.client(label)
     }
 
     /// What was spent has none; a backup, or a hint that waits for its row, is not looked at.
-    fn check_parities(table: &Served<Self>, client: &Client<F>, _: bool) {
+    fn check_parities(table: &InProcessServer<Self>, client: &Client<F>, _: bool) {
         let (places, hints) = (places(&table.params), &client.hints);
         for id in 0..hints.none() {
             let hint = hints.hint(id);
@@ -54,7 +54,7 @@ impl<F: Family> Hinted for OneServerScheme<F> {
 /// Where bounds do not cover every sequence: of a partition there are more rows than backups.
 #[test]
 fn covered_sequences_to_the_end_of_the_budget() {
-    let table = Served::<OneServerScheme<FullSets>>::new(params(5000, 5, u64::MAX));
+    let table = InProcessServer::<OneServerScheme<FullSets>>::new(params(5000, 5, u64::MAX));
     let queries = table.params.queries() as u64;
     assert!(table.params.backups() < table.params.partition_rows() && queries > 300);
     let sequences: [fn(u64) -> u64; 2] = [|i| 3 * 128 + i % 128, |i| (i * 128 + i / 40) % 5000];

@@ -31,7 +31,7 @@ use super::tag::KeyDigest;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
-use sotto_core::{PeerMisbehaved, Result, Row, Sure, Unit};
+use sotto_core::{ExpectOrDefault, PeerMisbehaved, Result, Row, SumElement};
 use sotto_prg::PublicSeed;
 use subtle::{ConditionallySelectable, ConstantTimeEq};
 use zeroize::Zeroizing;
@@ -51,7 +51,7 @@ pub struct BandParams {
     /// Rows of the table, each of which is a record.
     pub rows: u64,
     /// What sums are made of: what the scheme adds up.
-    pub unit: Unit,
+    pub unit: SumElement,
     /// Which choice of bands has a solution, for each strip.
     pub tries: StripSeeds,
 }
@@ -87,7 +87,7 @@ pub(super) fn strip_keys_for(keys: u64, strips: u64) -> u64 {
 }
 
 /// Bytes of an entry.
-pub(super) fn entry_bytes(params: &Params, unit: Unit) -> u64 {
+pub(super) fn entry_bytes(params: &Params, unit: SumElement) -> u64 {
     params.slot_bytes().next_multiple_of(unit.bytes() as u64)
 }
 
@@ -116,7 +116,7 @@ impl BandHash {
     pub(super) fn of(&self, digest: KeyDigest, tried: u8) -> Zeroizing<BandPattern> {
         let mut hasher = Zeroizing::new(blake3::Hasher::new_keyed(&self.key));
         let tag = Zeroizing::new(digest.bytes());
-        hasher.update(tag.get(..self.tag_bytes as usize).sure("a tag is shorter than a digest"));
+        hasher.update(tag.get(..self.tag_bytes as usize).expect_or_default("a tag is shorter than a digest"));
         hasher.update(&[tried]);
         let (mut first, mut ones) = (Zeroizing::new([0; 8]), Zeroizing::new([0; 16]));
         let mut draw = hasher.finalize_xof();

@@ -13,7 +13,7 @@ use super::params::TAG_BYTES;
 use super::sizing::{KeyStats, KeywordSizes, params_for, smallest, values};
 use super::tag::{KeyDigest, KeyHash};
 use super::{KeyForm, Keyword, slot};
-use sotto_core::{Error, Unit};
+use sotto_core::{Error, SumElement};
 use sotto_prg::PublicSeed;
 
 /// Most keys, so that there are numbers for them and for the slots.
@@ -33,7 +33,7 @@ pub struct BuildOptions {
     /// Keys in a row; `None` for a number that goes with the width of values.
     pub slots: Option<u32>,
     /// Strips of a band, whose rows are as many; and what is added up.
-    pub strips: Option<(u64, Unit)>,
+    pub strips: Option<(u64, SumElement)>,
     /// Keys that the table is made for, if there will be more than there are.
     pub room: u64,
     /// log2 of how often a missing key may be found.
@@ -237,7 +237,7 @@ impl KeywordBuilder {
     ///
     /// # Errors
     /// As [`KeyStats::sizes`].
-    pub fn band_sizes(&self, strips: u64, unit: Unit) -> Result<KeywordSizes, BuildError> {
+    pub fn band_sizes(&self, strips: u64, unit: SumElement) -> Result<KeywordSizes, BuildError> {
         self.counted().band_sizes(strips, unit)
     }
 
@@ -247,7 +247,7 @@ impl KeywordBuilder {
     }
 
     /// Has keys lie in sums of rows, of so many strips.
-    pub fn arrange_band(&mut self, strips: u64, unit: Unit) {
+    pub fn arrange_band(&mut self, strips: u64, unit: SumElement) {
         (self.options.probes, self.options.strips) = (1, Some((strips, unit)));
     }
 }

@@ -4,7 +4,7 @@ use super::{Key, Keyword, Value};
 use crate::dummy_rows;
 use sotto_core::{CryptoRng, Misuse, Result, Row};
 
-/// Lookups of up to so many keys at once, whose rows a batch code fetches: `Then<MultiKeyword, B>`.
+/// Lookups of up to so many keys at once, whose rows a batch code fetches: `Compose<MultiKeyword, B>`.
 ///
 /// The number of lookups is that of the largest request. Rows for the keys that a smaller one lacks are drawn at random. A row
 /// may come several times, as keys share rows, and the same key may be asked for twice: batch codes see to that.

@@ -5,7 +5,7 @@ use super::build::{BuildError, BuildOptions, MAX_KEYS, ValueWidth};
 use super::occupancy;
 use super::params::{MAX_ROWS, Params, TAG_BYTES, ValueLength, false_positive_log2};
 use super::row_bounds::{CELLS, MAX_CUT_ROWS, RowBounds};
-use sotto_core::{Error, ParamsError, Unit};
+use sotto_core::{Error, ParamsError, SumElement};
 
 /// Slots up to this width lie four to a row, wider ones two: see the README for what that costs.
 const NARROW_BYTES: u64 = 512;
@@ -50,7 +50,7 @@ impl KeyStats {
     ///
     /// # Errors
     /// As [`Self::sizes`].
-    pub fn band_sizes(&self, strips: u64, unit: Unit) -> Result<KeywordSizes, BuildError> {
+    pub fn band_sizes(&self, strips: u64, unit: SumElement) -> Result<KeywordSizes, BuildError> {
         let params =
             self.params(BuildOptions { probes: 1, strips: Some((strips, unit)), ..self.options.clone() })?;
         let (rows, row_bytes) = (params.table_rows(), params.table_row_bytes());

@@ -10,7 +10,7 @@
 use super::Value;
 use super::params::{Params, ValueLength};
 use super::tag::KeyDigest;
-use sotto_core::{PeerMisbehaved, Result, Row, Sure};
+use sotto_core::{ExpectOrDefault, PeerMisbehaved, Result, Row};
 use subtle::{Choice, ConditionallySelectable, ConstantTimeEq};
 
 /// Writes a slot. `None` if the value is too long, or none of the table's, or `slot` is none.
@@ -43,12 +43,12 @@ pub(super) fn digest(params: &Params, slot: &[u8]) -> Option<KeyDigest> {
 pub(super) fn find(params: &Params, digest: KeyDigest, rows: &[Row]) -> Result<Option<Value>> {
     let (tag_bytes, length_bytes) = (params.tag_bytes as usize, params.values.length_bytes() as usize);
     let wanted = zeroize::Zeroizing::new(digest.bytes());
-    let wanted = wanted.get(..tag_bytes).sure("a tag is shorter than a digest");
+    let wanted = wanted.get(..tag_bytes).expect_or_default("a tag is shorter than a digest");
     // The tag's place is first, then those of length and value.
     let mut entry = Value::new(vec![0; params.slot_bytes() as usize - tag_bytes]);
     let mut found = Choice::from(0);
     for slot in rows.iter().flat_map(|row| row.chunks_exact(params.slot_bytes() as usize)) {
-        let (tag, held) = slot.split_at_checked(tag_bytes).sure("a slot begins with its tag");
+        let (tag, held) = slot.split_at_checked(tag_bytes).expect_or_default("a slot begins with its tag");
         let take = tag.ct_eq(wanted) & !found;
         found |= take;
         entry.iter_mut().zip(held).for_each(|(out, byte)| out.conditional_assign(byte, take));

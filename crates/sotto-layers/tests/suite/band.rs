@@ -2,7 +2,7 @@
 
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
-use sotto_core::{Error, Layer, Row, Unit};
+use sotto_core::{Error, Layer, Row, SumElement};
 use sotto_layers::Keyword;
 use sotto_layers::keyword::{BuildError, BuildOptions, KeyForm, KeywordBuilder, TableEdit, ValueWidth};
 use sotto_prg::PublicSeed;
@@ -16,7 +16,7 @@ struct Table {
     rows: Vec<Vec<u8>>,
 }
 
-fn options(strips: u64, unit: Unit) -> BuildOptions {
+fn options(strips: u64, unit: SumElement) -> BuildOptions {
     let seed = PublicSeed([7; 32]);
     BuildOptions { probes: 1, strips: Some((strips, unit)), ..BuildOptions::new(KeyForm::Bytes, seed) }
 }
@@ -86,7 +86,7 @@ impl Table {
 
 #[test]
 fn every_number_of_keys_has_a_solution() {
-    for unit in [Unit::Byte, Unit::Pair] {
+    for unit in [SumElement::Byte, SumElement::Pair] {
         for (strips, step) in [(1, 23), (2, 37), (7, 61), (40, 97)] {
             for count in (1..8).chain((8..=500).step_by(step)).chain([2000]) {
                 let entries = entries(count);
@@ -108,7 +108,7 @@ fn every_number_of_keys_has_a_solution() {
 fn long_strips_are_nearly_full() {
     let entries: Vec<Entry> =
         (0..60_000u32).map(|i| (i.to_le_bytes().to_vec(), i.to_be_bytes().to_vec())).collect();
-    for (strips, unit) in [(8, Unit::Pair), (31, Unit::Byte)] {
+    for (strips, unit) in [(8, SumElement::Pair), (31, SumElement::Byte)] {
         let table = build(options(strips, unit), &entries).unwrap();
         let over = (table.rows.len() as u64 * strips) as f64 / 60_000.0;
         assert!(over < 1.05, "{over}");
@@ -124,7 +124,7 @@ fn long_strips_are_nearly_full() {
 /// Where a band begins and which rows it has says nothing of whether there is such a key.
 #[test]
 fn missing_keys_are_asked_for_alike() {
-    let table = build(options(3, Unit::Pair), &entries(3000)).unwrap();
+    let table = build(options(3, SumElement::Pair), &entries(3000)).unwrap();
     let starts = (table.rows.len() - 127) as f64;
     let means = |range: std::ops::Range<u32>| {
         let count = f64::from(range.end - range.start);
@@ -149,7 +149,7 @@ fn missing_keys_are_asked_for_alike() {
 /// Tables whose strips have room: a value that changes and keys that come and go are those of a few strips.
 #[test]
 fn strips_are_solved_again() {
-    let options = BuildOptions { width: ValueWidth::UpTo(6), room: 3200, ..options(9, Unit::Pair) };
+    let options = BuildOptions { width: ValueWidth::UpTo(6), room: 3200, ..options(9, SumElement::Pair) };
     let mut table = build(options, &entries(3000)).unwrap();
     for i in 3000..3150u32 {
         let before = table.strips.clone();
@@ -179,7 +179,7 @@ fn strips_are_solved_again() {
 
 #[test]
 fn sums_of_no_table_are_refused() {
-    let table = build(options(3, Unit::Pair), &entries(100)).unwrap();
+    let table = build(options(3, SumElement::Pair), &entries(100)).unwrap();
     let width = table.rows[0].len();
     let ask = |rows: Vec<Vec<u8>>| {
         let (_, plan) = table.keyword.plan(b"key 1", &mut ChaCha20Rng::from_seed([5; 32])).unwrap();
@@ -196,7 +196,7 @@ fn sums_of_no_table_are_refused() {
 
 #[test]
 fn parameters_are_read_strictly() {
-    let table = build(options(3, Unit::Pair), &entries(100)).unwrap();
+    let table = build(options(3, SumElement::Pair), &entries(100)).unwrap();
     let text = serde_json::to_string(table.keyword.params()).unwrap();
     assert!(text.contains("\"band\":{\"rows\":43,\"unit\":\"pair\",\"tries\":\"AAAA\"}"), "{text}");
     for (from, to) in [

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use rand_chacha::ChaCha20Rng;
 use rand_core::{CryptoRng, SeedableRng};
-use sotto_core::{Error, Layer, Misuse, ParamsError, Row, Then};
+use sotto_core::{Compose, Error, Layer, Misuse, ParamsError, Row};
 use sotto_layers::keyword::{
     BuildError, BuildOptions, EditError, Key, KeyForm, KeywordBuilder, Params, TableEdit, ValueLength,
     ValueWidth,
@@ -259,7 +259,7 @@ fn several_keys_go_in_one_batch() {
     let entries = entries(500);
     let table = build(options(), &entries).unwrap();
     let keywords = MultiKeyword::new(table.keyword.clone(), 8);
-    let layer = Then(keywords.clone(), Plain { rows: table.keyword.params().rows, batch: 16 });
+    let layer = Compose(keywords.clone(), Plain { rows: table.keyword.params().rows, batch: 16 });
     let key = |text: &str| Key::new(text.as_bytes().to_vec());
     for names in [&[][..], &["key 7"], &["key 7", "none", "key 7", "key 499", "key 0", "a", "b", "key 12"]] {
         let keys: Vec<Key> = names.iter().map(|name| key(name)).collect();

@@ -2,7 +2,7 @@
 
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
-use sotto_core::{Layer, Row, Then};
+use sotto_core::{Compose, Layer, Row};
 use sotto_layers::BatchCode;
 use sotto_layers::batch_code::code::CodeSizes;
 use sotto_layers::batch_code::placement::Placement;
@@ -63,7 +63,7 @@ fn siblings_come_in_one_round() {
     let sizes = CodeSizes::fit(rows.len() as u64, batch_proof::height(leaves)).unwrap();
     let code = BatchCode::new(sizes, &PublicSeed([4; 32])).unwrap();
     let placement = Placement::new(&code);
-    let layer = Then(BatchProof::new(peaks).unwrap(), code);
+    let layer = Compose(BatchProof::new(peaks).unwrap(), code);
     assert_eq!((sizes.items, layer.shards().len() > 1), (13, true));
     for i in [0, 1, 4095, 4096, 4990, 4998, 4999] {
         let (asked, plan) = layer.plan(&i, rng).unwrap();

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use rand_chacha::ChaCha20Rng;
 use rand_core::{CryptoRng, Rng, SeedableRng};
-use sotto_core::{Error, Layer, Misuse, ParamsError, Result, Row, Then};
+use sotto_core::{Compose, Error, Layer, Misuse, ParamsError, Result, Row};
 use sotto_layers::BatchCode;
 use sotto_layers::batch_code::Params;
 use sotto_layers::batch_code::code::CodeSizes;
@@ -186,7 +186,7 @@ fn what_cannot_be_served_is_asked_alike() {
         assert!(
             asked.iter().zip(tables.code.visits()).all(|(row, shard)| *row < tables.code.shards()[shard])
         );
-        assert!(matches!(tables.code.assemble(plan, tables.fetch(&asked)), Err(Error::Unserved)));
+        assert!(matches!(tables.code.assemble(plan, tables.fetch(&asked)), Err(Error::ServerUnavailable)));
         // Asked for in parts, in requests that are due anyway, they are all to be had.
         for part in crowd.chunks(served) {
             assert_eq!(tables.get(part, rng).unwrap(), part);
@@ -327,7 +327,7 @@ fn a_layer_over_a_code() {
     let rng = &mut rng();
     let tables = Tables::fit(5000, 2);
     let code = BatchCode::new(*tables.code.sizes(), &PublicSeed([5; 32])).unwrap();
-    let both = Then(Sum, code);
+    let both = Compose(Sum, code);
     assert_eq!(both.shards(), tables.code.shards());
     let (asked, plan) = both.plan(&41, rng).unwrap();
     assert_eq!(both.assemble(plan, tables.fetch(&asked)).unwrap(), 42 + 2542);

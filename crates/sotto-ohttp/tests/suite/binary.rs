@@ -1,10 +1,10 @@
 //! Binary HTTP: both forms, what may be left out, what is refused.
 
 use bytes::Bytes;
-use sotto_ohttp::binary::{Limits, Malformed, Request, Response};
+use sotto_ohttp::bhttp::{BhttpError, BhttpLimits, Request, Response};
 
-fn limits() -> Limits {
-    Limits { fields: 4, bytes: 60 }
+fn limits() -> BhttpLimits {
+    BhttpLimits { fields: 4, bytes: 60 }
 }
 
 fn request() -> Request {
@@ -34,7 +34,7 @@ fn unknown(chunks: &[&str]) -> Vec<u8> {
     [out, text("trailer"), text("read over"), vec![0]].concat()
 }
 
-fn read(bytes: &[u8]) -> Result<Request, Malformed> {
+fn read(bytes: &[u8]) -> Result<Request, BhttpError> {
     Request::read(Bytes::copy_from_slice(bytes), limits())
 }
 
@@ -45,7 +45,7 @@ fn both_forms_say_the_same() {
     assert_eq!(read(&unknown(&["con", "t", "ent"])).unwrap(), request());
     for padded in [known, unknown(&["content"])] {
         assert_eq!(read(&[&padded[..], &[0; 9]].concat()).unwrap(), request());
-        assert_eq!(read(&[&padded[..], &[0, 0, 1]].concat()), Err(Malformed::Long));
+        assert_eq!(read(&[&padded[..], &[0, 0, 1]].concat()), Err(BhttpError::Long));
     }
     let response = Response { status: 410, fields: request().fields, body: Bytes::from(vec![7; 70_000]) };
     assert_eq!(Response::read(response.to_bytes().into(), limits()).unwrap(), response);
@@ -75,31 +75,31 @@ fn a_message_may_end_before_its_content_and_nowhere_else() {
 
 #[test]
 fn what_is_no_message_is_refused() {
-    assert_eq!(read(&[]), Err(Malformed::Short));
-    assert_eq!(read(&[1, 0]), Err(Malformed::Kind));
-    assert_eq!(read(&[9, 0]), Err(Malformed::Kind));
-    assert_eq!(Response::read(request().to_bytes().into(), limits()), Err(Malformed::Kind));
+    assert_eq!(read(&[]), Err(BhttpError::Short));
+    assert_eq!(read(&[1, 0]), Err(BhttpError::Kind));
+    assert_eq!(read(&[9, 0]), Err(BhttpError::Kind));
+    assert_eq!(Response::read(request().to_bytes().into(), limits()), Err(BhttpError::Kind));
     let with = |change: &dyn Fn(&mut Request)| {
         let mut changed = request();
         change(&mut changed);
         read(&changed.to_bytes())
     };
     let name = |name: &str| with(&|request| request.fields[0].0 = name.into());
-    assert_eq!(name(""), Err(Malformed::Text));
-    assert_eq!(name("User-Agent"), Err(Malformed::Text));
-    assert_eq!(name(":path"), Err(Malformed::Text));
-    assert_eq!(name("two words"), Err(Malformed::Text));
-    assert_eq!(with(&|request| request.fields[0].1 = "a\r\nb: c".into()), Err(Malformed::Text));
-    assert_eq!(with(&|request| request.method = "GE T".into()), Err(Malformed::Text));
-    assert_eq!(with(&|request| request.method.clear()), Err(Malformed::Text));
-    assert_eq!(with(&|request| request.path = "/a b".into()), Err(Malformed::Text));
-    assert_eq!(with(&|request| request.path = "/ä".into()), Err(Malformed::Text));
-    assert_eq!(with(&|request| request.path = "/".repeat(61)), Err(Malformed::TooMuch));
+    assert_eq!(name(""), Err(BhttpError::Text));
+    assert_eq!(name("User-Agent"), Err(BhttpError::Text));
+    assert_eq!(name(":path"), Err(BhttpError::Text));
+    assert_eq!(name("two words"), Err(BhttpError::Text));
+    assert_eq!(with(&|request| request.fields[0].1 = "a\r\nb: c".into()), Err(BhttpError::Text));
+    assert_eq!(with(&|request| request.method = "GE T".into()), Err(BhttpError::Text));
+    assert_eq!(with(&|request| request.method.clear()), Err(BhttpError::Text));
+    assert_eq!(with(&|request| request.path = "/a b".into()), Err(BhttpError::Text));
+    assert_eq!(with(&|request| request.path = "/ä".into()), Err(BhttpError::Text));
+    assert_eq!(with(&|request| request.path = "/".repeat(61)), Err(BhttpError::TooMuch));
     let response = |bytes: &[u8]| Response::read(Bytes::copy_from_slice(bytes), limits());
-    assert_eq!(response(&[1, 0x3F, 0, 0, 0]), Err(Malformed::Status));
-    assert_eq!(response(&[1, 0x42, 0x58, 0, 0, 0]), Err(Malformed::Status), "600");
+    assert_eq!(response(&[1, 0x3F, 0, 0, 0]), Err(BhttpError::Status));
+    assert_eq!(response(&[1, 0x42, 0x58, 0, 0, 0]), Err(BhttpError::Status), "600");
     let before: Vec<u8> = [0x40, 102, 0].repeat(9);
-    assert_eq!(response(&[&[1][..], &before, &[0x40, 200]].concat()), Err(Malformed::TooMuch));
+    assert_eq!(response(&[&[1][..], &before, &[0x40, 200]].concat()), Err(BhttpError::TooMuch));
 }
 
 #[test]
@@ -109,16 +109,16 @@ fn fields_are_limited_whatever_the_form() {
         ..request()
     };
     assert!(read(&many(4, "a").to_bytes()).is_ok());
-    assert_eq!(read(&many(5, "a").to_bytes()), Err(Malformed::TooMuch));
-    assert_eq!(read(&many(4, &"a".repeat(15)).to_bytes()), Err(Malformed::TooMuch));
+    assert_eq!(read(&many(5, "a").to_bytes()), Err(BhttpError::TooMuch));
+    assert_eq!(read(&many(4, &"a".repeat(15)).to_bytes()), Err(BhttpError::TooMuch));
     let mut chunked = vec![2];
     ["GET", "https", "", "/"].iter().for_each(|part| chunked.extend(text(part)));
     let with = |field: &[u8], count: usize| read(&[&chunked[..], &field.repeat(count), &[0, 0, 0]].concat());
     assert!(with(&[1, b'a', 1, b'v'], 4).is_ok());
-    assert_eq!(with(&[1, b'a', 1, b'v'], 5), Err(Malformed::TooMuch));
-    assert_eq!(with(&[&[1, b'a', 40][..], &[b'v'; 40]].concat(), 2), Err(Malformed::TooMuch));
+    assert_eq!(with(&[1, b'a', 1, b'v'], 5), Err(BhttpError::TooMuch));
+    assert_eq!(with(&[&[1, b'a', 40][..], &[b'v'; 40]].concat(), 2), Err(BhttpError::TooMuch));
     // A length that no memory has is refused before anything is made of it.
-    assert_eq!(with(&[0xFF; 8], 1), Err(Malformed::TooMuch));
+    assert_eq!(with(&[0xFF; 8], 1), Err(BhttpError::TooMuch));
     let content = [&chunked[..], &[0], &[0xFF; 8]].concat();
-    assert_eq!(read(&content), Err(Malformed::Short));
+    assert_eq!(read(&content), Err(BhttpError::Short));
 }

@@ -2,16 +2,16 @@
 
 use sotto_ohttp::client;
 use sotto_ohttp::config::KeyConfig;
-use sotto_ohttp::gateway::{self, Refused};
-use sotto_ohttp::ring::{Ring, Rotation};
+use sotto_ohttp::gateway::{self, OpenError};
+use sotto_ohttp::gateway_keys::{GatewayKeys, RotationSchedule};
 use sotto_testkit::rng::seeded;
 
-const ROTATION: Rotation = Rotation { every: 100, after: 30 };
+const ROTATION: RotationSchedule = RotationSchedule { every: 100, after: 30 };
 
 #[test]
 fn a_key_is_told_for_a_while_and_opened_with_for_a_while_longer() {
     let rng = &mut seeded("ring");
-    let mut ring = Ring::new(ROTATION);
+    let mut ring = GatewayKeys::new(ROTATION);
     assert!(ring.is_due(1000) && ring.told().is_empty());
     ring = ring.turned(1000, rng).unwrap();
     let [first] = &KeyConfig::read_all(&ring.told()).unwrap()[..] else { panic!("one") };
@@ -23,12 +23,12 @@ fn a_key_is_told_for_a_while_and_opened_with_for_a_while_longer() {
     assert!(second.id != first.id && second.public != first.public);
     assert_eq!(gateway::open(ring.keys(), &early).unwrap().plain, b"early");
     let written = ring.to_text();
-    let again = Ring::read(ROTATION, &written).unwrap();
+    let again = GatewayKeys::read(ROTATION, &written).unwrap();
     assert_eq!((again.to_text(), again.told()), (written, ring.told()));
     assert_eq!(gateway::open(again.keys(), &early).unwrap().plain, b"early");
     assert!(again.is_due(1130));
     ring = again.turned(1130, rng).unwrap();
-    assert_eq!(gateway::open(ring.keys(), &early).err(), Some(Refused::UnknownKey));
+    assert_eq!(gateway::open(ring.keys(), &early).err(), Some(OpenError::UnknownKey));
     // After a long sleep none of them is left, and no id is met again at once.
     ring = ring.turned(9000, rng).unwrap();
     let [third] = &KeyConfig::read_all(&ring.told()).unwrap()[..] else { panic!("one") };
@@ -38,7 +38,7 @@ fn a_key_is_told_for_a_while_and_opened_with_for_a_while_longer() {
 #[test]
 fn ids_go_around() {
     let rng = &mut seeded("around");
-    let mut ring = Ring::new(ROTATION);
+    let mut ring = GatewayKeys::new(ROTATION);
     for i in 0..600 {
         ring = ring.turned(i * 100, rng).unwrap();
         let ids: std::collections::BTreeSet<u8> = ring.keys().map(|key| key.id()).collect();
@@ -49,9 +49,9 @@ fn ids_go_around() {
 
 #[test]
 fn what_is_no_file_of_keys_is_refused() {
-    let ring = Ring::new(ROTATION).turned(5, &mut seeded("file")).unwrap();
+    let ring = GatewayKeys::new(ROTATION).turned(5, &mut seeded("file")).unwrap();
     let text = ring.to_text();
-    let refused = |text: &str| assert!(Ring::read(ROTATION, text).is_none(), "taken: {text}");
+    let refused = |text: &str| assert!(GatewayKeys::read(ROTATION, text).is_none(), "taken: {text}");
     refused("");
     refused(&text.replace("keys/1", "keys/2"));
     refused(&text.replace(" 5 ", " 05 "));

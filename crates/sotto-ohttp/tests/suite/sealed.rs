@@ -1,10 +1,10 @@
 //! The example of RFC 9458's appendix A, and both halves with each other.
 
 use rand_core::{TryCryptoRng, TryRng};
-use sotto_ohttp::binary::{Limits, Request, Response};
+use sotto_ohttp::bhttp::{BhttpLimits, Request, Response};
 use sotto_ohttp::client;
 use sotto_ohttp::config::KeyConfig;
-use sotto_ohttp::gateway::{self, Key, OVERHEAD, Refused};
+use sotto_ohttp::gateway::{self, GatewayKey, OVERHEAD, OpenError};
 use sotto_ohttp::suite::Aead;
 use sotto_testkit::rng::seeded;
 use std::convert::Infallible;
@@ -43,7 +43,7 @@ impl TryCryptoRng for Chosen {}
 
 #[test]
 fn the_example_of_the_rfc_comes_out_to_the_last_byte() {
-    let key = Key::of(1, &hex(SECRET).try_into().unwrap()).unwrap();
+    let key = GatewayKey::of(1, &hex(SECRET).try_into().unwrap()).unwrap();
     let listed = [&(hex(CONFIG).len() as u16).to_be_bytes()[..], &hex(CONFIG)].concat();
     let [config] = &KeyConfig::read_all(&listed).unwrap()[..] else { panic!("one key") };
     assert_eq!(config.aeads, [Aead::Aes128Gcm, Aead::ChaCha20Poly1305]);
@@ -51,20 +51,20 @@ fn the_example_of_the_rfc_comes_out_to_the_last_byte() {
     assert_eq!(config.to_bytes(), listed);
     let opened = gateway::open([&key].into_iter(), &hex(SEALED)).unwrap();
     assert_eq!(opened.plain, hex(REQUEST));
-    let request = Request::read(opened.plain.into(), Limits::default()).unwrap();
+    let request = Request::read(opened.plain.into(), BhttpLimits::default()).unwrap();
     assert_eq!(
         (request.method.as_str(), request.authority.as_str(), request.path.as_str()),
         ("GET", "example.com", "/")
     );
     let response = Response { status: 200, fields: Vec::new(), body: bytes::Bytes::new() };
-    assert_eq!(Response::read(hex(RESPONSE).into(), Limits::default()).unwrap(), response);
+    assert_eq!(Response::read(hex(RESPONSE).into(), BhttpLimits::default()).unwrap(), response);
     assert_eq!(opened.reply.seal(&hex(RESPONSE), &mut Chosen(hex(NONCE))).unwrap(), hex(ANSWERED));
 }
 
 #[test]
 fn both_halves_understand_each_other_with_every_cipher() {
     let rng = &mut seeded("ohttp");
-    let keys = [Key::generate(7, rng).unwrap(), Key::generate(8, rng).unwrap()];
+    let keys = [GatewayKey::generate(7, rng).unwrap(), GatewayKey::generate(8, rng).unwrap()];
     for aead in Aead::ALL {
         for key in &keys {
             let config = KeyConfig { aeads: vec![aead], ..key.config() };
@@ -82,7 +82,7 @@ fn both_halves_understand_each_other_with_every_cipher() {
 #[test]
 fn what_was_changed_on_the_way_is_not_opened() {
     let rng = &mut seeded("changed");
-    let key = Key::generate(7, rng).unwrap();
+    let key = GatewayKey::generate(7, rng).unwrap();
     let (bytes, pending) = client::seal(&key.config(), b"a request", rng).unwrap();
     let refused = |bytes: &[u8]| gateway::open([&key].into_iter(), bytes).err();
     for at in 0..bytes.len() {
@@ -91,16 +91,16 @@ fn what_was_changed_on_the_way_is_not_opened() {
         let unknown = at < 7 && at != 6;
         let why = refused(&changed).unwrap_or_else(|| panic!("byte {at} does not matter"));
         assert!(
-            if unknown { why == Refused::UnknownKey } else { why != Refused::Malformed },
+            if unknown { why == OpenError::UnknownKey } else { why != OpenError::Malformed },
             "byte {at}: {why}"
         );
     }
     for len in 0..bytes.len() {
         assert!(refused(&bytes[..len]).is_some());
     }
-    let other = Key::generate(7, rng).unwrap();
-    assert_eq!(gateway::open([&other].into_iter(), &bytes).err(), Some(Refused::Unopened));
-    assert_eq!(gateway::open([].into_iter(), &bytes).err(), Some(Refused::UnknownKey));
+    let other = GatewayKey::generate(7, rng).unwrap();
+    assert_eq!(gateway::open([&other].into_iter(), &bytes).err(), Some(OpenError::Unopened));
+    assert_eq!(gateway::open([].into_iter(), &bytes).err(), Some(OpenError::UnknownKey));
     let mut answer = gateway::open([&key].into_iter(), &bytes).unwrap().reply.seal(b"yes", rng).unwrap();
     *answer.last_mut().unwrap() ^= 1;
     assert!(pending.open(&answer).is_err());
@@ -110,7 +110,7 @@ fn what_was_changed_on_the_way_is_not_opened() {
 #[test]
 fn keys_of_other_kinds_are_passed_over_and_what_is_no_list_is_refused() {
     let rng = &mut seeded("lists");
-    let ours = Key::generate(3, rng).unwrap().config();
+    let ours = GatewayKey::generate(3, rng).unwrap().config();
     let mut other = ours.to_bytes();
     other[4] = 0x10;
     let mut unknown = ours.to_bytes();

@@ -1,46 +1,46 @@
 //! From a user's name to a spent token, as keys are renewed.
 
-use sotto_pass::client::{Client, NoToken, header};
-use sotto_pass::ledger::{Ledger, Memory};
+use sotto_pass::client::{Client, TokenError, header};
+use sotto_pass::issuer::IssuerError;
+use sotto_pass::ledger::{Ledger, MemoryLedger};
 use sotto_pass::message::challenge;
-use sotto_pass::pass::Failed;
-use sotto_pass::{Pass, Ring, Rotation, Users};
+use sotto_pass::{Issuer, IssuerKeys, RotationSchedule, UserTiers};
 use sotto_prg::system_rng;
 
-const ROTATION: Rotation = Rotation { every: 100, after: 50, before: 10 };
+const ROTATION: RotationSchedule = RotationSchedule { every: 100, after: 50, before: 10 };
 
 /// An issuer of two tiers at a time.
-fn pass(now: u64, ledger: &dyn Ledger) -> Pass {
-    let users = Users::parse("free ann\nfree bob\npaid eve").unwrap();
-    let ring = Ring::open(ROTATION, ledger).unwrap();
+fn pass(now: u64, ledger: &dyn Ledger) -> Issuer {
+    let users = UserTiers::parse("free ann\nfree bob\npaid eve").unwrap();
+    let ring = IssuerKeys::open(ROTATION, ledger).unwrap();
     let ring = ring.turned(users.tiers(), now, ledger, &mut system_rng().unwrap()).unwrap();
     assert!(!ring.is_due(users.tiers(), now));
-    Pass { ring, users, most_given: 3, issue_uri: "/issue".into(), issuer: None }
+    Issuer { ring, users, max_issued: 3, issue_uri: "/issue".into(), issuer: None }
 }
 
-fn client(pass: &Pass, user: &str, now: u64) -> Client {
+fn client(pass: &Issuer, user: &str, now: u64) -> Client {
     let spki = pass.key_for(Some(&format!("Bearer {user}")), now).unwrap();
     Client::new(spki, &pass.directory(now), &challenge("issuer.example"), now).unwrap()
 }
 
 /// A token's header.
-fn token(pass: &Pass, user: &str, now: u64, ledger: &dyn Ledger) -> Result<String, Failed> {
+fn token(pass: &Issuer, user: &str, now: u64, ledger: &dyn Ledger) -> Result<String, IssuerError> {
     let (client, mut rng) = (client(pass, user, now), system_rng().unwrap());
     let (body, pending) = client.request(&mut rng).unwrap();
     let answer = pass.issue(Some(&format!("bearer {user}")), &body, now, ledger, &mut rng)?;
     Ok(header(&client.finish(pending, &answer).unwrap()))
 }
 
-fn status<T: std::fmt::Debug>(outcome: Result<T, Failed>) -> u16 {
+fn status<T: std::fmt::Debug>(outcome: Result<T, IssuerError>) -> u16 {
     match outcome {
-        Err(Failed::Refused(refused)) => refused.status,
+        Err(IssuerError::Refused(refused)) => refused.status,
         other => panic!("{other:?}"),
     }
 }
 
 #[test]
 fn a_token_is_spent_once_and_says_the_tier() {
-    let ledger = Memory::default();
+    let ledger = MemoryLedger::default();
     let pass = pass(1000, &ledger);
     let (ann, eve) =
         (token(&pass, "ann", 1000, &ledger).unwrap(), token(&pass, "eve", 1000, &ledger).unwrap());
@@ -57,7 +57,7 @@ fn a_token_is_spent_once_and_says_the_tier() {
 
 #[test]
 fn whoever_has_no_token_is_told_what_is_wanted() {
-    let ledger = Memory::default();
+    let ledger = MemoryLedger::default();
     let mut pass = pass(1000, &ledger);
     let ann = token(&pass, "ann", 1000, &ledger).unwrap();
     let mut forged = ann.clone().into_bytes();
@@ -68,7 +68,9 @@ fn whoever_has_no_token_is_told_what_is_wanted() {
     for wrong in
         [None, Some(""), Some("PrivateToken"), Some("PrivateToken token="), Some("Bearer ann"), Some(&long)]
     {
-        let Err(Failed::Refused(refused)) = pass.redeem(wrong, 1000, &ledger) else { panic!("{wrong:?}") };
+        let Err(IssuerError::Refused(refused)) = pass.redeem(wrong, 1000, &ledger) else {
+            panic!("{wrong:?}")
+        };
         let told = refused.authenticate.unwrap();
         assert!(refused.status == 401 && told.starts_with("PrivateToken challenge=\"AAI"), "{told}");
     }
@@ -81,7 +83,7 @@ fn whoever_has_no_token_is_told_what_is_wanted() {
 
 #[test]
 fn who_may_have_tokens_and_how_many() {
-    let ledger = Memory::default();
+    let ledger = MemoryLedger::default();
     let pass = pass(1000, &ledger);
     for nobody in [None, Some("ann"), Some("Bearer mallory"), Some("Basic ann"), Some("Bearer ")] {
         assert_eq!(status(pass.key_for(nobody, 1000)), 401);
@@ -105,7 +107,7 @@ fn who_may_have_tokens_and_how_many() {
 
 #[test]
 fn keys_are_renewed_and_their_tokens_forgotten() {
-    let ledger = Memory::default();
+    let ledger = MemoryLedger::default();
     let first = pass(1000, &ledger);
     let (early, late) =
         (token(&first, "ann", 1000, &ledger).unwrap(), token(&first, "ann", 1000, &ledger).unwrap());
@@ -128,9 +130,9 @@ fn keys_are_renewed_and_their_tokens_forgotten() {
     );
     let newest = second.key_for(Some("Bearer ann"), 1100).unwrap();
     let unlisted = Client::new(newest, &first.directory(1100), b"", 1100);
-    assert_eq!(unlisted.unwrap_err(), NoToken::Unlisted);
+    assert_eq!(unlisted.unwrap_err(), TokenError::UnlistedKey);
     let early = Client::new(newest, &second.directory(1100), b"", 1099);
-    assert_eq!(early.unwrap_err(), NoToken::Unlisted, "a key that is not good yet");
+    assert_eq!(early.unwrap_err(), TokenError::UnlistedKey, "a key that is not good yet");
     // Who asked for the key just before has a token all the same, and a count of its own.
     let next = token(&second, "ann", 1100, &ledger).unwrap();
     let (body, _) = client(&first, "ann", 1000).request(&mut system_rng().unwrap()).unwrap();

@@ -1,7 +1,7 @@
 //! The vectors of RFC 9578, appendix B.2.
 
 use serde_json::Value;
-use sotto_pass::key::{Key, PublicKey};
+use sotto_pass::key::{IssuerKey, PublicKey};
 use sotto_pass::message::{Token, TokenRequest};
 use sotto_prg::system_rng;
 
@@ -13,9 +13,9 @@ fn hex(value: &Value) -> Vec<u8> {
 #[test]
 fn requests_are_signed_as_recorded() {
     let data: Value = serde_json::from_str(include_str!("../data/rfc9578.json")).unwrap();
-    let key = Key::from_pem(data["skS"].as_str().unwrap()).unwrap();
+    let key = IssuerKey::from_pem(data["skS"].as_str().unwrap()).unwrap();
     assert_eq!(key.public().spki(), hex(&data["pkS"]));
-    assert_eq!(Key::from_der(&key.to_der().unwrap()).unwrap().public().id(), key.public().id());
+    assert_eq!(IssuerKey::from_der(&key.to_der().unwrap()).unwrap().public().id(), key.public().id());
     assert!(PublicKey::take(&hex(&data["pkS"])).is_some());
     let vectors = data["vectors"].as_array().unwrap();
     assert_eq!(vectors.len(), 5);
@@ -49,5 +49,5 @@ fn damaged_keys_are_refused() {
         // In the modulus another number may be one; before it nothing may differ.
         assert!(at >= 80 || PublicKey::take(&other).is_none(), "{at}");
     }
-    assert!(Key::from_der(&[0x30, 0x82]).is_none() && Key::from_pem("-----BEGIN").is_none());
+    assert!(IssuerKey::from_der(&[0x30, 0x82]).is_none() && IssuerKey::from_pem("-----BEGIN").is_none());
 }

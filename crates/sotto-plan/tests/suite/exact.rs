@@ -1,31 +1,31 @@
 //! Bytes are the scheme's own, to the last one.
 
 use super::{keys, rows};
-use sotto_core::{Goal, Shape};
-use sotto_db::Verified;
-use sotto_db::layout::Plan as Layout;
-use sotto_plan::{Keys, Offer, Scope, Trust, Workload, plan};
+use sotto_core::{Goal, TableShape};
+use sotto_db::RowProofs;
+use sotto_db::layout::LayoutSearch as Layout;
+use sotto_plan::{Candidate, KeyChoice, SearchScope, ServerTrust, Workload, plan};
 
-fn all(workload: &Workload) -> Vec<Offer> {
-    plan(workload, Scope::default(), None).unwrap().offers
+fn all(workload: &Workload) -> Vec<Candidate> {
+    plan(workload, SearchScope::default(), None).unwrap().offers
 }
 
 #[test]
 fn every_row_has_the_bytes_of_its_parameters() {
-    let workload = Workload { trust: Trust::TwoServers, ..rows(20_000, 40) };
+    let workload = Workload { trust: ServerTrust::TwoServers, ..rows(20_000, 40) };
     let offers = all(&workload);
     assert!(offers.len() > sotto_registry::SCHEMES.len() / 2, "{} fit", offers.len());
     for offer in offers {
         let entry = sotto_registry::find(&offer.choice.scheme).unwrap();
         let goal = Goal::ALL.into_iter().find(|goal| goal.name() == offer.choice.goal).unwrap();
-        let shape = Shape { goal, ..Shape::new(20_000, 40, offer.choice.lookups) };
-        let layout = Layout { entry, rows: 20_000, shape }.choose(Verified::IfCheap).unwrap();
+        let shape = TableShape { goal, ..TableShape::new(20_000, 40, offer.choice.lookups) };
+        let layout = Layout { entry, rows: 20_000, shape }.choose(RowProofs::IfCheap).unwrap();
         let report = (entry.report)(&layout.params).unwrap();
-        let (costs, each) = (report.costs, (layout.packing.lookups() * entry.queried) as u64);
+        let (costs, each) = (report.costs, (layout.packing.records_per_row() * entry.query_servers) as u64);
         let id = entry.id;
         assert_eq!(offer.up_bytes, costs.query_bytes * each, "{id}");
         assert_eq!(offer.down_bytes, costs.answer_bytes * each, "{id}");
-        assert_eq!(offer.keys_bytes, costs.keys_bytes * entry.queried as u64, "{id}");
+        assert_eq!(offer.keys_bytes, costs.keys_bytes * entry.query_servers as u64, "{id}");
         assert_eq!(offer.params_digests, [report.digest.to_string()], "{id}");
         assert_eq!(offer.choice.verified, layout.path.is_some(), "{id}");
         assert!(
@@ -42,11 +42,11 @@ fn every_row_has_the_bytes_of_its_parameters() {
 fn a_key_takes_a_lookup_of_each_row_where_it_may_lie() {
     for id in ["simplepir/1", "fspiral/1", "vbpir/1"] {
         let only = sotto_registry::find(id);
-        let scope = Scope { only, ..Scope::default() };
+        let scope = SearchScope { only, ..SearchScope::default() };
         let offer = plan(&keys(5000, 12), scope, None).unwrap().offers.remove(0);
         let probes = match offer.choice.keys {
-            Some(Keys::Rows { probes, .. }) => u64::from(probes),
-            Some(Keys::Sums) => 1,
+            Some(KeyChoice::Rows { probes, .. }) => u64::from(probes),
+            Some(KeyChoice::Sums) => 1,
             None => panic!("keys lie somewhere"),
         };
         assert_eq!(offer.queries % probes, 0, "{}", offer.choice.scheme);
@@ -69,7 +69,7 @@ fn a_round_asks_each_table_of_its_code() {
 fn a_masked_row_is_wider_and_opened() {
     let (plain, masked) = (rows(4096, 64), Workload { symmetric: true, ..rows(4096, 64) });
     let of = |workload: &Workload| all(workload).into_iter().find(|offer| offer.choice.scheme == "dpf/1");
-    let trusted = |workload: Workload| Workload { trust: Trust::TwoServers, ..workload };
+    let trusted = |workload: Workload| Workload { trust: ServerTrust::TwoServers, ..workload };
     let (plain, masked) = (of(&trusted(plain)).unwrap(), of(&trusted(masked)).unwrap());
     // Two servers, each with 24 bytes more; and an element with its proof.
     assert_eq!(masked.down_bytes, plain.down_bytes + 2 * 24 + 32 + 64);

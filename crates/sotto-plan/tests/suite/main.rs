@@ -7,17 +7,17 @@ mod exact;
 mod ranked;
 
 use sotto_layers::keyword::{BuildOptions, KeyForm, KeyStats};
-use sotto_plan::{Data, Workload};
+use sotto_plan::{TableData, Workload};
 use sotto_prg::PublicSeed;
 
 /// Rows of one width.
 fn rows(rows: u64, row_bytes: u64) -> Workload {
-    Workload::usual(Data::Row { rows, row_bytes, room: 0 })
+    Workload::usual(TableData::Row { rows, row_bytes, room: 0 })
 }
 
 /// Keys with values of one width.
 fn keys(keys: u64, value_bytes: u32) -> Workload {
     let options = BuildOptions::new(KeyForm::Text, PublicSeed([7; 32]));
     let counted = KeyStats { options, keys, shortest: value_bytes, longest: value_bytes };
-    Workload::usual(Data::Key { keys, value_bytes: value_bytes.into(), counted: Box::new(counted) })
+    Workload::usual(TableData::Key { keys, value_bytes: value_bytes.into(), counted: Box::new(counted) })
 }

@@ -1,12 +1,12 @@
 //! The order, what does not fit, and what is refused.
 
 use super::{keys, rows};
-use sotto_plan::calibration::{Calibration, FORMAT, Parts, Sample};
-use sotto_plan::{Aim, Data, PlanError, Scope, Trust, Workload, plan};
+use sotto_plan::calibration::{Calibration, CalibrationSample, FORMAT, PartSample};
+use sotto_plan::{PlanError, RankBy, SearchScope, ServerTrust, TableData, Workload, plan};
 
 /// A machine on which every scheme does three of its operations in a nanosecond, and has parts.
 fn calibration() -> Calibration {
-    let sample = |scheme: &str, server_ops: u64| Sample {
+    let sample = |scheme: &str, server_ops: u64| CalibrationSample {
         scheme: scheme.to_owned(),
         rows: 1 << 10,
         row_bytes: 1 << 10,
@@ -18,7 +18,7 @@ fn calibration() -> Calibration {
         threads_ns: server_ops as f64 / 5.0,
         client_ns: server_ops as f64 / 3.0,
         encode_ns: 1e6,
-        parts: Some(Parts {
+        parts: Some(PartSample {
             parts: 4,
             partial_ns: server_ops as f64 / 10.0,
             join_ns: 100.0,
@@ -33,10 +33,10 @@ fn calibration() -> Calibration {
 
 #[test]
 fn a_plan_is_the_same_each_time_and_in_the_order_of_its_aim() {
-    for aim in Aim::ALL.map(|(_, aim)| aim) {
-        let workload = Workload { aim, trust: Trust::TwoServers, ..rows(1 << 14, 32) };
+    for aim in RankBy::ALL.map(|(_, aim)| aim) {
+        let workload = Workload { aim, trust: ServerTrust::TwoServers, ..rows(1 << 14, 32) };
         let of = |id: &str| {
-            let scope = Scope { only: sotto_registry::find(id), all: true };
+            let scope = SearchScope { only: sotto_registry::find(id), all: true };
             plan(&workload, scope, Some(&calibration())).unwrap()
         };
         for id in ["simplepir/1", "fspiral/1", "dpf/1", "s3pir/1"] {
@@ -55,7 +55,7 @@ fn a_plan_is_the_same_each_time_and_in_the_order_of_its_aim() {
 #[test]
 fn every_scheme_is_offered_or_refused_with_a_reason() {
     let workload = Workload { most_latency_ms: Some(80.0), ..rows(1 << 14, 32) };
-    let plan = plan(&workload, Scope::default(), None).unwrap();
+    let plan = plan(&workload, SearchScope::default(), None).unwrap();
     assert_eq!(plan.offers.len() + plan.refused.len(), sotto_registry::SCHEMES.len());
     let why =
         |name: &str| plan.refused.iter().find(|refused| refused.scheme == name).map(|refused| &refused.why);
@@ -69,7 +69,7 @@ fn every_scheme_is_offered_or_refused_with_a_reason() {
 fn limits_of_memory_refuse() {
     let usual = rows(1 << 16, 32);
     let small = sotto_plan::Machine { memory_bytes: 1 << 20, ..usual.machine };
-    let plan = |workload: &Workload| plan(workload, Scope::default(), None).unwrap();
+    let plan = |workload: &Workload| plan(workload, SearchScope::default(), None).unwrap();
     let none = plan(&Workload { machine: small, ..usual.clone() });
     assert!(none.offers.is_empty() && none.chosen.is_none());
     assert!(none.refused.iter().any(|refused| refused.why.starts_with("memory")));
@@ -79,8 +79,8 @@ fn limits_of_memory_refuse() {
 
 #[test]
 fn parts_are_modelled_and_said_to_be() {
-    let workload = Workload { machines: 4, trust: Trust::TwoServers, ..rows(1 << 18, 64) };
-    let plan = plan(&workload, Scope::default(), Some(&calibration())).unwrap();
+    let workload = Workload { machines: 4, trust: ServerTrust::TwoServers, ..rows(1 << 18, 64) };
+    let plan = plan(&workload, SearchScope::default(), Some(&calibration())).unwrap();
     assert!(plan.offers.iter().any(|offer| offer.choice.scheme == "simplepir/1"));
     for offer in &plan.offers {
         let cut = offer.modelled.unwrap();
@@ -95,7 +95,7 @@ fn parts_are_modelled_and_said_to_be() {
 
 #[test]
 fn baselines_stand_beside() {
-    let of = |workload: &Workload| plan(workload, Scope::default(), None).unwrap().baselines;
+    let of = |workload: &Workload| plan(workload, SearchScope::default(), None).unwrap().baselines;
     let by_row = of(&rows(1000, 10));
     assert_eq!(by_row.len(), 1);
     assert_eq!(by_row[0].once_bytes, 10_000);
@@ -108,7 +108,7 @@ fn baselines_stand_beside() {
 #[test]
 fn figures_that_make_no_sense_are_refused_by_name() {
     let usual = || rows(1000, 10);
-    let data = |rows, row_bytes| Data::Row { rows, row_bytes, room: 0 };
+    let data = |rows, row_bytes| TableData::Row { rows, row_bytes, room: 0 };
     for (workload, said) in [
         (Workload { data: data(0, 10), ..usual() }, "rows"),
         (Workload { data: data(1 << 41, 10), ..usual() }, "rows"),
@@ -122,10 +122,11 @@ fn figures_that_make_no_sense_are_refused_by_name() {
         (Workload { machines: 0, ..usual() }, "machines"),
         (Workload { batch: Some(0), ..usual() }, "request"),
     ] {
-        let error = plan(&workload, Scope::default(), None).map(|plan| plan.offers.len()).unwrap_err();
+        let error = plan(&workload, SearchScope::default(), None).map(|plan| plan.offers.len()).unwrap_err();
         assert!(matches!(&error, PlanError::Workload { what, .. } if what.contains(said)), "{said}: {error}");
     }
     // The largest table there may be is planned for, or refused scheme by scheme.
-    let most = plan(&Workload { data: data(1 << 40, 1 << 30), ..usual() }, Scope::default(), None).unwrap();
+    let most =
+        plan(&Workload { data: data(1 << 40, 1 << 30), ..usual() }, SearchScope::default(), None).unwrap();
     assert!(most.offers.is_empty() && most.refused.len() == sotto_registry::SCHEMES.len());
 }

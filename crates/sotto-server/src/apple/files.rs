@@ -1,11 +1,11 @@
 //! Use cases from the disk: a file, or a folder of epochs.
 
-use super::source::{Found, UseCaseSource};
-use crate::{Config, Residency, SourceError};
+use super::source::{UseCaseEpoch, UseCaseSource};
+use crate::{Residency, ServerConfig, SourceError};
 use sotto_apple::image::{self, ImageError, oprf};
-use sotto_apple::sets::Weak;
-use sotto_db::image::ForeignFile;
-use sotto_db::{Room, TableDir};
+use sotto_apple::sets::WeakParams;
+use sotto_db::image::ForeignImage;
+use sotto_db::{CopyBudget, TableDir};
 use sotto_oprf::p384::{PublicKey, SecretKey};
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
@@ -15,15 +15,15 @@ use std::sync::Arc;
 #[derive(Debug)]
 struct Files {
     path: PathBuf,
-    weak: Weak,
+    weak: WeakParams,
     residency: Residency,
-    room: Arc<Room>,
+    room: Arc<CopyBudget>,
 }
 
 impl Files {
     /// Opens a file, unless it is known already.
-    fn open(&self, path: &Path, known: &[Found]) -> Result<Found, SourceError> {
-        let digest = ForeignFile::open(path)?.digest().0;
+    fn open(&self, path: &Path, known: &[UseCaseEpoch]) -> Result<UseCaseEpoch, SourceError> {
+        let digest = ForeignImage::open(path)?.digest().0;
         if let Some(known) = known.iter().find(|known| known.digest == digest) {
             return Ok(known.clone());
         }
@@ -34,7 +34,7 @@ impl Files {
         };
         let (image, name) = (opened.image, opened.name.clone());
         // Answers are made meanwhile, from the file.
-        let settle = move || match image.settle() {
+        let settle = move || match image.decide_placement() {
             Ok(residence) => {
                 tracing::info!(use_case = name, bytes = residence.bytes, %residence, "where it lies")
             }
@@ -43,7 +43,7 @@ impl Files {
         if let Err(error) = std::thread::Builder::new().name("sotto-check".into()).spawn(settle) {
             tracing::error!(%error, "no thread to copy a table on; it stays where its file is mapped");
         }
-        Ok(Found { name: opened.name, digest: opened.digest, use_case: Arc::new(use_case) })
+        Ok(UseCaseEpoch { name: opened.name, digest: opened.digest, use_case: Arc::new(use_case) })
     }
 }
 
@@ -53,7 +53,7 @@ impl UseCaseSource for Files {
     }
 
     /// The newest has to open; an older one may be gone by now.
-    fn look(&self, most: usize, known: &[Found]) -> Result<Vec<Found>, SourceError> {
+    fn open_newest(&self, most: usize, known: &[UseCaseEpoch]) -> Result<Vec<UseCaseEpoch>, SourceError> {
         if !self.path.is_dir() {
             return Ok(vec![self.open(&self.path, known)?]);
         }
@@ -90,8 +90,8 @@ fn refused(error: ImageError) -> SourceError {
 }
 
 /// The use cases that a configuration names.
-pub(crate) fn use_cases(config: &Config, room: &Arc<Room>) -> Vec<Box<dyn UseCaseSource>> {
-    let weak = if config.apple.allow_weak { Weak::Allowed } else { Weak::Refused };
+pub(crate) fn use_cases(config: &ServerConfig, room: &Arc<CopyBudget>) -> Vec<Box<dyn UseCaseSource>> {
+    let weak = if config.apple.allow_weak { WeakParams::Allow } else { WeakParams::Reject };
     let (residency, room) = (config.residency, room.clone());
     let source = |path: &PathBuf| -> Box<dyn UseCaseSource> {
         Box::new(Files { path: path.clone(), weak, residency, room: room.clone() })

@@ -4,13 +4,13 @@
 //! that never leaves the server; so neither is written down, and a user's new keys take the place of the old ones.
 
 use crate::StartError;
-use crate::admission::{self, Counts, Found, Keep, Owner, Peer, Sessions};
 use crate::config::AppleKeys;
-use crate::database::Copies;
+use crate::database::CopyTo;
 use crate::metrics::Metrics;
 use crate::refusal::Refusal;
-use sotto_apple::config::Id;
-use sotto_apple::service::{KeyStore, Reading, Stored};
+use crate::sessions::{self, CountStore, Peer, SessionCounts, SessionOwner, SessionPlace, Sessions};
+use sotto_apple::config::ConfigDigest;
+use sotto_apple::service::{DecodeKeys, KeyStore, StoredKeys};
 use sotto_core::ParamsDigest;
 use sotto_wire::SessionId;
 use std::collections::BTreeMap;
@@ -25,12 +25,12 @@ const FILE: &str = "apple-keys.redb";
 const TABLE: &str = "apple";
 
 /// The keys of all users.
-pub(crate) struct KeyRing {
-    sessions: Sessions<Stored>,
+pub(crate) struct UserKeyStore {
+    sessions: Sessions<StoredKeys>,
     table: Arc<str>,
 }
 
-impl KeyRing {
+impl UserKeyStore {
     /// Takes up what an earlier run has stored. Reads no keys.
     ///
     /// # Errors
@@ -41,36 +41,36 @@ impl KeyRing {
         metrics: Arc<Metrics>,
     ) -> Result<Self, StartError> {
         let file = state.map(|dir| (dir, FILE));
-        let sessions = Sessions::open_file(&config.sessions(), file, metrics, admission::now())?;
-        Ok(KeyRing { sessions, table: TABLE.into() })
+        let sessions = Sessions::open_file(&config.sessions(), file, metrics, sessions::now())?;
+        Ok(UserKeyStore { sessions, table: TABLE.into() })
     }
 
     /// Where they outlive the process, if they do.
-    pub(crate) fn store(&self) -> Option<&dyn Copies> {
+    pub(crate) fn store(&self) -> Option<&dyn CopyTo> {
         self.sessions.store()
     }
 
     /// The same as a store, for a request from this address.
-    pub(crate) fn from(&self, peer: Peer) -> Kept<'_> {
-        Kept { ring: self, peer }
+    pub(crate) fn from(&self, peer: Peer) -> PeerKeyStore<'_> {
+        PeerKeyStore { ring: self, peer }
     }
 
     /// Counts an upload of `peer`, if there may be one now.
     ///
     /// # Errors
-    /// [`sotto_wire::BatchLayout::Busy`], with the seconds until there may.
+    /// [`sotto_wire::BatchLayout::RequestGuard`], with the seconds until there may.
     pub(crate) fn may_upload(&self, peer: Peer) -> Result<(), Refusal> {
         self.sessions.may_register(peer, Instant::now())
     }
 
     /// What clients are counted with.
-    pub(crate) fn keep(&self) -> &Keep {
+    pub(crate) fn keep(&self) -> &CountStore {
         self.sessions.keep()
     }
 
     /// Drops keys that have expired, and writes down which were used. Blocks on the disk.
     pub(crate) fn sweep(&self) {
-        self.sessions.sweep(admission::now());
+        self.sessions.sweep(sessions::now());
     }
 
     /// How often to sweep.
@@ -84,35 +84,35 @@ impl KeyRing {
     }
 
     /// How many there are, by the digest of what they are for.
-    pub(crate) fn counts(&self) -> BTreeMap<Id, Counts> {
+    pub(crate) fn counts(&self) -> BTreeMap<ConfigDigest, SessionCounts> {
         self.sessions.counts(|owner| owner.digest.0)
     }
 
-    fn owner(&self, id: &Id) -> Owner {
-        Owner { table: self.table.clone(), server: 0, digest: ParamsDigest(*id) }
+    fn owner(&self, id: &ConfigDigest) -> SessionOwner {
+        SessionOwner { table: self.table.clone(), server: 0, digest: ParamsDigest(*id) }
     }
 
-    fn id(&self, user: &str, id: &Id) -> SessionId {
+    fn id(&self, user: &str, id: &ConfigDigest) -> SessionId {
         SessionId(self.sessions.keep().named(user, id))
     }
 }
 
 /// Keys for a request from an address: what is sent counts as that address's. Blocks on the disk.
-pub(crate) struct Kept<'a> {
-    ring: &'a KeyRing,
+pub(crate) struct PeerKeyStore<'a> {
+    ring: &'a UserKeyStore,
     peer: Peer,
 }
 
-impl KeyStore for Kept<'_> {
-    fn timestamp(&self, user: &str, id: &Id) -> Option<u64> {
-        self.ring.sessions.stamp(&self.ring.id(user, id), &self.ring.owner(id), admission::now())
+impl KeyStore for PeerKeyStore<'_> {
+    fn timestamp(&self, user: &str, id: &ConfigDigest) -> Option<u64> {
+        self.ring.sessions.client_stamp(&self.ring.id(user, id), &self.ring.owner(id), sessions::now())
     }
 
-    fn get(&self, user: &str, id: &Id, read: &Reading<'_>) -> Option<Stored> {
+    fn get(&self, user: &str, id: &ConfigDigest, read: &DecodeKeys<'_>) -> Option<StoredKeys> {
         let (sessions, session) = (&self.ring.sessions, self.ring.id(user, id));
-        match sessions.find(&session, &self.ring.owner(id), admission::now())? {
-            Found::Memory(stored) => Some(Stored::clone(&stored)),
-            Found::Disk => {
+        match sessions.find(&session, &self.ring.owner(id), sessions::now())? {
+            SessionPlace::Memory(stored) => Some(StoredKeys::clone(&stored)),
+            SessionPlace::Disk => {
                 let sent = sessions.keys(&session)?;
                 let Some(stored) = read(&sent) else {
                     tracing::warn!("stored keys are not read any more; they are dropped");
@@ -125,10 +125,10 @@ impl KeyStore for Kept<'_> {
         }
     }
 
-    fn put(&self, user: &str, id: Id, keys: Stored, sent: &[u8]) {
+    fn put(&self, user: &str, id: ConfigDigest, keys: StoredKeys, sent: &[u8]) {
         let named = (self.ring.id(user, &id), keys.timestamp);
         let whose = (self.ring.owner(&id), self.peer);
         let bytes = keys.bytes as u64;
-        self.ring.sessions.put(named, whose, sent, (Arc::new(keys), bytes), admission::now());
+        self.ring.sessions.insert_named(named, whose, sent, (Arc::new(keys), bytes), sessions::now());
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 /// A table of a use case, open.
 #[derive(Debug, Clone)]
-pub struct Found {
+pub struct UseCaseEpoch {
     /// The use case's name.
     pub name: String,
     /// What tells this table from another.
@@ -25,5 +25,5 @@ pub trait UseCaseSource: Send + Sync + 'static {
     ///
     /// # Errors
     /// [`SourceError`] if the newest cannot be read or served.
-    fn look(&self, most: usize, known: &[Found]) -> Result<Vec<Found>, SourceError>;
+    fn open_newest(&self, most: usize, known: &[UseCaseEpoch]) -> Result<Vec<UseCaseEpoch>, SourceError>;
 }

@@ -4,19 +4,19 @@
 //! and what was spent are in the state directory, so phones' tokens are good after a restart, and spent ones are not.
 
 use super::fixed_time::in_fixed_time;
-use super::ledger::Book;
-use crate::admission::{Keep, Peer, Requester};
-use crate::allowance::Allowance;
-use crate::aside::Aside;
+use super::token_ledger::TokenLedger;
+use crate::client_quota::ClientQuota;
 use crate::config::TokenConfig;
-use crate::database::Copies;
-use crate::meter::Rate;
-use crate::routes::no::No;
+use crate::database::CopyTo;
+use crate::low_priority::LowPriorityPool;
+use crate::rate_limiter::Rate;
+use crate::routes::refusal::RouteRefusal;
+use crate::sessions::{CountStore, Peer, Requester};
 use crate::{StartError, clock};
 use arc_swap::ArcSwap;
-use sotto_pass::ledger::Memory;
-use sotto_pass::pass::{Failed, GrantedSignature, VerifiedToken};
-use sotto_pass::{Broken, Ledger, Pass, Ring, Users};
+use sotto_pass::issuer::{GrantedSignature, IssuerError, VerifiedToken};
+use sotto_pass::ledger::MemoryLedger;
+use sotto_pass::{Issuer, IssuerKeys, Ledger, LedgerError, UserTiers};
 use sotto_prg::system_rng;
 use sotto_wire::Code;
 use std::path::{Path, PathBuf};
@@ -41,62 +41,66 @@ const HOUR: Duration = Duration::from_secs(3600);
 
 /// An issuer, and whoever asks for its tokens.
 pub(crate) struct Tokens {
-    pass: ArcSwap<Pass>,
+    pass: ArcSwap<Issuer>,
     ledger: Arc<dyn Ledger>,
     /// The same, where it outlives the process.
-    book: Option<Arc<Book>>,
+    book: Option<Arc<TokenLedger>>,
     users: PathBuf,
     /// When the file of users was written, as it was read last.
     read: Mutex<Option<SystemTime>>,
-    threads: Aside,
-    signers: Aside,
+    threads: LowPriorityPool,
+    signers: LowPriorityPool,
     /// User tokens that were none, by network: each is a guess.
-    failures: Allowance,
+    failures: ClientQuota,
     /// Tokens that were spent since the start.
     spent: AtomicU64,
 }
 
 impl Tokens {
     /// The ledger, where it outlives the process.
-    pub(crate) fn store(&self) -> Option<&dyn Copies> {
-        self.book.as_deref().map(|book| book as &dyn Copies)
+    pub(crate) fn store(&self) -> Option<&dyn CopyTo> {
+        self.book.as_deref().map(|book| book as &dyn CopyTo)
     }
 
     /// Reads users, and makes the keys that are missing, some tenths of a second each.
     ///
     /// # Errors
     /// [`StartError`].
-    pub(crate) fn open(config: &TokenConfig, state: Option<&Path>, keep: &Keep) -> Result<Self, StartError> {
+    pub(crate) fn open(
+        config: &TokenConfig,
+        state: Option<&Path>,
+        keep: &CountStore,
+    ) -> Result<Self, StartError> {
         let wrong = |why: String| StartError::Config { file: config.users.clone(), why };
         let written = written(&config.users);
         let users = read(&config.users).map_err(wrong)?;
-        let book = state.map(Book::open).transpose()?.map(Arc::new);
+        let book = state.map(TokenLedger::open).transpose()?.map(Arc::new);
         let ledger: Arc<dyn Ledger> = match &book {
             Some(book) => book.clone(),
             None => {
                 tracing::warn!(
                     "tokens are in memory alone: after a restart spent ones are forgotten, and all keys are new"
                 );
-                Arc::new(Memory::default())
+                Arc::new(MemoryLedger::default())
             }
         };
-        let broken = |error: Broken| wrong(error.to_string());
-        let ring = Ring::open(config.rotation(), &*ledger).map_err(broken)?;
+        let broken = |error: LedgerError| wrong(error.to_string());
+        let ring = IssuerKeys::open(config.rotation(), &*ledger).map_err(broken)?;
         let mut rng = system_rng().map_err(|error| wrong(error.to_string()))?;
         let ring = ring.turned(users.tiers(), now(), &*ledger, &mut rng).map_err(broken)?;
         tracing::info!(users = users.len(), tiers = users.tiers().len(), "tokens are asked for");
-        let pass = Pass {
+        let pass = Issuer {
             ring,
             users,
-            most_given: config.per_user,
+            max_issued: config.per_user,
             issue_uri: config.issue_uri.clone(),
             issuer: config.issuer_name().map(str::to_owned),
         };
         let (pass, users, read) = (ArcSwap::from_pointee(pass), config.users.clone(), Mutex::new(written));
-        let threads = Aside::waiting(THREADS, "tokens")?;
-        let signers = Aside::waiting(SIGNERS, "issue")?;
+        let threads = LowPriorityPool::waiting(THREADS, "tokens")?;
+        let signers = LowPriorityPool::waiting(SIGNERS, "issue")?;
         let words = "as many user tokens of one address were wrong as may be in an hour";
-        let failures = Allowance::new(Rate::per(config.failures_per_client, HOUR), words, keep);
+        let failures = ClientQuota::new(Rate::per(config.failures_per_client, HOUR), words, keep);
         let spent = AtomicU64::new(0);
         Ok(Tokens { pass, ledger, book, users, read, threads, signers, failures, spent })
     }
@@ -105,10 +109,14 @@ impl Tokens {
     async fn run<T: Send + 'static>(
         self: &Arc<Self>,
         requester: Requester,
-        work: impl FnOnce(&Self) -> Result<T, Failed> + Send + 'static,
-    ) -> Result<T, No> {
+        work: impl FnOnce(&Self) -> Result<T, IssuerError> + Send + 'static,
+    ) -> Result<T, RouteRefusal> {
         let tokens = self.clone();
-        self.threads.run(requester, move || work(&tokens)).await.ok_or(Code::Internal)?.map_err(No::token)
+        self.threads
+            .run(requester, move || work(&tokens))
+            .await
+            .ok_or(Code::Internal)?
+            .map_err(RouteRefusal::token)
     }
 
     /// The directory of keys, as JSON.
@@ -120,44 +128,44 @@ impl Tokens {
     /// as they may.
     ///
     /// # Errors
-    /// 401 for nobody's, [`Code::Busy`] after too many of those.
-    pub(crate) fn admit(&self, peer: Peer, authorization: Option<&str>) -> Result<(), No> {
+    /// 401 for nobody's, [`Code::RequestGuard`] after too many of those.
+    pub(crate) fn admit(&self, peer: Peer, authorization: Option<&str>) -> Result<(), RouteRefusal> {
         self.failures.check(peer, Instant::now())?;
         self.pass.load().knows(authorization).map_err(|failed| {
             // Who sends nothing has not guessed.
             self.failures.add(peer, u64::from(authorization.is_some()), Instant::now());
-            No::token(failed)
+            RouteRefusal::token(failed)
         })
     }
 
-    /// The key for a user. See [`Pass::key_for`].
+    /// The key for a user. See [`Issuer::key_for`].
     ///
     /// # Errors
     /// As [`Tokens::admit`].
-    pub(crate) fn key_for(&self, peer: Peer, authorization: Option<&str>) -> Result<Vec<u8>, No> {
+    pub(crate) fn key_for(&self, peer: Peer, authorization: Option<&str>) -> Result<Vec<u8>, RouteRefusal> {
         self.admit(peer, authorization)?;
-        self.pass.load().key_for(authorization, now()).map(<[u8]>::to_vec).map_err(No::token)
+        self.pass.load().key_for(authorization, now()).map(<[u8]>::to_vec).map_err(RouteRefusal::token)
     }
 
-    /// Signs a token, in a time that does not depend on the key. See [`Pass::issue`].
+    /// Signs a token, in a time that does not depend on the key. See [`Issuer::issue`].
     ///
     /// # Errors
-    /// Those of [`Pass::grant`].
+    /// Those of [`Issuer::grant`].
     pub(crate) async fn issue(
         self: &Arc<Self>,
         peer: Peer,
         authorization: Option<String>,
         body: Vec<u8>,
-    ) -> Result<Vec<u8>, No> {
+    ) -> Result<Vec<u8>, RouteRefusal> {
         let granted = self.run(peer.into(), move |tokens| {
             tokens.pass.load().grant(authorization.as_deref(), &body, now(), &*tokens.ledger)
         });
         let granted = granted.await?;
         let signed = self.signers.run(peer, move || in_fixed_time(SIGNING, || sign(&granted)));
-        signed.await.ok_or(Code::Internal)?.map_err(No::token)
+        signed.await.ok_or(Code::Internal)?.map_err(RouteRefusal::token)
     }
 
-    /// The token that a request brings, which is not spent yet. See [`Pass::verify`].
+    /// The token that a request brings, which is not spent yet. See [`Issuer::verify`].
     ///
     /// # Errors
     /// 401.
@@ -165,16 +173,20 @@ impl Tokens {
         self: &Arc<Self>,
         peer: Peer,
         authorization: Option<String>,
-    ) -> Result<VerifiedToken, No> {
+    ) -> Result<VerifiedToken, RouteRefusal> {
         let verify = move |tokens: &Self| tokens.pass.load().verify(authorization.as_deref(), now());
         self.run(peer.into(), verify).await
     }
 
-    /// Spends a token: what its request counts for from then on. See [`Pass::spend`].
+    /// Spends a token: what its request counts for from then on. See [`Issuer::spend`].
     ///
     /// # Errors
     /// 401 if it was spent before.
-    pub(crate) async fn spend(self: &Arc<Self>, peer: Peer, token: VerifiedToken) -> Result<Requester, No> {
+    pub(crate) async fn spend(
+        self: &Arc<Self>,
+        peer: Peer,
+        token: VerifiedToken,
+    ) -> Result<Requester, RouteRefusal> {
         let spend = move |tokens: &Self| tokens.pass.load().spend(&token, now(), &*tokens.ledger);
         self.run(peer.into(), spend).await?;
         Ok(Requester::Token(self.spent.fetch_add(1, Ordering::Relaxed)))
@@ -186,7 +198,7 @@ impl Tokens {
     }
 
     /// Takes up users that were added or removed, and renews keys that are due. Blocks.
-    pub(crate) fn look(&self) {
+    pub(crate) fn refresh(&self) {
         let pass = self.pass.load();
         let users = self.new_users();
         let tiers = users.as_ref().unwrap_or(&pass.users).tiers();
@@ -194,10 +206,10 @@ impl Tokens {
         if !due && users.is_none() {
             return;
         }
-        let mut next = Pass::clone(&pass);
+        let mut next = Issuer::clone(&pass);
         if due {
             let turned = system_rng()
-                .map_err(|error| Broken(error.to_string()))
+                .map_err(|error| LedgerError(error.to_string()))
                 .and_then(|mut rng| pass.ring.turned(tiers, now(), &*self.ledger, &mut rng));
             match turned {
                 Ok(ring) => next.ring = ring,
@@ -214,7 +226,7 @@ impl Tokens {
     }
 
     /// The users, if their file is another one than it was.
-    fn new_users(&self) -> Option<Users> {
+    fn new_users(&self) -> Option<UserTiers> {
         let mut last = self.read.lock().unwrap_or_else(PoisonError::into_inner);
         let written = written(&self.users);
         if written == *last {
@@ -228,8 +240,8 @@ impl Tokens {
     }
 }
 
-fn sign(granted: &GrantedSignature) -> Result<Vec<u8>, Failed> {
-    let mut rng = system_rng().map_err(|error| Failed::Broken(Broken(error.to_string())))?;
+fn sign(granted: &GrantedSignature) -> Result<Vec<u8>, IssuerError> {
+    let mut rng = system_rng().map_err(|error| IssuerError::Broken(LedgerError(error.to_string())))?;
     granted.sign(&mut rng)
 }
 
@@ -241,11 +253,11 @@ fn written(file: &Path) -> Option<SystemTime> {
     std::fs::metadata(file).and_then(|meta| meta.modified()).ok()
 }
 
-fn read(file: &Path) -> Result<Users, String> {
+fn read(file: &Path) -> Result<UserTiers, String> {
     let meta = std::fs::metadata(file).map_err(|error| error.to_string())?;
     if meta.len() > MOST_USERS_BYTES {
         return Err(format!("has more than {MOST_USERS_BYTES} bytes"));
     }
     let text = std::fs::read_to_string(file).map_err(|error| error.to_string())?;
-    Users::parse(&text).map_err(|error| error.to_string())
+    UserTiers::parse(&text).map_err(|error| error.to_string())
 }

@@ -2,7 +2,7 @@
 
 use super::SessionConfig;
 use serde::Deserialize;
-use sotto_pass::Rotation;
+use sotto_pass::RotationSchedule;
 use std::path::PathBuf;
 
 /// Tables that phones ask in Apple's words, with `POST /config`, `/key` and `/queries` beside the routes of all other tables.
@@ -76,9 +76,9 @@ fn issue_uri() -> String {
 
 impl TokenConfig {
     /// How long keys are used.
-    pub(crate) fn rotation(&self) -> Rotation {
+    pub(crate) fn rotation(&self) -> RotationSchedule {
         let every = self.renew_days.saturating_mul(86_400);
-        Rotation { every, after: every, before: every / 7 }
+        RotationSchedule { every, after: every, before: every / 7 }
     }
 
     /// The issuer's name, if challenges have to have it.

@@ -2,15 +2,15 @@ use super::*;
 
 #[test]
 fn the_shortest_file_is_enough() {
-    let config = Config::parse("tables = [{ dir = \"ip\" }]").unwrap();
-    assert_eq!(config, Config { tables: vec![TableConfig::dir("ip")], ..Config::default() });
+    let config = ServerConfig::parse("tables = [{ dir = \"ip\" }]").unwrap();
+    assert_eq!(config, ServerConfig { tables: vec![TableConfig::dir("ip")], ..ServerConfig::default() });
 }
 
 const EXAMPLE: &str = include_str!("../../example.toml");
 
 #[test]
 fn the_example_has_every_key_with_its_default() {
-    let config = Config::parse(EXAMPLE).unwrap();
+    let config = ServerConfig::parse(EXAMPLE).unwrap();
     assert!(config.tls.is_some() && config.state.as_deref() == Some(Path::new("state")));
     assert_eq!((config.tables.len(), config.tables[1].role), (2, Some(0)));
     assert_eq!(
@@ -18,9 +18,12 @@ fn the_example_has_every_key_with_its_default() {
         Some(Path::new("users.txt"))
     );
     let apple = AppleConfig { tokens: None, ..config.apple };
-    assert_eq!(Config { tables: Vec::new(), tls: None, state: None, apple, ..config }, Config::default());
+    assert_eq!(
+        ServerConfig { tables: Vec::new(), tls: None, state: None, apple, ..config },
+        ServerConfig::default()
+    );
     // What the debug form calls a field, the file calls a key.
-    let fields = format!("{:#?}", Config::default());
+    let fields = format!("{:#?}", ServerConfig::default());
     let names = fields.lines().filter_map(|line| line.trim().split_once(": ").map(|(name, _)| name));
     let line = |line: &'static str| line.trim_start_matches(['#', ' ', '[']).trim_start_matches("apple.");
     let lines: Vec<_> = EXAMPLE.lines().map(line).collect();
@@ -34,18 +37,18 @@ fn keys_can_be_set() {
     let text = "role = 1\nmax_streams = 4\nconnections_per_client = 2\nresidency = \"copy\"\nkeep_deltas = 3\n\
                 trust_images = true\ntables = [{ dir = \"a\" }]\n\
                 [batch]\nmax_wait_us = 300\n[sessions]\nttl_seconds = 60\nper_client = 4\n";
-    let config = Config::parse(text).unwrap();
+    let config = ServerConfig::parse(text).unwrap();
     assert_eq!((config.role, config.max_streams, config.connections_per_client), (1, 4, 2));
     assert_eq!((config.residency, config.keep_deltas, config.trust_images), (Residency::Copy, 3, true));
     assert_eq!((config.batch.max_wait_us, config.batch.max_queries), (300, 8));
     assert_eq!((config.sessions.ttl_seconds, config.sessions.per_client), (60, 4));
     let both = "self_signed = []\ntables = [{ dir = \"a\" }]\n[tls]\ncert = \"c\"\nkey = \"k\"\n";
-    assert!(Config::parse(both).unwrap_err().contains("take one of the two"));
+    assert!(ServerConfig::parse(both).unwrap_err().contains("take one of the two"));
 }
 
 #[test]
 fn mistakes_are_named_with_their_line() {
-    let why = |text: &str| Config::parse(text).unwrap_err();
+    let why = |text: &str| ServerConfig::parse(text).unwrap_err();
     let unknown = why("tables = [{ dir = \"a\" }]\nmax_in_fligth = 3\n");
     assert!(unknown.contains("line 2") && unknown.contains("max_in_fligth"), "{unknown}");
     assert!(why("tables = [{ dir = \"a\" }]\nthreads = \"many\"").contains("line 2"));
@@ -63,11 +66,11 @@ fn paths_are_relative_to_the_file() {
     let file = folder.path().join("sotto.toml");
     std::fs::write(&file, "tables = [{ dir = \"ip\" }, { path = \"/abs/one.sotto\" }]\nstate = \"s\"")
         .unwrap();
-    let config = Config::read(&file).unwrap();
+    let config = ServerConfig::read(&file).unwrap();
     assert_eq!(config.tables[0].dir.as_deref(), Some(folder.path().join("ip").as_path()));
     assert_eq!(config.state, Some(folder.path().join("s")));
     assert_eq!(config.tables[1].path.as_deref(), Some(Path::new("/abs/one.sotto")));
-    let missing = Config::read(&folder.path().join("none.toml")).unwrap_err().to_string();
+    let missing = ServerConfig::read(&folder.path().join("none.toml")).unwrap_err().to_string();
     assert!(missing.contains("none.toml"), "{missing}");
 }
 
@@ -75,9 +78,10 @@ fn paths_are_relative_to_the_file() {
 fn a_gateway_is_for_programs_that_were_built_with_one() {
     let lines = EXAMPLE.lines().skip_while(|line| !line.starts_with("# [ohttp]"));
     let lines: Vec<_> = lines.map_while(|line| line.strip_prefix("# ")).collect();
-    let config: Config = toml::from_str(&lines.join("\n")).unwrap();
+    let config: ServerConfig = toml::from_str(&lines.join("\n")).unwrap();
     assert_eq!(config.ohttp, Some(OhttpConfig::default()), "the example has the defaults");
-    let why = |text: &str| Config::parse(&format!("tables = []\n[ohttp]\n{text}")).err().unwrap_or_default();
+    let why =
+        |text: &str| ServerConfig::parse(&format!("tables = []\n[ohttp]\n{text}")).err().unwrap_or_default();
     if cfg!(not(feature = "ohttp")) {
         assert!(why("").contains("--features ohttp"));
         return;

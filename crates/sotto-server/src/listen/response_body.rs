@@ -7,7 +7,7 @@
 //! is closed: [`StreamExecutor`] drops its task once the part at hand is late, which resets the stream and frees its buffers.
 //! Where a socket itself is not read, `stall` ends the connection.
 
-use super::crowd::Busy;
+use super::connections::RequestGuard;
 use super::send_time::{SendRate, SendTime};
 use crate::memory::{BodyMemory, MemoryPermit};
 use axum::body::Body;
@@ -38,7 +38,7 @@ pub(super) struct ResponseBody {
 struct ResponseGuard {
     _memory: Option<Arc<MemoryPermit>>,
     /// Its connection is at work.
-    _busy: Busy,
+    _busy: RequestGuard,
 }
 
 /// A part of a body, in the buffers of HTTP.
@@ -61,7 +61,7 @@ struct DropSignal(Mutex<(bool, Option<Waker>)>);
 
 impl ResponseBody {
     /// The body of a response that is about to be sent by the task that calls this.
-    pub(super) fn new(body: Body, memory: Option<BodyMemory>, busy: Busy, rate: SendRate) -> Self {
+    pub(super) fn new(body: Body, memory: Option<BodyMemory>, busy: RequestGuard, rate: SendRate) -> Self {
         let memory = match memory {
             Some(BodyMemory::Taken(permit)) => Some(permit),
             Some(BodyMemory::Shared) | None => None,
@@ -214,16 +214,17 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::crowd::Crowd;
+    use super::super::connections::Connections;
     use super::*;
-    use crate::admission::Peer;
+    use crate::sessions::Peer;
     use http_body::Body as _;
     use std::time::Duration;
 
     /// The time for which nothing may be read is that of a part, however long the response is.
     #[test]
     fn the_deadline_of_a_closed_window_does_not_grow_with_the_response() {
-        let seat = Crowd::new((1, 1), &[], None).enter(Peer([127, 0, 0, 1].into())).unwrap().seat.clone();
+        let seat =
+            Connections::new((1, 1), &[], None).enter(Peer([127, 0, 0, 1].into())).unwrap().seat.clone();
         let rate = SendRate { grace: Duration::from_secs(8), bytes_per_second: 1 << 14 };
         let whole: Bytes = (0..5 * MAX_PART_BYTES / 2).map(|at| (at % 251) as u8).collect();
         let deadline = Arc::<StreamDeadline>::default();

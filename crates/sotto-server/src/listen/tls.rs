@@ -1,6 +1,6 @@
 //! Certificate and key, and a TLS 1.2/1.3 acceptor from them.
 
-use super::own::OwnCertificate;
+use super::self_signed::SelfSignedCertificate;
 use crate::{StartError, TlsConfig};
 use std::path::Path;
 use std::sync::Arc;
@@ -43,7 +43,7 @@ clients as that of a \
 ///
 /// # Errors
 /// [`StartError::Settings`], which no certificate of this server's making gives.
-pub(crate) fn own(own: &OwnCertificate) -> Result<TlsAcceptor, StartError> {
+pub(crate) fn own(own: &SelfSignedCertificate) -> Result<TlsAcceptor, StartError> {
     let wrong = |e: &dyn std::fmt::Display| StartError::Settings(format!("the certificate made here: {e}"));
     let (cert, key) = own.parts();
     let chain = vec![CertificateDer::from_pem_slice(cert).map_err(|e| wrong(&e))?];

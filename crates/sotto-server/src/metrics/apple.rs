@@ -1,6 +1,6 @@
 //! Counts of Apple's private lookups, by use case: the names are those that are served, and no user's.
 
-use crate::apple::Apple;
+use crate::apple::AppleServer;
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
@@ -8,8 +8,8 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::Registry;
 use sotto_apple::proto::Response;
-use sotto_apple::service::{Refused, Work};
-use sotto_apple::work::answer_bytes;
+use sotto_apple::request_part::answer_bytes;
+use sotto_apple::service::{Refusal, RequestPart};
 use std::time::Duration;
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -93,7 +93,7 @@ impl AppleMetrics {
     }
 
     /// A lookup or an evaluation was answered, or was refused after all.
-    pub(crate) fn answered(&self, work: &Work, answer: &Result<Response, Refused>, took: Duration) {
+    pub(crate) fn answered(&self, work: &RequestPart, answer: &Result<Response, Refusal>, took: Duration) {
         let by = ByUseCase { use_case: work.name().to_owned() };
         let is_evaluation = work.is_evaluation();
         self.bytes_in.get_or_create(&by).inc_by(work.query_bytes() as u64);
@@ -112,7 +112,7 @@ impl AppleMetrics {
     }
 
     /// Sets the gauges, as it is now.
-    pub(super) fn look(&self, apple: &Apple) {
+    pub(super) fn look(&self, apple: &AppleServer) {
         let gauge = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
         let (memory, disk) = apple.keys.bytes();
         for (place, bytes) in [("memory", memory), ("disk", disk)] {

@@ -1,7 +1,7 @@
 //! A sample of every metric, for whoever lists them: names, help and labels are all that it tells.
 
-use super::pages::Lying;
-use super::{ByTable, Evicted, Medium, Metrics, Which};
+use super::placement::PlacementLabel;
+use super::{ByTable, EpochLabel, EvictionReason, MediumLabel, Metrics};
 use prometheus_client::encoding::text;
 use std::time::Duration;
 
@@ -18,21 +18,27 @@ pub fn metrics_sample() -> String {
     metrics.evaluated("table", 1);
     metrics.answered("table", Duration::ZERO, Duration::ZERO);
     metrics.scanned(Duration::ZERO);
-    let evicted = [Evicted::Expired, Evicted::Client, Evicted::Memory, Evicted::Disk, Evicted::Damaged];
+    let evicted = [
+        EvictionReason::Expired,
+        EvictionReason::Client,
+        EvictionReason::Memory,
+        EvictionReason::Disk,
+        EvictionReason::Damaged,
+    ];
     evicted.into_iter().for_each(|why| metrics.evicted(why));
     ["client", "all"].into_iter().for_each(|whose| metrics.over_budget(whose));
     for gauge in [&metrics.served, &metrics.roles, &metrics.sessions, &metrics.admitted] {
         gauge.get_or_create(&table()).set(0);
     }
     for place in ["memory", "disk"] {
-        metrics.session_bytes.get_or_create(&Medium { place }).set(0);
+        metrics.session_bytes.get_or_create(&MediumLabel { place }).set(0);
     }
     for which in ["newest", "previous"] {
-        metrics.live.get_or_create(&Which { table: "table".into(), which }).set(0);
+        metrics.live.get_or_create(&EpochLabel { table: "table".into(), which }).set(0);
     }
     for place in ["file", "memory"] {
         for pages in ["huge", "small", "unknown"] {
-            metrics.lying.get_or_create(&Lying { table: "table".into(), place, pages }).set(0);
+            metrics.lying.get_or_create(&PlacementLabel { table: "table".into(), place, pages }).set(0);
         }
     }
     metrics.apple.sample();

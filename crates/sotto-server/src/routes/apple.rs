@@ -4,15 +4,15 @@
 //! statuses that phones know. A token that a request brings is looked at before its body is read, and spent once it has come:
 //! what breaks off costs none.
 
-use super::no::No;
+use super::refusal::RouteRefusal;
 use super::tokens::{authorization, tokens};
 use super::{holding, opened, whole};
-use crate::admission::{Peer, Requester};
-use crate::apple::Apple;
-use crate::apple::lookups::Lookups;
+use crate::apple::AppleServer;
+use crate::apple::lookup_job::LookupJob;
 use crate::clock;
 use crate::memory::MemoryPermit;
 use crate::service::Service;
+use crate::sessions::{Peer, Requester};
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{Request, State};
@@ -20,7 +20,7 @@ use axum::http::{HeaderMap, HeaderValue, Response, header};
 use axum::routing::post;
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use sotto_apple::service::{Asked, Work, reported, responses};
+use sotto_apple::service::{HttpRequest, RequestPart, reported, responses};
 use sotto_wire::Code;
 use std::io::Write;
 use std::sync::Arc;
@@ -56,7 +56,7 @@ pub(super) fn label(path: &str) -> Option<&'static str> {
 }
 
 /// A request that has come whole.
-struct Came {
+struct ReceivedRequest {
     service: Arc<Service>,
     peer: Peer,
     requester: Requester,
@@ -68,8 +68,12 @@ struct Came {
     room: MemoryPermit,
 }
 
-impl Came {
-    async fn read(service: &Arc<Service>, path: &'static str, request: Request) -> Result<Self, No> {
+impl ReceivedRequest {
+    async fn read(
+        service: &Arc<Service>,
+        path: &'static str,
+        request: Request,
+    ) -> Result<Self, RouteRefusal> {
         let limit = apple(service)?.shelf.live().most_bytes(path).unwrap_or(0) as u64;
         let [user, agent] = [USER, header::USER_AGENT.as_str()].map(|name| text(request.headers(), name));
         let peer = *request.extensions().get::<Peer>().ok_or(Code::Internal)?;
@@ -85,12 +89,21 @@ impl Came {
             Some((tokens, token)) => tokens.spend(peer, token).await?,
             None => peer.into(),
         };
-        Ok(Came { service: service.clone(), peer, requester, path, user, agent, body: body.into(), room })
+        Ok(ReceivedRequest {
+            service: service.clone(),
+            peer,
+            requester,
+            path,
+            user,
+            agent,
+            body: body.into(),
+            room,
+        })
     }
 
-    fn asked(&self) -> Asked<'_> {
+    fn asked(&self) -> HttpRequest<'_> {
         let (user, agent) = (self.user.as_deref(), self.agent.as_deref());
-        Asked { path: self.path, user, agent, body: self.body.clone() }
+        HttpRequest { path: self.path, user, agent, body: self.body.clone() }
     }
 }
 
@@ -98,15 +111,15 @@ fn text(headers: &HeaderMap, name: &str) -> Option<String> {
     headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned)
 }
 
-fn apple(service: &Service) -> Result<&Apple, Code> {
+fn apple(service: &Service) -> Result<&AppleServer, Code> {
     service.apple.as_ref().ok_or(Code::NoSuchRoute)
 }
 
 /// Does something with what has come, on threads that give way to the passes: it may read keys from the disk.
 async fn aside<T: Send + 'static>(
-    came: Came,
-    work: impl FnOnce(&Came, &Apple) -> Result<T, No> + Send + 'static,
-) -> Result<(T, Came), No> {
+    came: ReceivedRequest,
+    work: impl FnOnce(&ReceivedRequest, &AppleServer) -> Result<T, RouteRefusal> + Send + 'static,
+) -> Result<(T, ReceivedRequest), RouteRefusal> {
     let (service, requester) = (came.service.clone(), came.requester);
     let done = service.aside.run(requester, move || {
         let done = work(&came, apple(&came.service)?)?;
@@ -145,12 +158,15 @@ fn gzip(body: &[u8]) -> Result<Vec<u8>, Code> {
 }
 
 /// `POST /config`. Nothing else of this protocol gets smaller by compression.
-async fn config(State(service): State<Arc<Service>>, request: Request) -> Result<Response<Body>, No> {
+async fn config(
+    State(service): State<Arc<Service>>,
+    request: Request,
+) -> Result<Response<Body>, RouteRefusal> {
     let is_compressed = takes_gzip(request.headers());
-    let came = Came::read(&service, CONFIG, request).await?;
+    let came = ReceivedRequest::read(&service, CONFIG, request).await?;
     let told = aside(came, move |came, apple| {
         let told = apple.shelf.live().config(&came.asked(), &apple.keys.from(came.peer));
-        let told = told.map_err(No::apple)?;
+        let told = told.map_err(RouteRefusal::apple)?;
         Ok(if is_compressed { gzip(&told)? } else { told })
     });
     let mut response = answer(told.await?.0);
@@ -163,15 +179,18 @@ async fn config(State(service): State<Arc<Service>>, request: Request) -> Result
 }
 
 /// `POST /report`: addresses that a filter has blocked, as a message or as a list in JSON. It is of no user.
-async fn report(State(service): State<Arc<Service>>, request: Request) -> Result<Response<Body>, No> {
+async fn report(
+    State(service): State<Arc<Service>>,
+    request: Request,
+) -> Result<Response<Body>, RouteRefusal> {
     let kind = text(request.headers(), header::CONTENT_TYPE.as_str()).unwrap_or_default();
     let is_json = kind.split(';').next().is_some_and(|kind| kind.trim().eq_ignore_ascii_case(JSON));
-    let came = Came::read(&service, REPORT, request).await?;
+    let came = ReceivedRequest::read(&service, REPORT, request).await?;
     let kept = aside(came, move |came, apple| {
         let urls = match is_json {
             true => serde_json::from_slice(&came.body)
-                .map_err(|why| No::theirs(400, format!("{why}\n"), "malformed")),
-            false => reported(&came.body).map_err(No::apple),
+                .map_err(|why| RouteRefusal::theirs(400, format!("{why}\n"), "malformed")),
+            false => reported(&came.body).map_err(RouteRefusal::apple),
         };
         apple.reports.append(clock::of_day().as_secs(), came.agent.as_deref().unwrap_or_default(), &urls?);
         Ok(())
@@ -181,32 +200,35 @@ async fn report(State(service): State<Arc<Service>>, request: Request) -> Result
 }
 
 /// `POST /key`. Keys are on the disk before the answer leaves, where there is one.
-async fn key(State(service): State<Arc<Service>>, request: Request) -> Result<Response<Body>, No> {
+async fn key(State(service): State<Arc<Service>>, request: Request) -> Result<Response<Body>, RouteRefusal> {
     let peer = *request.extensions().get::<Peer>().ok_or(Code::Internal)?;
     apple(&service)?.keys.may_upload(peer)?;
-    let came = Came::read(&service, KEY, request).await?;
+    let came = ReceivedRequest::read(&service, KEY, request).await?;
     let kept = aside(came, |came, apple| {
-        apple.shelf.live().key(&came.asked(), &apple.keys.from(came.peer)).map_err(No::apple)
+        apple.shelf.live().key(&came.asked(), &apple.keys.from(came.peer)).map_err(RouteRefusal::apple)
     });
     kept.await?;
     Ok(answer(Vec::new()))
 }
 
 /// `POST /queries`
-async fn queries(State(service): State<Arc<Service>>, request: Request) -> Result<Response<Body>, No> {
+async fn queries(
+    State(service): State<Arc<Service>>,
+    request: Request,
+) -> Result<Response<Body>, RouteRefusal> {
     let peer = *request.extensions().get::<Peer>().ok_or(Code::Internal)?;
     service.budget.check(peer, Instant::now())?;
-    let came = Came::read(&service, QUERIES, request).await?;
+    let came = ReceivedRequest::read(&service, QUERIES, request).await?;
     let read = aside(came, |came, apple| {
         let asked_for = apple.shelf.live().asked_for(&came.asked(), &apple.keys.from(came.peer));
-        let works = asked_for.map_err(No::apple)?;
+        let works = asked_for.map_err(RouteRefusal::apple)?;
         // Keys that came with lookups stay until these are answered, and take more room than their bytes.
-        let room = match works.iter().map(Work::key_bytes).sum::<usize>() {
+        let room = match works.iter().map(RequestPart::key_bytes).sum::<usize>() {
             0 => None,
             bytes => Some(came.service.room(came.peer, bytes as u64)?),
         };
         // Before anything is answered that there is no room for.
-        let answers = works.iter().map(Work::answer_bytes).sum::<usize>();
+        let answers = works.iter().map(RequestPart::answer_bytes).sum::<usize>();
         let answer_room = came.service.room(came.peer, answers as u64)?;
         // Before the work, all of them or none: what a client learns of symmetric tables is never more than its share. Here,
         // since the disk may have to be written first.
@@ -222,8 +244,8 @@ async fn queries(State(service): State<Arc<Service>>, request: Request) -> Resul
     }
     let whose = (came.peer, came.requester);
     let (steps, reply) =
-        Lookups::new(whose, works, service.metrics.clone(), ((came.room, room), answer_room));
-    service.batch.steps(Box::new(steps))?;
+        LookupJob::new(whose, works, service.metrics.clone(), ((came.room, room), answer_room));
+    service.batch.submit_steps(Box::new(steps))?;
     let (body, room) = reply.await.map_err(|_| Code::Internal)??;
     Ok(holding(answer(body), room))
 }

@@ -1,18 +1,18 @@
 //! Static files, in ranges, sent from where they are mapped.
 
-use super::range::{self, Selected};
+use super::range::{self, RangeSelection};
 use super::shared;
 use super::tags;
-use crate::live::{Retired, Static};
 use crate::refusal::Refusal;
 use crate::service::Service;
+use crate::table_epoch::{Retirement, StaticFile};
 use axum::body::Body;
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 use bytes::Bytes;
 use http_body::{Frame, SizeHint};
 use sotto_catalog::Hex32;
-use sotto_core::{Image, Section, Sure};
+use sotto_core::{ExpectOrDefault, Image, Section};
 use sotto_db::ImageFile;
 use sotto_wire::{Code, routes};
 use std::io;
@@ -34,23 +34,23 @@ pub(super) async fn get(
     Path(digest): Path<String>,
     headers: HeaderMap,
 ) -> Result<Response<Body>, Refusal> {
-    let Found { bytes: whole, file, retired } = find(&service, &digest)?;
+    let ServedArtifact { bytes: whole, file, retired } = find(&service, &digest)?;
     let (grace, readers) = (service.grace, service.readers.clone());
-    let pieces = |bytes| Body::new(Pieces { bytes, file, retired, grace, readers, reading: None });
+    let pieces = |bytes| Body::new(PieceBody { bytes, file, retired, grace, readers, reading: None });
     let etag = format!("\"{digest}\"");
     let len = whole.len() as u64;
     let header = headers.get(header::RANGE).and_then(|value| value.to_str().ok());
     let asked = match tags::range_holds(&headers, &etag) {
         true => range::parse(header, len),
-        false => Selected::All,
+        false => RangeSelection::All,
     };
     let mut response = if tags::none_match(&headers, &etag) {
         with_status(StatusCode::NOT_MODIFIED, Body::empty())
     } else {
         match asked {
-            Selected::All => with_status(StatusCode::OK, pieces(whole)),
-            Selected::Outside => return Ok(outside(len)),
-            Selected::Part(part) => {
+            RangeSelection::All => with_status(StatusCode::OK, pieces(whole)),
+            RangeSelection::Outside => return Ok(outside(len)),
+            RangeSelection::Part(part) => {
                 let content_range = format!("bytes {}-{}/{len}", part.start, part.end - 1);
                 // Both ends are at most `len`, which came from a usize.
                 let bytes = whole.slice(part.start as usize..part.end as usize);
@@ -68,22 +68,22 @@ pub(super) async fn get(
 }
 
 /// An artifact where it lies, the image file that is in, and whether its epoch is served.
-struct Found {
+struct ServedArtifact {
     bytes: Bytes,
     file: Option<Arc<ImageFile>>,
-    retired: Retired,
+    retired: Retirement,
 }
 
 /// The artifact of this digest: in a table's image, or among a stack's files.
-fn find(service: &Service, digest: &str) -> Result<Found, Refusal> {
+fn find(service: &Service, digest: &str) -> Result<ServedArtifact, Refusal> {
     let found = digest.parse::<Hex32>().ok().and_then(|digest| {
         let mapped = service.tables.all().find_map(|slot| slot.live_now()?.artifact(&digest));
-        let mapped = mapped.map(|Static { image, section, file, retired }| Found {
+        let mapped = mapped.map(|StaticFile { image, section, file, retired }| ServedArtifact {
             bytes: Bytes::from_owner(Mapped { image, section }),
             file,
             retired,
         });
-        let of_stack = |bytes| Found { bytes, file: None, retired: Retired::default() };
+        let of_stack = |bytes| ServedArtifact { bytes, file: None, retired: Retirement::default() };
         mapped.or_else(|| service.stacks.file(&digest).map(of_stack))
     });
     let found = found.ok_or_else(|| {
@@ -122,18 +122,18 @@ struct Mapped {
 
 impl AsRef<[u8]> for Mapped {
     fn as_ref(&self) -> &[u8] {
-        self.image.section(self.section).sure("an image keeps the sections it was opened with")
+        self.image.section(self.section).expect_or_default("an image keeps the sections it was opened with")
     }
 }
 
 /// A body that is sent piece by piece without being copied first. A page that is not in memory stalls whoever touches it, so each
 /// piece is touched by a thread that waits for the disk, before those that carry connections send it.
-struct Pieces {
+struct PieceBody {
     bytes: Bytes,
     /// The image file it lies in: a download of one that is lost breaks off.
     file: Option<Arc<ImageFile>>,
     /// Its epoch: a download of one that is not served any more breaks off after this long.
-    retired: Retired,
+    retired: Retirement,
     grace: Duration,
     /// How many pieces are read at once, of all downloads.
     readers: Arc<Semaphore>,
@@ -156,7 +156,7 @@ async fn read(piece: Bytes, file: Option<Arc<ImageFile>>, readers: Arc<Semaphore
     tokio::task::spawn_blocking(read).await.map_err(io::Error::other)?
 }
 
-impl http_body::Body for Pieces {
+impl http_body::Body for PieceBody {
     type Data = Bytes;
     type Error = io::Error;
 
@@ -171,7 +171,7 @@ impl http_body::Body for Pieces {
         if self.retired.is_over(Instant::now(), self.grace) {
             return Poll::Ready(Some(Err(io::Error::other("the epoch is not served any more"))));
         }
-        let Pieces { bytes, file, readers, reading, .. } = &mut *self;
+        let PieceBody { bytes, file, readers, reading, .. } = &mut *self;
         let begin = || Box::pin(read(bytes.split_to(next), file.clone(), readers.clone())) as Pin<Box<_>>;
         let piece = ready!(reading.get_or_insert_with(begin).as_mut().poll(context));
         *reading = None;
@@ -190,7 +190,7 @@ impl http_body::Body for Pieces {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::live::tests::clear_table;
+    use crate::table_epoch::tests::clear_table;
     use http_body_util::BodyExt;
 
     #[test]
@@ -199,10 +199,17 @@ mod tests {
         let table = clear_table(1);
         let pieces = |grace| {
             let (bytes, retired) = (Bytes::from(vec![7; 3 * PIECE]), table.retired().clone());
-            Pieces { bytes, file: None, retired, grace, readers: Arc::new(Semaphore::new(1)), reading: None }
+            PieceBody {
+                bytes,
+                file: None,
+                retired,
+                grace,
+                readers: Arc::new(Semaphore::new(1)),
+                reading: None,
+            }
         };
         let (mut long, mut short) = (pieces(Duration::from_secs(3600)), pieces(Duration::ZERO));
-        let next = |body: &mut Pieces| runtime.block_on(body.frame()).map(|frame| frame.is_ok());
+        let next = |body: &mut PieceBody| runtime.block_on(body.frame()).map(|frame| frame.is_ok());
         assert_eq!((next(&mut long), next(&mut short)), (Some(true), Some(true)));
         table.retire();
         std::thread::sleep(Duration::from_millis(2));
@@ -213,9 +220,10 @@ mod tests {
     fn no_thread_of_connections_touches_a_file() {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         let readers = Arc::new(Semaphore::new(0));
-        let (bytes, retired) = (Bytes::from(vec![7; PIECE + 1]), Retired::default());
+        let (bytes, retired) = (Bytes::from(vec![7; PIECE + 1]), Retirement::default());
         let grace = Duration::from_secs(3600);
-        let mut body = Pieces { bytes, file: None, retired, grace, readers: readers.clone(), reading: None };
+        let mut body =
+            PieceBody { bytes, file: None, retired, grace, readers: readers.clone(), reading: None };
         runtime.block_on(async {
             let waits = std::future::poll_fn(|context| {
                 Poll::Ready(http_body::Body::poll_frame(Pin::new(&mut body), context).is_pending())

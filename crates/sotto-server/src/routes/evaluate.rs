@@ -3,13 +3,13 @@
 //! What an element blinds nobody can tell, so there is nothing to keep from the log but the key.
 
 use super::{octets, opened};
-use crate::LiveTable;
-use crate::admission::Peer;
-use crate::body::Reader;
+use crate::TableEpoch;
+use crate::body::BodyReader;
 use crate::memory::MemoryPermit;
 use crate::refusal::Refusal;
+use crate::served_table::ServedTable;
 use crate::service::Service;
-use crate::slot::Slot;
+use crate::sessions::Peer;
 use axum::body::Body;
 use axum::extract::{Path, Request, State};
 use axum::http::Response;
@@ -20,8 +20,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 /// A checked request.
-struct Checked {
-    live: Arc<LiveTable>,
+struct CheckedEvaluation {
+    live: Arc<TableEpoch>,
     elements: Vec<Element>,
     bytes: u64,
     room: MemoryPermit,
@@ -36,7 +36,7 @@ pub(super) async fn evaluate(
     let slot = service.tables.get(&name)?;
     let (peer, mut reader) = opened(&service, request, evaluate::request_bytes(evaluate::MAX_EVALUATIONS))?;
     let read = read(&service, slot, peer, &mut reader).await;
-    let Checked { live, elements, bytes, room } = reader.end(read).await?;
+    let CheckedEvaluation { live, elements, bytes, room } = reader.end(read).await?;
     let count = elements.len();
     service.metrics.bytes_in.inc_by(bytes);
     let (pin, counting) = (*live.pin(), service.clone());
@@ -49,25 +49,30 @@ pub(super) async fn evaluate(
     });
     let Evaluations { elements, proof } = working.await.map_err(|_| Code::Internal)??;
     service.metrics.evaluated(&name, count);
-    let frame = evaluate::answer(&pin, &elements, &proof).map_err(|_| Code::Internal)?;
+    let frame = evaluate::encode_response(&pin, &elements, &proof).map_err(|_| Code::Internal)?;
     Ok(octets(frame))
 }
 
 /// Reads a request in two steps: the head, which says where a wrong one is refused; then the elements.
-async fn read(service: &Service, slot: &Slot, peer: Peer, reader: &mut Reader) -> Result<Checked, Refusal> {
+async fn read(
+    service: &Service,
+    slot: &ServedTable,
+    peer: Peer,
+    reader: &mut BodyReader,
+) -> Result<CheckedEvaluation, Refusal> {
     // Whoever has nothing left costs no more than this.
     service.evaluations.check(peer, Instant::now())?;
     service.check_working()?;
-    let head = evaluate::Head::parse(reader.head(evaluate::HEAD_BYTES).await?)?;
+    let head = evaluate::EvaluationHead::parse(reader.head(evaluate::HEAD_BYTES).await?)?;
     let live = slot.live()?.admit(&head.pin)?.clone();
     live.evaluator()?;
     let bytes = evaluate::request_bytes(head.count);
     let (frame, room) = reader.exactly(bytes).await?;
     let elements = head.elements(&frame)?;
-    Ok(Checked { live, elements, bytes, room })
+    Ok(CheckedEvaluation { live, elements, bytes, room })
 }
 
-fn work(live: &LiveTable, elements: &[Element]) -> Result<Evaluations, Refusal> {
+fn work(live: &TableEpoch, elements: &[Element]) -> Result<Evaluations, Refusal> {
     let mut rng = sotto_prg::system_rng().map_err(|error| {
         tracing::error!(%error, "no proof could be made");
         Code::Internal

@@ -1,16 +1,16 @@
 //! An order in, hints out.
 
 use super::{holding, octets, opened};
-use crate::admission::Peer;
-use crate::body::Reader;
-use crate::orders::Order;
+use crate::body::BodyReader;
+use crate::hint_queue::HintJob;
 use crate::refusal::Refusal;
+use crate::served_table::ServedTable;
 use crate::service::Service;
-use crate::slot::Slot;
+use crate::sessions::Peer;
 use axum::body::Body;
 use axum::extract::{Path, Request, State};
 use axum::http::Response;
-use sotto_wire::{Code, order};
+use sotto_wire::{Code, hints};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -29,22 +29,27 @@ pub(super) async fn order(
     // A worker that drops the sender has failed, or was told to end.
     let (supply, room) = service.orders.submit(order)?.await.unwrap_or(Err(Code::Internal))?;
     tracing::debug!(table = name, epoch = %pin.epoch, "an order is filled");
-    Ok(holding(octets(order::supply(&pin, &supply)), room))
+    Ok(holding(octets(hints::encode_response(&pin, &supply)), room))
 }
 
 /// Reads an order in two steps: the head, which says where a wrong one is refused; then the rest.
-async fn read(service: &Service, slot: &Slot, peer: Peer, reader: &mut Reader) -> Result<Order, Refusal> {
+async fn read(
+    service: &Service,
+    slot: &ServedTable,
+    peer: Peer,
+    reader: &mut BodyReader,
+) -> Result<HintJob, Refusal> {
     service.check_working()?;
-    let head = order::Head::parse(reader.head(order::HEAD_BYTES).await?)?;
+    let head = hints::HintRequestHead::parse(reader.head(hints::HEAD_BYTES).await?)?;
     let live = slot.live()?.admit(&head.pin)?.clone();
     let none = || Refusal::new(Code::WrongServer, "this server makes no hints for clients of this table");
-    let bytes = live.order_bytes().ok_or_else(none)?;
+    let bytes = live.hint_request_bytes().ok_or_else(none)?;
     let supply_bytes = live.server().supplier().ok_or_else(none)?.supply_bytes();
     let now = Instant::now();
     service.effort.check(peer, now)?;
     service.budget.check(peer, now)?;
     let open = service.open_orders.take(peer)?;
-    let (frame, room) = reader.exactly(order::frame_bytes(bytes)).await?;
-    let supply_room = service.room(peer, order::frame_bytes(supply_bytes as u64))?;
-    Ok(Order { live, frame, peer, supply_room, _held: (room, open) })
+    let (frame, room) = reader.exactly(hints::frame_bytes(bytes)).await?;
+    let supply_room = service.room(peer, hints::frame_bytes(supply_bytes as u64))?;
+    Ok(HintJob { live, frame, peer, supply_room, _held: (room, open) })
 }

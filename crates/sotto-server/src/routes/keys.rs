@@ -1,18 +1,18 @@
 //! Keys in, a session id out.
 
 use super::{octets, opened};
-use crate::LiveTable;
-use crate::admission::{self, Peer};
-use crate::body::Reader;
+use crate::TableEpoch;
+use crate::body::BodyReader;
 use crate::memory::MemoryPermit;
 use crate::refusal::Refusal;
+use crate::served_table::ServedTable;
 use crate::service::Service;
-use crate::slot::Slot;
+use crate::sessions::{self, Peer};
 use axum::body::Body;
 use axum::extract::{Path, Request, State};
 use axum::http::Response;
-use sotto_core::pieces::in_pieces;
-use sotto_core::{Error, Sure};
+use sotto_core::cooperative::with_yield_hook;
+use sotto_core::{Error, ExpectOrDefault};
 use sotto_wire::{Code, SessionId, keys};
 use std::sync::Arc;
 use std::time::Instant;
@@ -45,25 +45,26 @@ pub(super) async fn register(
 
 async fn read(
     service: &Service,
-    slot: &Slot,
+    slot: &ServedTable,
     peer: Peer,
-    reader: &mut Reader,
-) -> Result<(Arc<LiveTable>, Vec<u8>, MemoryPermit), Refusal> {
+    reader: &mut BodyReader,
+) -> Result<(Arc<TableEpoch>, Vec<u8>, MemoryPermit), Refusal> {
     service.sessions.may_register(peer, Instant::now())?;
     service.check_working()?;
-    let head = keys::Head::parse(reader.head(keys::HEAD_BYTES).await?)?;
+    let head = keys::KeysHead::parse(reader.head(keys::HEAD_BYTES).await?)?;
     let live = slot.live()?.admit(&head.pin)?.clone();
     live.check_queried()?;
-    if live.keyless().is_some() {
+    if live.default_session().is_some() {
         return Err(Refusal::new(Code::BadKeys, "this table's scheme has no keys"));
     }
     let (frame, room) = reader.exactly(live.sizes().keys_frame_bytes()).await?;
     Ok((live, frame, room))
 }
 
-fn admit(service: &Service, live: &LiveTable, peer: Peer, frame: &[u8]) -> Result<SessionId, Refusal> {
-    let keys = frame.get(keys::HEAD_BYTES..).sure("a frame's length was checked when it was read");
-    let session = in_pieces(service.batch.lulls(), || live.server().admit(keys));
+fn admit(service: &Service, live: &TableEpoch, peer: Peer, frame: &[u8]) -> Result<SessionId, Refusal> {
+    let keys =
+        frame.get(keys::HEAD_BYTES..).expect_or_default("a frame's length was checked when it was read");
+    let session = with_yield_hook(service.batch.wait_until_idle(), || live.server().admit(keys));
     let session = session.map_err(|error| match error {
         Error::Peer(_) => Refusal::new(Code::BadKeys, "these keys are not ones the parameters allow"),
         error => {
@@ -72,7 +73,7 @@ fn admit(service: &Service, live: &LiveTable, peer: Peer, frame: &[u8]) -> Resul
         }
     })?;
     let session = (session, live.server().session_bytes() as u64);
-    let made = service.sessions.insert((live.owner(), peer), keys, session, admission::now());
+    let made = service.sessions.insert((live.owner(), peer), keys, session, sessions::now());
     made.map_err(|error| {
         tracing::error!(%error, "no session id could be drawn");
         Code::Internal.into()

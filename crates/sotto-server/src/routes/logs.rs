@@ -8,8 +8,8 @@ use axum::extract::{Path, State};
 use axum::http::{HeaderValue, Response, header};
 use bytes::Bytes;
 use sotto_catalog::Hex32;
-use sotto_tlog::layout::Place;
-use sotto_tlog::{Layout, LogError};
+use sotto_tlog::layout::LogFile;
+use sotto_tlog::{LogError, LogLayout};
 use sotto_wire::{Code, routes};
 use std::sync::Arc;
 
@@ -30,11 +30,11 @@ pub(super) async fn file(
     Path((key, path)): Path<(String, String)>,
 ) -> Result<Response<Body>, Refusal> {
     let none = || Refusal::new(Code::NotLogged, "the log has no such file");
-    let place = Layout::place(&path).ok_or_else(none)?;
+    let place = LogLayout::place(&path).ok_or_else(none)?;
     let bytes = read(log(&service, &key)?, move |log| log.file(place)).await?.ok_or_else(none)?;
     Ok(match place {
-        Place::Checkpoint => response(bytes, routes::TEXT, "no-cache"),
-        Place::Tile(_) | Place::Bundle(..) => {
+        LogFile::Checkpoint => response(bytes, routes::TEXT, "no-cache"),
+        LogFile::Tile(_) | LogFile::Bundle(..) => {
             response(bytes, routes::OCTETS, "public, max-age=31536000, immutable")
         }
     })

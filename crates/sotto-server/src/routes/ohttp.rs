@@ -4,13 +4,13 @@
 //! What is wrong before a request is opened is answered in the clear, to the relay; what is wrong with what it says, inside. To
 //! the routes the client is the relay: limits of one client are the relay's, and what one user may ask is for tokens to say.
 
-use super::no::No;
-use super::{Inside, opened, whole};
-use crate::admission::Peer;
+use super::refusal::RouteRefusal;
+use super::{FromGateway, opened, whole};
 use crate::memory::BodyMemory;
 use crate::ohttp::Gateway;
 use crate::refusal::Refusal;
 use crate::service::Service;
+use crate::sessions::Peer;
 use axum::Router;
 use axum::body::{Body, HttpBody};
 use axum::extract::{Request, State};
@@ -22,8 +22,8 @@ use bytes::Bytes;
 use http_body_util::{BodyExt, Limited};
 use hyper::service::Service as _;
 use hyper_util::service::TowerToHyperService;
-use sotto_ohttp::binary::{Limits, Request as Inner, Response as Answer};
-use sotto_ohttp::gateway::{OVERHEAD, Refused, Reply};
+use sotto_ohttp::bhttp::{BhttpLimits, Request as Inner, Response as Answer};
+use sotto_ohttp::gateway::{OVERHEAD, OpenError, ResponseSealer};
 use sotto_ohttp::{KEY_PROBLEM, KEYS_TYPE, REQUEST_TYPE, RESPONSE_TYPE};
 use sotto_prg::system_rng;
 use sotto_wire::{Code, routes};
@@ -42,7 +42,7 @@ const OF_CONNECTIONS: [HeaderName; 7] = [
 
 /// The gateway's route, before all others.
 #[derive(Clone)]
-struct Door {
+struct GatewayLayer {
     service: Arc<Service>,
     within: Router,
 }
@@ -50,14 +50,14 @@ struct Door {
 /// The same routes behind a gateway too, if there is one.
 pub(super) fn around(service: &Arc<Service>, within: Router) -> Router {
     let Some(gateway) = &service.ohttp else { return within };
-    let door = Door { service: service.clone(), within: within.clone() };
+    let door = GatewayLayer { service: service.clone(), within: within.clone() };
     let methods = get(keys)
         .post(take)
         .fallback(|| async { Refusal::new(Code::WrongMethod, "this path does not take that method") });
     Router::new().route(&gateway.path, methods).with_state(door).fallback_service(within)
 }
 
-impl Door {
+impl GatewayLayer {
     fn gateway(&self) -> Result<&Gateway, Code> {
         self.service.ohttp.as_ref().ok_or(Code::NoSuchRoute)
     }
@@ -70,8 +70,8 @@ impl Door {
 }
 
 /// `GET`: the gateway's keys.
-async fn keys(State(door): State<Door>) -> Result<Response<Body>, No> {
-    let told = door.gateway()?.told();
+async fn keys(State(door): State<GatewayLayer>) -> Result<Response<Body>, RouteRefusal> {
+    let told = door.gateway()?.published_keys();
     door.count("ohttp-keys", "ok", told.len());
     let mut response = Response::new(Body::from(told));
     let headers = response.headers_mut();
@@ -82,7 +82,7 @@ async fn keys(State(door): State<Door>) -> Result<Response<Body>, No> {
 }
 
 /// `POST`: a request for the routes.
-async fn take(State(door): State<Door>, request: Request) -> Response<Body> {
+async fn take(State(door): State<GatewayLayer>, request: Request) -> Response<Body> {
     match carried(&door, request).await {
         Ok((sealed, memory)) => {
             door.count("ohttp", "ok", sealed.len());
@@ -101,11 +101,14 @@ async fn take(State(door): State<Door>, request: Request) -> Response<Body> {
     }
 }
 
-async fn carried(door: &Door, request: Request) -> Result<(Vec<u8>, Option<BodyMemory>), No> {
+async fn carried(
+    door: &GatewayLayer,
+    request: Request,
+) -> Result<(Vec<u8>, Option<BodyMemory>), RouteRefusal> {
     let (service, gateway) = (&door.service, door.gateway()?);
     let is_sealed = |kind: &HeaderValue| kind.as_bytes().eq_ignore_ascii_case(REQUEST_TYPE.as_bytes());
     if !request.headers().get(header::CONTENT_TYPE).is_some_and(is_sealed) {
-        return Err(No::theirs(415, format!("send {REQUEST_TYPE}\n"), "wrong-type"));
+        return Err(RouteRefusal::theirs(415, format!("send {REQUEST_TYPE}\n"), "wrong-type"));
     }
     let (peer, mut reader) = opened(service, request, gateway.most.0.saturating_add(OVERHEAD as u64))?;
     let read = whole(service, &mut reader).await;
@@ -113,7 +116,8 @@ async fn carried(door: &Door, request: Request) -> Result<(Vec<u8>, Option<BodyM
     let (bytes, _room) = reader.end(read).await?;
     service.metrics.bytes_in.inc_by(bytes.len() as u64);
     let within = service.clone();
-    let opened = service.aside.run(peer, move || within.ohttp.as_ref().map(|gateway| gateway.opened(&bytes)));
+    let opened =
+        service.aside.run(peer, move || within.ohttp.as_ref().map(|gateway| gateway.open_request(&bytes)));
     let opened = opened.await.flatten().ok_or(Code::Internal)?.map_err(unopened)?;
     let reply = opened.reply;
     let (answer, memory) = match gateway.is_new(&reply) {
@@ -128,10 +132,15 @@ async fn carried(door: &Door, request: Request) -> Result<(Vec<u8>, Option<BodyM
 }
 
 /// A response, and the memory that its body takes.
-type Held = (Answer, Option<BodyMemory>);
+type ResponsePermit = (Answer, Option<BodyMemory>);
 
 /// Seals a response.
-async fn sealed(service: &Arc<Service>, peer: Peer, reply: Reply, answer: Answer) -> Result<Vec<u8>, No> {
+async fn sealed(
+    service: &Arc<Service>,
+    peer: Peer,
+    reply: ResponseSealer,
+    answer: Answer,
+) -> Result<Vec<u8>, RouteRefusal> {
     let sealed = service.aside.run(peer, move || {
         let mut rng = system_rng().ok()?;
         reply.seal(&answer.to_bytes(), &mut rng)
@@ -140,21 +149,21 @@ async fn sealed(service: &Arc<Service>, peer: Peer, reply: Reply, answer: Answer
 }
 
 /// What a relay is told of a request that no key opens. A client has to fetch the gateway's keys again.
-fn unopened(refused: Refused) -> No {
+fn unopened(refused: OpenError) -> RouteRefusal {
     let outcome = match refused {
-        Refused::Malformed => return No::theirs(400, format!("{refused}\n"), "malformed"),
-        Refused::UnknownKey => "unknown-key",
-        Refused::Unopened => "unopened",
+        OpenError::Malformed => return RouteRefusal::theirs(400, format!("{refused}\n"), "malformed"),
+        OpenError::UnknownKey => "unknown-key",
+        OpenError::Unopened => "unopened",
     };
     let problem = serde_json::json!({ "type": KEY_PROBLEM, "title": refused.to_string() });
     let kind = HeaderValue::from_static(routes::PROBLEM_JSON);
-    No::theirs(400, problem.to_string(), outcome).saying(header::CONTENT_TYPE, kind)
+    RouteRefusal::theirs(400, problem.to_string(), outcome).saying(header::CONTENT_TYPE, kind)
 }
 
 /// The response to what a request says.
-async fn answer(door: &Door, peer: Peer, plain: Bytes) -> Held {
+async fn answer(door: &GatewayLayer, peer: Peer, plain: Bytes) -> ResponsePermit {
     let wrong = |why| Refusal::new(Code::Malformed, why).into_response();
-    let response = match Inner::read(plain, Limits::default()) {
+    let response = match Inner::read(plain, BhttpLimits::default()) {
         Ok(inner) => match request(inner, peer) {
             // A panic of a route is the connection's end elsewhere; so it is here.
             Some(request) => match TowerToHyperService::new(door.within.clone()).call(request).await {
@@ -183,12 +192,12 @@ fn request(inner: Inner, peer: Peer) -> Option<Request> {
     }
     headers.insert(header::CONTENT_LENGTH, HeaderValue::from(inner.body.len()));
     request.extensions_mut().insert(peer);
-    request.extensions_mut().insert(Inside);
+    request.extensions_mut().insert(FromGateway);
     Some(request)
 }
 
 /// A response as a message. Its body is read whole, into memory that its route took, or that is taken here.
-async fn read_again(response: Response<Body>, door: &Door, peer: Peer) -> Held {
+async fn read_again(response: Response<Body>, door: &GatewayLayer, peer: Peer) -> ResponsePermit {
     let (mut parts, body) = response.into_parts();
     let memory = parts.extensions.remove::<BodyMemory>();
     let answer = |status: StatusCode, headers: &HeaderMap, body| Answer {
@@ -210,7 +219,7 @@ async fn read_again(response: Response<Body>, door: &Door, peer: Peer) -> Held {
 async fn all_of(
     body: Body,
     memory: Option<BodyMemory>,
-    door: &Door,
+    door: &GatewayLayer,
     peer: Peer,
 ) -> Result<(Bytes, BodyMemory), Refusal> {
     let most = door.gateway()?.most.1;

@@ -11,14 +11,14 @@ use std::sync::Arc;
 
 /// Whose pages may ask.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Origins(Vec<String>);
+pub(crate) struct AllowedOrigins(Vec<String>);
 
 /// Everybody's.
 const ANY: &str = "*";
 
-impl Origins {
+impl AllowedOrigins {
     pub(crate) fn new(allowed: &[String]) -> Self {
-        Origins(allowed.to_vec())
+        AllowedOrigins(allowed.to_vec())
     }
 
     fn allow(&self, headers: &HeaderMap) -> Option<HeaderValue> {

@@ -1,8 +1,8 @@
 //! The files of a page, and what a browser may do with them.
 
 use super::{shared, tags};
-use crate::page::{Leaf, Page};
 use crate::service::Service;
+use crate::static_site::{SiteFile, StaticSite};
 use axum::Router;
 use axum::body::Body;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode, header};
@@ -25,14 +25,14 @@ const HEADERS: &[(&str, &str)] = &[
 ];
 
 /// A route for each file, so that whatever is no file of the page is found nowhere.
-pub(super) fn routes(page: &Page) -> Router<Arc<Service>> {
+pub(super) fn routes(page: &StaticSite) -> Router<Arc<Service>> {
     page.leaves().fold(Router::new(), |router, leaf| {
         let file = leaf.clone();
         router.route(&leaf.path, get(move |headers: HeaderMap| async move { response(&file, &headers) }))
     })
 }
 
-fn response(leaf: &Leaf, asked: &HeaderMap) -> Response<Body> {
+fn response(leaf: &SiteFile, asked: &HeaderMap) -> Response<Body> {
     let fresh = tags::none_match(asked, &leaf.etag);
     let mut response = Response::new(if fresh { Body::empty() } else { Body::from(leaf.bytes.clone()) });
     if fresh {

@@ -1,9 +1,9 @@
 //! The session a frame names: none, in memory, or on disk.
 
-use crate::LiveTable;
-use crate::admission::{self, Found};
+use crate::TableEpoch;
 use crate::refusal::Refusal;
 use crate::service::Service;
+use crate::sessions::{self, SessionPlace};
 use sotto_core::AnySession;
 use sotto_wire::{Code, SessionId};
 use std::sync::Arc;
@@ -12,11 +12,11 @@ use std::sync::Arc;
 ///
 /// # Errors
 /// [`Code::SessionExpired`].
-pub(super) fn find(service: &Service, live: &LiveTable, id: &SessionId) -> Result<Found, Refusal> {
-    let found = match live.keyless() {
-        Some(keyless) if *id == SessionId::NONE => Some(Found::Memory(keyless.clone())),
+pub(super) fn find(service: &Service, live: &TableEpoch, id: &SessionId) -> Result<SessionPlace, Refusal> {
+    let found = match live.default_session() {
+        Some(keyless) if *id == SessionId::NONE => Some(SessionPlace::Memory(keyless.clone())),
         Some(_) => None,
-        None => service.sessions.find(id, &live.owner(), admission::now()),
+        None => service.sessions.find(id, &live.owner(), sessions::now()),
     };
     found.ok_or_else(expired)
 }
@@ -27,16 +27,16 @@ pub(super) fn find(service: &Service, live: &LiveTable, id: &SessionId) -> Resul
 /// [`Code::SessionExpired`] if it went meanwhile, or its stored keys are damaged; [`Code::Internal`].
 pub(super) async fn bring(
     service: &Arc<Service>,
-    live: &Arc<LiveTable>,
+    live: &Arc<TableEpoch>,
     id: &SessionId,
-    found: Found,
+    found: SessionPlace,
 ) -> Result<Arc<AnySession>, Refusal> {
-    if let Found::Memory(session) = found {
+    if let SessionPlace::Memory(session) = found {
         return Ok(session);
     }
     let turn = service.sessions.bringing_back.clone().lock_owned().await;
     // Another ask of the same session may have brought it while this one waited for its turn.
-    if let Found::Memory(session) = find(service, live, id)? {
+    if let SessionPlace::Memory(session) = find(service, live, id)? {
         return Ok(session);
     }
     let (bringing, live, id) = (service.clone(), live.clone(), *id);

@@ -1,12 +1,12 @@
 //! A query in, the units of its record out, as they are made.
 
 use super::{holding, octets, opened, session};
-use crate::admission::Peer;
-use crate::batch::CheckedStream;
-use crate::body::Reader;
+use crate::body::BodyReader;
 use crate::refusal::Refusal;
+use crate::scheduler::StreamJob;
+use crate::served_table::ServedTable;
 use crate::service::Service;
-use crate::slot::Slot;
+use crate::sessions::Peer;
 use axum::body::Body;
 use axum::extract::{Path, Request, State};
 use axum::http::Response;
@@ -27,7 +27,7 @@ pub(super) async fn stream(
     service.metrics.bytes_in.inc_by(ask.frame.len() as u64);
     let (epoch, units) = (ask.head.pin.epoch, ask.head.units);
     // A worker that drops the sender has failed; one that is gone with a dropped receiver, never mind.
-    let (answer, room) = service.batch.flow(ask)?.await.unwrap_or(Err(Code::Internal))?;
+    let (answer, room) = service.batch.submit_stream(ask)?.await.unwrap_or(Err(Code::Internal))?;
     service.metrics.stream(&name);
     tracing::debug!(table = name, %epoch, units, "a stream begins");
     Ok(holding(octets(Body::new(answer)), room))
@@ -36,24 +36,24 @@ pub(super) async fn stream(
 /// Reads a request in two steps: the head, which says where a wrong one is refused; then the query.
 async fn read(
     service: &Arc<Service>,
-    slot: &Slot,
+    slot: &ServedTable,
     peer: Peer,
-    reader: &mut Reader,
-) -> Result<CheckedStream, Refusal> {
+    reader: &mut BodyReader,
+) -> Result<StreamJob, Refusal> {
     service.budget.check(peer, Instant::now())?;
     service.check_working()?;
-    let head = stream::Head::parse(reader.head(stream::HEAD_BYTES).await?)?;
+    let head = stream::StreamHead::parse(reader.head(stream::HEAD_BYTES).await?)?;
     let live = slot.live()?.admit(&head.pin)?.clone();
     live.check_queried()?;
     let Some(scheme) = live.server().stream() else {
         return Err(Refusal::new(Code::CannotStream, "the scheme of this table answers whole records only"));
     };
     head.check(&scheme.units())?;
-    let units_bytes = CheckedStream::units_held(scheme.units().answer_bytes);
+    let units_bytes = StreamJob::units_held(scheme.units().answer_bytes);
     let open = service.open_streams.take(peer)?;
     let found = session::find(service, &live, &head.session)?;
     let (frame, room) = reader.exactly(live.sizes().stream_bytes()).await?;
     let session = session::bring(service, &live, &head.session, found).await?;
     let units_room = service.room(peer, units_bytes)?;
-    Ok(CheckedStream { live, session, head, frame, peer, room, units_room, open })
+    Ok(StreamJob { live, session, head, frame, peer, room, units_room, open })
 }

@@ -6,17 +6,17 @@
 //! | `GET /token-key-for-user-token` | the key of the user's tier |
 //! | `POST /issue` | a blind signature |
 
-use super::no::No;
+use super::refusal::RouteRefusal;
 use super::{octets, opened};
-use crate::admission::Peer;
 use crate::apple::tokens::Tokens;
 use crate::service::Service;
+use crate::sessions::Peer;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, Response, header};
 use axum::routing::{get, post};
-use sotto_pass::Pass;
+use sotto_pass::Issuer;
 use sotto_wire::Code;
 use std::sync::Arc;
 
@@ -57,7 +57,7 @@ pub(super) fn authorization(headers: &HeaderMap) -> Option<String> {
 }
 
 /// `GET /.well-known/private-token-issuer-directory`
-async fn directory(State(service): State<Arc<Service>>) -> Result<Response<Body>, No> {
+async fn directory(State(service): State<Arc<Service>>) -> Result<Response<Body>, RouteRefusal> {
     let mut response = Response::new(Body::from(tokens(&service)?.directory()));
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(DIRECTORY_TYPE));
@@ -67,17 +67,20 @@ async fn directory(State(service): State<Arc<Service>>) -> Result<Response<Body>
 }
 
 /// `GET /token-key-for-user-token`
-async fn key(State(service): State<Arc<Service>>, request: Request) -> Result<Response<Body>, No> {
+async fn key(State(service): State<Arc<Service>>, request: Request) -> Result<Response<Body>, RouteRefusal> {
     let peer = *request.extensions().get::<Peer>().ok_or(Code::Internal)?;
     let given = authorization(request.headers());
     tokens(&service)?.key_for(peer, given.as_deref()).map(octets)
 }
 
 /// `POST /issue`
-async fn issue(State(service): State<Arc<Service>>, request: Request) -> Result<Response<Body>, No> {
+async fn issue(
+    State(service): State<Arc<Service>>,
+    request: Request,
+) -> Result<Response<Body>, RouteRefusal> {
     let tokens = tokens(&service)?;
     let given = authorization(request.headers());
-    let (peer, mut reader) = opened(&service, request, Pass::most_bytes() as u64)?;
+    let (peer, mut reader) = opened(&service, request, Issuer::most_bytes() as u64)?;
     let read = reader.whole().await;
     let (body, _room) = reader.end(read).await?;
     tokens.admit(peer, given.as_deref())?;

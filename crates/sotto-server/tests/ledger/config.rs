@@ -1,6 +1,6 @@
 //! Every key of the configuration, with its default.
 
-use sotto_server::Config;
+use sotto_server::ServerConfig;
 use sotto_testkit::ledger;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -15,7 +15,7 @@ fn keys(table: &str) -> Option<Vec<String>> {
         table => vec![format!("[{table}]"), format!("[[{table}]]")],
     };
     heads.iter().find_map(|head| {
-        let error = Config::parse(&format!("{head}\n{NONE} = 0\n")).unwrap_err();
+        let error = ServerConfig::parse(&format!("{head}\n{NONE} = 0\n")).unwrap_err();
         let (_, listed) = error.split_once(&format!("unknown field `{NONE}`, expected"))?;
         Some(listed.split('`').skip(1).step_by(2).map(str::to_owned).collect())
     })
@@ -54,7 +54,7 @@ fn fields(debug: &str) -> BTreeMap<String, String> {
 fn ledger_of_the_configuration() {
     let mut found = BTreeMap::new();
     collect("", &mut found);
-    let defaults = fields(&format!("{:#?}", Config::default()));
+    let defaults = fields(&format!("{:#?}", ServerConfig::default()));
     let mut text = String::new();
     for key in found.keys() {
         match defaults.get(key) {

@@ -3,7 +3,7 @@
 use crate::kit::http::{connect, head, post_chunked};
 use crate::kit::*;
 use sotto_core::{Epoch, ParamsDigest};
-use sotto_wire::{Code, SessionId, Timing, ask, routes};
+use sotto_wire::{Code, SessionId, Timing, query, routes};
 use std::io::Write;
 
 #[test]
@@ -43,7 +43,7 @@ fn a_chunked_body_is_as_good() {
     let world = world(&config());
     let frame = world.frame(&[3, 4]);
     for chunk in [1, 7, 64, 1000] {
-        let response = post_chunked(world.at, &routes::ask("t"), &frame, chunk);
+        let response = post_chunked(world.at, &routes::query("t"), &frame, chunk);
         assert_answers(&response, &world.pin, &[3, 4]);
     }
 }
@@ -53,11 +53,11 @@ fn a_frame_cut_anywhere_is_malformed() {
     let world = world(&config());
     let frame = world.frame(&[1]);
     for len in 0..frame.len() {
-        assert_refused(&post(world.at, &routes::ask("t"), &frame[..len]), Code::Malformed);
+        assert_refused(&post(world.at, &routes::query("t"), &frame[..len]), Code::Malformed);
     }
     let longer = [&frame[..], b"x"].concat();
-    assert_refused(&post(world.at, &routes::ask("t"), &longer), Code::Malformed);
-    assert_refused(&post_chunked(world.at, &routes::ask("t"), &longer, 10), Code::Malformed);
+    assert_refused(&post(world.at, &routes::query("t"), &longer), Code::Malformed);
+    assert_refused(&post_chunked(world.at, &routes::query("t"), &longer, 10), Code::Malformed);
     assert_answers(&world.ask(&[1]), &world.pin, &[1]);
 }
 
@@ -65,7 +65,7 @@ fn a_frame_cut_anywhere_is_malformed() {
 fn a_flipped_bit_in_the_head_is_refused_by_what_it_breaks() {
     let world = world(&config());
     let frame = world.frame(&[1]);
-    for bit in 0..ask::HEAD_BYTES * 8 {
+    for bit in 0..query::HEAD_BYTES * 8 {
         let mut frame = frame.clone();
         frame[bit / 8] ^= 1 << (bit % 8);
         let code = match bit / 8 {
@@ -81,7 +81,7 @@ fn a_flipped_bit_in_the_head_is_refused_by_what_it_breaks() {
             16..48 => Code::WrongParams,
             _ => Code::SessionExpired,
         };
-        let response = post(world.at, &routes::ask("t"), &frame);
+        let response = post(world.at, &routes::query("t"), &frame);
         assert_refused(&response, code);
     }
     assert_eq!(world.probe.batches(), [0; 0], "none of them cost a pass");
@@ -109,7 +109,7 @@ fn a_problem_names_the_newest_epoch() {
     let world = world(&config());
     let mut pin = world.pin;
     pin.epoch = Epoch(9);
-    let response = post(world.at, &routes::ask("t"), &frame(&pin, SessionId::NONE, &[1]));
+    let response = post(world.at, &routes::query("t"), &frame(&pin, SessionId::NONE, &[1]));
     let problem = sotto_wire::Problem::read(response.status, &response.body);
     assert_eq!((problem.code, problem.epoch), (Code::EpochAhead, Some(Epoch(1))));
 }
@@ -120,7 +120,7 @@ fn frames_of_another_scheme_are_refused() {
     let mut pin = world.pin;
     pin.digest = ParamsDigest([0; 32]);
     assert_refused(
-        &post(world.at, &routes::ask("t"), &frame(&pin, SessionId::NONE, &[1])),
+        &post(world.at, &routes::query("t"), &frame(&pin, SessionId::NONE, &[1])),
         Code::WrongParams,
     );
 }
@@ -130,7 +130,7 @@ fn a_body_that_announces_too_much_is_refused_unread() {
     let world = world(&config());
     let mut stream = connect(world.at);
     // Not a byte of the body is sent, and the answer comes all the same.
-    let head = head("POST", &routes::ask("t"), &[("content-length", "100000000000")]);
+    let head = head("POST", &routes::query("t"), &[("content-length", "100000000000")]);
     stream.write_all(head.as_bytes()).unwrap();
     assert_refused(&Response::read(&mut stream), Code::TooLarge);
     assert_answers(&world.ask(&[1]), &world.pin, &[1]);
@@ -142,7 +142,7 @@ fn a_chunked_body_is_cut_off_at_the_limit() {
     // A head that promises more queries than the limit lets in, and bytes without end.
     let mut body = world.frame(&[1; 64]);
     body.extend(vec![0; 1 << 16]);
-    let response = post_chunked(world.at, &routes::ask("t"), &body, 4096);
+    let response = post_chunked(world.at, &routes::query("t"), &body, 4096);
     assert!([Code::TooLarge, Code::Malformed].map(Code::status).contains(&response.status));
     assert_answers(&world.ask(&[1]), &world.pin, &[1]);
 }
@@ -151,19 +151,19 @@ fn a_chunked_body_is_cut_off_at_the_limit() {
 fn more_queries_than_allowed_are_too_large() {
     let world = world(&config());
     let many = world.frame(&[1; 65]);
-    assert_refused(&post(world.at, &routes::ask("t"), &many), Code::TooLarge);
+    assert_refused(&post(world.at, &routes::query("t"), &many), Code::TooLarge);
     // The count alone, with a body that would otherwise pass.
     let mut lying = world.frame(&[1]);
     lying[6..8].copy_from_slice(&65u16.to_le_bytes());
-    assert_refused(&post(world.at, &routes::ask("t"), &lying), Code::TooLarge);
+    assert_refused(&post(world.at, &routes::query("t"), &lying), Code::TooLarge);
 }
 
 #[test]
 fn wrong_paths_and_methods_are_named() {
     let world = world(&config());
-    assert_refused(&post(world.at, &routes::ask("other"), &world.frame(&[1])), Code::NoSuchTable);
+    assert_refused(&post(world.at, &routes::query("other"), &world.frame(&[1])), Code::NoSuchTable);
     assert_refused(&get(world.at, "/v1/nothing"), Code::NoSuchRoute);
-    assert_refused(&get(world.at, &routes::ask("t")), Code::WrongMethod);
+    assert_refused(&get(world.at, &routes::query("t")), Code::WrongMethod);
     assert_refused(&post(world.at, routes::TABLES, b""), Code::WrongMethod);
     assert_refused(&get(world.at, "/v1/tables/t/rows?row=1"), Code::NoSuchRoute);
     // Table names are not paths.

@@ -2,7 +2,7 @@
 
 use crate::kit::http::{connect, head};
 use crate::kit::*;
-use sotto_server::{BatchConfig, Config};
+use sotto_server::{BatchConfig, ServerConfig};
 use sotto_wire::{Code, routes};
 use std::io::Write;
 use std::time::Duration;
@@ -26,7 +26,7 @@ fn asks_that_come_during_a_pass_share_the_next() {
 #[test]
 fn passes_are_bounded_and_a_large_ask_does_not_hold_up_a_small_one() {
     let batch = BatchConfig { max_queries: 4, ..BatchConfig::default() };
-    let world = world(&Config { batch, ..config() });
+    let world = world(&ServerConfig { batch, ..config() });
     world.probe.hold();
     let first = world.ask_later(&[0]);
     world.until("sotto_passes_total", 1.0);
@@ -46,7 +46,7 @@ fn passes_are_bounded_and_a_large_ask_does_not_hold_up_a_small_one() {
 fn a_lone_client_is_never_kept_waiting_for_company() {
     // A wait of an hour would be noticed.
     let batch = BatchConfig { max_wait_us: 3_600_000_000, ..BatchConfig::default() };
-    let world = world(&Config { batch, ..config() });
+    let world = world(&ServerConfig { batch, ..config() });
     for i in 0..20 {
         assert_answers(&world.ask(&[i]), &world.pin, &[i]);
     }
@@ -55,7 +55,7 @@ fn a_lone_client_is_never_kept_waiting_for_company() {
 
 #[test]
 fn a_full_queue_is_busy_and_recovers() {
-    let world = world(&Config { max_queue: 2, ..config() });
+    let world = world(&ServerConfig { max_queue: 2, ..config() });
     world.probe.hold();
     let mut asks = vec![world.ask_later(&[0])];
     world.until("sotto_passes_total", 1.0);
@@ -73,7 +73,7 @@ fn a_full_queue_is_busy_and_recovers() {
 
 #[test]
 fn an_ask_that_waited_too_long_costs_no_work() {
-    let world = world(&Config { deadline_ms: 30, ..config() });
+    let world = world(&ServerConfig { deadline_ms: 30, ..config() });
     world.probe.hold();
     let first = world.ask_later(&[0]);
     world.until("sotto_passes_total", 1.0);
@@ -95,7 +95,7 @@ fn a_client_that_hangs_up_costs_no_work() {
     let frame = world.frame(&[1]);
     let mut gone = connect(world.at);
     let length = frame.len().to_string();
-    gone.write_all(head("POST", &routes::ask("t"), &[("content-length", &length)]).as_bytes()).unwrap();
+    gone.write_all(head("POST", &routes::query("t"), &[("content-length", &length)]).as_bytes()).unwrap();
     gone.write_all(&frame).unwrap();
     world.until("sotto_queue_depth", 1.0);
     world.until("sotto_connections", 2.0);
@@ -115,7 +115,7 @@ fn a_client_that_hangs_up_during_its_pass_does_no_harm() {
     let frame = world.frame(&[1]);
     let mut gone = connect(world.at);
     let length = frame.len().to_string();
-    gone.write_all(head("POST", &routes::ask("t"), &[("content-length", &length)]).as_bytes()).unwrap();
+    gone.write_all(head("POST", &routes::query("t"), &[("content-length", &length)]).as_bytes()).unwrap();
     gone.write_all(&frame).unwrap();
     world.until("sotto_passes_total", 1.0);
     drop(gone);

@@ -1,6 +1,6 @@
 //! The files of `deploy/`: settings that are parsed, and metrics that there are.
 
-use sotto_server::Config;
+use sotto_server::ServerConfig;
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -49,7 +49,7 @@ fn every_alert_says_what_to_do() {
 #[test]
 fn the_settings_are_settings_and_the_unit_gives_time_to_end() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy/sotto.toml");
-    let config = Config::read(&path).unwrap();
+    let config = ServerConfig::read(&path).unwrap();
     assert!(config.tls.is_some() && config.admin_listen.ip().is_loopback() && config.state.is_some());
     let value = |key: &str| UNIT.lines().find_map(|line| line.strip_prefix(key)).unwrap();
     assert!(value("TimeoutStopSec=").parse::<u64>().unwrap() > config.drain_seconds);
@@ -60,7 +60,7 @@ fn the_settings_are_settings_and_the_unit_gives_time_to_end() {
 #[test]
 fn behind_a_proxy_nothing_is_counted_by_address() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy/behind-proxy.toml");
-    let config = Config::read(&path).unwrap();
+    let config = ServerConfig::read(&path).unwrap();
     assert!(
         config.tls.is_none() && config.listen.ip().is_loopback() && config.admin_listen.ip().is_loopback()
     );

@@ -2,16 +2,16 @@
 
 use crate::kit::*;
 use sotto_core::Epoch;
-use sotto_server::{Config, Server, StartError};
-use sotto_wire::{Code, Pin, SessionId, routes};
+use sotto_server::{Server, ServerConfig, StartError};
+use sotto_wire::{Code, FrameHeader, SessionId, routes};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-fn pin_of(world: &World, epoch: u64) -> Pin {
-    Pin { epoch: Epoch(epoch), ..world.pin }
+fn pin_of(world: &World, epoch: u64) -> FrameHeader {
+    FrameHeader { epoch: Epoch(epoch), ..world.pin }
 }
 
 fn ask_epoch(world: &World, epoch: u64) -> Response {
-    post(world.at, &routes::ask("t"), &frame(&pin_of(world, epoch), SessionId::NONE, &[5]))
+    post(world.at, &routes::query("t"), &frame(&pin_of(world, epoch), SessionId::NONE, &[5]))
 }
 
 #[test]
@@ -90,7 +90,7 @@ fn a_damaged_newest_epoch_hides_no_good_one() {
 
 #[test]
 fn new_epochs_are_found_without_being_told() {
-    let world = world(&Config { reload_seconds: 1, ..config() });
+    let world = world(&ServerConfig { reload_seconds: 1, ..config() });
     world.shelf.put(2, Made::clear(2, &world.probe));
     world.until(r#"sotto_live_epoch{table="t",which="newest"}"#, 2.0);
     assert_answers(&ask_epoch(&world, 2), &pin_of(&world, 2), &[5]);

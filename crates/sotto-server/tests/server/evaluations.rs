@@ -1,14 +1,14 @@
 //! Evaluations for clients of symmetric tables: by the server that has the key, so many for each client.
 
 use crate::kit::*;
-use sotto_catalog::{Masked, SignedCatalog, SigningKey};
+use sotto_catalog::{SignedCatalog, SigningKey, SymmetricLayer};
 use sotto_core::Epoch;
 use sotto_oprf::{Element, Input, MaskVersion, OprfError, SecretKey, blind};
 use sotto_prg::system_rng;
-use sotto_server::live::Parts;
-use sotto_server::{Config, LiveTable, Running, Server, Source, SourceError};
+use sotto_server::table_epoch::TableEpochParts;
+use sotto_server::{EpochSource, RunningServer, Server, ServerConfig, SourceError, TableEpoch};
 use sotto_testkit::{CLEAR_TWO, rng::seeded};
-use sotto_wire::{Code, Pin, evaluate, routes};
+use sotto_wire::{Code, FrameHeader, evaluate, routes};
 
 /// A table whose catalog says that it is masked.
 struct Shelved {
@@ -32,7 +32,7 @@ impl Shelved {
     }
 }
 
-impl Source for Shelved {
+impl EpochSource for Shelved {
     fn name(&self) -> String {
         "masked".into()
     }
@@ -41,22 +41,22 @@ impl Source for Shelved {
         Ok(vec![Epoch(self.made.epoch)])
     }
 
-    fn open(&self, _: Epoch) -> Result<LiveTable, SourceError> {
+    fn open(&self, _: Epoch) -> Result<TableEpoch, SourceError> {
         let mut parts = self.made.parts();
-        parts.catalog.layers.push(Masked::layer(&key(&self.key).public()));
+        parts.catalog.layers.push(SymmetricLayer::layer(&key(&self.key).public()));
         let publisher = SigningKey::generate(&mut seeded("publisher"));
-        let parts = Parts { signed: SignedCatalog::sign(&parts.catalog, &publisher)?, ..parts };
-        LiveTable::with_key(parts, self.made.role, self.given.as_deref().map(key))
+        let parts = TableEpochParts { signed: SignedCatalog::sign(&parts.catalog, &publisher)?, ..parts };
+        TableEpoch::with_key(parts, self.made.role, self.given.as_deref().map(key))
     }
 }
 
 struct Scene {
-    running: Running,
-    pin: Pin,
+    running: RunningServer,
+    pin: FrameHeader,
     key: SecretKey,
 }
 
-fn scene(config: &Config) -> Scene {
+fn scene(config: &ServerConfig) -> Scene {
     let made = Made::clear(3, &Probe::new());
     let shelved = Shelved::new(made);
     let (pin, key) = (shelved.made.pin(), key(&shelved.key));
@@ -122,11 +122,11 @@ fn what_is_no_request_is_refused() {
     }
     assert_refused(&scene.post(&vec![0; 48 + 65 * 32]), Code::TooLarge);
     let pinned = |pin| scene.post(&evaluate::encode(&pin, &good).unwrap());
-    assert_refused(&pinned(Pin { server: 1, ..scene.pin }), Code::WrongServer);
-    assert_refused(&pinned(Pin { epoch: Epoch(2), ..scene.pin }), Code::StaleEpoch);
-    assert_refused(&pinned(Pin { epoch: Epoch(4), ..scene.pin }), Code::EpochAhead);
+    assert_refused(&pinned(FrameHeader { server: 1, ..scene.pin }), Code::WrongServer);
+    assert_refused(&pinned(FrameHeader { epoch: Epoch(2), ..scene.pin }), Code::StaleEpoch);
+    assert_refused(&pinned(FrameHeader { epoch: Epoch(4), ..scene.pin }), Code::EpochAhead);
     let digest = sotto_core::ParamsDigest([7; 32]);
-    assert_refused(&pinned(Pin { digest, ..scene.pin }), Code::WrongParams);
+    assert_refused(&pinned(FrameHeader { digest, ..scene.pin }), Code::WrongParams);
     assert_refused(&get(scene.running.public, &routes::evaluate("t")), Code::WrongMethod);
     let plain = Made { name: "plain", ..Made::clear(3, &Probe::new()) }.pin();
     let of_plain = evaluate::encode(&plain, &good).unwrap();
@@ -136,7 +136,7 @@ fn what_is_no_request_is_refused() {
 
 #[test]
 fn a_client_has_so_many_in_an_hour_and_no_more() {
-    let scene = scene(&Config { evaluations_per_client: 5, ..config() });
+    let scene = scene(&ServerConfig { evaluations_per_client: 5, ..config() });
     let asked = |count| scene.evaluate(blinded(count).elements());
     assert_eq!(asked(3).status, 200);
     // What is refused is not counted, but for elements that are none: those take work.
@@ -154,7 +154,8 @@ fn a_client_has_so_many_in_an_hour_and_no_more() {
 #[test]
 fn a_restart_gives_nobody_anything_back() {
     let state = tempfile::tempdir().unwrap();
-    let config = || Config { evaluations_per_client: 20, state: Some(state.path().to_owned()), ..config() };
+    let config =
+        || ServerConfig { evaluations_per_client: 20, state: Some(state.path().to_owned()), ..config() };
     let key = secret();
     let open = || {
         let made = Made { row_bytes: 64, ..Made::clear(3, &Probe::new()) };

@@ -2,13 +2,13 @@
 
 use crate::kit::*;
 use sotto_catalog::{Catalog, SignedCatalog};
-use sotto_core::{AnyClient, Epoch, ParamsDigest, Record, SchemeEntry, Section, Shape};
-use sotto_db::image::header::Part;
+use sotto_core::{AnyClient, Epoch, ParamsDigest, Record, SchemeEntry, Section, TableShape};
+use sotto_db::image::header::FilePart;
 use sotto_db::table::RawFile;
 use sotto_db::{EncodeOptions, ImageFile, TableDir, encode_table, progress::silent};
-use sotto_server::{Config, Residency, Running, Server, Standing, StartError, TableConfig};
+use sotto_server::{Residency, RunningServer, Server, ServerConfig, StartError, TableConfig, TableStatus};
 use sotto_testkit::rng::seeded;
-use sotto_wire::{Code, Pin, SessionId, Sizes, answer, ask, keys, routes};
+use sotto_wire::{Code, FrameHeader, MessageSizes, SessionId, answer, keys, query, routes};
 use std::fs::{self, File};
 use std::io::{Read, Write};
 use std::path::Path;
@@ -49,7 +49,7 @@ fn encode_with(scheme: &SchemeEntry, dir: &Path, name: &str, salt: u8) {
 
 /// Flips a bit in the middle of what an image is scanned for, or puts it back.
 fn flip(image: &Path) {
-    let entry = *ImageFile::open(image).unwrap().header().entry(Part::Scheme(Section::Resident)).unwrap();
+    let entry = *ImageFile::open(image).unwrap().header().entry(FilePart::Scheme(Section::Resident)).unwrap();
     let mut bytes = fs::read(image).unwrap();
     bytes[(entry.offset + entry.bytes / 2) as usize] ^= 4;
     // By another file of that name, as `spec/image.md` says.
@@ -58,22 +58,22 @@ fn flip(image: &Path) {
     fs::rename(other, image).unwrap();
 }
 
-fn reloaded(running: &Running) -> String {
+fn reloaded(running: &RunningServer) -> String {
     operate(running.admin, "/reload").text()
 }
 
-fn serve(dir: &Path, residency: Residency) -> Running {
-    Server::start(&Config { tables: vec![TableConfig::dir(dir)], residency, ..config() }).unwrap()
+fn serve(dir: &Path, residency: Residency) -> RunningServer {
+    Server::start(&ServerConfig { tables: vec![TableConfig::dir(dir)], residency, ..config() }).unwrap()
 }
 
 /// A client of the newest epoch, prepared with what the server gives out.
 struct Asker {
     catalog: Catalog,
-    pin: Pin,
+    pin: FrameHeader,
     client: Box<dyn AnyClient>,
 }
 
-fn prepare(running: &Running) -> Asker {
+fn prepare(running: &RunningServer) -> Asker {
     let body = get(running.public, &routes::table("real", None)).body;
     let catalog = SignedCatalog::parse(&body).unwrap().verify(None).unwrap();
     let params = catalog.params.to_string();
@@ -84,19 +84,19 @@ fn prepare(running: &Running) -> Asker {
         prepare.absorb(need.artifact, &bytes).unwrap();
     }
     let digest = ParamsDigest(catalog.params_digest.0);
-    let pin = Pin { server: 0, epoch: catalog.epoch, digest };
+    let pin = FrameHeader { server: 0, epoch: catalog.epoch, digest };
     Asker { catalog, pin, client: prepare.finish().unwrap() }
 }
 
 impl Asker {
-    fn get(&mut self, running: &Running, row: u64) -> Vec<u8> {
+    fn get(&mut self, running: &RunningServer, row: u64) -> Vec<u8> {
         let terms = self.catalog.terms(scheme()).unwrap();
-        let sizes = Sizes::new(&terms.report.costs, terms.packing.lookups());
+        let sizes = MessageSizes::new(&terms.report.costs, terms.packing.records_per_row());
         let records = terms.packing.records_of(row).into_iter().map(|record| {
             let (queries, ticket) = self.client.query(record, &mut seeded("query")).unwrap();
-            let frame = ask::encode(&self.pin, &SessionId::NONE, &queries).unwrap();
-            assert_eq!(frame.len() as u64, sizes.ask_bytes(1));
-            let response = post(running.public, &routes::ask("real"), &frame);
+            let frame = query::encode(&self.pin, &SessionId::NONE, &queries).unwrap();
+            assert_eq!(frame.len() as u64, sizes.query_frame_bytes(1));
+            let response = post(running.public, &routes::query("real"), &frame);
             assert_eq!(response.status, 200, "{}", response.text());
             let answers = answer::decode(&response.body, &self.pin, 1, sizes.answer_bytes as usize).unwrap();
             self.client.recover(ticket, &[answers[0].to_vec()]).unwrap()
@@ -126,14 +126,14 @@ fn rows_come_back_mapped_or_copied() {
 fn metrics_say_where_tables_lie() {
     let dir = tempfile::tempdir().unwrap();
     encode(dir.path(), 0);
-    let bytes = |running: &Running, place: &str| -> u64 {
+    let bytes = |running: &RunningServer, place: &str| -> u64 {
         let text = get(running.admin, "/metrics").text();
         let start = format!("sotto_table_bytes{{table=\"real\",place=\"{place}\",");
         let values = text.lines().filter_map(|line| line.strip_prefix(&start)?.rsplit(' ').next());
         values.map(|value| value.parse::<u64>().unwrap()).sum()
     };
     let table = ImageFile::open(&dir.path().join("epoch-00000001.sotto")).unwrap();
-    let table = table.header().entry(Part::Scheme(Section::Resident)).unwrap().bytes;
+    let table = table.header().entry(FilePart::Scheme(Section::Resident)).unwrap().bytes;
     let copied = serve(dir.path(), Residency::Copy);
     assert_eq!((bytes(&copied, "memory"), bytes(&copied, "file")), (table, 0));
     // The next epoch is copied too, and the one after takes the place of the first.
@@ -180,18 +180,18 @@ fn a_flipped_bit_costs_its_table_and_no_other() {
     let image = damaged.join("epoch-00000001.sotto");
     flip(&image);
     let tables = vec![TableConfig::dir(damaged), TableConfig::dir(good)];
-    let running = Server::start(&Config { tables: tables.clone(), ..config() }).unwrap();
+    let running = Server::start(&ServerConfig { tables: tables.clone(), ..config() }).unwrap();
     assert_eq!(prepare(&running).get(&running, 5), row(0, 5));
     let refused = get(running.public, &routes::table("other", None));
     assert_refused(&refused, Code::NotReady);
     assert!(refused.text().contains("damaged"), "{}", refused.text());
     let standing: Vec<_> = running.tables();
-    let (name, Standing::Refused(why)) = &standing[0] else { panic!("{standing:?}") };
+    let (name, TableStatus::Refused(why)) = &standing[0] else { panic!("{standing:?}") };
     assert!(
         name == "other" && why.contains("resident does not match") && why.contains("encode the table afresh"),
         "{why}"
     );
-    assert!(matches!(&standing[1].1, Standing::Live(_)), "{standing:?}");
+    assert!(matches!(&standing[1].1, TableStatus::Live(_)), "{standing:?}");
     let ready = get(running.admin, "/readyz");
     assert!(ready.status == 200 && ready.text().contains("not served: other"), "{}", ready.text());
     assert!(get(running.admin, "/metrics").text().contains("sotto_served{table=\"other\"} 0"));
@@ -207,17 +207,17 @@ fn a_flipped_bit_costs_its_table_and_no_other() {
     flip(&second);
     assert!(!running.reload(), "a new epoch is read through too");
     assert!(reloaded(&running).contains("resident does not match"));
-    let live = |config: &Config| Server::start(config).unwrap().tables()[0].1.clone();
-    let Standing::Live(table) = live(&Config { tables: tables.clone(), ..config() }) else {
+    let live = |config: &ServerConfig| Server::start(config).unwrap().tables()[0].1.clone();
+    let TableStatus::Live(table) = live(&ServerConfig { tables: tables.clone(), ..config() }) else {
         panic!("not served")
     };
     assert_eq!(table.catalog().epoch, Epoch(1));
-    let trusting = Config { tables: tables[..1].to_vec(), trust_images: true, ..config() };
-    let Standing::Live(table) = live(&trusting) else { panic!("not served") };
+    let trusting = ServerConfig { tables: tables[..1].to_vec(), trust_images: true, ..config() };
+    let TableStatus::Live(table) = live(&trusting) else { panic!("not served") };
     assert_eq!(table.catalog().epoch, Epoch(2));
     // Nothing but damaged images is no server.
     flip(&image);
-    let error = Server::start(&Config { trust_images: false, ..trusting }).err().unwrap();
+    let error = Server::start(&ServerConfig { trust_images: false, ..trusting }).err().unwrap();
     assert!(matches!(error, StartError::Table { .. }) && error.to_string().contains("resident"), "{error}");
 }
 
@@ -227,15 +227,15 @@ fn an_image_that_is_written_to_costs_its_table_until_it_is_back() {
     encode_as(dirs[0].path(), "other", 5);
     encode(dirs[1].path(), 0);
     let tables = dirs.iter().map(|dir| TableConfig::dir(dir.path())).collect();
-    let running = Server::start(&Config { tables, ..config() }).unwrap();
+    let running = Server::start(&ServerConfig { tables, ..config() }).unwrap();
     let image = dirs[1].path().join("epoch-00000001.sotto");
     let bytes = fs::read(&image).unwrap();
     let mut asker = prepare(&running);
     let frame = {
         let (queries, _) = asker.client.query(sotto_core::RecordIndex(0), &mut seeded("query")).unwrap();
-        ask::encode(&asker.pin, &SessionId::NONE, &queries).unwrap()
+        query::encode(&asker.pin, &SessionId::NONE, &queries).unwrap()
     };
-    let ask = || post(running.public, &routes::ask("real"), &frame);
+    let ask = || post(running.public, &routes::query("real"), &frame);
     assert_eq!(ask().status, 200);
     let hint = routes::artifact(&asker.catalog.artifacts[0].digest.to_string());
     // Cut short; and overwritten with the same length, which no fault tells.
@@ -266,7 +266,7 @@ fn a_single_image_file_is_served_too() {
     let dir = tempfile::tempdir().unwrap();
     encode(dir.path(), 3);
     let path = dir.path().join("epoch-00000001.sotto");
-    let running = Server::start(&Config { tables: vec![TableConfig::path(path)], ..config() }).unwrap();
+    let running = Server::start(&ServerConfig { tables: vec![TableConfig::path(path)], ..config() }).unwrap();
     assert_eq!(prepare(&running).get(&running, 8), row(3, 8));
     assert!(!running.reload());
 }
@@ -278,16 +278,16 @@ fn damaged_real_queries_never_stop_the_server() {
     let running = serve(dir.path(), Residency::Auto);
     let mut asker = prepare(&running);
     let (queries, _) = asker.client.query(sotto_core::RecordIndex(0), &mut seeded("query")).unwrap();
-    let frame = ask::encode(&asker.pin, &SessionId::NONE, &queries).unwrap();
+    let frame = query::encode(&asker.pin, &SessionId::NONE, &queries).unwrap();
     for at in (0..frame.len()).step_by(frame.len() / 50) {
         let mut flipped = frame.clone();
         flipped[at] ^= 0x80;
-        let status = post(running.public, &routes::ask("real"), &flipped).status;
+        let status = post(running.public, &routes::query("real"), &flipped).status;
         assert!([200, 400, 409, 410, 413].contains(&status), "byte {at}: {status}");
     }
     let mut padded = frame.clone();
     padded.push(0);
-    let response = post(running.public, &routes::ask("real"), &padded);
+    let response = post(running.public, &routes::query("real"), &padded);
     assert_refused(&response, Code::Malformed);
     assert_eq!(asker.get(&running, 1), row(0, 1));
 }
@@ -295,7 +295,7 @@ fn damaged_real_queries_never_stop_the_server() {
 #[test]
 fn mutated_keys_of_every_scheme_reach_its_parser() {
     let keyed = sotto_registry::SCHEMES.iter().filter(|scheme| {
-        let params = (scheme.select)(&Shape::new(ROWS, WIDTH as u64, 1000)).unwrap();
+        let params = (scheme.select)(&TableShape::new(ROWS, WIDTH as u64, 1000)).unwrap();
         (scheme.report)(&params).unwrap().costs.keys_bytes > 0
     });
     let keyed: Vec<_> = keyed.collect();
@@ -304,7 +304,7 @@ fn mutated_keys_of_every_scheme_reach_its_parser() {
         let dir = tempfile::tempdir().unwrap();
         encode_with(scheme, dir.path(), "real", 0);
         let running = serve(dir.path(), Residency::Auto);
-        let Standing::Live(table) = running.tables().remove(0).1 else { panic!("not served") };
+        let TableStatus::Live(table) = running.tables().remove(0).1 else { panic!("not served") };
         let params = table.catalog().params.to_string();
         let prepare = (scheme.prepare)(params.as_bytes(), &mut seeded("client")).unwrap();
         let keys = prepare.finish().unwrap().keys();
@@ -346,13 +346,13 @@ fn a_client_that_hangs_up_in_the_middle_of_a_download_does_no_harm() {
         gone.read_exact(&mut [0; 100]).unwrap();
     }
     assert_eq!(asker.get(&running, 2), row(0, 2));
-    assert_eq!(running.shutdown().cut_off, 0);
+    assert_eq!(running.shutdown().unfinished, 0);
 }
 
 #[test]
 fn folders_that_cannot_be_served_say_what_to_do() {
     let dir = tempfile::tempdir().unwrap();
-    let start = |table| Server::start(&Config { tables: vec![table], ..config() }).err().unwrap();
+    let start = |table| Server::start(&ServerConfig { tables: vec![table], ..config() }).err().unwrap();
     let empty = start(TableConfig::dir(dir.path()));
     assert!(matches!(empty, StartError::NoEpoch { .. }) && empty.to_string().contains("sotto encode"));
     let missing = start(TableConfig::dir(dir.path().join("none")));

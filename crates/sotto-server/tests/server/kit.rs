@@ -10,12 +10,12 @@ use sotto_catalog::catalog::FORMAT;
 use sotto_catalog::{
     ArtifactEntry, Catalog, Hex32, RowsRoot, SignedCatalog, SigningKey, TableKind, ValueKind,
 };
-use sotto_core::{Artifact, Epoch, Image, SchemeEntry, Section, Shape};
-use sotto_server::live::Parts;
-use sotto_server::{Config, LiveTable, Running, Server, Source, SourceError};
+use sotto_core::{Artifact, Epoch, Image, SchemeEntry, Section, TableShape};
+use sotto_server::table_epoch::TableEpochParts;
+use sotto_server::{EpochSource, RunningServer, Server, ServerConfig, SourceError, TableEpoch};
 use sotto_testkit::memory::{MemoryRows, MemorySink};
 use sotto_testkit::{CLEAR, rng::seeded};
-use sotto_wire::{Pin, SessionId, answer, ask, routes};
+use sotto_wire::{FrameHeader, SessionId, answer, query, routes};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
@@ -58,9 +58,9 @@ impl Made {
         Made { scheme: &CLEAR, name: "t", epoch, probe: probe.clone(), row_bytes: 8, role: 0 }
     }
 
-    pub(crate) fn parts(&self) -> Parts {
+    pub(crate) fn parts(&self) -> TableEpochParts {
         let rows = if self.row_bytes == 8 { ROWS } else { 2 };
-        let params = (self.scheme.select)(&Shape::new(rows, self.row_bytes, 1)).unwrap();
+        let params = (self.scheme.select)(&TableShape::new(rows, self.row_bytes, 1)).unwrap();
         let report = (self.scheme.report)(&params).unwrap();
         let records = match self.row_bytes {
             8 => (0..RECORDS).flat_map(|index| record(index, self.epoch)).collect(),
@@ -97,12 +97,12 @@ impl Made {
         let packing = catalog.packing(&report).unwrap();
         let open = (self.scheme.server.open)(&params, image.clone()).unwrap();
         let server = Box::new(probe::Probed { inner: open, probe: self.probe.clone() });
-        Parts { scheme: self.scheme, signed, catalog, report, packing, server, image }
+        TableEpochParts { scheme: self.scheme, signed, catalog, report, packing, server, image }
     }
 
-    pub(crate) fn pin(&self) -> Pin {
+    pub(crate) fn pin(&self) -> FrameHeader {
         let catalog = self.parts().catalog;
-        Pin {
+        FrameHeader {
             server: self.role,
             epoch: catalog.epoch,
             digest: sotto_core::ParamsDigest(catalog.params_digest.0),
@@ -110,7 +110,7 @@ impl Made {
     }
 }
 
-type Open = Box<dyn Fn() -> Result<LiveTable, SourceError> + Send>;
+type Open = Box<dyn Fn() -> Result<TableEpoch, SourceError> + Send>;
 
 /// A source whose epochs a test puts in and takes out.
 #[derive(Clone, Default)]
@@ -125,7 +125,7 @@ impl Shelf {
 
     /// Puts a table on the shelf, under a number that may not be its own.
     pub(crate) fn put(&self, epoch: u64, made: Made) {
-        let open = move || LiveTable::new(made.parts(), made.role);
+        let open = move || TableEpoch::new(made.parts(), made.role);
         self.0.lock().unwrap().insert(epoch, Box::new(open));
     }
 
@@ -135,37 +135,37 @@ impl Shelf {
     }
 }
 
-impl Source for Shelf {
+impl EpochSource for Shelf {
     fn name(&self) -> String {
         "shelf".into()
     }
     fn epochs(&self) -> Result<Vec<Epoch>, SourceError> {
         Ok(self.0.lock().unwrap().keys().copied().map(Epoch).collect())
     }
-    fn open(&self, epoch: Epoch) -> Result<LiveTable, SourceError> {
+    fn open(&self, epoch: Epoch) -> Result<TableEpoch, SourceError> {
         self.0.lock().unwrap().get(&epoch.0).ok_or(SourceError::Unreadable("gone".into()))?()
     }
 }
 
-pub(crate) fn config() -> Config {
-    Config { threads: 1, reload_seconds: 0, ..Config::on_free_ports() }
+pub(crate) fn config() -> ServerConfig {
+    ServerConfig { threads: 1, reload_seconds: 0, ..ServerConfig::on_free_ports() }
 }
 
-pub(crate) fn start(config: &Config, shelf: &Shelf) -> Running {
+pub(crate) fn start(config: &ServerConfig, shelf: &Shelf) -> RunningServer {
     Server::start_with(config, vec![Box::new(shelf.clone())]).unwrap()
 }
 
 /// A server with one clear table at epoch 1, and what is needed to talk to it.
 pub(crate) struct World {
-    pub(crate) running: Running,
+    pub(crate) running: RunningServer,
     pub(crate) probe: Arc<Probe>,
     pub(crate) shelf: Shelf,
     pub(crate) made: Made,
-    pub(crate) pin: Pin,
+    pub(crate) pin: FrameHeader,
     pub(crate) at: SocketAddr,
 }
 
-pub(crate) fn world(config: &Config) -> World {
+pub(crate) fn world(config: &ServerConfig) -> World {
     let probe = Probe::new();
     let made = Made::clear(1, &probe);
     let shelf = Shelf::with(made.clone());
@@ -180,13 +180,13 @@ impl World {
     }
 
     pub(crate) fn ask(&self, records: &[u64]) -> Response {
-        post(self.at, &routes::ask("t"), &self.frame(records))
+        post(self.at, &routes::query("t"), &self.frame(records))
     }
 
     /// Asks on a thread of its own.
     pub(crate) fn ask_later(&self, records: &[u64]) -> std::thread::JoinHandle<Response> {
         let (at, frame) = (self.at, self.frame(records));
-        std::thread::spawn(move || post(at, &routes::ask("t"), &frame))
+        std::thread::spawn(move || post(at, &routes::query("t"), &frame))
     }
 
     /// A metric's value; 0 before it is first counted.
@@ -212,14 +212,14 @@ pub(crate) fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
     }
 }
 
-pub(crate) fn frame(pin: &Pin, session: SessionId, records: &[u64]) -> Vec<u8> {
+pub(crate) fn frame(pin: &FrameHeader, session: SessionId, records: &[u64]) -> Vec<u8> {
     let queries: Vec<_> = records.iter().map(|index| index.to_le_bytes()).collect();
-    ask::encode(pin, &session, &queries).unwrap()
+    query::encode(pin, &session, &queries).unwrap()
 }
 
 /// Checks that a response holds these records of the pin's epoch.
 #[track_caller]
-pub(crate) fn assert_answers(response: &Response, pin: &Pin, records: &[u64]) {
+pub(crate) fn assert_answers(response: &Response, pin: &FrameHeader, records: &[u64]) {
     assert_eq!(response.status, 200, "{}", response.text());
     let answers = answer::decode(&response.body, pin, records.len() as u16, RECORD).unwrap();
     let want: Vec<_> = records.iter().map(|&index| record(index, pin.epoch.0)).collect();

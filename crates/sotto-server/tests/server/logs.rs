@@ -3,10 +3,10 @@
 use crate::kit::*;
 use sotto_catalog::{Hex32, SigningKey};
 use sotto_core::Epoch;
-use sotto_server::{Config, Server, StartError};
+use sotto_server::{Server, ServerConfig, StartError};
 use sotto_testkit::rng::seeded;
-use sotto_tlog::catalogs::{Kind, log_key};
-use sotto_tlog::publish::Appender;
+use sotto_tlog::appender::Appender;
+use sotto_tlog::catalogs::{EntryKind, log_key};
 use sotto_tlog::{Checkpoint, InclusionProof, LogEntry};
 use sotto_wire::{Code, routes};
 use std::path::Path;
@@ -14,7 +14,7 @@ use std::path::Path;
 fn entry(key: &SigningKey, number: u64) -> LogEntry {
     let digest = Hex32::from(*blake3::hash(&number.to_be_bytes()).as_bytes());
     let name = "t".parse().unwrap();
-    LogEntry::new(Kind::Catalog, name, Epoch(number), digest, key.public())
+    LogEntry::new(EntryKind::Catalog, name, Epoch(number), digest, key.public())
 }
 
 /// The entry as it lies in the log: each names the one before.
@@ -49,7 +49,7 @@ fn proven(world: &World, key: &SigningKey, number: u64) -> Checkpoint {
 fn a_log_is_served_with_proofs_and_grows() {
     let (dir, key) = (tempfile::tempdir().unwrap(), SigningKey::generate(&mut seeded("publisher")));
     add(dir.path(), &key, 1..=300);
-    let world = world(&Config { logs: vec![dir.path().to_owned()], ..config() });
+    let world = world(&ServerConfig { logs: vec![dir.path().to_owned()], ..config() });
     let hex = key.public().0.to_string();
     let file = |path: &str| get(world.at, &routes::log_file(&hex, path));
     assert_eq!(proven(&world, &key, 7).size, 300);
@@ -98,7 +98,7 @@ fn a_server_with_a_bad_log_does_not_start() {
     let refused = |logs: &[&Path]| {
         let logs = logs.iter().map(|path| path.to_path_buf()).collect();
         let shelf = Shelf::with(Made::clear(1, &Probe::new()));
-        match Server::start_with(&Config { logs, ..config() }, vec![Box::new(shelf)]) {
+        match Server::start_with(&ServerConfig { logs, ..config() }, vec![Box::new(shelf)]) {
             Err(StartError::Settings(why)) => why,
             other => panic!("{:?}", other.map(|_| ())),
         }

@@ -4,11 +4,11 @@ use super::apple::kit::{AGENT, User, config, start, write};
 use crate::kit::{Response, get, http};
 use bytes::Bytes;
 use rand_core::CryptoRng;
-use sotto_ohttp::binary::{Limits, Request, Response as Inner};
-use sotto_ohttp::client::{Pending, seal};
+use sotto_ohttp::bhttp::{BhttpLimits, Request, Response as Inner};
+use sotto_ohttp::client::{ResponseOpener, seal};
 use sotto_ohttp::config::KeyConfig;
 use sotto_ohttp::{KEY_PROBLEM, KEYS_TYPE, REQUEST_TYPE, RESPONSE_TYPE, WELL_KNOWN};
-use sotto_server::{Config, OhttpConfig, Running};
+use sotto_server::{OhttpConfig, RunningServer, ServerConfig};
 use sotto_testkit::rng::seeded;
 use std::net::SocketAddr;
 use std::path::Path;
@@ -27,7 +27,7 @@ impl Client {
         Client { at, key, rng: Box::new(seeded("oblivious")) }
     }
 
-    fn seal(&mut self, plain: &[u8]) -> (Vec<u8>, Pending) {
+    fn seal(&mut self, plain: &[u8]) -> (Vec<u8>, ResponseOpener) {
         seal(&self.key, plain, &mut *self.rng).unwrap()
     }
 
@@ -71,7 +71,7 @@ fn relay(at: SocketAddr, sealed: &[u8]) -> Response {
     )
 }
 
-fn inside(answer: &Response, pending: Pending) -> Inner {
+fn inside(answer: &Response, pending: ResponseOpener) -> Inner {
     assert_eq!(
         (answer.status, answer.header("content-type")),
         (200, Some(RESPONSE_TYPE)),
@@ -79,23 +79,23 @@ fn inside(answer: &Response, pending: Pending) -> Inner {
         answer.text()
     );
     let plain = pending.open(&answer.body).unwrap();
-    Inner::read(plain.into(), Limits::default()).unwrap()
+    Inner::read(plain.into(), BhttpLimits::default()).unwrap()
 }
 
 fn text(inner: &Inner) -> String {
     String::from_utf8_lossy(&inner.body).into_owned()
 }
 
-fn counted(running: &Running, route: &str, outcome: &str) -> f64 {
+fn counted(running: &RunningServer, route: &str, outcome: &str) -> f64 {
     let name = format!("sotto_requests_total{{route=\"{route}\",outcome=\"{outcome}\"}}");
     super::apple::kit::metric(running, &name)
 }
 
-fn gateway(root: &Path, change: impl Fn(&mut OhttpConfig)) -> Config {
+fn gateway(root: &Path, change: impl Fn(&mut OhttpConfig)) -> ServerConfig {
     write(&root.join("a"), "a", 60, 1);
     let mut set = OhttpConfig::default();
     change(&mut set);
-    Config { ohttp: Some(set), ..config(root, &["a"]) }
+    ServerConfig { ohttp: Some(set), ..config(root, &["a"]) }
 }
 
 #[test]
@@ -176,7 +176,7 @@ fn what_is_wrong_inside_stays_inside() {
     std::fs::write(page.join("index.html"), "here").unwrap();
     std::fs::write(page.join("large.js"), vec![b' '; 3 << 19]).unwrap();
     let set = gateway(root.path(), |set| set.max_response_mib = 1);
-    let running = start(&Config { page: Some(page), ..set });
+    let running = start(&ServerConfig { page: Some(page), ..set });
     let mut client = Client::new(running.public);
     assert_eq!(client.ask("GET", "/nothing", &[], b"").status, 404);
     assert_eq!(client.ask("GET", "/config", &[], b"").status, 405);

@@ -2,7 +2,7 @@
 
 use crate::kit::http::{connect, head};
 use crate::kit::*;
-use sotto_server::{Config, LiveTable, Server, Source, SourceError};
+use sotto_server::{EpochSource, Server, ServerConfig, SourceError, TableEpoch};
 use sotto_wire::{Code, routes};
 use std::io::Write;
 use std::sync::mpsc;
@@ -18,7 +18,7 @@ fn ask_as(world: &World, request: &str, host: &str, more: &str) -> Response {
 
 #[test]
 fn no_web_page_is_obeyed() {
-    let world = world(&Config { admin_hosts: vec!["sotto.internal".into()], ..config() });
+    let world = world(&ServerConfig { admin_hosts: vec!["sotto.internal".into()], ..config() });
     let (own, mark) = (world.running.admin.to_string(), "sotto-admin: 1\r\n");
     let page = "origin: https://evil.example\r\n";
     for path in ["/drain", "/undrain", "/backup", "/reload"] {
@@ -53,14 +53,14 @@ struct Slow {
     go_on: std::sync::Mutex<mpsc::Receiver<()>>,
 }
 
-impl Source for Slow {
+impl EpochSource for Slow {
     fn name(&self) -> String {
         "tables/slow".into()
     }
     fn epochs(&self) -> Result<Vec<sotto_core::Epoch>, SourceError> {
         self.shelf.epochs()
     }
-    fn open(&self, epoch: sotto_core::Epoch) -> Result<LiveTable, SourceError> {
+    fn open(&self, epoch: sotto_core::Epoch) -> Result<TableEpoch, SourceError> {
         self.begins.send(()).unwrap();
         self.go_on.lock().unwrap().recv().unwrap();
         self.shelf.open(epoch)
@@ -71,7 +71,7 @@ impl Source for Slow {
 fn a_server_that_opens_its_tables_answers_that_it_is_not_ready() {
     // A port each that is free now; nobody else on this machine is given it again at once.
     let free = || std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let config = Config { listen: free(), admin_listen: free(), ..config() };
+    let config = ServerConfig { listen: free(), admin_listen: free(), ..config() };
     let shelf = Shelf::with(Made::clear(1, &Probe::new()));
     let ((begins, begun), (go_on, wait)) = (mpsc::channel(), mpsc::channel());
     let slow = Slow { shelf, begins, go_on: std::sync::Mutex::new(wait) };

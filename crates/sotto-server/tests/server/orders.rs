@@ -1,34 +1,34 @@
 //! Hints to order: made by the server whose role it is, one after the other, beside the passes.
 
 use crate::kit::*;
-use sotto_server::{Config, Running, ScanConfig, Source};
+use sotto_server::{EpochSource, RunningServer, ScanConfig, ServerConfig};
 use sotto_testkit::{CLEAR, CLEAR_HELPED};
-use sotto_wire::{Code, SessionId, answer, ask, order, routes};
+use sotto_wire::{Code, SessionId, answer, hints, query, routes};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 /// A helper's server, and a table of one server beside it.
 struct Helper {
-    running: Running,
+    running: RunningServer,
     probe: Arc<Probe>,
     helped: Made,
     single: Made,
 }
 
-fn helper(config: &Config, role: u8) -> Helper {
+fn helper(config: &ServerConfig, role: u8) -> Helper {
     let probe = Probe::new();
     let helped = Made { scheme: &CLEAR_HELPED, role, ..Made::clear(1, &probe) };
     let single = Made { name: "single", scheme: &CLEAR, ..Made::clear(1, &probe) };
-    let shelves: Vec<Box<dyn Source>> =
-        [&helped, &single].map(|made| Box::new(Shelf::with(made.clone())) as Box<dyn Source>).into();
+    let shelves: Vec<Box<dyn EpochSource>> =
+        [&helped, &single].map(|made| Box::new(Shelf::with(made.clone())) as Box<dyn EpochSource>).into();
     let running = sotto_server::Server::start_with(config, shelves).unwrap();
     Helper { running, probe, helped, single }
 }
 
 impl Helper {
     fn frame(&self, number: u64) -> Vec<u8> {
-        order::encode(&self.helped.pin(), &number.to_le_bytes())
+        hints::encode(&self.helped.pin(), &number.to_le_bytes())
     }
 
     fn order(&self, number: u64) -> Response {
@@ -42,7 +42,7 @@ impl Helper {
 
     fn assert_filled(&self, response: &Response, number: u64) {
         assert_eq!(response.status, 200, "{}", response.text());
-        let supply = order::decode_supply(&response.body, &self.helped.pin(), 16).unwrap();
+        let supply = hints::decode_response(&response.body, &self.helped.pin(), 16).unwrap();
         assert_eq!(supply[..8], number.to_le_bytes());
         assert_eq!(response.header("cache-control"), Some("no-store"));
     }
@@ -70,8 +70,8 @@ fn each_server_sees_its_part_alone() {
     assert_refused(&asked.order(0), Code::WrongServer);
     let query = |helper: &Helper, index: u64| {
         let queries = [[index.to_le_bytes(), [0; 8]].concat()];
-        let frame = ask::encode(&helper.helped.pin(), &SessionId::NONE, &queries).unwrap();
-        post(helper.running.public, &routes::ask("t"), &frame)
+        let frame = query::encode(&helper.helped.pin(), &SessionId::NONE, &queries).unwrap();
+        post(helper.running.public, &routes::query("t"), &frame)
     };
     // Answers are masked alike, so that what two of them differ by is what the records differ by.
     let [one, other] = [3, 4].map(|index| {
@@ -85,10 +85,10 @@ fn each_server_sees_its_part_alone() {
     assert_refused(&query(&helping, 3), Code::WrongServer);
     assert_eq!(helping.probe.batches(), [0; 0]);
     // A table without hints has no server that makes them.
-    let order = order::encode(&helping.single.pin(), &[0; 8]);
+    let order = hints::encode(&helping.single.pin(), &[0; 8]);
     let response = post(helping.running.public, &routes::hints("single"), &order);
     assert_refused(&response, Code::TooLarge);
-    let response = post(helping.running.public, &routes::hints("single"), &order[..order::HEAD_BYTES]);
+    let response = post(helping.running.public, &routes::hints("single"), &order[..hints::HEAD_BYTES]);
     assert_refused(&response, Code::WrongServer);
 }
 
@@ -123,7 +123,7 @@ fn an_order_delays_no_ask() {
     let waiting = helper.order_later(0);
     helper.until_open(1);
     let frame = frame(&helper.single.pin(), SessionId::NONE, &[3]);
-    let response = post(helper.running.public, &routes::ask("single"), &frame);
+    let response = post(helper.running.public, &routes::query("single"), &frame);
     assert_answers(&response, &helper.single.pin(), &[3]);
     assert!(!waiting.is_finished());
     helper.probe.release_orders();
@@ -134,7 +134,7 @@ fn an_order_delays_no_ask() {
 #[test]
 fn so_many_orders_in_all_and_of_one_client() {
     for (max_orders, orders_per_client) in [(2, 0), (5, 2)] {
-        let helper = helper(&Config { max_orders, orders_per_client, ..config() }, 1);
+        let helper = helper(&ServerConfig { max_orders, orders_per_client, ..config() }, 1);
         helper.probe.hold_orders();
         let waiting = [0, 1].map(|number| helper.order_later(number));
         helper.until_open(2);
@@ -150,7 +150,7 @@ fn so_many_orders_in_all_and_of_one_client() {
 
 #[test]
 fn so_much_work_for_one_client_and_no_more() {
-    let helper = helper(&Config { order_seconds_per_client: 1, ..config() }, 1);
+    let helper = helper(&ServerConfig { order_seconds_per_client: 1, ..config() }, 1);
     helper.assert_filled(&helper.order(0), 0);
     // The one that goes past the second is finished, and is the last.
     helper.probe.hold_orders();
@@ -167,7 +167,7 @@ fn so_much_work_for_one_client_and_no_more() {
 #[test]
 fn hints_are_charged_like_passes() {
     let scans = ScanConfig { percent_per_client: 1, burst_seconds_per_client: 1, ..ScanConfig::default() };
-    let helper = helper(&Config { scans, ..config() }, 1);
+    let helper = helper(&ServerConfig { scans, ..config() }, 1);
     helper.probe.hold_orders();
     let waiting = helper.order_later(1);
     helper.until_open(1);
@@ -178,7 +178,7 @@ fn hints_are_charged_like_passes() {
     assert_refused(&refused, Code::Busy);
     assert!(refused.text().contains("was read for one address"), "{}", refused.text());
     let frame = frame(&helper.single.pin(), SessionId::NONE, &[3]);
-    assert_refused(&post(helper.running.public, &routes::ask("single"), &frame), Code::Busy);
+    assert_refused(&post(helper.running.public, &routes::query("single"), &frame), Code::Busy);
 }
 
 #[test]
@@ -191,12 +191,12 @@ fn a_scheme_that_panics_costs_its_order_alone() {
 
 #[test]
 fn a_shutdown_waits_for_no_order() {
-    let helper = helper(&Config { drain_seconds: 0, ..config() }, 1);
+    let helper = helper(&ServerConfig { drain_seconds: 0, ..config() }, 1);
     helper.probe.hold_orders();
     let waiting = helper.order_later(0);
     // Not by the metrics, which would leave connections of their own to be cut off.
     eventually("an order is begun", || helper.probe.orders() == 1);
-    assert_eq!(helper.running.shutdown().cut_off, 1, "the one that waits");
+    assert_eq!(helper.running.shutdown().unfinished, 1, "the one that waits");
     helper.probe.release_orders();
     assert!(waiting.join().is_err(), "its connection was cut off");
 }

@@ -2,13 +2,16 @@
 
 use crate::kit::http::{Response, request};
 use crate::kit::*;
-use sotto_server::Config;
+use sotto_server::ServerConfig;
 use sotto_wire::{Code, routes};
 
 const PAGE: &str = "https://page.example";
 
 fn open_to(origins: &[&str]) -> World {
-    world(&Config { allow_origins: origins.iter().map(|&origin| origin.to_owned()).collect(), ..config() })
+    world(&ServerConfig {
+        allow_origins: origins.iter().map(|&origin| origin.to_owned()).collect(),
+        ..config()
+    })
 }
 
 fn from(origin: &str, world: &World, method: &str, path: &str) -> Response {
@@ -19,7 +22,7 @@ fn from(origin: &str, world: &World, method: &str, path: &str) -> Response {
 #[test]
 fn nobody_elses_pages_may_ask_unless_somebody_says_so() {
     let world = open_to(&[]);
-    let question = from(PAGE, &world, "OPTIONS", &routes::ask("t"));
+    let question = from(PAGE, &world, "OPTIONS", &routes::query("t"));
     assert_refused(&question, Code::WrongMethod);
     for response in [question, from(PAGE, &world, "GET", routes::TABLES)] {
         assert_eq!(response.header("access-control-allow-origin"), None);
@@ -30,7 +33,7 @@ fn nobody_elses_pages_may_ask_unless_somebody_says_so() {
 #[test]
 fn pages_of_those_that_are_named_may_and_no_others() {
     let world = open_to(&[PAGE, "http://localhost:3000"]);
-    let question = from(PAGE, &world, "OPTIONS", &routes::ask("t"));
+    let question = from(PAGE, &world, "OPTIONS", &routes::query("t"));
     assert_eq!((question.status, question.body.len()), (204, 0));
     assert_eq!(question.header("access-control-allow-methods"), Some("GET, POST"));
     assert_eq!(question.header("access-control-allow-headers"), Some("content-type, if-none-match, range"));
@@ -47,7 +50,7 @@ fn pages_of_those_that_are_named_may_and_no_others() {
         assert_eq!(response.header("access-control-allow-origin"), None);
         // A cache must not give it to a page that may read it.
         assert_eq!(response.header("vary"), Some("origin"), "{other}");
-        assert_refused(&from(other, &world, "OPTIONS", &routes::ask("t")), Code::WrongMethod);
+        assert_refused(&from(other, &world, "OPTIONS", &routes::query("t")), Code::WrongMethod);
     }
     assert_eq!(
         request(world.at, "GET", routes::TABLES, &[], &[]).header("vary"),
@@ -68,8 +71,10 @@ fn what_is_no_origin_is_refused() {
     for other in
         ["https://page.example/", "page.example", "https://", "HTTPS://page.example", "https://a b", ""]
     {
-        let why = Config::parse(&format!("allow_origins = [\"{other}\"]")).unwrap_err();
+        let why = ServerConfig::parse(&format!("allow_origins = [\"{other}\"]")).unwrap_err();
         assert!(why.contains("is no origin"), "{other}: {why}");
     }
-    assert!(Config::parse("allow_origins = [\"https://page.example\", \"http://[::1]:80\", \"*\"]").is_ok());
+    assert!(
+        ServerConfig::parse("allow_origins = [\"https://page.example\", \"http://[::1]:80\", \"*\"]").is_ok()
+    );
 }

@@ -1,7 +1,7 @@
 //! A page for browsers: its files and no others, with what a browser may do with them.
 
 use crate::kit::*;
-use sotto_server::{Config, Server, StartError};
+use sotto_server::{Server, ServerConfig, StartError};
 use sotto_wire::{Code, routes};
 use std::path::Path;
 
@@ -11,8 +11,8 @@ fn write(folder: &Path, name: &str, bytes: &[u8]) {
     std::fs::write(file, bytes).unwrap();
 }
 
-fn with(folder: &Path) -> Config {
-    Config { page: Some(folder.to_owned()), ..config() }
+fn with(folder: &Path) -> ServerConfig {
+    ServerConfig { page: Some(folder.to_owned()), ..config() }
 }
 
 /// Why a server with this page does not start.

@@ -2,13 +2,13 @@
 
 use crate::kit::*;
 use sotto_catalog::SignedCatalog;
-use sotto_core::{AnyClient, Cut, Epoch, ParamsDigest, RecordIndex, SchemeEntry};
+use sotto_core::{AnyClient, Epoch, ParamsDigest, PartIndex, RecordIndex, SchemeEntry};
 use sotto_db::parts::{cut_image, part_path};
 use sotto_db::table::RawFile;
 use sotto_db::{EncodeOptions, TableDir, encode_table, progress::silent};
-use sotto_server::{Config, Running, Server, Standing, TableConfig};
+use sotto_server::{RunningServer, Server, ServerConfig, TableConfig, TableStatus};
 use sotto_testkit::rng::seeded;
-use sotto_wire::{Code, Pin, SessionId, Sizes, answer, ask, keys, routes};
+use sotto_wire::{Code, FrameHeader, MessageSizes, SessionId, answer, keys, query, routes};
 use std::fs::{self, File};
 use std::path::Path;
 
@@ -35,18 +35,18 @@ fn cut(scheme: &SchemeEntry, dir: &Path, epoch: u64) {
     fs::remove_file(dir.image_path(Epoch(epoch))).unwrap();
 }
 
-fn serve(dir: &Path) -> Running {
-    Server::start(&Config { tables: vec![TableConfig::dir(dir)], ..config() }).unwrap()
+fn serve(dir: &Path) -> RunningServer {
+    Server::start(&ServerConfig { tables: vec![TableConfig::dir(dir)], ..config() }).unwrap()
 }
 
 struct Asker {
-    pin: Pin,
-    sizes: Sizes,
+    pin: FrameHeader,
+    sizes: MessageSizes,
     client: Box<dyn AnyClient>,
 }
 
 impl Asker {
-    fn new(scheme: &SchemeEntry, running: &Running) -> Self {
+    fn new(scheme: &SchemeEntry, running: &RunningServer) -> Self {
         let body = get(running.public, &routes::table("real", None)).body;
         let catalog = SignedCatalog::parse(&body).unwrap().verify(None).unwrap();
         let params = catalog.params.to_string();
@@ -56,13 +56,14 @@ impl Asker {
             let bytes = get(running.public, &routes::artifact(&entry.digest.to_string())).body;
             prepare.absorb(need.artifact, &bytes).unwrap();
         }
-        let pin = Pin { server: 0, epoch: catalog.epoch, digest: ParamsDigest(catalog.params_digest.0) };
+        let pin =
+            FrameHeader { server: 0, epoch: catalog.epoch, digest: ParamsDigest(catalog.params_digest.0) };
         let terms = catalog.terms(scheme).unwrap();
-        let sizes = Sizes::new(&terms.report.costs, terms.packing.lookups());
+        let sizes = MessageSizes::new(&terms.report.costs, terms.packing.records_per_row());
         Asker { pin, sizes, client: prepare.finish().unwrap() }
     }
 
-    fn session(&mut self, running: &Running) -> SessionId {
+    fn session(&mut self, running: &RunningServer) -> SessionId {
         let frame = keys::encode(&self.pin, &self.client.keys());
         match self.sizes.keys_bytes {
             0 => SessionId::NONE,
@@ -93,8 +94,8 @@ fn answers_have_the_bytes_of_the_whole_table() {
                 .collect();
             let queries: Vec<Vec<u8>> = ask.iter().flat_map(|(queries, _)| queries.clone()).collect();
             let [a, b] = [0, 1].map(|at| {
-                let frame = ask::encode(&asker.pin, &sessions[at], &queries).unwrap();
-                let response = post(running[at].public, &routes::ask("real"), &frame);
+                let frame = query::encode(&asker.pin, &sessions[at], &queries).unwrap();
+                let response = post(running[at].public, &routes::query("real"), &frame);
                 assert_eq!(response.status, 200, "{}", response.text());
                 let bytes = asker.sizes.answer_bytes as usize;
                 let answers =
@@ -113,15 +114,15 @@ fn without_a_part_nothing_is_answered_and_the_old_epoch_goes_on() {
     encode(scheme, dir.path());
     cut(scheme, dir.path(), 1);
     let running = serve(dir.path());
-    let epoch = |running: &Running| match &running.tables()[0].1 {
-        Standing::Live(live) => live.pin().epoch.0,
+    let epoch = |running: &RunningServer| match &running.tables()[0].1 {
+        TableStatus::Live(live) => live.pin().epoch.0,
         other => panic!("{other:?}"),
     };
     assert_eq!(epoch(&running), 1);
     encode(scheme, dir.path());
     cut(scheme, dir.path(), 2);
     let front = TableDir::open(dir.path()).unwrap().front_path(Epoch(2));
-    let path = |part| part_path(&front, Cut::new(part, PARTS).unwrap());
+    let path = |part| part_path(&front, PartIndex::new(part, PARTS).unwrap());
     let aside = dir.path().join("aside");
     fs::rename(path(1), &aside).unwrap();
     assert!(!running.reload());
@@ -147,8 +148,8 @@ fn without_a_part_nothing_is_answered_and_the_old_epoch_goes_on() {
     let other = serve(dir.path());
     let mut asker = Asker::new(scheme, &other);
     let (queries, _) = asker.client.query(RecordIndex(3), &mut seeded("query")).unwrap();
-    let frame = ask::encode(&asker.pin, &SessionId::NONE, &queries).unwrap();
-    assert_eq!(post(other.public, &routes::ask("real"), &frame).status, 200);
+    let frame = query::encode(&asker.pin, &SessionId::NONE, &queries).unwrap();
+    assert_eq!(post(other.public, &routes::query("real"), &frame).status, 200);
     File::options().write(true).open(path(1)).unwrap().set_len(4096).unwrap();
-    assert_refused(&post(other.public, &routes::ask("real"), &frame), Code::NotReady);
+    assert_refused(&post(other.public, &routes::query("real"), &frame), Code::NotReady);
 }

@@ -104,7 +104,7 @@ fn the_admin_port_tells_health_and_nothing_that_could_name_a_client() {
     assert_refused(&get(admin, "/other"), Code::NoSuchRoute);
     assert_refused(&get(world.at, "/metrics"), Code::NoSuchRoute);
     world.ask(&[1, 2]);
-    post(world.at, &routes::ask("t"), b"bad");
+    post(world.at, &routes::query("t"), b"bad");
     get(world.at, "/v1/secret-looking-path");
     let text = get(admin, "/metrics").text();
     for want in [

@@ -3,9 +3,9 @@
 
 use crate::kit::*;
 use sotto_core::{ParamsDigest, SchemeEntry};
-use sotto_server::{Config, LiveTable, SourceError};
+use sotto_server::{ServerConfig, SourceError, TableEpoch};
 use sotto_testkit::{CLEAR, CLEAR_TWO};
-use sotto_wire::{Code, Pin, SessionId, answer, ask, routes};
+use sotto_wire::{Code, FrameHeader, SessionId, answer, query, routes};
 
 fn made(scheme: &'static SchemeEntry, role: u8) -> Made {
     Made { scheme, role, ..Made::clear(1, &Probe::new()) }
@@ -23,15 +23,15 @@ fn each_server_answers_what_is_for_its_role_and_nothing_else() {
     for role in [0, 1] {
         let made = made(&CLEAR_TWO, role);
         let running = start(&config(), &Shelf::with(made.clone()));
-        let ask = |pin: &Pin| {
-            let frame = ask::encode(pin, &SessionId::NONE, &[share(&[3])]).unwrap();
-            post(running.public, &routes::ask("t"), &frame)
+        let ask = |pin: &FrameHeader| {
+            let frame = query::encode(pin, &SessionId::NONE, &[share(&[3])]).unwrap();
+            post(running.public, &routes::query("t"), &frame)
         };
         let response = ask(&made.pin());
         assert_eq!(response.status, 200, "{}", response.text());
         assert_eq!(answer::decode(&response.body, &made.pin(), 1, RECORD).unwrap(), [record(3, 1)]);
         for server in [1 - role, 2, 255] {
-            assert_refused(&ask(&Pin { server, ..made.pin() }), Code::WrongServer);
+            assert_refused(&ask(&FrameHeader { server, ..made.pin() }), Code::WrongServer);
         }
         assert_eq!(made.probe.batches(), [1]);
     }
@@ -39,7 +39,7 @@ fn each_server_answers_what_is_for_its_role_and_nothing_else() {
 
 #[test]
 fn a_server_says_which_it_is() {
-    let shelves = |role| -> Vec<Box<dyn sotto_server::Source>> {
+    let shelves = |role| -> Vec<Box<dyn sotto_server::EpochSource>> {
         let single = Made { name: "single", ..made(&CLEAR, 0) };
         vec![Box::new(Shelf::with(made(&CLEAR_TWO, role))), Box::new(Shelf::with(single))]
     };
@@ -60,7 +60,7 @@ fn a_server_says_which_it_is() {
 #[test]
 fn a_role_the_scheme_does_not_have_is_refused() {
     for (scheme, role) in [(&CLEAR, 1), (&CLEAR_TWO, 2), (&CLEAR_TWO, 255)] {
-        let error = LiveTable::new(made(scheme, role).parts(), role).unwrap_err();
+        let error = TableEpoch::new(made(scheme, role).parts(), role).unwrap_err();
         assert!(matches!(error, SourceError::Role { .. }));
         let said = error.to_string();
         assert!(said.contains(scheme.id.0) && said.contains(&format!("as server {role}")), "{said}");
@@ -70,9 +70,9 @@ fn a_role_the_scheme_does_not_have_is_refused() {
 #[test]
 fn the_role_of_a_table_outweighs_that_of_the_server() {
     let text = "role = 1\ntables = [{ dir = \"two\" }, { dir = \"one\", role = 0 }]";
-    let config = Config::parse(text).unwrap();
+    let config = ServerConfig::parse(text).unwrap();
     assert_eq!((config.role, config.tables[0].role, config.tables[1].role), (1, None, Some(0)));
-    assert!(Config::parse("role = 256\ntables = []").is_err());
+    assert!(ServerConfig::parse("role = 256\ntables = []").is_err());
 }
 
 #[test]
@@ -80,7 +80,7 @@ fn a_frame_is_judged_by_its_role_before_anything_is_read() {
     let made = made(&CLEAR_TWO, 1);
     let running = start(&config(), &Shelf::with(made.clone()));
     // A frame for the first server, of other parameters, without a payload: the role comes first.
-    let pin = Pin { server: 0, digest: ParamsDigest([0; 32]), ..made.pin() };
-    let frame = ask::encode(&pin, &SessionId::NONE, &[[0u8; 1]]).unwrap();
-    assert_refused(&post(running.public, &routes::ask("t"), &frame), Code::WrongServer);
+    let pin = FrameHeader { server: 0, digest: ParamsDigest([0; 32]), ..made.pin() };
+    let frame = query::encode(&pin, &SessionId::NONE, &[[0u8; 1]]).unwrap();
+    assert_refused(&post(running.public, &routes::query("t"), &frame), Code::WrongServer);
 }

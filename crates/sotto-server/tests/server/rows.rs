@@ -7,8 +7,8 @@ use sotto_db::ingest::FileOptions;
 use sotto_db::progress::silent;
 use sotto_db::table::RawFile;
 use sotto_db::{EncodeOptions, Retention, TableDir, UpdateOptions, encode_table, retain, update_table};
-use sotto_server::live::Parts;
-use sotto_server::{LiveTable, Past, Running, Server, Source, SourceError};
+use sotto_server::table_epoch::TableEpochParts;
+use sotto_server::{EpochSource, PastEpoch, RunningServer, Server, SourceError, TableEpoch};
 use sotto_testkit::CLEAR_ROWS;
 use sotto_testkit::rng::seeded;
 use sotto_wire::{Code, routes};
@@ -22,7 +22,7 @@ const WIDTH: usize = 32;
 /// A table's folder that is served by a scheme no registry holds.
 struct Folder(TableDir, u64);
 
-impl Source for Folder {
+impl EpochSource for Folder {
     fn name(&self) -> String {
         "folder".into()
     }
@@ -31,17 +31,20 @@ impl Source for Folder {
         Ok(self.0.epochs().unwrap())
     }
 
-    fn open(&self, epoch: Epoch) -> Result<LiveTable, SourceError> {
+    fn open(&self, epoch: Epoch) -> Result<TableEpoch, SourceError> {
         let image = self.0.open_epoch(epoch).unwrap();
         let (signed, catalog) = (image.signed_catalog().clone(), image.catalog().clone());
         let terms = catalog.terms(&CLEAR_ROWS)?;
         let server = (CLEAR_ROWS.server.open)(catalog.params.to_string().as_bytes(), image.clone())?;
         let (report, packing) = (terms.report, terms.packing);
-        LiveTable::new(Parts { scheme: &CLEAR_ROWS, signed, catalog, report, packing, server, image }, 0)
+        TableEpoch::new(
+            TableEpochParts { scheme: &CLEAR_ROWS, signed, catalog, report, packing, server, image },
+            0,
+        )
     }
 
-    fn past(&self, newest: Epoch) -> Vec<Arc<Past>> {
-        Past::all(&self.0, newest, self.1)
+    fn past(&self, newest: Epoch) -> Vec<Arc<PastEpoch>> {
+        PastEpoch::all(&self.0, newest, self.1)
     }
 }
 
@@ -72,7 +75,7 @@ fn update(dir: &TableDir, row: u64) {
 }
 
 /// Epochs 1 to `last`, and a server that keeps the deltas of so many.
-fn serve(path: &Path, last: u64, keep: u64) -> (TableDir, Running) {
+fn serve(path: &Path, last: u64, keep: u64) -> (TableDir, RunningServer) {
     let dir = TableDir::create(path).unwrap();
     encode(&dir);
     (2..=last).for_each(|epoch| update(&dir, epoch));
@@ -81,7 +84,7 @@ fn serve(path: &Path, last: u64, keep: u64) -> (TableDir, Running) {
     (dir, running)
 }
 
-fn catalog(running: &Running, epoch: u64) -> Response {
+fn catalog(running: &RunningServer, epoch: u64) -> Response {
     get(running.public, &routes::table("t", Some(Epoch(epoch))))
 }
 
@@ -90,12 +93,12 @@ fn entry(catalog: &Response, artifact: Artifact) -> ArtifactEntry {
     catalog.artifacts.into_iter().find(|entry| entry.artifact == artifact).unwrap()
 }
 
-fn fetch(running: &Running, entry: &ArtifactEntry) -> Response {
+fn fetch(running: &RunningServer, entry: &ArtifactEntry) -> Response {
     get(running.public, &routes::artifact(&entry.digest.to_string()))
 }
 
 /// Which epochs a way leads over: their catalogs and deltas can be had, and fit each other.
-fn way(running: &Running, last: u64) -> Vec<u64> {
+fn way(running: &RunningServer, last: u64) -> Vec<u64> {
     let served = |epoch: &u64| {
         let catalog = catalog(running, *epoch);
         if catalog.status != 200 {

@@ -2,16 +2,16 @@
 
 use crate::kit::*;
 use sotto_core::{AnyClient, Artifact, RecordIndex, Section};
-use sotto_server::{Config, LiveTable, Running, SessionConfig};
+use sotto_server::{RunningServer, ServerConfig, SessionConfig, TableEpoch};
 use sotto_testkit::{CLEAR_KEYED, CLEAR_STREAM, rng::seeded};
-use sotto_wire::{Code, Pin, SessionId, answer, ask, keys, routes};
+use sotto_wire::{Code, FrameHeader, SessionId, answer, keys, query, routes};
 
 fn keyed(sessions: SessionConfig) -> World {
-    with_keys(&Config { sessions, ..config() }, Shelf::default())
+    with_keys(&ServerConfig { sessions, ..config() }, Shelf::default())
 }
 
 /// A server of the keyed scheme's table at epoch 1.
-fn with_keys(config: &Config, shelf: Shelf) -> World {
+fn with_keys(config: &ServerConfig, shelf: Shelf) -> World {
     let probe = Probe::new();
     let made = Made { scheme: &CLEAR_KEYED, ..Made::clear(1, &probe) };
     shelf.put(1, made.clone());
@@ -30,7 +30,7 @@ fn client(made: &Made, label: &str) -> Box<dyn AnyClient> {
     prepare.finish().unwrap()
 }
 
-fn register(world: &World, pin: &Pin, bytes: &[u8]) -> Response {
+fn register(world: &World, pin: &FrameHeader, bytes: &[u8]) -> Response {
     post(world.at, &routes::keys("t"), &keys::encode(pin, bytes))
 }
 
@@ -46,9 +46,9 @@ fn registered(world: &World, client: &dyn AnyClient) -> SessionId {
 
 /// Asks a server for record 9, which has to be that of the epoch.
 #[track_caller]
-fn reads(running: &Running, pin: &Pin, id: SessionId, client: &mut dyn AnyClient) {
+fn reads(running: &RunningServer, pin: &FrameHeader, id: SessionId, client: &mut dyn AnyClient) {
     let (queries, ticket) = client.query(RecordIndex(9), &mut seeded("query")).unwrap();
-    let response = post(running.public, &routes::ask("t"), &ask::encode(pin, &id, &queries).unwrap());
+    let response = post(running.public, &routes::query("t"), &query::encode(pin, &id, &queries).unwrap());
     assert_eq!(response.status, 200, "{}", response.text());
     let bytes = response.body.len() - answer::HEAD_BYTES;
     let answers = answer::decode(&response.body, pin, 1, bytes).unwrap();
@@ -72,7 +72,7 @@ fn each_session_is_answered_with_its_own_keys() {
 #[test]
 fn asks_without_a_held_session_are_told_to_register() {
     let world = keyed(SessionConfig { max_bytes: 48, ..SessionConfig::default() });
-    let ask_as = |id| post(world.at, &routes::ask("t"), &frame(&world.pin, id, &[1]));
+    let ask_as = |id| post(world.at, &routes::query("t"), &frame(&world.pin, id, &[1]));
     assert_refused(&ask_as(SessionId::NONE), Code::SessionExpired);
     assert_refused(&ask_as(SessionId([7; 16])), Code::SessionExpired);
     let first = registered(&world, client(&world.made, "a").as_ref());
@@ -92,7 +92,7 @@ fn bad_keys_are_refused() {
     assert_refused(&register(&world, &world.pin, &damaged), Code::BadKeys);
     assert_refused(&register(&world, &world.pin, &good[1..]), Code::Malformed);
     assert_refused(&register(&world, &world.pin, &vec![0; 5000]), Code::TooLarge);
-    let stale = Pin { epoch: sotto_core::Epoch(0), ..world.pin };
+    let stale = FrameHeader { epoch: sotto_core::Epoch(0), ..world.pin };
     assert_refused(&register(&world, &stale, &good), Code::StaleEpoch);
     // An ask where keys belong.
     assert_refused(&post(world.at, &routes::keys("t"), &world.frame(&[1])), Code::Malformed);
@@ -104,7 +104,7 @@ fn a_scheme_without_keys_takes_none() {
     let world = world(&config());
     assert_refused(&register(&world, &world.pin, b""), Code::BadKeys);
     let with_session = frame(&world.pin, SessionId([1; 16]), &[1]);
-    assert_refused(&post(world.at, &routes::ask("t"), &with_session), Code::SessionExpired);
+    assert_refused(&post(world.at, &routes::query("t"), &with_session), Code::SessionExpired);
 }
 
 #[test]
@@ -116,7 +116,7 @@ fn a_client_that_registers_without_end_is_told_to_wait_and_pushes_out_only_itsel
     let last = ids.pop().unwrap();
     reads(&world.running, &world.pin, last, client.as_mut());
     let first = frame(&world.pin, ids[0], &[1]);
-    assert_refused(&post(world.at, &routes::ask("t"), &first), Code::SessionExpired);
+    assert_refused(&post(world.at, &routes::query("t"), &first), Code::SessionExpired);
     world.until("sotto_sessions{table=\"t\"}", 3.0);
 
     // One may come free in between, but not two.
@@ -140,7 +140,7 @@ fn an_office_behind_one_address_keeps_its_keys() {
     let client = client(&world.made, "a");
     let ids: Vec<_> = (0..100).map(|_| registered(&world, client.as_ref())).collect();
     for id in ids {
-        assert_eq!(post(world.at, &routes::ask("t"), &frame(&world.pin, id, &[1])).status, 200);
+        assert_eq!(post(world.at, &routes::query("t"), &frame(&world.pin, id, &[1])).status, 200);
     }
 }
 
@@ -165,14 +165,14 @@ fn sessions_end_with_their_parameters() {
     let next = Made { epoch: 2, scheme: &CLEAR_STREAM, ..world.made.clone() };
     world.shelf.put(2, next.clone());
     assert!(world.running.reload());
-    let asked = post(world.at, &routes::ask("t"), &frame(&next.pin(), id, &[1]));
+    let asked = post(world.at, &routes::query("t"), &frame(&next.pin(), id, &[1]));
     assert_refused(&asked, Code::SessionExpired);
 }
 
 #[test]
 fn sessions_outlive_a_restart_if_there_is_a_place_for_them() {
     let dir = tempfile::tempdir().unwrap();
-    let kept = Config { state: Some(dir.path().join("state")), ..config() };
+    let kept = ServerConfig { state: Some(dir.path().join("state")), ..config() };
     let world = with_keys(&kept, Shelf::default());
     let mut client = client(&world.made, "a");
     let id = registered(&world, client.as_ref());
@@ -188,7 +188,7 @@ fn sessions_outlive_a_restart_if_there_is_a_place_for_them() {
     world.running.shutdown();
 
     let forgetful = with_keys(&config(), Shelf::default());
-    let asked = post(forgetful.at, &routes::ask("t"), &frame(&forgetful.pin, id, &[1]));
+    let asked = post(forgetful.at, &routes::query("t"), &frame(&forgetful.pin, id, &[1]));
     assert_refused(&asked, Code::SessionExpired);
 }
 
@@ -196,7 +196,7 @@ fn sessions_outlive_a_restart_if_there_is_a_place_for_them() {
 fn a_copy_of_the_state_has_the_sessions_in_it() {
     let dir = tempfile::tempdir().unwrap();
     let state = dir.path().join("state");
-    let kept = Config { state: Some(state.clone()), ..config() };
+    let kept = ServerConfig { state: Some(state.clone()), ..config() };
     let world = with_keys(&kept, Shelf::default());
     let mut client = client(&world.made, "a");
     let id = registered(&world, client.as_ref());
@@ -205,7 +205,8 @@ fn a_copy_of_the_state_has_the_sessions_in_it() {
     assert!(copied.text().contains("sessions.redb"), "{}", copied.text());
     // Nothing stands still meanwhile.
     reads(&world.running, &world.pin, id, client.as_mut());
-    let restored = with_keys(&Config { state: Some(state.join("backup")), ..config() }, Shelf::default());
+    let restored =
+        with_keys(&ServerConfig { state: Some(state.join("backup")), ..config() }, Shelf::default());
     reads(&restored.running, &restored.pin, id, client.as_mut());
 
     let forgetful = with_keys(&config(), Shelf::default());
@@ -218,7 +219,8 @@ fn a_copy_of_the_state_has_the_sessions_in_it() {
 fn sessions_without_room_in_memory_take_turns() {
     let dir = tempfile::tempdir().unwrap();
     let sessions = SessionConfig { max_bytes: 48, ..SessionConfig::default() };
-    let world = with_keys(&Config { state: Some(dir.path().into()), sessions, ..config() }, Shelf::default());
+    let world =
+        with_keys(&ServerConfig { state: Some(dir.path().into()), sessions, ..config() }, Shelf::default());
     let mut clients = ["a", "b", "c"].map(|label| client(&world.made, label));
     let ids = [0, 1, 2].map(|i: usize| registered(&world, clients[i].as_ref()));
     for _ in 0..3 {
@@ -232,7 +234,7 @@ fn sessions_without_room_in_memory_take_turns() {
     let at_once: Vec<_> = (0..8)
         .map(|_| {
             let (at, frame) = (world.at, frame(&world.pin, ids[0], &[1]));
-            std::thread::spawn(move || post(at, &routes::ask("t"), &frame).status)
+            std::thread::spawn(move || post(at, &routes::query("t"), &frame).status)
         })
         .collect();
     assert!(at_once.into_iter().all(|asked| asked.join().unwrap() == 200));
@@ -243,9 +245,9 @@ fn sessions_without_room_in_memory_take_turns() {
 fn a_server_does_not_start_on_a_file_that_is_not_its_own() {
     let dir = tempfile::tempdir().unwrap();
     std::fs::write(dir.path().join("sessions.redb"), "dear diary").unwrap();
-    let kept = Config { state: Some(dir.path().into()), ..config() };
+    let kept = ServerConfig { state: Some(dir.path().into()), ..config() };
     let made = Made::clear(1, &Probe::new());
-    let source: Box<dyn sotto_server::Source> = Box::new(Shelf::with(made));
+    let source: Box<dyn sotto_server::EpochSource> = Box::new(Shelf::with(made));
     let error = sotto_server::Server::start_with(&kept, vec![source]).err().unwrap().to_string();
     assert!(error.contains("sessions.redb") && error.contains("delete the file"), "{error}");
 }
@@ -253,10 +255,10 @@ fn a_server_does_not_start_on_a_file_that_is_not_its_own() {
 #[test]
 fn a_table_of_another_server_is_not_opened() {
     let made = Made::clear(1, &Probe::new());
-    let wrong = LiveTable::new(made.parts(), 1);
+    let wrong = TableEpoch::new(made.parts(), 1);
     assert!(wrong.unwrap_err().to_string().contains("as server 1; set `role`"));
     let mut parts = made.parts();
     parts.catalog.artifacts[0].bytes += 1;
-    let wrong = LiveTable::new(parts, 0);
+    let wrong = TableEpoch::new(parts, 0);
     assert!(wrong.unwrap_err().to_string().contains("hint"));
 }

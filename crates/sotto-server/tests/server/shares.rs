@@ -2,7 +2,7 @@
 
 use crate::kit::http::post_as;
 use crate::kit::*;
-use sotto_server::{BatchConfig, Config, ScanConfig};
+use sotto_server::{BatchConfig, ScanConfig, ServerConfig};
 use sotto_wire::{Code, routes};
 use std::time::Duration;
 
@@ -11,14 +11,14 @@ const OTHER: u8 = 9;
 
 impl World {
     fn ask_as(&self, client: u8, records: &[u64]) -> Response {
-        post_as(client, self.at, &routes::ask("t"), &self.frame(records))
+        post_as(client, self.at, &routes::query("t"), &self.frame(records))
     }
 }
 
 #[test]
 fn one_clients_flood_keeps_no_other_out() {
     let batch = BatchConfig { max_queries: 4, ..BatchConfig::default() };
-    let world = world(&Config { max_queue: 20, batch, ..config() });
+    let world = world(&ServerConfig { max_queue: 20, batch, ..config() });
     world.probe.hold();
     let mut flood = vec![world.ask_later(&[0])];
     world.until("sotto_passes_total", 1.0);
@@ -43,7 +43,7 @@ fn one_clients_flood_keeps_no_other_out() {
 #[test]
 fn a_client_that_has_had_its_time_waits_and_no_other() {
     let scans = ScanConfig { percent_per_client: 1, burst_seconds_per_client: 1, ..ScanConfig::default() };
-    let world = world(&Config { scans, ..config() });
+    let world = world(&ServerConfig { scans, ..config() });
     world.probe.hold();
     let long = world.ask_later(&[0]);
     world.until("sotto_passes_total", 1.0);
@@ -62,7 +62,7 @@ fn a_client_that_has_had_its_time_waits_and_no_other() {
 #[test]
 fn all_clients_together_have_so_much_time() {
     let scans = ScanConfig { percent: 10, burst_seconds: 1, ..ScanConfig::default() };
-    let world = world(&Config { scans, ..config() });
+    let world = world(&ServerConfig { scans, ..config() });
     world.probe.hold();
     let long = world.ask_later(&[0]);
     world.until("sotto_passes_total", 1.0);

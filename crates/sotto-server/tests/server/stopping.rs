@@ -2,7 +2,7 @@
 
 use crate::kit::http::{connect, head};
 use crate::kit::*;
-use sotto_server::{Config, Server, Shutdown, StartError};
+use sotto_server::{Server, ServerConfig, ShutdownReport, StartError};
 use sotto_wire::{Code, routes};
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -25,7 +25,7 @@ fn asks_in_flight_are_answered_before_the_end() {
     for (i, ask) in asks.into_iter().enumerate() {
         assert_answers(&ask.join().unwrap(), &pin, &[i as u64]);
     }
-    assert_eq!(wait.recv_timeout(Duration::from_secs(20)).unwrap(), Shutdown { cut_off: 0 });
+    assert_eq!(wait.recv_timeout(Duration::from_secs(20)).unwrap(), ShutdownReport { unfinished: 0 });
     assert!(TcpStream::connect(at).is_err(), "the port is closed");
 }
 
@@ -36,7 +36,7 @@ fn a_body_on_its_way_is_read_to_its_end() {
     let length = frame.len().to_string();
     let mut slow = connect(world.at);
     let headers = [("content-length", length.as_str()), ("expect", "100-continue")];
-    slow.write_all(head("POST", &routes::ask("t"), &headers).as_bytes()).unwrap();
+    slow.write_all(head("POST", &routes::query("t"), &headers).as_bytes()).unwrap();
     // The server says this when it begins to read the body: the ask is admitted.
     let mut go_on = [0; "HTTP/1.1 100 Continue\r\n\r\n".len()];
     slow.read_exact(&mut go_on).unwrap();
@@ -48,7 +48,7 @@ fn a_body_on_its_way_is_read_to_its_end() {
     }
     slow.write_all(&frame).unwrap();
     assert_answers(&Response::read(&mut slow), &pin, &[1]);
-    assert_eq!(ending.join().unwrap(), Shutdown { cut_off: 0 });
+    assert_eq!(ending.join().unwrap(), ShutdownReport { unfinished: 0 });
 }
 
 #[test]
@@ -66,11 +66,11 @@ fn a_drained_server_is_sent_nothing_and_answers_what_comes() {
 
 #[test]
 fn an_end_does_not_wait_for_ever() {
-    let world = world(&Config { drain_seconds: 0, ..config() });
+    let world = world(&ServerConfig { drain_seconds: 0, ..config() });
     let mut slow = connect(world.at);
-    slow.write_all(head("POST", &routes::ask("t"), &[("content-length", "72")]).as_bytes()).unwrap();
+    slow.write_all(head("POST", &routes::query("t"), &[("content-length", "72")]).as_bytes()).unwrap();
     world.until("sotto_connections", 1.0);
-    let Shutdown { cut_off } = world.running.shutdown();
+    let ShutdownReport { unfinished: cut_off } = world.running.shutdown();
     // What asked for metrics just now may not have been seen to end.
     assert!(cut_off == 1 || cut_off == 2, "{cut_off}");
     let mut rest = Vec::new();
@@ -82,8 +82,10 @@ fn an_end_does_not_wait_for_ever() {
 fn a_port_in_use_is_named_with_the_fix() {
     let world = world(&config());
     let shelf = Shelf::with(Made::clear(1, &Probe::new()));
-    let both =
-        [Config { listen: world.at, ..config() }, Config { admin_listen: world.running.admin, ..config() }];
+    let both = [
+        ServerConfig { listen: world.at, ..config() },
+        ServerConfig { admin_listen: world.running.admin, ..config() },
+    ];
     for (config, key) in both.iter().zip(["listen", "admin_listen"]) {
         let error = Server::start_with(config, vec![Box::new(shelf.clone())]).err().unwrap();
         assert!(matches!(error, StartError::InUse { .. }), "{error}");
@@ -102,7 +104,7 @@ fn a_server_that_is_dropped_gives_its_port_back() {
     let world = world(&config());
     let at = world.at;
     drop(world.running);
-    let again = start(&Config { listen: at, ..config() }, &world.shelf);
+    let again = start(&ServerConfig { listen: at, ..config() }, &world.shelf);
     assert_eq!(again.public, at);
 }
 
@@ -131,5 +133,5 @@ fn requests_that_come_while_ending_are_refused() {
     }
     probe.release();
     assert_answers(&ask.join().unwrap(), &pin, &[1]);
-    assert_eq!(ending.join().unwrap(), Shutdown { cut_off: 0 });
+    assert_eq!(ending.join().unwrap(), ShutdownReport { unfinished: 0 });
 }

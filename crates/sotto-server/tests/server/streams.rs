@@ -2,10 +2,10 @@
 
 use crate::kit::http::{connect, head};
 use crate::kit::*;
-use sotto_core::{AnyClient, RecordIndex, Ticket, Units};
-use sotto_server::{Config, ScanConfig};
+use sotto_core::{AnyClient, AnyPending, RecordIndex, UnitLayout};
+use sotto_server::{ScanConfig, ServerConfig};
 use sotto_testkit::{CLEAR_STREAM, rng::seeded};
-use sotto_wire::{Code, Pin, SessionId, keys, routes, stream};
+use sotto_wire::{Code, FrameHeader, SessionId, keys, routes, stream};
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::sync::mpsc::RecvTimeoutError;
@@ -22,11 +22,11 @@ struct Scene {
     client: Box<dyn AnyClient>,
     id: SessionId,
     query: Vec<u8>,
-    ticket: Ticket,
-    units: Units,
+    ticket: AnyPending,
+    units: UnitLayout,
 }
 
-fn scene(row_bytes: u64, config: &Config) -> Scene {
+fn scene(row_bytes: u64, config: &ServerConfig) -> Scene {
     let probe = Probe::new();
     let made = Made { scheme: &CLEAR_STREAM, row_bytes, ..Made::clear(1, &probe) };
     let shelf = Shelf::with(made.clone());
@@ -44,7 +44,7 @@ fn scene(row_bytes: u64, config: &Config) -> Scene {
 
 impl Scene {
     fn frame(&self, first: u64, units: u64) -> Vec<u8> {
-        let head = stream::Head { pin: self.world.pin, session: self.id, first, units };
+        let head = stream::StreamHead { pin: self.world.pin, session: self.id, first, units };
         stream::encode(&head, &self.query)
     }
 
@@ -65,7 +65,7 @@ impl Scene {
 
     /// Reads a response's units from `first` on.
     #[track_caller]
-    fn read(&mut self, response: &Response, pin: &Pin, first: u64) -> Vec<u8> {
+    fn read(&mut self, response: &Response, pin: &FrameHeader, first: u64) -> Vec<u8> {
         assert_eq!(response.status, 200, "{}", response.text());
         assert_eq!(response.header("content-length"), Some(response.body.len().to_string().as_str()));
         let (head, units) = response.body.split_first_chunk().unwrap();
@@ -131,14 +131,14 @@ fn what_cannot_be_streamed_is_refused_before_the_first_byte() {
     scene.world.until("sotto_open_streams", 0.0);
 
     let whole_records = world(&config());
-    let head = stream::Head { pin: whole_records.pin, session: SessionId::NONE, first: 0, units: 1 };
+    let head = stream::StreamHead { pin: whole_records.pin, session: SessionId::NONE, first: 0, units: 1 };
     let asked = post(whole_records.at, &routes::stream("t"), &stream::encode(&head, &[0; 8]));
     assert_refused(&asked, Code::CannotStream);
 }
 
 #[test]
 fn units_are_made_as_fast_as_the_client_reads_and_no_faster() {
-    let scene = scene(WIDER, &Config { max_streams: 1, ..config() });
+    let scene = scene(WIDER, &ServerConfig { max_streams: 1, ..config() });
     let made = || scene.world.metric("sotto_units_total{table=\"t\"}");
     let mut slow = scene.open();
     // What the system buffers is made ahead, and no more.
@@ -150,7 +150,7 @@ fn units_are_made_as_fast_as_the_client_reads_and_no_faster() {
     assert!(before < scene.units.count as f64, "all {before} units were made for a client that reads none");
     // There is one place, and it is taken; asks go on.
     assert_refused(&scene.post(&scene.frame(0, 1)), Code::Busy);
-    let asked = post(scene.world.at, &routes::ask("t"), &frame(&scene.world.pin, scene.id, &[0]));
+    let asked = post(scene.world.at, &routes::query("t"), &frame(&scene.world.pin, scene.id, &[0]));
     assert_eq!(asked.status, 200);
     let mut rest = Vec::new();
     slow.read_to_end(&mut rest).unwrap();
@@ -160,7 +160,7 @@ fn units_are_made_as_fast_as_the_client_reads_and_no_faster() {
 
 #[test]
 fn a_client_that_hangs_up_or_stops_reading_loses_its_place() {
-    let scene = scene(WIDER, &Config { idle_timeout_ms: 300, ..config() });
+    let scene = scene(WIDER, &ServerConfig { idle_timeout_ms: 300, ..config() });
     drop(scene.open());
     scene.world.until("sotto_open_streams", 0.0);
     let stuck = scene.open();
@@ -175,7 +175,7 @@ fn a_client_that_hangs_up_or_stops_reading_loses_its_place() {
 #[test]
 fn a_stream_goes_on_at_the_pace_of_its_clients_budget() {
     let scans = ScanConfig { percent_per_client: 20, burst_seconds_per_client: 1, ..ScanConfig::default() };
-    let mut scene = scene(WIDE, &Config { scans, ..config() });
+    let mut scene = scene(WIDE, &ServerConfig { scans, ..config() });
     scene.world.probe.hold();
     let mut open = scene.open();
     wait_for("the first unit", || scene.world.probe.batches().len() == 1);
@@ -191,7 +191,7 @@ fn a_stream_goes_on_at_the_pace_of_its_clients_budget() {
 
 #[test]
 fn a_slow_client_keeps_no_epoch_open_for_ever() {
-    let scene = scene(WIDER, &Config { idle_timeout_ms: 3000, ..config() });
+    let scene = scene(WIDER, &ServerConfig { idle_timeout_ms: 3000, ..config() });
     let whole = (scene.units.count * scene.units.answer_bytes) as usize;
     let mut slow = scene.open();
     // It reads all the time, so it never stalls, and would take twenty seconds for all there is, once the epochs are there.
@@ -226,11 +226,11 @@ fn passes_and_units_take_turns() {
     let streamed = scene.frame(0, 2);
     std::thread::scope(|scope| {
         probe.hold();
-        let mut later = vec![scope.spawn(|| post(at, &routes::ask("t"), &ask))];
+        let mut later = vec![scope.spawn(|| post(at, &routes::query("t"), &ask))];
         wait_for("the first pass", || probe.batches().len() == 1);
         for _ in 0..2 {
             later.push(scope.spawn(|| post(at, &routes::stream("t"), &streamed)));
-            later.push(scope.spawn(|| post(at, &routes::ask("t"), &ask)));
+            later.push(scope.spawn(|| post(at, &routes::query("t"), &ask)));
         }
         scene.world.until("sotto_open_streams", 2.0);
         scene.world.until("sotto_queue_depth", 2.0);
@@ -269,15 +269,15 @@ fn a_shutdown_lets_a_stream_finish_and_cuts_one_off_that_does_not() {
     let pin = scene.world.pin;
     let reader = std::thread::spawn(move || Response::read(&mut open));
     let World { running, probe, shelf, made, at, .. } = scene.world;
-    assert_eq!(running.shutdown().cut_off, 0);
+    assert_eq!(running.shutdown().unfinished, 0);
     scene.world = World { running: start(&config(), &shelf), probe, shelf, made, pin, at };
     let response = reader.join().unwrap();
     assert!(scene.read(&response, &pin, 0) == wide(1, WIDE));
 
-    let stubborn = self::scene(WIDER, &Config { drain_seconds: 0, ..config() });
+    let stubborn = self::scene(WIDER, &ServerConfig { drain_seconds: 0, ..config() });
     let _open = stubborn.open();
     stubborn.world.until("sotto_open_streams", 1.0);
     let began = Instant::now();
-    assert_eq!(stubborn.world.running.shutdown().cut_off, 1);
+    assert_eq!(stubborn.world.running.shutdown().unfinished, 1);
     assert!(began.elapsed() < Duration::from_secs(15));
 }

@@ -5,7 +5,7 @@ use crate::kit::*;
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
 use hyper_util::rt::{TokioExecutor, TokioIo};
-use sotto_server::{Config, StartError, TlsConfig};
+use sotto_server::{ServerConfig, StartError, TlsConfig};
 use sotto_wire::{Code, routes};
 use std::io::{Read, Write};
 use std::path::Path;
@@ -25,7 +25,7 @@ async fn ask_over_h2(stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'stati
     tokio::spawn(connection);
     let asks = (0..20).map(|i| {
         let mut sender = sender.clone();
-        let request = hyper::Request::post(format!("http://test{}", routes::ask("t")))
+        let request = hyper::Request::post(format!("http://test{}", routes::query("t")))
             .body(Full::new(Bytes::from(world.frame(&[i]))))
             .unwrap();
         async move { sender.send_request(request).await.unwrap() }
@@ -68,7 +68,7 @@ fn certificate(folder: &Path) -> (TlsConfig, CertificateDer<'static>) {
 fn tls_with_either_http() {
     let folder = tempfile::tempdir().unwrap();
     let (tls, der) = certificate(folder.path());
-    let world = world(&Config { tls: Some(tls), ..config() });
+    let world = world(&ServerConfig { tls: Some(tls), ..config() });
     let mut roots = RootCertStore::empty();
     roots.add(der).unwrap();
     let client = |alpn: &[u8]| {
@@ -111,7 +111,7 @@ fn certificates_that_cannot_be_used_are_named() {
     let (good, _) = certificate(folder.path());
     let shelf = Shelf::with(Made::clear(1, &Probe::new()));
     let refused = |tls: TlsConfig, named: &Path| {
-        let config = Config { tls: Some(tls), ..config() };
+        let config = ServerConfig { tls: Some(tls), ..config() };
         let error = sotto_server::Server::start_with(&config, vec![Box::new(shelf.clone())]).err().unwrap();
         assert!(matches!(&error, StartError::Tls { file, .. } if file == named), "{error}");
     };
@@ -127,12 +127,12 @@ fn certificates_that_cannot_be_used_are_named() {
 
 #[test]
 fn a_body_that_does_not_come_is_not_waited_for() {
-    let world = world(&Config { read_timeout_ms: 50, idle_timeout_ms: 50, ..config() });
+    let world = world(&ServerConfig { read_timeout_ms: 50, idle_timeout_ms: 50, ..config() });
     for sent in [0, 30, 70] {
         let frame = world.frame(&[1]);
         let mut slow = connect(world.at);
         let length = frame.len().to_string();
-        slow.write_all(head("POST", &routes::ask("t"), &[("content-length", &length)]).as_bytes()).unwrap();
+        slow.write_all(head("POST", &routes::query("t"), &[("content-length", &length)]).as_bytes()).unwrap();
         slow.write_all(&frame[..sent]).unwrap();
         assert_refused(&Response::read(&mut slow), Code::TooSlow);
     }
@@ -147,7 +147,7 @@ fn a_body_that_does_not_come_is_not_waited_for() {
 
 #[test]
 fn a_connection_that_asks_nothing_is_not_kept() {
-    let world = world(&Config { idle_timeout_ms: 50, ..config() });
+    let world = world(&ServerConfig { idle_timeout_ms: 50, ..config() });
     // Silence, and the beginning of what could become HTTP/2.
     for sent in [&b""[..], b"PRI * HT"] {
         let mut silent = connect(world.at);
@@ -185,7 +185,7 @@ fn connect_from(source: [u8; 4], at: std::net::SocketAddr) -> std::net::TcpStrea
 fn asks_over(mut stream: std::net::TcpStream, world: &World) {
     let frame = world.frame(&[1]);
     let length = frame.len().to_string();
-    stream.write_all(head("POST", &routes::ask("t"), &[("content-length", &length)]).as_bytes()).unwrap();
+    stream.write_all(head("POST", &routes::query("t"), &[("content-length", &length)]).as_bytes()).unwrap();
     stream.write_all(&frame).unwrap();
     assert_answers(&Response::read(&mut stream), &world.pin, &[1]);
 }
@@ -199,7 +199,7 @@ fn is_open(stream: &std::net::TcpStream) -> bool {
 
 #[test]
 fn idle_connections_of_one_address_keep_no_stranger_out() {
-    let world = world(&Config { max_connections: 8, connections_per_client: 0, ..config() });
+    let world = world(&ServerConfig { max_connections: 8, connections_per_client: 0, ..config() });
     // One address takes all there is, and says nothing or half a request; one of them is at work.
     world.probe.hold();
     let ask = world.ask_later(&[2]);
@@ -226,7 +226,7 @@ fn idle_connections_of_one_address_keep_no_stranger_out() {
 
 #[test]
 fn one_address_has_so_many_connections() {
-    let world = world(&Config { connections_per_client: 3, ..config() });
+    let world = world(&ServerConfig { connections_per_client: 3, ..config() });
     let many: Vec<_> = (0..10).map(|_| connect_from([127, 0, 0, 9], world.at)).collect();
     world.until("sotto_connections", 3.0);
     asks_over(connect_from([127, 0, 0, 8], world.at), &world);
@@ -245,7 +245,7 @@ fn a_certificate_of_an_authority_is_refused_with_what_to_do() {
     std::fs::write(&tls.cert, params.self_signed(&key).unwrap().pem()).unwrap();
     std::fs::write(&tls.key, key.serialize_pem()).unwrap();
     let shelf = Shelf::with(Made::clear(1, &Probe::new()));
-    let config = Config { tls: Some(tls), ..config() };
+    let config = ServerConfig { tls: Some(tls), ..config() };
     let error = sotto_server::Server::start_with(&config, vec![Box::new(shelf)]).err().unwrap().to_string();
     for word in ["cert.pem", "CA:TRUE", "-addext basicConstraints=critical,CA:FALSE", "--self-signed"] {
         assert!(error.contains(word), "no {word:?} in {error}");
@@ -255,7 +255,7 @@ fn a_certificate_of_an_authority_is_refused_with_what_to_do() {
 #[test]
 fn a_certificate_of_its_own_is_kept_and_trusted_by_its_pem() {
     let folder = tempfile::tempdir().unwrap();
-    let config = Config {
+    let config = ServerConfig {
         self_signed: Some(vec!["pir.example".into()]),
         state: Some(folder.path().join("s")),
         ..config()
@@ -302,7 +302,7 @@ fn a_certificate_of_its_own_is_kept_and_trusted_by_its_pem() {
 fn a_body_that_breaks_off_does_no_harm() {
     let world = world(&config());
     let mut gone = connect(world.at);
-    gone.write_all(head("POST", &routes::ask("t"), &[("content-length", "72")]).as_bytes()).unwrap();
+    gone.write_all(head("POST", &routes::query("t"), &[("content-length", "72")]).as_bytes()).unwrap();
     gone.write_all(&world.frame(&[1])[..40]).unwrap();
     drop(gone);
     assert_answers(&world.ask(&[1]), &world.pin, &[1]);

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
 use hyper::client::conn::http2;
 use hyper_util::rt::{TokioExecutor, TokioIo};
-use sotto_server::{BatchConfig, Config};
+use sotto_server::{BatchConfig, ServerConfig};
 use sotto_wire::{Code, SessionId, routes};
 use std::io::{Read, Write};
 use std::time::Duration;
@@ -22,12 +22,12 @@ fn records(kib: u64) -> Vec<u64> {
 /// KiB in use for bodies.
 const HELD: &str = "sotto_bodies_kib";
 
-fn wide_world(config: &Config) -> World {
+fn wide_world(config: &ServerConfig) -> World {
     let probe = Probe::new();
     let made = Made { row_bytes: WIDE, ..Made::clear(1, &probe) };
     let shelf = Shelf::with(made.clone());
     let batch = BatchConfig { max_queries: 1024, ..BatchConfig::default() };
-    let running = start(&Config { batch, ..config.clone() }, &shelf);
+    let running = start(&ServerConfig { batch, ..config.clone() }, &shelf);
     World { at: running.public, pin: made.pin(), running, probe, shelf, made }
 }
 
@@ -45,7 +45,7 @@ async fn connect_with_window(world: &World, bytes: u32) -> (Sender, tokio::task:
 /// The status of an ask whose body is not read, and that body.
 async fn ask(sender: &Sender, world: &World) -> Option<(u16, hyper::body::Incoming)> {
     let frame = frame(&world.pin, SessionId::NONE, &records(1024));
-    let request = hyper::Request::post(format!("http://test{}", routes::ask("t")));
+    let request = hyper::Request::post(format!("http://test{}", routes::query("t")));
     let mut sender = sender.clone();
     let response = sender.send_request(request.body(Full::new(Bytes::from(frame))).unwrap()).await.ok()?;
     Some((response.status().as_u16(), response.into_body()))
@@ -65,7 +65,7 @@ fn answers_that_are_not_read_take_a_share_of_the_memory_and_end() {
     // A byte is enough for HTTP's buffers to take an answer whole.
     for window in [0, 1] {
         let rate = 1 << 30;
-        let config = Config {
+        let config = ServerConfig {
             max_in_flight_mib: 8,
             idle_timeout_ms: 400,
             min_send_bytes_per_second: rate,
@@ -98,13 +98,13 @@ fn answers_that_are_not_read_take_a_share_of_the_memory_and_end() {
 
 #[test]
 fn a_request_that_is_announced_takes_no_memory_until_it_comes() {
-    let world = wide_world(&Config { max_in_flight_mib: 4, ..config() });
+    let world = wide_world(&ServerConfig { max_in_flight_mib: 4, ..config() });
     // Heads whose bodies would take all there is, and then nothing.
     let length = (1024 * 8 + 80).to_string();
     let mut silent: Vec<_> = (0..8).map(|_| connect(world.at)).collect();
     for stream in &mut silent {
         let head =
-            head("POST", &routes::ask("t"), &[("content-length", &length), ("expect", "100-continue")]);
+            head("POST", &routes::query("t"), &[("content-length", &length), ("expect", "100-continue")]);
         stream.write_all(head.as_bytes()).unwrap();
         // The server says this when it begins to read the body.
         let mut go_on = [0; "HTTP/1.1 100 Continue\r\n\r\n".len()];
@@ -116,7 +116,7 @@ fn a_request_that_is_announced_takes_no_memory_until_it_comes() {
 
 #[test]
 fn what_no_client_can_have_is_refused_with_what_to_do() {
-    let world = wide_world(&Config { max_in_flight_mib: 1, ..config() });
+    let world = wide_world(&ServerConfig { max_in_flight_mib: 1, ..config() });
     let refused = world.ask(&records(1024));
     assert_refused(&refused, Code::TooLarge);
     assert!(refused.text().contains("ask for less at once"), "{}", refused.text());

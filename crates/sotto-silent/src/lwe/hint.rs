@@ -7,7 +7,7 @@ mod update;
 mod write;
 
 use super::ring::{N, Ring, take_words};
-use sotto_core::{Artifact, ArtifactNeed, Misuse, Result, Sure};
+use sotto_core::{Artifact, ArtifactNeed, ExpectOrDefault, Misuse, Result};
 use sotto_math::matrix::PanelLayout;
 use sotto_math::matrix::layout::PANEL_ROWS;
 use sotto_math::ntt::Accumulator;
@@ -55,8 +55,10 @@ impl PanelHint {
         self.d.clear();
         self.d.resize(blocks.len() * N, 0);
         for (r, sum) in self.sums.iter_mut().enumerate().take(rows.end).skip(rows.start) {
-            let row =
-                self.d.get_mut(..piece.len() / PANEL_ROWS).sure("a strip has no more columns than blocks");
+            let row = self
+                .d
+                .get_mut(..piece.len() / PANEL_ROWS)
+                .expect_or_default("a strip has no more columns than blocks");
             layout.signed_row_of_panel(piece, r, row);
             for (d, block) in self.d.chunks_exact(N).zip(blocks) {
                 ring.plan().forward_i8_mul_acc(d, block, sum);

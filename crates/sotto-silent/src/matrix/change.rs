@@ -18,7 +18,7 @@ pub struct ByteChange {
 mod writing {
     use crate::matrix::{ByteChange, SectionOffset};
     use rayon::prelude::*;
-    use sotto_core::{Change, Misuse, Result, Sink};
+    use sotto_core::{Misuse, RecordChange, Result, Sink};
     use sotto_math::matrix::PanelLayout;
     use sotto_math::matrix::layout::{GROUP_BYTES, GROUP_COLS, PANEL_ROWS};
 
@@ -52,7 +52,7 @@ mod writing {
     pub fn write_changes(
         layout: PanelLayout,
         at: impl Into<SectionOffset>,
-        changes: &[Change],
+        changes: &[RecordChange],
         out: &dyn Sink,
     ) -> Result<Vec<ByteChange>> {
         Ok(change_panels(layout, at, changes, out, |entries| Ok(entries.to_vec()))?.concat())
@@ -67,7 +67,7 @@ mod writing {
     pub fn change_panels<T: Send>(
         layout: PanelLayout,
         at: impl Into<SectionOffset>,
-        changes: &[Change],
+        changes: &[RecordChange],
         out: &dyn Sink,
         hear: impl Fn(&[ByteChange]) -> Result<T> + Sync,
     ) -> Result<Vec<T>> {
@@ -152,7 +152,7 @@ mod writing {
     }
 
     /// The column and first row of a change, if all of it lies inside the table.
-    fn in_table(layout: &PanelLayout, change: &Change) -> Result<(u32, u32)> {
+    fn in_table(layout: &PanelLayout, change: &RecordChange) -> Result<(u32, u32)> {
         let (l, m) = (layout.rows() as u64, layout.cols() as u64);
         if change.record >= m {
             return Err(Misuse::IndexPastEnd { index: change.record, len: m }.into());

@@ -3,7 +3,7 @@
 use super::SectionOffset;
 use super::records::Records;
 use rayon::prelude::*;
-use sotto_core::{Held, Image, Result, Rows};
+use sotto_core::{Image, ImageSection, RecordSource, Result};
 use sotto_math::matrix::layout::PANEL_ROWS;
 use sotto_math::matrix::{PanelLayout, QueryPlanes};
 use std::sync::Arc;
@@ -19,14 +19,14 @@ pub struct Matrix {
     layout: PanelLayout,
     /// Bytes of its section before it.
     before: usize,
-    held: Held,
+    held: ImageSection,
 }
 
 impl Matrix {
     /// Looks up the section that holds it, and `beyond` bytes of other things after it.
     ///
     /// # Errors
-    /// As [`Held::open`].
+    /// As [`ImageSection::open`].
     pub fn open(
         layout: PanelLayout,
         beyond: u64,
@@ -34,7 +34,7 @@ impl Matrix {
         image: Arc<dyn Image>,
     ) -> Result<Self> {
         let SectionOffset { section, start } = at.into();
-        let held = Held::open(image, section, "matrix", start + layout.bytes() as u64 + beyond)?;
+        let held = ImageSection::open(image, section, "matrix", start + layout.bytes() as u64 + beyond)?;
         // The section was found to be longer.
         Ok(Matrix { layout, before: start as usize, held })
     }
@@ -52,7 +52,7 @@ impl Matrix {
     }
 
     /// The records, which are the columns.
-    pub fn records(self) -> Box<dyn Rows> {
+    pub fn records(self) -> Box<dyn RecordSource> {
         let layout = self.layout;
         self.cut_into(layout.cols() as u64, layout.rows(), |record| (0, record as usize))
     }
@@ -63,7 +63,7 @@ impl Matrix {
         records: u64,
         record_bytes: usize,
         place: impl Fn(u64) -> (usize, usize) + Send + Sync + 'static,
-    ) -> Box<dyn Rows> {
+    ) -> Box<dyn RecordSource> {
         let Matrix { layout, before, held } = self;
         Box::new(Records { layout, before, held, records, record_bytes, place })
     }

@@ -1,7 +1,7 @@
 //! Records out of a matrix: each is a column, or some rows of one.
 
 use rayon::prelude::*;
-use sotto_core::{Held, Misuse, Result, Rows};
+use sotto_core::{ImageSection, Misuse, RecordSource, Result};
 use sotto_math::matrix::PanelLayout;
 use sotto_math::matrix::layout::{GROUP_BYTES, GROUP_COLS, PANEL_ROWS};
 
@@ -14,7 +14,7 @@ pub(super) struct Records<P> {
     pub(super) layout: PanelLayout,
     /// Bytes of the section before the matrix.
     pub(super) before: usize,
-    pub(super) held: Held,
+    pub(super) held: ImageSection,
     pub(super) records: u64,
     pub(super) record_bytes: usize,
     pub(super) place: P,
@@ -66,7 +66,7 @@ impl<P: Fn(u64) -> (usize, usize) + Send + Sync> Records<P> {
     }
 }
 
-impl<P: Fn(u64) -> (usize, usize) + Send + Sync> Rows for Records<P> {
+impl<P: Fn(u64) -> (usize, usize) + Send + Sync> RecordSource for Records<P> {
     fn records(&self) -> u64 {
         self.records
     }

@@ -1,7 +1,7 @@
 //! Matrices in parts: whole panels of rows, which lie one after the other. A part is a matrix of fewer rows, and what it is
 //! multiplied to are those rows of the product.
 
-use sotto_core::Cut;
+use sotto_core::PartIndex;
 use sotto_math::matrix::PanelLayout;
 use sotto_math::matrix::layout::PANEL_ROWS;
 use std::ops::Range;
@@ -24,7 +24,7 @@ impl RowRange {
     }
 
     /// What a part of a matrix has. Parts differ by one panel at most.
-    pub fn of(layout: &PanelLayout, cut: Cut) -> Self {
+    pub fn of(layout: &PanelLayout, cut: PartIndex) -> Self {
         let panels = cut.share(layout.panels() as u64);
         // There are no more panels than a `usize` counts.
         let row = |panel: u64| (panel as usize * PANEL_ROWS).min(layout.rows());

@@ -2,7 +2,7 @@
 
 use super::SectionOffset;
 use rayon::prelude::*;
-use sotto_core::{Misuse, Result, Rows, Sink, Sure};
+use sotto_core::{ExpectOrDefault, Misuse, RecordSource, Result, Sink};
 use sotto_math::matrix::PanelLayout;
 use sotto_math::matrix::layout::PANEL_ROWS;
 
@@ -19,7 +19,7 @@ const MOST_COLUMNS: usize = 1 << 14;
 pub fn write_matrix(
     layout: PanelLayout,
     at: impl Into<SectionOffset>,
-    rows: &dyn Rows,
+    rows: &dyn RecordSource,
     out: &dyn Sink,
 ) -> Result<()> {
     let stage = |done, total| out.progress("matrix", done, total);
@@ -33,7 +33,7 @@ pub fn write_matrix(
 pub fn write_columns(
     layout: PanelLayout,
     at: impl Into<SectionOffset>,
-    rows: &dyn Rows,
+    rows: &dyn RecordSource,
     stage: impl Fn(u64, u64),
     out: &dyn Sink,
 ) -> Result<()> {
@@ -47,7 +47,7 @@ pub fn write_columns(
     let mut slab = vec![0; width.min(m) * l];
     for first in (0..m).step_by(width) {
         let k = width.min(m - first);
-        let columns = slab.get_mut(..k * l).sure("a slab holds this many columns");
+        let columns = slab.get_mut(..k * l).expect_or_default("a slab holds this many columns");
         rows.read(first as u64, columns)?;
         let columns = &*columns;
         (0..layout.panels()).into_par_iter().try_for_each_init(Vec::new, |piece, panel| {

@@ -3,7 +3,7 @@
 use super::TwoPassLayout;
 use super::write::HintTable;
 use crate::matrix::{ByteChange, SectionOffset, write_changes};
-use sotto_core::{Change, Misuse, Result, Rows, Section, Sink};
+use sotto_core::{Misuse, RecordChange, RecordSource, Result, Section, Sink};
 
 /// Hint rows that are made anew at once: what changes of them takes some 40 bytes for each of theirs.
 const ROWS_AT_ONCE: u64 = 256;
@@ -16,7 +16,7 @@ const ROWS_AT_ONCE: u64 = 256;
 pub fn revise(
     cut: &TwoPassLayout,
     section: Section,
-    changes: &[Change],
+    changes: &[RecordChange],
     out: &dyn Sink,
     mut hear: impl FnMut(&[ByteChange]) -> Result<()>,
 ) -> Result<()> {
@@ -30,8 +30,11 @@ pub fn revise(
         for run in blocks.chunk_by(|a, b| a + 1 == *b) {
             let mut bytes = vec![0; run.len() * hints.record_bytes()];
             hints.read(run.first().copied().unwrap_or_default(), &mut bytes)?;
-            let column =
-                |(record, bytes): (&u64, &[u8])| Change { record: *record, offset: 0, bytes: bytes.to_vec() };
+            let column = |(record, bytes): (&u64, &[u8])| RecordChange {
+                record: *record,
+                offset: 0,
+                bytes: bytes.to_vec(),
+            };
             columns.extend(run.iter().zip(bytes.chunks_exact(hints.record_bytes())).map(column));
         }
         let place = SectionOffset { section, start: cut.first_bytes() };
@@ -41,7 +44,7 @@ pub fn revise(
 }
 
 /// A change of a record as one of the first matrix.
-fn moved(cut: &TwoPassLayout, change: &Change) -> Result<Change> {
+fn moved(cut: &TwoPassLayout, change: &RecordChange) -> Result<RecordChange> {
     if change.record >= cut.records {
         return Err(Misuse::IndexPastEnd { index: change.record, len: cut.records }.into());
     }
@@ -50,7 +53,7 @@ fn moved(cut: &TwoPassLayout, change: &Change) -> Result<Change> {
         return Err(Misuse::IndexPastEnd { index: end, len: cut.record_bytes }.into());
     }
     let [column, block] = cut.place(change.record).map(u64::from);
-    Ok(Change {
+    Ok(RecordChange {
         record: column,
         offset: block * cut.record_bytes + change.offset,
         bytes: change.bytes.clone(),

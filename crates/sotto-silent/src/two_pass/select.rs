@@ -1,7 +1,7 @@
 //! Which cuts there are of a table, and what one is worth.
 
 use super::{MAX_BLOCKS, MAX_RECORD_BYTES, TwoPassLayout};
-use sotto_core::{Costs, Goal, ParamsError, Result, Shape, work};
+use sotto_core::{Costs, Goal, ParamsError, Result, TableShape, work};
 
 /// A cut, and what is asked of it.
 #[derive(Debug, Clone, Copy)]
@@ -25,7 +25,7 @@ impl LayoutCandidate {
 ///
 /// # Errors
 /// [`ParamsError::NoFit`] for an empty table, or one larger than the limits allow.
-pub fn cheapest<L>(shape: &Shape, costs: impl Fn(LayoutCandidate) -> Option<(Costs, L)>) -> Result<L> {
+pub fn cheapest<L>(shape: &TableShape, costs: impl Fn(LayoutCandidate) -> Option<(Costs, L)>) -> Result<L> {
     let no_fit =
         |why: &str| ParamsError::NoFit { rows: shape.rows, row_bytes: shape.row_bytes, why: why.into() };
     if shape.rows == 0 || shape.row_bytes == 0 {
@@ -42,7 +42,7 @@ pub fn cheapest<L>(shape: &Shape, costs: impl Fn(LayoutCandidate) -> Option<(Cos
 }
 
 /// Nanoseconds of the server and of a link, for one lookup.
-fn price(shape: &Shape, costs: &Costs) -> f64 {
+fn price(shape: &TableShape, costs: &Costs) -> f64 {
     let sent = |bytes: u64| (bytes * work::SENT_BYTE_NANOSECONDS) as f64;
     let once = costs.artifact_bytes.saturating_mul(work::SENT_BYTE_NANOSECONDS) as f64;
     let (up, down) = (sent(costs.query_bytes), sent(costs.answer_bytes));
@@ -57,7 +57,7 @@ fn price(shape: &Shape, costs: &Costs) -> f64 {
 }
 
 /// Widths of records that divide a row evenly or hold it, and all numbers of blocks.
-fn candidates(shape: &Shape) -> impl Iterator<Item = LayoutCandidate> {
+fn candidates(shape: &TableShape) -> impl Iterator<Item = LayoutCandidate> {
     let most = (0..=MAX_RECORD_BYTES.ilog2()).map(|log2| 1 << log2);
     let mut widths: Vec<u64> =
         most.map(|most| shape.row_bytes.div_ceil(shape.row_bytes.div_ceil(most))).collect();

@@ -3,7 +3,7 @@
 use super::{FRESH_BITS, TwoPassLayout};
 use crate::lwe::ring::round;
 use crate::matrix::{Matrix, SectionOffset};
-use sotto_core::{Image, Result, Rows, Section};
+use sotto_core::{Image, RecordSource, Result, Section};
 use sotto_math::matrix::{PanelLayout, QueryPlanes, scan_u32};
 use std::sync::Arc;
 
@@ -41,7 +41,7 @@ impl TwoPassTables {
     }
 
     /// The records.
-    pub fn records(self) -> Box<dyn Rows> {
+    pub fn records(self) -> Box<dyn RecordSource> {
         let cut = self.cut;
         let place = move |record| {
             let [column, block] = cut.place(record);

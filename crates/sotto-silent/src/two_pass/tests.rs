@@ -5,7 +5,7 @@ use super::*;
 use crate::lwe::encrypt::LweVectorEncryptor;
 use crate::lwe::hint::row;
 use crate::lwe::ring::{Ring, switch};
-use sotto_core::{Change, Image as _, Section, Sink as _};
+use sotto_core::{Image as _, RecordChange, Section, Sink as _};
 use sotto_testkit::memory::{MemoryImage, MemoryRows, MemorySink};
 use sotto_testkit::rng::seeded;
 use std::sync::Arc;
@@ -68,8 +68,8 @@ fn a_changed_image_is_a_fresh_one() {
     // Two neighbours, which are made together, and one that stays what it was.
     let changes =
         [(5, 0, vec![1, 2, 3]), (6, 2, vec![9]), (999, 1, vec![0x80, 0x7F]), (40, 0, vec![table[120]])];
-    let changes = changes.map(|(record, offset, bytes)| Change { record, offset, bytes });
-    for Change { record, offset, bytes } in &changes {
+    let changes = changes.map(|(record, offset, bytes)| RecordChange { record, offset, bytes });
+    for RecordChange { record, offset, bytes } in &changes {
         table[(record * 3 + offset) as usize..][..bytes.len()].copy_from_slice(bytes);
     }
     let mut columns = Vec::new();

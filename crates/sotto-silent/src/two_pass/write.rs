@@ -5,7 +5,7 @@ use crate::lwe::hint::{PanelReader, Workspace};
 use crate::lwe::ring::switch;
 use crate::matrix::{SectionOffset, write_columns, write_matrix};
 use rayon::prelude::*;
-use sotto_core::{Misuse, Result, Rows, Section, Sink};
+use sotto_core::{Misuse, RecordSource, Result, Section, Sink};
 use sotto_math::matrix::layout::PANEL_ROWS;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 ///
 /// # Errors
 /// [`Misuse::Rule`] if `rows` has another shape than the cut; storage errors.
-pub fn write(cut: &TwoPassLayout, section: Section, rows: &dyn Rows, out: &dyn Sink) -> Result<()> {
+pub fn write(cut: &TwoPassLayout, section: Section, rows: &dyn RecordSource, out: &dyn Sink) -> Result<()> {
     if rows.records() != cut.records || rows.record_bytes() as u64 != cut.record_bytes {
         return Err(Misuse::Rule("the records have the shape the parameters were chosen for").into());
     }
@@ -25,10 +25,10 @@ pub fn write(cut: &TwoPassLayout, section: Section, rows: &dyn Rows, out: &dyn S
 /// Records, as many to a column as there are blocks; zeros past the last.
 struct Columns<'a> {
     cut: &'a TwoPassLayout,
-    rows: &'a dyn Rows,
+    rows: &'a dyn RecordSource,
 }
 
-impl Rows for Columns<'_> {
+impl RecordSource for Columns<'_> {
     fn records(&self) -> u64 {
         self.cut.columns()
     }
@@ -70,7 +70,7 @@ impl<'a> HintTable<'a> {
     }
 }
 
-impl Rows for HintTable<'_> {
+impl RecordSource for HintTable<'_> {
     fn records(&self) -> u64 {
         self.cut.second().cols() as u64
     }

@@ -4,7 +4,7 @@
 use super::subject::{Case, Fill, MIDDLE, Subject, Table};
 use super::wire::damage;
 use crate::rng::seeded;
-use sotto_core::{AnyClient, CryptoRng, Error, Misuse, Record, RecordIndex, Result, Shape};
+use sotto_core::{AnyClient, CryptoRng, Error, Misuse, Record, RecordIndex, Result, TableShape};
 
 /// Rows in a bucket, bytes in a row, and how many buckets. Among them are rows that share a record and rows that span
 /// several, and counts of buckets around a power of two.
@@ -21,7 +21,7 @@ fn table(subject: &Subject, (rows, row_bytes, buckets): (u64, u64, u64)) -> (Tab
     assert_eq!(found, buckets, "the buckets that were asked for");
     let records = table.report.records;
     assert!(records.is_multiple_of(buckets), "{records} records are no {buckets} equal buckets");
-    let room = records / buckets / table.packing.lookups() as u64 * table.packing.rows_per_record();
+    let room = records / buckets / table.packing.records_per_row() as u64 * table.packing.rows_per_record();
     assert!(room >= rows, "a bucket has room for {room} of {rows} rows");
     (table, records / buckets)
 }
@@ -34,8 +34,9 @@ fn ask(
 ) -> Result<Vec<Record>> {
     let session = table.session(client);
     let batch = client.batch().expect("a client of a scheme with buckets asks for a record of each");
-    let (queries, ticket) = batch.ask(places, rng)?;
-    batch.read(ticket, &table.answer(&session, &queries).expect("a client's own query is answered"))
+    let (queries, ticket) = batch.query_buckets(places, rng)?;
+    batch
+        .recover_buckets(ticket, &table.answer(&session, &queries).expect("a client's own query is answered"))
 }
 
 /// Every record of every bucket, by places that are all different and all the same; first and last.
@@ -80,7 +81,7 @@ pub fn sizes(subject: &Subject) {
         let session = table.session(client.as_ref());
         let single = client.query(RecordIndex(0), rng).unwrap().0;
         let places = vec![0; shape.2 as usize];
-        let mut batch = || client.batch().unwrap().ask(&places, rng).unwrap().0;
+        let mut batch = || client.batch().unwrap().query_buckets(&places, rng).unwrap().0;
         let (one, other) = (batch(), batch());
         assert_eq!(one.len(), single.len(), "a query for each server");
         for queries in [&single, &one, &other] {
@@ -127,13 +128,13 @@ pub fn damaged(subject: &Subject) {
     let mut client = table.client(rng);
     let session = table.session(client.as_ref());
     let places = [1, 0, 2].map(|place: u64| place.min(each - 1));
-    let (queries, _) = client.batch().unwrap().ask(&places, rng).unwrap();
+    let (queries, _) = client.batch().unwrap().query_buckets(&places, rng).unwrap();
     let honest = table.answer(&session, &queries).unwrap();
     for server in 0..honest.len() {
         let mut read = |answers: &[Vec<u8>]| {
             let batch = client.batch().unwrap();
-            let (_, ticket) = batch.ask(&places, rng).unwrap();
-            batch.read(ticket, answers)
+            let (_, ticket) = batch.query_buckets(&places, rng).unwrap();
+            batch.recover_buckets(ticket, answers)
         };
         let mut short = honest.clone();
         short[server].pop();
@@ -157,7 +158,7 @@ pub fn damaged(subject: &Subject) {
 /// Only a scheme that asks buckets has parameters for them, and only where rows are so many equal ones.
 pub fn refused(subject: &Subject) {
     let select = |rows, buckets| {
-        let shape = Shape { buckets, ..Shape::new(rows, MIDDLE.row_bytes, 100) };
+        let shape = TableShape { buckets, ..TableShape::new(rows, MIDDLE.row_bytes, 100) };
         (subject.entry.select)(&shape)
     };
     assert!(matches!(select(129, 0), Err(Error::Params(_))), "a table without a bucket");

@@ -4,7 +4,7 @@ use super::subject::{Case, Fill, NARROW, Subject, Table};
 use crate::memory::MemoryImage;
 use crate::rng::seeded;
 use rand_core::Rng;
-use sotto_core::{AnyClient, Budget, CryptoRng, Error, Misuse, RecordIndex, Ticket};
+use sotto_core::{AnyClient, AnyPending, Budget, CryptoRng, Error, Misuse, RecordIndex};
 
 /// So few records that they are asked for again before they were read.
 const FEW: Case = Case { rows: 3, row_bytes: 5, fill: Fill::Random };
@@ -60,15 +60,15 @@ fn supply(table: &Table, client: &mut dyn AnyClient) -> bool {
 }
 
 /// A query whose answers have not come.
-pub(super) type Waiting = (u64, Vec<Vec<u8>>, Ticket);
+pub(super) type OpenQuery = (u64, Vec<Vec<u8>>, AnyPending);
 
-pub(super) fn ask(client: &mut dyn AnyClient, record: u64, rng: &mut dyn CryptoRng) -> Waiting {
+pub(super) fn ask(client: &mut dyn AnyClient, record: u64, rng: &mut dyn CryptoRng) -> OpenQuery {
     let (queries, ticket) = client.query(RecordIndex(record), rng).expect("a query within bounds");
     (record, queries, ticket)
 }
 
 /// Reads a query's answers: a record that is right, or none.
-fn read(table: &Table, client: &mut dyn AnyClient, (record, queries, ticket): Waiting) -> u64 {
+fn read(table: &Table, client: &mut dyn AnyClient, (record, queries, ticket): OpenQuery) -> u64 {
     let number = client.state().unwrap().number(&ticket).unwrap();
     let session = table.session(client);
     let answers = table.answer(&session, &queries).unwrap();
@@ -87,7 +87,7 @@ pub fn at_every_entry(subject: &Subject) {
         let rng = &mut seeded("crashes");
         let mut client = table.unstocked(&table.image, rng).unwrap();
         let mut disk = Disk::new(client.as_mut());
-        let mut waiting: Vec<Waiting> = Vec::new();
+        let mut waiting: Vec<OpenQuery> = Vec::new();
         let mut asked = 0;
         for _ in 0..steps {
             match rng.next_u32() % 10 {
@@ -138,7 +138,7 @@ fn go_on(
     table: &Table,
     disk: &Disk,
     mut gone: Box<dyn AnyClient>,
-    waiting: &mut [Waiting],
+    waiting: &mut [OpenQuery],
 ) -> Box<dyn AnyClient> {
     let mut client = disk.restore(table);
     for (_, _, ticket) in waiting {
@@ -195,11 +195,11 @@ pub fn foreign_and_repeated(subject: &Subject) {
     let number = one.state().unwrap().number(&ticket).unwrap();
     let answers = table.answer(&table.session(one.as_ref()), &queries).unwrap();
     let foreign = other.recover(ticket, &answers).map(|_| "a record");
-    assert!(matches!(foreign, Err(Error::Misuse(Misuse::Foreign(_)))), "{foreign:?}");
+    assert!(matches!(foreign, Err(Error::Misuse(Misuse::ForeignValue(_)))), "{foreign:?}");
     let [again, twice] = [(); 2].map(|()| one.state().unwrap().reopen(number).unwrap());
     one.recover(again, &answers).unwrap();
     let repeated = one.recover(twice, &answers).map(|_| "a record");
-    assert!(matches!(repeated, Err(Error::Misuse(Misuse::Foreign(_)))), "{repeated:?}");
+    assert!(matches!(repeated, Err(Error::Misuse(Misuse::ForeignValue(_)))), "{repeated:?}");
     for number in [number, number + 1] {
         assert!(one.state().unwrap().reopen(number).is_err(), "a query that is read is not open");
     }

@@ -4,7 +4,7 @@
 use super::subject::{Case, MIDDLE, NARROW, Subject, Table, WIDE, changes};
 use crate::memory::{MemoryImage, MemoryRows, MemorySink};
 use crate::rng::seeded;
-use sotto_core::{Artifact, Change, CryptoRng, Error, Image, Misuse, Section};
+use sotto_core::{Artifact, CryptoRng, Error, Image, Misuse, RecordChange, Section};
 use std::sync::Arc;
 
 /// No change, one row, some rows, every row: deltas may take another form for many changes than for few.
@@ -76,7 +76,7 @@ pub fn past_the_end(subject: &Subject) {
     let (records, width) = (table.report.records, table.report.record_bytes);
     for (record, offset) in [(records, 0), (u64::MAX, 0), (0, width), (0, u64::MAX)] {
         let sink = MemorySink::holding(table.image.clone());
-        let change = Change { record, offset, bytes: vec![1] };
+        let change = RecordChange { record, offset, bytes: vec![1] };
         let result = revise(&table.params, &[change], &sink);
         assert!(
             matches!(result, Err(Error::Misuse(Misuse::IndexPastEnd { .. }))),
@@ -91,7 +91,7 @@ pub(super) fn change_rows(
     records: &MemoryRows,
     rows: &[u64],
     rng: &mut dyn CryptoRng,
-) -> (Vec<Change>, MemoryRows) {
+) -> (Vec<RecordChange>, MemoryRows) {
     let Case { row_bytes, .. } = table.case;
     let mut all = Vec::new();
     let mut changed = records.clone();

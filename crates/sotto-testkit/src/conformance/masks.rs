@@ -3,11 +3,11 @@
 use super::subject::{Case, MIDDLE, NARROW, Subject, Table, WIDE};
 use crate::memory::{MemoryImage, MemorySink};
 use crate::rng::seeded;
-use sotto_core::{MaskEntry, Place, RecordIndex, Section};
+use sotto_core::{RecordIndex, Section, WhiteningEntry, WriteSlot};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-fn mask(subject: &Subject) -> MaskEntry {
+fn mask(subject: &Subject) -> WhiteningEntry {
     subject.entry.server.mask.unwrap()
 }
 
@@ -61,7 +61,7 @@ pub fn places(subject: &Subject) {
         let places = (mask(subject).places)(&table.params, &records).unwrap();
         assert_eq!(places.len(), records.len());
         let mut columns: BTreeMap<u64, BTreeSet<u64>> = BTreeMap::new();
-        for Place { column, summand } in places {
+        for WriteSlot { column, summand } in places {
             columns.entry(column).or_default().insert(summand);
         }
         let most = (mask(subject).most_written)(&table.params).unwrap();

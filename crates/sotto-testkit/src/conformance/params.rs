@@ -5,7 +5,7 @@ use crate::rng::seeded;
 use serde_json::{Map, Value, json};
 use sotto_catalog::Packing;
 use sotto_core::params::{REQUIRED_FAILURE_LOG2, REQUIRED_SECURITY_BITS};
-use sotto_core::{Error, ParamsDigest, ParamsReport, Shape};
+use sotto_core::{Error, ParamsDigest, ParamsReport, TableShape};
 
 /// Security and failure bounds hold for tables of all sizes; rows fit; digests are of the literal.
 pub fn promises(subject: &Subject) {
@@ -13,7 +13,7 @@ pub fn promises(subject: &Subject) {
     shapes.extend([NARROW, MIDDLE, WIDE].map(|case| (case.rows, case.row_bytes)));
     for (rows, row_bytes) in shapes {
         for lookups_per_client in [1, 1_000_000] {
-            let shape = Shape::new(rows, row_bytes, lookups_per_client);
+            let shape = TableShape::new(rows, row_bytes, lookups_per_client);
             let params = (subject.entry.select)(&shape).expect("a table of middling size fits");
             let report = (subject.entry.report)(&params).expect("selected parameters are good ones");
             check_promise(&report);
@@ -31,7 +31,8 @@ pub fn promises(subject: &Subject) {
 pub fn together(subject: &Subject) {
     for (rows, row_bytes) in [(MIDDLE.rows, MIDDLE.row_bytes), (1 << 20, 32), (1 << 12, 8192)] {
         for together in [1, 2, 24, 1000] {
-            let shape = Shape { together, ..Shape::new(rows, row_bytes, 1000) };
+            let shape =
+                TableShape { lookups_per_request: together, ..TableShape::new(rows, row_bytes, 1000) };
             let params = (subject.entry.select)(&shape).expect("a table of middling size fits");
             let report = (subject.entry.report)(&params).expect("selected parameters are good ones");
             let packing = Packing::new(rows, row_bytes, report.records, report.record_bytes);
@@ -44,7 +45,7 @@ pub fn together(subject: &Subject) {
 /// Tables no machine can hold.
 pub fn absurd_tables(subject: &Subject) {
     for (rows, row_bytes) in [(u64::MAX, 1), (1, u64::MAX), (u64::MAX, u64::MAX), (1 << 40, 1 << 40)] {
-        match (subject.entry.select)(&Shape::new(rows, row_bytes, u64::MAX)) {
+        match (subject.entry.select)(&TableShape::new(rows, row_bytes, u64::MAX)) {
             Err(Error::Params(_)) => {}
             other => panic!("{rows} rows of {row_bytes} bytes gave {:?}", other.map(|_| "parameters")),
         }

@@ -5,7 +5,7 @@ use super::subject::{Case, Fill, MIDDLE, Subject, Table, WIDE, single};
 use crate::memory::{MemoryImage, MemorySink};
 use crate::rng::seeded;
 use sotto_core::{
-    AnyJoin, AnyServer, AnySession, Cut, Error, Image, Misuse, PartEntry, PeerMisbehaved, RecordIndex,
+    AnyJoin, AnyServer, AnySession, Error, Image, Misuse, PartEntry, PartIndex, PeerMisbehaved, RecordIndex,
     Result, Section, Sink,
 };
 use std::ops::Range;
@@ -51,7 +51,7 @@ fn numbers(table: &Table, entry: &PartEntry, quick: bool) -> Vec<u32> {
 }
 
 /// What a part holds of the table's image.
-fn image_of(table: &Table, entry: &PartEntry, cut: Cut) -> MemoryImage {
+fn image_of(table: &Table, entry: &PartEntry, cut: PartIndex) -> MemoryImage {
     let whole = table.image.section(entry.section).expect("a table has the section that is cut");
     let holds = (entry.holds)(&table.params, cut).expect("so many parts there are");
     let bytes: Vec<u8> =
@@ -67,7 +67,7 @@ struct Parts {
 impl Parts {
     fn open(table: &Table, entry: &PartEntry, parts: u32) -> Self {
         let open = |cut| (entry.open)(&table.params, cut, Arc::new(image_of(table, entry, cut)));
-        let servers = Cut::all(parts).map(|cut| open(cut).expect("a part's image opens")).collect();
+        let servers = PartIndex::all(parts).map(|cut| open(cut).expect("a part's image opens")).collect();
         Parts { join: (entry.join)(&table.params, parts).expect("so many parts there are"), servers }
     }
 
@@ -113,7 +113,7 @@ fn hold_the_table(entry: &PartEntry, table: &Table, numbers: &[u32]) {
     let bytes = table.image.section(entry.section).expect("a table has the section that is cut").len() as u64;
     for &parts in numbers {
         let mut all: Vec<Range<u64>> = Vec::new();
-        for cut in Cut::all(parts) {
+        for cut in PartIndex::all(parts) {
             let holds = (entry.holds)(&table.params, cut).unwrap();
             assert!(holds.windows(2).all(|two| two[0].end <= two[1].start), "in their order: {holds:?}");
             all.extend(holds.into_iter().filter(|range| !range.is_empty()));
@@ -161,13 +161,13 @@ fn make_the_answer(entry: &PartEntry, table: &Table, numbers: &[u32], lookups: u
 }
 
 /// A sink of which only some of a section is wanted.
-struct Wanting {
+struct FilteredSink {
     sink: MemorySink,
     section: Section,
     ranges: Vec<Range<u64>>,
 }
 
-impl Sink for Wanting {
+impl Sink for FilteredSink {
     fn reserve(&self, section: Section, bytes: u64) -> Result<()> {
         self.sink.reserve(section, bytes)
     }
@@ -187,9 +187,10 @@ impl Sink for Wanting {
 fn encode_alone(entry: &PartEntry, table: &Table) {
     // The first has what lies at the start, and the last what lies behind everything.
     let parts = (entry.most)(&table.params).unwrap().min(3);
-    for cut in [0, parts - 1].into_iter().filter_map(|part| Cut::new(part, parts)).take(parts as usize) {
+    for cut in [0, parts - 1].into_iter().filter_map(|part| PartIndex::new(part, parts)).take(parts as usize)
+    {
         let ranges = (entry.holds)(&table.params, cut).unwrap();
-        let sink = Wanting { sink: MemorySink::new(), section: entry.section, ranges };
+        let sink = FilteredSink { sink: MemorySink::new(), section: entry.section, ranges };
         (table.entry.server.encode)(&table.params, &table.records, &sink).expect("a part is encoded");
         let alone = sink.sink.into_image();
         let section = |image: &MemoryImage| image.section(entry.section).unwrap().to_vec();
@@ -204,7 +205,7 @@ fn encode_alone(entry: &PartEntry, table: &Table) {
 /// Too many parts, images of other sizes, partials that are missing, too short, of another part or damaged.
 fn refuse(entry: &PartEntry, table: &Table) {
     let most = (entry.most)(&table.params).unwrap();
-    if let Some(cut) = Cut::new(0, most.saturating_add(1)) {
+    if let Some(cut) = PartIndex::new(0, most.saturating_add(1)) {
         let image = Arc::new(table.image.clone());
         let refused = [
             (entry.holds)(&table.params, cut).err(),
@@ -218,7 +219,7 @@ fn refuse(entry: &PartEntry, table: &Table) {
         );
     }
     let parts = most.min(2);
-    let cut = Cut::new(0, parts).unwrap();
+    let cut = PartIndex::new(0, parts).unwrap();
     let image = image_of(table, entry, cut);
     let held = image.section(entry.section).unwrap();
     let longer = [held, &[0; 64]].concat();

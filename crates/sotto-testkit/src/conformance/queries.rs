@@ -2,7 +2,7 @@
 
 use super::subject::{Case, Fill, MIDDLE, NARROW, Subject};
 use super::wire::harmless;
-use crate::clear::{CLEAR, CLEAR_KEYED};
+use crate::cleartext::{CLEAR, CLEAR_KEYED};
 use crate::rng::seeded;
 use sotto_core::{Budget, Error, Misuse, RecordIndex};
 
@@ -82,7 +82,7 @@ pub fn foreign_tickets(subject: &Subject) {
     let result = client.recover(of_another_scheme, &answers);
     if subject.private {
         assert!(
-            matches!(result, Err(Error::Misuse(Misuse::Foreign(_)))),
+            matches!(result, Err(Error::Misuse(Misuse::ForeignValue(_)))),
             "a ticket of another scheme was taken"
         );
     } else {
@@ -101,7 +101,7 @@ pub fn foreign_sessions(subject: &Subject) {
     match result {
         // Schemes in the clear share one kind of session, where they have keys.
         Ok(answers) if !subject.private => assert_eq!(answers[0].len(), table.server.answer_bytes()),
-        Err(Error::Misuse(Misuse::Foreign(_))) => {}
+        Err(Error::Misuse(Misuse::ForeignValue(_))) => {}
         other => panic!("a session of another scheme was taken: {other:?}"),
     }
 }
@@ -161,5 +161,5 @@ pub fn abilities(subject: &Subject) {
         "only a revision writes deltas to patch with"
     );
     assert!(entry.upkeep.is_none() || entry.state.is_some(), "a client that orders hints has a state");
-    assert!(entry.queried <= entry.servers, "queries go to servers that are there");
+    assert!(entry.query_servers <= entry.servers, "queries go to servers that are there");
 }

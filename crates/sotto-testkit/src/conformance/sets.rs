@@ -2,7 +2,7 @@
 
 use super::subject::{Case, Fill, Subject, Table};
 use crate::rng::seeded;
-use sotto_core::{Error, ParamsError, RecordIndex, Shape};
+use sotto_core::{Error, ParamsError, RecordIndex, TableShape};
 
 /// Records in a table: enough for several rows and columns of whatever a scheme arranges them in.
 const RECORDS: u64 = 21;
@@ -24,7 +24,7 @@ pub fn come_back(subject: &Subject) {
 
 /// What a set puts into a record of a large table of narrow rows.
 fn natural_record(subject: &Subject, set: &str) -> u64 {
-    let shape = Shape { set: Some(set.to_owned()), ..Shape::new(1 << 20, 1, 100) };
+    let shape = TableShape { set: Some(set.to_owned()), ..TableShape::new(1 << 20, 1, 100) };
     let params = (subject.entry.select)(&shape).expect("a set takes a table of a megabyte");
     (subject.entry.report)(&params).expect("selected parameters are good ones").record_bytes
 }
@@ -57,7 +57,7 @@ fn check(subject: &Subject, set: &str, rows: u64, row_bytes: u64) {
 
 /// A name that no scheme gives to a set.
 pub fn unknown(subject: &Subject) {
-    let shape = Shape { set: Some("no set has this name".to_owned()), ..Shape::new(100, 32, 100) };
+    let shape = TableShape { set: Some("no set has this name".to_owned()), ..TableShape::new(100, 32, 100) };
     match (subject.entry.select)(&shape) {
         Err(Error::Params(ParamsError::Field { field: "set", .. })) => {}
         other => panic!("a set that does not exist gave {other:?}"),

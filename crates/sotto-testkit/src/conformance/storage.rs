@@ -1,8 +1,8 @@
 //! Images cut short, disks full, sectors bad, records of another shape.
 
 use super::subject::{MIDDLE, NARROW, Subject};
-use crate::memory::{BadSector, FullDisk, MemoryRows, MemorySink};
-use sotto_core::{Artifact, Change, Error, Image, Result, Section};
+use crate::memory::{FullDisk, MemoryRows, MemorySink, UnreadableRows};
+use sotto_core::{Artifact, Error, Image, RecordChange, Result, Section};
 use std::io::ErrorKind;
 use std::sync::Arc;
 
@@ -43,7 +43,7 @@ pub fn full_disk(subject: &Subject) {
         storage((subject.entry.server.encode)(&table.params, &table.records, &disk), ErrorKind::StorageFull);
     }
     if let Some(revise) = subject.entry.server.revise {
-        let change = Change { record: 0, offset: 0, bytes: vec![1] };
+        let change = RecordChange { record: 0, offset: 0, bytes: vec![1] };
         let disk = FullDisk::holding(table.image.clone());
         storage(revise(&table.params, &[change], &disk), ErrorKind::StorageFull);
     }
@@ -53,7 +53,7 @@ pub fn full_disk(subject: &Subject) {
 pub fn bad_sector(subject: &Subject) {
     let table = subject.table(MIDDLE);
     for lost in [0, table.report.records - 1] {
-        let rows = BadSector { rows: table.records.clone(), lost };
+        let rows = UnreadableRows { rows: table.records.clone(), lost };
         let result = (subject.entry.server.encode)(&table.params, &rows, &MemorySink::new());
         storage(result, ErrorKind::InvalidData);
     }

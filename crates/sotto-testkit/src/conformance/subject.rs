@@ -1,13 +1,13 @@
 //! The scheme under test, and tables encoded once for all checks that use them.
 
-use super::upkeep::Supplied;
+use super::upkeep::SuppliedClient;
 use crate::memory::{MemoryImage, MemoryRows, MemorySink};
 use crate::rng::seeded;
 use rand_core::Rng;
 use sotto_catalog::Packing;
 use sotto_core::{
-    AnyClient, AnyServer, AnySession, Change, CryptoRng, ParamsReport, Record, RecordIndex, Result,
-    SchemeEntry, Shape, Ticket,
+    AnyClient, AnyPending, AnyServer, AnySession, CryptoRng, ParamsReport, Record, RecordChange, RecordIndex,
+    Result, SchemeEntry, TableShape,
 };
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock};
@@ -116,20 +116,24 @@ impl Table {
     /// A table with one of the scheme's named parameter sets, or with whichever is best.
     pub fn encode_set(entry: &'static SchemeEntry, case: Case, set: Option<&str>) -> Self {
         let set = set.map(str::to_owned);
-        Table::encode_shape(entry, case, &Shape { set, ..Shape::new(case.rows, case.row_bytes, 100) })
+        Table::encode_shape(
+            entry,
+            case,
+            &TableShape { set, ..TableShape::new(case.rows, case.row_bytes, 100) },
+        )
     }
 
     /// A table of so many buckets of `case.rows` rows each, and of whatever further rows its records have room for.
     pub fn encode_buckets(entry: &'static SchemeEntry, case: Case, buckets: u64) -> Self {
         let rows = case.rows * buckets;
-        let shape = Shape { buckets, ..Shape::new(rows, case.row_bytes, 100) };
+        let shape = TableShape { buckets, ..TableShape::new(rows, case.row_bytes, 100) };
         let report = (entry.select)(&shape).and_then(|params| (entry.report)(&params)).expect("it fits");
         let packing = Packing::new(rows, case.row_bytes, report.records, report.record_bytes);
         let rows = packing.expect("rows fit into the records of selected parameters").capacity();
         Table::encode_shape(entry, Case { rows, ..case }, &shape)
     }
 
-    fn encode_shape(entry: &'static SchemeEntry, case: Case, shape: &Shape) -> Self {
+    fn encode_shape(entry: &'static SchemeEntry, case: Case, shape: &TableShape) -> Self {
         let params = (entry.select)(shape).expect("small tables fit");
         let report = (entry.report)(&params).expect("selected parameters are good ones");
         let packing = Packing::new(case.rows, case.row_bytes, report.records, report.record_bytes)
@@ -189,7 +193,7 @@ impl Table {
     /// # Errors
     /// What the scheme gives.
     pub fn client_of(&self, image: &MemoryImage, rng: &mut dyn CryptoRng) -> Result<Box<dyn AnyClient>> {
-        Supplied::of(self, self.unstocked(image, rng)?, image)
+        SuppliedClient::of(self, self.unstocked(image, rng)?, image)
     }
 
     /// A client prepared from an image, which has ordered nothing.
@@ -232,7 +236,7 @@ impl Table {
         client: &mut dyn AnyClient,
         record: u64,
         rng: &mut dyn CryptoRng,
-    ) -> (Ticket, Vec<Vec<u8>>) {
+    ) -> (AnyPending, Vec<Vec<u8>>) {
         let session = self.session(client);
         let (queries, ticket) = client.query(RecordIndex(record), rng).expect("a query within bounds");
         (ticket, self.answer(&session, &queries).expect("a client's own query is answered"))
@@ -293,9 +297,9 @@ pub fn single(server: &dyn AnyServer, session: &AnySession, query: &[u8]) -> Res
 }
 
 /// What it takes to give a row other bytes.
-pub fn changes(packing: &Packing, row: u64, bytes: &[u8]) -> Vec<Change> {
+pub fn changes(packing: &Packing, row: u64, bytes: &[u8]) -> Vec<RecordChange> {
     let places = packing.places(row).expect("a row within bounds");
-    let change = |place: sotto_catalog::Place| Change {
+    let change = |place: sotto_catalog::RecordSpan| RecordChange {
         record: place.record,
         offset: place.offset,
         bytes: bytes[place.bytes].to_vec(),

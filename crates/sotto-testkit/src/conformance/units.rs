@@ -4,10 +4,10 @@
 use super::subject::{MIDDLE, NARROW, Subject, Table, WIDE};
 use super::wire::{damage, harmless};
 use crate::rng::seeded;
-use sotto_core::{AnyClient, AnyStream, CryptoRng, Error, Misuse, RecordIndex, Ticket, Units};
+use sotto_core::{AnyClient, AnyPending, AnyStreamServer, CryptoRng, Error, Misuse, RecordIndex, UnitLayout};
 
 /// The units of a table's records, and what answers about them; `None` if the scheme does not stream.
-fn streams(table: &Table) -> (Units, &dyn AnyStream) {
+fn streams(table: &Table) -> (UnitLayout, &dyn AnyStreamServer) {
     let units = table.entry.units.unwrap()(&table.params).expect("good parameters have units");
     let stream = table.server.stream().expect("the server streams what the entry has units of");
     assert_eq!(units, stream.units(), "entry and server disagree about units");
@@ -20,7 +20,7 @@ fn answers(
     client: &mut dyn AnyClient,
     record: u64,
     rng: &mut dyn CryptoRng,
-) -> (Ticket, Vec<Vec<u8>>) {
+) -> (AnyPending, Vec<Vec<u8>>) {
     let (units, stream) = streams(table);
     let session = table.session(client);
     let (queries, ticket) = client.query(RecordIndex(record), rng).unwrap();

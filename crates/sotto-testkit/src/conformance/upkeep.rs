@@ -5,18 +5,18 @@ use super::wire::{damage, harmless};
 use crate::memory::MemoryImage;
 use crate::rng::seeded;
 use sotto_core::{
-    AnyBatch, AnyClient, AnyServer, AnyState, AnySum, AnyUnits, AnyUpkeep, Budget, CryptoRng, Error,
-    PeerMisbehaved, Record, RecordIndex, Result, Ticket,
+    AnyBatch, AnyClient, AnyHintClient, AnyPending, AnyServer, AnyState, AnyStreamClient, AnySum, Budget,
+    CryptoRng, Error, PeerMisbehaved, Record, RecordIndex, Result,
 };
 use std::sync::Arc;
 
 /// A client with a server that makes its hints. Whatever is due is ordered at once.
-pub(crate) struct Supplied {
+pub(crate) struct SuppliedClient {
     client: Box<dyn AnyClient>,
     helper: Box<dyn AnyServer>,
 }
 
-impl Supplied {
+impl SuppliedClient {
     /// A client of a scheme, with all the hints that are due first; as it is if its scheme has no such server.
     pub(crate) fn of(
         table: &Table,
@@ -27,7 +27,7 @@ impl Supplied {
             return Ok(client);
         }
         let helper = (table.entry.server.open)(&table.params, Arc::new(image.clone()))?;
-        let mut supplied = Supplied { client, helper };
+        let mut supplied = SuppliedClient { client, helper };
         supplied.stock()?;
         Ok(Box::new(supplied))
     }
@@ -37,22 +37,22 @@ impl Supplied {
     }
 }
 
-impl AnyClient for Supplied {
+impl AnyClient for SuppliedClient {
     fn keys(&self) -> Vec<u8> {
         self.client.keys()
     }
-    fn query(&mut self, index: RecordIndex, rng: &mut dyn CryptoRng) -> Result<(Vec<Vec<u8>>, Ticket)> {
+    fn query(&mut self, index: RecordIndex, rng: &mut dyn CryptoRng) -> Result<(Vec<Vec<u8>>, AnyPending)> {
         let asked = self.client.query(index, rng)?;
         self.stock()?;
         Ok(asked)
     }
-    fn recover(&mut self, ticket: Ticket, answers: &[Vec<u8>]) -> Result<Record> {
+    fn recover(&mut self, ticket: AnyPending, answers: &[Vec<u8>]) -> Result<Record> {
         self.client.recover(ticket, answers)
     }
     fn budget(&self) -> Budget {
         self.client.budget()
     }
-    fn units(&mut self) -> Option<&mut dyn AnyUnits> {
+    fn units(&mut self) -> Option<&mut dyn AnyStreamClient> {
         self.client.units()
     }
     fn batch(&mut self) -> Option<&mut dyn AnyBatch> {
@@ -64,7 +64,7 @@ impl AnyClient for Supplied {
     fn state(&mut self) -> Option<&mut dyn AnyState> {
         self.client.state()
     }
-    fn upkeep(&mut self) -> Option<&mut dyn AnyUpkeep> {
+    fn upkeep(&mut self) -> Option<&mut dyn AnyHintClient> {
         self.client.upkeep()
     }
 }
@@ -186,7 +186,7 @@ pub fn orders_and_queries_are_apart(subject: &Subject) {
     let ascending = |i: u64| i % records;
     let (due, sent) = transcript(false, &ascending);
     // A helper that is asked too makes hints as it answers.
-    let is_asked = subject.entry.upkeep.is_some_and(|entry| entry.helper < subject.entry.queried);
+    let is_asked = subject.entry.upkeep.is_some_and(|entry| entry.helper < subject.entry.query_servers);
     assert!(is_asked || due.iter().any(|i| *i > 0), "a client orders while it asks");
     assert!(transcript(true, &ascending) == (due.clone(), sent), "a lie changed what is sent");
     assert!(transcript(false, &|_| records - 1).0 == due, "orders depend on what is asked");

@@ -18,7 +18,7 @@ pub fn sizes(subject: &Subject) {
         let session = table.session(client.as_ref());
         for record in table.some_records() {
             let (queries, ticket) = client.query(RecordIndex(record), rng).unwrap();
-            assert_eq!(queries.len(), subject.entry.queried);
+            assert_eq!(queries.len(), subject.entry.query_servers);
             assert!(queries.iter().all(|query| query.len() as u64 == costs.query_bytes));
             let answers = table.answer(&session, &queries).unwrap();
             assert!(answers.iter().all(|answer| answer.len() as u64 == costs.answer_bytes));

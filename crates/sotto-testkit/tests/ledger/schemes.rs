@@ -1,7 +1,7 @@
 //! What each registered scheme can do, its parameter sets, and what it promises and costs at a dozen shapes.
 
 use rayon::prelude::*;
-use sotto_core::{Goal, SchemeEntry, Shape};
+use sotto_core::{Goal, SchemeEntry, TableShape};
 use sotto_registry::SCHEMES;
 use sotto_testkit::ledger;
 use std::fmt::Write;
@@ -22,14 +22,20 @@ const SIZES: [(u64, u64); 8] = [
 const DETAILED: &str = "1048576x32";
 
 /// The shapes, each with a name.
-fn shapes() -> Vec<(String, Shape)> {
-    let sizes = SIZES.iter().map(|&(rows, bytes)| (format!("{rows}x{bytes}"), Shape::new(rows, bytes, 100)));
-    let usual = || Shape::new(1 << 20, 256, 100);
+fn shapes() -> Vec<(String, TableShape)> {
+    let sizes =
+        SIZES.iter().map(|&(rows, bytes)| (format!("{rows}x{bytes}"), TableShape::new(rows, bytes, 100)));
+    let usual = || TableShape::new(1 << 20, 256, 100);
     let goals = Goal::ALL[1..].iter();
-    let goals = goals.map(|&goal| (format!("1048576x256 goal={}", goal.name()), Shape { goal, ..usual() }));
-    let together = ("1048576x256 together=1000".to_owned(), Shape { together: 1000, ..usual() });
-    let buckets = ("1048576x256 buckets=64".to_owned(), Shape { buckets: 64, ..usual() });
-    let path = ("1048576x672 path=20".to_owned(), Shape { path: 20, ..Shape::new(1 << 20, 672, 100) });
+    let goals =
+        goals.map(|&goal| (format!("1048576x256 goal={}", goal.name()), TableShape { goal, ..usual() }));
+    let together =
+        ("1048576x256 together=1000".to_owned(), TableShape { lookups_per_request: 1000, ..usual() });
+    let buckets = ("1048576x256 buckets=64".to_owned(), TableShape { buckets: 64, ..usual() });
+    let path = (
+        "1048576x672 path=20".to_owned(),
+        TableShape { proof_nodes: 20, ..TableShape::new(1 << 20, 672, 100) },
+    );
     sizes.chain(goals).chain([together, buckets, path]).collect()
 }
 
@@ -51,7 +57,7 @@ fn abilities(entry: &SchemeEntry) -> String {
     all.join(" ")
 }
 
-fn report(entry: &SchemeEntry, shape: &Shape, is_detailed: bool) -> String {
+fn report(entry: &SchemeEntry, shape: &TableShape, is_detailed: bool) -> String {
     let selected = (entry.select)(shape).and_then(|params| Ok(((entry.report)(&params)?, params)));
     let (report, params) = match selected {
         Ok(found) => found,
@@ -92,13 +98,13 @@ fn scheme(entry: &SchemeEntry) -> String {
         entry.id,
         entry.title,
         entry.servers,
-        entry.queried,
+        entry.query_servers,
         abilities(entry)
     );
     let mut shapes = shapes();
     for set in (entry.sets)() {
         writeln!(text, "  set {}: {}", set.name, set.about).unwrap();
-        let shape = Shape { set: Some(set.name.to_owned()), ..Shape::new(1 << 16, 32, 100) };
+        let shape = TableShape { set: Some(set.name.to_owned()), ..TableShape::new(1 << 16, 32, 100) };
         shapes.push((format!("65536x32 set={}", set.name), shape));
     }
     for (name, shape) in shapes {

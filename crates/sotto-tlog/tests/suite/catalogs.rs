@@ -5,11 +5,11 @@ use rand_chacha::ChaCha20Rng;
 use rand_chacha::rand_core::SeedableRng;
 use sotto_catalog::{Hex32, SigningKey};
 use sotto_core::Epoch;
-use sotto_tlog::catalogs::{Kind, log_key, publisher};
-use sotto_tlog::layout::Place;
-use sotto_tlog::publish::{Appender, attach};
-use sotto_tlog::published::Published;
-use sotto_tlog::{Cosigner, Layout, LogEntry, LogError, Note, Tile};
+use sotto_tlog::appender::{Appender, attach};
+use sotto_tlog::catalogs::{EntryKind, log_key, publisher};
+use sotto_tlog::layout::LogFile;
+use sotto_tlog::publisher_log::PublisherLog;
+use sotto_tlog::{Cosigner, LogEntry, LogError, LogLayout, SignedNote, Tile};
 use std::path::Path;
 
 fn key(seed: u8) -> SigningKey {
@@ -19,7 +19,7 @@ fn key(seed: u8) -> SigningKey {
 fn entry(key: &SigningKey, epoch: u64) -> LogEntry {
     let digest = Hex32::from(sotto_tree::log::hash::leaf(&epoch.to_be_bytes()));
     let name = "words".parse().unwrap();
-    LogEntry::new(Kind::Catalog, name, Epoch(epoch), digest, key.public())
+    LogEntry::new(EntryKind::Catalog, name, Epoch(epoch), digest, key.public())
 }
 
 fn add(folder: &Path, key: &SigningKey, epochs: std::ops::RangeInclusive<u64>) -> usize {
@@ -30,7 +30,7 @@ fn add(folder: &Path, key: &SigningKey, epochs: std::ops::RangeInclusive<u64>) -
 }
 
 fn cosigned(folder: &Path, cosigner: &Cosigner, time: u64) -> Vec<u8> {
-    let mut note = Note::parse(&std::fs::read(folder.join("checkpoint")).unwrap()).unwrap();
+    let mut note = SignedNote::parse(&std::fs::read(folder.join("checkpoint")).unwrap()).unwrap();
     note.signatures.truncate(1);
     let line = cosigner.cosign(&note.text, time);
     note.signatures.push(line);
@@ -42,7 +42,7 @@ fn an_entry_has_one_form() {
     let digest = "ab".repeat(32);
     let text = format!("sotto-log/2 stack words 7 {digest} - {}\n", key(1).public());
     let entry = LogEntry::parse(text.as_bytes()).unwrap();
-    assert_eq!((entry.kind, entry.epoch, entry.to_string()), (Kind::Stack, Epoch(7), text.clone()));
+    assert_eq!((entry.kind, entry.epoch, entry.to_string()), (EntryKind::Stack, Epoch(7), text.clone()));
     for other in [
         String::new(),
         text.trim_end().to_owned(),
@@ -75,11 +75,11 @@ proptest! {
     #[test]
     fn a_path_has_one_form(level in any::<u8>(), index in any::<u64>(), width in 1u16..=256) {
         for place in [
-            Place::Checkpoint,
-            Place::Tile(Tile { level, index, width }),
-            Place::Bundle(index, width),
+            LogFile::Checkpoint,
+            LogFile::Tile(Tile { level, index, width }),
+            LogFile::Bundle(index, width),
         ] {
-            assert_eq!(Layout::place(&Layout::Tiles.path(place)), Some(place));
+            assert_eq!(LogLayout::place(&LogLayout::Tiles.path(place)), Some(place));
         }
     }
 }
@@ -111,7 +111,7 @@ fn other_paths_are_none() {
         "checkpoint.new",
         "tile/0/x999/x999/x999/x999/x999/x999/x999/999",
     ] {
-        assert_eq!(Layout::place(path), None, "{path}");
+        assert_eq!(LogLayout::place(path), None, "{path}");
     }
 }
 
@@ -121,7 +121,7 @@ fn a_log_is_verified_with_the_publishers_key_alone() {
     assert_eq!(add(dir.path(), &key, 1..=3), 3);
     // Entered twice, and a log that goes on.
     assert_eq!(add(dir.path(), &key, 2..=300), 297);
-    let log = Published::open(dir.path()).unwrap();
+    let log = PublisherLog::open(dir.path()).unwrap();
     assert_eq!((log.publisher(), log.newest().checkpoint.size), (key.public(), 300));
     let origin = &log.newest().checkpoint.origin;
     assert_eq!(publisher(origin), Some(key.public()));
@@ -140,7 +140,7 @@ fn a_log_is_verified_with_the_publishers_key_alone() {
     assert_eq!(log.proof(&entry(&key, 301).digest).unwrap(), None);
     // Whoever has another key cannot write to it, and its files are those it names.
     assert!(matches!(Appender::open(dir.path(), &self::key(2)), Err(LogError::WrongOrigin { .. })));
-    let tile = |width| Place::Tile(Tile { level: 0, index: 1, width });
+    let tile = |width| LogFile::Tile(Tile { level: 0, index: 1, width });
     assert_eq!(log.file(tile(44)).unwrap().map(|bytes| bytes.len()), Some(44 * 32));
     assert_eq!(log.file(tile(45)).unwrap(), None);
 }
@@ -151,9 +151,9 @@ fn a_catalog_that_is_covered_by_witnesses_stays_so() {
     let [one, two] = [1, 2].map(|seed| Cosigner::new(&format!("w{seed}"), &[seed; 32]).unwrap());
     let keys = [one.public().clone(), two.public().clone()];
     let is_by = |epoch: u64| {
-        let log = Published::open(dir.path()).unwrap();
+        let log = PublisherLog::open(dir.path()).unwrap();
         let proof = log.proof(&entry(&key, epoch).digest).unwrap().unwrap();
-        let note = Note::parse(proof.checkpoint.as_bytes()).unwrap();
+        let note = SignedNote::parse(proof.checkpoint.as_bytes()).unwrap();
         keys.each_ref().map(|key| key.cosigned(&note).unwrap())
     };
     add(dir.path(), &key, 1..=1);
@@ -181,7 +181,7 @@ fn a_catalog_that_is_covered_by_witnesses_stays_so() {
 fn a_log_that_is_read_again_goes_on_or_is_refused() {
     let (dir, key) = (tempfile::tempdir().unwrap(), key(1));
     add(dir.path(), &key, 1..=5);
-    let log = Published::open(dir.path()).unwrap();
+    let log = PublisherLog::open(dir.path()).unwrap();
     assert!(log.again().unwrap().is_none());
     add(dir.path(), &key, 6..=9);
     let grown = log.again().unwrap().unwrap();

@@ -4,11 +4,11 @@ use rand_chacha::ChaCha20Rng;
 use rand_chacha::rand_core::SeedableRng;
 use sotto_catalog::{Hex32, SigningKey};
 use sotto_core::Epoch;
-use sotto_tlog::catalogs::{Kind, log_key, log_signer};
-use sotto_tlog::publish::Appender;
-use sotto_tlog::published::Published;
+use sotto_tlog::appender::Appender;
+use sotto_tlog::catalogs::{EntryKind, log_key, log_signer};
+use sotto_tlog::publisher_log::PublisherLog;
 use sotto_tlog::witness::examine;
-use sotto_tlog::{Checkpoint, Directory, Layout, LogEntry, LogError, LogHistory, Writer};
+use sotto_tlog::{Checkpoint, DirectorySource, LogEntry, LogError, LogHistory, LogLayout, LogWriter};
 use std::path::Path;
 
 fn key() -> SigningKey {
@@ -17,7 +17,7 @@ fn key() -> SigningKey {
 
 fn entry(name: &str, epoch: u64, version: u8) -> LogEntry {
     let digest = Hex32::from(sotto_tree::log::hash::leaf(&[&epoch.to_be_bytes()[..], &[version]].concat()));
-    LogEntry::new(Kind::Catalog, name.parse().unwrap(), Epoch(epoch), digest, key().public())
+    LogEntry::new(EntryKind::Catalog, name.parse().unwrap(), Epoch(epoch), digest, key().public())
 }
 
 fn after(previous: &LogEntry, entry: LogEntry) -> LogEntry {
@@ -26,13 +26,13 @@ fn after(previous: &LogEntry, entry: LogEntry) -> LogEntry {
 
 /// A log of any entries: whoever has the key can write what they like.
 fn forge(folder: &Path, entries: &[LogEntry]) -> Vec<u8> {
-    let mut writer = Writer::create(folder.to_owned(), Layout::Tiles).unwrap();
+    let mut writer = LogWriter::create(folder.to_owned(), LogLayout::Tiles).unwrap();
     append(&mut writer, entries);
     writer.publish(&log_signer(&key()).unwrap()).unwrap();
     std::fs::read(folder.join("checkpoint")).unwrap()
 }
 
-fn append(writer: &mut Writer, entries: &[LogEntry]) {
+fn append(writer: &mut LogWriter, entries: &[LogEntry]) {
     for entry in entries {
         let text = entry.to_string();
         writer.append(&[&(text.len() as u16).to_be_bytes(), text.as_bytes()].concat()).unwrap();
@@ -44,10 +44,10 @@ fn examined(entries: &[LogEntry]) -> Result<LogHistory, LogError> {
     let dir = tempfile::tempdir().unwrap();
     let note = forge(dir.path(), entries);
     let mut history = LogHistory::new(key().public());
-    let source = Directory(dir.path().to_owned());
+    let source = DirectorySource(dir.path().to_owned());
     let examined = examine(source, &log_key(&key().public()).unwrap(), &note, None, &mut history);
     // A monitor that reads the whole log says the same.
-    assert_eq!(Published::open(dir.path()).unwrap().history().is_ok(), examined.is_ok());
+    assert_eq!(PublisherLog::open(dir.path()).unwrap().history().is_ok(), examined.is_ok());
     examined.map(|_| history)
 }
 
@@ -80,13 +80,13 @@ fn a_witness_refuses_a_log_that_contradicts_itself() {
     let stranger = SigningKey::generate(&mut ChaCha20Rng::from_seed([2; 32])).public();
     assert!(conflict(&[LogEntry { key: stranger, ..first.clone() }]).1.contains("in the log of"));
     // A stack may have the name of a table, and its own epochs.
-    assert!(examined(&[first.clone(), LogEntry { kind: Kind::Stack, ..first }]).is_ok());
+    assert!(examined(&[first.clone(), LogEntry { kind: EntryKind::Stack, ..first }]).is_ok());
 }
 
 #[test]
 fn a_history_goes_on_where_it_was() {
     let dir = tempfile::tempdir().unwrap();
-    let (key, source) = (key(), Directory(dir.path().to_owned()));
+    let (key, source) = (key(), DirectorySource(dir.path().to_owned()));
     let log = log_key(&key.public()).unwrap();
     let grow = |epochs: std::ops::RangeInclusive<u64>| {
         let mut appender = Appender::open(dir.path(), &key).unwrap();
@@ -109,7 +109,7 @@ fn a_history_goes_on_where_it_was() {
     let again = history.to_string();
     look(Some(&known), &mut history).unwrap();
     assert_eq!(
-        (history.size(), history.last(Kind::Catalog, &"words".parse().unwrap()).unwrap().epoch.0),
+        (history.size(), history.last(EntryKind::Catalog, &"words".parse().unwrap()).unwrap().epoch.0),
         (600, 600)
     );
     // It is bound to what was read: of another log nothing is taken, whatever the checkpoint that was kept.
@@ -138,10 +138,10 @@ fn a_history_of_one_name_begins_anywhere() {
     let read = |folder: &Path, entries: &[LogEntry], first: u64| {
         let note = forge(folder, entries);
         let checkpoint = Checkpoint::open(&note, &log_key(&key().public()).unwrap()).unwrap();
-        let source = Directory(folder.to_owned());
-        let mut log = sotto_tlog::Log::open(source, Layout::Tiles, &checkpoint).unwrap();
+        let source = DirectorySource(folder.to_owned());
+        let mut log = sotto_tlog::VerifiedLog::open(source, LogLayout::Tiles, &checkpoint).unwrap();
         let name = "words".parse().unwrap();
-        let mut history = LogHistory::of_name(key().public(), Kind::Catalog, name, first);
+        let mut history = LogHistory::of_name(key().public(), EntryKind::Catalog, name, first);
         history.read(&mut log).map(|()| history)
     };
     let history = read(&dir.path().join("a"), &entries, 300).unwrap();

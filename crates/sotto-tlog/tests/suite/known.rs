@@ -1,7 +1,10 @@
 //! Real logs: what they published is what comes out.
 
-use sotto_tlog::entries::Entries;
-use sotto_tlog::{Checkpoint, Directory, Layout, Log, LogError, LogKey, Note, Source, TreeHead};
+use sotto_tlog::entries::BundleEntries;
+use sotto_tlog::{
+    Checkpoint, DirectorySource, LogError, LogKey, LogLayout, LogSource, SignedNote, SignedTreeHead,
+    VerifiedLog,
+};
 use sotto_tree::log::{Hash, Peaks, subtree};
 
 const XENON_NAME: &str = "ct.googleapis.com/logs/eu1/xenon2024";
@@ -27,14 +30,14 @@ fn xenon() -> LogKey {
 
 #[test]
 fn a_real_tree_head_verifies() {
-    let head = TreeHead::parse(XENON_HEAD).unwrap();
+    let head = SignedTreeHead::parse(XENON_HEAD).unwrap();
     let checkpoint = head.verify(&xenon()).unwrap();
     assert_eq!((checkpoint.size, checkpoint.origin.as_str()), (1_398_360_597, XENON_NAME));
     assert_eq!(checkpoint.root, hex("b408a3afa70bae9e5d25abd0a8bf88b47e70d034a024e3b4338ecb49b89d84d3"));
     let text = str::from_utf8(XENON_HEAD).unwrap();
     for (from, to) in [("1398360597", "1398360598"), ("1711579634453", "1711579634454"), ("tAijr6", "tAijr7")]
     {
-        let head = TreeHead::parse(text.replace(from, to).as_bytes()).unwrap();
+        let head = SignedTreeHead::parse(text.replace(from, to).as_bytes()).unwrap();
         assert!(matches!(head.verify(&xenon()), Err(LogError::BadSignature { .. })), "{from} changed");
     }
     assert!(matches!(head.verify(&SUMDB_KEY.parse().unwrap()), Err(LogError::KeyText(_))));
@@ -42,7 +45,7 @@ fn a_real_tree_head_verifies() {
 
 #[test]
 fn a_real_tree_head_becomes_a_checkpoint_that_verifies() {
-    let head = TreeHead::parse(XENON_HEAD).unwrap();
+    let head = SignedTreeHead::parse(XENON_HEAD).unwrap();
     let note = head.to_note(&xenon()).unwrap().to_string();
     let opened = Checkpoint::open(note.as_bytes(), &xenon()).unwrap();
     assert_eq!(opened, head.verify(&xenon()).unwrap());
@@ -65,15 +68,15 @@ fn real_checkpoints_of_gos_database_verify() {
     let named = key.clone().with_origin("go.sum database tree");
     for (note, size) in SUMDB.into_iter().zip([6_476_701, 15_067_302]) {
         assert_eq!(Checkpoint::open(note.as_bytes(), &named).unwrap().size, size);
-        assert_eq!(Note::parse(note.as_bytes()).unwrap().to_string(), note);
+        assert_eq!(SignedNote::parse(note.as_bytes()).unwrap().to_string(), note);
         assert!(matches!(Checkpoint::open(note.as_bytes(), &key), Err(LogError::WrongOrigin { .. })));
         let changed = note.replacen('7', "8", 1);
         assert!(matches!(Checkpoint::open(changed.as_bytes(), &named), Err(LogError::BadSignature { .. })));
     }
 }
 
-fn navigli() -> Directory {
-    Directory(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/navigli2025h2").into())
+fn navigli() -> DirectorySource {
+    DirectorySource(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/navigli2025h2").into())
 }
 
 fn tile(path: &str) -> Vec<Hash> {
@@ -83,14 +86,15 @@ fn tile(path: &str) -> Vec<Hash> {
 
 #[test]
 fn real_certificates_hash_to_the_leaves_that_were_published() {
-    let path = Layout::StaticCt.bundle(3, 10);
+    let path = LogLayout::StaticCt.bundle(3, 10);
     let bytes = navigli().file(&path, 1 << 20).unwrap().unwrap();
-    let entries: Vec<_> = Entries::new(Layout::StaticCt, &bytes, 768, &path).map(Result::unwrap).collect();
+    let entries: Vec<_> =
+        BundleEntries::new(LogLayout::StaticCt, &bytes, 768, &path).map(Result::unwrap).collect();
     assert_eq!(entries.iter().map(|entry| entry.leaf).collect::<Vec<_>>(), tile("tile/0/003.p/10"));
     assert_eq!(entries.iter().map(|entry| entry.written).collect::<Vec<_>>().concat(), bytes);
     // Cut anywhere, what is left is the same entries and an error.
     for cut in (1..bytes.len()).step_by(97) {
-        let mut left = Entries::new(Layout::StaticCt, &bytes[..cut], 768, &path);
+        let mut left = BundleEntries::new(LogLayout::StaticCt, &bytes[..cut], 768, &path);
         let whole = left.by_ref().take_while(Result::is_ok).count();
         assert!(whole < 10 && left.next().is_none());
     }
@@ -139,7 +143,8 @@ fn a_real_log_is_read() {
     for (size, root) in ROOTS {
         let origin = "navigli2025h2.skylight.geomys.org".into();
         let checkpoint = Checkpoint { origin, size: size as u64, root: hex(root), extensions: Vec::new() };
-        let mut log = Log::open(Directory(made.path().into()), Layout::StaticCt, &checkpoint).unwrap();
+        let mut log =
+            VerifiedLog::open(DirectorySource(made.path().into()), LogLayout::StaticCt, &checkpoint).unwrap();
         let leaves = (0..log.tiles()).flat_map(|n| log.leaves(n).unwrap().to_vec()).collect::<Vec<_>>();
         assert_eq!(leaves, tiles.concat()[..size]);
     }

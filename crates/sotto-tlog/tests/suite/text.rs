@@ -1,9 +1,9 @@
 //! Keys, notes, checkpoints, tree heads, proofs and bundles as bytes of anybody.
 
 use proptest::prelude::*;
-use sotto_tlog::entries::Entries;
-use sotto_tlog::note::Signature;
-use sotto_tlog::{Checkpoint, InclusionProof, Layout, LogKey, LogSigner, Note, TreeHead};
+use sotto_tlog::entries::BundleEntries;
+use sotto_tlog::note::NoteSignature;
+use sotto_tlog::{Checkpoint, InclusionProof, LogKey, LogLayout, LogSigner, SignedNote, SignedTreeHead};
 
 /// The example of `c2sp.org/tlog-checkpoint`.
 const EXAMPLE: &str = "example.com/behind-the-sofa\n20852163\nCsUYapGGPo4dkMgIAUqom/Xajj7h2fB2MPA3j2jxq2I=\n\n\
@@ -19,7 +19,7 @@ fn proof() -> String {
 
 #[test]
 fn examples_are_read_and_written_again() {
-    let note = Note::parse(EXAMPLE.as_bytes()).unwrap();
+    let note = SignedNote::parse(EXAMPLE.as_bytes()).unwrap();
     assert_eq!((note.to_string().as_str(), note.signatures[0].id), (EXAMPLE, 0x033d_e0ae));
     let checkpoint = Checkpoint::parse_text(&note.text).unwrap();
     assert_eq!((checkpoint.size, checkpoint.to_string()), (20_852_163, note.text));
@@ -28,7 +28,7 @@ fn examples_are_read_and_written_again() {
     assert_eq!(read.to_string(), proof());
     // A text may have empty lines, only the last of which ends it.
     let poem = EXAMPLE.replacen("20852163\n", "\n\n", 1);
-    assert_eq!(Note::parse(poem.as_bytes()).unwrap().to_string(), poem);
+    assert_eq!(SignedNote::parse(poem.as_bytes()).unwrap().to_string(), poem);
 }
 
 #[test]
@@ -50,10 +50,10 @@ fn notes_in_other_forms_are_refused() {
         ("an empty line at the end", format!("{EXAMPLE}\n")),
         ("too much", format!("a\n\n{}", signature.repeat(4000))),
     ] {
-        assert!(Note::parse(text.as_bytes()).is_err(), "{what}");
+        assert!(SignedNote::parse(text.as_bytes()).is_err(), "{what}");
     }
-    assert!(Note::parse(b"a\xff\n\n\xe2\x80\x94 b AAAAAAA=\n").is_err(), "no UTF-8");
-    assert!(Note::parse(format!("a\n\n{}", signature.repeat(16)).as_bytes()).is_ok());
+    assert!(SignedNote::parse(b"a\xff\n\n\xe2\x80\x94 b AAAAAAA=\n").is_err(), "no UTF-8");
+    assert!(SignedNote::parse(format!("a\n\n{}", signature.repeat(16)).as_bytes()).is_ok());
 }
 
 #[test]
@@ -147,36 +147,36 @@ fn proofs_in_other_forms_are_refused() {
 #[test]
 fn bundles_in_other_forms_are_refused() {
     let count = |layout, bytes: &[u8]| {
-        let mut entries = Entries::new(layout, bytes, 9, "");
+        let mut entries = BundleEntries::new(layout, bytes, 9, "");
         let whole = entries.by_ref().take_while(Result::is_ok).count();
         assert!(entries.next().is_none(), "nothing comes after an error");
         whole
     };
-    assert_eq!(count(Layout::Tiles, b"\0\x01a\0\0\0\x02bc"), 3);
-    assert_eq!(count(Layout::Tiles, b"\0\x01a\0\x03bc"), 1);
-    assert_eq!(count(Layout::SumDb, b"9\na\nb\n\n10\nc\n\n"), 2);
+    assert_eq!(count(LogLayout::Tiles, b"\0\x01a\0\0\0\x02bc"), 3);
+    assert_eq!(count(LogLayout::Tiles, b"\0\x01a\0\x03bc"), 1);
+    assert_eq!(count(LogLayout::SumDb, b"9\na\nb\n\n10\nc\n\n"), 2);
     for bad in ["9\na\n", "8\na\n\n", "09\na\n\n", "9\n\n", "9\n\n\n", "9\na\x01\n\n", "9", "-9\na\n\n"] {
-        assert_eq!(count(Layout::SumDb, bad.as_bytes()), 0, "{bad:?}");
+        assert_eq!(count(LogLayout::SumDb, bad.as_bytes()), 0, "{bad:?}");
     }
     let time = [0; 8];
     let x509 = [&time[..], &[0, 0, 0, 0, 1, b'c', 0, 0, 0, 0]].concat();
-    assert_eq!(count(Layout::StaticCt, &x509.repeat(2)), 2);
+    assert_eq!(count(LogLayout::StaticCt, &x509.repeat(2)), 2);
     let mut other_type = x509.clone();
     other_type[9] = 2;
-    assert_eq!(count(Layout::StaticCt, &other_type), 0);
+    assert_eq!(count(LogLayout::StaticCt, &other_type), 0);
     let half_a_fingerprint = [&x509[..14], &[0, 0, 0, 16], &[1; 16]].concat();
-    assert_eq!(count(Layout::StaticCt, &half_a_fingerprint), 0);
-    assert_eq!(count(Layout::StaticCt, &[&x509[..14], &[0, 0, 0, 32], &[1; 32]].concat()), 1);
+    assert_eq!(count(LogLayout::StaticCt, &half_a_fingerprint), 0);
+    assert_eq!(count(LogLayout::StaticCt, &[&x509[..14], &[0, 0, 0, 32], &[1; 32]].concat()), 1);
 }
 
 proptest! {
     #[test]
     fn no_bytes_do_harm(bytes in proptest::collection::vec(any::<u8>(), 0..400)) {
         let text = String::from_utf8_lossy(&bytes);
-        let _ = (Note::parse(&bytes), Checkpoint::parse_text(&text), TreeHead::parse(&bytes));
+        let _ = (SignedNote::parse(&bytes), Checkpoint::parse_text(&text), SignedTreeHead::parse(&bytes));
         let _ = (InclusionProof::parse(&bytes), text.parse::<LogKey>(), LogSigner::from_file(&text));
-        for layout in Layout::ALL {
-            let entries = Entries::new(layout, &bytes, 0, "").map_while(Result::ok);
+        for layout in LogLayout::ALL {
+            let entries = BundleEntries::new(layout, &bytes, 0, "").map_while(Result::ok);
             let taken: usize = entries.map(|entry| entry.written.len()).sum();
             prop_assert!(taken <= bytes.len());
         }
@@ -193,7 +193,7 @@ proptest! {
         let mut bytes = EXAMPLE.as_bytes().to_vec();
         let at = at % bytes.len();
         bytes[at] = to;
-        if let Ok(note) = Note::parse(&bytes) {
+        if let Ok(note) = SignedNote::parse(&bytes) {
             prop_assert_eq!(note.to_string().into_bytes(), bytes);
             let _ = Checkpoint::parse_text(&note.text);
         }
@@ -206,7 +206,7 @@ proptest! {
         id: u32,
         bytes in proptest::collection::vec(any::<u8>(), 1..80),
     ) {
-        let note = Note { text: format!("{text}\n"), signatures: vec![Signature { name, id, bytes }] };
-        prop_assert_eq!(Note::parse(note.to_string().as_bytes()).unwrap(), note);
+        let note = SignedNote { text: format!("{text}\n"), signatures: vec![NoteSignature { name, id, bytes }] };
+        prop_assert_eq!(SignedNote::parse(note.to_string().as_bytes()).unwrap(), note);
     }
 }

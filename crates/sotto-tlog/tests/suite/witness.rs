@@ -2,7 +2,9 @@
 
 use crate::logs::made::Made;
 use sotto_tlog::witness::consistent;
-use sotto_tlog::{Checkpoint, Cosigner, Directory, Layout, LogError, Note, WitnessKey, generate};
+use sotto_tlog::{
+    Checkpoint, Cosigner, DirectorySource, LogError, LogLayout, SignedNote, WitnessKey, generate,
+};
 
 /// The checkpoint of `c2sp.org/tlog-checkpoint`, and a cosignature of it that OpenSSL made, with the secret 00 01 .. 1f, of the
 /// message that `c2sp.org/tlog-cosignature` describes:
@@ -23,7 +25,7 @@ fn cosigner() -> Cosigner {
 
 #[test]
 fn a_cosignature_is_the_one_that_openssl_makes() {
-    let note = Note::parse(EXAMPLE.as_bytes()).unwrap();
+    let note = SignedNote::parse(EXAMPLE.as_bytes()).unwrap();
     let key: WitnessKey = KEY.parse().unwrap();
     assert_eq!((key.to_string().as_str(), key.id()), (KEY, 0xe75f_6532));
     assert_eq!(cosigner().public(), &key);
@@ -62,7 +64,7 @@ fn keys_in_other_forms_are_refused() {
 
 #[test]
 fn every_bit_of_a_cosignature_counts() {
-    let (note, key) = (Note::parse(EXAMPLE.as_bytes()).unwrap(), cosigner().public().clone());
+    let (note, key) = (SignedNote::parse(EXAMPLE.as_bytes()).unwrap(), cosigner().public().clone());
     for at in 0..note.signatures[1].bytes.len() {
         let mut other = note.clone();
         other.signatures[1].bytes[at] ^= 1;
@@ -83,11 +85,11 @@ fn every_bit_of_a_cosignature_counts() {
 
 #[test]
 fn a_witness_cosigns_a_log_that_goes_on_and_no_other() {
-    let made = Made::new(Layout::Tiles, "log", 300);
+    let made = Made::new(LogLayout::Tiles, "log", 300);
     let note = |made: &Made| std::fs::read(made.path("checkpoint")).unwrap();
     let look = |made: &Made, known: Option<&Checkpoint>| {
         let checkpoint = Checkpoint::open(&note(made), &made.key)?;
-        consistent(Directory(made.folder.clone()), known, &checkpoint).map(|()| checkpoint)
+        consistent(DirectorySource(made.folder.clone()), known, &checkpoint).map(|()| checkpoint)
     };
     let first = look(&made, None).unwrap();
     assert_eq!(look(&made, Some(&first)).unwrap(), first);
@@ -95,7 +97,7 @@ fn a_witness_cosigns_a_log_that_goes_on_and_no_other() {
     let second = look(&made, Some(&first)).unwrap();
     assert_eq!(second.size, 700);
     // The older copy again.
-    let source = Directory(made.folder.clone());
+    let source = DirectorySource(made.folder.clone());
     let older = consistent(source.clone(), Some(&second), &first);
     assert!(matches!(older, Err(LogError::Older { known: 700, found: 300 })));
     // Another log of the same length, and a longer one that did not begin as this one did.

@@ -1,11 +1,11 @@
 //! Laws of the frames: what is encoded is decoded; nothing else is, and nothing panics.
 
 use proptest::prelude::*;
-use sotto_core::{Epoch, ParamsDigest, Units};
-use sotto_wire::{Code, FrameError, Pin, SessionId, answer, ask, evaluate, keys, order, stream};
+use sotto_core::{Epoch, ParamsDigest, UnitLayout};
+use sotto_wire::{Code, FrameError, FrameHeader, SessionId, answer, evaluate, hints, keys, query, stream};
 
-fn pin() -> impl Strategy<Value = Pin> {
-    (any::<u8>(), any::<u64>(), any::<[u8; 32]>()).prop_map(|(server, epoch, digest)| Pin {
+fn pin() -> impl Strategy<Value = FrameHeader> {
+    (any::<u8>(), any::<u64>(), any::<[u8; 32]>()).prop_map(|(server, epoch, digest)| FrameHeader {
         server,
         epoch: Epoch(epoch),
         digest: ParamsDigest(digest),
@@ -20,8 +20,8 @@ fn equal_items() -> impl Strategy<Value = Vec<Vec<u8>>> {
 proptest! {
     #[test]
     fn ask_round_trips(pin in pin(), session in any::<[u8; 16]>(), queries in equal_items()) {
-        let body = ask::encode(&pin, &SessionId(session), &queries).unwrap();
-        let head = ask::Head::parse(&body).unwrap();
+        let body = query::encode(&pin, &SessionId(session), &queries).unwrap();
+        let head = query::QueryHead::parse(&body).unwrap();
         prop_assert_eq!(head.pin, pin);
         prop_assert_eq!(head.session.0, session);
         prop_assert_eq!(usize::from(head.count), queries.len());
@@ -38,7 +38,7 @@ proptest! {
     #[test]
     fn keys_round_trip(pin in pin(), bytes in prop::collection::vec(any::<u8>(), 0..100)) {
         let body = keys::encode(&pin, &bytes);
-        let head = keys::Head::parse(&body).unwrap();
+        let head = keys::KeysHead::parse(&body).unwrap();
         prop_assert_eq!(head.pin, pin);
         prop_assert_eq!(head.keys(&body, bytes.len()).unwrap(), &bytes[..]);
     }
@@ -48,12 +48,12 @@ proptest! {
         pin in pin(), session in any::<[u8; 16]>(), first in any::<u64>(), units in any::<u64>(),
         query in prop::collection::vec(any::<u8>(), 0..100),
     ) {
-        let head = stream::Head { pin, session: SessionId(session), first, units };
+        let head = stream::StreamHead { pin, session: SessionId(session), first, units };
         let body = stream::encode(&head, &query);
-        prop_assert_eq!(stream::Head::parse(&body).unwrap(), head);
+        prop_assert_eq!(stream::StreamHead::parse(&body).unwrap(), head);
         prop_assert_eq!(head.query(&body, query.len()).unwrap(), &query[..]);
         for len in 0..body.len() {
-            let cut = stream::Head::parse(&body[..len]);
+            let cut = stream::StreamHead::parse(&body[..len]);
             prop_assert!(cut.and_then(|head| head.query(&body[..len], query.len()).map(drop)).is_err());
         }
         let answer: [u8; 48] = stream::answer_head(&pin).try_into().unwrap();
@@ -69,10 +69,10 @@ proptest! {
     fn every_truncation_and_extension_is_refused(pin in pin(), items in equal_items(), extra in 1usize..9) {
         let each = items[0].len();
         let count = items.len() as u16;
-        let asked = ask::encode(&pin, &SessionId::NONE, &items).unwrap();
+        let asked = query::encode(&pin, &SessionId::NONE, &items).unwrap();
         let answered = answer::encode(&pin, &items).unwrap();
         let longer = |body: &[u8]| [body, &vec![0; extra]].concat();
-        let ask_ok = |body: &[u8]| ask::Head::parse(body).and_then(|h| h.queries(body, each).map(drop)).is_ok();
+        let ask_ok = |body: &[u8]| query::QueryHead::parse(body).and_then(|h| h.queries(body, each).map(drop)).is_ok();
         for len in 0..asked.len() {
             prop_assert!(!ask_ok(&asked[..len]), "an ask of {len} bytes was taken");
         }
@@ -92,26 +92,26 @@ proptest! {
 
     #[test]
     fn any_bytes_are_judged_without_panic(body in prop::collection::vec(any::<u8>(), 0..200), pin in pin(), each in 0usize..50) {
-        let asks = [ask::MAGIC, keys::MAGIC, order::MAGIC, stream::MAGIC, evaluate::MAGIC];
-        let answers = [answer::MAGIC, order::SUPPLY_MAGIC, evaluate::ANSWER_MAGIC];
+        let asks = [query::MAGIC, keys::MAGIC, hints::MAGIC, stream::MAGIC, evaluate::MAGIC];
+        let answers = [answer::MAGIC, hints::RESPONSE_MAGIC, evaluate::RESPONSE_MAGIC];
         for magic in asks.into_iter().chain(answers) {
             let mut body = body.clone();
             for (at, byte) in magic.iter().chain(&[1]).enumerate().take(body.len()) {
                 body[at] = *byte;
             }
-            let _ = ask::Head::parse(&body).map(|head| head.queries(&body, each).map(|q| q.len()));
-            let _ = keys::Head::parse(&body).map(|head| head.keys(&body, each).map(<[u8]>::len));
-            let _ = stream::Head::parse(&body).map(|head| head.query(&body, each).map(<[u8]>::len));
-            let _ = evaluate::Head::parse(&body).map(|head| head.elements(&body).map(|elements| elements.len()));
+            let _ = query::QueryHead::parse(&body).map(|head| head.queries(&body, each).map(|q| q.len()));
+            let _ = keys::KeysHead::parse(&body).map(|head| head.keys(&body, each).map(<[u8]>::len));
+            let _ = stream::StreamHead::parse(&body).map(|head| head.query(&body, each).map(<[u8]>::len));
+            let _ = evaluate::EvaluationHead::parse(&body).map(|head| head.elements(&body).map(|elements| elements.len()));
             let _ = evaluate::decode_answer(&body, &pin, each as u16);
-            let _ = order::Head::parse(&body).map(|head| head.order(&body, each).map(<[u8]>::len));
-            let _ = order::decode_supply(&body, &pin, each).map(<[u8]>::len);
+            let _ = hints::HintRequestHead::parse(&body).map(|head| head.order(&body, each).map(<[u8]>::len));
+            let _ = hints::decode_response(&body, &pin, each).map(<[u8]>::len);
             let _ = answer::decode(&body, &pin, 3, each).map(|a| a.len());
         }
     }
 }
 
-const PIN: Pin = Pin { server: 0, epoch: Epoch(7), digest: ParamsDigest([9; 32]) };
+const PIN: FrameHeader = FrameHeader { server: 0, epoch: Epoch(7), digest: ParamsDigest([9; 32]) };
 
 /// The drawing in `spec/wire.md`, as bytes.
 #[test]
@@ -120,7 +120,7 @@ fn the_bytes_are_those_of_the_spec() {
     want.extend([9; 32]);
     want.extend([5; 16]);
     want.extend(b"aabb");
-    assert_eq!(ask::encode(&PIN, &SessionId([5; 16]), &[b"aa", b"bb"]).unwrap(), want);
+    assert_eq!(query::encode(&PIN, &SessionId([5; 16]), &[b"aa", b"bb"]).unwrap(), want);
 
     let mut want = b"sota\x01\x00\x01\x00\x07\0\0\0\0\0\0\0".to_vec();
     want.extend([9; 32]);
@@ -136,14 +136,16 @@ fn the_bytes_are_those_of_the_spec() {
     want.extend([9; 32]);
     want.extend([5; 16]);
     want.extend(b"\x03\0\0\0\0\0\0\0\x04\0\0\0\0\0\0\0aa");
-    let head = stream::Head { pin: PIN, session: SessionId([5; 16]), first: 3, units: 4 };
+    let head = stream::StreamHead { pin: PIN, session: SessionId([5; 16]), first: 3, units: 4 };
     assert_eq!(stream::encode(&head, b"aa"), want);
 
     let mut want = b"sotu\x01\x00\x00\x00\x07\0\0\0\0\0\0\0".to_vec();
     want.extend([9; 32]);
     assert_eq!(stream::answer_head(&PIN), want);
 
-    for (magic, made) in [(b"soto", order::encode(&PIN, b"dd")), (b"soth", order::supply(&PIN, b"dd"))] {
+    for (magic, made) in
+        [(b"soto", hints::encode(&PIN, b"dd")), (b"soth", hints::encode_response(&PIN, b"dd"))]
+    {
         let mut want = magic.to_vec();
         want.extend(b"\x01\x00\x01\x00\x07\0\0\0\0\0\0\0");
         want.extend([9; 32]);
@@ -154,32 +156,33 @@ fn the_bytes_are_those_of_the_spec() {
 
 #[test]
 fn each_field_is_refused_by_name() {
-    let good = ask::encode(&PIN, &SessionId::NONE, &[b"aa"]).unwrap();
+    let good = query::encode(&PIN, &SessionId::NONE, &[b"aa"]).unwrap();
     let with = |at: usize, byte: u8| {
         let mut body = good.clone();
         body[at] = byte;
-        ask::Head::parse(&body)
+        query::QueryHead::parse(&body)
     };
     assert_eq!(with(0, b'S'), Err(FrameError::Magic));
     assert_eq!(with(4, 2), Err(FrameError::Version(2)));
     assert_eq!(with(4, 2).unwrap_err().code(), Code::WrongVersion);
     assert_eq!(with(6, 0), Err(FrameError::Count { got: 0 }));
-    let refused = |at, byte| PIN.admit(&with(at, byte).unwrap().pin).unwrap_err().code();
+    let refused = |at, byte| PIN.check(&with(at, byte).unwrap().pin).unwrap_err().code();
     assert_eq!(refused(5, 1), Code::WrongServer);
     assert_eq!(refused(8, 6), Code::StaleEpoch);
     assert_eq!(refused(16, 0), Code::WrongParams);
 
     let mut reserved = keys::encode(&PIN, b"");
     reserved[6] = 1;
-    assert_eq!(keys::Head::parse(&reserved), Err(FrameError::Reserved));
+    assert_eq!(keys::KeysHead::parse(&reserved), Err(FrameError::Reserved));
 }
 
 #[test]
 fn orders_and_supplies_have_one_size_and_one_item() {
-    let (ordered, supplied) = (order::encode(&PIN, b"dd"), order::supply(&PIN, b"dd"));
-    let take =
-        |body: &[u8]| order::Head::parse(body).and_then(|head| head.order(body, 2).map(<[u8]>::to_vec));
-    let supply = |body: &[u8]| order::decode_supply(body, &PIN, 2).map(<[u8]>::to_vec);
+    let (ordered, supplied) = (hints::encode(&PIN, b"dd"), hints::encode_response(&PIN, b"dd"));
+    let take = |body: &[u8]| {
+        hints::HintRequestHead::parse(body).and_then(|head| head.order(body, 2).map(<[u8]>::to_vec))
+    };
+    let supply = |body: &[u8]| hints::decode_response(body, &PIN, 2).map(<[u8]>::to_vec);
     assert_eq!((take(&ordered), supply(&supplied)), (Ok(b"dd".to_vec()), Ok(b"dd".to_vec())));
     assert_eq!((take(&supplied), supply(&ordered)), (Err(FrameError::Magic), Err(FrameError::Magic)));
     for len in 0..50 {
@@ -191,14 +194,14 @@ fn orders_and_supplies_have_one_size_and_one_item() {
     let mut foreign = supplied.clone();
     foreign[5] = 1;
     assert_eq!(supply(&foreign), Err(FrameError::Server { got: 1, want: 0 }));
-    assert_eq!(order::frame_bytes(2), ordered.len() as u64);
-    assert_eq!(order::frame_bytes(u64::MAX), u64::MAX);
+    assert_eq!(hints::frame_bytes(2), ordered.len() as u64);
+    assert_eq!(hints::frame_bytes(u64::MAX), u64::MAX);
 }
 
 #[test]
 fn units_past_the_record_are_refused() {
-    let units = Units { count: 5, bytes: 2, answer_bytes: 10 };
-    let head = |first, units| stream::Head { pin: PIN, session: SessionId::NONE, first, units };
+    let units = UnitLayout { count: 5, bytes: 2, answer_bytes: 10 };
+    let head = |first, units| stream::StreamHead { pin: PIN, session: SessionId::NONE, first, units };
     for (first, count) in [(0, 5), (4, 1), (0, 1)] {
         assert_eq!(head(first, count).check(&units), Ok(()));
         assert_eq!(head(first, count).answer_bytes(&units), 48 + 10 * count);
@@ -216,7 +219,7 @@ fn units_past_the_record_are_refused() {
     ] {
         let mut bad = good.clone();
         bad[at] = byte;
-        assert_eq!(stream::Head::parse(&bad), Err(error));
+        assert_eq!(stream::StreamHead::parse(&bad), Err(error));
     }
 }
 
@@ -239,18 +242,18 @@ fn evaluations_have_a_size_that_their_number_fixes() {
     for count in [1, 2, 64] {
         let (asked, proof) = (elements(count), [9; 64]);
         let request = evaluate::encode(&PIN, &asked).unwrap();
-        let answer = evaluate::answer(&PIN, &asked, &proof).unwrap();
+        let answer = evaluate::encode_response(&PIN, &asked, &proof).unwrap();
         let count = u16::from(count);
         assert_eq!(request.len() as u64, evaluate::request_bytes(count));
         assert_eq!(answer.len() as u64, evaluate::answer_bytes(count));
-        let head = evaluate::Head::parse(&request).unwrap();
+        let head = evaluate::EvaluationHead::parse(&request).unwrap();
         assert_eq!((head.pin, head.count, head.elements(&request).unwrap()), (PIN, count, asked.clone()));
         assert_eq!(evaluate::decode_answer(&answer, &PIN, count).unwrap(), (asked, proof));
         assert!(
             evaluate::decode_answer(&answer, &PIN, count + 1).is_err(),
             "another number than was asked for"
         );
-        let read = |body: &[u8]| evaluate::Head::parse(body).and_then(|head| head.elements(body));
+        let read = |body: &[u8]| evaluate::EvaluationHead::parse(body).and_then(|head| head.elements(body));
         for length in 0..request.len() {
             assert!(read(&request[..length]).is_err());
         }
@@ -266,6 +269,6 @@ fn evaluations_have_a_size_that_their_number_fixes() {
         assert_eq!(evaluate::encode(&PIN, &elements(count)), Err(refused));
         let mut request = evaluate::encode(&PIN, &elements(1)).unwrap();
         request[6..8].copy_from_slice(&u16::from(count).to_le_bytes());
-        assert_eq!(evaluate::Head::parse(&request), Err(refused), "no element of it is read");
+        assert_eq!(evaluate::EvaluationHead::parse(&request), Err(refused), "no element of it is read");
     }
 }

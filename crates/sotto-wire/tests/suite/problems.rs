@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use sotto_core::{Costs, Epoch};
-use sotto_wire::{Code, Problem, Sizes, Timing, routes};
+use sotto_wire::{Code, MessageSizes, Problem, Timing, routes};
 use std::time::Duration;
 
 #[test]
@@ -22,7 +22,8 @@ fn the_spec_lists_every_code_with_its_status() {
         let row = format!("| {} | `{}` |", code.status(), code.text());
         assert!(spec.contains(&row), "spec/wire.md lacks a row `{row}`");
     }
-    for route in [routes::TABLES, routes::TABLE, routes::KEYS, routes::ASK, routes::STREAM, routes::ARTIFACT]
+    for route in
+        [routes::TABLES, routes::TABLE, routes::KEYS, routes::QUERY, routes::STREAM, routes::ARTIFACT]
     {
         assert!(spec.contains(route), "spec/wire.md lacks {route}");
     }
@@ -63,15 +64,18 @@ fn the_timing_header_has_one_length() {
 #[test]
 fn sizes_are_exact_and_do_not_overflow() {
     let costs = Costs { query_bytes: 100, answer_bytes: 10, keys_bytes: 5, ..Costs::default() };
-    let sizes = Sizes::new(&costs, 1);
-    assert_eq!((sizes.ask_bytes(2), sizes.answer_frame_bytes(2), sizes.keys_frame_bytes()), (264, 68, 53));
+    let sizes = MessageSizes::new(&costs, 1);
+    assert_eq!(
+        (sizes.query_frame_bytes(2), sizes.answer_frame_bytes(2), sizes.keys_frame_bytes()),
+        (264, 68, 53)
+    );
     assert_eq!(sizes.max_queries, 64);
-    assert_eq!(Sizes::new(&costs, 128).max_queries, 128);
+    assert_eq!(MessageSizes::new(&costs, 128).max_queries, 128);
     let of_a_film = Costs { answer_bytes: 20 << 20, ..costs };
-    assert_eq!([1, 2, 5].map(|lookups| Sizes::new(&of_a_film, lookups).max_queries), [3, 3, 5]);
+    assert_eq!([1, 2, 5].map(|lookups| MessageSizes::new(&of_a_film, lookups).max_queries), [3, 3, 5]);
     let huge = Costs { query_bytes: u64::MAX, answer_bytes: u64::MAX, keys_bytes: u64::MAX, ..costs };
-    assert_eq!(Sizes::new(&huge, usize::MAX).max_ask_bytes(), u64::MAX);
-    assert_eq!(Sizes::new(&huge, 1).max_queries, 1);
+    assert_eq!(MessageSizes::new(&huge, usize::MAX).max_query_frame_bytes(), u64::MAX);
+    assert_eq!(MessageSizes::new(&huge, 1).max_queries, 1);
 }
 
 proptest! {

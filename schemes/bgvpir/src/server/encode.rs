@@ -6,7 +6,7 @@ use crate::literal::RowFormat;
 use crate::params::Inner;
 use crate::whitening::whiten;
 use rayon::prelude::*;
-use sotto_core::{Misuse, Result, Rows, Section, Sink};
+use sotto_core::{Misuse, RecordSource, Result, Section, Sink};
 use sotto_lattice::bgv::{RnsRing, SlotRing};
 use sotto_math::tiles::{Strip, TileLayout, strips};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -21,7 +21,7 @@ const TOGETHER: usize = 8;
 pub(super) fn encode<R: SlotRing>(
     params: &Inner,
     rns: &RnsRing<R>,
-    rows: &dyn Rows,
+    rows: &dyn RecordSource,
     out: &dyn Sink,
 ) -> Result<()> {
     if rows.records() != params.literal.records || rows.record_bytes() != params.record_bytes() {
@@ -49,7 +49,7 @@ struct Writer<'a, R: SlotRing> {
     params: &'a Inner,
     rns: &'a RnsRing<R>,
     layout: &'a TileLayout,
-    rows: &'a dyn Rows,
+    rows: &'a dyn RecordSource,
     out: &'a dyn Sink,
 }
 

@@ -12,7 +12,7 @@ use crate::folding_tree::Side;
 use crate::literal::RowFormat;
 use crate::params::{Inner, Params};
 use crate::rings::on_ring;
-use sotto_core::{Held, Image, Misuse, Result, Section};
+use sotto_core::{Image, ImageSection, Misuse, Result, Section};
 use sotto_lattice::bgv::CoefficientFormat;
 use sotto_lattice::bgv::table_product::TableProduct as Shape;
 use std::ops::Range;
@@ -71,7 +71,7 @@ pub(super) fn bytes(params: &Inner) -> u64 {
 /// An open image, or some columns of one.
 pub struct PlaintextTable {
     params: Params,
-    bytes: Held,
+    bytes: ImageSection,
     pub(super) shape: Shape,
     pub(super) rooms: Arc<AnswerBuffers>,
     /// Which of all columns these are.
@@ -97,7 +97,7 @@ impl PlaintextTable {
             RowFormat::Values => shape.bytes(),
             _ => offset(params, (0, cols.end)) - offset(params, (0, cols.start)),
         };
-        let bytes = Held::open(image, Section::Resident, "table", bytes)?;
+        let bytes = ImageSection::open(image, Section::Resident, "table", bytes)?;
         Ok(PlaintextTable {
             params: params.clone(),
             bytes,

@@ -14,7 +14,7 @@ use crate::params::{Inner, Params};
 use crate::rings::on_ring;
 use rayon::prelude::*;
 use sotto_core::server::together;
-use sotto_core::{Cut, Image, Partial, PeerMisbehaved, Result};
+use sotto_core::{Image, PartIndex, PartScheme, PeerMisbehaved, Result};
 use sotto_lattice::bgv::wire::{body_bytes, put_body, take_body};
 use sotto_lattice::bgv::{Ciphertext, Level, RnsRing, SlotRing};
 use sotto_math::tiles::TileLayout;
@@ -30,7 +30,7 @@ fn together_of(params: &Inner) -> usize {
 }
 
 /// The columns of a part.
-fn columns_of(params: &Inner, cut: Cut) -> Range<usize> {
+fn columns_of(params: &Inner, cut: PartIndex) -> Range<usize> {
     let (cols, unit) = (columns(params), together_of(params));
     let share = cut.share(cols.div_ceil(unit) as u64);
     let place = |units: u64| (units as usize * unit).min(cols);
@@ -52,7 +52,7 @@ fn added<R: SlotRing>(params: &Inner, rns: &RnsRing<R>, partials: &[Vec<u8>]) ->
     let level = level(params, rns);
     let mut sums = vec![Ciphertext::zero(rns, level, PARTS); params.literal.layers as usize];
     let parts = u32::try_from(partials.len()).ok()?;
-    for (cut, partial) in Cut::all(parts).zip(partials) {
+    for (cut, partial) in PartIndex::all(parts).zip(partials) {
         let layers = layers_of(params, &columns_of(params, cut));
         for (sum, bytes) in sums.get_mut(layers)?.iter_mut().zip(partial.chunks(layer_bytes(params))) {
             let bodies = bytes.chunks(body_bytes(rns, level)).map(|body| take_body(rns, level, body));
@@ -64,15 +64,15 @@ fn added<R: SlotRing>(params: &Inner, rns: &RnsRing<R>, partials: &[Vec<u8>]) ->
     Some(sums)
 }
 
-impl Partial for BgvPir {
+impl PartScheme for BgvPir {
     type Part = Server;
     type Joiner = ();
 
-    fn most_parts(params: &Params) -> u32 {
+    fn max_parts(params: &Params) -> u32 {
         u32::try_from(columns(params).div_ceil(together_of(params))).unwrap_or(u32::MAX)
     }
 
-    fn holds(params: &Params, cut: Cut) -> Vec<Range<u64>> {
+    fn part_ranges(params: &Params, cut: PartIndex) -> Vec<Range<u64>> {
         let cols = columns_of(params, cut);
         if params.literal.form != RowFormat::Values {
             let bytes = offset(params, (0, cols.start))..offset(params, (0, cols.end));
@@ -86,11 +86,11 @@ impl Partial for BgvPir {
         primes.flat_map(of_prime).collect()
     }
 
-    fn open_part(params: &Params, cut: Cut, image: Arc<dyn Image>) -> Result<Server> {
+    fn open_part(params: &Params, cut: PartIndex, image: Arc<dyn Image>) -> Result<Server> {
         Ok(Server { table: PlaintextTable::open_some(params, columns_of(params, cut), image)? })
     }
 
-    fn partial_bytes(params: &Params, cut: Cut) -> usize {
+    fn partial_bytes(params: &Params, cut: PartIndex) -> usize {
         layers_of(params, &columns_of(params, cut)).len() * layer_bytes(params)
     }
 
@@ -98,7 +98,7 @@ impl Partial for BgvPir {
         Session::admit(params, &keys)
     }
 
-    fn partials(part: &Server, asks: Vec<(&Session, Query)>) -> Vec<Result<Vec<u8>>> {
+    fn answer_part(part: &Server, asks: Vec<(&Session, Query)>) -> Vec<Result<Vec<u8>>> {
         let (table, params) = (&part.table, part.table.params());
         let some = |asks: &[(&Session, Query)]| {
             let prepared = asks.par_iter().map(|(session, query)| part.prepare(session, query)).collect();
@@ -120,7 +120,7 @@ impl Partial for BgvPir {
         asks.chunks(super::BATCH).flat_map(some).collect()
     }
 
-    fn joiner(_: &Params) -> Result<()> {
+    fn prepare_join(_: &Params) -> Result<()> {
         Ok(())
     }
 

@@ -10,7 +10,7 @@ use crate::message::Query;
 use crate::params::Inner;
 use crate::rotations::Rotations;
 use rayon::prelude::*;
-use sotto_core::{PeerMisbehaved, Result, Sure};
+use sotto_core::{ExpectOrDefault, PeerMisbehaved, Result};
 use sotto_lattice::bgv::mod_down::lower;
 use sotto_lattice::bgv::tensor::tensor;
 use sotto_lattice::bgv::{Ciphertext, Level, RnsRing, RotationKey, Scratch, SlotRing};
@@ -195,7 +195,7 @@ impl<R: SlotRing> ProductContext<'_, R> {
         let depth = depth(leaves.len());
         let right = leaves.split_off(leaves.len().div_ceil(2));
         if right.is_empty() {
-            return leaves.pop().sure("a side has a leaf");
+            return leaves.pop().expect_or_default("a side has a leaf");
         }
         let (left, right) = (self.unfold(leaves), self.unfold(right));
         let primes = [&left, &right].map(|side| side.first().map_or(1, |c| c.level().primes()));

@@ -6,7 +6,7 @@ use crate::params::{Inner, Params};
 use crate::rings::on_ring;
 use crate::whitening::whiten;
 use rayon::prelude::*;
-use sotto_core::{Held, Image, Misuse, Result, Rows, Section};
+use sotto_core::{Image, ImageSection, Misuse, RecordSource, Result, Section};
 use sotto_lattice::bgv::table_product::TableProduct as Shape;
 use sotto_lattice::bgv::{RnsRing, SlotRing};
 use std::sync::Arc;
@@ -42,7 +42,7 @@ pub(super) fn read<R: SlotRing>(
 pub(super) struct Records {
     params: Params,
     shape: Shape,
-    table: Held,
+    table: ImageSection,
 }
 
 impl Records {
@@ -52,7 +52,7 @@ impl Records {
     /// [`sotto_core::PeerMisbehaved::Length`] if it is not the table of these parameters.
     pub(super) fn open(params: &Params, image: Arc<dyn Image>) -> Result<Self> {
         let shape = shape(params)?;
-        let table = Held::open(image, Section::Resident, "table", bytes(params))?;
+        let table = ImageSection::open(image, Section::Resident, "table", bytes(params))?;
         Ok(Records { params: params.clone(), shape, table })
     }
 
@@ -79,7 +79,7 @@ impl Records {
     }
 }
 
-impl Rows for Records {
+impl RecordSource for Records {
     fn records(&self) -> u64 {
         self.params.literal.records
     }

@@ -6,7 +6,7 @@ use super::read::read;
 use crate::literal::RowFormat;
 use crate::params::Inner;
 use rayon::prelude::*;
-use sotto_core::{Change, Misuse, Result, Section, Sink};
+use sotto_core::{Misuse, RecordChange, Result, Section, Sink};
 use sotto_lattice::bgv::table_product::TableProduct as Shape;
 use sotto_lattice::bgv::{RnsRing, SlotRing};
 use std::collections::BTreeMap;
@@ -19,11 +19,11 @@ use std::collections::BTreeMap;
 pub(super) fn revise<R: SlotRing>(
     params: &Inner,
     rns: &RnsRing<R>,
-    changes: &[Change],
+    changes: &[RecordChange],
     out: &dyn Sink,
 ) -> Result<()> {
     let (records, len) = (params.literal.records, params.record_bytes() as u64);
-    let mut rows: BTreeMap<u64, Vec<&Change>> = BTreeMap::new();
+    let mut rows: BTreeMap<u64, Vec<&RecordChange>> = BTreeMap::new();
     for change in changes {
         if change.record >= records {
             return Err(Misuse::IndexPastEnd { index: change.record, len: records }.into());
@@ -43,7 +43,7 @@ pub(super) fn revise<R: SlotRing>(
         (col, shape.layout().sharing(row))
     };
     let bunches: Vec<_> = rows.chunk_by(|(a, _), (b, _)| bunch(*a) == bunch(*b)).collect();
-    let apply = |(alpha, changes): &(u64, Vec<&Change>)| {
+    let apply = |(alpha, changes): &(u64, Vec<&RecordChange>)| {
         Row { params, rns, shape: &shape, out, alpha: *alpha }.apply(changes)
     };
     bunches.into_par_iter().try_for_each(|rows| rows.iter().try_for_each(apply))
@@ -60,7 +60,7 @@ struct Row<'a, R: SlotRing> {
 
 impl<R: SlotRing> Row<'_, R> {
     /// Reads all layers, changes records in the order of the changes, writes all layers back.
-    fn apply(&self, changes: &[&Change]) -> Result<()> {
+    fn apply(&self, changes: &[&RecordChange]) -> Result<()> {
         let (params, places) = (self.params, &self.params.layout);
         let mut layers =
             (0..places.layers as usize).map(|layer| self.read(layer)).collect::<Result<Vec<_>>>()?;

@@ -60,7 +60,7 @@ macro_rules! with_keys {
         match (&*$params.ring, $session) {
             ($crate::rings::Ring::Pow2($rns), $crate::server::session::Session::Pow2($keys)) => $body,
             ($crate::rings::Ring::M8191($rns), $crate::server::session::Session::M8191($keys)) => $body,
-            _ => Err(sotto_core::Misuse::Foreign("session").into()),
+            _ => Err(sotto_core::Misuse::ForeignValue("session").into()),
         }
     };
 }

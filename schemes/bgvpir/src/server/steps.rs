@@ -5,7 +5,7 @@ use super::{Server, answer, paper, prepare};
 use crate::BgvPir;
 use crate::message::{Answer, Query};
 use crate::order::ProductOrder;
-use sotto_core::{Misuse, Result, Stepped};
+use sotto_core::{Misuse, Result, StepServer};
 
 /// The query rotated to every leaf.
 const ROTATIONS: &str = "rotations";
@@ -50,7 +50,7 @@ impl Server {
     }
 }
 
-impl Stepped for BgvPir {
+impl StepServer for BgvPir {
     const ORDERS: &'static [&'static str] = &ProductOrder::NAMES;
 
     fn answer_by_steps(

@@ -2,7 +2,7 @@
 
 use bgvpir::literal::{Literal, NO_TABLES_MASK, RowFormat};
 use bgvpir::params::Params;
-use sotto_core::{Error, Goal, Params as _, ParamsError, Shape};
+use sotto_core::{Error, Goal, Params as _, ParamsError, TableShape};
 
 fn good() -> Literal {
     Literal {
@@ -75,7 +75,7 @@ fn tables_of_the_paper_fit_both_rings() {
     for (ring, log2, seconds_of_query, answer, keys) in
         [("m8191", 30, 110_000, 30_000, 1_000_000), ("pow2", 25, 110_000, 55_000, 1_000_000)]
     {
-        let shape = Shape { set: Some(ring.into()), ..Shape::new(1 << (log2 - 3), 1, 1000) };
+        let shape = TableShape { set: Some(ring.into()), ..TableShape::new(1 << (log2 - 3), 1, 1000) };
         let report = Params::check(Params::select(&shape).unwrap()).unwrap().report();
         assert!(report.security.bits >= 128.0 && report.failure_log2 <= -40.0);
         let costs = report.costs;
@@ -90,14 +90,14 @@ fn tables_of_the_paper_fit_both_rings() {
 fn every_goal_finds_parameters() {
     for goal in Goal::ALL {
         for (rows, row_bytes) in [(1, 1), (1, 100_000), (1000, 3), (1 << 20, 256)] {
-            let shape = Shape { goal, ..Shape::new(rows, row_bytes, 10) };
+            let shape = TableShape { goal, ..TableShape::new(rows, row_bytes, 10) };
             let params = Params::check(Params::select(&shape).unwrap()).unwrap();
             let report = params.report();
             assert!(report.record_bytes >= row_bytes.min(report.record_bytes), "{report:?}");
             assert!(report.records * (report.record_bytes / row_bytes) >= rows, "{report:?}");
         }
     }
-    assert!(Params::select(&Shape::new(1, 1 << 40, 1)).is_err());
+    assert!(Params::select(&TableShape::new(1, 1 << 40, 1)).is_err());
 }
 
 /// The sets of the paper's trees, at its sizes: which leaves, and how many primes of 50 bits the gate leaves them.
@@ -116,7 +116,7 @@ fn the_papers_trees_are_those_of_its_sets() {
         ("pow2-paper", 30, vec![128], vec![64], 2),
         ("pow2-paper", 35, vec![512], vec![512], 2),
     ] {
-        let shape = Shape { set: Some(set.into()), ..Shape::new(1 << (log2 - 3), 1, 1000) };
+        let shape = TableShape { set: Some(set.into()), ..TableShape::new(1 << (log2 - 3), 1, 1000) };
         let literal = Params::select(&shape).unwrap();
         assert_eq!(
             (&literal.left, &literal.right, literal.primes),
@@ -156,7 +156,8 @@ fn the_other_ring_has_no_room_for_unpruned_trees() {
 #[test]
 fn values_that_are_too_many_are_made_as_they_are_needed() {
     let form = |set: Option<&str>, goal, log2_bytes: u32| {
-        let shape = Shape { set: set.map(Into::into), goal, ..Shape::new(1 << (log2_bytes - 6), 64, 10) };
+        let shape =
+            TableShape { set: set.map(Into::into), goal, ..TableShape::new(1 << (log2_bytes - 6), 64, 10) };
         let params = Params::check(Params::select(&shape).unwrap()).unwrap();
         let costs = params.report().costs;
         (params.literal().form, costs.resident_bytes >> log2_bytes)
@@ -176,7 +177,8 @@ fn values_that_are_too_many_are_made_as_they_are_needed() {
 #[test]
 fn rows_written_in_place_are_counted_in_the_bound() {
     for (rows_log2, row_bytes, all) in [(16, 64, true), (24, 64, false)] {
-        let shape = Shape { set: Some("pow2".into()), ..Shape::new(1 << rows_log2, row_bytes, 1000) };
+        let shape =
+            TableShape { set: Some("pow2".into()), ..TableShape::new(1 << rows_log2, row_bytes, 1000) };
         let literal = Params::select(&shape).unwrap();
         let params = Params::check(literal.clone()).unwrap();
         let eighth = params.layout.rows(literal.records).div_ceil(8);

@@ -3,7 +3,7 @@
 use doublepir::DoublePir;
 use doublepir::params::ParamsLiteral;
 use sotto_silent::lwe::ring::{PUBLIC_SEED, SET};
-use sotto_testkit::served::Served;
+use sotto_testkit::served::InProcessServer;
 pub(crate) use sotto_testkit::vectors::bytes;
 
 /// Bits of the words of both queries, of an answer, and of masks.
@@ -27,4 +27,4 @@ pub(crate) fn literal([record_bytes, records, blocks]: [u64; 3], bits: Bits) -> 
 }
 
 /// A table, and a server that has it.
-pub(crate) type Table = Served<DoublePir>;
+pub(crate) type Table = InProcessServer<DoublePir>;

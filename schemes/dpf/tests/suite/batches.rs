@@ -2,7 +2,7 @@
 
 use crate::setup::Table;
 use dpf::message::{Answer, Query};
-use sotto_core::{Client as _, RecordIndex, Server as _, Two};
+use sotto_core::{Client as _, RecordIndex, Server as _, TwoServers};
 use sotto_testkit::rng::seeded;
 
 fn answers(table: &Table, queries: &[Query], threads: usize) -> Vec<Answer> {
@@ -20,7 +20,8 @@ fn threads_and_batches_change_nothing() {
         let indices: Vec<u64> = (0..100).map(|i| i * 7919 % records).collect();
         let (pairs, pendings): (Vec<_>, Vec<_>) =
             indices.iter().map(|index| client.query(RecordIndex(*index), rng).unwrap()).unzip();
-        let (first, second): (Vec<Query>, Vec<Query>) = pairs.into_iter().map(|Two(a, b)| (a, b)).unzip();
+        let (first, second): (Vec<Query>, Vec<Query>) =
+            pairs.into_iter().map(|TwoServers(a, b)| (a, b)).unzip();
         let one_by_one: Vec<_> =
             first.iter().map(|query| table.server.answer(&(), query.clone()).unwrap()).collect();
         for (size, threads) in [(2, 1), (8, 2), (9, 3), (48, 1), (49, 7), (100, 16)] {
@@ -31,7 +32,7 @@ fn threads_and_batches_change_nothing() {
         }
         let others = answers(&table, &second, 2);
         for (((index, pending), a), b) in indices.iter().zip(pendings).zip(one_by_one).zip(others) {
-            let record = client.recover(pending, Two(a, b)).unwrap();
+            let record = client.recover(pending, TwoServers(a, b)).unwrap();
             assert_eq!(record.bytes(), table.record(*index), "record {index}");
         }
     }

@@ -1,7 +1,7 @@
 //! Records come back: all of them from small tables, and some from tables at every edge of blocks, leaves and boughs.
 
 use crate::setup::{Table, keys, params};
-use sotto_core::{Client as _, RecordIndex, Server as _, Two, Wire};
+use sotto_core::{Client as _, RecordIndex, Server as _, TwoServers, Wire};
 use sotto_testkit::rng::seeded;
 
 #[test]
@@ -35,14 +35,16 @@ fn tables_around_the_sizes_of_blocks_leaves_and_boughs() {
 fn shares_of_two_queries_do_not_add_up() {
     let table = Table::new(600, 32);
     let (mut client, rng) = (table.client(), &mut seeded("foreign"));
-    let (Two(a, _), pending) = client.query(RecordIndex(9), rng).unwrap();
-    let (Two(_, b), _) = client.query(RecordIndex(9), rng).unwrap();
-    let answers = Two(table.server.answer(&(), a.clone()).unwrap(), table.server.answer(&(), b).unwrap());
+    let (TwoServers(a, _), pending) = client.query(RecordIndex(9), rng).unwrap();
+    let (TwoServers(_, b), _) = client.query(RecordIndex(9), rng).unwrap();
+    let answers =
+        TwoServers(table.server.answer(&(), a.clone()).unwrap(), table.server.answer(&(), b).unwrap());
     assert_ne!(client.recover(pending, answers).unwrap().bytes(), table.record(9));
 
     // One key, answered twice, is the record of nobody: the answers are equal.
     let (_, pending) = client.query(RecordIndex(9), rng).unwrap();
-    let twice = Two(table.server.answer(&(), a.clone()).unwrap(), table.server.answer(&(), a).unwrap());
+    let twice =
+        TwoServers(table.server.answer(&(), a.clone()).unwrap(), table.server.answer(&(), a).unwrap());
     assert_eq!(client.recover(pending, twice).unwrap().bytes(), [0; 32]);
 }
 

@@ -6,8 +6,8 @@ use dpf::client::Client;
 use dpf::params::{MAX_PATH, Params, ParamsLiteral};
 use dpf::server::Server;
 use sotto_core::{
-    Change, Client as _, Image as _, Params as _, Prepare as _, RecordIndex, Revise, Section, Server as _,
-    Two, Wire,
+    Client as _, Image as _, Params as _, Prepare as _, RecordChange, RecordIndex, Section, Server as _,
+    TwoServers, UpdateImage, Wire,
 };
 use sotto_testkit::memory::{MemoryRows, MemorySink};
 use sotto_testkit::rng::seeded;
@@ -48,7 +48,7 @@ fn records_with_paths_come_back_one_by_one_and_together() {
         let changed = records / 2;
         let new: Vec<u8> = (0..record_bytes).map(|i| byte(i + 999)).collect();
         let half = record_bytes as usize / 2;
-        let change = |offset: usize, bytes: &[u8]| Change {
+        let change = |offset: usize, bytes: &[u8]| RecordChange {
             record: changed,
             offset: offset as u64,
             bytes: bytes.to_vec(),
@@ -74,7 +74,7 @@ fn records_with_paths_come_back_one_by_one_and_together() {
             indices.iter().map(|index| client.query(RecordIndex(*index), rng).unwrap()).unzip();
         for threads in [1, 3] {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-            let together = |of: fn(&Two<_>) -> &dpf::message::Query| {
+            let together = |of: fn(&TwoServers<_>) -> &dpf::message::Query| {
                 let asks = pairs.iter().map(|pair| (&(), of(pair).clone())).collect();
                 pool.install(|| server.answer_many(asks))
             };

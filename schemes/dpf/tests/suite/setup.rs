@@ -5,7 +5,7 @@ use dpf::client::Client;
 use dpf::message::{Answer, Query};
 use dpf::params::{Params, ParamsLiteral};
 use dpf::server::Server;
-use sotto_core::{Client as _, Params as _, Prepare as _, RecordIndex, Server as _, Two, Wire};
+use sotto_core::{Client as _, Params as _, Prepare as _, RecordIndex, Server as _, TwoServers, Wire};
 use sotto_testkit::memory::{MemoryImage, MemoryRows, MemorySink};
 use sotto_testkit::rng::seeded;
 use std::sync::Arc;
@@ -50,8 +50,8 @@ impl Table {
     /// The record that comes of one lookup.
     pub(crate) fn lookup(&self, index: u64, label: &str) -> Vec<u8> {
         let mut client = self.client();
-        let (Two(a, b), pending) = client.query(RecordIndex(index), &mut seeded(label)).unwrap();
-        let answers = Two(self.server.answer(&(), a).unwrap(), self.server.answer(&(), b).unwrap());
+        let (TwoServers(a, b), pending) = client.query(RecordIndex(index), &mut seeded(label)).unwrap();
+        let answers = TwoServers(self.server.answer(&(), a).unwrap(), self.server.answer(&(), b).unwrap());
         client.recover(pending, answers).unwrap().bytes().to_vec()
     }
 }
@@ -62,7 +62,7 @@ pub(crate) fn client(params: &Params) -> Client {
 
 /// Both keys for an index, as bytes.
 pub(crate) fn keys(params: &Params, index: u64, label: &str) -> [Vec<u8>; 2] {
-    let (Two(a, b), _) = client(params).query(RecordIndex(index), &mut seeded(label)).unwrap();
+    let (TwoServers(a, b), _) = client(params).query(RecordIndex(index), &mut seeded(label)).unwrap();
     [bytes(params, &a), bytes(params, &b)]
 }
 

@@ -4,7 +4,7 @@
 //! forgotten or applied on the wrong side leaves a bit of a key fixed, or fixed by the index.
 
 use crate::setup::{client, params};
-use sotto_core::{Client as _, RecordIndex, Two};
+use sotto_core::{Client as _, RecordIndex, TwoServers};
 use sotto_testkit::rng::seeded;
 
 /// Keys for each index.
@@ -16,7 +16,7 @@ fn counts(index: u64, server: usize) -> Vec<f64> {
     let (mut client, rng) = (client(&params), &mut seeded(&format!("shares {index}")));
     let mut counts = Vec::new();
     for _ in 0..KEYS {
-        let (Two(a, b), _) = client.query(RecordIndex(index), rng).unwrap();
+        let (TwoServers(a, b), _) = client.query(RecordIndex(index), rng).unwrap();
         let key = crate::setup::bytes(&params, if server == 0 { &a } else { &b });
         counts.resize(8 * key.len(), 0.0);
         for (bit, count) in counts.iter_mut().enumerate() {
@@ -62,7 +62,7 @@ fn the_bits_that_one_level_corrects_are_independent_of_the_index_together() {
         let (mut client, rng) = (client(&params), &mut seeded("pairs"));
         let mut seen = [[0u32; 4]; 5];
         for _ in 0..KEYS {
-            let (Two(a, _), _) = client.query(RecordIndex(index), rng).unwrap();
+            let (TwoServers(a, _), _) = client.query(RecordIndex(index), rng).unwrap();
             let key = crate::setup::bytes(&params, &a);
             let bits = u16::from_le_bytes([key[control], key[control + 1]]);
             for (level, seen) in seen.iter_mut().enumerate() {

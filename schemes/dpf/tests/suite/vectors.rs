@@ -5,7 +5,9 @@ use ::aes::Aes128;
 use ::aes::cipher::{BlockCipherEncrypt, KeyInit};
 use dpf::{Dpf, ENTRY};
 use serde_json::{Value, json};
-use sotto_core::{Client as _, Image as _, ParamsDigest, RecordIndex, Scheme, Section, Server as _, Two};
+use sotto_core::{
+    Client as _, Image as _, ParamsDigest, RecordIndex, Scheme, Section, Server as _, TwoServers,
+};
 use sotto_core::{Params as _, Wire};
 use sotto_testkit::rng::seeded;
 
@@ -20,11 +22,14 @@ fn computed(vector: &Value) -> Value {
     let table = Table::new(number("records"), number("record_bytes"));
     let mut client = table.client();
     let rng = &mut seeded(vector["rng_label"].as_str().unwrap());
-    let (Two(a, b), pending) = client.query(RecordIndex(number("index")), rng).unwrap();
+    let (TwoServers(a, b), pending) = client.query(RecordIndex(number("index")), rng).unwrap();
     let keys = [&a, &b].map(|query| bytes(&table.params, query));
     let [first, second] = [a, b].map(|query| table.server.answer(&(), query).unwrap());
     let answers = [&first, &second].map(|answer| answer_bytes(&table.params, answer));
-    assert_eq!(client.recover(pending, Two(first, second)).unwrap().bytes(), table.record(number("index")));
+    assert_eq!(
+        client.recover(pending, TwoServers(first, second)).unwrap().bytes(),
+        table.record(number("index"))
+    );
     let literal = serde_json::to_vec(table.params.literal()).unwrap();
     json!({
         "params_digest": ParamsDigest::of(<Dpf>::ID, &literal).to_string(),

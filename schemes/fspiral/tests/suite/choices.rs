@@ -1,10 +1,10 @@
 //! What is chosen for a table: the sizes and goals that are promised.
 
 use fspiral::{ENTRY, FSpiral};
-use sotto_core::{Goal, Params as _, ParamsReport, Shape};
+use sotto_core::{Goal, Params as _, ParamsReport, TableShape};
 use sotto_cube::{Params, TableForm};
 
-fn chosen(shape: &Shape) -> (Params<FSpiral>, ParamsReport) {
+fn chosen(shape: &TableShape) -> (Params<FSpiral>, ParamsReport) {
     let params = Params::<FSpiral>::check(Params::<FSpiral>::select(shape).unwrap()).unwrap();
     let report = params.report();
     (params, report)
@@ -12,13 +12,13 @@ fn chosen(shape: &Shape) -> (Params<FSpiral>, ParamsReport) {
 
 /// 2^20 rows of 256 bytes: the table papers compare on.
 fn usual(goal: Goal) -> (Params<FSpiral>, ParamsReport) {
-    chosen(&Shape { goal, ..Shape::new(1 << 20, 256, 1000) })
+    chosen(&TableShape { goal, ..TableShape::new(1 << 20, 256, 1000) })
 }
 
 #[test]
 fn the_default_profile_keeps_its_sizes() {
     for rows in [1u64 << 16, 1 << 20, 1 << 22, 1 << 24] {
-        let (params, report) = chosen(&Shape::new(rows, 256, 1000));
+        let (params, report) = chosen(&TableShape::new(rows, 256, 1000));
         assert_eq!((params.literal.form, params.literal.p_log2), (TableForm::Plain, 16), "{rows}");
         assert!(
             report.costs.query_bytes <= 36_000 && report.costs.answer_bytes <= 22_500,
@@ -40,7 +40,7 @@ fn the_small_profile_keeps_its_sizes() {
 
 #[test]
 fn the_rate_goal_packs() {
-    let (params, report) = chosen(&Shape { goal: Goal::Rate, ..Shape::new(64, 16 << 20, 1) });
+    let (params, report) = chosen(&TableShape { goal: Goal::Rate, ..TableShape::new(64, 16 << 20, 1) });
     assert_eq!(params.literal.form, TableForm::Packed);
     assert!((16 << 20) as f64 / report.costs.answer_bytes as f64 > 0.81, "{:?}", report.costs);
 }

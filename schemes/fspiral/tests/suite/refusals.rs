@@ -1,12 +1,12 @@
 //! Messages that no honest client sends.
 
 use fspiral::{ENTRY, FSpiral};
-use sotto_core::{Error, Params as _, PeerMisbehaved, RecordIndex, Shape, Wire as _};
+use sotto_core::{Error, Params as _, PeerMisbehaved, RecordIndex, TableShape, Wire as _};
 use sotto_cube::{Keys, Params, Query};
 use sotto_testkit::rng::seeded;
 
 fn params() -> Params<FSpiral> {
-    Params::check(Params::<FSpiral>::select(&Shape::new(1 << 16, 256, 1000)).unwrap()).unwrap()
+    Params::check(Params::<FSpiral>::select(&TableShape::new(1 << 16, 256, 1000)).unwrap()).unwrap()
 }
 
 /// Sets one word of a body, of `bits` bits, to all ones.

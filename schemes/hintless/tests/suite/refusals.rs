@@ -5,7 +5,8 @@ use hintless::Hintless;
 use hintless::message::{Answer, Query};
 use hintless::params::{Params, ParamsLiteral};
 use sotto_core::{
-    Change, Error, Image as _, Misuse, Params as _, ParamsError, PeerMisbehaved, Revise, Section, Wire,
+    Error, Image as _, Misuse, Params as _, ParamsError, PeerMisbehaved, RecordChange, Section, UpdateImage,
+    Wire,
 };
 use sotto_testkit::memory::MemorySink;
 
@@ -67,12 +68,12 @@ fn literals_that_promise_too_much_are_refused() {
 fn a_revised_image_is_a_fresh_one() {
     let table = Table::checked(literal(64 * 5 + 3, 30, 64), bytes((64 * 5 + 3) * 30));
     let mut records = table.rows.clone();
-    let changes: Vec<Change> = [(2u64, 7u64), (29, 64 * 5 + 2), (3, 64)]
+    let changes: Vec<RecordChange> = [(2u64, 7u64), (29, 64 * 5 + 2), (3, 64)]
         .into_iter()
         .map(|(record, offset)| {
             let at = record as usize * table.params.l() + offset as usize;
             records[at] ^= 0x91;
-            Change { record, offset, bytes: vec![records[at]] }
+            RecordChange { record, offset, bytes: vec![records[at]] }
         })
         .collect();
     let sink = MemorySink::holding(table.image.clone());
@@ -85,7 +86,7 @@ fn a_revised_image_is_a_fresh_one() {
         let (_, _, record) = changed.lookup(&mut changed.client("prepare"), index, "changed");
         assert_eq!(record, changed.row(index));
     }
-    let past = Change { record: 30, offset: 0, bytes: vec![0] };
+    let past = RecordChange { record: 30, offset: 0, bytes: vec![0] };
     let sink = MemorySink::holding(changed.image.clone());
     let refused = Hintless::revise(&changed.params, &[past], &sink);
     assert!(matches!(refused, Err(Error::Misuse(Misuse::IndexPastEnd { .. }))));

@@ -3,7 +3,7 @@
 use hintless::Hintless;
 use hintless::params::{PUBLIC_SEED, ParamsLiteral};
 use sotto_silent::lwe::dense::HINTLESS;
-use sotto_testkit::served::Served;
+use sotto_testkit::served::InProcessServer;
 pub(crate) use sotto_testkit::vectors::bytes;
 
 pub(crate) fn literal(record_bytes: u64, records: u64, block_rows: u64) -> ParamsLiteral {
@@ -11,4 +11,4 @@ pub(crate) fn literal(record_bytes: u64, records: u64, block_rows: u64) -> Param
 }
 
 /// A table, and a server that has it.
-pub(crate) type Table = Served<Hintless>;
+pub(crate) type Table = InProcessServer<Hintless>;

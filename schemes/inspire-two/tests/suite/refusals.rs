@@ -6,8 +6,8 @@ use inspire_two::client::Prepare;
 use inspire_two::message::{Answer, Query};
 use inspire_two::params::{Params, ParamsLiteral};
 use sotto_core::{
-    Change, Client as _, Error, Image as _, Misuse, One, Params as _, ParamsError, PeerMisbehaved,
-    Prepare as _, RecordIndex, Revise, Section, Server as _, Wire,
+    Client as _, Error, Image as _, Misuse, OneServer, Params as _, ParamsError, PeerMisbehaved,
+    Prepare as _, RecordChange, RecordIndex, Section, Server as _, UpdateImage, Wire,
 };
 use sotto_math::bits::pack_words;
 use sotto_silent::unit_vector::largest;
@@ -99,14 +99,14 @@ fn records_past_the_end_are_refused() {
     let table = table();
     let past = table.client("prepare").query(RecordIndex(30), &mut seeded("past")).err();
     assert!(matches!(past, Some(Error::Misuse(Misuse::IndexPastEnd { index: 30, len: 30 }))));
-    let (One(query), pending) =
+    let (OneServer(query), pending) =
         table.client("prepare").query(RecordIndex(29), &mut seeded("foreign")).unwrap();
     // A table with one more packed ciphertext.
     let other = Params::check(literal([2000, 3, 2], [45, 44], 46, [26, 19], [27, 19])).unwrap();
     let answer = table.server.answer(&(), query).unwrap();
     let mut other = Prepare::begin(&other, &mut seeded("prepare")).unwrap().finish().unwrap();
-    let foreign = other.recover(pending, One(answer)).err();
-    assert!(matches!(foreign, Some(Error::Misuse(Misuse::Foreign(_)))));
+    let foreign = other.recover(pending, OneServer(answer)).err();
+    assert!(matches!(foreign, Some(Error::Misuse(Misuse::ForeignValue(_)))));
 }
 
 /// One byte changes the weights and the mask of its block, and all digits; no other block.
@@ -117,7 +117,7 @@ fn a_change_touches_its_block_and_the_second_layer() {
     // Record 13 is block 1 of column 3.
     let mut records = table.rows.clone();
     records[13 * 21 + 20] ^= 1;
-    let change = Change { record: 13, offset: 20, bytes: vec![records[13 * 21 + 20]] };
+    let change = RecordChange { record: 13, offset: 20, bytes: vec![records[13 * 21 + 20]] };
     let sink = MemorySink::holding(table.image.clone());
     InspireTwo::revise(&table.params, &[change], &sink).unwrap();
     let revised = sink.into_image();
@@ -143,7 +143,7 @@ fn a_change_touches_its_block_and_the_second_layer() {
         assert_eq!(record, changed.row(index));
     }
     for (record, offset) in [(30, 0), (13, 21)] {
-        let past = Change { record, offset, bytes: vec![0] };
+        let past = RecordChange { record, offset, bytes: vec![0] };
         let refused =
             InspireTwo::revise(&changed.params, &[past], &MemorySink::holding(changed.image.clone()));
         assert!(matches!(refused, Err(Error::Misuse(Misuse::IndexPastEnd { .. }))));
@@ -159,10 +159,10 @@ fn strangers_share_the_passes() {
         .map(|i| client.query(RecordIndex(i * 7), &mut seeded(&format!("stranger {i}"))).unwrap())
         .collect();
     let (queries, pending): (Vec<_>, Vec<_>) =
-        asks.into_iter().map(|(One(query), pending)| (query, pending)).unzip();
+        asks.into_iter().map(|(OneServer(query), pending)| (query, pending)).unzip();
     let answers = table.server.answer_many(queries.into_iter().map(|query| (&(), query)).collect());
     for ((i, pending), answer) in (0u64..).zip(pending).zip(answers) {
-        let record = client.recover(pending, One(answer.unwrap())).unwrap();
+        let record = client.recover(pending, OneServer(answer.unwrap())).unwrap();
         assert_eq!(record.bytes(), table.row(i * 7));
     }
 }

@@ -3,7 +3,7 @@
 use inspire_two::InspireTwo;
 use inspire_two::params::ParamsLiteral;
 use sotto_silent::lattice::{PUBLIC_SEED, SET};
-use sotto_testkit::served::Served;
+use sotto_testkit::served::InProcessServer;
 pub(crate) use sotto_testkit::vectors::bytes;
 
 pub(crate) fn literal(
@@ -27,7 +27,7 @@ pub(crate) fn literal(
 }
 
 /// A table, and a server that has it.
-pub(crate) type Table = Served<InspireTwo>;
+pub(crate) type Table = InProcessServer<InspireTwo>;
 
 /// Records of even and odd sizes, a grid that is not full, one and several packed ciphertexts of bodies.
 #[test]

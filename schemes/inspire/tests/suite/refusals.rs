@@ -4,7 +4,7 @@ use crate::setup::{Table, bytes, literal};
 use inspire::message::{Answer, Query};
 use inspire::params::{Params, ParamsLiteral};
 use sotto_core::{
-    Client as _, Error, Misuse, One, Params as _, ParamsError, PeerMisbehaved, RecordIndex, Wire,
+    Client as _, Error, Misuse, OneServer, Params as _, ParamsError, PeerMisbehaved, RecordIndex, Wire,
 };
 use sotto_math::bits::pack_words;
 use sotto_silent::lattice::N;
@@ -46,7 +46,7 @@ fn words_that_no_residue_is_cut_to_are_refused() {
     assert!(matches!(Answer::take(params, &sent[1..]), Err(Error::Peer(PeerMisbehaved::Length { .. }))));
     // The last column has room for one more record, which is not there.
     let past = table.client("prepare").query(RecordIndex(17), &mut seeded("past"));
-    assert!(matches!(past.map(|(One(_), _)| ()), Err(Error::Misuse(Misuse::IndexPastEnd { .. }))));
+    assert!(matches!(past.map(|(OneServer(_), _)| ()), Err(Error::Misuse(Misuse::IndexPastEnd { .. }))));
 }
 
 #[test]

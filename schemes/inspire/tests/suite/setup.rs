@@ -3,7 +3,7 @@
 use inspire::Inspire;
 use inspire::params::ParamsLiteral;
 use sotto_silent::lattice::{PUBLIC_SEED, SET};
-use sotto_testkit::served::Served;
+use sotto_testkit::served::InProcessServer;
 pub(crate) use sotto_testkit::vectors::bytes;
 
 /// Bytes in a record, records, and places in a column; bits of words and keys, of the selector, and of answers.
@@ -27,4 +27,4 @@ pub(crate) fn literal(
 }
 
 /// A table, and a server that has it.
-pub(crate) type Table = Served<Inspire>;
+pub(crate) type Table = InProcessServer<Inspire>;

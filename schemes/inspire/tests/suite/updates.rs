@@ -4,7 +4,8 @@ use crate::setup::{Table, bytes, literal};
 use inspire::Inspire;
 use inspire::server::Server;
 use sotto_core::{
-    Change, Client as _, Error, Image as _, Misuse, One, RecordIndex, Revise, Section, Server as _,
+    Client as _, Error, Image as _, Misuse, OneServer, RecordChange, RecordIndex, Section, Server as _,
+    UpdateImage,
 };
 use sotto_testkit::memory::MemorySink;
 use sotto_testkit::rng::seeded;
@@ -35,17 +36,17 @@ fn strangers_share_a_pass_and_changes_arrive() {
     let asked = indices
         .map(|index| client.query(RecordIndex(index), &mut seeded(&format!("stranger {index}"))).unwrap());
     let (queries, pending): (Vec<_>, Vec<_>) =
-        asked.into_iter().map(|(One(query), pending)| (query, pending)).unzip();
+        asked.into_iter().map(|(OneServer(query), pending)| (query, pending)).unzip();
     let answers = table.server.answer_many(queries.into_iter().map(|query| (&(), query)).collect());
     for ((answer, pending), index) in answers.into_iter().zip(pending).zip(indices) {
-        let record = client.recover(pending, One(answer.unwrap())).unwrap();
+        let record = client.recover(pending, OneServer(answer.unwrap())).unwrap();
         assert_eq!(record.bytes(), table.row(index), "{index}");
     }
 
     // Bytes on both sides of a number's edge, twice the same byte, and one in the last column.
     let mut records = table.rows.clone();
     let changes = [(6, 3, vec![1, 2, 3]), (7, 4990, vec![7; 10]), (6, 4, vec![9]), (12, 3841, vec![5, 6])];
-    let changes = changes.map(|(record, offset, bytes)| Change { record, offset, bytes });
+    let changes = changes.map(|(record, offset, bytes)| RecordChange { record, offset, bytes });
     for change in &changes {
         let at = change.record as usize * 5000 + change.offset as usize;
         records[at..at + change.bytes.len()].copy_from_slice(&change.bytes);
@@ -70,7 +71,7 @@ fn changes_that_are_none() {
     let table = Table::checked(literal([100, 5, 2], [48, 49], [42, 46], [30, 20]), bytes(500));
     let revise = |record, offset, bytes| {
         let sink = MemorySink::holding(table.image.clone());
-        let done = Inspire::revise(&table.params, &[Change { record, offset, bytes }], &sink);
+        let done = Inspire::revise(&table.params, &[RecordChange { record, offset, bytes }], &sink);
         done.map(|()| sink.into_image().section(Section::Resident).unwrap().to_vec())
     };
     let same = revise(4, 10, table.row(4)[10..20].to_vec()).unwrap();

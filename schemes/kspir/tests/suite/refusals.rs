@@ -5,7 +5,8 @@ use kspir::message::{Answer, Keys, Query};
 use kspir::params::{Literal, Params};
 use kspir::ring::{N, PRIMES, ring};
 use sotto_core::{
-    Client as _, Error, Misuse, One, Params as _, ParamsError, PeerMisbehaved, RecordIndex, Server as _, Wire,
+    Client as _, Error, Misuse, OneServer, Params as _, ParamsError, PeerMisbehaved, RecordIndex,
+    Server as _, Wire,
 };
 use sotto_lattice::ring::ModulusLevel;
 use sotto_math::bits::pack;
@@ -52,8 +53,8 @@ fn sessions_of_another_grid_are_refused() {
     let [table, other] = [[1, 4, 2, 2], [1, 4, 4, 2]].map(|grid| table(literal(3, grid)));
     let (mut client, stranger) = (table.client("refusals"), other.client("refusals"));
     let session = other.server.admit(stranger.keys()).unwrap();
-    let (One(query), _) = client.query(RecordIndex(1), &mut seeded("query")).unwrap();
-    assert!(matches!(table.server.answer(&session, query), Err(Error::Misuse(Misuse::Foreign(_)))));
+    let (OneServer(query), _) = client.query(RecordIndex(1), &mut seeded("query")).unwrap();
+    assert!(matches!(table.server.answer(&session, query), Err(Error::Misuse(Misuse::ForeignValue(_)))));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use kspir::KsPir;
 use kspir::params::Literal;
 use kspir::ring::SET;
-use sotto_testkit::served::Served;
+use sotto_testkit::served::InProcessServer;
 use sotto_testkit::vectors::bytes;
 
 /// A literal of so many records and pages, columns, blocks and baby steps.
@@ -12,7 +12,7 @@ pub(crate) fn literal(records: u64, [pages, columns, blocks, babies]: [u32; 4]) 
 }
 
 /// A table, and a server that has it.
-pub(crate) type Table = Served<KsPir>;
+pub(crate) type Table = InProcessServer<KsPir>;
 
 /// A table of bytes that any language can make.
 pub(crate) fn table(literal: Literal) -> Table {

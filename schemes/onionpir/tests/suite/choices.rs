@@ -1,22 +1,22 @@
 //! What is chosen for a table: the sizes and goals that are promised.
 
 use onionpir::{ENTRY, OnionPir};
-use sotto_core::{Goal, Params as _, ParamsReport, Shape};
+use sotto_core::{Goal, Params as _, ParamsReport, TableShape};
 use sotto_cube::{Literal, Params};
 
-fn chosen(shape: &Shape) -> (Literal, ParamsReport) {
+fn chosen(shape: &TableShape) -> (Literal, ParamsReport) {
     let params = Params::<OnionPir>::check(Params::<OnionPir>::select(shape).unwrap()).unwrap();
     (params.literal().clone(), params.report())
 }
 
 /// 2^20 rows of 256 bytes: the table papers compare on.
 fn usual(goal: Goal) -> (Literal, ParamsReport) {
-    chosen(&Shape { goal, ..Shape::new(1 << 20, 256, 1000) })
+    chosen(&TableShape { goal, ..TableShape::new(1 << 20, 256, 1000) })
 }
 
 /// A set by its name, for so many rows of 256 bytes.
 fn named(set: &str, rows: u64) -> (Literal, ParamsReport) {
-    chosen(&Shape { set: Some(set.to_owned()), ..Shape::new(rows, 256, 1000) })
+    chosen(&TableShape { set: Some(set.to_owned()), ..TableShape::new(rows, 256, 1000) })
 }
 
 #[test]
@@ -40,7 +40,7 @@ fn few_keys_are_under_half_of_the_others() {
 
 #[test]
 fn rows_wider_than_a_polynomial_take_whole_ones() {
-    let (literal, report) = chosen(&Shape::new(1 << 15, 8192, 1000));
+    let (literal, report) = chosen(&TableShape::new(1 << 15, 8192, 1000));
     assert_eq!((literal.p_log2, literal.record_bytes), (11, 3 * 2816));
     assert_eq!(report.costs.query_bytes, usual(Goal::ServerTime).1.costs.query_bytes);
 }

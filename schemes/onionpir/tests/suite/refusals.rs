@@ -1,7 +1,7 @@
 //! What is refused: the published sets, and what is another scheme's.
 
 use onionpir::OnionPir;
-use sotto_core::{Error, Params as _, ParamsError, Shape};
+use sotto_core::{Error, Params as _, ParamsError, TableShape};
 use sotto_cube::{Literal, Params, TableForm, Upload, rings};
 use sotto_lattice::security::{SecretDistribution, gate};
 
@@ -21,7 +21,7 @@ fn the_published_sets_have_too_few_bits() {
 
 #[test]
 fn what_is_not_onionpirs_is_refused() {
-    let shape = Shape::new(1 << 16, 256, 1000);
+    let shape = TableShape::new(1 << 16, 256, 1000);
     let ours = Params::<OnionPir>::select(&shape).unwrap();
     for literal in [
         Literal { ring: rings::LARGE.to_owned(), ..ours.clone() },

@@ -6,7 +6,7 @@ use crate::params::ParamsLiteral;
 use crate::{Params, Piano};
 use sotto_core::{Client as _, Error, Params as _, RecordIndex, Stateful};
 use sotto_testkit::rng::seeded;
-use sotto_testkit::served::Served;
+use sotto_testkit::served::InProcessServer;
 
 /// A row that was read is not asked for again: no backup is used, and the row is the one that was read.
 #[test]
@@ -68,7 +68,7 @@ fn a_row_in_no_hint_is_asked_for_and_not_found() {
         queries: 3000,
     };
     assert!(Params::check(literal.clone()).is_err());
-    let table = Served::<Piano>::new(Params::of(literal).unwrap());
+    let table = InProcessServer::<Piano>::new(Params::of(literal).unwrap());
     let rng = &mut seeded("no hint");
     let mut client = table.client("no hint");
     let mut found = 0;

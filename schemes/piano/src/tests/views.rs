@@ -13,7 +13,7 @@ use crate::message::Query;
 use crate::params::ParamsLiteral;
 use crate::places::PartitionPermutation;
 use crate::{Client, Params};
-use sotto_core::{Client as _, One, RecordIndex};
+use sotto_core::{Client as _, OneServer, RecordIndex};
 use sotto_hints::one_server::{Answer, Hints, Own as _, Prf, RowOrder};
 use sotto_testkit::rng::seeded;
 use sotto_testkit::uniform;
@@ -63,9 +63,9 @@ fn check(params: &Params, indices: &[u64], answered: bool) {
     for key in 0..CLIENTS {
         let mut client = client(params, key);
         let requests = indices.iter().map(|index| {
-            let (One(query), pending) = client.query(RecordIndex(*index), rng).unwrap();
+            let (OneServer(query), pending) = client.query(RecordIndex(*index), rng).unwrap();
             if answered {
-                let _ = client.recover(pending, One(Answer(Zeroizing::new(vec![0]))));
+                let _ = client.recover(pending, OneServer(Answer(Zeroizing::new(vec![0]))));
             }
             number_of(&query)
         });
@@ -122,7 +122,7 @@ fn the_statistic_sees_leaks() {
     let (mut left_in, mut reused) = (vec![0; 256], vec![0; 256]);
     for key in 0..CLIENTS / 5 {
         let mut client = client(&params, key);
-        let (One(mut query), _) = client.query(RecordIndex(6), rng).unwrap();
+        let (OneServer(mut query), _) = client.query(RecordIndex(6), rng).unwrap();
         let first = number_of(&query);
         reused[first / 16 * 16 + first / 16] += 1;
         query.offsets[usize::from(place.partition)] = place.offset;

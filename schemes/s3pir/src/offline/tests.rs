@@ -5,14 +5,14 @@ use crate::prf::naive::{cut, extra, ranks};
 use crate::{HalfSets, Params};
 use cuts::cuts;
 use extras::extras;
-use sotto_core::{Params as _, Shape};
+use sotto_core::{Params as _, TableShape};
 use sotto_hints::one_server::{PartitionPlace, Prf};
 use std::ops::Range;
 use sums::{BackupOutput, HintOutput, fold};
 
 /// Parameters for so many rows, in partitions of another size than would be chosen.
 fn params(rows: u64, row_bytes: u64, partition_rows: u64) -> Params {
-    let shape = Shape::new(rows, row_bytes, 1);
+    let shape = TableShape::new(rows, row_bytes, 1);
     let literal = Params::select(&shape).unwrap();
     let partitions = rows.div_ceil(partition_rows).next_multiple_of(2);
     let hints = 200 * partition_rows + 1000;

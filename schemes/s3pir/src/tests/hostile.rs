@@ -7,7 +7,7 @@ use crate::prf::VOID;
 use crate::{Params, S3pir};
 use sotto_core::{Budget, Client as _, Error, Params as _, RecordIndex, Stateful};
 use sotto_testkit::rng::seeded;
-use sotto_testkit::served::Served;
+use sotto_testkit::served::InProcessServer;
 
 /// What was rejected is forgotten; what was not is in the parity.
 #[test]
@@ -16,7 +16,7 @@ fn a_rejected_row_is_nowhere() {
     let rng = &mut seeded("rejected");
     let mut client = table.client("rejected");
     let asked = table.ask(&mut client, 3, rng);
-    let number = S3pir::number(&asked.1);
+    let number = S3pir::query_number(&asked.1);
     let promoted = client.asked[0].plan.promoted;
     table.read(&mut client, 3, asked).unwrap();
     S3pir::reject(&mut client, number + 1);
@@ -41,7 +41,7 @@ fn a_row_in_no_hint_is_asked_for_and_not_found() {
     let literal =
         ParamsLiteral { rows: 64, row_bytes: 3, partitions: 8, partition_rows: 8, hints: 3, pairs: 4000 };
     assert!(Params::check(literal.clone()).is_err());
-    let table = Served::<S3pir>::new(Params::of(literal).unwrap());
+    let table = InProcessServer::<S3pir>::new(Params::of(literal).unwrap());
     let rng = &mut seeded("no hint");
     let mut client = table.client("no hint");
     let (mut found, mut ones) = (0, [0u32; 8]);

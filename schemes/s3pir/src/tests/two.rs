@@ -7,15 +7,15 @@ use crate::prf::VOID;
 use crate::two_server::S3pirTwo;
 use crate::two_server::client::{Client, Prepare};
 use crate::two_server::params::{Params, select};
-use sotto_core::{Error, Params as _, Prepare as _, Shape, Stateful, Supplier, Upkeep, Wire};
+use sotto_core::{Error, HintScheme, HintServer, Params as _, Prepare as _, Stateful, TableShape, Wire};
 use sotto_hints::message::{HintRequest, HintResponse};
-use sotto_testkit::served::Served;
+use sotto_testkit::served::InProcessServer;
 use zeroize::Zeroizing;
 
-type Table = Served<S3pirTwo>;
+type Table = InProcessServer<S3pirTwo>;
 
 fn table(rows: u64, row_bytes: u64) -> Table {
-    Served::new(Params::check(select(&Shape::new(rows, row_bytes, 1)).unwrap()).unwrap())
+    InProcessServer::new(Params::check(select(&TableShape::new(rows, row_bytes, 1)).unwrap()).unwrap())
 }
 
 /// A client that has ordered nothing.
@@ -33,8 +33,9 @@ fn client(table: &Table, key: u64) -> Client {
 
 /// Orders once; says whether an order was due.
 fn supply(table: &Table, client: &mut Client) -> bool {
-    let Some(order) = S3pirTwo::order(client).unwrap() else { return false };
-    S3pirTwo::stock(client, S3pirTwo::supply(&table.server, order).unwrap()).unwrap();
+    let Some(order) = S3pirTwo::next_hint_request(client).unwrap() else { return false };
+    S3pirTwo::apply_hint_response(client, S3pirTwo::answer_hint_request(&table.server, order).unwrap())
+        .unwrap();
     true
 }
 
@@ -66,7 +67,7 @@ fn supplies_that_are_not_due_are_refused() {
     let mut full = client(&table, 1);
     assert!(!supply(&table, &mut full));
     let nothing = HintResponse(Zeroizing::new(vec![0; table.params.supply_bytes()]));
-    assert!(matches!(S3pirTwo::stock(&mut full, nothing), Err(Error::Misuse(_))));
+    assert!(matches!(S3pirTwo::apply_hint_response(&mut full, nothing), Err(Error::Misuse(_))));
     let block = table.params.blocks_of(full.one.hints.stocked) as u64;
     let more = [&[4], &block.to_le_bytes()[..], &vec![0; table.params.supply_bytes()]].concat();
     assert!(matches!(S3pirTwo::replay(&mut full, &more), Err(Error::Peer(_))));

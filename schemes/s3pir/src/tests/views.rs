@@ -11,7 +11,7 @@ use crate::message::Query;
 use crate::offline::cuts::cuts;
 use crate::offline::extras::extras;
 use crate::{Client, Params};
-use sotto_core::{Client as _, One, RecordIndex};
+use sotto_core::{Client as _, OneServer, RecordIndex};
 use sotto_hints::one_server::{Hint, Hints, PartitionPlace, Prf};
 use sotto_testkit::rng::seeded;
 use sotto_testkit::uniform;
@@ -58,7 +58,7 @@ fn check(indices: &[u64]) {
     for key in 0..CLIENTS {
         let mut client = client(&params, key);
         let requests = indices.iter().map(|index| {
-            let (One(query), _) = client.query(RecordIndex(*index), rng).unwrap();
+            let (OneServer(query), _) = client.query(RecordIndex(*index), rng).unwrap();
             number_of(&query)
         });
         let requests: Vec<usize> = requests.collect();
@@ -98,7 +98,7 @@ fn the_statistic_sees_leaks() {
     let (mut no_coin, mut reused) = (vec![0; 96], vec![0; 24 * 24]);
     for key in 0..CLIENTS / 5 {
         let mut client = client(&params, key);
-        let (One(mut query), _) = client.query(RecordIndex(6), rng).unwrap();
+        let (OneServer(mut query), _) = client.query(RecordIndex(6), rng).unwrap();
         let first = number_of(&query);
         reused[first / 4 * 24 + (5 - first / 16) * 4 + first % 4] += 1;
         // Row 6 is in partition 1, which is never in the real set.

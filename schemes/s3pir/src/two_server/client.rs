@@ -7,7 +7,7 @@ use super::{Params, S3pirTwo, blocks};
 use crate::S3pir;
 use crate::backups::BackupPairs;
 use crate::message::Query;
-use sotto_core::{Budget, CryptoRng, Misuse, One, Record, RecordIndex, Result, Stateful, Upkeep};
+use sotto_core::{Budget, CryptoRng, HintScheme, Misuse, OneServer, Record, RecordIndex, Result, Stateful};
 use sotto_hints::codec::{StateReader, put, reserve};
 use sotto_hints::message::{Answer, HintRequest, HintResponse};
 use sotto_hints::one_server::prepare::longer;
@@ -59,11 +59,11 @@ impl sotto_core::Client<S3pirTwo> for Client {
 
     fn keys(&self) {}
 
-    fn query(&mut self, index: RecordIndex, rng: &mut dyn CryptoRng) -> Result<(One<Query>, Pending)> {
+    fn query(&mut self, index: RecordIndex, rng: &mut dyn CryptoRng) -> Result<(OneServer<Query>, Pending)> {
         self.one.query(index, rng)
     }
 
-    fn recover(&mut self, pending: Pending, answer: One<Answer>) -> Result<Record> {
+    fn recover(&mut self, pending: Pending, answer: OneServer<Answer>) -> Result<Record> {
         self.one.recover(pending, answer)
     }
 
@@ -73,18 +73,18 @@ impl sotto_core::Client<S3pirTwo> for Client {
     }
 }
 
-impl Upkeep for S3pirTwo {
-    const HELPER: usize = 1;
-    type Order = HintRequest;
-    type Supply = HintResponse;
+impl HintScheme for S3pirTwo {
+    const HINT_SERVER: usize = 1;
+    type HintRequest = HintRequest;
+    type HintResponse = HintResponse;
 
-    fn order(client: &mut Client) -> Result<Option<HintRequest>> {
+    fn next_hint_request(client: &mut Client) -> Result<Option<HintRequest>> {
         let due = blocks::due(&client.one);
         client.ordered = due.is_some();
         Ok(due.map(|block| HintRequest { key: client.one.key.clone(), block }))
     }
 
-    fn stock(client: &mut Client, supply: HintResponse) -> Result<()> {
+    fn apply_hint_response(client: &mut Client, supply: HintResponse) -> Result<()> {
         if !std::mem::take(&mut client.ordered) {
             return Err(Misuse::Rule("a supply is taken once, after it was ordered").into());
         }
@@ -123,20 +123,20 @@ impl Stateful for S3pirTwo {
         S3pir::replay(&mut client.one, entry)
     }
 
-    fn number(pending: &Pending) -> u64 {
-        S3pir::number(pending)
+    fn query_number(pending: &Pending) -> u64 {
+        S3pir::query_number(pending)
     }
 
-    fn reopen(client: &mut Client, number: u64) -> Result<Pending> {
-        S3pir::reopen(&mut client.one, number)
+    fn reopen_query(client: &mut Client, number: u64) -> Result<Pending> {
+        S3pir::reopen_query(&mut client.one, number)
     }
 
     fn reject(client: &mut Client, number: u64) {
         S3pir::reject(&mut client.one, number);
     }
 
-    fn follow(client: &mut Client, delta: &[u8]) -> Result<()> {
-        S3pir::follow(&mut client.one, delta)
+    fn apply_delta(client: &mut Client, delta: &[u8]) -> Result<()> {
+        S3pir::apply_delta(&mut client.one, delta)
     }
 
     fn checkpoint(_: &Params, prepare: &Prepare, out: &mut dyn Write) -> Result<()> {
@@ -147,7 +147,7 @@ impl Stateful for S3pirTwo {
         Ok(Prepare { params: params.clone(), key: Zeroizing::new(StateReader::state(from).get()?) })
     }
 
-    fn kept(_: &Prepare) -> u64 {
+    fn absorbed_bytes(_: &Prepare) -> u64 {
         0
     }
 }

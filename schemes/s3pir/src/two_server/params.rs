@@ -3,7 +3,7 @@
 use crate::params::{self as one, LEAST_PAIRS};
 use crate::{Params as One, bound};
 use serde::{Deserialize, Serialize};
-use sotto_core::{Costs, NamedSet, ParamsReport, Result, Security, Shape};
+use sotto_core::{Costs, NamedSet, ParamsReport, Result, Security, TableShape};
 use sotto_hints::message::MessageLengths;
 use sotto_hints::one_server::params::{Literal, MOST_ROW_BYTES, field};
 
@@ -126,7 +126,7 @@ impl sotto_core::Params for Params {
         one::ParamsLiteral::sets()
     }
 
-    fn select(shape: &Shape) -> Result<ParamsLiteral> {
+    fn select(shape: &TableShape) -> Result<ParamsLiteral> {
         select(shape)
     }
 
@@ -155,7 +155,7 @@ impl sotto_core::Params for Params {
     fn report(&self) -> ParamsReport {
         let one = self.one.report();
         let mut details = one.details;
-        details.extend(sotto_core::facts(|| {
+        details.extend(sotto_core::report_details(|| {
             let supply =
                 format!("{} bytes, {} of them in the life of a key", self.supply_bytes(), self.blocks());
             vec![("H", self.block.to_string()), ("supply", supply), ("orders", self.blocks().to_string())]
@@ -186,7 +186,7 @@ fn client_bytes(literal: &ParamsLiteral) -> u64 {
 ///
 /// # Errors
 /// As [`one::ParamsLiteral::select`].
-pub(crate) fn select(shape: &Shape) -> Result<ParamsLiteral> {
+pub(crate) fn select(shape: &TableShape) -> Result<ParamsLiteral> {
     let table = one::ParamsLiteral::select(shape)?;
     let (c, w, row_bytes) = (table.partitions, table.partition_rows, table.row_bytes);
     let wanted = (PAIRS_PER_ROW * w).max(LEAST_PAIRS);

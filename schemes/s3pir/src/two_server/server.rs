@@ -4,7 +4,7 @@ use super::{Params, S3pirTwo};
 use crate::HalfSets;
 use crate::message::Query;
 use crate::offline::sums::fold;
-use sotto_core::{Change, Image, Result, Revise, Rows, Section, Sink, Supplier};
+use sotto_core::{HintServer, Image, RecordChange, RecordSource, Result, Section, Sink, UpdateImage};
 use sotto_hints::message::{Answer, HintRequest, HintResponse};
 use sotto_hints::one_server::{self, Prf};
 use std::sync::Arc;
@@ -19,7 +19,7 @@ pub struct Server {
 impl sotto_core::Server<S3pirTwo> for Server {
     type Session = ();
 
-    fn encode(params: &Params, rows: &dyn Rows, out: &dyn Sink) -> Result<()> {
+    fn encode(params: &Params, rows: &dyn RecordSource, out: &dyn Sink) -> Result<()> {
         params.one().encode(Section::Resident, rows, out)
     }
 
@@ -28,7 +28,7 @@ impl sotto_core::Server<S3pirTwo> for Server {
         Ok(Server { params: params.clone(), one })
     }
 
-    fn records(params: &Params, image: Arc<dyn Image>) -> Result<Box<dyn Rows>> {
+    fn records(params: &Params, image: Arc<dyn Image>) -> Result<Box<dyn RecordSource>> {
         params.one().records(Section::Resident, image)
     }
 
@@ -41,9 +41,9 @@ impl sotto_core::Server<S3pirTwo> for Server {
     }
 }
 
-impl Supplier for S3pirTwo {
+impl HintServer for S3pirTwo {
     /// The pass of a client that streams the table, for the ids of one block.
-    fn supply(server: &Server, order: HintRequest) -> Result<HintResponse> {
+    fn answer_hint_request(server: &Server, order: HintRequest) -> Result<HintResponse> {
         let (params, one) = (&server.params, server.params.one());
         let ids = [order.block as usize, order.block as usize + 1].map(|blocks| params.ids_of(blocks) as u32);
         // Below 2^24.
@@ -61,8 +61,8 @@ impl Supplier for S3pirTwo {
     }
 }
 
-impl Revise for S3pirTwo {
-    fn revise(params: &Params, changes: &[Change], out: &dyn Sink) -> Result<()> {
+impl UpdateImage for S3pirTwo {
+    fn revise(params: &Params, changes: &[RecordChange], out: &dyn Sink) -> Result<()> {
         params.one().revise(Section::Resident, changes, out)
     }
 }

@@ -8,7 +8,7 @@ use super::check::{CheckSums, Combinations, Digest, holds};
 use super::message::{Answer, Query};
 use super::params::Params;
 use super::pass::{PassOutput, TablePass};
-use sotto_core::{Artifact, ArtifactNeed, CryptoRng, Error, Misuse, One, Record, RecordIndex, Result};
+use sotto_core::{Artifact, ArtifactNeed, CryptoRng, Error, Misuse, OneServer, Record, RecordIndex, Result};
 use sotto_pages::HugeWords;
 use sotto_silent::lwe::encrypt::{LweVectorEncryptor, mask};
 use sotto_silent::lwe::ring;
@@ -84,7 +84,7 @@ impl sotto_core::Client<VeriSimplePir> for Client {
     fn keys(&self) {}
 
     /// The paper's Query: a fresh secret s and `c = A s + e` plus Q/p times a unit vector, modulo Q.
-    fn query(&mut self, index: RecordIndex, rng: &mut dyn CryptoRng) -> Result<(One<Query>, Pending)> {
+    fn query(&mut self, index: RecordIndex, rng: &mut dyn CryptoRng) -> Result<(OneServer<Query>, Pending)> {
         let m = self.params.m();
         if index.0 >= m as u64 {
             return Err(Misuse::IndexPastEnd { index: index.0, len: m as u64 }.into());
@@ -94,13 +94,13 @@ impl sotto_core::Client<VeriSimplePir> for Client {
         let words = self.encryption.unit(m, index.0 as u32, &s, rng, |word| word as u32);
         let pending =
             Pending { mask: mask(&self.hint, &s, |word| word as u32), due: self.digest.times(&words) };
-        Ok((One(Query(words)), pending))
+        Ok((OneServer(Query(words)), pending))
     }
 
     /// The paper's Verify and Recover: nothing is read from an answer that is not D c.
-    fn recover(&mut self, pending: Pending, One(Answer(words)): One<Answer>) -> Result<Record> {
+    fn recover(&mut self, pending: Pending, OneServer(Answer(words)): OneServer<Answer>) -> Result<Record> {
         if words.len() != pending.mask.len() {
-            return Err(Misuse::Foreign("ticket").into());
+            return Err(Misuse::ForeignValue("ticket").into());
         }
         if !holds(&pending.due, &self.combinations.times(&words)) {
             return Err(Error::Unreadable);

@@ -2,7 +2,7 @@
 
 use crate::params::{MAX_RECORDS, SAMPLE_OPS, matrix_bytes, reliable, shape};
 use serde::{Deserialize, Serialize};
-use sotto_core::{Costs, ParamsDigest, ParamsReport, Result, Security, Shape, work};
+use sotto_core::{Costs, ParamsDigest, ParamsReport, Result, Security, TableShape, work};
 use sotto_math::matrix::PanelLayout;
 use sotto_prg::PublicSeed;
 use sotto_silent::lwe::bound;
@@ -71,7 +71,7 @@ impl Params {
 impl sotto_core::Params for Params {
     type Literal = ParamsLiteral;
 
-    fn select(shape: &Shape) -> Result<ParamsLiteral> {
+    fn select(shape: &TableShape) -> Result<ParamsLiteral> {
         super::select::select(shape)
     }
 
@@ -108,7 +108,7 @@ impl sotto_core::Params for Params {
             },
             security: self.security.clone(),
             failure_log2: self.failure_log2,
-            details: sotto_core::facts(|| {
+            details: sotto_core::report_details(|| {
                 vec![
                     ("l", record_bytes.to_string()),
                     ("m", records.to_string()),

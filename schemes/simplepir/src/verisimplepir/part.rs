@@ -4,7 +4,7 @@ use super::VeriSimplePir;
 use super::message::{Answer, Query};
 use super::params::Params;
 use super::server::{ROWS, Server};
-use sotto_core::{Cut, Image, Partial, Result, Section};
+use sotto_core::{Image, PartIndex, PartScheme, Result, Section};
 use sotto_silent::lwe::ring;
 use sotto_silent::matrix::{Matrix, RowRange};
 use std::ops::Range;
@@ -13,26 +13,26 @@ use std::sync::Arc;
 /// Bytes of a word.
 const WORD: usize = 4;
 
-impl Partial for VeriSimplePir {
+impl PartScheme for VeriSimplePir {
     type Part = Server;
     type Joiner = ();
 
     const SECTION: Section = ROWS;
 
-    fn most_parts(params: &Params) -> u32 {
+    fn max_parts(params: &Params) -> u32 {
         RowRange::most(&params.layout())
     }
 
-    fn holds(params: &Params, cut: Cut) -> Vec<Range<u64>> {
+    fn part_ranges(params: &Params, cut: PartIndex) -> Vec<Range<u64>> {
         vec![RowRange::of(&params.layout(), cut).bytes]
     }
 
-    fn open_part(params: &Params, cut: Cut, image: Arc<dyn Image>) -> Result<Server> {
+    fn open_part(params: &Params, cut: PartIndex, image: Arc<dyn Image>) -> Result<Server> {
         let layout = RowRange::of(&params.layout(), cut).layout;
         Ok(Server { matrix: Matrix::open(layout, 0, ROWS, image)? })
     }
 
-    fn partial_bytes(params: &Params, cut: Cut) -> usize {
+    fn partial_bytes(params: &Params, cut: PartIndex) -> usize {
         RowRange::of(&params.layout(), cut).rows.len() * WORD
     }
 
@@ -40,13 +40,13 @@ impl Partial for VeriSimplePir {
         Ok(())
     }
 
-    fn partials(part: &Server, asks: Vec<(&(), Query)>) -> Vec<Result<Vec<u8>>> {
+    fn answer_part(part: &Server, asks: Vec<(&(), Query)>) -> Vec<Result<Vec<u8>>> {
         let bytes = |Answer(words): Answer| words.iter().flat_map(|word| word.to_le_bytes()).collect();
         let answers = sotto_core::Server::answer_many(part, asks);
         answers.into_iter().map(|answer| answer.map(bytes)).collect()
     }
 
-    fn joiner(_: &Params) -> Result<()> {
+    fn prepare_join(_: &Params) -> Result<()> {
         Ok(())
     }
 

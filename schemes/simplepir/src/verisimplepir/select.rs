@@ -6,7 +6,7 @@
 use super::params::ParamsLiteral;
 use crate::params::{SET, matrix_bytes};
 use crate::select::{SCANNED_PER_SENT, cheapest};
-use sotto_core::{Goal, Result, Shape};
+use sotto_core::{Goal, Result, TableShape};
 use sotto_silent::lwe::bound;
 use sotto_silent::lwe::ring::{N, PUBLIC_SEED};
 use sotto_silent::matrix_shape::MatrixShape;
@@ -15,7 +15,7 @@ use sotto_silent::matrix_shape::MatrixShape;
 ///
 /// # Errors
 /// As [`crate::select::select`].
-pub fn select(shape: &Shape) -> Result<ParamsLiteral> {
+pub fn select(shape: &TableShape) -> Result<ParamsLiteral> {
     // What a word of a query and of an answer counts. The server reads the same matrix whatever its shape.
     let (up, down) = match shape.goal {
         Goal::ServerTime | Goal::TotalBytes => (4.0, 4.0),
@@ -44,7 +44,7 @@ mod tests {
 
     #[test]
     fn goals_are_kept() {
-        let of = |goal| select(&Shape { goal, ..Shape::new(1 << 20, 256, 1000) }).unwrap();
+        let of = |goal| select(&TableShape { goal, ..TableShape::new(1 << 20, 256, 1000) }).unwrap();
         let [time, query, total, rate] = Goal::ALL.map(of);
         assert_eq!(time, total);
         assert!(query.records < total.records && rate.record_bytes < total.record_bytes);
@@ -54,9 +54,9 @@ mod tests {
     proptest::proptest! {
         #[test]
         fn what_is_selected_passes_the_check(
-            rows in 1u64..1 << 40, row_bytes in 1u64..1 << 24, lookups: u64, together in 1u64..1000, goal in 0usize..4,
+            rows in 1u64..1 << 40, row_bytes in 1u64..1 << 24, lookups: u64, lookups_per_request in 1u64..1000, goal in 0usize..4,
         ) {
-            let shape = Shape { goal: Goal::ALL[goal], together, ..Shape::new(rows, row_bytes, lookups) };
+            let shape = TableShape { goal: Goal::ALL[goal], lookups_per_request, ..TableShape::new(rows, row_bytes, lookups) };
             if let Ok(literal) = select(&shape) {
                 let lookups = row_bytes.div_ceil(literal.record_bytes) as f64;
                 let report = Params::check(literal).unwrap().report();

@@ -4,7 +4,7 @@
 use super::VeriSimplePir;
 use super::message::{Answer, Query};
 use super::params::Params;
-use sotto_core::{Artifact, Change, Image, Result, Revise, Rows, Section, Sink};
+use sotto_core::{Artifact, Image, RecordChange, RecordSource, Result, Section, Sink, UpdateImage};
 use sotto_math::matrix::{QueryPlanes, scan_planes};
 use sotto_silent::lwe::ring;
 use sotto_silent::matrix::{BATCH, Matrix, change_panels, write_matrix};
@@ -24,7 +24,7 @@ pub struct Server {
 impl sotto_core::Server<VeriSimplePir> for Server {
     type Session = ();
 
-    fn encode(params: &Params, rows: &dyn Rows, out: &dyn Sink) -> Result<()> {
+    fn encode(params: &Params, rows: &dyn RecordSource, out: &dyn Sink) -> Result<()> {
         out.reserve(ROWS, params.table_bytes())?;
         write_matrix(params.layout(), ROWS, rows, out)
     }
@@ -33,7 +33,7 @@ impl sotto_core::Server<VeriSimplePir> for Server {
         Ok(Server { matrix: Matrix::open(params.layout(), 0, ROWS, image)? })
     }
 
-    fn records(params: &Params, image: Arc<dyn Image>) -> Result<Box<dyn Rows>> {
+    fn records(params: &Params, image: Arc<dyn Image>) -> Result<Box<dyn RecordSource>> {
         Ok(Matrix::open(params.layout(), 0, ROWS, image)?.records())
     }
 
@@ -66,10 +66,10 @@ impl Server {
     }
 }
 
-impl Revise for VeriSimplePir {
+impl UpdateImage for VeriSimplePir {
     /// Clients stream the new epoch's table anew: what they keep follows from all of it, and what they would need to follow a
     /// change is not kept.
-    fn revise(params: &Params, changes: &[Change], out: &dyn Sink) -> Result<()> {
+    fn revise(params: &Params, changes: &[RecordChange], out: &dyn Sink) -> Result<()> {
         out.reserve(ROWS, params.table_bytes())?;
         change_panels(params.layout(), ROWS, changes, out, |_| Ok(())).map(drop)
     }

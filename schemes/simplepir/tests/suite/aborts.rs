@@ -7,7 +7,7 @@ use crate::noise::noise;
 use crate::setup::{Table, literal, words};
 use simplepir::client::Client;
 use simplepir::message::{Answer, Query};
-use sotto_core::{Client as _, One, RecordIndex, Server as _, Wire};
+use sotto_core::{Client as _, OneServer, RecordIndex, Server as _, Wire};
 use sotto_testkit::rng::seeded;
 
 /// Words of answers here have no bits cut off: a host can answer as finely as it likes.
@@ -42,8 +42,8 @@ fn answer(table: &Table, words: &[u32]) -> Answer {
 
 /// What comes of a lookup of a host's answer, unverified.
 fn read(client: &mut Client, index: u64, label: &str, host: impl FnOnce(Query) -> Answer) -> Vec<u8> {
-    let (One(query), pending) = client.query(RecordIndex(index), &mut seeded(label)).unwrap();
-    client.recover(pending, One(host(query))).unwrap().bytes().to_vec()
+    let (OneServer(query), pending) = client.query(RecordIndex(index), &mut seeded(label)).unwrap();
+    client.recover(pending, OneServer(host(query))).unwrap().bytes().to_vec()
 }
 
 /// Whether a client takes a record for the one at `index` of the publisher's table.

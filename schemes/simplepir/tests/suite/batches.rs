@@ -2,7 +2,7 @@
 
 use crate::setup::{Table, literal};
 use simplepir::message::{Answer, Query};
-use sotto_core::{Client as _, One, RecordIndex, Server as _};
+use sotto_core::{Client as _, OneServer, RecordIndex, Server as _};
 use sotto_testkit::rng::seeded;
 
 fn answers(table: &Table, queries: &[Query], threads: usize) -> Vec<Answer> {
@@ -20,7 +20,10 @@ fn threads_and_batches_change_nothing() {
     let rng = &mut seeded("batches");
     let (queries, pendings): (Vec<_>, Vec<_>) = (0..17)
         .map(|i| {
-            client.query(RecordIndex(i * 2 % m), rng).map(|(One(query), pending)| (query, pending)).unwrap()
+            client
+                .query(RecordIndex(i * 2 % m), rng)
+                .map(|(OneServer(query), pending)| (query, pending))
+                .unwrap()
         })
         .unzip();
     let one_by_one: Vec<_> =
@@ -30,7 +33,7 @@ fn threads_and_batches_change_nothing() {
     }
     assert!(table.server.answer_many(Vec::new()).is_empty());
     for ((i, pending), answer) in (0..).zip(pendings).zip(one_by_one) {
-        let record = client.recover(pending, One(answer)).unwrap();
+        let record = client.recover(pending, OneServer(answer)).unwrap();
         assert_eq!(record.bytes(), table.record(i * 2 % m));
     }
 }

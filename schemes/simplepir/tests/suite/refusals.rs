@@ -10,7 +10,7 @@ use simplepir::server::Server;
 use sotto_core::{
     Artifact, Error, Misuse, Params as _, ParamsError, PeerMisbehaved, Prepare as _, RecordIndex,
 };
-use sotto_core::{Client as _, One, Section, Server as _, Wire};
+use sotto_core::{Client as _, OneServer, Section, Server as _, Wire};
 use sotto_testkit::rng::seeded;
 use std::sync::Arc;
 
@@ -167,8 +167,9 @@ fn answers_of_another_table() {
     let (_, pending) = client.query(RecordIndex(0), &mut seeded("other")).unwrap();
     let other = Params::check(literal(4, 5, 27, 11)).unwrap();
     let answer = Answer::take(&other, &[0; 6]).unwrap();
-    let result = <_ as sotto_core::Client<SimplePir>>::recover(&mut client, pending, One(answer)).map(drop);
-    assert!(matches!(result, Err(Error::Misuse(Misuse::Foreign(_)))));
+    let result =
+        <_ as sotto_core::Client<SimplePir>>::recover(&mut client, pending, OneServer(answer)).map(drop);
+    assert!(matches!(result, Err(Error::Misuse(Misuse::ForeignValue(_)))));
 }
 
 proptest! {

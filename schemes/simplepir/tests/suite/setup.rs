@@ -4,7 +4,7 @@ use simplepir::SimplePir;
 use simplepir::client::{Client, Prepare};
 use simplepir::params::{Params, ParamsLiteral, SET};
 use simplepir::server::Server;
-use sotto_core::{Artifact, One, RecordIndex, Section, Wire};
+use sotto_core::{Artifact, OneServer, RecordIndex, Section, Wire};
 use sotto_core::{Client as _, Image as _, Params as _, Prepare as _, Server as _};
 use sotto_silent::lwe::dense::FRODO;
 use sotto_silent::lwe::ring::PUBLIC_SEED;
@@ -53,12 +53,12 @@ impl Table {
 
     /// Bytes of a query and of its answer, and the record that comes of it.
     pub(crate) fn lookup(&self, client: &mut Client, index: u64, label: &str) -> (Vec<u8>, Vec<u8>, Vec<u8>) {
-        let (One(query), pending) = client.query(RecordIndex(index), &mut seeded(label)).unwrap();
+        let (OneServer(query), pending) = client.query(RecordIndex(index), &mut seeded(label)).unwrap();
         let (mut asked, mut answered) = (Vec::new(), Vec::new());
         query.put(&self.params, &mut asked);
         let answer = self.server.answer(&(), query).unwrap();
         answer.put(&self.params, &mut answered);
-        let record = client.recover(pending, One(answer)).unwrap();
+        let record = client.recover(pending, OneServer(answer)).unwrap();
         (asked, answered, record.bytes().to_vec())
     }
 

@@ -4,7 +4,7 @@ use crate::setup::{HINT, Table, frodo, literal};
 use proptest::prelude::*;
 use simplepir::SimplePir;
 use simplepir::delta::{Delta, most_entries};
-use sotto_core::{Artifact, Change, Error, Image, Patch, Revise, Section};
+use sotto_core::{Artifact, Error, Image, PatchArtifact, RecordChange, Section, UpdateImage};
 use sotto_testkit::memory::{MemoryImage, MemorySink};
 
 const DELTA: Section = Section::Public(Artifact::HintDelta);
@@ -20,16 +20,16 @@ fn dense(l: u64, m: u64) -> Table {
     Table::new(frodo(l, m), records)
 }
 
-fn revised(old: &Table, changes: &[Change]) -> MemoryImage {
+fn revised(old: &Table, changes: &[RecordChange]) -> MemoryImage {
     let sink = MemorySink::holding(old.image.clone());
     SimplePir::revise(&old.params, changes, &sink).unwrap();
     sink.into_image()
 }
 
 /// Revises, patches, and compares both with an image that is encoded afresh. Gives the delta.
-fn check(old: &Table, changes: &[Change]) -> Vec<u8> {
+fn check(old: &Table, changes: &[RecordChange]) -> Vec<u8> {
     let mut records = old.records.clone();
-    for Change { record, offset, bytes } in changes {
+    for RecordChange { record, offset, bytes } in changes {
         let start = *record as usize * old.params.l() + *offset as usize;
         records[start..start + bytes.len()].copy_from_slice(bytes);
     }
@@ -45,8 +45,8 @@ fn check(old: &Table, changes: &[Change]) -> Vec<u8> {
     delta
 }
 
-fn change(record: u64, offset: u64, bytes: &[u8]) -> Change {
-    Change { record, offset, bytes: bytes.to_vec() }
+fn change(record: u64, offset: u64, bytes: &[u8]) -> RecordChange {
+    RecordChange { record, offset, bytes: bytes.to_vec() }
 }
 
 #[test]
@@ -188,7 +188,7 @@ proptest! {
             .map(|(record, offset, mut bytes)| {
                 let offset = offset % l;
                 bytes.truncate((l - offset) as usize);
-                Change { record: record % m, offset, bytes }
+                RecordChange { record: record % m, offset, bytes }
             })
             .chain(dense)
             .collect();

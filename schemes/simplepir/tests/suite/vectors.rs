@@ -4,7 +4,7 @@ use crate::setup::{HINT, Table, frodo, literal, words};
 use serde_json::{Value, json};
 use simplepir::params::{Params, ParamsLiteral, SET};
 use simplepir::{ENTRY, SimplePir};
-use sotto_core::{Artifact, Change, Image, Params as _, ParamsDigest, Revise, Scheme, Section};
+use sotto_core::{Artifact, Image, Params as _, ParamsDigest, RecordChange, Scheme, Section, UpdateImage};
 use sotto_silent::lwe::dense::FRODO;
 use sotto_silent::lwe::ring::{N, PUBLIC_SEED, Q};
 use sotto_testkit::memory::MemorySink;
@@ -37,7 +37,7 @@ fn computed(vector: &Value) -> Value {
     let (query, answer, record) = table.lookup(&mut table.client(), number("index"), label);
     assert_eq!(record, table.record(number("index")));
     let sink = MemorySink::holding(table.image.clone());
-    let change = Change { record: number("index"), offset: 0, bytes: vec![!record[0]] };
+    let change = RecordChange { record: number("index"), offset: 0, bytes: vec![!record[0]] };
     SimplePir::revise(&params, &[change], &sink).unwrap();
     let revised = sink.into_image();
     let part = |bytes: &[u8]| json!({ "bytes": bytes.len(), "first": first(bytes), "blake3": digest(bytes) });

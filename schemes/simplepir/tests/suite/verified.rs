@@ -8,7 +8,8 @@ use simplepir::verisimplepir::params::{Params, ParamsLiteral};
 use simplepir::verisimplepir::server::Server;
 use simplepir::verisimplepir::{VERIFIED, VeriSimplePir};
 use sotto_core::{
-    Artifact, Change, Error, Misuse, One, ParamsError, PeerMisbehaved, RecordIndex, Revise, Section, Wire,
+    Artifact, Error, Misuse, OneServer, ParamsError, PeerMisbehaved, RecordChange, RecordIndex, Section,
+    UpdateImage, Wire,
 };
 use sotto_core::{Client as _, Image as _, Params as _, Prepare as _, Server as _};
 use sotto_silent::lwe::ring::{PUBLIC_SEED, Q};
@@ -59,7 +60,8 @@ impl Table {
     fn changed(&self, row: u64, column: u64) -> Server {
         let sink = MemorySink::holding(self.image.clone());
         let bytes = vec![self.record(column)[row as usize] ^ 0x40];
-        VeriSimplePir::revise(&self.params, &[Change { record: column, offset: row, bytes }], &sink).unwrap();
+        VeriSimplePir::revise(&self.params, &[RecordChange { record: column, offset: row, bytes }], &sink)
+            .unwrap();
         Server::open(&self.params, Arc::new(sink.into_image())).unwrap()
     }
 
@@ -101,12 +103,12 @@ fn bytes(words: &[u32]) -> Vec<u8> {
 }
 
 fn ask(client: &mut Client, index: u64, label: &str) -> (Query, Pending) {
-    let (One(query), pending) = client.query(RecordIndex(index), &mut seeded(label)).unwrap();
+    let (OneServer(query), pending) = client.query(RecordIndex(index), &mut seeded(label)).unwrap();
     (query, pending)
 }
 
 fn is_refused(client: &mut Client, pending: Pending, answer: Answer) -> bool {
-    match client.recover(pending, One(answer)) {
+    match client.recover(pending, OneServer(answer)) {
         Ok(_) => false,
         Err(Error::Unreadable) => true,
         Err(error) => panic!("{error:?}"),
@@ -141,7 +143,7 @@ fn every_record_is_looked_up() {
     for index in 0..37 {
         let (query, pending) = ask(&mut client, index, "every");
         let answer = table.server.answer(&(), query).unwrap();
-        assert_eq!(client.recover(pending, One(answer)).unwrap().bytes(), table.record(index));
+        assert_eq!(client.recover(pending, OneServer(answer)).unwrap().bytes(), table.record(index));
     }
 }
 
@@ -222,7 +224,7 @@ fn a_table_with_one_byte_changed_is_refused_whatever_was_asked() {
             let right = table.server.answer(&(), query.clone()).unwrap();
             assert!(is_refused(&mut client, pending, other.answer(&(), query).unwrap()), "{column} {index}");
             let (_, pending) = ask(&mut client, index, "changed");
-            assert_eq!(client.recover(pending, One(right)).unwrap().bytes(), table.record(index));
+            assert_eq!(client.recover(pending, OneServer(right)).unwrap().bytes(), table.record(index));
         }
     }
 }
@@ -245,7 +247,7 @@ fn chunks_of_any_size_make_the_same_client() {
         let mut client = table.client(chunk);
         let (query, pending) = ask(&mut client, 40, "chunks");
         let answer = table.server.answer(&(), query.clone()).unwrap();
-        (query, client.recover(pending, One(answer)).unwrap().bytes().to_vec())
+        (query, client.recover(pending, OneServer(answer)).unwrap().bytes().to_vec())
     };
     let whole = transcript(usize::MAX);
     assert_eq!(whole.1, table.record(40));
@@ -339,7 +341,10 @@ fn answers_of_another_table_are_foreign() {
     let (_, pending) = ask(&mut client, 0, "foreign");
     let other = Params::check(literal(4, 5)).unwrap();
     let answer = Answer::take(&other, &[0; 16]).unwrap();
-    assert!(matches!(client.recover(pending, One(answer)), Err(Error::Misuse(Misuse::Foreign(_)))));
+    assert!(matches!(
+        client.recover(pending, OneServer(answer)),
+        Err(Error::Misuse(Misuse::ForeignValue(_)))
+    ));
 }
 
 #[test]
@@ -359,7 +364,7 @@ proptest! {
         let (query, pending) = ask(&mut client, index, "any");
         let answer = table.server.answer(&(), query).unwrap();
         let mut words = table.words(&answer);
-        let record = client.recover(pending, One(answer)).unwrap();
+        let record = client.recover(pending, OneServer(answer)).unwrap();
         prop_assert_eq!(record.bytes(), table.record(index));
         let at = at % words.len();
         words[at] = ((u64::from(words[at]) + u64::from(off)) % u64::from(Q)) as u32;

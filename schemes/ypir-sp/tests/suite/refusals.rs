@@ -2,7 +2,8 @@
 
 use crate::setup::{Table, bytes, literal};
 use sotto_core::{
-    Change, Error, Image as _, Misuse, Params as _, ParamsError, PeerMisbehaved, Revise, Section, Wire,
+    Error, Image as _, Misuse, Params as _, ParamsError, PeerMisbehaved, RecordChange, Section, UpdateImage,
+    Wire,
 };
 use sotto_math::bits::pack_words;
 use sotto_silent::lattice::N;
@@ -86,7 +87,7 @@ fn a_change_touches_its_group_alone() {
     let matrix = table.params.literal().matrix_bytes() as usize;
     let mut first = table.rows[..5 * 4096].to_vec();
     first[4 * 4096 + 7] ^= 1;
-    let change = Change { record: 0, offset: 4 * 4096 + 7, bytes: vec![first[4 * 4096 + 7]] };
+    let change = RecordChange { record: 0, offset: 4 * 4096 + 7, bytes: vec![first[4 * 4096 + 7]] };
     let sink = MemorySink::holding(table.image.clone());
     YpirSp::revise(&table.params, &[change], &sink).unwrap();
     let revised = sink.into_image();
@@ -105,7 +106,7 @@ fn a_change_touches_its_group_alone() {
         let (_, _, record) = changed.lookup(&mut changed.client("prepare"), index, "changed");
         assert_eq!(record, changed.row(index));
     }
-    let past = Change { record: 3, offset: 0, bytes: vec![0] };
+    let past = RecordChange { record: 3, offset: 0, bytes: vec![0] };
     let sink = MemorySink::holding(changed.image.clone());
     let refused = YpirSp::revise(&changed.params, &[past], &sink);
     assert!(matches!(refused, Err(Error::Misuse(Misuse::IndexPastEnd { .. }))));

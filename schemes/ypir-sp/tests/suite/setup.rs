@@ -1,7 +1,7 @@
 //! Tables of small literals, for tests that look inside messages.
 
 use sotto_silent::lattice::{PUBLIC_SEED, SET};
-use sotto_testkit::served::Served;
+use sotto_testkit::served::InProcessServer;
 pub(crate) use sotto_testkit::vectors::bytes;
 use ypir_sp::YpirSp;
 use ypir_sp::params::ParamsLiteral;
@@ -24,4 +24,4 @@ pub(crate) fn literal(
 }
 
 /// A table, and a server that has it.
-pub(crate) type Table = Served<YpirSp>;
+pub(crate) type Table = InProcessServer<YpirSp>;

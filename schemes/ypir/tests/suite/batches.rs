@@ -1,7 +1,7 @@
 //! Strangers in one pass get what each would have got alone, and records of all shapes come back.
 
 use crate::setup::{Table, WIDEST, bytes, literal};
-use sotto_core::{Client as _, One, RecordIndex, Server as _};
+use sotto_core::{Client as _, OneServer, RecordIndex, Server as _};
 use sotto_testkit::rng::seeded;
 use ypir::message::Query;
 
@@ -31,7 +31,7 @@ fn more_queries_than_a_pass_takes() {
     let asked: Vec<(u64, Query, _)> = (0..6)
         .map(|i| {
             let index = i * 131 % 700;
-            let (One(query), pending) = client.query(RecordIndex(index), &mut rng).unwrap();
+            let (OneServer(query), pending) = client.query(RecordIndex(index), &mut rng).unwrap();
             (index, query, pending)
         })
         .collect();
@@ -41,7 +41,7 @@ fn more_queries_than_a_pass_takes() {
         assert_eq!(answer.as_ref().unwrap(), &table.server.answer(&(), query).unwrap());
     }
     for (answer, (index, _, pending)) in answers.into_iter().zip(asked) {
-        let record = client.recover(pending, One(answer.unwrap())).unwrap();
+        let record = client.recover(pending, OneServer(answer.unwrap())).unwrap();
         assert_eq!(record.bytes(), table.row(index));
     }
 }

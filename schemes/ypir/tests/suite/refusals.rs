@@ -2,8 +2,8 @@
 
 use crate::setup::{Table, WIDEST, bytes, literal};
 use sotto_core::{
-    Change, Client as _, Error, Image as _, Misuse, One, Params as _, ParamsError, PeerMisbehaved,
-    RecordIndex, Revise, Section, Server as _, Wire,
+    Client as _, Error, Image as _, Misuse, OneServer, Params as _, ParamsError, PeerMisbehaved,
+    RecordChange, RecordIndex, Section, Server as _, UpdateImage, Wire,
 };
 use sotto_testkit::memory::MemorySink;
 use sotto_testkit::rng::seeded;
@@ -88,8 +88,8 @@ fn messages_and_images_of_other_forms_are_refused() {
     let (_, pending) = table.client("prepare").query(RecordIndex(0), &mut seeded("foreign")).unwrap();
     let other = Table::checked(literal([2, 50, 8], WIDEST), bytes(100));
     let (_, foreign, _) = other.lookup(&mut other.client("prepare"), 0, "foreign");
-    let refused = table.client("prepare").recover(pending, One(foreign));
-    assert!(matches!(refused, Err(Error::Misuse(Misuse::Foreign("ticket")))));
+    let refused = table.client("prepare").recover(pending, OneServer(foreign));
+    assert!(matches!(refused, Err(Error::Misuse(Misuse::ForeignValue("ticket")))));
 }
 
 #[test]
@@ -98,7 +98,7 @@ fn changes_outside_the_table_are_misuse() {
     let table = Table::checked(literal([2, 9, 8], WIDEST), bytes(18));
     for (record, offset, bytes) in [(9, 0, vec![1]), (8, 2, vec![1]), (8, 1, vec![1, 2])] {
         let sink = MemorySink::holding(table.image.clone());
-        let refused = Ypir::revise(&table.params, &[Change { record, offset, bytes }], &sink);
+        let refused = Ypir::revise(&table.params, &[RecordChange { record, offset, bytes }], &sink);
         assert!(matches!(refused, Err(Error::Misuse(Misuse::IndexPastEnd { .. }))), "{record} {offset}");
     }
     let past = table.client("prepare").query(RecordIndex(9), &mut seeded("past"));

@@ -1,6 +1,6 @@
 //! Tables of small literals, for tests that look inside messages.
 
-use sotto_testkit::served::Served;
+use sotto_testkit::served::InProcessServer;
 pub(crate) use sotto_testkit::vectors::bytes;
 use ypir::Ypir;
 use ypir::params::{PUBLIC_SEEDS, ParamsLiteral, SETS};
@@ -26,4 +26,4 @@ pub(crate) fn literal([record_bytes, records, blocks]: [u64; 3], bits: Bits) -> 
 }
 
 /// A table, and a server that has it.
-pub(crate) type Table = Served<Ypir>;
+pub(crate) type Table = InProcessServer<Ypir>;

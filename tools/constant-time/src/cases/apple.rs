@@ -1,18 +1,18 @@
 //! Lookups of Apple's protocol: the shard and the buckets of a secret key, a row by its number, and what opens a sealed row.
 
 use super::Case;
-use crate::secret::{Hidden, hidden, hide, show};
+use crate::secret::{SecretRng, hidden, hide, show};
 use crate::trial::{pick, source, timed};
 use bytes::Bytes;
 use sotto_apple::client::{Client, ConfigPolicy, KeySeed, ShardHistory, config_request};
 use sotto_apple::codec::Codec;
-use sotto_apple::keyword::place::{Options, Row};
+use sotto_apple::key_cache::KeyCache;
+use sotto_apple::keyword::cuckoo::{CuckooOptions, KeywordRow};
 use sotto_apple::keyword::table::Shard;
 use sotto_apple::keyword::{hash, shard};
-use sotto_apple::recent::Recent;
-use sotto_apple::service::{Asked, Service, UseCase};
-use sotto_apple::sets::{SETS, Weak};
-use sotto_apple::symmetric::{NAME_BYTES, Opening};
+use sotto_apple::service::{HttpRequest, Service, UseCase};
+use sotto_apple::sets::{SETS, WeakParams};
+use sotto_apple::symmetric::{NAME_BYTES, RowKey};
 use sotto_bfv::mulpir::{Compression, EntryShape, ValueTable};
 use sotto_oprf::p384::SecretKey;
 use sotto_testkit::rng::seeded;
@@ -40,37 +40,37 @@ fn value(i: u64) -> Vec<u8> {
 }
 
 fn codec() -> Arc<Codec> {
-    UseCase::codec(&SETS[1], Weak::Refused).expect("a good set")
+    UseCase::codec(&SETS[1], WeakParams::Reject).expect("a good set")
 }
 
 fn use_case(codec: &Arc<Codec>, shards: Vec<Shard>) -> UseCase {
     UseCase::new(SETS[1], codec.clone(), shards, Compression::None).expect("few errors")
 }
 
-fn built(codec: &Codec, rows: &[Row<'_>]) -> Shard {
-    let options = Options { bucket_bytes: 400, buckets: Some(16) };
+fn built(codec: &Codec, rows: &[KeywordRow<'_>]) -> Shard {
+    let options = CuckooOptions { bucket_bytes: 400, buckets: Some(16) };
     Shard::build(codec, rows, options).expect("memory").expect("room for all rows")
 }
 
 /// A server of one use case, which reads what it is sent as everybody could, and a client of it with a secret seed.
-struct Both {
+struct Exchange {
     service: Service,
-    store: Recent,
+    store: KeyCache,
     client: Client,
 }
 
-impl Both {
+impl Exchange {
     fn new(use_case: UseCase) -> Self {
         let max_shards = use_case.shards().len() as u64;
-        let (mut service, store) = (Service::new(), Recent::new(64 << 20));
+        let (mut service, store) = (Service::new(), KeyCache::new(64 << 20));
         service.serve(NAME, use_case, 0);
         let told = post(&service, &store, "/config", config_request(NAME));
         let mut policy = ConfigPolicy { max_shards, ..ConfigPolicy::default() };
         let seed = KeySeed::new(Zeroizing::new(hidden([7; 32])), 1);
         let client = Client::of_config(NAME, told, &mut policy, &mut ShardHistory::default(), &seed);
         let client = client.expect("a configuration");
-        post(&service, &store, "/key", client.key_request(&mut Hidden(seeded("keys"))));
-        Both { service, store, client }
+        post(&service, &store, "/key", client.key_request(&mut SecretRng(seeded("keys"))));
+        Exchange { service, store, client }
     }
 
     fn queries(&self, body: Vec<u8>) -> Bytes {
@@ -78,9 +78,9 @@ impl Both {
     }
 }
 
-fn post(service: &Service, store: &Recent, path: &str, mut body: Vec<u8>) -> Bytes {
+fn post(service: &Service, store: &KeyCache, path: &str, mut body: Vec<u8>) -> Bytes {
     show(body.as_mut_slice());
-    let asked = Asked { path, user: Some("a"), agent: Some("x iOS/18.2"), body: body.into() };
+    let asked = HttpRequest { path, user: Some("a"), agent: Some("x iOS/18.2"), body: body.into() };
     service.answer(&asked, store, &mut seeded("service")).expect("an answer").into()
 }
 
@@ -99,17 +99,17 @@ fn keyword(shards: usize) -> impl FnMut(usize) {
     let (codec, keys) = (codec(), (0..KEYS).map(key).collect::<Vec<_>>());
     let shard = |s| {
         let mine = keys.iter().filter(|key| shard(hash(key), shards) == s);
-        built(&codec, &mine.map(|key| Row { key, value: &key[5..] }).collect::<Vec<_>>())
+        built(&codec, &mine.map(|key| KeywordRow { key, value: &key[5..] }).collect::<Vec<_>>())
     };
-    let both = Both::new(use_case(&codec, (0..shards).map(shard).collect()));
+    let exchange = Exchange::new(use_case(&codec, (0..shards).map(shard).collect()));
     move |round| {
         let wanted = pick([17, KEYS][round], KEYS);
         let mut secret = key(wanted);
         hide(secret.as_mut_slice());
-        let rng = &mut Hidden(source("client"));
-        let (body, pending) = timed(|| both.client.ask(&[&secret], rng)).expect("a table of keys");
-        let answer = both.queries(body);
-        let got = only(timed(|| both.client.open(pending, answer)).expect("an honest answer"));
+        let rng = &mut SecretRng(source("client"));
+        let (body, pending) = timed(|| exchange.client.ask(&[&secret], rng)).expect("a table of keys");
+        let answer = exchange.queries(body);
+        let got = only(timed(|| exchange.client.open(pending, answer)).expect("an honest answer"));
         assert!(got == (wanted < KEYS).then(|| value(wanted)));
     }
 }
@@ -129,14 +129,14 @@ fn row() -> impl FnMut(usize) {
     };
     let table = ValueTable::encode(codec.kit(), &shape, entry).expect("memory");
     let shard = Shard::of_tables(shape, vec![table]).expect("one table");
-    let both = Both::new(use_case(&codec, vec![shard]).with_lengths());
+    let exchange = Exchange::new(use_case(&codec, vec![shard]).with_lengths());
     move |round| {
         let wanted = pick([17, KEYS][round], KEYS);
-        let rng = &mut Hidden(source("client"));
+        let rng = &mut SecretRng(source("client"));
         let (body, pending) =
-            timed(|| both.client.ask_rows(&[hidden(wanted)], rng)).expect("a table of rows");
-        let answer = both.queries(body);
-        let got = only(timed(|| both.client.open(pending, answer)).expect("an honest answer"));
+            timed(|| exchange.client.ask_rows(&[hidden(wanted)], rng)).expect("a table of rows");
+        let answer = exchange.queries(body);
+        let got = only(timed(|| exchange.client.open(pending, answer)).expect("an honest answer"));
         assert!(got == (wanted < KEYS).then(|| value(wanted)));
     }
 }
@@ -148,26 +148,26 @@ fn symmetric() -> impl FnMut(usize) {
     let sealed = |i| {
         let output = server.at(&key(i)).expect("a short key");
         let name = output.bytes()[..NAME_BYTES].to_vec();
-        (name, Opening::of(output).seal(&value(i)).expect("a short value"))
+        (name, RowKey::of(output).seal(&value(i)).expect("a short value"))
     };
     let sealed: Vec<_> = (0..ROWS).map(sealed).collect();
-    let rows: Vec<Row<'_>> = sealed.iter().map(|(key, value)| Row { key, value }).collect();
+    let rows: Vec<KeywordRow<'_>> = sealed.iter().map(|(key, value)| KeywordRow { key, value }).collect();
     let codec = codec();
     let use_case = use_case(&codec, vec![built(&codec, &rows)]).symmetric(server.public());
-    let both = Both::new(use_case.evaluated_by(server).expect("the rows' own key"));
+    let exchange = Exchange::new(use_case.evaluated_by(server).expect("the rows' own key"));
     move |_| {
         let wanted = pick(17, ROWS);
         let mut secret = key(wanted);
         hide(secret.as_mut_slice());
-        let rng = &mut Hidden(source("client"));
+        let rng = &mut SecretRng(source("client"));
         let (body, blindings) =
-            timed(|| both.client.ask_openings(&[&secret], rng)).expect("a symmetric table");
-        let answer = both.queries(body);
+            timed(|| exchange.client.ask_openings(&[&secret], rng)).expect("a symmetric table");
+        let answer = exchange.queries(body);
         let openings =
-            timed(|| both.client.openings(blindings, answer)).expect("an evaluation that is proved");
-        let (body, pending) = timed(|| both.client.ask_opened(openings, rng)).expect("a symmetric table");
-        let answer = both.queries(body);
-        let got = only(timed(|| both.client.open(pending, answer)).expect("an honest answer"));
+            timed(|| exchange.client.openings(blindings, answer)).expect("an evaluation that is proved");
+        let (body, pending) = timed(|| exchange.client.ask_opened(openings, rng)).expect("a symmetric table");
+        let answer = exchange.queries(body);
+        let got = only(timed(|| exchange.client.open(pending, answer)).expect("an honest answer"));
         assert!(got == Some(value(wanted)));
     }
 }

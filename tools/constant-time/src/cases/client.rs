@@ -7,7 +7,7 @@ use crate::secret::{hidden, show};
 use crate::trial::{pick, timed};
 use sotto_client::Table;
 use sotto_client::transport::Request;
-use sotto_client::transport::memory::Memory;
+use sotto_client::transport::in_process::InProcessTransport;
 
 const ROWS: u64 = 300;
 /// Bytes of a row.
@@ -41,7 +41,7 @@ pub(super) fn cases() -> Vec<Case> {
 /// A table whose server reads what it is sent as everybody could.
 fn opened() -> Table {
     let server: Server = server_of("simplepir/1", ROWS, WIDE as u64);
-    let transport = Memory::new(move |request: &Request| {
+    let transport = InProcessTransport::new(move |request: &Request| {
         let mut request = request.clone();
         show(request.body.as_mut_slice());
         server.with(|world| world.call(&request))

@@ -1,9 +1,9 @@
 //! Layers above the schemes: what is asked for is secret, and so is what comes back.
 
 use super::Case;
-use crate::secret::{Hidden, hidden, hide, show, shown};
+use crate::secret::{SecretRng, hidden, hide, show, shown};
 use crate::trial::{pick, source, timed};
-use sotto_core::{Layer, Row, Then, Unit};
+use sotto_core::{Compose, Layer, Row, SumElement};
 use sotto_layers::batch_code::code::CodeSizes;
 use sotto_layers::batch_code::placement::Placement;
 use sotto_layers::keyword::{BuildOptions, Key, KeyForm, KeywordBuilder, Value, ValueWidth};
@@ -40,7 +40,7 @@ pub(super) fn ask<L: Layer>(
     request: &L::Request,
     row: impl Fn(usize, u64) -> Vec<u8>,
 ) -> sotto_core::Result<L::Reply> {
-    let rng = &mut Hidden(source("layer"));
+    let rng = &mut SecretRng(source("layer"));
     let (rows, plan) = timed(|| layer.plan(request, rng))?;
     let asked = layer.visits().into_iter().zip(rows);
     let fetched = asked.map(|(shard, at)| {
@@ -137,7 +137,7 @@ fn keyword(options: BuildOptions, entries: Vec<Entry>) -> impl FnMut(usize) {
 
 /// Keys in sums of rows, which are added up here.
 fn keyword_in_sums(entries: Vec<Entry>) -> impl FnMut(usize) {
-    let strips = Some((5, Unit::Pair));
+    let strips = Some((5, SumElement::Pair));
     let (keyword, strips) =
         table(BuildOptions { probes: 1, strips, ..BuildOptions::new(KeyForm::Bytes, SEED) }, &entries);
     let solved: Vec<_> =
@@ -146,7 +146,7 @@ fn keyword_in_sums(entries: Vec<Entry>) -> impl FnMut(usize) {
     let rows = keyword.params().table_rows() as usize;
     let entry = solved[0].entries.len() / rows;
     let number = move |row: usize, at: usize| {
-        Unit::Pair.number(&solved[at / entry].entries[row * entry + at % entry..][..2])
+        SumElement::Pair.number(&solved[at / entry].entries[row * entry + at % entry..][..2])
     };
     let width = keyword.params().table_row_bytes() as usize;
     let other = (b"no key".to_vec(), Vec::new());
@@ -156,7 +156,7 @@ fn keyword_in_sums(entries: Vec<Entry>) -> impl FnMut(usize) {
         let (key, value) = entries.get(at).unwrap_or(&other);
         let mut key = key.clone();
         hide(key.as_mut_slice());
-        let rng = &mut Hidden(source("layer"));
+        let rng = &mut SecretRng(source("layer"));
         let (first, plan) = timed(|| keyword.plan(&key, rng)).expect("a key");
         // What a server would not learn.
         let (first, ones) = (shown(first[0]) as usize, shown(plan.row_mask().expect("a sum")));
@@ -164,7 +164,8 @@ fn keyword_in_sums(entries: Vec<Entry>) -> impl FnMut(usize) {
             let rows = (first..rows).take(128).filter(|row| ones >> (row - first) & 1 == 1);
             rows.map(|row| number(row, at)).fold(0, u16::wrapping_add)
         };
-        let mut sum: Vec<u8> = (0..width).step_by(2).flat_map(|at| Unit::Pair.bytes_of(added(at))).collect();
+        let mut sum: Vec<u8> =
+            (0..width).step_by(2).flat_map(|at| SumElement::Pair.bytes_of(added(at))).collect();
         hide(sum.as_mut_slice());
         let reply = timed(|| keyword.assemble(plan, vec![Row::new(sum)])).expect("a sum of rows");
         assert!(found(reply).as_ref() == (at < entries.len()).then_some(value));
@@ -177,7 +178,7 @@ fn keywords(entries: Vec<Entry>) -> impl FnMut(usize) {
     let sizes = CodeSizes::fit(rows.len() as u64, layer.visits().len()).expect("a small batch");
     let code = BatchCode::new(sizes, &SEED).expect("sizes that fit");
     let placement = Placement::new(&code);
-    let layer = Then(layer, code);
+    let layer = Compose(layer, code);
     move |_| {
         let wanted = [3, 44].map(|written| &entries[pick(written, entries.len() as u64) as usize]);
         let keys: Vec<Key> = wanted

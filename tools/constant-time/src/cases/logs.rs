@@ -4,7 +4,7 @@ use super::Case;
 use super::layers::{ask, placed};
 use crate::secret::{hidden, show};
 use crate::trial::{pick, timed};
-use sotto_core::{Layer, Then};
+use sotto_core::{Compose, Layer};
 use sotto_layers::batch_code::code::CodeSizes;
 use sotto_layers::batch_code::placement::Placement;
 use sotto_layers::batch_proof::{self, BatchProof};
@@ -130,7 +130,7 @@ fn nodes() -> impl FnMut(usize) {
     let sizes = CodeSizes::fit(rows, layer.visits().len()).expect("a small batch");
     let code = BatchCode::new(sizes, &PublicSeed([4; 32])).expect("sizes that fit");
     let placement = Placement::new(&code);
-    let layer = Then(layer, code);
+    let layer = Compose(layer, code);
     move |round| {
         let leaf = leaf(round);
         let row = |bucket, row| {

@@ -1,7 +1,7 @@
 //! Every registered scheme, as its clients use it: all that they draw is secret, and so is the record they ask for.
 
 use super::Case;
-use crate::secret::{Hidden, bytes_of, hidden, sent, show, shown};
+use crate::secret::{SecretRng, bytes_of, hidden, sent, show, shown};
 use crate::trial::{pick, source, timed};
 use sotto_core::{AnyClient, AnySession, Budget, RecordIndex, SchemeEntry};
 use sotto_registry::SCHEMES;
@@ -50,7 +50,7 @@ fn lookup(table: Table) -> impl FnMut(usize) {
         }
         let record = pick([records / 3, records - 1][round], records);
         let index = RecordIndex(hidden(record));
-        let rng = &mut Hidden(source(&format!("{} {round}", entry.id)));
+        let rng = &mut SecretRng(source(&format!("{} {round}", entry.id)));
         let (queries, ticket) = timed(|| client.query(index, rng)).expect("a query within bounds");
         stock(client.as_mut(), &table);
         let answer = |query: &Vec<u8>| single(table.server.as_ref(), &session, query);
@@ -66,7 +66,7 @@ fn lookup(table: Table) -> impl FnMut(usize) {
 
 /// A client with secret keys, and its session.
 fn prepared(table: &Table) -> (Box<dyn AnyClient>, AnySession) {
-    let rng = &mut Hidden(seeded(table.entry.id.0));
+    let rng = &mut SecretRng(seeded(table.entry.id.0));
     let mut client = table.unstocked(&table.image, rng).expect("a fresh image prepares a client");
     stock(client.as_mut(), table);
     let keys = sent(vec![client.keys()]).concat();
@@ -84,11 +84,11 @@ fn batch(entry: &'static SchemeEntry) -> impl FnMut(usize) {
         let written = |bucket: u64| [bucket * (records - 1) / buckets, records - 1 - bucket][round];
         let places: Vec<u64> = (0..buckets).map(|bucket| pick(written(bucket), records)).collect();
         let secret: Vec<u64> = places.iter().copied().map(hidden).collect();
-        let rng = &mut Hidden(source(&format!("{} {round}", entry.id)));
+        let rng = &mut SecretRng(source(&format!("{} {round}", entry.id)));
         let batch = client.batch().expect("a client of a scheme with buckets");
-        let (queries, ticket) = timed(|| batch.ask(&secret, rng)).expect("places within bounds");
+        let (queries, ticket) = timed(|| batch.query_buckets(&secret, rng)).expect("places within bounds");
         let answers = table.answer(&session, &sent(queries)).expect("a client's own query is answered");
-        let mut read = timed(|| batch.read(ticket, &answers));
+        let mut read = timed(|| batch.recover_buckets(ticket, &answers));
         show(&mut read);
         let read = read.expect("an honest answer is read");
         for (bucket, (record, place)) in (0..).zip(read.iter().zip(places)) {
@@ -106,7 +106,7 @@ fn sum(entry: &'static SchemeEntry) -> impl FnMut(usize) {
     move |round| {
         let first = pick([0, records - 2][round], records - 1);
         let ones = u128::from(pick([3, 2][round], 4));
-        let rng = &mut Hidden(source(&format!("{} sum {round}", entry.id)));
+        let rng = &mut SecretRng(source(&format!("{} sum {round}", entry.id)));
         let (index, secret) = (RecordIndex(hidden(first)), hidden(ones));
         let sum = client.sum().expect("a client of a scheme with sums");
         let (queries, ticket) = timed(|| sum.ask_sum(index, secret, rng)).expect("a query within bounds");

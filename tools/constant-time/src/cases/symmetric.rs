@@ -2,7 +2,7 @@
 //! and the function over P-384, which others' protocols have.
 
 use super::Case;
-use crate::secret::{Hidden, hidden, hide, show};
+use crate::secret::{SecretRng, hidden, hide, show};
 use crate::trial::{pick, source, timed};
 use sotto_oprf::p384;
 use sotto_oprf::{Input, MaskVersion, RowMask, SecretKey, blind};
@@ -31,7 +31,7 @@ pub(super) fn cases() -> Vec<Case> {
 /// `wanted` is what the client asks for, and `item` the same where the server masks its table.
 fn open(wanted: impl FnOnce() -> sotto_oprf::Result<Input>, item: sotto_oprf::Result<Input>) {
     let key = SecretKey::generate(&mut seeded("server")).expect("a key");
-    let rng = &mut Hidden(source("client"));
+    let rng = &mut SecretRng(source("client"));
     let asked = timed(|| blind(vec![wanted().expect("a short name")], rng)).expect("an input");
     let mut elements = asked.elements().to_vec();
     show(elements.as_flattened_mut());
@@ -52,7 +52,7 @@ fn evaluated() {
     wanted[0] = pick(wanted[0].into(), 256) as u8;
     let mut secret = wanted.to_vec();
     hide(secret.as_mut_slice());
-    let rng = &mut Hidden(source("client"));
+    let rng = &mut SecretRng(source("client"));
     let asked = timed(|| p384::blind(Zeroizing::new(secret), rng)).expect("a short input");
     let mut element = *asked.element();
     show(&mut element);

@@ -3,8 +3,8 @@
 use super::Case;
 use crate::secret::{bytes_of, hidden, shown};
 use crate::trial::{pick, timed};
-use sotto_catalog::rows_root::{self, Leaf, NODE_BYTES, Node};
-use sotto_catalog::{Bit, Packing, RowsRoot};
+use sotto_catalog::rows_root::{self, LeafHasher, NODE_BYTES, Node};
+use sotto_catalog::{BitPosition, Packing, RowsRoot};
 use sotto_core::{Record, RecordIndex};
 
 pub(super) fn cases() -> Vec<Case> {
@@ -42,7 +42,7 @@ fn row(packing: sotto_core::Result<Packing>) -> impl FnMut(usize) {
 /// Whether a row is the one that was signed: of eight leaves of two rows, one node above each beside, and a tree of four nodes.
 fn verified() -> impl FnMut(usize) {
     let leaf = |leaf: u8| vec![leaf ^ 0x5A; 14];
-    let leaves: Vec<Node> = (0..8).map(|number| Leaf::of(&leaf(number))).collect();
+    let leaves: Vec<Node> = (0..8).map(|number| LeafHasher::of(&leaf(number))).collect();
     let tree: Vec<u8> = leaves.chunks(2).flat_map(|pair| rows_root::parent(&pair[0], &pair[1])).collect();
     let root = RowsRoot { root: rows_root::root(&tree), leaf_rows: 2, path: Some(1) };
     let packing = Packing::new(16, 7, 8, 50).and_then(|packing| packing.with_paths(2, root.path_bytes()));
@@ -61,7 +61,7 @@ fn verified() -> impl FnMut(usize) {
 
 fn bit() {
     let at = pick(19, 32);
-    let bit = timed(|| Bit::locate(hidden(at), 4, 2)).expect("a bit of the table");
+    let bit = timed(|| BitPosition::locate(hidden(at), 4, 2)).expect("a bit of the table");
     let row = shown(bit.row());
     // Bits of a row count from the low end of its first byte.
     let within = at % 16;

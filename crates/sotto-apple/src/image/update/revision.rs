@@ -1,17 +1,17 @@
 //! A file made of the one before: all of it is copied, but for entries that changed and the plaintexts that they lie in.
 
 use crate::codec::Codec;
-use crate::image::buckets::Place;
-use crate::image::describe::Places;
-use crate::image::encode::{Draft, Written};
+use crate::image::buckets::BucketAddress;
+use crate::image::description::FileLayout;
+use crate::image::encode::{ImageDraft, UseCaseSummary};
 use crate::image::error::ImageError;
 use sotto_bfv::mulpir::ValueTable;
-use sotto_core::server::Held;
+use sotto_core::server::ImageSection;
 use sotto_core::{Image, Section, Sink};
-use sotto_db::image::ForeignFile;
-use sotto_db::image::header::Part;
+use sotto_db::image::ForeignImage;
+use sotto_db::image::header::FilePart;
 use sotto_db::progress::silent;
-use sotto_db::{Progress, Unit, Watcher};
+use sotto_db::{Progress, ProgressUnit, Watcher};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -19,17 +19,17 @@ use std::sync::Arc;
 const BLOCK: usize = 4 << 20;
 
 /// A file that is made of the one before.
-pub(super) struct Revision<'a, 'w> {
-    pub(super) file: Arc<ForeignFile>,
+pub(super) struct ImageRevision<'a, 'w> {
+    pub(super) file: Arc<ForeignImage>,
     pub(super) codec: &'a Codec,
-    pub(super) places: &'a Places,
-    pub(super) entries: BTreeMap<(usize, Place), Vec<u8>>,
-    pub(super) draft: Draft<'w>,
+    pub(super) places: &'a FileLayout,
+    pub(super) entries: BTreeMap<(usize, BucketAddress), Vec<u8>>,
+    pub(super) draft: ImageDraft<'w>,
 }
 
-impl Revision<'_, '_> {
+impl ImageRevision<'_, '_> {
     /// Writes it. Gives how many plaintexts were made anew, too.
-    pub(super) fn apply(self, watch: Watcher<'_>) -> Result<(Written, u64), ImageError> {
+    pub(super) fn apply(self, watch: Watcher<'_>) -> Result<(UseCaseSummary, u64), ImageError> {
         // What is copied gets a digest of its own, under which damage would pass for data ever after.
         let verify = || self.file.verify(&silent).map_err(ImageError::from);
         let (made, whole) = rayon::join(|| self.entries().and_then(|()| self.tables(watch)), verify);
@@ -39,14 +39,14 @@ impl Revision<'_, '_> {
     }
 
     fn entries(&self) -> Result<(), ImageError> {
-        let old = self.file.bytes_of(Part::Entries).unwrap_or_default();
+        let old = self.file.bytes_of(FilePart::Entries).unwrap_or_default();
         for (block, at) in old.chunks(BLOCK).zip((0..).step_by(BLOCK)) {
-            self.draft.put(Part::Entries, at, block)?;
+            self.draft.put(FilePart::Entries, at, block)?;
         }
         for ((s, (table, i)), bytes) in &self.entries {
             let start =
                 self.places.entries.get(*s).and_then(|starts| starts.get(*table)).copied().unwrap_or(0);
-            self.draft.put(Part::Entries, start + (i * bytes.len()) as u64, bytes)?;
+            self.draft.put(FilePart::Entries, start + (i * bytes.len()) as u64, bytes)?;
         }
         Ok(())
     }
@@ -55,7 +55,8 @@ impl Revision<'_, '_> {
         let (kit, writer) = (self.codec.kit(), &self.draft.writer);
         let failed = |e| writer.failed(e);
         let image: Arc<dyn Image> = self.file.clone();
-        let held = Held::open(image, Section::Resident, "tables", self.places.table_bytes).map_err(failed)?;
+        let held = ImageSection::open(image, Section::Resident, "tables", self.places.table_bytes)
+            .map_err(failed)?;
         let held = Arc::new(held);
         let (mut done, mut made) = (0, 0);
         for (s, shape) in self.places.shapes.iter().enumerate() {
@@ -65,16 +66,16 @@ impl Revision<'_, '_> {
                     (at(&self.places.tables).unwrap_or(0), at(&self.places.entries).unwrap_or(0));
                 let of_table = (s, (table, 0))..(s, (table + 1, 0));
                 let [_, d1] = shape.dimensions();
-                let plaintext = |((_, (_, i)), _): (&(usize, Place), &Vec<u8>)| i / shape.in_one();
+                let plaintext = |((_, (_, i)), _): (&(usize, BucketAddress), &Vec<u8>)| i / shape.in_one();
                 let changed: BTreeSet<usize> = self.entries.range(of_table).map(plaintext).collect();
                 made += (changed.len() * shape.chunks()) as u64;
                 let is_changed = |row: usize, col: usize| changed.contains(&(row * d1 + col % d1));
-                let read = |at: u64, out: &mut [u8]| writer.read_part(Part::Entries, entries + at, out);
+                let read = |at: u64, out: &mut [u8]| writer.read_part(FilePart::Entries, entries + at, out);
                 let old = ValueTable::held(kit, shape, held.clone(), start).map_err(failed)?;
                 let rewritten = old.rewrite(kit, &is_changed, &read, &mut |at, lines| {
                     done += lines.len() as u64;
                     let total = self.places.table_bytes;
-                    watch(Progress { stage: "encode", done, total, unit: Unit::Bytes });
+                    watch(Progress { stage: "encode", done, total, unit: ProgressUnit::Bytes });
                     writer.write_at(Section::Resident, start + at, lines)
                 });
                 rewritten.map_err(failed)?;

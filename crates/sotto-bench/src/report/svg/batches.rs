@@ -2,15 +2,15 @@
 
 use super::canvas::{Anchor, Canvas, WIDTH, ticks};
 use super::{colour, label};
-use crate::report::{Batch, Measured};
+use crate::report::{Batch, MeasuredCase};
 
 const LEFT: f64 = 70.0;
 const RIGHT: f64 = WIDTH - 270.0;
 const HEIGHT: f64 = 280.0;
 
 /// Draws from `top` down, if any case has more than one batch size; gives where it ends.
-pub(super) fn draw(canvas: &mut Canvas, measured: &[Measured], top: f64) -> f64 {
-    let cases: Vec<(usize, &Measured)> =
+pub(super) fn draw(canvas: &mut Canvas, measured: &[MeasuredCase], top: f64) -> f64 {
+    let cases: Vec<(usize, &MeasuredCase)> =
         measured.iter().enumerate().filter(|(_, m)| m.batches.len() > 1).collect();
     if cases.is_empty() {
         return top + 8.0;

@@ -2,7 +2,7 @@
 
 use super::canvas::{Anchor, Canvas, WIDTH, ticks};
 use super::{colour, label};
-use crate::report::Measured;
+use crate::report::MeasuredCase;
 use crate::report::units::time;
 
 const LEFT: f64 = 250.0;
@@ -10,7 +10,7 @@ const RIGHT: f64 = WIDTH - 160.0;
 const ROW: f64 = 30.0;
 
 /// Draws from `top` down; gives where it ends.
-pub(super) fn draw(canvas: &mut Canvas, measured: &[Measured], top: f64) -> f64 {
+pub(super) fn draw(canvas: &mut Canvas, measured: &[MeasuredCase], top: f64) -> f64 {
     canvas.heading(24.0, top + 22.0, "Server time of one lookup, milliseconds");
     canvas.small(
         24.0,
@@ -38,7 +38,7 @@ pub(super) fn draw(canvas: &mut Canvas, measured: &[Measured], top: f64) -> f64 
     bottom + 34.0
 }
 
-fn longest(measured: &[Measured]) -> f64 {
+fn longest(measured: &[MeasuredCase]) -> f64 {
     let batches = measured.iter().filter_map(|m| m.batches.first());
     batches
         .map(|b| b.server_ms * b.of_read_held_ratio.max(1.0))

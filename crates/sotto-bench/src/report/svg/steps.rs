@@ -3,17 +3,17 @@
 use super::canvas::{Anchor, Canvas, WIDTH, ticks};
 use super::colour;
 use crate::report::units::{digits, time};
-use crate::report::{Measured, Stepped};
-use sotto_core::Sure;
+use crate::report::{MeasuredCase, StepReport};
+use sotto_core::ExpectOrDefault;
 
 const LEFT: f64 = 330.0;
 const RIGHT: f64 = WIDTH - 110.0;
 const ROW: f64 = 26.0;
 
 /// Draws a panel for each table, since their times differ by factors; gives where it ends.
-pub(super) fn draw(canvas: &mut Canvas, measured: &[Measured], mut top: f64) -> f64 {
+pub(super) fn draw(canvas: &mut Canvas, measured: &[MeasuredCase], mut top: f64) -> f64 {
     for cases in measured.chunk_by(|a, b| a.table == b.table) {
-        let lines: Vec<(&Measured, &Stepped)> =
+        let lines: Vec<(&MeasuredCase, &StepReport)> =
             cases.iter().flat_map(|case| case.steps.iter().map(move |line| (case, line))).collect();
         if !lines.is_empty() {
             top = panel(canvas, &lines, top);
@@ -22,7 +22,7 @@ pub(super) fn draw(canvas: &mut Canvas, measured: &[Measured], mut top: f64) -> 
     top
 }
 
-fn panel(canvas: &mut Canvas, lines: &[(&Measured, &Stepped)], top: f64) -> f64 {
+fn panel(canvas: &mut Canvas, lines: &[(&MeasuredCase, &StepReport)], top: f64) -> f64 {
     let shape = lines.first().map_or("", |(case, _)| case.table.shape.as_str());
     canvas.heading(24.0, top + 22.0, &format!("One answer step by step, milliseconds: {shape}"));
     let mut names: Vec<&str> = Vec::new();
@@ -55,7 +55,10 @@ fn panel(canvas: &mut Canvas, lines: &[(&Measured, &Stepped)], top: f64) -> f64 
         canvas.anchored(LEFT - 10.0, y + 16.0, Anchor::End, "#222", &label);
         let mut x = LEFT;
         for step in &line.steps {
-            let at = names.iter().position(|name| *name == step.name).sure("every step is among the names");
+            let at = names
+                .iter()
+                .position(|name| *name == step.name)
+                .expect_or_default("every step is among the names");
             canvas.bar(x, y + 4.0, width(step.server_ms), ROW - 9.0, colour(at));
             x += width(step.server_ms);
         }
@@ -65,8 +68,8 @@ fn panel(canvas: &mut Canvas, lines: &[(&Measured, &Stepped)], top: f64) -> f64 
 }
 
 /// Draws the rates below which lookups pay, on a logarithmic scale; gives where it ends.
-pub(super) fn break_evens(canvas: &mut Canvas, measured: &[Measured], top: f64) -> f64 {
-    let lines: Vec<(&Measured, f64)> = measured
+pub(super) fn break_evens(canvas: &mut Canvas, measured: &[MeasuredCase], top: f64) -> f64 {
+    let lines: Vec<(&MeasuredCase, f64)> = measured
         .iter()
         .filter_map(|case| Some((case, case.break_even.as_ref()?.below_mbit_per_s)))
         .filter(|(_, rate)| *rate > 0.0)

@@ -1,13 +1,13 @@
 //! The grids of clients that prepare once and ask many times.
 
 use super::super::units::{bytes, decimal, time};
-use super::super::{Measured, PublishedRow, Series, names};
-use super::{Named, add, grid, source, sources};
+use super::super::{MeasuredCase, PublishedRow, SeriesReport, names};
+use super::{LineName, add, grid, source, sources};
 use comfy_table::Table;
-use sotto_core::Sure;
+use sotto_core::ExpectOrDefault;
 
 /// What preparing takes of a client that asks many times afterwards.
-pub(in crate::report) fn prepared(measured: &[Measured]) -> Table {
+pub(in crate::report) fn prepared(measured: &[MeasuredCase]) -> Table {
     let mut table = grid(&["case", "keeps", "travels", "client", "helper", "orders", "good for"], 1);
     for (named, series) in in_a_row(measured) {
         let supplied = series.supplied.as_ref();
@@ -25,7 +25,7 @@ pub(in crate::report) fn prepared(measured: &[Measured]) -> Table {
 }
 
 /// Lookups one after the other, and their share of the preparation.
-pub(in crate::report) fn series(measured: &[Measured]) -> Table {
+pub(in crate::report) fn series(measured: &[MeasuredCase]) -> Table {
     let mut table = grid(&["case", "query", "server", "recover", "online", "each", "bytes each"], 1);
     for (named, series) in in_a_row(measured) {
         let cells = [
@@ -41,8 +41,8 @@ pub(in crate::report) fn series(measured: &[Measured]) -> Table {
     table
 }
 
-fn in_a_row(measured: &[Measured]) -> Vec<(Named, &Series)> {
-    let found: Vec<(&Measured, &Series)> =
+fn in_a_row(measured: &[MeasuredCase]) -> Vec<(LineName, &SeriesReport)> {
+    let found: Vec<(&MeasuredCase, &SeriesReport)> =
         measured.iter().filter_map(|case| Some((case, case.series.as_ref()?))).collect();
     let names = names::of(found.iter().map(|(case, _)| names::line(case)).collect());
     names.into_iter().zip(found).map(|(named, (_, series))| (named, series)).collect()
@@ -63,7 +63,7 @@ pub(in crate::report) fn published_series(rows: &[PublishedRow]) -> Table {
         let source = sources
             .iter()
             .position(|s| s.ends_with(&source(row)))
-            .sure("every line has its source among them");
+            .expect_or_default("every line has its source among them");
         table.add_row([
             row.scheme.clone(),
             row.shape.clone(),

@@ -2,10 +2,10 @@
 
 use super::super::steps::break_even;
 use super::super::units::{bytes, decimal, digits, time};
-use super::super::{Measured, PublishedRow, Step, names};
+use super::super::{MeasuredCase, PublishedRow, Step, names};
 use super::{add, grid, source, sources};
 use comfy_table::Table;
-use sotto_core::Sure;
+use sotto_core::ExpectOrDefault;
 
 /// Every name of a step, in the order in which they came up.
 fn steps<'a>(lines: impl Iterator<Item = &'a [Step]>) -> Vec<&'a str> {
@@ -26,8 +26,8 @@ fn cells<'a>(names: &'a [&str], steps: &'a [Step]) -> impl Iterator<Item = Strin
 }
 
 /// A line for each order and number of threads.
-pub(in crate::report) fn stepped(measured: &[Measured]) -> Table {
-    let cases: Vec<&Measured> = measured.iter().filter(|case| !case.steps.is_empty()).collect();
+pub(in crate::report) fn stepped(measured: &[MeasuredCase]) -> Table {
+    let cases: Vec<&MeasuredCase> = measured.iter().filter(|case| !case.steps.is_empty()).collect();
     let columns = steps(cases.iter().flat_map(|case| &case.steps).map(|line| line.steps.as_slice()));
     let header: Vec<&str> = ["order"].into_iter().chain(columns.iter().copied()).chain(["answer"]).collect();
     let mut table = grid(&header, 1);
@@ -62,7 +62,7 @@ pub(in crate::report) fn published_steps(rows: &[PublishedRow]) -> Table {
 }
 
 /// On which links a lookup pays.
-pub(in crate::report) fn break_evens(measured: &[Measured]) -> Table {
+pub(in crate::report) fn break_evens(measured: &[MeasuredCase]) -> Table {
     let mut table = grid(&["case", "table", "moved", "work", "Mbit/s", "Mbit/s with keys"], 1);
     let cases: Vec<_> = measured.iter().filter_map(|case| Some((case, case.break_even.as_ref()?))).collect();
     let names = names::of(cases.iter().map(|(case, _)| names::line(case)).collect());
@@ -90,7 +90,7 @@ pub(in crate::report) fn published_break_evens(rows: &[PublishedRow]) -> Option<
         let from = sources
             .iter()
             .position(|s| s.ends_with(&source(row)))
-            .sure("every line has its source among them");
+            .expect_or_default("every line has its source among them");
         table.add_row([
             row.scheme.clone(),
             row.shape.clone(),

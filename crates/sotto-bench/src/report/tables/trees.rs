@@ -4,13 +4,13 @@ use super::grid;
 use crate::report::trees::{PublishedTree, QUESTIONS, Question, Tree, TreeFigures, TreeMeasured, Trees};
 use crate::report::units::{decimal, time};
 use comfy_table::Table;
-use sotto_core::Sure;
+use sotto_core::ExpectOrDefault;
 
 /// Most trees side by side.
 const COLUMNS: usize = 7;
 
 /// A question answered.
-pub(in crate::report) struct Answered {
+pub(in crate::report) struct QuestionGrid {
     pub(in crate::report) title: String,
     pub(in crate::report) note: &'static str,
     pub(in crate::report) measured: Table,
@@ -21,7 +21,7 @@ pub(in crate::report) struct Answered {
 type Cell<'a> = (String, &'a Tree, &'a TreeFigures);
 
 /// All that was asked and answered.
-pub(in crate::report) fn answered(trees: &Trees) -> Vec<Answered> {
+pub(in crate::report) fn answered(trees: &Trees) -> Vec<QuestionGrid> {
     let sources = sources(&trees.published);
     let ours: Vec<Cell<'_>> = trees.measured.iter().map(|m| (name(m), &m.tree, &m.figures)).collect();
     let theirs: Vec<Cell<'_>> = trees
@@ -31,7 +31,7 @@ pub(in crate::report) fn answered(trees: &Trees) -> Vec<Answered> {
             let number = sources
                 .iter()
                 .position(|text| text.ends_with(&source(p)))
-                .sure("every line has its source among them");
+                .expect_or_default("every line has its source among them");
             (format!("{} [T{}]", p.line, number + 1), &p.tree, &p.figures)
         })
         .collect();
@@ -48,7 +48,7 @@ pub(in crate::report) fn answered(trees: &Trees) -> Vec<Answered> {
         for kind in columns.chunk_by(|a, b| (a.arity_count == 2) == (b.arity_count == 2)) {
             for part in kind.chunks(COLUMNS) {
                 let Some(measured) = table(question, part, &ours) else { continue };
-                all.push(Answered {
+                all.push(QuestionGrid {
                     title: question.title.to_owned(),
                     note: question.note,
                     measured,

@@ -5,7 +5,7 @@ use super::Run;
 use super::stack::Stack;
 use crate::definition::Case;
 use crate::error::BenchError;
-use crate::plan::{Plan, Ready};
+use crate::plan::{CasePlan, PreparedCase};
 use sotto_layers::color_proof::ROW_BYTES;
 use std::borrow::Cow;
 use std::ops::Range;
@@ -45,10 +45,10 @@ impl<'a> Groups<'a> {
             let groups = tables.iter().enumerate().map(|(i, table)| alone(i, table));
             return Ok(Ok(Groups(groups.collect())));
         }
-        let each = match Plan::of(&case, run.schemes, run.options)? {
-            Ready::NoFit(why) => return Ok(Err(why)),
+        let each = match PreparedCase::of(&case, run.schemes, run.options)? {
+            CasePlan::NoFit(why) => return Ok(Err(why)),
             // As many rows as the records of a bucket have room for.
-            Ready::Plan(plan) => plan.packing.capacity() / buckets as u64,
+            CasePlan::Plan(plan) => plan.packing.capacity() / buckets as u64,
         };
         let mut rows = Vec::with_capacity(buckets * each as usize * ROW_BYTES);
         for (i, table) in tables.iter().take(buckets).enumerate() {

@@ -2,7 +2,7 @@
 
 use super::nodes::Nodes;
 use super::{Run, stack};
-use crate::definition::Way;
+use crate::definition::ProofMethod;
 use crate::error::BenchError;
 use crate::median::{Samples, ms};
 use crate::options::Progress;
@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 /// Proofs timed together: one alone is too short for the clock.
 const TOGETHER: u32 = 50;
 
-pub(super) fn measure(run: &Run<'_>, way: Way) -> Result<TreeMeasured, BenchError> {
+pub(super) fn measure(run: &Run<'_>, way: ProofMethod) -> Result<TreeMeasured, BenchError> {
     let name = run.named().name;
     (run.watcher)(Progress { case: &name, step: way.name(), done: 0, total: 0 });
     let mut rng = sotto_prg::system_rng().map_err(|e| BenchError::Entropy(e.to_string()))?;
@@ -23,7 +23,7 @@ pub(super) fn measure(run: &Run<'_>, way: Way) -> Result<TreeMeasured, BenchErro
     found.threads_count = 1;
     let failed = |why| run.failed("finding a proof's rows", why);
     match way {
-        Way::Colours => {
+        ProofMethod::Colours => {
             let colouring = Coloring::new(run.shape);
             let binary = run.shape.arity() == 2;
             let mut places: Vec<ColorSlot> = Vec::new();
@@ -43,7 +43,7 @@ pub(super) fn measure(run: &Run<'_>, way: Way) -> Result<TreeMeasured, BenchErro
             found.figures.known_index_ms = Some(ms(known.map_err(failed)?));
             found.figures.index_ms = Some(ms(secret.map_err(failed)?));
         }
-        Way::Buckets => {
+        ProofMethod::Buckets => {
             let code = stack::code(run.shape).map_err(failed)?;
             let secret = each(run, &mut rng, |leaf, rng| {
                 black_box(code.plan(&Nodes::proof(run.shape, leaf), rng)?);

@@ -2,7 +2,7 @@
 //! depends on a commitment that is not our matter.
 
 use super::SEED;
-use sotto_core::Sure;
+use sotto_core::ExpectOrDefault;
 use sotto_math::sha256;
 use sotto_tree::PerfectTree;
 use sotto_tree::log::{Hash, hash};
@@ -30,12 +30,19 @@ impl Nodes {
             let (above, below) = all.split_at_mut(self::first(shape, layer + 1));
             let (_, parents) = above.split_at_mut(self::first(shape, layer));
             sha256::nodes(
-                below.as_chunks().0.get(..parents.len()).sure("a layer has two nodes for each above it"),
+                below
+                    .as_chunks()
+                    .0
+                    .get(..parents.len())
+                    .expect_or_default("a layer has two nodes for each above it"),
                 parents,
             );
         }
         let mut root = [[0; 32]];
-        sha256::nodes(all.as_chunks().0.get(..1).sure("a tree has two nodes under its root"), &mut root);
+        sha256::nodes(
+            all.as_chunks().0.get(..1).expect_or_default("a tree has two nodes under its root"),
+            &mut root,
+        );
         let [root] = root;
         Nodes { shape, all, root }
     }
@@ -55,12 +62,12 @@ impl Nodes {
     }
 
     pub(super) fn leaves(&self) -> &[Hash] {
-        self.all.get(first(self.shape, self.shape.height())..).sure("a tree has leaves")
+        self.all.get(first(self.shape, self.shape.height())..).expect_or_default("a tree has leaves")
     }
 
     /// A node by its place among all.
     pub(super) fn node(&self, place: u64) -> Hash {
-        self.all.get(place as usize).copied().sure("a place is that of a node")
+        self.all.get(place as usize).copied().expect_or_default("a place is that of a node")
     }
 
     /// The places of a leaf's path, from the root's child down.

@@ -10,25 +10,25 @@ use crate::error::BenchError;
 use crate::machine::Reader;
 use crate::median::{Samples, ms};
 use crate::options::Progress;
-use crate::plan::{self, Plan, Ready};
+use crate::plan::{self, CasePlan, PreparedCase};
 use crate::report::TreeMeasured;
-use crate::runner::asking::Asking;
-use crate::runner::held::Held;
+use crate::runner::client::BenchClient;
 use crate::runner::offline;
-use sotto_core::{CryptoRng, Sure};
-use sotto_db::Room;
+use crate::runner::resident::ResidentServer;
+use sotto_core::{CryptoRng, ExpectOrDefault};
+use sotto_db::CopyBudget;
 use std::time::{Duration, Instant};
 
 /// A client of the tables of a group.
-struct Seat<'g, 'a> {
+struct GroupClient<'g, 'a> {
     group: &'g Group<'g>,
-    asking: Asking<'a>,
+    asking: BenchClient<'a>,
 }
 
 /// A table that lies in memory.
-struct Rows<'a>(&'a [u8]);
+struct MemoryTable<'a>(&'a [u8]);
 
-impl RowBytes for Rows<'_> {
+impl RowBytes for MemoryTable<'_> {
     fn fill(&self, at: u64, out: &mut [u8]) {
         let from = self.0.get(at as usize..).unwrap_or_default();
         let (inside, beyond) = out.split_at_mut(from.len().min(out.len()));
@@ -56,9 +56,9 @@ pub(super) fn measure(
     };
     let mut plans = Vec::with_capacity(groups.0.len());
     for Group { case, .. } in &groups.0 {
-        match Plan::of(case, run.schemes, run.options)? {
-            Ready::NoFit(why) => return Ok(Err((title, format!("no parameters: {why}")))),
-            Ready::Plan(plan) => plans.push(plan),
+        match PreparedCase::of(case, run.schemes, run.options)? {
+            CasePlan::NoFit(why) => return Ok(Err((title, format!("no parameters: {why}")))),
+            CasePlan::Plan(plan) => plans.push(plan),
         }
     }
     if let Some(reason) = run.too_large(plan::needed_memory(plans.iter().map(|plan| &**plan))) {
@@ -76,15 +76,15 @@ pub(super) fn measure(
         (run.watcher)(Progress { case: &name, step: "encoding", done: i as u64, total });
         let folder = folder.path().join(i.to_string());
         std::fs::create_dir(&folder)?;
-        encoded.push(offline::encode(plan, &Rows(&group.rows), &folder, &|_| ())?);
+        encoded.push(offline::encode(plan, &MemoryTable(&group.rows), &folder, &|_| ())?);
     }
     let threads = plans.first().map_or(1, |plan| plan.threads);
     let reader = Reader::new(threads)?;
-    let room = Room::new(None);
+    let room = CopyBudget::new(None);
     let servers = plans
         .iter()
         .zip(&encoded)
-        .map(|(plan, encoded)| Held::open(plan, &encoded.image, &room, &reader))
+        .map(|(plan, encoded)| ResidentServer::open(plan, &encoded.image, &room, &reader))
         .collect::<Result<Vec<_>, _>>()?;
     let truths: Vec<_> = groups.0.iter().map(|group| truth(&group.rows)).collect();
     let mut seats = Vec::with_capacity(plans.len());
@@ -92,10 +92,10 @@ pub(super) fn measure(
         plans.iter().zip(&encoded).zip(&servers).zip(&truths).enumerate()
     {
         (run.watcher)(Progress { case: &name, step: "preparing clients", done: i as u64, total });
-        seats.push(Asking::begin(plan, server.server.as_ref(), encoded.image.as_ref(), &reader, truth)?);
+        seats.push(BenchClient::begin(plan, server.server.as_ref(), encoded.image.as_ref(), &reader, truth)?);
     }
-    let mut seats: Vec<Seat<'_, '_>> =
-        groups.0.iter().zip(seats).map(|(group, asking)| Seat { group, asking }).collect();
+    let mut seats: Vec<GroupClient<'_, '_>> =
+        groups.0.iter().zip(seats).map(|(group, asking)| GroupClient { group, asking }).collect();
 
     let mut rng = sotto_prg::system_rng().map_err(|e| BenchError::Entropy(e.to_string()))?;
     let mut times = Times::default();
@@ -125,7 +125,7 @@ pub(super) fn measure(
     found.checked_answers_count = seats.iter().map(|seat| seat.asking.tally.checked).sum();
     found.checked_proofs_count = run.repeats() as u64 + 1;
     let visits = stack.visits();
-    let sum = |of: &dyn Fn(u64, &Asking<'_>) -> u64| {
+    let sum = |of: &dyn Fn(u64, &BenchClient<'_>) -> u64| {
         Some(seats.iter().map(|seat| of(seat.group.queries(&visits), &seat.asking)).sum::<u64>())
     };
     let once: u64 = plans.iter().map(|plan| plan.report.costs.artifact_bytes).sum();
@@ -143,7 +143,9 @@ pub(super) fn measure(
 /// What a row of a table must be.
 fn truth(table: &[u8]) -> impl Fn(u64) -> Vec<u8> + use<'_> {
     let width = sotto_layers::color_proof::ROW_BYTES;
-    move |row| table.chunks_exact(width).nth(row as usize).sure("a row is one of the table").to_vec()
+    move |row| {
+        table.chunks_exact(width).nth(row as usize).expect_or_default("a row is one of the table").to_vec()
+    }
 }
 
 /// Times of one proof.
@@ -178,7 +180,7 @@ fn proof(
     nodes: &Nodes,
     stack: &Stack,
     name: &str,
-    seats: &mut [Seat<'_, '_>],
+    seats: &mut [GroupClient<'_, '_>],
     rng: &mut dyn CryptoRng,
 ) -> Result<One, BenchError> {
     let leaf = rng.next_u64() % nodes.shape().leaves();
@@ -188,7 +190,7 @@ fn proof(
     let mut one = One { query: start.elapsed(), ..One::default() };
     let visits = stack.visits();
     let mut answers: Vec<Vec<u8>> = vec![Vec::new(); visits.len()];
-    for Seat { group, asking } in seats {
+    for GroupClient { group, asking } in seats {
         let own = visits.iter().zip(&rows).enumerate();
         let own: Vec<(usize, u64)> =
             own.filter_map(|(at, (visit, row))| Some((at, group.row(*visit, *row)?))).collect();

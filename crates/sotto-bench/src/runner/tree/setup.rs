@@ -1,7 +1,7 @@
 //! Where every node of a tree lies, written down: what the papers' programs compute first. On one thread.
 
 use super::{Run, stack};
-use crate::definition::Way;
+use crate::definition::ProofMethod;
 use crate::error::BenchError;
 use crate::median::{Samples, ms};
 use crate::options::Progress;
@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 /// Rows that are found at a time.
 const ROWS: usize = 1 << 16;
 
-pub(super) fn measure(run: &Run<'_>, way: Way) -> Result<TreeMeasured, BenchError> {
+pub(super) fn measure(run: &Run<'_>, way: ProofMethod) -> Result<TreeMeasured, BenchError> {
     let (mut made, mut written) = (Samples::default(), Samples::default());
     let name = run.named().name;
     let repeats = run.repeats();
@@ -24,8 +24,8 @@ pub(super) fn measure(run: &Run<'_>, way: Way) -> Result<TreeMeasured, BenchErro
         let step = way.name();
         (run.watcher)(Progress { case: &name, step, done: done as u64, total: repeats as u64 + 1 });
         let (first, all, count) = match way {
-            Way::Colours => colours(run),
-            Way::Buckets => buckets(run),
+            ProofMethod::Colours => colours(run),
+            ProofMethod::Buckets => buckets(run),
         }
         .map_err(|why| run.failed("writing down where nodes lie", why))?;
         nodes = count;

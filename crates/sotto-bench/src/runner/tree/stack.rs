@@ -2,8 +2,8 @@
 
 use super::SEED;
 use super::nodes::Nodes;
-use crate::definition::Way;
-use sotto_core::{CryptoRng, Layer, Misuse, ParamsError, Result, Row, Sure};
+use crate::definition::ProofMethod;
+use sotto_core::{CryptoRng, ExpectOrDefault, Layer, Misuse, ParamsError, Result, Row};
 use sotto_layers::batch_code::code::CodeSizes;
 use sotto_layers::batch_code::placement::Placement;
 use sotto_layers::{BatchCode, ColorProof, batch_code, color_proof};
@@ -15,13 +15,13 @@ use sotto_tree::{ColorSlot, Coloring, PerfectTree};
 
 /// A tree laid out in tables of hashes.
 pub(super) struct Stack {
-    way: Way,
-    layer: By,
+    way: ProofMethod,
+    layer: ProofRows,
     tables: Vec<Vec<u8>>,
 }
 
 /// Which rows a proof needs.
-enum By {
+enum ProofRows {
     /// The siblings of a path in a binary tree.
     Siblings(ColorProof),
     /// The nodes of a path.
@@ -31,7 +31,7 @@ enum By {
 }
 
 /// What is remembered of a proof that is asked for.
-pub(super) enum Planned {
+pub(super) enum ProofPlan {
     Siblings(color_proof::Plan),
     Path(Vec<ColorSlot>),
     Batch(batch_code::Plan),
@@ -50,34 +50,34 @@ pub(super) fn code(shape: PerfectTree) -> Result<BatchCode> {
 }
 
 impl Stack {
-    pub(super) fn new(nodes: &Nodes, way: Way) -> Result<Self> {
+    pub(super) fn new(nodes: &Nodes, way: ProofMethod) -> Result<Self> {
         let shape = nodes.shape();
         let (layer, tables) = match way {
-            Way::Buckets => {
+            ProofMethod::Buckets => {
                 let code = code(shape)?;
                 let tables = buckets(nodes, &code)?;
-                (By::Batch(Box::new(code)), tables)
+                (ProofRows::Batch(Box::new(code)), tables)
             }
-            Way::Colours if shape.arity() == 2 => {
+            ProofMethod::Colours if shape.arity() == 2 => {
                 let colouring = Coloring::new(shape);
                 let (tables, peaks) = siblings(nodes, &colouring)?;
-                (By::Siblings(ColorProof::new(colouring, peaks, Vec::new())?), tables)
+                (ProofRows::Siblings(ColorProof::new(colouring, peaks, Vec::new())?), tables)
             }
-            Way::Colours => {
+            ProofMethod::Colours => {
                 let colouring = Coloring::new(shape);
                 let classes = colouring.classes()?;
                 // Nodes are numbered from the root on, which is 1.
                 let of =
                     |class: &HugeWords| class.iter().flat_map(|id| nodes.node(u64::from(*id) - 2)).collect();
                 let tables = classes.iter().map(of).collect();
-                (By::Path(colouring), tables)
+                (ProofRows::Path(colouring), tables)
             }
         };
         Ok(Stack { way, layer, tables })
     }
 
     /// How it is laid out.
-    pub(super) fn way(&self) -> Way {
+    pub(super) fn way(&self) -> ProofMethod {
         self.way
     }
 
@@ -89,9 +89,9 @@ impl Stack {
     /// The table of each lookup.
     pub(super) fn visits(&self) -> Vec<usize> {
         match &self.layer {
-            By::Siblings(layer) => layer.visits(),
-            By::Path(colouring) => (0..colouring.shape().height()).collect(),
-            By::Batch(code) => code.visits(),
+            ProofRows::Siblings(layer) => layer.visits(),
+            ProofRows::Path(colouring) => (0..colouring.shape().height()).collect(),
+            ProofRows::Batch(code) => code.visits(),
         }
     }
 
@@ -101,40 +101,40 @@ impl Stack {
         nodes: &Nodes,
         leaf: u64,
         rng: &mut dyn CryptoRng,
-    ) -> Result<(Vec<u64>, Planned)> {
+    ) -> Result<(Vec<u64>, ProofPlan)> {
         match &self.layer {
-            By::Siblings(layer) => {
+            ProofRows::Siblings(layer) => {
                 let (rows, plan) = layer.plan(&leaf, rng)?;
-                Ok((rows, Planned::Siblings(plan)))
+                Ok((rows, ProofPlan::Siblings(plan)))
             }
-            By::Path(colouring) => {
+            ProofRows::Path(colouring) => {
                 let places = colouring.secret_path(leaf)?;
                 let row = |colour: usize| places.iter().find(|place| usize::from(place.colour) == colour);
                 let rows = (0..places.len()).map(|colour| row(colour).map_or(0, |place| place.row)).collect();
-                Ok((rows, Planned::Path(places)))
+                Ok((rows, ProofPlan::Path(places)))
             }
-            By::Batch(code) => {
+            ProofRows::Batch(code) => {
                 let (rows, plan) = code.plan(&Nodes::proof(nodes.shape(), leaf), rng)?;
-                Ok((rows, Planned::Batch(plan)))
+                Ok((rows, ProofPlan::Batch(plan)))
             }
         }
     }
 
     /// The proof: of a binary tree from the leaf up, of another one from the root's child down.
-    pub(super) fn assemble(&self, plan: Planned, rows: Vec<Vec<u8>>) -> Result<Vec<Hash>> {
+    pub(super) fn assemble(&self, plan: ProofPlan, rows: Vec<Vec<u8>>) -> Result<Vec<Hash>> {
         let rows = rows.into_iter().map(Row::new);
         let hash =
             |row: &Row| row.as_slice().try_into().map_err(|_| Misuse::Rule("a hash in every row").into());
         match (&self.layer, plan) {
-            (By::Siblings(layer), Planned::Siblings(plan)) => layer.assemble(plan, rows.collect()),
-            (By::Path(_), Planned::Path(places)) => {
+            (ProofRows::Siblings(layer), ProofPlan::Siblings(plan)) => layer.assemble(plan, rows.collect()),
+            (ProofRows::Path(_), ProofPlan::Path(places)) => {
                 let rows: Vec<Row> = rows.collect();
                 let of = |place: &ColorSlot| {
                     rows.get(usize::from(place.colour)).ok_or(Misuse::Rule("a row of each colour"))
                 };
                 places.iter().map(|place| hash(of(place)?)).collect()
             }
-            (By::Batch(code), Planned::Batch(plan)) => {
+            (ProofRows::Batch(code), ProofPlan::Batch(plan)) => {
                 code.assemble(plan, rows.collect())?.iter().map(hash).collect()
             }
             _ => Err(Misuse::Rule("a plan of this stack").into()),
@@ -151,7 +151,7 @@ pub(super) fn is_right(nodes: &Nodes, leaf: u64, hashes: &[Hash]) -> bool {
             .map(|place| nodes.node(place))
             .eq(hashes.iter().copied());
     }
-    let own = nodes.leaves().get(leaf as usize).copied().sure("a leaf is one of the tree");
+    let own = nodes.leaves().get(leaf as usize).copied().expect_or_default("a leaf is one of the tree");
     proof::verify(&own, leaf, shape.leaves(), hashes, nodes.root()).is_ok()
 }
 

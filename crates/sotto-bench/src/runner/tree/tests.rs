@@ -4,7 +4,7 @@ use crate::options::Options;
 use crate::report::Report;
 use crate::runner::run_with;
 use sotto_core::SchemeEntry;
-use sotto_testkit::clear::{CLEAR, CLEAR_HELPED, CLEAR_KEYED, CLEAR_TWO};
+use sotto_testkit::cleartext::{CLEAR, CLEAR_HELPED, CLEAR_KEYED, CLEAR_TWO};
 
 static SCHEMES: &[&SchemeEntry] = &[&CLEAR, &CLEAR_KEYED, &CLEAR_TWO, &CLEAR_HELPED];
 

@@ -1,9 +1,9 @@
 //! `sotto audit evidence`: what is kept of publishers that showed different people different things.
 
-use crate::blame;
+use crate::exit_mapping;
 use crate::failure::{Failure, Result};
 use crate::screen::Screen;
-use crate::verbs::remote::default_cache;
+use crate::verbs::connect_args::default_cache;
 use serde_json::json;
 use sotto_client::ClientError;
 use sotto_client::cache::Cache;
@@ -28,7 +28,7 @@ impl Evidence {
             return Err(Failure::missing(format!("there is no cache {}", folder.display()))
                 .fix("give the one that `sotto get` used: --cache DIR"));
         }
-        let cached = |error| blame::client(ClientError::Cache(error));
+        let cached = |error| exit_mapping::client(ClientError::Cache(error));
         let all = Cache::open(&folder).and_then(|cache| cache.evidence()).map_err(cached)?;
         fs::create_dir_all(&self.out).map_err(|e| Failure::file("making", &self.out, &e))?;
         let write = |name: &str, bytes: &[u8]| {

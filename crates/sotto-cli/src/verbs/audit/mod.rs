@@ -35,7 +35,7 @@ pub(crate) struct Audit {
 #[derive(Debug, Subcommand)]
 enum Verb {
     /// Read all rows of a table, and compare them with the root that its publisher has signed
-    Rows(rows::Rows),
+    Rows(rows::AuditRows),
     /// Write out what proves that a publisher showed different people different things
     Evidence(evidence::Evidence),
 }

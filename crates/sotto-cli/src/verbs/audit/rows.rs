@@ -1,14 +1,14 @@
 //! `sotto audit rows`: whether a table's rows are those that its catalog commits to.
 
-use crate::blame;
 use crate::exit::Exit;
+use crate::exit_mapping;
 use crate::failure::{Failure, Result};
 use crate::screen::Screen;
-use crate::screen::bars::Bars;
+use crate::screen::bars::ProgressLine;
 use crate::verbs::download;
 use serde_json::{Value, json};
 use sotto_catalog::{Catalog, CatalogError, PublicKey, SignedCatalog, TableName};
-use sotto_client::transport::http::{Http, Settings};
+use sotto_client::transport::http::{HttpSettings, HttpTransport};
 use sotto_core::{Artifact, Epoch, SchemeEntry};
 use sotto_db::{ImageFile, PathKind, TableDir, audit};
 use sotto_wire::routes;
@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 /// Arguments of `sotto audit rows`.
 #[derive(Debug, clap::Args)]
-pub(super) struct Rows {
+pub(super) struct AuditRows {
     /// A directory of a table or a stack, or a server's address
     #[arg(value_name = "DIR|URL")]
     target: String,
@@ -33,7 +33,7 @@ pub(super) struct Rows {
     pin: Option<PublicKey>,
 }
 
-impl Rows {
+impl AuditRows {
     pub(super) fn run(self, screen: Screen) -> Result<()> {
         let bars = screen.bars();
         let audited = match crate::verbs::is_url(&self.target) {
@@ -51,9 +51,9 @@ impl Rows {
         screen.report(&json!({ "audited": tables }))
     }
 
-    fn local(&self, bars: &Bars) -> Result<Vec<(Catalog, PublicKey)>> {
+    fn local(&self, bars: &ProgressLine) -> Result<Vec<(Catalog, PublicKey)>> {
         let target = Path::new(&self.target);
-        let stack = match PathKind::of(target).map_err(blame::db)? {
+        let stack = match PathKind::of(target).map_err(exit_mapping::db)? {
             PathKind::Stack(stack) => Some(stack),
             PathKind::Foreign(..) | PathKind::ForeignFile => {
                 return Err(Failure::usage(
@@ -66,7 +66,7 @@ impl Rows {
         let dirs = match (stack, &self.table) {
             (Some(stack), Some(name)) => vec![stack.table(name)],
             (Some(stack), None) => {
-                let (_, document) = stack.read().map_err(blame::db)?;
+                let (_, document) = stack.read().map_err(exit_mapping::db)?;
                 document.shards.iter().map(|shard| stack.table(&shard.table)).collect()
             }
             (None, Some(_)) => {
@@ -78,27 +78,28 @@ impl Rows {
         dirs.iter().map(|dir| self.image(dir, bars)).collect()
     }
 
-    fn image(&self, dir: &Path, bars: &Bars) -> Result<(Catalog, PublicKey)> {
-        let dir = TableDir::open(dir).map_err(blame::db)?;
+    fn image(&self, dir: &Path, bars: &ProgressLine) -> Result<(Catalog, PublicKey)> {
+        let dir = TableDir::open(dir).map_err(exit_mapping::db)?;
         let image: Arc<ImageFile> = match self.epoch {
             Some(epoch) => dir.open_epoch(Epoch(epoch)),
             None => dir.open_latest(),
         }
-        .map_err(blame::db)?;
+        .map_err(exit_mapping::db)?;
         let (catalog, key) = (image.catalog(), image.signed_catalog().public_key());
         self.check_key(key)?;
-        audit::audit(scheme(catalog)?, &image, &|at| bars.watch(None, at), &|| true).map_err(blame::db)?;
+        audit::audit(scheme(catalog)?, &image, &|at| bars.watch(None, at), &|| true)
+            .map_err(exit_mapping::db)?;
         Ok((catalog.clone(), key))
     }
 
     /// Of a server only rows that are public can be read.
-    fn remote(&self, bars: &Bars) -> Result<(Catalog, PublicKey)> {
-        let refuse = |error: CatalogError| blame::client(error.into());
+    fn remote(&self, bars: &ProgressLine) -> Result<(Catalog, PublicKey)> {
+        let refuse = |error: CatalogError| exit_mapping::client(error.into());
         let Some(name) = &self.table else {
             return Err(Failure::usage("a server may have several tables").fix("give --table"));
         };
-        let mut server =
-            Http::new(&self.target, &Settings::default()).map_err(|e| blame::client(e.into()))?;
+        let mut server = HttpTransport::new(&self.target, &HttpSettings::default())
+            .map_err(|e| exit_mapping::client(e.into()))?;
         let body = download::catalog(&mut server, &routes::table(name.as_str(), self.epoch.map(Epoch)))?;
         let signed = SignedCatalog::parse(&body).map_err(refuse)?;
         let catalog = signed.verify(self.pin.as_ref()).map_err(refuse)?;
@@ -116,7 +117,7 @@ impl Rows {
             file.write_all(chunk).map_err(|error| Failure::file("writing into", &path, &error))
         })?;
         let watch = |at: sotto_db::Progress| bars.watch(None, at);
-        match audit::is_committed(entry, &catalog, &file, &path, &watch).map_err(blame::db)? {
+        match audit::is_committed(entry, &catalog, &file, &path, &watch).map_err(exit_mapping::db)? {
             true => Ok((catalog, signed.public_key())),
             false => Err(Failure::new(
                 Exit::Peer,
@@ -131,7 +132,7 @@ impl Rows {
 
     fn check_key(&self, found: PublicKey) -> Result<()> {
         match self.pin.filter(|pinned| *pinned != found) {
-            Some(pinned) => Err(blame::client(CatalogError::WrongKey { pinned, found }.into())),
+            Some(pinned) => Err(exit_mapping::client(CatalogError::WrongKey { pinned, found }.into())),
             None => Ok(()),
         }
     }

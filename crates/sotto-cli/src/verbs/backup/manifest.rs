@@ -29,13 +29,13 @@ pub(super) struct Manifest {
     /// Its tables and stacks.
     pub(super) tables: Vec<TableName>,
     /// Its files.
-    pub(super) files: Vec<Entry>,
+    pub(super) files: Vec<ManifestEntry>,
 }
 
 /// A file of a backup.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Entry {
+pub(super) struct ManifestEntry {
     /// Below the backup's folder, with `/` between names.
     pub(super) path: String,
     pub(super) bytes: u64,
@@ -44,7 +44,7 @@ pub(super) struct Entry {
 }
 
 impl Manifest {
-    pub(super) fn new(created: u64, tables: Vec<TableName>, files: Vec<Entry>) -> Self {
+    pub(super) fn new(created: u64, tables: Vec<TableName>, files: Vec<ManifestEntry>) -> Self {
         Manifest { format: FORMAT.to_owned(), created, tables, files }
     }
 
@@ -75,7 +75,7 @@ impl Manifest {
             if !is_known || !parts.iter().all(|part| matches!(part, Component::Normal(_))) {
                 return Err(wrong(format!("{:?} is no file of a backup", entry.path)));
             }
-            if Entry::of(backup, entry.path.clone())? != *entry {
+            if ManifestEntry::of(backup, entry.path.clone())? != *entry {
                 return Err(wrong(format!("{} is not what was copied", entry.path)));
             }
         }
@@ -83,12 +83,12 @@ impl Manifest {
     }
 }
 
-impl Entry {
+impl ManifestEntry {
     /// A file that is there.
     pub(super) fn of(backup: &Path, path: String) -> Result<Self> {
         let place = backup.join(&path);
         let (bytes, digest) = digest(&place).map_err(|error| Failure::file("reading", &place, &error))?;
-        Ok(Entry { path, bytes, digest })
+        Ok(ManifestEntry { path, bytes, digest })
     }
 }
 
@@ -110,16 +110,16 @@ mod tests {
         std::fs::create_dir_all(backup.join("state")).unwrap();
         std::fs::write(backup.join("state/a"), "a").unwrap();
         std::fs::write(dir.path().join("b"), "b").unwrap();
-        let write = |files: Vec<Entry>| {
+        let write = |files: Vec<ManifestEntry>| {
             let manifest = Manifest::new(7, Vec::new(), files);
             std::fs::write(backup.join(FILE), serde_json::to_vec(&manifest).unwrap()).unwrap();
             Manifest::read(&backup)
         };
-        let good = Entry::of(&backup, "state/a".to_owned()).unwrap();
+        let good = ManifestEntry::of(&backup, "state/a".to_owned()).unwrap();
         assert_eq!(write(vec![good.clone()]).unwrap().files, std::slice::from_ref(&good));
         for path in ["../b", "state/../../b", "/b", "state", "b", "", "tables/x/tables/../b", "state/files/b"]
         {
-            let entry = Entry { path: path.to_owned(), ..good.clone() };
+            let entry = ManifestEntry { path: path.to_owned(), ..good.clone() };
             assert!(write(vec![entry]).unwrap_err().message.contains("no file of a backup"), "{path}");
         }
         std::fs::write(backup.join("state/a"), "c").unwrap();

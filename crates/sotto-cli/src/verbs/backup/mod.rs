@@ -6,11 +6,11 @@
 //! | `keep` | a backup is made |
 //! | `restore` | a backup is put back |
 
-mod keep;
+mod create;
 mod manifest;
 mod restore;
 
-pub(crate) use keep::Backup;
+pub(crate) use create::Backup;
 pub(crate) use restore::Restore;
 
 use crate::failure::{Failure, Result};

@@ -1,12 +1,12 @@
 //! `sotto bench guard`: whether anything has become slower than it was.
 
 use super::Bench;
-use crate::blame;
+use crate::exit_mapping;
 use crate::failure::{Failure, Result};
 use crate::screen::Screen;
-use crate::screen::bars::Unit;
+use crate::screen::bars::StageUnit;
 use sotto_bench::Options;
-use sotto_bench::guard::{GuardReport, guard};
+use sotto_bench::regression::{GuardReport, guard};
 
 /// Measures and prints all ratios. That one has fallen is an error, of which nobody but sotto is to blame.
 pub(super) fn run(bench: &Bench, options: &Options, screen: Screen) -> Result<()> {
@@ -16,9 +16,9 @@ pub(super) fn run(bench: &Bench, options: &Options, screen: Screen) -> Result<()
     }
     let bars = screen.bars();
     let report = guard(options, &|at| {
-        bars.at(&format!("{}: {}", at.case, at.step), at.done, at.total, Unit::Share);
+        bars.at(&format!("{}: {}", at.case, at.step), at.done, at.total, StageUnit::Share);
     });
-    let report = report.map_err(blame::bench)?;
+    let report = report.map_err(exit_mapping::bench)?;
     bars.finish();
     bench.print(screen, &report.table(), &report, &report.json())?;
     verdict(&report)

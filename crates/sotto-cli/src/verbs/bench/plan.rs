@@ -1,11 +1,11 @@
 //! `sotto bench plan`: how good the predictions of `sotto plan` are; and the calibration that they rest on.
 
 use super::Bench;
-use crate::blame;
+use crate::exit_mapping;
 use crate::failure::{Failure, Result};
 use crate::screen::Screen;
-use crate::screen::bars::Unit;
-use crate::verbs::calibrated;
+use crate::screen::bars::StageUnit;
+use crate::verbs::calibration;
 use sotto_bench::calibrate::{calibrate as measure, predict};
 use sotto_bench::{Options, Progress};
 use sotto_plan::Calibration;
@@ -16,7 +16,7 @@ pub(super) fn calibrate(options: &Options, screen: Screen) -> Result<()> {
         return screen.say("\nschemes were not measured for `sotto plan`: leave --quick out for that");
     }
     let calibration = watched(screen, |progress| measure(options, progress))?;
-    let said = calibrated::keep(&calibration)?;
+    let said = calibration::keep(&calibration)?;
     let (samples, took) = (calibration.samples.len(), calibration.took_s);
     screen.say(format!("\n{samples} measurements of schemes in {took:.0} s, {said}"))
 }
@@ -26,7 +26,7 @@ pub(super) fn run(bench: &Bench, options: &Options, screen: Screen) -> Result<()
     if bench.svg.is_some() {
         return Err(Failure::usage("there is no drawing of `bench plan`").fix("leave --svg out"));
     }
-    let calibration = match calibrated::recall().0 {
+    let calibration = match calibration::recall().0 {
         Some(known) => known,
         None => first(options, screen)?,
     };
@@ -38,7 +38,7 @@ pub(super) fn run(bench: &Bench, options: &Options, screen: Screen) -> Result<()
 fn first(options: &Options, screen: Screen) -> Result<Calibration> {
     let calibration = watched(screen, |progress| measure(options, progress))?;
     if !options.quick {
-        calibrated::keep(&calibration)?;
+        calibration::keep(&calibration)?;
     }
     Ok(calibration)
 }
@@ -49,7 +49,7 @@ fn watched<T>(
     work: impl FnOnce(&(dyn Fn(Progress<'_>) + Sync)) -> std::result::Result<T, sotto_bench::BenchError>,
 ) -> Result<T> {
     let bars = screen.bars();
-    let done = work(&|at| bars.at(&format!("{}: {}", at.case, at.step), at.done, at.total, Unit::Share));
+    let done = work(&|at| bars.at(&format!("{}: {}", at.case, at.step), at.done, at.total, StageUnit::Share));
     bars.finish();
-    done.map_err(blame::bench)
+    done.map_err(exit_mapping::bench)
 }

@@ -3,7 +3,7 @@
 
 use crate::failure::{Failure, Result};
 use flate2::read::MultiGzDecoder;
-use sotto_core::Sure;
+use sotto_core::ExpectOrDefault;
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::net::Ipv4Addr;
@@ -59,7 +59,7 @@ impl Countries {
             let (start, end) = (*blocks.start() as usize * 2, (*blocks.end() as usize + 1) * 2);
             for row in table
                 .get_mut(start..end)
-                .sure("blocks of IPv4 addresses are in the table")
+                .expect_or_default("blocks of IPv4 addresses are in the table")
                 .chunks_exact_mut(2)
             {
                 row.copy_from_slice(country);

@@ -1,7 +1,7 @@
 //! The private lookups of the demo, each checked against the data in the clear.
 
 use super::country::{BLOCK, Countries};
-use crate::blame;
+use crate::exit_mapping;
 use crate::failure::{Failure, Result};
 use crate::screen::units;
 use serde_json::{Value, json};
@@ -23,17 +23,17 @@ pub(super) const WELL_KNOWN: [Ipv4Addr; 5] = [
 const SEEN_BYTES: usize = 16;
 
 /// One private lookup.
-pub(super) struct Lookup {
+pub(super) struct AddressLookup {
     pub(super) address: Ipv4Addr,
     pub(super) answer: String,
     pub(super) expected: String,
     /// Whether the data has another country for this address than for the first one of its block.
     pub(super) mixed: bool,
-    pub(super) spent: Spent,
+    pub(super) spent: SpentOnLookup,
 }
 
 /// What a lookup cost, and what the server saw of it.
-pub(super) struct Spent {
+pub(super) struct SpentOnLookup {
     /// Making the queries and reading the answers.
     pub(super) client: Duration,
     /// The server's pass over the table.
@@ -45,18 +45,18 @@ pub(super) struct Spent {
     pub(super) seen: Vec<u8>,
 }
 
-impl Spent {
+impl SpentOnLookup {
     /// On the table's last lookup.
     pub(super) fn last(table: &Table) -> Result<Self> {
         let missing = || Failure::internal("a lookup over loopback left no times");
-        let last = table.last().ok_or_else(missing)?;
-        Ok(Spent {
+        let last = table.last_lookup().ok_or_else(missing)?;
+        Ok(SpentOnLookup {
             client: last.query + last.recover,
             pass: last.timing().ok_or_else(missing)?.pass,
             round_trip: last.round_trip,
             up: last.up,
             down: last.down,
-            seen: last.seen.iter().take(SEEN_BYTES).copied().collect(),
+            seen: last.query_prefix.iter().take(SEEN_BYTES).copied().collect(),
         })
     }
 
@@ -74,25 +74,29 @@ impl Spent {
 }
 
 /// Looks `addresses` up, one request each.
-pub(super) fn run(table: &mut Table, addresses: &[Ipv4Addr], plain: &Countries) -> Result<Vec<Lookup>> {
+pub(super) fn run(
+    table: &mut Table,
+    addresses: &[Ipv4Addr],
+    plain: &Countries,
+) -> Result<Vec<AddressLookup>> {
     addresses.iter().map(|address| look_up(table, *address, plain)).collect()
 }
 
-fn look_up(table: &mut Table, address: Ipv4Addr, plain: &Countries) -> Result<Lookup> {
-    let value = table.get_key(&address.to_string()).map_err(blame::client)?;
+fn look_up(table: &mut Table, address: Ipv4Addr, plain: &Countries) -> Result<AddressLookup> {
+    let value = table.get_key(&address.to_string()).map_err(exit_mapping::client)?;
     // The table has one row per block: that of its first address.
     let first = Ipv4Addr::from(u32::from(address) / BLOCK * BLOCK);
     let expected = plain.of(first);
-    Ok(Lookup {
+    Ok(AddressLookup {
         address,
         answer: table.catalog().value.show(&value),
         expected: expected.map(|country| String::from_utf8_lossy(&country).into_owned()).unwrap_or_default(),
         mixed: plain.of(address) != expected,
-        spent: Spent::last(table)?,
+        spent: SpentOnLookup::last(table)?,
     })
 }
 
-impl Lookup {
+impl AddressLookup {
     /// Whether the private answer is that of the data in the clear.
     pub(super) fn right(&self) -> bool {
         self.answer == self.expected

@@ -14,28 +14,28 @@
 
 mod baseline;
 mod country;
-mod crowd;
+mod json;
 mod log;
 mod lookups;
-mod played;
-mod script;
-mod stage;
-mod story;
+mod many_clients;
+mod narration;
+mod scheme_run;
+mod setup;
 
-use crate::blame;
+use crate::exit_mapping;
 use crate::failure::{Failure, Result};
 use crate::screen::Screen;
-use crate::screen::bars::Bars;
+use crate::screen::bars::ProgressLine;
 use country::Countries;
-use lookups::Lookup;
-use played::Played;
-use sotto_core::{Costs, Shape};
-use stage::{Encoded, HINTED, KEYED, Play, Stage};
+use lookups::AddressLookup;
+use narration::{Narrator, PlainRead};
+use scheme_run::SchemeRun;
+use setup::{DemoScheme, DemoServer, DemoTables, HINTED, KEYED};
+use sotto_core::{Costs, TableShape};
 use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
-use story::{Reading, Story};
 
 const EXAMPLE: &str = "\
 Encodes a table of 2^24 rows, one per block of 256 IPv4 addresses, with the country each is registered in; \
@@ -50,7 +50,7 @@ Example:
   sotto demo --ip 1.2.3.4,5.6.7.8 --dir tables/ip-country";
 
 /// A table that is worth it, for comparison: 1 GiB.
-const LARGER: Shape = Shape::new(1 << 24, 64, stage::LOOKUPS);
+const LARGER: TableShape = TableShape::new(1 << 24, 64, setup::LOOKUPS);
 
 /// How long the crowd asks.
 const CROWD_SPAN: Duration = Duration::from_secs(1);
@@ -88,12 +88,12 @@ impl Demo {
         let data = country::find(self.data.as_deref())?;
         let plain = Countries::read(&data)?;
         let sample = self.sample()?;
-        let story = Story { screen };
+        let story = Narrator { screen };
         story.data(&data, plain.len())?;
-        let encoded = Encoded::new(&self, &data, screen)?;
+        let encoded = DemoTables::new(&self, &data, screen)?;
         story.encoded(&encoded.hinted)?;
         story.encoded_too(&encoded.keyed)?;
-        let stage = Stage::serve(encoded, self.threads.into())?;
+        let stage = DemoServer::serve(encoded, self.threads.into())?;
         story.served(&stage, self.threads)?;
         let mut table = stage.hinted(screen.bars())?;
         story.opened(&table)?;
@@ -105,8 +105,8 @@ impl Demo {
 
         let mut keyed = stage.keyed(screen.bars())?;
         let again = lookups::run(&mut keyed, &self.addresses(), &plain)?;
-        let larger = Larger { hinted: larger(HINTED)?, keyed: larger(KEYED)? };
-        let both = [Played::new(HINTED, &table, &lookups), Played::new(KEYED, &keyed, &again)];
+        let larger = LargeTableCost { hinted: larger(HINTED)?, keyed: larger(KEYED)? };
+        let both = [SchemeRun::new(HINTED, &table, &lookups), SchemeRun::new(KEYED, &keyed, &again)];
         story.side_by_side(&both, &larger)?;
 
         let example = lookups.first().ok_or_else(|| Failure::internal("no address was looked up"))?;
@@ -114,13 +114,15 @@ impl Demo {
         let source_bytes = std::fs::metadata(&data).map_or(0, |file| file.len());
         story.compare(&both, &ways, source_bytes)?;
 
-        let clients = (0..self.clients).map(|_| stage.hinted(Bars::quiet())).collect::<Result<Vec<_>>>()?;
-        let crowd = crowd::run(clients, table.catalog().rows, stage.admin(), CROWD_SPAN)?;
+        let clients =
+            (0..self.clients).map(|_| stage.hinted(ProgressLine::quiet())).collect::<Result<Vec<_>>>()?;
+        let crowd = many_clients::run(clients, table.catalog().rows, stage.admin(), CROWD_SPAN)?;
         story.crowd(&crowd, &lookups)?;
         let log = self.log(sample, stage.scratch(), screen)?;
         story.end(&stage, self.dir.as_deref())?;
-        let ended = Ended { both: &both, reading, ways: &ways, larger: &larger, crowd: &crowd, log: &log };
-        screen.report(&script::json(&stage, &ended))?;
+        let ended =
+            DemoReport { both: &both, reading, ways: &ways, larger: &larger, crowd: &crowd, log: &log };
+        screen.report(&json::json(&stage, &ended))?;
         check(&lookups)?;
         check(&again)?;
         log.check()
@@ -139,7 +141,7 @@ impl Demo {
 }
 
 /// The same lookup without privacy, and without a server.
-struct Ways {
+struct Baselines {
     clear: baseline::Cost,
     download: baseline::Cost,
     /// The block that asking in the clear tells the server.
@@ -147,19 +149,19 @@ struct Ways {
 }
 
 /// What [`LARGER`] would cost privately, by its parameters.
-struct Larger {
+struct LargeTableCost {
     hinted: Costs,
     keyed: Costs,
 }
 
 /// Everything that was shown.
-struct Ended<'a> {
-    both: &'a [Played; 2],
-    reading: Reading,
-    ways: &'a Ways,
-    larger: &'a Larger,
-    crowd: &'a crowd::Outcome,
-    log: &'a log::Ended,
+struct DemoReport<'a> {
+    both: &'a [SchemeRun; 2],
+    reading: PlainRead,
+    ways: &'a Baselines,
+    larger: &'a LargeTableCost,
+    crowd: &'a many_clients::Outcome,
+    log: &'a log::LogReport,
 }
 
 /// Finds data: where the person says, or under the current directory, the command's own, or any above.
@@ -176,7 +178,7 @@ fn find(given: Option<&Path>, default: &str, is_there: fn(&Path) -> bool) -> Opt
         .find(|path| is_there(path))
 }
 
-fn others(plain: &Countries, example: &Lookup) -> Result<Ways> {
+fn others(plain: &Countries, example: &AddressLookup) -> Result<Baselines> {
     let failed = |error| Failure::internal(format!("a baseline over loopback failed: {error}"));
     let table = Arc::new(plain.table());
     let row = u32::from(example.address) / country::BLOCK;
@@ -188,18 +190,18 @@ fn others(plain: &Countries, example: &Lookup) -> Result<Ways> {
     }
     let download = baseline::download(&table).map_err(failed)?;
     let told = format!("{first}/24");
-    Ok(Ways { clear, download, told })
+    Ok(Baselines { clear, download, told })
 }
 
-fn larger(play: Play) -> Result<Costs> {
+fn larger(play: DemoScheme) -> Result<Costs> {
     let entry = play.entry()?;
     let report = (entry.select)(&LARGER).and_then(|params| (entry.report)(&params));
     report
         .map(|report| report.costs)
-        .map_err(|error| Failure::new(blame::contract(&error), error.to_string()))
+        .map_err(|error| Failure::new(exit_mapping::contract(&error), error.to_string()))
 }
 
-fn check(lookups: &[Lookup]) -> Result<()> {
+fn check(lookups: &[AddressLookup]) -> Result<()> {
     match lookups.iter().find(|lookup| !lookup.right()) {
         None => Ok(()),
         Some(wrong) => Err(Failure::internal(format!("the answer for {} is wrong", wrong.address))

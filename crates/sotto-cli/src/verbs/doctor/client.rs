@@ -2,10 +2,10 @@
 
 use super::Findings;
 use super::files::open_to_others;
-use crate::blame;
+use crate::exit_mapping;
 use crate::failure::Result;
 use crate::screen::units;
-use crate::verbs::{remote, state};
+use crate::verbs::{client_events, connect_args};
 use sotto_client::state::inspect::inspect as look_at;
 use sotto_core::Budget;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 pub(super) fn look(cache: Option<&Path>, states: Option<&Path>, findings: &mut Findings) -> Result<()> {
     let cache = match cache {
         Some(cache) => cache.to_owned(),
-        None => remote::default_cache()?,
+        None => connect_args::default_cache()?,
     };
     match cache.is_dir() {
         true => {
@@ -22,7 +22,7 @@ pub(super) fn look(cache: Option<&Path>, states: Option<&Path>, findings: &mut F
         }
         false => findings.good(name(&cache), "no cache: nothing was fetched yet"),
     }
-    if let Some(key) = remote::default_key_file().filter(|key| key.exists()) {
+    if let Some(key) = connect_args::default_key_file().filter(|key| key.exists()) {
         open_to_others(&key, 0o077, "chmod go-rwx", "whoever reads it and the cache has your keys", findings);
         if key.starts_with(&cache) {
             findings.mend(
@@ -32,13 +32,13 @@ pub(super) fn look(cache: Option<&Path>, states: Option<&Path>, findings: &mut F
             );
         }
     }
-    let states: Option<PathBuf> = states.map(Path::to_owned).or_else(state::default_dir);
+    let states: Option<PathBuf> = states.map(Path::to_owned).or_else(client_events::default_dir);
     let Some(states) = states.filter(|states| states.is_dir()) else {
         findings.good("states", "none: no hints were made that are used up by asking");
         return Ok(());
     };
     open_to_others(&states, 0o077, "chmod go-rwx", "whoever reads it learns what was asked", findings);
-    for shown in look_at(&states, sotto_registry::find).map_err(blame::client)? {
+    for shown in look_at(&states, sotto_registry::find).map_err(exit_mapping::client)? {
         let about = format!("state of {} at {}", shown.about.table, shown.about.origin);
         match shown.budget {
             Some(Budget::Left(0)) => {

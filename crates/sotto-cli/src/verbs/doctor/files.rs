@@ -1,13 +1,13 @@
 //! A table's folder, an image, or a signing key.
 
 use super::Findings;
-use crate::blame;
+use crate::exit_mapping;
 use crate::failure::{Failure, Result};
-use crate::screen::bars::Bars;
+use crate::screen::bars::ProgressLine;
 use crate::screen::units;
-use crate::verbs::promise;
+use crate::verbs::table_summary;
 use sotto_apple::image::oprf::read_fitting;
-use sotto_apple::sets::Weak;
+use sotto_apple::sets::WeakParams;
 use sotto_catalog::{Catalog, SigningKey};
 use sotto_db::epoch::KEY;
 use sotto_db::inspect::describe;
@@ -17,14 +17,14 @@ use std::fs;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-pub(super) fn look(path: &Path, verify: bool, bars: &Bars, findings: &mut Findings) -> Result<()> {
+pub(super) fn look(path: &Path, verify: bool, bars: &ProgressLine, findings: &mut Findings) -> Result<()> {
     if !path.exists() {
         let text = format!("there is no file or folder {}", path.display());
         return Err(
             Failure::missing(text).fix("give a table's folder, an image, a signing key, or an address")
         );
     }
-    match PathKind::of(path).map_err(blame::db)? {
+    match PathKind::of(path).map_err(exit_mapping::db)? {
         PathKind::Stack(dir) => {
             match dir.read() {
                 Ok((_, stack)) => {
@@ -33,7 +33,7 @@ pub(super) fn look(path: &Path, verify: bool, bars: &Bars, findings: &mut Findin
                         folder(&dir.table(&shard.table), verify, bars, findings);
                     }
                 }
-                Err(error) => findings.failure(name(path), blame::db(error)),
+                Err(error) => findings.failure(name(path), exit_mapping::db(error)),
             }
             signing_key(path, findings);
             return Ok(());
@@ -58,7 +58,7 @@ pub(super) fn look(path: &Path, verify: bool, bars: &Bars, findings: &mut Findin
     } else {
         match ImageFile::open(path) {
             Ok(opened) => image(&opened, verify, bars, findings),
-            Err(error) => findings.failure(name(path), blame::db(error)),
+            Err(error) => findings.failure(name(path), exit_mapping::db(error)),
         }
     }
     Ok(())
@@ -68,11 +68,11 @@ fn name(path: &Path) -> String {
     path.display().to_string()
 }
 
-fn folder(path: &Path, verify: bool, bars: &Bars, findings: &mut Findings) {
+fn folder(path: &Path, verify: bool, bars: &ProgressLine, findings: &mut Findings) {
     let about = name(path);
     let dir = match TableDir::open(path) {
         Ok(dir) => dir,
-        Err(error) => return findings.failure(about, blame::db(error)),
+        Err(error) => return findings.failure(about, exit_mapping::db(error)),
     };
     open_to_others(path, 0o022, "chmod go-w", "anybody may put another table there", findings);
     if let Ok(remnants) = dir.remnants()
@@ -84,7 +84,7 @@ fn folder(path: &Path, verify: bool, bars: &Bars, findings: &mut Findings) {
     }
     match dir.open_latest() {
         Ok(opened) => image(&opened, verify, bars, findings),
-        Err(error) => return findings.failure(about, blame::db(error)),
+        Err(error) => return findings.failure(about, exit_mapping::db(error)),
     }
     signing_key(path, findings);
 }
@@ -98,11 +98,11 @@ fn signing_key(folder: &Path, findings: &mut Findings) {
 }
 
 /// A table of Apple's lookups. Whoever looks at a weak one does not serve it.
-fn apple(path: &Path, verify: bool, bars: &Bars, findings: &mut Findings) {
+fn apple(path: &Path, verify: bool, bars: &ProgressLine, findings: &mut Findings) {
     let about = name(path);
-    let opened = match sotto_apple::image::open(path, Weak::Allowed) {
+    let opened = match sotto_apple::image::open(path, WeakParams::Allow) {
         Ok(opened) => opened,
-        Err(error) => return findings.failure(about, blame::apple(error)),
+        Err(error) => return findings.failure(about, exit_mapping::apple(error)),
     };
     let (use_case, epoch, rows) = (&opened.name, opened.epoch, units::count(opened.description.rows()));
     findings.good(
@@ -122,20 +122,20 @@ fn apple(path: &Path, verify: bool, bars: &Bars, findings: &mut Findings) {
     if verify {
         match file.verify(&|at| bars.watch(None, at)) {
             Ok(()) => findings.good(&about, "every byte matches its digest"),
-            Err(error) => findings.failure(&about, blame::db(error)),
+            Err(error) => findings.failure(&about, exit_mapping::db(error)),
         }
     }
     room(path, file.header().file_bytes, findings);
 }
 
-fn image(image: &ImageFile, verify: bool, bars: &Bars, findings: &mut Findings) {
+fn image(image: &ImageFile, verify: bool, bars: &ProgressLine, findings: &mut Findings) {
     let (about, catalog) = (name(image.path()), image.catalog());
     open_to_others(image.path(), 0o022, "chmod go-w", "anybody may change it under the server", findings);
     self::catalog(&about, catalog, findings);
     if verify {
         match image.verify(&|at| bars.watch(None, at)) {
             Ok(()) => findings.good(&about, "every byte matches its digest"),
-            Err(error) => findings.failure(&about, blame::db(error)),
+            Err(error) => findings.failure(&about, exit_mapping::db(error)),
         }
     }
     if let Some(share) = image.huge_share() {
@@ -170,7 +170,7 @@ pub(super) fn catalog(about: &str, catalog: &Catalog, findings: &mut Findings) {
                 units::at_most(scheme.failure_log2)
             ),
         ),
-        Err(error) => findings.failure(about, blame::client(error.into())),
+        Err(error) => findings.failure(about, exit_mapping::client(error.into())),
     }
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     if catalog.created > now + 300 {
@@ -180,14 +180,14 @@ pub(super) fn catalog(about: &str, catalog: &Catalog, findings: &mut Findings) {
         Some(expires) if expires <= now => {
             findings.mend(
                 about,
-                format!("good until {}", promise::until(expires)),
+                format!("good until {}", table_summary::until(expires)),
                 "encode or update it again",
             );
         }
         Some(expires) if expires < now + 24 * 3600 => {
             findings.note(
                 about,
-                format!("good until {}", promise::until(expires)),
+                format!("good until {}", table_summary::until(expires)),
                 "encode or update it in time",
             );
         }

@@ -61,19 +61,21 @@ pub(crate) struct Doctor {
 /// How much a finding matters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
-enum Level {
+enum Severity {
     /// As it should be.
-    Good,
+    #[serde(rename = "good")]
+    Ok,
     /// Good to know; it works.
     Note,
     /// It costs speed, privacy or answers until it is mended.
-    Mend,
+    #[serde(rename = "mend")]
+    Problem,
 }
 
 /// One thing that was looked at.
 #[derive(Debug, Serialize)]
 struct Finding {
-    level: Level,
+    level: Severity,
     about: String,
     found: String,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -86,24 +88,24 @@ struct Findings(Vec<Finding>);
 
 impl Findings {
     fn good(&mut self, about: impl Into<String>, found: impl Into<String>) {
-        self.add(Level::Good, about.into(), found.into(), None);
+        self.add(Severity::Ok, about.into(), found.into(), None);
     }
 
     fn note(&mut self, about: impl Into<String>, found: impl Into<String>, remedy: impl Into<String>) {
-        self.add(Level::Note, about.into(), found.into(), Some(remedy.into()));
+        self.add(Severity::Note, about.into(), found.into(), Some(remedy.into()));
     }
 
     fn mend(&mut self, about: impl Into<String>, found: impl Into<String>, remedy: impl Into<String>) {
-        self.add(Level::Mend, about.into(), found.into(), Some(remedy.into()));
+        self.add(Severity::Problem, about.into(), found.into(), Some(remedy.into()));
     }
 
     /// What a command would have failed with.
     fn failure(&mut self, about: impl Into<String>, failure: Failure) {
         let remedy = failure.fix.unwrap_or_else(|| "see `sotto help`".into());
-        self.add(Level::Mend, about.into(), failure.message, Some(remedy));
+        self.add(Severity::Problem, about.into(), failure.message, Some(remedy));
     }
 
-    fn add(&mut self, level: Level, about: String, found: String, remedy: Option<String>) {
+    fn add(&mut self, level: Severity, about: String, found: String, remedy: Option<String>) {
         self.0.push(Finding { level, about, found, remedy });
     }
 }
@@ -131,7 +133,7 @@ impl Doctor {
         let Findings(all) = findings;
         screen.say(text(&all))?;
         screen.report(&json!({ "findings": all }))?;
-        let count = all.iter().filter(|finding| finding.level == Level::Mend).count();
+        let count = all.iter().filter(|finding| finding.level == Severity::Problem).count();
         match count {
             0 => Ok(()),
             1 => Err(Failure::new(Exit::Findings, "1 thing is to be mended").fix("see what stands above")),
@@ -143,9 +145,9 @@ impl Doctor {
 
 fn text(all: &[Finding]) -> String {
     let word = |level| match level {
-        Level::Good => "good",
-        Level::Note => "note",
-        Level::Mend => "MEND",
+        Severity::Ok => "good",
+        Severity::Note => "note",
+        Severity::Problem => "MEND",
     };
     let lines = all.iter().map(|finding| {
         let remedy = finding.remedy.as_ref().map(|remedy| format!(". To do: {remedy}")).unwrap_or_default();

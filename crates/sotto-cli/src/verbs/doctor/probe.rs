@@ -16,7 +16,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const MOST: u64 = 64 << 10;
 
 /// An address in its parts.
-pub(super) struct Address {
+pub(super) struct ServerAddress {
     pub(super) tls: bool,
     host: String,
     port: u16,
@@ -24,7 +24,7 @@ pub(super) struct Address {
     base: String,
 }
 
-impl Address {
+impl ServerAddress {
     /// The parts of `http://host:port/base`; `None` if it has others.
     pub(super) fn of(url: &str) -> Option<Self> {
         let (scheme, rest) = url.split_once("://")?;
@@ -42,7 +42,12 @@ impl Address {
         };
         let base = base.trim_end_matches('/');
         let base = if base.is_empty() { String::new() } else { format!("/{base}") };
-        (!host.is_empty()).then(|| Address { tls, host: host.trim_matches(['[', ']']).into(), port, base })
+        (!host.is_empty()).then(|| ServerAddress {
+            tls,
+            host: host.trim_matches(['[', ']']).into(),
+            port,
+            base,
+        })
     }
 
     fn connect(&self) -> std::io::Result<TcpStream> {
@@ -63,13 +68,13 @@ impl Address {
 
 /// What a response looks like from outside.
 #[derive(Debug, Default)]
-pub(super) struct Seen {
+pub(super) struct ProbeResponse {
     pub(super) status: u16,
     /// Names in small letters.
     pub(super) headers: Vec<(String, String)>,
 }
 
-impl Seen {
+impl ProbeResponse {
     pub(super) fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(other, _)| other == name).map(|(_, value)| value.as_str())
     }
@@ -77,7 +82,7 @@ impl Seen {
 
 /// What TLS came to.
 #[derive(Debug)]
-pub(super) struct Tls {
+pub(super) struct TlsFacts {
     pub(super) old: bool,
     pub(super) http2: bool,
 }
@@ -99,7 +104,7 @@ pub(super) fn roots(file: Option<&Path>) -> Result<RootCertStore> {
 }
 
 fn handshake(
-    address: &Address,
+    address: &ServerAddress,
     roots: &RootCertStore,
     speaks: &[&[u8]],
 ) -> std::io::Result<StreamOwned<ClientConnection, TcpStream>> {
@@ -115,14 +120,18 @@ fn handshake(
 }
 
 /// Shakes hands, and says what came of it.
-pub(super) fn tls(address: &Address, roots: &RootCertStore) -> std::io::Result<Tls> {
+pub(super) fn tls(address: &ServerAddress, roots: &RootCertStore) -> std::io::Result<TlsFacts> {
     let stream = handshake(address, roots, &[b"h2", b"http/1.1"])?;
     let old = stream.conn.protocol_version() != Some(ProtocolVersion::TLSv1_3);
-    Ok(Tls { old, http2: stream.conn.alpn_protocol() == Some(b"h2") })
+    Ok(TlsFacts { old, http2: stream.conn.alpn_protocol() == Some(b"h2") })
 }
 
 /// Fetches a path, and reads status and headers.
-pub(super) fn get(address: &Address, roots: &RootCertStore, path: &str) -> std::io::Result<Seen> {
+pub(super) fn get(
+    address: &ServerAddress,
+    roots: &RootCertStore,
+    path: &str,
+) -> std::io::Result<ProbeResponse> {
     let (host, base) = (&address.host, &address.base);
     let host = if host.contains(':') { format!("[{host}]") } else { host.clone() };
     let port = address.port;
@@ -157,14 +166,14 @@ fn read(stream: &mut impl Read, bytes: &mut Vec<u8>) -> std::io::Result<()> {
     Ok(())
 }
 
-fn parse(bytes: &[u8]) -> Option<Seen> {
+fn parse(bytes: &[u8]) -> Option<ProbeResponse> {
     let text = String::from_utf8_lossy(bytes);
     let (head, _) = text.split_once("\r\n\r\n")?;
     let mut lines = head.split("\r\n");
     let status = lines.next()?.strip_prefix("HTTP/1.")?.split(' ').nth(1)?.parse().ok()?;
     let headers = lines.filter_map(|line| line.split_once(':'));
     let headers = headers.map(|(name, value)| (name.to_ascii_lowercase(), value.trim().to_owned())).collect();
-    Some(Seen { status, headers })
+    Some(ProbeResponse { status, headers })
 }
 
 #[cfg(test)]
@@ -173,7 +182,7 @@ mod tests {
 
     #[test]
     fn addresses_have_their_parts() {
-        let parts = |url: &str| Address::of(url).map(|a| (a.tls, a.host, a.port, a.base));
+        let parts = |url: &str| ServerAddress::of(url).map(|a| (a.tls, a.host, a.port, a.base));
         assert_eq!(parts("https://a.example"), Some((true, "a.example".into(), 443, String::new())));
         assert_eq!(parts("HTTPS://a.example"), parts("https://a.example"));
         assert_eq!(parts("http://a:8080/x/"), Some((false, "a".into(), 8080, "/x".into())));

@@ -2,18 +2,18 @@
 
 use super::Findings;
 use super::files;
-use super::probe::{self, Address};
-use crate::blame;
+use super::probe::{self, ServerAddress};
+use crate::exit_mapping;
 use crate::failure::{Failure, Result};
-use crate::screen::bars::{Bars, Unit};
+use crate::screen::bars::{ProgressLine, StageUnit};
 use crate::screen::units;
 use crate::verbs::download::{self, fetch};
 use rustls::RootCertStore;
 use sotto_catalog::{Catalog, SignedCatalog};
-use sotto_client::transport::http::{Http, Settings};
+use sotto_client::transport::http::{HttpSettings, HttpTransport};
 use sotto_client::transport::{Request, Transport};
 use sotto_wire::routes;
-use sotto_wire::sizes::{MAX_CATALOG_BYTES, MAX_PROBLEM_BYTES, Sizes};
+use sotto_wire::sizes::{MAX_CATALOG_BYTES, MAX_PROBLEM_BYTES, MessageSizes};
 use sotto_wire::{Code, Problem};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -27,7 +27,7 @@ const NAMES: [&str; 6] =
     ["x-request-id", "x-correlation-id", "x-amzn-trace-id", "x-amz-cf-id", "cf-ray", "traceparent"];
 
 /// A table as one server has it.
-struct Told {
+struct ServedTableInfo {
     catalog: Catalog,
     role: Option<u8>,
 }
@@ -35,24 +35,25 @@ struct Told {
 pub(super) fn look(
     urls: &[String],
     trust: Option<&Path>,
-    bars: &Bars,
+    bars: &ProgressLine,
     findings: &mut Findings,
 ) -> Result<()> {
     let roots = probe::roots(trust)?;
-    let mut tables: BTreeMap<String, Vec<Told>> = BTreeMap::new();
+    let mut tables: BTreeMap<String, Vec<ServedTableInfo>> = BTreeMap::new();
     for (at, url) in urls.iter().enumerate() {
-        bars.at("asking servers", at as u64, urls.len() as u64, Unit::Count("servers"));
-        let address = Address::of(url).ok_or_else(|| {
+        bars.at("asking servers", at as u64, urls.len() as u64, StageUnit::Count("servers"));
+        let address = ServerAddress::of(url).ok_or_else(|| {
             Failure::usage(format!("{url} is no address")).fix("give http://HOST:PORT or https://HOST")
         })?;
         if !connection(url, &address, &roots, findings) {
             continue;
         }
-        let mut settings = Settings::default();
+        let mut settings = HttpSettings::default();
         if let Some(file) = trust {
-            settings = settings.trust_file(file).map_err(|error| blame::client(error.into()))?;
+            settings = settings.trust_file(file).map_err(|error| exit_mapping::client(error.into()))?;
         }
-        let mut http = Http::new(url, &settings).map_err(|error| blame::client(error.into()))?;
+        let mut http =
+            HttpTransport::new(url, &settings).map_err(|error| exit_mapping::client(error.into()))?;
         match self::tables(url, &mut http, findings) {
             Ok(found) => found.into_iter().for_each(|told| {
                 tables.entry(told.catalog.table.to_string()).or_default().push(told);
@@ -65,7 +66,7 @@ pub(super) fn look(
 }
 
 /// The connection, the clock and the headers; whether there is a server at all.
-fn connection(url: &str, address: &Address, roots: &RootCertStore, findings: &mut Findings) -> bool {
+fn connection(url: &str, address: &ServerAddress, roots: &RootCertStore, findings: &mut Findings) -> bool {
     if address.tls {
         match probe::tls(address, roots) {
             Ok(tls) => {
@@ -166,7 +167,7 @@ fn apart(time: SystemTime) -> Duration {
     now.duration_since(time).or_else(|_| time.duration_since(now)).unwrap_or_default()
 }
 
-fn tables(url: &str, http: &mut Http, findings: &mut Findings) -> Result<Vec<Told>> {
+fn tables(url: &str, http: &mut HttpTransport, findings: &mut Findings) -> Result<Vec<ServedTableInfo>> {
     let list = download::tables(http)?;
     if list.tables.is_empty() {
         findings.mend(url, "it serves no table", "give `sotto serve` folders of tables");
@@ -179,27 +180,31 @@ fn tables(url: &str, http: &mut Http, findings: &mut Findings) -> Result<Vec<Tol
         let catalog = match catalog {
             Ok(catalog) => catalog,
             Err(error) => {
-                findings.failure(about, blame::client(error.into()));
+                findings.failure(about, exit_mapping::client(error.into()));
                 continue;
             }
         };
         files::catalog(&about, &catalog, findings);
         bodies(&about, http, &catalog, findings)?;
         ranges(&about, http, &catalog, findings)?;
-        all.push(Told { catalog, role: list.roles.get(name.as_str()).copied() });
+        all.push(ServedTableInfo { catalog, role: list.roles.get(name.as_str()).copied() });
     }
     Ok(all)
 }
 
 /// Whether the largest request that clients make comes through. Its bytes are zeros, which the server refuses by its own words.
-fn bodies(about: &str, http: &mut Http, catalog: &Catalog, findings: &mut Findings) -> Result<()> {
+fn bodies(about: &str, http: &mut HttpTransport, catalog: &Catalog, findings: &mut Findings) -> Result<()> {
     let Some(terms) = sotto_registry::find(&catalog.scheme).and_then(|entry| catalog.terms(entry).ok())
     else {
         return Ok(());
     };
-    let sizes = Sizes::new(&terms.report.costs, terms.packing.lookups());
+    let sizes = MessageSizes::new(&terms.report.costs, terms.packing.records_per_row());
     let name = catalog.table.as_str();
-    let mut requests = vec![("a query", routes::ask(name), sizes.ask_bytes(terms.packing.lookups() as u16))];
+    let mut requests = vec![(
+        "a query",
+        routes::query(name),
+        sizes.query_frame_bytes(terms.packing.records_per_row() as u16),
+    )];
     if terms.report.costs.keys_bytes > 0 {
         requests.push(("keys", routes::keys(name), sizes.keys_frame_bytes()));
     }
@@ -234,7 +239,7 @@ fn bodies(about: &str, http: &mut Http, catalog: &Catalog, findings: &mut Findin
 }
 
 /// Whether a download can go on where it was cut off.
-fn ranges(about: &str, http: &mut Http, catalog: &Catalog, findings: &mut Findings) -> Result<()> {
+fn ranges(about: &str, http: &mut HttpTransport, catalog: &Catalog, findings: &mut Findings) -> Result<()> {
     let Some(file) = catalog.artifacts.iter().max_by_key(|file| file.bytes).filter(|file| file.bytes > 1)
     else {
         return Ok(());
@@ -258,7 +263,7 @@ fn ranges(about: &str, http: &mut Http, catalog: &Catalog, findings: &mut Findin
 }
 
 /// Whether the servers of a table have one epoch, and each another role.
-fn roles(tables: &BTreeMap<String, Vec<Told>>, findings: &mut Findings) {
+fn roles(tables: &BTreeMap<String, Vec<ServedTableInfo>>, findings: &mut Findings) {
     for (name, told) in tables {
         let Some(first) = told.first().map(|told| &told.catalog) else { continue };
         if first.servers < 2 {

@@ -1,20 +1,23 @@
 //! `sotto encode --apple`: a table of Apple's lookups, of the same files.
 
+use super::cleanup::CreatedFiles;
 use super::replace::{Output, check_kind};
-use super::said::remarks;
-use super::traces::Traces;
+use super::summary::remarks;
 use super::{Encode, stages_json, stages_text};
-use crate::blame;
+use crate::exit_mapping;
 use crate::failure::{Failure, Result};
 use crate::screen::{Screen, grid, units};
-use crate::verbs::apple as told;
+use crate::verbs::apple_summary as told;
 use serde_json::json;
-use sotto_apple::image::describe::KeyCompression;
-use sotto_apple::image::{From, How, Opened, Read, Written, encode_file, encode_index, open, oprf};
-use sotto_apple::sets::{SETS, Set, Weak, find};
+use sotto_apple::image::description::KeyCompression;
+use sotto_apple::image::{
+    IngestSummary, OpenUseCase, SourceFile, UseCaseOptions, UseCaseSummary, encode_file, encode_index, open,
+    oprf,
+};
+use sotto_apple::sets::{ParamsSet, SETS, WeakParams, find};
 use sotto_catalog::{RowForm, ValueKind};
-use sotto_db::image::ForeignFile;
-use sotto_db::ingest::{Encoding, IngestOptions, Layout, PairColumns};
+use sotto_db::image::ForeignImage;
+use sotto_db::ingest::{Encoding, IngestOptions, PairColumns, SourceLayout};
 use sotto_db::{Progress, TableDir, WriteLock};
 use sotto_layers::keyword::KeyForm;
 use sotto_oprf::p384::SecretKey;
@@ -30,7 +33,7 @@ const SET: &str = "n_4096_logq_27_28_28_logt_5";
 /// Arguments of tables of Apple's lookups.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Apple's lookups")]
-pub(super) struct Apple {
+pub(super) struct AppleArgs {
     /// Make a table of Apple's lookups, which phones ask
     #[arg(long, conflicts_with_all = ["scheme", "batch", "lookups", "goal", "verified", "unverified", "signing_key",
         "attribution", "catalog_log", "expires", "name", "probes", "slots", "band", "start", "end"])]
@@ -59,13 +62,13 @@ pub(super) struct Apple {
     allow_weak: bool,
 }
 
-impl Apple {
+impl AppleArgs {
     pub(super) fn is_wanted(&self) -> bool {
         self.apple
     }
 
-    fn weak(&self) -> Weak {
-        if self.allow_weak { Weak::Allowed } else { Weak::Refused }
+    fn weak(&self) -> WeakParams {
+        if self.allow_weak { WeakParams::Allow } else { WeakParams::Reject }
     }
 }
 
@@ -79,10 +82,10 @@ fn compression(text: &str) -> Result<KeyCompression, &'static str> {
 }
 
 /// What was written, and what is told of it.
-struct Done {
-    written: Written,
-    read: Read,
-    opened: Opened,
+struct AppleOutcome {
+    written: UseCaseSummary,
+    read: IngestSummary,
+    opened: OpenUseCase,
     stages: Vec<(String, Duration)>,
     took: Duration,
 }
@@ -90,15 +93,15 @@ struct Done {
 impl Encode {
     pub(super) fn run_apple(self, screen: Screen) -> Result<()> {
         let (set, began) = (self.apple_set()?, Instant::now());
-        let options = self.source.options(None, sotto_db::ingest::Bands::Never)?;
+        let options = self.source.options(None, sotto_db::ingest::BandPolicy::Never)?;
         let how = self.how(set, &options)?;
         // A mistyped input should not leave a directory behind.
         let Some(input) = self.source.input() else {
             return Err(Failure::usage("which file is to be encoded?").fix("name it"));
         };
         std::fs::metadata(input).map_err(|error| Failure::file("reading", input, &error))?;
-        let traces = Traces::before(&self.out);
-        let lock = TableDir::create(&self.out).and_then(|dir| dir.lock()).map_err(blame::db)?;
+        let traces = CreatedFiles::before(&self.out);
+        let lock = TableDir::create(&self.out).and_then(|dir| dir.lock()).map_err(exit_mapping::db)?;
         let traces = traces.locked(&lock);
         let bars = screen.bars();
         let watch = |at: Progress| bars.watch(None, at);
@@ -108,13 +111,13 @@ impl Encode {
             .and_then(|sealing| self.write(input, (&options, &how, sealing.as_ref()), &lock, &watch))
             .inspect_err(|_| traces.remove(&lock));
         let (written, read) = written?;
-        lock.keep_origin(&read.origin).map_err(blame::db)?;
+        lock.keep_origin(&read.origin).map_err(exit_mapping::db)?;
         let stages = bars.finish();
-        let opened = open(&written.path, how.weak).map_err(blame::apple)?;
-        self.say_apple(screen, &Done { written, read, opened, stages, took: began.elapsed() })
+        let opened = open(&written.path, how.weak).map_err(exit_mapping::apple)?;
+        self.say_apple(screen, &AppleOutcome { written, read, opened, stages, took: began.elapsed() })
     }
 
-    fn apple_set(&self) -> Result<Set> {
+    fn apple_set(&self) -> Result<ParamsSet> {
         if self.set.as_deref() == Some("?") {
             let names = SETS.map(|set| set.name).join(", ");
             return Err(Failure::usage(format!("the sets are {names}")));
@@ -123,34 +126,34 @@ impl Encode {
         set.map_err(|error| Failure::new(crate::exit::Exit::Params, error.to_string()))
     }
 
-    fn how(&self, set: Set, options: &IngestOptions) -> Result<How> {
+    fn how(&self, set: ParamsSet, options: &IngestOptions) -> Result<UseCaseOptions> {
         // Of numbers all bytes are kept.
         let value_bytes = if let Encoding::Unsigned(bytes) = self.source.encoding { bytes.into() } else { 0 };
         let (form, value) = match &options.layout {
-            Layout::Keyword(keyword) => {
+            SourceLayout::Keyword(keyword) => {
                 let kind =
                     keyword.value.as_ref().map_or(ValueKind::Bytes, |_| keyword.values.encoding.kind());
                 (keyword.form, kind)
             }
-            Layout::Index(_) | Layout::Raw { .. } if self.symmetric => {
+            SourceLayout::Index(_) | SourceLayout::Raw { .. } if self.symmetric => {
                 return Err(Failure::usage("an index table of Apple's lookups cannot be symmetric")
                     .fix("give --key: rows are known by names that are made of their keys"));
             }
-            Layout::Index(index) => (KeyForm::Text, index.values.encoding.kind()),
-            Layout::Raw { value, .. } => (KeyForm::Text, *value),
-            Layout::Range(_) => return Err(Failure::usage("Apple's lookups have no range tables")),
+            SourceLayout::Index(index) => (KeyForm::Text, index.values.encoding.kind()),
+            SourceLayout::Raw { value, .. } => (KeyForm::Text, *value),
+            SourceLayout::Range(_) => return Err(Failure::usage("Apple's lookups have no range tables")),
         };
         if self.apple.buckets.is_some() && self.source.room > 0 {
             return Err(
                 Failure::usage("so many buckets have the room that they have").fix("leave --room out")
             );
         }
-        if self.source.room > 0 && !matches!(options.layout, Layout::Keyword(_)) {
+        if self.source.room > 0 && !matches!(options.layout, SourceLayout::Keyword(_)) {
             return Err(Failure::usage("an index table of Apple's lookups has as many rows as the file")
                 .fix("leave --room out"));
         }
         let folder = self.out.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-        Ok(How {
+        Ok(UseCaseOptions {
             name: self.apple.use_case.clone().unwrap_or_else(|| folder.to_owned()),
             set,
             weak: self.apple.weak(),
@@ -166,11 +169,11 @@ impl Encode {
     }
 
     /// Refuses to put this table on top of another.
-    fn check_apple(&self, lock: &WriteLock, how: &How) -> Result<()> {
+    fn check_apple(&self, lock: &WriteLock, how: &UseCaseOptions) -> Result<()> {
         check_kind(&self.out, Output::Apple)?;
-        let Some(epoch) = lock.dir().latest().map_err(blame::db)? else { return Ok(()) };
-        let other = match ForeignFile::open(&lock.dir().image_path(epoch)) {
-            Ok(_) => match open(self.out.as_path(), Weak::Allowed) {
+        let Some(epoch) = lock.dir().latest().map_err(exit_mapping::db)? else { return Ok(()) };
+        let other = match ForeignImage::open(&lock.dir().image_path(epoch)) {
+            Ok(_) => match open(self.out.as_path(), WeakParams::Allow) {
                 Ok(there) if there.name != how.name => format!("holds the use case {:?}", there.name),
                 Ok(there) if there.description.oprf.is_some() != self.symmetric => match self.symmetric {
                     true => "holds a table that is not symmetric".to_owned(),
@@ -195,10 +198,10 @@ impl Encode {
             return Ok(None);
         }
         let mut rng = sotto_prg::system_rng().map_err(|error| Failure::internal(error.to_string()))?;
-        oprf::read_or_make(lock, &mut rng).map(Some).map_err(blame::apple)
+        oprf::read_or_make(lock, &mut rng).map(Some).map_err(exit_mapping::apple)
     }
 
-    fn say_apple(&self, screen: Screen, done: &Done) -> Result<()> {
+    fn say_apple(&self, screen: Screen, done: &AppleOutcome) -> Result<()> {
         let written = &done.written;
         screen.say(format!("{} ({})\n", written.path.display(), units::bytes(written.file_bytes)))?;
         screen.say(self.source.said(done.read.notes.lines))?;
@@ -220,21 +223,21 @@ impl Encode {
     fn write(
         &self,
         input: &Path,
-        (options, how, sealing): (&IngestOptions, &How, Option<&SecretKey>),
+        (options, how, sealing): (&IngestOptions, &UseCaseOptions, Option<&SecretKey>),
         lock: &WriteLock,
         watch: sotto_db::Watcher<'_>,
-    ) -> Result<(Written, Read)> {
-        if let Layout::Keyword(keyword) = &options.layout {
+    ) -> Result<(UseCaseSummary, IngestSummary)> {
+        if let SourceLayout::Keyword(keyword) = &options.layout {
             let columns = PairColumns {
                 key: &keyword.key,
                 form: keyword.form,
                 value: keyword.value.as_ref(),
                 values: &keyword.values,
             };
-            let from = From { path: input, file: &options.file, columns };
-            return encode_file(from, how, sealing, lock, self.threads, watch).map_err(blame::apple);
+            let from = SourceFile { path: input, file: &options.file, columns };
+            return encode_file(from, how, sealing, lock, self.threads, watch).map_err(exit_mapping::apple);
         }
-        let read = sotto_db::ingest(input, options, lock.dir().path(), watch).map_err(blame::db)?;
+        let read = sotto_db::ingest(input, options, lock.dir().path(), watch).map_err(exit_mapping::db)?;
         let form = RowForm::of_rows(read.value, &read.layers)
             .ok_or_else(|| Failure::internal("rows were read in a form that there is not".to_owned()))?;
         if matches!(form, RowForm::Length(_)) && !self.apple.lengths {
@@ -246,7 +249,7 @@ impl Encode {
         let lengths = self.apple.lengths.then_some(form);
         let encode = || encode_index(read.table.as_ref(), lengths, how, lock, watch);
         let written = sotto_db::encode::in_pool(self.threads, encode);
-        let written = written.map_err(blame::db)?.map_err(blame::apple)?;
-        Ok((written, Read { origin: read.origin, notes: read.notes }))
+        let written = written.map_err(exit_mapping::db)?.map_err(exit_mapping::apple)?;
+        Ok((written, IngestSummary { origin: read.origin, notes: read.notes }))
     }
 }

@@ -1,36 +1,36 @@
 //! `sotto encode --batch`: a table as a stack, whose tables are the buckets of a batch code.
 
+use super::cleanup::CreatedFiles;
 use super::replace::{Output, check_kind};
-use super::traces::Traces;
-use super::{Job, rng, signing_key};
-use crate::blame;
+use super::{EncodeJob, rng, signing_key};
+use crate::exit_mapping;
 use crate::failure::{Failure, Result};
 use crate::screen::Screen;
 use sotto_catalog::PublicKey;
 use sotto_db::{BatchOptions, BatchSummary, EncodeOptions, TableDir, WriteLock, encode_batch};
 use sotto_prg::PublicSeed;
-use sotto_wire::Sizes;
+use sotto_wire::MessageSizes;
 use std::time::{Duration, Instant};
 
 /// What came of a job.
-pub(super) struct Done {
+pub(super) struct BatchOutcome {
     pub(super) summary: BatchSummary,
     pub(super) public_key: PublicKey,
     pub(super) stages: Vec<(String, Duration)>,
     pub(super) took: Duration,
 }
 
-impl Job<'_> {
+impl EncodeJob<'_> {
     /// Encodes a stack whose rounds have so many rows, or keys.
-    pub(super) fn run_batch(self, most: usize, screen: Screen) -> Result<Done> {
+    pub(super) fn run_batch(self, most: usize, screen: Screen) -> Result<BatchOutcome> {
         let began = Instant::now();
         std::fs::metadata(self.input).map_err(|error| Failure::file("reading", self.input, &error))?;
         super::replace::check_set(self.scheme, self.set.as_deref())?;
-        let traces = Traces::before(self.out);
+        let traces = CreatedFiles::before(self.out);
         // Tables that are there may be those of a stack that was never published, and are not ours to remove.
         let ours = !self.out.join("tables").exists();
-        let root = TableDir::create(self.out).map_err(blame::db)?;
-        let lock = root.lock().map_err(blame::db)?;
+        let root = TableDir::create(self.out).map_err(exit_mapping::db)?;
+        let lock = root.lock().map_err(exit_mapping::db)?;
         let traces = traces.locked(&lock);
         let out = self.out;
         let done = self.encode_batch(most, began, &lock, screen);
@@ -46,7 +46,13 @@ impl Job<'_> {
         done
     }
 
-    fn encode_batch(self, most: usize, began: Instant, lock: &WriteLock, screen: Screen) -> Result<Done> {
+    fn encode_batch(
+        self,
+        most: usize,
+        began: Instant,
+        lock: &WriteLock,
+        screen: Screen,
+    ) -> Result<BatchOutcome> {
         let bars = screen.bars();
         let watch = |at: sotto_db::Progress| bars.watch(None, at);
         check_kind(self.out, Output::Stack)?;
@@ -54,7 +60,7 @@ impl Job<'_> {
         let read = || sotto_db::ingest(self.input, &self.source, self.out, &watch);
         let key = signing_key(lock.dir(), self.key)?;
         let options = EncodeOptions {
-            room: self.room,
+            headroom: self.room,
             lookups_per_client: self.lookups,
             goal: self.goal,
             set: self.set,
@@ -65,10 +71,10 @@ impl Job<'_> {
             ..EncodeOptions::new(self.name, &key)
         };
         let seed = PublicSeed::fresh(&mut rng()?);
-        let batch = BatchOptions { most, seed, room: &Sizes::room };
+        let batch = BatchOptions { most, seed, room: &MessageSizes::max_queries };
         let encoded = encode_batch(self.scheme, read, lock, &batch, &options, &watch);
-        let summary = encoded.map_err(blame::db)?;
+        let summary = encoded.map_err(exit_mapping::db)?;
         let (public_key, took, stages) = (key.public(), began.elapsed(), bars.finish());
-        Ok(Done { summary, public_key, stages, took })
+        Ok(BatchOutcome { summary, public_key, stages, took })
     }
 }

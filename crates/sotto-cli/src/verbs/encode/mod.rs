@@ -17,34 +17,34 @@
 
 mod apple;
 mod batch;
-mod choice;
-mod job;
-pub(crate) mod list;
+mod batch_cost;
+mod cleanup;
+mod encode_job;
+mod from_plan;
+pub(crate) mod list_choices;
 mod parts;
-mod planned;
 mod replace;
-mod round;
-mod said;
+mod scheme_arg;
 pub(crate) mod source;
-mod traces;
+mod summary;
 
 use crate::failure::{Failure, Result};
 use crate::screen::Screen;
-use crate::verbs::openly::Openly;
-use crate::verbs::promise;
-use apple::Apple;
-use choice::goal;
-pub(super) use choice::{Scheme, scheme};
-pub(super) use job::{Done, Job, rng, signing_key};
+use crate::verbs::publish_args::PublishArgs;
+use crate::verbs::table_summary;
+use apple::AppleArgs;
+pub(super) use encode_job::{EncodeJob, EncodeOutcome, rng, signing_key};
 pub(super) use replace::{Output, check_kind};
-pub(super) use said::{stages_json, stages_text};
+use scheme_arg::goal;
+pub(super) use scheme_arg::{SchemeArg, scheme};
 use serde_json::json;
 use sotto_catalog::TableName;
 use sotto_core::Goal;
-use sotto_db::Verified;
-use sotto_db::ingest::{Bands, Costing};
-use source::Source;
+use sotto_db::RowProofs;
+use sotto_db::ingest::{BandPolicy, CostModel};
+use source::SourceArgs;
 use std::path::{Path, PathBuf};
+pub(super) use summary::{stages_json, stages_text};
 
 const EXAMPLE: &str = "\
 Example:
@@ -121,14 +121,14 @@ pub(crate) struct Encode {
     name: Option<TableName>,
     /// The scheme; `sotto encode --scheme ?` lists them
     #[arg(long, default_value = "simplepir/1", value_parser = scheme)]
-    scheme: Scheme,
+    scheme: SchemeArg,
     /// Take the choice of a plan (`sotto plan --out FILE`): scheme, goal or set, proofs, masks, rounds, how keys lie in rows
     #[arg(long = "for", value_name = "FILE", conflicts_with_all = [
         "scheme", "goal", "set", "lookups", "batch", "symmetric", "verified", "unverified", "probes", "slots", "band",
     ])]
     plan: Option<PathBuf>,
     #[command(flatten)]
-    source: Source,
+    source: SourceArgs,
     /// Mask the table, so that a client learns the row it asked for and nothing else
     #[arg(long)]
     symmetric: bool,
@@ -140,7 +140,7 @@ pub(crate) struct Encode {
     partitions: Option<u32>,
     /// Make this one alone: a part, counted from 0, or "front", which comes first
     #[arg(long, value_name = "I|front", requires = "partitions", value_parser = parts::wanted)]
-    part: Option<parts::Wanted>,
+    part: Option<parts::PartArg>,
     /// How many lookups one client is expected to make per epoch: weighs the hint against each query
     #[arg(long, value_name = "N", default_value = "1000")]
     lookups: u64,
@@ -169,10 +169,10 @@ pub(crate) struct Encode {
     #[arg(long, value_name = "TEXT")]
     attribution: Option<String>,
     #[command(flatten)]
-    openly: Openly,
+    openly: PublishArgs,
     // The last one: its heading is that of all arguments after it.
     #[command(flatten)]
-    apple: Apple,
+    apple: AppleArgs,
 }
 
 impl Encode {
@@ -185,12 +185,12 @@ impl Encode {
             return self.run_apple(screen);
         }
         if let Some(path) = self.plan.take() {
-            self.take(planned::read(&path)?)?;
+            self.take(from_plan::read(&path)?)?;
         }
         let Some(input) = self.source.input().map(Path::to_owned) else {
             return Err(Failure::usage("which file is to be encoded?").fix("name it"));
         };
-        let costing = Costing {
+        let costing = CostModel {
             entry: self.scheme.entry(),
             lookups_per_client: self.lookups,
             goal: self.goal,
@@ -199,12 +199,12 @@ impl Encode {
         };
         // Sums of rows prove none of them, and codes fetch rows.
         let bands = match (self.verified, self.unverified, self.batch) {
-            (true, ..) | (.., Some(_)) => Bands::Never,
-            (_, true, _) => Bands::IfCheaper,
-            _ => Bands::IfUnproven,
+            (true, ..) | (.., Some(_)) => BandPolicy::Never,
+            (_, true, _) => BandPolicy::IfCheaper,
+            _ => BandPolicy::IfNoRowProofs,
         };
         let (pieces, alone) = parts::asked(self.partitions, self.part)?;
-        let job = Job {
+        let job = EncodeJob {
             pieces,
             input: &input,
             out: &self.out,
@@ -218,10 +218,10 @@ impl Encode {
             set: self.set.clone(),
             symmetric: self.symmetric,
             verified: match (self.verified, self.unverified, self.batch) {
-                (true, ..) => Verified::Yes,
+                (true, ..) => RowProofs::Yes,
                 // The tables of a stack are asked together, so that what each adds is added many times.
-                (_, true, _) | (.., Some(_)) => Verified::No,
-                _ => Verified::IfCheap,
+                (_, true, _) | (.., Some(_)) => RowProofs::No,
+                _ => RowProofs::IfCheap,
             },
             threads: self.threads,
             key: self.signing_key.as_deref(),
@@ -246,7 +246,7 @@ impl Encode {
             "notes": done.notes,
             "table": done.image.catalog().table,
             "scheme": done.scheme,
-            "snapshot": promise::snapshot(done.image.catalog().digest()),
+            "snapshot": table_summary::snapshot(done.image.catalog().digest()),
             "public_key": done.public_key.to_string(),
             "log": log,
             "stages_s": stages_json(&done.stages),

@@ -1,39 +1,42 @@
 //! A table in parts: all of it, its front, or one part beside a front that is there.
 
-use super::{Job, replace};
-use crate::blame;
+use super::{EncodeJob, replace};
+use crate::exit_mapping;
 use crate::failure::{Failure, Result};
 use crate::screen::{Screen, grid, units};
 use serde_json::json;
-use sotto_core::Cut;
-use sotto_db::ingest::Layout;
-use sotto_db::mask::Masker;
-use sotto_db::{Ingested, Pieces, TableDir, encode_part};
+use sotto_core::PartIndex;
+use sotto_db::ingest::SourceLayout;
+use sotto_db::mask::RowMasker;
+use sotto_db::{IngestedTable, PiecesToWrite, TableDir, encode_part};
 
 /// What `--part` names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Wanted {
+pub(super) enum PartArg {
     Front,
     Part(u32),
 }
 
 /// Reads `--part`.
-pub(super) fn wanted(text: &str) -> Result<Wanted, String> {
+pub(super) fn wanted(text: &str) -> Result<PartArg, String> {
     match text {
-        "front" => Ok(Wanted::Front),
-        number => number.parse().map(Wanted::Part).map_err(|_| "a part's number, or front".to_owned()),
+        "front" => Ok(PartArg::Front),
+        number => number.parse().map(PartArg::Part).map_err(|_| "a part's number, or front".to_owned()),
     }
 }
 
 /// What `--partitions` and `--part` ask for; a part by itself is told apart.
-pub(super) fn asked(partitions: Option<u32>, part: Option<Wanted>) -> Result<(Pieces, Option<Cut>)> {
+pub(super) fn asked(
+    partitions: Option<u32>,
+    part: Option<PartArg>,
+) -> Result<(PiecesToWrite, Option<PartIndex>)> {
     match (partitions, part) {
-        (None, _) => Ok((Pieces::Whole, None)),
-        (Some(parts), None) => Ok((Pieces::All(parts), None)),
-        (Some(parts), Some(Wanted::Front)) => Ok((Pieces::Front(parts), None)),
-        (Some(parts), Some(Wanted::Part(part))) => {
-            match Cut::new(part, parts) {
-                Some(cut) => Ok((Pieces::Whole, Some(cut))),
+        (None, _) => Ok((PiecesToWrite::Whole, None)),
+        (Some(parts), None) => Ok((PiecesToWrite::All(parts), None)),
+        (Some(parts), Some(PartArg::Front)) => Ok((PiecesToWrite::Front(parts), None)),
+        (Some(parts), Some(PartArg::Part(part))) => {
+            match PartIndex::new(part, parts) {
+                Some(cut) => Ok((PiecesToWrite::Whole, Some(cut))),
                 None => Err(Failure::usage(format!("there is no part {part} of {parts}"))
                     .fix("parts are counted from 0")),
             }
@@ -41,18 +44,18 @@ pub(super) fn asked(partitions: Option<u32>, part: Option<Wanted>) -> Result<(Pi
     }
 }
 
-impl Job<'_> {
+impl EncodeJob<'_> {
     /// Makes one part, beside the front that is there.
-    pub(super) fn run_part(self, cut: Cut, screen: Screen) -> Result<()> {
+    pub(super) fn run_part(self, cut: PartIndex, screen: Screen) -> Result<()> {
         std::fs::metadata(self.input).map_err(|error| Failure::file("reading", self.input, &error))?;
         replace::check_set(self.scheme, self.set.as_deref())?;
-        if let Layout::Keyword(_) = self.source.layout {
+        if let SourceLayout::Keyword(_) = self.source.layout {
             let text = "keys lie in rows at random, so that no two readings of a file give the same rows";
             return Err(Failure::usage(text).fix("cut a table of keys at once: leave --part out"));
         }
-        let dir = TableDir::open(self.out).map_err(blame::db)?;
-        let _held = dir.share().map_err(blame::db)?;
-        let front = dir.open_latest().map_err(blame::db)?;
+        let dir = TableDir::open(self.out).map_err(exit_mapping::db)?;
+        let _held = dir.share().map_err(exit_mapping::db)?;
+        let front = dir.open_latest().map_err(exit_mapping::db)?;
         let found = &front.catalog().scheme;
         if *found != self.scheme.id.to_string() {
             return Err(Failure::usage(format!("the front here is of scheme {found}"))
@@ -60,16 +63,17 @@ impl Job<'_> {
         }
         let bars = screen.bars();
         let watch = |at: sotto_db::Progress| bars.watch(None, at);
-        let Ingested { mut table, .. } =
-            sotto_db::ingest(self.input, &self.source, self.out, &watch).map_err(blame::db)?;
+        let IngestedTable { mut table, .. } =
+            sotto_db::ingest(self.input, &self.source, self.out, &watch).map_err(exit_mapping::db)?;
         if self.symmetric {
-            let key = dir.oprf_key().map_err(blame::db)?;
-            let masker = Masker { table: &self.name, epoch: front.catalog().epoch, key: &key };
-            let masked = masker.table(table.as_ref(), self.out, self.threads, &watch).map_err(blame::db)?;
+            let key = dir.oprf_key().map_err(exit_mapping::db)?;
+            let masker = RowMasker { table: &self.name, epoch: front.catalog().epoch, key: &key };
+            let masked =
+                masker.table(table.as_ref(), self.out, self.threads, &watch).map_err(exit_mapping::db)?;
             table = Box::new(masked);
         }
         let made = encode_part(self.scheme, table.as_ref(), &front, cut, self.threads, &watch);
-        let made = made.map_err(blame::db)?;
+        let made = made.map_err(exit_mapping::db)?;
         bars.finish();
         screen.say(format!("{} ({})\n", made.image.display(), units::bytes(made.image_bytes)))?;
         let did = if made.was_there { "it was there, and whole" } else { "made" };

@@ -3,20 +3,20 @@
 //! The next epoch of a table may have other rows. One that is asked in another way, served by another scheme or made of other
 //! columns is most likely meant for another directory, so it takes a word (`--replace`).
 
-use super::Job;
-use crate::blame;
+use super::EncodeJob;
 use crate::exit::Exit;
+use crate::exit_mapping;
 use crate::failure::{Failure, Result};
-use sotto_catalog::{Batched, Catalog, TableKind};
-use sotto_core::{SchemeEntry, Then};
-use sotto_db::ingest::{Column, Layout};
+use sotto_catalog::{BatchAccess, Catalog, TableKind};
+use sotto_core::{Compose, SchemeEntry};
+use sotto_db::ingest::{ColumnSelector, SourceLayout};
 use sotto_db::{PathKind, StackDir, TableDir};
 use sotto_layers::Keyword;
 use std::path::Path;
 
 /// What tells tables apart.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct What {
+struct TableIdentity {
     asked_by: String,
     is_symmetric: bool,
     scheme: String,
@@ -37,13 +37,13 @@ pub(in crate::verbs) enum Output {
 
 /// Refuses a directory that holds something of another kind: what is there would be lost among it, or served in its place.
 pub(in crate::verbs) fn check_kind(out: &Path, output: Output) -> Result<()> {
-    let kind = PathKind::of(out).map_err(blame::db)?;
+    let kind = PathKind::of(out).map_err(exit_mapping::db)?;
     let holds = match (&kind, output) {
         (PathKind::Stack(_), Output::Table) => "holds a stack, and not a table",
         (PathKind::Stack(_), Output::Apple) => "holds a stack, and not a table of Apple's lookups",
         (PathKind::Foreign(..), Output::Table) => "holds a table of Apple's lookups",
         (PathKind::Foreign(..), Output::Stack) => "holds a table of Apple's lookups, and not a stack",
-        (PathKind::Table(dir), Output::Stack) if dir.latest().map_err(blame::db)?.is_some() => {
+        (PathKind::Table(dir), Output::Stack) if dir.latest().map_err(exit_mapping::db)?.is_some() => {
             "holds a table, and not a stack"
         }
         _ => return Ok(()),
@@ -52,16 +52,16 @@ pub(in crate::verbs) fn check_kind(out: &Path, output: Output) -> Result<()> {
         .fix("give another directory, or the options that it was made with, such as --batch or --apple"))
 }
 
-impl Job<'_> {
+impl EncodeJob<'_> {
     /// Refuses to put this table on top of one of another kind.
     pub(super) fn check_replaced(&self) -> Result<()> {
-        let Some(there) = What::there(self.out)? else { return Ok(()) };
+        let Some(there) = TableIdentity::there(self.out)? else { return Ok(()) };
         let wanted = self.what();
         if self.replace || wanted.continues(&there) {
             return Ok(());
         }
         let (dir, there) = (self.out.display(), there.said(&wanted));
-        let becomes = wanted.said(&What { columns: Vec::new(), ..wanted.clone() });
+        let becomes = wanted.said(&TableIdentity { columns: Vec::new(), ..wanted.clone() });
         Err(Failure::usage(format!(
 "{dir} holds a table {there}; its next epoch would be one {becomes}, and whoever asks it as it is now would get \
 errors or \
@@ -70,28 +70,28 @@ errors or \
         .fix("give another --out for this table, or --replace to put it in the place of the one that is there"))
     }
 
-    fn what(&self) -> What {
-        let name = |column: &Column| match column {
-            Column::Name(name) => Some(name.clone()),
-            Column::Number(_) => None,
+    fn what(&self) -> TableIdentity {
+        let name = |column: &ColumnSelector| match column {
+            ColumnSelector::Name(name) => Some(name.clone()),
+            ColumnSelector::Number(_) => None,
         };
         let (asked_by, columns) = match &self.source.layout {
-            Layout::Keyword(keyword) => {
+            SourceLayout::Keyword(keyword) => {
                 let value = keyword.value.as_ref().and_then(name);
                 (by_key(keyword.form.name()), vec![("key", name(&keyword.key)), ("value", value)])
             }
-            Layout::Range(range) => {
+            SourceLayout::Range(range) => {
                 let columns = [("start", &range.start), ("end", &range.end), ("value", &range.value)];
                 (by_range(&range.key), columns.map(|(part, column)| (part, name(column))).to_vec())
             }
-            Layout::Index(index) => {
+            SourceLayout::Index(index) => {
                 let row = index.row.as_ref().and_then(name);
                 (BY_ROW.to_owned(), vec![("row", row), ("value", name(&index.value))])
             }
-            Layout::Raw { .. } => (BY_ROW.to_owned(), Vec::new()),
+            SourceLayout::Raw { .. } => (BY_ROW.to_owned(), Vec::new()),
         };
         let columns = columns.into_iter().filter_map(|(part, name)| Some((part, name?))).collect();
-        What { asked_by, is_symmetric: self.symmetric, scheme: self.scheme.id.to_string(), columns }
+        TableIdentity { asked_by, is_symmetric: self.symmetric, scheme: self.scheme.id.to_string(), columns }
     }
 }
 
@@ -105,14 +105,14 @@ fn by_range(key: &impl std::fmt::Debug) -> String {
     format!("asked by range ({})", format!("{key:?}").to_lowercase())
 }
 
-impl What {
+impl TableIdentity {
     /// What is in a directory. One that is damaged is no reason to refuse a fresh epoch.
     fn there(out: &Path) -> Result<Option<Self>> {
         let Ok(dir) = TableDir::open(out) else { return Ok(None) };
         let (asked_by, catalog) = match StackDir::find(out) {
             Some(stack) => {
-                let (_, document) = stack.read().map_err(blame::db)?;
-                let (Some(first), Ok(Some(layers))) = (document.shards.first(), Batched::of(&document))
+                let (_, document) = stack.read().map_err(exit_mapping::db)?;
+                let (Some(first), Ok(Some(layers))) = (document.shards.first(), BatchAccess::of(&document))
                 else {
                     return Ok(None);
                 };
@@ -120,8 +120,8 @@ impl What {
                     TableDir::open(&stack.table(&first.table)).and_then(|dir| dir.open_epoch(first.epoch));
                 let Ok(image) = table else { return Ok(None) };
                 let asked_by = match &layers {
-                    Batched::Rows { kind, .. } => asked_by(kind, None),
-                    Batched::Keys(Then(keywords, _)) => {
+                    BatchAccess::Rows { kind, .. } => asked_by(kind, None),
+                    BatchAccess::Keys(Compose(keywords, _)) => {
                         asked_by(&TableKind::Keyword, Some(keywords.keyword()))
                     }
                 };
@@ -136,12 +136,12 @@ impl What {
         let origin = dir.origin().ok().flatten().unwrap_or_default();
         let columns = PARTS.iter().filter_map(|part| Some((*part, origin.name(part)?.to_owned()))).collect();
         let Catalog { scheme, .. } = &catalog;
-        let is_symmetric = catalog.masked().is_ok_and(|masked| masked.is_some());
-        Ok(Some(What { asked_by, is_symmetric, scheme: scheme.clone(), columns }))
+        let is_symmetric = catalog.symmetric_layer().is_ok_and(|masked| masked.is_some());
+        Ok(Some(TableIdentity { asked_by, is_symmetric, scheme: scheme.clone(), columns }))
     }
 
     /// Whether this can be the next epoch of what is there. Columns without names say nothing.
-    fn continues(&self, there: &What) -> bool {
+    fn continues(&self, there: &TableIdentity) -> bool {
         let same_columns = self
             .columns
             .iter()
@@ -152,7 +152,7 @@ impl What {
     }
 
     /// In words; of columns, those that are others in `beside`.
-    fn said(&self, beside: &What) -> String {
+    fn said(&self, beside: &TableIdentity) -> String {
         let mut said = self.asked_by.clone();
         if self.is_symmetric {
             said += ", symmetric";

@@ -5,18 +5,18 @@ use crate::screen::units;
 use clap::ValueEnum;
 use sotto_catalog::{KeyKind, ValueKind};
 use sotto_db::ingest::{
-    Bands, Column, Costing, Encoding, FileOptions, Format, IndexOptions, IngestOptions, KeywordOptions,
-    Layout, RangeOptions, ValueOptions,
+    BandPolicy, ColumnSelector, CostModel, Encoding, FileOptions, IndexOptions, IngestOptions,
+    KeywordOptions, RangeOptions, SourceFormat, SourceLayout, ValueOptions,
 };
 use sotto_db::table::BlockRule;
 use sotto_layers::keyword::KeyForm;
-use sotto_plan::Keys as Arranged;
+use sotto_plan::KeyChoice as Arranged;
 use sotto_prg::PublicSeed;
 use std::path::{Path, PathBuf};
 
 /// How a source file is read.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Source {
+pub(crate) struct SourceArgs {
     /// The file; .gz and .zst are decompressed
     #[arg(value_name = "INPUT")]
     input: Option<PathBuf>,
@@ -25,13 +25,13 @@ pub(crate) struct Source {
     format: FormatArg,
     /// The column of values, by name or by number from 1 on
     #[arg(long, value_name = "COL")]
-    value: Option<Column>,
+    value: Option<ColumnSelector>,
     /// Index tables: the column of row numbers [default: rows are in the file's order]
     #[arg(long, value_name = "COL", conflicts_with_all = ["start", "end"])]
-    row: Option<Column>,
+    row: Option<ColumnSelector>,
     /// Keyword tables: the column of keys. Without --value, the table says whether a key is there
     #[arg(long, value_name = "COL", conflicts_with_all = ["row", "start", "end"])]
-    key: Option<Column>,
+    key: Option<ColumnSelector>,
     /// Keyword tables: what keys are, and so how they are spelled: text, bytes, domain, email, ip, md5 (also NTLM), sha1,
     /// sha256, phone
     #[arg(long, default_value = "text", requires = "key")]
@@ -50,10 +50,10 @@ pub(crate) struct Source {
     band: bool,
     /// Range tables: the column of each range's first key; or of prefixes, as 192.0.2.0/24
     #[arg(long, value_name = "COL")]
-    start: Option<Column>,
+    start: Option<ColumnSelector>,
     /// Range tables: the column of each range's last key [default: that of --start, of prefixes or of single keys]
     #[arg(long, value_name = "COL", requires = "start")]
-    end: Option<Column>,
+    end: Option<ColumnSelector>,
     /// Range tables: what a key is
     #[arg(long, value_enum, default_value = "u64")]
     keys: Keys,
@@ -126,7 +126,7 @@ pub(crate) fn delimiter(text: &str) -> Result<u8, String> {
     }
 }
 
-impl Source {
+impl SourceArgs {
     /// The file, if there is one.
     pub(crate) fn input(&self) -> Option<&Path> {
         self.input.as_deref()
@@ -154,8 +154,8 @@ impl Source {
         Ok(())
     }
 
-    fn format(&self) -> Option<Format> {
-        self.input().and_then(Format::of_name)
+    fn format(&self) -> Option<SourceFormat> {
+        self.input().and_then(SourceFormat::of_name)
     }
 
     /// Rows of fixed width without any format: said so, or nothing else makes sense.
@@ -165,13 +165,13 @@ impl Source {
     }
 
     /// What the reader is told.
-    pub(crate) fn options(&self, costing: Option<Costing>, bands: Bands) -> Result<IngestOptions> {
+    pub(crate) fn options(&self, costing: Option<CostModel>, bands: BandPolicy) -> Result<IngestOptions> {
         let file = self.file()?;
         let values = ValueOptions { encoding: self.encoding, width: self.row_bytes, null: self.null.clone() };
         let layout = match (&self.key, &self.start, &self.end) {
             _ if self.is_raw() => self.raw()?,
             (Some(key), ..) => self.keyword(key, values, costing, bands)?,
-            (None, Some(start), end) => Layout::Range(RangeOptions {
+            (None, Some(start), end) => SourceLayout::Range(RangeOptions {
                 start: start.clone(),
                 end: end.as_ref().unwrap_or(start).clone(),
                 value: self.value()?,
@@ -185,7 +185,7 @@ impl Source {
                 empty: self.empty.clone(),
                 ..RangeOptions::new(self.key_kind(), self.block()?)
             }),
-            _ => Layout::Index(IndexOptions { value: self.value()?, row: self.row.clone(), values }),
+            _ => SourceLayout::Index(IndexOptions { value: self.value()?, row: self.row.clone(), values }),
         };
         Ok(IngestOptions { file, layout })
     }
@@ -205,7 +205,7 @@ impl Source {
     fn file(&self) -> Result<FileOptions> {
         let columns = [&self.value, &self.row, &self.key, &self.start, &self.end];
         let named = columns.iter().find_map(|column| match column {
-            Some(Column::Name(name)) => Some(name),
+            Some(ColumnSelector::Name(name)) => Some(name),
             _ => None,
         });
         if let (true, Some(name)) = (self.no_header, named) {
@@ -215,9 +215,9 @@ impl Source {
             .fix("give columns by number, from 1 on, or leave --no-header out"));
         }
         let format = match self.format {
-            FormatArg::Csv => Some(Format::Csv),
-            FormatArg::Jsonl => Some(Format::Jsonl),
-            FormatArg::Parquet => Some(Format::Parquet),
+            FormatArg::Csv => Some(SourceFormat::Csv),
+            FormatArg::Jsonl => Some(SourceFormat::Jsonl),
+            FormatArg::Parquet => Some(SourceFormat::Parquet),
             FormatArg::Auto | FormatArg::Raw => None,
         };
         let header = Some(self.header || named.is_some());
@@ -226,18 +226,18 @@ impl Source {
 
     fn keyword(
         &self,
-        key: &Column,
+        key: &ColumnSelector,
         values: ValueOptions,
-        costing: Option<Costing>,
-        bands: Bands,
-    ) -> Result<Layout> {
+        costing: Option<CostModel>,
+        bands: BandPolicy,
+    ) -> Result<SourceLayout> {
         let mut rng = sotto_prg::system_rng()
             .map_err(|error| Failure::internal(error.to_string()).fix("mend the system's random device"))?;
         let (key, form, value) = (key.clone(), self.form, self.value.clone());
         let seed = PublicSeed::fresh(&mut rng);
         let (room, probes, slots) = (self.room, self.probes, self.slots);
-        let bands = if self.band { Bands::Always } else { bands };
-        Ok(Layout::Keyword(KeywordOptions {
+        let bands = if self.band { BandPolicy::Always } else { bands };
+        Ok(SourceLayout::Keyword(KeywordOptions {
             key,
             form,
             value,
@@ -251,7 +251,7 @@ impl Source {
         }))
     }
 
-    fn raw(&self) -> Result<Layout> {
+    fn raw(&self) -> Result<SourceLayout> {
         if [&self.value, &self.row, &self.key, &self.start].into_iter().any(Option::is_some) {
             return Err(Failure::usage("a raw file has no columns")
                 .fix("leave --value, --row, --key and --start out"));
@@ -264,10 +264,10 @@ impl Source {
             (Encoding::Text, _) => ValueKind::Bytes,
             (encoding, _) => encoding.kind(),
         };
-        Ok(Layout::Raw { row_bytes, value })
+        Ok(SourceLayout::Raw { row_bytes, value })
     }
 
-    fn value(&self) -> Result<Column> {
+    fn value(&self) -> Result<ColumnSelector> {
         self.value.clone().ok_or_else(|| {
             Failure::usage("which column holds the values?").fix(
                 "give --value NAME, or its number; for a file of fixed-width rows --format raw --row-bytes N",
@@ -314,7 +314,7 @@ impl Source {
         let header = self.file().is_ok_and(|file| file.header == Some(true));
         let csv = match self.format {
             FormatArg::Csv => true,
-            FormatArg::Auto => self.format() == Some(Format::Csv),
+            FormatArg::Auto => self.format() == Some(SourceFormat::Csv),
             _ => false,
         };
         let first = match (csv, header) {

@@ -5,14 +5,14 @@ use crate::failure::Failure;
 use crate::screen::{Screen, units};
 use serde_json::json;
 use sotto_catalog::ValueKind;
-use sotto_client::{ClientError, Granted, Wish};
+use sotto_client::{ClientError, Lookup, LookupResult};
 use std::io::IsTerminal;
 
 /// Most places that one message names.
 const MAX_NAMED: usize = 5;
 
 /// The result of one lookup: a row, a bit or a key.
-pub(super) struct Answer {
+pub(super) struct PrintedResult {
     /// What the person called it.
     pub(super) name: String,
     /// The key it was asked by, if it was.
@@ -29,33 +29,39 @@ pub(super) struct Answer {
 
 impl Get {
     /// Everything that is wanted, in the order it is told: rows, bits, keys.
-    pub(super) fn wishes(&self) -> Vec<Wish<'_>> {
-        let rows = self.row_numbers.iter().copied().map(Wish::Row);
-        let bits = self.bit_numbers.iter().copied().map(Wish::Bit);
-        rows.chain(bits).chain(self.all_keys.iter().map(|key| Wish::Key(&key.text))).collect()
+    pub(super) fn wishes(&self) -> Vec<Lookup<'_>> {
+        let rows = self.row_numbers.iter().copied().map(Lookup::Row);
+        let bits = self.bit_numbers.iter().copied().map(Lookup::Bit);
+        rows.chain(bits).chain(self.all_keys.iter().map(|key| Lookup::Key(&key.text))).collect()
     }
 
     /// An answer for each lookup, in the order of [`Get::wishes`].
-    pub(super) fn answers(&self, kind: ValueKind, results: Vec<Result<Granted, ClientError>>) -> Vec<Answer> {
+    pub(super) fn answers(
+        &self,
+        kind: ValueKind,
+        results: Vec<Result<LookupResult, ClientError>>,
+    ) -> Vec<PrintedResult> {
         let results = self.wishes().into_iter().zip(results);
-        let answer = |(wish, result): (Wish<'_>, Result<Granted, ClientError>)| {
+        let answer = |(wish, result): (Lookup<'_>, Result<LookupResult, ClientError>)| {
             let (granted, error) = match result {
                 Ok(granted) => (granted, None),
-                Err(error) => (Granted { row: None, value: None }, Some(error.to_string())),
+                Err(error) => (LookupResult { row: None, value: None }, Some(error.to_string())),
             };
-            let Granted { row, value } = granted;
+            let LookupResult { row, value } = granted;
             let answer = match wish {
-                Wish::Row(number) => Answer::new(kind, format!("row {number}"), row.or(Some(number)), value),
-                Wish::Bit(number) => Answer::bit(number, row, value),
-                Wish::Key(key) => Answer::of_key(kind, key.to_owned(), row, value),
+                Lookup::Row(number) => {
+                    PrintedResult::new(kind, format!("row {number}"), row.or(Some(number)), value)
+                }
+                Lookup::Bit(number) => PrintedResult::bit(number, row, value),
+                Lookup::Key(key) => PrintedResult::of_key(kind, key.to_owned(), row, value),
             };
-            Answer { error, ..answer }
+            PrintedResult { error, ..answer }
         };
         results.map(answer).collect()
     }
 
     /// Prints answers, a line each.
-    pub(super) fn print(&self, screen: Screen, answers: &[Answer]) -> crate::failure::Result<()> {
+    pub(super) fn print(&self, screen: Screen, answers: &[PrintedResult]) -> crate::failure::Result<()> {
         let terminal = std::io::stdout().is_terminal();
         answers
             .iter()
@@ -64,7 +70,7 @@ impl Get {
 
     /// The failure that names rows and keys which the table cannot have, by their place on the command line or in the file of
     /// keys and not by their text: what is looked up is private, and messages end up in logs.
-    pub(super) fn check(&self, answers: &[Answer]) -> crate::failure::Result<()> {
+    pub(super) fn check(&self, answers: &[PrintedResult]) -> crate::failure::Result<()> {
         let before_keys = self.row_numbers.len() + self.bit_numbers.len();
         let place = |at: usize| match at.checked_sub(before_keys).and_then(|at| self.all_keys.get(at)) {
             Some(key) => key.place.to_string(),
@@ -86,17 +92,17 @@ impl Get {
     }
 }
 
-impl Answer {
+impl PrintedResult {
     pub(super) fn new(kind: ValueKind, name: String, row: Option<u64>, value: Option<Vec<u8>>) -> Self {
         let show = |bytes: Vec<u8>| {
             let shown = kind.show(&bytes);
             (bytes, shown)
         };
-        Answer { name, key: None, bit: None, row, value: value.map(show), error: None }
+        PrintedResult { name, key: None, bit: None, row, value: value.map(show), error: None }
     }
 
     pub(super) fn of_key(kind: ValueKind, key: String, row: Option<u64>, value: Option<Vec<u8>>) -> Self {
-        Answer { key: Some(key.clone()), ..Answer::new(kind, key, row, value) }
+        PrintedResult { key: Some(key.clone()), ..PrintedResult::new(kind, key, row, value) }
     }
 
     fn bit(number: u64, row: Option<u64>, value: Option<Vec<u8>>) -> Self {
@@ -104,7 +110,7 @@ impl Answer {
             let shown = u8::from(value == [1]).to_string();
             (value, shown)
         });
-        Answer { name: format!("bit {number}"), key: None, bit: Some(number), row, value, error: None }
+        PrintedResult { name: format!("bit {number}"), key: None, bit: Some(number), row, value, error: None }
     }
 
     /// The value, or why there is none. On a terminal control characters are escaped, so that a value of the publisher's
@@ -166,7 +172,8 @@ mod tests {
     fn values_cannot_move_the_cursor_and_are_whole_in_pipes() {
         let printable = |row, shown: Option<&str>, terminal| {
             let value = shown.map(|shown| (Vec::new(), shown.to_owned()));
-            Answer { name: String::new(), key: None, bit: None, row, value, error: None }.printable(terminal)
+            PrintedResult { name: String::new(), key: None, bit: None, row, value, error: None }
+                .printable(terminal)
         };
         let value = "a\u{1b}[2Jb\n\tZürich";
         assert_eq!(printable(Some(0), Some(value), true), r"a\u{1b}[2Jb\n\tZürich");

@@ -5,28 +5,28 @@
 //! request names.
 
 mod client_files;
-mod line;
+mod connection;
 #[cfg(feature = "ohttp")]
 mod relay;
-mod said;
+mod summary;
 mod tokens;
 
 use super::Get;
-use super::answer::Answer;
-use crate::blame;
+use super::answer::PrintedResult;
 use crate::exit::Exit;
+use crate::exit_mapping;
 use crate::failure::{Failure, Result};
 use crate::screen::Screen;
 use bytes::Bytes;
 use client_files::ClientFiles;
-use line::{Line, transport};
-use said::{answer, facts};
+use connection::{AppleConnection, transport};
 use serde_json::json;
-use sotto_apple::client::{Client, ConfigPolicy, Pending, ShardFunction, config_request};
-use sotto_apple::sets::Weak;
+use sotto_apple::client::{Client, ConfigPolicy, PendingRequest, ShardFunction, config_request};
+use sotto_apple::sets::WeakParams;
 use sotto_client::transport::Response;
-use sotto_client::transport::http::Settings;
+use sotto_client::transport::http::HttpSettings;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use summary::{answer, facts};
 use tokens::Tokens;
 
 /// What phones say of themselves: a server tells by it which words its client understands.
@@ -38,7 +38,7 @@ const MOST_LOOKUPS: usize = 64;
 /// Arguments of such lookups.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Apple's lookups")]
-pub(super) struct Apple {
+pub(super) struct AppleArgs {
     /// Ask the server of Apple's private lookups at this address, in place of --server and --table
     #[arg(long, value_name = "URL", requires = "use_case", conflicts_with_all = ["servers", "table", "bits", "stream"])]
     apple: Option<String>,
@@ -80,7 +80,7 @@ pub(super) struct Apple {
     allow_weak: bool,
 }
 
-impl Apple {
+impl AppleArgs {
     pub(super) fn url(&self) -> Option<&str> {
         self.apple.as_deref()
     }
@@ -88,7 +88,7 @@ impl Apple {
 
 /// What went over the wire.
 #[derive(Default)]
-struct Sent {
+struct TrafficSummary {
     config: u64,
     keys: u64,
     up: u64,
@@ -120,11 +120,11 @@ impl Get {
         let use_case = self.apple.use_case.as_deref().unwrap_or_default();
         let mut rng = sotto_prg::system_rng().map_err(|error| Failure::internal(error.to_string()))?;
         let mut settings =
-            Settings { overall: Duration::from_secs(self.remote.timeout), ..Settings::default() };
+            HttpSettings { overall: Duration::from_secs(self.remote.timeout), ..HttpSettings::default() };
         if let Some(roots) = &self.remote.trust_root {
             settings = settings.trust_file(roots).map_err(transport)?;
         }
-        let mut line = Line::new(url, settings, vec![("user-agent", self.apple.agent.clone())])?;
+        let mut line = AppleConnection::new(url, settings, vec![("user-agent", self.apple.agent.clone())])?;
         #[cfg(feature = "ohttp")]
         if let (Some(relay), Some(keys)) = (&self.apple.relay, &self.apple.gateway_keys) {
             line.by_relay(relay, keys)?;
@@ -149,7 +149,7 @@ impl Get {
     fn show(
         &self,
         use_case: &str,
-        (client, read, sent): (Client, Vec<Option<Vec<u8>>>, Sent),
+        (client, read, sent): (Client, Vec<Option<Vec<u8>>>, TrafficSummary),
         is_relayed: bool,
         screen: Screen,
     ) -> Result<()> {
@@ -164,7 +164,7 @@ impl Get {
         let exact = client.says_lengths();
         let names = self.row_numbers.iter().map(|row| (format!("row {row}"), false));
         let names = names.chain(self.all_keys.iter().map(|key| (key.text.clone(), true)));
-        let answers: Vec<Answer> =
+        let answers: Vec<PrintedResult> =
             names.zip(read).map(|((name, is_key), value)| answer(name, (is_key, exact), value)).collect();
         if let (Some(rows), true) = (client.rows(), answers.iter().any(|answer| !answer.is_there())) {
             return Err(
@@ -177,7 +177,7 @@ impl Get {
             "use_case": use_case,
             "shards": client.shards(),
             "parts_told": client.parts_told(),
-            "answers": answers.iter().map(Answer::report).collect::<Vec<_>>(),
+            "answers": answers.iter().map(PrintedResult::report).collect::<Vec<_>>(),
             "up_bytes": sent.up,
             "down_bytes": sent.down,
             "once": { "config_bytes": sent.config, "keys_bytes": sent.keys },
@@ -189,17 +189,17 @@ impl Get {
     /// Asks, and once more where the server has lost the keys meanwhile, or has another configuration.
     fn looked_up(
         &self,
-        line: &mut Line,
+        line: &mut AppleConnection,
         files: &mut ClientFiles,
         use_case: &str,
         rng: &mut dyn sotto_core::CryptoRng,
-    ) -> Result<(Client, Vec<Option<Vec<u8>>>, Sent)> {
+    ) -> Result<(Client, Vec<Option<Vec<u8>>>, TrafficSummary)> {
         let mut policy = ConfigPolicy {
-            weak: if self.apple.allow_weak { Weak::Allowed } else { Weak::Refused },
+            weak: if self.apple.allow_weak { WeakParams::Allow } else { WeakParams::Reject },
             max_shards: self.apple.max_shards,
             accepted_change: self.apple.accept_shards.clone(),
         };
-        let (mut sent, mut again) = (Sent::default(), false);
+        let (mut sent, mut again) = (TrafficSummary::default(), false);
         loop {
             let keys = files.keys(self.wanted().len() as u64, rng)?;
             line.speak_as(&keys.user)?;
@@ -237,11 +237,11 @@ impl Get {
     fn opened(
         &self,
         client: &Client,
-        line: &mut Line,
+        line: &mut AppleConnection,
         asked: (&str, bool),
-        sent: &mut Sent,
+        sent: &mut TrafficSummary,
         rng: &mut dyn sotto_core::CryptoRng,
-    ) -> Result<Option<(Vec<u8>, Pending)>> {
+    ) -> Result<Option<(Vec<u8>, PendingRequest)>> {
         let (body, blindings) = client.ask_openings(&self.wanted(), rng).map_err(core)?;
         sent.up += body.len() as u64;
         let Some(answer) = answered(line.post("/queries", body, rng)?, asked)? else { return Ok(None) };
@@ -261,7 +261,7 @@ impl Get {
         &self,
         client: &Client,
         rng: &mut dyn sotto_core::CryptoRng,
-    ) -> sotto_core::Result<(Vec<u8>, Pending)> {
+    ) -> sotto_core::Result<(Vec<u8>, PendingRequest)> {
         if client.rows().is_some() {
             let keys = self.all_keys.iter().map(|_| 0);
             return client.ask_rows(&self.row_numbers.iter().copied().chain(keys).collect::<Vec<_>>(), rng);
@@ -305,5 +305,5 @@ fn why(response: &Response) -> String {
 }
 
 fn core(error: sotto_core::Error) -> Failure {
-    Failure::new(blame::contract(&error), error.to_string())
+    Failure::new(exit_mapping::contract(&error), error.to_string())
 }

@@ -1,31 +1,31 @@
 //! Several rows, or values of several keys, in rounds over a stack.
 
-use super::answer::Answer;
+use super::answer::PrintedResult;
 use super::{Get, trust};
-use crate::blame;
+use crate::exit_mapping;
 use crate::failure::{Failure, Result};
 use crate::screen::{Screen, grid, units};
-use crate::verbs::promise;
-use crate::verbs::state::Events;
+use crate::verbs::client_events::EventLog;
+use crate::verbs::table_summary;
 use serde_json::json;
 use sotto_catalog::ValueKind;
 use sotto_client::session::Trust;
-use sotto_client::stack::Batch;
+use sotto_client::stack::BatchStack;
 use sotto_client::table::Stats;
 use std::time::{Duration, Instant};
 
 impl Get {
     /// Looks up everything that is asked for over a stack, in as many rounds as that takes.
-    pub(super) fn round(&self, screen: Screen, batch: &mut Batch, events: &Events) -> Result<()> {
+    pub(super) fn round(&self, screen: Screen, batch: &mut BatchStack, events: &EventLog) -> Result<()> {
         if self.renew {
             return Err(
                 Failure::usage("hints of a stack are made anew with its tables'").fix("leave --renew out")
             );
         }
         let (wishes, before) = (self.wishes(), asked(batch));
-        let rounds = wishes.len().div_ceil(batch.layers().most().max(1)).max(1);
+        let rounds = wishes.len().div_ceil(batch.layers().max_batch().max(1)).max(1);
         let began = Instant::now();
-        let looked_up = batch.get_each(&wishes).map_err(blame::client);
+        let looked_up = batch.get_each(&wishes).map_err(exit_mapping::client);
         let took = began.elapsed();
         let happened = events.tell(screen)?;
         let kind = batch.stack().tables().first().map_or(ValueKind::Bytes, |table| table.catalog().value);
@@ -44,16 +44,16 @@ impl Get {
 }
 
 /// Bytes of all asks so far, up and down.
-fn asked(batch: &Batch) -> (u64, u64) {
-    let asks = batch.stack().tables().iter().map(|table| table.stats().asks);
+fn asked(batch: &BatchStack) -> (u64, u64) {
+    let asks = batch.stack().tables().iter().map(|table| table.stats().query_requests);
     asks.fold((0, 0), |(up, down), asks| (up + asks.up, down + asks.down))
 }
 
-fn sum(batch: &Batch, of: impl Fn(&Stats) -> u64) -> u64 {
+fn sum(batch: &BatchStack, of: impl Fn(&Stats) -> u64) -> u64 {
     batch.stack().tables().iter().map(|table| of(&table.stats())).sum()
 }
 
-fn facts(batch: &Batch, rounds: usize, (up, down): (u64, u64), took: Duration) -> String {
+fn facts(batch: &BatchStack, rounds: usize, (up, down): (u64, u64), took: Duration) -> String {
     let (stack, sizes) = (batch.stack(), batch.layers().code().sizes());
     let once = match (
         sum(batch, |stats| stats.artifacts.down),
@@ -67,12 +67,12 @@ fn facts(batch: &Batch, rounds: usize, (up, down): (u64, u64), took: Duration) -
     };
     // Each bucket is visited once.
     let spared: usize = stack.tables().iter().map(|table| table.session().buckets() - 1).sum();
-    let lookups = promise::lookups(sizes.lookups(), sizes.lookups().saturating_sub(spared));
+    let lookups = table_summary::lookups(sizes.lookups(), sizes.lookups().saturating_sub(spared));
     let times = if rounds == 1 { String::new() } else { format!("{} times ", units::count(rounds as u64)) };
     let seen = format!("{times}{lookups} in {} tables, as for every request", stack.tables().len());
     grid::facts([
         ("stack", format!("{}, epoch {}", stack.document().stack, stack.document().epoch)),
-        ("snapshot", promise::snapshot(stack.document().digest())),
+        ("snapshot", table_summary::snapshot(stack.document().digest())),
         ("signed by", stack.public_key().to_string()),
         ("trusted as", trust(stack.trust()).to_owned()),
         ("seen", seen),
@@ -83,24 +83,24 @@ fn facts(batch: &Batch, rounds: usize, (up, down): (u64, u64), took: Duration) -
 }
 
 fn report(
-    batch: &Batch,
+    batch: &BatchStack,
     rounds: usize,
     (up, down): (u64, u64),
     took: Duration,
-    answers: &[Answer],
+    answers: &[PrintedResult],
 ) -> serde_json::Value {
     let stack = batch.stack();
     json!({
         "stack": stack.document().stack,
         "epoch": stack.document().epoch,
-        "snapshot": promise::snapshot(stack.document().digest()),
+        "snapshot": table_summary::snapshot(stack.document().digest()),
         "public_key": stack.public_key().to_string(),
         "trust": match stack.trust() {
             Trust::Pinned => "pinned",
             Trust::Remembered => "remembered",
             Trust::FirstUse => "first-use",
         },
-        "answers": answers.iter().map(Answer::report).collect::<Vec<_>>(),
+        "answers": answers.iter().map(PrintedResult::report).collect::<Vec<_>>(),
         "lookups": batch.layers().code().sizes().lookups(),
         "tables": stack.tables().len(),
         "rounds": rounds,

@@ -1,11 +1,11 @@
 //! A row of many megabytes, written to a file while it comes.
 
-use super::{Get, part, trust};
-use crate::blame;
+use super::{Get, partial_file, trust};
+use crate::exit_mapping;
 use crate::failure::{Failure, Result};
-use crate::screen::bars::Bars;
+use crate::screen::bars::ProgressLine;
 use crate::screen::{Screen, grid, units};
-use crate::verbs::state::Events;
+use crate::verbs::client_events::EventLog;
 use serde_json::json;
 use sotto_client::Table;
 use sotto_client::table::StreamStats;
@@ -16,15 +16,15 @@ use std::sync::Arc;
 impl Get {
     /// Streams the one row that was named to `file`. Until it is whole it has another name, in the same folder; so
     /// nobody takes a part of it for all, and a row that failed leaves nothing behind.
-    pub(super) fn stream(&self, screen: Screen, bars: &Arc<Bars>, file: &Path) -> Result<()> {
+    pub(super) fn stream(&self, screen: Screen, bars: &Arc<ProgressLine>, file: &Path) -> Result<()> {
         if self.row_numbers.len() + self.all_keys.len() != 1 {
             return Err(Failure::usage("--stream fetches one row").fix("give one --row or one --key"));
         }
         let unwritable = |error: std::io::Error| Failure::file("writing to", file, &error);
         // Before anything is asked: a folder that is not there should cost nobody a query.
-        let part = part::begin(file).map_err(unwritable)?;
-        let mut table = self.remote.open(bars, &Events::default())?;
-        table.session().stream_units().map_err(blame::client)?;
+        let part = partial_file::begin(file).map_err(unwritable)?;
+        let mut table = self.remote.open(bars, &EventLog::default())?;
+        table.session().stream_units().map_err(exit_mapping::client)?;
         let mut out = BufWriter::new(part);
         let streamed = match (self.row_numbers.first(), self.all_keys.first()) {
             (Some(row), _) => table.stream(*row, &mut out),
@@ -32,7 +32,7 @@ impl Get {
             (None, None) => return Err(Failure::usage("no row is named")),
         };
         bars.finish();
-        let stats = streamed.map_err(blame::client)?;
+        let stats = streamed.map_err(exit_mapping::client)?;
         let part = out.into_inner().map_err(|error| unwritable(error.into_error()))?;
         part.persist(file).map_err(|error| unwritable(error.error))?;
         screen.say(facts(&table, &stats, file))?;

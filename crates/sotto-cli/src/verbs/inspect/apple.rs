@@ -1,12 +1,12 @@
 //! A table of Apple's lookups: a directory's newest epoch, another one, or a file.
 
 use super::Inspect;
-use crate::blame;
+use crate::exit_mapping;
 use crate::failure::Result;
 use crate::screen::{Screen, grid, units};
-use crate::verbs::apple::{facts, reported};
+use crate::verbs::apple_summary::{facts, reported};
 use sotto_apple::image::open;
-use sotto_apple::sets::Weak;
+use sotto_apple::sets::WeakParams;
 use sotto_core::Epoch;
 use sotto_db::PathKind;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 /// The file that is meant, if it is one of these.
 pub(super) fn find(args: &Inspect) -> Result<Option<PathBuf>> {
     let target = Path::new(&args.target);
-    Ok(match PathKind::of(target).map_err(blame::db)? {
+    Ok(match PathKind::of(target).map_err(exit_mapping::db)? {
         PathKind::Foreign(dir, newest) => {
             Some(args.epoch.map_or(newest, |epoch| dir.image_path(Epoch(epoch))))
         }
@@ -25,11 +25,11 @@ pub(super) fn find(args: &Inspect) -> Result<Option<PathBuf>> {
 
 pub(super) fn inspect(path: &Path, verify: bool, screen: Screen) -> Result<()> {
     // Whoever looks at a weak one does not serve it.
-    let opened = open(path, Weak::Allowed).map_err(blame::apple)?;
+    let opened = open(path, WeakParams::Allow).map_err(exit_mapping::apple)?;
     let file = opened.image.file();
     if verify {
         let bars = screen.bars();
-        file.verify(&|at| bars.watch(None, at)).map_err(blame::db)?;
+        file.verify(&|at| bars.watch(None, at)).map_err(exit_mapping::db)?;
     }
     screen.say(format!("{} ({})\n", path.display(), units::bytes(file.header().file_bytes)))?;
     screen.say(grid::facts(facts(&opened)))?;

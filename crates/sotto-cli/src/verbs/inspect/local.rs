@@ -1,13 +1,13 @@
 //! A directory or an image file.
 
 use super::{Inspect, stack};
-use crate::blame;
+use crate::exit_mapping;
 use crate::failure::{Failure, Result};
 use crate::screen::{Screen, grid, units};
-use crate::verbs::promise;
+use crate::verbs::table_summary;
 use sotto_catalog::TableNameError;
 use sotto_core::Epoch;
-use sotto_db::image::Piece;
+use sotto_db::image::FileKind;
 use sotto_db::parts::open_parts;
 use sotto_db::residency::PageKind;
 use sotto_db::{DbError, ImageFile, ImageProblem, Inspection, StackDir, TableDir};
@@ -33,12 +33,12 @@ pub(super) fn inspect(args: &Inspect, screen: Screen) -> Result<()> {
         (None, None) => open(target, args.epoch)?,
     };
     let entry = sotto_registry::find(&image.catalog().scheme);
-    let found = sotto_db::inspect(&image, entry).map_err(blame::db)?;
+    let found = sotto_db::inspect(&image, entry).map_err(exit_mapping::db)?;
     if args.verify {
         let bars = screen.bars();
-        let parts = open_parts(&image).map_err(blame::db)?;
+        let parts = open_parts(&image).map_err(exit_mapping::db)?;
         for file in parts.iter().chain([&image]) {
-            file.verify(&|at| bars.watch(None, at)).map_err(blame::db)?;
+            file.verify(&|at| bars.watch(None, at)).map_err(exit_mapping::db)?;
         }
     }
     print(&found, args.verify, screen)
@@ -57,24 +57,24 @@ fn open(path: &Path, epoch: Option<u64>) -> Result<Arc<ImageFile>> {
             Err(DbError::Image { problem: ImageProblem::Piece { .. }, .. }) => ImageFile::open_part(path),
             opened => opened,
         }
-        .map_err(blame::db);
+        .map_err(exit_mapping::db);
     }
-    let dir = TableDir::open(path).map_err(blame::db)?;
+    let dir = TableDir::open(path).map_err(exit_mapping::db)?;
     match epoch {
         Some(epoch) => dir.open_epoch(Epoch(epoch)),
         None => dir.open_latest(),
     }
-    .map_err(blame::db)
+    .map_err(exit_mapping::db)
 }
 
 fn print(found: &Inspection, verified: bool, screen: Screen) -> Result<()> {
     screen.say(format!("{} ({})\n", found.path.display(), units::bytes(found.bytes)))?;
-    let lines = promise::lines(&found.catalog, found.scheme.as_ref(), &found.public_key);
+    let lines = table_summary::lines(&found.catalog, found.scheme.as_ref(), &found.public_key);
     screen.say(grid::facts(lines))?;
-    if let Some(text) = promise::parameters(found.scheme.as_ref()) {
+    if let Some(text) = table_summary::parameters(found.scheme.as_ref()) {
         screen.say(text)?;
     }
-    if found.piece != Piece::Whole.to_string() {
+    if found.piece != FileKind::Whole.to_string() {
         screen.say(format!("\nthis is {}", found.piece))?;
     }
     for part in &found.parts {
@@ -102,8 +102,9 @@ fn print(found: &Inspection, verified: bool, screen: Screen) -> Result<()> {
     let mut value = serde_json::to_value(found)
         .map_err(|error| Failure::internal(format!("a description does not serialise: {error}")))?;
     if let Some(object) = value.as_object_mut() {
-        object.insert("scheme".to_owned(), promise::scheme_json(&found.catalog, found.scheme.as_ref())?);
-        object.insert("snapshot".to_owned(), promise::snapshot(found.catalog.digest()).into());
+        object
+            .insert("scheme".to_owned(), table_summary::scheme_json(&found.catalog, found.scheme.as_ref())?);
+        object.insert("snapshot".to_owned(), table_summary::snapshot(found.catalog.digest()).into());
         object.insert("verified".to_owned(), verified.into());
     }
     screen.report(&value)

@@ -1,17 +1,17 @@
 //! A server: its tables as any client sees them.
 
 use super::Inspect;
-use super::stack::Seen;
-use crate::blame;
+use super::stack::StackInfo;
 use crate::exit::Exit;
+use crate::exit_mapping;
 use crate::failure::{Failure, Result};
 use crate::screen::{Screen, grid, units};
 use crate::verbs::download::{self, fetch};
-use crate::verbs::promise;
+use crate::verbs::table_summary;
 use serde_json::json;
 use sotto_catalog::{Catalog, KeyKind, SignedCatalog, SignedStack, Stack, TableKind};
 use sotto_client::transport::Request;
-use sotto_client::transport::http::{Http, Settings};
+use sotto_client::transport::http::{HttpSettings, HttpTransport};
 use sotto_db::inspect::{SchemeInfo, describe};
 use sotto_wire::routes;
 use sotto_wire::sizes::MAX_CATALOG_BYTES;
@@ -20,8 +20,8 @@ pub(super) fn inspect(args: &Inspect, screen: Screen) -> Result<()> {
     if args.epoch.is_some() {
         return Err(Failure::usage("--epoch picks an image of a directory; a server shows its newest"));
     }
-    let mut server =
-        Http::new(&args.target, &Settings::default()).map_err(|error| blame::client(error.into()))?;
+    let mut server = HttpTransport::new(&args.target, &HttpSettings::default())
+        .map_err(|error| exit_mapping::client(error.into()))?;
     let list = download::tables(&mut server)?;
     let names = match &args.table {
         Some(name) => vec![name.clone()],
@@ -46,7 +46,7 @@ pub(super) fn inspect(args: &Inspect, screen: Screen) -> Result<()> {
     let mut tables = Vec::new();
     for name in &names {
         let signed = fetch(&mut server, Request::get(routes::table(name, None), MAX_CATALOG_BYTES))?;
-        let refuse = |error: sotto_catalog::CatalogError| blame::client(error.into());
+        let refuse = |error: sotto_catalog::CatalogError| exit_mapping::client(error.into());
         let signed = SignedCatalog::parse(&signed).map_err(refuse)?;
         let catalog = signed.verify(None).map_err(refuse)?;
         let entry = sotto_registry::find(&catalog.scheme);
@@ -64,8 +64,8 @@ pub(super) fn inspect(args: &Inspect, screen: Screen) -> Result<()> {
                 screen.say(format!("this is server {role} of {}\n", catalog.servers))?;
             }
         }
-        let scheme = promise::scheme_json(&catalog, scheme.as_ref())?;
-        let snapshot = promise::snapshot(catalog.digest());
+        let scheme = table_summary::scheme_json(&catalog, scheme.as_ref())?;
+        let snapshot = table_summary::snapshot(catalog.digest());
         tables.push(json!({
             "public_key": public_key, "snapshot": snapshot, "catalog": catalog, "scheme": scheme, "role": role,
         }));
@@ -77,7 +77,7 @@ pub(super) fn inspect(args: &Inspect, screen: Screen) -> Result<()> {
     if args.verify {
         screen.say("\nverified: every static file matches its digests, and every catalog its signature")?;
     }
-    let stacks: Vec<_> = stacks.iter().map(Seen::report).collect();
+    let stacks: Vec<_> = stacks.iter().map(StackInfo::report).collect();
     screen.report(&json!({
         "server": args.target, "stacks": stacks, "tables": tables, "verified": args.verify,
     }))
@@ -110,8 +110,8 @@ fn stack_row(stack: &Stack) -> Vec<String> {
 }
 
 /// A stack, with the catalogs that it names.
-fn stack(server: &mut Http, name: &str) -> Result<Seen> {
-    let refuse = |error: sotto_catalog::CatalogError| blame::client(error.into());
+fn stack(server: &mut HttpTransport, name: &str) -> Result<StackInfo> {
+    let refuse = |error: sotto_catalog::CatalogError| exit_mapping::client(error.into());
     let body = fetch(server, Request::get(routes::stack(name), SignedStack::MAX_BYTES as u64))?;
     let signed = SignedStack::parse(&body).map_err(refuse)?;
     let document = signed.verify(None).map_err(refuse)?;
@@ -127,18 +127,18 @@ fn stack(server: &mut Http, name: &str) -> Result<Seen> {
         }
         catalogs.push(catalog);
     }
-    Seen::new(document, signed.public_key(), catalogs)
+    StackInfo::new(document, signed.public_key(), catalogs)
 }
 
 /// Downloads every static file and compares it with its digests.
-fn verify(server: &mut Http, catalog: &Catalog, screen: Screen) -> Result<()> {
+fn verify(server: &mut HttpTransport, catalog: &Catalog, screen: Screen) -> Result<()> {
     let bars = screen.bars();
     catalog.artifacts.iter().try_for_each(|entry| download::whole(server, entry, &bars, &mut |_| Ok(())))
 }
 
 fn print(catalog: &Catalog, scheme: Option<&SchemeInfo>, public_key: &str, screen: Screen) -> Result<()> {
-    screen.say(grid::facts(promise::lines(catalog, scheme, public_key)))?;
-    if let Some(text) = promise::parameters(scheme) {
+    screen.say(grid::facts(table_summary::lines(catalog, scheme, public_key)))?;
+    if let Some(text) = table_summary::parameters(scheme) {
         screen.say(text)?;
     }
     if catalog.artifacts.is_empty() {

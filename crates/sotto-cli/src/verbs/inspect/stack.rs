@@ -1,12 +1,12 @@
 //! A stack: its layer, its tables in brief, what is public of it, and what a request of it takes.
 
-use crate::blame;
+use crate::exit_mapping;
 use crate::failure::Result;
 use crate::screen::{Screen, grid, units};
-use crate::verbs::promise;
+use crate::verbs::table_summary;
 use serde_json::{Value, json};
-use sotto_catalog::{Batched, Catalog, PublicKey, Stack};
-use sotto_client::stack::spread::{Parts, Spread};
+use sotto_catalog::{BatchAccess, Catalog, PublicKey, Stack};
+use sotto_client::stack::query_assignment::{QueryAssignment, StackTable};
 use sotto_core::Layer as _;
 use sotto_core::layer::failure_log2;
 use sotto_db::inspect::{SchemeInfo, describe};
@@ -14,7 +14,7 @@ use sotto_db::{StackDir, TableDir};
 use sotto_layers::ProofLayout;
 
 /// A stack with the catalogs of its tables, in their order.
-pub(super) struct Seen {
+pub(super) struct StackInfo {
     pub(super) document: Stack,
     pub(super) public_key: PublicKey,
     tables: Vec<(Catalog, Option<SchemeInfo>)>,
@@ -31,22 +31,22 @@ struct Request {
     failure_log2: f64,
 }
 
-impl Seen {
+impl StackInfo {
     /// Takes the tables' catalogs, each of which is the one that the stack names.
     pub(super) fn new(document: Stack, public_key: PublicKey, catalogs: Vec<Catalog>) -> Result<Self> {
         let describe = |catalog: Catalog| {
             let entry = sotto_registry::find(&catalog.scheme);
             let scheme = entry.map(|entry| describe(&catalog, entry)).transpose();
-            scheme.map(|scheme| (catalog, scheme)).map_err(|error| blame::client(error.into()))
+            scheme.map(|scheme| (catalog, scheme)).map_err(|error| exit_mapping::client(error.into()))
         };
         let tables = catalogs.into_iter().map(describe).collect::<Result<_>>()?;
-        Ok(Seen { document, public_key, tables })
+        Ok(StackInfo { document, public_key, tables })
     }
 
     /// The layer's shards and the shard of each lookup of a request, for layers that this build knows, and how often a request
     /// fails for other reasons than its lookups.
     fn visits(&self) -> Option<(Vec<u64>, Vec<usize>, f64)> {
-        if let Ok(Some(batched)) = Batched::of(&self.document) {
+        if let Ok(Some(batched)) = BatchAccess::of(&self.document) {
             let code = batched.code();
             return Some((code.shards(), code.visits(), code.sizes().failure_log2()));
         }
@@ -66,13 +66,16 @@ impl Seen {
             self.tables
                 .get(i)
                 .and_then(|(catalog, _)| sotto_registry::find(&catalog.scheme))
-                .map_or(1, |entry| entry.queried as u64)
+                .map_or(1, |entry| entry.query_servers as u64)
         };
         let (shards, visits, code) = self.visits()?;
         let parts = self.tables.iter().zip(&schemes).map(|((catalog, _), scheme)| {
-            Some(Parts { count: usize::try_from(scheme.buckets).ok()?, rows: catalog.rows / scheme.buckets })
+            Some(StackTable {
+                count: usize::try_from(scheme.buckets).ok()?,
+                rows: catalog.rows / scheme.buckets,
+            })
         });
-        let spread = Spread::new(parts.collect::<Option<_>>()?, &shards, &visits)?;
+        let spread = QueryAssignment::new(parts.collect::<Option<_>>()?, &shards, &visits)?;
         let sum = |bytes: fn(&SchemeInfo) -> u64| {
             spread.queries().iter().filter_map(|i| Some(bytes(schemes.get(*i)?) * servers(*i))).sum()
         };
@@ -87,7 +90,7 @@ impl Seen {
     }
 
     pub(super) fn print(&self, screen: Screen) -> Result<()> {
-        let Seen { document, public_key, tables } = self;
+        let StackInfo { document, public_key, tables } = self;
         let layers = document.layers.iter().map(|layer| format!("{} {}", layer.name, layer.params));
         let public: u64 = document.files.iter().map(|file| file.bytes).sum();
         let once: u64 =
@@ -99,7 +102,7 @@ impl Seen {
         ];
         lines.push(match self.request() {
             Some(Request { lookups, queries, up, down, .. }) => {
-                let lookups = promise::lookups(lookups, queries);
+                let lookups = table_summary::lookups(lookups, queries);
                 ("a request", format!("{lookups}: {} up, {} down", units::bytes(up), units::bytes(down)))
             }
             None => (
@@ -120,11 +123,11 @@ impl Seen {
                     units::bytes(keys)
                 ),
             ),
-            ("snapshot", promise::snapshot(document.digest())),
+            ("snapshot", table_summary::snapshot(document.digest())),
             ("public key", public_key.to_string()),
         ]);
         if let Some(expires) = document.expires {
-            lines.push(("good until", promise::until(expires)));
+            lines.push(("good until", table_summary::until(expires)));
         }
         if let Some(text) = &document.attribution {
             lines.push(("attribution", text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()));
@@ -133,7 +136,8 @@ impl Seen {
         let columns = [("table", false), ("epoch", true), ("rows", true), ("bytes", true), ("scheme", false)];
         let rows = tables.iter().map(|(catalog, scheme)| {
             let (rows, bytes) = (units::count(catalog.rows), units::count(catalog.row_bytes));
-            let buckets = scheme.as_ref().and_then(promise::buckets).map(|buckets| format!(": {buckets}"));
+            let buckets =
+                scheme.as_ref().and_then(table_summary::buckets).map(|buckets| format!(": {buckets}"));
             let scheme = catalog.scheme.clone() + &buckets.unwrap_or_default();
             vec![catalog.table.to_string(), catalog.epoch.to_string(), rows, bytes, scheme]
         });
@@ -149,7 +153,7 @@ impl Seen {
         let tables = self.tables.iter();
         json!({
             "stack": self.document,
-            "snapshot": promise::snapshot(self.document.digest()),
+            "snapshot": table_summary::snapshot(self.document.digest()),
             "public_key": self.public_key.to_string(),
             "request": self.request().map(|request| json!({
                 "lookups": request.lookups,
@@ -165,12 +169,12 @@ impl Seen {
 
 /// A stack's folder. Every table's catalog is compared with what the stack names; `verify` reads all of it.
 pub(super) fn inspect(dir: &StackDir, verify: bool, screen: Screen) -> Result<()> {
-    let (signed, document) = dir.read().map_err(blame::db)?;
+    let (signed, document) = dir.read().map_err(exit_mapping::db)?;
     let bars = screen.bars();
     let mut catalogs = Vec::new();
     for (i, shard) in document.shards.iter().enumerate() {
-        let table = TableDir::open(&dir.table(&shard.table)).map_err(blame::db)?;
-        let image = table.open_epoch(shard.epoch).map_err(blame::db)?;
+        let table = TableDir::open(&dir.table(&shard.table)).map_err(exit_mapping::db)?;
+        let image = table.open_epoch(shard.epoch).map_err(exit_mapping::db)?;
         if !shard.is(image.catalog()) {
             return Err(crate::failure::Failure::input(format!(
                 "epoch {} of table {} is not the one that the stack names",
@@ -180,17 +184,17 @@ pub(super) fn inspect(dir: &StackDir, verify: bool, screen: Screen) -> Result<()
         }
         if verify {
             let table = Some((i, document.shards.len()));
-            image.verify(&|at| bars.watch(table, at)).map_err(blame::db)?;
+            image.verify(&|at| bars.watch(table, at)).map_err(exit_mapping::db)?;
         }
         catalogs.push(image.catalog().clone());
     }
     if verify {
         for file in &document.files {
-            dir.file(file).map_err(blame::db)?;
+            dir.file(file).map_err(exit_mapping::db)?;
         }
     }
     bars.finish();
-    let seen = Seen::new(document, signed.public_key(), catalogs)?;
+    let seen = StackInfo::new(document, signed.public_key(), catalogs)?;
     screen.say(format!("{}\n", dir.path().display()))?;
     seen.print(screen)?;
     screen.say(match verify {

@@ -1,10 +1,10 @@
 //! The states of clients.
 
-use crate::blame;
+use crate::exit_mapping;
 use crate::failure::{Failure, Result};
 use crate::screen::{Screen, grid, units};
 use serde_json::{Value, json};
-use sotto_client::state::inspect::{Shown, inspect as look};
+use sotto_client::state::inspect::{StateInfo, inspect as look};
 use sotto_core::Budget;
 use std::path::Path;
 
@@ -13,7 +13,7 @@ pub(super) fn inspect(dir: &Path, screen: Screen) -> Result<()> {
         return Err(Failure::missing(format!("there is no folder {}", dir.display()))
             .fix("give the folder that --state of sotto get named"));
     }
-    let states = look(dir, sotto_registry::find).map_err(blame::client)?;
+    let states = look(dir, sotto_registry::find).map_err(exit_mapping::client)?;
     if states.is_empty() {
         screen.say("no client has a state here")?;
     }
@@ -23,14 +23,14 @@ pub(super) fn inspect(dir: &Path, screen: Screen) -> Result<()> {
     screen.report(&json!({ "states": states.iter().map(report).collect::<Vec<_>>() }))
 }
 
-fn left(state: &Shown) -> Option<u64> {
+fn left(state: &StateInfo) -> Option<u64> {
     match state.budget {
         Some(Budget::Left(left)) => Some(left),
         _ => None,
     }
 }
 
-fn facts(state: &Shown) -> String {
+fn facts(state: &StateInfo) -> String {
     let about = &state.about;
     let generation = about.snapshot.map(|snapshot| snapshot.generation.to_string());
     grid::facts([
@@ -49,7 +49,7 @@ fn facts(state: &Shown) -> String {
     ])
 }
 
-fn report(state: &Shown) -> Value {
+fn report(state: &StateInfo) -> Value {
     let about = &state.about;
     json!({
         "folder": state.path,

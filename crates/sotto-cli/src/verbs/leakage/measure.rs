@@ -6,67 +6,67 @@
 //! hints that
 //! are made again after so many lookups, is not taken for a leak, and what depends on the wish is not missed.
 
-use super::place::Place;
-use super::watched::{Exchange, Notes, Seen, Watched};
-use crate::blame;
+use super::recording::{Exchange, RecordingTransport, Transcript, TranscriptRecorder};
+use super::target::LeakageTarget;
 use crate::exit::Exit;
+use crate::exit_mapping;
 use crate::failure::{Failure, Result};
-use crate::screen::bars::{Bars, Unit};
+use crate::screen::bars::{ProgressLine, StageUnit};
 use serde::Serialize;
 use sotto_catalog::Catalog;
-use sotto_client::stack::Batch;
-use sotto_client::{ClientError, Granted, Stack, Table, Wish};
+use sotto_client::stack::BatchStack;
+use sotto_client::{ClientError, Lookup, LookupResult, Stack, Table};
 use sotto_prg::system_rng;
 
 /// What is wanted.
 #[derive(Debug, Clone, Serialize)]
-pub(super) enum Wanted {
+pub(super) enum LookupKind {
     Row(u64),
     Bit(u64),
     Key(String),
 }
 
-impl Wanted {
-    fn wish(&self) -> Wish<'_> {
+impl LookupKind {
+    fn wish(&self) -> Lookup<'_> {
         match self {
-            Wanted::Row(row) => Wish::Row(*row),
-            Wanted::Bit(bit) => Wish::Bit(*bit),
-            Wanted::Key(key) => Wish::Key(key),
+            LookupKind::Row(row) => Lookup::Row(*row),
+            LookupKind::Bit(bit) => Lookup::Bit(*bit),
+            LookupKind::Key(key) => Lookup::Key(key),
         }
     }
 }
 
 /// One thing that was looked up by every client.
 #[derive(Debug, Serialize)]
-pub(super) struct Tried {
+pub(super) struct LookupTrial {
     pub(super) what: String,
-    pub(super) wanted: Wanted,
+    pub(super) wanted: LookupKind,
     pub(super) outcome: &'static str,
 }
 
 /// Two lookups that differ in what is seen of them.
 #[derive(Debug, Serialize)]
-pub(super) struct Apart {
+pub(super) struct Difference {
     pub(super) one: String,
     pub(super) other: String,
     /// Whether what the client sent differs, and not only what came back.
     pub(super) sent: bool,
-    pub(super) one_seen: Seen,
-    pub(super) other_seen: Seen,
+    pub(super) one_seen: Transcript,
+    pub(super) other_seen: Transcript,
 }
 
 /// What was measured.
 #[derive(Debug, Serialize)]
-pub(super) struct Measured {
-    pub(super) tried: Vec<Tried>,
+pub(super) struct LeakageReport {
+    pub(super) tried: Vec<LookupTrial>,
     pub(super) clients: usize,
     /// What is seen of a client that comes for the first time, before it looks anything up.
-    pub(super) opening: Seen,
+    pub(super) opening: Transcript,
     /// What is seen of its first lookup.
-    pub(super) lookup: Seen,
+    pub(super) lookup: Transcript,
     /// What is seen of one request for two things; `None` if that was refused.
-    pub(super) two: Option<Seen>,
-    pub(super) apart: Vec<Apart>,
+    pub(super) two: Option<Transcript>,
+    pub(super) apart: Vec<Difference>,
     #[serde(skip)]
     pub(super) catalogs: Vec<Catalog>,
     /// Which tables a request goes to, and how often to each.
@@ -75,30 +75,31 @@ pub(super) struct Measured {
 }
 
 /// A table, or a stack that is made for several rows at once.
-enum Asked {
+enum TableOrStack {
     Table(Box<Table>),
-    Batch(Box<Batch>),
+    Batch(Box<BatchStack>),
 }
 
-impl Asked {
-    fn open(place: &Place, notes: &Notes) -> Result<Self> {
+impl TableOrStack {
+    fn open(place: &LeakageTarget, notes: &TranscriptRecorder) -> Result<Self> {
         let (urls, settings, watch) = (place.urls.clone(), place.settings.clone(), notes.clone());
         if !place.stack {
-            let transports = Watched::all(&urls, &settings, false, &watch).map_err(blame::client)?;
+            let transports =
+                RecordingTransport::all(&urls, &settings, false, &watch).map_err(exit_mapping::client)?;
             let table = Table::over_all(transports, &place.name).state_in_memory().open();
-            return table.map(|table| Asked::Table(Box::new(table))).map_err(blame::client);
+            return table.map(|table| TableOrStack::Table(Box::new(table))).map_err(exit_mapping::client);
         }
-        let stack = Stack::over(&place.name, move || Watched::all(&urls, &settings, true, &watch))
+        let stack = Stack::over(&place.name, move || RecordingTransport::all(&urls, &settings, true, &watch))
             .configure(|builder| builder.state_in_memory())
             .open()
-            .map_err(blame::client)?;
-        Batch::new(stack).map(|batch| Asked::Batch(Box::new(batch))).map_err(blame::client)
+            .map_err(exit_mapping::client)?;
+        BatchStack::new(stack).map(|batch| TableOrStack::Batch(Box::new(batch))).map_err(exit_mapping::client)
     }
 
     fn catalogs(&self) -> Vec<Catalog> {
         match self {
-            Asked::Table(table) => vec![table.catalog().clone()],
-            Asked::Batch(batch) => {
+            TableOrStack::Table(table) => vec![table.catalog().clone()],
+            TableOrStack::Batch(batch) => {
                 batch.stack().tables().iter().map(|table| table.catalog().clone()).collect()
             }
         }
@@ -106,24 +107,24 @@ impl Asked {
 
     fn rows(&self) -> Option<u64> {
         match self {
-            Asked::Table(table) => match table.catalog().keyword() {
+            TableOrStack::Table(table) => match table.catalog().keyword() {
                 Ok(None) => Some(table.catalog().rows),
                 _ => None,
             },
-            Asked::Batch(batch) => match batch.layers() {
-                sotto_catalog::Batched::Rows { code, .. } => Some(code.sizes().rows),
+            TableOrStack::Batch(batch) => match batch.layers() {
+                sotto_catalog::BatchAccess::Rows { code, .. } => Some(code.sizes().rows),
                 _ => None,
             },
         }
     }
 
-    fn get(&mut self, wanted: &[&Wanted]) -> Result<Vec<&'static str>> {
-        let wishes: Vec<Wish<'_>> = wanted.iter().map(|wanted| wanted.wish()).collect();
+    fn get(&mut self, wanted: &[&LookupKind]) -> Result<Vec<&'static str>> {
+        let wishes: Vec<Lookup<'_>> = wanted.iter().map(|wanted| wanted.wish()).collect();
         let granted = match self {
-            Asked::Table(table) => table.get_each(&wishes),
-            Asked::Batch(batch) => batch.get_each(&wishes),
+            TableOrStack::Table(table) => table.get_each(&wishes),
+            TableOrStack::Batch(batch) => batch.get_each(&wishes),
         };
-        match granted.map_err(blame::client) {
+        match granted.map_err(exit_mapping::client) {
             Ok(all) => Ok(all.iter().map(outcome).collect()),
             // There is no such row: known before, and said after.
             Err(failure) if failure.exit == Exit::Missing => Ok(vec![REFUSED; wanted.len()]),
@@ -134,18 +135,18 @@ impl Asked {
 
 const REFUSED: &str = "refused by the client, after it had asked";
 
-fn outcome(granted: &std::result::Result<Granted, ClientError>) -> &'static str {
+fn outcome(granted: &std::result::Result<LookupResult, ClientError>) -> &'static str {
     match granted {
-        Ok(Granted { value: Some(_), .. }) => "found",
-        Ok(Granted { value: None, .. }) => "not in the table",
+        Ok(LookupResult { value: Some(_), .. }) => "found",
+        Ok(LookupResult { value: None, .. }) => "not in the table",
         Err(_) => REFUSED,
     }
 }
 
 /// Looks things up, with the keys that were given among them.
-pub(super) fn measure(place: &Place, keys: &[String], bars: &Bars) -> Result<Measured> {
-    let notes = Notes::default();
-    let mut first = Some(Asked::open(place, &notes)?);
+pub(super) fn measure(place: &LeakageTarget, keys: &[String], bars: &ProgressLine) -> Result<LeakageReport> {
+    let notes = TranscriptRecorder::default();
+    let mut first = Some(TableOrStack::open(place, &notes)?);
     let opening = notes.take();
     let (catalogs, wanted) = match &first {
         Some(asked) => (asked.catalogs(), wanted(asked.rows(), keys)?),
@@ -153,12 +154,12 @@ pub(super) fn measure(place: &Place, keys: &[String], bars: &Bars) -> Result<Mea
     };
     let count = wanted.len();
     let mut outcomes = vec!["not tried"; count];
-    let mut seen: Vec<Vec<(usize, Seen)>> = vec![Vec::new(); count];
+    let mut seen: Vec<Vec<(usize, Transcript)>> = vec![Vec::new(); count];
     let (mut two, mut hides_count) = (None, false);
     for run in 0..count {
         let mut asked = match first.take() {
             Some(asked) => asked,
-            None => Asked::open(place, &notes)?,
+            None => TableOrStack::open(place, &notes)?,
         };
         notes.take();
         for (at, seen) in seen.iter_mut().enumerate() {
@@ -166,7 +167,7 @@ pub(super) fn measure(place: &Place, keys: &[String], bars: &Bars) -> Result<Mea
                 "looking things up",
                 (run * count + at) as u64,
                 (count * count) as u64,
-                Unit::Count("lookups"),
+                StageUnit::Count("lookups"),
             );
             let which = (at + run) % count;
             let Some((_, wish)) = wanted.get(which) else { continue };
@@ -178,7 +179,7 @@ pub(super) fn measure(place: &Place, keys: &[String], bars: &Bars) -> Result<Mea
         }
         if let (true, [(_, one), (_, other), ..]) = (run + 1 == count, wanted.as_slice()) {
             two = asked.get(&[one, other]).is_ok().then(|| unhindered(notes.take()));
-            hides_count = matches!(asked, Asked::Batch(_));
+            hides_count = matches!(asked, TableOrStack::Batch(_));
         }
     }
     let name = |which: usize| wanted.get(which).map_or_else(String::new, |(what, _)| what.clone());
@@ -186,25 +187,25 @@ pub(super) fn measure(place: &Place, keys: &[String], bars: &Bars) -> Result<Mea
     let lookup =
         seen.first().and_then(|place| place.first()).map(|(_, seen)| seen.clone()).unwrap_or_default();
     let tried = wanted.into_iter().zip(outcomes);
-    let tried = tried.map(|((what, wanted), outcome)| Tried { what, wanted, outcome }).collect();
-    Ok(Measured { tried, clients: count, opening, lookup, two, apart, catalogs, hides_count })
+    let tried = tried.map(|((what, wanted), outcome)| LookupTrial { what, wanted, outcome }).collect();
+    Ok(LeakageReport { tried, clients: count, opening, lookup, two, apart, catalogs, hides_count })
 }
 
 /// What is seen without requests that a busy server turned away: they are sent again as they were.
-fn unhindered(mut seen: Seen) -> Seen {
+fn unhindered(mut seen: Transcript) -> Transcript {
     seen.values_mut().for_each(|line| line.retain(|exchange| !matches!(exchange.status, 429 | 503)));
     seen
 }
 
 /// The first two lookups at one place that differ.
-fn differ(place: &[(usize, Seen)], name: impl Fn(usize) -> String) -> Option<Apart> {
+fn differ(place: &[(usize, Transcript)], name: impl Fn(usize) -> String) -> Option<Difference> {
     let (first, usual) = place.first()?;
     let (other, seen) = place.iter().find(|(_, seen)| seen != usual)?;
-    let sent = |seen: &Seen| -> Vec<(String, Vec<(String, u64)>)> {
+    let sent = |seen: &Transcript| -> Vec<(String, Vec<(String, u64)>)> {
         let of = |exchange: &Exchange| (exchange.request.clone(), exchange.up_bytes);
         seen.iter().map(|(line, all)| (line.clone(), all.iter().map(of).collect())).collect()
     };
-    Some(Apart {
+    Some(Difference {
         one: name(*first),
         other: name(*other),
         sent: sent(usual) != sent(seen),
@@ -215,26 +216,26 @@ fn differ(place: &[(usize, Seen)], name: impl Fn(usize) -> String) -> Option<Apa
 
 /// What is looked up: of a table by rows the first, the last, one between, and what it has not; of one by keys those that were
 /// given, and what it has not.
-fn wanted(rows: Option<u64>, keys: &[String]) -> Result<Vec<(String, Wanted)>> {
-    let mut rng = system_rng().map_err(|_| blame::client(ClientError::NoEntropy))?;
+fn wanted(rows: Option<u64>, keys: &[String]) -> Result<Vec<(String, LookupKind)>> {
+    let mut rng = system_rng().map_err(|_| exit_mapping::client(ClientError::NoEntropy))?;
     let rng: &mut dyn sotto_core::CryptoRng = &mut rng;
     let chance = rng.next_u64();
-    let mut all: Vec<(String, Wanted)> = match rows {
+    let mut all: Vec<(String, LookupKind)> = match rows {
         Some(rows) => {
             let between = chance % rows.max(1);
             vec![
-                ("the first row".into(), Wanted::Row(0)),
-                ("the last row".into(), Wanted::Row(rows.saturating_sub(1))),
-                (format!("row {between}, which chance chose"), Wanted::Row(between)),
-                ("a row past the end".into(), Wanted::Row(rows)),
-                ("a bit of the last row".into(), Wanted::Bit(rows.saturating_sub(1).saturating_mul(8))),
+                ("the first row".into(), LookupKind::Row(0)),
+                ("the last row".into(), LookupKind::Row(rows.saturating_sub(1))),
+                (format!("row {between}, which chance chose"), LookupKind::Row(between)),
+                ("a row past the end".into(), LookupKind::Row(rows)),
+                ("a bit of the last row".into(), LookupKind::Bit(rows.saturating_sub(1).saturating_mul(8))),
             ]
         }
         None => vec![
-            ("a key that nobody has".into(), Wanted::Key(format!("{chance:016x}"))),
-            ("an empty key".into(), Wanted::Key(String::new())),
+            ("a key that nobody has".into(), LookupKind::Key(format!("{chance:016x}"))),
+            ("an empty key".into(), LookupKind::Key(String::new())),
         ],
     };
-    all.extend(keys.iter().map(|key| (format!("the key {key}"), Wanted::Key(key.clone()))));
+    all.extend(keys.iter().map(|key| (format!("the key {key}"), LookupKind::Key(key.clone()))));
     Ok(all)
 }

@@ -10,20 +10,20 @@
 
 mod measure;
 mod page;
-mod place;
-mod says;
-mod watched;
+mod recording;
+mod statements;
+mod target;
 
-use crate::blame;
 use crate::exit::Exit;
+use crate::exit_mapping;
 use crate::failure::{Failure, Result};
 use crate::screen::Screen;
-use measure::{Measured, measure};
-use place::Place;
+use measure::{LeakageReport, measure};
 use serde_json::json;
-use sotto_client::transport::http::Settings;
+use sotto_client::transport::http::HttpSettings;
 use sotto_db::inspect::describe;
 use std::path::{Path, PathBuf};
+use target::LeakageTarget;
 
 const EXAMPLE: &str = "\
 The page says what the server learns, what somebody on the way learns, what clients learn of other rows, and what is \
@@ -79,9 +79,9 @@ impl Leakage {
         };
         let entry = sotto_registry::find(&catalog.scheme)
             .ok_or_else(|| Failure::internal("a scheme that is not in this build was asked"))?;
-        let scheme = describe(catalog, entry).map_err(|error| blame::client(error.into()))?;
-        let table = says::Table { catalog, scheme: &scheme, entry };
-        let parts = says::parts(&place, &measured, &table);
+        let scheme = describe(catalog, entry).map_err(|error| exit_mapping::client(error.into()))?;
+        let table = statements::DescribedTable { catalog, scheme: &scheme, entry };
+        let parts = statements::parts(&place, &measured, &table);
         let page = page::page(&place, &measured, &table, &parts);
         match &self.out {
             Some(file) => {
@@ -102,13 +102,13 @@ impl Leakage {
         verdict(&measured)
     }
 
-    fn place(&self) -> Result<Place> {
+    fn place(&self) -> Result<LeakageTarget> {
         if !["http://", "https://"].iter().any(|start| self.target.starts_with(start)) {
             if self.table.is_some() || self.stack.is_some() || !self.others.is_empty() {
                 let text = "--table, --stack and --server are for a server's address; a folder says itself what it holds";
                 return Err(Failure::usage(text).fix("leave them out"));
             }
-            return Place::of_files(Path::new(&self.target));
+            return LeakageTarget::of_files(Path::new(&self.target));
         }
         let (name, stack) = match (&self.table, &self.stack) {
             (Some(table), _) => (table.clone(), false),
@@ -121,18 +121,18 @@ impl Leakage {
             }
         };
         let settings = match &self.trust_root {
-            Some(file) => {
-                Settings::default().trust_file(file).map_err(|error| blame::client(error.into()))?
-            }
-            None => Settings::default(),
+            Some(file) => HttpSettings::default()
+                .trust_file(file)
+                .map_err(|error| exit_mapping::client(error.into()))?,
+            None => HttpSettings::default(),
         };
         let urls = std::iter::once(&self.target).chain(&self.others).cloned().collect();
-        Ok(Place::there(urls, settings, name, stack))
+        Ok(LeakageTarget::there(urls, settings, name, stack))
     }
 }
 
 /// What is wrong, if lookups can be told apart.
-fn verdict(measured: &Measured) -> Result<()> {
+fn verdict(measured: &LeakageReport) -> Result<()> {
     let Some(apart) = measured.apart.iter().max_by_key(|apart| apart.sent) else { return Ok(()) };
     let text = format!("{} can be told from {} by what is seen", apart.one, apart.other);
     Err(match apart.sent {

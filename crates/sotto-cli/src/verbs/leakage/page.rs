@@ -1,16 +1,21 @@
 //! The page, in Markdown.
 
-use super::measure::Measured;
-use super::place::Place;
-use super::says::{Part, Table};
-use super::watched::Seen;
+use super::measure::LeakageReport;
+use super::recording::Transcript;
+use super::statements::{DescribedTable, Observer};
+use super::target::LeakageTarget;
 use crate::screen::units;
 use sotto_catalog::Catalog;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
 /// All of it.
-pub(super) fn page(place: &Place, measured: &Measured, table: &Table<'_>, parts: &[Part]) -> String {
+pub(super) fn page(
+    place: &LeakageTarget,
+    measured: &LeakageReport,
+    table: &DescribedTable<'_>,
+    parts: &[Observer],
+) -> String {
     let catalog = table.catalog;
     let mut out = String::new();
     // Writing to a string does not fail.
@@ -28,7 +33,7 @@ pub(super) fn page(place: &Place, measured: &Measured, table: &Table<'_>, parts:
         catalog.scheme,
         table.scheme.title
     );
-    for Part { who, sentences } in parts {
+    for Observer { who, sentences } in parts {
         let _ = writeln!(out, "## {who}\n");
         for sentence in sentences {
             let _ = writeln!(out, "- {sentence}");
@@ -39,7 +44,7 @@ pub(super) fn page(place: &Place, measured: &Measured, table: &Table<'_>, parts:
     out
 }
 
-fn measurement(measured: &Measured) -> String {
+fn measurement(measured: &LeakageReport) -> String {
     let mut out = String::from("## What was measured\n\n");
     let _ = writeln!(out, "{} clients looked up all of these, each in another order:\n", measured.clients);
     let _ = writeln!(out, "| wanted | what came of it |\n|---|---|");
@@ -76,7 +81,7 @@ fn measurement(measured: &Measured) -> String {
 }
 
 /// A line for each kind of request: those that differ in the bytes of a range, an epoch or a digest alone are one kind.
-fn exchanges(all: &[(&str, &Seen)], catalogs: &[Catalog]) -> String {
+fn exchanges(all: &[(&str, &Transcript)], catalogs: &[Catalog]) -> String {
     let mut out = String::from("| when | where | requests | up | down |\n|---|---|---:|---:|---:|\n");
     for (when, seen) in all {
         let mut kinds: BTreeMap<(&str, &str), (u64, u64, u64)> = BTreeMap::new();

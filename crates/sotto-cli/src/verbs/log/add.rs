@@ -1,9 +1,9 @@
 //! `sotto log add`: what is published and not in its log yet.
 
-use crate::blame;
+use crate::exit_mapping;
 use crate::failure::{Failure, Result};
 use crate::screen::Screen;
-use crate::verbs::openly::Openly;
+use crate::verbs::publish_args::PublishArgs;
 use serde_json::json;
 use sotto_db::PathKind;
 use sotto_db::epoch::KEY;
@@ -25,7 +25,9 @@ pub(super) struct Add {
 
 impl Add {
     pub(super) fn run(self, screen: Screen) -> Result<()> {
-        if let PathKind::Foreign(..) | PathKind::ForeignFile = PathKind::of(&self.dir).map_err(blame::db)? {
+        if let PathKind::Foreign(..) | PathKind::ForeignFile =
+            PathKind::of(&self.dir).map_err(exit_mapping::db)?
+        {
             return Err(Failure::usage("tables of Apple's lookups are not signed, and no log has them")
                 .fix("give the directory of a table or a stack"));
         }
@@ -35,7 +37,7 @@ impl Add {
             return Err(Failure::missing(format!("there is no signing key {}", key.display()))
                 .fix("give the one that signed the table"));
         }
-        let log = Openly::into(self.catalog_log).write_with(&self.dir, Some(&key), screen)?;
+        let log = PublishArgs::into(self.catalog_log).write_with(&self.dir, Some(&key), screen)?;
         if log.is_null() {
             return Err(
                 Failure::usage(format!("{} has no log", self.dir.display())).fix("give --catalog-log DIR")

@@ -1,11 +1,11 @@
 //! `sotto log attach`: cosignatures into the publisher's log, each verified.
 
-use crate::blame;
+use crate::exit_mapping;
 use crate::failure::{Failure, Result};
 use crate::screen::Screen;
 use serde_json::json;
 use sotto_tlog::note::MAX_NOTE_BYTES;
-use sotto_tlog::{WitnessKey, publish};
+use sotto_tlog::{WitnessKey, appender};
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -27,12 +27,13 @@ pub(super) struct Attach {
 impl Attach {
     pub(super) fn run(self, screen: Screen) -> Result<()> {
         let notes = self.notes.iter().map(|path| read(path)).collect::<Result<Vec<_>>>()?;
-        let attached = publish::attach(&self.folder, &notes, &self.witnesses).map_err(|e| blame::log(&e))?;
+        let attached =
+            appender::attach(&self.folder, &notes, &self.witnesses).map_err(|e| exit_mapping::log(&e))?;
         for one in &attached {
             screen.say(format!("{} has cosigned {} entries at {}", one.witness, one.size, one.time))?;
         }
         screen.say("a running `sotto serve` picks it up by itself")?;
-        let told = |one: &publish::Attached| json!({ "witness": one.witness, "entries": one.size, "time": one.time });
+        let told = |one: &appender::AttachedCosignature| json!({ "witness": one.witness, "entries": one.size, "time": one.time });
         screen.report(&json!({ "attached": attached.iter().map(told).collect::<Vec<_>>() }))
     }
 }

@@ -4,14 +4,14 @@
 //! catalogs of one epoch.
 
 use super::key;
+use super::log_location::LogLocation;
 use super::memory::{Memory, Seen, replace};
-use super::place::Place;
-use crate::blame;
+use crate::exit_mapping;
 use crate::failure::{Failure, Result};
 use crate::screen::Screen;
 use serde_json::json;
 use sotto_catalog::PublicKey;
-use sotto_tlog::Note;
+use sotto_tlog::SignedNote;
 use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -44,15 +44,15 @@ impl Cosign {
             Failure::missing(format!("there is no key {}", self.key.display()))
                 .fix("make one: sotto log key --key FILE --name NAME")
         })?;
-        let place = Place::of(&self.log, self.publisher, self.trust_root.as_deref())?;
+        let place = LogLocation::of(&self.log, self.publisher, self.trust_root.as_deref())?;
         let memory = Memory::lock(&self.state, &self.publisher)?;
         let Seen { served, before, checkpoint } = memory.look(&place, "do not cosign this log")?;
         let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
-        let note = Note::parse(&served).map_err(|e| blame::log(&e))?;
+        let note = SignedNote::parse(&served).map_err(|e| exit_mapping::log(&e))?;
         let origin = checkpoint.origin;
         let theirs = note.signatures.into_iter().filter(|line| line.name == origin);
         let line = cosigner.cosign(&note.text, now);
-        let cosigned = Note { text: note.text, signatures: theirs.chain([line]).collect() };
+        let cosigned = SignedNote { text: note.text, signatures: theirs.chain([line]).collect() };
         replace(&self.out, cosigned.to_string().as_bytes())?;
 
         let (size, out) = (checkpoint.size, self.out.display());

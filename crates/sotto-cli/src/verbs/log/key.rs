@@ -1,6 +1,6 @@
 //! `sotto log key`: a witness's key, in a file that is made if it is not there.
 
-use crate::blame;
+use crate::exit_mapping;
 use crate::failure::{Failure, Result};
 use crate::screen::Screen;
 use crate::verbs::encode;
@@ -36,7 +36,7 @@ impl Key {
             return Err(Failure::missing(format!("there is no key {}", self.key.display()))
                 .fix("give --name NAME to make one"));
         };
-        let cosigner = Cosigner::generate(name, &mut encode::rng()?).map_err(|e| blame::log(&e))?;
+        let cosigner = Cosigner::generate(name, &mut encode::rng()?).map_err(|e| exit_mapping::log(&e))?;
         let mut options = OpenOptions::new();
         options.write(true).create_new(true);
         #[cfg(unix)]
@@ -53,7 +53,7 @@ impl Key {
 /// The key in a file, if there is one.
 pub(super) fn read(path: &Path) -> Result<Option<Cosigner>> {
     match fs::read_to_string(path) {
-        Ok(text) => Cosigner::from_file(&text).map(Some).map_err(|e| blame::log(&e)),
+        Ok(text) => Cosigner::from_file(&text).map(Some).map_err(|e| exit_mapping::log(&e)),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
         Err(error) => Err(Failure::file("reading", path, &error)),
     }

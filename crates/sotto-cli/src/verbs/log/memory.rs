@@ -8,16 +8,16 @@
 //! STATE/<publisher>.lock         held by the process that looks
 //! ```
 
-use super::place::Place;
-use crate::blame;
+use super::log_location::LogLocation;
 use crate::exit::Exit;
+use crate::exit_mapping;
 use crate::failure::{Failure, Result};
 use sotto_catalog::PublicKey;
 use sotto_tlog::catalogs::log_key;
 use sotto_tlog::history::MAX_HISTORY_BYTES;
 use sotto_tlog::note::MAX_NOTE_BYTES;
 use sotto_tlog::witness::examine;
-use sotto_tlog::{Checkpoint, Directory, Layout, LogError, LogHistory, Source};
+use sotto_tlog::{Checkpoint, DirectorySource, LogError, LogHistory, LogLayout, LogSource};
 use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -58,9 +58,9 @@ impl Memory {
     /// # Errors
     /// Exit code 5 for a log that does not go on, or contradicts itself: the checkpoints that prove it are kept, and `advice`
     /// says what else is to be done.
-    pub(super) fn look(&self, place: &Place, advice: &str) -> Result<Seen> {
-        let failed = |e: LogError| blame::log(&e);
-        let path = Layout::Tiles.checkpoint();
+    pub(super) fn look(&self, place: &LogLocation, advice: &str) -> Result<Seen> {
+        let failed = |e: LogError| exit_mapping::log(&e);
+        let path = LogLayout::Tiles.checkpoint();
         let served = place.file(path, MAX_NOTE_BYTES as u64).map_err(failed)?;
         let served = served.ok_or_else(|| failed(LogError::Missing { path: path.into() }))?;
         let key = log_key(&self.publisher).map_err(failed)?;
@@ -108,9 +108,9 @@ impl Memory {
 
     fn read(&self, extension: &str, limit: u64) -> Result<Option<Vec<u8>>> {
         let file = self.file.with_extension(extension);
-        let folder = Directory(file.parent().unwrap_or(Path::new(".")).to_owned());
+        let folder = DirectorySource(file.parent().unwrap_or(Path::new(".")).to_owned());
         let name = file.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-        folder.file(name, limit).map_err(|e| blame::log(&e))
+        folder.file(name, limit).map_err(|e| exit_mapping::log(&e))
     }
 
     fn keep(&self, extension: &str, bytes: &[u8]) -> Result<PathBuf> {

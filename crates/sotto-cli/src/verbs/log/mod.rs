@@ -15,8 +15,8 @@ mod add;
 mod attach;
 mod cosign;
 mod key;
+mod log_location;
 mod memory;
-mod place;
 mod show;
 mod watch;
 

@@ -1,11 +1,11 @@
 //! `sotto log show`: which catalogs are in a log, and who has cosigned it.
 
-use crate::blame;
+use crate::exit_mapping;
 use crate::failure::Result;
 use crate::screen::{Screen, grid};
 use serde_json::{Value, json};
-use sotto_tlog::Note;
-use sotto_tlog::published::{Head, Published};
+use sotto_tlog::SignedNote;
+use sotto_tlog::publisher_log::{PublisherLog, SignedCheckpoint};
 use std::path::PathBuf;
 
 /// Arguments of `sotto log show`.
@@ -18,7 +18,7 @@ pub(super) struct Show {
 
 impl Show {
     pub(super) fn run(self, screen: Screen) -> Result<()> {
-        let log = Published::open(&self.folder).map_err(|e| blame::log(&e))?;
+        let log = PublisherLog::open(&self.folder).map_err(|e| exit_mapping::log(&e))?;
         let heads = [("checkpoint", Some(log.newest())), ("cosigned", log.witnessed())];
         let mut lines = vec![("publisher", log.publisher().to_string())];
         for (name, head) in heads {
@@ -43,7 +43,7 @@ impl Show {
                 json!({ "kind": kind, "name": entry.name, "epoch": entry.epoch, "digest": digest })
             })
             .collect();
-        let told = |head: &Head| json!({ "entries": head.checkpoint.size, "cosigned_by": cosigners(head) });
+        let told = |head: &SignedCheckpoint| json!({ "entries": head.checkpoint.size, "cosigned_by": cosigners(head) });
         screen.report(&json!({
             "publisher": log.publisher().to_string(),
             "checkpoint": told(log.newest()),
@@ -52,13 +52,14 @@ impl Show {
         }))?;
         // All of it is shown first: that is what proves it.
         let checked = log.history().map(drop);
-        checked.map_err(|e| blame::log(&e).fix("show the log to others, and do not trust its publisher"))
+        checked
+            .map_err(|e| exit_mapping::log(&e).fix("show the log to others, and do not trust its publisher"))
     }
 }
 
 /// The names in the lines after the publisher's own.
-fn cosigners(head: &Head) -> Vec<String> {
-    let note = Note::parse(head.note.as_bytes());
+fn cosigners(head: &SignedCheckpoint) -> Vec<String> {
+    let note = SignedNote::parse(head.note.as_bytes());
     let lines = note.map(|note| note.signatures).unwrap_or_default();
     lines.into_iter().map(|line| line.name).filter(|name| *name != head.checkpoint.origin).collect()
 }

@@ -1,11 +1,11 @@
 //! `sotto log watch`: a monitor reads every entry of a log, and ends with an error when two of them contradict each other.
 
+use super::log_location::LogLocation;
 use super::memory::{Memory, Seen};
-use super::place::Place;
 use crate::exit::Exit;
 use crate::failure::Result;
 use crate::screen::Screen;
-use crate::verbs::remote::duration;
+use crate::verbs::connect_args::duration;
 use serde_json::json;
 use sotto_catalog::PublicKey;
 use std::path::PathBuf;
@@ -36,7 +36,7 @@ pub(super) struct Watch {
 
 impl Watch {
     pub(super) fn run(self, screen: Screen) -> Result<()> {
-        let place = Place::of(&self.log, self.publisher, self.trust_root.as_deref())?;
+        let place = LogLocation::of(&self.log, self.publisher, self.trust_root.as_deref())?;
         loop {
             match self.look(&place, screen) {
                 // A server that is away for a while is no fork.
@@ -50,7 +50,7 @@ impl Watch {
         }
     }
 
-    fn look(&self, place: &Place, screen: Screen) -> Result<()> {
+    fn look(&self, place: &LogLocation, screen: Screen) -> Result<()> {
         let memory = Memory::lock(&self.state, &self.publisher)?;
         let Seen { checkpoint, before, .. } = memory.look(place, "trust nothing of this publisher")?;
         let size = checkpoint.size;

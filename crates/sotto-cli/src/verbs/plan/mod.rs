@@ -6,18 +6,18 @@
 //! | `number` | numbers as people write them |
 //! | `shown` | the plan as tables |
 
-mod asked;
 mod number;
-mod shown;
+mod tables;
+mod workload_args;
 
-use super::calibrated;
-use super::encode::{Scheme, scheme};
-use crate::blame;
+use super::calibration;
+use super::encode::{SchemeArg, scheme};
+use crate::exit_mapping;
 use crate::failure::{Failure, Result};
 use crate::screen::Screen;
-use asked::Asked;
-use sotto_plan::{Plan as Planned, Scope};
+use sotto_plan::{Plan as Planned, SearchScope};
 use std::path::PathBuf;
+use workload_args::WorkloadArgs;
 
 const EXAMPLE: &str = "\
 Bytes are exact: they are those of what `sotto encode` would choose. Times are predicted, from what `sotto bench machine` \
@@ -42,10 +42,10 @@ Example:
 #[command(after_help = EXAMPLE)]
 pub(crate) struct Plan {
     #[command(flatten)]
-    asked: Asked,
+    asked: WorkloadArgs,
     /// Look at this scheme alone; `sotto encode --scheme ?` lists them
     #[arg(long, value_parser = scheme)]
-    scheme: Option<Scheme>,
+    scheme: Option<SchemeArg>,
     /// Show every layout that differs, and named parameter sets, in place of the best of each scheme
     #[arg(long)]
     all: bool,
@@ -57,11 +57,11 @@ pub(crate) struct Plan {
 impl Plan {
     pub(crate) fn run(self, screen: Screen) -> Result<()> {
         let workload = self.asked.workload(screen)?;
-        let (calibration, times) = calibrated::recall();
-        let scope = Scope { only: self.scheme.map(Scheme::entry), all: self.all };
-        let plan =
-            sotto_plan::plan(&workload, scope, calibration.as_ref()).map_err(|error| blame::plan(&error))?;
-        screen.say(shown::text(&plan, &times))?;
+        let (calibration, times) = calibration::recall();
+        let scope = SearchScope { only: self.scheme.map(SchemeArg::entry), all: self.all };
+        let plan = sotto_plan::plan(&workload, scope, calibration.as_ref())
+            .map_err(|error| exit_mapping::plan(&error))?;
+        screen.say(tables::text(&plan, &times))?;
         screen.report(&plan)?;
         if let Some(path) = &self.out {
             write(path, &plan)?;

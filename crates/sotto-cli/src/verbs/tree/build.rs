@@ -1,18 +1,18 @@
 //! `sotto tree build`: a log's tiles, checked against its checkpoint, to the next epoch of a stack.
 
-use super::choice::Wanted;
-use super::log::{Copy, Whole};
-use super::rows::{Nodes, Rows};
-use crate::blame;
+use super::design_choice::DesignArgs;
+use super::log_args::{LogArgs, OpenedLog};
+use super::rows::{LogTables, Nodes};
+use crate::exit_mapping;
 use crate::failure::{Failure, Result};
-use crate::screen::bars::Unit;
+use crate::screen::bars::StageUnit;
 use crate::screen::{Screen, grid, units};
 use crate::verbs::encode::{Output, check_kind, signing_key};
-use crate::verbs::openly::Openly;
-use crate::verbs::promise;
+use crate::verbs::publish_args::PublishArgs;
+use crate::verbs::table_summary;
 use serde_json::json;
-use sotto_catalog::stack::{FORMAT, File, Shard};
-use sotto_catalog::{Layer, SigningKey, Stack, TableName};
+use sotto_catalog::stack::{FORMAT, Shard, StackFile};
+use sotto_catalog::{LayerEntry, SigningKey, Stack, TableName};
 use sotto_core::{Epoch, SchemeEntry};
 use sotto_db::table::{Buckets, grouped};
 use sotto_db::{EncodeOptions, StackDir, TableDir, TableSource, encode_buckets};
@@ -48,7 +48,7 @@ pub(super) struct Build {
     #[arg(value_name = "LOG")]
     log: PathBuf,
     #[command(flatten)]
-    copy: Copy,
+    copy: LogArgs,
     /// The directory of the stack; made if it is not there
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
@@ -56,7 +56,7 @@ pub(super) struct Build {
     #[arg(long)]
     name: Option<TableName>,
     #[command(flatten)]
-    wanted: Wanted,
+    wanted: DesignArgs,
     /// Threads that encode [default: one per core]
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
@@ -64,7 +64,7 @@ pub(super) struct Build {
     #[arg(long, value_name = "FILE")]
     signing_key: Option<PathBuf>,
     #[command(flatten)]
-    openly: Openly,
+    openly: PublishArgs,
 }
 
 /// Which of a stack's tables, and how many queries a proof takes of all of them.
@@ -79,17 +79,17 @@ impl Build {
         let began = Instant::now();
         let name = self.stack_name()?;
         let bars = screen.bars();
-        let Whole { note, checkpoint, mut log, .. } = self.copy.open(&self.log, &bars)?;
+        let OpenedLog { note, checkpoint, mut log, .. } = self.copy.open(&self.log, &bars)?;
         if checkpoint.size == 0 {
             return Err(Failure::input("the log is empty: there is nothing to prove"));
         }
-        bars.at("choosing a design", 0, 0, Unit::Share);
+        bars.at("choosing a design", 0, 0, StageUnit::Share);
 
         check_kind(&self.out, Output::Stack)?;
-        let dir = StackDir::create(&self.out).map_err(blame::db)?;
-        let root = dir.root().map_err(blame::db)?;
-        let lock = root.lock().map_err(blame::db)?;
-        let before = StackDir::find(&self.out).map(|dir| dir.read()).transpose().map_err(blame::db)?;
+        let dir = StackDir::create(&self.out).map_err(exit_mapping::db)?;
+        let root = dir.root().map_err(exit_mapping::db)?;
+        let lock = root.lock().map_err(exit_mapping::db)?;
+        let before = StackDir::find(&self.out).map(|dir| dir.read()).transpose().map_err(exit_mapping::db)?;
         if let Some((_, before)) = before.as_ref().filter(|(_, before)| before.stack != name) {
             return Err(Failure::usage(format!("the stack here is named {}", before.stack))
                 .fix("build into another directory"));
@@ -105,8 +105,8 @@ impl Build {
         self.remove_leftovers()?;
         let folder = tempfile::Builder::new().prefix(ROWS).tempdir_in(&self.out);
         let folder = folder.map_err(|e| Failure::file("writing", &self.out, &e))?;
-        let told = |done| bars.at("reading hashes", done, checkpoint.size, Unit::Count("leaves"));
-        let rows = Rows::of(&mut log, design, folder.path(), told)?;
+        let told = |done| bars.at("reading hashes", done, checkpoint.size, StageUnit::Count("leaves"));
+        let rows = LogTables::of(&mut log, design, folder.path(), told)?;
 
         let watch = |at: sotto_db::Progress| bars.watch(None, at);
         let nodes = Nodes::of(design, &rows, folder.path(), &watch)?;
@@ -134,11 +134,14 @@ impl Build {
             format: FORMAT.to_owned(),
             stack: name.clone(),
             epoch: Epoch(epoch),
-            layers: vec![Layer { name: design.name().to_owned(), params: design.params(checkpoint.size) }],
+            layers: vec![LayerEntry {
+                name: design.name().to_owned(),
+                params: design.params(checkpoint.size),
+            }],
             shards,
             files: files
                 .iter()
-                .map(|(name, bytes)| Ok(File::of(name.parse()?, bytes)))
+                .map(|(name, bytes)| Ok(StackFile::of(name.parse()?, bytes)))
                 .collect::<sotto_catalog::Result<_>>()
                 .map_err(|e| Failure::internal(e.to_string()))?,
             attribution: None,
@@ -146,7 +149,7 @@ impl Build {
             expires: self.openly.lifetime().map(|lifetime| created.saturating_add(lifetime)),
         };
         let bytes: Vec<Vec<u8>> = files.into_iter().map(|(_, bytes)| bytes).collect();
-        dir.publish(&stack, &bytes, &key).map_err(blame::db)?;
+        dir.publish(&stack, &bytes, &key).map_err(exit_mapping::db)?;
         drop(lock);
         bars.finish();
 
@@ -156,7 +159,12 @@ impl Build {
             ("stack", format!("{name}, epoch {epoch}")),
             (
                 "design",
-                format!("{}: {} with {}", design.name(), promise::lookups(visits.len(), queries), scheme.id),
+                format!(
+                    "{}: {} with {}",
+                    design.name(),
+                    table_summary::lookups(visits.len(), queries),
+                    scheme.id
+                ),
             ),
             ("public", units::bytes(public as u64)),
             ("took", units::time(began.elapsed())),
@@ -215,8 +223,8 @@ impl Build {
         let name: TableName = format!("{stack}-{number}").parse().map_err(|_| {
             Failure::usage("the stack's name is too long for its tables").fix("give a shorter --name")
         })?;
-        let folder = TableDir::create(&dir.table(&name)).map_err(blame::db)?;
-        let lock = folder.lock().map_err(blame::db)?;
+        let folder = TableDir::create(&dir.table(&name)).map_err(exit_mapping::db)?;
+        let lock = folder.lock().map_err(exit_mapping::db)?;
         let options = EncodeOptions {
             lookups_per_client: self.wanted.weights.lookups,
             together: of as u64,
@@ -224,8 +232,8 @@ impl Build {
             threads: self.threads,
             ..EncodeOptions::new(name, key)
         };
-        let written = encode_buckets(scheme, tables, &lock, &options, watch).map_err(blame::db)?;
-        let image = folder.open_epoch(written.epoch).map_err(blame::db)?;
+        let written = encode_buckets(scheme, tables, &lock, &options, watch).map_err(exit_mapping::db)?;
+        let image = folder.open_epoch(written.epoch).map_err(exit_mapping::db)?;
         Shard::of(image.catalog()).map_err(|e| Failure::internal(e.to_string()))
     }
 }

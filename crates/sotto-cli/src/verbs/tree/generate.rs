@@ -1,10 +1,10 @@
 //! `sotto tree generate`: a synthetic log of any length, signed with a key of its own.
 
-use super::log;
+use super::log_args;
 use crate::failure::{Failure, Result};
 use crate::screen::{Screen, units};
 use serde_json::json;
-use sotto_tlog::{Layout, generate};
+use sotto_tlog::{LogLayout, generate};
 use std::path::PathBuf;
 
 const EXAMPLE: &str = "\
@@ -27,7 +27,7 @@ pub(super) struct Generate {
     entries: u64,
     /// How its files are laid out: tlog-tiles, static-ct or sumdb
     #[arg(long, value_name = "LAYOUT", default_value = "tlog-tiles")]
-    layout: Layout,
+    layout: LogLayout,
     /// What the log calls itself
     #[arg(long, value_name = "NAME", default_value = "example.com/synthetic")]
     origin: String,
@@ -39,14 +39,14 @@ pub(super) struct Generate {
 impl Generate {
     pub(super) fn run(self, screen: Screen) -> Result<()> {
         if self.grow {
-            generate::grow(&self.folder, self.layout, self.entries).map_err(log::failed)?;
+            generate::grow(&self.folder, self.layout, self.entries).map_err(log_args::failed)?;
         } else {
             if let Some(above) = self.folder.parent() {
                 std::fs::create_dir_all(above).map_err(|e| Failure::file("making", above, &e))?;
             }
             let mut rng = sotto_prg::system_rng().map_err(|e| Failure::internal(e.to_string()))?;
             generate::create(&self.folder, self.layout, &self.origin, self.entries, &mut rng)
-                .map_err(log::failed)?;
+                .map_err(log_args::failed)?;
         }
         let (folder, entries) = (self.folder.display(), units::count(self.entries));
         screen.say(format!("{folder}: a log of {entries} entries, its public key in {folder}.pub"))?;

@@ -13,13 +13,13 @@
 //! | `log` | which log, and whose key it is signed with |
 
 mod build;
-mod choice;
+mod design_choice;
 mod generate;
-mod log;
+mod log_args;
 mod plan;
 mod prove;
 mod rows;
-mod seen;
+mod seen_checkpoint;
 mod verify;
 
 use crate::failure::{Failure, Result};

@@ -1,13 +1,13 @@
 //! `sotto tree prove`: an inclusion proof, fetched without telling anybody of which entry, verified, and printed.
 
-use super::log;
-use super::seen::{Known, Seen};
-use crate::blame;
+use super::log_args;
+use super::seen_checkpoint::{CheckpointStatus, SeenCheckpoint};
 use crate::exit::Exit;
+use crate::exit_mapping;
 use crate::failure::{Failure, Result};
 use crate::screen::{Screen, units};
-use crate::verbs::remote::Remote;
-use crate::verbs::state::Events;
+use crate::verbs::client_events::EventLog;
+use crate::verbs::connect_args::ConnectArgs;
 use serde_json::json;
 use sotto_client::{ClientError, Stack};
 use sotto_core::{Error, Layer, Misuse};
@@ -35,7 +35,7 @@ Example:
 #[command(after_help = EXAMPLE)]
 pub(super) struct Prove {
     #[command(flatten)]
-    remote: Remote,
+    remote: ConnectArgs,
     /// The log's public key, or a file that holds it
     #[arg(long, value_name = "KEY")]
     log_key: String,
@@ -54,7 +54,7 @@ pub(super) struct Prove {
 }
 
 /// What came of it.
-struct Proved {
+struct ProvedEntry {
     proof: InclusionProof,
     leaf: Hash,
     checkpoint: Checkpoint,
@@ -64,21 +64,21 @@ struct Proved {
 
 impl Prove {
     pub(super) fn run(self, screen: Screen) -> Result<()> {
-        let key = log::key(&self.log_key)?;
+        let key = log_args::key(&self.log_key)?;
         let key = match &self.origin {
             Some(origin) => key.with_origin(origin),
             None => key,
         };
-        let known = log::leaf(self.entry.as_deref(), self.leaf.as_deref())?;
-        let seen = self.remote.cache()?.map(|cache| Seen::of(&cache, &key));
-        let (events, bars) = (Events::default(), Arc::new(screen.bars()));
+        let known = log_args::leaf(self.entry.as_deref(), self.leaf.as_deref())?;
+        let seen = self.remote.cache()?.map(|cache| SeenCheckpoint::of(&cache, &key));
+        let (events, bars) = (EventLog::default(), Arc::new(screen.bars()));
         let mut stack = self.remote.stack(&bars, &events)?;
         bars.finish();
         let began = Instant::now();
         let proved = match prove(&mut stack, &key, self.index, known, seen.as_ref()) {
             // The log has grown meanwhile: another epoch, and a query of its own.
-            Err(Outcome::Moved) => {
-                stack.refresh().map_err(blame::client)?;
+            Err(Outcome::EpochChanged) => {
+                stack.refresh().map_err(exit_mapping::client)?;
                 prove(&mut stack, &key, self.index, known, seen.as_ref())
             }
             other => other,
@@ -89,8 +89,8 @@ impl Prove {
             // The proof alone goes to stdout.
             events.unsaid().iter().for_each(|event| eprintln!("note: {event}"));
         }
-        let Proved { proof, leaf, checkpoint, lookups } = proved?;
-        let asks = stack.tables().iter().map(|table| table.stats().asks);
+        let ProvedEntry { proof, leaf, checkpoint, lookups } = proved?;
+        let asks = stack.tables().iter().map(|table| table.stats().query_requests);
         let (up, down) = asks.fold((0, 0), |(up, down), asks| (up + asks.up, down + asks.down));
         screen.say(proof.to_string().trim_end())?;
         if !screen.is_json() {
@@ -119,7 +119,7 @@ impl Prove {
 }
 
 /// What is public of a log, checked: its signed head, and how its proofs are laid out.
-struct Head {
+struct LogHead {
     key: LogKey,
     note: Vec<u8>,
     checkpoint: Checkpoint,
@@ -129,9 +129,9 @@ struct Head {
     lookups: usize,
 }
 
-impl Head {
+impl LogHead {
     fn of(stack: &Stack, key: &LogKey) -> Result<Self> {
-        let note = stack.file("checkpoint").map_err(blame::client)?.to_vec();
+        let note = stack.file("checkpoint").map_err(exit_mapping::client)?.to_vec();
         let key = key.clone().for_checkpoint(&note);
         let checkpoint = Checkpoint::open(&note, &key).map_err(|e| {
             Failure::new(Exit::Peer, format!("the checkpoint that is served: {e}"))
@@ -141,7 +141,8 @@ impl Head {
             [layer] => ProofLayout::parse(&layer.name, &layer.params).map_err(of_peer)?,
             _ => return Err(Failure::new(Exit::Peer, "the stack is no log's")),
         };
-        let hashes = |name| Ok::<_, Failure>(stack.file(name).map_err(blame::client)?.as_chunks().0.to_vec());
+        let hashes =
+            |name| Ok::<_, Failure>(stack.file(name).map_err(exit_mapping::client)?.as_chunks().0.to_vec());
         let peaks = Peaks::from_hashes(leaves, hashes("peaks")?).map_err(of_peer)?;
         if leaves != checkpoint.size || peaks.root() != checkpoint.root {
             let why = "what is served is not the log of its checkpoint";
@@ -149,7 +150,7 @@ impl Head {
         }
         let proofs = design.proofs(peaks.clone(), &hashes("public")?).map_err(of_peer)?;
         let lookups = design.visits(leaves).map_err(of_peer)?.len();
-        Ok(Head { key, note, checkpoint, peaks, proofs, lookups })
+        Ok(LogHead { key, note, checkpoint, peaks, proofs, lookups })
     }
 
     /// The leaf hash of an entry, and its proof, neither of them checked. An index past the end is asked for like any other.
@@ -170,8 +171,8 @@ impl Head {
     }
 
     /// Checks that the log goes on from what was seen of it, and remembers it as it is now.
-    fn goes_on(&self, stack: &mut Stack, seen: &Seen) -> Result<(), Outcome> {
-        if let Known::Shorter(before) = seen.compare(&self.key, &self.checkpoint, &self.note)?
+    fn goes_on(&self, stack: &mut Stack, seen: &SeenCheckpoint) -> Result<(), Outcome> {
+        if let CheckpointStatus::Shorter(before) = seen.compare(&self.key, &self.checkpoint, &self.note)?
             && let Some(last) = before.size.checked_sub(1)
         {
             let (leaf, proof) = self.fetch(stack, last, None)?;
@@ -191,14 +192,14 @@ fn prove(
     key: &LogKey,
     index: u64,
     known: Option<Hash>,
-    seen: Option<&Seen>,
-) -> Result<Proved, Outcome> {
-    let head = Head::of(stack, key)?;
+    seen: Option<&SeenCheckpoint>,
+) -> Result<ProvedEntry, Outcome> {
+    let head = LogHead::of(stack, key)?;
     if let Some(seen) = seen {
         head.goes_on(stack, seen)?;
     }
     let (leaf, hashes) = head.fetch(stack, index, known)?;
-    let Head { key, note, lookups, .. } = head;
+    let LogHead { key, note, lookups, .. } = head;
     let checkpoint = String::from_utf8(note).map_err(|_| Failure::internal("a note is text"))?;
     let proof = InclusionProof { extra: None, index, hashes, checkpoint };
     let checkpoint = proof.verify(&leaf, &key).map_err(|e| {
@@ -206,7 +207,7 @@ fn prove(
             .fix("if the entry is yours, the log may have another one there; otherwise tell the operator. Do not ask \
             again for the same entry until you know why")
     })?;
-    Ok(Proved { proof, leaf, checkpoint, lookups })
+    Ok(ProvedEntry { proof, leaf, checkpoint, lookups })
 }
 
 /// A proof, and the leaf's hash, which is in another one unless the caller has it.
@@ -254,14 +255,14 @@ where
 /// Why there is no proof yet.
 enum Outcome {
     /// The stack has moved on.
-    Moved,
+    EpochChanged,
     Failed(Failure),
 }
 
 impl From<Outcome> for Failure {
     fn from(outcome: Outcome) -> Self {
         match outcome {
-            Outcome::Moved => Failure::new(Exit::Refused, "the log moves on faster than it is asked"),
+            Outcome::EpochChanged => Failure::new(Exit::Refused, "the log moves on faster than it is asked"),
             Outcome::Failed(failure) => failure,
         }
     }
@@ -276,12 +277,12 @@ impl From<Failure> for Outcome {
 impl From<ClientError> for Outcome {
     fn from(error: ClientError) -> Self {
         match error {
-            ClientError::EpochChanged { .. } => Outcome::Moved,
+            ClientError::EpochChanged { .. } => Outcome::EpochChanged,
             ClientError::Core(Error::Misuse(Misuse::IndexPastEnd { len, .. })) => {
                 let none = Failure::missing(format!("the log has {len} entries"));
                 Outcome::Failed(none.fix("entries are counted from 0"))
             }
-            error => Outcome::Failed(blame::client(error)),
+            error => Outcome::Failed(exit_mapping::client(error)),
         }
     }
 }

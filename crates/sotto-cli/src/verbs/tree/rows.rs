@@ -1,12 +1,12 @@
 //! Which of a log's hashes goes to which row of which table: one pass over the tiles from left to right, with a tile in memory.
 
-use super::log;
-use crate::blame;
+use super::log_args;
+use crate::exit_mapping;
 use crate::failure::{Failure, Result};
 use sotto_db::Watcher;
-use sotto_db::table::{Buckets, RawFile, Scattered};
+use sotto_db::table::{Buckets, MappedTable, RawFile};
 use sotto_layers::{BatchCode, ProofLayout, batch_proof};
-use sotto_tlog::{Log, Source};
+use sotto_tlog::{LogSource, VerifiedLog};
 use sotto_tree::coloring::destinations::Destinations;
 use sotto_tree::log::{CompleteSubtree, Hash, Peaks};
 use sotto_tree::{Coloring, PerfectTree};
@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 const TILE: usize = 8;
 
 /// What a log's tables hold, and what is public of it.
-pub(super) struct Rows {
+pub(super) struct LogTables {
     pub(super) tables: Vec<RawFile>,
     pub(super) peaks: Peaks,
     /// The hashes of the design's public levels, in their order.
@@ -26,17 +26,17 @@ pub(super) struct Rows {
 }
 
 /// A table while it is written.
-struct Written {
+struct TableWriter {
     path: PathBuf,
     out: BufWriter<File>,
     bytes: u64,
 }
 
-impl Written {
+impl TableWriter {
     fn create(path: PathBuf) -> Result<Self> {
         let file = File::options().read(true).write(true).create(true).truncate(true).open(&path);
         let file = file.map_err(|e| Failure::file("writing", &path, &e))?;
-        Ok(Written { path, out: BufWriter::with_capacity(1 << 18, file), bytes: 0 })
+        Ok(TableWriter { path, out: BufWriter::with_capacity(1 << 18, file), bytes: 0 })
     }
 
     fn put(&mut self, bytes: &[u8]) -> Result<()> {
@@ -51,14 +51,14 @@ impl Written {
         self.put(&vec![0; missing as usize])?;
         let path = self.path;
         let file = self.out.into_inner().map_err(|e| Failure::file("writing", &path, e.error()))?;
-        RawFile::new(file, &path, rows, row_bytes).map_err(blame::db)
+        RawFile::new(file, &path, rows, row_bytes).map_err(exit_mapping::db)
     }
 }
 
-impl Rows {
+impl LogTables {
     /// Reads a log whole. `told` hears how many of its leaves are done. Files are made in `folder`, which is temporary.
-    pub(super) fn of<S: Source>(
-        log: &mut Log<S>,
+    pub(super) fn of<S: LogSource>(
+        log: &mut VerifiedLog<S>,
         design: ProofLayout,
         folder: &Path,
         told: impl Fn(u64),
@@ -69,7 +69,7 @@ impl Rows {
             // All nodes, which are in no bucket yet.
             ProofLayout::Batch(_) => 1,
         };
-        let tables = (0..count).map(|i| Written::create(folder.join(format!("{i}.rows"))));
+        let tables = (0..count).map(|i| TableWriter::create(folder.join(format!("{i}.rows"))));
         let mut tables = tables.collect::<Result<Vec<_>>>()?;
         let mut public: Vec<Vec<Hash>> = vec![Vec::new(); design.public_levels().len()];
         let mut peaks = Peaks::new();
@@ -91,7 +91,7 @@ impl Rows {
         // Those of a batch code, without a root.
         let mut nodes = (0..batch_proof::rows(log.peaks().leaves())).map(|_| 0);
         for tile in 0..log.tiles() {
-            let leaves = log.leaves(tile).map_err(log::failed)?;
+            let leaves = log.leaves(tile).map_err(log_args::failed)?;
             for (i, leaves) in (0u64..).zip(leaves.chunks(1 << run)) {
                 if let Some(destined) = &destined {
                     destined.of((tile << (TILE - run) | i) & within, &mut to).map_err(wrong)?;
@@ -123,13 +123,13 @@ impl Rows {
         }
         let row_bytes = design.row_bytes();
         let tables = tables.into_iter().map(|table| table.finish(row_bytes)).collect::<Result<_>>()?;
-        Ok(Rows { tables, peaks, public: public.concat() })
+        Ok(LogTables { tables, peaks, public: public.concat() })
     }
 }
 
 /// All hashes of a log, and the batch code whose buckets they go to.
 pub(super) struct Nodes {
-    copy: Scattered,
+    copy: MappedTable,
     code: BatchCode,
 }
 
@@ -137,18 +137,18 @@ impl Nodes {
     /// Those of a design that is a batch code.
     pub(super) fn of(
         design: ProofLayout,
-        rows: &Rows,
+        rows: &LogTables,
         folder: &Path,
         watch: Watcher<'_>,
     ) -> Result<Option<Self>> {
         let (ProofLayout::Batch(code), Some(table)) = (design, rows.tables.first()) else { return Ok(None) };
         let code = code.over(rows.peaks.leaves()).map_err(wrong)?;
-        let copy = Scattered::copy(table, folder, watch).map_err(blame::db)?;
+        let copy = MappedTable::copy(table, folder, watch).map_err(exit_mapping::db)?;
         Ok(Some(Nodes { copy, code }))
     }
 
     pub(super) fn buckets(&self) -> Result<Buckets<'_>> {
-        Buckets::new(&self.copy, &self.code).map_err(blame::db)
+        Buckets::new(&self.copy, &self.code).map_err(exit_mapping::db)
     }
 }
 

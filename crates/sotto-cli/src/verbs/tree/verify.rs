@@ -1,8 +1,8 @@
 //! `sotto tree verify`: a proof, or all tiles of a log, against the log's key.
 
-use super::log::{self, Copy, Whole};
+use super::log_args::{self, LogArgs, OpenedLog};
 use crate::failure::{Failure, Result};
-use crate::screen::bars::Unit;
+use crate::screen::bars::StageUnit;
 use crate::screen::{Screen, grid, units};
 use serde_json::json;
 use sotto_catalog::Hex32;
@@ -36,7 +36,7 @@ pub(super) struct Verify {
     #[arg(value_name = "PROOF|LOG")]
     path: PathBuf,
     #[command(flatten)]
-    copy: Copy,
+    copy: LogArgs,
     /// Of a proof: a file with what the log hashes of the entry (RFC 6962: the MerkleTreeLeaf)
     #[arg(long, value_name = "FILE")]
     entry: Option<PathBuf>,
@@ -57,14 +57,14 @@ impl Verify {
         if self.entries {
             return Err(Failure::usage("--entries is for a log, and this is no folder").fix("leave it out"));
         }
-        let Some(leaf) = log::leaf(self.entry.as_deref(), self.leaf.as_deref())? else {
+        let Some(leaf) = log_args::leaf(self.entry.as_deref(), self.leaf.as_deref())? else {
             return Err(Failure::usage("a proof is of an entry, and none was given")
                 .fix("give --entry FILE, or --leaf HEX with the hash of it"));
         };
-        let proof = InclusionProof::parse(&bytes(&self.path)?).map_err(log::failed)?;
+        let proof = InclusionProof::parse(&bytes(&self.path)?).map_err(log_args::failed)?;
         let key = self.copy.key(proof.checkpoint.as_bytes())?;
         let checkpoint = proof.verify(&leaf, &key).map_err(|error| {
-            log::failed(error)
+            log_args::failed(error)
                 .fix("is this the entry, and the key of its log? If so, do not believe the proof")
         })?;
         let (index, size) = (units::count(proof.index), units::count(checkpoint.size));
@@ -84,14 +84,14 @@ impl Verify {
                 .fix("leave them out, or name a proof"));
         }
         let bars = screen.bars();
-        let Whole { checkpoint, layout, mut log, .. } = self.copy.open(&self.path, &bars)?;
+        let OpenedLog { checkpoint, layout, mut log, .. } = self.copy.open(&self.path, &bars)?;
         for tile in 0..log.tiles() {
             // With the tiles above it, of which each is read when the first below it is.
-            log.leaves(tile).map_err(log::failed)?;
+            log.leaves(tile).map_err(log_args::failed)?;
             if self.entries {
-                log.entries(tile, |_, _| Ok(())).map_err(log::failed)?;
+                log.entries(tile, |_, _| Ok(())).map_err(log_args::failed)?;
             }
-            bars.at("checking", tile + 1, log.tiles(), Unit::Count("tiles of leaves"));
+            bars.at("checking", tile + 1, log.tiles(), StageUnit::Count("tiles of leaves"));
         }
         bars.finish();
         let (tiles, root) = (Tile::count(checkpoint.size), Hex32::from(checkpoint.root).to_string());

@@ -1,17 +1,17 @@
 //! An update of a table of Apple's lookups.
 
 use super::{Update, took};
-use crate::blame;
+use crate::exit_mapping;
 use crate::failure::{Failure, Result};
 use crate::screen::{Screen, grid, units};
 use crate::verbs::encode::stages_json;
 use serde_json::json;
 use sotto_apple::image::update::remove_older;
-use sotto_apple::image::{Before, Description, Kind, Written};
-use sotto_apple::sets::Weak;
+use sotto_apple::image::{PreviousEpoch, UseCaseDescription, UseCaseKind, UseCaseSummary};
+use sotto_apple::sets::WeakParams;
 use sotto_catalog::{RowForm, TableKind, ValueKind};
 use sotto_db::ingest::FileOptions;
-use sotto_db::update::{ChangeFile, Keyed, read_keys, read_rows};
+use sotto_db::update::{ChangeFile, KeyedTable, read_keys, read_rows};
 use sotto_db::{Progress, TableDir, WriteLock};
 use std::time::{Duration, Instant};
 
@@ -26,16 +26,16 @@ impl Update {
                 .fix("leave --signing-key, --expires and --catalog-log out"));
         }
         let began = Instant::now();
-        let lock = dir.lock().map_err(blame::db)?;
-        let weak = if self.allow_weak { Weak::Allowed } else { Weak::Refused };
-        let before = Before::open(&lock, weak).map_err(blame::apple)?;
+        let lock = dir.lock().map_err(exit_mapping::db)?;
+        let weak = if self.allow_weak { WeakParams::Allow } else { WeakParams::Reject };
+        let before = PreviousEpoch::open(&lock, weak).map_err(exit_mapping::apple)?;
         let from = before.description().clone();
         let bars = screen.bars();
         let watch = |at: Progress| bars.watch(None, at);
         let (update, remarks) = self.read_apple(&lock, before, header, &watch)?;
         if update.is_nothing() {
             let error = sotto_db::DbError::NoChanges { path: self.changes.clone() };
-            return Err(blame::db(error));
+            return Err(exit_mapping::db(error));
         }
         let (tally, anew) = (update.tally(), update.is_anew());
         if anew {
@@ -45,9 +45,9 @@ impl Update {
             return Ok(());
         }
         let done = sotto_db::encode::in_pool(self.threads, || update.apply(&watch));
-        let (written, made) = done.map_err(blame::db)?.map_err(blame::apple)?;
+        let (written, made) = done.map_err(exit_mapping::db)?.map_err(exit_mapping::apple)?;
         let keep = self.keep.map(|keep| remove_older(&lock, keep.into()));
-        let (removed, freed) = keep.transpose().map_err(blame::apple)?.unwrap_or_default();
+        let (removed, freed) = keep.transpose().map_err(exit_mapping::apple)?.unwrap_or_default();
         let stages = bars.finish();
         screen.say(format!("{} ({})\n", written.path.display(), units::bytes(written.file_bytes)))?;
         screen.say(grid::facts(lines(&from, &written, made, (anew, began.elapsed()), &stages)))?;
@@ -62,7 +62,7 @@ impl Update {
                 "epoch": written.description.epoch,
                 "from_epoch": from.epoch,
                 "changes": tally,
-                "anew": anew,
+                "reencoded": anew,
                 "plaintexts": made,
                 "description": written.description,
             },
@@ -76,15 +76,15 @@ impl Update {
     fn read_apple<'a>(
         &self,
         lock: &WriteLock,
-        before: Before<'a>,
+        before: PreviousEpoch<'a>,
         header: Option<bool>,
         watch: sotto_db::Watcher<'_>,
-    ) -> Result<(sotto_apple::image::Update<'a>, Vec<String>)> {
+    ) -> Result<(sotto_apple::image::UseCaseUpdate<'a>, Vec<String>)> {
         let told = before.description().clone();
-        let origin = lock.dir().origin().map_err(blame::db)?;
+        let origin = lock.dir().origin().map_err(exit_mapping::db)?;
         let kind = match told.kind {
-            Kind::Keyword { .. } => TableKind::Keyword,
-            Kind::Index | Kind::IndexLengths => TableKind::Index,
+            UseCaseKind::Keyword { .. } => TableKind::Keyword,
+            UseCaseKind::Index | UseCaseKind::IndexWithLengths => TableKind::Index,
         };
         let file = ChangeFile {
             file: FileOptions { format: self.format, delimiter: self.delimiter, header },
@@ -92,7 +92,7 @@ impl Update {
             delete: self.delete.clone(),
             encoding: self.encoding,
         };
-        let Kind::Keyword { form, .. } = told.kind else {
+        let UseCaseKind::Keyword { form, .. } = told.kind else {
             let shape = told.shards.first().map_or((0, 0), |shard| (shard.entries, shard.entry_bytes));
             let form = match told.kind.row_form(shape.1) {
                 Some(RowForm::Whole) | None if told.value == ValueKind::Text => RowForm::Text,
@@ -100,22 +100,23 @@ impl Update {
             };
             let values = (told.value, form);
             let rows = read_rows(&self.changes, &file, origin.as_ref(), values, shape, watch);
-            let rows = rows.map_err(blame::db)?;
-            let update = before.change_rows(padded(rows, shape.1)).map_err(blame::apple)?;
+            let rows = rows.map_err(exit_mapping::db)?;
+            let update = before.change_rows(padded(rows, shape.1)).map_err(exit_mapping::apple)?;
             return Ok((update, Vec::new()));
         };
         let alone = told.value == ValueKind::Bytes && told.value_bytes == 0;
-        let keyed = Keyed {
+        let keyed = KeyedTable {
             form,
             key_bytes: form.most_bytes(),
             value: (!alone).then_some(told.value),
             value_bytes: told.value_bytes,
         };
-        let read = read_keys(&self.changes, &file, origin.as_ref(), keyed, watch).map_err(blame::db)?;
+        let read =
+            read_keys(&self.changes, &file, origin.as_ref(), keyed, watch).map_err(exit_mapping::db)?;
         let remarks = read.notes.remarks();
         let changes = read.lines.into_iter().map(|(key, line)| (key.to_vec(), line.value)).collect();
         let update = sotto_db::encode::in_pool(self.threads, || before.change_keys(changes));
-        Ok((update.map_err(blame::db)?.map_err(blame::apple)?, remarks))
+        Ok((update.map_err(exit_mapping::db)?.map_err(exit_mapping::apple)?, remarks))
     }
 }
 
@@ -129,8 +130,8 @@ fn padded(
 }
 
 fn lines(
-    from: &Description,
-    written: &Written,
+    from: &UseCaseDescription,
+    written: &UseCaseSummary,
     made: u64,
     (anew, time): (bool, Duration),
     stages: &[(String, Duration)],

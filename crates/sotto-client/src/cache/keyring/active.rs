@@ -1,6 +1,6 @@
 //! Keys that a process asks under: every use of them is on disk before it is made.
 
-use super::{Entry, Hook, ID, Keyring};
+use super::{ID, Keyring, KeyringEntry, KeyringSlot};
 use crate::cache::CacheError;
 use sotto_core::CryptoRng;
 use std::fmt;
@@ -58,9 +58,9 @@ impl KeyLimits {
 /// when it is dropped.
 pub struct ActiveKeys {
     /// Where they are kept; `None` for keys of this process alone.
-    place: Option<(Keyring, Hook)>,
+    place: Option<(Keyring, KeyringSlot)>,
     limits: KeyLimits,
-    entry: Entry,
+    entry: KeyringEntry,
     /// Reserved, and not made yet.
     reserved: u64,
 }
@@ -71,7 +71,7 @@ impl ActiveKeys {
     /// # Errors
     /// [`CacheError`] if they cannot be kept.
     pub fn create(
-        place: Option<(Keyring, Hook)>,
+        place: Option<(Keyring, KeyringSlot)>,
         limits: KeyLimits,
         keys: Zeroizing<Vec<u8>>,
         uses: u64,
@@ -80,7 +80,7 @@ impl ActiveKeys {
         let mut id = [0; ID];
         rng.fill_bytes(&mut id);
         let reserved = limits.step(0, uses);
-        let entry = Entry { id, keys, made: now(), used: reserved };
+        let entry = KeyringEntry { id, keys, made: now(), used: reserved };
         if let Some((ring, hook)) = &place {
             ring.update(hook, rng, |_| Some(entry.clone()))?;
         }
@@ -93,11 +93,11 @@ impl ActiveKeys {
     /// [`CacheError`] if the files cannot be read or written.
     pub fn load(
         ring: &Keyring,
-        hook: &Hook,
+        hook: &KeyringSlot,
         limits: KeyLimits,
         uses: u64,
     ) -> Result<Option<Self>, CacheError> {
-        let lasts = |entry: &Entry| limits.allow(entry.made, entry.used, 1, WHOLE);
+        let lasts = |entry: &KeyringEntry| limits.allow(entry.made, entry.used, 1, WHOLE);
         let Some(entry) = ring.read(hook)?.filter(lasts) else { return Ok(None) };
         let mut active = ActiveKeys { place: Some((ring.clone(), hook.clone())), limits, entry, reserved: 0 };
         Ok(active.reserve(uses)?.then_some(active))
@@ -126,7 +126,7 @@ impl ActiveKeys {
             Some((ring, hook)) => ring.update(hook, &mut randomness(&ring.dir)?, |kept| {
                 let kept = kept.filter(|kept| kept.id == self.entry.id)?;
                 (used, more) = (kept.used, take(kept.used));
-                Some(Entry { used: used.saturating_add(more?), ..kept })
+                Some(KeyringEntry { used: used.saturating_add(more?), ..kept })
             })?,
         }
         let taken = more.unwrap_or(0);
@@ -159,7 +159,7 @@ impl ActiveKeys {
         let entry = &self.entry;
         ring.update(hook, rng, |kept| {
             let kept = kept.filter(|kept| kept.id == entry.id)?;
-            Some(Entry { keys: entry.keys.clone(), ..kept })
+            Some(KeyringEntry { keys: entry.keys.clone(), ..kept })
         })
     }
 
@@ -171,7 +171,7 @@ impl ActiveKeys {
         // Uses that cannot be given back are lost.
         let _ = ring.update(hook, &mut rng, |kept| {
             let kept = kept.filter(|kept| kept.id == self.entry.id)?;
-            Some(Entry { used: kept.used.saturating_sub(unused), ..kept })
+            Some(KeyringEntry { used: kept.used.saturating_sub(unused), ..kept })
         });
     }
 }

@@ -1,6 +1,6 @@
 //! One-time tokens that are fetched ahead of their use, a batch at a time: each is taken out once, and is gone before it is sent.
 
-use super::{Entry, Hook, ID, Keyring};
+use super::{ID, Keyring, KeyringEntry, KeyringSlot};
 use crate::cache::CacheError;
 use sotto_core::CryptoRng;
 use std::fmt;
@@ -30,9 +30,9 @@ const HEADER: usize = 8;
 /// All tokens of a batch are of one key of the issuer. A batch replaces the one before whole.
 pub struct TokenStore {
     /// `None` for tokens of this process alone.
-    place: Option<(Keyring, Hook)>,
+    place: Option<(Keyring, KeyringSlot)>,
     /// The batch, where it is of this process alone.
-    memory: Option<Entry>,
+    memory: Option<KeyringEntry>,
     token_bytes: usize,
     patience: Duration,
 }
@@ -47,7 +47,7 @@ pub struct StoredToken {
 impl TokenStore {
     /// The tokens kept at `place`, which have `token_bytes` bytes each. Another process that fetches some is waited for, for at
     /// most `patience`.
-    pub fn new(place: Option<(Keyring, Hook)>, token_bytes: usize, patience: Duration) -> Self {
+    pub fn new(place: Option<(Keyring, KeyringSlot)>, token_bytes: usize, patience: Duration) -> Self {
         TokenStore { place, memory: None, token_bytes: token_bytes.max(1), patience }
     }
 
@@ -110,7 +110,7 @@ impl TokenStore {
             let mut keys = Zeroizing::new(Vec::with_capacity(HEADER + tokens.len() * size));
             keys.extend(begun.to_le_bytes());
             tokens.iter().for_each(|token| keys.extend(token.iter()));
-            *batch = Entry { id, keys, made: now, used: 0 };
+            *batch = KeyringEntry { id, keys, made: now, used: 0 };
             (!tokens.is_empty()).then_some(())
         })
         .map(drop)
@@ -147,16 +147,17 @@ impl TokenStore {
     fn change<T>(
         &mut self,
         rng: &mut dyn CryptoRng,
-        change: impl FnOnce(&mut Entry, u64) -> Option<T>,
+        change: impl FnOnce(&mut KeyringEntry, u64) -> Option<T>,
     ) -> Result<Option<T>, CacheError> {
         let mut outcome = None;
-        let apply = |before: Option<Entry>| {
+        let apply = |before: Option<KeyringEntry>| {
             let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
             let is_young = |age| age < MAX_TOKEN_AGE.as_secs();
-            let is_usable = |entry: &Entry| {
+            let is_usable = |entry: &KeyringEntry| {
                 now.checked_sub(entry.made).is_some_and(is_young) && entry.keys.len() >= HEADER
             };
-            let empty = || Entry { id: [0; ID], keys: Zeroizing::new(vec![0; HEADER]), made: now, used: 0 };
+            let empty =
+                || KeyringEntry { id: [0; ID], keys: Zeroizing::new(vec![0; HEADER]), made: now, used: 0 };
             let mut batch = before.filter(is_usable).unwrap_or_else(empty);
             outcome = change(&mut batch, now);
             outcome.is_some().then_some(batch)

@@ -2,19 +2,19 @@
 
 use super::{Scene, is_accident};
 use crate::ClientError;
-use crate::state::{Lost, StateError};
-use crate::table::Event;
+use crate::state::{StateError, StateLoss};
+use crate::table::TableEvent;
 
 const ROWS: u64 = 20;
 
 /// Opens, looks up, and gives why the state was thrown away, if it was.
-fn lost(scene: &Scene) -> Option<Lost> {
+fn lost(scene: &Scene) -> Option<StateLoss> {
     assert_eq!(scene.open().unwrap().get(9).unwrap(), scene.row(9));
     scene.no_slot_twice();
     let mut events = scene.events();
     assert!(events.len() < 2, "{events:?}");
     events.pop().map(|event| match event {
-        Event::StartedOver(lost) => lost,
+        TableEvent::StateReset(lost) => lost,
         other => panic!("{other:?}"),
     })
 }
@@ -34,7 +34,7 @@ fn an_older_copy_is_noticed_by_its_anchor() {
     assert_eq!(lost(&scene), None);
     scene.disk.restore(&copy);
     let found = lost(&scene);
-    assert_eq!(found, Some(Lost::RolledBack { state: 3, anchor: 4 }));
+    assert_eq!(found, Some(StateLoss::RolledBack { state: 3, anchor: 4 }));
     assert_eq!(lost(&scene), None, "the new one is good");
 }
 
@@ -45,7 +45,7 @@ fn an_older_anchor_is_noticed_by_its_state() {
     assert_eq!(lost(&scene), None);
     scene.open().unwrap().get(3).unwrap();
     scene.anchors.restore(&copy);
-    assert_eq!(lost(&scene), Some(Lost::RolledBack { state: 5, anchor: 3 }));
+    assert_eq!(lost(&scene), Some(StateLoss::RolledBack { state: 5, anchor: 3 }));
 }
 
 #[test]
@@ -53,7 +53,7 @@ fn a_missing_anchor_is_noticed() {
     let scene = used_scene();
     let anchor = scene.anchors.names_now().pop().unwrap();
     scene.anchors.delete(&anchor);
-    assert_eq!(lost(&scene), Some(Lost::NoAnchor));
+    assert_eq!(lost(&scene), Some(StateLoss::NoAnchor));
 }
 
 #[test]
@@ -61,7 +61,7 @@ fn a_copied_folder_is_noticed_and_the_original_goes_on() {
     let scene = used_scene();
     let copy = Scene { disk: scene.disk.copy(), events: Default::default(), ..scene.clone() };
     copy.disk.move_files();
-    assert!(matches!(lost(&copy), Some(Lost::Moved { .. })));
+    assert!(matches!(lost(&copy), Some(StateLoss::FilesMoved { .. })));
     assert_eq!(lost(&scene), None, "a copy costs the original nothing");
     assert_eq!(lost(&copy), None);
 }
@@ -70,7 +70,7 @@ fn a_copied_folder_is_noticed_and_the_original_goes_on() {
 fn a_cloned_machine_is_noticed() {
     let scene = used_scene();
     scene.disk.rename_machine("elsewhere");
-    assert_eq!(lost(&scene), Some(Lost::Moved { what: "the machine" }));
+    assert_eq!(lost(&scene), Some(StateLoss::FilesMoved { what: "the machine" }));
 }
 
 /// Any bit of a snapshot, any length of it, and no snapshot at all.
@@ -88,17 +88,17 @@ fn a_damaged_snapshot_is_thrown_away() {
     for at in 0..len {
         again();
         scene.disk.damage(&name, |bytes| bytes[at] ^= 0x40);
-        assert!(matches!(lost(&scene), Some(Lost::Damaged { .. })), "bit {at}");
+        assert!(matches!(lost(&scene), Some(StateLoss::Damaged { .. })), "bit {at}");
         again();
         scene.disk.damage(&name, |bytes| bytes.truncate(at));
-        assert!(matches!(lost(&scene), Some(Lost::Damaged { .. })), "cut at {at}");
+        assert!(matches!(lost(&scene), Some(StateLoss::Damaged { .. })), "cut at {at}");
     }
     again();
     scene.disk.damage(&name, |bytes| bytes.push(0));
-    assert!(matches!(lost(&scene), Some(Lost::Damaged { .. })));
+    assert!(matches!(lost(&scene), Some(StateLoss::Damaged { .. })));
     again();
     scene.disk.delete(&name);
-    assert!(matches!(lost(&scene), Some(Lost::Damaged { .. })));
+    assert!(matches!(lost(&scene), Some(StateLoss::Damaged { .. })));
 }
 
 /// Damage anywhere in the database: it goes on, or is thrown away, or refused; never a panic, nor a slot twice.
@@ -127,11 +127,13 @@ fn a_damaged_database_does_no_harm() {
                 assert_eq!(row, scene.row(4));
                 good += 1;
             }
-            Err(ClientError::State(StateError::Unusable { .. } | StateError::Other { .. })) => refused += 1,
+            Err(ClientError::State(StateError::Unusable { .. } | StateError::WrongState { .. })) => {
+                refused += 1
+            }
             Err(error) => panic!("byte {at}, cut {cut}: {error:?}"),
         }
         scene.no_slot_twice();
-        started += scene.events().iter().filter(|event| matches!(event, Event::StartedOver(_))).count();
+        started += scene.events().iter().filter(|event| matches!(event, TableEvent::StateReset(_))).count();
     }
     assert!(good > 0 && refused + started > 0, "{good} good, {refused} refused, {started} started over");
 }
@@ -156,7 +158,10 @@ fn a_state_of_another_publisher_is_refused_and_kept() {
         std::mem::replace(&mut world.key, other)
     });
     let error = scene.open().map(drop).unwrap_err();
-    assert!(matches!(error, ClientError::State(StateError::Other { what: "publisher", .. })), "{error:?}");
+    assert!(
+        matches!(error, ClientError::State(StateError::WrongState { what: "publisher", .. })),
+        "{error:?}"
+    );
     assert!(is_accident(&error));
     scene.server.with(|world| world.key = key);
     assert_eq!(lost(&scene), None, "nothing was overwritten");
@@ -174,7 +179,7 @@ fn a_state_under_other_parameters_is_refused() {
     scene.server = other.server;
     let error = scene.open().map(drop).unwrap_err();
     assert!(
-        matches!(error, ClientError::State(StateError::Other { what: "digest of parameters", .. })),
+        matches!(error, ClientError::State(StateError::WrongState { what: "digest of parameters", .. })),
         "{error:?}"
     );
 }

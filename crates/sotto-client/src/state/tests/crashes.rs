@@ -5,7 +5,7 @@ use super::sim::Fault;
 use super::{Scene, cut, is_accident};
 use crate::ClientError;
 use crate::state::StateError;
-use crate::table::{Builder, Event};
+use crate::table::{TableBuilder, TableEvent};
 use crate::transport::TransportError;
 use rand_core::Rng;
 use sotto_core::Budget;
@@ -16,7 +16,7 @@ use std::io::ErrorKind;
 const ROWS: u64 = 20;
 
 /// How a table is opened.
-type Open = fn(&Scene) -> Builder;
+type Open = fn(&Scene) -> TableBuilder;
 
 /// Opens and looks rows up until something breaks. Whatever came back has to be right.
 fn live(scene: &Scene, open: Open, random: &mut impl Rng) -> Result<(), ClientError> {
@@ -68,9 +68,9 @@ fn lives(seed: u64, slots: u64, open: Open) -> (usize, usize, usize) {
         .unwrap_or_else(|error| panic!("seed {seed}: nothing is broken any more, and yet {error:?}"));
     for event in scene.events() {
         match event {
-            Event::StartedOver(lost) => panic!("seed {seed}: a crash is no reason to start over, {lost}"),
-            Event::Resent(requests) => resent += requests,
-            Event::Renewed(_) => renewed += 1,
+            TableEvent::StateReset(lost) => panic!("seed {seed}: a crash is no reason to start over, {lost}"),
+            TableEvent::Resent(requests) => resent += requests,
+            TableEvent::HintsRenewed(_) => renewed += 1,
             _ => {}
         }
     }
@@ -94,7 +94,7 @@ fn a_thousand_lives_and_no_slot_twice() {
 fn lives_with_many_clients() {
     let ahead = |scene: &Scene| {
         let server = scene.server.clone();
-        scene.builder().low_water(6).pass_over(move || vec![boxed(server.transport())])
+        scene.builder().low_water(6).preparation_transports(move || vec![boxed(server.transport())])
     };
     let renewed: usize = (0..200).map(|seed| lives(seed, 8, ahead).2).sum();
     assert!(renewed > 200, "only {renewed} clients were renewed");
@@ -117,7 +117,10 @@ fn every_step_of_a_first_lookup() {
         for _ in 0..2 {
             assert_eq!(scene.open().unwrap().get(4).unwrap(), scene.row(4), "after step {step}");
         }
-        assert!(!scene.events().iter().any(|event| matches!(event, Event::StartedOver(_))), "step {step}");
+        assert!(
+            !scene.events().iter().any(|event| matches!(event, TableEvent::StateReset(_))),
+            "step {step}"
+        );
         scene.no_slot_twice();
     }
 }
@@ -165,7 +168,7 @@ fn a_lost_answer_is_asked_for_again_with_the_same_bytes() {
         .collect();
     assert_eq!(asks.len(), 3);
     assert!(asks[0] == asks[1] && asks[1] != asks[2]);
-    assert_eq!(scene.events(), [Event::Resent(1)]);
+    assert_eq!(scene.events(), [TableEvent::Resent(1)]);
     assert_eq!(scene.no_slot_twice(), 2);
 }
 
@@ -207,7 +210,7 @@ fn epochs_are_followed() {
         assert_eq!(table.get(row).unwrap(), scene.row(row));
     }
     let events = scene.events();
-    assert!(matches!(events[..], [Event::Followed { .. }, Event::Resent(1)]), "{events:?}");
+    assert!(matches!(events[..], [TableEvent::StateAdvanced { .. }, TableEvent::Resent(1)]), "{events:?}");
     drop(table);
     let mut table = scene.open().unwrap();
     assert_eq!(table.get(19).unwrap(), scene.row(19));
@@ -225,7 +228,10 @@ fn a_gap_between_epochs_means_starting_over() {
     scene.server.with(|world| world.change(&[2], 2));
     assert_eq!(table.get(2).unwrap(), scene.row(2));
     let events = scene.events();
-    assert!(matches!(events[..], [Event::StartedOver(super::super::Lost::TooOld { .. })]), "{events:?}");
+    assert!(
+        matches!(events[..], [TableEvent::StateReset(super::super::StateLoss::TooOld { .. })]),
+        "{events:?}"
+    );
     scene.no_slot_twice();
 }
 
@@ -253,7 +259,10 @@ fn a_client_that_could_not_follow_is_replaced_once_that_can_be() {
         assert_eq!(table.get(row).unwrap(), scene.row(row));
     }
     let events = scene.events();
-    assert!(matches!(events[..], [Event::StartedOver(super::super::Lost::TooOld { .. })]), "{events:?}");
+    assert!(
+        matches!(events[..], [TableEvent::StateReset(super::super::StateLoss::TooOld { .. })]),
+        "{events:?}"
+    );
     drop(table);
     assert_eq!(scene.open().unwrap().get(6).unwrap(), scene.row(6));
     // One of them was asked about the epoch before, and thrown away with its client.
@@ -268,7 +277,8 @@ fn a_client_that_is_used_up_is_renewed() {
     for row in 0..19 {
         assert_eq!(table.get(row).unwrap(), scene.row(row));
     }
-    let renewed = scene.events().into_iter().filter(|event| matches!(event, Event::Renewed(_))).count();
+    let renewed =
+        scene.events().into_iter().filter(|event| matches!(event, TableEvent::HintsRenewed(_))).count();
     assert_eq!((renewed, table.budget()), (2, Budget::Left(5)));
     assert_eq!(scene.no_slot_twice(), 19);
     table.renew().unwrap();
@@ -288,5 +298,5 @@ fn a_client_that_is_used_up_is_renewed() {
         assert_eq!(scene.open().unwrap().get(4).unwrap(), scene.row(4));
         scene.no_slot_twice();
     }
-    assert!(!scene.events().iter().any(|event| matches!(event, Event::StartedOver(_))));
+    assert!(!scene.events().iter().any(|event| matches!(event, TableEvent::StateReset(_))));
 }

@@ -1,6 +1,6 @@
 //! What tests hold the background back with: a gate for rows, and a clock of their own.
 
-use crate::table::ahead::pace::{Clock, Signal, Why};
+use crate::table::preparation::rate_limit::{Clock, PauseReason, PreparationSignal};
 use crate::transport::{Request, Response, Transport, TransportError};
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
@@ -56,7 +56,7 @@ impl Clock for Leaping {
         *self.0.lock().unwrap()
     }
 
-    fn pause(&self, time: Duration, _: Why, _: &Signal) {
+    fn pause(&self, time: Duration, _: PauseReason, _: &PreparationSignal) {
         *self.0.lock().unwrap() += time;
         thread::yield_now();
     }

@@ -2,8 +2,8 @@
 
 use super::sim::Fault;
 use super::{Scene, drip, is_accident};
-use crate::state::checkpoint::{FILE, Head};
-use crate::table::Event;
+use crate::state::preparation_file::{FILE, PreparationHeader};
+use crate::table::TableEvent;
 use sotto_core::{Budget, Epoch};
 
 /// Seven chunks of rows.
@@ -29,7 +29,7 @@ fn starts(scene: &Scene) -> Vec<u64> {
 }
 
 /// Looks a row up, and gives what happened.
-fn look(scene: &Scene) -> Vec<Event> {
+fn look(scene: &Scene) -> Vec<TableEvent> {
     assert_eq!(scene.open().unwrap().get(9).unwrap(), scene.row(9));
     scene.events()
 }
@@ -39,7 +39,7 @@ fn a_first_preparation_goes_on_after_a_crash() {
     let scene = scene();
     half(&scene, 3);
     starts(&scene);
-    assert_eq!(look(&scene), [Event::Resumed(Epoch(1))]);
+    assert_eq!(look(&scene), [TableEvent::PreparationResumed(Epoch(1))]);
     assert_eq!(starts(&scene)[0], 3 << 16);
     assert_eq!(scene.disk.bytes(FILE), None, "a client that is whole is not half prepared");
     assert_eq!(look(&scene), []);
@@ -62,13 +62,13 @@ fn damage_is_noticed_and_costs_the_preparation() {
         for damaged in [&flipped[..], &bytes[..at]] {
             again(damaged);
             let events = look(&scene);
-            assert!(matches!(&events[..], [Event::Anew(_)]), "byte {at}: {events:?}");
+            assert!(matches!(&events[..], [TableEvent::PreparationRestarted(_)]), "byte {at}: {events:?}");
         }
     }
     again(&[&bytes[..], &[0]].concat());
-    assert!(matches!(&look(&scene)[..], [Event::Anew(_)]));
+    assert!(matches!(&look(&scene)[..], [TableEvent::PreparationRestarted(_)]));
     again(&bytes);
-    assert_eq!(look(&scene), [Event::Resumed(Epoch(1))]);
+    assert_eq!(look(&scene), [TableEvent::PreparationResumed(Epoch(1))]);
 }
 
 /// The file of a client that is in use, or was, is refused: its key would use slots a second time.
@@ -76,10 +76,13 @@ fn damage_is_noticed_and_costs_the_preparation() {
 fn an_old_checkpoint_is_refused_however_it_comes_back() {
     let scene = scene();
     let old = half(&scene, 3);
-    assert_eq!(look(&scene), [Event::Resumed(Epoch(1))]);
+    assert_eq!(look(&scene), [TableEvent::PreparationResumed(Epoch(1))]);
     scene.disk.put(FILE, &old);
     let events = look(&scene);
-    assert!(matches!(&events[..], [Event::Anew(why)] if why.contains("after 0 clients")), "{events:?}");
+    assert!(
+        matches!(&events[..], [TableEvent::PreparationRestarted(why)] if why.contains("after 0 clients")),
+        "{events:?}"
+    );
     assert_eq!(scene.disk.bytes(FILE), None);
     // While the table is open, too.
     let mut table = scene.open().unwrap();
@@ -95,10 +98,13 @@ fn an_old_checkpoint_is_refused_however_it_comes_back() {
     other.disk.put(FILE, &old);
     other.disk.move_files();
     let events = look(&other);
-    assert!(matches!(&events[..], [Event::StartedOver(_)]), "{events:?}");
+    assert!(matches!(&events[..], [TableEvent::StateReset(_)]), "{events:?}");
     other.disk.put(FILE, &old);
     let events = look(&other);
-    assert!(matches!(&events[..], [Event::Anew(why)] if why.contains("another state")), "{events:?}");
+    assert!(
+        matches!(&events[..], [TableEvent::PreparationRestarted(why)] if why.contains("another state")),
+        "{events:?}"
+    );
     scene.no_slot_twice();
 }
 
@@ -108,10 +114,11 @@ fn an_epoch_that_is_over_ends_what_was_half_prepared() {
     half(&scene, 3);
     scene.server.with(|world| world.change(&[1], 7));
     let events = look(&scene);
-    assert!(
-        matches!(&events[..], [Event::Resumed(Epoch(1)), Event::Anew(why)] if why.contains("epoch 1")),
-        "{events:?}"
-    );
+    let [TableEvent::PreparationResumed(Epoch(1)), TableEvent::PreparationRestarted(why)] = &events[..]
+    else {
+        panic!("{events:?}");
+    };
+    assert!(why.contains("epoch 1"), "{events:?}");
     assert_eq!(look(&scene), []);
 }
 
@@ -133,8 +140,8 @@ fn every_step_of_a_preparation_in_parts() {
         }
         assert_eq!(scene.open().unwrap().get(4).unwrap(), scene.row(4), "after step {step}");
         let events = scene.events();
-        assert!(!events.iter().any(|event| matches!(event, Event::StartedOver(_))), "{events:?}");
-        resumed += events.iter().filter(|event| matches!(event, Event::Resumed(_))).count();
+        assert!(!events.iter().any(|event| matches!(event, TableEvent::StateReset(_))), "{events:?}");
+        resumed += events.iter().filter(|event| matches!(event, TableEvent::PreparationResumed(_))).count();
         scene.no_slot_twice();
     }
     assert!(resumed as u64 > steps / 4, "{resumed} of {steps}");
@@ -142,7 +149,7 @@ fn every_step_of_a_preparation_in_parts() {
 
 #[test]
 fn heads_survive() {
-    let head = Head {
+    let head = PreparationHeader {
         id: *b"0123456789abcdef0123456789abcdef",
         clients: 3,
         epoch: Epoch(9),
@@ -150,9 +157,9 @@ fn heads_survive() {
         rows: [8; 32].into(),
     };
     let bytes = head.encode();
-    assert_eq!(bytes.len(), Head::BYTES);
-    assert_eq!(Head::decode(&bytes), Some(head));
+    assert_eq!(bytes.len(), PreparationHeader::BYTES);
+    assert_eq!(PreparationHeader::decode(&bytes), Some(head));
     for cut in 0..bytes.len() {
-        assert_eq!(Head::decode(&bytes[..cut]), None, "cut at {cut}");
+        assert_eq!(PreparationHeader::decode(&bytes[..cut]), None, "cut at {cut}");
     }
 }

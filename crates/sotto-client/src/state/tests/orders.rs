@@ -4,14 +4,14 @@
 use super::common::{server_of, table_of};
 use super::sim::{Fault, Sim};
 use super::{Server, is_accident, locations};
-use crate::table::{Event, Table};
+use crate::table::{Table, TableEvent};
 use crate::transport::{Request, Response, TransportError};
 use crate::{ClientError, Result};
 use rand_core::Rng;
 use sotto_core::Section;
-use sotto_testkit::clear::helped::used;
+use sotto_testkit::cleartext::hint_server::used;
 use sotto_testkit::rng;
-use sotto_wire::{ask, order};
+use sotto_wire::{hints, query};
 use std::collections::{BTreeMap, HashSet};
 use std::sync::{Arc, Mutex};
 
@@ -25,7 +25,7 @@ struct Scene {
     servers: [Server; 2],
     disk: Sim,
     anchors: Sim,
-    events: Arc<Mutex<Vec<Event>>>,
+    events: Arc<Mutex<Vec<TableEvent>>>,
 }
 
 impl Scene {
@@ -81,14 +81,14 @@ impl Scene {
     fn check(&self) -> (usize, usize) {
         assert!(self.heard(0, "/hints", 0).is_empty() && self.heard(1, "/ask", 0).is_empty());
         let mut seen: BTreeMap<u64, Vec<u8>> = BTreeMap::new();
-        for body in self.heard(0, "/ask", ask::HEAD_BYTES) {
+        for body in self.heard(0, "/ask", query::HEAD_BYTES) {
             for query in body.chunks(QUERY) {
                 let before = seen.entry(used(query).unwrap()).or_insert_with(|| query.to_vec());
                 assert!(before == query, "a slot is in two requests");
             }
         }
         let mut clients: BTreeMap<u64, u64> = BTreeMap::new();
-        for body in self.heard(1, "/hints", order::HEAD_BYTES) {
+        for body in self.heard(1, "/hints", hints::HEAD_BYTES) {
             let number = u64::from_le_bytes(body[..].try_into().unwrap());
             let next = clients.entry(number >> 32).or_default();
             // The last one again, or the one after it.
@@ -124,7 +124,7 @@ fn live(scene: &Scene, random: &mut impl Rng) -> Result<(), ClientError> {
     let mut table = scene.open()?;
     for _ in 0..random.next_u32() % 6 + 1 {
         if random.next_u32().is_multiple_of(3) {
-            table.upkeep()?;
+            table.refill_hints()?;
         }
         let wanted: Vec<u64> =
             (0..random.next_u32() % LASTS as u32 + 1).map(|_| u64::from(random.next_u32()) % ROWS).collect();
@@ -156,7 +156,10 @@ fn lives(seed: u64) -> [usize; 3] {
     }
     live(&scene, random).unwrap_or_else(|error| panic!("seed {seed}: nothing is broken, and yet {error:?}"));
     let events = scene.events.lock().unwrap();
-    assert!(!events.iter().any(|event| matches!(event, Event::StartedOver(_))), "seed {seed}: {events:?}");
+    assert!(
+        !events.iter().any(|event| matches!(event, TableEvent::StateReset(_))),
+        "seed {seed}: {events:?}"
+    );
     let (slots, orders) = scene.check();
     [slots, orders, scene.heard(1, "/hints", 0).len() - orders]
 }
@@ -179,11 +182,11 @@ fn a_supply_is_ordered_until_it_is_on_disk() {
     for _ in 0..3 {
         let mut table = scene.open().unwrap();
         scene.disk.fuse(0, Fault::Death);
-        assert_eq!(table.upkeep().unwrap_err().code(), "state-io");
+        assert_eq!(table.refill_hints().unwrap_err().code(), "state-io");
         drop(table);
         scene.crash("with a supply");
     }
-    assert!(scene.open().unwrap().upkeep().unwrap());
+    assert!(scene.open().unwrap().refill_hints().unwrap());
     scene.crash("before a query");
     let orders = scene.heard(1, "/hints", 0);
     assert!(orders.len() == 4 && orders.iter().all(|order| *order == orders[0]));
@@ -202,7 +205,7 @@ fn what_is_in_stock_is_taken_along_and_what_was_lost_is_of_the_next_epoch() {
     let mut table = scene.open().unwrap();
     table.get(1).unwrap();
     scene.servers[1].tamper(cut("/hints", 0));
-    table.upkeep().unwrap_err();
+    table.refill_hints().unwrap_err();
     scene.servers[0].tamper(cut("/ask", 0));
     table.get(2).unwrap_err();
     drop(table);
@@ -214,7 +217,7 @@ fn what_is_in_stock_is_taken_along_and_what_was_lost_is_of_the_next_epoch() {
         assert_eq!(table.get(row).unwrap(), scene.row(row));
     }
     let events = std::mem::take(&mut *scene.events.lock().unwrap());
-    assert!(matches!(events[..], [Event::Followed { .. }, Event::Resent(1)]), "{events:?}");
+    assert!(matches!(events[..], [TableEvent::StateAdvanced { .. }, TableEvent::Resent(1)]), "{events:?}");
     assert_eq!(scene.check(), (8, 3));
 }
 
@@ -227,7 +230,7 @@ fn schemes_with_a_helper_go_on_after_crashes_and_epochs() {
             let mut table = scene.open().unwrap();
             if life % 2 == 0 {
                 // In memory alone, and then taken along.
-                table.upkeep().unwrap();
+                table.refill_hints().unwrap();
                 scene.go_on(life, 0x50 + life as u8);
             }
             for row in [life, 299 - life, life] {
@@ -237,11 +240,12 @@ fn schemes_with_a_helper_go_on_after_crashes_and_epochs() {
             scene.crash(&format!("{scheme} {life}"));
         }
         let events = std::mem::take(&mut *scene.events.lock().unwrap());
-        let followed = events.iter().filter(|event| matches!(event, Event::Followed { .. })).count();
-        let resent = events.iter().filter(|event| matches!(event, Event::Resent(1))).count();
+        let followed =
+            events.iter().filter(|event| matches!(event, TableEvent::StateAdvanced { .. })).count();
+        let resent = events.iter().filter(|event| matches!(event, TableEvent::Resent(1))).count();
         assert!(followed == 3 && followed + resent == events.len(), "{scheme}: {events:?}");
         // Again at most at once: because of an epoch that ended.
-        let mut orders = scene.heard(1, "/hints", order::HEAD_BYTES);
+        let mut orders = scene.heard(1, "/hints", hints::HEAD_BYTES);
         orders.dedup();
         let distinct: HashSet<&Vec<u8>> = orders.iter().collect();
         assert_eq!(distinct.len(), orders.len(), "{scheme}: a supply was there and was ordered again");

@@ -5,9 +5,9 @@ use super::gate::{Gate, Gated, Leaping};
 use super::sim::Fault;
 use super::{Scene, drip, is_accident};
 use crate::state::StateError;
-use crate::state::checkpoint::FILE;
-use crate::table::ahead::pace::Clock;
-use crate::table::{Builder, Event, Stage, Table};
+use crate::state::preparation_file::FILE;
+use crate::table::preparation::rate_limit::Clock;
+use crate::table::{Stage, Table, TableBuilder, TableEvent};
 use crate::transport::Response;
 use crate::{ClientError, Result};
 use sotto_core::{Budget, Epoch, Error};
@@ -29,10 +29,10 @@ fn scene() -> (Scene, Gate) {
     (scene, Gate::default())
 }
 
-fn builder(scene: &Scene, gate: &Gate) -> Builder {
+fn builder(scene: &Scene, gate: &Gate) -> TableBuilder {
     let (server, gate) = (scene.server.clone(), gate.clone());
     let make = move || vec![boxed(Gated(server.transport(), gate.clone()))];
-    scene.builder().low_water(LOW).pass_over(make).clock(Leaping::default())
+    scene.builder().low_water(LOW).preparation_transports(make).clock(Leaping::default())
 }
 
 /// Looks rows up until the next client is begun.
@@ -55,7 +55,7 @@ fn under_way() -> (Scene, Gate, Table) {
 /// Waits until the next client is the one, or the disk is dead.
 fn wait(scene: &Scene, table: &mut Table) -> Result<()> {
     while table.is_preparing() && !scene.disk.is_dead() {
-        table.take_up()?;
+        table.adopt_prepared()?;
         thread::yield_now();
     }
     Ok(())
@@ -77,7 +77,7 @@ fn lookups_go_on_while_the_next_client_is_prepared() {
     let asked = scene.no_slot_twice();
     gate.open(100);
     wait(&scene, &mut table).unwrap();
-    assert_eq!(scene.events(), [Event::Renewed(Budget::Left(SLOTS))]);
+    assert_eq!(scene.events(), [TableEvent::HintsRenewed(Budget::Left(SLOTS))]);
     assert_eq!(table.get(5).unwrap(), scene.row(5));
     assert_eq!(table.budget(), Budget::Left(SLOTS - 1));
     assert_eq!(scene.no_slot_twice(), asked + 1, "the new client has a key of its own");
@@ -92,7 +92,7 @@ fn lookups_go_on_while_the_next_client_is_prepared() {
 #[test]
 fn hints_that_end_too_early_are_waited_for_or_refused() {
     let (scene, gate) = scene();
-    let mut table = builder(&scene, &gate).refuse_when_spent().open().unwrap();
+    let mut table = builder(&scene, &gate).fail_when_exhausted().open().unwrap();
     run_low(&scene, &mut table);
     gate.wait(1);
     (0..LOW - 1).for_each(|row| drop(table.get(row).unwrap()));
@@ -144,8 +144,8 @@ fn a_process_that_dies_leaves_the_next_client_half_prepared() {
     let ranges = scene.server.heard().into_iter().filter_map(|request| request.range);
     assert!(ranges.map(|range| range.start).all(|start| start >= 3 << 16));
     let events = scene.events();
-    assert_eq!(events.last(), Some(&Event::Renewed(Budget::Left(SLOTS))));
-    assert!(events.contains(&Event::Resumed(Epoch(1))), "{events:?}");
+    assert_eq!(events.last(), Some(&TableEvent::HintsRenewed(Budget::Left(SLOTS))));
+    assert!(events.contains(&TableEvent::PreparationResumed(Epoch(1))), "{events:?}");
     table.get(4).unwrap();
     drop(table);
 
@@ -154,7 +154,10 @@ fn a_process_that_dies_leaves_the_next_client_half_prepared() {
     let mut table = builder(&scene, &open).low_water(SLOTS).open().unwrap();
     wait(&scene, &mut table).unwrap();
     let events = scene.events();
-    assert!(matches!(&events[..], [Event::Anew(_), Event::Renewed(_)]), "{events:?}");
+    assert!(
+        matches!(&events[..], [TableEvent::PreparationRestarted(_), TableEvent::HintsRenewed(_)]),
+        "{events:?}"
+    );
     table.get(5).unwrap();
     scene.no_slot_twice();
 }
@@ -208,9 +211,9 @@ fn every_step_of_a_pass() {
             assert_eq!(table.get(row).unwrap(), scene.row(row), "after step {step}");
         }
         let events = scene.events();
-        assert!(!events.iter().any(|event| matches!(event, Event::StartedOver(_))), "{events:?}");
-        resumed += events.iter().filter(|event| matches!(event, Event::Resumed(_))).count();
-        renewed += events.iter().filter(|event| matches!(event, Event::Renewed(_))).count();
+        assert!(!events.iter().any(|event| matches!(event, TableEvent::StateReset(_))), "{events:?}");
+        resumed += events.iter().filter(|event| matches!(event, TableEvent::PreparationResumed(_))).count();
+        renewed += events.iter().filter(|event| matches!(event, TableEvent::HintsRenewed(_))).count();
         scene.no_slot_twice();
     }
     assert!(resumed > 5 && renewed > 5, "{resumed} went on, {renewed} were renewed after a crash");
@@ -224,10 +227,10 @@ fn a_pass_brings_no_more_than_it_may() {
     let heard: Arc<Mutex<Vec<(u64, Duration)>>> = Arc::default();
     let (told, now) = (Arc::clone(&heard), clock.clone());
     let mut table = builder(&scene, &gate)
-        .pass_rate(10_000)
+        .preparation_rate(10_000)
         .clock(clock.clone())
         .progress(move |at| {
-            if at.stage == Stage::Ahead {
+            if at.stage == Stage::NextClient {
                 assert_eq!(at.total, ROWS * WIDTH as u64);
                 told.lock().unwrap().push((at.done, now.now()));
             }
@@ -254,7 +257,7 @@ fn a_table_that_moves_on_takes_the_next_client_along() {
     gate.open(100);
     wait(&scene, &mut table).unwrap();
     assert_eq!(table.catalog().epoch, Epoch(2));
-    assert_eq!(scene.events(), [Event::Renewed(Budget::Left(SLOTS))]);
+    assert_eq!(scene.events(), [TableEvent::HintsRenewed(Budget::Left(SLOTS))]);
     for row in [2, 3, 399] {
         assert_eq!(table.get(row).unwrap(), scene.row(row));
     }
@@ -273,7 +276,7 @@ fn a_pass_whose_epoch_is_gone_begins_anew_and_says_so() {
     wait(&scene, &mut table).unwrap();
     let events = scene.events();
     assert!(
-        matches!(&events[..], [Event::Anew(why), Event::Renewed(_)] if why.contains("epoch 1")),
+        matches!(&events[..], [TableEvent::PreparationRestarted(why), TableEvent::HintsRenewed(_)] if why.contains("epoch 1")),
         "{events:?}"
     );
     assert_eq!(table.get(2).unwrap(), scene.row(2));
@@ -296,7 +299,7 @@ fn a_pass_that_breaks_off_goes_on() {
     run_low(&scene, &mut table);
     wait(&scene, &mut table).unwrap();
     let events = scene.events();
-    let held = events.iter().filter(|event| matches!(event, Event::BrokeOff(_))).count();
+    let held = events.iter().filter(|event| matches!(event, TableEvent::PreparationInterrupted(_))).count();
     assert!(held >= 2 && events.len() == held + 1, "{events:?}");
     assert_eq!(table.get(9).unwrap(), scene.row(9));
 }
@@ -310,8 +313,8 @@ fn one_process_has_a_state_at_a_time() {
         let (server, gate) = (scene.server.clone(), gate.clone());
         let table = common::Server::table(&scene.server).low_water(SLOTS);
         let table = table.state_dir(state.path()).anchor_dir(anchors.path());
-        let table = table.patience(Duration::ZERO);
-        table.pass_over(move || vec![boxed(Gated(server.transport(), gate.clone()))]).open()
+        let table = table.max_wait(Duration::ZERO);
+        table.preparation_transports(move || vec![boxed(Gated(server.transport(), gate.clone()))]).open()
     };
     let mut table = open().unwrap();
     table.get(1).unwrap();
@@ -352,7 +355,7 @@ fn a_client_in_memory_is_renewed_too() {
         .server
         .table()
         .state_in_memory()
-        .pass_over(move || vec![boxed(Gated(server.transport(), gate.clone()))])
+        .preparation_transports(move || vec![boxed(Gated(server.transport(), gate.clone()))])
         .open()
         .unwrap();
     for row in 0..SLOTS * 3 {

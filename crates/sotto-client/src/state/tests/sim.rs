@@ -1,7 +1,7 @@
 //! A disk in memory that loses what was not synced when the plug is pulled, and on which anything can fail.
 
-use crate::state::disk::{Disk, Fill};
-use crate::state::home::Home;
+use crate::state::disk::{Disk, WriteFn};
+use crate::state::fingerprint::FileFingerprint;
 use rand_core::Rng;
 use redb::StorageBackend;
 use sotto_testkit::rng;
@@ -312,7 +312,7 @@ impl Disk for Sim {
         Ok(Box::new(Handle { disk: self.clone(), inode }))
     }
 
-    fn write(&self, name: &str, fill: Fill<'_>) -> sotto_core::Result<()> {
+    fn write(&self, name: &str, fill: WriteFn<'_>) -> sotto_core::Result<()> {
         let mut bytes = Vec::new();
         fill(&mut bytes)?;
         let aside = format!("{name}.new");
@@ -349,9 +349,9 @@ impl Disk for Sim {
         Ok(self.names_now())
     }
 
-    fn home(&self, name: &str) -> io::Result<Home> {
+    fn home(&self, name: &str) -> io::Result<FileFingerprint> {
         let inner = self.lock();
-        Ok(Home::made_up(&inner.machine, inner.names.get(name).copied().unwrap_or_default()))
+        Ok(FileFingerprint::made_up(&inner.machine, inner.names.get(name).copied().unwrap_or_default()))
     }
 
     fn path(&self) -> PathBuf {

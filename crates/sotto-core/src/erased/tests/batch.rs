@@ -8,13 +8,16 @@ fn one_record_of_each_bucket_is_asked_for() {
     assert_eq!(entry.batch.unwrap()(b"null").unwrap(), 2);
     let mut client = (entry.prepare)(b"null", &mut NoCoins).unwrap().finish().unwrap();
     let batch = client.batch().unwrap();
-    let (queries, ticket) = batch.ask(&[4, 4], &mut NoCoins).unwrap();
+    let (queries, ticket) = batch.query_buckets(&[4, 4], &mut NoCoins).unwrap();
     assert_eq!(queries, [[0u8; 0]]);
-    assert!(matches!(batch.read(ticket, &[]), Err(crate::Error::Peer(_))));
-    let (_, ticket) = batch.ask(&[0, 4], &mut NoCoins).unwrap();
-    assert_eq!(batch.read(ticket, &[Vec::new()]).unwrap().len(), 2);
-    assert!(matches!(batch.read(Ticket(Box::new(7)), &[]), Err(crate::Error::Misuse(Misuse::Foreign(_)))));
-    let refused = |places: &[u64]| match crate::one_of_each(places, 2, 5) {
+    assert!(matches!(batch.recover_buckets(ticket, &[]), Err(crate::Error::Peer(_))));
+    let (_, ticket) = batch.query_buckets(&[0, 4], &mut NoCoins).unwrap();
+    assert_eq!(batch.recover_buckets(ticket, &[Vec::new()]).unwrap().len(), 2);
+    assert!(matches!(
+        batch.recover_buckets(AnyPending(Box::new(7)), &[]),
+        Err(crate::Error::Misuse(Misuse::ForeignValue(_)))
+    ));
+    let refused = |places: &[u64]| match crate::check_bucket_places(places, 2, 5) {
         Err(crate::Error::Misuse(misuse)) => misuse,
         other => panic!("{places:?} gave {other:?}"),
     };
@@ -26,7 +29,7 @@ fn one_record_of_each_bucket_is_asked_for() {
 #[test]
 fn a_table_of_buckets_is_for_schemes_with_batches() {
     let select = |entry: SchemeEntry, rows, buckets| {
-        let outcome = (entry.select)(&Shape { buckets, ..Shape::new(rows, 1, 1) });
+        let outcome = (entry.select)(&TableShape { buckets, ..TableShape::new(rows, 1, 1) });
         outcome.map(drop).map_err(|error| error.to_string())
     };
     let (plain, batched) = (SchemeEntry::of::<Toy<'z'>>(), SchemeEntry::of::<Toy<'i'>>());

@@ -1,8 +1,8 @@
 //! What is written into an image, and read back.
 
 use super::ImageWriter;
-use crate::image::header::Part;
-use crate::progress::{Progress, Unit};
+use crate::image::header::FilePart;
+use crate::progress::{Progress, ProgressUnit};
 use sotto_core::{Misuse, Section, Sink};
 use std::os::unix::fs::FileExt;
 use std::sync::PoisonError;
@@ -14,7 +14,7 @@ impl ImageWriter<'_> {
     ///
     /// # Errors
     /// As [`Sink::reserve`].
-    pub fn reserve_part(&self, part: Part, bytes: u64) -> sotto_core::Result<()> {
+    pub fn reserve_part(&self, part: FilePart, bytes: u64) -> sotto_core::Result<()> {
         if !part.is_known() {
             return Err(Misuse::Rule("image format 1 has no section for this artifact").into());
         }
@@ -32,7 +32,7 @@ impl ImageWriter<'_> {
     ///
     /// # Errors
     /// As [`Sink::write_at`].
-    pub fn write_part(&self, part: Part, offset: u64, bytes: &[u8]) -> sotto_core::Result<()> {
+    pub fn write_part(&self, part: FilePart, offset: u64, bytes: &[u8]) -> sotto_core::Result<()> {
         let at = self.place(part, offset, bytes.len())?;
         self.temp.as_file().write_all_at(bytes, at)?;
         self.written.fetch_add(bytes.len() as u64, Ordering::Relaxed);
@@ -43,7 +43,7 @@ impl ImageWriter<'_> {
     ///
     /// # Errors
     /// As [`Sink::read_at`].
-    pub fn read_part(&self, part: Part, offset: u64, out: &mut [u8]) -> sotto_core::Result<()> {
+    pub fn read_part(&self, part: FilePart, offset: u64, out: &mut [u8]) -> sotto_core::Result<()> {
         let at = self.place(part, offset, out.len())?;
         Ok(self.temp.as_file().read_exact_at(out, at)?)
     }
@@ -51,18 +51,18 @@ impl ImageWriter<'_> {
 
 impl Sink for ImageWriter<'_> {
     fn reserve(&self, section: Section, bytes: u64) -> sotto_core::Result<()> {
-        self.reserve_part(Part::Scheme(section), bytes)
+        self.reserve_part(FilePart::Scheme(section), bytes)
     }
 
     fn write_at(&self, section: Section, offset: u64, bytes: &[u8]) -> sotto_core::Result<()> {
-        self.write_part(Part::Scheme(section), offset, bytes)
+        self.write_part(FilePart::Scheme(section), offset, bytes)
     }
 
     fn read_at(&self, section: Section, offset: u64, out: &mut [u8]) -> sotto_core::Result<()> {
-        self.read_part(Part::Scheme(section), offset, out)
+        self.read_part(FilePart::Scheme(section), offset, out)
     }
 
     fn progress(&self, stage: &'static str, done: u64, total: u64) {
-        (self.watch)(Progress { stage, done, total, unit: Unit::Steps });
+        (self.watch)(Progress { stage, done, total, unit: ProgressUnit::Steps });
     }
 }

@@ -9,7 +9,7 @@
 use super::{BandHash, BandPattern, entry_bytes};
 use crate::keyword::params::Params;
 use crate::keyword::{BuildError, Keyword, slot};
-use sotto_core::{Error, Misuse, Unit};
+use sotto_core::{Error, Misuse, SumElement};
 
 /// No equation has its pivot here.
 const NONE: u32 = u32::MAX;
@@ -101,7 +101,13 @@ impl Echelon {
     }
 
     /// The entries of all rows, whose sums are these slots.
-    fn entries(&self, params: &Params, unit: Unit, equations: &[BandPattern], slots: &[&[u8]]) -> Vec<u8> {
+    fn entries(
+        &self,
+        params: &Params,
+        unit: SumElement,
+        equations: &[BandPattern],
+        slots: &[&[u8]],
+    ) -> Vec<u8> {
         let width = entry_bytes(params, unit) as usize;
         let lanes = (width / unit.bytes()).next_multiple_of(LANES);
         let mut wanted = vec![0u16; slots.len() * lanes];

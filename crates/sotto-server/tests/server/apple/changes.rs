@@ -2,7 +2,7 @@
 
 use super::kit::*;
 use crate::kit::{self, eventually, get};
-use sotto_server::{AppleConfig, AppleKeys, Config};
+use sotto_server::{AppleConfig, AppleKeys, ServerConfig};
 
 #[test]
 fn keys_outlive_a_restart_and_no_name_is_written_down() {
@@ -41,7 +41,7 @@ fn keys_go_when_there_is_no_room_and_are_sent_again() {
     let plain = config(root.path(), &["a"]);
     // Room for the keys of one user in memory, and of two on disk.
     let keys = AppleKeys { max_bytes: 1, max_stored_bytes: 1_500_000, ..AppleKeys::default() };
-    let running = start(&Config { apple: AppleConfig { keys, ..plain.apple.clone() }, ..plain });
+    let running = start(&ServerConfig { apple: AppleConfig { keys, ..plain.apple.clone() }, ..plain });
     let at = running.public;
     let users = ["u1", "u2", "u3"].map(|name| User::new(at, name, "a"));
     assert_eq!(users[0].ask(at, &[1]), Err(400), "the least recently used");
@@ -99,7 +99,7 @@ fn what_is_no_table_leaves_the_one_before() {
     let root = tempfile::tempdir().unwrap();
     let dir = root.path().join("a");
     write(&dir, "a", 60, 1);
-    let running = start(&Config { reload_seconds: 1, ..config(root.path(), &["a"]) });
+    let running = start(&ServerConfig { reload_seconds: 1, ..config(root.path(), &["a"]) });
     let user = User::new(running.public, "user", "a");
     std::fs::write(dir.join("epoch-00000002.sotto"), b"no table").unwrap();
     eventually("it is told of", || metric(&running, "sotto_refused_epochs_total") > 0.0);

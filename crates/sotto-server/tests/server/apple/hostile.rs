@@ -4,16 +4,16 @@ use super::kit::*;
 use crate::kit::{self, eventually, http};
 use prost::Message;
 use sotto_apple::proto::{PirRequest, Requests};
-use sotto_server::{AppleConfig, Config, Running};
+use sotto_server::{AppleConfig, RunningServer, ServerConfig};
 use sotto_testkit::rng::seeded;
 
 struct World {
-    running: Running,
+    running: RunningServer,
     user: User,
     _root: tempfile::TempDir,
 }
 
-fn world(change: impl Fn(Config) -> Config) -> World {
+fn world(change: impl Fn(ServerConfig) -> ServerConfig) -> World {
     let root = tempfile::tempdir().unwrap();
     write(&root.path().join("a"), "a", 60, 1);
     let running = start(&change(config(root.path(), &["a"])));
@@ -105,9 +105,9 @@ fn keys_of_wrong_form_change_nothing() {
 
 #[test]
 fn who_asks_too_much_is_told_to_come_back_and_others_are_answered() {
-    let two = |config: Config| {
+    let two = |config: ServerConfig| {
         let apple = AppleConfig { max_requests: 3, ..config.apple.clone() };
-        Config { apple, deadline_ms: 60_000, ..config }
+        ServerConfig { apple, deadline_ms: 60_000, ..config }
     };
     let world = world(two);
     let at = world.running.public;

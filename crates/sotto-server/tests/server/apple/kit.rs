@@ -3,14 +3,14 @@
 use crate::kit::{self, Response, http};
 use bytes::Bytes;
 use sotto_apple::client::{Client, config_request};
-use sotto_apple::image::describe::KeyCompression;
-use sotto_apple::image::{How, Rows, encode};
-use sotto_apple::sets::{SETS, Weak};
+use sotto_apple::image::description::KeyCompression;
+use sotto_apple::image::{KeywordRows, UseCaseOptions, encode};
+use sotto_apple::sets::{SETS, WeakParams};
 use sotto_catalog::ValueKind;
 use sotto_db::progress::silent;
 use sotto_db::{TableDir, WriteLock};
 use sotto_layers::keyword::KeyForm;
-use sotto_server::{AppleConfig, Config, Running, Server};
+use sotto_server::{AppleConfig, RunningServer, Server, ServerConfig};
 use sotto_testkit::rng::seeded;
 use std::net::SocketAddr;
 use std::path::Path;
@@ -19,17 +19,17 @@ pub(crate) const AGENT: &str = "com.apple.ciphermld/1.0 iOS/18.2";
 
 /// Writes the next epoch of a use case: a hundred rows, whose values name the epoch.
 pub(crate) fn write(dir: &Path, name: &str, buckets: usize, epoch: u8) {
-    let mut rows = Rows::default();
+    let mut rows = KeywordRows::default();
     (0..100).for_each(|i| rows.push(key(i).as_bytes(), &value(i, epoch)).unwrap());
     write_rows(rows, name, buckets, &TableDir::create(dir).unwrap().lock().unwrap());
 }
 
 /// Writes rows as the next epoch of a use case.
-pub(crate) fn write_rows(rows: Rows, name: &str, buckets: usize, lock: &WriteLock) {
-    let how = How {
+pub(crate) fn write_rows(rows: KeywordRows, name: &str, buckets: usize, lock: &WriteLock) {
+    let how = UseCaseOptions {
         name: name.into(),
         set: SETS[1],
-        weak: Weak::Refused,
+        weak: WeakParams::Reject,
         compression: KeyCompression::None,
         value: ValueKind::Bytes,
         value_bytes: 0,
@@ -51,15 +51,15 @@ pub(crate) fn value(i: usize, epoch: u8) -> Vec<u8> {
 }
 
 /// A configuration that serves these folders, with a place for what survives.
-pub(crate) fn config(root: &Path, use_cases: &[&str]) -> Config {
+pub(crate) fn config(root: &Path, use_cases: &[&str]) -> ServerConfig {
     let apple = AppleConfig {
         use_cases: use_cases.iter().map(|name| root.join(name)).collect(),
         ..Default::default()
     };
-    Config { state: Some(root.join("state")), apple, ..kit::config() }
+    ServerConfig { state: Some(root.join("state")), apple, ..kit::config() }
 }
 
-pub(crate) fn start(config: &Config) -> Running {
+pub(crate) fn start(config: &ServerConfig) -> RunningServer {
     Server::start(config).unwrap()
 }
 
@@ -81,7 +81,7 @@ impl User {
         let told = post(at, "/config", name, &config_request(use_case));
         assert_eq!(told.status, 200, "{}", told.text());
         let rng = &mut seeded(name);
-        let client = Client::learn(use_case, told.body.into(), Weak::Refused, 7, rng).unwrap();
+        let client = Client::learn(use_case, told.body.into(), WeakParams::Reject, 7, rng).unwrap();
         let user = User { name, client };
         assert_eq!(user.send_keys(at), 200);
         user
@@ -112,7 +112,7 @@ impl User {
 }
 
 /// A metric's value; 0 before it is first counted.
-pub(crate) fn metric(running: &Running, line_start: &str) -> f64 {
+pub(crate) fn metric(running: &RunningServer, line_start: &str) -> f64 {
     let text = kit::get(running.admin, "/metrics").text();
     let line = text.lines().find(|line| line.starts_with(line_start));
     line.map_or(0.0, |line| line.rsplit(' ').next().unwrap().parse().unwrap())

@@ -7,10 +7,10 @@ use sotto_apple::codec::Codec;
 use sotto_apple::keyword::table::Shard;
 use sotto_apple::proto::PirConfig;
 use sotto_apple::service::UseCase;
-use sotto_apple::sets::{Weak, find};
+use sotto_apple::sets::{WeakParams, find};
 use sotto_bfv::mulpir::Compression;
-use sotto_server::apple::Found;
-use sotto_server::{Config, Running, Server, SourceError, UseCaseSource};
+use sotto_server::apple::UseCaseEpoch;
+use sotto_server::{RunningServer, Server, ServerConfig, SourceError, UseCaseSource};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -41,33 +41,33 @@ fn shard(codec: &Codec, case: &str, config: &PirConfig, s: usize) -> Shard {
     Shard::of_entries(codec, count, config.entry_size as usize, dimensions, entry).unwrap()
 }
 
-struct Recorded(Found);
+struct Recorded(UseCaseEpoch);
 
 impl UseCaseSource for Recorded {
     fn name(&self) -> String {
         "recorded".into()
     }
 
-    fn look(&self, _: usize, _: &[Found]) -> Result<Vec<Found>, SourceError> {
+    fn open_newest(&self, _: usize, _: &[UseCaseEpoch]) -> Result<Vec<UseCaseEpoch>, SourceError> {
         Ok(vec![self.0.clone()])
     }
 }
 
-fn found(name: &str, case: &str, compression: Compression) -> Found {
+fn found(name: &str, case: &str, compression: Compression) -> UseCaseEpoch {
     let set = find(SET).unwrap();
-    let codec = UseCase::codec(&set, Weak::Refused).unwrap();
+    let codec = UseCase::codec(&set, WeakParams::Reject).unwrap();
     let config = PirConfig::decode(&*read(&format!("{case}/pir_config.pb"))).unwrap();
     let shards = (0..config.shard_configs.len()).map(|s| shard(&codec, case, &config, s)).collect();
     let use_case = UseCase::new(set, codec, shards, compression).unwrap();
-    Found { name: name.into(), digest: [1; 32], use_case: Arc::new(use_case) }
+    UseCaseEpoch { name: name.into(), digest: [1; 32], use_case: Arc::new(use_case) }
 }
 
-fn start(config: &Config, found: &Found) -> Running {
+fn start(config: &ServerConfig, found: &UseCaseEpoch) -> RunningServer {
     Server::start_with_all(config, Vec::new(), vec![Box::new(Recorded(found.clone()))], |_| ()).unwrap()
 }
 
 /// Sends a recorded request as it was sent, and compares what comes back.
-fn step(running: &Running, session: &str, step: &str) {
+fn step(running: &RunningServer, session: &str, step: &str) {
     let headers = String::from_utf8(read(&format!("e/{session}/{step}.request.headers.txt"))).unwrap();
     let body = read(&format!("e/{session}/{step}.request.pb"));
     let length = body.len().to_string();
@@ -82,9 +82,9 @@ fn step(running: &Running, session: &str, step: &str) {
 }
 
 /// Replays a session, with a restart and a reload before the last step.
-fn replay(session: &str, found: &Found) {
+fn replay(session: &str, found: &UseCaseEpoch) {
     let root = tempfile::tempdir().unwrap();
-    let config = Config { state: Some(root.path().into()), ..kit::config() };
+    let config = ServerConfig { state: Some(root.path().into()), ..kit::config() };
     let running = start(&config, found);
     step(&running, session, "01_config");
     step(&running, session, "02_key");

@@ -6,11 +6,11 @@ use bytes::Bytes;
 use prost::Message;
 use sotto_apple::client::config_request;
 use sotto_apple::proto::{EvaluationKeys, Requests, UrlFilterReport};
-use sotto_server::{AppleConfig, Config, Running};
+use sotto_server::{AppleConfig, RunningServer, ServerConfig};
 use sotto_testkit::rng::seeded;
 use std::io::Read;
 
-fn open_requests(running: &Running) -> f64 {
+fn open_requests(running: &RunningServer) -> f64 {
     metric(running, "sotto_bodies_kib")
 }
 
@@ -81,12 +81,12 @@ fn reports_are_taken_and_kept_where_somebody_wants_them() {
     let plain = config(root.path(), &["a"]);
     let message = UrlFilterReport { urls: vec!["bad.example/shop".into(), "worse.example".into()] };
     let message = message.encode_to_vec();
-    let post = |running: &Running, kind: &str, body: &[u8]| {
+    let post = |running: &RunningServer, kind: &str, body: &[u8]| {
         let length = body.len().to_string();
         let headers = [("user-agent", AGENT), ("content-type", kind), ("content-length", &*length)];
         http::request(running.public, "POST", "/report", &headers, body).status
     };
-    let send = |running: &Running| {
+    let send = |running: &RunningServer| {
         assert_eq!(post(running, "application/x-protobuf", &message), 200);
         assert_eq!(post(running, "application/json", b"[\"other.example\"]"), 200);
         assert_eq!(post(running, "application/json; charset=utf-8", b"[]"), 200);
@@ -100,7 +100,7 @@ fn reports_are_taken_and_kept_where_somebody_wants_them() {
 
     let file = root.path().join("reports.jsonl");
     let apple = AppleConfig { reports: Some(file.clone()), max_report_bytes: 450, ..plain.apple.clone() };
-    let config = Config { apple, ..plain };
+    let config = ServerConfig { apple, ..plain };
     send(&start(&config));
     let kept = std::fs::read_to_string(&file).unwrap();
     let lines: Vec<serde_json::Value> =

@@ -5,10 +5,10 @@ use super::kit::*;
 use crate::kit::Response;
 use bytes::Bytes;
 use prost::Message;
-use sotto_apple::image::{Intake, oprf};
+use sotto_apple::image::{RowIntake, oprf};
 use sotto_apple::proto::{OprfRequest, Request, Requests};
 use sotto_db::TableDir;
-use sotto_server::{Config, Server, StartError};
+use sotto_server::{Server, ServerConfig, StartError};
 use sotto_testkit::rng::seeded;
 use std::net::SocketAddr;
 use std::path::Path;
@@ -17,13 +17,13 @@ use std::path::Path;
 fn write_symmetric(dir: &Path, name: &str, epoch: u8) {
     let lock = TableDir::create(dir).unwrap().lock().unwrap();
     let sealing = oprf::read_or_make(&lock, &mut seeded("key")).unwrap();
-    let mut intake = Intake::new(Some(&sealing), None);
+    let mut intake = RowIntake::new(Some(&sealing), None);
     (0..30).for_each(|i| intake.push(key(i).as_bytes(), &value(i, epoch)).unwrap());
     write_rows(intake.finish().unwrap(), name, 20, &lock);
 }
 
 impl User {
-    fn evaluations(&self, at: SocketAddr, rows: &[usize]) -> (Response, sotto_apple::client::Blindings) {
+    fn evaluations(&self, at: SocketAddr, rows: &[usize]) -> (Response, sotto_apple::client::BlindedKeys) {
         let keys: Vec<String> = rows.iter().map(|i| key(*i)).collect();
         let keys: Vec<&[u8]> = keys.iter().map(|key| key.as_bytes()).collect();
         let (body, blindings) = self.client.ask_openings(&keys, &mut seeded("blinding")).unwrap();
@@ -47,7 +47,7 @@ fn rows_open_with_evaluations_and_there_are_so_many_of_them() {
     let root = tempfile::tempdir().unwrap();
     write_symmetric(&root.path().join("sealed"), "sealed", 1);
     write(&root.path().join("plain"), "plain", 60, 1);
-    let config = Config { evaluations_per_client: 8, ..config(root.path(), &["sealed", "plain"]) };
+    let config = ServerConfig { evaluations_per_client: 8, ..config(root.path(), &["sealed", "plain"]) };
     let running = start(&config);
     let (at, user) = (running.public, User::new(running.public, "user", "sealed"));
     assert_eq!(user.opens(at, &[3, 29, 1000]), [Some(value(3, 1)), Some(value(29, 1)), None]);
@@ -100,7 +100,7 @@ fn newer_rows_open_as_before_and_a_table_without_its_key_is_not_served() {
     let key = folder.join("oprf.key");
     let text = std::fs::read_to_string(&key).unwrap();
     std::fs::remove_file(&key).unwrap();
-    let refused = |config: &Config| match Server::start(config).err().unwrap() {
+    let refused = |config: &ServerConfig| match Server::start(config).err().unwrap() {
         StartError::Table { error, .. } => error.to_string(),
         other => panic!("{other}"),
     };

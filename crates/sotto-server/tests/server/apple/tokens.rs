@@ -5,17 +5,17 @@ use crate::kit::{Response, http};
 use bytes::Bytes;
 use serde_json::Value;
 use sotto_apple::client::{Client, config_request};
-use sotto_apple::sets::Weak;
+use sotto_apple::sets::WeakParams;
 use sotto_pass::client::{self, Client as Wallet};
 use sotto_pass::message::challenge;
-use sotto_server::{Config, Running, TokenConfig};
+use sotto_server::{RunningServer, ServerConfig, TokenConfig};
 use sotto_testkit::rng::seeded;
 use std::net::SocketAddr;
 use std::path::Path;
 
 const DIRECTORY: &str = "/.well-known/private-token-issuer-directory";
 
-fn with_tokens(root: &Path) -> Config {
+fn with_tokens(root: &Path) -> ServerConfig {
     write(&root.join("people"), "people", 40, 1);
     std::fs::write(root.join("users.txt"), "free ann\npaid eve\n").unwrap();
     let mut config = config(root, &["people"]);
@@ -26,7 +26,7 @@ fn with_tokens(root: &Path) -> Config {
 
 fn toml_tokens(text: &str) -> TokenConfig {
     let whole = format!("tables = []\n[apple.tokens]\n{text}\n");
-    Config::parse(&whole).unwrap().apple.tokens.unwrap()
+    ServerConfig::parse(&whole).unwrap().apple.tokens.unwrap()
 }
 
 fn get(at: SocketAddr, path: &str, bearer: Option<&str>) -> Response {
@@ -64,7 +64,7 @@ fn token(at: SocketAddr, user: &str) -> String {
     client::header(&wallet.finish(pending, &answer.body).unwrap())
 }
 
-fn outcomes(running: &Running, outcome: &str) -> f64 {
+fn outcomes(running: &RunningServer, outcome: &str) -> f64 {
     super::kit::metric(
         running,
         &format!("sotto_requests_total{{route=\"apple-config\",outcome=\"{outcome}\""),
@@ -87,7 +87,7 @@ fn every_request_takes_a_token_of_its_own() {
     assert_eq!(bring(at, "/config", &spent, &config_request("people")).status, 401, "it is spent");
     assert_eq!((outcomes(&running, "ok"), outcomes(&running, "no-token")), (1.0, 2.0));
 
-    let client = Client::learn("people", told.body.into(), Weak::Refused, 7, &mut seeded("a")).unwrap();
+    let client = Client::learn("people", told.body.into(), WeakParams::Reject, 7, &mut seeded("a")).unwrap();
     let keys = client.key_request(&mut seeded("keys"));
     assert_eq!(bring(at, "/key", &token(at, "ann"), &keys).status, 200);
     let name = key(3);
@@ -239,7 +239,8 @@ fn without_users_anybody_may_ask_and_nobody_is_given_a_token() {
     let why = sotto_server::Server::start(&config).err().unwrap().to_string();
     assert!(why.contains("users.txt"), "{why}");
     config.apple.tokens = None;
-    let both = Config::parse("tables = []\n[apple.tokens]\nusers = \"u\"\nissuer = \"i\"\nper_user = 0\n")
-        .unwrap_err();
+    let both =
+        ServerConfig::parse("tables = []\n[apple.tokens]\nusers = \"u\"\nissuer = \"i\"\nper_user = 0\n")
+            .unwrap_err();
     assert!(both.contains("apple.tokens.per_user must be at least 1"), "{both}");
 }

@@ -4,9 +4,9 @@ use super::kit::*;
 use crate::kit::http::{connect_as, head};
 use crate::kit::{Made, Probe, Response, Shelf, eventually, frame, post as send};
 use sotto_apple::image;
-use sotto_apple::sets::Weak;
-use sotto_server::apple::Found;
-use sotto_server::{AppleConfig, Config, Server, SourceError, UseCaseSource};
+use sotto_apple::sets::WeakParams;
+use sotto_server::apple::UseCaseEpoch;
+use sotto_server::{AppleConfig, Server, ServerConfig, SourceError, UseCaseSource};
 use sotto_testkit::rng::seeded;
 use sotto_wire::{SessionId, routes};
 use std::io::Write;
@@ -14,14 +14,14 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 /// A table that is open already.
-struct Opened(Found);
+struct Opened(UseCaseEpoch);
 
 impl UseCaseSource for Opened {
     fn name(&self) -> String {
         "opened".into()
     }
 
-    fn look(&self, _: usize, _: &[Found]) -> Result<Vec<Found>, SourceError> {
+    fn open_newest(&self, _: usize, _: &[UseCaseEpoch]) -> Result<Vec<UseCaseEpoch>, SourceError> {
         Ok(vec![self.0.clone()])
     }
 }
@@ -40,11 +40,12 @@ fn post_from(client: u8, at: SocketAddr, user: &str, body: &[u8]) -> Response {
 fn one_address_with_many_names_keeps_no_other_out() {
     let root = tempfile::tempdir().unwrap();
     write(&root.path().join("a"), "a", 60, 1);
-    let opened = image::open(&root.path().join("a"), Weak::Refused).unwrap();
-    let found = Found { name: opened.name, digest: opened.digest, use_case: Arc::new(opened.use_case) };
+    let opened = image::open(&root.path().join("a"), WeakParams::Reject).unwrap();
+    let found =
+        UseCaseEpoch { name: opened.name, digest: opened.digest, use_case: Arc::new(opened.use_case) };
     let plain = crate::kit::config();
     let apple = AppleConfig { max_requests: 3, ..plain.apple.clone() };
-    let config = Config { apple, deadline_ms: 60_000, ..plain };
+    let config = ServerConfig { apple, deadline_ms: 60_000, ..plain };
     // A table beside it whose passes can be held up, and with them all that waits.
     let probe = Probe::new();
     let made = Made::clear(1, &probe);
@@ -62,7 +63,7 @@ fn one_address_with_many_names_keeps_no_other_out() {
 
     probe.hold();
     let pin = made.pin();
-    let held = std::thread::spawn(move || send(at, &routes::ask("t"), &frame(&pin, SessionId::NONE, &[0])));
+    let held = std::thread::spawn(move || send(at, &routes::query("t"), &frame(&pin, SessionId::NONE, &[0])));
     eventually("a pass is under way", || metric(&running, "sotto_passes_total") == 1.0);
     let many: Vec<String> = (0..20).map(key).collect();
     let many: Vec<&[u8]> = many.iter().map(|key| key.as_bytes()).collect();

@@ -1,6 +1,8 @@
 //! A scheme that can be held up, watched, and made to panic.
 
-use sotto_core::{AnyPrepared, AnyServer, AnySession, AnySteps, AnyStream, AnySupplier, Result, Units};
+use sotto_core::{
+    AnyExpandedQuery, AnyHintServer, AnyServer, AnySession, AnySteps, AnyStreamServer, Result, UnitLayout,
+};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 
@@ -91,18 +93,18 @@ impl AnyServer for Probed {
         drop(self.probe.freed.wait_while(held, |held| *held).unwrap());
         self.inner.answer_many(asks)
     }
-    fn stream(&self) -> Option<&dyn AnyStream> {
-        self.inner.stream().map(|_| self as &dyn AnyStream)
+    fn stream(&self) -> Option<&dyn AnyStreamServer> {
+        self.inner.stream().map(|_| self as &dyn AnyStreamServer)
     }
     fn steps(&self) -> Option<&dyn AnySteps> {
         self.inner.steps()
     }
-    fn supplier(&self) -> Option<&dyn AnySupplier> {
-        self.inner.supplier().map(|_| self as &dyn AnySupplier)
+    fn supplier(&self) -> Option<&dyn AnyHintServer> {
+        self.inner.supplier().map(|_| self as &dyn AnyHintServer)
     }
 }
 
-impl AnySupplier for Probed {
+impl AnyHintServer for Probed {
     fn order_bytes(&self) -> usize {
         self.inner.supplier().unwrap().order_bytes()
     }
@@ -119,20 +121,20 @@ impl AnySupplier for Probed {
 }
 
 impl Probed {
-    fn inner_stream(&self) -> &dyn AnyStream {
+    fn inner_stream(&self) -> &dyn AnyStreamServer {
         self.inner.stream().unwrap()
     }
 }
 
-impl AnyStream for Probed {
-    fn units(&self) -> Units {
+impl AnyStreamServer for Probed {
+    fn units(&self) -> UnitLayout {
         self.inner_stream().units()
     }
-    fn prepare(&self, session: &AnySession, query: &[u8]) -> Result<AnyPrepared> {
+    fn prepare(&self, session: &AnySession, query: &[u8]) -> Result<AnyExpandedQuery> {
         self.inner_stream().prepare(session, query)
     }
     /// Steps of streams are batches of none.
-    fn unit(&self, prepared: &AnyPrepared, unit: u64) -> Result<Vec<u8>> {
+    fn unit(&self, prepared: &AnyExpandedQuery, unit: u64) -> Result<Vec<u8>> {
         self.probe.batches.lock().unwrap().push(0);
         assert!(!self.probe.panics.swap(false, Ordering::Relaxed), "the test asked for a panic");
         let held = self.probe.held.lock().unwrap();

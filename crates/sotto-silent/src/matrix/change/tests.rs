@@ -3,7 +3,7 @@
 use super::*;
 use crate::matrix::{SectionOffset, write_matrix};
 use proptest::prelude::*;
-use sotto_core::{Change, Image as _, Section, Sink as _};
+use sotto_core::{Image as _, RecordChange, Section, Sink as _};
 use sotto_math::matrix::PanelLayout;
 use sotto_testkit::memory::{MemoryRows, MemorySink};
 
@@ -35,7 +35,7 @@ fn check(layout: PanelLayout, drawn: &[(usize, usize, Vec<u8>)], every: Option<u
         let (column, row) = (column % m, row % l);
         let bytes = bytes[..bytes.len().min(l - row)].to_vec();
         columns[column * l + row..][..bytes.len()].copy_from_slice(&bytes);
-        changes.push(Change { record: column as u64, offset: row as u64, bytes });
+        changes.push(RecordChange { record: column as u64, offset: row as u64, bytes });
     }
     let before = sink.written();
     let panels = change_panels(layout, place(), &changes, &sink, |entries| {

@@ -1,28 +1,29 @@
 //! Folders as they are met: which layout, which checkpoint, which tiles are missing.
 
 use super::made::Made;
-use sotto_tlog::found::missing;
 use sotto_tlog::key::GO_ORIGIN;
-use sotto_tlog::{Checkpoint, Directory, Found, Layout, LogError, LogSigner};
+use sotto_tlog::log_folder::missing;
+use sotto_tlog::{Checkpoint, DirectorySource, LogError, LogFolder, LogLayout, LogSigner};
 use std::fs;
 
 #[test]
 fn a_folder_tells_its_layout_and_where_its_checkpoint_is() {
-    for layout in Layout::ALL {
+    for layout in LogLayout::ALL {
         let made = Made::new(layout, "log", 300);
-        let found = Found::at(&made.folder, None, "log");
-        let want = Found { folder: made.folder.clone(), layout, checkpoint: made.path(layout.checkpoint()) };
+        let found = LogFolder::at(&made.folder, None, "log");
+        let want =
+            LogFolder { folder: made.folder.clone(), layout, checkpoint: made.path(layout.checkpoint()) };
         assert_eq!(found, want);
     }
     // What was said is not guessed.
-    let made = Made::new(Layout::Tiles, "log", 5);
-    assert_eq!(Found::at(&made.folder, Some(Layout::StaticCt), "log").layout, Layout::StaticCt);
+    let made = Made::new(LogLayout::Tiles, "log", 5);
+    assert_eq!(LogFolder::at(&made.folder, Some(LogLayout::StaticCt), "log").layout, LogLayout::StaticCt);
 }
 
 /// As the `go` command leaves them: tiles in one place, the checkpoint in another.
 #[test]
 fn a_go_module_cache_is_a_log() {
-    let made = Made::new(Layout::SumDb, "sum.example.org", 700);
+    let made = Made::new(LogLayout::SumDb, "sum.example.org", 700);
     let home = tempfile::tempdir().unwrap();
     let cache = home.path().join("pkg/mod/cache/download/sumdb");
     let latest = home.path().join("pkg/sumdb/sum.example.org/latest");
@@ -32,20 +33,20 @@ fn a_go_module_cache_is_a_log() {
     fs::rename(&made.folder, &folder).unwrap();
     fs::rename(folder.join("latest"), &latest).unwrap();
     for at in [&folder, &cache] {
-        let found = Found::at(at, None, "sum.example.org");
-        assert_eq!((&found.folder, found.layout), (&folder, Layout::SumDb));
+        let found = LogFolder::at(at, None, "sum.example.org");
+        assert_eq!((&found.folder, found.layout), (&folder, LogLayout::SumDb));
         assert_eq!(found.checkpoint, latest.canonicalize().unwrap());
     }
     // One that lies with the tiles goes first.
     fs::copy(&latest, folder.join("latest")).unwrap();
-    assert_eq!(Found::at(&folder, None, "sum.example.org").checkpoint, folder.join("latest"));
+    assert_eq!(LogFolder::at(&folder, None, "sum.example.org").checkpoint, folder.join("latest"));
     // A name is no way out of the folder.
-    assert_eq!(Found::at(&cache, None, "../sumdb/sum.example.org").folder, cache);
+    assert_eq!(LogFolder::at(&cache, None, "../sumdb/sum.example.org").folder, cache);
 }
 
 #[test]
 fn a_key_opens_the_checkpoint_of_a_go_database() {
-    let made = Made::new(Layout::Tiles, "sum.example.org", 5);
+    let made = Made::new(LogLayout::Tiles, "sum.example.org", 5);
     let secret = fs::read_to_string(made.folder.with_extension("key")).unwrap();
     let signer = LogSigner::from_file(&secret).unwrap();
     let sign = |origin: &str| {
@@ -67,9 +68,9 @@ fn a_key_opens_the_checkpoint_of_a_go_database() {
 
 #[test]
 fn every_missing_tile_is_listed() {
-    let made = Made::new(Layout::Tiles, "log", 66_000);
-    let source = Directory(made.folder.clone());
-    let list = || missing(&source, Layout::Tiles, 66_000, |_| ()).unwrap();
+    let made = Made::new(LogLayout::Tiles, "log", 66_000);
+    let source = DirectorySource(made.folder.clone());
+    let list = || missing(&source, LogLayout::Tiles, 66_000, |_| ()).unwrap();
     assert!(list().is_empty());
     for path in ["tile/0/001", "tile/2/000.p/1", "tile/0/257.p/208", "tile/1/001.p/1"] {
         fs::remove_file(made.path(path)).unwrap();
@@ -79,5 +80,8 @@ fn every_missing_tile_is_listed() {
     fs::write(made.path("tile/0/257"), b"").unwrap();
     assert_eq!(list().len(), 3);
     // A checkpoint may claim any length.
-    assert!(matches!(missing(&source, Layout::Tiles, u64::MAX, |_| ()), Err(LogError::TooManyTiles { .. })));
+    assert!(matches!(
+        missing(&source, LogLayout::Tiles, u64::MAX, |_| ()),
+        Err(LogError::TooManyTiles { .. })
+    ));
 }

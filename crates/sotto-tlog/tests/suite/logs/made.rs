@@ -2,7 +2,7 @@
 
 use rand_chacha::ChaCha20Rng;
 use rand_chacha::rand_core::SeedableRng;
-use sotto_tlog::{Checkpoint, Directory, Layout, Log, LogKey, Result, generate};
+use sotto_tlog::{Checkpoint, DirectorySource, LogKey, LogLayout, Result, VerifiedLog, generate};
 use sotto_tree::log::{Hash, Peaks};
 use std::path::{Path, PathBuf};
 
@@ -10,12 +10,12 @@ use std::path::{Path, PathBuf};
 pub(crate) struct Made {
     _dir: tempfile::TempDir,
     pub(crate) folder: PathBuf,
-    pub(crate) layout: Layout,
+    pub(crate) layout: LogLayout,
     pub(crate) key: LogKey,
 }
 
 impl Made {
-    pub(crate) fn new(layout: Layout, name: &str, entries: u64) -> Self {
+    pub(crate) fn new(layout: LogLayout, name: &str, entries: u64) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let folder = dir.path().join("log");
         let mut rng = ChaCha20Rng::seed_from_u64(name.len() as u64);
@@ -28,11 +28,11 @@ impl Made {
         Checkpoint::open(&bytes, &self.key).unwrap()
     }
 
-    pub(crate) fn open_at(&self, checkpoint: &Checkpoint) -> Result<Log<Directory>> {
-        Log::open(Directory(self.folder.clone()), self.layout, checkpoint)
+    pub(crate) fn open_at(&self, checkpoint: &Checkpoint) -> Result<VerifiedLog<DirectorySource>> {
+        VerifiedLog::open(DirectorySource(self.folder.clone()), self.layout, checkpoint)
     }
 
-    pub(crate) fn open(&self) -> Result<Log<Directory>> {
+    pub(crate) fn open(&self) -> Result<VerifiedLog<DirectorySource>> {
         self.open_at(&self.checkpoint())
     }
 

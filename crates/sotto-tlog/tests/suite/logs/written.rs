@@ -1,15 +1,15 @@
 //! What is written is read again, in all layouts and at lengths where tiles begin and end.
 
 use crate::logs::made::{Made, files, peaks};
-use sotto_tlog::entries::Entries;
-use sotto_tlog::{Checkpoint, InclusionProof, Layout, LogError, LogSigner, Tile, Writer, generate};
+use sotto_tlog::entries::BundleEntries;
+use sotto_tlog::{Checkpoint, InclusionProof, LogError, LogLayout, LogSigner, LogWriter, Tile, generate};
 use sotto_tree::log::{Hash, hash, verify};
 
 /// The leaves of a synthetic log.
-fn leaves(layout: Layout, name: &str, count: u64) -> Vec<Hash> {
+fn leaves(layout: LogLayout, name: &str, count: u64) -> Vec<Hash> {
     let leaf = |index| {
         let written = generate::entry(layout, name, index);
-        let entry = Entries::new(layout, &written, index, "").next().unwrap().unwrap();
+        let entry = BundleEntries::new(layout, &written, index, "").next().unwrap().unwrap();
         assert_eq!(entry.written, written);
         entry.leaf
     };
@@ -35,16 +35,16 @@ fn entries_are_hashed_as_their_layouts_say() {
         ),
         hash::leaf(text),
     ];
-    for (layout, want) in Layout::ALL.into_iter().zip(hashes) {
+    for (layout, want) in LogLayout::ALL.into_iter().zip(hashes) {
         let written = generate::entry(layout, "log", 70_000);
-        let entry = Entries::new(layout, &written, 70_000, "").next().unwrap().unwrap();
+        let entry = BundleEntries::new(layout, &written, 70_000, "").next().unwrap().unwrap();
         assert_eq!(entry.leaf, want, "{layout}");
     }
 }
 
 #[test]
 fn every_length_is_read_as_it_was_written() {
-    for layout in Layout::ALL {
+    for layout in LogLayout::ALL {
         for count in [0, 1, 2, 255, 256, 257, 511, 512, 778] {
             let made = Made::new(layout, "log", count);
             let want = leaves(layout, "log", count);
@@ -60,7 +60,7 @@ fn every_length_is_read_as_it_was_written() {
 /// Three levels of tiles, the paths of which the specification gives as its example.
 #[test]
 fn a_log_of_70_000_has_the_files_of_the_specification() {
-    let made = Made::new(Layout::Tiles, "log", 70_000);
+    let made = Made::new(LogLayout::Tiles, "log", 70_000);
     let found = files(&made.folder);
     let hashes: Vec<&String> = found.iter().filter(|path| !path.contains("entries")).collect();
     assert_eq!(hashes.len(), 273 + 1 + 1 + 1 + 1 + 1);
@@ -76,7 +76,7 @@ fn a_log_of_70_000_has_the_files_of_the_specification() {
     ] {
         assert!(found.iter().any(|there| there == path), "{path}");
     }
-    let want = leaves(Layout::Tiles, "log", 70_000);
+    let want = leaves(LogLayout::Tiles, "log", 70_000);
     assert_eq!(made.read(false).unwrap(), want);
     let mut log = made.open().unwrap();
     let root = made.checkpoint().root;
@@ -94,7 +94,7 @@ fn a_log_of_70_000_has_the_files_of_the_specification() {
 
 #[test]
 fn a_log_grown_in_steps_is_the_log_written_at_once() {
-    for layout in Layout::ALL {
+    for layout in LogLayout::ALL {
         let made = Made::new(layout, "log", 3);
         let mut known = vec![made.checkpoint()];
         for count in [3, 255, 256, 600, 1024, 1030] {
@@ -118,7 +118,7 @@ fn rng() -> rand_chacha::ChaCha20Rng {
 #[test]
 fn a_writer_takes_single_entries_of_its_layout() {
     let dir = tempfile::tempdir().unwrap();
-    let mut writer = Writer::create(dir.path().into(), Layout::Tiles).unwrap();
+    let mut writer = LogWriter::create(dir.path().into(), LogLayout::Tiles).unwrap();
     for wrong in [&b""[..], b"\0", b"\0\x02a", b"\0\x01ab", b"\0\x01a\0\x01b"] {
         assert!(matches!(writer.append(wrong), Err(LogError::Entry { .. })), "{wrong:?}");
     }
@@ -129,8 +129,8 @@ fn a_writer_takes_single_entries_of_its_layout() {
 
 #[test]
 fn proofs_are_written_and_checked_as_text() {
-    let made = Made::new(Layout::Tiles, "example.com/log", 300);
-    let want = leaves(Layout::Tiles, "example.com/log", 300);
+    let made = Made::new(LogLayout::Tiles, "example.com/log", 300);
+    let want = leaves(LogLayout::Tiles, "example.com/log", 300);
     let checkpoint = std::fs::read_to_string(made.path("checkpoint")).unwrap();
     for index in [0, 255, 256, 299] {
         let hashes = made.open().unwrap().prove(index).unwrap();
@@ -155,23 +155,23 @@ fn proofs_are_written_and_checked_as_text() {
 #[test]
 fn paths_are_those_of_the_specifications() {
     let tile = |level, index, width| Tile { level, index, width };
-    assert_eq!(Layout::Tiles.tile(tile(0, 1_234_067, 256)), "tile/0/x001/x234/067");
-    assert_eq!(Layout::StaticCt.tile(tile(2, 999, 17)), "tile/2/999.p/17");
-    assert_eq!(Layout::SumDb.tile(tile(1, 1000, 255)), "tile/8/1/x001/000.p/255");
-    assert_eq!(Layout::Tiles.tile(tile(0, u64::MAX, 256)), "tile/0/x018/x446/x744/x073/x709/x551/615");
-    assert_eq!(Layout::Tiles.bundle(5, 1), "tile/entries/005.p/1");
-    assert_eq!(Layout::StaticCt.bundle(1_000_000, 256), "tile/data/x001/x000/000");
-    assert_eq!(Layout::SumDb.bundle(0, 256), "tile/8/data/000");
-    for layout in Layout::ALL {
-        assert_eq!(layout.to_string().parse::<Layout>().unwrap(), layout);
+    assert_eq!(LogLayout::Tiles.tile(tile(0, 1_234_067, 256)), "tile/0/x001/x234/067");
+    assert_eq!(LogLayout::StaticCt.tile(tile(2, 999, 17)), "tile/2/999.p/17");
+    assert_eq!(LogLayout::SumDb.tile(tile(1, 1000, 255)), "tile/8/1/x001/000.p/255");
+    assert_eq!(LogLayout::Tiles.tile(tile(0, u64::MAX, 256)), "tile/0/x018/x446/x744/x073/x709/x551/615");
+    assert_eq!(LogLayout::Tiles.bundle(5, 1), "tile/entries/005.p/1");
+    assert_eq!(LogLayout::StaticCt.bundle(1_000_000, 256), "tile/data/x001/x000/000");
+    assert_eq!(LogLayout::SumDb.bundle(0, 256), "tile/8/data/000");
+    for layout in LogLayout::ALL {
+        assert_eq!(layout.to_string().parse::<LogLayout>().unwrap(), layout);
     }
-    assert!("tiles".parse::<Layout>().is_err());
+    assert!("tiles".parse::<LogLayout>().is_err());
 }
 
 /// Nothing is reserved for leaves that are not there.
 #[test]
 fn a_checkpoint_of_any_length_is_looked_for() {
-    let made = Made::new(Layout::Tiles, "log", 3);
+    let made = Made::new(LogLayout::Tiles, "log", 3);
     for size in [4, 1 << 40, u64::MAX] {
         let checkpoint = Checkpoint { size, ..made.checkpoint() };
         assert!(matches!(made.open_at(&checkpoint), Err(LogError::Missing { .. })), "{size}");

@@ -3,7 +3,7 @@ use crate::client::{Client, Prepare};
 use crate::literal::{Literal, NO_TABLES_MASK, RowFormat};
 use crate::params::Params;
 use rand_core::Rng;
-use sotto_core::{Change, One, Params as _, RecordIndex, Revise, Server as _};
+use sotto_core::{OneServer, Params as _, RecordChange, RecordIndex, Server as _, UpdateImage};
 use sotto_testkit::memory::{MemoryImage, MemoryRows, MemorySink};
 use sotto_testkit::rng::seeded;
 use std::sync::Arc;
@@ -38,9 +38,9 @@ impl Setting {
     fn change(&mut self, record: u64, offset: u64, bytes: &[u8]) {
         let at = record as usize * self.params.record_bytes() + offset as usize;
         self.records[at..at + bytes.len()].copy_from_slice(bytes);
-        let change = Change { record, offset, bytes: bytes.to_vec() };
+        let change = RecordChange { record, offset, bytes: bytes.to_vec() };
         let sink = MemorySink::holding(self.image.clone());
-        <BgvPir as Revise>::revise(&self.params, &[change], &sink).unwrap();
+        <BgvPir as UpdateImage>::revise(&self.params, &[change], &sink).unwrap();
         self.image = sink.into_image();
         self.server = Server::open(&self.params, Arc::new(self.image.clone())).unwrap();
     }
@@ -49,13 +49,14 @@ impl Setting {
     fn answer(&mut self, index: u64, order: ProductOrder) -> (Answer, Vec<&'static str>) {
         // The same query each time.
         let mut rng = seeded("a query");
-        let (One(query), pending) =
+        let (OneServer(query), pending) =
             sotto_core::Client::<BgvPir>::query(&mut self.client, RecordIndex(index), &mut rng).unwrap();
         let mut steps = Vec::new();
         let answer =
             self.server.answer_in(order, &self.session, &query, &mut |step| steps.push(step)).unwrap();
         let record =
-            sotto_core::Client::<BgvPir>::recover(&mut self.client, pending, One(answer.clone())).unwrap();
+            sotto_core::Client::<BgvPir>::recover(&mut self.client, pending, OneServer(answer.clone()))
+                .unwrap();
         let bytes = self.params.record_bytes();
         assert_eq!(record.bytes(), &self.records[index as usize * bytes..][..bytes], "record {index}");
         (answer, steps)
@@ -148,7 +149,8 @@ fn orders_are_known_by_name() {
 fn slots_of_other_records_are_zero_behind_a_guard() {
     for (set, rows) in [("m8191-unpruned", 600), ("m8191-guarded", 5000), ("pow2-guarded", 40_000)] {
         let select = |set: &str| {
-            let shape = sotto_core::Shape { set: Some(set.into()), ..sotto_core::Shape::new(rows, 4, 10) };
+            let shape =
+                sotto_core::TableShape { set: Some(set.into()), ..sotto_core::TableShape::new(rows, 4, 10) };
             Params::select(&shape).unwrap()
         };
         let guarded = select(set);

@@ -2,9 +2,9 @@
 
 use crate::bound;
 use crate::two_server::params::{Params, ParamsLiteral, select};
-use sotto_core::{Error, Goal, Params as _, Shape};
+use sotto_core::{Error, Goal, Params as _, TableShape};
 
-fn checked(shape: &Shape) -> Params {
+fn checked(shape: &TableShape) -> Params {
     Params::check(select(shape).unwrap()).unwrap()
 }
 
@@ -13,7 +13,7 @@ fn the_papers_tables() {
     for (log2_rows, side, supply) in
         [(20, 1 << 10, 512 << 10), (24, 1 << 12, 2 << 20), (28, 1 << 14, 4 << 20)]
     {
-        let params = checked(&Shape::new(1 << log2_rows, 32, 1));
+        let params = checked(&TableShape::new(1 << log2_rows, 32, 1));
         let one = params.one();
         assert_eq!((one.partitions(), one.partition_rows()), (side, side));
         assert!((80 * side..96 * side).contains(&one.backups()), "{} pairs", one.backups());
@@ -29,7 +29,7 @@ fn every_table_fits_by_every_goal_and_set() {
     let rows = (1..200).chain([(1 << 20) - 1, 3 << 19, 1 << 32]);
     for rows in rows {
         for row_bytes in [1, 33, 4096, 1 << 20] {
-            let mut shape = Shape::new(rows, row_bytes, 1000);
+            let mut shape = TableShape::new(rows, row_bytes, 1000);
             for goal in Goal::ALL {
                 shape.goal = goal;
                 checked(&shape);
@@ -48,7 +48,7 @@ fn every_table_fits_by_every_goal_and_set() {
 
 #[test]
 fn blocks_are_whole_and_bounded() {
-    let good = select(&Shape::new(1000, 32, 1)).unwrap();
+    let good = select(&TableShape::new(1000, 32, 1)).unwrap();
     let refused = |change: fn(&mut ParamsLiteral)| {
         let mut literal = good.clone();
         change(&mut literal);

@@ -4,10 +4,10 @@ use super::{Table, client, fresh, make_void, supply, table};
 use crate::S3pir;
 use crate::two_server::S3pirTwo;
 use rand_core::Rng;
-use sotto_core::{Artifact, Budget, Client as _, Error, Prepare as _, RecordIndex, Stateful, Upkeep};
+use sotto_core::{Artifact, Budget, Client as _, Error, HintScheme, Prepare as _, RecordIndex, Stateful};
 use sotto_hints::one_server::Prepare;
 use sotto_testkit::rng::seeded;
-use sotto_testkit::served::Served;
+use sotto_testkit::served::InProcessServer;
 use zeroize::Zeroizing;
 
 /// Sequences that would find out a table whose hints are used up unevenly, each until no pair is left.
@@ -37,7 +37,10 @@ fn rows_come_back_through_all_supplies() {
         assert_eq!(supplies, blocks - params.low().div_ceil(params.block() / 2), "{name}");
         let beyond = client.query(RecordIndex(0), rng).map(|_| "a query");
         assert!(matches!(beyond, Err(Error::Exhausted(Budget::Left(0)))), "{beyond:?}");
-        assert!(S3pirTwo::order(&mut client).unwrap().is_none(), "an order beyond the life of a key");
+        assert!(
+            S3pirTwo::next_hint_request(&mut client).unwrap().is_none(),
+            "an order beyond the life of a key"
+        );
     }
 }
 
@@ -46,7 +49,7 @@ fn rows_come_back_through_all_supplies() {
 #[test]
 fn requests_are_those_of_a_client_that_streams() {
     let table = table(60, 2);
-    let one = Served::<S3pir>::of(table.params.one().clone(), table.rows.clone());
+    let one = InProcessServer::<S3pir>::of(table.params.one().clone(), table.rows.clone());
     let key = 0x5EED;
     let mut prepare = Prepare::with_key(&one.params, Zeroizing::new(u128::from(key).to_le_bytes()));
     prepare.absorb(Artifact::Rows, &one.rows).unwrap();
@@ -80,7 +83,7 @@ fn orders_come_ahead_of_need() {
         let mut left = low.next_multiple_of(block);
         assert_eq!(client.budget(), Budget::Left(left));
         for i in 0..3 * block {
-            assert!(S3pirTwo::order(&mut client).unwrap().is_none(), "query {i}");
+            assert!(S3pirTwo::next_hint_request(&mut client).unwrap().is_none(), "query {i}");
             table.fetch(&mut client, i % rows, rng).unwrap();
             left -= 1;
             let due = left < low;
@@ -124,7 +127,7 @@ fn a_client_follows_with_what_it_has() {
             if step % 2 == 0 {
                 supply(&table, &mut client);
             } else {
-                let _ = S3pirTwo::order(&mut client).unwrap();
+                let _ = S3pirTwo::next_hint_request(&mut client).unwrap();
             }
             let mut waiting = Vec::new();
             for index in [0, rows - 1, rows / 2] {
@@ -135,7 +138,7 @@ fn a_client_follows_with_what_it_has() {
             }
             let (next, delta) = table.revise(&[step % rows], rng);
             table = next;
-            S3pirTwo::follow(&mut client, &delta).unwrap();
+            S3pirTwo::apply_delta(&mut client, &delta).unwrap();
             waiting.into_iter().for_each(|(index, asked)| table.read(&mut client, index, asked).unwrap());
         }
     }

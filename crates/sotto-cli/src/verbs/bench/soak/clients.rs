@@ -1,6 +1,6 @@
 //! Clients that ask, each with a table of its own; every answer is compared with what is in the row.
 
-use super::book::World;
+use super::results::SoakContext;
 use super::rows::mixed;
 use sotto_client::{ClientError, Table};
 use std::collections::VecDeque;
@@ -15,8 +15,8 @@ const LOOK: u64 = 40;
 /// Tables that a newcomer keeps open before it comes back to the oldest, and lets it go.
 const HELD: usize = 3;
 
-fn open(world: &World<'_>) -> Option<Table> {
-    let opened = Table::connect(&world.url, world.table.as_str()).patience(PATIENCE).state_in_memory().open();
+fn open(world: &SoakContext<'_>) -> Option<Table> {
+    let opened = Table::connect(&world.url, world.table.as_str()).max_wait(PATIENCE).state_in_memory().open();
     match opened {
         Ok(table) => {
             world.book().opened += 1;
@@ -31,13 +31,13 @@ fn open(world: &World<'_>) -> Option<Table> {
 }
 
 /// One lookup of some row. `false` if there was an error: the client then begins anew.
-fn look_up(world: &World<'_>, table: &mut Table, number: u64) -> bool {
+fn look_up(world: &SoakContext<'_>, table: &mut Table, number: u64) -> bool {
     let row = mixed(number) % world.rows.rows.max(1);
     let (before, began) = (table.catalog().epoch, Instant::now());
     match table.get(row) {
         Ok(value) => {
             let ms = began.elapsed().as_secs_f64() * 1e3;
-            let epoch = table.last().map_or(table.catalog().epoch, |lookup| lookup.epoch);
+            let epoch = table.last_lookup().map_or(table.catalog().epoch, |lookup| lookup.epoch);
             world.check(row, epoch.0, &value);
             let mut book = world.book();
             book.ms.push(ms as f32);
@@ -52,14 +52,14 @@ fn look_up(world: &World<'_>, table: &mut Table, number: u64) -> bool {
 }
 
 /// Fetches the catalog, and moves on if it is another.
-fn refresh(world: &World<'_>, table: &mut Table) -> Result<(), ClientError> {
+fn refresh(world: &SoakContext<'_>, table: &mut Table) -> Result<(), ClientError> {
     let is_other = table.refresh()?;
     world.book().moved += u64::from(is_other);
     Ok(())
 }
 
 /// Asks for a row each `every`, and keeps its table open for as long as that goes well.
-pub(super) fn steady(world: &World<'_>, client: u64, every: Duration) {
+pub(super) fn steady(world: &SoakContext<'_>, client: u64, every: Duration) {
     let (mut table, mut asked, mut due) = (None, 0_u64, Instant::now());
     while !world.is_over() {
         // Whoever is late does not catch up: the load stays what it is.
@@ -81,7 +81,7 @@ pub(super) fn steady(world: &World<'_>, client: u64, every: Duration) {
 }
 
 /// Comes, registers keys if there are any, asks, stays for a while without a word, asks once more, and is gone.
-pub(super) fn newcomers(world: &World<'_>, pause: Duration) {
+pub(super) fn newcomers(world: &SoakContext<'_>, pause: Duration) {
     let (mut held, mut number) = (VecDeque::new(), 1_u64 << 60);
     while !world.is_over() {
         if let Some(mut table) = open(world) {

@@ -16,26 +16,26 @@
 //! | `level` | how much the process holds, over all that time |
 //! | `report` | what is said in the end |
 
-mod aborts;
-mod book;
+mod broken_clients;
 mod clients;
-mod level;
 mod publisher;
 mod report;
+mod resources;
+mod results;
 mod rows;
 mod server;
 
-use super::crowd::{BUSY, Crowd};
-use crate::blame;
+use super::load_generator::{BUSY, LoadGenerator};
+use crate::exit_mapping;
 use crate::failure::{Failure, Result};
 use crate::screen::Screen;
-use crate::screen::bars::Unit;
-use crate::verbs::signal;
-use book::{Book, World};
-use level::{Level, Sample};
+use crate::screen::bars::StageUnit;
+use crate::verbs::cleanup_on_signal;
 use publisher::Publisher;
 pub(super) use report::Report;
-use server::Soaked;
+use resources::{ResourceUse, UsageSample};
+use results::{SoakContext, SoakResults};
+use server::ServerProcess;
 use sotto_bench::Options;
 use sotto_db::TableDir;
 use std::path::Path;
@@ -58,8 +58,9 @@ pub(super) struct Soak {
 /// Soaks a server of a table like the newest epoch in `dir`.
 pub(super) fn run(dir: &Path, soak: &Soak, options: &Options, screen: Screen) -> Result<Report> {
     let bars = screen.bars();
-    bars.at("encoding a table like it", 0, 0, Unit::Share);
-    let catalog = TableDir::open(dir).and_then(|dir| dir.open_latest()).map_err(blame::db)?.catalog().clone();
+    bars.at("encoding a table like it", 0, 0, StageUnit::Share);
+    let catalog =
+        TableDir::open(dir).and_then(|dir| dir.open_latest()).map_err(exit_mapping::db)?.catalog().clone();
     if catalog.servers != 1 {
         let why = format!("{} asks {} servers, and one is soaked here", catalog.scheme, catalog.servers);
         return Err(Failure::usage(why).fix("name a table of a scheme with one server"));
@@ -73,25 +74,27 @@ pub(super) fn run(dir: &Path, soak: &Soak, options: &Options, screen: Screen) ->
     // Two epochs are live from the start, as they are from then on.
     publisher.next()?;
     let threads = options.threads.unwrap_or(1);
-    let server = Soaked::start(scratch.path(), publisher.dir(), threads)?;
+    let server = ServerProcess::start(scratch.path(), publisher.dir(), threads)?;
     end_with_this(&server, scratch.path())?;
     server.serves(&catalog.table, publisher.epoch())?;
-    bars.at("as many clients as keep it busy", 0, 0, Unit::Share);
+    bars.at("as many clients as keep it busy", 0, 0, StageUnit::Share);
     let span = Duration::from_millis(if options.quick { 300 } else { 5000 });
-    let capacity =
-        Crowd::new(&server.url, &catalog.table, catalog.rows)?.closed(BUSY, span)?.per_second().max(1.0);
+    let capacity = LoadGenerator::new(&server.url, &catalog.table, catalog.rows)?
+        .closed(BUSY, span)?
+        .per_second()
+        .max(1.0);
     let offered = capacity * soak.times;
     // Now that everything was used once, and its clients are gone.
     std::thread::sleep(Duration::from_millis(500));
     let start = server.holds();
 
     let rows = publisher.rows();
-    let world = World {
+    let world = SoakContext {
         url: server.url.clone(),
         table: &catalog.table,
         rows,
         over: AtomicBool::new(false),
-        book: Mutex::new(Book::default()),
+        book: Mutex::new(SoakResults::default()),
     };
     let whole = Duration::from_secs(soak.seconds);
     let every =
@@ -106,20 +109,20 @@ pub(super) fn run(dir: &Path, soak: &Soak, options: &Options, screen: Screen) ->
             scope.spawn(move || clients::steady(world, client, each));
         }
         scope.spawn(move || clients::newcomers(world, pause));
-        scope.spawn(move || aborts::run(world, pause));
+        scope.spawn(move || broken_clients::run(world, pause));
         let published = scope.spawn(move || publish(world, server, publisher, update));
         let mut samples = Vec::new();
         while began.elapsed() < whole && !published.is_finished() {
             std::thread::sleep(every(720, Duration::from_millis(20), 1));
-            samples.push(Sample { at: began.elapsed(), holds: server.holds() });
-            bars.at("soaking", began.elapsed().as_secs(), soak.seconds, Unit::Count("seconds"));
+            samples.push(UsageSample { at: began.elapsed(), holds: server.holds() });
+            bars.at("soaking", began.elapsed().as_secs(), soak.seconds, StageUnit::Count("seconds"));
         }
         world.over.store(true, Ordering::Relaxed);
         let published = published.join().map_err(|_| Failure::internal("the publisher ended badly"))?;
         published.map(|()| samples)
     })?;
     let took = began.elapsed();
-    bars.at("waiting for what is left", 0, 0, Unit::Share);
+    bars.at("waiting for what is left", 0, 0, StageUnit::Share);
     let end = settled(&server, start.descriptors);
     let left = if end.descriptors > start.descriptors { server.open_files() } else { Vec::new() };
     let (kept, log) = (server.kept(), server.said());
@@ -130,13 +133,18 @@ pub(super) fn run(dir: &Path, soak: &Soak, options: &Options, screen: Screen) ->
         &catalog,
         (soak, threads),
         (capacity, offered, took),
-        (start, Level::of(&samples, whole), end),
+        (start, ResourceUse::of(&samples, whole), end),
         (book, kept, log, (ended, left)),
     ))
 }
 
 /// Publishes an epoch from time to time, until all is over.
-fn publish(world: &World<'_>, server: &Soaked, mut publisher: Publisher, every: Duration) -> Result<()> {
+fn publish(
+    world: &SoakContext<'_>,
+    server: &ServerProcess,
+    mut publisher: Publisher,
+    every: Duration,
+) -> Result<()> {
     let mut due = Instant::now() + every;
     while !world.is_over() {
         if Instant::now() < due {
@@ -155,7 +163,7 @@ fn publish(world: &World<'_>, server: &Soaked, mut publisher: Publisher, every: 
 }
 
 /// What the server holds once the last connections are gone, which takes it as long as it waits for a silent one.
-fn settled(server: &Soaked, descriptors: usize) -> server::Holds {
+fn settled(server: &ServerProcess, descriptors: usize) -> server::ProcessUsage {
     let began = Instant::now();
     loop {
         let holds = server.holds();
@@ -167,12 +175,12 @@ fn settled(server: &Soaked, descriptors: usize) -> server::Holds {
 }
 
 /// A signal that ends this process ends the server too, and removes the folder.
-fn end_with_this(server: &Soaked, scratch: &Path) -> Result<()> {
+fn end_with_this(server: &ServerProcess, scratch: &Path) -> Result<()> {
     let (id, scratch) = (server.id(), scratch.to_owned());
     let tidy = move || {
         server::stop(id);
         std::fs::remove_dir_all(&scratch)
     };
-    signal::on_end(tidy)
+    cleanup_on_signal::on_end(tidy)
         .map_err(|error| Failure::internal(format!("signals cannot be listened for: {error}")))
 }

@@ -1,14 +1,14 @@
 //! Who publishes the table that is soaked: a table of its own, under a key of its own, in a folder that goes away.
 
-use super::rows::{At, Rows};
-use crate::blame;
+use super::rows::{RowsAtEpoch, SoakRows};
+use crate::exit_mapping;
 use crate::failure::{Failure, Result};
 use sotto_catalog::{Catalog, SigningKey, TableName};
 use sotto_client::ClientError;
 use sotto_core::SchemeEntry;
 use sotto_db::ingest::{Encoding, FileOptions};
 use sotto_db::progress::silent;
-use sotto_db::{EncodeOptions, Retention, TableDir, UpdateOptions, Verified, WriteLock};
+use sotto_db::{EncodeOptions, Retention, RowProofs, TableDir, UpdateOptions, WriteLock};
 use sotto_db::{encode_table, retain, update_table};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -22,8 +22,8 @@ pub(super) struct Publisher {
     key: SigningKey,
     entry: &'static SchemeEntry,
     name: TableName,
-    verified: Verified,
-    rows: Rows,
+    verified: RowProofs,
+    rows: SoakRows,
     changes: PathBuf,
     epoch: u64,
 }
@@ -33,18 +33,18 @@ impl Publisher {
     pub(super) fn new(scratch: &Path, catalog: &Catalog) -> Result<Self> {
         let entry = sotto_registry::find(&catalog.scheme).ok_or_else(|| {
             let id = catalog.scheme.clone();
-            blame::client(ClientError::UnknownScheme { id })
+            exit_mapping::client(ClientError::UnknownScheme { id })
         })?;
-        let dir = TableDir::create(&scratch.join("table")).map_err(blame::db)?;
-        let mut rng = sotto_prg::system_rng().map_err(|_| blame::client(ClientError::NoEntropy))?;
+        let dir = TableDir::create(&scratch.join("table")).map_err(exit_mapping::db)?;
+        let mut rng = sotto_prg::system_rng().map_err(|_| exit_mapping::client(ClientError::NoEntropy))?;
         let row_bytes = usize::try_from(catalog.row_bytes).unwrap_or(usize::MAX);
         let mut publisher = Publisher {
-            lock: dir.lock().map_err(blame::db)?,
+            lock: dir.lock().map_err(exit_mapping::db)?,
             key: SigningKey::generate(&mut rng),
             entry,
             name: catalog.table.clone(),
-            verified: if catalog.rows_root.path.is_some() { Verified::Yes } else { Verified::No },
-            rows: Rows { rows: catalog.rows, row_bytes },
+            verified: if catalog.rows_root.path.is_some() { RowProofs::Yes } else { RowProofs::No },
+            rows: SoakRows { rows: catalog.rows, row_bytes },
             changes: scratch.join("changes.csv"),
             epoch: 0,
         };
@@ -58,7 +58,7 @@ impl Publisher {
     }
 
     /// What is in its rows.
-    pub(super) fn rows(&self) -> Rows {
+    pub(super) fn rows(&self) -> SoakRows {
         self.rows
     }
 
@@ -75,19 +75,19 @@ impl Publisher {
         } else {
             self.update()?;
         }
-        retain(&self.lock, KEPT, &silent).map_err(blame::db)?;
+        retain(&self.lock, KEPT, &silent).map_err(exit_mapping::db)?;
         Ok(self.digest()? != before)
     }
 
     fn digest(&self) -> Result<sotto_catalog::Hex32> {
-        Ok(self.lock.dir().open_latest().map_err(blame::db)?.catalog().params_digest)
+        Ok(self.lock.dir().open_latest().map_err(exit_mapping::db)?.catalog().params_digest)
     }
 
     fn encode(&mut self) -> Result<()> {
         let options =
             EncodeOptions { verified: self.verified, ..EncodeOptions::new(self.name.clone(), &self.key) };
-        let at = At { rows: self.rows, epoch: self.epoch + 1 };
-        encode_table(self.entry, &at, &self.lock, &options, &silent).map_err(blame::db)?;
+        let at = RowsAtEpoch { rows: self.rows, epoch: self.epoch + 1 };
+        encode_table(self.entry, &at, &self.lock, &options, &silent).map_err(exit_mapping::db)?;
         self.epoch += 1;
         Ok(())
     }
@@ -104,7 +104,7 @@ impl Publisher {
             lifetime: None,
             key: &self.key,
         };
-        update_table(self.entry, &self.lock, &self.changes, &options, &silent).map_err(blame::db)?;
+        update_table(self.entry, &self.lock, &self.changes, &options, &silent).map_err(exit_mapping::db)?;
         self.epoch = epoch;
         Ok(())
     }

@@ -1,14 +1,14 @@
 //! What a soak has found: a table for a person, figures for a script, and what is wrong.
 
 use super::Soak;
-use super::book::{Book, Errors};
-use super::level::{Drawn, Level, mib};
-use super::server::Holds;
+use super::resources::{ResourceUse, UsagePoint, mib};
+use super::results::{ErrorCount, SoakResults};
+use super::server::ProcessUsage;
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
 use crate::screen::{grid, units};
-use crate::verbs::bench::crowd::p99;
-use crate::verbs::bench::load::median;
+use crate::verbs::bench::load_generator::p99;
+use crate::verbs::bench::throughput::median;
 use serde::Serialize;
 use sotto_catalog::Catalog;
 use std::collections::BTreeMap;
@@ -29,7 +29,7 @@ pub(in crate::verbs::bench) struct Report {
     lookups: u64,
     wrong: u64,
     first_wrong: Option<String>,
-    errors: BTreeMap<String, Errors>,
+    errors: BTreeMap<String, ErrorCount>,
     median_ms: f64,
     p99_ms: f64,
     slowest_ms: f64,
@@ -56,7 +56,7 @@ pub(in crate::verbs::bench) struct Report {
     kept_mib: f64,
     server_log: Vec<String>,
     server_ended_well: bool,
-    samples: Vec<Drawn>,
+    samples: Vec<UsagePoint>,
 }
 
 impl Report {
@@ -64,8 +64,8 @@ impl Report {
         catalog: &Catalog,
         (soak, threads): (&Soak, usize),
         (capacity, offered, took): (f64, f64, Duration),
-        (start, level, end): (Holds, Level, Holds),
-        (book, kept, log, (ended, left)): (Book, u64, String, (bool, Vec<String>)),
+        (start, level, end): (ProcessUsage, ResourceUse, ProcessUsage),
+        (book, kept, log, (ended, left)): (SoakResults, u64, String, (bool, Vec<String>)),
     ) -> Self {
         let mut ms: Vec<f64> = book.ms.iter().map(|ms| f64::from(*ms)).collect();
         ms.sort_by(f64::total_cmp);
@@ -164,7 +164,7 @@ impl Report {
         let mib = |of: f64| format!("{} MiB", number(of));
         let counted = |name: &str, count: u64| format!("{} {name}", units::count(count));
         let list = |all: Vec<String>| if all.is_empty() { "none".to_owned() } else { all.join(", ") };
-        let retryable = |(kind, of): (&String, &Errors)| {
+        let retryable = |(kind, of): (&String, &ErrorCount)| {
             let again = if of.retryable { "" } else { " (asking again does not help)" };
             counted(&format!("{kind}{again}"), of.count)
         };

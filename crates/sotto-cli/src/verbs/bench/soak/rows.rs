@@ -13,12 +13,12 @@ const CHANGES: u64 = 1000;
 
 /// A table whose rows change with each epoch, some of them.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Rows {
+pub(super) struct SoakRows {
     pub(super) rows: u64,
     pub(super) row_bytes: usize,
 }
 
-impl Rows {
+impl SoakRows {
     /// Whether a row is another one at this epoch than before.
     fn changes(row: u64, epoch: u64) -> bool {
         // The first row changes each time, so that no epoch is without changes.
@@ -27,12 +27,12 @@ impl Rows {
 
     /// The rows that an epoch changes.
     pub(super) fn changed(&self, epoch: u64) -> impl Iterator<Item = u64> {
-        (0..self.rows).filter(move |row| Rows::changes(*row, epoch))
+        (0..self.rows).filter(move |row| SoakRows::changes(*row, epoch))
     }
 
     /// What is in a row at an epoch.
     pub(super) fn content(&self, row: u64, epoch: u64) -> Vec<u8> {
-        let written = (2..=epoch).rev().find(|at| Rows::changes(row, *at)).unwrap_or(1);
+        let written = (2..=epoch).rev().find(|at| SoakRows::changes(row, *at)).unwrap_or(1);
         let mut hasher = blake3::Hasher::new_derive_key(CONTENT);
         hasher.update(&row.to_le_bytes()).update(&written.to_le_bytes());
         let mut bytes = vec![0; self.row_bytes];
@@ -49,12 +49,12 @@ pub(super) fn mixed(x: u64) -> u64 {
 }
 
 /// The rows of one epoch, as an encoder reads them.
-pub(super) struct At {
-    pub(super) rows: Rows,
+pub(super) struct RowsAtEpoch {
+    pub(super) rows: SoakRows,
     pub(super) epoch: u64,
 }
 
-impl TableSource for At {
+impl TableSource for RowsAtEpoch {
     fn rows(&self) -> u64 {
         self.rows.rows
     }
@@ -81,7 +81,7 @@ mod tests {
 
     #[test]
     fn some_rows_change_and_what_is_in_them_stays_until_then() {
-        let rows = Rows { rows: 20_000, row_bytes: 24 };
+        let rows = SoakRows { rows: 20_000, row_bytes: 24 };
         for epoch in 2..5 {
             let changed: Vec<_> = rows.changed(epoch).collect();
             assert!((5..50).contains(&changed.len()), "{} rows", changed.len());
@@ -91,7 +91,7 @@ mod tests {
             }
         }
         let mut whole = vec![0; 24 * 10];
-        let at = At { rows, epoch: 3 };
+        let at = RowsAtEpoch { rows, epoch: 3 };
         at.read(90, &mut whole).unwrap();
         assert_eq!(whole[24..48], rows.content(91, 3));
         assert!(at.read(19_999, &mut whole).is_err(), "past the end");

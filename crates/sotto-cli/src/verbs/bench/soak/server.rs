@@ -1,7 +1,7 @@
 //! The server that is soaked: `sotto serve` as a process of its own, so that its memory and its open files are told from those of
 //! the clients.
 
-use super::super::served::http;
+use super::super::local_server::http;
 use crate::failure::{Failure, Result};
 use rustix::process::{Pid, Signal, kill_process};
 use sotto_catalog::{SignedCatalog, TableName};
@@ -21,7 +21,7 @@ const PATIENCE: Duration = Duration::from_secs(120);
 
 /// What the process has at one moment.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Holds {
+pub(super) struct ProcessUsage {
     /// Bytes of memory, mapped files included, and those without.
     pub(super) resident: u64,
     pub(super) anonymous: u64,
@@ -30,7 +30,7 @@ pub(super) struct Holds {
 }
 
 /// A server that runs.
-pub(super) struct Soaked {
+pub(super) struct ServerProcess {
     child: Child,
     /// Open as long as it runs: it may print.
     _said: BufReader<ChildStdout>,
@@ -39,7 +39,7 @@ pub(super) struct Soaked {
     log: PathBuf,
 }
 
-impl Soaked {
+impl ServerProcess {
     /// Serves a table, with what it keeps in a folder.
     pub(super) fn start(scratch: &Path, table: &Path, threads: usize) -> Result<Self> {
         let (config, log) = (scratch.join("sotto.toml"), scratch.join("log"));
@@ -67,7 +67,7 @@ impl Soaked {
             let said = std::fs::read_to_string(&log).unwrap_or_default();
             return Err(Failure::internal(format!("the server does not start: {first}{said}")));
         };
-        Ok(Soaked { url: url.to_owned(), child, _said: said, state, log })
+        Ok(ServerProcess { url: url.to_owned(), child, _said: said, state, log })
     }
 
     /// Its number in the system.
@@ -76,7 +76,7 @@ impl Soaked {
     }
 
     /// What it has now. Nothing if it is gone.
-    pub(super) fn holds(&self) -> Holds {
+    pub(super) fn holds(&self) -> ProcessUsage {
         let place = Path::new("/proc").join(self.id().to_string());
         let status = std::fs::read_to_string(place.join("status")).unwrap_or_default();
         let of = |name: &str| {
@@ -84,7 +84,7 @@ impl Soaked {
             let kib: u64 = line.split_whitespace().next().and_then(|number| number.parse().ok()).unwrap_or(0);
             kib.saturating_mul(1024)
         };
-        Holds {
+        ProcessUsage {
             resident: of("VmRSS:"),
             anonymous: of("RssAnon:"),
             descriptors: std::fs::read_dir(place.join("fd")).map(Iterator::count).unwrap_or(0),
@@ -149,7 +149,7 @@ pub(super) fn stop(id: u32) -> bool {
     pid.is_some_and(|pid| kill_process(pid, Signal::TERM).is_ok())
 }
 
-impl Drop for Soaked {
+impl Drop for ServerProcess {
     fn drop(&mut self) {
         // Gone already, where it was ended.
         let _ = self.child.kill();

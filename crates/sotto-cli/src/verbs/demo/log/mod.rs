@@ -8,30 +8,30 @@
 //! | [`asked`] | names looked up, and an entry proved |
 //! | [`story`] | what is printed |
 
-mod asked;
+mod lookups;
 mod names;
+mod narration;
 mod sample;
-mod stage;
-mod story;
+mod setup;
 
 use super::Demo;
-use super::stage::beside;
+use super::setup::beside;
 use crate::failure::{Failure, Result};
 use crate::screen::Screen;
-use asked::{Found, Proof};
+use lookups::{NameLookup, Proof};
 use sample::Sample;
 use serde_json::{Value, json};
-use stage::Stage;
+use setup::LogServer;
 use std::path::Path;
 
 /// Looked up in any case, and in no certificate: reserved for documentation.
 const NOT_THERE: &str = "example.com";
 
 /// Everything that was shown, for a script.
-pub(super) struct Ended {
+pub(super) struct LogReport {
     sample: Sample,
-    stage: Stage,
-    found: Vec<Found>,
+    stage: LogServer,
+    found: Vec<NameLookup>,
     proof: Proof,
 }
 
@@ -42,34 +42,34 @@ impl Demo {
     }
 
     /// Tells the story of the log, to its end.
-    pub(super) fn log(&self, sample: Sample, scratch: &Path, screen: Screen) -> Result<Ended> {
+    pub(super) fn log(&self, sample: Sample, scratch: &Path, screen: Screen) -> Result<LogReport> {
         let why = "no certificate of the log has a domain name";
         let example = sample.example().ok_or_else(|| Failure::input(why))?;
-        story::data(screen, &sample)?;
-        let kept = self.dir.as_deref().map(|dir| beside(dir, stage::NAMES));
-        let stage = Stage::new(&sample, scratch, kept, self.threads.into(), screen)?;
-        story::staged(screen, &stage)?;
+        narration::data(screen, &sample)?;
+        let kept = self.dir.as_deref().map(|dir| beside(dir, setup::NAMES));
+        let stage = LogServer::new(&sample, scratch, kept, self.threads.into(), screen)?;
+        narration::staged(screen, &stage)?;
 
         let mut names = vec![example.to_owned(), NOT_THERE.to_owned()];
         names.extend(self.names.iter().filter(|name| !names.contains(name)).cloned().collect::<Vec<_>>());
         let found = stage.look_up(&sample, &names, screen)?;
-        story::found(screen, &found)?;
+        narration::found(screen, &found)?;
         let entry = found.first().and_then(|first| first.entry);
         let entry = entry.ok_or_else(|| Failure::internal("a name of the sample was not found"))?;
         let proof = stage.prove(&sample, entry)?;
-        story::proved(screen, &proof)?;
-        Ok(Ended { sample, stage, found, proof })
+        narration::proved(screen, &proof)?;
+        Ok(LogReport { sample, stage, found, proof })
     }
 }
 
-impl Ended {
+impl LogReport {
     pub(super) fn json(&self) -> Value {
         json!({
             "entries": self.sample.entries.len(),
             "names": self.sample.names.len(),
             "root": self.sample.root.to_string(),
             "server": self.stage.url(),
-            "lookups": self.found.iter().map(Found::json).collect::<Vec<_>>(),
+            "lookups": self.found.iter().map(NameLookup::json).collect::<Vec<_>>(),
             "proof": self.proof.json(),
         })
     }

@@ -5,9 +5,9 @@ use crate::failure::{Failure, Result};
 use flate2::read::MultiGzDecoder;
 use sotto_catalog::Hex32;
 use sotto_layers::keyword::KeyForm;
-use sotto_tlog::entries::{Entries, MAX_BUNDLE_BYTES};
+use sotto_tlog::entries::{BundleEntries, MAX_BUNDLE_BYTES};
 use sotto_tlog::layout::TILE_WIDTH;
-use sotto_tlog::{Layout, Tile};
+use sotto_tlog::{LogLayout, Tile};
 use sotto_tree::log::Hash;
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -21,7 +21,7 @@ pub(super) const DEFAULT: &str = "data/ct/navigli2025h2";
 const MOST_BUNDLES: u64 = 16;
 
 /// An entry of the log.
-pub(super) struct Entry {
+pub(super) struct SampleEntry {
     /// As it lies in its bundle.
     pub(super) written: Vec<u8>,
     /// Its leaf hash.
@@ -32,7 +32,7 @@ pub(super) struct Entry {
 pub(in crate::verbs::demo) struct Sample {
     /// Its folder.
     pub(super) path: PathBuf,
-    pub(super) entries: Vec<Entry>,
+    pub(super) entries: Vec<SampleEntry>,
     /// Each name with the first entry that has it.
     pub(super) names: BTreeMap<String, u64>,
     /// What the root is to be, by the file beside the entries.
@@ -59,11 +59,11 @@ impl Sample {
         let mut sample =
             Sample { path: folder.to_owned(), entries: Vec::new(), names: BTreeMap::new(), root };
         for number in 0..MOST_BUNDLES {
-            let path = folder.join(format!("{}.gz", Layout::StaticCt.bundle(number, TILE_WIDTH as u16)));
+            let path = folder.join(format!("{}.gz", LogLayout::StaticCt.bundle(number, TILE_WIDTH as u16)));
             if number > 0 && !path.exists() {
                 break;
             }
-            let tile = folder.join(Layout::StaticCt.tile(Tile::full(0, number)));
+            let tile = folder.join(LogLayout::StaticCt.tile(Tile::full(0, number)));
             let tile = std::fs::read(&tile).map_err(|e| Failure::file("reading", &tile, &e))?;
             sample.take(&path, &unpacked(&path)?, tile.as_chunks().0)?;
         }
@@ -74,7 +74,7 @@ impl Sample {
         let first = self.entries.len() as u64;
         let name = path.display().to_string();
         let mut expected = published.iter();
-        for (index, entry) in (first..).zip(Entries::new(Layout::StaticCt, bundle, first, &name)) {
+        for (index, entry) in (first..).zip(BundleEntries::new(LogLayout::StaticCt, bundle, first, &name)) {
             let entry = entry.map_err(|error| Failure::input(error.to_string()))?;
             if expected.next() != Some(&entry.leaf) {
                 let why = format!("{name}: entry {index} is not the one whose hash the log published");
@@ -86,7 +86,7 @@ impl Sample {
                     self.names.entry(name).or_insert(index);
                 }
             }
-            self.entries.push(Entry { written: entry.written.to_vec(), leaf: entry.leaf });
+            self.entries.push(SampleEntry { written: entry.written.to_vec(), leaf: entry.leaf });
         }
         if expected.next().is_some() {
             return Err(Failure::input(format!("{name}: the log published hashes of more entries")));

@@ -3,16 +3,16 @@
 //! Keys and the name that a server knows them by come to an end together, as any registered keys. What a server was told of keys
 //! by naming their shards never does: `STATE/apple/<hash of the address>.shards`, in `spec/keys.md`.
 
-use crate::blame;
 use crate::exit::Exit;
+use crate::exit_mapping;
 use crate::failure::{Failure, Result};
-use crate::verbs::remote::Remote;
-use crate::verbs::state;
+use crate::verbs::client_events;
+use crate::verbs::connect_args::ConnectArgs;
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use sotto_apple::client::{Client, ConfigError, ConfigPolicy, KeySeed, ShardError, ShardHistory};
 use sotto_client::ClientError;
-use sotto_client::cache::keyring::{ActiveKeys, Hook, KeyLimits};
+use sotto_client::cache::keyring::{ActiveKeys, KeyLimits, KeyringSlot};
 use sotto_client::cache::{CacheError, Keyring, SharedFile};
 use sotto_core::CryptoRng;
 use std::time::Duration;
@@ -24,7 +24,7 @@ const FORMAT: &str = "sotto-apple-shards/1";
 /// What is kept of one server's use case.
 pub(super) struct ClientFiles {
     /// `None` where keys are for one call.
-    ring: Option<(Keyring, Hook)>,
+    ring: Option<(Keyring, KeyringSlot)>,
     /// `None` without a folder: then nothing may be told.
     told: Option<SharedFile>,
     server: String,
@@ -53,12 +53,12 @@ struct ToldFile {
 
 impl ClientFiles {
     /// What is kept of a use case of the server at an address, by a user of that name or by one that has none.
-    pub(super) fn open(remote: &Remote, url: &str, use_case: &str, user: Option<&str>) -> Result<Self> {
+    pub(super) fn open(remote: &ConnectArgs, url: &str, use_case: &str, user: Option<&str>) -> Result<Self> {
         let url = url.trim_end_matches('/').to_ascii_lowercase();
         let name = format!("{}:{use_case}{}", use_case.len(), user.unwrap_or_default());
-        let hook = Hook::of(&format!("apple {url}"), &name);
+        let hook = KeyringSlot::of(&format!("apple {url}"), &name);
         let ring = remote.keyring()?.map(|ring| (ring, hook));
-        let dir = remote.state.clone().or_else(state::default_dir);
+        let dir = remote.state.clone().or_else(client_events::default_dir);
         let file = format!("{}.shards", &blake3::hash(url.as_bytes()).to_hex()[..32]);
         let told = dir.map(|dir| SharedFile::open(&dir.join("apple"), &file)).transpose()?;
         Ok(ClientFiles {
@@ -164,7 +164,7 @@ impl LookupKeys {
 
 impl From<CacheError> for Failure {
     fn from(error: CacheError) -> Self {
-        blame::client(ClientError::Cache(error))
+        exit_mapping::client(ClientError::Cache(error))
     }
 }
 

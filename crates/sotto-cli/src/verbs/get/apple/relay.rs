@@ -1,14 +1,14 @@
 //! The way by a relay (Oblivious HTTP, RFC 9458): each request is sealed for the server's gateway, and a relay passes it on. The
 //! server does not learn this machine's address, and the relay not what is asked.
 
-use super::line::transport;
+use super::connection::transport;
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
 use bytes::Bytes;
-use sotto_client::transport::http::{Http, Settings};
+use sotto_client::transport::http::{HttpSettings, HttpTransport};
 use sotto_client::transport::{Method, Request, Response, Transport};
 use sotto_core::CryptoRng;
-use sotto_ohttp::binary::{self, Limits};
+use sotto_ohttp::bhttp::{self, BhttpLimits};
 use sotto_ohttp::config::KeyConfig;
 use sotto_ohttp::{KEY_PROBLEM, REQUEST_TYPE, client};
 use std::path::Path;
@@ -22,7 +22,7 @@ const AROUND: u64 = 64 << 10;
 
 /// A relay, and what is sealed for the gateway behind it.
 pub(super) struct Relay {
-    http: Http,
+    http: HttpTransport,
     key: KeyConfig,
     scheme: String,
     authority: String,
@@ -33,7 +33,7 @@ pub(super) struct Relay {
 impl Relay {
     /// The way by the relay at `relay` to the server at `url`, sealed for the keys in a file. They are not asked for at the
     /// server: it could give each address a key of its own, and know by the key who asks whatever the relay hides.
-    pub(super) fn new(relay: &str, url: &str, keys: &Path, settings: &Settings) -> Result<Self> {
+    pub(super) fn new(relay: &str, url: &str, keys: &Path, settings: &HttpSettings) -> Result<Self> {
         let keys = KeyConfig::read_all(&read(keys)?).unwrap_or_default();
         let key = keys
             .into_iter()
@@ -43,7 +43,7 @@ impl Relay {
         let (authority, base) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
         let sealed = vec![("content-type", REQUEST_TYPE.to_owned())];
         Ok(Relay {
-            http: Http::new(relay, settings).map_err(transport)?.speaking(sealed),
+            http: HttpTransport::new(relay, settings).map_err(transport)?.with_headers(sealed),
             key,
             scheme: scheme.to_owned(),
             authority: authority.to_owned(),
@@ -59,7 +59,7 @@ impl Relay {
         rng: &mut dyn CryptoRng,
     ) -> Result<Response> {
         let field = |(name, value): &(&str, String)| ((*name).to_owned(), Bytes::from(value.clone()));
-        let inner = binary::Request {
+        let inner = bhttp::Request {
             method: if request.method == Method::Get { "GET" } else { "POST" }.to_owned(),
             scheme: self.scheme.clone(),
             authority: self.authority.clone(),
@@ -77,7 +77,7 @@ impl Relay {
         let wrong =
             |why: &str| Failure::new(Exit::Peer, format!("the relay's answer is not the gateway's: {why}"));
         let plain = pending.open(&answer.body).map_err(|error| wrong(&error.to_string()))?;
-        let read = binary::Response::read(plain.into(), Limits::default());
+        let read = bhttp::Response::read(plain.into(), BhttpLimits::default());
         let read = read.map_err(|error| wrong(&error.to_string()))?;
         let after = read.fields.iter().find(|(name, _)| name == "retry-after");
         let after = after.and_then(|(_, value)| std::str::from_utf8(value).ok()?.trim().parse().ok());

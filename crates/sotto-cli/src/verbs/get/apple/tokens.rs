@@ -4,15 +4,15 @@
 //! whose request one is. So tokens come in batches of one size, ahead of their use, and a request takes one that is there. A
 //! server that refuses a token, to see who fetches others then, ends the call.
 
-use super::line::{Connection, Header, Line};
+use super::connection::{AppleConnection, Connection, Header};
 use super::{now, why};
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
-use crate::verbs::remote::Remote;
-use sotto_client::cache::keyring::{Hook, TOKEN_BATCH, TokenStore};
+use crate::verbs::connect_args::ConnectArgs;
+use sotto_client::cache::keyring::{KeyringSlot, TOKEN_BATCH, TokenStore};
 use sotto_client::transport::{Request, Response};
 use sotto_core::CryptoRng;
-use sotto_pass::client::{Client, NoToken, header};
+use sotto_pass::client::{Client, TokenError, header};
 use sotto_pass::message::{TOKEN, Token, challenge};
 
 const AUTHORIZATION: &str = "authorization";
@@ -33,10 +33,10 @@ pub(super) struct Tokens {
 
 impl Tokens {
     /// The tokens that are kept of a user at the server at `url`.
-    pub(super) fn open(remote: &Remote, url: &str, user_token: &str, stored_only: bool) -> Result<Self> {
+    pub(super) fn open(remote: &ConnectArgs, url: &str, user_token: &str, stored_only: bool) -> Result<Self> {
         let url = url.trim_end_matches('/').to_ascii_lowercase();
         let user = blake3::hash(user_token.as_bytes()).to_hex();
-        let hook = Hook::of(&format!("tokens {url}"), &user);
+        let hook = KeyringSlot::of(&format!("tokens {url}"), &user);
         let place = remote.token_keyring()?.map(|ring| (ring, hook));
         let store = TokenStore::new(place, TOKEN, remote.patience);
         Ok(Tokens { store, user_token: user_token.to_owned(), stored_only })
@@ -45,7 +45,7 @@ impl Tokens {
     /// Sends a request with these headers and a token. The token is gone from the disk before.
     pub(super) fn send(
         &mut self,
-        line: &mut Line,
+        line: &mut AppleConnection,
         headers: Vec<Header>,
         request: &Request,
         rng: &mut dyn CryptoRng,
@@ -73,7 +73,7 @@ impl Tokens {
     }
 
     /// Fetches a batch, whatever is left of the one before. Gives how many tokens came.
-    pub(super) fn fetch(&mut self, line: &mut Line, rng: &mut dyn CryptoRng) -> Result<usize> {
+    pub(super) fn fetch(&mut self, line: &mut AppleConnection, rng: &mut dyn CryptoRng) -> Result<usize> {
         if !self.store.is_kept() {
             return Err(Failure::usage("no folder for tokens").fix("give --cache DIR"));
         }
@@ -83,7 +83,7 @@ impl Tokens {
     }
 
     /// Fetches the next batch if few are left. The call that finds none says what went wrong.
-    pub(super) fn refill(&mut self, line: &mut Line, rng: &mut dyn CryptoRng) {
+    pub(super) fn refill(&mut self, line: &mut AppleConnection, rng: &mut dyn CryptoRng) {
         if !self.stored_only && self.store.begin_refill(rng).unwrap_or(false) {
             let _ = self.fetch(line, rng);
         }
@@ -91,7 +91,7 @@ impl Tokens {
 }
 
 /// A batch of tokens from the issuer. Fewer come only where the user may have no more.
-fn issued(line: &mut Line, user_token: &str, rng: &mut dyn CryptoRng) -> Result<Vec<Vec<u8>>> {
+fn issued(line: &mut AppleConnection, user_token: &str, rng: &mut dyn CryptoRng) -> Result<Vec<Vec<u8>>> {
     let get = |path: &str| Request::get(path.to_owned(), MAX_ISSUER_BYTES);
     let mut everybody = line.connection(Vec::new())?;
     let directory = ask(line, &mut everybody, &get(DIRECTORY), rng)?;
@@ -99,7 +99,7 @@ fn issued(line: &mut Line, user_token: &str, rng: &mut dyn CryptoRng) -> Result<
         .map_err(|error| Failure::new(Exit::Peer, format!("the issuer's directory is no JSON: {error}")))?;
     let mut user = line.connection(vec![(AUTHORIZATION, format!("Bearer {user_token}"))])?;
     let key = ask(line, &mut user, &get(KEY), rng)?;
-    let bad = |error: NoToken| Failure::new(Exit::Peer, error.to_string());
+    let bad = |error: TokenError| Failure::new(Exit::Peer, error.to_string());
     let name =
         line.url().split("://").last().and_then(|rest| rest.split(['/', ':']).next()).unwrap_or_default();
     let client = Client::new(&key, &directory, &challenge(name), now()).map_err(bad)?;
@@ -117,7 +117,7 @@ fn issued(line: &mut Line, user_token: &str, rng: &mut dyn CryptoRng) -> Result<
 }
 
 fn ask(
-    line: &mut Line,
+    line: &mut AppleConnection,
     connection: &mut Connection,
     request: &Request,
     rng: &mut dyn CryptoRng,

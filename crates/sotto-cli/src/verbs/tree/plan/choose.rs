@@ -1,43 +1,43 @@
 //! The choice: each family's cheapest layout with the scheme that suits it best, and the cheapest of all.
 
 use super::layout::{Kind, Layout};
-use super::price::{Aim, Price, Prices};
+use super::price::{CostCache, CostGoal, ProofCost};
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
 use crate::screen::units;
-use crate::verbs::encode::Scheme;
-use sotto_core::{Artifact, SchemeEntry, Shape};
+use crate::verbs::encode::SchemeArg;
+use sotto_core::{Artifact, SchemeEntry, TableShape};
 
 /// What is asked for.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::verbs::tree) struct Wish {
+pub(in crate::verbs::tree) struct PlanRequest {
     /// Leaves of the log.
     pub(in crate::verbs::tree) leaves: u64,
     /// Proofs that one client makes before the log's next epoch.
     pub(in crate::verbs::tree) lookups: u64,
-    pub(in crate::verbs::tree) aim: Aim,
+    pub(in crate::verbs::tree) aim: CostGoal,
     /// The only scheme to look at.
-    pub(in crate::verbs::tree) scheme: Option<Scheme>,
+    pub(in crate::verbs::tree) scheme: Option<SchemeArg>,
 }
 
 /// A layout with its price.
 #[derive(Clone)]
-pub(in crate::verbs::tree) struct Offer {
+pub(in crate::verbs::tree) struct Candidate {
     pub(in crate::verbs::tree) layout: Layout,
-    pub(in crate::verbs::tree) price: Price,
+    pub(in crate::verbs::tree) price: ProofCost,
 }
 
 /// What was looked at.
-pub(in crate::verbs::tree) struct Plan {
+pub(in crate::verbs::tree) struct LayoutRanking {
     /// The best of each family, the cheapest first. There is one.
-    pub(in crate::verbs::tree) offers: Vec<Offer>,
+    pub(in crate::verbs::tree) offers: Vec<Candidate>,
     /// What was not to be had: layout, scheme, why.
     pub(super) refused: Vec<(String, &'static str, String)>,
 }
 
 /// The schemes that are looked at: those of one server whose clients keep no state and do not stream whole tables, since what any
 /// of the others asks of people is for them to decide.
-fn schemes(wish: &Wish) -> Vec<&'static SchemeEntry> {
+fn schemes(wish: &PlanRequest) -> Vec<&'static SchemeEntry> {
     match wish.scheme {
         Some(scheme) => vec![scheme.entry()],
         None => sotto_registry::SCHEMES.iter().copied().filter(|entry| is_plain(entry)).collect(),
@@ -51,18 +51,21 @@ fn is_plain(entry: &SchemeEntry) -> bool {
 /// Whether clients of the scheme need all rows, which they say of the smallest table.
 fn streams(entry: &SchemeEntry) -> bool {
     let prepare = || {
-        let params = (entry.select)(&Shape::new(1, 1, 1)).ok()?;
+        let params = (entry.select)(&TableShape::new(1, 1, 1)).ok()?;
         (entry.prepare)(&params, &mut sotto_prg::system_rng().ok()?).ok()
     };
     prepare().is_some_and(|prepare| prepare.needs().iter().any(|need| need.artifact == Artifact::Rows))
 }
 
 /// Prices layouts, and takes the best of each family.
-pub(in crate::verbs::tree) fn choose(wish: &Wish, families: Vec<Vec<Layout>>) -> Result<Plan> {
-    let mut prices = Prices::new(wish.lookups, wish.aim.goal());
+pub(in crate::verbs::tree) fn choose(
+    wish: &PlanRequest,
+    families: Vec<Vec<Layout>>,
+) -> Result<LayoutRanking> {
+    let mut prices = CostCache::new(wish.lookups, wish.aim.goal());
     let (mut offers, mut refused) = (Vec::new(), Vec::new());
     for family in families {
-        let mut best: Option<Offer> = None;
+        let mut best: Option<Candidate> = None;
         let mut not: Vec<(String, &'static str, String)> = Vec::new();
         for layout in family {
             for scheme in schemes(wish) {
@@ -70,7 +73,7 @@ pub(in crate::verbs::tree) fn choose(wish: &Wish, families: Vec<Vec<Layout>>) ->
                     Ok(price)
                         if best.as_ref().is_none_or(|best| price.by(wish.aim) < best.price.by(wish.aim)) =>
                     {
-                        best = Some(Offer { layout: layout.clone(), price });
+                        best = Some(Candidate { layout: layout.clone(), price });
                     }
                     Ok(_) => {}
                     // The first of a family says enough.
@@ -95,24 +98,24 @@ pub(in crate::verbs::tree) fn choose(wish: &Wish, families: Vec<Vec<Layout>>) ->
         let text = format!("no scheme fits a log of {} leaves ({why})", wish.leaves);
         return Err(Failure::new(Exit::Params, text).fix("name another --scheme or --design"));
     }
-    Ok(Plan { offers, refused })
+    Ok(LayoutRanking { offers, refused })
 }
 
-impl Plan {
+impl LayoutRanking {
     /// What is cheapest.
-    pub(in crate::verbs::tree) fn best(&self) -> Option<&Offer> {
+    pub(in crate::verbs::tree) fn best(&self) -> Option<&Candidate> {
         self.offers.first()
     }
 
     /// The choice in one line, and what it was chosen over.
-    pub(in crate::verbs::tree) fn said(&self, wish: &Wish) -> String {
+    pub(in crate::verbs::tree) fn said(&self, wish: &PlanRequest) -> String {
         let Some((best, others)) = self.offers.split_first() else { return String::new() };
-        let cost = |offer: &Offer| match wish.aim {
-            Aim::Time => units::time(offer.price.time()),
-            Aim::ServerTime => units::time(offer.price.server()),
-            Aim::TotalBytes => units::bytes(offer.price.bytes()),
+        let cost = |offer: &Candidate| match wish.aim {
+            CostGoal::Time => units::time(offer.price.time()),
+            CostGoal::ServerTime => units::time(offer.price.server()),
+            CostGoal::TotalBytes => units::bytes(offer.price.bytes()),
         };
-        let named = |offer: &Offer| {
+        let named = |offer: &Candidate| {
             format!("{} with {}, {}", offer.layout.title(), offer.price.scheme.id, cost(offer))
         };
         let others: Vec<_> = others.iter().map(named).collect();

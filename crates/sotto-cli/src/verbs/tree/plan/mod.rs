@@ -10,15 +10,15 @@ pub(super) mod choose;
 pub(super) mod layout;
 pub(super) mod price;
 
-use super::log;
+use super::log_args;
 use crate::failure::{Failure, Result};
 use crate::screen::{Screen, grid, units};
-use crate::verbs::encode::{Scheme, scheme};
-use choose::{Offer, Plan as Plans, Wish};
-use price::Aim;
+use crate::verbs::encode::{SchemeArg, scheme};
+use choose::{Candidate, LayoutRanking as Plans, PlanRequest};
+use price::CostGoal;
 use serde_json::{Value, json};
 use sotto_core::work;
-use sotto_tlog::Layout;
+use sotto_tlog::LogLayout;
 use std::path::PathBuf;
 
 const EXAMPLE: &str = "\
@@ -59,32 +59,32 @@ pub(super) struct Plan {
     origin: Option<String>,
     /// How its files are laid out: tlog-tiles, static-ct or sumdb [default: what the folder looks like]
     #[arg(long, value_name = "LAYOUT", requires = "log")]
-    layout: Option<Layout>,
+    layout: Option<LogLayout>,
     /// The log's checkpoint, if it is elsewhere
     #[arg(long, value_name = "FILE", requires = "log")]
     checkpoint: Option<PathBuf>,
     /// Look at this scheme alone; `sotto encode --scheme ?` lists them
     #[arg(long, value_parser = scheme)]
-    scheme: Option<Scheme>,
+    scheme: Option<SchemeArg>,
     #[command(flatten)]
-    weights: Weights,
+    weights: CostArgs,
 }
 
 /// What the choice goes by: the same for `sotto tree build`.
 #[derive(Debug, clap::Args)]
-pub(super) struct Weights {
+pub(super) struct CostArgs {
     /// How many proofs one client is expected to fetch per epoch
     #[arg(long, value_name = "N", default_value = "100")]
     pub(super) lookups: u64,
     /// What to spend least of: time, server-time or total-bytes
-    #[arg(long, value_name = "GOAL", default_value = "time", value_parser = Aim::parse)]
-    pub(super) goal: Aim,
+    #[arg(long, value_name = "GOAL", default_value = "time", value_parser = CostGoal::parse)]
+    pub(super) goal: CostGoal,
 }
 
 impl Plan {
     pub(super) fn run(self, screen: Screen) -> Result<()> {
-        let Weights { lookups, goal: aim } = self.weights;
-        let wish = Wish { leaves: self.leaves()?, lookups, aim, scheme: self.scheme };
+        let CostArgs { lookups, goal: aim } = self.weights;
+        let wish = PlanRequest { leaves: self.leaves()?, lookups, aim, scheme: self.scheme };
         let plan = choose::choose(&wish, layout::families(wish.leaves)?)?;
         screen.say(format!("a log of {} leaves\n", units::count(wish.leaves)))?;
         screen.say(table(&plan))?;
@@ -116,7 +116,7 @@ impl Plan {
                 .fix("give --log-key, or --leaves in place of the log"));
         };
         let (origin, checkpoint) = (self.origin.as_deref(), self.checkpoint.as_deref());
-        let (_, _, checkpoint) = log::head(folder, key, origin, self.layout, checkpoint)?;
+        let (_, _, checkpoint) = log_args::head(folder, key, origin, self.layout, checkpoint)?;
         Ok(checkpoint.size)
     }
 }
@@ -136,8 +136,8 @@ fn table(plan: &Plans) -> String {
         ("client", true),
         ("in all", true),
     ];
-    let row = |offer: &Offer| {
-        let Offer { layout, price } = offer;
+    let row = |offer: &Candidate| {
+        let Candidate { layout, price } = offer;
         vec![
             layout.title(),
             price.scheme.id.to_string(),
@@ -156,7 +156,7 @@ fn table(plan: &Plans) -> String {
     grid::grid(&columns, plan.offers.iter().map(row))
 }
 
-fn report(wish: &Wish, plan: &Plans) -> Value {
+fn report(wish: &PlanRequest, plan: &Plans) -> Value {
     json!({
         "leaves": wish.leaves,
         "lookups": wish.lookups,
@@ -170,8 +170,8 @@ fn report(wish: &Wish, plan: &Plans) -> Value {
     })
 }
 
-fn offer(offer: &Offer) -> Value {
-    let Offer { layout, price } = offer;
+fn offer(offer: &Candidate) -> Value {
+    let Candidate { layout, price } = offer;
     json!({
         "design": layout.title(),
         "scheme": price.scheme.id.to_string(),

@@ -2,13 +2,13 @@
 
 use super::layout::Layout;
 use sotto_catalog::{Packing, catalog};
-use sotto_core::{Costs, Error, Goal, ParamsError, SchemeEntry, Shape, work};
+use sotto_core::{Costs, Error, Goal, ParamsError, SchemeEntry, TableShape, work};
 use std::collections::HashMap;
 use std::time::Duration;
 
 /// What to spend least of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::verbs::tree) enum Aim {
+pub(in crate::verbs::tree) enum CostGoal {
     /// Time until a proof is there, bytes included.
     Time,
     /// Work of the servers.
@@ -17,9 +17,12 @@ pub(in crate::verbs::tree) enum Aim {
     TotalBytes,
 }
 
-impl Aim {
-    const ALL: [(&'static str, Aim); 3] =
-        [("time", Aim::Time), ("server-time", Aim::ServerTime), ("total-bytes", Aim::TotalBytes)];
+impl CostGoal {
+    const ALL: [(&'static str, CostGoal); 3] = [
+        ("time", CostGoal::Time),
+        ("server-time", CostGoal::ServerTime),
+        ("total-bytes", CostGoal::TotalBytes),
+    ];
 
     /// The name a person types.
     pub(in crate::verbs::tree) fn name(self) -> &'static str {
@@ -35,15 +38,15 @@ impl Aim {
     /// What its tables' parameters are chosen for.
     pub(in crate::verbs::tree) fn goal(self) -> Goal {
         match self {
-            Aim::Time | Aim::ServerTime => Goal::ServerTime,
-            Aim::TotalBytes => Goal::TotalBytes,
+            CostGoal::Time | CostGoal::ServerTime => Goal::ServerTime,
+            CostGoal::TotalBytes => Goal::TotalBytes,
         }
     }
 }
 
 /// What a proof costs, and what a client has to have before.
 #[derive(Clone, Copy)]
-pub(in crate::verbs::tree) struct Price {
+pub(in crate::verbs::tree) struct ProofCost {
     pub(in crate::verbs::tree) scheme: &'static SchemeEntry,
     /// Bytes of public files.
     pub(super) public_bytes: u64,
@@ -67,7 +70,7 @@ pub(in crate::verbs::tree) struct Price {
     pub(super) lookups: u64,
 }
 
-impl Price {
+impl ProofCost {
     pub(super) fn server(&self) -> Duration {
         work::time(self.server_ops)
     }
@@ -97,18 +100,18 @@ impl Price {
     }
 
     /// What an aim minimises: lower is better. The other costs break ties.
-    pub(super) fn by(&self, aim: Aim) -> f64 {
+    pub(super) fn by(&self, aim: CostGoal) -> f64 {
         let time = self.time().as_secs_f64();
         match aim {
-            Aim::Time => time,
-            Aim::ServerTime => self.server().as_secs_f64() + time * 1e-3,
-            Aim::TotalBytes => self.bytes() as f64 + time,
+            CostGoal::Time => time,
+            CostGoal::ServerTime => self.server().as_secs_f64() + time * 1e-3,
+            CostGoal::TotalBytes => self.bytes() as f64 + time,
         }
     }
 }
 
 /// What tables cost, of those that were asked about before: choosing parameters takes a while, and layouts have tables in common.
-pub(super) struct Prices {
+pub(super) struct CostCache {
     lookups: u64,
     goal: Goal,
     known: HashMap<(&'static str, [u64; 5]), Result<LookupCost, String>>,
@@ -123,18 +126,18 @@ struct LookupCost {
     failure_log2: f64,
 }
 
-impl Prices {
+impl CostCache {
     pub(super) fn new(lookups: u64, goal: Goal) -> Self {
-        Prices { lookups, goal, known: HashMap::new() }
+        CostCache { lookups, goal, known: HashMap::new() }
     }
 
     /// What a layout costs with a scheme.
     ///
     /// # Errors
     /// Why the scheme cannot.
-    pub(super) fn of(&mut self, layout: &Layout, scheme: &'static SchemeEntry) -> Result<Price, String> {
-        let queried = scheme.queried as u64;
-        let mut price = Price {
+    pub(super) fn of(&mut self, layout: &Layout, scheme: &'static SchemeEntry) -> Result<ProofCost, String> {
+        let queried = scheme.query_servers as u64;
+        let mut price = ProofCost {
             scheme,
             public_bytes: layout.public_bytes,
             artifact_bytes: 0,
@@ -151,11 +154,11 @@ impl Prices {
         let groups = if scheme.batch.is_some() { layout.joined() } else { layout.groups.clone() };
         let together = groups.iter().map(|group| group.tables * group.visits).sum();
         for (i, group) in groups.iter().enumerate() {
-            let shape = Shape {
-                together,
+            let shape = TableShape {
+                lookups_per_request: together,
                 goal: self.goal,
                 buckets: group.buckets,
-                ..Shape::new(
+                ..TableShape::new(
                     group.rows.saturating_mul(group.buckets),
                     group.row_bytes,
                     self.lookups.saturating_mul(group.visits),
@@ -180,21 +183,23 @@ impl Prices {
         Ok(price)
     }
 
-    fn lookup(&mut self, shape: &Shape, scheme: &'static SchemeEntry) -> Result<LookupCost, String> {
-        let Shape { rows, row_bytes, lookups_per_client, together, buckets, .. } = *shape;
+    fn lookup(&mut self, shape: &TableShape, scheme: &'static SchemeEntry) -> Result<LookupCost, String> {
+        let TableShape {
+            rows, row_bytes, lookups_per_client, lookups_per_request: together, buckets, ..
+        } = *shape;
         let key = (scheme.id.0, [rows, row_bytes, lookups_per_client, together, buckets]);
         let known = self.known.entry(key).or_insert_with(|| lookup_cost(shape, scheme).map_err(|e| why(&e)));
         known.clone()
     }
 }
 
-fn lookup_cost(shape: &Shape, scheme: &SchemeEntry) -> sotto_core::Result<LookupCost> {
+fn lookup_cost(shape: &TableShape, scheme: &SchemeEntry) -> sotto_core::Result<LookupCost> {
     let params = (scheme.select)(shape)?;
     let report = (scheme.report)(&params)?;
     let packing = Packing::new(shape.rows, shape.row_bytes, report.records, report.record_bytes)?;
     catalog::gate(&report, &packing)?;
     let failure_log2 = packing.failure_log2(report.failure_log2);
-    Ok(LookupCost { costs: report.costs, records: packing.lookups() as u64, failure_log2 })
+    Ok(LookupCost { costs: report.costs, records: packing.records_per_row() as u64, failure_log2 })
 }
 
 /// The limit that was met, without the table, which is the planner's own.

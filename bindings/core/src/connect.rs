@@ -1,0 +1,162 @@
+//! A name at some servers becomes a table, or a stack if there is no table of that name.
+
+use crate::error::{self, BindingError};
+use crate::options::{Options, ParsedOptions};
+use crate::table_or_stack::TableOrStack;
+use sotto_client::stack::BatchStack;
+use sotto_client::table::{Progress, Stage, TableBuilder, TableEvent};
+use sotto_client::transport::Transport;
+use sotto_client::transport::retry::{RetryPolicy, RetryTransport};
+use sotto_client::{ClientError, Stack, Table};
+use sotto_core::Artifact;
+use sotto_wire::Code;
+use std::sync::Arc;
+
+/// Makes a transport to each server, in the order of their roles. It is called once for each table that is opened.
+pub type TransportFactory = Arc<dyn Fn() -> Vec<Box<dyn Transport>> + Send + Sync>;
+
+/// Where the servers are.
+#[derive(Clone)]
+pub enum Servers {
+    /// At these addresses.
+    #[cfg(feature = "http")]
+    Urls(Vec<String>),
+    /// Behind functions of the caller's, each of which waits for a busy server as our own connections do.
+    Custom(TransportFactory),
+}
+
+/// Is told what happens. Threads of the table's own may call it, too.
+pub trait Listener: Send + Sync {
+    /// How far an opening is: what is done, and bytes of it; a total of 0 is not known.
+    fn progress(&self, stage: &'static str, done: u64, total: u64) {
+        let _ = (stage, done, total);
+    }
+
+    /// Something that went well, was mended, or goes on, in a sentence.
+    fn event(&self, told: &str) {
+        let _ = told;
+    }
+}
+
+/// Opens a table or a stack.
+///
+/// # Errors
+/// [`BindingError`], with whose fault and what to do.
+pub fn open(
+    servers: &Servers,
+    name: &str,
+    options: Options,
+    hearer: Option<Arc<dyn Listener>>,
+) -> Result<TableOrStack, BindingError> {
+    error::name(name)?;
+    let to = Connection { servers: servers.clone(), how: Arc::new(ParsedOptions::of(options)?), hearer };
+    let missing = match to.table(name) {
+        Ok(table) => return Ok(TableOrStack::Table(Box::new(table))),
+        Err(missing) if is_missing(&missing) => missing,
+        Err(error) => return Err(error.into()),
+    };
+    match to.stack(name) {
+        Ok(stack) => Ok(TableOrStack::Stack(Box::new(BatchStack::new(stack)?))),
+        // Neither: what was asked for was most likely a table.
+        Err(error) if is_missing(&error) => Err(missing.into()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Whether a server says that it has nothing of that name.
+fn is_missing(error: &ClientError) -> bool {
+    matches!(error.root(), ClientError::Refused(problem) if problem.code == Code::NoSuchTable)
+}
+
+#[derive(Clone)]
+struct Connection {
+    servers: Servers,
+    how: Arc<ParsedOptions>,
+    hearer: Option<Arc<dyn Listener>>,
+}
+
+/// What is said of a table and of a stack in the same words.
+macro_rules! opened {
+    ($how:expr, $builder:expr) => {{
+        let mut builder = $builder.max_wait($how.patience);
+        #[cfg(feature = "http")]
+        {
+            builder = builder.timeout($how.timeout);
+            if let Some(pem) = &$how.rest.trust_root {
+                builder = builder.trust_root(pem);
+            }
+            if $how.rest.insecure_plaintext {
+                builder = builder.insecure_plaintext();
+            }
+        }
+        if let Some(key) = $how.pin {
+            builder = builder.pin(key);
+        }
+        if let Some(digest) = $how.snapshot {
+            builder = builder.snapshot(digest);
+        }
+        if let Some(dir) = &$how.rest.cache {
+            builder = builder.cache_dir(dir);
+        }
+        builder.open()
+    }};
+}
+
+impl Connection {
+    fn table(&self, name: &str) -> Result<Table, ClientError> {
+        let builder = match &self.servers {
+            #[cfg(feature = "http")]
+            Servers::Urls(urls) => Table::connect_all(&strs(urls), name),
+            Servers::Custom(carriers) => Table::over_all(self.patient(carriers), name),
+        };
+        opened!(self.how, self.configure(builder))
+    }
+
+    fn stack(&self, name: &str) -> Result<Stack, ClientError> {
+        let builder = match &self.servers {
+            #[cfg(feature = "http")]
+            Servers::Urls(urls) => Stack::connect_all(&strs(urls), name),
+            Servers::Custom(carriers) => {
+                let (to, carriers) = (self.clone(), Arc::clone(carriers));
+                Stack::over(name, move || Ok(to.patient(&carriers)))
+            }
+        };
+        let each = self.clone();
+        opened!(self.how, builder.configure(move |builder| each.configure(builder)))
+    }
+
+    fn patient(&self, carriers: &TransportFactory) -> Vec<Box<dyn Transport>> {
+        let policy = RetryPolicy { patience: self.how.patience, ..RetryPolicy::default() };
+        let wait = |carrier| Box::new(RetryTransport::new(carrier, policy)) as Box<dyn Transport>;
+        carriers().into_iter().map(wait).collect()
+    }
+
+    fn configure(&self, builder: TableBuilder) -> TableBuilder {
+        let builder = self.how.configure(builder);
+        let Some(hearer) = &self.hearer else { return builder };
+        let (far, happened) = (Arc::clone(hearer), Arc::clone(hearer));
+        builder
+            .progress(move |at: Progress| far.progress(stage(at.stage), at.done, at.total))
+            .events(move |event: TableEvent| happened.event(&event.to_string()))
+    }
+}
+
+#[cfg(feature = "http")]
+fn strs(urls: &[String]) -> Vec<&str> {
+    urls.iter().map(String::as_str).collect()
+}
+
+/// What is being done, in a word.
+fn stage(stage: Stage) -> &'static str {
+    match stage {
+        Stage::Catalog => "catalog",
+        Stage::Waiting => "waiting",
+        Stage::Artifact(Artifact::Rows) => "rows",
+        Stage::Artifact(_) => "hint",
+        Stage::NextClient => "ahead",
+        Stage::Keys => "keys",
+        Stage::Hints => "hints",
+        Stage::Row => "row",
+        _ => "ready",
+    }
+}

@@ -1,0 +1,81 @@
+//! Rows and keys, as a JSON list has them.
+//!
+//! Silence tells nothing: what can be no row and no key is asked for as row 0, and is an error once the answers are there.
+
+use serde_json::Value;
+use sotto_binding::{BindingError, ErrorKind};
+use sotto_client::Lookup;
+
+/// Most wishes of one call.
+const MOST: usize = 1 << 16;
+
+/// One thing that is wanted.
+pub(crate) enum ParsedLookup {
+    Row(u64),
+    Key(String),
+    /// What can be no row and no key.
+    Invalid(BindingError),
+}
+
+impl ParsedLookup {
+    /// What is asked for.
+    pub(crate) fn wish(&self) -> Lookup<'_> {
+        match self {
+            ParsedLookup::Row(row) => Lookup::Row(*row),
+            ParsedLookup::Key(key) => Lookup::Key(key),
+            ParsedLookup::Invalid(_) => Lookup::Row(0),
+        }
+    }
+
+    /// A key, whatever its bytes.
+    pub(crate) fn key(bytes: Result<&[u8], BindingError>) -> Self {
+        match bytes.map(str::from_utf8) {
+            Ok(Ok(key)) => ParsedLookup::Key(key.to_owned()),
+            Ok(Err(error)) => ParsedLookup::Invalid(BindingError::misuse(
+                format!("a key is UTF-8: {error}"),
+                "give text that is",
+            )),
+            Err(fault) => ParsedLookup::Invalid(fault),
+        }
+    }
+
+    /// A list of them. One that is none is one thing that is wrong.
+    pub(crate) fn list(json: Result<&[u8], BindingError>) -> Vec<Self> {
+        let parsed = json.and_then(|json| {
+            let fix = "give a list of rows and keys, such as [7, \"ann@example.com\"]";
+            let list: Vec<Value> = serde_json::from_slice(json).map_err(|error| {
+                BindingError::misuse(format!("what is wanted is no JSON list: {error}"), fix)
+            })?;
+            match list.len() <= MOST {
+                true => Ok(list),
+                false => Err(BindingError::misuse(
+                    format!("{} wishes at once, {MOST} are the most", list.len()),
+                    fix,
+                )),
+            }
+        });
+        match parsed {
+            Ok(list) => list.into_iter().map(ParsedLookup::of).collect(),
+            Err(fault) => vec![ParsedLookup::Invalid(fault)],
+        }
+    }
+
+    fn of(value: Value) -> Self {
+        match value {
+            Value::String(key) => ParsedLookup::Key(key),
+            Value::Number(number) => match number.as_u64() {
+                Some(row) => ParsedLookup::Row(row),
+                None => ParsedLookup::Invalid(BindingError::new(
+                    ErrorKind::Row,
+                    "misuse",
+                    format!("a row's number is whole, from 0 on, and below the number of rows; not {number}"),
+                    "give a row of the table",
+                )),
+            },
+            _ => ParsedLookup::Invalid(BindingError::misuse(
+                "a row is a number and a key is text",
+                "give one of them",
+            )),
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! A transport that is the caller's function.
+
+use sotto_client::transport::{Request, Response, Transport, TransportError};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Why no response came.
+pub(crate) enum CallbackError {
+    /// The network.
+    Transport(TransportError),
+    /// The caller wants the whole call to end.
+    Cancelled,
+}
+
+/// Carries a request to one of the servers.
+pub(crate) trait CallbackFns: Send + Sync {
+    /// # Errors
+    /// [`CallbackError`].
+    fn carry(&self, server: u32, request: &Request) -> Result<Response, CallbackError>;
+}
+
+/// The way to one server.
+pub(crate) struct CallbackTransport {
+    pub(crate) server: u32,
+    pub(crate) origin: String,
+    pub(crate) carry: Arc<dyn CallbackFns>,
+    pub(crate) cancelled: Arc<AtomicBool>,
+}
+
+impl Transport for CallbackTransport {
+    fn call(&mut self, request: &Request) -> Result<Response, TransportError> {
+        let response = self.carry.carry(self.server, request).map_err(|failed| match failed {
+            CallbackError::Transport(error) => error,
+            // No loss, which would be tried again.
+            CallbackError::Cancelled => {
+                self.cancelled.store(true, Ordering::SeqCst);
+                TransportError::Protocol("the call was cancelled".to_owned())
+            }
+        })?;
+        if response.is_success() && response.body.len() as u64 > request.limit {
+            return Err(TransportError::TooLarge { limit: request.limit });
+        }
+        Ok(response)
+    }
+
+    fn origin(&self) -> String {
+        self.origin.clone()
+    }
+}

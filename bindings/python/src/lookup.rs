@@ -1,0 +1,69 @@
+//! What Python asks for, and what is wrong with it.
+//!
+//! Silence tells nothing, here too: what can be no row and no key is asked for as row 0, and is an exception once the answers
+//! are there.
+
+use crate::fault::PyFault;
+use pyo3::exceptions::{PyOverflowError, PyTypeError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyString};
+use sotto_client::Lookup;
+
+/// One thing that is wanted.
+pub(crate) enum PyLookup {
+    /// A row.
+    Row(u64),
+    /// The value of a key.
+    Key(String),
+    /// Nothing, which is asked for all the same.
+    Padding,
+    /// What can be no row and no key.
+    Invalid(PyErr),
+}
+
+impl PyLookup {
+    /// A row by its number, or a key by its text.
+    pub(crate) fn of(item: &Bound<'_, PyAny>) -> Self {
+        if let Ok(text) = item.cast::<PyString>() {
+            return match text.to_str() {
+                Ok(text) => PyLookup::Key(text.to_owned()),
+                Err(_) => {
+                    wrong("a key holds half a character (a surrogate)", "give text that is valid UTF-8")
+                }
+            };
+        }
+        if item.is_none() || item.is_instance_of::<PyBool>() {
+            return PyLookup::Invalid(other(item));
+        }
+        match item.extract::<u64>() {
+            Ok(row) => PyLookup::Row(row),
+            Err(error) if error.is_instance_of::<PyOverflowError>(item.py()) => {
+                PyLookup::Invalid(PyFault::from(sotto_binding::BindingError::no_row()).into())
+            }
+            Err(_) => PyLookup::Invalid(other(item)),
+        }
+    }
+
+    /// The same, where `None` is nothing.
+    pub(crate) fn or_nothing(item: &Bound<'_, PyAny>) -> Self {
+        if item.is_none() { PyLookup::Padding } else { PyLookup::of(item) }
+    }
+
+    /// What is asked for.
+    pub(crate) fn wish(&self) -> Lookup<'_> {
+        match self {
+            PyLookup::Row(row) => Lookup::Row(*row),
+            PyLookup::Key(key) => Lookup::Key(key),
+            PyLookup::Padding | PyLookup::Invalid(_) => Lookup::Row(0),
+        }
+    }
+}
+
+fn wrong(message: &str, fix: &str) -> PyLookup {
+    PyLookup::Invalid(PyFault::misuse(message, fix).into())
+}
+
+fn other(item: &Bound<'_, PyAny>) -> PyErr {
+    let name = item.get_type().name().map_or_else(|_| "this".to_owned(), |name| name.to_string());
+    PyTypeError::new_err(format!("a row is an int and a key is a str, not {name}"))
+}

@@ -1,0 +1,67 @@
+//! Requests carried by the worker: it waits for each, and throws what came of it if nothing did.
+
+use crate::host::{Thrown, thrown, with};
+use sotto_client::transport::{Method, Request, Response, Transport, TransportError};
+use std::time::Duration;
+
+/// The way to one server.
+pub(crate) struct WorkerTransport {
+    pub(crate) server: u32,
+    pub(crate) origin: String,
+}
+
+impl Transport for WorkerTransport {
+    fn call(&mut self, request: &Request) -> Result<Response, TransportError> {
+        let method = match request.method {
+            Method::Get => "GET",
+            Method::Post => "POST",
+        };
+        let range = request.range.clone().unwrap_or_default();
+        let (first, end) = (range.start as f64, range.end as f64);
+        let none = || Err(TransportError::Protocol("nobody carries requests here".to_owned()));
+        let outcome = with(None, |host| {
+            Some(host.request(
+                self.server,
+                method,
+                &request.path,
+                first,
+                end,
+                &request.body,
+                request.limit as f64,
+            ))
+        });
+        let answer = outcome.map_or_else(none, |outcome| {
+            outcome.map_err(|error| self.failure(&thrown(error), request.limit))
+        })?;
+        Ok(Response {
+            status: answer.status(),
+            body: answer.body(),
+            retry_after: answer
+                .retry_after()
+                .and_then(|seconds| seconds.trim().parse().ok())
+                .map(Duration::from_secs),
+            server_timing: answer.server_timing(),
+        })
+    }
+
+    fn origin(&self) -> String {
+        self.origin.clone()
+    }
+}
+
+impl WorkerTransport {
+    /// What browsers say of requests, which is little, and on purpose.
+    fn failure(&self, error: &Thrown, limit: u64) -> TransportError {
+        match error.name().as_str() {
+            "TimeoutError" => TransportError::Timeout("the browser gave up".to_owned()),
+            "TooLarge" => TransportError::TooLarge { limit },
+            "Redirected" => TransportError::Protocol(format!("it leads to {}", error.message())),
+            "NetworkError" => TransportError::Connect {
+                origin: self.origin.clone(),
+                why: "the browser says no more; a server of another origin has to let this page ask (--allow-origin)"
+                    .to_owned(),
+            },
+            other => TransportError::Protocol(format!("{other}: {}", error.message())),
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! What a server says of a use case: looked at before anything is made of it.
+
+use super::shards::ShardFunction;
+use crate::codec::Codec;
+use crate::config::{ConfigDigest, id};
+use crate::keyword::TABLES;
+use crate::length_prefix;
+use crate::proto::{
+    ConfigForm, ConfigResponse, EncryptionParameters, KeyStatus, PirConfig, PirShardConfig, Sharding,
+    SymmetricPirClientConfig,
+};
+use crate::sets::{SETS, WeakParams};
+use crate::symmetric::CONFIG_TYPE;
+use bytes::Bytes;
+use prost::Message;
+use sotto_bfv::mulpir::{Compression, EntryShape};
+use sotto_catalog::RowForm;
+use sotto_core::{ParamsError, PeerMisbehaved, Result};
+use sotto_oprf::p384::PublicKey;
+
+/// Shards of a table at most.
+const MOST_SHARDS: u64 = 1 << 16;
+
+/// Selectors of a query at most, which are some ciphertexts.
+const MOST_OUTPUTS: usize = 1 << 16;
+
+/// What is asked, and with which keys.
+#[derive(Debug)]
+pub(super) struct TableInfo {
+    pub(super) codec: Codec,
+    pub(super) shapes: Vec<EntryShape>,
+    /// How a key's shard follows from its hash; `None` where rows are asked for by number.
+    pub(super) shard_function: Option<ShardFunction>,
+    /// How rows by number lie in entries.
+    pub(super) form: RowForm,
+    /// Of a symmetric table: what evaluations are proved against.
+    pub(super) oprf: Option<PublicKey>,
+    pub(super) config_id: Bytes,
+    pub(super) key_id: ConfigDigest,
+    pub(super) elements: Vec<usize>,
+    /// When the keys were made that the server has, or 0.
+    pub(super) there: u64,
+}
+
+impl TableInfo {
+    pub(super) fn read(use_case: &str, answer: Bytes, weak: WeakParams) -> Result<Self> {
+        let told = ConfigResponse::decode(answer).map_err(|why| wrong(why.to_string()))?;
+        let config = told.configs.get(use_case).ok_or(wrong("has not the use case"))?;
+        let Some(ConfigForm::PirConfig(pir)) = &config.config else {
+            return Err(wrong("has no table").into());
+        };
+        let set = set(pir.encryption_parameters.as_ref())?;
+        let codec = Codec::new(set.kit(weak)?.0)?;
+        // Entries that a query asks for: of a keyword table as many as its keys have hash functions.
+        let batch = match &pir.keyword_pir_params {
+            Some(keyword) if (1..=TABLES as u64).contains(&keyword.num_hash_functions) => {
+                keyword.num_hash_functions as usize
+            }
+            Some(_) => return Err(wrong("has other hash functions than one or two").into()),
+            None => 1,
+        };
+        let is_keyed = pir.keyword_pir_params.is_some();
+        let symmetric =
+            pir.keyword_pir_params.as_ref().and_then(|it| it.symmetric_pir_client_config.as_ref());
+        let oprf = symmetric.map(oprf).transpose()?;
+        if pir.batch_size != batch as u64 {
+            return Err(wrong("asks for another number of entries at once").into());
+        }
+        let has_lengths = pir.encoding_entry_size.unwrap_or(false);
+        if has_lengths && is_keyed {
+            return Err(wrong("has lengths in a table of keys, whose buckets say them already").into());
+        }
+        let shapes = shapes(&codec, pir, (batch, has_lengths))?;
+        if !is_keyed && shapes.len() > 1 {
+            return Err(wrong("has rows by number in several shards").into());
+        }
+        let shard_function = pir.keyword_pir_params.as_ref().map(|keyword| {
+            let function = keyword.sharding_function.as_ref().and_then(|sharding| sharding.function.as_ref());
+            shard_function(function, shapes.len() as u64, oprf.as_ref())
+        });
+        let shard_function = shard_function.transpose()?;
+        shapes.iter().try_for_each(|shape| codec.check(shape, Compression::None))?;
+        let key_id = *pir.evaluation_key_config_hash.as_array().ok_or(wrong("does not name its keys"))?;
+        let of = |status: &KeyStatus| status.key_config.as_ref().is_some_and(|keys| id(keys) == key_id);
+        let status =
+            told.key_info.iter().find(|status| of(status)).ok_or(wrong("does not say which keys"))?;
+        let keys = status.key_config.as_ref().ok_or(wrong("does not say which keys"))?;
+        let elements: Vec<usize> = keys.galois_elements.iter().map(|element| *element as usize).collect();
+        let most = codec.kit().degree();
+        if elements.len() > 64 || elements.iter().any(|element| element % 2 == 0 || *element >= 2 * most) {
+            return Err(wrong("asks for keys that there are not").into());
+        }
+        let config_id = config.config_id.clone();
+        let longest = shapes.first().and_then(|shape| length_prefix::longest(shape.entry_bytes() as u64));
+        let form = longest.filter(|_| has_lengths).map_or(RowForm::Whole, length_prefix::form);
+        let there = status.timestamp;
+        Ok(TableInfo { codec, shapes, shard_function, form, oprf, config_id, key_id, elements, there })
+    }
+}
+
+pub(super) fn wrong(why: impl Into<String>) -> PeerMisbehaved {
+    PeerMisbehaved::Malformed { what: "the server's answer", why: why.into() }
+}
+
+fn set(parameters: Option<&EncryptionParameters>) -> Result<crate::sets::ParamsSet, ParamsError> {
+    let found = SETS.into_iter().find(|set| Some(&set.message()) == parameters);
+    found.ok_or_else(|| ParamsError::Field {
+        field: "encryption parameters",
+        why: format!("must be those of {}", SETS.map(|set| set.name).join(", ")),
+    })
+}
+
+/// The key of a symmetric table's function, of the one kind that there is.
+fn oprf(config: &SymmetricPirClientConfig) -> Result<PublicKey> {
+    if config.config_type != CONFIG_TYPE {
+        return Err(wrong("is symmetric in a way that this build does not know: take a newer one").into());
+    }
+    let key = PublicKey::from_bytes(&config.server_public_key);
+    Ok(key.map_err(|_| wrong("has a public key that is no element of the group"))?)
+}
+
+/// How a key's shard follows from its hash. Without a word on it as in the library's first release.
+fn shard_function(told: Option<&Sharding>, count: u64, oprf: Option<&PublicKey>) -> Result<ShardFunction> {
+    let modulus = match told {
+        None | Some(Sharding::Sha256(_)) => count,
+        Some(Sharding::DoubleMod(told)) if told.other_shard_count > 0 => told.other_shard_count.into(),
+        Some(Sharding::DoubleMod(_)) => {
+            return Err(wrong("has shards like those of a table without shards").into());
+        }
+    };
+    Ok(ShardFunction::new(oprf, modulus, count))
+}
+
+/// The shape of each shard.
+fn shapes(codec: &Codec, config: &PirConfig, entries: (usize, bool)) -> Result<Vec<EntryShape>> {
+    let repeated = config.pir_shard_configs.as_ref().and_then(|all| all.repeated_shard_config.as_ref());
+    let (all, times) = match repeated {
+        Some(repeated) => (repeated.shard_config.as_slice(), repeated.shard_count),
+        None => (config.shard_configs.as_slice(), 1),
+    };
+    let count = (all.len() as u64).saturating_mul(times);
+    if !(1..=MOST_SHARDS).contains(&count) {
+        return Err(wrong("has no shards, or too many").into());
+    }
+    let shapes = all.iter().map(|told| shape(codec, told, entries)).collect::<Result<Vec<_>>>()?;
+    Ok((0..times).flat_map(|_| shapes.iter().copied()).collect())
+}
+
+fn shape(codec: &Codec, told: &PirShardConfig, (batch, has_lengths): (usize, bool)) -> Result<EntryShape> {
+    let number = |x: u64| usize::try_from(x).map_err(|_| wrong("has numbers that are too large"));
+    let dimensions: &[u64; 2] = told.dimensions.as_array().ok_or(wrong("has not two dimensions"))?;
+    let dimensions = [number(dimensions[0])?, number(dimensions[1])?];
+    let bytes = match has_lengths {
+        true => length_prefix::entry_bytes(told.entry_size).ok_or(wrong("has numbers that are too large"))?,
+        false => told.entry_size,
+    };
+    let (entries, bytes) = (number(told.num_entries)?, number(bytes)?);
+    let shape = EntryShape::new(entries, bytes, codec.kit().plaintext_bytes(), dimensions, batch)?;
+    if shape.outputs() > MOST_OUTPUTS || entries < batch {
+        return Err(wrong("has tables of a shape that is not asked").into());
+    }
+    Ok(shape)
+}

@@ -1,0 +1,66 @@
+//! Keys and values on their way into rows: hashed as they come, or, of a symmetric table, sealed many at once.
+//!
+//! Sealing takes a multiplication in the group for each row, which is by far the most of encoding such a table.
+
+use super::error::ImageError;
+use super::rows::{KeywordRows, MOST_VALUE_BYTES};
+use crate::symmetric::{TAG_BYTES, sealed};
+use rayon::prelude::*;
+use sotto_db::encode::in_pool;
+use sotto_oprf::OprfError;
+use sotto_oprf::p384::SecretKey;
+
+/// Rows that are sealed together: their keys and values wait in memory.
+const TOGETHER: usize = 4096;
+
+/// What becomes rows.
+pub struct RowIntake<'a> {
+    rows: KeywordRows,
+    sealing: Option<&'a SecretKey>,
+    threads: Option<usize>,
+    waiting: Vec<(Vec<u8>, Vec<u8>)>,
+}
+
+impl<'a> RowIntake<'a> {
+    /// Rows of a table; of a symmetric one, if there is a key to seal with, on so many threads.
+    pub fn new(sealing: Option<&'a SecretKey>, threads: Option<usize>) -> Self {
+        let rows = sealing.map_or_else(KeywordRows::default, |key| KeywordRows::sealed(key.public()));
+        RowIntake { rows, sealing, threads, waiting: Vec::new() }
+    }
+
+    /// Bytes of a value at most.
+    pub fn most_bytes(&self) -> usize {
+        MOST_VALUE_BYTES - if self.sealing.is_some() { TAG_BYTES } else { 0 }
+    }
+
+    /// Adds a row.
+    ///
+    /// # Errors
+    /// As [`KeywordRows::push`]; [`ImageError::Asked`] if its key is longer than the function takes.
+    pub fn push(&mut self, key: &[u8], value: &[u8]) -> Result<(), ImageError> {
+        if self.sealing.is_none() {
+            return self.rows.push(key, value);
+        }
+        self.waiting.push((key.to_vec(), value.to_vec()));
+        if self.waiting.len() >= TOGETHER { self.seal() } else { Ok(()) }
+    }
+
+    fn seal(&mut self) -> Result<(), ImageError> {
+        let Some(key) = self.sealing else { return Ok(()) };
+        let waiting = std::mem::take(&mut self.waiting);
+        let seal = |(of, value): &(Vec<u8>, Vec<u8>)| sealed(key, of, value);
+        let all: Result<Vec<_>, OprfError> =
+            in_pool(self.threads, || waiting.par_iter().map(seal).collect())?;
+        let all = all.map_err(|why| ImageError::Asked(format!("a key cannot be sealed: {why}")))?;
+        all.iter().try_for_each(|(hash, value)| self.rows.push_hashed(*hash, value))
+    }
+
+    /// All rows, in the order in which they came.
+    ///
+    /// # Errors
+    /// As [`RowIntake::push`].
+    pub fn finish(mut self) -> Result<KeywordRows, ImageError> {
+        self.seal()?;
+        Ok(self.rows)
+    }
+}

@@ -1,0 +1,168 @@
+//! Predictions of a calibration against measurements of other tables.
+
+use super::{ROW_BYTES, measure, row_bytes};
+use crate::error::BenchError;
+use crate::machine::MachineFacts;
+use crate::options::{Options, Progress};
+use serde::Serialize;
+use sotto_core::SchemeEntry;
+use sotto_plan::Calibration;
+
+/// Tables that no calibration has: how often the rows of one of its, and how often their width.
+const OTHERS: [(u64, u64); 4] = [(1 << 14, 1), (1 << 16, 1), (1 << 14, 4), (1 << 14, 32)];
+
+/// How far a prediction may be off, as a part of what is measured.
+const CLOSE: f64 = 0.25;
+
+/// Or in milliseconds: less than anybody sees beside a round trip, and about what measuring so short a time is worth.
+const CLOSE_MS: f64 = 0.05;
+
+/// What predictions are worth.
+#[derive(Debug, Clone, Serialize)]
+pub struct PlanReport {
+    /// Name and version of this format.
+    pub format: &'static str,
+    /// Where it was measured.
+    pub machine: MachineFacts,
+    /// Each scheme on each table.
+    pub predicted: Vec<Prediction>,
+}
+
+/// A scheme on a table.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Prediction {
+    /// The scheme.
+    pub scheme: String,
+    /// Rows of the table.
+    pub rows_count: u64,
+    /// Bytes of a row.
+    pub row_bytes: u64,
+    /// What a calibration says of a lookup at one server, in milliseconds.
+    pub server_predicted_ms: f64,
+    /// What it took: the shortest of several, in the processor's time.
+    pub server_measured_ms: f64,
+    /// One over the other.
+    pub server_ratio: f64,
+    /// The same of the client.
+    pub client_predicted_ms: f64,
+    /// What that took.
+    pub client_measured_ms: f64,
+    /// One over the other.
+    pub client_ratio: f64,
+}
+
+impl Prediction {
+    /// Whether the server's time was predicted within a quarter, or within 50 microseconds.
+    pub fn is_close(&self) -> bool {
+        let off = (self.server_predicted_ms - self.server_measured_ms).abs();
+        (self.server_ratio - 1.0).abs() <= CLOSE || off <= CLOSE_MS
+    }
+}
+
+impl PlanReport {
+    /// The lines whose server's time was not.
+    pub fn missed(&self) -> impl Iterator<Item = &Prediction> {
+        self.predicted.iter().filter(|line| !line.is_close())
+    }
+}
+
+/// Measures schemes on tables of other sizes and widths than a calibration's, and holds its predictions against them; with
+/// `quick` on one table alone.
+///
+/// # Errors
+/// [`BenchError`]; a single wrong answer ends it.
+pub fn predict(
+    calibration: &Calibration,
+    schemes: &[&'static SchemeEntry],
+    options: &Options,
+    progress: &(dyn Fn(Progress<'_>) + Sync),
+) -> Result<PlanReport, BenchError> {
+    let tables = if options.quick { OTHERS.split_at(1).0 } else { &OTHERS };
+    let total = (schemes.len() * tables.len()) as u64;
+    let mut predicted = Vec::new();
+    for (i, entry) in (0..).zip(schemes) {
+        for (j, (rows, wider)) in (0..).zip(tables) {
+            progress(Progress { case: "plan", step: entry.id.0, done: i * tables.len() as u64 + j, total });
+            let narrow = row_bytes(entry, rows * ROW_BYTES);
+            // Schemes of bytes have as many bytes in as many more rows.
+            let (rows, row_bytes) = if narrow == ROW_BYTES {
+                (*rows, ROW_BYTES * wider)
+            } else {
+                (rows * wider * ROW_BYTES / narrow, narrow)
+            };
+            predicted.extend(line(calibration, entry, rows, row_bytes, options)?);
+        }
+    }
+    Ok(PlanReport { format: "sotto-predicted/1", machine: MachineFacts::of_this(options), predicted })
+}
+
+fn line(
+    calibration: &Calibration,
+    entry: &'static SchemeEntry,
+    rows: u64,
+    row_bytes: u64,
+    options: &Options,
+) -> Result<Option<Prediction>, BenchError> {
+    let Some(sample) = measure(entry, rows, row_bytes, options)? else { return Ok(None) };
+    let Some(rate) = calibration.rate(entry.id.0, sample.server_ops, sample.client_ops) else {
+        return Ok(None);
+    };
+    Ok(Some(Prediction {
+        scheme: entry.id.to_string(),
+        rows_count: rows,
+        row_bytes,
+        server_predicted_ms: rate.server_ns / 1e6,
+        server_measured_ms: sample.server_ns / 1e6,
+        server_ratio: rate.server_ns / sample.server_ns,
+        client_predicted_ms: rate.client_ns / 1e6,
+        client_measured_ms: sample.client_ns / 1e6,
+        client_ratio: rate.client_ns / sample.client_ns,
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::calibrate_with;
+    use super::*;
+
+    /// A quick run on two schemes has all its lines and times; whether they are close is for nobody's test to say.
+    #[test]
+    fn predictions_are_held_against_measurements() {
+        let options = Options { quick: true, threads: Some(1), ..Options::default() };
+        let schemes: Vec<_> =
+            ["simplepir/1", "dpf/1"].iter().filter_map(|id| sotto_registry::find(id)).collect();
+        let calibration = calibrate_with(&schemes, &options, &|_| ()).unwrap();
+        assert_eq!((calibration.samples.len(), calibration.threads), (4, 1));
+        assert!(calibration.samples.iter().all(|sample| sample.server_ns > 0.0 && sample.client_ns > 0.0));
+        assert!(calibration.samples.iter().any(|sample| sample.parts.is_some()));
+        let report = predict(&calibration, &schemes, &options, &|_| ()).unwrap();
+        assert_eq!(report.predicted.len(), 2);
+        for line in &report.predicted {
+            let ratio = line.server_predicted_ms / line.server_measured_ms;
+            assert!((line.server_ratio / ratio - 1.0).abs() < 1e-9 && line.server_ratio > 0.0);
+        }
+        let text = report.table();
+        assert!(text.contains("simplepir/1") && text.contains("dpf/1"));
+        // The first line names the machine.
+        assert!(text.lines().skip(1).all(|line| line.chars().count() <= 110), "{text}");
+    }
+
+    #[test]
+    fn a_line_is_close_within_a_quarter() {
+        let line = |server_ratio, server_measured_ms| Prediction {
+            scheme: "a/1".into(),
+            rows_count: 1,
+            row_bytes: 1,
+            server_predicted_ms: server_ratio * server_measured_ms,
+            server_measured_ms,
+            server_ratio,
+            client_predicted_ms: 1.0,
+            client_measured_ms: 1.0,
+            client_ratio: 1.0,
+        };
+        let close = [0.74, 0.76, 1.0, 1.24, 1.26].map(|ratio| line(ratio, 1.0).is_close());
+        assert_eq!(close, [false, true, true, true, false]);
+        // Or within what can be measured.
+        assert!(line(2.0, 0.04).is_close() && !line(2.0, 0.06).is_close());
+    }
+}

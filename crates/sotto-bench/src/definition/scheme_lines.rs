@@ -1,0 +1,69 @@
+//! What is said of a scheme: once in a case, or once in each line of a case that compares several.
+
+use super::fields::GoalName;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use sotto_core::Goal;
+
+/// Longest name of a line: what the first column of a report has room for.
+const MAX_NAME: usize = 28;
+
+/// A scheme, and how its parameters are chosen.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct LineText {
+    scheme: String,
+    name: Option<String>,
+    set: Option<String>,
+    goal: Option<GoalName>,
+    #[serde(default)]
+    params: Map<String, Value>,
+}
+
+/// The same, where a case has one line that is not written as one.
+#[derive(Debug, Default)]
+pub(super) struct SingleLine {
+    pub(super) scheme: Option<String>,
+    pub(super) name: Option<String>,
+    pub(super) set: Option<String>,
+    pub(super) goal: Option<GoalName>,
+    pub(super) params: Map<String, Value>,
+}
+
+/// A line, checked.
+pub(super) struct SchemeLine {
+    pub(super) scheme: String,
+    pub(super) name: Option<String>,
+    pub(super) set: Option<String>,
+    pub(super) goal: Goal,
+    pub(super) params: Map<String, Value>,
+}
+
+/// The lines of a case: those it lists, or the one it is.
+pub(super) fn of(inline: SingleLine, lines: Option<Vec<LineText>>) -> Result<Vec<SchemeLine>, String> {
+    let texts = match (inline, lines) {
+        (SingleLine { scheme: Some(scheme), name, set, goal, params }, None) => {
+            vec![LineText { scheme, name, set, goal, params }]
+        }
+        (SingleLine { scheme: None, name: None, set: None, goal: None, params }, Some(lines))
+            if params.is_empty() && !lines.is_empty() =>
+        {
+            lines
+        }
+        _ => return Err("give either scheme (with name, set, goal, params), or a list of lines".to_owned()),
+    };
+    texts.into_iter().map(check).collect()
+}
+
+fn check(text: LineText) -> Result<SchemeLine, String> {
+    if let Some(name) = &text.name
+        && (name.is_empty() || name.chars().count() > MAX_NAME || name.chars().any(char::is_control))
+    {
+        return Err(format!("name is {name:?}: 1 to {MAX_NAME} printable characters are possible"));
+    }
+    if text.set.is_some() && text.goal.is_some() {
+        return Err("a set is what it is: give either set or goal".to_owned());
+    }
+    let goal = text.goal.map(|goal| goal.0).unwrap_or_default();
+    Ok(SchemeLine { scheme: text.scheme, name: text.name, set: text.set, goal, params: text.params })
+}

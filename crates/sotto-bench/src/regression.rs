@@ -1,0 +1,176 @@
+//! A guard against rot: ratios that should stay what they are, and that fall when somebody makes something slower.
+//!
+//! Times say little on a shared machine, and nothing about another one. Quotients of two times that were taken in turns say
+//! more: of a kernel to a plain read of the same memory, of one kernel or scheme to another. Each is held against what it
+//! once was, and a ratio has fallen only if it is far below that twice.
+
+mod baselines;
+mod cache_kernels;
+mod judge;
+mod memory;
+mod schemes;
+
+pub use judge::Verdict;
+
+use crate::machine::{MachineFacts, Shapes};
+use crate::options::Watcher;
+use crate::{BenchError, Options, Progress};
+use baselines::{MEASURED_ON, Probe, RATIOS, Ratio};
+use judge::{Conditions, least};
+use memory::ScanMemory;
+use serde::Serialize;
+use std::time::Instant;
+
+/// What the guard found.
+#[derive(Debug, Clone, Serialize)]
+pub struct GuardReport {
+    /// Name and version of this format.
+    pub format: &'static str,
+    /// Where it was measured.
+    pub machine: MachineFacts,
+    /// The processor that the expected ratios were measured on.
+    pub expected_on: &'static str,
+    /// Why nothing is judged here, if so.
+    pub not_judged: Option<String>,
+    /// All ratios, in the table's order.
+    pub ratios: Vec<JudgedRatio>,
+    /// Seconds that all of it took.
+    pub took_s: f64,
+}
+
+/// One ratio, measured and judged.
+#[derive(Debug, Clone, Serialize)]
+pub struct JudgedRatio {
+    /// What was measured.
+    pub name: &'static str,
+    /// What it is held against.
+    pub against: &'static str,
+    /// The better of the attempts; absent if what it needs did not run.
+    pub measured_ratio: Option<f64>,
+    /// What it was when the table was written, with this backend.
+    pub expected_ratio: Option<f64>,
+    /// Below this it has fallen.
+    pub least_ratio: Option<f64>,
+    /// One, or two where the first was too low.
+    pub attempts_count: usize,
+    /// Whether it has.
+    pub verdict: Verdict,
+}
+
+impl GuardReport {
+    /// The ratios that have fallen.
+    pub fn fallen(&self) -> impl Iterator<Item = &JudgedRatio> {
+        self.ratios.iter().filter(|ratio| ratio.verdict == Verdict::Regressed)
+    }
+}
+
+/// Measures all ratios on one thread, those that are too low twice. Takes half a minute, or a whole one.
+///
+/// # Errors
+/// [`BenchError`]: without memory, without the schemes, and of one wrong answer. A ratio that has fallen is no error here.
+pub fn guard(options: &Options, progress: &(dyn Fn(Progress<'_>) + Sync)) -> Result<GuardReport, BenchError> {
+    let start = Instant::now();
+    let options = Options { threads: Some(1), ..options.clone() };
+    let defaults = sotto_math::machine::shapes();
+    Shapes::measure()?;
+    let machine = MachineFacts::of_this(&options);
+    let first = attempt(RATIOS.iter().collect(), &defaults, &options, progress)?;
+    let conditions = Conditions {
+        backend: &machine.kernels,
+        optimised: machine.optimised,
+        quick: options.quick,
+        huge_pages: first.huge_pages,
+    };
+    let (column, not_judged) = match conditions.column() {
+        Ok(column) => (Some(column), None),
+        Err(why) => (None, Some(why)),
+    };
+    let expected = |ratio: &Ratio| column.and_then(|column| ratio.expected.get(column).copied());
+    let mut attempts: Vec<Vec<f64>> =
+        first.found.iter().map(|found| found.iter().copied().collect()).collect();
+    let verdict = |ratio: &Ratio, attempts: &[f64]| Verdict::of(expected(ratio), attempts);
+    let pairs = RATIOS.iter().zip(&mut attempts);
+    let (again, places): (Vec<&Ratio>, Vec<&mut Vec<f64>>) =
+        pairs.filter(|(ratio, attempts)| verdict(ratio, attempts) == Verdict::Regressed).unzip();
+    if !again.is_empty() {
+        let second = attempt(again, &defaults, &options, progress)?;
+        places.into_iter().zip(second.found).for_each(|(place, found)| place.extend(found));
+    }
+    let ratios = RATIOS.iter().zip(&attempts).map(|(ratio, attempts)| JudgedRatio {
+        name: ratio.name,
+        against: ratio.against,
+        measured_ratio: attempts.iter().copied().reduce(f64::max),
+        expected_ratio: expected(ratio),
+        least_ratio: expected(ratio).map(least),
+        attempts_count: attempts.len(),
+        verdict: verdict(ratio, attempts),
+    });
+    let ratios = ratios.collect();
+    let took_s = start.elapsed().as_secs_f64();
+    Ok(GuardReport { format: "sotto-guard/1", machine, expected_on: MEASURED_ON, not_judged, ratios, took_s })
+}
+
+/// Ratios measured once.
+struct Attempt {
+    /// As many as were wanted.
+    found: Vec<Option<f64>>,
+    /// Whether the memory lay on huge pages.
+    huge_pages: bool,
+}
+
+fn attempt(
+    wanted: Vec<&Ratio>,
+    defaults: &[sotto_math::machine::KernelShape],
+    options: &Options,
+    watcher: Watcher<'_>,
+) -> Result<Attempt, BenchError> {
+    let memory = ScanMemory::new(options)?;
+    let mut found = vec![None; wanted.len()];
+    let total = wanted.len() as u64;
+    for (done, (ratio, found)) in (0..).zip(wanted.iter().zip(&mut found)) {
+        watcher(Progress { case: "guard", step: ratio.name, done, total });
+        *found = match &ratio.probe {
+            Probe::Memory(kernel) => memory.ratio(*kernel, defaults),
+            Probe::Cached(kernel) => {
+                memory.reader.install(|| cache_kernels::ratio(*kernel, memory.bytes(), options.quick))
+            }
+            Probe::Scheme(_) => None,
+        };
+    }
+    let huge_pages = memory.huge_pages();
+    // Schemes have memory of their own for their reads.
+    drop(memory);
+    if wanted.iter().any(|ratio| matches!(ratio.probe, Probe::Scheme(_))) {
+        let report = schemes::run(options, watcher)?;
+        for (ratio, found) in wanted.iter().zip(&mut found) {
+            if let Probe::Scheme(figure) = &ratio.probe {
+                *found = figure.of(&report);
+            }
+        }
+    }
+    Ok(Attempt { found, huge_pages })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_quick_run_has_every_ratio_and_judges_none() {
+        let report = guard(&Options { quick: true, ..Options::default() }, &|_| ()).unwrap();
+        assert_eq!(report.ratios.len(), RATIOS.len());
+        for ratio in &report.ratios {
+            let measured = ratio.measured_ratio.unwrap_or_default();
+            assert!(measured > 0.0 && measured.is_finite(), "{}: {measured}", ratio.name);
+            assert_eq!((ratio.verdict, ratio.attempts_count), (Verdict::NotJudged, 1), "{}", ratio.name);
+        }
+        assert!(report.not_judged.is_some() && report.fallen().next().is_none());
+        let text = report.table();
+        assert!(report.ratios.iter().all(|ratio| text.contains(ratio.name) && text.contains(ratio.against)));
+        let widest = text.lines().map(|line| line.chars().count()).max();
+        assert!(widest <= Some(110), "{widest:?} columns");
+        let json: serde_json::Value = serde_json::from_str(&report.json()).unwrap();
+        assert_eq!(json["format"], "sotto-guard/1");
+        assert_eq!(json["ratios"].as_array().unwrap().len(), RATIOS.len());
+    }
+}

@@ -1,0 +1,116 @@
+//! Whether a ratio has fallen: a pure function of what was measured, what is expected, and under which conditions.
+
+use serde::Serialize;
+
+/// A ratio has fallen below what is expected over this: no neighbour takes so much from a quotient of times in turns, and
+/// whoever breaks a kernel does.
+const SLACK: f64 = 1.8;
+
+/// What became of a ratio.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// At least one attempt reached the least that is allowed.
+    #[serde(rename = "holds")]
+    Passed,
+    /// None did.
+    #[serde(rename = "fallen")]
+    Regressed,
+    /// There is nothing to hold it against, or nothing was measured.
+    NotJudged,
+}
+
+impl Verdict {
+    /// Judges the attempts at a ratio; the best of them counts.
+    pub(super) fn of(expected: Option<f64>, attempts: &[f64]) -> Self {
+        match expected {
+            None => Verdict::NotJudged,
+            Some(_) if attempts.is_empty() => Verdict::NotJudged,
+            Some(expected) if attempts.iter().any(|ratio| *ratio >= least(expected)) => Verdict::Passed,
+            Some(_) => Verdict::Regressed,
+        }
+    }
+
+    /// A word for the table.
+    pub fn word(self) -> &'static str {
+        match self {
+            Verdict::Passed => "holds",
+            Verdict::Regressed => "FALLEN",
+            Verdict::NotJudged => "-",
+        }
+    }
+}
+
+/// The least that is allowed where so much is expected.
+pub(super) fn least(expected: f64) -> f64 {
+    expected / SLACK
+}
+
+/// What decides whether a run can be judged.
+pub(super) struct Conditions<'a> {
+    pub(super) backend: &'a str,
+    pub(super) optimised: bool,
+    pub(super) quick: bool,
+    pub(super) huge_pages: bool,
+}
+
+/// The backends whose ratios are known, in the order of the table's columns.
+pub(super) const BACKENDS: [&str; 2] = ["avx512", "avx2"];
+
+impl Conditions<'_> {
+    /// Which column of the table holds, or why none does.
+    pub(super) fn column(&self) -> Result<usize, String> {
+        if !self.optimised {
+            return Err("this is an unoptimised build: `make bench-guard` builds another".to_owned());
+        }
+        if self.quick {
+            return Err("too few repetitions: leave --quick out".to_owned());
+        }
+        if !self.huge_pages {
+            return Err("the system gave no huge pages, on which ratios to a read are others".to_owned());
+        }
+        BACKENDS.iter().position(|backend| *backend == self.backend).ok_or_else(|| {
+            format!("of {} kernels no ratios are known, but of {}", self.backend, BACKENDS.join(" and "))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FINE: Conditions<'_> =
+        Conditions { backend: "avx512", optimised: true, quick: false, huge_pages: true };
+
+    #[test]
+    fn a_ratio_falls_only_far_below_what_is_expected() {
+        let judge = |ratio| Verdict::of(Some(0.9), &[ratio]);
+        assert_eq!([judge(0.9), judge(0.51), judge(40.0)], [Verdict::Passed; 3]);
+        assert_eq!([judge(0.49), judge(0.0), judge(f64::NAN)], [Verdict::Regressed; 3]);
+        assert_eq!(Verdict::of(Some(0.9), &[least(0.9)]), Verdict::Passed, "the end belongs to the band");
+    }
+
+    #[test]
+    fn a_second_attempt_clears_the_first() {
+        assert_eq!(Verdict::of(Some(1.0), &[0.3, 0.9]), Verdict::Passed);
+        assert_eq!(Verdict::of(Some(1.0), &[0.3, 0.31]), Verdict::Regressed);
+    }
+
+    #[test]
+    fn what_is_not_known_or_not_measured_is_not_judged() {
+        assert_eq!(Verdict::of(None, &[0.0]), Verdict::NotJudged);
+        assert_eq!(Verdict::of(Some(1.0), &[]), Verdict::NotJudged);
+    }
+
+    #[test]
+    fn only_known_backends_in_their_best_conditions_are_judged() {
+        assert_eq!(FINE.column(), Ok(0));
+        assert_eq!(Conditions { backend: "avx2", ..FINE }.column(), Ok(1));
+        for other in ["scalar", "avxvnni", "neon", ""] {
+            assert!(Conditions { backend: other, ..FINE }.column().unwrap_err().contains("avx512 and avx2"));
+        }
+        assert!(Conditions { optimised: false, ..FINE }.column().is_err());
+        assert!(Conditions { quick: true, ..FINE }.column().is_err());
+        assert!(Conditions { huge_pages: false, ..FINE }.column().is_err());
+    }
+}

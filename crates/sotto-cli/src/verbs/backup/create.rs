@@ -1,0 +1,272 @@
+//! A backup is made: the server copies its state, and what lies beside images is copied from here.
+
+use super::manifest::{FILE, FILES, Manifest, ManifestEntry, STATE, TABLES};
+use super::{copy, files, private};
+use crate::exit_mapping;
+use crate::failure::{Failure, Result};
+use crate::screen::{Screen, units};
+use serde_json::{Value, json};
+use sotto_apple::sets::WeakParams;
+use sotto_catalog::TableName;
+use sotto_client::transport::http::{HttpSettings, HttpTransport};
+use sotto_client::transport::{Request, Transport};
+use sotto_core::Epoch;
+use sotto_db::epoch::LOCK;
+use sotto_db::{PathKind, TableDir};
+use sotto_server::ServerConfig;
+use sotto_wire::routes::ADMIN_HEADER;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+const EXAMPLE: &str = "\
+What it holds: what the server keeps in its state folder (clients' keys, counts of evaluations, spent tokens and the keys that \
+they are signed with, its own certificate), and of each table the keys and the small files beside its images (signing.key, \
+oprf.key, succession.json, source.json); of a stack its document and its public files as well. Images are not in it, unless \
+--images says so: they can be made again from the rows. A key that --signing-key keeps elsewhere is not in it.
+
+The server goes on meanwhile. It copies each database as it is at one moment, into the folder `backup` of its state folder; from \
+there this command takes it, and from nowhere else: --state, or the configuration, says where that folder is. A server \
+that does not run has nothing to copy: its state folder can be copied as it is.
+
+A backup holds secret keys. It is for this user alone; keep it as well as the keys themselves. `sotto restore` puts it back.
+
+Example:
+  sotto backup /backups/monday tables/people --admin http://127.0.0.1:8081 --state /var/lib/sotto
+  sotto backup /backups/monday --config /etc/sotto/sotto.toml";
+
+/// The folder in a server's state folder that it copies the rest into.
+const COPY: &str = "backup";
+
+/// The longest a server may take to copy its state.
+const PATIENCE: Duration = Duration::from_secs(3600);
+
+/// Arguments of `sotto backup`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLE)]
+pub(crate) struct Backup {
+    /// The folder to make
+    #[arg(value_name = "OUT")]
+    out: PathBuf,
+    /// Directories of tables, of stacks, or of tables of Apple's lookups
+    #[arg(value_name = "DIR")]
+    tables: Vec<PathBuf>,
+    /// The server's configuration file: its tables, and its address for operators
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// The server's address for operators, if it has state [default: the configuration's]
+    #[arg(long, value_name = "URL")]
+    admin: Option<String>,
+    /// The server's state folder on this machine, as it was started with [default: the configuration's]
+    #[arg(long, value_name = "DIR", requires = "admin")]
+    state: Option<PathBuf>,
+    /// The newest image of each table too
+    #[arg(long)]
+    images: bool,
+}
+
+impl Backup {
+    pub(crate) fn run(self, screen: Screen) -> Result<()> {
+        if self.out.exists() {
+            return Err(Failure::usage(format!("{} is there already", self.out.display()))
+                .fix("name a folder that is not there"));
+        }
+        let mut next = self.out.clone().into_os_string();
+        next.push(".part");
+        let next = PathBuf::from(next);
+        let begun = fs::remove_dir_all(&next);
+        if let Err(error) = begun.as_ref()
+            && error.kind() != std::io::ErrorKind::NotFound
+        {
+            return Err(Failure::file("removing", &next, error));
+        }
+        private(&next)?;
+        let (dirs, from) = self.what()?;
+        let mut paths = Vec::new();
+        if let Some((admin, folder)) = &from {
+            paths.extend(state(admin, folder, &next)?);
+        }
+        let mut tables = Vec::new();
+        for dir in &dirs {
+            tables.push(self.keep(dir, &next, &mut paths)?);
+        }
+        if paths.is_empty() {
+            return Err(Failure::usage("there is nothing to keep").fix(
+                "name directories of tables or stacks, --admin of a server with a state folder, or --config",
+            ));
+        }
+        let entries =
+            paths.into_iter().map(|path| ManifestEntry::of(&next, path)).collect::<Result<Vec<_>>>()?;
+        let bytes = entries.iter().map(|entry| entry.bytes).sum();
+        let created = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+        let manifest = Manifest::new(created, tables, entries);
+        let text =
+            serde_json::to_vec_pretty(&manifest).map_err(|error| Failure::internal(error.to_string()))?;
+        let file = next.join(FILE);
+        fs::write(&file, text).map_err(|error| Failure::file("writing", &file, &error))?;
+        fs::rename(&next, &self.out).map_err(|error| Failure::file("renaming", &next, &error))?;
+        let (out, count) = (self.out.display(), manifest.files.len());
+        screen.say(format!(
+            "{out}: {count} files, {}; it holds secret keys\n\n\
+             next: sotto restore {out} --state DIR --tables DIR, when it is needed",
+            units::bytes(bytes)
+        ))?;
+        screen.report(&json!({ "backup": self.out, "bytes": bytes, "manifest": manifest }))
+    }
+
+    /// The tables' folders; and where the server is asked for its state, with its state folder.
+    fn what(&self) -> Result<(Vec<PathBuf>, Option<(String, PathBuf)>)> {
+        let (mut dirs, mut admin, mut state) = (self.tables.clone(), self.admin.clone(), self.state.clone());
+        if let Some(file) = &self.config {
+            if !file.exists() {
+                return Err(Failure::missing(format!("there is no file {}", file.display())));
+            }
+            let config = ServerConfig::read(file).map_err(exit_mapping::start)?;
+            // A single file lies in its table's folder.
+            let folder = |path: &Path| match path.is_file() {
+                true => path.parent().map(Path::to_owned),
+                false => Some(path.to_owned()),
+            };
+            let tables = config.tables.iter().flat_map(|table| [&table.dir, &table.path]).flatten();
+            let all = tables.chain(&config.stacks).chain(&config.apple.use_cases);
+            dirs.extend(all.filter_map(|path| folder(path)));
+            if config.state.is_some() && admin.is_none() {
+                admin = Some(format!("http://{}", config.admin_listen));
+            }
+            state = state.or(config.state);
+        }
+        dirs.sort();
+        dirs.dedup();
+        match (admin, state) {
+            (Some(_), None) => {
+                Err(Failure::usage("a copy of the state is taken from the server's state folder alone")
+                    .fix("give --state, as the server was started with"))
+            }
+            (admin, state) => Ok((dirs, admin.zip(state))),
+        }
+    }
+
+    /// What lies beside the images of a table, or of all tables of a stack; and the newest of these, if that is asked for.
+    fn keep(&self, dir: &Path, next: &Path, paths: &mut Vec<String>) -> Result<TableName> {
+        let copying = |name: &TableName| Copying { from: dir, to: next, below: format!("{TABLES}/{name}") };
+        match PathKind::of(dir).map_err(exit_mapping::db)? {
+            PathKind::Stack(stack) => {
+                let (_, document) = stack.read().map_err(exit_mapping::db)?;
+                let copying = copying(&document.stack);
+                copying.all("", |file| self.images || !file.ends_with(".rows"), paths)?;
+                copying.all(FILES, |_| true, paths)?;
+                for shard in &document.shards {
+                    let below = format!("{TABLES}/{}", shard.table);
+                    copying.all(&below, |file| self.is_kept(file, shard.epoch), paths)?;
+                }
+                Ok(document.stack)
+            }
+            PathKind::Foreign(folder, newest) => {
+                let opened =
+                    sotto_apple::image::open(&newest, WeakParams::Allow).map_err(exit_mapping::apple)?;
+                // A use case may have a name that is no folder's; then the folder's own will do.
+                let own = folder.path().file_name().and_then(|name| name.to_str()).unwrap_or_default();
+                let name = opened.name.parse().or_else(|_| own.parse::<TableName>());
+                let name =
+                    name.map_err(|error| Failure::usage(error.to_string()).fix("rename its folder"))?;
+                copying(&name).all("", |file| self.is_kept(file, Epoch(opened.epoch)), paths)?;
+                Ok(name)
+            }
+            _ => {
+                let folder = TableDir::open(dir).map_err(exit_mapping::db)?;
+                if let Some(stack) = folder.stack() {
+                    let (dir, stack) = (dir.display(), stack.path().display());
+                    return Err(Failure::usage(format!("{dir} is a table of the stack in {stack}"))
+                        .fix("name the stack, whose key signs both"));
+                }
+                let newest = folder.open_latest().map_err(exit_mapping::db)?;
+                let (name, epoch) = (newest.catalog().table.clone(), newest.catalog().epoch);
+                copying(&name).all("", |file| self.is_kept(file, epoch), paths)?;
+                Ok(name)
+            }
+        }
+    }
+
+    /// Whether a file in the folder of a table whose newest epoch is this belongs into the backup.
+    fn is_kept(&self, file: &str, newest: Epoch) -> bool {
+        match file.starts_with("epoch-") {
+            true => self.images && file.starts_with(&format!("epoch-{:08}.", newest.0)),
+            false => true,
+        }
+    }
+}
+
+/// A folder of which files are copied, and where to.
+struct Copying<'a> {
+    from: &'a Path,
+    /// The backup's folder, and the name in it.
+    to: &'a Path,
+    below: String,
+}
+
+impl Copying<'_> {
+    /// Copies those files of a folder below that are wanted. What lies in a folder of its own beside them is another table's,
+    /// or a log, which is public.
+    fn all(&self, folder: &str, is_kept: impl Fn(&str) -> bool, paths: &mut Vec<String>) -> Result<()> {
+        let from = self.from.join(folder);
+        let is_kept = |file: &String| is_kept(file) && file != LOCK && !file.starts_with('.');
+        for file in files(&from)?.into_iter().filter(is_kept) {
+            let below = if folder.is_empty() { file.clone() } else { format!("{folder}/{file}") };
+            let path = format!("{}/{below}", self.below);
+            if paths.contains(&path) {
+                let name = self.below.trim_start_matches(TABLES).trim_start_matches('/');
+                return Err(Failure::usage(format!("two of the directories hold a table {name}"))
+                    .fix("make a backup of each"));
+            }
+            copy(&from.join(&file), &self.to.join(&path))?;
+            paths.push(path);
+        }
+        Ok(())
+    }
+}
+
+/// Has a server copy its state, and takes the copy: from the folder `state`, whatever the server says.
+fn state(admin: &str, state: &Path, next: &Path) -> Result<Vec<String>> {
+    let settings = HttpSettings { overall: PATIENCE, ..HttpSettings::default() };
+    let http = HttpTransport::new(admin, &settings).map_err(|error| exit_mapping::client(error.into()))?;
+    let mut http = http.with_headers(vec![(ADMIN_HEADER, "1".to_owned())]);
+    let asked = http.call(&Request::post("/backup".to_owned(), Vec::new(), 1 << 20));
+    let answer = asked.map_err(|error| {
+        exit_mapping::client(error.into())
+            .fix("a server that does not run has nothing to copy: copy its state folder as it is, and leave --admin out")
+    })?;
+    let said: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
+    if !answer.is_success() {
+        let why = said.get("detail").or_else(|| said.get("message")).and_then(Value::as_str);
+        return Err(Failure::new(
+            crate::exit::Exit::Refused,
+            format!("the server did not copy its state: {}", why.unwrap_or("it does not say why")),
+        )
+        .fix("see its log"));
+    }
+    let said = said.get("folder").and_then(Value::as_str).map(PathBuf::from).ok_or_else(|| {
+        Failure::new(crate::exit::Exit::Peer, "what the server said is no answer to /backup")
+            .fix("check that the address is the operator's, of a server of this version")
+    })?;
+    let folder = state.join(COPY);
+    let is_link = fs::symlink_metadata(&folder).is_ok_and(|meta| meta.is_symlink());
+    let same =
+        said.canonicalize().ok().zip(folder.canonicalize().ok()).is_some_and(|(one, other)| one == other);
+    if is_link || !same {
+        let (said, folder) = (said.display(), folder.display());
+        return Err(Failure::new(
+            crate::exit::Exit::Peer,
+            format!(
+                "the server says that its copy is in {said}, and that of its state folder would be {folder}"
+            ),
+        )
+        .fix("give --state of the server that --admin is of"));
+    }
+    let mut paths = Vec::new();
+    for file in files(&folder)? {
+        let path = format!("{STATE}/{file}");
+        copy(&folder.join(&file), &next.join(&path))?;
+        paths.push(path);
+    }
+    Ok(paths)
+}

@@ -1,0 +1,191 @@
+//! `sotto bench storm DIR`: what a server does when it is asked for more than it can give.
+//!
+//! First it is asked by one client, then by as many as keep it busy, which is its capacity. Then requests come at so many times
+//! that rate, each at its time, whether or not those before it were answered. Every answer is compared with the first to its
+//! query, and every refusal has to say when to come back. As in [`mod@super::load`], the bytes of a few queries are sent again
+//! and again.
+
+use super::load_generator::{BUSY, LoadGenerator, PASS, QUEUE, ReplyTimes, p99};
+use super::local_server::{http, read_through, url};
+use super::throughput::median;
+use crate::exit_mapping;
+use crate::failure::{Failure, Result};
+use crate::screen::bars::StageUnit;
+use crate::screen::{Screen, grid, units};
+use serde::Serialize;
+use sotto_bench::Options;
+use sotto_db::TableDir;
+use sotto_server::{Server, ServerConfig, TableConfig};
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+/// More than can be under way at once, so that requests leave at their times.
+const SENDERS: usize = 3 * BUSY;
+
+/// What `bench storm` found. Times are milliseconds.
+#[derive(Debug, Serialize)]
+pub(super) struct Report {
+    table: String,
+    scheme: String,
+    server_threads: usize,
+    seconds: u64,
+    times_capacity: f64,
+    quiet_median_ms: f64,
+    capacity_per_second: f64,
+    capacity_p99_ms: f64,
+    offered_per_second: f64,
+    admitted_per_second: f64,
+    admitted_p99_ms: f64,
+    refused: usize,
+    refused_p99_ms: f64,
+    /// Until a lone client was answered again, from the last request on.
+    recovered_ms: f64,
+    memory_before_mib: f64,
+    memory_after_mib: f64,
+    descriptors_before: usize,
+    descriptors_after: usize,
+}
+
+impl Report {
+    /// For a person.
+    pub(super) fn table(&self) -> String {
+        let ratio = |over: f64, under: f64| format!("{:.2} x", over / under);
+        let number = units::digits;
+        let rows = [
+            ("one client, median ms", number(self.quiet_median_ms), String::new()),
+            ("capacity, lookups a second", number(self.capacity_per_second), String::new()),
+            ("at capacity, 99 in 100 below ms", number(self.capacity_p99_ms), String::new()),
+            (
+                "offered a second",
+                number(self.offered_per_second),
+                ratio(self.offered_per_second, self.capacity_per_second),
+            ),
+            (
+                "answered a second",
+                number(self.admitted_per_second),
+                ratio(self.admitted_per_second, self.capacity_per_second),
+            ),
+            (
+                "answered, 99 in 100 below ms",
+                number(self.admitted_p99_ms),
+                ratio(self.admitted_p99_ms, self.capacity_p99_ms),
+            ),
+            ("refused, 99 in 100 below ms", number(self.refused_p99_ms), String::new()),
+            ("answered again after ms", number(self.recovered_ms), String::new()),
+            (
+                "memory after, MiB",
+                number(self.memory_after_mib),
+                ratio(self.memory_after_mib, self.memory_before_mib),
+            ),
+            (
+                "open files after",
+                self.descriptors_after.to_string(),
+                format!("{} before", self.descriptors_before),
+            ),
+        ];
+        let rows = rows.map(|(what, value, beside)| vec![what.to_owned(), value, beside]);
+        format!(
+            "Table {}: {}; server on {} thread(s), {QUEUE} asks may wait; {} times what it can give, for {} s.\n\n{}\n\n\
+             {} requests were refused, each with the time to come back. Memory is of this process, clients included.",
+            self.table,
+            self.scheme,
+            self.server_threads,
+            self.times_capacity,
+            self.seconds,
+            grid::grid(&[("what", false), ("figure", true), ("beside", true)], rows),
+            units::count(self.refused as u64)
+        )
+    }
+
+    /// For a script.
+    pub(super) fn json(&self) -> Result<String> {
+        serde_json::to_string_pretty(self).map_err(|error| Failure::internal(error.to_string()))
+    }
+}
+
+/// Requests at their times, so many a second.
+fn at_their_times(crowd: &LoadGenerator, per_second: f64, span: Duration) -> Result<ReplyTimes> {
+    let all = AtomicU64::new(0);
+    crowd.senders(SENDERS, |_, _, _| {
+        let next = all.fetch_add(1, Ordering::Relaxed);
+        let at = Duration::from_secs_f64(next as f64 / per_second);
+        (at < span).then_some((next as usize, at))
+    })
+}
+
+/// Asks a server of the newest epoch in `dir` for `times` as much as it can give.
+pub(super) fn run(dir: &Path, times: f64, seconds: u64, options: &Options, screen: Screen) -> Result<Report> {
+    let bars = screen.bars();
+    bars.at("starting a server", 0, 0, StageUnit::Share);
+    let image = TableDir::open(dir).and_then(|dir| dir.open_latest()).map_err(exit_mapping::db)?;
+    let catalog = image.catalog().clone();
+    if catalog.servers != 1 {
+        let why = format!("{} asks {} servers, and one is measured here", catalog.scheme, catalog.servers);
+        return Err(Failure::usage(why).fix("name a table of a scheme with one server"));
+    }
+    let threads = options.threads.unwrap_or(1);
+    let mut config = ServerConfig {
+        tables: vec![TableConfig::path(image.path())],
+        threads,
+        reload_seconds: 0,
+        max_queue: QUEUE,
+        connections_per_client: 2 * SENDERS,
+        ..ServerConfig::on_free_ports()
+    };
+    config.batch.max_queries = PASS;
+    config.deadline_ms = 60_000;
+    let server = Server::start(&config).map_err(exit_mapping::start)?;
+    read_through(&server)?;
+    let url = url(&server);
+    let crowd = LoadGenerator::new(&url, &catalog.table, catalog.rows)?;
+
+    bars.at("one client", 0, 3, StageUnit::Count("stretches"));
+    let short = Duration::from_millis(if options.quick { 200 } else { 5000 });
+    let quiet = median(crowd.closed(1, short)?.admitted.into_iter());
+    bars.at("as many clients as keep it busy", 1, 3, StageUnit::Count("stretches"));
+    let full = crowd.closed(BUSY, short)?;
+    let before = (memory_mib(), descriptors());
+    bars.at("more than it can give", 2, 3, StageUnit::Count("stretches"));
+    let offered = full.per_second() * times;
+    let storm = at_their_times(&crowd, offered, Duration::from_secs(seconds))?;
+    let over = Instant::now();
+    let mut lone = http(&url)?;
+    while !crowd.send(&mut lone, 0)?.admitted {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let recovered = over.elapsed();
+    let after = (memory_mib(), descriptors());
+    bars.finish();
+    let sent = storm.admitted.len() + storm.refused.len();
+    Ok(Report {
+        table: catalog.table.to_string(),
+        scheme: catalog.scheme.clone(),
+        server_threads: threads,
+        seconds,
+        times_capacity: times,
+        quiet_median_ms: quiet,
+        capacity_per_second: full.per_second(),
+        capacity_p99_ms: p99(&full.admitted),
+        offered_per_second: sent as f64 / storm.took.as_secs_f64(),
+        admitted_per_second: storm.per_second(),
+        admitted_p99_ms: p99(&storm.admitted),
+        refused: storm.refused.len(),
+        refused_p99_ms: p99(&storm.refused),
+        recovered_ms: recovered.as_secs_f64() * 1e3,
+        memory_before_mib: before.0,
+        memory_after_mib: after.0,
+        descriptors_before: before.1,
+        descriptors_after: after.1,
+    })
+}
+
+/// Memory of this process, in MiB; 0 where the system does not say.
+fn memory_mib() -> f64 {
+    sotto_pages::memory::resident().unwrap_or(0) as f64 / f64::from(1 << 20)
+}
+
+/// Open files of this process, connections included; 0 where the system does not say.
+fn descriptors() -> usize {
+    std::fs::read_dir("/proc/self/fd").map(Iterator::count).unwrap_or(0)
+}

@@ -1,0 +1,219 @@
+//! Clients that break off: in the middle of a head, of a body, of an answer, or in silence; and those that ask over HTTP/2 and
+//! let no answer come.
+//!
+//! They speak over sockets of their own, since no client of ours would. What they leave behind at the server is what is
+//! looked for.
+
+use super::super::local_server;
+use super::results::SoakContext;
+use sotto_client::transport::Request;
+use sotto_wire::frame::FRAME_HEADER_BYTES;
+use sotto_wire::routes;
+use std::io::{Read, Write};
+use std::net::{Shutdown, TcpStream};
+use std::time::Duration;
+
+/// Longer than the server waits for a body, and for a client that reads nothing.
+const PATIENCE: Duration = Duration::from_secs(12);
+
+/// A request is of a session, and of an epoch: it is made anew after so many.
+const MADE_ANEW: u64 = 30;
+
+/// Asks of a client that reads none of their answers.
+const UNREAD: u32 = 8;
+
+/// How long a client that means to be silent says nothing is the server's to end. It takes seconds: one in so many does it.
+const SILENT: u64 = 12;
+
+/// Where each broke off.
+const PLACES: [BreakPoint; 6] = [
+    BreakPoint { name: "in a head", run: in_a_head },
+    BreakPoint { name: "in an ask", run: in_an_ask },
+    BreakPoint { name: "in keys", run: in_keys },
+    BreakPoint { name: "before an answer", run: before_an_answer },
+    BreakPoint { name: "in an answer", run: in_an_answer },
+    BreakPoint { name: "in a file", run: in_a_file },
+];
+
+struct BreakPoint {
+    name: &'static str,
+    run: fn(&BreakTarget) -> std::io::Result<()>,
+}
+
+/// A request that would be answered, and what else is needed to break off.
+struct BreakTarget {
+    address: String,
+    ask: Request,
+    keys: String,
+    keys_bytes: usize,
+    file: String,
+}
+
+/// Breaks off, again and again, with a pause between.
+pub(super) fn run(world: &SoakContext<'_>, pause: Duration) {
+    let mut victim = None;
+    for turn in 0_u64.. {
+        if world.is_over() {
+            return;
+        }
+        if turn.is_multiple_of(MADE_ANEW) {
+            victim = BreakTarget::new(world).or(victim);
+        }
+        std::thread::sleep(pause);
+        let Some(victim) = &victim else { continue };
+        let place = PLACES.iter().cycle().nth((turn % PLACES.len() as u64) as usize);
+        let Some(place) = place else { return };
+        let (name, broke) = match turn % SILENT {
+            last if last == SILENT - 1 => ("in silence", in_silence(victim)),
+            last if last == SILENT / 2 => ("behind a closed window", behind_a_closed_window(victim)),
+            _ => (place.name, (place.run)(victim)),
+        };
+        // A server that cuts a connection first has the same to clean up.
+        let _ = broke;
+        *world.book().aborted.entry(name).or_default() += 1;
+    }
+}
+
+impl BreakTarget {
+    fn new(world: &SoakContext<'_>) -> Option<Self> {
+        let mut session = local_server::open(&[&world.url], world.table).ok()?;
+        let mut rng = sotto_prg::system_rng().ok()?;
+        let ask = session.query(&[0], &mut rng).ok()?.requests().first().cloned()?;
+        let largest = session.catalog().artifacts.iter().max_by_key(|artifact| artifact.bytes);
+        let table = world.table.as_str();
+        Some(BreakTarget {
+            address: world.url.strip_prefix("http://")?.to_owned(),
+            ask,
+            keys: routes::keys(table),
+            keys_bytes: usize::try_from(session.report().costs.keys_bytes).ok()?,
+            file: largest.map_or_else(
+                || routes::table(table, None),
+                |largest| routes::artifact(&largest.digest.to_string()),
+            ),
+        })
+    }
+
+    fn connect(&self) -> std::io::Result<TcpStream> {
+        let stream = TcpStream::connect(&self.address)?;
+        stream.set_read_timeout(Some(PATIENCE))?;
+        stream.set_write_timeout(Some(PATIENCE))?;
+        Ok(stream)
+    }
+
+    /// Sends so many bytes of a body of so many.
+    fn post(&self, path: &str, bytes: usize, body: &[u8]) -> std::io::Result<TcpStream> {
+        let mut stream = self.connect()?;
+        write!(
+            stream,
+            "POST {path} HTTP/1.1\r\nhost: x\r\ncontent-type: {}\r\ncontent-length: {bytes}\r\n\r\n",
+            routes::OCTETS
+        )?;
+        stream.write_all(body)?;
+        Ok(stream)
+    }
+
+    fn half(&self) -> &[u8] {
+        self.ask.body.get(..self.ask.body.len() / 2).unwrap_or_default()
+    }
+
+    fn whole(&self) -> std::io::Result<TcpStream> {
+        self.post(&self.ask.path, self.ask.body.len(), &self.ask.body)
+    }
+}
+
+fn in_a_head(victim: &BreakTarget) -> std::io::Result<()> {
+    victim.connect()?.write_all(format!("POST {} HTTP/1.1\r\nhost: ", victim.ask.path).as_bytes())
+}
+
+fn in_an_ask(victim: &BreakTarget) -> std::io::Result<()> {
+    victim.post(&victim.ask.path, victim.ask.body.len(), victim.half()).map(drop)
+}
+
+/// The frame's head is right, and what follows is not looked at: it never comes to its end.
+fn in_keys(victim: &BreakTarget) -> std::io::Result<()> {
+    let head = victim.ask.body.get(..FRAME_HEADER_BYTES).unwrap_or_default();
+    let half = [head, vec![0; victim.keys_bytes / 2].as_slice()].concat();
+    victim.post(&victim.keys, FRAME_HEADER_BYTES + victim.keys_bytes, &half).map(drop)
+}
+
+fn before_an_answer(victim: &BreakTarget) -> std::io::Result<()> {
+    victim.whole()?.shutdown(Shutdown::Both)
+}
+
+/// What is unread when a socket is closed is told to the other end as a reset.
+fn in_an_answer(victim: &BreakTarget) -> std::io::Result<()> {
+    victim.whole()?.read_exact(&mut [0; 16])
+}
+
+fn in_a_file(victim: &BreakTarget) -> std::io::Result<()> {
+    let mut stream = victim.connect()?;
+    write!(stream, "GET {} HTTP/1.1\r\nhost: x\r\n\r\n", victim.file)?;
+    stream.read_exact(&mut [0; 200])
+}
+
+/// Half of a body, and then nothing, until the server has had enough.
+fn in_silence(victim: &BreakTarget) -> std::io::Result<()> {
+    let mut stream = victim.post(&victim.ask.path, victim.ask.body.len(), victim.half())?;
+    stream.read_to_end(&mut Vec::new()).map(drop)
+}
+
+/// Asks over HTTP/2 with a receive window of 0, so that no byte of any answer can leave, and waits until the server has had
+/// enough.
+fn behind_a_closed_window(victim: &BreakTarget) -> std::io::Result<()> {
+    let mut stream = victim.connect()?;
+    stream.write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")?;
+    // SETTINGS_INITIAL_WINDOW_SIZE is 0 (RFC 9113, section 6.5.2).
+    stream.write_all(&http2_frame(4, 0, 0, &[0, 4, 0, 0, 0, 0]))?;
+    let head = http2_head(&victim.ask.path, victim.ask.body.len());
+    for number in 0..UNREAD {
+        let id = 2 * number + 1;
+        // END_HEADERS, and END_STREAM with the last of the body.
+        stream.write_all(&http2_frame(1, 4, id, &head))?;
+        let mut left = victim.ask.body.chunks(HTTP2_FRAME).peekable();
+        while let Some(part) = left.next() {
+            stream.write_all(&http2_frame(0, u8::from(left.peek().is_none()), id, part))?;
+        }
+    }
+    stream.read_to_end(&mut Vec::new()).map(drop)
+}
+
+/// The most that a frame may carry before settings say more.
+const HTTP2_FRAME: usize = 16_384;
+
+/// A frame of HTTP/2 (RFC 9113, section 4.1).
+fn http2_frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
+    let length = u32::try_from(payload.len()).unwrap_or(u32::MAX).to_be_bytes();
+    let [_, length @ ..] = length;
+    [&length[..], &[kind, flags], &stream.to_be_bytes(), payload].concat()
+}
+
+/// The fields of an ask: what HPACK's table has, and literals that are not added to it (RFC 7541, appendix A and section 6.2.2).
+fn http2_head(path: &str, bytes: usize) -> Vec<u8> {
+    const POST: u8 = 0x83;
+    const HTTP: u8 = 0x86;
+    const AUTHORITY: &[u8] = &[1];
+    const PATH: &[u8] = &[4];
+    const CONTENT_LENGTH: &[u8] = &[0x0f, 13];
+    const CONTENT_TYPE: &[u8] = &[0x0f, 16];
+    let bytes = bytes.to_string();
+    let fields = [(PATH, path), (AUTHORITY, "x"), (CONTENT_LENGTH, &bytes), (CONTENT_TYPE, routes::OCTETS)];
+    let mut head = vec![POST, HTTP];
+    for (name, value) in fields {
+        head.extend_from_slice(name);
+        // A length of 127 and more goes on in the next bytes, seven bits each.
+        let mut left = value.len();
+        if left < 127 {
+            head.push(left as u8);
+        } else {
+            head.push(127);
+            left -= 127;
+            while left >= 128 {
+                head.push((left % 128) as u8 | 128);
+                left /= 128;
+            }
+            head.push(left as u8);
+        }
+        head.extend_from_slice(value.as_bytes());
+    }
+    head
+}

@@ -1,0 +1,106 @@
+//! What all clients share: where they ask, how long, what is right, and what came of it.
+
+use super::rows::SoakRows;
+use sotto_catalog::TableName;
+use sotto_client::{ClientError, Fault};
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Where clients ask, and for how long.
+pub(super) struct SoakContext<'a> {
+    pub(super) url: String,
+    pub(super) table: &'a TableName,
+    pub(super) rows: SoakRows,
+    pub(super) over: AtomicBool,
+    pub(super) book: Mutex<SoakResults>,
+}
+
+/// What came of it.
+#[derive(Debug, Default)]
+pub(super) struct SoakResults {
+    /// How long each lookup took.
+    pub(super) ms: Vec<f32>,
+    /// Answers that are not what is in the row, and the first of them.
+    pub(super) wrong: u64,
+    pub(super) first_wrong: Option<String>,
+    /// Errors by kind.
+    pub(super) errors: BTreeMap<String, ErrorCount>,
+    /// Tables that were opened, each with keys of its own where there are keys.
+    pub(super) opened: u64,
+    /// How often a client has moved to another epoch.
+    pub(super) moved: u64,
+    /// What was broken off, by where.
+    pub(super) aborted: BTreeMap<&'static str, u64>,
+    /// Epochs that were published, and seconds from the changes to the answers.
+    pub(super) published: Vec<f64>,
+    /// Those of them with parameters of their own.
+    pub(super) anew: u64,
+}
+
+/// Errors of one kind.
+#[derive(Debug, Default, Clone, serde::Serialize)]
+pub(super) struct ErrorCount {
+    pub(super) count: u64,
+    /// Whether asking again mends it.
+    pub(super) retryable: bool,
+    /// What the first of them said.
+    pub(super) first: String,
+}
+
+impl SoakContext<'_> {
+    /// What came of it so far.
+    pub(super) fn book(&self) -> MutexGuard<'_, SoakResults> {
+        self.book.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether clients are to end.
+    pub(super) fn is_over(&self) -> bool {
+        self.over.load(Ordering::Relaxed)
+    }
+
+    /// Compares an answer with what is in the row at the epoch that was asked about.
+    pub(super) fn check(&self, row: u64, epoch: u64, value: &[u8]) {
+        if self.rows.content(row, epoch) == value {
+            return;
+        }
+        let other = (1..epoch + 2).find(|at| self.rows.content(row, *at) == value);
+        let mut book = self.book();
+        book.wrong += 1;
+        book.first_wrong.get_or_insert_with(|| match other {
+            Some(other) => format!("row {row} of epoch {epoch} was answered as it is at epoch {other}"),
+            None => format!("row {row} of epoch {epoch} was answered with bytes that it never had"),
+        });
+    }
+
+    /// Counts an error.
+    pub(super) fn failed(&self, doing: &str, error: &ClientError) {
+        let mut book = self.book();
+        let kind = book.errors.entry(format!("{doing}: {}", error.code())).or_default();
+        if kind.count == 0 {
+            kind.first = error.to_string();
+        }
+        kind.count += 1;
+        kind.retryable = error.fault() == Fault::Network;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_of_another_epoch_is_wrong_and_named() {
+        let (name, rows) = ("t".parse().unwrap(), SoakRows { rows: 100, row_bytes: 16 });
+        let (url, over, book) = (String::new(), AtomicBool::new(false), Mutex::default());
+        let world = SoakContext { url, table: &name, rows, over, book };
+        // The first row changes with each epoch.
+        world.check(0, 3, &rows.content(0, 3));
+        assert_eq!(world.book().wrong, 0);
+        world.check(0, 3, &rows.content(0, 2));
+        world.check(0, 3, &[0; 16]);
+        let book = world.book();
+        let first = book.first_wrong.as_deref().unwrap();
+        assert_eq!((book.wrong, first), (2, "row 0 of epoch 3 was answered as it is at epoch 2"));
+    }
+}

@@ -1,0 +1,266 @@
+//! `sotto bench server DIR`: how many lookups a second a server gives, over HTTP on loopback.
+//!
+//! The server is the real one, in this process. What asks it is not: a real client would spend this
+//! machine's time and memory bandwidth on its own half. So one client makes a query for each asker, and the
+//! askers post those bytes again and again. To the server they are queries like any other. Every answer
+//! must be, byte for byte, the first one to its query, whatever else shared the pass. The first ones are the
+//! same from both servers, and are decrypted: another query for the row, under another secret, must read the
+//! same bytes, which answers that are wrong do not. Of a scheme that asks several servers the first is measured; the
+//! others run beside it, to be asked what is decrypted.
+
+use super::local_server::{http, open, post, read_through, url};
+use crate::exit_mapping;
+use crate::failure::{Failure, Result};
+use crate::screen::bars::StageUnit;
+use crate::screen::{Screen, grid, units};
+use crate::verbs::server_counters::Counters;
+use serde::Serialize;
+use sotto_bench::Options;
+use sotto_client::ClientError;
+use sotto_client::transport::Request;
+use sotto_core::ExpectOrDefault;
+use sotto_db::TableDir;
+use sotto_server::{RunningServer, Server, ServerConfig, TableConfig};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// How often the settings are measured, in turns: the figures are medians.
+const ROUNDS: usize = 5;
+
+/// Queries in a pass of the server that shares passes, as is its default.
+const SHARED: usize = 8;
+
+/// One way of asking, and what came of it.
+#[derive(Debug, Serialize)]
+struct ThroughputRow {
+    clients: usize,
+    queries_per_pass_at_most: usize,
+    queries_per_pass: f64,
+    lookups_per_second: f64,
+    median_ms: f64,
+    slowest_of_20_ms: f64,
+    times_one_client: f64,
+}
+
+/// What `bench server` found.
+#[derive(Debug, Serialize)]
+pub(super) struct Report {
+    table: String,
+    scheme: String,
+    rows: u64,
+    row_bytes: u64,
+    server_threads: usize,
+    backend: &'static str,
+    answers_checked: u64,
+    figures: Vec<ThroughputRow>,
+}
+
+impl Report {
+    /// For a person.
+    pub(super) fn table(&self) -> String {
+        let columns = [
+            ("clients", true),
+            ("a pass takes", true),
+            ("took", true),
+            ("lookups a second", true),
+            ("vs one", true),
+            ("median ms", true),
+            ("1 in 20 ms", true),
+        ];
+        let rows = self.figures.iter().map(|figure| {
+            vec![
+                figure.clients.to_string(),
+                format!("up to {}", figure.queries_per_pass_at_most),
+                format!("{:.2}", figure.queries_per_pass),
+                units::digits(figure.lookups_per_second),
+                format!("{:.2} x", figure.times_one_client),
+                units::digits(figure.median_ms),
+                units::digits(figure.slowest_of_20_ms),
+            ]
+        });
+        format!(
+            "Table {}: {} rows of {} bytes, {}; server on {} thread(s), {} kernels; over HTTP on loopback.\n\n{}\n\n\
+             took: queries that shared one pass over the table, on average. Medians of {ROUNDS} rounds in\n\
+             turns; {} answers, every one equal to the first to its query.",
+            self.table,
+            units::count(self.rows),
+            self.row_bytes,
+            self.scheme,
+            self.server_threads,
+            self.backend,
+            grid::grid(&columns, rows),
+            units::count(self.answers_checked)
+        )
+    }
+
+    /// For a script.
+    pub(super) fn json(&self) -> Result<String> {
+        serde_json::to_string_pretty(self).map_err(|error| Failure::internal(error.to_string()))
+    }
+}
+
+/// Serves the newest epoch of the table in `dir` twice, with and without shared passes, and measures both.
+pub(super) fn run(dir: &Path, clients: usize, options: &Options, screen: Screen) -> Result<Report> {
+    let bars = screen.bars();
+    bars.at("starting servers", 0, 0, StageUnit::Share);
+    let image = TableDir::open(dir).and_then(|dir| dir.open_latest()).map_err(exit_mapping::db)?;
+    let catalog = image.catalog().clone();
+    let threads = options.threads.unwrap_or(1);
+    let start = |max_queries, role| {
+        let mut config = ServerConfig {
+            tables: vec![TableConfig::path(image.path())],
+            role,
+            threads,
+            reload_seconds: 0,
+            ..ServerConfig::on_free_ports()
+        };
+        config.batch.max_queries = max_queries;
+        config.max_in_flight_mib = config.max_in_flight_mib.max(4096);
+        config.deadline_ms = 60_000;
+        let server = Server::start(&config).map_err(exit_mapping::start)?;
+        read_through(&server)?;
+        Ok(server)
+    };
+    let (alone, shared) = (start(1, 0)?, start(SHARED, 0)?);
+    let others = (1..u8::try_from(catalog.servers).unwrap_or(u8::MAX)).map(|role| start(SHARED, role));
+    let others = others.collect::<Result<Vec<_>>>()?;
+    let urls: Vec<String> = std::iter::once(&shared).chain(&others).map(url).collect();
+    let urls: Vec<&str> = urls.iter().map(String::as_str).collect();
+    let mut session = open(&urls, &catalog.table)?;
+    let mut rng = sotto_prg::system_rng().map_err(|_| exit_mapping::client(ClientError::NoEntropy))?;
+    let row = |i: usize| (i as u64).wrapping_mul(0x9E37_79B9) % catalog.rows;
+    let mut requests = Vec::new();
+    let mut first = Vec::new();
+    for i in 0..clients {
+        let mut look_up = || -> Result<(Request, Vec<u8>, Vec<Vec<u8>>)> {
+            let ask = session.query(&[row(i)], &mut rng).map_err(exit_mapping::client)?;
+            let asked = urls.iter().zip(ask.requests());
+            let answers = asked.map(|(url, request)| post(&mut http(url)?, request));
+            let answers = answers.collect::<Result<Vec<_>>>()?;
+            let (Some(request), Some(answer)) = (ask.requests().first().cloned(), answers.first().cloned())
+            else {
+                return Err(Failure::internal("a query that is for no server"));
+            };
+            if post(&mut http(&url(&alone))?, &request)?.body != answer.body {
+                return Err(Failure::internal(
+                    "two servers of one table gave different answers to one query",
+                ));
+            }
+            let rows = session.recover(ask, &answers).map_err(exit_mapping::client)?;
+            Ok((request, answer.body, rows))
+        };
+        let (request, answer, rows) = look_up()?;
+        if look_up()?.2 != rows {
+            return Err(Failure::internal("two queries for one row read different rows"));
+        }
+        requests.push(request);
+        first.push(answer);
+        bars.at("first answers", i as u64 + 1, clients as u64, StageUnit::Count("clients"));
+    }
+
+    let span = Duration::from_millis(if options.quick { 200 } else { 2000 });
+    let ways = [(&shared, SHARED, 1), (&alone, 1, clients), (&shared, SHARED, clients)];
+    let mut rounds: Vec<Vec<Round>> = ways.iter().map(|_| Vec::new()).collect();
+    let mut done = 0;
+    for _ in 0..ROUNDS {
+        for ((server, _, clients), rounds) in ways.iter().zip(&mut rounds) {
+            rounds.push(round(
+                server,
+                requests.get(..*clients).expect_or_default("there are requests for the most clients"),
+                &first,
+                span,
+            )?);
+            done += 1;
+            bars.at("asking", done, (ROUNDS * ways.len()) as u64, StageUnit::Count("rounds"));
+        }
+    }
+    bars.finish();
+    let lone = rounds.first().map_or(1.0, |rounds| median(rounds.iter().map(Round::per_second)));
+    let figures = ways.iter().zip(&rounds).map(|((_, most, clients), rounds)| {
+        let per_second = median(rounds.iter().map(Round::per_second));
+        ThroughputRow {
+            clients: *clients,
+            queries_per_pass_at_most: *most,
+            queries_per_pass: median(rounds.iter().map(|round| round.batch)),
+            lookups_per_second: per_second,
+            median_ms: median(rounds.iter().map(|round| round.at(0.5))),
+            slowest_of_20_ms: median(rounds.iter().map(|round| round.at(0.95))),
+            times_one_client: per_second / lone,
+        }
+    });
+    Ok(Report {
+        table: catalog.table.to_string(),
+        scheme: catalog.scheme.clone(),
+        rows: catalog.rows,
+        row_bytes: catalog.row_bytes,
+        server_threads: threads,
+        backend: sotto_math::machine::backend(),
+        answers_checked: rounds.iter().flatten().map(|round| round.ms.len() as u64).sum(),
+        figures: figures.collect(),
+    })
+}
+
+/// One round of one way.
+struct Round {
+    /// Milliseconds of every lookup, in order of size.
+    ms: Vec<f64>,
+    took: Duration,
+    batch: f64,
+}
+
+impl Round {
+    fn per_second(&self) -> f64 {
+        self.ms.len() as f64 / self.took.as_secs_f64()
+    }
+
+    /// The time that this share of the lookups stayed below.
+    fn at(&self, share: f64) -> f64 {
+        let index = (self.ms.len() as f64 * share) as usize;
+        self.ms.get(index.min(self.ms.len().saturating_sub(1))).copied().unwrap_or(f64::NAN)
+    }
+}
+
+fn round(server: &RunningServer, requests: &[Request], first: &[Vec<u8>], span: Duration) -> Result<Round> {
+    let before = Counters::read(server.admin)?;
+    let over = AtomicBool::new(false);
+    let began = Instant::now();
+    let mut ms = std::thread::scope(|scope| {
+        let askers = requests.iter().zip(first).map(|(request, answer)| {
+            let over = &over;
+            scope.spawn(move || ask_until(over, server, request, answer))
+        });
+        let askers: Vec<_> = askers.collect();
+        std::thread::sleep(span);
+        over.store(true, Ordering::Relaxed);
+        let mut all = Vec::new();
+        for asker in askers {
+            all.extend(asker.join().map_err(|_| Failure::internal("an asker ended badly"))??);
+        }
+        Ok::<_, Failure>(all)
+    })?;
+    let took = began.elapsed();
+    let batch = Counters::read(server.admin)?.batch_since(&before);
+    ms.sort_by(f64::total_cmp);
+    Ok(Round { ms, took, batch })
+}
+
+fn ask_until(over: &AtomicBool, server: &RunningServer, request: &Request, due: &[u8]) -> Result<Vec<f64>> {
+    let mut http = http(&url(server))?;
+    let mut ms = Vec::new();
+    while !over.load(Ordering::Relaxed) {
+        let began = Instant::now();
+        let answer = post(&mut http, request)?;
+        ms.push(began.elapsed().as_secs_f64() * 1e3);
+        if answer.body != due {
+            return Err(Failure::internal("an answer differs from the first to the same query"));
+        }
+    }
+    Ok(ms)
+}
+
+pub(super) fn median(values: impl Iterator<Item = f64>) -> f64 {
+    let mut values: Vec<_> = values.collect();
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
+}

@@ -1,0 +1,45 @@
+//! How fast schemes are on this machine: measured by `sotto bench machine`, and remembered in the cache folder.
+
+use super::connect_args::default_cache;
+use crate::failure::{Failure, Result};
+use sotto_bench::machine;
+use sotto_plan::Calibration;
+use sotto_plan::calibration::CalibrationError;
+use std::path::PathBuf;
+
+/// What is remembered of this machine, and in a line where times come from.
+pub(super) fn recall() -> (Option<Calibration>, String) {
+    let usual = |why: &str| {
+        format!(
+            "times are counted, not measured: each scheme's own account, at the rate of the machine of `sotto_core::work`. {why}"
+        )
+    };
+    let Some(file) = file() else {
+        return (None, usual("There is no cache folder to remember measurements in."));
+    };
+    match Calibration::recall(&file, &machine::name()) {
+        Ok(known) => {
+            let said =
+                format!("times are predicted from {} measurements on this machine", known.samples.len());
+            (Some(known), said)
+        }
+        Err(CalibrationError::Storage(_)) => {
+            (None, usual("`sotto bench machine` measures this machine, in some minutes."))
+        }
+        Err(why) => (
+            None,
+            usual(&format!("{} is not used: {why}. `sotto bench machine` measures again.", file.display())),
+        ),
+    }
+}
+
+/// Remembers a calibration for the next program, and says where.
+pub(super) fn keep(calibration: &Calibration) -> Result<String> {
+    let Some(file) = file() else { return Ok("there is no cache folder to remember it in".to_owned()) };
+    calibration.keep(&file).map_err(|error| Failure::file("writing", &file, &error))?;
+    Ok(format!("remembered in {}, for `sotto plan`", file.display()))
+}
+
+fn file() -> Option<PathBuf> {
+    Some(default_cache().ok()?.join("calibration.json"))
+}

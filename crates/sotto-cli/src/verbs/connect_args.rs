@@ -1,0 +1,307 @@
+//! A table or a stack behind an address: which one, whom to believe, and where to keep what is kept of it.
+
+use super::client_events::{self, EventLog};
+use crate::exit_mapping;
+use crate::failure::{Failure, Result};
+use crate::screen::bars::{ProgressLine, StageUnit};
+use sotto_catalog::{Hex32, PublicKey, TableName};
+use sotto_client::cache::Keyring;
+use sotto_client::stack::BatchStack;
+use sotto_client::table::{Progress, Stage, TableBuilder};
+use sotto_client::{ClientError, Stack, Table, WitnessKey};
+use sotto_core::Artifact;
+use sotto_wire::Code;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+// Headings of the help. They stand at each argument, since a heading of a whole group is that of all arguments after it too.
+const TRUST: &str = "Trust";
+const STORAGE: &str = "State and cache";
+const CONNECTION: &str = "Connection";
+
+/// Arguments of every verb that opens a table.
+#[derive(Debug, clap::Args)]
+pub(crate) struct ConnectArgs {
+    /// The server's address, as `sotto serve` printed it; one for each role of a table that has several
+    #[arg(long = "server", value_name = "URL", required = true)]
+    pub(super) servers: Vec<String>,
+    /// The table's name, or that of a stack
+    #[arg(long, alias = "name", value_name = "NAME", required = true)]
+    table: Option<TableName>,
+    /// Accept a table signed by this key only (`sotto encode` printed it)
+    #[arg(long, value_name = "sotto-pk:...")]
+    pin: Option<PublicKey>,
+    /// Accept this snapshot of the table only, one epoch with all that is in it (`sotto inspect` prints its digest)
+    #[arg(long, value_name = "DIGEST", help_heading = TRUST)]
+    snapshot: Option<Hex32>,
+    /// Accept only what is in its publisher's log, and was cosigned by this witness; several: by all of them
+    #[arg(long = "witness", value_name = "NAME+ID+BASE64", help_heading = TRUST)]
+    witnesses: Vec<WitnessKey>,
+    /// How many of the witnesses have to have cosigned [default: all]
+    #[arg(long, value_name = "K", value_parser = at_least_one(), requires = "witnesses", help_heading = TRUST)]
+    witness_count: Option<usize>,
+    /// How long ago they may have cosigned, in hours: a server can keep an old table alive for so long
+    #[arg(long, value_name = "HOURS", default_value = "24", help_heading = TRUST)]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..=8760))]
+    witness_age: u64,
+    /// Where to keep hints, keys and epochs [default: sotto/ in the user's cache folder]
+    #[arg(long, value_name = "DIR", conflicts_with = "no_cache", help_heading = STORAGE)]
+    cache: Option<PathBuf>,
+    /// Keep nothing: fetch the hint anew, and believe whichever key comes first
+    #[arg(long, help_heading = STORAGE)]
+    no_cache: bool,
+    /// Where to keep hints that are used up by asking [default: sotto/state/ in the user's data folder]
+    #[arg(long, value_name = "DIR", help_heading = STORAGE)]
+    pub(super) state: Option<PathBuf>,
+    /// Where to keep what tells an old copy of the state [default: sotto/anchors/ in the user's state folder]
+    #[arg(long, value_name = "DIR", help_heading = STORAGE)]
+    anchor: Option<PathBuf>,
+    /// The most bytes a second that hints made ahead of time may take
+    #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u64).range(1..), help_heading = STORAGE)]
+    rate: Option<u64>,
+    /// Register new keys for this call alone, and keep none: the server then cannot tie it to other calls by its keys
+    #[arg(long, help_heading = STORAGE)]
+    pub(super) fresh_keys: bool,
+    /// The file with the key that encrypts kept keys [default: sotto/keys.key in the user's data folder, else in the cache]
+    #[arg(long = "key-file", value_name = "FILE", conflicts_with = "no_cache", help_heading = STORAGE)]
+    keyring_key: Option<PathBuf>,
+    /// How long to wait for a busy server, or for another process that uses the same state or cache: 90, 90s or 2m
+    #[arg(long, value_name = "DURATION", default_value = "2m", value_parser = duration, help_heading = CONNECTION)]
+    pub(super) patience: Duration,
+    /// The longest one request may take, in seconds
+    #[arg(long, value_name = "SECONDS", default_value = "60", help_heading = CONNECTION)]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    pub(super) timeout: u64,
+    /// Trust the roots in this PEM file instead of the web's (for https)
+    #[arg(long, value_name = "FILE", help_heading = TRUST)]
+    pub(super) trust_root: Option<PathBuf>,
+    /// Refuse a table whose rows cannot be verified one by one. Where they can, they are in any case
+    #[arg(long, help_heading = TRUST)]
+    verified: bool,
+    /// Ask several servers over http beyond this machine: whoever listens on the way to all of them sees what is asked
+    #[arg(long, help_heading = TRUST)]
+    insecure_plaintext: bool,
+}
+
+/// What a name stands for.
+pub(super) enum TableOrStack {
+    Table(Box<Table>),
+    Stack(Box<BatchStack>),
+}
+
+/// How each table is opened, whether it is asked by itself or belongs to a stack.
+#[derive(Clone)]
+struct TableOptions {
+    state: Option<PathBuf>,
+    anchor: Option<PathBuf>,
+    rate: Option<u64>,
+    fresh_keys: bool,
+    verified: bool,
+    key_file: Option<PathBuf>,
+    patience: Duration,
+    bars: Arc<ProgressLine>,
+    events: EventLog,
+}
+
+impl TableOptions {
+    fn configure(&self, mut builder: TableBuilder) -> TableBuilder {
+        builder = builder.progress(on(&self.bars)).events(self.events.listener(&self.bars));
+        builder = builder.max_wait(self.patience);
+        if self.fresh_keys {
+            builder = builder.max_keys_age(Duration::ZERO);
+        }
+        if self.verified {
+            builder = builder.require_row_proofs();
+        }
+        if let Some(file) = &self.key_file {
+            builder = builder.key_file(file);
+        }
+        if let Some(dir) = &self.state {
+            builder = builder.state_dir(dir);
+        }
+        if let Some(rate) = self.rate {
+            builder = builder.preparation_rate(rate);
+        }
+        if let Some(dir) = &self.anchor {
+            builder = builder.anchor_dir(dir);
+        }
+        builder
+    }
+}
+
+/// Opens what a builder is of, a table or a stack, with all that is said in the same words of both.
+macro_rules! opened {
+    ($remote:expr, $builder:expr) => {{
+        let mut builder = $builder.timeout(Duration::from_secs($remote.timeout));
+        if let Some(key) = $remote.pin {
+            builder = builder.pin(key);
+        }
+        if let Some(digest) = $remote.snapshot {
+            builder = builder.snapshot(digest);
+        }
+        for witness in &$remote.witnesses {
+            builder = builder.witness(witness.clone());
+        }
+        if let Some(needed) = $remote.witness_count {
+            builder = builder.witnesses_needed(needed);
+        }
+        builder = builder.witness_age(Duration::from_secs($remote.witness_age * 3600));
+        if let Some(pem) = &$remote.trust_root {
+            builder = builder.trust_root(pem);
+        }
+        if $remote.insecure_plaintext {
+            builder = builder.insecure_plaintext();
+        }
+        if let Some(dir) = $remote.cache()? {
+            builder = builder.cache_dir(dir);
+        }
+        builder.open()
+    }};
+}
+
+impl ConnectArgs {
+    /// Opens a table.
+    pub(super) fn open(&self, bars: &Arc<ProgressLine>, events: &EventLog) -> Result<Table> {
+        self.open_table(&self.how(bars, events))?.map_err(exit_mapping::client)
+    }
+
+    /// Opens a table or, if the server has none of that name, a stack that is made for several rows at once.
+    pub(super) fn open_either(&self, bars: &Arc<ProgressLine>, events: &EventLog) -> Result<TableOrStack> {
+        let how = self.how(bars, events);
+        let missing = match self.open_table(&how)? {
+            Ok(table) => return Ok(TableOrStack::Table(Box::new(table))),
+            Err(missing) if is_missing(&missing) => missing,
+            Err(error) => return Err(exit_mapping::client(error)),
+        };
+        match self.open_stack(how)? {
+            Ok(stack) => BatchStack::new(stack)
+                .map(|batch| TableOrStack::Stack(Box::new(batch)))
+                .map_err(exit_mapping::client),
+            // Neither: what was asked for was most likely a table.
+            Err(error) if is_missing(&error) => Err(exit_mapping::client(missing)),
+            Err(error) => Err(exit_mapping::client(error)),
+        }
+    }
+
+    fn table(&self) -> &str {
+        self.table.as_ref().map_or("", TableName::as_str)
+    }
+
+    fn how(&self, bars: &Arc<ProgressLine>, events: &EventLog) -> TableOptions {
+        TableOptions {
+            state: self.state.clone().or_else(client_events::default_dir),
+            anchor: self.anchor.clone(),
+            rate: self.rate,
+            fresh_keys: self.fresh_keys,
+            verified: self.verified,
+            key_file: self.keyring_key.clone().or_else(default_key_file),
+            patience: self.patience,
+            bars: Arc::clone(bars),
+            events: events.clone(),
+        }
+    }
+
+    /// Opens a stack.
+    pub(super) fn stack(&self, bars: &Arc<ProgressLine>, events: &EventLog) -> Result<Stack> {
+        self.open_stack(self.how(bars, events))?.map_err(exit_mapping::client)
+    }
+
+    /// The folder for what is kept, if anything is.
+    pub(super) fn cache(&self) -> Result<Option<PathBuf>> {
+        match (&self.cache, self.no_cache) {
+            (_, true) => Ok(None),
+            (Some(dir), false) => Ok(Some(dir.clone())),
+            (None, false) => default_cache().map(Some),
+        }
+    }
+
+    /// The keyring, if keys are kept.
+    pub(super) fn keyring(&self) -> Result<Option<Keyring>> {
+        if self.fresh_keys { Ok(None) } else { self.token_keyring() }
+    }
+
+    /// The keyring for tokens, which do not tie one call to another.
+    pub(super) fn token_keyring(&self) -> Result<Option<Keyring>> {
+        let Some(dir) = self.cache()? else { return Ok(None) };
+        let key_file = self.keyring_key.clone().or_else(default_key_file);
+        let ring = Keyring::open(&dir, key_file.as_deref());
+        ring.map(Some).map_err(|error| exit_mapping::client(error.into()))
+    }
+
+    fn open_table(&self, how: &TableOptions) -> Result<sotto_client::Result<Table>> {
+        let servers: Vec<&str> = self.servers.iter().map(String::as_str).collect();
+        let builder = Table::connect_all(&servers, self.table());
+        Ok(opened!(self, how.configure(builder)))
+    }
+
+    fn open_stack(&self, how: TableOptions) -> Result<sotto_client::Result<Stack>> {
+        let servers: Vec<&str> = self.servers.iter().map(String::as_str).collect();
+        let builder = Stack::connect_all(&servers, self.table())
+            .max_wait(self.patience)
+            .events(how.events.listener(&how.bars))
+            .configure(move |builder| how.configure(builder));
+        Ok(opened!(self, builder))
+    }
+}
+
+/// Whether a server says that it has nothing of that name.
+fn is_missing(error: &ClientError) -> bool {
+    matches!(error.root(), ClientError::Refused(problem) if problem.code == Code::NoSuchTable)
+}
+
+/// Draws the opening of a table, and a row that is streamed.
+pub(super) fn on(bars: &Arc<ProgressLine>) -> impl FnMut(Progress) + Send + 'static {
+    let bars = Arc::clone(bars);
+    move |at| {
+        let name = match at.stage {
+            Stage::Catalog => "fetching the catalog",
+            Stage::Waiting => "waiting for another download",
+            Stage::Artifact(Artifact::Rows) => "streaming rows",
+            Stage::Artifact(_) => "fetching the hint",
+            Stage::Keys => "sending keys",
+            Stage::Hints => "waiting for hints",
+            Stage::Row => "fetching the row",
+            Stage::NextClient => "streaming rows for the next hints",
+            _ => return bars.rest(),
+        };
+        bars.at(name, at.done, at.total, StageUnit::Bytes);
+    }
+}
+
+/// A number of witnesses: 0 would ask for nothing.
+fn at_least_one() -> clap::builder::RangedU64ValueParser<usize> {
+    clap::builder::RangedU64ValueParser::new().range(1..)
+}
+
+/// A time as a person writes it: seconds, or with its unit.
+pub(super) fn duration(text: &str) -> Result<Duration, &'static str> {
+    let (number, seconds) = match text.trim_end_matches(char::is_alphabetic) {
+        number if number.len() == text.len() => (number, 1),
+        number => match &text[number.len()..] {
+            "s" => (number, 1),
+            "m" => (number, 60),
+            "h" => (number, 3600),
+            "d" => (number, 86_400),
+            _ => return Err("a time is a number of seconds, or one with s, m, h or d"),
+        },
+    };
+    let number: u64 =
+        number.parse().map_err(|_| "a time is a number of seconds, or one with s, m, h or d")?;
+    Ok(Duration::from_secs(number.saturating_mul(seconds)))
+}
+
+/// Where the key that encrypts kept keys lies if nobody says: not in the cache, which people copy.
+pub(super) fn default_key_file() -> Option<PathBuf> {
+    client_events::data_dir().map(|folder| folder.join("keys.key"))
+}
+
+/// The user's cache folder by the XDG rules.
+pub(super) fn default_cache() -> Result<PathBuf> {
+    let set = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let folder = set("XDG_CACHE_HOME").or_else(|| set("HOME").map(|home| home.join(".cache")));
+    folder.map(|folder| folder.join("sotto")).ok_or_else(|| {
+        Failure::usage("no folder for the cache: neither HOME nor XDG_CACHE_HOME is set")
+            .fix("give --cache DIR, or --no-cache")
+    })
+}

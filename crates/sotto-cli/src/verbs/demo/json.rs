@@ -1,0 +1,62 @@
+//! What the demo found, for a script.
+
+use super::baseline::Cost;
+use super::scheme_run::SchemeRun;
+use super::setup::DemoServer;
+use super::{DemoReport, LARGER, narration};
+use crate::verbs::encode::{self, EncodeOutcome};
+use serde_json::{Value, json};
+use sotto_core::Costs;
+
+/// All of it.
+pub(super) fn json(stage: &DemoServer, ended: &DemoReport<'_>) -> Value {
+    let DemoReport { both: [hinted, keyed], reading, ways, larger, crowd, log } = ended;
+    json!({
+        "server": stage.url(),
+        "hinted": scheme(&stage.encoded.hinted, hinted),
+        "keyed": scheme(&stage.encoded.keyed, keyed),
+        "scan": {
+            "bytes": reading.bytes,
+            "pass_ms": hinted.pass.as_secs_f64() * 1e3,
+            "read_ms": reading.time.as_secs_f64() * 1e3,
+            "of_read_ratio": narration::share(*reading, hinted.pass),
+        },
+        "in_the_clear": cost(ways.clear),
+        "download": cost(ways.download),
+        "larger": {
+            "table_bytes": LARGER.rows * LARGER.row_bytes,
+            "hinted": costs(&larger.hinted),
+            "keyed": costs(&larger.keyed),
+        },
+        "crowd": {
+            "clients": crowd.clients,
+            "lookups_per_second": crowd.per_second,
+            "queries_per_pass": crowd.batch,
+        },
+        "log": log.json(),
+    })
+}
+
+fn scheme(done: &EncodeOutcome, played: &SchemeRun) -> Value {
+    let mut value = played.json();
+    if let Some(object) = value.as_object_mut() {
+        object.insert("encode".to_owned(), json!(done.summary));
+        object.insert("scheme".to_owned(), json!(done.scheme));
+        object.insert("stages_s".to_owned(), encode::stages_json(&done.stages));
+        object.insert("public_key".to_owned(), done.public_key.to_string().into());
+    }
+    value
+}
+
+fn cost(cost: Cost) -> Value {
+    json!({ "up_bytes": cost.up, "down_bytes": cost.down, "ms": cost.time.as_secs_f64() * 1e3 })
+}
+
+fn costs(costs: &Costs) -> Value {
+    json!({
+        "artifact_bytes": costs.artifact_bytes,
+        "keys_bytes": costs.keys_bytes,
+        "query_bytes": costs.query_bytes,
+        "answer_bytes": costs.answer_bytes,
+    })
+}

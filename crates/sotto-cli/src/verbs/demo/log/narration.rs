@@ -1,0 +1,90 @@
+//! What is printed of the log: a paragraph per step, in a hundred columns, readable without colour.
+
+use super::lookups::{NameLookup, Proof};
+use super::sample::Sample;
+use super::setup::LogServer;
+use crate::failure::Result;
+use crate::screen::{Screen, grid, units};
+
+/// Lines of a proof that are shown.
+const LINES: usize = 5;
+
+pub(super) fn data(screen: Screen, sample: &Sample) -> Result<()> {
+    screen.say(
+        "\nWhich entry of a Certificate Transparency log has a certificate for a name, and is it really in the log?\n\
+         Asked without telling anyone the name.\n",
+    )?;
+    let root = sample.root.to_string();
+    screen.say(format!(
+        "Log        {}: the first {} entries of a real log, of 3 May 2025.\n           \
+         Every leaf hash is the one that the log published; root {}...\n           \
+         The sample has no signed head: a key made just now signs it.\n\
+         Names      {} domain names, each with the first entry that has it",
+        sample.path.display(),
+        units::count(sample.entries.len() as u64),
+        root.get(..16).unwrap_or(&root),
+        units::count(sample.names.len() as u64),
+    ))
+}
+
+pub(super) fn staged(screen: Screen, stage: &LogServer) -> Result<()> {
+    let names = &stage.names.summary;
+    screen.say(format!(
+        "Encode     by name: {} rows of {} bytes, two of which a name may lie in, in {}\n           \
+         proofs: {}, {} tables of hashes (a table for each colour of the tree), in {}\n\
+         Serve      {}\n",
+        units::count(names.rows),
+        names.row_bytes,
+        units::time(stage.names.took),
+        stage.layer,
+        stage.tables,
+        units::time(stage.took),
+        stage.url(),
+    ))
+}
+
+pub(super) fn found(screen: Screen, found: &[NameLookup]) -> Result<()> {
+    let columns = [
+        ("name", false),
+        ("answer", false),
+        ("as in the clear", false),
+        ("client ms", true),
+        ("server ms", true),
+        ("round trip ms", true),
+        ("bytes up", true),
+        ("bytes down", true),
+    ];
+    let answer = |entry: Option<u64>| entry.map_or("not there".to_owned(), |entry| format!("entry {entry}"));
+    let rows = found.iter().map(|found| {
+        vec![
+            found.name.clone(),
+            answer(found.entry),
+            if found.right() { "yes".to_owned() } else { format!("NO: {}", answer(found.expected)) },
+            units::millis(found.spent.client),
+            units::millis(found.spent.pass),
+            units::millis(found.spent.round_trip),
+            units::count(found.spent.up),
+            units::count(found.spent.down),
+        ]
+    });
+    screen.say(grid::grid(&columns, rows))?;
+    screen.say("\nA name that is not there is asked for like any other, and only the client learns it.\n")
+}
+
+pub(super) fn proved(screen: Screen, proof: &Proof) -> Result<()> {
+    screen.say(format!(
+        "That entry {} is in the log: {} lookups, one in each table, {} up and {} down,\n\
+         {} of hints once, {}. Verified against the key that signed the log:\n",
+        proof.entry,
+        proof.lookups,
+        units::bytes(proof.up),
+        units::bytes(proof.down),
+        units::bytes(proof.once),
+        units::time(proof.took),
+    ))?;
+    let lines: Vec<&str> = proof.text.lines().collect();
+    for line in lines.iter().take(LINES) {
+        screen.say(format!("   {line}"))?;
+    }
+    screen.say(format!("   ... {} lines in all", lines.len()))
+}

@@ -1,0 +1,169 @@
+//! What an operator would do: sign the log, lay its proofs out in tables, make a table of its names, serve both.
+
+use super::sample::Sample;
+use crate::exit_mapping;
+use crate::failure::{Failure, Result};
+use crate::screen::Screen;
+use crate::verbs::demo::setup::{HINTED, LOOKUPS};
+use crate::verbs::encode::{EncodeJob, EncodeOutcome};
+use crate::verbs::tree;
+use sotto_catalog::{Hex32, PublicKey};
+use sotto_core::Goal;
+use sotto_db::PiecesToWrite;
+use sotto_db::ingest::{
+    ColumnSelector, CostModel, FileOptions, KeywordOptions, SourceFormat, SourceLayout as Source,
+};
+use sotto_db::{IngestOptions, RowProofs, StackDir};
+use sotto_layers::keyword::KeyForm;
+use sotto_prg::PublicSeed;
+use sotto_server::{RunningServer, Server, ServerConfig, TableConfig};
+use sotto_tlog::{LogError, LogKey, LogLayout, LogSigner, LogWriter};
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// The table of names.
+pub(super) const NAMES: &str = "names";
+
+/// The stack of the log's proofs.
+pub(super) const PROOFS: &str = "proofs";
+
+/// What the log is called that the demo signs.
+const ORIGIN: &str = "demo.example/navigli2025h2";
+
+/// The log and its names, served.
+pub(super) struct LogServer {
+    /// The key that signed the log's checkpoint.
+    pub(super) log_key: LogKey,
+    /// The table of names.
+    pub(super) names: EncodeOutcome,
+    /// The key that signed the stack.
+    pub(super) pin: PublicKey,
+    /// Tables of the stack.
+    pub(super) tables: usize,
+    /// How proofs are laid out.
+    pub(super) layer: String,
+    /// Making the stack, from the log's files.
+    pub(super) took: Duration,
+    running: RunningServer,
+    /// Of the clients.
+    pub(super) cache: PathBuf,
+}
+
+impl LogServer {
+    /// Everything is written under `scratch`, which is temporary, but the table of names if it is to be kept.
+    pub(super) fn new(
+        sample: &Sample,
+        scratch: &Path,
+        kept: Option<PathBuf>,
+        threads: usize,
+        screen: Screen,
+    ) -> Result<Self> {
+        let log_key = signed(sample, &scratch.join("log"))?;
+        let names = names(sample, scratch, &kept.unwrap_or_else(|| scratch.join(NAMES)), screen)?;
+
+        let began = Instant::now();
+        let out = scratch.join(PROOFS);
+        let key = log_key.to_string();
+        let log = scratch.join("log");
+        let given = [log.as_os_str(), "--log-key".as_ref(), key.as_ref(), "--out".as_ref(), out.as_os_str()];
+        let more =
+            ["--layout", "static-ct", "--design", "colour", "--public", "0", "--scheme", "simplepir/1"];
+        tree::build(given.into_iter().chain(more.iter().map(AsRef::as_ref)), screen)?;
+        let took = began.elapsed();
+        let missing = || Failure::internal("the stack that was built is not there");
+        let (signature, stack) =
+            StackDir::find(&out).ok_or_else(missing)?.read().map_err(exit_mapping::db)?;
+
+        let tables = vec![TableConfig::path(&names.summary.image)];
+        let config = ServerConfig {
+            tables,
+            stacks: vec![out],
+            threads,
+            reload_seconds: 0,
+            ..ServerConfig::on_free_ports()
+        };
+        let running = Server::start(&config).map_err(exit_mapping::start)?;
+        Ok(LogServer {
+            log_key,
+            names,
+            pin: signature.public_key(),
+            tables: stack.shards.len(),
+            layer: stack.layers.iter().map(|layer| layer.name.as_str()).collect::<Vec<_>>().join(" over "),
+            took,
+            running,
+            cache: scratch.join("cache"),
+        })
+    }
+
+    pub(super) fn url(&self) -> String {
+        format!("http://{}", self.running.public)
+    }
+}
+
+/// Writes the entries as a log of its own, checks that its root is the one it is to be, and signs it with a fresh key.
+fn signed(sample: &Sample, folder: &Path) -> Result<LogKey> {
+    let failed = |error: LogError| Failure::input(error.to_string());
+    let mut rng = sotto_prg::system_rng().map_err(|error| Failure::internal(error.to_string()))?;
+    let signer = LogSigner::generate(ORIGIN, &mut rng).map_err(failed)?;
+    let mut writer = LogWriter::create(folder.to_owned(), LogLayout::StaticCt).map_err(failed)?;
+    sample.entries.iter().try_for_each(|entry| writer.append(&entry.written)).map_err(failed)?;
+    let checkpoint = writer.publish(&signer).map_err(failed)?;
+    if Hex32::from(checkpoint.root) != sample.root {
+        let why = format!(
+            "the entries have root {}, and {} was expected",
+            Hex32::from(checkpoint.root),
+            sample.root
+        );
+        return Err(Failure::input(why).fix("use the sample that comes with the project"));
+    }
+    Ok(signer.public().clone())
+}
+
+/// A table of the names, each with the number of its entry.
+fn names(sample: &Sample, scratch: &Path, out: &Path, screen: Screen) -> Result<EncodeOutcome> {
+    let mut lines = String::new();
+    for (name, entry) in &sample.names {
+        // Writing into a `String` cannot fail.
+        let _ = writeln!(lines, "{name},{entry}");
+    }
+    let input = scratch.join("names.csv");
+    std::fs::write(&input, lines).map_err(|error| Failure::file("writing", &input, &error))?;
+    let mut rng = sotto_prg::system_rng().map_err(|error| Failure::internal(error.to_string()))?;
+    let (entry, goal) = (HINTED.entry()?, Goal::default());
+    let costing = CostModel { entry, lookups_per_client: LOOKUPS, goal, set: None, batch: None };
+    let job = EncodeJob {
+        input: &input,
+        out,
+        name: NAMES.parse().map_err(|error| Failure::internal(format!("{error}")))?,
+        scheme: entry,
+        source: IngestOptions {
+            file: FileOptions { format: Some(SourceFormat::Csv), ..FileOptions::default() },
+            layout: Source::Keyword(KeywordOptions {
+                key: ColumnSelector::Number(1),
+                form: KeyForm::Domain,
+                value: Some(ColumnSelector::Number(2)),
+                values: Default::default(),
+                room: 0,
+                probes: None,
+                slots: None,
+                bands: Default::default(),
+                costing: Some(costing),
+                seed: PublicSeed::fresh(&mut rng),
+            }),
+        },
+        room: 0,
+        replace: false,
+        lookups: LOOKUPS,
+        goal,
+        set: None,
+        symmetric: false,
+        pieces: PiecesToWrite::Whole,
+        verified: RowProofs::IfCheap,
+        threads: None,
+        lifetime: None,
+        key: None,
+        attribution: None,
+    };
+    job.run(screen)
+}

@@ -1,0 +1,254 @@
+//! What the demo prints: one paragraph per step, in a hundred columns, readable without colour.
+
+use super::lookups::{AddressLookup, median};
+use super::many_clients::Outcome;
+use super::scheme_run::SchemeRun;
+use super::setup::DemoServer;
+use super::{Baselines, LargeTableCost};
+use crate::failure::Result;
+use crate::screen::{Screen, grid, units};
+use crate::verbs::encode::{self, EncodeOutcome};
+use sotto_client::Table;
+use sotto_core::Costs;
+use std::path::Path;
+use std::time::Duration;
+
+/// The teller.
+#[derive(Clone, Copy)]
+pub(super) struct Narrator {
+    pub(super) screen: Screen,
+}
+
+impl Narrator {
+    pub(super) fn data(self, path: &Path, ranges: usize) -> Result<()> {
+        self.screen.say(
+            "Which country is an IPv4 address registered in? Asked without telling anyone the address.\n",
+        )?;
+        self.screen.say(format!(
+            "Data       {} ({} ranges)\n           Statistics of the regional internet registries, published by the \
+             Number Resource\n           Organization (nro.net) under CC BY 4.0. Known to have errors.",
+            path.display(),
+            units::count(ranges as u64)
+        ))
+    }
+
+    pub(super) fn encoded(self, done: &EncodeOutcome) -> Result<()> {
+        let (took, stages) = (units::time(done.took), encode::stages_text(&done.stages));
+        let (done, scheme) = (&done.summary, &done.scheme);
+        self.screen.say(format!(
+            "Encode     {} rows of {} bytes, one per /24 block of addresses, in {}\n           \
+             ({})\n           \
+             {}:\n           matrix of {} x {} bytes, image of {}\n           \
+             security {} ({})\n           a lookup comes back wrong with probability {}",
+            units::count(done.rows),
+            done.row_bytes,
+            took,
+            stages,
+            scheme.title,
+            units::count(done.record_bytes),
+            units::count(done.records),
+            units::bytes(done.image_bytes),
+            units::security(scheme.security_bits),
+            scheme.security_model,
+            units::at_most(scheme.failure_log2),
+        ))
+    }
+
+    pub(super) fn encoded_too(self, done: &EncodeOutcome) -> Result<()> {
+        let (summary, scheme) = (&done.summary, &done.scheme);
+        self.screen.say(format!(
+            "           and once more, in {}, for {}:\n           \
+             {} records of {} bytes, image of {}; security {}, wrong with probability {}",
+            units::time(done.took),
+            scheme.title,
+            units::count(scheme.records),
+            units::count(scheme.record_bytes),
+            units::bytes(summary.image_bytes),
+            units::security(scheme.security_bits),
+            units::at_most(scheme.failure_log2),
+        ))
+    }
+
+    pub(super) fn served(self, stage: &DemoServer, threads: u16) -> Result<()> {
+        let threads = if threads == 1 { "one thread".to_owned() } else { format!("{threads} threads") };
+        self.screen.say(format!("Serve      {} on {threads}", stage.url()))
+    }
+
+    pub(super) fn opened(self, table: &Table) -> Result<()> {
+        let stats = table.stats();
+        self.screen.say(format!(
+            "Open       catalog {}, hint {} once, in {}; signed by the key that is pinned,\n           {}\n",
+            units::bytes(stats.catalog.down),
+            units::bytes(stats.artifacts.down),
+            units::time(stats.opening),
+            table.session().public_key(),
+        ))
+    }
+
+    pub(super) fn lookups(self, lookups: &[AddressLookup]) -> Result<()> {
+        let columns = [
+            ("address", false),
+            ("answer", false),
+            ("as in the clear", false),
+            ("client ms", true),
+            ("server ms", true),
+            ("round trip ms", true),
+            ("bytes up", true),
+            ("bytes down", true),
+        ];
+        let rows = lookups.iter().map(|lookup| {
+            vec![
+                lookup.address.to_string(),
+                if lookup.answer.is_empty() { "(nobody's)".to_owned() } else { lookup.answer.clone() },
+                if lookup.right() { "yes".to_owned() } else { format!("NO: {:?}", lookup.expected) },
+                units::millis(lookup.spent.client),
+                units::millis(lookup.spent.pass),
+                units::millis(lookup.spent.round_trip),
+                units::count(lookup.spent.up),
+                units::count(lookup.spent.down),
+            ]
+        });
+        self.screen.say(grid::grid(&columns, rows))?;
+        for lookup in lookups.iter().filter(|lookup| lookup.mixed) {
+            self.screen.say(format!(
+                " {}: its block is split between countries; the table holds that of the block's first address",
+                lookup.address
+            ))?;
+        }
+        let seen = lookups.first().map_or(0, |lookup| lookup.spent.seen.len());
+        self.screen.say(format!("\nWhat the server saw of each, the first {seen} bytes:\n"))?;
+        for lookup in lookups {
+            let address = lookup.address.to_string();
+            self.screen.say(format!("   {address:<16} {}", units::hex(&lookup.spent.seen)))?;
+        }
+        self.screen.say("The same question twice has nothing in common, and all have one size.\n")
+    }
+
+    pub(super) fn scan(self, lookups: &[AddressLookup], reading: PlainRead) -> Result<()> {
+        let pass = median(lookups.iter().map(|lookup| lookup.spent.pass));
+        self.screen.say(format!(
+            "The server reads its whole table ({}) for every query, or it would learn which part matters:\n\
+             in {}, at {} GB/s. Merely reading it takes one thread {} ({} GB/s), {} % of that time.\n",
+            units::bytes(reading.bytes),
+            units::time(pass),
+            units::digits(reading.rate(pass)),
+            units::time(reading.time),
+            units::digits(reading.rate(reading.time)),
+            units::digits(100.0 * share(reading, pass)),
+        ))
+    }
+
+    pub(super) fn side_by_side(self, both: &[SchemeRun; 2], larger: &LargeTableCost) -> Result<()> {
+        let columns = [
+            ("scheme", false),
+            ("right", true),
+            ("hint", true),
+            ("keys", true),
+            ("query", true),
+            ("answer", true),
+            ("100th in all", true),
+            ("open ms", true),
+            ("client ms", true),
+            ("server ms", true),
+        ];
+        let rows = both.iter().map(|played| {
+            let mut row =
+                vec![played.play.name().to_owned(), format!("{} of {}", played.right, played.asked)];
+            let bytes = [played.hint(), played.keys(), played.up, played.down, played.up_to(100)];
+            row.extend(bytes.map(|n| if n == 0 { "-".to_owned() } else { units::bytes(n) }));
+            row.extend([played.opening(), played.client, played.pass].map(units::millis));
+            row
+        });
+        self.screen
+            .say("The same addresses by two schemes, from tables with the same rows on the same server:\n")?;
+        self.screen.say(grid::grid(&columns, rows))?;
+        let line = |costs: &Costs| {
+            let once = costs.artifact_bytes + costs.keys_bytes;
+            [units::bytes(once), units::bytes(costs.query_bytes + costs.answer_bytes)]
+        };
+        let ([hint, each], [keys, keyed_each]) = (line(&larger.hinted), line(&larger.keyed));
+        let [hinted, keyed] = both.each_ref().map(|played| played.play.name());
+        self.screen.say(format!(
+            "\nA hint is fetched for every epoch and makes answers cheap; keys are sent once and hold for all\n\
+             epochs. By its parameters a table of 1 GiB (2^24 rows of 64 bytes) takes {hint} once and {each}\n\
+             per lookup with {hinted}, {keys} once and {keyed_each} per lookup with {keyed}.\n"
+        ))
+    }
+
+    pub(super) fn compare(self, both: &[SchemeRun; 2], ways: &Baselines, source: u64) -> Result<()> {
+        let columns = [
+            ("way", false),
+            ("up", true),
+            ("down", true),
+            ("once", true),
+            ("1st in all", true),
+            ("100th in all", true),
+            ("ms", true),
+            ("the server learns", false),
+        ];
+        let row = |name: &str, (up, down, once): (u64, u64, u64), time, learns: &str| {
+            let each = up + down;
+            let mut row = vec![name.to_owned()];
+            row.extend([up, down, once, once + each, once + 100 * each].map(units::bytes));
+            row.extend([units::millis(time), learns.to_owned()]);
+            row
+        };
+        let private = both.iter().map(|played| {
+            let bytes = (played.up, played.down, played.once());
+            row(played.play.name(), bytes, played.trip, "that somebody asks")
+        });
+        let others = [
+            row("download", (0, 0, ways.download.down), ways.download.time, "that somebody has it"),
+            row("in the clear", (ways.clear.up, ways.clear.down, 0), ways.clear.time, &ways.told),
+        ];
+        self.screen.say("The same lookup, four ways (over loopback, HTTP headers not counted):\n")?;
+        self.screen.say(grid::grid(&columns, private.chain(others)))?;
+        self.screen.say(format!(
+            "\nThis table compresses to {}: whoever can should download it. Private lookups are for tables\n\
+             one cannot hold or may not have.\n",
+            units::bytes(source),
+        ))
+    }
+
+    pub(super) fn crowd(self, crowd: &Outcome, lookups: &[AddressLookup]) -> Result<()> {
+        let trip =
+            median(lookups.iter().map(|lookup| lookup.spent.client + lookup.spent.round_trip)).as_secs_f64();
+        self.screen.say(format!(
+            "{} clients at once: {} lookups a second, {} queries to a pass over the table on average\n\
+             (one client alone: {} a second). Whoever asks while a pass runs shares the next one.",
+            crowd.clients,
+            units::digits(crowd.per_second),
+            units::digits(crowd.batch),
+            units::digits(1.0 / trip.max(1e-9)),
+        ))
+    }
+
+    pub(super) fn end(self, stage: &DemoServer, kept: Option<&Path>) -> Result<()> {
+        let Some(dir) = kept else { return Ok(()) };
+        self.screen.say(format!(
+            "\nThe table is kept in {dir}. Next:\n  sotto serve {dir}\n  \
+             sotto get --server http://127.0.0.1:8080 --table {} --key 8.8.8.8 --pin {}",
+            stage.encoded.hinted.image.catalog().table,
+            stage.encoded.hinted.public_key,
+            dir = dir.display(),
+        ))
+    }
+}
+
+/// A plain read of the bytes a pass reads.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct PlainRead {
+    pub(super) bytes: u64,
+    pub(super) time: Duration,
+}
+
+impl PlainRead {
+    fn rate(self, time: Duration) -> f64 {
+        self.bytes as f64 / time.as_secs_f64().max(1e-9) / 1e9
+    }
+}
+
+/// The plain read, as a share of the pass.
+pub(super) fn share(reading: PlainRead, pass: Duration) -> f64 {
+    reading.time.as_secs_f64() / pass.as_secs_f64().max(1e-9)
+}

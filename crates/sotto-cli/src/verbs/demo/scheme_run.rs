@@ -1,0 +1,86 @@
+//! What a scheme's lookups took in all: bytes once and each, the client's time and the server's.
+
+use super::lookups::{AddressLookup, median};
+use super::setup::DemoScheme;
+use serde_json::json;
+use sotto_client::Table;
+use sotto_client::table::Stats;
+use std::time::Duration;
+
+/// A scheme and what it took.
+pub(super) struct SchemeRun {
+    pub(super) play: DemoScheme,
+    stats: Stats,
+    lookups: Vec<serde_json::Value>,
+    pub(super) right: usize,
+    pub(super) asked: usize,
+    pub(super) up: u64,
+    pub(super) down: u64,
+    /// Of the client, per lookup.
+    pub(super) client: Duration,
+    /// Of the server, per lookup.
+    pub(super) pass: Duration,
+    /// From key to value.
+    pub(super) trip: Duration,
+}
+
+impl SchemeRun {
+    /// Looks back on the lookups of a table.
+    pub(super) fn new(play: DemoScheme, table: &Table, lookups: &[AddressLookup]) -> Self {
+        SchemeRun {
+            play,
+            stats: table.stats(),
+            lookups: lookups.iter().map(AddressLookup::json).collect(),
+            right: lookups.iter().filter(|lookup| lookup.right()).count(),
+            asked: lookups.len(),
+            up: lookups.first().map_or(0, |lookup| lookup.spent.up),
+            down: lookups.first().map_or(0, |lookup| lookup.spent.down),
+            client: median(lookups.iter().map(|lookup| lookup.spent.client)),
+            pass: median(lookups.iter().map(|lookup| lookup.spent.pass)),
+            trip: median(lookups.iter().map(|lookup| lookup.spent.client + lookup.spent.round_trip)),
+        }
+    }
+
+    /// Fetched once.
+    pub(super) fn hint(&self) -> u64 {
+        self.stats.artifacts.down
+    }
+
+    /// Registered once.
+    pub(super) fn keys(&self) -> u64 {
+        self.stats.keys.up
+    }
+
+    /// Catalog, hint and keys.
+    pub(super) fn once(&self) -> u64 {
+        self.stats.catalog.down + self.hint() + self.keys()
+    }
+
+    /// Everything up to and including lookup number `n`.
+    pub(super) fn up_to(&self, n: u64) -> u64 {
+        self.once() + n * (self.up + self.down)
+    }
+
+    /// The client getting ready.
+    pub(super) fn opening(&self) -> Duration {
+        self.stats.opening
+    }
+
+    pub(super) fn json(&self) -> serde_json::Value {
+        let ms = |time: Duration| time.as_secs_f64() * 1e3;
+        json!({
+            "scheme": self.play.name(),
+            "once": {
+                "catalog_bytes": self.stats.catalog.down,
+                "artifact_bytes": self.hint(),
+                "keys_bytes": self.keys(),
+            },
+            "open_ms": ms(self.opening()),
+            "client_ms": ms(self.client),
+            "server_ms": ms(self.pass),
+            "up_bytes": self.up,
+            "down_bytes": self.down,
+            "lookups": self.lookups,
+        })
+    }
+}

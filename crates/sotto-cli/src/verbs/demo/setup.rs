@@ -1,0 +1,189 @@
+//! What an operator and a user would do: encode the data, serve it, open the table.
+
+use super::narration::PlainRead;
+use super::{Demo, country};
+use crate::exit::Exit;
+use crate::exit_mapping;
+use crate::failure::{Failure, Result};
+use crate::screen::Screen;
+use crate::screen::bars::ProgressLine;
+use crate::verbs::encode::{EncodeJob, EncodeOutcome};
+use crate::verbs::{cleanup_on_signal, connect_args};
+use sotto_catalog::KeyKind;
+use sotto_client::Table;
+use sotto_core::{Goal, Image, SchemeEntry, Section};
+use sotto_db::PiecesToWrite;
+use sotto_db::ingest::{FileOptions, RangeOptions, SourceFormat, SourceLayout};
+use sotto_db::{IngestOptions, RowProofs};
+use sotto_server::{RunningServer, Server, ServerConfig, TableConfig};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// The scheme with a hint, and its table's name.
+pub(super) const HINTED: DemoScheme = DemoScheme { scheme: "simplepir/1", table: "ip-country" };
+
+/// The scheme with keys instead, and its table's name.
+pub(super) const KEYED: DemoScheme = DemoScheme { scheme: "fspiral/1", table: "ip-country-fspiral" };
+
+/// A scheme that is shown, on a table of its own with the same rows.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct DemoScheme {
+    scheme: &'static str,
+    table: &'static str,
+}
+
+impl DemoScheme {
+    /// The scheme.
+    pub(super) fn entry(self) -> Result<&'static SchemeEntry> {
+        sotto_registry::find(self.scheme)
+            .ok_or_else(|| Failure::new(Exit::Params, format!("this build does not carry {}", self.scheme)))
+    }
+
+    /// What is printed of it: its name without the version.
+    pub(super) fn name(self) -> &'static str {
+        self.scheme.split('/').next().unwrap_or(self.scheme)
+    }
+
+    /// Encodes the data.
+    fn encode(self, data: &Path, out: &Path, screen: Screen) -> Result<EncodeOutcome> {
+        let job = EncodeJob {
+            input: data,
+            out,
+            name: self.table.parse().map_err(|error| Failure::internal(format!("{error}")))?,
+            scheme: self.entry()?,
+            source: IngestOptions {
+                file: FileOptions { format: Some(SourceFormat::Csv), ..FileOptions::default() },
+                layout: SourceLayout::Range(RangeOptions::new(KeyKind::Ipv4, u64::from(country::BLOCK))),
+            },
+            room: 0,
+            replace: false,
+            lookups: LOOKUPS,
+            goal: Goal::default(),
+            set: None,
+            symmetric: false,
+            pieces: PiecesToWrite::Whole,
+            verified: RowProofs::IfCheap,
+            threads: None,
+            lifetime: None,
+            key: None,
+            attribution: Some(ATTRIBUTION.to_owned()),
+        };
+        job.run(screen)
+    }
+}
+
+const ATTRIBUTION: &str = "Statistics of the regional internet registries, published by the Number Resource \
+                           Organization (nro.net) under CC BY 4.0, as merged by @ip-location-db/asn-country";
+
+/// Lookups by one client that the parameters are chosen for: about those of this demo.
+pub(super) const LOOKUPS: u64 = 100;
+
+/// The data, encoded for both schemes.
+pub(super) struct DemoTables {
+    pub(super) hinted: EncodeOutcome,
+    pub(super) keyed: EncodeOutcome,
+    /// Holds the clients' cache, and the tables too if nobody wants to keep them. Dropped last.
+    scratch: tempfile::TempDir,
+}
+
+impl DemoTables {
+    /// Encodes the data twice.
+    pub(super) fn new(args: &Demo, data: &Path, screen: Screen) -> Result<Self> {
+        let scratch = tempfile::Builder::new().prefix("sotto-demo-").tempdir();
+        let scratch = scratch.map_err(|error| {
+            Failure::new(Exit::Storage, format!("no temporary directory can be made: {error}"))
+        })?;
+        let folder = scratch.path().to_owned();
+        // A file that the encoder has just moved is not found, and its folder may still be there.
+        let gone = move || match std::fs::remove_dir_all(&folder) {
+            Err(error) if folder.exists() => Err(std::io::Error::other(error)),
+            done => done,
+        };
+        cleanup_on_signal::on_end(gone)
+            .map_err(|error| Failure::internal(format!("signals cannot be listened for: {error}")))?;
+        let out = args.dir.clone().unwrap_or_else(|| scratch.path().join(HINTED.table));
+        let hinted = HINTED.encode(data, &out, screen)?;
+        let keyed = KEYED.encode(data, &beside(&out, KEYED.name()), screen)?;
+        Ok(DemoTables { hinted, keyed, scratch })
+    }
+}
+
+/// Where another table lies: next to the first.
+pub(super) fn beside(first: &Path, other: &str) -> PathBuf {
+    let mut name = first.file_name().unwrap_or_default().to_owned();
+    name.push("-");
+    name.push(other);
+    first.with_file_name(name)
+}
+
+/// The encoded tables on a running server.
+pub(super) struct DemoServer {
+    pub(super) encoded: DemoTables,
+    running: RunningServer,
+}
+
+impl DemoServer {
+    /// Serves them, on free ports of the loopback interface.
+    pub(super) fn serve(encoded: DemoTables, threads: usize) -> Result<Self> {
+        let images = [&encoded.hinted, &encoded.keyed].map(|done| TableConfig::path(&done.summary.image));
+        let config = ServerConfig {
+            tables: images.into(),
+            threads,
+            reload_seconds: 0,
+            ..ServerConfig::on_free_ports()
+        };
+        let running = Server::start(&config).map_err(exit_mapping::start)?;
+        Ok(DemoServer { encoded, running })
+    }
+
+    pub(super) fn url(&self) -> String {
+        format!("http://{}", self.running.public)
+    }
+
+    /// Where what is temporary may be written.
+    pub(super) fn scratch(&self) -> &Path {
+        self.encoded.scratch.path()
+    }
+
+    pub(super) fn admin(&self) -> SocketAddr {
+        self.running.admin
+    }
+
+    /// A client over HTTP that pins the key. The first one fetches the hint, the others find it in the cache.
+    pub(super) fn hinted(&self, bars: ProgressLine) -> Result<Table> {
+        self.client(HINTED, &self.encoded.hinted, bars)
+    }
+
+    /// A client of the other table. It makes keys instead, and registers them.
+    pub(super) fn keyed(&self, bars: ProgressLine) -> Result<Table> {
+        self.client(KEYED, &self.encoded.keyed, bars)
+    }
+
+    fn client(&self, play: DemoScheme, done: &EncodeOutcome, bars: ProgressLine) -> Result<Table> {
+        let bars = Arc::new(bars);
+        let table = Table::connect(&self.url(), play.table)
+            .pin(done.public_key)
+            .cache_dir(self.encoded.scratch.path().join("cache"))
+            .progress(connect_args::on(&bars))
+            .open();
+        bars.finish();
+        table.map_err(exit_mapping::client)
+    }
+
+    /// Reads, and does nothing else with, the bytes a pass reads: what no scan can beat.
+    pub(super) fn read_pass(&self) -> Result<PlainRead> {
+        let resident = self.encoded.hinted.image.section(Section::Resident);
+        let resident = resident.ok_or_else(|| Failure::internal("the image has no resident section"))?;
+        let one = |_| {
+            let began = Instant::now();
+            std::hint::black_box(sotto_math::machine::read_pass(std::hint::black_box(resident)));
+            began.elapsed()
+        };
+        // The first pass brings this mapping's pages in.
+        one(());
+        let time = super::lookups::median((0..5).map(|_| one(())));
+        Ok(PlainRead { bytes: resident.len() as u64, time: time.max(Duration::from_nanos(1)) })
+    }
+}

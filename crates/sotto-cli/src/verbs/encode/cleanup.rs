@@ -1,0 +1,46 @@
+//! What is removed again if nothing comes of an encoding: all that it made itself, and nothing else.
+
+use sotto_db::WriteLock;
+use sotto_db::epoch::{KEY, LOCK, OPRF_KEY};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// What is not there before a command makes it.
+pub(super) struct CreatedFiles {
+    files: Vec<PathBuf>,
+    /// Innermost first.
+    folders: Vec<PathBuf>,
+}
+
+impl CreatedFiles {
+    /// Looks at what is there.
+    pub(super) fn before(out: &Path) -> Self {
+        let above = out.ancestors().filter(|folder| !folder.as_os_str().is_empty());
+        let folders = above.take_while(|folder| !folder.exists()).map(Path::to_owned).collect();
+        let lock = out.join(LOCK);
+        CreatedFiles { files: if lock.exists() { Vec::new() } else { vec![lock] }, folders }
+    }
+
+    /// Looks for the keys again once nobody else can make them.
+    pub(super) fn locked(mut self, lock: &WriteLock) -> Self {
+        let keys = [KEY, OPRF_KEY].map(|key| lock.dir().path().join(key));
+        self.files.extend(keys.into_iter().filter(|key| !key.exists()));
+        self
+    }
+
+    /// Removes what has come since. A key stays as soon as an image may be signed or masked with it, and one kept
+    /// elsewhere (`--key`) stays in any case: others may use it by now.
+    pub(super) fn remove(self, lock: &WriteLock) {
+        if !lock.dir().epochs().is_ok_and(|epochs| epochs.is_empty()) {
+            return;
+        }
+        // The error that led here is the one to report, not that its traces cannot be removed.
+        for file in self.files {
+            let _ = fs::remove_file(file);
+        }
+        for folder in self.folders {
+            // Only empty ones go.
+            let _ = fs::remove_dir(folder);
+        }
+    }
+}

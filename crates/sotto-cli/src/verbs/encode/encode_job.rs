@@ -1,0 +1,152 @@
+//! A table encoded: what `sotto encode` and the demo have in common.
+
+use super::cleanup::CreatedFiles;
+use super::replace;
+use crate::exit_mapping;
+use crate::failure::{Failure, Result};
+use crate::screen::Screen;
+use sotto_catalog::{PublicKey, SymmetricLayer, TableName};
+use sotto_core::{Goal, SchemeEntry};
+use sotto_db::ingest::{Notes, SourceLayout};
+use sotto_db::inspect::SchemeInfo;
+use sotto_db::mask::RowMasker;
+use sotto_db::{
+    EncodeOptions, EncodeSummary, ImageFile, IngestOptions, IngestedTable, PiecesToWrite, RowProofs,
+    TableDir, TableSource, WriteLock,
+};
+use sotto_prg::SystemRng;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// What to encode, and how: what `sotto encode` and the demo have in common.
+pub(in crate::verbs) struct EncodeJob<'a> {
+    pub(in crate::verbs) input: &'a Path,
+    pub(in crate::verbs) out: &'a Path,
+    pub(in crate::verbs) name: TableName,
+    pub(in crate::verbs) scheme: &'static SchemeEntry,
+    pub(in crate::verbs) source: IngestOptions,
+    /// Rows that there is to be room for. Keys have theirs in the source's options.
+    pub(in crate::verbs) room: u64,
+    /// Whether it may take the place of a table of another kind.
+    pub(in crate::verbs) replace: bool,
+    pub(in crate::verbs) lookups: u64,
+    pub(in crate::verbs) goal: Goal,
+    pub(in crate::verbs) set: Option<String>,
+    pub(in crate::verbs) symmetric: bool,
+    /// Whether it is cut.
+    pub(in crate::verbs) pieces: PiecesToWrite,
+    pub(in crate::verbs) verified: RowProofs,
+    pub(in crate::verbs) threads: Option<usize>,
+    pub(in crate::verbs) key: Option<&'a Path>,
+    /// For how many seconds clients believe it.
+    pub(in crate::verbs) lifetime: Option<u64>,
+    pub(in crate::verbs) attribution: Option<String>,
+}
+
+/// What came of a job.
+pub(in crate::verbs) struct EncodeOutcome {
+    pub(in crate::verbs) summary: EncodeSummary,
+    pub(in crate::verbs) notes: Notes,
+    pub(in crate::verbs) scheme: SchemeInfo,
+    pub(in crate::verbs) image: Arc<ImageFile>,
+    pub(in crate::verbs) public_key: PublicKey,
+    pub(in crate::verbs) stages: Vec<(String, Duration)>,
+    pub(in crate::verbs) took: Duration,
+}
+
+impl EncodeJob<'_> {
+    /// Refuses what cannot be masked yet.
+    pub(super) fn check_symmetric(&self, is_batch: bool) -> Result<()> {
+        match self.source.layout {
+            _ if !self.symmetric => Ok(()),
+            _ if is_batch => {
+                Err(Failure::usage("a stack cannot be symmetric: each of its tables would take evaluations")
+                    .fix(
+                        "leave --batch out; `sotto get` opens several rows of a symmetric table in one call",
+                    ))
+            }
+            SourceLayout::Keyword(_) => {
+                Err(Failure::usage("a table that is asked by key cannot be symmetric")
+                    .fix("leave --key out, and ask by row number or by range"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    pub(in crate::verbs) fn run(self, screen: Screen) -> Result<EncodeOutcome> {
+        let began = Instant::now();
+        // A mistyped input should not leave a directory behind.
+        std::fs::metadata(self.input).map_err(|error| Failure::file("reading", self.input, &error))?;
+        replace::check_set(self.scheme, self.set.as_deref())?;
+        let traces = CreatedFiles::before(self.out);
+        let dir = TableDir::create(self.out).map_err(exit_mapping::db)?;
+        let lock = dir.lock().map_err(exit_mapping::db)?;
+        let traces = traces.locked(&lock);
+        let done = self.encode(began, &lock, screen);
+        if done.is_err() {
+            traces.remove(&lock);
+        }
+        done
+    }
+
+    fn encode(self, began: Instant, lock: &WriteLock, screen: Screen) -> Result<EncodeOutcome> {
+        replace::check_kind(self.out, replace::Output::Table)?;
+        self.check_replaced()?;
+        let bars = screen.bars();
+        let watch = |at: sotto_db::Progress| bars.watch(None, at);
+        let IngestedTable { mut table, kind, value, mut layers, origin, notes } =
+            sotto_db::ingest(self.input, &self.source, self.out, &watch).map_err(exit_mapping::db)?;
+        let key = signing_key(lock.dir(), self.key)?;
+        if self.symmetric {
+            let oprf = lock.oprf_key(&mut rng()?).map_err(exit_mapping::db)?;
+            let epoch = lock.next_epoch().map_err(exit_mapping::db)?;
+            let masker = RowMasker { table: &self.name, epoch, key: &oprf };
+            let masked =
+                masker.table(table.as_ref(), self.out, self.threads, &watch).map_err(exit_mapping::db)?;
+            table = Box::new(masked);
+            // From the scheme up: what is masked is the row with all that is in it.
+            layers.insert(0, SymmetricLayer::layer(&oprf.public()));
+        }
+        let options = EncodeOptions {
+            table: self.name,
+            kind,
+            value,
+            layers,
+            headroom: self.room,
+            lookups_per_client: self.lookups,
+            together: 1,
+            goal: self.goal,
+            set: self.set,
+            verified: self.verified,
+            threads: self.threads,
+            attribution: self.attribution,
+            lifetime: self.lifetime,
+            key: &key,
+        };
+        let (tables, how): ([&dyn TableSource; 1], _) = ([table.as_ref()], (&options, self.pieces));
+        let summary = sotto_db::encode_pieces(self.scheme, &tables, lock, how, &watch);
+        let summary = summary.map_err(exit_mapping::db)?;
+        lock.keep_origin(&origin).map_err(exit_mapping::db)?;
+        let stages = bars.finish();
+        let image = ImageFile::open(&summary.image).map_err(exit_mapping::db)?;
+        let found = sotto_db::inspect(&image, Some(self.scheme)).map_err(exit_mapping::db)?;
+        let scheme = found.scheme.ok_or_else(|| Failure::internal("the scheme was not described"))?;
+        let public_key = key.public();
+        Ok(EncodeOutcome { summary, notes, scheme, image, public_key, stages, took: began.elapsed() })
+    }
+}
+
+/// The system's randomness.
+pub(in crate::verbs) fn rng() -> Result<SystemRng> {
+    sotto_prg::system_rng()
+        .map_err(|error| Failure::internal(error.to_string()).fix("mend the system's random device"))
+}
+
+/// The key that signs the table in `dir`.
+pub(in crate::verbs) fn signing_key(
+    dir: &TableDir,
+    path: Option<&Path>,
+) -> Result<sotto_catalog::SigningKey> {
+    dir.signing_key(path, &mut rng()?).map_err(exit_mapping::db)
+}

@@ -1,0 +1,149 @@
+//! The line to a server of Apple's lookups: what every request says of its sender and, where the server wants one, a token.
+
+#[cfg(feature = "ohttp")]
+use super::relay::Relay;
+use super::tokens::Tokens;
+use crate::exit_mapping;
+use crate::failure::{Failure, Result};
+use sotto_client::transport::http::{HttpSettings, HttpTransport};
+use sotto_client::transport::{Request, Response, Transport, TransportError};
+use sotto_core::CryptoRng;
+#[cfg(feature = "ohttp")]
+use std::path::Path;
+
+/// Bytes of an answer at most.
+const MOST_BYTES: u64 = 256 << 20;
+
+/// A line to one server.
+pub(super) struct AppleConnection {
+    url: String,
+    settings: HttpSettings,
+    /// What every request says.
+    headers: Vec<Header>,
+    tokens: Option<Tokens>,
+    #[cfg(feature = "ohttp")]
+    relay: Option<Relay>,
+    /// Where requests go that all say the same.
+    http: HttpTransport,
+}
+
+/// A header of a request.
+pub(super) type Header = (&'static str, String);
+
+impl AppleConnection {
+    pub(super) fn new(url: &str, settings: HttpSettings, headers: Vec<Header>) -> Result<Self> {
+        let http = HttpTransport::new(url, &settings).map_err(transport)?.with_headers(headers.clone());
+        Ok(AppleConnection {
+            url: url.to_owned(),
+            settings,
+            headers,
+            tokens: None,
+            #[cfg(feature = "ohttp")]
+            relay: None,
+            http,
+        })
+    }
+
+    /// From now on says that this user asks.
+    pub(super) fn speak_as(&mut self, user: &str) -> Result<()> {
+        if self.headers.iter().any(|(name, value)| *name == USER && value == user) {
+            return Ok(());
+        }
+        self.headers.retain(|(name, _)| *name != USER);
+        self.headers.push((USER, user.to_owned()));
+        self.http = HttpTransport::new(&self.url, &self.settings)
+            .map_err(transport)?
+            .with_headers(self.headers.clone());
+        Ok(())
+    }
+
+    /// From now on asks by way of this relay, the issuer of tokens too.
+    #[cfg(feature = "ohttp")]
+    pub(super) fn by_relay(&mut self, relay: &str, keys: &Path) -> Result<()> {
+        self.relay = Some(Relay::new(relay, &self.url, keys, &self.settings)?);
+        Ok(())
+    }
+
+    /// Whether a relay is on the way.
+    pub(super) fn is_relayed(&self) -> bool {
+        #[cfg(feature = "ohttp")]
+        return self.relay.is_some();
+        #[cfg(not(feature = "ohttp"))]
+        false
+    }
+
+    /// The server's address.
+    pub(super) fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// From now on brings a token with each request.
+    pub(super) fn with_tokens(&mut self, tokens: Tokens) {
+        self.tokens = Some(tokens);
+    }
+
+    /// Fetches a batch of tokens, whatever is left of the one before. Gives how many came.
+    pub(super) fn fetch_tokens(&mut self, rng: &mut dyn CryptoRng) -> Result<usize> {
+        let Some(mut tokens) = self.tokens.take() else { return Ok(0) };
+        let count = tokens.fetch(self, rng);
+        self.tokens = Some(tokens);
+        count
+    }
+
+    /// Fetches the next batch of tokens if few are left.
+    pub(super) fn refill_tokens(&mut self, rng: &mut dyn CryptoRng) {
+        if let Some(mut tokens) = self.tokens.take() {
+            tokens.refill(self, rng);
+            self.tokens = Some(tokens);
+        }
+    }
+
+    pub(super) fn post(&mut self, path: &str, body: Vec<u8>, rng: &mut dyn CryptoRng) -> Result<Response> {
+        let request = Request::post(path.to_owned(), body, MOST_BYTES);
+        let Some(mut tokens) = self.tokens.take() else { return self.call(None, &request, rng) };
+        let headers = self.headers.clone();
+        let answer = tokens.send(self, headers, &request, rng);
+        self.tokens = Some(tokens);
+        answer
+    }
+
+    /// A connection for requests that say this.
+    pub(super) fn connection(&self, headers: Vec<Header>) -> Result<Connection> {
+        let http =
+            HttpTransport::new(&self.url, &self.settings).map_err(transport)?.with_headers(headers.clone());
+        Ok(Connection { http, headers })
+    }
+
+    /// Sends a request by this connection, or by that of requests that all say the same.
+    #[cfg_attr(
+        not(feature = "ohttp"),
+        allow(unused_variables, reason = "only what is sealed needs randomness")
+    )]
+    pub(super) fn call(
+        &mut self,
+        connection: Option<&mut Connection>,
+        request: &Request,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Response> {
+        #[cfg(feature = "ohttp")]
+        if let Some(relay) = &mut self.relay {
+            let headers = connection.as_ref().map_or(&self.headers, |connection| &connection.headers);
+            return relay.call(headers, request, rng);
+        }
+        connection.map_or(&mut self.http, |connection| &mut connection.http).call(request).map_err(transport)
+    }
+}
+
+/// Where requests go that say something of their own.
+pub(super) struct Connection {
+    http: HttpTransport,
+    #[cfg_attr(not(feature = "ohttp"), allow(dead_code, reason = "a relay is told them with each request"))]
+    headers: Vec<Header>,
+}
+
+/// The header that the server keeps keys by.
+const USER: &str = "user-identifier";
+
+pub(super) fn transport(error: TransportError) -> Failure {
+    exit_mapping::client(error.into())
+}

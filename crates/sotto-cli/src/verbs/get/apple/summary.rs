@@ -1,0 +1,60 @@
+//! What is said of lookups: values, and what they told to whom and cost.
+
+use super::{PrintedResult, TrafficSummary};
+use crate::screen::{grid, units};
+use sotto_apple::client::Client;
+use sotto_catalog::ValueKind;
+
+/// What a table's values are, its clients are not told: text where it is some. Rows by number that do not say their lengths have
+/// one, and so zeros after a text.
+pub(super) fn answer(
+    name: String,
+    (is_key, says_length): (bool, bool),
+    value: Option<Vec<u8>>,
+) -> PrintedResult {
+    let exact = is_key || says_length;
+    let is_text = value.as_deref().is_some_and(|value| {
+        let end = value.iter().rposition(|byte| *byte != 0 || exact).map_or(0, |last| last + 1);
+        let text = value.get(..end).and_then(|text| std::str::from_utf8(text).ok());
+        text.is_some_and(|text| (exact || !text.is_empty()) && !text.chars().any(char::is_control))
+    });
+    let kind = if is_text { ValueKind::Text } else { ValueKind::Bytes };
+    if is_key {
+        PrintedResult::of_key(kind, name, None, value)
+    } else {
+        PrintedResult::new(kind, name, None, value)
+    }
+}
+
+pub(super) fn facts(use_case: &str, client: &Client, sent: &TrafficSummary, is_relayed: bool) -> String {
+    let keys = match sent.keys {
+        0 => "nothing (keys of an earlier call)".to_owned(),
+        keys => format!("{} of keys up", units::bytes(keys)),
+    };
+    let told = match client.parts_told() {
+        1 => "nothing of which row".to_owned(),
+        parts if parts == client.shards() as u64 => format!("which of {parts} shards each key is in"),
+        parts => format!("at most which of {parts} parts of all keys each key is in"),
+    };
+    let relay = is_relayed.then(|| ("relay learns", "who asks, and how many bytes".to_owned()));
+    let mut facts = vec![("use case", use_case.to_owned()), ("server learns", told)];
+    facts.extend(relay);
+    facts.extend(client.is_symmetric().then(|| {
+        let count = match sent.evaluations {
+            1 => "1 evaluation, proved".to_owned(),
+            count => format!("{count} evaluations, proved"),
+        };
+        ("opened", count)
+    }));
+    let verified = match client.is_symmetric() {
+        true => "evaluations alone: this protocol has no other proofs",
+        false => "no: this protocol has no proofs",
+    };
+    facts.extend([
+        ("verified", verified.to_owned()),
+        ("bytes", format!("{} up, {} down", units::bytes(sent.up), units::bytes(sent.down))),
+        ("once", format!("{keys}, {} of configuration", units::bytes(sent.config))),
+        ("time", format!("round trip {}", units::time(sent.round_trip))),
+    ]);
+    grid::facts(facts)
+}

@@ -1,0 +1,170 @@
+//! The workload, from the command line; what the table is, from a file or from its size alone.
+
+use super::number::{bytes, count};
+use crate::exit_mapping;
+use crate::failure::{Failure, Result};
+use crate::screen::Screen;
+use crate::verbs::encode::source::SourceArgs;
+use sotto_db::ingest::{BandPolicy, SurveyedData, survey};
+use sotto_layers::keyword::{BuildOptions, KeyForm, KeyStats};
+use sotto_plan::{Machine, NetworkLink, RankBy, ServerTrust, TableData, Workload};
+use sotto_prg::PublicSeed;
+
+/// What is planned for.
+#[derive(Debug, clap::Args)]
+pub(super) struct WorkloadArgs {
+    #[command(flatten)]
+    source: SourceArgs,
+    /// Plan for so many rows, or keys, of --row-bytes each in place of a file
+    #[arg(long, value_name = "N", value_parser = count, conflicts_with = "input", requires = "row_bytes")]
+    rows: Option<u64>,
+    /// Rows are values that are asked for by key
+    #[arg(long, requires = "rows")]
+    keyed: bool,
+    /// A request is for up to so many rows, or keys
+    #[arg(long, value_name = "B", value_parser = clap::value_parser!(u16).range(1..=4096))]
+    batch: Option<u16>,
+    /// Clients may learn nothing but the row
+    #[arg(long)]
+    symmetric: bool,
+    /// Whoever serves rows may lie, so each row has to bring its proof [default: where that is cheap]
+    #[arg(long)]
+    verified: bool,
+    /// Epochs in a day
+    #[arg(long, value_name = "N", default_value = "1")]
+    updates: f64,
+    /// The share of rows that an update changes
+    #[arg(long, value_name = "SHARE", default_value = "0.01")]
+    changed: f64,
+    /// Clients
+    #[arg(long, value_name = "N", value_parser = count, default_value = "1000")]
+    clients: u64,
+    /// Requests that one client makes in a day
+    #[arg(long, value_name = "N", value_parser = count, default_value = "100")]
+    lookups: u64,
+    /// Requests a second at peak, of all clients together [default: three times the mean]
+    #[arg(long, value_name = "N")]
+    peak: Option<f64>,
+    /// The link to clients, in Mbit/s
+    #[arg(long, value_name = "MBIT", default_value = "50")]
+    down: f64,
+    /// The link from clients, in Mbit/s
+    #[arg(long, value_name = "MBIT", default_value = "10")]
+    up: f64,
+    /// There and back, in milliseconds
+    #[arg(long, value_name = "MS", default_value = "30")]
+    round_trip: f64,
+    /// Cores of a machine [default: those of this one]
+    #[arg(long, value_name = "N")]
+    cores: Option<u32>,
+    /// Memory of a machine
+    #[arg(long, value_name = "BYTES", value_parser = bytes, default_value = "8GiB")]
+    memory: u64,
+    /// Dollars of an hour of a machine
+    #[arg(long, value_name = "DOLLARS", default_value = "0.08")]
+    hour: f64,
+    /// Dollars of 10^9 bytes that it sends
+    #[arg(long, value_name = "DOLLARS", default_value = "0.09")]
+    gb: f64,
+    /// Cut the table over so many machines; such figures are modelled
+    #[arg(long, value_name = "N", default_value = "1")]
+    machines: u32,
+    /// Who may see queries: one-server, or two-servers of operators that do not put together what they see
+    #[arg(long, default_value = "one-server", value_parser = trust)]
+    trust: ServerTrust,
+    /// The longest a request may take at peak, in milliseconds, for half of them
+    #[arg(long, value_name = "MS")]
+    latency: Option<f64>,
+    /// The most a client may keep
+    #[arg(long, value_name = "BYTES", value_parser = bytes)]
+    client_memory: Option<u64>,
+    /// What to rank by: dollars, latency, bytes or server-time
+    #[arg(long, value_name = "GOAL", default_value = "dollars", value_parser = aim)]
+    by: RankBy,
+}
+
+fn trust(name: &str) -> std::result::Result<ServerTrust, String> {
+    match name {
+        "one-server" => Ok(ServerTrust::OneServer),
+        "two-servers" => Ok(ServerTrust::TwoServers),
+        _ => Err("trust is in one-server or two-servers".to_owned()),
+    }
+}
+
+fn aim(name: &str) -> std::result::Result<RankBy, String> {
+    let known = || RankBy::ALL.map(|(name, _)| name).join(", ");
+    let found = RankBy::ALL.iter().find(|(known, _)| *known == name);
+    found.map(|(_, aim)| *aim).ok_or_else(|| format!("a plan goes by one of {}", known()))
+}
+
+impl WorkloadArgs {
+    /// The workload. Whatever is wrong with its figures, planning says.
+    pub(super) fn workload(&self, screen: Screen) -> Result<Workload> {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let cores = self.cores.unwrap_or(u32::try_from(cores).unwrap_or(u32::MAX));
+        let data = match self.rows {
+            Some(rows) => self.counted(rows)?,
+            None => self.read(screen)?,
+        };
+        Ok(Workload {
+            data,
+            batch: self.batch,
+            updates_per_day: self.updates,
+            changed: self.changed,
+            clients: self.clients,
+            lookups: self.lookups,
+            peak: self.peak,
+            link: NetworkLink { down_mbit: self.down, up_mbit: self.up, round_trip_ms: self.round_trip },
+            machine: Machine {
+                cores,
+                memory_bytes: self.memory,
+                dollars_hour: self.hour,
+                dollars_gb: self.gb,
+            },
+            machines: self.machines,
+            trust: self.trust,
+            verified: self.verified,
+            symmetric: self.symmetric,
+            most_latency_ms: self.latency,
+            most_client_bytes: self.client_memory,
+            aim: self.by,
+        })
+    }
+
+    /// The table, from its size alone.
+    fn counted(&self, rows: u64) -> Result<TableData> {
+        let row_bytes = self.source.row_bytes().unwrap_or_default();
+        if !self.keyed {
+            return Ok(TableData::Row { rows, row_bytes: row_bytes as u64, room: self.source.room()? });
+        }
+        let width = u32::try_from(row_bytes).map_err(|_| Failure::usage("a value has at most 2^30 bytes"))?;
+        // Sizes do not depend on the seed, and nothing is hashed.
+        let options = BuildOptions::new(KeyForm::Text, PublicSeed([0; 32]));
+        let counted = KeyStats { options, keys: rows, shortest: width, longest: width };
+        Ok(TableData::Key { keys: rows, value_bytes: width.into(), counted: Box::new(counted) })
+    }
+
+    /// The table, as encoding would read it.
+    fn read(&self, screen: Screen) -> Result<TableData> {
+        let Some(input) = self.source.input() else {
+            return Err(Failure::usage("what is the table?").fix("give a file, or --rows N --row-bytes N"));
+        };
+        std::fs::metadata(input).map_err(|error| Failure::file("reading", input, &error))?;
+        let options = self.source.options(None, BandPolicy::Never)?;
+        let scratch =
+            tempfile::tempdir().map_err(|error| Failure::file("making", &std::env::temp_dir(), &error))?;
+        let bars = screen.bars();
+        let watch = |at: sotto_db::Progress| bars.watch(None, at);
+        let found = survey(input, &options, scratch.path(), &watch).map_err(exit_mapping::db)?;
+        bars.finish();
+        screen.say(self.source.said(found.lines))?;
+        Ok(match found.table {
+            SurveyedData::Rows { rows, row_bytes } => {
+                TableData::Row { rows, row_bytes, room: self.source.room()? }
+            }
+            SurveyedData::Keys(counted) => {
+                TableData::Key { keys: counted.keys, value_bytes: counted.longest.into(), counted }
+            }
+        })
+    }
+}

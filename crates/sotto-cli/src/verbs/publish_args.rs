@@ -1,0 +1,75 @@
+//! Catalogs in the open: the log that a publisher writes them into, and how long clients believe them.
+
+use super::connect_args::duration;
+use super::encode;
+use crate::exit_mapping;
+use crate::failure::Result;
+use crate::screen::Screen;
+use serde_json::{Value, json};
+use sotto_catalog::SigningKey;
+use sotto_db::{LogUpdate, TableDir, publish_log};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Arguments of every verb that publishes.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub(crate) struct PublishArgs {
+    /// Write the catalog into the publisher's log in this folder, this one and later ones: another catalog of the same epoch is
+    /// then exposed to whoever reads the log. See `sotto log`
+    #[arg(long, value_name = "DIR")]
+    catalog_log: Option<PathBuf>,
+    /// For how long clients believe the catalog: 7d, 12h; 0 for ever [default: for ever; an update: as the one before]
+    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    expires: Option<Duration>,
+}
+
+impl PublishArgs {
+    /// A log, and nothing else.
+    pub(super) fn into(catalog_log: Option<PathBuf>) -> Self {
+        PublishArgs { catalog_log, expires: None }
+    }
+
+    /// Whether anything was asked for.
+    pub(super) fn is_asked(&self) -> bool {
+        self.catalog_log.is_some() || self.expires.is_some()
+    }
+
+    /// What was asked for, in seconds.
+    pub(super) fn asked(&self) -> Option<u64> {
+        self.expires.map(|lifetime| lifetime.as_secs())
+    }
+
+    /// For how many seconds a fresh catalog is good.
+    pub(super) fn lifetime(&self) -> Option<u64> {
+        self.asked().filter(|lifetime| *lifetime > 0)
+    }
+
+    /// Writes all that is published in a folder into the log, if it has one. Gives what is reported of it.
+    pub(super) fn write(&self, dir: &Path, key: &SigningKey, screen: Screen) -> Result<Value> {
+        match publish_log::publish_to_log(dir, self.catalog_log.as_deref(), key).map_err(exit_mapping::db)? {
+            None => Ok(Value::Null),
+            Some(log) => {
+                screen.say(said(&log))?;
+                Ok(told(&log))
+            }
+        }
+    }
+
+    /// The same with the key that signed what is in the folder.
+    pub(super) fn write_with(&self, dir: &Path, key: Option<&Path>, screen: Screen) -> Result<Value> {
+        let folder = TableDir::open(dir).map_err(exit_mapping::db)?;
+        self.write(dir, &encode::signing_key(&folder, key)?, screen)
+    }
+}
+
+fn said(log: &LogUpdate) -> String {
+    let LogUpdate { folder, added, entries } = log;
+    let folder = folder.display();
+    format!(
+        "log: {added} added, {entries} entries in {folder}; have it cosigned (sotto log cosign {folder} ...)"
+    )
+}
+
+fn told(log: &LogUpdate) -> Value {
+    json!({ "folder": log.folder, "added": log.added, "entries": log.entries })
+}

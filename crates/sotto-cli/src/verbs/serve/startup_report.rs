@@ -1,0 +1,197 @@
+//! What a server says of its tables and its certificate when it begins.
+
+use crate::failure::Result;
+use crate::screen::{Screen, units};
+use serde_json::json;
+use sotto_catalog::{Catalog, PublicKey, Stack, TableKind};
+use sotto_db::TablePlacement;
+use sotto_server::{RunningServer, SelfSignedCertificate, ServerConfig, TableEpoch, TableStatus};
+
+/// Says what is served, and where. What it is told of the tables goes with it: a table that it held would stay in memory, with
+/// its image, long after newer epochs took its place.
+pub(super) fn announce(
+    config: &ServerConfig,
+    running: &RunningServer,
+    stacks: &[(Stack, PublicKey)],
+    kernels: &str,
+    screen: Screen,
+) -> Result<()> {
+    let scheme = if running.is_https { "https" } else { "http" };
+    let (public, admin) = (format!("{scheme}://{}", running.public), format!("http://{}", running.admin));
+    let announced: Vec<_> =
+        running.tables().into_iter().map(|(name, standing)| StartupTable { name, standing }).collect();
+    // Those of stacks come last, and are worth a line only if there is something to say.
+    let (own, shards) = announced.split_at(config.tables.len().min(announced.len()));
+    for table in own.iter().chain(shards.iter().filter(|table| table.live().is_none())) {
+        screen.say(table.line())?;
+        if let Some(lies) = table.lies() {
+            screen.say(lies)?;
+        }
+    }
+    for (stack, key) in stacks {
+        let (name, tables) = (&stack.stack, stack.shards.len());
+        let layers: Vec<_> = stack.layers.iter().map(|layer| layer.name.as_str()).collect();
+        let layers = layers.join(" over ");
+        screen.say(format!(
+            "stack {name}: epoch {}, {layers} over {tables} tables\n  pin {key}",
+            stack.epoch
+        ))?;
+    }
+    let use_cases = running.use_cases();
+    for (name, live) in &use_cases {
+        let live = if *live == 1 { String::new() } else { format!(", {live} configurations") };
+        screen.say(format!("use case {name}: Apple's private lookups{live}"))?;
+    }
+    screen.say(format!("serving on {public}, health and metrics on {admin}; Ctrl-C ends it"))?;
+    if config.page.is_some() {
+        screen.say(format!("a page for browsers: {public}/"))?;
+    }
+    if let Some(own) = &running.own {
+        screen.say(certificate(own))?;
+    }
+    if let Some(next) = own.iter().find_map(|table| table.next(&public, running.own.as_ref())) {
+        screen.say(next)?;
+    }
+    if let (None, Some((name, _))) = (own.first(), use_cases.first()) {
+        screen.say(format!("next: sotto get --apple {public} --use-case {name} --key KEY"))?;
+    }
+    screen.report(&json!({
+        "event": "serving",
+        "public": public,
+        "admin": admin,
+        "kernels": kernels,
+        "tables": own.iter().map(StartupTable::json).collect::<Vec<_>>(),
+        "stacks": stacks.iter().map(|(stack, key)| stack_json(stack, key)).collect::<Vec<_>>(),
+        "use_cases": use_cases.iter().map(|(name, _)| name).collect::<Vec<_>>(),
+        "certificate": running.own.as_ref().map(|own| &own.pem),
+    }))
+}
+
+/// A table as it is announced.
+struct StartupTable {
+    name: String,
+    standing: TableStatus,
+}
+
+/// The certificate that was made here, and how a client comes to trust it.
+fn certificate(own: &SelfSignedCertificate) -> String {
+    let fingerprint = &own.fingerprint;
+    match &own.files {
+        Some(files) => format!(
+            "certificate made here, in {}: give clients a copy for --trust-root\n  sha256 {fingerprint}",
+            files.cert.display()
+        ),
+        None => format!(
+            "certificate made here, for this run alone (--state DIR keeps it): give clients the lines below in a file \
+             for --trust-root\n  sha256 {fingerprint}\n{}",
+            own.pem.trim_end()
+        ),
+    }
+}
+
+impl StartupTable {
+    fn live(&self) -> Option<&TableEpoch> {
+        match &self.standing {
+            TableStatus::Live(table) => Some(table),
+            _ => None,
+        }
+    }
+
+    fn line(&self) -> String {
+        match &self.standing {
+            TableStatus::Live(table) => described(table, ""),
+            TableStatus::Reading(table, _) => described(
+                table,
+                ", not ready: its image is read through first (the log says how far; /readyz waits for it)",
+            ),
+            TableStatus::Refused(why) => format!("table {}: NOT SERVED: {why}", self.name),
+        }
+    }
+
+    /// Where it lies and on which pages, once that is known.
+    fn lies(&self) -> Option<String> {
+        let (live, residence) = self.live().and_then(|live| Some((live, live.residence()?)))?;
+        Some(format!("table {}: {} {residence}", live.catalog().table, units::bytes(residence.bytes)))
+    }
+
+    fn next(&self, public: &str, own: Option<&SelfSignedCertificate>) -> Option<String> {
+        let live = self.live()?;
+        let (catalog, role) = (live.catalog(), u32::from(live.pin().server));
+        let server = |server| match server == role {
+            true => format!("--server {public}"),
+            false => format!("--server (the address of server {server}, of another operator)"),
+        };
+        let servers: Vec<_> = (0..catalog.servers).map(server).collect();
+        let (servers, table) = (servers.join(" "), &catalog.table);
+        let what = if catalog.kind == TableKind::Index { "--row 0" } else { "--key KEY" };
+        let trust = match own.map(|own| &own.files) {
+            Some(Some(files)) => format!(" --trust-root {}", files.cert.display()),
+            Some(None) => " --trust-root FILE".to_owned(),
+            None => String::new(),
+        };
+        Some(format!("next: sotto get {servers} --table {table} {what} --pin {}{trust}", live.public_key()))
+    }
+
+    fn json(&self) -> serde_json::Value {
+        let (live, standing, why) = match &self.standing {
+            TableStatus::Live(table) => (Some(table), "served", None),
+            TableStatus::Reading(table, _) => (Some(table), "reading", None),
+            TableStatus::Refused(why) => (None, "refused", Some(why)),
+        };
+        let Some(live) = live else { return json!({ "table": self.name, "standing": standing, "why": why }) };
+        let catalog = live.catalog();
+        json!({
+            "table": catalog.table,
+            "standing": standing,
+            "epoch": catalog.epoch,
+            "rows": catalog.rows,
+            "row_bytes": catalog.row_bytes,
+            "symmetric": is_symmetric(catalog),
+            "scheme": catalog.scheme,
+            "servers": catalog.servers,
+            "role": live.pin().server,
+            "resident": live.residence().map(resident_json),
+            "public_key": live.public_key().to_string(),
+        })
+    }
+}
+
+fn resident_json(residence: TablePlacement) -> serde_json::Value {
+    json!({
+        "bytes": residence.bytes,
+        "place": if residence.is_copy { "memory" } else { "file" },
+        "huge_share": residence.huge_share,
+        "why": residence.why.to_string(),
+    })
+}
+
+fn is_symmetric(catalog: &Catalog) -> bool {
+    catalog.symmetric_layer().is_ok_and(|masked| masked.is_some())
+}
+
+fn described(live: &TableEpoch, standing: &str) -> String {
+    let catalog = live.catalog();
+    let (name, rows) = (&catalog.table, units::count(catalog.rows));
+    let masked = if is_symmetric(catalog) { ", symmetric" } else { "" };
+    let bytes = catalog.unmasked_row_bytes().unwrap_or(catalog.row_bytes);
+    let role = match catalog.servers {
+        1 => String::new(),
+        servers => format!(", server {} of {servers}", live.pin().server),
+    };
+    format!(
+        "table {name}: epoch {}, {rows} rows of {bytes} bytes, {}{masked}{role}{standing}\n  pin {}",
+        catalog.epoch,
+        catalog.scheme,
+        live.public_key()
+    )
+}
+
+fn stack_json(stack: &Stack, key: &PublicKey) -> serde_json::Value {
+    json!({
+        "stack": stack.stack,
+        "epoch": stack.epoch,
+        "layers": stack.layers.iter().map(|layer| layer.name.as_str()).collect::<Vec<_>>(),
+        "tables": stack.shards.iter().map(|shard| &shard.table).collect::<Vec<_>>(),
+        "public_key": key.to_string(),
+    })
+}

@@ -1,0 +1,305 @@
+//! What a table promises and costs, in lines a person reads; the same after `encode` and in `inspect`.
+
+use crate::failure::{Failure, Result};
+use crate::screen::{grid, units};
+use serde_json::Value;
+use sotto_catalog::{Catalog, CatalogError, Hex32, KeyKind, RowForm, TableKind, ValueKind};
+use sotto_db::inspect::SchemeInfo;
+use sotto_layers::Keyword;
+use sotto_layers::keyword::ValueLength;
+use sotto_wire::MessageSizes;
+use std::net::Ipv4Addr;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// The detail that names the set of parameters, in schemes that have several.
+const SET: &str = "set";
+
+/// The lines: (name, value).
+pub(super) fn lines(
+    catalog: &Catalog,
+    scheme: Option<&SchemeInfo>,
+    public_key: &str,
+) -> Vec<(&'static str, String)> {
+    let table_bytes = catalog.rows.saturating_mul(catalog.row_bytes);
+    let masked = catalog.symmetric_layer().ok().flatten();
+    let mut lines = vec![
+        ("table", format!("{}, epoch {}", catalog.table, catalog.epoch)),
+        (
+            "rows",
+            format!(
+                "{} of {} bytes ({}), {}",
+                units::count(catalog.rows),
+                masked.map_or(catalog.row_bytes, |masked| masked.item_bytes),
+                units::bytes(table_bytes),
+                values(catalog)
+            ),
+        ),
+        ("asked by", asked_by(catalog)),
+        ("verified", verified(catalog)),
+    ];
+    if masked.is_some() {
+        let bytes = catalog.row_bytes;
+        lines.push((
+            "symmetric",
+            format!(
+                "rows are masked, {bytes} bytes each; one evaluation opens one, and the server grants it"
+            ),
+        ));
+    }
+    if let Ok(Some(keyword)) = catalog.keyword() {
+        lines.extend(keys(&keyword, catalog.value));
+    }
+    match scheme {
+        Some(scheme) => lines.extend(promises(catalog, scheme)),
+        None => {
+            lines.push(("scheme", format!("{} (not in this build: nothing was checked)", catalog.scheme)))
+        }
+    }
+    if let Some(text) = &catalog.attribution {
+        let safe = text.chars().map(|c| if c.is_control() { ' ' } else { c });
+        lines.push(("attribution", safe.collect()));
+    }
+    if let Some(expires) = catalog.expires {
+        lines.push(("good until", until(expires)));
+    }
+    lines.push(("snapshot", snapshot(catalog.digest())));
+    lines.push(("public key", public_key.to_owned()));
+    lines
+}
+
+/// What `--snapshot` takes: a digest of a catalog or of a stack.
+pub(super) fn snapshot(digest: std::result::Result<Hex32, CatalogError>) -> String {
+    digest.map_or_else(|error| format!("none: {error}"), |digest| digest.to_string())
+}
+
+/// The first second of the year 10000, in Unix time.
+const MAX_DATED_SECONDS: u64 = 253_402_300_800;
+
+/// How long something is good, seen from now.
+pub(super) fn until(expires: u64) -> String {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    let hours = |seconds: u64| match seconds / 3600 {
+        hours if hours < 48 => format!("{hours} hours"),
+        hours => format!("{} days", hours / 24),
+    };
+    // What lies beyond the year 9999 has no date.
+    let date = match UNIX_EPOCH.checked_add(Duration::from_secs(expires)) {
+        Some(time) if expires < MAX_DATED_SECONDS => httpdate::fmt_http_date(time),
+        _ => "the year 10000 or later".to_owned(),
+    };
+    match expires.checked_sub(now) {
+        Some(left) if left > 0 => format!("{date}, {} from now", hours(left)),
+        _ => format!("{date}: over for {}, clients refuse it", hours(now.saturating_sub(expires))),
+    }
+}
+
+/// What the scheme itself says of its parameters; nothing for one that has nothing to say.
+pub(super) fn parameters(scheme: Option<&SchemeInfo>) -> Option<String> {
+    let details = &scheme.filter(|scheme| !scheme.details.is_empty())?.details;
+    // The set stands above already, next to the scheme.
+    let facts = details.iter().filter(|(name, _)| *name != SET).map(|(name, value)| (*name, value.clone()));
+    Some(format!("\nparameters\n\n{}", grid::facts(facts)))
+}
+
+/// log2 of a sieve's cost for each dimension of the block, in core-SVP: classical (Becker, Ducas, Gama and Laarhoven 2016), and
+/// with Grover's search (Laarhoven 2015).
+const CLASSICAL: f64 = 0.292;
+const QUANTUM: f64 = 0.265;
+
+/// Core-SVP of a lattice scheme in bits, a cruder figure than its bits of security; nothing for other schemes.
+fn core_svp(catalog: &Catalog) -> Option<f64> {
+    catalog.terms(sotto_registry::find(&catalog.scheme)?).ok()?.report.security.core_svp
+}
+
+/// A scheme as JSON has it, with core-SVP beside the bits of security; null for a scheme that is not in this build.
+pub(super) fn scheme_json(catalog: &Catalog, scheme: Option<&SchemeInfo>) -> Result<Value> {
+    let mut value = serde_json::to_value(scheme)
+        .map_err(|error| Failure::internal(format!("a description does not serialise: {error}")))?;
+    if let Some(object) = value.as_object_mut() {
+        object.insert("core_svp_bits".to_owned(), core_svp(catalog).into());
+    }
+    Ok(value)
+}
+
+/// A request's lookups, and its queries where one is for several of them.
+pub(super) fn lookups(lookups: usize, queries: usize) -> String {
+    match queries {
+        queries if queries == lookups => format!("{lookups} lookups"),
+        1 => format!("{lookups} lookups by one query"),
+        queries => format!("{lookups} lookups by {queries} queries"),
+    }
+}
+
+/// The buckets of a table, if one query is for several.
+pub(super) fn buckets(scheme: &SchemeInfo) -> Option<String> {
+    let queries =
+        if scheme.lookups == 1 { "one query".to_owned() } else { format!("{} queries", scheme.lookups) };
+    (scheme.buckets > 1).then(|| format!("{} buckets, {queries}", scheme.buckets))
+}
+
+/// In how many requests so many rows are asked for.
+fn requests(catalog: &Catalog, rows: usize) -> Option<usize> {
+    let terms = catalog.terms(sotto_registry::find(&catalog.scheme)?).ok()?;
+    let lookups = terms.packing.records_per_row();
+    Some(rows.div_ceil((MessageSizes::max_queries(&terms.report.costs, lookups) / lookups).max(1)))
+}
+
+fn promises(catalog: &Catalog, scheme: &SchemeInfo) -> Vec<(&'static str, String)> {
+    // A key takes a lookup of each row where it may lie.
+    let keyword = catalog.keyword().ok().flatten();
+    let rows = keyword.as_ref().map_or(1, |keyword| keyword.params().probes);
+    let in_sums = keyword.is_some_and(|keyword| keyword.params().band.is_some());
+    let queries = match scheme.lookups * rows as usize {
+        1 => "1 query".to_owned(),
+        n => format!("{n} queries"),
+    };
+    let queries = match requests(catalog, rows as usize) {
+        Some(requests) if requests > 1 => format!("{queries} in {requests} requests"),
+        _ => queries,
+    };
+    let per_lookup = match catalog.servers {
+        1 => queries,
+        servers => format!("{queries} to each of {servers} servers"),
+    };
+    let down = scheme.artifact_bytes.saturating_add(tree_bytes(catalog));
+    let hint = format!("{} down per epoch", units::bytes(down));
+    let keys = format!("{} of keys up per session", units::bytes(scheme.keys_bytes));
+    let once = match (down, scheme.keys_bytes) {
+        (0, 0) => "nothing".to_owned(),
+        (_, 0) => hint,
+        (0, _) => keys,
+        _ => format!("{hint}, {keys}"),
+    };
+    let set = scheme.details.iter().find(|(name, _)| *name == SET).map(|(_, set)| (SET, set.clone()));
+    let room = scheme.capacity.saturating_sub(catalog.rows);
+    let mut lines = vec![("scheme", format!("{}: {}", catalog.scheme, scheme.title))];
+    lines.extend(set);
+    if catalog.servers > 1 {
+        let who = "each for another operator: together they would see what is asked";
+        lines.push(("servers", format!("{}, {who}", catalog.servers)));
+    }
+    lines.extend(buckets(scheme).map(|buckets| ("buckets", buckets)));
+    lines.extend([
+        ("records", format!("{} of {}", units::count(scheme.records), units::bytes(scheme.record_bytes))),
+        (
+            "a lookup",
+            format!(
+                "{per_lookup}: {} up, {} down",
+                units::bytes(scheme.query_bytes.saturating_mul(rows.into())),
+                units::bytes(scheme.answer_bytes.saturating_mul(rows.into()))
+            ),
+        ),
+        ("once", once),
+        ("security", format!("{} ({})", units::security(scheme.security_bits), scheme.security_model)),
+    ]);
+    if let Some(bits) = core_svp(catalog) {
+        let quantum = units::security(bits / CLASSICAL * QUANTUM);
+        let model =
+            format!("{CLASSICAL} beta, classical, uSVP; a lower scale; {quantum} quantum, {QUANTUM} beta");
+        lines.push(("core-SVP", format!("{} ({model})", units::security(bits))));
+    }
+    lines.extend([
+        ("a lookup fails", format!("with probability {}", units::at_most(scheme.failure_log2))),
+        (
+            "updates",
+            match (scheme.can_update, &catalog.kind) {
+                (true, TableKind::Keyword) if in_sums => {
+                    "changed keys in place, in a part of all records, while strips have room".to_owned()
+                }
+                (true, TableKind::Keyword) => "changed keys in place, while rows have room".to_owned(),
+                (true, _) => format!("changed rows in place; room for {} more", units::count(room)),
+                (false, _) => "by encoding afresh".to_owned(),
+            },
+        ),
+    ]);
+    lines
+}
+
+/// What rows mean to a person, and how long their values are.
+fn values(catalog: &Catalog) -> String {
+    let kind = value(catalog.value);
+    match (catalog.row_form(), catalog.unmasked_row_bytes()) {
+        (Ok(form @ RowForm::Length(bytes)), Ok(item_bytes)) => {
+            let longest = item_bytes.saturating_sub(form.overhead());
+            format!("{kind}, of 0 to {longest} each behind its length ({bytes} B)")
+        }
+        _ => kind.to_owned(),
+    }
+}
+
+/// What rows mean to a person.
+pub(super) fn value(kind: ValueKind) -> &'static str {
+    match kind {
+        ValueKind::Text => "text",
+        ValueKind::Unsigned => "unsigned integers",
+        _ => "bytes",
+    }
+}
+
+/// Bytes of the tree that clients fetch; 0 where they need none.
+fn tree_bytes(catalog: &Catalog) -> u64 {
+    let root = &catalog.rows_root;
+    if root.needs_tree(catalog.rows) { root.tree_bytes(catalog.rows) } else { 0 }
+}
+
+/// Whether a client compares a row with what was signed, and by what.
+pub(super) fn verified(catalog: &Catalog) -> String {
+    let once = units::bytes(tree_bytes(catalog));
+    match (catalog.rows_root.path, tree_bytes(catalog)) {
+        (Some(0), 0) => "each row, by what is signed".to_owned(),
+        (Some(0), _) => format!("each row, by {once} that are fetched once"),
+        (Some(path), 0) => format!("each row, by {path} hashes that come with it"),
+        (Some(path), _) => {
+            format!("each row, by {path} hashes that come with it and {once} that are fetched once")
+        }
+        (None, _) => "not row by row (see --verified); `sotto audit rows` compares all of them".to_owned(),
+    }
+}
+
+fn asked_by(catalog: &Catalog) -> String {
+    let Ok(Some(keyword)) = catalog.keyword() else { return kind(&catalog.kind) };
+    let false_positive = units::at_most(keyword.params().false_positive_log2());
+    format!("key; a missing one is found with probability {false_positive}")
+}
+
+/// What keys and values are, and where they lie.
+fn keys(keyword: &Keyword, kind: ValueKind) -> [(&'static str, String); 3] {
+    let params = keyword.params();
+    let values = match params.values {
+        ValueLength::Fixed(0) => "none: the table says whether a key is there".to_owned(),
+        ValueLength::Fixed(bytes) => format!("{}, {bytes} bytes each", value(kind)),
+        ValueLength::UpTo(most) => {
+            format!("{}, up to {most} bytes; all look as long to the server", value(kind))
+        }
+    };
+    let lies = match params.probes {
+        _ if params.band.is_some() => {
+            format!("in sums of rows, in strips of {} keys at most", params.slots)
+        }
+        1 => format!("{} to a row; the catalog says in which a key lies", params.slots),
+        probes => format!("{} to a row; a key lies in one of {probes}", params.slots),
+    };
+    [
+        ("keys", format!("{}, up to {} bytes (--form)", params.form.name(), params.key_bytes)),
+        ("values", values),
+        ("layout", lies),
+    ]
+}
+
+/// How a person names a row.
+pub(super) fn kind(kind: &TableKind) -> String {
+    match kind {
+        TableKind::Index => "row number".to_owned(),
+        TableKind::Range { key, block, first, .. } => {
+            let (what, first) = match key {
+                KeyKind::Ipv4 => {
+                    let address = u32::try_from(*first).map(|n| Ipv4Addr::from(n).to_string());
+                    ("IPv4 address", address.unwrap_or_else(|_| first.to_string()))
+                }
+                _ => ("key", first.to_string()),
+            };
+            format!("{what}, in blocks of {block} from {first} on")
+        }
+        _ => "a kind of key this build does not know".to_owned(),
+    }
+}

@@ -1,0 +1,184 @@
+//! Which design and scheme a build takes: what was said, what the stack has already, or what is cheapest.
+
+use super::plan::CostArgs;
+use super::plan::choose::{self, PlanRequest, can_be_chosen};
+use super::plan::layout::{Kind, Layout, families, height, title};
+use crate::exit::Exit;
+use crate::exit_mapping;
+use crate::failure::{Failure, Result};
+use crate::verbs::encode::{SchemeArg, scheme};
+use sotto_catalog::Stack;
+use sotto_core::SchemeEntry;
+use sotto_db::{StackDir, TableDir};
+use sotto_layers::ProofLayout;
+use sotto_layers::batch_code::code::CodeSizes;
+use sotto_layers::proof_layout::BatchLayout;
+use sotto_prg::PublicSeed;
+
+/// Most layers that are public: 2^24 hashes.
+const MAX_PUBLIC: u8 = 24;
+
+/// What may be said of the design.
+#[derive(Debug, clap::Args)]
+pub(super) struct DesignArgs {
+    /// How proofs are laid out: tile, tiles, colour or pbc [default: what the stack has; for a new one the cheapest]
+    #[arg(long, value_parser = ["tile", "tiles", "colour", "pbc"])]
+    design: Option<String>,
+    /// How many of the top layers are public, by colour [default: as many as is cheapest]
+    #[arg(long, value_name = "LAYERS", value_parser = clap::value_parser!(u8).range(..=i64::from(MAX_PUBLIC)))]
+    public: Option<u8>,
+    /// The scheme of its tables; `sotto encode --scheme ?` lists them [default: what the stack has; for a new one the cheapest]
+    #[arg(long, value_parser = scheme)]
+    scheme: Option<SchemeArg>,
+    #[command(flatten)]
+    pub(super) weights: CostArgs,
+}
+
+/// What a build takes.
+pub(super) struct DesignChoice {
+    pub(super) design: ProofLayout,
+    pub(super) scheme: &'static SchemeEntry,
+    /// Why, in one line.
+    pub(super) why: String,
+}
+
+impl DesignArgs {
+    /// For a log that has no stack yet.
+    pub(super) fn fresh(&self, leaves: u64) -> Result<DesignChoice> {
+        let wish = PlanRequest {
+            leaves,
+            lookups: self.weights.lookups,
+            aim: self.weights.goal,
+            scheme: self.scheme,
+        };
+        let plan = choose::choose(&wish, self.layouts(leaves)?)?;
+        let why = plan.said(&wish);
+        let best = plan.best().map(|best| (best.layout.kind, best.price.scheme));
+        match best {
+            Some((Kind::Design(design), scheme)) => Ok(DesignChoice { design, scheme, why }),
+            Some((Kind::Batch(CodeSizes { copies, buckets, spare, .. }), scheme)) => {
+                let code = BatchLayout { copies, buckets, spare, seed: seed()? };
+                Ok(DesignChoice { design: ProofLayout::Batch(code), scheme, why })
+            }
+            _ => Err(Failure::internal("a layout was chosen that is not built")),
+        }
+    }
+
+    /// The layouts that are left to choose from.
+    fn layouts(&self, leaves: u64) -> Result<Vec<Vec<Layout>>> {
+        let one = |design| Ok(vec![vec![Layout::of(design, leaves)?]]);
+        let height = height(leaves);
+        let colour = |public: u8| ProofLayout::Colour { layers: height - public, public };
+        match (self.design.as_deref(), self.public) {
+            (Some("tile" | "tiles" | "pbc"), Some(_)) => {
+                Err(Failure::usage("--public is for --design colour: other designs have their public levels"))
+            }
+            (Some("pbc"), None) => {
+                let batch = Layout::batch(leaves);
+                let long = || Failure::usage(format!("no batch code is for a log of {leaves} entries"));
+                batch.map(|layout| vec![vec![layout]]).ok_or_else(long)
+            }
+            (Some("tile"), None) => one(ProofLayout::Tile { levels: 1 }),
+            (Some("tiles"), None) => one(ProofLayout::Tile { levels: 2 }),
+            (_, Some(public)) => one(colour(public.min(height - 1))),
+            (Some(_), None) => Ok(vec![Layout::colours(leaves)?]),
+            (None, None) => {
+                let mut families = families(leaves)?;
+                families.iter_mut().for_each(|family| family.retain(can_be_chosen));
+                Ok(families)
+            }
+        }
+    }
+
+    /// For a log whose stack is there: what it has, so that clients who know it go on.
+    pub(super) fn kept(&self, dir: &StackDir, before: &Stack, leaves: u64) -> Result<DesignChoice> {
+        let fix = "build into another directory";
+        let design = match before.layers.as_slice() {
+            [layer] => ProofLayout::parse(&layer.name, &layer.params).ok(),
+            _ => None,
+        };
+        let Some((mut design, known)) = design else {
+            return Err(Failure::input("the stack here is no log's").fix(fix));
+        };
+        let mut grown = false;
+        if let ProofLayout::Colour { layers, public } = &mut design {
+            // With as many layers in tables every row stays where it is, and tables get longer: what is new is public.
+            let needed = height(leaves).saturating_sub(*layers);
+            grown = needed > *public;
+            *public = needed.max(*public);
+            if *public > MAX_PUBLIC {
+                let said = format!(
+                    "the log has {leaves} entries: {public} layers would be public, and {MAX_PUBLIC} may be"
+                );
+                return Err(Failure::usage(said).fix(fix));
+            }
+        }
+        if !self.is_met_by(design, leaves) {
+            return Err(Failure::usage(format!("the stack is laid out otherwise: {}", title(design))).fix(
+                "build into another directory, or leave --design and --public out to keep what is there",
+            ));
+        }
+        if let ProofLayout::Batch(code) = &mut design {
+            // Another number of rows moves them all anyway, so which proofs fail need not stay the same either.
+            code.seed = seed()?;
+            code.sizes(leaves).check().map_err(|_| {
+                Failure::usage(format!(
+                    "the log has {leaves} entries and outgrows the buckets of its batch code"
+                ))
+                .fix(
+                    "build into another directory, and serve that beside this one until clients have its name; other designs \
+                     grow in place",
+                )
+            })?;
+        }
+        if known > leaves {
+            let text = format!("the stack is of a log of {known} entries, and this one has {leaves}");
+            return Err(Failure::input(text).fix(fix));
+        }
+        let scheme = match self.scheme {
+            Some(scheme) => scheme.entry(),
+            None => its_scheme(dir, before)?,
+        };
+        let before =
+            if grown { "more of it is public, since the log passed a power of two" } else { "as before" };
+        Ok(DesignChoice { design, scheme, why: format!("{} with {}, {before}", title(design), scheme.id) })
+    }
+
+    fn is_met_by(&self, design: ProofLayout, leaves: u64) -> bool {
+        let name = match design {
+            ProofLayout::Tile { levels: 1 } => "tile",
+            ProofLayout::Tile { .. } => "tiles",
+            ProofLayout::Colour { .. } => "colour",
+            ProofLayout::Batch(_) => "pbc",
+        };
+        let public = match design {
+            ProofLayout::Colour { public, .. } => {
+                self.public.is_none_or(|wanted| wanted.min(height(leaves) - 1) == public)
+            }
+            ProofLayout::Tile { .. } | ProofLayout::Batch(_) => self.public.is_none(),
+        };
+        self.design.as_deref().is_none_or(|wanted| wanted == name) && public
+    }
+}
+
+/// Where a batch code's copies are to lie.
+fn seed() -> Result<PublicSeed> {
+    let rng = sotto_prg::system_rng();
+    let mut rng =
+        rng.map_err(|error| Failure::internal(error.to_string()).fix("mend the system's random device"))?;
+    Ok(PublicSeed::fresh(&mut rng))
+}
+
+/// The scheme of a stack's tables.
+fn its_scheme(dir: &StackDir, stack: &Stack) -> Result<&'static SchemeEntry> {
+    let Some(shard) = stack.shards.first() else {
+        return Err(Failure::input("the stack here has no tables"));
+    };
+    let table = TableDir::open(&dir.table(&shard.table)).map_err(exit_mapping::db)?;
+    let image = table.open_epoch(shard.epoch).map_err(exit_mapping::db)?;
+    let id = &image.catalog().scheme;
+    sotto_registry::find(id).ok_or_else(|| {
+        Failure::new(Exit::Params, format!("the stack needs scheme {id:?}, which this build does not carry"))
+            .fix("use a build of sotto that carries it, or give --scheme")
+    })
+}

@@ -1,0 +1,150 @@
+//! Which log, and whose key it is signed with.
+
+use crate::exit::Exit;
+use crate::failure::{Failure, Result};
+use crate::screen::bars::{ProgressLine, StageUnit};
+use sotto_tlog::{
+    Checkpoint, DirectorySource, LogError, LogFolder, LogKey, LogLayout, Tile, VerifiedLog, log_folder,
+};
+use sotto_tree::log::{Hash, hash};
+use std::path::{Path, PathBuf};
+
+/// How many missing files an error names itself.
+const NAMED: usize = 3;
+
+/// What may be said of a log that lies in a folder.
+#[derive(Debug, clap::Args)]
+pub(super) struct LogArgs {
+    /// The log's public key, or a file that holds it
+    #[arg(long, value_name = "KEY")]
+    log_key: String,
+    /// What the log calls itself [default: the key's name; Go's checksum databases need none]
+    #[arg(long, value_name = "NAME")]
+    origin: Option<String>,
+    /// How its files are laid out: tlog-tiles, static-ct or sumdb [default: what the folder looks like]
+    #[arg(long, value_name = "LAYOUT")]
+    layout: Option<LogLayout>,
+    /// The log's checkpoint, if it is elsewhere
+    #[arg(long, value_name = "FILE")]
+    checkpoint: Option<PathBuf>,
+    /// Write the paths of all missing tiles into this file, one to a line
+    #[arg(long, value_name = "FILE")]
+    missing: Option<PathBuf>,
+}
+
+/// A log that is whole: what its checkpoint says, the signed text of it, and its tiles.
+pub(super) struct OpenedLog {
+    pub(super) note: Vec<u8>,
+    pub(super) checkpoint: Checkpoint,
+    pub(super) layout: LogLayout,
+    pub(super) log: VerifiedLog<DirectorySource>,
+}
+
+impl LogArgs {
+    /// Opens a log's folder, if all of its tiles are there.
+    pub(super) fn open(&self, folder: &Path, bars: &ProgressLine) -> Result<OpenedLog> {
+        let (found, note, checkpoint) = self.head(folder)?;
+        let source = DirectorySource(found.folder.clone());
+        let tiles = Tile::count(checkpoint.size);
+        let told = |done| bars.at("looking for tiles", done, tiles, StageUnit::Count("tiles"));
+        let paths = log_folder::missing(&source, found.layout, checkpoint.size, told).map_err(failed)?;
+        if let Some(file) = &self.missing {
+            let list: String = paths.iter().map(|path| format!("{path}\n")).collect();
+            std::fs::write(file, list).map_err(|e| Failure::file("writing", file, &e))?;
+        }
+        if !paths.is_empty() {
+            return Err(self.lacks(&found.folder, &paths, tiles));
+        }
+        let log = VerifiedLog::open(source, found.layout, &checkpoint).map_err(failed)?;
+        Ok(OpenedLog { note, checkpoint, layout: found.layout, log })
+    }
+
+    /// What a log's checkpoint says. No tile is read.
+    fn head(&self, folder: &Path) -> Result<(LogFolder, Vec<u8>, Checkpoint)> {
+        head(folder, &self.log_key, self.origin.as_deref(), self.layout, self.checkpoint.as_deref())
+    }
+
+    pub(super) fn key(&self, note: &[u8]) -> Result<LogKey> {
+        Ok(pinned(key(&self.log_key)?, self.origin.as_deref(), note))
+    }
+
+    fn lacks(&self, folder: &Path, paths: &[String], tiles: u64) -> Failure {
+        let (lacking, folder) = (paths.len(), folder.display());
+        let named = paths.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
+        let more = if lacking > NAMED { ", ..." } else { "" };
+        let said = format!("{lacking} of {tiles} tiles are missing in {folder}: {named}{more}");
+        let fix = match &self.missing {
+            Some(file) => format!("{} has their paths: fetch each of them from the log", file.display()),
+            None => "fetch them from the log; --missing FILE writes all their paths".to_owned(),
+        };
+        Failure::missing(said).fix(fix)
+    }
+}
+
+/// Finds a log's checkpoint, and verifies it.
+pub(super) fn head(
+    folder: &Path,
+    text: &str,
+    origin: Option<&str>,
+    layout: Option<LogLayout>,
+    checkpoint: Option<&Path>,
+) -> Result<(LogFolder, Vec<u8>, Checkpoint)> {
+    let key = key(text)?;
+    let mut found = LogFolder::at(folder, layout, key.name());
+    if let Some(elsewhere) = checkpoint {
+        found.checkpoint = elsewhere.to_owned();
+    }
+    let path = &found.checkpoint;
+    let note = std::fs::read(path).map_err(|e| {
+        Failure::file("reading the log's checkpoint", path, &e)
+            .fix("name the folder that has the log's tiles; --checkpoint FILE if it lies elsewhere")
+    })?;
+    let checkpoint = Checkpoint::open(&note, &pinned(key, origin, &note)).map_err(failed)?;
+    Ok((found, note, checkpoint))
+}
+
+/// A key: its text, or a file that holds it.
+pub(super) fn key(text: &str) -> Result<LogKey> {
+    let path = Path::new(text);
+    match text.parse::<LogKey>() {
+        Ok(key) => return Ok(key),
+        Err(error) if LogKey::has_form(text) && !path.exists() => {
+            return Err(failed(error).fix("copy the key again, or give a file that holds it"));
+        }
+        Err(_) => {}
+    }
+    let held = std::fs::read_to_string(path).map_err(|e| {
+        Failure::file("reading the log's key", path, &e)
+            .fix("give the key itself, NAME+ID+BASE64 or NAME+BASE64, or a file that holds it")
+    })?;
+    held.trim().parse().map_err(failed)
+}
+
+/// A key for a checkpoint of this origin, if one was given.
+pub(super) fn pinned(key: LogKey, origin: Option<&str>, note: &[u8]) -> LogKey {
+    match origin {
+        Some(origin) => key.with_origin(origin),
+        None => key.for_checkpoint(note),
+    }
+}
+
+/// A leaf hash: of an entry in a file, or in hexadecimal.
+pub(super) fn leaf(entry: Option<&Path>, leaf: Option<&str>) -> Result<Option<Hash>> {
+    if let Some(path) = entry {
+        let entry = std::fs::read(path).map_err(|e| Failure::file("reading the entry", path, &e))?;
+        return Ok(Some(hash::leaf(&entry)));
+    }
+    let parse = |text: &str| text.parse::<sotto_catalog::Hex32>().map(|hex| hex.0);
+    let leaf = leaf.map(parse).transpose();
+    leaf.map_err(|_| Failure::usage("a leaf hash is 64 hexadecimal digits, in lower case"))
+}
+
+/// What is wrong with a log.
+pub(super) fn failed(error: LogError) -> Failure {
+    match error {
+        LogError::Storage { .. } => Failure::new(Exit::Storage, error.to_string()),
+        LogError::Missing { .. } => Failure::missing(error.to_string()),
+        LogError::KeyText(_) => Failure::usage(error.to_string()),
+        _ => Failure::input(error.to_string()),
+    }
+}

@@ -1,0 +1,108 @@
+//! The largest checkpoint of each log that this user has seen. A log only grows: whoever shows another one has two logs.
+//!
+//! It lies in the cache, one file for each log, as the log signed it; so it is believed no more than any checkpoint. That a
+//! longer log goes on from it is shown by the inclusion proof of its last entry, fetched as privately as any: see
+//! [`sotto_tree::log::verify_growth`]. No server needs to know what was seen before.
+
+use crate::exit::Exit;
+use crate::failure::{Failure, Result};
+use sotto_tlog::{Checkpoint, LogKey};
+use std::cmp::Ordering;
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// Most bytes of a checkpoint that is kept.
+const MOST_BYTES: u64 = 1 << 20;
+
+/// Where the checkpoint of one log is kept.
+pub(super) struct SeenCheckpoint {
+    file: PathBuf,
+}
+
+/// What is known of a log beside what is served.
+pub(super) enum CheckpointStatus {
+    /// Nothing, or the same.
+    Same,
+    /// Fewer entries: that the log goes on from there has to be shown.
+    Shorter(Checkpoint),
+}
+
+impl SeenCheckpoint {
+    /// The place for a log's checkpoint in a cache.
+    pub(super) fn of(cache: &Path, key: &LogKey) -> Self {
+        let name = blake3::hash(format!("{}\n{:08x}\n{}", key.name(), key.id(), key.origin()).as_bytes());
+        SeenCheckpoint { file: cache.join("logs").join(format!("{}.checkpoint", &name.to_hex()[..32])) }
+    }
+
+    /// Compares what was seen with what is served.
+    ///
+    /// # Errors
+    /// If the two cannot be states of one log, or the log has shrunk. Both are kept then.
+    pub(super) fn compare(&self, key: &LogKey, served: &Checkpoint, note: &[u8]) -> Result<CheckpointStatus> {
+        let Some(before) = self.read()? else { return Ok(CheckpointStatus::Same) };
+        let Ok(before) = Checkpoint::open(&before, &key.clone().for_checkpoint(&before)) else {
+            return Err(Failure::new(
+                Exit::Storage,
+                format!("{} is no checkpoint of this log", self.file.display()),
+            )
+            .fix(
+                "it was damaged or replaced. Without it, what was seen of the log is forgotten: move it away",
+            ));
+        };
+        match before.size.cmp(&served.size) {
+            Ordering::Equal if before.root == served.root => Ok(CheckpointStatus::Same),
+            Ordering::Equal => Err(self.two_logs(note)),
+            Ordering::Less => Ok(CheckpointStatus::Shorter(before)),
+            Ordering::Greater => {
+                let (had, has) = (before.size, served.size);
+                Err(Failure::new(
+                    Exit::Peer,
+                    format!("the log had {had} entries, and the one that is served has {has}"),
+                )
+                .fix("ask again later, as this copy may lag behind. If it stays so, tell the operator"))
+            }
+        }
+    }
+
+    /// Remembers what is served from now on.
+    pub(super) fn keep(&self, note: &[u8]) -> Result<()> {
+        self.write(&self.file, note).map_err(|error| Failure::file("writing", &self.file, &error))
+    }
+
+    /// Keeps what is served beside what was seen before: signed by one key, they prove that it signed two logs.
+    pub(super) fn two_logs(&self, note: &[u8]) -> Failure {
+        let other = self.file.with_extension("other");
+        let kept = match self.write(&other, note) {
+            Ok(()) => format!("{} and {}", self.file.display(), other.display()),
+            Err(error) => format!("{}; the other could not be written: {error}", self.file.display()),
+        };
+        Failure::new(Exit::Peer, "the log that is served does not go on from what was seen of it before").fix(
+            format!("its key signed two logs: do not trust it, and show both checkpoints to others: {kept}"),
+        )
+    }
+
+    fn read(&self) -> Result<Option<Vec<u8>>> {
+        let read = || -> io::Result<Vec<u8>> {
+            let mut note = Vec::new();
+            io::Read::read_to_end(&mut io::Read::take(fs::File::open(&self.file)?, MOST_BYTES), &mut note)?;
+            Ok(note)
+        };
+        match read() {
+            Ok(note) => Ok(Some(note)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(Failure::file("reading", &self.file, &error)),
+        }
+    }
+
+    /// Whole or not at all.
+    fn write(&self, file: &Path, note: &[u8]) -> io::Result<()> {
+        let folder = file.parent().ok_or(io::ErrorKind::NotFound)?;
+        fs::create_dir_all(folder)?;
+        let mut part = tempfile::NamedTempFile::new_in(folder)?;
+        part.write_all(note)?;
+        part.as_file().sync_all()?;
+        part.persist(file)?;
+        Ok(())
+    }
+}

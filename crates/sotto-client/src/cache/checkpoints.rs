@@ -1,0 +1,122 @@
+//! The last checkpoint of each publisher's log, as it was signed: a log that is shown later goes on from it.
+//!
+//! It is kept by the publisher's key and not by the server, so that two servers of one publisher are held to one log. Beside it
+//! lies what was read of the entries of each table and stack.
+
+use super::{Cache, CacheError, keep_both, lock::Lock, replace};
+use crate::files;
+use sotto_catalog::{Hex32, PublicKey};
+use sotto_tlog::LogHistory;
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// How long to wait for another process that is writing a few hundred bytes.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+const EXTENSION: &str = "checkpoint";
+
+const HISTORY: &str = "history";
+
+impl Cache {
+    /// What was seen of logs: whose, and the checkpoint with its signatures, of which nothing is verified.
+    ///
+    /// # Errors
+    /// [`CacheError`] if a file cannot be read.
+    pub fn logs(&self) -> Result<Vec<(PublicKey, String)>, CacheError> {
+        let mut out = Vec::new();
+        for path in files::entries(&self.logs).map_err(|e| CacheError::at(&self.logs, e))? {
+            let name = path.file_stem().and_then(|name| name.to_str());
+            let Some(Ok(key)) = name.map(str::parse::<Hex32>) else { continue };
+            if path.extension().is_some_and(|extension| extension == EXTENSION) {
+                let checkpoint = text(&path).map_err(|e| CacheError::at(&path, e))?;
+                // One that is gone again was none.
+                out.extend(checkpoint.map(|checkpoint| (PublicKey(key), checkpoint)));
+            }
+        }
+        Ok(out)
+    }
+
+    /// Keeps the last checkpoint of a log. One that another process has kept meanwhile, of more entries, stays.
+    ///
+    /// # Errors
+    /// [`CacheError`] if it cannot be written.
+    pub fn keep_log(&self, publisher: &PublicKey, checkpoint: &str) -> Result<(), CacheError> {
+        let path = self.log(publisher);
+        let lock = path.with_extension("lock");
+        let Some(_lock) = Lock::take(&lock, PATIENCE)? else {
+            return Err(CacheError::at(&lock, ErrorKind::WouldBlock.into()));
+        };
+        let before = text(&path).map_err(|error| CacheError::at(&path, error))?;
+        if before.is_some_and(|before| entries(&before) > entries(checkpoint)) {
+            return Ok(());
+        }
+        replace(&path, checkpoint.as_bytes())
+    }
+
+    /// Keeps a checkpoint that contradicts the last one, and says where both are.
+    ///
+    /// # Errors
+    /// [`CacheError`] if it cannot be written.
+    pub fn keep_conflicting_checkpoint(
+        &self,
+        publisher: &PublicKey,
+        checkpoint: &str,
+    ) -> Result<String, CacheError> {
+        keep_both(&self.log(publisher), checkpoint.as_bytes())
+    }
+
+    /// What was read of logs' entries, for each table and each stack.
+    ///
+    /// # Errors
+    /// [`CacheError`] if a file cannot be read, or is no history of one name.
+    pub fn log_histories(&self) -> Result<Vec<LogHistory>, CacheError> {
+        let mut out = Vec::new();
+        for path in files::entries(&self.logs).map_err(|e| CacheError::at(&self.logs, e))? {
+            if path.extension().is_some_and(|extension| extension == HISTORY) {
+                out.extend(history(&path)?);
+            }
+        }
+        Ok(out)
+    }
+
+    /// Keeps what was read of the entries of one name. What another process has read meanwhile, of more entries, stays.
+    ///
+    /// # Errors
+    /// [`CacheError`] if it cannot be written.
+    pub fn keep_log_history(&self, read: &LogHistory) -> Result<(), CacheError> {
+        let Some((kind, name)) = read.only() else { return Ok(()) };
+        let file = format!("{}-{}-{name}.{HISTORY}", read.publisher().0, kind.name());
+        let path = self.logs.join(file);
+        let lock = path.with_extension("history-lock");
+        let Some(_lock) = Lock::take(&lock, PATIENCE)? else {
+            return Err(CacheError::at(&lock, ErrorKind::WouldBlock.into()));
+        };
+        match history(&path)? {
+            Some(before) if before.size() > read.size() => Ok(()),
+            _ => replace(&path, read.to_string().as_bytes()),
+        }
+    }
+
+    fn log(&self, publisher: &PublicKey) -> PathBuf {
+        self.logs.join(format!("{}.{EXTENSION}", publisher.0))
+    }
+}
+
+/// What a file says was read of a log; `None` if there is none.
+fn history(path: &Path) -> Result<Option<LogHistory>, CacheError> {
+    let bytes = files::read(path).map_err(|e| CacheError::at(path, e))?;
+    let damaged = |e: sotto_tlog::LogError| CacheError::Memory { path: path.to_owned(), why: e.to_string() };
+    bytes.map(|bytes| LogHistory::parse(&bytes).map_err(damaged)).transpose()
+}
+
+/// A file of text; `None` if there is none.
+fn text(path: &Path) -> io::Result<Option<String>> {
+    let text = files::read(path)?.map(String::from_utf8).transpose();
+    text.map_err(|error| io::Error::new(ErrorKind::InvalidData, error))
+}
+
+/// How many entries a checkpoint is of, as it says itself.
+fn entries(checkpoint: &str) -> u64 {
+    checkpoint.lines().nth(1).and_then(|size| size.parse().ok()).unwrap_or(0)
+}

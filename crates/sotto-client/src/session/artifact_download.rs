@@ -1,0 +1,300 @@
+//! The artifacts a scheme needs, or a table, one after the other: held, patched from an older epoch's, or fetched.
+
+use super::action::{Action, FetchRange, LoadCached};
+use super::chunks::ChunkAssembler;
+use super::epoch_agreement::VerifiedTable;
+use crate::transport::Request;
+use crate::{ClientError, Result};
+use sotto_catalog::{ArtifactEntry, Hex32};
+use sotto_core::erased::PatchFn;
+use sotto_core::{
+    AnyCheckpoint, AnyClient, AnyPrepare, Artifact, ArtifactNeed, Error, Misuse, PeerMisbehaved,
+};
+use sotto_wire::routes;
+use std::collections::VecDeque;
+use std::ops::Range;
+
+/// Takes artifacts as they come, a checked chunk at a time.
+pub(super) trait ArtifactConsumer {
+    /// The artifact that deltas lead to, and those deltas.
+    const PATCHED: (Artifact, Artifact);
+
+    /// The artifacts, in the order in which they are taken.
+    fn needs(&self) -> Vec<ArtifactNeed>;
+
+    /// Takes the next chunk.
+    fn absorb(&mut self, artifact: Artifact, chunk: &[u8]) -> Result<()>;
+
+    /// What writes it down half done, where that can be.
+    fn checkpoint(&self) -> Option<&dyn AnyCheckpoint> {
+        None
+    }
+}
+
+impl ArtifactConsumer for Box<dyn AnyPrepare> {
+    const PATCHED: (Artifact, Artifact) = (Artifact::Hint, Artifact::HintDelta);
+
+    fn needs(&self) -> Vec<ArtifactNeed> {
+        self.as_ref().needs()
+    }
+
+    fn absorb(&mut self, artifact: Artifact, chunk: &[u8]) -> Result<()> {
+        Ok(self.as_mut().absorb(artifact, chunk)?)
+    }
+
+    fn checkpoint(&self) -> Option<&dyn AnyCheckpoint> {
+        self.as_ref().checkpoint()
+    }
+}
+
+pub(super) struct ArtifactDownload<T = Box<dyn AnyPrepare>> {
+    taker: T,
+    /// The artifact at hand first.
+    todo: VecDeque<ArtifactEntry>,
+    /// How to patch, with the parameters it takes; and the deltas there are, the smallest first.
+    patch: Option<(PatchFn, Vec<u8>)>,
+    deltas: VecDeque<ArtifactEntry>,
+    step: DownloadStep,
+    /// Bytes of rows that the preparation took at another time.
+    kept: u64,
+    /// What a delta made, until someone takes it.
+    pub(super) patched: Option<(Hex32, Vec<u8>)>,
+    /// Whether the scheme has refused bytes, so that this preparation leads nowhere.
+    pub(super) spoiled: bool,
+}
+
+enum DownloadStep {
+    /// Is there an older one to patch?
+    Recall,
+    /// There is.
+    Delta { held: Vec<u8>, delta: Vec<u8>, assembly: ChunkAssembler },
+    /// Fetch it.
+    Whole(ChunkAssembler),
+    /// All are there.
+    Done,
+}
+
+impl ArtifactDownload {
+    /// Gathers what a scheme's client is prepared from.
+    pub(super) fn new(agreed: &VerifiedTable, prepare: Box<dyn AnyPrepare>) -> Result<Self> {
+        let patch = agreed.scheme.patch.map(|patch| (patch, agreed.params.clone()));
+        ArtifactDownload::of(agreed, prepare, patch)
+    }
+
+    pub(super) fn finish(self) -> Result<Box<dyn AnyClient>> {
+        Ok(self.taker.finish()?)
+    }
+}
+
+impl<T: ArtifactConsumer> ArtifactDownload<T> {
+    pub(super) fn of(agreed: &VerifiedTable, taker: T, patch: Option<(PatchFn, Vec<u8>)>) -> Result<Self> {
+        let entries = &agreed.catalog.artifacts;
+        let mut todo = VecDeque::new();
+        for need in taker.needs() {
+            let fits = |entry: &&ArtifactEntry| {
+                entry.artifact == need.artifact && entry.bytes == need.bytes && entry.from_epoch.is_none()
+            };
+            let missing =
+                || ClientError::MissingArtifact { artifact: need.artifact.name(), bytes: need.bytes };
+            todo.push_back(entries.iter().find(fits).ok_or_else(missing)?.clone());
+        }
+        let mut deltas: Vec<_> =
+            entries.iter().filter(|entry| entry.artifact == T::PATCHED.1).cloned().collect();
+        smallest_first(&mut deltas);
+        let (step, deltas) = (DownloadStep::Done, deltas.into());
+        let kept = taker.checkpoint().map_or(0, AnyCheckpoint::kept);
+        let mut gathering =
+            ArtifactDownload { taker, todo, patch, deltas, step, kept, patched: None, spoiled: false };
+        gathering.start();
+        gathering.settle()?;
+        Ok(gathering)
+    }
+
+    /// Starts on the artifact at hand.
+    fn start(&mut self) {
+        let Some(entry) = self.todo.front() else {
+            self.step = DownloadStep::Done;
+            return;
+        };
+        // A delta as large as what it leads to is not worth the detour.
+        self.deltas.retain(|delta| delta.bytes < entry.bytes);
+        let patchable = entry.artifact == T::PATCHED.0 && self.patch.is_some() && !self.deltas.is_empty();
+        let kept = if entry.artifact == Artifact::Rows { std::mem::take(&mut self.kept) } else { 0 };
+        self.step = match patchable {
+            true => DownloadStep::Recall,
+            false => DownloadStep::Whole(ChunkAssembler::resumed(entry.clone(), kept)),
+        };
+    }
+
+    /// Goes on to the next artifact as long as the one at hand is complete.
+    fn settle(&mut self) -> Result<()> {
+        while let DownloadStep::Whole(assembly) = &self.step
+            && assembly.wanted().is_none()
+        {
+            if let Err(error) = assembly.finish() {
+                self.spoiled = true;
+                return Err(error);
+            }
+            self.todo.pop_front();
+            self.start();
+        }
+        Ok(())
+    }
+
+    pub(super) fn is_done(&self) -> bool {
+        matches!(self.step, DownloadStep::Done)
+    }
+
+    /// What took them, once all are there.
+    pub(super) fn into_taker(self) -> T {
+        self.taker
+    }
+
+    /// What writes the preparation down half done, where the scheme can.
+    pub(super) fn checkpoint(&self) -> Option<&dyn AnyCheckpoint> {
+        self.taker.checkpoint()
+    }
+
+    /// What will be wanted after what is wanted now.
+    pub(super) fn ahead(&self) -> Option<FetchRange> {
+        let DownloadStep::Whole(assembly) = &self.step else { return None };
+        Some(fetch(assembly.entry(), assembly.ahead()?))
+    }
+
+    pub(super) fn next(&self) -> Action {
+        match &self.step {
+            DownloadStep::Recall => match (self.todo.front(), self.deltas.front()) {
+                (Some(entry), Some(delta)) => Action::Recall(LoadCached {
+                    artifact: entry.artifact,
+                    epoch: delta.from_epoch.unwrap_or(sotto_core::Epoch(0)),
+                    digest: entry.digest,
+                    bytes: entry.bytes,
+                    delta_bytes: delta.bytes,
+                }),
+                _ => Action::Ready,
+            },
+            DownloadStep::Delta { assembly, .. } | DownloadStep::Whole(assembly) => match assembly.wanted() {
+                Some(range) => Action::Fetch(fetch(assembly.entry(), range)),
+                None => Action::Ready,
+            },
+            DownloadStep::Done => Action::Ready,
+        }
+    }
+
+    pub(super) fn recalled(&mut self, held: Option<Vec<u8>>) -> Result<()> {
+        let (DownloadStep::Recall, Some(entry)) = (&self.step, self.todo.front()) else {
+            return Err(Error::from(Misuse::Rule("nothing was to be recalled")).into());
+        };
+        let delta = self.deltas.pop_front();
+        match (held.filter(|held| held.len() as u64 == entry.bytes), delta) {
+            (Some(held), Some(delta)) => {
+                let assembly = ChunkAssembler::new(delta);
+                self.step = DownloadStep::Delta { held, delta: Vec::new(), assembly };
+                self.patch_if_complete()
+            }
+            _ => {
+                self.start();
+                Ok(())
+            }
+        }
+    }
+
+    /// Takes a response's body, which has to be all that was asked for.
+    pub(super) fn feed(&mut self, body: Result<&[u8]>) -> Result<()> {
+        if let DownloadStep::Delta { assembly, .. } = &self.step {
+            // A delta saves bytes and nothing else. One that is missing or damaged is done without.
+            let want = assembly.wanted().map_or(0, |range| range.end - range.start);
+            let taken = match body {
+                Ok(body) if body.len() as u64 == want => self.offer(body)? as u64,
+                _ => 0,
+            };
+            if taken != want {
+                self.start_whole();
+            }
+            return self.settle();
+        }
+        let DownloadStep::Whole(assembly) = &self.step else {
+            return Err(Error::from(Misuse::Rule("no response was awaited")).into());
+        };
+        let (body, what) = (body?, assembly.entry().artifact.name());
+        let want = assembly.wanted().map_or(0, |range| range.end - range.start);
+        if body.len() as u64 != want {
+            let got = body.len() as u64;
+            return Err(Error::from(PeerMisbehaved::Length { what, got, want }).into());
+        }
+        if self.offer(body)? as u64 != want {
+            return Err(Error::from(PeerMisbehaved::Digest(what)).into());
+        }
+        Ok(())
+    }
+
+    /// Takes what of `held` is right.
+    pub(super) fn offer(&mut self, held: &[u8]) -> Result<usize> {
+        match &mut self.step {
+            DownloadStep::Delta { delta, assembly, .. } => {
+                let taken = assembly.take(held, &mut |chunk| {
+                    delta.extend_from_slice(chunk);
+                    Ok(())
+                })?;
+                self.patch_if_complete()?;
+                Ok(taken)
+            }
+            DownloadStep::Whole(assembly) => {
+                let taken = absorb(assembly, &mut self.taker, held);
+                self.spoiled |= taken.is_err();
+                let taken = taken?;
+                self.settle()?;
+                Ok(taken)
+            }
+            DownloadStep::Recall | DownloadStep::Done => {
+                Err(Error::from(Misuse::Rule("no bytes were awaited")).into())
+            }
+        }
+    }
+
+    /// Gives up on deltas.
+    fn start_whole(&mut self) {
+        self.deltas.clear();
+        self.start();
+    }
+
+    /// Patches, once the delta is there. Whatever came of it, only chunks that match the catalog count, and
+    /// the others are fetched.
+    fn patch_if_complete(&mut self) -> Result<()> {
+        let DownloadStep::Delta { held, delta, assembly } = &mut self.step else { return Ok(()) };
+        if assembly.wanted().is_some() {
+            return Ok(());
+        }
+        let (mut held, delta) = (std::mem::take(held), std::mem::take(delta));
+        let sound = assembly.finish().is_ok();
+        self.start_whole();
+        let (DownloadStep::Whole(whole), Some((patch, params))) = (&mut self.step, &self.patch) else {
+            return Ok(());
+        };
+        if !sound || patch(params, whole.entry().artifact, &mut held, &delta).is_err() {
+            return Ok(());
+        }
+        let taken = absorb(whole, &mut self.taker, &held);
+        self.spoiled |= taken.is_err();
+        held.truncate(taken?);
+        self.patched = (!held.is_empty()).then(|| (whole.entry().digest, held));
+        self.settle()
+    }
+}
+
+fn absorb(assembly: &mut ChunkAssembler, taker: &mut impl ArtifactConsumer, bytes: &[u8]) -> Result<usize> {
+    let artifact = assembly.entry().artifact;
+    assembly.take(bytes, &mut |chunk| taker.absorb(artifact, chunk))
+}
+
+/// A part of an artifact, and what to send for it.
+pub(super) fn fetch(entry: &ArtifactEntry, range: Range<u64>) -> FetchRange {
+    let path = routes::artifact(&entry.digest.to_string());
+    let request = Request::get_range(path, range.clone());
+    FetchRange { artifact: entry.artifact, digest: entry.digest, bytes: entry.bytes, range, request }
+}
+
+/// Once for all that is gathered.
+fn smallest_first(deltas: &mut [ArtifactEntry]) {
+    deltas.sort_by_key(|delta| delta.bytes);
+}

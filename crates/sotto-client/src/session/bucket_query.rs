@@ -1,0 +1,173 @@
+//! Which records a lookup is about, and what their answers say. A lookup is of one row; or, in a table of several buckets, of
+//! one row of each, by queries that bring a record of each: the first query is for the first record of each row, and so on.
+
+use super::query_request::{QueryRequest, Session};
+use crate::{ClientError, Result};
+use sotto_catalog::Packing;
+use sotto_core::{AnyPending, CryptoRng, Error, Misuse, PeerMisbehaved, Record, RecordIndex};
+use zeroize::Zeroizing;
+
+/// The rows that a request is for; or sums of rows, from each of those on.
+pub(crate) struct QueryTargets {
+    pub(crate) rows: Vec<u64>,
+    /// For each sum the rows that are added up, the lowest bit first; empty where rows are asked for.
+    pub(crate) ones: Zeroizing<Vec<u128>>,
+}
+
+impl QueryTargets {
+    /// Rows as they are.
+    pub(crate) fn rows(rows: &[u64]) -> Self {
+        QueryTargets { rows: rows.to_vec(), ones: Zeroizing::default() }
+    }
+
+    /// Rows to ask for, cut into requests of at most `most` lookups of `each` rows: one request at least, also for no rows. How
+    /// many requests there are, and of how many lookups, depends on the number of lookups and on the table.
+    #[cfg(feature = "cache")]
+    pub(crate) fn requests(&self, most: usize, each: usize) -> Vec<QueryTargets> {
+        let most = most.max(1);
+        let mut ones = self.ones.chunks(most);
+        let mut request = |rows: &[u64]| QueryTargets {
+            rows: rows.to_vec(),
+            ones: Zeroizing::new(ones.next().unwrap_or_default().to_vec()),
+        };
+        match self.rows.is_empty() {
+            true => vec![request(&[])],
+            false => self.rows.chunks(most.saturating_mul(each.max(1))).map(request).collect(),
+        }
+    }
+}
+
+/// For each server its queries, and what reads the answers of all.
+pub(super) type ServerQueries = (Vec<Vec<Vec<u8>>>, Vec<AnyPending>);
+
+impl Session {
+    /// Of how many buckets one query asks for a record each; 1 for ordinary tables.
+    pub fn buckets(&self) -> usize {
+        usize::try_from(self.agreed.terms.buckets).unwrap_or(usize::MAX)
+    }
+
+    /// Rows of each bucket; all of them in ordinary tables.
+    pub fn bucket_rows(&self) -> u64 {
+        self.packing().rows() / self.agreed.terms.buckets.max(1)
+    }
+
+    /// Asks for one row of each bucket, once or several times: `rows` has, for each time, a row of each bucket, by its number
+    /// within the bucket. In an ordinary table this is [`Session::ask`].
+    ///
+    /// The server sees how many times. A row past the end of its bucket is asked for like any other.
+    ///
+    /// # Errors
+    /// As [`Session::ask`]; [`Misuse::Rule`] if `rows` are not some of every bucket. Nothing was sent then.
+    pub fn query_each_bucket(&mut self, rows: &[u64], rng: &mut dyn CryptoRng) -> Result<QueryRequest> {
+        self.query_by(self.buckets(), &QueryTargets::rows(rows), rng)
+    }
+
+    /// Queries for the records that rows lie in, `each` rows by a lookup; or for sums of them.
+    pub(super) fn queries(
+        &mut self,
+        each: usize,
+        asked: &QueryTargets,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<ServerQueries> {
+        self.ensure_usable()?;
+        let QueryTargets { rows, ones } = asked;
+        if !rows.len().is_multiple_of(each) {
+            return Err(Error::from(Misuse::Rule("a row of each bucket is asked for")).into());
+        }
+        let (lookups, most) = (self.packing().records_per_row(), self.max_rows());
+        let asked = rows.len() / each;
+        let too_many = |rows| ClientError::TooManyRows { rows, most };
+        if asked == 0 || asked > most {
+            return Err(too_many(asked));
+        }
+        let count = asked.saturating_mul(lookups);
+        u16::try_from(count).map_err(|_| too_many(count))?;
+        let part = self.part(each)?;
+        let mut for_each = vec![Vec::with_capacity(count); self.ids.len()];
+        let mut tickets = Vec::with_capacity(count);
+        for (i, rows) in rows.chunks(each).enumerate() {
+            let records: Vec<Vec<RecordIndex>> = rows.iter().map(|row| part.records_of(*row)).collect();
+            for depth in 0..lookups {
+                let records = records.iter().filter_map(|records| records.get(depth)).copied().collect();
+                let (queries, ticket) = self.query_records(records, ones.get(i), rng)?;
+                for (all, query) in for_each.iter_mut().zip(queries) {
+                    all.push(query);
+                }
+                tickets.push(ticket);
+            }
+        }
+        Ok((for_each, tickets))
+    }
+
+    /// One query: for one record, for a sum of records from one on, or for one of each bucket.
+    fn query_records(
+        &mut self,
+        records: Vec<RecordIndex>,
+        ones: Option<&u128>,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<(Vec<Vec<u8>>, AnyPending)> {
+        match (records.as_slice(), ones) {
+            ([record], None) => return Ok(self.client.query(*record, rng)?),
+            ([record], Some(ones)) => {
+                let rule = Misuse::Rule("sums of rows are of a scheme that adds records up");
+                let sum = self.client.sum().ok_or(Error::from(rule))?;
+                return Ok(sum.ask_sum(*record, *ones, rng)?);
+            }
+            _ => {}
+        }
+        let batch = self.client.batch().ok_or_else(no_buckets)?;
+        let places = Zeroizing::new(records.into_iter().map(|record| record.0).collect::<Vec<u64>>());
+        Ok(batch.query_buckets(&places, rng)?)
+    }
+
+    /// How rows lie in the records of a bucket, if a lookup is of `each` rows.
+    fn part(&self, each: usize) -> Result<Packing> {
+        if each == 1 {
+            return Ok(*self.packing());
+        }
+        Ok(self.packing().with_rows(self.bucket_rows())?)
+    }
+
+    /// The rows that were asked for, from all servers' answers.
+    pub(super) fn rows_of(&mut self, ask: QueryRequest, by_server: &[Vec<&[u8]>]) -> Result<Vec<Vec<u8>>> {
+        let (each, lookups) = (ask.each, self.packing().records_per_row());
+        let part = self.part(each)?;
+        let mut read = Vec::with_capacity(ask.tickets.len());
+        for (i, ticket) in ask.tickets.into_iter().enumerate() {
+            let answers = by_server.iter().filter_map(|answers| answers.get(i)).map(|answer| answer.to_vec());
+            read.push(self.answered(each, ticket, &answers.collect::<Vec<_>>())?.into_iter());
+        }
+        let mut records = Vec::with_capacity(ask.rows.len() * lookups);
+        for depths in read.chunks_mut(lookups) {
+            for _ in 0..each {
+                records.extend(depths.iter_mut().filter_map(Iterator::next));
+            }
+        }
+        let (got, want) = (records.len() as u64, (ask.rows.len() * lookups) as u64);
+        if got != want {
+            return Err(Error::from(PeerMisbehaved::Count { what: "answers", got, want }).into());
+        }
+        let each_row = || ask.rows.iter().zip(records.chunks(lookups));
+        let mut proved = true;
+        for (bucket, (&row, records)) in each_row().enumerate().map(|(i, row)| (i % each, row)) {
+            let row = bucket as u64 * part.rows() + part.clamp_row(row);
+            proved &= self.is_proved(row, records)?;
+        }
+        if !proved {
+            return Err(self.row_proof_error());
+        }
+        each_row().map(|(&row, records)| Ok(part.extract(row, records)?)).collect()
+    }
+
+    /// The records that an answer brings: one, or one of each bucket.
+    fn answered(&mut self, each: usize, ticket: AnyPending, answers: &[Vec<u8>]) -> Result<Vec<Record>> {
+        if each == 1 {
+            return Ok(vec![self.client.recover(ticket, answers)?]);
+        }
+        Ok(self.client.batch().ok_or_else(no_buckets)?.recover_buckets(ticket, answers)?)
+    }
+}
+
+fn no_buckets() -> Error {
+    Misuse::Rule("a table of several buckets is of a scheme that asks for a record of each").into()
+}

@@ -1,0 +1,179 @@
+//! Asking with a client whose state must be on disk before anything leaves.
+//!
+//! ```text
+//! draft = session.draft(rows)          queries are made, and nobody can send them yet
+//! recorded = keeper.commit(draft)      they are on disk
+//! responses = send(requests(recorded))
+//! reading = session.read(recorded, responses)
+//! keeper.settle(recorded, reading)     what was learnt is on disk, and the rows may be handed out
+//! ```
+//!
+//! A request that was recorded and not settled, whatever came between, is sent again first: with the same queries, in
+//! a frame of the epoch that is then. Nobody waits for its rows any more.
+
+use super::Session;
+use super::bucket_query::QueryTargets;
+use super::config::SetupConfig;
+use super::delta_chain::{DeltaChain, StateVersion};
+use super::logged_request::{JournalEntry, LoggedRequest};
+use crate::transport::{Request, Response};
+use crate::{ClientError, Result};
+use sotto_catalog::Hex32;
+use sotto_core::{AnyClient, AnyState, Budget, CryptoRng, Epoch, Error, ExpectOrDefault, Misuse};
+use zeroize::Zeroizing;
+
+/// Says whether a row is what its publisher wrote, by whatever the row itself proves.
+pub(crate) type RowCheck = Box<dyn FnMut(u64, &[u8]) -> bool + Send>;
+
+/// What came of the responses to a recorded request.
+pub(crate) struct RecoveredRequest {
+    /// What changed in the client, to be made durable before anything else.
+    pub(crate) journal: Zeroizing<Vec<u8>>,
+    /// Whether every answer has been read, so that the request need not be sent again.
+    pub(crate) whole: bool,
+    /// The rows, for whoever still waits for them.
+    pub(crate) rows: Result<Vec<Vec<u8>>>,
+}
+
+impl Session {
+    /// The client.
+    pub(crate) fn client(&mut self) -> &mut dyn AnyClient {
+        self.client.as_mut()
+    }
+
+    /// Gives the client up, whose state is on no disk any more.
+    pub(crate) fn discard(&mut self) {
+        self.discarded = true;
+    }
+
+    /// What has changed in the client since it was last asked this.
+    pub(crate) fn journal(&mut self) -> Result<Zeroizing<Vec<u8>>> {
+        Ok(self.state()?.journal())
+    }
+
+    fn state(&mut self) -> Result<&mut dyn AnyState> {
+        let rule = Misuse::Rule("a client that is kept has a state");
+        Ok(self.client.state().ok_or(Error::from(rule))?)
+    }
+
+    /// How a client that was made of the rows of an epoch comes to this session's epoch.
+    ///
+    /// # Errors
+    /// [`ClientError::NoDeltaChain`].
+    pub(crate) fn delta_chain_from(
+        &self,
+        config: &SetupConfig,
+        epoch: Epoch,
+        rows: Hex32,
+    ) -> Result<DeltaChain> {
+        let (params, key) = (self.agreed.pin(0).digest, self.public_key());
+        let basis = StateVersion { epoch, params, rows, key };
+        DeltaChain::new(config.clone(), basis, self.agreed.clone())
+    }
+
+    /// Makes queries for rows, and says what has to be on disk before they may leave.
+    ///
+    /// # Errors
+    /// As [`Session::ask`]. No query was made then, unless sampling failed.
+    pub(crate) fn draft_query(&mut self, rows: &[u64], rng: &mut dyn CryptoRng) -> Result<JournalEntry> {
+        let wanted = (rows.len() * self.packing().records_per_row()) as u64;
+        if let left @ Budget::Left(n) = self.client.budget()
+            && n < wanted
+        {
+            return Err(Error::Exhausted(left).into());
+        }
+        let (queries, tickets) = self.queries(1, &QueryTargets::rows(rows), rng)?;
+        let state = self.state()?;
+        let numbers = tickets.iter().map(|ticket| state.number(ticket)).collect::<sotto_core::Result<_>>()?;
+        let queries = queries.into_iter().map(|each| each.concat()).collect();
+        Ok(JournalEntry { journal: state.journal(), record: LoggedRequest { numbers, queries } })
+    }
+
+    /// What to send for a recorded request, to each server in turn: always the same bytes in one epoch.
+    ///
+    /// # Errors
+    /// [`Misuse::ForeignValue`] for the record of another scheme.
+    pub(crate) fn requests(&self, record: &LoggedRequest) -> Result<Vec<Request>> {
+        let foreign = || ClientError::from(Error::from(Misuse::ForeignValue("recorded request")));
+        let size = usize::try_from(self.sizes().query_bytes).unwrap_or(usize::MAX).max(1);
+        let split = |queries: &Vec<u8>| {
+            let each: Vec<_> = queries.chunks(size).map(<[u8]>::to_vec).collect();
+            let fits = each.len() == record.numbers.len() && each.iter().all(|query| query.len() == size);
+            fits.then_some(each)
+        };
+        let queries: Option<Vec<_>> = record.queries.iter().map(split).collect();
+        let queries = queries.filter(|queries| queries.len() == self.ids.len()).ok_or_else(foreign)?;
+        self.frames(&queries)
+    }
+
+    /// Reads the responses to a recorded request. `rows` are what it asked for, if anybody still waits for them; then
+    /// `check` is asked about each, and what a row taught that is not the publisher's is forgotten again. Rows that
+    /// cannot be checked teach nothing if there is a check.
+    ///
+    /// # Errors
+    /// As [`Session::recover`]. Nothing has been read then, and the request stands.
+    pub(crate) fn read(
+        &mut self,
+        record: &LoggedRequest,
+        responses: &[Response],
+        rows: Option<&[u64]>,
+        mut check: Option<&mut RowCheck>,
+    ) -> Result<RecoveredRequest> {
+        let foreign = |_| Error::from(Misuse::ForeignValue("recorded request"));
+        let count = u16::try_from(record.numbers.len()).map_err(foreign)?;
+        let by_server = self.answers(count, responses)?;
+        let mut answers = vec![Vec::with_capacity(by_server.len()); record.numbers.len()];
+        for each in by_server {
+            answers
+                .iter_mut()
+                .zip(each)
+                .for_each(|(answers, answer): (&mut Vec<Vec<u8>>, &[u8])| answers.push(answer.to_vec()));
+        }
+        let lookups = self.packing().records_per_row();
+        let mut values = Vec::with_capacity(rows.map_or(0, <[u64]>::len));
+        let (mut whole, mut failed) = (true, None);
+        'rows: for (i, numbers) in record.numbers.chunks(lookups).enumerate() {
+            let mut records = Vec::with_capacity(lookups);
+            for (&number, answers) in numbers
+                .iter()
+                .zip(answers.chunks(lookups).nth(i).expect_or_default("each number has answers"))
+            {
+                // One that a reading before this one came to is not open any more.
+                let Ok(ticket) = self.state()?.reopen(number) else { continue };
+                match self.client.recover(ticket, answers) {
+                    Ok(read) => records.push(read),
+                    Err(Error::Unreadable) => failed = Some(Error::Unreadable.into()),
+                    Err(error) => {
+                        // What the server sent is no answer. It will be asked for another one.
+                        whole = false;
+                        failed = Some(ClientError::from(error));
+                        break 'rows;
+                    }
+                }
+            }
+            // Nothing for a row that nobody waits for, or that could not be read.
+            let row = rows.and_then(|rows| rows.get(i)).filter(|_| records.len() == lookups);
+            let value = row
+                .map(|&row| Ok::<_, ClientError>((row, self.packing().extract(row, &records)?)))
+                .transpose();
+            let proved = row.map_or(Ok(true), |&row| self.is_proved(row, &records))?;
+            let checked = match (&value, check.as_mut()) {
+                (Ok(Some((row, value))), Some(check)) => check(*row, value),
+                (_, Some(_)) => false,
+                (_, None) => true,
+            };
+            if !(checked && proved) {
+                let state = self.state()?;
+                numbers.iter().rev().for_each(|&number| state.reject(number));
+                let why = || if proved { Error::Unreadable.into() } else { self.row_proof_error() };
+                failed = row.map(|_| why()).or(failed);
+            }
+            match value {
+                Ok(value) => values.extend(value.map(|(_, value)| value)),
+                Err(error) => failed = Some(error),
+            }
+        }
+        let rows = failed.map_or(Ok(values), Err);
+        Ok(RecoveredRequest { journal: self.state()?.journal(), whole, rows })
+    }
+}

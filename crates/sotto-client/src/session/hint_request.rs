@@ -1,0 +1,80 @@
+//! Hints that one of the servers makes: ordered, and taken in.
+//!
+//! The helper learns how this client's hints are made, and must never see a query; the servers that are asked see
+//! queries, and must never see an order. When an order is due depends on how much was asked, never on what.
+
+use super::{Session, accepted};
+use crate::transport::{Request, Response};
+use crate::{ClientError, Result};
+use sotto_core::{Error, ExpectOrDefault, HintServerEntry, Misuse};
+use sotto_wire::{FrameHeader, hints, routes};
+use std::fmt;
+
+/// An order of hints. To try again is to send the same bytes again, or those of the order that comes next: until its
+/// supply is taken in, that is the same one.
+pub struct HintRequest {
+    server: u8,
+    request: Request,
+    pin: FrameHeader,
+}
+
+impl HintRequest {
+    /// The server it is for, counted from 0. No other server may see it.
+    pub fn server(&self) -> u8 {
+        self.server
+    }
+
+    /// What to send.
+    pub fn request(&self) -> &Request {
+        &self.request
+    }
+}
+
+impl Session {
+    /// The next order of hints, if one is due; never one for schemes whose clients make their own.
+    ///
+    /// # Errors
+    /// Only what sampling can give; [`ClientError::ClientDiscarded`].
+    pub fn hint_request(&mut self) -> Result<Option<HintRequest>> {
+        self.ensure_usable()?;
+        let Some(HintServerEntry { helper, sizes }) = self.scheme().upkeep else { return Ok(None) };
+        let (_, supply_bytes) = sizes(&self.agreed.params)?;
+        let orders = self.client.upkeep().ok_or(Error::from(Misuse::ForeignValue("client")))?;
+        let Some(bytes) = orders.order()? else { return Ok(None) };
+        let server = u8::try_from(helper).expect_or_default("a scheme has few servers");
+        let pin = self.agreed.pin(server);
+        let path = routes::hints(self.catalog().table.as_str());
+        let request = Request::post(path, hints::encode(&pin, &bytes), hints::frame_bytes(supply_bytes));
+        Ok(Some(HintRequest { server, request, pin }))
+    }
+
+    /// Takes in what an order was answered with.
+    ///
+    /// # Errors
+    /// [`ClientError::EpochChanged`] if the table has moved on; [`ClientError::Refused`]; [`ClientError::Frame`] and
+    /// [`Error::Peer`] for bytes that are no supply.
+    pub fn apply_hint_response(&mut self, order: &HintRequest, response: &Response) -> Result<()> {
+        self.ensure_usable()?;
+        if order.pin != self.agreed.pin(order.server) {
+            return Err(Error::from(Misuse::ForeignValue("order")).into());
+        }
+        let stocked = self.take_in(order, response);
+        stocked.map_err(|error| error.of_server(order.server, self.servers()))
+    }
+
+    fn take_in(&mut self, order: &HintRequest, response: &Response) -> Result<()> {
+        let foreign = || ClientError::from(Error::from(Misuse::ForeignValue("order")));
+        let HintServerEntry { sizes, .. } = self.scheme().upkeep.ok_or_else(foreign)?;
+        let (_, bytes) = sizes(&self.agreed.params)?;
+        let bytes = usize::try_from(bytes).map_err(|_| foreign())?;
+        let supply = hints::decode_response(accepted(response, Some(self.epoch()))?, &order.pin, bytes)?;
+        Ok(self.client.upkeep().ok_or_else(foreign)?.stock(supply)?)
+    }
+}
+
+/// Nothing of what hints are made from.
+impl fmt::Debug for HintRequest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Order(server {}, epoch {})", self.server, self.pin.epoch)
+    }
+}

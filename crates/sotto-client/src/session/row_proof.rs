@@ -1,0 +1,86 @@
+//! Whether rows are the publisher's: the tree that proves them, and what is said of a lookup that it does not prove.
+
+use super::artifact_download::{ArtifactConsumer, ArtifactDownload};
+use super::epoch_agreement::VerifiedTable;
+use super::query_request::Session;
+use crate::{ClientError, Result};
+use sotto_catalog::rows_root;
+use sotto_core::{Artifact, ArtifactNeed, PeerMisbehaved, Record};
+use std::sync::Arc;
+
+/// Takes the nodes of a table's tree.
+pub(super) struct TreeDownload {
+    need: ArtifactNeed,
+    bytes: Vec<u8>,
+}
+
+impl ArtifactConsumer for TreeDownload {
+    const PATCHED: (Artifact, Artifact) = (Artifact::Tree, Artifact::TreeDelta);
+
+    fn needs(&self) -> Vec<ArtifactNeed> {
+        vec![self.need]
+    }
+
+    fn absorb(&mut self, _: Artifact, chunk: &[u8]) -> Result<()> {
+        self.bytes.extend_from_slice(chunk);
+        Ok(())
+    }
+}
+
+impl VerifiedTable {
+    /// What fetches the tree; `None` where no row is verified by one.
+    pub(super) fn nodes(&self) -> Result<Option<ArtifactDownload<TreeDownload>>> {
+        let (root, rows) = (&self.catalog.rows_root, self.catalog.rows);
+        if !root.needs_tree(rows) {
+            return Ok(None);
+        }
+        let need = ArtifactNeed { artifact: Artifact::Tree, bytes: root.tree_bytes(rows) };
+        let nodes = TreeDownload { need, bytes: Vec::new() };
+        ArtifactDownload::of(
+            self,
+            nodes,
+            Some((|_, _, held, delta| rows_root::patch(held, delta), Vec::new())),
+        )
+        .map(Some)
+    }
+
+    /// Keeps the tree, if it is that of the rows' root.
+    ///
+    /// # Errors
+    /// [`PeerMisbehaved::Digest`] for a catalog that contradicts itself.
+    pub(super) fn keep(&mut self, nodes: TreeDownload) -> Result<()> {
+        if rows_root::root(&nodes.bytes) != self.catalog.rows_root.root {
+            let contradicts = PeerMisbehaved::Digest(Artifact::Tree.name());
+            return Err(sotto_core::Error::from(contradicts).into());
+        }
+        self.tree = Arc::from(nodes.bytes);
+        Ok(())
+    }
+}
+
+impl Session {
+    /// Whether each lookup's rows are compared with what the publisher has signed.
+    pub fn is_verified(&self) -> bool {
+        self.agreed.catalog.rows_root.path.is_some()
+    }
+
+    /// Whether the records that were looked up for a row are the publisher's; also where that cannot be told.
+    pub(super) fn is_proved(&self, row: u64, records: &[Record]) -> Result<bool> {
+        let root = &self.agreed.catalog.rows_root;
+        if !self.is_verified() {
+            return Ok(true);
+        }
+        Ok(root.verifies(self.packing(), row, records, &self.agreed.tree)?)
+    }
+
+    /// The same of a leaf that came piece by piece.
+    pub(super) fn is_leaf_proved(&self, row: u64, leaf: rows_root::Node, path: &[u8]) -> Result<bool> {
+        let root = &self.agreed.catalog.rows_root;
+        Ok(root.proves(self.packing(), row, leaf, path, &self.agreed.tree)?)
+    }
+
+    /// What is said of rows that are not.
+    pub(super) fn row_proof_error(&self) -> ClientError {
+        ClientError::RowProofInvalid { table: self.catalog().table.clone(), epoch: self.epoch() }
+    }
+}

@@ -1,0 +1,63 @@
+//! Whether a catalog is believed, and what follows once it is.
+
+use super::super::epoch_agreement::VerifiedTable;
+use super::super::witness::LogCheck;
+use super::{SessionSetup, SetupStage};
+use crate::{ClientError, Result};
+use sotto_core::CryptoRng;
+use sotto_tlog::LogEntry;
+use sotto_tlog::catalogs::EntryKind;
+
+impl SessionSetup {
+    /// Refuses a catalog that is of another snapshot than the caller's or too old, and gives what has to be seen of its
+    /// publisher's log.
+    pub(super) fn check_freshness(&self, agreed: &VerifiedTable) -> Result<Option<LogCheck>> {
+        let catalog = &agreed.catalog;
+        if let Some(wanted) = self.config.snapshot {
+            let found = catalog.digest()?;
+            if found != wanted {
+                return Err(match &self.resuming {
+                    // The snapshot may be the newest: what was half prepared is of no use to this caller.
+                    Some(half) => ClientError::EpochChanged { asked: half.epoch, newest: None },
+                    None => ClientError::other_snapshot(&catalog.table, catalog.epoch, found, wanted),
+                });
+            }
+        }
+        if let (Some(expires), Some(now)) = (catalog.expires, self.now)
+            && expires <= now
+        {
+            return Err(match &self.resuming {
+                // There may be a newer one: what was half prepared is of no use any more.
+                Some(half) => ClientError::EpochChanged { asked: half.epoch, newest: None },
+                None => ClientError::Expired { epoch: catalog.epoch, ago: now - expires },
+            });
+        }
+        if let (Some(change), Some(now)) = (agreed.change, self.now) {
+            change.check_time(now)?;
+        }
+        let Some(witnesses) = &self.config.witnesses else { return Ok(None) };
+        let (name, digest) = (catalog.table.clone(), catalog.digest()?);
+        let entry = LogEntry::new(EntryKind::Catalog, name, catalog.epoch, digest, agreed.key);
+        LogCheck::new(entry, witnesses, &self.config.logs, self.now)
+    }
+
+    /// Goes on with a catalog that is believed.
+    pub(super) fn accept_catalog(&mut self, agreed: VerifiedTable, rng: &mut dyn CryptoRng) -> Result<()> {
+        self.tree = agreed.nodes()?.map(Box::new);
+        if self.lasting == Some(agreed.pin(0).digest) {
+            self.stage = SetupStage::Reused;
+            self.agreed = Some(agreed);
+            return Ok(());
+        }
+        self.agreed = Some(agreed);
+        let begun = match self.config.registered.clone().map(|keys| self.reuse(&keys)) {
+            Some(Ok(true)) => Ok(()),
+            Some(Err(error)) => Err(error),
+            Some(Ok(false)) | None => self.begin(rng),
+        };
+        if begun.is_err() {
+            (self.agreed, self.tree) = (None, None);
+        }
+        begun
+    }
+}

@@ -1,0 +1,25 @@
+//! A build that cannot ask witnesses (feature `witness`): whoever names some is refused, so that no check is ever under way.
+
+use super::{LogMemory, WitnessError, Witnesses};
+use crate::Result;
+use crate::transport::{Request, Response};
+use sotto_tlog::LogEntry;
+
+/// A check that nobody can have begun.
+pub(crate) enum LogCheck {}
+
+impl LogCheck {
+    /// # Errors
+    /// [`WitnessError::NotBuilt`].
+    pub(crate) fn new(_: LogEntry, _: &Witnesses, _: &LogMemory, _: Option<u64>) -> Result<Option<Self>> {
+        Err(WitnessError::NotBuilt.into())
+    }
+
+    pub(crate) fn next(&self) -> Request {
+        match *self {}
+    }
+
+    pub(crate) fn feed(&mut self, _: &Response) -> Result<bool> {
+        match *self {}
+    }
+}

@@ -1,0 +1,161 @@
+//! Several rows, or values of several keys, in rounds that look alike.
+//!
+//! Every table of the stack is asked in each round, as often as its batch code says, whatever is wanted and how much of it; what
+//! is wanted twice in a round is fetched once. What a round has no room for comes in further rounds, whose number is seen. If a
+//! code has no place for all of a round at once ([`Error::Unserved`]), that is known when all answers are there, and what was
+//! sent does not show it.
+
+use super::Stack;
+use crate::lookup::{self, Lookup, LookupResult, ResolvedLookups};
+use crate::table::lookup::withhold;
+use crate::{ClientError, Result};
+use sotto_catalog::{BatchAccess, Catalog, CatalogError, TableKind};
+use sotto_core::{Error, Misuse};
+use sotto_layers::BatchCode;
+use sotto_layers::keyword::Key;
+
+/// A stack whose tables are the buckets of a batch code.
+#[derive(Debug)]
+pub struct BatchStack {
+    stack: Stack,
+    layers: BatchAccess,
+}
+
+impl BatchStack {
+    /// What a stack's layers say of it.
+    ///
+    /// # Errors
+    /// [`CatalogError::UnknownLayer`] if it is no batch code's, and those of [`BatchAccess::of`].
+    pub fn new(stack: Stack) -> Result<Self> {
+        let layers = layers(&stack)?;
+        Ok(BatchStack { stack, layers })
+    }
+
+    /// The stack underneath.
+    pub fn stack(&self) -> &Stack {
+        &self.stack
+    }
+
+    /// What is asked of it.
+    pub fn layers(&self) -> &BatchAccess {
+        &self.layers
+    }
+
+    /// Looks up rows by their numbers; their values in the same order.
+    ///
+    /// # Errors
+    /// As [`Self::get_all`].
+    pub fn get_many(&mut self, rows: &[u64]) -> Result<Vec<Vec<u8>>> {
+        let wishes: Vec<_> = rows.iter().copied().map(Lookup::Row).collect();
+        let granted = self.get_all(&wishes)?;
+        let rule = || Error::from(Misuse::Rule("a row has a value"));
+        granted.into_iter().map(|granted| Ok(granted.value.ok_or_else(rule)?)).collect()
+    }
+
+    /// Looks up the values of keys; `None` for those that the table does not have. The server sees no difference.
+    ///
+    /// # Errors
+    /// As [`Self::get_all`]; [`CatalogError::NoSuchRow`] if the tables are not asked by key.
+    pub fn find_many(&mut self, keys: &[impl AsRef<str>]) -> Result<Vec<Option<Vec<u8>>>> {
+        if matches!(self.layers, BatchAccess::Rows { .. }) {
+            return Err(lookup::by_row().into());
+        }
+        let wishes: Vec<_> = keys.iter().map(|key| Lookup::Key(key.as_ref())).collect();
+        Ok(self.get_all(&wishes)?.into_iter().map(|granted| granted.value).collect())
+    }
+
+    /// Looks up rows, bits and keys; what came of each, in the same order. They come in rounds of as many as the stack is made
+    /// for ([`BatchAccess::most`]), none of which is left out because of what came of another. How many rounds there are is seen;
+    /// how many of a round are wanted is not, nor whether any is: nothing at all takes a round, too.
+    ///
+    /// If the stack has moved on to another epoch, it is opened anew and that round is asked once more. What it cannot grant is
+    /// an error, and all of its tables are asked all the same.
+    ///
+    /// # Errors
+    /// [`CatalogError::NoSuchRow`] or [`Misuse::IndexPastEnd`] for what the tables cannot have.
+    /// Otherwise as [`Stack::lookup`].
+    pub fn get_all(&mut self, wishes: &[Lookup<'_>]) -> Result<Vec<LookupResult>> {
+        self.get_each(wishes)?.into_iter().collect()
+    }
+
+    /// As [`Self::get_all`], but a wish that cannot be granted spoils no other: it is an error of its own.
+    ///
+    /// # Errors
+    /// As [`Self::get_all`], a row past the end included.
+    pub fn get_each(&mut self, wishes: &[Lookup<'_>]) -> Result<Vec<Result<LookupResult>>> {
+        self.stack.reset_last();
+        let (mut granted, mut failed) = (Vec::with_capacity(wishes.len()), None);
+        let mut left = wishes;
+        loop {
+            let (round, later) = left.split_at(self.layers.max_batch().max(1).min(left.len()));
+            granted.extend(withhold(self.settled(round), &mut failed)?.into_iter().flatten());
+            left = later;
+            if left.is_empty() {
+                return failed.map_or(Ok(granted), Err);
+            }
+        }
+    }
+
+    /// A round; another one if the stack has moved on.
+    fn settled(&mut self, wishes: &[Lookup<'_>]) -> Result<Vec<Result<LookupResult>>> {
+        match self.round(wishes) {
+            Err(ClientError::EpochChanged { .. }) => {
+                self.stack.refresh()?;
+                self.layers = layers(&self.stack)?;
+                self.round(wishes)
+            }
+            outcome => outcome,
+        }
+    }
+
+    fn round(&mut self, wishes: &[Lookup<'_>]) -> Result<Vec<Result<LookupResult>>> {
+        let (rows, most) = (wishes.len(), self.layers.max_batch());
+        // An epoch that has come in between may have less room; how much is wanted is not seen, so that comes to a round for
+        // none.
+        let fitting = if rows > most { &[] } else { wishes };
+        let granted = match &self.layers {
+            BatchAccess::Rows { kind, code } => {
+                let wishes = ResolvedLookups::of(&whole(&self.stack, kind, code)?, fitting)?;
+                let rows = self.stack.round(code, &wishes.rows())?;
+                wishes.read(rows.into_iter().map(|row| row.to_vec()).collect())
+            }
+            BatchAccess::Keys(layer) => {
+                let params = layer.0.keyword().params();
+                let keys = fitting.iter().map(|wish| match wish {
+                    Lookup::Key(text) => lookup::key(params, text),
+                    Lookup::Row(_) | Lookup::Bit(_) => Err(lookup::by_key()),
+                });
+                // A key that is none is asked for as nothing, which is not seen.
+                let mut asked = Vec::with_capacity(fitting.len());
+                let places: Vec<_> = keys.map(|key: Result<Key, _>| key.map(|key| asked.push(key))).collect();
+                let mut values = self.stack.round(layer, &asked)?.into_iter();
+                let mut grant = |place: Result<(), CatalogError>| {
+                    place?;
+                    let none = || Error::from(Misuse::Rule("something comes of each key"));
+                    let value = values.next().ok_or_else(none)?;
+                    Ok(LookupResult { row: None, value: value.map(|value| value.to_vec()) })
+                };
+                places.into_iter().map(&mut grant).collect()
+            }
+        };
+        if rows > most { Err(ClientError::TooManyRows { rows, most }) } else { Ok(granted) }
+    }
+}
+
+/// The catalog that the rows of all tables together would have. Any of the tables says what lies in rows; how many
+/// there are, and what they are called, the stack says.
+fn whole(stack: &Stack, kind: &TableKind, code: &BatchCode) -> Result<Catalog> {
+    let none = || Error::from(Misuse::Rule("a stack has a table"));
+    let one = stack.tables().first().ok_or_else(none)?.catalog();
+    let (table, kind, rows) = (stack.document().stack.clone(), kind.clone(), code.sizes().rows);
+    Ok(Catalog { table, kind, rows, ..one.clone() })
+}
+
+fn layers(stack: &Stack) -> Result<BatchAccess> {
+    let document = stack.document();
+    let other = || {
+        let name = document.layers.last().map(|layer| layer.name.clone()).unwrap_or_default();
+        CatalogError::UnknownLayer { name }
+    };
+    Ok(BatchAccess::of(document)?.ok_or_else(other)?)
+}

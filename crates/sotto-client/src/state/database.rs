@@ -1,0 +1,210 @@
+//! The database of a state: what it is of, how far it is, the journal since the snapshot, and recorded asks.
+//!
+//! Everything changes in one kind of transaction, so that nobody has to wonder what belongs together.
+
+use super::StateError;
+use super::checksum::{add_checksum, check_checksum};
+use super::metadata::JournalMarks;
+use super::open::StatePaths;
+use super::silent_panic::silence_panics;
+use super::transaction::{FILE, StateDbError, StateTransaction};
+use redb::{
+    Database, ReadableDatabase, ReadableTable, ReadableTableMetadata, StorageBackend, TableDefinition,
+};
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use zeroize::Zeroizing;
+
+/// Pages kept in memory.
+const CACHE_BYTES: usize = 4 << 20;
+
+const ABOUT: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("about");
+const JOURNAL: TableDefinition<'_, u64, &[u8]> = TableDefinition::new("journal");
+const ASKS: TableDefinition<'_, u64, &[u8]> = TableDefinition::new("asks");
+
+impl From<redb::Error> for StateDbError {
+    fn from(error: redb::Error) -> Self {
+        match error {
+            redb::Error::Io(error) if error.kind() == io::ErrorKind::InvalidData => {
+                StateDbError::Damaged(error.to_string())
+            }
+            redb::Error::Io(error) => StateDbError::Disk(error),
+            redb::Error::PreviousIo => StateDbError::Disk(io::Error::other("an earlier write failed")),
+            error => StateDbError::Damaged(error.to_string()),
+        }
+    }
+}
+
+/// A file behind a box, since the database wants to own a type.
+#[derive(Debug)]
+struct BoxedFile(Box<dyn StorageBackend>);
+
+impl StorageBackend for BoxedFile {
+    fn len(&self) -> io::Result<u64> {
+        self.0.len()
+    }
+    fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
+        self.0.read(offset, out)
+    }
+    fn set_len(&self, len: u64) -> io::Result<()> {
+        self.0.set_len(len)
+    }
+    fn sync_data(&self) -> io::Result<()> {
+        self.0.sync_data()
+    }
+    fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
+        self.0.write(offset, data)
+    }
+    fn close(&self) -> io::Result<()> {
+        self.0.close()
+    }
+}
+
+/// The database, open.
+pub(crate) struct StateDb {
+    /// There until the store is dropped, which may panic over damaged pages, as any operation may.
+    database: Option<Database>,
+}
+
+impl Drop for StateDb {
+    fn drop(&mut self) {
+        let database = self.database.take();
+        // What was committed is on disk, so nothing is lost with a database that cannot be closed.
+        let _ = guarded(|| {
+            drop(database);
+            Ok(())
+        });
+    }
+}
+
+impl StateDb {
+    /// Opens the database in a file, and makes it if the file is empty.
+    pub(crate) fn open(file: Box<dyn StorageBackend>) -> Result<Self, StateDbError> {
+        guarded(|| {
+            let builder =
+                || Database::builder().set_cache_size(CACHE_BYTES).create_with_backend(BoxedFile(file));
+            Ok(StateDb { database: Some(builder()?) })
+        })
+    }
+
+    fn database(&self) -> Result<&Database, redb::Error> {
+        self.database.as_ref().ok_or(redb::Error::DatabaseAlreadyOpen)
+    }
+
+    /// The JSON of what it is of, and how far it is; `None` if it is new.
+    pub(crate) fn head(&self) -> Result<Option<(Vec<u8>, JournalMarks)>, StateDbError> {
+        let found = guarded(|| {
+            let read = self.database()?.begin_read()?;
+            if read.list_tables()?.next().is_none() {
+                return Ok(None);
+            }
+            let about = read.open_table(ABOUT)?;
+            let value = |name| Ok::<_, redb::Error>(about.get(name)?.map(|value| value.value().to_vec()));
+            Ok(Some((value("about")?, value("marks")?)))
+        })?;
+        let Some((about, marks)) = found else { return Ok(None) };
+        let about = about.as_deref().and_then(|about| check_checksum("about", 0, about));
+        let marks = marks
+            .as_deref()
+            .and_then(|marks| check_checksum("marks", 0, marks))
+            .and_then(JournalMarks::decode);
+        match about.zip(marks) {
+            Some((about, marks)) => Ok(Some((about.to_vec(), marks))),
+            None => Err(StateDbError::Damaged("it is the file of another program, or damaged".to_owned())),
+        }
+    }
+
+    /// Feeds every entry of the journal, in order, to `take`. Gives what is wrong, if anything is.
+    pub(crate) fn journal(
+        &self,
+        marks: &JournalMarks,
+        take: &mut dyn FnMut(&[u8]) -> Result<(), String>,
+    ) -> Result<Result<(), String>, StateDbError> {
+        guarded(|| {
+            let read = self.database()?.begin_read()?;
+            let journal = read.open_table(JOURNAL)?;
+            let mut next = marks.entries.0;
+            for pair in journal.iter()? {
+                let (key, sealed) = pair?;
+                let sealed = Zeroizing::new(sealed.value().to_vec());
+                let entry = check_checksum("entry", key.value(), &sealed).filter(|_| key.value() == next);
+                let Some(entry) = entry else { return Ok(Err(format!("entry {next} of the journal"))) };
+                if let Err(why) = take(entry) {
+                    return Ok(Err(format!("entry {next} of the journal: {why}")));
+                }
+                next += 1;
+            }
+            let whole = next == marks.entries.1;
+            Ok(if whole { Ok(()) } else { Err(format!("entry {next} of the journal is missing")) })
+        })
+    }
+
+    /// Recorded asks, the oldest first; `None` if they are damaged.
+    pub(crate) fn asks(&self, marks: &JournalMarks) -> Result<Option<Vec<(u64, Vec<u8>)>>, StateDbError> {
+        guarded(|| {
+            let read = self.database()?.begin_read()?;
+            let asks = read.open_table(ASKS)?;
+            if asks.len()? != marks.asks.1 {
+                return Ok(None);
+            }
+            let mut found = Vec::new();
+            for pair in asks.iter()? {
+                let (key, sealed) = pair?;
+                let Some(ask) = check_checksum("ask", key.value(), sealed.value()) else { return Ok(None) };
+                found.push((key.value(), ask.to_vec()));
+            }
+            Ok(Some(found))
+        })
+    }
+
+    /// Makes a change durable, or none of it.
+    pub(crate) fn apply(&self, change: &StateTransaction<'_>) -> Result<(), StateDbError> {
+        let json = change.about.map(serde_json::to_vec).transpose();
+        let json = json.map_err(|error| StateDbError::Damaged(error.to_string()))?;
+        guarded(|| {
+            let write = self.database()?.begin_write()?;
+            {
+                let (mut journal, mut asks) = (write.open_table(JOURNAL)?, write.open_table(ASKS)?);
+                if change.forget_journal {
+                    journal.retain(|_, _| false)?;
+                }
+                if change.forget_asks {
+                    asks.retain(|_, _| false)?;
+                }
+                if let Some((key, entry)) = change.append {
+                    let sealed = Zeroizing::new(add_checksum("entry", key, entry));
+                    journal.insert(key, sealed.as_slice())?;
+                }
+                if let Some((key, ask)) = change.record {
+                    asks.insert(key, add_checksum("ask", key, ask).as_slice())?;
+                }
+                if let Some(key) = change.settle {
+                    asks.remove(key)?;
+                }
+                let mut about = write.open_table(ABOUT)?;
+                about.insert("marks", add_checksum("marks", 0, &change.marks.encode()).as_slice())?;
+                if let Some(json) = &json {
+                    about.insert("about", add_checksum("about", 0, json).as_slice())?;
+                }
+            }
+            Ok(write.commit()?)
+        })
+    }
+}
+
+impl StatePaths {
+    /// Opens the database, and makes it if there is none.
+    pub(crate) fn store(&self) -> Result<StateDb, StateError> {
+        let file = self.disk.open(FILE).map_err(|error| self.at(error))?;
+        StateDb::open(file).map_err(|error| self.broken(error))
+    }
+}
+
+/// Runs an operation. The database may panic over pages that a disk has damaged; that costs the state, not the process, and is
+/// said in our words alone.
+fn guarded<T>(operation: impl FnOnce() -> Result<T, redb::Error>) -> Result<T, StateDbError> {
+    match silence_panics(|| catch_unwind(AssertUnwindSafe(operation))) {
+        Ok(outcome) => outcome.map_err(StateDbError::from),
+        Err(_) => Err(StateDbError::Damaged("its pages are damaged".to_owned())),
+    }
+}

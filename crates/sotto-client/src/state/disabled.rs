@@ -1,0 +1,48 @@
+//! A build without the database of states (feature `state`): none can be opened, so that none is there to be asked.
+
+use super::StateError;
+use super::metadata::JournalMarks;
+use super::open::StatePaths;
+use super::transaction::{StateDbError, StateTransaction};
+
+/// A database that nobody can have opened.
+pub(crate) enum StateDb {}
+
+/// Recorded asks, as the database gives them.
+type Asks = Vec<(u64, Vec<u8>)>;
+
+impl StateDb {
+    pub(crate) fn head(&self) -> Result<Option<(Vec<u8>, JournalMarks)>, StateDbError> {
+        match *self {}
+    }
+
+    pub(crate) fn journal(
+        &self,
+        _: &JournalMarks,
+        _: &mut dyn FnMut(&[u8]) -> Result<(), String>,
+    ) -> Result<Result<(), String>, StateDbError> {
+        match *self {}
+    }
+
+    pub(crate) fn asks(&self, _: &JournalMarks) -> Result<Option<Asks>, StateDbError> {
+        match *self {}
+    }
+
+    pub(crate) fn apply(&self, _: &StateTransaction<'_>) -> Result<(), StateDbError> {
+        match *self {}
+    }
+}
+
+/// Closing it, which the callers write out.
+impl Drop for StateDb {
+    fn drop(&mut self) {
+        match *self {}
+    }
+}
+
+impl StatePaths {
+    /// There is none.
+    pub(crate) fn store(&self) -> Result<StateDb, StateError> {
+        Err(StateError::NotBuilt)
+    }
+}

@@ -1,0 +1,131 @@
+//! Whole clients: written down anew when the journal is long, taken along to other rows, replaced by the next one.
+
+use super::DurableState;
+use crate::state::StateError;
+use crate::state::metadata::{JournalMarks, RowsVersion, Snapshot};
+use crate::state::preparation_file::{NextClientFiles, PreparationBinding, PreparationLease};
+use crate::state::snapshot;
+use crate::state::transaction::StateTransaction;
+use crate::{ClientError, Result};
+use sotto_core::{AnyClient, Error};
+use std::sync::Arc;
+
+/// Bytes of the journal that are always worth keeping rather than a new snapshot.
+const JOURNAL_BYTES: u64 = 64 << 10;
+/// The part of the snapshot's size that a journal may have.
+const JOURNAL_PART: u64 = 4;
+
+impl DurableState {
+    /// Writes the client down whole if the journal has become so long that it is worth it.
+    ///
+    /// # Errors
+    /// [`StateError`]. A disk without room for a snapshot is none: the journal goes on.
+    pub(crate) fn compact(&mut self, client: &mut dyn AnyClient) -> Result<()> {
+        let Some(Snapshot { bytes, epoch, rows, .. }) = self.about.snapshot else { return Ok(()) };
+        if self.marks.bytes <= JOURNAL_BYTES.max(bytes / JOURNAL_PART) {
+            return Ok(());
+        }
+        match self.replace(client, RowsVersion { epoch, rows }, false) {
+            Err(ClientError::State(StateError::Full { .. })) if !self.broken => Ok(()),
+            outcome => outcome,
+        }
+    }
+
+    /// Writes the client down whole, as one that was taken along to other rows. Its recorded requests stay.
+    ///
+    /// # Errors
+    /// [`StateError`]. What was there before is still there, and nothing more may be asked.
+    pub(crate) fn commit_advanced(&mut self, client: &mut dyn AnyClient, to: RowsVersion) -> Result<()> {
+        let outcome = self.replace(client, to, false);
+        self.broken |= outcome.is_err();
+        outcome
+    }
+
+    /// Makes a client that was prepared the one of this state, in place of the one before. That one's key, and the
+    /// requests it made, are forgotten.
+    ///
+    /// # Errors
+    /// [`StateError`].
+    pub(crate) fn adopt(&mut self, client: &mut dyn AnyClient, at: RowsVersion) -> Result<()> {
+        self.replace(client, at, true)?;
+        self.recorded.clear();
+        Ok(())
+    }
+
+    /// Lends what the state's next client is prepared with, in this thread or another, and takes back what was lent
+    /// before.
+    pub(crate) fn lease_preparation(&mut self) -> NextClientFiles {
+        self.generation += 1;
+        let (disk, binding) = (Arc::clone(&self.location.disk), PreparationBinding::of(&self.about));
+        self.lent = None;
+        self.lent.insert(PreparationLease(NextClientFiles::new(disk, binding, self.generation))).0.clone()
+    }
+
+    /// Whether this is what was lent last, and has not been taken back.
+    pub(crate) fn has_lent(&self, ahead: Option<&NextClientFiles>) -> bool {
+        self.lent.as_ref().zip(ahead).is_some_and(|(PreparationLease(lent), ahead)| lent.is(ahead))
+    }
+
+    /// As [`DurableState::adopt`], with a client that was written down already, by whoever prepared it with what was lent last.
+    ///
+    /// # Errors
+    /// [`StateError`].
+    pub(crate) fn adopt_written(&mut self, snapshot: Snapshot) -> Result<()> {
+        self.sound()?;
+        self.switch(snapshot, true)?;
+        self.recorded.clear();
+        Ok(())
+    }
+
+    fn replace(&mut self, client: &mut dyn AnyClient, at: RowsVersion, is_new: bool) -> Result<()> {
+        self.sound()?;
+        self.generation += 1;
+        let snapshot = self.write(client, at)?;
+        self.switch(snapshot, is_new)
+    }
+
+    /// Makes a snapshot that is on disk the one. What is there of the next client ends with the one before.
+    fn switch(&mut self, snapshot: Snapshot, is_new: bool) -> Result<()> {
+        let before = self.about.snapshot.replace(snapshot);
+        let mut marks =
+            JournalMarks { entries: (self.marks.entries.1, self.marks.entries.1), bytes: 0, ..self.marks };
+        if is_new {
+            self.about.clients += 1;
+            marks.counter += 1;
+            marks.asks.1 = 0;
+        }
+        let about = self.about.clone();
+        let (about, forget_journal, forget_asks) = (Some(&about), true, is_new);
+        self.apply(&StateTransaction {
+            about,
+            marks,
+            forget_journal,
+            forget_asks,
+            ..StateTransaction::default()
+        })?;
+        if is_new {
+            self.anchored()?;
+            self.lent = None;
+        }
+        // The client in memory may not be the one on disk any more. If what is old cannot be removed, opening the state
+        // again does it.
+        self.broken = true;
+        if is_new {
+            self.location.sweep_pass(Some(&self.about))?;
+        }
+        if let Some(before) = before {
+            let old = snapshot::name(before.generation);
+            self.location.disk.remove(&old).map_err(|error| self.location.at(error))?;
+        }
+        self.broken = false;
+        Ok(())
+    }
+
+    fn write(&self, client: &mut dyn AnyClient, at: RowsVersion) -> Result<Snapshot> {
+        let of = (self.generation, at, self.about.params);
+        snapshot::write(self.location.disk.as_ref(), client, of).map_err(|error| match error {
+            Error::Storage(error) => self.location.at(error).into(),
+            error => error.into(),
+        })
+    }
+}

@@ -1,0 +1,248 @@
+//! A preparation half done, in a file: what a process that dies leaves to the next one.
+//!
+//! It holds the key of a client that has asked nothing yet. It must not come back once that client is the state's own:
+//! by then the key has asked. So the file names the state and how many clients that has had, which changes in the very
+//! transaction that makes the new client the one; whatever names another state or another number is refused.
+
+use super::StateError;
+use super::checksum::{HashingIo, is_sealed, write_with_digest};
+use super::disk::Disk;
+use super::metadata::{RowsVersion, Snapshot, StateMetadata};
+use super::open::ClientReader;
+use super::snapshot;
+use crate::session::SavedPreparation;
+use sotto_catalog::Hex32;
+use sotto_core::{AnyCheckpoint, AnyClient, AnyPrepare, Epoch, Error, ParamsDigest, Result};
+use std::io::{self, ErrorKind, Read};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Its name in the state's folder.
+pub(crate) const FILE: &str = "pass";
+/// The same before it is whole.
+const HALF: &str = "pass.new";
+
+/// What a checkpoint starts with.
+const MAGIC: &[u8; 16] = b"sotto-pass/1\0\0\0\0";
+
+/// What stands in front of a preparation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PreparationHeader {
+    /// The state's name, as text.
+    pub id: [u8; 32],
+    /// How many clients the state had when the preparation began.
+    pub clients: u64,
+    /// The epoch of the rows it takes.
+    pub epoch: Epoch,
+    /// The digest of the parameters.
+    pub params: Hex32,
+    /// The digest of the rows.
+    pub rows: Hex32,
+}
+
+impl PreparationHeader {
+    /// Bytes of a head.
+    pub const BYTES: usize = 128;
+
+    /// Its bytes.
+    pub fn encode(&self) -> Vec<u8> {
+        let numbers = [self.clients.to_le_bytes(), self.epoch.0.to_le_bytes()].concat();
+        [&MAGIC[..], &self.id, &numbers, &self.params.0, &self.rows.0].concat()
+    }
+
+    /// Reads what [`PreparationHeader::encode`] wrote; `None` for anything else.
+    pub fn decode(bytes: &[u8]) -> Option<Self> {
+        let (id, rest) = bytes.strip_prefix(MAGIC)?.split_first_chunk::<32>()?;
+        let (clients, rest) = rest.split_first_chunk::<8>()?;
+        let (epoch, rest) = rest.split_first_chunk::<8>()?;
+        let (params, rows) = rest.split_first_chunk::<32>()?;
+        Some(PreparationHeader {
+            id: *id,
+            clients: u64::from_le_bytes(*clients),
+            epoch: Epoch(u64::from_le_bytes(*epoch)),
+            params: Hex32::from(*params),
+            rows: Hex32::from(<[u8; 32]>::try_from(rows).ok()?),
+        })
+    }
+}
+
+/// What a checkpoint has to name to be gone on with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct PreparationBinding {
+    id: [u8; 32],
+    clients: u64,
+    params: Hex32,
+}
+
+impl PreparationBinding {
+    /// That of a state as it is now.
+    pub(crate) fn of(about: &StateMetadata) -> Self {
+        let mut id = [0; 32];
+        id.iter_mut().zip(about.id.bytes()).for_each(|(to, from)| *to = from);
+        PreparationBinding { id, clients: about.clients, params: about.params }
+    }
+
+    /// Why a preparation is not this state's next client, if it is not.
+    fn refuses(&self, head: &PreparationHeader) -> Option<String> {
+        match () {
+            () if head.id != self.id => Some("it is of another state".to_owned()),
+            () if head.clients != self.clients => {
+                Some(format!("it was begun after {} clients, and there were {}", head.clients, self.clients))
+            }
+            () if head.params != self.params => Some("it is of other parameters".to_owned()),
+            () => None,
+        }
+    }
+}
+
+/// What a file turned out to be.
+pub(crate) enum PreparationOnDisk {
+    /// There is none.
+    Nothing,
+    /// One that is of no use, and why.
+    Unusable(String),
+    /// A preparation to go on with.
+    Partial(SavedPreparation),
+}
+
+/// Where the next client of a state is written down, half done and whole. Another thread may do it, until the state is
+/// closed: then nothing is written any more, whoever still tries.
+#[derive(Clone)]
+pub(crate) struct NextClientFiles {
+    disk: Arc<Mutex<Option<Arc<dyn Disk>>>>,
+    binding: PreparationBinding,
+    /// The number of the snapshot that the next client gets.
+    generation: u64,
+}
+
+impl NextClientFiles {
+    pub(crate) fn new(disk: Arc<dyn Disk>, binding: PreparationBinding, generation: u64) -> Self {
+        NextClientFiles { disk: Arc::new(Mutex::new(Some(disk))), binding, generation }
+    }
+
+    /// Whether the other one is the same.
+    pub(crate) fn is(&self, other: &NextClientFiles) -> bool {
+        Arc::ptr_eq(&self.disk, &other.disk)
+    }
+
+    fn disk(&self) -> MutexGuard<'_, Option<Arc<dyn Disk>>> {
+        self.disk.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// From now on nothing is written. Waits for a write that is under way.
+    pub(crate) fn close(&self) {
+        self.disk().take();
+    }
+
+    /// Writes a preparation down, in the place of what was written before. A disk without room is no failure: then
+    /// more is lost with the process than need be.
+    pub(crate) fn save(&self, at: RowsVersion, preparation: &dyn AnyCheckpoint) -> crate::Result<()> {
+        let held = self.disk();
+        let Some(disk) = held.as_ref() else { return Ok(()) };
+        let PreparationBinding { id, clients, params } = self.binding;
+        let head = PreparationHeader { id, clients, epoch: at.epoch, params, rows: at.rows };
+        let written = disk.write(FILE, &mut |out| {
+            write_with_digest(out, &head.encode(), &mut |out| preparation.save(out)).map(drop)
+        });
+        match written.map_err(|error| of_disk(disk.as_ref(), error)) {
+            Err(crate::ClientError::State(StateError::Full { .. })) => Ok(()),
+            outcome => outcome,
+        }
+    }
+
+    /// Reads the preparation back.
+    pub(crate) fn resume(&self, how: ClientReader<'_>) -> crate::Result<PreparationOnDisk> {
+        let held = self.disk();
+        let Some(disk) = held.as_ref() else { return Ok(PreparationOnDisk::Nothing) };
+        read(disk.as_ref(), &self.binding, how).map_err(|error| of_disk(disk.as_ref(), error))
+    }
+
+    /// Removes it. Gives whether it was there.
+    pub(crate) fn forget(&self) -> crate::Result<bool> {
+        let held = self.disk();
+        let Some(disk) = held.as_ref() else { return Ok(false) };
+        let was_there = disk.read(FILE).and_then(|found| {
+            disk.remove(FILE)?;
+            Ok(found.is_some())
+        });
+        was_there.map_err(|error| of_disk(disk.as_ref(), Error::Storage(error)))
+    }
+
+    /// Writes a whole client down, for whoever makes it the state's one. `None` if the state is closed.
+    pub(crate) fn whole(
+        &self,
+        client: &mut dyn AnyClient,
+        at: RowsVersion,
+    ) -> crate::Result<Option<Snapshot>> {
+        let held = self.disk();
+        let Some(disk) = held.as_ref() else { return Ok(None) };
+        let of = (self.generation, at, self.binding.params);
+        let written = snapshot::write(disk.as_ref(), client, of);
+        written.map(Some).map_err(|error| of_disk(disk.as_ref(), error))
+    }
+}
+
+/// What a state has lent to whoever prepares its next client: taken back when it is dropped.
+pub(crate) struct PreparationLease(pub(crate) NextClientFiles);
+
+impl Drop for PreparationLease {
+    fn drop(&mut self) {
+        self.0.close();
+    }
+}
+
+fn of_disk(disk: &dyn Disk, error: Error) -> crate::ClientError {
+    match error {
+        Error::Storage(error) => StateError::at(&disk.path(), error).into(),
+        error => error.into(),
+    }
+}
+
+fn read(
+    disk: &dyn Disk,
+    binding: &PreparationBinding,
+    (entry, literal): ClientReader<'_>,
+) -> Result<PreparationOnDisk> {
+    let Some(mut from) = disk.read(FILE)?.map(HashingIo::new) else { return Ok(PreparationOnDisk::Nothing) };
+    let Some(head) = head_of(&mut from)? else {
+        return Ok(PreparationOnDisk::Unusable("it has no head".to_owned()));
+    };
+    if let Some(why) = binding.refuses(&head) {
+        return Ok(PreparationOnDisk::Unusable(why));
+    }
+    let prepare: Box<dyn AnyPrepare> = match (entry.resume)(literal, &mut from) {
+        Ok(prepare) => prepare,
+        Err(Error::Storage(error)) if error.kind() != ErrorKind::UnexpectedEof => {
+            return Err(Error::Storage(error));
+        }
+        Err(error) => return Ok(PreparationOnDisk::Unusable(format!("it is damaged: {error}"))),
+    };
+    if !is_sealed(&mut from)? {
+        return Ok(PreparationOnDisk::Unusable("it does not match its digest".to_owned()));
+    }
+    let PreparationHeader { epoch, params, rows, .. } = head;
+    Ok(PreparationOnDisk::Partial(SavedPreparation { epoch, params: ParamsDigest(params.0), rows, prepare }))
+}
+
+fn head_of(from: &mut dyn Read) -> io::Result<Option<PreparationHeader>> {
+    let mut bytes = Vec::new();
+    from.take(PreparationHeader::BYTES as u64).read_to_end(&mut bytes)?;
+    Ok(PreparationHeader::decode(&bytes))
+}
+
+/// Removes what is half written, and a checkpoint that no state has any use for. Gives why, if there was one.
+pub(crate) fn sweep(disk: &dyn Disk, binding: Option<&PreparationBinding>) -> io::Result<Option<String>> {
+    disk.remove(HALF)?;
+    let why = match (disk.read(FILE)?, binding) {
+        (None, _) => return Ok(None),
+        (Some(_), None) => "its state is no more".to_owned(),
+        (Some(mut from), Some(binding)) => match head_of(&mut from)? {
+            None => "it has no head".to_owned(),
+            Some(head) => match binding.refuses(&head) {
+                None => return Ok(None),
+                Some(why) => why,
+            },
+        },
+    };
+    disk.remove(FILE)?;
+    Ok(Some(why))
+}

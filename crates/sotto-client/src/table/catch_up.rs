@@ -1,0 +1,117 @@
+//! Takes a client's state along when the table moves on: one epoch at a time; where it is durable, each on disk before the next.
+
+use super::{Driver, Stage, TableEvent};
+use crate::session::delta_chain::DeltaChain;
+use crate::session::{Action, Session, SessionSetup, StateVersion};
+use crate::state::StateLoss;
+use crate::state::metadata::RowsVersion;
+use crate::{ClientError, Result};
+use sotto_core::{Error, Misuse};
+
+impl Driver {
+    /// Moves a client that is kept to its session's epoch. Gives why that cannot be, if it cannot.
+    ///
+    /// # Errors
+    /// Whatever may go better another time. The state is then of the last epoch that was reached.
+    pub(super) fn catch_up(&mut self, session: &mut Session) -> Result<Option<StateLoss>> {
+        let at = self.ledger.keeper().and_then(|keeper| keeper.at()).filter(|_| session.is_durable());
+        let Some(first) = at else { return Ok(None) };
+        let newest = RowsVersion::of(session.catalog());
+        if first == newest {
+            return Ok(None);
+        }
+        let too_old = |why| Some(StateLoss::TooOld { from: first.epoch.0, to: newest.epoch.0, why });
+        match self.catch_up_from(session, first) {
+            Ok(reached) if reached == newest => {
+                self.ledger.events.tell(TableEvent::StateAdvanced { from: first.epoch, to: newest.epoch });
+                Ok(None)
+            }
+            Ok(_) => Ok(too_old("there are other rows under the same epoch".to_owned())),
+            Err(ClientError::NoDeltaChain { why, .. }) => Ok(too_old(why.to_owned())),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Gives how far it came.
+    fn catch_up_from(&mut self, session: &mut Session, from: RowsVersion) -> Result<RowsVersion> {
+        let rule = || Error::from(Misuse::Rule("a client that is kept has a state"));
+        let config = self.ledger.config.as_ref().ok_or_else(rule)?;
+        let mut way = session.delta_chain_from(config, from.epoch, from.rows)?;
+        let mut reached = from;
+        loop {
+            if self.fetch_part(&mut way)? {
+                continue;
+            }
+            let Some(stretch) = way.take()? else { break };
+            let to = stretch.basis.epoch;
+            if session.apply_delta(&stretch.delta).is_err() {
+                return Err(ClientError::NoDeltaChain {
+                    from: from.epoch,
+                    to,
+                    why: "what changed cannot be read",
+                });
+            }
+            reached = RowsVersion { epoch: to, rows: stretch.basis.rows };
+            self.stats.patched_bytes += stretch.delta.len() as u64;
+            if let Some(keeper) = self.ledger.keeper() {
+                keeper.commit_advanced(session.client(), reached)?;
+            }
+        }
+        Ok(reached)
+    }
+
+    /// Brings a session's state to the epoch of an opening by what changed in the rows. Gives whether it could: if not,
+    /// the client has to be made anew.
+    ///
+    /// # Errors
+    /// What keeps the rows from being fetched, too.
+    pub(super) fn apply_delta_chain(
+        &mut self,
+        opening: &SessionSetup,
+        session: &mut Session,
+    ) -> Result<bool> {
+        let Some(basis) = session.state_version() else { return Ok(false) };
+        match self.walk_from(opening, session, basis) {
+            Ok(()) => Ok(opening.catalog() == Some(session.catalog())),
+            Err(
+                ClientError::NoDeltaChain { .. }
+                | ClientError::Core(Error::Peer(_))
+                | ClientError::Catalog(_),
+            ) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn walk_from(
+        &mut self,
+        opening: &SessionSetup,
+        session: &mut Session,
+        basis: StateVersion,
+    ) -> Result<()> {
+        let mut way = opening.delta_chain(basis)?;
+        loop {
+            if self.fetch_part(&mut way)? {
+                continue;
+            }
+            let Some(stretch) = way.take()? else { return Ok(()) };
+            self.stats.patched_bytes += stretch.delta.len() as u64;
+            session.apply_delta_step(stretch)?;
+        }
+    }
+
+    /// Fetches what a way wants next. `false` if there is nothing to fetch.
+    fn fetch_part(&mut self, way: &mut DeltaChain) -> Result<bool> {
+        let (stage, request) = match way.next() {
+            Action::Catalog { request, .. } => (Stage::Catalog, request),
+            Action::Fetch(fetch) => (Stage::Artifact(fetch.artifact), fetch.request),
+            _ => return Ok(false),
+        };
+        self.notify(stage, 0, 0);
+        let response = self.servers.call(0, &request)?;
+        let catalog = stage == Stage::Catalog;
+        let traffic = if catalog { &mut self.stats.catalog } else { &mut self.stats.artifacts };
+        traffic.add(0, response.body.len() as u64);
+        way.feed(&response)?;
+        Ok(true)
+    }
+}

@@ -1,0 +1,315 @@
+//! Carries out what an [`SessionSetup`] says, with a cache and transports.
+
+use super::event::WaitReason;
+use super::freshness::{self, now};
+use super::{Driver, Progress, Stage, TableEvent};
+use crate::cache::{CachedArtifact, KnownTable};
+use crate::session::{Action, FetchRange, LoadCached, Session, SessionSetup, SetupConfig};
+use crate::transport::{Request, Response};
+use crate::{ClientError, Result};
+use sotto_catalog::{Hex32, SignedCatalog};
+use sotto_core::Artifact;
+use std::collections::BTreeMap;
+use std::time::Duration;
+use web_time::Instant;
+
+impl Driver {
+    /// Adds to `config` what the cache remembers of the table.
+    pub(super) fn load_known_table(&self, config: &mut SetupConfig) -> Result<()> {
+        // The caller's word is as good as what cannot be read any more.
+        if let (Some(cache), Some(_)) = (&self.cache, config.pin)
+            && cache.forget_damaged(&self.servers.origin(), config.table.as_str())?
+        {
+            self.ledger.events.tell(TableEvent::Repaired("what the cache remembered of the table"));
+        }
+        if let Some(known) = self.known(config.table.as_str())? {
+            config.remembered = Some(known.signer()?);
+        }
+        match (&self.cache, &config.witnesses) {
+            (Some(cache), Some(_)) => freshness::recollect(cache, &config.logs),
+            _ => Ok(()),
+        }
+    }
+
+    /// Opens the newest epoch. If it ends while its artifacts are fetched, the one after it.
+    pub(super) fn open_newest(&mut self, config: &SetupConfig) -> Result<Session> {
+        let opened = match self.open(SessionSetup::new(config.clone())) {
+            Err(changed @ (ClientError::EpochChanged { .. } | ClientError::NoCommonEpoch { .. })) => {
+                self.forget_half(&changed)?;
+                self.open(SessionSetup::new(config.clone()))
+            }
+            outcome => outcome,
+        };
+        self.take_over(opened?)
+    }
+
+    /// Moves a session to the newest epoch, in the same way.
+    pub(super) fn advance_to_newest(&mut self, config: &SetupConfig, session: &mut Session) -> Result<()> {
+        match self.renew(SessionSetup::after_session(config.clone(), session), session) {
+            Err(ClientError::EpochChanged { .. } | ClientError::NoCommonEpoch { .. }) => {
+                self.renew(SessionSetup::after_session(config.clone(), session), session)
+            }
+            outcome => outcome,
+        }
+    }
+
+    /// Moves a session to where an opening leads. After an error it is as it was.
+    pub(super) fn renew(&mut self, mut opening: SessionSetup, session: &mut Session) -> Result<()> {
+        while opening.catalog().is_none() {
+            self.step(&mut opening)?;
+        }
+        self.load_client(&mut opening)?;
+        let mut slot = None;
+        while opening.wants_tree() {
+            self.turn(&mut opening, &mut slot)?;
+        }
+        if !session.is_durable() && self.apply_delta_chain(&opening, session)? {
+            return self.remember(&opening);
+        }
+        let opening = self.open(opening)?;
+        if opening.is_continued() {
+            session.advance_to(opening)?;
+            return self.catch_up_or_restart(session);
+        }
+        *session = self.take_over(opening)?;
+        Ok(())
+    }
+
+    /// Registers a session's keys with a server again.
+    pub(super) fn register(&mut self, session: &mut Session, server: u8) -> Result<()> {
+        let Some(request) = session.registration(server) else { return Ok(()) };
+        self.notify(Stage::Keys, 0, 0);
+        let response = self.servers.call(server, &request)?;
+        self.stats.keys.add(request.body.len() as u64, response.body.len() as u64);
+        session.registered(server, &response)?;
+        self.keep_keys(session)?;
+        self.notify(Stage::Ready, 0, 0);
+        Ok(())
+    }
+
+    /// Takes an opening to its end, and remembers what it led to.
+    pub(super) fn open(&mut self, mut opening: SessionSetup) -> Result<SessionSetup> {
+        let start = Instant::now();
+        let mut slot = None;
+        while self.turn(&mut opening, &mut slot)? {}
+        self.remember(&opening)?;
+        self.stats.opening += start.elapsed();
+        self.notify(Stage::Ready, 0, 0);
+        Ok(opening)
+    }
+
+    /// Does what an opening wants next. `false` if it wants nothing.
+    fn turn(
+        &mut self,
+        opening: &mut SessionSetup,
+        slot: &mut Option<(Hex32, CachedArtifact)>,
+    ) -> Result<bool> {
+        match opening.next() {
+            Action::Ready => return Ok(false),
+            Action::Recall(recall) => {
+                let held = self.recall(opening, &recall)?;
+                opening.cached_artifact(held)?;
+            }
+            Action::Fetch(FetchRange { artifact: Artifact::Rows, .. }) => self.stream_rows(opening)?,
+            Action::Fetch(fetch) => self.fetch(opening, &fetch, slot)?,
+            Action::Catalog { .. } => {
+                self.step(opening)?;
+                self.load_client(opening)?;
+            }
+            Action::Keys { .. } => self.register_first(opening)?,
+        }
+        self.keep_patched(opening)?;
+        Ok(true)
+    }
+
+    /// Takes one step that needs nothing but the network.
+    pub(super) fn step(&mut self, opening: &mut SessionSetup) -> Result<()> {
+        let (stage, server, request) = match opening.next() {
+            Action::Catalog { server, request } => (Stage::Catalog, server, request),
+            Action::Keys { server, request } => (Stage::Keys, server, request),
+            _ => return Ok(()),
+        };
+        self.notify(stage, 0, 0);
+        opening.set_time(now());
+        let response = self.exchange(stage, server, &request)?;
+        match opening.feed(&response, self.rng.draw()?) {
+            Err(error) if stage == Stage::Catalog && is_damage(&error, &response) => {}
+            outcome => {
+                outcome.map_err(|error| self.with_evidence(error, opening, &response))?;
+                return self.keep_logs(&opening.config().logs);
+            }
+        }
+        // Whoever signed it did not sign that. It is the same for everyone, so asking again tells nothing.
+        let again = self.exchange(stage, server, &request)?;
+        let is_same = again.body == response.body;
+        match opening.feed(&again, self.rng.draw()?) {
+            Ok(()) => {
+                self.ledger.events.tell(TableEvent::Repaired("the table's catalog"));
+                self.keep_logs(&opening.config().logs)
+            }
+            Err(error) if is_damage(&error, &again) && !is_same => {
+                Err(ClientError::CatalogDamaged { why: error.to_string() })
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Keeps two catalogs of one epoch, where it is that: together they convict whoever has the key.
+    fn with_evidence(&self, error: ClientError, opening: &SessionSetup, response: &Response) -> ClientError {
+        let Some(cache) = &self.cache else { return error };
+        let ClientError::Equivocation { epoch, .. } = error.root() else {
+            return freshness::with_both(cache, error);
+        };
+        let table = opening.config().table.as_str();
+        let kept = cache.keep_conflicting_catalog(&self.servers.origin(), table, &response.body);
+        let epoch = *epoch;
+        kept.map_or_else(ClientError::from, |kept| ClientError::Equivocation { epoch, kept: Some(kept) })
+    }
+
+    fn exchange(&mut self, stage: Stage, server: u8, request: &Request) -> Result<Response> {
+        let response = self.servers.call(server, request)?;
+        let (up, down) = (request.body.len() as u64, response.body.len() as u64);
+        let traffic = if stage == Stage::Keys { &mut self.stats.keys } else { &mut self.stats.catalog };
+        traffic.add(up, down);
+        Ok(response)
+    }
+
+    /// Brings a part of an artifact: from the cache as far as that goes, else from the server.
+    fn fetch(
+        &mut self,
+        opening: &mut SessionSetup,
+        fetch: &FetchRange,
+        slot: &mut Option<(Hex32, CachedArtifact)>,
+    ) -> Result<()> {
+        let stage = Stage::Artifact(fetch.artifact);
+        self.notify(stage, fetch.range.start, fetch.bytes);
+        let slot = self.slot(fetch, slot)?;
+        if let Some(slot) = &slot {
+            let held = slot.read(fetch.range.clone())?;
+            let taken = opening.offer_cached(&held)? as u64;
+            self.stats.cached_bytes += taken;
+            // A part that was cut ends in half a chunk; a whole file does not.
+            if slot.is_whole() && taken == 0 {
+                self.ledger.events.tell(TableEvent::Repaired("what the cache held of the table's hint"));
+            }
+            if taken > 0 {
+                self.notify(stage, fetch.range.start + taken, fetch.bytes);
+                return Ok(());
+            }
+        }
+        let body = self.call_for(opening, &fetch.request)?;
+        if let Some(slot) = slot {
+            slot.write(fetch.range.start, &body)?;
+        }
+        self.notify(stage, fetch.range.end, fetch.bytes);
+        Ok(())
+    }
+
+    /// Keeps what a delta has made, if it has: the first bytes of an artifact, or all of them.
+    fn keep_patched(&mut self, opening: &mut SessionSetup) -> Result<()> {
+        let Some((digest, made)) = opening.take_patched() else { return Ok(()) };
+        self.stats.patched_bytes += made.len() as u64;
+        let entries = opening.catalog().map(|catalog| catalog.artifacts.as_slice()).unwrap_or_default();
+        let entry = entries.iter().find(|entry| entry.digest == digest && entry.from_epoch.is_none());
+        if let (Some(cache), Some(entry)) = (&self.cache, entry) {
+            let mut slot = cache.slot(&digest, entry.bytes);
+            if slot.claim(self.patience.limit)? && slot.held() < made.len() as u64 {
+                slot.write(0, &made)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Fetches a part of an artifact, and gives it once the opening has found it right.
+    fn call_for(&mut self, opening: &mut SessionSetup, request: &Request) -> Result<Vec<u8>> {
+        let response = self.servers.call(0, request)?;
+        self.stats.artifacts.add(0, response.body.len() as u64);
+        opening.feed(&response, self.rng.draw()?)?;
+        Ok(response.body)
+    }
+
+    /// The place on disk of what is fetched. A hint has one, and a tree: deltas and rows are of use once.
+    fn slot<'a>(
+        &mut self,
+        fetch: &FetchRange,
+        held: &'a mut Option<(Hex32, CachedArtifact)>,
+    ) -> Result<Option<&'a mut CachedArtifact>> {
+        let Some(cache) =
+            self.cache.as_ref().filter(|_| matches!(fetch.artifact, Artifact::Hint | Artifact::Tree))
+        else {
+            return Ok(None);
+        };
+        if held.as_ref().is_none_or(|(digest, _)| *digest != fetch.digest) {
+            let mut slot = cache.slot(&fetch.digest, fetch.bytes);
+            if !slot.claim(Duration::ZERO)? {
+                self.progress.tell(Progress { stage: Stage::Waiting, done: 0, total: 0 });
+                self.patience
+                    .turn(WaitReason::Artifact, |limit| slot.claim(limit).map(|it| it.then_some(())))?;
+            }
+            *held = Some((fetch.digest, slot));
+        }
+        Ok(held.as_mut().map(|(_, slot)| slot))
+    }
+
+    /// The artifact of an older epoch, if it is held and going from there costs less than going on.
+    fn recall(&mut self, opening: &SessionSetup, recall: &LoadCached) -> Result<Option<Vec<u8>>> {
+        let Some(cache) = &self.cache else { return Ok(None) };
+        let missing = recall.bytes - cache.slot(&recall.digest, recall.bytes).held();
+        let Some(catalog) = opening.catalog() else { return Ok(None) };
+        let known = self.known(catalog.table.as_str())?.filter(|known| known.epoch == recall.epoch);
+        let old = known.and_then(|known| known.artifacts.get(recall.artifact.name())?.parse::<Hex32>().ok());
+        match old {
+            Some(old) if missing > recall.delta_bytes => {
+                Ok(Some(cache.slot(&old, recall.bytes).read(0..recall.bytes)?))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    fn known(&self, table: &str) -> Result<Option<KnownTable>> {
+        let Some(cache) = &self.cache else { return Ok(None) };
+        Ok(cache.known(&self.servers.origin(), table)?)
+    }
+
+    /// Remembers keys, epoch and artifacts, and drops the artifacts that were remembered before.
+    ///
+    /// Another process may have remembered another key while this one downloaded. Which of the two was shown
+    /// the publisher's nobody here can say, so the first stays.
+    fn remember(&mut self, opening: &SessionSetup) -> Result<()> {
+        if let Some(change) = opening.change() {
+            self.ledger.events.tell(TableEvent::SignerChanged(change));
+        }
+        let (Some(cache), Some(catalog), Some(seen)) = (&self.cache, opening.catalog(), opening.known())
+        else {
+            return Ok(());
+        };
+        // An older epoch that was asked for is not the newest that was seen.
+        if seen.epoch != catalog.epoch {
+            return Ok(());
+        }
+        // One by one: collecting would sort them, and sorts are large where programs are loaded.
+        let mut artifacts = BTreeMap::new();
+        for entry in catalog.artifacts.iter().filter(|entry| entry.from_epoch.is_none()) {
+            artifacts.insert(entry.artifact.name().to_owned(), entry.digest.to_string());
+        }
+        let before = self.known(catalog.table.as_str())?;
+        let known = KnownTable::new(self.servers.origin(), catalog.table.to_string(), seen, artifacts);
+        if !cache.remember(&known)? {
+            return Ok(());
+        }
+        if let Some(signed) = opening.signed() {
+            cache.keep_catalog(&self.servers.origin(), catalog.table.as_str(), signed)?;
+        }
+        Ok(cache.drop_old(before)?)
+    }
+
+    pub(super) fn notify(&mut self, stage: Stage, done: u64, total: u64) {
+        self.progress.tell(Progress { stage, done, total });
+    }
+}
+
+/// Whether a catalog was refused that nobody has signed as it is: then it may come whole another time.
+fn is_damage(error: &ClientError, response: &Response) -> bool {
+    let signed = || SignedCatalog::parse(&response.body).and_then(|signed| signed.verify(None));
+    matches!(error.root(), ClientError::Catalog(_)) && signed().is_err()
+}

@@ -1,0 +1,260 @@
+//! The next client, prepared in the background before it is needed.
+//!
+//! | module | what lives there |
+//! |---|---|
+//! | `work` | what the thread does |
+//! | `pace` | how fast it may, and how it hears that plans have changed |
+//! | `notes` | when a preparation is written down |
+//! | `modest` | giving way to lookups |
+//!
+//! ```text
+//! table                                     thread, with transports of its own
+//!   hints are low                  -------->  catalog; rows, part by part; a checkpoint now and then
+//!   asks go on, with the client there is      the newest epoch, by deltas
+//!                                             the client is written down, in a file that is not the state's yet
+//!   before an ask: is it there?    <--------  here it is
+//!   one transaction: it is the state's
+//! ```
+//!
+//! A client is asked with until the transaction, and the other one from there on. No request knows of both.
+
+pub(crate) mod checkpoints;
+pub(crate) mod job;
+mod low_priority;
+pub(crate) mod rate_limit;
+
+use super::servers::Servers;
+use super::{Table, TableEvent};
+use crate::Result;
+use crate::parallel::THREADS;
+use crate::session::SessionSetup;
+use crate::state::durable_state::DurableState;
+use crate::state::preparation_file::NextClientFiles;
+use crate::transport::{Transport, TransportError};
+use job::{PreparationJob, PreparationOutcome, PreparationStart, PreparedClient};
+use low_priority::at_low_priority;
+use rate_limit::{Clock, PreparationSignal, RateLimitedTransport, RateLimiter, SystemClock};
+use sotto_core::{Artifact, Budget, Error, Misuse};
+use sotto_prg::ReseedingRng;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError, sync_channel};
+use std::thread;
+use std::time::Duration;
+use web_time::Instant;
+
+/// Makes transports for a thread, one to each server.
+pub(crate) type MakeTransports = Box<dyn FnMut() -> Result<Vec<Box<dyn Transport>>> + Send>;
+
+/// When a table prepares its next client, and how.
+pub(crate) struct PreparationPolicy {
+    /// `None` if a thread cannot have transports of its own.
+    pub(crate) transports: Option<MakeTransports>,
+    /// The number of queries below which it begins; `None` for a quarter of what a client begins with.
+    pub(crate) low_water: Option<u64>,
+    /// Bytes a second.
+    pub(crate) rate: Option<u64>,
+    /// Whether a lookup that finds no hints left says so, instead of waiting for the next client.
+    pub(crate) refuses: bool,
+    pub(crate) clock: Arc<dyn Clock>,
+}
+
+impl Default for PreparationPolicy {
+    fn default() -> Self {
+        let clock = Arc::new(SystemClock(Instant::now()));
+        PreparationPolicy { transports: None, low_water: None, rate: None, refuses: false, clock }
+    }
+}
+
+/// A preparation under way.
+pub(crate) struct Preparation {
+    signal: Arc<PreparationSignal>,
+    outcome: Receiver<PreparationOutcome>,
+    ahead: Option<NextClientFiles>,
+}
+
+impl Drop for Preparation {
+    /// The thread ends by itself, as soon as the network lets go of it.
+    fn drop(&mut self) {
+        self.signal.stop();
+    }
+}
+
+impl Table {
+    /// Whether the next client is being prepared in the background.
+    pub fn is_preparing(&self) -> bool {
+        self.pass.is_some()
+    }
+
+    /// Stops preparing the next client, if that is under way, and writes down how far it is: the next process goes on
+    /// from there, and this one with the next lookup. Waits for that as long as `patience` says, and gives whether it was
+    /// long enough. To drop a table is to stop without waiting: then what came since the last checkpoint is lost.
+    ///
+    /// # Errors
+    /// [`ClientError::State`](crate::ClientError::State) if the client was ready, and cannot be made the one.
+    pub fn pause(&mut self, patience: Duration) -> Result<bool> {
+        let Some(pass) = self.passing() else { return Ok(true) };
+        pass.signal.stop();
+        match pass.outcome.recv_timeout(patience) {
+            Ok(PreparationOutcome::Ready(prepared)) => {
+                self.hand_over(pass, *prepared)?;
+                self.pass = None;
+                Ok(true)
+            }
+            Ok(_) | Err(RecvTimeoutError::Disconnected) => Ok(true),
+            Err(RecvTimeoutError::Timeout) => Ok(false),
+        }
+    }
+
+    /// Makes the next client the one, if it is ready.
+    pub(crate) fn adopt_prepared(&mut self) -> Result<()> {
+        let Some(pass) = self.passing() else { return Ok(()) };
+        match pass.outcome.try_recv() {
+            Ok(PreparationOutcome::Ready(prepared)) => self.hand_over(pass, *prepared).map(drop),
+            Ok(PreparationOutcome::Stopped | PreparationOutcome::Failed(_))
+            | Err(TryRecvError::Disconnected) => Ok(()),
+            Err(TryRecvError::Empty) => {
+                self.pass = Some(pass);
+                Ok(())
+            }
+        }
+    }
+
+    /// Begins to prepare the next client, if hints are low, or keys have come to three quarters of their life.
+    pub(super) fn start_preparation_if_low(&mut self) {
+        let fresh = self.session.report().costs.budget;
+        let mark = self.plan.low_water.unwrap_or(fresh / 4);
+        let is_low = matches!(self.session.budget(), Budget::Left(left) if left < mark);
+        if (is_low || self.line.keys.are_low()) && self.pass.is_none() && !self.session.is_discarded() {
+            // What keeps it from beginning will be an error once it is needed.
+            self.pass = self.begin(PreparationStart::Disk, None).ok().flatten();
+        }
+    }
+
+    /// What is under way, if something is. Without threads nothing ever is, as a compiler may know.
+    fn passing(&mut self) -> Option<Preparation> {
+        if THREADS { self.pass.take() } else { None }
+    }
+
+    /// Waits for the next client, and makes it the one; in a hurry, at any rate. `false` if it cannot be prepared by a
+    /// thread.
+    pub(super) fn wait_for_next(&mut self, hurry: bool) -> Result<bool> {
+        loop {
+            self.pass = match self.passing() {
+                None => self.begin(PreparationStart::Disk, None)?,
+                pass => pass,
+            };
+            let Some(pass) = self.passing() else { return Ok(false) };
+            pass.signal.wait_for();
+            if hurry {
+                pass.signal.hurry();
+            }
+            match pass.outcome.recv() {
+                Ok(PreparationOutcome::Ready(prepared)) => {
+                    if self.hand_over(pass, *prepared)? {
+                        return Ok(true);
+                    }
+                }
+                Ok(PreparationOutcome::Failed(error)) => return Err(error),
+                Ok(PreparationOutcome::Stopped) | Err(_) => {
+                    let ended = "the thread that prepares the next client has ended";
+                    return Err(TransportError::Lost(ended.to_owned()).into());
+                }
+            }
+        }
+    }
+
+    /// A thread that prepares a client, if there can be one.
+    fn begin(
+        &mut self,
+        from: PreparationStart,
+        ahead: Option<NextClientFiles>,
+    ) -> Result<Option<Preparation>> {
+        let streams = self.session.catalog().artifacts.iter().any(|entry| entry.artifact == Artifact::Rows);
+        let entry = self.session.scheme().state.as_ref().filter(|_| streams);
+        // Where a server makes hints, they do not end.
+        if !THREADS
+            || self.session.scheme().upkeep.is_some()
+            || entry.is_none() && self.session.keys().is_none()
+        {
+            return Ok(None);
+        }
+        let Some(transports) = &mut self.plan.transports else { return Ok(None) };
+        let (signal, clock) = (Arc::new(PreparationSignal::default()), Arc::clone(&self.plan.clock));
+        let paced = |inner| {
+            let pace = RateLimiter::new(self.plan.rate, Arc::clone(&signal), Arc::clone(&clock));
+            Box::new(RateLimitedTransport { inner, pace }) as Box<dyn Transport>
+        };
+        let mut transports = transports()?.into_iter().map(paced);
+        let none = || Error::from(Misuse::Rule("a table has as many servers as its scheme asks"));
+        let servers = Servers::new(transports.next().ok_or_else(none)?, transports.collect());
+        let ahead = ahead.or_else(|| self.line.ledger.keeper().map(DurableState::lease_preparation));
+        let literal = self.session.catalog().params.to_string().into_bytes();
+        let work = PreparationJob {
+            config: self.config.clone(),
+            epoch: self.session.epoch(),
+            servers,
+            ahead: ahead.clone(),
+            how: entry.map(|entry| (entry, literal)),
+            params: self.session.catalog().params_digest,
+            signal: Arc::clone(&signal),
+            clock,
+            rng: ReseedingRng::open()?,
+            events: self.line.ledger.events.clone(),
+            progress: self.line.progress.clone(),
+            from,
+            traffic: Default::default(),
+        };
+        let (ready, outcome) = sync_channel(1);
+        let spawned = thread::Builder::new().name("sotto-pass".to_owned()).spawn(move || {
+            // Nobody may be there any more.
+            let _ = ready.send(at_low_priority(work.signal.clone(), work.clock.clone(), || work.run()));
+        });
+        spawned.map_err(Error::Storage)?;
+        Ok(Some(Preparation { signal, outcome, ahead }))
+    }
+
+    /// Makes a client that is ready the one, and gives whether it is. If the table has moved on meanwhile, it has to be
+    /// taken along first.
+    fn hand_over(&mut self, pass: Preparation, prepared: PreparedClient) -> Result<bool> {
+        let PreparedClient { session, snapshot, traffic } = prepared;
+        let has_keys = session.keys().is_some();
+        let stats = &mut self.line.stats;
+        let sum = if has_keys { &mut stats.keys } else { &mut stats.artifacts };
+        sum.requests += traffic.requests;
+        sum.up += traffic.up;
+        sum.down += traffic.down;
+        if let Some(keeper) = self.line.ledger.keeper() {
+            // What the state was when the preparation began may have been thrown away.
+            let (Some(snapshot), true) = (snapshot, keeper.has_lent(pass.ahead.as_ref())) else {
+                return Ok(false);
+            };
+            if session.epoch() >= self.session.epoch() {
+                keeper.adopt_written(snapshot)?;
+            }
+        }
+        if session.epoch() < self.session.epoch() {
+            self.pass = self.begin(PreparationStart::Whole(Box::new(session)), pass.ahead.clone())?;
+            return Ok(false);
+        }
+        self.session = session;
+        self.remember_table();
+        self.line.keep_logs(&self.config.logs)?;
+        self.line.keep_keys(&self.session)?;
+        self.line.ledger.events.tell(match has_keys {
+            true => TableEvent::KeysRotated,
+            false => TableEvent::HintsRenewed(self.session.budget()),
+        });
+        Ok(true)
+    }
+
+    /// An opening for the next client, from what there is of it on disk.
+    pub(super) fn opening_ahead(&mut self) -> Result<SessionSetup> {
+        let how = self.session.scheme().state.as_ref();
+        let (Some(keeper), Some(entry)) = (self.line.ledger.keeper(), how) else {
+            return Ok(SessionSetup::new(self.config.clone()));
+        };
+        let literal = self.session.catalog().params.to_string();
+        let found = keeper.lease_preparation().resume((entry, literal.as_bytes()))?;
+        Ok(self.line.ledger.opening(self.config.clone(), found))
+    }
+}

@@ -1,0 +1,310 @@
+//! What the thread does: from the first request to a client that is written down and of the newest epoch.
+
+use super::super::event::Notifier;
+use super::super::freshness::now;
+use super::super::rows::stream;
+use super::super::servers::Servers;
+use super::super::{Progress, Stage, TableEvent, Traffic};
+use super::checkpoints::CheckpointTimer;
+use super::rate_limit::{Clock, PauseReason, PreparationSignal};
+use crate::session::delta_chain::DeltaChain;
+use crate::session::{Action, Session, SessionSetup, SetupConfig};
+use crate::state::metadata::{RowsVersion, Snapshot};
+use crate::state::preparation_file::{NextClientFiles, PreparationOnDisk};
+use crate::transport::{Request, Response, TransportError};
+use crate::{ClientError, Result};
+use sotto_catalog::Hex32;
+use sotto_core::{Artifact, Epoch, Error, StateEntry};
+use sotto_prg::ReseedingRng;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The pause after a first failure. It doubles each time, up to the longest.
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
+const LONGEST_PAUSE: Duration = Duration::from_secs(300);
+/// How often a table that has moved on is opened anew at once. Whoever says so chooses how often, so then it has to wait.
+const CHANGES_AT_ONCE: u32 = 2;
+
+/// A client that is ready to take another one's place.
+pub(crate) struct PreparedClient {
+    pub(crate) session: Session,
+    /// Where it is written down; `None` for one that has its state in memory.
+    pub(crate) snapshot: Option<Snapshot>,
+    /// What came for it.
+    pub(crate) traffic: Traffic,
+}
+
+/// What came of a preparation.
+pub(crate) enum PreparationOutcome {
+    Ready(Box<PreparedClient>),
+    /// It was stopped. What it had is written down.
+    Stopped,
+    /// Somebody waited for it, and it cannot go on.
+    Failed(ClientError),
+}
+
+/// All that a thread needs to prepare a client.
+pub(crate) struct PreparationJob {
+    pub(crate) config: SetupConfig,
+    /// The epoch of the client there is.
+    pub(crate) epoch: Epoch,
+    pub(crate) servers: Servers,
+    /// Where it is written down; `None` for a client whose state is in memory.
+    pub(crate) ahead: Option<NextClientFiles>,
+    /// How a preparation is read back, with the parameters it takes; `None` for a client that has keys and no state.
+    pub(crate) how: Option<(&'static StateEntry, Vec<u8>)>,
+    /// The digest of those.
+    pub(crate) params: Hex32,
+    pub(crate) signal: Arc<PreparationSignal>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) rng: ReseedingRng,
+    pub(crate) events: Notifier<TableEvent>,
+    pub(crate) progress: Notifier<Progress>,
+    pub(crate) from: PreparationStart,
+    pub(crate) traffic: Traffic,
+}
+
+/// How far a preparation is.
+pub(crate) enum PreparationStart {
+    /// Whatever is written down, or nothing.
+    Disk,
+    /// What an opening has come to.
+    Partial(Box<SessionSetup>),
+    /// A client that is whole, and has to be of the newest epoch yet.
+    Whole(Box<Session>),
+}
+
+impl PreparationJob {
+    /// Does it all. After a failure, again and again, unless somebody waits.
+    pub(crate) fn run(mut self) -> PreparationOutcome {
+        let mut pause = FIRST_PAUSE;
+        let mut changes = 0;
+        loop {
+            let before = self.traffic.down;
+            let error = match self.attempt() {
+                Ok(Some(prepared)) => return PreparationOutcome::Ready(Box::new(prepared)),
+                Ok(None) => return PreparationOutcome::Stopped,
+                Err(error) => error,
+            };
+            if self.signal.is_stopped() {
+                return PreparationOutcome::Stopped;
+            }
+            if self.traffic.down > before {
+                pause = FIRST_PAUSE;
+            }
+            if is_change(&error) && changes < CHANGES_AT_ONCE {
+                changes += 1;
+                continue;
+            }
+            if self.signal.is_waited_for() {
+                return PreparationOutcome::Failed(error);
+            }
+            self.events.tell(TableEvent::PreparationInterrupted(error.to_string()));
+            self.clock.pause(pause, PauseReason::Failure, &self.signal);
+            pause = (pause * 2).min(LONGEST_PAUSE);
+        }
+    }
+
+    /// Goes on until the client is there, or nobody wants it, or something fails.
+    fn attempt(&mut self) -> Result<Option<PreparedClient>> {
+        loop {
+            match std::mem::replace(&mut self.from, PreparationStart::Disk) {
+                PreparationStart::Disk => self.from = PreparationStart::Partial(Box::new(self.begin()?)),
+                PreparationStart::Partial(mut opening) => match self.advance(&mut opening) {
+                    Ok(()) => self.from = PreparationStart::Whole(Box::new(opening.finish()?)),
+                    Err(changed) if is_change(&changed) => {
+                        self.forget(changed.to_string())?;
+                        return Err(changed);
+                    }
+                    Err(error) => {
+                        self.from = PreparationStart::Partial(opening);
+                        return Err(error);
+                    }
+                },
+                PreparationStart::Whole(mut session) => match self.ripen(&mut session) {
+                    Ok(()) => return self.write_down(*session),
+                    Err(ClientError::NoDeltaChain { from, to, why }) => {
+                        self.forget(format!("the table moved from epoch {from} to {to}, and {why}"))?;
+                        return Err(ClientError::EpochChanged { asked: from, newest: Some(to) });
+                    }
+                    // What changed cannot be read, and perhaps the client is not what it was any more.
+                    Err(error @ (ClientError::Core(Error::Peer(_)) | ClientError::Catalog(_))) => {
+                        self.forget(error.to_string())?;
+                        return Err(error);
+                    }
+                    Err(error) => {
+                        self.from = PreparationStart::Whole(session);
+                        return Err(error);
+                    }
+                },
+            }
+        }
+    }
+
+    fn begin(&mut self) -> Result<SessionSetup> {
+        let config = self.config.clone();
+        let found = match (&self.ahead, &self.how) {
+            (Some(ahead), Some((entry, literal))) => ahead.resume((entry, literal))?,
+            _ => PreparationOnDisk::Nothing,
+        };
+        Ok(match found {
+            PreparationOnDisk::Partial(half) => {
+                self.events.tell(TableEvent::PreparationResumed(half.epoch));
+                SessionSetup::resuming(config, half)
+            }
+            PreparationOnDisk::Unusable(why) => {
+                self.forget(why)?;
+                SessionSetup::new(config)
+            }
+            PreparationOnDisk::Nothing => SessionSetup::new(config),
+        })
+    }
+
+    /// Throws away what is written down, and says why.
+    fn forget(&mut self, why: String) -> Result<()> {
+        if let Some(ahead) = &self.ahead {
+            ahead.forget()?;
+        }
+        self.events.tell(TableEvent::PreparationRestarted(why));
+        Ok(())
+    }
+
+    /// Takes an opening to its end, and writes down now and then how far it is.
+    fn advance(&mut self, opening: &mut SessionSetup) -> Result<()> {
+        loop {
+            match opening.next() {
+                Action::Ready => return Ok(()),
+                Action::Recall(_) => opening.cached_artifact(None)?,
+                Action::Catalog { server, request } | Action::Keys { server, request } => {
+                    opening.set_time(now());
+                    let response = self.call(server, &request)?;
+                    opening.feed(&response, self.rng.draw()?)?;
+                    self.check(opening)?;
+                }
+                Action::Fetch(fetch) if fetch.artifact == Artifact::Rows => self.stream_rows(opening)?,
+                Action::Fetch(fetch) => {
+                    let response = self.call(0, &fetch.request)?;
+                    opening.feed(&response, self.rng.draw()?)?;
+                }
+            }
+        }
+    }
+
+    /// Refuses a table of other parameters: a state is of one set. Keys are not: a client with nothing else is as good for the
+    /// epoch that the table has come to as for the one it was at.
+    fn check(&self, opening: &SessionSetup) -> Result<()> {
+        match opening.catalog() {
+            Some(new) if self.how.is_some() && new.params_digest != self.params => {
+                let why = "its parameters changed";
+                Err(ClientError::NoDeltaChain { from: self.epoch, to: new.epoch, why })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn stream_rows(&mut self, opening: &mut SessionSetup) -> Result<()> {
+        let PreparationJob { servers, ahead, signal, rng, progress, traffic, .. } = self;
+        let mut notes = ahead.clone().map(|ahead| CheckpointTimer::new(ahead, opening));
+        let streamed = stream(servers.first(), opening, rng.draw()?, &mut |opening, taken| {
+            traffic.add(0, taken.came);
+            progress.tell(Progress { stage: Stage::NextClient, done: taken.done, total: taken.total });
+            // A client that lacks nothing any more is finished.
+            if signal.is_stopped() && opening.checkpoint().is_some() {
+                return Err(TransportError::Lost("nobody wants it any more".to_owned()).into());
+            }
+            notes.as_mut().map_or(Ok(()), |notes| notes.taken(opening, taken))
+        });
+        if let (Err(_), Some(notes)) = (&streamed, &mut notes) {
+            notes.write(opening)?;
+        }
+        streamed
+    }
+
+    /// Takes a client along to the newest epoch: its table may have moved on while the rows came.
+    fn ripen(&mut self, session: &mut Session) -> Result<()> {
+        let mut newest = SessionSetup::after_session(self.config.clone(), session);
+        while newest.catalog().is_none() || newest.wants_tree() {
+            let (server, request) = match newest.next() {
+                Action::Catalog { server, request } => (server, request),
+                Action::Fetch(fetch) => (0, fetch.request),
+                Action::Recall(_) => {
+                    newest.cached_artifact(None)?;
+                    continue;
+                }
+                _ => break,
+            };
+            newest.set_time(now());
+            let response = self.call(server, &request)?;
+            newest.feed(&response, self.rng.draw()?)?;
+        }
+        let (from, to) = (session.epoch(), newest.catalog().map_or(session.epoch(), |new| new.epoch));
+        if self.how.is_none() {
+            let why = "its parameters changed";
+            let goes_on = newest.is_continued();
+            return if goes_on {
+                session.advance_to(newest)
+            } else {
+                Err(ClientError::NoDeltaChain { from, to, why })
+            };
+        }
+        let Some(basis) = session.state_version().filter(|_| newest.catalog() != Some(session.catalog()))
+        else {
+            return Ok(());
+        };
+        let mut way = newest.delta_chain(basis)?;
+        loop {
+            while let Some(request) = wanted(&way) {
+                let response = self.call(0, &request)?;
+                way.feed(&response)?;
+            }
+            match way.take()? {
+                Some(stretch) => session.apply_delta_step(stretch)?,
+                None => break,
+            }
+        }
+        if newest.catalog() != Some(session.catalog()) {
+            let why = "there are other rows under the same epoch";
+            return Err(ClientError::NoDeltaChain { from, to, why });
+        }
+        Ok(())
+    }
+
+    /// Writes the client down whole. `None` if nobody wants it any more.
+    fn write_down(&mut self, mut session: Session) -> Result<Option<PreparedClient>> {
+        let snapshot = match &self.ahead {
+            None => None,
+            Some(ahead) => {
+                let at = RowsVersion::of(session.catalog());
+                match ahead.whole(session.client(), at) {
+                    Ok(None) => return Ok(None),
+                    Ok(written) => written,
+                    Err(error) => {
+                        self.from = PreparationStart::Whole(Box::new(session));
+                        return Err(error);
+                    }
+                }
+            }
+        };
+        Ok(Some(PreparedClient { session, snapshot, traffic: self.traffic }))
+    }
+
+    fn call(&mut self, server: u8, request: &Request) -> Result<Response> {
+        let response = self.servers.call(server, request)?;
+        self.traffic.add(request.body.len() as u64, response.body.len() as u64);
+        Ok(response)
+    }
+}
+
+/// What a way wants to be sent, if anything.
+fn wanted(way: &DeltaChain) -> Option<Request> {
+    match way.next() {
+        Action::Catalog { request, .. } => Some(request),
+        Action::Fetch(fetch) => Some(fetch.request),
+        _ => None,
+    }
+}
+
+/// Whether the table has moved on.
+fn is_change(error: &ClientError) -> bool {
+    matches!(error, ClientError::EpochChanged { .. } | ClientError::NoCommonEpoch { .. })
+}

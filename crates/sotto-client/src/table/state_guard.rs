@@ -1,0 +1,278 @@
+//! The ledger of a client whose hints are used up: written before a request leaves and before a row is handed out; renewed.
+
+use super::event::Notifier;
+use super::state_paths::{self, Locations};
+use super::{Driver, Stage, Table, TableEvent};
+use crate::session::durable_query::{RecoveredRequest, RowCheck};
+use crate::session::{Session, SessionSetup, SetupConfig};
+use crate::state::durable_state::{CommittedRequest, DurableState, OpenedState};
+use crate::state::metadata::RowsVersion;
+use crate::state::preparation_file::PreparationOnDisk;
+use crate::transport::Response;
+use crate::{ClientError, Result};
+use sotto_core::{Budget, Error, Misuse};
+
+/// What has to be on disk before a request leaves, once it is open; and what opens it. Nothing of a client without a state, or
+/// with one in memory alone.
+pub(crate) struct StateGuard {
+    /// Where states lie; `None` if nobody said.
+    pub(super) locations: Option<Locations>,
+    pub(super) held: Option<DurableState>,
+    /// What was opened, to open it anew.
+    pub(super) config: Option<SetupConfig>,
+    /// Says whether a row is the publisher's.
+    pub(super) check: Option<RowCheck>,
+    pub(super) events: Notifier<TableEvent>,
+}
+
+impl StateGuard {
+    /// The state, if there is one. A build without states has none, as its compiler may know.
+    pub(super) fn keeper(&mut self) -> Option<&mut DurableState> {
+        if cfg!(feature = "state") { self.held.as_mut() } else { None }
+    }
+
+    /// An opening that goes on with what was half prepared, if that is of use.
+    pub(super) fn opening(&self, config: SetupConfig, found: PreparationOnDisk) -> SessionSetup {
+        match found {
+            PreparationOnDisk::Partial(half) => {
+                self.events.tell(TableEvent::PreparationResumed(half.epoch));
+                return SessionSetup::resuming(config, half);
+            }
+            PreparationOnDisk::Unusable(why) => self.events.tell(TableEvent::PreparationRestarted(why)),
+            PreparationOnDisk::Nothing => {}
+        }
+        SessionSetup::new(config)
+    }
+}
+
+impl Driver {
+    /// Puts the client that is on disk into an opening which needs one, if there is one and it may be used.
+    pub(super) fn load_client(&mut self, opening: &mut SessionSetup) -> Result<()> {
+        let Some(how) = opening.state().filter(|_| !opening.is_continued()) else { return Ok(()) };
+        let Some(wanted) = state_paths::wanted(opening, self.servers.origins()) else { return Ok(()) };
+        if let Some(keeper) = self.ledger.keeper() {
+            return Ok(keeper.check(&wanted)?);
+        }
+        let Some(locations) = &mut self.ledger.locations else {
+            return Err(ClientError::StateNeeded { scheme: wanted.scheme });
+        };
+        let location = locations(&state_paths::folder_of(&wanted))?;
+        let OpenedState { mut keeper, client, lost, dropped } =
+            DurableState::open(location, &wanted, how, self.rng.draw()?)?;
+        let found = match client {
+            None => keeper.lease_preparation().resume(how)?,
+            Some(_) => PreparationOnDisk::Nothing,
+        };
+        let config = opening.config().clone();
+        self.ledger.held = Some(keeper);
+        self.ledger.config = Some(config.clone());
+        if let Some(lost) = lost {
+            self.ledger.events.tell(TableEvent::StateReset(lost));
+        }
+        if let Some(why) = dropped {
+            self.ledger.events.tell(TableEvent::PreparationRestarted(why));
+        }
+        if let Some(client) = client {
+            return opening.supply_client(client);
+        }
+        if !matches!(found, PreparationOnDisk::Nothing) {
+            *opening = self.ledger.opening(config, found);
+        }
+        Ok(())
+    }
+
+    /// Throws a client away that is half prepared on disk, if there is one.
+    pub(super) fn forget_half(&mut self, why: &ClientError) -> Result<()> {
+        let Some(keeper) = self.ledger.keeper() else { return Ok(()) };
+        if keeper.lease_preparation().forget()? {
+            self.ledger.events.tell(TableEvent::PreparationRestarted(why.to_string()));
+        }
+        Ok(())
+    }
+
+    /// The session an opening led to, its client on disk and of its epoch.
+    pub(super) fn take_over(&mut self, opening: SessionSetup) -> Result<Session> {
+        let mut session = opening.finish()?;
+        let Some(keeper) = self.ledger.keeper().filter(|_| session.is_durable()) else {
+            self.keep_keys(&session)?;
+            return Ok(session);
+        };
+        let offered = RowsVersion::of(session.catalog());
+        match keeper.at() {
+            None => keeper.adopt(session.client(), offered)?,
+            Some(RowsVersion { epoch: seen, .. }) if seen > offered.epoch => {
+                return Err(ClientError::Rollback { seen, offered: offered.epoch });
+            }
+            Some(_) => self.catch_up_or_restart(&mut session)?,
+        }
+        Ok(session)
+    }
+
+    /// Makes the client be of its session's epoch: by deltas, or anew where there are none.
+    pub(super) fn catch_up_or_restart(&mut self, session: &mut Session) -> Result<()> {
+        let Some(lost) = self.catch_up(session)? else { return Ok(()) };
+        let Some(again) = self.ledger.config.clone().map(SessionSetup::new) else { return Ok(()) };
+        let rule = Error::from(Misuse::Rule("there is a state to throw away"));
+        // Until the next one is there: its making may fail.
+        session.discard();
+        let keeper = self.ledger.held.take().ok_or(rule)?;
+        self.ledger.held = Some(keeper.start_over(self.rng.draw()?)?);
+        self.ledger.events.tell(TableEvent::StateReset(lost));
+        let opening = self.open(again)?;
+        *session = self.take_over(opening)?;
+        Ok(())
+    }
+}
+
+impl Driver {
+    /// Writes a request down before it may leave.
+    pub(super) fn commit(&mut self, session: &mut Session, rows: &[u64]) -> Result<CommittedRequest> {
+        let Some(keeper) = self.ledger.keeper() else {
+            return Err(ClientError::StateNeeded { scheme: session.catalog().scheme.clone() });
+        };
+        let entry = session.draft_query(rows, self.rng.draw()?)?;
+        keeper.commit(&entry, session.epoch())
+    }
+
+    /// Reads the responses to a request that was written down, and writes down what they told before anybody is told.
+    pub(super) fn settle(
+        &mut self,
+        session: &mut Session,
+        recorded: &CommittedRequest,
+        responses: &[Response],
+        rows: Option<&[u64]>,
+    ) -> Result<RecoveredRequest> {
+        let reading = session.read(recorded.record(), responses, rows, self.ledger.check.as_mut())?;
+        if let Some(keeper) = self.ledger.keeper() {
+            keeper.settle(recorded, &reading.journal, reading.whole)?;
+        }
+        Ok(reading)
+    }
+
+    /// Orders hints, if some are due. Gives whether some were.
+    pub(super) fn refill_hints(&mut self, session: &mut Session) -> Result<bool> {
+        let Some(order) = session.hint_request()? else { return Ok(false) };
+        self.notify(Stage::Hints, 0, 0);
+        let response = self.servers.call(order.server(), order.request())?;
+        self.stats.hint_requests.add(order.request().body.len() as u64, response.body.len() as u64);
+        session.apply_hint_response(&order, &response)?;
+        if let Some(keeper) = self.ledger.keeper().filter(|_| session.is_durable()) {
+            keeper.commit_hints(&session.journal()?)?;
+            keeper.compact(session.client())?;
+        }
+        self.notify(Stage::Ready, 0, 0);
+        Ok(true)
+    }
+
+    /// Orders hints until they last for a lookup of so many rows, or no more are due.
+    fn provide(&mut self, session: &mut Session, rows: usize) -> Result<()> {
+        let needed = rows.saturating_mul(session.packing().records_per_row()) as u64;
+        while matches!(session.budget(), Budget::Left(left) if left < needed) {
+            if !self.refill_hints(session)? {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the client down whole, if that is worth it.
+    pub(super) fn tidy(&mut self, session: &mut Session) -> Result<()> {
+        self.ledger.keeper().map_or(Ok(()), |keeper| keeper.compact(session.client()))
+    }
+}
+
+impl Table {
+    /// What comes before a request that uses hints up: what a broken connection left half done is done, since the client may be
+    /// of an epoch before its session's, or a request not settled; and there are hints for so many rows.
+    pub(super) fn make_ready(&mut self, rows: usize) -> Result<()> {
+        self.line.catch_up_or_restart(&mut self.session)?;
+        self.resend()?;
+        self.adopt_prepared()?;
+        self.line.provide(&mut self.session, rows)?;
+        self.afford(rows)
+    }
+
+    /// Streams the table's rows anew for a client that takes this one's place, with a key and a budget of its own. It
+    /// happens by itself, in the background once hints are low ([`TableBuilder::low_water`](super::TableBuilder::low_water)), and
+    /// at once if the budget does not last for a lookup; here at the rate that
+    /// [`TableBuilder::preparation_rate`](super::TableBuilder::preparation_rate) allows. What was done in the background, or
+    /// before a crash, is gone on with.
+    ///
+    /// # Errors
+    /// As [`TableBuilder::open`](super::TableBuilder::open). The client is then as it was. [`Misuse::Rule`] for a table whose
+    /// client makes any number of queries.
+    pub fn renew(&mut self) -> Result<()> {
+        self.renew_now(false)
+    }
+
+    fn renew_now(&mut self, hurry: bool) -> Result<()> {
+        if self.session.budget() == Budget::Unlimited {
+            return Err(Error::from(Misuse::Rule("a client that is renewed has a budget")).into());
+        }
+        self.line.catch_up_or_restart(&mut self.session)?;
+        self.resend()?;
+        if self.wait_for_next(hurry)? {
+            return Ok(());
+        }
+        let begun = self.opening_ahead()?;
+        let opening = match self.line.open(begun) {
+            Err(changed @ (ClientError::EpochChanged { .. } | ClientError::NoCommonEpoch { .. })) => {
+                self.line.forget_half(&changed)?;
+                self.line.open(SessionSetup::new(self.config.clone()))?
+            }
+            outcome => outcome?,
+        };
+        let mut session = opening.finish()?;
+        if let Some(keeper) = self.line.ledger.keeper() {
+            let at = RowsVersion::of(session.catalog());
+            keeper.adopt(session.client(), at)?;
+        }
+        self.session = session;
+        self.remember_table();
+        self.line.ledger.events.tell(TableEvent::HintsRenewed(self.session.budget()));
+        Ok(())
+    }
+
+    /// Renews the client if it cannot make the queries for so many rows, and a fresh one could; unless that is to be an
+    /// error.
+    fn afford(&mut self, rows: usize) -> Result<()> {
+        let needed = rows.saturating_mul(self.session.packing().records_per_row()) as u64;
+        let fresh = self.session.report().costs.budget;
+        match self.session.budget() {
+            Budget::Left(left) if left < needed && needed <= fresh && !self.plan.refuses => {
+                self.renew_now(true)?;
+                // Where a server makes hints, a new client has none yet.
+                self.line.provide(&mut self.session, rows)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Sends what was recorded and not settled again, the oldest first, and drops its rows.
+    ///
+    /// # Errors
+    /// Those of a lookup. What has not been settled stays recorded.
+    fn resend(&mut self) -> Result<()> {
+        let (line, session) = (&mut self.line, &mut self.session);
+        let left = line.ledger.keeper().map(|keeper| keeper.recorded().to_vec()).unwrap_or_default();
+        if left.is_empty() {
+            return Ok(());
+        }
+        for recorded in &left {
+            let requests = session.requests(recorded.record())?;
+            let responses = line.servers.call_all(&requests)?;
+            for (request, response) in requests.iter().zip(&responses) {
+                line.stats.query_requests.add(request.body.len() as u64, response.body.len() as u64);
+            }
+            let reading = line.settle(session, recorded, &responses, None)?;
+            // A row that cannot be read is nobody's any more. What is no answer at all still has to come.
+            match reading.rows {
+                Err(error) if !reading.whole => return Err(error),
+                _ => {}
+            }
+        }
+        line.tidy(session)?;
+        line.ledger.events.tell(TableEvent::Resent(left.len()));
+        Ok(())
+    }
+}

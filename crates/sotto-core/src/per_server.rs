@@ -1,0 +1,41 @@
+//! One value per server, counted by type: a two-server scheme cannot forget a server and compile.
+
+/// A value for the only server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OneServer<T>(pub T);
+
+/// A value for each of two servers that do not collude.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TwoServers<T>(pub T, pub T);
+
+/// A fixed number of values, one per server.
+pub trait PerServer<T>: Sized {
+    /// How many servers.
+    const SERVERS: usize;
+    /// The values in server order.
+    fn into_vec(self) -> Vec<T>;
+    /// Back from server order; `None` if the count is wrong.
+    fn from_vec(values: Vec<T>) -> Option<Self>;
+}
+
+impl<T> PerServer<T> for OneServer<T> {
+    const SERVERS: usize = 1;
+    fn into_vec(self) -> Vec<T> {
+        vec![self.0]
+    }
+    fn from_vec(values: Vec<T>) -> Option<Self> {
+        let [a] = <[T; 1]>::try_from(values).ok()?;
+        Some(OneServer(a))
+    }
+}
+
+impl<T> PerServer<T> for TwoServers<T> {
+    const SERVERS: usize = 2;
+    fn into_vec(self) -> Vec<T> {
+        vec![self.0, self.1]
+    }
+    fn from_vec(values: Vec<T>) -> Option<Self> {
+        let [a, b] = <[T; 2]>::try_from(values).ok()?;
+        Some(TwoServers(a, b))
+    }
+}

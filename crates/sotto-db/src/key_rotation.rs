@@ -1,0 +1,202 @@
+//! Another signing key for a table or a stack, and how clients that know the old one come to know it.
+//!
+//! The old key signs a statement that names the new one (`sotto_catalog::succession`), which lies beside the images and goes
+//! with every catalog or stack that the new key signs. So nothing has to be made anew: the key changes with the next epoch, and
+//! the old key may be destroyed as soon as the statement is there. When the time to follow is over the statement still goes
+//! along, since it also says from which epoch on the old key signs nothing.
+
+use crate::encode::unix_seconds;
+use crate::epoch::KEY;
+use crate::stack::{bounded, whole};
+use crate::{DbError, PathKind, Result, StackDir, TableDir, WriteLock};
+use sotto_catalog::signed::SignedDocument;
+use sotto_catalog::stack::Shard;
+use sotto_catalog::succession::{MAX_CHANGES, resolve_signer};
+use sotto_catalog::{CatalogError, Document, PublicKey, SigningKey, Succession, TableName};
+use sotto_core::{CryptoRng, Epoch};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The statements, beside the images.
+pub const SUCCESSIONS: &str = "succession.json";
+/// Where the next key lies until the statement is there.
+const NEXT: &str = "signing.key.next";
+/// Most bytes of the statements: each is less than 2 KiB.
+const MAX_BYTES: u64 = 16 << 10;
+
+/// A key took another's place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeyRotation {
+    /// The old key.
+    pub from: PublicKey,
+    /// The new one.
+    pub to: PublicKey,
+    /// Until when clients follow, in seconds since 1970.
+    pub until: u64,
+    /// Where the old key lies now, if it was moved.
+    pub retired: Option<PathBuf>,
+}
+
+/// Which files the keys are in; those that are not named are in the table's folder.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct KeyFiles<'a> {
+    /// The old key.
+    pub old: Option<&'a Path>,
+    /// The new one, which is made if the file is not there.
+    pub new: Option<&'a Path>,
+}
+
+/// A table or a stack that a key signs, as it was published last.
+struct Publication {
+    dir: TableDir,
+    name: TableName,
+    /// The newest epoch, and the key that signed it.
+    epoch: Epoch,
+    key: PublicKey,
+}
+
+impl Publication {
+    /// A table by itself.
+    fn table(dir: &TableDir) -> Result<Self> {
+        PathKind::require_table(dir.path())?;
+        let newest = dir.open_latest()?;
+        let (name, epoch) = (newest.catalog().table.clone(), newest.catalog().epoch);
+        Ok(Publication { dir: dir.clone(), name, epoch, key: newest.signed_catalog().public_key() })
+    }
+
+    /// A stack, and its tables as it names them. One key signs all of them.
+    fn stack(dir: &TableDir, stack: &StackDir) -> Result<(Self, Vec<Self>)> {
+        let (signed, document) = stack.read()?;
+        let key = signed.public_key();
+        let table = |shard: &Shard| {
+            let dir = TableDir::open(&stack.table(&shard.table))?;
+            Ok(Publication { dir, name: shard.table.clone(), epoch: shard.epoch, key })
+        };
+        let tables = document.shards.iter().map(table).collect::<Result<_>>()?;
+        Ok((Publication { dir: dir.clone(), name: document.stack, epoch: document.epoch, key }, tables))
+    }
+
+    /// Has the old key name the new one in this folder, from its next epoch on. Gives until when clients follow: what is there
+    /// already stays.
+    fn name_key(&self, (old, new): (&SigningKey, &SigningKey), (now, until): (u64, u64)) -> Result<u64> {
+        let mut all = read(&self.dir)?;
+        let said = resolve_signer(&all, &self.name, old.public(), new.public())?;
+        let until = match said.filter(|said| said.until > now) {
+            Some(said) => said.until,
+            None => {
+                let next = Epoch(self.epoch.0.saturating_add(1));
+                let (from, to) = (old.public().0, new.public().0);
+                all.retain(|one| one.verify().is_ok_and(|said| (said.from, said.to) != (from, to)));
+                all.push(Succession::sign(&self.name, (old, new), next, (now, until))?);
+                until
+            }
+        };
+        all.drain(..all.len().saturating_sub(MAX_CHANGES));
+        let text = serde_json::to_vec_pretty(&all).map_err(|error| malformed(&error))?;
+        whole(&self.dir.path().join(SUCCESSIONS), &text)?;
+        Ok(until)
+    }
+}
+
+/// Has the key of a table or a stack name another one, which signs it from its next epoch on, and which clients follow for so
+/// many seconds. What was broken off is taken up where it was.
+///
+/// The tables of a stack are signed with its key, so it names the new one for each of them too, and the stack's next epoch brings
+/// a next one of every table.
+///
+/// # Errors
+/// [`DbError::CannotRotate`]; [`DbError::OtherKey`] if the old key is not that of the newest epoch; those of reading and writing
+/// keys.
+pub fn rotate(
+    lock: &WriteLock,
+    files: KeyFiles<'_>,
+    seconds: u64,
+    rng: &mut dyn CryptoRng,
+) -> Result<KeyRotation> {
+    let dir = lock.dir();
+    let refuse = |why| Err(DbError::CannotRotate { dir: dir.path().to_owned(), why });
+    if dir.stack().is_some() {
+        return refuse("a table of a stack is signed with the key of its stack: rotate that");
+    }
+    let (published, tables) = match StackDir::find(dir.path()) {
+        Some(stack) => Publication::stack(dir, &stack)?,
+        None => (Publication::table(dir)?, Vec::new()),
+    };
+    let old_file = files.old.map_or_else(|| dir.path().join(KEY), Path::to_owned);
+    if !old_file.exists() {
+        return refuse("its signing key is not there, and nobody else can name another: give it");
+    }
+    let old = dir.signing_key(Some(&old_file), rng)?;
+    if published.key != old.public() && !is_successor(dir, &published.name, published.key, old.public())? {
+        let (found, given) = (published.key, old.public());
+        return Err(DbError::OtherKey { dir: dir.path().to_owned(), found, given });
+    }
+    let new_file = files.new.map_or_else(|| dir.path().join(NEXT), Path::to_owned);
+    let new = dir.signing_key(Some(&new_file), rng)?;
+    let now = unix_seconds();
+    let (keys, times) = ((&old, &new), (now, now.saturating_add(seconds)));
+    let mut of_tables = None;
+    // The stack comes last: once it is said of that, it was said of all.
+    for table in &tables {
+        let _lock = table.dir.lock()?;
+        of_tables = of_tables.into_iter().chain([table.name_key(keys, times)?]).min();
+    }
+    let until = published.name_key(keys, times)?;
+    let until = of_tables.map_or(until, |of_tables| of_tables.min(until));
+    let moves = files.old.is_none() && files.new.is_none();
+    let retired = moves.then(|| replace(dir, &old_file, &new_file, old.public())).transpose()?;
+    Ok(KeyRotation { from: old.public(), to: new.public(), until, retired })
+}
+
+/// The new key takes the old one's name. In between there is none of that name, and what comes then takes it up again.
+fn replace(dir: &TableDir, old: &Path, new: &Path, key: PublicKey) -> Result<PathBuf> {
+    let digits: String = key.0.to_string().chars().take(8).collect();
+    let retired = dir.path().join(format!("retired-{digits}.key"));
+    let moved = |from: &Path, to: &Path| fs::rename(from, to).map_err(|e| DbError::io("renaming", from, e));
+    // A link first, so that the old key is nowhere lost.
+    fs::hard_link(old, &retired).or_else(|e| match e.kind() {
+        std::io::ErrorKind::AlreadyExists => Ok(()),
+        _ => Err(DbError::io("keeping the old key", &retired, e)),
+    })?;
+    moved(new, old)?;
+    Ok(retired)
+}
+
+/// Signs what is published in a folder, with what was said of the key.
+pub(crate) fn sign<D: Document>(dir: &TableDir, document: &D, key: &SigningKey) -> Result<SignedDocument<D>> {
+    let all = read(dir)?;
+    let mut signed = SignedDocument::sign(document, key)?;
+    let said: Vec<_> = all.iter().filter_map(|one| one.verify().ok()).collect();
+    let is_last = said.last().is_some_and(|said| said.table == *document.name() && said.to == key.public().0);
+    if is_last {
+        signed.successions = all;
+    }
+    Ok(signed)
+}
+
+/// Whether one key of a table named the other.
+pub(crate) fn is_successor(
+    dir: &TableDir,
+    table: &TableName,
+    from: PublicKey,
+    to: PublicKey,
+) -> Result<bool> {
+    Ok(resolve_signer(&read(dir)?, table, from, to)?.is_some())
+}
+
+/// The statements of a folder; none if nobody made any.
+fn read(dir: &TableDir) -> Result<Vec<Succession>> {
+    let path = dir.path().join(SUCCESSIONS);
+    if !path.exists() {
+        return Ok(Vec::new());
+    }
+    let all: Vec<Succession> =
+        serde_json::from_slice(&bounded(&path, MAX_BYTES)?).map_err(|error| malformed(&error))?;
+    // One that this build cannot read would leave clients behind without a word.
+    all.iter().try_for_each(|one| one.verify().map(drop))?;
+    Ok(all)
+}
+
+fn malformed(error: &serde_json::Error) -> DbError {
+    CatalogError::Malformed { what: SUCCESSIONS, why: error.to_string() }.into()
+}

@@ -1,0 +1,102 @@
+//! Records that end with the proof of their rows, and rows out of records.
+
+use super::{RowsTree, read_each};
+use crate::table::{PackedRecords, TableSource};
+use sotto_catalog::Packing;
+use sotto_core::{Misuse, RecordSource};
+
+/// The records of a table, each leaf of which ends with its path.
+pub(crate) struct RecordsWithProofs<'a> {
+    pub(crate) records: PackedRecords<'a>,
+    pub(crate) packing: Packing,
+    pub(crate) tree: &'a RowsTree,
+}
+
+impl RecordsWithProofs<'_> {
+    /// Writes what there is of paths in `out`, which are bytes of one record from `offset` on.
+    fn lay(&self, record: u64, offset: u64, out: &mut [u8]) {
+        let packing = &self.packing;
+        if packing.path_bytes() == 0 {
+            return;
+        }
+        let (leaf, part) =
+            (record / packing.records_per_row() as u64, record % packing.records_per_row() as u64);
+        // Where the path begins and where `out` does, both from the start of the leaf.
+        let (begin, at) = (packing.path_offset(), part * packing.record_bytes() + offset);
+        let (skipped, place) = (at.saturating_sub(begin) as usize, begin.saturating_sub(at) as usize);
+        if skipped as u64 >= packing.path_bytes() || place >= out.len() {
+            return;
+        }
+        let path = self.tree.path(leaf);
+        let path = path.iter().skip(skipped);
+        out.iter_mut().skip(place).zip(path).for_each(|(out, byte)| *out = *byte);
+    }
+}
+
+impl RecordSource for RecordsWithProofs<'_> {
+    fn records(&self) -> u64 {
+        self.records.records()
+    }
+
+    fn record_bytes(&self) -> usize {
+        self.records.record_bytes()
+    }
+
+    fn read(&self, first: u64, out: &mut [u8]) -> sotto_core::Result<()> {
+        self.records.read(first, out)?;
+        let records = out.chunks_exact_mut(self.record_bytes());
+        (first..).zip(records).for_each(|(record, out)| self.lay(record, 0, out));
+        Ok(())
+    }
+
+    fn read_part(&self, record: u64, offset: u64, out: &mut [u8]) -> sotto_core::Result<()> {
+        self.records.read_part(record, offset, out)?;
+        self.lay(record, offset, out);
+        Ok(())
+    }
+}
+
+/// The rows of records: a table again.
+pub(crate) struct RowsFromRecords<'a> {
+    pub(crate) records: &'a dyn RecordSource,
+    pub(crate) packing: Packing,
+}
+
+impl TableSource for RowsFromRecords<'_> {
+    fn rows(&self) -> u64 {
+        self.packing.rows()
+    }
+
+    fn row_bytes(&self) -> usize {
+        self.packing.row_bytes() as usize
+    }
+
+    fn read(&self, first: u64, out: &mut [u8]) -> sotto_core::Result<()> {
+        let width = self.row_bytes();
+        let together = self.packing.rows_per_record();
+        // As many leaves as the rows lie in, read together.
+        let (leaf, before) = (first / together, (first % together) as usize);
+        let count = (before + out.len() / width).div_ceil(together as usize);
+        let several = self.packing.records_per_row() > 1;
+        let step = if several { self.packing.rows_bytes() as usize } else { self.records.record_bytes() };
+        let mut leaves = vec![0; count * step];
+        match several {
+            true => read_each(self.records, &self.packing, leaf..leaf + count as u64, 0, &mut leaves)?,
+            false => self.records.read(leaf, &mut leaves)?,
+        }
+        let rows =
+            leaves.chunks_exact(step).flat_map(|leaf| leaf.chunks_exact(width).take(together as usize));
+        out.chunks_exact_mut(width).zip(rows.skip(before)).for_each(|(out, row)| out.copy_from_slice(row));
+        Ok(())
+    }
+
+    fn read_part(&self, row: u64, offset: u64, out: &mut [u8]) -> sotto_core::Result<()> {
+        let (leaf, slot) = (row / self.packing.rows_per_record(), row % self.packing.rows_per_record());
+        let begin = slot * self.packing.row_bytes() + offset;
+        for place in self.packing.leaf_places(leaf, begin, out.len())? {
+            let part = out.get_mut(place.bytes).ok_or(Misuse::Rule("a place lies in its row"))?;
+            self.records.read_part(place.record, place.offset, part)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,196 @@
+//! The tree after changes to rows, and what changes with it.
+
+use super::proof_records::RowsFromRecords;
+use super::record_window::RecordWindow;
+use super::{BLOCK_BYTES, RowsTree, node, one};
+use crate::progress::{ByteProgress, Watcher};
+use rayon::prelude::*;
+use sotto_catalog::Packing;
+use sotto_catalog::rows_root::{NODE_BYTES, Node, RowsRoot};
+use sotto_core::{ExpectOrDefault, Misuse, RecordChange, RecordSource};
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+/// The tree after changes to rows, and all that changes with it.
+pub(crate) struct TreeUpdate {
+    /// The tree's artifact.
+    pub(crate) nodes: Vec<u8>,
+    /// What changes of what proves the rows, in the order of their records.
+    pub(crate) paths: Vec<RecordChange>,
+}
+
+/// Of what is read, so many parts are in memory one after the other, unless they have fewer or more bytes than these: in some
+/// images records lie beside others that are far from them, and the more are read at once, the better.
+const PARTS: u64 = 8;
+const READ_BYTES: std::ops::RangeInclusive<u64> = 1 << 20..=128 << 20;
+
+/// Moves a tree along with changes.
+pub(crate) struct TreeUpdater<'a> {
+    pub(crate) root: &'a RowsRoot,
+    /// The tree's artifact, of the epoch before.
+    pub(crate) nodes: &'a [u8],
+    /// The records with the rows that they are to have, and the paths that they had.
+    pub(crate) records: &'a dyn RecordSource,
+    /// The layout of the rows that are to be, and how many there were.
+    pub(crate) packing: Packing,
+    pub(crate) rows_before: u64,
+}
+
+impl TreeUpdater<'_> {
+    /// Hashes the leaves of the rows that changed, and of those that are new.
+    pub(crate) fn apply(
+        &self,
+        rows: impl Iterator<Item = u64>,
+        watch: Watcher<'_>,
+    ) -> sotto_core::Result<TreeUpdate> {
+        let RowsRoot { leaf_rows, path, .. } = *self.root;
+        let (levels, rows_after) = (path.unwrap_or(0), self.packing.rows());
+        let new = self.root.leaves(self.rows_before)..self.root.leaves(rows_after);
+        let tops = rows.map(|row| row / leaf_rows).chain(new).map(|leaf| leaf >> levels);
+        let tops: Vec<u64> = tops.collect::<BTreeSet<_>>().into_iter().collect();
+        let each = leaf_rows.saturating_mul(self.packing.row_bytes()).saturating_mul(1 << levels);
+        let stage = ByteProgress::new(watch, "hash rows", each.saturating_mul(tops.len() as u64));
+        let all = each.saturating_mul(tops.len() as u64);
+        let bytes = (all / PARTS).clamp(*READ_BYTES.start(), *READ_BYTES.end());
+        let together = usize::try_from(bytes / each).unwrap_or(usize::MAX).max(1);
+        let mut moved = Vec::with_capacity(tops.len());
+        for runs in groups(&tops, together) {
+            let below = |tops: &&[u64]| {
+                let (Some(first), Some(last)) = (tops.first(), tops.last()) else { return Ok(Vec::new()) };
+                self.below(*first..*last + 1).inspect(|_| stage.add(each.saturating_mul(tops.len() as u64)))
+            };
+            let runs = runs.par_iter().map(below).collect::<sotto_core::Result<Vec<_>>>()?;
+            moved.extend(runs.into_iter().flatten());
+        }
+        let mut nodes = self.nodes.to_vec();
+        nodes.resize(self.root.tree_bytes(rows_after) as usize, 0);
+        let mut all = Vec::new();
+        for (top, (node, paths)) in tops.into_iter().zip(moved) {
+            let place = nodes.as_chunks_mut::<NODE_BYTES>().0.get_mut(top as usize);
+            *place.ok_or(Misuse::Rule("a node is one of the tree's"))? = node;
+            all.extend(paths);
+        }
+        Ok(TreeUpdate { nodes, paths: all })
+    }
+
+    /// Some nodes of the artifact that follow each other, and what changes in the paths of all leaves below each.
+    fn below(&self, tops: Range<u64>) -> sotto_core::Result<Vec<(Node, Vec<RecordChange>)>> {
+        let levels = self.root.path.unwrap_or(0);
+        let end = self.root.leaves(self.packing.rows());
+        let leaves_of = |top: u64| top << levels..end.min((top + 1) << levels);
+        let leaves = leaves_of(tops.start).start..leaves_of(tops.end - 1).end;
+        let window = self.window(leaves, 2 * READ_BYTES.end())?;
+        tops.into_par_iter().map(|top| self.node(window.as_ref(), leaves_of(top))).collect()
+    }
+
+    /// The records of some leaves, unless they are more bytes than that: their rows, and what proves them, are all in them.
+    fn window(&self, leaves: Range<u64>, most: u64) -> sotto_core::Result<Option<RecordWindow<'_>>> {
+        let packing = &self.packing;
+        let record =
+            |group: u64| group.saturating_mul(packing.records_per_row() as u64).min(packing.records());
+        let rows = leaves.start.saturating_mul(self.root.leaf_rows)
+            ..leaves.end.saturating_mul(self.root.leaf_rows).min(packing.rows());
+        let first = record(rows.start / packing.rows_per_record());
+        let count = record(rows.end.div_ceil(packing.rows_per_record())).saturating_sub(first);
+        let small = count.saturating_mul(packing.record_bytes()) <= most;
+        small.then(|| RecordWindow::read(self.records, first, count)).transpose()
+    }
+
+    /// A leaf's node, and the path that its records have.
+    fn leaf(&self, window: Option<&RecordWindow<'_>>, leaf: u64) -> sotto_core::Result<(Node, Vec<u8>)> {
+        let RowsRoot { leaf_rows, path, .. } = *self.root;
+        let of_leaf = if window.is_none() { self.window(leaf..leaf + 1, BLOCK_BYTES)? } else { None };
+        let records = window.or(of_leaf.as_ref()).map_or(self.records, |window| window);
+        let mut held = vec![0; path.unwrap_or(0) as usize * NODE_BYTES];
+        if !held.is_empty() {
+            for place in self.packing.leaf_places(leaf, self.packing.path_offset(), held.len())? {
+                let part = held.get_mut(place.bytes).expect_or_default("a place lies in its path");
+                records.read_part(place.record, place.offset, part)?;
+            }
+        }
+        Ok((one(&RowsFromRecords { records, packing: self.packing }, leaf, leaf_rows)?, held))
+    }
+
+    /// A node of the artifact, and what changes in the paths of the leaves below it. What is in no window is read leaf by leaf.
+    fn node(
+        &self,
+        window: Option<&RecordWindow<'_>>,
+        leaves: Range<u64>,
+    ) -> sotto_core::Result<(Node, Vec<RecordChange>)> {
+        let RowsRoot { leaf_rows, path, .. } = *self.root;
+        let read = leaves.clone().into_par_iter().map(|leaf| self.leaf(window, leaf));
+        let (hashes, paths): (Vec<_>, Vec<_>) =
+            read.collect::<sotto_core::Result<Vec<_>>>()?.into_iter().unzip();
+        let tree = RowsTree::over(hashes, leaf_rows, path);
+        let top = node(tree.levels.last().map(Vec::as_slice).unwrap_or_default(), 0);
+        let mut changes = Vec::new();
+        for (leaf, held) in leaves.clone().zip(paths) {
+            let path = tree.path(leaf - leaves.start);
+            for changed in differing(&held, &path) {
+                let at = self.packing.path_offset() + changed.start as u64;
+                for place in self.packing.leaf_places(leaf, at, changed.len())? {
+                    let new = path.get(changed.clone()).and_then(|new| new.get(place.bytes));
+                    let bytes = new.expect_or_default("a place lies in its nodes").to_vec();
+                    changes.push(RecordChange { record: place.record, offset: place.offset, bytes });
+                }
+            }
+        }
+        Ok((top, changes))
+    }
+}
+
+/// Nodes in runs that follow each other, and as many runs together as have so many nodes, or one.
+fn groups(tops: &[u64], together: usize) -> Vec<Vec<&[u64]>> {
+    let mut groups: Vec<Vec<&[u64]>> = Vec::new();
+    let mut room = 0;
+    for run in tops.chunk_by(|a, b| a + 1 == *b).flat_map(|run| run.chunks(together)) {
+        match groups.last_mut().filter(|_| run.len() <= room) {
+            Some(group) => group.push(run),
+            None => {
+                groups.push(vec![run]);
+                room = together;
+            }
+        }
+        room = room.saturating_sub(run.len());
+    }
+    groups
+}
+
+/// Where two paths of one length have other nodes: as few stretches as there are.
+fn differing(held: &[u8], path: &[u8]) -> Vec<Range<usize>> {
+    let nodes = held.as_chunks::<NODE_BYTES>().0.iter().zip(path.as_chunks::<NODE_BYTES>().0);
+    let others: Vec<usize> =
+        nodes.enumerate().filter(|(_, (held, node))| held != node).map(|(level, _)| level).collect();
+    let stretch = |levels: &[usize]| {
+        let (first, last) = (levels.first()?, levels.last()?);
+        Some(first * NODE_BYTES..(last + 1) * NODE_BYTES)
+    };
+    others.chunk_by(|a, b| a + 1 == *b).filter_map(stretch).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nodes_are_read_together_where_they_follow_each_other() {
+        let tops = [0, 1, 2, 5, 7, 8, 9, 10, 20];
+        let groups = |together| groups(&tops, together);
+        assert_eq!(groups(4), [vec![&tops[..3], &[5]], vec![&[7, 8, 9, 10]], vec![&[20]]]);
+        assert_eq!(
+            groups(2),
+            [vec![&tops[..2]], vec![&[2], &[5]], vec![&[7, 8]], vec![&[9, 10]], vec![&[20]]]
+        );
+        assert_eq!(groups(99), [[&tops[..3], &[5], &[7, 8, 9, 10], &[20]]]);
+    }
+
+    #[test]
+    fn stretches_of_paths_that_differ() {
+        let path = |levels: [u8; 5]| levels.map(|level| [level; NODE_BYTES]).concat();
+        let one = path([1, 2, 3, 4, 5]);
+        let places = |other| differing(&one, &path(other));
+        assert_eq!(places([1, 2, 3, 4, 5]), []);
+        assert_eq!(places([0, 2, 0, 0, 5]), [0..32, 64..128]);
+        assert_eq!(places([0; 5]), vec![0..160]);
+    }
+}

@@ -1,0 +1,136 @@
+//! Tables one after the other as one table, in which all of them have equally many rows: the buckets of a table.
+
+use super::{TableSource, TableWithHeadroom, check_part, check_read};
+use sotto_core::{ExpectOrDefault, Misuse, Result, SchemeEntry};
+
+/// Such a table.
+pub struct ConcatTable<'a> {
+    tables: &'a [&'a dyn TableSource],
+    width: usize,
+    /// Rows of each.
+    each: u64,
+}
+
+impl<'a> ConcatTable<'a> {
+    /// Tables of one width, filled up with rows of zeros to the length of the longest.
+    ///
+    /// # Errors
+    /// [`Misuse::Rule`] if they have several widths, or are none.
+    pub fn new(tables: &'a [&'a dyn TableSource]) -> Result<Self> {
+        let rule = Misuse::Rule("the buckets of a table have rows of one width");
+        let width = tables.first().map(|table| table.row_bytes()).ok_or(rule.clone())?;
+        if tables.iter().any(|table| table.row_bytes() != width) {
+            return Err(rule.into());
+        }
+        let each = tables.iter().map(|table| table.rows()).max().unwrap_or(0);
+        Ok(ConcatTable { tables, width, each })
+    }
+
+    /// The same with so many rows for each, unless the longest has more.
+    #[must_use]
+    pub fn filled(&self, each: u64) -> Self {
+        ConcatTable { each: self.each.max(each), ..*self }
+    }
+
+    /// The table that a row is of, as long as all of them, and the row's number there.
+    fn place(&self, row: u64) -> Result<(TableWithHeadroom<'a>, u64)> {
+        let (table, at) = (row / self.each.max(1), row % self.each.max(1));
+        let table = usize::try_from(table).ok().and_then(|table| self.tables.get(table));
+        let table = *table.ok_or(Misuse::IndexPastEnd { index: row, len: self.rows() })?;
+        Ok((TableWithHeadroom::new(table, self.each.saturating_sub(table.rows())), at))
+    }
+}
+
+impl TableSource for ConcatTable<'_> {
+    fn rows(&self) -> u64 {
+        self.each.saturating_mul(self.tables.len() as u64)
+    }
+
+    fn row_bytes(&self) -> usize {
+        self.width
+    }
+
+    fn read(&self, first: u64, out: &mut [u8]) -> Result<()> {
+        check_read(first, out, self.width, self.rows())?;
+        let (mut first, mut rest) = (first, out);
+        while !rest.is_empty() {
+            let (table, row) = self.place(first)?;
+            let some = (self.each - row).min((rest.len() / self.width) as u64);
+            let (out, after) = rest
+                .split_at_mut_checked(some as usize * self.width)
+                .expect_or_default("no more than are read");
+            table.read(row, out)?;
+            (first, rest) = (first + some, after);
+        }
+        Ok(())
+    }
+
+    fn read_part(&self, row: u64, offset: u64, out: &mut [u8]) -> Result<()> {
+        check_part(row, self.rows(), offset, out, self.width)?;
+        let (table, row) = self.place(row)?;
+        table.read_part(row, offset, out)
+    }
+}
+
+/// The tables that are encoded as one, in their order: the first `alike`, where the scheme asks for a row of each bucket, and
+/// each for itself otherwise.
+pub fn grouped<'t, 'a>(
+    entry: &SchemeEntry,
+    tables: &'t [&'a dyn TableSource],
+    alike: usize,
+) -> Vec<&'t [&'a dyn TableSource]> {
+    let alike = if entry.batch.is_some() { alike.min(tables.len()) } else { 0 };
+    let (alike, others) = tables.split_at(alike);
+    Some(alike).filter(|alike| !alike.is_empty()).into_iter().chain(others.chunks(1)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Rows of four bytes that say their table and their number.
+    struct Counted(u8, u64);
+
+    impl TableSource for Counted {
+        fn rows(&self) -> u64 {
+            self.1
+        }
+        fn row_bytes(&self) -> usize {
+            4
+        }
+        fn read(&self, first: u64, out: &mut [u8]) -> Result<()> {
+            check_read(first, out, 4, self.1)?;
+            let rows = (first..).zip(out.chunks_mut(4));
+            rows.for_each(|(row, out)| out.copy_from_slice(&[self.0, row as u8, 0xAA, 0xBB]));
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn tables_are_read_across_their_ends() {
+        let (a, b, c) = (Counted(1, 3), Counted(2, 5), Counted(3, 1));
+        let tables: [&dyn TableSource; 3] = [&a, &b, &c];
+        let joined = ConcatTable::new(&tables).unwrap();
+        assert_eq!((joined.rows(), joined.filled(2).rows()), (15, 15));
+        let joined = joined.filled(6);
+        let row = |row: u64| {
+            let (table, at) = (row / 6, row % 6);
+            let there = at < tables[table as usize].rows();
+            if there { [table as u8 + 1, at as u8, 0xAA, 0xBB] } else { [0; 4] }
+        };
+        let right: Vec<u8> = (0..18).flat_map(row).collect();
+        for first in 0..18 {
+            for end in first..=18 {
+                let mut out = vec![0x77; (end - first) as usize * 4];
+                joined.read(first, &mut out).unwrap();
+                assert!(out == right[first as usize * 4..][..out.len()], "{first}..{end}");
+            }
+            let mut part = [0x77; 2];
+            joined.read_part(first, 1, &mut part).unwrap();
+            assert_eq!(part, right[first as usize * 4 + 1..][..2]);
+        }
+        assert!(joined.read(17, &mut [0; 8]).is_err() && joined.read_part(18, 0, &mut [0]).is_err());
+        assert!(joined.read(0, &mut [0; 3]).is_err() && joined.read_part(0, 3, &mut [0; 2]).is_err());
+        assert!(ConcatTable::new(&[]).is_err());
+    }
+}

@@ -1,0 +1,206 @@
+//! The next epoch of a table, some of whose rows are others now.
+
+use super::UpdateOptions;
+use super::changes::RowChanges;
+use super::strips::SolvedStrips;
+use crate::encode::{in_pool, publish, rows_digest, unix_seconds};
+use crate::image::ImageWriter;
+use crate::key_rotation;
+use crate::parts::PiecesToWrite;
+use crate::progress::Watcher;
+use crate::rows_tree::{TreeUpdate, TreeUpdater, write_tree};
+use crate::stored_rows::{self, ChangedRows, RowsDraft, StoredRows};
+use crate::write_counts::{EditedRecords, after_changes, draw_whitening_seed};
+use crate::{DbError, ImageFile, ImageProblem, Result, WriteLock};
+use sotto_catalog::{Catalog, LayerEntry, Packing, rows_root};
+use sotto_core::{Artifact, Image, Misuse, RecordChange, SchemeEntry, Section, Sink};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// What an epoch is made of.
+pub(super) struct NextEpoch<'a> {
+    pub(super) entry: &'a SchemeEntry,
+    pub(super) lock: &'a WriteLock,
+    /// The epoch before, whole.
+    pub(super) old: &'a Arc<ImageFile>,
+    /// What it was written as, and the next one will be.
+    pub(super) pieces: PiecesToWrite,
+    /// Rows as the scheme gets them; at least one.
+    pub(super) rows: &'a RowChanges,
+    /// Strips that were solved again: then the rows are theirs, and what changes is a part of every row of the table.
+    pub(super) solved: Option<&'a SolvedStrips>,
+    pub(super) layers: Vec<LayerEntry>,
+    /// For how many seconds its catalog is good.
+    pub(super) lifetime: Option<u64>,
+    /// All rows as they were, where they are kept.
+    pub(super) kept: Option<&'a StoredRows>,
+}
+
+/// An epoch that is on the disk.
+pub(super) struct WrittenEpoch {
+    pub(super) image: PathBuf,
+    pub(super) catalog: Catalog,
+    pub(super) records_changed: u64,
+    pub(super) written_bytes: u64,
+    pub(super) kept_bytes: u64,
+    /// Whether all of it was encoded anew, under another mask.
+    pub(super) is_anew: bool,
+    pub(super) revise_seconds: f64,
+}
+
+impl WrittenEpoch {
+    /// Bytes that bring a client along.
+    pub(super) fn delta_bytes(&self) -> Option<u64> {
+        let deltas = self.catalog.artifacts.iter().filter(|entry| entry.from_epoch.is_some());
+        deltas.map(|entry| entry.bytes).reduce(u64::saturating_add)
+    }
+}
+
+/// A scheme's half of it, by parameters and changes.
+type UpdateFn = fn(&[u8], &[RecordChange], &dyn Sink) -> sotto_core::Result<()>;
+
+/// What re-encodes changed rows.
+pub(super) fn can_revise(entry: &SchemeEntry, catalog: &Catalog) -> Result<UpdateFn> {
+    entry.server.revise.ok_or_else(|| DbError::CannotUpdate { scheme: catalog.scheme.clone() })
+}
+
+/// For how many seconds the next epoch is good: as was asked for, or as the one before was.
+pub(super) fn lifetime(asked: Option<u64>, created: u64, expires: Option<u64>) -> Option<u64> {
+    let before = expires.map(|expires| expires.saturating_sub(created));
+    asked.or(before).filter(|lifetime| *lifetime > 0)
+}
+
+impl NextEpoch<'_> {
+    /// Makes the epoch.
+    pub(super) fn write(self, options: &UpdateOptions<'_>, watch: Watcher<'_>) -> Result<WrittenEpoch> {
+        let NextEpoch { entry, lock, old, pieces, rows, solved, layers, lifetime, kept } = self;
+        let mut catalog = old.catalog().clone();
+        let terms = catalog.terms(entry)?;
+        let revise = can_revise(entry, &catalog)?;
+        let rows_before = catalog.rows;
+        let (mut changes, changed): (_, Vec<u64>) = match solved {
+            Some(strips) => (strips.changes()?, (0..rows_before).collect()),
+            None => (into_changes(rows, &terms.packing)?, rows.keys().copied().collect()),
+        };
+        let last = changed.last().map_or(0, |last| last.saturating_add(1));
+        (catalog.rows, catalog.layers) = (catalog.rows.max(last), layers);
+        let packing = terms.packing.with_rows(catalog.rows).map_err(DbError::Scheme)?;
+        let records = || (entry.server.records)(old.catalog().params.to_string().as_bytes(), old.clone());
+        let nodes = tree_of(old)?;
+        let moved = {
+            let records = EditedRecords { old: records().map_err(DbError::Scheme)?, changes: &changes };
+            let root = &old.catalog().rows_root;
+            let tree = TreeUpdater { root, nodes, records: &records, packing, rows_before };
+            in_pool(options.threads, || tree.apply(changed.iter().copied(), watch))?
+        };
+        let TreeUpdate { nodes: new_nodes, paths } = moved.map_err(DbError::Scheme)?;
+        changes.extend(paths);
+        changes.sort_by_key(|change| (change.record, change.offset));
+        catalog.rows_root.root = rows_root::root(&new_nodes);
+        let from_epoch = catalog.epoch;
+        catalog.epoch = lock.next_epoch()?;
+        let path = lock.dir().image_path(catalog.epoch);
+        let mask = entry.server.mask.as_ref();
+        let written =
+            mask.map(|mask| after_changes(mask, lock.dir(), old.catalog(), &changes)).transpose()?;
+        let worn = mask.filter(|_| written.as_ref().is_some_and(Option::is_none));
+        let start = Instant::now();
+        let mut writer = match worn {
+            Some(_) => {
+                // What is encoded anew has digests of its own, under which damage would pass for data ever after.
+                old.verify(watch)?;
+                let records = EditedRecords { old: records().map_err(DbError::Scheme)?, changes: &changes };
+                draw_whitening_seed(entry, &mut catalog, options.key)?;
+                let writer = ImageWriter::create(&path, watch)?;
+                let params = catalog.params.to_string();
+                let encoded =
+                    in_pool(options.threads, || (entry.server.encode)(params.as_bytes(), &records, &writer))?;
+                encoded.map_err(|e| writer.failed(e))?;
+                writer
+            }
+            None => {
+                let writer = ImageWriter::create_from(&path, old, watch)?;
+                let params = catalog.params.to_string();
+                let revised = in_pool(options.threads, || revise(params.as_bytes(), &changes, &writer))?;
+                revised.map_err(|e| writer.failed(e))?;
+                writer
+            }
+        };
+        let is_anew = worn.is_some();
+        let revise_seconds = start.elapsed().as_secs_f64();
+        let written_bytes = writer.written();
+        write_tree(&writer, catalog.rows_root.path, nodes, &new_nodes).map_err(|e| writer.failed(e))?;
+
+        let digest_before = old.rows_digest();
+        catalog.artifacts = in_pool(options.threads, || writer.digest(Some(from_epoch)))??;
+        catalog.rows_digest = rows_digest(entry, &catalog.artifacts, &writer);
+        for entry in catalog.artifacts.iter_mut().filter(|entry| entry.artifact == Artifact::RowsDelta) {
+            entry.from_digest = digest_before;
+        }
+        catalog.created = unix_seconds();
+        catalog.expires = lifetime.map(|lifetime| catalog.created.saturating_add(lifetime));
+        catalog.terms(entry)?;
+        let signed = key_rotation::sign(lock.dir(), &catalog, options.key)?;
+        let keep = |old| {
+            let path = lock.dir().rows_path(catalog.epoch);
+            stored_rows::keep(path, catalog.digest()?, &ChangedRows { old, rows }, watch)
+        };
+        let kept = kept.map(keep).transpose()?;
+        let kept_bytes = kept.as_ref().map_or(0, RowsDraft::bytes);
+        let written = written.map(Option::unwrap_or_default);
+        let image = publish(lock, (writer, entry, pieces), (&catalog, &signed), kept, written)?;
+        let records_changed = count_records(&changes);
+        Ok(WrittenEpoch {
+            image,
+            catalog,
+            records_changed,
+            written_bytes,
+            kept_bytes,
+            is_anew,
+            revise_seconds,
+        })
+    }
+}
+
+/// The tree of an epoch. It is not copied like the rest, so it is compared with its root here.
+fn tree_of(old: &ImageFile) -> Result<&[u8]> {
+    let tree = old.section(Section::Public(Artifact::Tree)).unwrap_or_default();
+    match rows_root::root(tree) == old.catalog().rows_root.root {
+        true => Ok(tree),
+        false => {
+            let problem = ImageProblem::Digest { part: Artifact::Tree.name() };
+            Err(DbError::Image { path: old.path().to_owned(), problem })
+        }
+    }
+}
+
+/// Rows as the scheme sees them. Neighbours within a record become one change.
+fn into_changes(rows: &RowChanges, packing: &Packing) -> Result<Vec<RecordChange>> {
+    let mut changes: Vec<RecordChange> = Vec::new();
+    for (&row, bytes) in rows {
+        for place in packing.places(row).map_err(DbError::Scheme)? {
+            let short = Misuse::Rule("a row that changed is as wide as the table's");
+            let part = bytes.get(place.bytes).ok_or(DbError::Scheme(short.into()))?;
+            match changes.last_mut() {
+                Some(last)
+                    if last.record == place.record
+                        && last.offset + last.bytes.len() as u64 == place.offset =>
+                {
+                    last.bytes.extend_from_slice(part);
+                }
+                _ => changes.push(RecordChange {
+                    record: place.record,
+                    offset: place.offset,
+                    bytes: part.to_vec(),
+                }),
+            }
+        }
+    }
+    Ok(changes)
+}
+
+/// Changes are in the order of their records.
+fn count_records(changes: &[RecordChange]) -> u64 {
+    changes.chunk_by(|a, b| a.record == b.record).count() as u64
+}

@@ -1,0 +1,207 @@
+//! The public mask of a table's own, and how much was written since it was drawn.
+//!
+//! Some schemes combine their tables with a public mask ([`sotto_core::Masked`]). Its seed follows from the signing key and the
+//! rows, when a table is encoded, so that nobody who contributes rows knows it beforehand. Later it is public, and rows that
+//! are changed in place may be made against it. So writes are counted, in each column that the noise of a query sums over, and
+//! before there are more than the parameters have room for the table is encoded anew, under another mask. The count is kept
+//! beside the image:
+//!
+//! ```text
+//! DIR/epoch-00000002.written   {"format":"sotto-written/1","catalog":"<64 hex digits>","columns":[[3,1],[17,2]]}
+//! ```
+//!
+//! `catalog` is the digest of the epoch's catalog. Of each column that was written, `columns` has the number and how many of
+//! its summands were; one that was written in several epochs counts in each. Where the file is not there, or of another epoch,
+//! as much as there is counts as written, and the next change encodes the table anew.
+
+use crate::stack::whole;
+use crate::{DbError, Result, TableDir};
+use serde::{Deserialize, Serialize};
+use sotto_catalog::{Catalog, Hex32, SigningKey};
+use sotto_core::erased::WhiteningEntry;
+use sotto_core::server::bytes_per_part;
+use sotto_core::{Epoch, Misuse, RecordChange, RecordSource, SchemeEntry, WriteSlot};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::io::{self, Read};
+
+const FORMAT: &str = "sotto-written/1";
+
+/// Most bytes of the file. Of a table with more columns than that says, nothing is kept.
+const MAX_BYTES: u64 = 64 << 20;
+
+/// How many summands of each column were written.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct WriteCounts {
+    columns: BTreeMap<u64, u64>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WriteCountsFile {
+    format: String,
+    catalog: Hex32,
+    columns: Vec<(u64, u64)>,
+}
+
+impl WriteCounts {
+    /// What was written of the epoch of a catalog; `None` if nobody knows.
+    ///
+    /// # Errors
+    /// [`DbError::Io`].
+    pub fn read(dir: &TableDir, catalog: &Catalog) -> Result<Option<Self>> {
+        let path = dir.write_counts_path(catalog.epoch);
+        let failed = |e| DbError::io("reading what was written", &path, e);
+        let file = match File::open(&path) {
+            Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
+            file => file.map_err(failed)?,
+        };
+        let mut text = Vec::new();
+        file.take(MAX_BYTES + 1).read_to_end(&mut text).map_err(failed)?;
+        let parsed = serde_json::from_slice(&text).ok().filter(|_| text.len() as u64 <= MAX_BYTES);
+        let of = catalog.digest()?;
+        let ours = parsed.filter(|text: &WriteCountsFile| text.format == FORMAT && text.catalog == of);
+        Ok(ours.map(|text| {
+            // A column that is there twice was written twice.
+            let mut written = WriteCounts::default();
+            text.columns.into_iter().for_each(|(column, count)| written.add(column, count));
+            written
+        }))
+    }
+
+    fn add(&mut self, column: u64, count: u64) {
+        let sum = self.columns.entry(column).or_default();
+        *sum = sum.saturating_add(count);
+    }
+
+    /// With one more round of writes, each place of which counts once.
+    fn with(mut self, places: Vec<WriteSlot>) -> Self {
+        BTreeSet::from_iter(places).iter().for_each(|place| self.add(place.column, 1));
+        self
+    }
+
+    /// Whether some column has more than `most`.
+    fn exceeds(&self, most: u64) -> bool {
+        self.columns.values().any(|count| *count > most)
+    }
+
+    /// Gives the file its place, and then the image its own; without the image it goes again.
+    ///
+    /// # Errors
+    /// [`DbError::Io`], [`DbError::DiskFull`], and those of `image`.
+    pub(crate) fn before<T>(
+        &self,
+        dir: &TableDir,
+        (epoch, catalog): (Epoch, Hex32),
+        image: impl FnOnce() -> Result<T>,
+    ) -> Result<T> {
+        let path = dir.write_counts_path(epoch);
+        let columns = self.columns.iter().map(|(column, count)| (*column, *count)).collect();
+        let text = WriteCountsFile { format: FORMAT.to_owned(), catalog, columns };
+        let text = serde_json::to_vec(&text).map_err(|e| DbError::io("writing", &path, e.into()))?;
+        if text.len() as u64 > MAX_BYTES {
+            return image();
+        }
+        whole(&path, &text)?;
+        image().inspect_err(|_| drop(std::fs::remove_file(&path)))
+    }
+}
+
+/// What is written once these changes are; `None` if that is more than the table's mask bears.
+///
+/// # Errors
+/// [`DbError::Io`], [`DbError::Scheme`].
+pub(crate) fn after_changes(
+    mask: &WhiteningEntry,
+    dir: &TableDir,
+    catalog: &Catalog,
+    changes: &[RecordChange],
+) -> Result<Option<WriteCounts>> {
+    let params = catalog.params.to_string();
+    let records: Vec<u64> = changes.iter().map(|change| change.record).collect();
+    let places = (mask.places)(params.as_bytes(), &records).map_err(DbError::Scheme)?;
+    let most = (mask.most_written)(params.as_bytes()).map_err(DbError::Scheme)?;
+    let written = WriteCounts::read(dir, catalog)?.map(|written| written.with(places));
+    Ok(written.filter(|written| !written.exceeds(most)))
+}
+
+/// Gives a table that is about to be encoded the mask of its own, if its scheme has masks. The root of its rows is there.
+///
+/// # Errors
+/// [`DbError::Scheme`] for parameters that take no mask.
+pub(crate) fn draw_whitening_seed(
+    entry: &SchemeEntry,
+    catalog: &mut Catalog,
+    key: &SigningKey,
+) -> Result<()> {
+    let Some(mask) = &entry.server.mask else { return Ok(()) };
+    let seed = key.mask_seed(&catalog.rows_root.root);
+    let params = (mask.with_mask)(catalog.params.to_string().as_bytes(), seed).map_err(DbError::Scheme)?;
+    catalog.params_digest = (entry.report)(&params).map_err(DbError::Scheme)?.digest.into();
+    catalog.params = literal(&params)?;
+    Ok(())
+}
+
+/// The literal of parameters, as a catalog has it.
+pub(crate) fn literal(params: &[u8]) -> Result<serde_json::Value> {
+    let rule = Misuse::Rule("a scheme's literal parameters are JSON");
+    serde_json::from_slice(params).map_err(|_| DbError::Scheme(rule.into()))
+}
+
+/// The records of an image, some bytes of which are others now.
+pub(crate) struct EditedRecords<'a> {
+    pub(crate) old: Box<dyn RecordSource>,
+    /// In the order of their records.
+    pub(crate) changes: &'a [RecordChange],
+}
+
+impl EditedRecords<'_> {
+    /// Writes what changed over bytes of some records, from byte `offset` of the first on. `out` is whole records, or part of
+    /// one.
+    fn edit(&self, first: u64, offset: u64, out: &mut [u8]) {
+        let width = self.old.record_bytes() as u64;
+        let start = self.changes.partition_point(|change| change.record < first);
+        for change in self.changes.iter().skip(start) {
+            // Both from the start of the first record; what lies before `offset` is not asked for.
+            let at = (change.record - first).saturating_mul(width).saturating_add(change.offset);
+            let end = offset.saturating_add(out.len() as u64);
+            if at >= end {
+                break;
+            }
+            let skipped = offset.saturating_sub(at) as usize;
+            let place = at.saturating_sub(offset) as usize;
+            let new = change.bytes.iter().skip(skipped);
+            out.iter_mut().skip(place).zip(new).for_each(|(out, byte)| *out = *byte);
+        }
+    }
+}
+
+impl RecordSource for EditedRecords<'_> {
+    fn records(&self) -> u64 {
+        self.old.records()
+    }
+
+    fn record_bytes(&self) -> usize {
+        self.old.record_bytes()
+    }
+
+    fn read(&self, first: u64, out: &mut [u8]) -> sotto_core::Result<()> {
+        self.old.read(first, out)?;
+        self.edit(first, 0, out);
+        Ok(())
+    }
+
+    fn read_part(&self, record: u64, offset: u64, out: &mut [u8]) -> sotto_core::Result<()> {
+        self.old.read_part(record, offset, out)?;
+        self.edit(record, offset, out);
+        Ok(())
+    }
+
+    fn read_parts(&self, parts: &[(u64, u64)], out: &mut [u8]) -> sotto_core::Result<()> {
+        self.old.read_parts(parts, out)?;
+        let each = bytes_per_part(parts.len(), out.len())?;
+        let parts = parts.iter().zip(out.chunks_exact_mut(each));
+        parts.for_each(|((record, offset), out)| self.edit(*record, *offset, out));
+        Ok(())
+    }
+}

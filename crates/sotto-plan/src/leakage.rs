@@ -1,0 +1,27 @@
+//! What whoever serves a table learns of those who ask, in words.
+
+use serde::Serialize;
+use sotto_core::SchemeEntry;
+
+/// What is learnt.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct LeakageStatement(pub String);
+
+/// What a scheme's servers learn, the gravest first.
+pub(crate) fn of(entry: &SchemeEntry, keys_bytes: u64, is_symmetric: bool) -> Vec<LeakageStatement> {
+    let mut leaks = Vec::new();
+    if entry.servers > 1 {
+        leaks.push("two servers that collude learn all".to_owned());
+    }
+    leaks.push("timing and counts".to_owned());
+    if keys_bytes > 0 {
+        leaks.push("which requests are one client's, for a day".to_owned());
+    }
+    if entry.upkeep.is_some() {
+        leaks.push("when a client has hints made".to_owned());
+    }
+    if is_symmetric {
+        leaks.push("how many rows each client opens".to_owned());
+    }
+    leaks.into_iter().map(LeakageStatement).collect()
+}

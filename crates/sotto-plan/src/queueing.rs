@@ -1,0 +1,103 @@
+//! What requests wait for under load, by the server's own way to share passes.
+//!
+//! A server makes one pass at a time, with all its cores; requests that come meanwhile share the next one (*gated batch
+//! service*). With `r` requests a second, passes grow until as many come during a pass as share one: `b = r * t(b)`, where
+//! `t(b) = t(1) * (1 + (b - 1) * own)`. A request then waits for half a pass on average, and for a whole one at worst, before its
+//! own. Where `b` would be less than 1 it meets a pass with probability `r * t(1)`.
+
+/// Most queries of a pass, as servers have it unless told otherwise.
+pub const MOST_TOGETHER: f64 = 8.0;
+
+/// How busy a machine may be at peak, at most: beyond that, chance makes lines that the model does not have.
+const BUSY: f64 = 0.7;
+
+/// A server under load.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct QueueEstimate {
+    /// Machines that take turns, each with the whole table: as many as the rate takes.
+    pub replicas: u64,
+    /// Requests that share a pass, on average.
+    pub pass: f64,
+    /// The share of time that a machine works.
+    pub busy: f64,
+    /// Seconds in the server, for half of the requests at most.
+    pub p50: f64,
+    /// For all but one in a hundred.
+    pub p99: f64,
+    /// Requests a second that one machine can take.
+    pub capacity: f64,
+}
+
+/// Passes of a table.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct PassTime {
+    /// Seconds of a pass for one request.
+    pub alone: f64,
+    /// What each further request adds, as a part of that.
+    pub own: f64,
+    /// Queries of a request.
+    pub queries: u64,
+}
+
+impl PassTime {
+    fn time(self, requests: f64) -> f64 {
+        self.alone * (1.0 + (requests - 1.0) * self.own)
+    }
+
+    /// With so many requests a second.
+    pub fn under(self, rate: f64) -> QueueEstimate {
+        let most = (MOST_TOGETHER / self.queries.max(1) as f64).floor().max(1.0);
+        let capacity = most / self.time(most);
+        let replicas = (rate / (BUSY * capacity)).ceil().max(1.0);
+        let rate = rate / replicas;
+        let pass = match 1.0 - rate * self.alone * self.own {
+            rest if rest > 0.0 => rate * self.alone * (1.0 - self.own) / rest,
+            _ => most,
+        };
+        let pass = pass.clamp(1.0, most);
+        let time = self.time(pass);
+        let busy = (rate * time / pass).min(1.0);
+        let p50 = time * (1.0 + busy / 2.0);
+        let p99 = if busy > 0.01 { 2.0 * time } else { p50 };
+        QueueEstimate { replicas: replicas as u64, pass, busy, p50, p99, capacity }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_idle_server_has_nobody_waiting() {
+        let load = PassTime { alone: 0.01, own: 0.5, queries: 1 }.under(0.01);
+        assert_eq!((load.replicas, load.pass), (1, 1.0));
+        assert!(load.p50 < 0.010_01 && load.p99 == load.p50);
+    }
+
+    #[test]
+    fn passes_are_shared_before_machines_are_added() {
+        let pass = PassTime { alone: 0.01, own: 0.1, queries: 1 };
+        let load = pass.under(200.0);
+        assert_eq!(load.replicas, 1);
+        // As many come in a pass as share it.
+        assert!((load.pass - 200.0 * pass.time(load.pass)).abs() < 1e-9 && load.pass > 1.0, "{load:?}");
+        assert!((load.p99 - 2.0 * pass.time(load.pass)).abs() < 1e-12);
+        assert!(load.capacity > 200.0);
+    }
+
+    #[test]
+    fn machines_are_added_where_sharing_gains_nothing() {
+        let pass = PassTime { alone: 0.01, own: 1.0, queries: 1 };
+        let load = pass.under(1000.0);
+        assert!((load.capacity - 100.0).abs() < 1e-9);
+        assert_eq!(load.replicas, 15);
+        assert!(load.busy <= BUSY && load.pass >= 1.0, "{load:?}");
+        // More requests are never answered sooner.
+        let mut last = 0.0;
+        for rate in [1.0, 10.0, 30.0, 60.0, 69.0] {
+            let load = pass.under(rate);
+            assert!(load.p50 >= last && load.replicas == 1, "{rate}: {load:?}");
+            last = load.p50;
+        }
+    }
+}

@@ -1,0 +1,289 @@
+//! The plan: every scheme at its best for an aim, the best first; and why the others do not fit.
+
+use crate::PlanError;
+use crate::baseline::{self, Baseline};
+use crate::calibration::Calibration;
+use crate::candidate::Candidate;
+use crate::choice::{FORMAT, PlanChoice};
+use crate::machines;
+use crate::price::RequestCost;
+use crate::queueing::PassTime;
+use crate::tables::{ParamsRequest, RequestTables};
+use crate::workload::{RankBy, STAY_DAYS, ServerTrust, Workload};
+use rayon::prelude::*;
+use serde::Serialize;
+use sotto_core::{Goal, SchemeEntry};
+use sotto_db::ingest::KeyArrangement;
+
+/// A scheme that does not fit.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Exclusion {
+    /// The scheme.
+    pub scheme: &'static str,
+    /// Why, in words.
+    pub why: String,
+}
+
+/// What came of planning.
+#[derive(Debug, Clone, Serialize)]
+pub struct Plan {
+    /// Name and version of this format.
+    pub format: &'static str,
+    /// What was planned for.
+    pub workload: Workload,
+    /// What the best is, for whoever encodes.
+    pub chosen: Option<PlanChoice>,
+    /// All that fit, the best first: one of each scheme, or all that differ.
+    pub offers: Vec<Candidate>,
+    /// Those that do not.
+    pub refused: Vec<Exclusion>,
+    /// What stands beside.
+    pub baselines: Vec<Baseline>,
+}
+
+/// What is looked at.
+#[derive(Clone, Copy, Default)]
+pub struct SearchScope {
+    /// This scheme alone.
+    pub only: Option<&'static SchemeEntry>,
+    /// All layouts that differ, those of named sets too; not only the best of each scheme.
+    pub all: bool,
+}
+
+/// Plans for a workload.
+///
+/// # Errors
+/// [`PlanError::Workload`]. That no scheme fits is no error here.
+pub fn plan(
+    workload: &Workload,
+    scope: SearchScope,
+    calibration: Option<&Calibration>,
+) -> Result<Plan, PlanError> {
+    workload.check()?;
+    let schemes = match scope.only {
+        Some(entry) => vec![entry],
+        None => sotto_registry::SCHEMES.to_vec(),
+    };
+    let looked: Vec<_> =
+        schemes.par_iter().map(|entry| (*entry, fits(workload, entry, scope, calibration))).collect();
+    let (mut offers, mut refused) = (Vec::new(), Vec::new());
+    for (entry, found) in looked {
+        match found {
+            Ok(found) => offers.extend(found),
+            Err(why) => refused.push(Exclusion { scheme: entry.id.0, why }),
+        }
+    }
+    // Equal figures go by name, so that a plan is the same each time.
+    offers.sort_by(|a, b| {
+        let by = a.by(workload.aim).total_cmp(&b.by(workload.aim));
+        by.then_with(|| a.choice.scheme.cmp(&b.choice.scheme))
+    });
+    Ok(Plan {
+        format: FORMAT,
+        workload: workload.clone(),
+        chosen: offers.first().map(|offer| offer.choice.clone()),
+        offers,
+        refused,
+        baselines: baseline::of(workload),
+    })
+}
+
+/// The layouts of a scheme that fit, the best first; or why none does.
+fn fits(
+    work: &Workload,
+    entry: &'static SchemeEntry,
+    scope: SearchScope,
+    calibration: Option<&Calibration>,
+) -> Result<Vec<Candidate>, String> {
+    trusted(work, entry)?;
+    let first = ParamsRequest { goal: suits(work.aim), set: None };
+    let tables = RequestTables::of(work, entry, &first)?;
+    // How keys lie in rows is chosen once and said to the encoder; but for sums of rows, which go with their goal.
+    let goals = Goal::ALL.into_iter().filter(|goal| *goal != suits(work.aim) && tables.is_said());
+    let sets = (entry.sets)().into_iter().filter(|_| scope.all && tables.is_said());
+    let sets = sets.map(|set| ParamsRequest { goal: Goal::default(), set: Some(set.name.to_owned()) });
+    let goals = goals.map(|goal| ParamsRequest { goal, set: None });
+    let wishes: Vec<ParamsRequest> = std::iter::once(first).chain(goals).chain(sets).collect();
+    // Where proofs lie takes a hundred layouts to choose, so that it is looked for where a layout without is good.
+    let plain = tables.unproven(work.verified);
+    let tried = |tables: &RequestTables, wish: &ParamsRequest| offer(work, entry, wish, tables, calibration);
+    let found: Vec<_> = wishes.par_iter().map(|wish| (wish, tried(&plain, wish))).collect();
+    let mut refused: Option<String> = None;
+    let mut offers: Vec<(&ParamsRequest, Candidate)> = Vec::new();
+    for (wish, found) in found {
+        match found {
+            // Several goals may choose the same.
+            Ok(offer) if offers.iter().all(|(_, known)| known.params_digests != offer.params_digests) => {
+                offers.push((wish, offer));
+            }
+            Ok(_) => {}
+            Err(why) => refused = refused.or(Some(why)),
+        }
+    }
+    offers.sort_by(|(_, a), (_, b)| a.by(work.aim).total_cmp(&b.by(work.aim)));
+    let most = if scope.all { usize::MAX } else { 1 };
+    let mut whole = Vec::new();
+    for (wish, _) in offers {
+        if whole.len() == most {
+            break;
+        }
+        match tried(&tables, wish) {
+            Ok(offer) => whole.push(offer),
+            Err(why) => refused = refused.or(Some(why)),
+        }
+    }
+    match refused {
+        Some(why) if whole.is_empty() => Err(why),
+        _ => Ok(whole),
+    }
+}
+
+/// The goal of parameters that goes with an aim.
+fn suits(aim: RankBy) -> Goal {
+    match aim {
+        RankBy::Bytes => Goal::TotalBytes,
+        RankBy::Dollars | RankBy::Latency | RankBy::ServerTime => Goal::ServerTime,
+    }
+}
+
+/// Whether a scheme asks for no more trust than there is, and gives what is wanted.
+fn trusted(work: &Workload, entry: &SchemeEntry) -> Result<(), String> {
+    if entry.servers > 1 && work.trust == ServerTrust::OneServer {
+        return Err(format!(
+            "it takes {} servers of operators that do not put together what they see (--trust two-servers)",
+            entry.servers
+        ));
+    }
+    if work.symmetric && work.batch.is_some() {
+        return Err("a table for several rows at once cannot be symmetric".to_owned());
+    }
+    if work.symmetric && matches!(work.data, crate::TableData::Key { .. }) {
+        return Err("a table that is asked by key cannot be symmetric".to_owned());
+    }
+    Ok(())
+}
+
+/// What a scheme would cost with a wish, if it fits.
+fn offer(
+    work: &Workload,
+    entry: &'static SchemeEntry,
+    wish: &ParamsRequest,
+    tables: &RequestTables,
+    calibration: Option<&Calibration>,
+) -> Result<Candidate, String> {
+    let price = RequestCost::of(work, entry, wish, tables, calibration)?;
+    let choice = PlanChoice {
+        scheme: entry.id.to_string(),
+        goal: wish.goal.name().to_owned(),
+        set: wish.set.clone(),
+        lookups: work.lookups_per_epoch(),
+        verified: price.is_verified,
+        symmetric: work.symmetric,
+        batch: work.batch,
+        keys: tables.keys.map(Into::into),
+    };
+    let offer = counted(work, entry, tables, &price, choice);
+    let offer = Candidate { modelled: machines::over(work, entry, &price, &offer, calibration)?, ..offer };
+    within(work, &offer)?;
+    Ok(offer)
+}
+
+/// A price in seconds and dollars, on a link and machines.
+fn counted(
+    work: &Workload,
+    entry: &SchemeEntry,
+    tables: &RequestTables,
+    price: &RequestCost,
+    choice: PlanChoice,
+) -> Candidate {
+    let (link, machine) = (&work.link, &work.machine);
+    let cores = f64::from(machine.cores);
+    let alone = price.server_ns / 1e9;
+    let pass = PassTime {
+        alone: alone / (1.0 + (cores - 1.0) * price.spread),
+        own: price.own,
+        queries: price.queries,
+    };
+    let load = pass.under(work.peak());
+    let link_s = link.round_trip_ms / 1e3
+        + price.up as f64 * 8.0 / (link.up_mbit * 1e6)
+        + price.down as f64 * 8.0 / (link.down_mbit * 1e6);
+    let client_s = price.client_ns / 1e9;
+    let around = link_s + client_s;
+    // Of all that a client asks while it stays, each request bears as much.
+    let lookups = work.lookups as f64 * STAY_DAYS;
+    let epochs = (work.updates_per_day * STAY_DAYS).max(1.0).min(lookups);
+    let fetched = price.once_down as f64 + (epochs - 1.0) * price.update as f64;
+    let sent = price.keys as f64 * STAY_DAYS + price.hints as f64 * epochs;
+    let server_s = alone * entry.query_servers as f64;
+    let encode_s = price.encode_ns.map(|ns| ns / 1e9 * cores.min(2.0));
+    let core = machine.dollars_hour / 3600.0 / cores;
+    // A server encodes once for all its clients.
+    let all = work.clients as f64 * work.lookups as f64;
+    let encoding = encode_s.unwrap_or(0.0) * work.updates_per_day * entry.servers as f64 / all;
+    let dollars = (server_s + encoding) * core
+        + (price.down as f64 + (fetched + price.hints as f64 * epochs) / lookups) / 1e9 * machine.dollars_gb;
+    let keys = work.clients.saturating_mul(price.keys / entry.query_servers.max(1) as u64);
+    let finite = |value: f64| Some(value).filter(|value| value.is_finite());
+    let mut leaks = crate::leakage::of(entry, price.keys, work.symmetric);
+    if matches!(tables.keys, Some(KeyArrangement::Band { .. })) {
+        leaks.push(crate::leakage::LeakageStatement("rows cannot be verified one by one".to_owned()));
+    }
+    Candidate {
+        choice,
+        title: entry.title,
+        servers: entry.servers,
+        params_digests: price.tables.iter().map(|(_, layout)| layout.report.digest.to_string()).collect(),
+        tables: tables.asked.iter().map(|asked| asked.tables).sum(),
+        queries: price.queries,
+        up_bytes: price.up,
+        down_bytes: price.down,
+        once_bytes: price.once_down,
+        keys_bytes: price.keys,
+        hints_bytes: price.hints,
+        update_bytes: price.update,
+        bytes_in_all: (price.up + price.down) as f64 + (fetched + sent) / lookups,
+        server_s,
+        client_s,
+        link_s,
+        latency_s: around + pass.alone,
+        loaded_p50_s: around + load.p50,
+        loaded_p99_s: around + load.p99,
+        replicas: load.replicas,
+        pass: load.pass,
+        capacity: load.capacity,
+        memory_bytes: price.resident,
+        disk_bytes: price.resident.saturating_mul(2).saturating_add(keys),
+        client_bytes: price.client_bytes,
+        client_state: price.is_state,
+        encode_s,
+        dollars: dollars * 1e6,
+        security_bits: finite(price.security_bits),
+        security_model: price.security_model.clone(),
+        failure_log2: finite(price.failure_log2),
+        leaks,
+        calibrated: price.is_calibrated,
+        modelled: None,
+    }
+}
+
+/// Whether an offer keeps the limits.
+fn within(work: &Workload, offer: &Candidate) -> Result<(), String> {
+    let memory = offer.modelled.map_or(offer.memory_bytes, |cut| cut.memory_bytes);
+    if memory > work.machine.memory_bytes {
+        let mib = |bytes: u64| bytes.div_ceil(1 << 20);
+        return Err(format!(
+            "memory: it keeps {} MiB of {} MiB that a machine has (--machines cuts a table)",
+            mib(memory),
+            mib(work.machine.memory_bytes)
+        ));
+    }
+    let latency = 1e3 * offer.modelled.map_or(offer.loaded_p50_s, |cut| cut.latency_s);
+    if let Some(most) = work.most_latency_ms.filter(|most| latency > *most) {
+        return Err(format!("latency: {latency:.0} ms, and {most:.0} ms is the longest"));
+    }
+    if let Some(most) = work.most_client_bytes.filter(|most| offer.client_bytes > *most) {
+        return Err(format!("clients would keep {} bytes, and {most} is the most", offer.client_bytes));
+    }
+    Ok(())
+}

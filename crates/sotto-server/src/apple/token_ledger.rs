@@ -1,0 +1,366 @@
+//! The ledger of tokens, in a file: keys, what was spent, and how many each user was given.
+//!
+//! Whoever spends a token waits until that is on the disk. One waits for all: what came meanwhile goes into the same transaction,
+//! so a disk that takes five milliseconds to be sure still takes thousands of tokens a second.
+
+use crate::StartError;
+use crate::database::{
+    ABOUT, CopyTo, DatabaseError as Failed, DatabaseFile, DatabaseFormat, claim, copy_table, fresh, guarded,
+};
+use redb::{Database, ReadableDatabase, ReadableTable, TableDefinition, WriteTransaction};
+use sotto_pass::ledger::{KeySerial, Ledger, LedgerError, StoredKey};
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use zeroize::Zeroizing;
+
+/// Its name in the state directory.
+const FILE: &str = "tokens.redb";
+/// What says that a database is one of these.
+const FORMAT: &[u8] = b"sotto-tokens/1";
+/// Pages kept in memory: what is spent is looked for all over the file, and none of it twice.
+const CACHE_BYTES: usize = 32 << 20;
+/// What is forgotten in one transaction, so that nobody waits long for it.
+const AT_ONCE: usize = 10_000;
+
+type Nonce = [u8; 32];
+
+/// Keys by number: from when on they sign, the tier's name behind its length, and the key.
+const KEYS: TableDefinition<'_, u32, &[u8]> = TableDefinition::new("keys");
+const SPENT: TableDefinition<'_, (u32, Nonce), ()> = TableDefinition::new("spent");
+const GIVEN: TableDefinition<'_, (u32, Nonce), u32> = TableDefinition::new("given");
+
+/// The ledger, open.
+pub(crate) struct TokenLedger {
+    database: Database,
+    /// What waits for the next transaction.
+    waiting: Mutex<Vec<Arc<QueuedWrite>>>,
+    /// Whoever writes.
+    writing: Mutex<()>,
+}
+
+/// What is to be written, and what came of it.
+struct QueuedWrite {
+    line: LedgerWrite,
+    done: OnceLock<Result<bool, LedgerError>>,
+}
+
+#[derive(Clone, Copy)]
+enum LedgerWrite {
+    Spend(KeySerial, Nonce),
+    CountIssued(KeySerial, Nonce, u32),
+}
+
+impl TokenLedger {
+    /// Opens the ledger in the directory `dir`, and makes it if it is not there.
+    ///
+    /// # Errors
+    /// [`StartError::State`], which says what to do.
+    pub(crate) fn open(dir: &Path) -> Result<Self, StartError> {
+        let place = DatabaseFile::new(dir, FILE, DELETE);
+        let database = place.open(CACHE_BYTES)?;
+        let book = TokenLedger { database, waiting: Mutex::default(), writing: Mutex::default() };
+        if !guarded(|| book.begin()).map_err(|error| place.damaged(&error))? {
+            return Err(place.foreign());
+        }
+        // What a run that was killed had begun to forget.
+        let leftover = |error: LedgerError| place.damaged(&error);
+        for serial in book.strays().map_err(leftover)? {
+            book.clear(serial).map_err(leftover)?;
+        }
+        Ok(book)
+    }
+
+    /// Makes the tables if they are not there; whether the file is one of these.
+    fn begin(&self) -> Result<bool, redb::Error> {
+        let write = self.database.begin_write()?;
+        if claim(&write, FORMAT)? == DatabaseFormat::Foreign {
+            write.abort()?;
+            return Ok(false);
+        }
+        write.open_table(KEYS)?;
+        write.open_table(SPENT)?;
+        write.open_table(GIVEN)?;
+        write.commit()?;
+        Ok(true)
+    }
+
+    /// Writes a line together with all that wait, or finds it written by whoever did.
+    fn write(&self, line: LedgerWrite) -> Result<bool, LedgerError> {
+        let entry = Arc::new(QueuedWrite { line, done: OnceLock::new() });
+        lock(&self.waiting).push(entry.clone());
+        let turn = lock(&self.writing);
+        if entry.done.get().is_none() {
+            let all = std::mem::take(&mut *lock(&self.waiting));
+            let outcomes = guarded(|| self.lines(&all));
+            match outcomes {
+                Ok(outcomes) => {
+                    all.iter().zip(outcomes).for_each(|(entry, outcome)| settle(entry, Ok(outcome)))
+                }
+                Err(error) => all.iter().for_each(|entry| settle(entry, Err(broken(&error)))),
+            }
+        }
+        drop(turn);
+        entry.done.get().cloned().unwrap_or_else(|| Err(LedgerError("nobody wrote it".into())))
+    }
+
+    fn lines(&self, all: &[Arc<QueuedWrite>]) -> Result<Vec<bool>, redb::Error> {
+        let write = self.database.begin_write()?;
+        let outcomes = all.iter().map(|entry| one(&write, entry.line)).collect::<Result<_, _>>()?;
+        write.commit()?;
+        Ok(outcomes)
+    }
+
+    /// Numbers under which something was spent or given, of keys that are not there.
+    fn strays(&self) -> Result<Vec<KeySerial>, LedgerError> {
+        let found = guarded(|| {
+            let read = self.database.begin_read()?;
+            let (keys, spent, given) =
+                (read.open_table(KEYS)?, read.open_table(SPENT)?, read.open_table(GIVEN)?);
+            let mut strays = Vec::new();
+            let mut from = 0u32;
+            loop {
+                let start = (from, [0; 32]);
+                let next = [
+                    spent.range(start..)?.next().transpose()?.map(|(key, _)| key.value().0),
+                    given.range(start..)?.next().transpose()?.map(|(key, _)| key.value().0),
+                ];
+                let Some(serial) = next.into_iter().flatten().min() else { break };
+                if keys.get(serial)?.is_none() {
+                    strays.push(serial);
+                }
+                let Some(after) = serial.checked_add(1) else { break };
+                from = after;
+            }
+            Ok(strays)
+        });
+        found.map_err(|error| broken(&error))
+    }
+
+    /// Removes what was spent and given under a number, a little at a time.
+    fn clear(&self, serial: KeySerial) -> Result<(), LedgerError> {
+        loop {
+            let _turn = lock(&self.writing);
+            let left = guarded(|| {
+                let write = self.database.begin_write()?;
+                let left = {
+                    let mut removed = 0;
+                    let range = (serial, [0; 32])..=(serial, [0xff; 32]);
+                    let mut spent = write.open_table(SPENT)?;
+                    let some: Vec<(u32, Nonce)> = spent
+                        .range(range.clone())?
+                        .take(AT_ONCE)
+                        .map(|pair| Ok(pair?.0.value()))
+                        .collect::<Result<_, redb::Error>>()?;
+                    removed += some.len();
+                    some.iter().try_for_each(|key| spent.remove(key).map(drop))?;
+                    let mut given = write.open_table(GIVEN)?;
+                    let some: Vec<(u32, Nonce)> = given
+                        .range(range)?
+                        .take(AT_ONCE)
+                        .map(|pair| Ok(pair?.0.value()))
+                        .collect::<Result<_, redb::Error>>()?;
+                    removed += some.len();
+                    some.iter().try_for_each(|key| given.remove(key).map(drop))?;
+                    removed
+                };
+                write.commit()?;
+                Ok(left)
+            });
+            if left.map_err(|error| broken(&error))? == 0 {
+                return Ok(());
+            }
+        }
+    }
+}
+
+impl CopyTo for TokenLedger {
+    fn file(&self) -> &'static str {
+        FILE
+    }
+
+    fn copy(&self, to: &Path) -> Result<(), Failed> {
+        guarded(|| {
+            let (read, copy) = (self.database.begin_read()?, fresh(to)?);
+            copy_table(&read, &copy, KEYS)?;
+            copy_table(&read, &copy, SPENT)?;
+            copy_table(&read, &copy, GIVEN)?;
+            // Last: what is broken off has no format, and is nobody's.
+            copy_table(&read, &copy, ABOUT)
+        })
+    }
+}
+
+fn one(write: &WriteTransaction, line: LedgerWrite) -> Result<bool, redb::Error> {
+    Ok(match line {
+        LedgerWrite::Spend(serial, nonce) => write.open_table(SPENT)?.insert((serial, nonce), ())?.is_none(),
+        LedgerWrite::CountIssued(serial, user, most) => {
+            let mut given = write.open_table(GIVEN)?;
+            let before = given.get((serial, user))?.map_or(0, |count| count.value());
+            if before < most {
+                given.insert((serial, user), before + 1)?;
+            }
+            before < most
+        }
+    })
+}
+
+fn settle(entry: &QueuedWrite, outcome: Result<bool, LedgerError>) {
+    // Nobody else has: whoever takes a line out of the queue is the only one who writes it.
+    let _ = entry.done.set(outcome);
+}
+
+fn broken(error: &Failed) -> LedgerError {
+    LedgerError(error.to_string())
+}
+
+/// A panic of the database is caught before it gets here, so what is guarded is whole.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Ledger for TokenLedger {
+    fn keys(&self) -> Result<Vec<StoredKey>, LedgerError> {
+        let all = guarded(|| {
+            let read = self.database.begin_read()?;
+            let table = read.open_table(KEYS)?;
+            let mut all = Vec::new();
+            for pair in table.iter()? {
+                let (serial, bytes) = pair?;
+                all.push((serial.value(), Zeroizing::new(bytes.value().to_vec())));
+            }
+            Ok(all)
+        });
+        let all = all.map_err(|error| broken(&error))?;
+        all.into_iter()
+            .map(|(serial, bytes)| {
+                parse(serial, &bytes).ok_or_else(|| LedgerError(format!("key {serial} is damaged")))
+            })
+            .collect()
+    }
+
+    fn store_key(&self, tier: &str, from: u64, der: &[u8]) -> Result<KeySerial, LedgerError> {
+        let _turn = lock(&self.writing);
+        let kept = guarded(|| {
+            let write = self.database.begin_write()?;
+            let serial = {
+                let mut about = write.open_table(ABOUT)?;
+                let last = about
+                    .get("last")?
+                    .and_then(|last| last.value().try_into().ok())
+                    .map_or(0, u32::from_le_bytes);
+                let serial = last.saturating_add(1);
+                about.insert("last", serial.to_le_bytes().as_slice())?;
+                let name = tier.as_bytes();
+                let bytes = [&from.to_le_bytes()[..], &(name.len() as u16).to_le_bytes(), name, der].concat();
+                write.open_table(KEYS)?.insert(serial, Zeroizing::new(bytes).as_slice())?;
+                serial
+            };
+            write.commit()?;
+            Ok(serial)
+        });
+        kept.map_err(|error| broken(&error))
+    }
+
+    fn delete_key(&self, serial: KeySerial) -> Result<(), LedgerError> {
+        {
+            let _turn = lock(&self.writing);
+            let removed = guarded(|| {
+                let write = self.database.begin_write()?;
+                write.open_table(KEYS)?.remove(serial)?;
+                Ok(write.commit()?)
+            });
+            removed.map_err(|error| broken(&error))?;
+        }
+        self.clear(serial)
+    }
+
+    fn spend_token(&self, serial: KeySerial, nonce: &[u8; 32]) -> Result<bool, LedgerError> {
+        self.write(LedgerWrite::Spend(serial, *nonce))
+    }
+
+    fn count_issued(&self, serial: KeySerial, user: &[u8; 32], most: u32) -> Result<bool, LedgerError> {
+        self.write(LedgerWrite::CountIssued(serial, *user, most))
+    }
+}
+
+fn parse(serial: KeySerial, bytes: &[u8]) -> Option<StoredKey> {
+    let (from, rest) = bytes.split_first_chunk()?;
+    let (len, rest) = rest.split_first_chunk()?;
+    let (tier, der) = rest.split_at_checked(usize::from(u16::from_le_bytes(*len)))?;
+    let tier = std::str::from_utf8(tier).ok()?.to_owned();
+    Some(StoredKey { serial, tier, from: u64::from_le_bytes(*from), der: Zeroizing::new(der.to_vec()) })
+}
+
+const DELETE: &str = "delete the file, or give another directory with --state: phones then fetch new tokens, and those \
+that were spent count as new until their keys are renewed";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    #[test]
+    fn what_was_written_outlives_the_server_and_goes_with_its_key() {
+        let dir = tempfile::tempdir().unwrap();
+        let book = TokenLedger::open(dir.path()).unwrap();
+        assert!(matches!(TokenLedger::open(dir.path()), Err(StartError::State { .. })), "one at a time");
+        let (one, two) =
+            (book.store_key("free", 7, b"a key").unwrap(), book.store_key("paid", 8, b"another").unwrap());
+        assert!(book.spend_token(one, &[1; 32]).unwrap() && !book.spend_token(one, &[1; 32]).unwrap());
+        assert!(book.spend_token(two, &[1; 32]).unwrap(), "each key has its own");
+        assert!(
+            book.count_issued(one, &[2; 32], 1).unwrap() && !book.count_issued(one, &[2; 32], 1).unwrap()
+        );
+        drop(book);
+        let book = TokenLedger::open(dir.path()).unwrap();
+        let keys = book.keys().unwrap();
+        assert_eq!(
+            (keys.len(), keys[0].tier.as_str(), keys[0].from, keys[0].der.as_slice()),
+            (2, "free", 7, &b"a key"[..])
+        );
+        assert!(!book.spend_token(one, &[1; 32]).unwrap() && !book.count_issued(one, &[2; 32], 1).unwrap());
+        book.delete_key(one).unwrap();
+        assert_eq!((book.keys().unwrap().len(), book.strays().unwrap()), (1, vec![]));
+        assert!(!book.spend_token(two, &[1; 32]).unwrap(), "the other key's is still there");
+        assert_eq!(book.store_key("free", 9, b"a third").unwrap(), 3, "no number comes twice");
+        // A run that was killed while it forgot.
+        book.spend_token(one, &[3; 32]).unwrap();
+        book.count_issued(one, &[3; 32], 9).unwrap();
+        assert_eq!(book.strays().unwrap(), [one]);
+        drop(book);
+        assert_eq!(TokenLedger::open(dir.path()).unwrap().strays().unwrap().len(), 0);
+    }
+
+    #[test]
+    fn many_at_once_are_spent_once_each() {
+        let dir = tempfile::tempdir().unwrap();
+        let book = TokenLedger::open(dir.path()).unwrap();
+        let key = book.store_key("free", 0, b"k").unwrap();
+        let (good, given) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    for i in 0..20u8 {
+                        good.fetch_add(
+                            usize::from(book.spend_token(key, &[i; 32]).unwrap()),
+                            Ordering::Relaxed,
+                        );
+                        given.fetch_add(
+                            usize::from(book.count_issued(key, &[9; 32], 25).unwrap()),
+                            Ordering::Relaxed,
+                        );
+                    }
+                });
+            }
+        });
+        assert_eq!((good.into_inner(), given.into_inner()), (20, 25));
+    }
+
+    #[test]
+    fn a_file_of_another_program_is_left_alone() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join(FILE), b"not a database, but text of somebody").unwrap();
+        assert!(TokenLedger::open(dir.path()).is_err());
+        assert_eq!(std::fs::read(dir.path().join(FILE)).unwrap(), b"not a database, but text of somebody");
+    }
+}

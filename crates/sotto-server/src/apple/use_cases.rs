@@ -1,0 +1,107 @@
+//! The use cases that are live, and how newer tables take their place.
+
+use super::source::{UseCaseEpoch, UseCaseSource};
+use crate::StartError;
+use arc_swap::ArcSwap;
+use sotto_apple::service::Service;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// The use cases that are live. A request goes on with those that it found.
+pub(crate) struct UseCaseSet {
+    live: ArcSwap<Service>,
+    places: Mutex<Vec<SourceState>>,
+    kept: usize,
+}
+
+/// A source, and the tables of its use case that are live, the newest first.
+struct SourceState {
+    source: Box<dyn UseCaseSource>,
+    name: String,
+    live: Vec<UseCaseEpoch>,
+}
+
+/// What came of a look at a source.
+#[derive(Debug)]
+pub(crate) struct ReloadOutcome {
+    pub(crate) use_case: String,
+    pub(crate) changed: bool,
+    /// Why what was found is not served.
+    pub(crate) refused: Option<String>,
+}
+
+impl UseCaseSet {
+    /// Opens every source.
+    ///
+    /// # Errors
+    /// [`StartError`] for the first that does not open, or two of one name.
+    pub(crate) fn open(sources: Vec<Box<dyn UseCaseSource>>, kept: usize) -> Result<Self, StartError> {
+        let (mut service, mut places) = (Service::new(), Vec::<SourceState>::new());
+        for source in sources {
+            let source_name = source.name();
+            let found = source
+                .open_newest(1 + kept, &[])
+                .map_err(|error| StartError::Table { source_name: source_name.clone(), error })?;
+            let Some(name) = found.first().map(|newest| newest.name.clone()) else {
+                return Err(StartError::NoEpoch { source_name });
+            };
+            if let Some(other) = places.iter().find(|place| place.name == name) {
+                let (first, second) = (other.source.name(), source_name);
+                return Err(StartError::SameName { name, first, second });
+            }
+            put(&mut service, &name, &found, kept);
+            places.push(SourceState { source, name, live: found });
+        }
+        Ok(UseCaseSet { live: ArcSwap::from_pointee(service), places: Mutex::new(places), kept })
+    }
+
+    /// Those that are live now.
+    pub(crate) fn live(&self) -> Arc<Service> {
+        self.live.load_full()
+    }
+
+    /// Looks for newer tables. What is refused leaves those that are live as they are. Blocks on files.
+    pub(crate) fn reload(&self) -> Vec<ReloadOutcome> {
+        let mut places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut service = Service::clone(&self.live.load());
+        let looked: Vec<ReloadOutcome> =
+            places.iter_mut().map(|place| place.look(&mut service, self.kept)).collect();
+        if looked.iter().any(|looked| looked.changed) {
+            self.live.store(Arc::new(service));
+        }
+        looked
+    }
+}
+
+impl SourceState {
+    fn look(&mut self, service: &mut Service, kept: usize) -> ReloadOutcome {
+        let use_case = self.name.clone();
+        let refused = |why: String| {
+            tracing::error!(use_case = self.name, why, "what was found of a use case is not served");
+            ReloadOutcome { use_case: self.name.clone(), changed: false, refused: Some(why) }
+        };
+        let found = match self.source.open_newest(1 + kept, &self.live) {
+            Ok(found) => found,
+            Err(error) => return refused(format!("{}: {error}", self.source.name())),
+        };
+        let Some(newest) = found.first() else {
+            return refused(format!("{}: there is no table any more", self.source.name()));
+        };
+        if newest.name != self.name {
+            return refused(format!("{}: it is of use case {} now", self.source.name(), newest.name));
+        }
+        if self.live.first().is_some_and(|live| live.digest == newest.digest) {
+            return ReloadOutcome { use_case, changed: false, refused: None };
+        }
+        put(service, &self.name, &found, kept);
+        tracing::info!(use_case, "a newer table is live");
+        self.live = found;
+        ReloadOutcome { use_case, changed: true, refused: None }
+    }
+}
+
+/// Puts tables in front of those that are served, the newest last.
+fn put(service: &mut Service, name: &str, found: &[UseCaseEpoch], kept: usize) {
+    for found in found.iter().rev().filter(|found| found.name == name) {
+        service.serve(name, found.use_case.clone(), kept);
+    }
+}

@@ -1,0 +1,155 @@
+//! Orders of hints, filled one after the other by a thread of their own: a hint takes the whole table and seconds, and
+//! no ask may wait for that.
+
+use crate::StartError;
+use crate::TableEpoch;
+use crate::client_quota::ClientQuota;
+use crate::clock::nanos;
+use crate::concurrency::Permit;
+use crate::memory::MemoryPermit;
+use crate::metrics::Metrics;
+use crate::sessions::Peer;
+use crate::time_budget::TimeBudget;
+use sotto_core::{Error, ExpectOrDefault};
+use sotto_wire::{Code, hints};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, Receiver, SyncSender};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+use tokio::sync::oneshot;
+
+/// A checked order. Its frame is exactly as long as the table's parameters say.
+pub(crate) struct HintJob {
+    pub(crate) live: Arc<TableEpoch>,
+    pub(crate) frame: Vec<u8>,
+    /// Whose it is.
+    pub(crate) peer: Peer,
+    /// The memory the frame takes, and its place among the orders, given back with it.
+    pub(crate) _held: (MemoryPermit, Permit),
+    /// The memory that its hints take, until they are sent.
+    pub(crate) supply_room: MemoryPermit,
+}
+
+/// Hints and the memory that they take, or why there are none.
+type Reply = Result<(Vec<u8>, MemoryPermit), Code>;
+
+struct QueuedHintJob {
+    order: HintJob,
+    reply: oneshot::Sender<Reply>,
+}
+
+/// The orders that wait, and the thread that fills them.
+pub(crate) struct HintQueue {
+    queue: Mutex<Option<SyncSender<Box<QueuedHintJob>>>>,
+    closed: Arc<AtomicBool>,
+}
+
+impl HintQueue {
+    /// Starts the thread, with a pool of `threads` (0: one per core), for at most `most` orders at once.
+    ///
+    /// # Errors
+    /// [`StartError::Threads`].
+    pub(crate) fn start(
+        most: usize,
+        threads: usize,
+        (effort, budget): (Arc<ClientQuota>, Arc<TimeBudget>),
+        metrics: Arc<Metrics>,
+    ) -> Result<Self, StartError> {
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .thread_name(|i| format!("sotto-hints-{i}"))
+            .build()
+            .map_err(|e| StartError::Threads(std::io::Error::other(e)))?;
+        let (queue, jobs) = mpsc::sync_channel(most);
+        let closed = Arc::new(AtomicBool::new(false));
+        let worker = Worker { jobs, pool, effort, budget, metrics, closed: closed.clone() };
+        std::thread::Builder::new()
+            .name("sotto-hints".into())
+            .spawn(move || worker.run())
+            .map_err(StartError::Threads)?;
+        Ok(HintQueue { queue: Mutex::new(Some(queue)), closed })
+    }
+
+    /// Queues an order. Dropping the receiver takes it out again, unless its hints are being made.
+    ///
+    /// # Errors
+    /// [`Code::Busy`] if the queue is full, [`Code::ShuttingDown`] after [`HintQueue::close`].
+    pub(crate) fn submit(&self, order: HintJob) -> Result<oneshot::Receiver<Reply>, Code> {
+        let (reply, receiver) = oneshot::channel();
+        let queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
+        match queue.as_ref().map(|queue| queue.try_send(Box::new(QueuedHintJob { order, reply }))) {
+            Some(Ok(())) => Ok(receiver),
+            Some(Err(mpsc::TrySendError::Full(_))) => Err(Code::Busy),
+            Some(Err(mpsc::TrySendError::Disconnected(_))) | None => Err(Code::ShuttingDown),
+        }
+    }
+
+    /// Takes no more orders, and refuses those that wait. The one at hand is finished, and nobody waits for it: a client
+    /// sends the same order again, here or to whoever comes after.
+    pub(crate) fn close(&self) {
+        self.closed.store(true, Ordering::Relaxed);
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner).take();
+    }
+}
+
+struct Worker {
+    jobs: Receiver<Box<QueuedHintJob>>,
+    pool: rayon::ThreadPool,
+    effort: Arc<ClientQuota>,
+    budget: Arc<TimeBudget>,
+    metrics: Arc<Metrics>,
+    closed: Arc<AtomicBool>,
+}
+
+impl Worker {
+    fn run(self) {
+        while let Ok(job) = self.jobs.recv() {
+            let QueuedHintJob { mut order, reply } = *job;
+            if self.closed.load(Ordering::Relaxed) {
+                let _ = reply.send(Err(Code::ShuttingDown));
+            } else if reply.is_closed() {
+                self.metrics.gone.inc();
+            } else {
+                let start = Instant::now();
+                let made = self.fill(&order);
+                let (took, ended) = (start.elapsed(), Instant::now());
+                self.effort.add(order.peer, nanos(took), ended);
+                self.budget.charge(order.peer, took, (1, 1), ended);
+                let room = order.supply_room.split();
+                // The place is free again before the client can order more.
+                drop(order);
+                let _ = reply.send(made.map(|supply| (supply, room)));
+            }
+        }
+    }
+
+    /// Makes the hints. A scheme that panics costs this order, not the server.
+    fn fill(&self, order: &HintJob) -> Result<Vec<u8>, Code> {
+        let live = &order.live;
+        let supplier = live.server().supplier().ok_or(Code::Internal)?;
+        let payload = order
+            .frame
+            .get(hints::HEAD_BYTES..)
+            .expect_or_default("a frame's length was checked when it was read");
+        self.metrics.order(live.catalog().table.as_str());
+        let made = catch_unwind(AssertUnwindSafe(|| self.pool.install(|| supplier.supply(payload))));
+        live.check()?;
+        match made {
+            Ok(Ok(supply)) if supply.len() == supplier.supply_bytes() => Ok(supply),
+            Ok(Ok(_)) => {
+                tracing::error!(table = ?live, "the scheme gave a supply of the wrong size");
+                Err(Code::Internal)
+            }
+            Ok(Err(Error::Peer(_))) => Err(Code::BadQuery),
+            Ok(Err(error)) => {
+                tracing::error!(table = ?live, %error, "the scheme could not make hints");
+                Err(Code::Internal)
+            }
+            Err(_) => {
+                tracing::error!(table = ?live, "the scheme panicked; its order is refused");
+                Err(Code::Internal)
+            }
+        }
+    }
+}

@@ -1,0 +1,280 @@
+//! Who is connected: so many in all, and so many of one network. Where there is no room, connections that ask nothing give way:
+//! those of the network that holds the most first, so that nobody keeps a stranger out by holding connections open. An IPv6
+//! network counts with all that its provider gave the same customer.
+
+use crate::metrics::Metrics;
+use crate::sessions::{Network, Peer};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+use tokio::sync::Notify;
+
+/// Everybody who is connected to a door.
+pub(super) struct Connections {
+    most: usize,
+    /// Of one client; of larger networks, so many times as many.
+    per_network: usize,
+    /// Relays, which may have any number.
+    relays: Vec<Peer>,
+    there: Mutex<ConnectionTable>,
+    metrics: Option<Arc<Metrics>>,
+}
+
+#[derive(Default)]
+struct ConnectionTable {
+    customers: HashMap<Network, BTreeMap<u64, (Peer, Arc<ConnectionState>)>>,
+    connections: usize,
+    next: u64,
+}
+
+/// What is known of one connection.
+#[derive(Default)]
+pub(super) struct ConnectionState {
+    state: Mutex<Activity>,
+    gives_way: Notify,
+}
+
+#[derive(Clone, Copy)]
+struct Activity {
+    /// Requests that are under way.
+    busy: usize,
+    /// When that was last more than none, or the connection began.
+    since: Instant,
+}
+
+impl Default for Activity {
+    fn default() -> Self {
+        Activity { busy: 0, since: Instant::now() }
+    }
+}
+
+/// A connection in the crowd, counted out when it is dropped.
+pub(super) struct ConnectionGuard {
+    crowd: Arc<Connections>,
+    customer: Network,
+    number: u64,
+    pub(super) seat: Arc<ConnectionState>,
+}
+
+/// A request under way, until it is dropped.
+pub(super) struct RequestGuard(Arc<ConnectionState>);
+
+impl Connections {
+    /// `most` in all, and `per_network` of one network that is no relay's; 0 for any number.
+    pub(super) fn new(
+        (most, per_network): (usize, usize),
+        relays: &[Peer],
+        metrics: Option<Arc<Metrics>>,
+    ) -> Arc<Self> {
+        let per_network = if per_network == 0 { usize::MAX } else { per_network };
+        Arc::new(Connections { most, per_network, relays: relays.to_vec(), there: Mutex::default(), metrics })
+    }
+
+    /// Takes a newcomer in. `None` if there is no room, and nobody of whom it could be had.
+    pub(super) fn enter(self: &Arc<Self>, peer: Peer) -> Option<ConnectionGuard> {
+        let customer = peer.customer();
+        let mut there = self.there();
+        if !self.relays.iter().any(|relay| relay.network() == peer.network()) {
+            for network in peer.networks() {
+                let most = self.per_network.saturating_mul(network.clients());
+                if there.count(customer, network) >= most && !there.let_go(customer, network, false) {
+                    return None;
+                }
+            }
+        }
+        let held = there.count(customer, customer);
+        if there.connections >= self.most && !there.make_room(held, &self.relays) {
+            return None;
+        }
+        there.next += 1;
+        there.connections += 1;
+        let (number, seat) = (there.next, Arc::new(ConnectionState::default()));
+        there.customers.entry(customer).or_default().insert(number, (peer, seat.clone()));
+        if let Some(metrics) = &self.metrics {
+            metrics.connections.inc();
+        }
+        Some(ConnectionGuard { crowd: self.clone(), customer, number, seat })
+    }
+
+    /// Lets one idle connection go, where the system has no room for another.
+    pub(super) fn close_one_idle(&self) {
+        self.there().make_room(usize::MAX, &self.relays);
+    }
+
+    fn there(&self) -> MutexGuard<'_, ConnectionTable> {
+        self.there.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl ConnectionTable {
+    /// Connections of a customer within one of its networks.
+    fn count(&self, customer: Network, network: Network) -> usize {
+        let Some(seats) = self.customers.get(&customer) else { return 0 };
+        match network == customer {
+            true => seats.len(),
+            false => seats.values().filter(|(peer, _)| peer.is_in(network)).count(),
+        }
+    }
+
+    /// Lets one connection go: an idle one of the customer that has the most of all that have an idle one. If nobody is idle, the
+    /// oldest of the largest customer that is no relay, if that still has more than the newcomer's with its `own`.
+    fn make_room(&mut self, own: usize, relays: &[Peer]) -> bool {
+        let mut sizes: Vec<_> =
+            self.customers.iter().map(|(customer, seats)| (seats.len(), *customer)).collect();
+        sizes.sort_unstable_by(|one, other| other.cmp(one));
+        let idle = sizes.iter().any(|(_, customer)| self.let_go(*customer, *customer, false));
+        idle || sizes
+            .iter()
+            .find(|(_, customer)| !relays.iter().any(|relay| relay.is_in(*customer)))
+            .is_some_and(|(most, customer)| {
+                *most > own.saturating_add(1) && self.let_go(*customer, *customer, true)
+            })
+    }
+
+    /// Lets the connection of a customer's network go that has been idle the longest; with `busy` the oldest, whatever it does.
+    fn let_go(&mut self, customer: Network, network: Network, busy: bool) -> bool {
+        let Some(seats) = self.customers.get_mut(&customer) else { return false };
+        let own = || seats.iter().filter(|(_, (peer, _))| peer.is_in(network));
+        let idle = own().filter(|(_, (_, seat))| seat.state().busy == 0);
+        let longest = idle.min_by_key(|(_, (_, seat))| seat.state().since).map(|(number, _)| *number);
+        let picked = if busy { own().next().map(|(number, _)| *number) } else { longest };
+        let Some((_, seat)) = picked.and_then(|number| seats.remove(&number)) else { return false };
+        if seats.is_empty() {
+            self.customers.remove(&customer);
+        }
+        self.connections -= 1;
+        seat.gives_way.notify_one();
+        true
+    }
+}
+
+impl ConnectionState {
+    /// Notes that a request is under way.
+    pub(super) fn busy(self: &Arc<Self>) -> RequestGuard {
+        self.state().busy += 1;
+        RequestGuard(self.clone())
+    }
+
+    /// Whether any request is under way.
+    pub(super) fn is_busy(&self) -> bool {
+        self.state().busy > 0
+    }
+
+    /// Waits until this connection has to end.
+    pub(super) async fn wait_for_eviction(&self) {
+        self.gives_way.notified().await;
+    }
+
+    fn state(&self) -> MutexGuard<'_, Activity> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for RequestGuard {
+    fn drop(&mut self) {
+        let mut state = self.0.state();
+        state.busy -= 1;
+        state.since = Instant::now();
+    }
+}
+
+impl Drop for ConnectionGuard {
+    fn drop(&mut self) {
+        let mut there = self.crowd.there();
+        if let Some(seats) = there.customers.get_mut(&self.customer) {
+            let was_there = seats.remove(&self.number).is_some();
+            if seats.is_empty() {
+                there.customers.remove(&self.customer);
+            }
+            // One that was let go is counted out already.
+            there.connections -= usize::from(was_there);
+        }
+        drop(there);
+        if let Some(metrics) = &self.crowd.metrics {
+            metrics.connections.dec();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn peer(address: &str) -> Peer {
+        Peer(address.parse().unwrap())
+    }
+
+    fn left(many: &[Option<ConnectionGuard>]) -> usize {
+        let there = |one: &ConnectionGuard| {
+            one.crowd.there().customers.get(&one.customer)?.get(&one.number).map(drop)
+        };
+        many.iter().flatten().filter(|one| there(one).is_some()).count()
+    }
+
+    #[test]
+    fn the_idle_of_the_largest_give_way() {
+        let crowd = Connections::new((4, 3), &[], None);
+        let mut many: Vec<_> = (0..3).map(|_| crowd.enter(peer("192.0.2.1"))).collect();
+        let work = many[0].as_ref().unwrap().seat.busy();
+        let stranger = crowd.enter(peer("192.0.2.2")).unwrap();
+        assert_eq!(left(&many), 3, "there was room");
+        let second = crowd.enter(peer("2001:db8::1")).unwrap();
+        assert_eq!((left(&many), left(&[Some(stranger), Some(second)])), (2, 2));
+        // Of one network its own gives way, and it is the one that asks nothing.
+        many.push(crowd.enter(peer("192.0.2.1")));
+        many.push(crowd.enter(peer("192.0.2.1")));
+        assert_eq!(left(&many), 3);
+        many.push(crowd.enter(peer("192.0.2.1")));
+        assert_eq!((left(&many), left(&many[..1])), (3, 1));
+        drop((work, many));
+        assert_eq!(crowd.there().connections, 0);
+        assert!(crowd.there().customers.is_empty());
+    }
+
+    #[test]
+    fn a_customer_of_many_ipv6_networks_keeps_no_stranger_out() {
+        let crowd = Connections::new((13, 3), &[], None);
+        let enter = |address: String| crowd.enter(peer(&address));
+        // Each from a network of its own, and at work.
+        let small: Vec<_> = (0..20).filter_map(|i| enter(format!("2001:db8:0:{i:x}::1"))).collect();
+        let mut work: Vec<_> = small.iter().map(|one| one.seat.busy()).collect();
+        assert_eq!(small.len(), 20, "idle ones gave way to its own");
+        let small: Vec<_> = small.into_iter().map(Some).collect();
+        assert_eq!(left(&small), 6);
+        for i in 1..20 {
+            if let Some(one) = enter(format!("2001:db8:0:{i:x}00::1")) {
+                work.push(one.seat.busy());
+                std::mem::forget(one);
+            }
+        }
+        assert_eq!(crowd.there().connections, 12);
+        assert!(enter("2001:db8:1::1".into()).is_some() && enter("192.0.2.1".into()).is_some());
+    }
+
+    #[test]
+    fn a_relay_has_as_many_as_there_are_and_its_work_is_not_cut_off() {
+        let crowd = Connections::new((3, 1), &[peer("192.0.2.9")], None);
+        let relay: Vec<_> = (0..3).map(|_| crowd.enter(peer("192.0.2.9"))).collect();
+        assert_eq!(left(&relay), 3);
+        let work: Vec<_> = relay.iter().flatten().map(|one| one.seat.busy()).collect();
+        assert!(crowd.enter(peer("192.0.2.1")).is_none(), "a stranger waits until it is idle");
+        drop(work);
+        let stranger = crowd.enter(peer("192.0.2.1"));
+        assert!(stranger.is_some() && left(&relay) == 2);
+        assert!(crowd.enter(peer("192.0.2.1")).is_some() && left(&[stranger]) == 0, "one of a stranger's");
+    }
+
+    #[test]
+    fn where_nobody_is_idle_only_a_larger_network_gives_way() {
+        let crowd = Connections::new((3, 0), &[], None);
+        let many: Vec<_> = (0..3).map(|_| crowd.enter(peer("192.0.2.1"))).collect();
+        let work: Vec<_> = many.iter().flatten().map(|one| one.seat.busy()).collect();
+        assert!(crowd.enter(peer("192.0.2.1")).is_none(), "its own are at work");
+        let stranger = crowd.enter(peer("192.0.2.2")).unwrap();
+        assert_eq!(left(&many), 2, "the oldest of the largest");
+        let _ask = stranger.seat.busy();
+        assert!(crowd.enter(peer("192.0.2.2")).is_none(), "that would be as many as the others");
+        drop(work);
+        assert!(crowd.enter(peer("192.0.2.2")).is_some() && left(&many) == 1);
+    }
+}

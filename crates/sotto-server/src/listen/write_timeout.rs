@@ -1,0 +1,80 @@
+//! Gives up on a peer that does not read.
+//!
+//! hyper has no limit of time for a response on its way out: who asked and then read nothing would keep a
+//! connection, and the bytes that wait for it, for ever. So would one who reads a byte now and then, so time comes
+//! with bytes. Under TLS and not above it, since TLS takes some bytes whether or not they go out.
+
+use super::send_time::{SendRate, SendTime};
+use std::io::{self, IoSlice};
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::time::{Instant, Sleep};
+
+/// A stream whose writes fail once they have waited for too long, given what was written.
+pub(super) struct WriteTimeout<S> {
+    stream: S,
+    time: SendTime,
+    /// Runs while a write waits: since when, and until when it may.
+    waiting: Option<(Instant, Pin<Box<Sleep>>)>,
+}
+
+impl<S> WriteTimeout<S> {
+    pub(super) fn new(stream: S, rate: SendRate) -> Self {
+        WriteTimeout { stream, time: SendTime::new(rate), waiting: None }
+    }
+
+    fn judge(
+        &mut self,
+        context: &mut Context<'_>,
+        written: Poll<io::Result<usize>>,
+    ) -> Poll<io::Result<usize>> {
+        if let Poll::Ready(done) = &written {
+            let waited = self.waiting.take().map(|(since, _)| since.elapsed()).unwrap_or_default();
+            self.time.taken(done.as_ref().map_or(0, |bytes| *bytes), waited);
+            return written;
+        }
+        let limit = self.time.limit(0);
+        let begin = || (Instant::now(), Box::pin(tokio::time::sleep(limit)));
+        let (_, waiting) = self.waiting.get_or_insert_with(begin);
+        waiting.as_mut().poll(context).map(|()| Err(io::ErrorKind::TimedOut.into()))
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for WriteTimeout<S> {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        let written = Pin::new(&mut self.stream).poll_write(cx, bytes);
+        self.judge(cx, written)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        slices: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let written = Pin::new(&mut self.stream).poll_write_vectored(cx, slices);
+        self.judge(cx, written)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(cx)
+    }
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for WriteTimeout<S> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_read(cx, buffer)
+    }
+}

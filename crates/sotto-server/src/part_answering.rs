@@ -1,0 +1,142 @@
+//! A table in parts that this process has all of: each pass goes over all parts at once, each on threads of its own, and the
+//! answers are those of the whole table. None is given with a part missing.
+
+use crate::SourceError;
+use rayon::ThreadPool;
+use rayon::prelude::*;
+use sotto_core::{
+    AnyHintServer, AnyJoin, AnyServer, AnySession, AnySteps, AnyStreamServer, Misuse, Result, SchemeEntry,
+};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Pools of threads, which tables in as many parts share: one pass is made at a time.
+#[derive(Debug)]
+pub(crate) struct PartPools {
+    threads: usize,
+    pools: Mutex<BTreeMap<usize, Arc<[ThreadPool]>>>,
+}
+
+impl PartPools {
+    /// Of so many threads in all, or 0 for one per core.
+    pub(crate) fn new(threads: usize) -> Arc<Self> {
+        let cores = || std::thread::available_parallelism().map_or(1, usize::from);
+        let threads = if threads == 0 { cores() } else { threads };
+        Arc::new(PartPools { threads, pools: Mutex::default() })
+    }
+
+    /// A pool for each of so many parts, or one per thread if there are more.
+    fn of(&self, parts: usize) -> Result<Arc<[ThreadPool]>, SourceError> {
+        let lanes = parts.clamp(1, self.threads);
+        let mut pools = self.pools.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(pools) = pools.get(&lanes) {
+            return Ok(pools.clone());
+        }
+        let pool = |lane: usize| {
+            // The first ones have what is left over.
+            let threads = self.threads / lanes + usize::from(lane < self.threads % lanes);
+            let name = move |i| format!("sotto-part-{lane}-{i}");
+            rayon::ThreadPoolBuilder::new().num_threads(threads).thread_name(name).build()
+        };
+        let made = (0..lanes).map(pool).collect::<Result<Arc<[_]>, _>>();
+        let made =
+            made.map_err(|error| SourceError::Unreadable(format!("no threads for its parts: {error}")))?;
+        pools.insert(lanes, made.clone());
+        Ok(made)
+    }
+}
+
+/// All parts of a table.
+pub(crate) struct JoinedParts {
+    join: Box<dyn AnyJoin>,
+    parts: Vec<Box<dyn AnyServer>>,
+    lanes: Arc<[ThreadPool]>,
+    answer_bytes: usize,
+}
+
+type Partials = Vec<Result<Vec<u8>>>;
+
+impl JoinedParts {
+    /// Opens what joins these parts.
+    ///
+    /// # Errors
+    /// [`SourceError::Inconsistent`] if the scheme cuts no tables, or not into so many parts.
+    pub(crate) fn new(
+        (scheme, params): (&SchemeEntry, &[u8]),
+        parts: Vec<Box<dyn AnyServer>>,
+        lanes: &PartPools,
+        answer_bytes: u64,
+    ) -> Result<Self, SourceError> {
+        let none = || SourceError::Inconsistent("it is in parts, and its scheme does not cut tables".into());
+        let count = u32::try_from(parts.len()).map_err(|_| none())?;
+        let join = (scheme.server.parts.ok_or_else(none)?.join)(params, count)?;
+        let answer_bytes = usize::try_from(answer_bytes).map_err(|_| none())?;
+        Ok(JoinedParts { join, lanes: lanes.of(parts.len())?, parts, answer_bytes })
+    }
+
+    fn first(&self, bytes: impl Fn(&dyn AnyServer) -> usize) -> usize {
+        self.parts.first().map_or(0, |part| bytes(part.as_ref()))
+    }
+
+    /// The answer to a query, if every part has made its partial.
+    fn answer(&self, (session, query): (&AnySession, &[u8]), partials: Partials) -> Result<Vec<u8>> {
+        let partials = partials.into_iter().collect::<Result<Vec<_>>>()?;
+        self.join.join(session, query, &partials)
+    }
+}
+
+/// What a lane has to do: some parts, and where their partials go.
+type PartWork<'a> = (&'a [Box<dyn AnyServer>], &'a mut [Partials]);
+
+/// Has every lane do its work, all at once, and waits for them.
+fn at_once(lanes: &[ThreadPool], mut work: Vec<PartWork<'_>>, asks: &[(&AnySession, &[u8])]) {
+    let (Some((lane, others)), Some((parts, room))) = (lanes.split_first(), work.pop()) else { return };
+    lane.in_place_scope(|scope| {
+        scope.spawn(move |_| {
+            for (part, room) in parts.iter().zip(room) {
+                *room = part.answer_many(asks);
+            }
+        });
+        at_once(others, work, asks);
+    });
+}
+
+impl AnyServer for JoinedParts {
+    fn keys_bytes(&self) -> usize {
+        self.first(|part| part.keys_bytes())
+    }
+    fn query_bytes(&self) -> usize {
+        self.first(|part| part.query_bytes())
+    }
+    fn answer_bytes(&self) -> usize {
+        self.answer_bytes
+    }
+    fn session_bytes(&self) -> usize {
+        self.first(|part| part.session_bytes())
+    }
+    fn admit(&self, keys: &[u8]) -> Result<AnySession> {
+        self.join.admit(keys)
+    }
+
+    fn answer_many(&self, asks: &[(&AnySession, &[u8])]) -> Vec<Result<Vec<u8>>> {
+        let mut made: Vec<Partials> = self.parts.iter().map(|_| Vec::new()).collect();
+        let each = self.parts.len().div_ceil(self.lanes.len()).max(1);
+        let work = self.parts.chunks(each).zip(made.chunks_mut(each)).collect();
+        at_once(&self.lanes, work, asks);
+        let mut made: Vec<_> = made.into_iter().map(Vec::into_iter).collect();
+        let fewer = || Err(Misuse::Rule("a part has a partial for each query").into());
+        let mut of_each = || made.iter_mut().map(|part| part.next().unwrap_or_else(fewer)).collect();
+        let partials: Vec<Partials> = asks.iter().map(|_| of_each()).collect();
+        asks.par_iter().zip(partials).map(|(ask, partials)| self.answer(*ask, partials)).collect()
+    }
+
+    fn stream(&self) -> Option<&dyn AnyStreamServer> {
+        None
+    }
+    fn steps(&self) -> Option<&dyn AnySteps> {
+        None
+    }
+    fn supplier(&self) -> Option<&dyn AnyHintServer> {
+        None
+    }
+}

@@ -1,0 +1,77 @@
+//! Epochs that nobody is answered about any more: of each its catalog, and what changed in the rows on the way to it.
+//!
+//! Clients that hold state of their own go from epoch to epoch along these (`spec/artifacts.md`). Nothing of them is
+//! resident: the files are mapped, and only what is asked for is read.
+
+use crate::table_epoch::{Retirement, StaticFile};
+use bytes::Bytes;
+use sotto_catalog::{Hex32, SignedCatalog};
+use sotto_core::{Artifact, Epoch, Section};
+use sotto_db::{ImageFile, TableDir};
+use std::sync::Arc;
+
+/// An epoch of the past.
+pub struct PastEpoch {
+    epoch: Epoch,
+    signed: Bytes,
+    etag: String,
+    delta: Hex32,
+    image: Arc<ImageFile>,
+}
+
+impl PastEpoch {
+    /// The epochs of a folder before `newest` that a way leads over, the latest first: each has a rows delta, and at
+    /// most `keep` deltas are served, with that of `newest`.
+    pub fn all(dir: &TableDir, newest: Epoch, keep: u64) -> Vec<Arc<PastEpoch>> {
+        let first = newest.0.saturating_sub(keep.saturating_sub(1)).max(1);
+        let older = (first..newest.0).rev().map(Epoch);
+        older.map_while(|epoch| PastEpoch::open(dir, epoch)).map(Arc::new).collect()
+    }
+
+    /// One epoch; `None` if it is not there, or no delta leads to it: then a way ends here.
+    fn open(dir: &TableDir, epoch: Epoch) -> Option<Self> {
+        let image = match dir.open_delta_source(epoch) {
+            Ok(image) => image,
+            Err(sotto_db::DbError::NoEpoch { .. }) => return None,
+            Err(error) => {
+                tracing::warn!(%epoch, %error, "the way over an old epoch is not served");
+                return None;
+            }
+        };
+        let entries = &image.catalog().artifacts;
+        let delta = entries.iter().find(|entry| entry.artifact == Artifact::RowsDelta)?.digest;
+        let signed = Bytes::from(image.signed_catalog().to_bytes());
+        Some(PastEpoch { epoch, signed, etag: etag(image.signed_catalog()), delta, image })
+    }
+
+    /// Which epoch.
+    pub(crate) fn epoch(&self) -> Epoch {
+        self.epoch
+    }
+
+    /// The catalog as it is served, and its entity tag.
+    pub(crate) fn signed(&self) -> (Bytes, &str) {
+        (self.signed.clone(), &self.etag)
+    }
+
+    /// Where the artifact with this digest lies, if it is the delta.
+    pub(crate) fn artifact(&self, digest: &Hex32) -> Option<StaticFile> {
+        // Nothing of it is in memory, so nothing is held by whoever reads it slowly.
+        let retired = Retirement::default;
+        let file = || StaticFile {
+            image: self.image.clone(),
+            section: DELTA,
+            file: Some(self.image.clone()),
+            retired: retired(),
+        };
+        (self.delta == *digest).then(file)
+    }
+}
+
+const DELTA: Section = Section::Public(Artifact::RowsDelta);
+
+/// The entity tag of a catalog. Its signature is as good a name for its bytes as a digest would be, and is at hand.
+pub(crate) fn etag(signed: &SignedCatalog) -> String {
+    let signature = signed.signature.to_string();
+    format!("\"{}\"", signature.get(..32).unwrap_or(&signature))
+}

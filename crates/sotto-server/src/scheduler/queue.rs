@@ -1,0 +1,299 @@
+//! What waits, and what is done next: passes, and steps of streams and of requests for lookups between them.
+
+use super::fair_queue::{FairQueue, Lead};
+use super::step_job::InterleavedJob;
+use super::stream_job::StreamReadiness;
+use super::{QueryJob, Reply, SchedulerLimits};
+use crate::TableEpoch;
+use crate::metrics::Metrics;
+use crate::refusal::Refusal;
+use crate::sessions::Requester;
+use crate::time_budget::TimeBudget;
+use sotto_wire::Code;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+use tokio::sync::oneshot;
+
+const MOMENT: Duration = Duration::from_millis(1);
+
+/// An ask on its way through one or more passes.
+pub(super) struct QueuedQuery {
+    pub(super) ask: QueryJob,
+    pub(super) answers: Vec<Vec<u8>>,
+    pub(super) arrived: Instant,
+    pub(super) started: Option<Instant>,
+    pub(super) reply: oneshot::Sender<Reply>,
+}
+
+impl QueuedQuery {
+    /// Queries not yet answered.
+    pub(super) fn left(&self) -> usize {
+        usize::from(self.ask.head.count).saturating_sub(self.answers.len())
+    }
+}
+
+/// What one pass answers: for each ask, how many of its queries.
+pub(super) struct PlannedPass {
+    pub(super) live: Arc<TableEpoch>,
+    pub(super) parts: Vec<(QueuedQuery, usize)>,
+}
+
+/// What the worker does next.
+pub(super) enum NextWork {
+    Pass(PlannedPass),
+    /// The next step of a stream or of other work, which then goes to the end of its queue.
+    Unit(InterleavedJob),
+}
+
+/// What the worker has just done.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum FinishedWork {
+    /// A pass, which took so long.
+    Pass(Duration),
+    /// A step of a stream or of other work.
+    Unit,
+    /// Nothing yet.
+    Nothing,
+}
+
+struct QueueState {
+    waiting: FairQueue,
+    closed: bool,
+    /// Whether the worker does something.
+    busy: bool,
+    /// What a pass takes, by the last ones.
+    pass: Duration,
+}
+
+pub(super) struct Queue {
+    limits: SchedulerLimits,
+    state: Mutex<QueueState>,
+    changed: Condvar,
+    /// Told when the worker has done something.
+    rested: Condvar,
+    budget: Arc<TimeBudget>,
+    metrics: Arc<Metrics>,
+}
+
+impl Queue {
+    pub(super) fn new(limits: SchedulerLimits, budget: Arc<TimeBudget>, metrics: Arc<Metrics>) -> Self {
+        let state = QueueState {
+            waiting: FairQueue::new(limits.max_queries),
+            closed: false,
+            busy: false,
+            pass: Duration::ZERO,
+        };
+        Queue {
+            limits,
+            state: Mutex::new(state),
+            changed: Condvar::new(),
+            rested: Condvar::new(),
+            budget,
+            metrics,
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, QueueState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn push(&self, ask: QueryJob, now: Instant) -> Result<oneshot::Receiver<Reply>, Code> {
+        let (reply, receiver) = oneshot::channel();
+        let mut state = self.state();
+        if state.closed {
+            return Err(Code::ShuttingDown);
+        }
+        // Who could not be reached before its deadline is told so at once, and not when it has waited for nothing.
+        let requester = Requester::from(ask.peer);
+        let passes = state.waiting.before(requester) / self.limits.max_queries;
+        if state.pass.saturating_mul(u32::try_from(passes).unwrap_or(u32::MAX)) > self.limits.deadline {
+            return Err(Code::Busy);
+        }
+        // One bound for all, so that whoever is alone may use all of it; and where it is reached, whoever has the most waiting
+        // gives way, so that nobody is kept out by others' asks.
+        if state.waiting.asks() >= self.limits.max_queue {
+            let out = state.waiting.evict_youngest(requester).ok_or(Code::Busy)?;
+            self.metrics.pushed_out.inc();
+            refuse(out, Code::Busy);
+        }
+        let answers = Vec::with_capacity(usize::from(ask.head.count));
+        state.waiting.push(QueuedQuery { ask, answers, arrived: now, started: None, reply });
+        self.metrics.queue_depth.set(state.waiting.asks() as i64);
+        self.changed.notify_one();
+        Ok(receiver)
+    }
+
+    /// Puts an ask back whose queries did not all fit into a pass.
+    pub(super) fn put_back(&self, waiting: QueuedQuery) {
+        self.state().waiting.push(waiting);
+    }
+
+    pub(super) fn push_turn(&self, turn: InterleavedJob) -> Result<(), Code> {
+        let mut state = self.state();
+        if state.closed {
+            return Err(Code::ShuttingDown);
+        }
+        // As of asks: one bound for all, and where it is reached, whoever has the most steps waiting gives way.
+        let steps = turn.steps_left();
+        if steps > 0 && state.waiting.stepped() >= self.limits.max_stepped {
+            let out = state.waiting.give_way_job(turn.requester(), steps).ok_or(Code::Busy)?;
+            self.metrics.pushed_out.inc();
+            out.refuse(Code::Busy);
+        }
+        state.waiting.push_job(turn);
+        self.changed.notify_one();
+        Ok(())
+    }
+
+    /// Puts something back that goes on.
+    pub(super) fn put_turn_back(&self, turn: InterleavedJob) {
+        self.state().waiting.push_job(turn);
+    }
+
+    /// Makes the worker look at the streams again: a client has read, or is gone.
+    pub(super) fn wake(&self) {
+        // Taken and given back, so that a worker which is about to sleep sleeps before it is woken.
+        drop(self.state());
+        self.changed.notify_one();
+    }
+
+    pub(super) fn close(&self) {
+        self.state().closed = true;
+        self.changed.notify_one();
+    }
+
+    /// Waits until nothing is done and no ask is there, but no longer than `limit`.
+    pub(super) fn wait_until_idle(&self, limit: Duration) {
+        let busy = |state: &mut QueueState| state.busy || state.waiting.asks() > 0;
+        drop(self.rested.wait_timeout_while(self.state(), limit, busy));
+    }
+
+    /// What to do next; waits for it. `None` once the queue is closed and empty.
+    pub(super) fn next(&self, done: FinishedWork) -> Option<NextWork> {
+        let mut state = self.state();
+        state.busy = false;
+        self.rested.notify_all();
+        let last_pass = match done {
+            FinishedWork::Pass(took) => took,
+            FinishedWork::Unit | FinishedWork::Nothing => Duration::ZERO,
+        };
+        state.pass = match done {
+            FinishedWork::Pass(took) if state.pass.is_zero() => took,
+            FinishedWork::Pass(took) => (state.pass * 3 + took) / 4,
+            FinishedWork::Unit | FinishedWork::Nothing => state.pass,
+        };
+        // Waiting longer than a fraction of a pass could not pay for itself on a small table.
+        let patience = self.limits.max_wait.min(last_pass / 2);
+        let ended = Instant::now();
+        loop {
+            let now = Instant::now();
+            self.weed(&mut state.waiting, now);
+            self.metrics.queue_depth.set(state.waiting.asks() as i64);
+            let (lead, mut wait) = self.lead(&state.waiting, now);
+            let work = match lead {
+                // Company may come yet.
+                Some(Lead::Pass) if !state.closed && state.waiting.queries() < self.limits.max_queries => {
+                    wait = patience.checked_sub(ended.elapsed()).filter(|rest| !rest.is_zero());
+                    wait.is_none().then(|| self.take(&mut state.waiting, now)).flatten().map(NextWork::Pass)
+                }
+                Some(Lead::Pass) => self.take(&mut state.waiting, now).map(NextWork::Pass),
+                Some(Lead::Job(requester, at)) => state.waiting.take_job(requester, at).map(NextWork::Unit),
+                None if state.closed && state.waiting.jobs() == 0 => return None,
+                None => None,
+            };
+            if work.is_some() {
+                self.metrics.queue_depth.set(state.waiting.asks() as i64);
+                state.busy = true;
+                return work;
+            }
+            state = match wait {
+                Some(wait) => {
+                    let waited = self.changed.wait_timeout(state, wait);
+                    waited.unwrap_or_else(PoisonError::into_inner).0
+                }
+                None => self.changed.wait(state).unwrap_or_else(PoisonError::into_inner),
+            };
+        }
+    }
+
+    /// Whose turn it is. If nothing can go on, says how long to wait for one of the jobs at most.
+    fn lead(&self, waiting: &FairQueue, now: Instant) -> (Option<Lead>, Option<Duration>) {
+        let lead = waiting.lead(|job| self.wait(job, now).is_zero());
+        let wait =
+            if lead.is_none() { waiting.each_job().map(|job| self.wait(job, now)).min() } else { None };
+        (lead, wait)
+    }
+
+    /// How long until a job may make its next step, or is over. One that has begun goes on at the pace of its client's budget.
+    fn wait(&self, job: &InterleavedJob, now: Instant) -> Duration {
+        match job.ready(now, self.limits.stall) {
+            StreamReadiness::Yes if job.has_begun() => self.budget.wait(job.peer(), now).unwrap_or_default(),
+            StreamReadiness::Yes => Duration::ZERO,
+            // It is dropped at the next look.
+            StreamReadiness::Never => MOMENT,
+            // A little later than the limit, when the wait is over it.
+            StreamReadiness::Later => {
+                (job.since() + self.limits.stall).saturating_duration_since(now) + MOMENT
+            }
+        }
+    }
+
+    /// Drops what nobody waits for any more, what has waited too long, and asks of clients that have had the time there is for
+    /// them, before any work is done for them.
+    fn weed(&self, waiting: &mut FairQueue, now: Instant) {
+        let since = |at: Instant| now.saturating_duration_since(at);
+        let is_over =
+            |job: &InterleavedJob| matches!(job.ready(now, self.limits.stall), StreamReadiness::Never);
+        let is_late = |job: &InterleavedJob| !job.has_begun() && since(job.since()) > self.limits.deadline;
+        waiting.weed_jobs(
+            |job| is_over(job) || is_late(job),
+            |job| match is_over(&job) {
+                true => {
+                    self.metrics.gone.inc();
+                }
+                false => job.refuse(Code::Deadline),
+            },
+        );
+        let late = |one: &QueuedQuery| since(one.arrived) > self.limits.deadline;
+        // Asks of a requester come one after the other, so each is looked up once.
+        let mut known: Option<(Requester, bool)> = None;
+        let mut over = |one: &QueuedQuery| {
+            let requester = Requester::from(one.ask.peer);
+            match known {
+                Some((same, over)) if same == requester => over,
+                _ => known.insert((requester, self.budget.wait(one.ask.peer, now).is_some())).1,
+            }
+        };
+        // What has begun is finished.
+        let goes =
+            |one: &QueuedQuery| one.reply.is_closed() || one.started.is_none() && (late(one) || over(one));
+        waiting.remove_where(goes, |one| {
+            if one.reply.is_closed() {
+                self.metrics.gone.inc();
+            } else if late(&one) {
+                refuse(one, Code::Deadline);
+            } else {
+                // It may have time again by now.
+                let refusal = self.budget.check(one.ask.peer, now).err();
+                refuse(one, refusal.unwrap_or_else(|| Code::Busy.into()));
+            }
+        });
+    }
+
+    /// Takes what goes into one pass.
+    fn take(&self, waiting: &mut FairQueue, now: Instant) -> Option<PlannedPass> {
+        let (live, mut parts) = waiting.take(self.limits.max_queries)?;
+        parts.iter_mut().for_each(|(one, _)| {
+            one.started.get_or_insert(now);
+        });
+        Some(PlannedPass { live, parts })
+    }
+}
+
+/// Refuses an ask that waited. A send fails only if the client is gone, which is no loss.
+fn refuse(one: QueuedQuery, refusal: impl Into<Refusal>) {
+    let _ = one.reply.send(Err(refusal.into()));
+}
+
+#[cfg(test)]
+mod tests;

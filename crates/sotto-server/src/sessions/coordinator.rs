@@ -1,0 +1,277 @@
+//! Admission for a coordinator, which reads requests itself and has other machines answer them: the bounds of a
+//! server, for whoever carries the bytes.
+//!
+//! A coordinator takes a [`RequestPermit`] before it reads a body, lets it grow by the bytes that come and those that
+//! the answer will take, and holds it until the answer is sent. Clients' keys are in one [`KeyStore`]; each process
+//! that works with them has a [`SessionCache`] of those that it has admitted.
+
+use super::client::{ClientId, Peer};
+use super::table::{NewSession, SessionLimits, SessionOwner, SessionPlace, SessionTable};
+use super::{Sessions, now};
+use crate::concurrency::{Capacity, ConcurrencyLimit, Permit};
+use crate::memory::{MemoryBudget, MemoryPermit};
+use crate::metrics::Metrics;
+use crate::refusal::Refusal;
+use crate::{SessionConfig, StartError};
+use prometheus_client::metrics::gauge::Gauge;
+use sotto_core::{AnySession, ParamsDigest};
+use sotto_wire::{Code, Problem, SessionId};
+use std::net::IpAddr;
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+/// Requests under way, and the memory that they take: of one network, and in all.
+pub struct RequestAdmission {
+    requests: Arc<ConcurrencyLimit>,
+    memory: Arc<MemoryBudget>,
+}
+
+/// A request that was admitted, and the memory that it holds, until this is dropped.
+pub struct RequestPermit {
+    _place: Permit,
+    memory: MemoryPermit,
+}
+
+/// The table and parameters that clients' keys are for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeyOwner(SessionOwner);
+
+/// Clients' keys: in memory, and on disk over restarts; by bytes, and by networks.
+pub struct KeyStore(Sessions<Vec<u8>>);
+
+/// Keys that a client registered.
+pub struct StoredKeys {
+    /// The client's name: a keyed hash of its network.
+    pub client: [u8; 16],
+    /// What it sent.
+    pub keys: Arc<Vec<u8>>,
+}
+
+/// Admitted keys of one process, by bytes: of the network that has the most, the least recently used go first.
+pub struct SessionCache<S = AnySession>(Mutex<SessionTable<S>>);
+
+impl RequestAdmission {
+    /// Admits so many requests at once, so many of one network (0: any number), and so many bytes for all of them.
+    pub fn new(requests: usize, per_network: usize, bytes: u64) -> Self {
+        let counted =
+            ["as many requests are under way as may", "as many requests of one address are under way as may"];
+        let places = Capacity { all: requests.max(1), per_client: per_network };
+        RequestAdmission {
+            requests: ConcurrencyLimit::new(places, Gauge::default(), counted),
+            memory: MemoryBudget::new(bytes, Gauge::default()),
+        }
+    }
+
+    /// Admits a request of a client at this address.
+    ///
+    /// # Errors
+    /// [`Code::Busy`].
+    pub fn enter(&self, address: IpAddr) -> Result<RequestPermit, Problem> {
+        let peer = Peer(address);
+        let place = self.requests.take(peer).map_err(problem)?;
+        Ok(RequestPermit { _place: place, memory: self.memory.none(peer) })
+    }
+}
+
+impl RequestPermit {
+    /// Takes so many bytes more; nothing on an error.
+    ///
+    /// # Errors
+    /// [`Code::Busy`]; [`Code::TooLarge`] for more than a client can ever have.
+    pub fn grow(&mut self, bytes: u64) -> Result<(), Problem> {
+        self.memory.grow(bytes).map_err(problem)
+    }
+}
+
+impl KeyOwner {
+    /// Keys for a table of these parameters.
+    pub fn new(table: &str, params: [u8; 32]) -> Self {
+        KeyOwner(SessionOwner { table: table.into(), server: 0, digest: ParamsDigest(params) })
+    }
+}
+
+impl KeyStore {
+    /// Takes up what an earlier run has stored in `state`; without it, everything is in memory. Blocks on the disk.
+    ///
+    /// # Errors
+    /// [`StartError::QueueState`], [`StartError::Entropy`].
+    pub fn open(limits: &SessionConfig, state: Option<&Path>) -> Result<Self, StartError> {
+        let file = state.map(|dir| (dir, super::FILE));
+        Ok(KeyStore(Sessions::open_file(limits, file, Arc::new(Metrics::new()), now())?))
+    }
+
+    /// Counts a registration of a client at this address; gives the seconds until it may register if that is not now.
+    pub fn may_register(&self, address: IpAddr) -> Option<u64> {
+        self.0.may_register(Peer(address), Instant::now()).err().map(|refusal| refusal.1)
+    }
+
+    /// Stores keys of a client at this address; gives the id of the session. Blocks on the disk.
+    ///
+    /// # Errors
+    /// [`Code::Internal`] without randomness.
+    pub fn insert(&self, owner: &KeyOwner, address: IpAddr, keys: Vec<u8>) -> Result<[u8; 16], Problem> {
+        let (text, bytes) = (keys.clone(), keys.len() as u64);
+        let made = self.0.insert((owner.0.clone(), Peer(address)), &text, (keys, bytes), now());
+        made.map(|id| id.0).map_err(|error| Problem::new(Code::Internal, error.to_string()))
+    }
+
+    /// The keys of a session, if they are stored and for this owner; they count as used. Blocks on the disk.
+    pub fn get(&self, owner: &KeyOwner, id: [u8; 16]) -> Option<StoredKeys> {
+        let id = SessionId(id);
+        let found = self.0.find(&id, &owner.0, now())?;
+        let client = self.0.client_of(&id)?.0;
+        let keys = match found {
+            SessionPlace::Memory(keys) => keys,
+            SessionPlace::Disk => {
+                let keys = Arc::new(self.0.keys(&id)?);
+                let bytes = keys.len() as u64;
+                self.0.admitted(&id, keys.clone(), bytes);
+                keys
+            }
+        };
+        Some(StoredKeys { client, keys })
+    }
+
+    /// Drops what has expired, and writes down what was used. Blocks on the disk.
+    pub fn sweep(&self) {
+        self.0.sweep(now());
+    }
+
+    /// How many sessions are stored, their bytes in memory, and those on disk.
+    pub fn usage(&self) -> (usize, u64, u64) {
+        let (memory, disk) = self.0.bytes();
+        let sessions = self.0.counts(|_| ()).values().map(|counts| counts.sessions).sum();
+        (sessions, memory, disk)
+    }
+}
+
+impl<S> SessionCache<S> {
+    /// Holds so many bytes.
+    pub fn new(max_bytes: u64) -> Self {
+        let defaults = SessionConfig::default();
+        let config = SessionConfig { max_bytes, per_client: 0, max_stored_bytes: 0, ..defaults };
+        SessionCache(Mutex::new(SessionTable::new(SessionLimits::of(&config))))
+    }
+
+    /// The admitted keys of a session; they count as used.
+    pub fn get(&self, owner: &KeyOwner, id: [u8; 16]) -> Option<Arc<S>> {
+        match self.roster().find(&SessionId(id), &owner.0, now())? {
+            SessionPlace::Memory(session) => Some(session),
+            SessionPlace::Disk => None,
+        }
+    }
+
+    /// Holds the admitted keys of a session, which take so many bytes, for a client of this name.
+    pub fn insert(
+        &self,
+        (owner, id): (&KeyOwner, [u8; 16]),
+        client: [u8; 16],
+        session: Arc<S>,
+        session_bytes: u64,
+    ) {
+        let (owner, client) = (owner.0.clone(), ClientId(client));
+        let new = NewSession { owner, client, stored_bytes: 0, stamp: 0, session, session_bytes };
+        self.roster().insert(SessionId(id), new, now());
+    }
+
+    /// Bytes that are held.
+    pub fn bytes(&self) -> u64 {
+        self.roster().bytes().0
+    }
+
+    fn roster(&self) -> MutexGuard<'_, SessionTable<S>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn problem(refusal: Refusal) -> Problem {
+    refusal.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn address(last: u8) -> IpAddr {
+        IpAddr::from([192, 0, 2, last])
+    }
+
+    #[test]
+    fn requests_are_bounded_by_count_and_bytes_of_a_network_and_in_all() {
+        let admission = RequestAdmission::new(3, 2, 64 << 10);
+        let code = |last| admission.enter(address(last)).map(drop).map_err(|problem| problem.code);
+        let mut one = admission.enter(address(1)).unwrap();
+        let other = admission.enter(address(1)).unwrap();
+        assert_eq!((code(1), code(2)), (Err(Code::Busy), Ok(())));
+        drop(other);
+        // Bytes are taken as they come, and what is refused takes none; a client leaves some to others.
+        one.grow(56 << 10).unwrap();
+        assert!(one.grow(1).is_err() && one.grow(0).is_ok());
+        let mut two = admission.enter(address(2)).unwrap();
+        two.grow(7 << 10).unwrap();
+        assert_eq!(two.grow(1 << 10).map_err(|problem| problem.code), Err(Code::Busy));
+        drop(one);
+        two.grow(40 << 10).unwrap();
+        drop(two);
+        let mut again = admission.enter(address(1)).unwrap();
+        again.grow(56 << 10).unwrap();
+    }
+
+    #[test]
+    fn admitted_keys_are_bounded_by_bytes_and_a_flood_pushes_out_its_own() {
+        // What 10,000 sessions of 8 MiB would take, of which there is room for 64.
+        let (cache, owner) = (SessionCache::<u32>::new(512 << 20), KeyOwner::new("people", [7; 32]));
+        let id = |number: u32| {
+            let mut id = [1; 16];
+            id[..4].copy_from_slice(&number.to_le_bytes());
+            id
+        };
+        cache.insert((&owner, id(0)), [1; 16], Arc::new(0), 8 << 20);
+        for number in 1..10_000 {
+            cache.insert((&owner, id(number)), [2; 16], Arc::new(number), 8 << 20);
+            assert!(cache.bytes() <= 512 << 20);
+        }
+        assert_eq!(cache.get(&owner, id(0)).as_deref(), Some(&0), "of a client that has little");
+        assert_eq!(cache.get(&owner, id(9_999)).as_deref(), Some(&9_999));
+        assert!(cache.get(&owner, id(1)).is_none() && cache.bytes() == 512 << 20);
+        assert!(cache.get(&KeyOwner::new("people", [8; 32]), id(0)).is_none(), "other parameters");
+    }
+
+    #[test]
+    fn keys_are_bounded_by_bytes_and_a_flood_pushes_out_its_own() {
+        let folder = tempfile::tempdir().unwrap();
+        let limits = SessionConfig {
+            max_bytes: 3000,
+            max_stored_bytes: 10_000,
+            per_client: 20,
+            per_minute: 2,
+            ..SessionConfig::default()
+        };
+        let owner = KeyOwner::new("people", [7; 32]);
+        let store = KeyStore::open(&limits, Some(folder.path())).unwrap();
+        let honest = store.insert(&owner, address(1), vec![1; 1000]).unwrap();
+        for byte in 0..50 {
+            store.insert(&owner, address(2), vec![byte; 1000]).unwrap();
+        }
+        let (sessions, memory, disk) = store.usage();
+        assert!(memory <= 3000 && disk <= 10_000 && sessions == 10, "{sessions} {memory} {disk}");
+        let found = store.get(&owner, honest).unwrap();
+        assert_eq!(*found.keys, vec![1; 1000]);
+        assert!(store.get(&KeyOwner::new("people", [8; 32]), honest).is_none(), "other parameters");
+        assert!(store.may_register(address(2)).is_none() && store.may_register(address(2)).is_none());
+        assert!(store.may_register(address(2)).is_some_and(|seconds| seconds > 1), "two in a minute");
+        assert!(store.may_register(address(1)).is_none());
+        drop(store);
+        // They outlive a restart, in a file for this user alone.
+        let again = KeyStore::open(&limits, Some(folder.path())).unwrap();
+        assert_eq!(*again.get(&owner, honest).unwrap().keys, vec![1; 1000]);
+        assert_eq!(again.get(&owner, honest).unwrap().client, found.client);
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            let file = std::fs::metadata(folder.path().join(crate::sessions::FILE)).unwrap();
+            assert_eq!(file.permissions().mode() & 0o777, 0o600);
+        }
+    }
+}

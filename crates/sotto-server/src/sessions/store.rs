@@ -1,0 +1,250 @@
+//! Keys and counts on disk, in one file: an embedded database with a table of entries, a table of keys, and one of how much of
+//! what is bounded by the hour each client has used.
+//!
+//! Two tables, so that a start reads the entries without the megabytes beside them, and a use of a session
+//! rewrites a hundred bytes and not its keys. The database is transactional: a server that is killed leaves
+//! the last state that was whole.
+
+use super::client::ClientId;
+use super::entry::StoredSession;
+use crate::StartError;
+use crate::database::{
+    ABOUT, CopyTo, DatabaseError, DatabaseFile, DatabaseFormat, claim, copy_table, fresh, guarded,
+};
+use redb::{Database, ReadableDatabase, ReadableTable, TableDefinition, WriteTransaction};
+use sotto_wire::SessionId;
+use std::path::Path;
+
+/// What says that a database is one of these.
+const FORMAT: &[u8] = b"sotto-sessions/1";
+/// Pages kept in memory. Keys are read once and then held admitted, so more would be memory for nothing.
+const CACHE_BYTES: usize = 8 << 20;
+
+const ENTRIES: TableDefinition<'_, [u8; 16], &[u8]> = TableDefinition::new("entries");
+const KEYS: TableDefinition<'_, [u8; 16], &[u8]> = TableDefinition::new("keys");
+/// Until when each client has used up its evaluations, in nanoseconds since 1970.
+const EVALUATIONS: TableDefinition<'_, [u8; 16], u64> = TableDefinition::new("evaluations");
+
+/// The database, open.
+pub(crate) struct SessionStore {
+    database: Database,
+    place: DatabaseFile,
+    file: &'static str,
+}
+
+/// What a store holds when it is opened.
+pub(super) struct StoredSessions {
+    /// What hides addresses.
+    pub(super) key: [u8; 32],
+    /// The least recently used first.
+    pub(super) entries: Vec<(SessionId, StoredSession)>,
+    /// When counts were last written, in nanoseconds since 1970.
+    pub(super) time: u64,
+}
+
+impl SessionStore {
+    /// Opens the store that is named `file` in the directory `dir`, and makes what is not there; a new one gets the key `fresh`.
+    /// Entries that do not parse are dropped.
+    ///
+    /// # Errors
+    /// [`StartError::QueueState`], which says what to do.
+    pub(super) fn open(
+        dir: &Path,
+        file: &'static str,
+        fresh: [u8; 32],
+    ) -> Result<(SessionStore, StoredSessions), StartError> {
+        let place = DatabaseFile::new(dir, file, DELETE);
+        let store = SessionStore { database: place.open(CACHE_BYTES)?, place, file };
+        let damaged = |error| store.place.damaged(&error);
+        let Some((key, time)) = store.begin(fresh).map_err(damaged)? else {
+            return Err(store.place.foreign());
+        };
+        let entries = store.entries().map_err(damaged)?;
+        Ok((store, StoredSessions { key, entries, time }))
+    }
+
+    /// Makes the tables if they are not there, and gives the key and the time; `None` if the file is not one of these.
+    fn begin(&self, fresh: [u8; 32]) -> Result<Option<([u8; 32], u64)>, DatabaseError> {
+        guarded(|| {
+            let write = self.write()?;
+            let whose = claim(&write, FORMAT)?;
+            let key = {
+                let mut about = write.open_table(ABOUT)?;
+                write.open_table(ENTRIES)?;
+                write.open_table(KEYS)?;
+                write.open_table(EVALUATIONS)?;
+                if whose == DatabaseFormat::New {
+                    about.insert("client-key", fresh.as_slice())?;
+                }
+                let time = about.get("time")?.and_then(|time| <[u8; 8]>::try_from(time.value()).ok());
+                // One past the year 2262 is damage, and would leave no room to count in.
+                let time = time.map(u64::from_le_bytes).filter(|time| *time < u64::MAX / 2);
+                let key = about.get("client-key")?.filter(|_| whose != DatabaseFormat::Foreign);
+                let key = key.and_then(|key| <[u8; 32]>::try_from(key.value()).ok());
+                key.map(|key| (key, time.unwrap_or(0)))
+            };
+            // What is not ours is left as it was.
+            match key {
+                Some(_) => write.commit()?,
+                None => write.abort()?,
+            }
+            Ok(key)
+        })
+    }
+
+    /// Begins a transaction after which a server that is killed can be started again without a look at all keys, which may be
+    /// gigabytes.
+    fn write(&self) -> Result<WriteTransaction, redb::Error> {
+        let mut write = self.database.begin_write()?;
+        write.set_quick_repair(true);
+        Ok(write)
+    }
+
+    fn entries(&self) -> Result<Vec<(SessionId, StoredSession)>, DatabaseError> {
+        let (mut entries, mut damaged) = (Vec::new(), Vec::new());
+        guarded(|| {
+            let read = self.database.begin_read()?;
+            for pair in read.open_table(ENTRIES)?.iter()? {
+                let (id, bytes) = pair?;
+                let id = SessionId(id.value());
+                match StoredSession::parse(bytes.value()) {
+                    Some(entry) => entries.push((id, entry)),
+                    None => damaged.push(id),
+                }
+            }
+            Ok(())
+        })?;
+        if !damaged.is_empty() {
+            tracing::warn!(entries = damaged.len(), "stored sessions are damaged and dropped");
+            self.remove(&damaged)?;
+        }
+        entries.sort_by_key(|(_, entry)| entry.used);
+        Ok(entries)
+    }
+
+    /// Writes a session down.
+    pub(super) fn put(
+        &self,
+        id: &SessionId,
+        entry: &StoredSession,
+        keys: &[u8],
+    ) -> Result<(), DatabaseError> {
+        guarded(|| {
+            let write = self.write()?;
+            write.open_table(ENTRIES)?.insert(id.0, entry.to_bytes().as_slice())?;
+            write.open_table(KEYS)?.insert(id.0, keys)?;
+            Ok(write.commit()?)
+        })
+    }
+
+    /// The keys of a session; `None` if they are not there, or not those that were stored.
+    pub(super) fn keys(&self, id: &SessionId) -> Result<Option<Vec<u8>>, DatabaseError> {
+        guarded(|| {
+            let read = self.database.begin_read()?;
+            let entry =
+                read.open_table(ENTRIES)?.get(id.0)?.and_then(|bytes| StoredSession::parse(bytes.value()));
+            let keys = read.open_table(KEYS)?.get(id.0)?.map(|bytes| bytes.value().to_vec());
+            Ok(keys.zip(entry).and_then(|(keys, entry)| entry.is_of(&keys).then_some(keys)))
+        })
+    }
+
+    /// Removes sessions, in one transaction.
+    pub(super) fn remove(&self, ids: &[SessionId]) -> Result<(), DatabaseError> {
+        guarded(|| {
+            let write = self.write()?;
+            {
+                let (mut entries, mut keys) = (write.open_table(ENTRIES)?, write.open_table(KEYS)?);
+                for id in ids {
+                    entries.remove(id.0)?;
+                    keys.remove(id.0)?;
+                }
+            }
+            Ok(write.commit()?)
+        })
+    }
+
+    /// Writes down when sessions were last used, in one transaction.
+    pub(super) fn touch(&self, used: &[(SessionId, u64)]) -> Result<(), DatabaseError> {
+        if used.is_empty() {
+            return Ok(());
+        }
+        guarded(|| {
+            let write = self.write()?;
+            {
+                let mut entries = write.open_table(ENTRIES)?;
+                for (id, used) in used {
+                    let entry = entries.get(id.0)?.and_then(|bytes| StoredSession::parse(bytes.value()));
+                    if let Some(entry) = entry {
+                        entries.insert(id.0, StoredSession { used: *used, ..entry }.to_bytes().as_slice())?;
+                    }
+                }
+            }
+            Ok(write.commit()?)
+        })
+    }
+}
+
+impl CopyTo for SessionStore {
+    fn file(&self) -> &'static str {
+        self.file
+    }
+
+    fn copy(&self, to: &Path) -> Result<(), DatabaseError> {
+        guarded(|| {
+            let (read, copy) = (self.database.begin_read()?, fresh(to)?);
+            copy_table(&read, &copy, ENTRIES)?;
+            copy_table(&read, &copy, KEYS)?;
+            copy_table(&read, &copy, EVALUATIONS)?;
+            // Last: what is broken off has no format, and is nobody's.
+            copy_table(&read, &copy, ABOUT)
+        })
+    }
+}
+
+impl SessionStore {
+    /// Until when each client has used up its evaluations.
+    ///
+    /// # Errors
+    /// [`StartError::QueueState`].
+    pub(super) fn counts(&self) -> Result<Vec<(ClientId, u64)>, StartError> {
+        let counts = guarded(|| {
+            let read = self.database.begin_read()?;
+            let mut counts = Vec::new();
+            for pair in read.open_table(EVALUATIONS)?.iter()? {
+                let (client, until) = pair?;
+                counts.push((ClientId(client.value()), until.value()));
+            }
+            Ok(counts)
+        });
+        counts.map_err(|error| self.place.damaged(&error))
+    }
+
+    /// Writes down counts, what time it is, and who counts no more, in one transaction.
+    pub(super) fn count(
+        &self,
+        counts: &[(ClientId, u64)],
+        gone: &[ClientId],
+        now: u64,
+    ) -> Result<(), DatabaseError> {
+        guarded(|| {
+            let write = self.write()?;
+            {
+                let mut table = write.open_table(EVALUATIONS)?;
+                for (client, until) in counts {
+                    table.insert(client.0, until)?;
+                }
+                for client in gone {
+                    table.remove(client.0)?;
+                }
+                write.open_table(ABOUT)?.insert("time", now.to_le_bytes().as_slice())?;
+            }
+            Ok(write.commit()?)
+        })
+    }
+}
+
+const DELETE: &str = "delete the file, or give another directory with --state; clients then register their keys again by \
+themselves";
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,310 @@
+//! Which sessions there are, and which one goes first. No I/O and no clock: whoever calls says what time it
+//! is, and removes from the disk what this lets go.
+
+mod usage;
+
+use super::client::ClientId;
+use super::entry::StoredSession;
+use crate::SessionConfig;
+use crate::metrics::EvictionReason;
+use sotto_core::{AnySession, ParamsDigest};
+use sotto_wire::SessionId;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+use usage::UsageByClient;
+
+/// What a session's keys were made for: a table and its parameters, at whichever epoch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct SessionOwner {
+    pub(crate) table: Arc<str>,
+    /// Which of the scheme's servers.
+    pub(crate) server: u8,
+    pub(crate) digest: ParamsDigest,
+}
+
+/// How much is held, and for how long.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct SessionLimits {
+    per_client: usize,
+    memory: u64,
+    disk: u64,
+    ttl: u64,
+}
+
+impl SessionLimits {
+    pub(super) fn of(config: &SessionConfig) -> Self {
+        let per_client = match config.per_client {
+            0 => usize::MAX,
+            most => most,
+        };
+        SessionLimits {
+            per_client,
+            memory: config.max_bytes,
+            disk: config.max_stored_bytes,
+            ttl: config.ttl_seconds,
+        }
+    }
+}
+
+/// A session that comes in.
+pub(super) struct NewSession<S> {
+    pub(super) owner: SessionOwner,
+    pub(super) client: ClientId,
+    /// Bytes of its keys on disk; 0 if they are not there.
+    pub(super) stored_bytes: u64,
+    /// What its client calls it, if it does.
+    pub(super) stamp: u64,
+    pub(super) session: Arc<S>,
+    pub(super) session_bytes: u64,
+}
+
+/// Where a session is.
+pub(crate) enum SessionPlace<S = AnySession> {
+    /// In memory.
+    Memory(Arc<S>),
+    /// On disk: [`super::Sessions::keys`], admit them, [`super::Sessions::admitted`].
+    Disk,
+}
+
+/// What was let go.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct EvictedSessions {
+    /// To be removed from the disk.
+    pub(super) stored: Vec<SessionId>,
+    /// Why, for each that went.
+    pub(super) why: Vec<EvictionReason>,
+}
+
+/// Sessions of one table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct SessionCounts {
+    /// All of them.
+    pub(crate) sessions: usize,
+    /// Those whose keys are in memory.
+    pub(crate) in_memory: usize,
+}
+
+struct Session<S> {
+    owner: SessionOwner,
+    client: ClientId,
+    /// When it was last used: a number that only grows, and the time.
+    turn: u64,
+    used: u64,
+    /// The time of use that is written down.
+    saved: u64,
+    stored_bytes: u64,
+    stamp: u64,
+    admitted: Option<Arc<S>>,
+    session_bytes: u64,
+}
+
+/// Every session.
+pub(super) struct SessionTable<S> {
+    limits: SessionLimits,
+    by_id: HashMap<SessionId, Session<S>>,
+    /// Ids by turn: the first is the least recently used.
+    by_turn: BTreeMap<u64, SessionId>,
+    /// The same for each client.
+    by_client: HashMap<ClientId, BTreeMap<u64, SessionId>>,
+    turn: u64,
+    /// Of those that are in memory.
+    memory: UsageByClient,
+    /// Of those that are on disk.
+    disk: UsageByClient,
+}
+
+impl<S> SessionTable<S> {
+    pub(super) fn new(limits: SessionLimits) -> Self {
+        let (by_id, by_turn, by_client) = Default::default();
+        let (memory, disk) = Default::default();
+        SessionTable { limits, by_id, by_turn, by_client, turn: 0, memory, disk }
+    }
+
+    /// Takes in what an earlier run has stored; the least recently used first. Limits are applied by the next
+    /// [`SessionTable::expire`].
+    pub(super) fn restore(&mut self, id: SessionId, entry: StoredSession) {
+        let StoredSession { owner, client, used, keys_bytes, stamp, .. } = entry;
+        let session = Session {
+            owner,
+            client,
+            turn: 0,
+            used,
+            saved: used,
+            stored_bytes: keys_bytes,
+            stamp,
+            admitted: None,
+            session_bytes: 0,
+        };
+        self.add(id, session);
+    }
+
+    /// Takes a session in, in place of one of that id, and lets go what has no place any more.
+    pub(super) fn insert(&mut self, id: SessionId, new: NewSession<S>, now: u64) -> EvictedSessions {
+        let NewSession { owner, client, stored_bytes, stamp, session, session_bytes } = new;
+        let (turn, used, saved, admitted) = (0, now, now, Some(session));
+        let session =
+            Session { owner, client, turn, used, saved, stored_bytes, stamp, admitted, session_bytes };
+        // First, so that nothing removes from the disk what was just written there.
+        self.take(&id);
+        let mut gone = self.expire(now);
+        self.add(id, session);
+        self.make_room(&id, &mut gone);
+        gone
+    }
+
+    /// Finds a session of `owner`; it counts as used.
+    pub(super) fn find(&mut self, id: &SessionId, owner: &SessionOwner, now: u64) -> Option<SessionPlace<S>> {
+        self.alive(id, owner, now)?;
+        // Moves to the end of the queue by being taken out and put in again.
+        let mut session = self.take(id)?;
+        session.used = now.max(session.used);
+        let found = session.admitted.clone().map_or(SessionPlace::Disk, SessionPlace::Memory);
+        self.add(*id, session);
+        Some(found)
+    }
+
+    /// Who has a session.
+    pub(super) fn client(&self, id: &SessionId) -> Option<ClientId> {
+        self.by_id.get(id).map(|held| held.client)
+    }
+
+    /// What the client of a session of `owner` calls it. It does not count as used.
+    pub(super) fn stamp(&self, id: &SessionId, owner: &SessionOwner, now: u64) -> Option<u64> {
+        self.alive(id, owner, now).map(|held| held.stamp)
+    }
+
+    fn alive(&self, id: &SessionId, owner: &SessionOwner, now: u64) -> Option<&Session<S>> {
+        let ttl = self.limits.ttl;
+        self.by_id.get(id).filter(|held| held.owner == *owner && now.saturating_sub(held.used) <= ttl)
+    }
+
+    /// Takes back into memory what was admitted from stored keys. A session that went meanwhile stays gone.
+    pub(super) fn admitted(&mut self, id: &SessionId, admitted: Arc<S>, bytes: u64) -> EvictedSessions {
+        let mut gone = EvictedSessions::default();
+        if let Some(mut session) = self.take(id) {
+            session.admitted = Some(admitted);
+            session.session_bytes = bytes;
+            self.add(*id, session);
+            self.make_room(id, &mut gone);
+        }
+        gone
+    }
+
+    /// Lets go one session.
+    pub(super) fn remove(&mut self, id: &SessionId, why: EvictionReason) -> EvictedSessions {
+        let mut gone = EvictedSessions::default();
+        self.let_go(id, why, &mut gone);
+        gone
+    }
+
+    /// Lets go what was not used for too long, and what is over a limit.
+    pub(super) fn expire(&mut self, now: u64) -> EvictedSessions {
+        let mut gone = EvictedSessions::default();
+        while let Some(id) = self.by_turn.first_key_value().map(|(_, id)| *id) {
+            let expired = |held: &Session<S>| now.saturating_sub(held.used) > self.limits.ttl;
+            if !self.by_id.get(&id).is_none_or(expired) {
+                break;
+            }
+            self.let_go(&id, EvictionReason::Expired, &mut gone);
+        }
+        self.make_room(&SessionId::NONE, &mut gone);
+        gone
+    }
+
+    /// Stored sessions that were used since that was written down, and when.
+    pub(super) fn unsaved(&self) -> Vec<(SessionId, u64)> {
+        let stored = self.by_id.iter().filter(|(_, held)| held.stored_bytes > 0 && held.used > held.saved);
+        stored.map(|(id, held)| (*id, held.used)).collect()
+    }
+
+    pub(super) fn saved(&mut self, used: &[(SessionId, u64)]) {
+        for (id, at) in used {
+            if let Some(held) = self.by_id.get_mut(id) {
+                held.saved = held.saved.max(*at);
+            }
+        }
+    }
+
+    /// Bytes in memory and on disk.
+    pub(super) fn bytes(&self) -> (u64, u64) {
+        (self.memory.bytes(), self.disk.bytes())
+    }
+
+    /// How many there are, by what is said of their owners.
+    pub(super) fn counts<K: Ord>(&self, of: impl Fn(&SessionOwner) -> K) -> BTreeMap<K, SessionCounts> {
+        let mut counts = BTreeMap::<K, SessionCounts>::new();
+        for held in self.by_id.values() {
+            let count = counts.entry(of(&held.owner)).or_default();
+            count.sessions += 1;
+            count.in_memory += usize::from(held.admitted.is_some());
+        }
+        counts
+    }
+
+    /// Goes back within the limits. The session `kept` is the one being served, and stays whatever they are:
+    /// a limit below one session would otherwise serve nobody.
+    fn make_room(&mut self, kept: &SessionId, gone: &mut EvictedSessions) {
+        if let Some(client) = self.by_id.get(kept).map(|held| held.client) {
+            let most = self.limits.per_client;
+            while let Some(own) = self.by_client.get(&client).filter(|own| own.len() > most) {
+                let Some(oldest) = own.values().find(|id| *id != kept).copied() else { break };
+                self.let_go(&oldest, EvictionReason::Client, gone);
+            }
+        }
+        while self.memory.bytes() > self.limits.memory {
+            let Some(id) = self.memory.first(kept) else { break };
+            match self.by_id.get_mut(&id) {
+                Some(held) if held.stored_bytes > 0 => {
+                    held.admitted = None;
+                    let bytes = std::mem::take(&mut held.session_bytes);
+                    self.memory.remove(held.client, held.turn, bytes);
+                    gone.why.push(EvictionReason::Memory);
+                }
+                _ => self.let_go(&id, EvictionReason::Memory, gone),
+            }
+        }
+        while self.disk.bytes() > self.limits.disk {
+            let Some(id) = self.disk.first(kept) else { break };
+            self.let_go(&id, EvictionReason::Disk, gone);
+        }
+    }
+
+    fn let_go(&mut self, id: &SessionId, why: EvictionReason, gone: &mut EvictedSessions) {
+        let Some(session) = self.take(id) else { return };
+        gone.why.push(why);
+        if session.stored_bytes > 0 {
+            gone.stored.push(*id);
+        }
+    }
+
+    fn add(&mut self, id: SessionId, mut session: Session<S>) {
+        self.turn += 1;
+        session.turn = self.turn;
+        self.by_turn.insert(self.turn, id);
+        self.by_client.entry(session.client).or_default().insert(self.turn, id);
+        if session.admitted.is_some() {
+            self.memory.add(session.client, self.turn, id, session.session_bytes);
+        }
+        if session.stored_bytes > 0 {
+            self.disk.add(session.client, self.turn, id, session.stored_bytes);
+        }
+        self.by_id.insert(id, session);
+    }
+
+    fn take(&mut self, id: &SessionId) -> Option<Session<S>> {
+        let session = self.by_id.remove(id)?;
+        self.by_turn.remove(&session.turn);
+        if let Some(own) = self.by_client.get_mut(&session.client) {
+            own.remove(&session.turn);
+            if own.is_empty() {
+                self.by_client.remove(&session.client);
+            }
+        }
+        self.memory.remove(session.client, session.turn, session.session_bytes);
+        self.disk.remove(session.client, session.turn, session.stored_bytes);
+        Some(session)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,126 @@
+//! A page: the files of a folder, read once when the server starts, and found by their whole names.
+//!
+//! Nothing is read from the disk for a request, and no name leads out of it. What a file is follows from how its name ends;
+//! files of other kinds are not served, since a key may lie among them. Refused are links, hidden files and more than there is
+//! room for.
+
+use crate::StartError;
+use bytes::Bytes;
+use std::fs::FileType;
+use std::path::Path;
+
+/// The file that stands for the page itself.
+const INDEX: &str = "/index.html";
+
+/// The most files, folders within folders, and bytes of all files together.
+const MOST_FILES: usize = 256;
+const MOST_DEPTH: usize = 4;
+const MOST_BYTES: u64 = 64 << 20;
+
+/// What files are, by the end of their names.
+const KINDS: &[(&str, &str)] = &[
+    (".html", "text/html; charset=utf-8"),
+    (".css", "text/css; charset=utf-8"),
+    (".js", "text/javascript; charset=utf-8"),
+    (".wasm", "application/wasm"),
+    (".svg", "image/svg+xml"),
+    (".png", "image/png"),
+    (".jpg", "image/jpeg"),
+    (".jpeg", "image/jpeg"),
+    (".webp", "image/webp"),
+    (".gif", "image/gif"),
+    (".ico", "image/x-icon"),
+    (".json", "application/json"),
+    (".webmanifest", "application/manifest+json"),
+    (".txt", "text/plain; charset=utf-8"),
+    (".woff2", "font/woff2"),
+    (".map", "application/json"),
+    (".mjs", "text/javascript; charset=utf-8"),
+];
+
+/// A file of a page.
+#[derive(Debug, Clone)]
+pub(crate) struct SiteFile {
+    /// Where it is found: `/`, and its name in the folder.
+    pub(crate) path: String,
+    /// Its media type.
+    pub(crate) kind: &'static str,
+    pub(crate) bytes: Bytes,
+    pub(crate) etag: String,
+}
+
+/// All files of a page; none without one.
+#[derive(Debug, Default)]
+pub(crate) struct StaticSite(Vec<SiteFile>);
+
+impl StaticSite {
+    /// Reads a folder.
+    ///
+    /// # Errors
+    /// [`StartError::Page`] with the file, and why.
+    pub(crate) fn open(folder: Option<&Path>) -> Result<Self, StartError> {
+        let Some(folder) = folder else { return Ok(StaticSite::default()) };
+        let mut page = StaticSite::default();
+        let mut left = MOST_BYTES;
+        page.read(folder, "", MOST_DEPTH, &mut left)?;
+        let index = page.0.iter().find(|leaf| leaf.path == INDEX).cloned();
+        let index = index.ok_or_else(|| wrong(folder, "there is no index.html in it"))?;
+        page.0.push(SiteFile { path: "/".into(), ..index });
+        Ok(page)
+    }
+
+    pub(crate) fn leaves(&self) -> impl Iterator<Item = &SiteFile> {
+        self.0.iter()
+    }
+
+    /// Reads what lies in a folder whose files are found under `under`.
+    fn read(&mut self, folder: &Path, under: &str, depth: usize, left: &mut u64) -> Result<(), StartError> {
+        let failed = |error: std::io::Error| wrong(folder, error);
+        for entry in std::fs::read_dir(folder).map_err(failed)? {
+            let entry = entry.map_err(failed)?;
+            let (file, kind) = (entry.path(), entry.file_type().map_err(failed)?);
+            let name = entry.file_name().into_string().ok().filter(|name| is_plain(name));
+            let name =
+                name.ok_or_else(|| wrong(&file, "a page's names have letters, digits, '-', '_' and '.'"))?;
+            let path = format!("{under}/{name}");
+            match kind {
+                kind if kind.is_dir() && depth > 0 && path != "/v1" => {
+                    self.read(&file, &path, depth - 1, left)?;
+                }
+                kind if FileType::is_file(&kind) => self.add(&file, path, left)?,
+                _ => {
+                    return Err(wrong(&file, "a page has files, and folders of files that are not named v1"));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, file: &Path, path: String, left: &mut u64) -> Result<(), StartError> {
+        let Some((_, kind)) = KINDS.iter().find(|(end, _)| path.ends_with(end)) else {
+            tracing::warn!(file = %file.display(), "not served: no kind of file that a page has");
+            return Ok(());
+        };
+        if self.0.len() >= MOST_FILES {
+            return Err(wrong(file, format!("a page has at most {MOST_FILES} files")));
+        }
+        let length = std::fs::metadata(file).map_err(|error| wrong(file, error))?.len();
+        *left = left
+            .checked_sub(length)
+            .ok_or_else(|| wrong(file, format!("a page has at most {} MiB", MOST_BYTES >> 20)))?;
+        let bytes = std::fs::read(file).map_err(|error| wrong(file, error))?;
+        let etag = format!("\"{}\"", blake3::hash(&bytes));
+        self.0.push(SiteFile { path, kind, bytes: bytes.into(), etag });
+        Ok(())
+    }
+}
+
+/// Whether a name needs no escaping in an address, and is not hidden.
+fn is_plain(name: &str) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    !name.starts_with('.') && name.chars().all(plain)
+}
+
+fn wrong(file: &Path, why: impl ToString) -> StartError {
+    StartError::Page { file: file.to_owned(), why: why.to_string() }
+}

@@ -1,0 +1,97 @@
+//! The files of a table: its image, or a front and its parts.
+
+use crate::SourceError;
+use sotto_core::SchemeEntry;
+use sotto_db::image::FileIdentity;
+use sotto_db::{DbError, ImageFile, Progress, ResidentImage, TablePlacement, Watcher};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// The files that a table is answered from.
+pub(super) struct EpochFiles {
+    /// What clients fetch lies in the first.
+    files: Vec<Arc<ImageFile>>,
+    /// Those that answers are made from: the image, or all parts.
+    answered: Vec<Arc<ResidentImage>>,
+    /// Whether sections are compared with their digests before the table goes live.
+    pub(super) verified: bool,
+    /// Whether the log has it that a file is lost.
+    lost: AtomicBool,
+}
+
+impl EpochFiles {
+    pub(super) fn new(front: &Arc<ImageFile>, answered: Vec<Arc<ResidentImage>>, verified: bool) -> Self {
+        let others = answered.iter().map(|image| image.file()).filter(|file| !Arc::ptr_eq(file, front));
+        let files = std::iter::once(front).chain(others).cloned().collect();
+        EpochFiles { files, answered, verified, lost: AtomicBool::new(false) }
+    }
+
+    /// The file with what clients fetch.
+    pub(super) fn front(&self) -> Option<&Arc<ImageFile>> {
+        self.files.first()
+    }
+
+    /// What tells the files from others.
+    pub(super) fn seals(&self) -> Vec<FileIdentity> {
+        self.files.iter().map(|file| file.seal()).collect()
+    }
+
+    /// Whether it is one image, whose rows can be read back.
+    fn is_whole(&self) -> bool {
+        self.files.len() == 1
+    }
+
+    /// How many bytes [`EpochFiles::read_through`] reads.
+    pub(super) fn bytes(&self, rows_bytes: u64) -> u64 {
+        let files = self.files.iter().map(|file| file.header().file_bytes).fold(0, u64::saturating_add);
+        if self.is_whole() { files.saturating_add(rows_bytes) } else { files }
+    }
+
+    /// Compares every section with its digest, and rows with their root where they lie in one image.
+    pub(super) fn read_through(
+        &self,
+        scheme: &'static SchemeEntry,
+        watch: Watcher<'_>,
+        go_on: &dyn Fn() -> bool,
+    ) -> Result<bool, SourceError> {
+        let mut before = 0;
+        for file in &self.files {
+            let then = |at: Progress| watch(Progress { done: at.done.saturating_add(before), ..at });
+            if !file.verify_while(&then, &|_| true, go_on)? {
+                return Ok(false);
+            }
+            before += file.header().file_bytes;
+        }
+        let then = |at: Progress| watch(Progress { done: at.done.saturating_add(before), ..at });
+        match self.front().filter(|_| self.is_whole()) {
+            Some(image) => Ok(sotto_db::audit(scheme, image, &then, go_on)?),
+            None => Ok(true),
+        }
+    }
+
+    /// Whether all files are as they were when they were opened.
+    pub(super) fn check(&self) -> Result<(), DbError> {
+        self.files.iter().try_for_each(|file| file.check())
+    }
+
+    /// Whether this is the first to say that a file is lost.
+    pub(super) fn tells_loss(&self) -> bool {
+        !self.lost.swap(true, Ordering::Relaxed)
+    }
+
+    /// Copies to huge pages what answers are made from, if that pays.
+    pub(super) fn settle(&self) -> std::io::Result<()> {
+        self.answered.iter().try_for_each(|image| image.decide_placement().map(drop))
+    }
+
+    /// Where all that answers are made from lies, once that is settled: parts lie where most of their bytes do.
+    pub(super) fn residence(&self) -> Option<TablePlacement> {
+        let each: Option<Vec<TablePlacement>> = self.answered.iter().map(|image| image.residence()).collect();
+        let each = each?;
+        let bytes = each.iter().map(|part| part.bytes).fold(0, u64::saturating_add);
+        let share = |part: &TablePlacement| part.bytes as f64 / bytes.max(1) as f64;
+        let huge: Option<f64> = each.iter().map(|part| Some(part.huge_share? * share(part))).sum();
+        let largest = each.into_iter().max_by_key(|part| part.bytes)?;
+        Some(TablePlacement { bytes, huge_share: huge.map(|share| share.min(1.0)), ..largest })
+    }
+}

@@ -1,0 +1,111 @@
+//! The time that is spent on the tables: passes, units of streams, hints. What is made for several clients at once is charged to
+//! each by its queries. So much for one client and so much in all; whoever has had that waits until there is more.
+
+use crate::ScanConfig;
+use crate::client_quota::ClientQuota;
+use crate::clock::nanos;
+use crate::metrics::Metrics;
+use crate::rate_limiter::Rate;
+use crate::refusal::Refusal;
+use crate::sessions::{CountStore, Peer};
+use std::net::{IpAddr, Ipv4Addr};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+const SECOND: Duration = Duration::from_secs(1);
+
+/// Whom the time of all is counted for.
+const ALL: Peer = Peer(IpAddr::V4(Ipv4Addr::UNSPECIFIED));
+
+/// The time there is, for each client and in all.
+pub(crate) struct TimeBudget {
+    own: ClientQuota,
+    all: ClientQuota,
+    metrics: Arc<Metrics>,
+}
+
+impl TimeBudget {
+    pub(crate) fn new(config: &ScanConfig, keep: &CountStore, metrics: Arc<Metrics>) -> Self {
+        // A percent of a second, in nanoseconds.
+        let rate = |percent: u64, burst: u64| Rate {
+            burst: nanos(Duration::from_secs(burst)),
+            amount: percent.saturating_mul(nanos(SECOND) / 100),
+            period: SECOND,
+        };
+        let own = "as much was read for one address as may be for now";
+        let all = "as much was read for all clients as may be for now";
+        TimeBudget {
+            own: ClientQuota::new(
+                rate(config.percent_per_client, config.burst_seconds_per_client),
+                own,
+                keep,
+            ),
+            all: ClientQuota::new(rate(config.percent, config.burst_seconds), all, keep),
+            metrics,
+        }
+    }
+
+    /// Whether a client may ask for more.
+    ///
+    /// # Errors
+    /// [`sotto_wire::Code::Busy`].
+    pub(crate) fn check(&self, peer: Peer, now: Instant) -> Result<(), Refusal> {
+        let each = [(&self.own, peer, "client"), (&self.all, ALL, "all")];
+        each.into_iter().try_for_each(|(allowance, peer, whose)| {
+            allowance.check(peer, now).inspect_err(|_| self.metrics.over_budget(whose))
+        })
+    }
+
+    /// How long until a client may have more, if that is not now.
+    pub(crate) fn wait(&self, peer: Peer, now: Instant) -> Option<Duration> {
+        self.own.wait(peer, now).max(self.all.wait(ALL, now))
+    }
+
+    /// Charges a client for its share of what took so long: `part` of `whole`.
+    pub(crate) fn charge(&self, peer: Peer, took: Duration, (part, whole): (usize, usize), now: Instant) {
+        let share = u128::from(nanos(took)) * part as u128 / whole.max(1) as u128;
+        let share = u64::try_from(share).unwrap_or(u64::MAX);
+        self.own.add(peer, share, now);
+        self.all.add(ALL, share, now);
+        self.metrics.scanned(Duration::from_nanos(share));
+    }
+
+    /// Forgets who owes nothing.
+    pub(crate) fn sweep(&self, now: Instant) {
+        self.own.sweep(now);
+        self.all.sweep(now);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_time_of_a_pass_is_shared_by_queries_and_is_there_again_with_time() {
+        let config =
+            ScanConfig { percent_per_client: 10, burst_seconds_per_client: 2, percent: 50, burst_seconds: 5 };
+        let budget = TimeBudget::new(&config, &CountStore::in_memory(0), Arc::new(Metrics::new()));
+        let peer = |last| Peer(IpAddr::from([192, 0, 2, last]));
+        let start = Instant::now();
+        let at = |seconds| start + Duration::from_secs(seconds);
+        let took = Duration::from_secs(4);
+        // A pass of eight queries, six of one and two of another.
+        budget.charge(peer(1), took, (6, 8), start);
+        budget.charge(peer(2), took, (2, 8), start);
+        let refused = budget.check(peer(1), start).unwrap_err();
+        assert_eq!((refused.0.code, refused.1), (sotto_wire::Code::Busy, 11), "{}", refused.0.message);
+        assert!(budget.check(peer(2), start).is_ok() && budget.check(peer(1), at(11)).is_ok());
+        // Three more have two seconds each, and five is what all may have.
+        (3..6).for_each(|last| budget.charge(peer(last), took, (1, 4), start));
+        let refused = budget.check(peer(9), start).unwrap_err();
+        assert!(refused.0.message.contains("all clients") && refused.1 == 5, "{}", refused.0.message);
+        assert!(budget.check(peer(9), at(5)).is_ok());
+        budget.sweep(at(1000));
+        assert!(budget.wait(peer(1), at(1000)).is_none());
+        let off =
+            TimeBudget::new(&ScanConfig::default(), &CountStore::in_memory(0), Arc::new(Metrics::new()));
+        off.charge(peer(1), Duration::from_secs(1 << 30), (1, 1), start);
+        assert!(off.check(peer(1), start).is_ok());
+    }
+}

@@ -1,0 +1,212 @@
+//! Schemes **without privacy**, for tests of what lies above the schemes. **Never put one into the registry.**
+//!
+//! A query of [`CLEAR`] *is* the record index. It runs every path of the contract (artifacts, patches,
+//! revisions, keys, sessions) in microseconds, so that the logic of tables, images, servers and sessions
+//! is tested apart from cryptography.
+//!
+//! All are one scheme, and a `SchemeKind` says what is special about each:
+//!
+//! | scheme | servers | keys | artifact | what it proves |
+//! |---|---|---|---|---|
+//! | [`CLEAR`] | 1 | none | a checksum per record | hints, deltas, revisions |
+//! | [`CLEAR_KEYED`] | 1 | 48 bytes | the same | keys and sessions: another session's key reads another record |
+//! | [`CLEAR_STREAM`] | 1 | 48 bytes | none | keys that outlive epochs; records in units |
+//! | [`CLEAR_BATCH`] | 1 | none | none | a record of each bucket by one query |
+//! | [`CLEAR_HELPED`] | 1, and 1 that makes hints | none | none | orders, budgets that are filled up, hints that follow deltas |
+//! | [`CLEAR_ROWS`] | 1 | none | the records | streams without a cache, checkpoints, states that follow deltas |
+//! | [`CLEAR_STATE`] | 1 | none | the records | slots that are used up; journals, deltas, checkpoints |
+//! | [`CLEAR_TWO`] | 2 | none | none | the fan; it *is* private, but larger than any scheme worth having |
+//!
+//! | module | what lives there |
+//! |---|---|
+//! | `params` | records, units and slots, chosen and checked |
+//! | `message` | what travels |
+//! | `client` | the client: what it absorbs, asks and reads |
+//! | `batch` | a record of each bucket by one query |
+//! | `state` | what a client writes down and reads back |
+//! | `helped` | hints that the second server makes |
+//! | `server` | the table as it is, and what changed in it |
+//! | `sum` | eight bytes about a record |
+
+mod batch;
+mod client;
+pub mod hint_server;
+mod message;
+mod params;
+mod server;
+pub mod state;
+mod sum;
+
+use client::ClientState;
+use message::{Answer, Keys, Query};
+use params::ClearParams;
+use server::Table;
+use sotto_core::{Artifact, Caps, OneServer, PerServer, Scheme, SchemeEntry, SchemeId, Section, TwoServers};
+use std::marker::PhantomData;
+
+/// One server, told the index. **No privacy at all.**
+pub static CLEAR: SchemeEntry = SchemeEntry::of::<Clear<Plain>>();
+
+/// One server, told the index masked with a registered key. **No privacy at all.**
+pub static CLEAR_KEYED: SchemeEntry = SchemeEntry::of::<Clear<Keyed>>();
+
+/// One server, told the index masked with a registered key; records of several units. **No privacy at all.**
+pub static CLEAR_STREAM: SchemeEntry = SchemeEntry::of::<Clear<Units>>();
+
+/// One server, told a place in each bucket, all of which it answers at once. **No privacy at all.**
+pub static CLEAR_BATCH: SchemeEntry = SchemeEntry::of::<Clear<Buckets>>();
+
+/// Two servers: one is told the index, the other makes hints for three lookups at a time. **No privacy at all.**
+pub static CLEAR_HELPED: SchemeEntry = SchemeEntry::of::<Clear<HintServerKind>>();
+
+/// One server, told the index; the records are an artifact, streamed once. **No privacy at all.**
+pub static CLEAR_ROWS: SchemeEntry = SchemeEntry::of::<Clear<Rows>>();
+
+/// One server, told the index; slots that are used up, a journal, and deltas to follow. **No privacy at all.**
+pub static CLEAR_STATE: SchemeEntry = SchemeEntry::of::<Clear<Slots>>();
+
+/// Two servers, each sent a random half of the question. Private if they do not collude.
+pub static CLEAR_TWO: SchemeEntry = SchemeEntry::of::<Clear<Shares>>();
+
+/// What is special about one scheme in the clear.
+trait SchemeKind: Send + Sync + 'static {
+    const ID: &'static str;
+    const TITLE: &'static str;
+    /// The servers that are asked. Two are sent shares; one is told the index.
+    type Fan<T>: PerServer<T>;
+    /// What clients take before they ask: a checksum of each record, or the records.
+    const ARTIFACT: Option<Artifact> = None;
+    /// Clients register a mask, which is added to the index.
+    const KEYED: bool = false;
+    /// Records consist of units.
+    const UNITS: bool = false;
+    /// One query asks for a record of each bucket.
+    const BUCKETS: bool = false;
+    /// Each query uses up a slot, of which there are as many as the parameters say.
+    const SLOTS: bool = false;
+    /// Each query uses up a third of a hint, which a server makes to order.
+    const HELPED: bool = false;
+    /// Clients have a state that must survive.
+    const STATE: bool = Self::SLOTS || Self::HELPED;
+
+    /// See `Fan`.
+    const SHARES: bool = <Self::Fan<()> as PerServer<()>>::SERVERS == 2;
+    /// Where the records lie.
+    const RECORDS: Section = match Self::ARTIFACT {
+        Some(Artifact::Rows) => Section::Public(Artifact::Rows),
+        _ => Section::Resident,
+    };
+    /// What says which records changed.
+    const DELTA: Option<Artifact> = match Self::ARTIFACT {
+        Some(Artifact::Hint) => Some(Artifact::HintDelta),
+        _ if Self::STATE => Some(Artifact::RowsDelta),
+        _ => None,
+    };
+}
+
+/// The scheme.
+struct Clear<K>(PhantomData<fn() -> K>);
+
+impl<K: SchemeKind> Scheme for Clear<K> {
+    const ID: SchemeId = SchemeId(K::ID);
+    const TITLE: &'static str = K::TITLE;
+    type Params = ClearParams<K>;
+    type Fan<T> = K::Fan<T>;
+    type Keys = Keys<K>;
+    type Query = Query;
+    type Answer = Answer;
+    type Prepare = ClientState<K>;
+    type Client = ClientState<K>;
+    type Server = Table<K>;
+    const CAPS: Caps<Self> = {
+        let caps = Caps::NONE.update_image();
+        let caps = if matches!(K::ARTIFACT, Some(Artifact::Hint)) { caps.patch() } else { caps };
+        let caps = if K::UNITS { caps.stream() } else { caps };
+        let caps = if K::BUCKETS { caps.batch() } else { caps };
+        let caps = if K::STATE { caps.state() } else { caps };
+        if K::HELPED { caps.hint_server() } else { caps }
+    };
+}
+
+struct Plain;
+
+impl SchemeKind for Plain {
+    const ID: &'static str = "clear/1";
+    const TITLE: &'static str = "No privacy: the index in the clear, for tests only";
+    type Fan<T> = OneServer<T>;
+    const ARTIFACT: Option<Artifact> = Some(Artifact::Hint);
+}
+
+struct Keyed;
+
+impl SchemeKind for Keyed {
+    const ID: &'static str = "clear-keyed/1";
+    const TITLE: &'static str = Plain::TITLE;
+    type Fan<T> = OneServer<T>;
+    const ARTIFACT: Option<Artifact> = Some(Artifact::Hint);
+    const KEYED: bool = true;
+}
+
+/// Keys without an artifact are what the schemes with large keys have: such a client is good for every epoch of one
+/// parameter digest.
+struct Units;
+
+impl SchemeKind for Units {
+    const ID: &'static str = "clear-stream/1";
+    const TITLE: &'static str = "No privacy: the index in the clear and records in units, for tests only";
+    type Fan<T> = OneServer<T>;
+    const KEYED: bool = true;
+    const UNITS: bool = true;
+}
+
+struct Buckets;
+
+impl SchemeKind for Buckets {
+    const ID: &'static str = "clear-batch/1";
+    const TITLE: &'static str = "No privacy: a place in each bucket in the clear, for tests only";
+    type Fan<T> = OneServer<T>;
+    const BUCKETS: bool = true;
+}
+
+struct HintServerKind;
+
+impl SchemeKind for HintServerKind {
+    const ID: &'static str = "clear-helped/1";
+    const TITLE: &'static str =
+        "No privacy: the index in the clear, hints from a second server, for tests only";
+    type Fan<T> = OneServer<T>;
+    const HELPED: bool = true;
+}
+
+struct Rows;
+
+impl SchemeKind for Rows {
+    const ID: &'static str = "clear-rows/1";
+    const TITLE: &'static str = "No privacy: the index in the clear, the records streamed, for tests only";
+    type Fan<T> = OneServer<T>;
+    const ARTIFACT: Option<Artifact> = Some(Artifact::Rows);
+    const STATE: bool = true;
+}
+
+/// Slots are used up by asking, as the hints of a private scheme would be.
+struct Slots;
+
+impl SchemeKind for Slots {
+    const ID: &'static str = "clear-state/1";
+    const TITLE: &'static str =
+        "No privacy: the index in the clear, and slots that are used up, for tests only";
+    type Fan<T> = OneServer<T>;
+    const ARTIFACT: Option<Artifact> = Some(Artifact::Rows);
+    const SLOTS: bool = true;
+}
+
+/// Two servers that do not collude, each sent one share of a one-hot vector over the records and answering with the
+/// sum of the records it selects (Chor, Goldreich, Kushilevitz, Sudan, FOCS 1995, section 3). Private, but a query is as
+/// long as the table has records.
+struct Shares;
+
+impl SchemeKind for Shares {
+    const ID: &'static str = "clear-two/1";
+    const TITLE: &'static str = "Two servers, XOR shares of a one-hot vector, for tests only";
+    type Fan<T> = TwoServers<T>;
+}

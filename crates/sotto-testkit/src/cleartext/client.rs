@@ -1,0 +1,217 @@
+//! The client, from its preparation on: a sum of each record or of the whole table, and what it asked.
+
+use super::message::{Answer, Keys, Query, SUM, UnitAnswer, shares, unseal};
+use super::params::ClearParams;
+use super::sum::{add, fold, sum};
+use super::{Clear, SchemeKind, batch, hint_server, state};
+use sotto_core::wire::exact;
+use sotto_core::{
+    Artifact, ArtifactNeed, Budget, Client, CryptoRng, Error, Misuse, PatchArtifact, PeerMisbehaved,
+    PerServer, Prepare, Record, RecordIndex, Result, StreamScheme,
+};
+use std::collections::BTreeMap;
+use std::marker::PhantomData;
+use zeroize::Zeroizing;
+
+/// A client.
+pub(super) struct ClientState<K: SchemeKind> {
+    pub(super) params: ClearParams<K>,
+    /// Drawn afresh for each: the mask of its session, and the name under which it asks.
+    pub(super) key: u64,
+    /// Of each record that came, or of the whole table once there was a supply.
+    pub(super) sums: Vec<u64>,
+    /// The first bytes of what comes for a record, whose last are still to come.
+    pub(super) part: Vec<u8>,
+    /// The number of the next query.
+    pub(super) next: u64,
+    pub(super) supplies: u64,
+    /// Queries by number. Those that taught nothing are not in here once they are answered.
+    pub(super) known: BTreeMap<u64, OpenClearQuery>,
+    pub(super) journal: Zeroizing<Vec<u8>>,
+}
+
+/// A query: which record it asked for, and whether it is answered.
+#[derive(Clone, Copy)]
+pub(super) struct OpenClearQuery {
+    pub(super) index: u64,
+    pub(super) is_learnt: bool,
+}
+
+impl<K: SchemeKind> ClientState<K> {
+    pub(super) fn new(params: &ClearParams<K>, key: u64) -> Self {
+        let (params, journal) = (params.clone(), Zeroizing::default());
+        let (sums, part, known) = (Vec::new(), Vec::new(), BTreeMap::new());
+        ClientState { params, key, sums, part, next: 0, supplies: 0, known, journal }
+    }
+
+    fn mask(&self) -> u64 {
+        if K::KEYED { self.key } else { 0 }
+    }
+
+    /// Bytes of the artifact whose sums are kept.
+    pub(super) fn kept(&self) -> u64 {
+        (self.sums.len() * self.params.artifact_each()) as u64
+    }
+
+    /// What one server is told.
+    fn told(&self, number: u64, index: u64, rng: &mut dyn CryptoRng) -> Query {
+        let len = self.params.records();
+        match () {
+            () if K::SLOTS => Query::of(&[self.key, number, index, rng.next_u64()]),
+            () if K::HELPED => Query::of(&[index, hint_server::name(self.key, number)]),
+            () if K::BUCKETS => Query::of(&batch::places(&self.params, index)),
+            () => Query::of(&[(index + self.mask() % len) % len]),
+        }
+    }
+
+    /// A record, out of answers that bring it.
+    pub(super) fn read(&self, index: u64, answers: &[Answer]) -> Result<Vec<u8>> {
+        let mut record = vec![0; self.params.record_bytes()];
+        for Answer { bytes, .. } in answers {
+            let bytes = bytes.get(self.params.answer_at(index)..).unwrap_or_default();
+            let units = (0..).zip(bytes.chunks_exact(self.params.unit_answer_bytes()));
+            for ((unit, answer), to) in units.zip(record.chunks_exact_mut(self.params.unit_bytes())) {
+                add(to, unseal::<K>(unit, answer)?.iter().copied());
+            }
+        }
+        let held = self.sums.get(if K::HELPED { 0 } else { index as usize });
+        if let Some(held) = held.filter(|_| K::HELPED) {
+            add(&mut record, held.to_le_bytes());
+        } else if K::ARTIFACT.is_some() && held != Some(&sum::<K>(&record)) {
+            return Err(Error::Unreadable);
+        }
+        Ok(record)
+    }
+}
+
+impl<K: SchemeKind> Prepare<Clear<K>> for ClientState<K> {
+    fn begin(params: &ClearParams<K>, rng: &mut dyn CryptoRng) -> Result<Self> {
+        Ok(ClientState::new(params, rng.next_u64()))
+    }
+
+    fn needs(&self) -> Vec<ArtifactNeed> {
+        let bytes = self.params.artifact_bytes();
+        K::ARTIFACT.map(|artifact| ArtifactNeed { artifact, bytes }).into_iter().collect()
+    }
+
+    fn absorb(&mut self, from: Artifact, chunk: &[u8]) -> Result<()> {
+        let taken = self.kept() + self.part.len() as u64;
+        if K::ARTIFACT != Some(from) || taken + chunk.len() as u64 > self.params.artifact_bytes() {
+            return Err(Misuse::UnexpectedArtifact(from.name()).into());
+        }
+        self.part.extend(chunk);
+        let each = self.params.artifact_each();
+        let whole = self.part.len() / each * each;
+        // The fold of a checksum is the checksum.
+        self.sums.extend(self.part.drain(..whole).as_slice().chunks_exact(each).map(fold));
+        Ok(())
+    }
+
+    fn finish(self) -> Result<Self> {
+        let (got, need) = (self.kept() + self.part.len() as u64, self.params.artifact_bytes());
+        match K::ARTIFACT.filter(|_| got != need) {
+            Some(artifact) => Err(Misuse::NotPrepared { artifact: artifact.name(), got, need }.into()),
+            None => Ok(self),
+        }
+    }
+}
+
+/// A query that waits for its answer.
+pub(super) struct Pending<K> {
+    pub(super) number: u64,
+    pub(super) index: u64,
+    kind: PhantomData<fn() -> K>,
+}
+
+impl<K> Pending<K> {
+    pub(super) fn new(number: u64, index: u64) -> Self {
+        Pending { number, index, kind: PhantomData }
+    }
+}
+
+impl<K: SchemeKind> Client<Clear<K>> for ClientState<K> {
+    type Pending = Pending<K>;
+
+    fn keys(&self) -> Keys<K> {
+        Keys::new(self.mask())
+    }
+
+    fn query(
+        &mut self,
+        RecordIndex(index): RecordIndex,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<(K::Fan<Query>, Pending<K>)> {
+        let len = self.params.records();
+        if index >= len {
+            return Err(Misuse::IndexPastEnd { index, len }.into());
+        }
+        if let none @ Budget::Left(0) = self.budget() {
+            return Err(Error::Exhausted(none));
+        }
+        let number = self.next;
+        if K::STATE {
+            self.enter(state::ASKED, number, index)?;
+        }
+        let queries = match K::SHARES {
+            true => shares(&self.params, index, rng),
+            false => vec![self.told(number, index, rng)],
+        };
+        let queries =
+            <K::Fan<Query>>::from_vec(queries).ok_or(Misuse::Rule("there is a query for each server"))?;
+        Ok((queries, Pending::new(number, index)))
+    }
+
+    fn recover(&mut self, pending: Pending<K>, answers: K::Fan<Answer>) -> Result<Record> {
+        let Pending { number, mut index, .. } = pending;
+        if K::STATE {
+            index = self.known.get(&number).ok_or(Misuse::ForeignValue("ticket"))?.index;
+        }
+        let read = self.read(index, &answers.into_vec());
+        match &read {
+            _ if !K::STATE => {}
+            Ok(record) if K::SLOTS => self.enter(state::LEARNT, number, fold(record))?,
+            _ => self.enter(state::SETTLED, number, 0)?,
+        }
+        read.map(Record::new)
+    }
+
+    fn budget(&self) -> Budget {
+        let most = self.params.most_queries(self.supplies);
+        most.map_or(Budget::Unlimited, |most| Budget::Left(most.saturating_sub(self.next)))
+    }
+}
+
+impl<K: SchemeKind> StreamScheme for Clear<K> {
+    type UnitAnswer = UnitAnswer;
+
+    fn units(params: &ClearParams<K>) -> u64 {
+        params.units()
+    }
+
+    fn unit_bytes(params: &ClearParams<K>) -> usize {
+        params.unit_bytes()
+    }
+
+    fn recover_unit(_: &mut ClientState<K>, _: &Pending<K>, unit: u64, answer: UnitAnswer) -> Result<Record> {
+        Ok(Record::new(unseal::<K>(unit, &answer.bytes)?.to_vec()))
+    }
+}
+
+/// A delta of hints has for each changed record its index (u64, little-endian) and its new checksum.
+impl<K: SchemeKind> PatchArtifact for Clear<K> {
+    fn patch(params: &ClearParams<K>, artifact: Artifact, held: &mut [u8], delta: &[u8]) -> Result<()> {
+        if artifact != Artifact::Hint {
+            return Err(Misuse::UnexpectedArtifact(artifact.name()).into());
+        }
+        exact("hint", held, params.records() as usize * SUM)?;
+        let (entries, rest) = delta.as_chunks::<{ 8 + SUM }>();
+        exact("hint delta", delta, delta.len() - rest.len())?;
+        let (sums, _) = held.as_chunks_mut::<SUM>();
+        for [a, b, c, d, e, f, g, h, new @ ..] in entries {
+            let record = u64::from_le_bytes([*a, *b, *c, *d, *e, *f, *g, *h]);
+            let old = usize::try_from(record).ok().and_then(|record| sums.get_mut(record));
+            *old.ok_or(PeerMisbehaved::NotCanonical("record index in a hint delta"))? = *new;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,49 @@
+//! Hints that the second server makes, each good for three lookups.
+//!
+//! An answer is masked with the sum of the whole table, which a client has from its hints alone: one that missed an
+//! epoch reads wrong rows. Queries and orders name the client and what they use up, so that whoever watches can tell
+//! what must never happen: one slot of a client in two queries that differ ([`used`]), or one hint in two orders that do.
+
+use super::client::ClientState;
+use super::message::{HintRequest, HintResponse, word};
+use super::server::Table;
+use super::{Clear, SchemeKind, state};
+use sotto_core::{Budget, Client, HintScheme, HintServer, PeerMisbehaved, Result};
+
+/// Lookups that one supply lasts for.
+pub(super) const LASTS: u64 = 3;
+
+/// The slot that an encoded query of [`super::CLEAR_HELPED`] uses; `None` if it is none.
+pub fn used(query: &[u8]) -> Option<u64> {
+    word(query, 1).filter(|_| query.len() == 16)
+}
+
+/// A number of a client's: 31 bits of its key, and which of its own.
+pub(super) fn name(key: u64, number: u64) -> u64 {
+    key >> 33 << 32 | number
+}
+
+impl<K: SchemeKind> HintScheme for Clear<K> {
+    const HINT_SERVER: usize = 1;
+    type HintRequest = HintRequest;
+    type HintResponse = HintResponse;
+
+    fn next_hint_request(client: &mut ClientState<K>) -> Result<Option<HintRequest>> {
+        let is_due = matches!(client.budget(), Budget::Left(left) if left < LASTS);
+        Ok(is_due.then(|| HintRequest::of(&[name(client.key, client.supplies)])))
+    }
+
+    fn apply_hint_response(client: &mut ClientState<K>, supply: HintResponse) -> Result<()> {
+        let number = client.supplies;
+        if supply.word(0) != name(client.key, number) {
+            return Err(PeerMisbehaved::NotCanonical("supply").into());
+        }
+        client.enter(state::STOCKED, number, supply.word(1))
+    }
+}
+
+impl<K: SchemeKind> HintServer for Clear<K> {
+    fn answer_hint_request(server: &Table<K>, order: HintRequest) -> Result<HintResponse> {
+        Ok(HintResponse::of(&[order.word(0), server.sum()]))
+    }
+}

@@ -1,0 +1,208 @@
+//! A publisher's log in its folder: appended to, and given cosignatures.
+//!
+//! ```text
+//! DIR/checkpoint    the newest checkpoint, with the cosignatures that it has
+//! DIR/witnessed     the newest one that has as many cosignatures as the one before
+//! DIR/tile/...      tiles and entries
+//! DIR/write.lock    held by the one process that writes
+//! ```
+//!
+//! Whatever is there before a crash is there after it: tiles are on the disk before a checkpoint names them.
+#![deny(clippy::indexing_slicing)]
+
+use crate::catalogs::{log_key, log_signer};
+use crate::note::{MAX_NOTE_BYTES, NoteSignature, SignedNote};
+use crate::publisher_log::{PublisherLog, SignedCheckpoint, WITNESSED, head};
+use crate::witness::WitnessKey;
+use crate::{Checkpoint, LogEntry, LogError, LogHistory, LogLayout, LogSigner, LogWriter, Result};
+use sotto_catalog::{Hex32, SigningKey};
+use std::collections::HashSet;
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// The file that is locked by the one who writes.
+const LOCK: &str = "write.lock";
+
+/// A publisher's log, held for writing.
+#[derive(Debug)]
+pub struct Appender {
+    signer: LogSigner,
+    writer: LogWriter,
+    logged: HashSet<Hex32>,
+    history: LogHistory,
+    /// Whether the log has no checkpoint that says all it holds.
+    is_ahead: bool,
+    _lock: File,
+}
+
+impl Appender {
+    /// The log of this publisher in a folder, made if there is none. Waits for another process that writes to it.
+    ///
+    /// # Errors
+    /// As [`PublisherLog::open`]; [`LogError::WrongOrigin`] if it is another publisher's.
+    pub fn open(folder: &Path, key: &SigningKey) -> Result<Self> {
+        let lock = lock(folder)?;
+        let signer = log_signer(key)?;
+        let fresh = !folder.join(LogLayout::Tiles.checkpoint()).exists();
+        let (writer, logged, history) = if fresh {
+            let writer = LogWriter::create(folder.to_owned(), LogLayout::Tiles)?;
+            (writer, HashSet::new(), LogHistory::new(key.public()))
+        } else {
+            let log = PublisherLog::open(folder)?;
+            let (found, pinned) =
+                (log.newest().checkpoint.origin.clone(), signer.public().origin().to_owned());
+            if found != pinned {
+                return Err(LogError::WrongOrigin { pinned, found });
+            }
+            let logged = log.entries().iter().map(|entry| entry.digest).collect();
+            let writer = LogWriter::resume(folder.to_owned(), LogLayout::Tiles, &log.newest().checkpoint)?;
+            (writer, logged, log.history()?)
+        };
+        Ok(Appender { signer, writer: writer.durable(), logged, history, is_ahead: fresh, _lock: lock })
+    }
+
+    /// Appends an entry after the previous one of its name, unless the log has it. Gives whether it was appended.
+    ///
+    /// # Errors
+    /// [`LogError::Superseded`] for an epoch that is not above the last one of the name; [`LogError::Storage`].
+    pub fn add(&mut self, entry: &LogEntry) -> Result<bool> {
+        if self.logged.contains(&entry.digest) {
+            return Ok(false);
+        }
+        let last = self.history.last(entry.kind, &entry.name);
+        if let Some(last) = last.filter(|last| last.epoch >= entry.epoch) {
+            return Err(LogError::Superseded { subject: entry.subject(), last: last.epoch.0 });
+        }
+        let entry = LogEntry { previous: last.map(|last| last.leaf), ..entry.clone() };
+        self.history.append(self.writer.size(), &entry)?;
+        self.writer.append(&entry.written())?;
+        self.logged.insert(entry.digest);
+        self.is_ahead = true;
+        Ok(true)
+    }
+
+    /// Whether the log has an entry of this name with a later epoch.
+    pub fn is_past(&self, entry: &LogEntry) -> bool {
+        self.history.last(entry.kind, &entry.name).is_some_and(|last| last.epoch > entry.epoch)
+    }
+
+    /// Entries so far.
+    pub fn size(&self) -> u64 {
+        self.writer.size()
+    }
+
+    /// Publishes a checkpoint of what was appended, if something was.
+    ///
+    /// # Errors
+    /// [`LogError::Storage`].
+    pub fn publish(&mut self) -> Result<()> {
+        if self.is_ahead {
+            self.writer.publish(&self.signer)?;
+            self.is_ahead = false;
+        }
+        Ok(())
+    }
+}
+
+/// A cosignature that was attached: whose, of how many entries, when.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AttachedCosignature {
+    /// The witness.
+    pub witness: String,
+    /// Entries of the checkpoint.
+    pub size: u64,
+    /// In seconds since 1970.
+    pub time: u64,
+}
+
+/// Adds the cosignatures of these witnesses to the log's checkpoints that they are of, each verified. A note with several
+/// cosignatures may be given, and several notes.
+///
+/// # Errors
+/// [`LogError::BadSignature`]; [`LogError::NotCosigned`] for a note that is of no checkpoint there, or has no cosignature of
+/// these witnesses; as [`PublisherLog::open`].
+pub fn attach(
+    folder: &Path,
+    notes: &[Vec<u8>],
+    witnesses: &[WitnessKey],
+) -> Result<Vec<AttachedCosignature>> {
+    let _lock = lock(folder)?;
+    let log = PublisherLog::open(folder)?;
+    let mut newest = SignedNote::parse(log.newest().note.as_bytes())?;
+    let mut witnessed = log.witnessed().map(|head| SignedNote::parse(head.note.as_bytes())).transpose()?;
+    let mut attached = Vec::new();
+    for bytes in notes {
+        let note = SignedNote::parse(bytes)?;
+        let size = Checkpoint::parse_text(&note.text)?.size;
+        let before = attached.len();
+        for witness in witnesses {
+            let Some(time) = witness.cosigned(&note)? else { continue };
+            let lines = note.signatures.iter();
+            let lines = lines.filter(|line| line.name == witness.name() && line.id == witness.id());
+            let Some(line) = lines.max_by_key(|line| time_of(line)) else { continue };
+            let both = std::iter::once(&mut newest).chain(witnessed.as_mut());
+            let mut found = false;
+            for head in both.filter(|head| head.text == note.text) {
+                put(head, line);
+                found = true;
+            }
+            if found {
+                attached.push(AttachedCosignature { witness: witness.name().into(), size, time });
+            }
+        }
+        if attached.len() == before {
+            return Err(LogError::NotCosigned { size, newest: log.newest().checkpoint.size });
+        }
+    }
+    if witnessed.as_ref().is_none_or(|old| old.signatures.len() <= newest.signatures.len()) {
+        witnessed = (newest.signatures.len() > 1).then(|| newest.clone());
+    }
+    let key = log_key(&log.publisher())?;
+    for (path, note) in [(WITNESSED, witnessed), (LogLayout::Tiles.checkpoint(), Some(newest))] {
+        let Some(note) = note.map(|note| note.to_string()) else { continue };
+        if note.len() > MAX_NOTE_BYTES {
+            return Err(LogError::TooLarge { what: path.into(), limit: MAX_NOTE_BYTES as u64 });
+        }
+        let SignedCheckpoint { note, .. } = head(note, &key)?;
+        replace(folder, path, note.as_bytes())?;
+    }
+    Ok(attached)
+}
+
+/// Puts a cosignature into a note, in place of an older one of the same key.
+fn put(note: &mut SignedNote, line: &NoteSignature) {
+    match note.signatures.iter_mut().find(|old| old.name == line.name && old.id == line.id) {
+        Some(old) if time_of(old) < time_of(line) => *old = line.clone(),
+        Some(_) => {}
+        None => note.signatures.push(line.clone()),
+    }
+}
+
+/// When a cosignature says that it was made.
+fn time_of(line: &NoteSignature) -> Option<[u8; 8]> {
+    line.bytes.first_chunk().copied()
+}
+
+/// Replaces a file whole: a crash leaves the old one or this.
+fn replace(folder: &Path, path: &str, bytes: &[u8]) -> Result<()> {
+    let (to, new) = (folder.join(path), folder.join(format!("{path}.new")));
+    let written = || {
+        let mut file = File::create(&new)?;
+        file.write_all(bytes)?;
+        file.sync_all()?;
+        fs::rename(&new, &to)
+    };
+    written().map_err(LogError::storage(path))
+}
+
+fn lock(folder: &Path) -> Result<File> {
+    let path: PathBuf = folder.join(LOCK);
+    let taken = || {
+        fs::create_dir_all(folder)?;
+        let file = File::options().create(true).append(true).open(&path)?;
+        file.lock()?;
+        Ok(file)
+    };
+    taken().map_err(LogError::storage(path.display().to_string()))
+}

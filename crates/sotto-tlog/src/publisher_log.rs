@@ -1,0 +1,191 @@
+//! A publisher's log as it lies in a folder: which catalog is where, and the proof of it.
+//!
+//! There may be two checkpoints. The newest one (`checkpoint`) is there as soon as a catalog is logged. The one in `witnessed`
+//! has cosignatures, and catalogs that it covers are proved by it: so a catalog that is added makes nobody wait for witnesses
+//! but those who ask for that one.
+#![deny(clippy::indexing_slicing)]
+
+use crate::catalogs::{log_key, publisher};
+use crate::layout::{LogFile, TILE_WIDTH};
+use crate::note::{MAX_NOTE_BYTES, SignedNote};
+use crate::{
+    Checkpoint, DirectorySource, InclusionProof, LogEntry, LogError, LogHistory, LogKey, LogLayout,
+    LogSource, Result, VerifiedLog,
+};
+use sotto_catalog::{Hex32, PublicKey};
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+/// The newest checkpoint that witnesses cosigned.
+pub const WITNESSED: &str = "witnessed";
+
+/// Most bytes of a tile or a bundle of such a log: 256 entries with their lengths.
+pub const MAX_FILE_BYTES: u64 = (TILE_WIDTH * (crate::catalogs::MAX_ENTRY_BYTES + 2)) as u64;
+
+/// A checkpoint, and its note as it was published.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SignedCheckpoint {
+    /// The note, with all signatures.
+    pub note: String,
+    /// What it says.
+    pub checkpoint: Checkpoint,
+}
+
+/// A publisher's log, read through.
+#[derive(Clone, Debug)]
+pub struct PublisherLog {
+    folder: PathBuf,
+    publisher: PublicKey,
+    newest: SignedCheckpoint,
+    witnessed: Option<SignedCheckpoint>,
+    entries: Vec<LogEntry>,
+    /// Where the first entry of a digest is.
+    places: HashMap<Hex32, u64>,
+}
+
+impl PublisherLog {
+    /// Reads a log whose name says whose it is, all entries included.
+    ///
+    /// # Errors
+    /// [`LogError::Missing`] without a checkpoint, [`LogError::Malformed`] for a log of something else, and as
+    /// [`Checkpoint::open`], [`VerifiedLog::open`] and [`VerifiedLog::entries`].
+    pub fn open(folder: &Path) -> Result<Self> {
+        let source = DirectorySource(folder.to_owned());
+        let note = read(&source, LogLayout::Tiles.checkpoint())?
+            .ok_or(LogError::Missing { path: LogLayout::Tiles.checkpoint().into() })?;
+        let origin = Checkpoint::parse_text(&SignedNote::parse(note.as_bytes())?.text)?.origin;
+        let publisher = publisher(&origin).ok_or_else(|| {
+            LogError::malformed("checkpoint", "it is of a log of something else than catalogs")
+        })?;
+        let newest = head(note, &log_key(&publisher)?)?;
+        let start = PublisherLog {
+            folder: folder.to_owned(),
+            publisher,
+            newest,
+            witnessed: None,
+            entries: Vec::new(),
+            places: HashMap::new(),
+        };
+        start.read_on()
+    }
+
+    /// The same folder as it is now, if that is something else. What was read stays.
+    ///
+    /// # Errors
+    /// As [`PublisherLog::open`]; [`LogError::Older`] and [`LogError::Fork`] if it does not go on from what was read.
+    pub fn again(&self) -> Result<Option<Self>> {
+        let source = DirectorySource(self.folder.clone());
+        let note = read(&source, LogLayout::Tiles.checkpoint())?
+            .ok_or(LogError::Missing { path: LogLayout::Tiles.checkpoint().into() })?;
+        let witnessed = read(&source, WITNESSED)?;
+        if note == self.newest.note && witnessed.as_ref() == self.witnessed.as_ref().map(|head| &head.note) {
+            return Ok(None);
+        }
+        let newest = head(note, &log_key(&self.publisher)?)?;
+        crate::witness::consistent(source, Some(&self.newest.checkpoint), &newest.checkpoint)?;
+        PublisherLog { newest, witnessed: None, ..self.clone() }.read_on().map(Some)
+    }
+
+    /// Reads the entries that are not read yet, and the cosigned checkpoint.
+    fn read_on(mut self) -> Result<Self> {
+        let source = DirectorySource(self.folder.clone());
+        let mut log = VerifiedLog::open(source.clone(), LogLayout::Tiles, &self.newest.checkpoint)?;
+        let read_before = self.entries.len() as u64;
+        for tile in read_before / TILE_WIDTH as u64..log.tiles() {
+            let (entries, places) = (&mut self.entries, &mut self.places);
+            log.entries(tile, |index, entry| {
+                if index >= read_before {
+                    let entry = LogEntry::parse(entry.content)?;
+                    places.entry(entry.digest).or_insert(index);
+                    entries.push(entry);
+                }
+                Ok(())
+            })?;
+        }
+        if let Some(note) = read(&source, WITNESSED)? {
+            let witnessed = head(note, &log_key(&self.publisher)?)?;
+            log.extends(&witnessed.checkpoint)?;
+            self.witnessed = Some(witnessed);
+        }
+        Ok(self)
+    }
+
+    /// Whose catalogs are in it.
+    pub fn publisher(&self) -> PublicKey {
+        self.publisher
+    }
+
+    /// The newest checkpoint.
+    pub fn newest(&self) -> &SignedCheckpoint {
+        &self.newest
+    }
+
+    /// The newest checkpoint that witnesses cosigned.
+    pub fn witnessed(&self) -> Option<&SignedCheckpoint> {
+        self.witnessed.as_ref()
+    }
+
+    /// All entries, the oldest first.
+    pub fn entries(&self) -> &[LogEntry] {
+        &self.entries
+    }
+
+    /// The entries checked in order.
+    ///
+    /// # Errors
+    /// [`LogError::Conflict`].
+    pub fn history(&self) -> Result<LogHistory> {
+        let mut history = LogHistory::new(self.publisher);
+        for (index, entry) in (0..).zip(&self.entries) {
+            history.append(index, entry)?;
+        }
+        Ok(history)
+    }
+
+    /// Whether a catalog or a stack of this digest is in the log.
+    pub fn holds(&self, digest: &Hex32) -> bool {
+        self.places.contains_key(digest)
+    }
+
+    /// The proof that a catalog or a stack is in the log, with the entry as extra data, and with the checkpoint that has
+    /// cosignatures if that one covers it; `None` if it is not in the log. Reads a few tiles.
+    ///
+    /// # Errors
+    /// As [`VerifiedLog::open`] and [`VerifiedLog::prove`].
+    pub fn proof(&self, digest: &Hex32) -> Result<Option<InclusionProof>> {
+        let Some(&index) = self.places.get(digest) else { return Ok(None) };
+        let head =
+            self.witnessed.as_ref().filter(|head| index < head.checkpoint.size).unwrap_or(&self.newest);
+        let mut log =
+            VerifiedLog::open(DirectorySource(self.folder.clone()), LogLayout::Tiles, &head.checkpoint)?;
+        let hashes = log.prove(index)?;
+        let entry = usize::try_from(index).ok().and_then(|index| self.entries.get(index));
+        let extra = entry.map(|entry| entry.to_string().into_bytes());
+        Ok(Some(InclusionProof { extra, index, hashes, checkpoint: head.note.clone() }))
+    }
+
+    /// One of the log's files; `None` if the log has none there.
+    ///
+    /// # Errors
+    /// [`LogError::TooLarge`], [`LogError::Storage`].
+    pub fn file(&self, place: LogFile) -> Result<Option<Vec<u8>>> {
+        match place {
+            LogFile::Checkpoint => Ok(Some(self.newest.note.clone().into_bytes())),
+            place if place.is_within(self.newest.checkpoint.size) => {
+                DirectorySource(self.folder.clone()).file(&LogLayout::Tiles.path(place), MAX_FILE_BYTES)
+            }
+            _ => Ok(None),
+        }
+    }
+}
+
+/// A note of a log's folder.
+fn read(source: &DirectorySource, path: &str) -> Result<Option<String>> {
+    let bytes = source.file(path, MAX_NOTE_BYTES as u64)?;
+    let text = bytes.map(String::from_utf8);
+    text.transpose().map_err(|_| LogError::malformed("signed note", "it is not UTF-8"))
+}
+
+pub(crate) fn head(note: String, key: &LogKey) -> Result<SignedCheckpoint> {
+    Ok(SignedCheckpoint { checkpoint: Checkpoint::open(note.as_bytes(), key)?, note })
+}

@@ -1,0 +1,80 @@
+//! Queries, on their way to a server.
+//!
+//! A server decodes in two steps: [`QueryHead::parse`] on the first [`HEAD_BYTES`], which costs nothing and is
+//! where a wrong epoch or scheme ends; then [`QueryHead::queries`] on the rest.
+
+use crate::{
+    FrameError, FrameHeader, SessionId,
+    fields::{self, FieldReader},
+    frame,
+};
+
+/// The first bytes of the frame.
+pub const MAGIC: &[u8; 4] = b"sotq";
+
+/// Bytes before the first query.
+pub const HEAD_BYTES: usize = frame::FRAME_HEADER_BYTES + 16;
+
+/// The fixed part of an ask.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct QueryHead {
+    /// Server, epoch and parameters the queries were made for.
+    pub pin: FrameHeader,
+    /// How many queries follow, at least 1.
+    pub count: u16,
+    /// The session whose keys the queries need; [`SessionId::NONE`] for schemes without keys.
+    pub session: SessionId,
+}
+
+/// Encodes an ask of queries that all have one size.
+///
+/// # Errors
+/// [`FrameError::Count`] for no queries or more than 65535; [`FrameError::Length`] for queries of two sizes.
+pub fn encode<T: AsRef<[u8]>>(
+    pin: &FrameHeader,
+    session: &SessionId,
+    queries: &[T],
+) -> Result<Vec<u8>, FrameError> {
+    let count = fields::count(queries)?;
+    let each = queries.first().map_or(0, |query| query.as_ref().len());
+    let mut out = Vec::with_capacity(HEAD_BYTES + each * queries.len());
+    frame::put_head(&mut out, MAGIC, pin, count);
+    out.extend_from_slice(&session.0);
+    fields::put_items(&mut out, queries)?;
+    Ok(out)
+}
+
+/// Puts another session's id into a frame, whose queries stay as they are. `false` if it is no ask.
+pub fn replace_session(body: &mut [u8], session: &SessionId) -> bool {
+    if QueryHead::parse(body).is_err() {
+        return false;
+    }
+    body.get_mut(frame::FRAME_HEADER_BYTES..HEAD_BYTES).is_some_and(|place| {
+        place.copy_from_slice(&session.0);
+        true
+    })
+}
+
+impl QueryHead {
+    /// Reads the head at the start of `body`, whatever follows it.
+    ///
+    /// # Errors
+    /// [`FrameError`] for bytes [`encode`] cannot have made.
+    pub fn parse(body: &[u8]) -> Result<Self, FrameError> {
+        let mut fields = FieldReader::new(body);
+        let (pin, count) = frame::take_head(&mut fields, MAGIC)?;
+        let session = SessionId(fields.take()?);
+        if count == 0 {
+            return Err(FrameError::Count { got: 0 });
+        }
+        Ok(QueryHead { pin, count, session })
+    }
+
+    /// The queries of the frame `body` this head was parsed from.
+    ///
+    /// # Errors
+    /// [`FrameError::Length`] unless exactly `count * query_bytes` bytes follow the head.
+    pub fn queries<'a>(&self, body: &'a [u8], query_bytes: usize) -> Result<Vec<&'a [u8]>, FrameError> {
+        fields::items(body.get(HEAD_BYTES..).ok_or(FrameError::Short)?, self.count, query_bytes)
+    }
+}
