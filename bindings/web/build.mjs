@@ -46,10 +46,10 @@ function build(family, kind, program) {
   mkdirSync(out, { recursive: true });
   const wasm = join(folder, "wasm32-unknown-unknown/web/sotto_web.wasm");
   run(program, [wasm, out]);
-  const optimised = join(out, "sotto_bg.wasm");
+  const optimized = join(out, "sotto_bg.wasm");
   const allowed = ["--enable-bulk-memory", "--enable-nontrapping-float-to-int", "--enable-sign-ext", "--enable-mutable-globals",
     "--enable-reference-types", "--enable-multivalue", ...(kind === "simd" ? ["--enable-simd"] : [])];
-  run(process.execPath, [join(here, "node_modules/binaryen/bin/wasm-opt"), optimised, ...allowed, "-Oz", "--gufa", "-Oz", "-o", optimised]);
+  run(process.execPath, [join(here, "node_modules/binaryen/bin/wasm-opt"), optimized, ...allowed, "-Oz", "--gufa", "-Oz", "-o", optimized]);
   return sizes(out);
 }
 

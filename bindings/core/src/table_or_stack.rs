@@ -20,7 +20,7 @@ pub enum TableOrStack {
 pub type LookupOutcome = Vec<Result<LookupResult, ClientError>>;
 
 /// The most lookups that anything is filled up to.
-const MOST_OF_A_BATCH: usize = 1 << 16;
+const MAX_OF_A_BATCH: usize = 1 << 16;
 
 impl TableOrStack {
     /// What it is, as it is now.
@@ -46,8 +46,8 @@ impl TableOrStack {
         wanted: &[Lookup<'_>],
         batch: usize,
     ) -> Result<(LookupOutcome, LookupCost), BindingError> {
-        if !(1..=MOST_OF_A_BATCH).contains(&batch) {
-            let fix = format!("give one of 1 to {MOST_OF_A_BATCH}");
+        if !(1..=MAX_OF_A_BATCH).contains(&batch) {
+            let fix = format!("give one of 1 to {MAX_OF_A_BATCH}");
             return Err(BindingError::misuse(format!("a batch of {batch} is none"), fix));
         }
         let (mut wishes, mut cost) = (wanted.to_vec(), LookupCost::of(wanted.len()));

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use sotto_binding::{BindingError, Options};
 
 /// Most servers that a scheme asks.
-const MOST_SERVERS: usize = 8;
+const MAX_SERVERS: usize = 8;
 /// What `sotto_get_many` fills its rounds up to, unless said otherwise.
 const BATCH: usize = 16;
 
@@ -28,7 +28,7 @@ pub(crate) fn parse(json: &[u8]) -> Result<Config, BindingError> {
     let servers: Vec<String> = field(&mut all, "servers")?.ok_or_else(|| wrong("it names no \"servers\""))?;
     let table = field(&mut all, "table")?.ok_or_else(|| wrong("it names no \"table\""))?;
     let batch = field(&mut all, "batch")?.unwrap_or(BATCH);
-    if !(1..=MOST_SERVERS).contains(&servers.len()) || servers.iter().any(String::is_empty) {
+    if !(1..=MAX_SERVERS).contains(&servers.len()) || servers.iter().any(String::is_empty) {
         return Err(wrong("\"servers\" are the addresses of 1 to 8 servers"));
     }
     let twice = |(i, server): (usize, &String)| servers.iter().skip(i + 1).any(|other| other == server);

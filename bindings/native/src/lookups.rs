@@ -7,7 +7,7 @@ use sotto_binding::{BindingError, ErrorKind};
 use sotto_client::Lookup;
 
 /// Most wishes of one call.
-const MOST: usize = 1 << 16;
+const MAX: usize = 1 << 16;
 
 /// One thing that is wanted.
 pub(crate) enum ParsedLookup {
@@ -46,10 +46,10 @@ impl ParsedLookup {
             let list: Vec<Value> = serde_json::from_slice(json).map_err(|error| {
                 BindingError::misuse(format!("what is wanted is no JSON list: {error}"), fix)
             })?;
-            match list.len() <= MOST {
+            match list.len() <= MAX {
                 true => Ok(list),
                 false => Err(BindingError::misuse(
-                    format!("{} wishes at once, {MOST} are the most", list.len()),
+                    format!("{} wishes at once, {MAX} are the most", list.len()),
                     fix,
                 )),
             }

@@ -176,6 +176,6 @@ at("form").addEventListener("submit", (event) => {
   if (table) ask();
   else open();
 });
-// Colours of pictures are those of the moment.
+// Colors of pictures are those of the moment.
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => shown[0] && show.queries(...shown));
 begin();

@@ -12,7 +12,7 @@ function draw(canvas, data) {
   canvas.width = columns;
   canvas.height = rows;
   const style = getComputedStyle(canvas);
-  const [from, to] = [style.getPropertyValue("--soft"), style.getPropertyValue("--mark")].map(colour);
+  const [from, to] = [style.getPropertyValue("--soft"), style.getPropertyValue("--mark")].map(color);
   const image = new ImageData(columns, rows);
   data.forEach((byte, i) => {
     for (let c = 0; c < 3; c += 1) image.data[4 * i + c] = from[c] + ((to[c] - from[c]) * byte) / 255;
@@ -21,7 +21,7 @@ function draw(canvas, data) {
   canvas.getContext("2d").putImageData(image, 0, 0);
 }
 
-const colour = (text) => [1, 3, 5].map((i) => Number.parseInt(text.trim().slice(i, i + 2), 16));
+const color = (text) => [1, 3, 5].map((i) => Number.parseInt(text.trim().slice(i, i + 2), 16));
 
 /** The bytes that left, beside those of the lookup before. */
 export function queries(now, before) {
@@ -67,7 +67,7 @@ function bars(list, lines) {
   }
 }
 
-/** What travelled, beside downloading the whole table. */
+/** What traveled, beside downloading the whole table. */
 export function cost(cost, about) {
   const size = (name, amount, other) => ({ name, amount, said: bytes(amount), other });
   const whole = about.rows * about.row_bytes;

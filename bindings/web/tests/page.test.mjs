@@ -182,8 +182,8 @@ function faint() {
   const light = ([r, g, b]) => 0.2126 * linear(r) + 0.7152 * linear(g) + 0.0722 * linear(b);
   const ground = (one) => {
     for (; one; one = one.parentElement) {
-      const colour = parts(getComputedStyle(one).backgroundColor);
-      if (colour[3] !== 0) return colour;
+      const color = parts(getComputedStyle(one).backgroundColor);
+      if (color[3] !== 0) return color;
     }
     return [255, 255, 255];
   };

@@ -36,13 +36,13 @@ const MAX_EVALUATIONS: usize = 64;
 const MAX_REPORT_BYTES: usize = 1 << 20;
 
 /// Evaluation keys of one message at most.
-const MOST_KEYS: usize = 64;
+const MAX_KEYS: usize = 64;
 
 /// Bytes of a request for configurations at most.
-const MOST_CONFIG_BYTES: usize = 64 << 10;
+const MAX_CONFIG_BYTES: usize = 64 << 10;
 
 /// Bytes of a user's name at most.
-const MOST_NAME: usize = 128;
+const MAX_NAME: usize = 128;
 
 const NOT_SERVED: &str = "a use case that is not served";
 
@@ -114,7 +114,7 @@ impl Service {
     /// Bytes of a body at most, for a path that there is.
     pub fn most_bytes(&self, path: &str) -> Option<usize> {
         match path {
-            "/config" => Some(MOST_CONFIG_BYTES),
+            "/config" => Some(MAX_CONFIG_BYTES),
             "/key" => Some(self.most_key_bytes()),
             "/queries" => Some(MAX_QUERIES_BYTES),
             "/report" => Some(MAX_REPORT_BYTES),
@@ -149,7 +149,7 @@ impl Service {
         let (Some(user), Some(agent)) = (asked.user, asked.agent) else {
             return refused(400, "the headers User-Identifier and User-Agent are needed");
         };
-        if user.is_empty() || user.len() > MOST_NAME {
+        if user.is_empty() || user.len() > MAX_NAME {
             return refused(400, "the header User-Identifier has no name, or too long a one");
         }
         Ok((user, agent, limited(&asked.body, self.most_bytes(asked.path).unwrap_or(0))?))
@@ -219,7 +219,7 @@ impl Service {
     pub fn key(&self, asked: &HttpRequest<'_>, store: &dyn KeyStore) -> Result<usize, Refusal> {
         let (user, _, body) = self.checked(asked)?;
         let mut all = Vec::new();
-        for part in parts(body, MOST_KEYS)? {
+        for part in parts(body, MAX_KEYS)? {
             let key: EvaluationKey = decoded(part.clone())?;
             let Some(metadata) = &key.metadata else { return refused(400, LACKING) };
             let Some(use_case) = self.all().find(|use_case| metadata.identifier == use_case.key_id[..])

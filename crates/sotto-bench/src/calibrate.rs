@@ -1,6 +1,6 @@
 //! How fast each scheme is on this machine, from small tables, in a minute; and how well that predicts others.
 //!
-//! Times of one thread are the processor's, not the clock's: neighbours on a shared machine take time, and not work.
+//! Times of one thread are the processor's, not the clock's: neighbors on a shared machine take time, and not work.
 
 mod predictions;
 

@@ -12,7 +12,7 @@
 //! | `published` | other people's figures for the same shapes, with their sources |
 //! | [`report`] | what came out, as tables, JSON and SVG |
 //!
-//! Measured, published and modelled figures never share a column.
+//! Measured, published and modeled figures never share a column.
 //!
 //! ```no_run
 //! use sotto_bench::{Options, load, run};

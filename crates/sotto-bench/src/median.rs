@@ -29,7 +29,7 @@ impl Samples {
     }
 }
 
-/// Medians of some work and of what it is held against, in turns, so that both meet the same neighbours on a shared
+/// Medians of some work and of what it is held against, in turns, so that both meet the same neighbors on a shared
 /// machine; after one turn of the work that is not counted.
 pub(crate) fn in_turns(
     turns: usize,

@@ -2,7 +2,7 @@
 
 use crate::definition::Case;
 use crate::error::BenchError;
-use crate::report::{FetchMethod, ModelledCase, TableFacts, Traffic};
+use crate::report::{FetchMethod, ModeledCase, TableFacts, Traffic};
 use crate::{Options, report};
 use serde_json::Value;
 use sotto_catalog::Packing;
@@ -120,10 +120,10 @@ impl<'a> PreparedCase<'a> {
     }
 
     /// What travels, by the parameters.
-    pub(crate) fn modelled(&self) -> ModelledCase {
+    pub(crate) fn modeled(&self) -> ModeledCase {
         let costs = &self.report.costs;
         let queries = (self.packing.records_per_row() * self.entry.query_servers) as u64;
-        ModelledCase {
+        ModeledCase {
             table: self.table.clone(),
             way: self.way(),
             traffic: Traffic::new(

@@ -77,7 +77,7 @@ pub fn guard(options: &Options, progress: &(dyn Fn(Progress<'_>) + Sync)) -> Res
     let first = attempt(RATIOS.iter().collect(), &defaults, &options, progress)?;
     let conditions = Conditions {
         backend: &machine.kernels,
-        optimised: machine.optimised,
+        optimized: machine.optimized,
         quick: options.quick,
         huge_pages: first.huge_pages,
     };

@@ -1,11 +1,11 @@
 //! What a run found: figures with their units in their names.
 //!
 //! Three tiers, never in one column: [`MeasuredCase`] by us in this run, [`crate::report::PublishedRow`] read in
-//! papers, [`ModelledCase`] computed from parameters.
+//! papers, [`ModeledCase`] computed from parameters.
 
 mod guard;
 mod machine;
-mod modelled;
+mod modeled;
 mod names;
 mod predictions;
 mod series;
@@ -45,7 +45,7 @@ pub struct Report {
     /// Read in papers, for shapes of this run.
     pub published: Vec<PublishedRow>,
     /// Computed from parameters, for every case, run or not.
-    pub modelled: Vec<ModelledCase>,
+    pub modeled: Vec<ModeledCase>,
     /// Cases that did not run, and why.
     pub skipped: Vec<SkippedCase>,
     /// Proofs in trees of hashes.
@@ -315,7 +315,7 @@ pub struct Baseline {
 
 /// What parameters promise, computed and not measured.
 #[derive(Debug, Clone, Serialize)]
-pub struct ModelledCase {
+pub struct ModeledCase {
     /// Which table.
     pub table: TableFacts,
     /// Which scheme, and how its parameters were chosen.
@@ -366,7 +366,7 @@ impl Report {
     pub fn append(&mut self, other: Report) {
         self.definitions.extend(other.definitions);
         self.measured.extend(other.measured);
-        self.modelled.extend(other.modelled);
+        self.modeled.extend(other.modeled);
         self.skipped.extend(other.skipped);
         self.trees.append(other.trees);
         for row in other.published {

@@ -55,7 +55,7 @@ pub(crate) fn run_with(
         machine: MachineFacts::of_this(options),
         measured: Vec::new(),
         published: published::for_tables(&tables)?,
-        modelled: Vec::new(),
+        modeled: Vec::new(),
         skipped: Vec::new(),
         trees: tree::run(&definition.trees, schemes, options, watcher)?,
     };
@@ -67,7 +67,7 @@ pub(crate) fn run_with(
             let refused = match PreparedCase::of(case, schemes, options)? {
                 CasePlan::NoFit(why) => Some(format!("no parameters: {why}")),
                 CasePlan::Plan(plan) => {
-                    report.modelled.push(plan.modelled());
+                    report.modeled.push(plan.modeled());
                     let refusal = plan.refusal(options, available).filter(|_| !case.sizes);
                     if refusal.is_none() && !case.sizes {
                         plans.push(plan);
@@ -84,7 +84,7 @@ pub(crate) fn run_with(
         }
     }
     let measured = &report.measured;
-    report.modelled.iter_mut().for_each(|row| row.with_floor(measured));
+    report.modeled.iter_mut().for_each(|row| row.with_floor(measured));
     Ok(report)
 }
 

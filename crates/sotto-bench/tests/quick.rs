@@ -64,9 +64,9 @@ fn the_sizes_of_bgvpir_stand_beside_the_papers() {
     let definition = load("bgvpir-table1").unwrap();
     let report = run(&definition, &Options::default(), &|_| ()).unwrap();
     assert!(report.measured.is_empty() && report.skipped.is_empty());
-    assert_eq!(report.modelled.len(), definition.cases.len());
+    assert_eq!(report.modeled.len(), definition.cases.len());
     let paper = report.published.iter().find(|row| row.scheme == "BGV-PIR, pruned").unwrap();
-    let ours = report.modelled.iter().find(|row| row.way.set.as_deref() == Some("m8191-paper")).unwrap();
+    let ours = report.modeled.iter().find(|row| row.way.set.as_deref() == Some("m8191-paper")).unwrap();
     assert!(
         ours.traffic.up_bytes < paper.up_bytes.unwrap()
             && ours.traffic.down_bytes < paper.down_bytes.unwrap()
@@ -80,7 +80,7 @@ fn the_sizes_of_bgvpir_stand_beside_the_papers() {
 fn the_quick_definition_of_trees_runs_and_every_proof_is_right() {
     let report = sotto_bench::run(&load("tree-quick").unwrap(), &Options::default(), &|_| ()).unwrap();
     let trees = &report.trees;
-    assert!(report.measured.is_empty() && report.modelled.is_empty());
+    assert!(report.measured.is_empty() && report.modeled.is_empty());
     let of = |scheme: &str| trees.measured.iter().filter(|m| m.scheme.as_deref() == Some(scheme)).count();
     for scheme in sotto_registry::SCHEMES.iter().filter(|entry| entry.servers == 1) {
         let name = scheme.id.0.split('/').next().unwrap();
@@ -112,9 +112,9 @@ fn check(name: &str) -> Report {
         assert!(measured.offline.stages.iter().any(|s| s.name == "digest"));
         assert!(measured.batches.iter().all(|b| b.per_lookup_ms <= b.server_ms && b.per_lookup_ms > 0.0));
     }
-    for (measured, modelled) in report.measured.iter().zip(&report.modelled) {
-        assert_eq!(measured.traffic, modelled.traffic, "the model's bytes are those of the messages");
-        assert!(modelled.read_floor_ms.is_some());
+    for (measured, modeled) in report.measured.iter().zip(&report.modeled) {
+        assert_eq!(measured.traffic, modeled.traffic, "the model's bytes are those of the messages");
+        assert!(modeled.read_floor_ms.is_some());
     }
     let steps = steps.into_inner().unwrap();
     assert!(steps.iter().any(|s| s.contains("preparing a client")), "{steps:?}");

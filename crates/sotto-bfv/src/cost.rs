@@ -11,7 +11,7 @@ use sotto_math::tiles::WordPacking;
 pub const SEED_BYTES: usize = 32;
 
 /// Most bytes of an image.
-pub const MOST_BYTES: u64 = 1 << 46;
+pub const MAX_BYTES: u64 = 1 << 46;
 
 /// Bytes of one limb of a body on the wire.
 fn limb_bytes(ring: &RingSet, prime: u64) -> usize {

@@ -48,7 +48,7 @@ pub struct ParamsSet {
 pub struct RequiredKeys {
     /// Of the turn by so many slots.
     pub turn: Option<usize>,
-    /// Of relinearisation.
+    /// Of relinearization.
     pub square: bool,
     /// Of so many rounds of expansion.
     pub rounds: u32,

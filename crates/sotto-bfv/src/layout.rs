@@ -79,7 +79,7 @@ pub struct BucketPlace {
 impl zeroize::DefaultIsZeroes for BucketPlace {}
 
 /// Most numbers of a record.
-pub const MOST_WORDS: u32 = 1 << 20;
+pub const MAX_WORDS: u32 = 1 << 20;
 
 /// Positions that each of so many lanes has; 0 if there are too many.
 pub fn positions(form: PlaintextForm, n: usize, lanes: u64) -> u64 {
@@ -113,7 +113,7 @@ impl Layout {
         if records == 0 || records > 1 << 40 || !literal.records.is_multiple_of(buckets as u64) {
             return field("records", "1 to 2^40 in each bucket, and equally many in all");
         }
-        if words == 0 || words > MOST_WORDS as usize {
+        if words == 0 || words > MAX_WORDS as usize {
             return field("record_words", "1 to 2^20");
         }
         let needed = records.div_ceil(positions);
@@ -121,7 +121,7 @@ impl Layout {
             PlaintextForm::Slots => rows as u64 == needed,
             PlaintextForm::Whole => rows > 0 && rows as u64 <= needed,
         };
-        if !in_reach || rows > MOST_ROWS {
+        if !in_reach || rows > MAX_ROWS {
             return field("rows", "at most 2^16, and as many as the records take");
         }
         let span = if form == PlaintextForm::Whole { n } else { 1 };
@@ -147,7 +147,7 @@ impl Layout {
                 "at least 1, and no more than there are columns, or positions to turn to",
             );
         }
-        if !(1..=MOST_QUERIES).contains(&layout.queries) {
+        if !(1..=MAX_QUERIES).contains(&layout.queries) {
             return field("queries", "1 to 4096");
         }
         if !(1..=ring.query_primes()).contains(&layout.primes) {
@@ -274,10 +274,10 @@ impl Layout {
 }
 
 /// Most ciphertexts of a query.
-pub const MOST_QUERIES: usize = 1 << 12;
+pub const MAX_QUERIES: usize = 1 << 12;
 
 /// Most rows of a table.
-pub const MOST_ROWS: usize = 1 << 16;
+pub const MAX_ROWS: usize = 1 << 16;
 
 /// All ones if equal, else zero.
 pub fn equal(a: u64, b: u64) -> u64 {

@@ -17,7 +17,7 @@ use sotto_prg::PublicSeed;
 pub struct Keys {
     /// Of the masks.
     pub seed: PublicSeed,
-    /// Key by key: of the turn, of relinearisation, of each round of expansion.
+    /// Key by key: of the turn, of relinearization, of each round of expansion.
     pub bodies: Vec<Vec<u64>>,
 }
 

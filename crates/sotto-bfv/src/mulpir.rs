@@ -2,7 +2,7 @@
 //!
 //! A table of equal entries is plaintexts of coefficients in a rectangle of `d0` by `d1`. One ciphertext, or a few, is expanded
 //! to selectors of both dimensions; plaintexts times the first ones are summed for each column, and the sums times the second
-//! ones are summed, relinearised, and left with one prime (Ali, Lepoint, Patel, Raykova, Schoppmann, Seth, Yeo, USENIX Security
+//! ones are summed, relinearized, and left with one prime (Ali, Lepoint, Patel, Raykova, Schoppmann, Seth, Yeo, USENIX Security
 //! 2021).
 //!
 //! Here are numbers alone, and no bytes of messages: whoever speaks a protocol turns these into ciphertexts, and answers into

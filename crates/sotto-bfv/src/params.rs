@@ -70,7 +70,7 @@ impl<F: Family> sotto_core::Params for Params<F> {
         let security = set.security()?;
         let ring = set.ring().cloned().ok_or_else(|| field("ring", "one that has transforms"))?;
         let bytes = cost::image_bytes(&layout);
-        check("records", bytes <= cost::MOST_BYTES, "an image of at most 2^46 bytes")?;
+        check("records", bytes <= cost::MAX_BYTES, "an image of at most 2^46 bytes")?;
         check("written", literal.written as usize <= layout.rows, "at most the rows")?;
         let [body, mask] = literal.answer_bits.map(u32::from);
         let bits = AnswerBits::new(&ring, body, mask).ok_or_else(|| {

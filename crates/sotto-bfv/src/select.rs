@@ -3,7 +3,7 @@
 use crate::candidates::CandidateTable;
 use crate::cost;
 use crate::family::{Family, Method, ParamsSet};
-use crate::layout::{MOST_WORDS, PlaintextForm};
+use crate::layout::{MAX_WORDS, PlaintextForm};
 use crate::literal::{Literal, NO_TABLES_MASK};
 use crate::noise::Noise;
 use crate::params::laid;
@@ -63,7 +63,7 @@ fn candidates<F: Family>(set: &ParamsSet, shape: &TableShape) -> Result<Vec<(f64
         let bytes = cost::image_bytes(&layout);
         let noise = method.noise(ring.ring()?, &layout, 0.0);
         let answer_bits =
-            answer_bits(&noise, ring, shape.required_failure_log2()).filter(|_| bytes <= cost::MOST_BYTES)?;
+            answer_bits(&noise, ring, shape.required_failure_log2()).filter(|_| bytes <= cost::MAX_BYTES)?;
         let nanoseconds = cost::nanoseconds(&method, &layout, ring);
         let answer = method.answers(&layout) * cost::answer_bytes(ring, answer_bits);
         let sizes = [cost::query_bytes(ring, layout.queries), answer, cost::keys_bytes(ring, method.keys())];
@@ -89,7 +89,7 @@ fn draft<M: Method>(ring: &RingSet, shape: &TableShape) -> Option<Literal> {
         ring: ring.name.into(),
         records,
         buckets: u32::try_from(buckets).ok()?,
-        record_words: u32::try_from(words).ok().filter(|words| *words <= MOST_WORDS)?,
+        record_words: u32::try_from(words).ok().filter(|words| *words <= MAX_WORDS)?,
         split: 1,
         rows: 1,
         merged: 1,
@@ -129,7 +129,7 @@ fn written<F: Family>(literal: Literal, required: f64) -> Result<Literal> {
     Ok(Literal { written: u32::try_from(written).unwrap_or(u32::MAX), ..literal })
 }
 
-/// What a goal minimises. Small terms of the others break ties.
+/// What a goal minimizes. Small terms of the others break ties.
 fn price(shape: &TableShape, nanoseconds: f64, [query, answer, keys]: [usize; 3]) -> f64 {
     let (query, answer) = (query as f64, answer as f64);
     let keys = keys as f64 / shape.lookups_per_client.max(1) as f64;

@@ -15,7 +15,7 @@ pub const MIN_CHUNK_BYTES: u64 = 64 << 10;
 pub const MAX_CHUNK_BYTES: u64 = 1 << 30;
 
 /// The chunk size of artifacts that are small enough for it.
-const USUAL_CHUNK_BYTES: u64 = 1 << 20;
+const DEFAULT_CHUNK_BYTES: u64 = 1 << 20;
 
 /// A static file as a catalog names it. Chunks let a client keep what it has when a download breaks
 /// off, and notice a wrong byte after one chunk instead of after all of them.
@@ -102,5 +102,5 @@ impl ArtifactEntry {
 /// The chunk size for an artifact of `bytes`: 1 MiB, or more where that would make over 4096 chunks.
 pub fn chunk_bytes_for(bytes: u64) -> u64 {
     let least = bytes.div_ceil(MAX_CHUNKS as u64).checked_next_power_of_two().unwrap_or(MAX_CHUNK_BYTES);
-    least.clamp(USUAL_CHUNK_BYTES, MAX_CHUNK_BYTES)
+    least.clamp(DEFAULT_CHUNK_BYTES, MAX_CHUNK_BYTES)
 }

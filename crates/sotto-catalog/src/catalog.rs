@@ -75,7 +75,7 @@ pub struct Catalog {
     /// A small table with the newest changes, asked in the same round. A client that does not ask it
     /// reads this snapshot, which is older but not wrong.
     pub sidecar: Option<Sidecar>,
-    /// Where the data comes from, in the words its licence asks for.
+    /// Where the data comes from, in the words its license asks for.
     pub attribution: Option<String>,
     /// When it was made, in seconds since 1970.
     pub created: u64,

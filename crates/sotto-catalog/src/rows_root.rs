@@ -21,10 +21,10 @@ use subtle::{Choice, ConditionallySelectable, ConstantTimeEq};
 pub const NODE_BYTES: usize = 32;
 
 /// Most levels of a path.
-pub const MOST_LEVELS: u32 = 40;
+pub const MAX_LEVELS: u32 = 40;
 
 /// Most nodes of the tree's artifact where rows are verified one by one: 512 KiB, all of which a client reads for each row.
-pub const MOST_NODES: u64 = 1 << 14;
+pub const MAX_NODES: u64 = 1 << 14;
 
 const LEAF_KEY: &[u8; 32] = b"sotto 2026 rows root v1, leaf...";
 const NODE_KEY: &[u8; 32] = b"sotto 2026 rows root v1, node...";
@@ -164,10 +164,10 @@ impl RowsRoot {
         if !(1..=crate::catalog::MAX_ROWS).contains(&self.leaf_rows) {
             return refuse("a leaf has 1 to 2^40 rows");
         }
-        if self.path.is_some_and(|path| path > MOST_LEVELS) {
+        if self.path.is_some_and(|path| path > MAX_LEVELS) {
             return refuse("a path has at most 40 nodes");
         }
-        if self.path.is_some() && self.tree_bytes(rows) > MOST_NODES * NODE_BYTES as u64 {
+        if self.path.is_some() && self.tree_bytes(rows) > MAX_NODES * NODE_BYTES as u64 {
             return refuse("at most 2^14 nodes where rows are verified one by one");
         }
         Ok(())

@@ -44,7 +44,7 @@ pub struct Stack {
     pub shards: Vec<Shard>,
     /// What is public.
     pub files: Vec<StackFile>,
-    /// Where the data comes from, in the words its licence asks for.
+    /// Where the data comes from, in the words its license asks for.
     pub attribution: Option<String>,
     /// When it was made, in seconds since 1970.
     pub created: u64,

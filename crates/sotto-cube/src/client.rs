@@ -198,7 +198,7 @@ impl<F> Client<F> {
 
     /// `p (b' / 2^t_b - a' s / 2^t_a)`, to the nearest integer modulo p: the words of one polynomial.
     ///
-    /// The product is exact modulo q: see [`MOST_MASK_BITS`](crate::params::MOST_MASK_BITS).
+    /// The product is exact modulo q: see [`MAX_MASK_BITS`](crate::params::MAX_MASK_BITS).
     fn round(&self, mask: &[u64], body: &[u64], secret: &SecretKey) -> Zeroizing<Vec<u64>> {
         let (params, ring) = (&*self.params, &self.params.ring);
         let [mask_bits, body_bits] = params.literal.answer_bits.map(u32::from);
@@ -208,7 +208,7 @@ impl<F> Client<F> {
         ring.inverse(ModulusLevel::Main, &mut product);
         let half = 1u64 << (mask_bits - p - 1);
         let words = body.iter().zip(product.iter()).map(|(body, product)| {
-            let phase = (body << (mask_bits - body_bits)).wrapping_sub(ring.q().centred(*product) as u64);
+            let phase = (body << (mask_bits - body_bits)).wrapping_sub(ring.q().centered(*product) as u64);
             (phase.wrapping_add(half) & ((1 << mask_bits) - 1)) >> (mask_bits - p)
         });
         Zeroizing::new(words.collect())

@@ -143,7 +143,7 @@ impl PolynomialReader {
     }
 }
 
-/// The stored words of a polynomial with these whitened bytes: coefficients centred, then transformed.
+/// The stored words of a polynomial with these whitened bytes: coefficients centered, then transformed.
 pub(crate) fn stored_words(params: &Inner, form: &WordFormat, bytes: &[u8]) -> Result<Vec<u64>> {
     let (n, p_log2) = (params.n(), u32::from(params.literal.p_log2));
     let mut words = bits::unpack_words(bytes, p_log2, n)

@@ -189,17 +189,17 @@ pub const SEED_BYTES: u64 = 32;
 
 /// Most records along the first dimension: an expanded query has room for no more, and one that is sent selector
 /// by selector stays near a hundred megabytes.
-pub const MOST_ROWS: u32 = 4096;
+pub const MAX_ROWS: u32 = 4096;
 
 /// Most further dimensions.
-pub const MOST_NU2: u8 = 16;
+pub const MAX_NU2: u8 = 16;
 
 /// Most bits of an answer's mask: N times such a word times the largest coefficient of a secret is below q / 2
 /// in every ring, so that clients multiply modulo q without a wrap.
-pub const MOST_MASK_BITS: u32 = 36;
+pub const MAX_MASK_BITS: u32 = 36;
 
 /// Most bytes of a query's selectors as the server works with them.
-pub const MOST_PREPARED_BYTES: u64 = 1 << 30;
+pub const MAX_PREPARED_BYTES: u64 = 1 << 30;
 
 /// A ciphertext for each row, or in the matrix form one for each row and each of its n columns.
 fn selector_bytes(literal: &Literal, degree: usize) -> u64 {
@@ -221,16 +221,16 @@ fn in_range(literal: &Literal, set: &RingSet) -> Result<Gadgets, ParamsError> {
         literal.form != TableForm::Matrix || set.special.is_none(),
         "matrices have no second modulus",
     )?;
-    check("rows", (1..=MOST_ROWS).contains(&rows), "1 to 4096")?;
+    check("rows", (1..=MAX_ROWS).contains(&rows), "1 to 4096")?;
     let prepared = selector_bytes(literal, set.n);
-    check("rows, n", prepared <= MOST_PREPARED_BYTES, "selectors take at most 2^30 bytes")?;
-    check("nu2", nu2 <= MOST_NU2, "at most 16")?;
+    check("rows, n", prepared <= MAX_PREPARED_BYTES, "selectors take at most 2^30 bytes")?;
+    check("nu2", nu2 <= MAX_NU2, "at most 16")?;
     check("written", literal.written <= rows, "at most the rows")?;
     check("p_log2", (1..=20).contains(&p_log2), "1 to 20")?;
     let leaves = (rows as usize).max(literal.bit_rows());
     check("rows, nu2, fold", !expanded || 2 * leaves <= set.n, "one query has room for N/2 of either kind")?;
     let [mask, body] = literal.answer_bits.map(u32::from);
-    let answers = u32::from(p_log2) < body && body <= mask && mask <= set.main_bits().min(MOST_MASK_BITS);
+    let answers = u32::from(p_log2) < body && body <= mask && mask <= set.main_bits().min(MAX_MASK_BITS);
     check("answer_bits", answers, "log2 p < bits of b <= bits of a <= 36 and log2 q")?;
     let query_modulus = if expanded { set.full_bits() } else { set.main_bits() };
     let kept = |bits: u8, modulus: u32| (8..=modulus).contains(&bits.into());

@@ -49,9 +49,9 @@ fn recover(
         slots.iter_mut().for_each(|slot| *slot = ring.q().reduce(*slot));
     }
     ring.plan().inverse(slots);
-    // Centred coefficients, taken modulo p.
+    // Centered coefficients, taken modulo p.
     let mask = (1u64 << p) - 1;
-    slots.iter_mut().for_each(|word| *word = ring.q().centred(*word) as u64 & mask);
+    slots.iter_mut().for_each(|word| *word = ring.q().centered(*word) as u64 & mask);
     out.clear();
     bits::pack_words(slots, p.into(), out);
     whiten(&params.literal.mask, record, part, out);

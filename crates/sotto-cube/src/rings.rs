@@ -172,7 +172,7 @@ mod tests {
                 Distribution::Ternary => 1,
                 Distribution::Gaussian(sigma) => sotto_math::sample::Gaussian::new(sigma).bound(),
             };
-            let sum = (set.n as f64 * f64::from(largest)).log2() + f64::from(crate::params::MOST_MASK_BITS);
+            let sum = (set.n as f64 * f64::from(largest)).log2() + f64::from(crate::params::MAX_MASK_BITS);
             assert!(sum < set.log2_q() - 1.0, "{}: 2^{sum}", set.name);
         }
     }

@@ -3,7 +3,7 @@
 use crate::cost;
 use crate::literal::Literal;
 use crate::noise::Noise;
-use crate::params::{MOST_MASK_BITS, MOST_ROWS, units_of};
+use crate::params::{MAX_MASK_BITS, MAX_ROWS, units_of};
 use crate::rings::{self, RingSet};
 use crate::template::{Template, WhenTried};
 use sotto_core::work::SENT_BYTE_NANOSECONDS;
@@ -83,7 +83,7 @@ fn candidates(set: &Template, shape: &TableShape) -> Result<Vec<Literal>, Params
         let polynomials = units_of(&draft, ring.n).saturating_mul(draft.unit_polynomials());
         let bytes =
             polynomials.saturating_mul(u64::from(draft.rows) << nu2).saturating_mul(ring.n as u64 * 8);
-        (draft.rows <= MOST_ROWS && room && bytes <= 1 << 46).then_some(())?;
+        (draft.rows <= MAX_ROWS && room && bytes <= 1 << 46).then_some(())?;
         let answer_bits = answer_bits(&draft, ring, shape.required_failure_log2())?;
         Some(Literal { answer_bits, ..draft })
     });
@@ -102,7 +102,7 @@ fn answer_bits(draft: &Literal, ring: &RingSet, required: f64) -> Option<[u8; 2]
         let literal = Literal { answer_bits: [mask, body], ..draft.clone() };
         noise.failure_log2(&literal, ring) <= required - RESERVE
     };
-    let most = ring.main_bits().min(MOST_MASK_BITS) as u8;
+    let most = ring.main_bits().min(MAX_MASK_BITS) as u8;
     BODY_BITS
         .map(|more| p + more)
         .filter_map(|body| {
@@ -115,7 +115,7 @@ fn answer_bits(draft: &Literal, ring: &RingSet, required: f64) -> Option<[u8; 2]
 /// Nanoseconds that a byte on the wire is worth when server time is what matters.
 const BYTE_NANOSECONDS: f64 = SENT_BYTE_NANOSECONDS as f64;
 
-/// What a goal minimises. Small terms of the others break ties.
+/// What a goal minimizes. Small terms of the others break ties.
 fn price(literal: &Literal, ring: &RingSet, shape: &TableShape) -> f64 {
     let cost = cost::of_literal(literal, ring);
     let lookups = shape.lookups_per_client.max(1) as f64;

@@ -39,7 +39,7 @@ pub struct Cell {
 }
 
 /// The largest image: far below where offsets could overflow.
-const MOST_BYTES: u64 = 1 << 46;
+const MAX_BYTES: u64 = 1 << 46;
 
 impl Grid {
     pub(crate) fn new(literal: &Literal, set: &RingSet) -> Result<Self> {
@@ -64,7 +64,7 @@ impl Grid {
         };
         let units = units_of(literal, degree);
         let layout = TileLayout::new(set.packing(), degree, rows, cols << literal.nu2)
-            .filter(|layout| layout.bytes().checked_mul(units).is_some_and(|bytes| bytes <= MOST_BYTES))
+            .filter(|layout| layout.bytes().checked_mul(units).is_some_and(|bytes| bytes <= MAX_BYTES))
             .ok_or_else(|| bad("records, record_bytes", "the encoded table has at most 2^46 bytes"))?;
         Ok(Grid {
             layout,

@@ -7,7 +7,7 @@
 //! | one probe | the row that follows from the key's hash; rows have room for the fullest |
 //! | cuts | the row that public cuts say |
 //! | filter | the sum of three or four records, of which a binary fuse filter is made in every place for an entry |
-//! | band | the sum of a few records of 128 that are neighbours, with equations in every place for an entry |
+//! | band | the sum of a few records of 128 that are neighbors, with equations in every place for an entry |
 //!
 //! For each, the number of slots or the matrix is tried that makes it cheapest: bytes of a lookup, its share of the hint and
 //! of the catalog, and the server's work at 8,000 multiply-adds a byte, as the scheme prices it. All are of this project but

@@ -46,7 +46,7 @@ pub struct EncodeOptions<'a> {
     pub verified: RowProofs,
     /// How many threads encode; `None` for one per core.
     pub threads: Option<usize>,
-    /// Where the data comes from, in the words its licence asks for.
+    /// Where the data comes from, in the words its license asks for.
     pub attribution: Option<String>,
     /// For how many seconds the catalog is good; `None` for ever.
     pub lifetime: Option<u64>,

@@ -26,14 +26,14 @@ pub enum RowProofs {
 }
 
 /// Nodes of the tree's file, at most: a client reads all 32 KiB of them for each row, in some microseconds.
-const MOST_NODES: u64 = 1 << 10;
+const MAX_NODES: u64 = 1 << 10;
 
 /// Levels in a record, at most: an update rewrites 2^12 records. Where clients hold a hint that records change, 2^6.
-const MOST_INSIDE: u32 = 12;
-const MOST_INSIDE_HINT: u32 = 6;
+const MAX_INSIDE: u32 = 12;
+const MAX_INSIDE_HINT: u32 = 6;
 
 /// Rows that are put together for the sake of a shorter path have at most so many bytes.
-const MOST_TOGETHER: u64 = 4096;
+const MAX_TOGETHER: u64 = 4096;
 
 /// What "cheap" is: so many times the bytes and the work, at most.
 const CHEAP: f64 = 1.1;
@@ -124,11 +124,11 @@ impl LayoutSearch<'_> {
     fn candidates(&self) -> Vec<RecordLayout> {
         let width = self.shape.row_bytes;
         let groups =
-            (0..=12).map(|log| 1u64 << log).take_while(|rows| *rows == 1 || rows * width <= MOST_TOGETHER);
+            (0..=12).map(|log| 1u64 << log).take_while(|rows| *rows == 1 || rows * width <= MAX_TOGETHER);
         // With a leaf for each row the tree is highest: a path is no longer than that.
         let top = self.shape.rows.next_power_of_two().ilog2();
-        let least = top.saturating_sub(MOST_NODES.ilog2() + MOST_TOGETHER.ilog2());
-        let levels = (0..=MOST_INSIDE).filter(|levels| (least..=top).contains(levels));
+        let least = top.saturating_sub(MAX_NODES.ilog2() + MAX_TOGETHER.ilog2());
+        let levels = (0..=MAX_INSIDE).filter(|levels| (least..=top).contains(levels));
         let tries: Vec<_> =
             levels.flat_map(|levels| groups.clone().map(move |rows| (levels, rows))).collect();
         let tried = tries.into_par_iter().flat_map_iter(|(levels, rows)| {
@@ -200,10 +200,10 @@ impl LayoutSearch<'_> {
     }
 
     fn is_path(&self, rows: u64, levels: u32, leaf_rows: u64, hint: bool) -> bool {
-        let most = if hint { MOST_INSIDE_HINT } else { MOST_INSIDE };
+        let most = if hint { MAX_INSIDE_HINT } else { MAX_INSIDE };
         // A path past the root has nothing to say.
         let top = rows.div_ceil(leaf_rows).next_power_of_two().ilog2();
-        let least = top.saturating_sub(MOST_NODES.ilog2());
+        let least = top.saturating_sub(MAX_NODES.ilog2());
         levels <= top && levels >= least && levels <= most.max(least)
     }
 

@@ -48,7 +48,7 @@ impl RowTable {
             let (mut chunk, mut places) = (vec![0; count * row_bytes], vec![0; count]);
             rows.read(first, &mut chunk)?;
             order(first, &mut places);
-            // Neighbours that stay neighbours are written together.
+            // Neighbors that stay neighbors are written together.
             let mut done = 0;
             for run in places.chunk_by(|one, next| one + 1 == *next) {
                 let bytes = chunk.get(done * row_bytes..(done + run.len()) * row_bytes).unwrap_or_default();

@@ -14,10 +14,10 @@ const LINE: usize = 64;
 static IDLE: Mutex<WordPool> = Mutex::new(WordPool::new());
 
 /// Bytes that wait at most: what the selectors and folded columns of a batch of large tables take.
-const MOST_IDLE: usize = 64 << 20;
+const MAX_IDLE: usize = 64 << 20;
 
 /// Words of the smallest block that is worth keeping, a page.
-const LEAST: usize = 512;
+const MIN: usize = 512;
 
 struct WordPool {
     /// By length, so that what is found fits.
@@ -32,7 +32,7 @@ impl WordPool {
 
     fn keep(&mut self, room: Vec<u64>) {
         let bytes = size_of_val(room.as_slice());
-        if room.len() >= LEAST && self.bytes + bytes <= MOST_IDLE {
+        if room.len() >= MIN && self.bytes + bytes <= MAX_IDLE {
             self.bytes += bytes;
             self.rooms.entry(room.len()).or_default().push(room);
         }
@@ -147,17 +147,17 @@ mod tests {
     #[test]
     fn what_is_left_is_found_by_its_length_and_not_too_much_of_it() {
         let mut idle = WordPool::new();
-        for len in [LEAST - 1, LEAST, 5000] {
+        for len in [MIN - 1, MIN, 5000] {
             idle.keep(vec![len as u64; len]);
         }
         let mut found = |len| idle.take(len).map(|room| (room.len(), room[0]));
-        assert_eq!([found(LEAST - 1), found(LEAST + 1), found(5001)], [None; 3]);
+        assert_eq!([found(MIN - 1), found(MIN + 1), found(5001)], [None; 3]);
         assert_eq!(
-            [found(5000), found(5000), found(LEAST)],
-            [Some((5000, 5000)), None, Some((LEAST, LEAST as u64))]
+            [found(5000), found(5000), found(MIN)],
+            [Some((5000, 5000)), None, Some((MIN, MIN as u64))]
         );
         assert_eq!(idle.bytes, 0);
-        let each = MOST_IDLE / 8 / 10;
+        let each = MAX_IDLE / 8 / 10;
         (0..12).for_each(|_| idle.keep(vec![0; each]));
         assert_eq!((idle.rooms[&each].len(), idle.bytes), (10, 80 * each));
     }

@@ -120,7 +120,7 @@ pub fn encrypt(
     secrets.iter().zip(messages).map(&mut body).collect()
 }
 
-/// The coefficients of `b - a s`: message and error, centred around zero.
+/// The coefficients of `b - a s`: message and error, centered around zero.
 ///
 /// # Panics
 /// If `a` or `b` is not as long as the level says.
@@ -137,13 +137,13 @@ pub fn phase(
     ring.sub(level, &mut phase, &product);
     let phase = Zeroizing::new(ring.to_integers(level, &mut phase));
     let modulus = ring.modulus(level) as i128;
-    let centred = |x: &u128| {
+    let centered = |x: &u128| {
         let x = *x as i128;
         // All ones if x is above half the modulus.
         let above = (modulus / 2 - x) >> 127;
         x - (modulus & above)
     };
-    Zeroizing::new(phase.iter().map(centred).collect())
+    Zeroizing::new(phase.iter().map(centered).collect())
 }
 
 #[cfg(test)]

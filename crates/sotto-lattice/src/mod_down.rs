@@ -1,9 +1,9 @@
 //! From `Q = q q'` down to `q`: a ciphertext divided by the special modulus.
 //!
-//! Each coefficient `x` becomes `x / q'`, rounded: with `r` its residue modulo `q'`, centred around zero, that is
+//! Each coefficient `x` becomes `x / q'`, rounded: with `r` its residue modulo `q'`, centered around zero, that is
 //! `(x - r) / q'`, exact modulo `q`. Rounding errors of mask and body add the variance `(H + 1) / 12` to the phase, `H`
 //! being the squared norm of the secret, and everything that was in it is divided by `q'`. FSpiral's program does not
-//! centre, which costs it about one bit.
+//! center, which costs it about one bit.
 
 use crate::ciphertext::Ciphertext;
 use crate::ring::{ModulusLevel, Ring};
@@ -27,7 +27,7 @@ pub fn lower(ring: &Ring, c: &Ciphertext, out: &mut Ciphertext, scratch: &mut Sc
             let (correction, residues) = scratch.poly(ring, ModulusLevel::Full).split_at_mut(ring.n());
             residues.copy_from_slice(special);
             plan.inverse(residues);
-            pair.centred(residues, correction);
+            pair.centered(residues, correction);
             ring.plan().forward(correction);
             pair.lower(out, correction);
         }

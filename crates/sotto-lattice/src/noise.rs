@@ -1,10 +1,10 @@
 //! Sub-Gaussian tails: from a variance proxy to a failure probability, in log2.
 //!
-//! A centred variable X has *variance proxy* V if E exp(uX) <= exp(u² V / 2) for all u. Proxies of
+//! A centered variable X has *variance proxy* V if E exp(uX) <= exp(u² V / 2) for all u. Proxies of
 //! independent variables add, a factor c multiplies by c², and Chernoff gives
 //! P(|X| > t) <= 2 exp(-t² / 2V). Which variables here have one:
 //!
-//! - a discrete Gaussian of parameter sigma centred on an integer: V = sigma² (Canonne, Kamath, Steinke,
+//! - a discrete Gaussian of parameter sigma centered on an integer: V = sigma² (Canonne, Kamath, Steinke,
 //!   NeurIPS 2020, corollary 17; Micciancio, Peikert, EUROCRYPT 2012, lemma 2.8);
 //! - a uniform variable on an interval of width w: V = w² / 12, its variance (see [`uniform`]);
 //! - a variable bounded by b in absolute value: V = b² (Hoeffding's lemma).
@@ -17,7 +17,7 @@ pub mod steps;
 
 use std::f64::consts::LOG2_E;
 
-/// Variance proxy of a uniform variable on an interval of this width, centred at 0.
+/// Variance proxy of a uniform variable on an interval of this width, centered at 0.
 ///
 /// Its moment generating function sinh(uw/2) / (uw/2) is at most exp(u² w² / 24), term by term of the two
 /// series, so here the proxy equals the variance.
@@ -76,7 +76,7 @@ pub fn aligned_failure_log2(margin: f64, fixed: f64, aligned: f64, count: f64) -
     // The mean over the factor: for each stretch of x, the probability to be past its start times the tail at its end. What is
     // past the last counts as certain failure.
     let (mut sum, mut x) = (0.0, 0.0f64);
-    while (-x).exp() > sum * ENOUGH && x < MOST_X {
+    while (-x).exp() > sum * ENOUGH && x < MAX_X {
         let next = x + STEP;
         sum += (-x).exp() * failure_log2(margin, fixed + aligned * alignment(next), count).exp2();
         x = next;
@@ -86,7 +86,7 @@ pub fn aligned_failure_log2(margin: f64, fixed: f64, aligned: f64, count: f64) -
 
 /// Steps of the sum over x; where it ends, at 2^-288 of what a client may meet; and what more of it would not change.
 const STEP: f64 = 0.25;
-const MOST_X: f64 = 200.0;
+const MAX_X: f64 = 200.0;
 const ENOUGH: f64 = 1e-3;
 
 /// The factor that a quadratic form of independent sub-Gaussian numbers exceeds its mean by with probability at most e^-x, if

@@ -1,6 +1,6 @@
 //! Merkle proofs out of one table of all hashes: a proof's siblings are some of its rows, which a batch code fetches at once.
 //!
-//! `Compose<BatchProof, BatchCode>` is what colourings are compared with in the papers on them: it does without a colouring, for
+//! `Compose<BatchProof, BatchCode>` is what colorings are compared with in the papers on them: it does without a coloring, for
 //! more rows at the server and more lookups. Rows lie in the order in which hashes become known, so a longer log only appends; a
 //! new number of rows moves all of them around in the buckets all the same.
 

@@ -1,14 +1,14 @@
-//! Merkle proofs by colour (TreePIR, Dau and others): the log's hashes in a table for each colour, and for a proof one
+//! Merkle proofs by color (TreePIR, Dau and others): the log's hashes in a table for each color, and for a proof one
 //! lookup in every one of them.
 //!
-//! A log of `n` leaves lies in a tree of `2^H`, whose colouring is fixed. Every colour's rows are written in the order
+//! A log of `n` leaves lies in a tree of `2^H`, whose coloring is fixed. Every color's rows are written in the order
 //! in which their hashes become known, so a longer log only appends. The *top* layers may be public, since they are few
-//! hashes: then each subtree under them is coloured alike, one subtree's rows after the other's, and there are fewer
+//! hashes: then each subtree under them is colored alike, one subtree's rows after the other's, and there are fewer
 //! lookups.
 //!
-//! A colour that has no row yet has one all the same, of zeros, since no table is empty.
+//! A color that has no row yet has one all the same, of zeros, since no table is empty.
 //!
-//! Which siblings a leaf has depends on the leaf where the log's length is no power of two. Every colour is asked all
+//! Which siblings a leaf has depends on the leaf where the log's length is no power of two. Every color is asked all
 //! the same, for a row drawn at random.
 
 use crate::dummy_rows;
@@ -25,7 +25,7 @@ pub const ROW_BYTES: usize = size_of::<Hash>();
 #[derive(Debug)]
 pub struct ColorProof {
     /// Of each subtree under the public layers.
-    colouring: Coloring,
+    coloring: Coloring,
     peaks: Peaks,
     /// Complete nodes of the public layers, the topmost layer (that of the root's children) first, from left to right.
     public: Vec<Vec<Hash>>,
@@ -40,14 +40,14 @@ pub struct Plan {
 }
 
 impl ColorProof {
-    /// Proofs in a log with these peaks. `colouring` is that of a subtree; `public` has the complete nodes of each layer above
+    /// Proofs in a log with these peaks. `coloring` is that of a subtree; `public` has the complete nodes of each layer above
     /// the subtrees, from the root's children down.
     ///
     /// # Errors
-    /// [`Misuse::Rule`] if the log is empty or longer than the tree, or the colouring is not a binary tree's;
+    /// [`Misuse::Rule`] if the log is empty or longer than the tree, or the coloring is not a binary tree's;
     /// [`PeerMisbehaved::Count`] if a public layer has another number of hashes than the log's length says.
-    pub fn new(colouring: Coloring, peaks: Peaks, public: Vec<Vec<Hash>>) -> Result<Self> {
-        let shape = colouring.shape();
+    pub fn new(coloring: Coloring, peaks: Peaks, public: Vec<Vec<Hash>>) -> Result<Self> {
+        let shape = coloring.shape();
         let height = shape.height() + public.len();
         if shape.arity() != 2 || height > 40 || peaks.leaves() == 0 || peaks.leaves() > 1 << height {
             return Err(Misuse::Rule("a log that fits a binary tree of at most 40 layers").into());
@@ -58,12 +58,12 @@ impl ColorProof {
                 return Err(PeerMisbehaved::Count { what: "public hashes", got, want }.into());
             }
         }
-        Ok(ColorProof { colouring, peaks, public })
+        Ok(ColorProof { coloring, peaks, public })
     }
 
     /// The tree under each node of the lowest public layer.
     pub fn subtree(&self) -> PerfectTree {
-        self.colouring.shape()
+        self.coloring.shape()
     }
 
     /// The hash at a public level, or of anything if nothing complete is there.
@@ -74,12 +74,12 @@ impl ColorProof {
     }
 }
 
-/// Rows of each colour, in a log of so many leaves.
-pub(crate) fn shards(colouring: &Coloring, leaves: u64) -> Vec<u64> {
-    let layers = colouring.shape().height();
+/// Rows of each color, in a log of so many leaves.
+pub(crate) fn shards(coloring: &Coloring, leaves: u64) -> Vec<u64> {
+    let layers = coloring.shape().height();
     let (whole, rest) = (leaves >> layers, leaves & ((1 << layers) - 1));
-    let last = colouring.copath_rows(rest).expect_or_default("the rest is shorter than a subtree");
-    colouring.sizes().iter().zip(last).map(|(size, last)| (size * whole + last).max(1)).collect()
+    let last = coloring.copath_rows(rest).expect_or_default("the rest is shorter than a subtree");
+    coloring.sizes().iter().zip(last).map(|(size, last)| (size * whole + last).max(1)).collect()
 }
 
 impl sotto_core::Layer for ColorProof {
@@ -90,7 +90,7 @@ impl sotto_core::Layer for ColorProof {
     type Plan = Plan;
 
     fn shards(&self) -> Vec<u64> {
-        shards(&self.colouring, self.peaks.leaves())
+        shards(&self.coloring, self.peaks.leaves())
     }
 
     fn visits(&self) -> Vec<usize> {
@@ -102,17 +102,17 @@ impl sotto_core::Layer for ColorProof {
         proof::check(leaf, leaves)?;
         let layers = self.subtree().height();
         let (subtree, within) = (leaf >> layers, leaf & ((1 << layers) - 1));
-        let places = self.colouring.secret_copath(within)?;
+        let places = self.coloring.secret_copath(within)?;
         let mut rows: Vec<u64> = self.shards().into_iter().map(|rows| dummy_rows::row(rows, rng)).collect();
-        // From the leaf up. Each place's colour is secret, so every row is written, most of them with what they were.
+        // From the leaf up. Each place's color is secret, so every row is written, most of them with what they were.
         for (level, place) in places.iter().rev().enumerate() {
             let incomplete = (((leaf >> level ^ 1) + 1) << level).ct_gt(&leaves);
-            for ((colour, row), size) in (0u8..).zip(&mut rows).zip(self.colouring.sizes()) {
+            for ((color, row), size) in (0u8..).zip(&mut rows).zip(self.coloring.sizes()) {
                 let wanted = (subtree * size).wrapping_add(place.row);
-                row.conditional_assign(&wanted, !incomplete & colour.ct_eq(&place.colour));
+                row.conditional_assign(&wanted, !incomplete & color.ct_eq(&place.color));
             }
         }
-        let lookups = places.iter().rev().map(|place| place.colour).collect();
+        let lookups = places.iter().rev().map(|place| place.color).collect();
         Ok((rows, Plan { leaf, lookups }))
     }
 

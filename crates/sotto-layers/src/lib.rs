@@ -2,7 +2,7 @@
 //!
 //! | module | what lives there |
 //! |---|---|
-//! | [`colour`] | Merkle proofs: one row of each colour (TreePIR) |
+//! | [`color`] | Merkle proofs: one row of each color (TreePIR) |
 //! | [`tile`] | Merkle proofs: one or two tiles of 256 hashes |
 //! | [`keyword`] | values by key: the rows where the key may lie (cuckoo hashing) |
 //! | [`node`] | Merkle proofs: rows of one table of all hashes, by a batch code |

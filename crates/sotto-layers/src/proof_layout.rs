@@ -24,9 +24,9 @@ use sotto_tree::{Coloring, PerfectTree};
 /// A layout for a log of some length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProofLayout {
-    /// A table for each colour.
-    Colour {
-        /// Layers of each subtree that is coloured: as many colours.
+    /// A table for each color.
+    Color {
+        /// Layers of each subtree that is colored: as many colors.
         layers: u8,
         /// Public layers above, beginning with the root's children.
         public: u8,
@@ -88,8 +88,8 @@ impl BatchLayout {
 /// The layer of a design, over a log.
 #[derive(Debug)]
 pub enum ProofLayer {
-    /// See [`Colour`].
-    Colour(ColorProof),
+    /// See [`Color`].
+    Color(ColorProof),
     /// See [`Tile`].
     Tile(TileProof),
     /// See [`BatchProof`].
@@ -98,7 +98,7 @@ pub enum ProofLayer {
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct ColourParams {
+struct ColorParams {
     leaves: u64,
     layers: u8,
     public: u8,
@@ -121,7 +121,7 @@ struct BatchParams {
     seed: PublicSeed,
 }
 
-const COLOUR: &str = "tree-colour/1";
+const COLOR: &str = "tree-colour/1";
 const TILE: &str = "tree-tile/1";
 const BATCH: &str = "tree-pbc/1";
 
@@ -129,7 +129,7 @@ impl ProofLayout {
     /// The layer's name, with its version.
     pub fn name(self) -> &'static str {
         match self {
-            ProofLayout::Colour { .. } => COLOUR,
+            ProofLayout::Color { .. } => COLOR,
             ProofLayout::Tile { .. } => TILE,
             ProofLayout::Batch(_) => BATCH,
         }
@@ -138,7 +138,7 @@ impl ProofLayout {
     /// The layer's parameters, for a log of so many leaves.
     pub fn params(self, leaves: u64) -> Value {
         match self {
-            ProofLayout::Colour { layers, public } => {
+            ProofLayout::Color { layers, public } => {
                 serde_json::json!({ "leaves": leaves, "layers": layers, "public": public })
             }
             ProofLayout::Tile { levels } => serde_json::json!({ "leaves": leaves, "levels": levels }),
@@ -156,10 +156,10 @@ impl ProofLayout {
         let refuse = |why: String| PeerMisbehaved::Malformed { what: "a log's layer", why };
         let none = |e: serde_json::Error| refuse(e.to_string());
         let (design, leaves) = match name {
-            COLOUR => {
-                let ColourParams { leaves, layers, public } =
+            COLOR => {
+                let ColorParams { leaves, layers, public } =
                     Deserialize::deserialize(params).map_err(none)?;
-                (ProofLayout::Colour { layers, public }, leaves)
+                (ProofLayout::Color { layers, public }, leaves)
             }
             TILE => {
                 let TileParams { leaves, levels } = Deserialize::deserialize(params).map_err(none)?;
@@ -171,7 +171,7 @@ impl ProofLayout {
                 (ProofLayout::Batch(BatchLayout { copies, buckets, spare, seed }), leaves)
             }
             _ => {
-                let why = format!("this build knows {COLOUR}, {TILE} and {BATCH}: upgrade sotto");
+                let why = format!("this build knows {COLOR}, {TILE} and {BATCH}: upgrade sotto");
                 return Err(refuse(why).into());
             }
         };
@@ -187,7 +187,7 @@ impl ProofLayout {
     /// Bytes of a row.
     pub fn row_bytes(self) -> usize {
         match self {
-            ProofLayout::Colour { .. } => color_proof::ROW_BYTES,
+            ProofLayout::Color { .. } => color_proof::ROW_BYTES,
             ProofLayout::Tile { .. } => tile_proof::ROW_BYTES,
             ProofLayout::Batch(_) => batch_proof::ROW_BYTES,
         }
@@ -196,7 +196,7 @@ impl ProofLayout {
     /// The levels of a log of so many leaves whose complete nodes are public, in the order in which `public` has them.
     pub fn public_levels(self) -> Vec<u8> {
         match self {
-            ProofLayout::Colour { layers, public } => (layers..layers.saturating_add(public)).rev().collect(),
+            ProofLayout::Color { layers, public } => (layers..layers.saturating_add(public)).rev().collect(),
             ProofLayout::Tile { levels } => vec![levels.saturating_mul(8)],
             ProofLayout::Batch(_) => Vec::new(),
         }
@@ -209,7 +209,7 @@ impl ProofLayout {
     /// [`KeywordSizes::check`].
     pub fn shards(self, leaves: u64) -> Result<Vec<u64>> {
         match self {
-            ProofLayout::Colour { layers, .. } => {
+            ProofLayout::Color { layers, .. } => {
                 Ok(color_proof::shards(&Coloring::new(PerfectTree::new(2, layers)?), leaves))
             }
             ProofLayout::Tile { levels } => Ok(tile_proof::shards(levels.into(), leaves)),
@@ -223,7 +223,7 @@ impl ProofLayout {
     /// Those of [`KeywordSizes::check`].
     pub fn visits(self, leaves: u64) -> Result<Vec<usize>> {
         match self {
-            ProofLayout::Colour { layers: tables, .. } | ProofLayout::Tile { levels: tables } => {
+            ProofLayout::Color { layers: tables, .. } | ProofLayout::Tile { levels: tables } => {
                 Ok((0..tables.into()).collect())
             }
             ProofLayout::Batch(code) => Ok(code.over(leaves)?.visits()),
@@ -234,7 +234,7 @@ impl ProofLayout {
     /// each bucket has all of them in one table. Levels of tiles are of different lengths.
     pub fn alike(self) -> usize {
         match self {
-            ProofLayout::Colour { layers, .. } => layers.into(),
+            ProofLayout::Color { layers, .. } => layers.into(),
             ProofLayout::Tile { .. } => 0,
             ProofLayout::Batch(code) => code.copies * code.buckets,
         }
@@ -252,7 +252,7 @@ impl ProofLayout {
     pub fn proofs(self, peaks: Peaks, public: &[Hash]) -> Result<ProofLayer> {
         let leaves = peaks.leaves();
         match self {
-            ProofLayout::Colour { layers, .. } => {
+            ProofLayout::Color { layers, .. } => {
                 let mut rest = public;
                 let mut levels = Vec::new();
                 for level in self.public_levels() {
@@ -265,7 +265,7 @@ impl ProofLayout {
                 if !rest.is_empty() {
                     return Err(count(public, (public.len() - rest.len()) as u64).into());
                 }
-                Ok(ProofLayer::Colour(ColorProof::new(
+                Ok(ProofLayer::Color(ColorProof::new(
                     Coloring::new(PerfectTree::new(2, layers)?),
                     peaks,
                     levels,
@@ -297,15 +297,15 @@ mod tests {
             let mut peaks = Peaks::new();
             (0..leaves).for_each(|_| peaks.append(Hash::default(), |_| ()));
             for design in [
-                ProofLayout::Colour { layers: 17, public: 0 },
-                ProofLayout::Colour { layers: 9, public: 8 },
+                ProofLayout::Color { layers: 17, public: 0 },
+                ProofLayout::Color { layers: 9, public: 8 },
                 ProofLayout::Tile { levels: 1 },
                 ProofLayout::Tile { levels: 2 },
                 ProofLayout::Batch(BatchLayout::fit(leaves, PublicSeed([3; 32])).unwrap()),
             ] {
                 let public = vec![Hash::default(); design.public_hashes(leaves) as usize];
                 let shards = match design.proofs(peaks.clone(), &public).unwrap() {
-                    ProofLayer::Colour(layer) => layer.shards(),
+                    ProofLayer::Color(layer) => layer.shards(),
                     ProofLayer::Tile(layer) => layer.shards(),
                     ProofLayer::Batch(layer) => layer.shards(),
                 };
@@ -318,13 +318,13 @@ mod tests {
     #[test]
     fn what_is_named_is_parsed() {
         let code = ProofLayout::Batch(BatchLayout::fit(77, PublicSeed([3; 32])).unwrap());
-        for design in [ProofLayout::Colour { layers: 9, public: 3 }, ProofLayout::Tile { levels: 2 }, code] {
+        for design in [ProofLayout::Color { layers: 9, public: 3 }, ProofLayout::Tile { levels: 2 }, code] {
             assert_eq!(ProofLayout::parse(design.name(), &design.params(77)).unwrap(), (design, 77));
             assert!(ProofLayout::parse(design.name(), &design.params(0)).is_err());
             assert!(ProofLayout::parse("keyword/1", &design.params(77)).is_err());
         }
         let tile = ProofLayout::Tile { levels: 1 };
-        assert!(ProofLayout::parse(COLOUR, &tile.params(3)).is_err(), "another layer's parameters");
+        assert!(ProofLayout::parse(COLOR, &tile.params(3)).is_err(), "another layer's parameters");
         let mut weak = code.params(77);
         weak["spare"] = 1.into();
         assert!(ProofLayout::parse(BATCH, &weak).is_err(), "it fails too often");
@@ -333,17 +333,17 @@ mod tests {
     #[test]
     fn public_hashes_are_counted() {
         let peaks = |n: u64| Peaks::from_hashes(n, vec![[0; 32]; n.count_ones() as usize]).unwrap();
-        let colour = ProofLayout::Colour { layers: 3, public: 2 };
-        assert_eq!(colour.public_levels(), [4, 3]);
+        let color = ProofLayout::Color { layers: 3, public: 2 };
+        assert_eq!(color.public_levels(), [4, 3]);
         // 27 leaves have one node of 16 leaves and three of 8.
         for (hashes, fits) in [(3, false), (4, true), (5, false)] {
-            assert_eq!(colour.proofs(peaks(27), &vec![[0; 32]; hashes]).is_ok(), fits, "{hashes}");
+            assert_eq!(color.proofs(peaks(27), &vec![[0; 32]; hashes]).is_ok(), fits, "{hashes}");
         }
         let tile = ProofLayout::Tile { levels: 1 };
         for (hashes, fits) in [(1, false), (2, true), (3, false)] {
             assert_eq!(tile.proofs(peaks(600), &vec![[0; 32]; hashes]).is_ok(), fits, "{hashes}");
         }
-        assert!(ProofLayout::Colour { layers: 0, public: 0 }.proofs(peaks(1), &[]).is_err());
-        assert!(ProofLayout::Colour { layers: 40, public: 255 }.proofs(peaks(1), &[]).is_err());
+        assert!(ProofLayout::Color { layers: 0, public: 0 }.proofs(peaks(1), &[]).is_err());
+        assert!(ProofLayout::Color { layers: 40, public: 255 }.proofs(peaks(1), &[]).is_err());
     }
 }

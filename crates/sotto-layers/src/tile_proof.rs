@@ -21,7 +21,7 @@ const WIDTH: usize = 1 << LAYERS;
 /// Bytes of a row.
 pub const ROW_BYTES: usize = WIDTH * size_of::<Hash>();
 /// Most levels of tiles.
-const MOST_LEVELS: usize = 2;
+const MAX_LEVELS: usize = 2;
 
 /// The proofs of a log of some length.
 #[derive(Debug)]
@@ -55,7 +55,7 @@ impl TileProof {
     /// [`Misuse::Rule`] if the log is empty or has more than 2^40 leaves, or for another number of levels;
     /// [`PeerMisbehaved::Count`] if there are other than as many public nodes as the log's length says.
     pub fn new(levels: usize, peaks: Peaks, public: Vec<Hash>) -> Result<Self> {
-        if peaks.leaves() == 0 || peaks.leaves() > 1 << 40 || !(1..=MOST_LEVELS).contains(&levels) {
+        if peaks.leaves() == 0 || peaks.leaves() > 1 << 40 || !(1..=MAX_LEVELS).contains(&levels) {
             return Err(Misuse::Rule("a log of 1 to 2^40 leaves, and one or two levels of tiles").into());
         }
         let (got, want) = (public.len() as u64, peaks.leaves() >> (LAYERS * levels));

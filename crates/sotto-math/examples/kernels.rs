@@ -6,7 +6,7 @@
 //! ```
 //!
 //! One thread. Scans are the faster quartile of pieces of 8 MiB, interleaved with plain reads,
-//! because neighbours change what memory gives; all other figures are the best of several
+//! because neighbors change what memory gives; all other figures are the best of several
 //! passes.
 
 use sotto_math::bitslice::{self, GROUP, RUN_RECORDS, SelectionMatrices};

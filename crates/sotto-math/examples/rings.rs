@@ -97,7 +97,7 @@ fn two(pair: &ModulusPair, gadgets: [(u32, u32, u32); 2]) {
     let n = 4096;
     let [x, correction] = [1, 2].map(|seed| noise(pair.modulus(), n, seed));
     let x_special = &*noise(pair.special(), n, 3);
-    print!("n {n}: centred {:5.2}", us(|| pair.centred(black_box(x_special), &mut *correction)));
+    print!("n {n}: centered {:5.2}", us(|| pair.centered(black_box(x_special), &mut *correction)));
     print!(", lower {:5.2}", us(|| pair.lower(black_box(&mut *x), correction)));
     for (l, base, drop) in gadgets {
         let Some(gadget) = Gadget::new(l, base, drop) else { continue };

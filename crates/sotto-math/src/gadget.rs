@@ -1,7 +1,7 @@
 //! Gadget decomposition: numbers as few small signed digits.
 //!
 //! The gadget is `g = A (1, B, ..., B^(l-1))` with `A = 2^drop` and `B = 2^base`. A number `x`,
-//! centred, becomes digits `d_j` in `[-B/2, B/2]` with `|x - sum g_j d_j| <= A/2`. It is exact
+//! centered, becomes digits `d_j` in `[-B/2, B/2]` with `|x - sum g_j d_j| <= A/2`. It is exact
 //! if `A = 1`, and leaves the lowest bits of `x` to the noise otherwise (Chen, Chillotti and
 //! Song, 2019; FSpiral's approximate gadget).
 //!

@@ -56,7 +56,7 @@ pub fn backend() -> &'static str {
 /// This is the measure that a scan is held against: no scan of a matrix larger than the
 /// caches can be faster. The checksum is the exclusive or of the little-endian 64-bit
 /// words, the last one padded with zeros; it exists so that the reads cannot be
-/// optimised away, and proves that every backend reads the same bytes.
+/// optimized away, and proves that every backend reads the same bytes.
 pub fn read_pass(bytes: &[u8]) -> u64 {
     simd::kernels().read(bytes)
 }

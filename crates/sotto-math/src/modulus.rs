@@ -129,7 +129,7 @@ impl Modulus {
     }
 
     /// The representative of a reduced `a` that is nearest to zero.
-    pub fn centred(&self, a: u64) -> i64 {
+    pub fn centered(&self, a: u64) -> i64 {
         let a = a as i64;
         let q = self.q as i64;
         a - q * i64::from(a > q / 2)

@@ -3,10 +3,10 @@
 //! A number modulo `Q` is kept as its residues modulo `q` and modulo the *special* modulus
 //! `q'`. Leaving the special modulus behind divides by it: the ciphertext `c` modulo `Q` becomes
 //! `round(c / q')` modulo `q`, which shrinks the noise with it. In residues that is
-//! `(c - [c]) / q'` modulo `q`, where `[c]` is the residue modulo `q'` *centred*; the paper's
+//! `(c - [c]) / q'` modulo `q`, where `[c]` is the residue modulo `q'` *centered*; the paper's
 //! code takes it from `0..q'`, which rounds down instead and costs a bit of noise (design notes
 //! on FSpiral, section 1.1). In slots: the inverse transform of the special residues,
-//! [`ModulusPair::centred`], the forward transform modulo `q`, [`ModulusPair::lower`].
+//! [`ModulusPair::centered`], the forward transform modulo `q`, [`ModulusPair::lower`].
 
 use crate::modulus::{Modulus, gcd};
 use crate::ntt::Factor;
@@ -87,8 +87,8 @@ impl ModulusPair {
     ///
     /// # Panics
     /// If the slices differ in length.
-    pub fn centred(&self, x_special: &[u64], out: &mut [u64]) {
-        self.centred_with(simd::kernels(), x_special, out);
+    pub fn centered(&self, x_special: &[u64], out: &mut [u64]) {
+        self.centered_with(simd::kernels(), x_special, out);
     }
 
     /// Residues modulo the special modulus, each as the number in `0..q'` that it is, modulo `q`.
@@ -107,9 +107,9 @@ impl ModulusPair {
         self.lower_with(simd::kernels(), x, correction);
     }
 
-    pub(crate) fn centred_with(&self, kernels: &dyn Kernels, x_special: &[u64], out: &mut [u64]) {
+    pub(crate) fn centered_with(&self, kernels: &dyn Kernels, x_special: &[u64], out: &mut [u64]) {
         assert_eq!(x_special.len(), out.len(), "slices of one length");
-        kernels.centred(self, x_special, out);
+        kernels.centered(self, x_special, out);
     }
 
     pub(crate) fn carried_with(&self, kernels: &dyn Kernels, x_special: &[u64], out: &mut [u64]) {

@@ -15,7 +15,7 @@ use zeroize::Zeroize;
 /// Words drawn from the generator at a time.
 const BATCH: usize = 512;
 
-/// A sampler of the discrete Gaussian over the integers, centred at zero: the
+/// A sampler of the discrete Gaussian over the integers, centered at zero: the
 /// probability of `x` is proportional to `exp(-x^2 / (2 sigma^2))`.
 #[derive(Debug, Clone)]
 pub struct Gaussian {

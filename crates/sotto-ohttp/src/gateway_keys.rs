@@ -20,10 +20,10 @@ use zeroize::Zeroizing;
 const FORMAT: &str = "sotto-ohttp-keys/1";
 
 /// Keys of a file at most: ids are bytes.
-const MOST: usize = 256;
+const MAX: usize = 256;
 
 /// Bytes of such a file at most.
-pub const MOST_BYTES: usize = 64 << 10;
+pub const MAX_BYTES: usize = 64 << 10;
 
 /// How long keys are used, in seconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,7 +50,7 @@ impl GatewayKeys {
     /// The keys of a file. `None` if it is no such file.
     pub fn read(rotation: RotationSchedule, text: &str) -> Option<Self> {
         let mut lines = text.lines();
-        if text.len() > MOST_BYTES || lines.next() != Some(FORMAT) {
+        if text.len() > MAX_BYTES || lines.next() != Some(FORMAT) {
             return None;
         }
         let mut ring = GatewayKeys::new(rotation);
@@ -58,7 +58,7 @@ impl GatewayKeys {
             let mut parts = line.split(' ');
             let (id, from, secret) = (parts.next()?, parts.next()?, parts.next()?);
             let key = GatewayKey::of(number(id)?.try_into().ok()?, &*bytes(secret)?)?;
-            if parts.next().is_some() || ring.of(key.id()).is_some() || ring.keys.len() == MOST {
+            if parts.next().is_some() || ring.of(key.id()).is_some() || ring.keys.len() == MAX {
                 return None;
             }
             ring.keys.push((number(from)?, key));

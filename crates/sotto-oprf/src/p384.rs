@@ -31,7 +31,7 @@ pub const PROOF_BYTES: usize = 2 * KEY_BYTES;
 pub const OUTPUT_BYTES: usize = 48;
 
 /// Bytes of an input at most.
-pub const MOST_INPUT: usize = u16::MAX as usize;
+pub const MAX_INPUT: usize = u16::MAX as usize;
 
 /// An element of the group as it travels. Whether it is one is checked by whoever takes it.
 pub type Element = [u8; ELEMENT_BYTES];
@@ -92,7 +92,7 @@ impl SecretKey {
     /// The function at an input: what only who has the key can take without asking.
     ///
     /// # Errors
-    /// [`OprfError::Input`] for one of more than [`MOST_INPUT`] bytes.
+    /// [`OprfError::Input`] for one of more than [`MAX_INPUT`] bytes.
     pub fn at(&self, input: &[u8]) -> Result<OprfOutput> {
         self.0.evaluate(input).map(|output| OprfOutput::of(&output)).map_err(|_| OprfError::Input)
     }
@@ -160,9 +160,9 @@ impl OprfOutput {
 /// Blinds an input with a secret of its own. What it takes says how long the input is.
 ///
 /// # Errors
-/// [`OprfError::Input`] for one of more than [`MOST_INPUT`] bytes.
+/// [`OprfError::Input`] for one of more than [`MAX_INPUT`] bytes.
 pub fn blind(input: Zeroizing<Vec<u8>>, rng: &mut dyn CryptoRng) -> Result<BlindedInput> {
-    if input.len() > MOST_INPUT {
+    if input.len() > MAX_INPUT {
         return Err(OprfError::Input);
     }
     let blinded = VoprfClient::blind(&input, &mut RngCompat(rng)).map_err(|_| OprfError::Input)?;

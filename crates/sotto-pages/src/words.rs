@@ -5,7 +5,7 @@ use std::ops::Deref;
 
 /// Bytes from which on a list has huge pages: one of them is there sooner than so many small ones.
 #[cfg(unix)]
-const LEAST: u64 = crate::HUGE_PAGE / 16;
+const MIN: u64 = crate::HUGE_PAGE / 16;
 
 /// Where the words are.
 enum Memory {
@@ -69,7 +69,7 @@ impl Deref for HugeWords {
 fn room(words: usize) -> io::Result<Memory> {
     let bytes = words.checked_mul(4).ok_or(io::ErrorKind::OutOfMemory)?;
     #[cfg(unix)]
-    if bytes as u64 >= LEAST {
+    if bytes as u64 >= MIN {
         return Ok(Memory::Huge(crate::HugeBuffer::zeroed(bytes)?));
     }
     // An attempt, since elsewhere than on Unix they may be many.

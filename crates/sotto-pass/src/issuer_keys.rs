@@ -33,7 +33,7 @@ impl Default for RotationSchedule {
 }
 
 /// Tiers at most: with three keys each their ids must differ in the last byte.
-pub const MOST_TIERS: usize = 64;
+pub const MAX_TIERS: usize = 64;
 
 /// A key with its tier and its time.
 #[derive(Debug)]
@@ -95,7 +95,7 @@ impl IssuerKeys {
                 false => ring.keys.push(timed.clone()),
             }
         }
-        for tier in tiers.iter().take(MOST_TIERS) {
+        for tier in tiers.iter().take(MAX_TIERS) {
             let Some(from) = ring.next(tier, now) else { continue };
             let key = ring.another(rng)?;
             let der = key.to_der().ok_or_else(|| LedgerError("a new key cannot be written".into()))?;

@@ -8,7 +8,7 @@
 //!
 //! What a user was given may stand there itself, or its SHA-256, so that the file opens nothing to whoever reads it.
 
-use crate::issuer_keys::MOST_TIERS;
+use crate::issuer_keys::MAX_TIERS;
 use crate::message::sha256;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -16,7 +16,7 @@ use std::hash::{Hash, Hasher};
 use subtle::ConstantTimeEq;
 
 /// Bytes of what a user was given, at most.
-const MOST_BYTES: usize = 1024;
+const MAX_BYTES: usize = 1024;
 
 /// Users and their tiers.
 #[derive(Debug, Clone, Default)]
@@ -87,7 +87,7 @@ impl UserTiers {
             return Some(at as u16);
         }
         self.tiers.push(name.into());
-        (self.tiers.len() <= MOST_TIERS).then_some((self.tiers.len() - 1) as u16)
+        (self.tiers.len() <= MAX_TIERS).then_some((self.tiers.len() - 1) as u16)
     }
 
     /// All tiers.
@@ -108,7 +108,7 @@ impl UserTiers {
     /// The tier of whoever was given this, and the name that it is counted under. Looked up by its digest, so that the time
     /// this takes says nothing of those in the file.
     pub fn find(&self, given: &str) -> Option<(&str, [u8; 32])> {
-        if given.len() > MOST_BYTES {
+        if given.len() > MAX_BYTES {
             return None;
         }
         let digest = sha256(given.as_bytes());

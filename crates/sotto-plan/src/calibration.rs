@@ -12,7 +12,7 @@ use std::path::Path;
 pub const FORMAT: &str = "sotto-calibration/1";
 
 /// Bytes of the file, at most: some hundred for each sample.
-const MOST_BYTES: u64 = 1 << 20;
+const MAX_BYTES: u64 = 1 << 20;
 
 /// What was measured on a machine.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -124,8 +124,8 @@ impl Calibration {
     /// # Errors
     /// [`CalibrationError`].
     pub fn recall(file: &Path, machine: &str) -> Result<Self, CalibrationError> {
-        if std::fs::metadata(file)?.len() > MOST_BYTES {
-            return Err(CalibrationError::Damaged(format!("it has more than {MOST_BYTES} bytes")));
+        if std::fs::metadata(file)?.len() > MAX_BYTES {
+            return Err(CalibrationError::Damaged(format!("it has more than {MAX_BYTES} bytes")));
         }
         let text = std::fs::read(file)?;
         let read: Calibration =

@@ -74,8 +74,8 @@ pub struct Candidate {
     pub leaks: Vec<LeakageStatement>,
     /// Whether times are by measurement on this machine.
     pub calibrated: bool,
-    /// The table over several machines, if asked for. All of it is modelled.
-    pub modelled: Option<SplitEstimate>,
+    /// The table over several machines, if asked for. All of it is modeled.
+    pub modeled: Option<SplitEstimate>,
 }
 
 /// A table that is cut over machines. Nothing here was measured as a whole: it is computed from the time of one part, of joining,
@@ -101,7 +101,7 @@ pub struct SplitEstimate {
 impl Candidate {
     /// What an aim would have least of.
     pub fn by(&self, aim: RankBy) -> f64 {
-        match (aim, &self.modelled) {
+        match (aim, &self.modeled) {
             (RankBy::Dollars, Some(cut)) => cut.dollars,
             (RankBy::Latency, Some(cut)) => cut.latency_s,
             (RankBy::ServerTime, Some(cut)) => cut.server_s,

@@ -9,7 +9,7 @@ use sotto_db::ingest::KeyArrangement;
 pub const FORMAT: &str = "sotto-plan/1";
 
 /// Bytes of a plan, at most.
-const MOST_BYTES: usize = 64 << 20;
+const MAX_BYTES: usize = 64 << 20;
 
 /// What is to be encoded, and how.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -72,8 +72,8 @@ impl PlanChoice {
     pub fn parse(plan: &[u8]) -> Result<Self, PlanError> {
         let damaged =
             |why: String| PlanError::Damaged(why.chars().filter(|c| !c.is_control()).take(200).collect());
-        if plan.len() > MOST_BYTES {
-            return Err(damaged(format!("it has more than {MOST_BYTES} bytes")));
+        if plan.len() > MAX_BYTES {
+            return Err(damaged(format!("it has more than {MAX_BYTES} bytes")));
         }
         let file: PlanFile = serde_json::from_slice(plan).map_err(|why| damaged(why.to_string()))?;
         if file.format != FORMAT {

@@ -7,7 +7,7 @@
 //! | `price` | what a request costs: bytes by the scheme's exact account, times by a calibration |
 //! | [`calibration`] | what a machine takes for a unit of each scheme's work |
 //! | [`load`] | what requests wait for under load |
-//! | [`machines`] | a table over several machines, modelled |
+//! | [`machines`] | a table over several machines, modeled |
 //! | [`leaks`] | what servers learn, in words |
 //! | [`baseline`] | what stands beside: no scheme, and no privacy |
 //! | [`offer`] | a scheme that fits, with all that it would cost |

@@ -6,7 +6,7 @@
 //! own. Where `b` would be less than 1 it meets a pass with probability `r * t(1)`.
 
 /// Most queries of a pass, as servers have it unless told otherwise.
-pub const MOST_TOGETHER: f64 = 8.0;
+pub const MAX_TOGETHER: f64 = 8.0;
 
 /// How busy a machine may be at peak, at most: beyond that, chance makes lines that the model does not have.
 const BUSY: f64 = 0.7;
@@ -46,7 +46,7 @@ impl PassTime {
 
     /// With so many requests a second.
     pub fn under(self, rate: f64) -> QueueEstimate {
-        let most = (MOST_TOGETHER / self.queries.max(1) as f64).floor().max(1.0);
+        let most = (MAX_TOGETHER / self.queries.max(1) as f64).floor().max(1.0);
         let capacity = most / self.time(most);
         let replicas = (rate / (BUSY * capacity)).ceil().max(1.0);
         let rate = rate / replicas;

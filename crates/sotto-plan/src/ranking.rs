@@ -183,7 +183,7 @@ fn offer(
         keys: tables.keys.map(Into::into),
     };
     let offer = counted(work, entry, tables, &price, choice);
-    let offer = Candidate { modelled: machines::over(work, entry, &price, &offer, calibration)?, ..offer };
+    let offer = Candidate { modeled: machines::over(work, entry, &price, &offer, calibration)?, ..offer };
     within(work, &offer)?;
     Ok(offer)
 }
@@ -263,13 +263,13 @@ fn counted(
         failure_log2: finite(price.failure_log2),
         leaks,
         calibrated: price.is_calibrated,
-        modelled: None,
+        modeled: None,
     }
 }
 
 /// Whether an offer keeps the limits.
 fn within(work: &Workload, offer: &Candidate) -> Result<(), String> {
-    let memory = offer.modelled.map_or(offer.memory_bytes, |cut| cut.memory_bytes);
+    let memory = offer.modeled.map_or(offer.memory_bytes, |cut| cut.memory_bytes);
     if memory > work.machine.memory_bytes {
         let mib = |bytes: u64| bytes.div_ceil(1 << 20);
         return Err(format!(
@@ -278,7 +278,7 @@ fn within(work: &Workload, offer: &Candidate) -> Result<(), String> {
             mib(work.machine.memory_bytes)
         ));
     }
-    let latency = 1e3 * offer.modelled.map_or(offer.loaded_p50_s, |cut| cut.latency_s);
+    let latency = 1e3 * offer.modeled.map_or(offer.loaded_p50_s, |cut| cut.latency_s);
     if let Some(most) = work.most_latency_ms.filter(|most| latency > *most) {
         return Err(format!("latency: {latency:.0} ms, and {most:.0} ms is the longest"));
     }

@@ -135,10 +135,10 @@ pub struct Workload {
 }
 
 /// Largest table there is, in rows or keys.
-pub const MOST_ROWS: u64 = 1 << 40;
+pub const MAX_ROWS: u64 = 1 << 40;
 
 /// Largest row.
-pub const MOST_ROW_BYTES: u64 = 1 << 30;
+pub const MAX_ROW_BYTES: u64 = 1 << 30;
 
 impl Workload {
     /// A table with what is usual: a client that asks 100 times a day on a link of 50 Mbit/s down and 10 up, a table that is
@@ -179,13 +179,13 @@ impl Workload {
         };
         match &self.data {
             TableData::Row { rows, row_bytes, room } => {
-                count("the number of rows", *rows, 1, MOST_ROWS)?;
-                count("the room for more rows", *room, 0, MOST_ROWS)?;
-                count("the width of a row", *row_bytes, 1, MOST_ROW_BYTES)?;
+                count("the number of rows", *rows, 1, MAX_ROWS)?;
+                count("the room for more rows", *room, 0, MAX_ROWS)?;
+                count("the width of a row", *row_bytes, 1, MAX_ROW_BYTES)?;
             }
             TableData::Key { keys, value_bytes, .. } => {
-                count("the number of keys", *keys, 1, MOST_ROWS)?;
-                count("the width of a value", *value_bytes, 0, MOST_ROW_BYTES)?;
+                count("the number of keys", *keys, 1, MAX_ROWS)?;
+                count("the width of a value", *value_bytes, 0, MAX_ROW_BYTES)?;
             }
         }
         count("the number of rows in a request", self.batch.unwrap_or(1).into(), 1, 4096)?;

@@ -85,7 +85,7 @@ pub struct SystemRng {
 
 impl SystemRng {
     fn wipe(&mut self) {
-        // The whole state, the key and the buffered output, is replaced. The optimiser
+        // The whole state, the key and the buffered output, is replaced. The optimizer
         // must believe that someone reads it afterwards, or it may drop the write.
         self.rng = ChaCha20Rng::from_seed([0; 32]);
         std::hint::black_box(&self.rng);

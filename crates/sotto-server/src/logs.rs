@@ -14,7 +14,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Proofs that are kept ready. A log may hold catalogs of years, and those that are served now are few.
-const MOST_PROOFS: usize = 4096;
+const MAX_PROOFS: usize = 4096;
 
 /// A log as it is now.
 pub(crate) struct LiveLog {
@@ -102,7 +102,7 @@ impl LiveLog {
         let Some(proof) = self.log.proof(digest)? else { return Ok(None) };
         let proof = Bytes::from(proof.to_string());
         let mut ready = proofs();
-        if ready.len() < MOST_PROOFS {
+        if ready.len() < MAX_PROOFS {
             ready.insert(*digest, proof.clone());
         }
         Ok(Some(proof))

@@ -9,7 +9,7 @@ use crate::database::private_file;
 use crate::{StartError, clock};
 use arc_swap::ArcSwap;
 use sotto_ohttp::gateway::{OpenError, OpenedRequest, ResponseSealer, open};
-use sotto_ohttp::gateway_keys::{GatewayKeys, MOST_BYTES, RotationSchedule};
+use sotto_ohttp::gateway_keys::{GatewayKeys, MAX_BYTES, RotationSchedule};
 use sotto_ohttp::replay_filter::ReplayFilter;
 use sotto_prg::{EntropyError, system_rng};
 use std::io::{self, Read, Write};
@@ -110,7 +110,7 @@ fn read(rotation: RotationSchedule, path: &Path) -> Result<GatewayKeys, StartErr
     let text = match std::fs::File::open(path) {
         Ok(file) => {
             let mut text = zeroize::Zeroizing::new(String::new());
-            let read = file.take(MOST_BYTES as u64 + 1).read_to_string(&mut text);
+            let read = file.take(MAX_BYTES as u64 + 1).read_to_string(&mut text);
             read.map_err(|error| broken(path, error.to_string()))?;
             text
         }

@@ -13,9 +13,9 @@ use std::path::Path;
 const INDEX: &str = "/index.html";
 
 /// The most files, folders within folders, and bytes of all files together.
-const MOST_FILES: usize = 256;
-const MOST_DEPTH: usize = 4;
-const MOST_BYTES: u64 = 64 << 20;
+const MAX_FILES: usize = 256;
+const MAX_DEPTH: usize = 4;
+const MAX_BYTES: u64 = 64 << 20;
 
 /// What files are, by the end of their names.
 const KINDS: &[(&str, &str)] = &[
@@ -61,8 +61,8 @@ impl StaticSite {
     pub(crate) fn open(folder: Option<&Path>) -> Result<Self, StartError> {
         let Some(folder) = folder else { return Ok(StaticSite::default()) };
         let mut page = StaticSite::default();
-        let mut left = MOST_BYTES;
-        page.read(folder, "", MOST_DEPTH, &mut left)?;
+        let mut left = MAX_BYTES;
+        page.read(folder, "", MAX_DEPTH, &mut left)?;
         let index = page.0.iter().find(|leaf| leaf.path == INDEX).cloned();
         let index = index.ok_or_else(|| wrong(folder, "there is no index.html in it"))?;
         page.0.push(SiteFile { path: "/".into(), ..index });
@@ -101,13 +101,13 @@ impl StaticSite {
             tracing::warn!(file = %file.display(), "not served: no kind of file that a page has");
             return Ok(());
         };
-        if self.0.len() >= MOST_FILES {
-            return Err(wrong(file, format!("a page has at most {MOST_FILES} files")));
+        if self.0.len() >= MAX_FILES {
+            return Err(wrong(file, format!("a page has at most {MAX_FILES} files")));
         }
         let length = std::fs::metadata(file).map_err(|error| wrong(file, error))?.len();
         *left = left
             .checked_sub(length)
-            .ok_or_else(|| wrong(file, format!("a page has at most {} MiB", MOST_BYTES >> 20)))?;
+            .ok_or_else(|| wrong(file, format!("a page has at most {} MiB", MAX_BYTES >> 20)))?;
         let bytes = std::fs::read(file).map_err(|error| wrong(file, error))?;
         let etag = format!("\"{}\"", blake3::hash(&bytes));
         self.0.push(SiteFile { path, kind, bytes: bytes.into(), etag });

@@ -74,7 +74,7 @@ fn of_samples(
     let roundings = terms * terms * roundings;
     let margin = q / (2 * plain.modulus()) as f64
         - unit(bits.body + 1)
-        - terms * f64::from(one_hot::MOST) * plain.most() / 2.0;
+        - terms * f64::from(one_hot::MAX) * plain.most() / 2.0;
     ([errors, roundings], margin)
 }
 

@@ -3,7 +3,7 @@
 use subtle::{Choice, ConditionallySelectable, ConstantTimeEq};
 
 /// Most ones of a query, as a query for a sum has at most one for each bit of its pattern: what noise bounds count with.
-pub const MOST: u32 = u128::BITS;
+pub const MAX: u32 = u128::BITS;
 
 /// Which places of a vector are ones. No place is an index, and nothing is shifted by a secret: the pattern comes in at its first
 /// place, and moves on by a bit with each place after it.

@@ -212,7 +212,7 @@ impl VectorEncryptor {
         ring.inverse(ModulusLevel::Main, &mut product);
         let apart = (N / 2 / samples).max(1);
         let numbers = body.iter().zip(product.iter().step_by(apart)).map(|(body, product)| {
-            let phase = (body << (bits.mask - bits.body)).wrapping_sub(ring.q().centred(*product) as u64);
+            let phase = (body << (bits.mask - bits.body)).wrapping_sub(ring.q().centered(*product) as u64);
             self.plain.nearest(phase, bits.mask)
         });
         Zeroizing::new(numbers.collect())

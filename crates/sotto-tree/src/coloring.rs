@@ -1,18 +1,18 @@
-//! Ancestral colourings (TreePIR): every path from the root to a leaf shows each of `h` colours once, so that a table for
-//! each colour and one lookup in each of them is a whole proof.
+//! Ancestral colorings (TreePIR): every path from the root to a leaf shows each of `h` colors once, so that a table for
+//! each color and one lookup in each of them is a whole proof.
 //!
 //! | module | what lives there |
 //! |---|---|
-//! | [`sizes`] | how many nodes each colour may have, and balanced sizes |
-//! | `states` | a colouring as a graph of some tens of states |
-//! | `halves` | binary trees: the Colour-Splitting Algorithm |
+//! | [`sizes`] | how many nodes each color may have, and balanced sizes |
+//! | `states` | a coloring as a graph of some tens of states |
+//! | `halves` | binary trees: the Color-Splitting Algorithm |
 //! | `rotation` | `q >= h`: closed form |
 //! | `shares` | what lies between |
-//! | [`path`] | where the nodes of a leaf's path lie in their colours |
+//! | [`path`] | where the nodes of a leaf's path lie in their colors |
 //! | [`copath`] | where the *siblings* of a leaf's path lie: the rows of a Merkle proof |
 //! | `oblivious` | the same for a leaf that nobody may learn |
-//! | [`written`] | to which colours a growing log writes its hashes |
-//! | [`classes`] | whole colour classes, written down |
+//! | [`written`] | to which colors a growing log writes its hashes |
+//! | [`classes`] | whole color classes, written down |
 
 pub mod classes;
 mod constant_time;
@@ -29,7 +29,7 @@ use crate::shape::PerfectTree;
 use sotto_core::Result;
 use states::{StateCache, States};
 
-/// A colouring of a perfect tree with `h` colours, made from the tree's shape alone: whoever knows it has the same.
+/// A coloring of a perfect tree with `h` colors, made from the tree's shape alone: whoever knows it has the same.
 #[derive(Debug)]
 pub struct Coloring {
     shape: PerfectTree,
@@ -37,12 +37,12 @@ pub struct Coloring {
     root: u32,
 }
 
-/// Where a node lies: which colour it has, and which of that colour's rows it is.
+/// Where a node lies: which color it has, and which of that color's rows it is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ColorSlot {
     /// Below the tree's height.
-    pub colour: u8,
-    /// Below the colour's size.
+    pub color: u8,
+    /// Below the color's size.
     pub row: u64,
 }
 
@@ -51,7 +51,7 @@ impl Coloring {
     ///
     /// | tree | how | sizes |
     /// |---|---|---|
-    /// | binary | the Colour-Splitting Algorithm | [balanced](sizes::balanced) |
+    /// | binary | the Color-Splitting Algorithm | [balanced](sizes::balanced) |
     /// | `q >= h` | rotation | balanced if `h` divides `q`, else within 10 %, within 0.8 % for `q >= 128` |
     /// | `2 < q < h` | shares | balanced |
     ///
@@ -68,28 +68,28 @@ impl Coloring {
         Coloring { shape, states, root }
     }
 
-    /// A binary tree's colouring with sizes of the caller's choice, in ascending order.
+    /// A binary tree's coloring with sizes of the caller's choice, in ascending order.
     ///
     /// # Errors
     /// [`ParamsError::Field`](sotto_core::ParamsError::Field) if there is none with these sizes.
     pub fn with_sizes(sizes: Vec<u64>) -> Result<Self> {
         let field = |why: &str| sotto_core::ParamsError::Field { field: "sizes", why: why.into() };
-        let height = u8::try_from(sizes.len()).map_err(|_| field("more colours than a tree has layers"))?;
+        let height = u8::try_from(sizes.len()).map_err(|_| field("more colors than a tree has layers"))?;
         let shape = PerfectTree::new(2, height)?;
         if !sizes::feasible(2, &sizes) {
-            return Err(field("no binary tree can be coloured so: see Theorem 2 of TreePIR").into());
+            return Err(field("no binary tree can be colored so: see Theorem 2 of TreePIR").into());
         }
         let mut states = States::new();
         let root = halves::split(&mut states, &mut StateCache::default(), sizes);
         Ok(Coloring { shape, states, root })
     }
 
-    /// The tree that is coloured.
+    /// The tree that is colored.
     pub fn shape(&self) -> PerfectTree {
         self.shape
     }
 
-    /// Nodes of each colour.
+    /// Nodes of each color.
     pub fn sizes(&self) -> &[u64] {
         &self.states.get(self.root).sizes
     }

@@ -3,7 +3,7 @@
 //! | module | what lives there |
 //! |---|---|
 //! | [`shape`] | how many children a node has, and how many layers there are |
-//! | [`colour`] | ancestral colourings: a table for each colour, one lookup in each, and the lookups make a proof |
+//! | [`color`] | ancestral colorings: a table for each color, one lookup in each, and the lookups make a proof |
 //! | [`log`] | RFC 6962: hashes, the right edge of a growing log, inclusion proofs |
 #![forbid(unsafe_code)]
 

@@ -3,9 +3,9 @@
 use sotto_core::{Misuse, ParamsError, Result};
 
 /// Most leaves of a tree: 40 bits, as in an index of the static certificate-transparency logs.
-const MOST_LEAVES: u64 = 1 << 40;
+const MAX_LEAVES: u64 = 1 << 40;
 
-/// A perfect tree. The root is layer 0 and has no colour: its hash is public.
+/// A perfect tree. The root is layer 0 and has no color: its hash is public.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PerfectTree {
     arity: u16,
@@ -14,7 +14,7 @@ pub struct PerfectTree {
 
 impl PerfectTree {
     /// Most layers of any tree.
-    pub(crate) const MOST_LAYERS: usize = 40;
+    pub(crate) const MAX_LAYERS: usize = 40;
 
     /// `q` children to a node and `h` layers below the root: 2 to 256, and 1 to 40, with at most 2^40 leaves.
     ///
@@ -29,7 +29,7 @@ impl PerfectTree {
             return Err(field("height", "a tree has at least one layer below its root").into());
         }
         match u64::from(arity).checked_pow(height.into()) {
-            Some(leaves) if leaves <= MOST_LEAVES => Ok(PerfectTree { arity, height }),
+            Some(leaves) if leaves <= MAX_LEAVES => Ok(PerfectTree { arity, height }),
             _ => Err(field("height", "a tree has at most 2^40 leaves").into()),
         }
     }

@@ -189,7 +189,7 @@ impl Problem {
             fix: self.fix.clone(),
             epoch: self.epoch,
         };
-        serde_json::to_vec(&body).expect_or_default("strings and an integer always serialise")
+        serde_json::to_vec(&body).expect_or_default("strings and an integer always serialize")
     }
 
     /// Reads the refusal in a response of `status`.

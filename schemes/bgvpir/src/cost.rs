@@ -21,7 +21,7 @@ pub(crate) const SEED_BYTES: usize = 32;
 /// Bits of a word modulo a prime, as it is sent.
 pub(crate) const WORD_BITS: u32 = 50;
 
-/// Keys of a client: of the rotation by one, of relinearisation, and of the rotation by a stride if there is one.
+/// Keys of a client: of the rotation by one, of relinearization, and of the rotation by a stride if there is one.
 pub(crate) fn keys(literal: &Literal) -> usize {
     2 + usize::from(literal.stride > 1)
 }

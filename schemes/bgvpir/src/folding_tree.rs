@@ -13,10 +13,10 @@ use sotto_core::ExpectOrDefault;
 use sotto_math::divide::divide;
 
 /// Leaves on one side of the root, at most: four levels of products.
-pub const MOST_LEAVES: usize = 16;
+pub const MAX_LEAVES: usize = 16;
 
 /// The values a digit may have, at most: slots of a cycle of the larger ring.
-pub const MOST_LENGTH: u32 = 4096;
+pub const MAX_LENGTH: u32 = 4096;
 
 /// The leaves of a tree, left to right, on each side of its root.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,12 +50,12 @@ pub fn depth(leaves: usize) -> u32 {
 
 impl FoldingTree {
     /// A tree with leaves of these lengths, or `None` if a side has none or too many, a length is not in
-    /// `1..=MOST_LENGTH`, or the product of a side's lengths is above 2^24.
+    /// `1..=MAX_LENGTH`, or the product of a side's lengths is above 2^24.
     pub fn new(left: &[u32], right: &[u32]) -> Option<Self> {
         let fits = |side: &[u32]| {
-            let lengths = side.iter().all(|length| (1..=MOST_LENGTH).contains(length));
+            let lengths = side.iter().all(|length| (1..=MAX_LENGTH).contains(length));
             let product = side.iter().try_fold(1u64, |all, length| all.checked_mul((*length).into()));
-            (1..=MOST_LEAVES).contains(&side.len()) && lengths && product.is_some_and(|all| all <= 1 << 24)
+            (1..=MAX_LEAVES).contains(&side.len()) && lengths && product.is_some_and(|all| all <= 1 << 24)
         };
         (fits(left) && fits(right)).then(|| FoldingTree { left: left.to_vec(), right: right.to_vec() })
     }

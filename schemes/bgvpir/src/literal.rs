@@ -85,13 +85,13 @@ fn is_no_stride(stride: &u32) -> bool {
 }
 
 /// Most levels of products that a prime may have to hold.
-pub const MOST_LEVELS: u8 = 4;
+pub const MAX_LEVELS: u8 = 4;
 
 /// Layers at most: answers of so many ciphertexts.
-pub const MOST_LAYERS: u32 = 4096;
+pub const MAX_LAYERS: u32 = 4096;
 
 /// Bytes of an image at most.
-pub const MOST_BYTES: u64 = 1 << 46;
+pub const MAX_BYTES: u64 = 1 << 46;
 
 impl Literal {
     /// The ring's facts.

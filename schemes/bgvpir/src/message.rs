@@ -19,7 +19,7 @@ pub struct Keys {
     pub seed: PublicSeed,
     /// Of the rotation by one.
     pub rotation: Vec<Vec<u64>>,
-    /// Of relinearisation.
+    /// Of relinearization.
     pub square: Vec<Vec<u64>>,
     /// Of the rotation by a stride; none if there is no such key.
     pub stride: Vec<Vec<u64>>,

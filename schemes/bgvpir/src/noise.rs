@@ -27,7 +27,7 @@ pub struct Noise {
     pub first: f64,
     /// Of the products `u[a] v[b]`, before the paper's order multiplies them by rows.
     pub raw: f64,
-    /// Of the whole sum before it is relinearised: as each [`ProductOrder`](crate::order::ProductOrder) comes to it. It is the
+    /// Of the whole sum before it is relinearized: as each [`ProductOrder`](crate::order::ProductOrder) comes to it. It is the
     /// same sum.
     pub sums: [f64; 2],
     /// Of the answer modulo the last prime.

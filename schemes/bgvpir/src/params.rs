@@ -3,10 +3,10 @@
 use crate::cost;
 use crate::folding_tree::FoldingTree;
 use crate::layout::Layout;
-use crate::literal::{Literal, MOST_BYTES, MOST_LAYERS, MOST_LEVELS};
+use crate::literal::{Literal, MAX_BYTES, MAX_LAYERS, MAX_LEVELS};
 use crate::noise::{Noise, unreliable};
 use crate::report;
-use crate::rings::{self, MOST_PRIMES, Ring, RingSet, SIGMA, on_ring};
+use crate::rings::{self, MAX_PRIMES, Ring, RingSet, SIGMA, on_ring};
 use crate::select;
 use crate::sets::SETS;
 use sotto_core::params::REQUIRED_FAILURE_LOG2;
@@ -97,7 +97,7 @@ fn in_range(literal: &Literal, set: &RingSet, tree: &FoldingTree) -> Result<(), 
     let check = |field: &'static str, holds: bool, why: &str| {
         if holds { Ok(()) } else { Err(ParamsError::Field { field, why: why.into() }) }
     };
-    check("primes", (1..=MOST_PRIMES).contains(&literal.primes), "1 to 3")?;
+    check("primes", (1..=MAX_PRIMES).contains(&literal.primes), "1 to 3")?;
     check(
         "scan_primes",
         (1..=literal.primes).contains(&literal.scan_primes),
@@ -109,17 +109,17 @@ fn in_range(literal: &Literal, set: &RingSet, tree: &FoldingTree) -> Result<(), 
         literal.stride == 1 || (2..places).contains(&u64::from(literal.stride)),
         "1, or less than there are places to turn to",
     )?;
-    check("levels", (1..=MOST_LEVELS).contains(&literal.levels), "1 to 4")?;
+    check("levels", (1..=MAX_LEVELS).contains(&literal.levels), "1 to 4")?;
     check("period", set.periods.contains(&literal.period), "one of the ring's periods")?;
     check("period", tree.folded() <= literal.period as usize, "no shorter than all leaves together")?;
-    check("layers", (1..=MOST_LAYERS).contains(&literal.layers), "1 to 4096")?;
+    check("layers", (1..=MAX_LAYERS).contains(&literal.layers), "1 to 4096")?;
     let layout = literal.layout(set);
     check("period, layers", layout.record_bytes() > 0, "records of at least one byte")?;
     check("records", (1..=1 << 46).contains(&literal.records), "1 to 2^46")?;
     check("left, right", layout.rows(literal.records) <= tree.rows(), "a tree with room for every row")?;
     check("written", u64::from(literal.written) <= layout.rows(literal.records), "at most the rows")?;
     let bytes = cost::image_bytes(literal, set, tree);
-    check("records", bytes <= MOST_BYTES, "an image of at most 2^46 bytes")
+    check("records", bytes <= MAX_BYTES, "an image of at most 2^46 bytes")
 }
 
 impl Inner {

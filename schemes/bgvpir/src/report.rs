@@ -81,7 +81,7 @@ fn details(params: &Inner) -> Vec<(&'static str, String)> {
         ),
         ("tree: rotations one after the other", literal.turns(tree).depth().to_string()),
         ("tree: rotations", tree.folded().saturating_sub(1).to_string()),
-        ("tree: products with relinearisation", products.to_string()),
+        ("tree: products with relinearization", products.to_string()),
         ("products of polynomials: rows first", ours.to_string()),
         ("products of polynomials: in the paper's order", theirs.to_string()),
         (

@@ -30,7 +30,7 @@ pub struct RingSet {
 }
 
 /// Most primes of a fresh ciphertext: with the special one as many as security leaves room for at these degrees.
-pub const MOST_PRIMES: u8 = 3;
+pub const MAX_PRIMES: u8 = 3;
 /// Words of a limb in either ring.
 pub const LIMB: usize = 8192;
 /// Standard deviation of errors.
@@ -101,10 +101,10 @@ pub(crate) use on_ring;
 /// # Errors
 /// [`ParamsError::Field`] if there is no such ring, or none with as many primes.
 pub fn ring(name: &str, primes: u8) -> Result<Arc<Ring>, ParamsError> {
-    static MADE: [[OnceLock<Option<Arc<Ring>>>; MOST_PRIMES as usize]; 2] =
-        [const { [const { OnceLock::new() }; MOST_PRIMES as usize] }; 2];
+    static MADE: [[OnceLock<Option<Arc<Ring>>>; MAX_PRIMES as usize]; 2] =
+        [const { [const { OnceLock::new() }; MAX_PRIMES as usize] }; 2];
     let set = find(name)?;
-    let many = || ParamsError::Field { field: "primes", why: format!("1 to {MOST_PRIMES}") };
+    let many = || ParamsError::Field { field: "primes", why: format!("1 to {MAX_PRIMES}") };
     let kind = usize::from(set.name == M8191_NAME);
     let at = usize::from(primes).checked_sub(1).ok_or_else(many)?;
     let cell = MADE.get(kind).and_then(|rings| rings.get(at)).ok_or_else(many)?;

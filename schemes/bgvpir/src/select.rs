@@ -2,9 +2,9 @@
 
 use crate::cost;
 use crate::folding_tree::{FoldingTree, Side};
-use crate::literal::{Literal, MOST_BYTES, MOST_LAYERS, MOST_LEVELS, NO_TABLES_MASK, RowFormat};
+use crate::literal::{Literal, MAX_BYTES, MAX_LAYERS, MAX_LEVELS, NO_TABLES_MASK, RowFormat};
 use crate::noise::Noise;
-use crate::rings::{self, MOST_PRIMES, RingSet, on_ring};
+use crate::rings::{self, MAX_PRIMES, RingSet, on_ring};
 use crate::rotations::Rotations;
 use crate::sets::{Pruning, SETS, Set};
 use sotto_core::{Goal, ParamsError, Result, TableShape};
@@ -77,7 +77,7 @@ impl Search<'_> {
         let slots = u64::from(ring.cycle / period * ring.cycles);
         // As many layers as a row needs: all of it comes with one query.
         let layers = shape.row_bytes.saturating_mul(8).div_ceil(slots * u64::from(ring.slot_bits)).max(1);
-        if layers > u64::from(MOST_LAYERS) {
+        if layers > u64::from(MAX_LAYERS) {
             return;
         }
         let draft = Literal {
@@ -119,8 +119,8 @@ impl Search<'_> {
     /// Tries every number of primes, and where products leave them, for one tree.
     fn primes(&mut self, set: &Set, ring: &RingSet, draft: &Literal, tree: &FoldingTree) {
         // Where few leaves are multiplied, a prime for each level is as good as any.
-        let levels = if set.pruning == Pruning::ByCost { 1 } else { MOST_LEVELS };
-        for primes in 1..=MOST_PRIMES {
+        let levels = if set.pruning == Pruning::ByCost { 1 } else { MAX_LEVELS };
+        for primes in 1..=MAX_PRIMES {
             let strides = strides(&Literal { primes, ..draft.clone() }, ring, tree);
             let levels = (1..=primes).flat_map(|scan| (1..=levels).map(move |each| (scan, each)));
             for ((scan_primes, levels), stride) in
@@ -129,7 +129,7 @@ impl Search<'_> {
                 let draft = Literal { primes, scan_primes, levels, stride, ..draft.clone() };
                 let form = form(&draft, set, ring, tree, self.shape.goal);
                 let draft = Literal { form, ..draft };
-                if cost::image_bytes(&draft, ring, tree) > MOST_BYTES {
+                if cost::image_bytes(&draft, ring, tree) > MAX_BYTES {
                     continue;
                 }
                 // No answer has fewer bits than this, and noise takes longer to work out than a price.
@@ -151,27 +151,27 @@ impl Search<'_> {
 }
 
 /// Bytes that the keys of a client may take with a second one of rotation.
-const MOST_KEYS: usize = 1_000_000;
+const MAX_KEYS: usize = 1_000_000;
 
 /// Strides that are tried: the one with which the last rotation is reached soonest, and none.
 fn strides(draft: &Literal, ring: &RingSet, tree: &FoldingTree) -> Vec<u32> {
     let best = Rotations::best_stride(tree.folded());
     let small = |stride: u32| {
         let keys = cost::keys_bytes(&Literal { stride, ..draft.clone() }, ring);
-        (2..tree.folded()).contains(&(stride as usize)) && keys <= MOST_KEYS
+        (2..tree.folded()).contains(&(stride as usize)) && keys <= MAX_KEYS
     };
     Some(best).filter(|stride| small(*stride)).into_iter().chain([1]).collect()
 }
 
 /// Bytes of values at most, where server time is what matters: what a machine of 32 GB holds besides everything else.
-const MOST_VALUES: u64 = 16 << 30;
+const MAX_VALUES: u64 = 16 << 30;
 
 /// The same where bytes on the wire are: a server that is not in a hurry need not have such a machine.
-const MOST_VALUES_OF_OTHERS: u64 = 1 << 30;
+const MAX_VALUES_OF_OTHERS: u64 = 1 << 30;
 
 /// What the image holds: values, unless the set says otherwise or they are too many for the goal.
 fn form(draft: &Literal, set: &Set, ring: &RingSet, tree: &FoldingTree, goal: Goal) -> RowFormat {
-    let most = if goal == Goal::ServerTime { MOST_VALUES } else { MOST_VALUES_OF_OTHERS };
+    let most = if goal == Goal::ServerTime { MAX_VALUES } else { MAX_VALUES_OF_OTHERS };
     let many = cost::image_bytes(&Literal { form: RowFormat::Values, ..draft.clone() }, ring, tree) > most;
     if set.streamed || many { RowFormat::Coefficients } else { RowFormat::Values }
 }
@@ -228,7 +228,7 @@ fn answer_bits(draft: &Literal, ring: &RingSet, tree: &FoldingTree, required: f6
 /// Nanoseconds that a byte on the wire is worth when server time is what matters: a link of 100 Mbit/s.
 const BYTE_NANOSECONDS: f64 = 80.0;
 
-/// What a goal minimises. Small terms of the others break ties.
+/// What a goal minimizes. Small terms of the others break ties.
 fn price(literal: &Literal, ring: &RingSet, tree: &FoldingTree, shape: &TableShape) -> f64 {
     let lookups = shape.lookups_per_client.max(1) as f64;
     let (query, answer) = (cost::query_bytes(literal, ring) as f64, cost::answer_bytes(literal, ring) as f64);

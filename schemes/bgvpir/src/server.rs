@@ -103,7 +103,7 @@ impl sotto_core::Server<BgvPir> for Server {
 
     /// Answer (Algorithms 1 and 3, in the distributed order): rotate each query S - 1 times and unfold both sides of its tree;
     /// then `w_a = sum over b of v[b] X[a, b]`, for up to four queries in one pass over the table; and for each of them
-    /// `r = sum over a of u[a] w_a`, which is relinearised once and switched to few bits.
+    /// `r = sum over a of u[a] w_a`, which is relinearized once and switched to few bits.
     fn answer_many(&self, asks: Vec<(&Session, Query)>) -> Vec<Result<Answer>> {
         let answer = |asks: &[(&Session, Query)]| {
             let prepared =

@@ -37,12 +37,12 @@ pub struct SeenBits {
 }
 
 /// log2 of the most places that have a bit each. In larger universes places share bits.
-const MOST_BITS: u32 = 22;
+const MAX_BITS: u32 = 22;
 
 impl SeenBits {
     /// Room for the places of these parameters.
     pub fn new(params: &Params) -> Self {
-        let bits = params.bits().min(MOST_BITS);
+        let bits = params.bits().min(MAX_BITS);
         let (mask, whole) = ((1 << bits) - 1, bits == params.bits());
         SeenBits { bits: vec![0; (1usize << bits).div_ceil(64)], mask, whole, sorted: Vec::new() }
     }

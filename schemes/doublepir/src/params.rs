@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use sotto_core::{Costs, ParamsDigest, ParamsReport, Result, Security, TableShape, work};
 use sotto_prg::PublicSeed;
 use sotto_silent::limits::{field, reliable, within};
-use sotto_silent::lwe::bound::{LEAST_ANSWER_BITS, QUERY_BITS};
+use sotto_silent::lwe::bound::{MIN_ANSWER_BITS, QUERY_BITS};
 use sotto_silent::lwe::ring::{self, LOG2_Q, N, PUBLIC_SEED, SET, SIGMA};
 use sotto_silent::message::packed_bytes;
 use sotto_silent::two_pass::bound::{self, WordNoise};
@@ -153,7 +153,7 @@ impl sotto_core::Params for Params {
         let [first, second] = literal.query_bits;
         within("query_bits", first, QUERY_BITS)?;
         within("query_bits", second, QUERY_BITS)?;
-        within("answer_bits", literal.answer_bits, LEAST_ANSWER_BITS..=second)?;
+        within("answer_bits", literal.answer_bits, MIN_ANSWER_BITS..=second)?;
         within("mask_bits", literal.mask_bits, MASK_BITS)?;
         let security = ring::security()?;
         let failure_log2 = literal.failure_log2();

@@ -2,7 +2,7 @@
 
 use crate::params::{MASK_BITS, ParamsLiteral, costs};
 use sotto_core::{Result, TableShape};
-use sotto_silent::lwe::bound::{LEAST_ANSWER_BITS, QUERY_BITS};
+use sotto_silent::lwe::bound::{MIN_ANSWER_BITS, QUERY_BITS};
 use sotto_silent::lwe::ring::{PUBLIC_SEED, SET};
 use sotto_silent::two_pass::bound::{WordNoise, failure_log2};
 use sotto_silent::two_pass::select::{LayoutCandidate, cheapest};
@@ -42,7 +42,7 @@ fn word_sizes(candidate: &LayoutCandidate) -> Option<ParamsLiteral> {
             let [_, words] = literal([first, second], *bits, *MASK_BITS.end()).words();
             failure_log2(cut.second_rows(), &WordNoise { mask_bits: None, ..words }) <= required - 2.0
         };
-        let answer = (LEAST_ANSWER_BITS..=second).find(fixed)?;
+        let answer = (MIN_ANSWER_BITS..=second).find(fixed)?;
         let fresh = |answer| {
             let mut masks = MASK_BITS.map(move |mask| literal([first, second], answer, mask));
             masks.find(|literal| {

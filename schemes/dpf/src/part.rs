@@ -4,7 +4,7 @@
 use crate::Dpf;
 use crate::message::{Answer, Query};
 use crate::params::{Params, ParamsLiteral, SubTable};
-use crate::server::{MOST_LEAVES, Server};
+use crate::server::{MAX_LEAVES, Server};
 use sotto_core::parts::add_partials;
 use sotto_core::{Image, ImageSection, Params as _, PartIndex, PartScheme, Result, Section, Wire};
 use std::ops::Range;
@@ -24,7 +24,7 @@ pub(crate) struct LeafRange {
 impl LeafRange {
     /// All of a table.
     pub(crate) fn all(params: &Params) -> Self {
-        LeafRange { first: 0, align: MOST_LEAVES as u64, of: params.clone() }
+        LeafRange { first: 0, align: MAX_LEAVES as u64, of: params.clone() }
     }
 }
 
@@ -38,7 +38,7 @@ impl Params {
     /// The leaves of a part, in whole pieces of a power of two of leaves.
     fn leaves_of(&self, cut: PartIndex) -> (Range<u64>, u64) {
         let piece = self.leaves() / (u64::from(cut.parts()) * PIECES);
-        let piece = 1 << piece.clamp(1, MOST_LEAVES as u64).ilog2();
+        let piece = 1 << piece.clamp(1, MAX_LEAVES as u64).ilog2();
         let piece = self.least_leaves().max(piece);
         let share = cut.share(self.leaves().div_ceil(piece));
         (share.start * piece..(share.end * piece).min(self.leaves()), piece)

@@ -19,7 +19,7 @@ const BATCH: usize = 48;
 const MATRICES: usize = 512 << 10;
 
 /// Most leaves that are made in one turn.
-pub(crate) const MOST_LEAVES: usize = 512;
+pub(crate) const MAX_LEAVES: usize = 512;
 
 /// An open table, or a part of one.
 pub struct Server<const PROVEN: bool = false> {
@@ -65,7 +65,7 @@ impl<const PROVEN: bool> Server<PROVEN> {
     fn answers(&self, queries: &[Query]) -> Vec<Answer> {
         let table = self.table.bytes();
         let groups = queries.len().div_ceil(GROUP);
-        let turn = (MATRICES / (groups * size_of::<SelectionMatrices>())).clamp(1, MOST_LEAVES);
+        let turn = (MATRICES / (groups * size_of::<SelectionMatrices>())).clamp(1, MAX_LEAVES);
         let turn = (1 << turn.ilog2()).min(self.stretch.align as usize);
         let turns = self.stretch.of.leaves().div_ceil(turn as u64);
         // One stretch per thread: more streams at once than that slow the memory down.
@@ -209,7 +209,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn folding_adds_neighbours() {
+    fn folding_adds_neighbors() {
         let bit = |i: u64, q: u64| (i.wrapping_mul(0x9E37_79B9) >> (5 + q)) & 1;
         for (groups, runs) in [(1, 1), (1, 2), (2, 3)] {
             let word = |group: usize, block: usize| -> u64 {

@@ -160,7 +160,7 @@ impl Client {
         ring.inverse(ModulusLevel::Main, &mut product);
         let (last, half) = ((1u64 << bits[0]) - 1, 1u64 << bits[0] >> 1);
         let coefficient = |(body, product): (&u64, &u64)| {
-            let phase = (body << (bits[0] - bits[1])).wrapping_sub(ring.q().centred(*product) as u64) & last;
+            let phase = (body << (bits[0] - bits[1])).wrapping_sub(ring.q().centered(*product) as u64) & last;
             // What rounds up to t is zero.
             let rounded = (phase * T + half) >> bits[0];
             rounded.min(rounded.wrapping_sub(T))

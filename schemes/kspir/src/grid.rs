@@ -29,7 +29,7 @@ use sotto_math::tiles::{TileLayout, WordPacking};
 pub const PAGE_BYTES: usize = 2 * N;
 
 /// Most pages of a record.
-pub const MOST_PAGES: u32 = 128;
+pub const MAX_PAGES: u32 = 128;
 
 /// The shape of a table. All but pages are powers of two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,7 +48,7 @@ impl Grid {
     /// A grid of powers of two; `None` for what has no room.
     pub fn new(pages: u32, columns: u32, blocks: u32, babies: u32) -> Option<Self> {
         let power = |x: u32, most: usize| x.is_power_of_two() && x as usize <= most;
-        let fits = (1..=MOST_PAGES).contains(&pages)
+        let fits = (1..=MAX_PAGES).contains(&pages)
             && power(columns, CYCLE)
             && power(blocks, N)
             && power(babies, columns as usize)

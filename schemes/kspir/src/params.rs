@@ -1,7 +1,7 @@
 //! Parameters: the grid, and the bits of an answer.
 
 use crate::bound::{self, Variances};
-use crate::grid::{Grid, MOST_PAGES};
+use crate::grid::{Grid, MAX_PAGES};
 use crate::ring::{self, BABY, FOLD, GIANT, N, PACK, SET, Slots};
 use serde::{Deserialize, Serialize};
 use sotto_core::params::REQUIRED_FAILURE_LOG2;
@@ -17,7 +17,7 @@ pub const MASK_BITS: RangeInclusive<u8> = 18..=42;
 pub const SEED_BYTES: usize = 32;
 
 /// Most bytes of an image.
-pub const MOST_BYTES: u64 = 1 << 46;
+pub const MAX_BYTES: u64 = 1 << 46;
 
 /// What is written into a catalog.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -129,13 +129,13 @@ impl sotto_core::Params for Params {
             return Err(field("set", format!("must be \"{SET}\"")));
         }
         let powers = format!(
-            "powers of two: columns to 2048, blocks to 4096, babies from 2 to columns; and 1 to {MOST_PAGES} pages"
+            "powers of two: columns to 2048, blocks to 4096, babies from 2 to columns; and 1 to {MAX_PAGES} pages"
         );
         let grid = literal.grid().ok_or_else(|| field("columns", powers))?;
         if literal.records == 0 || literal.records > grid.room() {
             return Err(field("records", format!("must be 1 to {}", grid.room())));
         }
-        if image_bytes(&grid, literal.records) > MOST_BYTES {
+        if image_bytes(&grid, literal.records) > MAX_BYTES {
             return Err(field("blocks", "an image of at most 2^46 bytes".into()));
         }
         let [mask, body] = literal.answer_bits;

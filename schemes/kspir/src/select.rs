@@ -1,7 +1,7 @@
 //! The grid for a table: the paper's, and a smaller one for tables that would leave most of it empty.
 
 use crate::bound;
-use crate::grid::{MOST_PAGES, PAGE_BYTES};
+use crate::grid::{MAX_PAGES, PAGE_BYTES};
 use crate::params::{Literal, MASK_BITS};
 use crate::ring::{CYCLE, N, SET};
 use sotto_core::{ParamsError, Result, TableShape};
@@ -33,7 +33,7 @@ fn draft(shape: &TableShape) -> Option<Literal> {
         return None;
     }
     let pages =
-        u32::try_from(shape.row_bytes.div_ceil(PAGE_BYTES as u64)).ok().filter(|x| *x <= MOST_PAGES)?;
+        u32::try_from(shape.row_bytes.div_ceil(PAGE_BYTES as u64)).ok().filter(|x| *x <= MAX_PAGES)?;
     let together = (u64::from(pages) * PAGE_BYTES as u64 / shape.row_bytes).max(1);
     let records = shape.rows.div_ceil(together);
     let columns = records.clamp(2, CYCLE as u64).next_power_of_two();

@@ -7,10 +7,10 @@ use sotto_hints::one_server::params::{FamilyReport, balanced, security_model};
 use sotto_hints::one_server::{HintNumbers, Literal, state::HEAD_BYTES};
 
 /// Fewest queries, so that small tables can be asked more than a few times.
-const LEAST_QUERIES: u64 = 128;
+const MIN_QUERIES: u64 = 128;
 
 /// Fewest backups of a partition, for rows that are asked for again before they were read.
-const LEAST_BACKUPS: u64 = 16;
+const MIN_BACKUPS: u64 = 16;
 
 /// What is written into a catalog.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -34,10 +34,10 @@ pub struct ParamsLiteral {
 
 impl Literal for ParamsLiteral {
     const MULTIPLE: u64 = 1;
-    const LEAST_ROWS: u64 = 2;
+    const MIN_ROWS: u64 = 2;
     const PER_PARTITION: bool = true;
     /// They are counted with 16 bits.
-    const MOST_BACKUPS: u64 = (1 << 16) - 1;
+    const MAX_BACKUPS: u64 = (1 << 16) - 1;
 
     fn numbers(&self) -> HintNumbers {
         let &ParamsLiteral { rows, row_bytes, partitions, partition_rows, hints, backups, queries } = self;
@@ -67,11 +67,11 @@ impl Literal for ParamsLiteral {
         let c = rows.div_ceil(w);
         // The paper's sqrt(n) ln n between two streams.
         let most = (c as f64 * (rows as f64).ln()).ceil() as u64;
-        let queries = lookups_per_client.clamp(LEAST_QUERIES, most.max(LEAST_QUERIES));
+        let queries = lookups_per_client.clamp(MIN_QUERIES, most.max(MIN_QUERIES));
         // Half of what may fail is for either way to.
         let each = shape.required_failure_log2() - 1.0;
         let hints = least_hints(queries, w, each);
-        let backups = least_backups(queries, c, w, each).max(LEAST_BACKUPS);
+        let backups = least_backups(queries, c, w, each).max(MIN_BACKUPS);
         Ok(ParamsLiteral { rows, row_bytes, partitions: c, partition_rows: w, hints, backups, queries })
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Ciphertext i has bit i of the word of each bucket's row, in the slot of its record's position, and zeroes elsewhere. The
 //! product of two is one in that slot if both their bits are, so that the product of the two ones of row r's word is the selector
-//! of row r. Selectors are relinearised, and left with as many primes as the table is multiplied at.
+//! of row r. Selectors are relinearized, and left with as many primes as the table is multiplied at.
 
 #[cfg(feature = "server")]
 use crate::constant_weight::ones;
@@ -21,7 +21,7 @@ use sotto_core::ParamsError;
 use sotto_lattice::bgv::Ciphertext;
 
 /// Most rows: their selectors take 128 KiB each.
-const MOST_SELECTED: usize = 1 << 13;
+const MAX_SELECTED: usize = 1 << 13;
 
 /// Products of pairs.
 #[derive(Debug, Clone)]
@@ -37,7 +37,7 @@ impl Method for ConstantWeight {
     const FORM: PlaintextForm = PlaintextForm::Slots;
 
     fn tries(table: &CandidateTable) -> Vec<LayoutCandidate> {
-        let queries = length(table.needed.min(MOST_SELECTED as u64 + 1) as usize) as u64;
+        let queries = length(table.needed.min(MAX_SELECTED as u64 + 1) as usize) as u64;
         let numbers = |merged| {
             // At all primes where the noise of so many rows needs it.
             (1..=table.primes).map(move |primes| LayoutCandidate {
@@ -51,7 +51,7 @@ impl Method for ConstantWeight {
     }
 
     fn new(layout: &Layout, _: &'static RingSet) -> Result<Self, ParamsError> {
-        if layout.rows > MOST_SELECTED {
+        if layout.rows > MAX_SELECTED {
             return Err(ParamsError::Field {
                 field: "rows",
                 why: "at most 8192: each takes a product".into(),

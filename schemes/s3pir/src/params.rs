@@ -4,7 +4,7 @@ use crate::bound;
 use serde::{Deserialize, Serialize};
 use sotto_core::{Goal, NamedSet, Result, TableShape};
 use sotto_hints::one_server::params::{
-    FamilyReport, MOST_IDS, MOST_PER_SIDE, balanced, least_partitions, security_model,
+    FamilyReport, MAX_IDS, MAX_PER_SIDE, balanced, least_partitions, security_model,
 };
 use sotto_hints::one_server::{HintNumbers, Literal, state::HEAD_BYTES};
 
@@ -13,7 +13,7 @@ use sotto_hints::one_server::{HintNumbers, Literal, state::HEAD_BYTES};
 const PAIRS_PER_ROW: u64 = 40;
 
 /// Fewest pairs, so that small tables can be asked more than a few times.
-pub(crate) const LEAST_PAIRS: u64 = 64;
+pub(crate) const MIN_PAIRS: u64 = 64;
 
 /// What is written into a catalog.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -52,9 +52,9 @@ const fn set(name: &'static str, about: &'static str, wider: u64) -> (NamedSet, 
 
 impl Literal for ParamsLiteral {
     const MULTIPLE: u64 = 2;
-    const LEAST_ROWS: u64 = 1;
+    const MIN_ROWS: u64 = 1;
     const PER_PARTITION: bool = false;
-    const MOST_BACKUPS: u64 = MOST_IDS;
+    const MAX_BACKUPS: u64 = MAX_IDS;
 
     fn numbers(&self) -> HintNumbers {
         let &ParamsLiteral { rows, row_bytes, partitions, partition_rows, hints, pairs } = self;
@@ -85,8 +85,8 @@ impl Literal for ParamsLiteral {
         let balanced = balanced(shape)?;
         let named = SETS.iter().find(|(known, _)| set.as_deref() == Some(known.name));
         let wider = named.map_or(wider(goal), |(_, wider)| *wider);
-        let w = (balanced * wider).min(MOST_PER_SIDE).min(rows.next_power_of_two());
-        let pairs = lookups_per_client.clamp(LEAST_PAIRS, (PAIRS_PER_ROW * w).max(LEAST_PAIRS));
+        let w = (balanced * wider).min(MAX_PER_SIDE).min(rows.next_power_of_two());
+        let pairs = lookups_per_client.clamp(MIN_PAIRS, (PAIRS_PER_ROW * w).max(MIN_PAIRS));
         let c = least_partitions::<Self>(rows, w);
         let hints = bound::least_hints(pairs, shape.required_failure_log2(), w, |_| c);
         Ok(ParamsLiteral { rows, row_bytes, partitions: c, partition_rows: w, hints, pairs })

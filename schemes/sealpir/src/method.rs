@@ -6,7 +6,7 @@
 //!
 //! - SealPIR, where a query has one prime: sums become plaintexts (see [`digits`]), and those are multiplied by the second
 //!   selectors;
-//! - MulPIR, where it has two: sums are multiplied by the second selectors as they are, and relinearised.
+//! - MulPIR, where it has two: sums are multiplied by the second selectors as they are, and relinearized.
 //!
 //! A table of one block has no second dimension.
 
@@ -29,7 +29,7 @@ use std::ops::Range;
 use zeroize::Zeroizing;
 
 /// Most ciphertexts of a query.
-const MOST_QUERIES: usize = 128;
+const MAX_QUERIES: usize = 128;
 
 /// How the second dimension is selected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -110,7 +110,7 @@ impl Method for ExpandedSelectors {
             return Err(field("primes", "all that a query has"));
         }
         let filled = method.selectors().div_ceil(method.of_one().max(1));
-        if filled != queries || method.of_one() > set.degree || queries > MOST_QUERIES {
+        if filled != queries || method.of_one() > set.degree || queries > MAX_QUERIES {
             return Err(field("queries", "1 to 128, with room for all selectors and some in each"));
         }
         Ok(method)

@@ -63,7 +63,7 @@ impl ExpandedSelectors {
             return sums;
         }
         let one = |scratch: &mut Scratch, sum: &Ciphertext| {
-            let product = desk.relinearised(sum, scratch);
+            let product = desk.relinearized(sum, scratch);
             desk.lowered(product, 1, scratch)
         };
         sums.par_iter().map_init(|| desk.scratch(), one).collect()

@@ -7,7 +7,7 @@ use sotto_core::{
 };
 use sotto_math::matrix::PanelLayout;
 use sotto_prg::PublicSeed;
-use sotto_silent::lwe::bound::{self, LEAST_ANSWER_BITS, QUERY_BITS};
+use sotto_silent::lwe::bound::{self, MIN_ANSWER_BITS, QUERY_BITS};
 use sotto_silent::lwe::dense::{DenseLwe, FRODO, LOG2_Q as LOG2_WORD};
 use sotto_silent::lwe::ring::{self, LOG2_Q, N, PUBLIC_SEED, SIGMA};
 
@@ -144,8 +144,8 @@ impl sotto_core::Params for Params {
                 format!("must lie in {QUERY_BITS:?}, and be 32 with {}", FRODO.name),
             ));
         }
-        if !(LEAST_ANSWER_BITS..=query_bits).contains(&answer_bits) {
-            return Err(field("answer_bits", format!("must lie in {LEAST_ANSWER_BITS}..=query_bits")));
+        if !(MIN_ANSWER_BITS..=query_bits).contains(&answer_bits) {
+            return Err(field("answer_bits", format!("must lie in {MIN_ANSWER_BITS}..=query_bits")));
         }
         let security = dense.map_or_else(ring::security, |dense| dense.security())?;
         let failure_log2 = match &dense {

@@ -7,7 +7,7 @@ use crate::params::{
     FRODO_SET, MAX_FRODO_RECORDS, MAX_RECORD_BYTES, MAX_RECORDS, ParamsLiteral, SET, packed_bytes,
 };
 use sotto_core::{ParamsError, Result, TableShape};
-use sotto_silent::lwe::bound::{self, LEAST_ANSWER_BITS, QUERY_BITS};
+use sotto_silent::lwe::bound::{self, MIN_ANSWER_BITS, QUERY_BITS};
 use sotto_silent::lwe::dense::FRODO;
 use sotto_silent::lwe::ring::{N, PUBLIC_SEED};
 use sotto_silent::matrix_shape::{MatrixShape, cuts};
@@ -88,7 +88,7 @@ pub(crate) fn cheapest<L>(shape: &TableShape, price: impl Fn(MatrixShape) -> Opt
 fn word_sizes(record_bytes: u64, records: u64, target: f64) -> Option<(u8, u8)> {
     let reliable = |b, t| bound::failure_log2(record_bytes, records, b, t) <= target;
     QUERY_BITS
-        .filter_map(|b| (LEAST_ANSWER_BITS..=b).find(|t| reliable(b, *t)).map(|t| (b, t)))
+        .filter_map(|b| (MIN_ANSWER_BITS..=b).find(|t| reliable(b, *t)).map(|t| (b, t)))
         .min_by_key(|(b, t)| packed_bytes(records, *b) + packed_bytes(record_bytes, *t))
 }
 

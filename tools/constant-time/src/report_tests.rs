@@ -5,7 +5,7 @@ const XML: &str = "
 <error>
   <unique>0x1</unique>
   <kind>UninitCondition</kind>
-  <what>Conditional jump or move depends on uninitialised value(s)</what>
+  <what>Conditional jump or move depends on uninitialized value(s)</what>
   <stack>
     <frame>
       <ip>0x1</ip>

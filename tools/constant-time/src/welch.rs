@@ -9,7 +9,7 @@ use crate::trial::Class;
 /// Tests over times below a percentile.
 const CROPS: usize = 100;
 /// The fewest measurements of each class of which a test is worth something.
-const LEAST: f64 = 100.0;
+const MIN: f64 = 100.0;
 
 /// Sums of one class (Welford).
 #[derive(Debug, Clone, Copy, Default)]
@@ -50,7 +50,7 @@ impl Test {
     fn t(&self) -> Option<f64> {
         let Test([fixed, random]) = self;
         let apart = (fixed.mean - random.mean).abs();
-        let enough = fixed.count.min(random.count) >= LEAST;
+        let enough = fixed.count.min(random.count) >= MIN;
         // Classes without any spread differ, or do not.
         let of = |error: f64| if apart == 0.0 { 0.0 } else { apart / error };
         enough.then(|| of((fixed.error() + random.error()).sqrt()))
@@ -84,7 +84,7 @@ impl Battery {
             test.add(class, time);
         }
         // Around the mean of both, which is known well enough by then.
-        if self.count as f64 > 2.0 * LEAST {
+        if self.count as f64 > 2.0 * MIN {
             let Test([fixed, random]) = self.all;
             let mean = (fixed.mean * fixed.count + random.mean * random.count) / (fixed.count + random.count);
             self.squares.add(class, (time - mean).powi(2));

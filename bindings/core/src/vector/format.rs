@@ -16,9 +16,9 @@ pub const FORMAT: &str = "sotto-vector/1";
 pub const MARK: &[u8; 16] = b"\0sotto-vector/1\n";
 
 /// Most bytes of a text, most exchanges in it, and most bytes that are put together of pieces.
-const MOST_TEXT: usize = 4 << 20;
-const MOST_EXCHANGES: usize = 1024;
-const MOST_TOGETHER: usize = 64 << 20;
+const MAX_TEXT: usize = 4 << 20;
+const MAX_EXCHANGES: usize = 1024;
+const MAX_TOGETHER: usize = 64 << 20;
 
 /// A recorded lookup.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -120,8 +120,8 @@ impl Vector {
         let end = file.iter().position(|byte| *byte == 0).unwrap_or(file.len());
         let (text, behind) = file.split_at_checked(end).unwrap_or((file, &[]));
         let not_one = |why: String| VectorError::NotAVector { why };
-        if text.len() > MOST_TEXT {
-            return Err(not_one(format!("its text is longer than {MOST_TEXT} bytes")));
+        if text.len() > MAX_TEXT {
+            return Err(not_one(format!("its text is longer than {MAX_TEXT} bytes")));
         }
         if !behind.is_empty() && !behind.starts_with(MARK) {
             return Err(not_one("what lies behind its text does not begin as it should".into()));
@@ -136,8 +136,8 @@ impl Vector {
             return Err(VectorError::Version { format });
         }
         let vector: Vector = serde_json::from_slice(text).map_err(|error| not_one(error.to_string()))?;
-        if vector.exchanges.len() > MOST_EXCHANGES {
-            return Err(not_one(format!("it has more than {MOST_EXCHANGES} exchanges")));
+        if vector.exchanges.len() > MAX_EXCHANGES {
+            return Err(not_one(format!("it has more than {MAX_EXCHANGES} exchanges")));
         }
         Ok((vector, TrailingBytes { behind }))
     }
@@ -182,7 +182,7 @@ impl<'a> TrailingBytes<'a> {
 
     fn together(&self, at: u64, pieces: &Pieces) -> Option<Vec<u8>> {
         let size = usize::try_from(pieces.size).ok()?;
-        let total = size.checked_mul(pieces.order.0.len()).filter(|total| *total <= MOST_TOGETHER)?;
+        let total = size.checked_mul(pieces.order.0.len()).filter(|total| *total <= MAX_TOGETHER)?;
         let mut out = Vec::with_capacity(total);
         for number in &pieces.order.0 {
             let from = pieces.size.checked_mul(u64::from(*number))?.checked_add(at)?;

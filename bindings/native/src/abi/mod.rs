@@ -27,10 +27,10 @@ use std::sync::Arc;
 pub type SottoTable = u64;
 
 /// Most bytes of a configuration, of a key, of a list of rows and keys, and of a recorded lookup.
-const MOST_CONFIG: usize = 64 << 10;
-const MOST_KEY: usize = 64 << 10;
-const MOST_LIST: usize = 4 << 20;
-const MOST_VECTOR: usize = 64 << 20;
+const MAX_CONFIG: usize = 64 << 10;
+const MAX_KEY: usize = 64 << 10;
+const MAX_LIST: usize = 4 << 20;
+const MAX_VECTOR: usize = 64 << 20;
 
 /// The library's version.
 #[unsafe(no_mangle)]
@@ -61,7 +61,7 @@ pub unsafe extern "C" fn sotto_open(
     error: *mut SottoError,
 ) -> i32 {
     // SAFETY: the caller promises that each of these points to what it says, or is null.
-    let (config, table) = unsafe { (bytes("config", config, config_len, MOST_CONFIG), table.as_mut()) };
+    let (config, table) = unsafe { (bytes("config", config, config_len, MAX_CONFIG), table.as_mut()) };
     let work = || {
         let table = table.ok_or_else(|| null("table"))?;
         *table = 0;
@@ -113,7 +113,7 @@ pub unsafe extern "C" fn sotto_get_key(
     error: *mut SottoError,
 ) -> i32 {
     // SAFETY: the caller promises it of `key`, `value` and `error`.
-    unsafe { one(table, ParsedLookup::key(bytes("key", key, key_len, MOST_KEY)), value, error) }
+    unsafe { one(table, ParsedLookup::key(bytes("key", key, key_len, MAX_KEY)), value, error) }
 }
 
 /// Looks up several rows and keys in one round, which is filled up to a multiple of `batch`: the server sees how many batches,
@@ -131,7 +131,7 @@ pub unsafe extern "C" fn sotto_get_many(
     error: *mut SottoError,
 ) -> i32 {
     // SAFETY: the caller promises it of `wishes`.
-    let wanted = ParsedLookup::list(unsafe { bytes("wishes", wishes, wishes_len, MOST_LIST) });
+    let wanted = ParsedLookup::list(unsafe { bytes("wishes", wishes, wishes_len, MAX_LIST) });
     let work = |state: &mut OpenTable| Ok(Some(values::encode(&state.many(&wanted)?)));
     // SAFETY: the caller promises it of `values` and `error`.
     unsafe { fill(table, values, error, work) }
@@ -222,7 +222,7 @@ pub unsafe extern "C" fn sotto_self_test(
     error: *mut SottoError,
 ) -> i32 {
     // SAFETY: the caller promises that each of these points to what it says, or is null.
-    let (vector, row) = unsafe { (bytes("vector", vector, vector_len, MOST_VECTOR), row.as_mut()) };
+    let (vector, row) = unsafe { (bytes("vector", vector, vector_len, MAX_VECTOR), row.as_mut()) };
     let work = || {
         let row = row.ok_or_else(|| null("row"))?;
         *row = SottoBuffer::empty();

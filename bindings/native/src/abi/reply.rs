@@ -11,8 +11,8 @@ use std::slice;
 use std::time::Duration;
 
 /// Most bytes of a refusal, and of a header or a sentence of the caller's.
-const MOST_REFUSAL: u64 = 64 << 10;
-const MOST_TEXT: usize = 4 << 10;
+const MAX_REFUSAL: u64 = 64 << 10;
+const MAX_TEXT: usize = 4 << 10;
 
 /// A request that is to be sent as it is, with these headers and none that tell who asks. Valid during the callback.
 #[repr(C)]
@@ -119,7 +119,7 @@ impl CallbackFns for Callbacks {
             body_len: request.body.len(),
             limit: request.limit,
         };
-        let most = request.limit.max(MOST_REFUSAL);
+        let most = request.limit.max(MAX_REFUSAL);
         let mut reply =
             SottoReply { response: Response::default(), most, is_too_large: false, said: String::new() };
         // SAFETY: both pointers are good until it returns, and the rest is what the caller gave.
@@ -233,5 +233,5 @@ unsafe fn text(text: *const c_char) -> Option<String> {
     }
     // SAFETY: it is not null, and the caller promises its end.
     let bytes = unsafe { CStr::from_ptr(text) }.to_bytes();
-    Some(String::from_utf8_lossy(bytes.get(..MOST_TEXT).unwrap_or(bytes)).into_owned())
+    Some(String::from_utf8_lossy(bytes.get(..MAX_TEXT).unwrap_or(bytes)).into_owned())
 }

@@ -46,7 +46,7 @@ public func httpTransport(_ servers: [String], timeout: TimeInterval = 60) -> Tr
     }
 }
 
-/// What came of a request. Written before the semaphore is signalled, and read after.
+/// What came of a request. Written before the semaphore is signaled, and read after.
 private final class Outcome: @unchecked Sendable {
     var result: Result<Response, Error> = .failure(URLError(.unknown))
 }

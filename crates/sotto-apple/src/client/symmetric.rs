@@ -16,7 +16,7 @@ use prost::Message;
 use rand_core::CryptoRng;
 use sotto_core::{Misuse, PeerMisbehaved, Result};
 use sotto_oprf::OprfError;
-use sotto_oprf::p384::{BlindedInput, MOST_INPUT, PublicKey, blind};
+use sotto_oprf::p384::{BlindedInput, MAX_INPUT, PublicKey, blind};
 use zeroize::Zeroizing;
 
 /// Keys that are blinded, and the secrets that unblind their evaluations.
@@ -46,7 +46,7 @@ impl Client {
         self.oprf()?;
         let (mut requests, mut all) = (Vec::with_capacity(keys.len()), Vec::with_capacity(keys.len()));
         for key in keys {
-            let fits = key.len() <= MOST_INPUT;
+            let fits = key.len() <= MAX_INPUT;
             let key = if fits { key } else { &b""[..] };
             let blinded = blind(Zeroizing::new(key.to_vec()), rng);
             let blinded = blinded.map_err(|_| Misuse::Rule("a key that the function does not take"))?;

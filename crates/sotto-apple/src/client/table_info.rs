@@ -19,10 +19,10 @@ use sotto_core::{ParamsError, PeerMisbehaved, Result};
 use sotto_oprf::p384::PublicKey;
 
 /// Shards of a table at most.
-const MOST_SHARDS: u64 = 1 << 16;
+const MAX_SHARDS: u64 = 1 << 16;
 
 /// Selectors of a query at most, which are some ciphertexts.
-const MOST_OUTPUTS: usize = 1 << 16;
+const MAX_OUTPUTS: usize = 1 << 16;
 
 /// What is asked, and with which keys.
 #[derive(Debug)]
@@ -139,7 +139,7 @@ fn shapes(codec: &Codec, config: &PirConfig, entries: (usize, bool)) -> Result<V
         None => (config.shard_configs.as_slice(), 1),
     };
     let count = (all.len() as u64).saturating_mul(times);
-    if !(1..=MOST_SHARDS).contains(&count) {
+    if !(1..=MAX_SHARDS).contains(&count) {
         return Err(wrong("has no shards, or too many").into());
     }
     let shapes = all.iter().map(|told| shape(codec, told, entries)).collect::<Result<Vec<_>>>()?;
@@ -156,7 +156,7 @@ fn shape(codec: &Codec, told: &PirShardConfig, (batch, has_lengths): (usize, boo
     };
     let (entries, bytes) = (number(told.num_entries)?, number(bytes)?);
     let shape = EntryShape::new(entries, bytes, codec.kit().plaintext_bytes(), dimensions, batch)?;
-    if shape.outputs() > MOST_OUTPUTS || entries < batch {
+    if shape.outputs() > MAX_OUTPUTS || entries < batch {
         return Err(wrong("has tables of a shape that is not asked").into());
     }
     Ok(shape)

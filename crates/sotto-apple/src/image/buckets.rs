@@ -3,7 +3,7 @@
 //! A row that has more bytes than its bucket has room for, and one that is new, takes the place of others, which move on to their
 //! other buckets: the cuckoo steps with which a table is made, from what lies there. Only buckets that are asked about are read.
 
-use crate::keyword::bucket::{self, EMPTY, MOST_ROWS, ROW};
+use crate::keyword::bucket::{self, EMPTY, MAX_ROWS, ROW};
 use crate::keyword::cuckoo::{MOVES, step};
 use crate::keyword::{TABLES, buckets};
 use std::collections::BTreeMap;
@@ -64,7 +64,7 @@ impl<'a> Buckets<'a> {
         let most = self.entry_bytes;
         let rows = self.rows(place)?;
         let used = rows.iter().fold(EMPTY, |used, (_, value)| used + ROW + value.len());
-        Ok(if rows.len() < MOST_ROWS { most.saturating_sub(used) } else { 0 })
+        Ok(if rows.len() < MAX_ROWS { most.saturating_sub(used) } else { 0 })
     }
 
     /// Where a row lies, and which it is there.

@@ -14,10 +14,10 @@ use sotto_oprf::p384::PublicKey;
 pub const FORMAT: &str = "sotto-apple/1";
 
 /// Bytes of a use case's name at most.
-pub const MOST_NAME: usize = 256;
+pub const MAX_NAME: usize = 256;
 
 /// Shards of a table at most.
-pub const MOST_SHARDS: usize = 1 << 16;
+pub const MAX_SHARDS: usize = 1 << 16;
 
 /// A multiple of this is where a table begins: a page.
 pub const ALIGNMENT: u64 = 4096;
@@ -153,7 +153,7 @@ impl UseCaseDescription {
             return Err(format!("it is written as {:?}, and this build reads {FORMAT:?}", read.format));
         }
         check_name(&read.name)?;
-        if !(1..=MOST_SHARDS).contains(&read.shards.len()) {
+        if !(1..=MAX_SHARDS).contains(&read.shards.len()) {
             return Err("a table has 1 to 65536 shards".into());
         }
         let by_number = |shard: &ShardShape| read.kind.row_form(shard.entry_bytes).is_some();
@@ -200,7 +200,7 @@ impl UseCaseDescription {
 
 /// Refuses a name that is no name.
 pub(super) fn check_name(name: &str) -> Result<(), String> {
-    match name.is_empty() || name.len() > MOST_NAME || name.chars().any(char::is_control) {
+    match name.is_empty() || name.len() > MAX_NAME || name.chars().any(char::is_control) {
         true => Err("a use case's name has 1 to 256 bytes, and no control characters".into()),
         false => Ok(()),
     }

@@ -24,7 +24,7 @@ use std::path::PathBuf;
 pub(super) const BLOCK: usize = 1 << 20;
 
 /// Buckets of a table at least: clients ask for no table of one.
-const LEAST_BUCKETS: usize = 2;
+const MIN_BUCKETS: usize = 2;
 
 /// How a table is made.
 #[derive(Debug, Clone)]
@@ -133,7 +133,7 @@ fn place(shards: &[ShardRows], how: &UseCaseOptions) -> Result<(Vec<CuckooTables
     }
     let more = how.room.div_ceil(shards.len().max(1) as u64);
     let least = all.iter().map(|items| items.least(more)).max().unwrap_or(1);
-    let mut count = how.buckets.unwrap_or(least).max(LEAST_BUCKETS);
+    let mut count = how.buckets.unwrap_or(least).max(MIN_BUCKETS);
     let mut tried = count;
     for _ in 0..GROWTHS {
         tried = count;

@@ -3,7 +3,7 @@
 //! Sealing takes a multiplication in the group for each row, which is by far the most of encoding such a table.
 
 use super::error::ImageError;
-use super::rows::{KeywordRows, MOST_VALUE_BYTES};
+use super::rows::{KeywordRows, MAX_VALUE_BYTES};
 use crate::symmetric::{TAG_BYTES, sealed};
 use rayon::prelude::*;
 use sotto_db::encode::in_pool;
@@ -30,7 +30,7 @@ impl<'a> RowIntake<'a> {
 
     /// Bytes of a value at most.
     pub fn most_bytes(&self) -> usize {
-        MOST_VALUE_BYTES - if self.sealing.is_some() { TAG_BYTES } else { 0 }
+        MAX_VALUE_BYTES - if self.sealing.is_some() { TAG_BYTES } else { 0 }
     }
 
     /// Adds a row.

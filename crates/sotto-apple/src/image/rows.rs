@@ -11,10 +11,10 @@ use sotto_oprf::p384::PublicKey;
 use std::collections::HashSet;
 
 /// Rows of one table at most.
-pub const MOST_ROWS: u64 = u32::MAX as u64;
+pub const MAX_ROWS: u64 = u32::MAX as u64;
 
 /// Bytes of a value at most.
-pub const MOST_VALUE_BYTES: usize = u16::MAX as usize;
+pub const MAX_VALUE_BYTES: usize = u16::MAX as usize;
 
 /// Rows of a keyword table, in the order in which they came.
 #[derive(Debug, Default)]
@@ -60,12 +60,12 @@ impl KeywordRows {
     /// # Errors
     /// As [`KeywordRows::push`].
     pub fn push_hashed(&mut self, hash: u64, value: &[u8]) -> Result<(), ImageError> {
-        if self.hashes.len() as u64 >= MOST_ROWS {
-            return Err(ImageError::TooMany { most: MOST_ROWS });
+        if self.hashes.len() as u64 >= MAX_ROWS {
+            return Err(ImageError::TooMany { most: MAX_ROWS });
         }
-        if value.len() > MOST_VALUE_BYTES {
+        if value.len() > MAX_VALUE_BYTES {
             let (row, bytes) = (self.hashes.len() as u64 + 1, ROW + value.len());
-            return Err(ImageError::TooLong { row, bytes, bucket: ROW + MOST_VALUE_BYTES });
+            return Err(ImageError::TooLong { row, bytes, bucket: ROW + MAX_VALUE_BYTES });
         }
         self.hashes.push(hash);
         self.values.extend_from_slice(value);

@@ -8,7 +8,7 @@ use super::description::{FileLayout, ShardShape, UseCaseDescription, UseCaseKind
 use super::encode::{ImageDraft, UseCaseOptions, UseCaseSummary, encode};
 use super::error::ImageError;
 use super::open::{newest, read};
-use super::rows::{KeywordRows, MOST_VALUE_BYTES};
+use super::rows::{KeywordRows, MAX_VALUE_BYTES};
 use crate::codec::Codec;
 use crate::keyword::bucket;
 use crate::keyword::{TABLES, shard};
@@ -99,7 +99,7 @@ impl<'a> PreviousEpoch<'a> {
             return Err(ImageError::Asked("this table is asked by row number, and not by key".into()));
         };
         let changes = self.known(keys)?;
-        let most = (bucket_bytes as usize).saturating_sub(bucket::EMPTY + bucket::ROW).min(MOST_VALUE_BYTES);
+        let most = (bucket_bytes as usize).saturating_sub(bucket::EMPTY + bucket::ROW).min(MAX_VALUE_BYTES);
         let longest = changes.values().flatten().map(Vec::len).max().unwrap_or(0);
         if longest > most {
             let why = format!(

@@ -10,12 +10,12 @@ pub const EMPTY: usize = 1;
 pub const ROW: usize = 8 + 2;
 
 /// Rows of a bucket at most.
-pub const MOST_ROWS: usize = u8::MAX as usize;
+pub const MAX_ROWS: usize = u8::MAX as usize;
 
 /// Writes a bucket to the beginning of `out`; what is behind it stays as it is. Rows that have no room are left out.
 pub fn write<'a>(rows: impl Iterator<Item = (u64, &'a [u8])>, out: &mut [u8]) {
     let mut bytes = vec![0];
-    for (hash, value) in rows.take(MOST_ROWS) {
+    for (hash, value) in rows.take(MAX_ROWS) {
         if let Some(count) = bytes.first_mut() {
             *count += 1;
         }

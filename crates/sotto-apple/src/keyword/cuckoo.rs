@@ -6,7 +6,7 @@
 
 mod attempt;
 
-use super::bucket::{EMPTY, MOST_ROWS, ROW};
+use super::bucket::{EMPTY, MAX_ROWS, ROW};
 use super::{TABLES, hash};
 use attempt::CuckooAttempt;
 pub use attempt::{MOVES, step};
@@ -16,7 +16,7 @@ use rayon::prelude::*;
 const FULL: usize = 97;
 
 /// Bytes of a row at most.
-const MOST_ROW: usize = ROW + u16::MAX as usize;
+const MAX_ROW: usize = ROW + u16::MAX as usize;
 
 /// How often a table gets more buckets.
 pub const GROWTHS: usize = 60;
@@ -122,7 +122,7 @@ impl<'a> CuckooItems<'a> {
             items.order.par_sort_by_key(|row| u32::MAX - size(row));
         }
         match items.order.first() {
-            Some(row) if longest > bucket_bytes.saturating_sub(EMPTY).min(MOST_ROW) => {
+            Some(row) if longest > bucket_bytes.saturating_sub(EMPTY).min(MAX_ROW) => {
                 Err(CuckooError::TooLong(*row))
             }
             _ => Ok(items),
@@ -147,7 +147,7 @@ impl<'a> CuckooItems<'a> {
         };
         let full = (TABLES * room.max(1)) as u64;
         let of_bytes = all.saturating_mul(100).div_ceil(FULL as u64).div_ceil(full);
-        of_bytes.max(rows.saturating_add(more).div_ceil((TABLES * MOST_ROWS) as u64)).max(1) as usize
+        of_bytes.max(rows.saturating_add(more).div_ceil((TABLES * MAX_ROWS) as u64)).max(1) as usize
     }
 
     /// The rows in so many buckets of each table; `None` if they find no place.

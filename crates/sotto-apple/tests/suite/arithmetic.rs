@@ -5,7 +5,7 @@ use prost::Message;
 use sotto_apple::proto::{
     CiphertextForm, FullCiphertext, SerializedCiphertext, SerializedEvaluationKey, SerializedKeySwitchKey,
 };
-use sotto_lattice::bgv::bfv::galois::{GaloisKey, PackedSwitchKey, relinearise};
+use sotto_lattice::bgv::bfv::galois::{GaloisKey, PackedSwitchKey, relinearize};
 use sotto_lattice::bgv::bfv::product::BaseExtension;
 use sotto_lattice::bgv::mod_down::lower;
 use sotto_lattice::bgv::{Ciphertext, Level, Scratch, SlotRing};
@@ -117,7 +117,7 @@ fn products() {
     let square = rows(&keys().relin_key.unwrap().relin_key.unwrap());
     let square = PackedSwitchKey::of_rows(ring, &square).unwrap();
     let mut out = Ciphertext::zero(ring, top(), 2);
-    relinearise(ring, &square, &product, &mut out, &mut Scratch::new(ring));
+    relinearize(ring, &square, &product, &mut out, &mut Scratch::new(ring));
     assert_eq!(coefficients(&out), words("a/ct_product_relin.coeff.u32le"));
     assert_eq!(coefficients(&one_less(&out)), words("a/ct_product_switched.coeff.u32le"));
 }

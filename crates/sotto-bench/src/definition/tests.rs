@@ -122,7 +122,7 @@ fn trees_have_defaults_and_limits() {
     assert_eq!((tree.shapes.len(), tree.shapes[1].leaves(), tree.repeats), (2, 1 << 20, 5));
     assert_eq!(
         (tree.ways.as_slice(), tree.lines.len()),
-        ([ProofMethod::Colours, ProofMethod::Buckets].as_slice(), 0)
+        ([ProofMethod::Colors, ProofMethod::Buckets].as_slice(), 0)
     );
     for (from, to, says) in [
         ("[3, 20]", "[]", "heights is empty"),

@@ -48,8 +48,8 @@ pub enum Measure {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ProofMethod {
-    /// A table for each colour, a row of each.
-    Colours,
+    /// A table for each color, a row of each.
+    Colors,
     /// A batch code over all nodes.
     Buckets,
 }
@@ -58,7 +58,7 @@ impl ProofMethod {
     /// In one word.
     pub fn name(self) -> &'static str {
         match self {
-            ProofMethod::Colours => "colours",
+            ProofMethod::Colors => "colors",
             ProofMethod::Buckets => "buckets",
         }
     }
@@ -86,9 +86,9 @@ pub(super) fn check(text: TreeText) -> Result<TreeCase, String> {
     if shapes.is_empty() {
         return Err("heights is empty".to_owned());
     }
-    let ways = text.ways.unwrap_or_else(|| vec![ProofMethod::Colours, ProofMethod::Buckets]);
+    let ways = text.ways.unwrap_or_else(|| vec![ProofMethod::Colors, ProofMethod::Buckets]);
     if ways.is_empty() || ways.len() > 2 || ways.first() == ways.get(1) {
-        return Err("ways are \"colours\", \"buckets\", or both".to_owned());
+        return Err("ways are \"colors\", \"buckets\", or both".to_owned());
     }
     if text.lines.is_some() && text.measure != Measure::Proofs {
         return Err("only proofs are fetched by schemes: leave lines out".to_owned());

@@ -24,8 +24,8 @@ pub struct MachineFacts {
     pub commit: Option<String>,
     /// Version of this crate.
     pub version: &'static str,
-    /// Whether the program was built with optimisation; figures of an unoptimised build mean nothing.
-    pub optimised: bool,
+    /// Whether the program was built with optimization; figures of an unoptimized build mean nothing.
+    pub optimized: bool,
     /// Day of the measurement, UTC.
     pub date: String,
 }
@@ -42,7 +42,7 @@ impl MachineFacts {
             system: format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),
             commit: options.commit.clone(),
             version: env!("CARGO_PKG_VERSION"),
-            optimised: !cfg!(debug_assertions),
+            optimized: !cfg!(debug_assertions),
             date: SystemTime::now()
                 .duration_since(UNIX_EPOCH)
                 .map_or_else(|_| "unknown".into(), |d| day(d.as_secs())),
@@ -55,7 +55,7 @@ impl MachineFacts {
             .memory_bytes
             .map_or(String::new(), |b| format!(", {:.0} GiB", b as f64 / (1u64 << 30) as f64));
         let commit = self.commit.as_deref().map_or(String::new(), |c| format!(", commit {c}"));
-        let warning = if self.optimised { "" } else { ", UNOPTIMISED BUILD: figures mean nothing" };
+        let warning = if self.optimized { "" } else { ", UNOPTIMIZED BUILD: figures mean nothing" };
         format!(
             "{}, {} cores{memory}, {} kernels, {}, sotto {}{commit}, {}{warning}",
             self.cpu, self.cores_count, self.kernels, self.system, self.version, self.date

@@ -1,7 +1,7 @@
 //! Which shape of each kernel is the fastest here, and a file that remembers it.
 //!
 //! A shape is a way to go through memory ([`sotto_math::machine::Shape`]). All give the same bytes, so that a wrong choice costs
-//! time and nothing else; and since a neighbour on the machine may have been loud, the processor's default stays where
+//! time and nothing else; and since a neighbor on the machine may have been loud, the processor's default stays where
 //! nothing is clearly faster.
 
 use super::MachineFacts;

@@ -127,12 +127,12 @@ mod tests {
     #[test]
     fn only_figures_of_trees_and_kinds_that_were_measured_stand_beside_ours() {
         let tree = |height| Tree::of(PerfectTree::new(2, height).unwrap());
-        let mut ours = TreeMeasured::new(tree(20), "colours", "colours".into(), 1);
+        let mut ours = TreeMeasured::new(tree(20), "colors", "colors".into(), 1);
         ours.figures.setup_ms = Some(1.0);
         let rows = beside(&[ours]).unwrap();
         assert!(rows.iter().any(|row| row.line == "PBC" && row.figures.setup_ms == Some(9259.0)));
         assert!(rows.iter().all(|row| row.tree == tree(20) && row.figures.index_ms.is_none()));
-        assert_eq!(beside(&[TreeMeasured::new(tree(20), "colours", String::new(), 1)]).unwrap(), []);
+        assert_eq!(beside(&[TreeMeasured::new(tree(20), "colors", String::new(), 1)]).unwrap(), []);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-/// A ratio has fallen below what is expected over this: no neighbour takes so much from a quotient of times in turns, and
+/// A ratio has fallen below what is expected over this: no neighbor takes so much from a quotient of times in turns, and
 /// whoever breaks a kernel does.
 const SLACK: f64 = 1.8;
 
@@ -49,7 +49,7 @@ pub(super) fn least(expected: f64) -> f64 {
 /// What decides whether a run can be judged.
 pub(super) struct Conditions<'a> {
     pub(super) backend: &'a str,
-    pub(super) optimised: bool,
+    pub(super) optimized: bool,
     pub(super) quick: bool,
     pub(super) huge_pages: bool,
 }
@@ -60,8 +60,8 @@ pub(super) const BACKENDS: [&str; 2] = ["avx512", "avx2"];
 impl Conditions<'_> {
     /// Which column of the table holds, or why none does.
     pub(super) fn column(&self) -> Result<usize, String> {
-        if !self.optimised {
-            return Err("this is an unoptimised build: `make bench-guard` builds another".to_owned());
+        if !self.optimized {
+            return Err("this is an unoptimized build: `make bench-guard` builds another".to_owned());
         }
         if self.quick {
             return Err("too few repetitions: leave --quick out".to_owned());
@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     const FINE: Conditions<'_> =
-        Conditions { backend: "avx512", optimised: true, quick: false, huge_pages: true };
+        Conditions { backend: "avx512", optimized: true, quick: false, huge_pages: true };
 
     #[test]
     fn a_ratio_falls_only_far_below_what_is_expected() {
@@ -109,7 +109,7 @@ mod tests {
         for other in ["scalar", "avxvnni", "neon", ""] {
             assert!(Conditions { backend: other, ..FINE }.column().unwrap_err().contains("avx512 and avx2"));
         }
-        assert!(Conditions { optimised: false, ..FINE }.column().is_err());
+        assert!(Conditions { optimized: false, ..FINE }.column().is_err());
         assert!(Conditions { quick: true, ..FINE }.column().is_err());
         assert!(Conditions { huge_pages: false, ..FINE }.column().is_err());
     }

@@ -1,7 +1,7 @@
 //! What the lines of a table are called. Lines about one table of rows stand under its shape; a line on its own
 //! carries it.
 
-use super::{FetchMethod, MeasuredCase, ModelledCase, TableFacts};
+use super::{FetchMethod, MeasuredCase, ModeledCase, TableFacts};
 
 /// A line: how, of which table, with how many threads.
 pub(super) type LineFacts<'a> = (&'a FetchMethod, &'a TableFacts, usize);
@@ -23,7 +23,7 @@ pub(super) fn line(case: &MeasuredCase) -> LineFacts<'_> {
 }
 
 /// The names of what was computed.
-pub(super) fn modelled(cases: &[ModelledCase]) -> Vec<LineName> {
+pub(super) fn modeled(cases: &[ModeledCase]) -> Vec<LineName> {
     of(cases.iter().map(|case| (&case.way, &case.table, 1)).collect())
 }
 

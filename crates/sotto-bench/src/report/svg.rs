@@ -10,8 +10,8 @@ use super::Report;
 use super::words::wrapped;
 use canvas::{Canvas, HEIGHT_OF_HEAD, WIDTH};
 
-/// Colours that stay apart for colour-blind readers (Okabe and Ito).
-const COLOURS: [&str; 7] = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#5b5b5b"];
+/// Colors that stay apart for color-blind readers (Okabe and Ito).
+const COLORS: [&str; 7] = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#5b5b5b"];
 
 impl Report {
     /// An SVG image of what was measured.
@@ -39,8 +39,8 @@ impl Report {
     }
 }
 
-fn colour(i: usize) -> &'static str {
-    COLOURS.get(i % COLOURS.len()).copied().unwrap_or("#000")
+fn color(i: usize) -> &'static str {
+    COLORS.get(i % COLORS.len()).copied().unwrap_or("#000")
 }
 
 /// A case in a few words.

@@ -72,12 +72,12 @@ One thread, on other machines. switches: to fewer primes, where a program does t
 const PUBLISHED_BREAK_EVEN: &str = "\
 By the same formula from what was published: server time alone, and no keys.";
 
-const MODELLED: &str = "\
+const MODELED: &str = "\
 Computed from parameters. floor: reading the table once at the rate this run measured; no scan is faster.
 fails: bound on the probability that a lookup comes back wrong. security: of the hardest assumption.";
 
 const TREES: &str = "\
-colours: a table for each colour, a row of each (TreePIR). buckets: a batch code over all nodes, which fails
+colors: a table for each color, a row of each (TreePIR). buckets: a batch code over all nodes, which fails
 for less than one request in 2^40; for up to ten rows it is as many lookups in the whole table.";
 
 impl Report {
@@ -117,8 +117,8 @@ impl Report {
                 &format!("Every answer was compared with the generated row: {checked} of {checked} right."),
             );
         }
-        if !self.modelled.is_empty() {
-            section(&mut out, "MODELLED", tables::modelled(&self.modelled), MODELLED);
+        if !self.modeled.is_empty() {
+            section(&mut out, "MODELED", tables::modeled(&self.modeled), MODELED);
         }
         if !self.published.is_empty() {
             if self.published.iter().any(|row| row.online_ms.is_none()) {

@@ -6,7 +6,7 @@ pub(super) mod trees;
 
 use super::names::{self, LineName};
 use super::units::{bytes, decimal, digits, percent, time};
-use super::{MeasuredCase, ModelledCase, PublishedRow, TablePlacement, Traffic, UpdateCost};
+use super::{MeasuredCase, ModeledCase, PublishedRow, TablePlacement, Traffic, UpdateCost};
 pub(super) use series::{prepared, published_series, series};
 use sotto_core::ExpectOrDefault;
 pub(super) use steps::{break_evens, published_break_evens, published_steps, stepped};
@@ -201,10 +201,10 @@ pub(super) fn updates(measured: &[MeasuredCase]) -> Table {
     table
 }
 
-pub(super) fn modelled(modelled: &[ModelledCase]) -> Table {
+pub(super) fn modeled(modeled: &[ModeledCase]) -> Table {
     let header = ["case", "once", "up", "down", "resident", "floor ms", "fails", "security"];
     let mut table = grid(&header, 1);
-    for (named, case) in names::modelled(modelled).into_iter().zip(modelled) {
+    for (named, case) in names::modeled(modeled).into_iter().zip(modeled) {
         let t = &case.traffic;
         let cells = [
             bytes(t.once_bytes.saturating_add(t.keys_bytes)),

@@ -30,8 +30,8 @@ fn tables_fit_a_terminal_and_keep_the_tiers_apart() {
     assert!(widest.chars().count() <= 110, "{} columns: {widest}", widest.chars().count());
     let at = |heading: &str| text.find(heading).unwrap_or_else(|| panic!("no {heading} in {text}"));
     assert!(
-        at("MEASURED: asking") < at("MODELLED")
-            && at("MODELLED") < at("PUBLISHED")
+        at("MEASURED: asking") < at("MODELED")
+            && at("MODELED") < at("PUBLISHED")
             && at("PUBLISHED") < at("NOT RUN")
     );
     assert!(text.find("Spiral").unwrap() > at("PUBLISHED"));

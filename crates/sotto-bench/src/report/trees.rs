@@ -46,7 +46,7 @@ pub struct TreeMeasured {
     pub tree: Tree,
     /// What the report calls this line.
     pub line: String,
-    /// `colours` or `buckets`.
+    /// `colors` or `buckets`.
     pub way: &'static str,
     /// Which scheme, for proofs.
     pub scheme: Option<String>,
@@ -97,7 +97,7 @@ impl TreeMeasured {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct TreeFigures {
-    /// All that building and asking need: a colouring, or a batch code's permutations.
+    /// All that building and asking need: a coloring, or a batch code's permutations.
     pub made_ms: Option<f64>,
     /// The same, and where every node lies written down.
     pub setup_ms: Option<f64>,
@@ -186,7 +186,7 @@ pub(super) const QUESTIONS: &[Question] = &[
     },
     Question {
         title: "setup, without writing it down",
-        note: "The colouring, or the permutations of a batch code: all that a publisher and a client need.",
+        note: "The coloring, or the permutations of a batch code: all that a publisher and a client need.",
         of: |f| f.made_ms,
         bytes: false,
     },

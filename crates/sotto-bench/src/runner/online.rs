@@ -1,5 +1,5 @@
 //! Asking and answering, timed. Server passes take turns with plain reads, so that both meet the same
-//! neighbours on a shared machine; and so do the lines of a case, for the same reason.
+//! neighbors on a shared machine; and so do the lines of a case, for the same reason.
 
 use super::client::BenchClient;
 use super::resident::ResidentServer;

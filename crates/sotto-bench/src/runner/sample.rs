@@ -22,8 +22,8 @@ const TOGETHER: usize = 4;
 
 /// A figure is the shortest of as many as fit into this time, of three at least.
 const TIME: Duration = Duration::from_millis(120);
-const LEAST: usize = 2;
-const MOST: usize = 40;
+const MIN: usize = 2;
+const MAX: usize = 40;
 
 /// Measures a case; `None` if the scheme has no parameters for it.
 pub(crate) fn sample(
@@ -86,14 +86,14 @@ fn least(
 ) -> Result<Duration, BenchError> {
     let mut times = Samples::default();
     let mut spent = Duration::ZERO;
-    for turn in 0..=MOST {
+    for turn in 0..=MAX {
         let rows: Vec<u64> = (0..together).map(|_| rng.next_u64() % plan.packing.rows()).collect();
         let took = asking.pass(&rows, rng)?;
         if turn > 0 {
             times.push(took);
             spent += took;
         }
-        if spent > TIME && times.len() >= LEAST {
+        if spent > TIME && times.len() >= MIN {
             break;
         }
     }

@@ -35,8 +35,8 @@ fn packed_split_and_padded_rows_all_come_back() {
             assert_eq!(measured.baselines.len(), 2);
         }
         // The model's bytes are those of the messages.
-        for (measured, modelled) in report.measured.iter().zip(&report.modelled) {
-            assert_eq!(measured.traffic, modelled.traffic, "{scheme} {}", measured.table.shape);
+        for (measured, modeled) in report.measured.iter().zip(&report.modeled) {
+            assert_eq!(measured.traffic, modeled.traffic, "{scheme} {}", measured.table.shape);
         }
     }
 }
@@ -71,10 +71,10 @@ fn steps_are_asked_of_schemes_that_say_them() {
 }
 
 #[test]
-fn sizes_alone_are_modelled_and_nothing_else() {
+fn sizes_alone_are_modeled_and_nothing_else() {
     let case = |rest: &str| format!("scheme = \"clear\"\nrows = \"2^31\"\nrow_bytes = 1024\n{rest}");
     let report = clear(&definition(&[&case("sizes = true"), &case("")])).unwrap();
-    assert_eq!((report.measured.len(), report.modelled.len(), report.skipped.len()), (0, 2, 1));
+    assert_eq!((report.measured.len(), report.modeled.len(), report.skipped.len()), (0, 2, 1));
 }
 
 #[test]
@@ -108,8 +108,8 @@ fn cases_too_large_or_too_long_are_reported_and_not_run() {
     for (reason, says) in reasons.iter().zip(["does not fit: needs", "--full", "no parameters"]) {
         assert!(reason.contains(says), "{reason}");
     }
-    // What does not run is still modelled, where the scheme has parameters for it.
-    assert_eq!(report.modelled.len(), 2);
+    // What does not run is still modeled, where the scheme has parameters for it.
+    assert_eq!(report.modeled.len(), 2);
     assert!(report.table().contains("NOT RUN"));
 }
 

@@ -117,10 +117,10 @@ impl Run<'_> {
             (Measure::Setup, _) if nodes >= u32::MAX.into() => {
                 return Some("not written down: numbers of nodes have 32 bits".to_owned());
             }
-            (Measure::Setup, ProofMethod::Colours) => nodes.saturating_mul(4),
+            (Measure::Setup, ProofMethod::Colors) => nodes.saturating_mul(4),
             (Measure::Setup, ProofMethod::Buckets) | (Measure::Index, _) => 0,
             // The hashes, their tables, and the same again while a table is handed to an encoder.
-            (Measure::Proofs, ProofMethod::Colours) => nodes.saturating_mul(3 * 32),
+            (Measure::Proofs, ProofMethod::Colors) => nodes.saturating_mul(3 * 32),
             (Measure::Proofs, ProofMethod::Buckets) => {
                 let copies = stack::sizes(self.shape).map_or(1, |sizes| sizes.copies + 1);
                 nodes.saturating_mul(32 * (2 + copies as u64))

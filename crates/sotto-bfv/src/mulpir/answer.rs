@@ -7,7 +7,7 @@ use crate::rings::Ring;
 use rayon::prelude::*;
 use sotto_core::Result;
 use sotto_core::error::{Misuse, PeerMisbehaved};
-use sotto_lattice::bgv::bfv::galois::{relinearise, split};
+use sotto_lattice::bgv::bfv::galois::{relinearize, split};
 use sotto_lattice::bgv::bfv::product::{BaseExtension, ExtendedCiphertext};
 use sotto_lattice::bgv::mod_down::lower;
 use sotto_lattice::bgv::{Ciphertext, Scratch, SlotRing};
@@ -244,7 +244,7 @@ impl RingContext {
         let product = self.tools.extension.divided(ring, sum);
         let mut scratch = Scratch::new(ring);
         let mut c = Ciphertext::room(ring, ring.top(), 2);
-        relinearise(ring, &keys.square, &product, &mut c, &mut scratch);
+        relinearize(ring, &keys.square, &product, &mut c, &mut scratch);
         while let Some(below) = c.level().below() {
             let mut out = Ciphertext::room(ring, below, 2);
             lower(ring, &c, &mut out, &mut scratch);

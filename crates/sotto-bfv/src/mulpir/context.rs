@@ -9,7 +9,7 @@ use sotto_math::modulus::Modulus;
 const PRIMES: usize = 2;
 
 /// Bits of a ciphertext's prime, and of the plain modulus, at most.
-const MOST_BITS: u32 = 28;
+const MAX_BITS: u32 = 28;
 
 /// The tools of one ring.
 #[derive(Debug)]
@@ -37,7 +37,7 @@ impl RingContext {
     fn made(degree: usize, plain: u64, primes: &[u64]) -> Option<Self> {
         let primes = primes.iter().map(|q| Modulus::new(*q)).collect::<Option<Vec<_>>>()?;
         let of_ciphertexts = primes.get(..PRIMES)?;
-        let short = of_ciphertexts.iter().all(|q| q.bits() <= MOST_BITS) && plain >> MOST_BITS == 0;
+        let short = of_ciphertexts.iter().all(|q| q.bits() <= MAX_BITS) && plain >> MAX_BITS == 0;
         if primes.len() != PRIMES + 1 || !short {
             return None;
         }

@@ -8,10 +8,10 @@ use sotto_core::ParamsError;
 use std::ops::Range;
 
 /// Most plaintexts of a table: some 4 TiB of values.
-const MOST_PLAINTEXTS: usize = 1 << 26;
+const MAX_PLAINTEXTS: usize = 1 << 26;
 
 /// Most entries that one query asks for.
-const MOST_BATCH: usize = 64;
+const MAX_BATCH: usize = 64;
 
 /// What making a selector takes, against the next.
 const SELECTOR: usize = 1;
@@ -44,12 +44,12 @@ impl EntryShape {
         if entries == 0 || entry_bytes == 0 || plaintext_bytes == 0 {
             return field("entries", "there must be some, of at least one byte");
         }
-        if !(1..=MOST_BATCH).contains(&batch) {
+        if !(1..=MAX_BATCH).contains(&batch) {
             return field("batch", "must be in 1..=64");
         }
         let shape = EntryShape { entries, entry_bytes, plaintext_bytes, dimensions, batch };
         let room = dimensions[0].saturating_mul(dimensions[1]);
-        if room < shape.plaintexts() || room.saturating_mul(shape.chunks()) > MOST_PLAINTEXTS {
+        if room < shape.plaintexts() || room.saturating_mul(shape.chunks()) > MAX_PLAINTEXTS {
             return field("dimensions", "must have room for all plaintexts, and for at most 2^26");
         }
         Ok(shape)

@@ -89,11 +89,11 @@ impl Evaluator<'_> {
         leaves
     }
 
-    /// The sum of products of ciphertexts, relinearised.
+    /// The sum of products of ciphertexts, relinearized.
     ///
     /// Without the key, which every method that multiplies asks for, it is zero.
     pub fn product(&self, pairs: &[[&Ciphertext; 2]], scratch: &mut Scratch) -> Ciphertext {
-        self.relinearised(&self.product_sum(pairs), scratch)
+        self.relinearized(&self.product_sum(pairs), scratch)
     }
 
     /// The sum of products of ciphertexts, of three parts.
@@ -107,10 +107,10 @@ impl Evaluator<'_> {
     }
 
     /// Such a sum, of two parts again; zero without the key.
-    pub fn relinearised(&self, product: &Ciphertext, scratch: &mut Scratch) -> Ciphertext {
+    pub fn relinearized(&self, product: &Ciphertext, scratch: &mut Scratch) -> Ciphertext {
         let mut out = Ciphertext::zero(self.ring, product.level(), 2);
         if let Some(square) = &self.keys.square {
-            square.relinearise(self.ring, product, &mut out, scratch);
+            square.relinearize(self.ring, product, &mut out, scratch);
         }
         out
     }
@@ -125,7 +125,7 @@ impl Evaluator<'_> {
         sums
     }
 
-    /// Each product by itself, relinearised and left with so many primes.
+    /// Each product by itself, relinearized and left with so many primes.
     pub fn products(&self, pairs: &[[&Ciphertext; 2]], primes: usize) -> Vec<Ciphertext> {
         let product = |scratch: &mut Scratch, pair: &[&Ciphertext; 2]| {
             let product = self.product(std::slice::from_ref(pair), scratch);

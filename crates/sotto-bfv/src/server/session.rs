@@ -32,7 +32,7 @@ impl<F: Family> AdmittedKeys<F> {
 pub struct EvaluationKeys {
     /// Turns slots, if the method does.
     pub turn: Option<RotationKey<Pow2>>,
-    /// Relinearises, if the method multiplies ciphertexts.
+    /// Relinearizes, if the method multiplies ciphertexts.
     pub square: Option<SwitchKey>,
     /// The rounds of expansion.
     pub rounds: Vec<ExpansionRound>,

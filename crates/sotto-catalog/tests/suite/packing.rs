@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use sotto_catalog::Packing;
 use sotto_core::{Error, Misuse, Record};
 
-/// A row's bytes: all non-zero, different for neighbours.
+/// A row's bytes: all non-zero, different for neighbors.
 fn row(index: u64, width: usize) -> Vec<u8> {
     (0..width as u64).map(|i| (index.wrapping_mul(31).wrapping_add(i) % 255) as u8 + 1).collect()
 }

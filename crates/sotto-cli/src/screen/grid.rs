@@ -1,4 +1,4 @@
-//! Tables that read well without colour, in a hundred columns.
+//! Tables that read well without color, in a hundred columns.
 
 use comfy_table::{CellAlignment, ContentArrangement, ContentLineStyle, LineStyle, Table, TableStyle};
 

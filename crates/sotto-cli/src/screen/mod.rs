@@ -4,7 +4,7 @@
 //! | module | what lives there |
 //! |---|---|
 //! | [`bars`] | progress bars, drawn only on a terminal |
-//! | [`grid`] | tables that read well without colour |
+//! | [`grid`] | tables that read well without color |
 //! | [`units`] | bytes, times, rates and probabilities as a person writes them |
 
 pub(crate) mod bars;
@@ -47,7 +47,7 @@ impl Screen {
             return Ok(());
         }
         let text = serde_json::to_string(value)
-            .map_err(|error| Failure::internal(format!("a result does not serialise: {error}")))?;
+            .map_err(|error| Failure::internal(format!("a result does not serialize: {error}")))?;
         line(&text)
     }
 

@@ -114,7 +114,7 @@ fn core_svp(catalog: &Catalog) -> Option<f64> {
 /// A scheme as JSON has it, with core-SVP beside the bits of security; null for a scheme that is not in this build.
 pub(super) fn scheme_json(catalog: &Catalog, scheme: Option<&SchemeInfo>) -> Result<Value> {
     let mut value = serde_json::to_value(scheme)
-        .map_err(|error| Failure::internal(format!("a description does not serialise: {error}")))?;
+        .map_err(|error| Failure::internal(format!("a description does not serialize: {error}")))?;
     if let Some(object) = value.as_object_mut() {
         object.insert("core_svp_bits".to_owned(), core_svp(catalog).into());
     }

@@ -41,9 +41,9 @@ fn the_plot_has_every_scheme_with_its_sizes_of_today() {
     let folder = Folder::new();
     std::fs::write(folder.at("sizes.toml"), definition(&results)).unwrap();
     let report = sotto(&["bench", &folder.text("sizes.toml"), "--json"]).json();
-    let modelled = report["modelled"].as_array().unwrap();
+    let modeled = report["modeled"].as_array().unwrap();
     let of_today = |lookup: &Value| {
-        let scheme = modelled.iter().find(|scheme| scheme["title"] == lookup["scheme"]).unwrap();
+        let scheme = modeled.iter().find(|scheme| scheme["title"] == lookup["scheme"]).unwrap();
         scheme["traffic"].clone()
     };
     for lookup in &results {

@@ -86,7 +86,7 @@ fn a_plan_is_for_people_too() {
     keyed.says("3 000 keys");
     let cut =
         sotto(&["plan", "--rows", "2^18", "--row-bytes", "64", "--machines", "4", "--scheme", "simplepir"]);
-    cut.says("modelled, not measured");
+    cut.says("modeled, not measured");
 }
 
 #[test]

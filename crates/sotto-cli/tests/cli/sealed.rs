@@ -4,7 +4,7 @@ use crate::harness::{Folder, Outcome, Served, images, sotto};
 use serde_json::json;
 use std::os::unix::fs::PermissionsExt;
 
-const USUAL: [&str; 7] = ["--key", "phone", "--value", "name", "--apple", "--room", "20"];
+const DEFAULT: [&str; 7] = ["--key", "phone", "--value", "name", "--apple", "--room", "20"];
 
 fn people(count: usize) -> String {
     let line = |i: usize| format!("+1555{i:07},person {i}\n");
@@ -16,8 +16,9 @@ fn rows_are_sealed_asked_for_and_changed() {
     let folder = Folder::new();
     let csv = folder.write("people.csv", people(60));
     let out = folder.text("callers");
-    let encode =
-        |more: &[&str]| sotto(&[&["encode", csv.as_str(), "--out", out.as_str()], &USUAL[..], more].concat());
+    let encode = |more: &[&str]| {
+        sotto(&[&["encode", csv.as_str(), "--out", out.as_str()], &DEFAULT[..], more].concat())
+    };
     encode(&["--symmetric"]).says("one evaluation opens one");
     let file = folder.at("callers/oprf.key");
     assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);

@@ -65,7 +65,7 @@ struct Logs {
     public: String,
 }
 
-const DESIGNS: [&str; 3] = ["tile", "colour", "pbc"];
+const DESIGNS: [&str; 3] = ["tile", "color", "pbc"];
 
 impl Logs {
     fn new(entries: &str) -> Self {
@@ -162,7 +162,7 @@ fn a_log_goes_on_from_what_was_seen() {
     forget_stacks(&old);
     prove(&behind, "tile", "7", &old).fails(5, &["had 1000 entries", "has 600", "lag behind"]);
     // The same key signs other entries: of the same length, and more of them.
-    for (entries, design) in [("1000", "tile"), ("1001", "tile"), ("1020", "colour"), ("1700", "pbc")] {
+    for (entries, design) in [("1000", "tile"), ("1001", "tile"), ("1020", "color"), ("1700", "pbc")] {
         let other = logs.fork(entries.parse().unwrap());
         let forked = Served::start(&other.build().each_ref().map(String::as_str));
         copied(&cache, &old);

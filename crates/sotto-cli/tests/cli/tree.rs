@@ -95,16 +95,16 @@ fn a_log_is_built_served_grown_and_proved() {
 }
 
 #[test]
-fn proofs_are_laid_out_by_colour_too() {
+fn proofs_are_laid_out_by_color_too() {
     let world = World::new("1000");
-    let built = world.build(&["--design", "colour", "--public", "3"]);
+    let built = world.build(&["--design", "color", "--public", "3"]);
     assert_eq!((&built["design"], &built["lookups"]), (&"tree-colour/1".into(), &7.into()));
     let server = Served::start(&[&world.tables]);
     for index in [0, 1, 512, 998, 999] {
         world.prove(&server.url, index, &[]);
     }
     assert_eq!(sotto(&["tree", "generate", &world.log, "--entries", "1001", "--grow"]).code, 0);
-    world.build(&["--design", "colour", "--public", "3"]);
+    world.build(&["--design", "color", "--public", "3"]);
     server.reload();
     // The first proof of a log that has grown comes with one of its growth.
     world.prove(&server.url, 7, &[]);
@@ -147,7 +147,7 @@ fn what_is_planned_is_built_and_kept() {
     let built = world.build(&["--goal", "total-bytes"]);
     assert_eq!((&built["scheme"], &built["lookups"]), (&fewest["scheme"], &fewest["lookups"]));
     // A log that grows keeps what it has, whatever would be best by now.
-    let layout = ["--design", "colour", "--public", "4", "--scheme", "simplepir"];
+    let layout = ["--design", "color", "--public", "4", "--scheme", "simplepir"];
     let other = world.folder.text("other");
     let build = |more: &[&str]| {
         let args = ["tree", "build", &world.log, "--log-key", &world.public, "--out", &other];
@@ -176,7 +176,7 @@ fn plans_are_made_without_a_log_and_refused_with_a_reason() {
     let plan = |args: &[&str]| sotto(&[&["tree", "plan"][..], args].concat());
     let shown = plan(&["--leaves", "1048576"]);
     assert_eq!(shown.code, 0, "{}", shown.stderr);
-    for words in ["tile ", "tiles", "colour ", "public", "pbc", "(--goal)", "100 Mbit/s"] {
+    for words in ["tile ", "tiles", "color ", "public", "pbc", "(--goal)", "100 Mbit/s"] {
         assert!(shown.stdout.contains(words), "no {words:?} in {}", shown.stdout);
     }
     let one = plan(&["--leaves", "5000", "--scheme", "dpf", "--json"]).json();
@@ -200,7 +200,7 @@ fn proofs_are_fetched_by_every_scheme_of_one_server() {
     let out = |name: &str| world.folder.text(name);
     for name in &names {
         let args = ["tree", "build", &world.log, "--log-key", &world.public, "--out", &out(name), "--json"];
-        let built = sotto(&[&args[..], &["--scheme", name, "--design", "colour", "--public", "7"]].concat());
+        let built = sotto(&[&args[..], &["--scheme", name, "--design", "color", "--public", "7"]].concat());
         assert!(built.json()["scheme"].as_str().unwrap().starts_with(name));
     }
     let folders: Vec<String> = names.iter().map(|name| out(name)).collect();
@@ -236,7 +236,7 @@ fn proofs_are_fetched_by_every_scheme_of_one_server() {
 #[test]
 fn a_stack_is_inspected_in_its_folder_and_where_it_is_served() {
     let world = World::new("600");
-    let built = world.build(&["--design", "colour", "--public", "6", "--scheme", "simplepir"]);
+    let built = world.build(&["--design", "color", "--public", "6", "--scheme", "simplepir"]);
     let inspect = |args: &[&str]| sotto(&[&["inspect"][..], args].concat());
     let seen = inspect(&[&world.tables, "--verify", "--json"]).json();
     assert_eq!((&seen["public_key"], &seen["verified"]), (&built["public_key"], &true.into()));
@@ -340,7 +340,7 @@ fn what_is_wrong_with_a_log_is_said() {
     bytes[40] ^= 1;
     std::fs::write(&tile, &bytes).unwrap();
     assert_eq!(build(&world.public, &world.log, &["--name", "demo", "--design", "tile"]).code, 0);
-    build(&world.public, &world.log, &["--name", "demo", "--design", "colour"])
+    build(&world.public, &world.log, &["--name", "demo", "--design", "color"])
         .fails(2, &["another directory"]);
     build(&world.public, &world.log, &["--name", "else"]).fails(2, &["named demo"]);
 

@@ -43,7 +43,7 @@ const NONCE: usize = 24;
 const KEY: usize = 32;
 const ID: usize = 16;
 /// Most bytes of a file that is read. Most have a few hundred; coefficients of a secret, where a client keeps those, more.
-const MOST_BYTES: u64 = 256 << 10;
+const MAX_BYTES: u64 = 256 << 10;
 
 /// How long to wait for another process that writes a few hundred bytes.
 const WRITE_PATIENCE: Duration = Duration::from_secs(5);
@@ -204,6 +204,6 @@ fn read(path: &Path) -> Result<Option<Zeroizing<Vec<u8>>>, CacheError> {
     let at = |e| CacheError::at(path, e);
     let Some(file) = files::found(files::open(path)).map_err(at)? else { return Ok(None) };
     let mut bytes = Zeroizing::new(Vec::new());
-    file.take(MOST_BYTES + 1).read_to_end(&mut bytes).map_err(at)?;
-    Ok((bytes.len() as u64 <= MOST_BYTES).then_some(bytes))
+    file.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(at)?;
+    Ok((bytes.len() as u64 <= MAX_BYTES).then_some(bytes))
 }

@@ -68,7 +68,7 @@ impl VerifiedTable {
 }
 
 /// Most epochs of one way. A publisher could sign them without end, and changes in none; their catalogs are held at once.
-const MOST_EPOCHS: usize = 4096;
+const MAX_EPOCHS: usize = 4096;
 
 impl DeltaChain {
     pub(super) fn new(mut config: SetupConfig, from: StateVersion, to: VerifiedTable) -> Result<Self> {
@@ -204,7 +204,7 @@ impl DeltaChain {
         if self.bytes >= agreed.bytes_to_start_over() {
             return Err(self.none("the changes are as large as what a fresh start takes"));
         }
-        if self.epochs.len() >= MOST_EPOCHS {
+        if self.epochs.len() >= MAX_EPOCHS {
             return Err(self.none("there are too many epochs in between"));
         }
         self.epochs.push_back((agreed, entry));

@@ -22,7 +22,7 @@ const WORD: usize = 32;
 /// Bytes of a session id.
 const ID: usize = 16;
 /// The most servers that a scheme registers keys with.
-const MOST_SERVERS: usize = 8;
+const MAX_SERVERS: usize = 8;
 
 /// What a client's keys are drawn from. Wiped when dropped.
 #[derive(Clone, PartialEq, Eq)]
@@ -41,7 +41,7 @@ impl KeySeed {
         let key = Zeroizing::new(blake3::derive_key(CONTEXT, &material));
         let mut rng = ChaCha20Rng::from_seed(*key);
         let prepare = (agreed.scheme.prepare)(&agreed.params, &mut rng);
-        // The whole generator is replaced; the optimiser must believe that somebody reads it afterwards.
+        // The whole generator is replaced; the optimizer must believe that somebody reads it afterwards.
         rng = ChaCha20Rng::from_seed([0; WORD]);
         std::hint::black_box(&rng);
         Ok(prepare?)
@@ -75,7 +75,7 @@ impl RegisteredKeys {
         let (seed, rest) = rest.split_first_chunk::<WORD>()?;
         let (digest, rest) = rest.split_first_chunk::<WORD>()?;
         let (ids, rest) = rest.as_chunks::<ID>();
-        if !rest.is_empty() || ids.is_empty() || ids.len() > MOST_SERVERS {
+        if !rest.is_empty() || ids.is_empty() || ids.len() > MAX_SERVERS {
             return None;
         }
         Some(RegisteredKeys {
@@ -159,7 +159,7 @@ mod tests {
         for cut in (0..bytes.len()).filter(|cut| *cut != 3 * WORD + ID) {
             assert_eq!(RegisteredKeys::parse(&bytes[..cut]), None, "cut at {cut}");
         }
-        assert_eq!(RegisteredKeys::parse(&[&bytes[..], &[0; ID * MOST_SERVERS]].concat()), None);
+        assert_eq!(RegisteredKeys::parse(&[&bytes[..], &[0; ID * MAX_SERVERS]].concat()), None);
         assert!(!format!("{registered:?}").contains('2'.to_string().repeat(2).as_str()));
     }
 }

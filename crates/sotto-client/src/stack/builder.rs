@@ -91,7 +91,7 @@ impl StackBuilder {
     fn new(to: StackEndpoints, stack: &str) -> Self {
         let configure = Box::new(|builder| builder);
         let (name, origin) = (stack.to_owned(), String::new());
-        let (patience, events) = (wait_policy::USUAL, Notifier::new(Box::new(|_| {})));
+        let (patience, events) = (wait_policy::DEFAULT, Notifier::new(Box::new(|_| {})));
         StackBuilder {
             to,
             name,

@@ -95,7 +95,7 @@ impl TableBuilder {
             verified: false,
             check: None,
             events: Notifier::new(Box::new(|_| {})),
-            patience: wait_policy::USUAL,
+            patience: wait_policy::DEFAULT,
             progress: Notifier::new(Box::new(|_| {})),
             plan: PreparationPolicy::default(),
             resolve: sotto_registry::find,

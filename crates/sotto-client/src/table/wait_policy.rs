@@ -6,7 +6,7 @@ use crate::transport::retry::UNSAID;
 use std::time::Duration;
 
 /// What it is unless somebody says otherwise. Longer than the minute for which servers count what a client does.
-pub(crate) const USUAL: Duration = Duration::from_secs(120);
+pub(crate) const DEFAULT: Duration = Duration::from_secs(120);
 
 /// How long, and who is told.
 #[derive(Clone)]

@@ -1,4 +1,4 @@
-//! A layer over tables, end to end: proofs of a log that grows, by colour and by tile, over HTTP.
+//! A layer over tables, end to end: proofs of a log that grows, by color and by tile, over HTTP.
 
 use sotto_catalog::stack::{FORMAT, Shard, StackFile};
 use sotto_catalog::{Hex32, LayerEntry, Stack as Document, TableKind, TableName, ValueKind};
@@ -114,17 +114,17 @@ fn serve(dir: &Path) -> RunningServer {
     Server::start(&config).unwrap()
 }
 
-/// The tables of a coloured log of subtrees with so many layers, and the layers above.
-fn coloured(leaves: u64, layers: usize) -> (Vec<Table>, Vec<(&'static str, Vec<u8>)>) {
-    let colouring = Coloring::new(PerfectTree::new(2, layers as u8).unwrap());
+/// The tables of a colored log of subtrees with so many layers, and the layers above.
+fn colored(leaves: u64, layers: usize) -> (Vec<Table>, Vec<(&'static str, Vec<u8>)>) {
+    let coloring = Coloring::new(PerfectTree::new(2, layers as u8).unwrap());
     let mut rows = vec![Vec::new(); layers];
     let mut peaks = Peaks::new();
     for i in 0..leaves {
         peaks.append(leaf(i), |CompleteSubtree { level, index, hash }| {
             if usize::from(level) < layers {
                 let seeker = ((index ^ 1) << level) & ((1 << layers) - 1);
-                let place = colouring.copath(seeker).unwrap()[layers - 1 - usize::from(level)];
-                rows[usize::from(place.colour)].push(hash.to_vec());
+                let place = coloring.copath(seeker).unwrap()[layers - 1 - usize::from(level)];
+                rows[usize::from(place.color)].push(hash.to_vec());
             }
         });
     }
@@ -134,7 +134,7 @@ fn coloured(leaves: u64, layers: usize) -> (Vec<Table>, Vec<(&'static str, Vec<u
 }
 
 /// The layer that a client makes of what is public.
-fn colour(stack: &Stack, leaves: u64, layers: usize) -> ColorProof {
+fn color(stack: &Stack, leaves: u64, layers: usize) -> ColorProof {
     let peaks = Peaks::from_hashes(leaves, hashes(stack.file("peaks").unwrap())).unwrap();
     let mut public = hashes(stack.file("public").unwrap());
     let levels = (layers..12).rev().map(|level| public.drain(..(leaves >> level) as usize).collect());
@@ -143,10 +143,10 @@ fn colour(stack: &Stack, leaves: u64, layers: usize) -> ColorProof {
 }
 
 #[test]
-fn a_log_that_grows_is_proved_by_colour() {
+fn a_log_that_grows_is_proved_by_color() {
     let folder = TempDir::new().unwrap();
     let dir = StackDir::create(folder.path()).unwrap();
-    let (tables, files) = coloured(1000, 9);
+    let (tables, files) = colored(1000, 9);
     publish(&dir, 1, "colour/1", write_tables(&dir, tables), &files);
     let running = serve(folder.path());
     let mut stack = Stack::connect(&format!("http://{}", running.public), "log").open().unwrap();
@@ -156,7 +156,7 @@ fn a_log_that_grows_is_proved_by_colour() {
     assert_eq!(stack.document().layers[0].name, "colour/1");
     assert_eq!(stack.tables().len(), 9);
 
-    let layer = colour(&stack, 1000, 9);
+    let layer = color(&stack, 1000, 9);
     let root = log(1000).1.root();
     for i in [0, 1, 511, 512, 700, 998, 999] {
         let proof = stack.lookup(&layer, &i).unwrap();
@@ -173,7 +173,7 @@ fn a_log_that_grows_is_proved_by_colour() {
     assert_eq!(stack.tables()[0].stats().query_requests, asked.query_requests);
 
     // The next epoch's tables are there, and the stack does not name them yet.
-    let (tables, files) = coloured(1300, 9);
+    let (tables, files) = colored(1300, 9);
     let shards = write_tables(&dir, tables);
     running.reload();
     assert!(!stack.refresh().unwrap());
@@ -195,7 +195,7 @@ fn a_log_that_grows_is_proved_by_colour() {
     assert!(stack.refresh().unwrap());
     assert_ne!(stack.document().file("peaks").unwrap(), &old);
     assert!(stack.lookup(&layer, &7).is_err(), "a layer of the old epoch");
-    let layer = colour(&stack, 1300, 9);
+    let layer = color(&stack, 1300, 9);
     for i in [0, 999, 1000, 1299] {
         let proof = stack.lookup(&layer, &i).unwrap();
         verify(&leaf(i), i, 1300, &proof, &log(1300).1.root()).unwrap();
@@ -240,12 +240,12 @@ static FAILING: LazyLock<SchemeEntry> = LazyLock::new(|| {
 fn tables_that_fail_too_often_together_are_not_asked() {
     let folder = TempDir::new().unwrap();
     let dir = StackDir::create(folder.path()).unwrap();
-    let (tables, files) = coloured(1000, 9);
+    let (tables, files) = colored(1000, 9);
     publish(&dir, 1, "colour/1", write_tables(&dir, tables), &files);
     let running = serve(folder.path());
     let open = || Stack::connect(&format!("http://{}", running.public), "log");
     let mut stack = open().configure(|table| table.resolve(|_| Some(&FAILING))).open().unwrap();
-    let layer = colour(&stack, 1000, 9);
+    let layer = color(&stack, 1000, 9);
     let before = stack.tables()[0].stats().query_requests;
     let refused = stack.lookup(&layer, &3).unwrap_err();
     assert!(matches!(
@@ -263,7 +263,7 @@ fn tables_that_fail_too_often_together_are_not_asked() {
 fn what_is_not_the_stack_is_refused() {
     let folder = TempDir::new().unwrap();
     let dir = StackDir::create(folder.path()).unwrap();
-    let (tables, files) = coloured(100, 6);
+    let (tables, files) = colored(100, 6);
     publish(&dir, 1, "colour/1", write_tables(&dir, tables), &files);
     let running = serve(folder.path());
     let url = format!("http://{}", running.public);

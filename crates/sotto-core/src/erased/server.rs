@@ -125,7 +125,7 @@ impl<S: Scheme> AnyServer for ErasedServer<S> {
     }
 
     fn answer_many(&self, asks: &[(&AnySession, &[u8])]) -> Vec<Result<Vec<u8>>> {
-        // One malformed query must not cost its neighbours their answers.
+        // One malformed query must not cost its neighbors their answers.
         let decoded = asks.iter().map(|(session, query)| self.decode(session, query)).collect();
         let encode = |answer: <S as Scheme>::Answer| {
             let mut out = Vec::with_capacity(<S as Scheme>::Answer::size(&self.params));

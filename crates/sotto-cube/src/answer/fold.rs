@@ -50,14 +50,14 @@ pub(super) fn halve(ring: &Ring, mut left: Vec<Ciphertext>, bits: &[RgswCipherte
     left.into_iter().next()
 }
 
-/// The first of two neighbours becomes the one that the bit selects.
+/// The first of two neighbors becomes the one that the bit selects.
 fn fold_pair(ring: &Ring, bit: &RgswCiphertext, pair: &mut [Ciphertext], scratch: &mut Scratch) {
     if let [zero, one] = pair {
         bit.cmux(ring, zero, one, scratch);
     }
 }
 
-/// Keeps the first of each two neighbours.
+/// Keeps the first of each two neighbors.
 fn firsts(pairs: &mut Vec<Ciphertext>) {
     let mut first = false;
     pairs.retain(|_| {

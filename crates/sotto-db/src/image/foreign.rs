@@ -13,7 +13,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// Bytes of a description at most.
-pub const MOST_DESCRIPTION_BYTES: usize = 16 << 20;
+pub const MAX_DESCRIPTION_BYTES: usize = 16 << 20;
 
 /// A mapped table of another protocol.
 #[derive(Debug)]
@@ -52,7 +52,7 @@ fn check(mapped: &MappedFile) -> Result<Hex32, ImageProblem> {
     if !mapped.header().entries.iter().all(|entry| known(entry.part)) {
         return Err(ImageProblem::Malformed { why: "a table of another protocol has sections of a scheme" });
     }
-    if entry.bytes > MOST_DESCRIPTION_BYTES as u64 {
+    if entry.bytes > MAX_DESCRIPTION_BYTES as u64 {
         return Err(ImageProblem::Malformed { why: "a description has at most 16 MiB" });
     }
     // Nothing of it is believed before.

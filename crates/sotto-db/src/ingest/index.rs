@@ -17,10 +17,10 @@ use std::path::Path;
 use tempfile::NamedTempFile;
 
 /// Rows of a table that may be empty, whatever the file.
-const MOST_SPARSE_ROWS: u64 = 1 << 20;
+const MAX_SPARSE_ROWS: u64 = 1 << 20;
 
 /// Rows of a larger table for each line of its file. Row numbers further apart are other numbers.
-const MOST_ROWS_OF_A_LINE: u64 = 1000;
+const MAX_ROWS_OF_A_LINE: u64 = 1000;
 
 /// Reads a file into a table.
 pub(crate) fn build(
@@ -70,7 +70,7 @@ pub(crate) fn build(
         return Err(reader.fault_at(0, None, IngestProblem::Empty).into());
     }
     let total = rows.rows;
-    if total > MOST_SPARSE_ROWS.max(lines.saturating_mul(MOST_ROWS_OF_A_LINE)) {
+    if total > MAX_SPARSE_ROWS.max(lines.saturating_mul(MAX_ROWS_OF_A_LINE)) {
         return Err(reader.fault_at(0, Some(1), IngestProblem::Sparse { last: total - 1, lines }).into());
     }
     let (table, total) = rows.finish()?;
@@ -119,7 +119,7 @@ pub(crate) fn temp_file(scratch: &Path) -> Result<NamedTempFile> {
         .map_err(|e| DbError::io("creating a temporary file", scratch, e))
 }
 
-/// Rows on their way into a file. Neighbours are written together.
+/// Rows on their way into a file. Neighbors are written together.
 struct RowFile {
     temp: NamedTempFile,
     width: usize,

@@ -78,14 +78,14 @@ pub(crate) fn of_partial_blocks(blocks: u64, rule: BlockRule) -> Option<String> 
 }
 
 /// Bytes of an image that need no remark, whatever the file.
-const USUAL_IMAGE_BYTES: u64 = 64 << 20;
+const DEFAULT_IMAGE_BYTES: u64 = 64 << 20;
 
 /// An image of more than so many times the file's bytes is worth a remark.
-const USUAL_RATIO: u64 = 100;
+const DEFAULT_RATIO: u64 = 100;
 
 /// What to say of an image that is out of proportion to its file.
 pub fn out_of_proportion(image_bytes: u64, file_bytes: u64) -> Option<String> {
-    (image_bytes > USUAL_IMAGE_BYTES && image_bytes / USUAL_RATIO > file_bytes).then(|| {
+    (image_bytes > DEFAULT_IMAGE_BYTES && image_bytes / DEFAULT_RATIO > file_bytes).then(|| {
         format!(
             "the image has {} MiB, for a file of {file_bytes} bytes: `sotto plan` shows schemes with smaller ones; a range table \
              gets smaller with larger blocks (--block), or between --first and --last; an index table without gaps (--row)",
@@ -101,7 +101,7 @@ mod tests {
     #[test]
     fn only_what_is_out_of_proportion_is_remarked() {
         let (mib, gib) = (1 << 20, 1 << 30);
-        assert_eq!(out_of_proportion(USUAL_IMAGE_BYTES, 7), None, "small tables have their minimum");
+        assert_eq!(out_of_proportion(DEFAULT_IMAGE_BYTES, 7), None, "small tables have their minimum");
         assert_eq!(out_of_proportion(2 * gib, gib), None);
         assert!(out_of_proportion(2 * gib, 90).unwrap().contains("2048 MiB, for a file of 90 bytes"));
         assert!(out_of_proportion(864 * mib, 200_000).unwrap().contains("--block"));

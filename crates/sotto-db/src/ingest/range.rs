@@ -24,7 +24,7 @@ type Numbered = (KeyRange, u64);
 
 /// Most bytes of all different values filled up to a row. One long value widens all of them, so a small
 /// file could ask for more memory than there is.
-const MOST_VALUE_BYTES: u64 = 4 << 30;
+const MAX_VALUE_BYTES: u64 = 4 << 30;
 
 /// Reads a file into a table.
 pub(crate) fn build(
@@ -86,7 +86,7 @@ pub(crate) fn build(
     if !(1..=MAX_ROW_BYTES as usize).contains(&width) {
         return Err(reader.fault_at(0, Some(2), IngestProblem::Options("a row has 1 to 2^30 bytes")).into());
     }
-    if values.numbers.len() as u64 * width as u64 > MOST_VALUE_BYTES {
+    if values.numbers.len() as u64 * width as u64 > MAX_VALUE_BYTES {
         let why = "over 4 GiB of different values, filled up to one width: take a smaller one, or shorten \
                    the longest value";
         return Err(reader.fault_at(0, Some(2), IngestProblem::Options(why)).into());

@@ -42,7 +42,7 @@ impl ChangeSet {
     /// masked too: one that nobody wrote would not open.
     pub(super) fn fill_gap(&mut self, rows: u64, row_bytes: u64) -> Result<()> {
         let Some((&last, _)) = self.rows.last_key_value() else { return Ok(()) };
-        let most = MOST_BYTES / row_bytes.saturating_add(OVERHEAD_BYTES);
+        let most = MAX_BYTES / row_bytes.saturating_add(OVERHEAD_BYTES);
         if last.saturating_sub(rows) > most.saturating_sub(self.rows.len() as u64) {
             return Err(DbError::PastCapacity { row: last, capacity: rows.saturating_add(most) });
         }
@@ -56,7 +56,7 @@ impl ChangeSet {
 /// About what a changed row costs besides its bytes.
 pub(super) const OVERHEAD_BYTES: u64 = 64;
 
-pub(super) const MOST_BYTES: u64 = 1 << 30;
+pub(super) const MAX_BYTES: u64 = 1 << 30;
 
 /// The rows that are changed.
 pub(super) struct ChangeTarget<'a> {
@@ -131,7 +131,7 @@ pub(super) fn read(
     let wanted = ColumnRequest { parts, options, origin, is_keyed: false };
     let mut reader = ColumnReader::choosing(path, &options.file, &|first| wanted.choose(first), watch)?;
     let encoding = options.encoding.unwrap_or(Encoding::for_kind(target.value, target.item_bytes));
-    let most = MOST_BYTES / (target.item_bytes + OVERHEAD_BYTES);
+    let most = MAX_BYTES / (target.item_bytes + OVERHEAD_BYTES);
     let (mut changes, mut ranges) = (ChangeSet::default(), RangeChanges::default());
     let mut value = Vec::new();
     while let Some(cells) = reader.next()? {
@@ -150,7 +150,7 @@ pub(super) fn read(
         let row = match place {
             Place::Keys(start, end) => {
                 ranges.add(start, end, &value, reader.line());
-                if ranges.bytes > MOST_BYTES {
+                if ranges.bytes > MAX_BYTES {
                     return Err(reader.fault(None, TOO_MANY).into());
                 }
                 continue;
@@ -294,7 +294,7 @@ mod tests {
         assert_eq!(filled(&[9], 9).unwrap(), [(9, old.clone())]);
         let expected = [(3, old.clone()), (9, new.clone()), (10, old.clone()), (11, new), (12, old)];
         assert_eq!(filled(&[3, 10, 12], 9).unwrap(), expected);
-        let far = 9 + MOST_BYTES / (2 + OVERHEAD_BYTES);
+        let far = 9 + MAX_BYTES / (2 + OVERHEAD_BYTES);
         assert!(matches!(filled(&[far], 9), Err(DbError::PastCapacity { row, .. }) if row == far));
     }
 }

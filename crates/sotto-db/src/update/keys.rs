@@ -1,6 +1,6 @@
 //! A file of keys with new values, and keys that go, as rows and their new bytes.
 
-use super::changes::{MOST_BYTES, OVERHEAD_BYTES, RowChanges};
+use super::changes::{MAX_BYTES, OVERHEAD_BYTES, RowChanges};
 use super::columns::ColumnRequest;
 use super::{ChangeCounts, ChangeFile};
 use crate::ingest::error::{ColumnName, IngestError, LineUnit};
@@ -119,7 +119,7 @@ pub fn read_keys(
             return Err(reader.fault(Some(0), problem).into());
         }
         held += key.len() as u64 + value.len() as u64 + OVERHEAD_BYTES;
-        if held > MOST_BYTES {
+        if held > MAX_BYTES {
             let problem = IngestProblem::Options("over 1 GiB of changes: encode the table afresh instead");
             return Err(reader.fault(None, problem).into());
         }

@@ -175,7 +175,7 @@ fn tree_of(old: &ImageFile) -> Result<&[u8]> {
     }
 }
 
-/// Rows as the scheme sees them. Neighbours within a record become one change.
+/// Rows as the scheme sees them. Neighbors within a record become one change.
 fn into_changes(rows: &RowChanges, packing: &Packing) -> Result<Vec<RecordChange>> {
     let mut changes: Vec<RecordChange> = Vec::new();
     for (&row, bytes) in rows {

@@ -1,6 +1,6 @@
 //! Keys that lie in sums of rows: the strips of those that changed are solved again, and each is a part of every row.
 
-use super::changes::{MOST_BYTES, OVERHEAD_BYTES, RowChanges};
+use super::changes::{MAX_BYTES, OVERHEAD_BYTES, RowChanges};
 use crate::{DbError, Result};
 use rayon::prelude::*;
 use sotto_core::{Error, Misuse, RecordChange};
@@ -24,7 +24,7 @@ impl SolvedStrips {
         let mut band = band.ok_or_else(|| refused("keys lie in sums of rows"))?;
         let row_bytes = keyword.params().table_row_bytes() / keyword.params().rows;
         let each = band.rows.saturating_mul(row_bytes + OVERHEAD_BYTES);
-        if each.saturating_mul(slots.len() as u64) > MOST_BYTES {
+        if each.saturating_mul(slots.len() as u64) > MAX_BYTES {
             return Err(refused("over 1 GiB of sums change: encode the table afresh instead"));
         }
         let solve = |(strip, slots): (&u64, &Vec<u8>)| match keyword.solve(slots) {

@@ -51,7 +51,7 @@ fn or_the_value_of_most_of_its_keys() {
 }
 
 #[test]
-fn order_does_not_matter_and_neighbours_are_not_mixed() {
+fn order_does_not_matter_and_neighbors_are_not_mixed() {
     let table = read("115,129,b\n100,104,a\n105,114,a\n130,139,b\n", small()).unwrap();
     assert_eq!(text(&table), "aabb");
     assert_eq!(table.notes.mixed_blocks, 1, "block 1 only: block 0 has two ranges of one value");

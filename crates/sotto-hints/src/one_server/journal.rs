@@ -31,7 +31,7 @@ const SUPPLIED: u8 = 4;
 pub(super) const NO_HINT: u32 = u32::MAX;
 
 /// The bytes of a record, besides a row or those of a block.
-const MOST: usize = 64;
+const MAX: usize = 64;
 
 impl<P: Plan> Zeroize for JournalEvent<P> {
     fn zeroize(&mut self) {
@@ -73,8 +73,8 @@ impl<F: Family> Client<F> {
         let mut events = std::mem::take(&mut self.events);
         // Room for the longest, so that no secret is left behind where a list grew.
         let longest = |event: &JournalEvent<F::QueryPlan>| match event {
-            JournalEvent::Supplied { .. } => MOST + F::supply_bytes(self),
-            _ => MOST + self.params.row_bytes(),
+            JournalEvent::Supplied { .. } => MAX + F::supply_bytes(self),
+            _ => MAX + self.params.row_bytes(),
         };
         let mut out = Zeroizing::new(Vec::with_capacity(events.iter().map(longest).sum()));
         for event in &events {

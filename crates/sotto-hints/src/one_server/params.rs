@@ -12,13 +12,13 @@ use sotto_core::{Wire, work};
 use std::fmt::Debug;
 
 /// Most rows in a partition, and most partitions: both are numbered with 16 bits.
-pub const MOST_PER_SIDE: u64 = 1 << 16;
+pub const MAX_PER_SIDE: u64 = 1 << 16;
 
 /// Most bytes in a row.
-pub const MOST_ROW_BYTES: u64 = 1 << 20;
+pub const MAX_ROW_BYTES: u64 = 1 << 20;
 
 /// Most hints, most backups of all partitions, and most queries. The longest tables need a third of it.
-pub const MOST_IDS: u64 = 1 << 24;
+pub const MAX_IDS: u64 = 1 << 24;
 
 /// Work of looking at an id when a hint is searched: an eighth of a block, and its tag.
 const ID_OPS: u64 = work::AES_BLOCK / 8 + 5;
@@ -66,11 +66,11 @@ pub trait Literal: Clone + Debug + Serialize + DeserializeOwned + Send + Sync + 
     /// c is the least multiple of this that holds the rows.
     const MULTIPLE: u64;
     /// The least w.
-    const LEAST_ROWS: u64;
+    const MIN_ROWS: u64;
     /// Whether each partition has as many backups as the numbers say, or all of them together.
     const PER_PARTITION: bool;
     /// Most backups that the numbers may say.
-    const MOST_BACKUPS: u64;
+    const MAX_BACKUPS: u64;
     /// Its numbers, as they are.
     fn numbers(&self) -> HintNumbers;
     /// What it costs and promises, if its numbers are in range.
@@ -160,27 +160,27 @@ impl<F: Family> Params<F> {
         let numbers = literal.numbers();
         let HintNumbers { rows, row_bytes, partitions: c, partition_rows: w, hints, backups, queries } =
             numbers;
-        in_range("rows", rows, MOST_PER_SIDE * MOST_PER_SIDE)?;
-        in_range("row_bytes", row_bytes, MOST_ROW_BYTES)?;
-        in_range("partition_rows", w, MOST_PER_SIDE)?;
-        let least = F::Literal::LEAST_ROWS;
+        in_range("rows", rows, MAX_PER_SIDE * MAX_PER_SIDE)?;
+        in_range("row_bytes", row_bytes, MAX_ROW_BYTES)?;
+        in_range("partition_rows", w, MAX_PER_SIDE)?;
+        let least = F::Literal::MIN_ROWS;
         if !w.is_power_of_two() || w < least || w > rows.next_power_of_two().max(least) {
             let why = format!("must be a power of two from {least} on and hold no more than the table");
             return Err(field("partition_rows", why));
         }
-        in_range("partitions", c, MOST_PER_SIDE)?;
+        in_range("partitions", c, MAX_PER_SIDE)?;
         let (wanted, multiple) = (least_partitions::<F::Literal>(rows, w), F::Literal::MULTIPLE);
         if c != wanted {
             let why = format!("must be the least multiple of {multiple} that holds the rows, {wanted}");
             return Err(field("partitions", why));
         }
-        in_range("hints", hints, MOST_IDS)?;
+        in_range("hints", hints, MAX_IDS)?;
         in_range(
             "backups",
             backups,
-            F::Literal::MOST_BACKUPS.min(MOST_IDS / if F::Literal::PER_PARTITION { c } else { 1 }),
+            F::Literal::MAX_BACKUPS.min(MAX_IDS / if F::Literal::PER_PARTITION { c } else { 1 }),
         )?;
-        in_range("queries", queries, MOST_IDS)?;
+        in_range("queries", queries, MAX_IDS)?;
         let promise = literal.promise();
         // Where a length is a number of 32 bits, as in browsers, large states and tables end here.
         let most = (promise.client_bytes + promise.growth).max(places::<F>(&numbers) * row_bytes);
@@ -263,7 +263,7 @@ pub fn balanced(shape: &TableShape) -> Result<u64> {
     if rows == 0 || row_bytes == 0 {
         return Err(no_fit("a table has at least one row of at least one byte").into());
     }
-    if rows > MOST_PER_SIDE * MOST_PER_SIDE || row_bytes > MOST_ROW_BYTES {
+    if rows > MAX_PER_SIDE * MAX_PER_SIDE || row_bytes > MAX_ROW_BYTES {
         return Err(no_fit("it needs more than 2^32 rows or more than 2^20 bytes in a row").into());
     }
     Ok(1 << rows.next_power_of_two().ilog2().div_ceil(2))

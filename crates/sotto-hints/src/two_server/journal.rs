@@ -26,7 +26,7 @@ const REJECTED: u8 = 3;
 const STOCKED: u8 = 4;
 
 /// The bytes of a record, besides a parity or those of a block.
-const MOST: usize = 64;
+const MAX: usize = 64;
 
 impl<F: Family> Client<F> {
     /// Puts a record down for the journal.
@@ -37,7 +37,7 @@ impl<F: Family> Client<F> {
             JournalEvent::Stocked { parities, .. } => parities.len(),
             _ => width,
         };
-        let mut out = Zeroizing::new(Vec::with_capacity(MOST + room));
+        let mut out = Zeroizing::new(Vec::with_capacity(MAX + room));
         // A list takes whatever is written.
         let _ = match happened {
             JournalEvent::Asked { number, plan, fresh } => put(&(ASKED, number, plan, fresh), &mut *out),

@@ -10,19 +10,19 @@ use sotto_core::{Costs, ParamsDigest, ParamsError, ParamsReport, Result, Securit
 use std::marker::PhantomData;
 
 /// Most rows of a table: 2^16 for each of 2^16 numbers of a tree.
-pub const MOST_ROWS: u64 = 1 << 32;
+pub const MAX_ROWS: u64 = 1 << 32;
 
 /// Most bytes in a row.
-pub const MOST_ROW_BYTES: u64 = 1 << 20;
+pub const MAX_ROW_BYTES: u64 = 1 << 20;
 
 /// Most bytes of an answer: what still travels in one message.
-pub const MOST_ANSWER_BYTES: u64 = 1 << 26;
+pub const MAX_ANSWER_BYTES: u64 = 1 << 26;
 
 /// Most queries of one client.
-pub const MOST_QUERIES: u64 = 1 << 32;
+pub const MAX_QUERIES: u64 = 1 << 32;
 
 /// Fewest queries that a client is prepared for: each factor of two costs one hint in sixty.
-const LEAST_QUERIES: u64 = 1 << 16;
+const MIN_QUERIES: u64 = 1 << 16;
 
 /// Bytes of parities that a supply has, about.
 const SUPPLY_BYTES: u64 = 1 << 20;
@@ -133,25 +133,25 @@ impl<F: Family> sotto_core::Params for Params<F> {
     fn select(shape: &TableShape) -> Result<ParamsLiteral> {
         let &TableShape { rows, row_bytes, lookups_per_client, .. } = shape;
         let no_fit = |why: &str| ParamsError::NoFit { rows, row_bytes, why: why.into() };
-        if !(1..=MOST_ROWS).contains(&rows) || !(1..=MOST_ROW_BYTES).contains(&row_bytes) {
+        if !(1..=MAX_ROWS).contains(&rows) || !(1..=MAX_ROW_BYTES).contains(&row_bytes) {
             return Err(no_fit("it needs 1 to 2^32 rows of 1 to 2^20 bytes").into());
         }
         let bits = bits(rows);
-        if answer_bytes::<F>(bits, row_bytes) > MOST_ANSWER_BYTES {
+        if answer_bytes::<F>(bits, row_bytes) > MAX_ANSWER_BYTES {
             return Err(no_fit("an answer, of several rows, may have 2^26 bytes").into());
         }
-        let queries = lookups_per_client.clamp(LEAST_QUERIES, MOST_QUERIES);
+        let queries = lookups_per_client.clamp(MIN_QUERIES, MAX_QUERIES);
         let hints = bound::least_hints(queries, shape.required_failure_log2(), 1 << (bits / 2));
         Ok(ParamsLiteral { rows, row_bytes, hints, queries })
     }
 
     fn check(literal: ParamsLiteral) -> Result<Self> {
         let ParamsLiteral { rows, row_bytes, hints, queries } = literal;
-        in_range("rows", rows, MOST_ROWS)?;
-        in_range("row_bytes", row_bytes, MOST_ROW_BYTES)?;
-        in_range("queries", queries, MOST_QUERIES)?;
+        in_range("rows", rows, MAX_ROWS)?;
+        in_range("row_bytes", row_bytes, MAX_ROW_BYTES)?;
+        in_range("queries", queries, MAX_QUERIES)?;
         let bits = bits(rows);
-        if answer_bytes::<F>(bits, row_bytes) > MOST_ANSWER_BYTES {
+        if answer_bytes::<F>(bits, row_bytes) > MAX_ANSWER_BYTES {
             return Err(field("row_bytes", "an answer would have more than 2^26 bytes".into()));
         }
         let (w, required) = (1 << (bits / 2), REQUIRED_FAILURE_LOG2);

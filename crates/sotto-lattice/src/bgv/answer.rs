@@ -139,7 +139,7 @@ impl Answer {
             for (i, x) in product.iter_mut().enumerate() {
                 let body = self.body.get(i).map_or(0, |x| x << scale);
                 // Two's complement: the low bits of a negative number are those of its residue.
-                *x = (plan.modulus().centred(*x) as u64).wrapping_add(body) & ((1 << bits.mask) - 1);
+                *x = (plan.modulus().centered(*x) as u64).wrapping_add(body) & ((1 << bits.mask) - 1);
             }
         }
         product

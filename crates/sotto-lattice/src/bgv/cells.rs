@@ -39,7 +39,7 @@ impl TableProduct {
         words.iter_mut().for_each(|word| *word = q.reduce(*word));
         words.iter_mut().skip(ring.degree()).for_each(|word| *word = 0);
         ring.inverse(0, &mut words);
-        words.iter_mut().for_each(|word| *word = q.centred(*word).rem_euclid(ring.plain() as i64) as u64);
+        words.iter_mut().for_each(|word| *word = q.centered(*word).rem_euclid(ring.plain() as i64) as u64);
         Ok(words)
     }
 

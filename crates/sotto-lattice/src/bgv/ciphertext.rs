@@ -1,4 +1,4 @@
-//! Ciphertexts: two polynomials, or three before a product is relinearised.
+//! Ciphertexts: two polynomials, or three before a product is relinearized.
 //!
 //! The phase `c0 + c1 s + c2 s^2` is the message over `t`, and the error: see [`rns`](super::rns).
 

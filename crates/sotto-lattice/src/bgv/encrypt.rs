@@ -79,14 +79,14 @@ pub fn decrypt<R: SlotRing>(rns: &RnsRing<R>, secret: &SecretKey, c: &Ciphertext
     let positive = (1u64 << 60) / t * t;
     let mut out = Zeroizing::new(vec![positive; words]);
     for (limb, plan) in digits.chunks_exact(words).zip(rns.plans(c.level())) {
-        let centred = limb.iter().map(|x| plan.modulus().centred(*x));
-        out.iter_mut().zip(centred).for_each(|(out, x)| *out = out.wrapping_add_signed(x));
+        let centered = limb.iter().map(|x| plan.modulus().centered(*x));
+        out.iter_mut().zip(centered).for_each(|(out, x)| *out = out.wrapping_add_signed(x));
     }
     out.iter_mut().for_each(|x| *x = divide(*x, t).1);
     out
 }
 
-/// The phase times `t`, which is small, in mixed radix: `x = d0 + q0 (d1 + q1 (d2 + ...))` with each digit centred around
+/// The phase times `t`, which is small, in mixed radix: `x = d0 + q0 (d1 + q1 (d2 + ...))` with each digit centered around
 /// zero, limb by limb (Garner's algorithm, with division as it is between moduli).
 fn digits<R: SlotRing>(rns: &RnsRing<R>, secret: &SecretKey, c: &Ciphertext) -> Zeroizing<Vec<u64>> {
     let (level, words) = (c.level(), rns.ring().words());
@@ -104,7 +104,7 @@ fn digits<R: SlotRing>(rns: &RnsRing<R>, secret: &SecretKey, c: &Ciphertext) -> 
         let (lower, limb) = x.split_at_mut(to * words);
         for (from, digit) in lower.chunks_exact(words).enumerate() {
             if let Some(pair) = rns.pair(to, from) {
-                pair.centred(digit, &mut correction);
+                pair.centered(digit, &mut correction);
                 pair.lower(&mut limb[..words], &correction);
             }
         }
@@ -123,12 +123,12 @@ pub fn errors<R: SlotRing>(rns: &RnsRing<R>, secret: &SecretKey, c: &Ciphertext)
     let plans = &rns.ring().plans()[..c.level().primes()];
     for (limb, plan) in digits.chunks_exact(words).zip(plans).rev() {
         let q = plan.modulus();
-        out.iter_mut().zip(limb).for_each(|(x, d)| *x = *x * q.value() as f64 + q.centred(*d) as f64);
+        out.iter_mut().zip(limb).for_each(|(x, d)| *x = *x * q.value() as f64 + q.centered(*d) as f64);
     }
     out.truncate(rns.ring().degree());
     // Rounding to 53 bits is far finer than the errors that are asked for.
-    let centred = |m: u64| m as f64 - if m > t / 2 { t as f64 } else { 0.0 };
-    out.iter_mut().zip(message.iter()).for_each(|(x, m)| *x = (*x - centred(*m)) / t as f64);
+    let centered = |m: u64| m as f64 - if m > t / 2 { t as f64 } else { 0.0 };
+    out.iter_mut().zip(message.iter()).for_each(|(x, m)| *x = (*x - centered(*m)) / t as f64);
     out
 }
 

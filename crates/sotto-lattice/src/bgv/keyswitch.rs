@@ -59,7 +59,7 @@ impl SwitchKey {
         body(rns, level, target, mask, &message, errors)
     }
 
-    /// Makes the key of relinearisation: from the square of a secret to the secret. One body a prime, modulo all primes.
+    /// Makes the key of relinearization: from the square of a secret to the secret. One body a prime, modulo all primes.
     pub fn generate_square<R: SlotRing>(
         rns: &RnsRing<R>,
         secret: &SecretKey,
@@ -112,7 +112,7 @@ impl SwitchKey {
     ///
     /// # Panics
     /// If `c` has not three parts, or `out` has not two of the same level.
-    pub fn relinearise<R: SlotRing>(
+    pub fn relinearize<R: SlotRing>(
         &self,
         rns: &RnsRing<R>,
         c: &Ciphertext,

@@ -122,7 +122,7 @@ impl Noise {
         count * self.n * row(self.t) * (before + self.mu) * self.slack
     }
 
-    /// The sum of so many products of ciphertexts, before relinearisation.
+    /// The sum of so many products of ciphertexts, before relinearization.
     pub fn tensor(&self, a: f64, b: f64, count: f64) -> f64 {
         count * self.n * self.t * self.t * (a + self.mu) * (b + self.mu) * self.slack
     }

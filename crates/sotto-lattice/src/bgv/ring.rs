@@ -46,7 +46,7 @@ pub trait SlotRing: Clone + Debug + Send + Sync + 'static {
     fn forward_from(&self, prime: usize, pair: &ModulusPair, carry: ResidueLift, x: &[u64], out: &mut [u64]) {
         match carry {
             ResidueLift::Unsigned => pair.carried(x, out),
-            ResidueLift::Centered => pair.centred(x, out),
+            ResidueLift::Centered => pair.centered(x, out),
         }
         self.forward(prime, out);
     }

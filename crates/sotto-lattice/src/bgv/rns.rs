@@ -211,8 +211,8 @@ impl<R: SlotRing> RnsRing<R> {
     /// If there is not one limb of coefficients.
     pub fn from_plain(&self, level: Level, coefficients: &[u64]) -> Zeroizing<Vec<u64>> {
         let t = self.ring().plain() as i64;
-        let centred = |x: &u64| *x as i64 - t * i64::from(*x as i64 > t / 2);
-        let small = Zeroizing::new(coefficients.iter().map(centred).collect::<Vec<i64>>());
+        let centered = |x: &u64| *x as i64 - t * i64::from(*x as i64 > t / 2);
+        let small = Zeroizing::new(coefficients.iter().map(centered).collect::<Vec<i64>>());
         self.from_small(level, &small)
     }
 

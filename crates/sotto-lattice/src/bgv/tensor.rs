@@ -1,4 +1,4 @@
-//! Products of ciphertexts, and sums of such products, before relinearisation.
+//! Products of ciphertexts, and sums of such products, before relinearization.
 //!
 //! `(a0 + a1 s) (b0 + b1 s)` is a ciphertext of three parts. With phases `m / t + e` the product is the product of the
 //! messages over `t^2`: so it is multiplied by `t`, once for a whole sum. This is BGV's multiplication, which BFV does

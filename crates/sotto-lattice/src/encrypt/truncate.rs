@@ -3,10 +3,10 @@
 //! What is cut off is one more error, uniform and of variance `4^d / 12` for `d` dropped bits. Keys and queries modulo
 //! `Q` can afford it, since the switch down to `q` divides it by `q'` again.
 //!
-//! The middle of `2^d` integers is no integer: whichever neighbour a coefficient is restored to, the error has the mean
+//! The middle of `2^d` integers is no integer: whichever neighbor a coefficient is restored to, the error has the mean
 //! 1/2 or -1/2. Balanced digits have the mean -1/2 too, and both in all coefficients would add up in a key switch, to
 //! `l n / 7` for `l` digits: sixteen times the noise of a key with one-bit digits. So coefficients with odd index take the
-//! lower neighbour and the others the upper one, and the means cancel.
+//! lower neighbor and the others the upper one, and the means cancel.
 
 use crate::ring::{ModulusLevel, Ring};
 

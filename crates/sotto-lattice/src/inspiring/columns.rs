@@ -93,7 +93,7 @@ impl<'a> WeightColumns<'a> {
         for (column, out) in columns.chunks_exact_mut(rows + GAP).zip(out.chunks_exact_mut(samples)) {
             let column = &mut column[..rows];
             along.inverse(column);
-            out.iter_mut().zip(&*column).for_each(|(out, x)| *out = along.modulus().centred(*x) as i32);
+            out.iter_mut().zip(&*column).for_each(|(out, x)| *out = along.modulus().centered(*x) as i32);
         }
     }
 }

@@ -58,14 +58,14 @@ impl PackWeights {
         let powers = powers(n, packing.samples);
         let mut images = vec![0; packing.samples * l * n];
         let half = packing.ring.q().value() / 2;
-        let centred = |x: u64| if x > half { -((packing.ring.q().value() - x) as i32) } else { x as i32 };
+        let centered = |x: u64| if x > half { -((packing.ring.q().value() - x) as i32) } else { x as i32 };
         while descent.next_seen(&mut digits, |i, digits| {
             let images = images[i * l * n..][..l * n].chunks_exact_mut(n);
             images.zip(digits.chunks_exact(n)).for_each(|(image, digits)| {
                 // A power of two, and a mask is no division.
                 let minus = 2 * n - powers[i];
                 for (power, x) in digits.iter().enumerate() {
-                    let (at, x) = ((power * minus) & (2 * n - 1), centred(*x));
+                    let (at, x) = ((power * minus) & (2 * n - 1), centered(*x));
                     image[at & (n - 1)] = if at < n { x } else { -x };
                 }
             });

@@ -49,7 +49,7 @@ pub fn key_switch(n: usize, digits: &GadgetNoise, log2_modulus: f64, key_error: 
     n as f64 * digits.second_moment(log2_modulus) * key_error + source * digits.dropped()
 }
 
-/// Mean squared norm of s², for a secret of independent centred coefficients: each coefficient of s² is a
+/// Mean squared norm of s², for a secret of independent centered coefficients: each coefficient of s² is a
 /// sum of N products of which N/2 pairs are equal, so its variance is twice that of independent ones.
 pub fn squared(h: f64) -> f64 {
     2.0 * h * h

@@ -20,7 +20,7 @@ use std::f64::consts::{E, LN_2, LOG2_E, PI};
 const BETAS: (u32, u32) = (50, 4096);
 
 /// Most coordinates guessed or transformed. A sum of 3^400 is far beyond every limit.
-const MOST_COORDINATES: u32 = 400;
+const MAX_COORDINATES: u32 = 400;
 
 /// Most values of p tried: beyond some ten, the transform only grows.
 const LARGEST_P: u32 = 16;
@@ -73,7 +73,7 @@ pub fn attack(n: usize, log2_q: f64, secret: SecretDistribution, error: f64) -> 
 /// The best attack of [`DualAttack::Hybrid`].
 pub fn hybrid(n: usize, log2_q: f64, secret: SecretDistribution, error: f64) -> Option<DualAttackCost> {
     let lwe = Lwe::new(n, log2_q, secret, error);
-    descend(MOST_COORDINATES.min(lwe.coordinates()), 1, 12, |guessed| {
+    descend(MAX_COORDINATES.min(lwe.coordinates()), 1, 12, |guessed| {
         let (beta, matzov) = best_beta(|beta| lwe.hybrid(beta, guessed))?;
         Some(DualAttackCost { kind: DualAttack::Hybrid, matzov, beta, guessed, transformed: 0 })
     })
@@ -82,7 +82,7 @@ pub fn hybrid(n: usize, log2_q: f64, secret: SecretDistribution, error: f64) -> 
 /// The best attack of [`DualAttack::Fourier`].
 pub fn fourier(n: usize, log2_q: f64, secret: SecretDistribution, error: f64) -> Option<DualAttackCost> {
     let lwe = Lwe::new(n, log2_q, secret, error);
-    let most = MOST_COORDINATES.min(lwe.coordinates());
+    let most = MAX_COORDINATES.min(lwe.coordinates());
     let with = |p: u32| {
         descend(most, STEP, 2, |guessed| {
             descend(most - guessed, STEP, 2, |transformed| {
@@ -175,7 +175,7 @@ impl Lwe {
 /// The block size of least cost, and that cost, where it is finite.
 ///
 /// Too small a block needs more vectors than there are, too large a one costs more than it saves: one valley, but for
-/// the steps of whole dimensions, which the neighbourhood at the end evens out.
+/// the steps of whole dimensions, which the neighborhood at the end evens out.
 fn best_beta(cost: impl Fn(f64) -> f64) -> Option<(u32, f64)> {
     let at = |beta: u32| cost(f64::from(beta));
     let (mut low, mut high) = BETAS;

@@ -6,7 +6,7 @@ use sotto_core::params::REQUIRED_SECURITY_BITS;
 use sotto_core::{ParamsError, Security};
 
 /// Smallest block size accepted without a certificate.
-const LEAST_BETA: u32 = 342;
+const MIN_BETA: u32 = 342;
 
 /// Smallest standard deviation of a secret or an error: just under that of a ternary one.
 const NARROWEST: f64 = 0.8;
@@ -67,7 +67,7 @@ pub fn gate(n: usize, log2_q: f64, secret: &SecretDistribution, sigma: f64) -> R
         .filter(|bits| *bits < required)
         .fold(by_primal.min(by_dual), f64::min);
     let beta = primal.map_or(u32::MAX, |attack| attack.beta);
-    if bits >= required && beta >= LEAST_BETA && log2_q <= ternary_limit(n) {
+    if bits >= required && beta >= MIN_BETA && log2_q <= ternary_limit(n) {
         let which =
             if by_dual < by_primal { "dual".into() } else { format!("primal uSVP less {BDD} bits for BDD") };
         return Ok(Security { bits, model: format!("MATZOV, {which}; primal beta {beta}"), core_svp });

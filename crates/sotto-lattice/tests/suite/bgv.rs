@@ -70,7 +70,7 @@ fn rotations_and_levels<R: SlotRing>(mut setting: Setting<R>) {
     }
 }
 
-/// Three leaves on a side, as a tree of selectors has them: rows, products, relinearisation, a prime less.
+/// Three leaves on a side, as a tree of selectors has them: rows, products, relinearization, a prime less.
 fn products<R: SlotRing>(mut setting: Setting<R>) {
     let (rns, models) = (setting.rns.clone(), setting.models.clone());
     let mut scratch = Scratch::new(&rns);
@@ -103,9 +103,9 @@ fn products<R: SlotRing>(mut setting: Setting<R>) {
     let variances = [0, 1].map(|i| models[i].tensor(models[i].fresh(), rows[i], count as f64));
     setting.check("products", &product, variances);
     let mut short = Ciphertext::zero(&rns, level, 2);
-    key.relinearise(&rns, &product, &mut short, &mut scratch);
+    key.relinearize(&rns, &product, &mut short, &mut scratch);
     let switch = models.each_ref().map(|model| model.key_switch(level));
-    setting.check("relinearised", &short, [0, 1].map(|i| variances[i] + switch[i]));
+    setting.check("relinearized", &short, [0, 1].map(|i| variances[i] + switch[i]));
     let mut last = Ciphertext::zero(&rns, level.below().unwrap(), 2);
     lower(&rns, &short, &mut last, &mut scratch);
     setting.check("lowered", &last, [0, 1].map(|i| models[i].lowered(variances[i] + switch[i], level)));
@@ -113,7 +113,7 @@ fn products<R: SlotRing>(mut setting: Setting<R>) {
     let mut square = Ciphertext::zero(&rns, level, 3);
     square.part_mut(2).copy_from_slice(u[0].part(1));
     let mut switched = Ciphertext::zero(&rns, level, 2);
-    key.relinearise(&rns, &square, &mut switched, &mut scratch);
+    key.relinearize(&rns, &square, &mut switched, &mut scratch);
     switched.sub(&rns, &setting.opened_square(&square));
     setting.check("key switch of the square", &switched, switch);
 }

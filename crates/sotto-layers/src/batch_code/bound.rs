@@ -21,7 +21,7 @@
 //! below 2^-64 is left out, since no double would show it. Most `k` need not even that: `w` times the largest
 //! coefficient and the number of them bound what is far too little to count.
 
-use super::code::{CodeSizes, MOST_BUCKETS};
+use super::code::{CodeSizes, MAX_BUCKETS};
 use super::permutation::FeistelDomain;
 use super::search_budget::slack;
 
@@ -42,7 +42,7 @@ pub(super) struct FailureBound {
 
 impl FailureBound {
     pub(super) fn new(rows: u64, items: usize) -> Self {
-        let logarithms: Vec<f64> = (0..=MOST_BUCKETS.max(items)).map(|n| (n as f64).log2()).collect();
+        let logarithms: Vec<f64> = (0..=MAX_BUCKETS.max(items)).map(|n| (n as f64).log2()).collect();
         let factorials = logarithms.iter().skip(1).scan(0.0, |sum, log2| {
             *sum += log2;
             Some(*sum)

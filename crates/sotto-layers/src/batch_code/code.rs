@@ -8,13 +8,13 @@ use super::search_budget::{SearchBudget, THOROUGH};
 use sotto_core::params::REQUIRED_FAILURE_LOG2;
 use sotto_core::{Misuse, ParamsError, Result};
 
-const MOST_ROWS: u64 = 1 << 40;
+const MAX_ROWS: u64 = 1 << 40;
 /// Most items of a request: what a client does grows with the second power.
-const MOST_ITEMS: usize = 4096;
-const MOST_COPIES: usize = 8;
-pub(super) const MOST_BUCKETS: usize = 2048;
+const MAX_ITEMS: usize = 4096;
+const MAX_COPIES: usize = 8;
+pub(super) const MAX_BUCKETS: usize = 2048;
 /// Most spare lookups that are tried.
-const MOST_SPARE: usize = 4;
+const MAX_SPARE: usize = 4;
 
 /// The numbers of a code, unchecked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,27 +35,27 @@ impl CodeSizes {
     /// The cheapest sizes that fail seldom enough: the product of rows read and of lookups made is smallest.
     ///
     /// Rows are what a request costs where a server's pass over its data decides, and lookups where messages do. The
-    /// product favours neither: a code that reads a tenth more and asks a tenth less is as good. Small requests get lookups
+    /// product favors neither: a code that reads a tenth more and asks a tenth less is as good. Small requests get lookups
     /// in the whole table and nothing else, large ones none.
     ///
     /// # Errors
     /// [`ParamsError::NoFit`] if there are no rows or items, more than 2^40 rows, or more than 4096 items.
     pub fn fit(rows: u64, items: usize) -> Result<CodeSizes, ParamsError> {
-        if !(1..=MOST_ROWS).contains(&rows) || !(1..=MOST_ITEMS).contains(&items) {
-            let why = format!("a batch code is for 1 to {MOST_ITEMS} items and at most 2^40 rows");
+        if !(1..=MAX_ROWS).contains(&rows) || !(1..=MAX_ITEMS).contains(&items) {
+            let why = format!("a batch code is for 1 to {MAX_ITEMS} items and at most 2^40 rows");
             return Err(ParamsError::NoFit { rows, row_bytes: 0, why });
         }
         let required = f64::from(REQUIRED_FAILURE_LOG2);
-        let spares = if items > THOROUGH { 1 } else { items.min(MOST_SPARE) };
+        let spares = if items > THOROUGH { 1 } else { items.min(MAX_SPARE) };
         let bound = FailureBound::new(rows, items);
         let mut best = CodeSizes { rows, items, copies: 0, buckets: 0, spare: items };
-        for copies in 1..=MOST_COPIES {
+        for copies in 1..=MAX_COPIES {
             for spare in 0..spares {
                 let with = |buckets: usize| CodeSizes { rows, items, copies, buckets, spare };
                 let suffice = |buckets| bound.log2(&with(buckets), required) <= required;
                 // The most that cost less, and then the fewest that suffice: more buckets fail less often.
                 let cheaper = (best.weight() - 1) / (copies + spare);
-                let mut most = (cheaper.saturating_sub(spare) / copies).min(MOST_BUCKETS);
+                let mut most = (cheaper.saturating_sub(spare) / copies).min(MAX_BUCKETS);
                 let mut fewest = 1;
                 if most < fewest || !suffice(most) {
                     continue;
@@ -68,7 +68,7 @@ impl CodeSizes {
             }
         }
         if best.copies == 0 && items > THOROUGH {
-            let why = format!("no batch code of {MOST_COPIES} copies serves {items} at once");
+            let why = format!("no batch code of {MAX_COPIES} copies serves {items} at once");
             return Err(ParamsError::NoFit { rows, row_bytes: 0, why });
         }
         Ok(best)
@@ -105,10 +105,10 @@ impl CodeSizes {
     /// [`Misuse::Rule`] for a number out of its range, [`ParamsError::Unreliable`] if requests would fail too often.
     pub fn check(&self) -> Result<()> {
         let CodeSizes { rows, items, copies, buckets, spare } = *self;
-        let ranges = (1..=MOST_ROWS).contains(&rows)
-            && (1..=MOST_ITEMS).contains(&items)
-            && copies <= MOST_COPIES
-            && buckets <= MOST_BUCKETS
+        let ranges = (1..=MAX_ROWS).contains(&rows)
+            && (1..=MAX_ITEMS).contains(&items)
+            && copies <= MAX_COPIES
+            && buckets <= MAX_BUCKETS
             && spare <= items
             && (spare == 0 || items <= THOROUGH)
             && (copies == 0) == (buckets == 0);

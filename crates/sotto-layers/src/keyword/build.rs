@@ -256,7 +256,7 @@ impl KeywordBuilder {
 fn distinct(digests: &[KeyDigest], tag_bytes: u32) -> Result<u32, BuildError> {
     let digest = |key: &u32| digests.get(*key as usize).copied();
     let mut order: Vec<u32> = (0..digests.len() as u32).collect();
-    // Keys whose hashes begin alike are neighbours, and equal ones are in the order in which they came.
+    // Keys whose hashes begin alike are neighbors, and equal ones are in the order in which they came.
     order.sort_unstable_by_key(|key| (digest(key).map(KeyDigest::bytes), *key));
     let pairs = || order.iter().zip(order.iter().skip(1));
     let same = pairs().filter(|(a, b)| digest(a) == digest(b)).min_by_key(|(_, b)| *b);

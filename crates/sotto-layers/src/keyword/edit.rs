@@ -10,7 +10,7 @@
 
 use super::occupancy;
 use super::params::Params;
-use super::rebalance::{self, MOST_ROWS, RowWindow};
+use super::rebalance::{self, MAX_ROWS, RowWindow};
 use super::row_bounds::RowBounds;
 use super::tag::KeyDigest;
 use super::{Keyword, slot};
@@ -160,7 +160,7 @@ impl<F: FnMut(u64) -> Result<Vec<u8>>> TableEdit<F> {
         Err(EditError::Full)
     }
 
-    /// Puts a key into its row if it has room, and else cuts the row anew with as few neighbours as it takes, on either side.
+    /// Puts a key into its row if it has room, and else cuts the row anew with as few neighbors as it takes, on either side.
     fn recut(
         &mut self,
         params: &Params,
@@ -177,7 +177,7 @@ impl<F: FnMut(u64) -> Result<Vec<u8>>> TableEdit<F> {
             return Ok(());
         }
         let (mut first, mut rows) = (home, vec![bytes]);
-        while rows.len() < MOST_ROWS {
+        while rows.len() < MAX_ROWS {
             // In turns, as long as there are rows on that side.
             let (before, after) = (first.checked_sub(1), first + rows.len());
             let has_after = (after as u64) < params.rows;

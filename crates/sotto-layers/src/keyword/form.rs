@@ -104,10 +104,10 @@ impl KeyForm {
     pub fn most_bytes(self) -> u32 {
         match self {
             KeyForm::Bytes | KeyForm::Text => MAX_KEY_BYTES,
-            KeyForm::Domain => domain::MOST_BYTES,
-            KeyForm::Email => email::MOST_BYTES,
+            KeyForm::Domain => domain::MAX_BYTES,
+            KeyForm::Email => email::MAX_BYTES,
             KeyForm::Ip | KeyForm::Md5 => 16,
-            KeyForm::Phone => phone::MOST_BYTES,
+            KeyForm::Phone => phone::MAX_BYTES,
             KeyForm::Sha1 => 20,
             KeyForm::Sha256 => 32,
         }

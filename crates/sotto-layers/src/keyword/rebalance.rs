@@ -1,4 +1,4 @@
-//! Room for a key in a row that is full, where rows are cut: its neighbours take some of its keys.
+//! Room for a key in a row that is full, where rows are cut: its neighbors take some of its keys.
 
 use super::params::Params;
 use super::row_bounds::{self, RowBounds};
@@ -7,9 +7,9 @@ use super::tag::KeyDigest;
 use std::ops::Range;
 
 /// Rows that may be cut anew to make room for one key. Each of them is written again.
-pub(super) const MOST_ROWS: usize = 64;
+pub(super) const MAX_ROWS: usize = 64;
 
-/// Rows that are neighbours, and one more key that is to lie in one of them.
+/// Rows that are neighbors, and one more key that is to lie in one of them.
 pub(super) struct RowWindow<'a> {
     pub(super) params: &'a Params,
     pub(super) cuts: &'a RowBounds,

@@ -84,7 +84,7 @@ impl KeyDigest {
     }
 }
 
-/// The finaliser of SplitMix64, a permutation.
+/// The finalizer of SplitMix64, a permutation.
 pub(super) fn mix(x: u64) -> u64 {
     let x = (x ^ x >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let x = (x ^ x >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);

@@ -386,9 +386,9 @@ fn rows_that_are_cut_are_full() {
     }
 }
 
-/// A key that comes into a full row moves some of its neighbours' keys, and few rows are others then.
+/// A key that comes into a full row moves some of its neighbors' keys, and few rows are others then.
 #[test]
-fn a_key_in_a_full_row_changes_its_neighbours() {
+fn a_key_in_a_full_row_changes_its_neighbors() {
     let options = BuildOptions { probes: 1, slots: Some(50), width: ValueWidth::UpTo(8), ..options() };
     let mut table = build(options, &entries(5000)).unwrap();
     let mut changed = 0;

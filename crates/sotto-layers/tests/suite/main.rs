@@ -7,7 +7,7 @@
 )]
 
 mod band;
-mod colour;
+mod color;
 mod keyword;
 mod node;
 mod pbc;

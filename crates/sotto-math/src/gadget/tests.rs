@@ -22,14 +22,14 @@ fn numbers(q: u128) -> Vec<u128> {
     numbers.into_iter().map(|x| x % q).collect()
 }
 
-fn centred(x: u128, q: u128) -> i128 {
+fn centered(x: u128, q: u128) -> i128 {
     if x > q / 2 { x as i128 - q as i128 } else { x as i128 }
 }
 
-/// Digits in range, and their sum within A/2 of the centred number.
+/// Digits in range, and their sum within A/2 of the centered number.
 fn check(g: &Gadget, x: u128, q: u128, digits: &[i64]) {
     let half = 1i64 << (g.base_log2() - 1);
-    let mut error = centred(x, q);
+    let mut error = centered(x, q);
     for (j, (&digit, power)) in digits.iter().zip(g.powers()).enumerate() {
         let top = j + 1 == digits.len();
         assert!(digit >= -half && (digit < half || top && digit == half), "{g:?}, {x} mod {q}: {digit}");
@@ -54,7 +54,7 @@ fn digits_recompose() {
             g.decompose_with(&crate::simd::Scalar, &q, &x, &mut expected);
             for (i, &x_i) in x.iter().enumerate() {
                 let digits: Vec<i64> =
-                    (0..l as usize).map(|j| q.centred(expected[j * x.len() + i])).collect();
+                    (0..l as usize).map(|j| q.centered(expected[j * x.len() + i])).collect();
                 check(&g, x_i.into(), q.value().into(), &digits);
             }
             for k in available() {
@@ -107,7 +107,7 @@ fn digits_of_pairs_recompose() {
             g.decompose_pair_with(&crate::simd::Scalar, &pair, [&x, &x_special], out);
             for (i, &number) in numbers.iter().enumerate() {
                 let of = |q: &Modulus, out: &[u64]| -> Vec<i64> {
-                    (0..l as usize).map(|j| q.centred(out[j * n + i])).collect()
+                    (0..l as usize).map(|j| q.centered(out[j * n + i])).collect()
                 };
                 let digits = of(&q, &expected);
                 assert_eq!(digits, of(&special, &expected_special));
@@ -132,7 +132,7 @@ fn digits_larger_than_a_modulus_are_reduced() {
     for k in available() {
         let (mut a, mut b) = ([0; 2], [0; 2]);
         g.decompose_pair_with(k, &pair, [&[x], &[x_special]], [&mut a, &mut b]);
-        let digits = a.map(|a| q.centred(a));
+        let digits = a.map(|a| q.centered(a));
         check(&g, number, pair.product(), &digits);
         assert_eq!(b, digits.map(|d| special.reduce_i64(d)), "{}", k.name());
     }

@@ -10,7 +10,7 @@
 //! ```
 //!
 //! One tile is one 64-byte register. The byte product instructions (`vpdpbusd` and its
-//! kin on other machines) multiply four neighbouring bytes and add the products into one
+//! kin on other machines) multiply four neighboring bytes and add the products into one
 //! 32-bit lane, so lane `l` of a tile gathers row `l`: no horizontal sum is ever needed,
 //! and a panel is read strictly in order. A row-major matrix was measured at half this
 //! speed, because many rows have to be read at once.

@@ -4,7 +4,7 @@ use super::layout::{GROUP_COLS, PanelLayout};
 
 /// A query of one word per column, as 1 to 8 byte planes.
 ///
-/// Plane `k` is byte `k` of every word. The planes of four neighbouring columns lie
+/// Plane `k` is byte `k` of every word. The planes of four neighboring columns lie
 /// together, one 32-bit word per plane, in the order the scan reads them:
 ///
 /// ```text

@@ -54,9 +54,9 @@ fn inverses() {
 }
 
 #[test]
-fn centring() {
+fn centering() {
     let m = Modulus::new(7).unwrap();
-    let all: Vec<i64> = (0..7).map(|a| m.centred(a)).collect();
+    let all: Vec<i64> = (0..7).map(|a| m.centered(a)).collect();
     assert_eq!(all, [0, 1, 2, 3, -3, -2, -1]);
 }
 
@@ -73,7 +73,7 @@ proptest! {
         prop_assert_eq!(u128::from(m.add(a, b)), (wa + wb) % wq);
         prop_assert_eq!(u128::from(m.sub(a, b)), (wa + wq - wb) % wq);
         prop_assert_eq!(m.add(a, m.neg(a)), 0);
-        prop_assert_eq!(m.reduce_i64(m.centred(a)), a);
+        prop_assert_eq!(m.reduce_i64(m.centered(a)), a);
     }
 
     #[test]

@@ -65,7 +65,7 @@ fn switching_rounds() {
         let expected: Vec<u64> = numbers.iter().map(rounded).collect();
         for k in available() {
             let mut correction = vec![7; x.len()];
-            pair.centred_with(k, &x_special, &mut correction);
+            pair.centered_with(k, &x_special, &mut correction);
             let mut out = x.clone();
             pair.lower_with(k, &mut out, &correction);
             assert_eq!(out, expected, "{pair:?}, {}", k.name());

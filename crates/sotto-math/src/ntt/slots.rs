@@ -4,10 +4,10 @@ use super::{Automorphism, NttPlan};
 use crate::simd::{self, Kernels};
 
 /// So many products can be summed in one call.
-const MOST_PRODUCTS: usize = 1 << 11;
+const MAX_PRODUCTS: usize = 1 << 11;
 
 /// So many products with pairs: their sum is below 2^63.
-const MOST_PAIRED: usize = 8;
+const MAX_PAIRED: usize = 8;
 
 impl NttPlan {
     /// X -> X^k as an order of slots, or `None` unless `k` is odd and below `2n`.
@@ -103,7 +103,7 @@ impl NttPlan {
         b: &[&[u64]],
         out: [&mut [u64]; 2],
     ) {
-        assert!(a.len() == b.len() && a.len() <= MOST_PAIRED, "as many factors on both sides, at most 8");
+        assert!(a.len() == b.len() && a.len() <= MAX_PAIRED, "as many factors on both sides, at most 8");
         assert!(self.modulus().bits() <= 30, "a modulus below 2^30");
         self.check_all(a);
         self.check_all(b);
@@ -120,7 +120,7 @@ impl NttPlan {
         out: &mut [u64],
     ) {
         assert_eq!(a.len(), b.len(), "as many factors on both sides");
-        assert!(a.len() <= MOST_PRODUCTS, "at most 2048 products");
+        assert!(a.len() <= MAX_PRODUCTS, "at most 2048 products");
         self.check_all(a);
         self.check_all(b);
         self.check(out.len());

@@ -209,10 +209,10 @@ impl Doubles {
     fn new(w: &[u64], squares: &[SquareFactors], modulus: &Modulus) -> Self {
         let q = modulus.value() as f64;
         // Below 2^49, so that the conversion is exact.
-        let centred = |w: u64| modulus.centred(w) as f64;
-        let with_over_q = |w: u64| [centred(w), centred(w) / q];
+        let centered = |w: u64| modulus.centered(w) as f64;
+        let with_over_q = |w: u64| [centered(w), centered(w) / q];
         let square = |f: &SquareFactors| SquareDoubles {
-            lanes: f.lanes.map(|lanes| lanes.w.map(centred)),
+            lanes: f.lanes.map(|lanes| lanes.w.map(centered)),
             rows: f.rows.map(|factor| with_over_q(factor.w)),
         };
         Doubles {

@@ -113,7 +113,7 @@ fn transforms_of_residues_of_another_modulus() {
                     for carry in [ResidueLift::Unsigned, ResidueLift::Centered] {
                         let number = |x: &u64| match carry {
                             ResidueLift::Unsigned => q.reduce(*x),
-                            ResidueLift::Centered => q.reduce_i64(special.centred(*x)),
+                            ResidueLift::Centered => q.reduce_i64(special.centered(*x)),
                         };
                         let mut expected: Vec<u64> = x.iter().map(number).collect();
                         plan.forward_with(&simd::Scalar, &mut expected);

@@ -70,7 +70,7 @@ pub(crate) struct Nine {
 pub(crate) struct Root {
     pub(crate) factor: Factor,
     pub(crate) scaled: u64,
-    pub(crate) centred: f64,
+    pub(crate) centered: f64,
     pub(crate) over_q: f64,
 }
 
@@ -188,9 +188,9 @@ impl Nine {
 impl Root {
     fn new(q: &Modulus, w: u64) -> Self {
         // Below 2^49, so that the conversion is exact.
-        let centred = q.centred(w) as f64;
-        let over_q = centred / q.value() as f64;
+        let centered = q.centered(w) as f64;
+        let over_q = centered / q.value() as f64;
         let scaled = q.reduce_u128(u128::from(w) << 52);
-        Root { factor: Factor::new(w, q.value(), false), scaled, centred, over_q }
+        Root { factor: Factor::new(w, q.value(), false), scaled, centered, over_q }
     }
 }

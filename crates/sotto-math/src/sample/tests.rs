@@ -33,7 +33,7 @@ fn uniform_words_fall_where_the_table_says() {
         let mut uniform = vec![];
         let mut expected = vec![];
         for (k, &bound) in g.thresholds.iter().enumerate() {
-            // Far out, neighbouring thresholds can be equal and are then reached together.
+            // Far out, neighboring thresholds can be equal and are then reached together.
             let reached = |word| g.thresholds.partition_point(|&b| b <= word) as i32;
             assert!(reached(bound - 1) <= k as i32 && reached(bound) > k as i32);
             for (word, magnitude) in [(bound - 1, reached(bound - 1)), (bound, reached(bound))] {

@@ -34,7 +34,7 @@ macro_rules! compiled_by_all {
             slots::sum_of_products as
                 sum_of_products(t: &Tables, a: &[&[u64]], b: &[&[u64]], add: bool, out: &mut [u64]);
             digits::decompose as decompose(d: &GadgetDigits, x: &[u64], out: &mut [u64]);
-            digits::centred as centred(p: &ModulusPair, x: &[u64], out: &mut [u64]);
+            digits::centered as centered(p: &ModulusPair, x: &[u64], out: &mut [u64]);
             digits::carried as carried(p: &ModulusPair, x: &[u64], out: &mut [u64]);
             digits::lower as lower(p: &ModulusPair, x: &mut [u64], correction: &[u64]);
         }
@@ -236,8 +236,8 @@ macro_rules! compiled_32 {
             }
 
             #[target_feature(enable = $features)]
-            pub(in crate::simd) fn centred(p: &ModulusPair, x: &[u64], out: &mut [u64]) {
-                generic::digits::centred($r, p, x, out);
+            pub(in crate::simd) fn centered(p: &ModulusPair, x: &[u64], out: &mut [u64]) {
+                generic::digits::centered($r, p, x, out);
             }
 
             #[target_feature(enable = $features)]

@@ -50,7 +50,7 @@ pub(super) trait Register: Copy {
     /// Its bytes.
     const BYTES: usize;
     /// How many registers a kernel may keep that works on two sums at a time: half of what is there, less what it loads.
-    const MOST: usize;
+    const MAX: usize;
 
     /// All zeros.
     fn zero(self) -> Self::Value;
@@ -147,7 +147,7 @@ macro_rules! register {
         impl<P: Copy> Register for $name<P> {
             type Value = $value;
             const BYTES: usize = $bytes;
-            const MOST: usize = $most;
+            const MAX: usize = $most;
 
             #[inline(always)]
             fn zero(self) -> $value {
@@ -249,7 +249,7 @@ pub(super) struct Word;
 impl Register for Word {
     type Value = u64;
     const BYTES: usize = 8;
-    const MOST: usize = 1;
+    const MAX: usize = 1;
 
     #[inline(always)]
     fn zero(self) -> u64 {

@@ -76,11 +76,11 @@ pub(crate) trait Kernels: Sync {
     /// Reduced slots to reduced coefficients.
     fn ntt_inverse(&self, t: &Tables, x: &mut [u64]);
 
-    /// Numbers modulo the special modulus, carried or centred, to reduced slots modulo the other, which is the plan's.
+    /// Numbers modulo the special modulus, carried or centered, to reduced slots modulo the other, which is the plan's.
     fn ntt_forward_from(&self, t: &Tables, p: &ModulusPair, carry: ResidueLift, x: &[u64], out: &mut [u64]) {
         match carry {
             ResidueLift::Unsigned => self.carried(p, x, out),
-            ResidueLift::Centered => self.centred(p, x, out),
+            ResidueLift::Centered => self.centered(p, x, out),
         }
         self.ntt_forward(t, out);
     }
@@ -217,9 +217,9 @@ pub(crate) trait Kernels: Sync {
         scalar::decompose_pair(d, x, out);
     }
 
-    /// Numbers modulo the special modulus, centred, modulo the other.
-    fn centred(&self, p: &ModulusPair, x: &[u64], out: &mut [u64]) {
-        scalar::centred(p, x, out);
+    /// Numbers modulo the special modulus, centered, modulo the other.
+    fn centered(&self, p: &ModulusPair, x: &[u64], out: &mut [u64]) {
+        scalar::centered(p, x, out);
     }
 
     /// Numbers modulo the special modulus, as they are, modulo the other.

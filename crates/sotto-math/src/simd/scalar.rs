@@ -36,7 +36,7 @@ pub(super) use affine::affine;
 pub(super) use cyclic::cyclic;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_feature = "simd128"))]
 pub(super) use digits::decompose_64;
-pub(super) use digits::{carried, centred, decompose, decompose_pair, lower};
+pub(super) use digits::{carried, centered, decompose, decompose_pair, lower};
 #[cfg(target_arch = "x86_64")]
 pub(super) use digits::{decompose_from, decompose_pair_from};
 pub(super) use find::either16;

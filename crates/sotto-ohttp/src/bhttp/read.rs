@@ -5,7 +5,7 @@ use super::{BhttpError, BhttpLimits, Fields, Request, Response};
 use bytes::Bytes;
 
 /// Responses before the last one (1xx), at most.
-const MOST_BEFORE: usize = 8;
+const MAX_BEFORE: usize = 8;
 
 /// What is still to be read.
 struct BhttpReader {
@@ -42,7 +42,7 @@ impl Response {
     /// [`BhttpError`].
     pub fn read(bytes: Bytes, limits: BhttpLimits) -> Result<Self, BhttpError> {
         let mut rest = BhttpReader::of(bytes, limits, [1, 3])?;
-        for _ in 0..=MOST_BEFORE {
+        for _ in 0..=MAX_BEFORE {
             let status = rest.number()?;
             let fields = rest.section()?;
             match status {

@@ -113,8 +113,8 @@ fn bytes_that_are_no_element_are_refused_by_both_ends() {
         assert_eq!(refused.unwrap_err(), OprfError::Element);
     }
     assert_eq!(PublicKey::from_bytes(&[2; 48]).unwrap_err(), OprfError::Element);
-    assert_eq!(key.at(&[0; MOST_INPUT + 1]).unwrap_err(), OprfError::Input);
-    let long = blind(Zeroizing::new(vec![0; MOST_INPUT + 1]), &mut system_rng().unwrap());
+    assert_eq!(key.at(&[0; MAX_INPUT + 1]).unwrap_err(), OprfError::Input);
+    let long = blind(Zeroizing::new(vec![0; MAX_INPUT + 1]), &mut system_rng().unwrap());
     assert_eq!(long.unwrap_err(), OprfError::Input);
 }
 

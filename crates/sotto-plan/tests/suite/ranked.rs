@@ -78,12 +78,12 @@ fn limits_of_memory_refuse() {
 }
 
 #[test]
-fn parts_are_modelled_and_said_to_be() {
+fn parts_are_modeled_and_said_to_be() {
     let workload = Workload { machines: 4, trust: ServerTrust::TwoServers, ..rows(1 << 18, 64) };
     let plan = plan(&workload, SearchScope::default(), Some(&calibration())).unwrap();
     assert!(plan.offers.iter().any(|offer| offer.choice.scheme == "simplepir/1"));
     for offer in &plan.offers {
-        let cut = offer.modelled.unwrap();
+        let cut = offer.modeled.unwrap();
         assert!(cut.from_parts && cut.machines == 4);
         assert_eq!(cut.memory_bytes, offer.memory_bytes.div_ceil(4));
         // Four parts of 0.1 each are 1.2 times the whole, and joining comes on top.

@@ -25,7 +25,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 /// Bytes of the file of users at most: some millions of them.
-const MOST_USERS_BYTES: u64 = 1 << 28;
+const MAX_USERS_BYTES: u64 = 1 << 28;
 
 /// Threads that wait for the disk: one writes for all that wait.
 const THREADS: usize = 16;
@@ -255,8 +255,8 @@ fn written(file: &Path) -> Option<SystemTime> {
 
 fn read(file: &Path) -> Result<UserTiers, String> {
     let meta = std::fs::metadata(file).map_err(|error| error.to_string())?;
-    if meta.len() > MOST_USERS_BYTES {
-        return Err(format!("has more than {MOST_USERS_BYTES} bytes"));
+    if meta.len() > MAX_USERS_BYTES {
+        return Err(format!("has more than {MAX_USERS_BYTES} bytes"));
     }
     let text = std::fs::read_to_string(file).map_err(|error| error.to_string())?;
     UserTiers::parse(&text).map_err(|error| error.to_string())

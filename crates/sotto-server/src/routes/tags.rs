@@ -12,7 +12,7 @@ pub(super) fn none_match(headers: &HeaderMap, etag: &str) -> bool {
     })
 }
 
-/// Whether a `Range` may be honoured: there is no `If-Range`, or it names this tag.
+/// Whether a `Range` may be honored: there is no `If-Range`, or it names this tag.
 pub(super) fn range_holds(headers: &HeaderMap, etag: &str) -> bool {
     headers.get(header::IF_RANGE).is_none_or(|value| value.as_bytes() == etag.as_bytes())
 }

@@ -56,7 +56,7 @@ use sotto_lattice::noise;
 pub const QUERY_BITS: std::ops::RangeInclusive<u8> = 24..=32;
 
 /// Smallest word of an answer, in bits: at 8 the rounding alone uses up the whole margin.
-pub const LEAST_ANSWER_BITS: u8 = 9;
+pub const MIN_ANSWER_BITS: u8 = 9;
 
 /// Numbers of roots at which the bound lets a secret vanish: 0 to 7.
 const Z: u32 = 8;
@@ -76,7 +76,7 @@ pub fn deviation_and_margin(columns: u64, query_bits: u8, answer_bits: u8) -> (f
     let (b, t) = (i32::from(query_bits), i32::from(answer_bits));
     let [rounding, error] = proxies(columns, power(b) / f64::from(Q));
     let answer_rounding = if t < b { power(b - t - 1) } else { 0.0 };
-    let step_rounding = f64::from(one_hot::MOST) * power(b - 1) / f64::from(Q);
+    let step_rounding = f64::from(one_hot::MAX) * power(b - 1) / f64::from(Q);
     ((rounding + error).sqrt(), power(b - 9) - answer_rounding - power(b - 33) - step_rounding)
 }
 
@@ -160,7 +160,7 @@ mod tests {
     #[test]
     fn every_coordinate_is_monotone() {
         for b in QUERY_BITS {
-            for t in LEAST_ANSWER_BITS..=b {
+            for t in MIN_ANSWER_BITS..=b {
                 let at = |l, m, b, t| failure_log2(l, m, b, t);
                 assert!(at(64, 1 << 15, b, t) <= at(65, 1 << 15, b, t));
                 assert!(at(64, 1 << 15, b, t) <= at(64, (1 << 15) + 1, b, t));

@@ -26,7 +26,7 @@ pub const LOG2_Q: f64 = 32.0;
 const STEP: u32 = 1 << 24;
 
 /// The largest number of the table, in absolute value.
-const MOST: f64 = 128.0;
+const MAX: f64 = 128.0;
 
 /// The law of secrets.
 const SECRETS: Distribution = Distribution::Ternary;
@@ -75,7 +75,7 @@ impl DenseLwe {
     /// Standard deviation bound of the noise of one byte, and the margin that it must stay below, for answers of so many bits
     /// a word.
     pub fn deviation_and_margin(&self, columns: u64, answer_bits: u8) -> (f64, f64) {
-        let deviation = MOST * (columns as f64 * self.errors.variance()).sqrt();
+        let deviation = MAX * (columns as f64 * self.errors.variance()).sqrt();
         let rounding = if answer_bits < 32 { (31.0 - f64::from(answer_bits)).exp2() } else { 0.0 };
         (deviation, f64::from(STEP) / 2.0 - rounding)
     }

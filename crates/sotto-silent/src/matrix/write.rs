@@ -10,7 +10,7 @@ use sotto_math::matrix::layout::PANEL_ROWS;
 const SLAB: usize = 32 << 20;
 
 /// Most columns in a slab, so that small records do not make pieces of panels large.
-const MOST_COLUMNS: usize = 1 << 14;
+const MAX_COLUMNS: usize = 1 << 14;
 
 /// Turns records, which are columns, into panels of 64 rows, and writes them into a reserved section.
 ///
@@ -43,7 +43,7 @@ pub fn write_columns(
         return Err(Misuse::Rule("the records have the shape the parameters were chosen for").into());
     }
     // Whole groups of four columns, since those are contiguous in a panel.
-    let width = (SLAB / l / 4 * 4).clamp(4, MOST_COLUMNS);
+    let width = (SLAB / l / 4 * 4).clamp(4, MAX_COLUMNS);
     let mut slab = vec![0; width.min(m) * l];
     for first in (0..m).step_by(width) {
         let k = width.min(m - first);

@@ -65,7 +65,7 @@ fn a_changed_image_is_a_fresh_one() {
     let cut = TwoPassLayout { record_bytes: 3, records: 1000, blocks: 128 };
     let mut table: Vec<u8> = (0..3000).map(|i| (i * 37) as u8).collect();
     let sink = MemorySink::holding(written(&cut, table.clone()));
-    // Two neighbours, which are made together, and one that stays what it was.
+    // Two neighbors, which are made together, and one that stays what it was.
     let changes =
         [(5, 0, vec![1, 2, 3]), (6, 2, vec![9]), (999, 1, vec![0x80, 0x7F]), (40, 0, vec![table[120]])];
     let changes = changes.map(|(record, offset, bytes)| RecordChange { record, offset, bytes });

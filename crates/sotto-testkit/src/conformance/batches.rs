@@ -27,7 +27,7 @@ pub fn equal_singles(subject: &Subject) {
     }
 }
 
-/// A malformed query, wherever it stands, gets its error and leaves its neighbours alone.
+/// A malformed query, wherever it stands, gets its error and leaves its neighbors alone.
 pub fn bad_among_good(subject: &Subject) {
     let table = subject.table(MIDDLE);
     let asks = asks(&table, 5, &mut seeded("bad among good"));

@@ -12,7 +12,7 @@ const SHAPES: [(u64, u64, u64); 6] =
     [(40, 32, 1), (7, 32, 2), (20, 4, 3), (33, 16, 8), (5, 32, 9), (2, 4096, 3)];
 
 /// Places of a bucket that are tried, at most; all of them where there are no more.
-const MOST_PLACES: u64 = 64;
+const MAX_PLACES: u64 = 64;
 
 /// A table of buckets, and how many records each has.
 fn table(subject: &Subject, (rows, row_bytes, buckets): (u64, u64, u64)) -> (Table, u64) {
@@ -47,7 +47,7 @@ pub fn come_back(subject: &Subject) {
         let mut client = table.client(rng);
         let buckets = shape.2;
         let mut tries: Vec<Vec<u64>> = (0..each)
-            .step_by(each.div_ceil(MOST_PLACES) as usize)
+            .step_by(each.div_ceil(MAX_PLACES) as usize)
             .map(|place| (0..buckets).map(|bucket| (place + bucket) % each).collect())
             .collect();
         tries.extend([0, each / 2, each - 1].map(|place| vec![place; buckets as usize]));

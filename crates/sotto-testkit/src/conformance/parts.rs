@@ -15,7 +15,7 @@ use std::sync::Arc;
 const LARGE: Case = Case { rows: 1600, row_bytes: 600, fill: Fill::Random };
 
 /// The most named sets of a scheme that are tried: some have dozens that are cut alike.
-const MOST_SETS: usize = 10;
+const MAX_SETS: usize = 10;
 
 /// A table for each named set.
 const SOME: Case = Case { rows: 800, row_bytes: 300, fill: Fill::Random };
@@ -33,7 +33,7 @@ const PARTS: [u32; 5] = [1, 2, 3, 4, 9];
 const FEW: [u32; 2] = [1, 3];
 
 /// The most parts that are tried.
-const MOST: u32 = 12;
+const MAX: u32 = 12;
 
 fn entry(subject: &Subject) -> PartEntry {
     subject.entry.server.parts.expect("a scheme whose tables are cut says how")
@@ -45,7 +45,7 @@ fn numbers(table: &Table, entry: &PartEntry, quick: bool) -> Vec<u32> {
     assert!(most >= 1, "a table is one part at least");
     let tried = if quick { &FEW[..] } else { &PARTS };
     let mut numbers: Vec<u32> = tried.iter().copied().filter(|parts| *parts <= most).collect();
-    numbers.push(most.min(MOST));
+    numbers.push(most.min(MAX));
     numbers.dedup();
     numbers
 }
@@ -98,7 +98,7 @@ pub fn make_the_table(subject: &Subject) {
     }
     assert!(cut, "a table of these has several parts");
     let sets = (subject.entry.sets)();
-    let sets = sets.iter().filter(|_| sets.len() <= MOST_SETS);
+    let sets = sets.iter().filter(|_| sets.len() <= MAX_SETS);
     let sets = sets.map(|set| Table::encode_set(subject.entry, SOME, Some(set.name)));
     let buckets = subject.entry.batch.map(|_| Table::encode_buckets(subject.entry, SOME, 3));
     for table in sets.chain(buckets) {

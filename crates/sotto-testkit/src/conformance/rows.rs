@@ -5,7 +5,7 @@ use crate::memory::MemoryImage;
 use crate::rng::seeded;
 use std::sync::Arc;
 
-/// Counts around the sizes at which layouts change: single rows, and a power of two with its neighbours.
+/// Counts around the sizes at which layouts change: single rows, and a power of two with its neighbors.
 const COUNTS: [u64; 7] = [1, 2, 3, 100, 127, 128, 129];
 /// The same around a larger power of two.
 const LARGER_COUNTS: [u64; 3] = [4095, 4096, 4097];
@@ -33,7 +33,7 @@ pub fn come_back_from_larger_tables(subject: &Subject) {
     }
 }
 
-/// Tables of one byte value: the extremes of a centred byte, where noise and overflow are worst.
+/// Tables of one byte value: the extremes of a centered byte, where noise and overflow are worst.
 pub fn of_equal_bytes_come_back(subject: &Subject) {
     for (i, byte) in [0x00, 0x80, 0xFF].into_iter().enumerate() {
         for (j, row_bytes) in [1, 2, 7, 32, 255, 4096].into_iter().enumerate() {

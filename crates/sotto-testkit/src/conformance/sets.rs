@@ -8,14 +8,14 @@ use sotto_core::{Error, ParamsError, RecordIndex, TableShape};
 const RECORDS: u64 = 21;
 
 /// Bytes that a table of a set with very large records may have.
-const MOST_BYTES: u64 = 6 << 20;
+const MAX_BYTES: u64 = 6 << 20;
 
 /// Every named set gives back the right rows: of a table of many records of narrow rows, and of one whose
 /// rows are wider than what the set takes at once.
 pub fn come_back(subject: &Subject) {
     for set in (subject.entry.sets)() {
         let natural = natural_record(subject, set.name);
-        let records = RECORDS.min(MOST_BYTES / natural).max(2);
+        let records = RECORDS.min(MAX_BYTES / natural).max(2);
         let narrow = (natural / 5).max(1);
         check(subject, set.name, records * (natural / narrow) - 1, narrow);
         check(subject, set.name, 3, natural + 100);

@@ -17,7 +17,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 pub enum Fill {
     /// Bytes that look random, the same on every run.
     Random,
-    /// This byte throughout. 0x80 is the most negative centred byte, and so the worst for noise.
+    /// This byte throughout. 0x80 is the most negative centered byte, and so the worst for noise.
     Byte(u8),
 }
 
@@ -172,7 +172,7 @@ impl Table {
         &self.records.bytes()[record as usize * width..][..width]
     }
 
-    /// A handful of rows: both ends, their neighbours, and some between.
+    /// A handful of rows: both ends, their neighbors, and some between.
     pub fn some_rows(&self) -> Vec<u64> {
         some(self.case.rows)
     }

@@ -1,6 +1,6 @@
-//! Whole colour classes, written down: the numbers of each colour's nodes from left to right.
+//! Whole color classes, written down: the numbers of each color's nodes from left to right.
 //!
-//! Nobody needs them to build or ask a table, where rows go to their colours as they come. They are what the paper's
+//! Nobody needs them to build or ask a table, where rows go to their colors as they come. They are what the paper's
 //! programs compute, and what the walks are checked against.
 //!
 //! Nodes are numbered layer by layer, the root with 1, so that the children of `r` are `q r - q + 2` to `q r + 1`. A node `d`
@@ -24,7 +24,7 @@ struct Template {
 }
 
 impl Coloring {
-    /// The nodes of every colour, on huge pages where the system grants them.
+    /// The nodes of every color, on huge pages where the system grants them.
     ///
     /// # Errors
     /// [`ParamsError::Field`] if numbers of nodes have more than 32 bits; if the system refuses the memory.
@@ -39,11 +39,11 @@ impl Coloring {
         let templates = templates(&self.states, q, low);
         let room = |size: &u64| HugeWords::with_room(*size as usize);
         let mut classes: Vec<HugeWords> = self.sizes().iter().map(room).collect::<Result<_, _>>()?;
-        let colours: Vec<u8> = (0..classes.len() as u8).collect();
+        let colors: Vec<u8> = (0..classes.len() as u8).collect();
         Writer { states: &self.states, q, low, templates: &templates }.node(
             self.root,
             1,
-            &colours,
+            &colors,
             &mut classes,
         );
         Ok(classes)
@@ -82,19 +82,19 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    /// Writes what is below node `r`, whose list has these colours.
-    fn node(&self, state: u32, r: u32, colours: &[u8], classes: &mut [HugeWords]) {
-        if colours.len() <= self.low {
-            for (colour, template) in colours.iter().zip(&self.templates[state as usize]) {
-                let nodes = classes[usize::from(*colour)].next(template.factors.len());
+    /// Writes what is below node `r`, whose list has these colors.
+    fn node(&self, state: u32, r: u32, colors: &[u8], classes: &mut [HugeWords]) {
+        if colors.len() <= self.low {
+            for (color, template) in colors.iter().zip(&self.templates[state as usize]) {
+                let nodes = classes[usize::from(*color)].next(template.factors.len());
                 affine(&template.factors, &template.terms, r, nodes);
             }
             return;
         }
         for (s, branch) in (0u32..).zip(&self.states.get(state).branches) {
             let child = (self.q.wrapping_mul(r)).wrapping_add(2 + s).wrapping_sub(self.q);
-            classes[usize::from(colours[usize::from(branch.place)])].extend([child]);
-            let below: Vec<u8> = branch.order.iter().map(|place| colours[usize::from(*place)]).collect();
+            classes[usize::from(colors[usize::from(branch.place)])].extend([child]);
+            let below: Vec<u8> = branch.order.iter().map(|place| colors[usize::from(*place)]).collect();
             self.node(branch.state, child, &below, classes);
         }
     }

@@ -9,12 +9,12 @@ use sotto_core::{Misuse, Result};
 use std::hint::black_box;
 use subtle::ConstantTimeEq;
 
-const LAYERS: usize = PerfectTree::MOST_LAYERS;
+const LAYERS: usize = PerfectTree::MAX_LAYERS;
 
 /// A walk of which everything is secret.
 struct SecretWalk {
     state: u32,
-    /// Of each place the nodes of its colour to the left, above the lowest byte, which is the colour.
+    /// Of each place the nodes of its color to the left, above the lowest byte, which is the color.
     words: [u64; LAYERS],
 }
 
@@ -118,7 +118,7 @@ impl SecretWalk {
         let mut words = kept.words.map(|word| word & 0xFF);
         self.take(height, words.get_mut(..height - 1).unwrap_or_default());
         *self = SecretWalk { state: kept.state, words };
-        ColorSlot { colour: here as u8, row: (here >> 8) + kept.ahead }
+        ColorSlot { color: here as u8, row: (here >> 8) + kept.ahead }
     }
 
     /// Puts the word of each of these secret places, among the `height` there are, in its stead.

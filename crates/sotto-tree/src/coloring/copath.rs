@@ -1,12 +1,12 @@
 //! Where the siblings of a leaf's path lie: the rows of a Merkle proof, in an order that only ever grows.
 //!
-//! A Merkle proof wants siblings, and two siblings' colours are mixed up: the row of a node's place holds its *sibling's*
+//! A Merkle proof wants siblings, and two siblings' colors are mixed up: the row of a node's place holds its *sibling's*
 //! hash (the paper's swapped tree). From left to right such rows could not be written as a log grows, since a left child
 //! comes before much of what lies under its sibling, and the sibling's hash is known only after that. So rows
-//! are in another order here: **a colour's rows are written in the order in which their hashes become known**, each hash
-//! to the colour of its sibling. What a log of `n` leaves has is then a prefix of what it will have, in every colour.
+//! are in another order here: **a color's rows are written in the order in which their hashes become known**, each hash
+//! to the color of its sibling. What a log of `n` leaves has is then a prefix of what it will have, in every color.
 //!
-//! Below a node, a left child's row is therefore its colour's last: its sibling is complete after all that is under it. A
+//! Below a node, a left child's row is therefore its color's last: its sibling is complete after all that is under it. A
 //! right child's row is known as soon as the left subtree is complete.
 
 use super::path::PathWalk;
@@ -15,7 +15,7 @@ use super::{ColorSlot, Coloring};
 use sotto_core::{Misuse, Result};
 
 impl Coloring {
-    /// The rows of a leaf's proof in a binary tree, from the root's child's sibling down: `h` places, one in each colour.
+    /// The rows of a leaf's proof in a binary tree, from the root's child's sibling down: `h` places, one in each color.
     ///
     /// Fast, and its memory accesses follow the leaf: for leaves that are no secret. [`Self::secret_copath`] is for those
     /// that are.
@@ -38,7 +38,7 @@ impl Coloring {
         self.descend(leaf, |place, _| places.push(place))
     }
 
-    /// How many rows each colour has when the first `leaves` leaves are there, counted by the hashes of complete subtrees. The
+    /// How many rows each color has when the first `leaves` leaves are there, counted by the hashes of complete subtrees. The
     /// root's hash is in no row.
     ///
     /// # Errors
@@ -50,14 +50,14 @@ impl Coloring {
         self.shape.check_leaf(leaves)?;
         let mut rows = vec![0; self.shape.height()];
         self.descend(leaves, |place, written| {
-            if let Some(rows) = rows.get_mut(usize::from(place.colour)) {
+            if let Some(rows) = rows.get_mut(usize::from(place.color)) {
                 *rows = written;
             }
         })?;
         Ok(rows)
     }
 
-    /// Tells of each place on the way to a leaf, with how many of its colour's rows are known before the leaf is.
+    /// Tells of each place on the way to a leaf, with how many of its color's rows are known before the leaf is.
     fn descend(&self, leaf: u64, mut tell: impl FnMut(ColorSlot, u64)) -> Result<()> {
         if self.shape.arity() != 2 {
             return Err(Misuse::Rule("a proof by siblings is a binary tree's").into());

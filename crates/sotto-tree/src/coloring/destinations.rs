@@ -1,7 +1,7 @@
-//! To which colours a growing log writes its hashes, many leaves at a time.
+//! To which colors a growing log writes its hashes, many leaves at a time.
 //!
 //! A walk for each of a log's hashes would take longer than hashing. What is below a node is written in an order that
-//! only depends on its state, so it is found once for each low state, and a walk finds the colours.
+//! only depends on its state, so it is found once for each low state, and a walk finds the colors.
 
 use super::copath::sides;
 use super::path::PathWalk;
@@ -9,7 +9,7 @@ use super::states::State;
 use super::{ColorSlot, Coloring};
 use sotto_core::{Misuse, Result};
 
-/// Colours of the hashes that a complete subtree makes, each in the order in which they become known: children
+/// Colors of the hashes that a complete subtree makes, each in the order in which they become known: children
 /// before parents, left before right.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Destinations {
@@ -22,7 +22,7 @@ pub struct Destinations {
 
 /// The orders of all subtrees of a height, ready to be looked up.
 pub struct DestinationTable<'a> {
-    colouring: &'a Coloring,
+    coloring: &'a Coloring,
     height: usize,
     /// Places in the order of writing, by state; empty for states of other heights.
     orders: Vec<Vec<u8>>,
@@ -44,7 +44,7 @@ impl Coloring {
             let layers = state.sizes.len();
             orders.push(if (1..=height).contains(&layers) { order(state, &orders)? } else { Vec::new() });
         }
-        Ok(DestinationTable { colouring: self, height, orders })
+        Ok(DestinationTable { coloring: self, height, orders })
     }
 }
 
@@ -66,7 +66,7 @@ impl DestinationTable<'_> {
     /// # Errors
     /// [`Misuse::IndexPastEnd`].
     pub fn of(&self, number: u64, out: &mut Destinations) -> Result<()> {
-        let Coloring { shape, states, root } = self.colouring;
+        let Coloring { shape, states, root } = self.coloring;
         let layers = shape.height() - self.height;
         if number >> layers != 0 {
             return Err(Misuse::IndexPastEnd { index: number, len: 1 << layers }.into());
@@ -77,14 +77,14 @@ impl DestinationTable<'_> {
         for layer in (0..layers).rev() {
             let [left, right] = sides(states.get(state))?;
             let (branch, sibling) = if number >> layer & 1 == 0 { (left, right) } else { (right, left) };
-            let ColorSlot { colour, .. } = walk.place(sibling.place);
-            out.above.push(colour);
+            let ColorSlot { color, .. } = walk.place(sibling.place);
+            out.above.push(color);
             walk.descend(branch);
             state = branch.state;
         }
         out.above.reverse();
         out.inside.clear();
-        out.inside.extend(self.orders[state as usize].iter().map(|place| walk.colours[usize::from(*place)]));
+        out.inside.extend(self.orders[state as usize].iter().map(|place| walk.colors[usize::from(*place)]));
         Ok(())
     }
 }

@@ -1,4 +1,4 @@
-//! The Colour-Splitting Algorithm for binary trees (the paper's Algorithms 1 to 3).
+//! The Color-Splitting Algorithm for binary trees (the paper's Algorithms 1 to 3).
 
 use super::states::{Child, StateCache, States, sorted};
 
@@ -8,7 +8,7 @@ pub(crate) fn split(states: &mut States, known: &mut StateCache, sizes: Vec<u64>
         return state;
     }
     let lists = children(&sizes);
-    // Two leaves, or two children with a colour's only two nodes: they share it.
+    // Two leaves, or two children with a color's only two nodes: they share it.
     let shared = sizes.first() == Some(&2);
     let children = (0u8..)
         .zip(lists)
@@ -36,7 +36,7 @@ impl Halves {
     }
 }
 
-/// The sizes left for the left and the right child, with the places of their colours.
+/// The sizes left for the left and the right child, with the places of their colors.
 fn children(sizes: &[u64]) -> [Vec<(u64, u8)>; 2] {
     let mut halves = Halves::default();
     let dealt = match sizes {

@@ -1,25 +1,25 @@
-//! Where the nodes of a leaf's path lie in their colours (the paper's indexing algorithm).
+//! Where the nodes of a leaf's path lie in their colors (the paper's indexing algorithm).
 //!
-//! A colour's nodes are counted from left to right. They tile the leaves, so that there is one such order, whatever
-//! made the colouring. The number of nodes to the left of a path is counted on the way down.
+//! A color's nodes are counted from left to right. They tile the leaves, so that there is one such order, whatever
+//! made the coloring. The number of nodes to the left of a path is counted on the way down.
 
 use super::states::Branch;
 use super::{ColorSlot, Coloring};
 use crate::shape::PerfectTree;
 use sotto_core::Result;
 
-/// Counts and colours on the way down, each a list that follows the node's.
+/// Counts and colors on the way down, each a list that follows the node's.
 #[derive(Clone, Copy)]
 pub(super) struct PathWalk {
-    /// Which colour each place has.
-    pub(super) colours: [u8; PerfectTree::MOST_LAYERS],
-    /// Nodes of each place's colour to the left.
-    pub(super) counts: [u64; PerfectTree::MOST_LAYERS],
+    /// Which color each place has.
+    pub(super) colors: [u8; PerfectTree::MAX_LAYERS],
+    /// Nodes of each place's color to the left.
+    pub(super) counts: [u64; PerfectTree::MAX_LAYERS],
 }
 
 impl PathWalk {
     pub(super) fn new() -> Self {
-        PathWalk { colours: std::array::from_fn(|i| i as u8), counts: [0; PerfectTree::MOST_LAYERS] }
+        PathWalk { colors: std::array::from_fn(|i| i as u8), counts: [0; PerfectTree::MAX_LAYERS] }
     }
 
     /// Counts what lies left of a child.
@@ -31,23 +31,23 @@ impl PathWalk {
 
     /// The child itself, once what lies left of it is counted.
     pub(super) fn place(&self, place: u8) -> ColorSlot {
-        let place = usize::from(place) % PerfectTree::MOST_LAYERS;
-        ColorSlot { colour: self.colours[place], row: self.counts[place] }
+        let place = usize::from(place) % PerfectTree::MAX_LAYERS;
+        ColorSlot { color: self.colors[place], row: self.counts[place] }
     }
 
     /// Goes on in the child's list.
     pub(super) fn descend(&mut self, branch: &Branch) {
         let above = *self;
         for (i, place) in branch.order.iter().enumerate() {
-            let place = usize::from(*place) % PerfectTree::MOST_LAYERS;
-            self.colours[i] = above.colours[place];
+            let place = usize::from(*place) % PerfectTree::MAX_LAYERS;
+            self.colors[i] = above.colors[place];
             self.counts[i] = above.counts[place];
         }
     }
 }
 
 impl Coloring {
-    /// The nodes of a leaf's path, from the root's child down to the leaf: `h` places, one in each colour.
+    /// The nodes of a leaf's path, from the root's child down to the leaf: `h` places, one in each color.
     ///
     /// Fast, and its memory accesses follow the leaf: for leaves that are no secret. See [`Self::copath`] for those
     /// that are.

@@ -1,8 +1,8 @@
-//! Rotation colouring, for trees with at least as many children to a node as layers: no search, and no failure.
+//! Rotation coloring, for trees with at least as many children to a node as layers: no search, and no failure.
 //!
-//! A node's list of `k` colours is turned by one place from child to child. Below a child the whole subtree is coloured layer
+//! A node's list of `k` colors is turned by one place from child to child. Below a child the whole subtree is colored layer
 //! by layer, in the order in which the list was turned. If `k` children of `q` make a turn, `q mod k` are left over: they
-//! get a colour each and do the same with the others. Turns are exactly balanced, so sizes are where `k` divides `q`;
+//! get a color each and do the same with the others. Turns are exactly balanced, so sizes are where `k` divides `q`;
 //! elsewhere they differ by what the last children leave.
 
 use super::states::{Child, States};

@@ -1,25 +1,25 @@
 //! Sizes dealt out among three or more children, for trees with more layers than a node has children.
 //!
-//! Here the paper's rule, which gives siblings two colours at most, has no answer for many trees: three layers of a
-//! ternary tree need all three colours among the root's children. So siblings get as many colours as balance asks for.
+//! Here the paper's rule, which gives siblings two colors at most, has no answer for many trees: three layers of a
+//! ternary tree need all three colors among the root's children. So siblings get as many colors as balance asks for.
 //!
-//! **How many children.** Let `w` be the mean size in a list of `k - 1` colours below a child. A colour that is a child's own is
+//! **How many children.** Let `w` be the mean size in a list of `k - 1` colors below a child. A color that is a child's own is
 //! missing below that child, so with `a` children of its own it has `a + (q - a) w` nodes on average. Asking that to be
 //! its size `c` gives `a = (q w - c) / (w - 1)`, and these sum to `q` exactly. They are rounded, the largest fractions up.
 //!
-//! **How much below each.** Sizes are `1 + (q - 1) u` with whole *units* `u >= 1`, since below each child a colour is a
-//! complete prefix code. What remains is a table of units, colours by children, with known sums both ways and no entry
-//! where a child has the colour itself. Each colour's units are dealt out evenly, and then units move from children with
+//! **How much below each.** Sizes are `1 + (q - 1) u` with whole *units* `u >= 1`, since below each child a color is a
+//! complete prefix code. What remains is a table of units, colors by children, with known sums both ways and no entry
+//! where a child has the color itself. Each color's units are dealt out evenly, and then units move from children with
 //! too many to those with too few, until all sums are right.
 //!
-//! Where that has no solution, the node is coloured by rotation instead, and the colouring's sizes are what comes of it.
+//! Where that has no solution, the node is colored by rotation instead, and the coloring's sizes are what comes of it.
 
 use super::rotation::rotate;
 use super::states::{Child, StateCache, States, sorted};
 use crate::shape::below;
 
-/// Lists of sizes that are looked into before the rest is coloured by rotation.
-const MOST_LISTS: usize = 1 << 14;
+/// Lists of sizes that are looked into before the rest is colored by rotation.
+const MAX_LISTS: usize = 1 << 14;
 
 /// The state of a node that would have these sizes below it, in ascending order.
 pub(crate) fn share(states: &mut States, known: &mut StateCache, arity: usize, sizes: Vec<u64>) -> u32 {
@@ -27,7 +27,7 @@ pub(crate) fn share(states: &mut States, known: &mut StateCache, arity: usize, s
         return state;
     }
     let owners = owners(arity, &sizes);
-    let table = if known.len() < MOST_LISTS { units(arity, &sizes, &owners) } else { None };
+    let table = if known.len() < MAX_LISTS { units(arity, &sizes, &owners) } else { None };
     let state = match table {
         Some(table) => {
             let children = owners
@@ -49,7 +49,7 @@ pub(crate) fn share(states: &mut States, known: &mut StateCache, arity: usize, s
     state
 }
 
-/// The place of each child's colour.
+/// The place of each child's color.
 fn owners(arity: usize, sizes: &[u64]) -> Vec<u8> {
     let (q, k) = (arity as u64, sizes.len());
     if k == 1 || sizes.first() == Some(&q) {
@@ -66,7 +66,7 @@ fn owners(arity: usize, sizes: &[u64]) -> Vec<u8> {
             (a % unit, (a / unit) as usize, place)
         })
         .collect();
-    // A colour above its mean size wanted less than nothing, so that the whole parts may be too many already.
+    // A color above its mean size wanted less than nothing, so that the whole parts may be too many already.
     let mut left = arity;
     for (_, whole, _) in &mut wanted {
         *whole = left.min(*whole);
@@ -80,7 +80,7 @@ fn owners(arity: usize, sizes: &[u64]) -> Vec<u8> {
     wanted.iter().flat_map(|(_, whole, place)| std::iter::repeat_n(*place as u8, *whole)).collect()
 }
 
-/// Units by place and child, none where the child has the colour itself.
+/// Units by place and child, none where the child has the color itself.
 fn units(arity: usize, sizes: &[u64], owners: &[u8]) -> Option<Vec<Vec<u64>>> {
     let (q, k) = (arity as u64, sizes.len());
     let due = (below(q, k - 1) - (k as u64 - 1)) / (q - 1);
@@ -120,7 +120,7 @@ fn units(arity: usize, sizes: &[u64], owners: &[u8]) -> Option<Vec<Vec<u64>>> {
     None
 }
 
-/// Moves units from one child to another, each colour's part of them about the same. Returns how many.
+/// Moves units from one child to another, each color's part of them about the same. Returns how many.
 fn shift(table: &mut [Vec<u64>], owners: &[u8], from: usize, to: usize, wanted: u64) -> u64 {
     let has = |child: usize, place: usize| usize::from(owners[child]) == place;
     let mut rows: Vec<&mut Vec<u64>> = table

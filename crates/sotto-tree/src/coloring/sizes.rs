@@ -1,10 +1,10 @@
-//! How many nodes each colour may have (the paper's section on feasible colour sequences).
+//! How many nodes each color may have (the paper's section on feasible color sequences).
 
 use crate::shape::{PerfectTree, below};
 
 /// Sizes as equal as they can be, in ascending order.
 ///
-/// A colour class is a complete prefix code over `q` symbols: every leaf lies under exactly one of its nodes. Such a
+/// A color class is a complete prefix code over `q` symbols: every leaf lies under exactly one of its nodes. Such a
 /// code has `1 + k(q - 1)` words, so sizes differ by at most `q - 1`: by one in a binary tree.
 pub fn balanced(shape: PerfectTree) -> Vec<u64> {
     let (q, h) = (shape.arity(), shape.height() as u64);
@@ -14,7 +14,7 @@ pub fn balanced(shape: PerfectTree) -> Vec<u64> {
     (0..h).map(|i| 1 + (q - 1) * (units / h + u64::from(i >= h - larger))).collect()
 }
 
-/// Whether sizes in ascending order can be a colouring's at all: conditions (C1) and (C2) of the paper, and that each
+/// Whether sizes in ascending order can be a coloring's at all: conditions (C1) and (C2) of the paper, and that each
 /// is that of a complete prefix code. For binary trees that is enough (the paper's Theorem 2).
 pub fn feasible(arity: u64, sizes: &[u64]) -> bool {
     let mut sum = 0u64;
@@ -56,7 +56,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_colouring_has_is_not_feasible() {
+    fn what_no_coloring_has_is_not_feasible() {
         assert!(feasible(2, &[2, 4, 8]) && feasible(2, &[4, 5, 5]));
         assert!(!feasible(2, &[2, 3, 9]), "(C1)");
         assert!(!feasible(2, &[5, 5, 5]) && !feasible(2, &[4, 5]), "(C2)");

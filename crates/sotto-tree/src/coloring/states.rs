@@ -1,18 +1,18 @@
-//! A colouring as a small graph of states.
+//! A coloring as a small graph of states.
 //!
-//! Colours are handed down as lists. What happens at a node depends on its list's sizes alone, not on which colours
+//! Colors are handed down as lists. What happens at a node depends on its list's sizes alone, not on which colors
 //! they are the sizes of, and few lists of sizes come up: starting balanced, no more than 20 at any height of a binary
 //! tree, and one or two at most heights. So a tree of 2^36 leaves is some tens of states, and whatever is to be known of it
 //! is a walk through them.
 //!
-//! A *place* is a position in a node's list. Places, not colours, are what states speak of.
+//! A *place* is a position in a node's list. Places, not colors, are what states speak of.
 
 use std::collections::HashMap;
 
 /// What happens at every node that has the same list of sizes.
 #[derive(Debug)]
 pub(crate) struct State {
-    /// Nodes of each place's colour below the node.
+    /// Nodes of each place's color below the node.
     pub(crate) sizes: Vec<u64>,
     /// One for each child, from left to right.
     pub(crate) branches: Vec<Branch>,
@@ -21,30 +21,30 @@ pub(crate) struct State {
 /// A child, and its list.
 #[derive(Debug)]
 pub(crate) struct Branch {
-    /// The place of the child's colour.
+    /// The place of the child's color.
     pub(crate) place: u8,
     /// The child's state.
     pub(crate) state: u32,
-    /// The places, in this list, of the colours in the child's.
+    /// The places, in this list, of the colors in the child's.
     pub(crate) order: Vec<u8>,
-    /// Nodes of each place's colour among the children to the left, and below them.
+    /// Nodes of each place's color among the children to the left, and below them.
     pub(crate) before: Vec<u64>,
     /// The two in one word for each place, so that whoever reads all branches reads it once: `before` above the lowest byte,
     /// which is of `order`.
     pub(crate) words: Vec<u64>,
 }
 
-/// How a rule colours the children of a node.
+/// How a rule colors the children of a node.
 pub(crate) struct Child {
-    /// The place of the child's colour.
+    /// The place of the child's color.
     pub(crate) place: u8,
     /// The child's state.
     pub(crate) state: u32,
-    /// The places, in its parent's list, of the colours in its own.
+    /// The places, in its parent's list, of the colors in its own.
     pub(crate) order: Vec<u8>,
 }
 
-/// All states of a colouring, children before parents.
+/// All states of a coloring, children before parents.
 #[derive(Debug)]
 pub(crate) struct States {
     all: Vec<State>,
@@ -111,7 +111,7 @@ impl StateCache {
     }
 }
 
-/// Sorts a child's list by size, colours of equal size staying in order: places of its parent's list, and sizes.
+/// Sorts a child's list by size, colors of equal size staying in order: places of its parent's list, and sizes.
 pub(crate) fn sorted(mut list: Vec<(u64, u8)>) -> (Vec<u64>, Vec<u8>) {
     list.sort_by_key(|(size, _)| *size);
     list.into_iter().unzip()

@@ -96,9 +96,9 @@ fn complete_subtrees_have_the_defined_root() {
     }
 }
 
-/// The tables of a coloured log: each hash in the colour and the row where its sibling's leaves look for it.
+/// The tables of a colored log: each hash in the color and the row where its sibling's leaves look for it.
 struct Tables {
-    colouring: Coloring,
+    coloring: Coloring,
     peaks: Peaks,
     rows: Vec<Vec<Hash>>,
 }
@@ -106,34 +106,34 @@ struct Tables {
 impl Tables {
     /// Written leaf by leaf in runs of four leaves.
     fn new(height: u8, leaves: &[Hash]) -> Self {
-        let colouring = Coloring::new(PerfectTree::new(2, height).unwrap());
+        let coloring = Coloring::new(PerfectTree::new(2, height).unwrap());
         let (mut peaks, mut rows) = (Peaks::new(), vec![Vec::new(); height.into()]);
         let run = usize::from(height > 2) * 2;
-        let destined = colouring.destinations(run).unwrap();
+        let destined = coloring.destinations(run).unwrap();
         let mut to = Destinations::default();
         for (number, leaves) in leaves.chunks(1 << run).enumerate() {
             destined.of(number as u64, &mut to).unwrap();
             let mut inside = to.inside.iter();
             for leaf in leaves {
                 peaks.append(*leaf, |CompleteSubtree { level, hash, .. }| {
-                    let colour = match usize::from(level).checked_sub(run) {
+                    let color = match usize::from(level).checked_sub(run) {
                         None => inside.next(),
                         Some(above) => to.above.get(above),
                     };
-                    // Only the root has no colour.
-                    assert!(colour.is_some() || level == height, "level {level}");
-                    colour.into_iter().for_each(|colour| rows[usize::from(*colour)].push(hash));
+                    // Only the root has no color.
+                    assert!(color.is_some() || level == height, "level {level}");
+                    color.into_iter().for_each(|color| rows[usize::from(*color)].push(hash));
                 });
             }
         }
-        Tables { colouring, peaks, rows }
+        Tables { coloring, peaks, rows }
     }
 
-    /// One row of each colour, by level from the leaf up; what is not written yet is zero.
+    /// One row of each color, by level from the leaf up; what is not written yet is zero.
     fn siblings(&self, leaf: u64) -> Vec<Hash> {
-        let places = self.colouring.copath(leaf).unwrap();
-        let row = |(colour, row): (u8, u64)| self.rows[usize::from(colour)].get(row as usize).copied();
-        places.iter().rev().map(|place| row((place.colour, place.row)).unwrap_or_default()).collect()
+        let places = self.coloring.copath(leaf).unwrap();
+        let row = |(color, row): (u8, u64)| self.rows[usize::from(color)].get(row as usize).copied();
+        places.iter().rev().map(|place| row((place.color, place.row)).unwrap_or_default()).collect()
     }
 }
 
@@ -141,7 +141,7 @@ fn check(height: u8, count: u64) {
     let all = leaves(count);
     let tables = Tables::new(height, &all);
     let written: Vec<u64> = tables.rows.iter().map(|rows| rows.len() as u64).collect();
-    assert_eq!(written, tables.colouring.copath_rows(count).unwrap());
+    assert_eq!(written, tables.coloring.copath_rows(count).unwrap());
     let root = tables.peaks.root();
     for leaf in 0..count {
         let made = assemble(leaf, &tables.peaks, &tables.siblings(leaf)).unwrap();
@@ -152,7 +152,7 @@ fn check(height: u8, count: u64) {
 
 /// Invariant 10, at every length.
 #[test]
-fn one_row_of_each_colour_makes_a_proof() {
+fn one_row_of_each_color_makes_a_proof() {
     for height in 1..=5 {
         for count in 1..=1 << height {
             check(height, count);
@@ -210,25 +210,25 @@ fn what_is_no_proof_is_refused() {
 proptest! {
     #[test]
     fn destinations_agree_with_the_places_of_proofs(height in 3u8..=30, layers in 0usize..9, seed in any::<u64>()) {
-        let colouring = Coloring::new(PerfectTree::new(2, height).unwrap());
+        let coloring = Coloring::new(PerfectTree::new(2, height).unwrap());
         let layers = layers.min(usize::from(height) - 1);
         let number = seed % (1 << (usize::from(height) - layers));
         let mut to = Destinations::default();
-        colouring.destinations(layers).unwrap().of(number, &mut to).unwrap();
+        coloring.destinations(layers).unwrap().of(number, &mut to).unwrap();
         prop_assert_eq!(to.inside.len(), (2 << layers) - 2);
-        // A leaf's row at a level is in the colour to which its sibling there writes.
+        // A leaf's row at a level is in the color to which its sibling there writes.
         let first = number << layers;
-        for (above, colour) in to.above.iter().enumerate() {
+        for (above, color) in to.above.iter().enumerate() {
             let level = layers + above;
-            let looks = colouring.copath(first ^ 1 << level).unwrap();
-            prop_assert_eq!(looks[usize::from(height) - 1 - level].colour, *colour);
+            let looks = coloring.copath(first ^ 1 << level).unwrap();
+            prop_assert_eq!(looks[usize::from(height) - 1 - level].color, *color);
         }
         let mut inside = to.inside.iter();
         for leaf in first..first + (1 << layers) {
             for level in 0..=(leaf.trailing_ones() as usize) {
                 if level >= layers { break; }
-                let looks = colouring.copath(leaf ^ 1 << level).unwrap();
-                prop_assert_eq!(Some(&looks[usize::from(height) - 1 - level].colour), inside.next());
+                let looks = coloring.copath(leaf ^ 1 << level).unwrap();
+                prop_assert_eq!(Some(&looks[usize::from(height) - 1 - level].color), inside.next());
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Colourings and logs against their definitions.
+//! Colorings and logs against their definitions.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -6,5 +6,5 @@
     reason = "a failed check fails its test"
 )]
 
-mod colouring;
+mod coloring;
 mod log;

@@ -126,7 +126,7 @@ pub(super) fn layers_of(params: &Inner, cols: &Range<usize>) -> Range<usize> {
     cols.start / params.columns()..cols.end.div_ceil(params.columns())
 }
 
-/// Each layer's sum relinearised, left with one prime, and rounded: what is sent.
+/// Each layer's sum relinearized, left with one prime, and rounded: what is sent.
 pub(super) fn finish<R: SlotRing>(
     params: &Inner,
     rns: &RnsRing<R>,
@@ -135,7 +135,7 @@ pub(super) fn finish<R: SlotRing>(
 ) -> Answer {
     let one = |scratch: &mut Scratch, mut product: Ciphertext| {
         let mut c = Ciphertext::zero(rns, product.level(), 2);
-        keys.square.relinearise(rns, &product, &mut c, scratch);
+        keys.square.relinearize(rns, &product, &mut c, scratch);
         while let Some(below) = c.level().below() {
             product = Ciphertext::zero(rns, below, 2);
             lower(rns, &c, &mut product, scratch);

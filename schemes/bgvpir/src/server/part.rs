@@ -1,5 +1,5 @@
 //! Tables in parts: a part has some columns of all layers, and its partial is the sum of their products with u, of three parts,
-//! for each layer of which it has some. Whoever joins adds these, and relinearises.
+//! for each layer of which it has some. Whoever joins adds these, and relinearizes.
 //!
 //! Every part rotates and unfolds for itself.
 
@@ -21,7 +21,7 @@ use sotto_math::tiles::TileLayout;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Parts of a product that was not relinearised.
+/// Parts of a product that was not relinearized.
 const PARTS: usize = 3;
 
 /// Columns that are not divided: as values they lie in groups.

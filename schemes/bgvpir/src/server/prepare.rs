@@ -189,7 +189,7 @@ struct ProductContext<'a, R: SlotRing> {
 }
 
 impl<R: SlotRing> ProductContext<'_, R> {
-    /// Unfold (Algorithm 3): one side's vector out of its leaves, by full products: relinearised, and a prime lower where the
+    /// Unfold (Algorithm 3): one side's vector out of its leaves, by full products: relinearized, and a prime lower where the
     /// literal says so.
     fn unfold(&self, mut leaves: Vec<Vec<Ciphertext>>) -> Vec<Ciphertext> {
         let depth = depth(leaves.len());
@@ -210,7 +210,7 @@ impl<R: SlotRing> ProductContext<'_, R> {
             |room, pair| {
                 tensor(self.rns, &[*pair], &mut room.product);
                 let mut out = Ciphertext::zero(self.rns, level, 2);
-                self.keys.square.relinearise(self.rns, &room.product, &mut out, &mut room.scratch);
+                self.keys.square.relinearize(self.rns, &room.product, &mut out, &mut room.scratch);
                 self.lower(out, kept, &mut room.scratch)
             },
         );

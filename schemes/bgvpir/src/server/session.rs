@@ -14,7 +14,7 @@ pub struct SwitchKeys<R: SlotRing> {
     pub(super) turn: RotationKey<R>,
     /// Rotates by a stride, if there is such a key.
     pub(super) leap: Option<RotationKey<R>>,
-    /// Relinearises.
+    /// Relinearizes.
     pub(super) square: SwitchKey,
 }
 

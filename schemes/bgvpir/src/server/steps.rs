@@ -9,11 +9,11 @@ use sotto_core::{Misuse, Result, StepServer};
 
 /// The query rotated to every leaf.
 const ROTATIONS: &str = "rotations";
-/// Leaves multiplied to u and v, with relinearisation, and both brought to the primes of the table.
+/// Leaves multiplied to u and v, with relinearization, and both brought to the primes of the table.
 const UNFOLDING: &str = "unfolding";
 /// From u, v and the table to the sum of three parts.
 const PRODUCTS: &str = "inner product";
-/// Relinearisation of that sum, primes left behind, and rounding.
+/// Relinearization of that sum, primes left behind, and rounding.
 const LAST: &str = "last step";
 
 impl Server {

@@ -53,7 +53,7 @@ fn every_bit_of_a_key_is_set_half_the_time() {
     }
 }
 
-/// Pairs of neighbouring bits too, since a correction in the wrong place shows in two bits together.
+/// Pairs of neighboring bits too, since a correction in the wrong place shows in two bits together.
 #[test]
 fn the_bits_that_one_level_corrects_are_independent_of_the_index_together() {
     let params = params(1 << 14, 8);

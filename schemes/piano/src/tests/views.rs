@@ -84,7 +84,7 @@ fn check(params: &Params, indices: &[u64], answered: bool) {
 }
 
 /// Rows of the partition that row 6 lies in.
-fn neighbours() -> Vec<u64> {
+fn neighbors() -> Vec<u64> {
     let params = table(16, 1).params;
     assert_eq!((params.partitions(), params.partition_rows()), (4, 4));
     rows_of(&params, PartitionPermutation::new(4, 4).of(6).partition)
@@ -98,14 +98,14 @@ fn requests_for_one_row_again_and_again_are_uniform() {
 
 #[test]
 fn requests_for_rows_of_one_partition_are_uniform() {
-    let rows = neighbours();
+    let rows = neighbors();
     check(&params(64), &[rows[0], rows[1], rows[0]], false);
 }
 
 /// One backup: from the second query on there is none left.
 #[test]
 fn requests_of_a_starved_partition_are_uniform() {
-    let rows = neighbours();
+    let rows = neighbors();
     check(&params(1), &[rows[0], rows[1], rows[2], rows[3]], true);
 }
 

@@ -1,21 +1,21 @@
 //! Parameters: those of the one-server scheme, and how many ids are supplied together.
 
-use crate::params::{self as one, LEAST_PAIRS};
+use crate::params::{self as one, MIN_PAIRS};
 use crate::{Params as One, bound};
 use serde::{Deserialize, Serialize};
 use sotto_core::{Costs, NamedSet, ParamsReport, Result, Security, TableShape};
 use sotto_hints::message::MessageLengths;
-use sotto_hints::one_server::params::{Literal, MOST_ROW_BYTES, field};
+use sotto_hints::one_server::params::{Literal, MAX_ROW_BYTES, field};
 
 /// Ids of a block are a multiple of this: offsets are made for eight ids at once, also of half a block.
 pub(crate) const BLOCK_STEP: u64 = 16;
 
 /// Most bytes of a supply: a block of the shortest kind, of the longest rows.
-pub(crate) const MOST_SUPPLY_BYTES: u64 = BLOCK_STEP * MOST_ROW_BYTES;
+pub(crate) const MAX_SUPPLY_BYTES: u64 = BLOCK_STEP * MAX_ROW_BYTES;
 
 /// Fewest pairs in stock before another block is due, so that a client can make as many queries between two orders as go into
 /// one request, however few pairs a block has.
-const LEAST_STOCK: u64 = 64;
+const MIN_STOCK: u64 = 64;
 
 /// How many queries a row of a partition pays for, with one key: P = 80 w. The search goes through every id that was ever a
 /// hint, so that it takes twice as long in the end; and pairs that nobody orders cost nothing.
@@ -26,10 +26,10 @@ const PAIRS_PER_ROW: u64 = 80;
 const BLOCK_PER_ROW: u64 = 16;
 
 /// Fewest hints of a block, if rows are not long: so that small tables are asked more than a few times between two orders.
-const LEAST_BLOCK: u64 = 128;
+const MIN_BLOCK: u64 = 128;
 
 /// Bytes of a supply, if rows are not so long that the smallest block has more.
-const USUAL_SUPPLY_BYTES: u64 = 4 << 20;
+const DEFAULT_SUPPLY_BYTES: u64 = 4 << 20;
 
 /// What is written into a catalog.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -134,8 +134,8 @@ impl sotto_core::Params for Params {
         let ParamsLiteral { rows, row_bytes, partitions, partition_rows, hints, pairs, block } = literal;
         let one = one::ParamsLiteral { rows, row_bytes, partitions, partition_rows, hints, pairs };
         let one = One::check(one)?;
-        if block == 0 || !block.is_multiple_of(BLOCK_STEP) || block > MOST_SUPPLY_BYTES / row_bytes {
-            let why = format!("must be a multiple of {BLOCK_STEP}, of {MOST_SUPPLY_BYTES} bytes at most");
+        if block == 0 || !block.is_multiple_of(BLOCK_STEP) || block > MAX_SUPPLY_BYTES / row_bytes {
+            let why = format!("must be a multiple of {BLOCK_STEP}, of {MAX_SUPPLY_BYTES} bytes at most");
             return Err(field("block", why));
         }
         if !hints.is_multiple_of(block) {
@@ -172,7 +172,7 @@ impl sotto_core::Params for Params {
 
 /// A block of pairs, or more where that is few.
 fn low(block: u64) -> u64 {
-    LEAST_STOCK.max(block / 2)
+    MIN_STOCK.max(block / 2)
 }
 
 /// Bytes of the state of a client that has all the hints and pairs which are due at first, as it is saved.
@@ -189,8 +189,8 @@ fn client_bytes(literal: &ParamsLiteral) -> u64 {
 pub(crate) fn select(shape: &TableShape) -> Result<ParamsLiteral> {
     let table = one::ParamsLiteral::select(shape)?;
     let (c, w, row_bytes) = (table.partitions, table.partition_rows, table.row_bytes);
-    let wanted = (PAIRS_PER_ROW * w).max(LEAST_PAIRS);
-    let most = (BLOCK_PER_ROW * w).max(LEAST_BLOCK).min(USUAL_SUPPLY_BYTES / row_bytes).max(BLOCK_STEP);
+    let wanted = (PAIRS_PER_ROW * w).max(MIN_PAIRS);
+    let most = (BLOCK_PER_ROW * w).max(MIN_BLOCK).min(DEFAULT_SUPPLY_BYTES / row_bytes).max(BLOCK_STEP);
     // Half a block more than are wanted: what rounding adds at most.
     let least = bound::least_hints(wanted + most / 2, shape.required_failure_log2(), w, |_| c);
     // As many blocks as it takes, and all of one size, so that rounding adds few hints.

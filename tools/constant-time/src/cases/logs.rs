@@ -22,8 +22,8 @@ const SOME: [u64; 3] = [9, 300, LEAVES - 1];
 pub(super) fn cases() -> Vec<Case> {
     vec![
         Case::new("log/proof", SOME.len(), proofs),
-        Case::new("log/colour", SOME.len(), || colours(10, 0)),
-        Case::new("log/colour-public", SOME.len(), || colours(8, 2)),
+        Case::new("log/color", SOME.len(), || colors(10, 0)),
+        Case::new("log/color-public", SOME.len(), || colors(8, 2)),
         Case::new("log/tile", SOME.len(), tiles),
         Case::new("log/node", SOME.len(), nodes),
     ]
@@ -82,21 +82,21 @@ fn proofs() -> impl FnMut(usize) {
     }
 }
 
-fn colours(layers: u8, public_layers: u8) -> impl FnMut(usize) {
+fn colors(layers: u8, public_layers: u8) -> impl FnMut(usize) {
     let log = Log::new();
-    let colouring = Coloring::new(PerfectTree::new(2, layers).expect("a small tree"));
+    let coloring = Coloring::new(PerfectTree::new(2, layers).expect("a small tree"));
     let mut tables: Vec<Vec<Hash>> = vec![Vec::new(); layers.into()];
     let mut public = vec![Vec::new(); public_layers.into()];
     for CompleteSubtree { level, index, hash } in log.known.iter().copied() {
         if level < layers {
             let seeker = ((index ^ 1) << level) & ((1 << layers) - 1);
-            let place = colouring.copath(seeker).expect("a leaf")[usize::from(layers - level) - 1];
-            tables[usize::from(place.colour)].push(hash);
+            let place = coloring.copath(seeker).expect("a leaf")[usize::from(layers - level) - 1];
+            tables[usize::from(place.color)].push(hash);
         } else if level < layers + public_layers {
             public[usize::from(layers + public_layers - 1 - level)].push(hash);
         }
     }
-    let layer = ColorProof::new(colouring, log.peaks.clone(), public).expect("the log's own hashes");
+    let layer = ColorProof::new(coloring, log.peaks.clone(), public).expect("the log's own hashes");
     move |round| {
         let leaf = leaf(round);
         let row = |shard: usize, row: u64| {

@@ -1,7 +1,7 @@
 //! One attempt at a place for every row, in so many buckets.
 
 use super::CuckooTables;
-use crate::keyword::bucket::{EMPTY, MOST_ROWS};
+use crate::keyword::bucket::{EMPTY, MAX_ROWS};
 use crate::keyword::{TABLES, buckets};
 use rayon::prelude::*;
 
@@ -49,9 +49,9 @@ impl<'a> CuckooAttempt<'a> {
     }
 
     fn room(&self, bucket: u32) -> usize {
-        let rows = self.rows.get(bucket as usize).map_or(MOST_ROWS, Vec::len);
+        let rows = self.rows.get(bucket as usize).map_or(MAX_ROWS, Vec::len);
         let used = self.used.get(bucket as usize).copied().unwrap_or(self.bytes);
-        if rows < MOST_ROWS { self.bytes.saturating_sub(used) } else { 0 }
+        if rows < MAX_ROWS { self.bytes.saturating_sub(used) } else { 0 }
     }
 
     fn put(&mut self, row: u32, bucket: u32) {

@@ -1,7 +1,7 @@
 //! Panel: throughput against the number of lookups answered in one pass.
 
 use super::canvas::{Anchor, Canvas, WIDTH, ticks};
-use super::{colour, label};
+use super::{color, label};
 use crate::report::{Batch, MeasuredCase};
 
 const LEFT: f64 = 70.0;
@@ -46,9 +46,9 @@ pub(super) fn draw(canvas: &mut Canvas, measured: &[MeasuredCase], top: f64) -> 
     canvas.line((LEFT, y(read)), (RIGHT, y(read)), "#111", 1.5, true);
     for (slot, (i, case)) in cases.iter().enumerate() {
         let points: Vec<(f64, f64)> = case.batches.iter().map(|b| (x(b), y(b.aggregate_gb_per_s))).collect();
-        canvas.curve(&points, colour(*i));
+        canvas.curve(&points, color(*i));
         let legend = first + 14.0 + 22.0 * (slot + 1) as f64;
-        canvas.bar(RIGHT + 26.0, legend - 9.0, 14.0, 10.0, colour(*i));
+        canvas.bar(RIGHT + 26.0, legend - 9.0, 14.0, 10.0, color(*i));
         canvas.text(RIGHT + 48.0, legend, &label(case));
     }
     canvas.line((RIGHT + 26.0, first + 10.0), (RIGHT + 40.0, first + 10.0), "#111", 1.5, true);

@@ -1,7 +1,7 @@
 //! Panel: the server's time for one lookup, next to the time of reading the same bytes.
 
 use super::canvas::{Anchor, Canvas, WIDTH, ticks};
-use super::{colour, label};
+use super::{color, label};
 use crate::report::MeasuredCase;
 use crate::report::units::time;
 
@@ -28,7 +28,7 @@ pub(super) fn draw(canvas: &mut Canvas, measured: &[MeasuredCase], top: f64) -> 
         let y = first + ROW * i as f64;
         canvas.anchored(LEFT - 10.0, y + 17.0, Anchor::End, "#222", &label(case));
         let Some(batch) = case.batches.first() else { continue };
-        canvas.bar(LEFT, y + 4.0, x(batch.server_ms) - LEFT, ROW - 10.0, colour(i));
+        canvas.bar(LEFT, y + 4.0, x(batch.server_ms) - LEFT, ROW - 10.0, color(i));
         let floor = x(batch.server_ms * batch.of_read_held_ratio);
         canvas.line((floor, y + 1.0), (floor, y + ROW - 3.0), "#111", 2.0, false);
         let share = batch.of_read_held_ratio * 100.0;

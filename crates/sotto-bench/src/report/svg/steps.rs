@@ -1,7 +1,7 @@
 //! Panels: the steps of an answer as parts of a bar, and the links on which a lookup pays.
 
 use super::canvas::{Anchor, Canvas, WIDTH, ticks};
-use super::colour;
+use super::color;
 use crate::report::units::{digits, time};
 use crate::report::{MeasuredCase, StepReport};
 use sotto_core::ExpectOrDefault;
@@ -33,7 +33,7 @@ fn panel(canvas: &mut Canvas, lines: &[(&MeasuredCase, &StepReport)], top: f64) 
     }
     for (i, name) in names.iter().enumerate() {
         let x = 24.0 + 130.0 * i as f64;
-        canvas.bar(x, top + 35.0, 14.0, 10.0, colour(i));
+        canvas.bar(x, top + 35.0, 14.0, 10.0, color(i));
         canvas.text(x + 20.0, top + 44.0, name);
     }
     let (first, longest) = (top + 62.0, lines.iter().map(|(_, line)| line.server_ms).fold(1e-3, f64::max));
@@ -59,7 +59,7 @@ fn panel(canvas: &mut Canvas, lines: &[(&MeasuredCase, &StepReport)], top: f64) 
                 .iter()
                 .position(|name| *name == step.name)
                 .expect_or_default("every step is among the names");
-            canvas.bar(x, y + 4.0, width(step.server_ms), ROW - 9.0, colour(at));
+            canvas.bar(x, y + 4.0, width(step.server_ms), ROW - 9.0, color(at));
             x += width(step.server_ms);
         }
         canvas.anchored(x.min(RIGHT) + 8.0, y + 16.0, Anchor::Start, "#222", &time(line.server_ms));
@@ -95,7 +95,7 @@ pub(super) fn break_evens(canvas: &mut Canvas, measured: &[MeasuredCase], top: f
     for (i, (case, rate)) in lines.iter().enumerate() {
         let y = first + ROW * i as f64;
         canvas.anchored(LEFT - 10.0, y + 16.0, Anchor::End, "#222", &super::label(case));
-        canvas.bar(LEFT, y + 4.0, x(*rate) - LEFT, ROW - 9.0, colour(i));
+        canvas.bar(LEFT, y + 4.0, x(*rate) - LEFT, ROW - 9.0, color(i));
         canvas.anchored(x(*rate) + 8.0, y + 16.0, Anchor::Start, "#222", &digits(*rate));
     }
     bottom + 34.0

@@ -1,7 +1,7 @@
 //! Panels: figures over the height of binary trees, a curve for each line, both scales logarithmic in what grows.
 
 use super::canvas::{Anchor, Canvas, WIDTH};
-use super::colour;
+use super::color;
 use crate::report::trees::{QUESTIONS, Question, TreeMeasured};
 use crate::report::units::{decimal, time};
 
@@ -62,8 +62,8 @@ fn panel(canvas: &mut Canvas, question: &Question, measured: &[TreeMeasured], to
         let of = known.iter().filter(|(m, _)| m.line == *line);
         let points: Vec<(f64, f64)> =
             of.map(|(m, value)| (x(m.tree.height_count as f64), y(*value))).collect();
-        canvas.curve(&points, colour(i));
-        canvas.bar(RIGHT + 26.0, legend - 9.0, 14.0, 10.0, colour(i));
+        canvas.curve(&points, color(i));
+        canvas.bar(RIGHT + 26.0, legend - 9.0, 14.0, 10.0, color(i));
         canvas.text(RIGHT + 48.0, legend, line);
         legend += 22.0;
     }

@@ -23,21 +23,21 @@ pub(super) fn measure(run: &Run<'_>, way: ProofMethod) -> Result<TreeMeasured, B
     found.threads_count = 1;
     let failed = |why| run.failed("finding a proof's rows", why);
     match way {
-        ProofMethod::Colours => {
-            let colouring = Coloring::new(run.shape);
+        ProofMethod::Colors => {
+            let coloring = Coloring::new(run.shape);
             let binary = run.shape.arity() == 2;
             let mut places: Vec<ColorSlot> = Vec::new();
             let known = each(run, &mut rng, |leaf, _| {
                 if binary {
-                    colouring.copath_into(leaf, &mut places)
+                    coloring.copath_into(leaf, &mut places)
                 } else {
-                    colouring.path_into(leaf, &mut places)
+                    coloring.path_into(leaf, &mut places)
                 }?;
                 black_box(&places);
                 Ok(())
             });
             let secret = each(run, &mut rng, |leaf, _| {
-                black_box(if binary { colouring.secret_copath(leaf) } else { colouring.secret_path(leaf) }?);
+                black_box(if binary { coloring.secret_copath(leaf) } else { coloring.secret_path(leaf) }?);
                 Ok(())
             });
             found.figures.known_index_ms = Some(ms(known.map_err(failed)?));

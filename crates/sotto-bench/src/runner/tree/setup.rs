@@ -24,7 +24,7 @@ pub(super) fn measure(run: &Run<'_>, way: ProofMethod) -> Result<TreeMeasured, B
         let step = way.name();
         (run.watcher)(Progress { case: &name, step, done: done as u64, total: repeats as u64 + 1 });
         let (first, all, count) = match way {
-            ProofMethod::Colours => colours(run),
+            ProofMethod::Colors => colors(run),
             ProofMethod::Buckets => buckets(run),
         }
         .map_err(|why| run.failed("writing down where nodes lie", why))?;
@@ -43,12 +43,12 @@ pub(super) fn measure(run: &Run<'_>, way: ProofMethod) -> Result<TreeMeasured, B
     Ok(found)
 }
 
-/// The colouring made, and all numbers of all colours' nodes written down.
-fn colours(run: &Run<'_>) -> Result<(Duration, Duration, u64)> {
+/// The coloring made, and all numbers of all colors' nodes written down.
+fn colors(run: &Run<'_>) -> Result<(Duration, Duration, u64)> {
     let start = Instant::now();
-    let colouring = Coloring::new(black_box(run.shape));
+    let coloring = Coloring::new(black_box(run.shape));
     let made = start.elapsed();
-    let classes = black_box(colouring.classes()?);
+    let classes = black_box(coloring.classes()?);
     let all = start.elapsed();
     Ok((made, all, classes.iter().map(|class| class.len() as u64).sum()))
 }

@@ -1,4 +1,4 @@
-//! The tables of a tree, and which of their rows a proof needs: by colours (TreePIR), or by a batch code over all nodes.
+//! The tables of a tree, and which of their rows a proof needs: by colors (TreePIR), or by a batch code over all nodes.
 
 use super::SEED;
 use super::nodes::Nodes;
@@ -58,19 +58,19 @@ impl Stack {
                 let tables = buckets(nodes, &code)?;
                 (ProofRows::Batch(Box::new(code)), tables)
             }
-            ProofMethod::Colours if shape.arity() == 2 => {
-                let colouring = Coloring::new(shape);
-                let (tables, peaks) = siblings(nodes, &colouring)?;
-                (ProofRows::Siblings(ColorProof::new(colouring, peaks, Vec::new())?), tables)
+            ProofMethod::Colors if shape.arity() == 2 => {
+                let coloring = Coloring::new(shape);
+                let (tables, peaks) = siblings(nodes, &coloring)?;
+                (ProofRows::Siblings(ColorProof::new(coloring, peaks, Vec::new())?), tables)
             }
-            ProofMethod::Colours => {
-                let colouring = Coloring::new(shape);
-                let classes = colouring.classes()?;
+            ProofMethod::Colors => {
+                let coloring = Coloring::new(shape);
+                let classes = coloring.classes()?;
                 // Nodes are numbered from the root on, which is 1.
                 let of =
                     |class: &HugeWords| class.iter().flat_map(|id| nodes.node(u64::from(*id) - 2)).collect();
                 let tables = classes.iter().map(of).collect();
-                (ProofRows::Path(colouring), tables)
+                (ProofRows::Path(coloring), tables)
             }
         };
         Ok(Stack { way, layer, tables })
@@ -90,7 +90,7 @@ impl Stack {
     pub(super) fn visits(&self) -> Vec<usize> {
         match &self.layer {
             ProofRows::Siblings(layer) => layer.visits(),
-            ProofRows::Path(colouring) => (0..colouring.shape().height()).collect(),
+            ProofRows::Path(coloring) => (0..coloring.shape().height()).collect(),
             ProofRows::Batch(code) => code.visits(),
         }
     }
@@ -107,10 +107,10 @@ impl Stack {
                 let (rows, plan) = layer.plan(&leaf, rng)?;
                 Ok((rows, ProofPlan::Siblings(plan)))
             }
-            ProofRows::Path(colouring) => {
-                let places = colouring.secret_path(leaf)?;
-                let row = |colour: usize| places.iter().find(|place| usize::from(place.colour) == colour);
-                let rows = (0..places.len()).map(|colour| row(colour).map_or(0, |place| place.row)).collect();
+            ProofRows::Path(coloring) => {
+                let places = coloring.secret_path(leaf)?;
+                let row = |color: usize| places.iter().find(|place| usize::from(place.color) == color);
+                let rows = (0..places.len()).map(|color| row(color).map_or(0, |place| place.row)).collect();
                 Ok((rows, ProofPlan::Path(places)))
             }
             ProofRows::Batch(code) => {
@@ -130,7 +130,7 @@ impl Stack {
             (ProofRows::Path(_), ProofPlan::Path(places)) => {
                 let rows: Vec<Row> = rows.collect();
                 let of = |place: &ColorSlot| {
-                    rows.get(usize::from(place.colour)).ok_or(Misuse::Rule("a row of each colour"))
+                    rows.get(usize::from(place.color)).ok_or(Misuse::Rule("a row of each color"))
                 };
                 places.iter().map(|place| hash(of(place)?)).collect()
             }
@@ -155,13 +155,13 @@ pub(super) fn is_right(nodes: &Nodes, leaf: u64, hashes: &[Hash]) -> bool {
     proof::verify(&own, leaf, shape.leaves(), hashes, nodes.root()).is_ok()
 }
 
-/// Every hash to the colour of its sibling, in the order in which a growing log would write them.
-fn siblings(nodes: &Nodes, colouring: &Coloring) -> Result<(Vec<Vec<u8>>, Peaks)> {
+/// Every hash to the color of its sibling, in the order in which a growing log would write them.
+fn siblings(nodes: &Nodes, coloring: &Coloring) -> Result<(Vec<Vec<u8>>, Peaks)> {
     /// Layers that are looked up at a time.
     const RUN: usize = 8;
     let run = RUN.min(nodes.shape().height() - 1);
-    let destined = colouring.destinations(run)?;
-    let mut tables: Vec<Vec<u8>> = colouring
+    let destined = coloring.destinations(run)?;
+    let mut tables: Vec<Vec<u8>> = coloring
         .sizes()
         .iter()
         .map(|size| Vec::with_capacity(*size as usize * color_proof::ROW_BYTES))
@@ -171,12 +171,12 @@ fn siblings(nodes: &Nodes, colouring: &Coloring) -> Result<(Vec<Vec<u8>>, Peaks)
         destined.of(number, &mut to)?;
         let mut inside = to.inside.iter();
         peaks.extend(leaves, |CompleteSubtree { level, hash, .. }| {
-            let colour = match usize::from(level).checked_sub(run) {
+            let color = match usize::from(level).checked_sub(run) {
                 None => inside.next(),
-                // The root's own hash is above all colours.
+                // The root's own hash is above all colors.
                 Some(above) => to.above.get(above),
             };
-            if let Some(table) = colour.and_then(|colour| tables.get_mut(usize::from(*colour))) {
+            if let Some(table) = color.and_then(|color| tables.get_mut(usize::from(*color))) {
                 table.extend_from_slice(&hash);
             }
         });

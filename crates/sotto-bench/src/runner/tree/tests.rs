@@ -33,7 +33,7 @@ fn proofs_of_all_trees_by_both_ways_and_every_scheme_alone_come_back_right() {
         // The first is not timed, and every row is compared, those that nobody wanted too.
         assert_eq!(m.checked_answers_count, 3 * m.lookups_count, "{}", m.line);
         match (m.way, height) {
-            ("colours", _) => {
+            ("colors", _) => {
                 assert_eq!((m.tables_count, m.lookups_count), (height, height));
                 assert_eq!(m.written_rows_count, m.tree.nodes_count, "zero storage overhead");
             }
@@ -50,18 +50,18 @@ fn proofs_of_all_trees_by_both_ways_and_every_scheme_alone_come_back_right() {
         measured.iter().find(|m| m.line == line && m.tree.name == tree).unwrap().figures.down_bytes
     };
     // The scheme in the clear answers with the row and a byte of its own.
-    assert_eq!(down("clear, colours", "2^9").map(|down| down % 9), Some(0));
-    assert!(down("clear, buckets", "2^12") > down("clear, colours", "2^12"));
+    assert_eq!(down("clear, colors", "2^9").map(|down| down % 9), Some(0));
+    assert!(down("clear, buckets", "2^12") > down("clear, colors", "2^12"));
 }
 
 #[test]
-fn a_code_and_a_colouring_write_every_node_down() {
+fn a_code_and_a_coloring_write_every_node_down() {
     let report = run(&["arity = 2\nheights = [12]\nmeasure = \"setup\"\nrepeats = 2"]).unwrap();
-    let [colours, buckets] = report.trees.measured.as_slice() else { panic!("two ways") };
-    let nodes = colours.tree.nodes_count;
-    assert_eq!(colours.written_rows_count, nodes);
+    let [colors, buckets] = report.trees.measured.as_slice() else { panic!("two ways") };
+    let nodes = colors.tree.nodes_count;
+    assert_eq!(colors.written_rows_count, nodes);
     assert!(buckets.written_rows_count >= 2 * nodes, "some copies of each");
-    for m in [colours, buckets] {
+    for m in [colors, buckets] {
         assert!(m.figures.setup_ms >= m.figures.made_ms && m.figures.made_ms > Some(0.0));
         assert!(m.figures.query_ms.is_none());
     }
@@ -77,7 +77,7 @@ fn indexing_is_measured_for_known_and_for_secret_leaves() {
     assert_eq!(report.trees.measured.len(), 6);
     for m in &report.trees.measured {
         assert!(m.figures.index_ms > Some(0.0));
-        assert_eq!(m.figures.known_index_ms.is_some(), m.way == "colours");
+        assert_eq!(m.figures.known_index_ms.is_some(), m.way == "colors");
     }
 }
 
@@ -92,8 +92,8 @@ fn what_is_too_large_or_too_long_is_said() {
     .unwrap();
     assert!(report.trees.measured.is_empty());
     let reasons: Vec<&str> = report.trees.skipped.iter().map(|s| s.reason.as_str()).collect();
-    let [colours, _, too_large, ..] = reasons.as_slice() else { panic!("{reasons:?}") };
-    assert!(colours.contains("32 bits"), "{colours}");
+    let [colors, _, too_large, ..] = reasons.as_slice() else { panic!("{reasons:?}") };
+    assert!(colors.contains("32 bits"), "{colors}");
     assert!(too_large.contains("does not fit: needs"), "{too_large}");
     assert!(reasons.last().unwrap().contains("--full"), "{reasons:?}");
     let text = report.table();
@@ -102,7 +102,7 @@ fn what_is_too_large_or_too_long_is_said() {
 
 #[test]
 fn ours_stand_above_what_others_published_and_both_have_their_units() {
-    let tree = |rest: &str| format!("arity = 2\nheights = [10]\nrepeats = 1\nways = [\"colours\"]\n{rest}");
+    let tree = |rest: &str| format!("arity = 2\nheights = [10]\nrepeats = 1\nways = [\"colors\"]\n{rest}");
     let report = run(&[
         &tree("measure = \"setup\""),
         &tree("measure = \"proofs\"\nlines = [{ scheme = \"clear\", name = \"in the clear\" }]"),
@@ -111,7 +111,7 @@ fn ours_stand_above_what_others_published_and_both_have_their_units() {
     let text = report.table();
     let at = |words: &str| text.find(words).unwrap_or_else(|| panic!("no {words} in {text}"));
     assert!(at("MEASURED: setup") < at("PUBLISHED, on other machines: setup"));
-    assert!(at("in the clear, colours") < at("SealPIR+TreePIR [T"));
+    assert!(at("in the clear, colors") < at("SealPIR+TreePIR [T"));
     assert!(at("MEASURED: communication") < at("SealPIR+qTreePIR [T"));
     assert!(text.contains("[T1] ") && text.contains("i9-13900H") && text.contains("proofs are right"));
     let widest = text.lines().map(|line| line.chars().count()).max();

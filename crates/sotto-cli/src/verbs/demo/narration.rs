@@ -1,4 +1,4 @@
-//! What the demo prints: one paragraph per step, in a hundred columns, readable without colour.
+//! What the demo prints: one paragraph per step, in a hundred columns, readable without color.
 
 use super::lookups::{AddressLookup, median};
 use super::many_clients::Outcome;

@@ -13,7 +13,7 @@ use std::time::Duration;
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Bytes of a response that are read.
-const MOST: u64 = 64 << 10;
+const MAX: u64 = 64 << 10;
 
 /// An address in its parts.
 pub(super) struct ServerAddress {
@@ -154,7 +154,7 @@ pub(super) fn get(
 /// Reads until the head is whole, or there is no more.
 fn read(stream: &mut impl Read, bytes: &mut Vec<u8>) -> std::io::Result<()> {
     let mut piece = [0; 4096];
-    while (bytes.len() as u64) < MOST && !bytes.windows(4).any(|part| part == b"\r\n\r\n") {
+    while (bytes.len() as u64) < MAX && !bytes.windows(4).any(|part| part == b"\r\n\r\n") {
         match stream.read(&mut piece) {
             Ok(0) => break,
             Ok(n) => bytes.extend(piece.iter().take(n)),

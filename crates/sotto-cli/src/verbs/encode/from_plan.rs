@@ -9,14 +9,14 @@ use std::io::Read;
 use std::path::Path;
 
 /// Plans have some kilobytes for each layout.
-const MOST_BYTES: u64 = 64 << 20;
+const MAX_BYTES: u64 = 64 << 20;
 
 /// The choice in a file.
 pub(super) fn read(path: &Path) -> Result<PlanChoice> {
     let fail = |error| Failure::file("reading", path, &error);
     let mut bytes = Vec::new();
     let file = std::fs::File::open(path).map_err(fail)?;
-    file.take(MOST_BYTES + 1).read_to_end(&mut bytes).map_err(fail)?;
+    file.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(fail)?;
     PlanChoice::parse(&bytes).map_err(|error| {
         let failure = exit_mapping::plan(&error);
         Failure { message: format!("{}: {}", path.display(), failure.message), ..failure }

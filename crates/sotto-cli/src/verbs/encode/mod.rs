@@ -165,7 +165,7 @@ pub(crate) struct Encode {
     /// Put this table in the place of one that is asked in another way, or has another scheme or other columns
     #[arg(long)]
     replace: bool,
-    /// Where the data comes from, in the words its licence asks for
+    /// Where the data comes from, in the words its license asks for
     #[arg(long, value_name = "TEXT")]
     attribution: Option<String>,
     #[command(flatten)]

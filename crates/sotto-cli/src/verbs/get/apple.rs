@@ -33,7 +33,7 @@ use tokens::Tokens;
 const AGENT: &str = "com.apple.ciphermld/1.0 iOS/18.2";
 
 /// Lookups of one request at most.
-const MOST_LOOKUPS: usize = 64;
+const MAX_LOOKUPS: usize = 64;
 
 /// Arguments of such lookups.
 #[derive(Debug, clap::Args)]
@@ -112,9 +112,9 @@ fn of_ohttp<T: From<String>>(text: &str) -> std::result::Result<T, &'static str>
 impl Get {
     pub(super) fn ask_apple(&self, url: &str, screen: Screen) -> Result<()> {
         let count = self.row_numbers.len() + self.all_keys.len();
-        if count > MOST_LOOKUPS {
+        if count > MAX_LOOKUPS {
             return Err(Failure::usage(format!(
-                "{count} lookups at once, and a request has at most {MOST_LOOKUPS}"
+                "{count} lookups at once, and a request has at most {MAX_LOOKUPS}"
             )));
         }
         let use_case = self.apple.use_case.as_deref().unwrap_or_default();

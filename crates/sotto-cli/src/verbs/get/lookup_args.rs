@@ -8,10 +8,10 @@ use std::path::Path;
 use std::str::FromStr;
 
 /// Most rows that a list may name. No round has room for more.
-const MOST_ROWS: u64 = 1 << 16;
+const MAX_ROWS: u64 = 1 << 16;
 
 /// Most bytes of a file of keys.
-const MOST_BYTES: u64 = 1 << 24;
+const MAX_BYTES: u64 = 1 << 24;
 
 /// Rows by number: `7`, or `7,9,12`, or `5..9`, which is 5, 6, 7 and 8.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -71,7 +71,7 @@ impl FromStr for RowList {
             if end <= first {
                 return Err("a range of rows is from its first to before its last: 5..9 is 5, 6, 7 and 8");
             }
-            if end - first > MOST_ROWS - rows.len() as u64 {
+            if end - first > MAX_ROWS - rows.len() as u64 {
                 return Err("a list names at most 65536 rows");
             }
             rows.extend(first..end);
@@ -92,14 +92,14 @@ pub(super) fn keys(file: &Path) -> Result<Vec<RequestedKey>> {
     };
     let read = |input| {
         let mut text = Vec::new();
-        text::open(input)?.take(MOST_BYTES + 1).read_to_end(&mut text).map(|_| text)
+        text::open(input)?.take(MAX_BYTES + 1).read_to_end(&mut text).map(|_| text)
     };
     let refused = |why: String| Failure::input(format!("{} is no list of keys: {why}", file.display()));
     let text = open().and_then(read).map_err(|e| match e.kind() {
         std::io::ErrorKind::InvalidData => refused(e.to_string()),
         _ => failed(e),
     })?;
-    if text.len() as u64 > MOST_BYTES {
+    if text.len() as u64 > MAX_BYTES {
         return Err(refused("it has over 16 MiB".to_owned()));
     }
     let text = String::from_utf8(text).map_err(|_| refused("it is not UTF-8".to_owned()))?;

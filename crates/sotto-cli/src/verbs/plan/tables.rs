@@ -20,7 +20,7 @@ pub(super) fn text(plan: &Plan, times: &str) -> String {
         parts.push(costs(plan));
         parts.push(keeps(plan));
         if plan.workload.machines > 1 {
-            parts.push(modelled(plan));
+            parts.push(modeled(plan));
         }
         parts.push(format!("what servers learn\n\n{}", leaks(plan)));
     }
@@ -135,7 +135,7 @@ fn keeps(plan: &Plan) -> String {
     if states { format!("{text}\n* a state, which must not be lost or copied") } else { text }
 }
 
-fn modelled(plan: &Plan) -> String {
+fn modeled(plan: &Plan) -> String {
     let columns = [
         ("scheme", false),
         ("memory each", true),
@@ -146,7 +146,7 @@ fn modelled(plan: &Plan) -> String {
         ("of", false),
     ];
     let row = |offer: &Candidate| {
-        let cut = offer.modelled?;
+        let cut = offer.modeled?;
         Some(vec![
             offer.choice.scheme.clone(),
             units::bytes(cut.memory_bytes),
@@ -158,7 +158,7 @@ fn modelled(plan: &Plan) -> String {
         ])
     };
     format!(
-        "modelled, not measured: the table over {} machines\n\n{}",
+        "modeled, not measured: the table over {} machines\n\n{}",
         plan.workload.machines,
         grid::grid(&columns, plan.offers.iter().filter_map(row))
     )

@@ -66,7 +66,7 @@ pub(super) struct WorkloadArgs {
     /// Dollars of 10^9 bytes that it sends
     #[arg(long, value_name = "DOLLARS", default_value = "0.09")]
     gb: f64,
-    /// Cut the table over so many machines; such figures are modelled
+    /// Cut the table over so many machines; such figures are modeled
     #[arg(long, value_name = "N", default_value = "1")]
     machines: u32,
     /// Who may see queries: one-server, or two-servers of operators that do not put together what they see

@@ -26,19 +26,19 @@ const EXAMPLE: &str = "\
 Designs:
   tile     one lookup of 8,192 bytes: the 256 hashes beside the entry; hashes above them are public
   tiles    two of them; what is above is public, 1/256 as much
-  colour   one lookup of 32 bytes for each layer of the tree that is not public (--public)
-  pbc      all hashes in the buckets of a batch code; to compare colours with
+  color   one lookup of 32 bytes for each layer of the tree that is not public (--public)
+  pbc      all hashes in the buckets of a batch code; to compare colors with
 
 Without --design and --scheme a new stack gets the cheapest, as `sotto tree plan` shows it: by --goal, and for \
 --lookups proofs to a client. A log that grows keeps the design and the scheme that its stack has; \
-of colours a layer more is public whenever its length passes a power of two.
+of colors a layer more is public whenever its length passes a power of two.
 
 Building again into the same directory makes the next epoch, after the log has grown. Whoever asks meanwhile has the \
 old one, or the new one, whole.
 
 Example:
   sotto tree build logs/demo --log-key logs/demo.pub --out tables/demo
-  sotto tree build logs/demo --log-key logs/demo.pub --out tables/demo --design colour --public 8 --scheme simplepir";
+  sotto tree build logs/demo --log-key logs/demo.pub --out tables/demo --design color --public 8 --scheme simplepir";
 
 /// Arguments of `sotto tree build`.
 #[derive(Debug, clap::Args)]

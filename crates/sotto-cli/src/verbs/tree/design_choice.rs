@@ -21,10 +21,10 @@ const MAX_PUBLIC: u8 = 24;
 /// What may be said of the design.
 #[derive(Debug, clap::Args)]
 pub(super) struct DesignArgs {
-    /// How proofs are laid out: tile, tiles, colour or pbc [default: what the stack has; for a new one the cheapest]
-    #[arg(long, value_parser = ["tile", "tiles", "colour", "pbc"])]
+    /// How proofs are laid out: tile, tiles, color or pbc [default: what the stack has; for a new one the cheapest]
+    #[arg(long, value_parser = ["tile", "tiles", "color", "pbc"])]
     design: Option<String>,
-    /// How many of the top layers are public, by colour [default: as many as is cheapest]
+    /// How many of the top layers are public, by color [default: as many as is cheapest]
     #[arg(long, value_name = "LAYERS", value_parser = clap::value_parser!(u8).range(..=i64::from(MAX_PUBLIC)))]
     public: Option<u8>,
     /// The scheme of its tables; `sotto encode --scheme ?` lists them [default: what the stack has; for a new one the cheapest]
@@ -68,10 +68,10 @@ impl DesignArgs {
     fn layouts(&self, leaves: u64) -> Result<Vec<Vec<Layout>>> {
         let one = |design| Ok(vec![vec![Layout::of(design, leaves)?]]);
         let height = height(leaves);
-        let colour = |public: u8| ProofLayout::Colour { layers: height - public, public };
+        let color = |public: u8| ProofLayout::Color { layers: height - public, public };
         match (self.design.as_deref(), self.public) {
             (Some("tile" | "tiles" | "pbc"), Some(_)) => {
-                Err(Failure::usage("--public is for --design colour: other designs have their public levels"))
+                Err(Failure::usage("--public is for --design color: other designs have their public levels"))
             }
             (Some("pbc"), None) => {
                 let batch = Layout::batch(leaves);
@@ -80,8 +80,8 @@ impl DesignArgs {
             }
             (Some("tile"), None) => one(ProofLayout::Tile { levels: 1 }),
             (Some("tiles"), None) => one(ProofLayout::Tile { levels: 2 }),
-            (_, Some(public)) => one(colour(public.min(height - 1))),
-            (Some(_), None) => Ok(vec![Layout::colours(leaves)?]),
+            (_, Some(public)) => one(color(public.min(height - 1))),
+            (Some(_), None) => Ok(vec![Layout::colors(leaves)?]),
             (None, None) => {
                 let mut families = families(leaves)?;
                 families.iter_mut().for_each(|family| family.retain(can_be_chosen));
@@ -101,7 +101,7 @@ impl DesignArgs {
             return Err(Failure::input("the stack here is no log's").fix(fix));
         };
         let mut grown = false;
-        if let ProofLayout::Colour { layers, public } = &mut design {
+        if let ProofLayout::Color { layers, public } = &mut design {
             // With as many layers in tables every row stays where it is, and tables get longer: what is new is public.
             let needed = height(leaves).saturating_sub(*layers);
             grown = needed > *public;
@@ -148,11 +148,11 @@ impl DesignArgs {
         let name = match design {
             ProofLayout::Tile { levels: 1 } => "tile",
             ProofLayout::Tile { .. } => "tiles",
-            ProofLayout::Colour { .. } => "colour",
+            ProofLayout::Color { .. } => "color",
             ProofLayout::Batch(_) => "pbc",
         };
         let public = match design {
-            ProofLayout::Colour { public, .. } => {
+            ProofLayout::Color { public, .. } => {
                 self.public.is_none_or(|wanted| wanted.min(height(leaves) - 1) == public)
             }
             ProofLayout::Tile { .. } | ProofLayout::Batch(_) => self.public.is_none(),

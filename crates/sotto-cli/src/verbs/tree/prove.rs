@@ -21,7 +21,7 @@ use std::time::Instant;
 const EXAMPLE: &str = "\
 The proof is verified against the log's key before it is printed. That needs the entry's leaf hash: with --entry or --leaf it is \
 the caller's, and a log that has something else there is noticed. Without them it is fetched as well, which costs a second round \
-of lookups where proofs are laid out by colour or by a batch code.
+of lookups where proofs are laid out by color or by a batch code.
 
 The cache remembers the longest state of each log. A log that was longer before is an error, and so is one that does not go on \
 from what was seen: its key has signed two logs. That a log which has grown goes on is shown by one more proof, of the last \
@@ -165,7 +165,7 @@ impl LogHead {
                 let proved = stack.lookup(layer, &index)?;
                 Ok((known.unwrap_or(proved.leaf), proved.proof))
             }
-            ProofLayer::Colour(layer) => and_leaf(stack, layer, &self.peaks, index, known),
+            ProofLayer::Color(layer) => and_leaf(stack, layer, &self.peaks, index, known),
             ProofLayer::Batch(layer) => and_leaf(stack, layer.as_ref(), &self.peaks, index, known),
         }
     }

@@ -64,7 +64,7 @@ impl LogTables {
         told: impl Fn(u64),
     ) -> Result<Self> {
         let count = match design {
-            ProofLayout::Colour { layers, .. } => usize::from(layers),
+            ProofLayout::Color { layers, .. } => usize::from(layers),
             ProofLayout::Tile { levels } => levels.into(),
             // All nodes, which are in no bucket yet.
             ProofLayout::Batch(_) => 1,
@@ -73,20 +73,20 @@ impl LogTables {
         let mut tables = tables.collect::<Result<Vec<_>>>()?;
         let mut public: Vec<Vec<Hash>> = vec![Vec::new(); design.public_levels().len()];
         let mut peaks = Peaks::new();
-        let colouring = match design {
-            ProofLayout::Colour { layers, .. } => {
+        let coloring = match design {
+            ProofLayout::Color { layers, .. } => {
                 Some(Coloring::new(PerfectTree::new(2, layers).map_err(wrong)?))
             }
             ProofLayout::Tile { .. } | ProofLayout::Batch(_) => None,
         };
-        // Colours are looked up for so many leaves at a time.
+        // Colors are looked up for so many leaves at a time.
         let run = match design {
-            ProofLayout::Colour { layers, .. } => TILE.min(usize::from(layers) - 1),
+            ProofLayout::Color { layers, .. } => TILE.min(usize::from(layers) - 1),
             ProofLayout::Tile { .. } | ProofLayout::Batch(_) => TILE,
         };
         let destined =
-            colouring.as_ref().map(|colouring| colouring.destinations(run)).transpose().map_err(wrong)?;
-        let within = colouring.as_ref().map_or(0, |colouring| (1 << (colouring.shape().height() - run)) - 1);
+            coloring.as_ref().map(|coloring| coloring.destinations(run)).transpose().map_err(wrong)?;
+        let within = coloring.as_ref().map_or(0, |coloring| (1 << (coloring.shape().height() - run)) - 1);
         let mut to = Destinations::default();
         // Those of a batch code, without a root.
         let mut nodes = (0..batch_proof::rows(log.peaks().leaves())).map(|_| 0);
@@ -103,8 +103,8 @@ impl LogTables {
                         public.get_mut(at).into_iter().for_each(|hashes| hashes.push(hash));
                     }
                     let table = match (design, usize::from(level).checked_sub(run)) {
-                        (ProofLayout::Colour { .. }, None) => inside.next().copied(),
-                        (ProofLayout::Colour { .. }, Some(above)) => to.above.get(above).copied(),
+                        (ProofLayout::Color { .. }, None) => inside.next().copied(),
+                        (ProofLayout::Color { .. }, Some(above)) => to.above.get(above).copied(),
                         (ProofLayout::Tile { .. }, _) if level % 8 == 0 => Some(level / 8),
                         (ProofLayout::Tile { .. }, _) => None,
                         (ProofLayout::Batch(_), _) => nodes.next(),

@@ -13,7 +13,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 /// Most bytes of a checkpoint that is kept.
-const MOST_BYTES: u64 = 1 << 20;
+const MAX_BYTES: u64 = 1 << 20;
 
 /// Where the checkpoint of one log is kept.
 pub(super) struct SeenCheckpoint {
@@ -85,7 +85,7 @@ impl SeenCheckpoint {
     fn read(&self) -> Result<Option<Vec<u8>>> {
         let read = || -> io::Result<Vec<u8>> {
             let mut note = Vec::new();
-            io::Read::read_to_end(&mut io::Read::take(fs::File::open(&self.file)?, MOST_BYTES), &mut note)?;
+            io::Read::read_to_end(&mut io::Read::take(fs::File::open(&self.file)?, MAX_BYTES), &mut note)?;
             Ok(note)
         };
         match read() {

@@ -21,7 +21,7 @@ use std::collections::BTreeMap;
 
 /// Most files of a log that are fetched to see that it goes on: a tile or two of each of eight levels, and full ones in place of
 /// partial ones that are gone.
-const MOST_FILES: usize = 64;
+const MAX_FILES: usize = 64;
 
 /// Most bundles of entries, of 256 each, that are read since the last visit.
 const MAX_BUNDLES: u64 = 256;
@@ -227,7 +227,7 @@ impl LogCheck {
 
     /// Has a file fetched next.
     fn want(&mut self, path: String) -> Result<()> {
-        if self.files.len() >= MOST_FILES {
+        if self.files.len() >= MAX_FILES {
             return Err(WitnessError::Unfollowed { why: "it takes too many files".to_owned() }.into());
         }
         self.wanted = Some(path);

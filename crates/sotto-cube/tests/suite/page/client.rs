@@ -250,8 +250,8 @@ impl Client {
 /// `a s` over the integers; its coefficients are far below half of q.
 fn integer_product(limb: &Limb, a: &[u64], secret: &[i64]) -> Vec<i64> {
     let s: Vec<u64> = secret.iter().map(|x| x.rem_euclid(limb.q as i64) as u64).collect();
-    let centred = |x: u64| if x > limb.q / 2 { x as i64 - limb.q as i64 } else { x as i64 };
-    limb.product(a, &s).into_iter().map(centred).collect()
+    let centered = |x: u64| if x > limb.q / 2 { x as i64 - limb.q as i64 } else { x as i64 };
+    limb.product(a, &s).into_iter().map(centered).collect()
 }
 
 /// "Whitening".

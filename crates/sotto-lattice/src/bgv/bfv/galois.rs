@@ -1,4 +1,4 @@
-//! Automorphisms with the key switch behind them, relinearisation, and one step of an expansion.
+//! Automorphisms with the key switch behind them, relinearization, and one step of an expansion.
 
 use super::super::ciphertext::Ciphertext;
 use super::super::keyswitch::SwitchKey;
@@ -118,7 +118,7 @@ impl GaloisKey {
     }
 }
 
-/// Makes the bodies of the key of relinearisation under these masks.
+/// Makes the bodies of the key of relinearization under these masks.
 ///
 /// # Panics
 /// As [`GaloisKey::generate`].
@@ -146,7 +146,7 @@ fn rows(
 ///
 /// # Panics
 /// If `c` has not three parts, or `out` has not two of the same level.
-pub fn relinearise(
+pub fn relinearize(
     rns: &RnsRing<Pow2>,
     square: &PackedSwitchKey,
     c: &Ciphertext,

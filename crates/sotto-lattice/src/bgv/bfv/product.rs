@@ -28,7 +28,7 @@ const HALF: u64 = 1 << MONTGOMERY_BITS >> 1;
 const MASK: u64 = (1 << MONTGOMERY_BITS) - 1;
 
 /// Most bits of a ciphertext's prime.
-const MOST_BITS: u32 = 28;
+const MAX_BITS: u32 = 28;
 
 /// Constants, each in every word of a limb: so they are factors of slot-wise products.
 type Constants = Vec<AlignedWords>;
@@ -79,10 +79,10 @@ impl BaseExtension {
     pub fn new(rns: &RnsRing<Pow2>) -> Option<Self> {
         let (n, t) = (rns.ring().degree(), rns.ring().plain());
         let q: Vec<Modulus> = rns.plans(rns.top()).map(|plan| *plan.modulus()).collect();
-        if t >> MOST_BITS > 0 || q.iter().any(|q| q.bits() > MOST_BITS) {
+        if t >> MAX_BITS > 0 || q.iter().any(|q| q.bits() > MAX_BITS) {
             return None;
         }
-        let candidates = ((1u64 << MOST_BITS) + 1..1 << (MOST_BITS + 1)).step_by(2 * n);
+        let candidates = ((1u64 << MAX_BITS) + 1..1 << (MAX_BITS + 1)).step_by(2 * n);
         let b: Vec<Modulus> = candidates.filter_map(Modulus::new).take(q.len() + 1).collect();
         let plans = b.iter().map(|b| NttPlan::new(n, *b)).collect::<Option<Vec<_>>>()?;
         let (last, base) = b.split_last()?;
@@ -252,7 +252,7 @@ impl BaseExtension {
         {
             let limbs = quotient.chunks_exact(n).zip(carried.chunks_exact_mut(n)).zip(pairs);
             for (i, ((from, to), pair)) in limbs.enumerate() {
-                if i < self.back.len() { pair.carried(from, to) } else { pair.centred(&excess, to) }
+                if i < self.back.len() { pair.carried(from, to) } else { pair.centered(&excess, to) }
             }
             let terms = carried.chunks_exact(n).zip(factors.iter().map(|factor| &**factor));
             sum_of_products(plan, terms, out, false);

@@ -2,7 +2,7 @@
 //! messages are read.
 
 use super::encrypt::{decrypt, encrypt};
-use super::galois::{GaloisKey, PackedSwitchKey, generate_square, relinearise, split};
+use super::galois::{GaloisKey, PackedSwitchKey, generate_square, relinearize, split};
 use super::product::BaseExtension;
 use crate::bgv::mod_down::lower;
 use crate::bgv::{Ciphertext, Pow2, RnsRing, Scratch, SecretKey, SlotRing};
@@ -123,7 +123,7 @@ fn sums_of_products() {
         }
         let product = extension.divided(&rns, sum);
         let mut out = Ciphertext::zero(&rns, rns.top(), 2);
-        relinearise(&rns, &square, &product, &mut out, &mut Scratch::new(&rns));
+        relinearize(&rns, &square, &product, &mut out, &mut Scratch::new(&rns));
         assert_eq!(opened(&rns, &secret, &out), expected, "{t}");
     }
 }

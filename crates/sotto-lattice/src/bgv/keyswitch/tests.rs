@@ -4,9 +4,9 @@ use crate::bgv::fixture::{
 };
 use crate::bgv::tensor::tensor;
 
-on_every_ring!(relinearised_products_are_products, keys_need_all_bodies);
+on_every_ring!(relinearized_products_are_products, keys_need_all_bodies);
 
-fn relinearised_products_are_products<R: SlotRing>(rns: &RnsRing<R>) {
+fn relinearized_products_are_products<R: SlotRing>(rns: &RnsRing<R>) {
     let secret = secret(rns);
     let key = square_key(rns, &secret);
     let mut scratch = Scratch::new(rns);
@@ -18,7 +18,7 @@ fn relinearised_products_are_products<R: SlotRing>(rns: &RnsRing<R>) {
             let mut product = Ciphertext::zero(rns, level, 3);
             tensor(rns, &[[&x, &y]], &mut product);
             let mut out = Ciphertext::zero(rns, level, 2);
-            key.relinearise(rns, &product, &mut out, &mut scratch);
+            key.relinearize(rns, &product, &mut out, &mut scratch);
             assert_eq!(opened(rns, &secret, &out), slotwise(rns, 1, &slots(rns, a), &slots(rns, b)));
         }
     }

@@ -94,7 +94,7 @@ fn products_of_plaintexts_are_products_of_slots() {
         plan.mul(&mut product, &factor);
         assert_eq!(product[DEGREE..], [0, 0]);
         ring.inverse(prime, &mut product);
-        let bits: Vec<u64> = product.iter().map(|c| plan.modulus().centred(*c) as u64 & 1).collect();
+        let bits: Vec<u64> = product.iter().map(|c| plan.modulus().centered(*c) as u64 & 1).collect();
         let expected: Vec<u64> = a.iter().zip(&b).map(|(a, b)| ring.slot_arithmetic(*a, *b)[1]).collect();
         assert_eq!(slots(&ring, &bits), expected);
         std::mem::swap(&mut x, &mut y);

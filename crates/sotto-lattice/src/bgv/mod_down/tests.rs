@@ -36,7 +36,7 @@ fn each_product_takes_a_level<R: SlotRing>(rns: &RnsRing<R>) {
         let mut product = Ciphertext::zero(rns, level, 3);
         tensor(rns, &[[&c, &c]], &mut product);
         let mut short = Ciphertext::zero(rns, level, 2);
-        key.relinearise(rns, &product, &mut short, &mut scratch);
+        key.relinearize(rns, &product, &mut short, &mut scratch);
         let mut out = Ciphertext::zero(rns, level.below().unwrap(), 2);
         lower(rns, &short, &mut out, &mut scratch);
         expected = slotwise(rns, 1, &expected, &expected);

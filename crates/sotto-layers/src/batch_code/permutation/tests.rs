@@ -77,7 +77,7 @@ proptest! {
 
     /// Two rows fall into the same bucket as often as two balls do.
     #[test]
-    fn neighbours_part(seed: [u8; 32]) {
+    fn neighbors_part(seed: [u8; 32]) {
         let permutations = Permutations::new(FeistelDomain::new(100_000), &PublicSeed(seed));
         let items: Vec<u64> = (0..20_000).collect();
         let positions = permutations.positions(1, &items);

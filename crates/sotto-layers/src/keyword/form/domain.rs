@@ -10,14 +10,14 @@
 use super::{Key, KeyError, unicode};
 use zeroize::Zeroizing;
 
-pub(super) const MOST_BYTES: u32 = 253;
+pub(super) const MAX_BYTES: u32 = 253;
 
 const NO_DOMAIN: KeyError = KeyError::Not("a domain name");
 
 pub(super) fn canonical(text: &str) -> Result<Key, KeyError> {
     // Work is bounded before it is done: no name of this many bytes becomes short enough.
-    if text.len() > 16 * MOST_BYTES as usize {
-        return Err(KeyError::Long { most: MOST_BYTES });
+    if text.len() > 16 * MAX_BYTES as usize {
+        return Err(KeyError::Long { most: MAX_BYTES });
     }
     let name = unicode::ascii(text).ok_or(NO_DOMAIN)?;
     let name = name.strip_suffix('.').unwrap_or(&name);

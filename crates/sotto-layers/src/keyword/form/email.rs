@@ -9,13 +9,13 @@
 use super::{Key, KeyError, domain, normal};
 use zeroize::Zeroizing;
 
-pub(super) const MOST_BYTES: u32 = 254;
+pub(super) const MAX_BYTES: u32 = 254;
 
 const NO_ADDRESS: KeyError = KeyError::Not("a mail address");
 
 pub(super) fn canonical(text: &str) -> Result<Key, KeyError> {
-    if text.len() > 16 * MOST_BYTES as usize {
-        return Err(KeyError::Long { most: MOST_BYTES });
+    if text.len() > 16 * MAX_BYTES as usize {
+        return Err(KeyError::Long { most: MAX_BYTES });
     }
     let (local, domain) = text.rsplit_once('@').ok_or(NO_ADDRESS)?;
     let refused = |c: char| match c.is_ascii() {

@@ -7,7 +7,7 @@ use super::{Key, KeyError, among};
 use std::hint::black_box;
 use zeroize::Zeroizing;
 
-pub(super) const MOST_BYTES: u32 = 16;
+pub(super) const MAX_BYTES: u32 = 16;
 
 const NO_NUMBER: KeyError =
     KeyError::Not("a telephone number of E.164 (+15550000007: a plus sign, 7 to 15 digits, no spaces)");

@@ -22,7 +22,7 @@ type Sums = [i32; PANEL_ROWS];
 const WIDTH: usize = 4;
 /// Groups in a block: see the scan of the wider registers.
 const BLOCK: usize = 48;
-const MOST_PLANES: usize = 8;
+const MAX_PLANES: usize = 8;
 /// Parts of a group that are gone through in turn.
 const PARTS: usize = GROUP_BYTES / 32;
 
@@ -33,7 +33,7 @@ type Wide = u64;
 pub(super) fn scan(groups: &[u8], queries: &[Planes<'_>], sums: &mut [i32]) {
     let groups = groups.as_chunks::<GROUP_BYTES>().0;
     let sums = sums.as_chunks_mut::<PANEL_ROWS>().0;
-    let mut wide = [0; BLOCK * MOST_PLANES];
+    let mut wide = [0; BLOCK * MAX_PLANES];
     for (i, block) in groups.chunks(BLOCK).enumerate() {
         let next = block.as_ptr_range().end.cast::<u8>();
         let mut fetched = false;

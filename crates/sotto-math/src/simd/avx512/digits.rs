@@ -175,10 +175,10 @@ impl<const WIDE: bool> Lift<WIDE> {
 }
 
 #[target_feature(enable = "avx512f")]
-pub(super) fn centred(p: &ModulusPair, x: &[u64], out: &mut [u64]) {
+pub(super) fn centered(p: &ModulusPair, x: &[u64], out: &mut [u64]) {
     let (q, special) = (p.modulus().value(), p.special().value());
     if special / 4 >= q {
-        return scalar::centred(p, x, out);
+        return scalar::centered(p, x, out);
     }
     let half = every(special / 2);
     let (rows, tail) = x.as_chunks::<8>();
@@ -200,7 +200,7 @@ pub(super) fn centred(p: &ModulusPair, x: &[u64], out: &mut [u64]) {
             store(out, below(below(x, twice), once));
         }
     }
-    scalar::centred(p, tail, out_tail);
+    scalar::centered(p, tail, out_tail);
 }
 
 #[target_feature(enable = "avx512f")]

@@ -90,7 +90,7 @@ pub(super) fn forward_from(t: &Tables, p: &ModulusPair, carry: ResidueLift, x: &
     }
     match carry {
         ResidueLift::Unsigned => super::digits::carried(p, x, out),
-        ResidueLift::Centered => super::digits::centred(p, x, out),
+        ResidueLift::Centered => super::digits::centered(p, x, out),
     }
     forward(t, out);
 }

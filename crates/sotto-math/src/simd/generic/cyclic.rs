@@ -9,7 +9,7 @@
 //!
 //! | along | of | places at most | before the reduction |
 //! |---|---|---|---|
-//! | a column | 7 | 1, what comes in is not centred | 5.5 |
+//! | a column | 7 | 1, what comes in is not centered | 5.5 |
 //! | | 13 | 1/2 | 8 |
 //! | a row | 2 | 1/2, or 5/8 after the product with the spectrum | 5/4, not reduced |
 //! | | 5 | 5/4 | 4.5 |
@@ -111,8 +111,8 @@ fn small<R: Doubles, const P: usize, const H: usize>(
         let (mut even, mut odd) = (first, c.r.every(0.0));
         for j in 0..H {
             let (e, o) = (&roots.even[k][j], &roots.odd[k][j]);
-            even = c.r.plus(even, c.times(sums[j], Factors::every(c.r, e.centred, e.over_q)));
-            odd = c.r.plus(odd, c.times(differences[j], Factors::every(c.r, o.centred, o.over_q)));
+            even = c.r.plus(even, c.times(sums[j], Factors::every(c.r, e.centered, e.over_q)));
+            odd = c.r.plus(odd, c.times(differences[j], Factors::every(c.r, o.centered, o.over_q)));
         }
         x[usize::from(at[1 + k])] = c.reduced(c.r.plus(even, odd));
         x[usize::from(at[P - 1 - k])] = c.reduced(c.r.minus(even, odd));
@@ -129,7 +129,7 @@ fn nine<R: Doubles>(roots: &Nine, c: Constants<R>, at: &[u8; 9], x: &mut Strip<R
     }
     let [first, second, fourth] = &roots.twiddles;
     for (i, k, root) in [(1, 1, first), (1, 2, second), (2, 1, second), (2, 2, fourth)] {
-        y[i][k] = c.times(y[i][k], Factors::every(c.r, root.centred, root.over_q));
+        y[i][k] = c.times(y[i][k], Factors::every(c.r, root.centered, root.over_q));
     }
     for k in 0..3 {
         let z = three(&roots.third, c, [y[0][k], y[1][k], y[2][k]]);
@@ -143,7 +143,7 @@ fn nine<R: Doubles>(roots: &Nine, c: Constants<R>, at: &[u8; 9], x: &mut Strip<R
 #[inline(always)]
 fn three<R: Doubles>(root: &Root, k: Constants<R>, [a, b, c]: [R::Doubles; 3]) -> [R::Doubles; 3] {
     let r = k.r;
-    let product = k.times(r.minus(b, c), Factors::every(r, root.centred, root.over_q));
+    let product = k.times(r.minus(b, c), Factors::every(r, root.centered, root.over_q));
     [r.plus(a, r.plus(b, c)), r.plus(r.minus(a, c), product), r.minus(r.minus(a, b), product)]
 }
 

@@ -7,10 +7,10 @@ use crate::simd::scalar;
 
 /// Numbers below 2^60, so that a signed comparison will do.
 #[inline(always)]
-pub(in crate::simd) fn centred<R: Doubles>(r: R, p: &ModulusPair, x: &[u64], out: &mut [u64]) {
+pub(in crate::simd) fn centered<R: Doubles>(r: R, p: &ModulusPair, x: &[u64], out: &mut [u64]) {
     let (q, special) = (p.modulus().value(), p.special().value());
     if special / 4 >= q {
-        return scalar::centred(p, x, out);
+        return scalar::centered(p, x, out);
     }
     let half = r.splat_64(special / 2);
     let (rows, tail) = x.as_chunks::<4>();
@@ -34,7 +34,7 @@ pub(in crate::simd) fn centred<R: Doubles>(r: R, p: &ModulusPair, x: &[u64], out
             r.store(out, x);
         }
     }
-    scalar::centred(p, tail, out_tail);
+    scalar::centered(p, tail, out_tail);
 }
 
 /// Of a special modulus up to four times the other: what is 2q or more loses that, then what is q or more.

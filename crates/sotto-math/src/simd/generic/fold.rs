@@ -24,8 +24,8 @@ pub(in crate::simd) fn add_rows<R: Register>(
             let mut at = 0;
             while at < stride {
                 at += match (stride - at) / R::BYTES {
-                    8.. if R::MOST >= 8 => pieces::<_, 8>(whole, at, from, places, parities),
-                    4.. if R::MOST >= 4 => pieces::<_, 4>(whole, at, from, places, parities),
+                    8.. if R::MAX >= 8 => pieces::<_, 8>(whole, at, from, places, parities),
+                    4.. if R::MAX >= 4 => pieces::<_, 4>(whole, at, from, places, parities),
                     2.. => pieces::<_, 2>(whole, at, from, places, parities),
                     _ => pieces::<_, 1>(whole, at, from, places, parities),
                 };

@@ -29,7 +29,7 @@ pub(in crate::simd) fn gather<R: Register>(
         let out = [&mut all[at..], &mut one[at..]];
         let left = rows.row_bytes - at;
         at += match (left / R::BYTES, left) {
-            (8.., _) if R::MOST >= 8 => pieces::<_, 8>(whole, at, rows, picks, out),
+            (8.., _) if R::MAX >= 8 => pieces::<_, 8>(whole, at, rows, picks, out),
             (4.., _) => pieces::<_, 4>(whole, at, rows, picks, out),
             (2.., _) => pieces::<_, 2>(whole, at, rows, picks, out),
             (1.., _) => pieces::<_, 1>(whole, at, rows, picks, out),

@@ -6,7 +6,7 @@ use core::arch::aarch64::*;
 #[inline]
 #[target_feature(enable = "neon")]
 pub(super) fn bits([a, b, c, d]: [uint8x16_t; 4]) -> u64 {
-    // Each byte keeps its own bit, and three sums of neighbours bring those of eight together.
+    // Each byte keeps its own bit, and three sums of neighbors bring those of eight together.
     let own = own();
     let (ab, cd) =
         (vpaddq_u8(vandq_u8(a, own), vandq_u8(b, own)), vpaddq_u8(vandq_u8(c, own), vandq_u8(d, own)));

@@ -79,11 +79,11 @@ fn residue(q: &Modulus, g: &Gadget, digit: i64) -> u64 {
     if g.is_small(q) { (digit + (digit >> 63 & q.value() as i64)) as u64 } else { q.reduce_i64(digit) }
 }
 
-pub(in crate::simd) fn centred(p: &ModulusPair, x: &[u64], out: &mut [u64]) {
+pub(in crate::simd) fn centered(p: &ModulusPair, x: &[u64], out: &mut [u64]) {
     let (q, special) = (p.modulus(), p.special());
     let small = special.value() / 2 < q.value();
     for (out, &x) in out.iter_mut().zip(x) {
-        let x = special.centred(x);
+        let x = special.centered(x);
         *out = if small { (x + (x >> 63 & q.value() as i64)) as u64 } else { q.reduce_i64(x) };
     }
 }

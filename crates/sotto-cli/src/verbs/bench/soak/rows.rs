@@ -41,7 +41,7 @@ impl SoakRows {
     }
 }
 
-/// The finaliser of SplitMix64: what comes of consecutive numbers lies all over.
+/// The finalizer of SplitMix64: what comes of consecutive numbers lies all over.
 pub(super) fn mixed(x: u64) -> u64 {
     let x = (x ^ (x >> 30)).wrapping_add(0x9E37_79B9_7F4A_7C15).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     let x = (x ^ (x >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);

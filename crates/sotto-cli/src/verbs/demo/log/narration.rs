@@ -1,4 +1,4 @@
-//! What is printed of the log: a paragraph per step, in a hundred columns, readable without colour.
+//! What is printed of the log: a paragraph per step, in a hundred columns, readable without color.
 
 use super::lookups::{NameLookup, Proof};
 use super::sample::Sample;
@@ -31,7 +31,7 @@ pub(super) fn staged(screen: Screen, stage: &LogServer) -> Result<()> {
     let names = &stage.names.summary;
     screen.say(format!(
         "Encode     by name: {} rows of {} bytes, two of which a name may lie in, in {}\n           \
-         proofs: {}, {} tables of hashes (a table for each colour of the tree), in {}\n\
+         proofs: {}, {} tables of hashes (a table for each color of the tree), in {}\n\
          Serve      {}\n",
         units::count(names.rows),
         names.row_bytes,

@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 pub(super) const DEFAULT: &str = "data/ct/navigli2025h2";
 
 /// Most bundles that are read: enough to show it, and no more than a demo has time for.
-const MOST_BUNDLES: u64 = 16;
+const MAX_BUNDLES: u64 = 16;
 
 /// An entry of the log.
 pub(super) struct SampleEntry {
@@ -58,7 +58,7 @@ impl Sample {
             .map_err(|_| Failure::input(format!("{}: a hash in hexadecimal was expected", root.display())))?;
         let mut sample =
             Sample { path: folder.to_owned(), entries: Vec::new(), names: BTreeMap::new(), root };
-        for number in 0..MOST_BUNDLES {
+        for number in 0..MAX_BUNDLES {
             let path = folder.join(format!("{}.gz", LogLayout::StaticCt.bundle(number, TILE_WIDTH as u16)));
             if number > 0 && !path.exists() {
                 break;

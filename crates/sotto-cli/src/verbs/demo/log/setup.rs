@@ -67,8 +67,7 @@ impl LogServer {
         let key = log_key.to_string();
         let log = scratch.join("log");
         let given = [log.as_os_str(), "--log-key".as_ref(), key.as_ref(), "--out".as_ref(), out.as_os_str()];
-        let more =
-            ["--layout", "static-ct", "--design", "colour", "--public", "0", "--scheme", "simplepir/1"];
+        let more = ["--layout", "static-ct", "--design", "color", "--public", "0", "--scheme", "simplepir/1"];
         tree::build(given.into_iter().chain(more.iter().map(AsRef::as_ref)), screen)?;
         let took = began.elapsed();
         let missing = || Failure::internal("the stack that was built is not there");

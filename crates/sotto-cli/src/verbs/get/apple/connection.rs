@@ -12,7 +12,7 @@ use sotto_core::CryptoRng;
 use std::path::Path;
 
 /// Bytes of an answer at most.
-const MOST_BYTES: u64 = 256 << 20;
+const MAX_BYTES: u64 = 256 << 20;
 
 /// A line to one server.
 pub(super) struct AppleConnection {
@@ -99,7 +99,7 @@ impl AppleConnection {
     }
 
     pub(super) fn post(&mut self, path: &str, body: Vec<u8>, rng: &mut dyn CryptoRng) -> Result<Response> {
-        let request = Request::post(path.to_owned(), body, MOST_BYTES);
+        let request = Request::post(path.to_owned(), body, MAX_BYTES);
         let Some(mut tokens) = self.tokens.take() else { return self.call(None, &request, rng) };
         let headers = self.headers.clone();
         let answer = tokens.send(self, headers, &request, rng);

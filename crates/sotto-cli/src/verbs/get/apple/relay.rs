@@ -15,7 +15,7 @@ use std::path::Path;
 use std::time::Duration;
 
 /// Bytes of a gateway's keys at most.
-const MOST_KEYS: u64 = 64 << 10;
+const MAX_KEYS: u64 = 64 << 10;
 
 /// Bytes of a response beside its content, at most.
 const AROUND: u64 = 64 << 10;
@@ -93,8 +93,8 @@ impl Relay {
 fn read(file: &Path) -> Result<Vec<u8>> {
     let failed = |error: std::io::Error| Failure::file("cannot read", file, &error);
     let about = std::fs::metadata(file).map_err(failed)?;
-    if about.len() > MOST_KEYS {
-        return Err(no_gateway(format!("{} has more than {MOST_KEYS} bytes", file.display())));
+    if about.len() > MAX_KEYS {
+        return Err(no_gateway(format!("{} has more than {MAX_KEYS} bytes", file.display())));
     }
     std::fs::read(file).map_err(failed)
 }

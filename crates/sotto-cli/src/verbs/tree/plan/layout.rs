@@ -13,13 +13,13 @@ const PBC: &str = "pbc";
 const HASH: u64 = 32;
 
 /// Most layers that are tried as public ones.
-const MOST_PUBLIC: u8 = 24;
+const MAX_PUBLIC: u8 = 24;
 
 /// The leaves' hashes have at least so many times the bytes of what is public: who downloads more may as well fetch all.
-const LEAST_PRIVATE: u64 = 4;
+const MIN_PRIVATE: u64 = 4;
 
 /// Most leaves of a log.
-const MOST_LEAVES: u64 = 1 << 40;
+const MAX_LEAVES: u64 = 1 << 40;
 
 /// How a log is laid out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,11 +69,11 @@ impl Layout {
         Ok(Layout { kind: Kind::Design(design), groups: groups.collect(), public_bytes: public * HASH })
     }
 
-    /// By colour, with as many public layers as are tried: none first.
-    pub(in crate::verbs::tree) fn colours(leaves: u64) -> Result<Vec<Self>> {
+    /// By color, with as many public layers as are tried: none first.
+    pub(in crate::verbs::tree) fn colors(leaves: u64) -> Result<Vec<Self>> {
         let height = height(leaves);
-        let colour = |public| ProofLayout::Colour { layers: height - public, public };
-        let all = (0..height.min(MOST_PUBLIC + 1)).map(|public| Self::of(colour(public), leaves));
+        let color = |public| ProofLayout::Color { layers: height - public, public };
+        let all = (0..height.min(MAX_PUBLIC + 1)).map(|public| Self::of(color(public), leaves));
         let all = all.collect::<Result<Vec<_>>>()?;
         Ok(all.into_iter().filter(|layout| layout.is_sensible(leaves)).collect())
     }
@@ -81,7 +81,7 @@ impl Layout {
     /// Whether what is public fits a file, and is little beside what is not. A few hashes always are.
     fn is_sensible(&self, leaves: u64) -> bool {
         self.public_bytes <= MAX_FILE_BYTES
-            && self.public_bytes.saturating_mul(LEAST_PRIVATE) <= leaves.saturating_mul(HASH).max(64 * HASH)
+            && self.public_bytes.saturating_mul(MIN_PRIVATE) <= leaves.saturating_mul(HASH).max(64 * HASH)
     }
 
     /// All complete nodes below the root in one batch code, and as many of them in a request as a proof has hashes.
@@ -151,8 +151,8 @@ pub(in crate::verbs::tree) fn title(design: ProofLayout) -> String {
     match design {
         ProofLayout::Tile { levels: 1 } => "tile".to_owned(),
         ProofLayout::Tile { .. } => "tiles".to_owned(),
-        ProofLayout::Colour { public: 0, .. } => "colour".to_owned(),
-        ProofLayout::Colour { public, .. } => format!("colour, {public} public"),
+        ProofLayout::Color { public: 0, .. } => "color".to_owned(),
+        ProofLayout::Color { public, .. } => format!("color, {public} public"),
         ProofLayout::Batch(_) => PBC.to_owned(),
     }
 }
@@ -167,15 +167,15 @@ pub(in crate::verbs::tree) fn families(leaves: u64) -> Result<Vec<Vec<Layout>>> 
     if leaves == 0 {
         return Err(Failure::input("the log is empty: there is nothing to prove"));
     }
-    if leaves > MOST_LEAVES {
+    if leaves > MAX_LEAVES {
         return Err(Failure::usage(format!("{leaves} leaves: a log has at most 2^40")));
     }
-    let mut colours = Layout::colours(leaves)?;
-    let some = colours.split_off(colours.len().min(1));
+    let mut colors = Layout::colors(leaves)?;
+    let some = colors.split_off(colors.len().min(1));
     let tile = |levels| Layout::of(ProofLayout::Tile { levels }, leaves);
     // A second level of tiles is of use where there is a full tile on it.
     let second = if leaves >> 16 > 0 { vec![tile(2)?] } else { Vec::new() };
-    let mut families = vec![colours, some, vec![tile(1)?], second];
+    let mut families = vec![colors, some, vec![tile(1)?], second];
     families.push(Layout::batch(leaves).into_iter().collect());
     for family in &mut families {
         family.retain(|layout| layout.is_sensible(leaves));
@@ -196,7 +196,7 @@ mod tests {
     fn a_log_of_a_power_of_two_is_counted_by_hand() {
         let leaves = 1 << 20;
         let all = one(leaves, 0);
-        // Every node but the root, in 20 colours.
+        // Every node but the root, in 20 colors.
         assert_eq!((all.lookups(), all.private_bytes(), all.public_bytes), (20, 32 * (2 * leaves - 2), 32));
         let eight = &families(leaves).unwrap()[1][7];
         assert_eq!(eight.lookups(), 12);

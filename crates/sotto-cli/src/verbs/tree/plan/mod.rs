@@ -32,7 +32,7 @@ Goals:
   total-bytes  bytes up and down
 What a client fetches before its first proof is divided by --lookups, the proofs that it will ask for.
 
-With tiles the entry's own hash comes with its proof; by colour and from a batch code a proof is for those who have \
+With tiles the entry's own hash comes with its proof; by color and from a batch code a proof is for those who have \
 it. Layers are made public as long as that is no more than a quarter of the leaves' hashes.
 
 Schemes of two servers, and schemes whose clients keep a state on disk, are looked at only if --scheme names them.

@@ -99,7 +99,7 @@ impl ProofCost {
         self.server() + self.client() + self.sending()
     }
 
-    /// What an aim minimises: lower is better. The other costs break ties.
+    /// What an aim minimizes: lower is better. The other costs break ties.
     pub(super) fn by(&self, aim: CostGoal) -> f64 {
         let time = self.time().as_secs_f64();
         match aim {

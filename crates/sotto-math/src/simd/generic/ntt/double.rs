@@ -31,7 +31,7 @@ pub(super) fn forward<R: Doubles>(r: R, t: &Tables, x: &mut [u64]) {
 #[inline(always)]
 pub(super) fn inverse<R: Doubles>(r: R, t: &Tables, x: &mut [u64]) {
     let c = Constants::new(r, t);
-    let [sum, difference] = t.scale.map(|f| t.modulus.centred(f.w) as f64);
+    let [sum, difference] = t.scale.map(|f| t.modulus.centered(f.w) as f64);
     let scale = [c.factors_of(sum), c.factors_of(difference)];
     let plan = Plan { c, f: &t.inverse.doubles, squares: t.n / 64, scale: Some(scale) };
     plan.inverse(x);

@@ -110,7 +110,7 @@ impl<R: FusedMultiplyAdd> Fold<R> {
     fn new(r: R, residue: &OneResidue) -> Self {
         let (q, c) = (&residue.modulus, Constants::of(r, &residue.modulus));
         let [low, high] = residue.folds;
-        let factor = |w: u64| c.factors_of(q.centred(w) as f64);
+        let factor = |w: u64| c.factors_of(q.centered(w) as f64);
         Fold { c, factors: [factor(low), factor(high)] }
     }
 

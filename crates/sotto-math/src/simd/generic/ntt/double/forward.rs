@@ -25,7 +25,7 @@ impl<R: Doubles> Plan<'_, R> {
         }
     }
 
-    /// Doubles, or the first time integers, which are centred if there are eight levels before the next reduction.
+    /// Doubles, or the first time integers, which are centered if there are eight levels before the next reduction.
     #[inline(always)]
     fn take<const FIRST: bool>(&self, row: &Row) -> R::Doubles {
         if !FIRST {

@@ -1,8 +1,8 @@
 //! The model's tier: what follows from parameters alone.
 
-use super::{MeasuredCase, ModelledCase};
+use super::{MeasuredCase, ModeledCase};
 
-impl ModelledCase {
+impl ModeledCase {
     /// Sets the floor that this run's own read rate puts under every scan of the table.
     pub(crate) fn with_floor(&mut self, measured: &[MeasuredCase]) {
         let rates = measured.iter().flat_map(|m| &m.batches).map(|b| b.read_memory_gb_per_s);

@@ -1,4 +1,4 @@
-//! What every colouring has to be, on trees small enough to look at every node, and on high ones by sampling.
+//! What every coloring has to be, on trees small enough to look at every node, and on high ones by sampling.
 
 use proptest::prelude::*;
 use sotto_tree::coloring::sizes;
@@ -33,7 +33,7 @@ const SMALL: &[(u16, u8)] = &[
     (256, 2),
 ];
 
-fn colouring(arity: u16, height: u8) -> Coloring {
+fn coloring(arity: u16, height: u8) -> Coloring {
     Coloring::new(PerfectTree::new(arity, height).unwrap())
 }
 
@@ -88,12 +88,12 @@ fn check_classes(c: &Coloring) {
     assert!(!seen[0] && !seen[1] && seen[2..].iter().all(|seen| *seen), "every node but the root");
 }
 
-/// One row in each colour.
-fn check_colours(c: &Coloring, places: &[ColorSlot]) {
-    let mut colours: Vec<u8> = places.iter().map(|place| place.colour).collect();
-    colours.sort_unstable();
-    assert!(colours.iter().copied().eq(0..c.shape().height() as u8), "{places:?}");
-    assert!(places.iter().all(|place| place.row < c.sizes()[usize::from(place.colour)]));
+/// One row in each color.
+fn check_colors(c: &Coloring, places: &[ColorSlot]) {
+    let mut colors: Vec<u8> = places.iter().map(|place| place.color).collect();
+    colors.sort_unstable();
+    assert!(colors.iter().copied().eq(0..c.shape().height() as u8), "{places:?}");
+    assert!(places.iter().all(|place| place.row < c.sizes()[usize::from(place.color)]));
 }
 
 /// The walk against the classes, and the secret walk against the walk: invariants 7, 8 and 9.
@@ -101,13 +101,9 @@ fn check_paths(c: &Coloring) {
     let classes = c.classes().unwrap();
     for leaf in 0..c.shape().leaves() {
         let places = c.path(leaf).unwrap();
-        check_colours(c, &places);
+        check_colors(c, &places);
         for (place, node) in places.iter().zip(nodes(c.shape(), leaf)) {
-            assert_eq!(
-                u64::from(classes[usize::from(place.colour)][place.row as usize]),
-                node,
-                "leaf {leaf}"
-            );
+            assert_eq!(u64::from(classes[usize::from(place.color)][place.row as usize]), node, "leaf {leaf}");
         }
         if leaf % 7 == 0 {
             assert_eq!(places, c.secret_path(leaf).unwrap(), "leaf {leaf}");
@@ -115,21 +111,21 @@ fn check_paths(c: &Coloring) {
     }
 }
 
-/// A log that grows leaf by leaf: what is written to each colour when, against what the walk says.
+/// A log that grows leaf by leaf: what is written to each color when, against what the walk says.
 fn check_copaths(c: &Coloring) {
     let shape = c.shape();
     let classes = c.classes().unwrap();
-    let mut colour_of = vec![0; shape.nodes() as usize + 2];
-    for (colour, class) in classes.iter().enumerate() {
-        class.iter().for_each(|node| colour_of[*node as usize] = colour);
+    let mut color_of = vec![0; shape.nodes() as usize + 2];
+    for (color, class) in classes.iter().enumerate() {
+        class.iter().for_each(|node| color_of[*node as usize] = color);
     }
     let mut rows: Vec<Vec<u64>> = vec![Vec::new(); shape.height()];
     let counts = |rows: &[Vec<u64>]| rows.iter().map(|rows| rows.len() as u64).collect::<Vec<_>>();
     for leaf in 0..shape.leaves() {
         assert_eq!(c.copath_rows(leaf).unwrap(), counts(&rows), "{leaf} leaves");
-        // The nodes that the leaf completes, the lowest first: each writes its hash to its sibling's colour.
+        // The nodes that the leaf completes, the lowest first: each writes its hash to its sibling's color.
         for node in nodes(shape, leaf).into_iter().rev() {
-            rows[colour_of[node as usize ^ 1]].push(node);
+            rows[color_of[node as usize ^ 1]].push(node);
             if node % 2 == 0 {
                 break;
             }
@@ -138,9 +134,9 @@ fn check_copaths(c: &Coloring) {
     assert_eq!(c.copath_rows(shape.leaves()).unwrap(), counts(&rows));
     for leaf in 0..shape.leaves() {
         let places = c.copath(leaf).unwrap();
-        check_colours(c, &places);
+        check_colors(c, &places);
         for (place, node) in places.iter().zip(nodes(shape, leaf)) {
-            assert_eq!(rows[usize::from(place.colour)][place.row as usize], node ^ 1, "leaf {leaf}");
+            assert_eq!(rows[usize::from(place.color)][place.row as usize], node ^ 1, "leaf {leaf}");
         }
         if leaf % 5 == 0 {
             assert_eq!(places, c.secret_copath(leaf).unwrap(), "leaf {leaf}");
@@ -149,35 +145,35 @@ fn check_copaths(c: &Coloring) {
 }
 
 #[test]
-fn small_trees_are_coloured_whole() {
+fn small_trees_are_colored_whole() {
     for (arity, height) in SMALL {
-        check_classes(&colouring(*arity, *height));
+        check_classes(&coloring(*arity, *height));
     }
 }
 
 #[test]
 fn every_path_of_a_small_tree_is_found() {
     for (arity, height) in SMALL {
-        check_paths(&colouring(*arity, *height));
+        check_paths(&coloring(*arity, *height));
     }
 }
 
 #[test]
 fn rows_of_proofs_are_written_once_and_stay() {
     for (_, height) in SMALL.iter().filter(|(arity, _)| *arity == 2) {
-        check_copaths(&colouring(2, *height));
+        check_copaths(&coloring(2, *height));
     }
 }
 
 #[test]
 fn the_papers_example_comes_out() {
-    let c = colouring(2, 3);
+    let c = coloring(2, 3);
     assert_eq!(c.sizes(), [4, 5, 5]);
     let classes = c.classes().unwrap();
     let classes: Vec<&[u32]> = classes.iter().map(|class| &**class).collect();
     assert_eq!(classes, [[2, 6, 14, 15].as_slice(), &[8, 9, 10, 11, 3], &[4, 5, 12, 13, 7]]);
     // Leaf 11 is the fourth of the lowest layer.
-    let place = |colour, row| ColorSlot { colour, row };
+    let place = |color, row| ColorSlot { color, row };
     assert_eq!(c.path(3).unwrap(), [place(0, 0), place(2, 1), place(1, 3)]);
 }
 
@@ -185,7 +181,7 @@ fn the_papers_example_comes_out() {
 fn balanced_is_what_comes_out() {
     for (arity, heights) in [(2u16, 1..=40u8), (3, 4..=25), (4, 5..=20), (5, 6..=17), (7, 8..=14)] {
         for height in heights {
-            let c = colouring(arity, height);
+            let c = coloring(arity, height);
             let mut sorted = c.sizes().to_vec();
             sorted.sort_unstable();
             assert_eq!(sorted, sizes::balanced(c.shape()), "q = {arity}, h = {height}");
@@ -208,7 +204,7 @@ fn rotation_is_balanced_where_turns_are_whole_and_nearly_so_elsewhere() {
         (8, 5, 0.095),
         (3, 3, 0.0),
     ] {
-        let c = colouring(arity, height);
+        let c = coloring(arity, height);
         let mean = c.shape().nodes() as f64 / f64::from(height);
         let most = c.sizes().iter().copied().max().unwrap() as f64;
         assert!(most / mean - 1.0 <= off + 1e-6, "q = {arity}, h = {height}: {}", most / mean - 1.0);
@@ -218,24 +214,24 @@ fn rotation_is_balanced_where_turns_are_whole_and_nearly_so_elsewhere() {
 #[test]
 fn few_states_make_every_tree() {
     for height in 1..=40 {
-        let states = colouring(2, height).states();
+        let states = coloring(2, height).states();
         assert!(states <= 200, "h = {height}: {states}");
     }
-    assert!(colouring(256, 5).states() <= 11);
+    assert!(coloring(256, 5).states() <= 11);
 }
 
 #[test]
 fn what_is_no_tree_or_no_leaf_is_refused() {
-    let c = colouring(2, 5);
+    let c = coloring(2, 5);
     assert!(c.path(32).is_err() && c.copath(32).is_err() && c.secret_copath(32).is_err());
     assert!(c.copath_rows(33).is_err() && c.copath_rows(32).is_ok());
-    let ternary = colouring(3, 3);
+    let ternary = coloring(3, 3);
     assert!(
         ternary.copath(0).is_err() && ternary.copath_rows(1).is_err() && ternary.secret_copath(0).is_err()
     );
     assert!(Coloring::with_sizes(vec![2, 3, 9]).is_err() && Coloring::with_sizes(Vec::new()).is_err());
     assert!(Coloring::with_sizes(vec![2; 300]).is_err());
-    assert!(colouring(2, 32).classes().is_err(), "numbers of more than 32 bits");
+    assert!(coloring(2, 32).classes().is_err(), "numbers of more than 32 bits");
 }
 
 /// Feasible sizes: some split of all nodes that keeps (C1), made from the least balanced one by moves.
@@ -265,7 +261,7 @@ fn feasible() -> impl Strategy<Value = Vec<u64>> {
 }
 
 proptest! {
-    /// Theorem 2 of the paper: whatever is feasible is coloured.
+    /// Theorem 2 of the paper: whatever is feasible is colored.
     #[test]
     fn any_feasible_sizes_are_reached(sizes in feasible()) {
         let c = Coloring::with_sizes(sizes.clone()).unwrap();
@@ -278,35 +274,35 @@ proptest! {
     /// High trees: invariants that need no list of nodes.
     #[test]
     fn high_trees_keep_their_order(height in 20u8..=40, seed in any::<u64>()) {
-        let c = colouring(2, height);
+        let c = coloring(2, height);
         let leaf = seed % (c.shape().leaves() - 1);
         let (path, copath) = (c.path(leaf).unwrap(), c.copath(leaf).unwrap());
-        check_colours(&c, &path);
-        check_colours(&c, &copath);
+        check_colors(&c, &path);
+        check_colors(&c, &copath);
         prop_assert_eq!(&path, &c.secret_path(leaf).unwrap());
         prop_assert_eq!(&copath, &c.secret_copath(leaf).unwrap());
-        // The next leaf's nodes are the same, or the next of their colours.
+        // The next leaf's nodes are the same, or the next of their colors.
         for place in c.path(leaf + 1).unwrap() {
-            let before = path.iter().find(|p| p.colour == place.colour).unwrap();
+            let before = path.iter().find(|p| p.color == place.color).unwrap();
             prop_assert!(place.row == before.row || place.row == before.row + 1);
         }
         // A row is there once its hash is known: when the log has all leaves under the sibling.
         for (depth, place) in (1u32..).zip(&copath) {
             let under = u32::from(height) - depth;
             let end = ((leaf >> under ^ 1) + 1) << under;
-            let colour = usize::from(place.colour);
-            prop_assert!(c.copath_rows(end).unwrap()[colour] > place.row);
-            prop_assert!(c.copath_rows(end - 1).unwrap()[colour] <= place.row);
+            let color = usize::from(place.color);
+            prop_assert!(c.copath_rows(end).unwrap()[color] > place.row);
+            prop_assert!(c.copath_rows(end - 1).unwrap()[color] <= place.row);
         }
     }
 
     #[test]
     fn wide_trees_are_walked_alike(arity in 3u16..=256, seed in any::<u64>()) {
         let height = (1..=40).rev().find(|h| PerfectTree::new(arity, *h).is_ok()).unwrap();
-        let c = colouring(arity, height.min(1 + (seed >> 60) as u8));
+        let c = coloring(arity, height.min(1 + (seed >> 60) as u8));
         let leaf = seed % c.shape().leaves();
         let places = c.path(leaf).unwrap();
-        check_colours(&c, &places);
+        check_colors(&c, &places);
         prop_assert_eq!(places, c.secret_path(leaf).unwrap());
     }
 }

@@ -1,4 +1,4 @@
-//! Proofs from coloured tables, at every length of a log and with any number of public layers.
+//! Proofs from colored tables, at every length of a log and with any number of public layers.
 
 use proptest::prelude::*;
 use rand_chacha::ChaCha20Rng;
@@ -8,7 +8,7 @@ use sotto_layers::ColorProof;
 use sotto_tree::log::{CompleteSubtree, Hash, Peaks, hash, verify};
 use sotto_tree::{Coloring, PerfectTree};
 
-/// A log's tables, each hash written to where the definition of its colour says.
+/// A log's tables, each hash written to where the definition of its color says.
 struct Log {
     layer: ColorProof,
     leaves: Vec<Hash>,
@@ -18,7 +18,7 @@ struct Log {
 
 impl Log {
     fn new(count: u64, layers: u8, public_layers: u8) -> Self {
-        let colouring = Coloring::new(PerfectTree::new(2, layers).unwrap());
+        let coloring = Coloring::new(PerfectTree::new(2, layers).unwrap());
         let leaves: Vec<Hash> = (0..count).map(|i| hash::leaf(&i.to_be_bytes())).collect();
         let (mut peaks, mut tables) = (Peaks::new(), vec![Vec::new(); layers.into()]);
         let mut public = vec![Vec::new(); public_layers.into()];
@@ -27,15 +27,15 @@ impl Log {
                 if level < layers {
                     // Where leaves under the sibling look for it.
                     let seeker = ((index ^ 1) << level) & ((1 << layers) - 1);
-                    let place = colouring.copath(seeker).unwrap()[usize::from(layers - level) - 1];
-                    tables[usize::from(place.colour)].push(hash);
+                    let place = coloring.copath(seeker).unwrap()[usize::from(layers - level) - 1];
+                    tables[usize::from(place.color)].push(hash);
                 } else if level < layers + public_layers {
                     public[usize::from(layers + public_layers - 1 - level)].push(hash);
                 }
             });
         }
         let root = peaks.root();
-        let layer = ColorProof::new(colouring, peaks, public).unwrap();
+        let layer = ColorProof::new(coloring, peaks, public).unwrap();
         for (table, rows) in tables.iter_mut().zip(layer.shards()) {
             assert!(table.len() as u64 == rows || (table.is_empty() && rows == 1));
             table.resize(rows as usize, [0; 32]);
@@ -95,17 +95,17 @@ fn idle_lookups_go_everywhere() {
 
 #[test]
 fn what_does_not_fit_is_refused() {
-    let colouring = || Coloring::new(PerfectTree::new(2, 3).unwrap());
+    let coloring = || Coloring::new(PerfectTree::new(2, 3).unwrap());
     let peaks = |n: u64| Peaks::from_hashes(n, vec![[0; 32]; n.count_ones() as usize]).unwrap();
-    assert!(ColorProof::new(colouring(), peaks(0), Vec::new()).is_err(), "an empty log");
-    assert!(ColorProof::new(colouring(), peaks(9), Vec::new()).is_err(), "longer than the tree");
+    assert!(ColorProof::new(coloring(), peaks(0), Vec::new()).is_err(), "an empty log");
+    assert!(ColorProof::new(coloring(), peaks(9), Vec::new()).is_err(), "longer than the tree");
     assert!(
         ColorProof::new(Coloring::new(PerfectTree::new(3, 3).unwrap()), peaks(5), Vec::new()).is_err(),
         "ternary"
     );
-    assert!(ColorProof::new(colouring(), peaks(9), vec![Vec::new()]).is_err(), "a public hash is missing");
-    assert!(ColorProof::new(colouring(), peaks(9), vec![vec![[0; 32]; 2]]).is_err(), "one too many");
-    let layer = ColorProof::new(colouring(), peaks(8), Vec::new()).unwrap();
+    assert!(ColorProof::new(coloring(), peaks(9), vec![Vec::new()]).is_err(), "a public hash is missing");
+    assert!(ColorProof::new(coloring(), peaks(9), vec![vec![[0; 32]; 2]]).is_err(), "one too many");
+    let layer = ColorProof::new(coloring(), peaks(8), Vec::new()).unwrap();
     let rng = &mut ChaCha20Rng::from_seed([9; 32]);
     assert!(layer.plan(&8, rng).is_err(), "no such leaf");
     let (_, plan) = layer.plan(&7, rng).unwrap();
@@ -120,8 +120,8 @@ proptest! {
     fn shards_only_grow(height in 1u8..=6, n in 1u64..63) {
         let n = n.min((1 << height) - 1);
         let (shorter, longer) = (Log::new(n, height, 0), Log::new(n + 1, height, 0));
-        for (colour, (before, after)) in shorter.tables.iter().zip(&longer.tables).enumerate() {
-            let written = shorter.layer.shards()[colour] as usize;
+        for (color, (before, after)) in shorter.tables.iter().zip(&longer.tables).enumerate() {
+            let written = shorter.layer.shards()[color] as usize;
             // The row of zeros stands for none.
             if before != &[[0; 32]] {
                 prop_assert_eq!(&before[..written], &after[..written]);

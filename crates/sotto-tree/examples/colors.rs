@@ -1,5 +1,5 @@
-//! What colours take: a binary tree's classes written down, and the rows of a leaf that nobody may learn:
-//! `cargo run --release -p sotto-tree --example colours -- [HEIGHT ...]`.
+//! What colors take: a binary tree's classes written down, and the rows of a leaf that nobody may learn:
+//! `cargo run --release -p sotto-tree --example colors -- [HEIGHT ...]`.
 //!
 //! Medians, with the least in brackets, on one thread. Classes are written down up to 28 layers; every row is compared with
 //! that of the walk for leaves that are no secret. With `GLIBC_TUNABLES=glibc.malloc.hugetlb=1` what is written is on huge pages.
@@ -16,19 +16,19 @@ fn main() -> sotto_core::Result<()> {
     let heights: Vec<u8> = std::env::args().skip(1).filter_map(|word| word.parse().ok()).collect();
     for height in if heights.is_empty() { vec![20, 24, 30] } else { heights } {
         let shape = PerfectTree::new(2, height)?;
-        let colouring = Coloring::new(shape);
+        let coloring = Coloring::new(shape);
         if height <= 28 {
             print(
                 height,
                 "written down",
                 1,
-                times(7, || colouring.classes().map(|classes| _ = black_box(classes)))?,
+                times(7, || coloring.classes().map(|classes| _ = black_box(classes)))?,
             );
         }
         let leaf = |i: u64| i.wrapping_mul(0x9e37_79b9_7f4a_7c15) & (shape.leaves() - 1);
         for i in 0..LEAVES {
-            assert!(colouring.secret_path(leaf(i))? == colouring.path(leaf(i))?, "leaf {}", leaf(i));
-            assert!(colouring.secret_copath(leaf(i))? == colouring.copath(leaf(i))?, "leaf {}", leaf(i));
+            assert!(coloring.secret_path(leaf(i))? == coloring.path(leaf(i))?, "leaf {}", leaf(i));
+            assert!(coloring.secret_copath(leaf(i))? == coloring.copath(leaf(i))?, "leaf {}", leaf(i));
         }
         let all = |rows: &dyn Fn(u64) -> sotto_core::Result<()>| {
             times(101, || (0..LEAVES).try_for_each(|i| rows(leaf(i))))
@@ -37,13 +37,13 @@ fn main() -> sotto_core::Result<()> {
             height,
             "path",
             LEAVES,
-            all(&|leaf| colouring.secret_path(leaf).map(|rows| _ = black_box(rows)))?,
+            all(&|leaf| coloring.secret_path(leaf).map(|rows| _ = black_box(rows)))?,
         );
         print(
             height,
             "copath",
             LEAVES,
-            all(&|leaf| colouring.secret_copath(leaf).map(|rows| _ = black_box(rows)))?,
+            all(&|leaf| coloring.secret_copath(leaf).map(|rows| _ = black_box(rows)))?,
         );
     }
     Ok(())
