@@ -1,28 +1,29 @@
-//! Static, query-independent files of a table: written by the encoder, immutable, named by digest.
+//! Artifacts: static, query-independent files of a table, written by the encoder, immutable, and
+//! named by digest.
 
 use serde::{Deserialize, Serialize};
 
-/// Which static file. Servable by any cache: it is the same for every client.
+/// The kind of a static file. Any cache can serve it, since it is the same for every client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Artifact {
-    /// What a client of a hint scheme downloads once per epoch.
+    /// The digest of the table that a client of a hint scheme downloads once per epoch.
     Hint,
-    /// What turns the previous epoch's [`Artifact::Hint`] into this one's.
+    /// The delta from the previous epoch's [`Artifact::Hint`] to this one's.
     HintDelta,
-    /// The records themselves, one after the other: what a client streams once to make its own hints.
+    /// The records themselves, concatenated: a client streams them once to make its own hints.
     Rows,
-    /// What changed in [`Artifact::Rows`] since an earlier epoch.
+    /// The changes of [`Artifact::Rows`] since an earlier epoch.
     RowsDelta,
-    /// The nodes of the Merkle tree over the rows that the catalog's root is the digest of.
+    /// The nodes of the Merkle tree over the rows. The catalog's root is the digest of this tree.
     Tree,
-    /// What turns the previous epoch's [`Artifact::Tree`] into this one's.
+    /// The delta from the previous epoch's [`Artifact::Tree`] to this one's.
     TreeDelta,
 }
 
 impl Artifact {
-    /// Its name in catalogs and messages.
+    /// The artifact's name in catalogs and messages.
     pub fn name(self) -> &'static str {
         match self {
             Artifact::Hint => "hint",
@@ -34,12 +35,13 @@ impl Artifact {
         }
     }
 
-    /// Whether it leads from an earlier epoch to this one, and is of no use by itself.
+    /// Whether the artifact is a delta from an earlier epoch to this one, which is of no use by
+    /// itself.
     pub fn is_delta(self) -> bool {
         matches!(self, Artifact::HintDelta | Artifact::RowsDelta | Artifact::TreeDelta)
     }
 
-    /// Whether it is of the table's tree, which is not the scheme's: every table has one.
+    /// Whether the artifact belongs to the Merkle tree, which every table has whatever its scheme.
     pub fn is_tree(self) -> bool {
         matches!(self, Artifact::Tree | Artifact::TreeDelta)
     }
@@ -48,8 +50,8 @@ impl Artifact {
 /// An artifact a client needs before it can query, and its exact size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ArtifactNeed {
-    /// Which one.
+    /// Kind of the artifact.
     pub artifact: Artifact,
-    /// Exact bytes.
+    /// Exact bytes of the artifact.
     pub bytes: u64,
 }

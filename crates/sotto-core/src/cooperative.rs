@@ -1,7 +1,9 @@
-//! Long work in pieces: whoever lends the thread may pause it between them, and schemes know nothing of that.
+//! Long work in pieces: the caller that lends the thread can pause it between pieces, and schemes
+//! do not need to know.
 //!
-//! Keys of a client take milliseconds to make, and milliseconds to admit. What is done with them in the background should not be
-//! felt in a lookup, and a scheduler lets a thread that has begun go on for longer than a lookup may wait.
+//! Making a client's keys takes milliseconds, and so does admitting them. When such work is done in
+//! the background, a lookup should not notice it, but the operating system's scheduler lets a
+//! running thread continue for longer than a lookup may wait.
 
 use std::cell::RefCell;
 
@@ -11,9 +13,9 @@ thread_local! {
     static BETWEEN: RefCell<Option<Between>> = const { RefCell::new(None) };
 }
 
-/// Does `work`, and `between` wherever it says on this thread that a piece of it is done.
+/// Runs `work`, and calls `between` at every [`yield_point`] that this thread reaches meanwhile.
 pub fn with_yield_hook<T>(between: impl FnMut() + 'static, work: impl FnOnce() -> T) -> T {
-    /// What was there before comes back, also after a panic.
+    /// Restores the previous hook, also after a panic.
     struct RestoreHook(Option<Between>);
     impl Drop for RestoreHook {
         fn drop(&mut self) {
@@ -24,10 +26,11 @@ pub fn with_yield_hook<T>(between: impl FnMut() + 'static, work: impl FnOnce() -
     work()
 }
 
-/// Says that a piece is done: for work that is not part of a lookup, about every tenth of a millisecond. Without
-/// [`with_yield_hook`] nothing happens.
+/// Marks the end of a piece of work, so that the hook of [`with_yield_hook`] can run. Without a
+/// hook it does nothing. Work that is not part of a lookup calls it about every tenth of a
+/// millisecond.
 pub fn yield_point() {
-    // Taken out meanwhile, so that work in between has no pieces of its own.
+    // The hook is removed while it runs, so that yield points inside the hook do nothing.
     if let Some(mut between) = BETWEEN.take() {
         between();
         BETWEEN.set(Some(between));

@@ -1,12 +1,12 @@
-//! The one erasure. Scheme code has its own types; everything above meets only what is here: parameters
-//! as canonical JSON, messages as bytes, secrets as opaque tickets.
+//! Type erasure of schemes. Scheme code has its own types; everything above it uses only the types
+//! of this module: parameters as canonical JSON, messages as bytes, secrets as opaque values.
 //!
-//! There are three kinds of downcasts in the whole system, all below: a [`AnyPending`] back to `Client::Pending`, an
-//! [`AnySession`] back to `Server::Session`, and an [`AnyExpandedQuery`] back to `StreamServer::Prepared`. Their failure is
-//! [`crate::Misuse::ForeignValue`].
+//! There are three kinds of downcasts in the whole system, all in this module: an [`AnyPending`] to
+//! `Client::Pending`, an [`AnySession`] to `Server::Session`, and an [`AnyExpandedQuery`] to
+//! `StreamServer::Prepared`. They fail with [`crate::Misuse::ForeignValue`].
 //!
-//! A capability that a scheme lacks is absent, not failing: `None` in the entry, and `None` where a client or a
-//! server is asked for it.
+//! A capability that a scheme lacks is absent instead of failing: it is `None` in the entry, and
+//! `None` in the client and the server.
 
 mod batch;
 mod caps;
@@ -56,43 +56,44 @@ use crate::{
     Result, Scheme, SchemeId, SumElement, UnitLayout,
 };
 
-/// Everything the registry knows of a scheme: plain data and function pointers.
+/// The registry's entry of a scheme: plain data and function pointers.
 ///
-/// `params` arguments are the literal's JSON as found in a catalog; each function checks it.
+/// The `params` arguments are the literal's JSON as found in a catalog; each function checks it.
 #[derive(Clone, Copy)]
 pub struct SchemeEntry {
-    /// Stable on the wire.
+    /// The scheme's name on the wire, which never changes.
     pub id: SchemeId,
-    /// Name and paper, one line.
+    /// Name and paper of the scheme, in one line.
     pub title: &'static str,
-    /// How many servers there are.
+    /// Number of servers.
     pub servers: usize,
-    /// How many of them a query goes to: the first so many.
+    /// Number of servers that a query goes to: the first ones.
     pub query_servers: usize,
-    /// The parameter sets that can be asked for by name.
+    /// The parameter sets that can be chosen by name.
     pub sets: fn() -> Vec<NamedSet>,
-    /// Chooses parameters for a table; gives canonical JSON. Encoders choose, and a client never does.
+    /// Chooses parameters for a table, as canonical JSON. Only encoders choose; a client never
+    /// does.
     #[cfg(feature = "server")]
     pub select: fn(&crate::TableShape) -> Result<Vec<u8>>,
-    /// Checks parameters and says what they promise and cost.
+    /// Checks parameters, and reports their guarantees and costs.
     pub report: fn(&[u8]) -> Result<ParamsReport>,
-    /// Starts a client.
+    /// Starts the preparation of a client.
     pub prepare: fn(&[u8], &mut dyn CryptoRng) -> Result<Box<dyn AnyPrepare>>,
-    /// Patches a held artifact, where the scheme can.
+    /// Patches a stored artifact, if the scheme can.
     pub patch: Option<PatchFn>,
-    /// What a record consists of, where it can be fetched piece by piece.
+    /// The units of a record, if it can be fetched unit by unit.
     pub units: Option<UnitsFn>,
-    /// How many buckets a table has, where one query asks for a record of each.
+    /// The number of buckets of a table, if one query can ask for a record of each.
     pub batch: Option<BucketsFn>,
-    /// What is added up, where one query may ask for the sum of several records.
+    /// The elements that are added up, if one query can ask for the sum of several records.
     pub sum: Option<SumElement>,
-    /// How a client's state is read back, where it has one that must survive.
+    /// How the state of a client is loaded, if it has state that must survive.
     pub state: Option<StateEntry>,
-    /// Which server makes hints, where one does.
+    /// The hint server, if one of the servers makes hints.
     pub upkeep: Option<HintServerEntry>,
-    /// Whether every record ends with the path that proves it.
+    /// Whether every record ends with its own inclusion proof.
     pub proven: bool,
-    /// The server's half.
+    /// The server's half of the scheme.
     #[cfg(feature = "server")]
     pub server: ServerEntry,
 }
@@ -100,17 +101,19 @@ pub struct SchemeEntry {
 /// `(params, artifact, held, delta)`: see [`PatchArtifact::patch`].
 pub type PatchFn = fn(&[u8], Artifact, &mut [u8], &[u8]) -> Result<()>;
 
-/// What a record consists of, under these parameters: see [`crate::StreamScheme`].
+/// Gives the units of a record under the given parameters: see [`crate::StreamScheme`].
 pub type UnitsFn = fn(&[u8]) -> Result<UnitLayout>;
 
-/// How many buckets a table has, under these parameters: see [`crate::BatchScheme::buckets`].
+/// Gives the number of buckets of a table under the given parameters: see
+/// [`crate::BatchScheme::buckets`].
 pub type BucketsFn = fn(&[u8]) -> Result<u64>;
 
 impl SchemeEntry {
-    /// The entry of a scheme, with every capability of its [`Scheme::CAPS`].
+    /// Makes the entry of a scheme with every capability of its [`Scheme::CAPS`].
     ///
     /// # Panics
-    /// If capabilities contradict each other. Entries are constants, so that such a scheme does not compile.
+    /// If capabilities contradict each other. Entries are constants, so such a scheme does not
+    /// compile.
     pub const fn of<S: Scheme>() -> Self {
         let caps = S::CAPS;
         caps.check();
@@ -148,7 +151,7 @@ pub(crate) fn checked<S: Scheme>(params: &[u8]) -> Result<S::Params> {
 }
 
 fn literal<S: Scheme>(params: &[u8]) -> Result<<S::Params as Params>::Literal> {
-    // The message may quote text from the peer, and ends up in terminals.
+    // The message may quote text from the peer, and is shown in terminals.
     let printable =
         |e: serde_json::Error| e.to_string().chars().filter(|c| !c.is_control()).take(200).collect();
     Ok(serde_json::from_slice(params)

@@ -1,43 +1,44 @@
-//! Errors say whose fault it was. No variant holds plaintext, keys or noise.
+//! Errors say whose fault they are. No variant holds plaintext, keys or noise.
 //!
-//! The taxonomy follows rustls: parameters that cannot work, a caller who misuses the API, a peer who
-//! misbehaves, a budget that is spent. [`Error::Unreadable`] is special: it must never travel back to a
-//! server, not even as a prompt retry, because *that* is a decryption oracle.
+//! The taxonomy follows rustls: parameters that cannot work, a caller that misuses the API, a peer
+//! that misbehaves, a budget that is spent. [`Error::Unreadable`] is special: it must never travel
+//! back to a server, not even as a prompt retry, because that would be a decryption oracle.
 
 use std::fmt;
 
-/// Shorthand for results of this crate.
+/// Result of this crate's functions.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// What went wrong, by whose fault.
+/// An error of a scheme, by whose fault it is.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// This table cannot be served with these parameters.
+    /// The parameters cannot serve this table.
     #[error("parameters refused: {0}")]
     Params(#[from] ParamsError),
-    /// The calling code broke the contract. Never caused by bytes from a peer.
+    /// The calling code breaks the contract. Never caused by bytes from a peer.
     #[error("misuse: {0}")]
     Misuse(#[from] Misuse),
     /// The other side's bytes break the contract.
     #[error("the peer's bytes are not valid: {0}")]
     Peer(#[from] PeerMisbehaved),
-    /// The client's hints are used up; prepare again.
+    /// The client's hints are used up, and it must prepare again.
     #[error("query budget used up ({0}): prepare again to go on")]
     Exhausted(Budget),
-    /// The recovered bytes fail the row check. Stays on the client.
+    /// The recovered bytes fail the check of the row. The error stays on the client.
     #[error("the answer could not be read; start afresh with a new client, do not retry")]
     Unreadable,
-    /// A batch code has no place for all rows of this request at once; it was asked like any other. Asking at once for
-    /// what is missing would show it, so it belongs into a request that is due anyway.
+    /// A batch code has no bucket for one of the request's rows. The request was sent like any
+    /// other. Sending another one at once for the missing row would show that, so it belongs in a
+    /// request that is due anyway.
     #[error("these rows cannot all be fetched at once; ask for some of them when other rows are due")]
     ServerUnavailable,
-    /// Storage under an encoder or a client state failed.
+    /// The storage of an encoder or of a client state fails.
     #[error("storage: {0}")]
     Storage(#[from] std::io::Error),
 }
 
-/// Why parameters were refused.
+/// The reason why parameters are refused.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ParamsError {
@@ -46,18 +47,18 @@ pub enum ParamsError {
     Field {
         /// Name of the field in the literal.
         field: &'static str,
-        /// The range it must lie in, or what is wrong with it.
+        /// The allowed range of the field, or what is wrong with its value.
         why: String,
     },
-    /// The parameter set gives less security than the gate asks for.
+    /// The parameter set gives less security than required.
     #[error("{bits:.1} bits of security, {required} are required")]
     Insecure {
         /// Estimated security in bits.
         bits: f64,
-        /// What the gate requires.
+        /// Required security in bits.
         required: u32,
     },
-    /// A lookup would fail too often.
+    /// A lookup fails with too high a probability.
     #[error("a lookup fails with probability 2^{log2:.1}, at most 2^{required} is allowed")]
     Unreliable {
         /// log2 of the computed failure bound.
@@ -65,14 +66,15 @@ pub enum ParamsError {
         /// log2 of the largest failure probability allowed.
         required: i32,
     },
-    /// A request that takes several lookups would fail too often, since it does if any of them does.
+    /// A request of several lookups fails with too high a probability, since it fails if any of
+    /// them does.
     #[error(
         "one of a request's {lookups} lookups fails with probability 2^{log2:.1}, at most 2^{required} is allowed"
     )]
     UnreliableTogether {
         /// Lookups of a request.
         lookups: usize,
-        /// log2 of the computed failure bound of all of them together.
+        /// log2 of the computed failure bound of all lookups together.
         log2: f64,
         /// log2 of the largest failure probability allowed.
         required: i32,
@@ -84,27 +86,27 @@ pub enum ParamsError {
         rows: u64,
         /// Bytes in a row.
         row_bytes: u64,
-        /// The limit that was met.
+        /// The limit that is exceeded.
         why: String,
     },
 }
 
-/// The caller's code did something the contract forbids.
+/// A violation of the contract by the calling code.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Misuse {
     /// An index past the end.
     #[error("index {index} is past the end ({len})")]
     IndexPastEnd {
-        /// The index asked for.
+        /// The requested index.
         index: u64,
-        /// How many there are.
+        /// Number of elements.
         len: u64,
     },
-    /// A ticket or session handle that another client or server made.
+    /// A pending query or session that another client or server made.
     #[error("a {0} of another instance was handed in")]
     ForeignValue(&'static str),
-    /// An artifact this scheme did not ask for, or more of it than there is.
+    /// An artifact that this scheme does not need, or more bytes of it than it has.
     #[error("artifact {0} was not asked for, or came twice")]
     UnexpectedArtifact(&'static str),
     /// `finish` was called before every needed artifact was absorbed.
@@ -117,57 +119,58 @@ pub enum Misuse {
         /// Bytes needed.
         need: u64,
     },
-    /// Anything else; the text names the rule.
+    /// Any other violation; the text names the rule.
     #[error("{0}")]
     Rule(&'static str),
 }
 
-/// The peer's bytes break the contract. Fieldless where possible: the cause is a name, not a value.
+/// A violation of the contract by the peer's bytes. Variants have no fields where possible: they
+/// name the cause, without a value.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PeerMisbehaved {
-    /// A message of another length than the parameters say.
+    /// A message whose length is not the one that the parameters fix.
     #[error("{what} has {got} bytes, the parameters say {want}")]
     Length {
-        /// Which message.
+        /// Name of the message.
         what: &'static str,
         /// Bytes received.
         got: u64,
-        /// Bytes the parameters fix.
+        /// Bytes that the parameters fix.
         want: u64,
     },
-    /// A coefficient at or above its modulus, or a set padding bit.
+    /// A coefficient that is not below its modulus, or a padding bit that is set.
     #[error("{0} is not in canonical form")]
     NotCanonical(&'static str),
-    /// Answers for another number of servers or queries than asked.
+    /// Answers for another number of servers or queries than requested.
     #[error("{got} {what} came back, {want} were due")]
     Count {
-        /// What was counted.
+        /// Name of the counted items.
         what: &'static str,
-        /// How many came.
+        /// Number of items received.
         got: u64,
-        /// How many were due.
+        /// Number of items expected.
         want: u64,
     },
     /// A digest that does not match.
     #[error("{0} does not match its digest")]
     Digest(&'static str),
-    /// A structure whose fields contradict each other, or a limit exceeded.
+    /// A structure whose fields contradict each other, or that exceeds a limit.
     #[error("{what}: {why}")]
     Malformed {
-        /// Which structure.
+        /// Name of the structure.
         what: &'static str,
-        /// What is wrong with it. Holds no secret: peers' bytes only.
+        /// What is wrong with the structure. Quotes bytes of peers only, so it holds no secret.
         why: String,
     },
 }
 
-/// How many more queries a client may ask.
+/// The number of queries that a client can still make.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Budget {
-    /// As many as it likes.
+    /// Any number of queries.
     Unlimited,
-    /// This many.
+    /// This many queries.
     Left(u64),
 }
 

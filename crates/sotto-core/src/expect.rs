@@ -1,14 +1,15 @@
-//! What is there by construction, where no type says so.
+//! Values that are present by construction, although their type does not say so.
 
-/// A value that cannot be missing, whatever a peer or a file says.
+/// Unwraps a value that cannot be missing, whatever a peer or a file contains.
 ///
-/// Debug builds panic if it is, and with them every test and fuzz target; a release goes on with the default, as it must not
-/// panic. Where bytes of others can make a value missing, this is the wrong thing: that is an error.
+/// Debug builds panic if the value is missing, and with them every test and fuzz target; release
+/// builds continue with the default, since they must not panic. Where bytes of others can make a
+/// value missing, return an error instead.
 pub trait ExpectOrDefault {
-    /// What is there.
+    /// The type of the value.
     type Value: Default;
 
-    /// The value. `why` says what makes it certain.
+    /// Returns the value, or the default. `why` says what makes the value certain to be present.
     fn expect_or_default(self, why: &'static str) -> Self::Value;
 }
 

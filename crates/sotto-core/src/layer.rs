@@ -1,60 +1,63 @@
-//! Layers decide which rows; schemes fetch them.
+//! Layers decide which rows a request needs; schemes fetch them.
 //!
-//! A layer turns a request into lookups, and their rows into a reply: a key into the few places where it may lie, a leaf
-//! into the rows of its proof, a batch of rows into one lookup for each of many small tables. It sees no ciphertext, and
-//! schemes see no keys and no trees.
+//! A layer turns a request into lookups, and the rows of those lookups into a reply: a key into the
+//! few places where it may be, a leaf of a tree into the rows of its proof, a batch of rows into
+//! one lookup in each of many small tables. A layer sees no ciphertext, and schemes see no keys and
+//! no trees.
 //!
-//! **Shards.** A layer's rows lie in one or more tables, its shards, which are numbered. Which shards a request's lookups
-//! go to, and in which order, is the layer's and never the request's: [`Layer::visits`] takes no request, and a plan is only
-//! the rows. So whatever is asked, servers see the same.
+//! **Shards.** The rows of a layer are in one or more numbered tables, its shards. The layer alone
+//! decides which shards the lookups go to and in which order, never the request: [`Layer::visits`]
+//! takes no request, and a plan consists only of rows. So servers see the same for every request.
 
 use crate::params::REQUIRED_FAILURE_LOG2;
 use crate::{Misuse, ParamsError, Result};
 use rand_core::CryptoRng;
 use zeroize::Zeroizing;
 
-/// A row of a shard, as it was fetched. Wiped on drop.
+/// A fetched row of a shard. Wiped on drop.
 pub type Row = Zeroizing<Vec<u8>>;
 
-/// Which rows a request needs, and what they mean.
+/// Turns requests into row lookups, and fetched rows into replies.
 pub trait Layer {
-    /// What is asked for.
+    /// The request that a caller makes, such as a key.
     type Request: ?Sized;
-    /// What comes of it.
+    /// The reply to a request.
     type Reply;
-    /// What has to be remembered in between. Secret.
+    /// The secret that [`Self::assemble`] needs from [`Self::plan`].
     type Plan;
 
-    /// How many rows each shard has.
+    /// Number of rows of each shard.
     fn shards(&self) -> Vec<u64>;
 
     /// The shard of each lookup: public, and the same for all requests.
     fn visits(&self) -> Vec<usize>;
 
-    /// A row for each lookup of [`Self::visits`], in that order. Rows that the request has no use for are drawn at random: no
-    /// server learns rows, but what a lookup costs a client must not depend on them either.
+    /// Chooses a row for each lookup of [`Self::visits`], in that order. Rows that the request does
+    /// not need are drawn at random: no server learns the rows, but the cost of a lookup to a
+    /// client must not depend on them either.
     ///
     /// # Errors
-    /// [`Misuse`] for a request that nobody could be asked.
+    /// [`Misuse`] for a request that no table can serve.
     fn plan(&self, request: &Self::Request, rng: &mut dyn CryptoRng) -> Result<(Vec<u64>, Self::Plan)>;
 
-    /// The reply, from the rows that were planned for, in their order.
+    /// Makes the reply from the planned rows, which come in the order of the plan.
     ///
     /// # Errors
-    /// [`Misuse::Rule`] if rows are missing, [`PeerMisbehaved`](crate::PeerMisbehaved) if they are no rows of such a
-    /// table. What is wrong with a row never leaves the client.
+    /// [`Misuse::Rule`] if rows are missing, [`PeerMisbehaved`](crate::PeerMisbehaved) if they are
+    /// not rows of such a table. Errors about the contents of a row never leave the client.
     fn assemble(&self, plan: Self::Plan, rows: Vec<Row>) -> Result<Self::Reply>;
 }
 
-/// log2 of a bound on the probability that any lookup of a request fails: the sum of theirs. `of_rows` has log2 of the bound
-/// of one lookup in each shard; a shard that has none, or one that is no number, fails always.
+/// Gives log2 of a bound on the probability that any lookup of a request fails: the sum of the
+/// bounds of its lookups. `of_rows` holds log2 of the bound of one lookup in each shard; a lookup
+/// counts as always failing if its shard has no bound or a NaN.
 ///
-/// Bounds that hold for all lookups of a client's budget at once, as hints that are used up have, count like others: the
-/// sum is then above what one request can be blamed for.
+/// Bounds that cover all lookups of a client's budget at once, as those of hints that are used up,
+/// count like others: the sum then overestimates the failure probability of one request.
 pub fn failure_log2(visits: &[usize], of_rows: &[f64]) -> f64 {
     let of = |shard: &usize| of_rows.get(*shard).copied().filter(|bound| !bound.is_nan()).unwrap_or(0.0);
     let bounds = || visits.iter().map(of);
-    // Relative to the largest, as a power of two may be too small for a number.
+    // Relative to the largest bound, since a power of two may be too small for an `f64`.
     let largest = bounds().fold(f64::NEG_INFINITY, f64::max);
     if largest == f64::NEG_INFINITY {
         return largest;
@@ -62,7 +65,7 @@ pub fn failure_log2(visits: &[usize], of_rows: &[f64]) -> f64 {
     largest + bounds().map(|bound| (bound - largest).exp2()).sum::<f64>().log2()
 }
 
-/// Refuses lookups that fail too often together, and gives [`failure_log2`].
+/// Checks that the lookups of a request together fail rarely enough, and gives [`failure_log2`].
 ///
 /// # Errors
 /// [`ParamsError::UnreliableTogether`].
@@ -74,7 +77,8 @@ pub fn gate(visits: &[usize], of_rows: &[f64]) -> Result<f64, ParamsError> {
     Ok(log2)
 }
 
-/// `A` decides which rows, and `B` how to fetch so many at once: `A` has one shard, and `B` serves batches of its rows.
+/// A layer that has `A` choose rows and `B` fetch them in a batch: `A` has one shard, and `B`
+/// serves batches of its rows.
 #[derive(Debug, Clone)]
 pub struct Compose<A, B>(pub A, pub B);
 

@@ -1,22 +1,24 @@
-//! The vocabulary every other crate speaks. No maths, no I/O, no clocks, no ambient randomness.
+//! The contract between schemes and everything else: the types and traits that every other crate
+//! uses. It has no mathematics, no I/O, no clocks and no ambient randomness.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
-//! | [`error`] | whose fault it was, and never a secret |
+//! | [`error`] | errors by whose fault they are, without secrets |
 //! | [`names`] | scheme ids, record indices, records, epochs, digests |
 //! | [`params`] | literal parameters, checked parameters, costs, security |
-//! | [`fan`] | one value per server, by type |
-//! | [`wire`] | messages of a size known beforehand, decoded totally |
+//! | [`per_server`] | one value per server, by type |
+//! | [`wire`] | messages of a size known beforehand, and total decoders |
 //! | [`artifact`] | the static, query-independent files of a table |
-//! | [`scheme`] | the contract of a scheme: `Scheme`, `Prepare`, `Client`, `BatchScheme`, `SumScheme`, `PatchArtifact`,
-//! `StreamScheme` |
-//! | [`stateful`] | clients whose state is spent by asking: `Stateful`, `HintScheme` |
-//! | [`server`] | the other half (feature `server`): `Server`, `UpdateImage`, `WhiteningScheme`, `StreamServer`, `StepServer`,
-//! and where bytes come from and go to |
-//! | [`partial`] | tables in parts, whose answers make the whole's: `PartScheme` (feature `server`) |
-//! | [`layer`] | which rows a request needs, and what they mean: `Layer`, `Compose` |
-//! | [`pieces`] | work that may be paused by whoever lends the thread |
-//! | [`expect_or_default`] | what cannot be missing: asserted in debug builds |
+//! | [`scheme`] | the contract of a scheme: `Scheme`, `Prepare`, `Client`, `BatchScheme`, `SumScheme`, |
+//! | | `PatchArtifact`, `StreamScheme` |
+//! | [`stateful`] | clients whose queries spend their state: `Stateful`, `HintScheme` |
+//! | [`server`] | the server's half (feature `server`): `Server`, `UpdateImage`, `WhiteningScheme`, |
+//! | | `StreamServer`, `StepServer`, and the sources and sinks of bytes |
+//! | [`parts`] | tables in parts, whose partial answers are joined: `PartScheme` (feature `server`) |
+//! | [`layer`] | the rows that a request needs, and their meaning: `Layer`, `Compose` |
+//! | [`cooperative`] | work that the caller can pause between its pieces |
+//! | [`expect`] | values that cannot be missing: asserted in debug builds |
+//! | [`work`] | the unit of work by which the costs of schemes are compared |
 //! | [`erased`] | the one adaptor that turns typed messages into bytes |
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]

@@ -1,4 +1,5 @@
-//! Names of the domain: small types that cannot be confused with each other.
+//! Small types for the names and numbers of the domain, so that they cannot be confused with each
+//! other.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -14,11 +15,12 @@ impl fmt::Display for SchemeId {
     }
 }
 
-/// Index of a *record*: what a scheme fetches. The table layer maps rows to records.
+/// Index of a *record*, which is the unit that a scheme fetches. The table layer maps rows to
+/// records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct RecordIndex(pub u64);
 
-/// A recovered record. Wiped on drop, and it does not print itself.
+/// A recovered record. Wiped on drop; its `Debug` output shows only its length.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Record(pub Zeroizing<Vec<u8>>);
 
@@ -40,7 +42,7 @@ impl fmt::Debug for Record {
     }
 }
 
-/// The number of an immutable snapshot of a table. The first is 1.
+/// The number of an immutable version of a table. The first is 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Epoch(pub u64);
@@ -51,12 +53,12 @@ impl fmt::Display for Epoch {
     }
 }
 
-/// BLAKE3 digest of a scheme's id and its literal parameters: pins a session to both.
+/// BLAKE3 digest of a scheme's id and its literal parameters, which pins a session to both.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ParamsDigest(pub [u8; 32]);
 
 impl ParamsDigest {
-    /// Digest of `scheme` with the canonical JSON of its literal.
+    /// Computes the digest of `scheme` and the canonical JSON of its literal.
     pub fn of(scheme: SchemeId, literal_json: &[u8]) -> Self {
         let mut h = blake3::Hasher::new_derive_key("sotto 2026 params digest v1");
         h.update(&(scheme.0.len() as u64).to_le_bytes());

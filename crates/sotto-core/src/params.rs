@@ -1,42 +1,44 @@
-//! Parameters: a *literal* is what is written down, `Params` is what was checked.
+//! Parameters: a *literal* is the written form, and `Params` is its checked form.
 
 use crate::{ParamsDigest, Result};
 use serde::{Serialize, de::DeserializeOwned};
 
-/// Smallest security any encoder or client accepts, in bits.
+/// Smallest security that any encoder or client accepts, in bits.
 pub const REQUIRED_SECURITY_BITS: u32 = 128;
 
-/// log2 of the largest failure probability of one request any encoder or client accepts: of a lookup, or of all lookups
-/// that a layer makes of a request.
+/// log2 of the largest failure probability of one request that any encoder or client accepts: of a
+/// lookup, or of all lookups that a layer makes for a request.
 pub const REQUIRED_FAILURE_LOG2: i32 = -40;
 
-/// The table a scheme is asked to fit, and what matters most to whoever asks.
+/// The shape of the table that parameters are selected for, and the goal of the selection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TableShape {
     /// Rows in the table, at least 1.
     pub rows: u64,
     /// Bytes in a row, at least 1.
     pub row_bytes: u64,
-    /// How many lookups one client is expected to make per epoch. Weighs one-time bytes against
-    /// bytes per query; it does not limit anything.
+    /// Lookups that one client is expected to make per epoch. The number weighs one-time bytes
+    /// against bytes per query, and limits nothing.
     pub lookups_per_client: u64,
-    /// How many lookups one request makes, in this table and in others like it, at least 1. The request fails if any
-    /// of them does, so each has to fail that many times less often.
+    /// Lookups that one request makes in this table and in others like it, at least 1. The request
+    /// fails if any of them does, so each must fail that many times less often.
     pub lookups_per_request: u64,
-    /// Nodes of 32 bytes at the end of each record, which are among its bytes: node l is the same in all records whose numbers
-    /// agree but for their l lowest bits. A scheme may make use of that.
+    /// Nodes of 32 bytes at the end of each record, included in its bytes. Node l is the same in
+    /// all records whose numbers differ only in their l lowest bits, which a scheme may exploit.
     pub proof_nodes: u32,
-    /// Equal parts of the table, of each of which a query asks for one record; 1 unless the scheme is [`crate::BatchScheme`].
-    /// `rows` is the total of all parts, a multiple of it.
+    /// Equal buckets of the table, of each of which a query asks for one record; 1 unless the
+    /// scheme is a [`crate::BatchScheme`]. `rows` is the total of all buckets, a multiple of their
+    /// number.
     pub buckets: u64,
-    /// What to spend least of.
+    /// The cost to minimize.
     pub goal: Goal,
-    /// One of the scheme's named parameter sets ([`Params::sets`]) instead of whichever is best.
+    /// Name of one of the scheme's parameter sets ([`Params::sets`]); `None` selects the best one.
     pub set: Option<String>,
 }
 
 impl TableShape {
-    /// A table of `rows` rows, each looked up for itself, with the default goal and no set named.
+    /// Makes the shape of a table of `rows` rows that are looked up one by one, with the default
+    /// goal and no named set.
     pub const fn new(rows: u64, row_bytes: u64, lookups_per_client: u64) -> Self {
         let (together, path, buckets, goal, set) = (1, 0, 1, Goal::ServerTime, None);
         TableShape {
@@ -51,13 +53,14 @@ impl TableShape {
         }
     }
 
-    /// log2 of the largest failure probability of a lookup: a request's, divided among its lookups.
+    /// log2 of the largest failure probability of a lookup: that of a request, divided by the
+    /// number of its lookups.
     pub fn required_failure_log2(&self) -> f64 {
         f64::from(REQUIRED_FAILURE_LOG2) - (self.lookups_per_request.max(1) as f64).log2()
     }
 }
 
-/// What parameters are chosen for, where a scheme has a choice.
+/// The cost that a parameter choice minimizes, where a scheme has a choice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Goal {
     /// Least time on the server; bytes only break ties.
@@ -67,15 +70,16 @@ pub enum Goal {
     QueryBytes,
     /// Fewest bytes in a query and its answer.
     TotalBytes,
-    /// Most of the wanted row in each byte of an answer, whatever the query costs: for large rows.
+    /// Most bytes of the requested row in each byte of an answer, whatever the query costs: for
+    /// large rows.
     Rate,
 }
 
 impl Goal {
-    /// Every goal.
+    /// All goals.
     pub const ALL: [Goal; 4] = [Goal::ServerTime, Goal::QueryBytes, Goal::TotalBytes, Goal::Rate];
 
-    /// The name a person types.
+    /// The name of the goal on the command line.
     pub const fn name(self) -> &'static str {
         match self {
             Goal::ServerTime => "server-time",
@@ -86,24 +90,24 @@ impl Goal {
     }
 }
 
-/// A parameter set that a person can ask for by name.
+/// A parameter set that can be chosen by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NamedSet {
-    /// What is typed.
+    /// Name of the set on the command line.
     pub name: &'static str,
-    /// What it is, in one line.
+    /// Description of the set in one line.
     pub about: &'static str,
 }
 
 /// Checked, immutable, public parameters of one scheme for one table.
 ///
-/// A value of this type *is* the proof that security and correctness were checked by code.
+/// A value of this type is the proof that code checked security and correctness.
 pub trait Params: Clone + Send + Sync + 'static {
     /// The form that is written into a catalog: public fields, integers and strings only, unknown
     /// fields refused, so that its compact JSON is canonical.
     type Literal: Clone + Serialize + DeserializeOwned + Send + Sync + 'static;
 
-    /// The sets that [`TableShape::set`] may name; none unless said otherwise.
+    /// The sets that [`TableShape::set`] may name; none by default.
     fn sets() -> Vec<NamedSet> {
         Vec::new()
     }
@@ -120,19 +124,19 @@ pub trait Params: Clone + Send + Sync + 'static {
     /// [`crate::Error::Params`] with the bound that is not met. Must be total: a literal comes from a peer.
     fn check(literal: Self::Literal) -> Result<Self>;
 
-    /// The literal these parameters were checked from.
+    /// The literal that these parameters were checked from.
     fn literal(&self) -> &Self::Literal;
 
-    /// What these parameters promise and cost.
+    /// Reports the guarantees and costs of these parameters.
     fn report(&self) -> ParamsReport;
 }
 
-/// What checked parameters promise and cost; the same for every scheme.
+/// Guarantees and costs of checked parameters, in the same form for every scheme.
 #[derive(Debug, Clone)]
 pub struct ParamsReport {
-    /// Digest of scheme id and literal. Filled in by the adaptor.
+    /// Digest of the scheme's id and literal. Filled in by the adaptor.
     pub digest: ParamsDigest,
-    /// How many records the scheme serves.
+    /// Number of records that the scheme serves.
     pub records: u64,
     /// Bytes in a record.
     pub record_bytes: u64,
@@ -140,15 +144,15 @@ pub struct ParamsReport {
     pub costs: Costs,
     /// Estimated security.
     pub security: Security,
-    /// log2 of the bound on the probability that *any* byte of one recovered record is wrong; of any record of an answer, where
-    /// it brings one of each bucket.
+    /// log2 of the bound on the probability that *any* byte of one recovered record is wrong; for
+    /// an answer with a record of each bucket, any byte of any of them.
     pub failure_log2: f64,
     /// Scheme-specific facts worth showing to a person: (name, value).
     pub details: Vec<(&'static str, String)>,
 }
 
-/// Works out what is worth showing to a person, for [`ParamsReport::details`]; in a browser nothing, since its programs show none
-/// and every byte of them is loaded.
+/// Computes the details of a [`ParamsReport`] that are worth showing to a person. In a browser
+/// there are none: its programs show none, and every byte of them is downloaded.
 pub fn report_details(work: impl FnOnce() -> Vec<(&'static str, String)>) -> Vec<(&'static str, String)> {
     if cfg!(all(target_arch = "wasm32", target_os = "unknown")) { Vec::new() } else { work() }
 }
@@ -156,22 +160,24 @@ pub fn report_details(work: impl FnOnce() -> Vec<(&'static str, String)>) -> Vec
 /// Estimated security of the hardest assumption a parameter set rests on.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Security {
-    /// Bits, by the model named in `model`. `f64::INFINITY` for information-theoretic schemes.
+    /// Bits of security by the model named in `model`. `f64::INFINITY` for information-theoretic
+    /// schemes.
     pub bits: f64,
-    /// Which estimate this is, and what it assumes.
+    /// Name and assumptions of the estimate.
     pub model: String,
-    /// For lattices, core-SVP of the primal attack as well: 0.292 times the block size, one classical sieve. A lower
-    /// figure by a cruder model, so it is never compared with what is required, nor with `bits`. `None` for schemes
-    /// without lattices.
+    /// For lattices, also the core-SVP cost of the primal attack: 0.292 times the block size, one
+    /// classical sieve. It is a lower figure by a cruder model, so it is never compared with the
+    /// required bits, nor with `bits`. `None` for schemes without lattices.
     pub core_svp: Option<f64>,
 }
 
-/// Exact bytes, estimated work. Byte counts are compared with the wire by the conformance kit.
+/// Exact bytes and estimated work of a scheme. The conformance kit compares the byte counts with
+/// the wire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Costs {
-    /// Bytes of static artifacts a client needs once per epoch.
+    /// Bytes of static artifacts that a client needs once per epoch.
     pub artifact_bytes: u64,
-    /// Bytes of keys a client registers once per session.
+    /// Bytes of keys that a client registers once per session.
     pub keys_bytes: u64,
     /// Bytes of one query to each server.
     pub query_bytes: u64,
@@ -179,12 +185,14 @@ pub struct Costs {
     pub answer_bytes: u64,
     /// Estimated work of one answer, in the unit of [`crate::work`].
     pub server_ops: u64,
-    /// Estimated work of making one query and reading its answer, in the same unit. Not what is done once.
+    /// Estimated work of making one query and reading its answer, in the unit of [`crate::work`].
+    /// Excludes one-time work.
     pub client_ops: u64,
-    /// Bytes the server keeps resident for the table, artifacts included.
+    /// Bytes that the server keeps resident for the table, artifacts included.
     pub resident_bytes: u64,
-    /// Bytes of state a client keeps and must not lose; 0 if it can be made anew from the artifacts at any time.
+    /// Bytes of state that a client must not lose; 0 if it can be rebuilt from the artifacts at any
+    /// time.
     pub client_bytes: u64,
-    /// Queries a client can make before it has to prepare again; 0 for as many as it likes.
+    /// Queries that a client can make before it must prepare again; 0 if there is no limit.
     pub budget: u64,
 }

@@ -1,13 +1,14 @@
-//! Tables in parts: each part holds some bytes of the table and answers with a *partial*; the partials of all parts make the
-//! answer that the whole table gives, to the last byte. So a client cannot tell, and need not know.
+//! Tables in parts: each part holds some bytes of the table and answers with a *partial*. Joined,
+//! the partials of all parts are byte for byte the answer of the whole table, so a client neither
+//! can nor must tell the difference.
 //!
-//! Every part is asked for every query: which parts are asked says nothing.
+//! Every query goes to every part, so the parts that are used reveal nothing.
 
 use crate::{Image, Misuse, Result, Scheme, Section, Server};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// One of the equal parts that a table is cut into.
+/// One of the equal parts of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct PartIndex {
     part: u32,
@@ -15,83 +16,87 @@ pub struct PartIndex {
 }
 
 impl PartIndex {
-    /// Part `part` of `parts`, counted from 0; `None` if there is no such part.
+    /// Makes the index of part `part` of `parts`, counted from 0; `None` if there is no such part.
     pub const fn new(part: u32, parts: u32) -> Option<PartIndex> {
         if part < parts { Some(PartIndex { part, parts }) } else { None }
     }
 
-    /// All of so many parts, in their order.
+    /// All parts of a table of `parts` parts, in order.
     pub fn all(parts: u32) -> impl Iterator<Item = PartIndex> + Clone {
         (0..parts).map(move |part| PartIndex { part, parts })
     }
 
-    /// Which part, counted from 0.
+    /// Number of this part, counted from 0.
     pub const fn part(&self) -> u32 {
         self.part
     }
 
-    /// How many parts there are.
+    /// Number of parts of the table.
     pub const fn parts(&self) -> u32 {
         self.parts
     }
 
-    /// This part's share of so many units that lie in a row. The shares of all parts are the units, in their order, and
-    /// differ by one unit at most.
+    /// This part's range of `units` consecutive units. The ranges of all parts are consecutive and
+    /// cover the units, and their lengths differ by at most one.
     pub fn share(&self, units: u64) -> Range<u64> {
         let before = |part: u32| (u128::from(units) * u128::from(part) / u128::from(self.parts)) as u64;
         before(self.part)..before(self.part + 1)
     }
 }
 
-/// Keys as they are once they are admitted.
+/// The admitted keys of a scheme.
 pub type SessionOf<S> = <<S as Scheme>::Server as Server<S>>::Session;
 
-/// A scheme whose tables can be cut into parts. A session is one and the same at all parts.
+/// A scheme whose tables can be split into parts. All parts use the same session.
 pub trait PartScheme: Scheme {
     /// An open part.
     type Part: Send + Sync + 'static;
 
-    /// What a join needs beside the parameters: public, and the same for all queries.
+    /// The precomputed values that a join needs besides the parameters: public, and the same for
+    /// all queries.
     type Joiner: Send + Sync + 'static;
 
-    /// The section that is cut. A part's image has no other one.
+    /// The section that is split. A part's image has no other one.
     const SECTION: Section = Section::Resident;
 
-    /// The most parts that a table of these parameters can be cut into, at least 1.
+    /// Largest number of parts that a table of these parameters can be split into, at least 1.
     fn max_parts(params: &Self::Params) -> u32;
 
-    /// Which bytes of the section a part holds, in their order. A part's image has them one after the other. Parts share no
-    /// bytes, and together have all of them.
+    /// The byte ranges of the section that a part holds, in order. A part's image holds them
+    /// concatenated. The ranges of different parts are disjoint, and together they cover the
+    /// section.
     fn part_ranges(params: &Self::Params, cut: PartIndex) -> Vec<Range<u64>>;
 
-    /// Opens a part. Does not read it whole.
+    /// Opens a part without reading all of it.
     ///
     /// # Errors
     /// [`crate::Error::Peer`] if its section is missing or of the wrong size.
     fn open_part(params: &Self::Params, cut: PartIndex, image: Arc<dyn Image>) -> Result<Self::Part>;
 
-    /// Exact bytes of a partial of this part.
+    /// Exact bytes of the partial of this part.
     fn partial_bytes(params: &Self::Params, cut: PartIndex) -> usize;
 
-    /// Admits a client's keys: as [`Server::admit`], without a table.
+    /// Admits a client's keys like [`Server::admit`], without a table.
     ///
     /// # Errors
-    /// Those of [`Server::admit`].
+    /// The errors of [`Server::admit`].
     fn admit(params: &Self::Params, keys: Self::Keys) -> Result<SessionOf<Self>>;
 
-    /// What a part makes of queries, in order; as [`Server::answer_many`].
+    /// Computes a part's partials of queries, in order, like [`Server::answer_many`].
     fn answer_part(part: &Self::Part, asks: Vec<(&SessionOf<Self>, Self::Query)>) -> Vec<Result<Vec<u8>>>;
 
-    /// Makes what [`join`](Self::join) needs, once for a table.
+    /// Precomputes what [`join`](Self::join) needs, once for a table.
     ///
     /// # Errors
     /// None for checked parameters.
     fn prepare_join(params: &Self::Params) -> Result<Self::Joiner>;
 
-    /// The answer to a query: what the partials of all parts make, which are in order and as long as they must be.
+    /// Joins the partials of all parts to the answer to a query. The partials are in the order of
+    /// the parts and have the lengths of [`Self::partial_bytes`].
     ///
     /// # Errors
-    /// [`crate::Error::Peer`] for bytes that are no partials; those of [`Server::answer_many`].
+    /// [`crate::Error::Peer`] for bytes that are not partials; the errors of
+    /// [`Server::answer_many`].
     fn join(
         with: (&Self::Params, &Self::Joiner),
         ask: (&SessionOf<Self>, Self::Query),
@@ -99,10 +104,10 @@ pub trait PartScheme: Scheme {
     ) -> Result<Self::Answer>;
 }
 
-/// Adds partials without carry, where that is what an answer is.
+/// Adds partials by xor, for schemes whose answer is that sum.
 ///
 /// # Errors
-/// [`Misuse::Rule`] if there are none, or they differ in length.
+/// [`Misuse::Rule`] if there are no partials, or their lengths differ.
 pub fn add_partials(partials: &[Vec<u8>]) -> Result<Vec<u8>> {
     let (first, rest) = partials.split_first().ok_or(UNEQUAL)?;
     let mut sum = first.clone();

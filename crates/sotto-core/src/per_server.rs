@@ -1,4 +1,5 @@
-//! One value per server, counted by type: a two-server scheme cannot forget a server and compile.
+//! One value per server, counted by type: code of a two-server scheme that forgets a server does
+//! not compile.
 
 /// A value for the only server.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -10,11 +11,11 @@ pub struct TwoServers<T>(pub T, pub T);
 
 /// A fixed number of values, one per server.
 pub trait PerServer<T>: Sized {
-    /// How many servers.
+    /// Number of servers.
     const SERVERS: usize;
-    /// The values in server order.
+    /// Returns the values in the order of the servers.
     fn into_vec(self) -> Vec<T>;
-    /// Back from server order; `None` if the count is wrong.
+    /// Makes the value from values in the order of the servers; `None` if their number is wrong.
     fn from_vec(values: Vec<T>) -> Option<Self>;
 }
 

@@ -1,5 +1,6 @@
-//! The contract of a scheme: what both ends agree on, and the client's half. A scheme fetches one *record* by index and
-//! knows nothing of keys, trees, sockets, files, clocks or threads.
+//! The contract of a scheme: what client and servers agree on, and the client's half. A scheme
+//! fetches one *record* by index and knows nothing of keys, trees, sockets, files, clocks or
+//! threads.
 
 use crate::{
     Artifact, ArtifactNeed, Budget, Caps, CryptoRng, Misuse, Params, PendingOf, PerServer, Record,
@@ -8,37 +9,38 @@ use crate::{
 
 /// A PIR scheme: what a client and its servers agree on. Implemented by an empty struct.
 pub trait Scheme: Sized + Send + Sync + 'static {
-    /// Stable on the wire.
+    /// The scheme's name on the wire, which never changes.
     const ID: SchemeId;
-    /// One line for a person: the scheme's name and its paper.
+    /// Name and paper of the scheme, in one line.
     const TITLE: &'static str;
-    /// Checked, immutable, public.
+    /// Checked, immutable, public parameters.
     type Params: Params;
-    /// `OneServer<T>` or `TwoServers<T>`: one value per server, by type.
+    /// One value per server: [`crate::OneServer`] or [`crate::TwoServers`].
     type Fan<T>: PerServer<T>;
-    /// Registered once per session; `()` if none.
+    /// The keys that a client registers once per session; `()` if there are none.
     type Keys: Wire<Self::Params>;
-    /// What one server is sent.
+    /// The query that one server receives.
     type Query: Wire<Self::Params>;
-    /// What one server sends back.
+    /// The answer that one server sends back.
     type Answer: Wire<Self::Params>;
-    /// How a client comes to be.
+    /// The preparation of a client.
     type Prepare: Prepare<Self>;
-    /// A client that can query. An unprepared one does not exist.
+    /// A client that can query. An unprepared client has another type.
     type Client: Client<Self>;
-    /// Its server.
+    /// The server's half.
     #[cfg(feature = "server")]
     type Server: crate::Server<Self>;
-    /// What it can do beyond looking a record up: `Caps::NONE`, and a step for each trait it implements beyond these.
+    /// The capabilities beyond looking a record up: `Caps::NONE`, with a call for each further
+    /// trait that the scheme implements.
     const CAPS: Caps<Self>;
 }
 
-/// Becoming able to query.
+/// The preparation of a client, after which it can query.
 pub trait Prepare<S: Scheme>: Sized + Send + 'static {
-    /// Starts, sampling whatever lasts longer than one query.
+    /// Starts a preparation, and samples everything that outlives one query.
     ///
     /// # Errors
-    /// Only what sampling can give.
+    /// Errors of sampling only.
     fn begin(params: &S::Params, rng: &mut dyn CryptoRng) -> Result<Self>;
 
     /// The artifacts to absorb, in this order. Empty for schemes without any.
@@ -46,11 +48,11 @@ pub trait Prepare<S: Scheme>: Sized + Send + 'static {
         Vec::new()
     }
 
-    /// Takes the next bytes of an artifact; chunks of any size, in order.
+    /// Absorbs the next bytes of an artifact; chunks may have any size, and come in order.
     ///
     /// # Errors
-    /// [`Misuse::UnexpectedArtifact`] for one not needed or too long; [`crate::Error::Peer`] for bytes
-    /// that cannot be that artifact.
+    /// [`Misuse::UnexpectedArtifact`] for an artifact that is not needed or too long;
+    /// [`crate::Error::Peer`] for bytes that cannot be that artifact.
     fn absorb(&mut self, from: Artifact, _chunk: &[u8]) -> Result<()> {
         Err(Misuse::UnexpectedArtifact(from.name()).into())
     }
@@ -67,10 +69,11 @@ pub trait Client<S: Scheme>: Sized + Send + 'static {
     /// The secret of one query. Not `Clone`; wiped on drop; consumed by `recover`.
     type Pending: Send + 'static;
 
-    /// What is registered once per session.
+    /// The keys that are registered once per session.
     fn keys(&self) -> S::Keys;
 
-    /// Asks for one record. Time, memory access and message sizes do not depend on `index`.
+    /// Makes the query for one record. Time, memory access and message sizes do not depend on
+    /// `index`.
     ///
     /// # Errors
     /// [`Misuse::IndexPastEnd`], or [`crate::Error::Exhausted`].
@@ -80,45 +83,46 @@ pub trait Client<S: Scheme>: Sized + Send + 'static {
         rng: &mut dyn CryptoRng,
     ) -> Result<(S::Fan<S::Query>, Self::Pending)>;
 
-    /// Reads the answers to the query `pending` belongs to.
+    /// Recovers the record from the answers to the query that `pending` belongs to.
     ///
     /// # Errors
-    /// [`crate::Error::Unreadable`] at most: decoding has validated the answers.
+    /// At most [`crate::Error::Unreadable`]: decoding has validated the answers.
     fn recover(&mut self, pending: Self::Pending, answers: S::Fan<S::Answer>) -> Result<Record>;
 
-    /// How many more queries there are.
+    /// The number of queries that the client can still make.
     fn budget(&self) -> Budget {
         Budget::Unlimited
     }
 }
 
-/// What a record of a [`StreamScheme`] scheme consists of.
+/// The equal units that a record of a [`StreamScheme`] consists of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct UnitLayout {
-    /// How many, at least 1.
+    /// Number of units in a record, at least 1.
     pub count: u64,
-    /// Bytes of the record in each; `count * bytes` is the record's size.
+    /// Bytes of the record in each unit; `count * bytes` is the record's size.
     pub bytes: u64,
-    /// Bytes of the answer about each.
+    /// Bytes of the answer for each unit.
     pub answer_bytes: u64,
 }
 
-/// A scheme whose record consists of equal units, each with an answer of its own: one query fetches a record
-/// of many megabytes piece by piece, and neither end ever holds it whole.
+/// A scheme whose records consist of equal units, each with an answer of its own: one query fetches
+/// a record of many megabytes unit by unit, and neither side ever holds it whole.
 pub trait StreamScheme: Scheme {
-    /// What a server sends back about one unit.
+    /// The answer of a server for one unit.
     type UnitAnswer: Wire<Self::Params>;
 
-    /// Units of a record, at least 1.
+    /// Number of units in a record, at least 1.
     fn units(params: &Self::Params) -> u64;
 
     /// Bytes of a record in each unit; [`StreamScheme::units`] of them are exactly a record.
     fn unit_bytes(params: &Self::Params) -> usize;
 
-    /// Reads one unit. Each may be read once or several times, in any order, as long as `pending` lives.
+    /// Recovers one unit of the record. Each unit can be recovered any number of times and in any
+    /// order, as long as `pending` lives.
     ///
     /// # Errors
-    /// [`crate::Error::Unreadable`] at most.
+    /// At most [`crate::Error::Unreadable`].
     fn recover_unit(
         client: &mut Self::Client,
         pending: &<Self::Client as Client<Self>>::Pending,
@@ -127,19 +131,21 @@ pub trait StreamScheme: Scheme {
     ) -> Result<Record>;
 }
 
-/// A scheme whose table consists of equal buckets, and one query asks for one record of each.
+/// A scheme whose table consists of equal buckets, such that one query asks for one record of each.
 ///
-/// [`Client::query`] is the same query, for any records of the other buckets: what is sent and what comes back has the same
-/// sizes. [`crate::ParamsReport::failure_log2`] bounds the failure of a whole answer.
+/// [`Client::query`] makes the same query, for arbitrary records of the other buckets: the query
+/// and its answer have the same sizes. [`crate::ParamsReport::failure_log2`] bounds the failure of
+/// a whole answer.
 pub trait BatchScheme: Scheme {
-    /// How many buckets, at least 1. Bucket `b` has the records `b * R..(b + 1) * R`, for `R = records / buckets`.
+    /// Number of buckets, at least 1. Bucket `b` has the records `b * R..(b + 1) * R`, for `R =
+    /// records / buckets`.
     fn buckets(params: &Self::Params) -> u64;
 
-    /// Asks for one record of each bucket: `places[b]` is its number within bucket `b`. Time, memory access and sizes do not
-    /// depend on the places.
+    /// Makes the query for one record of each bucket: `places[b]` is the record's number within
+    /// bucket `b`. Time, memory access and sizes do not depend on the places.
     ///
     /// # Errors
-    /// Those of [`check_bucket_places`], or [`crate::Error::Exhausted`].
+    /// The errors of [`check_bucket_places`], or [`crate::Error::Exhausted`].
     #[allow(clippy::type_complexity, reason = "what Client::query gives")]
     fn query_buckets(
         client: &mut Self::Client,
@@ -147,10 +153,10 @@ pub trait BatchScheme: Scheme {
         rng: &mut dyn CryptoRng,
     ) -> Result<(Self::Fan<Self::Query>, PendingOf<Self>)>;
 
-    /// Reads the records of all buckets, in their order.
+    /// Recovers the records of all buckets, in the order of the buckets.
     ///
     /// # Errors
-    /// [`crate::Error::Unreadable`] at most: decoding has validated the answers.
+    /// At most [`crate::Error::Unreadable`]: decoding has validated the answers.
     fn recover_buckets(
         client: &mut Self::Client,
         pending: PendingOf<Self>,
@@ -158,15 +164,17 @@ pub trait BatchScheme: Scheme {
     ) -> Result<Vec<Record>>;
 }
 
-/// Refuses places that are not one record of each of `buckets` buckets of `records` records: for [`BatchScheme::query_buckets`].
+/// Checks that `places` name one record of each of `buckets` buckets of `records` records, for
+/// [`BatchScheme::query_buckets`].
 ///
 /// # Errors
-/// [`Misuse::Rule`] for another number of places; [`Misuse::IndexPastEnd`] for the largest place, if it is past its bucket.
+/// [`Misuse::Rule`] for another number of places; [`Misuse::IndexPastEnd`] with the largest place,
+/// if it is past the end of its bucket.
 pub fn check_bucket_places(places: &[u64], buckets: u64, records: u64) -> Result<()> {
     if places.len() as u64 != buckets {
         return Err(Misuse::Rule("one place in each bucket is asked for").into());
     }
-    // All of them are read before the one branch.
+    // All places are read before the one branch.
     let index = places.iter().copied().fold(0, u64::max);
     if index >= records { Err(Misuse::IndexPastEnd { index, len: records }.into()) } else { Ok(()) }
 }
@@ -177,13 +185,13 @@ pub fn check_bucket_places(places: &[u64], buckets: u64, records: u64) -> Result
 pub enum SumElement {
     /// Each byte is a number modulo 2^8.
     Byte,
-    /// Two bytes are a number modulo 2^16: the first, which is signed, and 256 times the second. A last byte without a second
-    /// one is a number modulo 2^8.
+    /// Two bytes are a number modulo 2^16: the first, which is signed, plus 256 times the second. A
+    /// last byte without a second one is a number modulo 2^8.
     Pair,
 }
 
 impl SumElement {
-    /// Bytes of a number.
+    /// Bytes of one number.
     pub fn bytes(self) -> usize {
         match self {
             SumElement::Byte => 1,
@@ -191,7 +199,7 @@ impl SumElement {
         }
     }
 
-    /// The number in these bytes, of which there are [`Self::bytes`], or fewer at the end of a record.
+    /// Decodes a number from [`Self::bytes`] bytes, or from fewer at the end of a record.
     pub fn number(self, bytes: &[u8]) -> u16 {
         let byte = |i: usize| bytes.get(i).copied().unwrap_or(0);
         match self {
@@ -200,7 +208,7 @@ impl SumElement {
         }
     }
 
-    /// Its bytes; those past [`Self::bytes`] are zero.
+    /// Encodes a number; the bytes past [`Self::bytes`] are zero.
     pub fn bytes_of(self, number: u16) -> [u8; 2] {
         let first = number as u8;
         match self {
@@ -210,19 +218,21 @@ impl SumElement {
     }
 }
 
-/// A scheme of which one query may ask for the sum of several records, number by number.
+/// A scheme with queries for the sum of several records, number by number.
 ///
-/// [`Client::query`] is the same query, for the sum of one record: what is sent and what comes back has the same sizes, and
-/// [`Client::recover`] reads it. [`crate::ParamsReport::failure_log2`] bounds the failure of any sum.
+/// [`Client::query`] makes the same query, for the sum of one record: the query and its answer have
+/// the same sizes, and [`Client::recover`] reads the answer. [`crate::ParamsReport::failure_log2`]
+/// bounds the failure of any sum.
 pub trait SumScheme: Scheme {
-    /// What is added up.
+    /// The elements of a record that are added up.
     const UNIT: SumElement;
 
-    /// Asks for the sum of the records `first + i`, for each bit `i` of `ones`, the lowest first. Those past the last record
-    /// count as zeros. Time, memory access and sizes depend on neither.
+    /// Makes the query for the sum of the records `first + i`, for each set bit `i` of `ones`, the
+    /// lowest first. Records past the last one count as zeros. Time, memory access and sizes depend
+    /// neither on `first` nor on `ones`.
     ///
     /// # Errors
-    /// Those of [`Client::query`], for `first`.
+    /// The errors of [`Client::query`] for `first`.
     #[allow(clippy::type_complexity, reason = "what Client::query gives")]
     fn query_sum(
         client: &mut Self::Client,
@@ -232,14 +242,15 @@ pub trait SumScheme: Scheme {
     ) -> Result<(Self::Fan<Self::Query>, PendingOf<Self>)>;
 }
 
-/// Moves an artifact a client holds from one epoch to the next without fetching it whole.
+/// Updates an artifact that a client stores to the next epoch without fetching it whole.
 ///
-/// A pure function of public bytes: the caller then checks the result against the next epoch's digest.
+/// Patching is a pure function of public bytes; the caller then checks the result against the next
+/// epoch's digest.
 pub trait PatchArtifact: Scheme {
     /// Applies `delta` to `held` in place.
     ///
     /// # Errors
-    /// [`crate::Error::Peer`] if `delta` or `held` is not what these parameters say. `held` may then be
-    /// half patched and must be thrown away.
+    /// [`crate::Error::Peer`] if `delta` or `held` does not match these parameters. `held` may then
+    /// be half patched and must be thrown away.
     fn patch(params: &Self::Params, artifact: Artifact, held: &mut [u8], delta: &[u8]) -> Result<()>;
 }

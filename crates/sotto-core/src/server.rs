@@ -1,6 +1,6 @@
-//! The server's half: a pure function of (image, session, query), and the seams where bytes come from
-//! and go to. Threads are given, not taken: an implementation may use rayon's *current* pool, which the
-//! caller installs, and starts no thread of its own.
+//! The server's half of a scheme: a pure function of (image, session, query), and the traits of the
+//! sources and sinks of bytes. Implementations start no threads: they may use rayon's *current*
+//! pool, which the caller installs.
 
 use crate::{
     Artifact, Error, HintScheme, Misuse, Params, PeerMisbehaved, Result, Scheme, StreamScheme, Wire,
@@ -8,16 +8,17 @@ use crate::{
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Encodes tables, and answers.
+/// The server's half of a scheme: encodes tables, and answers queries.
 pub trait Server<S: Scheme>: Sized + Send + Sync + 'static {
-    /// Keys, validated and expanded once.
+    /// A client's keys, validated and expanded once.
     ///
-    /// A function of the parameters and the keys alone, not of the image: a server keeps it over every epoch of
-    /// one parameter digest, so that clients do not upload their keys again for each.
+    /// A session is a function of the parameters and the keys alone, not of the image: a server
+    /// keeps it for every epoch with the same parameter digest, so that clients do not upload their
+    /// keys again for each.
     type Session: Send + Sync + 'static;
 
-    /// Bytes of memory a session takes: what a server counts against its limit. Keys that are expanded take
-    /// more than they did on the wire.
+    /// Bytes of memory that a session takes, which a server counts against its limit. Expanded keys
+    /// take more memory than bytes on the wire.
     fn session_bytes(params: &S::Params) -> usize {
         S::Keys::size(params)
     }
@@ -28,16 +29,16 @@ pub trait Server<S: Scheme>: Sized + Send + Sync + 'static {
     /// [`crate::Error::Misuse`] if `rows` is not the shape of `params`; storage errors of either side.
     fn encode(params: &S::Params, rows: &dyn RecordSource, out: &dyn Sink) -> Result<()>;
 
-    /// Opens an image. Does not read it whole.
+    /// Opens an image without reading all of it.
     ///
     /// # Errors
     /// [`crate::Error::Peer`] if a section is missing or of the wrong size.
     fn open(params: &S::Params, image: Arc<dyn Image>) -> Result<Self>;
 
-    /// The records of an image, as they were encoded. Those of a damaged image are other bytes.
+    /// Reads the records of an image as they were encoded. A damaged image yields other bytes.
     ///
     /// # Errors
-    /// As [`Self::open`].
+    /// The errors of [`Self::open`].
     fn records(params: &S::Params, image: Arc<dyn Image>) -> Result<Box<dyn RecordSource>>;
 
     /// Admits a client's keys.
@@ -46,11 +47,12 @@ pub trait Server<S: Scheme>: Sized + Send + Sync + 'static {
     /// [`crate::Error::Peer`] for keys that are well-formed but unusable.
     fn admit(&self, keys: S::Keys) -> Result<Self::Session>;
 
-    /// Answers many clients' queries, in order; schemes that can share one pass over the data do. The work does not depend
-    /// on what a query asks for, and no answer or error on the queries beside it.
+    /// Answers queries of many clients, in order; schemes that can share one pass over the data do.
+    /// The work does not depend on what a query asks for, and an answer or error does not depend on
+    /// the other queries.
     fn answer_many(&self, asks: Vec<(&Self::Session, S::Query)>) -> Vec<Result<S::Answer>>;
 
-    /// Answers one query: the batch of one.
+    /// Answers one query, as a batch of one.
     ///
     /// # Errors
     /// None that depends on what the query asks for.
@@ -59,10 +61,11 @@ pub trait Server<S: Scheme>: Sized + Send + Sync + 'static {
     }
 }
 
-/// What a batch must not be.
+/// The error for a batch with fewer answers than queries.
 const FEWER: Misuse = Misuse::Rule("a batch has an answer for each of its queries");
 
-/// Takes what went well of a first step on to the next steps together, and puts results and errors in order.
+/// Passes the successes of a first step to the next steps together, and returns results and errors
+/// in their original order.
 pub fn together<A, B>(first: Vec<Result<A>>, next: impl FnOnce(Vec<A>) -> Vec<Result<B>>) -> Vec<Result<B>> {
     let mut good = Vec::with_capacity(first.len());
     let bad: Vec<Option<Error>> = first
@@ -79,85 +82,89 @@ pub fn together<A, B>(first: Vec<Result<A>>, next: impl FnOnce(Vec<A>) -> Vec<Re
     bad.into_iter().map(|bad| bad.map_or_else(|| done.next().unwrap_or(Err(FEWER.into())), Err)).collect()
 }
 
-/// A scheme whose image can be moved to the next epoch by re-encoding only what changed.
+/// A scheme whose image can be updated to the next epoch by re-encoding only what changed.
 pub trait UpdateImage: Scheme {
-    /// Applies `changes` to `out`, whose sections hold a copy of the old image, and writes the delta
-    /// artifacts clients need.
+    /// Applies `changes` to `out`, whose sections hold a copy of the old image, and writes the
+    /// delta artifacts that clients need.
     ///
     /// # Errors
     /// [`crate::Misuse::IndexPastEnd`] for a change outside the records; storage errors.
     fn revise(params: &Self::Params, changes: &[RecordChange], out: &dyn Sink) -> Result<()>;
 }
 
-/// A scheme that combines each table with a public mask of the table's own, which its literal names: its noise bound holds for
-/// rows that were written by whoever did not know the mask, and for a share of rows written since.
+/// A scheme that combines each table with a public random stream of the table's own, which its
+/// literal names. The noise bound holds for rows that were written without knowledge of the stream,
+/// and for a limited number of later writes.
 pub trait WhiteningScheme: UpdateImage {
-    /// The literal with another seed of the mask. [`Params::select`] does not know the rows, so its literals have one that is the
-    /// same for all tables, and that no table is published with.
+    /// Returns the literal with another seed of the stream. [`Params::select`] does not know the
+    /// rows, so its literals have a seed that is the same for all tables, and that no table is
+    /// published with.
     fn with_whitening_seed(literal: LiteralOf<Self>, seed: [u8; 32]) -> LiteralOf<Self>;
 
-    /// Where a record counts when it is written.
+    /// The slot in which a write of the record is counted.
     fn write_slot(params: &Self::Params, record: u64) -> WriteSlot;
 
-    /// Most places of a column that may have been written since the mask was drawn: what the failure bound has room for.
+    /// Largest number of summands of a column that may have been written since the stream was
+    /// drawn, as the failure bound assumes.
     fn max_writes(params: &Self::Params) -> u64;
 }
 
 /// The literal of a scheme's parameters.
 pub type LiteralOf<S> = <<S as Scheme>::Params as Params>::Literal;
 
-/// What a write counts as, of a [`WhiteningScheme`] scheme.
+/// The slot that a write is counted in, for a [`WhiteningScheme`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct WriteSlot {
-    /// The column: what the noise of one query sums over.
+    /// The column, over which the noise of one query sums.
     pub column: u64,
-    /// Which summand of the column.
+    /// Number of the summand within the column.
     pub summand: u64,
 }
 
-/// The server's half of a [`StreamScheme`] scheme.
+/// The server's half of a [`StreamScheme`].
 pub trait StreamServer: StreamScheme {
     /// A query, expanded once for all units.
     type Prepared: Send + Sync + 'static;
 
-    /// Does what all units have in common.
+    /// Does the work that all units have in common.
     ///
     /// # Errors
-    /// As [`Server::answer`].
+    /// The errors of [`Server::answer`].
     fn prepare(
         server: &Self::Server,
         session: &<Self::Server as Server<Self>>::Session,
         query: Self::Query,
     ) -> Result<Self::Prepared>;
 
-    /// Answers about one unit of the record asked for; `unit` is below [`StreamScheme::units`]. The work does not
-    /// depend on the query's content.
+    /// Answers for one unit of the requested record; `unit` is below [`StreamScheme::units`]. The
+    /// work does not depend on the query's content.
     ///
     /// # Errors
-    /// As [`Server::answer`].
+    /// The errors of [`Server::answer`].
     fn unit(server: &Self::Server, prepared: &Self::Prepared, unit: u64) -> Result<Self::UnitAnswer>;
 }
 
-/// The server's half of an [`HintScheme`] scheme.
+/// The server's half of a [`HintScheme`].
 pub trait HintServer: HintScheme {
-    /// Makes hints to order. May take seconds: not for the worker that answers queries.
+    /// Makes the hints of a hint request. This may take seconds, so the worker that answers queries
+    /// must not do it.
     ///
     /// # Errors
-    /// As [`Server::answer`].
+    /// The errors of [`Server::answer`].
     fn answer_hint_request(server: &Self::Server, order: Self::HintRequest) -> Result<Self::HintResponse>;
 }
 
-/// A scheme whose server can say which step of an answer it is at, and take its steps in several orders. What that takes is
-/// for whoever holds a clock: nothing here does.
+/// A scheme whose server can report the steps of an answer, and take them in several orders. The
+/// caller measures the time of each step: this crate has no clock.
 pub trait StepServer: Scheme {
-    /// The names of the orders; the first is the one of [`Server::answer`].
+    /// Names of the orders; the first is that of [`Server::answer`].
     const ORDERS: &'static [&'static str];
 
-    /// Answers one query in one of the orders, and calls `done` with the name of each step after it. The answer brings the
-    /// same record whatever the order.
+    /// Answers one query in one of the orders, and calls `done` with the name of each step after
+    /// it. The answer yields the same record in every order.
     ///
     /// # Errors
-    /// As [`Server::answer`]; [`crate::Misuse::Rule`] if there is no such order.
+    /// The errors of [`Server::answer`]; [`crate::Misuse::Rule`] if there is no such order.
     fn answer_by_steps(
         server: &Self::Server,
         session: &<Self::Server as Server<Self>>::Session,
@@ -167,12 +174,12 @@ pub trait StepServer: Scheme {
     ) -> Result<Self::Answer>;
 }
 
-/// New bytes inside one record.
+/// A change of one record: new bytes at an offset.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RecordChange {
-    /// Which record.
+    /// Number of the record.
     pub record: u64,
-    /// First byte changed.
+    /// Offset of the first changed byte within the record.
     pub offset: u64,
     /// The new bytes.
     pub bytes: Vec<u8>,
@@ -180,9 +187,9 @@ pub struct RecordChange {
 
 /// The records of a table, readable in any order and by several threads.
 pub trait RecordSource: Sync {
-    /// How many records.
+    /// Number of records.
     fn records(&self) -> u64;
-    /// Bytes in each.
+    /// Bytes in each record.
     fn record_bytes(&self) -> usize;
     /// Reads whole records from `first` on into `out`, whose length is a multiple of `record_bytes`.
     ///
@@ -190,8 +197,8 @@ pub trait RecordSource: Sync {
     /// [`crate::Misuse::IndexPastEnd`]; storage errors.
     fn read(&self, first: u64, out: &mut [u8]) -> Result<()>;
 
-    /// Reads bytes of one record from `offset` on into `out`. Where records are large, implement it: this
-    /// reads the whole record first.
+    /// Reads bytes of one record from `offset` on into `out`. Sources of large records should
+    /// implement it: the default reads the whole record first.
     ///
     /// # Errors
     /// [`crate::Misuse::IndexPastEnd`]; storage errors.
@@ -206,11 +213,13 @@ pub trait RecordSource: Sync {
         Ok(())
     }
 
-    /// Reads as many bytes of each of some records as `out` has for each, from an offset of its own on. Where what is read of one
-    /// record lies beside what is read of another, implement it: this reads one after the other.
+    /// Reads an equally long range of each of several records, given as (record, offset), into
+    /// `out`. Sources that store ranges of different records next to each other should implement
+    /// it: the default reads one range after the other.
     ///
     /// # Errors
-    /// As [`RecordSource::read_part`]; [`Misuse::Rule`] if `out` is not so many equal parts.
+    /// The errors of [`RecordSource::read_part`]; [`Misuse::Rule`] if `out` does not divide into as
+    /// many equal parts.
     fn read_parts(&self, parts: &[(u64, u64)], out: &mut [u8]) -> Result<()> {
         let each = bytes_per_part(parts.len(), out.len())?;
         let parts = parts.iter().zip(out.chunks_exact_mut(each));
@@ -218,31 +227,32 @@ pub trait RecordSource: Sync {
     }
 }
 
-/// How many bytes there are for each of some parts; at least one.
+/// Gives the bytes of each of `parts` equal parts of `bytes` bytes; at least one.
 ///
 /// # Errors
-/// [`Misuse::Rule`] if that is no number.
+/// [`Misuse::Rule`] if the bytes do not divide evenly.
 pub fn bytes_per_part(parts: usize, bytes: usize) -> Result<usize> {
     match bytes.checked_div(parts) {
         Some(each) if each > 0 && bytes.is_multiple_of(parts) => Ok(each),
-        // Nothing of nothing: any number will do.
+        // No parts and no bytes: any number will do.
         None if bytes == 0 => Ok(1),
         _ => Err(Misuse::Rule("as many bytes are read of each part, and at least one").into()),
     }
 }
 
-/// A part of an image.
+/// A section of an image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Section {
-    /// What the server keeps mapped and scans.
+    /// The section that the server keeps mapped and scans.
     Resident,
     /// A static file for clients.
     Public(Artifact),
 }
 
-/// Where an encoder writes. Methods take `&self` so that threads may write disjoint ranges at once.
+/// The destination of an encoder's output. Methods take `&self` so that threads can write disjoint
+/// ranges at once.
 pub trait Sink: Sync {
-    /// Creates a section of `bytes` zero bytes, or keeps it if it has just that size.
+    /// Creates a section of `bytes` zero bytes, or keeps it if it has exactly that size.
     ///
     /// # Errors
     /// Storage errors, a full disk among them.
@@ -252,28 +262,29 @@ pub trait Sink: Sync {
     /// # Errors
     /// Storage errors; [`crate::Error::Misuse`] outside the section.
     fn write_at(&self, section: Section, offset: u64, bytes: &[u8]) -> Result<()>;
-    /// Reads back what was written.
+    /// Reads back bytes that were written.
     ///
     /// # Errors
-    /// As [`Sink::write_at`].
+    /// The errors of [`Sink::write_at`].
     fn read_at(&self, section: Section, offset: u64, out: &mut [u8]) -> Result<()>;
-    /// Whether any of these bytes of a section is wanted: an encoder may leave out what is not, and what only serves to make it.
-    /// Whoever wants a part of a table makes it in the time of a part then.
+    /// Whether any of these bytes of a section is needed. An encoder may skip bytes that are not,
+    /// and the work that only they need, so that encoding one part of a table takes the time of one
+    /// part.
     fn wants(&self, _section: Section, _bytes: Range<u64>) -> bool {
         true
     }
-    /// Tells a watching person how far a stage is. Cheap to call.
+    /// Reports the progress of a stage to a person who watches. Cheap to call.
     fn progress(&self, _stage: &'static str, _done: u64, _total: u64) {}
 }
 
-/// An encoded table, usually mapped from a file; sections start 64-byte aligned. Immutable: what it has, it has as long as
-/// it lives.
+/// An encoded table, usually mapped from a file; sections start 64-byte aligned. It is immutable:
+/// its sections stay as long as it lives.
 pub trait Image: Send + Sync {
     /// A section's bytes, or `None` if the image has no such section.
     fn section(&self, section: Section) -> Option<&[u8]>;
 }
 
-/// A section of an open image, which is there and as long as the parameters say.
+/// A section of an open image, which exists and has the length that the parameters fix.
 pub struct ImageSection {
     image: Arc<dyn Image>,
     section: Section,
@@ -281,10 +292,10 @@ pub struct ImageSection {
 }
 
 impl ImageSection {
-    /// Looks the section up.
+    /// Opens a section. `what` is the scheme's name for it.
     ///
     /// # Errors
-    /// [`PeerMisbehaved::Length`] if it has another length than `want`, or is not there. `what` is what the scheme calls it.
+    /// [`PeerMisbehaved::Length`] if the section is missing, or its length is not `want`.
     pub fn open(image: Arc<dyn Image>, section: Section, what: &'static str, want: u64) -> Result<Self> {
         let bytes = image.section(section).map_or(0, <[u8]>::len);
         if bytes as u64 != want {
@@ -293,11 +304,12 @@ impl ImageSection {
         Ok(ImageSection { image, section, bytes })
     }
 
-    /// Its bytes, as many as were found when it was opened.
+    /// The bytes of the section, as many as it had when it was opened.
     ///
     /// # Panics
-    /// If the image is not [`Image`]: it had the section, and has it no longer. That is no client's fault, and so no error
-    /// that a client is sent: servers log a panic and refuse what waited for it.
+    /// If the image breaks the contract of [`Image`] and has lost the section. That is no client's
+    /// fault, so it is not an error that a client receives: servers log a panic and refuse the
+    /// queries that waited for the answer.
     pub fn bytes(&self) -> &[u8] {
         let bytes = self.image.section(self.section).unwrap_or_default();
         assert!(bytes.len() == self.bytes, "an image keeps the sections it was opened with");
@@ -305,16 +317,16 @@ impl ImageSection {
     }
 }
 
-/// Records that are read out of a section one by one. `read` is given the section, a record, where in it to begin, and what to
-/// fill; `None` if the section does not have it.
+/// Records that are read from a section one by one. `read` takes the section, a record, an offset
+/// in it, and the buffer to fill; it returns `None` if the section does not have those bytes.
 pub struct SectionRecords<F> {
     /// The section.
     pub held: ImageSection,
-    /// How many records there are.
+    /// Number of records.
     pub records: u64,
-    /// Bytes in each.
+    /// Bytes in each record.
     pub record_bytes: usize,
-    /// What reads a part of one, which lies within it.
+    /// Reads a range that is within one record.
     pub read: F,
 }
 
@@ -353,7 +365,7 @@ mod tests {
     use crate::Error;
     use std::sync::atomic::{AtomicBool, Ordering};
 
-    /// Three bytes, until they are taken away.
+    /// Three bytes of a section that can be removed.
     #[derive(Default)]
     struct Fading(AtomicBool);
 
@@ -379,7 +391,7 @@ mod tests {
         }
     }
 
-    /// No error that a client would be sent as its own fault.
+    /// The error must not be one that a client would receive as its own fault.
     #[test]
     #[should_panic(expected = "keeps the sections")]
     fn a_section_that_is_lost_is_no_clients_fault() {

@@ -1,8 +1,9 @@
-//! Clients whose state is spent by asking: hints that are burnt, a budget that runs out.
+//! Clients whose state is spent by queries: hints that are used up, a budget that runs out.
 //!
-//! To use one hint for two requests gives away what was asked, so what such a client does has to be on disk *before* a
-//! request leaves, and stay there whatever happens. The client itself does no I/O. It says what changed, as a journal
-//! of small entries; somebody else makes them durable and plays them back after a crash:
+//! Using one hint for two requests reveals what was looked up. So everything that such a client
+//! does must be on disk *before* a request leaves, and must survive any crash. The client itself
+//! does no I/O. It reports its changes as a journal of small entries; its caller makes them durable
+//! and replays them after a crash:
 //!
 //! ```text
 //! (queries, pending) = client.query(i)          two queries with one hint cannot be made: it is gone from here on
@@ -14,8 +15,10 @@
 //! commit(journal(client)), forget(queries)      the replacement's parity is known
 //! ```
 //!
-//! After a crash: [`Stateful::load`] the last whole state, [`Stateful::replay`] every entry since, and for each request that
-//! was recorded and not settled [`Stateful::reopen_query`] its pending half and send the same bytes again.
+//! After a crash, the caller calls [`Stateful::load`] with the last whole state and
+//! [`Stateful::replay`] with every later entry. For each request that was committed and not
+//! settled, it gets the pending half from [`Stateful::reopen_query`] and sends the same bytes
+//! again.
 
 use crate::{Client, Result, Scheme, Wire};
 use std::io::{Read, Write};
@@ -24,91 +27,101 @@ use zeroize::Zeroizing;
 /// The secret of one query of `S`.
 pub type PendingOf<S> = <<S as Scheme>::Client as Client<S>>::Pending;
 
-/// A scheme whose clients must survive a crash without ever asking two questions with one hint.
+/// A scheme whose clients must survive a crash without ever making two queries with one hint.
 ///
-/// What is written here is secret: whoever reads it learns what will be asked.
+/// The saved state is secret: anyone who reads it learns what future queries will ask for.
 pub trait Stateful: Scheme {
-    /// Writes the whole state: everything [`Stateful::journal`] has given so far is in it.
+    /// Writes the whole state, with everything that [`Stateful::journal`] has returned so far.
     ///
     /// # Errors
-    /// What `out` gives.
+    /// The errors of `out`.
     fn save(params: &Self::Params, client: &Self::Client, out: &mut dyn Write) -> Result<()>;
 
-    /// Reads what [`Stateful::save`] wrote, and not a byte more. Total; allocates what `params` imply.
+    /// Reads exactly the bytes that [`Stateful::save`] wrote. The decoder is total, and allocates
+    /// what `params` imply.
     ///
     /// # Errors
-    /// [`crate::Error::Peer`] for bytes that `save` cannot have written; what `from` gives.
+    /// [`crate::Error::Peer`] for bytes that `save` cannot have written; the errors of `from`.
     fn load(params: &Self::Params, from: &mut dyn Read) -> Result<Self::Client>;
 
-    /// What has changed since the last call, or since the state was saved or loaded; empty if nothing has.
+    /// Returns the changes since the last call, or since the state was saved or loaded; empty if
+    /// there are none.
     fn journal(client: &mut Self::Client) -> Zeroizing<Vec<u8>>;
 
-    /// Repeats what an entry of the journal says. Entries come in the order they were made; the client must be thrown away
-    /// after an error.
+    /// Applies an entry of the journal. Entries come in the order in which they were made; after an
+    /// error the client must be thrown away.
     ///
     /// # Errors
-    /// [`crate::Error::Peer`] for an entry that cannot follow.
+    /// [`crate::Error::Peer`] for an entry that cannot follow the current state.
     fn replay(client: &mut Self::Client, entry: &[u8]) -> Result<()>;
 
-    /// The number of a query, by which it is found again. Each is larger than the ones before.
+    /// The number of a query, which identifies it after a restart. Numbers increase.
     fn query_number(pending: &PendingOf<Self>) -> u64;
 
-    /// The pending half of a query that was made, in this process or another, and has not been recovered.
+    /// Returns the pending half of a query that was made, in this process or another, and has not
+    /// been recovered.
     ///
     /// # Errors
     /// [`crate::Misuse::ForeignValue`] if there is no such query.
     fn reopen_query(client: &mut Self::Client, number: u64) -> Result<PendingOf<Self>>;
 
-    /// Takes back what the last [`Client::recover`] learnt: its row is not the publisher's. Nothing that is sent later
-    /// may depend on it.
+    /// Undoes what the last [`Client::recover`] learned, because its row is not the publisher's.
+    /// Nothing that is sent later may depend on that row.
     fn reject(client: &mut Self::Client, number: u64);
 
-    /// Moves every hint, those of pending queries too, to the next epoch: `delta` is its [`crate::Artifact::RowsDelta`],
-    /// whole and verified. Pending queries are then asked again, with the same bytes, of the new epoch. The state has to
-    /// be saved afterwards: no entry of the journal says this.
+    /// Updates every hint, those of pending queries too, to the next epoch: `delta` is its
+    /// [`crate::Artifact::RowsDelta`], whole and verified. Pending queries are then sent again,
+    /// with the same bytes, to the new epoch. The state must be saved afterwards, since the journal
+    /// has no entry for this.
     ///
     /// # Errors
-    /// [`crate::Error::Peer`] for a delta that is none; the client must be thrown away.
+    /// [`crate::Error::Peer`] for a malformed delta; the client must then be thrown away.
     fn apply_delta(client: &mut Self::Client, delta: &[u8]) -> Result<()>;
 
-    /// Writes down a preparation that is under way.
+    /// Writes the state of a preparation in progress.
     ///
     /// # Errors
-    /// What `out` gives.
+    /// The errors of `out`.
     fn checkpoint(params: &Self::Params, prepare: &Self::Prepare, out: &mut dyn Write) -> Result<()>;
 
-    /// Reads what [`Stateful::checkpoint`] wrote. Total, as [`Stateful::load`].
+    /// Reads the bytes that [`Stateful::checkpoint`] wrote. The decoder is total, like
+    /// [`Stateful::load`].
     ///
     /// # Errors
-    /// As there.
+    /// The errors of [`Stateful::load`].
     fn resume(params: &Self::Params, from: &mut dyn Read) -> Result<Self::Prepare>;
 
-    /// How many bytes of its artifact a preparation has taken that a checkpoint made now would keep. After
-    /// [`Stateful::resume`] the stream goes on from here.
+    /// Bytes of the artifact that a preparation has absorbed and that a checkpoint made now would
+    /// contain. After [`Stateful::resume`] the stream continues from here.
     fn absorbed_bytes(prepare: &Self::Prepare) -> u64;
 }
 
-/// A scheme whose hints one of its servers makes, on request. That server learns how hints are made, and so must never see
-/// what the others are asked; they must never see an order. A scheme may ask it too: for what says nothing to who knows how
+/// A scheme one of whose servers makes hints on request. That server learns how the hints are made,
+/// so it must never see the queries of the others, and they must never see a hint request. A scheme
+/// may send the hint server queries too, if they reveal nothing to a server that knows how the
 /// hints are made.
 pub trait HintScheme: Stateful {
-    /// Which server makes hints, counted from 0. Where it is not among those that queries go to, it is the one after them.
+    /// Number of the hint server, counted from 0. If it is not among the query servers, it is the
+    /// one after them.
     const HINT_SERVER: usize;
-    /// What the helper is sent.
+    /// The request that the hint server receives.
     type HintRequest: Wire<Self::Params>;
-    /// What it sends back.
+    /// The response that the hint server sends back.
     type HintResponse: Wire<Self::Params>;
 
-    /// The next order, if one is due. The same again until [`HintScheme::apply_hint_response`] has taken its supply, so that a
-    /// retry sends the same bytes. When orders come depends on how many queries were made, never on which.
+    /// Returns the next hint request, if one is due. It returns the same one until
+    /// [`HintScheme::apply_hint_response`] has taken the response, so that a retry sends the same
+    /// bytes. The number of queries made determines when requests are due, never the queries
+    /// themselves.
     ///
     /// # Errors
-    /// Only what sampling can give.
+    /// Errors of sampling only.
     fn next_hint_request(client: &mut Self::Client) -> Result<Option<Self::HintRequest>>;
 
-    /// Takes the supply to the last order. What it changes is in the next [`Stateful::journal`].
+    /// Applies the response to the last hint request. The next [`Stateful::journal`] contains its
+    /// changes.
     ///
     /// # Errors
-    /// [`crate::Misuse::Rule`] if none was ordered.
+    /// [`crate::Misuse::Rule`] if no hint request is open.
     fn apply_hint_response(client: &mut Self::Client, supply: Self::HintResponse) -> Result<()>;
 }

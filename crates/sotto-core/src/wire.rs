@@ -1,23 +1,24 @@
 //! Messages whose size is fixed by the parameters, with total decoders.
 //!
-//! A length is never read from the wire: both sides compute it. So a receiver knows before the first
-//! byte how much to accept, and every message of a kind has one size whatever it asks for.
+//! A length is never read from the wire: both sides compute it. So a receiver knows how much to
+//! accept before the first byte arrives, and every message of a kind has the same size, whatever it
+//! asks for.
 
 use crate::{PeerMisbehaved, Result};
 
-/// A message of a scheme with parameters `P`. *A decoded message is a valid message.*
+/// A message of a scheme with parameters `P`. A decoded message is always valid.
 pub trait Wire<P>: Sized {
-    /// Exact encoded bytes under `params`.
+    /// Exact bytes of the encoding under `params`.
     fn size(params: &P) -> usize;
 
-    /// Appends exactly [`Wire::size`] bytes.
+    /// Appends the encoding of exactly [`Wire::size`] bytes to `out`.
     fn put(&self, params: &P, out: &mut Vec<u8>);
 
-    /// Decodes and validates.
+    /// Decodes and validates a message.
     ///
     /// # Errors
-    /// [`crate::Error::Peer`] for any byte string `put` cannot have made. Never panics, and never
-    /// allocates more than a small multiple of [`Wire::size`].
+    /// [`crate::Error::Peer`] for any byte string that `put` cannot have made. Never panics, and
+    /// never allocates more than a small multiple of [`Wire::size`].
     fn take(params: &P, bytes: &[u8]) -> Result<Self>;
 }
 
@@ -31,7 +32,7 @@ impl<P> Wire<P> for () {
     }
 }
 
-/// Refuses a message of another length than `want`.
+/// Checks that a message has exactly `want` bytes.
 ///
 /// # Errors
 /// [`PeerMisbehaved::Length`].

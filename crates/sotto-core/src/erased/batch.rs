@@ -1,24 +1,25 @@
-//! Clients that ask for one record of each bucket.
+//! Erased clients of schemes with batch queries: one record of each bucket.
 
 use super::client::ErasedClient;
 use super::{AnyPending, checked};
 use crate::{BatchScheme, CryptoRng, Record, Result};
 
-/// Asks for one record of each bucket.
+/// Makes batch queries: one record of each bucket. See [`BatchScheme`].
 pub trait AnyBatch {
-    /// One encoded query per server, and the secret that reads the answers.
+    /// Makes one encoded query per server, and the secret that reads the answers.
     ///
     /// # Errors
-    /// As [`BatchScheme::query_buckets`].
+    /// The errors of [`BatchScheme::query_buckets`].
     fn query_buckets(
         &mut self,
         places: &[u64],
         rng: &mut dyn CryptoRng,
     ) -> Result<(Vec<Vec<u8>>, AnyPending)>;
-    /// Reads one encoded answer per server: the records of all buckets, in their order.
+    /// Reads one encoded answer per server, and returns the records of all buckets in their order.
     ///
     /// # Errors
-    /// As [`BatchScheme::recover_buckets`]; [`crate::Error::Peer`] for bytes that are no answer; [`crate::Misuse::ForeignValue`].
+    /// The errors of [`BatchScheme::recover_buckets`]; [`crate::Error::Peer`] for bytes that are
+    /// not an answer; [`crate::Misuse::ForeignValue`].
     fn recover_buckets(&mut self, ticket: AnyPending, answers: &[Vec<u8>]) -> Result<Vec<Record>>;
 }
 

@@ -1,7 +1,8 @@
-//! What a scheme can do beyond looking a record up: one value, with a field for each capability.
+//! Capabilities of a scheme beyond looking a record up: one value, with a field for each
+//! capability.
 //!
-//! A step asks for the trait it stands for and fills fields that no other step fills with anything else. So the order of
-//! steps says nothing, and none takes away what another gave.
+//! Each method requires the trait that it stands for, and fills fields that no other method fills
+//! with another value. So the order of the calls does not matter, and no call undoes another one.
 
 #[cfg(feature = "server")]
 use super::server::{self, ErasedServer, UpdateImageFn};
@@ -16,7 +17,8 @@ use super::{
 };
 use crate::{BatchScheme, PatchArtifact, PerServer, Scheme, Stateful, SumElement, SumScheme};
 
-/// What steps ask of a scheme. A build without servers asks nothing of its server's half.
+/// Traits that the methods of [`Caps`] require. A build without servers requires nothing of the
+/// server's half.
 #[cfg(feature = "server")]
 mod asked {
     pub(super) use crate::{HintServer, PartScheme, StepServer, StreamServer, UpdateImage, WhiteningScheme};
@@ -30,7 +32,8 @@ mod asked {
 }
 use asked::{HintServer, PartScheme, StepServer, StreamServer, UpdateImage, WhiteningScheme};
 
-/// The capabilities of a scheme: [`Caps::NONE`], and a step for each trait it implements beyond the required ones.
+/// The capabilities of a scheme: [`Caps::NONE`], with a call for each further trait that it
+/// implements.
 pub struct Caps<S: Scheme> {
     pub(super) patch: Option<PatchFn>,
     pub(super) units: Option<UnitsFn>,
@@ -60,7 +63,7 @@ pub struct Caps<S: Scheme> {
 }
 
 impl<S: Scheme> Caps<S> {
-    /// Records are looked up, and nothing else.
+    /// The capabilities of a scheme that only looks records up.
     pub const NONE: Self = Caps {
         patch: None,
         units: None,
@@ -89,13 +92,15 @@ impl<S: Scheme> Caps<S> {
         as_supplier: None,
     };
 
-    /// Every record ends with the path that proves it ([`crate::TableShape::proof_nodes`]); no table is without.
+    /// Declares that every record ends with its inclusion proof
+    /// ([`crate::TableShape::proof_nodes`]), in every table.
     #[must_use]
     pub const fn proven(self) -> Self {
         Caps { proven: true, ..self }
     }
 
-    /// Refuses capabilities that contradict each other. Entries are constants, so this is a compile error.
+    /// Refuses capabilities that contradict each other. Entries are constants, so a contradiction
+    /// is a compile error.
     pub(super) const fn check(&self) {
         #[cfg(feature = "server")]
         assert!(
@@ -122,14 +127,14 @@ impl<S: Scheme> Caps<S> {
 }
 
 impl<S: PatchArtifact> Caps<S> {
-    /// Clients move a held artifact to the next epoch: [`PatchArtifact`].
+    /// Declares that clients can patch a stored artifact to the next epoch: [`PatchArtifact`].
     pub const fn patch(self) -> Self {
         Caps { patch: Some(patch::<S>), ..self }
     }
 }
 
 impl<S: UpdateImage> Caps<S> {
-    /// Images are moved to the next epoch: `UpdateImage`.
+    /// Declares that images can be updated to the next epoch: `UpdateImage`.
     pub const fn update_image(self) -> Self {
         Caps {
             #[cfg(feature = "server")]
@@ -140,7 +145,8 @@ impl<S: UpdateImage> Caps<S> {
 }
 
 impl<S: WhiteningScheme> Caps<S> {
-    /// Tables have a public mask of their own: `WhiteningScheme`.
+    /// Declares that each table is combined with a public random stream of its own:
+    /// `WhiteningScheme`.
     pub const fn whitening(self) -> Self {
         Caps {
             #[cfg(feature = "server")]
@@ -151,7 +157,7 @@ impl<S: WhiteningScheme> Caps<S> {
 }
 
 impl<S: PartScheme> Caps<S> {
-    /// Tables can be cut into parts that answer together: `PartScheme`.
+    /// Declares that tables can be split into parts that answer together: `PartScheme`.
     pub const fn parts(self) -> Self {
         Caps {
             #[cfg(feature = "server")]
@@ -162,7 +168,8 @@ impl<S: PartScheme> Caps<S> {
 }
 
 impl<S: StreamServer> Caps<S> {
-    /// Records are read unit by unit: [`crate::StreamScheme`] at the client, `StreamServer` at the server.
+    /// Declares that records are read unit by unit: [`crate::StreamScheme`] at the client,
+    /// `StreamServer` at the server.
     pub const fn stream(self) -> Self {
         Caps {
             units: Some(stream_client::of::<S>),
@@ -175,21 +182,23 @@ impl<S: StreamServer> Caps<S> {
 }
 
 impl<S: BatchScheme> Caps<S> {
-    /// One query asks for a record of each bucket: [`BatchScheme`]. Such clients keep no state.
+    /// Declares that one query asks for a record of each bucket: [`BatchScheme`]. Clients then have
+    /// no durable state.
     pub const fn batch(self) -> Self {
         Caps { batch: Some(batch::of::<S>), as_batch: Some(batch::view::<S>), ..self }
     }
 }
 
 impl<S: SumScheme> Caps<S> {
-    /// One query may ask for the sum of several records: [`SumScheme`]. Such clients keep no state.
+    /// Declares that one query can ask for the sum of several records: [`SumScheme`]. Clients then
+    /// have no durable state.
     pub const fn sum(self) -> Self {
         Caps { sum: Some(S::UNIT), as_sum: Some(sum::view::<S>), ..self }
     }
 }
 
 impl<S: Stateful> Caps<S> {
-    /// Clients have a state that must survive: [`Stateful`].
+    /// Declares that clients have state that must survive: [`Stateful`].
     pub const fn state(self) -> Self {
         Caps {
             state: Some(StateEntry::new::<S>()),
@@ -201,7 +210,8 @@ impl<S: Stateful> Caps<S> {
 }
 
 impl<S: HintServer> Caps<S> {
-    /// A server makes hints to order: [`crate::HintScheme`] at the client, `HintServer` at the server. Such clients have a state.
+    /// Declares that a server makes hints on request: [`crate::HintScheme`] at the client,
+    /// `HintServer` at the server. Clients then have durable state.
     pub const fn hint_server(self) -> Self {
         Caps {
             upkeep: Some(HintServerEntry::new::<S>()),
@@ -214,7 +224,7 @@ impl<S: HintServer> Caps<S> {
 }
 
 impl<S: StepServer> Caps<S> {
-    /// Servers say which step of an answer they are at: `StepServer`.
+    /// Declares that servers report the steps of an answer: `StepServer`.
     pub const fn steps(self) -> Self {
         Caps {
             #[cfg(feature = "server")]

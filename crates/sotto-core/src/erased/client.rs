@@ -1,4 +1,4 @@
-//! Clients as bytes.
+//! Erased clients, whose messages are bytes.
 
 use super::{AnyBatch, AnyCheckpoint, AnyHintClient, AnyState, AnyStreamClient, AnySum, checked};
 use crate::{
@@ -7,7 +7,7 @@ use crate::{
 };
 use std::any::Any;
 
-/// The secret of one query, opaque and unclonable.
+/// The secret of one query, opaque and not `Clone`.
 pub struct AnyPending(pub(super) Box<dyn Any + Send>);
 
 /// A client being prepared.
@@ -17,43 +17,44 @@ pub trait AnyPrepare: Send {
     /// See [`Prepare::absorb`].
     ///
     /// # Errors
-    /// As there.
+    /// The errors of [`Prepare::absorb`].
     fn absorb(&mut self, from: Artifact, chunk: &[u8]) -> Result<()>;
     /// See [`Prepare::finish`].
     ///
     /// # Errors
-    /// As there.
+    /// The errors of [`Prepare::finish`].
     fn finish(self: Box<Self>) -> Result<Box<dyn AnyClient>>;
-    /// What writes it down half done, where the scheme can.
+    /// Returns the interface that saves a preparation in progress, if the scheme can.
     fn checkpoint(&self) -> Option<&dyn AnyCheckpoint>;
 }
 
 /// A prepared client.
 pub trait AnyClient: Send {
-    /// The keys to register, encoded; empty if the scheme has none.
+    /// The encoded keys to register; empty if the scheme has none.
     fn keys(&self) -> Vec<u8>;
-    /// One encoded query per server, and the secret that reads the answers.
+    /// Makes one encoded query per server, and the secret that reads the answers.
     ///
     /// # Errors
-    /// As [`Client::query`].
+    /// The errors of [`Client::query`].
     fn query(&mut self, index: RecordIndex, rng: &mut dyn CryptoRng) -> Result<(Vec<Vec<u8>>, AnyPending)>;
-    /// Reads one encoded answer per server.
+    /// Recovers the record from one encoded answer per server.
     ///
     /// # Errors
-    /// As [`Client::recover`]; [`crate::Error::Peer`] for bytes that are no answer; [`Misuse::ForeignValue`].
+    /// The errors of [`Client::recover`]; [`crate::Error::Peer`] for bytes that are not an answer;
+    /// [`Misuse::ForeignValue`].
     fn recover(&mut self, ticket: AnyPending, answers: &[Vec<u8>]) -> Result<Record>;
     /// See [`Client::budget`].
     fn budget(&self) -> Budget;
-    /// What reads records piece by piece, where the scheme can.
+    /// Returns the interface that reads records unit by unit, if the scheme can.
     fn units(&mut self) -> Option<&mut dyn AnyStreamClient>;
-    /// What asks for a record of each bucket at once, where the scheme can.
+    /// Returns the interface for batch queries, if the scheme can.
     fn batch(&mut self) -> Option<&mut dyn AnyBatch>;
-    /// What asks for the sum of several records, where the scheme can.
+    /// Returns the interface for sums of several records, if the scheme can.
     fn sum(&mut self) -> Option<&mut dyn AnySum>;
-    /// The state that must survive, where the scheme has one. Whoever asks without keeping it may ask as long as
-    /// nothing crashes.
+    /// Returns the state that must survive, if the scheme has one. A caller that does not store it
+    /// may query as long as nothing crashes.
     fn state(&mut self) -> Option<&mut dyn AnyState>;
-    /// What orders hints, where a server makes them.
+    /// Returns the interface that requests hints, if a server makes them.
     fn upkeep(&mut self) -> Option<&mut dyn AnyHintClient>;
 }
 
@@ -90,7 +91,7 @@ impl<S: Scheme> AnyPrepare for ErasedPrepare<S> {
 }
 
 impl<S: Scheme> ErasedClient<S> {
-    /// A query as it is sent, and its secret.
+    /// Encodes a query for each server, and erases its secret.
     pub(super) fn encode_query(
         &self,
         queries: S::Fan<S::Query>,
@@ -104,7 +105,7 @@ impl<S: Scheme> ErasedClient<S> {
         (bytes.collect(), AnyPending(Box::new(pending)))
     }
 
-    /// A secret, and the answers as they came.
+    /// Restores the type of a secret, and decodes the answers of all servers.
     pub(super) fn decode_answers(
         &self,
         ticket: AnyPending,

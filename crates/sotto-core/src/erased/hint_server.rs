@@ -1,4 +1,4 @@
-//! Clients that order hints, and servers that make them.
+//! Erased clients that request hints, and servers that make them.
 
 use super::checked;
 use super::client::ErasedClient;
@@ -8,26 +8,27 @@ use super::server::ErasedServer;
 use crate::HintServer;
 use crate::{HintScheme, Result, Wire};
 
-/// Orders hints. See [`HintScheme`].
+/// Requests hints from the hint server. See [`HintScheme`].
 pub trait AnyHintClient {
-    /// The next order, encoded. See [`HintScheme::order`].
+    /// Returns the next hint request, encoded. See [`HintScheme::next_hint_request`].
     ///
     /// # Errors
-    /// As there.
+    /// The errors of [`HintScheme::next_hint_request`].
     fn order(&mut self) -> Result<Option<Vec<u8>>>;
-    /// Takes an encoded supply. See [`HintScheme::stock`].
+    /// Applies an encoded hint response. See [`HintScheme::apply_hint_response`].
     ///
     /// # Errors
-    /// As there; [`crate::Error::Peer`] for bytes that are no supply.
+    /// The errors of [`HintScheme::apply_hint_response`]; [`crate::Error::Peer`] for bytes that are
+    /// not a hint response.
     fn stock(&mut self, supply: &[u8]) -> Result<()>;
 }
 
-/// What is known of a scheme's upkeep before there is a client.
+/// The hint server of a scheme: what is known of it before there is a client.
 #[derive(Clone, Copy)]
 pub struct HintServerEntry {
     /// See [`HintScheme::HINT_SERVER`].
     pub helper: usize,
-    /// Exact bytes of an order and of its supply, under these parameters.
+    /// Gives the exact bytes of a hint request and of its response under the given parameters.
     pub sizes: fn(&[u8]) -> Result<(u64, u64)>,
 }
 
@@ -61,17 +62,18 @@ impl<S: HintScheme> AnyHintClient for ErasedClient<S> {
     }
 }
 
-/// A server that makes hints.
+/// A server that makes hints on request.
 #[cfg(feature = "server")]
 pub trait AnyHintServer: Send + Sync {
-    /// Exact bytes of an encoded order.
+    /// Exact bytes of an encoded hint request.
     fn order_bytes(&self) -> usize;
-    /// Exact bytes of an encoded supply.
+    /// Exact bytes of an encoded hint response.
     fn supply_bytes(&self) -> usize;
-    /// Decodes an order, and makes what it asks for. May take seconds.
+    /// Decodes a hint request, and makes the encoded response. This may take seconds.
     ///
     /// # Errors
-    /// [`crate::Error::Peer`] for bytes that are no order; as [`HintServer::supply`].
+    /// [`crate::Error::Peer`] for bytes that are not a hint request; the errors of
+    /// [`HintServer::answer_hint_request`].
     fn supply(&self, order: &[u8]) -> Result<Vec<u8>>;
 }
 

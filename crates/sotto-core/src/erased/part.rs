@@ -1,4 +1,5 @@
-//! Parts of tables as bytes: a part is a server whose answers are partials, and all parts together are a server again.
+//! Erased parts of tables: a part is a server whose answers are partials, and all parts together
+//! are a server again.
 
 use super::server::{AnyServer, AnySession};
 use super::{AnyHintServer, AnySteps, AnyStreamServer, checked};
@@ -8,18 +9,20 @@ use crate::{Image, Misuse, PartScheme, PeerMisbehaved, Result, Scheme, Section, 
 use std::ops::Range;
 use std::sync::Arc;
 
-/// What the parts of a scheme's tables do.
+/// The functions of a scheme's tables in parts.
 #[derive(Clone, Copy)]
 pub struct PartEntry {
     /// See [`PartScheme::SECTION`].
     pub section: Section,
     /// See [`PartScheme::max_parts`].
     pub most: fn(&[u8]) -> Result<u32>,
-    /// See [`PartScheme::holds`]. [`Misuse::Rule`] if a table of these parameters has not so many parts.
+    /// See [`PartScheme::part_ranges`]. [`Misuse::Rule`] if a table of these parameters cannot have
+    /// that many parts.
     pub holds: fn(&[u8], PartIndex) -> Result<Vec<Range<u64>>>,
-    /// See [`PartScheme::open_part`]: a server whose answers are partials. It answers and does nothing else.
+    /// See [`PartScheme::open_part`]: opens a server whose answers are partials, and that does
+    /// nothing but answer.
     pub open: fn(&[u8], PartIndex, Arc<dyn Image>) -> Result<Box<dyn AnyServer>>,
-    /// What joins the partials of so many parts.
+    /// Makes the join of the partials of the given number of parts.
     pub join: fn(&[u8], u32) -> Result<Box<dyn AnyJoin>>,
 }
 
@@ -58,19 +61,21 @@ fn within<S: PartScheme>(params: &S::Params, parts: u32) -> Result<()> {
     Ok(())
 }
 
-/// Makes answers of partials.
+/// Joins partials to answers.
 pub trait AnyJoin: Send + Sync {
-    /// How many parts there are.
+    /// Number of parts.
     fn parts(&self) -> u32;
-    /// Decodes, validates and admits keys, as a server of the whole table does. Every part takes such a session.
+    /// Decodes, validates and admits keys, as a server of the whole table does. Every part accepts
+    /// the session.
     ///
     /// # Errors
     /// [`crate::Error::Peer`].
     fn admit(&self, keys: &[u8]) -> Result<AnySession>;
-    /// The answer to a query, of one partial from each part, in the parts' order.
+    /// Joins one partial of each part, in the order of the parts, to the answer to a query.
     ///
     /// # Errors
-    /// [`Misuse::Rule`] for another number of partials; [`crate::Error::Peer`] for bytes that are no query or no partial.
+    /// [`Misuse::Rule`] for another number of partials; [`crate::Error::Peer`] for bytes that are
+    /// not a query or not a partial.
     fn join(&self, session: &AnySession, query: &[u8], partials: &[Vec<u8>]) -> Result<Vec<u8>>;
 }
 

@@ -1,4 +1,4 @@
-//! Parameters for a table: encoders choose, and a client never does.
+//! Selection of parameters for a table. Only encoders choose; a client never does.
 
 use super::canonical;
 use crate::{Params, ParamsError, Result, Scheme, TableShape};
@@ -21,7 +21,7 @@ pub(super) fn of<S: Scheme>(shape: &TableShape) -> Result<Vec<u8>> {
     canonical::<S>(&literal)
 }
 
-/// Refuses a table of buckets that a scheme cannot have.
+/// Refuses a table of buckets that the scheme does not support.
 fn fits<S: Scheme>(shape: &TableShape) -> Result<()> {
     let why = match shape.buckets {
         0 => "a table has one bucket at least".to_owned(),

@@ -1,4 +1,4 @@
-//! Servers as bytes.
+//! Erased servers, whose messages are bytes.
 
 use super::{AnyHintServer, AnySteps, AnyStreamServer, PartEntry, WhiteningEntry, checked};
 use crate::parts::SessionOf;
@@ -16,11 +16,11 @@ pub struct ServerEntry {
     pub open: fn(&[u8], Arc<dyn Image>) -> Result<Box<dyn AnyServer>>,
     /// See [`Server::records`].
     pub records: fn(&[u8], Arc<dyn Image>) -> Result<Box<dyn RecordSource>>,
-    /// See [`UpdateImage::revise`]; `None` if a change means encoding afresh.
+    /// See [`UpdateImage::revise`]; `None` if a change requires encoding the whole table again.
     pub revise: Option<UpdateImageFn>,
-    /// How tables are masked; `None` if they are not.
+    /// How tables are whitened; `None` if they are not.
     pub mask: Option<WhiteningEntry>,
-    /// How tables are cut into parts; `None` if they are not.
+    /// How tables are split into parts; `None` if they are not.
     pub parts: Option<PartEntry>,
 }
 
@@ -46,13 +46,13 @@ impl AnySession {
         AnySession(Box::new(session))
     }
 
-    /// Back to the scheme's own.
+    /// Restores the scheme's own type of the session.
     pub(super) fn of<S: Scheme>(&self) -> Result<&SessionOf<S>> {
         Ok(self.0.downcast_ref().ok_or(Misuse::ForeignValue("session"))?)
     }
 }
 
-/// An open table.
+/// A server of an open table.
 pub trait AnyServer: Send + Sync {
     /// Exact bytes of encoded keys; 0 if the scheme has none.
     fn keys_bytes(&self) -> usize;
@@ -67,13 +67,14 @@ pub trait AnyServer: Send + Sync {
     /// # Errors
     /// [`crate::Error::Peer`].
     fn admit(&self, keys: &[u8]) -> Result<AnySession>;
-    /// Decodes and answers queries of several clients in one go; results in order, each on its own.
+    /// Decodes and answers queries of several clients together; results are in order, and
+    /// independent of each other.
     fn answer_many(&self, asks: &[(&AnySession, &[u8])]) -> Vec<Result<Vec<u8>>>;
-    /// What answers piece by piece, where the scheme can.
+    /// Returns the interface that answers unit by unit, if the scheme can.
     fn stream(&self) -> Option<&dyn AnyStreamServer>;
-    /// What answers step by step, where the scheme can.
+    /// Returns the interface that answers step by step, if the scheme can.
     fn steps(&self) -> Option<&dyn AnySteps>;
-    /// What makes hints to order, where the scheme can.
+    /// Returns the interface that makes hints on request, if the scheme can.
     fn supplier(&self) -> Option<&dyn AnyHintServer>;
 }
 
@@ -125,7 +126,7 @@ impl<S: Scheme> AnyServer for ErasedServer<S> {
     }
 
     fn answer_many(&self, asks: &[(&AnySession, &[u8])]) -> Vec<Result<Vec<u8>>> {
-        // One malformed query must not cost its neighbors their answers.
+        // One malformed query must not cost the others their answers.
         let decoded = asks.iter().map(|(session, query)| self.decode(session, query)).collect();
         let encode = |answer: <S as Scheme>::Answer| {
             let mut out = Vec::with_capacity(<S as Scheme>::Answer::size(&self.params));

@@ -1,4 +1,4 @@
-//! Clients whose state must survive, and their preparations.
+//! Erased clients whose state must survive, and their preparations.
 
 use super::client::{ErasedClient, ErasedPrepare};
 use super::{AnyClient, AnyPending, AnyPrepare, checked};
@@ -6,51 +6,51 @@ use crate::{Misuse, PendingOf, Result, Stateful};
 use std::io::{Read, Write};
 use zeroize::Zeroizing;
 
-/// The state of a client. See [`Stateful`].
+/// The durable state of a client. See [`Stateful`].
 pub trait AnyState {
     /// See [`Stateful::save`].
     ///
     /// # Errors
-    /// As there.
+    /// The errors of [`Stateful::save`].
     fn save(&self, out: &mut dyn Write) -> Result<()>;
     /// See [`Stateful::journal`].
     fn journal(&mut self) -> Zeroizing<Vec<u8>>;
     /// See [`Stateful::replay`].
     ///
     /// # Errors
-    /// As there.
+    /// The errors of [`Stateful::replay`].
     fn replay(&mut self, entry: &[u8]) -> Result<()>;
-    /// See [`Stateful::number`].
+    /// See [`Stateful::query_number`].
     ///
     /// # Errors
     /// [`Misuse::ForeignValue`].
     fn number(&self, ticket: &AnyPending) -> Result<u64>;
-    /// See [`Stateful::reopen`].
+    /// See [`Stateful::reopen_query`].
     ///
     /// # Errors
-    /// As there.
+    /// The errors of [`Stateful::reopen_query`].
     fn reopen(&mut self, number: u64) -> Result<AnyPending>;
     /// See [`Stateful::reject`].
     fn reject(&mut self, number: u64);
-    /// See [`Stateful::follow`].
+    /// See [`Stateful::apply_delta`].
     ///
     /// # Errors
-    /// As there.
+    /// The errors of [`Stateful::apply_delta`].
     fn follow(&mut self, delta: &[u8]) -> Result<()>;
 }
 
-/// A preparation that can be written down. See [`Stateful::checkpoint`].
+/// A preparation that can be saved in progress. See [`Stateful::checkpoint`].
 pub trait AnyCheckpoint {
     /// See [`Stateful::checkpoint`].
     ///
     /// # Errors
-    /// As there.
+    /// The errors of [`Stateful::checkpoint`].
     fn save(&self, out: &mut dyn Write) -> Result<()>;
-    /// See [`Stateful::kept`].
+    /// See [`Stateful::absorbed_bytes`].
     fn kept(&self) -> u64;
 }
 
-/// How the state of a scheme's clients is read back.
+/// The functions that load the state of a scheme's clients.
 #[derive(Clone, Copy)]
 pub struct StateEntry {
     /// See [`Stateful::load`].

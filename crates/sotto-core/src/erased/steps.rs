@@ -1,17 +1,19 @@
-//! Servers that say which step of an answer they are at.
+//! Erased servers that report the steps of an answer.
 
 use super::AnySession;
 use super::server::ErasedServer;
 use crate::{Result, StepServer, Wire};
 
-/// Answers step by step.
+/// Answers queries step by step. See [`StepServer`].
 pub trait AnySteps: Send + Sync {
     /// See [`StepServer::ORDERS`].
     fn orders(&self) -> &'static [&'static str];
-    /// Decodes and answers one query in one of the orders, and calls `done` with the name of each step after it.
+    /// Decodes and answers one query in one of the orders, and calls `done` with the name of each
+    /// step after it.
     ///
     /// # Errors
-    /// As [`StepServer::answer_by_steps`]; [`crate::Error::Peer`] for bytes that are no query; [`crate::Misuse::ForeignValue`].
+    /// The errors of [`StepServer::answer_by_steps`]; [`crate::Error::Peer`] for bytes that are not
+    /// a query; [`crate::Misuse::ForeignValue`].
     fn answer(
         &self,
         session: &AnySession,

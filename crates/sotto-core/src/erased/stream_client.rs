@@ -1,17 +1,17 @@
-//! Clients that read records piece by piece.
+//! Erased clients that read records unit by unit.
 
 use super::client::ErasedClient;
 use super::{AnyPending, checked};
 use crate::{Misuse, PendingOf, Record, Result, StreamScheme, UnitLayout, Wire};
 
-/// Reads a record piece by piece.
+/// Reads a record unit by unit. See [`StreamScheme`].
 pub trait AnyStreamClient {
-    /// Reads the encoded answer about one unit of the record the ticket's query asked for. The ticket can be used
-    /// for every unit; dropping it wipes the secret.
+    /// Reads the encoded answer for one unit of the record that the query of `ticket` asked for.
+    /// The ticket can be used for every unit; dropping it wipes the secret.
     ///
     /// # Errors
-    /// As [`StreamScheme::open_unit`]; [`crate::Error::Peer`] for bytes that are no answer;
-    /// [`Misuse::IndexPastEnd`]; [`Misuse::ForeignValue`].
+    /// The errors of [`StreamScheme::recover_unit`]; [`crate::Error::Peer`] for bytes that are not
+    /// an answer; [`Misuse::IndexPastEnd`]; [`Misuse::ForeignValue`].
     fn open_unit(&mut self, ticket: &AnyPending, unit: u64, answer: &[u8]) -> Result<Record>;
 }
 
@@ -31,7 +31,7 @@ pub(super) fn view<S: StreamScheme>(ready: &mut ErasedClient<S>) -> &mut dyn Any
     ready
 }
 
-/// Refuses a unit that is not there.
+/// Refuses a unit past the end of the record.
 pub(super) fn within<S: StreamScheme>(params: &S::Params, unit: u64) -> Result<()> {
     let len = S::units(params);
     if unit < len { Ok(()) } else { Err(Misuse::IndexPastEnd { index: unit, len }.into()) }

@@ -1,4 +1,4 @@
-//! Servers that answer piece by piece.
+//! Erased servers that answer unit by unit.
 
 use super::server::ErasedServer;
 use super::{AnySession, stream_client};
@@ -8,19 +8,20 @@ use std::any::Any;
 /// A query, expanded once for all units of its record.
 pub struct AnyExpandedQuery(Box<dyn Any + Send + Sync>);
 
-/// Answers piece by piece.
+/// Answers queries unit by unit. See [`StreamServer`].
 pub trait AnyStreamServer: Send + Sync {
-    /// What a record consists of.
+    /// The units that a record consists of.
     fn units(&self) -> UnitLayout;
-    /// Decodes a query, and does what all units have in common.
+    /// Decodes a query, and does the work that all units have in common.
     ///
     /// # Errors
-    /// As [`StreamServer::prepare`]; [`crate::Error::Peer`] for bytes that are no query; [`Misuse::ForeignValue`].
+    /// The errors of [`StreamServer::prepare`]; [`crate::Error::Peer`] for bytes that are not a
+    /// query; [`Misuse::ForeignValue`].
     fn prepare(&self, session: &AnySession, query: &[u8]) -> Result<AnyExpandedQuery>;
-    /// The encoded answer about one unit.
+    /// Makes the encoded answer for one unit.
     ///
     /// # Errors
-    /// As [`StreamServer::unit`]; [`Misuse::IndexPastEnd`]; [`Misuse::ForeignValue`].
+    /// The errors of [`StreamServer::unit`]; [`Misuse::IndexPastEnd`]; [`Misuse::ForeignValue`].
     fn unit(&self, prepared: &AnyExpandedQuery, unit: u64) -> Result<Vec<u8>>;
 }
 

@@ -1,15 +1,16 @@
-//! Clients that ask for sums of records.
+//! Erased clients that ask for sums of records.
 
 use super::AnyPending;
 use super::client::ErasedClient;
 use crate::{CryptoRng, RecordIndex, Result, SumScheme};
 
-/// Asks for the sum of several records.
+/// Makes queries for the sum of several records. See [`SumScheme`].
 pub trait AnySum {
-    /// One encoded query per server, and the secret that reads the answers, as those of one record are read.
+    /// Makes one encoded query per server, and the secret that reads the answers like those for one
+    /// record.
     ///
     /// # Errors
-    /// As [`SumScheme::ask_sum`].
+    /// The errors of [`SumScheme::query_sum`].
     fn ask_sum(
         &mut self,
         first: RecordIndex,

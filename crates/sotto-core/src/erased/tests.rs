@@ -1,4 +1,4 @@
-//! Capabilities in every order, of a scheme that has all of them and nothing to say.
+//! Capabilities in every order, of a scheme that has all of them and does nothing.
 
 mod batch;
 
@@ -12,7 +12,7 @@ use std::io::{Read, Write};
 use std::sync::Arc;
 use zeroize::Zeroizing;
 
-/// The scheme; `CAPS` says which capabilities it names, and in which order.
+/// A scheme with all capabilities; `CAPS` says which of them it names, and in which order.
 struct Toy<const CAPS: char>;
 
 #[derive(Clone)]
@@ -215,7 +215,7 @@ impl<const C: char> HintServer for Toy<C> {
     }
 }
 
-/// An image with nothing in it.
+/// An image without sections.
 struct Blank;
 
 impl Image for Blank {
@@ -224,7 +224,7 @@ impl Image for Blank {
     }
 }
 
-/// What a scheme's entry, its clients, their preparations and its servers say it can do.
+/// The capabilities that a scheme's entry, its clients, their preparations and its servers report.
 fn said<const C: char>() -> Vec<&'static str> {
     let entry = SchemeEntry::of::<Toy<C>>();
     let prepare = (entry.prepare)(b"null", &mut NoCoins).unwrap();
@@ -257,7 +257,7 @@ fn said<const C: char>() -> Vec<&'static str> {
     all.into_iter().filter_map(|(name, there)| there.then_some(name)).collect()
 }
 
-/// Nothing is drawn.
+/// A generator that must not be used.
 struct NoCoins;
 
 impl rand_core::TryRng for NoCoins {

@@ -1,16 +1,16 @@
-//! Public masks of tables, by the literal's bytes.
+//! Erased whitening of tables, on the literal's bytes.
 
 use super::{canonical, checked, literal};
 use crate::{Result, WhiteningScheme, WriteSlot};
 
-/// How a scheme's tables are masked. `params` are as in a [`super::SchemeEntry`].
+/// The whitening functions of a scheme. Their `params` are those of a [`super::SchemeEntry`].
 #[derive(Clone, Copy)]
 pub struct WhiteningEntry {
-    /// See [`WhiteningScheme::with_mask`]; gives canonical JSON.
+    /// See [`WhiteningScheme::with_whitening_seed`]; gives canonical JSON.
     pub with_mask: fn(&[u8], [u8; 32]) -> Result<Vec<u8>>,
-    /// See [`WhiteningScheme::write_slot`], of many records.
+    /// See [`WhiteningScheme::write_slot`], for many records.
     pub places: fn(&[u8], &[u64]) -> Result<Vec<WriteSlot>>,
-    /// See [`WhiteningScheme::most_written`].
+    /// See [`WhiteningScheme::max_writes`].
     pub most_written: fn(&[u8]) -> Result<u64>,
 }
 

@@ -1,4 +1,4 @@
-//! Queries for a record of each bucket, and who has tables of buckets.
+//! Batch queries: a record of each bucket, and the schemes that have tables of buckets.
 
 use super::*;
 
