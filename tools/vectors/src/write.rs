@@ -5,14 +5,14 @@ use sotto_catalog::{Hex32, HexBytes};
 use std::collections::HashMap;
 
 /// The longest body that stands in the text.
-const MOST_HEX: usize = 600;
+const MAX_HEX: usize = 600;
 
 /// The longest request that is there at all. It follows from the seed, and answers are opened without it.
-const MOST_REQUEST: usize = 80_000;
+const MAX_REQUEST: usize = 80_000;
 
 /// Bodies of more than a quarter of a mebibyte that repeat themselves do so in pieces of so many bytes: rows of a hint.
 const PIECE: usize = 4096;
-const MOST_PLAIN: usize = 1 << 18;
+const MAX_PLAIN: usize = 1 << 18;
 
 /// The two files of a vector.
 pub(crate) struct VectorFiles {
@@ -35,7 +35,7 @@ pub(crate) struct Writer {
 impl Writer {
     /// A body that is there.
     pub(crate) fn body(&mut self, body: &[u8]) -> Body {
-        if body.len() <= MOST_HEX {
+        if body.len() <= MAX_HEX {
             return Body::Hex(HexBytes(body.to_vec()));
         }
         if self.bytes.is_empty() {
@@ -57,7 +57,7 @@ impl Writer {
     /// byte can tell apart.
     fn repeated(&mut self, body: &[u8]) -> Option<(u64, Pieces)> {
         let (pieces, rest) = body.as_chunks::<PIECE>();
-        if body.len() <= MOST_PLAIN || !rest.is_empty() {
+        if body.len() <= MAX_PLAIN || !rest.is_empty() {
             return None;
         }
         let end = self.bytes.len();
@@ -80,7 +80,7 @@ impl Writer {
 
     /// The body of a request, which is left out if it is long.
     pub(crate) fn request(&mut self, body: &[u8]) -> Body {
-        if body.len() <= MOST_REQUEST {
+        if body.len() <= MAX_REQUEST {
             return self.body(body);
         }
         Body::Named(NamedBytes {

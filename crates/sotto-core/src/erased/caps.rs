@@ -20,17 +20,17 @@ use crate::{BatchScheme, PatchArtifact, PerServer, Scheme, Stateful, SumElement,
 /// Traits that the methods of [`Caps`] require. A build without servers requires nothing of the
 /// server's half.
 #[cfg(feature = "server")]
-mod asked {
+mod server_traits {
     pub(super) use crate::{HintServer, PartScheme, StepServer, StreamServer, UpdateImage, WhiteningScheme};
 }
 #[cfg(not(feature = "server"))]
-mod asked {
+mod server_traits {
     pub(super) use crate::{HintScheme as HintServer, StreamScheme as StreamServer};
     pub(super) use crate::{
         Scheme as WhiteningScheme, Scheme as PartScheme, Scheme as UpdateImage, Scheme as StepServer,
     };
 }
-use asked::{HintServer, PartScheme, StepServer, StreamServer, UpdateImage, WhiteningScheme};
+use server_traits::{HintServer, PartScheme, StepServer, StreamServer, UpdateImage, WhiteningScheme};
 
 /// The capabilities of a scheme: [`Caps::NONE`], with a call for each further trait that it
 /// implements.

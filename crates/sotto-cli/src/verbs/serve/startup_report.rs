@@ -20,41 +20,34 @@ pub(super) fn announce(
     let (public, admin) = (format!("{scheme}://{}", running.public), format!("http://{}", running.admin));
     let announced: Vec<_> =
         running.tables().into_iter().map(|(name, standing)| StartupTable { name, standing }).collect();
-    // Those of stacks come last, and are worth a line only if there is something to say.
+    // Tables of stacks come last, and are worth a line only if there is something to say.
     let (own, shards) = announced.split_at(config.tables.len().min(announced.len()));
+    let use_cases = running.use_cases();
+    // Address and first command come first; all of it in one write, so that a reader who waits for the address has the rest too.
+    let mut lines = vec![format!("serving on {public}, health and metrics on {admin}; Ctrl-C ends it")];
+    lines.extend(own.iter().find_map(|table| table.next(&public, running.own.as_ref())));
+    if let (None, Some((name, _))) = (own.first(), use_cases.first()) {
+        lines.push(format!("next: sotto get --apple {public} --use-case {name} --key KEY"));
+    }
+    if config.page.is_some() {
+        lines.push(format!("a page for browsers: {public}/"));
+    }
+    lines.extend(running.own.as_ref().map(certificate));
     for table in own.iter().chain(shards.iter().filter(|table| table.live().is_none())) {
-        screen.say(table.line())?;
-        if let Some(lies) = table.lies() {
-            screen.say(lies)?;
-        }
+        lines.push(table.line());
+        lines.extend(table.lies());
     }
     for (stack, key) in stacks {
         let (name, tables) = (&stack.stack, stack.shards.len());
         let layers: Vec<_> = stack.layers.iter().map(|layer| layer.name.as_str()).collect();
         let layers = layers.join(" over ");
-        screen.say(format!(
-            "stack {name}: epoch {}, {layers} over {tables} tables\n  pin {key}",
-            stack.epoch
-        ))?;
+        lines.push(format!("stack {name}: epoch {}, {layers} over {tables} tables\n  pin {key}", stack.epoch));
     }
-    let use_cases = running.use_cases();
     for (name, live) in &use_cases {
         let live = if *live == 1 { String::new() } else { format!(", {live} configurations") };
-        screen.say(format!("use case {name}: Apple's private lookups{live}"))?;
+        lines.push(format!("use case {name}: Apple's private lookups{live}"));
     }
-    screen.say(format!("serving on {public}, health and metrics on {admin}; Ctrl-C ends it"))?;
-    if config.page.is_some() {
-        screen.say(format!("a page for browsers: {public}/"))?;
-    }
-    if let Some(own) = &running.own {
-        screen.say(certificate(own))?;
-    }
-    if let Some(next) = own.iter().find_map(|table| table.next(&public, running.own.as_ref())) {
-        screen.say(next)?;
-    }
-    if let (None, Some((name, _))) = (own.first(), use_cases.first()) {
-        screen.say(format!("next: sotto get --apple {public} --use-case {name} --key KEY"))?;
-    }
+    screen.say(lines.join("\n"))?;
     screen.report(&json!({
         "event": "serving",
         "public": public,
