@@ -16,7 +16,7 @@ struct Fixture {
     client: Mutex<Box<dyn AnyClient>>,
     session: AnySession,
     delta: Option<Vec<u8>>,
-    kept: Option<Kept>,
+    kept: Option<ServerState>,
 }
 
 impl Fixture {
@@ -31,7 +31,7 @@ impl Fixture {
 }
 
 /// What a client whose state must survive has written.
-struct Kept {
+struct ServerState {
     read: StateEntry,
     /// Before the first query.
     state: Vec<u8>,
@@ -76,7 +76,7 @@ fn fixture(table: Table) -> Fixture {
 }
 
 /// What a client has written after two queries of which one is answered.
-fn kept(table: &Table, read: StateEntry, rows_delta: Option<Vec<u8>>) -> Kept {
+fn kept(table: &Table, read: StateEntry, rows_delta: Option<Vec<u8>>) -> ServerState {
     let rng = &mut seeded("kept");
     let mut client = table.client(rng);
     let save = |client: &mut Box<dyn AnyClient>| {
@@ -98,7 +98,7 @@ fn kept(table: &Table, read: StateEntry, rows_delta: Option<Vec<u8>>) -> Kept {
     }
     let mut checkpoint = Vec::new();
     prepare.checkpoint().unwrap().save(&mut checkpoint).unwrap();
-    Kept { read, state, later, journal, checkpoint, rows_delta }
+    ServerState { read, state, later, journal, checkpoint, rows_delta }
 }
 
 /// Feeds all schemes; says whether one took the bytes.

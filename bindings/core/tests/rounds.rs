@@ -114,15 +114,15 @@ fn faults_say_whose_they_are() {
 #[test]
 fn a_hearer_is_told_how_far_an_opening_is() {
     #[derive(Default)]
-    struct Heard(Mutex<Vec<&'static str>>);
-    impl Listener for Heard {
+    struct StageListener(Mutex<Vec<&'static str>>);
+    impl Listener for StageListener {
         fn progress(&self, stage: &'static str, done: u64, total: u64) {
             assert!(done <= total || total == 0);
             self.0.lock().unwrap().push(stage);
         }
     }
     let server = server_of("simplepir/1", ROWS, 8);
-    let heard = Arc::new(Heard::default());
+    let heard = Arc::new(StageListener::default());
     open(&carried(&server), NAME, Options::default(), Some(heard.clone())).unwrap();
     let mut stages = heard.0.lock().unwrap().clone();
     stages.dedup();

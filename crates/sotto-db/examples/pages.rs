@@ -13,12 +13,12 @@ use std::error::Error;
 use std::time::{Duration, Instant};
 
 /// Rows of pseudo-random bytes.
-struct Made {
+struct EncodedTable {
     rows: u64,
     row_bytes: usize,
 }
 
-impl TableSource for Made {
+impl TableSource for EncodedTable {
     fn rows(&self) -> u64 {
         self.rows
     }
@@ -49,7 +49,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         "bgvpir" => &bgvpir::ENTRY,
         _ => &simplepir::ENTRY,
     };
-    let table = Made { rows: (mib << 20) / row_bytes as u64, row_bytes };
+    let table = EncodedTable { rows: (mib << 20) / row_bytes as u64, row_bytes };
     let temp = match given.next() {
         Some(parent) => tempfile::tempdir_in(parent)?,
         None => tempfile::tempdir()?,

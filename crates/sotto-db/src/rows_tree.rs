@@ -273,9 +273,9 @@ mod tests {
     }
 
     /// How often records are read, and how many parts of them at once.
-    struct Asked<'a>(&'a dyn RecordSource, Mutex<Vec<usize>>);
+    struct RecordingSource<'a>(&'a dyn RecordSource, Mutex<Vec<usize>>);
 
-    impl RecordSource for Asked<'_> {
+    impl RecordSource for RecordingSource<'_> {
         fn records(&self) -> u64 {
             self.0.records()
         }
@@ -308,7 +308,7 @@ mod tests {
             records[leaf * 80 + 48..][..32].copy_from_slice(&tree.path(leaf as u64));
         }
         let held = MemoryRows::new(40, records.clone());
-        let asked = Asked(&held, Mutex::default());
+        let asked = RecordingSource(&held, Mutex::default());
         assert!(tree.has_inline_proofs(&asked, &packing, 7).unwrap());
         let mut out = vec![0; 5 * 40];
         RowsFromRecords { records: &asked, packing }.read(1, &mut out).unwrap();

@@ -44,7 +44,7 @@ pub mod state;
 
 pub use crate::message::{Answer, MessageLengths};
 pub use client::{AnswerEffect, Client, OpenQuery, Pending};
-pub use family::{Family, OneServerScheme, Own, Plan, Stock};
+pub use family::{Family, FamilyState, OneServerScheme, Plan, Stock};
 pub use hints::{Hint, Hints, LIVE, OWED};
 pub use params::{HintNumbers, Literal, Params};
 pub use pass::{ParitySums, TablePass};

@@ -15,13 +15,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// The memory there is for requests and responses, and which networks hold it.
 pub(crate) struct MemoryBudget {
     total: u64,
-    used: Mutex<Used>,
+    used: Mutex<MemoryUsage>,
     /// What is held, in KiB.
     gauge: Gauge,
 }
 
 #[derive(Default)]
-struct Used {
+struct MemoryUsage {
     all: u64,
     by_network: HashMap<Network, u64>,
 }
@@ -69,11 +69,11 @@ impl MemoryBudget {
         peer.networks().map(share).min().unwrap_or(0)
     }
 
-    fn used(&self) -> MutexGuard<'_, Used> {
+    fn used(&self) -> MutexGuard<'_, MemoryUsage> {
         self.used.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn show(&self, used: &Used) {
+    fn show(&self, used: &MemoryUsage) {
         self.gauge.set(i64::try_from(used.all.div_ceil(1024)).unwrap_or(i64::MAX));
     }
 }

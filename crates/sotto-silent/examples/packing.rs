@@ -61,7 +61,7 @@ impl Samples {
 }
 
 /// A line of the table.
-struct Line {
+struct Measurement {
     name: &'static str,
     gadget: Gadget,
     key_polynomials: usize,
@@ -92,7 +92,7 @@ fn switch(ring: &Ring, gadget: &Gadget) -> f64 {
 }
 
 /// CDKS, both ways.
-fn merged(samples: &Samples, gadget: Gadget) -> [Line; 2] {
+fn merged(samples: &Samples, gadget: Gadget) -> [Measurement; 2] {
     let ring = &samples.ring;
     let gadgets = vec![gadget; ring.n().trailing_zeros() as usize];
     let law = Gaussian::new(SIGMA);
@@ -109,7 +109,7 @@ fn merged(samples: &Samples, gadget: Gadget) -> [Line; 2] {
         samples.masks.chunks_exact(ring.n()).zip(&samples.bodies).map(cipher).collect();
     let (packed, online) =
         shortest(|| cdks::pack(ring, &assembled, ciphers.clone(), &mut Scratch::new(ring)));
-    let line = |name, known_bytes, offline, online, noise| Line {
+    let line = |name, known_bytes, offline, online, noise| Measurement {
         name,
         gadget,
         key_polynomials: keys.len(),
@@ -131,7 +131,7 @@ fn merged(samples: &Samples, gadget: Gadget) -> [Line; 2] {
 }
 
 /// InspiRING: weights in an image, and a pass over them.
-fn inspiring(samples: &Samples, keys: &[Vec<u128>]) -> Line {
+fn inspiring(samples: &Samples, keys: &[Vec<u128>]) -> Measurement {
     let ring = &samples.ring;
     let packed = PackedGroups::new(Groups::new(N, 1), BITS, packed_groups::MaskLayout::Whole).unwrap();
     let sink = MemorySink::new();
@@ -147,7 +147,7 @@ fn inspiring(samples: &Samples, keys: &[Vec<u128>]) -> Line {
         packed.ciphers(weights, &[&keys], &products).pop().unwrap().pop().unwrap()
     });
     let predicted = steps::inspiring(N, &DIGITS, ring.log2_q(LEVEL), SIGMA * SIGMA, NORM);
-    Line {
+    Measurement {
         name: "InspiRING",
         gadget: lattice::gadget().unwrap(),
         key_polynomials: keys.len(),
@@ -170,7 +170,8 @@ fn compare() {
     let samples = Samples::new(&ring, secret);
     let gadgets =
         [(3, 17, 0), (4, 13, 0)].map(|(digits, base, drop)| Gadget::new(digits, base, drop).unwrap());
-    let mut lines: Vec<Line> = gadgets.into_iter().flat_map(|gadget| merged(&samples, gadget)).collect();
+    let mut lines: Vec<Measurement> =
+        gadgets.into_iter().flat_map(|gadget| merged(&samples, gadget)).collect();
     lines.push(inspiring(&samples, &encrypted.keys));
     println!(
         "packing          | digits x bits | keys KB | known MB | offline ms | online ms | noise: predicted, measured"

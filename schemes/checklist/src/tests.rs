@@ -37,7 +37,7 @@ fn members(params: &Params, query: &Query) -> usize {
 }
 
 /// What one server is sent for a sequence of indices: each request alone, and next to the one before.
-struct Seen {
+struct ObservedQuery {
     /// Members and extra place: 56 * 5 of 256 * 8.
     sets: Vec<u32>,
     /// Shift, position and extra place: 8 * 4 * 8.
@@ -46,9 +46,9 @@ struct Seen {
     pairs: Vec<u32>,
 }
 
-impl Seen {
+impl ObservedQuery {
     fn new() -> Self {
-        Seen { sets: vec![0; 256 * 8], trees: vec![0; 256], pairs: vec![0; 256 * 256] }
+        ObservedQuery { sets: vec![0; 256 * 8], trees: vec![0; 256], pairs: vec![0; 256 * 256] }
     }
 
     fn count(&mut self, query: &Query, members: usize, before: Option<usize>) {
@@ -74,7 +74,8 @@ fn params() -> Params {
 
 fn check(indices: &[u64]) {
     let (params, rng) = (params(), &mut seeded("views"));
-    let mut seen: Vec<[Seen; 2]> = indices.iter().map(|_| [Seen::new(), Seen::new()]).collect();
+    let mut seen: Vec<[ObservedQuery; 2]> =
+        indices.iter().map(|_| [ObservedQuery::new(), ObservedQuery::new()]).collect();
     for _ in 0..CLIENTS {
         let mut client = client(&params, rng);
         let mut before = [None, None];
@@ -107,7 +108,7 @@ fn requests_for_several_rows_are_uniform() {
 #[test]
 fn the_statistic_sees_leaks() {
     let (params, rng) = (params(), &mut seeded("leaks"));
-    let (mut without, mut twice) = (Seen::new(), Seen::new());
+    let (mut without, mut twice) = (ObservedQuery::new(), ObservedQuery::new());
     for _ in 0..CLIENTS {
         let mut client = client(&params, rng);
         let (TwoServers(first, _), _) = client.query(RecordIndex(6), rng).unwrap();

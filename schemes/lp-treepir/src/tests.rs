@@ -35,16 +35,19 @@ fn cell(params: &Params, query: &Query) -> usize {
 }
 
 /// What one server is sent for a query: alone, next to the one before, and next to two before.
-struct Seen {
+struct ObservedQuery {
     cells: usize,
     counts: [Vec<u32>; 3],
 }
 
-impl Seen {
+impl ObservedQuery {
     fn new(cells: usize, before: usize) -> Self {
         let together =
             [0, 1, 2].map(|i| if i <= before && cells.pow(i as u32 + 1) <= 4096 { i as u32 + 1 } else { 0 });
-        Seen { cells, counts: together.map(|i| if i > 0 { vec![0; cells.pow(i)] } else { Vec::new() }) }
+        ObservedQuery {
+            cells,
+            counts: together.map(|i| if i > 0 { vec![0; cells.pow(i)] } else { Vec::new() }),
+        }
     }
 
     /// Takes the requests up to now.
@@ -76,7 +79,8 @@ fn check(rows: u64, indices: &[u64]) {
     let params = params(rows);
     let cells = 1 << (4 * params.ratio_bits());
     let rng = &mut seeded("views");
-    let mut seen: Vec<_> = (0..indices.len()).map(|i| [Seen::new(cells, i), Seen::new(cells, i)]).collect();
+    let mut seen: Vec<_> =
+        (0..indices.len()).map(|i| [ObservedQuery::new(cells, i), ObservedQuery::new(cells, i)]).collect();
     for _ in 0..CLIENTS {
         let mut client = client(&params, rng);
         let mut sent = [Vec::new(), Vec::new()];
@@ -111,7 +115,7 @@ fn requests_for_several_rows_are_uniform() {
 fn the_statistic_sees_leaks() {
     let params = params(8);
     let rng = &mut seeded("leaks");
-    let (mut within, mut twice) = (Seen::new(16, 0), Seen::new(16, 1));
+    let (mut within, mut twice) = (ObservedQuery::new(16, 0), ObservedQuery::new(16, 1));
     let place = PartitionOffset::of(&params, 6);
     for _ in 0..CLIENTS {
         let mut client = client(&params, rng);

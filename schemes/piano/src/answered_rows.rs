@@ -8,7 +8,7 @@ use crate::{FullSets, Params};
 use sotto_core::Result;
 use sotto_hints::codec::{StateReader, put, reserve};
 use sotto_hints::one_server::row_order::{equal, pick};
-use sotto_hints::one_server::{Own, PartitionPlace};
+use sotto_hints::one_server::{FamilyState, PartitionPlace};
 use std::io::Write;
 use zeroize::{Zeroize, Zeroizing};
 
@@ -78,7 +78,7 @@ impl AnsweredRows {
     }
 }
 
-impl Own<FullSets> for AnsweredRows {
+impl FamilyState<FullSets> for AnsweredRows {
     const ROWS: bool = true;
     /// The query under which the row is kept.
     type StateChange = u32;

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 const ROUNDS: u64 = 31;
 
 /// A table in one scheme, and times of what was done with it.
-struct Seat {
+struct Participant {
     entry: &'static SchemeEntry,
     report: ParamsReport,
     records: Vec<u8>,
@@ -34,7 +34,7 @@ fn timed<T>(work: impl FnOnce() -> T) -> (Duration, T) {
     (start.elapsed(), out)
 }
 
-impl Seat {
+impl Participant {
     fn new(entry: &'static SchemeEntry, rows: u64, row_bytes: u64, table: &[u8]) -> sotto_core::Result<Self> {
         let params = (entry.select)(&TableShape::new(rows, row_bytes, 1000))?;
         let report = (entry.report)(&params)?;
@@ -55,7 +55,7 @@ impl Seat {
             prepare.finish()
         });
         let server = (entry.server.open)(&params, Arc::new(image))?;
-        Ok(Seat {
+        Ok(Participant {
             entry,
             report,
             records,
@@ -121,14 +121,16 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let table: Vec<u8> = (0..rows * row_bytes).map(byte).collect();
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build()?;
     Ok(pool.install(|| -> sotto_core::Result<()> {
-        let mut seats =
-            [Seat::new(&ENTRY, rows, row_bytes, &table)?, Seat::new(&VERIFIED, rows, row_bytes, &table)?];
+        let mut seats = [
+            Participant::new(&ENTRY, rows, row_bytes, &table)?,
+            Participant::new(&VERIFIED, rows, row_bytes, &table)?,
+        ];
         for round in 0..ROUNDS {
             for seat in &mut seats {
                 seat.turn(round)?;
             }
         }
-        seats.into_iter().for_each(Seat::print);
+        seats.into_iter().for_each(Participant::print);
         Ok(())
     })?)
 }

@@ -41,7 +41,7 @@ pub fn read(bytes: &[u8]) -> Option<Vec<(u64, &[u8])>> {
 }
 
 /// What a search in a bucket gives: nothing of it is known before its owner looks.
-pub(super) struct Found {
+pub(super) struct BucketMatch {
     /// Whether the bucket is one: as [`read`] says it.
     pub(super) is_whole: Choice,
     /// Whether the row is there.
@@ -53,7 +53,7 @@ pub(super) struct Found {
 }
 
 /// The first row with this hash, in a time that depends on nothing but the bucket's length.
-pub(super) fn find(bytes: &[u8], hash: u64) -> Found {
+pub(super) fn find(bytes: &[u8], hash: u64) -> BucketMatch {
     let (mut left, mut next) = (bytes.first().map_or(0, |count| u64::from(*count)), EMPTY as u64);
     let (mut start, mut length) = (0, 0);
     let (mut is_whole, mut is_there) = (Choice::from(u8::from(!bytes.is_empty())), Choice::from(0));
@@ -78,7 +78,7 @@ pub(super) fn find(bytes: &[u8], hash: u64) -> Found {
         is_whole &= !(is_behind & !byte.ct_eq(&0));
     }
     is_whole &= left.ct_eq(&0);
-    Found { is_whole, is_there, value: shifted(bytes, start), length }
+    BucketMatch { is_whole, is_there, value: shifted(bytes, start), length }
 }
 
 /// The bytes from a secret place on, and zeros behind: each bit of the place moves all of them or none.

@@ -26,7 +26,7 @@ const USE_CASE: &str = "callers";
 
 /// What a server says of a table, in the fields that it may choose.
 #[derive(Debug, Clone)]
-struct Told {
+struct SentRequests {
     set: usize,
     hash_functions: Option<u64>,
     batch: u64,
@@ -41,9 +41,9 @@ struct Told {
     keys_of: u64,
 }
 
-impl Told {
+impl SentRequests {
     fn of(shards: u64, sharding: Option<Sharding>) -> Self {
-        Told {
+        SentRequests {
             set: 1,
             hash_functions: Some(2),
             batch: 2,
@@ -145,10 +145,10 @@ prop_compose! {
         has_lengths in prop_oneof![4 => Just(None), 1 => any::<bool>().prop_map(Some)],
         elements in prop::collection::vec(0..8192u32, 0..3),
         keys_of in 0..9u64,
-    ) -> Told {
+    ) -> SentRequests {
         let batch = hash_functions.unwrap_or(1) + u64::from(is_odd);
         let elements = elements.into_iter().map(|element| element | 1).collect();
-        Told { set, hash_functions, batch, sharding, shards, repeated, sealed, has_lengths, elements, keys_of }
+        SentRequests { set, hash_functions, batch, sharding, shards, repeated, sealed, has_lengths, elements, keys_of }
     }
 }
 
@@ -238,11 +238,14 @@ fn refused(outcome: Result<Client, ConfigError>) -> ShardError {
 fn a_configuration_that_changes_is_not_asked_under() {
     let mut history = ShardHistory::default();
     let sha = || Some(Sharding::Sha256(Default::default()));
-    let why = refused(Told::of(65_536, None).learn(1, &mut history));
+    let why = refused(SentRequests::of(65_536, None).learn(1, &mut history));
     assert!(matches!(why, ShardError::TooMany { parts: 65_536, max: 1, .. }), "{why}");
-    assert!(Told::of(65_536, sha()).learn(65_536, &mut history).is_ok());
-    assert!(Told::of(65_536, None).learn(65_536, &mut history).is_ok(), "both words are of one function");
-    let why = refused(Told::of(65_535, None).learn(65_536, &mut history));
+    assert!(SentRequests::of(65_536, sha()).learn(65_536, &mut history).is_ok());
+    assert!(
+        SentRequests::of(65_536, None).learn(65_536, &mut history).is_ok(),
+        "both words are of one function"
+    );
+    let why = refused(SentRequests::of(65_535, None).learn(65_536, &mut history));
     assert!(matches!(why, ShardError::Changed { .. }), "{why}");
     // What was accepted once is not accepted again in the same call.
     let function: ShardFunction = "sha256:65535".parse().unwrap();
@@ -251,7 +254,7 @@ fn a_configuration_that_changes_is_not_asked_under() {
         accepted_change: Some(function.clone()),
         ..ConfigPolicy::default()
     };
-    let changed = Told::of(65_535, None);
+    let changed = SentRequests::of(65_535, None);
     assert!(changed.learn_as(USE_CASE, &mut policy, &mut history).is_ok());
     policy.max_shards = 65_536;
     let why = refused(changed.learn_as(USE_CASE, &mut policy, &mut history));
@@ -262,10 +265,10 @@ fn a_configuration_that_changes_is_not_asked_under() {
 #[test]
 fn another_key_of_a_symmetric_table_is_another_function() {
     let mut history = ShardHistory::default();
-    let sealed = |seed, shards| Told { sealed: Some(seed), ..Told::of(shards, None) };
+    let sealed = |seed, shards| SentRequests { sealed: Some(seed), ..SentRequests::of(shards, None) };
     assert!(sealed(1, 2).learn(2, &mut history).is_ok());
     assert!(matches!(refused(sealed(2, 2).learn(2, &mut history)), ShardError::Changed { .. }));
-    assert!(matches!(refused(Told::of(2, None).learn(2, &mut history)), ShardError::Changed { .. }));
+    assert!(matches!(refused(SentRequests::of(2, None).learn(2, &mut history)), ShardError::Changed { .. }));
     // Where nothing is told, no key changes that.
     let mut history = ShardHistory::default();
     assert!(sealed(1, 1).learn(1, &mut history).is_ok());
@@ -274,8 +277,9 @@ fn another_key_of_a_symmetric_table_is_another_function() {
 
 #[test]
 fn shards_that_follow_another_use_case_tell_as_much_as_they_do() {
-    let learn =
-        |other, shards, max| Told::of(shards, double_mod(other)).learn(max, &mut ShardHistory::default());
+    let learn = |other, shards, max| {
+        SentRequests::of(shards, double_mod(other)).learn(max, &mut ShardHistory::default())
+    };
     assert_eq!(learn(57, 10, 12).unwrap().parts_told(), 12, "the smallest shard has 5 remainders of 57");
     assert!(matches!(refused(learn(57, 10, 11)), ShardError::TooMany { parts: 12, .. }));
     assert_eq!(learn(1, 10, 1).unwrap().parts_told(), 1, "all keys are in the first shard");
@@ -302,13 +306,13 @@ fn one_hash_function() {
     let table = ValueTable::encode(codec.kit(), &shape, fill).unwrap();
     let elements =
         sotto_bfv::mulpir::keys::elements(codec.kit().degree(), shape.outputs(), Compression::None);
-    let told = Told {
+    let told = SentRequests {
         hash_functions: Some(1),
         batch: 1,
         shards: vec![(count as u64, 200, [3, 3])],
         repeated: None,
         elements: elements.iter().map(|element| *element as u32).collect(),
-        ..Told::of(1, None)
+        ..SentRequests::of(1, None)
     };
     let client = told.learn(1, &mut ShardHistory::default()).unwrap();
     assert_eq!((client.rows(), client.shards()), (None, 1));
@@ -326,7 +330,7 @@ fn one_hash_function() {
     assert_eq!(got, [Some(b"value".to_vec()), Some(b"value".to_vec()), None]);
     // More are not known, and none is no table of keys.
     for count in [0, 3, u64::MAX] {
-        let told = Told { hash_functions: Some(count), batch: count, ..Told::of(1, None) };
+        let told = SentRequests { hash_functions: Some(count), batch: count, ..SentRequests::of(1, None) };
         assert!(matches!(told.learn(1, &mut ShardHistory::default()), Err(ConfigError::Core(_))), "{count}");
     }
 }

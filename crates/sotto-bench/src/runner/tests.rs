@@ -180,9 +180,9 @@ fn an_unknown_scheme_names_those_there_are() {
 }
 
 /// Two servers, of which the first answers every third query of a pass wrongly, by one bit.
-struct Lying<'a>(&'a dyn AnyServer, AtomicUsize);
+struct FaultyServer<'a>(&'a dyn AnyServer, AtomicUsize);
 
-impl AnyServer for Lying<'_> {
+impl AnyServer for FaultyServer<'_> {
     fn keys_bytes(&self) -> usize {
         self.0.keys_bytes()
     }
@@ -230,7 +230,7 @@ fn one_wrong_bit_in_one_answer_ends_the_run() {
     let folder = tempfile::tempdir().unwrap();
     let encoded = offline::encode(&plan, &source, folder.path(), &|_| ()).unwrap();
     let honest = (plan.entry.server.open)(&plan.params, encoded.image.clone()).unwrap();
-    let lying = Lying(honest.as_ref(), AtomicUsize::new(0));
+    let lying = FaultyServer(honest.as_ref(), AtomicUsize::new(0));
     let reader = Reader::new(1).unwrap();
     let mut rng = sotto_prg::system_rng().unwrap();
     let truth = |row| source.row(row);

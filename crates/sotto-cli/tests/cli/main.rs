@@ -53,7 +53,7 @@ mod helped;
 mod journey;
 mod keys;
 mod leakage;
-mod lost;
+mod lost_state;
 #[cfg(feature = "ohttp")]
 mod oblivious;
 mod operated;

@@ -27,11 +27,11 @@ struct RecordingIssuer {
     ledger: MemoryLedger,
     /// Where lookups are answered.
     server: String,
-    seen: Mutex<Seen>,
+    seen: Mutex<RecordedRequests>,
 }
 
 #[derive(Default)]
-struct Seen {
+struct RecordedRequests {
     /// The paths of all requests, as they came.
     paths: Vec<String>,
     /// What each token was that came with a request.
@@ -62,7 +62,7 @@ impl RecordingIssuer {
         (this, url)
     }
 
-    fn with<T>(&self, change: impl FnOnce(&mut Seen) -> T) -> T {
+    fn with<T>(&self, change: impl FnOnce(&mut RecordedRequests) -> T) -> T {
         change(&mut self.seen.lock().unwrap_or_else(PoisonError::into_inner))
     }
 

@@ -26,13 +26,13 @@ struct Jsonl {
 }
 
 /// A line, with every field that was written: of two of one name, which is meant is not for a reader to say.
-enum Line {
+enum JsonLine {
     Fields(Vec<(String, Value)>),
     Items(Vec<Value>),
     Other,
 }
 
-impl<'de> Deserialize<'de> for Line {
+impl<'de> Deserialize<'de> for JsonLine {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         from.deserialize_any(LineVisitor)
     }
@@ -41,50 +41,50 @@ impl<'de> Deserialize<'de> for Line {
 struct LineVisitor;
 
 impl<'de> Visitor<'de> for LineVisitor {
-    type Value = Line;
+    type Value = JsonLine;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("an object or an array")
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Line, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<JsonLine, A::Error> {
         let mut fields = Vec::new();
         while let Some(field) = map.next_entry()? {
             fields.push(field);
         }
-        Ok(Line::Fields(fields))
+        Ok(JsonLine::Fields(fields))
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Line, A::Error> {
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<JsonLine, A::Error> {
         let mut items = Vec::new();
         while let Some(item) = seq.next_element()? {
             items.push(item);
         }
-        Ok(Line::Items(items))
+        Ok(JsonLine::Items(items))
     }
 
-    fn visit_bool<E>(self, _: bool) -> Result<Line, E> {
-        Ok(Line::Other)
+    fn visit_bool<E>(self, _: bool) -> Result<JsonLine, E> {
+        Ok(JsonLine::Other)
     }
 
-    fn visit_i64<E>(self, _: i64) -> Result<Line, E> {
-        Ok(Line::Other)
+    fn visit_i64<E>(self, _: i64) -> Result<JsonLine, E> {
+        Ok(JsonLine::Other)
     }
 
-    fn visit_u64<E>(self, _: u64) -> Result<Line, E> {
-        Ok(Line::Other)
+    fn visit_u64<E>(self, _: u64) -> Result<JsonLine, E> {
+        Ok(JsonLine::Other)
     }
 
-    fn visit_f64<E>(self, _: f64) -> Result<Line, E> {
-        Ok(Line::Other)
+    fn visit_f64<E>(self, _: f64) -> Result<JsonLine, E> {
+        Ok(JsonLine::Other)
     }
 
-    fn visit_str<E>(self, _: &str) -> Result<Line, E> {
-        Ok(Line::Other)
+    fn visit_str<E>(self, _: &str) -> Result<JsonLine, E> {
+        Ok(JsonLine::Other)
     }
 
-    fn visit_unit<E>(self) -> Result<Line, E> {
-        Ok(Line::Other)
+    fn visit_unit<E>(self) -> Result<JsonLine, E> {
+        Ok(JsonLine::Other)
     }
 }
 
@@ -101,10 +101,10 @@ pub(crate) fn open(path: &Path, choose: ColumnChooser<'_>) -> Result<OpenedReade
     }
     // A line that does not parse is named when it is read.
     let choice = match first {
-        Ok(Line::Fields(fields)) => {
+        Ok(JsonLine::Fields(fields)) => {
             choose(HeaderLine::Names(&fields.into_iter().map(|(name, _)| name).collect::<Vec<_>>()))?
         }
-        Ok(Line::Items(_)) => choose(HeaderLine::Numbers)?,
+        Ok(JsonLine::Items(_)) => choose(HeaderLine::Numbers)?,
         _ => choose(HeaderLine::Names(&[]))?,
     };
     lines.columns = choice.columns;
@@ -113,10 +113,10 @@ pub(crate) fn open(path: &Path, choose: ColumnChooser<'_>) -> Result<OpenedReade
 }
 
 /// Why the first line is no line of its own: it begins a document over several, or is one with all rows in it.
-fn document(text: &[u8], first: &serde_json::Result<Line>) -> Option<&'static str> {
+fn document(text: &[u8], first: &serde_json::Result<JsonLine>) -> Option<&'static str> {
     let is_nested = |item: &Value| matches!(item, Value::Object(_) | Value::Array(_));
     match (first, text.trim_ascii().first()) {
-        (Ok(Line::Items(items)), _) if !items.is_empty() && items.iter().all(is_nested) => {}
+        (Ok(JsonLine::Items(items)), _) if !items.is_empty() && items.iter().all(is_nested) => {}
         (Err(error), Some(b'[')) if error.is_eof() => {}
         (Err(error), Some(b'{')) if error.is_eof() => {
             return Some(
@@ -149,10 +149,10 @@ impl LineReader for Jsonl {
         if !std::mem::take(&mut self.held) && !self.read_line()? {
             return Ok(false);
         }
-        let line: Line = serde_json::from_slice(&self.text).map_err(|e| problem(&e))?;
+        let line: JsonLine = serde_json::from_slice(&self.text).map_err(|e| problem(&e))?;
         for (cell, column) in cells.iter_mut().zip(&self.columns) {
             let found = match (&line, column) {
-                (Line::Fields(fields), ColumnSelector::Name(name)) => {
+                (JsonLine::Fields(fields), ColumnSelector::Name(name)) => {
                     let mut named = fields.iter().filter(|(there, _)| there == name).map(|(_, value)| value);
                     let (first, second) = (named.next(), named.next());
                     if second.is_some() {
@@ -160,13 +160,13 @@ impl LineReader for Jsonl {
                     }
                     first
                 }
-                (Line::Items(items), ColumnSelector::Number(number)) => {
+                (JsonLine::Items(items), ColumnSelector::Number(number)) => {
                     number.checked_sub(1).and_then(|at| items.get(at))
                 }
-                (Line::Fields(_), ColumnSelector::Number(_)) => {
+                (JsonLine::Fields(_), ColumnSelector::Number(_)) => {
                     return Err(IngestProblem::Options("lines are objects: ask for columns by name"));
                 }
-                (Line::Items(_), ColumnSelector::Name(_)) => {
+                (JsonLine::Items(_), ColumnSelector::Name(_)) => {
                     return Err(IngestProblem::Options("lines are arrays: ask for columns by number"));
                 }
                 _ => return Err(IngestProblem::Options("a line is an object or an array")),

@@ -137,9 +137,9 @@ pub(super) fn read(
     while let Some(cells) = reader.next()? {
         let place = match (&keys, cells) {
             (Some(keys), [start, end, _]) => {
-                keys.range(start, end).map(|(start, end)| Place::Keys(start, end))
+                keys.range(start, end).map(|(start, end)| RowSlot::Keys(start, end))
             }
-            (_, [row, _]) => row.unsigned().map(Place::Row).map_err(|problem| (0, problem)),
+            (_, [row, _]) => row.unsigned().map(RowSlot::Row).map_err(|problem| (0, problem)),
             _ => break,
         };
         let at = parts.len() - 1;
@@ -148,14 +148,14 @@ pub(super) fn read(
         let place = place.map_err(|(column, problem)| reader.fault(Some(column), problem))?;
         read.map_err(|problem| reader.fault(Some(at), problem))?;
         let row = match place {
-            Place::Keys(start, end) => {
+            RowSlot::Keys(start, end) => {
                 ranges.add(start, end, &value, reader.line());
                 if ranges.bytes > MAX_BYTES {
                     return Err(reader.fault(None, TOO_MANY).into());
                 }
                 continue;
             }
-            Place::Row(row) => row,
+            RowSlot::Row(row) => row,
         };
         // Range tables do not grow: the keys past their end have no rows to fill a gap with.
         let capacity = if matches!(target.kind, TableKind::Index) { target.capacity } else { target.rows };
@@ -183,7 +183,7 @@ const TOO_MANY: IngestProblem =
     IngestProblem::Options("over 1 GiB of changes: encode the table afresh instead");
 
 /// What a line is about.
-enum Place {
+enum RowSlot {
     Row(u64),
     /// The first key, and the last.
     Keys(u64, u64),

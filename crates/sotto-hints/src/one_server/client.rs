@@ -3,7 +3,7 @@
 //! Nothing branches or allocates by the index asked for. Where an address depends on it, [`search`](super::search) and the
 //! schemes' READMEs say so.
 
-use super::family::{FamilyStateChange, Own};
+use super::family::{FamilyState, FamilyStateChange};
 use super::journal::JournalEvent;
 use super::search::HintSearch;
 use super::{Answer, Family, Hints, OneServerScheme, Params, PartitionPlace, Plan, Prf, RowOrder};

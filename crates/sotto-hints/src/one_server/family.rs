@@ -121,7 +121,7 @@ pub trait Family: Sized + Copy + Debug + Send + Sync + 'static {
     fn read(client: &Client<Self>, plan: &Self::QueryPlan, answer: &Answer) -> (Zeroizing<Vec<u8>>, bool);
 
     /// What a client keeps besides hints.
-    type FamilyState: Own<Self>;
+    type FamilyState: FamilyState<Self>;
     /// What is written where no answer came yet.
     const NOTHING: AnswerEffect<FamilyStateChange<Self>>;
     /// Keeps what an answer says besides to the hint that was promoted.
@@ -210,7 +210,7 @@ pub trait Stock<F: Family>: Sized + Send + 'static {
 }
 
 /// What a client keeps besides hints: nothing, or the rows that it read.
-pub trait Own<F: Family>: Sized + Send + 'static {
+pub trait FamilyState<F: Family>: Sized + Send + 'static {
     /// Whether that is rows: what a rejected answer taught is then put into words before it is taken back.
     const ROWS: bool;
     /// Which of it an answer changed.
@@ -234,10 +234,10 @@ pub trait Own<F: Family>: Sized + Send + 'static {
     fn load(params: &Params<F>, next: u64, from: &mut StateReader<'_>) -> Result<Self>;
 }
 
-/// What of a family's [`Own`] an answer changes.
-pub type FamilyStateChange<F> = <<F as Family>::FamilyState as Own<F>>::StateChange;
+/// What of a family's [`FamilyState`] an answer changes.
+pub type FamilyStateChange<F> = <<F as Family>::FamilyState as FamilyState<F>>::StateChange;
 
-impl<F: Family> Own<F> for () {
+impl<F: Family> FamilyState<F> for () {
     const ROWS: bool = false;
     type StateChange = ();
     fn new(_: &Params<F>) -> Result<()> {

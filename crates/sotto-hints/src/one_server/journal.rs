@@ -3,7 +3,7 @@
 //! A record holds what cannot be derived from the state it follows, behind a byte that says what it is. The backup that is
 //! promoted, for one, is the next. `spec/s3pir.md` and `spec/piano.md` draw the bytes.
 
-use super::family::Own;
+use super::family::FamilyState;
 use super::{Client, Family, PartitionPlace, Plan};
 use crate::codec::{StateReader, put};
 use sotto_core::Result;

@@ -1,6 +1,6 @@
 //! Becoming a client: a fresh key, and the one pass over the table under it.
 
-use super::family::Own;
+use super::family::FamilyState;
 use super::{Client, Family, OneServerScheme, Params, Prf, TablePass};
 use crate::codec::StateReader;
 use sotto_core::{Artifact, ArtifactNeed, CryptoRng, Misuse, Result};

@@ -2,7 +2,7 @@
 //! bytes.
 
 use super::client::{AnswerEffect, Client, OpenQuery, Pending};
-use super::family::{FamilyStateChange, Own, Stock};
+use super::family::{FamilyState, FamilyStateChange, Stock};
 use super::journal::NO_HINT;
 use super::{Family, Hint, Hints, OneServerScheme, Params, Plan, Prepare, Prf};
 use crate::codec::{StateReader, put, reserve};

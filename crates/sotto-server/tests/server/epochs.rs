@@ -17,13 +17,13 @@ fn ask_epoch(world: &World, epoch: u64) -> Response {
 #[test]
 fn the_previous_epoch_stays_live_and_the_one_before_goes() {
     let world = world(&config());
-    world.shelf.put(2, Made::clear(2, &world.probe));
+    world.shelf.put(2, EncodedTable::clear(2, &world.probe));
     assert!(world.running.reload());
     assert_answers(&ask_epoch(&world, 1), &pin_of(&world, 1), &[5]);
     assert_answers(&ask_epoch(&world, 2), &pin_of(&world, 2), &[5]);
     assert_eq!(get(world.at, &routes::table("t", Some(Epoch(1)))).status, 200);
 
-    world.shelf.put(3, Made::clear(3, &world.probe));
+    world.shelf.put(3, EncodedTable::clear(3, &world.probe));
     let told = operate(world.running.admin, "/reload").text();
     assert!(told.contains(r#""live":[3,2]"#) && told.contains(r#""changed":true"#), "{told}");
     assert_refused(&ask_epoch(&world, 1), Code::StaleEpoch);
@@ -36,10 +36,10 @@ fn the_previous_epoch_stays_live_and_the_one_before_goes() {
 #[test]
 fn a_server_that_starts_late_serves_both_newest_epochs() {
     let probe = Probe::new();
-    let made = Made::clear(7, &probe);
+    let made = EncodedTable::clear(7, &probe);
     let shelf = Shelf::with(made.clone());
-    shelf.put(6, Made::clear(6, &probe));
-    shelf.put(5, Made::clear(5, &probe));
+    shelf.put(6, EncodedTable::clear(6, &probe));
+    shelf.put(5, EncodedTable::clear(5, &probe));
     let running = start(&config(), &shelf);
     let world = World { at: running.public, pin: made.pin(), running, probe, shelf, made };
     assert_answers(&ask_epoch(&world, 7), &pin_of(&world, 7), &[5]);
@@ -58,22 +58,22 @@ fn a_bad_image_is_refused_and_the_old_one_stays() {
     world.until("sotto_refused_epochs_total", 2.0);
 
     // Another table, or another epoch, under the name of a new epoch.
-    world.shelf.put(2, Made { name: "other", ..Made::clear(2, &world.probe) });
+    world.shelf.put(2, EncodedTable { name: "other", ..EncodedTable::clear(2, &world.probe) });
     assert!(!world.running.reload());
-    world.shelf.put(2, Made::clear(9, &world.probe));
+    world.shelf.put(2, EncodedTable::clear(9, &world.probe));
     assert!(!world.running.reload());
     assert_answers(&ask_epoch(&world, 1), &pin_of(&world, 1), &[5]);
 
-    world.shelf.put(2, Made::clear(2, &world.probe));
+    world.shelf.put(2, EncodedTable::clear(2, &world.probe));
     assert!(world.running.reload(), "a good one is taken after all");
 }
 
 #[test]
 fn a_damaged_newest_epoch_hides_no_good_one() {
     let probe = Probe::new();
-    let made = Made::clear(3, &probe);
+    let made = EncodedTable::clear(3, &probe);
     let shelf = Shelf::with(made.clone());
-    shelf.put(1, Made::clear(1, &probe));
+    shelf.put(1, EncodedTable::clear(1, &probe));
     shelf.put_broken(4, "cut short");
     shelf.put_broken(2, "cut short");
     let running = start(&config(), &shelf);
@@ -81,7 +81,7 @@ fn a_damaged_newest_epoch_hides_no_good_one() {
     assert_answers(&ask_epoch(&world, 3), &pin_of(&world, 3), &[5]);
     assert_answers(&ask_epoch(&world, 1), &pin_of(&world, 1), &[5]);
     // Two new ones at once, of which the newer is damaged.
-    world.shelf.put(5, Made::clear(5, &world.probe));
+    world.shelf.put(5, EncodedTable::clear(5, &world.probe));
     world.shelf.put_broken(6, "cut short");
     let told = operate(world.running.admin, "/reload").text();
     assert!(told.contains(r#""live":[5,3]"#) && told.contains("cut short"), "{told}");
@@ -91,7 +91,7 @@ fn a_damaged_newest_epoch_hides_no_good_one() {
 #[test]
 fn new_epochs_are_found_without_being_told() {
     let world = world(&ServerConfig { reload_seconds: 1, ..config() });
-    world.shelf.put(2, Made::clear(2, &world.probe));
+    world.shelf.put(2, EncodedTable::clear(2, &world.probe));
     world.until(r#"sotto_live_epoch{table="t",which="newest"}"#, 2.0);
     assert_answers(&ask_epoch(&world, 2), &pin_of(&world, 2), &[5]);
 }
@@ -119,7 +119,7 @@ fn epochs_are_swapped_while_questions_fly() {
             });
         }
         for epoch in 2..30 {
-            world.shelf.put(epoch, Made::clear(epoch, &world.probe));
+            world.shelf.put(epoch, EncodedTable::clear(epoch, &world.probe));
             assert!(world.running.reload());
             let before = world.probe.batches().len();
             while world.probe.batches().len() < before + 3 {
@@ -137,7 +137,7 @@ fn an_ask_in_flight_outlives_its_epoch() {
     let ask = world.ask_later(&[5]);
     world.until("sotto_passes_total", 1.0);
     for epoch in [2, 3] {
-        world.shelf.put(epoch, Made::clear(epoch, &world.probe));
+        world.shelf.put(epoch, EncodedTable::clear(epoch, &world.probe));
         assert!(world.running.reload());
     }
     world.probe.release();
@@ -152,7 +152,7 @@ fn a_server_does_not_start_without_tables_that_open() {
     broken.put_broken(1, "cut short");
     let broken = Server::start_with(&config(), vec![Box::new(broken)]);
     assert!(matches!(broken, Err(StartError::Table { .. })));
-    let shelf = Shelf::with(Made::clear(1, &Probe::new()));
+    let shelf = Shelf::with(EncodedTable::clear(1, &Probe::new()));
     let twice = Server::start_with(&config(), vec![Box::new(shelf.clone()), Box::new(shelf)]);
     assert!(matches!(twice, Err(StartError::SameName { .. })));
 }

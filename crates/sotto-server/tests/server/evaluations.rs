@@ -12,7 +12,7 @@ use sotto_wire::{Code, FrameHeader, evaluate, routes};
 
 /// A table whose catalog says that it is masked.
 struct Shelved {
-    made: Made,
+    made: EncodedTable,
     key: String,
     given: Option<String>,
 }
@@ -26,9 +26,9 @@ fn key(text: &str) -> SecretKey {
 }
 
 impl Shelved {
-    fn new(made: Made) -> Self {
+    fn new(made: EncodedTable) -> Self {
         let key = secret();
-        Shelved { made: Made { row_bytes: 64, ..made }, given: Some(key.clone()), key }
+        Shelved { made: EncodedTable { row_bytes: 64, ..made }, given: Some(key.clone()), key }
     }
 }
 
@@ -57,10 +57,10 @@ struct Scene {
 }
 
 fn scene(config: &ServerConfig) -> Scene {
-    let made = Made::clear(3, &Probe::new());
+    let made = EncodedTable::clear(3, &Probe::new());
     let shelved = Shelved::new(made);
     let (pin, key) = (shelved.made.pin(), key(&shelved.key));
-    let plain = Shelf::with(Made { name: "plain", ..Made::clear(3, &Probe::new()) });
+    let plain = Shelf::with(EncodedTable { name: "plain", ..EncodedTable::clear(3, &Probe::new()) });
     let running = Server::start_with(config, vec![Box::new(shelved), Box::new(plain)]).unwrap();
     Scene { running, pin, key }
 }
@@ -128,7 +128,7 @@ fn what_is_no_request_is_refused() {
     let digest = sotto_core::ParamsDigest([7; 32]);
     assert_refused(&pinned(FrameHeader { digest, ..scene.pin }), Code::WrongParams);
     assert_refused(&get(scene.running.public, &routes::evaluate("t")), Code::WrongMethod);
-    let plain = Made { name: "plain", ..Made::clear(3, &Probe::new()) }.pin();
+    let plain = EncodedTable { name: "plain", ..EncodedTable::clear(3, &Probe::new()) }.pin();
     let of_plain = evaluate::encode(&plain, &good).unwrap();
     let response = post(scene.running.public, &routes::evaluate("plain"), &of_plain);
     assert_refused(&response, Code::NotSymmetric);
@@ -158,7 +158,7 @@ fn a_restart_gives_nobody_anything_back() {
         || ServerConfig { evaluations_per_client: 20, state: Some(state.path().to_owned()), ..config() };
     let key = secret();
     let open = || {
-        let made = Made { row_bytes: 64, ..Made::clear(3, &Probe::new()) };
+        let made = EncodedTable { row_bytes: 64, ..EncodedTable::clear(3, &Probe::new()) };
         let (pin, given) = (made.pin(), Some(key.clone()));
         let shelved = Shelved { made, key: key.clone(), given };
         let running = Server::start_with(&config(), vec![Box::new(shelved)]).unwrap();
@@ -178,13 +178,13 @@ fn a_restart_gives_nobody_anything_back() {
 #[test]
 fn only_the_server_with_the_right_key_serves_a_symmetric_table() {
     let start = |shelved: Shelved| Server::start_with(&config(), vec![Box::new(shelved)]);
-    let shelved = || Shelved::new(Made::clear(3, &Probe::new()));
+    let shelved = || Shelved::new(EncodedTable::clear(3, &Probe::new()));
     for given in [None, Some(secret())] {
         let refused = start(Shelved { given, ..shelved() }).err().unwrap().to_string();
         assert!(refused.contains("symmetric"), "{refused}");
     }
     // Server 1 of two has no use for the key, and evaluates nothing.
-    let second = Made { scheme: &CLEAR_TWO, role: 1, ..Made::clear(3, &Probe::new()) };
+    let second = EncodedTable { scheme: &CLEAR_TWO, role: 1, ..EncodedTable::clear(3, &Probe::new()) };
     let second = Shelved { given: None, ..Shelved::new(second) };
     let pin = second.made.pin();
     let running = start(second).unwrap();

@@ -42,7 +42,7 @@ pub(crate) fn wide(index: u64, bytes: u64) -> Vec<u8> {
 
 /// How a table of the kit is made.
 #[derive(Clone)]
-pub(crate) struct Made {
+pub(crate) struct EncodedTable {
     pub(crate) scheme: &'static SchemeEntry,
     pub(crate) name: &'static str,
     pub(crate) epoch: u64,
@@ -53,9 +53,9 @@ pub(crate) struct Made {
     pub(crate) role: u8,
 }
 
-impl Made {
+impl EncodedTable {
     pub(crate) fn clear(epoch: u64, probe: &Arc<Probe>) -> Self {
-        Made { scheme: &CLEAR, name: "t", epoch, probe: probe.clone(), row_bytes: 8, role: 0 }
+        EncodedTable { scheme: &CLEAR, name: "t", epoch, probe: probe.clone(), row_bytes: 8, role: 0 }
     }
 
     pub(crate) fn parts(&self) -> TableEpochParts {
@@ -110,21 +110,21 @@ impl Made {
     }
 }
 
-type Open = Box<dyn Fn() -> Result<TableEpoch, SourceError> + Send>;
+type OpenEpoch = Box<dyn Fn() -> Result<TableEpoch, SourceError> + Send>;
 
 /// A source whose epochs a test puts in and takes out.
 #[derive(Clone, Default)]
-pub(crate) struct Shelf(Arc<Mutex<BTreeMap<u64, Open>>>);
+pub(crate) struct Shelf(Arc<Mutex<BTreeMap<u64, OpenEpoch>>>);
 
 impl Shelf {
-    pub(crate) fn with(made: Made) -> Self {
+    pub(crate) fn with(made: EncodedTable) -> Self {
         let shelf = Shelf::default();
         shelf.put(made.epoch, made);
         shelf
     }
 
     /// Puts a table on the shelf, under a number that may not be its own.
-    pub(crate) fn put(&self, epoch: u64, made: Made) {
+    pub(crate) fn put(&self, epoch: u64, made: EncodedTable) {
         let open = move || TableEpoch::new(made.parts(), made.role);
         self.0.lock().unwrap().insert(epoch, Box::new(open));
     }
@@ -160,14 +160,14 @@ pub(crate) struct World {
     pub(crate) running: RunningServer,
     pub(crate) probe: Arc<Probe>,
     pub(crate) shelf: Shelf,
-    pub(crate) made: Made,
+    pub(crate) made: EncodedTable,
     pub(crate) pin: FrameHeader,
     pub(crate) at: SocketAddr,
 }
 
 pub(crate) fn world(config: &ServerConfig) -> World {
     let probe = Probe::new();
-    let made = Made::clear(1, &probe);
+    let made = EncodedTable::clear(1, &probe);
     let shelf = Shelf::with(made.clone());
     let running = start(config, &shelf);
     World { at: running.public, pin: made.pin(), running, probe, shelf, made }

@@ -97,7 +97,7 @@ fn a_server_with_a_bad_log_does_not_start() {
     let (dir, key) = (tempfile::tempdir().unwrap(), SigningKey::generate(&mut seeded("publisher")));
     let refused = |logs: &[&Path]| {
         let logs = logs.iter().map(|path| path.to_path_buf()).collect();
-        let shelf = Shelf::with(Made::clear(1, &Probe::new()));
+        let shelf = Shelf::with(EncodedTable::clear(1, &Probe::new()));
         match Server::start_with(&ServerConfig { logs, ..config() }, vec![Box::new(shelf)]) {
             Err(StartError::Settings(why)) => why,
             other => panic!("{:?}", other.map(|_| ())),

@@ -72,7 +72,7 @@ fn a_server_that_opens_its_tables_answers_that_it_is_not_ready() {
     // A port each that is free now; nobody else on this machine is given it again at once.
     let free = || std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let config = ServerConfig { listen: free(), admin_listen: free(), ..config() };
-    let shelf = Shelf::with(Made::clear(1, &Probe::new()));
+    let shelf = Shelf::with(EncodedTable::clear(1, &Probe::new()));
     let ((begins, begun), (go_on, wait)) = (mpsc::channel(), mpsc::channel());
     let slow = Slow { shelf, begins, go_on: std::sync::Mutex::new(wait) };
     let settings = config.clone();

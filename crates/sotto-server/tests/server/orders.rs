@@ -12,14 +12,14 @@ use std::time::Duration;
 struct Helper {
     running: RunningServer,
     probe: Arc<Probe>,
-    helped: Made,
-    single: Made,
+    helped: EncodedTable,
+    single: EncodedTable,
 }
 
 fn helper(config: &ServerConfig, role: u8) -> Helper {
     let probe = Probe::new();
-    let helped = Made { scheme: &CLEAR_HELPED, role, ..Made::clear(1, &probe) };
-    let single = Made { name: "single", scheme: &CLEAR, ..Made::clear(1, &probe) };
+    let helped = EncodedTable { scheme: &CLEAR_HELPED, role, ..EncodedTable::clear(1, &probe) };
+    let single = EncodedTable { name: "single", scheme: &CLEAR, ..EncodedTable::clear(1, &probe) };
     let shelves: Vec<Box<dyn EpochSource>> =
         [&helped, &single].map(|made| Box::new(Shelf::with(made.clone())) as Box<dyn EpochSource>).into();
     let running = sotto_server::Server::start_with(config, shelves).unwrap();

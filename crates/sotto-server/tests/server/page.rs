@@ -17,7 +17,7 @@ fn with(folder: &Path) -> ServerConfig {
 
 /// Why a server with this page does not start.
 fn refused(folder: &Path) -> String {
-    let shelf = Shelf::with(Made::clear(1, &Probe::new()));
+    let shelf = Shelf::with(EncodedTable::clear(1, &Probe::new()));
     match Server::start_with(&with(folder), vec![Box::new(shelf)]) {
         Err(error @ StartError::Page { .. }) => error.to_string(),
         other => panic!("{:?}", other.map(|_| ())),

@@ -7,8 +7,8 @@ use sotto_server::{ServerConfig, SourceError, TableEpoch};
 use sotto_testkit::{CLEAR, CLEAR_TWO};
 use sotto_wire::{Code, FrameHeader, SessionId, answer, query, routes};
 
-fn made(scheme: &'static SchemeEntry, role: u8) -> Made {
-    Made { scheme, role, ..Made::clear(1, &Probe::new()) }
+fn made(scheme: &'static SchemeEntry, role: u8) -> EncodedTable {
+    EncodedTable { scheme, role, ..EncodedTable::clear(1, &Probe::new()) }
 }
 
 /// A query of the scheme with two shares: the sum of these records is asked for.
@@ -40,7 +40,7 @@ fn each_server_answers_what_is_for_its_role_and_nothing_else() {
 #[test]
 fn a_server_says_which_it_is() {
     let shelves = |role| -> Vec<Box<dyn sotto_server::EpochSource>> {
-        let single = Made { name: "single", ..made(&CLEAR, 0) };
+        let single = EncodedTable { name: "single", ..made(&CLEAR, 0) };
         vec![Box::new(Shelf::with(made(&CLEAR_TWO, role))), Box::new(Shelf::with(single))]
     };
     for role in [0, 1] {

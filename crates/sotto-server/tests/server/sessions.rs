@@ -13,14 +13,14 @@ fn keyed(sessions: SessionConfig) -> World {
 /// A server of the keyed scheme's table at epoch 1.
 fn with_keys(config: &ServerConfig, shelf: Shelf) -> World {
     let probe = Probe::new();
-    let made = Made { scheme: &CLEAR_KEYED, ..Made::clear(1, &probe) };
+    let made = EncodedTable { scheme: &CLEAR_KEYED, ..EncodedTable::clear(1, &probe) };
     shelf.put(1, made.clone());
     let running = start(config, &shelf);
     World { at: running.public, pin: made.pin(), running, probe, shelf, made }
 }
 
 /// A prepared client of a table.
-fn client(made: &Made, label: &str) -> Box<dyn AnyClient> {
+fn client(made: &EncodedTable, label: &str) -> Box<dyn AnyClient> {
     let parts = made.parts();
     let params = parts.catalog.params.to_string();
     let mut prepare = (made.scheme.prepare)(params.as_bytes(), &mut seeded(label)).unwrap();
@@ -149,7 +149,7 @@ fn sessions_outlive_an_epoch_of_the_same_parameters() {
     let world = with_keys(&config(), Shelf::default());
     let mut old = client(&world.made, "a");
     let id = registered(&world, old.as_ref());
-    let next = Made { epoch: 2, ..world.made.clone() };
+    let next = EncodedTable { epoch: 2, ..world.made.clone() };
     world.shelf.put(2, next.clone());
     assert!(world.running.reload());
     reads(&world.running, &world.pin, id, old.as_mut());
@@ -162,7 +162,7 @@ fn sessions_outlive_an_epoch_of_the_same_parameters() {
 fn sessions_end_with_their_parameters() {
     let world = with_keys(&config(), Shelf::default());
     let id = registered(&world, client(&world.made, "a").as_ref());
-    let next = Made { epoch: 2, scheme: &CLEAR_STREAM, ..world.made.clone() };
+    let next = EncodedTable { epoch: 2, scheme: &CLEAR_STREAM, ..world.made.clone() };
     world.shelf.put(2, next.clone());
     assert!(world.running.reload());
     let asked = post(world.at, &routes::query("t"), &frame(&next.pin(), id, &[1]));
@@ -246,7 +246,7 @@ fn a_server_does_not_start_on_a_file_that_is_not_its_own() {
     let dir = tempfile::tempdir().unwrap();
     std::fs::write(dir.path().join("sessions.redb"), "dear diary").unwrap();
     let kept = ServerConfig { state: Some(dir.path().into()), ..config() };
-    let made = Made::clear(1, &Probe::new());
+    let made = EncodedTable::clear(1, &Probe::new());
     let source: Box<dyn sotto_server::EpochSource> = Box::new(Shelf::with(made));
     let error = sotto_server::Server::start_with(&kept, vec![source]).err().unwrap().to_string();
     assert!(error.contains("sessions.redb") && error.contains("delete the file"), "{error}");
@@ -254,7 +254,7 @@ fn a_server_does_not_start_on_a_file_that_is_not_its_own() {
 
 #[test]
 fn a_table_of_another_server_is_not_opened() {
-    let made = Made::clear(1, &Probe::new());
+    let made = EncodedTable::clear(1, &Probe::new());
     let wrong = TableEpoch::new(made.parts(), 1);
     assert!(wrong.unwrap_err().to_string().contains("as server 1; set `role`"));
     let mut parts = made.parts();

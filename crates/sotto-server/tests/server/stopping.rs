@@ -81,7 +81,7 @@ fn an_end_does_not_wait_for_ever() {
 #[test]
 fn a_port_in_use_is_named_with_the_fix() {
     let world = world(&config());
-    let shelf = Shelf::with(Made::clear(1, &Probe::new()));
+    let shelf = Shelf::with(EncodedTable::clear(1, &Probe::new()));
     let both = [
         ServerConfig { listen: world.at, ..config() },
         ServerConfig { admin_listen: world.running.admin, ..config() },

@@ -28,7 +28,7 @@ struct Scene {
 
 fn scene(row_bytes: u64, config: &ServerConfig) -> Scene {
     let probe = Probe::new();
-    let made = Made { scheme: &CLEAR_STREAM, row_bytes, ..Made::clear(1, &probe) };
+    let made = EncodedTable { scheme: &CLEAR_STREAM, row_bytes, ..EncodedTable::clear(1, &probe) };
     let shelf = Shelf::with(made.clone());
     let running = start(config, &shelf);
     let world = World { at: running.public, pin: made.pin(), running, probe, shelf, made };
@@ -209,7 +209,7 @@ fn a_slow_client_keeps_no_epoch_open_for_ever() {
     });
     scene.world.until("sotto_open_streams", 1.0);
     for epoch in [2, 3] {
-        scene.world.shelf.put(epoch, Made { epoch, ..scene.world.made.clone() });
+        scene.world.shelf.put(epoch, EncodedTable { epoch, ..scene.world.made.clone() });
         assert!(scene.world.running.reload());
     }
     drop(are_there);

@@ -109,7 +109,7 @@ fn tls_with_either_http() {
 fn certificates_that_cannot_be_used_are_named() {
     let folder = tempfile::tempdir().unwrap();
     let (good, _) = certificate(folder.path());
-    let shelf = Shelf::with(Made::clear(1, &Probe::new()));
+    let shelf = Shelf::with(EncodedTable::clear(1, &Probe::new()));
     let refused = |tls: TlsConfig, named: &Path| {
         let config = ServerConfig { tls: Some(tls), ..config() };
         let error = sotto_server::Server::start_with(&config, vec![Box::new(shelf.clone())]).err().unwrap();
@@ -244,7 +244,7 @@ fn a_certificate_of_an_authority_is_refused_with_what_to_do() {
     let tls = TlsConfig { cert: folder.path().join("cert.pem"), key: folder.path().join("key.pem") };
     std::fs::write(&tls.cert, params.self_signed(&key).unwrap().pem()).unwrap();
     std::fs::write(&tls.key, key.serialize_pem()).unwrap();
-    let shelf = Shelf::with(Made::clear(1, &Probe::new()));
+    let shelf = Shelf::with(EncodedTable::clear(1, &Probe::new()));
     let config = ServerConfig { tls: Some(tls), ..config() };
     let error = sotto_server::Server::start_with(&config, vec![Box::new(shelf)]).err().unwrap().to_string();
     for word in ["cert.pem", "CA:TRUE", "-addext basicConstraints=critical,CA:FALSE", "--self-signed"] {
@@ -289,7 +289,7 @@ fn a_certificate_of_its_own_is_kept_and_trusted_by_its_pem() {
     // A folder that others can write in is not the server's alone.
     let shared = std::os::unix::fs::PermissionsExt::from_mode(0o775);
     std::fs::set_permissions(folder.path().join("s"), shared).unwrap();
-    let shelf = Shelf::with(Made::clear(1, &Probe::new()));
+    let shelf = Shelf::with(EncodedTable::clear(1, &Probe::new()));
     let refused = sotto_server::Server::start_with(&config, vec![Box::new(shelf)]);
     let refused = refused.map(drop).unwrap_err().to_string();
     assert!(

@@ -24,7 +24,7 @@ const HELD: &str = "sotto_bodies_kib";
 
 fn wide_world(config: &ServerConfig) -> World {
     let probe = Probe::new();
-    let made = Made { row_bytes: WIDE, ..Made::clear(1, &probe) };
+    let made = EncodedTable { row_bytes: WIDE, ..EncodedTable::clear(1, &probe) };
     let shelf = Shelf::with(made.clone());
     let batch = BatchConfig { max_queries: 1024, ..BatchConfig::default() };
     let running = start(&ServerConfig { batch, ..config.clone() }, &shelf);

@@ -6,7 +6,7 @@
 //! | [`found`] | what a folder tells: layout, checkpoint, missing tiles |
 //! | [`bad`] | logs that are damaged, cut, mixed up, forked or growing: each is told apart, and the file is named |
 
+mod append;
 mod bad;
-mod found;
-pub(crate) mod made;
-mod written;
+mod discovery;
+pub(crate) mod sample_log;

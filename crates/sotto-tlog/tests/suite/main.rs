@@ -8,7 +8,7 @@
 
 mod catalogs;
 mod history;
-mod known;
+mod known_answers;
 mod logs;
 mod text;
 mod witness;

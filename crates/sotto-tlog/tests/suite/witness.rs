@@ -1,6 +1,6 @@
 //! Cosignatures: as others make them, and what a witness refuses.
 
-use crate::logs::made::Made;
+use crate::logs::sample_log::SampleLog;
 use sotto_tlog::witness::consistent;
 use sotto_tlog::{
     Checkpoint, Cosigner, DirectorySource, LogError, LogLayout, SignedNote, WitnessKey, generate,
@@ -85,9 +85,9 @@ fn every_bit_of_a_cosignature_counts() {
 
 #[test]
 fn a_witness_cosigns_a_log_that_goes_on_and_no_other() {
-    let made = Made::new(LogLayout::Tiles, "log", 300);
-    let note = |made: &Made| std::fs::read(made.path("checkpoint")).unwrap();
-    let look = |made: &Made, known: Option<&Checkpoint>| {
+    let made = SampleLog::new(LogLayout::Tiles, "log", 300);
+    let note = |made: &SampleLog| std::fs::read(made.path("checkpoint")).unwrap();
+    let look = |made: &SampleLog, known: Option<&Checkpoint>| {
         let checkpoint = Checkpoint::open(&note(made), &made.key)?;
         consistent(DirectorySource(made.folder.clone()), known, &checkpoint).map(|()| checkpoint)
     };

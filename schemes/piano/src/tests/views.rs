@@ -14,7 +14,7 @@ use crate::params::ParamsLiteral;
 use crate::places::PartitionPermutation;
 use crate::{Client, Params};
 use sotto_core::{Client as _, OneServer, RecordIndex};
-use sotto_hints::one_server::{Answer, Hints, Own as _, Prf, RowOrder};
+use sotto_hints::one_server::{Answer, FamilyState as _, Hints, Prf, RowOrder};
 use sotto_testkit::rng::seeded;
 use sotto_testkit::uniform;
 use zeroize::Zeroizing;

@@ -5,7 +5,7 @@
 
 use super::key;
 use super::log_location::LogLocation;
-use super::memory::{Memory, Seen, replace};
+use super::memory::{Memory, SeenCheckpoint, replace};
 use crate::exit_mapping;
 use crate::failure::{Failure, Result};
 use crate::screen::Screen;
@@ -46,7 +46,7 @@ impl Cosign {
         })?;
         let place = LogLocation::of(&self.log, self.publisher, self.trust_root.as_deref())?;
         let memory = Memory::lock(&self.state, &self.publisher)?;
-        let Seen { served, before, checkpoint } = memory.look(&place, "do not cosign this log")?;
+        let SeenCheckpoint { served, before, checkpoint } = memory.look(&place, "do not cosign this log")?;
         let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
         let note = SignedNote::parse(&served).map_err(|e| exit_mapping::log(&e))?;
         let origin = checkpoint.origin;

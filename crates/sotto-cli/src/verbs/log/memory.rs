@@ -30,7 +30,7 @@ pub(super) struct Memory {
 }
 
 /// A log that goes on from what was seen, and does not contradict itself. It is kept by now.
-pub(super) struct Seen {
+pub(super) struct SeenCheckpoint {
     /// The checkpoint as it was served.
     pub(super) served: Vec<u8>,
     /// What it says.
@@ -58,7 +58,7 @@ impl Memory {
     /// # Errors
     /// Exit code 5 for a log that does not go on, or contradicts itself: the checkpoints that prove it are kept, and `advice`
     /// says what else is to be done.
-    pub(super) fn look(&self, place: &LogLocation, advice: &str) -> Result<Seen> {
+    pub(super) fn look(&self, place: &LogLocation, advice: &str) -> Result<SeenCheckpoint> {
         let failed = |e: LogError| exit_mapping::log(&e);
         let path = LogLayout::Tiles.checkpoint();
         let served = place.file(path, MAX_NOTE_BYTES as u64).map_err(failed)?;
@@ -84,7 +84,7 @@ impl Memory {
         // From here on nothing is believed that does not go on from this.
         self.keep("history", history.to_string().as_bytes())?;
         self.keep("checkpoint", &served)?;
-        Ok(Seen { served, checkpoint, before: known.map_or(0, |known| known.size) })
+        Ok(SeenCheckpoint { served, checkpoint, before: known.map_or(0, |known| known.size) })
     }
 
     /// The last entry of each name. One that is not there is made of the whole log.

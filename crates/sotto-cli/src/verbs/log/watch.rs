@@ -1,7 +1,7 @@
 //! `sotto log watch`: a monitor reads every entry of a log, and ends with an error when two of them contradict each other.
 
 use super::log_location::LogLocation;
-use super::memory::{Memory, Seen};
+use super::memory::{Memory, SeenCheckpoint};
 use crate::exit::Exit;
 use crate::failure::Result;
 use crate::screen::Screen;
@@ -52,7 +52,8 @@ impl Watch {
 
     fn look(&self, place: &LogLocation, screen: Screen) -> Result<()> {
         let memory = Memory::lock(&self.state, &self.publisher)?;
-        let Seen { checkpoint, before, .. } = memory.look(place, "trust nothing of this publisher")?;
+        let SeenCheckpoint { checkpoint, before, .. } =
+            memory.look(place, "trust nothing of this publisher")?;
         let size = checkpoint.size;
         screen.say(format!("{size} entries, {} more than before: one chain for each name", size - before))?;
         screen.report(&json!({ "entries": size, "before": before }))

@@ -41,7 +41,8 @@ pub(super) fn announce(
         let (name, tables) = (&stack.stack, stack.shards.len());
         let layers: Vec<_> = stack.layers.iter().map(|layer| layer.name.as_str()).collect();
         let layers = layers.join(" over ");
-        lines.push(format!("stack {name}: epoch {}, {layers} over {tables} tables\n  pin {key}", stack.epoch));
+        lines
+            .push(format!("stack {name}: epoch {}, {layers} over {tables} tables\n  pin {key}", stack.epoch));
     }
     for (name, live) in &use_cases {
         let live = if *live == 1 { String::new() } else { format!(", {live} configurations") };

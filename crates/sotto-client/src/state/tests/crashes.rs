@@ -16,10 +16,10 @@ use std::io::ErrorKind;
 const ROWS: u64 = 20;
 
 /// How a table is opened.
-type Open = fn(&Scene) -> TableBuilder;
+type OpenTable = fn(&Scene) -> TableBuilder;
 
 /// Opens and looks rows up until something breaks. Whatever came back has to be right.
-fn live(scene: &Scene, open: Open, random: &mut impl Rng) -> Result<(), ClientError> {
+fn live(scene: &Scene, open: OpenTable, random: &mut impl Rng) -> Result<(), ClientError> {
     let mut table = open(scene).open()?;
     for _ in 0..random.next_u32() % 5 + 1 {
         let wanted: Vec<u64> =
@@ -35,7 +35,7 @@ fn live(scene: &Scene, open: Open, random: &mut impl Rng) -> Result<(), ClientEr
 }
 
 /// One life after another, each cut at a random step of its disk, its anchor or its network. Epochs come and go.
-fn lives(seed: u64, slots: u64, open: Open) -> (usize, usize, usize) {
+fn lives(seed: u64, slots: u64, open: OpenTable) -> (usize, usize, usize) {
     let random = &mut rng::seeded(&format!("lives {seed}"));
     let scene = Scene::new(ROWS, slots);
     let (mut resent, mut renewed) = (0, 0);

@@ -2,7 +2,7 @@
 
 use super::kit::*;
 use crate::kit::http::{connect_as, head};
-use crate::kit::{Made, Probe, Response, Shelf, eventually, frame, post as send};
+use crate::kit::{EncodedTable, Probe, Response, Shelf, eventually, frame, post as send};
 use sotto_apple::image;
 use sotto_apple::sets::WeakParams;
 use sotto_server::apple::UseCaseEpoch;
@@ -14,9 +14,9 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 /// A table that is open already.
-struct Opened(UseCaseEpoch);
+struct FixedUseCase(UseCaseEpoch);
 
-impl UseCaseSource for Opened {
+impl UseCaseSource for FixedUseCase {
     fn name(&self) -> String {
         "opened".into()
     }
@@ -48,10 +48,10 @@ fn one_address_with_many_names_keeps_no_other_out() {
     let config = ServerConfig { apple, deadline_ms: 60_000, ..plain };
     // A table beside it whose passes can be held up, and with them all that waits.
     let probe = Probe::new();
-    let made = Made::clear(1, &probe);
+    let made = EncodedTable::clear(1, &probe);
     let shelf = Shelf::with(made.clone());
     let running =
-        Server::start_with_all(&config, vec![Box::new(shelf)], vec![Box::new(Opened(found))], |_| ())
+        Server::start_with_all(&config, vec![Box::new(shelf)], vec![Box::new(FixedUseCase(found))], |_| ())
             .unwrap();
     let at = running.public;
     let honest = User::new(at, "honest", "a");

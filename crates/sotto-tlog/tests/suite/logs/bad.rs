@@ -1,12 +1,12 @@
 //! Logs that are damaged, cut, mixed up, forked or growing: each is told apart, and the file is named.
 
-use crate::logs::made::Made;
+use crate::logs::sample_log::SampleLog;
 use sotto_tlog::{Checkpoint, LogError, LogKey, LogLayout, LogSigner, Tile, generate};
 use std::fs;
 
 /// Two full tiles of leaves and a partial one, in a log of more than one level of full tiles.
-fn made() -> Made {
-    Made::new(LogLayout::Tiles, "log", 600)
+fn made() -> SampleLog {
+    SampleLog::new(LogLayout::Tiles, "log", 600)
 }
 
 fn path_of(error: LogError) -> String {
@@ -22,7 +22,7 @@ fn path_of(error: LogError) -> String {
     }
 }
 
-fn refused(made: &Made, entries: bool) -> String {
+fn refused(made: &SampleLog, entries: bool) -> String {
     path_of(made.read(entries).unwrap_err())
 }
 
@@ -55,7 +55,7 @@ fn files_that_a_mirror_kept_compressed_are_named() {
     let zstd = [0x28, 0xb5, 0x2f, 0xfd, 4, 0, 0, 0];
     for layout in LogLayout::ALL {
         for (magic, codec) in [(gzip, "gzip"), (zstd, "zstd")] {
-            let made = Made::new(layout, "log", 300);
+            let made = SampleLog::new(layout, "log", 300);
             let tiles = [layout.tile(Tile::full(0, 0)), layout.tile(Tile { level: 0, index: 1, width: 44 })];
             for path in tiles.into_iter().chain([layout.bundle(0, 256), layout.bundle(1, 44)]) {
                 let whole = fs::read(made.path(&path)).unwrap();
@@ -75,7 +75,7 @@ fn files_that_a_mirror_kept_compressed_are_named() {
 
 #[test]
 fn tiles_of_another_place_or_another_log_are_named() {
-    let (ours, other) = (made(), Made::new(LogLayout::Tiles, "other", 600));
+    let (ours, other) = (made(), SampleLog::new(LogLayout::Tiles, "other", 600));
     let edge = "edge tile/0/002.p/88, tile/1/000.p/2 at 600";
     let below = |path: &str| format!("hash {path} of tile/1/000.p/2");
     // Swapped.
@@ -109,7 +109,7 @@ fn tiles_of_another_place_or_another_log_are_named() {
 /// In a tree of three levels of tiles the tile that is wrong is named, and not one below it.
 #[test]
 fn a_parent_that_does_not_match_is_named_itself() {
-    let made = Made::new(LogLayout::Tiles, "log", 65_536 + 300);
+    let made = SampleLog::new(LogLayout::Tiles, "log", 65_536 + 300);
     made.change("tile/1/000", |bytes| bytes[8191] ^= 1);
     assert_eq!(refused(&made, false), "hash tile/1/000 of tile/2/000.p/1");
     fs::remove_file(made.path("tile/1/000")).unwrap();
@@ -121,8 +121,8 @@ fn entries_that_are_not_those_hashed_are_named() {
     for layout in LogLayout::ALL {
         let full = layout.bundle(1, 256);
         let part = layout.bundle(2, 88);
-        let other = Made::new(layout, "gol", 600);
-        let fresh = || Made::new(layout, "log", 600);
+        let other = SampleLog::new(layout, "gol", 600);
+        let fresh = || SampleLog::new(layout, "log", 600);
 
         let made = fresh();
         fs::remove_file(made.path(&full)).unwrap();
@@ -156,7 +156,7 @@ fn entries_that_are_not_those_hashed_are_named() {
 #[test]
 fn a_log_that_grows_while_it_is_read_is_read_as_it_was() {
     for layout in LogLayout::ALL {
-        let made = Made::new(layout, "log", 600);
+        let made = SampleLog::new(layout, "log", 600);
         let old = made.checkpoint();
         let want = made.read(true).unwrap();
         generate::grow(&made.folder, layout, 66_000).unwrap();
@@ -221,17 +221,17 @@ fn checkpoints_of_another_key_are_refused() {
 
 #[test]
 fn a_log_that_shrank_or_forked_is_found_out() {
-    let (ours, other) = (made(), Made::new(LogLayout::Tiles, "other", 700));
+    let (ours, other) = (made(), SampleLog::new(LogLayout::Tiles, "other", 700));
     let known = ours.checkpoint();
     // An older copy.
-    let older = Made::new(LogLayout::Tiles, "log", 599);
+    let older = SampleLog::new(LogLayout::Tiles, "log", 599);
     assert!(matches!(older.open().unwrap().extends(&known), Err(LogError::Older { known: 600, found: 599 })));
     // The same leaves, and more.
-    let longer = Made::new(LogLayout::Tiles, "log", 601);
+    let longer = SampleLog::new(LogLayout::Tiles, "log", 601);
     longer.open().unwrap().extends(&known).unwrap();
     // Other leaves: longer, or as long.
     assert!(matches!(other.open().unwrap().extends(&known), Err(LogError::Fork { size: 600 })));
-    let forked = Made::new(LogLayout::Tiles, "other", 600);
+    let forked = SampleLog::new(LogLayout::Tiles, "other", 600);
     assert!(matches!(forked.open().unwrap().extends(&known), Err(LogError::Fork { size: 600 })));
     // A damaged tile is no fork.
     longer.change("tile/0/001", |bytes| bytes[0] ^= 1);

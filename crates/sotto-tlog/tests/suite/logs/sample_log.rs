@@ -7,20 +7,20 @@ use sotto_tree::log::{Hash, Peaks};
 use std::path::{Path, PathBuf};
 
 /// A log in a folder that is removed with it.
-pub(crate) struct Made {
+pub(crate) struct SampleLog {
     _dir: tempfile::TempDir,
     pub(crate) folder: PathBuf,
     pub(crate) layout: LogLayout,
     pub(crate) key: LogKey,
 }
 
-impl Made {
+impl SampleLog {
     pub(crate) fn new(layout: LogLayout, name: &str, entries: u64) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let folder = dir.path().join("log");
         let mut rng = ChaCha20Rng::seed_from_u64(name.len() as u64);
         let key = generate::create(&folder, layout, name, entries, &mut rng).unwrap();
-        Made { _dir: dir, folder, layout, key }
+        SampleLog { _dir: dir, folder, layout, key }
     }
 
     pub(crate) fn checkpoint(&self) -> Checkpoint {

@@ -1,6 +1,6 @@
 //! Folders as they are met: which layout, which checkpoint, which tiles are missing.
 
-use super::made::Made;
+use super::sample_log::SampleLog;
 use sotto_tlog::key::GO_ORIGIN;
 use sotto_tlog::log_folder::missing;
 use sotto_tlog::{Checkpoint, DirectorySource, LogError, LogFolder, LogLayout, LogSigner};
@@ -9,21 +9,21 @@ use std::fs;
 #[test]
 fn a_folder_tells_its_layout_and_where_its_checkpoint_is() {
     for layout in LogLayout::ALL {
-        let made = Made::new(layout, "log", 300);
+        let made = SampleLog::new(layout, "log", 300);
         let found = LogFolder::at(&made.folder, None, "log");
         let want =
             LogFolder { folder: made.folder.clone(), layout, checkpoint: made.path(layout.checkpoint()) };
         assert_eq!(found, want);
     }
     // What was said is not guessed.
-    let made = Made::new(LogLayout::Tiles, "log", 5);
+    let made = SampleLog::new(LogLayout::Tiles, "log", 5);
     assert_eq!(LogFolder::at(&made.folder, Some(LogLayout::StaticCt), "log").layout, LogLayout::StaticCt);
 }
 
 /// As the `go` command leaves them: tiles in one place, the checkpoint in another.
 #[test]
 fn a_go_module_cache_is_a_log() {
-    let made = Made::new(LogLayout::SumDb, "sum.example.org", 700);
+    let made = SampleLog::new(LogLayout::SumDb, "sum.example.org", 700);
     let home = tempfile::tempdir().unwrap();
     let cache = home.path().join("pkg/mod/cache/download/sumdb");
     let latest = home.path().join("pkg/sumdb/sum.example.org/latest");
@@ -46,7 +46,7 @@ fn a_go_module_cache_is_a_log() {
 
 #[test]
 fn a_key_opens_the_checkpoint_of_a_go_database() {
-    let made = Made::new(LogLayout::Tiles, "sum.example.org", 5);
+    let made = SampleLog::new(LogLayout::Tiles, "sum.example.org", 5);
     let secret = fs::read_to_string(made.folder.with_extension("key")).unwrap();
     let signer = LogSigner::from_file(&secret).unwrap();
     let sign = |origin: &str| {
@@ -68,7 +68,7 @@ fn a_key_opens_the_checkpoint_of_a_go_database() {
 
 #[test]
 fn every_missing_tile_is_listed() {
-    let made = Made::new(LogLayout::Tiles, "log", 66_000);
+    let made = SampleLog::new(LogLayout::Tiles, "log", 66_000);
     let source = DirectorySource(made.folder.clone());
     let list = || missing(&source, LogLayout::Tiles, 66_000, |_| ()).unwrap();
     assert!(list().is_empty());

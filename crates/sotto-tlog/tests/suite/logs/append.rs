@@ -1,6 +1,6 @@
 //! What is written is read again, in all layouts and at lengths where tiles begin and end.
 
-use crate::logs::made::{Made, files, peaks};
+use crate::logs::sample_log::{SampleLog, files, peaks};
 use sotto_tlog::entries::BundleEntries;
 use sotto_tlog::{Checkpoint, InclusionProof, LogError, LogLayout, LogSigner, LogWriter, Tile, generate};
 use sotto_tree::log::{Hash, hash, verify};
@@ -46,7 +46,7 @@ fn entries_are_hashed_as_their_layouts_say() {
 fn every_length_is_read_as_it_was_written() {
     for layout in LogLayout::ALL {
         for count in [0, 1, 2, 255, 256, 257, 511, 512, 778] {
-            let made = Made::new(layout, "log", count);
+            let made = SampleLog::new(layout, "log", count);
             let want = leaves(layout, "log", count);
             assert_eq!(made.checkpoint().size, count);
             assert_eq!(made.checkpoint().root, peaks(&want).root());
@@ -60,7 +60,7 @@ fn every_length_is_read_as_it_was_written() {
 /// Three levels of tiles, the paths of which the specification gives as its example.
 #[test]
 fn a_log_of_70_000_has_the_files_of_the_specification() {
-    let made = Made::new(LogLayout::Tiles, "log", 70_000);
+    let made = SampleLog::new(LogLayout::Tiles, "log", 70_000);
     let found = files(&made.folder);
     let hashes: Vec<&String> = found.iter().filter(|path| !path.contains("entries")).collect();
     assert_eq!(hashes.len(), 273 + 1 + 1 + 1 + 1 + 1);
@@ -95,7 +95,7 @@ fn a_log_of_70_000_has_the_files_of_the_specification() {
 #[test]
 fn a_log_grown_in_steps_is_the_log_written_at_once() {
     for layout in LogLayout::ALL {
-        let made = Made::new(layout, "log", 3);
+        let made = SampleLog::new(layout, "log", 3);
         let mut known = vec![made.checkpoint()];
         for count in [3, 255, 256, 600, 1024, 1030] {
             known.push(generate::grow(&made.folder, layout, count).unwrap());
@@ -129,7 +129,7 @@ fn a_writer_takes_single_entries_of_its_layout() {
 
 #[test]
 fn proofs_are_written_and_checked_as_text() {
-    let made = Made::new(LogLayout::Tiles, "example.com/log", 300);
+    let made = SampleLog::new(LogLayout::Tiles, "example.com/log", 300);
     let want = leaves(LogLayout::Tiles, "example.com/log", 300);
     let checkpoint = std::fs::read_to_string(made.path("checkpoint")).unwrap();
     for index in [0, 255, 256, 299] {
@@ -171,7 +171,7 @@ fn paths_are_those_of_the_specifications() {
 /// Nothing is reserved for leaves that are not there.
 #[test]
 fn a_checkpoint_of_any_length_is_looked_for() {
-    let made = Made::new(LogLayout::Tiles, "log", 3);
+    let made = SampleLog::new(LogLayout::Tiles, "log", 3);
     for size in [4, 1 << 40, u64::MAX] {
         let checkpoint = Checkpoint { size, ..made.checkpoint() };
         assert!(matches!(made.open_at(&checkpoint), Err(LogError::Missing { .. })), "{size}");
