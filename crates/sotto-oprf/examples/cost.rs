@@ -1,6 +1,7 @@
-//! What masking a row takes, and an evaluation at both ends: `cargo run --release -p sotto-oprf --example cost`.
+//! Time of masking a row, and of an evaluation at both ends: `cargo run --release -p sotto-oprf
+//! --example cost`.
 //!
-//! Time of one thread, the least of some runs, as other programs only ever make it more.
+//! Times are of one thread, the minimum of several runs, since other programs can only add to it.
 
 use sotto_oprf::{Input, MaskVersion, RowMask, SecretKey, blind, p384};
 use sotto_prg::system_rng;
@@ -10,7 +11,7 @@ use std::time::{Duration, Instant};
 
 const RUNS: usize = 30;
 
-/// The least time of some runs, and what the last gave.
+/// Returns the minimum time of several runs, and the result of the last.
 fn least<T>(mut work: impl FnMut() -> T) -> (Duration, T) {
     let mut timed = || {
         let start = Instant::now();
@@ -68,7 +69,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     other()
 }
 
-/// The same over P-384, one input at a time.
+/// Measures the function over P-384, one input at a time.
 fn other() -> Result<(), Box<dyn Error>> {
     let mut rng = system_rng()?;
     let key = p384::SecretKey::generate(&mut rng)?;

@@ -1,7 +1,7 @@
-//! The client's half: blinding, and unblinding what a proof vouches for.
+//! The client's half: blinding inputs, and unblinding evaluations that a proof covers.
 //!
-//! A blinded element is uniform in the group, whatever was blinded: what the server is sent says nothing of the item, not to
-//! one who can compute without bound either.
+//! A blinded element is uniform in the group, whatever its input: it reveals nothing of the item,
+//! even to a server with unlimited computing power.
 
 use crate::rng_compat::RngCompat;
 use crate::{Element, Input, OUTPUT_BYTES, OprfError, OprfOutput, PROOF_BYTES, PublicKey, Result, Suite};
@@ -10,14 +10,14 @@ use std::fmt;
 use voprf::{EvaluationElement, Proof, VoprfClient, VoprfClientBlindResult};
 use zeroize::Zeroizing;
 
-/// Inputs that are blinded, and the secrets that unblind their evaluations. Used once; wiped on drop.
+/// Blinded inputs, and the secrets that unblind their evaluations. Used once; wiped on drop.
 pub struct BlindedInputs {
     inputs: Vec<Input>,
     clients: Vec<VoprfClient<Suite>>,
     elements: Vec<Element>,
 }
 
-/// Blinds inputs, each with a secret of its own.
+/// Blinds inputs, each with a fresh secret.
 ///
 /// # Errors
 /// [`OprfError::Input`].
@@ -33,17 +33,17 @@ pub fn blind(inputs: Vec<Input>, rng: &mut dyn CryptoRng) -> Result<BlindedInput
 }
 
 impl BlindedInputs {
-    /// What the server is sent: all it learns is how many.
+    /// The blinded elements to send. The server learns nothing but their number.
     pub fn elements(&self) -> &[Element] {
         &self.elements
     }
 
-    /// The function at each input, in their order.
+    /// Verifies the proof, and returns the function's output at each input, in their order.
     ///
     /// # Errors
-    /// [`OprfError::Count`], [`OprfError::Element`]; [`OprfError::Proof`] unless these are evaluations of exactly the
-    /// elements that were sent, with the key whose public half this is: so no server can know a client again by a key
-    /// of its own.
+    /// [`OprfError::Count`], [`OprfError::Element`]; [`OprfError::Proof`] unless these are
+    /// evaluations of exactly the elements that were sent, under the key whose public half is
+    /// `key`. So a server cannot recognize a client by a key that it uses for that client alone.
     pub fn finish(
         self,
         evaluated: &[Element],
@@ -70,7 +70,7 @@ impl BlindedInputs {
     }
 }
 
-/// Nothing that could tell what was blinded.
+/// Prints nothing that reveals the inputs.
 impl fmt::Debug for BlindedInputs {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Blinded({} inputs)", self.elements.len())

@@ -1,10 +1,12 @@
-//! Whose fault, and what to do.
+//! Errors of the OPRF: whose fault they are, and what to do.
 
-/// Why bytes of a peer or of a file were refused. None of these holds a secret, and none says of which item.
+/// The reason why bytes of a peer or of a file are refused. No variant holds a secret or names the
+/// item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum OprfError {
-    /// Bytes that are no element of the group, or its identity, or an element in another form than the only one.
+    /// Bytes that are not an element of the group, or the identity, or an element in a
+    /// non-canonical encoding.
     #[error("bytes that are no element of the group, or its identity: the peer does not follow the protocol")]
     Element,
     /// A proof that does not hold for these elements and this public key.
@@ -14,18 +16,18 @@ pub enum OprfError {
          ask again"
     )]
     Proof,
-    /// More evaluations, or fewer, than were asked for; or none.
+    /// More or fewer evaluations than requested; or none.
     #[error("{got} evaluations, and {want} were asked for: the peer does not follow the protocol")]
     Count {
-        /// How many there are.
+        /// Number of evaluations received.
         got: usize,
-        /// How many were asked for.
+        /// Number of evaluations requested.
         want: usize,
     },
-    /// An input that the function does not take.
+    /// An input whose length the function does not accept.
     #[error("an input of the function has 1 to 65535 bytes")]
     Input,
-    /// Text that is no key file.
+    /// Text that is not a key file.
     #[error("{0}")]
     KeyText(&'static str),
     /// Masked bytes that the function's output does not open.
@@ -35,7 +37,7 @@ pub enum OprfError {
          again"
     )]
     Closed,
-    /// An item of an epoch that is still to come.
+    /// An item whose version is a future epoch.
     #[error(
         "an item says that it was written in an epoch to come: tell the publisher, and do not ask for it again"
     )]

@@ -1,4 +1,4 @@
-//! The server's half: blinded elements in, evaluations and one proof for all of them out.
+//! The server's half: evaluates blinded elements, and makes one proof for all of them.
 
 use crate::rng_compat::RngCompat;
 use crate::{ELEMENT_BYTES, Element, OprfError, Result, SecretKey};
@@ -8,24 +8,27 @@ use voprf::{BlindedElement, VoprfServerBatchEvaluateResult};
 /// Bytes of a proof.
 pub const PROOF_BYTES: usize = 2 * ELEMENT_BYTES;
 
-/// Most elements of one request: what one ask can hold of rows.
+/// Largest number of elements of one request, which is the largest number of rows of a query
+/// request.
 pub const MAX_ELEMENTS: usize = 64;
 
-/// What a server answers with.
+/// A server's response to blinded elements.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Evaluations {
-    /// The function at each blinded element, in their order.
+    /// The evaluation of each blinded element, in their order.
     pub elements: Vec<Element>,
-    /// That all of them were made with one key, whose public half the client knows.
+    /// Proof that all evaluations were made with one key, whose public half the client knows.
     pub proof: [u8; PROOF_BYTES],
 }
 
 impl SecretKey {
-    /// Evaluates blinded elements. Takes as long for any of them; of what they are blinded nothing can be told.
+    /// Evaluates blinded elements. The time does not depend on the elements, and they reveal
+    /// nothing of their inputs.
     ///
     /// # Errors
-    /// [`OprfError::Element`] for bytes that are no element, or the identity, whose evaluation would say nothing and
-    /// cost the same; [`OprfError::Count`] for none or more than [`MAX_ELEMENTS`].
+    /// [`OprfError::Element`] for bytes that are not an element, or for the identity, whose
+    /// evaluation would cost the same and say nothing; [`OprfError::Count`] for no elements or more
+    /// than [`MAX_ELEMENTS`].
     pub fn evaluate(&self, elements: &[Element], rng: &mut dyn CryptoRng) -> Result<Evaluations> {
         if !(1..=MAX_ELEMENTS).contains(&elements.len()) {
             return Err(OprfError::Count { got: elements.len(), want: MAX_ELEMENTS });

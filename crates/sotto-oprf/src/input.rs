@@ -1,4 +1,4 @@
-//! What the function is taken of.
+//! Inputs of the function: the names of rows and keys.
 //!
 //! ```text
 //! row   "sotto-oprf-row/1"  00 | length of the table's name (u8) | name | row (u64 LE) | version (u64 LE)
@@ -6,8 +6,9 @@
 //!       length of the key (u32 LE)
 //! ```
 //!
-//! The name is in it, so that tables which share a key by mistake share no masks. All inputs of one table have one length: what
-//! hashing takes says nothing of the item.
+//! The input contains the table's name, so that tables which share a key by mistake share no masks.
+//! All inputs of one table have the same length, so the time of hashing reveals nothing of the
+//! item.
 
 use crate::{MaskVersion, OprfError, Result};
 use std::fmt;
@@ -16,14 +17,15 @@ use zeroize::Zeroizing;
 const ROW: &[u8] = b"sotto-oprf-row/1\0";
 const KEY: &[u8] = b"sotto-oprf-key/1\0";
 
-/// The name of an item. Private, and wiped on drop.
+/// An input of the function, which names an item of a table. Secret, and wiped on drop.
 pub struct Input(Zeroizing<Vec<u8>>);
 
 impl Input {
-    /// A row of a table, as it was written in one of its epochs. A row that is written again has another name, and so
-    /// another mask.
+    /// Makes the input for a row of a table, as written in the epoch `version`. A row that is
+    /// written again has another input, and so another mask.
     ///
     /// # Errors
+    /// [`OprfError::Input`] for a table's name of more than 255 bytes.
     /// [`OprfError::Input`] for a table's name of more than 255 bytes.
     pub fn row(table: &str, row: u64, version: MaskVersion) -> Result<Self> {
         let mut bytes = start(ROW, table, 16)?;
@@ -32,7 +34,7 @@ impl Input {
         Ok(Input(bytes))
     }
 
-    /// A key of a table whose keys have at most `longest` bytes.
+    /// Makes the input for a key of a table whose keys have at most `longest` bytes.
     ///
     /// # Errors
     /// [`OprfError::Input`] for a longer key, or a table's name of more than 255 bytes.
@@ -53,14 +55,15 @@ impl Input {
         &self.0
     }
 
-    /// Any bytes, for known answers.
+    /// Makes an input of any bytes, for known-answer tests.
     #[cfg(test)]
     pub(crate) fn raw(bytes: &[u8]) -> Self {
         Input(Zeroizing::new(bytes.to_vec()))
     }
 }
 
-/// Room for all of it at once: what is copied as a vector grows would not be wiped.
+/// Allocates the whole input at once: copies that a growing vector leaves behind would not be
+/// wiped.
 fn start(context: &[u8], table: &str, rest: usize) -> Result<Zeroizing<Vec<u8>>> {
     let length = u8::try_from(table.len()).map_err(|_| OprfError::Input)?;
     let room = context.len().saturating_add(1).saturating_add(table.len()).saturating_add(rest);

@@ -1,4 +1,4 @@
-//! The function's key, its public half, and their text and bytes.
+//! Keys of the function: the secret key, the public key, and their text and bytes.
 
 use crate::input::Input;
 use crate::key_file::KeyFileFormat;
@@ -17,10 +17,11 @@ const TEXT: KeyFileFormat = KeyFileFormat {
     other_digits: "64 lower-case hex digits were expected",
 };
 
-/// The key of the function. Wiped on drop; it does not print itself.
+/// The secret key of the function. Wiped on drop; `Debug` does not print it.
 pub struct SecretKey(pub(crate) VoprfServer<Suite>);
 
-/// The public half, which evaluations are proved against. Checked: an element of the group, and not its identity.
+/// The public key that evaluations are proved against. It is a checked element of the group, and
+/// not the identity.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct PublicKey {
     bytes: Element,
@@ -28,22 +29,23 @@ pub struct PublicKey {
 }
 
 impl SecretKey {
-    /// A fresh key.
+    /// Draws a fresh key.
     ///
     /// # Errors
-    /// [`OprfError::KeyText`] with a probability that is no chance.
+    /// [`OprfError::KeyText`] with negligible probability.
     pub fn generate(rng: &mut dyn CryptoRng) -> Result<Self> {
         let unlucky = OprfError::KeyText("no key could be drawn");
         VoprfServer::new(&mut RngCompat(rng)).map(SecretKey).map_err(|_| unlucky)
     }
 
-    /// The public half.
+    /// Returns the public key.
     pub fn public(&self) -> PublicKey {
         let point = self.0.get_public_key();
         PublicKey { bytes: Suite::serialize_elem(point).into(), point }
     }
 
-    /// The function at an input: what only who has the key can take without asking.
+    /// Evaluates the function at an input, which only the holder of the key can do without a
+    /// server.
     ///
     /// # Errors
     /// [`OprfError::Input`].
@@ -54,18 +56,19 @@ impl SecretKey {
         Ok(OprfOutput(out))
     }
 
-    /// The text of a key file: a comment line and the key. The caller writes it with mode 0600.
+    /// Writes the text of a key file: a comment line and the key. The caller stores it with mode
+    /// 0600.
     pub fn to_file(&self) -> Zeroizing<String> {
         let both = Zeroizing::new(<[u8; 2 * ELEMENT_BYTES]>::from(self.0.serialize()));
-        // The public half follows, and is worked out again when the file is read.
+        // The public key follows in `both`; it is recomputed when the file is read.
         let (key, _) = both.split_at(ELEMENT_BYTES);
         TEXT.write(key)
     }
 
-    /// Reads the text of a key file.
+    /// Parses the text of a key file.
     ///
     /// # Errors
-    /// [`OprfError::KeyText`]. It never holds the text.
+    /// [`OprfError::KeyText`], which never holds the text.
     pub fn from_file(text: &str) -> Result<Self> {
         let bytes = TEXT.read::<ELEMENT_BYTES>(text)?;
         let none = OprfError::KeyText("these digits are no key: the file is damaged");
@@ -74,7 +77,7 @@ impl SecretKey {
 }
 
 impl PublicKey {
-    /// Reads a public key.
+    /// Decodes a public key.
     ///
     /// # Errors
     /// [`OprfError::Element`].
@@ -83,7 +86,7 @@ impl PublicKey {
         Ok(PublicKey { bytes, point })
     }
 
-    /// Its bytes.
+    /// The encoded public key.
     pub fn bytes(&self) -> &Element {
         &self.bytes
     }
@@ -137,7 +140,7 @@ mod tests {
         let key = SecretKey::generate(&mut system_rng().unwrap()).unwrap().public();
         assert_eq!(PublicKey::from_bytes(*key.bytes()).unwrap(), key);
         let identity = [0; 32];
-        // 2^255 - 19 and more: a field element that is not reduced. An odd one is the other sign.
+        // 2^255 - 19 and larger: an unreduced field element. An odd one has the other sign.
         let mut unreduced = [0xff; 32];
         unreduced[31] = 0x7f;
         let mut odd = [0; 32];

@@ -1,24 +1,24 @@
-//! Files of keys: a line that says what it is, and a line with the key in lower-case hexadecimal digits.
+//! Key files: a header line, and a line with the key in lower-case hexadecimal digits.
 
 use crate::{OprfError, Result};
 use zeroize::Zeroizing;
 
-/// How the files of one kind of key look, and what is said of files that do not.
+/// The format of the files of one kind of key, and the errors for other text.
 pub(crate) struct KeyFileFormat {
-    /// The first line.
+    /// First line of the file.
     pub(crate) header: &'static str,
-    /// What stands before the digits.
+    /// Prefix of the digits.
     pub(crate) prefix: &'static str,
-    /// Said of another first line.
+    /// Error for another first line.
     pub(crate) other_header: &'static str,
-    /// Said of a second line that begins with something else.
+    /// Error for a second line with another prefix.
     pub(crate) other_prefix: &'static str,
-    /// Said of too many digits, too few, or others.
+    /// Error for too many digits, too few, or characters that are not digits.
     pub(crate) other_digits: &'static str,
 }
 
 impl KeyFileFormat {
-    /// The text of a file. It is made in one piece of memory, so that no copy stays behind.
+    /// Writes the text of a file. It is allocated once, so that no copy stays in memory.
     pub(crate) fn write(&self, key: &[u8]) -> Zeroizing<String> {
         let room = self.header.len() + self.prefix.len() + 2 * key.len() + 2;
         let mut text = Zeroizing::new(String::with_capacity(room));
@@ -34,10 +34,10 @@ impl KeyFileFormat {
         text
     }
 
-    /// The bytes of a key in such a file.
+    /// Parses a key file.
     ///
     /// # Errors
-    /// [`OprfError::KeyText`]. It never holds the text.
+    /// [`OprfError::KeyText`], which never holds the text.
     pub(crate) fn read<const N: usize>(&self, text: &str) -> Result<Zeroizing<[u8; N]>> {
         let refuse = OprfError::KeyText;
         let (header, key) = text.split_once('\n').ok_or(refuse("an OPRF key file has two lines"))?;
@@ -49,7 +49,7 @@ impl KeyFileFormat {
     }
 }
 
-/// The bytes of lower-case hexadecimal digits, two for each.
+/// Decodes lower-case hexadecimal digits, two for each byte.
 fn digits_of<const N: usize>(digits: &str) -> Option<Zeroizing<[u8; N]>> {
     let (pairs, rest) = digits.as_bytes().as_chunks::<2>();
     if pairs.len() != N || !rest.is_empty() {

@@ -1,23 +1,23 @@
-//! Symmetric lookups, around any scheme: a client learns the item that it asked for, and nothing else.
+//! Symmetric lookups for any scheme: a client learns the item that it looked up, and nothing else.
 //!
-//! A table is masked before it is encoded: each item under a key of its own, which is the output of an oblivious
-//! pseudorandom function at the item's name. A client fetches masked bytes by any scheme, as many and of whatever rows it
-//! can, and opens one item for each evaluation that the server grants. The server does not learn of which item, since the
-//! name is blinded.
+//! A table is masked before it is encoded: each item under a key of its own, which is the output of
+//! an oblivious pseudorandom function (OPRF) at the item's name. A client can fetch any number of
+//! masked rows by any scheme, but opens only one item for each evaluation that the server grants.
+//! The server does not learn which item, since the name is blinded.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
-//! | [`key`] | the function's key, its public half, and their text and bytes |
-//! | [`input`] | what the function is taken of: a row in one of its versions, or a key |
-//! | [`blind`](mod@blind) | the client's half: blinding, and unblinding what a proof vouches for |
-//! | [`evaluate`] | the server's half: blinded elements in, evaluations and one proof out |
-//! | [`mask`] | what an output masks: a version, the bytes under it, a tag |
-//! | `p384` | the function over another group, for a protocol of others (feature `p384`) |
-//! | `text` | files of keys |
-//! | `rng` | the project's generators, as the function's crate takes them |
-//! | [`error`] | whose fault, and what to do |
+//! | [`key`] | the function's secret and public key, and their text and bytes |
+//! | [`input`] | the function's inputs: a row in one of its versions, or a key |
+//! | [`blind`](mod@blind) | the client's half: blinding, and unblinding what a proof covers |
+//! | [`evaluate`] | the server's half: evaluates blinded elements, with one proof |
+//! | [`mask`] | masked items: a version, the ciphertext, a tag |
+//! | `p384` | the function over P-384, for Apple's protocol (feature `p384`) |
+//! | `key_file` | files of keys |
+//! | `rng_compat` | the project's generators, as the `voprf` crate takes them |
+//! | [`error`] | errors by whose fault they are, and what to do |
 //!
-//! The function is RFC 9497's in its verifiable mode, ristretto255-SHA512. No I/O.
+//! The function is RFC 9497's in its verifiable mode, ristretto255-SHA512. This crate does no I/O.
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
@@ -45,10 +45,10 @@ use std::fmt;
 use voprf::Ristretto255;
 use zeroize::Zeroizing;
 
-/// Shorthand for results of this crate.
+/// Result of this crate's functions.
 pub type Result<T, E = OprfError> = std::result::Result<T, E>;
 
-/// The suite, by its name in RFC 9497.
+/// Name of the cipher suite in RFC 9497.
 pub const SUITE: &str = "ristretto255-SHA512";
 
 /// Bytes of a group element.
@@ -57,17 +57,17 @@ pub const ELEMENT_BYTES: usize = 32;
 /// Bytes of an output of the function.
 pub const OUTPUT_BYTES: usize = 64;
 
-/// An element of the group as it travels. Whether it is one is checked by whoever takes it.
+/// An encoded element of the group. The receiver checks that it is one.
 pub type Element = [u8; ELEMENT_BYTES];
 
-/// The suite, for the crate that has the function.
+/// The cipher suite as a type, for the `voprf` crate.
 type Suite = Ristretto255;
 
-/// The function at one input: a secret of whoever may open the item. Wiped on drop.
+/// The output of the function at one input: a secret that opens an item. Wiped on drop.
 pub struct OprfOutput(Zeroizing<[u8; OUTPUT_BYTES]>);
 
 impl OprfOutput {
-    /// Its bytes.
+    /// The bytes of the output.
     pub fn bytes(&self) -> &[u8; OUTPUT_BYTES] {
         &self.0
     }

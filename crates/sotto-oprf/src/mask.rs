@@ -1,4 +1,4 @@
-//! What an output masks: a version, the bytes under it, a tag.
+//! Masked items: a version, the encrypted item, a tag.
 //!
 //! ```text
 //! masked   version (u64 LE) | ciphertext, as long as the item | tag, 16 bytes
@@ -9,12 +9,14 @@
 //! stream   BLAKE3 keyed with S ( tag ), as many bytes as the item has; ciphertext = item xor stream
 //! ```
 //!
-//! This is SIV, deterministic authenticated encryption (Rogaway and Shrimpton, EUROCRYPT 2006), with BLAKE3 as its two
-//! pseudorandom functions. There is no nonce. A row's key is another one for each row and version, so a cipher with a fixed
-//! nonce would do, as long as no epoch is ever made twice. But publishers restore backups, and delete an image and make it
-//! again: then one row has two contents in one epoch, and a stream cipher under a fixed nonce would give the difference of the
-//! two to whoever has both, for no evaluation at all. Here the stream depends on the item, and only that two are equal shows.
-//! A key of a keyword table keeps its output over all versions, for which the same holds.
+//! This is SIV, deterministic authenticated encryption (Rogaway and Shrimpton, EUROCRYPT 2006),
+//! with BLAKE3 as its two pseudorandom functions. There is no nonce. Each row and version has
+//! another key, so a cipher with a fixed nonce would do, as long as no epoch is ever made twice.
+//! But publishers restore backups, and delete an image and make it again: then one row has two
+//! contents in one epoch, and a stream cipher under a fixed nonce would reveal the difference of
+//! the two to anyone who has both, without an evaluation. Here the stream depends on the item, so
+//! only the equality of two items shows. The same holds for a key of a keyword table, whose output
+//! stays the same over all versions.
 
 use crate::{OprfError, OprfOutput, Result};
 use std::fmt;
@@ -30,28 +32,28 @@ pub const VERSION_BYTES: usize = 8;
 /// Bytes of a tag.
 pub const TAG_BYTES: usize = 16;
 
-/// By how many bytes a masked item is longer than the item.
+/// Bytes that masking adds to an item.
 pub const OVERHEAD_BYTES: usize = VERSION_BYTES + TAG_BYTES;
 
-/// The epoch in which an item was last written. It stands in the clear.
+/// The epoch in which an item was last written. It is not encrypted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct MaskVersion(pub u64);
 
 impl MaskVersion {
-    /// The version of masked bytes; that of no epoch if they are too short to have one.
+    /// Reads the version of masked bytes; 0, which is no epoch, if they are too short to have one.
     pub fn of(masked: &[u8]) -> Self {
         masked.first_chunk().map_or(MaskVersion(0), |bytes| MaskVersion(u64::from_le_bytes(*bytes)))
     }
 }
 
-/// What masks one item. Wiped on drop.
+/// The keys that mask one item. Wiped on drop.
 pub struct RowMask {
     tag: Zeroizing<[u8; 32]>,
     stream: Zeroizing<[u8; 32]>,
 }
 
 impl RowMask {
-    /// The mask that an output gives.
+    /// Derives the mask from an output of the function.
     pub fn new(output: &OprfOutput) -> Self {
         let derive = |context| Zeroizing::new(blake3::derive_key(context, output.bytes()));
         RowMask { tag: derive(TAG_CONTEXT), stream: derive(STREAM_CONTEXT) }
@@ -70,10 +72,10 @@ impl RowMask {
         masked
     }
 
-    /// The item under masked bytes.
+    /// Opens masked bytes, and returns the item.
     ///
     /// # Errors
-    /// [`OprfError::Closed`] for anything that [`Mask::close`] did not give.
+    /// [`OprfError::Closed`] for anything that [`RowMask::close`] did not make.
     pub fn open(&self, masked: &[u8]) -> Result<Zeroizing<Vec<u8>>> {
         let (rest, tag) = masked.split_last_chunk::<TAG_BYTES>().ok_or(OprfError::Closed)?;
         let (version, ciphertext) = rest.split_first_chunk::<VERSION_BYTES>().ok_or(OprfError::Closed)?;
@@ -139,7 +141,8 @@ mod tests {
         }
     }
 
-    /// Two contents of one row in one epoch, as after a backup was restored: what a client has of both is not their difference.
+    /// Two contents of one row in one epoch, as after a backup was restored: their masked bytes do
+    /// not reveal their difference.
     #[test]
     fn one_mask_for_two_items_does_not_give_their_difference() {
         let items = [[7u8; 40], [9; 40]];

@@ -1,7 +1,7 @@
-//! The function over another group, one input at a time: RFC 9497's P384-SHA384 in its verifiable mode.
+//! The function over P-384, one input at a time: RFC 9497's P384-SHA384 in its verifiable mode.
 //!
-//! Others wrote a protocol down with it, so that its inputs, keys and elements are theirs (`sotto-apple`). Tables of our own take
-//! the function of this crate's root. No I/O.
+//! Apple's protocol uses it and defines its inputs, keys and elements (`sotto-apple`). Tables of
+//! this project use the function at the root of this crate. This module does no I/O.
 
 use crate::key_file::KeyFileFormat;
 use crate::rng_compat::RngCompat;
@@ -15,7 +15,7 @@ use voprf::{
 };
 use zeroize::{Zeroize, Zeroizing};
 
-/// The suite, by its name in RFC 9497.
+/// Name of the cipher suite in RFC 9497.
 pub const SUITE: &str = "P384-SHA384";
 
 /// Bytes of an element of the group: a compressed point.
@@ -30,10 +30,10 @@ pub const PROOF_BYTES: usize = 2 * KEY_BYTES;
 /// Bytes of an output.
 pub const OUTPUT_BYTES: usize = 48;
 
-/// Bytes of an input at most.
+/// Largest number of bytes of an input.
 pub const MAX_INPUT: usize = u16::MAX as usize;
 
-/// An element of the group as it travels. Whether it is one is checked by whoever takes it.
+/// An encoded element of the group. The receiver checks that it is one.
 pub type Element = [u8; ELEMENT_BYTES];
 
 const TEXT: KeyFileFormat = KeyFileFormat {
@@ -44,29 +44,30 @@ const TEXT: KeyFileFormat = KeyFileFormat {
     other_digits: "96 lower-case hex digits were expected",
 };
 
-/// The key of the function. Wiped on drop; it does not print itself.
+/// The secret key of the function over P-384. Wiped on drop; `Debug` does not print it.
 pub struct SecretKey(VoprfServer<NistP384>);
 
-/// The public half, which evaluations are proved against. Checked: an element of the group, and not its identity.
+/// The public key that evaluations are proved against. It is a checked element of the group, and
+/// not the identity.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct PublicKey {
     bytes: Element,
     point: <NistP384 as Group>::Elem,
 }
 
-/// The function at one input: a secret of whoever may open the row. Wiped on drop.
+/// The output of the function at one input: a secret that opens a row. Wiped on drop.
 pub struct OprfOutput(Zeroizing<[u8; OUTPUT_BYTES]>);
 
-/// What a server answers with.
+/// A server's response to a blinded element.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Evaluation {
-    /// The function at a blinded element.
+    /// The evaluation of the blinded element.
     pub element: Element,
-    /// That it was made with one key, whose public half the client knows.
+    /// Proof that the evaluation was made with one key, whose public half the client knows.
     pub proof: [u8; PROOF_BYTES],
 }
 
-/// An input that is blinded, and the secret that unblinds its evaluation. Used once; wiped on drop.
+/// A blinded input, and the secret that unblinds its evaluation. Used once; wiped on drop.
 pub struct BlindedInput {
     input: Zeroizing<Vec<u8>>,
     client: VoprfClient<NistP384>,
@@ -74,33 +75,36 @@ pub struct BlindedInput {
 }
 
 impl SecretKey {
-    /// A fresh key.
+    /// Draws a fresh key.
     ///
     /// # Errors
-    /// [`OprfError::KeyText`] with a probability that is no chance.
+    /// [`OprfError::KeyText`] with negligible probability.
     pub fn generate(rng: &mut dyn CryptoRng) -> Result<Self> {
         let unlucky = OprfError::KeyText("no key could be drawn");
         VoprfServer::new(&mut RngCompat(rng)).map(SecretKey).map_err(|_| unlucky)
     }
 
-    /// The public half.
+    /// Returns the public key.
     pub fn public(&self) -> PublicKey {
         let point = self.0.get_public_key();
         PublicKey { bytes: array(&NistP384::serialize_elem(point)), point }
     }
 
-    /// The function at an input: what only who has the key can take without asking.
+    /// Evaluates the function at an input, which only the holder of the key can do without a
+    /// server.
     ///
     /// # Errors
-    /// [`OprfError::Input`] for one of more than [`MAX_INPUT`] bytes.
+    /// [`OprfError::Input`] for more than [`MAX_INPUT`] bytes.
     pub fn at(&self, input: &[u8]) -> Result<OprfOutput> {
         self.0.evaluate(input).map(|output| OprfOutput::of(&output)).map_err(|_| OprfError::Input)
     }
 
-    /// Evaluates a blinded element. Takes as long for any; of what is blinded nothing can be told.
+    /// Evaluates a blinded element. The time does not depend on the element, and it reveals nothing
+    /// of its input.
     ///
     /// # Errors
-    /// [`OprfError::Element`] for bytes that are no element in its one form, or the identity.
+    /// [`OprfError::Element`] for bytes that are not an element in canonical encoding, or for the
+    /// identity.
     pub fn evaluate(&self, element: &Element, rng: &mut dyn CryptoRng) -> Result<Evaluation> {
         let blinded = BlindedElement::deserialize(in_one_form(element)?).map_err(|_| OprfError::Element)?;
         let VoprfServerEvaluateResult { message, proof } =
@@ -108,20 +112,21 @@ impl SecretKey {
         Ok(Evaluation { element: array(&message.serialize()), proof: array(&proof.serialize()) })
     }
 
-    /// The text of a key file: a comment line and the key. The caller writes it with mode 0600.
+    /// Writes the text of a key file: a comment line and the key. The caller stores it with mode
+    /// 0600.
     pub fn to_file(&self) -> Zeroizing<String> {
         let mut both = self.0.serialize();
-        // The public half follows, and is worked out again when the file is read.
+        // The public key follows in `both`; it is recomputed when the file is read.
         let text = TEXT.write(&Zeroizing::new(array::<KEY_BYTES>(&both))[..]);
         let wiped: &mut [u8] = &mut both;
         wiped.zeroize();
         text
     }
 
-    /// Reads the text of a key file.
+    /// Parses the text of a key file.
     ///
     /// # Errors
-    /// [`OprfError::KeyText`]. It never holds the text.
+    /// [`OprfError::KeyText`], which never holds the text.
     pub fn from_file(text: &str) -> Result<Self> {
         let bytes = TEXT.read::<KEY_BYTES>(text)?;
         let none = OprfError::KeyText("these digits are no key: the file is damaged");
@@ -130,17 +135,18 @@ impl SecretKey {
 }
 
 impl PublicKey {
-    /// Reads a public key.
+    /// Decodes a public key.
     ///
     /// # Errors
-    /// [`OprfError::Element`] for bytes that are no element in its one form, or the identity.
+    /// [`OprfError::Element`] for bytes that are not an element in canonical encoding, or for the
+    /// identity.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
         let bytes: &Element = bytes.try_into().map_err(|_| OprfError::Element)?;
         let point = NistP384::deserialize_elem(in_one_form(bytes)?).map_err(|_| OprfError::Element)?;
         Ok(PublicKey { bytes: *bytes, point })
     }
 
-    /// Its bytes.
+    /// The encoded public key.
     pub fn bytes(&self) -> &Element {
         &self.bytes
     }
@@ -151,16 +157,16 @@ impl OprfOutput {
         OprfOutput(Zeroizing::new(array(bytes)))
     }
 
-    /// Its bytes.
+    /// The bytes of the output.
     pub fn bytes(&self) -> &[u8; OUTPUT_BYTES] {
         &self.0
     }
 }
 
-/// Blinds an input with a secret of its own. What it takes says how long the input is.
+/// Blinds an input with a fresh secret. The time depends on the length of the input.
 ///
 /// # Errors
-/// [`OprfError::Input`] for one of more than [`MAX_INPUT`] bytes.
+/// [`OprfError::Input`] for more than [`MAX_INPUT`] bytes.
 pub fn blind(input: Zeroizing<Vec<u8>>, rng: &mut dyn CryptoRng) -> Result<BlindedInput> {
     if input.len() > MAX_INPUT {
         return Err(OprfError::Input);
@@ -171,16 +177,16 @@ pub fn blind(input: Zeroizing<Vec<u8>>, rng: &mut dyn CryptoRng) -> Result<Blind
 }
 
 impl BlindedInput {
-    /// What the server is sent. It is uniform in the group, whatever was blinded.
+    /// The blinded element to send. It is uniform in the group, whatever the input.
     pub fn element(&self) -> &Element {
         &self.element
     }
 
-    /// The function at the input.
+    /// Verifies the proof, and returns the function's output at the input.
     ///
     /// # Errors
-    /// [`OprfError::Element`]; [`OprfError::Proof`] unless this is the evaluation of the element that was sent, with the key
-    /// whose public half this is.
+    /// [`OprfError::Element`]; [`OprfError::Proof`] unless this is the evaluation of the element
+    /// that was sent, under the key whose public half is `key`.
     pub fn finish(self, evaluated: &[u8], proof: &[u8], key: &PublicKey) -> Result<OprfOutput> {
         let element = evaluated.try_into().map_err(|_| OprfError::Element)?;
         let element = EvaluationElement::deserialize(in_one_form(element)?);
@@ -192,7 +198,8 @@ impl BlindedInput {
     }
 }
 
-/// A compressed point: two first bytes are possible, and the other forms of SEC 1 are not taken, whatever has as many bytes.
+/// Checks that the encoding is a compressed point, which starts with one of two bytes. The other
+/// forms of SEC 1 are refused, even if they have the same length.
 fn in_one_form(element: &Element) -> Result<&[u8]> {
     match element {
         [2 | 3, ..] => Ok(element),
@@ -200,7 +207,7 @@ fn in_one_form(element: &Element) -> Result<&[u8]> {
     }
 }
 
-/// Bytes of another type of array. What a crate gives has as many.
+/// Copies bytes into an array type of equal length, as the `voprf` crate guarantees.
 fn array<const N: usize>(bytes: &[u8]) -> [u8; N] {
     let mut out = [0; N];
     out.iter_mut().zip(bytes).for_each(|(out, byte)| *out = *byte);
@@ -227,7 +234,7 @@ impl fmt::Debug for OprfOutput {
     }
 }
 
-/// Nothing that could tell what was blinded.
+/// Prints nothing that reveals the input.
 impl fmt::Debug for BlindedInput {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Blinded(an input)")

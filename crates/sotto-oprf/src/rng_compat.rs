@@ -1,11 +1,11 @@
-//! The project's generators, as the crate with the function takes them.
+//! The project's generators, as the `voprf` crate takes them.
 //!
-//! That crate knows the traits of `rand_core` 0.6 and the project those of 0.10, so this is the one place where both are named.
-//! What a generator gives is passed on as it is.
+//! That crate uses the traits of `rand_core` 0.6 and the project those of 0.10, so this is the only
+//! place where both are named. Output of the generator is passed on unchanged.
 
 use rand_core::CryptoRng;
 
-/// A generator of the project, with the older names.
+/// A generator of the project, with the traits of `rand_core` 0.6.
 pub(crate) struct RngCompat<'a>(pub(crate) &'a mut dyn CryptoRng);
 
 impl rand_core_06::RngCore for RngCompat<'_> {

@@ -1,9 +1,11 @@
-//! A known answer: RFC 9497, A.1.2.3, through this crate's own functions. What is random there is fed in.
+//! A known answer: RFC 9497, A.1.2.3, through this crate's own functions, with the random values of
+//! the RFC.
 
 use crate::{Input, PublicKey, SecretKey, blind};
 use std::convert::Infallible;
 
-/// Gives scalars, and no other bytes: 64 bytes are drawn for one and taken modulo the group's order.
+/// A generator that returns given scalars, and nothing else: 64 bytes are drawn for each and
+/// reduced modulo the group's order.
 struct Scalars(Vec<[u8; 32]>);
 
 impl rand_core::TryRng for Scalars {

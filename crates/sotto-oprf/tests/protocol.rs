@@ -1,4 +1,4 @@
-//! Both halves together: what is refused, and what requests look like.
+//! Both halves of the protocol together: refusals, and what requests look like.
 #![allow(clippy::unwrap_used, reason = "a test may stop")]
 
 use sotto_oprf::{
@@ -22,7 +22,7 @@ fn asked(rows: &[u64]) -> BlindedInputs {
     blind(rows.iter().copied().map(row).collect(), &mut rng()).unwrap()
 }
 
-/// What is refused of an answer.
+/// The error with which an answer is refused.
 fn refused(asked: BlindedInputs, answer: &Evaluations, key: &PublicKey) -> OprfError {
     asked.finish(&answer.elements, &answer.proof, key).unwrap_err()
 }
@@ -49,7 +49,8 @@ fn what_another_key_evaluated_is_refused() {
     let (first, second) = (asked(), asked());
     let answer = other.evaluate(first.elements(), &mut rng()).unwrap();
     assert_eq!(refused(first, &answer, &key.public()), OprfError::Proof);
-    // One of two by another key: no server can mark a client in part either.
+    // One of two evaluations under another key: a server cannot mark a client with a part of an
+    // answer either.
     let mut answer = key.evaluate(second.elements(), &mut rng()).unwrap();
     answer.elements[1] = other.evaluate(&second.elements()[1..], &mut rng()).unwrap().elements[0];
     assert_eq!(refused(second, &answer, &key.public()), OprfError::Proof);
@@ -83,7 +84,8 @@ fn an_answer_to_another_request_is_refused() {
     assert_eq!(refused(swapped, &answer, &key.public()), OprfError::Proof);
 }
 
-/// The identity; a field element that is not reduced; one with the other sign; one that is on no point.
+/// Encodings of no element: the identity; an unreduced field element; one with the other sign; one
+/// without a point.
 fn no_elements() -> [Element; 4] {
     let mut unreduced = [0xff; 32];
     (unreduced[0], unreduced[31]) = (0xee, 0x7f);
@@ -120,7 +122,8 @@ fn counts_are_checked_by_both_ends() {
     assert_eq!(refused(asked(&[]), &answer, &key.public()), OprfError::Count { got: 1, want: 0 });
 }
 
-/// Requests for two rows, and two for one row, are as unlike each other as any: elements that are all new, and of one shape.
+/// Requests for two rows, and two requests for one row, differ alike: all elements are fresh, and
+/// their shape is the same.
 #[test]
 fn requests_say_nothing_of_the_row() {
     let requests: Vec<_> = [1, 1, 2, u64::MAX].map(|row| asked(&[row]).elements().to_vec()).to_vec();

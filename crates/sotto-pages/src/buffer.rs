@@ -1,4 +1,4 @@
-//! Anonymous memory that asks for huge pages.
+//! Anonymous memory that requests huge pages.
 
 use std::io;
 use std::ops::{Deref, DerefMut};
@@ -8,25 +8,26 @@ type Memory = memmap2::MmapMut;
 #[cfg(not(unix))]
 type Memory = Vec<u8>;
 
-/// Bytes of their own, on huge pages where the system grants them.
+/// A byte buffer on huge pages, where the system grants them.
 ///
-/// Anonymous memory can have them whatever the file system, and is not paged out to make room for files.
+/// Anonymous memory can be on huge pages whatever the file system, and is not evicted in favor of
+/// cached files.
 pub struct HugeBuffer {
     memory: Memory,
     bytes: usize,
 }
 
 impl HugeBuffer {
-    /// So many zeros.
+    /// Makes a buffer of `bytes` zeros.
     ///
     /// # Errors
     /// If the system refuses the memory.
     pub fn zeroed(bytes: usize) -> io::Result<Self> {
-        // Nothing at all cannot be mapped.
+        // A mapping cannot be empty.
         Ok(HugeBuffer { memory: map(bytes.max(1))?, bytes })
     }
 
-    /// A copy.
+    /// Makes a copy of `bytes`.
     ///
     /// # Errors
     /// If the system refuses the memory.
@@ -37,11 +38,12 @@ impl HugeBuffer {
     }
 }
 
-/// Zeros that no page stands behind yet: pages get their size when they are first written to.
+/// Maps zeros without physical pages yet: the size of a page is decided when it is first written
+/// to.
 #[cfg(unix)]
 fn map(bytes: usize) -> io::Result<Memory> {
     let map = Memory::map_anon(bytes)?;
-    // Only a wish.
+    // The advice is a hint, and may fail.
     #[cfg(target_os = "linux")]
     let _ = map.advise(memmap2::Advice::HugePage);
     Ok(map)

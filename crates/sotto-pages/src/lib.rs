@@ -1,13 +1,14 @@
-//! Memory on huge pages, and which pages a piece of memory lies on.
+//! Memory on huge pages, and the kind of pages that memory is on.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
-//! | [`buffer`] | anonymous memory that asks for huge pages |
+//! | [`buffer`] | anonymous memory that requests huge pages |
 //! | [`words`] | a list of words in such memory |
-//! | [`smaps`] | which pages memory lies on, as Linux tells it |
-//! | [`memory`] | how much memory there is, and whether it comes in huge pages |
+//! | [`smaps`] | the pages that memory is on, as Linux reports them |
+//! | [`memory`] | the size of the memory, and whether it has huge pages |
 //!
-//! Bytes and addresses are all that is known here. Elsewhere than on Linux questions have no answer, and wishes are not granted.
+//! This crate knows only bytes and addresses. On systems other than Linux, questions have no answer
+//! and huge pages are not granted.
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 

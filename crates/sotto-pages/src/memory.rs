@@ -1,13 +1,13 @@
-//! How much memory there is, and whether it comes in huge pages. Only Linux says so.
+//! The size of the machine's memory, and whether it has huge pages. Only Linux reports these.
 
 use std::fs;
 
-/// Bytes that the system could still give out without swapping.
+/// Bytes that the system could still allocate without swapping.
 pub fn available() -> Option<u64> {
     kilobytes("/proc/meminfo", "MemAvailable:")
 }
 
-/// Bytes of memory that the machine has.
+/// Bytes of memory of the machine.
 pub fn total() -> Option<u64> {
     kilobytes("/proc/meminfo", "MemTotal:")
 }
@@ -17,12 +17,12 @@ pub fn resident() -> Option<u64> {
     kilobytes("/proc/self/status", "VmRSS:")
 }
 
-/// The most that it has held.
+/// Largest number of bytes of memory that this process has held, mapped files included.
 pub fn most_resident() -> Option<u64> {
     kilobytes("/proc/self/status", "VmHWM:")
 }
 
-/// Whether anonymous memory that asks for huge pages may get them.
+/// Whether anonymous memory that requests huge pages may get them.
 pub fn has_huge_pages() -> bool {
     let setting = fs::read_to_string("/sys/kernel/mm/transparent_hugepage/enabled");
     setting.is_ok_and(|setting| setting.contains("[always]") || setting.contains("[madvise]"))

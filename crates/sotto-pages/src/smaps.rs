@@ -1,44 +1,45 @@
-//! Which pages memory lies on, as Linux tells it in `/proc/self/smaps`.
+//! The pages that memory is on, as Linux reports them in `/proc/self/smaps`.
 
 use std::fmt;
 use std::fs;
 
-/// What stands behind a piece of memory.
+/// The sizes of the pages behind a range of memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct PageUsage {
-    /// Bytes of it.
+    /// Bytes of the range.
     pub bytes: u64,
-    /// Of those, bytes that are in memory and mapped here: what nobody has touched yet is not.
+    /// Bytes of the range that are in physical memory and mapped here; pages that were never
+    /// touched are not.
     pub resident: u64,
-    /// Of those, bytes on huge pages.
+    /// Bytes of the range that are on huge pages.
     pub huge: u64,
 }
 
-/// The kind of pages that memory lies on.
+/// The kind of pages that memory is on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PageKind {
-    /// Nine tenths of it or more are on huge pages.
+    /// At least nine tenths are on huge pages.
     Huge,
-    /// So much of it is, in percent.
+    /// This many percent are on huge pages.
     Mixed(u8),
-    /// At most a tenth of it is.
+    /// At most a tenth is on huge pages.
     Small,
 }
 
 impl PageUsage {
-    /// The share of what is in memory that is on huge pages, if anything of it is in memory.
+    /// The share of the resident bytes that are on huge pages; `None` if no byte is resident.
     pub fn huge_share(&self) -> Option<f64> {
         (self.resident > 0).then(|| self.huge.min(self.resident) as f64 / self.resident as f64)
     }
 
-    /// What kind of pages that is.
+    /// The kind of pages that the resident bytes are on; `None` if no byte is resident.
     pub fn kind(&self) -> Option<PageKind> {
         self.huge_share().map(PageKind::of)
     }
 }
 
 impl PageKind {
-    /// That of memory of which so much is on huge pages.
+    /// Classifies memory by the share of it that is on huge pages.
     pub fn of(share: f64) -> Self {
         match share {
             share if share >= 0.9 => PageKind::Huge,
@@ -49,7 +50,7 @@ impl PageKind {
 }
 
 impl PageKind {
-    /// A word for columns: `huge`, `small`, or the share that is huge.
+    /// The kind as one word for a column: `huge`, `small`, or the share that is huge.
     pub fn word(&self) -> String {
         match self {
             PageKind::Mixed(percent) => format!("{percent} %"),
@@ -68,18 +69,19 @@ impl fmt::Display for PageKind {
     }
 }
 
-/// The pages behind these bytes; `None` where the system does not say.
+/// Finds the pages behind `bytes`; `None` where the system does not report them.
 pub fn pages_of(bytes: &[u8]) -> Option<PageUsage> {
     let text = fs::read("/proc/self/smaps").ok()?;
     read(&String::from_utf8_lossy(&text), bytes.as_ptr().addr() as u64, bytes.len() as u64)
 }
 
-/// The pages behind `bytes` bytes from an address on, read out of a text in the form of `smaps`. Of a mapping that has other
-/// bytes too it is the share in proportion. `None` if no mapping there has any of them.
+/// Finds the pages behind `bytes` bytes from address `start` on, in a text in the format of
+/// `smaps`. A mapping that extends past the range counts in proportion. `None` if no mapping
+/// overlaps the range.
 pub fn read(text: &str, start: u64, bytes: u64) -> Option<PageUsage> {
     let end = start.checked_add(bytes)?;
     let mut found: Option<PageUsage> = None;
-    // Of the mapping that the lines are about: its bytes, and how many of them are asked about.
+    // Of the current mapping: all its bytes, and those within the range.
     let (mut all, mut asked) = (0, 0);
     for line in text.lines() {
         if let Some((from, to)) = mapping(line) {
@@ -104,14 +106,16 @@ pub fn read(text: &str, start: u64, bytes: u64) -> Option<PageUsage> {
     found
 }
 
-/// Where a mapping lies, if the line begins one: `7f00-8f00 r--s ...`. It is not empty.
+/// Parses the first line of a mapping, `7f00-8f00 r--s ...`, to its addresses. The range is not
+/// empty.
 fn mapping(line: &str) -> Option<(u64, u64)> {
     let (from, to) = line.split_whitespace().next()?.split_once('-')?;
     let (from, to) = (u64::from_str_radix(from, 16).ok()?, u64::from_str_radix(to, 16).ok()?);
     (from < to).then_some((from, to))
 }
 
-/// Name and bytes, if the line has some: `Rss:   12 kB`. Never more than there are addresses for.
+/// Parses a line such as `Rss:   12 kB` to its name and bytes, which are at most the number of
+/// addresses.
 fn field(line: &str) -> Option<(&str, u64)> {
     let (name, rest) = line.split_once(':')?;
     let (number, unit) = rest.trim().split_once(' ')?;
@@ -135,7 +139,7 @@ mod tests {
         };
         assert_eq!(read(TEXT, 0x10000, 64 << 10), kib(64, 32, 16));
         assert_eq!(read(TEXT, 0x20000, 128 << 10), kib(128, 128, 128));
-        // Half of a mapping, and what goes over two.
+        // Half of a mapping, and a range that covers parts of two.
         assert_eq!(read(TEXT, 0x18000, 32 << 10), kib(32, 16, 8));
         assert_eq!(read(TEXT, 0x18000, 64 << 10), kib(64, 48, 40));
         for (start, bytes) in [(0, 0x10000), (0x40000, 1), (0x10000, 0), (u64::MAX, 1)] {
@@ -159,10 +163,10 @@ mod tests {
             let pages = read(text, 0, 16).unwrap_or_default();
             assert_eq!((pages.resident, pages.huge, pages.huge_share()), (0, 0, None), "{text}");
         }
-        // As much as there can be, over and over.
+        // The largest possible values, repeated.
         let most = format!("0-ffffffffffffffff r\n{}", "Rss: 18446744073709551615 kB\n".repeat(9));
         assert_eq!(read(&most, 0, u64::MAX).unwrap().resident, u64::MAX);
-        // More huge pages than pages is still no more than all of them.
+        // More huge pages than pages still count as all of them.
         let odd = PageUsage { bytes: 9, resident: 4096, huge: 8192 };
         assert_eq!((odd.huge_share(), odd.kind()), (Some(1.0), Some(PageKind::Huge)));
     }

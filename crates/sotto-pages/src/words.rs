@@ -1,20 +1,22 @@
-//! A list of words on huge pages, as long as is known beforehand.
+//! A list of words on huge pages, with a capacity that is fixed beforehand.
 
 use std::io;
 use std::ops::Deref;
 
-/// Bytes from which on a list has huge pages: one of them is there sooner than so many small ones.
+/// Bytes from which on a list uses huge pages: from here on, faulting in one huge page is faster
+/// than faulting in the small ones.
 #[cfg(unix)]
 const MIN: u64 = crate::HUGE_PAGE / 16;
 
-/// Where the words are.
+/// The memory behind a list of words.
 enum Memory {
     #[cfg(unix)]
     Huge(crate::HugeBuffer),
     Small(Vec<u32>),
 }
 
-/// Words on huge pages where the system grants them. Its room is not touched before words come.
+/// A list of words on huge pages, where the system grants them. Its capacity is not touched before
+/// words are written.
 #[derive(Default)]
 pub struct HugeWords {
     memory: Option<Memory>,
@@ -22,7 +24,7 @@ pub struct HugeWords {
 }
 
 impl HugeWords {
-    /// Room for so many words.
+    /// Makes an empty list with a capacity of `words` words.
     ///
     /// # Errors
     /// If the system refuses the memory.
@@ -30,14 +32,15 @@ impl HugeWords {
         Ok(HugeWords { memory: Some(room(words)?), len: 0 })
     }
 
-    /// Whether there is room for any, taken or not.
+    /// Whether the capacity is not zero, used or not.
     pub fn has_room(&self) -> bool {
         self.memory.is_some()
     }
 }
 
 impl HugeWords {
-    /// The next words, to be written: zero until then. As many as there is room for, if that is less.
+    /// Appends `words` zero words, to be overwritten, and returns them; fewer if the capacity is
+    /// smaller.
     pub fn next(&mut self, words: usize) -> &mut [u32] {
         let first = self.len;
         let free = self.memory.as_mut().map(all_mut).and_then(|all| all.get_mut(first..)).unwrap_or_default();
@@ -47,7 +50,8 @@ impl HugeWords {
     }
 }
 
-/// What does not fit is left out: who makes the room knows how many words there will be.
+/// Words past the capacity are dropped: the caller that set the capacity knows how many words there
+/// will be.
 impl Extend<u32> for HugeWords {
     fn extend<T: IntoIterator<Item = u32>>(&mut self, words: T) {
         let Some(memory) = &mut self.memory else { return };
@@ -72,12 +76,12 @@ fn room(words: usize) -> io::Result<Memory> {
     if bytes as u64 >= MIN {
         return Ok(Memory::Huge(crate::HugeBuffer::zeroed(bytes)?));
     }
-    // An attempt, since elsewhere than on Unix they may be many.
+    // An attempt, since on systems other than Unix all bytes are allocated at once.
     Vec::<u8>::new().try_reserve_exact(bytes).map_err(|_| io::ErrorKind::OutOfMemory)?;
     Ok(Memory::Small(vec![0; words]))
 }
 
-/// Mapped memory begins with a page, so it always is words.
+/// The words of mapped memory, which starts at a page boundary and so is aligned.
 fn all(memory: &Memory) -> &[u32] {
     match memory {
         #[cfg(unix)]

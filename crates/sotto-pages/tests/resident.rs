@@ -1,5 +1,5 @@
-//! What the system says of memory that was written to. Alone in its process, since mappings of other tests that lie beside it
-//! would be one with it, and shared out.
+//! What the system reports of memory that was written to. The test is alone in its process, since
+//! the kernel would merge adjacent mappings of other tests with its own.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used)]
 

@@ -1,10 +1,11 @@
-//! ChaCha20 (RFC 8439, with the 64-bit counter of Bernstein's paper) for WebAssembly, for which `rand_chacha` has no vectors: the
-//! same stream, four blocks at a time in loops over four lanes, which a compiler makes vectors of where a build has them.
+//! ChaCha20 (RFC 8439, with the 64-bit counter of Bernstein's paper) for WebAssembly, where
+//! `rand_chacha` uses no vector instructions. The stream is the same; four blocks are computed at a
+//! time in loops over four lanes, which the compiler vectorizes where the build allows it.
 
 use rand_core::block::{BlockRng, Generator};
 use rand_core::{Infallible, SeedableRng, TryCryptoRng, TryRng};
 
-/// One word of four blocks.
+/// One state word of each of four blocks.
 type Lanes = [u32; 4];
 
 /// "expand 32-byte k".
@@ -62,13 +63,14 @@ fn plus(a: Lanes, b: Lanes) -> Lanes {
     std::array::from_fn(|i| a[i].wrapping_add(b[i]))
 }
 
-/// The exclusive or, turned to the left.
+/// Returns `a` xor `b`, rotated to the left by `BITS`.
 #[inline(always)]
 fn turned<const BITS: u32>(a: Lanes, b: Lanes) -> Lanes {
     std::array::from_fn(|i| (a[i] ^ b[i]).rotate_left(BITS))
 }
 
-/// The stream, drawn as `rand_chacha` has it drawn: whole words of four bytes.
+/// ChaCha20 as a generator, whose output matches `rand_chacha`: it is drawn in whole words of four
+/// bytes.
 pub struct ChaCha20Rng(BlockRng<Blocks>);
 
 impl SeedableRng for ChaCha20Rng {

@@ -1,14 +1,14 @@
-//! Randomness, of two kinds that must never be confused.
+//! Randomness of two kinds that must never be confused: secret and public.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
-//! | [`system`] | secret randomness: the one door to the operating system's generator |
+//! | [`system`] | secret randomness: the only access to the operating system's generator |
 //! | [`public`] | public randomness: seeds everyone knows, and the streams they expand to |
 //! | `chacha` | the generator under both for WebAssembly; elsewhere it is that of `rand_chacha` |
 //!
-//! Both are ChaCha20 underneath. They are different types, and only the first is a
-//! [`rand_core::CryptoRng`], so a secret can never be drawn from a seed that the
-//! whole world knows: the swap does not compile.
+//! Both are ChaCha20 underneath. They are different types, and only the secret one is a
+//! [`rand_core::CryptoRng`], so a secret cannot be drawn from a public seed: such code does not
+//! compile.
 //!
 //! ```compile_fail
 //! fn samples_a_secret(_: &mut dyn rand_core::CryptoRng) {}
@@ -23,10 +23,10 @@ mod chacha;
 pub mod public;
 pub mod system;
 
-/// The generator itself, for what has to be drawn again from a seed that is kept secret.
+/// The generator itself, for values that are drawn again from a stored secret seed.
 #[cfg(target_arch = "wasm32")]
 pub use chacha::ChaCha20Rng;
-/// The generator itself, for what has to be drawn again from a seed that is kept secret.
+/// The generator itself, for values that are drawn again from a stored secret seed.
 #[cfg(not(target_arch = "wasm32"))]
 pub use rand_chacha::ChaCha20Rng;
 

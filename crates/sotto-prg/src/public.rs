@@ -1,14 +1,14 @@
-//! Public randomness: a seed everyone knows, and the streams it expands to.
+//! Public randomness: seeds that everyone knows, and the streams they expand to.
 //!
-//! A table's public matrix is megabytes that follow from 32 bytes. A stream's key is
+//! A table's public matrix is megabytes that are derived from 32 bytes. A stream's key is
 //!
 //! ```text
 //! BLAKE3-derive-key("sotto 2026 public stream v1",
 //!                   seed (32 B) | length of label (u64 LE) | label | index (u64 LE))
 //! ```
 //!
-//! and the stream is ChaCha20 (64-bit counter from 0, nonce 0) under that key. The
-//! label says what the bytes are for and the index which of them, so that no two uses of
+//! and the stream is ChaCha20 (64-bit counter from 0, nonce 0) under that key. The label names the
+//! purpose of the bytes, and the index distinguishes streams of one purpose, so that no two uses of
 //! one seed share bytes.
 
 use crate::ChaCha20Rng;
@@ -19,19 +19,19 @@ use std::str::FromStr;
 
 const CONTEXT: &str = "sotto 2026 public stream v1";
 
-/// A seed that is published with the table it made.
+/// A seed that is published with the table that was made from it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct PublicSeed(pub [u8; 32]);
 
 impl PublicSeed {
-    /// Draws a seed.
+    /// Draws a random seed.
     pub fn fresh(rng: &mut dyn CryptoRng) -> Self {
         let mut seed = [0; 32];
         rng.fill_bytes(&mut seed);
         PublicSeed(seed)
     }
 
-    /// The stream of this seed for one purpose and one index.
+    /// Returns the stream of this seed for one purpose and one index.
     pub fn stream(&self, label: &'static str, index: u64) -> PublicStream {
         let mut h = blake3::Hasher::new_derive_key(CONTEXT);
         h.update(&self.0);
@@ -77,7 +77,7 @@ fn digit(c: Option<u8>) -> Result<u8, ParseSeedError> {
     }
 }
 
-/// The text is not 64 lower-case hex digits.
+/// The error for text that is not 64 lower-case hex digits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ParseSeedError;
 
@@ -113,9 +113,9 @@ impl<'de> Deserialize<'de> for PublicSeed {
     }
 }
 
-/// The bytes of a [`PublicSeed`] for one purpose.
+/// A stream of bytes that a [`PublicSeed`] expands to, for one purpose.
 ///
-/// Deliberately not a `CryptoRng`: nothing secret can be sampled from it by mistake.
+/// It is deliberately not a `CryptoRng`, so nothing secret can be sampled from it by mistake.
 pub struct PublicStream {
     rng: ChaCha20Rng,
 }
@@ -123,12 +123,12 @@ pub struct PublicStream {
 impl PublicStream {
     /// Writes the next `out.len()` bytes of the stream.
     ///
-    /// A call consumes whole words of four bytes; what is left of the last one is skipped.
+    /// A call consumes whole words of four bytes; the unused bytes of the last word are skipped.
     pub fn fill(&mut self, out: &mut [u8]) {
         self.rng.fill_bytes(out);
     }
 
-    /// Combines bytes with the next ones of the stream by exclusive or.
+    /// Xors `bytes` with the next bytes of the stream.
     pub fn combine(&mut self, bytes: &mut [u8]) {
         let mut mask = [0; 4096];
         for chunk in bytes.chunks_mut(mask.len()) {
@@ -138,7 +138,7 @@ impl PublicStream {
         }
     }
 
-    /// Writes the next words of the stream, each four bytes in little-endian order.
+    /// Writes the next 32-bit words of the stream, each of four bytes in little-endian order.
     pub fn fill_u32(&mut self, out: &mut [u32]) {
         // Through a small buffer: the generator writes bytes much faster than single words.
         let mut bytes = [0u8; 4096];

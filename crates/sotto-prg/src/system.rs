@@ -1,4 +1,4 @@
-//! The one door to the operating system's randomness.
+//! Secret randomness: the only access to the operating system's generator.
 
 use crate::ChaCha20Rng;
 use rand_core::{Infallible, Rng, SeedableRng, TryCryptoRng, TryRng};
@@ -8,36 +8,38 @@ use zeroize::Zeroizing;
 /// Opens a generator keyed by 32 bytes from the operating system.
 ///
 /// # Errors
-/// [`EntropyError`] if the operating system gives no randomness. Nothing secret may be
-/// sampled then, so the caller has to stop.
+/// [`EntropyError`] if the operating system gives no randomness. Nothing secret may be sampled
+/// then, so the caller has to stop.
 pub fn system_rng() -> Result<SystemRng, EntropyError> {
     let mut key = Zeroizing::new([0u8; 32]);
     getrandom::fill(key.as_mut()).map_err(|_| EntropyError)?;
     Ok(SystemRng { rng: ChaCha20Rng::from_seed(*key) })
 }
 
-/// A generator that lives longer than one query. It hands itself out with fresh bytes of the operating system mixed in.
+/// A generator that outlives one query. Before each use it mixes in fresh bytes of the operating
+/// system.
 ///
-/// A process that was forked, and a machine that was restored from a snapshot, have a generator twice. Without
-/// fresh bytes both would draw the same secrets for two queries, and a server that has both learns their difference. The time
-/// is mixed in too, where there is a clock: in a restored machine the operating system's generator may be the same again.
+/// A forked process, and a machine that was restored from a snapshot, has the generator twice.
+/// Without fresh bytes both copies would draw the same secrets for two queries, and a server that
+/// receives both queries learns their difference. The time is mixed in too, where there is a clock:
+/// in a restored machine the operating system's generator may repeat itself.
 pub struct ReseedingRng {
     rng: SystemRng,
 }
 
 impl ReseedingRng {
-    /// Opens one.
+    /// Opens a generator keyed by the operating system.
     ///
     /// # Errors
-    /// [`EntropyError`], as [`system_rng`].
+    /// [`EntropyError`], like [`system_rng`].
     pub fn open() -> Result<Self, EntropyError> {
         Ok(ReseedingRng { rng: system_rng()? })
     }
 
-    /// The generator, to draw from for one query.
+    /// Mixes in fresh bytes, and returns the generator to draw from for one query.
     ///
     /// # Errors
-    /// [`EntropyError`]. What was drawn before is no source of secrets then.
+    /// [`EntropyError`]. The generator must then not be used for secrets.
     pub fn draw(&mut self) -> Result<&mut SystemRng, EntropyError> {
         let mut fresh = Zeroizing::new([0u8; 32]);
         getrandom::fill(fresh.as_mut()).map_err(|_| EntropyError)?;
@@ -45,7 +47,8 @@ impl ReseedingRng {
         Ok(&mut self.rng)
     }
 
-    /// The next key is a hash of what the generator would have given, of fresh bytes and of the time: as good as the best.
+    /// Replaces the key by a hash of the generator's next output, fresh bytes and the time: it is
+    /// as unpredictable as the best of them.
     fn mix(&mut self, fresh: &[u8; 32], time: &[u8; 16]) {
         let mut material = Zeroizing::new([0u8; 80]);
         let (own, others) = material.split_at_mut(32);
@@ -56,10 +59,11 @@ impl ReseedingRng {
     }
 }
 
-/// The context of the hash that leads from one key to the next.
+/// Context of the hash that derives the next key.
 const CONTEXT: &str = "sotto 2026 fresh randomness v1";
 
-/// Nanoseconds since 1970, of a clock that goes on while a machine stands still; zero in a browser, which cannot be forked.
+/// Nanoseconds since 1970, by a clock that continues while a machine is suspended; zero in a
+/// browser, whose process cannot be forked.
 fn time() -> [u8; 16] {
     #[cfg(not(all(target_arch = "wasm32", target_os = "unknown")))]
     let nanos =
@@ -77,16 +81,16 @@ impl fmt::Debug for ReseedingRng {
 
 /// A generator for secrets: ChaCha20 keyed by the operating system.
 ///
-/// It cannot be cloned, because two clients drawing the same secrets and errors would
-/// each give the other's query away. It is overwritten when dropped.
+/// It cannot be cloned, because two clients that draw the same secrets and errors would reveal each
+/// other's queries. It is overwritten when dropped.
 pub struct SystemRng {
     rng: ChaCha20Rng,
 }
 
 impl SystemRng {
     fn wipe(&mut self) {
-        // The whole state, the key and the buffered output, is replaced. The optimizer
-        // must believe that someone reads it afterwards, or it may drop the write.
+        // The whole state, the key and the buffered output, is replaced. The optimizer must believe
+        // that the state is read afterwards, or it may drop the write.
         self.rng = ChaCha20Rng::from_seed([0; 32]);
         std::hint::black_box(&self.rng);
     }
@@ -122,7 +126,7 @@ impl fmt::Debug for SystemRng {
     }
 }
 
-/// The operating system gave no randomness.
+/// The error for an operating system that gives no randomness.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EntropyError;
 
@@ -174,7 +178,7 @@ mod tests {
         assert_eq!(rng.next_u64(), ChaCha20Rng::from_seed([0; 32]).next_u64());
     }
 
-    /// The same generator in two processes, as after a fork or a restored snapshot.
+    /// Makes the same generator in two processes, as after a fork or a restored snapshot.
     fn twins() -> [ReseedingRng; 2] {
         [(); 2].map(|()| ReseedingRng { rng: SystemRng { rng: ChaCha20Rng::from_seed([7; 32]) } })
     }
@@ -183,7 +187,7 @@ mod tests {
     fn twins_draw_different_secrets() {
         let drawn = twins().map(|mut twin| twin.draw().unwrap().next_u64());
         assert_ne!(drawn[0], drawn[1]);
-        // Each of the three parts is enough.
+        // Each of the three inputs alone changes the key.
         let mixed = |seed: u8, fresh: u8, time: u8| {
             let mut rng = ReseedingRng { rng: SystemRng { rng: ChaCha20Rng::from_seed([seed; 32]) } };
             rng.mix(&[fresh; 32], &[time; 16]);

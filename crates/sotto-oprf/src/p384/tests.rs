@@ -1,11 +1,11 @@
-//! Known answers of RFC 9497, A.4.2, through this crate's own functions; and what is refused. Few evaluations: each takes a
-//! millisecond.
+//! Known answers of RFC 9497, A.4.2, through this crate's own functions; and refusals. Evaluations
+//! are few, since each takes a millisecond.
 
 use super::*;
 use sotto_prg::system_rng;
 use std::convert::Infallible;
 
-/// Gives scalars, each of 48 bytes, and no other bytes.
+/// A generator that returns given scalars of 48 bytes, and nothing else.
 struct Scalars(Vec<Vec<u8>>);
 
 impl rand_core::TryRng for Scalars {
@@ -91,8 +91,8 @@ fn the_standard_s_answers() {
     }
 }
 
-/// Bytes that are no element: another first byte (the identity, and the compact form of SEC 1 among them), a coordinate that
-/// is not reduced, and one that is on no point.
+/// Bytes that are not an element: another first byte (the identity, and the compact form of SEC 1
+/// among them), an unreduced coordinate, and a coordinate without a point.
 fn no_elements() -> [Element; 5] {
     let mut good = *blinded(b"x").element();
     good[0] = 5;

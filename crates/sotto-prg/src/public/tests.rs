@@ -9,7 +9,7 @@ fn first(label: &'static str, index: u64) -> [u8; 16] {
     out
 }
 
-/// Fixed by this crate's own first run; the derivation is in the module's head.
+/// Recorded from the first run of this crate; the module's documentation has the derivation.
 #[test]
 fn known_answers() {
     let hex = |label, index| format!("{:032x}", u128::from_be_bytes(first(label, index)));
