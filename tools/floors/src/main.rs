@@ -3,6 +3,8 @@
 //!
 //! | module | what lives there |
 //! |---|---|
+//! | [`cycles`] | modules that import each other in a cycle |
+//! | [`modules`] | the modules of a crate and what they import from each other |
 //! | [`law`] | the table of floors, and every rule over a graph of crates |
 //! | [`lists`] | where schemes are named: the lines that a new one needs |
 //! | [`names`] | names of types, modules and constants that may not come back |
@@ -11,9 +13,11 @@
 //! | [`workspace`] | the graph of this workspace, asked of cargo |
 #![forbid(unsafe_code)]
 
+mod cycles;
 mod graph;
 mod law;
 mod lists;
+mod modules;
 mod names;
 mod style;
 mod workspace;
@@ -50,6 +54,7 @@ fn main() -> ExitCode {
 fn broken(graph: &graph::Graph) -> Vec<String> {
     let mut broken = law::broken(graph);
     broken.extend(lists::broken(graph));
+    broken.extend(cycles::broken(graph));
     broken.extend(names::broken(graph));
     broken.extend(style::violations(graph, law::knows_layers));
     broken
