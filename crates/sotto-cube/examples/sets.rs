@@ -1,4 +1,4 @@
-//! Every parameter set of a scheme at one table, as the README's table.
+//! Prints every parameter set of a scheme at one table, like the README's table.
 //!
 //! `cargo run --release -p sotto-cube --example sets -- fspiral|spiral|onionpir [ROWS] [ROW BYTES]`
 

@@ -1,8 +1,11 @@
-//! What the stages of an answer take, one after the other, and encoding: medians, every answer checked.
+//! Measures the stages of an answer, one after the other, and encoding: medians, with every answer
+//! checked.
 //!
-//! `cargo run --release -p sotto-cube --example stages -- fspiral|spiral|onionpir [MIB] [SET] [THREADS] [ROUNDS]`
+//! `cargo run --release -p sotto-cube --example stages -- fspiral|spiral|onionpir [MIB] [SET]
+//! [THREADS] [ROUNDS]`
 //!
-//! The table is made of records that fill one unit. Of one query and of four in one pass.
+//! The table's records fill one unit each. Stages are measured for one query, and for four in one
+//! pass.
 #![allow(clippy::unwrap_used, reason = "a program to measure with")]
 
 use fspiral::FSpiral;

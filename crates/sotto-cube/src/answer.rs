@@ -1,15 +1,15 @@
-//! Answering: the steps that an answer of the family takes.
+//! Answers to queries, by the steps that all schemes of the family share.
 //!
 //! | step | module | what it does |
 //! |---|---|---|
-//! | expansion | [`prepare`](CubeTable::prepare) | a query becomes selectors and bits |
-//! | first dimension | [`first_dimension`](CubeTable::first_dimension) | the one pass over a unit's table, for several queries at
-//! once |
-//! | further dimensions | [`fold`](CubeTable::fold) | columns are halved by one bit after the other |
-//! | packing, switching | [`respond`](CubeTable::respond) | what is left becomes the few bits that are sent |
+//! | expansion | [`prepare`](CubeTable::prepare) | makes selectors and bits of a query |
+//! | first dimension | [`first_dimension`](CubeTable::first_dimension) | scans a unit's table once |
+//! | | | for several queries |
+//! | further dimensions | [`fold`](CubeTable::fold) | halves the columns, one bit after the other |
+//! | packing, switching | [`respond`](CubeTable::respond) | packs, and reduces to the few bits sent |
 //!
-//! [`CubeTable`] is the server of every scheme of the family; `serve` takes the steps for a batch. Large buffers go from one
-//! answer to the next: see [`BufferPool`].
+//! [`CubeTable`] is the server of every scheme of the family; `serve` takes the steps for a batch.
+//! Large buffers are reused by the next answer: see [`BufferPool`].
 
 mod fold;
 mod part;
@@ -31,7 +31,7 @@ use sotto_math::tiles::{self, SelectorBuffer, Selectors, WordFormat};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Queries in one pass over the table.
+/// Largest number of queries in one pass over the table.
 pub const BATCH: usize = 4;
 
 /// An open table, or some columns of one.
@@ -43,24 +43,25 @@ pub struct CubeTable<F> {
     spare: Arc<AnswerBuffers>,
 }
 
-/// Memory between answers.
+/// Buffers that one answer leaves to the next.
 struct AnswerBuffers {
     selectors: BufferPool<SelectorBuffer>,
     sums: BufferPool<Vec<u64>>,
 }
 
-/// Buffers of each kind that are kept at most: for one full pass, and for the queries that are prepared meanwhile.
+/// Largest number of stored buffers of each kind: for one full pass, and for the queries that are
+/// prepared meanwhile.
 const KEPT: usize = 2 * BATCH;
 
-/// Bytes of each kind that are kept at most.
+/// Largest number of bytes in stored buffers of each kind.
 const KEPT_BYTES: u64 = 256 << 20;
 
-/// How many buffers of this size are kept.
+/// Number of buffers of `bytes` bytes that are stored.
 fn kept(bytes: u64) -> usize {
     KEPT.min((KEPT_BYTES / bytes.max(1)) as usize)
 }
 
-/// Sums of one query over one unit's table: a ciphertext to each column, block by block.
+/// Sums of one query over one unit's table: a ciphertext for each column, block by block.
 pub struct ColumnSums {
     sums: Vec<u64>,
     comps: usize,
@@ -95,13 +96,14 @@ impl<F> CubeTable<F> {
         Ok(CubeTable { params: params.clone(), share, table, words, spare })
     }
 
-    /// The parameters.
+    /// The parameters of the table.
     pub fn params(&self) -> &Params<F> {
         &self.params
     }
 
-    /// The first dimension, for up to [`BATCH`] queries in one pass: each column's sum of its rows'
-    /// polynomials times the rows' selectors. Threads of the current pool take stretches of slots.
+    /// Computes the first dimension for up to [`BATCH`] queries in one pass: for each column, the
+    /// sum of its rows' polynomials times the rows' selectors. Threads of the current pool take
+    /// ranges of slots.
     ///
     /// # Panics
     /// If a record has no such unit.
@@ -112,7 +114,7 @@ impl<F> CubeTable<F> {
         let selectors: Vec<&Selectors> = queries.iter().map(|query| query.selectors()).collect();
         let comps = self.params.rank() + 1;
         let block_words = layout.cols() * comps * 8;
-        // The pass clears them before it adds, so what is in the room does not matter.
+        // The pass clears the buffers before it adds, so their old contents do not matter.
         let room = |_| {
             let mut sums = self.spare.sums.take().unwrap_or_default();
             sums.resize(block_words * layout.blocks(), 0);
@@ -120,7 +122,7 @@ impl<F> CubeTable<F> {
         };
         let mut sums: Vec<Vec<u64>> = queries.iter().map(room).collect();
 
-        // One stretch of blocks to a thread: more streams at once than that slow the memory down.
+        // One range of blocks per thread: more streams at once would slow the memory down.
         let stretch = layout.blocks().div_ceil(rayon::current_num_threads()).max(1);
         let mut parts: Vec<Vec<&mut [u64]>> = Vec::new();
         for sums in &mut sums {
@@ -140,10 +142,11 @@ impl<F> CubeTable<F> {
         sums.into_iter().map(|sums| ColumnSums { sums, comps, spare: self.spare.clone() }).collect()
     }
 
-    /// One unit for several queries, whose bits are those of one pass: the first dimension together, the rest each on its own.
+    /// Answers one unit for several queries whose bits are those of one pass: the first dimension
+    /// for all of them together, the further steps for each query alone.
     ///
     /// # Panics
-    /// As [`CubeTable::first_dimension`].
+    /// If a record has no such unit.
     pub fn unit(&self, unit: u64, queries: &[&ExpandedQuery]) -> Vec<UnitAnswer> {
         let columns = self.first_dimension(unit, queries);
         let one =
@@ -151,7 +154,7 @@ impl<F> CubeTable<F> {
         columns.into_par_iter().zip(queries).map(one).collect()
     }
 
-    /// Whole records for at most [`BATCH`] queries; answers in order.
+    /// Answers whole records for at most [`BATCH`] queries, in order.
     fn units(&self, queries: &[&ExpandedQuery]) -> Vec<Answer> {
         let mut answers: Vec<Answer> = queries.iter().map(|_| Answer(Vec::new())).collect();
         for unit in 0..self.params.grid.units() {
@@ -161,7 +164,7 @@ impl<F> CubeTable<F> {
         answers
     }
 
-    /// Takes the ciphertexts of some columns out of the sums.
+    /// Extracts the ciphertexts of some columns from the sums.
     fn columns(&self, columns: &ColumnSums, cols: Range<usize>) -> Vec<Ciphertext> {
         let room = |_| Ciphertext::room(&self.params.ring, ModulusLevel::Main, self.params.rank());
         let mut ciphers: Vec<Ciphertext> = cols.clone().map(room).collect();
@@ -172,7 +175,7 @@ impl<F> CubeTable<F> {
     }
 }
 
-/// How slots are stored in an image: residues modulo q, or modulo its two factors.
+/// The word format of slots in an image: residues modulo q, or modulo its two factors.
 pub(crate) fn stored(params: &Inner) -> Result<WordFormat> {
     let q = params.ring.q();
     let words = match q.factors() {

@@ -1,7 +1,7 @@
-//! The client: make keys, ask, read the answer. The same for every scheme of the family.
+//! The client of every scheme of the family: makes keys and queries, and reads answers.
 //!
-//! Nothing here branches, indexes or allocates by the index asked for or by a secret; the only exception is
-//! refusing an index past the end.
+//! Nothing here branches, indexes or allocates by the index of the lookup or by a secret; the only
+//! exception is the refusal of an index past the end.
 
 use crate::keyring::{self, KeyUse};
 use crate::literal::{TableForm, Upload};
@@ -24,12 +24,12 @@ use sotto_math::sample::Gaussian;
 use sotto_prg::PublicSeed;
 use zeroize::Zeroizing;
 
-/// What the masks of keys are for.
+/// Label of the mask streams of keys.
 pub(crate) const KEY_MASKS: &str = "cube key";
-/// What the masks of queries are for.
+/// Label of the mask streams of queries.
 pub(crate) const QUERY_MASKS: &str = "cube query";
 
-/// A client about to be: its keys are made at once, since no artifact is needed.
+/// A client in preparation. Its keys are made at once, since no artifact is needed.
 pub struct Prepare<F> {
     client: Client<F>,
 }
@@ -47,16 +47,16 @@ impl<F: Family> sotto_core::Prepare<CubeScheme<F>> for Prepare<F> {
 /// A client with its secrets.
 pub struct Client<F> {
     params: Params<F>,
-    /// Secret and error are drawn by these laws.
+    /// Distribution of the errors.
     error: Gaussian,
-    /// The secret of queries.
+    /// The secret key of queries.
     pub(crate) secret: SecretKey,
-    /// The secrets of packed answers; empty in the plain form.
+    /// The secret keys of packed answers; empty in the plain form.
     pub(crate) packed: Vec<SecretKey>,
     keys: Keys,
 }
 
-/// The secret of one query: which record was asked for.
+/// The secret of one query: the record that it asks for.
 pub struct Pending {
     record: Zeroizing<u64>,
 }
@@ -89,7 +89,7 @@ impl<F: Family> sotto_core::Client<CubeScheme<F>> for Client<F> {
 }
 
 impl<F> Client<F> {
-    /// Draws the secrets and makes every key.
+    /// Draws the secret keys and makes every key to register.
     fn new(params: Params<F>, rng: &mut dyn CryptoRng) -> Self {
         let set = params.set;
         let error = Gaussian::new(set.sigma);
@@ -102,7 +102,7 @@ impl<F> Client<F> {
         Client { params, error, secret, packed, keys: Keys { seed, bodies } }
     }
 
-    /// Query: one ciphertext, or one for each selector and each row of each bit.
+    /// Makes a query: one ciphertext, or one for each selector and for each row of each bit.
     fn ask(&self, record: u64, rng: &mut dyn CryptoRng) -> Result<Query> {
         let (params, ring) = (&*self.params, &self.params.ring);
         let level = params.query_level();
@@ -133,7 +133,7 @@ impl<F> Client<F> {
         for bit in target.bits() {
             let Some(gadget) = &params.gadgets.fold else { break };
             if params.literal.form == TableForm::Matrix {
-                // The server converts these: only the rows m g_j are sent.
+                // The server converts these to RGSW: only the rows m g_j are sent.
                 for power in gadget.powers() {
                     let mut message = bit.clone();
                     ring.scale(level, &mut message, power);
@@ -156,7 +156,7 @@ impl<F> Client<F> {
         Ok(Query { seed, bodies })
     }
 
-    /// Recover, for one unit: subtract the masks, round, and take the public mask off the data.
+    /// Recovers one unit: subtracts the masks, rounds, and removes the whitening.
     ///
     /// # Errors
     /// [`Misuse::ForeignValue`] for the answer of another shape.
@@ -196,7 +196,8 @@ impl<F> Client<F> {
         Ok(Record::new(bytes))
     }
 
-    /// `p (b' / 2^t_b - a' s / 2^t_a)`, to the nearest integer modulo p: the words of one polynomial.
+    /// Rounds `p (b' / 2^t_b - a' s / 2^t_a)` to the nearest integer modulo p: the words of one
+    /// polynomial.
     ///
     /// The product is exact modulo q: see [`MAX_MASK_BITS`](crate::params::MAX_MASK_BITS).
     fn round(&self, mask: &[u64], body: &[u64], secret: &SecretKey) -> Zeroizing<Vec<u64>> {
@@ -215,7 +216,7 @@ impl<F> Client<F> {
     }
 }
 
-/// The bodies of every key, truncated, in the order of the list.
+/// The bodies of every key, truncated, in the order of the key list.
 fn bodies(
     params: &Inner,
     secret: &SecretKey,

@@ -1,4 +1,4 @@
-//! What a lookup costs: bytes exactly, time by a model of the machine the benches run on.
+//! Costs of a lookup: exact bytes, and time by a model of the machine that the benches run on.
 
 use crate::literal::{Literal, TableForm, Upload};
 use crate::noise::rounds_of;
@@ -6,7 +6,7 @@ use crate::params::{Inner, SEED_BYTES, units_of};
 use crate::rings::RingSet;
 use sotto_core::work;
 
-/// Costs of a literal.
+/// The costs of a literal.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Cost {
     /// Bytes of a query.
@@ -15,23 +15,23 @@ pub struct Cost {
     pub answer_bytes: u64,
     /// Bytes of a client's keys.
     pub keys_bytes: u64,
-    /// Bytes the server holds for them.
+    /// Bytes that the server holds for a client's keys.
     pub session_bytes: u64,
     /// Work of an answer, in the unit of [`work`].
     pub server_ops: u64,
-    /// Work of a query and of reading its answer.
+    /// Work of making a query and of reading its answer, in the unit of [`work`].
     pub client_ops: u64,
     /// Estimated time of an answer on one thread.
     pub nanoseconds: f64,
 }
 
-/// Work of a coefficient of a query: a mask and an error are drawn, and transformed. By measurement.
+/// Work of one coefficient of a query, measured: a mask and an error are drawn and transformed.
 const QUERY_WORD_OPS: u64 = 17_500;
 
-/// Work of a coefficient of an answer, by measurement.
+/// Work of one coefficient of an answer, measured.
 const ANSWER_WORD_OPS: u64 = 4000;
 
-/// Polynomials of a client's keys that are sent: modulo Q, and modulo q.
+/// Number of polynomials of a client's keys that are sent: modulo Q, and modulo q.
 pub(crate) fn key_polynomials(literal: &Literal) -> [u64; 2] {
     let n = u64::from(literal.n);
     let [l, right, convert, pack] = [literal.expand, literal.expand_right, literal.convert, literal.pack]
@@ -40,7 +40,8 @@ pub(crate) fn key_polynomials(literal: &Literal) -> [u64; 2] {
     let trees = match literal.upload {
         Upload::Direct => 0,
         Upload::Expanded if literal.nu2 == 0 => l * left_rounds,
-        // The round that parts the trees takes the finer gadget; where both are one, keys are shared.
+        // The round that separates the trees uses the finer gadget; where both gadgets are equal,
+        // the keys are shared.
         Upload::Expanded if literal.expand == literal.expand_right => l * (1 + left_rounds.max(right_rounds)),
         Upload::Expanded => l * left_rounds + right * (1 + right_rounds),
     };
@@ -51,7 +52,7 @@ pub(crate) fn key_polynomials(literal: &Literal) -> [u64; 2] {
     }
 }
 
-/// Bytes of a polynomial at so many bits a coefficient.
+/// Bytes of a polynomial with `bits` bits in each coefficient.
 fn polynomial_bytes(n: usize, bits: u8) -> u64 {
     (n as u64 * u64::from(bits)).div_ceil(8)
 }
@@ -68,12 +69,12 @@ pub(crate) fn unit_answer_bytes(literal: &Literal, n: usize) -> u64 {
     if literal.form == TableForm::Plain { mask + body } else { side * (mask + side * body) }
 }
 
-/// Costs of checked parameters.
+/// The costs of checked parameters.
 pub(crate) fn of(params: &Inner) -> Cost {
     of_literal(&params.literal, params.set)
 }
 
-/// Costs of a literal on its ring.
+/// The costs of a literal on its ring.
 pub(crate) fn of_literal(literal: &Literal, ring: &RingSet) -> Cost {
     let n = ring.n as u64;
     let [full, main] = key_polynomials(literal);
@@ -97,10 +98,10 @@ pub(crate) fn of_literal(literal: &Literal, ring: &RingSet) -> Cost {
     }
 }
 
-/// Time on one thread, from the costs of a transform, a product and a byte of the scan.
+/// Nanoseconds on one thread, from the costs of a transform, a product and a byte of the scan.
 fn nanoseconds(literal: &Literal, ring: &RingSet, polynomials: u64) -> f64 {
     let n = ring.n as f64;
-    // Moduli of two primes take the slow kernels.
+    // Moduli of two primes use the slow kernels.
     let slow = if ring.q.len() > 1 { 2.5 } else { 1.0 };
     let transform = 0.07 * n * n.log2() * slow;
     let product = 0.15 * n * slow;
@@ -137,10 +138,10 @@ fn nanoseconds(literal: &Literal, ring: &RingSet, polynomials: u64) -> f64 {
     expansion + scan + folded * cmux + packing + units * n * 20.0
 }
 
-/// What the scan reads of an encoded table.
+/// Bytes of an encoded table that the scan reads in a nanosecond.
 const SCAN_BYTES_PER_NANOSECOND: f64 = 20.0;
 
-/// A number of bytes for a person.
+/// Formats a number of bytes for a person.
 pub(crate) fn bytes_text(bytes: u64) -> String {
     format!("{:.1} MB", bytes as f64 / 1e6)
 }

@@ -1,5 +1,5 @@
-//! Encoding: records to whitened polynomials to slots to tiles, written as the scan reads them. Memory is
-//! bounded whatever the table's size, and each byte is written once.
+//! Encoding: records to whitened polynomials to slots to tiles, written in the order in which the
+//! scan reads them. Memory is bounded whatever the table's size, and each byte is written once.
 
 use crate::answer::stored;
 use crate::params::Inner;
@@ -35,7 +35,7 @@ pub fn encode(params: &Inner, rows: &dyn RecordSource, out: &dyn Sink) -> Result
     Ok(())
 }
 
-/// What one strip needs.
+/// The state for writing one strip of a unit's region.
 struct StripWriter<'a> {
     params: &'a Inner,
     words: &'a WordFormat,
@@ -46,13 +46,13 @@ struct StripWriter<'a> {
 }
 
 impl StripWriter<'_> {
-    /// The record in a cell of the unit's region, and which of its parts.
+    /// The record in a cell of the unit's region, and the number of the part there.
     fn part(&self, (row, col): &(usize, usize)) -> (u64, u64) {
         let (record, k) = self.params.grid.owner(*row, *col);
         (record, self.params.grid.part(self.unit, k))
     }
 
-    /// Fills the strip and writes each block's part, which is contiguous.
+    /// Fills the strip and writes its range of each block, which is contiguous.
     fn write(&self, buffer: &mut Vec<u8>) -> Result<()> {
         let (layout, strip) = (self.params.grid.layout(), self.strip);
         let (region, bytes) = (self.params.grid.region(self.unit), strip.block_bytes(layout));
@@ -85,20 +85,20 @@ impl StripWriter<'_> {
 /// Polynomials that are put into a strip together.
 const TOGETHER: usize = 8;
 
-/// Polynomials that are read together: where rows come out of an image, as many as share lines.
+/// Polynomials that are read together: where rows come from an image, as many as share cache lines.
 const READ: usize = 40;
 
-/// Polynomials of a table on their way into the image.
+/// Reader of a table's polynomials on their way into the image.
 #[derive(Default)]
 struct PolynomialReader {
-    /// Their bytes, one polynomial after the other.
+    /// Bytes of the polynomials, concatenated.
     bytes: Vec<u8>,
-    /// What was read of parts that are shorter than a polynomial.
+    /// Bytes of parts that are shorter than a polynomial.
     short: Vec<u8>,
 }
 
 impl PolynomialReader {
-    /// Reads the parts of records that are in some cells of a unit's region, in each of which there is a record.
+    /// Reads the parts of records for some cells of a unit's region, each of which has a record.
     fn read(&mut self, of: &StripWriter<'_>, cells: &[(usize, usize)]) -> Result<()> {
         let grid = &of.params.grid;
         let each = grid.part_bytes();
@@ -126,7 +126,7 @@ impl PolynomialReader {
         Ok(())
     }
 
-    /// The stored words of the polynomials in some of these cells, from one on.
+    /// The stored words of the polynomials in some of these cells, from number `first` on.
     fn polynomials(
         &mut self,
         of: &StripWriter<'_>,
@@ -143,7 +143,8 @@ impl PolynomialReader {
     }
 }
 
-/// The stored words of a polynomial with these whitened bytes: coefficients centered, then transformed.
+/// The stored words of a polynomial with these whitened bytes: the coefficients are centered, then
+/// transformed.
 pub(crate) fn stored_words(params: &Inner, form: &WordFormat, bytes: &[u8]) -> Result<Vec<u64>> {
     let (n, p_log2) = (params.n(), u32::from(params.literal.p_log2));
     let mut words = bits::unpack_words(bytes, p_log2, n)

@@ -1,46 +1,47 @@
-//! Which keys a client registers, in which order: client and server walk the same list.
+//! The list of keys that a client registers, whose order client and server share.
 
 use crate::literal::TableForm;
 use crate::params::Inner;
 use sotto_lattice::ring::ModulusLevel;
 use sotto_math::gadget::Gadget;
 
-/// What a key is for.
+/// The purpose of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeyUse {
-    /// The automorphism of this round of expansion, towards selectors.
+    /// The automorphism of this round of expansion, in the tree that ends in selectors.
     Left(u32),
-    /// The same towards bits; where both trees have one gadget there are only these.
+    /// The automorphism of this round of expansion, in the tree that ends in bits; if both trees
+    /// have the same gadget, there are only these.
     Right(u32),
     /// Conversion to RGSW.
     Convert,
-    /// Packing into this place, counted from 1.
+    /// Packing into this position, counted from 1.
     Pack(usize),
 }
 
-/// One key of the list.
+/// A key of the list.
 #[derive(Debug, Clone)]
 pub struct KeyringEntry {
-    /// What it is for.
+    /// Purpose of the key.
     pub usage: KeyUse,
-    /// Its gadget.
+    /// Gadget of the key.
     pub gadget: Gadget,
-    /// The modulus its rows live at.
+    /// Modulus of the key's rows.
     pub level: ModulusLevel,
-    /// Secrets it switches to.
+    /// Number of secrets that the key switches to.
     pub rank: usize,
-    /// The index of its first mask in the stream of the keys' seed.
+    /// Index of the key's first mask in the stream of the keys' seed.
     pub first: u64,
 }
 
 impl KeyringEntry {
-    /// Bodies that are sent.
+    /// Number of bodies that are sent.
     pub fn bodies(&self) -> usize {
         self.gadget.digits() as usize * self.rank
     }
 }
 
-/// All keys, in the order in which they are sent.
+/// Lists all keys, in the order in which they are sent.
 pub fn entries(params: &Inner) -> Vec<KeyringEntry> {
     let mut out: Vec<KeyringEntry> = Vec::new();
     let mut next = 0;
@@ -61,7 +62,7 @@ pub fn entries(params: &Inner) -> Vec<KeyringEntry> {
             right.for_each(|round| push(KeyUse::Right(round), &gadgets.expand_right, ModulusLevel::Full, 1));
         }
     }
-    // Matrices are made right after expansion, plain ciphertexts are packed at the very end.
+    // Matrices are made right after expansion, and plain ciphertexts are packed at the very end.
     let side = usize::from(params.literal.n);
     let (level, rank) = match params.literal.form {
         TableForm::Matrix => (ModulusLevel::Full, side),
@@ -77,7 +78,7 @@ pub(crate) fn shared(params: &Inner) -> bool {
     params.literal.nu2 > 0 && params.gadgets.expand == params.gadgets.expand_right
 }
 
-/// Bits sent of every word of a key's bodies.
+/// Bits of every word of a key's bodies that are sent.
 pub(crate) fn sent_bits(params: &Inner, entry: &KeyringEntry) -> u8 {
     match entry.usage {
         KeyUse::Pack(_) => params.literal.pack_key_bits,

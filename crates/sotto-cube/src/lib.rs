@@ -1,36 +1,38 @@
-//! What Spiral (Menon, Wu, S&P 2022), FSpiral (Luo, Wang, 2025) and OnionPIR (Mughees, Chen, Ren, CCS 2021) share.
+//! The shared implementation of Spiral (Menon, Wu, S&P 2022), FSpiral (Luo, Wang, 2025) and
+//! OnionPIR (Mughees, Chen, Ren, CCS 2021).
 //!
-//! A table is a hypercube of records: a first dimension of `rows`, then nu2 dimensions of two. A query holds
-//! a selector for each row and a bit for each further dimension. The server multiplies its whole table by
-//! the selectors, which leaves one ciphertext to a column, folds the columns by one bit after the other,
-//! and sends what is left with fewer bits. The schemes of this family differ in how a query travels (one
-//! ciphertext that the server expands, or everything), in the modulus that is left after expansion, and in
-//! what a unit of a record is: a polynomial, several that are packed into one answer, or a matrix of them.
+//! A table is a hypercube of records: a first dimension of `rows`, then nu2 dimensions of two. A
+//! query holds a selector for each row and a bit for each further dimension. The server multiplies
+//! its whole table by the selectors, which leaves one ciphertext for each column, folds the columns
+//! by one bit after the other, and sends the result with fewer bits. The schemes of this family
+//! differ in how a query travels (as one ciphertext that the server expands, or in full), in the
+//! modulus after expansion, and in what a unit of a record is: a polynomial, several that are
+//! packed into one answer, or a matrix of them.
 //!
-//! The letters are Spiral's: N the degree, q the modulus, Q = q q' where there is a second one, p the
-//! plaintext modulus, nu1 and nu2 the dimensions, n the side of a unit, (l, B, A) a gadget.
+//! The letters are Spiral's: N the degree, q the modulus, Q = q q' where there is a second one, p
+//! the plaintext modulus, nu1 and nu2 the dimensions, n the side of a unit, (l, B, A) a gadget.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
-//! | [`literal`] | what is written into a catalog |
-//! | [`rings`] | the rings there are |
-//! | [`template`] | parameter sets before they meet a table |
+//! | [`literal`] | the parameters that are written into a catalog |
+//! | [`rings`] | the rings that parameter sets may name |
+//! | [`template`] | parameter sets, before they are fitted to a table |
 //! | [`params`] | checked parameters |
-//! | `report` | what they promise and cost, for a person |
-//! | [`noise`] | the noise of a lookup, and the probability that it is too much |
-//! | [`cost`] | bytes, and estimated time |
-//! | [`select`] | choosing parameters for a table |
-//! | `scheme` | the scheme that comes of a family |
-//! | [`shape`] | where records lie |
-//! | [`whiten`] | the public mask on the data |
+//! | `report` | guarantees and costs of parameters, for a person |
+//! | [`noise`] | the noise of a lookup, and the probability that it is too large |
+//! | [`cost`] | exact bytes, and estimated time |
+//! | [`select`] | the selection of parameters for a table |
+//! | `scheme` | the scheme of a family |
+//! | [`shape`] | the positions of records in the image |
+//! | [`whitening`] | the public random stream that is combined with the data |
 //! | [`message`] | keys, queries, answers, and their bits on the wire |
-//! | [`keyring`] | which keys there are, in which order |
-//! | [`ask`] | a query's messages, in constant time |
+//! | [`keyring`] | the list of a client's keys |
+//! | [`query`] | the messages that a query encrypts, in constant time |
 //! | [`client`] | prepare, query, recover |
-//! | `encode`, `revise` | the image of a table, and changes to it (feature `server`) |
-//! | `read` | records out of an image (feature `server`) |
+//! | `encode`, `update_image` | the image of a table, and changes to it (feature `server`) |
+//! | `read` | records read out of an image (feature `server`) |
 //! | `session` | a client's keys as the server holds them (feature `server`) |
-//! | `answer` | expansion, first dimension, folding, answers, a whole record's or one unit's (feature `server`) |
+//! | `answer` | expansion, first dimension, folding, and answers for records or units (feature `server`) |
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 

@@ -1,7 +1,8 @@
 //! Keys, queries and answers, and their bits on the wire.
 //!
-//! Masks are never sent: 32 bytes of seed stand for all of a message's. Of every word of a body only the top
-//! bits are, as many as the parameters say; spec/cube.md draws the bytes.
+//! Masks are never sent: a seed of 32 bytes replaces all masks of a message. Of every word of a
+//! body only the top bits are sent, as many as the parameters say; spec/cube.md specifies the
+//! bytes.
 
 use crate::keyring::{entries, sent_bits};
 use crate::literal::TableForm;
@@ -15,25 +16,27 @@ use sotto_prg::PublicSeed;
 /// The top bits of the coefficients of a body.
 pub type Body = Vec<u128>;
 
-/// What a client registers: the bodies of all keys, in the order of [`entries`].
+/// The keys that a client registers: the bodies of all keys, in the order of [`entries`].
 #[derive(Debug, Clone)]
 pub struct Keys {
-    /// Of the masks.
+    /// Seed of the masks.
     pub seed: PublicSeed,
-    /// The bodies.
+    /// Bodies of all keys.
     pub bodies: Vec<Body>,
 }
 
-/// One query: selectors first, bits of further dimensions after them; or one body that expands to them.
+/// One query: selectors first, then the bits of further dimensions; or one body that expands to
+/// them.
 #[derive(Debug, Clone)]
 pub struct Query {
-    /// Of the masks.
+    /// Seed of the masks.
     pub seed: PublicSeed,
-    /// The bodies.
+    /// Bodies of the query.
     pub bodies: Vec<Body>,
 }
 
-/// The answer for one unit: for each column of the unit its mask and its bodies, switched to few bits.
+/// The answer for one unit: for each column of the unit its mask and its bodies, switched to few
+/// bits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnitAnswer {
     /// Masks and bodies, column by column.
@@ -44,10 +47,10 @@ pub struct UnitAnswer {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer(pub Vec<UnitAnswer>);
 
-/// Length and admissible values of each body of a message.
+/// The length and the valid values of each body of a message.
 struct BodyWidth {
     bits: u32,
-    /// The largest word that a coefficient of the modulus is cut to.
+    /// The largest truncated word of a coefficient of the modulus.
     last: u128,
 }
 

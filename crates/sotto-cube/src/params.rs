@@ -16,15 +16,15 @@ use sotto_math::gadget::Gadget;
 use std::marker::PhantomData;
 use std::sync::{Arc, OnceLock};
 
-/// A scheme of the family: its name, and which parameter sets are its own.
+/// A scheme of the family: its name and its own parameter sets.
 pub trait Family: Send + Sync + 'static {
     /// The scheme's id.
     const ID: SchemeId;
 
-    /// What it is, in a line.
+    /// Name and paper of the scheme, in one line.
     const TITLE: &'static str;
 
-    /// Its sets, the ones that are chosen from automatically included.
+    /// The parameter sets of the scheme, including those that are selected automatically.
     fn templates() -> &'static [Template];
 }
 
@@ -40,39 +40,39 @@ impl<F> Clone for Params<F> {
     }
 }
 
-/// What a protocol needs to know. The same for every scheme of the family.
+/// The values that the protocol needs, the same for every scheme of the family.
 #[derive(Debug)]
 pub struct Inner {
-    /// The numbers this was made from.
+    /// The literal that these parameters were checked from.
     pub literal: Literal,
-    /// The ring, by name.
+    /// The named ring set.
     pub set: &'static RingSet,
     /// The ring, with its transforms.
     pub ring: Ring,
-    /// Where records lie.
+    /// Positions of the records.
     pub grid: Grid,
-    /// Gadgets, where the literal has them.
+    /// Gadgets of the literal.
     pub gadgets: Gadgets,
-    /// The noise of a lookup.
+    /// Noise of a lookup.
     pub noise: Noise,
     pub(crate) security: Security,
     pub(crate) failure_log2: f64,
-    /// Made when first asked for: checking parameters does without it.
+    /// Made on first use: checking parameters does not need it.
     expansion: OnceLock<Option<Expansion>>,
 }
 
 /// The gadgets of a literal.
 #[derive(Debug, Clone)]
 pub struct Gadgets {
-    /// Of the tree that ends in selectors; `None` where nothing is expanded.
+    /// Gadget of the tree that ends in selectors; `None` where nothing is expanded.
     pub expand: Option<Gadget>,
-    /// Of the tree that ends in bits; `None` where nothing is expanded or there are no bits.
+    /// Gadget of the tree that ends in bits; `None` where nothing is expanded or there are no bits.
     pub expand_right: Option<Gadget>,
-    /// Of the conversion to RGSW; `None` where bits are sent converted, or there are none.
+    /// Gadget of the conversion to RGSW; `None` where bits are sent converted, or there are none.
     pub convert: Option<Gadget>,
-    /// Of folding; `None` where there is one dimension only.
+    /// Gadget of folding; `None` where there is only one dimension.
     pub fold: Option<Gadget>,
-    /// Of packing, or of the conversion to matrices; `None` in the plain form.
+    /// Gadget of packing, or of the conversion to matrices; `None` in the plain form.
     pub pack: Option<Gadget>,
 }
 
@@ -153,12 +153,12 @@ impl Inner {
         self.expansion.get_or_init(make).as_ref()
     }
 
-    /// The modulus queries are encrypted under: Q if they are expanded, else q.
+    /// The modulus under which queries are encrypted: Q if they are expanded, else q.
     pub fn query_level(&self) -> ModulusLevel {
         if self.expands() { ModulusLevel::Full } else { ModulusLevel::Main }
     }
 
-    /// Polynomials in a query.
+    /// Number of polynomials in a query.
     pub fn query_polynomials(&self) -> usize {
         self.literal.query_polynomials()
     }
@@ -168,7 +168,7 @@ impl Inner {
         cost::query_bytes(&self.literal, self.n())
     }
 
-    /// Bytes of a query's selectors as the server works with them.
+    /// Bytes of a query's selectors in the form that the server computes with.
     pub fn prepared_bytes(&self) -> u64 {
         selector_bytes(&self.literal, self.n())
     }
@@ -184,24 +184,25 @@ impl Inner {
     }
 }
 
-/// Bytes of the seed that stands for all masks of a message.
+/// Bytes of the seed that replaces all masks of a message.
 pub const SEED_BYTES: u64 = 32;
 
-/// Most records along the first dimension: an expanded query has room for no more, and one that is sent selector
-/// by selector stays near a hundred megabytes.
+/// Largest number of records along the first dimension: an expanded query has room for no more, and
+/// one that is sent selector by selector stays near a hundred megabytes.
 pub const MAX_ROWS: u32 = 4096;
 
-/// Most further dimensions.
+/// Largest number of further dimensions.
 pub const MAX_NU2: u8 = 16;
 
-/// Most bits of an answer's mask: N times such a word times the largest coefficient of a secret is below q / 2
-/// in every ring, so that clients multiply modulo q without a wrap.
+/// Largest number of bits of an answer's mask: N times such a word times the largest coefficient of
+/// a secret is below q / 2 in every ring, so that clients multiply modulo q without a wrap.
 pub const MAX_MASK_BITS: u32 = 36;
 
-/// Most bytes of a query's selectors as the server works with them.
+/// Largest number of bytes of a query's selectors in the form that the server computes with.
 pub const MAX_PREPARED_BYTES: u64 = 1 << 30;
 
-/// A ciphertext for each row, or in the matrix form one for each row and each of its n columns.
+/// Bytes of a query's selectors: a ciphertext for each row, or in the matrix form one for each row
+/// and each of its n columns.
 fn selector_bytes(literal: &Literal, degree: usize) -> u64 {
     let rank = literal.rank() as u64;
     u64::from(literal.rows) * rank * (rank + 1) * degree as u64 * 8
@@ -239,7 +240,7 @@ fn in_range(literal: &Literal, set: &RingSet) -> Result<Gadgets, ParamsError> {
     check("pack_key_bits", kept(literal.pack_key_bits, set.main_bits()), "8 to the bits of q")?;
 
     let matrix = literal.form == TableForm::Matrix;
-    // The keys of packing and of conversion take the same digits of the same masks.
+    // The keys of packing and of conversion use the same digits of the same masks.
     let alike = !matrix || nu2 == 0 || literal.convert == literal.pack;
     check("convert", alike, "equal to pack in the matrix form")?;
     let wanted = |name, triple, wanted: bool, modulus: u32| -> Result<Option<Gadget>, ParamsError> {
@@ -275,7 +276,7 @@ fn field(field: &'static str, why: String) -> sotto_core::Error {
     ParamsError::Field { field, why }.into()
 }
 
-/// Where the noise module counts units, so does everything else.
+/// Number of units in a record, as the noise model counts them.
 pub(crate) fn units_of(literal: &Literal, n: usize) -> u64 {
     noise::units(literal, n)
 }

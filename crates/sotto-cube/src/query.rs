@@ -1,5 +1,5 @@
-//! A query's messages: which coefficient holds what. Constant time: every place is written whatever the
-//! index, with a mask of zeroes or ones.
+//! The messages that a query encrypts, coefficient by coefficient. Constant time: every coefficient
+//! is written whatever the index, with a mask of zeros or ones.
 
 use crate::params::Inner;
 use sotto_lattice::ring::{ModulusLevel, Ring};
@@ -8,14 +8,14 @@ use std::hint::black_box;
 use subtle::ConstantTimeEq;
 use zeroize::Zeroizing;
 
-/// The wanted record's place, and what a message is worth under the parameters.
+/// The position of the requested record, and the parameters that scale its messages.
 pub(crate) struct QueryTarget<'a> {
     params: &'a Inner,
     row: u64,
     column: u64,
 }
 
-/// All ones if the two are equal, else zero.
+/// All ones if the two values are equal, else zero.
 fn mask(a: u64, b: u64) -> u128 {
     black_box(0u128.wrapping_sub(u128::from(a.ct_eq(&b).unwrap_u8())))
 }
@@ -26,13 +26,14 @@ impl<'a> QueryTarget<'a> {
         QueryTarget { params, row: record >> nu2, column: record & ((1 << nu2) - 1) }
     }
 
-    /// What a selector of the wanted row holds at `level`: the modulus over p, to the nearest integer.
+    /// The value of the requested row's selector at `level`: the modulus over p, to the nearest
+    /// integer.
     fn step(&self, level: ModulusLevel) -> u128 {
         let modulus = self.params.ring.modulus(level);
         (modulus + (1 << (self.params.literal.p_log2 - 1))) >> self.params.literal.p_log2
     }
 
-    /// `value` if `row` is the wanted one, else 0.
+    /// `value` if `row` is the requested one, else 0.
     fn if_row(&self, row: u64, value: u128) -> u128 {
         value & mask(row, self.row)
     }
@@ -42,10 +43,11 @@ impl<'a> QueryTarget<'a> {
         value & mask((self.column >> d) & 1, 1)
     }
 
-    /// The coefficients of the one polynomial that expands to everything.
+    /// The coefficients of the one polynomial that expands to all messages.
     ///
-    /// Coefficient 2 i is selector i, coefficient 2 i + 1 is bit row i; without bits, coefficient i is
-    /// selector i. Each is divided by the power of two that expansion multiplies it by. Bit rows carry a
+    /// Coefficient 2 i is selector i, coefficient 2 i + 1 is bit row i; without bits, coefficient i
+    /// is selector i. Each is divided by the power of two that expansion multiplies it by. Bit rows
+    /// carry a factor q', which the switch to q removes.
     /// factor q' that the switch to q takes off again.
     pub(crate) fn packed(&self) -> Option<Zeroizing<Vec<u128>>> {
         let (params, ring) = (self.params, &self.params.ring);
@@ -68,7 +70,7 @@ impl<'a> QueryTarget<'a> {
         Some(f)
     }
 
-    /// The selectors one by one, as slots modulo q of constant polynomials: a constant is equal in all slots.
+    /// The selectors one by one, as slots modulo q of constant polynomials, which have equal slots.
     pub(crate) fn selectors(&self) -> impl Iterator<Item = Zeroizing<Vec<u64>>> {
         let step = self.step(ModulusLevel::Main);
         (0..u64::from(self.params.literal.rows)).map(move |row| self.constant(self.if_row(row, step)))
@@ -84,7 +86,7 @@ impl<'a> QueryTarget<'a> {
     }
 }
 
-/// `value / 2^rounds` modulo Q, for a value that is public.
+/// Computes `value / 2^rounds` modulo Q, for a public value.
 fn divided(ring: &Ring, value: u128, rounds: u32) -> u128 {
     let by = |q: &Modulus| q.mul(q.reduce_u128(value), q.inv(q.pow(2, rounds.into())));
     match ring.pair() {

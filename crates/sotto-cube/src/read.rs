@@ -1,4 +1,5 @@
-//! Records out of an image, without the mask: for changes in place, and for encoding a table anew that is nowhere else.
+//! Records read out of an image, without the whitening: for changes in place, and for re-encoding a
+//! table of which there is no other copy.
 
 use crate::answer::stored;
 use crate::params::{Inner, Params};
@@ -10,11 +11,12 @@ use sotto_math::bits;
 use sotto_math::tiles::WordFormat;
 use std::sync::Arc;
 
-/// Polynomials that are read together: four columns of five rows, which share lines. Blocks are so far apart that each line of
-/// one polynomial alone would be a cache miss and a page of its own.
+/// Polynomials that are read together: four columns of five rows, which share cache lines. Blocks
+/// are so far apart that each line of a single polynomial would be a cache miss and a page of its
+/// own.
 const TOGETHER: usize = 20;
 
-/// The bytes of a part of a record, without the mask. `at` reads bytes of the image.
+/// Reads the bytes of a part of a record, without the whitening. `at` reads bytes of the image.
 pub(crate) fn read(
     params: &Inner,
     words: &WordFormat,
@@ -34,7 +36,8 @@ pub(crate) fn read(
     Ok(out)
 }
 
-/// Puts the bytes of a part of a record, of which these are the stored words, into `out`, without the mask.
+/// Writes the bytes of a part of a record, of which these are the stored words, into `out`, without
+/// the whitening.
 fn recover(
     params: &Inner,
     words: &WordFormat,
@@ -44,7 +47,8 @@ fn recover(
 ) {
     let (ring, p) = (&params.ring, params.literal.p_log2);
     words.restore(slots);
-    // A damaged image gives other bytes, but no panic. One that is whole has nothing to reduce, and a division takes a while.
+    // A damaged image gives other bytes, but no panic. An intact one has nothing to reduce, and the
+    // division takes a while.
     if slots.iter().fold(0, |most, slot| most.max(*slot)) >= ring.q().value() {
         slots.iter_mut().for_each(|slot| *slot = ring.q().reduce(*slot));
     }
@@ -64,7 +68,7 @@ pub(crate) struct Records<F> {
     words: WordFormat,
 }
 
-/// Bytes of one part of a record, from one of it on, and where they are wanted.
+/// A range of bytes of one part of a record, and the buffer for them.
 struct RecordPiece<'a> {
     record: u64,
     part: u64,
@@ -82,7 +86,7 @@ impl<F> Records<F> {
         Ok(Records { params: params.clone(), table, words: stored(params)? })
     }
 
-    /// Cuts bytes of a record, from `offset` on, into pieces.
+    /// Splits a range of a record, from `offset` on, into pieces.
     fn cut<'a>(
         &self,
         (record, offset): (u64, u64),
@@ -108,7 +112,7 @@ impl<F> Records<F> {
         Ok(())
     }
 
-    /// Fills pieces, in the order in which they lie.
+    /// Fills pieces, in the order of their positions in the image.
     fn fill(&self, mut pieces: Vec<RecordPiece<'_>>) -> Result<()> {
         let grid = &self.params.grid;
         pieces.sort_by_key(|piece| (grid.run(piece.record, piece.part), piece.record));

@@ -1,5 +1,5 @@
-//! What checked parameters promise and cost, as a person reads it: the set, the ring, the shape of the table, and
-//! the noise step by step against what may be there in the end.
+//! Guarantees and costs of checked parameters, for a person: the set, the ring, the shape of the
+//! table, and the noise step by step against its limit at the end.
 
 use crate::cost;
 use crate::literal::{GadgetTriple, Literal, TableForm, Upload};
@@ -7,7 +7,7 @@ use crate::params::Inner;
 use crate::template::Template;
 use sotto_core::{Costs, ParamsDigest, ParamsReport};
 
-/// The report of parameters; `sets` are those of their scheme.
+/// Makes the report of parameters; `sets` are those of their scheme.
 pub(crate) fn of(params: &Inner, sets: &[Template]) -> ParamsReport {
     let costs = cost::of(params);
     ParamsReport {
@@ -30,7 +30,7 @@ pub(crate) fn of(params: &Inner, sets: &[Template]) -> ParamsReport {
     }
 }
 
-/// Facts in groups: what names share before a colon is the group.
+/// Details in groups: the part of a name before the colon is the group.
 fn details(params: &Inner, sets: &[Template], session_bytes: u64) -> Vec<(&'static str, String)> {
     let Inner { literal, set: ring, noise, .. } = params;
     let moduli = match ring.special {
@@ -85,7 +85,7 @@ fn details(params: &Inner, sets: &[Template], session_bytes: u64) -> Vec<(&'stat
     out
 }
 
-/// The set a literal was made from; its numbers may also have been chosen by hand.
+/// The name of the set that a literal was made from; its numbers may also have been chosen by hand.
 fn name(literal: &Literal, sets: &[Template]) -> String {
     let found = sets.iter().find(|set| set.makes(literal));
     found.map_or_else(|| "none of this build".to_owned(), |set| format!("{}: {}", set.name, set.about))
@@ -120,7 +120,7 @@ fn gadget([l, b, a]: GadgetTriple) -> String {
     if a == 0 { format!("{digits}, B = 2^{b}") } else { format!("{digits}, B = 2^{b}, A = 2^{a}") }
 }
 
-/// The standard deviation of a variance.
+/// Formats the standard deviation of a variance.
 fn deviation(variance: f64) -> String {
     format!("2^{:.1}", variance.log2() / 2.0)
 }

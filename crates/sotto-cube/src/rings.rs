@@ -1,7 +1,7 @@
-//! The rings that parameter sets may name: degree, moduli, and the laws of secret and error.
+//! Rings that parameter sets may name: degree, moduli, and the distributions of secret and error.
 //!
-//! A closed list. Whoever writes a catalog picks a name from it and cannot bring moduli of their own, so
-//! the transforms of a ring are made once in a process and the security gate sees four instances at most.
+//! The list is closed. A catalog names a ring and cannot bring moduli of its own, so the transforms
+//! of a ring are made once in a process, and the security estimate sees at most four instances.
 
 use sotto_core::ParamsError;
 use sotto_lattice::ring::Ring;
@@ -11,12 +11,12 @@ use sotto_math::modulus::Modulus;
 use sotto_math::tiles::WordPacking;
 use std::sync::OnceLock;
 
-/// A ring, and what is known of it before its transforms are made.
+/// A named ring, with the values that are known before its transforms are made.
 #[derive(Debug)]
 pub struct RingSet {
-    /// What catalogs call it.
+    /// Name of the ring in catalogs.
     pub name: &'static str,
-    /// Where it comes from.
+    /// Origin of the ring, in one line.
     pub about: &'static str,
     /// Degree N of X^N + 1.
     pub n: usize,
@@ -24,7 +24,7 @@ pub struct RingSet {
     pub q: &'static [u64],
     /// q', if queries are expanded modulo Q = q q'.
     pub special: Option<u64>,
-    /// Law of the secrets.
+    /// Distribution of the secrets.
     pub law: Distribution,
     /// Standard deviation of the errors.
     pub sigma: f64,
@@ -44,7 +44,7 @@ impl RingSet {
         RingSet { name, about, n, q, special, law, sigma, ring: OnceLock::new() }
     }
 
-    /// The ring, made when first asked for. `None` only if the numbers above were no ring, which a test
+    /// The ring, made on first use. `None` only if the numbers above are not a ring, which a test
     /// excludes.
     pub fn ring(&self) -> Option<&Ring> {
         let make = || {
@@ -62,7 +62,7 @@ impl RingSet {
         self.ring.get_or_init(make).as_ref()
     }
 
-    /// How an image's words of slots modulo q share lines.
+    /// How an image's words of slots modulo q share cache lines.
     pub fn packing(&self) -> WordPacking {
         if self.q.len() == 1 { WordPacking::Residues } else { WordPacking::Pairs }
     }
@@ -77,34 +77,36 @@ impl RingSet {
         self.log2_q() + self.special.map_or(0.0, |special| (special as f64).log2())
     }
 
-    /// Bits of q.
+    /// Number of bits of q.
     pub fn main_bits(&self) -> u32 {
         bits(self.log2_q())
     }
 
-    /// Bits of Q.
+    /// Number of bits of Q.
     pub fn full_bits(&self) -> u32 {
         bits(self.log2_full())
     }
 
-    /// The largest modulus under which anything is encrypted decides how hard the ring is.
+    /// Estimates the security of the ring, at the largest modulus under which anything is
+    /// encrypted.
     ///
     /// # Errors
-    /// As [`security::gate`].
+    /// The errors of [`security::gate`].
     pub fn security(&self) -> Result<sotto_core::Security, ParamsError> {
         security::gate(self.n, self.log2_full(), &self.law.into(), self.sigma)
     }
 }
 
-/// No modulus here is within rounding of a power of two from above.
+/// Rounds log2 of a modulus up to bits. No modulus here is within rounding of a power of two from
+/// above.
 fn bits(log2: f64) -> u32 {
     log2.ceil() as u32
 }
 
-/// The ring of that name.
+/// Finds the ring of a name.
 ///
 /// # Errors
-/// [`ParamsError::Field`] with the names there are.
+/// [`ParamsError::Field`], which lists the names.
 pub fn find(name: &str) -> Result<&'static RingSet, ParamsError> {
     RINGS.iter().find(|ring| ring.name == name).ok_or_else(|| ParamsError::Field {
         field: "ring",
@@ -112,16 +114,18 @@ pub fn find(name: &str) -> Result<&'static RingSet, ParamsError> {
     })
 }
 
-/// N = 4096 and two primes just below 2^50 (the default of FSpiral): Q has 100 bits, q 50.
+/// Name of the ring with N = 4096 and two primes just below 2^50 (the default of FSpiral): Q has
+/// 100 bits, q 50.
 pub const LARGE: &str = "n4096-q50-q50";
-/// N = 2048 and one prime just below 2^50: the smallest queries.
+/// Name of the ring with N = 2048 and one prime just below 2^50: the smallest queries.
 pub const SMALL: &str = "n2048-q50";
-/// FSpiral's own: q a product of two primes of 28 bits, q' of 24 bits.
+/// Name of FSpiral's own ring: q is a product of two primes of 28 bits, q' has 24 bits.
 pub const FSPIRAL: &str = "n4096-q56-q24";
-/// Spiral's own modulus, with secret and error as wide as a certified set asks for.
+/// Name of the ring with Spiral's own modulus, and with secret and error as wide as a certified set
+/// requires.
 pub const SPIRAL: &str = "n2048-q56";
 
-/// Every ring.
+/// All rings.
 pub static RINGS: [RingSet; 4] = [
     RingSet::new(
         LARGE,

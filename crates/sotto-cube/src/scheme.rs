@@ -1,9 +1,11 @@
-//! The scheme that comes of a family.
+//! The scheme of a family.
 //!
-//! The server's steps are those of Spiral's section 4 and of FSpiral's Algorithm 5, which has one key switch to a split and one
-//! product to a CMUX: expand the query into selectors and RGSW encryptions of bits (the Stream variants were sent them), modulo
-//! Q where there is a second modulus, and switch to q; multiply the table by the selectors; fold by CMUX; pack, in the Pack
-//! variants; switch to the bits that are sent. A record of several units takes all but the first step for each.
+//! The server's steps are those of Spiral's section 4 and of FSpiral's Algorithm 5, which has one
+//! key switch for each split and one product for each CMUX. It expands the query into selectors and
+//! RGSW encryptions of bits (the Stream variants receive them), modulo Q where there is a second
+//! modulus, and switches to q; multiplies the table by the selectors; folds by CMUX; packs, in the
+//! Pack variants; and switches to the bits that are sent. All steps but the first are taken for
+//! each unit of a record.
 
 #[cfg(feature = "server")]
 use crate::Literal;
@@ -56,7 +58,7 @@ impl<F: Family> StreamScheme for CubeScheme<F> {
     }
 }
 
-/// One query, answered unit by unit: the setting of SpiralStream.
+/// Queries answered unit by unit: the setting of SpiralStream.
 #[cfg(feature = "server")]
 impl<F: Family> sotto_core::StreamServer for CubeScheme<F> {
     type Prepared = ExpandedQuery;

@@ -1,4 +1,5 @@
-//! Choosing parameters for a table: every set at every number of dimensions, the cheapest that is reliable.
+//! Selection of parameters for a table: every set with every number of dimensions is tried, and the
+//! cheapest reliable one wins.
 
 use crate::cost;
 use crate::literal::Literal;
@@ -10,16 +11,17 @@ use sotto_core::work::SENT_BYTE_NANOSECONDS;
 use sotto_core::{Goal, ParamsError, Result, TableShape};
 use sotto_lattice::noise::most_written;
 
-/// Bits of an answer's body above log2 p that are tried. One more halves the rounding; three is plenty.
+/// Bits of an answer's body above log2 p that are tried. One more bit halves the rounding error,
+/// and three are plenty.
 const BODY_BITS: std::ops::RangeInclusive<u8> = 1..=3;
 
 /// Bits of an answer's mask above log2 p that are tried.
 const MASK_BITS: std::ops::RangeInclusive<u8> = 3..=20;
 
-/// The cheapest literal for a table.
+/// Selects the cheapest literal for a table.
 ///
 /// # Errors
-/// [`ParamsError::NoFit`] if no set can hold it, or none of those that can is reliable.
+/// [`ParamsError::NoFit`] if no set can hold the table, or none of those that can is reliable.
 pub fn select(templates: &[Template], shape: &TableShape) -> Result<Literal> {
     let tried = |set: &&Template| match &shape.set {
         Some(name) => set.name == name,
@@ -50,7 +52,8 @@ pub fn select(templates: &[Template], shape: &TableShape) -> Result<Literal> {
     Err(ParamsError::NoFit { rows: shape.rows, row_bytes: shape.row_bytes, why: why.into() }.into())
 }
 
-/// The literal with as many rows of a column to be written in place as the noise has room for: nothing is made larger for them.
+/// Sets the number of rows of a column that may be written in place to the largest that the noise
+/// allows: nothing else is enlarged for them.
 fn written(literal: Literal, required: f64) -> Result<Literal> {
     let ring = rings::find(&literal.ring)?;
     let noise = Noise::of(&literal, ring);
@@ -59,21 +62,21 @@ fn written(literal: Literal, required: f64) -> Result<Literal> {
     Ok(with(most_written(literal.rows.into(), reliable)))
 }
 
-/// A set at every number of further dimensions that makes sense for the table.
+/// The literals of a set with every number of further dimensions that makes sense for the table.
 fn candidates(set: &Template, shape: &TableShape) -> Result<Vec<Literal>, ParamsError> {
     let ring = rings::find(set.ring)?;
     let unit_bytes = set.unit_bytes()?;
     if shape.rows == 0 || shape.row_bytes == 0 {
         return Ok(Vec::new());
     }
-    // As many whole rows to a record as fit one unit; a wider row takes several whole units.
+    // As many whole rows in a record as fit one unit; a wider row takes several whole units.
     let rows_per_record = (unit_bytes / shape.row_bytes).clamp(1, shape.rows);
     let record_bytes = match shape.row_bytes.div_ceil(unit_bytes) {
         1 => rows_per_record.saturating_mul(shape.row_bytes),
         units => units.saturating_mul(unit_bytes),
     };
     let records = shape.rows.div_ceil(rows_per_record);
-    // With fewer records than columns, columns would be empty.
+    // With fewer records than columns, some columns would be empty.
     let most = *set.nu2.end().min(&((64 - (records - 1).leading_zeros()) as u8));
     let least = *set.nu2.start().min(&most);
     let made = (least..=most).filter_map(|nu2| {
@@ -90,11 +93,11 @@ fn candidates(set: &Template, shape: &TableShape) -> Result<Vec<Literal>, Params
     Ok(made.collect())
 }
 
-/// Bits of failure probability kept back for what the bound averages over: with digits of few bits, the noise of key
-/// switches varies from one client's keys to another's.
+/// Bits of failure probability kept in reserve for what the bound averages over: with digits of few
+/// bits, the noise of key switches differs between clients' keys.
 const RESERVE: f64 = 1.0;
 
-/// The fewest bits of an answer that are reliable.
+/// The smallest widths of an answer that are reliable.
 fn answer_bits(draft: &Literal, ring: &RingSet, required: f64) -> Option<[u8; 2]> {
     let noise = Noise::of(draft, ring);
     let p = draft.p_log2;
@@ -112,10 +115,10 @@ fn answer_bits(draft: &Literal, ring: &RingSet, required: f64) -> Option<[u8; 2]
         .min_by_key(|[mask, body]| u32::from(*mask) + u32::from(*body) * u32::from(draft.n))
 }
 
-/// Nanoseconds that a byte on the wire is worth when server time is what matters.
+/// Nanoseconds that a byte on the wire is worth when the goal is server time.
 const BYTE_NANOSECONDS: f64 = SENT_BYTE_NANOSECONDS as f64;
 
-/// What a goal minimizes. Small terms of the others break ties.
+/// The value that a goal minimizes. Small terms of the other goals break ties.
 fn price(literal: &Literal, ring: &RingSet, shape: &TableShape) -> f64 {
     let cost = cost::of_literal(literal, ring);
     let lookups = shape.lookups_per_client.max(1) as f64;

@@ -1,4 +1,5 @@
-//! A client's keys as the server holds them: every row transformed, masks made from the seed.
+//! A client's keys as the server holds them: every row transformed, and the masks made from the
+//! seed.
 
 use crate::client::KEY_MASKS;
 use crate::keyring::{self, KeyUse};
@@ -13,14 +14,15 @@ use sotto_lattice::keyswitch::SwitchKey;
 use sotto_lattice::rgsw_conversion::ConversionKey;
 use std::sync::Arc;
 
-/// Admitted keys.
+/// A client's admitted keys.
 pub struct Session {
-    /// Of the rounds of expansion towards selectors, where they are not among those towards bits.
+    /// Keys of the rounds of expansion towards selectors, where they differ from those towards
+    /// bits.
     left: Vec<AutomorphismKey>,
-    /// Of the rounds towards bits, from round 0 on.
+    /// Keys of the rounds towards bits, from round 0 on.
     right: Vec<AutomorphismKey>,
     pub(crate) convert: Option<ConversionKey>,
-    /// Of each place of a packed answer; queries that were prepared share them.
+    /// Keys of each position of a packed answer, which prepared queries share.
     pub(crate) pack: Arc<Vec<SwitchKey>>,
 }
 

@@ -1,12 +1,13 @@
-//! Where a record lies: in which unit, polynomial, row and column.
+//! Positions of records in the image: unit, polynomial, row and column.
 //!
-//! Record r is column `r mod 2^nu2` of row `r / 2^nu2`. A record is cut into parts of one polynomial each,
-//! log2 p bits to a coefficient; n² parts in a row are a unit. Every unit has a region of the image of its
-//! own, in the order of the units, so that a record can be answered piece by piece from the front.
+//! Record r is at column `r mod 2^nu2` of row `r / 2^nu2`. A record is split into parts of one
+//! polynomial each, with log2 p bits in a coefficient; n² consecutive parts are a unit. Every unit
+//! has a region of the image of its own, in the order of the units, so that a record can be
+//! answered unit by unit from the start.
 //!
-//! In the plain and packed forms a region holds `rows` by `n² 2^nu2` polynomials: polynomial k of a record's
-//! unit is in column `k 2^nu2 + column`. In the matrix form it holds `rows n` by `n 2^nu2`: entry (i, j) of
-//! the unit's matrix is in row `row n + i` and column `j 2^nu2 + column`.
+//! In the plain and packed forms a region holds `rows` by `n² 2^nu2` polynomials: polynomial k of a
+//! record's unit is in column `k 2^nu2 + column`. In the matrix form it holds `rows n` by `n
+//! 2^nu2`: entry (i, j) of the unit's matrix is in row `row n + i` and column `j 2^nu2 + column`.
 
 use crate::literal::{Literal, TableForm};
 use crate::params::units_of;
@@ -15,7 +16,7 @@ use sotto_core::{ParamsError, Result};
 use sotto_math::tiles::TileLayout;
 use std::ops::Range;
 
-/// The places of a table's records.
+/// The positions of a table's records.
 #[derive(Debug, Clone)]
 pub struct Grid {
     layout: TileLayout,
@@ -29,7 +30,7 @@ pub struct Grid {
     rows: usize,
 }
 
-/// Where a polynomial of a unit lies in the unit's region.
+/// The position of a polynomial in its unit's region.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cell {
     /// Row of the region.
@@ -38,7 +39,7 @@ pub struct Cell {
     pub col: usize,
 }
 
-/// The largest image: far below where offsets could overflow.
+/// Largest image in bytes, far below where offsets could overflow.
 const MAX_BYTES: u64 = 1 << 46;
 
 impl Grid {
@@ -84,12 +85,12 @@ impl Grid {
         &self.layout
     }
 
-    /// Units in a record.
+    /// Number of units in a record.
     pub fn units(&self) -> u64 {
         self.units
     }
 
-    /// Bytes of a polynomial's data.
+    /// Bytes of data in a polynomial.
     pub fn part_bytes(&self) -> usize {
         self.part_bytes as usize
     }
@@ -99,17 +100,17 @@ impl Grid {
         self.part_bytes() * self.polynomials()
     }
 
-    /// Which bytes of a record a unit holds.
+    /// The bytes of a record that a unit holds.
     pub fn bytes_of_unit(&self, unit: u64) -> Range<usize> {
         self.stretch(unit, self.unit_bytes() as u64)
     }
 
-    /// Which bytes of a record a part holds; none of them past its end.
+    /// The bytes of a record that a part holds, cut off at the record's end.
     pub fn bytes_of_part(&self, part: u64) -> Range<usize> {
         self.stretch(part, self.part_bytes)
     }
 
-    /// The number of polynomial `k` of a unit among all parts of the record.
+    /// The number of polynomial `k` of a unit, among all parts of the record.
     pub fn part(&self, unit: u64, k: usize) -> u64 {
         unit * self.polynomials() as u64 + k as u64
     }
@@ -124,32 +125,32 @@ impl Grid {
         self.layout.bytes() * self.units
     }
 
-    /// Where the region of a unit starts in the image.
+    /// The offset of a unit's region in the image.
     pub fn region(&self, unit: u64) -> u64 {
         self.layout.bytes() * unit
     }
 
-    /// Where the region of a part's unit starts in the image.
+    /// The offset in the image of the region of a part's unit.
     pub fn region_of(&self, part: u64) -> u64 {
         self.region(part / self.polynomials() as u64)
     }
 
-    /// How many records there are.
+    /// Number of records.
     pub fn records(&self) -> u64 {
         self.records
     }
 
-    /// Records to a row: 2^nu2.
+    /// Number of records in a row: 2^nu2.
     pub fn columns(&self) -> usize {
         1 << self.nu2
     }
 
-    /// Rows of records.
+    /// Number of rows of records.
     pub fn rows(&self) -> usize {
         self.rows
     }
 
-    /// Polynomials in a unit: n².
+    /// Number of polynomials in a unit: n².
     pub fn polynomials(&self) -> usize {
         self.n * self.n
     }
@@ -159,30 +160,32 @@ impl Grid {
         ((record >> self.nu2) as usize, (record & ((1 << self.nu2) - 1)) as usize)
     }
 
-    /// The record at a place; past the end where the last row is not full.
+    /// The record at a row and column; past the end where the last row is not full.
     pub fn record(&self, row: usize, column: usize) -> u64 {
         ((row as u64) << self.nu2) | column as u64
     }
 
-    /// Where parts share lines: those of one unit's region, first row and column that are equal.
+    /// The group of parts that share cache lines: those whose unit, first row and column are equal.
     pub fn bunch(&self, record: u64, part: u64) -> (u64, usize, usize) {
         let cell = self.cell_of(record, part);
         (part / self.polynomials() as u64, self.layout.sharing(cell.row).start, cell.col)
     }
 
-    /// Which parts lie beside each other in every block: those of one unit's region, tile of rows and group of columns.
+    /// The group of parts that are contiguous in every block: those of one unit's region, tile of
+    /// rows and group of columns.
     pub fn run(&self, record: u64, part: u64) -> (u64, usize, usize) {
         let Cell { row, col } = self.cell_of(record, part);
         (part / self.polynomials() as u64, row / TileLayout::TILE_ROWS, col / TileLayout::GROUP_COLS)
     }
 
-    /// Where a part of a record lies in its unit's region.
+    /// The position of a part of a record in its unit's region.
     pub fn cell_of(&self, record: u64, part: u64) -> Cell {
         let (row, column) = self.place(record);
         self.cell(row, column, (part % self.polynomials() as u64) as usize)
     }
 
-    /// The record and the polynomial of its unit that a cell of a region holds. The record may be past the end.
+    /// The record, and the polynomial of its unit, that a cell of a region holds. The record may be
+    /// past the end.
     pub fn owner(&self, row: usize, col: usize) -> (u64, usize) {
         let (part, column) = (col >> self.nu2, col & (self.columns() - 1));
         match self.form {
@@ -191,7 +194,7 @@ impl Grid {
         }
     }
 
-    /// Where polynomial `k` of the unit of the record at (row, column) lies.
+    /// The position of polynomial `k` of the unit of the record at (row, column).
     pub fn cell(&self, row: usize, column: usize, k: usize) -> Cell {
         match self.form {
             TableForm::Plain | TableForm::Packed => Cell { row, col: (k << self.nu2) + column },

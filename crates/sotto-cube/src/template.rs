@@ -1,27 +1,27 @@
-//! Parameter sets before they meet a table: everything but how many records there are.
+//! Parameter sets before they are fitted to a table: everything but the number of records.
 
 use crate::literal::{GadgetTriple, Literal, NO_TABLES_MASK, TableForm, Upload};
 use crate::rings;
 use sotto_core::ParamsError;
 use std::ops::RangeInclusive;
 
-/// When a set is tried for tables that name none.
+/// When a set is tried for tables that name no set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WhenTried {
     /// Always.
     Always,
-    /// If the rate of answers is all that counts: its queries are megabytes.
+    /// Only for the goal [`sotto_core::Goal::Rate`], since its queries are megabytes.
     ForRateGoal,
     /// Only by its name.
     ByName,
 }
 
-/// A set of parameters that fits itself to a table.
+/// A parameter set that fits itself to a table.
 #[derive(Debug, Clone)]
 pub struct Template {
-    /// What a person types.
+    /// Name of the set on the command line.
     pub name: &'static str,
-    /// What it is, in one line.
+    /// Description of the set in one line.
     pub about: &'static str,
     /// When it is tried for tables that name no set.
     pub tried: WhenTried,
@@ -29,35 +29,37 @@ pub struct Template {
     pub ring: &'static str,
     /// How selectors are sent.
     pub upload: Upload,
-    /// What comes back.
+    /// Form of a unit and of its answer.
     pub form: TableForm,
-    /// n.
+    /// n: polynomials on a side of a unit.
     pub n: u8,
-    /// log2 p.
+    /// log2 p: bits of data in a coefficient.
     pub p_log2: u8,
-    /// How many further dimensions may be tried. The least is not binding for tables that are smaller.
+    /// Numbers of further dimensions that are tried. Smaller tables may have fewer.
     pub nu2: RangeInclusive<u8>,
-    /// Gadgets, as in [`Literal`].
+    /// Gadget of expansion in the tree that ends in selectors, as in [`Literal`].
     pub expand: GadgetTriple,
-    /// Of the bits' tree.
+    /// Gadget of expansion in the tree that ends in bits.
     pub expand_right: GadgetTriple,
-    /// Of the conversion.
+    /// Gadget of the conversion to RGSW.
     pub convert: GadgetTriple,
-    /// Of folding.
+    /// Gadget of folding.
     pub fold: GadgetTriple,
-    /// Of packing.
+    /// Gadget of packing, and of the conversion to matrices.
     pub pack: GadgetTriple,
-    /// Bits sent of a word of a query, of a key modulo Q, of a key modulo q.
+    /// Bits that are sent of a word of a query, of a key modulo Q, and of a key modulo q.
     pub sent_bits: [u8; 3],
 }
 
 impl Template {
-    /// Whether a literal has the ring, upload and form of this set: then it is of the same scheme.
+    /// Whether a literal has the ring, upload and form of this set, and so belongs to the same
+    /// scheme.
     pub fn kin(&self, literal: &Literal) -> bool {
         self.ring == literal.ring && self.upload == literal.upload && self.form == literal.form
     }
 
-    /// Whether this set makes a literal, for as many records of that size in as many columns.
+    /// Whether this set makes exactly this literal, for as many records of that size in as many
+    /// columns.
     pub fn makes(&self, literal: &Literal) -> bool {
         let Literal { records, record_bytes, nu2, answer_bits, written, mask, .. } = *literal;
         let made = self.literal(records, record_bytes, nu2, answer_bits);
@@ -70,8 +72,8 @@ impl Template {
         Ok(polynomials * rings::find(self.ring)?.n as u64 * u64::from(self.p_log2) / 8)
     }
 
-    /// The literal for `records` records of `record_bytes` bytes in 2^`nu2` columns, none of which is written in place; `None`
-    /// if there are too many. Gadgets that it has no use for are zero in it.
+    /// Makes the literal for `records` records of `record_bytes` bytes in 2^`nu2` columns, none of
+    /// which is written in place; `None` if there are too many records. Unused gadgets are zero.
     pub fn literal(&self, records: u64, record_bytes: u64, nu2: u8, answer_bits: [u8; 2]) -> Option<Literal> {
         let rows = u32::try_from(records.div_ceil(1 << nu2)).ok()?;
         let expands = self.upload == Upload::Expanded;

@@ -1,4 +1,4 @@
-//! Moving an image to the next epoch: only the polynomials that changed are read, changed and written.
+//! Image updates: only the polynomials that changed are read, changed and written.
 
 use crate::answer::stored;
 use crate::encode::stored_words;
@@ -10,17 +10,17 @@ use sotto_core::{Misuse, RecordChange, Result, Section, Sink};
 use sotto_math::tiles::WordFormat;
 use std::collections::BTreeMap;
 
-/// What changes in one part of one record: bytes, and where in the part they go. Later ones win.
+/// Changes of one part of one record: offsets in the part, and bytes. Later ones win.
 type Edits<'a> = Vec<(usize, &'a [u8])>;
 
-/// Applies changes to an image that holds the old table. There is nothing a client needs to be told: it
-/// holds nothing of the table.
+/// Applies changes to an image that holds the old table. There is no delta for clients, since they
+/// store nothing of the table.
 ///
 /// # Errors
 /// [`Misuse::IndexPastEnd`] for a change outside the records; storage errors.
 pub fn revise(params: &Inner, changes: &[RecordChange], out: &dyn Sink) -> Result<()> {
     let grid = &params.grid;
-    // In the order of the lines that they share.
+    // Sorted by the cache lines that they share.
     let mut parts: BTreeMap<_, Edits<'_>> = BTreeMap::new();
     for change in changes {
         let end = change.offset.saturating_add(change.bytes.len() as u64);
@@ -43,7 +43,7 @@ pub fn revise(params: &Inner, changes: &[RecordChange], out: &dyn Sink) -> Resul
     out.reserve(Section::Resident, grid.bytes())?;
     let words = stored(params)?;
     let parts: Vec<_> = parts.into_iter().collect();
-    // Who shares lines takes turns.
+    // Parts that share lines are changed by one thread, one after the other.
     let bunches: Vec<_> = parts.chunk_by(|((a, ..), _), ((b, ..), _)| a == b).collect();
     let part = |((_, record, part), edits): &(_, Edits<'_>)| {
         RecordPart { params, words: &words, out, record: *record, part: *part }.apply(edits)
@@ -61,7 +61,7 @@ struct RecordPart<'a> {
 }
 
 impl RecordPart<'_> {
-    /// Reads the polynomial, changes it, writes it back.
+    /// Reads the polynomial, changes it, and writes it back.
     fn apply(&self, edits: &Edits<'_>) -> Result<()> {
         let mut bytes = self.read()?;
         for (start, new) in edits {
@@ -73,7 +73,7 @@ impl RecordPart<'_> {
         self.write(&stored_words(self.params, self.words, &bytes)?)
     }
 
-    /// The bytes of the polynomial, without the mask.
+    /// Reads the bytes of the polynomial, without the whitening.
     fn read(&self) -> Result<Vec<u8>> {
         read(self.params, self.words, (self.record, self.part), |at, out| self.at(at, out))
     }

@@ -1,4 +1,4 @@
-//! The further dimensions.
+//! Folding: the dimensions after the first.
 
 use super::{ColumnSums, CubeTable, ExpandedQuery};
 use rayon::prelude::*;
@@ -8,9 +8,10 @@ use sotto_lattice::ring::Ring;
 use sotto_lattice::scratch::Scratch;
 
 impl<F> CubeTable<F> {
-    /// Folds the columns of every polynomial of a unit by one bit after the other, the lowest first:
-    /// `CMUX(C_b, ct_0, ct_1) = ct_0 + C_b x (ct_1 - ct_0)`, one product to a pair. What is left is one
-    /// ciphertext to each polynomial (or column of the matrix); of a part, one to each of its pieces.
+    /// Folds the columns of every polynomial of a unit by one bit after the other, the lowest
+    /// first: `CMUX(C_b, ct_0, ct_1) = ct_0 + C_b x (ct_1 - ct_0)`, one product for each pair. One
+    /// ciphertext for each polynomial (or column of the matrix) is left; of a part, one for each of
+    /// its pieces.
     pub fn fold(&self, columns: ColumnSums, query: &ExpandedQuery) -> Vec<Ciphertext> {
         let levels = self.share.levels;
         let groups = self.share.layout.cols() >> levels;
@@ -19,13 +20,14 @@ impl<F> CubeTable<F> {
         (0..groups).into_par_iter().filter_map(one).collect()
     }
 
-    /// Folds the columns from `first` on, as many as bits tell apart.
+    /// Folds the columns from `first` on, as many as the bits distinguish.
     fn fold_group(&self, columns: &ColumnSums, first: usize, bits: &[RgswCiphertext]) -> Option<Ciphertext> {
         let ring = &self.params.ring;
         let Some((lowest, rest)) = bits.split_first() else {
             return self.columns(columns, first..first + 1).pop();
         };
-        // The first halving takes the columns straight out of the sums, so that they lie there only once.
+        // The first halving takes the columns directly from the sums, so that they are in memory
+        // only once.
         let end = first + (1usize << bits.len());
         let some = |scratch: &mut Scratch, from: usize| {
             let mut pairs = self.columns(columns, from..end.min(from + TOGETHER));
@@ -39,7 +41,8 @@ impl<F> CubeTable<F> {
     }
 }
 
-/// Folds ciphertexts, as many as bits tell apart, by one bit after the other, the lowest first.
+/// Folds ciphertexts, as many as the bits distinguish, by one bit after the other, the lowest
+/// first.
 pub(super) fn halve(ring: &Ring, mut left: Vec<Ciphertext>, bits: &[RgswCiphertext]) -> Option<Ciphertext> {
     for bit in bits {
         let scratch = || Scratch::new(ring);
@@ -50,14 +53,14 @@ pub(super) fn halve(ring: &Ring, mut left: Vec<Ciphertext>, bits: &[RgswCipherte
     left.into_iter().next()
 }
 
-/// The first of two neighbors becomes the one that the bit selects.
+/// Overwrites the first of two neighbors with the one that the bit selects.
 fn fold_pair(ring: &Ring, bit: &RgswCiphertext, pair: &mut [Ciphertext], scratch: &mut Scratch) {
     if let [zero, one] = pair {
         bit.cmux(ring, zero, one, scratch);
     }
 }
 
-/// Keeps the first of each two neighbors.
+/// Keeps the first of every two neighbors.
 fn firsts(pairs: &mut Vec<Ciphertext>) {
     let mut first = false;
     pairs.retain(|_| {
@@ -66,5 +69,6 @@ fn firsts(pairs: &mut Vec<Ciphertext>) {
     });
 }
 
-/// Columns taken out of the sums together: their sixteen polynomials of eight slots are a run of 1,024 bytes.
+/// Columns that are extracted from the sums together: their sixteen polynomials of eight slots are
+/// 1,024 contiguous bytes.
 const TOGETHER: usize = 8;

@@ -1,8 +1,8 @@
-//! Tables in parts: a part holds some columns, folds them by the lower bits, and sends what is left modulo q; the higher bits
-//! fold what all parts sent.
+//! Tables in parts: a part holds some columns, folds them by the lower bits, and sends the result
+//! modulo q; the join folds the results of all parts by the higher bits.
 //!
-//! The 2^nu2 columns are cut into pieces of a power of two. So the order of folding is that of the whole table, and with it
-//! every byte.
+//! The 2^nu2 columns are split into pieces whose size is a power of two. So the order of folding,
+//! and with it every byte, is that of the whole table.
 
 use super::fold::halve;
 use super::{BATCH, CubeTable, ExpandedQuery};
@@ -19,34 +19,36 @@ use sotto_math::tiles::TileLayout;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Parts whose number is no power of two have at least so many pieces each, or all that there are.
+/// Smallest number of pieces of each part, where the number of parts is not a power of two and
+/// there are enough pieces.
 const PIECES: u32 = 4;
 
 /// The columns that a server holds.
 pub(super) struct ColumnRange {
-    /// Where they lie: those of one polynomial (or column of the matrix) after those of the other.
+    /// Layout of the columns: those of one polynomial (or column of the matrix) after those of the
+    /// previous one.
     pub(super) layout: TileLayout,
-    /// How many bits fold a piece of them.
+    /// Number of bits that fold one piece.
     pub(super) levels: usize,
 }
 
 impl ColumnRange {
-    /// All columns.
+    /// The range of all columns.
     pub(super) fn all(params: &Inner) -> Self {
         ColumnRange { layout: *params.grid.layout(), levels: params.literal.nu2.into() }
     }
 }
 
-/// How the columns are cut.
+/// The split of the columns into pieces, which the parts and the join fold.
 struct FoldSplit {
-    /// Columns of a piece, as a logarithm.
+    /// log2 of the columns in a piece.
     levels: usize,
-    /// How many pieces there are, as a logarithm.
+    /// log2 of the number of pieces.
     above: usize,
 }
 
 impl FoldSplit {
-    /// Of so many parts.
+    /// Splits the columns for a table in `parts` parts.
     fn of(params: &Inner, parts: u32) -> Self {
         let nu2 = usize::from(params.literal.nu2);
         let wanted = if parts.is_power_of_two() { parts } else { (parts * PIECES).next_power_of_two() };
@@ -54,24 +56,24 @@ impl FoldSplit {
         FoldSplit { levels: nu2 - above, above }
     }
 
-    /// Those of a part.
+    /// The pieces of one part.
     fn share(&self, cut: PartIndex) -> Range<usize> {
         let share = cut.share(1 << self.above);
         share.start as usize..share.end as usize
     }
 }
 
-/// Bits that may be left for whoever joins: pieces are whole groups of columns.
+/// Largest number of bits that can be left to the join: pieces are whole groups of columns.
 fn most_above(params: &Inner) -> usize {
     usize::from(params.literal.nu2).saturating_sub(TileLayout::GROUP_COLS.ilog2() as usize)
 }
 
-/// Polynomials of a unit (or columns of its matrix).
+/// Number of polynomials of a unit (or columns of its matrix).
 fn groups(params: &Inner) -> usize {
     params.grid.layout().cols() / params.grid.columns()
 }
 
-/// Bytes of a ciphertext.
+/// Bytes of a ciphertext modulo q.
 fn bytes(params: &Inner) -> usize {
     Ciphertext::sent_bytes(&params.ring, ModulusLevel::Main, params.rank())
 }
@@ -96,7 +98,8 @@ impl<F: Family> PartScheme for CubeScheme<F> {
     fn part_ranges(params: &Params<F>, cut: PartIndex) -> Vec<Range<u64>> {
         let layout = params.grid.layout();
         if cut.parts() == 1 {
-            // Where columns are few, those of several polynomials lie together, and are not to be told apart.
+            // Where there are few columns, those of several polynomials share tiles and cannot be
+            // separated.
             return std::iter::once(0..params.grid.region(params.grid.units())).collect();
         }
         let pieces = FoldSplit::of(params, cut.parts());
@@ -109,7 +112,7 @@ impl<F: Family> PartScheme for CubeScheme<F> {
             };
             let mut of_groups: Vec<_> = (0..groups(params)).map(of_group).collect();
             let region = params.grid.region(unit);
-            // Tile by tile, since that is how columns lie.
+            // Tile by tile, which is the order of the columns in the image.
             while let Some(tile) = of_groups.iter_mut().map(Iterator::next).collect::<Option<Vec<_>>>() {
                 all.extend(tile.into_iter().map(|range| region + range.start..region + range.end));
             }
@@ -171,7 +174,7 @@ impl<F: Family> PartScheme for CubeScheme<F> {
 }
 
 impl<F> CubeTable<F> {
-    /// What is left of at most [`BATCH`] queries' columns, unit by unit.
+    /// The partials of at most [`BATCH`] queries: their folded columns, unit by unit.
     fn partials(&self, queries: &[&ExpandedQuery]) -> Vec<Vec<u8>> {
         let mut partials = vec![Vec::new(); queries.len()];
         for unit in 0..self.params.grid.units() {

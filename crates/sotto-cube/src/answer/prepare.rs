@@ -1,4 +1,4 @@
-//! From a query to selectors and bits.
+//! Query expansion: from a query to selectors and bits.
 
 use super::{AnswerBuffers, CubeTable};
 use crate::client::QUERY_MASKS;
@@ -20,7 +20,8 @@ use sotto_lattice::scratch::Scratch;
 use sotto_math::tiles::Selectors;
 use std::sync::Arc;
 
-/// A query as the server works with it: a selector for each row, a bit for each further dimension.
+/// A query in the form that the server computes with: a selector for each row, a bit for each
+/// further dimension.
 pub struct ExpandedQuery {
     selectors: Selectors,
     pub(super) bits: Vec<RgswCiphertext>,
@@ -41,26 +42,27 @@ impl ExpandedQuery {
     }
 }
 
-/// Selectors laid out together: four of two components are runs of 512 bytes.
+/// Selectors that are stored in the scan's layout together: four of two components are 512
+/// contiguous bytes.
 const TOGETHER: usize = 4;
 
-/// What becomes of a leaf of expansion.
+/// The value that a leaf of the expansion becomes.
 enum LeafValue {
-    /// A selector modulo q, or n of them in the matrix form.
+    /// A selector modulo q, or n ciphertexts of it in the matrix form.
     Selector(Vec<Ciphertext>),
-    /// A row m g_j, still modulo Q.
+    /// A row m g_j of an RGSW ciphertext, still modulo Q.
     Bit(Ciphertext),
 }
 
 impl<F> CubeTable<F> {
-    /// Query expansion: from what was sent to selectors and RGSW encryptions of bits, both modulo q.
+    /// Expands a query to selectors and RGSW encryptions of bits, both modulo q.
     ///
     /// # Errors
     /// [`sotto_core::Error::Peer`] for a query that was not decoded under these parameters.
     pub fn prepare(&self, session: &Session, query: &Query) -> Result<ExpandedQuery> {
         let (selectors, rows) = self.params.selectors_and_rows(session, query)?;
         let layout = &self.share.layout;
-        // Every line of them is set below, so what is in the room does not matter.
+        // Every cache line of the buffer is written below, so its old contents do not matter.
         let room = self.spare.selectors.take().unwrap_or_default();
         let mut laid = Selectors::in_room(&self.words, layout, self.params.rank() + 1, room);
         let selectors: Vec<&Ciphertext> = selectors.iter().flatten().collect();
@@ -76,14 +78,15 @@ impl<F> CubeTable<F> {
         Ok(ExpandedQuery { selectors: laid, bits, pack: session.pack.clone(), spare: self.spare.clone() })
     }
 
-    /// Expansion of several queries; threads of the current pool share them, and each of them.
+    /// Expands several queries; threads of the current pool work on different queries, and on one
+    /// query together.
     pub fn prepare_all(&self, asks: &[(&Session, &Query)]) -> Vec<Result<ExpandedQuery>> {
         asks.par_iter().map(|(session, query)| self.prepare(session, query)).collect()
     }
 }
 
 impl Inner {
-    /// The query's selectors, and the rows that its bits are made of.
+    /// The query's selectors, and the rows of which its bits are made.
     fn selectors_and_rows(
         &self,
         session: &Session,
@@ -95,7 +98,8 @@ impl Inner {
         }
     }
 
-    /// The bits of a query, for whoever has no table. Of what is expanded, selectors come along, and nothing is made of them.
+    /// Computes the bits of a query for a join, which has no table. Selectors are expanded along,
+    /// and discarded.
     pub(super) fn bits_of(&self, session: &Session, query: &Query) -> Result<Vec<RgswCiphertext>> {
         let rows = match self.literal.upload {
             Upload::Expanded => self.expand(session, query, |_| Vec::new())?.1,
@@ -104,7 +108,8 @@ impl Inner {
         self.bits(session, rows)
     }
 
-    /// The query's one ciphertext, coefficient by coefficient: what `selector` makes of selectors, and the rows of bits.
+    /// Expands the query's one ciphertext, coefficient by coefficient, to the values that
+    /// `selector` makes of selectors, and to the rows of bits.
     fn expand(
         &self,
         session: &Session,
@@ -131,13 +136,13 @@ impl Inner {
         Ok((selectors.collect(), bits.collect()))
     }
 
-    /// The query's selectors as they came.
+    /// The query's selectors, where they are sent directly.
     fn selectors_received(&self, session: &Session, query: &Query) -> Result<Vec<Vec<Ciphertext>>> {
         let selector = |i| Ok(self.selector(session, &self.cipher(query, i)?));
         (0..self.literal.rows as usize).into_par_iter().map(selector).collect()
     }
 
-    /// The rows of its bits as they came.
+    /// The rows of the query's bits, where they are sent directly.
     fn rows_received(&self, query: &Query) -> Result<Vec<Ciphertext>> {
         let rows = self.literal.rows as usize..query.bodies.len();
         rows.into_par_iter().map(|i| self.cipher(query, i)).collect()
@@ -154,13 +159,13 @@ impl Inner {
         Ok(Ciphertext::new(ring, self.tag(level), &mask, std::iter::once(body.as_slice())))
     }
 
-    /// What the matrix form makes of a ciphertext happens before it is lowered, which there changes nothing.
+    /// The matrix form converts a ciphertext before the switch to q, whose result is the same.
     fn tag(&self, level: ModulusLevel) -> ModulusLevel {
         if self.literal.form == TableForm::Matrix { ModulusLevel::Full } else { level }
     }
 
-    /// A selector modulo q: one ciphertext, or the n columns of its matrix form, each with the message at
-    /// its own place (Spiral's scalar-to-matrix).
+    /// Makes a selector modulo q: one ciphertext, or the n columns of its matrix form, each with
+    /// the message at its own position (Spiral's scalar-to-matrix).
     fn selector(&self, session: &Session, cipher: &Ciphertext) -> Vec<Ciphertext> {
         let ring = &self.ring;
         if cipher.level() == ModulusLevel::Main {
@@ -183,7 +188,8 @@ impl Inner {
         (1..).zip(session.pack.iter()).map(column).collect()
     }
 
-    /// RGSW encryptions of the bits: converted from rows m g_j, or put together from all rows.
+    /// Makes the RGSW encryptions of the bits: converted from rows m g_j, or assembled from all
+    /// rows.
     fn bits(&self, session: &Session, rows: Vec<Ciphertext>) -> Result<Vec<RgswCiphertext>> {
         let Some(gadget) = &self.gadgets.fold else { return Ok(Vec::new()) };
         let incomplete = || Misuse::Rule("all rows of every bit").into();

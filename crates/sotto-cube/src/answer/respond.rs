@@ -1,4 +1,4 @@
-//! From folded ciphertexts to what is sent.
+//! Responses: from folded ciphertexts to the bits that are sent.
 
 use super::{CubeTable, ExpandedQuery};
 use crate::literal::TableForm;
@@ -13,14 +13,14 @@ use sotto_lattice::scratch::Scratch;
 use sotto_math::modulus_pair::round_to_bits;
 
 impl<F> CubeTable<F> {
-    /// Packs if there is something to pack, and switches to the bits that are sent.
+    /// Packs the ciphertexts if the form requires it, and switches to the bits that are sent.
     pub fn respond(&self, folded: Vec<Ciphertext>, query: &ExpandedQuery) -> UnitAnswer {
         self.params.respond(folded, &query.pack)
     }
 }
 
 impl Inner {
-    /// [`CubeTable::respond`], with the client's keys for packing.
+    /// Does the work of [`CubeTable::respond`], with the client's keys for packing.
     pub(super) fn respond(&self, folded: Vec<Ciphertext>, keys: &[SwitchKey]) -> UnitAnswer {
         let columns = match self.literal.form {
             TableForm::Plain | TableForm::Matrix => folded,
@@ -30,7 +30,7 @@ impl Inner {
         UnitAnswer { polynomials: switched.collect::<Vec<_>>().into_iter().flatten().collect() }
     }
 
-    /// Column j of the unit: ciphertexts (1, j) to (n, j), under one mask.
+    /// Packs column j of the unit: ciphertexts (1, j) to (n, j), under one mask polynomial.
     pub(super) fn pack(&self, folded: &[Ciphertext], keys: &[SwitchKey]) -> Vec<Ciphertext> {
         let n = keys.len();
         let column = |j: usize| {
@@ -40,8 +40,8 @@ impl Inner {
         (0..n).into_par_iter().map(column).collect()
     }
 
-    /// Modulus switching to powers of two: more bits for the mask, whose rounding is multiplied by the
-    /// secret, fewer for the bodies.
+    /// Switches the modulus to powers of two: more bits for the mask, whose rounding error the
+    /// secret multiplies, and fewer for the bodies.
     fn switch(&self, mut column: Ciphertext) -> Vec<Vec<u64>> {
         let ring = &self.ring;
         let [mask, body] = self.literal.answer_bits.map(u32::from);

@@ -31,8 +31,9 @@ impl<F: Family> Server<CubeScheme<F>> for CubeTable<F> {
         Session::admit(&self.params, &keys)
     }
 
-    /// Answer: expand each query into selectors and bits; then, for each unit of a record, multiply the table by the
-    /// selectors of up to four queries in one pass, fold what comes out by the bits, and switch to the bits that are sent.
+    /// Answers many queries: expands each query into selectors and bits; then, for each unit of a
+    /// record, multiplies the table by the selectors of up to four queries in one pass, folds the
+    /// sums by the bits, and switches to the bits that are sent.
     fn answer_many(&self, asks: Vec<(&Session, Query)>) -> Vec<Result<Answer>> {
         let asks: Vec<(&Session, &Query)> = asks.iter().map(|(session, query)| (*session, query)).collect();
         together(self.prepare_all(&asks), |queries: Vec<ExpandedQuery>| {

@@ -1,4 +1,4 @@
-//! The noise of whole lookups, measured with the secret at hand, against the model: within 0.3 bit.
+//! The noise of whole lookups, measured with the secret, agrees with the model within 0.3 bit.
 
 use super::CubeTable;
 use crate::client::Prepare;
@@ -20,7 +20,7 @@ use sotto_testkit::memory::{MemoryRows, MemorySink};
 use sotto_testkit::rng::seeded;
 use std::sync::Arc;
 
-/// A family that has the sets below.
+/// A family with the parameter sets below.
 struct Measured;
 
 const LARGE: Template = Template {
@@ -118,7 +118,7 @@ struct Squares {
 }
 
 impl Squares {
-    /// Adds what a polynomial's phase is off from q / p times its data.
+    /// Adds the error of a polynomial's phase against q / p times its data.
     fn add(
         &mut self,
         params: &Params<Measured>,
@@ -139,21 +139,22 @@ impl Squares {
         }
     }
 
-    /// log2 of measured over predicted deviation.
+    /// log2 of the measured over the predicted deviation.
     fn off(&self, variance: f64) -> f64 {
         (self.sum / self.count / variance).log2() / 2.0
     }
 }
 
-/// What a table's bytes are, by its parameters.
+/// Fills a table with bytes, by its parameters.
 type Fill = fn(&Params<Measured>, &mut [u8], &mut dyn sotto_core::CryptoRng);
 
 fn random(_: &Params<Measured>, bytes: &mut [u8], rng: &mut dyn sotto_core::CryptoRng) {
     rng.fill_bytes(bytes);
 }
 
-/// Rows made by somebody who knows the mask: under it every coefficient is -p/2, which is most of a polynomial's weight on one
-/// frequency. Of tables whose records are one polynomial of 16-bit words.
+/// Rows made by somebody who knows the whitening stream: every whitened coefficient is -p/2, which
+/// puts most of a polynomial's weight on one frequency. For tables whose records are one polynomial
+/// of 16-bit words.
 fn made_against_the_mask(params: &Params<Measured>, bytes: &mut [u8], _: &mut dyn sotto_core::CryptoRng) {
     for (record, bytes) in (0..).zip(bytes.chunks_mut(params.literal.record_bytes as usize)) {
         bytes.chunks_mut(2).for_each(|word| word.copy_from_slice(&[0, 0x80]));
@@ -190,7 +191,8 @@ fn measure(set: &str, fill: Fill) -> [f64; 3] {
         let record = 77;
         let (OneServer(query), pending) = client.query(RecordIndex(record), rng).unwrap();
         let query = cube.prepare(&session, &query).unwrap();
-        // The second pass takes the room that the first one left, and finds nothing of it in its sums.
+        // The second pass reuses the buffers of the first one, and its sums must not contain their
+        // contents.
         drop(cube.first_dimension(0, &[&query]));
         let columns = cube.first_dimension(0, &[&query]).remove(0);
         assert!(cube.spare.sums.take().is_none(), "{set}: room is not used again");
@@ -200,8 +202,8 @@ fn measure(set: &str, fill: Fill) -> [f64; 3] {
             TableForm::Matrix => client.packed.iter().collect(),
             TableForm::Plain | TableForm::Packed => vec![&client.secret],
         };
-        // In the plain and packed forms a group of columns is a polynomial of the unit, in the matrix form a
-        // column of it, whose entries are bodies.
+        // In the plain and packed forms a group of columns is a polynomial of the unit; in the
+        // matrix form it is a column of the matrix, whose entries are bodies.
         let k = |group: usize, body: usize| if secrets.len() > 1 { body * side + group } else { group };
         let groups = params.grid.layout().cols() / params.grid.columns();
         for group in 0..groups {
@@ -249,8 +251,8 @@ fn measured_noise_is_within_a_third_of_a_bit_of_the_model() {
     }
 }
 
-/// The failure bound takes such rows at 3 times the variance in the mean of all keys, 0.8 bits; of a few clients it is more or
-/// less.
+/// The failure bound counts such rows at 3 times the variance, in the mean over all keys, which is
+/// 0.8 bits; for a few clients it is more or less.
 #[test]
 fn rows_made_against_the_mask_add_the_noise_that_they_are_counted_with() {
     let [first, ..] = measure("large", made_against_the_mask);

@@ -1,4 +1,4 @@
-//! Numbers that nobody would write into a catalog, and tables that nobody has: they are refused, or they work.
+//! Absurd numbers in literals and absurd tables are refused, or they work.
 
 use fspiral::FSpiral;
 use onionpir::OnionPir;
@@ -8,12 +8,12 @@ use sotto_cube::literal::{GadgetTriple, NO_TABLES_MASK};
 use sotto_cube::{Family, Literal, Params, TableForm, Upload, rings};
 use spiral::Spiral;
 
-/// Any number, small ones and powers of two as often as all others.
+/// Any number; small ones and powers of two come up as often as all others.
 fn number() -> impl Strategy<Value = u64> {
     prop_oneof![any::<u64>(), 0..10_000u64, (0..64u32).prop_map(|i| 1 << i), Just(u64::MAX)]
 }
 
-/// Any triple, and some that are gadgets.
+/// Any triple, some of which are gadgets.
 fn triple() -> impl Strategy<Value = GadgetTriple> {
     prop_oneof![any::<[u8; 3]>(), Just([0; 3]), (1..12u8, 1..40u8, 0..60u8).prop_map(|(l, b, a)| [l, b, a])]
 }
@@ -61,7 +61,7 @@ fn literal() -> impl Strategy<Value = Literal> {
     )
 }
 
-/// What is chosen for a table passes the check, with sizes that can be counted.
+/// Checks that the parameters selected for a table pass the check, with sizes that can be counted.
 fn chosen_is_checked<F: Family>(shape: &TableShape) {
     if let Ok(literal) = Params::<F>::select(shape) {
         let params = Params::<F>::check(literal).unwrap();

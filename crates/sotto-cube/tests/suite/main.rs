@@ -1,4 +1,4 @@
-//! The hypercube's parameters, and a client written from the page alone.
+//! Tests of the hypercube's parameters, and a client written from the specification alone.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,

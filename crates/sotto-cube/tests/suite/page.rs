@@ -1,7 +1,9 @@
-//! `spec/cube.md`, tried out: a client and a reader of images written from the page alone, with the real server.
+//! Tests of `spec/cube.md`: a client and a reader of images written from the specification alone,
+//! with the real server.
 //!
-//! Nothing here shares arithmetic, layouts or messages with the crates it tests: what the two sides understand of
-//! each other is what the page says. The parameters are those of the known answers of all three schemes.
+//! Nothing here shares arithmetic, layouts or messages with the tested crates: the two sides have
+//! only the specification in common. The parameters are those of the known answers of all three
+//! schemes.
 
 mod bits;
 mod client;

@@ -1,11 +1,11 @@
-//! A client of the family, from the page.
+//! A client of the family, written from the specification.
 
 use crate::page::bits::{append, bytes, words};
 use crate::page::ring::{Limb, Poly, Ring, stream};
 use rand_core::Rng as _;
 use serde_json::Value;
 
-/// A literal, as its JSON says it.
+/// A literal, read from its JSON.
 pub(crate) struct Numbers(pub(crate) Value);
 
 impl Numbers {
@@ -36,7 +36,7 @@ fn depth(values: u64) -> u32 {
     values.next_power_of_two().ilog2()
 }
 
-/// The rings of the page's table: N, the primes of q, q'.
+/// The rings of the specification's table: N, the primes of q, q'.
 pub(crate) fn moduli(name: &str) -> (usize, Vec<u64>, Option<u64>) {
     match name {
         "n4096-q50-q50" => (4096, vec![1125899904679937], Some(1125899903991809)),
@@ -65,7 +65,7 @@ impl Client {
             Ring { n, limbs: limbs.collect() }
         };
         let mut rng = sotto_testkit::rng::seeded(label);
-        // What the law of the secret is does not show: any small one is a client's.
+        // The distribution of the secret does not show: any small one is a client's.
         let mut small = || (0..n).map(|_| i64::from(rng.next_u32() % 3) - 1).collect::<Vec<_>>();
         let secret = small();
         let places = if numbers.text("form") == "plain" { 0 } else { numbers.of("n") };
@@ -77,7 +77,7 @@ impl Client {
         (0..n).map(|_| i64::from(self.rng.next_u32() % 7) - 3).collect()
     }
 
-    /// b = a s + e + m, its top bits.
+    /// Appends the top bits of b = a s + e + m.
     fn body(&mut self, full: bool, bits: u32, a: &Poly, secret: &[i64], message: &Poly, out: &mut Vec<bool>) {
         let n = self.main.n;
         let error = self.error(n);
@@ -89,7 +89,7 @@ impl Client {
         append(out, &top, bits);
     }
 
-    /// The keys, in the order of the page.
+    /// The keys, in the order of the specification.
     pub(crate) fn keys(&mut self) -> Vec<u8> {
         let seed = [0x11; 32];
         let mut keys: Vec<(bool, &str, Vec<Vec<i64>>, Vec<Poly>)> = Vec::new();
@@ -148,7 +148,7 @@ impl Client {
         [seed.to_vec(), bytes(&out)].concat()
     }
 
-    /// What the ciphertexts of a query hold.
+    /// The messages that the ciphertexts of a query encrypt.
     fn messages(&self, index: u64) -> Vec<Poly> {
         let (rows, nu2) = (self.numbers.of("rows"), self.numbers.of("nu2"));
         let (row, column) = (index >> nu2, index & ((1 << nu2) - 1));
@@ -254,7 +254,7 @@ fn integer_product(limb: &Limb, a: &[u64], secret: &[i64]) -> Vec<i64> {
     limb.product(a, &s).into_iter().map(centered).collect()
 }
 
-/// "Whitening".
+/// Section "Whitening".
 pub(crate) fn whitened(numbers: &Numbers, record: u64, part: u64, data: &[u8]) -> Vec<u8> {
     let digits = numbers.text("mask");
     let seed = std::array::from_fn(|i| u8::from_str_radix(&digits[2 * i..][..2], 16).unwrap());

@@ -1,10 +1,10 @@
-//! A reader of images, from the page.
+//! A reader of images, written from the specification.
 
 use crate::page::bits::{append, bytes};
 use crate::page::client::{Numbers, moduli, whitened};
 use crate::page::ring::Limb;
 
-/// A record, taken out of an image without any key.
+/// Reads a record out of an image, without any key.
 pub(crate) fn record(numbers: &Numbers, image: &[u8], index: u64) -> Vec<u8> {
     let (n, primes, _) = moduli(numbers.text("ring"));
     let limb = Limb::new(n, &primes);

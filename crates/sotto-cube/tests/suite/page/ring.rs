@@ -185,7 +185,8 @@ impl Ring {
         a[0].iter().zip(&a[1]).map(lift).collect()
     }
 
-    /// "Masks": words of a stream, cut to the bits of the modulus, those not below it skipped; slots.
+    /// Section "Masks": words of a stream, cut to the bits of the modulus, skipping those not below
+    /// it; slots.
     pub(crate) fn mask(&self, seed: &[u8; 32], label: &str, index: u64) -> Poly {
         let mut stream = stream(seed, label, index);
         let mut word = |limb: &Limb| loop {
@@ -200,7 +201,7 @@ impl Ring {
     }
 }
 
-/// "Streams".
+/// Section "Streams".
 pub(crate) fn stream(seed: &[u8; 32], label: &str, index: u64) -> ChaCha20Rng {
     let mut bytes = seed.to_vec();
     bytes.extend((label.len() as u64).to_le_bytes());
