@@ -1,64 +1,66 @@
-//! States and journals as bytes: what is read and written is a type, and borsh lays it out.
+//! Borsh encoding and decoding of saved states and journals.
 //!
-//! Its numbers are little-endian and of fixed width, its structs the bytes of their fields one after the other, so what is drawn
-//! in `spec/` can be read off the types. Lists whose lengths the parameters say are read and written without a length.
+//! Numbers are little-endian and of fixed width, and a struct is the bytes of its fields one after
+//! the other, so the drawings in `spec/` can be read off the types. Lists whose lengths follow from
+//! the parameters are written and read without a length.
 
 use borsh::{BorshDeserialize, BorshSerialize};
 use sotto_core::{Error, PeerMisbehaved, Result};
 use std::io::{self, Read, Write};
 
-/// Bytes that are read at once.
+/// Bytes that one read takes at most.
 const CHUNK: usize = 1 << 16;
 
-/// Writes a value.
+/// Writes a value to `out` in borsh.
 ///
 /// # Errors
-/// What `out` gives.
+/// Errors of `out`.
 pub fn put(value: &impl BorshSerialize, mut out: &mut dyn Write) -> Result<()> {
     Ok(value.serialize(&mut out)?)
 }
 
-/// Where a state or a journal comes from: its bytes, and what they are called in an error.
+/// A reader of states and journals, which names the file in its errors.
 pub struct StateReader<'a> {
     from: &'a mut dyn Read,
     what: &'static str,
-    /// The storage's own failure, to be told from bytes that say nothing.
+    /// The error of the storage, as opposed to malformed bytes.
     failed: Option<io::Error>,
 }
 
 impl<'a> StateReader<'a> {
-    /// A state.
+    /// Reads a saved state.
     pub fn state(from: &'a mut dyn Read) -> Self {
         StateReader { from, what: "client state", failed: None }
     }
 
-    /// An entry of a journal.
+    /// Reads an entry of a journal.
     pub fn journal(from: &'a mut dyn Read) -> Self {
         StateReader { from, what: "journal", failed: None }
     }
 
-    /// The next value.
+    /// Reads the next value.
     ///
     /// # Errors
-    /// [`sotto_core::Error::Peer`] for bytes that are none, or too few; what the storage gives.
+    /// [`sotto_core::Error::Peer`] for malformed or missing bytes; errors of the storage.
     pub fn get<T: BorshDeserialize>(&mut self) -> Result<T> {
         let value = T::deserialize_reader(self);
         value.map_err(|_| self.why())
     }
 
-    /// The next bytes.
+    /// Fills `out` with the next bytes.
     ///
     /// # Errors
-    /// As [`StateReader::get`].
+    /// Those of [`StateReader::get`].
     pub fn exact(&mut self, out: &mut [u8]) -> Result<()> {
         let read = self.read_exact(out);
         read.map_err(|_| self.why())
     }
 
-    /// Appends the next `len` bytes. Memory that is reserved is not touched before they come.
+    /// Appends the next `len` bytes to `list`. Reserved memory is not touched before the bytes
+    /// come.
     ///
     /// # Errors
-    /// As [`StateReader::get`].
+    /// Those of [`StateReader::get`].
     pub fn append(&mut self, list: &mut Vec<u8>, len: usize) -> Result<()> {
         let end = list.len() + len;
         while list.len() < end {
@@ -69,10 +71,10 @@ impl<'a> StateReader<'a> {
         Ok(())
     }
 
-    /// Whatever else is read from here, with its error explained.
+    /// Runs a reader of other formats on the remaining bytes, and explains its errors.
     ///
     /// # Errors
-    /// As [`StateReader::get`]; what `read` gives.
+    /// Those of [`StateReader::get`], and those of `read`.
     pub fn through<T>(&mut self, read: impl FnOnce(&mut dyn Read) -> Result<T>) -> Result<T> {
         let got = read(self);
         got.map_err(|error| match error {
@@ -81,12 +83,12 @@ impl<'a> StateReader<'a> {
         })
     }
 
-    /// Refuses what was read.
+    /// The error for values that were read and are invalid.
     pub fn malformed(&self, why: &str) -> Error {
         PeerMisbehaved::Malformed { what: self.what, why: why.into() }.into()
     }
 
-    /// Why nothing was read: the storage's failure, or bytes that are none.
+    /// The cause of a failed read: an error of the storage, or malformed bytes.
     fn why(&mut self) -> Error {
         match self.failed.take() {
             Some(failed) => failed.into(),
@@ -99,7 +101,8 @@ impl Read for StateReader<'_> {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         self.from.read(out).map_err(|error| {
             let kind = error.kind();
-            // What is asked again, and bytes that end too early, are no failures of the storage.
+            // Interrupted reads are repeated, and bytes that end too early are not a failure of the
+            // storage.
             if !matches!(kind, io::ErrorKind::Interrupted | io::ErrorKind::UnexpectedEof) {
                 self.failed = Some(error);
             }
@@ -108,10 +111,11 @@ impl Read for StateReader<'_> {
     }
 }
 
-/// Room for just as many as there will be, so that no secret is left behind where a list grew.
+/// Reserves space for exactly `len` elements, so that a growing list leaves no copy of a secret
+/// behind.
 ///
 /// # Errors
-/// [`sotto_core::Error::Storage`] if there is no memory for it.
+/// [`sotto_core::Error::Storage`] if the memory is not available.
 pub fn reserve<T>(list: &mut Vec<T>, len: usize) -> Result<()> {
     Ok(list.try_reserve_exact(len).map_err(|_| io::Error::from(io::ErrorKind::OutOfMemory))?)
 }

@@ -1,17 +1,17 @@
-//! A rows delta: for each changed row its number and old ^ new, by ascending numbers.
+//! Rows deltas: for each changed row its number and old xor new, by ascending numbers.
 
 use sotto_core::{PeerMisbehaved, Result};
 
-/// The changed rows of an epoch.
+/// The changed rows between two epochs, read from a delta file.
 pub struct RowsDelta<'a> {
     rows: Vec<(u64, &'a [u8])>,
 }
 
 impl<'a> RowsDelta<'a> {
-    /// Reads a whole delta of a table with so many rows.
+    /// Reads a whole delta of a table with `len` rows.
     ///
     /// # Errors
-    /// [`sotto_core::Error::Peer`] for bytes that are none.
+    /// [`sotto_core::Error::Peer`] for malformed bytes.
     pub fn read(delta: &'a [u8], len: u64, row_bytes: usize) -> Result<Self> {
         let record = 8 + row_bytes;
         if !delta.len().is_multiple_of(record) {
@@ -29,7 +29,7 @@ impl<'a> RowsDelta<'a> {
         Ok(RowsDelta { rows })
     }
 
-    /// Each changed row and what changed about it, by ascending numbers.
+    /// The numbers of the changed rows and their changes (old xor new), by ascending numbers.
     pub fn rows(&self) -> &[(u64, &'a [u8])] {
         &self.rows
     }
@@ -38,12 +38,12 @@ impl<'a> RowsDelta<'a> {
 /// The changed rows of one partition.
 pub struct PartitionDelta<'a> {
     changes: &'a [(u64, &'a [u8])],
-    /// By offset one more than which change, and 0 for a row that stays.
+    /// For each offset, 1 plus the index of its change, and 0 for an unchanged row.
     which: Vec<u32>,
 }
 
 impl<'a> RowsDelta<'a> {
-    /// Each partition with a changed row, where one has so many rows, and its changes.
+    /// The partitions of `rows` rows that have a changed row, each with its changes.
     pub fn partitions(&self, rows: usize) -> impl Iterator<Item = (u64, PartitionDelta<'_>)> {
         let w = rows as u64;
         self.rows.chunk_by(move |(one, _), (next, _)| one / w == next / w).map(move |changes| {
@@ -59,14 +59,14 @@ impl<'a> RowsDelta<'a> {
 }
 
 impl<'a> PartitionDelta<'a> {
-    /// What changed about the row at an offset.
+    /// The change (old xor new) of the row at an offset.
     pub fn at(&self, offset: u16) -> Option<&'a [u8]> {
         let i = self.which.get(usize::from(offset)).copied().unwrap_or(0);
         self.changes.get((i as usize).wrapping_sub(1)).map(|(_, change)| *change)
     }
 }
 
-/// Adds what changed to what the row is in.
+/// Adds the change of a row to a parity that contains the row.
 pub fn add(parity: &mut [u8], change: &[u8]) {
     parity.iter_mut().zip(change).for_each(|(byte, change)| *byte ^= change);
 }

@@ -1,15 +1,16 @@
-//! What schemes whose clients keep *hints* share: parities of secret sets of rows, each of which is spent on one query.
+//! Shared code of schemes whose clients hold *hints*: parities of secret sets of rows, each of
+//! which one query spends.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
-//! | [`slots`] | hints from a second server, a fresh one in the slot of each that is spent: Checklist, TreePIR |
-//! | [`stream`] | hints from one pass over the streamed table, each replaced by a backup: S3PIR, Piano |
-//! | [`message`] | order, supply, answer |
-//! | [`bytes`] | states and journals, read and written |
+//! | [`two_server`] | hints that a second server makes, with a fresh one in the slot of each spent one: Checklist, TreePIR |
+//! | [`one_server`] | hints from one pass over the streamed table, each replaced by a backup: S3PIR, Piano |
+//! | [`message`] | hint request, hint response, answer |
+//! | [`codec`] | reading and writing states and journals |
 //! | [`delta`] | the changed rows of an epoch |
-//! | `table` | the rows in an image: encoded, opened, revised (feature `server`) |
+//! | [`row_table`] | the rows in an image: encoded, opened, updated (feature `server`) |
 //!
-//! README.md says what a scheme adds, and what every scheme of this kind keeps to.
+//! README.md says what a scheme adds, and which rules all schemes of this kind follow.
 #![forbid(unsafe_code)]
 
 pub mod codec;

@@ -1,43 +1,43 @@
-//! Order, supply and answer. What a query is, each scheme says.
+//! Hint request, hint response and answer. Each scheme defines its own query.
 #![deny(clippy::indexing_slicing)]
 
 use sotto_core::{PeerMisbehaved, Result, Wire, wire};
 use zeroize::Zeroizing;
 
-/// How long messages are: a function of a scheme's parameters.
+/// Message lengths as functions of a scheme's parameters.
 pub trait MessageLengths {
     /// Bytes of an answer.
     fn answer_bytes(&self) -> usize;
 
-    /// Blocks of hints that can be ordered; none where clients stream the table.
+    /// Number of hint blocks that a client can request; 0 where clients stream the table.
     fn blocks(&self) -> u32 {
         0
     }
 
-    /// Bytes of a supply.
+    /// Bytes of a hint response.
     fn supply_bytes(&self) -> usize {
         0
     }
 }
 
-/// Rows, or sums of them.
+/// An answer: rows, or sums of rows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer(pub Zeroizing<Vec<u8>>);
 
-/// Which parities a server is to make.
+/// A request for the parities of one block of hints.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HintRequest {
-    /// What the sets are drawn from.
+    /// The key that the sets are derived from.
     pub key: Zeroizing<[u8; 16]>,
-    /// Of which block of hints.
+    /// The number of the block, from 0.
     pub block: u32,
 }
 
-/// The parities of a block of hints. Where the last block has fewer than others, zeros follow.
+/// The parities of a block of hints. If the last block has fewer hints than others, zeros follow.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HintResponse(pub Zeroizing<Vec<u8>>);
 
-/// A message of octets, as many as the parameters say.
+/// Implements `Wire` for a message of bytes whose number follows from the parameters.
 macro_rules! octets {
     ($name:ident, $called:literal, $bytes:ident) => {
         impl<P: MessageLengths> Wire<P> for $name {

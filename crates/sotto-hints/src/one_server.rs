@@ -1,26 +1,28 @@
-//! Hints from one pass over the streamed table, and from nobody else.
+//! Hints from one pass over the streamed table, without a second server.
 //!
-//! The table is c partitions of w rows. A client takes it in once and keeps parities of M pseudo-random sets, of a row in
-//! each of some partitions: a set is a function of the client's key and of an id. To fetch a row the client takes a hint that
-//! contains it, sends the set with something else in the row's place, and the parity of that set and of the hint differ
-//! by the row. The spent hint is gone, and a backup that was made in the same pass takes its place, with the row as its own
-//! entry.
+//! The table is c partitions of w rows. A client streams it once and keeps parities of M
+//! pseudo-random sets, each of one row in each of some partitions: a set is a function of the
+//! client's key and of an id. To fetch a row the client takes a hint that contains it and sends the
+//! set with something else in the row's place. The parity of that set and the parity of the hint
+//! differ by the row. The spent hint is dropped, and a backup from the same pass takes its place,
+//! with the row as its own entry.
 //!
-//! What a [`Family`] adds: which partitions a set has, how one is chosen and sent, which backup is next, what bounds failures.
+//! A [`Family`] defines which partitions a set has, how a set is chosen and sent, which backup is
+//! next, and what bounds failures.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
-//! | [`family`] | what a scheme adds, and the scheme that comes of it |
-//! | [`params`] | the numbers of a table, their limits, what they cost |
-//! | [`place`] | where rows lie in partitions; choices without branches |
+//! | [`family`] | what a scheme defines, and the scheme built from it |
+//! | [`params`] | the numbers of a table, their limits, their costs |
+//! | [`row_order`] | the order of rows in partitions; choices without branches |
 //! | [`prf`] | offsets and tags as a function of a key and an id |
-//! | [`hints`] | what a client keeps of them: standing, entries, parities |
-//! | [`run`], [`pass`], [`prepare`] | the one pass over the table, and becoming a client by it |
+//! | [`hints`] | the hints of a client: marks, entries, parities |
+//! | [`run`], [`pass`], [`prepare`] | the pass over the table, and the client that results |
 //! | [`search`], [`request`] | a hint that contains a row; the offsets that are sent |
 //! | [`client`] | query, recover |
-//! | `journal`, [`state`] | what is written down before a request leaves; the whole state |
-//! | `follow` | hints of the next epoch |
-//! | [`server`] | encode, open, answer, revise (feature `server`) |
+//! | `journal`, [`state`] | the journal that is written before a request leaves; the whole state |
+//! | `apply_delta` | hints of the next epoch |
+//! | [`server`] | encode, open, answer, update (feature `server`) |
 //! | `part` | tables in parts (feature `server`) |
 
 mod apply_delta;

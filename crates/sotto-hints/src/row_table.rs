@@ -1,4 +1,4 @@
-//! A table as it lies in an image: its rows one after the other, in a single section.
+//! The rows of a table in an image: one after the other, in a single section.
 
 use sotto_core::{
     Artifact, Image, ImageSection, Misuse, PeerMisbehaved, RecordChange, RecordSource, Result, Section,
@@ -12,24 +12,25 @@ const CHUNK: usize = 1 << 20;
 
 const DELTA: Section = Section::Public(Artifact::RowsDelta);
 
-/// Where the rows of a table lie.
+/// The location and the shape of a table's rows in an image.
 #[derive(Debug, Clone, Copy)]
 pub struct RowTable {
-    /// Where in an image.
+    /// The section of the image.
     pub section: Section,
-    /// How many rows there are.
+    /// Number of rows.
     pub rows: u64,
-    /// Bytes in each.
+    /// Bytes of a row.
     pub row_bytes: usize,
-    /// Bytes of the section, which may have room for more.
+    /// Bytes of the section, which may be longer than the rows.
     pub bytes: u64,
 }
 
 impl RowTable {
-    /// Copies all rows into the section, each where `order` says: given a run of numbers, it gives theirs there.
+    /// Copies all rows into the section. `order` maps consecutive row numbers to the places at
+    /// which rows are stored.
     ///
     /// # Errors
-    /// [`Misuse::Rule`] if the rows are not of this shape; what either side gives.
+    /// [`Misuse::Rule`] if the rows have another shape; errors of the source and the sink.
     pub fn encode(
         &self,
         rows: &dyn RecordSource,
@@ -48,7 +49,7 @@ impl RowTable {
             let (mut chunk, mut places) = (vec![0; count * row_bytes], vec![0; count]);
             rows.read(first, &mut chunk)?;
             order(first, &mut places);
-            // Neighbors that stay neighbors are written together.
+            // Adjacent rows that stay adjacent are written together.
             let mut done = 0;
             for run in places.chunk_by(|one, next| one + 1 == *next) {
                 let bytes = chunk.get(done * row_bytes..(done + run.len()) * row_bytes).unwrap_or_default();
@@ -64,10 +65,10 @@ impl RowTable {
         Ok(())
     }
 
-    /// The rows of an image, each from where `order` says.
+    /// The rows of an image, each read from the place that `order` gives.
     ///
     /// # Errors
-    /// [`PeerMisbehaved::Length`].
+    /// [`PeerMisbehaved::Length`] if the section has another length.
     pub fn records(
         &self,
         image: Arc<dyn Image>,
@@ -83,7 +84,7 @@ impl RowTable {
         Ok(Box::new(SectionRecords { held, records: self.rows, record_bytes: width, read }))
     }
 
-    /// Whether an image has the rows.
+    /// Checks that an image has the rows.
     ///
     /// # Errors
     /// [`PeerMisbehaved::Length`] if not.
@@ -95,20 +96,20 @@ impl RowTable {
         Ok(())
     }
 
-    /// The rows.
+    /// The bytes of the rows.
     ///
     /// # Errors
-    /// [`sotto_core::Error::Peer`] if they are gone.
+    /// [`sotto_core::Error::Peer`] if the section is no longer there.
     pub fn of<'a>(&self, image: &'a dyn Image) -> Result<&'a [u8]> {
         let lost = || PeerMisbehaved::Malformed { what: "image", why: "the rows are gone".into() };
         Ok(image.section(self.section).ok_or_else(lost)?)
     }
 
-    /// Moves an image to the next epoch, and writes the delta that clients need: the changed rows, each where `order` says,
-    /// and what changed about them.
+    /// Moves an image to the next epoch, and writes the delta that clients need: the place that
+    /// `order` gives each changed row, and old xor new.
     ///
     /// # Errors
-    /// [`Misuse::IndexPastEnd`] for a change outside the rows; what `out` gives.
+    /// [`Misuse::IndexPastEnd`] for a change outside the rows; errors of `out`.
     pub fn revise(&self, changes: &[RecordChange], out: &dyn Sink, order: impl Fn(u64) -> u64) -> Result<()> {
         let RowTable { section, row_bytes, .. } = *self;
         out.reserve(section, self.bytes)?;
@@ -130,7 +131,7 @@ impl RowTable {
             out.read_at(section, at, &mut row)?;
             let mut new = row.clone();
             for change in changes {
-                // Below the length of a row.
+                // The offset is less than the length of a row.
                 let bytes = new.iter_mut().skip(change.offset as usize);
                 bytes.zip(&change.bytes).for_each(|(byte, new)| *byte = *new);
             }
@@ -148,7 +149,7 @@ impl RowTable {
     }
 }
 
-/// The order in which tables are encoded where nothing asks for another.
+/// The identity order, for tables that need no other.
 pub fn in_order(first: u64, places: &mut [u64]) {
     (first..).zip(places).for_each(|(row, place)| *place = row);
 }

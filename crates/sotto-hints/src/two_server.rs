@@ -1,11 +1,14 @@
-//! Hints in slots, from a second server: of each hint a set of rows and their parity.
+//! Hints in slots, whose parities a second server makes: each hint is a set of rows and their
+//! parity.
 //!
-//! A client draws the sets of M hints from a key, and the second server, which is told the key, makes their parities to order. To
-//! fetch a row the client takes a hint whose set has it, and sends the set to the first server without the row; the answer
-//! and the hint differ by the row. The spent hint is replaced, in its slot, by a fresh set that has the row too, whose parity
-//! the second server is asked for in the same way.
+//! A client draws the sets of M hints from a key, and the second server, which receives the key,
+//! makes their parities on request. To fetch a row the client takes a hint whose set contains it,
+//! and sends the set without the row to the first server; the answer and the parity of the hint
+//! differ by the row. The spent hint is replaced, in its slot, by a fresh set that also contains
+//! the row. The client obtains its parity from the second server in the same way.
 //!
-//! What a [`Family`] adds: which row a number of a tree stands for, which hint is chosen, what either server is sent,
+//! A [`Family`] defines which row a number of a tree stands for, which hint is chosen, what each
+//! server is sent, and what it computes from that.
 //! and what it makes of that.
 
 mod apply_delta;

@@ -1,6 +1,8 @@
-//! Moving hints to the next epoch: everything that has a changed row in it takes the difference of old and new.
+//! Moving hints to the next epoch: adds old xor new of each changed row to everything that contains
+//! the row.
 //!
-//! One pass over all ids for each partition with a change. Its time depends on hints and changes, not on what is asked.
+//! There is one pass over all ids for each partition with a change. Its time depends on hints and
+//! changes, not on the rows that are requested.
 
 use super::prf::lanes;
 use super::{Client, Family};
@@ -8,11 +10,11 @@ use crate::delta::{PartitionDelta, RowsDelta};
 use sotto_core::Result;
 use zeroize::Zeroizing;
 
-/// Ids that are looked at together.
+/// Ids that are processed together.
 const STRETCH: usize = 2048;
 
 impl<F: Family> Client<F> {
-    /// Takes a whole rows delta, whose numbers are those of places.
+    /// Applies a whole rows delta, whose row numbers are numbers of places.
     pub(super) fn follow_rows(&mut self, delta: &[u8]) -> Result<()> {
         let changes = RowsDelta::read(delta, self.params.places(), self.params.row_bytes())?;
         let partitions = changes.partitions(self.params.partition_rows());

@@ -1,7 +1,7 @@
-//! The client: ask, read the answer.
+//! The client: query and recover.
 //!
-//! Nothing branches or allocates by the index asked for. Where an address depends on it, [`search`](super::search) and the
-//! schemes' READMEs say so.
+//! No branch and no allocation depends on the requested index. The addresses that depend on it are
+//! documented in [`search`](super::search) and in the schemes' READMEs.
 
 use super::family::{FamilyState, FamilyStateChange};
 use super::journal::JournalEvent;
@@ -14,54 +14,54 @@ use zeroize::{Zeroize, Zeroizing};
 
 /// A client with hints.
 pub struct Client<F: Family> {
-    /// The table's parameters.
+    /// Parameters of the table.
     pub params: Params<F>,
-    /// What all sets are drawn from.
+    /// The key that all sets are derived from.
     pub key: Zeroizing<[u8; 16]>,
-    /// The function under that key.
+    /// The pseudo-random function under the client's key.
     pub prf: Prf<F>,
     order: F::Order,
-    /// What is kept of its hints.
+    /// The client's hints and backups.
     pub hints: Hints<F>,
-    /// What is kept besides.
+    /// The family's state besides hints.
     pub own: F::FamilyState,
     /// The number of the next query.
     pub next: u64,
     /// Queries whose answers have not come, by ascending number.
     pub asked: VecDeque<OpenQuery<F::QueryPlan>>,
-    /// The query that was read last, and what its answer taught.
+    /// The number of the query that was recovered last, and the effect of its answer.
     pub last: Option<(u64, AnswerEffect<FamilyStateChange<F>>)>,
-    /// What the journal has not given yet.
+    /// Events that are not in the journal yet.
     pub(super) events: Vec<JournalEvent<F::QueryPlan>>,
-    /// What of it is in words already.
+    /// Journal records that are encoded and not taken yet.
     pub(super) written: Vec<Zeroizing<Vec<u8>>>,
-    /// Tells its queries from other clients'.
+    /// A number that distinguishes this client's queries from those of other clients.
     name: u64,
-    /// Room to find a hint in.
+    /// Scratch memory of the search for a hint.
     pub search: HintSearch<F>,
-    /// Room to make requests in.
+    /// Scratch memory of requests.
     pub room: F::Scratch,
 }
 
 /// A query whose answer has not come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Zeroize, BorshSerialize, BorshDeserialize)]
 pub struct OpenQuery<P> {
-    /// Its number.
+    /// The number of the query.
     pub number: u64,
-    /// The hint that was spent on it, what took its place, and what else is needed to read the answer.
+    /// The spent hint, its replacement, and whatever else is needed to read the answer.
     pub plan: P,
 }
 
-/// What the last answer taught.
+/// The effect of an answer on a client's state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub struct AnswerEffect<K> {
-    /// The hint that learnt the row; none if none did.
+    /// The hint that learned the row; the id of none if there is none.
     pub promoted: u32,
-    /// What else changed.
+    /// The change of the family's state.
     pub kept: K,
 }
 
-/// The name of a query. What is secret about it stays in its client, since it has to survive a crash.
+/// The name of a query. Its secrets stay in the client, since they must survive a crash.
 pub struct Pending {
     name: u64,
     pub(super) number: u64,
@@ -109,7 +109,7 @@ impl<F: Family> sotto_core::Client<OneServerScheme<F>> for Client<F> {
 }
 
 impl<F: Family> Client<F> {
-    /// A client that has asked nothing.
+    /// A client that has made no query.
     pub fn new(params: Params<F>, key: Zeroizing<[u8; 16]>, hints: Hints<F>, own: F::FamilyState) -> Self {
         let prf = Prf::new(&params, &key);
         Client {
@@ -134,12 +134,12 @@ impl<F: Family> Client<F> {
         Pending { name: self.name, number }
     }
 
-    /// Where a query is among those whose answers have not come.
+    /// The index of a query among those whose answers have not come.
     pub(super) fn find(&self, number: u64) -> Option<usize> {
         self.asked.binary_search_by_key(&number, |asked| asked.number).ok()
     }
 
-    /// Spends a hint and promotes a backup, and gives the query its number.
+    /// Spends a hint, promotes a backup, and numbers the query.
     pub(super) fn spend(&mut self, plan: F::QueryPlan, row: PartitionPlace) -> u64 {
         let number = self.next;
         F::promote(&mut self.hints, &self.prf, &plan, row);
@@ -148,8 +148,8 @@ impl<F: Family> Client<F> {
         number
     }
 
-    /// Ends a query that is not among those asked any more: the hint that took the place of the one spent learns the row,
-    /// if there is one, and the one spent is forgotten.
+    /// Completes a query that is no longer open: the replacement of the spent hint learns the row,
+    /// if there is one, and the spent hint is wiped.
     pub fn apply_answer(&mut self, asked: &OpenQuery<F::QueryPlan>, row: Option<&[u8]>) {
         let mut plan = asked.plan;
         let [chosen, promoted] = plan.ids().map(|id| *id);
@@ -162,7 +162,7 @@ impl<F: Family> Client<F> {
         plan.zeroize();
     }
 
-    /// Takes back what the last answer taught, if it was to this query.
+    /// Reverts the effect of the last answer, if it belongs to this query.
     pub(super) fn withdraw(&mut self, number: u64) {
         if let Some((_, learnt)) = self.last.filter(|(last, _)| *last == number) {
             self.hints.withdraw(learnt.promoted);

@@ -1,4 +1,4 @@
-//! What a scheme adds, and the scheme that comes of it.
+//! What a scheme with one server defines, and the scheme built from it.
 
 use super::client::{AnswerEffect, Client, OpenQuery};
 use super::hints::{Hint, Hints};
@@ -15,27 +15,28 @@ use std::io::Write;
 use std::marker::PhantomData;
 use zeroize::{Zeroize, Zeroizing};
 
-/// A scheme of this kind, but for what all of them share.
+/// A scheme with hints from the streamed table, apart from what all such schemes share.
 pub trait Family: Sized + Copy + Debug + Send + Sync + 'static {
-    /// Stable on the wire.
+    /// The scheme id, which is stable on the wire.
     const ID: SchemeId;
-    /// One line for a person: the scheme's name and its paper.
+    /// One line for people: the scheme's name and its paper.
     const TITLE: &'static str;
 
-    /// What is written into a catalog.
+    /// The parameters as a catalog states them.
     type Literal: Literal;
     /// The public order of rows.
     type Order: RowOrder + Send + Sync + 'static;
-    /// Rows of an answer: one, or two.
+    /// Rows of an answer: one or two.
     const ANSWER_ROWS: usize;
 
-    /// The number x for offsets in partition 0; that of partition k is k more. Its low 56 bits are zeros, here as below.
+    /// The PRF input x of offsets in partition 0; partition k uses this plus k. The low 56 bits of
+    /// all such inputs are zeros.
     const OFFSET: u64;
-    /// The number x for the tags of rows.
+    /// The PRF input x of the tags of rows in partition 0.
     const TAG: u64;
-    /// The number x for a client's name.
+    /// The PRF input x of a client's name.
     const NAME: u64;
-    /// What is kept of a set besides its id.
+    /// The data of a set besides its id.
     type Set: Copy
         + Debug
         + Default
@@ -48,16 +49,16 @@ pub trait Family: Sized + Copy + Debug + Send + Sync + 'static {
         + 'static;
     /// The mark of a hint whose parity is that of its set.
     const KNOWN: u8;
-    /// The marks of a hint whose own entry is searched for.
+    /// The marks of a hint that is found by its own entry.
     const TAGGED: u8;
-    /// The marks that a hint which is forgotten keeps.
+    /// The marks that a hint keeps when it is forgotten.
     const STAYS: u8;
-    /// Whether a set contains a row, be it by its own entry.
+    /// Whether a set contains a row, by its id or by its own entry.
     fn contains(prf: &Prf<Self>, id: u32, hint: &Hint<Self::Set>, row: PartitionPlace) -> bool;
-    /// Room to look at candidates.
+    /// Scratch memory of the check of candidates.
     type Looks: Default + Send + 'static;
-    /// For each of these ids and what is kept of them, 1 if it is a live hint that contains the row and 0 if not, without a
-    /// branch.
+    /// For each of these ids and their hints, 1 if it is a live hint that contains the row and 0 if
+    /// not, without a branch.
     fn look(
         prf: &Prf<Self>,
         row: PartitionPlace,
@@ -66,123 +67,128 @@ pub trait Family: Sized + Copy + Debug + Send + Sync + 'static {
         contain: &mut [u32],
     );
 
-    /// Which backups are left.
+    /// The backups that are left.
     type BackupStock: Stock<Self>;
-    /// How many ids a search goes through: those that are or may have been hints.
+    /// Number of ids that a search goes through: those that are or may have been hints.
     fn searched(hints: &Hints<Self>) -> usize;
 
-    /// What the pass sums up.
+    /// The sums that the pass computes.
     type Sums: ParitySums<Self>;
-    /// Begins the pass of a client.
+    /// Begins a client's pass over the table.
     ///
     /// # Errors
-    /// If there is no memory for it.
+    /// [`sotto_core::Error::Storage`] if the memory is not available.
     fn pass(params: &Params<Self>, prf: &Prf<Self>) -> Result<TablePass<Self>>;
-    /// Hints and backups that came of it.
+    /// Turns the sums of a finished pass into hints and backups.
     ///
     /// # Errors
-    /// If there is no memory for them.
+    /// [`sotto_core::Error::Storage`] if the memory is not available.
     fn harvest(params: &Params<Self>, prf: &Prf<Self>, sums: Self::Sums) -> Result<Hints<Self>>;
 
-    /// What the server is sent.
+    /// The query that the server receives.
     type Query: Wire<Params<Self>> + Send + 'static;
-    /// What is kept of a query until its answer comes.
+    /// The secret data of a query until its answer comes.
     type QueryPlan: Plan;
-    /// Room to make requests in.
+    /// Scratch memory of requests.
     type Scratch: Default + Send + 'static;
-    /// How many queries can be made.
+    /// Number of queries that the client can still make.
     fn left(client: &Client<Self>) -> u64;
-    /// Chooses a hint that contains the row, each of them with the same probability, and makes a query of it. Takes the same time
-    /// for every row, and changes nothing but what was passed over.
+    /// Chooses a hint that contains the row, all of them with the same probability, and makes a
+    /// query of it. Takes the same time for every row, and changes nothing but the backups that it
+    /// skips.
     ///
     /// # Errors
+    /// [`sotto_core::Error::Exhausted`] without a backup; [`sotto_core::Error::Peer`] for a damaged
+    /// state.
     /// [`sotto_core::Error::Exhausted`] without a backup; [`sotto_core::Error::Peer`] for a state that was damaged.
     fn ask(
         client: &mut Client<Self>,
         row: PartitionPlace,
         rng: &mut dyn CryptoRng,
     ) -> Result<(Self::Query, Self::QueryPlan)>;
-    /// The plan of the next query again, out of what was written down; the hint it spends contains the row, if it spends one.
+    /// Rebuilds the plan of the next query from its journal record; the hint that it spends, if
+    /// any, contains the row.
     ///
     /// # Errors
-    /// Why there is none.
+    /// The reason why the record is impossible.
     fn again(
         client: &mut Client<Self>,
         chosen: u32,
         row: PartitionPlace,
         more: <Self::QueryPlan as Plan>::More,
     ) -> Result<Self::QueryPlan, &'static str>;
-    /// Spends the hint of a query and makes a backup a hint.
+    /// Spends the hint of a query and promotes a backup to a hint.
     fn promote(hints: &mut Hints<Self>, prf: &Prf<Self>, plan: &Self::QueryPlan, row: PartitionPlace);
-    /// Which offsets a query asks for, and of which half each partition is (a bit for each).
+    /// The offsets of a query, and the half that each partition belongs to (one bit each).
     #[cfg(feature = "server")]
     fn picks(params: &Params<Self>, query: Self::Query) -> (Vec<u16>, Vec<u8>);
     /// The row of an answer, and whether it can be known.
     fn read(client: &Client<Self>, plan: &Self::QueryPlan, answer: &Answer) -> (Zeroizing<Vec<u8>>, bool);
 
-    /// What a client keeps besides hints.
+    /// The state of a client besides hints.
     type FamilyState: FamilyState<Self>;
-    /// What is written where no answer came yet.
+    /// The effect that is written if no answer has come yet.
     const NOTHING: AnswerEffect<FamilyStateChange<Self>>;
-    /// Keeps what an answer says besides to the hint that was promoted.
+    /// Stores the remaining data of an answer with the promoted hint.
     fn keep(
         client: &mut Client<Self>,
         asked: &OpenQuery<Self::QueryPlan>,
         row: Option<&[u8]>,
     ) -> FamilyStateChange<Self>;
-    /// What an answer taught, for the journal, and whether that is known.
+    /// The bytes that an answer revealed, for the journal, and whether they are known.
     fn learnt(client: &Client<Self>, number: u64, promoted: u32) -> (bool, &[u8]);
-    /// Learns it again.
+    /// Replays the effect of an answer from the journal.
     fn learn_again(client: &mut Client<Self>, asked: &OpenQuery<Self::QueryPlan>, known: Option<&[u8]>);
 
-    /// Adds the changes of these ids' rows in partition k to the parities that have them.
+    /// Adds the changes of these ids' rows in partition k to the parities that contain them.
     fn follow(hints: &mut Hints<Self>, prf: &Prf<Self>, k: u64, touched: &[(u32, &[u8])]);
-    /// Adds the changes of partition k to what has a row that its id does not say.
+    /// Adds the changes of partition k to everything that contains a row for another reason than
+    /// its id.
     fn follow_own(client: &mut Client<Self>, k: u64, changes: &PartitionDelta<'_>);
 
-    /// Whether an answer can have taught this.
+    /// Whether an answer can have had this effect.
     fn can_have_learnt(
         client: &Client<Self>,
         number: u64,
         learnt: &AnswerEffect<FamilyStateChange<Self>>,
     ) -> bool;
-    /// Whether a client can wait for the answer to this.
+    /// Whether a client can wait for the answer to this query.
     fn can_wait(client: &Client<Self>, asked: &OpenQuery<Self::QueryPlan>) -> bool;
 
-    /// Writes a block of ids that was supplied, where hints are ordered.
+    /// Writes a block of ids from a hint response, for schemes with hint requests.
     fn put_supply(_: &Client<Self>, _block: u64, _: &mut Vec<u8>) {}
-    /// Bytes of it.
+    /// Bytes of a block of ids from a hint response.
     fn supply_bytes(_: &Client<Self>) -> usize {
         0
     }
-    /// Takes it in again.
+    /// Replays a hint response from the journal.
     ///
     /// # Errors
-    /// [`sotto_core::Error::Peer`] if that cannot be.
+    /// [`sotto_core::Error::Peer`] if the record is impossible.
     fn replay_supply(_: &mut Client<Self>, _block: u64, from: &mut StateReader<'_>) -> Result<()> {
         Err(from.malformed("a record of an unknown kind"))
     }
 }
 
-/// Which backups are left, and how that and all hints are written.
+/// The backups that are left, and the encoding of backups and hints.
 pub trait Stock<F: Family>: Sized + Send + 'static {
-    /// What a state has after the number of the next query.
+    /// The counts that a state has after the number of the next query.
     type StockCounts: Copy + BorshSerialize + BorshDeserialize;
-    /// That.
+    /// The counts to write into a state.
     fn counted(&self) -> Self::StockCounts;
-    /// Where the second row of a backup is kept. The number after the last backup's is that of none.
+    /// The index at which the second row of a backup is stored; one past the last backup for none.
     fn second(&self, backup: usize) -> usize;
-    /// For how many backups there is room for a second row.
+    /// Number of backups for which a second row is stored.
     fn seconds(&self, params: &Params<F>) -> usize;
-    /// Writes what there is to say of backups before all ids.
+    /// Writes the data of backups that precedes all ids.
     ///
     /// # Errors
-    /// What `out` gives.
+    /// Errors of `out`.
     fn put(&self, out: &mut dyn Write) -> Result<()>;
-    /// Reads it, where so many queries were made.
+    /// Reads the backups of a client that has made a given number of queries.
     ///
     /// # Errors
-    /// As [`StateReader::get`].
+    /// Those of [`StateReader::get`].
     fn get(
         params: &Params<F>,
         next: u64,
@@ -192,13 +198,13 @@ pub trait Stock<F: Family>: Sized + Send + 'static {
     /// Writes an id without its rows.
     ///
     /// # Errors
-    /// What `out` gives.
+    /// Errors of `out`.
     fn put_hint(&self, params: &Params<F>, id: usize, hint: &Hint<F::Set>, out: &mut dyn Write)
     -> Result<()>;
-    /// Reads it; none if it cannot be.
+    /// Reads an id without its rows; none if it is impossible.
     ///
     /// # Errors
-    /// As [`StateReader::get`].
+    /// Those of [`StateReader::get`].
     fn get_hint(
         &mut self,
         params: &Params<F>,
@@ -209,32 +215,33 @@ pub trait Stock<F: Family>: Sized + Send + 'static {
     fn has(&self, params: &Params<F>, id: usize, hint: &Hint<F::Set>) -> [bool; 2];
 }
 
-/// What a client keeps besides hints: nothing, or the rows that it read.
+/// The state of a client besides hints: nothing, or the rows that it read.
 pub trait FamilyState<F: Family>: Sized + Send + 'static {
-    /// Whether that is rows: what a rejected answer taught is then put into words before it is taken back.
+    /// Whether the state consists of rows. If so, the effect of a rejected answer is encoded before
+    /// it is reverted.
     const ROWS: bool;
-    /// Which of it an answer changed.
+    /// The change that an answer makes to the state.
     type StateChange: Copy + Debug + PartialEq + BorshSerialize + BorshDeserialize + Send + 'static;
-    /// What a client keeps that has asked nothing.
+    /// The state of a client that has made no query.
     ///
     /// # Errors
-    /// If there is no memory for it.
+    /// [`sotto_core::Error::Storage`] if the memory is not available.
     fn new(params: &Params<F>) -> Result<Self>;
-    /// Forgets what an answer changed.
+    /// Reverts the change of an answer.
     fn unlearn(&mut self, kept: Self::StateChange);
-    /// Writes it, after so many queries.
+    /// Writes the state of a client whose next query is `next`.
     ///
     /// # Errors
-    /// What `out` gives.
+    /// Errors of `out`.
     fn save(&self, next: u64, out: &mut dyn Write) -> Result<()>;
-    /// Reads it.
+    /// Reads the state of a client whose next query is `next`.
     ///
     /// # Errors
-    /// As [`StateReader::get`].
+    /// Those of [`StateReader::get`].
     fn load(params: &Params<F>, next: u64, from: &mut StateReader<'_>) -> Result<Self>;
 }
 
-/// What of a family's [`FamilyState`] an answer changes.
+/// The change that an answer makes to a family's [`Own`] state.
 pub type FamilyStateChange<F> = <<F as Family>::FamilyState as FamilyState<F>>::StateChange;
 
 impl<F: Family> FamilyState<F> for () {
@@ -252,19 +259,19 @@ impl<F: Family> FamilyState<F> for () {
     }
 }
 
-/// What is known of a query besides its number.
+/// The data of a query besides its number.
 pub trait Plan:
     Copy + Debug + PartialEq + Send + Zeroize + BorshSerialize + BorshDeserialize + 'static
 {
-    /// What is written down of it besides the hint and the row, since it cannot be derived.
+    /// The data that is written besides the hint and the row, since it cannot be derived.
     type More: BorshSerialize + BorshDeserialize;
-    /// The hint that is spent and the backup that takes its place; none if there is none.
+    /// The spent hint and the backup that replaces it; the id of none where there is none.
     fn ids(&mut self) -> [&mut u32; 2];
-    /// What else is written down.
+    /// The data to write besides the hint and the row.
     fn more(&self) -> Self::More;
 }
 
-/// The scheme of a family.
+/// The scheme of a one-server family.
 pub struct OneServerScheme<F>(PhantomData<F>);
 
 impl<F: Family> Scheme for OneServerScheme<F> {

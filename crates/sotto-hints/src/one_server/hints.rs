@@ -1,7 +1,8 @@
-//! What a client keeps of its hints: for each id its standing and parities.
+//! The hints of a client: for each id its marks and parities.
 //!
-//! Ids 0..M are hints from the start. Those that follow are backups, each of which has a second row besides its parity; a query
-//! makes one of them a hint. Nothing ever moves: a hint that is spent leaves its place empty.
+//! Ids 0..M are hints from the start. The ids after them are backups, each of which has a second
+//! row besides its parity; a query promotes one of them to a hint. Nothing ever moves: a spent hint
+//! leaves its place empty.
 
 use super::family::Stock;
 use super::row_order::PartitionPlace;
@@ -10,19 +11,20 @@ use borsh::{BorshDeserialize, BorshSerialize};
 use std::ops::Range;
 use zeroize::{Zeroize, Zeroizing};
 
-/// The hint may be chosen.
+/// Mark of a hint that may be chosen.
 pub const LIVE: u8 = 1;
-/// It was chosen, and the answer to its query has not come yet.
+/// Mark of a hint that was chosen and whose query has no answer yet.
 pub const OWED: u8 = 2;
 
-/// What is known of an id, besides its parity.
+/// The data of an id besides its parity.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Zeroize, BorshSerialize, BorshDeserialize)]
 pub struct Hint<S> {
-    /// What the family keeps of its set.
+    /// The family's data of the set.
     pub set: S,
-    /// The entry that it has besides those of its id: the number of a place. Nothing for what has none.
+    /// The number of the place that the set has besides those of its id; of no meaning without such
+    /// an entry.
     pub entry: u32,
-    /// [`LIVE`], [`OWED`], [`Family::KNOWN`], and what the family adds.
+    /// Bits: [`LIVE`], [`OWED`], [`Family::KNOWN`], and the marks of the family.
     pub mark: u8,
 }
 
@@ -30,22 +32,23 @@ pub struct Hint<S> {
 pub struct Hints<F: Family> {
     row_bytes: usize,
     first_backup: usize,
-    /// By id, and one more that stands for "none": it is no hint's, and always empty.
+    /// Hints by id. The last one stands for "none", is no hint's, and is always empty.
     pub of: Zeroizing<Vec<Hint<F::Set>>>,
-    /// By id, the tag of a live hint's own entry, 0 for what is not searched for by one.
+    /// For each id the tag of a live hint's own entry; 0 for a hint that is not searched for by a
+    /// tag.
     pub tags: Zeroizing<Vec<u16>>,
-    /// By id, and one that is nobody's.
+    /// Parities by id, and one for "none".
     parities: Zeroizing<Vec<u8>>,
-    /// By the place of a backup, and one that is nobody's.
+    /// Second rows by backup, and one for "none".
     seconds: Zeroizing<Vec<u8>>,
-    /// How many ids there are parities of, the first so many.
+    /// Number of ids that have parities; they are the first ones.
     pub stocked: usize,
-    /// Which backups are left.
+    /// The backups that are left.
     pub stock: F::BackupStock,
 }
 
 impl<F: Family> Hints<F> {
-    /// Hints and backups of all ids and of none, their parities, and the second rows of backups and of none.
+    /// Empty hints and backups for all ids and for none, with their parities and the second rows.
     pub fn new(
         params: &Params<F>,
         prf: &Prf<F>,
@@ -66,7 +69,7 @@ impl<F: Family> Hints<F> {
         (self.of.len() - 1) as u32
     }
 
-    /// What is known of an id.
+    /// The data of an id besides its parity.
     #[inline]
     pub fn hint(&self, id: u32) -> Hint<F::Set> {
         self.of.get(id as usize).copied().unwrap_or_default()
@@ -98,7 +101,7 @@ impl<F: Family> Hints<F> {
         self.parities.get(self.at(id)).unwrap_or_default()
     }
 
-    /// The same, to write.
+    /// The parity of an id, writable.
     pub fn parity_mut(&mut self, id: u32) -> &mut [u8] {
         let at = self.at(id);
         self.parities.get_mut(at).unwrap_or_default()
@@ -109,20 +112,20 @@ impl<F: Family> Hints<F> {
         self.seconds.get(self.second_at(id)).unwrap_or_default()
     }
 
-    /// The same, to write.
+    /// The second row of a backup, writable.
     pub fn second_mut(&mut self, id: u32) -> &mut [u8] {
         let at = self.second_at(id);
         self.seconds.get_mut(at).unwrap_or_default()
     }
 
-    /// Both rows of a backup, to write.
+    /// The parity and the second row of a backup, writable.
     pub fn both_mut(&mut self, id: u32) -> [&mut [u8]; 2] {
         let (at, second) = (self.at(id), self.second_at(id));
         let parity = self.parities.get_mut(at).unwrap_or_default();
         [parity, self.seconds.get_mut(second).unwrap_or_default()]
     }
 
-    /// Makes an id what it is from now on.
+    /// Sets the data of an id, and its tag.
     pub fn begin(&mut self, prf: &Prf<F>, id: u32, hint: Hint<F::Set>) {
         let new = tag(prf, &hint);
         if let (Some(of), Some(tag)) = (self.of.get_mut(id as usize), self.tags.get_mut(id as usize)) {
@@ -130,8 +133,8 @@ impl<F: Family> Hints<F> {
         }
     }
 
-    /// Spends the hint `chosen`, if `found` is 1, and gives the backup `promoted` these marks and the entry `row`; if it is 0,
-    /// the marks of both are nothing. Does the same work in either case.
+    /// Spends the hint `chosen` and gives the backup `promoted` these marks and the entry `row`, if
+    /// `found` is 1. If it is 0, both get no marks. The work is the same in both cases.
     pub fn promote(
         &mut self,
         prf: &Prf<F>,
@@ -155,15 +158,16 @@ impl<F: Family> Hints<F> {
         }
     }
 
-    /// Adds a row to a promoted hint's parity, which is that of its set from now on. A hint that was spent and forgotten
-    /// meanwhile stays so.
+    /// Adds a row to the parity of a promoted hint, which becomes that of its set. A hint that was
+    /// spent and forgotten meanwhile stays forgotten.
     pub fn learn(&mut self, promoted: u32, row: &[u8]) {
         if self.make_known(promoted) {
             self.parity_mut(promoted).iter_mut().zip(row).for_each(|(byte, row)| *byte ^= row);
         }
     }
 
-    /// Gives a promoted hint the parity of its set, unless it was spent and forgotten meanwhile.
+    /// Sets the parity of a promoted hint to that of its set, unless the hint was spent and
+    /// forgotten meanwhile.
     pub fn set_parity(&mut self, promoted: u32, parity: &[u8]) {
         if self.make_known(promoted) {
             self.parity_mut(promoted).iter_mut().zip(parity).for_each(|(byte, parity)| *byte = *parity);
@@ -178,7 +182,8 @@ impl<F: Family> Hints<F> {
         there
     }
 
-    /// Forgets the parity of a hint, but not the hint: it will be chosen as if nothing had happened.
+    /// Wipes the parity of a hint and keeps the hint, so that later choices are as if nothing had
+    /// happened.
     pub fn withdraw(&mut self, id: u32) {
         self.parity_mut(id).zeroize();
         if let Some(hint) = self.of.get_mut(id as usize) {
@@ -186,7 +191,7 @@ impl<F: Family> Hints<F> {
         }
     }
 
-    /// Wipes a hint that was chosen and is not owed any more.
+    /// Wipes a hint that was chosen and whose query is completed.
     pub fn forget(&mut self, chosen: u32) {
         self.parity_mut(chosen).zeroize();
         if let Some(hint) = self.of.get_mut(chosen as usize) {
@@ -194,14 +199,14 @@ impl<F: Family> Hints<F> {
         }
     }
 
-    /// Whether a live hint contains a row: what a search finds, for one hint and by definition.
+    /// Whether a live hint contains a row: the result of a search, for one hint and by definition.
     pub fn contain(&self, prf: &Prf<F>, id: u32, row: PartitionPlace) -> bool {
         let hint = self.hint(id);
         hint.mark & LIVE != 0 && F::contains(prf, id, &hint, row)
     }
 }
 
-/// What a hint's own entry is searched for by; 0 for nothing.
+/// The tag by which a hint's own entry is searched for; 0 for none.
 fn tag<F: Family>(prf: &Prf<F>, hint: &Hint<F::Set>) -> u16 {
     if hint.mark & F::TAGGED == F::TAGGED { prf.tag(PartitionPlace::of(hint.entry)) } else { 0 }
 }

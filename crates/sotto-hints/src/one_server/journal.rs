@@ -1,7 +1,9 @@
-//! The journal: what a client has to write down before a request leaves, and after an answer came.
+//! The journal: the events that a client writes down before a request leaves and after an answer
+//! came.
 //!
-//! A record holds what cannot be derived from the state it follows, behind a byte that says what it is. The backup that is
-//! promoted, for one, is the next. `spec/s3pir.md` and `spec/piano.md` draw the bytes.
+//! A record has a byte for its kind, and then what cannot be derived from the state that it
+//! follows. The promoted backup, for example, is always the next one. `spec/s3pir.md` and
+//! `spec/piano.md` draw the bytes.
 
 use super::family::FamilyState;
 use super::{Client, Family, PartitionPlace, Plan};
@@ -9,16 +11,16 @@ use crate::codec::{StateReader, put};
 use sotto_core::Result;
 use zeroize::{Zeroize, Zeroizing};
 
-/// Something that happened.
+/// An event of a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum JournalEvent<P> {
     /// A query was made.
     Asked { number: u64, row: PartitionPlace, plan: P },
-    /// Its answer came.
+    /// The answer of a query came.
     Settled { number: u64, promoted: u32 },
-    /// Its row was not the publisher's.
+    /// The row of a query was not the publisher's.
     Rejected { number: u64 },
-    /// A block of ids was supplied.
+    /// A block of ids came in a hint response.
     Supplied { block: u64 },
 }
 
@@ -27,10 +29,10 @@ const SETTLED: u8 = 2;
 const REJECTED: u8 = 3;
 const SUPPLIED: u8 = 4;
 
-/// What is written for no hint.
+/// The number that is written for no hint.
 pub(super) const NO_HINT: u32 = u32::MAX;
 
-/// The bytes of a record, besides a row or those of a block.
+/// Upper bound for the bytes of a record, without a row or a block.
 const MAX: usize = 64;
 
 impl<P: Plan> Zeroize for JournalEvent<P> {
@@ -43,7 +45,7 @@ impl<P: Plan> Zeroize for JournalEvent<P> {
 }
 
 impl<F: Family> Client<F> {
-    /// Says that a block was supplied.
+    /// Records that a block came in a hint response.
     pub fn note_supply(&mut self, block: u64) {
         self.events.push(JournalEvent::Supplied { block });
     }
@@ -56,7 +58,7 @@ impl<F: Family> Client<F> {
         self.events.push(JournalEvent::Rejected { number });
     }
 
-    /// The records of what has happened since the last call.
+    /// Takes the records of what has happened since the last call.
     pub(super) fn take_journal(&mut self) -> Zeroizing<Vec<u8>> {
         self.write_down();
         let mut written = std::mem::take(&mut self.written);
@@ -68,17 +70,18 @@ impl<F: Family> Client<F> {
         out
     }
 
-    /// Puts what has happened into words, as things are now. What a later step takes back is in a later record.
+    /// Encodes the pending events with the current state. A later record covers what a later event
+    /// reverts.
     fn write_down(&mut self) {
         let mut events = std::mem::take(&mut self.events);
-        // Room for the longest, so that no secret is left behind where a list grew.
+        // Space for the longest record, so that a growing list leaves no copy of a secret behind.
         let longest = |event: &JournalEvent<F::QueryPlan>| match event {
             JournalEvent::Supplied { .. } => MAX + F::supply_bytes(self),
             _ => MAX + self.params.row_bytes(),
         };
         let mut out = Zeroizing::new(Vec::with_capacity(events.iter().map(longest).sum()));
         for event in &events {
-            // A list takes whatever is written.
+            // Writing to a list does not fail.
             let _ = match *event {
                 JournalEvent::Asked { number, row, mut plan } => {
                     let [chosen, _] = plan.ids().map(|id| *id);
@@ -103,8 +106,8 @@ impl<F: Family> Client<F> {
         self.written.push(out);
     }
 
-    /// Repeats the records of an entry. What the state has seen already is passed over, so that a journal may begin
-    /// before the state was saved.
+    /// Replays the records of an entry. Records that the state contains already are skipped, so a
+    /// journal may begin before the state was saved.
     pub(super) fn replay_journal(&mut self, mut entry: &[u8]) -> Result<()> {
         while let [kind, rest @ ..] = entry {
             let mut rest = rest;

@@ -1,7 +1,8 @@
 //! Parameters: N rows of B bytes, c partitions of w rows, M hints, backups, Q queries.
 //!
-//! The memory a client is asked for is a function of these numbers, and they come from a peer. So everything is
-//! bounded, c is the only number of partitions that N and w allow, and hints and backups are what they have to be at most.
+//! The memory that a client needs is a function of these numbers, and they come from a peer. So
+//! everything is bounded, c is the only number of partitions that N and w allow, and hints and
+//! backups have the least possible counts at most.
 
 use super::row_order::RowOrder;
 use super::{Family, MessageLengths, PartitionPlace};
@@ -11,19 +12,20 @@ use sotto_core::{Costs, NamedSet, ParamsDigest, ParamsError, ParamsReport, Resul
 use sotto_core::{Wire, work};
 use std::fmt::Debug;
 
-/// Most rows in a partition, and most partitions: both are numbered with 16 bits.
+/// Maximum number of rows in a partition, and of partitions: both are numbered with 16 bits.
 pub const MAX_PER_SIDE: u64 = 1 << 16;
 
-/// Most bytes in a row.
+/// Maximum bytes of a row.
 pub const MAX_ROW_BYTES: u64 = 1 << 20;
 
-/// Most hints, most backups of all partitions, and most queries. The longest tables need a third of it.
+/// Maximum number of hints, of backups of all partitions, and of queries. The longest tables need a
+/// third of it.
 pub const MAX_IDS: u64 = 1 << 24;
 
-/// Work of looking at an id when a hint is searched: an eighth of a block, and its tag.
+/// Operations per id of a search for a hint: an eighth of an AES block, and the tag.
 const ID_OPS: u64 = work::AES_BLOCK / 8 + 5;
 
-/// The numbers of a literal.
+/// The numbers of the parameters in a catalog.
 #[derive(Debug, Clone, Copy)]
 pub struct HintNumbers {
     /// Rows of the table, N.
@@ -34,55 +36,55 @@ pub struct HintNumbers {
     pub partitions: u64,
     /// Rows in a partition, w; a power of two.
     pub partition_rows: u64,
-    /// Hints a client has at any time, M.
+    /// Hints that a client has at any time, M.
     pub hints: u64,
-    /// Backups, of each partition or of all.
+    /// Backups, of each partition or in total.
     pub backups: u64,
-    /// Queries a client can make, Q.
+    /// Queries that a client can make, Q.
     pub queries: u64,
 }
 
-/// What a family says of a literal.
+/// A family's report on parameters.
 #[derive(Debug, Clone)]
 pub struct FamilyReport {
     /// log2 of a bound on the probability that any lookup fails.
     pub failure_log2: f64,
-    /// Which lookups that holds for.
+    /// The lookups that the failure bound covers.
     pub covered: &'static str,
-    /// How many hints a query has room to look at closely.
+    /// Number of hints that a query examines closely.
     pub candidates: u64,
-    /// Bytes of the state a client starts with, as it is saved.
+    /// Bytes of a new client's saved state.
     pub client_bytes: u64,
-    /// Bytes that it grows by at most.
+    /// Bytes by which the state can grow.
     pub growth: u64,
-    /// What 128 bits rest on.
+    /// The assumption behind 128 bits of security.
     pub model: String,
-    /// How the scheme's paper calls what a table decides, besides c, w and M.
+    /// Further numbers of the parameters, besides c, w and M, named as in the scheme's paper.
     pub details: Vec<(&'static str, String)>,
 }
 
-/// What is written into a catalog.
+/// Parameters as a catalog states them.
 pub trait Literal: Clone + Debug + Serialize + DeserializeOwned + Send + Sync + 'static {
-    /// c is the least multiple of this that holds the rows.
+    /// The divisor of c: c is its least multiple that holds the rows.
     const MULTIPLE: u64;
-    /// The least w.
+    /// The minimum of w.
     const MIN_ROWS: u64;
-    /// Whether each partition has as many backups as the numbers say, or all of them together.
+    /// Whether the number of backups is per partition, or in total.
     const PER_PARTITION: bool;
-    /// Most backups that the numbers may say.
+    /// The maximum number of backups.
     const MAX_BACKUPS: u64;
-    /// Its numbers, as they are.
+    /// The numbers of the parameters, unchecked.
     fn numbers(&self) -> HintNumbers;
-    /// What it costs and promises, if its numbers are in range.
+    /// The costs and guarantees of parameters whose numbers are in range.
     fn promise(&self) -> FamilyReport;
-    /// The sets that can be asked for by name.
+    /// The named parameter sets.
     fn sets() -> Vec<NamedSet> {
         Vec::new()
     }
-    /// One for a table.
+    /// Selects parameters for a table.
     ///
     /// # Errors
-    /// [`ParamsError::NoFit`] if there is none.
+    /// [`ParamsError::NoFit`] if none fit.
     fn select(shape: &TableShape) -> Result<Self>;
 }
 
@@ -103,7 +105,7 @@ impl<F: Family> Params<F> {
     pub fn row_bytes(&self) -> usize {
         self.numbers.row_bytes as usize
     }
-    /// Partitions, c.
+    /// Partitions of the table, c.
     pub fn partitions(&self) -> usize {
         self.numbers.partitions as usize
     }
@@ -115,15 +117,16 @@ impl<F: Family> Params<F> {
     pub fn offset_bits(&self) -> u32 {
         self.partition_rows().ilog2()
     }
-    /// Hints, M. Their ids are the first.
+    /// Hints, M. Their ids are 0..M.
     pub fn hints(&self) -> usize {
         self.numbers.hints as usize
     }
-    /// Backups, of each partition or of all, as the family counts them. Their ids come after those of the hints.
+    /// Backups, of each partition or in total, as the family counts them. Their ids follow those of
+    /// the hints.
     pub fn backups(&self) -> usize {
         self.numbers.backups as usize
     }
-    /// Ids of hints and of all backups.
+    /// Number of ids: of hints and of all backups.
     pub fn ids(&self) -> usize {
         self.hints() + self.backups() * if F::Literal::PER_PARTITION { self.partitions() } else { 1 }
     }
@@ -131,23 +134,23 @@ impl<F: Family> Params<F> {
     pub fn queries(&self) -> usize {
         self.numbers.queries as usize
     }
-    /// How many hints a query looks at closely, whatever it asks for.
+    /// Number of hints that every query examines closely.
     pub fn candidates(&self) -> usize {
         (self.promise.candidates as usize).min(self.ids())
     }
-    /// Places in which rows lie. Some may have none.
+    /// Places for rows in the image. Some may have no row.
     pub fn places(&self) -> u64 {
         places::<F>(&self.numbers)
     }
-    /// Bytes of the table as it lies in an image: of all places.
+    /// Bytes of the table in an image, with all places.
     pub fn table_bytes(&self) -> u64 {
         self.places() * self.numbers.row_bytes
     }
-    /// The number of a place, partition after partition.
+    /// The number of a place, counted partition by partition.
     pub fn index(&self, place: PartitionPlace) -> u64 {
         u64::from(place.partition) * self.numbers.partition_rows + u64::from(place.offset)
     }
-    /// Whether there is a place.
+    /// Whether a place exists.
     pub fn has(&self, place: PartitionPlace) -> bool {
         usize::from(place.partition) < self.partitions() && usize::from(place.offset) < self.partition_rows()
     }
@@ -155,7 +158,7 @@ impl<F: Family> Params<F> {
     /// Checks everything but the failure bound.
     ///
     /// # Errors
-    /// [`sotto_core::Error::Params`] with what is out of range.
+    /// [`sotto_core::Error::Params`] with the field that is out of range.
     pub fn of(literal: F::Literal) -> Result<Self> {
         let numbers = literal.numbers();
         let HintNumbers { rows, row_bytes, partitions: c, partition_rows: w, hints, backups, queries } =
@@ -182,7 +185,8 @@ impl<F: Family> Params<F> {
         )?;
         in_range("queries", queries, MAX_IDS)?;
         let promise = literal.promise();
-        // Where a length is a number of 32 bits, as in browsers, large states and tables end here.
+        // On platforms with 32-bit lengths, such as browsers, large states and tables are refused
+        // here.
         let most = (promise.client_bytes + promise.growth).max(places::<F>(&numbers) * row_bytes);
         if usize::try_from(most).is_err() {
             return Err(field("rows", "table or client state is too large for this machine".into()));
@@ -253,7 +257,7 @@ impl<F: Family> MessageLengths for Params<F> {
     }
 }
 
-/// The w of a table with as many partitions as each has rows, or fewer, as far as w is a power of two.
+/// The w of a table with as many partitions as each has rows, or fewer, where w is a power of two.
 ///
 /// # Errors
 /// [`ParamsError::NoFit`] for an empty table, or one larger than the limits allow.
@@ -274,8 +278,8 @@ pub fn least_partitions<L: Literal>(rows: u64, w: u64) -> u64 {
     rows.div_ceil(w).next_multiple_of(L::MULTIPLE)
 }
 
-/// What 128 bits means where so many blocks have their outputs in requests: that they come from a permutation, and not from a
-/// function, costs q^2 / 2^129.
+/// The security model of `blocks` AES outputs in requests: using a permutation for a function costs
+/// q^2 / 2^129.
 pub fn security_model(blocks: f64) -> String {
     let switching = 2.0 * blocks.log2() - 129.0;
     format!(
@@ -284,7 +288,7 @@ pub fn security_model(blocks: f64) -> String {
     )
 }
 
-/// An error that names the field.
+/// A parameter error that names the field.
 pub fn field(field: &'static str, why: String) -> sotto_core::Error {
     ParamsError::Field { field, why }.into()
 }

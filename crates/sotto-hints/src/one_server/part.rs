@@ -1,5 +1,5 @@
-//! Tables in parts: a part has some partitions, and its partial is the sum of their rows. Every part is asked for every query,
-//! and with all of it.
+//! Tables in parts: a part has some partitions, and its partial answer is the sum of their rows.
+//! Every part gets every query as a whole.
 
 use super::server::ROWS;
 use super::{Answer, Family, OneServerScheme, Params, Server};
@@ -10,7 +10,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use zeroize::Zeroizing;
 
-/// Partitions that are not divided: their halves are a byte of a query.
+/// Partitions that stay in one part: their halves are one byte of a query.
 const TOGETHER: usize = 8;
 
 impl<F: Family> Params<F> {
@@ -21,7 +21,7 @@ impl<F: Family> Params<F> {
         place(share.start)..place(share.end)
     }
 
-    /// Where their rows lie.
+    /// The range of bytes of these partitions' rows.
     pub(super) fn bytes_of(&self, partitions: &Range<usize>) -> Range<u64> {
         let partition_bytes = (self.partition_rows() * self.row_bytes()) as u64;
         let place = |partition: usize| (partition as u64 * partition_bytes).min(self.table_bytes());

@@ -1,9 +1,10 @@
 //! The pass over the table: chunks in, parities out.
 //!
-//! Work goes by partitions, not by hints: while the rows of some partitions are in a cache, every id adds its own.
+//! The work goes by partitions, not by hints: while the rows of some partitions are in a cache,
+//! every id adds its own.
 //!
-//! The time of all this depends on secret sets, as the order of what lies in caches does. It comes before there is a
-//! query, and the sets are fresh: nothing here depends on what will be asked.
+//! The time depends on secret sets, and so does the cache state. This happens before the first
+//! query, and the sets are fresh: nothing here depends on later requests.
 
 use super::run::PartitionRange;
 use super::{Family, Prf};
@@ -11,38 +12,39 @@ use sotto_core::{PeerMisbehaved, Result};
 use sotto_math::parities::PartitionWindow;
 use std::io::{Read, Write};
 
-/// Most bytes of a window: rows are read from it in no order, so it has to fit a cache, and the more partitions it
-/// has, the less often all parities pass through memory. Measured at 2^28 rows of 32 bytes.
+/// Maximum bytes of a window. Its rows are read in random order, so it has to fit a cache. The more
+/// partitions it has, the less often all parities pass through memory. Measured at 2^28 rows of 32
+/// bytes.
 const WINDOW_BYTES: usize = 8 << 20;
 
-/// What a pass sums up.
+/// The sums that a pass computes.
 pub trait ParitySums<F>: Sized + Send + 'static {
-    /// Takes the rows of a window.
+    /// Adds the rows of a window.
     fn add(&mut self, prf: &Prf<F>, window: &PartitionWindow, lanes: PartitionRange);
 
-    /// All there is to keep, without padding.
+    /// All sums to store, without padding.
     fn rows(&self) -> impl Iterator<Item = &[u8]>;
 
-    /// The same, to be written.
+    /// All sums to store, writable, without padding.
     fn rows_mut(&mut self) -> impl Iterator<Item = &mut [u8]>;
 }
 
-/// A pass that is under way.
+/// A pass in progress.
 pub struct TablePass<F: Family> {
     partitions: usize,
     /// Partitions of a window.
     lanes: usize,
     window: PartitionWindow,
-    /// Partitions that are in all parities.
+    /// Partitions that all parities include already.
     done: usize,
     sums: F::Sums,
 }
 
 impl<F: Family> TablePass<F> {
-    /// Begins a pass. `sums` make up to so many parities.
+    /// Begins a pass whose `sums` are up to `parities` parities.
     ///
     /// # Errors
-    /// [`sotto_core::Error::Storage`] if there is no memory for a window and the parities.
+    /// [`sotto_core::Error::Storage`] if the memory for a window and the parities is not available.
     pub fn new(
         prf: &Prf<F>,
         row_bytes: usize,
@@ -52,17 +54,17 @@ impl<F: Family> TablePass<F> {
         let (partitions, rows) = (prf.partitions(), usize::from(prf.mask()) + 1);
         let stride = PartitionWindow::stride_of(row_bytes);
         let fits = |lanes: &usize| (lanes * rows).saturating_mul(stride) <= WINDOW_BYTES;
-        // No wider than the table, so that small ones take little.
+        // The window is no wider than the table, so that small tables take little memory.
         let lanes = [16, 8, 4, 2].into_iter().find(fits).unwrap_or(1).min(partitions.next_power_of_two());
-        // The reservation is given back: what is asked for again as zeros is not touched before rows come, so that
-        // parameters which promise a table that never comes take none.
+        // The reservation is released: the same memory, requested again as zeros, is not touched
+        // before rows come, so that parameters of a table that never comes take none.
         let all = (lanes * rows + 1).saturating_add(parities);
         crate::codec::reserve(&mut Vec::<u8>::new(), all.saturating_mul(stride))?;
         let window = PartitionWindow::new(row_bytes, rows, lanes);
         Ok(TablePass { partitions, lanes, window, done: 0, sums: sums() })
     }
 
-    /// Takes the next bytes of the table, and says how many: all that lie in its partitions.
+    /// Absorbs the next bytes of the table, up to its end, and returns how many.
     pub fn absorb(&mut self, prf: &Prf<F>, chunk: &[u8]) -> usize {
         let all = self.partitions as u64 * self.window.partition_bytes() as u64;
         let room = usize::try_from(all - self.absorbed()).unwrap_or(usize::MAX);
@@ -77,17 +79,17 @@ impl<F: Family> TablePass<F> {
         taken
     }
 
-    /// How many bytes were taken.
+    /// Number of absorbed bytes.
     pub fn absorbed(&self) -> u64 {
         self.kept() + self.window.filled() as u64
     }
 
-    /// How many bytes were taken that [`TablePass::save`] would keep.
+    /// Number of absorbed bytes that [`TablePass::save`] covers.
     pub fn kept(&self) -> u64 {
         self.done as u64 * self.window.partition_bytes() as u64
     }
 
-    /// Ends the pass. Rows that did not come are zeros.
+    /// Completes the pass. Missing rows count as zeros.
     pub fn finish(mut self, prf: &Prf<F>) -> F::Sums {
         if self.window.filled() > 0 {
             self.window.complete();
@@ -103,19 +105,21 @@ impl<F: Family> TablePass<F> {
         self.window.clear();
     }
 
-    /// Writes down what the whole windows so far came to: how many partitions they were (8 bytes), and all sums.
+    /// Writes the state after the last whole window: the number of partitions so far (8 bytes), and
+    /// all sums.
     ///
     /// # Errors
-    /// What `out` gives.
+    /// Errors of `out`.
     pub fn save(&self, out: &mut dyn Write) -> Result<()> {
         out.write_all(&(self.done as u64).to_le_bytes())?;
         Ok(self.sums.rows().try_for_each(|row| out.write_all(row))?)
     }
 
-    /// Reads what [`TablePass::save`] wrote into a pass that has just begun, of the same ids.
+    /// Restores what [`TablePass::save`] wrote, into a new pass with the same ids.
     ///
     /// # Errors
-    /// [`sotto_core::Error::Peer`] for a number of partitions at which no window ends; what `from` gives.
+    /// [`sotto_core::Error::Peer`] for a number of partitions at which no window ends; errors of
+    /// `from`.
     pub fn resume(&mut self, from: &mut dyn Read) -> Result<()> {
         let mut done = [0; 8];
         from.read_exact(&mut done)?;

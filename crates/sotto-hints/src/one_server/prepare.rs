@@ -1,4 +1,4 @@
-//! Becoming a client: a fresh key, and the one pass over the table under it.
+//! Preparing a client: a fresh key, and one pass over the table under it.
 
 use super::family::FamilyState;
 use super::{Client, Family, OneServerScheme, Params, Prf, TablePass};
@@ -7,12 +7,12 @@ use sotto_core::{Artifact, ArtifactNeed, CryptoRng, Misuse, Result};
 use std::io::Write;
 use zeroize::Zeroizing;
 
-/// A client that is taking in the table.
+/// A client in preparation, which streams the table.
 pub struct Prepare<F: Family> {
     params: Params<F>,
     key: Zeroizing<[u8; 16]>,
     prf: Prf<F>,
-    /// Nothing before the first bytes, so that absurd parameters cost nothing.
+    /// The pass; none before the first bytes, so that absurd parameters cost nothing.
     pass: Option<TablePass<F>>,
 }
 
@@ -62,12 +62,12 @@ impl<F: Family> Prepare<F> {
         self.pass.as_ref().map_or(0, TablePass::absorbed)
     }
 
-    /// How many bytes were taken that a checkpoint would keep.
+    /// Number of absorbed bytes that a checkpoint covers.
     pub(super) fn kept(&self) -> u64 {
         self.pass.as_ref().map_or(0, TablePass::kept)
     }
 
-    /// Writes down the key, and what came of the bytes that are kept.
+    /// Writes the key, and the sums of the bytes that a checkpoint covers.
     pub(super) fn save(&self, out: &mut dyn Write) -> Result<()> {
         out.write_all(self.key.as_ref())?;
         let begun = self.pass.as_ref().filter(|pass| pass.kept() > 0);
@@ -75,7 +75,7 @@ impl<F: Family> Prepare<F> {
         begun.map_or(Ok(()), |pass| pass.save(out))
     }
 
-    /// Reads what [`Prepare::save`] wrote.
+    /// Restores what [`Prepare::save`] wrote.
     pub(super) fn resume(params: &Params<F>, from: &mut StateReader<'_>) -> Result<Self> {
         let mut prepare = Prepare::with_key(params, Zeroizing::new(from.get()?));
         if from.get()? {
@@ -91,10 +91,11 @@ impl<F: Family> Prepare<F> {
     }
 }
 
-/// A list, and room for so many more bytes, which are zeros: in a list of its own length, so that none is left behind where
-/// this one grows.
+/// Extends a list by `more` zeros, in a new allocation of the final length, so that growing leaves
+/// no copy of a secret behind.
 ///
 /// # Errors
+/// [`sotto_core::Error::Storage`] if the memory is not available.
 /// If there is no memory for it.
 pub fn longer(mut list: Zeroizing<Vec<u8>>, more: usize) -> Result<Zeroizing<Vec<u8>>> {
     let (mut all, len) = (Zeroizing::new(Vec::new()), list.len() + more);

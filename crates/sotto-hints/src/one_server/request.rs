@@ -1,16 +1,18 @@
-//! The offsets of one id in many partitions: what requests are made of.
+//! The offsets of one id in many partitions, from which requests are made.
 //!
-//! The loop goes over all partitions whatever the hint is, and what is put in place of an offset is chosen by masks.
+//! The loop covers all partitions for every hint, and replacements of an offset are chosen by
+//! masks.
 
 use super::{Family, Prf};
 use sotto_math::bits;
 use std::hint::black_box;
 use zeroize::Zeroizing;
 
-/// Partitions that are looked at together: their blocks stay in the processor's first cache.
+/// Partitions that are processed together: their blocks stay in the processor's first-level cache.
 pub const STRETCH: usize = 256;
 
-/// Blocks of one stretch of partitions. They are kept from one query to the next, and wiped on drop.
+/// The blocks of [`STRETCH`] partitions. They are reused from one query to the next, and wiped on
+/// drop.
 pub struct RequestScratch(Zeroizing<Vec<[u8; 16]>>);
 
 impl Default for RequestScratch {
@@ -20,8 +22,8 @@ impl Default for RequestScratch {
 }
 
 impl RequestScratch {
-    /// The offsets of an id in the partitions from `first` on, at most a stretch of them; `put` says what comes in the place of
-    /// each, given the partition.
+    /// Writes the offsets of an id in the partitions from `first` on, at most [`STRETCH`] of them;
+    /// `put` maps each partition and offset to the value that is sent.
     #[inline]
     pub fn offsets<F: Family>(
         &mut self,
@@ -46,14 +48,14 @@ impl RequestScratch {
     }
 }
 
-/// Appends offsets of so many bits each, which may be none.
+/// Appends offsets of `bits` bits each, which may be 0.
 pub fn put_offsets(offsets: &[u16], bits: u32, out: &mut Vec<u8>) {
     if bits > 0 {
         bits::pack16(offsets, bits, out);
     }
 }
 
-/// Reads them; none if the bytes are no such offsets.
+/// Reads `count` offsets of `bits` bits each; none if the bytes are malformed.
 pub fn take_offsets(bytes: &[u8], bits: u32, count: usize) -> Option<Vec<u16>> {
     if bits == 0 {
         return Some(vec![0; count]);

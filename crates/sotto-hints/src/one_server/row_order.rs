@@ -1,47 +1,47 @@
-//! Where rows lie in partitions, and choices that are no branches.
+//! The order of rows in partitions, and choices without branches.
 
 use zeroize::Zeroize;
 
-/// The partition that is none of a table's.
+/// The number of a partition that no table has.
 pub const NOWHERE: u32 = u32::MAX;
 
-/// A row by its place in the table.
+/// The place of a row in a table.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Zeroize)]
 pub struct PartitionPlace {
-    /// Its partition, l.
+    /// The partition of the row, l.
     pub partition: u16,
-    /// Its number there, o.
+    /// The offset of the row in its partition, o.
     pub offset: u16,
 }
 
 impl PartitionPlace {
-    /// The one number that it is kept and written as.
+    /// The place as one number, as it is stored.
     #[inline]
     pub fn number(self) -> u32 {
         u32::from(self.partition) << 16 | u32::from(self.offset)
     }
 
-    /// The place of such a number.
+    /// The place that a stored number means.
     #[inline]
     pub fn of(number: u32) -> Self {
         PartitionPlace { partition: (number >> 16) as u16, offset: number as u16 }
     }
 }
 
-/// The public order in which rows lie in partitions.
+/// The public order of rows in partitions.
 pub trait RowOrder: Send + 'static {
-    /// That of a table with c partitions of w rows, w a power of two.
+    /// The order of a table with c partitions of w rows, w a power of two.
     fn new(partitions: usize, partition_rows: usize) -> Self;
 
-    /// Of `all` places, how many an image has: those up to the last row's, wherever rows lie.
+    /// Number of places, of `all`, that an image stores: up to the last place that has a row.
     fn places(_rows: u64, all: u64) -> u64 {
         all
     }
 
-    /// Where rows lie, from `first` on. Takes the same time for all of them.
+    /// The places of consecutive rows from `first` on, in time that does not depend on the rows.
     fn run(&self, first: u64, out: &mut [PartitionPlace]);
 
-    /// Where a row lies.
+    /// The place of a row.
     fn of(&self, row: u64) -> PartitionPlace {
         let mut place = [PartitionPlace::default()];
         self.run(row, &mut place);
@@ -50,7 +50,7 @@ pub trait RowOrder: Send + 'static {
     }
 }
 
-/// Rows one after the other.
+/// The order that fills partitions one after the other.
 pub struct IdentityOrder {
     /// log2 of w.
     bits: u32,
@@ -66,7 +66,7 @@ impl RowOrder for IdentityOrder {
     }
 
     fn run(&self, first: u64, out: &mut [PartitionPlace]) {
-        // w is a power of two, so this is no division by something that depends on the index.
+        // w is a power of two, so no division depends on the index.
         let mask = (1 << self.bits) - 1;
         for (row, place) in (first..).zip(out) {
             *place = PartitionPlace { partition: (row >> self.bits) as u16, offset: (row & mask) as u16 };

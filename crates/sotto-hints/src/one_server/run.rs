@@ -1,44 +1,45 @@
-//! A run of ids, and how the rows of a window get into their parities.
+//! A run of consecutive ids, and the sums of the rows of a window into their parities.
 //!
-//! Nothing of an id is stored: offsets are made again for each partition, a block of AES for eight ids.
+//! Offsets of ids are not stored: they are computed again for each partition, with one AES block
+//! for eight ids.
 
 use super::{Family, Prf};
 use sotto_math::parities::{LANES, PartitionWindow, RowOffsets};
 use std::ops::Range;
 use zeroize::{Zeroize, Zeroizing};
 
-/// Ids whose blocks are made together: what belongs to them fits the nearest cache.
+/// Ids whose blocks are made together: their data fits the nearest cache.
 pub const TOGETHER: usize = 256;
-/// Ids that are one part of the work.
+/// Ids of one work item of a thread.
 const PART: usize = 16 * TOGETHER;
 
-/// The partitions of a window: so many from this one on.
+/// Consecutive partitions of a window.
 #[derive(Debug, Clone, Copy)]
 pub struct PartitionRange {
-    /// The first.
+    /// The first partition.
     pub from: usize,
-    /// How many; a window has at most 16.
+    /// Number of partitions, at most 16.
     pub count: usize,
 }
 
 impl PartitionRange {
-    /// A bit for each of them.
+    /// A mask with one bit for each partition of the range.
     #[inline]
     pub fn all(self) -> u16 {
         u16::MAX >> (LANES - self.count)
     }
 }
 
-/// Which rows of a window are in which parity.
+/// Decides which rows of a window are in which parity.
 pub trait Chooser<F>: Sync {
-    /// What one thread works with.
+    /// Working memory of one thread.
     type Scratch;
 
-    /// That.
+    /// Makes the working memory of one thread.
     fn scratch(&self) -> Self::Scratch;
 
-    /// For each of these ids, counted from the first of the run, a bit for each partition whose row is in its parity. There are
-    /// at most [`TOGETHER`] of them.
+    /// For each of these ids, counted from the start of the run, a bit for each partition whose row
+    /// is in its parity. There are at most [`TOGETHER`] ids.
     fn choose(
         &self,
         prf: &Prf<F>,
@@ -49,21 +50,22 @@ pub trait Chooser<F>: Sync {
     );
 }
 
-/// The parities of a run. Offsets are made for eight ids at a time, so it begins with up to seven that nobody asked for.
+/// The parities of a run of ids. Offsets are made for eight ids at a time, so a run begins with up
+/// to seven unrequested ids.
 pub struct IdRun {
     first: u32,
-    /// How many nobody asked for.
+    /// Number of unrequested ids at the start.
     unasked: usize,
     row_bytes: usize,
     stride: usize,
-    /// By id, padded to whole strides.
+    /// Parities by id, padded to whole strides.
     parities: Zeroizing<Vec<u8>>,
-    /// Parities of the rows that are not chosen, if they are wanted.
+    /// Parities of the rows that are not chosen, if they are requested.
     others: Zeroizing<Vec<u8>>,
 }
 
 impl IdRun {
-    /// Ids from `ids.start` on, with parities of rows that are not chosen if `both`.
+    /// A run of the ids from `ids.start` on, with parities of rows that are not chosen if `both`.
     pub fn new(ids: &Range<u32>, row_bytes: usize, both: bool) -> Self {
         let (first, unasked) = IdRun::before(ids);
         let stride = PartitionWindow::stride_of(row_bytes);
@@ -73,7 +75,8 @@ impl IdRun {
         IdRun { first, unasked, row_bytes, stride, parities, others }
     }
 
-    /// The first id of a run of these, and how many of it nobody asked for.
+    /// The first id of the run that covers these ids, and the number of unrequested ids before
+    /// them.
     pub fn before(ids: &Range<u32>) -> (u32, usize) {
         let first = ids.start & !7;
         (first, if ids.is_empty() { 0 } else { (ids.start - first) as usize })
@@ -96,19 +99,19 @@ impl IdRun {
         });
     }
 
-    /// The parity of an id, counted from the first that was asked for, with what it is padded with.
+    /// The parity of the i-th requested id, with its padding.
     pub fn parity_mut(&mut self, i: usize) -> &mut [u8] {
         &mut self.parities[(self.unasked + i) * self.stride..][..self.stride]
     }
 
-    /// All parities of ids that were asked for, and then those of the rows that are not chosen.
+    /// All parities of requested ids, and then those of the rows that are not chosen.
     pub fn rows(&self) -> impl Iterator<Item = &[u8]> {
         let (unasked, stride, row_bytes) = (self.unasked, self.stride, self.row_bytes);
         let parts = [&self.parities, &self.others].into_iter();
         parts.flat_map(move |part| part.chunks_exact(stride).skip(unasked)).map(move |row| &row[..row_bytes])
     }
 
-    /// The same, to be written.
+    /// All parities of requested ids, writable, and then those of the rows that are not chosen.
     pub fn rows_mut(&mut self) -> impl Iterator<Item = &mut [u8]> {
         let (unasked, stride, row_bytes) = (self.unasked, self.stride, self.row_bytes);
         let parts = [&mut self.parities, &mut self.others].into_iter();
@@ -116,7 +119,7 @@ impl IdRun {
         rows.map(move |row| &mut row[..row_bytes])
     }
 
-    /// Parities without what they are padded with, of the rows that are chosen and of those that are not.
+    /// The parities without padding: of the chosen rows, and of the others.
     pub fn finish(mut self) -> [Zeroizing<Vec<u8>>; 2] {
         for bytes in [&mut self.parities, &mut self.others] {
             compact(bytes, self.unasked, self.stride, self.row_bytes);
@@ -125,7 +128,7 @@ impl IdRun {
     }
 }
 
-/// Moves rows together and wipes what is behind them.
+/// Moves rows together and wipes the bytes after them.
 fn compact(bytes: &mut Vec<u8>, unasked: usize, stride: usize, row_bytes: usize) {
     let rows = (bytes.len() / stride).saturating_sub(unasked);
     if unasked > 0 || stride != row_bytes {
@@ -138,7 +141,7 @@ fn compact(bytes: &mut Vec<u8>, unasked: usize, stride: usize, row_bytes: usize)
     bytes.truncate(rows * row_bytes);
 }
 
-/// A part of a run, whose ids begin with this one, counted from the run's first.
+/// A piece of a run. Its ids begin at `first`, counted from the start of the run.
 struct IdRunPart<'a> {
     first: u32,
     ids: usize,
@@ -163,7 +166,7 @@ impl IdRunPart<'_> {
             let (ids, n) = (self.ids + i, parities.len() / stride);
             let chosen = &mut bits[..n];
             chooser.choose(prf, lanes, ids..ids + n, &mut scratch, chosen);
-            // A run begins with a multiple of eight, as the offsets of a block do.
+            // A run begins with a multiple of eight ids, as the offsets of a block do.
             let (x, y) = (F::OFFSET + lanes.from as u64, (u64::from(self.first) + ids as u64) / 8);
             let offsets = &mut blocks[..lanes.count * n.div_ceil(8)];
             prf.aes().grid(x, lanes.count, y, n.div_ceil(8), offsets);
@@ -176,7 +179,7 @@ impl IdRunPart<'_> {
     }
 }
 
-/// Does something for each of many parts of the work: on the pool in which it is called, if that is one.
+/// Calls `work` for each item, in parallel on rayon's current pool.
 #[cfg(feature = "server")]
 pub fn each<T: Send>(parts: Vec<T>, work: impl Fn(T) + Sync + Send) {
     use rayon::prelude::*;
@@ -187,7 +190,7 @@ pub fn each<T: Send>(parts: Vec<T>, work: impl Fn(T) + Sync + Send) {
     }
 }
 
-/// Does something for each of many parts of the work.
+/// Calls `work` for each item, one after the other.
 #[cfg(not(feature = "server"))]
 pub fn each<T>(parts: Vec<T>, work: impl Fn(T)) {
     parts.into_iter().for_each(work);

@@ -1,8 +1,9 @@
-//! Choosing a hint that contains a row: one pass over all ids, a close look at a fixed number of them, and one of
-//! those that do contain it, each with the same probability.
+//! Choosing a hint that contains a row: one pass over all ids, a closer examination of a fixed
+//! number of candidates, and a uniform choice among those that contain the row.
 //!
-//! Work is the same for every row. The pass reads everything. The close look reads what is kept of its candidates, and
-//! where that lies depends on the row by way of a secret key; the schemes' READMEs say who could tell.
+//! The work is the same for every row. The pass reads everything. The examination reads the hints
+//! of its candidates, whose addresses depend on the row and on a secret key; the schemes' READMEs
+//! say who could observe that.
 
 use super::hints::{Hint, Hints};
 use super::row_order::{PartitionPlace, equal, pick};
@@ -10,19 +11,19 @@ use super::{Family, Params, Prf};
 use sotto_math::find::Matches;
 use zeroize::Zeroizing;
 
-/// What a search needs room for. It is kept from one query to the next, and wiped on drop.
+/// Scratch memory of a search. It is reused from one query to the next, and wiped on drop.
 pub struct HintSearch<F: Family> {
     found: Matches,
     candidates: Zeroizing<Vec<u32>>,
-    /// What is kept of them.
+    /// The hints of the candidates.
     kept: Zeroizing<Vec<Hint<F::Set>>>,
     looks: F::Looks,
-    /// For each candidate 1 if it is a live hint that contains the row.
+    /// For each candidate, 1 if it is a live hint that contains the row.
     contain: Zeroizing<Vec<u32>>,
 }
 
 impl<F: Family> HintSearch<F> {
-    /// Room for the searches of a client.
+    /// Scratch memory for the searches of a client.
     pub(super) fn new(params: &Params<F>) -> Self {
         HintSearch {
             found: Matches::new(params.candidates()),
@@ -33,12 +34,13 @@ impl<F: Family> HintSearch<F> {
         }
     }
 
-    /// One of the live hints that contain `row`, by 128 random bits; the id of none if there is none.
+    /// A uniform choice, by 128 random bits, among the live hints that contain `row`; the id of
+    /// none if there is none.
     pub fn choose(&mut self, prf: &Prf<F>, hints: &Hints<F>, row: PartitionPlace, coins: [u8; 16]) -> u32 {
         self.find(prf, hints, row);
         self.look(prf, hints, row);
         let count: u32 = self.contain.iter().sum();
-        // Uniform below `count`, but for 2^-119.
+        // Uniform below `count`, up to 2^-119.
         let coins = u128::from_le_bytes(coins);
         let (high, low) = (coins >> 64, coins & u128::from(u64::MAX));
         let wanted = ((high * u128::from(count) + ((low * u128::from(count)) >> 64)) >> 64) as u32;
@@ -50,7 +52,8 @@ impl<F: Family> HintSearch<F> {
         chosen
     }
 
-    /// The ids whose offset in the row's partition is the row's, or whose tag is, and as many times none as there is room.
+    /// Finds the ids whose offset in the row's partition, or whose tag, is the row's, and fills the
+    /// remaining candidates with none.
     fn find(&mut self, prf: &Prf<F>, hints: &Hints<F>, row: PartitionPlace) {
         self.found.clear();
         let tags = hints.tags.get(..F::searched(hints)).unwrap_or_default();
@@ -59,9 +62,10 @@ impl<F: Family> HintSearch<F> {
         self.found.positions(hints.none(), &mut self.candidates);
     }
 
-    /// Which candidates contain the row.
+    /// Determines which candidates contain the row.
     fn look(&mut self, prf: &Prf<F>, hints: &Hints<F>, row: PartitionPlace) {
-        // Candidates lie far apart. A loop that does nothing else waits for many of them at once.
+        // Candidates are far apart in memory. A loop that does nothing else waits for many of them
+        // at once.
         let empty = Hint::default();
         for (kept, id) in self.kept.iter_mut().zip(self.candidates.iter()) {
             *kept = *hints.of.get(*id as usize).unwrap_or(&empty);

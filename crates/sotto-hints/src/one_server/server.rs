@@ -1,7 +1,7 @@
-//! The server: one row of each partition, added up.
+//! The server: sums of one row of each partition.
 //!
-//! An image has a single section, the rows by their places. Clients stream it once, and the server reads its rows from the same
-//! bytes.
+//! An image has a single section, the rows in the order of their places. Clients stream it once,
+//! and the server answers from the same bytes.
 
 use super::{Answer, Family, OneServerScheme, Params, PartitionPlace, RowOrder};
 use crate::row_table;
@@ -11,7 +11,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use zeroize::Zeroizing;
 
-/// Where the rows lie in an image that clients stream.
+/// The section of the rows in an image that clients stream.
 pub const ROWS: Section = Section::Public(Artifact::Rows);
 
 /// An open table, or some partitions of one.
@@ -19,7 +19,7 @@ pub struct Server<F: Family> {
     params: Params<F>,
     image: Arc<dyn Image>,
     place: row_table::RowTable,
-    /// Which partitions it has; the first is a multiple of eight.
+    /// The partitions of this server; the first is a multiple of eight.
     partitions: Range<usize>,
 }
 
@@ -63,10 +63,10 @@ impl<F: Family> Params<F> {
         F::Order::new(self.partitions(), self.partition_rows())
     }
 
-    /// Writes an image whose rows lie in `section`.
+    /// Writes an image with the rows in `section`.
     ///
     /// # Errors
-    /// As [`table::PartitionPlace::encode`].
+    /// Those of [`RowTable::encode`](row_table::RowTable::encode).
     pub fn encode(&self, section: Section, rows: &dyn RecordSource, out: &dyn Sink) -> Result<()> {
         let (order, mut places) = (self.order(), Vec::new());
         self.table(section).encode(rows, out, |first, run| {
@@ -76,10 +76,10 @@ impl<F: Family> Params<F> {
         })
     }
 
-    /// The rows of such an image.
+    /// The rows of an image that has them in `section`.
     ///
     /// # Errors
-    /// As [`table::PartitionPlace::records`].
+    /// Those of [`RowTable::records`](row_table::RowTable::records).
     pub fn records(&self, section: Section, image: Arc<dyn Image>) -> Result<Box<dyn RecordSource>> {
         let (params, order) = (self.clone(), self.order());
         self.table(section).records(image, move |row| {
@@ -90,10 +90,10 @@ impl<F: Family> Params<F> {
         })
     }
 
-    /// Moves such an image to the next epoch.
+    /// Moves an image with the rows in `section` to the next epoch.
     ///
     /// # Errors
-    /// As [`table::PartitionPlace::revise`].
+    /// Those of [`RowTable::revise`](row_table::RowTable::revise).
     pub fn revise(&self, section: Section, changes: &[RecordChange], out: &dyn Sink) -> Result<()> {
         let order = self.order();
         self.table(section).revise(changes, out, |row| self.index(order.of(row)))
@@ -101,20 +101,20 @@ impl<F: Family> Params<F> {
 }
 
 impl<F: Family> Server<F> {
-    /// Opens an image whose rows lie in `section`.
+    /// Opens an image with the rows in `section`.
     ///
     /// # Errors
-    /// As [`table::PartitionPlace::check`].
+    /// Those of [`RowTable::check`](row_table::RowTable::check).
     pub fn open_at(section: Section, params: &Params<F>, image: Arc<dyn Image>) -> Result<Self> {
         let place = params.table(section);
         place.check(image.as_ref())?;
         Ok(Server { params: params.clone(), image, place, partitions: 0..params.partitions() })
     }
 
-    /// Some partitions of a table whose rows lie in `section`, alone in an image.
+    /// Opens an image that has only some partitions, with their rows in `section`.
     ///
     /// # Errors
-    /// As [`table::PartitionPlace::check`].
+    /// Those of [`RowTable::check`](row_table::RowTable::check).
     pub(super) fn open_some(
         section: Section,
         params: &Params<F>,
@@ -127,18 +127,18 @@ impl<F: Family> Server<F> {
         Ok(Server { params: params.clone(), image, place, partitions })
     }
 
-    /// The table.
+    /// The bytes of the rows.
     ///
     /// # Errors
-    /// As [`table::PartitionPlace::of`].
+    /// Those of [`RowTable::of`](row_table::RowTable::of).
     pub fn rows(&self) -> Result<&[u8]> {
         self.place.of(self.image.as_ref())
     }
 
-    /// The parities of a query's two halves, or of the first.
+    /// The parities of the two halves of a query, or of the first half.
     ///
     /// # Errors
-    /// As [`Server::rows`].
+    /// Those of [`Server::rows`].
     pub fn gather(&self, query: F::Query) -> Result<Answer> {
         let (row_bytes, partition_rows) = (self.params.row_bytes(), self.params.partition_rows());
         let rows = gather::PartitionRows { bytes: self.rows()?, row_bytes, partition_rows };

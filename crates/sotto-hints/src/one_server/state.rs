@@ -1,5 +1,4 @@
-//! A client's whole state as bytes, and what else it takes to survive a crash. `spec/s3pir.md` and `spec/piano.md` draw the
-//! bytes.
+//! Saving and loading a client's whole state. `spec/s3pir.md` and `spec/piano.md` draw the bytes.
 
 use super::client::{AnswerEffect, Client, OpenQuery, Pending};
 use super::family::{FamilyState, FamilyStateChange, Stock};
@@ -10,11 +9,11 @@ use sotto_core::{Misuse, Result, Stateful};
 use std::io::{Read, Write};
 use zeroize::Zeroizing;
 
-/// Bytes that every state has before hints, while no query waits for its answer: key, next query, last query, the hint that
-/// learnt its row, how many wait.
+/// Bytes of a state before the hints, while no query waits for its answer: key, next query, last
+/// query, the hint that learned its row, number of waiting queries.
 pub const HEAD_BYTES: u64 = 16 + 8 + 8 + 4 + 4;
 
-/// What a state has after the number of the next query.
+/// The counts that a state has after the number of the next query.
 type CountedOf<F> = <<F as Family>::BackupStock as Stock<F>>::StockCounts;
 
 impl<F: Family> Stateful for OneServerScheme<F> {
@@ -70,7 +69,7 @@ impl<F: Family> Client<F> {
     /// Writes the whole state.
     ///
     /// # Errors
-    /// What `out` gives.
+    /// Errors of `out`.
     pub fn save(&self, out: &mut dyn Write) -> Result<()> {
         let (params, hints) = (&self.params, &self.hints);
         let id = |id: u32| if id == hints.none() { NO_HINT } else { id };
@@ -97,11 +96,11 @@ impl<F: Family> Client<F> {
         self.own.save(self.next, out)
     }
 
-    /// Reads what [`Client::save`] wrote. `stock` is given the number of the next query and what counts backups, and says how
-    /// many ids there are, and which backups are left.
+    /// Reads what [`Client::save`] wrote. `stock` gets the number of the next query and the counts
+    /// of backups, and returns the number of ids and the backups that are left.
     ///
     /// # Errors
-    /// As [`Stateful::load`].
+    /// Those of [`Stateful::load`].
     pub fn load(
         params: &Params<F>,
         from: &mut StateReader<'_>,
@@ -146,7 +145,7 @@ impl<F: Family> Client<F> {
     }
 }
 
-/// Parities and second rows, zeros for what has none: of all ids and of none, whether they came or not.
+/// Reads parities and second rows of all ids and of none; zeros for those that were not written.
 fn read_rows<F: Family>(
     params: &Params<F>,
     stock: &F::BackupStock,
@@ -174,7 +173,7 @@ fn read_rows<F: Family>(
     Ok([parities, seconds])
 }
 
-/// What a state begins with.
+/// The first bytes of a saved state.
 struct StateHeader<F: Family> {
     key: Zeroizing<[u8; 16]>,
     next: u64,

@@ -1,6 +1,8 @@
-//! Moving hints to the next epoch: every parity whose set has a changed row takes the difference of old and new.
+//! Moving hints to the next epoch: adds old xor new of each changed row to the parity of every set
+//! that contains the row.
 //!
-//! One pass over all sets. Its time depends on hints and changes, not on what is asked.
+//! There is one pass over all sets. Its time depends on hints and changes, not on the rows that are
+//! requested.
 
 use super::client::KNOWN;
 use super::{Client, Family, Params, Set, TreeScratch, Trees};
@@ -8,7 +10,7 @@ use crate::delta::{self, RowsDelta};
 use sotto_core::Result;
 
 impl<F: Family> Client<F> {
-    /// Takes a whole rows delta.
+    /// Applies a whole rows delta.
     pub(super) fn follow_rows(&mut self, delta: &[u8]) -> Result<()> {
         let (params, trees) = (&self.params, &self.tools.trees);
         let changed =
@@ -29,8 +31,8 @@ impl<F: Family> Client<F> {
     }
 }
 
-/// The changed rows of an epoch, and a bit for each row of the table that says whether it is one: sets have many
-/// rows, of which few have changed.
+/// The changed rows of an epoch, with a bit for each row of the table that is set if it changed:
+/// sets have many rows, of which few have changed.
 struct ChangedRows<'a> {
     changes: RowsDelta<'a>,
     bits: Vec<u64>,
@@ -38,7 +40,7 @@ struct ChangedRows<'a> {
 
 impl<'a> ChangedRows<'a> {
     fn new(changes: RowsDelta<'a>, len: u64) -> Self {
-        // As many as a table has rows, which fits.
+        // One bit for each row of the table, which fits into memory.
         let mut bits = vec![0u64; if changes.rows().is_empty() { 0 } else { len.div_ceil(64) as usize }];
         for (row, _) in changes.rows() {
             if let Some(word) = bits.get_mut((row / 64) as usize) {

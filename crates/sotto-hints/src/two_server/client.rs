@@ -1,7 +1,8 @@
-//! The client: ask, read the answers.
+//! The client: query and recover.
 //!
-//! Nothing branches or allocates by the index asked for. Two addresses depend on secrets: of the hint that was chosen, which is a
-//! random one of those that have the row, and of its parity.
+//! No branch and no allocation depends on the requested index. Two addresses depend on secrets:
+//! that of the chosen hint, which is a random one of those that contain the row, and that of its
+//! parity.
 
 use super::journal::JournalEvent;
 use super::{Answer, Family, KeyedSets, Params, Plan, Set, TwoServerScheme, Workspace};
@@ -12,35 +13,35 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use zeroize::{Zeroize, Zeroizing};
 
-/// What is known of a hint's parity.
+/// The parity of a hint is lost.
 pub(super) const LOST: u8 = 0;
 pub(super) const KNOWN: u8 = 1;
-/// It comes with the answer to the query that made the hint.
+/// The parity of a hint comes with the answer to the query that made the hint.
 pub(super) const AWAITED: u8 = 2;
 
 /// A hint, without its parity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Zeroize, BorshSerialize, BorshDeserialize)]
 #[zeroize(bound = "W: Zeroize")]
 pub struct Hint<W> {
-    /// Its rows.
+    /// The rows of the hint.
     pub set: Set<W>,
-    /// The query that made it, or 0 for one that was ordered.
+    /// The number of the query that made the hint, or 0 for a hint of a hint response.
     pub(super) made: u64,
     pub(super) standing: u8,
 }
 
 impl<W> Hint<W> {
-    /// A hint whose parity nobody knows.
+    /// A hint whose parity is not known yet.
     pub(super) fn hints_requested(set: Set<W>) -> Self {
         Hint { set, made: 0, standing: LOST }
     }
 }
 
-/// A query, and what a family says of it.
+/// A query and its plan, as a family drafts them.
 pub struct DraftQuery<F: Family> {
-    /// What the servers are sent.
+    /// The messages to the two servers.
     pub queries: TwoServers<F::Query>,
-    /// What is kept until they answer.
+    /// The data of the query until the servers answer.
     pub plan: F::QueryPlan,
     /// The set that replaces the hint, if one is spent.
     pub fresh: Set<F::Word>,
@@ -60,27 +61,27 @@ pub struct Client<F: Family> {
     pub(super) params: Params<F>,
     pub(super) tools: Workspace<F>,
     pub(super) key: Zeroizing<[u8; 16]>,
-    /// M slots, and one more where that is written which is not kept.
+    /// M slots, and one more for hints that are written and dropped.
     pub(super) hints: Vec<Hint<F::Word>>,
-    /// B bytes for each slot.
+    /// Parities: B bytes for each slot.
     pub(super) parities: Zeroizing<Vec<u8>>,
-    /// Blocks of hints that came.
+    /// Number of received blocks of hints.
     pub(super) blocks_received: u32,
-    /// Whether a supply is waited for.
+    /// Whether a hint response is outstanding.
     pub(super) ordered: bool,
     /// The number of the next query; the first is 1.
     pub(super) next: u64,
-    /// By ascending number.
+    /// Queries without answers, by ascending number.
     pub(super) open: VecDeque<OpenQuery<F>>,
-    /// The query that was read last, and its slot.
+    /// The query that was recovered last, and its slot.
     pub(super) last: Option<(u64, u32)>,
-    /// What the journal has not given yet.
+    /// Journal records that are encoded and not taken yet.
     pub(super) entries: Vec<Zeroizing<Vec<u8>>>,
-    /// Tells its queries from other clients'.
+    /// A number that distinguishes this client's queries from those of other clients.
     name: u64,
 }
 
-/// The name of a query. What is secret about it stays in its client, since it has to survive a crash.
+/// The name of a query. Its secrets stay in the client, since they must survive a crash.
 pub struct Pending {
     name: u64,
     pub(super) number: u64,
@@ -124,20 +125,20 @@ impl<F: Family> sotto_core::Client<TwoServerScheme<F>> for Client<F> {
         if readable { Ok(Record(row)) } else { Err(Error::Unreadable) }
     }
 
-    /// None before all hints are there.
+    /// The budget, which is none before all hints came.
     fn budget(&self) -> Budget {
         Budget::Left(self.left())
     }
 }
 
 impl<F: Family> Client<F> {
-    /// A client without parities.
+    /// A client with the sets of its key and without parities.
     pub(super) fn new(params: Params<F>, key: Zeroizing<[u8; 16]>) -> Result<Self> {
         let mut tools = Workspace::new(&params);
         let mut hints = Vec::new();
         reserve(&mut hints, params.hints() + 1)?;
         hints.resize(params.hints() + 1, Hint::default());
-        // There are fewer than 2^32.
+        // There are fewer than 2^32 hints.
         F::sets(&KeyedSets::new(&tools.trees, &key), 0..params.hints() as u32, &mut tools, |id, set| {
             if let Some(hint) = hints.get_mut(id as usize) {
                 *hint = Hint::hints_requested(set);
@@ -146,7 +147,7 @@ impl<F: Family> Client<F> {
         Client::with_hints(params, key, hints)
     }
 
-    /// A client with these hints, and parities of zeros.
+    /// A client with these hints, whose parities are zeros.
     pub(super) fn with_hints(
         params: Params<F>,
         key: Zeroizing<[u8; 16]>,
@@ -173,12 +174,13 @@ impl<F: Family> Client<F> {
         })
     }
 
-    /// Its hints, slot by slot.
+    /// The client's hints, slot by slot.
     pub fn hints(&self) -> &[Hint<F::Word>] {
         self.hints.get(..self.params.hints()).unwrap_or_default()
     }
 
-    /// Every set whose parity is known, and that: in slots, and in queries whose answers have not come.
+    /// Every set whose parity is known, with the parity: of hints in slots, and of hints that open
+    /// queries spent.
     pub fn known(&self) -> impl Iterator<Item = (&Set<F::Word>, &[u8])> {
         let slots = self.hints().iter().zip(self.parities.chunks_exact(self.params.row_bytes()));
         let spent = self.open.iter().map(|open| (&open.spent, open.parity.as_slice()));
@@ -186,7 +188,7 @@ impl<F: Family> Client<F> {
         known.map(|(hint, parity)| (&hint.set, parity))
     }
 
-    /// What is kept of the queries whose answers have not come, the oldest first.
+    /// The plans of the queries whose answers have not come, the oldest first.
     pub fn plans(&self) -> impl Iterator<Item = &F::QueryPlan> {
         self.open.iter().map(|open| &open.plan)
     }
@@ -204,18 +206,18 @@ impl<F: Family> Client<F> {
         Pending { name: self.name, number }
     }
 
-    /// Where a query is among those whose answers have not come.
+    /// The index of a query among those whose answers have not come.
     pub(super) fn find(&self, number: u64) -> Option<usize> {
         self.open.binary_search_by_key(&number, |open| open.number).ok()
     }
 
-    /// Where the parity of a slot lies.
+    /// The range of bytes of a slot's parity.
     fn span(&self, slot: u32) -> Range<usize> {
         let width = self.params.row_bytes();
         slot as usize * width..(slot as usize + 1) * width
     }
 
-    /// Replaces a hint, and gives the query its number.
+    /// Replaces a hint, and numbers the query.
     pub(super) fn spend(&mut self, plan: F::QueryPlan, fresh: Set<F::Word>) -> u64 {
         let (number, span) = (self.next, self.span(plan.slot()));
         let mut parity = Zeroizing::new(vec![0; self.params.row_bytes()]);
@@ -225,7 +227,7 @@ impl<F: Family> Client<F> {
         let spent = self.hints.get_mut(plan.slot() as usize).map(|hint| std::mem::replace(hint, fresh));
         let mut spent = spent.unwrap_or_default();
         if plan.slot() as usize == self.params.hints() {
-            // Nothing was spent, and what was written is not kept.
+            // No hint was spent, and the one that was written is dropped.
             spent = Hint::default();
             parity.fill(0);
         }
@@ -234,14 +236,14 @@ impl<F: Family> Client<F> {
         number
     }
 
-    /// Ends a query that is not among the open ones any more: the hint that it made learns its parity, if there is one,
-    /// in its slot or where it has been spent already.
+    /// Completes a query that is no longer open: the hint that it made learns its parity, if there
+    /// is one, in its slot or in the query that has spent it already.
     pub(super) fn settle(&mut self, open: &OpenQuery<F>, parity: Option<&[u8]>) {
         self.learn(open.number, open.plan.slot(), parity);
         self.last = Some((open.number, open.plan.slot()));
     }
 
-    /// Sets or withdraws the parity of the hint that a query made.
+    /// Sets or removes the parity of the hint that a query made.
     fn learn(&mut self, made: u64, slot: u32, parity: Option<&[u8]>) {
         let span = self.span(slot);
         let here = self.hints.get_mut(slot as usize).filter(|hint| hint.made == made);
@@ -262,7 +264,7 @@ impl<F: Family> Client<F> {
         }
     }
 
-    /// Takes back what the last answer taught, if it was to this query.
+    /// Reverts the effect of the last answer, if it belongs to this query.
     pub(super) fn withdraw(&mut self, number: u64) {
         if let Some((_, slot)) = self.last.filter(|(last, _)| *last == number) {
             self.learn(number, slot, None);

@@ -1,4 +1,4 @@
-//! What a scheme adds, and the scheme that comes of it.
+//! What a scheme with two servers defines, and the scheme built from it.
 
 use super::{
     Answer, Client, DraftQuery, FamilyReport, Hint, KeyedSets, Params, Prepare, Set, TreeNumber, TreeScratch,
@@ -11,41 +11,41 @@ use std::marker::PhantomData;
 use std::ops::Range;
 use zeroize::Zeroize;
 
-/// A scheme of this kind, but for what all of them share.
+/// A scheme with hints from a second server, apart from what all such schemes share.
 pub trait Family: Sized + Copy + Debug + Send + Sync + 'static {
-    /// Stable on the wire.
+    /// The scheme id, which is stable on the wire.
     const ID: SchemeId;
-    /// One line for a person: the scheme's name and its paper.
+    /// One line for people: the scheme's name and its paper.
     const TITLE: &'static str;
-    /// Numbers of a tree.
+    /// The type of a tree's numbers.
     type Word: TreeNumber;
-    /// What either server is sent.
+    /// The query that either server receives.
     type Query: Wire<Params<Self>> + Send + 'static;
-    /// What a client keeps of a query until its answers come.
+    /// The secret data of a query until its answers come.
     type QueryPlan: Plan<Self>;
-    /// What a client works with, besides trees.
+    /// The working state of a client besides trees.
     type ExtraState: Send + 'static;
 
-    /// Bits of a tree's numbers, in a table of 2^k places.
+    /// Bits of a tree's numbers in a table of 2^k places.
     fn number_bits(k: u32) -> u32;
-    /// Rows of an answer, where trees have so many numbers.
+    /// Rows of an answer, for trees of `numbers` numbers.
     fn answer_rows(numbers: u64) -> u64;
-    /// What parameters cost and promise, as far as it is not the same for all.
+    /// The costs and guarantees of parameters, as far as they differ between families.
     fn promise(params: &Params<Self>) -> FamilyReport;
-    /// The row that a number at a position stands for; those past the last are zeros.
+    /// The row that a number at a position stands for; rows past the last are zeros.
     fn row(params: &Params<Self>, position: u32, number: Self::Word) -> u64;
 
-    /// What a client works with.
+    /// The working state of a client besides trees.
     fn own(params: &Params<Self>) -> Self::ExtraState;
-    /// Gives the sets of some ids to `each`, in any order.
+    /// Calls `each` with the sets of some ids, in any order.
     fn sets(
         keyed: &KeyedSets<Self::Word>,
         ids: Range<u32>,
         tools: &mut Workspace<Self>,
         each: impl FnMut(u32, Set<Self::Word>),
     );
-    /// Chooses a hint that has a row, each of them with the same probability, and makes a query of it. Takes the same time for
-    /// every row.
+    /// Chooses a hint that contains a row, all of them with the same probability, and makes a query
+    /// of it. Takes the same time for every row.
     fn ask(
         params: &Params<Self>,
         hints: &[Hint<Self::Word>],
@@ -60,11 +60,11 @@ pub trait Family: Sized + Copy + Debug + Send + Sync + 'static {
         fresh: &Set<Self::Word>,
         tools: &mut Workspace<Self>,
     ) -> bool;
-    /// What a query asks for, of these rows.
+    /// The answer to a query on these rows.
     #[cfg(feature = "server")]
     fn answer(params: &Params<Self>, rows: &[u8], query: &Self::Query) -> Answer;
 
-    /// Adds to each parity the rows of its set, of the ids from `first` on.
+    /// Adds to each parity the rows of its set, for the ids from `first` on.
     #[cfg(feature = "server")]
     fn supply(
         params: &Params<Self>,
@@ -75,7 +75,8 @@ pub trait Family: Sized + Copy + Debug + Send + Sync + 'static {
         parities: &mut [u8],
     );
 
-    /// The row of two answers and the parity of the hint that was spent, and the parity of the fresh set. Both come as zeros.
+    /// Recovers the row from two answers and the parity of the spent hint, and the parity of the
+    /// fresh set. Both outputs are zeros before.
     fn read(
         params: &Params<Self>,
         plan: &Self::QueryPlan,
@@ -86,34 +87,34 @@ pub trait Family: Sized + Copy + Debug + Send + Sync + 'static {
     );
 }
 
-/// What is known of a query besides its number and the hint that it spent.
+/// The data of a query besides its number and the hint that it spent.
 pub trait Plan<F>: Copy + Send + Zeroize + BorshSerialize + BorshDeserialize + 'static {
-    /// The slot where a hint was spent and replaced; M for none.
+    /// The slot in which a hint was spent and replaced; M for none.
     fn slot(&self) -> u32;
-    /// Whether the row is read with the hint that was spent.
+    /// Whether the row is recovered with the spent hint.
     fn spends(&self) -> bool;
-    /// Whether a client can have made it.
+    /// Whether a client can have made this plan.
     fn is_possible(&self, params: &Params<F>) -> bool;
 }
 
-/// What a client works with: trees, the room to grow them in, and what its scheme adds.
+/// The working memory of a client: trees, scratch to grow them in, and the scheme's own state.
 pub struct Workspace<F: Family> {
     /// The shape of trees.
     pub trees: Trees<F::Word>,
-    /// Room to grow them in.
+    /// Scratch memory for growing trees.
     pub room: TreeScratch<F::Word>,
-    /// What the scheme adds.
+    /// The working state of the scheme.
     pub own: F::ExtraState,
 }
 
 impl<F: Family> Workspace<F> {
-    /// For tables with these parameters.
+    /// The working memory for tables with these parameters.
     pub fn new(params: &Params<F>) -> Self {
         Workspace { trees: params.trees(), room: TreeScratch::default(), own: F::own(params) }
     }
 }
 
-/// The scheme of a family.
+/// The scheme of a two-server family.
 pub struct TwoServerScheme<F>(PhantomData<F>);
 
 impl<F: Family> Scheme for TwoServerScheme<F> {

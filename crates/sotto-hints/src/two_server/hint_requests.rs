@@ -1,4 +1,4 @@
-//! Ordering hints, block after block, before the first query.
+//! Requesting hints, block by block, before the first query.
 
 use super::client::KNOWN;
 use super::journal::JournalEvent;
@@ -6,7 +6,7 @@ use super::{Client, Family, HintRequest, HintResponse, TwoServerScheme};
 use sotto_core::{HintScheme, Misuse, Result};
 
 impl<F: Family> Client<F> {
-    /// Takes the parities of the next block.
+    /// Stores the parities of the next block.
     pub(super) fn take_block(&mut self, supply: &[u8]) {
         let (width, hints) = (self.params.row_bytes(), self.params.block_hints());
         let first = self.blocks_received as usize * hints;
@@ -31,7 +31,7 @@ impl<F: Family> HintScheme for TwoServerScheme<F> {
 
     fn apply_hint_response(client: &mut Client<F>, supply: HintResponse) -> Result<()> {
         let block = client.blocks_received;
-        // A supply does not say of which block it is: one that came twice would be taken for the next.
+        // A hint response does not name its block: one that came twice would be taken for the next.
         if !std::mem::take(&mut client.ordered) {
             return Err(Misuse::Rule("a supply is taken once, after it was ordered").into());
         }

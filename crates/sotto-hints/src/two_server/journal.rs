@@ -1,20 +1,21 @@
-//! The journal: what a client has to write down before a request leaves, and after an answer or a supply came.
+//! The journal: the events that a client writes down before a request leaves and after an answer or
+//! a hint response came.
 //!
-//! A record holds what cannot be derived from the state it follows, behind a byte that says what it is. `spec/checklist.md` and
-//! `spec/lp-treepir.md` draw the bytes.
+//! A record has a byte for its kind, and then what cannot be derived from the state that it
+//! follows. `spec/checklist.md` and `spec/lp-treepir.md` draw the bytes.
 
 use super::{Client, Family, MessageLengths, Plan, Set};
 use crate::codec::{StateReader, put};
 use sotto_core::Result;
 use zeroize::Zeroizing;
 
-/// Something that happened.
+/// An event of a client.
 pub(super) enum JournalEvent<'a, F: Family> {
     /// A query was made.
     Asked { number: u64, plan: F::QueryPlan, fresh: Set<F::Word> },
-    /// Its answers came, with the parity of the hint that it made.
+    /// The answers of a query came, with the parity of the hint that it made.
     Settled { number: u64, parity: Option<&'a [u8]> },
-    /// Its row was not the publisher's.
+    /// The row of a query was not the publisher's.
     Rejected { number: u64 },
     /// A block of hints came.
     Stocked { block: u32, parities: &'a [u8] },
@@ -25,20 +26,20 @@ const SETTLED: u8 = 2;
 const REJECTED: u8 = 3;
 const STOCKED: u8 = 4;
 
-/// The bytes of a record, besides a parity or those of a block.
+/// Upper bound for the bytes of a record, without a parity or the parities of a block.
 const MAX: usize = 64;
 
 impl<F: Family> Client<F> {
-    /// Puts a record down for the journal.
+    /// Encodes an event as a record of the journal.
     pub(super) fn note(&mut self, happened: JournalEvent<'_, F>) {
         let width = self.params.row_bytes();
-        // Room for the longest, so that no secret is left behind where a list grew.
+        // Space for the longest record, so that a growing list leaves no copy of a secret behind.
         let room = match &happened {
             JournalEvent::Stocked { parities, .. } => parities.len(),
             _ => width,
         };
         let mut out = Zeroizing::new(Vec::with_capacity(MAX + room));
-        // A list takes whatever is written.
+        // Writing to a list does not fail.
         let _ = match happened {
             JournalEvent::Asked { number, plan, fresh } => put(&(ASKED, number, plan, fresh), &mut *out),
             JournalEvent::Settled { number, parity } => {
@@ -58,7 +59,7 @@ impl<F: Family> Client<F> {
         self.entries.push(out);
     }
 
-    /// The records since the last call.
+    /// Takes the records since the last call.
     pub(super) fn take_journal(&mut self) -> Zeroizing<Vec<u8>> {
         let entries = std::mem::take(&mut self.entries);
         let mut out = Zeroizing::new(Vec::with_capacity(entries.iter().map(|entry| entry.len()).sum()));
@@ -66,8 +67,8 @@ impl<F: Family> Client<F> {
         out
     }
 
-    /// Repeats the records of an entry. What the state has seen already is passed over, so that a journal may begin
-    /// before the state was saved.
+    /// Replays the records of an entry. Records that the state contains already are skipped, so a
+    /// journal may begin before the state was saved.
     pub(super) fn replay_journal(&mut self, mut entry: &[u8]) -> Result<()> {
         while let [kind, rest @ ..] = entry {
             let mut rest = rest;

@@ -1,7 +1,7 @@
 //! Parameters: N rows of B bytes in 2^k places, M hints, and how many queries they last.
 //!
-//! The memory that a client is asked for is a function of these numbers, and they come from a peer. So everything is
-//! bounded, k is a function of N, and M is no more than about twice what it has to be.
+//! The memory that a client needs is a function of these numbers, and they come from a peer. So
+//! everything is bounded, k is a function of N, and M is at most about twice the minimum.
 
 use super::{Family, MessageLengths, Trees, bound, state};
 use serde::{Deserialize, Serialize};
@@ -9,25 +9,26 @@ use sotto_core::params::REQUIRED_FAILURE_LOG2;
 use sotto_core::{Costs, ParamsDigest, ParamsError, ParamsReport, Result, Security, TableShape, Wire};
 use std::marker::PhantomData;
 
-/// Most rows of a table: 2^16 for each of 2^16 numbers of a tree.
+/// Maximum number of rows of a table: 2^16 for each of 2^16 numbers of a tree.
 pub const MAX_ROWS: u64 = 1 << 32;
 
-/// Most bytes in a row.
+/// Maximum bytes of a row.
 pub const MAX_ROW_BYTES: u64 = 1 << 20;
 
-/// Most bytes of an answer: what still travels in one message.
+/// Maximum bytes of an answer, which travels in one message.
 pub const MAX_ANSWER_BYTES: u64 = 1 << 26;
 
-/// Most queries of one client.
+/// Maximum number of queries of one client.
 pub const MAX_QUERIES: u64 = 1 << 32;
 
-/// Fewest queries that a client is prepared for: each factor of two costs one hint in sixty.
+/// Minimum number of queries that a client is prepared for: each factor of two costs one hint in
+/// sixty.
 const MIN_QUERIES: u64 = 1 << 16;
 
-/// Bytes of parities that a supply has, about.
+/// Approximate bytes of the parities in a hint response.
 const SUPPLY_BYTES: u64 = 1 << 20;
 
-/// What is written into a catalog.
+/// Parameters as a catalog states them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ParamsLiteral {
@@ -35,9 +36,9 @@ pub struct ParamsLiteral {
     pub rows: u64,
     /// Bytes in a row, B.
     pub row_bytes: u64,
-    /// Hints a client has, M.
+    /// Hints that a client has, M.
     pub hints: u64,
-    /// Queries it can make before it has to order all hints anew.
+    /// Queries that a client can make before it has to request all hints again.
     pub queries: u64,
 }
 
@@ -53,15 +54,15 @@ pub struct Params<F> {
     family: PhantomData<F>,
 }
 
-/// What a family says of parameters.
+/// A family's report on parameters.
 pub struct FamilyReport {
-    /// Work of either server for a query.
+    /// Operations of either server for a query.
     pub server_ops: u64,
-    /// Work of the client for a query.
+    /// Operations of the client for a query.
     pub client_ops: u64,
-    /// What 128 bits rest on.
+    /// The assumption behind 128 bits of security.
     pub model: String,
-    /// How the scheme's paper calls what a table decides.
+    /// Further numbers of the parameters, named as in the scheme's paper.
     pub details: Vec<(&'static str, String)>,
 }
 
@@ -78,7 +79,8 @@ impl<F> Params<F> {
     pub fn table_bytes(&self) -> u64 {
         self.literal.rows * self.literal.row_bytes
     }
-    /// log2 of the number of places, k. Those past the last row are rows of zeros, stored nowhere.
+    /// log2 of the number of places, k. Places past the last row count as rows of zeros and are not
+    /// stored.
     pub fn bits(&self) -> u32 {
         self.bits
     }
@@ -98,7 +100,7 @@ impl<F> Params<F> {
     pub fn queries(&self) -> u64 {
         self.literal.queries
     }
-    /// Orders that it takes to have all hints.
+    /// Number of hint requests that fetch all hints.
     pub fn blocks(&self) -> u32 {
         self.blocks
     }
@@ -121,7 +123,7 @@ impl<F: Family> MessageLengths for Params<F> {
 }
 
 impl<F: Family> Params<F> {
-    /// The trees of sets.
+    /// The shape of the trees of sets.
     pub fn trees(&self) -> Trees<F::Word> {
         Trees::new(self.numbers().ilog2(), F::number_bits(self.bits))
     }
@@ -160,11 +162,13 @@ impl<F: Family> sotto_core::Params for Params<F> {
         if failure_log2 > f64::from(required) {
             return Err(ParamsError::Unreliable { log2: failure_log2, required }.into());
         }
-        // Where a length is a number of 32 bits, as in browsers, large states and tables end here.
+        // On platforms with 32-bit lengths, such as browsers, large states and tables are refused
+        // here.
         if usize::try_from(client_bytes::<F>(&literal).max(rows * row_bytes)).is_err() {
             return Err(field("rows", "table or client state is too large for this machine".into()));
         }
-        // A row is no longer than a supply, so a block has a hint; and there are fewer than 2^32 of them.
+        // A row is no longer than a hint response, so a block has at least one hint; and there are
+        // fewer than 2^32 blocks.
         let blocks = (hints * row_bytes).div_ceil(SUPPLY_BYTES).min(hints) as u32;
         let (row_bytes, hints) = (row_bytes as usize, hints as usize);
         Ok(Params { row_bytes, hints, bits, blocks, failure_log2, literal, family: PhantomData })
@@ -206,7 +210,8 @@ impl<F: Family> sotto_core::Params for Params<F> {
     }
 }
 
-/// log2 of the least power of two that holds all rows, from 4 on: two sets of two rows that share none.
+/// log2 of the least power of two that holds all rows, from 4 on: two sets of two rows that share
+/// none.
 fn bits(rows: u64) -> u32 {
     rows.next_power_of_two().ilog2().max(2)
 }
@@ -215,7 +220,7 @@ fn answer_bytes<F: Family>(bits: u32, row_bytes: u64) -> u64 {
     row_bytes * F::answer_rows(1 << bits.div_ceil(2))
 }
 
-/// Bytes of the state a client starts with, as it is saved.
+/// Bytes of a new client's saved state.
 fn client_bytes<F: Family>(literal: &ParamsLiteral) -> u64 {
     state::HEAD + literal.hints * (state::hint::<F>() + literal.row_bytes)
 }

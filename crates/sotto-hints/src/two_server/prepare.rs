@@ -1,10 +1,11 @@
-//! Becoming a client: a key is drawn, and with it all sets. Their parities are ordered afterwards.
+//! Preparing a client: draws a key, which determines all sets. Their parities are requested
+//! afterwards.
 
 use super::{Client, Family, Params, TwoServerScheme};
 use sotto_core::{CryptoRng, Result};
 use zeroize::Zeroizing;
 
-/// A client that is about to be.
+/// A client in preparation.
 pub struct Prepare<F> {
     params: Params<F>,
     pub(super) key: Zeroizing<[u8; 16]>,

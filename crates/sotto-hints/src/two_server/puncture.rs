@@ -1,10 +1,9 @@
 //! A tree without one of its numbers.
 //!
-//! Who knows all seeds beside the path from the root to a leaf, and the other numbers of that leaf, knows the tree
-//! but for one number, and
-//! nothing about that: what grows below the path is pseudo-random to who lacks its nodes. Seeds and numbers are as
-//! many for every position, in an order that
-//! does not say which it is.
+//! All seeds beside the path from the root to a leaf, together with the other numbers of that leaf,
+//! determine the tree except for one number, and reveal nothing about that number: without the
+//! nodes of the path, whatever grows below them is pseudo-random. The numbers of seeds and of leaf
+//! numbers are the same for every position, and their order does not reveal it.
 
 use super::tree::{Root, Seed, TreeNumber, Trees};
 use sotto_math::aes::{Aes, widen};
@@ -12,9 +11,8 @@ use std::hint::black_box;
 use zeroize::Zeroizing;
 
 impl<W: TreeNumber> Trees<W> {
-    /// The seeds beside the path to the leaf of a position, the root's children first; and the other numbers of that
-    /// leaf. Nothing
-    /// that is done depends on the position.
+    /// The seeds beside the path to the leaf of a position, the root's children first; and the
+    /// other numbers of that leaf. No operation depends on the position.
     pub fn puncture(&self, root: &Root, position: u32) -> (Vec<Seed>, Vec<W>) {
         let (key, mut seed) = (Aes::new(&root.salt), Zeroizing::new([root.seed]));
         let (mut beside, mut children) = (Vec::with_capacity(self.beside()), Zeroizing::new([[0; 16]; 4]));
@@ -47,12 +45,12 @@ impl<W: TreeNumber> Trees<W> {
     }
 }
 
-/// All ones if the numbers are equal, otherwise zero. Both are below 2^31.
+/// All ones if the numbers are equal, otherwise zero. Both numbers are below 2^31.
 pub fn equal(a: u32, b: u32) -> u32 {
     below(a ^ b, 1)
 }
 
-/// All ones if the first number is below the second, otherwise zero. Both are below 2^31.
+/// All ones if the first number is below the second, otherwise zero. Both numbers are below 2^31.
 fn below(a: u32, b: u32) -> u32 {
     (a.wrapping_sub(b) >> 31).wrapping_neg()
 }
@@ -89,7 +87,7 @@ mod tests {
         }
     }
 
-    /// Puts a punctured tree together at an assumed position.
+    /// Reassembles a punctured tree at an assumed position.
     fn assumed<W: TreeNumber>(trees: &Trees<W>, beside: &[Seed], others: &[W], position: u32) -> Vec<W> {
         let (key, mut rest) = (Aes::new(&ROOT.salt), beside);
         let (mut left, mut right) = (Vec::new(), Vec::new());

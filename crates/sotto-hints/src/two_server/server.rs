@@ -1,4 +1,5 @@
-//! The servers: the first answers, and so does the second, which also makes the parities of whole sets, to order.
+//! The servers: both answer queries, and the second one also makes the parities of whole sets on
+//! request.
 //!
 //! An image has a single section, the rows one after the other. Clients never fetch it.
 
@@ -9,7 +10,7 @@ use sotto_core::{HintServer, Image, RecordChange, RecordSource, Result, Section,
 use std::sync::Arc;
 use zeroize::Zeroizing;
 
-/// Hints that a thread makes before it asks for more.
+/// Hints that a thread makes before it takes more.
 const SHARE: usize = 256;
 
 /// An open table.
@@ -64,7 +65,7 @@ impl<F: Family> HintServer for TwoServerScheme<F> {
         let (row_bytes, count) = (params.row_bytes(), params.block_hints());
         let keyed = KeyedSets::new(&params.trees(), &order.key);
         let mut supply = Zeroizing::new(vec![0; count * row_bytes]);
-        // Below 2^32. The last block may have fewer hints than others.
+        // The number is below 2^32. The last block may have fewer hints than others.
         let first = order.block as usize * count;
         let there = params.hints().saturating_sub(first).min(count) * row_bytes;
         let shares =
@@ -79,7 +80,7 @@ impl<F: Family> HintServer for TwoServerScheme<F> {
     }
 }
 
-/// Adds the rows with these numbers. Past the last row they are zeros.
+/// Adds the rows with these numbers to a parity. Rows past the last are zeros.
 pub fn add(rows: &[u8], places: impl Iterator<Item = usize>, parity: &mut [u8]) {
     match parity.len() {
         8 => add_of::<8>(rows, places, parity),
@@ -94,7 +95,8 @@ pub fn add(rows: &[u8], places: impl Iterator<Item = usize>, parity: &mut [u8]) 
     }
 }
 
-/// [`add`] for a width that the compiler knows: the sum stays in registers, and several rows are on their way at once.
+/// [`add`] for a width that the compiler knows: the sum stays in registers, and several loads of
+/// rows overlap.
 fn add_of<const B: usize>(rows: &[u8], places: impl Iterator<Item = usize>, parity: &mut [u8]) {
     let (rows, mut sum) = (rows.as_chunks::<B>().0, [0; B]);
     for row in places.filter_map(|place| rows.get(place)) {

@@ -1,40 +1,41 @@
-//! Sets of rows: of a key and an id, and with a given number.
+//! Sets of rows: derived from a key and an id, and shifted to contain a given number.
 
 use super::tree::{Root, TreeNumber, Trees};
 use borsh::{BorshDeserialize, BorshSerialize};
 use sotto_math::aes::Aes;
 use zeroize::Zeroize;
 
-/// A tree and a shift: the set's numbers are the tree's, each xor the shift. A shift turns a random set into one that has a given
-/// number at a given position.
+/// A set of rows as a tree and a shift: its numbers are the tree's, each xor the shift. A shift
+/// turns a random set into one that has a given number at a given position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Zeroize, BorshSerialize, BorshDeserialize)]
 pub struct Set<W> {
-    /// The tree.
+    /// The tree that gives the numbers.
     pub root: Root,
-    /// What its numbers are moved by.
+    /// The number that is xored to all of them.
     pub shift: W,
 }
 
 impl<W: TreeNumber> Set<W> {
-    /// Whether its numbers are of the same range as those of trees. Nothing else of a set can be wrong without growing its tree.
+    /// Whether the shift is in the range of the trees' numbers. No other fault of a set shows
+    /// without growing its tree.
     pub fn is_possible(&self, trees: &Trees<W>) -> bool {
         self.shift <= trees.mask()
     }
 }
 
-/// The sets of a key: what the second server is told, and nobody else.
+/// The sets of a key, which only the client and the second server know.
 pub struct KeyedSets<W> {
     aes: Aes,
     mask: W,
 }
 
 impl<W: TreeNumber> KeyedSets<W> {
-    /// The sets of a key, whose trees are these.
+    /// The sets of a key, for trees of this shape.
     pub fn new(trees: &Trees<W>, key: &[u8; 16]) -> Self {
         KeyedSets { aes: Aes::new(key), mask: trees.mask() }
     }
 
-    /// A number by which a client knows its own queries.
+    /// A number by which a client recognizes its queries.
     pub(super) fn name(&self) -> u64 {
         let mut block = [[0; 16]];
         self.aes.grid(u64::MAX, 1, 0, 1, &mut block);

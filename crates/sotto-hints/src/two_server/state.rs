@@ -1,5 +1,5 @@
-//! A client's whole state as bytes, and what else it takes to survive a crash. `spec/checklist.md` and `spec/lp-treepir.md`
-//! draw the bytes.
+//! Saving and loading a client's whole state. `spec/checklist.md` and `spec/lp-treepir.md` draw the
+//! bytes.
 
 use super::client::{AWAITED, Hint, OpenQuery, Pending};
 use super::journal::JournalEvent;
@@ -10,19 +10,19 @@ use sotto_core::{Misuse, Result, Stateful};
 use std::io::{Read, Write};
 use zeroize::{Zeroize, Zeroizing};
 
-/// What a state begins with.
+/// The first bytes of a saved state.
 #[derive(BorshSerialize, BorshDeserialize)]
 struct StateHeader {
     key: [u8; 16],
     next: u64,
     stocked: u32,
-    /// The query that was read last and its slot; 0 and M for none.
+    /// The query that was recovered last and its slot; 0 and M for none.
     last: u64,
     slot: u32,
     open: u32,
 }
 
-/// Bytes of it.
+/// Bytes of a [`StateHeader`].
 pub(super) const HEAD: u64 = 44;
 
 /// Bytes of a hint without its parity.
@@ -32,7 +32,7 @@ pub(super) const fn hint<F: Family>() -> u64 {
 
 impl<F: Family> Stateful for TwoServerScheme<F> {
     fn save(params: &Params<F>, client: &Client<F>, out: &mut dyn Write) -> Result<()> {
-        // Queries that are under way are fewer than 2^32, as all queries are; and so are hints.
+        // Open queries are fewer than 2^32, as all queries are; and so are hints.
         let (last, slot) = client.last.unwrap_or((0, params.hints() as u32));
         let (next, stocked, open) = (client.next, client.blocks_received, client.open.len() as u32);
         let mut head = StateHeader { key: *client.key, next, stocked, last, slot, open };
@@ -119,13 +119,14 @@ impl<F: Family> Stateful for TwoServerScheme<F> {
         Ok(Prepare::with_key(params, Zeroizing::new(StateReader::state(from).get()?)))
     }
 
-    /// A preparation takes no artifact.
+    /// A preparation absorbs no artifact.
     fn absorbed_bytes(_: &Prepare<F>) -> u64 {
         0
     }
 }
 
-/// A hint made by a query before `next`. Whether its tree is a good one is not looked into: it would take as long as making it.
+/// Reads a hint that a query before `next` made. Whether its tree is a good one is not checked:
+/// that would take as long as making it.
 fn read_hint<F: Family>(params: &Params<F>, next: u64, from: &mut StateReader<'_>) -> Result<Hint<F::Word>> {
     let hint: Hint<F::Word> = from.get()?;
     let awaited = hint.standing == AWAITED && hint.made > 0;

@@ -1,9 +1,8 @@
-//! A set as the leaves of a tree (Goldreich, Goldwasser, Micali).
+//! Sets as the leaves of a tree (Goldreich, Goldwasser, Micali).
 //!
-//! A seed has four children, which are what [`widen`] makes of it under a key of the tree's own, and a leaf gives as
-//! many numbers as
-//! fit into 64 bytes. The key is public, but every tree has another: who looks for the seed of one tree does not try
-//! it on all others too.
+//! A seed has four children, which [`widen`] derives from it under the tree's key, and a leaf gives
+//! as many numbers as fit into 64 bytes. The key is public, but every tree has its own, so that a
+//! search for the seed of one tree does not test all other trees too.
 
 use borsh::{BorshDeserialize, BorshSerialize};
 use sotto_math::aes::{Aes, widen};
@@ -14,16 +13,16 @@ use zeroize::Zeroize;
 /// A node of a tree.
 pub type Seed = [u8; 16];
 
-/// A tree's key, which is not secret, and the seed of its root, which is.
+/// The root of a tree: its key, which is not secret, and its seed, which is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Zeroize, BorshSerialize, BorshDeserialize)]
 pub struct Root {
-    /// The key.
+    /// The public key of the tree.
     pub salt: [u8; 16],
-    /// The seed.
+    /// The secret seed of the root.
     pub seed: Seed,
 }
 
-/// Numbers that are grown at once, about: what stays in a near cache.
+/// Approximate count of numbers that are grown at once, so that they stay in a near cache.
 const AT_ONCE: usize = 1 << 14;
 
 /// log2 of the children of a node.
@@ -32,7 +31,7 @@ const FAN: u32 = 2;
 /// log2 of the bytes of a leaf.
 const LEAF: u32 = 6;
 
-/// A number of a tree.
+/// An integer type for the numbers of a tree.
 pub trait TreeNumber:
     Copy
     + Debug
@@ -48,15 +47,15 @@ pub trait TreeNumber:
     + BorshDeserialize
     + 'static
 {
-    /// log2 of its bytes.
+    /// log2 of the bytes of a number.
     const BYTES: u32;
-    /// The number of all ones in this many low bits.
+    /// The number whose low `bits` bits are ones.
     fn ones(bits: u32) -> Self;
-    /// The low bits of a mask.
+    /// The low bits of a mask as a number.
     fn low(mask: u32) -> Self;
-    /// The numbers that bytes are.
+    /// Decodes numbers from bytes.
     fn words(bytes: &[u8]) -> impl Iterator<Item = Self>;
-    /// Appends its bytes.
+    /// Appends the bytes of a number.
     fn put(self, out: &mut Vec<u8>);
 }
 
@@ -88,14 +87,14 @@ word!(u32);
 pub struct Trees<W> {
     /// Levels of nodes that have children.
     depth: u32,
-    /// log2 of the children that the root has: two where no power of four would do.
+    /// log2 of the children of the root: two children where no power of four fits.
     top: u32,
     /// log2 of the numbers of a leaf.
     leaf: u32,
     mask: W,
 }
 
-/// Room to grow trees in; wiped on drop.
+/// Scratch memory for growing trees, wiped on drop.
 pub struct TreeScratch<W: TreeNumber> {
     seeds: Vec<Seed>,
     below: Vec<Seed>,
@@ -104,19 +103,19 @@ pub struct TreeScratch<W: TreeNumber> {
 }
 
 impl<W: TreeNumber> Trees<W> {
-    /// Trees of 2^`all` numbers with so many bits.
+    /// The shape of trees with 2^`all` numbers of `number_bits` bits.
     pub fn new(all: u32, number_bits: u32) -> Self {
         let leaf = all.min(LEAF - W::BYTES);
         let depth = (all - leaf).div_ceil(FAN);
         Trees { depth, top: FAN - (all - leaf) % FAN, leaf, mask: W::ones(number_bits) }
     }
 
-    /// Trees that are best grown together.
+    /// Number of trees to grow together for the best speed.
     pub fn together(&self) -> usize {
         (AT_ONCE / self.numbers()).max(1)
     }
 
-    /// What numbers are masked with: the largest.
+    /// The mask of numbers, which is the largest number.
     pub fn mask(&self) -> W {
         self.mask
     }
@@ -126,12 +125,13 @@ impl<W: TreeNumber> Trees<W> {
         self.span(0)
     }
 
-    /// Levels of nodes that have children; the root's is 0, and the last one's children are leaves.
+    /// Levels of nodes that have children; the root is on level 0, and the children of the last
+    /// level are leaves.
     pub fn depth(&self) -> u32 {
         self.depth
     }
 
-    /// Seeds beside a path from the root to a leaf.
+    /// Number of seeds beside a path from the root to a leaf.
     pub fn beside(&self) -> usize {
         (0..self.depth).map(|level| self.fan(level) - 1).sum()
     }
@@ -141,17 +141,17 @@ impl<W: TreeNumber> Trees<W> {
         self.leaf
     }
 
-    /// Numbers beside another in its leaf.
+    /// Number of other numbers in the leaf of a number.
     pub fn others(&self) -> usize {
         (1 << self.leaf) - 1
     }
 
-    /// Children of a node on this level.
+    /// Number of children of a node on this level.
     pub fn fan(&self, level: u32) -> usize {
         1 << self.fan_bits(level)
     }
 
-    /// Numbers below a node on this level.
+    /// Number of numbers below a node on this level.
     pub fn span(&self, level: u32) -> usize {
         1 << self.bits(level)
     }
@@ -165,12 +165,12 @@ impl<W: TreeNumber> Trees<W> {
         self.leaf + (level..self.depth).map(|level| self.fan_bits(level)).sum::<u32>()
     }
 
-    /// Which child of a node on this level the path to a position goes to.
+    /// The index of the child, of a node on this level, on the path to a position.
     pub fn turn(&self, level: u32, position: u32) -> u32 {
         position >> self.bits(level + 1) & ((1 << self.fan_bits(level)) - 1)
     }
 
-    /// The numbers of these trees, those of each together.
+    /// Grows the trees with these roots: the numbers of each tree together.
     pub fn grow<'a>(&self, roots: impl Iterator<Item = Root>, room: &'a mut TreeScratch<W>) -> &'a [W] {
         room.numbers.clear();
         for mut root in roots {
@@ -184,7 +184,7 @@ impl<W: TreeNumber> Trees<W> {
         &room.numbers
     }
 
-    /// The numbers below these nodes, which are children of one on this level.
+    /// Grows the numbers below these nodes, which are children of one node on this level.
     pub fn grow_below<'a>(
         &self,
         key: &Aes,
@@ -208,7 +208,8 @@ impl<W: TreeNumber> Default for TreeScratch<W> {
 }
 
 impl<W: TreeNumber> TreeScratch<W> {
-    /// From the nodes of a level, of which there is one if it is the root's, to those of the next.
+    /// Replaces the nodes of a level by those of the next. There is one node if it is the root's
+    /// level.
     fn level(&mut self, fan: usize, key: &Aes) {
         self.below.resize(self.seeds.len() << FAN, [0; 16]);
         widen(key, &self.seeds, &mut self.below);
@@ -219,7 +220,7 @@ impl<W: TreeNumber> TreeScratch<W> {
     fn leaves(&mut self, trees: &Trees<W>, key: &Aes) {
         self.blocks.resize(4 * self.seeds.len(), [0; 16]);
         widen(key, &self.seeds, &mut self.blocks);
-        // Trees of fewer numbers than fit are a leaf, of which the first count.
+        // Trees with fewer numbers than a leaf holds are a leaf, of which the first numbers count.
         let count = self.seeds.len() << trees.leaf;
         let numbers = W::words(self.blocks.as_flattened()).take(count);
         self.numbers.extend(numbers.map(|number| number & trees.mask));

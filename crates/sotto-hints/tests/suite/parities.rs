@@ -12,17 +12,17 @@ use sotto_testkit::rng::seeded;
 use sotto_testkit::served::InProcessServer;
 use std::collections::VecDeque;
 
-/// A scheme whose clients keep hints that a test can look at.
+/// A scheme with hints that a test can inspect.
 pub(crate) trait Hinted: Stateful + UpdateImage {
-    /// A table for so many queries, or more.
+    /// A table whose clients can make at least `queries` queries.
     fn table(rows: u64, row_bytes: u64, queries: u64) -> InProcessServer<Self>;
     /// A client with all its hints.
     fn client(table: &InProcessServer<Self>, label: &str) -> Self::Client;
-    /// Checks every parity that is known; that is all of them if no query waits.
+    /// Checks every parity that is known; if no query waits, all are.
     fn check_parities(table: &InProcessServer<Self>, client: &Self::Client, waits: bool);
 }
 
-/// Runs a check on all schemes.
+/// Runs a check on all schemes with hints.
 macro_rules! all {
     ($($check:ident;)*) => {
         all! { checklist TwoServerScheme<PuncturedSets>; $($check;)* }
@@ -56,7 +56,7 @@ fn every_row_of_every_small_table<S: Hinted>() {
     }
 }
 
-/// Whatever is asked, and however often, as far as bounds cover it: hints are found and rows right until the budget ends.
+/// Any sequence of queries that the bounds cover finds hints and right rows until the budget ends.
 fn any_sequence_to_the_end_of_the_budget<S: Hinted>() {
     let (n, w) = (250, 16);
     let table = S::table(n, 5, 900);
@@ -82,7 +82,7 @@ fn any_sequence_to_the_end_of_the_budget<S: Hinted>() {
     }
 }
 
-/// Queries are made while the hints they need still wait for rows or parities.
+/// Queries are made while the hints that they need still wait for rows or parities.
 fn queries_before_answers<S: Hinted>() {
     let table = S::table(200, 9, 600);
     for depth in [2, 5, 17] {
@@ -91,7 +91,7 @@ fn queries_before_answers<S: Hinted>() {
         let Budget::Left(queries) = client.budget() else { panic!("hints are used up") };
         let mut waiting = VecDeque::new();
         for i in 0..queries {
-            // Row 7 is asked for again before it was read.
+            // Row 7 is requested again before it was recovered.
             let index = if i < 3 * depth && i % 3 == 0 { 7 } else { rng.next_u64() % 200 };
             waiting.push_back((index, table.ask(&mut client, index, rng)));
             if waiting.len() as u64 == depth {
@@ -123,7 +123,7 @@ fn every_parity_follows<S: Hinted>() {
             waiting.into_iter().for_each(|(row, asked)| table.read(&mut client, row, asked).unwrap());
             S::check_parities(&table, &client, false);
         }
-        // Backups followed too: each becomes a hint, whose parity is then looked at.
+        // Backups were updated too: each becomes a hint, whose parity is then checked.
         for _ in 0..150 {
             if client.budget() == Budget::Left(0) {
                 break;

@@ -1,4 +1,4 @@
-//! Hints in slots, of both schemes that have such.
+//! Tests of both schemes with hints from a second server.
 
 use super::parities::Hinted;
 use ::checklist::PuncturedSets;
@@ -46,7 +46,8 @@ impl<F: Family> Hinted for TwoServerScheme<F> {
     }
 }
 
-/// Every parity a client has, against the sum of the rows of its set. Gives how many are known.
+/// Compares every known parity of a client with the sum of the rows of its set, and returns how
+/// many are known.
 fn known<F: Family>(table: &Table<F>, client: &Client<F>) -> usize {
     let (trees, mut room) = (table.params.trees(), TreeScratch::default());
     let known = client.known().inspect(|(set, parity)| {
@@ -62,7 +63,7 @@ fn known<F: Family>(table: &Table<F>, client: &Client<F>) -> usize {
     known.count()
 }
 
-/// Runs a check on both schemes.
+/// Runs a check on both schemes with hints from a second server.
 macro_rules! both {
     ($($check:ident;)*) => {
         mod checklist {
@@ -108,7 +109,8 @@ fn queries_before_answers<F: Family>() {
             let index = if i % 3 == 0 { 7 } else { rng.next_u64() % 60 };
             let known = client.known().count();
             waiting.push_back((index, table.ask(&mut client, index, rng)));
-            // One that was known is known still, in the query that spent it. One fewer, and it waits.
+            // A parity that was known is still known, in the query that spent it. With one fewer, a
+            // parity is awaited.
             let spends = client.plans().last().unwrap().spends();
             waited += usize::from(spends && client.known().count() == known && waiting.len() > 1);
             if waiting.len() == depth {
@@ -134,7 +136,7 @@ fn orders_come_block_by_block_and_are_the_same_until_they_are_met<F: Family>() {
         assert_eq!(TwoServerScheme::<F>::next_hint_request(&mut client).unwrap().unwrap(), order);
         assert_eq!(order.block, block);
         TwoServerScheme::<F>::apply_hint_response(&mut client, supply(&table, &order)).unwrap();
-        // A supply names no block, so the same one would be taken for that of the next.
+        // A hint response names no block, so a repeated one would be taken for that of the next.
         let again = TwoServerScheme::<F>::apply_hint_response(&mut client, supply(&table, &order));
         assert!(matches!(again, Err(Error::Misuse(_))), "a supply is taken once");
         let there = params.block_hints() * (block as usize + 1);
@@ -148,12 +150,12 @@ fn orders_come_block_by_block_and_are_the_same_until_they_are_met<F: Family>() {
     table.fetch(&mut client, 2, &mut seeded("stocked")).unwrap();
 }
 
-/// What was rejected is forgotten, and nothing else is.
+/// A rejected row is forgotten, and nothing else is.
 fn a_rejected_row_is_nowhere<F: Family>() {
     let table = TwoServerScheme::<F>::table(30, 4, 1000);
     let (mut client, rng) = (TwoServerScheme::<F>::client(&table, "rejected"), &mut seeded("rejected"));
     let all = table.params.hints();
-    // Numbers of queries begin at 1; the last of these has spent a hint.
+    // Numbers of queries begin at 1; the last of these queries has spent a hint.
     let mut number = 0;
     loop {
         let asked = table.ask(&mut client, 3, rng);
@@ -172,7 +174,8 @@ fn a_rejected_row_is_nowhere<F: Family>() {
     assert!(unreadable >= 1, "one of a few hints with the row was chosen in 300 queries");
 }
 
-/// All hints are one, and it changes only when it is spent: a request for a row that it lacks is of the same form as any other.
+/// All hints are the same, and they change only when spent: a request for a row that none contains
+/// has the form of any other.
 fn a_row_in_no_hint_is_not_found_and_spends_none<F: Family>() {
     let table = TwoServerScheme::<F>::table(64, 3, 1000);
     let (params, rng) = (&table.params, &mut seeded("no hint"));

@@ -1,4 +1,4 @@
-//! Hints from the streamed table, of both schemes that have such.
+//! Tests of both schemes with hints from the streamed table.
 
 use super::parities::Hinted;
 use piano::FullSets;
@@ -15,7 +15,7 @@ fn params<F: Family>(rows: u64, row_bytes: u64, lookups: u64) -> Params<F> {
     Params::check(Params::<F>::select(&TableShape::new(rows, row_bytes, lookups)).unwrap()).unwrap()
 }
 
-/// Where each row lies.
+/// The place of each row.
 fn places<F: Family>(params: &Params<F>) -> Vec<PartitionPlace> {
     let mut places = vec![PartitionPlace::default(); params.rows() as usize];
     F::Order::new(params.partitions(), params.partition_rows()).run(0, &mut places);
@@ -31,7 +31,7 @@ impl<F: Family> Hinted for OneServerScheme<F> {
         table.client(label)
     }
 
-    /// What was spent has none; a backup, or a hint that waits for its row, is not looked at.
+    /// A spent hint has no parity; a backup, or a hint that waits for its row, is not checked.
     fn check_parities(table: &InProcessServer<Self>, client: &Client<F>, _: bool) {
         let (places, hints) = (places(&table.params), &client.hints);
         for id in 0..hints.none() {
@@ -51,7 +51,7 @@ impl<F: Family> Hinted for OneServerScheme<F> {
     }
 }
 
-/// Where bounds do not cover every sequence: of a partition there are more rows than backups.
+/// Sequences that the bounds do not cover: a partition has more rows than backups.
 #[test]
 fn covered_sequences_to_the_end_of_the_budget() {
     let table = InProcessServer::<OneServerScheme<FullSets>>::new(params(5000, 5, u64::MAX));
