@@ -1,5 +1,6 @@
-//! What it takes to pack 2,048 samples in the ring of silent schemes: by CDKS merge by merge, by CDKS with masks that are known
-//! beforehand, and by InspiRING as these schemes do it. One thread.
+//! Measures packing 2,048 samples in the ring of silent schemes: with CDKS merge by merge, with
+//! CDKS with masks that are known beforehand, and with InspiRING as these schemes do it. It runs on
+//! one thread.
 //! `cargo run --release -p sotto-silent --example packing`
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a program to measure with")]
 
@@ -28,10 +29,10 @@ const SEED: PublicSeed = PublicSeed([1; 32]);
 const RUNS: usize = 9;
 const KEY_MASKS: MaskSource<'static> = MaskSource { seed: &SEED, label: "keys", first: 0 };
 
-/// Nothing is cut off, so that all noise is the packing's own.
+/// Message bits without truncation, so that all noise comes from packing.
 const BITS: MessageBits = MessageBits { query: Q_BITS, keys: Q_BITS, mask: Q_BITS, body: Q_BITS };
 
-/// LWE samples of zero, without errors: what is left after packing is the packing's own.
+/// LWE samples of zero, without errors, so that all noise comes from packing.
 struct Samples {
     ring: Ring,
     secret: SecretKey,
@@ -53,14 +54,14 @@ impl Samples {
         Samples { ring: ring.clone(), secret, masks, bodies }
     }
 
-    /// log2 of the standard deviation of what a packed ciphertext in slots has besides its message.
+    /// log2 of the standard deviation of the noise of a packed ciphertext in slots.
     fn noise(&self, mask: &[u64], body: &[u64]) -> f64 {
         let errors = phase(&self.ring, LEVEL, &self.secret, mask, body);
         (errors.iter().map(|x| (*x as f64).powi(2)).sum::<f64>() / errors.len() as f64).log2() / 2.0
     }
 }
 
-/// A line of the table.
+/// A line of the printed table.
 struct Measurement {
     name: &'static str,
     gadget: Gadget,
@@ -68,7 +69,7 @@ struct Measurement {
     known_bytes: u64,
     offline: Duration,
     online: Duration,
-    /// Predicted and measured.
+    /// The predicted and the measured noise.
     noise: [f64; 2],
 }
 
@@ -78,20 +79,20 @@ fn timed<T>(f: impl FnOnce() -> T) -> (T, Duration) {
     (out, start.elapsed())
 }
 
-/// The shortest of several times: others use the machine too.
+/// Runs `f` several times and returns the shortest time, since others use the machine too.
 fn shortest<T>(f: impl Fn() -> T) -> (T, Duration) {
     let first = timed(&f);
     (1..RUNS).map(|_| timed(&f)).fold(first, |best, next| if next.1 < best.1 { next } else { best })
 }
 
-/// What a switch adds.
+/// Noise variance of one key switch.
 fn switch(ring: &Ring, gadget: &Gadget) -> f64 {
     let digits =
         GadgetNoise { count: gadget.digits(), base_log2: gadget.base_log2(), drop_log2: gadget.drop_log2() };
     steps::key_switch(ring.n(), &digits, ring.log2_q(LEVEL), SIGMA * SIGMA, NORM)
 }
 
-/// CDKS, both ways.
+/// Packs with CDKS, merge by merge and with known masks.
 fn merged(samples: &Samples, gadget: Gadget) -> [Measurement; 2] {
     let ring = &samples.ring;
     let gadgets = vec![gadget; ring.n().trailing_zeros() as usize];
@@ -130,7 +131,7 @@ fn merged(samples: &Samples, gadget: Gadget) -> [Measurement; 2] {
     [merging, line("CDKS, masks known", bytes, offline, online, noise)]
 }
 
-/// InspiRING: weights in an image, and a pass over them.
+/// Packs with InspiRING: weights in an image, and a pass over them.
 fn inspiring(samples: &Samples, keys: &[Vec<u128>]) -> Measurement {
     let ring = &samples.ring;
     let packed = PackedGroups::new(Groups::new(N, 1), BITS, packed_groups::MaskLayout::Whole).unwrap();

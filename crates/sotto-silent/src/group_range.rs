@@ -1,28 +1,28 @@
-//! Some groups of a record's numbers, as a part of a table has them: their rows of the matrix, which lie one after the other,
-//! and behind the matrix what packs them.
+//! Some groups of a record's numbers, as one part of a table has them: their rows of the matrix,
+//! which are consecutive, and the packing data after the matrix.
 
 use crate::groups::Groups;
 use sotto_math::matrix::PanelLayout;
 use sotto_math::matrix::layout::PANEL_ROWS;
 use std::ops::Range;
 
-/// Some groups of a matrix that is packed.
+/// Some consecutive groups of a packed matrix.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GroupRange {
-    /// Which groups.
+    /// The numbers of the groups.
     pub groups: Range<usize>,
-    /// Where the bytes of their rows lie, of these rows alone.
+    /// The layout of these rows alone.
     pub layout: PanelLayout,
-    /// Their numbers, as they are packed.
+    /// The packing groups of these rows alone.
     pub packing: Groups,
-    /// Where the rows lie in the whole matrix.
+    /// The bytes of the rows in the whole matrix.
     matrix: Range<u64>,
-    /// Where weights, digits and masks lie behind the whole matrix.
+    /// The bytes of weights, digits and masks after the whole matrix.
     behind: [Range<u64>; 3],
 }
 
 impl GroupRange {
-    /// These groups of a matrix, whose masks are of so many bits.
+    /// The given groups of a matrix, with masks of `mask_bits` bits a coefficient.
     pub fn of(layout: &PanelLayout, packing: &Groups, groups: Range<usize>, mask_bits: u32) -> Self {
         let row = |group: usize| (group * 2 * packing.size()).min(layout.rows());
         let rows = row(groups.start)..row(groups.end);
@@ -39,7 +39,7 @@ impl GroupRange {
         }
     }
 
-    /// Which bytes these are of a section in which the matrix begins at `start`, in their order.
+    /// The byte ranges of these groups, in order, in a section where the matrix begins at `start`.
     pub fn bytes(&self, start: u64) -> impl Iterator<Item = Range<u64>> + use<> {
         let all = std::iter::once(self.matrix.clone()).chain(self.behind.clone());
         all.map(move |range| start + range.start..start + range.end)

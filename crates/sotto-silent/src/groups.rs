@@ -1,11 +1,12 @@
-//! Groups of numbers, each a packed ciphertext, and how large what belongs to them is in an image.
+//! Groups of numbers, each of which becomes a packed ciphertext, and the sizes of their data in an
+//! image.
 
 use crate::lattice::{KEY_WORDS, N, Q_BITS, WEIGHT_BYTES, mask_bytes};
 use sotto_math::matrix::PanelLayout;
 use sotto_math::matrix::layout::PANEL_ROWS;
 use std::ops::Range;
 
-/// Records of so many numbers each, cut into groups of which the last of a record may not be full.
+/// The division of records into groups; the last group of a record may not be full.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Groups {
     size: usize,
@@ -19,51 +20,53 @@ impl Groups {
         Self::of(N, numbers, records)
     }
 
-    /// Groups of up to so many numbers, for which there is packing: N, or a power of two from 64 to N / 2.
+    /// Groups of up to `size` numbers, for which packing exists: N, or a power of two from 64 to N
+    /// / 2.
     pub const fn of(size: usize, numbers: usize, records: usize) -> Self {
         Groups { size, numbers, records }
     }
 
-    /// The most numbers in a group.
+    /// Maximum numbers in a group.
     pub const fn size(&self) -> usize {
         self.size
     }
 
-    /// How many numbers a record has.
+    /// Numbers of a record.
     pub const fn numbers(&self) -> usize {
         self.numbers
     }
 
-    /// How many groups a record has.
+    /// Groups of a record.
     const fn of_record(&self) -> usize {
         self.numbers.div_ceil(self.size)
     }
 
-    /// How many groups there are.
+    /// Groups of all records.
     pub const fn count(&self) -> usize {
         self.of_record() * self.records
     }
 
-    /// The first row of a group's weights, at the start of a panel, and how many numbers it has.
+    /// The first row of a group's weights, at the start of a panel, and the group's count of
+    /// numbers.
     pub fn place(&self, group: usize) -> (usize, usize) {
         let (record, within) = (group / self.of_record(), group % self.of_record());
         let first = within * self.size;
         (record * self.rows() + rows(first), self.size.min(self.numbers - first))
     }
 
-    /// Rows of a record's weights. All groups of one but the last are whole panels.
+    /// Rows of a record's weights. All groups of a record but the last are whole panels.
     const fn rows(&self) -> usize {
         rows(self.numbers)
     }
 
-    /// Some groups alone, where there is one record.
+    /// The given groups alone, for a single record.
     pub fn some(&self, groups: &Range<usize>) -> Self {
         let number = |group: usize| (group * self.size).min(self.numbers);
         Groups { numbers: number(groups.end) - number(groups.start), ..*self }
     }
 
-    /// Where some groups' weights, digits of last switches and masks lie, where there is one record: what these groups alone
-    /// have, one after the other.
+    /// The byte ranges of some groups' weights, digits of last switches, and masks, for a single
+    /// record: the data of these groups alone, one after the other.
     pub fn bytes_of(&self, groups: &Range<usize>, mask_bits: u32) -> [Range<u64>; 3] {
         let of = |groups: Range<usize>| {
             let Groups { numbers, .. } = self.some(&groups);
@@ -76,7 +79,7 @@ impl Groups {
         [weights..weights + mine[0], last..last + mine[1], masks..masks + mine[2]]
     }
 
-    /// Where all weights lie.
+    /// The layout of all weights.
     pub fn layout(&self) -> PanelLayout {
         PanelLayout::new(self.records * self.rows(), KEY_WORDS)
     }
@@ -88,13 +91,13 @@ impl Groups {
 
     /// Bytes of weights, digits and masks together.
     pub const fn bytes(&self, mask_bits: u32) -> u64 {
-        // More than a browser's addresses count, where one asks for the sizes of a large table.
+        // A large table has more bytes than a browser's addresses can count.
         let weights = self.records as u64 * self.rows() as u64 * KEY_WORDS as u64;
         weights + self.last_bytes() + self.count() as u64 * mask_bytes(mask_bits)
     }
 }
 
-/// Rows of so many weights, in whole panels.
+/// Rows of the weights of `numbers` numbers, in whole panels.
 const fn rows(numbers: usize) -> usize {
     (WEIGHT_BYTES * numbers).next_multiple_of(PANEL_ROWS)
 }

@@ -1,6 +1,6 @@
-//! The ring of silent schemes, and what is public in it: the polynomials that queries are encrypted under, and those of packing
-//! keys. They are the same for every table and client, so that whatever follows from them alone is worked out beforehand;
-//! every query has a secret and errors of its own.
+//! The ring of silent schemes and its public polynomials: those that queries are encrypted under,
+//! and those of packing keys. They are the same for every table and client, so whatever follows
+//! from them alone is precomputed; every query has its own secret and errors.
 
 use sotto_core::{Misuse, Result, Security};
 use sotto_lattice::encrypt::{MaskSource, mask};
@@ -29,48 +29,48 @@ pub const Q_BITS: u32 = 50;
 /// Standard deviation of errors.
 pub const SIGMA: f64 = 3.2;
 
-/// The law of secrets.
+/// The distribution of secrets.
 pub const LAW: Distribution = Distribution::Ternary;
 
 /// Mean squared norm of a secret.
 pub const NORM: f64 = N as f64 * 2.0 / 3.0;
 
-/// Digits of a switch when products are packed: two of 16 bits, and the 18 lowest bits are dropped. What that costs in noise
-/// is as much as the digits' own part.
+/// The digits of a switch when products are packed: two of 16 bits, without the 18 lowest bits.
+/// Dropping these adds as much noise as the digits themselves.
 pub const DIGITS: GadgetNoise = GadgetNoise { count: 2, base_log2: 16, drop_log2: 18 };
 
 /// Log2 of the largest plain modulus: two bytes of the matrix are one number.
 pub const P_LOG2: u32 = 16;
 
-/// Work of a packed coefficient: what is done once the passes are through, by measurement.
+/// Operations per packed coefficient after the passes, measured.
 pub const PACKED_OPS: u64 = 6000;
 
 /// Bytes of a record in one packed ciphertext.
 pub const GROUP_BYTES: usize = 2 * N;
 
-/// Groups of numbers, each a packed ciphertext, in records of so many bytes.
+/// Number of groups, each a packed ciphertext, of a record of `record_bytes` bytes.
 pub const fn groups(record_bytes: u64) -> u64 {
     record_bytes.div_ceil(GROUP_BYTES as u64)
 }
 
-/// Bytes of a weight of packing: less than 256 digits of 16 bits never add up to more, and 2046 uniform ones do not either:
-/// that is nearly ten standard deviations.
+/// Bytes of a packing weight: less than 256 digits of 16 bits always fit, and 2046 uniform ones do
+/// too, by nearly ten standard deviations.
 pub const WEIGHT_BYTES: usize = 3;
 
 /// Coefficients of a packing key.
 pub const KEY_WORDS: usize = DIGITS.count as usize * N;
 
-/// The layout of the weights of so many groups of so many numbers, at most N / 2.
+/// The layout of the weights of `groups` groups of `numbers` numbers each, at most N / 2.
 pub fn weight_layout(numbers: usize, groups: usize) -> PanelLayout {
     PanelLayout::new(WEIGHT_BYTES * numbers * groups, KEY_WORDS)
 }
 
-/// Bytes of a mask.
+/// Bytes of a mask with `mask_bits` bits a coefficient.
 pub(crate) const fn mask_bytes(mask_bits: u32) -> u64 {
     (N as u64 * mask_bits as u64).div_ceil(8)
 }
 
-/// Seed of all that is public: BLAKE3 of [`PUBLIC_SENTENCE`]. No server can choose it.
+/// Seed of all public polynomials: BLAKE3 of [`PUBLIC_SENTENCE`]. No server can choose it.
 pub const PUBLIC_SEED: PublicSeed = PublicSeed([
     0x03, 0x99, 0x36, 0xfb, 0xd0, 0x4b, 0x1d, 0xfc, //
     0x1d, 0xb3, 0x36, 0x9e, 0xe6, 0x71, 0xe0, 0x3d, //
@@ -78,32 +78,32 @@ pub const PUBLIC_SEED: PublicSeed = PublicSeed([
     0xff, 0x84, 0x9a, 0x27, 0x63, 0xa9, 0x5b, 0x73, //
 ]);
 
-/// What [`PUBLIC_SEED`] is the digest of.
+/// The sentence whose digest is [`PUBLIC_SEED`].
 pub const PUBLIC_SENTENCE: &str = "sotto silent/1: the public polynomials are the same for everyone";
 
-/// Masks of packing keys.
+/// The public masks of packing keys.
 pub(crate) const KEY_MASKS: MaskSource<'static> =
     MaskSource { seed: &PUBLIC_SEED, label: "silent keys", first: 0 };
 
-/// The ring.
+/// Builds the ring.
 ///
 /// # Errors
-/// None: its numbers are constants.
+/// None, since its numbers are constants.
 pub fn ring() -> Result<Ring> {
     let ring = Modulus::new(Q).and_then(|q| Ring::new(N, q, None));
     Ok(ring.ok_or(Misuse::Rule("the ring of silent schemes has transforms"))?)
 }
 
-/// How switches are cut into digits.
+/// The gadget that decomposes switches into digits.
 ///
 /// # Errors
-/// None, as [`ring`].
+/// None, since its numbers are constants.
 pub fn gadget() -> Result<Gadget> {
     let gadget = Gadget::new(DIGITS.count, DIGITS.base_log2, DIGITS.drop_log2);
     Ok(gadget.ok_or(Misuse::Rule("the digits of silent schemes reach the modulus"))?)
 }
 
-/// Packing under the public masks of so many numbers: N, or a power of two up to N / 2.
+/// Packing, under the public masks, of a number of samples: N, or a power of two up to N / 2.
 ///
 /// # Errors
 /// [`Misuse::Rule`] for another number.
@@ -112,7 +112,8 @@ pub fn packing(samples: usize) -> Result<Inspiring> {
     Ok(packing.ok_or(Misuse::Rule("N numbers are packed together, or a power of two below"))?)
 }
 
-/// What a query's vectors are under: two of one secret must not share a polynomial.
+/// Labels of the public polynomials of a query's vectors: two vectors of one secret must not share
+/// a polynomial.
 pub const VECTORS: [&str; 2] = ["silent query", "silent query, second vector"];
 
 /// The public polynomial `a_k` of block k of one of a query's vectors, in slots.
@@ -120,10 +121,12 @@ pub fn block(ring: &Ring, vector: &'static str, k: usize) -> Vec<u64> {
     mask(ring, ModulusLevel::Main, &PUBLIC_SEED, vector, k as u64)
 }
 
-/// What an attacker who sees a query is up against: ring-LWE with a ternary secret, of which queries and keys are samples. That
-/// keys may encrypt images of the secret they are under is the usual assumption of circular security.
+/// The security of a query: ring-LWE with a ternary secret, of which queries and keys are samples.
+/// That keys may encrypt images of the secret that they are under is the usual assumption of
+/// circular security.
 ///
 /// # Errors
+/// [`sotto_core::ParamsError::Insecure`] if the security gate refuses it.
 /// [`sotto_core::ParamsError::Insecure`] if the gate says so.
 pub fn security() -> Result<Security> {
     Ok(security::gate(N, (Q as f64).log2(), &LAW.into(), SIGMA)?)

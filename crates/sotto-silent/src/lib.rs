@@ -1,28 +1,29 @@
-//! What schemes share whose table is one matrix of signed bytes: records are its columns, a query is an encrypted unit vector,
-//! and one pass multiplies the two.
+//! Shared code of schemes whose table is one matrix of signed bytes: records are its columns, a
+//! query is an encrypted unit vector, and one pass multiplies the two.
 //!
-//! With a hint a client reads the products by itself, and that is SimplePIR. Without one, the server packs the products into
-//! few ring-LWE ciphertexts with keys that travel in the query: *silent* preprocessing, since nothing that the server
-//! prepares ever reaches a client. README.md has the symbols and what the noise bound rests on.
+//! With a hint, a client reads the products by itself: that is SimplePIR. Without one, the server
+//! packs the products into few ring-LWE ciphertexts with keys that travel in the query. This is
+//! *silent* preprocessing, since nothing that the server prepares ever reaches a client. README.md
+//! has the symbols and the assumptions of the noise bound.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
 //! | [`matrix`] | the matrix in an image: written, changed, read, and multiplied by many queries in one pass |
 //! | [`lwe`] | SimplePIR's lattice, encryptions and hints |
-//! | [`lattice`] | the ring of silent schemes, and what is public in it |
-//! | [`plain`] | the plain modulus, a value that schemes choose |
-//! | [`ones`] | which words of a query are ones: a record's, or those of a few that are added up |
-//! | [`vector`] | encrypted unit vectors with their packing keys, and how packed products are read: the client's half |
-//! | [`message`] | parts of messages, taken by total decoders |
+//! | [`lattice`] | the ring of silent schemes and its public polynomials |
+//! | [`plain_modulus`] | the plain modulus, a value that schemes choose |
+//! | [`one_hot`] | which words of a query are ones: a record's, or those of a few that are added |
+//! | [`unit_vector`] | encrypted unit vectors with their packing keys, and reading packed products: the client's half |
+//! | [`message`] | parts of messages, read by total decoders |
 //! | [`bound`] | the noise bound: from sizes to a failure probability |
-//! | [`limits`] | what literals are refused for |
-//! | [`cut`] | how a table is cut into records, and what a lookup is worth |
-//! | [`second`] | two passes: rows of the hint are fetched like rows of a table |
+//! | [`limits`] | checks that refuse literals |
+//! | [`matrix_shape`] | dividing a table into records, and the price of a lookup |
+//! | [`two_pass`] | two passes: rows of the hint are fetched like rows of a table |
 //! | `samples` | the masks of products, from the matrix (feature `server`) |
-//! | [`groups`] | numbers in groups, each a packed ciphertext, and the sizes of what belongs to them |
-//! | `portion` | some groups, as a part of a table has them (feature `server`) |
-//! | `packed`, `behind` | weights for packing in an image, how they are written, and the pass over them (feature `server`) |
-//! | `weights` | the same for small groups, of which there are many (feature `server`) |
+//! | [`groups`] | numbers in groups, each a packed ciphertext, and the sizes of their data |
+//! | `group_range` | some groups, as a part of a table has them (feature `server`) |
+//! | `packed_groups`, `write_packed` | packing weights in an image, writing them, and the pass over them (feature `server`) |
+//! | `weights` | packing weights of small groups, of which there are many (feature `server`) |
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
@@ -49,7 +50,7 @@ pub mod weights;
 #[cfg(feature = "server")]
 pub mod write_packed;
 
-/// log2 of a sum of probabilities that are given in log2, and at most 0.
+/// log2 of a sum of probabilities that are given in log2, at most 0.
 pub fn log2_sum(parts: impl IntoIterator<Item = f64>) -> f64 {
     parts.into_iter().fold(f64::NEG_INFINITY, sotto_lattice::noise::log2_sum).min(0.0)
 }

@@ -1,4 +1,4 @@
-//! What literals of silent schemes are refused for.
+//! Checks that refuse literals of silent schemes.
 
 use crate::lattice::{P_LOG2, PUBLIC_SEED, Q_BITS, SET};
 use sotto_core::params::REQUIRED_FAILURE_LOG2;
@@ -6,19 +6,21 @@ use sotto_core::{ParamsError, Result};
 use sotto_prg::PublicSeed;
 use std::ops::RangeInclusive;
 
-/// Bits of a vector's word.
+/// The range of the bits of a vector's word.
 pub const QUERY_BITS: RangeInclusive<u8> = 32..=Q_BITS as u8;
 
-/// Bits of a key's coefficient.
+/// The range of the bits of a key's coefficient.
 pub const KEY_BITS: RangeInclusive<u8> = 40..=Q_BITS as u8;
 
-/// Bits of a mask in an answer; up to 37 the client's product with it is exact.
+/// The range of the bits of a mask's coefficient in an answer; up to 37, the client's product with
+/// the mask is exact.
 pub const MASK_BITS: RangeInclusive<u8> = P_LOG2 as u8 + 2..=37;
 
-/// Refuses another ring or other public polynomials. A server that chose those could try some until it liked them: the seed is
-/// fixed for everyone.
+/// Refuses another ring and other public polynomials. A server that chose those could try until it
+/// found weak ones, so the seed is fixed for everyone.
 ///
 /// # Errors
+/// [`ParamsError::Field`] with the field that differs.
 /// [`ParamsError::Field`].
 pub fn public(set: &str, seed: &PublicSeed) -> Result<()> {
     if set != SET {
@@ -33,15 +35,15 @@ pub fn public(set: &str, seed: &PublicSeed) -> Result<()> {
 /// Refuses a number of bits outside its range.
 ///
 /// # Errors
-/// [`ParamsError::Field`].
+/// [`ParamsError::Field`] with the name of the field.
 pub fn within(name: &'static str, value: u8, range: RangeInclusive<u8>) -> Result<()> {
     if range.contains(&value) { Ok(()) } else { Err(field(name, format!("must lie in {range:?}"))) }
 }
 
-/// Refuses none, and more than the most.
+/// Refuses a value that is 0 or above the maximum.
 ///
 /// # Errors
-/// [`ParamsError::Field`].
+/// [`ParamsError::Field`] with the name of the field.
 pub fn in_range(name: &'static str, value: u64, most: u64) -> Result<usize> {
     usize::try_from(value)
         .ok()
@@ -49,10 +51,10 @@ pub fn in_range(name: &'static str, value: u64, most: u64) -> Result<usize> {
         .ok_or_else(|| field(name, format!("must lie in 1..={most}")))
 }
 
-/// Refuses more failures than sotto allows.
+/// Refuses a higher failure probability than sotto allows.
 ///
 /// # Errors
-/// [`ParamsError::Unreliable`].
+/// [`ParamsError::Unreliable`] with the probability.
 pub fn reliable(failure_log2: f64) -> Result<()> {
     let required = REQUIRED_FAILURE_LOG2;
     if failure_log2 > f64::from(required) {
@@ -61,7 +63,7 @@ pub fn reliable(failure_log2: f64) -> Result<()> {
     Ok(())
 }
 
-/// A field that is refused.
+/// The error for a refused field.
 pub fn field(field: &'static str, why: String) -> sotto_core::Error {
     ParamsError::Field { field, why }.into()
 }

@@ -1,13 +1,14 @@
 //! The matrix D in an image: opened, read back, and multiplied by many queries in one pass.
 //!
-//! | module | what it does |
+//! | module | contents |
 //! |---|---|
-//! | `write` | records become the matrix (feature `server`) |
-//! | `records` | columns, or parts of columns, out of a matrix (feature `server`) |
-//! | `column` | a stretch of one column changes (feature `server`) |
-//! | `change` | bytes of an image's matrix change, and how it says so |
-//! | `stretch` | the rows of a part of a table (feature `server`) |
-//! | `part` | a rectangle of a matrix is written, wherever in its section the matrix begins (feature `server`) |
+//! | `open` | the matrix of an open image, and its products with queries |
+//! | `write` | writing records as the matrix (feature `server`) |
+//! | `records` | reading columns, or parts of columns (feature `server`) |
+//! | `column` | changing a range of one column (feature `server`) |
+//! | `change` | changing bytes of an image's matrix, and reporting the differences |
+//! | `row_range` | the rows of a part of a table (feature `server`) |
+//! | `part` | writing a rectangle of a matrix, wherever in its section the matrix begins (feature `server`) |
 
 mod change;
 #[cfg(feature = "server")]
@@ -26,19 +27,19 @@ mod write;
 #[cfg(feature = "server")]
 use sotto_core::Section;
 
-/// Where something begins in an image.
+/// An offset in a section of an image.
 #[cfg(feature = "server")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SectionOffset {
-    /// The section that it lies in.
+    /// The section of the image.
     pub section: Section,
-    /// Bytes of the section before it.
+    /// Bytes before the offset.
     pub start: u64,
 }
 
 #[cfg(feature = "server")]
 impl From<Section> for SectionOffset {
-    /// The start of a section.
+    /// Offset 0 of a section.
     fn from(section: Section) -> Self {
         SectionOffset { section, start: 0 }
     }

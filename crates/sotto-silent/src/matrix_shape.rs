@@ -1,20 +1,20 @@
-//! How a table is cut into records, and what a lookup is worth: what choosing parameters begins with.
+//! Dividing a table into records, and the price of a lookup: the first step of choosing parameters.
 
 use sotto_core::{Goal, TableShape, work};
 
-/// A table in records of some height.
+/// The division of a table into records of some height.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MatrixShape {
     /// Bytes in a record.
     pub record_bytes: u64,
-    /// How many there are.
+    /// Number of records.
     pub records: u64,
-    /// How many of them hold one row; 1 if a record holds whole rows.
+    /// Number of records that hold one row; 1 if a record holds whole rows.
     pub lookups: u64,
 }
 
 impl MatrixShape {
-    /// Records of about this height; `None` for more than can be counted.
+    /// Records of about this height; `None` if there are too many to count.
     fn new(shape: &TableShape, height: u64) -> Option<Self> {
         if shape.row_bytes <= height {
             let rows = (height / shape.row_bytes).min(shape.rows);
@@ -23,25 +23,27 @@ impl MatrixShape {
         }
         let lookups = shape.row_bytes.div_ceil(height);
         let records = shape.rows.checked_mul(lookups)?;
-        // Evened out, so that the last record of a row is not mostly padding.
+        // Heights are evened out, so that the last record of a row is not mostly padding.
         Some(MatrixShape { record_bytes: shape.row_bytes.div_ceil(lookups), records, lookups })
     }
 
-    /// What a record's failure must stay below: a row that is spread over several fails if any of them does.
+    /// log2 of the required failure bound of a record: a row that is spread over several records
+    /// fails if any of them does.
     pub fn required_failure_log2(&self, shape: &TableShape) -> f64 {
         shape.required_failure_log2() - f64::from(self.lookups.next_power_of_two().ilog2())
     }
 }
 
-/// Cuts worth trying: records of whole groups of numbers, 2^i and 3 * 2^i of them, where a group holds so many bytes, and of the
-/// width of a row.
+/// Divisions worth trying: records of 2^i and 3 * 2^i whole groups of `group_bytes` bytes, and of
+/// the width of a row.
 pub fn cuts(shape: &TableShape, group_bytes: u64, most_bytes: u64) -> impl Iterator<Item = MatrixShape> {
     let steps = (0..).map(move |i| group_bytes << i).take_while(move |height| *height <= most_bytes);
     let heights = steps.flat_map(|height| [height, height / 2 * 3]).chain([shape.row_bytes]);
     heights.filter(move |height| *height <= most_bytes).filter_map(|height| MatrixShape::new(shape, height))
 }
 
-/// What a lookup of one record costs, in nanoseconds of the server and of a link, by what a table is to be good at.
+/// Price of a lookup of one record, in nanoseconds of the server and of a link, by the goal of the
+/// table.
 pub fn price(goal: Goal, server_ops: u64, [query, answer]: [u64; 2], record_bytes: u64) -> f64 {
     let sent = |bytes: u64| (bytes * work::SENT_BYTE_NANOSECONDS) as f64;
     let (up, down) = (sent(query), sent(answer));

@@ -1,12 +1,15 @@
-//! The ones of a query, place by place. A unit vector has one of them, and a query for the sum of several records a few.
+//! The positions of ones in a query. A unit vector has one, and a query for the sum of several
+//! records a few.
 
 use subtle::{Choice, ConditionallySelectable, ConstantTimeEq};
 
-/// Most ones of a query, as a query for a sum has at most one for each bit of its pattern: what noise bounds count with.
+/// Maximum number of ones in a query: one for each bit of the pattern of a sum. Noise bounds count
+/// with it.
 pub const MAX: u32 = u128::BITS;
 
-/// Which places of a vector are ones. No place is an index, and nothing is shifted by a secret: the pattern comes in at its first
-/// place, and moves on by a bit with each place after it.
+/// An iterator over the places of a vector that says which are ones. No place is used as an index,
+/// and nothing is shifted by a secret amount: the pattern enters at its first place, and moves by
+/// one bit with each place after it.
 pub struct OneHot {
     first: u32,
     ones: u128,
@@ -14,12 +17,12 @@ pub struct OneHot {
 }
 
 impl OneHot {
-    /// Place `first + i` for each bit `i` of `ones`.
+    /// A one at place `first + i` for each bit `i` of `ones`.
     pub fn new(first: u32, ones: u128) -> Self {
         OneHot { first, ones, left: 0 }
     }
 
-    /// Whether the next place is a one. Places are counted from 0, and come one after the other.
+    /// Whether the next place is a one. Places are counted from 0 and must come in order.
     pub fn is_one(&mut self, place: u32) -> Choice {
         self.left = u128::conditional_select(&(self.left >> 1), &self.ones, place.ct_eq(&self.first));
         Choice::from(self.left as u8 & 1)

@@ -1,9 +1,12 @@
-//! Packing of large groups: weights written beside the matrix, and passed over with the keys of many queries.
+//! Packing of large groups: weights are written after the matrix, and one pass over them packs with
+//! the keys of many queries.
 //!
 //! ```text
-//! weights | a matrix of signed bytes: three rows for each number of each group, a column for each coefficient of the first key
+//! weights | a matrix of signed bytes: three rows for each number of each group, a column for each
+//!         | coefficient of the first key
 //! last    | for each full group the digits of its last switch: two polynomials in slots, 50 bits a word
-//! masks   | for each group the packed ciphertext's mask in whole bytes: its coefficients as they are sent, or its slots
+//! masks   | for each group the packed ciphertext's mask in whole bytes: its coefficients as they are sent,
+//!         | or its slots
 //! ```
 
 use crate::groups::Groups;
@@ -21,10 +24,10 @@ use sotto_math::matrix::{PanelLayout, QueryPlanes, scan_planes};
 use sotto_math::modulus_pair::round_to_bits;
 use std::ops::Range;
 
-/// Columns of weights that are made together: a line of each of their rows.
+/// Columns of weights that are made together: a cache line of each of their rows.
 const TOGETHER: usize = 64;
 
-/// Where weights and masks lie, and what packs with them.
+/// Packs large groups: the location of weights and masks, and the packing itself.
 pub struct PackedGroups {
     packing: Inspiring,
     groups: Groups,
@@ -32,52 +35,52 @@ pub struct PackedGroups {
     masks: MaskLayout,
 }
 
-/// How the masks of packed ciphertexts lie in an image.
+/// The form in which the masks of packed ciphertexts are stored in an image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MaskLayout {
-    /// As answers have them: coefficients, rounded.
+    /// The rounded coefficients that answers have.
     Sent,
-    /// For ciphertexts that are computed with: slots, with all their bits.
+    /// Slots with all their bits, for ciphertexts that are computed with.
     Whole,
 }
 
-/// A query's keys, as the pass takes them.
+/// The packing keys of a query, in the form that the pass takes.
 #[derive(Debug, Clone)]
 pub struct PackingKeys {
-    /// The coefficients of the first key, without their lowest bits, and how many these are.
+    /// The coefficients of the first key without their lowest bits, and the number of these bits.
     planes: QueryPlanes,
     dropped: u32,
-    /// The second key in slots, if there is one.
+    /// The second key in slots; empty if there is none.
     last: Vec<Vec<u64>>,
 }
 
 impl PackingKeys {
-    /// A first key alone, whose coefficients are these words, of which low bits were dropped.
+    /// A first key alone, with these coefficients, of which `dropped` low bits were dropped.
     ///
     /// # Panics
-    /// If there are not [`KEY_WORDS`].
+    /// If there are not [`KEY_WORDS`] words.
     pub fn first(words: &[u64], dropped: u32) -> Self {
         let planes = Q_BITS.saturating_sub(dropped).div_ceil(8) as usize;
         let planes = QueryPlanes::from_u64(words, planes, &PanelLayout::new(1, KEY_WORDS));
         PackingKeys { planes, dropped, last: Vec::new() }
     }
 
-    /// The first key, as any pass over weights takes it.
+    /// The first key, in the form that any pass over weights takes.
     pub fn planes(&self) -> &QueryPlanes {
         &self.planes
     }
 }
 
 impl PackedGroups {
-    /// For these groups.
+    /// Packing for these groups.
     ///
     /// # Errors
-    /// [`Misuse::Rule`] for groups that no packing has.
+    /// [`Misuse::Rule`] for groups of a size without packing.
     pub fn new(groups: Groups, bits: MessageBits, masks: MaskLayout) -> Result<Self> {
         Ok(PackedGroups { packing: lattice::packing(groups.size())?, groups, bits, masks })
     }
 
-    /// Bytes in an image.
+    /// Bytes of weights, digits and masks in an image.
     pub fn bytes(&self) -> u64 {
         self.groups.bytes(self.mask_bits())
     }
@@ -90,7 +93,7 @@ impl PackedGroups {
         }
     }
 
-    /// The groups, each once, cut so that threads have one each.
+    /// The given groups, in ranges such that each thread has one.
     pub fn together(&self, groups: impl Iterator<Item = usize>) -> Vec<Range<usize>> {
         let mut groups: Vec<usize> = groups.collect();
         groups.sort_unstable();
@@ -100,17 +103,18 @@ impl PackedGroups {
         cut.filter_map(|run| Some(*run.first()?..run.last()? + 1)).collect()
     }
 
-    /// Steps of writing a group, besides those of its samples.
+    /// Progress steps of writing a group, besides those of its samples.
     pub fn steps(&self) -> usize {
         KEY_WORDS / TOGETHER
     }
 
-    /// Writes the weights and masks of groups, from `start` of a section on. `samples` makes the masks of a group's numbers,
-    /// and `step` hears of [`steps`](Self::steps) steps. Memory is 140 MiB for each of these groups.
+    /// Writes the weights and masks of groups, from `start` of a section on. `samples` makes the
+    /// masks of a group's numbers, and `step` is called [`steps`](Self::steps) times. Memory is 140
+    /// MiB for each of these groups.
     ///
     /// # Errors
-    /// Those of `samples`; [`Misuse::Rule`] if a weight takes more than three bytes, which is no more likely than that digits
-    /// were guessed; storage errors.
+    /// Those of `samples`; [`Misuse::Rule`] if a weight takes more than three bytes, which is no
+    /// more likely than guessing the digits; storage errors.
     pub fn write(
         &self,
         groups: Range<usize>,
@@ -167,14 +171,14 @@ impl PackedGroups {
         })
     }
 
-    /// Where digits of last switches begin, and where masks do.
+    /// The offsets of the digits of last switches and of the masks.
     fn beyond(&self) -> [u64; 2] {
         let weights = self.groups.layout().bytes() as u64;
         [weights, weights + self.groups.last_bytes()]
     }
 
-    /// Keys whose bodies were cut off: a coefficient stands for the middle of what it may have been, or half less. `None` if
-    /// they are no keys.
+    /// Decodes keys with truncated bodies: a coefficient stands for the middle of its possible
+    /// values, or half less. `None` if they are malformed.
     pub fn keys(&self, keys: &[Vec<u128>]) -> Option<PackingKeys> {
         let (ring, dropped) = (self.ring(), Q_BITS.saturating_sub(self.bits.keys));
         let (first, last) = keys.split_at_checked(KEY_WORDS / N)?;
@@ -187,9 +191,10 @@ impl PackedGroups {
         complete.then(|| PackingKeys { last, ..PackingKeys::first(&words, dropped.saturating_sub(1)) })
     }
 
-    /// Packs the products of many queries: one pass over the weights, of which threads of the current pool take stretches.
-    /// For each query and group, mask and body of the packed ciphertext, in the bits that are sent: for masks that lie there
-    /// as they are sent.
+    /// Packs the products of many queries: one pass over the weights, divided into ranges among the
+    /// threads of the current pool. Returns for each query and group the mask and the body of the
+    /// packed ciphertext, in the bits that are sent. The masks must be stored as
+    /// [`MaskLayout::Sent`].
     ///
     /// # Panics
     /// If `image` is not [`bytes`](Self::bytes) long.
@@ -202,10 +207,11 @@ impl PackedGroups {
         self.each_group(image, keys, products, |mask, body| [mask, self.rounded(&body, self.bits.body)])
     }
 
-    /// The same, but for each query and group the ciphertext itself: for full groups whose masks are there whole.
+    /// Packs the products of many queries, and returns for each query and group the ciphertext
+    /// itself: for full groups whose masks are stored as [`MaskLayout::Whole`].
     ///
     /// # Panics
-    /// As [`pack`](Self::pack).
+    /// Those of [`pack`](Self::pack).
     pub fn ciphers(
         &self,
         image: &[u8],
@@ -221,7 +227,8 @@ impl PackedGroups {
         })
     }
 
-    /// For each query and group, what `make` makes of the mask and the body of the packed ciphertext.
+    /// Packs, and maps the mask and the body of each query's and group's packed ciphertext by
+    /// `make`.
     fn each_group<T: Send>(
         &self,
         image: &[u8],
@@ -258,7 +265,7 @@ impl PackedGroups {
         keys.par_iter().zip(&sums).zip(products).map(of_query).collect()
     }
 
-    /// Residues in the bits that are sent of them.
+    /// Rounds residues to the bits that are sent.
     pub fn rounded(&self, residues: &[u64], bits: u32) -> Vec<u64> {
         let mut rounded = vec![0; residues.len()];
         round_to_bits(self.ring().q(), residues, bits, &mut rounded);
@@ -270,7 +277,8 @@ impl PackedGroups {
         self.packing.ring()
     }
 
-    /// The products of a record's numbers, modulo q: of each of its bytes there are the sums of all planes of a query's words.
+    /// The products of a record's numbers modulo q, from the sums of all planes of a query's words
+    /// for each byte.
     pub fn products(&self, sums: &[i64], planes: usize) -> Vec<u64> {
         let words = self.packing.samples() * self.groups.count();
         let mut numbers = residues(self.packing.ring(), sums, [2, planes], self.bits.dropped());
@@ -293,20 +301,21 @@ fn signed_bytes(weight: i32) -> Result<[u8; WEIGHT_BYTES]> {
     }
 }
 
-/// Some polynomials of packed words, from one on. Bytes of a damaged image are no words, and then no answer is right.
+/// Reads some polynomials of packed words, from number `first` on. The bytes of a damaged image may
+/// be no words, and then no answer is right.
 fn words(bytes: &[u8], first: usize, count: usize, width: u32) -> Vec<Vec<u64>> {
     let polynomials = bytes.chunks(mask_bytes(width) as usize).skip(first).take(count);
     polynomials.map(|bytes| bits::unpack_words(bytes, width, N).unwrap_or_else(|| vec![0; N])).collect()
 }
 
-/// Products of numbers of so many signed bytes with words of so many planes, of which low bits were dropped, modulo q: of
-/// each byte there are the sums of all planes.
+/// The products, modulo q, of numbers of several signed bytes with words of several planes, of
+/// which low bits were dropped: from the sums of all planes for each byte.
 pub fn residues(ring: &Ring, sums: &[i64], [bytes, planes]: [usize; 2], dropped: u32) -> Vec<u64> {
     let q = ring.q();
     let horner = |x: i128, next: i128| (x << 8) + next;
     let byte = |sums: &[i64]| sums.iter().rev().fold(0, |x, sum| horner(x, i128::from(*sum)));
     let number = |sums: &[i64]| {
-        // Below 2^(50 + 8 + 24 + 20) in absolute value.
+        // The sum is below 2^(50 + 8 + 24 + 20) in absolute value.
         let x = sums.chunks(planes).rev().fold(0, |x, sums| horner(x, byte(sums))) << dropped;
         q.reduce_u128((x + (i128::from(q.value()) << 64)) as u128)
     };

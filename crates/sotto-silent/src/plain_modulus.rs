@@ -1,9 +1,9 @@
-//! The plain modulus p: what the numbers of a table are taken modulo. Two signed bytes of the matrix are one number.
+//! The plain modulus p of a table's numbers. Two signed bytes of the matrix are one number.
 
 use crate::lattice::{P_LOG2, Q};
 use subtle::{ConditionallySelectable, ConstantTimeEq};
 
-/// A plain modulus, and how large the matrix's numbers are.
+/// A plain modulus, and the range of the matrix's numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PlainModulus {
     modulus: u64,
@@ -11,31 +11,33 @@ pub struct PlainModulus {
 }
 
 impl PlainModulus {
-    /// 2^16: any two signed bytes are a number.
+    /// The modulus 2^16: any two signed bytes are a number.
     pub const BYTES: PlainModulus = PlainModulus { modulus: 1 << P_LOG2, most: (1 << 15) + (1 << 7) };
 
-    /// An odd p. Of each residue the matrix has the number nearest to zero, which is two signed bytes.
+    /// An odd modulus p. The matrix has the number nearest to zero of each residue, which is two
+    /// signed bytes.
     pub const fn odd(modulus: u16) -> Self {
         assert!(modulus % 2 == 1, "an odd modulus");
         PlainModulus { modulus: modulus as u64, most: modulus as u64 / 2 }
     }
 
-    /// p.
+    /// The modulus p.
     pub const fn modulus(&self) -> u64 {
         self.modulus
     }
 
-    /// The largest number of the matrix, in absolute value.
+    /// Maximum absolute value of the matrix's numbers.
     pub fn most(&self) -> f64 {
         self.most as f64
     }
 
-    /// q / p, to the nearest integer.
+    /// The value of one unit of a number: q / p, to the nearest integer.
     pub(crate) fn step(&self) -> u64 {
         (Q + self.modulus / 2) / self.modulus
     }
 
-    /// The residue nearest to p times a phase, whose unit is 2^-`bits`. The time does not depend on it.
+    /// The residue nearest to p times a phase, whose unit is 2^-`bits`. The time does not depend on
+    /// the phase.
     pub(crate) fn nearest(&self, phase: u64, bits: u32) -> u16 {
         let whole = 1u64 << bits;
         let x = ((phase & (whole - 1)) * self.modulus + whole / 2) >> bits;

@@ -1,8 +1,10 @@
-//! The masks of products: for each number of a record, the polynomial whose product with the secret has in its constant
-//! coefficient what the secret adds to that number's product with a query.
+//! The masks of products. For each number of a record, this is the polynomial whose product with
+//! the secret has, in its constant coefficient, the secret's contribution to that number's product
+//! with a query.
 //!
-//! Word i of block k of a query is coefficient i of `a_k s + e_k`. So a row `d` of the matrix adds up to the constant
-//! coefficient of `sum_k a_k d_k(1/X) s`: the mask is `sum_k a_k(X) d_k(1/X)`, one transform for each N numbers of the table.
+//! Word i of block k of a query is coefficient i of `a_k s + e_k`. So a row `d` of the matrix sums
+//! to the constant coefficient of `sum_k a_k d_k(1/X) s`: the mask is `sum_k a_k(X) d_k(1/X)`, one
+//! transform for each N numbers of the table.
 
 use crate::lattice::{self, GROUP_BYTES, N, Q_BITS};
 use rayon::prelude::*;
@@ -13,7 +15,8 @@ use sotto_math::matrix::layout::PANEL_ROWS;
 use sotto_math::ntt::{Accumulator, Automorphism};
 use std::ops::Range;
 
-/// Blocks taken from a panel at once: that piece of it stays in the second cache while its rows are read out of it.
+/// Blocks taken from a panel at once: that piece of it stays in the second-level cache while its
+/// rows are read out of it.
 const STRIP: usize = 2;
 
 /// Columns in a strip; the last strip of a panel may have fewer.
@@ -25,32 +28,34 @@ const NUMBERS: usize = PANEL_ROWS / 2;
 /// Bits of the lower half of a word.
 const HALF: u32 = Q_BITS / 2;
 
-/// Steps of one group's masks.
+/// Progress steps of one group's masks.
 pub const STEPS: usize = GROUP_BYTES / PANEL_ROWS;
 
-/// What makes the masks of a table.
+/// Computes the masks of a table.
 pub struct SampleMasks {
     ring: Ring,
     layout: PanelLayout,
-    /// Of each block, the slots of `a_k(1/X)`.
+    /// For each block, the slots of `a_k(1/X)`.
     blocks: Vec<Vec<u64>>,
     inverse: Automorphism,
 }
 
 impl SampleMasks {
-    /// For the matrix of this layout.
+    /// Masks for a matrix of this layout, multiplied by the first of [a query's
+    /// vectors](lattice::VECTORS).
     ///
     /// # Errors
-    /// None, as [`lattice::ring`].
+    /// None, since the constants of [`lattice::ring`] are valid.
     pub fn new(layout: PanelLayout) -> Result<Self> {
         let [vector, _] = lattice::VECTORS;
         Self::under(layout, vector)
     }
 
-    /// For the matrix of this layout, which is multiplied by [one of a query's vectors](lattice::VECTORS).
+    /// Masks for a matrix of this layout, multiplied by [one of a query's
+    /// vectors](lattice::VECTORS).
     ///
     /// # Errors
-    /// None, as [`lattice::ring`].
+    /// None, since the constants of [`lattice::ring`] are valid.
     pub fn under(layout: PanelLayout, vector: &'static str) -> Result<Self> {
         let ring = lattice::ring()?;
         let inverse = ring.plan().automorphism(2 * N - 1);
@@ -64,8 +69,9 @@ impl SampleMasks {
         Ok(SampleMasks { ring, layout, blocks, inverse })
     }
 
-    /// The masks of a group's numbers, in slots, one after the other; numbers past the end of a record have none, that is zero.
-    /// `read` fills a piece of the matrix from some byte on, and `step` hears of [`STEPS`] steps.
+    /// The masks of a group's numbers, in slots, one after the other; masks of numbers past the end
+    /// of a record are zero. `read` fills a piece of the matrix from a byte offset on, and `step`
+    /// is called [`STEPS`] times.
     ///
     /// # Errors
     /// Those of `read`.
@@ -78,7 +84,8 @@ impl SampleMasks {
         self.of_numbers(group * N..(group + 1) * N, read, step)
     }
 
-    /// The same for some numbers of all records. `step` hears of a step for each panel that has some of them.
+    /// The masks of some numbers of all records, in slots. `step` is called for each panel that has
+    /// some of them.
     ///
     /// # Errors
     /// Those of `read`.
@@ -106,7 +113,8 @@ impl SampleMasks {
         Ok(masks)
     }
 
-    /// The masks of numbers that are no part of the matrix, but meet the same vector: of each its value in every record.
+    /// The masks of numbers that are not in the matrix but are multiplied by the same vector:
+    /// `numbers` has the value of each in every record.
     pub fn of_fresh(&self, numbers: &[Vec<i16>]) -> Vec<u64> {
         let plan = self.ring.plan();
         let mask = |values: &Vec<i16>| {
@@ -124,7 +132,8 @@ impl SampleMasks {
         numbers.par_iter().flat_map_iter(mask).collect()
     }
 
-    /// The product of such a number's values with the words of a vector, of which low bits were dropped, modulo q.
+    /// The product, modulo q, of such a number's values with the words of a vector, of which low
+    /// bits were dropped.
     pub fn fresh_product(&self, values: &[i16], words: &[u64], dropped: u32) -> u64 {
         // Both halves of a word have 25 bits, and a value 16: sums of 2^20 products are below 2^61.
         let [low, high] = words.iter().zip(values).fold([0i64; 2], |[low, high], (word, value)| {
@@ -172,14 +181,14 @@ impl SampleMasks {
         space.slots.resize(N, 0);
         for (sum, mask) in space.sums.iter_mut().zip(masks.chunks_exact_mut(N)) {
             plan.take(sum, &mut space.slots);
-            // sum_k a_k(1/X) d_k(X), with 1/X for X.
+            // sum_k a_k(1/X) d_k(X), with 1/X substituted for X.
             self.inverse.apply(&space.slots, mask);
         }
         Ok(())
     }
 }
 
-/// A number modulo q: the first byte and 256 times the second, both signed.
+/// A number modulo q: the first byte plus 256 times the second, both signed.
 fn residue(low: i8, high: i8) -> u64 {
     number(i64::from(low) + 256 * i64::from(high))
 }

@@ -1,18 +1,21 @@
-//! Two passes: a row of the hint is fetched like a row of a table, so that no client needs the hint.
+//! Two passes: a row of the hint is fetched like a row of a table, so that no client needs the
+//! hint.
 //!
-//! The table is a matrix D of signed bytes. A record is w bytes, and lies in w rows of one column: record `r = j B + i` in
-//! block i of the rows and column j. Of each block there are w rows of the hint `H = D A`, rounded to 24 bits, and w words of
-//! `y = D c` for a query c, rounded to 16. Both tell whoever has the secret of c what the record is. So they are a second
-//! table, with a column for each block: [`ROW_BYTES`] bytes of each hint row, which depend on no query, and two *fresh* bytes
-//! of each word, which are made of one. A second encrypted unit vector asks for the column of block i (DoublePIR: Henzinger et
-//! al., USENIX Security 2023, section 5; the rounding of the hint is ours).
+//! The table is a matrix D of signed bytes. A record is w bytes, in w rows of one column: record
+//! `r = j B + i` is in block i of the rows and in column j. For each block there are w rows of the
+//! hint `H = D A`, rounded to 24 bits, and w words of `y = D c` for a query c, rounded to 16.
+//! Together they reveal the record to anyone who has the secret of c. So they are a second table,
+//! with a column for each block: [`ROW_BYTES`] bytes of each hint row, which depend on no query,
+//! and two *fresh* bytes of each word, which depend on the query. A second encrypted unit vector
+//! selects the column of block i (DoublePIR: Henzinger et al., USENIX Security 2023, section 5; the
+//! rounding of the hint is ours).
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
 //! | [`bound`] | the noise of words that are read with rounded masks |
-//! | [`select`] | which cuts there are of a table, and what one is worth |
-//! | `write` | both matrices, from records (feature `server`) |
-//! | `revise` | changed bytes, in both (feature `server`) |
+//! | [`select`] | the possible layouts of a table, and their prices |
+//! | `write` | writing both matrices from records (feature `server`) |
+//! | `revise` | changing bytes in both matrices (feature `server`) |
 //! | `tables` | both matrices of an open image, and the first pass (feature `server`) |
 
 pub mod bound;
@@ -36,37 +39,37 @@ use crate::lwe::ring::N;
 use sotto_math::matrix::PanelLayout;
 use zeroize::Zeroizing;
 
-/// Bits that are kept of a word of the hint: three bytes.
+/// Bits of a hint's word after rounding: three bytes.
 pub const HINT_BITS: u32 = 24;
 
-/// Bits that are kept of a word of the first pass: two bytes.
+/// Bits of a first pass's word after rounding: two bytes.
 pub const FRESH_BITS: u32 = 16;
 
 /// Bytes of a row of the hint in the second matrix.
 pub const ROW_BYTES: usize = N * HINT_BITS as usize / 8;
 
-/// Most bytes in a record.
+/// Maximum bytes of a record.
 pub const MAX_RECORD_BYTES: u64 = 64;
 
-/// Most blocks of rows: columns of the second matrix.
+/// Maximum blocks of rows, which are columns of the second matrix.
 pub const MAX_BLOCKS: u64 = 1 << 16;
 
-/// Most columns of the first matrix. Their noise ends a little above or below.
+/// Maximum columns of the first matrix. Their noise ends a little above or below.
 pub const MAX_COLUMNS: u64 = 1 << 19;
 
-/// How a table lies in the two matrices.
+/// The layout of a table in the two matrices.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TwoPassLayout {
     /// Bytes in a record, w.
     pub record_bytes: u64,
-    /// How many records there are.
+    /// Number of records.
     pub records: u64,
-    /// Blocks of rows, B: a power of two, so that which block a record is in is no division.
+    /// Blocks of rows, B: a power of two, so that finding a record's block takes no division.
     pub blocks: u64,
 }
 
 impl TwoPassLayout {
-    /// What is wrong with it: a field, and what it must be.
+    /// The reason to refuse the layout, if any: a field, and its constraint.
     pub fn refusal(&self) -> Option<(&'static str, String)> {
         let most = MAX_COLUMNS.saturating_mul(self.blocks);
         if !(1..=MAX_RECORD_BYTES).contains(&self.record_bytes) {
@@ -100,22 +103,22 @@ impl TwoPassLayout {
         self.rows().next_multiple_of(64) * self.columns().next_multiple_of(4)
     }
 
-    /// Bytes of the second.
+    /// Bytes of the second matrix in an image.
     pub fn second_bytes(&self) -> u64 {
         self.second_rows() * self.blocks.next_multiple_of(4)
     }
 
-    /// Where the bytes of the first matrix lie.
+    /// The layout of the first matrix.
     pub fn first(&self) -> PanelLayout {
         PanelLayout::new(self.rows() as usize, self.columns() as usize)
     }
 
-    /// Where the bytes of the second matrix lie.
+    /// The layout of the second matrix.
     pub fn second(&self) -> PanelLayout {
         PanelLayout::new(self.second_rows() as usize, self.blocks as usize)
     }
 
-    /// Of each of a record's bytes the words of all blocks, out of those of all rows.
+    /// Regroups the words of all rows: for each byte of a record, the words of all blocks.
     pub fn by_byte(&self, words: &[u16]) -> Vec<Vec<u16>> {
         let width = self.record_bytes as usize;
         (0..width).map(|byte| words.iter().skip(byte).step_by(width).copied().collect()).collect()
@@ -127,7 +130,8 @@ impl TwoPassLayout {
     }
 }
 
-/// A record, from a column of the second table: its rounded hint rows and its fresh words, and the secret of the first query.
+/// Recovers a record from a column of the second table, its rounded hint rows and its fresh words,
+/// and the secret of the first query.
 pub fn record(hint: &[u8], fresh: &[u16], s: &[i32]) -> Zeroizing<Vec<u8>> {
     let mut row = Zeroizing::new(Vec::with_capacity(N));
     let mut masks = Zeroizing::new(Vec::with_capacity(fresh.len()));

@@ -1,6 +1,7 @@
-//! The client's half: an encrypted unit vector with the keys that pack its products, and how packed products are read.
+//! The client's half: an encrypted unit vector with the keys that pack its products, and reading
+//! packed products.
 //!
-//! Nothing here branches, indexes or allocates by the index asked for or by a secret.
+//! No branch, index or allocation depends on the requested index or on a secret.
 
 use crate::lattice::{self, DIGITS, KEY_MASKS, LAW, N, Q_BITS, SIGMA};
 use crate::one_hot::OneHot;
@@ -15,36 +16,36 @@ use sotto_math::sample::Gaussian;
 use subtle::ConditionallySelectable;
 use zeroize::Zeroizing;
 
-/// Bits of a message's numbers.
+/// Bits of the numbers in a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MessageBits {
-    /// Of a word of the vector.
+    /// Bits of a word of the vector.
     pub query: u32,
-    /// Of a coefficient of a key.
+    /// Bits of a coefficient of a key.
     pub keys: u32,
-    /// Of a coefficient of a packed ciphertext's mask.
+    /// Bits of a coefficient of a packed ciphertext's mask.
     pub mask: u32,
-    /// Of its body.
+    /// Bits of a coefficient of a packed ciphertext's body.
     pub body: u32,
 }
 
-/// Bodies of both keys that pack N numbers.
+/// Bodies of the two keys that pack N numbers.
 pub const KEY_BODIES: usize = 2 * DIGITS.count as usize;
 
-/// Work of drawing an error and of the transforms for one word, by measurement.
+/// Operations for one word of a vector: drawing an error, and the transforms; measured.
 pub const WORD_OPS: u64 = 14_000;
 
-/// Work of a vector's keys, by measurement.
+/// Operations for a vector's keys, measured.
 pub const KEYS_OPS: u64 = 400_000_000;
 
 impl MessageBits {
-    /// How many low bits of a vector's word are not sent.
+    /// Number of low bits of a vector's word that are not sent.
     pub fn dropped(&self) -> u32 {
         Q_BITS.saturating_sub(self.query)
     }
 }
 
-/// The largest number that a residue is cut to when its low bits are dropped.
+/// The largest value of a residue that is truncated to its `kept_bits` top bits.
 pub fn largest(kept_bits: u32) -> u64 {
     (lattice::Q - 1) >> Q_BITS.saturating_sub(kept_bits)
 }
@@ -52,35 +53,36 @@ pub fn largest(kept_bits: u32) -> u64 {
 /// An encrypted unit vector.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EncryptedVector {
-    /// The top bits of its words.
+    /// The top bits of the vector's words.
     pub words: Vec<u64>,
-    /// Those of the packing keys' bodies.
+    /// The top bits of the packing keys' bodies.
     pub keys: Vec<Vec<u128>>,
 }
 
-/// What encrypts: transforms, the sampler, and the public polynomials.
+/// Encrypts unit vectors: transforms, the sampler, and the public polynomials.
 pub struct VectorEncryptor {
     ring: Ring,
     plain: PlainModulus,
     gadget: Gadget,
     gaussian: Gaussian,
-    /// Of each vector, the polynomials of its blocks.
+    /// For each vector, the polynomials of its blocks.
     vectors: Vec<Vec<Vec<u64>>>,
 }
 
 impl VectorEncryptor {
-    /// For vectors of so many words, which select numbers modulo p.
+    /// An encryptor of vectors of `words` words, which select numbers modulo p.
     ///
     /// # Errors
-    /// None, as [`lattice::ring`].
+    /// None, since the constants of [`lattice::ring`] are valid.
     pub fn new(words: usize, plain: PlainModulus) -> Result<Self> {
         Self::several(&[words], plain)
     }
 
-    /// For queries of [two vectors](lattice::VECTORS) at most, of so many words.
+    /// An encryptor for queries of at most [two vectors](lattice::VECTORS) of these numbers of
+    /// words.
     ///
     /// # Errors
-    /// None, as [`lattice::ring`].
+    /// None, since the constants of [`lattice::ring`] are valid.
     pub fn several(words: &[usize], plain: PlainModulus) -> Result<Self> {
         let ring = lattice::ring()?;
         let vectors = words.iter().zip(lattice::VECTORS);
@@ -91,17 +93,18 @@ impl VectorEncryptor {
         Ok(VectorEncryptor { ring, plain, gadget, gaussian: Gaussian::new(SIGMA), vectors })
     }
 
-    /// The ring.
+    /// The ring of the vectors.
     pub fn ring(&self) -> &Ring {
         &self.ring
     }
 
-    /// The secret of a query.
+    /// Draws the secret of a query.
     pub fn secret(&self, rng: &mut dyn CryptoRng) -> SecretKey {
         SecretKey::sample(&self.ring, LAW, rng)
     }
 
-    /// A fresh secret s, a unit [vector](Self::vector) of `words` words, and the keys that go with it.
+    /// A fresh secret s, a unit [vector](Self::vector) of `words` words, and the keys that pack its
+    /// products.
     pub fn unit(
         &self,
         words: usize,
@@ -112,7 +115,8 @@ impl VectorEncryptor {
         self.sum(words, OneHot::new(index, 1), bits, rng)
     }
 
-    /// The same with any [`OneHot`] in place of a unit vector: what comes back is the sum of their records' numbers modulo p.
+    /// A fresh secret s, a vector with the given [`OneHot`] ones, and its keys: the answer is the
+    /// sum of the selected records' numbers modulo p.
     pub fn sum(
         &self,
         words: usize,
@@ -129,9 +133,11 @@ impl VectorEncryptor {
         (EncryptedVector { words, keys }, secret)
     }
 
-    /// `A s + e` plus q/p times a vector of ones in the top bits of words, for one of a query's vectors.
+    /// Encrypts one of a query's vectors: the top bits of the words of `A s + e` plus q/p times a
+    /// vector of ones.
     ///
-    /// Words are rounded to nearest modulo q, after the ones went in: so every one of them is as uniform as the others.
+    /// Words are rounded to the nearest modulo q after the ones were added, so every word is as
+    /// uniform as the others.
     pub fn vector(
         &self,
         which: usize,
@@ -155,7 +161,7 @@ impl VectorEncryptor {
             self.gaussian.fill(rng, &mut small);
             let block = c.iter().zip(small.iter()).zip(places.by_ref()).map(|((c, e), place)| {
                 let unit = u64::conditional_select(&0, &step, ones.is_one(place));
-                // The sign, spread over the word, adds q to an error below zero.
+                // The sign, spread over the word, adds q to a negative error.
                 let e = i64::from(*e);
                 let e = (e as u64).wrapping_add(q.value() & (e >> 63) as u64);
                 q.add(q.add(q.add(*c, e), unit), half) >> dropped
@@ -165,8 +171,9 @@ impl VectorEncryptor {
         out
     }
 
-    /// The bodies of the key that packs [few](Inspiring) numbers, coefficient by coefficient: their top bits, rounded to nearest
-    /// as a vector's words are. So they are factors in a product of integers.
+    /// The bodies of the key that packs [few](Inspiring) numbers, coefficient by coefficient: their
+    /// top bits, rounded to the nearest as a vector's words are. So they are factors in a product
+    /// of integers.
     pub fn key(&self, secret: &SecretKey, bits: MessageBits, rng: &mut dyn CryptoRng) -> Vec<u64> {
         let (ring, dropped) = (&self.ring, Q_BITS.saturating_sub(bits.keys));
         let half = (1 << dropped) >> 1;
@@ -191,9 +198,11 @@ impl VectorEncryptor {
         self.few_numbers(secret, bits, N, mask, body)
     }
 
-    /// The first of so many numbers that are packed together, as many as there are bodies: few of them lie apart.
+    /// The first numbers that are packed together, as many as there are bodies; numbers of small
+    /// groups are spaced apart.
     ///
-    /// The product is exact: its coefficients are below `N 2^mask`, which is below q / 2 for a mask of at most 37 bits.
+    /// The product is exact: its coefficients are below `N 2^mask`, which is below q / 2 for a mask
+    /// of at most 37 bits.
     ///
     /// # Panics
     /// If the mask is not `N` long.

@@ -1,6 +1,7 @@
-//! Weights of packing in an image, where groups are small and many: what the coefficients of a query's key add to the bodies of
-//! every group, as one more matrix. A number of a group is three rows of signed bytes of it, from the lowest on, and a
-//! coefficient of the key a column.
+//! Packing weights in an image, where groups are small and many: the contributions of the
+//! coefficients of a query's key to the bodies of every group, as one more matrix. A number of a
+//! group is three rows of signed bytes, from the lowest on, and a coefficient of the key is a
+//! column.
 
 use crate::lattice::{self, KEY_WORDS, N, WEIGHT_BYTES, weight_layout};
 use crate::matrix::{times, write_part};
@@ -11,7 +12,7 @@ use sotto_lattice::inspiring::{Inspiring, PackWeights};
 use sotto_lattice::ring::ModulusLevel;
 use sotto_math::matrix::{PanelLayout, QueryPlanes, scan_planes};
 
-/// Where the weights of groups of some numbers lie, and what packs with them.
+/// The layout of the weights of small groups, and their packing.
 pub struct WeightLayout {
     packing: Inspiring,
     layout: PanelLayout,
@@ -20,7 +21,7 @@ pub struct WeightLayout {
 }
 
 impl WeightLayout {
-    /// For so many groups of at most N / 2 numbers each.
+    /// Weights of `groups` groups of at most N / 2 numbers each.
     ///
     /// # Errors
     /// [`Misuse::Rule`] for more numbers.
@@ -29,17 +30,18 @@ impl WeightLayout {
         Ok(WeightLayout { packing, layout: weight_layout(numbers, groups), numbers, bits })
     }
 
-    /// What adds to the bodies of so many numbers that follow each other, whichever groups they are of.
+    /// The layout for `numbers` consecutive numbers, whichever groups they belong to.
     #[must_use]
     pub fn of_some(self, numbers: usize) -> Self {
         WeightLayout { layout: weight_layout(numbers, 1), ..self }
     }
 
-    /// Packs a group whose numbers have these masks: its rows, one after the other, and the mask of the packed ciphertext,
-    /// coefficient by coefficient.
+    /// Packs a group whose numbers have these masks. Returns its rows, one after the other, and the
+    /// mask of the packed ciphertext, coefficient by coefficient.
     ///
     /// # Errors
-    /// [`Misuse::Rule`] if a weight needs more than three bytes, which is no more likely than that digits were guessed.
+    /// [`Misuse::Rule`] if a weight needs more than three bytes, which is no more likely than
+    /// guessing the digits.
     pub fn rows(&self, mut masks: Vec<u64>) -> Result<(Vec<u8>, Vec<u64>)> {
         masks.resize(self.packing.samples() * N, 0);
         let PackWeights { rows, mut mask } = PackWeights::new(&self.packing, &masks, self.numbers);
@@ -58,7 +60,7 @@ impl WeightLayout {
         Ok((bytes, mask))
     }
 
-    /// Writes the rows of some groups that follow each other, from `start` of a section on.
+    /// Writes the rows of some consecutive groups, from `start` of a section on.
     ///
     /// # Errors
     /// Storage errors.
@@ -72,8 +74,9 @@ impl WeightLayout {
         })
     }
 
-    /// What many queries' keys, whose coefficients are [words](crate::vector::LweVectorEncryptor::key) as they are sent, add to
-    /// the bodies of all groups' numbers, in one pass over the weights.
+    /// The contributions of many queries' keys to the bodies of all groups' numbers, in one pass
+    /// over the weights. The coefficients of the keys are
+    /// [words](crate::unit_vector::VectorEncryptor::key) as they are sent.
     pub fn bodies(&self, image: &[u8], keys: &[QueryPlanes]) -> Vec<Vec<u64>> {
         let planes = self.bits.keys.div_ceil(8) as usize;
         let sums = times(image, &self.layout, keys, planes, scan_planes);

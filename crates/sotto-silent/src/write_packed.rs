@@ -1,4 +1,4 @@
-//! The weights of groups, written behind a matrix that is there.
+//! Writing the weights of groups after a matrix that is in the image already.
 
 use crate::matrix::SectionOffset;
 use crate::packed_groups::PackedGroups;
@@ -8,11 +8,12 @@ use sotto_math::matrix::PanelLayout;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Writes the weights and masks of some groups, those that are written [`together`](PackedGroups::together) each. The matrix of
-/// this layout begins at a place, and they lie behind it.
+/// Writes the weights and masks of some groups, in ranges that are processed
+/// [`together`](PackedGroups::together). A matrix of this layout begins at `matrix`, and the
+/// weights follow it.
 ///
 /// # Errors
-/// As [`PackedGroups::write`].
+/// Those of [`PackedGroups::write`].
 pub fn write_packed(
     layout: PanelLayout,
     matrix: impl Into<SectionOffset>,

@@ -241,7 +241,7 @@ pub trait FamilyState<F: Family>: Sized + Send + 'static {
     fn load(params: &Params<F>, next: u64, from: &mut StateReader<'_>) -> Result<Self>;
 }
 
-/// The change that an answer makes to a family's [`Own`] state.
+/// The change that an answer makes to a family's [`FamilyState`] state.
 pub type FamilyStateChange<F> = <<F as Family>::FamilyState as FamilyState<F>>::StateChange;
 
 impl<F: Family> FamilyState<F> for () {

@@ -1,6 +1,6 @@
-//! The noise bound, for *any* table of the shape.
+//! The noise bound of SimplePIR's lattice, for *any* table of the shape.
 //!
-//! In units of the query modulus 2^b, a client's phase for row r is off by
+//! In units of the query modulus 2^b, the error of a client's phase for row r is
 //!
 //! ```text
 //!   sum_j D[r][j] * ( (2^b / Q) e_j + rho_j )      e_j: error, rho_j: rounding of query word j
@@ -9,12 +9,13 @@
 //! + step rounding,   at most 128 (2^b / Q) / 256   Q/256 is no integer, but within 1/256 of one; for each of 128 ones of a query
 //! ```
 //!
-//! and a byte is read right if that stays below half a plaintext step, 2^(b-8) / 2. With |D| <= 128 the
-//! sum has variance proxy `128² m (sigma² (2^b / Q)² + 1/12)`. The three roundings below it are bounded,
-//! not random, and simply shorten the margin. A union bound over the l bytes of a record ends it.
+//! and a byte is read right if that stays below half a plaintext step, 2^(b-8) / 2. With |D| <= 128
+//! the sum has variance proxy `128² m (sigma² (2^b / Q)² + 1/12)`. The three roundings below it are
+//! bounded, not random, and simply shorten the margin. A union bound over the l bytes of a record
+//! completes the argument.
 //!
-//! **Why the proxies add.** Let A be drawn at random, after the table. Then this is a theorem, over A and the client's
-//! coins (Q is odd, and X^n + 1 splits modulo Q):
+//! **Why the proxies add.** Let A be drawn at random, after the table. Then the following is a
+//! theorem, over A and the client's coins (Q is odd, and X^n + 1 splits modulo Q):
 //!
 //! 1. Where s vanishes at none of the n roots, a_k s is uniform whatever s and e are. So the words
 //!    x_j = (A s + e)_j + step are uniform, independent of each other and *of e*.
@@ -28,45 +29,50 @@
 //!    norm Q^z, and width 11 is far above the smoothing parameter of an ideal of so small a norm. (Its dual has no
 //!    vector shorter than Q^(-z/n) > 0.85; Banaszczyk's bound for the others is below 2^-800.)
 //!
-//! What is taken for granted: A comes from a fixed seed, a digest of a sentence, by a generator that is taken for a
-//! random function, and the table does not depend on A. The probability is over A too: one A that is worse for a given
-//! table by a factor 2^k has probability 2^-k at most.
+//! Assumptions: A comes from a fixed seed, a digest of a sentence, by a generator that is modeled
+//! as a random function, and the table does not depend on A. The probability is over A too: an A
+//! that is worse for a given table by a factor 2^k has probability 2^-k at most.
 //!
-//! **A table made against A.** Ring-LWE says that x is indistinguishable from uniform, and not that it is together with
-//! e. So an error of width 11 is taken for a sum of one of width `HIDDEN` and one of width sqrt(121 - 4): it is, up
-//! to a distance of 2^-108 a column (Peikert, CRYPTO 2010, theorem 3.1). Under ring-LWE with errors of width `HIDDEN` alone,
-//! x is uniform for whoever knows the other part. So roundings and the other part have their tail together, up to the
-//! advantage of a distinguisher that multiplies once by D (`ADVANTAGE_LOG2`). The hidden part, which D does not
-//! depend on, has its own tail, and [`against_log2`] shares the margin between the two. That assumption is weaker than
-//! 128 bits (a test has the figure), but what it carries is a failure, not privacy. (The first bound would hold
-//! unchanged if ring-LWE samples stayed indistinguishable from uniform given one number `sum D[r][j] e_j`: extended
-//! LWE. That is proved for plain LWE, by Alperin-Sheriff and Peikert, PKC 2012, and not for these rings.)
+//! **A table made against A.** Ring-LWE says that x is indistinguishable from uniform, but not that
+//! (x, e) is. So an error of width 11 is modeled as a sum of one of width `HIDDEN` and one of width
+//! sqrt(121 - 4), which it is up to a distance of 2^-108 a column (Peikert, CRYPTO 2010, theorem
+//! 3.1). Under ring-LWE with errors of width `HIDDEN` alone, x is uniform for anyone who knows the
+//! other part. So the roundings and the other part have their tail together, up to the advantage of
+//! a distinguisher that multiplies once by D (`ADVANTAGE_LOG2`). The hidden part, which D does not
+//! depend on, has its own tail, and [`against_log2`] divides the margin between the two. That
+//! assumption is weaker than 128 bits (a test has the figure), but only correctness rests on it,
+//! not privacy. (The first bound would hold unchanged if ring-LWE samples stayed indistinguishable
+//! from uniform given one number `sum D[r][j] e_j`: extended LWE. That is proved for plain LWE, by
+//! Alperin-Sheriff and Peikert, PKC 2012, and not for these rings.)
 //!
-//! The sampler is assumed to be a discrete Gaussian. Its table is exact to 2^-63 in each of some hundred
-//! entries, so a sample is within 2^-56 of one. For the secret, and with up to 2^10 columns, that adds less than 2^-46
-//! each to the failure; with more, the bound uses moment generating functions only so close to 0 that they move by a
-//! factor within 1 + 2^-50, and the bound by less than 2^-30 of itself. So a figure far below 2^-46 says
-//! that noise will not be the reason, not that the probability is known to that many digits.
+//! The sampler is assumed to be a discrete Gaussian. Its table is exact to 2^-63 in each of some
+//! hundred entries, so a sample is within 2^-56 of one. For the secret, and with up to 2^10
+//! columns, that adds less than 2^-46 each to the failure probability. With more columns, the bound
+//! uses moment generating functions only so close to 0 that they change by a factor within 1 +
+//! 2^-50, and the bound by less than 2^-30 of itself. So a figure far below 2^-46 says that noise
+//! will not be the reason of a failure, not that the probability is known to that many digits.
 
 use super::ring::{N, Q, SIGMA};
 use crate::one_hot;
 use sotto_lattice::noise;
 
-/// Smallest and largest word of a query, in bits. Below 24 there is no plane to save.
+/// The range of the bits of a query's word. Below 24 bits there is no byte plane to save.
 pub const QUERY_BITS: std::ops::RangeInclusive<u8> = 24..=32;
 
-/// Smallest word of an answer, in bits: at 8 the rounding alone uses up the whole margin.
+/// Minimum bits of an answer's word: at 8 bits the rounding alone uses up the whole margin.
 pub const MIN_ANSWER_BITS: u8 = 9;
 
 /// Numbers of roots at which the bound lets a secret vanish: 0 to 7.
 const Z: u32 = 8;
 
-/// Width of the part of an error that the proof for tables made against A hides the rest behind. The smallest for
-/// which a sum of two discrete Gaussians is one again, for all purposes.
+/// Width of the part of an error that hides the rest, in the proof for tables made against A. It is
+/// the smallest width for which a sum of two discrete Gaussians is practically a discrete Gaussian
+/// again.
 const HIDDEN: f64 = 2.0;
 
-/// log2 of what that proof adds for those who might break ring-LWE with errors of width [`HIDDEN`], and for sums that
-/// are no discrete Gaussians: an instance of 100 bits, attacked in the 2^46 gates of a product with the largest table.
+/// log2 of the probability that the proof adds for adversaries who might break ring-LWE with errors
+/// of width [`HIDDEN`], and for sums that are no discrete Gaussians: an instance of 100 bits,
+/// attacked in the 2^46 gates of a product with the largest table.
 const ADVANTAGE_LOG2: f64 = -54.0;
 
 /// Standard deviation bound of the noise of one byte, and the margin it must stay below, both in units of
@@ -98,38 +104,41 @@ pub fn failure_log2(record_bytes: u64, columns: u64, query_bits: u8, answer_bits
     (0..Z).map(vanishing).fold(vanishes_log2(N, Q, Z), noise::log2_sum).min(0.0)
 }
 
-/// The same two numbers in units of 1, for answers in words modulo Q (`verisimplepir/1`): nothing is rounded but the record at
-/// last.
+/// [`deviation_and_margin`] in units of 1, for answers in words modulo Q (`verisimplepir/1`), where
+/// only the record is rounded, at the end.
 pub fn exact_deviation_and_margin(columns: u64) -> (f64, f64) {
     let [_, error] = proxies(columns, 1.0);
-    // A byte d is read out of `sum D e + d (Q - 1) / 256`, and is right if `|256 sum - d| < Q / 2`.
+    // A byte d is read from `sum D e + d (Q - 1) / 256`, and is right if `|256 sum - d| < Q / 2`.
     (error.sqrt(), f64::from(Q) / 512.0 - 0.5)
 }
 
-/// Bound on log2 of the probability that any byte of one record comes out wrong where words are modulo Q throughout.
+/// Bound on log2 of the probability that any byte of one record comes out wrong where words are
+/// modulo Q throughout.
 ///
-/// The noise is `sum_j D[r][j] e_j`, and the errors of a query are drawn when it is made, after the table. So their proxies add
-/// whatever the table is, made against A or not, and nothing is taken for granted but the sampler.
+/// The noise is `sum_j D[r][j] e_j`, and the errors of a query are drawn when it is made, after the
+/// table. So their proxies add for any table, made against A or not, and the only assumption is the
+/// sampler.
 pub fn exact_failure_log2(record_bytes: u64, columns: u64) -> f64 {
     let (deviation, margin) = exact_deviation_and_margin(columns);
     noise::failure_log2(margin, deviation * deviation, record_bytes as f64)
 }
 
-/// Bound on log2 of the probability that a secret vanishes at `z` of the `n` roots, or at more.
+/// Bound on log2 of the probability that a secret vanishes at `z` or more of the `n` roots.
 fn vanishes_log2(n: usize, q: u32, z: u32) -> f64 {
     let choices: f64 = (0..z).map(|i| ((n as f64 - f64::from(i)) / f64::from(i + 1)).log2()).sum();
     choices - f64::from(z) * f64::from(q).log2()
 }
 
-/// Bound on log2 of the same probability for a table that *was* made against A, by someone who cannot break
-/// ring-LWE with errors of a width of 2. No requirement is checked against it.
+/// Bound on log2 of the probability that any byte of one record comes out wrong, for a table that
+/// *was* made against A by someone who cannot break ring-LWE with errors of width 2. No requirement
+/// is checked against it.
 pub fn against_log2(record_bytes: u64, columns: u64, query_bits: u8, answer_bits: u8) -> f64 {
     let (_, margin) = deviation_and_margin(columns, query_bits, answer_bits);
     let parts = against(proxies(columns, f64::from(query_bits).exp2() / f64::from(Q)));
     noise::log2_sum(noise::failure_apart_log2(margin, parts, record_bytes as f64), ADVANTAGE_LOG2).min(0.0)
 }
 
-/// Proxies of what goes together with the roundings, and of the hidden part of the errors.
+/// Proxies of the roundings together with the known part of the errors, and of the hidden part.
 fn against([rounding, error]: [f64; 2]) -> [f64; 2] {
     let hidden = error * (HIDDEN / SIGMA).powi(2);
     [rounding + error - hidden, hidden]
@@ -172,14 +181,15 @@ mod tests {
 
     #[test]
     fn vanishing_secrets_cost_next_to_nothing() {
-        // Sets as they were bounded without them: a figure moves by less than a thousandth of a bit.
+        // Sets as they were bounded without such secrets: a figure moves by less than a thousandth
+        // of a bit.
         for (l, m, b, t) in [(512, 1 << 18, 28, 11), (1 << 15, 1 << 15, 26, 10), (1 << 16, 1 << 17, 27, 10)] {
             let (deviation, margin) = deviation_and_margin(m, b, t);
             let plain = noise::failure_log2(margin, deviation * deviation, l as f64);
             let whole = failure_log2(l, m, b, t);
             assert!((0.0..1e-3).contains(&(whole - plain)), "{l} {m} {b} {t}: {plain} {whole}");
         }
-        // A set whose noise is nothing to speak of is left with the secrets of eight zeros.
+        // A set with negligible noise is left with the secrets that vanish at eight roots.
         let floor = failure_log2(1, 1, 32, 32);
         assert!((floor + 191.3).abs() < 0.1, "{floor}");
     }
@@ -208,9 +218,9 @@ mod tests {
         let primal = usvp::attack(n, log2_q, HIDDEN, HIDDEN).unwrap().matzov_below();
         let dual =
             dual::attack(n, log2_q, SecretDistribution::Gaussian(HIDDEN), HIDDEN).unwrap().matzov_below();
-        // Uniform secrets are no harder than such, and BDD was never more than 2 bits below uSVP.
+        // Uniform secrets are no harder than these, and BDD was never more than 2 bits below uSVP.
         assert!((primal - 2.0).min(dual) > 100.0, "{primal} {dual}");
-        // And the two parts make up one discrete Gaussian: smoothing, for one column.
+        // The two parts together make up one discrete Gaussian: smoothing, for one column.
         let joint = 1.0 / (HIDDEN.powi(-2) + 1.0 / (SIGMA * SIGMA - HIDDEN * HIDDEN));
         let distance = 1.0 - 2.0 * std::f64::consts::PI.powi(2) * joint * std::f64::consts::LOG2_E;
         assert!(distance < -108.0, "{distance}");
@@ -226,7 +236,7 @@ mod tests {
         );
         let by_hand = 1.0 + 10.0 - (8_388_587.5f64 / 720_896.0).powi(2) / 2.0 * std::f64::consts::LOG2_E;
         assert!((exact_failure_log2(1 << 10, 1 << 18) - by_hand).abs() < 0.01);
-        // Never worse than with rounding of any kind, and monotone.
+        // The exact bound is never worse than one with rounding, and it is monotone.
         for (l, m) in [(64, 1 << 10), (1 << 15, 1 << 15), (1 << 20, 1 << 19)] {
             assert!(exact_failure_log2(l, m) <= against_log2(l, m, 32, 32));
             assert!(exact_failure_log2(l, m) <= exact_failure_log2(l + 1, m + 1));

@@ -1,10 +1,12 @@
-//! Plain LWE modulo 2^32, at the papers' dimensions, which are no powers of two: the baselines.
+//! Plain LWE modulo 2^32 at the papers' dimensions, which are no powers of two: the baselines.
 //!
-//! The public matrix A, of n columns and a row for each record, is dense, and made *column by column* from the public seed:
-//! the words of column j in rows k 1024 .. (k + 1) 1024 are a stream of their own. So a hint, `H = D A`, is passes over the
-//! matrix with eight columns at a time, a client adds up columns times its secret, and neither holds more of A than that.
+//! The public matrix A, of n columns and a row for each record, is dense, and made *column by
+//! column* from the public seed: the words of column j in rows k 1024 .. (k + 1) 1024 are a stream
+//! of their own. So computing a hint, `H = D A`, takes passes over the matrix with eight columns at
+//! a time, a client sums columns times its secret, and neither holds more of A than that.
 //!
-//! A word of a query is `A s + e`, and 2^24 more where the record is wanted. It is not rounded: these sets are as published.
+//! A word of a query is `A s + e`, plus 2^24 for the requested record. It is not rounded: these
+//! sets are as published.
 
 use crate::one_hot::OneHot;
 use sotto_core::{CryptoRng, Result, Security};
@@ -22,34 +24,35 @@ pub const BLOCK: usize = 1024;
 /// log2 of the modulus.
 pub const LOG2_Q: f64 = 32.0;
 
-/// What one unit of a byte is worth: 2^32 / 256.
+/// The value of one unit of a byte: 2^32 / 256.
 const STEP: u32 = 1 << 24;
 
-/// The largest number of the table, in absolute value.
+/// Maximum absolute value of a number of the table.
 const MAX: f64 = 128.0;
 
-/// The law of secrets.
+/// The distribution of secrets.
 const SECRETS: Distribution = Distribution::Ternary;
 
-/// A dimension, and the law of errors; secrets are ternary.
+/// A dimension, and the distribution of errors; secrets are ternary.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct DenseLwe {
-    /// The name, for literals.
+    /// The name of the set, for literals.
     pub name: &'static str,
     /// The dimension: columns of A.
     pub n: usize,
-    /// The law of errors.
+    /// The distribution of errors.
     pub errors: Distribution,
-    /// What the streams of A are for.
+    /// The label of A's streams.
     label: &'static str,
 }
 
-/// FrodoPIR's (Davidson, Pestana and Celi, PoPETs 2023).
+/// The set of FrodoPIR (Davidson, Pestana and Celi, PoPETs 2023).
 pub const FRODO: DenseLwe =
     DenseLwe { name: "n1774-q32-t", n: 1774, errors: Distribution::Ternary, label: "n1774-q32-t matrix" };
 
-/// HintlessPIR's dimension (Li, Micciancio, Raykova and Schultz-Wu, CRYPTO 2024), with errors that a certificate covers: those of
-/// its program have variance 8, for which the estimate is enough and the gate is not.
+/// The set of HintlessPIR (Li, Micciancio, Raykova and Schultz-Wu, CRYPTO 2024), with its dimension
+/// and with errors that a certificate covers: those of its program have variance 8, which is enough
+/// for the estimate and not for the gate.
 pub const HINTLESS: DenseLwe = DenseLwe {
     name: "n1408-q32-t",
     n: 1408,
@@ -58,36 +61,36 @@ pub const HINTLESS: DenseLwe = DenseLwe {
 };
 
 impl DenseLwe {
-    /// What the set gives, by the gate.
+    /// The security of the set, by the security gate.
     ///
     /// # Errors
-    /// [`sotto_core::ParamsError::Insecure`] if that is not enough.
+    /// [`sotto_core::ParamsError::Insecure`] if the gate refuses it.
     pub fn security(&self) -> Result<Security> {
         Ok(security::gate(self.n, LOG2_Q, &SECRETS.into(), self.errors.variance().sqrt())?)
     }
 
-    /// Variance proxy of a number of a hint times a secret: `(1 + 2 cosh u) / 3 <= exp(u^2 / 3)`, term by term of the two
-    /// series, and numbers of a hint lie in [-2^31, 2^31).
+    /// Variance proxy of a hint's number times a secret: `(1 + 2 cosh u) / 3 <= exp(u^2 / 3)`, term
+    /// by term of the two series, and numbers of a hint are in [-2^31, 2^31).
     pub fn product_proxy(&self) -> f64 {
         self.n as f64 * SECRETS.variance() * 62f64.exp2()
     }
 
-    /// Standard deviation bound of the noise of one byte, and the margin that it must stay below, for answers of so many bits
-    /// a word.
+    /// Standard deviation bound of the noise of one byte, and the margin that it must stay below,
+    /// for answers of `answer_bits` bits a word.
     pub fn deviation_and_margin(&self, columns: u64, answer_bits: u8) -> (f64, f64) {
         let deviation = MAX * (columns as f64 * self.errors.variance()).sqrt();
         let rounding = if answer_bits < 32 { (31.0 - f64::from(answer_bits)).exp2() } else { 0.0 };
         (deviation, f64::from(STEP) / 2.0 - rounding)
     }
 
-    /// Bound on log2 of the probability that any byte of one record comes out wrong, for any table: errors are drawn when a query
-    /// is made, after the table.
+    /// Bound on log2 of the probability that any byte of one record comes out wrong, for any table,
+    /// since errors are drawn when a query is made, after the table.
     pub fn failure_log2(&self, record_bytes: u64, columns: u64, answer_bits: u8) -> f64 {
         let (deviation, margin) = self.deviation_and_margin(columns, answer_bits);
         noise::failure_log2(margin, deviation * deviation, record_bytes as f64)
     }
 
-    /// A fresh secret s.
+    /// Draws a fresh secret s.
     pub fn secret(&self, rng: &mut dyn CryptoRng) -> Zeroizing<Vec<i32>> {
         let mut out = Zeroizing::new(vec![0; self.n]);
         SECRETS.fill(rng, &mut out);
@@ -99,7 +102,7 @@ impl DenseLwe {
         seed.stream(self.label, (k * self.n + j) as u64).fill_u32(out);
     }
 
-    /// The first rows of A in block k, as many as there are room for: n words each.
+    /// The first rows of A in block k, as many as `out` holds: n words each.
     pub fn rows(&self, seed: &PublicSeed, k: usize, out: &mut [u32]) {
         let mut piece = vec![0; out.len() / self.n];
         for j in 0..self.n {
@@ -108,9 +111,10 @@ impl DenseLwe {
         }
     }
 
-    /// `A s + e` plus 2^24 times a vector of ones: m words. What comes back is the sum of their records' bytes modulo 256.
+    /// Encrypts a one-hot vector: `A s + e` plus 2^24 times a vector of ones, m words. The answer
+    /// is the sum of their records' bytes modulo 256.
     ///
-    /// Nothing here branches, indexes or allocates by the index asked for or by a secret.
+    /// No branch, index or allocation depends on the requested index or on a secret.
     pub fn sum(
         &self,
         seed: &PublicSeed,
@@ -136,7 +140,7 @@ impl DenseLwe {
         words
     }
 
-    /// `H s` for every row of a hint: which of them matter is not known to this code.
+    /// `H s` for every row of a hint, independent of which rows are requested.
     pub fn mask(&self, hint: &[u32], s: &[i32]) -> Zeroizing<Vec<u32>> {
         let mut sums = Zeroizing::new(vec![0; hint.len() / self.n]);
         dot_rows(hint, self.n, s, &mut sums);
@@ -144,7 +148,7 @@ impl DenseLwe {
     }
 }
 
-/// The byte that a word of an answer stands for once its mask is off.
+/// The byte that a word of an answer stands for after its mask is subtracted.
 pub fn byte(phase: u32) -> u8 {
     (phase.wrapping_add(STEP / 2) >> 24) as u8
 }

@@ -1,6 +1,7 @@
-//! Encrypted unit vectors, and the masks they are read with: what clients of SimplePIR and of its kin send and keep.
+//! Encrypted unit vectors, and the masks that answers are read with: what clients of SimplePIR and
+//! similar schemes send and hold.
 //!
-//! Nothing here branches, indexes or allocates by the index asked for or by a secret.
+//! No branch, index or allocation depends on the requested index or on a secret.
 
 use super::ring::{self, N, Ring, SIGMA, STEP};
 use crate::one_hot::OneHot;
@@ -10,7 +11,7 @@ use sotto_math::sample::Gaussian;
 use subtle::ConditionallySelectable;
 use zeroize::Zeroizing;
 
-/// What encrypts: transforms, the sampler, and the public blocks.
+/// Encrypts unit vectors: transforms, the sampler, and the public blocks.
 pub struct LweVectorEncryptor {
     ring: Ring,
     gaussian: Gaussian,
@@ -19,15 +20,15 @@ pub struct LweVectorEncryptor {
 }
 
 impl LweVectorEncryptor {
-    /// For vectors that so many ring blocks cover.
+    /// An encryptor of vectors that `blocks` ring blocks cover.
     pub fn new(ring: Ring, blocks: usize) -> Self {
-        // At most 4 MiB, next to a hint that is usually larger; it saves a
-        // sampling and a transform per block and query.
+        // At most 4 MiB, next to a hint that is usually larger; it saves a sampling and a transform
+        // per block and query.
         let blocks = (0..blocks).map(|k| ring.block(k)).collect();
         LweVectorEncryptor { ring, gaussian: Gaussian::new(SIGMA), blocks }
     }
 
-    /// A fresh secret s.
+    /// Draws a fresh secret s.
     pub fn secret(&self, rng: &mut dyn CryptoRng) -> Zeroizing<Vec<i32>> {
         self.sample(N, rng)
     }
@@ -38,7 +39,8 @@ impl LweVectorEncryptor {
         out
     }
 
-    /// `A s + e` plus [`STEP`] times a unit vector modulo Q: m words, each as `to` makes it.
+    /// Encrypts a unit vector: `A s + e` plus [`STEP`] times the vector modulo Q, m words, each
+    /// mapped by `to`.
     pub fn unit(
         &self,
         m: usize,
@@ -50,11 +52,13 @@ impl LweVectorEncryptor {
         self.sum(m, OneHot::new(index, 1), s, rng, to)
     }
 
-    /// The same with any [`OneHot`] in place of a unit vector: what comes back is the sum of their records' bytes modulo 256.
+    /// Encrypts any [`OneHot`] vector: the answer is the sum of the selected records' bytes modulo
+    /// 256.
     ///
-    /// They go in before any switch to another modulus, because Q is no multiple of 2^b: what words modulo Q
-    /// are switched to is not uniform, at 32 bits it never is one of 2^32 - Q words. A step added after the
-    /// switch would carry those gaps along, to the places that must not differ from the others.
+    /// The ones are added before any switch to another modulus, because Q is no multiple of 2^b:
+    /// words modulo Q are not uniform after the switch, and at 32 bits 2^32 - Q words never occur.
+    /// A step added after the switch would shift those gaps at the selected places, which must not
+    /// differ from the others.
     pub fn sum(
         &self,
         m: usize,
@@ -82,14 +86,16 @@ impl LweVectorEncryptor {
     }
 }
 
-/// `H s` modulo Q for every row of a hint, each as `to` makes it: which of them matter is not known to this code.
+/// `H s` modulo Q for every row of a hint, each mapped by `to`, independent of which rows are
+/// requested.
 pub fn mask(hint: &[u32], s: &[i32], to: impl Fn(u64) -> u32) -> Zeroizing<Vec<u32>> {
     let mut sums = Zeroizing::new(vec![0i64; hint.len() / N]);
     dot_rows(hint, N, s, &mut sums);
     Zeroizing::new(sums.iter().map(|sum| to(ring::reduce(*sum))).collect())
 }
 
-/// The bytes that words of `bits` bits stand for, once these masks modulo 2^32 are taken off: to the nearest.
+/// The bytes that words of `bits` bits stand for after subtracting these masks modulo 2^32, rounded
+/// to the nearest.
 pub fn read<'a>(words: &'a [u32], masks: &'a [u32], bits: u32) -> impl Iterator<Item = u8> + 'a {
     words.iter().zip(masks).map(move |(word, mask)| {
         let phase = (word << (32 - bits)).wrapping_sub(*mask);
@@ -97,7 +103,7 @@ pub fn read<'a>(words: &'a [u32], masks: &'a [u32], bits: u32) -> impl Iterator<
     })
 }
 
-/// The product of a row of a hint that was rounded to `bits` bits with s, modulo 2^32.
+/// The product of s with a row of a hint that was rounded to `bits` bits, modulo 2^32.
 pub fn rounded_mask(row: &[u32], bits: u32, s: &[i32]) -> u32 {
     let sum = row.iter().zip(s).fold(0u32, |sum, (h, s)| sum.wrapping_add(h.wrapping_mul(*s as u32)));
     sum << (32 - bits)

@@ -1,5 +1,5 @@
-//! Rows of the hint H = D A, from panels of D that come strip by strip. Encoders read them back from an image, and a client of
-//! `verisimplepir/1` from the stream of the table.
+//! Rows of the hint H = D A, from panels of D that come strip by strip. Encoders read the panels
+//! back from an image, and a client of `verisimplepir/1` gets them from the stream of the table.
 
 #[cfg(feature = "server")]
 mod update;
@@ -18,24 +18,24 @@ pub use update::HintUpdater;
 #[cfg(feature = "server")]
 pub use write::{PanelReader, Workspace, write_hint};
 
-/// Bytes of a row: n words of four bytes.
+/// Bytes of a row of the hint: n words of four bytes.
 pub const ROW_BYTES: usize = 4 * N;
 
-/// Ring blocks taken from a panel at once: the piece they make stays in a core's second-level cache while
-/// its 64 rows are read out of it.
+/// Ring blocks taken from a panel at once: the piece that they make stays in a core's second-level
+/// cache while its 64 rows are read out of it.
 pub const STRIP: usize = 4;
 
 /// Columns in a strip; the last strip of a panel may have fewer.
 pub const STRIP_COLUMNS: usize = STRIP * N;
 
-/// The hint rows of one panel, as far as they are summed up: about 1.6 MiB.
+/// The hint rows of one panel, as summed so far: about 1.6 MiB.
 #[derive(Default)]
 pub struct PanelHint {
-    /// One row of a strip: signed, and filled up to whole blocks.
+    /// One row of a strip, signed, and filled up to whole blocks.
     d: Vec<i8>,
-    /// One sum per row of the panel.
+    /// One sum for each row of the panel.
     sums: Vec<Accumulator>,
-    /// A finished row.
+    /// A finished row of the hint.
     h: Vec<u64>,
 }
 
@@ -66,7 +66,7 @@ impl PanelHint {
         }
     }
 
-    /// Hands out these rows, n words below Q each, and starts on the next panel.
+    /// Passes these rows to `out`, n words below Q each, and starts the next panel.
     pub fn finish(&mut self, ring: &Ring, rows: Range<usize>, mut out: impl FnMut(&[u64])) {
         self.h.resize(N, 0);
         for sum in self.sums.iter_mut().take(rows.end).skip(rows.start) {
@@ -77,7 +77,8 @@ impl PanelHint {
     }
 }
 
-/// `sum_k a_k(1/X) d_k(X)` for one row of bytes, in residues: n words. `blocks` has the values of a_k(1/X).
+/// The hint row of one row of bytes: `sum_k a_k(1/X) d_k(X)` in residues, n words. `blocks` has the
+/// values of a_k(1/X).
 pub fn row(ring: &Ring, blocks: &[Vec<u64>], bytes: &[i8]) -> Vec<u64> {
     let (mut sum, mut h) = (ring.plan().accumulator(), vec![0; N]);
     let (whole, rest) = bytes.as_chunks::<N>();
@@ -91,32 +92,33 @@ pub fn row(ring: &Ring, blocks: &[Vec<u64>], bytes: &[i8]) -> Vec<u64> {
     h
 }
 
-/// Room for a hint of so many bytes.
+/// Allocates memory for a hint of `bytes` bytes.
 ///
 /// # Errors
-/// If there is no memory for it.
+/// [`sotto_core::Error::Storage`] if the memory is not available.
 pub fn room(bytes: u64) -> Result<HugeWords> {
     let words = usize::try_from(bytes / 4).unwrap_or(usize::MAX);
     Ok(HugeWords::with_room(words)?)
 }
 
-/// A hint that a client is taking in.
+/// A hint that a client is downloading.
 pub struct HintDownload {
     bytes: u64,
     words: HugeWords,
     /// Whether words are modulo Q, and not modulo 2^32.
     reduced: bool,
-    /// Bytes of a word that a chunk boundary cut.
+    /// Bytes of a word that a chunk boundary divides.
     cut: Vec<u8>,
 }
 
 impl HintDownload {
-    /// One of so many bytes. There is no room for it before its first bytes, so that absurd parameters cost little.
+    /// A download of `bytes` bytes. No memory is allocated before the first bytes, so that absurd
+    /// parameters cost little.
     pub fn new(bytes: u64) -> Self {
         HintDownload { bytes, words: HugeWords::default(), reduced: true, cut: Vec::new() }
     }
 
-    /// The same of words modulo 2^32, of which every one is reduced.
+    /// A download of words modulo 2^32, all of which are valid.
     pub fn of_any_words(bytes: u64) -> Self {
         HintDownload { reduced: false, ..Self::new(bytes) }
     }
@@ -129,7 +131,7 @@ impl HintDownload {
         Ok(())
     }
 
-    /// What is to be fetched.
+    /// The artifact to fetch.
     pub fn need(&self) -> ArtifactNeed {
         ArtifactNeed { artifact: Artifact::Hint, bytes: self.bytes }
     }
@@ -138,10 +140,11 @@ impl HintDownload {
         self.words.len() as u64 * 4 + self.cut.len() as u64
     }
 
-    /// Takes the next bytes.
+    /// Absorbs the next bytes.
     ///
     /// # Errors
-    /// [`Misuse::UnexpectedArtifact`] for another artifact, or more of it than there is; words that are not reduced.
+    /// [`Misuse::UnexpectedArtifact`] for another artifact, or more bytes than it has; words that
+    /// are not reduced.
     pub fn absorb(&mut self, from: Artifact, chunk: &[u8]) -> Result<()> {
         if from != Artifact::Hint || chunk.len() as u64 > self.bytes - self.taken() {
             return Err(Misuse::UnexpectedArtifact(from.name()).into());
@@ -162,7 +165,7 @@ impl HintDownload {
         Ok(())
     }
 
-    /// The hint, once all of it came.
+    /// The hint, after all of its bytes came.
     ///
     /// # Errors
     /// [`Misuse::NotPrepared`] before that.

@@ -1,4 +1,4 @@
-//! The lattice: modulus, public matrix, switching between moduli.
+//! SimplePIR's lattice: modulus, public matrix, switching between moduli.
 //!
 //! The public matrix A, m by n, is made of negacyclic blocks. Block k comes from a polynomial a_k of
 //! Z_Q\[X\]/(X^n + 1): row i of the block is the one for which `(A s)_i` is coefficient i of a_k s. So an
@@ -9,9 +9,9 @@
 //! H_r = sum_k a_k(1/X) d_{r,k}(X)                  row r of D A, with d_{r,k} row r of block k of D
 //! ```
 //!
-//! The second line is the first one transposed: transposing a negacyclic block is substituting 1/X.
-//! (Ring-LWE samples used as LWE samples and switched to a power of two: Distributional PIR, eprint
-//! 2025/132, section 5; negacyclic blocks for hints: YPIR, USENIX Security 2024.)
+//! The second line is the transpose of the first: transposing a negacyclic block is substituting
+//! 1/X. (Ring-LWE samples used as LWE samples and switched to a power of two: Distributional PIR,
+//! eprint 2025/132, section 5; negacyclic blocks for hints: YPIR, USENIX Security 2024.)
 
 use sotto_core::{Misuse, PeerMisbehaved, Result, Security};
 use sotto_lattice::security::{self, SecretDistribution};
@@ -29,7 +29,7 @@ pub const N: usize = 1024;
 /// The largest prime below 2^32 that is 1 modulo 2n, so that X^n + 1 splits.
 pub const Q: u32 = 4_294_957_057;
 
-/// What one unit of a plaintext byte is worth modulo Q: Q / 256, rounded to the nearest integer.
+/// The value of one unit of a plaintext byte modulo Q: Q / 256, rounded to the nearest integer.
 pub const STEP: u32 = Q / 256;
 
 /// log2 of [`Q`], rounded up.
@@ -40,8 +40,8 @@ pub const SIGMA: f64 = 11.0;
 
 /// Seed of the public matrix, the same for every table: BLAKE3 of [`PUBLIC_SENTENCE`].
 ///
-/// No server can choose it, so none can hide a trapdoor in A; and clients keep their transforms of A
-/// across tables and epochs.
+/// No server can choose it, so none can hide a trapdoor in A; and clients keep their transforms of
+/// A across tables and epochs.
 pub const PUBLIC_SEED: PublicSeed = PublicSeed([
     0x9c, 0xde, 0x4c, 0xbc, 0x9d, 0x59, 0xbf, 0xcc, //
     0x23, 0x7d, 0xea, 0x15, 0xf8, 0x6d, 0xe7, 0x60, //
@@ -49,18 +49,18 @@ pub const PUBLIC_SEED: PublicSeed = PublicSeed([
     0xef, 0xba, 0x56, 0x43, 0x30, 0xa0, 0xac, 0xeb, //
 ]);
 
-/// What [`PUBLIC_SEED`] is the digest of.
+/// The sentence whose digest is [`PUBLIC_SEED`].
 pub const PUBLIC_SENTENCE: &str = "sotto simplepir/1: the public matrix is the same for everyone";
 
-/// What the set gives, by the gate.
+/// The security of the set, by the security gate.
 ///
 /// # Errors
-/// [`sotto_core::ParamsError::Insecure`] if the gate says so.
+/// [`sotto_core::ParamsError::Insecure`] if the gate refuses it.
 pub fn security() -> Result<Security> {
     Ok(security::gate(N, LOG2_Q, &SecretDistribution::Gaussian(SIGMA), SIGMA)?)
 }
 
-/// 2^32 - Q. Small, so division by Q folds instead of dividing.
+/// 2^32 - Q. It is small, so a division by Q becomes multiplications and additions.
 const GAP: u64 = (1 << 32) - Q as u64;
 
 /// Transforms modulo Q, and the public blocks.
@@ -69,10 +69,10 @@ pub struct Ring {
 }
 
 impl Ring {
-    /// Tables for the transforms.
+    /// Builds the tables of the transforms.
     ///
     /// # Errors
-    /// None while [`Q`] is what it is.
+    /// None, since [`Q`] is a constant with a transform.
     pub fn new() -> Result<Self> {
         Modulus::new(u64::from(Q))
             .and_then(|q| NttPlan::new(N, q))
@@ -85,14 +85,14 @@ impl Ring {
         &self.plan
     }
 
-    /// The values of a_k(X): what encryptions multiply by.
+    /// The values of a_k(X), by which encryptions multiply.
     pub fn block(&self, k: usize) -> Vec<u64> {
         let mut a = public_block(k);
         self.plan.forward(&mut a);
         a
     }
 
-    /// The values of a_k(1/X): what hints multiply by.
+    /// The values of a_k(1/X), by which hints multiply.
     pub fn reversed_block(&self, k: usize) -> Vec<u64> {
         // a(1/X) = a_0 - sum_{i > 0} a_{n-i} X^i, because X^-i = -X^(n-i).
         let mut a = public_block(k);
@@ -105,7 +105,7 @@ impl Ring {
     }
 }
 
-/// The coefficients of a_k: words of the public stream, those not below Q skipped.
+/// The coefficients of a_k: words of the public stream below Q; larger words are skipped.
 fn public_block(k: usize) -> Vec<u64> {
     let mut stream = PUBLIC_SEED.stream("simplepir/1 matrix", k as u64);
     let mut words = [0u32; N];
@@ -117,20 +117,21 @@ fn public_block(k: usize) -> Vec<u64> {
     out
 }
 
-/// Small signed numbers as residues, without a branch on their sign.
+/// Small signed numbers as residues, without a branch on their signs.
 pub fn lift(small: &[i32]) -> Zeroizing<Vec<u64>> {
     Zeroizing::new(small.iter().map(|x| residue(i64::from(*x))).collect())
 }
 
-/// One number of absolute value at most Q as a residue.
+/// A number of absolute value at most Q as a residue.
 pub fn residue(x: i64) -> u64 {
     x.wrapping_add(i64::from(Q) & (x >> 63)) as u64
 }
 
-/// `x` divided by Q, and the remainder, in constant time everywhere.
+/// The quotient and the remainder of `x` divided by Q, in constant time on every platform.
 ///
-/// 2^32 = Q + GAP, so the upper half of x is a first quotient that leaves GAP times itself over. Two
-/// folds bring any x below 2 Q. A hardware division, which is what wasm32 would make of `/`, may take
+/// 2^32 = Q + GAP, so the upper half of x is a first quotient, and the rest grows by GAP times that
+/// half. Two such folds bring any x below 2 Q. A hardware division, which `/` becomes on wasm32,
+/// may take longer for some operands than for others.
 /// longer for some operands than for others.
 fn div_rem(x: u64) -> (u64, u64) {
     let low = |x: u64| x & u64::from(u32::MAX);
@@ -144,7 +145,7 @@ fn div_rem(x: u64) -> (u64, u64) {
 
 /// A signed sum of absolute value below 2^60 as a residue.
 pub fn reduce(sum: i64) -> u64 {
-    // A multiple of Q that makes it positive.
+    // A multiple of Q makes the sum positive.
     remainder(sum.wrapping_add(i64::from(Q) << 29) as u64)
 }
 
@@ -176,7 +177,8 @@ impl WideSum {
     }
 }
 
-/// Appends words that came from a peer, each of which must be below Q. `what` is what they are of.
+/// Appends words that a peer sent, each of which must be below Q. `what` names the message in the
+/// error.
 pub fn take_words(what: &'static str, words: &[[u8; 4]], into: &mut impl Extend<u32>) -> Result<()> {
     let words = words.iter().map(|word| u32::from_le_bytes(*word));
     into.extend(words.clone());
@@ -186,14 +188,16 @@ pub fn take_words(what: &'static str, words: &[[u8; 4]], into: &mut impl Extend<
     Ok(())
 }
 
-/// From modulus Q to modulus 2^`bits`: `x 2^bits / Q`, rounded to the nearest integer. There are at most 32 bits.
+/// Switches from modulus Q to modulus 2^`bits`, at most 32 bits: `x 2^bits / Q`, rounded to the
+/// nearest integer.
 pub fn switch(x: u64, bits: u32) -> u32 {
     let rounded = div_rem((x << bits) + u64::from(Q) / 2).0;
     // Rounding up to 2^bits itself means 0.
     (rounded & (u64::MAX >> (64 - bits))) as u32
 }
 
-/// Keeps the top t of b bits, rounded to nearest. Bits above b are the wrap of 2^b and are dropped.
+/// Rounds words of b bits to their top t bits, to the nearest. Bits above b are the wrap of 2^b and
+/// are dropped.
 pub fn round(words: &mut [u32], b: u32, t: u32) {
     let half = if t < b { 1 << (b - t - 1) } else { 0 };
     let mask = u32::MAX >> (32 - t);
@@ -225,7 +229,7 @@ mod tests {
 
     #[test]
     fn blocks_are_each_others_transpose() {
-        // <d, a s> = <d a(1/X), s> for every d and s: the identity the hint rests on.
+        // <d, a s> = <d a(1/X), s> for every d and s: the identity that the hint is based on.
         let ring = Ring::new().unwrap();
         let d: Vec<i32> = (0..N as i32).map(|i| (i * 37 + 11) % 256 - 128).collect();
         let s: Vec<i32> = (0..N as i32).map(|i| (i * i) % 67 - 33).collect();

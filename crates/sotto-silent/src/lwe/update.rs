@@ -1,4 +1,5 @@
-//! Rows of a hint follow the changed bytes of a matrix: `H_r += sum of change * (row of A)` over those of row r.
+//! Updating rows of a hint for changed bytes of a matrix: `H_r += sum of change * (row of A)` over
+//! the changes of row r.
 
 use super::hint::ROW_BYTES;
 use super::ring::{self, N, Q, Ring};
@@ -8,11 +9,11 @@ use sotto_core::{Misuse, PeerMisbehaved, Result};
 use sotto_core::{Section, Sink};
 use std::collections::BTreeMap;
 
-/// The values of a_k(1/X) for the blocks that changes fall into.
+/// The values of a_k(1/X) for the blocks that have changes.
 pub struct ReversedBlocks(BTreeMap<usize, Vec<u64>>);
 
 impl ReversedBlocks {
-    /// Of these changes.
+    /// The reversed blocks that these changes need.
     pub fn touched(ring: &Ring, entries: &[ByteChange]) -> Self {
         let mut blocks = BTreeMap::new();
         for entry in entries {
@@ -22,10 +23,11 @@ impl ReversedBlocks {
         ReversedBlocks(blocks)
     }
 
-    /// Adds the changes of one row, ascending by column, to that row of a hint in an image. Gives the row's number and its new
-    /// words.
+    /// Adds the changes of one row, ascending by column, to that row of a hint in an image. Returns
+    /// the row's number and its new words.
     ///
     /// # Errors
+    /// Those of [`add_to_row`](Self::add_to_row); storage errors.
     /// As [`add_to_row`](Self::add_to_row); storage errors.
     #[cfg(feature = "server")]
     pub fn write_row(
@@ -44,21 +46,22 @@ impl ReversedBlocks {
         Ok(Some((first.row, words)))
     }
 
-    /// Adds the changes of one row, ascending by column, to that row of the hint.
+    /// Adds the changes of one row, ascending by column, to that row of the hint in memory.
     ///
     /// # Errors
-    /// As [`add_to_row`].
+    /// Those of [`add_to_row`].
     pub fn add_to_row(&self, ring: &Ring, changes: &[ByteChange], held: &mut [u8; ROW_BYTES]) -> Result<()> {
         add_to_row(ring, |k| self.0.get(&k), changes, held)
     }
 }
 
-/// Adds the changes of one row, ascending by column, to that row of the hint. `block` has the values of a_k(1/X).
+/// Adds the changes of one row, ascending by column, to that row of the hint. `block` has the
+/// values of a_k(1/X).
 ///
-/// One transform per touched block, whether one byte of it changed or all.
+/// There is one transform for each changed block, whether one byte of it changed or all.
 ///
 /// # Errors
-/// [`PeerMisbehaved::NotCanonical`] if a word of the row is none.
+/// [`PeerMisbehaved::NotCanonical`] if a word of the row is not reduced.
 pub fn add_to_row<'a>(
     ring: &Ring,
     block: impl Fn(usize) -> Option<&'a Vec<u64>>,

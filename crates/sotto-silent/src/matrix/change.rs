@@ -1,16 +1,16 @@
-//! Bytes of a matrix change.
+//! Changing bytes of a matrix.
 
 #[cfg(feature = "server")]
 pub use writing::{change_panels, write_changes};
 
-/// A byte of the matrix that is another one now.
+/// A changed byte of the matrix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ByteChange {
     /// Row of the matrix: offset in the record.
     pub row: u32,
     /// Column of the matrix: the record.
     pub column: u32,
-    /// New value less old, as signed bytes.
+    /// New value minus old value, as signed bytes.
     pub change: i16,
 }
 
@@ -22,33 +22,35 @@ mod writing {
     use sotto_math::matrix::PanelLayout;
     use sotto_math::matrix::layout::{GROUP_BYTES, GROUP_COLS, PANEL_ROWS};
 
-    /// Bytes that are read and written again rather than begin once more behind them: a call takes about as long.
+    /// Bytes of a gap that is read and written again rather than starting another call after it: a
+    /// call takes about as long.
     const GAP: usize = 4096;
 
-    /// Most bytes of a panel that are in memory at once, for each thread.
+    /// Maximum bytes of a panel that are in memory at once, for each thread.
     const WINDOW: usize = 1 << 20;
 
-    /// What a change has of one panel.
+    /// The piece of a change that one panel has.
     struct PanelChange<'a> {
         panel: u32,
         column: u32,
-        /// The first row, in the panel.
+        /// The first row, counted from the start of the panel.
         row: u32,
         bytes: &'a [u8],
     }
 
     impl PanelChange<'_> {
-        /// The group of columns that it lies in.
+        /// The group of columns that the piece is in.
         fn group(&self) -> usize {
             self.column as usize / GROUP_COLS
         }
     }
 
-    /// Writes the new bytes and says what differs from the old ones, ascending by (row, column). Memory is about 40 bytes for
-    /// each piece of a change in a panel, and 24 for each byte that differs.
+    /// Writes the new bytes and returns the differences from the old ones, ascending by (row,
+    /// column). Memory is about 40 bytes for each piece of a change in a panel, and 24 for each
+    /// byte that differs.
     ///
     /// # Errors
-    /// As [`change_panels`].
+    /// Those of [`change_panels`].
     pub fn write_changes(
         layout: PanelLayout,
         at: impl Into<SectionOffset>,
@@ -58,12 +60,14 @@ mod writing {
         Ok(change_panels(layout, at, changes, out, |entries| Ok(entries.to_vec()))?.concat())
     }
 
-    /// Writes the new bytes, panel by panel, and lets `hear` know what differs from the old ones in each where something does:
-    /// ascending by (row, column), once it is written. What it makes of them comes back in the order of the panels. Memory is
-    /// about 40 bytes for each piece of a change in a panel, and for each thread a MiB and what differs in one panel.
+    /// Writes the new bytes, panel by panel, and calls `hear` with the differences of each panel
+    /// that has some: ascending by (row, column), after the panel is written. The results of `hear`
+    /// are returned in the order of the panels. Memory is about 40 bytes for each piece of a change
+    /// in a panel, and for each thread a MiB and the differences of one panel.
     ///
     /// # Errors
-    /// [`Misuse::IndexPastEnd`] for a change outside the table; storage errors, and those of `hear`.
+    /// [`Misuse::IndexPastEnd`] for a change outside the table; storage errors, and those of
+    /// `hear`.
     pub fn change_panels<T: Send>(
         layout: PanelLayout,
         at: impl Into<SectionOffset>,
@@ -82,7 +86,7 @@ mod writing {
                 (row, bytes) = (row + now.len() as u32, rest);
             }
         }
-        // Stable: of two changes to one byte, the later one is written later.
+        // The sort is stable: of two changes to one byte, the later one is written later.
         pieces.par_sort_by_key(|piece| (piece.panel, piece.column));
         let panels: Vec<&[PanelChange<'_>]> = pieces.chunk_by(|a, b| a.panel == b.panel).collect();
         let panel = Panel { layout, place: at.into(), out };
@@ -93,7 +97,7 @@ mod writing {
         Ok(heard.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect())
     }
 
-    /// Where panels lie.
+    /// A panel of a matrix in an image.
     struct Panel<'a> {
         layout: PanelLayout,
         place: SectionOffset,
@@ -103,7 +107,7 @@ mod writing {
     impl Panel<'_> {
         /// Writes the pieces of one panel, ascending by column.
         fn write(&self, pieces: &[PanelChange<'_>]) -> Result<Vec<ByteChange>> {
-            // What differs in each row, ascending by column since the pieces are.
+            // The differences of each row, ascending by column since the pieces are.
             let mut rows = vec![Vec::new(); PANEL_ROWS];
             let near =
                 |a: &PanelChange<'_>, b: &PanelChange<'_>| (b.group() - a.group()) * GROUP_BYTES <= GAP;
@@ -119,7 +123,8 @@ mod writing {
             Ok(rows.concat())
         }
 
-        /// Writes pieces that lie close to each other: reads all there is from the first of them to the last.
+        /// Writes pieces that are close to each other: reads everything from the first of them to
+        /// the last.
         fn write_window(&self, pieces: &[PanelChange<'_>], rows: &mut [Vec<ByteChange>]) -> Result<()> {
             let (Some(first), Some(last)) = (pieces.first(), pieces.last()) else { return Ok(()) };
             let row = first.panel * PANEL_ROWS as u32;
@@ -137,7 +142,7 @@ mod writing {
                     *cell = *byte;
                     differs |= change != 0;
                     match entries.last_mut() {
-                        // It was changed before.
+                        // The byte was changed before.
                         Some(entry) if entry.column == piece.column => entry.change += change,
                         _ if change != 0 => entries.push(ByteChange { row, column: piece.column, change }),
                         _ => {}
@@ -151,7 +156,7 @@ mod writing {
         }
     }
 
-    /// The column and first row of a change, if all of it lies inside the table.
+    /// The column and first row of a change, if the whole change is inside the table.
     fn in_table(layout: &PanelLayout, change: &RecordChange) -> Result<(u32, u32)> {
         let (l, m) = (layout.rows() as u64, layout.cols() as u64);
         if change.record >= m {

@@ -1,14 +1,15 @@
-//! A stretch of one column is read, changed and written back.
+//! Reading, changing and writing back a range of one column.
 
 use sotto_core::{Result, Section, Sink};
 use sotto_math::matrix::PanelLayout;
 use sotto_math::matrix::layout::PANEL_ROWS;
 use std::ops::Range;
 
-/// Columns that lie together in a panel.
+/// Columns that are stored together in a panel.
 const TOGETHER: usize = 4;
 
-/// Lets `edit` change the bytes of some rows of a column, whole panels of it, in an image. Says whether it did.
+/// Lets `edit` change the bytes of some rows of a column, in whole panels, in an image. Returns
+/// whether it changed any.
 ///
 /// # Errors
 /// Storage errors.
@@ -24,7 +25,7 @@ pub fn change_column(
     for (panel, piece) in panels.clone().zip(pieces.chunks_exact_mut(PANEL_ROWS * TOGETHER)) {
         out.read_at(section, start(panel) as u64, piece)?;
     }
-    // Where each row's byte of the column lies in its piece.
+    // Offset of each row's byte of the column in its piece.
     let places: Vec<usize> = (0..PANEL_ROWS).map(|row| layout.offset(row, column) - start(0)).collect();
     let places = || places.iter().copied();
     let of_piece = |piece: &[u8]| places().filter_map(|at| piece.get(at).copied()).collect::<Vec<u8>>();

@@ -8,7 +8,8 @@ use sotto_math::matrix::layout::PANEL_ROWS;
 use sotto_math::matrix::{PanelLayout, QueryPlanes};
 use std::sync::Arc;
 
-/// Queries in one pass. More would not be faster: eight already keep the multipliers busy, not the memory.
+/// Queries in one pass. More would not be faster: eight saturate the multipliers rather than the
+/// memory.
 pub const BATCH: usize = 8;
 
 /// A kernel that multiplies panels by queries: panels, their layout, the queries, and an output for each of them.
@@ -17,16 +18,16 @@ pub type ScanKernel<W> = fn(&[u8], &PanelLayout, &[&QueryPlanes], &mut [&mut [W]
 /// The matrix of an open image.
 pub struct Matrix {
     layout: PanelLayout,
-    /// Bytes of its section before it.
+    /// Bytes of the section before the matrix.
     before: usize,
     held: ImageSection,
 }
 
 impl Matrix {
-    /// Looks up the section that holds it, and `beyond` bytes of other things after it.
+    /// Opens the section of the matrix, which has `beyond` bytes of other data after it.
     ///
     /// # Errors
-    /// As [`ImageSection::open`].
+    /// Those of [`ImageSection::open`].
     pub fn open(
         layout: PanelLayout,
         beyond: u64,
@@ -35,29 +36,29 @@ impl Matrix {
     ) -> Result<Self> {
         let SectionOffset { section, start } = at.into();
         let held = ImageSection::open(image, section, "matrix", start + layout.bytes() as u64 + beyond)?;
-        // The section was found to be longer.
+        // The section is at least that long.
         Ok(Matrix { layout, before: start as usize, held })
     }
 
-    /// Where its bytes lie.
+    /// The layout of the matrix.
     pub fn layout(&self) -> &PanelLayout {
         &self.layout
     }
 
-    /// The matrix, and what is beyond it.
+    /// The bytes of the matrix, and those after it.
     pub fn parts(&self) -> (&[u8], &[u8]) {
-        // The section was found to be at least as long.
+        // The section is at least as long.
         let (_, rest) = self.held.bytes().split_at(self.before);
         rest.split_at(self.layout.bytes())
     }
 
-    /// The records, which are the columns.
+    /// The records, one for each column.
     pub fn records(self) -> Box<dyn RecordSource> {
         let layout = self.layout;
         self.cut_into(layout.cols() as u64, layout.rows(), |record| (0, record as usize))
     }
 
-    /// Records that are parts of columns: `place` gives the first row and the column of one.
+    /// Records that are parts of columns: `place` gives the first row and the column of a record.
     pub fn cut_into(
         self,
         records: u64,
@@ -68,8 +69,8 @@ impl Matrix {
         Box::new(Records { layout, before, held, records, record_bytes, place })
     }
 
-    /// D times several queries, each thread of the pool reading one stretch of panels: `width` numbers for each row,
-    /// padding included, and each query.
+    /// The products of D with several queries: each thread of the pool reads one range of panels.
+    /// `width` numbers for each row, padding included, and each query.
     pub fn times<W: Copy + Default + Send + Sync>(
         &self,
         queries: &[QueryPlanes],
@@ -89,7 +90,7 @@ pub fn times<W: Copy + Default + Send + Sync>(
     scan: ScanKernel<W>,
 ) -> Vec<Vec<W>> {
     let queries: Vec<&QueryPlanes> = queries.iter().collect();
-    // One stretch per thread: more streams at once than that slow the memory down.
+    // One range per thread: more streams at once slow the memory down.
     let stretch = layout.panels().div_ceil(rayon::current_num_threads()).max(1);
     let parts: Vec<Vec<Vec<W>>> = panels
         .par_chunks(stretch * layout.panel_bytes())

@@ -1,4 +1,4 @@
-//! A rectangle of a matrix, written: what else its panels hold stays.
+//! Writing a rectangle of a matrix, without changing other bytes of its panels.
 
 use rayon::prelude::*;
 use sotto_core::{Result, Section, Sink};
@@ -6,13 +6,15 @@ use sotto_math::matrix::PanelLayout;
 use sotto_math::matrix::layout::PANEL_ROWS;
 use std::ops::Range;
 
-/// Columns that lie together.
+/// Columns that are stored together.
 const FOUR: usize = 4;
 
-/// Writes some rows of some columns of a matrix, which begins at a byte of its section. `fill` puts what a row has in these
-/// columns. Memory is a panel's bytes of these columns for each thread.
+/// Writes some rows of some columns of a matrix, which begins at a byte of its section. `fill`
+/// supplies the bytes of a row in these columns. Memory is a panel's bytes of these columns for
+/// each thread.
 ///
 /// # Errors
+/// Storage errors.
 /// Storage errors.
 pub fn write_part(
     layout: PanelLayout,
@@ -28,7 +30,7 @@ pub fn write_part(
         |(piece, line), panel| {
             let first = layout.offset(panel * PANEL_ROWS, first_col);
             let within = rows.start.max(panel * PANEL_ROWS)..rows.end.min((panel + 1) * PANEL_ROWS);
-            // Read first, for the rows and columns that stay, unless there are none.
+            // The piece is read first for the rows and columns that stay, if there are any.
             if within.len() * cols.len() < piece.len() {
                 out.read_at(section, start + first as u64, piece)?;
             }

@@ -1,15 +1,15 @@
-//! Records out of a matrix: each is a column, or some rows of one.
+//! Reading records from a matrix: each is a column, or some rows of one.
 
 use rayon::prelude::*;
 use sotto_core::{ImageSection, Misuse, RecordSource, Result};
 use sotto_math::matrix::PanelLayout;
 use sotto_math::matrix::layout::{GROUP_BYTES, GROUP_COLS, PANEL_ROWS};
 
-/// Columns that are read by one thread, a panel after the other: a run of them is contiguous in a panel, and one alone would take
-/// a byte of every four.
+/// Columns that one thread reads, panel after panel: a run of them is contiguous in a panel, and a
+/// single one would take one byte of every four.
 const TOGETHER: usize = 32;
 
-/// The records of a matrix. `place` gives the first row and the column of one.
+/// The records of a matrix. `place` gives the first row and the column of a record.
 pub(super) struct Records<P> {
     pub(super) layout: PanelLayout,
     /// Bytes of the section before the matrix.
@@ -20,7 +20,7 @@ pub(super) struct Records<P> {
     pub(super) place: P,
 }
 
-/// What is read of a column: from a row on, as many bytes as there is room for.
+/// The piece of a column to read: `out.len()` bytes from a row on.
 struct ColumnPiece<'a> {
     row: usize,
     column: usize,
@@ -39,7 +39,8 @@ impl<P: Fn(u64) -> (usize, usize) + Send + Sync> Records<P> {
         Ok(ColumnPiece { row: first + offset, column, out })
     }
 
-    /// Fills pieces that lie in the same rows of columns that follow each other; `None` if the section does not have them.
+    /// Fills pieces with equal rows of consecutive columns; `None` if the section does not have
+    /// them.
     fn fill(&self, pieces: &mut [ColumnPiece<'_>]) -> Option<()> {
         let Some((first, end)) = pieces.first().map(|piece| (piece.row, piece.row + piece.out.len())) else {
             return Some(());

@@ -1,32 +1,32 @@
-//! Matrices in parts: whole panels of rows, which lie one after the other. A part is a matrix of fewer rows, and what it is
-//! multiplied to are those rows of the product.
+//! Matrices in parts: each part has whole panels of consecutive rows. It is a matrix of fewer rows,
+//! and its product with a query is those rows of the whole product.
 
 use sotto_core::PartIndex;
 use sotto_math::matrix::PanelLayout;
 use sotto_math::matrix::layout::PANEL_ROWS;
 use std::ops::Range;
 
-/// The rows of a part, and where they lie.
+/// The rows of a part, and their bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RowRange {
-    /// Which rows of the whole matrix.
+    /// The rows of the part in the whole matrix.
     pub rows: Range<usize>,
-    /// Which of its bytes.
+    /// The bytes of the part in the whole matrix.
     pub bytes: Range<u64>,
-    /// Where the bytes of the part lie.
+    /// The layout of the part by itself.
     pub layout: PanelLayout,
 }
 
 impl RowRange {
-    /// The most parts that a matrix can be cut into.
+    /// Maximum number of parts that a matrix can be divided into.
     pub fn most(layout: &PanelLayout) -> u32 {
         u32::try_from(layout.panels()).unwrap_or(u32::MAX)
     }
 
-    /// What a part of a matrix has. Parts differ by one panel at most.
+    /// The rows of one part. Parts differ by at most one panel.
     pub fn of(layout: &PanelLayout, cut: PartIndex) -> Self {
         let panels = cut.share(layout.panels() as u64);
-        // There are no more panels than a `usize` counts.
+        // A `usize` can count the panels.
         let row = |panel: u64| (panel as usize * PANEL_ROWS).min(layout.rows());
         let byte = |panel: u64| panel * layout.panel_bytes() as u64;
         let rows = row(panels.start)..row(panels.end);

@@ -1,4 +1,4 @@
-//! Records become a matrix in panels. Memory is bounded whatever the table's size.
+//! Writing records as a matrix in panels, in bounded memory for any size of the table.
 
 use super::SectionOffset;
 use rayon::prelude::*;
@@ -9,7 +9,7 @@ use sotto_math::matrix::layout::PANEL_ROWS;
 /// Bytes of records that are in memory at once. Each thread adds a piece of one panel.
 const SLAB: usize = 32 << 20;
 
-/// Most columns in a slab, so that small records do not make pieces of panels large.
+/// Maximum columns in a slab, so that small records do not make pieces of panels large.
 const MAX_COLUMNS: usize = 1 << 14;
 
 /// Turns records, which are columns, into panels of 64 rows, and writes them into a reserved section.
@@ -26,10 +26,10 @@ pub fn write_matrix(
     write_columns(layout, at, rows, stage, out)
 }
 
-/// [`write_matrix`], where somebody else says how far it is: `stage` hears of columns.
+/// [`write_matrix`] with progress reported by the caller: `stage` gets the columns that are done.
 ///
 /// # Errors
-/// As [`write_matrix`].
+/// Those of [`write_matrix`].
 pub fn write_columns(
     layout: PanelLayout,
     at: impl Into<SectionOffset>,
@@ -42,7 +42,7 @@ pub fn write_columns(
     if rows.records() != m as u64 || rows.record_bytes() != l {
         return Err(Misuse::Rule("the records have the shape the parameters were chosen for").into());
     }
-    // Whole groups of four columns, since those are contiguous in a panel.
+    // Slabs have whole groups of four columns, since those are contiguous in a panel.
     let width = (SLAB / l / 4 * 4).clamp(4, MAX_COLUMNS);
     let mut slab = vec![0; width.min(m) * l];
     for first in (0..m).step_by(width) {

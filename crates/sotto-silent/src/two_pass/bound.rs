@@ -1,6 +1,6 @@
-//! The noise of words that are read with a mask that was rounded, for any table.
+//! The noise of words that are read with a rounded mask, for any table.
 //!
-//! In units of a query's modulus 2^b, a client's phase is off by
+//! In units of a query's modulus 2^b, the error of a client's phase is
 //!
 //! ```text
 //!   sum_j D_j (2^b / Q) e_j            e_j: error, |D_j| <= 128
@@ -11,19 +11,21 @@
 //!
 //! and a byte is read right if that stays below 2^(b - 9).
 //!
-//! **Errors and masks.** A hint is a function of the table and of public numbers; what is made of a query's products is one of
-//! that query too, whose secret is another one. Either way D, and what was rounded away of D A, are there before the client
-//! draws this query's secret and errors, and depend on neither. So both sums are of independent sub-Gaussian numbers with known
-//! factors, whatever these are, and their proxies add: `128² m (sigma 2^b / Q)²` and `n (2^(b - h) / 2)² sigma²`.
+//! **Errors and masks.** A hint is a function of the table and of public numbers; the products of a
+//! query are a function of that query too, whose secret is another one. In both cases D, and the
+//! rounding of D A, are fixed before the client draws this query's secret and errors, and depend on
+//! neither. So both sums are of independent sub-Gaussian numbers with known factors, whatever these
+//! are, and their proxies add: `128² m (sigma 2^b / Q)²` and `n (2^(b - h) / 2)² sigma²`.
 //!
-//! **Roundings of words** follow from ring-LWE samples. As in [`crate::bound`], nothing is known of them together with errors and
-//! secrets, so they have a tail and a share of the margin of their own.
+//! **Roundings of words** follow from ring-LWE samples. As in [`crate::bound`], nothing is known of
+//! them together with errors and secrets, so they have a tail and a share of the margin of their
+//! own.
 
 use crate::lwe::bound::proxies;
 use crate::lwe::ring::{N, Q, SIGMA};
 use sotto_lattice::noise::failure_apart_log2;
 
-/// What words are read from.
+/// The sizes that determine the noise of words.
 #[derive(Debug, Clone, Copy)]
 pub struct WordNoise {
     /// Columns of the matrix, m.
@@ -36,7 +38,7 @@ pub struct WordNoise {
     pub mask_bits: Option<u8>,
 }
 
-/// Variance proxies of errors with masks, and of the roundings of words; and the margin that is left to both.
+/// Variance proxies of errors with masks, and of the roundings of words; and the margin for both.
 pub fn variances_and_margin(words: &WordNoise) -> ([f64; 2], f64) {
     let power = |exponent: i32| f64::from(exponent).exp2();
     let (b, t) = (i32::from(words.query_bits), i32::from(words.answer_bits));
@@ -62,7 +64,8 @@ mod tests {
 
     #[test]
     fn a_gibibyte_by_hand() {
-        // m = 2^16, b = 26: 128 * 256 * (11 / 64) and 128 * 256 / sqrt(12), and 32 * 2 * 11 of the mask.
+        // m = 2^16, b = 26: 128 * 256 * (11 / 64) and 128 * 256 / sqrt(12), and 32 * 2 * 11 for the
+        // mask.
         let words = WordNoise { columns: 1 << 16, query_bits: 26, answer_bits: 16, mask_bits: Some(24) };
         let ([errors, roundings], margin) = variances_and_margin(&words);
         assert!(

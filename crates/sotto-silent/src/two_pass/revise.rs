@@ -1,17 +1,19 @@
-//! Bytes of records change: in the first matrix, and in the columns of the second that follow from them.
+//! Changing bytes of records: in the first matrix, and in the columns of the second that follow
+//! from them.
 
 use super::TwoPassLayout;
 use super::write::HintTable;
 use crate::matrix::{ByteChange, SectionOffset, write_changes};
 use sotto_core::{Misuse, RecordChange, RecordSource, Result, Section, Sink};
 
-/// Hint rows that are made anew at once: what changes of them takes some 40 bytes for each of theirs.
+/// Hint rows that are computed again at once: their changes take some 40 bytes for each of theirs.
 const ROWS_AT_ONCE: u64 = 256;
 
-/// Writes the new bytes, and the columns of the second matrix that they change. `hear` is told what changed there, some columns
-/// at a time, ascending by (row, column).
+/// Writes the new bytes, and the columns of the second matrix that they change. `hear` is called
+/// with the changes of the second matrix, some columns at a time, ascending by (row, column).
 ///
 /// # Errors
+/// [`Misuse::IndexPastEnd`] for a change outside the table; storage errors, and those of `hear`.
 /// [`Misuse::IndexPastEnd`] for a change outside the table; storage errors, and those of `hear`.
 pub fn revise(
     cut: &TwoPassLayout,
@@ -43,7 +45,7 @@ pub fn revise(
     Ok(())
 }
 
-/// A change of a record as one of the first matrix.
+/// Converts a change of a record to one of the first matrix.
 fn moved(cut: &TwoPassLayout, change: &RecordChange) -> Result<RecordChange> {
     if change.record >= cut.records {
         return Err(Misuse::IndexPastEnd { index: change.record, len: cut.records }.into());

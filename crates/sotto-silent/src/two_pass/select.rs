@@ -1,27 +1,29 @@
-//! Which cuts there are of a table, and what one is worth.
+//! The possible layouts of a table in two passes, and their prices.
 
 use super::{MAX_BLOCKS, MAX_RECORD_BYTES, TwoPassLayout};
 use sotto_core::{Costs, Goal, ParamsError, Result, TableShape, work};
 
-/// A cut, and what is asked of it.
+/// A layout, and its requirements.
 #[derive(Debug, Clone, Copy)]
 pub struct LayoutCandidate {
-    /// The cut.
+    /// The layout of the table.
     pub cut: TwoPassLayout,
-    /// Records that hold one row.
+    /// Number of records that hold one row.
     pub lookups: u64,
-    /// What the failure of a record must stay below, in log2.
+    /// log2 of the required failure bound of a record.
     pub required: f64,
 }
 
 impl LayoutCandidate {
-    /// Whether what goes with the second matrix may be so large: at most four times the table, unless records have one byte.
+    /// Whether the data beside the second matrix may take `bytes` bytes: at most four times the
+    /// table, unless records have one byte.
     pub fn affords(&self, bytes: u64) -> bool {
         self.cut.record_bytes == 1 || bytes <= 4 * self.cut.first_bytes()
     }
 }
 
-/// The literal with the lowest price of all cuts that `price` has one for: `costs` gives what a lookup takes, and a literal.
+/// The literal with the lowest price among all layouts for which `costs` returns one: the costs of
+/// a lookup, and the literal.
 ///
 /// # Errors
 /// [`ParamsError::NoFit`] for an empty table, or one larger than the limits allow.
@@ -41,7 +43,7 @@ pub fn cheapest<L>(shape: &TableShape, costs: impl Fn(LayoutCandidate) -> Option
     Ok(cheapest.map(|(_, literal)| literal).ok_or_else(none)?)
 }
 
-/// Nanoseconds of the server and of a link, for one lookup.
+/// Price of one lookup, in nanoseconds of the server and of a link.
 fn price(shape: &TableShape, costs: &Costs) -> f64 {
     let sent = |bytes: u64| (bytes * work::SENT_BYTE_NANOSECONDS) as f64;
     let once = costs.artifact_bytes.saturating_mul(work::SENT_BYTE_NANOSECONDS) as f64;
@@ -56,7 +58,7 @@ fn price(shape: &TableShape, costs: &Costs) -> f64 {
     }
 }
 
-/// Widths of records that divide a row evenly or hold it, and all numbers of blocks.
+/// All widths of records that divide a row evenly or hold it, with all numbers of blocks.
 fn candidates(shape: &TableShape) -> impl Iterator<Item = LayoutCandidate> {
     let most = (0..=MAX_RECORD_BYTES.ilog2()).map(|log2| 1 << log2);
     let mut widths: Vec<u64> =

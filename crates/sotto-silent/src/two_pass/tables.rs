@@ -15,18 +15,19 @@ pub struct TwoPassTables {
 }
 
 impl TwoPassTables {
-    /// Looks up the section that holds them, and `beyond` bytes of other things after them.
+    /// Opens the section of both matrices, which has `beyond` bytes of other data after them.
     ///
     /// # Errors
-    /// As [`sotto_core::Held::open`].
+    /// Those of [`sotto_core::ImageSection::open`].
     pub fn open(cut: TwoPassLayout, beyond: u64, section: Section, image: Arc<dyn Image>) -> Result<Self> {
         Self::open_some(cut, [cut.first(), cut.second()], beyond, section, image)
     }
 
-    /// The same for some rows of each matrix, which lie like this.
+    /// Opens a section with some rows of each matrix, in these layouts, and `beyond` bytes of other
+    /// data after them.
     ///
     /// # Errors
-    /// As [`sotto_core::Held::open`].
+    /// Those of [`sotto_core::ImageSection::open`].
     pub fn open_some(
         cut: TwoPassLayout,
         [first, second]: [PanelLayout; 2],
@@ -60,7 +61,7 @@ impl TwoPassTables {
         QueryPlanes::from_u32(words, query_bits.div_ceil(8) as usize, self.first.layout())
     }
 
-    /// The first pass, for several queries at once: of each query the fresh words of all rows.
+    /// The first pass, for several queries at once: for each query, the fresh words of all rows.
     pub fn fresh(&self, queries: &[QueryPlanes], query_bits: u32) -> Vec<Vec<u16>> {
         let of_query = |mut y: Vec<u32>| {
             y.truncate(self.first.layout().rows());

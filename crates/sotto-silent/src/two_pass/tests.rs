@@ -1,4 +1,4 @@
-//! The first pass: its noise, what is read with rounded hints, and changes.
+//! The first pass: its noise, reading with rounded hints, and changes.
 
 use super::bound::{WordNoise, variances_and_margin};
 use super::*;
@@ -19,7 +19,7 @@ fn written(cut: &TwoPassLayout, records: Vec<u8>) -> MemoryImage {
     sink.into_image()
 }
 
-/// Words of a first query for a column, and its secret.
+/// The words of a first query for a column, and its secret.
 fn query(cut: &TwoPassLayout, column: u32, bits: u32, label: &str) -> (Vec<u32>, Zeroizing<Vec<i32>>) {
     let columns = cut.columns() as usize;
     let encryption = LweVectorEncryptor::new(Ring::new().unwrap(), columns.div_ceil(N));
@@ -65,7 +65,7 @@ fn a_changed_image_is_a_fresh_one() {
     let cut = TwoPassLayout { record_bytes: 3, records: 1000, blocks: 128 };
     let mut table: Vec<u8> = (0..3000).map(|i| (i * 37) as u8).collect();
     let sink = MemorySink::holding(written(&cut, table.clone()));
-    // Two neighbors, which are made together, and one that stays what it was.
+    // Two neighbors, which are computed together, and one that stays unchanged.
     let changes =
         [(5, 0, vec![1, 2, 3]), (6, 2, vec![9]), (999, 1, vec![0x80, 0x7F]), (40, 0, vec![table[120]])];
     let changes = changes.map(|(record, offset, bytes)| RecordChange { record, offset, bytes });
@@ -84,7 +84,8 @@ fn a_changed_image_is_a_fresh_one() {
     assert_eq!(columns, [5, 6, 999 % 128]);
 }
 
-/// What words of the first pass are off by, in units of the query's modulus, where every byte is the same.
+/// The errors of the first pass's words, in units of the query's modulus, where every byte is the
+/// same.
 fn noise(columns: usize, byte: u8, bits: u32, queries: usize) -> Vec<f64> {
     let cut = TwoPassLayout { record_bytes: 1, records: columns as u64, blocks: 1 };
     let tables = TwoPassTables::open(cut, 0, RESIDENT, Arc::new(written(&cut, vec![byte; columns]))).unwrap();
@@ -105,7 +106,8 @@ fn noise(columns: usize, byte: u8, bits: u32, queries: usize) -> Vec<f64> {
 
 #[test]
 fn the_first_passes_noise_is_what_the_formulas_say() {
-    // With few columns there is the rounding of the hint, and that of the product; with many, errors or roundings of words.
+    // With few columns, the rounding of the hint and that of the product dominate; with many,
+    // errors or roundings of words.
     for (columns, bits) in [(4, 32), (6000, 25), (6000, 32)] {
         let noise = noise(columns, 0x80, bits, 300);
         let measured = noise.iter().map(|x| x * x).sum::<f64>() / noise.len() as f64;
@@ -117,10 +119,11 @@ fn the_first_passes_noise_is_what_the_formulas_say() {
         };
         let ([errors, roundings], margin) = variances_and_margin(&words);
         let ([exact, _], _) = variances_and_margin(&WordNoise { mask_bits: None, ..words });
-        // Roundings of the hint and of the product are uniform here, and in the bound as large as they can be.
+        // Roundings of the hint and of the product are uniform here, and of maximal size in the
+        // bound.
         let product = f64::from(bits - FRESH_BITS).exp2();
         let predicted = exact + roundings + (errors - exact) / 3.0 + product * product / 12.0;
-        // 300 samples know a deviation to 0.06 bits.
+        // 300 samples determine a deviation to 0.06 bits.
         let off = (measured / predicted).log2() / 2.0;
         assert!(off.abs() < 0.3, "{columns} columns, {bits} bits: {off} bits");
         assert!(noise.iter().all(|x| x.abs() < margin + product / 2.0), "{columns} columns, {bits} bits");

@@ -1,4 +1,4 @@
-//! Records become both matrices. Memory is bounded whatever the table's size.
+//! Writing records as both matrices, in bounded memory for any size of the table.
 
 use super::{HINT_BITS, ROW_BYTES, TwoPassLayout};
 use crate::lwe::hint::{PanelReader, Workspace};
@@ -9,10 +9,10 @@ use sotto_core::{Misuse, RecordSource, Result, Section, Sink};
 use sotto_math::matrix::layout::PANEL_ROWS;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Writes both matrices, the second behind the first, from the start of a reserved section on.
+/// Writes both matrices, the second after the first, from the start of a reserved section on.
 ///
 /// # Errors
-/// [`Misuse::Rule`] if `rows` has another shape than the cut; storage errors.
+/// [`Misuse::Rule`] if `rows` has another shape than the layout; storage errors.
 pub fn write(cut: &TwoPassLayout, section: Section, rows: &dyn RecordSource, out: &dyn Sink) -> Result<()> {
     if rows.records() != cut.records || rows.record_bytes() as u64 != cut.record_bytes {
         return Err(Misuse::Rule("the records have the shape the parameters were chosen for").into());
@@ -22,7 +22,7 @@ pub fn write(cut: &TwoPassLayout, section: Section, rows: &dyn RecordSource, out
     write_columns(cut.second(), SectionOffset { section, start: cut.first_bytes() }, &hints, |_, _| {}, out)
 }
 
-/// Records, as many to a column as there are blocks; zeros past the last.
+/// Columns of records, as many to a column as there are blocks; zeros past the last record.
 struct Columns<'a> {
     cut: &'a TwoPassLayout,
     rows: &'a dyn RecordSource,
@@ -47,18 +47,19 @@ impl RecordSource for Columns<'_> {
     }
 }
 
-/// The second matrix as a table: of each block, the rounded rows of its hint.
+/// The second matrix as a table: for each block, the rounded rows of its hint.
 pub(super) struct HintTable<'a> {
     cut: &'a TwoPassLayout,
     panels: PanelReader<'a>,
-    /// Rows that were made, and how many there will be.
+    /// Number of rows made so far; `total` is the number to make.
     done: AtomicU64,
     total: u64,
     out: &'a dyn Sink,
 }
 
 impl<'a> HintTable<'a> {
-    /// Of the first matrix, at the start of this section. So many rows will be asked for.
+    /// The hint table of the first matrix at the start of a section. `total` is the number of rows
+    /// that will be read.
     pub(super) fn new(
         cut: &'a TwoPassLayout,
         section: Section,
@@ -80,7 +81,7 @@ impl RecordSource for HintTable<'_> {
     }
 
     fn read(&self, first: u64, mut out: &mut [u8]) -> Result<()> {
-        // Pieces that end where panels do.
+        // Pieces end where panels do.
         let (mut row, mut pieces) = ((first * self.cut.record_bytes) as usize, Vec::new());
         while !out.is_empty() {
             let rows = PANEL_ROWS - row % PANEL_ROWS;

@@ -1,11 +1,12 @@
-//! The claims of the proof in rings small enough to count, and its bound in one small enough to measure.
+//! Tests of the proof's claims in rings small enough to count, and of its bound in one small enough
+//! to measure.
 
 use super::{against, proxies, vanishes_log2};
 use sotto_lattice::noise;
 use sotto_math::sample::Gaussian;
 use sotto_testkit::rng::seeded;
 
-/// a s modulo X^n + 1 and q.
+/// The product a s modulo X^n + 1 and q.
 fn times(a: &[i64], s: &[i64], q: i64) -> Vec<i64> {
     let n = a.len();
     let mut out = vec![0; n];
@@ -18,7 +19,7 @@ fn times(a: &[i64], s: &[i64], q: i64) -> Vec<i64> {
     out.iter().map(|x| x.rem_euclid(q)).collect()
 }
 
-/// x(root) modulo q.
+/// The value x(root) modulo q.
 fn at(x: &[i64], root: i64, q: i64) -> i64 {
     x.iter().rev().fold(0, |sum, x| (sum * root + x).rem_euclid(q))
 }
@@ -28,7 +29,7 @@ fn roots(n: u32, q: i64) -> Vec<i64> {
     (1..q).filter(|x| (0..n).fold(1, |power, _| power * x % q) == q - 1).collect()
 }
 
-/// `x 2^bits / q` rounded to the nearest, less the exact value, times q.
+/// `x 2^bits / q` rounded to the nearest integer, minus the exact value, times q.
 fn rounding(x: i64, bits: u32, q: i64) -> i64 {
     let exact = x << bits;
     (2 * exact + q) / (2 * q) * q - exact
@@ -54,7 +55,7 @@ fn where_a_secret_vanishes_all_but_the_first_words_stay_free() {
     let roots = roots(n, q);
     assert_eq!(roots.len(), 4);
     for z in 0..4 {
-        // The product of X - root; it has degree z, so it vanishes nowhere else.
+        // The product of the X - root has degree z, so it vanishes nowhere else.
         let s = roots[..z].iter().fold(vec![1, 0, 0, 0], |s, root| times(&s, &[-root, 1, 0, 0], q));
         assert_eq!(roots.iter().filter(|root| at(&s, **root, q) == 0).count(), z);
         let free = (4 - z) as u32;
@@ -70,7 +71,7 @@ fn where_a_secret_vanishes_all_but_the_first_words_stay_free() {
 
 #[test]
 fn secrets_vanish_no_oftener_than_bounded() {
-    // n = 64, q = 257: one zero in every fourth secret, so that there is something to count.
+    // n = 64, q = 257: one zero in every fourth secret, so that zeros are frequent enough to count.
     let (n, q, draws) = (64, 257i64, 1 << 13);
     let roots = roots(n, q);
     let (mut rng, gaussian) = (seeded("vanishing"), Gaussian::new(crate::lwe::ring::SIGMA));
@@ -86,7 +87,8 @@ fn secrets_vanish_no_oftener_than_bounded() {
         let (seen, most) =
             ((f64::from(count) / f64::from(draws)).log2(), vanishes_log2(n as usize, q as u32, z));
         assert!(count > 10 && seen <= most + 0.1, "{z}: {seen} {most}");
-        // Not far below either: C(n, z) counts a secret with more zeros several times, which is all it loses.
+        // The measured value is not far below the bound either: C(n, z) counts a secret with more
+        // zeros several times, which is the only loss.
         assert!(seen > most - 0.5, "{z}: {seen} {most}");
     }
 }
@@ -102,7 +104,8 @@ fn measured_noise_is_as_predicted_and_its_tail_below_the_bound() {
         gaussian.fill(&mut rng, &mut x);
         x.into_iter().map(i64::from).collect::<Vec<_>>()
     };
-    // Any fixed numbers do for A; a sum of three wide Gaussians is uniform modulo Q but for 2^-7 of it.
+    // Any fixed numbers will do for A; a sum of three wide Gaussians is uniform modulo Q up to 2^-7
+    // of it.
     let a: Vec<Vec<i64>> = (0..blocks)
         .map(|_| {
             let [x, y, z] = [draw(&wide), draw(&wide), draw(&wide)];
@@ -129,7 +132,7 @@ fn measured_noise_is_as_predicted_and_its_tail_below_the_bound() {
         let parts = proxies((blocks * n) as u64, scale);
         let proxy = parts[0] + parts[1];
         let measured = noises.iter().map(|x| x * x).sum::<f64>() / f64::from(draws);
-        // In bits of deviation; 4096 draws know it to 0.02.
+        // In bits of deviation; 4096 draws determine it to 0.02.
         let off = 0.5 * (measured / proxy).log2();
         assert!(off.abs() < 0.1, "{bits} bits: {off}");
         for deviations in [1.0, 1.5, 2.0, 2.5, 3.0] {

@@ -1,4 +1,5 @@
-//! The hint H = D A, some rows at a time: passes over a slab of the matrix, with eight columns of A in each.
+//! The hint H = D A of plain LWE, some rows at a time: passes over a slab of the matrix, with eight
+//! columns of A in each.
 
 use super::{BLOCK, DenseLwe};
 use rayon::prelude::*;
@@ -9,10 +10,10 @@ use sotto_prg::PublicSeed;
 use std::cell::Cell;
 use std::ops::Range;
 
-/// Columns of A in one pass: eight keep the multipliers busy, not the memory.
+/// Columns of A in one pass: eight saturate the multipliers rather than the memory.
 const COLUMNS: usize = 8;
 
-/// Bytes of the matrix that are in memory at once. Each slab has A made anew.
+/// Bytes of the matrix that are in memory at once. Each slab computes A again.
 const SLAB: usize = 256 << 20;
 
 /// Bytes of a hint that are in memory at once.
@@ -22,8 +23,8 @@ const HINT: usize = 64 << 20;
 const PLANES: usize = 4;
 
 impl DenseLwe {
-    /// Rows of the hint, n words each: whole panels from the first row on. `read` fills a piece of the matrix from some byte
-    /// on, and `step` hears of each panel that is through.
+    /// Computes rows of the hint, n words each: whole panels from the first row on. `read` fills a
+    /// piece of the matrix from a byte offset on, and `step` is called after each panel.
     ///
     /// # Errors
     /// Those of `read`.
@@ -63,7 +64,7 @@ impl DenseLwe {
         Ok(hint)
     }
 
-    /// The hint of a matrix at the start of a section, into a section of its own.
+    /// Writes the hint of a matrix at the start of a section into a section of its own.
     ///
     /// # Errors
     /// Storage errors.
@@ -89,7 +90,7 @@ impl DenseLwe {
         Ok(())
     }
 
-    /// Column j of A, as a pass takes it.
+    /// Column j of A, in the form that a pass takes.
     fn column(&self, seed: &PublicSeed, layout: &PanelLayout, j: usize) -> QueryPlanes {
         let mut words = vec![0; layout.cols()];
         words.chunks_mut(BLOCK).enumerate().for_each(|(k, words)| self.piece(seed, k, j, words));

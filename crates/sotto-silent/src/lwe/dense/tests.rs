@@ -11,13 +11,14 @@ fn the_gate_takes_the_published_dimensions_and_not_the_narrower_errors() {
     for (set, least) in [(FRODO, 176.0), (HINTLESS, 152.0)] {
         assert!(set.security().unwrap().bits >= least);
     }
-    // HintlessPIR's program: by the estimate it would do, and no certificate says so.
+    // HintlessPIR's program: the estimate accepts its errors, and no certificate does.
     assert!(DenseLwe { errors: Distribution::Gaussian(8f64.sqrt()), ..HINTLESS }.security().is_err());
 }
 
 #[test]
 fn ternary_numbers_have_their_variance_as_proxy() {
-    // The bound where it could be wrong: moment generating functions against a Gaussian's of the same variance.
+    // The bound is checked where it could be wrong: moment generating functions against a
+    // Gaussian's of the same variance.
     for u in (1..200).map(|i| f64::from(i) / 20.0) {
         assert!(((1.0 + 2.0 * u.cosh()) / 3.0).ln() <= u * u / 3.0);
     }
@@ -26,17 +27,18 @@ fn ternary_numbers_have_their_variance_as_proxy() {
 
 #[test]
 fn the_bound_by_hand() {
-    // FrodoPIR's largest table: 128 2^10 sqrt(2/3) = 107020 beside 2^23, which is 78 of them.
+    // FrodoPIR's largest table: 128 2^10 sqrt(2/3) = 107020, and 2^23 is 78 of these.
     let (deviation, margin) = FRODO.deviation_and_margin(1 << 20, 32);
     assert!((deviation - 107_020.6).abs() < 1.0 && margin == 8_388_608.0);
     assert!(FRODO.failure_log2(1024, 1 << 20, 32) < -4000.0);
     assert!(FRODO.failure_log2(1, 1, 8) == 0.0);
-    // 128 6.4 2^10 = 838861 for 2^20 records, which is exactly ten of them.
+    // 128 6.4 2^10 = 838861 for 2^20 records, and the margin is exactly ten of these.
     let by_hand = 1.0 + 15.0 - 50.0 * std::f64::consts::LOG2_E;
     assert!((HINTLESS.failure_log2(1 << 15, 1 << 20, 32) - by_hand).abs() < 0.01);
 }
 
-/// Words, hint and mask of a small table: each row of `D c - H s` is the wanted byte and an error.
+/// Words, hint and mask of a small table: each row of `D c - H s` is the requested byte and an
+/// error.
 #[test]
 fn a_hint_takes_masks_off() {
     for set in SETS {
@@ -84,7 +86,7 @@ fn a_hint_takes_masks_off() {
             assert_eq!(byte(phase), exact);
             squares += f64::from(phase.wrapping_sub((exact as i8 as u32) << 24) as i32).powi(2);
         }
-        // Bytes are all there are, so that their mean square is (256^2 + 2) / 12.
+        // All bytes occur equally, so their mean square is (256^2 + 2) / 12.
         let predicted = m as f64 * 65538.0 / 12.0 * set.errors.variance();
         let apart = (squares / l as f64 / predicted).log2() / 2.0;
         assert!(apart.abs() < 0.3, "{}: {apart} bits", set.name);

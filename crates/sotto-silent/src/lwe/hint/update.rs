@@ -1,4 +1,4 @@
-//! Hint rows of an image follow its matrix.
+//! Updating the hint rows of an image after changes of its matrix.
 
 use super::{PanelReader, ROW_BYTES, Workspace};
 use crate::lwe::update::add_to_row;
@@ -7,10 +7,11 @@ use sotto_core::{Result, Section, Sink};
 use sotto_math::matrix::PanelLayout;
 use sotto_math::matrix::layout::PANEL_ROWS;
 
-/// Transforms of changes take so many times as long as those of a panel's bytes, which are one with their products.
+/// Factor by which transforms of changes take longer than those of a panel's bytes, which are
+/// combined with their products.
 const SLOWER: usize = 2;
 
-/// What makes hint rows of changed panels.
+/// Updates the hint rows of changed panels.
 pub struct HintUpdater<'a> {
     panels: PanelReader<'a>,
     hint: Section,
@@ -18,10 +19,10 @@ pub struct HintUpdater<'a> {
 }
 
 impl<'a> HintUpdater<'a> {
-    /// For the matrix at this place, and its hint in a section of its own.
+    /// An updater for the matrix at this offset, and its hint in a section of its own.
     ///
     /// # Errors
-    /// As [`PanelReader::new`].
+    /// Those of [`PanelReader::new`].
     pub fn new(
         layout: PanelLayout,
         matrix: impl Into<SectionOffset>,
@@ -31,14 +32,15 @@ impl<'a> HintUpdater<'a> {
         Ok(HintUpdater { panels: PanelReader::new(layout, matrix, out)?, hint, out })
     }
 
-    /// Brings the hint's rows along with bytes of one panel that have changed, ascending by (row, column). The panel is written
-    /// already, and the rows are as they were before.
+    /// Updates the hint's rows for the changed bytes of one panel, ascending by (row, column). The
+    /// panel is written already, and the rows are those from before the change.
     ///
-    /// Few changes are added to the rows, block by block. Of a panel many of whose blocks have some, rows are made anew, which
-    /// gives the same words. Either takes a transform for each block.
+    /// Few changes are added to the rows, block by block. If many blocks of a panel have changes,
+    /// its rows are computed from scratch, which gives the same words. Either way takes a transform
+    /// for each block.
     ///
     /// # Errors
-    /// As [`add_to_row`]; storage errors.
+    /// Those of [`add_to_row`]; storage errors.
     pub fn panel(&self, entries: &[ByteChange]) -> Result<()> {
         let (Some(first), Some(last)) = (entries.first(), entries.last()) else { return Ok(()) };
         let (first, end) = (first.row as usize, last.row as usize + 1);

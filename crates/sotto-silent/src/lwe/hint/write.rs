@@ -1,4 +1,4 @@
-//! Hints of matrices that lie in an image.
+//! Writing hints of matrices in an image.
 
 use super::{PanelHint, ROW_BYTES, STRIP, STRIP_COLUMNS};
 use crate::lwe::ring::Ring;
@@ -14,17 +14,17 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub struct PanelReader<'a> {
     ring: Ring,
     layout: PanelLayout,
-    /// Values of a_k(1/X).
+    /// Values of a_k(1/X), block by block.
     blocks: Vec<Vec<u64>>,
     at: SectionOffset,
     out: &'a dyn Sink,
 }
 
 impl<'a> PanelReader<'a> {
-    /// For the matrix at this place.
+    /// A reader of the matrix at this offset.
     ///
     /// # Errors
-    /// None, as [`Ring::new`].
+    /// None, since the constants of [`Ring::new`] are valid.
     pub fn new(layout: PanelLayout, at: impl Into<SectionOffset>, out: &'a dyn Sink) -> Result<Self> {
         let ring = Ring::new()?;
         let blocks = 0..layout.cols().div_ceil(crate::lwe::ring::N);
@@ -32,17 +32,18 @@ impl<'a> PanelReader<'a> {
         Ok(PanelReader { ring, layout, blocks, at: at.into(), out })
     }
 
-    /// The transforms.
+    /// The ring with its transforms.
     pub fn ring(&self) -> &Ring {
         &self.ring
     }
 
-    /// The values of a_k(1/X), of each block.
+    /// The values of a_k(1/X), block by block.
     pub fn blocks(&self) -> &[Vec<u64>] {
         &self.blocks
     }
 
-    /// `H_r = sum_k a_k(1/X) d_{r,k}(X)` for some rows r of one panel: `hear` is told n words of each.
+    /// Computes `H_r = sum_k a_k(1/X) d_{r,k}(X)` for some rows r of one panel, and passes n words
+    /// of each to `hear`.
     ///
     /// # Errors
     /// Storage errors.
@@ -74,7 +75,8 @@ pub struct Workspace {
     sums: PanelHint,
 }
 
-/// H = D A modulo Q, exactly, into a section of its own: panel by panel, reading the matrix back.
+/// Writes H = D A modulo Q, exactly, into a section of its own: panel by panel, reading the matrix
+/// back.
 ///
 /// # Errors
 /// Storage errors.

@@ -1,4 +1,4 @@
-//! Any changes, against a matrix that is written anew.
+//! Any changes, compared with a matrix that is written from scratch.
 
 use super::*;
 use crate::matrix::{SectionOffset, write_matrix};
@@ -22,7 +22,8 @@ fn written(layout: PanelLayout, columns: &[u8]) -> MemorySink {
     sink
 }
 
-/// What changes, each as it is drawn, and then with one column in so many changed. Gives the bytes that are written.
+/// Makes changes as they are drawn, and then with one in every `every` columns changed. Returns the
+/// bytes that are written.
 fn check(layout: PanelLayout, drawn: &[(usize, usize, Vec<u8>)], every: Option<usize>) -> u64 {
     let (l, m) = (layout.rows(), layout.cols());
     let mut columns: Vec<u8> = (0..l * m).map(|i| (i * 31 / 7) as u8).collect();
@@ -70,7 +71,7 @@ proptest! {
     }
 }
 
-/// More of a panel than is in memory at once, and stretches that are left out.
+/// A panel with more bytes than are in memory at once, and gaps that are skipped.
 #[test]
 fn wide_matrices_change_in_windows() {
     let layout = PanelLayout::new(65, 20_000);
@@ -81,7 +82,7 @@ fn wide_matrices_change_in_windows() {
         2 * 512 + 256,
         "groups of four columns: two in each panel, and the last"
     );
-    // The same byte twice, at last as it was: nothing differs.
+    // The same byte is changed twice, back to its old value: nothing differs.
     let [was, other] = [0u8, 9].map(|byte| (0, 0, vec![byte]));
     check(layout, &[other, was.clone()], None);
     assert_eq!(check(layout, &[was], None), 0, "what is as it was is not written");
