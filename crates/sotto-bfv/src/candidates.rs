@@ -1,27 +1,27 @@
-//! Which numbers of a literal a method may have tried at a table.
+//! Candidate layouts of a table, of which a method tries some.
 
 use crate::layout::{PlaintextForm, positions};
 use crate::literal::Literal;
 use crate::rings::RingSet;
 
-/// A table, before the numbers that a method has a choice of.
+/// A table for which a method proposes candidate layouts.
 #[derive(Debug, Clone, Copy)]
 pub struct CandidateTable {
-    /// n.
+    /// n: degree of the ring.
     pub degree: u64,
-    /// Primes of a query.
+    /// Number of primes of a query.
     pub primes: usize,
-    /// B.
+    /// B: number of buckets.
     pub buckets: u64,
-    /// Rows if there is one block.
+    /// Rows of the table if it has one block.
     pub needed: u64,
-    /// Positions that turn around, in slots.
+    /// Positions in one cycle of slots, around which a rotation moves them.
     pub turning: u64,
     /// Columns of a block.
     pub width: u64,
 }
 
-/// The numbers.
+/// Numbers of a layout that a method chooses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LayoutCandidate {
     /// See [`Literal::rows`].
@@ -35,7 +35,7 @@ pub struct LayoutCandidate {
 }
 
 impl CandidateTable {
-    /// The table of a draft; `None` if there are more buckets than a plaintext has numbers.
+    /// Makes the table of a draft; `None` if there are more lanes than numbers in a plaintext.
     pub(crate) fn of(form: PlaintextForm, ring: &RingSet, draft: &Literal) -> Option<Self> {
         let (degree, buckets) = (ring.degree as u64, u64::from(draft.buckets));
         let split = u64::from(draft.split);
@@ -51,7 +51,8 @@ impl CandidateTable {
         })
     }
 
-    /// How many columns may share an answer: as many as fit, and fewer, which have less noise together.
+    /// Numbers of columns that may share an answer: the largest that fits, and its halves, which
+    /// add less noise.
     pub fn merges(&self) -> impl Iterator<Item = u64> + use<> {
         let most = self.turning.min(self.width).max(1);
         (0..).map(move |halved| most >> halved).take_while(|merged| *merged > 0)
@@ -59,7 +60,7 @@ impl CandidateTable {
 }
 
 impl LayoutCandidate {
-    /// A draft with these numbers, if they are none that no literal has.
+    /// Puts these numbers into a draft; `None` if they are out of a literal's range.
     pub(crate) fn of(self, draft: &Literal) -> Option<Literal> {
         let [rows, merged, queries] = [self.rows, self.merged, self.queries].map(u32::try_from);
         let (rows, merged, queries) = (rows.ok()?, merged.ok()?, queries.ok()?);

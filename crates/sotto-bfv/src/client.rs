@@ -1,7 +1,7 @@
-//! The client: make keys, ask, read the answer. The same for every scheme of the family.
+//! The client of every scheme of the family: makes keys and queries, and reads answers.
 //!
-//! Nothing here branches, indexes or allocates by the places asked for or by a secret; the only exception is refusing a place
-//! past the end.
+//! Nothing here branches, indexes or allocates by the places of the lookup or by a secret; the only
+//! exception is the refusal of a place past the end.
 
 use crate::Bfv;
 use crate::family::{Family, Method};
@@ -20,17 +20,17 @@ use sotto_math::sample::Gaussian;
 use sotto_prg::PublicSeed;
 use zeroize::Zeroizing;
 
-/// What the masks of keys are for.
+/// Label of the mask streams of keys.
 const KEY_MASKS: &str = "bfv key";
-/// What the masks of queries are for.
+/// Label of the mask streams of queries.
 pub(crate) const QUERY_MASKS: &str = "bfv query";
 
-/// The masks of a key, of which each has one a prime.
+/// The masks of one key, which has one for each prime.
 pub(crate) fn key_masks(seed: &PublicSeed, key: usize, primes: usize) -> MaskSource<'_> {
     MaskSource { seed, label: KEY_MASKS, first: (key * primes) as u64 }
 }
 
-/// A client about to be: its keys are made at once, since no artifact is needed.
+/// A client in preparation. Its keys are made at once, since no artifact is needed.
 pub struct Prepare<F: Family> {
     client: Client<F>,
 }
@@ -45,7 +45,7 @@ impl<F: Family> sotto_core::Prepare<Bfv<F>> for Prepare<F> {
     }
 }
 
-/// A client with its secret.
+/// A client with its secret key.
 pub struct Client<F: Family> {
     params: Params<F>,
     error: Gaussian,
@@ -53,9 +53,9 @@ pub struct Client<F: Family> {
     keys: Keys,
 }
 
-/// The secret of one query: which record was asked for, of each bucket.
+/// The secret of one query: the record that it asks for in each bucket.
 pub struct Pending {
-    /// The bucket that a single lookup is about.
+    /// The bucket of a single lookup.
     bucket: Zeroizing<u64>,
     places: Zeroizing<Vec<u64>>,
 }
@@ -69,11 +69,11 @@ impl<F: Family> sotto_core::Client<Bfv<F>> for Client<F> {
 
     fn query(&mut self, index: RecordIndex, rng: &mut dyn CryptoRng) -> Result<(OneServer<Query>, Pending)> {
         let (layout, len) = (&self.params.layout, self.params.literal.records);
-        // As if all of them were one bucket.
+        // Checked as if all records were in one bucket.
         check_bucket_places(&[index.0], 1, len)?;
-        // In the other buckets, which have equally many records, the same place.
+        // The other buckets, which have equally many records, are queried at the same place.
         let (bucket, place) = divide(index.0, layout.records);
-        // Not `vec!`, which asks whether it is zero.
+        // Not `vec!`, which branches on whether the value is zero.
         let places: Vec<u64> = std::iter::repeat_n(place, layout.buckets).collect();
         Ok((OneServer(self.asked(&places, rng)), Pending { bucket: bucket.into(), places: places.into() }))
     }
@@ -90,7 +90,7 @@ impl<F: Family> sotto_core::Client<Bfv<F>> for Client<F> {
 }
 
 impl<F: Family> Client<F> {
-    /// Draws the secret and makes the keys.
+    /// Draws the secret key and makes the keys to register.
     fn new(params: Params<F>, rng: &mut dyn CryptoRng) -> Self {
         let (ring, error, seed) = (&params.ring, Gaussian::new(SIGMA), PublicSeed::fresh(rng));
         let secret = SecretKey::sample(ring, rng);
@@ -111,10 +111,10 @@ impl<F: Family> Client<F> {
         Client { error, secret, keys: Keys { seed, bodies }, params }
     }
 
-    /// Asks for one record of each bucket, by their numbers within.
+    /// Makes the query for one record of each bucket, given by their places within the buckets.
     ///
     /// # Errors
-    /// Those of [`check_bucket_places`].
+    /// The errors of [`check_bucket_places`].
     pub(crate) fn ask(&self, places: &[u64], rng: &mut dyn CryptoRng) -> Result<(Query, Pending)> {
         let layout = &self.params.layout;
         check_bucket_places(places, layout.buckets as u64, layout.records)?;
@@ -140,7 +140,7 @@ impl<F: Family> Client<F> {
         places.iter().map(|place| self.params.layout.place(*place)).collect::<Vec<_>>().into()
     }
 
-    /// The records of all buckets.
+    /// Recovers the records of all buckets.
     ///
     /// # Errors
     /// [`Misuse::ForeignValue`] for the answer to another query.

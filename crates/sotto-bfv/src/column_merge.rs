@@ -1,14 +1,16 @@
-//! Answers in slots whose columns were turned to different positions and summed: how many there are, and how they are read.
+//! Merged answers, whose columns of slots are rotated to different positions and summed: their
+//! number, and how they are read.
 
 use crate::layout::{BucketPlace, Layout};
 use zeroize::Zeroizing;
 
-/// Ciphertexts of an answer whose sums are merged.
+/// Number of ciphertexts of an answer whose sums are merged.
 pub fn answers(layout: &Layout) -> usize {
     layout.width.div_ceil(layout.merged)
 }
 
-/// The numbers of each bucket's record, out of the slots of merged answers; in time that does not depend on the places.
+/// Reads the numbers of each bucket's record out of the slots of merged answers, in time that does
+/// not depend on the places.
 pub fn read(
     layout: &Layout,
     answers: &[Zeroizing<Vec<u64>>],

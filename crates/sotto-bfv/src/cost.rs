@@ -1,4 +1,4 @@
-//! What a lookup costs: bytes exactly, time by a model of the machine that the benches run on.
+//! Costs of a lookup: exact bytes, and time by a model of the machine that the benches run on.
 
 use crate::family::{Method, RequiredKeys};
 use crate::layout::Layout;
@@ -7,10 +7,10 @@ use sotto_core::work;
 use sotto_math::bits::packed_len;
 use sotto_math::tiles::WordPacking;
 
-/// Bytes of the seed that stands for all masks of a message.
+/// Bytes of the seed that replaces all masks of a message.
 pub const SEED_BYTES: usize = 32;
 
-/// Most bytes of an image.
+/// Largest number of bytes of an image.
 pub const MAX_BYTES: u64 = 1 << 46;
 
 /// Bytes of one limb of a body on the wire.
@@ -18,22 +18,23 @@ fn limb_bytes(ring: &RingSet, prime: u64) -> usize {
     packed_len(64 - prime.leading_zeros(), ring.degree).unwrap_or(usize::MAX)
 }
 
-/// Bytes of a body modulo the first so many primes.
+/// Bytes of a body modulo the first `primes` primes.
 pub(crate) fn body_bytes(ring: &RingSet, primes: usize) -> usize {
     ring.primes.iter().take(primes).map(|prime| limb_bytes(ring, *prime)).sum()
 }
 
-/// Bytes of a query of so many ciphertexts.
+/// Bytes of a query of `ciphers` ciphertexts.
 pub(crate) fn query_bytes(ring: &RingSet, ciphers: usize) -> usize {
     SEED_BYTES + ciphers * body_bytes(ring, ring.query_primes())
 }
 
-/// Bytes of a client's keys: for each key one body a prime, modulo all primes and the special one.
+/// Bytes of a client's keys: for each key one body for each prime, modulo all primes and the
+/// special one.
 pub(crate) fn keys_bytes(ring: &RingSet, keys: RequiredKeys) -> usize {
     SEED_BYTES + keys.count() * ring.query_primes() * body_bytes(ring, ring.primes.len())
 }
 
-/// Bytes of an answer's ciphertext.
+/// Bytes of a ciphertext of an answer.
 pub(crate) fn answer_bytes(ring: &RingSet, bits: [u8; 2]) -> usize {
     bits.iter().map(|bits| packed_len((*bits).into(), ring.degree).unwrap_or(usize::MAX)).sum()
 }
@@ -50,37 +51,38 @@ pub(crate) fn image_bytes(layout: &Layout) -> u64 {
     cells.saturating_mul(8 * (layout.n * layout.primes) as u64)
 }
 
-/// Nanoseconds of the steps in a ring, on one thread.
+/// Nanoseconds of basic operations in a ring, on one thread.
 #[derive(Debug, Clone, Copy)]
 pub struct RingTimes {
-    /// Of a transform.
+    /// Nanoseconds of a transform.
     pub transform: f64,
-    /// Of a product of two limbs.
+    /// Nanoseconds of a product of two limbs.
     pub product: f64,
 }
 
-/// What a pass reads of an image.
+/// Bytes of an image that a pass reads in a nanosecond.
 const SCAN_BYTES_PER_NANOSECOND: f64 = 15.0;
 
 impl RingTimes {
-    /// Those of a ring.
+    /// Estimates the times of a ring.
     pub fn of(ring: &RingSet) -> Self {
         let n = ring.degree as f64;
         RingTimes { transform: 0.1 * n * n.log2(), product: 0.3 * n }
     }
 
-    /// A key switch: digits modulo the other primes and the special one, their products with a key, and division of both parts.
+    /// Nanoseconds of a key switch: digits modulo the other primes and the special one, their
+    /// products with a key, and the division of both parts.
     pub fn switch(&self, primes: usize) -> f64 {
         let primes = primes as f64;
         self.transform * (2.0 + 3.0 * primes + primes * primes) + self.product * 2.0 * primes * (primes + 1.0)
     }
 
-    /// One prime less than so many.
+    /// Nanoseconds of dropping one of `primes` primes.
     pub fn lower(&self, primes: usize) -> f64 {
         2.0 * self.transform * primes as f64
     }
 
-    /// A product of ciphertexts.
+    /// Nanoseconds of a product of ciphertexts.
     pub fn tensor(&self, primes: usize) -> f64 {
         7.0 * self.product * primes as f64
     }
@@ -90,18 +92,19 @@ impl RingTimes {
 pub(crate) fn nanoseconds<M: Method>(method: &M, layout: &Layout, ring: &RingSet) -> f64 {
     let times = RingTimes::of(ring);
     let scan = image_bytes(layout) as f64 / SCAN_BYTES_PER_NANOSECOND;
-    // Queries are laid out as the pass reads them, and answers are rounded.
+    // Queries are stored in the layout that the pass reads, and answers are rounded.
     let laid = 2.0 * times.product * (layout.tables() * layout.rows * layout.primes) as f64;
     scan + laid + method.nanoseconds(layout, &times) + 4.0 * times.transform * method.answers(layout) as f64
 }
 
-/// Work of a coefficient of a query: a mask and an error are drawn, and transformed, for each prime.
+/// Work of one coefficient of a query for each prime: a mask and an error are drawn and
+/// transformed.
 const QUERY_WORD_OPS: u64 = 17_500;
 
-/// Work of a coefficient of an answer.
+/// Work of one coefficient of an answer.
 const ANSWER_WORD_OPS: u64 = 4000;
 
-/// Work of a query and of reading its answer.
+/// Work of making a query and of reading its answer, in the unit of [`work`].
 pub(crate) fn client_ops<M: Method>(method: &M, layout: &Layout, ring: &RingSet) -> u64 {
     let query = (layout.queries * ring.query_primes()) as u64 * QUERY_WORD_OPS;
     (query + method.answers(layout) as u64 * ANSWER_WORD_OPS) * ring.degree as u64

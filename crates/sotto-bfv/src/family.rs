@@ -1,4 +1,4 @@
-//! What a scheme of the family says of itself.
+//! The traits by which a scheme of the family describes itself.
 
 use crate::candidates::{CandidateTable, LayoutCandidate};
 use crate::column_merge;
@@ -21,78 +21,81 @@ use zeroize::Zeroizing;
 pub trait Family: Send + Sync + 'static {
     /// The scheme's id.
     const ID: SchemeId;
-    /// What it is, in a line.
+    /// Name and paper of the scheme, in one line.
     const TITLE: &'static str;
-    /// How it asks.
+    /// How the scheme's queries select records.
     type Method: Method;
 
-    /// Its sets, the default first.
+    /// The parameter sets of the scheme, the default first.
     fn sets() -> &'static [ParamsSet];
 }
 
-/// A parameter set before it meets a table.
+/// A parameter set, before it is fitted to a table.
 #[derive(Debug)]
 pub struct ParamsSet {
-    /// What a person types.
+    /// Name of the set on the command line.
     pub name: &'static str,
-    /// What it is, in one line.
+    /// Description of the set in one line.
     pub about: &'static str,
     /// Name of the ring.
     pub ring: &'static str,
-    /// Whether it is tried for tables that name no set.
+    /// Whether the set is tried for tables that name no set.
     pub tried: bool,
 }
 
-/// Which keys of evaluation a client registers.
+/// The evaluation keys that a client registers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct RequiredKeys {
-    /// Of the turn by so many slots.
+    /// Number of slots that the rotation key rotates by, if there is one.
     pub turn: Option<usize>,
-    /// Of relinearization.
+    /// Whether there is a relinearization key.
     pub square: bool,
-    /// Of so many rounds of expansion.
+    /// Rounds of expansion that have a key.
     pub rounds: u32,
 }
 
 impl RequiredKeys {
-    /// How many keys these are.
+    /// Number of keys.
     pub fn count(&self) -> usize {
         usize::from(self.turn.is_some()) + usize::from(self.square) + self.rounds as usize
     }
 }
 
-/// A plaintext of a query: numbers in slots or coefficients, and by which power of two they are divided.
+/// A plaintext of a query: numbers in slots or coefficients, and log2 of what they are divided by.
 pub type QueryPlaintext = (Zeroizing<Vec<u64>>, u32);
 
-/// What opens a ciphertext, of the bits of an answer unless others are given: its plaintext's numbers.
+/// Decrypts a ciphertext of an answer to the numbers of its plaintext. The ciphertext has the bits
+/// of an answer unless others are given.
 pub type DecryptFn<'a> = &'a dyn Fn(&Answer, Option<AnswerBits>) -> Zeroizing<Vec<u64>>;
 
-/// How a query selects, at one table. All of it is public.
+/// How queries select records of one table. All of it is public.
 pub trait Method: Clone + Debug + Send + Sync + Sized + 'static {
-    /// What numbers of plaintexts are.
+    /// The form of the numbers of a plaintext.
     const FORM: PlaintextForm;
 
-    /// The numbers worth trying at a table.
+    /// The layouts worth trying for a table.
     fn tries(table: &CandidateTable) -> Vec<LayoutCandidate>;
 
-    /// The method at a table.
+    /// Makes the method for a table.
     ///
     /// # Errors
-    /// [`ParamsError::Field`] for what is out of its reach.
+    /// [`ParamsError::Field`] for a layout that the method does not support.
     fn new(layout: &Layout, ring: &'static RingSet) -> Result<Self, ParamsError>;
 
-    /// The keys it needs.
+    /// The evaluation keys that the method needs.
     fn keys(&self) -> RequiredKeys;
 
-    /// Ciphertexts of an answer: sums in slots, merged, unless it says otherwise.
+    /// Number of ciphertexts of an answer; by default that of merged sums in slots.
     fn answers(&self, layout: &Layout) -> usize {
         column_merge::answers(layout)
     }
 
-    /// The plaintexts of a query for one place in each bucket, in time that does not depend on them.
+    /// The plaintexts of a query for one place in each bucket, in time that does not depend on the
+    /// places.
     fn ask(&self, layout: &Layout, places: &[BucketPlace]) -> Vec<QueryPlaintext>;
 
-    /// The numbers of each bucket's record, with the public mask on them; in time that does not depend on the places.
+    /// Reads the numbers of each bucket's record, still whitened, in time that does not depend on
+    /// the places.
     fn read(
         &self,
         layout: &Layout,
@@ -104,28 +107,31 @@ pub trait Method: Clone + Debug + Send + Sync + Sized + 'static {
         column_merge::read(layout, &answers, places)
     }
 
-    /// The noise of a lookup, of whose sums so many rows are at their worst.
+    /// The noise of a lookup whose sums have `written` rows at their worst.
     fn noise(&self, ring: &Ring, layout: &Layout, written: f64) -> Noise;
 
-    /// Nanoseconds of an answer besides the pass over the table.
+    /// Nanoseconds of an answer in addition to the pass over the table.
     fn nanoseconds(&self, layout: &Layout, times: &RingTimes) -> f64;
 
-    /// A query's selectors, for each table as many as it has rows; and what is kept for the end.
+    /// Makes a query's selectors, one for each row of each table, and the ciphertexts that
+    /// [`Self::share`] needs.
     #[cfg(feature = "server")]
     fn select(&self, desk: &Evaluator<'_>, query: Vec<Ciphertext>) -> SelectorSet;
 
-    /// What is made of some columns of each table, whatever the others are. Slots are merged afterwards.
+    /// Makes the ciphertexts for some columns of each table, independently of the other columns.
+    /// Slots are merged afterwards.
     #[cfg(feature = "server")]
     fn share(&self, desk: &Evaluator<'_>, kept: &[Ciphertext], share: ColumnSums) -> Vec<Ciphertext>;
 
-    /// How many ciphertexts that is, and of what shape: one for each column, of one prime, unless it says otherwise.
+    /// Number and shape of the ciphertexts that [`Self::share`] makes: by default one of one prime
+    /// for each column.
     #[cfg(feature = "server")]
     fn shared(&self, _: &Layout, cols: &Range<usize>) -> PartialShape {
         PartialShape { ciphers: cols.len(), parts: 2, primes: 1 }
     }
 
-    /// The ciphertexts of an answer, at the last level, from what was made of all columns, in their order: laid side by side,
-    /// unless it says otherwise.
+    /// Makes the ciphertexts of an answer, at the last level, from the shares of all columns in
+    /// order: by default their concatenation.
     #[cfg(feature = "server")]
     fn finish(&self, _: &Evaluator<'_>, shares: Vec<Vec<Ciphertext>>) -> Vec<Ciphertext> {
         shares.concat()

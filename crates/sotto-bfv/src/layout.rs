@@ -1,7 +1,8 @@
-//! Where records lie: which numbers of which plaintexts.
+//! The layout of records: which numbers of which plaintexts they are in.
 //!
-//! The plaintexts are one or several *tables* of `rows` by columns; a selector multiplies a row, and each column becomes a sum.
-//! A record takes the same place in `width` columns that follow each other, its *block*.
+//! The plaintexts are one or several *tables* of `rows` by columns; a selector multiplies a row,
+//! and each column becomes a sum. A record has the same position in `width` consecutive columns,
+//! its *block*.
 //!
 //! ```text
 //! Slots   one table; the slots of a plaintext are lanes of D positions, one for each part of each bucket's records,
@@ -11,9 +12,10 @@
 //!         it is coefficient k mod n of the block's column k div n
 //! ```
 //!
-//! Slots come in two cycles of n/2 that turn together. Of so many lanes, a power of two, slot (lane, position) is number
-//! `position g + lane mod g` of cycle `lane div g`, for the gap `g` of half of them: so that turns by g move every lane by a
-//! position. A single lane has the positions of both cycles, one cycle after the other.
+//! Slots form two cycles of n/2 that rotate together. If the number of lanes is a power of two and
+//! half of it is the gap `g`, slot (lane, position) is number `position g + lane mod g` of cycle
+//! `lane div g`, so that a rotation by g moves every lane by one position. A single lane has the
+//! positions of both cycles, one cycle after the other.
 
 use crate::literal::Literal;
 use crate::rings::RingSet;
@@ -22,31 +24,31 @@ use sotto_math::divide::divide;
 use std::hint::black_box;
 use zeroize::Zeroizing;
 
-/// What the numbers of a plaintext are.
+/// The form of the numbers of a plaintext.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PlaintextForm {
-    /// Slots: every record takes one in each of its columns.
+    /// Slots: every record has one in each of its columns.
     Slots,
     /// Coefficients: every record has whole plaintexts.
     Whole,
 }
 
-/// Where the records of one table lie.
+/// The layout of the records of one table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Layout {
-    /// What numbers are.
+    /// Form of the numbers.
     pub form: PlaintextForm,
-    /// n: numbers of a plaintext.
+    /// n: number of numbers in a plaintext.
     pub n: usize,
-    /// Bits of data in each.
+    /// Bits of data in each number.
     pub bits: u32,
-    /// B.
+    /// B: number of buckets.
     pub buckets: usize,
-    /// R: records of each.
+    /// R: records of each bucket.
     pub records: u64,
     /// Numbers of a record.
     pub words: usize,
-    /// Parts of a record, each in a lane of its own.
+    /// Parts of a record, each of which has a lane of its own.
     pub split: usize,
     /// Rows of a table.
     pub rows: usize,
@@ -56,32 +58,33 @@ pub struct Layout {
     pub blocks: usize,
     /// Columns of a block.
     pub width: usize,
-    /// Columns whose sums share an answer, each turned one position further than the one before; 1 of whole plaintexts.
+    /// Columns whose sums share an answer, each rotated one position further than the one before; 1
+    /// for whole plaintexts.
     pub merged: usize,
-    /// Primes that plaintexts are stored modulo, and multiplied at.
+    /// Number of primes that plaintexts are stored modulo, and multiplied at.
     pub primes: usize,
-    /// Ciphertexts of a query.
+    /// Number of ciphertexts of a query.
     pub queries: usize,
 }
 
-/// Where a bucket's record lies. Secret, where it is a client's.
+/// The position of a bucket's record in the tables. Secret, where it is a client's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct BucketPlace {
-    /// Its row.
+    /// Row of the record.
     pub row: u64,
-    /// Its block.
+    /// Block of the record.
     pub block: u64,
-    /// Its position, among those of its bucket.
+    /// Position of the record within its bucket's lanes.
     pub position: u64,
 }
 
-/// So that lists of them can be wiped.
+/// So that lists of places can be wiped.
 impl zeroize::DefaultIsZeroes for BucketPlace {}
 
-/// Most numbers of a record.
+/// Largest number of numbers of a record.
 pub const MAX_WORDS: u32 = 1 << 20;
 
-/// Positions that each of so many lanes has; 0 if there are too many.
+/// The number of positions of each of `lanes` lanes; 0 if there are too many lanes.
 pub fn positions(form: PlaintextForm, n: usize, lanes: u64) -> u64 {
     match form {
         PlaintextForm::Whole => 1,
@@ -90,10 +93,10 @@ pub fn positions(form: PlaintextForm, n: usize, lanes: u64) -> u64 {
 }
 
 impl Layout {
-    /// The layout of a table of so many buckets, with `records` records in each.
+    /// Makes the layout of a literal's table.
     ///
     /// # Errors
-    /// [`ParamsError::Field`] for what has no room.
+    /// [`ParamsError::Field`] for numbers that do not fit the ring.
     pub(crate) fn new(form: PlaintextForm, ring: &RingSet, literal: &Literal) -> Result<Self, ParamsError> {
         let (n, bits, buckets) = (ring.degree, ring.bits, literal.buckets as usize);
         let [words, rows, merged] = [literal.record_words, literal.rows, literal.merged].map(|x| x as usize);
@@ -161,22 +164,23 @@ impl Layout {
         self.words * self.bits as usize / 8
     }
 
-    /// Numbers that are written of a record: with slots, as many as its lanes have in its columns.
+    /// Number of numbers that are written for a record: with slots, as many as its lanes have in
+    /// its columns.
     pub fn room(&self) -> usize {
         if self.form == PlaintextForm::Whole { self.words } else { self.width * self.split }
     }
 
-    /// Tables of plaintexts.
+    /// Number of tables of plaintexts.
     pub fn tables(&self) -> usize {
         if self.form == PlaintextForm::Whole { self.buckets } else { 1 }
     }
 
-    /// Columns of a table.
+    /// Number of columns of a table.
     pub fn cols(&self) -> usize {
         self.blocks.saturating_mul(self.width)
     }
 
-    /// Lanes of a plaintext, with those up to a power of two that no bucket has.
+    /// Number of lanes of a plaintext, including unused ones up to a power of two.
     pub fn lanes(&self) -> usize {
         if self.form == PlaintextForm::Whole { 1 } else { (self.buckets * self.split).next_power_of_two() }
     }
@@ -186,24 +190,25 @@ impl Layout {
         (bucket * self.split + k / self.width, k % self.width)
     }
 
-    /// By how many slots a turn moves every lane by one position.
+    /// Number of slots of the rotation that moves every lane by one position.
     pub fn gap(&self) -> usize {
         (self.lanes() / 2).max(1)
     }
 
-    /// Positions that turn around: those of a cycle.
+    /// Number of positions in a cycle, around which a rotation moves them.
     pub fn turning(&self) -> usize {
         self.n / 2 / self.gap()
     }
 
-    /// Most columns whose sums fit one answer.
+    /// Largest number of columns whose sums fit one answer.
     pub fn most_merged(&self) -> usize {
         if self.form == PlaintextForm::Whole { 1 } else { self.turning().min(self.width) }
     }
 
-    /// The position of what was at `position` and is turned by so many, in time that does not depend on either.
+    /// The position to which a rotation by `by` positions moves `position`, in time that does not
+    /// depend on either.
     pub fn turned(&self, position: u64, by: u64) -> u64 {
-        // A power of two, so that the cycle stays and the rest goes around.
+        // A power of two, so that the cycle stays and the position within it wraps around.
         let around = self.turning() as u64 - 1;
         position & !around | position.wrapping_sub(by) & around
     }
@@ -214,7 +219,8 @@ impl Layout {
         lane / gap * (self.n / 2) + position * gap + lane % gap
     }
 
-    /// Where the record at a place of a bucket lies, in time that does not depend on it.
+    /// The position of the record at a place of a bucket, in time that does not depend on the
+    /// place.
     pub fn place(&self, place: u64) -> BucketPlace {
         let (rest, position) = divide(place, self.positions as u64);
         match self.form {
@@ -226,13 +232,13 @@ impl Layout {
         }
     }
 
-    /// The number by which a record's mask goes, whether there is such a record or not.
+    /// The number of a record's whitening stream, whether there is such a record or not.
     pub fn masked_as(&self, bucket: usize, place: u64) -> u64 {
         let each = (self.rows * self.blocks * self.positions) as u64;
         bucket as u64 * each + place
     }
 
-    /// The numbers of a record from its bytes.
+    /// Decodes a record's bytes to its numbers.
     pub fn words_of(&self, record: &[u8]) -> Vec<u64> {
         let word = |k: usize| {
             let at = k * self.bits as usize;
@@ -242,7 +248,7 @@ impl Layout {
         (0..self.words).map(word).collect()
     }
 
-    /// The bytes of a record from its numbers.
+    /// Encodes a record's numbers as its bytes.
     pub fn bytes_of(&self, words: &[u64]) -> Vec<u8> {
         let mut out = Vec::with_capacity(self.record_bytes() + 8);
         sotto_math::bits::pack_words(words, self.bits, &mut out);
@@ -250,8 +256,8 @@ impl Layout {
         out
     }
 
-    /// Slots with a mark of each bucket at its place's position of all its lanes, and zeroes elsewhere; in time that does not
-    /// depend on the places.
+    /// Slots with a mark for each bucket at its place's position in all its lanes, and zeros
+    /// elsewhere; in time that does not depend on the places.
     pub fn marked(&self, places: &[BucketPlace], mark: impl Fn(&BucketPlace) -> u64) -> Zeroizing<Vec<u64>> {
         let mut slots = Zeroizing::new(vec![0; self.n]);
         for (bucket, place) in places.iter().enumerate() {
@@ -273,13 +279,13 @@ impl Layout {
     }
 }
 
-/// Most ciphertexts of a query.
+/// Largest number of ciphertexts of a query.
 pub const MAX_QUERIES: usize = 1 << 12;
 
-/// Most rows of a table.
+/// Largest number of rows of a table.
 pub const MAX_ROWS: usize = 1 << 16;
 
-/// All ones if equal, else zero.
+/// All ones if the two values are equal, else zero.
 pub fn equal(a: u64, b: u64) -> u64 {
     let x = a ^ b;
     // The top bit of `x | -x` says whether x is not zero. The black box keeps the mask from becoming a branch.

@@ -1,29 +1,30 @@
-//! What SealPIR, FastPIR, VBPIR and PIRANA share.
+//! The shared implementation of SealPIR, FastPIR, VBPIR and PIRANA.
 //!
-//! A table is plaintexts of BFV, and a record is a few of their numbers: slots that multiply one by one, or coefficients. A table
-//! may consist of equal *buckets*, of each of which one query asks for one record. The server multiplies its plaintexts by
-//! *selectors*, ciphertexts of ones and zeroes, and sums; the schemes of this family differ in how a query becomes selectors, and
-//! in what is done with the sums.
+//! A table consists of BFV plaintexts, and a record of a few of their numbers: slots, which
+//! multiply one by one, or coefficients. A table may consist of equal *buckets*, of each of which
+//! one query asks for one record. The server multiplies its plaintexts by *selectors*, ciphertexts
+//! of ones and zeros, and sums; the schemes of this family differ in how a query becomes selectors,
+//! and in what is done with the sums.
 //!
-//! The letters: n the degree, t the plain modulus, B the buckets, R the records of each, D the positions that a bucket has in the
-//! slots of a plaintext.
+//! The letters: n the degree, t the plain modulus, B the buckets, R the records of each, D the
+//! positions that a bucket has in the slots of a plaintext.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
-//! | [`rings`] | the rings there are |
-//! | [`literal`] | what is written into a catalog |
-//! | [`layout`] | where records lie |
-//! | [`family`] | what a scheme of the family says of itself |
-//! | [`params`], [`tried`], `select`, `report` | checked parameters, choosing them, what a person reads of them |
-//! | [`noise`] | what a method says of its noise, and the probability that it is too much |
-//! | [`cost`] | bytes, and estimated time |
-//! | [`whiten`](mod@whiten) | the public mask on the data |
-//! | [`merged`] | answers in slots, several columns to each |
+//! | [`rings`] | the rings that parameter sets may name |
+//! | [`literal`] | the parameters that are written into a catalog |
+//! | [`layout`] | the positions of records in plaintexts |
+//! | [`family`] | the traits by which a scheme describes itself |
+//! | [`params`], [`candidates`], `select`, `report` | parameters: checked, tried, selected, reported |
+//! | [`noise`] | the noise of a lookup, and the probability that it is too large |
+//! | [`cost`] | exact bytes, and estimated time |
+//! | [`whitening`] | the public random stream that is combined with the data |
+//! | [`column_merge`] | answers in slots, with several columns in each |
 //! | [`message`] | keys, queries, answers, and their bits on the wire |
-//! | [`client`] | prepare, ask, read |
+//! | [`client`] | prepare, query, recover |
 //! | [`mulpir`] | MulPIR as Apple's library computes it, byte for byte |
-//! | `scheme` | the scheme that comes of a family |
-//! | `server` | encode, open, admit, answer, revise (feature `server`) |
+//! | `scheme` | the scheme of a family |
+//! | `server` | encode, open, admit, answer, update (feature `server`) |
 #![forbid(unsafe_code)]
 
 pub mod candidates;

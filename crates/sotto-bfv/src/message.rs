@@ -1,6 +1,7 @@
 //! Keys, queries and answers, and their bits on the wire.
 //!
-//! Masks are never sent: 32 bytes of seed stand for all of a message's. spec/bfv.md draws the bytes.
+//! Masks are never sent: a seed of 32 bytes replaces all masks of a message. spec/bfv.md specifies
+//! the bytes.
 #![deny(clippy::indexing_slicing)]
 
 use crate::cost::{self, SEED_BYTES};
@@ -12,21 +13,22 @@ use sotto_lattice::bgv::wire::{body_bytes, put_body, take_body};
 use sotto_lattice::bgv::{Answer as Cipher, Level};
 use sotto_prg::PublicSeed;
 
-/// What a client registers: of each key one body a prime, modulo all primes and the special one.
+/// The keys that a client registers: for each key one body for each prime, modulo all primes and
+/// the special one.
 #[derive(Debug, Clone)]
 pub struct Keys {
-    /// Of the masks.
+    /// Seed of the masks.
     pub seed: PublicSeed,
-    /// Key by key: of the turn, of relinearization, of each round of expansion.
+    /// Bodies key by key: rotation, relinearization, each round of expansion.
     pub bodies: Vec<Vec<u64>>,
 }
 
 /// One query: bodies modulo all primes but the special one.
 #[derive(Debug, Clone)]
 pub struct Query {
-    /// Of the masks.
+    /// Seed of the masks.
     pub seed: PublicSeed,
-    /// The bodies.
+    /// Bodies of the query.
     pub bodies: Vec<Vec<u64>>,
 }
 
@@ -45,7 +47,7 @@ fn put<F: Family>(
     bodies.iter().for_each(|body| put_body(&params.ring, level, body, out));
 }
 
-/// A seed, and bodies of one level, one after the other.
+/// Decodes a seed, and consecutive bodies of one level.
 fn take<F: Family>(
     what: &'static str,
     params: &Params<F>,

@@ -1,22 +1,23 @@
-//! MulPIR over BFV proper, byte for byte as Apple's library computes it.
+//! MulPIR over unmodified BFV, byte for byte as Apple's library computes it.
 //!
-//! A table of equal entries is plaintexts of coefficients in a rectangle of `d0` by `d1`. One ciphertext, or a few, is expanded
-//! to selectors of both dimensions; plaintexts times the first ones are summed for each column, and the sums times the second
-//! ones are summed, relinearized, and left with one prime (Ali, Lepoint, Patel, Raykova, Schoppmann, Seth, Yeo, USENIX Security
-//! 2021).
+//! A table of equal entries consists of plaintexts of coefficients in a rectangle of `d0` by `d1`.
+//! One ciphertext, or a few, is expanded to selectors of both dimensions; plaintexts times
+//! selectors of the first dimension are summed for each column, and these sums times selectors of
+//! the second dimension are summed, relinearized, and left with one prime (Ali, Lepoint, Patel,
+//! Raykova, Schoppmann, Seth, Yeo, USENIX Security 2021).
 //!
-//! Here are numbers alone, and no bytes of messages: whoever speaks a protocol turns these into ciphertexts, and answers into
-//! bytes. Neither is here a scheme of a catalog. `sealpir` has this method with a ring, a layout and messages of our own.
+//! This module handles numbers only, and no bytes of messages: the implementation of a protocol
+//! turns these into ciphertexts, and answers into bytes. It is not a scheme of a catalog either.
+//! `sealpir` has this method with a ring, a layout and messages of this project.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
-//! | [`shape`] | entries, dimensions, and where an entry lies |
-//! | [`kit`] | a ring with all that is computed once for it |
-//! | [`keys`] | which automorphisms a query needs keys for |
-//! | [`noise`] | how often an answer is wrong |
-//! | [`query`] | the plaintexts of a query, and an entry out of an answer |
-//! | `session`, `table`, `fill`, `answer` | a client's keys, a table as values, how it is filled, and the steps of an answer
-//! (feature `server`) |
+//! | [`shape`] | entries, dimensions, and the position of an entry |
+//! | [`context`] | a ring with its precomputed values |
+//! | [`keys`] | the automorphisms that a query needs keys for |
+//! | [`noise`] | the probability that an answer is wrong |
+//! | [`query`] | the plaintexts of a query, and an entry read from an answer |
+//! | `session`, `table`, `fill`, `answer` | keys, tables and answers of the server (feature `server`) |
 
 #[cfg(feature = "server")]
 pub mod answer;

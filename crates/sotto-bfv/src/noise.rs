@@ -1,7 +1,7 @@
-//! What a method says of its noise, and the probability that it is too much.
+//! The noise of a lookup as a method models it, and the probability that it is too large.
 //!
-//! Figures are variance proxies of coefficients of the error, in units of the last place of whatever modulus a ciphertext has
-//! there: see `sotto_lattice::bgv::noise`.
+//! Figures are variance proxies of coefficients of the error, in units of the last place of the
+//! modulus that a ciphertext has at that step: see `sotto_lattice::bgv::noise`.
 
 use crate::layout::Layout;
 use crate::rings::{Ring, SIGMA};
@@ -11,25 +11,25 @@ use sotto_lattice::bgv::{AnswerBits, Level};
 /// log2 of the probability that a polynomial's norm exceeds its bound. A lookup has fewer than 2^24 polynomials.
 pub const NORM_LOG2: f64 = -90.0;
 
-/// What that leaves of a lookup's failure probability, for all its polynomials together.
+/// log2 of the probability that any of a lookup's polynomials exceeds its norm bound.
 const NORMS_LOG2: f64 = NORM_LOG2 + 24.0;
 
-/// Ciphertexts that are rounded to few bits.
+/// Noise of ciphertexts that are rounded to few bits.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RoundedNoise {
-    /// The variance before, modulo the last prime.
+    /// Variance before the rounding, modulo the last prime.
     pub variance: f64,
-    /// A bound on what rows at their worst add there.
+    /// Bound on the error that rows at their worst add before the rounding.
     pub chosen: f64,
-    /// How many such ciphertexts have to be right.
+    /// Number of such ciphertexts that must be correct.
     pub count: f64,
-    /// To how many bits, if not to those of an answer.
+    /// Bits of a coefficient after the rounding; `None` for those of an answer.
     pub bits: Option<AnswerBits>,
 }
 
 impl RoundedNoise {
-    /// So many ciphertexts of a level, each of which is left with one prime, and then merged with others as the layout says:
-    /// turned one after the other, and summed.
+    /// The noise of `count` ciphertexts of a level that are each left with one prime and then
+    /// merged with others as the layout requires: rotated one after the other, and summed.
     pub fn merged(
         steps: &Steps,
         layout: &Layout,
@@ -51,15 +51,15 @@ impl RoundedNoise {
 /// The noise of a lookup.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Noise {
-    /// Variances after each step, for a person.
+    /// Variance after each step, for a person.
     pub steps: Vec<(&'static str, f64)>,
-    /// What is rounded.
+    /// The ciphertexts that are rounded.
     pub rounded: Vec<RoundedNoise>,
-    /// log2 of the probability that noise passes half a step of the message before that.
+    /// log2 of the probability that noise exceeds half a step of the message before the rounding.
     pub inner_log2: f64,
 }
 
-/// The bounds of each step.
+/// The bounds of each step in a ring.
 pub fn steps(ring: &Ring) -> Steps {
     Steps::bound(ring, SIGMA, NORM_LOG2)
 }
@@ -75,7 +75,7 @@ impl Noise {
         });
         let all: Vec<f64> = rounded.chain([self.inner_log2, NORMS_LOG2]).collect();
         let worst = all.iter().fold(f64::NEG_INFINITY, |worst, log2| worst.max(*log2));
-        // A sum is at most its largest summand times how many there are. What is no number ends as certain failure.
+        // A sum is at most its largest summand times their number. A NaN ends as certain failure.
         (worst + (all.len() as f64).log2()).min(0.0)
     }
 }

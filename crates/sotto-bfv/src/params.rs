@@ -32,22 +32,22 @@ impl<F: Family> std::ops::Deref for Params<F> {
     }
 }
 
-/// What client and server need to know.
+/// The values that client and server need.
 #[derive(Debug)]
 pub struct Inner<M> {
-    /// The numbers this was made from.
+    /// The literal that these parameters were checked from.
     pub literal: Literal,
-    /// The ring's facts.
+    /// The named ring set.
     pub set: &'static RingSet,
-    /// The ring.
+    /// The ring, with its transforms.
     pub ring: Ring,
-    /// Where records lie.
+    /// Positions of the records.
     pub layout: Layout,
-    /// How a query selects.
+    /// How queries select records.
     pub method: M,
-    /// Bits of an answer.
+    /// Bits of a coefficient of an answer.
     pub bits: AnswerBits,
-    /// The noise of a lookup.
+    /// Noise of a lookup.
     pub noise: Noise,
     pub(crate) security: Security,
     pub(crate) failure_log2: f64,
@@ -96,10 +96,10 @@ impl<F: Family> sotto_core::Params for Params<F> {
     }
 }
 
-/// The ring and the layout of a literal, where a scheme has a set of that ring.
+/// Finds the ring and makes the layout of a literal, if the scheme has a set of that ring.
 ///
 /// # Errors
-/// [`ParamsError::Field`] for a ring that no set has, and for what has no room.
+/// [`ParamsError::Field`] for a ring that no set has, and for numbers that do not fit it.
 pub(crate) fn laid<F: Family>(literal: &Literal) -> Result<(&'static RingSet, Layout), ParamsError> {
     let known = |set: &ParamsSet| set.ring == literal.ring;
     if !F::sets().iter().any(known) {

@@ -1,11 +1,11 @@
-//! What checked parameters promise and cost, as a person reads it.
+//! Guarantees and costs of checked parameters, for a person.
 
 use crate::cost;
 use crate::family::{Family, Method};
 use crate::params::Params;
 use sotto_core::{Costs, ParamsDigest, ParamsReport};
 
-/// The report of parameters.
+/// Makes the report of parameters.
 pub(crate) fn of<F: Family>(params: &Params<F>) -> ParamsReport {
     let (literal, set, layout, method) = (&params.literal, params.set, &params.layout, &params.method);
     let answer = method.answers(layout) * cost::answer_bytes(set, literal.answer_bits);
@@ -29,7 +29,7 @@ pub(crate) fn of<F: Family>(params: &Params<F>) -> ParamsReport {
     }
 }
 
-/// Facts in groups: what names share before a colon is the group.
+/// Details in groups: the part of a name before the colon is the group.
 fn details<F: Family>(params: &Params<F>) -> Vec<(&'static str, String)> {
     let (literal, layout, method) = (&params.literal, &params.layout, &params.method);
     let mut out = vec![

@@ -1,6 +1,6 @@
-//! The rings that parameter sets may name: degree, plain modulus, primes.
+//! Rings that parameter sets may name: degree, plain modulus, primes.
 //!
-//! The list is closed on purpose: whoever signs a catalog picks a name, and no modulus.
+//! The list is closed on purpose: a catalog names a ring, and cannot bring a modulus of its own.
 
 use sotto_core::{ParamsError, Security};
 use sotto_lattice::bgv::{Pow2, RnsRing};
@@ -14,20 +14,20 @@ pub type Ring = RnsRing<Pow2>;
 /// Standard deviation of errors. Secrets are ternary.
 pub const SIGMA: f64 = 3.2;
 
-/// A ring, and what is known of it before its transforms are made.
+/// A named ring, with the values that are known before its transforms are made.
 #[derive(Debug)]
 pub struct RingSet {
-    /// What catalogs call it.
+    /// Name of the ring in catalogs.
     pub name: &'static str,
-    /// One line for a person.
+    /// Description of the ring in one line.
     pub about: &'static str,
-    /// n.
+    /// n: degree of the ring.
     pub degree: usize,
-    /// t.
+    /// t: plain modulus.
     pub plain: u64,
     /// Bits of data in a slot or a coefficient.
     pub bits: u32,
-    /// The primes, the last of which only keys have.
+    /// Primes, the last of which is used by keys only.
     pub primes: &'static [u64],
     ring: OnceLock<Option<Ring>>,
 }
@@ -44,7 +44,8 @@ impl RingSet {
         RingSet { name, about, degree, plain, bits, primes, ring: OnceLock::new() }
     }
 
-    /// The ring, made when first asked for. `None` only if the numbers above were no ring, which a test excludes.
+    /// The ring, made on first use. `None` only if the numbers above are not a ring, which a test
+    /// excludes.
     pub fn ring(&self) -> Option<&Ring> {
         let make = || {
             let primes = self.primes.iter().map(|q| Modulus::new(*q)).collect::<Option<Vec<_>>>()?;
@@ -57,25 +58,25 @@ impl RingSet {
         self.ring.get_or_init(make).as_ref()
     }
 
-    /// The primes of a query: all but the last.
+    /// Number of primes of a query: all but the last.
     pub fn query_primes(&self) -> usize {
         self.primes.len() - 1
     }
 
-    /// How hard it is, with the special prime counted.
+    /// Estimates the security of the ring, including the special prime.
     ///
     /// # Errors
-    /// As [`gate`].
+    /// The errors of [`gate`].
     pub fn security(&self) -> Result<Security, ParamsError> {
         let log2_q = self.primes.iter().map(|q| (*q as f64).log2()).sum();
         gate(self.degree, log2_q, &SecretDistribution::Ternary, SIGMA)
     }
 }
 
-/// The ring of that name.
+/// Finds the ring of a name.
 ///
 /// # Errors
-/// [`ParamsError::Field`] with the names there are.
+/// [`ParamsError::Field`], which lists the names.
 pub fn find(name: &str) -> Result<&'static RingSet, ParamsError> {
     RINGS.iter().find(|ring| ring.name == name).ok_or_else(|| ParamsError::Field {
         field: "ring",
@@ -83,18 +84,19 @@ pub fn find(name: &str) -> Result<&'static RingSet, ParamsError> {
     })
 }
 
-/// Slots at degree 4096, for methods without products of ciphertexts.
+/// Name of the ring with slots at degree 4096, for methods without products of ciphertexts.
 pub const SLOTS_SMALL: &str = "n4096-t65537-q50";
-/// Slots at degree 8192, for one product.
+/// Name of the ring with slots at degree 8192, for one product.
 pub const SLOTS: &str = "n8192-t65537-q100";
-/// Coefficients at degree 4096 and one prime.
+/// Name of the ring with coefficients at degree 4096 and one prime.
 pub const COEFFICIENTS: &str = "n4096-t2^14-q50";
-/// The same with fewer bits in each, for queries of many selectors.
+/// Name of the ring with coefficients of fewer bits at degree 4096 and one prime, for queries of
+/// many selectors.
 pub const COEFFICIENTS_SMALL: &str = "n4096-t2^12-q50";
-/// Coefficients at degree 4096 and two primes, for one product.
+/// Name of the ring with coefficients at degree 4096 and two primes, for one product.
 pub const COEFFICIENTS_PRODUCT: &str = "n4096-t2^10-q70";
 
-/// Every ring.
+/// All rings.
 pub static RINGS: [RingSet; 5] = [
     RingSet::new(
         SLOTS_SMALL,

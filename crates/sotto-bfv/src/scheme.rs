@@ -1,4 +1,4 @@
-//! The scheme that comes of a family.
+//! The scheme of a family.
 
 use crate::family::Family;
 #[cfg(feature = "server")]

@@ -1,4 +1,5 @@
-//! Choosing parameters for a table: every set with every number of rows, the cheapest that is reliable.
+//! Selection of parameters for a table: every set with every number of rows is tried, and the
+//! cheapest reliable one wins.
 
 use crate::candidates::CandidateTable;
 use crate::cost;
@@ -16,16 +17,16 @@ use sotto_lattice::noise::most_written;
 /// Bits of an answer's body above those of a number that are tried.
 const BODY_BITS: std::ops::RangeInclusive<u8> = 1..=3;
 
-/// Most bits of an answer's mask.
+/// Largest number of bits of an answer's mask.
 const MASK_BITS: u8 = 34;
 
-/// Bits of failure probability kept back for what the bound averages over.
+/// Bits of failure probability kept in reserve for what the bound averages over.
 const RESERVE: f64 = 1.0;
 
-/// The cheapest literal for a table: of the set named, or of those that are tried.
+/// Selects the cheapest literal for a table: of the named set, or of the sets that are tried.
 ///
 /// # Errors
-/// [`ParamsError::NoFit`] if no set can hold it, or none is reliable.
+/// [`ParamsError::NoFit`] if no set can hold the table, or none is reliable.
 pub(crate) fn select<F: Family>(shape: &TableShape) -> Result<Literal> {
     let wanted = |set: &&ParamsSet| shape.set.as_ref().map_or(set.tried, |name| set.name == name);
     let mut best: Option<(f64, Literal)> = None;
@@ -43,10 +44,10 @@ pub(crate) fn select<F: Family>(shape: &TableShape) -> Result<Literal> {
     written::<F>(literal, shape.required_failure_log2())
 }
 
-/// Splits of a record that are tried. Each doubles the rows, and halves the columns.
+/// Number of splits of a record that are tried. Each doubles the rows, and halves the columns.
 const SPLITS: u32 = 14;
 
-/// A set with all the numbers that its method tries, at its price.
+/// The literals of a set with all the numbers that its method tries, each with its price.
 fn candidates<F: Family>(set: &ParamsSet, shape: &TableShape) -> Result<Vec<(f64, Literal)>, ParamsError> {
     let ring = rings::find(set.ring)?;
     let Some(draft) = draft::<F::Method>(ring, shape) else { return Ok(Vec::new()) };
@@ -72,7 +73,7 @@ fn candidates<F: Family>(set: &ParamsSet, shape: &TableShape) -> Result<Vec<(f64
     Ok(priced.collect())
 }
 
-/// The literal but for what is tried; `None` for a table that is empty or too large.
+/// The literal before the candidate numbers are set; `None` for a table that is empty or too large.
 fn draft<M: Method>(ring: &RingSet, shape: &TableShape) -> Option<Literal> {
     let buckets = shape.buckets.max(1);
     if shape.rows == 0 || shape.row_bytes == 0 {
@@ -101,7 +102,7 @@ fn draft<M: Method>(ring: &RingSet, shape: &TableShape) -> Option<Literal> {
     })
 }
 
-/// The fewest bits of an answer that are reliable.
+/// The smallest widths of an answer that are reliable.
 fn answer_bits(noise: &Noise, ring: &RingSet, required: f64) -> Option<[u8; 2]> {
     let transforms: &Ring = ring.ring()?;
     let step = (64 - (ring.plain - 1).leading_zeros()) as u8;
@@ -115,7 +116,8 @@ fn answer_bits(noise: &Noise, ring: &RingSet, required: f64) -> Option<[u8; 2]> 
         .min_by_key(|[body, mask]| body + mask)
 }
 
-/// The literal with as many rows to be written in place as the noise has room for: nothing is made larger for them.
+/// Sets the number of rows that may be written in place to the largest that the noise allows:
+/// nothing else is enlarged for them.
 fn written<F: Family>(literal: Literal, required: f64) -> Result<Literal> {
     let (ring, layout) = laid::<F>(&literal)?;
     let method = F::Method::new(&layout, ring)?;
@@ -129,7 +131,7 @@ fn written<F: Family>(literal: Literal, required: f64) -> Result<Literal> {
     Ok(Literal { written: u32::try_from(written).unwrap_or(u32::MAX), ..literal })
 }
 
-/// What a goal minimizes. Small terms of the others break ties.
+/// The value that a goal minimizes. Small terms of the other goals break ties.
 fn price(shape: &TableShape, nanoseconds: f64, [query, answer, keys]: [usize; 3]) -> f64 {
     let (query, answer) = (query as f64, answer as f64);
     let keys = keys as f64 / shape.lookups_per_client.max(1) as f64;

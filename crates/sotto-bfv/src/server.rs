@@ -1,13 +1,14 @@
-//! The server: a query becomes selectors, the table is multiplied by them, and sums become what is sent.
+//! The server: makes selectors of a query, multiplies the table by them, and makes the answer of
+//! the sums.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
-//! | [`session`] | a client's keys, ready to switch with |
-//! | [`desk`] | what a method works with |
-//! | [`merge`] | sums in slots, turned into as few ciphertexts as they fit |
-//! | [`image`] | where plaintexts lie in the image |
+//! | [`session`] | a client's evaluation keys, ready for key switching |
+//! | [`evaluator`] | the ring, the layout and the keys that a method computes with |
+//! | [`merge`] | sums in slots, rotated into as few ciphertexts as they fit |
+//! | [`image`] | the positions of plaintexts in the image |
 //! | `group` | the records of one row and block, as plaintexts |
-//! | `encode`, [`revise`], `read` | records into the image, changes of them, and records out of it |
+//! | `encode`, [`update_image`], `read` | records into the image, changes, and records out of it |
 //! | `answer` | the steps of an answer |
 //! | `part` | tables in parts |
 

@@ -1,16 +1,18 @@
-//! The public mask on the data.
+//! Whitening: a public random stream that is combined with the data.
 //!
-//! Every record's numbers are combined by exclusive or with a public stream, before they are encoded and after they are
-//! recovered; room for records that there are not is filled with the stream alone. That hides nothing. It makes the plaintexts
-//! of every table uniform, whatever it is filled with, which the noise bound rests on.
+//! Every record's numbers are combined by exclusive or with a public stream, before they are
+//! encoded and after they are recovered; space without a record holds the stream alone. This hides
+//! nothing. It makes the plaintexts of every table uniform, whatever its contents, which the noise
+//! bound requires.
 //!
-//! The seed is in the literal, and each table has its own: it follows from the rows and the publisher's secret, when the table
-//! is encoded. Of rows that are written after that, in place, the bound takes as many at their worst as the literal's `written`
-//! says, and with the next one the table is encoded anew under another mask.
+//! The seed is in the literal, and each table has its own: it is derived from the rows and the
+//! publisher's secret, when the table is encoded. Of rows that are written after that, in place,
+//! the bound assumes the worst values for as many as the literal's `written` says, and with the
+//! next one the table is re-encoded under another seed.
 
 use sotto_prg::PublicSeed;
 
-/// Applies the mask of a record to its numbers, of so many bits each, in place. Applying it twice changes nothing.
+/// Whitens a record's numbers of `bits` bits each, in place. Applying it twice changes nothing.
 pub fn whiten(seed: &PublicSeed, record: u64, bits: u32, words: &mut [u64]) {
     let mut stream = seed.stream("bfv record", record);
     let mut bytes = [0; 512];

@@ -1,7 +1,7 @@
 use super::*;
 use crate::literal::NO_TABLES_MASK;
 
-/// A layout in plaintexts of 64 numbers.
+/// Makes a layout in plaintexts of 64 numbers.
 fn layout(
     form: PlaintextForm,
     bits: u32,

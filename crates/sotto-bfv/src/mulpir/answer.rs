@@ -1,4 +1,4 @@
-//! The steps of an answer, on the threads of the current pool.
+//! The steps of a MulPIR answer, on the threads of the current pool.
 
 use super::context::RingContext;
 use super::session::Keys;
@@ -14,19 +14,19 @@ use sotto_lattice::bgv::{Ciphertext, Scratch, SlotRing};
 use sotto_lattice::buffer_pool::BufferPool;
 use sotto_math::tiles::{self, SelectorBuffer, Selectors, WordFormat};
 
-/// Selectors that are laid out together, and columns that are taken out together.
+/// Selectors that are stored together, and columns that are extracted together.
 const TOGETHER: usize = 4;
 
-/// Rounds of an expansion whose halves may go to different threads.
+/// Number of first rounds of an expansion whose halves may go to different threads.
 const SPREAD: usize = 4;
 
-/// Answers at the same time whose memory is kept for the next ones.
+/// Number of concurrent answers whose buffers are stored for the next ones.
 const KEPT: usize = 4;
 
-/// What is computed once for a ring, and memory that one answer leaves to the next.
+/// The precomputed values of a ring, and the buffers that one answer leaves to the next.
 pub(super) struct AnswerContext {
     extension: BaseExtension,
-    /// How values of both primes are stored.
+    /// Word format of stored values of both primes.
     pub(super) form: WordFormat,
     /// For each round of expansion, the values of `X^(-2^round)` modulo every prime.
     monomials: Vec<Vec<u64>>,
@@ -35,7 +35,7 @@ pub(super) struct AnswerContext {
 }
 
 impl AnswerContext {
-    /// `None` if there are not two primes of a ciphertext that share a word.
+    /// Makes the context; `None` unless a ciphertext has two primes that share a word.
     pub(super) fn new(ring: &Ring) -> Option<Self> {
         let moduli: Vec<_> = ring.plans(ring.top()).map(|plan| *plan.modulus()).collect();
         let [first, second] = *moduli.as_array()?;
@@ -58,30 +58,34 @@ impl std::fmt::Debug for AnswerContext {
     }
 }
 
-/// A selector: of the first dimension as stored words, in the place of a ciphertext with one prime; of the second raised.
+/// A selector: of the first dimension as stored words, in a ciphertext with one prime; of the
+/// second extended to further primes.
 enum Selector {
     First(Ciphertext),
     Second(ExtendedCiphertext),
 }
 
-/// What an expansion is of: a client's keys, so many rounds, and selectors `from..` of a query.
+/// The input of an expansion: a client's keys, the number of rounds, and selectors `from..` of a
+/// query.
 struct Expansion<'a> {
     keys: &'a Keys,
     rounds: usize,
     from: usize,
     count: usize,
-    /// Selectors of each entry, and how many of those are of the first dimension.
+    /// Selectors of each entry, and how many of them are of the first dimension.
     each: [usize; 2],
 }
 
 impl RingContext {
-    /// Answers a query: for each entry that it asks for, a ciphertext for each chunk, as coefficients modulo the first prime.
+    /// Answers a query: for each requested entry, a ciphertext for each chunk, as coefficients
+    /// modulo the first prime.
     ///
-    /// Entry `j` is one of table `j`, or of the only one if there is one; all are of the same shape.
+    /// Entry `j` is in table `j`, or in the only one if there is one; all tables have the same
+    /// shape.
     ///
     /// # Errors
-    /// `Misuse` if tables differ in shape or there are not so many; `Peer` if there are not as many ciphertexts as the shape
-    /// says.
+    /// `Misuse` if tables differ in shape or their number is wrong; `Peer` if there are not as many
+    /// ciphertexts as the shape requires.
     pub fn answer(
         &self,
         keys: &Keys,
@@ -131,10 +135,11 @@ impl RingContext {
         Ok(first.into_iter().zip(second).enumerate().map(one).collect())
     }
 
-    /// The selectors that come of node `i` of a round, which stands for coefficients `i`, `i + 2^round`, `i + 2 2^round` and so
-    /// on.
+    /// Makes the selectors under node `i` of a round, which stands for coefficients `i`, `i +
+    /// 2^round`, `i + 2 2^round` and so on.
     ///
-    /// One half after the other, to the end: so there are only a few ciphertexts at a time, and in a cache.
+    /// The expansion is depth first: so there are only a few ciphertexts at a time, which fit a
+    /// cache.
     fn expand(
         &self,
         e: &Expansion<'_>,
@@ -191,7 +196,7 @@ impl RingContext {
         (i, Selector::First(words))
     }
 
-    /// The sums over rows of selectors times plaintexts, as the pass leaves them.
+    /// Sums selectors times plaintexts over the rows, in the form that the pass leaves them in.
     fn sums(&self, table: &ValueTable, selectors: Vec<Ciphertext>) -> Vec<u64> {
         let (layout, bytes) = table.tiles();
         let room = self.tools.selectors.take().unwrap_or_default();
@@ -214,7 +219,8 @@ impl RingContext {
         sums
     }
 
-    /// The sum over the columns of a chunk of selectors times sums, as coefficients modulo the first prime.
+    /// Sums selectors times sums over the columns of a chunk, as coefficients modulo the first
+    /// prime.
     fn selected(
         &self,
         keys: &Keys,
@@ -258,7 +264,7 @@ impl RingContext {
     }
 }
 
-/// Stored words as values modulo both primes.
+/// Splits stored words into values modulo both primes.
 fn parted(words: &[u64], c: &mut Ciphertext, part: usize) {
     c.limb_mut(part, 0).iter_mut().zip(words).for_each(|(x, word)| *x = word & u64::from(u32::MAX));
     c.limb_mut(part, 1).iter_mut().zip(words).for_each(|(x, word)| *x = word >> 32);

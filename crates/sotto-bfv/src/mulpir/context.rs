@@ -1,17 +1,17 @@
-//! A ring with all that is computed once for it.
+//! A ring with its precomputed values.
 
 use crate::rings::{Ring, SIGMA};
 use sotto_core::{ParamsError, Security};
 use sotto_lattice::bgv::{Pow2, RnsRing, SlotRing};
 use sotto_math::modulus::Modulus;
 
-/// Primes of a ciphertext: as many as have room in a word of the table.
+/// Number of primes of a ciphertext: as many as fit a word of the table.
 const PRIMES: usize = 2;
 
-/// Bits of a ciphertext's prime, and of the plain modulus, at most.
+/// Largest number of bits of a ciphertext's prime, and of the plain modulus.
 const MAX_BITS: u32 = 28;
 
-/// The tools of one ring.
+/// A ring for MulPIR, with its precomputed values.
 #[derive(Debug)]
 pub struct RingContext {
     ring: Ring,
@@ -20,11 +20,12 @@ pub struct RingContext {
 }
 
 impl RingContext {
-    /// The tools of a ring; the last prime is of keys alone.
+    /// Makes the context of a ring, whose last prime is for keys only.
     ///
     /// # Errors
-    /// [`ParamsError::Field`] unless the degree is a power of two from 64 to 16384, there are two primes and one for keys, below
-    /// 2^28 and with transforms of that degree, and the plain modulus is less.
+    /// [`ParamsError::Field`] unless the degree is a power of two from 64 to 16384, there are two
+    /// primes and one for keys, each below 2^28 and with a transform of that degree, and the plain
+    /// modulus is smaller.
     pub fn new(degree: usize, plain: u64, primes: &[u64]) -> Result<Self, ParamsError> {
         let wrong = || ParamsError::Field {
             field: "ring",
@@ -49,7 +50,7 @@ impl RingContext {
         })
     }
 
-    /// How hard the ring is, keys' prime counted.
+    /// Estimates the security of the ring, including the prime of the keys.
     ///
     /// # Errors
     /// [`ParamsError::Insecure`] below 128 bits, with the figure.
@@ -62,7 +63,7 @@ impl RingContext {
         &self.ring
     }
 
-    /// n.
+    /// n: degree of the ring.
     pub fn degree(&self) -> usize {
         self.ring.ring().degree()
     }

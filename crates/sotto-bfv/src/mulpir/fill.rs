@@ -1,4 +1,4 @@
-//! How a table is filled: strip by strip, so that a table need not be in memory.
+//! Table encoding strip by strip, so that a table need not fit in memory.
 
 use super::context::RingContext;
 use super::shape::EntryShape;
@@ -9,20 +9,20 @@ use sotto_lattice::bgv::SlotRing;
 use sotto_math::bits::highest;
 use sotto_math::tiles::{Strip, TileLayout, strips};
 
-/// The values of a plaintext, if they are not zero.
+/// Gives the values of a plaintext; `None` if they are zero.
 type Cell<'a> = &'a (dyn Fn(usize, usize) -> Result<Option<Vec<u64>>> + Sync);
 
-/// Reads entries, which lie one after the other: from a byte on, into what is to be filled.
+/// Reads from the concatenated entries: from a byte on, into a buffer.
 pub(crate) type ReadEntries<'a> = &'a (dyn Fn(u64, &mut [u8]) -> Result<()> + Sync);
 
-/// Writes bytes of a table, and where they lie.
+/// Writes bytes of a table at an offset.
 pub(crate) type WriteFn<'a> = &'a mut (dyn FnMut(u64, &[u8]) -> Result<()> + Send);
 
 impl ValueTable {
-    /// Makes the values of all plaintexts of a table that is written elsewhere, some megabytes at a time.
+    /// Encodes all plaintexts of a table and writes their values, some megabytes at a time.
     ///
     /// # Errors
-    /// Those of `read` and `put`.
+    /// The errors of `read` and `put`.
     pub fn write(
         kit: &RingContext,
         shape: &EntryShape,
@@ -33,11 +33,11 @@ impl ValueTable {
         fill(kit, &Self::layout(kit, shape)?, &cell, put)
     }
 
-    /// Writes this table with other entries in some places: only values of plaintexts that `changed` names, by row and column,
-    /// are made anew.
+    /// Writes this table with some entries changed: only plaintexts that `changed` names, by row
+    /// and column, are re-encoded.
     ///
     /// # Errors
-    /// Those of `read` and `put`.
+    /// The errors of `read` and `put`.
     pub fn rewrite(
         &self,
         kit: &RingContext,
@@ -65,7 +65,7 @@ impl ValueTable {
     }
 }
 
-/// Fills a table.
+/// Encodes all plaintexts of a table.
 pub(super) fn fill(kit: &RingContext, layout: &TileLayout, cell: Cell<'_>, put: WriteFn<'_>) -> Result<()> {
     let group = |strip: &Strip, lines: &mut Vec<u8>| {
         let words = |(row, col): (usize, usize)| Ok(cell(row, col)?.map(|values| words(kit, &values)));
@@ -77,7 +77,8 @@ pub(super) fn fill(kit: &RingContext, layout: &TileLayout, cell: Cell<'_>, put: 
     each_strip(layout, &group, put)
 }
 
-/// Makes a strip's groups of columns, each on a thread of its own, while the strip before is written.
+/// Encodes the groups of columns of each strip, each on a thread of its own, while the strip before
+/// is written.
 fn each_strip(
     layout: &TileLayout,
     group: &(dyn Fn(&Strip, &mut Vec<u8>) -> Result<()> + Sync),
@@ -111,7 +112,7 @@ fn make(
     groups.par_iter().zip(made).try_for_each(|(strip, lines)| group(strip, lines))
 }
 
-/// Puts groups side by side, as they lie in each block.
+/// Writes groups next to each other, as they are stored in each block.
 fn write(layout: &TileLayout, strip: &Strip, made: &[Vec<u8>], put: WriteFn<'_>) -> Result<()> {
     let mut lines = Vec::with_capacity(strip.block_bytes(layout));
     for block in 0..layout.blocks() {
@@ -125,7 +126,7 @@ fn write(layout: &TileLayout, strip: &Strip, made: &[Vec<u8>], put: WriteFn<'_>)
     Ok(())
 }
 
-/// The values of the plaintext at a row and a column, if they are not zero.
+/// The values of the plaintext at a row and a column; `None` if they are zero.
 fn plaintext(
     kit: &RingContext,
     shape: &EntryShape,
@@ -139,13 +140,13 @@ fn plaintext(
     Ok(bytes.iter().any(|byte| *byte > 0).then(|| values(kit, &bytes)))
 }
 
-/// Values modulo both primes as stored words.
+/// Packs values modulo both primes into stored words.
 fn words(kit: &RingContext, values: &[u64]) -> Vec<u64> {
     let (first, second) = values.split_at(kit.degree());
     first.iter().zip(second).map(|(x, y)| x | y << 32).collect()
 }
 
-/// The values of a plaintext modulo both primes: its bytes as coefficients, each nearest to zero.
+/// The values of a plaintext modulo both primes: its bytes as coefficients, centered around zero.
 pub(super) fn values(kit: &RingContext, bytes: &[u8]) -> Vec<u64> {
     let (ring, t) = (kit.ring(), kit.ring().ring().plain());
     let mut coefficients = vec![0; kit.degree()];
@@ -156,7 +157,7 @@ pub(super) fn values(kit: &RingContext, bytes: &[u8]) -> Vec<u64> {
     let mut out = Vec::with_capacity(ring.words(ring.top()));
     for plan in ring.plans(ring.top()) {
         let down = plan.modulus().value() - t;
-        // From the middle on, t less; `down` adds q so that it is not negative.
+        // From the middle on, t less; `down` adds q so that the result is not negative.
         out.extend(coefficients.iter().map(|m| m + if *m < t.div_ceil(2) { 0 } else { down }));
     }
     ring.forward(ring.top(), &mut out);

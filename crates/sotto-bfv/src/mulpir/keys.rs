@@ -1,20 +1,21 @@
-//! Which automorphisms a query needs keys for.
+//! The automorphisms that a query needs keys for.
 //!
-//! Round `r` of an expansion turns by `X -> X^(2^(log2 n - r) + 1)`. A client may send keys of smaller powers in place of some of
-//! these, since `2^p + 1` squared again and again is the next ones: fewer keys, and more switches.
+//! Round `r` of an expansion applies `X -> X^(2^(log2 n - r) + 1)`. A client may send keys of
+//! smaller powers in place of some of these, since repeated squaring of `2^p + 1` gives the
+//! following ones: fewer keys, and more key switches.
 
-/// How much fewer keys a client sends.
+/// How many keys a client saves at the cost of more key switches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Compression {
-    /// One for each round.
+    /// One key for each round.
     None,
-    /// Those of the later rounds, and one for all others together.
+    /// Keys of the later rounds, and one for all other rounds together.
     Hybrid,
-    /// Those of the later rounds.
+    /// Keys of the later rounds only.
     Most,
 }
 
-/// The automorphisms that keys are wanted for, in ascending order, for a query of so many selectors.
+/// The automorphisms that need keys, in ascending order, for a query of `outputs` selectors.
 pub fn elements(degree: usize, outputs: usize, compression: Compression) -> Vec<usize> {
     let log2_n = degree.ilog2();
     let rounds = outputs.clamp(1, degree).next_power_of_two().ilog2();

@@ -1,8 +1,8 @@
-//! The noise of an answer, and the probability that it is too much.
+//! The noise of a MulPIR answer, and the probability that it is too large.
 //!
-//! Figures are variance proxies of the coefficients of an error, after Fan and Vercauteren (2012) for the product, and at the
-//! worst data: every coefficient of the table as far from zero as it can be. Errors have the deviation of [`SIGMA`], and secrets
-//! are ternary.
+//! Figures are variance proxies of the coefficients of an error, after Fan and Vercauteren (2012)
+//! for the product, and for the worst data: every coefficient of the table is as far from zero as
+//! possible. Errors have the deviation [`SIGMA`], and secrets are ternary.
 
 use super::context::RingContext;
 use super::keys::{Compression, elements};
@@ -14,19 +14,20 @@ use sotto_lattice::bgv::SlotRing;
 use sotto_lattice::noise::{failure_log2, uniform};
 
 impl RingContext {
-    /// log2 of the probability that any coefficient of an answer is read wrongly, where its two polynomials are sent without so
-    /// many low bits.
+    /// log2 of the probability that any coefficient of an answer is read wrongly, if its two
+    /// polynomials are sent without `dropped` low bits.
     pub fn failure_log2(&self, shape: &EntryShape, compression: Compression, dropped: [u32; 2]) -> f64 {
         let ring = self.ring();
         let (n, t) = (self.degree() as f64, ring.ring().plain() as f64);
         let primes: Vec<f64> = ring.plans(ring.full()).map(|plan| plan.modulus().value() as f64).collect();
         let [first, second, special] = primes.as_array().copied().unwrap_or([1.0; 3]);
-        // A secret's squared norm; rounding of both parts of a ciphertext, which the secret multiplies.
+        // A secret's squared norm; rounding of both parts of a ciphertext, which the secret
+        // multiplies.
         let secret = n * 2.0 / 3.0;
         let rounding = uniform(1.0) * (1.0 + secret);
         let digits = (first.powi(2) + second.powi(2)) / 3.0;
         let switch = digits * n * SIGMA.powi(2) / special.powi(2) + rounding;
-        // Every round doubles what there is, and switches as often as the keys say.
+        // Every round doubles the noise, and adds as many key switches as the keys require.
         let elements = elements(self.degree(), shape.outputs(), compression);
         let rounds = shape.outputs().min(self.degree()).next_power_of_two().ilog2();
         let selector = (0..rounds).fold(SIGMA.powi(2), |variance, round| {
@@ -37,7 +38,8 @@ impl RingContext {
         });
         let [rows, columns] = shape.dimensions().map(|dimension| dimension as f64);
         let sum = rows * n * (t / 2.0).powi(2) * selector;
-        // What a phase is beyond q, in multiples of q, times the other's error, and t times that; and the messages times errors.
+        // The multiple of q in a phase times the other's error, and t times that; and the messages
+        // times errors.
         let product = n * (t.powi(2) * rounding * (sum + selector) + sum + (t / 2.0).powi(2) * selector);
         let all = columns * product + t.powi(2) * rounding + switch;
         let low = 4f64.powi(dropped[1] as i32) / 3.0 * secret;
@@ -46,7 +48,7 @@ impl RingContext {
         failure_log2(margin, variance, n * (shape.chunks() * shape.batch()) as f64)
     }
 
-    /// Whether a lookup of tables of this shape fails seldom enough.
+    /// Checks that a lookup in tables of this shape fails rarely enough.
     ///
     /// # Errors
     /// [`ParamsError::Unreliable`] above 2^-40, with the figure.

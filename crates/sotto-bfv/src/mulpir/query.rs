@@ -1,5 +1,5 @@
-//! The plaintexts of a query, and an entry out of an answer. Nothing here takes a time that depends on an entry's number or
-//! bytes.
+//! The plaintexts of a query, and an entry read from an answer. The time of all functions is
+//! independent of an entry's number and bytes.
 
 use super::context::RingContext;
 use super::shape::EntryShape;
@@ -8,8 +8,9 @@ use sotto_lattice::bgv::SlotRing;
 use sotto_math::bits::highest;
 use zeroize::Zeroizing;
 
-/// The coefficients of each plaintext of a query for these entries: one-hot vectors of both dimensions for each, one after the
-/// other, over the number of selectors that a ciphertext is expanded to.
+/// The coefficients of each plaintext of a query for these entries: concatenated one-hot vectors of
+/// both dimensions for each entry, divided by the number of selectors that a ciphertext is expanded
+/// to.
 pub fn ask(kit: &RingContext, shape: &EntryShape, entries: &[usize]) -> Vec<Zeroizing<Vec<u64>>> {
     let [d0, d1] = shape.dimensions();
     let one_hot = |count: usize, wanted: usize| (0..count as u64).map(move |i| equal(i, wanted as u64) & 1);
@@ -27,13 +28,14 @@ pub fn ask(kit: &RingContext, shape: &EntryShape, entries: &[usize]) -> Vec<Zero
     all.chunks(kit.degree()).map(query).collect()
 }
 
-/// What so many selectors, doubled in each round, are divided by.
+/// The inverse modulo t of the factor by which the rounds of an expansion to `outputs` selectors
+/// multiply them.
 fn inverse(t: u64, outputs: usize) -> u64 {
     let half = t.div_ceil(2) % t;
     (0..outputs.next_power_of_two().trailing_zeros()).fold(1, |x, _| x * half % t)
 }
 
-/// The bytes of an entry, from the coefficients of the plaintext of each chunk.
+/// Reads the bytes of an entry from the coefficients of each chunk's plaintext.
 ///
 /// # Panics
 /// If there is not a plaintext of `n` coefficients for each chunk.
@@ -49,7 +51,7 @@ pub fn entry(
         highest::pack(plaintext.iter().copied(), kit.bits(), &mut bytes);
     }
     let (_, from) = shape.place(entry);
-    // Every place of an entry is looked at, and one of them kept.
+    // Every position of an entry is read, and one of them selected.
     let mut out = Zeroizing::new(vec![0; shape.entry_bytes()]);
     for (i, candidate) in bytes.chunks_exact(shape.entry_bytes()).enumerate() {
         let keep = equal((i * shape.entry_bytes()) as u64, from as u64) as u8;

@@ -1,22 +1,23 @@
-//! A client's keys, ready to switch with.
+//! A client's evaluation keys, ready for key switching.
 
 use super::context::RingContext;
 use sotto_core::error::PeerMisbehaved;
 use sotto_lattice::bgv::bfv::galois::{GaloisKey, PackedSwitchKey};
 
-/// A client's keys.
+/// The evaluation keys of a client.
 #[derive(Debug)]
 pub struct Keys {
-    /// By their powers, `2^power + 1`.
+    /// Keys sorted by their powers, `2^power + 1`.
     galois: Vec<(u32, GaloisKey)>,
     pub(super) square: PackedSwitchKey,
 }
 
 impl Keys {
-    /// Keys for queries of so many selectors, among others that are dropped.
+    /// Takes the keys for queries of `outputs` selectors, and drops others.
     ///
     /// # Errors
-    /// [`PeerMisbehaved::Malformed`] unless each of `elements` is there: so many switches are done as those say, and no client
+    /// [`PeerMisbehaved::Malformed`] unless there is a key for each of `elements`: they determine
+    /// the number of key switches, and no client makes a server do more.
     /// makes a server do more.
     pub fn new(
         kit: &RingContext,
@@ -40,14 +41,14 @@ impl Keys {
         Ok(Keys { galois: kept, square })
     }
 
-    /// Bytes that keys of so many automorphisms take in memory, about.
+    /// Approximate bytes of memory that keys of `elements` automorphisms take.
     pub fn bytes(kit: &RingContext, elements: usize) -> usize {
         let ring = kit.ring();
         let row = ring.words(ring.full()) * size_of::<u64>();
         (elements + 1) * ring.top().primes() * row
     }
 
-    /// The key that a round is done with, and how often; `None` if there is none.
+    /// The key for a round, and how many times it is applied; `None` if there is none.
     pub(super) fn round(&self, degree: usize, round: usize) -> Option<(&GaloisKey, usize)> {
         let wanted = degree.ilog2().checked_sub(round as u32)?;
         let (power, key) = self.galois.iter().rev().find(|(power, _)| *power <= wanted)?;

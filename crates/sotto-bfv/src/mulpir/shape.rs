@@ -1,24 +1,26 @@
-//! Entries, dimensions, and where an entry lies.
+//! Entries, dimensions, and the position of an entry.
 //!
-//! An entry that fits a plaintext shares it with others, as many as fit. A longer one is cut into *chunks*, each of which has a
-//! plaintext to itself, and chunk `k` of all entries is a table of its own; one query is answered from all of them.
-//! Plaintext `P` has the coordinates `P / d1` and `P mod d1`.
+//! An entry that fits a plaintext shares it with as many others as fit. A longer one is split into
+//! *chunks*, each of which has a plaintext to itself; chunk `k` of all entries is a table of its
+//! own, and one query is answered from all of them. Plaintext `P` has the coordinates `P / d1` and
+//! `P mod d1`.
 
 use sotto_core::ParamsError;
 use std::ops::Range;
 
-/// Most plaintexts of a table: some 4 TiB of values.
+/// Largest number of plaintexts of a table: some 4 TiB of values.
 const MAX_PLAINTEXTS: usize = 1 << 26;
 
-/// Most entries that one query asks for.
+/// Largest number of entries that one query asks for.
 const MAX_BATCH: usize = 64;
 
-/// What making a selector takes, against the next.
+/// Cost of making a selector, relative to [`COLUMN`].
 const SELECTOR: usize = 1;
-/// What raising a column and multiplying it by its selector takes.
+/// Cost of extending a column to further primes and multiplying it by its selector, relative to
+/// [`SELECTOR`].
 const COLUMN: usize = 2;
 
-/// A table of equal entries, in plaintexts of so many bytes.
+/// A table of equal entries, in plaintexts of a given size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EntryShape {
     entries: usize,
@@ -29,10 +31,11 @@ pub struct EntryShape {
 }
 
 impl EntryShape {
-    /// A checked shape: `dimensions` have room for all plaintexts, and a query asks for `batch` entries.
+    /// Checks a shape: `dimensions` must have room for all plaintexts, and a query asks for `batch`
+    /// entries.
     ///
     /// # Errors
-    /// [`ParamsError::Field`] that says which number is wrong.
+    /// [`ParamsError::Field`], which names the wrong number.
     pub fn new(
         entries: usize,
         entry_bytes: usize,
@@ -55,7 +58,7 @@ impl EntryShape {
         Ok(shape)
     }
 
-    /// Dimensions that are nearly equal, for so many plaintexts.
+    /// Nearly equal dimensions for the given number of plaintexts.
     pub fn even(plaintexts: usize) -> [usize; 2] {
         let mut dimensions = [plaintexts.isqrt(); 2];
         for i in 0.. {
@@ -67,8 +70,8 @@ impl EntryShape {
         dimensions
     }
 
-    /// Dimensions with a short second one, which makes products of ciphertexts few, and no more rounds of expansion for a query
-    /// of `batch` entries than nearly equal ones take.
+    /// Dimensions with a short second one, which makes products of ciphertexts few, and with no
+    /// more rounds of expansion for a query of `batch` entries than nearly equal dimensions.
     pub fn uneven(plaintexts: usize, batch: usize) -> [usize; 2] {
         let mut best = Self::even(plaintexts);
         let most = ((best[0] + best[1]) * batch).next_power_of_two();
@@ -82,7 +85,7 @@ impl EntryShape {
         best
     }
 
-    /// Dimensions that a server of ours answers from soonest, whatever a client's keys cost.
+    /// Dimensions that this crate's server answers from fastest, whatever a client's keys cost.
     pub fn quickest(plaintexts: usize) -> [usize; 2] {
         let dimensions = |second: usize| [plaintexts.div_ceil(second), second];
         let tried = (1..=plaintexts.isqrt()).map(dimensions);
@@ -90,17 +93,17 @@ impl EntryShape {
         tried.min_by_key(cost).unwrap_or([1, 1])
     }
 
-    /// Entries.
+    /// Number of entries.
     pub fn entries(&self) -> usize {
         self.entries
     }
 
-    /// Bytes of each.
+    /// Bytes of each entry.
     pub fn entry_bytes(&self) -> usize {
         self.entry_bytes
     }
 
-    /// Bytes of all, one after the other.
+    /// Bytes of all entries, concatenated.
     pub fn bytes_of_entries(&self) -> u64 {
         self.entries as u64 * self.entry_bytes as u64
     }
@@ -110,43 +113,43 @@ impl EntryShape {
         self.plaintext_bytes
     }
 
-    /// Rows and columns of plaintexts.
+    /// Numbers of rows and columns of plaintexts.
     pub fn dimensions(&self) -> [usize; 2] {
         self.dimensions
     }
 
-    /// Entries that a query asks for.
+    /// Number of entries that a query asks for.
     pub fn batch(&self) -> usize {
         self.batch
     }
 
-    /// Entries of a plaintext; one, if an entry is longer.
+    /// Number of entries in a plaintext; 1 if an entry is longer.
     pub fn in_one(&self) -> usize {
         (self.plaintext_bytes / self.entry_bytes).max(1)
     }
 
-    /// Plaintexts of an entry.
+    /// Number of chunks of an entry, each of which has a plaintext of its own.
     pub fn chunks(&self) -> usize {
         self.entry_bytes.div_ceil(self.plaintext_bytes)
     }
 
-    /// Plaintexts of each chunk.
+    /// Number of plaintexts of each chunk.
     pub fn plaintexts(&self) -> usize {
         self.entries.div_ceil(self.in_one())
     }
 
-    /// Selectors of an entry that is asked for.
+    /// Number of selectors for each requested entry.
     pub fn selectors(&self) -> usize {
         self.dimensions[0] + self.dimensions[1]
     }
 
-    /// Selectors of a query.
+    /// Number of selectors of a query.
     pub fn outputs(&self) -> usize {
         self.selectors() * self.batch
     }
 
-    /// The coordinates of the plaintext that an entry is in, and where in its bytes the entry begins. In a time that depends on
-    /// neither.
+    /// The coordinates of the plaintext that holds an entry, and the offset of the entry in its
+    /// bytes, in time that depends on neither.
     pub fn place(&self, entry: usize) -> ([usize; 2], usize) {
         let divide = |x: usize, by: usize| {
             let (quotient, rest) = sotto_math::divide::divide(x as u64, by as u64);
@@ -157,7 +160,8 @@ impl EntryShape {
         ([x0, x1], within * self.entry_bytes)
     }
 
-    /// Where the bytes of a plaintext lie, if entries lie one after the other. `None` for a plaintext behind the last.
+    /// The range of a plaintext's bytes in the concatenated entries; `None` for a plaintext past
+    /// the last.
     pub fn range(&self, chunk: usize, [x0, x1]: [usize; 2]) -> Option<Range<u64>> {
         let plaintext = x0 * self.dimensions[1] + x1;
         let first = plaintext * self.in_one();
@@ -167,8 +171,8 @@ impl EntryShape {
         (plaintext < self.plaintexts()).then(|| start..end.min(start + self.plaintext_bytes as u64))
     }
 
-    /// The bytes of a plaintext, from what is known of the entries: `entry` puts the bytes of one, which is zeros before. `None`
-    /// for a plaintext behind the last.
+    /// The bytes of a plaintext. `entry` writes one entry into zeroed bytes. `None` for a plaintext
+    /// past the last.
     pub fn bytes(
         &self,
         chunk: usize,
@@ -196,7 +200,7 @@ mod tests {
     #[test]
     fn dimensions_have_room_and_are_those_of_others() {
         assert_eq!([1, 2, 3, 5, 33].map(EntryShape::even), [[1, 1], [2, 1], [2, 2], [3, 2], [6, 6]]);
-        // As Apple's library chose them for tables of its own.
+        // As Apple's library chooses for its own tables.
         assert_eq!(EntryShape::uneven(32, 1), [11, 3]);
         assert_eq!(EntryShape::uneven(330, 2), [55, 6]);
         assert_eq!(EntryShape::uneven(20_081, 2), [467, 43]);

@@ -1,8 +1,9 @@
-//! A table as values, in the order in which an answer goes through it.
+//! A table of plaintext values, in the order in which an answer scans it.
 //!
-//! The values of a plaintext modulo both primes share a word, and words lie in tiles ([`sotto_math::tiles`]): rows are the first
-//! dimension, columns the second, those of each chunk after those of the chunk before. They lie in memory, or in a section of a
-//! file that was written before.
+//! The values of a plaintext modulo both primes share a word, and words are stored in tiles
+//! ([`sotto_math::tiles`]): rows are the first dimension, columns the second, and the columns of
+//! each chunk follow those of the chunk before. The table is in memory, or in a section of a file
+//! that was written before.
 
 use super::context::RingContext;
 use super::fill::{fill, values};
@@ -14,22 +15,22 @@ use sotto_math::tiles::TileLayout;
 use sotto_pages::HugeBuffer;
 use std::sync::Arc;
 
-/// A table of one shape.
+/// A table of values of one shape.
 pub struct ValueTable {
     shape: EntryShape,
     layout: TileLayout,
     bytes: TableBytes,
 }
 
-/// Where the values lie.
+/// The storage of the values.
 enum TableBytes {
     Owned(HugeBuffer),
-    /// From this byte of the section on.
+    /// A section, from this byte on.
     Held(Arc<ImageSection>, usize),
 }
 
 impl ValueTable {
-    /// Makes the values of all plaintexts. `entry` puts the bytes of one entry into zeros.
+    /// Encodes a table in memory. `entry` writes the bytes of one entry into zeroed bytes.
     ///
     /// # Errors
     /// If the system refuses the memory.
@@ -46,8 +47,8 @@ impl ValueTable {
         Self::filled(kit, shape, of_cell)
     }
 
-    /// A table of plaintexts whose values are known: for each row and column those modulo both primes, limb by limb; `None` where
-    /// they are zero.
+    /// Makes a table of plaintexts whose values are known: for each row and column the values
+    /// modulo both primes, limb by limb; `None` where they are zero.
     ///
     /// # Errors
     /// If the system refuses the memory.
@@ -65,10 +66,11 @@ impl ValueTable {
         Ok(ValueTable { shape: *shape, layout, bytes: TableBytes::Owned(bytes) })
     }
 
-    /// A table whose values lie in a section, from byte `at` on: as many as [`Table::len`] says, as [`Table::write`] wrote them.
+    /// Opens a table in a section, from byte `at` on: [`ValueTable::len`] bytes, as
+    /// [`ValueTable::write`] wrote them.
     ///
     /// # Errors
-    /// [`PeerMisbehaved::Length`] if the section ends before.
+    /// [`PeerMisbehaved::Length`] if the section is too short.
     pub fn held(kit: &RingContext, shape: &EntryShape, section: Arc<ImageSection>, at: u64) -> Result<Self> {
         let layout = Self::layout(kit, shape)?;
         let (got, want) = (section.bytes().len() as u64, at.saturating_add(layout.bytes()));
@@ -81,7 +83,7 @@ impl ValueTable {
     /// Bytes of the values of a table of this shape.
     ///
     /// # Errors
-    /// [`Misuse`] if they are more than memory has addresses for.
+    /// [`Misuse`] if they exceed the address space.
     pub fn len(kit: &RingContext, shape: &EntryShape) -> Result<u64> {
         Ok(Self::layout(kit, shape)?.bytes())
     }
@@ -92,22 +94,22 @@ impl ValueTable {
         layout.ok_or(Misuse::Rule("a table that memory has addresses for").into())
     }
 
-    /// The shape.
+    /// The shape of the table.
     pub fn shape(&self) -> &EntryShape {
         &self.shape
     }
 
-    /// Bytes of all values.
+    /// Number of bytes of all values.
     pub fn bytes(&self) -> u64 {
         self.layout.bytes()
     }
 
-    /// All values as they lie, which is as [`Table::write`] writes them.
+    /// The stored bytes of all values, as [`ValueTable::write`] writes them.
     pub fn stored(&self) -> &[u8] {
         self.tiles().1
     }
 
-    /// The values of a plaintext modulo both primes, limb by limb.
+    /// Reads the values of a plaintext modulo both primes, limb by limb.
     pub fn read(&self, row: usize, col: usize) -> Vec<u64> {
         let bytes = self.tiles().1;
         let at = |offset: u64, out: &mut [u8]| -> std::result::Result<(), std::convert::Infallible> {

@@ -1,4 +1,5 @@
-//! The steps of an answer: each query's selectors, one pass over the tables for several queries, and what is sent.
+//! The steps of an answer: each query's selectors, one pass over the tables for several queries,
+//! and the response.
 
 use super::evaluator::{ColumnSums, Evaluator, SelectorSet};
 use super::image::PlaintextTable;
@@ -15,12 +16,12 @@ use sotto_lattice::bgv::pass::pass;
 use sotto_lattice::bgv::{Answer as Sent, Ciphertext};
 use sotto_math::tiles::Selectors;
 
-/// Queries in one pass over the table.
+/// Largest number of queries in one pass over the table.
 const BATCH: usize = 4;
 
-/// A query as the pass takes it.
+/// A query in the form that the pass takes.
 struct ExpandedQuery {
-    /// For each table the selectors modulo each of its primes.
+    /// For each table, the selectors modulo each of its primes.
     selectors: Vec<Vec<Selectors>>,
     kept: Vec<Ciphertext>,
 }
@@ -37,7 +38,7 @@ pub(super) fn answer_many<F: Family>(
     asks.par_iter().zip(shares(table, &asks)).map(finish).collect()
 }
 
-/// The answer that is made of the shares of all columns.
+/// Makes the answer from the shares of all columns.
 pub(super) fn answer<F: Family>(
     params: &Params<F>,
     session: &AdmittedKeys<F>,
@@ -50,7 +51,8 @@ pub(super) fn answer<F: Family>(
     Answer(ciphers.iter().map(|c| Sent::new(&params.ring, params.bits, c)).collect())
 }
 
-/// What is made of the columns of a table for each query; merged, if all columns of each answer are there.
+/// Makes the share of a table's columns for each query, merged if all columns of each answer are
+/// present.
 pub(super) fn shares<F: Family>(
     table: &PlaintextTable<F>,
     asks: &[(&AdmittedKeys<F>, Query)],
@@ -76,7 +78,7 @@ fn desk<'a, F: Family>(params: &'a Params<F>, keys: &'a AdmittedKeys<F>) -> Eval
     Evaluator { ring: &params.ring, layout: &params.layout, keys: &keys.keys }
 }
 
-/// A query's selectors, laid out as the pass reads them.
+/// Makes a query's selectors, in the layout that the pass reads.
 fn prepare<F: Family>(
     table: &PlaintextTable<F>,
     session: &AdmittedKeys<F>,
@@ -103,7 +105,7 @@ fn prepare<F: Family>(
     })
 }
 
-/// For each query the columns of each table: one pass over each.
+/// Computes the columns of each table for each query, in one pass over each table.
 fn columns<F: Family>(table: &PlaintextTable<F>, queries: &[&ExpandedQuery]) -> Vec<Vec<Vec<Ciphertext>>> {
     let (layout, cols) = (&table.params().layout, table.share.cols.len());
     let mut out: Vec<Vec<Vec<Ciphertext>>> =

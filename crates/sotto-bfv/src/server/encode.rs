@@ -1,5 +1,5 @@
-//! Encoding: records to masked numbers to values, written as the pass reads them. Memory is bounded whatever the table's size,
-//! and each byte is written once.
+//! Encoding: records to whitened numbers to values, written in the order in which the pass reads
+//! them. Memory is bounded whatever the table's size, and each byte is written once.
 
 use super::group::Group;
 use super::image::{bytes, shape};
@@ -35,7 +35,7 @@ pub(super) fn encode<F: Family>(params: &Params<F>, rows: &dyn RecordSource, out
     })
 }
 
-/// What one strip needs.
+/// The state for writing strips of a table.
 struct Writer<'a, F: Family> {
     params: &'a Params<F>,
     shape: &'a Shape,
@@ -44,7 +44,7 @@ struct Writer<'a, F: Family> {
 }
 
 impl<F: Family> Writer<'_, F> {
-    /// Fills a strip modulo every prime, and writes each block's part, which is contiguous.
+    /// Fills a strip modulo every prime, and writes its range of each block, which is contiguous.
     fn write(&self, table: usize, strip: &Strip) -> Result<()> {
         let (layout, tiles) = (&self.params.layout, self.shape.layout());
         let primes = self.params.layout.primes;
@@ -73,7 +73,8 @@ impl<F: Family> Writer<'_, F> {
         Ok(())
     }
 
-    /// The values of a plaintext modulo each prime of the table. Primes are below 2^50, so that values are stored as they are.
+    /// The values of a plaintext modulo each prime of the table. Primes are below 2^50, so values
+    /// are stored as they are.
     fn limbs(&self, numbers: &[u64]) -> Vec<Vec<u64>> {
         let ring = &self.params.ring;
         let level = ring.level(self.params.layout.primes).unwrap_or(ring.top());

@@ -1,4 +1,5 @@
-//! What a method works with: the ring, the layout and a client's keys; and the steps that several methods take.
+//! The evaluator, by which a method computes: the ring, the layout and a client's keys, with the
+//! steps that several methods share.
 
 use super::session::EvaluationKeys;
 use crate::layout::Layout;
@@ -9,53 +10,53 @@ use sotto_lattice::bgv::tensor::tensor;
 use sotto_lattice::bgv::{Ciphertext, Scratch};
 use std::ops::Range;
 
-/// What a method works with.
+/// The ring, the layout and the keys that a method computes with.
 #[derive(Debug, Clone, Copy)]
 pub struct Evaluator<'a> {
     /// The ring.
     pub ring: &'a Ring,
-    /// Where records lie.
+    /// Positions of the records.
     pub layout: &'a Layout,
-    /// The client's keys.
+    /// Evaluation keys of the client.
     pub keys: &'a EvaluationKeys,
 }
 
-/// What a query was made into.
+/// The selectors that a method makes of a query.
 #[derive(Debug)]
 pub struct SelectorSet {
-    /// For each table as many selectors as it has rows, at the level that it is multiplied at.
+    /// For each table one selector for each row, at the level that the table is multiplied at.
     pub tables: Vec<Vec<Ciphertext>>,
-    /// What is kept for the end.
+    /// Ciphertexts that the method needs after the pass.
     pub kept: Vec<Ciphertext>,
 }
 
-/// Some columns of each table, in which every selector was multiplied.
+/// Sums of some columns of each table, over rows times selectors.
 #[derive(Debug)]
 pub struct ColumnSums {
-    /// Which ones.
+    /// Range of the columns.
     pub which: Range<usize>,
-    /// Of each table the sums.
+    /// Sums of each table.
     pub tables: Vec<Vec<Ciphertext>>,
 }
 
-/// The shape of what is made of them.
+/// The number and shape of the ciphertexts that a method makes of some columns.
 #[derive(Debug, Clone, Copy)]
 pub struct PartialShape {
-    /// How many ciphertexts.
+    /// Number of ciphertexts.
     pub ciphers: usize,
-    /// Parts of each.
+    /// Number of parts of each ciphertext.
     pub parts: usize,
-    /// Primes of each.
+    /// Number of primes of each ciphertext.
     pub primes: usize,
 }
 
 impl Evaluator<'_> {
-    /// Working memory.
+    /// Allocates working memory.
     pub fn scratch(&self) -> Scratch {
         Scratch::new(self.ring)
     }
 
-    /// A ciphertext and its turns, each from the one before: so many in all.
+    /// Returns a ciphertext and its rotations, `count` in all, each made from the one before.
     pub fn turns(&self, first: Ciphertext, count: usize) -> Vec<Ciphertext> {
         let (mut scratch, mut out) = (self.scratch(), Vec::with_capacity(count));
         out.push(first);
@@ -69,7 +70,8 @@ impl Evaluator<'_> {
         out
     }
 
-    /// Expands a ciphertext of coefficients: the first so many, each in a ciphertext of its own.
+    /// Expands a ciphertext of coefficients: each of the first `count` coefficients to a ciphertext
+    /// of its own.
     pub fn expand(&self, query: Ciphertext, count: usize) -> Vec<Ciphertext> {
         let mut leaves = vec![query];
         for round in &self.keys.rounds {
@@ -89,14 +91,15 @@ impl Evaluator<'_> {
         leaves
     }
 
-    /// The sum of products of ciphertexts, relinearized.
+    /// Sums products of ciphertexts, and relinearizes the sum.
     ///
-    /// Without the key, which every method that multiplies asks for, it is zero.
+    /// Without the relinearization key, which every method with products requires, the result is
+    /// zero.
     pub fn product(&self, pairs: &[[&Ciphertext; 2]], scratch: &mut Scratch) -> Ciphertext {
         self.relinearized(&self.product_sum(pairs), scratch)
     }
 
-    /// The sum of products of ciphertexts, of three parts.
+    /// Sums products of ciphertexts, to a ciphertext of three parts.
     pub fn product_sum(&self, pairs: &[[&Ciphertext; 2]]) -> Ciphertext {
         let level = pairs.first().map_or(self.ring.top(), |[a, _]| a.level());
         let mut product = Ciphertext::zero(self.ring, level, 3);
@@ -106,7 +109,7 @@ impl Evaluator<'_> {
         product
     }
 
-    /// Such a sum, of two parts again; zero without the key.
+    /// Relinearizes a product of three parts to two; zero without the key.
     pub fn relinearized(&self, product: &Ciphertext, scratch: &mut Scratch) -> Ciphertext {
         let mut out = Ciphertext::zero(self.ring, product.level(), 2);
         if let Some(square) = &self.keys.square {
@@ -115,7 +118,7 @@ impl Evaluator<'_> {
         out
     }
 
-    /// Sums of ciphertexts of equal shape, place by place.
+    /// Adds ciphertexts of equal shape, position by position.
     pub fn added(&self, shares: Vec<Vec<Ciphertext>>) -> Vec<Ciphertext> {
         let mut shares = shares.into_iter();
         let mut sums = shares.next().unwrap_or_default();
@@ -125,7 +128,7 @@ impl Evaluator<'_> {
         sums
     }
 
-    /// Each product by itself, relinearized and left with so many primes.
+    /// Makes each product by itself, relinearized and left with `primes` primes.
     pub fn products(&self, pairs: &[[&Ciphertext; 2]], primes: usize) -> Vec<Ciphertext> {
         let product = |scratch: &mut Scratch, pair: &[&Ciphertext; 2]| {
             let product = self.product(std::slice::from_ref(pair), scratch);
@@ -134,13 +137,13 @@ impl Evaluator<'_> {
         pairs.par_iter().map_init(|| self.scratch(), product).collect()
     }
 
-    /// Ciphertexts left with so many primes.
+    /// Switches all ciphertexts down to `primes` primes.
     pub fn all_lowered(&self, all: Vec<Ciphertext>, primes: usize) -> Vec<Ciphertext> {
         let lower = |scratch: &mut Scratch, c| self.lowered(c, primes, scratch);
         all.into_par_iter().map_init(|| self.scratch(), lower).collect()
     }
 
-    /// A ciphertext left with so many primes.
+    /// Switches a ciphertext down to `primes` primes.
     pub fn lowered(&self, mut c: Ciphertext, primes: usize, scratch: &mut Scratch) -> Ciphertext {
         while let Some(below) = c.level().below().filter(|below| below.primes() >= primes) {
             let mut out = Ciphertext::zero(self.ring, below, 2);

@@ -1,4 +1,5 @@
-//! The records of one row and block, as the numbers of their plaintexts: all positions of all buckets of the table.
+//! Groups of records: those of one row and block, all positions of all buckets of the table, as the
+//! numbers of their plaintexts.
 
 use crate::family::Family;
 use crate::layout::{Layout, PlaintextForm};
@@ -7,7 +8,7 @@ use crate::whitening::whiten;
 use sotto_core::{RecordSource, Result};
 use std::ops::Range;
 
-/// Which plaintexts: those of a row, in the columns of a block.
+/// The plaintexts of a row, in the columns of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Group {
     pub(super) table: usize,
@@ -16,7 +17,7 @@ pub(super) struct Group {
 }
 
 impl Group {
-    /// The group that a record is in, and its bucket and position there.
+    /// The group of a record, and the record's bucket and position in it.
     pub(super) fn of(layout: &Layout, record: u64) -> (Self, usize, usize) {
         let (bucket, place) = ((record / layout.records) as usize, layout.place(record % layout.records));
         let table = if layout.tables() > 1 { bucket } else { 0 };
@@ -27,12 +28,12 @@ impl Group {
         )
     }
 
-    /// The cell of one of its columns.
+    /// The row and column of the table for column `k` of the block.
     pub(super) fn cell(self, layout: &Layout, k: usize) -> (usize, usize) {
         (self.row, self.block * layout.width + k)
     }
 
-    /// The first place of its positions, in every bucket.
+    /// The place of the group's first position, in every bucket.
     fn first(self, layout: &Layout) -> u64 {
         let row = match layout.form {
             PlaintextForm::Slots => self.row,
@@ -41,7 +42,7 @@ impl Group {
         row as u64 * layout.positions as u64
     }
 
-    /// The buckets of its table; with those that there are not, but have room.
+    /// The buckets of the group's table, including unused ones that have space.
     fn buckets(self, layout: &Layout) -> Range<usize> {
         match layout.form {
             PlaintextForm::Slots => 0..layout.lanes().div_ceil(layout.split),
@@ -49,7 +50,8 @@ impl Group {
         }
     }
 
-    /// The numbers of the plaintexts of some of its columns. Room for records that there are not has their mask.
+    /// The numbers of the plaintexts of some of the group's columns. Space without a record holds
+    /// its whitening stream.
     pub(super) fn fill<F: Family>(
         self,
         params: &Params<F>,
@@ -68,7 +70,8 @@ impl Group {
             let mut records = bytes.chunks_exact(each.max(1));
             for position in 0..layout.positions {
                 let mut words = layout.words_of(records.next().unwrap_or_default());
-                // Slots past a record's last number are masked too: a plaintext with zeroes in many is not uniform.
+                // Slots past a record's last number are whitened too: a plaintext with many zeros
+                // is not uniform.
                 words.resize(layout.room(), 0);
                 let number = layout.masked_as(bucket, first + position as u64);
                 whiten(&params.literal.mask, number, layout.bits, &mut words);
@@ -78,11 +81,11 @@ impl Group {
         Ok(out)
     }
 
-    /// Marks the columns that some bytes of a record lie in.
+    /// Marks the columns that hold some bytes of a record.
     pub(super) fn columns(layout: &Layout, bytes: Range<usize>, marks: &mut [bool]) {
         let bits = layout.bits as usize;
         let words = 8 * bytes.start / bits..(8 * bytes.end).div_ceil(bits).min(layout.words);
-        // In slots, as many words as there are columns lie in all of them.
+        // In slots, a sequence of as many words as there are columns touches all of them.
         let every = if layout.form == PlaintextForm::Slots { 1 } else { layout.n };
         let words = words.start..words.end.min(words.start + every * layout.width);
         for k in words {
@@ -92,7 +95,8 @@ impl Group {
         }
     }
 
-    /// The bytes of the record at a position of a bucket, out of all its plaintexts: those bytes whose columns are there.
+    /// Reads the bytes of the record at a position of a bucket from its plaintexts: those bytes
+    /// whose columns are given.
     pub(super) fn get<F: Family>(
         self,
         params: &Params<F>,
@@ -111,7 +115,7 @@ impl Group {
         layout.bytes_of(&words)
     }
 
-    /// Puts a record's bytes at a position of a bucket.
+    /// Writes a record's bytes at a position of a bucket.
     pub(super) fn set<F: Family>(
         self,
         params: &Params<F>,
@@ -127,7 +131,7 @@ impl Group {
     }
 }
 
-/// The column and the place in it of number `k` of a record.
+/// The column, and the index within it, of number `k` of a record.
 fn at(layout: &Layout, (bucket, position): (usize, usize), k: usize) -> (usize, usize) {
     match layout.form {
         PlaintextForm::Slots => {

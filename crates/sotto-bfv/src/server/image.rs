@@ -1,4 +1,4 @@
-//! Where plaintexts lie in the image: table after table, as values modulo each prime that they are multiplied at.
+//! The image: table after table, as values modulo each prime that the plaintexts are multiplied at.
 
 use crate::cost;
 use crate::family::Family;
@@ -16,7 +16,7 @@ pub(super) fn shape<F: Family>(params: &Params<F>) -> Result<Shape> {
     shape_of(params, params.layout.cols())
 }
 
-/// The shape of so many of each table's columns.
+/// The shape of `cols` columns of each table.
 fn shape_of<F: Family>(params: &Params<F>, cols: usize) -> Result<Shape> {
     let level = params.ring.level(params.layout.primes);
     let shape = level.and_then(|level| Shape::new(&params.ring, level, params.layout.rows, cols));
@@ -28,13 +28,13 @@ pub(super) fn bytes<F: Family>(params: &Params<F>) -> u64 {
     cost::image_bytes(&params.layout)
 }
 
-/// An open image, or some columns of each of its tables.
+/// An open image of plaintext values, or of some columns of each of its tables.
 pub struct PlaintextTable<F: Family> {
     params: Params<F>,
     held: ImageSection,
     /// The shape of each table.
     pub(super) shape: Shape,
-    /// Which columns of each table.
+    /// Columns of each table that the image has.
     pub(super) share: ColumnRange,
 }
 
@@ -58,7 +58,7 @@ impl<F: Family> PlaintextTable<F> {
     /// Opens an image that has some columns of each table.
     ///
     /// # Errors
-    /// As [`open`](Self::open).
+    /// The errors of [`open`](Self::open).
     pub(super) fn open_some(params: &Params<F>, share: ColumnRange, image: Arc<dyn Image>) -> Result<Self> {
         let shape = shape_of(params, share.cols.len())?;
         let bytes = params.layout.tables() as u64 * shape.bytes();
@@ -66,7 +66,7 @@ impl<F: Family> PlaintextTable<F> {
         Ok(PlaintextTable { params: params.clone(), held, shape, share })
     }
 
-    /// The parameters.
+    /// The parameters of the table.
     pub(crate) fn params(&self) -> &Params<F> {
         &self.params
     }

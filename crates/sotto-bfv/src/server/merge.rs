@@ -1,8 +1,10 @@
-//! Sums in slots, turned into as few ciphertexts as they fit.
+//! Merging of sums in slots: they are rotated into as few ciphertexts as they fit.
 //!
-//! Every column's sum has the record's number at the wanted position of each bucket, and zeroes at all others. So the second is
-//! turned by one position and added to the first, the third by two, and so on, until positions run out: by Horner's rule, with
-//! one key and a turn a column. Column k of an answer is at the position [`turned`](crate::Layout::turned) by k.
+//! Every column's sum has the record's number at the requested position of each bucket, and zeros
+//! at all others. So the second sum is rotated by one position and added to the first, the third by
+//! two, and so on, as long as there are positions: by Horner's rule, with one key and one rotation
+//! for each column. Column k of an answer is at the position [`turned`](crate::Layout::turned) by
+//! k.
 
 use super::evaluator::Evaluator;
 use crate::family::Method;
@@ -10,12 +12,12 @@ use crate::layout::PlaintextForm;
 use rayon::prelude::*;
 use sotto_lattice::bgv::{Ciphertext, Scratch};
 
-/// What is made of columns, merged if it is in slots.
+/// Returns a share's ciphertexts: columns in slots merged, others unchanged.
 pub fn merged<M: Method>(desk: &Evaluator<'_>, columns: Vec<Ciphertext>) -> Vec<Ciphertext> {
     if M::FORM == PlaintextForm::Slots { merge(desk, &columns) } else { columns }
 }
 
-/// The sums of all columns, merged.
+/// Merges the sums of all columns.
 pub fn merge(desk: &Evaluator<'_>, columns: &[Ciphertext]) -> Vec<Ciphertext> {
     let one = |scratch: &mut Scratch, columns: &[Ciphertext]| {
         let mut turned = Ciphertext::zero(desk.ring, columns[0].level(), 2);

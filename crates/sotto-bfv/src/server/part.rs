@@ -1,10 +1,11 @@
-//! Tables in parts: a part has some columns of each table, and its partial is what the method makes of these. Whoever joins
-//! lays partials side by side, or adds them.
+//! Tables in parts: a part has some columns of each table, and its partial is what the method makes
+//! of these. The join concatenates partials, or adds them.
 //!
-//! Columns of slots are merged one after the other, and to the last byte it matters after which. So a part has all columns of
-//! an answer, and merges them. There may be more parts than answers: then whoever joins merges.
+//! Columns of slots are merged one after the other, and the bytes depend on the order. So a part
+//! has all columns of an answer, and merges them. There may be more parts than answers: then the
+//! join merges.
 //!
-//! Every part makes the selectors for itself.
+//! Every part makes the selectors by itself.
 
 use super::Server;
 use super::answer::{answer, shares};
@@ -22,7 +23,8 @@ use sotto_math::tiles::TileLayout;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// The columns of each table that a part has: those of whole answers, or at least whole groups of them.
+/// The columns of each table that a part has: those of whole answers, or at least whole groups of
+/// columns.
 fn share_of<F: Family>(params: &Params<F>, cut: PartIndex) -> ColumnRange {
     let (cols, merged) = (params.layout.cols(), params.layout.merged);
     let answers = (1..=TileLayout::GROUP_COLS).map(|times| times * merged);
@@ -34,7 +36,7 @@ fn share_of<F: Family>(params: &Params<F>, cut: PartIndex) -> ColumnRange {
     ColumnRange { cols: place(share.start)..place(share.end), whole: whole || merged == 1 }
 }
 
-/// The ciphertexts of a partial, and their level.
+/// The shape of a partial's ciphertexts, and their level.
 fn shared<F: Family>(params: &Params<F>, cut: PartIndex) -> (PartialShape, Level) {
     let ColumnRange { cols, whole } = share_of(params, cut);
     let mut shared = params.method.shared(&params.layout, &cols);
@@ -44,7 +46,7 @@ fn shared<F: Family>(params: &Params<F>, cut: PartIndex) -> (PartialShape, Level
     (shared, params.ring.level(shared.primes).unwrap_or(params.ring.top()))
 }
 
-/// The ciphertexts of a partial, out of its bytes.
+/// Decodes the ciphertexts of a partial.
 fn take<F: Family>(params: &Params<F>, cut: PartIndex, partial: &[u8]) -> Option<Vec<Ciphertext>> {
     let (PartialShape { parts, .. }, level) = shared(params, cut);
     let bodies = partial.chunks(body_bytes(&params.ring, level));

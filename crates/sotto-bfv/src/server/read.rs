@@ -1,4 +1,5 @@
-//! Records out of an image, without the mask: for changes in place, and for encoding a table anew that is nowhere else.
+//! Records read out of an image, without the whitening: for changes in place, and for re-encoding a
+//! table of which there is no other copy.
 
 use super::group::Group;
 use super::image::PlaintextTable;
@@ -10,8 +11,8 @@ use sotto_core::{Misuse, RecordSource, Result};
 use sotto_lattice::bgv::SlotRing;
 use sotto_lattice::bgv::table_product::TableProduct as Shape;
 
-/// The numbers of the plaintexts of a group: of the columns that are `wanted`, and none of the others. `at` reads bytes of the
-/// image.
+/// Reads the numbers of the plaintexts of a group, in the columns that are `wanted`. `at` reads
+/// bytes of the image.
 pub(super) fn read<F: Family>(
     params: &Params<F>,
     shape: &Shape,
@@ -43,15 +44,15 @@ impl<F: Family> Records<F> {
         Records { table }
     }
 
-    /// Fills pieces group by group, each of which is read once: a plaintext has parts of many records, and the more of them are
-    /// wanted at once, the better.
+    /// Fills pieces group by group, each of which is read once: a plaintext has parts of many
+    /// records, so requests for more of them at once are cheaper.
     fn fill(&self, mut pieces: Vec<Piece<'_>>) -> Result<()> {
         pieces.sort_by_key(|piece| piece.group);
         let groups: Vec<_> = pieces.chunk_by_mut(|a, b| a.group == b.group).collect();
         groups.into_par_iter().try_for_each(|pieces| self.of_group(pieces))
     }
 
-    /// Fills pieces, all of one group, of which only those columns are read that a piece lies in.
+    /// Fills pieces of one group, and reads only the columns that a piece needs.
     fn of_group(&self, pieces: &mut [Piece<'_>]) -> Result<()> {
         let params = self.table.params();
         let Some(group) = pieces.first().map(|piece| piece.group) else { return Ok(()) };
@@ -70,7 +71,7 @@ impl<F: Family> Records<F> {
         Ok(())
     }
 
-    /// A piece of one record.
+    /// Makes the piece of a range of one record.
     fn piece<'a>(&self, record: u64, offset: u64, out: &'a mut [u8]) -> Result<Piece<'a>> {
         let (len, width) = (self.records(), self.record_bytes() as u64);
         let end = offset.saturating_add(out.len() as u64);
@@ -84,12 +85,12 @@ impl<F: Family> Records<F> {
     }
 }
 
-/// Bytes of one record, and where they are wanted.
+/// A range of bytes of one record, and the buffer for them.
 struct Piece<'a> {
     group: Group,
     bucket: usize,
     position: usize,
-    /// The first of them.
+    /// Offset of the first byte within the record.
     inside: usize,
     out: &'a mut [u8],
 }

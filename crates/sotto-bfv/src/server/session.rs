@@ -1,4 +1,4 @@
-//! A client's keys as the server holds them: every row as values, masks made from the seed.
+//! A client's keys as the server holds them: every row as values, and the masks made from the seed.
 
 use crate::client::key_masks;
 use crate::family::{Family, Method};
@@ -11,7 +11,8 @@ use sotto_lattice::bgv::{Pow2, RotationKey, SlotRing};
 use sotto_lattice::encrypt::MaskSource;
 use std::marker::PhantomData;
 
-/// Keys that a server of a scheme admitted: those of another scheme's are another type, and refused.
+/// Keys that a server of a scheme admitted. Keys of another scheme have another type, and are
+/// refused.
 pub struct AdmittedKeys<F> {
     pub(super) keys: EvaluationKeys,
     scheme: PhantomData<fn() -> F>,
@@ -21,20 +22,20 @@ impl<F: Family> AdmittedKeys<F> {
     /// Admits keys.
     ///
     /// # Errors
-    /// As [`EvaluationKeys::admit`].
+    /// The errors of [`EvaluationKeys::admit`].
     pub(super) fn new(params: &Params<F>, keys: &Keys) -> Result<Self> {
         Ok(AdmittedKeys { keys: EvaluationKeys::admit(params, keys)?, scheme: PhantomData })
     }
 }
 
-/// Admitted keys.
+/// The evaluation keys of a client, ready for key switching.
 #[derive(Debug)]
 pub struct EvaluationKeys {
-    /// Turns slots, if the method does.
+    /// Rotation key, if the method rotates slots.
     pub turn: Option<RotationKey<Pow2>>,
-    /// Relinearizes, if the method multiplies ciphertexts.
+    /// Relinearization key, if the method multiplies ciphertexts.
     pub square: Option<SwitchKey>,
-    /// The rounds of expansion.
+    /// Keys of the rounds of expansion.
     pub rounds: Vec<ExpansionRound>,
 }
 

@@ -1,4 +1,4 @@
-//! Moving an image to the next epoch: only the plaintexts that changed are read, changed and written.
+//! Image updates: only the plaintexts that changed are read, changed and written.
 
 use super::encode::coefficients;
 use super::group::Group;
@@ -10,8 +10,8 @@ use rayon::prelude::*;
 use sotto_core::{Misuse, RecordChange, Result, Section, Sink};
 use std::collections::BTreeMap;
 
-/// Applies changes to an image that holds the old table. There is nothing a client needs to be told: it holds nothing of the
-/// table.
+/// Applies changes to an image that holds the old table. There is no delta for clients, since they
+/// store nothing of the table.
 ///
 /// # Errors
 /// [`Misuse::IndexPastEnd`] for a change outside the records; storage errors.
@@ -31,7 +31,7 @@ pub fn revise<F: Family>(params: &Params<F>, changes: &[RecordChange], out: &dyn
     }
     let shape = shape(params)?;
     out.reserve(Section::Resident, bytes(params))?;
-    // Groups whose rows share lines follow each other, and take turns.
+    // Groups whose rows share cache lines are consecutive, and are changed one after the other.
     let bunch = |group: &Group| (group.table, group.block, shape.layout().sharing(group.row).start);
     let mut groups: Vec<_> = groups.into_iter().collect();
     groups.sort_by_key(|(group, _)| bunch(group));

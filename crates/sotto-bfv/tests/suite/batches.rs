@@ -1,11 +1,13 @@
-//! A query for a record of each of few and of many buckets, whatever the records hold and whichever are wanted.
+//! Batch queries for a record of each of few and of many buckets, whatever the records hold and
+//! whichever are requested.
 
 use crate::SCHEMES;
 use sotto_core::SchemeEntry;
 use sotto_testkit::conformance::subject::{Case, Fill, Table};
 use sotto_testkit::rng::seeded;
 
-/// So many buckets of a few rows: records that are all one, and that all differ; the same place of all, and others of each.
+/// Tests `buckets` buckets of a few rows, with equal and with different records, and with equal and
+/// with different places.
 fn batches(entry: &'static SchemeEntry, buckets: u64) {
     for fill in [Fill::Byte(0xa5), Fill::Random] {
         let table = Table::encode_buckets(entry, Case { rows: 7, row_bytes: 8, fill }, buckets);

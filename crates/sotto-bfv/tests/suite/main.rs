@@ -1,5 +1,5 @@
-//! The BFV family from outside: a client written from the page alone, batches, refusals, how often an image is read, and the
-//! noise that there is.
+//! Tests of the BFV family from outside: a client written from the specification alone, batches,
+//! refusals, how often an image is read, and the measured noise.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,

@@ -1,4 +1,4 @@
-//! The noise that there is, with the secret in hand: below the bound of each step, and about what averages say.
+//! The noise, measured with the secret: below the bound of each step, and close to the averages.
 //!
 //! Measured and average standard deviations may differ by 0.3 bits.
 
@@ -26,7 +26,8 @@ use sotto_testkit::rng::seeded;
 const TOLERANCE: f64 = 0.3;
 const SEED: PublicSeed = PublicSeed([3; 32]);
 
-/// Mean squares of errors: of selectors, of columns, of what is sent before it is rounded, and after.
+/// Mean squares of errors: of selectors, of columns, of the response before it is rounded, and
+/// after.
 #[derive(Debug)]
 struct Measured {
     selectors: f64,
@@ -67,7 +68,7 @@ fn session<F: Family>(
     EvaluationKeys { turn, square, rounds: (0..keys.rounds).map(round).collect() }
 }
 
-/// The steps of a lookup in a table filled with one byte, or with many.
+/// Measures the steps of a lookup in a table filled with one byte, or with many.
 fn measure<F: Family>(params: &Params<F>, fill: Option<u8>) -> Measured {
     let (ring, layout, rng) = (&params.ring, &params.layout, &mut seeded("noise"));
     let len = params.literal.records as usize * layout.record_bytes();
@@ -126,17 +127,19 @@ fn near(what: &str, measured: f64, average: f64) {
     assert!(off.abs() <= TOLERANCE, "{what}: off by {off:.2} bits");
 }
 
-/// What is rounded has no less than its bound: a mean of some thousand squares is within three percent of it.
+/// Checks a measured value against its bound: a mean of some thousand squares is within three
+/// percent.
 #[track_caller]
 fn below(what: &str, measured: f64, bound: f64) {
     let above = (measured / bound).log2() / 2.0;
     assert!(measured <= 1.03 * bound, "{what}: above its bound by {above:.2} bits");
 }
 
-/// What a step's average follows from: the models, the layout, and what was measured before it.
+/// The average of a step, by the models, the layout, and what was measured before it.
 type Average<'a> = &'a dyn Fn(&Steps, &Ring, &Layout, &Measured) -> [f64; 2];
 
-/// Random tables and extreme ones: the average of selectors and of what is sent, given what was measured before.
+/// Checks random and extreme tables: the average of selectors and of responses, given what was
+/// measured before.
 fn check<F: Family>(literal: Value, average: Average<'_>) {
     let params = <Params<F> as sotto_core::Params>::check(serde_json::from_value(literal).unwrap()).unwrap();
     let (ring, layout) = (&params.ring, &params.layout);
@@ -172,7 +175,8 @@ fn literal(numbers: Value) -> Value {
     literal
 }
 
-/// Parts of a record in lanes of their own, of which one has no number; an answer of two columns.
+/// Parts of a record have lanes of their own, of which one has no number; an answer has two
+/// columns.
 #[test]
 fn fastpir() {
     let numbers = json!({
@@ -197,7 +201,7 @@ fn vbpir() {
         let product = steps.tensor(steps.fresh(), measured.columns, 1.0) + switch;
         let (columns, one) = (layout.merged as f64, ring.level(1).unwrap());
         let last = columns * steps.lowered(product, ring.top()) + (columns - 1.0) * steps.key_switch(one);
-        // Each selector is turned once more than the one before.
+        // Each selector is rotated once more than the one before.
         [steps.fresh() + switch * (layout.rows - 1) as f64 / 2.0, last]
     });
 }
@@ -225,7 +229,7 @@ fn pirana() {
     }
 }
 
-/// One block; and both second dimensions.
+/// One block, and both second dimensions.
 #[test]
 fn sealpir() {
     for (ring, records, primes, answer_bits) in [

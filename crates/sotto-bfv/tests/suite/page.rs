@@ -1,7 +1,7 @@
-//! `spec/bfv.md`, tried out: a client written from the page alone, with the real server.
+//! Tests of `spec/bfv.md`: a client written from the specification alone, with the real server.
 //!
-//! Nothing here shares arithmetic, encodings or messages with the crates it tests: what the two sides understand of each other is
-//! what the page says.
+//! Nothing here shares arithmetic, encodings or messages with the tested crates: the two sides have
+//! only the specification in common.
 
 mod client;
 mod places;
@@ -13,7 +13,7 @@ use sotto_core::{SchemeEntry, TableShape};
 use sotto_testkit::memory::{MemoryRows, MemorySink};
 use std::sync::Arc;
 
-/// Asks for records of a table of so many rows, and for a record of each bucket.
+/// Queries records of a table of this shape, and a record of each bucket.
 fn asks(entry: &'static SchemeEntry, shape: &TableShape) -> Value {
     let mut params: Value = serde_json::from_slice(&(entry.select)(shape).unwrap()).unwrap();
     params["mask"] = json!("07".repeat(32));
@@ -54,7 +54,8 @@ fn vectors(entry: &'static SchemeEntry, file: &str) {
     }
 }
 
-/// Selected parameters, without buckets and with them, for records of several parts; and those of the known answers.
+/// Selected parameters, without buckets and with them, for records of several parts; and those of
+/// the known answers.
 fn slots(entry: &'static SchemeEntry, file: &str) {
     asks(entry, &TableShape::new(9000, 6, 1000));
     let params = asks(entry, &TableShape { buckets: 3, ..TableShape::new(3 * 300, 30, 1000) });

@@ -1,5 +1,5 @@
-//! How often bytes of an image are read to get records out of it: a plaintext has parts of many records, and is decoded once for
-//! all that are wanted together.
+//! How often bytes of an image are read to get records out of it: a plaintext has parts of many
+//! records, and is decoded once for all that are requested together.
 
 use crate::SCHEMES;
 use sotto_core::{Image, Section};
@@ -8,7 +8,7 @@ use sotto_testkit::memory::MemoryImage;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// An image that counts how often it is looked at.
+/// An image that counts its reads.
 struct Counted(MemoryImage, AtomicUsize);
 
 impl Image for Counted {

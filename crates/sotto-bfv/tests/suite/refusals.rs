@@ -1,4 +1,4 @@
-//! What peers send that is wrong, and parameters that are none.
+//! Refusals of malformed messages and of invalid parameters.
 
 use crate::SCHEMES;
 use serde_json::{Value, json};
@@ -12,7 +12,7 @@ fn tables() -> impl Iterator<Item = Table> {
     SCHEMES.iter().map(|entry| Table::encode_buckets(entry, SMALL, 3))
 }
 
-/// The field that a literal is refused for.
+/// The field for which a literal is refused.
 fn field(entry: &SchemeEntry, literal: &Value) -> &'static str {
     match (entry.report)(literal.to_string().as_bytes()) {
         Err(Error::Params(ParamsError::Field { field, .. })) => field,
@@ -83,7 +83,8 @@ fn what_is_not_reliable_is_refused() {
     }
 }
 
-/// Five selectors in four ciphertexts are two in each of three: such a query has another size than the literal says.
+/// Five selectors in four ciphertexts are two in each of three: such a query has another size than
+/// the literal says.
 #[test]
 fn queries_that_would_be_empty_are_refused() {
     let literal = |queries: u32| {
@@ -97,7 +98,7 @@ fn queries_that_would_be_empty_are_refused() {
     assert_eq!(field(&sealpir::ENTRY, &literal(4)), "queries");
 }
 
-/// A word that is not below its prime, in keys and in queries; messages of any other length.
+/// A word that is not below its prime, in keys and in queries; messages of another length.
 #[test]
 fn messages_that_are_none_are_the_peers_fault() {
     for table in tables() {
@@ -144,11 +145,11 @@ fn keys_of_other_schemes_are_refused() {
         assert!(matches!(admitted, Err(Error::Peer(PeerMisbehaved::Length { .. }))), "{admitted:?}");
         refusals += 1;
     }
-    // Those of VBPIR and of PIRANA are the same keys.
+    // The keys of VBPIR and of PIRANA are the same.
     assert_eq!(refusals, 4 * 4 - 6);
 }
 
-/// Answers under the keys of another client are read as something else, and harm nobody.
+/// Answers under the keys of another client decrypt to something else, and harm nobody.
 #[test]
 fn keys_of_another_client_read_nothing() {
     for table in tables() {
@@ -157,7 +158,7 @@ fn keys_of_another_client_read_nothing() {
         let session = table.session(other.as_ref());
         let (queries, ticket) = client.query(RecordIndex(1), rng).unwrap();
         let answers = table.answer(&session, &queries).unwrap();
-        // Where a single row and column are asked for, no key is used.
+        // Where the table has a single row and column, no key is used.
         let read = client.recover(ticket, &answers).unwrap();
         assert_eq!(read.bytes().len() as u64, table.report.record_bytes);
         let keyed = table.entry.id.0 != "fastpir/1";
@@ -165,7 +166,7 @@ fn keys_of_another_client_read_nothing() {
     }
 }
 
-/// In one pass with a query that is refused, and with one under keys of somebody else.
+/// One pass with a query that is refused, and with one under another client's keys.
 #[test]
 fn others_are_unharmed() {
     for table in tables() {

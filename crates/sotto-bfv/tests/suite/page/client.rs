@@ -1,4 +1,4 @@
-//! A client, from the page.
+//! A client, written from the specification.
 
 use crate::page::places::Places;
 use crate::page::ring::{Limb, decode, encode, product, ring, stream};
@@ -13,7 +13,7 @@ pub(crate) struct Client {
     /// q_0, q_1, ... and P.
     limbs: Vec<Limb>,
     secret: Vec<i64>,
-    /// Its values modulo each prime.
+    /// Values of the secret modulo each prime.
     s: Vec<Vec<u64>>,
     rng: rand_chacha::ChaCha20Rng,
 }
@@ -29,12 +29,13 @@ impl Client {
         Client { params: params.clone(), scheme: scheme.to_owned(), places, t, limbs, secret, s, rng }
     }
 
-    /// Small coefficients: what the law of errors is does not show.
+    /// Small coefficients: the distribution of errors does not show.
     fn error(&mut self) -> Vec<i64> {
         (0..self.secret.len()).map(|_| i64::from(self.rng.next_u32() % 9) - 4).collect()
     }
 
-    /// The values of the secret that X -> X^k makes s of: the coefficient of s at j k is its coefficient at j.
+    /// The values of the secret that X -> X^k maps to s: the coefficient of s at j k is its
+    /// coefficient at j.
     fn before(&self, k: usize) -> Vec<Vec<u64>> {
         let n = self.secret.len();
         let signed = |at: usize| if at < n { self.secret[at] } else { -self.secret[at - n] };
@@ -42,7 +43,7 @@ impl Client {
         self.limbs.iter().map(|limb| limb.values(&before)).collect()
     }
 
-    /// "Keys".
+    /// Section "Keys".
     pub(crate) fn keys(&mut self) -> Vec<u8> {
         let n = self.secret.len();
         let (s, square) = (self.s.clone(), {
@@ -82,7 +83,7 @@ impl Client {
         out
     }
 
-    /// "Query", for a place of each bucket.
+    /// Section "Query", for a place of each bucket.
     pub(crate) fn query(&mut self, places: &[u64]) -> Vec<u8> {
         let (seed, t) = ([0x44; 32], self.t);
         let mut out = seed.to_vec();
@@ -104,7 +105,7 @@ impl Client {
         out
     }
 
-    /// The coefficients that a ciphertext of so many bits holds.
+    /// The coefficients that a ciphertext of `t_b` and `t_a` bits holds.
     fn opened(&self, bytes: &[u8], [t_b, t_a]: [u32; 2]) -> Vec<u64> {
         let (n, t) = (self.secret.len(), u128::from(self.t));
         let (body, mask) = bytes.split_at(n * t_b as usize / 8);
@@ -117,7 +118,7 @@ impl Client {
         words(body, t_b, n).into_iter().zip(&hidden).map(read).collect()
     }
 
-    /// "Answer": the record of each bucket.
+    /// Section "Answer": the record of each bucket.
     pub(crate) fn read(&self, wanted: &[u64], answer: &[u8]) -> Vec<Vec<u8>> {
         let (places, n, bits) = (&self.places, self.secret.len(), self.places.bits);
         let sent = [0, 1].map(|i| self.params["answer_bits"][i].as_u64().unwrap() as u32);

@@ -1,9 +1,9 @@
-//! "Where records lie", and which plaintexts a query has.
+//! Section "Where records lie", and the plaintexts of a query.
 
 use crate::page::ring;
 use serde_json::Value;
 
-/// The numbers of a literal, and what the page makes of them.
+/// The numbers of a literal, and what the specification derives from them.
 pub(crate) struct Places {
     scheme: String,
     pub(crate) n: usize,
@@ -56,7 +56,7 @@ impl Places {
         self.words * self.bits / 8
     }
 
-    /// g, by which a turn moves slots.
+    /// g, by which a rotation moves slots.
     pub(crate) fn gap(&self) -> usize {
         (self.lanes / 2).max(1)
     }
@@ -83,14 +83,14 @@ impl Places {
         position / turns * turns + (position + turns - by % turns) % turns
     }
 
-    /// The slot where number k of the record at a place is in an answer, whose number is the column's over `merged`.
+    /// The answer, and the slot in it, of number k of the record at a place.
     pub(crate) fn answered(&self, bucket: usize, i: u64, k: usize) -> (usize, usize) {
         let (column, lane) = (k % self.width, bucket * self.split + k / self.width);
         let position = self.turned(self.place(i).2, (column % self.merged) as u64);
         (column / self.merged, self.slot(lane, position))
     }
 
-    /// The index of a record's mask.
+    /// The index of a record's whitening stream.
     pub(crate) fn masked(&self, bucket: usize, i: u64) -> u64 {
         bucket as u64 * self.rows * self.blocks * self.positions + i
     }

@@ -3,7 +3,7 @@
 use rand_chacha::ChaCha20Rng;
 use rand_core::{Rng as _, SeedableRng};
 
-/// The page's table of rings: name, n, t, bits of data, primes.
+/// A ring of the specification's table: name, n, t, bits of data, primes.
 type Ring = (&'static str, usize, u64, usize, &'static [u64]);
 
 /// The two primes of 50 bits that slots have, and a third one; those that coefficients have.
@@ -19,7 +19,7 @@ const RINGS: [Ring; 5] = [
     ("n4096-t2^10-q70", 4096, 1 << 10, 10, &NARROW),
 ];
 
-/// The ring of that name.
+/// The ring of a name.
 pub(crate) fn ring(name: &str) -> Ring {
     RINGS.into_iter().find(|ring| ring.0 == name).unwrap()
 }
@@ -79,7 +79,8 @@ impl Limb {
         64 - self.q.leading_zeros()
     }
 
-    /// "Masks come from streams": words of as many bits as the prime has, those not below it skipped.
+    /// Section "Masks come from streams": words of as many bits as the prime has, skipping those
+    /// not below it.
     pub(crate) fn mask(&self, stream: &mut ChaCha20Rng) -> Vec<u64> {
         let mut words = std::iter::repeat_with(|| stream.next_u64() & ((1 << self.bits()) - 1));
         words.by_ref().filter(|word| *word < self.q).take(self.n).collect()
@@ -156,7 +157,7 @@ pub(crate) fn product(a: &[u64], secret: &[i64]) -> Vec<u64> {
     (0..n).map(|i| long[i].wrapping_sub(long[i + n])).collect()
 }
 
-/// "Streams" of cube.md.
+/// Section "Streams" of cube.md.
 pub(crate) fn stream(seed: &[u8; 32], label: &str, index: u64) -> ChaCha20Rng {
     let mut bytes = seed.to_vec();
     bytes.extend((label.len() as u64).to_le_bytes());
