@@ -1,18 +1,19 @@
-//! What layouts of a keyword table cost: `cargo run -p sotto-db --example layouts -- KEYS VALUE_BYTES [LOOKUPS [SCHEME]]`, with
-//! SimplePIR or `ypir-sp`.
+//! Prints the costs of layouts of a keyword table: `cargo run -p sotto-db --example layouts -- KEYS
+//! VALUE_BYTES [LOOKUPS [SCHEME]]`, with SimplePIR or `ypir-sp`.
 //!
 //! | layout | what a lookup fetches |
 //! |---|---|
 //! | two probes | two rows of a cuckoo table |
-//! | one probe | the row that follows from the key's hash; rows have room for the fullest |
-//! | cuts | the row that public cuts say |
-//! | filter | the sum of three or four records, of which a binary fuse filter is made in every place for an entry |
-//! | band | the sum of a few records of 128 that are neighbors, with equations in every place for an entry |
+//! | one probe | the row that follows from the key's hash; rows have space for the fullest |
+//! | cuts | the row that public cuts name |
+//! | filter | the sum of three or four records; a binary fuse filter is built for every place of an entry in a record |
+//! | band | the sum of a few of 128 consecutive records, with equations for every place of an entry in a record |
 //!
-//! For each, the number of slots or the matrix is tried that makes it cheapest: bytes of a lookup, its share of the hint and
-//! of the catalog, and the server's work at 8,000 multiply-adds a byte, as the scheme prices it. All are of this project but
-//! the filter, which is counted, by the sizes that Graf and Lemire publish (2022), and by the normal approximation of how
-//! evenly keys fall on filters.
+//! For each layout, the number of slots or the matrix that makes it cheapest is searched: bytes of
+//! a lookup, its share of the hint and of the catalog, and the server's work at 8,000 multiply-adds
+//! per byte, as the scheme reports it. All layouts are implemented in this project except the
+//! filter, whose costs are computed from the sizes that Graf and Lemire publish (2022), and from
+//! the normal approximation of how evenly keys fall on filters.
 #![forbid(unsafe_code)]
 
 use sotto_core::{Misuse, ParamsReport, SchemeEntry, SumElement, TableShape};
@@ -25,7 +26,7 @@ const TAG_BYTES: u64 = 11;
 struct Layout {
     name: String,
     lookups: u64,
-    /// Slots over keys.
+    /// Ratio of slots to keys.
     over: f64,
     catalog_bytes: u64,
     report: ParamsReport,
@@ -63,7 +64,8 @@ fn main() -> Result<()> {
     let cuts = slots().map(|slots| {
         fit(format!("cuts, {slots} slots"), 1, 0.97, slots, entry, |rows, _| rows.div_ceil(3) * 4)
     });
-    // A filter for each place for an entry in a record, and in each filter as many places as there are records.
+    // There is a filter for each place of an entry in a record, and each filter has as many places
+    // as there are records.
     let filter = |ways: u64, filters: u64| {
         let mean = keys as f64 / filters as f64;
         // The fullest of the filters, or nearly, decides for all.
@@ -80,7 +82,8 @@ fn main() -> Result<()> {
             false => Err("a record has other places".into()),
         }
     };
-    // Strips of a band, in each of which there is room for one key of 64 more than its share, and a fiftieth more rows.
+    // Strips of a band, each with space for one key in 64 more than its share, and two percent more
+    // rows.
     let strips = (16..=128).map(|i| 2f64.powf(f64::from(i) / 8.0) as u64).map(|strips| {
         let room = (keys as f64 / strips as f64 * (1.0 + 1.0 / 64.0)).ceil() as u64 + 1;
         let load = keys as f64 / ((room + room / 50 + 8) * strips) as f64;
@@ -116,7 +119,8 @@ fn none(_: u64, _: u64) -> u64 {
     0
 }
 
-/// `catalog` gives bytes of the catalog for rows and slots.
+/// Cheapest layout, where `catalog` returns the bytes of the catalog for a number of rows and
+/// slots.
 fn fit(
     scheme: &SchemeEntry,
     name: String,
@@ -139,7 +143,8 @@ fn fit(
     Ok(Layout { name, lookups: probes, over: 1.0 / load, catalog_bytes, report, price })
 }
 
-/// Rows that each have room for the keys whose hash says so, in every second attempt at least (Chernoff).
+/// Rows that each have space for the keys that hash to them, in at least every second attempt
+/// (Chernoff).
 fn rows_of_one_choice(keys: u64, slots: u64) -> u64 {
     let over = slots as f64 + 1.0;
     let is_enough = |rows: &u64| {

@@ -1,8 +1,9 @@
-//! Which pages an image lies on once it was encoded:
-//! `cargo run --release -p sotto-db --example pages -- SCHEME MIB [ROW_BYTES] [DIR]`.
+//! Prints which pages an image is on after it was encoded: `cargo run --release -p sotto-db
+//! --example pages -- SCHEME MIB [ROW_BYTES] [DIR]`.
 //!
-//! The image is encoded into a folder that goes away, opened, read once through its mapping, and looked at; then what answers
-//! are made from is read in turns with a copy of it on huge pages. One thread.
+//! The image is encoded into a temporary folder, opened, read once through its mapping, and
+//! inspected. Then the section that answers are computed from is read, alternating with a copy of
+//! it on huge pages. One thread.
 #![forbid(unsafe_code)]
 
 use sotto_core::{Image, Result as CoreResult, SchemeEntry};

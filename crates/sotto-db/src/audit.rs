@@ -1,4 +1,4 @@
-//! Whether an image holds the rows that its catalog commits to.
+//! Checks that an image holds the rows that its catalog commits to.
 
 use crate::image::map::FileMapping;
 use crate::parts;
@@ -11,17 +11,19 @@ use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Into so many blocks a table is divided that is read back, unless they have fewer or more bytes than these.
+/// Number of blocks that a table is divided into when it is read back, before the limits on the
+/// bytes of a block apply.
 const PARTS: u64 = 8;
 const BLOCK: std::ops::RangeInclusive<u64> = 8 << 20..=128 << 20;
 
-/// Reads all rows back out of an image and compares them with the root that its publisher has signed, and so too what proves
-/// them where rows are verified one by one. Goes on for as long as `go_on` says so, and gives whether it came to the end. Uses
-/// the current pool of threads. Parts of a table that is cut are joined first, in a file without a name.
+/// Reads all rows back out of an image and compares them with the root that its publisher signed.
+/// Where rows are verified one by one, their proofs are compared too. The audit continues as long
+/// as `go_on` returns true; the result says whether it was completed. It uses the current thread
+/// pool. The parts of a table in parts are joined first, in an unnamed temporary file.
 ///
 /// # Errors
-/// [`ImageProblem::Rows`] if they are others, [`ImageProblem::ChangedRows`] if the image was written to meanwhile; those of
-/// opening.
+/// [`ImageProblem::Rows`] if the rows differ from the committed ones, [`ImageProblem::ChangedRows`]
+/// if the image was written to meanwhile, and the errors of opening an image.
 pub fn audit(
     entry: &SchemeEntry,
     image: &Arc<ImageFile>,
@@ -34,7 +36,7 @@ pub fn audit(
     let records = (entry.server.records)(catalog.params.to_string().as_bytes(), image.clone());
     let records = records.map_err(DbError::Scheme)?;
     let found = differs(catalog, &packing, records.as_ref(), watch, go_on)?;
-    // What was read may be zeros, if the file was cut short.
+    // The bytes read may be zeros if the file was cut short.
     image.check()?;
     let refuse =
         |what| DbError::Image { path: image.path().to_owned(), problem: ImageProblem::Rows { what } };
@@ -50,12 +52,13 @@ pub fn audit(
     }
 }
 
-/// Whether the rows that clients stream, as they came into `file`, are those that a catalog commits to, in whatever order the
-/// scheme has them. Nobody else writes to the file; `path` is what it is called in an error.
+/// Checks whether the streamed rows in `file` are those that a catalog commits to, whatever the
+/// order in which the scheme stores them. No other process may write to the file; `path` names it
+/// in errors.
 ///
 /// # Errors
-/// [`DbError::Catalog`] for a catalog that contradicts itself; [`DbError::Scheme`] if the bytes are no rows of the scheme's, or
-/// too few; [`DbError::Io`] if the file cannot be mapped.
+/// [`DbError::Catalog`] for a catalog that contradicts itself; [`DbError::Scheme`] if the bytes are
+/// not rows of the scheme, or are too few; [`DbError::Io`] if the file cannot be mapped.
 pub fn is_committed(
     entry: &SchemeEntry,
     catalog: &Catalog,
@@ -70,7 +73,7 @@ pub fn is_committed(
     Ok(matches!(differs(catalog, &packing, records.as_ref(), watch, &|| true)?, AuditedRows::Tree(_)))
 }
 
-/// An image of which only the rows are there.
+/// An image that has only the rows section.
 struct StreamedRows(FileMapping);
 
 impl Image for StreamedRows {
@@ -79,13 +82,13 @@ impl Image for StreamedRows {
     }
 }
 
-/// What comes of reading all rows.
+/// Result of reading all rows of an image.
 enum AuditedRows {
-    /// Somebody stopped it.
+    /// The audit was stopped before its end.
     Nothing,
-    /// Other rows.
+    /// The rows differ from the committed ones.
     OtherRows,
-    /// Those of the root, and the tree over them.
+    /// The rows match the root, and this is the tree over them.
     Tree(RowsTree),
 }
 

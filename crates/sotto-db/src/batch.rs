@@ -1,4 +1,5 @@
-//! A table in, a stack out, whose tables are the buckets of a batch code: several rows, or values of keys, in one round.
+//! Encodes a table as a stack whose tables are the buckets of a batch code: one round fetches
+//! several rows, or the values of several keys.
 
 mod round;
 
@@ -19,39 +20,41 @@ use sotto_prg::PublicSeed;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// How rounds are made.
+/// Options of a batch code.
 pub struct BatchOptions<'a> {
-    /// The most rows, or keys, that one round is for.
+    /// Largest number of rows, or keys, that one round fetches.
     pub most: usize,
-    /// Seeds the code, which is public.
+    /// Seed of the code; it is public.
     pub seed: PublicSeed,
-    /// How many queries one request has room for, where each lookup takes so many and costs so much: what both ends of the wire
-    /// agree on.
+    /// Returns how many queries fit into one request, given the costs of a query and the number of
+    /// queries per lookup. Both ends of the wire must agree on it.
     pub room: &'a dyn Fn(&Costs, usize) -> usize,
 }
 
-/// What was encoded.
+/// Summary of an encoded stack.
 #[derive(Debug)]
 pub struct BatchSummary {
-    /// The stack.
+    /// Signed description of the stack.
     pub stack: Stack,
-    /// Its layers, as clients read them.
+    /// Layers of the stack, as clients read them.
     pub layers: BatchAccess,
-    /// What a round costs.
+    /// Costs of one round.
     pub round: BatchRequestCost,
-    /// The catalog of any of its tables.
+    /// Catalog of the last table of the stack.
     pub catalog: Catalog,
-    /// Bytes of the rows that were encoded, each counted once.
+    /// Bytes of the encoded rows; each row is counted once.
     pub table_bytes: u64,
-    /// What the operator should hear.
+    /// Notes on the source data for the operator.
     pub notes: Notes,
 }
 
-/// Encodes what `read` reads as the next epoch of the stack in the folder that is locked. Its tables have the options' name and a
-/// number; kind, layers and value are those of what was read.
+/// Encodes the table of `read` as the next epoch of the stack in the locked folder. Each table of
+/// the stack is named after the options' name and a number; kind, layers and value are those of the
+/// ingested table.
 ///
 /// # Errors
-/// [`DbError`]; among them [`DbError::NoStack`], [`DbError::OtherStack`], and parameters that are refused.
+/// [`DbError`]; among them [`DbError::NoStack`], [`DbError::OtherStack`], and parameters that are
+/// refused.
 pub fn encode_batch(
     entry: &'static SchemeEntry,
     read: impl FnOnce() -> Result<IngestedTable>,
@@ -66,13 +69,14 @@ pub fn encode_batch(
     }
     let before = StackDir::find(out).map(|dir| dir.read()).transpose()?.map(|(_, before)| before);
     let IngestedTable { table, kind, value, layers, origin, notes } = read()?;
-    // Keys are found above the code, lengths in the rows of its tables.
+    // Keys are found above the code; lengths are in the rows of its tables.
     let (above, below): (Vec<_>, Vec<_>) = layers.into_iter().partition(|layer| layer.name == keyword::NAME);
     // A key takes several rows.
     let keyword = above.first().map(|layer| Keyword::parse(layer.params.to_string().as_bytes()));
     let each =
         keyword.transpose().map_err(DbError::Scheme)?.map_or(1, |keyword| keyword.params().probes as usize);
-    // Where a row's copies lie follows from how many rows there are, so the room is rows, of zeros.
+    // Where a row's copies are stored follows from the number of rows, so the headroom consists of
+    // rows of zeros.
     let rows = table.rows().saturating_add(options.headroom);
     let sizes = sizes(before.as_ref(), &options.table, rows, (batch.most, each), out)?;
     let params = Params::new(sizes, batch.seed);
@@ -125,7 +129,7 @@ pub fn encode_batch(
         created,
         expires: options.lifetime.map(|lifetime| created.saturating_add(lifetime)),
     };
-    // As clients will read it.
+    // The layers as clients will read them.
     let read = BatchAccess::of(&stack)?.zip(last);
     let (layers, catalog) = read.ok_or(CatalogError::Disagree { what: "the layers of a batch code" })?;
     if above.is_empty() {
@@ -145,7 +149,8 @@ struct Job<'a> {
 }
 
 impl Job<'_> {
-    /// The next epoch of one of the tables, and its catalog. It consists of one bucket of the code, or of all.
+    /// Encodes the next epoch of one table of the stack and returns its catalog. A group consists
+    /// of one bucket of the code, or of all buckets.
     fn group(
         &self,
         dir: &StackDir,
@@ -158,15 +163,16 @@ impl Job<'_> {
         Ok(folder.open_epoch(written.epoch)?.catalog().clone())
     }
 
-    /// How many queries a round takes of tables without wide rows.
+    /// Number of queries in a round over tables without wide rows.
     fn queries(&self) -> u64 {
         let buckets = self.code.buckets();
         let buckets = if self.entry.batch.is_some() { buckets.min(1) } else { buckets };
         (buckets + self.code.sizes().spare) as u64
     }
 
-    /// Refuses, before anything is copied, tables that the scheme cannot serve, more than a stack has, and a code that asks the
-    /// whole table more often than one request has room for.
+    /// Checks the stack before anything is copied. It refuses tables that the scheme cannot serve,
+    /// more tables than a stack may have, and a code that queries the whole table more often than
+    /// one request allows.
     fn check(&self, row_bytes: u64, room_of: &dyn Fn(&Costs, usize) -> usize) -> Result<()> {
         let (code, sizes) = (self.code, self.code.sizes());
         let of_buckets = if self.entry.batch.is_some() { code.buckets().min(1) } else { code.buckets() };
@@ -205,8 +211,9 @@ fn numbered(stack: &TableName, number: usize) -> Result<TableName> {
     format!("{stack}-{number}").parse().map_err(|_| long())
 }
 
-/// The code of a new stack for so many at once, which take so many rows each; of one that is there, the same for other rows,
-/// since clients and servers know its tables.
+/// Sizes of the code of a new stack for `most` keys per round, each of which takes `each` rows. The
+/// code of an existing stack changes only its number of rows, since clients and servers know its
+/// tables.
 fn sizes(
     before: Option<&Stack>,
     name: &TableName,

@@ -1,4 +1,4 @@
-//! A table in, the next epoch's image out.
+//! Encodes a table as the image of the next epoch.
 
 use crate::image::ImageWriter;
 use crate::key_rotation;
@@ -21,41 +21,43 @@ use sotto_core::{Artifact, Epoch, Goal, Misuse, PartEntry, SchemeEntry, Section,
 use std::path::PathBuf;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-/// What to call a table, and how to encode it.
+/// Name of a table and options of its encoding.
 pub struct EncodeOptions<'a> {
-    /// The table's name.
+    /// Name of the table.
     pub table: TableName,
-    /// How a user names a row.
+    /// Kind of the table, which says how users name a row.
     pub kind: TableKind,
-    /// What a row's bytes mean.
+    /// Meaning of a row's bytes.
     pub value: ValueKind,
-    /// What is stacked on the scheme.
+    /// Layers on top of the scheme.
     pub layers: Vec<LayerEntry>,
-    /// Rows that there is to be room for after the table's own.
+    /// Empty rows to reserve after the table's own rows.
     pub headroom: u64,
-    /// How many lookups one client is expected to make per epoch.
+    /// Expected number of lookups that one client makes per epoch.
     pub lookups_per_client: u64,
-    /// How many lookups one request makes, in this table and in others like it: 1, or what a layer over it says
-    /// ([`TableShape::together`]). A lookup of a row of each bucket is one.
+    /// Number of lookups that one request makes in this table and in others like it: 1, or the
+    /// number that a layer above prescribes ([`TableShape::lookups_per_request`]). A lookup of a
+    /// row of each bucket counts as one.
     pub together: u64,
-    /// What parameters are chosen for, where the scheme has a choice.
+    /// Objective for the choice of parameters, where the scheme has a choice.
     pub goal: Goal,
-    /// A named parameter set of the scheme, instead of whichever is best.
+    /// Named parameter set of the scheme; `None` chooses the best one.
     pub set: Option<String>,
     /// Whether rows can be verified one by one.
     pub verified: RowProofs,
-    /// How many threads encode; `None` for one per core.
+    /// Number of encoding threads; `None` for one per core.
     pub threads: Option<usize>,
-    /// Where the data comes from, in the words its license asks for.
+    /// Attribution of the data, in the words that its license requires.
     pub attribution: Option<String>,
-    /// For how many seconds the catalog is good; `None` for ever.
+    /// Seconds for which the catalog is valid; `None` for no expiry.
     pub lifetime: Option<u64>,
-    /// Signs the catalog.
+    /// Key that signs the catalog.
     pub key: &'a SigningKey,
 }
 
 impl<'a> EncodeOptions<'a> {
-    /// A table of bytes that is asked by index, one row to a request, with nothing stacked on the scheme.
+    /// Default options for a table of bytes that is queried by index, one row per request, without
+    /// layers.
     pub fn new(table: TableName, key: &'a SigningKey) -> Self {
         EncodeOptions {
             table,
@@ -76,46 +78,49 @@ impl<'a> EncodeOptions<'a> {
     }
 }
 
-/// What was encoded.
+/// Summary of an encoded table.
 #[derive(Debug, Clone, Serialize)]
 pub struct EncodeSummary {
-    /// The image.
+    /// Path of the image.
     pub image: PathBuf,
-    /// Its epoch.
+    /// Epoch of the image.
     pub epoch: Epoch,
-    /// Rows in the table, with those that fill its buckets up.
+    /// Number of rows in the table, including those that fill up its buckets.
     pub rows: u64,
     /// Bytes in a row.
     pub row_bytes: u64,
-    /// Records of the scheme.
+    /// Number of records of the scheme.
     pub records: u64,
     /// Bytes in a record.
     pub record_bytes: u64,
     /// Queries per lookup of a row.
     pub lookups: usize,
-    /// How many nodes of proof each lookup brings; none if rows cannot be verified one by one.
+    /// Number of proof nodes that each lookup fetches; `None` if rows cannot be verified one by
+    /// one.
     pub path: Option<u32>,
-    /// Bytes of the table itself.
+    /// Bytes of the plaintext rows.
     pub table_bytes: u64,
     /// Bytes of the image.
     pub image_bytes: u64,
-    /// Bytes a client fetches before its first lookup.
+    /// Bytes that a client downloads before its first lookup.
     pub artifact_bytes: u64,
-    /// Bytes of the rows that are kept beside the image for updates; 0 where none need them.
+    /// Bytes of the rows that are stored beside the image for updates; 0 where no update needs
+    /// them.
     pub kept_bytes: u64,
-    /// Seconds the scheme took.
+    /// Seconds that the scheme's encoder took.
     pub encode_seconds: f64,
-    /// Seconds for digests, the catalog, and bringing it all to the disk.
+    /// Seconds for digests, the catalog, and syncing everything to disk.
     pub seal_seconds: f64,
-    /// Bits of security, by the scheme's own account.
+    /// Bits of security, as the scheme estimates them.
     pub security_bits: f64,
-    /// log2 of the bound on the probability that a lookup of a row fails.
+    /// Base-2 logarithm of the bound on the probability that a lookup of a row fails.
     pub failure_log2: f64,
 }
 
-/// Encodes `table` with a scheme, as the next epoch of the folder that is locked.
+/// Encodes `table` with a scheme, as the next epoch of the locked folder.
 ///
-/// Nothing is read into memory whole. On any error the folder is as it was.
+/// The table is streamed and never read into memory as a whole. On any error the folder is left as
+/// it was.
 ///
 /// # Errors
 /// [`DbError`]; among them parameters that are refused, and a full disk.
@@ -129,11 +134,13 @@ pub fn encode_table(
     encode_pieces(entry, &[table], lock, (options, PiecesToWrite::Whole), watch)
 }
 
-/// Encodes tables as the equal buckets of one, of each of which one query asks for a row: those with fewer rows than others
-/// are filled up with rows of zeros, and all of them to whole records. A single table is encoded as it is.
+/// Encodes several tables as the equal buckets of one table, such that one query fetches a row of
+/// each bucket. Shorter tables are filled up with rows of zeros, and all of them to whole records.
+/// A single table is encoded as it is.
 ///
 /// # Errors
-/// As [`encode_table`]; [`Misuse::Rule`] for tables of several widths, and for room after the rows of buckets.
+/// The errors of [`encode_table`]; [`Misuse::Rule`] for tables of several widths, and for headroom
+/// after the rows of buckets.
 pub fn encode_buckets(
     entry: &SchemeEntry,
     tables: &[&dyn TableSource],
@@ -144,10 +151,11 @@ pub fn encode_buckets(
     encode_pieces(entry, tables, lock, (options, PiecesToWrite::Whole), watch)
 }
 
-/// The same for a table that may be cut: what is written is its pieces then, and the image is the front.
+/// Encodes buckets as [`encode_buckets`] does, as a whole image or in parts. For a table in parts
+/// this writes the requested pieces, and the image of the summary is the front.
 ///
 /// # Errors
-/// As [`encode_buckets`]; [`DbError::CannotCut`], [`DbError::TooManyParts`].
+/// The errors of [`encode_buckets`]; [`DbError::CannotCut`], [`DbError::TooManyParts`].
 pub fn encode_pieces(
     entry: &SchemeEntry,
     tables: &[&dyn TableSource],
@@ -208,7 +216,7 @@ pub fn encode_pieces(
         created,
         expires: options.lifetime.map(|lifetime| created.saturating_add(lifetime)),
     };
-    // What cannot be signed in the end is refused before the work and not after.
+    // A catalog that cannot be signed is refused before the work, not after it.
     draft.check()?;
     let cuts =
         pieces.parts().map(|parts| parts::check(entry, &draft.params.to_string(), parts)).transpose()?;
@@ -240,7 +248,7 @@ pub fn encode_pieces(
     draft.terms(entry)?;
     let artifact_bytes = bytes_of(&draft);
     let signed = key_rotation::sign(lock.dir(), &draft, options.key)?;
-    // A row of keys is changed by whoever knows what else is in it.
+    // Changing a row of a keyword table requires the other keys in it.
     let is_kept = draft.kind == TableKind::Keyword && entry.server.revise.is_some();
     let keep =
         || stored_rows::keep(lock.dir().rows_path(epoch), draft.digest()?, made_of.unwrap_or(table), watch);
@@ -269,8 +277,9 @@ pub fn encode_pieces(
     })
 }
 
-/// Gives an image its name, after what is kept beside it for updates: without these it could not be updated, and they are
-/// removed by the next writer if there is no image.
+/// Gives an image its lasting name, after the files that are stored beside it for updates. The
+/// image could not be updated without these files; the next writer removes them if the image is
+/// missing.
 pub(crate) fn publish(
     lock: &WriteLock,
     (writer, entry, pieces): (ImageWriter<'_>, &SchemeEntry, PiecesToWrite),
@@ -298,16 +307,18 @@ pub(crate) fn publish(
     Ok(image)
 }
 
-/// Whether what is cut need not be made: it is no file of clients, and its digest is not in the catalog.
+/// Whether the resident section need not be encoded because only the front is written. Clients do
+/// not fetch that section, and the catalog does not contain its digest.
 fn is_front_alone(pieces: PiecesToWrite, cuts: &PartEntry, entry: &SchemeEntry) -> bool {
     matches!(pieces, PiecesToWrite::Front(_)) && cuts.section == Section::Resident && entry.state.is_none()
 }
 
-/// A folder holds one table of one publisher: a mistyped path must not put another table's epoch on top,
-/// and another key would turn away every client that pinned the first.
+/// Checks that the folder holds earlier epochs of this table and publisher, if any. A mistyped path
+/// must not add an epoch to another table, and another key would be refused by every client that
+/// pinned the first.
 pub(crate) fn check_folder(lock: &WriteLock, wanted: &TableName, key: &SigningKey) -> Result<()> {
     let Some(epoch) = lock.dir().latest()? else { return Ok(()) };
-    // A damaged last image is no reason to refuse a fresh one.
+    // A damaged newest image does not prevent encoding the next one.
     let Ok(image) = lock.dir().open_epoch(epoch) else { return Ok(()) };
     let dir = lock.dir().path().to_owned();
     if image.catalog().table != *wanted {
@@ -321,7 +332,8 @@ pub(crate) fn check_folder(lock: &WriteLock, wanted: &TableName, key: &SigningKe
     Ok(())
 }
 
-/// Runs `work` on a pool of its own if a number of threads was given. Schemes use the current pool.
+/// Runs `work` on a thread pool of its own if a number of threads is given. Schemes use the current
+/// pool.
 pub fn in_pool<T: Send>(threads: Option<usize>, work: impl FnOnce() -> T + Send) -> Result<T> {
     let Some(threads) = threads else { return Ok(work()) };
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.max(1)).build();
@@ -332,7 +344,8 @@ pub(crate) fn unix_seconds() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }
 
-/// The digest of rows that are no artifact, for a scheme whose clients keep state made of them.
+/// Digest of rows that are not an artifact, for a scheme whose clients keep state derived from
+/// them.
 pub(crate) fn rows_digest(
     entry: &SchemeEntry,
     artifacts: &[ArtifactEntry],
@@ -342,7 +355,7 @@ pub(crate) fn rows_digest(
     writer.resident_digest().filter(|_| entry.state.is_some() && !named)
 }
 
-/// Bytes of what a client fetches.
+/// Bytes of all artifacts that clients download.
 pub(crate) fn bytes_of(catalog: &Catalog) -> u64 {
     catalog.client_artifacts().map(|entry| entry.bytes).sum()
 }

@@ -1,16 +1,16 @@
-//! A table's folder: its epochs, its signing key, its one writer.
+//! A table's folder: its epochs, its signing key, its write lock.
 //!
 //! ```text
-//! DIR/epoch-00000001.sotto   the images, one per epoch, never changed once there
+//! DIR/epoch-00000001.sotto   one image per epoch, never changed once it exists
 //! DIR/epoch-00000002.sotto
-//! DIR/epoch-00000003.front   one that is cut: its front, and beside it its parts
+//! DIR/epoch-00000003.front   the front of an image in parts; its parts are beside it
 //! DIR/epoch-00000003.part-0000-of-0002
-//! DIR/epoch-00000001.delta   what is left of an older one: its catalog, and what changed in it
-//! DIR/epoch-00000002.rows    the rows of the newest, where an update needs them: see [`crate::kept`]
-//! DIR/epoch-00000002.written how much of the newest was written under its mask, where it has one: see [`crate::written`]
+//! DIR/epoch-00000001.delta   the remnant of an older epoch: its catalog and its rows delta
+//! DIR/epoch-00000002.rows    plaintext rows of the newest epoch, where updates need them: see [`crate::stored_rows`]
+//! DIR/epoch-00000002.written write counts of the newest epoch, if it is whitened: see [`crate::write_counts`]
 //! DIR/signing.key            signs the catalogs; mode 0600
 //! DIR/oprf.key               opens the rows of a symmetric table; mode 0600
-//! DIR/write.lock             held by the one process that writes
+//! DIR/write.lock             locked by the one process that writes
 //! ```
 
 mod keys;
@@ -32,23 +32,23 @@ const REMNANT_SUFFIX: &str = ".delta";
 const ROWS_SUFFIX: &str = ".rows";
 const WRITTEN_SUFFIX: &str = ".written";
 
-/// A table's folder. Reading needs no lock: images appear whole and never change.
+/// The folder of a table. Reading needs no lock: images appear atomically and never change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TableDir {
     path: PathBuf,
 }
 
 impl TableDir {
-    /// An existing folder.
+    /// Opens an existing folder.
     ///
     /// # Errors
-    /// [`DbError::Io`] if there is none.
+    /// [`DbError::Io`] if the folder does not exist.
     pub fn open(path: &Path) -> Result<Self> {
         fs::read_dir(path).map_err(|e| DbError::io("opening the table's folder", path, e))?;
         Ok(TableDir { path: path.to_owned() })
     }
 
-    /// A folder, made if it is not there.
+    /// Opens a folder, and creates it if it does not exist.
     ///
     /// # Errors
     /// [`DbError::Io`].
@@ -57,12 +57,12 @@ impl TableDir {
         TableDir::open(path)
     }
 
-    /// The folder.
+    /// Path of the folder.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The epochs in the folder, oldest first.
+    /// Epochs in the folder, oldest first.
     ///
     /// # Errors
     /// [`DbError::Io`].
@@ -74,7 +74,7 @@ impl TableDir {
         Ok(epochs)
     }
 
-    /// The epochs of which a remnant is in the folder, oldest first.
+    /// Epochs of which only a remnant is in the folder, oldest first.
     ///
     /// # Errors
     /// [`DbError::Io`].
@@ -82,7 +82,8 @@ impl TableDir {
         self.numbered(REMNANT_SUFFIX)
     }
 
-    /// Removes what is kept beside images for updates, of all epochs but one: only the newest is updated.
+    /// Removes the files stored beside images for updates, of all epochs except `newest`: only the
+    /// newest epoch is updated.
     pub(crate) fn prune_update_files(&self, newest: Option<Epoch>) -> Result<()> {
         let rows = self.numbered(ROWS_SUFFIX)?.into_iter().map(|epoch| (epoch, self.rows_path(epoch)));
         let written = self.numbered(WRITTEN_SUFFIX)?.into_iter();
@@ -110,7 +111,7 @@ impl TableDir {
         Ok(epochs)
     }
 
-    /// The newest epoch, if there is one.
+    /// The newest epoch in the folder, if there is one.
     ///
     /// # Errors
     /// [`DbError::Io`].
@@ -118,17 +119,18 @@ impl TableDir {
         Ok(self.epochs()?.pop())
     }
 
-    /// Where the image of `epoch` is, or would be.
+    /// Path of the image of `epoch`, whether it exists or not.
     pub fn image_path(&self, epoch: Epoch) -> PathBuf {
         self.path.join(format!("{IMAGE_PREFIX}{:08}{IMAGE_SUFFIX}", epoch.0))
     }
 
-    /// Where the front of `epoch` is, or would be.
+    /// Path of the front of `epoch`, whether it exists or not.
     pub fn front_path(&self, epoch: Epoch) -> PathBuf {
         self.path.join(format!("{IMAGE_PREFIX}{:08}{FRONT_SUFFIX}", epoch.0))
     }
 
-    /// The files that the image of `epoch` lies in: whole, or in pieces. The front is the first to go, and with it the table.
+    /// Files that hold the image of `epoch`, whole or in pieces. The front comes first, so that
+    /// removing the files in order removes the table first.
     ///
     /// # Errors
     /// [`DbError::Io`].
@@ -139,7 +141,7 @@ impl TableDir {
         Ok([front, self.image_path(epoch)].into_iter().filter(|path| path.exists()).chain(parts).collect())
     }
 
-    /// All parts in the folder, with the fronts that they are beside of, which may be missing.
+    /// All parts in the folder, each with the path of its front, which may be missing.
     fn parts_in_folder(&self) -> Result<Vec<(PathBuf, PathBuf)>> {
         let failed = |e| DbError::io("reading the table's folder", &self.path, e);
         let mut parts = Vec::new();
@@ -153,26 +155,26 @@ impl TableDir {
         Ok(parts)
     }
 
-    /// Where the remnant of `epoch` is, or would be.
+    /// Path of the remnant of `epoch`, whether it exists or not.
     pub fn remnant_path(&self, epoch: Epoch) -> PathBuf {
         self.path.join(format!("{IMAGE_PREFIX}{:08}{REMNANT_SUFFIX}", epoch.0))
     }
 
-    /// Where the rows of `epoch` are, if they are kept.
+    /// Path of the stored rows of `epoch`, whether they exist or not.
     pub fn rows_path(&self, epoch: Epoch) -> PathBuf {
         self.path.join(format!("{IMAGE_PREFIX}{:08}{ROWS_SUFFIX}", epoch.0))
     }
 
-    /// Where it is kept how much of `epoch` was written under its mask, if it has one.
+    /// Path of the write counts of `epoch`, which exist if it is whitened.
     pub fn write_counts_path(&self, epoch: Epoch) -> PathBuf {
         self.path.join(format!("{IMAGE_PREFIX}{:08}{WRITTEN_SUFFIX}", epoch.0))
     }
 
-    /// Opens what there is of `epoch`: its remnant, or else its image. Of either only the catalog and the rows delta are
-    /// read.
+    /// Opens the remnant of `epoch`, or else its image. Only the catalog and the rows delta of
+    /// either are read.
     ///
     /// # Errors
-    /// As [`TableDir::open_epoch`].
+    /// The errors of [`TableDir::open_epoch`].
     pub fn open_delta_source(&self, epoch: Epoch) -> Result<Arc<ImageFile>> {
         let path = self.remnant_path(epoch);
         if !path.exists() {
@@ -181,10 +183,10 @@ impl TableDir {
         of_epoch(ImageFile::open_remnant(&path)?, epoch)
     }
 
-    /// Opens the image of `epoch`, or its front if it is cut.
+    /// Opens the image of `epoch`, or its front if it is in parts.
     ///
     /// # Errors
-    /// [`DbError::NoEpoch`], and those of [`ImageFile::open`].
+    /// [`DbError::NoEpoch`], and the errors of [`ImageFile::open`].
     pub fn open_epoch(&self, epoch: Epoch) -> Result<Arc<ImageFile>> {
         let paths = [self.front_path(epoch), self.image_path(epoch)];
         let Some(path) = paths.into_iter().find(|path| path.exists()) else {
@@ -196,7 +198,7 @@ impl TableDir {
     /// Opens the newest image.
     ///
     /// # Errors
-    /// [`DbError::Empty`], [`DbError::NotATable`], and those of [`ImageFile::open`].
+    /// [`DbError::Empty`], [`DbError::NotATable`], and the errors of [`ImageFile::open`].
     pub fn open_latest(&self) -> Result<Arc<ImageFile>> {
         let opened = match self.latest()? {
             Some(epoch) => self.open_epoch(epoch),
@@ -205,13 +207,13 @@ impl TableDir {
         opened.or_else(|error| PathKind::require_table(&self.path).and(Err(error)))
     }
 
-    /// The stack that this is a table of, if it is one's.
+    /// The stack that this table belongs to, if any.
     pub fn stack(&self) -> Option<StackDir> {
         self.path.canonicalize().ok()?.ancestors().nth(2).and_then(StackDir::find)
     }
 }
 
-/// Refuses a file of another epoch than its name says.
+/// Checks that an image has the epoch that its file name says.
 fn of_epoch(image: Arc<ImageFile>, epoch: Epoch) -> Result<Arc<ImageFile>> {
     if image.catalog().epoch == epoch {
         return Ok(image);

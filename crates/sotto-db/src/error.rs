@@ -1,4 +1,4 @@
-//! Whose fault, and what to do.
+//! Errors of this crate, with whose fault they are and what to do.
 
 use crate::image::FileKind;
 use crate::ingest::IngestError;
@@ -17,45 +17,45 @@ pub enum DbError {
     /// A file could not be read or written.
     #[error("{}: {what}: {source}", path.display())]
     Io {
-        /// What was being done.
+        /// The operation that failed.
         what: &'static str,
-        /// Which file or folder.
+        /// Path of the file or folder.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the operating system.
         source: io::Error,
     },
-    /// The disk is full. Nothing half-written is left behind.
+    /// The disk is full. No half-written file is left behind.
     #[error("{}: the disk is full: free some space, then run this again", path.display())]
     DiskFull {
-        /// What was being written.
+        /// Path of the file that was being written.
         path: PathBuf,
     },
-    /// A file that is no good image.
+    /// A file is not a valid image.
     #[error("{}: {problem}", path.display())]
     Image {
-        /// Which file.
+        /// Path of the file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The problem of the image.
         problem: ImageProblem,
     },
-    /// Source data that breaks a rule.
+    /// The source data breaks a rule.
     #[error(transparent)]
     Ingest(#[from] Box<IngestError>),
     /// A catalog or a key was refused.
     #[error(transparent)]
     Catalog(#[from] CatalogError),
-    /// The publisher's log.
+    /// The publisher's log cannot be read or extended.
     #[error("the log of catalogs in {}: {source}", folder.display())]
     Log {
-        /// Its folder.
+        /// Folder of the log.
         folder: PathBuf,
-        /// What is wrong.
+        /// The error of the log.
         source: Box<sotto_tlog::LogError>,
     },
-    /// The scheme refused the table, or its parameters.
+    /// The scheme refused the table or its parameters.
     #[error(transparent)]
     Scheme(sotto_core::Error),
-    /// Another process writes to the folder.
+    /// The folder is locked by another process.
     #[error("{}: another process is writing to this table: wait for it to end, then run this again", dir.display())]
     Locked {
         /// The table's folder.
@@ -67,12 +67,12 @@ pub enum DbError {
         /// The table's folder.
         dir: PathBuf,
     },
-    /// A stack, or a table of another protocol, where only a table can be taken.
+    /// A stack or a table of another protocol is at a path where only a table can be used.
     #[error("{}: this is {found}, and a table is needed", path.display())]
     NotATable {
         /// The path given.
         path: PathBuf,
-        /// What is there.
+        /// Description of what is at the path.
         found: &'static str,
     },
     /// The epoch is not in the folder.
@@ -80,17 +80,17 @@ pub enum DbError {
     NoEpoch {
         /// The table's folder.
         dir: PathBuf,
-        /// The epoch asked for.
+        /// The requested epoch.
         epoch: Epoch,
     },
-    /// The folder already belongs to a table of another name.
+    /// The folder already belongs to a table with another name.
     #[error("{}: this folder holds table {found:?}, not {wanted:?}: use another folder, or that name", dir.display())]
     OtherTable {
         /// The table's folder.
         dir: PathBuf,
-        /// The name in its images.
+        /// The table name in the folder's images.
         found: String,
-        /// The name asked for.
+        /// The requested table name.
         wanted: String,
     },
     /// The folder's images are signed with another key.
@@ -102,26 +102,26 @@ pub enum DbError {
     OtherKey {
         /// The table's folder.
         dir: PathBuf,
-        /// The key of the newest epoch.
+        /// Public key of the newest epoch.
         found: PublicKey,
-        /// The key given.
+        /// Public key given by the caller.
         given: PublicKey,
     },
-    /// A key that cannot be given another's place.
+    /// A signing key cannot replace the current one.
     #[error("{}: no other key can sign this: {why}", dir.display())]
     CannotRotate {
         /// The table's folder.
         dir: PathBuf,
-        /// Why not.
+        /// The reason.
         why: &'static str,
     },
-    /// The key file can be read by others.
+    /// A key file can be read by other users.
     #[error("{}: this key can be read by other users: chmod 600 it (and think of making a new one)", path.display())]
     KeyExposed {
         /// The key file.
         path: PathBuf,
     },
-    /// A symmetric table without the key that opens its rows.
+    /// The key that opens the rows of a symmetric table is missing.
     #[error(
         "{}: the key that opens the rows of this symmetric table is not here: bring the file back; without it, remove \
         the table's \
@@ -129,18 +129,18 @@ pub enum DbError {
         path.display()
     )]
     NoOprfKey {
-        /// Where it would be.
+        /// The path where the key is expected.
         path: PathBuf,
     },
-    /// A file that is no such key, or the key of another table.
+    /// A file is not a valid key of a symmetric table, or is the key of another table.
     #[error("{}: {why}", path.display())]
     OprfKey {
-        /// Which file.
+        /// Path of the file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The problem of the key.
         why: OprfError,
     },
-    /// An epoch in the clear after one that was masked.
+    /// The next epoch of a masked table would be unmasked.
     #[error(
         "{}: the table here is symmetric, and its next epoch would be in the clear: encode it with --symmetric, or into another \
          folder",
@@ -150,171 +150,171 @@ pub enum DbError {
         /// The table's folder.
         dir: PathBuf,
     },
-    /// The scheme's tables cannot be cut.
+    /// The scheme's tables cannot be split into parts.
     #[error(
         "scheme {scheme} cannot cut a table (its README says why, under \"Tables in parts\"): leave --partitions out, or take \
          another scheme"
     )]
     CannotCut {
-        /// The scheme.
+        /// Name of the scheme.
         scheme: String,
     },
-    /// A table that cannot be cut into so many parts.
+    /// The table cannot be split into as many parts as requested.
     #[error("this table can be cut into {most} parts at most, and not into {parts}: ask for fewer")]
     TooManyParts {
-        /// How many were asked for.
+        /// Number of parts requested.
         parts: u32,
-        /// How many there may be.
+        /// Largest number of parts.
         most: u32,
     },
-    /// A part of a table that is no good.
+    /// A part of a table is invalid.
     #[error("{}: {why}", path.display())]
     Part {
-        /// Its file.
+        /// Path of the part.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The problem of the part.
         why: PartProblem,
     },
-    /// Another source than the table's front was made of.
+    /// The source differs from the one that the table's front was made from.
     #[error(
         "{}: the rows of this source are not those that the front was made of: give the same file and the same options, or \
         make the table's next epoch",
         front.display()
     )]
     OtherRows {
-        /// The front.
+        /// Path of the front.
         front: PathBuf,
     },
-    /// A folder whose newest epoch is in no parts, or in another number of them.
+    /// The newest epoch of the folder is not in parts, or in another number of parts.
     #[error("{}: the newest epoch here is {found}: make its front first (--partitions {parts} --part front)", dir.display())]
     NoFront {
         /// The table's folder.
         dir: PathBuf,
-        /// What it is.
+        /// Contents of the newest epoch's file.
         found: FileKind,
-        /// How many parts were asked for.
+        /// Number of parts requested.
         parts: u32,
     },
-    /// The scheme has no way to re-encode only what changed.
+    /// The scheme cannot re-encode only what changed.
     #[error("scheme {scheme} cannot update a table: encode it afresh, which makes the next epoch")]
     CannotUpdate {
-        /// The scheme.
+        /// Name of the scheme.
         scheme: String,
     },
-    /// The rows that are kept for updates are no good.
+    /// The rows stored for updates are invalid.
     #[error("{}: {why}: encode the table afresh, which makes the next epoch", path.display())]
     Rows {
-        /// Which file.
+        /// Path of the file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The problem of the file.
         why: &'static str,
     },
-    /// A stack whose tables are no buckets of a batch code.
+    /// The stack's tables are not the buckets of a batch code.
     #[error("{}: this stack is not one of `sotto encode --batch`: make its next epoch as it was made", dir.display())]
     NoBatch {
         /// The stack's folder.
         dir: PathBuf,
     },
-    /// A table where a stack was to be made.
+    /// The folder holds a table where a stack is to be made.
     #[error(
         "{}: the directory holds a table, and not a stack of tables: give another directory, or make no stack",
         dir.display()
     )]
     NoStack {
-        /// The folder.
+        /// Path of the folder.
         dir: PathBuf,
     },
-    /// A stack that the new epoch would not be one of.
+    /// The new epoch does not belong to the stack in the folder.
     #[error("{}: {why}: encode into another directory", dir.display())]
     OtherStack {
         /// The stack's folder.
         dir: PathBuf,
-        /// What differs.
+        /// The difference.
         why: String,
     },
-    /// A batch code that no request has room for.
+    /// A round of the batch code takes more queries than one request allows.
     #[error(
         "a round asks the whole table {visits} times, and a request has room for {room}: make rounds of another size, or rows \
         narrower"
     )]
     NoRoomInRequest {
-        /// How often it asks.
+        /// Number of queries per round to the whole table.
         visits: usize,
-        /// How often it may.
+        /// Largest number of queries in a request.
         room: usize,
     },
-    /// A batch code of more tables than a stack has.
+    /// The batch code takes more tables than a stack may have.
     #[error(
         "a round of so many takes {tables} tables, and a stack has {most}: make smaller rounds, or take a scheme that has \
         several buckets in one table"
     )]
     TooManyTables {
-        /// How many it takes.
+        /// Number of tables that the code takes.
         tables: usize,
-        /// How many there may be.
+        /// Largest number of tables in a stack.
         most: usize,
     },
-    /// What is kept of a table's source is no good.
+    /// The stored description of a table's source is invalid.
     #[error(
         "{}: it does not say how the table's source was read: \
          remove it, and say which columns are meant; or encode the table afresh",
         path.display()
     )]
     Source {
-        /// Which file.
+        /// Path of the file.
         path: PathBuf,
     },
-    /// A changes file without a change in it.
+    /// The changes file contains no change.
     #[error("{}: no changed rows in it: nothing to do", path.display())]
     NoChanges {
-        /// The changes file.
+        /// Path of the changes file.
         path: PathBuf,
     },
-    /// Changes to parts of blocks, none of which gives its block another value.
+    /// The changes cover only parts of blocks and give no block another value.
     #[error(
         "{}: nothing to do: its ranges cover {blocks} blocks in part, and {why}: give whole blocks, or encode the table afresh",
         path.display()
     )]
     PartOfBlocks {
-        /// The changes file.
+        /// Path of the changes file.
         path: PathBuf,
-        /// How many.
+        /// Number of blocks that are partly covered.
         blocks: u64,
-        /// The rule.
+        /// The rule for partly covered blocks.
         why: &'static str,
     },
-    /// An appended row that the records have no place for.
+    /// An appended row does not fit into the table's records.
     #[error(
         "row {row} does not fit: the table has room for {capacity} rows until it is encoded afresh \
          (which makes the next epoch, and every client fetches everything anew; `sotto encode --room N` leaves room for N more)"
     )]
     PastCapacity {
-        /// The row.
+        /// Number of the row.
         row: u64,
-        /// Rows that fit.
+        /// Number of rows that fit.
         capacity: u64,
     },
-    /// The thread pool could not be started.
+    /// The thread pool cannot be started.
     #[error("the thread pool could not be started: {0}")]
     Threads(String),
 }
 
-/// What is wrong with an image file.
+/// Problem of an image file.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ImageProblem {
-    /// Another kind of file.
+    /// The file is of another kind.
     #[error("this is not a sotto image")]
     NotAnImage,
-    /// Written by another version of the format.
+    /// The file was written by another version of the format.
     #[error(
         "written in image format {found}, this build reads format 1: encode the table afresh, or upgrade"
     )]
     Version {
-        /// The version it names.
+        /// Version of the format that the file names.
         found: u32,
     },
-    /// Shorter or longer than its header says.
+    /// The file is shorter or longer than its header says.
     #[error(
         "the file has {have} bytes, its header says {want}: it was cut short or appended to; copy it again, or encode \
         the table afresh"
@@ -322,60 +322,60 @@ pub enum ImageProblem {
     Length {
         /// Bytes in the file.
         have: u64,
-        /// Bytes there should be.
+        /// Bytes that the header names.
         want: u64,
     },
-    /// A table of another protocol, which has no catalog.
+    /// The file is a table of another protocol, which has no catalog.
     #[error("this is a table of Apple's lookups: `sotto serve --apple` serves it")]
     Foreign,
-    /// A table with a catalog where one of another protocol is wanted.
+    /// The file is a table with a catalog where one of another protocol is required.
     #[error("this is no table of Apple's lookups: `sotto serve` serves it without --apple")]
     NotForeign,
-    /// A piece of a table that is cut, where another one is wanted.
+    /// The file holds a piece of a table in parts where another piece is required.
     #[error("this is {found}: a directory opens all pieces of a table together, `sotto inspect` shows one")]
     Piece {
-        /// Which piece it is.
+        /// Piece that the file holds.
         found: FileKind,
     },
-    /// Bytes that do not match their digest.
+    /// Bytes of the file do not match their digest.
     #[error(
         "{part} does not match its digest: the file is damaged; copy it again, or encode the table afresh"
     )]
     Digest {
-        /// Which part.
+        /// Name of the damaged part of the file.
         part: &'static str,
     },
-    /// Other rows than its publisher has signed.
+    /// The rows differ from those that the publisher signed.
     #[error(
         "its {what} are not those that its publisher has signed: do not serve it; copy it again from its publisher, or \
         encode the table afresh"
     )]
     Rows {
-        /// What differs.
+        /// Name of what differs.
         what: &'static str,
     },
-    /// Written to, or cut short, since it was opened.
+    /// The file was written to or cut short since it was opened.
     #[error(
         "the file was written to or cut short while it was open: put a whole image in its place (copy it under another name, \
          then rename it), or encode the table afresh"
     )]
     Changed,
-    /// A header that matches its digest, and yet contradicts itself.
+    /// The header matches its digest but contradicts itself.
     #[error("the header contradicts itself: {why}; encode the table afresh")]
     Malformed {
-        /// What is wrong with it.
+        /// The contradiction.
         why: &'static str,
     },
-    /// The catalog inside was refused.
+    /// The catalog in the file was refused.
     #[error("the catalog inside: {why}")]
     Catalog {
-        /// What is wrong with it.
+        /// The reason.
         why: String,
     },
 }
 
 impl DbError {
-    /// A changes file that changes no row.
+    /// Error for a changes file that changes no row.
     pub(crate) fn no_changes(path: &Path, partial_blocks: u64, rule: BlockRule) -> Self {
         let path = path.to_owned();
         let why = match rule {
@@ -388,7 +388,7 @@ impl DbError {
         }
     }
 
-    /// Wraps a failure of the file system, telling a full disk from the rest.
+    /// Wraps an error of the file system, and tells a full disk from other errors.
     pub(crate) fn io(what: &'static str, path: &Path, source: io::Error) -> Self {
         let path = path.to_owned();
         match source.kind() {
@@ -397,7 +397,7 @@ impl DbError {
         }
     }
 
-    /// Wraps an error of a scheme, which may be one of the storage under it.
+    /// Wraps an error of a scheme, which may come from the storage under it.
     pub(crate) fn scheme(path: &Path, error: sotto_core::Error) -> Self {
         match error {
             sotto_core::Error::Storage(source) => DbError::io("encoding", path, source),

@@ -1,16 +1,16 @@
-//! The image file: one epoch of one table, written once, whole or not at all; then mapped.
+//! The image file of one epoch of a table: written once and atomically, then mapped.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
 //! | [`header`] | the first page: sections, offsets, digests |
-//! | [`piece`] | how much of a table's image a file holds |
-//! | [`writer`] | a temporary file that becomes an image, or vanishes |
+//! | [`file_kind`] | kinds of image files: a whole image, a front, or a part |
+//! | [`writer`] | a temporary file that becomes an image or is removed |
 //! | [`mapped`](mod@mapped) | an open file of sections: header checked, sections mapped |
 //! | [`file`](mod@file) | an open image: a mapped file with a catalog |
 //! | [`foreign`] | a table of another protocol: a mapped file with a description of its own |
-//! | `pages` | which pages an open image lies on |
-//! | `map` | the one place where a file becomes memory |
-//! | `digest` | BLAKE3 over a section, and over its chunks |
+//! | `pages` | which sizes of pages an open image is on |
+//! | `map` | the only module that maps files into memory |
+//! | `digest` | BLAKE3 over a section and over its chunks |
 
 pub(crate) mod digest;
 pub mod file;

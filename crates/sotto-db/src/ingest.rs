@@ -1,22 +1,22 @@
-//! Source files, each streamed into a table of fixed-width rows.
+//! Source files, streamed into tables of fixed-width rows.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
-//! | [`options`] | which format, which columns, which kind of table |
-//! | `index` | index tables: one line, one row |
+//! | [`options`] | the format of a file, its columns, and the kind of table to make |
+//! | `index` | index tables: each line is a row |
 //! | [`pairs`] | keys and values, line by line |
-//! | `keyword` | keyword tables: one line, a key and its value |
-//! | [`arrange`] | which arrangement of a keyword table costs least |
-//! | `range` | range tables: one line, a range of keys |
-//! | [`survey`](mod@survey) | what a file comes to, before anything is encoded |
-//! | [`value`] | how a value is written in the file, and what its bytes are |
-//! | `reader` | a file as lines of the wanted columns, whatever its format |
+//! | `keyword` | keyword tables: each line is a key and its value |
+//! | [`arrange`] | chooses the arrangement of a keyword table that costs least |
+//! | `range` | range tables: each line is a range of keys |
+//! | [`survey`](mod@survey) | counts and widths of a file's rows or keys, before anything is encoded |
+//! | [`value`] | how values are written in the file, and the meaning of their bytes |
+//! | `reader` | reads the requested columns of a file line by line, whatever its format |
 //! | `csv`, `jsonl`, `parquet`, `raw` | one format each |
 //! | `source` | a file's bytes, decompressed, counted and bounded |
-//! | [`text`] | text files: UTF-8 behind an optional byte order mark |
-//! | `key` | keys in their table's form, and what is odd about them |
-//! | [`notes`] | what was found in a file, and what its owner should hear |
-//! | [`error`] | what is wrong with source data, with line and column |
+//! | [`text`] | text files: UTF-8 after an optional byte order mark |
+//! | `key` | reads keys in their table's form, and notes suspicious ones |
+//! | [`notes`] | notes on a file for its owner |
+//! | [`error`] | errors of source data, with line and column |
 
 pub mod arrange;
 pub(crate) mod csv;
@@ -55,26 +55,26 @@ use crate::{Result, TableSource};
 use sotto_catalog::{LayerEntry, TableKind, ValueKind};
 use std::path::Path;
 
-/// A table read from a file, ready to be encoded.
+/// A table read from a source file, ready to be encoded.
 pub struct IngestedTable {
-    /// Its rows.
+    /// The table's rows.
     pub table: Box<dyn TableSource + Send>,
-    /// How a user names a row.
+    /// Kind of the table, which says how users name a row.
     pub kind: TableKind,
-    /// What a row's bytes mean.
+    /// Meaning of a row's bytes.
     pub value: ValueKind,
-    /// What says where a user's request lies in the rows, and how values lie there.
+    /// Layers that find a user's lookup in the rows and read values out of them.
     pub layers: Vec<LayerEntry>,
-    /// How the file was read, for the next one about the same table.
+    /// Columns of the source file, for later files about the same table.
     pub origin: SourceColumns,
-    /// What the operator should hear.
+    /// Notes on the source file for the operator.
     pub notes: Notes,
 }
 
-/// Reads a file into a table. Temporary files go into the folder `scratch`.
+/// Reads a file into a table. Temporary files are written to the folder `scratch`.
 ///
-/// Index tables are never in memory whole; range tables take 32 bytes per range, and
-/// keyword tables at most 21 per key.
+/// Index tables are never in memory as a whole; range tables take 32 bytes per range, and keyword
+/// tables at most 21 bytes per key.
 ///
 /// # Errors
 /// [`crate::DbError::Ingest`] with file, line and column; [`crate::DbError::Io`].

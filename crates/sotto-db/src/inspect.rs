@@ -1,4 +1,4 @@
-//! What there is to know of an image, as data.
+//! Description of an image as data.
 
 use crate::ImageFile;
 use crate::image::header::{FilePart, FilePartEntry};
@@ -8,92 +8,94 @@ use sotto_catalog::{Catalog, CatalogError, HexBytes};
 use sotto_core::{PartIndex, SchemeEntry};
 use std::path::PathBuf;
 
-/// An image, described.
+/// Description of an image.
 #[derive(Debug, Clone, Serialize)]
 pub struct Inspection {
-    /// The file.
+    /// Path of the file.
     pub path: PathBuf,
-    /// Its bytes.
+    /// Bytes of the file.
     pub bytes: u64,
-    /// The share of what answers are made from that lies on huge pages when the file is mapped here, if the system says so.
+    /// Share of the section that answers are computed from that is on huge pages when the file is
+    /// mapped here, if the system reports it.
     pub huge_share: Option<f64>,
-    /// How much of the table's image it is, in words.
+    /// Share of the table's image that the file holds, in words.
     pub piece: String,
-    /// The parts of a table that is cut, if this is its front.
+    /// Parts of the table, if this is the front of one in parts.
     pub parts: Vec<PartInfo>,
-    /// Its sections, by offset.
+    /// Sections of the file, ordered by offset.
     pub sections: Vec<SectionInfo>,
-    /// The key its catalog is signed with, as `sotto-pk:...`.
+    /// Public key of the catalog's signature, as `sotto-pk:...`.
     pub public_key: String,
-    /// The catalog.
+    /// The catalog of the image.
     pub catalog: Catalog,
-    /// What the scheme says of its parameters; `None` if this build does not have the scheme.
+    /// The scheme's report on its parameters; `None` if this build does not have the scheme.
     pub scheme: Option<SchemeInfo>,
 }
 
-/// A part of a table that is cut.
+/// Description of a part of a table in parts.
 #[derive(Debug, Clone, Serialize)]
 pub struct PartInfo {
-    /// Its file.
+    /// Path of the part.
     pub path: PathBuf,
-    /// Bytes of what answers are made from, and BLAKE3 of them in hexadecimal, if it is there and of this table.
+    /// Bytes of the resident section in the part, and their BLAKE3 digest in hexadecimal, if the
+    /// part exists and belongs to this table.
     pub held: Option<(u64, String)>,
-    /// What is wrong with it otherwise.
+    /// Problem of the part, if it is missing or invalid.
     pub problem: Option<String>,
 }
 
-/// A section of the file.
+/// Description of a section of the file.
 #[derive(Debug, Clone, Serialize)]
 pub struct SectionInfo {
-    /// Its name.
+    /// Name of the section.
     pub name: &'static str,
-    /// Its first byte.
+    /// Offset of the section's first byte.
     pub offset: u64,
-    /// Its bytes.
+    /// Bytes of the section.
     pub bytes: u64,
-    /// BLAKE3 of them, in hexadecimal.
+    /// BLAKE3 digest of the section, in hexadecimal.
     pub digest: String,
 }
 
-/// What a scheme says of its parameters.
+/// A scheme's report on its parameters.
 #[derive(Debug, Clone, Serialize)]
 pub struct SchemeInfo {
-    /// Name and paper.
+    /// Name and paper of the scheme.
     pub title: &'static str,
-    /// Records, and bytes in each.
+    /// Number of records.
     pub records: u64,
     /// Bytes in a record.
     pub record_bytes: u64,
     /// Queries per lookup of a row, or of a row of each bucket.
     pub lookups: usize,
-    /// Buckets, of each of which a lookup brings a row; 1 in ordinary tables.
+    /// Number of buckets, of each of which a lookup fetches a row; 1 in ordinary tables.
     pub buckets: u64,
-    /// Rows that fit before the table must be encoded afresh.
+    /// Number of rows that fit before the table must be re-encoded.
     pub capacity: u64,
     /// Bits of security.
     pub security_bits: f64,
-    /// By which model.
+    /// Name of the model that estimates the security.
     pub security_model: String,
-    /// log2 of the bound on the probability that a lookup of a row fails.
+    /// Base-2 logarithm of the bound on the probability that a lookup of a row fails.
     pub failure_log2: f64,
-    /// Bytes a client fetches once per epoch.
+    /// Bytes that a client downloads once per epoch.
     pub artifact_bytes: u64,
-    /// Bytes of keys a client registers once per session.
+    /// Bytes of the evaluation keys that a client registers once per session.
     pub keys_bytes: u64,
-    /// Bytes up per lookup of a row, to each server.
+    /// Bytes sent per lookup of a row, to each server.
     pub query_bytes: u64,
-    /// Bytes down per lookup of a row, from each server.
+    /// Bytes received per lookup of a row, from each server.
     pub answer_bytes: u64,
-    /// Whether changed rows can be applied without encoding afresh.
+    /// Whether changed rows can be applied without re-encoding the table.
     pub can_update: bool,
-    /// Facts of the scheme's own.
+    /// Further facts that the scheme reports.
     pub details: Vec<(&'static str, String)>,
 }
 
-/// Describes an image; `entry` is the scheme its catalog names, if this build has it.
+/// Describes an image; `entry` is the scheme that its catalog names, if this build has it.
 ///
 /// # Errors
-/// As [`Catalog::terms`].
+/// The errors of [`Catalog::terms`].
 pub fn inspect(image: &ImageFile, entry: Option<&SchemeEntry>) -> crate::Result<Inspection> {
     let catalog = image.catalog();
     let sections = image.header().entries.iter().map(|entry| SectionInfo {
@@ -115,7 +117,7 @@ pub fn inspect(image: &ImageFile, entry: Option<&SchemeEntry>) -> crate::Result<
     })
 }
 
-/// A part beside a front.
+/// Describes a part beside a front.
 fn part(front: &ImageFile, cut: PartIndex) -> PartInfo {
     let path = part_path(front.path(), cut);
     let opened = open_part(front, cut);
@@ -129,10 +131,10 @@ fn part(front: &ImageFile, cut: PartIndex) -> PartInfo {
     }
 }
 
-/// What the scheme of a catalog says of its parameters; the catalog may come from anywhere.
+/// Describes the parameters of a catalog's scheme. The catalog may come from anywhere.
 ///
 /// # Errors
-/// As [`Catalog::terms`].
+/// The errors of [`Catalog::terms`].
 pub fn describe(catalog: &Catalog, entry: &SchemeEntry) -> Result<SchemeInfo, CatalogError> {
     let terms = catalog.terms(entry)?;
     let (report, packing, buckets) = (terms.report, terms.packing, terms.buckets);

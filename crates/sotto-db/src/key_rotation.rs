@@ -1,9 +1,12 @@
-//! Another signing key for a table or a stack, and how clients that know the old one come to know it.
+//! Replaces the signing key of a table or a stack, and publishes the succession for clients that
+//! know the old key.
 //!
-//! The old key signs a statement that names the new one (`sotto_catalog::succession`), which lies beside the images and goes
-//! with every catalog or stack that the new key signs. So nothing has to be made anew: the key changes with the next epoch, and
-//! the old key may be destroyed as soon as the statement is there. When the time to follow is over the statement still goes
-//! along, since it also says from which epoch on the old key signs nothing.
+//! The old key signs a statement that names the new one (`sotto_catalog::succession`). The
+//! statement is stored beside the images and is sent with every catalog or stack that the new key
+//! signs. So nothing has to be signed again: the key changes with the next epoch, and the old key
+//! may be destroyed as soon as the statement exists. After the time in which clients may follow,
+//! the statement is still sent, since it also names the epoch from which on the old key signs
+//! nothing.
 
 use crate::encode::unix_seconds;
 use crate::epoch::KEY;
@@ -17,32 +20,32 @@ use sotto_core::{CryptoRng, Epoch};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The statements, beside the images.
+/// File name of the succession statements, beside the images.
 pub const SUCCESSIONS: &str = "succession.json";
-/// Where the next key lies until the statement is there.
+/// File name of the next key until its statement is written.
 const NEXT: &str = "signing.key.next";
-/// Most bytes of the statements: each is less than 2 KiB.
+/// Largest size of the statements in bytes: each is less than 2 KiB.
 const MAX_BYTES: u64 = 16 << 10;
 
-/// A key took another's place.
+/// Summary of a change of the signing key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeyRotation {
     /// The old key.
     pub from: PublicKey,
-    /// The new one.
+    /// The new key.
     pub to: PublicKey,
-    /// Until when clients follow, in seconds since 1970.
+    /// Time until which clients follow the change, in seconds since 1970.
     pub until: u64,
-    /// Where the old key lies now, if it was moved.
+    /// Path of the old key, if it was moved.
     pub retired: Option<PathBuf>,
 }
 
-/// Which files the keys are in; those that are not named are in the table's folder.
+/// Paths of the old and the new key; a key without a path is in the table's folder.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct KeyFiles<'a> {
-    /// The old key.
+    /// Path of the old key.
     pub old: Option<&'a Path>,
-    /// The new one, which is made if the file is not there.
+    /// Path of the new key, which is created if it does not exist.
     pub new: Option<&'a Path>,
 }
 
@@ -50,13 +53,13 @@ pub struct KeyFiles<'a> {
 struct Publication {
     dir: TableDir,
     name: TableName,
-    /// The newest epoch, and the key that signed it.
+    /// The newest epoch, which `key` signed.
     epoch: Epoch,
     key: PublicKey,
 }
 
 impl Publication {
-    /// A table by itself.
+    /// The publication of a single table.
     fn table(dir: &TableDir) -> Result<Self> {
         PathKind::require_table(dir.path())?;
         let newest = dir.open_latest()?;
@@ -64,7 +67,7 @@ impl Publication {
         Ok(Publication { dir: dir.clone(), name, epoch, key: newest.signed_catalog().public_key() })
     }
 
-    /// A stack, and its tables as it names them. One key signs all of them.
+    /// The publications of a stack and of the tables that it names. One key signs all of them.
     fn stack(dir: &TableDir, stack: &StackDir) -> Result<(Self, Vec<Self>)> {
         let (signed, document) = stack.read()?;
         let key = signed.public_key();
@@ -76,8 +79,8 @@ impl Publication {
         Ok((Publication { dir: dir.clone(), name: document.stack, epoch: document.epoch, key }, tables))
     }
 
-    /// Has the old key name the new one in this folder, from its next epoch on. Gives until when clients follow: what is there
-    /// already stays.
+    /// Has the old key name the new one in this folder, from its next epoch on. Returns the time
+    /// until which clients follow: an existing statement keeps its time.
     fn name_key(&self, (old, new): (&SigningKey, &SigningKey), (now, until): (u64, u64)) -> Result<u64> {
         let mut all = read(&self.dir)?;
         let said = resolve_signer(&all, &self.name, old.public(), new.public())?;
@@ -98,15 +101,15 @@ impl Publication {
     }
 }
 
-/// Has the key of a table or a stack name another one, which signs it from its next epoch on, and which clients follow for so
-/// many seconds. What was broken off is taken up where it was.
+/// Has the key of a table or a stack name another one. The new key signs from the next epoch on,
+/// and clients follow it for the given number of seconds. An interrupted rotation is resumed.
 ///
-/// The tables of a stack are signed with its key, so it names the new one for each of them too, and the stack's next epoch brings
-/// a next one of every table.
+/// The tables of a stack are signed with its key, so it names the new key for each of them too, and
+/// the stack's next epoch includes a next epoch of every table.
 ///
 /// # Errors
-/// [`DbError::CannotRotate`]; [`DbError::OtherKey`] if the old key is not that of the newest epoch; those of reading and writing
-/// keys.
+/// [`DbError::CannotRotate`]; [`DbError::OtherKey`] if the old key is not that of the newest epoch;
+/// the errors of reading and writing keys.
 pub fn rotate(
     lock: &WriteLock,
     files: KeyFiles<'_>,
@@ -136,7 +139,7 @@ pub fn rotate(
     let now = unix_seconds();
     let (keys, times) = ((&old, &new), (now, now.saturating_add(seconds)));
     let mut of_tables = None;
-    // The stack comes last: once it is said of that, it was said of all.
+    // The stack comes last: its statement implies the statements of all its tables.
     for table in &tables {
         let _lock = table.dir.lock()?;
         of_tables = of_tables.into_iter().chain([table.name_key(keys, times)?]).min();
@@ -148,12 +151,13 @@ pub fn rotate(
     Ok(KeyRotation { from: old.public(), to: new.public(), until, retired })
 }
 
-/// The new key takes the old one's name. In between there is none of that name, and what comes then takes it up again.
+/// Renames the new key to the old one's name. Between the two renames there is no file of that
+/// name; the next run then resumes here.
 fn replace(dir: &TableDir, old: &Path, new: &Path, key: PublicKey) -> Result<PathBuf> {
     let digits: String = key.0.to_string().chars().take(8).collect();
     let retired = dir.path().join(format!("retired-{digits}.key"));
     let moved = |from: &Path, to: &Path| fs::rename(from, to).map_err(|e| DbError::io("renaming", from, e));
-    // A link first, so that the old key is nowhere lost.
+    // A link comes first, so that the old key always has a name.
     fs::hard_link(old, &retired).or_else(|e| match e.kind() {
         std::io::ErrorKind::AlreadyExists => Ok(()),
         _ => Err(DbError::io("keeping the old key", &retired, e)),
@@ -162,7 +166,7 @@ fn replace(dir: &TableDir, old: &Path, new: &Path, key: PublicKey) -> Result<Pat
     Ok(retired)
 }
 
-/// Signs what is published in a folder, with what was said of the key.
+/// Signs a document for publication in a folder, together with the key's succession statements.
 pub(crate) fn sign<D: Document>(dir: &TableDir, document: &D, key: &SigningKey) -> Result<SignedDocument<D>> {
     let all = read(dir)?;
     let mut signed = SignedDocument::sign(document, key)?;
@@ -174,7 +178,7 @@ pub(crate) fn sign<D: Document>(dir: &TableDir, document: &D, key: &SigningKey) 
     Ok(signed)
 }
 
-/// Whether one key of a table named the other.
+/// Whether one key of a table named the other as its successor.
 pub(crate) fn is_successor(
     dir: &TableDir,
     table: &TableName,
@@ -184,7 +188,7 @@ pub(crate) fn is_successor(
     Ok(resolve_signer(&read(dir)?, table, from, to)?.is_some())
 }
 
-/// The statements of a folder; none if nobody made any.
+/// Reads the succession statements of a folder; none if there was no rotation.
 fn read(dir: &TableDir) -> Result<Vec<Succession>> {
     let path = dir.path().join(SUCCESSIONS);
     if !path.exists() {
@@ -192,7 +196,7 @@ fn read(dir: &TableDir) -> Result<Vec<Succession>> {
     }
     let all: Vec<Succession> =
         serde_json::from_slice(&bounded(&path, MAX_BYTES)?).map_err(|error| malformed(&error))?;
-    // One that this build cannot read would leave clients behind without a word.
+    // Clients that follow a statement which this build cannot read would be lost.
     all.iter().try_for_each(|one| one.verify().map(drop))?;
     Ok(all)
 }

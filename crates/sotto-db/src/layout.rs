@@ -1,8 +1,10 @@
-//! How a table lies in records: the scheme's parameters, and where the nodes go that prove its rows one by one.
+//! Layout of a table in records: the scheme's parameters, and where the proofs of single rows are
+//! stored.
 //!
-//! The lower levels of a row's path ride in its record, where an update rewrites `2^path` records; the upper ones are one public
-//! file that each client fetches once, and follows by deltas. Every layout within those bounds is tried, and the one is taken
-//! that adds least to bytes or server's work, whichever it adds more to.
+//! The lower levels of a row's path are stored in its record, where an update rewrites `2^path`
+//! records; the upper ones are one public file that each client fetches once and keeps up to date
+//! by deltas. Every layout within those bounds is tried. The best one has the smallest overhead in
+//! bytes or in server work, whichever is larger.
 
 use crate::rows_tree::default_leaf_rows;
 use crate::{DbError, Result};
@@ -16,58 +18,62 @@ use sotto_core::{Misuse, ParamsError, ParamsReport, SchemeEntry, TableShape};
 /// Whether rows can be verified one by one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum RowProofs {
-    /// No lookup brings a proof.
+    /// No lookup fetches a proof.
     #[default]
     No,
-    /// Every lookup does, if that adds at most a tenth to the bytes and to the server's work.
+    /// Every lookup fetches a proof if proofs add at most a tenth to the bytes and to the server's
+    /// work.
     IfCheap,
-    /// Every lookup does.
+    /// Every lookup fetches a proof.
     Yes,
 }
 
-/// Nodes of the tree's file, at most: a client reads all 32 KiB of them for each row, in some microseconds.
+/// Largest number of nodes in the tree's file: a client reads all 32 KiB of them for each row, in a
+/// few microseconds.
 const MAX_NODES: u64 = 1 << 10;
 
-/// Levels in a record, at most: an update rewrites 2^12 records. Where clients hold a hint that records change, 2^6.
+/// Largest number of levels in a record: an update rewrites 2^12 records, or 2^6 where clients hold
+/// a hint that changes with records.
 const MAX_INSIDE: u32 = 12;
 const MAX_INSIDE_HINT: u32 = 6;
 
-/// Rows that are put together for the sake of a shorter path have at most so many bytes.
+/// Largest total size in bytes of rows that are grouped for the sake of a shorter path.
 const MAX_TOGETHER: u64 = 4096;
 
-/// What "cheap" is: so many times the bytes and the work, at most.
+/// Largest ratio of bytes, or of work, with proofs to those without that counts as cheap.
 const CHEAP: f64 = 1.1;
 
-/// A layout.
+/// Parameters of a scheme and the layout of a table's rows in its records.
 #[derive(Debug, Clone)]
 pub struct RecordLayout {
     /// The scheme's parameters, as canonical JSON.
     pub params: Vec<u8>,
-    /// What they promise and cost.
+    /// The scheme's report on the parameters.
     pub report: ParamsReport,
-    /// How rows lie in records.
+    /// Packing of rows into records.
     pub packing: Packing,
-    /// Rows that a leaf of the table's tree has.
+    /// Number of rows in a leaf of the table's tree.
     pub leaf_rows: u64,
-    /// Nodes in each record that prove its rows; `None` if rows cannot be verified one by one.
+    /// Number of nodes in each record that prove its rows; `None` if rows cannot be verified one by
+    /// one.
     pub path: Option<u32>,
 }
 
-/// What is laid out.
+/// Search for the layout of a table.
 pub struct LayoutSearch<'a> {
     /// The scheme.
     pub entry: &'a SchemeEntry,
-    /// The table's rows, without the room after them.
+    /// Number of rows of the table, without headroom.
     pub rows: u64,
-    /// What is asked of the scheme: rows with their room.
+    /// Shape that the scheme must serve: rows including headroom.
     pub shape: TableShape,
 }
 
 impl LayoutSearch<'_> {
-    /// The best layout.
+    /// Chooses the best layout.
     ///
     /// # Errors
-    /// [`DbError::Scheme`] for parameters that are refused, or rows for which there is no layout with paths.
+    /// [`DbError::Scheme`] for parameters that are refused, or rows for which no layout has proofs.
     pub fn choose(&self, verified: RowProofs) -> Result<RecordLayout> {
         let verified = if self.entry.proven { RowProofs::Yes } else { verified };
         let plain = self.plain();
@@ -100,7 +106,7 @@ impl LayoutSearch<'_> {
         }
     }
 
-    /// Without paths.
+    /// The layout without proofs.
     fn plain(&self) -> Result<RecordLayout> {
         let (params, report) = self.select(&self.shape)?;
         let packing = Packing::new(self.rows, self.shape.row_bytes, report.records, report.record_bytes);
@@ -109,23 +115,25 @@ impl LayoutSearch<'_> {
         Ok(RecordLayout { params, report, packing, leaf_rows: default_leaf_rows(&packing), path: None })
     }
 
-    /// The same with all the rows that its records have room for, where they are buckets: each bucket ends with its last record.
+    /// Extends the rows of buckets to all that their records have space for: each bucket ends with
+    /// its last record.
     fn filled(&self, packing: Packing) -> sotto_core::Result<Packing> {
         if self.shape.buckets == 1 { Ok(packing) } else { packing.filled(self.shape.buckets) }
     }
 
-    /// How many leaves of so many rows there are, each of which is one bucket's.
+    /// Number of leaves of `leaf_rows` rows each; a leaf belongs to one bucket.
     fn leaves(&self, leaf_rows: u64) -> u64 {
         let buckets = self.shape.buckets.max(1);
         (self.shape.rows / buckets).div_ceil(leaf_rows).saturating_mul(buckets)
     }
 
-    /// Those with paths that are sound.
+    /// All acceptable layouts with proofs.
     fn candidates(&self) -> Vec<RecordLayout> {
         let width = self.shape.row_bytes;
         let groups =
             (0..=12).map(|log| 1u64 << log).take_while(|rows| *rows == 1 || rows * width <= MAX_TOGETHER);
-        // With a leaf for each row the tree is highest: a path is no longer than that.
+        // With one row per leaf the tree has its greatest height, which bounds the length of a
+        // path.
         let top = self.shape.rows.next_power_of_two().ilog2();
         let least = top.saturating_sub(MAX_NODES.ilog2() + MAX_TOGETHER.ilog2());
         let levels = (0..=MAX_INSIDE).filter(|levels| (least..=top).contains(levels));
@@ -138,7 +146,7 @@ impl LayoutSearch<'_> {
         tried.filter(|layout| self.is_sound(layout)).collect()
     }
 
-    /// As many rows in a record as the scheme would put there, and a path.
+    /// A layout with as many rows in a record as the scheme would pack there, and a path.
     fn as_packed(&self, levels: u32) -> Option<RecordLayout> {
         let (width, path_bytes) = (self.shape.row_bytes, u64::from(levels) * NODE_BYTES as u64);
         let mut shape = TableShape { proof_nodes: levels, ..self.shape.clone() };
@@ -157,7 +165,7 @@ impl LayoutSearch<'_> {
         None
     }
 
-    /// So many rows and their path as one row of the scheme.
+    /// A layout in which a row of the scheme is a group of `leaf_rows` rows and their path.
     fn as_groups(&self, levels: u32, leaf_rows: u64) -> Option<RecordLayout> {
         if !self.is_path(self.shape.rows, levels, leaf_rows, false) {
             return None;
@@ -167,7 +175,7 @@ impl LayoutSearch<'_> {
         let rows = self.leaves(leaf_rows);
         let (params, report) =
             self.select(&TableShape { rows, row_bytes, proof_nodes: levels, ..self.shape.clone() }).ok()?;
-        // Where the scheme puts several of them in a record, they have one path between them.
+        // If the scheme packs several groups into a record, they share one path.
         let most = report.record_bytes.saturating_sub(path_bytes) / self.shape.row_bytes;
         self.laid(params, report, most.max(leaf_rows), levels)
     }
@@ -181,27 +189,27 @@ impl LayoutSearch<'_> {
     ) -> Option<RecordLayout> {
         let packing = Packing::new(1, self.shape.row_bytes, report.records, report.record_bytes).ok()?;
         let packing = packing.with_paths(leaf_rows, u64::from(levels) * NODE_BYTES as u64).ok()?;
-        // There is to be room for the rows to come, too.
+        // The headroom must fit too.
         packing.with_rows(self.shape.rows).ok()?;
         let packing = self.filled(packing.with_rows(self.rows).ok()?).ok()?;
         self.gate(&report, &packing).ok()?;
         Some(RecordLayout { params, report, packing, leaf_rows, path: Some(levels) })
     }
 
-    /// Whether the tree's file is small, and an update's part of the table.
+    /// Whether the tree's file is small, and also the part of the table that an update rewrites.
     fn is_sound(&self, layout: &RecordLayout) -> bool {
         let hint = layout.report.costs.artifact_bytes > 0;
         layout.path.is_some_and(|levels| self.is_path(self.rows(layout), levels, layout.leaf_rows, hint))
     }
 
-    /// Rows with their room, and with what fills buckets up.
+    /// Number of rows including headroom and the rows that fill up buckets.
     fn rows(&self, layout: &RecordLayout) -> u64 {
         self.shape.rows.max(layout.packing.rows())
     }
 
     fn is_path(&self, rows: u64, levels: u32, leaf_rows: u64, hint: bool) -> bool {
         let most = if hint { MAX_INSIDE_HINT } else { MAX_INSIDE };
-        // A path past the root has nothing to say.
+        // A path does not extend past the root.
         let top = rows.div_ceil(leaf_rows).next_power_of_two().ilog2();
         let least = top.saturating_sub(MAX_NODES.ilog2());
         levels <= top && levels >= least && levels <= most.max(least)
@@ -215,7 +223,7 @@ impl LayoutSearch<'_> {
 
     fn gate(&self, report: &ParamsReport, packing: &Packing) -> Result<()> {
         catalog::gate(report, packing).map_err(DbError::Scheme)?;
-        // A scheme may have ignored that there are more lookups to a request.
+        // The scheme may have ignored the number of lookups per request.
         let of_row = packing.failure_log2(report.failure_log2);
         if of_row > self.shape.required_failure_log2() {
             let together = self.shape.lookups_per_request.max(1);
@@ -228,7 +236,8 @@ impl LayoutSearch<'_> {
         Ok(())
     }
 
-    /// Bytes that a client sends and fetches, over all its lookups; and the server's work for one.
+    /// Bytes that a client sends and receives over all its lookups, and the server's work for one
+    /// lookup.
     fn costs(&self, layout: &RecordLayout) -> (f64, f64) {
         let costs = &layout.report.costs;
         let lookups = layout.packing.records_per_row() as f64;
@@ -240,12 +249,13 @@ impl LayoutSearch<'_> {
 }
 
 impl RecordLayout {
-    /// The root's shape, before there is a tree.
+    /// The root's shape, before the tree is built.
     pub(crate) fn root(&self) -> RowsRoot {
         RowsRoot { root: Hex32::from([0; NODE_BYTES]), leaf_rows: self.leaf_rows, path: self.path }
     }
 
-    /// Bytes of the tree that clients of so many rows fetch to verify them; 0 where they need none.
+    /// Bytes of the tree's file that clients of a table of this many rows download to verify them;
+    /// 0 where they need none.
     pub fn tree_bytes(&self, rows: u64) -> u64 {
         let root = self.root();
         if root.needs_tree(rows) { root.tree_bytes(rows) } else { 0 }

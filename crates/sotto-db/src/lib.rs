@@ -1,33 +1,33 @@
-//! Tables in, images out: ingestion, encoding, mapped images, epochs.
+//! Table ingestion, encoding, image files and epochs.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
-//! | [`ingest`](mod@ingest) | CSV, JSONL, Parquet and raw files, each streamed into a table of fixed-width rows |
-//! | [`table`] | those tables, and the records a scheme sees of them |
-//! | [`encode`] | a table in, the next epoch's image out |
-//! | [`layout`] | parameters, and where the nodes go that prove rows one by one |
-//! | `commit` | the tree over a table's rows, built and put into records |
-//! | [`batch`] | a table in, a stack out, whose tables are the buckets of a batch code |
-//! | [`audit`](mod@audit) | whether an image holds the rows that its catalog commits to |
-//! | [`update`] | a file of changed rows in, the next epoch's image out, re-encoding only what changed |
-//! | [`image`] | the image file: written once, whole or not at all; then mapped |
-//! | [`residency`] | whether answers are made from the mapped file or from a copy on huge pages |
-//! | [`epoch`] | a table's folder: its epochs, its signing key, its one writer |
-//! | [`stack`] | a stack's folder: its tables, its public files, what belongs together |
-//! | [`path_kind`] | what lies at a path: a table, a stack, a table of another protocol, or a file |
-//! | [`logged`] | catalogs and stacks in their publisher's log |
-//! | [`origin`] | how the source of a table was read, beside its images, for the next file |
-//! | [`kept`] | the rows of a keyword table, beside its image, for the next update |
-//! | [`written`] | the mask of a table's own, and how much was written since it was drawn |
-//! | [`mask`] | a table whose rows are masked, for symmetric lookups |
-//! | [`parts`] | tables in parts: a front, and what is answered from in files of its own |
-//! | [`rotate`](mod@rotate) | another signing key, and how clients come to know it |
-//! | [`retain`](mod@retain) | which epochs stay whole, and of which only a remnant does |
-//! | [`inspect`](mod@inspect) | what there is to know of an image, as data |
-//! | [`progress`] | telling a watching person how far a stage is |
-//! | [`error`] | whose fault, and what to do |
+//! | [`ingest`](mod@ingest) | reads CSV, JSONL, Parquet and raw files into tables of fixed-width rows |
+//! | [`table`] | tables of rows, and the records that a scheme sees of them |
+//! | [`encode`] | encodes a table as the image of the next epoch |
+//! | [`layout`] | chooses parameters and where the proofs of single rows are stored |
+//! | `rows_tree` | builds the hash tree over a table's rows and stores it in records |
+//! | [`batch`] | encodes a table as a stack whose tables are the buckets of a batch code |
+//! | [`audit`](mod@audit) | checks that an image holds the rows that its catalog commits to |
+//! | [`update`] | writes the image of the next epoch from a file of changed rows, re-encoding only what changed |
+//! | [`image`] | the image file: written once and atomically, then mapped |
+//! | [`residency`] | decides whether answers are computed from the mapped file or from a copy on huge pages |
+//! | [`epoch`] | a table's folder: its epochs, its signing key, its write lock |
+//! | [`stack`] | a stack's folder: its tables and its public files |
+//! | [`path_kind`] | tells whether a path is a table, a stack, a table of another protocol, or a file |
+//! | [`publish_log`] | writes catalogs and stacks to their publisher's log |
+//! | [`source_columns`] | remembers how the source of a table was read, for files of changes |
+//! | [`stored_rows`] | stores the plaintext rows of a keyword table beside its image, for the next update |
+//! | [`write_counts`] | counts how often whitened columns were written since the whitening seed was drawn |
+//! | [`mask`] | masks the rows of a symmetric table |
+//! | [`parts`] | tables in parts: a front, and the resident section in files of its own |
+//! | [`key_rotation`] | replaces a signing key by another, and publishes the succession |
+//! | [`retention`] | decides which old epochs stay whole, and which are reduced to their deltas |
+//! | [`inspect`](mod@inspect) | describes an image as data |
+//! | [`progress`] | reports how far a stage of the work is |
+//! | [`error`] | errors, with whose fault it is and what to do |
 //!
-//! The bytes of an image are drawn in `spec/image.md`.
+//! The format of an image is specified in `spec/image.md`.
 #![deny(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
@@ -76,5 +76,5 @@ pub use stack::StackDir;
 pub use table::{PackedRecords, TableSource};
 pub use update::{TableUpdate, UpdateOptions, UpdateSummary, read_update, update_table};
 
-/// Shorthand for results of this crate.
+/// Result of an operation of this crate, with [`DbError`] as the default error.
 pub type Result<T, E = DbError> = std::result::Result<T, E>;

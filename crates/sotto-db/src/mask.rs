@@ -1,8 +1,8 @@
-//! A table whose rows are masked: what a scheme encodes of a symmetric one.
+//! A table of masked rows, which a scheme encodes as a symmetric table.
 //!
-//! Each row is masked under a key of its own (`sotto-oprf`), named by the table, the row and the epoch in which it is written.
-//! Rows are masked once and kept in a temporary file, as an encoder may read them several times and each takes a scalar
-//! multiplication.
+//! Each row is masked under a key of its own (`sotto-oprf`), derived from the table's name, the row
+//! and the epoch in which it is written. Rows are masked once and stored in a temporary file, since
+//! an encoder may read them several times and each mask takes a scalar multiplication.
 
 use crate::encode::in_pool;
 use crate::ingest::index::temp_file;
@@ -16,24 +16,24 @@ use sotto_oprf::{Input, MaskVersion, OVERHEAD_BYTES, OprfError, RowMask, SecretK
 use std::io::Write;
 use std::path::Path;
 
-/// Rows that are masked at a time, if they are narrow.
+/// Number of narrow rows that are masked at a time.
 const RUN: u64 = 4096;
 
-/// Bytes of rows that are masked at a time, if they are wide.
+/// Bytes of wide rows that are masked at a time.
 const RUN_BYTES: usize = 8 << 20;
 
 /// Masks the rows of one epoch of a table.
 pub struct RowMasker<'a> {
-    /// The table's name.
+    /// Name of the table.
     pub table: &'a TableName,
-    /// The epoch in which they are written.
+    /// Epoch in which the rows are written.
     pub epoch: Epoch,
-    /// What opens them.
+    /// Secret key of the masks.
     pub key: &'a SecretKey,
 }
 
 impl RowMasker<'_> {
-    /// A row under its mask.
+    /// Masks one row.
     ///
     /// # Errors
     /// [`Misuse::Rule`], never for tables with a name.
@@ -45,8 +45,8 @@ impl RowMasker<'_> {
         Ok(RowMask::new(&output).close(version, item))
     }
 
-    /// All rows of a table, in a temporary file in the folder `scratch`. `threads` of them are masked at a time; `None` for one
-    /// per core.
+    /// Masks all rows of a table into a temporary file in the folder `scratch`, with `threads`
+    /// threads; `None` for one per core.
     ///
     /// # Errors
     /// [`DbError::Io`], [`DbError::DiskFull`]; [`DbError::Scheme`] if the table cannot be read.

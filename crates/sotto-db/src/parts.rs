@@ -1,16 +1,17 @@
-//! Tables in parts: a *front* with the catalog and all that clients fetch, and parts with what answers are made from. Each is a
-//! file of its own and names the catalog, so that parts of another epoch, doubled, missing or damaged ones are found.
+//! Tables in parts: a *front* with the catalog and everything that clients fetch, and parts with
+//! what answers are computed from. Each is a file of its own and contains the catalog, so that
+//! parts that are damaged, missing, duplicated or of another epoch are detected.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
-//! | `cut` | pieces out of an image, or out of one that is being written |
-//! | `alone` | one part out of the table's source, beside a front that is there |
-//! | `open` | the parts that belong to a front |
-//! | `rejoin` | the image that was cut, out of its pieces |
-//! | `problem` | what may be wrong with a part |
+//! | `cut` | cuts an image, or one that is being written, into pieces |
+//! | `encode_part` | encodes one part from the table's source, beside an existing front |
+//! | `open` | opens the parts that belong to a front |
+//! | `join` | joins the pieces of an image |
+//! | `problem` | problems of a part |
 //!
-//! A part is what [`sotto_core::Partial::holds`] says. What a table is cut to does not depend on how: all pieces at once, or one
-//! by one from the same source, are the same bytes.
+//! [`sotto_core::PartScheme::part_ranges`] defines the bytes of a part. They do not depend on how parts are
+//! made: all pieces at once, or one by one from the same source, have the same bytes.
 
 mod cut;
 mod encode_part;
@@ -25,20 +26,20 @@ pub(crate) use join::whole;
 pub use open::{open_part, open_parts, part_path};
 pub use problem::PartProblem;
 
-/// What an encoder writes of a table.
+/// Pieces of a table that an encoder writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum PiecesToWrite {
-    /// One image.
+    /// One whole image.
     #[default]
     Whole,
-    /// A front, and so many parts.
+    /// A front, and this many parts.
     All(u32),
-    /// The front of a table in so many parts, which [`encode_part`] makes.
+    /// The front of a table in this many parts; [`encode_part`] makes the parts.
     Front(u32),
 }
 
 impl PiecesToWrite {
-    /// How many parts there are, if the table is cut.
+    /// Number of parts, if the table is in parts.
     pub(crate) fn parts(self) -> Option<u32> {
         match self {
             PiecesToWrite::Whole => None,

@@ -1,16 +1,17 @@
-//! What lies at a path: the folder of a table, of a stack or of a table of another protocol, or one file. Every command that
-//! takes a path looks here, so that all of them take the same folders, and each says what it cannot take.
+//! Kinds of paths: the folder of a table, of a stack or of a table of another protocol, or one
+//! file. Every command that takes a path classifies it here, so that all of them accept the same
+//! folders and name what they cannot use.
 
 use crate::image::ForeignImage;
 use crate::{DbError, Result, StackDir, TableDir};
 use std::path::{Path, PathBuf};
 
-/// What a path leads to.
+/// Kind of what is at a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PathKind {
-    /// Nothing.
+    /// Nothing is at the path.
     Missing,
-    /// The folder of a table: of epochs that are whole or in parts, or with no epoch yet.
+    /// The folder of a table: its epochs are whole or in parts, or there is none yet.
     Table(TableDir),
     /// The folder of a stack.
     Stack(StackDir),
@@ -18,12 +19,12 @@ pub enum PathKind {
     Foreign(TableDir, PathBuf),
     /// A file of a table of another protocol.
     ForeignFile,
-    /// Another file: an image, a piece of one, or something else.
+    /// Any other file: an image, a piece of one, or something else.
     File,
 }
 
 impl PathKind {
-    /// Looks what a path leads to. A damaged table is a table: opening it says what is wrong.
+    /// Classifies a path. The folder of a damaged table is a table: opening it reports the problem.
     ///
     /// # Errors
     /// [`DbError::Io`] for a folder that cannot be read.
@@ -46,10 +47,11 @@ impl PathKind {
         })
     }
 
-    /// Refuses the folder of a stack and of a table of another protocol, where a table's alone can be taken.
+    /// Refuses the folder of a stack or of a table of another protocol, where only a table can be
+    /// used.
     ///
     /// # Errors
-    /// [`DbError::NotATable`]; those of [`PathKind::of`].
+    /// [`DbError::NotATable`]; the errors of [`PathKind::of`].
     pub fn require_table(path: &Path) -> Result<()> {
         match PathKind::of(path)?.other_title() {
             Some(found) => Err(DbError::NotATable { path: path.to_owned(), found }),
@@ -57,7 +59,7 @@ impl PathKind {
         }
     }
 
-    /// What it is, if that is a stack or a table of another protocol.
+    /// Description of a stack or of a table of another protocol; `None` for any other path.
     pub fn other_title(&self) -> Option<&'static str> {
         match self {
             PathKind::Stack(_) => Some("a stack of tables"),

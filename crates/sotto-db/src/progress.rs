@@ -1,8 +1,8 @@
-//! Telling a watching person how far a stage is.
+//! Progress of a long operation, for a person who watches.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What a stage counts.
+/// Unit of a stage's progress.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ProgressUnit {
@@ -12,30 +12,30 @@ pub enum ProgressUnit {
     Rows,
     /// Tables of a stack.
     Tables,
-    /// Steps of a scheme: which part of all they are means something, their number does not.
+    /// Steps of a scheme: their share of the total is meaningful, their number is not.
     Steps,
 }
 
-/// How far a stage is.
+/// Progress of a stage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Progress {
-    /// What is being done.
+    /// Name of the stage.
     pub stage: &'static str,
-    /// How much of it.
+    /// Amount done.
     pub done: u64,
-    /// Out of how much; 0 if nobody knows.
+    /// Total amount; 0 if it is unknown.
     pub total: u64,
-    /// What is counted.
+    /// Unit of the amounts.
     pub unit: ProgressUnit,
 }
 
-/// Is told of progress, from any thread, often. [`silent`] tells nobody.
+/// Callback that is notified of progress, often and from any thread. [`silent`] ignores it.
 pub type Watcher<'a> = &'a (dyn Fn(Progress) + Sync);
 
-/// Tells nobody.
+/// A watcher that ignores all progress.
 pub fn silent(_: Progress) {}
 
-/// A stage that counts bytes towards a known total.
+/// A stage that counts bytes toward a known total.
 pub(crate) struct ByteProgress<'a> {
     watch: Watcher<'a>,
     stage: &'static str,

@@ -1,11 +1,12 @@
-//! Catalogs and stacks in their publisher's log, once they are published.
+//! Writes published catalogs and stacks to their publisher's log.
 //!
 //! ```text
-//! DIR/log.path   where the log is, once the folder has one
+//! DIR/log.path   path of the log, once the folder has one
 //! ```
 //!
-//! An entry is written after what it is about, and every run looks for all that is published: what a run that was killed left out
-//! is in the log after the next one, and what is there already is not written twice.
+//! An entry is written after the epoch that it is about, and every run considers everything that is
+//! published: what a killed run left out is written by the next one, and existing entries are not
+//! written twice.
 
 use crate::stack::{bounded, whole};
 use crate::{DbError, Result, StackDir, TableDir};
@@ -15,28 +16,29 @@ use sotto_tlog::catalogs::EntryKind;
 use sotto_tlog::{LogEntry, LogError};
 use std::path::{Path, PathBuf};
 
-/// Where it is said where the log is.
+/// Name of the file with the path of the log.
 pub const LOG_PATH: &str = "log.path";
 
-/// Most bytes of a path.
+/// Largest length of a path in bytes.
 const MAX_PATH_BYTES: u64 = 4096;
 
-/// What became of a log.
+/// Summary of an update of a log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogUpdate {
-    /// Its folder.
+    /// Folder of the log.
     pub folder: PathBuf,
-    /// Entries that were added.
+    /// Number of entries that were added.
     pub added: u64,
-    /// Entries there are.
+    /// Number of entries in the log.
     pub entries: u64,
 }
 
-/// Writes all that is published in a table's or a stack's folder into its publisher's log: the one that is named, or else the one
-/// that was named the last time. `None` if none ever was.
+/// Writes everything that is published in a table's or a stack's folder to its publisher's log: the
+/// given one, or else the one that was used last. Returns `None` if the folder never had a log.
 ///
 /// # Errors
-/// [`DbError::Log`]; [`DbError::Io`], and [`DbError::Catalog`] for what cannot be read in the folder.
+/// [`DbError::Log`]; [`DbError::Io`], and [`DbError::Catalog`] for a file in the folder that cannot
+/// be read.
 pub fn publish_to_log(dir: &Path, log: Option<&Path>, key: &SigningKey) -> Result<Option<LogUpdate>> {
     let named = log.map(|log| std::path::absolute(log).map_err(|e| DbError::io("finding the log", log, e)));
     let Some(folder) = named.map_or_else(|| self::log_folder(dir), |named| named.map(Some))? else {
@@ -45,11 +47,12 @@ pub fn publish_to_log(dir: &Path, log: Option<&Path>, key: &SigningKey) -> Resul
     let failed = |source: LogError| DbError::Log { folder: folder.clone(), source: Box::new(source) };
     let entries = published(dir, key)?;
     let mut appender = Appender::open(&folder, key).map_err(failed)?;
-    // It is this publisher's: from now on the folder has a log, whatever comes of this run.
+    // The log belongs to this publisher: from now on the folder has a log, even if this run fails.
     remember(dir, &folder)?;
     let mut added = 0;
     for entry in &entries {
-        // An older epoch that nobody could read when its turn was is not in the log, and cannot come after a later one.
+        // An older epoch that could not be read in time is not in the log, and cannot follow a
+        // later one.
         let is_newest = entries.iter().all(|other| !same_name(entry, other) || other.epoch <= entry.epoch);
         if !is_newest && appender.is_past(entry) {
             continue;
@@ -64,10 +67,10 @@ fn same_name(one: &LogEntry, other: &LogEntry) -> bool {
     (one.kind, &one.name) == (other.kind, &other.name)
 }
 
-/// Where the log is that a table's or a stack's folder was written into the last time, if there is one.
+/// Folder of the log that a table's or a stack's folder was written to last, if there is one.
 ///
 /// # Errors
-/// [`DbError::Io`] if what says so cannot be read.
+/// [`DbError::Io`] if the file with its path cannot be read.
 pub fn log_folder(dir: &Path) -> Result<Option<PathBuf>> {
     let file = dir.join(LOG_PATH);
     if !file.is_file() {
@@ -78,7 +81,7 @@ pub fn log_folder(dir: &Path) -> Result<Option<PathBuf>> {
     Ok(Some(PathBuf::from(text.map_err(invalid)?.trim_end_matches('\n'))))
 }
 
-/// Keeps where the log is beside the table.
+/// Stores the path of the log beside the table.
 fn remember(dir: &Path, log: &Path) -> Result<()> {
     if log_folder(dir)?.as_deref() == Some(log) {
         return Ok(());
@@ -89,7 +92,8 @@ fn remember(dir: &Path, log: &Path) -> Result<()> {
     whole(&dir.join(LOG_PATH), format!("{text}\n").as_bytes())
 }
 
-/// The entries of what this key has signed in a folder: of a stack all tables that it names, and then the stack.
+/// Log entries of everything that this key has signed in a folder: of a stack, first the tables
+/// that it names, and then the stack.
 fn published(dir: &Path, key: &SigningKey) -> Result<Vec<LogEntry>> {
     let public = key.public();
     let malformed = |source: LogError| DbError::Log { folder: dir.to_owned(), source: Box::new(source) };
@@ -107,7 +111,7 @@ fn published(dir: &Path, key: &SigningKey) -> Result<Vec<LogEntry>> {
     let table = TableDir::open(dir)?;
     let mut entries = Vec::new();
     for epoch in table.epochs()? {
-        // What is damaged is not served, and does not keep the others out of the log.
+        // A damaged image is not served, and does not keep the others out of the log.
         let Ok(image) = table.open_epoch(epoch) else { continue };
         if image.signed_catalog().public_key() == public {
             entries.push(LogEntry::catalog(image.catalog(), public).map_err(malformed)?);

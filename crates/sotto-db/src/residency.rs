@@ -1,13 +1,14 @@
-//! Whether answers are made from the mapped file, or from a copy on huge pages.
+//! Decides whether answers are computed from the mapped file or from a copy on huge pages.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
-//! | `choice` | whether a copy pays, as a function of what is known |
-//! | `room` | memory that copies may take |
+//! | `choice` | decides whether a copy pays, as a pure function |
+//! | `copy_budget` | memory that copies may take |
 //!
-//! A file's pages are what its file system gives: huge on some, small on others, and small of whatever was written in small
-//! pieces. A pass over small ones is slower, and picking single rows is slower still, a miss of the translation tables for each.
-//! Anonymous memory has huge pages on every file system, and is not paged out to make room for files.
+//! The file system decides the pages of a file: huge on some, small on others, and small for
+//! everything that was written in small pieces. A pass over small pages is slower, and reading
+//! single rows is slower still, with a TLB miss for each. Anonymous memory has huge pages on every
+//! file system, and is not paged out to make space for files.
 
 mod choice;
 mod copy_budget;
@@ -26,37 +27,38 @@ use std::ops::Deref;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::{fmt, io};
 
-/// Bytes of a table that are copied together.
+/// Bytes of a table that are copied at a time.
 const PIECE: usize = 64 << 20;
 
-/// Where the bytes that answers are made from lie.
+/// Memory that the bytes are in from which answers are computed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Residency {
-    /// In the mapped file; in a copy where the file's pages are small, and a copy is on huge ones and fits.
+    /// In the mapped file, or in a copy if the file's pages are small, the copy's are huge, and it
+    /// fits into the budget.
     #[default]
     Auto,
-    /// In memory of the process, on huge pages where the system gives any.
+    /// In memory of the process, on huge pages where the system provides them.
     Copy,
-    /// In the mapped file: opens at once, shares the page cache, may be paged out.
+    /// In the mapped file, which opens at once, shares the page cache, and may be paged out.
     Map,
 }
 
-/// Where a table lies, on which pages, and why.
+/// Memory and pages that a table is on, and the reason.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TablePlacement {
-    /// Bytes that answers are made from.
+    /// Bytes that answers are computed from.
     pub bytes: u64,
     /// Whether they are a copy in memory, or the mapped file.
     pub is_copy: bool,
-    /// The share of them on huge pages, if the system says so.
+    /// Share of the bytes that is on huge pages, if the system reports it.
     pub huge_share: Option<f64>,
-    /// Why they lie there.
+    /// Reason for the placement.
     pub why: PlacementReason,
 }
 
 impl TablePlacement {
-    /// The kind of its pages, if the system says so.
+    /// Kind of the table's pages, if the system reports it.
     pub fn kind(&self) -> Option<PageKind> {
         self.huge_share.map(PageKind::of)
     }
@@ -75,7 +77,7 @@ impl fmt::Display for TablePlacement {
     }
 }
 
-/// An image of which what answers are made from lies where that is best.
+/// An image whose answers are computed from the mapped file or from a copy on huge pages.
 ///
 /// The file has a catalog, or is one of another protocol.
 pub struct ResidentImage<F = ImageFile> {
@@ -93,30 +95,31 @@ struct HugePageCopy {
 }
 
 impl<F: Deref<Target = MappedFile>> ResidentImage<F> {
-    /// The image, mapped for now. [`ResidentImage::decide_placement`] comes once it was read through, or is to be served without
-    /// that.
+    /// The image, mapped for now. [`ResidentImage::decide_placement`] is called once it was read
+    /// through, or when it is to be served without that.
     pub fn of(file: Arc<F>, residency: Residency, room: &Arc<CopyBudget>) -> Arc<Self> {
         file.warm();
         let room = room.clone();
         Arc::new(ResidentImage { file, residency, room, copy: OnceLock::new(), settled: Mutex::default() })
     }
 
-    /// The file.
+    /// The mapped file of the image.
     pub fn file(&self) -> &Arc<F> {
         &self.file
     }
 
-    /// Where it lies, once that is settled.
+    /// Placement of the table, once it is decided.
     pub fn residence(&self) -> Option<TablePlacement> {
         *self.settled.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Looks at what pages the file got, and copies what answers are made from if that pays. Answers may be made meanwhile. Done
-    /// once; again only if there was no room. Whoever answers asks [`MappedFile::check`] afterwards, as ever: what was copied
-    /// of a file that was cut short is no better than the file.
+    /// Checks which pages the file got, and copies the section that answers are computed from if
+    /// that pays. Answers may be computed meanwhile. The decision is made once, and again only if
+    /// the copy exceeded the budget. Callers that compute answers still call [`MappedFile::check`]
+    /// afterwards: a copy of a file that was cut short is no better than the file.
     ///
     /// # Errors
-    /// If there is no memory for a copy that was asked for.
+    /// If there is no memory for a copy that was requested.
     pub fn decide_placement(&self) -> io::Result<TablePlacement> {
         if let Some(residence) =
             self.residence().filter(|residence| residence.why != PlacementReason::OverCopyBudget)
@@ -147,7 +150,7 @@ impl<F: Deref<Target = MappedFile>> ResidentImage<F> {
         let taken = self.room.take(bytes);
         let copy = match self.copied(from) {
             Ok(copy) => copy,
-            // It was only an offer.
+            // The copy was optional.
             Err(_) if self.residency == Residency::Auto => {
                 return Ok(mapped(PlacementReason::OverCopyBudget));
             }
@@ -155,16 +158,17 @@ impl<F: Deref<Target = MappedFile>> ResidentImage<F> {
         };
         let huge_share = pages_of(&copy).and_then(|pages| pages.huge_share());
         if self.residency == Residency::Auto && PageKind::of(huge_share.unwrap_or(0.0)) == PageKind::Small {
-            // All that it would do is to take memory.
+            // The copy would only take memory.
             return Ok(mapped(PlacementReason::NoHugePages));
         }
         let _ = self.copy.set(HugePageCopy { section, bytes: copy, _taken: taken });
-        // Answers that were made meanwhile have read there again.
+        // Answers that were computed meanwhile may have read pages in again.
         self.file.release(0, from.len());
         Ok(TablePlacement { bytes, is_copy: true, huge_share, why })
     }
 
-    /// A copy, piece by piece: of what was copied already the mapped file is not in memory too.
+    /// Copies a section piece by piece, and releases the mapped pages of each piece that was
+    /// copied, so that it is not in memory twice.
     fn copied(&self, from: &[u8]) -> io::Result<HugeBuffer> {
         let mut copy = HugeBuffer::zeroed(from.len())?;
         for ((to, from), piece) in copy.chunks_mut(PIECE).zip(from.chunks(PIECE)).zip(0..) {

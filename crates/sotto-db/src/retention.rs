@@ -1,8 +1,9 @@
-//! Which epochs stay whole, and of which only a remnant does.
+//! Decides which old epochs stay whole, and which are reduced to a remnant.
 //!
-//! A server answers about the two newest epochs. Of older ones it serves no more than the way from each to the next,
-//! for clients that hold state of their own and were away: the catalog and the rows delta. So an old image can shrink to
-//! these two, a file in the same format (`epoch-N.delta`), and give back the rest of the disk.
+//! A server answers queries about the two newest epochs. Of older ones it serves only the delta
+//! from each to the next, for clients that hold durable state and were away: the catalog and the
+//! rows delta. So an old image can be reduced to these two, in a file of the same format
+//! (`epoch-N.delta`), which frees the rest of its disk space.
 
 use crate::image::ImageWriter;
 use crate::progress::Watcher;
@@ -12,35 +13,37 @@ use sotto_core::{Artifact, Epoch, ExpectOrDefault, Image, Section, Sink};
 use std::fs;
 use std::path::Path;
 
-/// The way from the epoch before.
+/// The delta from the epoch before.
 const DELTA: Section = Section::Public(Artifact::RowsDelta);
 
-/// What is kept of a folder.
+/// Numbers of epochs to retain in a folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Retention {
-    /// How many of the newest images stay whole; the newest does even if this is 0.
+    /// Number of newest images that stay whole; the newest does even if this is 0.
     pub images: usize,
-    /// How many epochs a client may be behind and still find the way: this many of the newest keep their deltas.
+    /// Number of epochs that a client may be behind and still follow: this many of the newest keep
+    /// their deltas.
     pub deltas: u64,
 }
 
-/// What became of a folder's older epochs.
+/// Summary of a folder's reduced and removed epochs.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct RetentionSummary {
-    /// Images that shrank to remnants.
+    /// Epochs whose images were reduced to remnants.
     pub shrunk: Vec<Epoch>,
-    /// Epochs of which nothing is left.
+    /// Epochs that were removed.
     pub removed: Vec<Epoch>,
-    /// Bytes of disk that this gave back.
+    /// Bytes of disk space that were freed.
     pub freed_bytes: u64,
 }
 
-/// Shrinks and removes what is older than `keep` says. A crash leaves every epoch whole, shrunk or gone.
+/// Reduces and removes the epochs older than `keep` says. After a crash every epoch is whole,
+/// reduced or removed.
 ///
-/// Images that are mapped, by a server for example, stay readable there until it lets go of them.
+/// Images that are mapped, for example by a server, stay readable there until it drops them.
 ///
 /// # Errors
-/// [`DbError`]; an image that is damaged stays where it is, and so does everything newer.
+/// [`DbError`]; a damaged image stays where it is, and so does everything newer.
 pub fn retain(lock: &WriteLock, keep: Retention, watch: Watcher<'_>) -> Result<RetentionSummary> {
     let dir = lock.dir();
     let mut images = dir.epochs()?;
@@ -70,7 +73,7 @@ pub fn retain(lock: &WriteLock, keep: Retention, watch: Watcher<'_>) -> Result<R
     Ok(done)
 }
 
-/// Writes the remnant of `image`: its catalog, as it was signed, and its rows delta.
+/// Writes the remnant of `image`: its signed catalog and its rows delta.
 fn shrink(image: &ImageFile, remnant: &Path, watch: Watcher<'_>) -> Result<()> {
     let delta = image.section(DELTA).expect_or_default("only images with a delta are shrunk");
     let mut writer = ImageWriter::create(remnant, watch)?;
@@ -78,7 +81,8 @@ fn shrink(image: &ImageFile, remnant: &Path, watch: Watcher<'_>) -> Result<()> {
     writer.write_at(DELTA, 0, delta).map_err(|e| writer.failed(e))?;
     let named = image.catalog().artifacts.iter().find(|entry| entry.artifact == Artifact::RowsDelta);
     let written = writer.digest(named.and_then(|entry| entry.from_epoch))?;
-    // The signature stays, and so does what it says of the delta: a damaged one is noticed here, and the image kept.
+    // The signature stays, and with it the digest of the delta: a damaged delta is detected here,
+    // and the image is kept.
     if written.first().map(|entry| entry.digest) != named.map(|entry| entry.digest) {
         let problem = ImageProblem::Digest { part: Artifact::RowsDelta.name() };
         return Err(DbError::Image { path: image.path().to_owned(), problem });
@@ -90,22 +94,22 @@ fn bytes_at(path: &Path) -> Result<u64> {
     Ok(fs::metadata(path).map_err(|e| DbError::io("reading", path, e))?.len())
 }
 
-/// Removes a file, and gives how large it was.
+/// Removes a file, and returns its size.
 fn remove(path: &Path) -> Result<u64> {
     let bytes = bytes_at(path)?;
     fs::remove_file(path).map_err(|e| DbError::io("removing", path, e))?;
     Ok(bytes)
 }
 
-/// Removes an epoch's image, whole or in pieces, and gives how large it was.
+/// Removes an epoch's image, whole or in pieces, and returns its size.
 fn remove_all(dir: &TableDir, epoch: Epoch) -> Result<u64> {
     dir.files_of(epoch)?.iter().map(|path| remove(path)).sum()
 }
 
-/// The same for every table of a stack.
+/// Applies [`retain`] to every table of a stack.
 ///
 /// # Errors
-/// As [`retain`].
+/// The errors of [`retain`].
 pub fn retain_all(stack: &StackDir, keep: Retention, watch: Watcher<'_>) -> Result<RetentionSummary> {
     let mut all = RetentionSummary::default();
     for shard in stack.read()?.1.shards {

@@ -1,10 +1,10 @@
 //! The Merkle tree over a table's rows ([`sotto_catalog::rows_root`]).
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
-//! | `laid` | records that end with the proof of their rows, and rows out of records |
-//! | `moved` | the tree after changes to rows, and what changes with it |
-//! | `window` | records that are read together |
+//! | `proof_records` | appends to records the proofs of their rows, and reads rows out of such records |
+//! | `update` | updates the tree after changes to rows |
+//! | `record_window` | records that are read together |
 
 mod proof_records;
 mod record_window;
@@ -26,10 +26,12 @@ use std::ops::Range;
 /// Bytes of rows that are read at a time.
 const BLOCK_BYTES: u64 = 8 << 20;
 
-/// A leaf of rows that are not looked up together has at least so many bytes: the leaves are below a hundredth of the table.
+/// Smallest size in bytes of a leaf of rows that are not verified one by one: the leaves are below
+/// a hundredth of the table.
 const LEAF_BYTES: u64 = 4096;
 
-/// The tree: the leaves, and the levels above them up to the nodes of the artifact.
+/// The Merkle tree over a table's rows: its leaves, and the levels above them up to the nodes of
+/// the artifact.
 #[derive(Default)]
 pub(crate) struct RowsTree {
     levels: Vec<Vec<Node>>,
@@ -37,7 +39,7 @@ pub(crate) struct RowsTree {
     path: Option<u32>,
 }
 
-/// How many rows a leaf has where rows are not verified one by one: those of whole records.
+/// Rows per leaf where rows are not verified one by one: those of whole records.
 pub(crate) fn default_leaf_rows(packing: &Packing) -> u64 {
     let together = packing.rows_per_record();
     together.saturating_mul(LEAF_BYTES.div_ceil(packing.rows_bytes()))
@@ -58,10 +60,11 @@ impl RowsTree {
         Ok(tree.expect_or_default("nobody stops it"))
     }
 
-    /// The same for as long as `go_on` says so, from blocks of so many bytes.
+    /// Builds the tree from blocks of `block_bytes` bytes, as long as `go_on` returns true; `None`
+    /// if it was stopped.
     ///
     /// # Errors
-    /// As [`Tree::of`].
+    /// The errors of [`RowsTree::of`].
     pub(crate) fn of_while(
         table: &dyn TableSource,
         leaf_rows: u64,
@@ -113,23 +116,23 @@ impl RowsTree {
         RowsTree { levels, leaf_rows, path }
     }
 
-    /// The tree's artifact.
+    /// Nodes of the tree's artifact.
     pub(crate) fn nodes(&self) -> &[u8] {
         self.levels.last().map(|nodes| nodes.as_flattened()).unwrap_or_default()
     }
 
-    /// What the catalog says.
+    /// The root that the catalog commits to.
     pub(crate) fn root(&self) -> RowsRoot {
         RowsRoot { root: rows_root::root(self.nodes()), leaf_rows: self.leaf_rows, path: self.path }
     }
 
-    /// Writes the artifact.
+    /// Writes the tree's artifact.
     pub(crate) fn write(&self, out: &dyn Sink) -> sotto_core::Result<()> {
         write(out, Artifact::Tree, self.nodes())
     }
 
-    /// Whether the records hold the paths of all leaves. Paths are read many together, as records of some images lie beside
-    /// others.
+    /// Whether the records contain the paths of all leaves. Many paths are read together, since
+    /// some images interleave records.
     pub(crate) fn has_inline_proofs(
         &self,
         records: &dyn RecordSource,
@@ -149,8 +152,8 @@ impl RowsTree {
         all.try_reduce(|| true, |one, other| Ok(one && other))
     }
 
-    /// The nodes beside a leaf's way up, also for one past the end: records whose numbers agree in their higher bits agree in the
-    /// higher nodes.
+    /// The path of a leaf, also of one past the end: records whose numbers agree in their higher
+    /// bits agree in the higher nodes.
     fn path(&self, leaf: u64) -> Vec<u8> {
         let (levels, leaf) = (self.levels.len().saturating_sub(1), leaf as usize);
         let beside = |(level, nodes): (usize, &Vec<Node>)| node(nodes, (leaf >> level) ^ 1);
@@ -158,8 +161,9 @@ impl RowsTree {
     }
 }
 
-/// Reads as many bytes of each of some leaves as `out` has for each, from the same offset in each one's first record on. What is
-/// read of all of them is asked for at once: see [`RecordSource::read_parts`].
+/// Reads the same byte range of several leaves. The range starts `offset` bytes after the beginning
+/// of each leaf's first record, and `out` is divided equally among the leaves. All ranges are
+/// requested at once: see [`RecordSource::read_parts`].
 pub(crate) fn read_each(
     records: &dyn RecordSource,
     packing: &Packing,
@@ -170,7 +174,7 @@ pub(crate) fn read_each(
     let Some(last) = leaves.end.checked_sub(1).filter(|last| *last >= leaves.start) else { return Ok(()) };
     let each = bytes_per_part((leaves.end - leaves.start) as usize, out.len())?;
     packing.leaf_places(last, offset, each)?;
-    // Where they lie in the first of them, they lie in every one.
+    // The range is at the same place in every leaf.
     for place in packing.leaf_places(leaves.start, offset, each)? {
         let record = |i: u64| place.record + i * packing.records_per_row() as u64;
         let parts: Vec<_> = (0..leaves.end - leaves.start).map(|i| (record(i), place.offset)).collect();
@@ -188,13 +192,14 @@ pub(crate) fn read_each(
     Ok(())
 }
 
-/// Writes an artifact of the tree.
+/// Writes one artifact of the tree.
 fn write(out: &dyn Sink, artifact: Artifact, bytes: &[u8]) -> sotto_core::Result<()> {
     out.reserve(Section::Public(artifact), bytes.len() as u64)?;
     out.write_at(Section::Public(artifact), 0, bytes)
 }
 
-/// Writes the next tree's artifact, and what leads to it from the one before, where clients fetch it and that is less.
+/// Writes the artifact of the next tree, and the delta from the tree before if clients fetch the
+/// tree and the delta is smaller.
 pub(crate) fn write_tree(
     out: &dyn Sink,
     path: Option<u32>,
@@ -210,16 +215,16 @@ pub(crate) fn write_tree(
     }
 }
 
-/// A node, or what stands for one that there is not.
+/// The node at `index`, or the placeholder of a missing node.
 fn node(nodes: &[Node], index: usize) -> Node {
     nodes.get(index).copied().unwrap_or([0; NODE_BYTES])
 }
 
-/// One leaf, of which at most a block is in memory.
+/// Hashes one leaf with at most a block in memory.
 fn one(table: &dyn TableSource, leaf: u64, leaf_rows: u64) -> sotto_core::Result<Node> {
     let (mut hash, width) = (LeafHasher::default(), table.row_bytes());
     let first = leaf.saturating_mul(leaf_rows);
-    // Read together: rows that share a record are got out of it once.
+    // Rows are read together, so that a record that they share is decoded once.
     if leaf_rows.saturating_mul(width as u64) <= BLOCK_BYTES {
         let mut rows = vec![0; leaf_rows as usize * width];
         let there = table.rows().saturating_sub(first).min(leaf_rows) as usize;
@@ -251,7 +256,7 @@ mod tests {
     use sotto_testkit::memory::MemoryRows;
     use std::sync::Mutex;
 
-    /// Records of 8 bytes that say their number, and which were read.
+    /// Records of 8 bytes that contain their number, and the list of those that were read.
     struct Counted(Mutex<Vec<u64>>);
 
     impl RecordSource for Counted {
@@ -272,7 +277,7 @@ mod tests {
         }
     }
 
-    /// How often records are read, and how many parts of them at once.
+    /// Counts the reads of records, and the ranges of each read.
     struct RecordingSource<'a>(&'a dyn RecordSource, Mutex<Vec<usize>>);
 
     impl RecordSource for RecordingSource<'_> {
@@ -297,7 +302,8 @@ mod tests {
 
     #[test]
     fn all_paths_are_read_at_once_and_so_are_rows_of_several_records() {
-        // A row and its path of one node in two records; the last row is not there, and its path is.
+        // A row and its path of one node span two records; the last row is missing, but its path
+        // exists.
         let (packing, path) = (Packing::new(7, 40, 16, 40).unwrap().with_paths(1, 32).unwrap(), Some(1));
         assert_eq!(packing.records_per_row(), 2);
         let rows: Vec<u8> = (0..7 * 40).map(|i| i as u8).collect();
@@ -324,7 +330,7 @@ mod tests {
     #[test]
     fn a_leaf_gets_rows_that_share_a_record_out_of_it_once() {
         let records = Counted(Mutex::default());
-        // Two rows of four bytes in a record, four in a leaf, and the last leaf has only one.
+        // Two rows of four bytes in a record, four in a leaf, and only one in the last leaf.
         let packing = Packing::new(9, 4, 5, 8).unwrap();
         let table = RowsFromRecords { records: &records, packing };
         let read = |leaf| {
@@ -335,7 +341,7 @@ mod tests {
         assert_eq!(seen, [2, 3]);
         let rows = [2_u64.to_le_bytes(), 3_u64.to_le_bytes()].concat();
         assert_eq!(whole, LeafHasher::of(&rows));
-        // What is past the end is zeros.
+        // Bytes past the end are zeros.
         let (last, seen) = read(2);
         assert_eq!(seen, [4]);
         let mut rows = [0; 16];

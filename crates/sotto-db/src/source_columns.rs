@@ -1,11 +1,12 @@
-//! How the source of a table was read, kept beside it for the next file about the same table.
+//! Columns of a table's source file, stored beside the table for later files about it.
 //!
 //! ```text
 //! DIR/source.json   {"format":"sotto-source/1","key":"word","value":"meaning"}
 //! ```
 //!
-//! `sotto update` finds the columns of a file of changes by these names, and tells by them whether its first line is a header.
-//! Nothing serves the file, and a table is served and updated without it: columns are then asked for, or told by their place.
+//! `sotto update` finds the columns of a changes file by these names, and uses them to detect
+//! whether its first line is a header. The file is never served, and a table is served and updated
+//! without it: columns are then given by the user, or found by their position.
 
 use crate::table::BlockRule;
 use crate::{DbError, Result, TableDir, WriteLock};
@@ -15,45 +16,45 @@ use std::fs;
 use std::io::{Read, Write};
 use std::os::unix::fs::PermissionsExt;
 
-/// The file's name.
+/// Name of the file.
 pub const SOURCE: &str = "source.json";
 
 const FORMAT: &str = "sotto-source/1";
 
-/// Most bytes of the file.
+/// Largest size of the file in bytes.
 const MAX_BYTES: u64 = 1 << 16;
 
-/// What is kept of a source: the names of its columns, by what was in them.
+/// Names of a source file's columns, by their content.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SourceColumns {
     #[serde(default)]
     pub(crate) format: String,
-    /// Of the rows' numbers.
+    /// Column of the row numbers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub row: Option<String>,
-    /// Of the keys.
+    /// Column of the keys.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
-    /// Of the ranges' first keys.
+    /// Column of the ranges' first keys.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start: Option<String>,
-    /// Of the ranges' last keys.
+    /// Column of the ranges' last keys.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end: Option<String>,
-    /// Of the values.
+    /// Column of the values.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value: Option<String>,
-    /// Which range gives a block its value, where that is not the one of its first key.
+    /// Rule for blocks that several ranges cover; `None` for the rule of the first key.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rule: Option<BlockRule>,
-    /// Whether every value has as many bytes as a row, so that a shorter one is none of the table's.
+    /// Whether every value has as many bytes as a row, so that a shorter one is invalid.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub whole: bool,
 }
 
 impl SourceColumns {
-    /// The name of the column with this part of a line: `row`, `key`, `start`, `end` or `value`.
+    /// Name of the column that holds `row`, `key`, `start`, `end` or `value`.
     pub fn name(&self, part: &str) -> Option<&str> {
         let name = match part {
             "row" => &self.row,
@@ -71,17 +72,17 @@ impl SourceColumns {
         ["row", "key", "start", "end", "value"].iter().all(|part| self.name(part).is_none())
     }
 
-    /// The same, of values that lie so in rows.
+    /// Completes the columns with the form in which values are stored in rows.
     pub(crate) fn of_values(self, form: RowForm, kind: ValueKind) -> Self {
         SourceColumns { whole: form == RowForm::Whole && kind == ValueKind::Bytes, ..self }
     }
 }
 
 impl TableDir {
-    /// How the table's source was read, if that is known.
+    /// Columns of the table's source, if they are stored.
     ///
     /// # Errors
-    /// [`DbError::Source`] if the file is no good, [`DbError::Io`].
+    /// [`DbError::Source`] if the file is invalid, [`DbError::Io`].
     pub fn origin(&self) -> Result<Option<SourceColumns>> {
         let path = self.path().join(SOURCE);
         let failed = |e| DbError::io("reading how the source was read", &path, e);
@@ -99,7 +100,7 @@ impl TableDir {
 }
 
 impl WriteLock {
-    /// Keeps how the table's source was read. Replaces what was kept before, whole.
+    /// Stores the columns of the table's source, and replaces an earlier file atomically.
     ///
     /// # Errors
     /// [`DbError::Io`], [`DbError::DiskFull`].
@@ -110,7 +111,7 @@ impl WriteLock {
         let mut text = serde_json::to_vec(&SourceColumns { format: FORMAT.to_owned(), ..origin.clone() })
             .map_err(|e| failed(e.into()))?;
         text.push(b'\n');
-        // Names that would not be read again are not kept.
+        // Names that are too long to be read again are not stored.
         if text.len() as u64 > MAX_BYTES {
             return Ok(());
         }

@@ -1,14 +1,14 @@
-//! A stack's folder: its tables, its public files, and what says which of them belong together.
+//! A stack's folder: its tables, its public files, and the signed stack that names them.
 //!
 //! ```text
-//! DIR/stack.json             the signed stack: replaced whole when everything it names is there
-//! DIR/files/<64 hex digits>  public files by digest, never changed once there
+//! DIR/stack.json             the signed stack: replaced atomically once everything it names exists
+//! DIR/files/<64 hex digits>  public files named by digest, never changed once they exist
 //! DIR/tables/<name>/         a folder for each table
-//! DIR/stack-00000001.rows    the rows of a table that is asked by key, for the next update: see [`crate::kept`]
-//! DIR/source.json            how the source was read: see [`crate::origin`]
+//! DIR/stack-00000001.rows    rows of a table that is queried by key, for the next update: see [`crate::stored_rows`]
+//! DIR/source.json            columns of the source: see [`crate::source_columns`]
 //! DIR/signing.key            signs the stack and its tables' catalogs
-//! DIR/succession.json        that other keys signed it before, once they did: see [`crate::rotate`]
-//! DIR/write.lock             held by the one process that writes
+//! DIR/succession.json        statements about earlier signing keys, if there were any: see [`crate::key_rotation`]
+//! DIR/write.lock             locked by the one process that writes
 //! ```
 
 use crate::image::writer::TEMP_PREFIX;
@@ -23,21 +23,22 @@ use std::io::{Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-/// The signed stack, by which a stack's folder is told from a table's.
+/// Name of the signed stack's file, which tells a stack's folder from a table's.
 pub const STACK: &str = "stack.json";
 const FILES: &str = "files";
 const TABLES: &str = "tables";
 const ROWS_PREFIX: &str = "stack-";
 const ROWS_SUFFIX: &str = ".rows";
 
-/// A stack's folder. Reading needs no lock: files are named by digest, and the stack is replaced whole.
+/// The folder of a stack. Reading needs no lock: files are named by digest, and the stack is
+/// replaced atomically.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StackDir {
     path: PathBuf,
 }
 
 impl StackDir {
-    /// A folder, made if it is not there.
+    /// Opens a folder, and creates it if it does not exist.
     ///
     /// # Errors
     /// [`DbError::Io`].
@@ -49,17 +50,17 @@ impl StackDir {
         Ok(StackDir { path: path.to_owned() })
     }
 
-    /// An existing folder; `None` if no stack was ever published in it.
+    /// Opens an existing folder; `None` if no stack was ever published in it.
     pub fn find(path: &Path) -> Option<Self> {
         path.join(STACK).is_file().then(|| StackDir { path: path.to_owned() })
     }
 
-    /// The folder.
+    /// Path of the folder.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The folder as a whole, to be locked while something in it is made.
+    /// The stack's folder as a table folder, to lock it while something in it is written.
     ///
     /// # Errors
     /// [`DbError::Io`].
@@ -67,15 +68,15 @@ impl StackDir {
         TableDir::open(&self.path)
     }
 
-    /// The folder of one of its tables.
+    /// Path of the folder of a table of the stack.
     pub fn table(&self, name: &TableName) -> PathBuf {
         self.path.join(TABLES).join(name.as_str())
     }
 
-    /// The stack as it was published last. Its signature is checked against the key that it names.
+    /// The stack that was published last. Its signature is verified under the key that it names.
     ///
     /// # Errors
-    /// [`DbError::Io`]; [`DbError::Catalog`] if it is no stack.
+    /// [`DbError::Io`]; [`DbError::Catalog`] if the file is not a stack.
     pub fn read(&self) -> Result<(SignedStack, Stack)> {
         let bytes = bounded(&self.path.join(STACK), SignedStack::MAX_BYTES as u64)?;
         let signed = SignedStack::parse(&bytes)?;
@@ -83,10 +84,10 @@ impl StackDir {
         Ok((signed, stack))
     }
 
-    /// One of its public files, checked against its digest.
+    /// Reads a public file of the stack, and checks its digest.
     ///
     /// # Errors
-    /// [`DbError::Io`]; [`DbError::Catalog`] if it is not what the stack says.
+    /// [`DbError::Io`]; [`DbError::Catalog`] if the file differs from what the stack names.
     pub fn file(&self, file: &StackFile) -> Result<Vec<u8>> {
         let bytes = bounded(&self.file_path(file), file.bytes.min(MAX_FILE_BYTES))?;
         if !file.is(&bytes) {
@@ -95,10 +96,11 @@ impl StackDir {
         Ok(bytes)
     }
 
-    /// Writes public files, and then the stack that names them. Whoever reads meanwhile has the old one or the new one.
+    /// Writes public files, and then the stack that names them. A concurrent reader sees the old
+    /// stack or the new one.
     ///
     /// # Errors
-    /// [`DbError::Io`], [`DbError::Catalog`]. The stack is then as it was.
+    /// [`DbError::Io`], [`DbError::Catalog`]. The stack is then unchanged.
     pub fn publish(&self, stack: &Stack, files: &[Vec<u8>], key: &SigningKey) -> Result<SignedStack> {
         let signed = key_rotation::sign(&self.root()?, stack, key)?;
         for file in &stack.files {
@@ -110,11 +112,11 @@ impl StackDir {
         Ok(signed)
     }
 
-    /// Publishes a stack whose table is asked by key, and keeps the rows of that table for the next update. Gives how many bytes
-    /// that takes.
+    /// Publishes a stack whose table is queried by key, and stores the rows of that table for the
+    /// next update. Returns the bytes of the stored rows.
     ///
     /// # Errors
-    /// As [`Self::publish`].
+    /// The errors of [`Self::publish`].
     pub fn publish_keeping(
         &self,
         stack: &Stack,
@@ -137,7 +139,7 @@ impl StackDir {
         Ok(bytes)
     }
 
-    /// Where the rows of an epoch are, if they are kept.
+    /// Path of the stored rows of an epoch, whether they exist or not.
     pub fn rows_path(&self, epoch: Epoch) -> PathBuf {
         self.path.join(format!("{ROWS_PREFIX}{:08}{ROWS_SUFFIX}", epoch.0))
     }
@@ -147,7 +149,7 @@ impl StackDir {
     }
 }
 
-/// A file's bytes, unless there are more than a limit.
+/// Reads a file, and refuses one that is longer than `limit`.
 pub(crate) fn bounded(path: &Path, limit: u64) -> Result<Vec<u8>> {
     let failed = |e| DbError::io("reading the stack's folder", path, e);
     let mut bytes = Vec::new();
@@ -160,7 +162,7 @@ pub(crate) fn bounded(path: &Path, limit: u64) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Writes a file whole or not at all, for everybody to read.
+/// Writes a file atomically, readable by everyone.
 pub(crate) fn whole(path: &Path, bytes: &[u8]) -> Result<()> {
     let failed = |e| DbError::io("writing", path, e);
     let dir = path.parent().unwrap_or(Path::new("."));

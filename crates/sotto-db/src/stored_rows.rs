@@ -1,14 +1,15 @@
-//! The rows of a table as they were encoded, in a file beside the image, for whoever changes some of them.
+//! Plaintext rows of a table, stored in a file beside its image for later updates.
 //!
-//! A row of a keyword table holds several keys, so a new value for one of them takes the row as it was, and not every scheme can
-//! give rows back from an image. The file is read by `sotto update` alone: nothing serves it, and a table is served without it.
+//! A row of a keyword table holds several keys, so changing the value of one of them requires the
+//! old row, and not every scheme can recover rows from an image. Only `sotto update` reads the
+//! file: it is never served, and a table is served without it.
 //!
 //! ```text
 //! offset  bytes
 //!      0     16   "sotto-rows/1", zeros
-//!     16     32   BLAKE3 of the catalog's text, or of the stack's: of which epoch of which
+//!     16     32   BLAKE3 of the text of the catalog, or of the stack: the epoch that the rows belong to
 //!     48     32   BLAKE3 of the rows
-//!     80          the rows, one after the other; as many and as long as the catalog says, or its layer of keys
+//!     80          the rows, one after the other; number and width are in the catalog, or in its keyword layer
 //! ```
 
 use crate::image::writer::TEMP_PREFIX;
@@ -24,23 +25,23 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
-/// Bytes before the rows.
+/// Bytes of the header before the rows.
 pub const HEADER_BYTES: usize = 80;
 
 const MAGIC: [u8; 16] = *b"sotto-rows/1\0\0\0\0";
 const BLOCK_BYTES: usize = 8 << 20;
 
-/// What stands before the rows.
+/// Header of a file of stored rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RowsHeader {
-    /// BLAKE3 of the catalog's text, or of the stack's.
+    /// BLAKE3 digest of the text of the catalog, or of the stack.
     pub catalog: Hex32,
-    /// BLAKE3 of the rows.
+    /// BLAKE3 digest of the rows.
     pub rows: Hex32,
 }
 
 impl RowsHeader {
-    /// Reads a header. Total: any bytes give one, or `None`.
+    /// Parses a header. Total: returns `None` for anything else.
     pub fn parse(bytes: &[u8; HEADER_BYTES]) -> Option<Self> {
         let (magic, rest) = bytes.split_first_chunk::<16>()?;
         let (catalog, rest) = rest.split_first_chunk::<32>()?;
@@ -48,7 +49,7 @@ impl RowsHeader {
         (*magic == MAGIC).then_some(RowsHeader { catalog: (*catalog).into(), rows: (*rows).into() })
     }
 
-    /// Its bytes.
+    /// Encodes the header.
     pub fn to_bytes(&self) -> [u8; HEADER_BYTES] {
         let parts = MAGIC.into_iter().chain(self.catalog.0).chain(self.rows.0);
         let mut bytes = [0; HEADER_BYTES];
@@ -57,7 +58,7 @@ impl RowsHeader {
     }
 }
 
-/// A file of rows that has no name yet.
+/// A file of stored rows that has no lasting name yet.
 pub(crate) struct RowsDraft {
     temp: NamedTempFile,
     path: PathBuf,
@@ -70,8 +71,8 @@ impl RowsDraft {
         self.bytes
     }
 
-    /// Gives the file its name, and then the image its own: an image without rows could not be updated, and rows without an
-    /// image are removed by the next writer.
+    /// Gives the file its name, and then calls `image` to name the image. An image without rows
+    /// could not be updated; rows without an image are removed by the next writer.
     pub(crate) fn before<T>(self, image: impl FnOnce() -> Result<T>) -> Result<T> {
         let RowsDraft { temp, path, .. } = self;
         temp.persist(&path).map_err(|e| DbError::io("renaming", &path, e.error))?;
@@ -79,7 +80,8 @@ impl RowsDraft {
     }
 }
 
-/// Writes the rows of an epoch that is about to be published, and whose catalog or stack has this digest.
+/// Writes the rows of an epoch that is about to be published, and whose catalog or stack has the
+/// given digest.
 pub(crate) fn keep(
     path: PathBuf,
     of: Hex32,
@@ -105,7 +107,7 @@ pub(crate) fn keep(
     Ok(RowsDraft { temp, path, bytes: at })
 }
 
-/// The rows of an epoch. Every one is as it was when it was encoded.
+/// Stored rows of an epoch, as they were before they were encoded.
 pub(crate) struct StoredRows {
     file: File,
     rows: u64,
@@ -113,17 +115,18 @@ pub(crate) struct StoredRows {
 }
 
 impl StoredRows {
-    /// Opens the rows of the epoch that `catalog` is of.
+    /// Opens the rows of the epoch of `catalog`.
     ///
     /// # Errors
-    /// As [`StoredRows::read_all`].
+    /// The errors of [`StoredRows::read_all`].
     pub(crate) fn open(dir: &TableDir, catalog: &Catalog, watch: Watcher<'_>) -> Result<Self> {
         let of_keys = |keyword: Keyword| (keyword.params().rows, keyword.params().row_bytes());
         let sizes = catalog.keyword()?.map_or((catalog.rows, catalog.row_bytes), of_keys);
         StoredRows::read_all(dir.rows_path(catalog.epoch), catalog.digest()?, sizes, watch)
     }
 
-    /// Opens so many rows of so many bytes, and reads all of them to see that none is damaged.
+    /// Opens a file of stored rows with the given number and width, and reads all of them to check
+    /// that they are undamaged.
     ///
     /// # Errors
     /// [`DbError::Rows`]; [`DbError::Io`].
@@ -181,7 +184,7 @@ impl TableSource for StoredRows {
     }
 }
 
-/// A table, some rows of which are others now.
+/// A table in which some rows are replaced.
 pub(crate) struct ChangedRows<'a> {
     pub(crate) old: &'a StoredRows,
     pub(crate) rows: &'a BTreeMap<u64, Vec<u8>>,
@@ -208,7 +211,7 @@ impl TableSource for ChangedRows<'_> {
     }
 }
 
-/// Reads a table from front to end, some megabytes at a time.
+/// Reads a table from beginning to end, some megabytes at a time.
 fn each_block(table: &dyn TableSource, mut each: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
     let width = table.row_bytes();
     let most = (BLOCK_BYTES / width).max(1) as u64;

@@ -1,14 +1,14 @@
-//! Tables of fixed-width rows, and the records a scheme sees of them.
+//! Tables of fixed-width rows, and the records that a scheme sees of them.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
 //! | [`raw`] | rows one after the other in a file |
-//! | [`band`] | rows that keys lie in sums of |
+//! | [`band`] | rows whose sums encode the values of keys |
 //! | [`ranges`] | sorted ranges of keys, expanded to blocks while they are read |
-//! | [`buckets`] | the tables of a batch code: rows of another table, in another order |
-//! | [`joined`] | tables one after the other, each as long as the longest |
-//! | [`headroom`] | a table with room after its rows |
-//! | [`packed`] | rows as records: narrow ones packed, wide ones split |
+//! | [`buckets`] | the tables of a batch code: rows of another table in another order |
+//! | [`concat`](mod@concat) | tables one after the other, each as long as the longest |
+//! | [`headroom`] | a table with empty rows after its own |
+//! | [`packed_records`] | rows as records: narrow ones packed, wide ones split |
 
 pub mod band;
 pub mod buckets;
@@ -30,10 +30,10 @@ use sotto_core::{Misuse, Result};
 
 /// Rows of one width, readable in any order and by several threads.
 pub trait TableSource: Sync {
-    /// How many rows.
+    /// Number of rows.
     fn rows(&self) -> u64;
 
-    /// Bytes in each; at least 1.
+    /// Bytes of each row; at least 1.
     fn row_bytes(&self) -> usize;
 
     /// Reads whole rows from `first` on into `out`, whose length is a multiple of `row_bytes`.
@@ -42,8 +42,8 @@ pub trait TableSource: Sync {
     /// [`Misuse::IndexPastEnd`]; storage errors.
     fn read(&self, first: u64, out: &mut [u8]) -> Result<()>;
 
-    /// Reads bytes of one row from `offset` on into `out`. Where rows can be large, implement it: this reads the
-    /// whole row first.
+    /// Reads bytes of one row from `offset` on into `out`. The default reads the whole row first;
+    /// tables whose rows can be large should override it.
     ///
     /// # Errors
     /// [`Misuse::IndexPastEnd`]; storage errors.
@@ -56,13 +56,13 @@ pub trait TableSource: Sync {
         Ok(())
     }
 
-    /// What is kept beside the image for updates, where that is not the rows: what they were made of.
+    /// The table that the rows were computed from, if updates need that instead of the rows.
     fn made_of(&self) -> Option<&dyn TableSource> {
         None
     }
 }
 
-/// Checks that `out` asks for bytes of an item that exist.
+/// Checks that a byte range of an item exists.
 pub(crate) fn check_part(item: u64, len: u64, offset: u64, out: &[u8], width: usize) -> Result<()> {
     if item >= len {
         return Err(Misuse::IndexPastEnd { index: item, len }.into());
@@ -74,7 +74,7 @@ pub(crate) fn check_part(item: u64, len: u64, offset: u64, out: &[u8], width: us
     Ok(())
 }
 
-/// Checks that `out` asks for whole items, all of which exist.
+/// Checks that `out` is a whole number of items, all of which exist.
 pub(crate) fn check_read(first: u64, out: &[u8], width: usize, len: u64) -> Result<()> {
     if width == 0 || !out.len().is_multiple_of(width) {
         return Err(Misuse::Rule("only whole rows are read").into());

@@ -1,14 +1,13 @@
-//! A file of changed rows in, the next epoch's image out, re-encoding only what changed.
-
+//! Writes the image of the next epoch from a file of changed rows, re-encoding only what changed.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
-//! | `columns` | which columns of the file are meant, and whether its first line names them |
-//! | `changes` | rows by number or by range, and their new values |
-//! | `keys` | keys with new values, and keys that go |
-//! | `strips` | keys in sums of rows, whose strips are solved again |
-//! | `next` | the next epoch of a table some of whose rows are others |
-//! | [`stack`] | the same for the tables of a batch code |
+//! | `columns` | finds the columns of a changes file, and whether its first line names them |
+//! | `changes` | reads changes of rows by number or by range |
+//! | `keys` | reads changed and removed keys |
+//! | `strips` | solves the strips of a band again whose keys changed |
+//! | `next_epoch` | writes the next epoch of a table with changed rows |
+//! | [`stack`] | updates the tables of a batch code |
 
 use crate::encode::{bytes_of, check_folder, in_pool};
 use crate::ingest::keyword::keyword_layer;
@@ -44,25 +43,29 @@ pub use columns::ChangeFile;
 pub use keys::{KeyLine, KeyLines, KeyedTable, read_keys};
 pub use stack::{StackSummary, StackUpdate, read_stack_update};
 
-/// How to read a file of changes, and who signs the result.
+/// Options for reading a file of changes and signing the result.
 pub struct UpdateOptions<'a> {
-    /// Its format.
+    /// Format of the changes file.
     pub file: FileOptions,
-    /// Two columns, the row's number and its value; for range tables three, the first key, the last
-    /// key and the value; for keyword tables the key and, unless they are of keys alone, the value. `None` for those named as the
-    /// columns of the table's source were ([`crate::origin`]), or else `row`, `start`, `end`, `key` and `value`; and in CSV files
-    /// without a header for the first ones.
+    /// Columns of the changes: two for an index table, the row's number and its value; three for a
+    /// range table, the first key, the last key and the value; the key, and the value if there are
+    /// any, for a keyword table. `None` selects columns with the names of the table's source
+    /// ([`crate::source_columns`]), or else `row`, `start`, `end`, `key` and `value`, or the first
+    /// columns of a CSV file without a header.
     pub columns: Option<Vec<ColumnSelector>>,
-    /// Keyword tables: the column that says which keys go (1, true, yes, delete) and which do not (0, false, no, nothing). A key
-    /// whose value is null goes in any case; CSV has no null.
+    /// Column that says which keys of a keyword table are removed (1, true, yes, delete) and which
+    /// are not (0, false, no, nothing). A key whose value is null is removed in any case; CSV has
+    /// no null.
     pub delete: Option<ColumnSelector>,
-    /// How values are written; `None` for text, numbers or hexadecimal digits, as the table's values are.
+    /// Encoding of the values; `None` for text, numbers or hexadecimal digits, according to the
+    /// table's values.
     pub encoding: Option<Encoding>,
-    /// How many threads encode; `None` for one per core.
+    /// Number of encoding threads; `None` for one per core.
     pub threads: Option<usize>,
-    /// For how many seconds the catalog is good, 0 for ever; `None` for as long as the one before.
+    /// Seconds for which the catalog is valid, 0 for no expiry; `None` for as long as the epoch
+    /// before.
     pub lifetime: Option<u64>,
-    /// Signs the catalog. The key that signed the epoch before.
+    /// Key that signs the catalog; it is the one that signed the epoch before.
     pub key: &'a SigningKey,
 }
 
@@ -77,63 +80,66 @@ impl UpdateOptions<'_> {
     }
 }
 
-/// What becomes of the rows, or of the keys where the table is asked by key.
+/// Counts of changed rows, or of changed keys if the table is queried by key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct ChangeCounts {
-    /// Those that have another value now, or the same again.
+    /// Number of rows or keys that were set, even if to the same value.
     pub set: u64,
-    /// Those that were not there before.
+    /// Number of new rows or keys.
     pub added: u64,
-    /// Those that are gone.
+    /// Number of rows or keys that were removed.
     pub removed: u64,
-    /// Those that were to go and were not there.
+    /// Number of rows or keys that were to be removed but did not exist.
     pub absent: u64,
 }
 
-/// What was updated, and what it means for clients.
+/// Summary of an update, and of its costs for clients.
 #[derive(Debug, Clone, Serialize)]
 pub struct UpdateSummary {
-    /// The image.
+    /// Path of the image.
     pub image: PathBuf,
-    /// Its epoch.
+    /// Epoch of the image.
     pub epoch: Epoch,
-    /// The epoch it was made from.
+    /// Epoch that the update started from.
     pub from_epoch: Epoch,
-    /// What became of rows, or of keys.
+    /// Counts of changed rows or keys.
     pub changes: ChangeCounts,
-    /// Rows that were given, or in which keys changed.
+    /// Number of rows that were given, or in which keys changed.
     pub rows_changed: u64,
-    /// How many of them are new.
+    /// Number of changed rows that are new.
     pub rows_appended: u64,
-    /// Records they lie in.
+    /// Number of records that contain changed rows.
     pub records_changed: u64,
-    /// What became of the keys, where the table is asked by key.
+    /// Counts of changed keys, if the table is queried by key.
     pub keys: Option<ChangeCounts>,
-    /// Blocks that the given ranges cover in part. They change as the rule says.
+    /// Number of blocks that the given ranges cover partly. They change as the rule says.
     pub partial_blocks: u64,
-    /// Which range gives a block its value.
+    /// Rule for the value of a block that several ranges cover.
     pub rule: BlockRule,
-    /// Bytes the scheme wrote anew; the rest was copied.
+    /// Bytes that the scheme re-encoded; the rest was copied.
     pub written_bytes: u64,
-    /// Whether the whole table was encoded anew, because much of it was written since its mask was drawn ([`crate::written`]).
+    /// Whether the whole table was re-encoded, because much of it was written since its whitening
+    /// seed was drawn ([`crate::write_counts`]).
     pub reencoded: bool,
     /// Bytes of the image.
     pub image_bytes: u64,
-    /// Bytes that bring a client's artifacts from the old epoch to this one.
+    /// Bytes of the deltas that update a client's artifacts from the old epoch to this one.
     pub delta_bytes: Option<u64>,
-    /// Bytes of the artifacts whole.
+    /// Bytes of the whole artifacts.
     pub artifact_bytes: u64,
-    /// Bytes of the rows that are kept beside the image for updates; 0 where none need them.
+    /// Bytes of the rows that are stored beside the image for updates; 0 where no update needs
+    /// them.
     pub kept_bytes: u64,
-    /// What a client of the old epoch has to fetch: the delta, or all of it where that is less.
+    /// Bytes that a client of the old epoch downloads: the delta, or the whole artifacts if they
+    /// are smaller.
     pub client_bytes: u64,
-    /// Seconds the scheme took.
+    /// Seconds that the scheme took.
     pub revise_seconds: f64,
-    /// Seconds from the file of changes to the image on the disk.
+    /// Seconds from reading the changes file until the image is on disk.
     pub total_seconds: f64,
 }
 
-/// Changes to a table that were read and checked, and not applied yet.
+/// Changes to a table that were read and checked, but not applied yet.
 pub struct TableUpdate<'a> {
     entry: &'a SchemeEntry,
     lock: &'a WriteLock,
@@ -141,23 +147,25 @@ pub struct TableUpdate<'a> {
     old: Arc<ImageFile>,
     pieces: PiecesToWrite,
     changes: ChangeSet,
-    /// Those of the next epoch.
+    /// Layers of the next epoch.
     layers: Vec<LayerEntry>,
     kept: Option<StoredRows>,
-    /// Strips that were solved again, where keys lie in sums of rows: the changed rows are theirs then.
+    /// Strips that were solved again, if the table is a band; the changed rows are then slots of
+    /// the strips.
     solved: Option<SolvedStrips>,
     tally: ChangeCounts,
     rule: BlockRule,
     began: Instant,
 }
 
-/// Reads a file of changes to the newest epoch of the folder that is locked.
+/// Reads a file of changes to the newest epoch of the locked folder.
 ///
-/// Changes are held in memory, at most 1 GiB of them. Rows may be appended as long as the records have
-/// room, and keys added as long as rows have. Nothing is written.
+/// Changes are held in memory, at most 1 GiB of them. Rows may be appended as long as records have
+/// space, and keys added as long as rows have space. Nothing is written.
 ///
 /// # Errors
-/// [`DbError::CannotUpdate`], [`DbError::NoChanges`], [`DbError::PastCapacity`], [`DbError::RowChanges`], and those of reading.
+/// [`DbError::CannotUpdate`], [`DbError::NoChanges`], [`DbError::PastCapacity`],
+/// [`DbError::RowChanges`], and the errors of reading.
 pub fn read_update<'a>(
     entry: &'a SchemeEntry,
     lock: &'a WriteLock,
@@ -219,11 +227,11 @@ pub fn read_update<'a>(
     Ok(TableUpdate { entry, lock, options, old, pieces, changes, layers, kept, solved, tally, rule, began })
 }
 
-/// Applies a file of changed rows to the newest epoch of the folder that is locked, making the next one. On any error the
-/// folder is as it was.
+/// Applies a file of changed rows to the newest epoch of the locked folder, and writes the next
+/// one. On any error the folder is left as it was.
 ///
 /// # Errors
-/// As [`read_update`] and [`TableUpdate::apply`].
+/// The errors of [`read_update`] and [`TableUpdate::apply`].
 pub fn update_table(
     entry: &SchemeEntry,
     lock: &WriteLock,
@@ -235,21 +243,21 @@ pub fn update_table(
 }
 
 impl TableUpdate<'_> {
-    /// What becomes of rows, or of keys, once it is applied.
+    /// Counts of rows, or of keys, that change when the update is applied.
     pub fn tally(&self) -> ChangeCounts {
         self.tally
     }
 
-    /// What the file's owner should know of it.
+    /// Remarks for the owner of the changes file.
     pub fn remarks(&self) -> Vec<String> {
         let of_blocks = of_partial_blocks(self.changes.partial_blocks, self.rule);
         self.changes.notes.remarks().into_iter().chain(of_blocks).collect()
     }
 
-    /// Makes the next epoch.
+    /// Writes the next epoch.
     ///
     /// # Errors
-    /// Those of encoding. The folder is then as it was.
+    /// The errors of encoding. The folder is then left as it was.
     pub fn apply(self, watch: Watcher<'_>) -> Result<UpdateSummary> {
         let TableUpdate { entry, lock, options, old, pieces, mut changes, layers, .. } = self;
         let TableUpdate { kept, solved, tally, rule, began, .. } = self;
@@ -296,7 +304,8 @@ impl TableUpdate<'_> {
     }
 }
 
-/// The key of a masked table, if it is one. Rows that do not change stay as they are, so it has to be the key that masked them.
+/// Secret key of a masked table, if it is masked. Unchanged rows are copied, so it must be the key
+/// that masked them.
 fn masking(lock: &WriteLock, catalog: &Catalog) -> Result<Option<SecretKey>> {
     let Some(masked) = catalog.symmetric_layer()? else { return Ok(None) };
     let key = lock.dir().oprf_key()?;
@@ -309,7 +318,7 @@ fn masking(lock: &WriteLock, catalog: &Catalog) -> Result<Option<SecretKey>> {
     }
 }
 
-/// Masks rows that change, each of which is then of the epoch at hand.
+/// Masks changed rows under the epoch that is being written.
 fn mask(masker: &RowMasker<'_>, rows: &mut changes::RowChanges) -> Result<()> {
     rows.par_iter_mut().try_for_each(|(row, item)| {
         *item = masker.row(*row, item).map_err(DbError::Scheme)?;

@@ -1,18 +1,20 @@
-//! The public mask of a table's own, and how much was written since it was drawn.
+//! The whitening seed of a table, and how much was written since it was drawn.
 //!
-//! Some schemes combine their tables with a public mask ([`sotto_core::Masked`]). Its seed follows from the signing key and the
-//! rows, when a table is encoded, so that nobody who contributes rows knows it beforehand. Later it is public, and rows that
-//! are changed in place may be made against it. So writes are counted, in each column that the noise of a query sums over, and
-//! before there are more than the parameters have room for the table is encoded anew, under another mask. The count is kept
-//! beside the image:
+//! Some schemes combine their tables with a public random stream ([`sotto_core::WhiteningScheme`]).
+//! Its seed is derived from the signing key and the rows when a table is encoded, so that no one
+//! who contributes rows knows it beforehand. Afterwards it is public, and rows that are changed in
+//! place may be chosen against it. So writes are counted in each column that the noise of a query
+//! sums over. Before there are more than the parameters tolerate, the table is re-encoded under
+//! another seed. The counts are stored beside the image:
 //!
 //! ```text
 //! DIR/epoch-00000002.written   {"format":"sotto-written/1","catalog":"<64 hex digits>","columns":[[3,1],[17,2]]}
 //! ```
 //!
-//! `catalog` is the digest of the epoch's catalog. Of each column that was written, `columns` has the number and how many of
-//! its summands were; one that was written in several epochs counts in each. Where the file is not there, or of another epoch,
-//! as much as there is counts as written, and the next change encodes the table anew.
+//! `catalog` is the digest of the epoch's catalog. For each column that was written, `columns`
+//! contains its number and how many of its summands were written; a summand that was written in
+//! several epochs counts once in each. If the file is missing, or of another epoch, the whole table
+//! counts as written, and the next change re-encodes it.
 
 use crate::stack::whole;
 use crate::{DbError, Result, TableDir};
@@ -27,10 +29,10 @@ use std::io::{self, Read};
 
 const FORMAT: &str = "sotto-written/1";
 
-/// Most bytes of the file. Of a table with more columns than that says, nothing is kept.
+/// Largest size of the file in bytes. For a table with more columns than fit, no file is stored.
 const MAX_BYTES: u64 = 64 << 20;
 
-/// How many summands of each column were written.
+/// Number of written summands of each column.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct WriteCounts {
     columns: BTreeMap<u64, u64>,
@@ -45,7 +47,7 @@ struct WriteCountsFile {
 }
 
 impl WriteCounts {
-    /// What was written of the epoch of a catalog; `None` if nobody knows.
+    /// Write counts of the epoch of a catalog; `None` if they are unknown.
     ///
     /// # Errors
     /// [`DbError::Io`].
@@ -62,7 +64,7 @@ impl WriteCounts {
         let of = catalog.digest()?;
         let ours = parsed.filter(|text: &WriteCountsFile| text.format == FORMAT && text.catalog == of);
         Ok(ours.map(|text| {
-            // A column that is there twice was written twice.
+            // A column that is listed twice was written twice.
             let mut written = WriteCounts::default();
             text.columns.into_iter().for_each(|(column, count)| written.add(column, count));
             written
@@ -74,21 +76,22 @@ impl WriteCounts {
         *sum = sum.saturating_add(count);
     }
 
-    /// With one more round of writes, each place of which counts once.
+    /// Adds one round of writes, in which each slot counts once.
     fn with(mut self, places: Vec<WriteSlot>) -> Self {
         BTreeSet::from_iter(places).iter().for_each(|place| self.add(place.column, 1));
         self
     }
 
-    /// Whether some column has more than `most`.
+    /// Whether any column has more than `most` writes.
     fn exceeds(&self, most: u64) -> bool {
         self.columns.values().any(|count| *count > most)
     }
 
-    /// Gives the file its place, and then the image its own; without the image it goes again.
+    /// Writes the file of counts, and then calls `image` to name the image; the file is removed if
+    /// that fails.
     ///
     /// # Errors
-    /// [`DbError::Io`], [`DbError::DiskFull`], and those of `image`.
+    /// [`DbError::Io`], [`DbError::DiskFull`], and the errors of `image`.
     pub(crate) fn before<T>(
         &self,
         dir: &TableDir,
@@ -107,7 +110,7 @@ impl WriteCounts {
     }
 }
 
-/// What is written once these changes are; `None` if that is more than the table's mask bears.
+/// Write counts after these changes; `None` if they exceed what the table's whitening tolerates.
 ///
 /// # Errors
 /// [`DbError::Io`], [`DbError::Scheme`].
@@ -125,10 +128,11 @@ pub(crate) fn after_changes(
     Ok(written.filter(|written| !written.exceeds(most)))
 }
 
-/// Gives a table that is about to be encoded the mask of its own, if its scheme has masks. The root of its rows is there.
+/// Draws the whitening seed of a table that is about to be encoded, if its scheme whitens tables.
+/// The root of its rows must be known.
 ///
 /// # Errors
-/// [`DbError::Scheme`] for parameters that take no mask.
+/// [`DbError::Scheme`] for parameters without whitening.
 pub(crate) fn draw_whitening_seed(
     entry: &SchemeEntry,
     catalog: &mut Catalog,
@@ -142,27 +146,28 @@ pub(crate) fn draw_whitening_seed(
     Ok(())
 }
 
-/// The literal of parameters, as a catalog has it.
+/// JSON form of parameters, as it is in a catalog.
 pub(crate) fn literal(params: &[u8]) -> Result<serde_json::Value> {
     let rule = Misuse::Rule("a scheme's literal parameters are JSON");
     serde_json::from_slice(params).map_err(|_| DbError::Scheme(rule.into()))
 }
 
-/// The records of an image, some bytes of which are others now.
+/// Records of an image in which some bytes are replaced.
 pub(crate) struct EditedRecords<'a> {
     pub(crate) old: Box<dyn RecordSource>,
-    /// In the order of their records.
+    /// Changes, in the order of their records.
     pub(crate) changes: &'a [RecordChange],
 }
 
 impl EditedRecords<'_> {
-    /// Writes what changed over bytes of some records, from byte `offset` of the first on. `out` is whole records, or part of
-    /// one.
+    /// Applies the changes to `out`, which holds bytes of some records from byte `offset` of the
+    /// first one on. `out` is whole records, or part of one.
     fn edit(&self, first: u64, offset: u64, out: &mut [u8]) {
         let width = self.old.record_bytes() as u64;
         let start = self.changes.partition_point(|change| change.record < first);
         for change in self.changes.iter().skip(start) {
-            // Both from the start of the first record; what lies before `offset` is not asked for.
+            // Both offsets are from the start of the first record; the bytes before `offset` are
+            // not requested.
             let at = (change.record - first).saturating_mul(width).saturating_add(change.offset);
             let end = offset.saturating_add(out.len() as u64);
             if at >= end {

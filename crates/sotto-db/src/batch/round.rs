@@ -1,4 +1,4 @@
-//! What a round over a stack costs, and how often it fails.
+//! Costs of a round over a stack, and its probability of failure.
 
 use crate::Result;
 use crate::inspect::{SchemeInfo, describe};
@@ -7,31 +7,32 @@ use sotto_core::SchemeEntry;
 use sotto_core::layer::failure_log2;
 use sotto_layers::batch_code::Params;
 
-/// One round: a request to each table, the same number for every wish.
+/// Costs of one round: a request to each table, with a number of queries that does not depend on
+/// the lookups.
 #[derive(Debug)]
 pub struct BatchRequestCost {
-    /// The code.
+    /// Sizes of the batch code.
     pub code: Params,
-    /// What there is to know of the scheme, with any of the tables.
+    /// Description of the scheme, with the shape of the last table added.
     pub scheme: Option<SchemeInfo>,
-    /// How many tables there are.
+    /// Number of tables.
     pub tables: usize,
-    /// Queries for rows, or for a row of each bucket.
+    /// Number of queries, each for a row or for a row of each bucket.
     pub queries: usize,
     /// Bytes of all queries, to all servers.
     pub up: u64,
-    /// Bytes of all answers.
+    /// Bytes of all answers, from all servers.
     pub down: u64,
-    /// Bytes that a client fetches before its first round.
+    /// Bytes that a client downloads before its first round.
     pub artifacts: u64,
-    /// Bytes of the keys that it sends.
+    /// Bytes of the evaluation keys that a client sends.
     pub keys: u64,
-    /// log2 of a bound on the probability that any of the lookups fails.
+    /// Base-2 logarithm of a bound on the probability that any of the lookups fails.
     pub lookups_fail: f64,
 }
 
 impl BatchRequestCost {
-    /// That of a code, and no table yet.
+    /// Costs of a code without tables.
     pub(super) fn new(code: Params) -> Self {
         let (scheme, tables, queries, up, down, artifacts, keys) = (None, 0, 0, 0, 0, 0, 0);
         BatchRequestCost {
@@ -47,7 +48,7 @@ impl BatchRequestCost {
         }
     }
 
-    /// Adds a table, which is asked so often.
+    /// Adds a table that is queried `visits` times per round.
     pub(super) fn add(&mut self, catalog: &Catalog, entry: &SchemeEntry, visits: usize) -> Result<()> {
         let scheme = describe(catalog, entry)?;
         self.tables += 1;
@@ -63,7 +64,8 @@ impl BatchRequestCost {
         Ok(())
     }
 
-    /// log2 of a bound on the probability that a round fails, and what of it is the code's.
+    /// Base-2 logarithms of a bound on the probability that a round fails, and of the code's share
+    /// of it.
     pub fn failure_log2(&self) -> (f64, f64) {
         let code = self.code.sizes().failure_log2();
         (failure_log2(&[0, 1], &[code, self.lookups_fail]), code)

@@ -1,4 +1,5 @@
-//! The secret keys in a table's folder: files that are whole or not there, and that nobody else can read.
+//! The secret keys in a table's folder: files that are written atomically and readable only by
+//! their owner.
 
 use super::{TableDir, WriteLock};
 use crate::image::writer::TEMP_PREFIX;
@@ -12,16 +13,18 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use zeroize::Zeroizing;
 
-/// The signing key, unless it is kept elsewhere.
+/// File name of the signing key, unless it is stored elsewhere.
 pub const KEY: &str = "signing.key";
-/// The key that opens the rows of a symmetric table. It is in no image and in no catalog.
+/// File name of the key that opens the rows of a symmetric table. The key is in no image and in no
+/// catalog.
 pub const OPRF_KEY: &str = "oprf.key";
 
 impl TableDir {
-    /// Reads the signing key from `path`, or from the folder; makes it if it is not there.
+    /// Reads the signing key from `path`, or from the folder; creates it if it does not exist.
     ///
     /// # Errors
-    /// [`DbError::KeyExposed`] if others can read it; [`DbError::Catalog`] if it is no key; [`DbError::Io`].
+    /// [`DbError::KeyExposed`] if others can read it; [`DbError::Catalog`] if it is not a key;
+    /// [`DbError::Io`].
     pub fn signing_key(&self, path: Option<&Path>, rng: &mut dyn CryptoRng) -> Result<SigningKey> {
         let path = path.map_or_else(|| self.path.join(KEY), Path::to_owned);
         match read_secret(&path, "reading the signing key") {
@@ -35,7 +38,7 @@ impl TableDir {
         }
     }
 
-    /// Where the key that opens the rows of a symmetric table is, or would be.
+    /// Path of the key that opens the rows of a symmetric table, whether it exists or not.
     pub fn oprf_key_path(&self) -> PathBuf {
         self.path.join(OPRF_KEY)
     }
@@ -43,17 +46,19 @@ impl TableDir {
     /// Reads the key that opens the rows of a symmetric table.
     ///
     /// # Errors
-    /// [`DbError::NoOprfKey`] if it is not there; [`DbError::KeyExposed`] if others can read it; [`DbError::OprfKey`] if it is
-    /// no key; [`DbError::Io`].
+    /// [`DbError::NoOprfKey`] if it does not exist; [`DbError::KeyExposed`] if others can read it;
+    /// [`DbError::OprfKey`] if it is not a key; [`DbError::Io`].
     pub fn oprf_key(&self) -> Result<SecretKey> {
         let why = |why| DbError::OprfKey { path: self.oprf_key_path(), why };
         SecretKey::from_file(&self.oprf_text()?).map_err(why)
     }
 
-    /// The text of that key's file, whichever function it is of.
+    /// Text of the key file that opens the rows of a symmetric table, whichever function the key
+    /// belongs to.
     ///
     /// # Errors
-    /// [`DbError::NoOprfKey`] if it is not there; [`DbError::KeyExposed`] if others can read it; [`DbError::Io`].
+    /// [`DbError::NoOprfKey`] if it does not exist; [`DbError::KeyExposed`] if others can read it;
+    /// [`DbError::Io`].
     pub fn oprf_text(&self) -> Result<Zeroizing<String>> {
         let path = self.oprf_key_path();
         match read_secret(&path, "reading the OPRF key") {
@@ -66,11 +71,12 @@ impl TableDir {
 }
 
 impl WriteLock {
-    /// Reads the key that opens the rows of a symmetric table, or makes it. All epochs in the folder are masked with one key,
-    /// so it is not made anew where an epoch needs the one that is gone.
+    /// Reads the key that opens the rows of a symmetric table, or creates it. All epochs in the
+    /// folder are masked with one key, so no new key is made where an existing epoch needs the one
+    /// that is missing.
     ///
     /// # Errors
-    /// As [`TableDir::oprf_key`].
+    /// The errors of [`TableDir::oprf_key`].
     pub fn oprf_key(&self, rng: &mut dyn CryptoRng) -> Result<SecretKey> {
         match self.dir().oprf_key() {
             Err(DbError::NoOprfKey { path }) if !self.is_masked()? => {
@@ -83,7 +89,8 @@ impl WriteLock {
         }
     }
 
-    /// Writes the file of such a key, for its owner alone. One that is there is not replaced.
+    /// Writes the file of the key that opens the rows of a symmetric table, readable only by its
+    /// owner. An existing file is not replaced.
     ///
     /// # Errors
     /// [`DbError::Io`].
@@ -92,7 +99,8 @@ impl WriteLock {
         write_secret(&path, text).map_err(|e| DbError::io("writing the OPRF key", &path, e))
     }
 
-    /// Whether the newest epoch is masked. One that is damaged is no reason to refuse a fresh one.
+    /// Whether the newest epoch is masked. A damaged newest epoch counts as unmasked, since it does
+    /// not prevent encoding the next one.
     pub(crate) fn is_masked(&self) -> Result<bool> {
         let Some(epoch) = self.dir().latest()? else { return Ok(false) };
         let Ok(image) = self.dir().open_epoch(epoch) else { return Ok(false) };
@@ -100,7 +108,7 @@ impl WriteLock {
     }
 }
 
-/// The text of a key file that nobody else can read.
+/// Reads the text of a key file, and refuses a file that others can read.
 fn read_secret(path: &Path, what: &'static str) -> Result<Zeroizing<String>> {
     let failed = |e| DbError::io(what, path, e);
     let metadata = fs::metadata(path).map_err(failed)?;
@@ -110,10 +118,10 @@ fn read_secret(path: &Path, what: &'static str) -> Result<Zeroizing<String>> {
     Ok(Zeroizing::new(fs::read_to_string(path).map_err(failed)?))
 }
 
-/// Whole or not at all: half a key would be in the way of every later run.
+/// Writes a key file atomically: half a key would block every later run.
 fn write_secret(path: &Path, text: &str) -> io::Result<()> {
     let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    // Temporary files are for their owner only.
+    // Temporary files are readable only by their owner.
     let mut temp = tempfile::Builder::new().prefix(TEMP_PREFIX).suffix(".key").tempfile_in(dir)?;
     temp.write_all(text.as_bytes())?;
     temp.as_file().sync_all()?;

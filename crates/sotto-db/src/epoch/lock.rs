@@ -1,4 +1,4 @@
-//! One process writes to a table's folder, or several make parts of one epoch.
+//! Locks of a table's folder: one process writes to it, or several make parts of one epoch.
 
 use super::TableDir;
 use crate::image::writer::TEMP_PREFIX;
@@ -9,22 +9,23 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-/// The file that is locked by the one who writes.
+/// File name of the lock that a writer holds.
 pub const LOCK: &str = "write.lock";
 
-/// The right to write to a folder. Given back on drop, and by the system if the process dies.
+/// Exclusive lock for writing to a folder. It is released on drop, and by the system if the process
+/// dies.
 #[derive(Debug)]
 pub struct WriteLock {
     dir: TableDir,
     _file: File,
 }
 
-/// Held by whoever makes a part of an epoch that is there. Given back as [`WriteLock`] is.
+/// Shared lock for making parts of an existing epoch. It is released like [`WriteLock`].
 #[derive(Debug)]
 pub struct PartLock(#[expect(dead_code, reason = "the file is locked as long as it is open")] File);
 
 impl TableDir {
-    /// Takes the folder for writing, and removes what a writer that was killed left behind.
+    /// Locks the folder for writing, and removes what a killed writer left behind.
     ///
     /// # Errors
     /// [`DbError::Locked`], [`DbError::Io`].
@@ -34,10 +35,11 @@ impl TableDir {
         Ok(lock)
     }
 
-    /// Takes the folder for making parts of the epoch that is there, as others may at the same time: nobody else writes.
+    /// Locks the folder for making parts of the existing epoch. Several processes may hold this
+    /// lock at the same time, but none while another writes.
     ///
     /// # Errors
-    /// As [`TableDir::lock`].
+    /// The errors of [`TableDir::lock`].
     pub fn share(&self) -> Result<PartLock> {
         Ok(PartLock(self.take(File::try_lock_shared)?))
     }
@@ -53,7 +55,8 @@ impl TableDir {
                 Err(TryLockError::WouldBlock) => return Err(DbError::Locked { dir: self.path.clone() }),
                 Err(TryLockError::Error(e)) => return Err(failed(e)),
             }
-            // Its holder may have removed the file between the two, and then it excludes nobody.
+            // The lock's holder may have removed the file between opening and locking; such a lock
+            // excludes no one.
             if is_at(&file, &path).map_err(failed)? {
                 return Ok(file);
             }
@@ -72,13 +75,15 @@ impl WriteLock {
     /// # Errors
     /// [`DbError::Io`].
     pub fn next_epoch(&self) -> Result<Epoch> {
-        // The number of an epoch of which only a remnant is left was given to clients, and means that epoch.
+        // The number of an epoch of which only a remnant is left was published to clients, so it is
+        // not used again.
         let last = self.dir.latest()?.max(self.dir.remnants()?.pop());
         Ok(Epoch(last.map_or(1, |epoch| epoch.0.saturating_add(1))))
     }
 
-    /// Only the holder of the lock writes images, so unfinished ones are of dead processes. A file of rows
-    /// may be of a process that is still reading its source; it keeps it open, and loses only the name.
+    /// Removes unfinished files of dead processes. Only the holder of the lock writes images, so
+    /// every unfinished one is of a dead process. A temporary file of rows may be of a process that
+    /// is still reading its source; that process keeps it open and loses only the name.
     fn remove_leftovers(&self) -> Result<()> {
         let failed = |e| DbError::io("removing leftovers", &self.dir.path, e);
         for entry in fs::read_dir(&self.dir.path).map_err(failed)? {
@@ -87,7 +92,7 @@ impl WriteLock {
                 fs::remove_file(entry.path()).map_err(failed)?;
             }
         }
-        // The front comes after the parts, unless these are made one by one.
+        // The front is written after the parts, unless these are made one by one.
         for (_, part) in self.dir.parts_in_folder()?.iter().filter(|(front, _)| !front.exists()) {
             fs::remove_file(part).map_err(failed)?;
         }

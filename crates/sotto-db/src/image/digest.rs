@@ -1,7 +1,7 @@
-//! BLAKE3 over a section, and over its chunks.
+//! BLAKE3 digests of a section and of its chunks.
 //!
-//! Read with `pread` rather than mapped: the file is still being written, and blocks of this size leave
-//! enough work for several threads.
+//! Sections are read with `pread` rather than mapped: the file is still being written, and blocks
+//! of this size leave enough work for several threads.
 
 use crate::progress::ByteProgress;
 use rayon::prelude::*;
@@ -28,7 +28,7 @@ pub(crate) fn of_file(
     Ok(*whole.finalize().as_bytes())
 }
 
-/// The entry of the artifact that lies there.
+/// Catalog entry of the artifact in a range of the file.
 pub(crate) fn of_artifact(
     file: &File,
     place: (u64, u64),
@@ -41,11 +41,11 @@ pub(crate) fn of_artifact(
     Ok(ArtifactEntry { artifact, bytes, digest, chunk_bytes, chunks, from_epoch, from_digest: None })
 }
 
-/// The digest of all of a place, and of each chunk of it. `chunk_bytes` and `block_bytes` are powers of two, so that a block
-/// is whole chunks or lies within one.
+/// Digests of a range of the file, and of each chunk of it. `chunk_bytes` and `block_bytes` are
+/// powers of two, so that a block consists of whole chunks or is within one.
 ///
-/// BLAKE3 mixes in where a byte lies, so the digest of a chunk is no part of the digest of all, and each byte is hashed
-/// twice; but it is read once.
+/// BLAKE3 mixes in the offset of each byte, so the digest of a chunk is not an intermediate value
+/// of the whole digest. Each byte is hashed twice, but read once.
 fn with_chunks(
     file: &File,
     (offset, bytes): (u64, u64),

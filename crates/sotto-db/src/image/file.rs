@@ -1,5 +1,5 @@
-//! An open image: header and catalog checked, sections mapped. Opening reads a page and the catalog,
-//! whatever the size of the rest.
+//! An open image: header and catalog checked, sections mapped. Opening reads one page and the
+//! catalog, whatever the size of the rest.
 
 use super::file_kind::FileKind;
 use super::header::{FilePart, ImageHeader};
@@ -11,7 +11,7 @@ use std::ops::Deref;
 use std::path::Path;
 use std::sync::Arc;
 
-/// A mapped image.
+/// A mapped image with its catalog.
 pub struct ImageFile {
     mapped: MappedFile,
     signed: SignedCatalog,
@@ -19,8 +19,8 @@ pub struct ImageFile {
 }
 
 impl ImageFile {
-    /// Opens an image, or the front of one that is cut, and checks its header and catalog; [`MappedFile::verify`] checks the
-    /// rest.
+    /// Opens an image, or the front of an image in parts, and checks its header and catalog;
+    /// [`MappedFile::verify`] checks the rest.
     ///
     /// # Errors
     /// [`crate::DbError::Io`], [`crate::DbError::Image`].
@@ -32,10 +32,10 @@ impl ImageFile {
         }
     }
 
-    /// Opens a part of an image that is cut, as [`ImageFile::open`] does.
+    /// Opens a part of an image, as [`ImageFile::open`] does for a whole one.
     ///
     /// # Errors
-    /// As [`ImageFile::open`].
+    /// The errors of [`ImageFile::open`].
     pub fn open_part(path: &Path) -> Result<Arc<Self>> {
         let image = ImageFile::open_holding(path, |_| true)?;
         match image.piece() {
@@ -44,16 +44,15 @@ impl ImageFile {
         }
     }
 
-    /// Opens what is left of an image once only the way to it from the epoch before is kept: its catalog and its rows
-    /// delta.
+    /// Opens the remnant of an image: its catalog and its rows delta from the epoch before.
     ///
     /// # Errors
-    /// As [`ImageFile::open`].
+    /// The errors of [`ImageFile::open`].
     pub fn open_remnant(path: &Path) -> Result<Arc<Self>> {
         ImageFile::open_holding(path, |artifact| artifact == Artifact::RowsDelta)
     }
 
-    /// Opens a file that has, of the artifacts its catalog names, those that `holds` says.
+    /// Opens a file that holds those artifacts of its catalog for which `holds` returns true.
     fn open_holding(path: &Path, holds: fn(Artifact) -> bool) -> Result<Arc<Self>> {
         let mapped = MappedFile::open(path)?;
         let (signed, catalog) = read_catalog(&mapped).map_err(|problem| mapped.refuse(problem))?;
@@ -63,17 +62,17 @@ impl ImageFile {
         Ok(Arc::new(image))
     }
 
-    /// How much of a table's image it is.
+    /// Share of the table's image that the file holds: all of it, or a piece.
     pub fn piece(&self) -> FileKind {
         self.header().piece
     }
 
-    /// The catalog as it is served.
+    /// The signed catalog as it is served.
     pub fn signed_catalog(&self) -> &SignedCatalog {
         &self.signed
     }
 
-    /// The catalog. Its signature was checked, but only against the key that comes with it.
+    /// The catalog. Its signature was verified, but only under the key that comes with it.
     pub fn catalog(&self) -> &Catalog {
         &self.catalog
     }
@@ -108,7 +107,7 @@ fn read_catalog(mapped: &MappedFile) -> Result<(SignedCatalog, Catalog), ImagePr
         header.entry(FilePart::Catalog).ok_or(ImageProblem::Malformed { why: "there is no catalog" })?;
     let text = mapped.part(entry);
     let refuse = |error: sotto_catalog::CatalogError| ImageProblem::Catalog { why: error.to_string() };
-    // The size limit comes first: nothing is hashed that could not be a catalog.
+    // The size limit is checked first, so that a text too long for a catalog is not hashed.
     let signed = SignedCatalog::parse(text).map_err(refuse);
     if blake3::hash(text) != blake3::Hash::from(entry.digest) {
         return Err(ImageProblem::Digest { part: FilePart::Catalog.name() });
@@ -118,14 +117,15 @@ fn read_catalog(mapped: &MappedFile) -> Result<(SignedCatalog, Catalog), ImagePr
     Ok((signed, catalog))
 }
 
-/// Whether a file has, of what its catalog names, what `holds` says, and nothing else.
+/// Checks that a file holds those artifacts of its catalog for which `holds` returns true, and
+/// nothing else.
 fn names_what_is_there(
     header: &ImageHeader,
     catalog: &Catalog,
     holds: fn(Artifact) -> bool,
 ) -> Result<(), ImageProblem> {
     if let FileKind::Part(_) = header.piece {
-        // How many bytes it has of which section is for the scheme to say.
+        // The scheme decides how many bytes of each section a part holds.
         return match header.entries.len() {
             2 => Ok(()),
             _ => Err(ImageProblem::Malformed { why: "a part has one section, and its catalog" }),
@@ -144,7 +144,8 @@ fn names_what_is_there(
         }
     }
     if let Some(named) = catalog.rows_digest {
-        // A remnant has no rows, whether they are an artifact or not, and a front has those that are one.
+        // A remnant has no rows section even if rows are an artifact; a front has it only if they
+        // are.
         let rows = header.entry(FilePart::Scheme(Section::Resident)).map(|entry| entry.digest);
         let is_here = holds(Artifact::Rows) && header.piece == FileKind::Whole;
         if rows != Some(named.0).filter(|_| is_here) {

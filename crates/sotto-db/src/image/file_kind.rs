@@ -1,23 +1,25 @@
-//! How much of a table's image a file holds: all of it, or a piece of one that is cut.
+//! Kinds of image files: a whole image, or a piece of an image in parts.
 
 use crate::ImageProblem;
 use sotto_core::PartIndex;
 use std::fmt;
 
-/// How much of an image a file holds.
+/// Kind of an image file: a whole image, a front, or a part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum FileKind {
-    /// All of it.
+    /// The whole image.
     #[default]
     Whole,
-    /// What clients fetch, and the catalog: everything but what answers are made from, which lies in so many parts.
+    /// The front of an image in this many parts: the catalog and what clients fetch, without the
+    /// resident section.
     Front(u32),
-    /// One part of what answers are made from.
+    /// One part of the resident section.
     Part(PartIndex),
 }
 
 impl FileKind {
-    /// As the header has it: a part's number and how many there are; a front is what comes after the last part.
+    /// Numbers of this kind in the header: a part's number and the number of parts; a front is
+    /// numbered after the last part.
     pub(super) fn to_numbers(self) -> [u32; 2] {
         match self {
             FileKind::Whole => [0, 0],
@@ -35,7 +37,7 @@ impl FileKind {
         }
     }
 
-    /// How many parts a table has, if this is the front of one that is cut.
+    /// Number of parts of the table, if this is the front of an image in parts.
     pub fn parts(self) -> Option<u32> {
         match self {
             FileKind::Front(parts) => Some(parts),

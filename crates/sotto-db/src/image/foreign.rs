@@ -1,7 +1,8 @@
-//! An open table of another protocol: header checked, sections mapped, and a description in place of a catalog.
+//! An open table of another protocol: header checked, sections mapped, with a description in place
+//! of a catalog.
 //!
-//! Nobody signs it, since that protocol's clients have no use for a signature; digests tell damage. What the description says is
-//! for the protocol's own crate to read.
+//! The description is not signed, since the clients of such a protocol do not check our signatures;
+//! digests detect damage. The crate of the protocol reads the description.
 
 use super::header::FilePart;
 use super::mapped::MappedFile;
@@ -12,7 +13,7 @@ use std::ops::Deref;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Bytes of a description at most.
+/// Largest size of a description in bytes.
 pub const MAX_DESCRIPTION_BYTES: usize = 16 << 20;
 
 /// A mapped table of another protocol.
@@ -23,7 +24,8 @@ pub struct ForeignImage {
 }
 
 impl ForeignImage {
-    /// Opens a table, and checks its header and that its description is undamaged; [`MappedFile::verify`] checks the rest.
+    /// Opens a table, and checks its header and that its description is undamaged;
+    /// [`MappedFile::verify`] checks the rest.
     ///
     /// # Errors
     /// [`DbError::Io`](crate::DbError::Io), [`DbError::Image`](crate::DbError::Image).
@@ -34,12 +36,12 @@ impl ForeignImage {
         Ok(Arc::new(ForeignImage { mapped, digest }))
     }
 
-    /// What it is, as its protocol's crate wrote it.
+    /// Description of the table, as its protocol's crate wrote it.
     pub fn description(&self) -> &[u8] {
         self.mapped.bytes_of(FilePart::Foreign).unwrap_or_default()
     }
 
-    /// BLAKE3 of the description.
+    /// BLAKE3 digest of the description.
     pub fn digest(&self) -> Hex32 {
         self.digest
     }
@@ -55,7 +57,7 @@ fn check(mapped: &MappedFile) -> Result<Hex32, ImageProblem> {
     if entry.bytes > MAX_DESCRIPTION_BYTES as u64 {
         return Err(ImageProblem::Malformed { why: "a description has at most 16 MiB" });
     }
-    // Nothing of it is believed before.
+    // The description is not used before its digest is verified.
     if blake3::hash(mapped.part(entry)) != blake3::Hash::from(entry.digest) {
         return Err(ImageProblem::Digest { part: FilePart::Foreign.name() });
     }

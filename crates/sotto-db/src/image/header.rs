@@ -1,13 +1,14 @@
-//! The first page of an image: which sections there are, where, and their digests. Drawn in `spec/image.md`.
+//! The first page of an image: its sections, their offsets and their digests, as specified in
+//! `spec/image.md`.
 
 use super::file_kind::FileKind;
 use crate::ImageProblem;
 use sotto_core::{Artifact, ExpectOrDefault, Section};
 
-/// Bytes of the first page; sections lie behind it.
+/// Bytes of the header page; sections follow it.
 pub const HEADER_BYTES: usize = 4096;
 
-/// The version this build writes and reads.
+/// Version of the image format that this build writes and reads.
 pub const VERSION: u32 = 1;
 
 const MAGIC: [u8; 8] = *b"sottoimg";
@@ -15,45 +16,46 @@ const PREFIX: usize = 64;
 const ENTRY: usize = 64;
 const MAX_SECTIONS: usize = (HEADER_BYTES - PREFIX) / ENTRY;
 
-/// A part of the file.
+/// A part of an image file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum FilePart {
     /// The signed catalog, as JSON.
     Catalog,
-    /// What a scheme wrote.
+    /// A section that a scheme wrote.
     Scheme(Section),
-    /// In place of a catalog: what a table of another protocol is.
+    /// The description of a table of another protocol, in place of a catalog.
     Foreign,
-    /// Rows as they were before they were encoded, of a table of another protocol.
+    /// The plaintext rows of a table of another protocol.
     Entries,
 }
 
-/// Where a part lies.
+/// Place and digest of a part of an image file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FilePartEntry {
-    /// Which part.
+    /// The part of the file.
     pub part: FilePart,
-    /// Its first byte in the file.
+    /// Offset of the part's first byte in the file.
     pub offset: u64,
-    /// Its bytes.
+    /// Bytes of the part.
     pub bytes: u64,
-    /// BLAKE3 of them.
+    /// BLAKE3 digest of the part.
     pub digest: [u8; 32],
 }
 
-/// A checked header: parts lie inside the file, aligned, in ascending order, none twice.
+/// A checked header of an image file: parts are inside the file, aligned, in ascending order, each
+/// at most once.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ImageHeader {
     /// Bytes of the whole file.
     pub file_bytes: u64,
-    /// How much of a table's image it holds.
+    /// Share of the table's image that the file holds: all of it, or a piece.
     pub piece: FileKind,
-    /// Its parts, by offset.
+    /// Parts of the file, ordered by offset.
     pub entries: Vec<FilePartEntry>,
 }
 
 impl FilePart {
-    /// Its name in reports.
+    /// Name of the part in reports.
     pub fn name(self) -> &'static str {
         match self {
             FilePart::Catalog => "catalog",
@@ -64,7 +66,7 @@ impl FilePart {
         }
     }
 
-    /// A multiple of this is its offset: a page for what is scanned, a cache line for the rest.
+    /// Alignment of the part's offset: a page for what is scanned, a cache line for the rest.
     pub fn alignment(self) -> u64 {
         match self {
             FilePart::Scheme(Section::Resident | Section::Public(Artifact::Rows)) | FilePart::Entries => 4096,
@@ -105,14 +107,14 @@ impl FilePart {
         known.into_iter().find(|part| part.code() == Some(code))
     }
 
-    /// Whether this format has a code for it.
+    /// Whether this format has a code for the part.
     pub(crate) fn is_known(self) -> bool {
         self.code().is_some()
     }
 }
 
 impl ImageHeader {
-    /// The first page.
+    /// Encodes the header as the first page.
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
         let mut table = Vec::with_capacity(HEADER_BYTES);
         for entry in &self.entries {
@@ -139,7 +141,7 @@ impl ImageHeader {
         page
     }
 
-    /// Reads the first page of a file that has `file_bytes` bytes. Total.
+    /// Parses the first page of a file of `file_bytes` bytes. Total.
     ///
     /// # Errors
     /// [`ImageProblem`].
@@ -149,7 +151,7 @@ impl ImageHeader {
         if fields.take::<8>() != Some(MAGIC) {
             return Err(ImageProblem::NotAnImage);
         }
-        // The version is read before any digest: another version may well digest differently.
+        // The version is read before any digest, since another version may use another digest.
         let cut = ImageProblem::Length { have: file_bytes, want: HEADER_BYTES as u64 };
         let found = fields.u32().ok_or(cut.clone())?;
         if found != VERSION {
@@ -202,20 +204,20 @@ impl ImageHeader {
         Ok(())
     }
 
-    /// Where `part` lies, if there is one.
+    /// Entry of `part`, if the file has it.
     pub fn entry(&self, part: FilePart) -> Option<&FilePartEntry> {
         self.entries.iter().find(|entry| entry.part == part)
     }
 }
 
-/// Digest of all of the first page but the digest itself.
+/// Digest of the first page without the digest itself.
 fn digest(prefix: &[u8], table: &[u8]) -> [u8; 32] {
     let mut hasher = blake3::Hasher::new();
     hasher.update(prefix).update(table);
     *hasher.finalize().as_bytes()
 }
 
-/// Reads fields off the front of bytes.
+/// Reads fields from the front of a byte slice.
 struct Fields<'a>(&'a [u8]);
 
 impl Fields<'_> {

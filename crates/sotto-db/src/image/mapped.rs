@@ -1,4 +1,5 @@
-//! A file of sections, mapped: header checked, whatever its description is. Opening reads a page, whatever the size of the rest.
+//! A mapped file of sections, with a checked header, for any kind of description. Opening reads one
+//! page, whatever the size of the rest.
 
 use super::header::{FilePart, FilePartEntry, HEADER_BYTES, ImageHeader};
 use super::map::FileMapping;
@@ -19,8 +20,9 @@ pub struct MappedFile {
     header: ImageHeader,
 }
 
-/// Which file it is, how long, and when it was last written: what stays as it is while nobody writes to it in place.
-/// Other names for it, another place, and the end of its name change nothing of it.
+/// Identity of a file: which file it is, its length, and when it was last written. It stays the
+/// same while nobody writes to the file in place; renaming, moving or unlinking the file does not
+/// change it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FileIdentity {
     file: (u64, u64),
@@ -60,28 +62,30 @@ impl MappedFile {
         Ok(MappedFile { path, file, seal, map, header })
     }
 
-    /// The file.
+    /// Path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Its first page.
+    /// Header of the file.
     pub fn header(&self) -> &ImageHeader {
         &self.header
     }
 
-    /// The digest of what answers are made from, if the image has it.
+    /// Digest of the section that answers are computed from, if the image has it.
     pub fn rows_digest(&self) -> Option<Hex32> {
         self.scanned().map(|entry| entry.digest.into())
     }
 
-    /// What tells this file from another, and from itself once it is written to.
+    /// Identity of the file when it was opened, which a write to the file changes.
     pub fn seal(&self) -> FileIdentity {
         self.seal
     }
 
-    /// Whether all that was read of the file so far is as it was when it was opened. Cheap: no byte of it is read. Whoever
-    /// has made something of an image's bytes asks afterwards, and throws it away if this fails. It never gets better.
+    /// Checks that everything read of the file so far is as it was when it was opened. The check is
+    /// cheap: it reads no byte of the file. Code that computed something from an image's bytes
+    /// calls it afterwards, and discards the result on an error. A file that failed once fails for
+    /// ever.
     ///
     /// # Errors
     /// [`DbError::Image`] with [`ImageProblem::Changed`].
@@ -96,15 +100,16 @@ impl MappedFile {
     /// Reads every section and compares it with its digest.
     ///
     /// # Errors
-    /// [`DbError::Image`] naming the section that is damaged, or [`ImageProblem::Changed`].
+    /// [`DbError::Image`] naming the damaged section, or [`ImageProblem::Changed`].
     pub fn verify(&self, watch: Watcher<'_>) -> Result<()> {
         self.verify_while(watch, &|_| true, &|| true).map(drop)
     }
 
-    /// The same for the sections that `which` picks, and for as long as `go_on` says so. Gives whether it came to the end.
+    /// Verifies the sections that `which` selects, as long as `go_on` returns true. Returns whether
+    /// it was completed.
     ///
     /// # Errors
-    /// As [`Mapped::verify`].
+    /// The errors of [`MappedFile::verify`].
     pub fn verify_while(
         &self,
         watch: Watcher<'_>,
@@ -122,7 +127,8 @@ impl MappedFile {
                 hasher.update_rayon(block);
                 stage.add(block.len() as u64);
             }
-            // First of all: what was read may be zeros, and then no section is damaged but the file is gone.
+            // Checked first: the bytes read may be zeros because the file was cut short, and then
+            // no section is damaged.
             self.check()?;
             if hasher.finalize() != blake3::Hash::from(entry.digest) {
                 return Err(self.refuse(ImageProblem::Digest { part: entry.part.name() }));
@@ -135,17 +141,19 @@ impl MappedFile {
         DbError::Image { path: self.path.clone(), problem }
     }
 
-    /// The bytes of a part, if the file has it.
+    /// Bytes of a part, if the file has it.
     pub fn bytes_of(&self, part: FilePart) -> Option<&[u8]> {
         self.header.entry(part).map(|entry| self.part(entry))
     }
 
-    /// The section that answers are made from, if the image has it: the rows, or else the resident section.
+    /// The section that answers are computed from, if the image has it: the rows, or else the
+    /// resident section.
     pub fn answered_from(&self) -> Option<Section> {
         ANSWERED_FROM.into_iter().find(|section| self.header.entry(FilePart::Scheme(*section)).is_some())
     }
 
-    /// Asks the system to read in what answers are made from, on huge pages, so that the first answers are not slow.
+    /// Advises the system to read ahead what answers are computed from, on huge pages, so that the
+    /// first answers are not slow.
     pub fn warm(&self) {
         self.wants_huge_pages();
         if let Some(entry) = self.scanned() {
@@ -153,14 +161,16 @@ impl MappedFile {
         }
     }
 
-    /// Asks for huge pages where answers are made from, once somebody reads there.
+    /// Advises the system to use huge pages for the section that answers are computed from, for
+    /// pages that are not read yet.
     pub(super) fn wants_huge_pages(&self) {
         if let Some(entry) = self.scanned() {
             self.map.wants_huge_pages(entry.offset as usize, entry.bytes as usize);
         }
     }
 
-    /// Unmaps the pages of a part of what answers are made from, once a copy is there: else that would take its memory twice.
+    /// Unmaps a range of the section that answers are computed from, once it was copied: else the
+    /// section would take its memory twice.
     pub(crate) fn release(&self, offset: usize, bytes: usize) {
         if let Some(entry) = self.scanned() {
             let at = (entry.offset as usize).saturating_add(offset);
@@ -172,13 +182,13 @@ impl MappedFile {
         self.header.entry(FilePart::Scheme(self.answered_from()?))
     }
 
-    /// A part's bytes. The header was checked against the file's length.
+    /// Bytes of a part. The header was checked against the file's length.
     pub(crate) fn part(&self, entry: &FilePartEntry) -> &[u8] {
         slice(self.map.bytes(), entry).expect_or_default("the header was checked against the file")
     }
 }
 
-/// What a server answers from: the first of these that there is.
+/// Sections that a server may answer from; the first that exists is used.
 const ANSWERED_FROM: [Section; 2] = [Section::Public(Artifact::Rows), Section::Resident];
 
 const VERIFY_BLOCK: usize = 8 << 20;

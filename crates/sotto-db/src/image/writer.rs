@@ -1,7 +1,7 @@
-//! A temporary file that becomes an image, or vanishes.
+//! A temporary file that becomes an image or is removed.
 //!
-//! The header is written last and the rename comes after the data is on the disk, so that a reader, after
-//! a crash at any moment, finds either no image or a whole one.
+//! The header is written last, and the rename follows after the data is on disk, so that a reader,
+//! after a crash at any moment, finds either no image or a whole one.
 
 use super::digest;
 use super::file_kind::FileKind;
@@ -21,30 +21,30 @@ use tempfile::NamedTempFile;
 
 mod sink;
 
-/// How the temporary files of unfinished images are called.
+/// Prefix of the temporary files of unfinished images.
 pub(crate) const TEMP_PREFIX: &str = ".encoding-";
 
-/// An image being written. Dropped before [`ImageWriter::finish`], it leaves nothing behind.
+/// An image being written. If it is dropped before [`ImageWriter::finish`], nothing is left behind.
 pub struct ImageWriter<'a> {
     temp: NamedTempFile,
     destination: PathBuf,
-    /// In the order they were reserved, which is the order in the file.
+    /// Sections in the order of their reservation, which is their order in the file.
     places: RwLock<Vec<WriterSection>>,
     written: AtomicU64,
     watch: Watcher<'a>,
     piece: FileKind,
-    /// Whether blocks are allocated when they are written: of a file that most of is not.
+    /// Whether blocks are allocated only when they are written, for a file that stays mostly empty.
     sparse: bool,
 }
 
-/// A whole file under a name that goes with it.
+/// A complete image file that still has its temporary name.
 pub(crate) struct FinishedFile {
     temp: NamedTempFile,
     destination: PathBuf,
 }
 
 impl FinishedFile {
-    /// What it is called for now.
+    /// The temporary path of the file.
     pub(crate) fn path(&self) -> &Path {
         self.temp.path()
     }
@@ -59,7 +59,7 @@ struct WriterSection {
 }
 
 impl<'a> ImageWriter<'a> {
-    /// Starts an image that will be called `destination`. The temporary file lies in the same folder.
+    /// Starts an image for the path `destination`. The temporary file is in the same folder.
     ///
     /// # Errors
     /// [`DbError::Io`].
@@ -85,17 +85,17 @@ impl<'a> ImageWriter<'a> {
         })
     }
 
-    /// The same for a piece of an image.
+    /// Makes this a writer of a piece of an image in parts.
     pub(crate) fn of_piece(self, piece: FileKind) -> Self {
         ImageWriter { piece, ..self }
     }
 
-    /// The same for a file of which only some is written.
+    /// Makes this a writer of a sparse file, of which only some is written.
     pub(crate) fn sparse(self) -> Self {
         ImageWriter { sparse: true, ..self }
     }
 
-    /// The sections there are, and their bytes.
+    /// Sections reserved so far, and their bytes.
     pub(crate) fn sections(&self) -> Vec<(Section, u64)> {
         let places = self.places.read().unwrap_or_else(PoisonError::into_inner);
         let of_scheme = |place: &WriterSection| match place.part {
@@ -105,15 +105,16 @@ impl<'a> ImageWriter<'a> {
         places.iter().filter_map(of_scheme).collect()
     }
 
-    /// Who watches.
+    /// The watcher of progress.
     pub(crate) fn watch(&self) -> Watcher<'a> {
         self.watch
     }
 
-    /// Starts from another image's resident section and hint, to be revised. Its tree is written anew.
+    /// Starts an image from another image's resident section and hint, which the update then
+    /// changes. The tree over the rows is not copied.
     ///
     /// # Errors
-    /// [`DbError::Image`] if one of them is damaged; [`DbError::Io`], [`DbError::DiskFull`].
+    /// [`DbError::Image`] if a section is damaged; [`DbError::Io`], [`DbError::DiskFull`].
     pub fn create_from(destination: &Path, old: &MappedFile, watch: Watcher<'a>) -> Result<Self> {
         let writer = ImageWriter::create(destination, watch)?;
         let kept = old.header().entries.iter().filter(|entry| {
@@ -136,7 +137,7 @@ impl<'a> ImageWriter<'a> {
                 written.map_err(|e| writer.failed(e))?;
                 stage.add(block.len() as u64);
             }
-            // The copy gets a digest of its own, under which damage would pass for data ever after.
+            // The copy gets a new digest, under which damage would pass for data from then on.
             if hasher.finalize() != blake3::Hash::from(entry.digest) {
                 let problem = ImageProblem::Digest { part: entry.part.name() };
                 return Err(DbError::Image { path: old.path().to_owned(), problem });
@@ -146,13 +147,13 @@ impl<'a> ImageWriter<'a> {
         Ok(writer)
     }
 
-    /// Bytes written by the scheme so far; what [`ImageWriter::create_from`] copied does not count.
+    /// Bytes that the scheme has written so far, without what [`ImageWriter::create_from`] copied.
     pub fn written(&self) -> u64 {
         self.written.load(Ordering::Relaxed)
     }
 
-    /// Digests what was written, and gives the catalog entries of the artifacts. A delta is noted to
-    /// start from `from_epoch`.
+    /// Computes the digests of what was written, and returns the catalog entries of the artifacts.
+    /// The entry of a delta names `from_epoch` as its start.
     ///
     /// # Errors
     /// [`DbError::Io`].
@@ -180,14 +181,15 @@ impl<'a> ImageWriter<'a> {
         Ok(artifacts)
     }
 
-    /// The digest of the resident section, after [`ImageWriter::digest`].
+    /// Digest of the resident section, known after [`ImageWriter::digest`].
     pub fn resident_digest(&self) -> Option<Hex32> {
         let places = self.places.read().unwrap_or_else(PoisonError::into_inner);
         let resident = places.iter().find(|place| place.part == FilePart::Scheme(Section::Resident));
         resident?.digest.map(Hex32::from)
     }
 
-    /// Adds the catalog and the header, brings all of it to the disk, and gives the file its name.
+    /// Adds the catalog and the header, syncs everything to disk, and renames the file to its
+    /// destination.
     ///
     /// # Errors
     /// [`DbError::Io`], [`DbError::DiskFull`]; [`DbError::Scheme`] if something was written after
@@ -196,10 +198,11 @@ impl<'a> ImageWriter<'a> {
         self.close(FilePart::Catalog, &catalog.to_bytes())
     }
 
-    /// The same for a table of another protocol, with its description in place of a catalog.
+    /// Finishes a table of another protocol as [`ImageWriter::finish`] does, with its description
+    /// in place of a catalog.
     ///
     /// # Errors
-    /// As [`ImageWriter::finish`].
+    /// The errors of [`ImageWriter::finish`].
     pub fn finish_foreign(self, description: &[u8]) -> Result<PathBuf> {
         self.close(FilePart::Foreign, description)
     }
@@ -207,7 +210,7 @@ impl<'a> ImageWriter<'a> {
     fn close(self, part: FilePart, text: &[u8]) -> Result<PathBuf> {
         let FinishedFile { temp, destination } = self.seal(part, text)?;
         let failed = |what, e| DbError::io(what, &destination, e);
-        // Not overwriting: an epoch, once published, is what it is.
+        // Never overwrites: a published epoch does not change.
         temp.persist_noclobber(&destination).map_err(|e| failed("renaming", e.error))?;
         let dir = destination.parent().unwrap_or(Path::new("."));
         let sync = |dir: File| dir.sync_all();
@@ -215,11 +218,11 @@ impl<'a> ImageWriter<'a> {
         Ok(destination)
     }
 
-    /// Adds the last part, which says what the others are, and brings all of it to the disk. The file is whole then, and has no
-    /// lasting name.
+    /// Adds the last part, which describes the others, and syncs everything to disk. The file is
+    /// then complete, but has no lasting name.
     ///
     /// # Errors
-    /// As [`ImageWriter::finish`].
+    /// The errors of [`ImageWriter::finish`].
     pub(crate) fn seal(self, part: FilePart, text: &[u8]) -> Result<FinishedFile> {
         let failed = |what, e| DbError::io(what, &self.destination, e);
         let place = self.allocate(part, text.len() as u64).map_err(|e| self.failed(e))?;
@@ -249,13 +252,13 @@ impl<'a> ImageWriter<'a> {
         Ok(FinishedFile { temp: self.temp, destination: self.destination })
     }
 
-    /// Turns a scheme's error into ours, naming the image.
+    /// Converts a scheme's error into ours, naming the image.
     pub fn failed(&self, error: sotto_core::Error) -> DbError {
         DbError::scheme(&self.destination, error)
     }
 
-    /// Adds a part at the end of the file. The blocks are allocated now, so that a full disk shows up
-    /// before hours of encoding and not after.
+    /// Adds a part at the end of the file. Its blocks are allocated now, so that a full disk is
+    /// detected before hours of encoding and not after.
     fn allocate(&self, part: FilePart, bytes: u64) -> sotto_core::Result<WriterSection> {
         let mut places = self.places.write().unwrap_or_else(PoisonError::into_inner);
         let end = places.last().map_or(HEADER_BYTES as u64, |last| last.offset + last.bytes);
@@ -273,7 +276,7 @@ impl<'a> ImageWriter<'a> {
         Ok(place)
     }
 
-    /// Where `bytes` bytes from `offset` of a part on lie in the file.
+    /// Offset in the file of the `bytes` bytes from `offset` of a part on.
     fn place(&self, part: FilePart, offset: u64, bytes: usize) -> sotto_core::Result<u64> {
         let places = self.places.read().unwrap_or_else(PoisonError::into_inner);
         let place = places.iter().find(|place| place.part == part);
@@ -290,7 +293,8 @@ impl<'a> ImageWriter<'a> {
 
 const COPY_BLOCK: usize = 8 << 20;
 
-/// Allocates disk blocks where the system can; elsewhere a full disk shows up when it is written to.
+/// Allocates disk blocks where the system can; elsewhere a full disk is detected when the file is
+/// written.
 #[cfg(target_os = "linux")]
 fn preallocate(file: &File, offset: u64, bytes: u64) -> io::Result<()> {
     use rustix::fs::{FallocateFlags, fallocate};

@@ -1,4 +1,4 @@
-//! Which arrangement of a keyword table costs least, by the scheme's own account.
+//! Chooses the arrangement of a keyword table that costs least, as the scheme reports its costs.
 
 use super::IngestProblem;
 use super::options::{BandPolicy, KeywordOptions};
@@ -9,69 +9,70 @@ use sotto_layers::batch_code::code;
 use sotto_layers::keyword::{BuildError, KeyStats, KeywordBuilder, KeywordSizes};
 use std::fmt;
 
-/// Work of a server, in 8-bit multiply-adds, at the price of a byte on the wire: what `simplepir` chooses its matrix by, which is
-/// 2,000 bytes of the table with four multiply-adds each.
+/// Server work, in 8-bit multiply-adds, that costs as much as one byte on the wire: `simplepir`
+/// chooses its matrix by this ratio, which is 2,000 bytes of the table with four multiply-adds
+/// each.
 const WORK_OF_A_BYTE: f64 = 8000.0;
 
-/// What an arrangement is chosen for.
+/// Costs of arrangements of a keyword table, for one scheme and workload.
 #[derive(Clone)]
 pub struct CostModel {
-    /// The scheme that is to serve the table.
+    /// Scheme that serves the table.
     pub entry: &'static SchemeEntry,
-    /// How many lookups one client is expected to make per epoch.
+    /// Expected number of lookups that one client makes per epoch.
     pub lookups_per_client: u64,
-    /// What is to be little.
+    /// Objective to minimize.
     pub goal: Goal,
-    /// The scheme's parameter set, if one is asked for by name.
+    /// Name of the scheme's parameter set, if one is requested.
     pub set: Option<String>,
-    /// For how many keys a round of a batch code is; none for lookups of one key.
+    /// Number of keys in a round of a batch code; `None` for lookups of one key.
     pub batch: Option<usize>,
 }
 
-/// Tables that a request asks alike.
+/// Tables of equal shape that a request queries equally often.
 struct TableGroup {
     tables: u64,
-    /// Of each table.
+    /// Rows of each table.
     rows: u64,
     buckets: u64,
     lookups: usize,
 }
 
-/// What is left open of an arrangement.
+/// Constraints on an arrangement that the options of an encoder leave open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ArrangementLimits {
-    /// Rows in which a key may lie; `None` for what costs least.
+    /// Number of rows in which a key may be stored; `None` for the cheapest.
     pub probes: Option<u32>,
-    /// Keys in a row; `None` for what costs least.
+    /// Keys in a row; `None` for the cheapest.
     pub slots: Option<u32>,
-    /// Whether keys may lie in sums of rows.
+    /// Whether keys may be stored in sums of rows.
     pub bands: BandPolicy,
 }
 
-/// How keys lie in rows.
+/// Arrangement of a table's keys in its rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeyArrangement {
-    /// In one of some rows.
+    /// Each key is stored in one of several rows.
     Rows {
-        /// Of how many.
+        /// Number of rows in which a key may be stored.
         probes: u32,
         /// Keys in a row.
         slots: u32,
     },
-    /// In sums of rows.
+    /// Each key's value is the sum of several rows.
     Band {
-        /// Strips of the band.
+        /// Number of strips of the band.
         strips: u64,
-        /// What is added up.
+        /// Elements that are added up.
         unit: SumElement,
     },
 }
 
 impl KeyArrangement {
-    /// What a table of so many keys takes.
+    /// Sizes of a table with this arrangement for the counted keys.
     ///
     /// # Errors
-    /// Those of [`KeyStats::sizes`].
+    /// The errors of [`KeyStats::sizes`].
     pub fn sizes(self, counted: &KeyStats) -> Result<KeywordSizes, BuildError> {
         match self {
             KeyArrangement::Rows { probes, slots } => counted.sizes(probes, slots),
@@ -79,7 +80,7 @@ impl KeyArrangement {
         }
     }
 
-    /// Rows that are fetched for a key.
+    /// Number of rows that a lookup of a key fetches.
     pub fn probes(self) -> u32 {
         match self {
             KeyArrangement::Rows { probes, .. } => probes,
@@ -88,10 +89,10 @@ impl KeyArrangement {
     }
 }
 
-/// The arrangement that costs least, among those that are open; `None` if the scheme has parameters for none.
+/// Chooses the cheapest arrangement within `open`; `None` if the scheme has parameters for none.
 ///
 /// # Errors
-/// [`IngestProblem::Options`] if sums of rows are asked for, and the scheme has none.
+/// [`IngestProblem::Options`] if sums of rows are requested and the scheme cannot add rows up.
 pub fn arrangement(
     counted: &KeyStats,
     open: ArrangementLimits,
@@ -110,7 +111,8 @@ pub fn arrangement(
         let slots = open.slots.map_or_else(|| usual.to_vec(), |slots| vec![slots]);
         slots.into_iter().filter(move |_| may(probes)).map(move |slots| (probes, slots))
     };
-    // Rows that are cut can have any width: first by doubling, then near the best.
+    // Rows that are spread over several records can have any width: try powers of two first, then
+    // widths near the best.
     let doubled: Vec<u32> = (2..=16).map(|log2| 1 << log2).collect();
     let best_cut = least(&mut with(1, &doubled));
     let near = best_cut.map(|(.., slots)| {
@@ -142,7 +144,7 @@ pub fn arrangement(
     }
 }
 
-/// Has the table arranged so.
+/// Builds a table with the chosen arrangement.
 pub(super) fn arrange(
     builder: &mut KeywordBuilder,
     options: &KeywordOptions,
@@ -157,14 +159,17 @@ pub(super) fn arrange(
     Ok(())
 }
 
-/// Strips that are tried, as parts of what the scheme would have of narrow rows: in eighths.
+/// Numbers of strips to try, in eighths of the number of narrow entries that the scheme packs into
+/// a record.
 const STRIPS: [u64; 12] = [1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 32];
 
 impl CostModel {
-    /// How many strips cost least where keys lie in sums of rows; `None` if the scheme has no such table.
+    /// Price, number of strips and element of the cheapest band; `None` if the scheme has no such
+    /// table.
     fn band(&self, counted: &KeyStats) -> Option<(f64, u64, SumElement)> {
         let unit = self.entry.sum?;
-        // What entries cost does not depend on how they lie in rows, nor do rows on how wide they are.
+        // The size of an entry does not depend on the number of strips, nor the number of rows on
+        // their width.
         let entries = (0..10).find_map(|log4| {
             let strips = 1 << (2 * log4);
             let KeywordSizes { rows, row_bytes, .. } = counted.band_sizes(strips, unit).ok()?;
@@ -185,7 +190,7 @@ impl CostModel {
         tried.into_iter().filter_map(price).min_by(|a, b| a.0.total_cmp(&b.0))
     }
 
-    /// Whether rows would be verified one by one, as they are where that is cheap.
+    /// Whether rows of these sizes would be verified one by one, as they are where that is cheap.
     fn proves(&self, KeywordSizes { rows, row_bytes, .. }: KeywordSizes) -> bool {
         let plan = LayoutSearch { entry: self.entry, rows, shape: self.shape(rows, row_bytes, 1) };
         plan.choose(RowProofs::IfCheap).is_ok_and(|layout| layout.path.is_some())
@@ -196,12 +201,12 @@ impl CostModel {
         TableShape { buckets, goal, set, ..TableShape::new(rows, row_bytes, self.lookups_per_client) }
     }
 
-    /// What the scheme says of a table.
+    /// The scheme's report on parameters for a table of this shape.
     fn report(&self, rows: u64, row_bytes: u64, buckets: u64) -> Option<ParamsReport> {
         (self.entry.report)(&(self.entry.select)(&self.shape(rows, row_bytes, buckets)).ok()?).ok()
     }
 
-    /// What is asked for a key, or for as many as come to a round.
+    /// Tables and lookups of one request: of one key, or of a whole round of a batch code.
     fn parts(&self, probes: u32, rows: u64) -> Option<Vec<TableGroup>> {
         let whole = |lookups| TableGroup { tables: 1, rows, buckets: 1, lookups };
         let Some(most) = self.batch else { return Some(vec![whole(probes as usize)]) };
@@ -215,7 +220,7 @@ impl CostModel {
         Some(asked.into_iter().flatten().collect())
     }
 
-    /// What a request costs, in bytes on the wire; `None` if the scheme does not serve such a table.
+    /// Price of a request, in bytes on the wire; `None` if the scheme does not serve such a table.
     fn price(&self, probes: u32, sizes: KeywordSizes) -> Option<f64> {
         let KeywordSizes { rows, row_bytes, catalog_bytes } = sizes;
         let (mut up, mut down, mut once, mut work) = (0.0, 0.0, catalog_bytes as f64, 0.0);
@@ -223,7 +228,7 @@ impl CostModel {
             let report = self.report(rows, row_bytes, buckets)?;
             let packing = Packing::new(rows, row_bytes, report.records, report.record_bytes).ok()?;
             catalog::gate(&report, &packing).ok()?;
-            // Clients that keep state look a row up in one record.
+            // Clients with durable state look up a row in one record.
             if self.entry.state.is_some() && packing.records_per_row() > 1 {
                 return None;
             }

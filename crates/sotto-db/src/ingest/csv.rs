@@ -1,7 +1,8 @@
-//! Comma-separated values, and what else parts columns: tabs in files whose names end in `.tsv`.
+//! Reads comma-separated values, and files with another delimiter: tabs in files whose names end in
+//! `.tsv`.
 //!
-//! Built on the parser below the `csv` crate, because that crate's line numbers are off after empty lines,
-//! and a wrong line number is worse than none.
+//! Built on `csv-core`, the parser of the `csv` crate, because the line numbers of that crate are
+//! wrong after empty lines, and a wrong line number is worse than none.
 
 use super::error::{ColumnName, IngestProblem};
 use super::options::{ColumnSelector, FileOptions};
@@ -16,10 +17,10 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::rc::Rc;
 
-/// What may part columns where the delimiter does not.
+/// Characters that may be the delimiter of a file whose lines have one column.
 const OTHER_DELIMITERS: [char; 3] = [';', '\t', '|'];
 
-/// Opens a file; finds the columns in its first line.
+/// Opens a file, and finds the columns in its first line.
 pub(crate) fn open(
     path: &Path,
     options: &FileOptions,
@@ -35,7 +36,8 @@ pub(crate) fn open(
         [only] => OTHER_DELIMITERS.into_iter().find(|delimiter| only.contains(*delimiter)),
         _ => None,
     };
-    // That a column is not there, where the line was not parted, is no fault of the names.
+    // If the first line was not split, a missing column is the delimiter's fault and not the
+    // name's.
     let choice = choose(HeaderLine::Line(&names)).map_err(|(column, problem)| match (problem, undivided) {
         (IngestProblem::NoPart { .. }, Some(delimiter)) => (column, IngestProblem::OneColumn { delimiter }),
         (problem, _) => (column, problem),
@@ -71,17 +73,17 @@ pub(crate) fn open(
 
 struct Csv {
     records: Records,
-    /// Where the wanted columns are, from 0 on.
+    /// Indexes of the requested columns, from 0.
     columns: Vec<usize>,
-    /// How many columns every line has.
+    /// Number of columns that every line must have.
     expected: usize,
-    /// Whether the line that was read to find the columns is still to be given out.
+    /// Whether the line that was read to find the columns is still to be returned as a row.
     first_is_a_row: bool,
     notes: LineNotes,
 }
 
 impl Csv {
-    /// Notes what a person may have meant otherwise.
+    /// Notes a line that may be meant as something else.
     fn note(&mut self) {
         let first = self.records.field(0);
         self.notes.comments += u64::from(first.starts_with(b"#"));
@@ -124,21 +126,21 @@ impl LineReader for Csv {
     }
 }
 
-/// Records, one after the other, and the lines they begin on.
+/// Reads the records of a file, and the lines on which they begin.
 struct Records {
     source: BufReader<Text<SourceFile>>,
     parser: csv_core::Reader,
-    /// The fields of the record, one after the other.
+    /// Fields of the record, concatenated.
     text: Vec<u8>,
-    /// Where in `text` each field ends.
+    /// End of each field in `text`.
     ends: Vec<usize>,
-    /// How many of `ends` are of this record.
+    /// Number of entries in `ends` that belong to this record.
     count: usize,
-    /// The line the record begins on.
+    /// Line on which the record begins.
     line: u64,
-    /// Line breaks so far.
+    /// Line breaks read so far.
     breaks: u64,
-    /// The first line before the record that has nothing in it.
+    /// The first empty line before the record.
     blank: Option<u64>,
     counts: Rc<ReadCounts>,
 }
@@ -158,7 +160,7 @@ impl Records {
         }
     }
 
-    /// Reads a record; `false` at the end.
+    /// Reads a record; `false` at the end of the file.
     fn next(&mut self) -> Result<bool, IngestProblem> {
         self.skip_empty_lines()?;
         self.line = self.breaks + 1;
@@ -180,7 +182,7 @@ impl Records {
                 ReadRecordResult::OutputFull => self.text.resize(2 * self.text.len(), 0),
                 ReadRecordResult::OutputEndsFull => self.ends.resize(2 * self.ends.len(), 0),
                 ReadRecordResult::End => return Ok(false),
-                // The parser takes a quote that is never closed for one that the end of the file closes.
+                // The parser accepts a quote that is closed only by the end of the file.
                 ReadRecordResult::Record if at_end && quotes % 2 == 1 && self.breaks + 1 > self.line => {
                     let why = "a quote opened on this line is never closed".to_owned();
                     return Err(IngestProblem::Format { format: "CSV", why });
@@ -194,7 +196,8 @@ impl Records {
         }
     }
 
-    /// The parser would skip them too, but without telling where the record begins.
+    /// Skips empty lines. The parser would skip them too, but without saying where the record
+    /// begins.
     fn skip_empty_lines(&mut self) -> Result<(), IngestProblem> {
         loop {
             let input = self.source.fill_buf().map_err(IngestProblem::Read)?;

@@ -1,26 +1,27 @@
-//! What is wrong with source data: which file, which line, which column, and what to do.
+//! Errors of source data: file, line, column, problem and remedy.
 
 use super::options::ColumnSelector;
 use sotto_layers::keyword::{BuildError, KeyError};
 use std::fmt;
 use std::path::Path;
 
-/// Source data that breaks a rule.
+/// Error in source data that breaks a rule.
 #[derive(Debug)]
 pub struct IngestError {
-    /// Which file.
+    /// Path of the source file.
     pub path: Box<Path>,
-    /// Which line, from 1 on; in Parquet files, which row. 0 if it is not about a line.
+    /// Number of the line, from 1; in Parquet files, number of the row; 0 if the error is not about
+    /// a line.
     pub line: u64,
-    /// What is counted.
+    /// Unit that the number counts.
     pub unit: LineUnit,
-    /// Which column, if it is about one.
+    /// Column of the error, if it is about one.
     pub column: Option<ColumnName>,
-    /// What is wrong.
+    /// The problem.
     pub problem: IngestProblem,
 }
 
-/// What a file consists of.
+/// Unit that a source file consists of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum LineUnit {
     /// Lines of text.
@@ -30,105 +31,106 @@ pub enum LineUnit {
     Row,
 }
 
-/// A column as a person would find it.
+/// Number and name of a column, for a person who looks for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ColumnName {
-    /// Its number, from 1 on, if columns have one.
+    /// Number of the column, from 1, if columns are numbered.
     pub number: Option<usize>,
-    /// Its name, if it has one.
+    /// Name of the column, if it has one.
     pub name: Option<String>,
 }
 
-/// What is wrong with source data.
+/// Problem of source data.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum IngestProblem {
-    /// Reading failed, or the compression is damaged.
+    /// The file cannot be read, or its compression is damaged.
     #[error("{0}")]
     Read(std::io::Error),
-    /// The format itself is broken.
+    /// The file violates its format.
     #[error("not valid {format}: {why}")]
     Format {
-        /// Which format.
+        /// Name of the format.
         format: &'static str,
-        /// What its parser says.
+        /// Message of the format's parser.
         why: String,
     },
-    /// A line with another number of columns than the first.
+    /// A line has another number of columns than the first line.
     #[error("{found} columns, the first line has {expected}: is a value missing, or a quote?")]
     Columns {
-        /// In the first line.
+        /// Number of columns in the first line.
         expected: usize,
-        /// In this one.
+        /// Number of columns in this line.
         found: usize,
     },
-    /// Pages of a Parquet file that cannot be decompressed.
+    /// Pages of a Parquet file are compressed with a codec that this build does not support.
     #[error(
         "its pages are compressed with {codec}, which this build does not read: write it with zstd, snappy or gzip"
     )]
     Codec {
-        /// How they are compressed.
+        /// Name of the codec.
         codec: &'static str,
     },
-    /// A null where there is nothing to put in its place.
+    /// A value is null, and no option says what to store in its place.
     #[error("the value is null: say what stands for one (--null VALUE), or leave such rows out")]
     Null,
-    /// A first line that may be data or not, and that would be published if it is taken for that.
+    /// The first line may be a header or data, and data taken for a header would be published as
+    /// column names.
     #[error("{why}")]
     Header {
-        /// What is not known, and what to do.
+        /// Explanation of the ambiguity, and its remedy.
         why: String,
     },
-    /// A column that is looked for by its name in the table's source, and not there.
+    /// A column of the table's source is not in the changes file.
     #[error(
         "there is no such column; there are: {there}: say which is meant \
          (--{part} COL), or that the first line is data (--no-header)"
     )]
     NoPart {
-        /// What would stand in it.
+        /// Expected content of the column.
         part: &'static str,
-        /// The columns there are.
+        /// Names of the columns in the file.
         there: String,
     },
-    /// A column that is asked for and not there.
+    /// The requested column is not in the file.
     #[error("there is no such column; there are: {there}")]
     NoColumn {
-        /// The columns there are.
+        /// Names of the columns in the file.
         there: String,
     },
-    /// Two columns of the name that is asked for.
+    /// Two columns have the requested name.
     #[error(
         "columns {first} and {second} have this name: rename one, or ask for the column by its number (with --header, \
          if the first line names columns)"
     )]
     NameTwice {
-        /// The number of the first.
+        /// Number of the first column of this name.
         first: usize,
-        /// The number of the second.
+        /// Number of the second column of this name.
         second: usize,
     },
-    /// Two fields of the name that is asked for, in one line.
+    /// Two fields of a line have the requested name.
     #[error("the line has two fields {name:?}: leave one out")]
     FieldTwice {
-        /// Their name.
+        /// Name of the fields.
         name: String,
     },
-    /// A column that is not there, since the only one was not parted.
+    /// The requested column is missing, and the only column contains another delimiter.
     #[error(
         "there is no such column: the first line has one column, with {delimiter:?} in it: say that it parts columns \
          (--delimiter {fix})", fix = shell(.delimiter)
     )]
     OneColumn {
-        /// What may part columns.
+        /// The likely delimiter.
         delimiter: char,
     },
-    /// A line without a row, where rows go by the order of lines.
+    /// An empty line where the order of lines numbers the rows.
     #[error(
         "the line is empty, and rows are numbered by their order: take the line out, write \"\" for an empty value, or number \
          rows in a column of their own (--row)"
     )]
     Blank,
-    /// Rows of which nearly all are empty.
+    /// Nearly all rows of the table would be empty.
     #[error(
         "the largest row number is {last}, for {lines} lines: nearly all of the table would be empty rows; if the numbers are \
          keys, of people or telephones, give them as such (--key)"
@@ -136,21 +138,21 @@ pub enum IngestProblem {
     Sparse {
         /// The largest row number.
         last: u64,
-        /// Lines of the file.
+        /// Number of lines in the file.
         lines: u64,
     },
-    /// No value where one is needed.
+    /// A value is missing where one is required.
     #[error("there is no value")]
     Missing,
-    /// A value of a kind that cannot be used.
+    /// A value has an unsuitable type.
     #[error("{found} where {expected} was expected")]
     Kind {
-        /// What would do.
+        /// The expected type.
         expected: &'static str,
-        /// What there is.
+        /// The type found.
         found: String,
     },
-    /// A value longer than a row.
+    /// A value is longer than a row.
     #[error("the value has {bytes} bytes, a row has {width}: give a larger width, or shorten the value")]
     TooLong {
         /// Bytes of the value.
@@ -158,7 +160,7 @@ pub enum IngestProblem {
         /// Bytes of a row.
         width: usize,
     },
-    /// A value shorter than rows, which are values.
+    /// A value is shorter than the rows of a table whose rows are whole values.
     #[error(
         "the value has {bytes} bytes, and each of the table's has {width}: write all of them, or encode the table afresh, \
 for values of \
@@ -167,26 +169,26 @@ for values of \
     TooShort {
         /// Bytes of the value.
         bytes: usize,
-        /// Bytes of each value.
+        /// Bytes of each value of the table.
         width: usize,
     },
-    /// Text that is not UTF-8.
+    /// Text is not UTF-8.
     #[error(
         "not UTF-8 from byte {at} of the value on: convert the file, or read the column as hex or base64"
     )]
     Utf8 {
-        /// The first byte that is wrong.
+        /// Offset of the first invalid byte.
         at: usize,
     },
-    /// Text with a zero byte, which could not be told from padding.
+    /// Text has a zero byte, which cannot be told from padding.
     #[error("the text has a zero byte, which stands for its end in a row")]
     ZeroByte,
-    /// A key of text with a zero byte, which nobody types.
+    /// A text key has a zero byte, which no one can type.
     #[error(
         "the key has a zero byte: is the file UTF-16? convert it to UTF-8, or read keys as bytes (--form bytes)"
     )]
     ZeroByteInKey,
-    /// A key longer than those of the table.
+    /// A key is longer than the keys of the table.
     #[error(
         "the key has {bytes} bytes, keys of the table have at most {most}: encode the table afresh, and its keys are as long \
          as the file's longest"
@@ -194,16 +196,16 @@ for values of \
     LongKey {
         /// Bytes of the key.
         bytes: u64,
-        /// Bytes of the table's longest.
+        /// Bytes of the table's longest key.
         most: u64,
     },
-    /// An IPv6 address in a table of ranges.
+    /// An IPv6 address is in a table of ranges.
     #[error(
         "an IPv6 address, and range tables have IPv4 addresses only: leave the line out; single IPv6 addresses are keys of a \
          keyword table (--key COL --form ip)"
     )]
     Ipv6Range,
-    /// A prefix with bits set behind it.
+    /// A prefix has bits set after its length.
     #[error(
         "the address is not the first of its prefix, which is {network}: write that, or give first and last addresses"
     )]
@@ -211,10 +213,10 @@ for values of \
         /// The prefix with its first address.
         network: String,
     },
-    /// A range that ends before it starts.
+    /// A range ends before it starts.
     #[error("the range ends before it starts")]
     Backwards,
-    /// A key below the table's first or above its last.
+    /// A key is below the table's first key or above its last.
     #[error("the key is not in {first}..={last}, which the table covers")]
     OutsideKeys {
         /// First key of the table.
@@ -222,55 +224,55 @@ for values of \
         /// Last key of the table.
         last: u64,
     },
-    /// Two ranges with a key in common.
+    /// Two ranges have a key in common.
     #[error("this range overlaps that of line {other}: one key, one value")]
     Overlap {
-        /// The other line.
+        /// Line of the other range.
         other: u64,
     },
-    /// Two lines for one row.
+    /// Two lines are for the same row.
     #[error("row {row} was given before (by the file's order or by its index column): one row, one line")]
     Duplicate {
-        /// The row.
+        /// Number of the row.
         row: u64,
     },
-    /// A row number no table has.
+    /// A row number is larger than any table allows.
     #[error("row {row} is past the last row a table can have ({last})")]
     RowTooLarge {
-        /// The row.
+        /// The row number found.
         row: u64,
-        /// The largest row number.
+        /// The largest row number allowed.
         last: u64,
     },
-    /// A key that is none of the table's form. It is not repeated.
+    /// A key does not have the table's form. The message does not repeat the key.
     #[error("{error}: {fix}", error = .0, fix = remedy(.0))]
     Key(KeyError),
-    /// A key that stood in another line.
+    /// A key is in two lines.
     #[error("the key is the same as that of line {other}: one key, one value")]
     SameKey {
         /// The other line.
         other: u64,
     },
-    /// Keys that no table can have.
+    /// The keys cannot be arranged in any table.
     #[error("{0}")]
     Keys(BuildError),
-    /// A value that the table of keys has no room for.
+    /// A value does not fit into a keyword table.
     #[error(
         "a value of {bytes} bytes does not fit the table, whose values have {most}: encode it afresh, with room for longer ones"
     )]
     Misfit {
         /// Bytes of the value.
         bytes: u64,
-        /// Bytes of the table's longest, or of all of them.
+        /// Bytes of the table's longest value, or of all its values if they have one length.
         most: u64,
     },
-    /// A key that the table has no room for.
+    /// A keyword table has no space for another key.
     #[error("there is no room for another key: encode the table afresh, with room for more")]
     Full,
-    /// A file without a row.
+    /// The file has no rows.
     #[error("there are no rows in it")]
     Empty,
-    /// A raw file whose length is not that of whole rows.
+    /// The length of a raw file is not a multiple of the row width.
     #[error("{bytes} bytes are not whole rows of {width} bytes")]
     PartialRow {
         /// Bytes of the file.
@@ -278,12 +280,12 @@ for values of \
         /// Bytes of a row.
         width: usize,
     },
-    /// Options that do not fit the format or each other.
+    /// The options contradict the format or each other.
     #[error("{0}")]
     Options(&'static str),
 }
 
-/// What can be done about a key that is none.
+/// Remedy for a key that does not have the table's form.
 fn remedy(error: &KeyError) -> &'static str {
     match error {
         KeyError::Long { .. } => "leave it out, or make hashes of all keys (--form sha256)",
@@ -301,7 +303,7 @@ fn shell(delimiter: &char) -> &'static str {
 }
 
 impl IngestError {
-    /// What is wrong with a file as a whole.
+    /// Error about a file as a whole.
     pub(crate) fn of_file(path: &Path, problem: IngestProblem) -> Self {
         IngestError { path: path.into(), line: 0, unit: LineUnit::Line, column: None, problem }
     }
@@ -335,7 +337,7 @@ impl fmt::Display for IngestError {
 impl std::error::Error for IngestError {}
 
 impl ColumnName {
-    /// By what it was asked for.
+    /// Name of a column as it was requested.
     pub(crate) fn asked(column: &ColumnSelector) -> Self {
         match column {
             ColumnSelector::Number(number) => ColumnName { number: Some(*number), name: None },

@@ -1,4 +1,4 @@
-//! Index tables: one line, one row, streamed into a temporary file of fixed-width rows.
+//! Reads index tables: each line is a row, streamed into a temporary file of fixed-width rows.
 
 use super::error::{IngestError, IngestProblem};
 use super::options::{FileOptions, IndexOptions};
@@ -16,13 +16,14 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use tempfile::NamedTempFile;
 
-/// Rows of a table that may be empty, whatever the file.
+/// Number of rows up to which a table may be mostly empty, whatever the file.
 const MAX_SPARSE_ROWS: u64 = 1 << 20;
 
-/// Rows of a larger table for each line of its file. Row numbers further apart are other numbers.
+/// Largest ratio of rows to lines in larger tables. Sparser numbers are identifiers rather than row
+/// numbers.
 const MAX_ROWS_OF_A_LINE: u64 = 1000;
 
-/// Reads a file into a table.
+/// Reads a file into a table of rows.
 pub(crate) fn build(
     path: &Path,
     file: &FileOptions,
@@ -37,7 +38,7 @@ pub(crate) fn build(
     if !(1..=MAX_ROW_BYTES as usize).contains(&width) {
         return Err(reader.fault_at(0, Some(0), IngestProblem::Options("a row has 1 to 2^30 bytes")).into());
     }
-    // No file is longer.
+    // The limit of a file's length.
     let most = MAX_ROWS.min(i64::MAX as u64 / width as u64);
     let mut rows = RowFile::new(temp_file(scratch)?, width);
     let mut seen = RowBitmap::default();
@@ -80,7 +81,7 @@ pub(crate) fn build(
     Ok(IngestedTable { table: Box::new(table), kind: TableKind::Index, value, layers, origin, notes })
 }
 
-/// How long values are: a first pass over the file, where that decides how they lie in rows.
+/// Lengths of the values, from a first pass over the file, where they decide the form of rows.
 fn lengths(
     path: &Path,
     file: &FileOptions,
@@ -96,7 +97,7 @@ fn lengths(
             let problem = IngestProblem::Options("a pipe is read only once: say how many bytes a row has");
             return Err(IngestError::of_file(path, problem));
         }
-        // Of a pipe's bytes nothing is known: as if they had different lengths.
+        // The lengths in a pipe are unknown, and are treated as different.
         Some(_) if is_read_once || options.values.encoding.kind() != ValueKind::Bytes => return Ok(lengths),
         _ => {}
     }
@@ -110,7 +111,7 @@ fn lengths(
     Ok(lengths)
 }
 
-/// A temporary file that an encoder killed in the middle leaves for the next one to remove.
+/// Creates a temporary file, which the next encoder removes if this one is killed.
 pub(crate) fn temp_file(scratch: &Path) -> Result<NamedTempFile> {
     tempfile::Builder::new()
         .prefix(TEMP_PREFIX)
@@ -119,7 +120,7 @@ pub(crate) fn temp_file(scratch: &Path) -> Result<NamedTempFile> {
         .map_err(|e| DbError::io("creating a temporary file", scratch, e))
 }
 
-/// Rows on their way into a file. Neighbors are written together.
+/// Writes rows into a file, and adjacent rows together.
 struct RowFile {
     temp: NamedTempFile,
     width: usize,
@@ -157,24 +158,25 @@ impl RowFile {
     fn finish(mut self) -> Result<(RawFile, u64)> {
         self.flush()?;
         let (file, temp) = self.temp.into_parts();
-        // Rows that no line was for are holes, which read as zero bytes.
+        // Rows without a line are holes, which read as zero bytes.
         file.set_len(self.rows * self.width as u64).map_err(|e| DbError::io("writing rows", &temp, e))?;
         let rows = self.rows;
         Ok((RawFile::new(file, &temp, rows, self.width)?.with_temp(temp), rows))
     }
 }
 
-/// Which rows there were: a bitmap of which only the touched pages exist.
+/// Set of the rows read so far: a bitmap that allocates only the pages it touches.
 #[derive(Default)]
 struct RowBitmap {
     pages: HashMap<u64, Box<[u64; PAGE_WORDS]>>,
 }
 
-/// Small: row numbers far apart touch a page each, which is what a line of the file costs in memory.
+/// Words in a page of the bitmap. Pages are small, since each row number far from all others
+/// touches one.
 const PAGE_WORDS: usize = 16;
 
 impl RowBitmap {
-    /// Adds a row; `false` if it was there.
+    /// Adds a row; `false` if it was already in the set.
     fn insert(&mut self, row: u64) -> bool {
         let page =
             self.pages.entry(row / (PAGE_WORDS as u64 * 64)).or_insert_with(|| Box::new([0; PAGE_WORDS]));

@@ -16,16 +16,17 @@ use std::rc::Rc;
 struct Jsonl {
     reader: BufReader<Text<SourceFile>>,
     text: Vec<u8>,
-    /// Whether `text` is still to be given out.
+    /// Whether `text` is still to be returned as a line.
     held: bool,
     columns: Vec<ColumnSelector>,
     line: u64,
-    /// The first line so far that has nothing in it.
+    /// The first empty line so far.
     blank: Option<u64>,
     counts: Rc<ReadCounts>,
 }
 
-/// A line, with every field that was written: of two of one name, which is meant is not for a reader to say.
+/// A line with every field that was written. Of two fields with one name, the reader cannot know
+/// which is meant.
 enum JsonLine {
     Fields(Vec<(String, Value)>),
     Items(Vec<Value>),
@@ -88,7 +89,8 @@ impl<'de> Visitor<'de> for LineVisitor {
     }
 }
 
-/// Opens a file. Columns by name are those of objects, columns by number those of arrays.
+/// Opens a file of JSON lines. Columns requested by name are fields of objects; columns requested
+/// by number are elements of arrays.
 pub(crate) fn open(path: &Path, choose: ColumnChooser<'_>) -> Result<OpenedReader, ColumnFault> {
     let (source, counts) = SourceFile::open_text(path).map_err(|e| (None, IngestProblem::Read(e)))?;
     let reader = BufReader::with_capacity(1 << 16, source);
@@ -99,7 +101,7 @@ pub(crate) fn open(path: &Path, choose: ColumnChooser<'_>) -> Result<OpenedReade
     if let Some(why) = document(&lines.text, &first) {
         return Err((None, IngestProblem::Format { format: "JSON lines", why: why.to_owned() }));
     }
-    // A line that does not parse is named when it is read.
+    // A line that does not parse is reported when it is read.
     let choice = match first {
         Ok(JsonLine::Fields(fields)) => {
             choose(HeaderLine::Names(&fields.into_iter().map(|(name, _)| name).collect::<Vec<_>>()))?
@@ -112,7 +114,8 @@ pub(crate) fn open(path: &Path, choose: ColumnChooser<'_>) -> Result<OpenedReade
     Ok((Box::new(lines), names))
 }
 
-/// Why the first line is no line of its own: it begins a document over several, or is one with all rows in it.
+/// Explains why the first line is not a JSON line: it begins a document over several lines, or
+/// holds all rows in one array.
 fn document(text: &[u8], first: &serde_json::Result<JsonLine>) -> Option<&'static str> {
     let is_nested = |item: &Value| matches!(item, Value::Object(_) | Value::Array(_));
     match (first, text.trim_ascii().first()) {
@@ -129,7 +132,7 @@ fn document(text: &[u8], first: &serde_json::Result<JsonLine>) -> Option<&'stati
 }
 
 impl Jsonl {
-    /// Reads a line that is not empty; `false` at the end.
+    /// Reads the next line that is not empty; `false` at the end.
     fn read_line(&mut self) -> Result<bool, IngestProblem> {
         loop {
             self.text.clear();
@@ -201,7 +204,8 @@ impl LineReader for Jsonl {
     }
 }
 
-/// The parser saw only this line, so its line number is of no use.
+/// Error for a line that is not JSON. The line number of the parser is not used, since it saw only
+/// this line.
 fn problem(error: &serde_json::Error) -> IngestProblem {
     let text = error.to_string();
     let what = text.split_once(" at line ").map_or(text.as_str(), |(what, _)| what);

@@ -1,4 +1,4 @@
-//! Keys of a file in the form of their table, for every reader; and what is odd about them.
+//! Reads keys in the form of their table, for every format, and counts suspicious ones.
 
 use super::Notes;
 use super::error::IngestProblem;
@@ -6,28 +6,28 @@ use super::reader::Cell;
 use sotto_layers::keyword::{Key, KeyForm};
 use std::borrow::Cow;
 
-/// Reads keys of a form.
+/// Reads keys of one form.
 pub(crate) struct KeyReader {
     form: KeyForm,
     notes: Notes,
 }
 
-/// Signs that people write between the digits of a telephone number.
+/// Characters that people write between the digits of a telephone number.
 const SEPARATORS: [char; 8] = [' ', '-', '.', '(', ')', '/', '\u{a0}', '\u{202f}'];
 
 impl KeyReader {
-    /// Keys of this form.
+    /// A reader of keys of this form.
     pub(crate) fn new(form: KeyForm) -> Self {
         KeyReader { form, notes: Notes::default() }
     }
 
-    /// A key in its form.
+    /// Reads the key of a cell.
     pub(crate) fn read(&mut self, cell: &Cell) -> Result<Key, IngestProblem> {
         let text = cell.text()?;
         if self.form == KeyForm::Text && text.contains(&0) {
             return Err(IngestProblem::ZeroByteInKey);
         }
-        // Publishers' lists are for people; what clients ask for is without.
+        // Publishers' lists may be formatted for people; clients look up plain numbers.
         let written = if self.form == KeyForm::Phone { plain(&text) } else { text };
         let key = self.form.canonical(&written).map_err(IngestProblem::Key)?;
         self.note(&key);
@@ -42,7 +42,8 @@ impl KeyReader {
         self.notes.digest_keys += has(is_text && is_digest(key));
     }
 
-    /// These notes, with what was odd about keys. Hashes are worth one only if all keys are hashes.
+    /// Adds counts of suspicious keys to the notes of a file. Hashes are noted only if all keys are
+    /// hashes.
     pub(crate) fn notes(&self, of_file: Notes) -> Notes {
         let Notes { wildcard_keys, spaced_numbers, digest_keys, .. } = self.notes;
         let digest_keys = if digest_keys == of_file.lines { digest_keys } else { 0 };
@@ -50,7 +51,7 @@ impl KeyReader {
     }
 }
 
-/// A telephone number without what stands between its digits.
+/// A telephone number without the separators between its digits.
 fn plain(text: &[u8]) -> Cow<'_, [u8]> {
     match std::str::from_utf8(text) {
         Ok(text) if text.contains(SEPARATORS) => text.replace(SEPARATORS, "").into_bytes().into(),
@@ -65,7 +66,7 @@ fn is_spaced_number(key: &[u8]) -> bool {
     }
 }
 
-/// Whether it is as long as hashes in hexadecimal digits are, with a letter among them.
+/// Whether a key has the length of a hash in hexadecimal digits, with a letter among them.
 fn is_digest(key: &[u8]) -> bool {
     matches!(key.len(), 32 | 40 | 64)
         && key.iter().all(u8::is_ascii_hexdigit)

@@ -1,4 +1,5 @@
-//! Keyword tables: one line, a key and its value. The file is read twice, for where keys lie and for what lies there.
+//! Reads keyword tables: each line is a key and its value. The file is read twice: first to arrange
+//! the keys, then to write keys and values.
 
 use super::arrange::arrange;
 use super::error::IngestProblem;
@@ -15,7 +16,7 @@ use sotto_layers::keyword::{self, BuildError, BuildOptions, KeyStats, KeywordBui
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-/// Reads a file into a table.
+/// Reads a file into a keyword table.
 pub(crate) fn build(
     path: &Path,
     file: &FileOptions,
@@ -39,10 +40,10 @@ pub(crate) fn build(
         }
         Err(error) => return Err(refused(error).into()),
     };
-    // Strips of a band, before they are solved, lie like rows.
+    // Strips of a band are stored as rows until they are solved.
     let (rows, row_bytes) = (layout.keyword().params().rows, layout.keyword().params().row_bytes());
     let (out, temp) = temp_file(scratch)?.into_parts();
-    // Slots that nobody has are holes, which read as zero bytes.
+    // Unused slots are holes, which read as zero bytes.
     out.set_len(rows * row_bytes).map_err(|e| DbError::io("writing rows", &temp, e))?;
     let (mut slot, mut entry, mut repeated) = (Vec::new(), 0, repeated.into_iter().peekable());
     source.read(|key, value| {
@@ -73,7 +74,7 @@ pub(crate) fn build(
     })
 }
 
-/// How many keys a file has, and how long their values are; and how many lines.
+/// Statistics of a file's keys and values, and its number of lines.
 pub(crate) fn count(
     path: &Path,
     file: &FileOptions,
@@ -103,15 +104,16 @@ fn source<'a>(
     KeyValueFile::new(path, file, columns, watch)
 }
 
-/// What the first pass gives.
+/// Result of the first pass over a file.
 struct Collected {
     builder: KeywordBuilder,
     notes: Notes,
-    /// The numbers of keys that were there before, from 1 on. Only sets may have any.
+    /// Numbers of keys that occurred before, from 1. Only sets may have any.
     repeated: Vec<u64>,
 }
 
-/// The first pass: every key. Where one is longer than keys usually are, there is another pass, with room for the longest.
+/// First pass over a file, which collects every key. If a key is longer than the default allows, a
+/// second pass has space for the longest.
 fn collect(source: &KeyValueFile<'_>, options: &KeywordOptions) -> Result<Collected> {
     let usual = BuildOptions::new(options.form, options.seed);
     let probes = options.probes.unwrap_or(usual.probes);
@@ -139,7 +141,7 @@ fn collect(source: &KeyValueFile<'_>, options: &KeywordOptions) -> Result<Collec
             }
         })?;
         if longest > table.key_bytes {
-            // No form has a longer key, or it would have been refused.
+            // No key is longer than its form allows, or it would have been refused.
             table.key_bytes = longest.next_power_of_two().min(options.form.most_bytes());
             continue;
         }
@@ -149,7 +151,7 @@ fn collect(source: &KeyValueFile<'_>, options: &KeywordOptions) -> Result<Collec
     }
 }
 
-/// The layer as a catalog has it.
+/// Catalog entry of the keyword layer.
 pub(crate) fn keyword_layer(keyword: &Keyword) -> Result<LayerEntry> {
     let params = serde_json::to_value(keyword.params())
         .map_err(|_| DbError::Scheme(sotto_core::Misuse::Rule("a layer's parameters are JSON").into()))?;

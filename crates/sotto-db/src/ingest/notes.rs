@@ -1,33 +1,34 @@
-//! What was found in a file, and what its owner should hear of it.
+//! Notes on a source file, for its owner.
 
 use crate::table::BlockRule;
 use serde::Serialize;
 
-/// What was found in a file.
+/// Counts of what was found in a source file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Notes {
-    /// Lines read, the header not counted.
+    /// Lines read, without the header.
     pub lines: u64,
-    /// Rows no line was for; they hold zero bytes.
+    /// Rows without a line; they hold zero bytes.
     pub missing_rows: u64,
     /// Blocks with keys of more than one value, of which a row can hold only one.
     pub mixed_blocks: u64,
-    /// Lines of a CSV file that begin with `#`, and were read as all others are.
+    /// Lines of a CSV file that begin with `#`; they were read like all others.
     pub comment_lines: u64,
-    /// What may part the columns of a CSV file that has a single one with this in each line.
+    /// The likely delimiter of a CSV file whose lines have one column, each with this character in
+    /// it.
     pub undivided: Option<char>,
-    /// Keys of a set that were there before.
+    /// Keys of a set that occurred before.
     pub repeated_keys: u64,
-    /// Keys that begin with `*.`, which is a key of its own.
+    /// Keys that begin with `*.`; a wildcard matches no other key.
     pub wildcard_keys: u64,
-    /// Keys of text that are telephone numbers with spaces or other signs between the digits.
+    /// Text keys that are telephone numbers with separators between the digits.
     pub spaced_numbers: u64,
-    /// Keys of text that are hashes in hexadecimal digits, of which one case is another key.
+    /// Text keys that are hashes in hexadecimal digits; the other letter case is a different key.
     pub digest_keys: u64,
 }
 
 impl Notes {
-    /// What the file's owner should know, each in a sentence with its remedy.
+    /// Remarks for the file's owner, each a sentence with its remedy.
     pub fn remarks(&self) -> Vec<String> {
         let mut remarks = Vec::new();
         let mut add = |count: u64, remark: &str| {
@@ -66,7 +67,7 @@ impl Notes {
     }
 }
 
-/// What to say of blocks that ranges of an update cover in part.
+/// Remark about blocks that ranges of an update cover partly.
 pub(crate) fn of_partial_blocks(blocks: u64, rule: BlockRule) -> Option<String> {
     let of_rule = match rule {
         BlockRule::First => "one changes if its first key does (--rule first)",
@@ -77,13 +78,13 @@ pub(crate) fn of_partial_blocks(blocks: u64, rule: BlockRule) -> Option<String> 
     (blocks > 0).then(|| format!("{blocks} blocks are covered in part, and hold one value each: {of_rule}"))
 }
 
-/// Bytes of an image that need no remark, whatever the file.
+/// Bytes of an image that is never remarked on, whatever the file.
 const DEFAULT_IMAGE_BYTES: u64 = 64 << 20;
 
-/// An image of more than so many times the file's bytes is worth a remark.
+/// Ratio of an image's bytes to the file's bytes above which there is a remark.
 const DEFAULT_RATIO: u64 = 100;
 
-/// What to say of an image that is out of proportion to its file.
+/// Remark about an image that is out of proportion to its file.
 pub fn out_of_proportion(image_bytes: u64, file_bytes: u64) -> Option<String> {
     (image_bytes > DEFAULT_IMAGE_BYTES && image_bytes / DEFAULT_RATIO > file_bytes).then(|| {
         format!(

@@ -1,4 +1,4 @@
-//! Which format, which columns, which kind of table.
+//! Options of ingestion: the format of a file, its columns, and the kind of table.
 
 use super::arrange::CostModel;
 use super::error::LineUnit;
@@ -12,50 +12,51 @@ use std::fmt;
 use std::path::Path;
 use std::str::FromStr;
 
-/// How to read a file.
+/// Options for reading a source file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IngestOptions {
-    /// Its format.
+    /// Format of the file.
     pub file: FileOptions,
-    /// What its columns are.
+    /// Meaning of the file's columns.
     pub layout: SourceLayout,
 }
 
-/// The format of a file.
+/// Format of a source file and of its lines.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct FileOptions {
-    /// `None` to go by the file's name.
+    /// Format of the file; `None` decides by the file's name.
     pub format: Option<SourceFormat>,
-    /// What stands between the columns of a CSV file; `None` for a tab if the file's name ends in `.tsv`, else a comma.
+    /// Delimiter between the columns of a CSV file; `None` for a tab if the file's name ends in
+    /// `.tsv`, else a comma.
     pub delimiter: Option<u8>,
-    /// Whether the first line of a CSV file names the columns. `None` to tell by what is asked for: it does if that
-    /// is a column by
-    /// name, and in a file of changes also if it has names of the table's columns.
+    /// Whether the first line of a CSV file names the columns. `None` decides by what is requested:
+    /// the first line is a header if a column is requested by name, and in a file of changes also
+    /// if it has the names of the table's columns.
     pub header: Option<bool>,
 }
 
 impl FileOptions {
-    /// The format of a file.
+    /// The format of a file, given or by its name.
     pub(crate) fn format_of(&self, path: &Path) -> Option<SourceFormat> {
         self.format.or_else(|| SourceFormat::of_name(path))
     }
 
-    /// What stands between the columns of a CSV file.
+    /// The delimiter between the columns of a CSV file, given or by its name.
     pub(crate) fn delimiter_of(&self, path: &Path) -> u8 {
         let is_tsv = ending(path).is_some_and(|ending| matches!(ending.as_str(), "tsv" | "tab"));
         self.delimiter.unwrap_or(if is_tsv { b'\t' } else { b',' })
     }
 
-    /// What the file consists of.
+    /// The unit that the file consists of.
     pub(crate) fn unit(&self, path: &Path) -> LineUnit {
         if self.format_of(path) == Some(SourceFormat::Parquet) { LineUnit::Row } else { LineUnit::Line }
     }
 }
 
-/// A format of lines with columns.
+/// Format of files of lines with columns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SourceFormat {
-    /// Comma-separated values, also with another delimiter.
+    /// Comma-separated values, or another delimiter.
     Csv,
     /// One JSON object or array per line.
     Jsonl,
@@ -64,7 +65,7 @@ pub enum SourceFormat {
 }
 
 impl SourceFormat {
-    /// By the file's name; `.gz` and `.zst` at its end do not count.
+    /// The format for a file's name, ignoring `.gz` and `.zst` at its end.
     pub fn of_name(path: &Path) -> Option<Self> {
         match ending(path)?.as_str() {
             "csv" | "tsv" | "tab" => Some(SourceFormat::Csv),
@@ -75,7 +76,7 @@ impl SourceFormat {
     }
 }
 
-/// The end of a file's name, in small letters; `.gz` and `.zst` do not count.
+/// The extension of a file's name in lower case, ignoring `.gz` and `.zst`.
 fn ending(path: &Path) -> Option<String> {
     let name = path.file_name()?.to_str()?.to_ascii_lowercase();
     let name = name.strip_suffix(".gz").or_else(|| name.strip_suffix(".zst")).unwrap_or(&name);
@@ -94,18 +95,18 @@ impl FromStr for SourceFormat {
     }
 }
 
-/// Which column.
+/// Number or name of a column.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ColumnSelector {
-    /// By number, from 1 on.
+    /// Number of the column, from 1.
     Number(usize),
-    /// By name.
+    /// Name of the column.
     Name(String),
 }
 
 impl FromStr for ColumnSelector {
     type Err = Infallible;
-    /// Digits are a number, anything else is a name.
+    /// Parses digits as a number, and anything else as a name.
     fn from_str(text: &str) -> Result<Self, Infallible> {
         Ok(text.parse().map_or_else(|_| ColumnSelector::Name(text.to_owned()), ColumnSelector::Number))
     }
@@ -120,102 +121,105 @@ impl fmt::Display for ColumnSelector {
     }
 }
 
-/// What the file's columns are.
+/// Meaning of a file's columns.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SourceLayout {
-    /// No columns: rows of this many bytes, one after the other.
+    /// A file without columns: rows of this many bytes, one after the other.
     Raw {
         /// Bytes in a row.
         row_bytes: usize,
-        /// What they mean.
+        /// Meaning of a row's bytes.
         value: ValueKind,
     },
-    /// One line, one row.
+    /// An index table: each line is a row.
     Index(IndexOptions),
-    /// One line, a key and its value.
+    /// A keyword table: each line is a key and its value.
     Keyword(KeywordOptions),
-    /// One line, a range of keys.
+    /// A range table: each line is a range of keys.
     Range(RangeOptions),
 }
 
-/// The columns of an index table.
+/// Columns of an index table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IndexOptions {
-    /// The value.
+    /// Column of the value.
     pub value: ColumnSelector,
-    /// The row's number; `None` for the order of the file.
+    /// Column of the row number; `None` numbers rows by their order in the file.
     pub row: Option<ColumnSelector>,
-    /// How values are written.
+    /// Encoding and width of the values.
     pub values: ValueOptions,
 }
 
-/// The columns of a keyword table.
+/// Columns of a keyword table, and options of its arrangement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeywordOptions {
-    /// The key.
+    /// Column of the key.
     pub key: ColumnSelector,
-    /// What keys are.
+    /// Form of the keys.
     pub form: KeyForm,
-    /// The value; `None` for a table of keys alone, which says whether a key is there.
+    /// Column of the value; `None` for a table of keys alone, which says whether a key exists.
     pub value: Option<ColumnSelector>,
-    /// How values are written. A width is that of the longest value there may be.
+    /// Encoding of the values. Its width is that of the longest value allowed.
     pub values: ValueOptions,
-    /// Keys that there is to be room for besides those of the file.
+    /// Number of keys to reserve space for besides those of the file.
     pub room: u64,
-    /// Rows in which a key may lie; `None` for what costs least.
+    /// Number of rows in which a key may be stored; `None` for the cheapest.
     pub probes: Option<u32>,
-    /// Keys in a row; `None` for what costs least.
+    /// Keys in a row; `None` for the cheapest.
     pub slots: Option<u32>,
-    /// Whether keys may lie in sums of rows.
+    /// Whether keys may be stored in sums of rows.
     pub bands: BandPolicy,
-    /// What costs are counted with; `None` for what is usual where nothing is known of the scheme.
+    /// Costs to minimize; `None` for defaults that suit an unknown scheme.
     pub costing: Option<CostModel>,
-    /// What keys are hashed with; drawn for this table.
+    /// Seed of the hash functions of keys, drawn for this table.
     pub seed: PublicSeed,
 }
 
-/// Whether keys may lie in sums of rows, where the scheme adds rows up. No such row is verified.
+/// Whether keys may be stored in sums of rows, where the scheme adds rows up. Such rows are not
+/// verified one by one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum BandPolicy {
-    /// They lie in rows.
+    /// Keys are stored in rows.
     #[default]
     Never,
-    /// If a lookup costs less, and rows would not be verified either, as proofs are not cheap.
+    /// Keys are stored in sums if a lookup then costs less, and if rows would not be verified
+    /// either because proofs are not cheap.
     IfNoRowProofs,
-    /// If a lookup costs less.
+    /// Keys are stored in sums if a lookup then costs less.
     IfCheaper,
-    /// They lie in sums.
+    /// Keys are stored in sums.
     Always,
 }
 
-/// The columns of a range table.
+/// Columns of a range table, and its keys.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RangeOptions {
-    /// The range's first key.
+    /// Column of a range's first key.
     pub start: ColumnSelector,
-    /// The range's last key.
+    /// Column of a range's last key.
     pub end: ColumnSelector,
-    /// The value of all keys between.
+    /// Column of the value of all keys in a range.
     pub value: ColumnSelector,
-    /// How values are written.
+    /// Encoding and width of the values.
     pub values: ValueOptions,
-    /// What a key is.
+    /// Kind of the keys.
     pub key: KeyKind,
     /// Keys per row.
     pub block: u64,
-    /// Which range gives a block its value, where several do.
+    /// Rule for blocks that several ranges cover.
     pub rule: BlockRule,
-    /// The table's first key.
+    /// First key of the table.
     pub first: u64,
-    /// The table's last key; `None` for the last there can be if keys are addresses, else for the last
-    /// key of any range.
+    /// Last key of the table; `None` for the last possible key if keys are addresses, else for the
+    /// last key of any range.
     pub last: Option<u64>,
-    /// The value of rows no range covers, as it would stand in the file.
+    /// Value of rows that no range covers, as it would be written in the file.
     pub empty: String,
 }
 
 impl RangeOptions {
-    /// Columns 1, 2 and 3 with text values, in blocks of `block` keys.
+    /// Options for text values in blocks of `block` keys, with first key, last key and value in
+    /// columns 1, 2 and 3.
     pub fn new(key: KeyKind, block: u64) -> Self {
         RangeOptions {
             start: ColumnSelector::Number(1),

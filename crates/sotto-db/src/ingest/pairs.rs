@@ -1,4 +1,5 @@
-//! Keys and values of a file, line by line: what keyword tables are made of. A file may be read several times.
+//! Keys and values of a file, line by line, from which keyword tables are made. A file may be read
+//! several times.
 
 use super::error::{IngestError, IngestProblem, LineUnit};
 use super::key::KeyReader;
@@ -11,29 +12,29 @@ use crate::{DbError, Result};
 use sotto_layers::keyword::{BuildError, Key, KeyForm};
 use std::path::Path;
 
-/// The columns of keys and of values.
+/// Columns of keys and of values.
 #[derive(Debug, Clone, Copy)]
 pub struct PairColumns<'a> {
-    /// The key.
+    /// Column of the key.
     pub key: &'a ColumnSelector,
-    /// What keys are.
+    /// Form of the keys.
     pub form: KeyForm,
-    /// The value; `None` for keys alone.
+    /// Column of the value; `None` for keys alone.
     pub value: Option<&'a ColumnSelector>,
-    /// How values are written.
+    /// Encoding and width of the values.
     pub values: &'a ValueOptions,
 }
 
-/// What is wrong with a line, or with the disk.
+/// Error in a line, or of the database.
 #[derive(Debug)]
 pub enum LineError {
-    /// The line.
+    /// A problem of the line.
     Line(IngestProblem),
-    /// Something else.
+    /// Any other error.
     Db(DbError),
 }
 
-/// A file of keys and values, to be read as often as it takes.
+/// A file of keys and values that can be read several times.
 pub struct KeyValueFile<'a> {
     path: &'a Path,
     file: &'a FileOptions,
@@ -43,7 +44,7 @@ pub struct KeyValueFile<'a> {
 }
 
 impl<'a> KeyValueFile<'a> {
-    /// The file.
+    /// A file with these columns.
     ///
     /// # Errors
     /// [`DbError::Ingest`] if it can only be read once.
@@ -67,7 +68,7 @@ impl<'a> KeyValueFile<'a> {
         ColumnReader::open(self.path, self.file, &columns, self.watch)
     }
 
-    /// The names of its columns, for the next file about the same table.
+    /// Names of the file's columns, for later files about the same table.
     ///
     /// # Errors
     /// [`DbError::Ingest`].
@@ -77,10 +78,10 @@ impl<'a> KeyValueFile<'a> {
         Ok(SourceColumns { key, value, ..SourceColumns::default() })
     }
 
-    /// Every key, in its form, and its value. Gives how many there were, and what was odd about them.
+    /// Calls `each` with every key, in its form, and its value. Returns the notes on all lines.
     ///
     /// # Errors
-    /// [`DbError::Ingest`] with line and column; what `each` returns.
+    /// [`DbError::Ingest`] with line and column; the errors of `each`.
     pub fn read(&self, mut each: impl FnMut(&Key, &[u8]) -> Result<(), LineError>) -> Result<Notes> {
         let mut reader = self.open()?;
         let mut keys = KeyReader::new(self.columns.form);
@@ -107,7 +108,7 @@ impl<'a> KeyValueFile<'a> {
         Ok(keys.notes(reader.notes()))
     }
 
-    /// How many keys there are.
+    /// Number of keys in the file.
     ///
     /// # Errors
     /// [`DbError::Ingest`].
@@ -117,7 +118,7 @@ impl<'a> KeyValueFile<'a> {
         Ok(reader.count())
     }
 
-    /// The lines of keys, which are counted from 1.
+    /// Lines of the keys with these numbers, which are counted from 1.
     ///
     /// # Errors
     /// [`DbError::Ingest`].
@@ -130,7 +131,7 @@ impl<'a> KeyValueFile<'a> {
         Ok(lines)
     }
 
-    /// An error in a line.
+    /// Error for a problem in a line.
     pub fn fault(&self, line: u64, problem: IngestProblem) -> IngestError {
         IngestError { line, unit: self.unit, ..IngestError::of_file(self.path, problem) }
     }

@@ -1,4 +1,4 @@
-//! Apache Parquet, one row group after the other, without Arrow.
+//! Reads Apache Parquet files, one row group after the other, without Arrow.
 
 use super::error::{ColumnName, IngestProblem};
 use super::options::ColumnSelector;
@@ -16,22 +16,23 @@ use std::path::Path;
 
 struct Parquet {
     rows: RowIter<'static>,
-    /// For each wanted column, its place among those that are read.
+    /// Index of each requested column among the columns that are read.
     columns: Vec<usize>,
     row: u64,
     total: u64,
 }
 
-/// Opens a file; finds the columns in its schema. Nested columns cannot be asked for.
+/// Opens a file, and finds the columns in its schema. Nested columns cannot be requested.
 pub(crate) fn open(path: &Path, choose: ColumnChooser<'_>) -> Result<OpenedReader, ColumnFault> {
     contained(|| open_sound(path, choose)).unwrap_or_else(|problem| Err((None, problem)))
 }
 
 /// Runs the library on bytes that may be damaged.
 ///
-/// It asserts some of what a file says of itself instead of checking it (parquet 60: negative offsets of
-/// column chunks, among others), so a damaged file can make it panic. To whoever encodes a table that is
-/// a bad file like any other. Nothing that was being read is used afterwards, hence unwind safe.
+/// The library asserts some properties of a file instead of checking them (parquet 60: negative
+/// offsets of column chunks, among others), so a damaged file can make it panic. To the user who
+/// encodes a table that is a bad file like any other. Nothing that was being read is used
+/// afterwards, hence unwind safe.
 fn contained<T>(read: impl FnOnce() -> T) -> Result<T, IngestProblem> {
     let why = || "the file contradicts itself; write it anew".to_owned();
     catch_unwind(AssertUnwindSafe(read)).map_err(|_| IngestProblem::Format { format: "Parquet", why: why() })
@@ -53,7 +54,8 @@ fn open_sound(path: &Path, choose: ColumnChooser<'_>) -> Result<OpenedReader, Co
             ColumnSelector::Number(number) => number.checked_sub(1).and_then(|at| all.get(at)),
             ColumnSelector::Name(name) => Some(name),
         };
-        // The library finds a column by its name, so that of two the number would not tell which.
+        // The library finds a column by its name, so of two columns with one name a number would
+        // not select one.
         let at = name.map_or(Ok(None), |name| only(&all, name));
         let missing = || IngestProblem::NoColumn { there: all.join(", ") };
         let at = at.and_then(|at| at.ok_or_else(missing));
@@ -64,7 +66,7 @@ fn open_sound(path: &Path, choose: ColumnChooser<'_>) -> Result<OpenedReader, Co
             return Err((Some(ColumnName::asked(column)), IngestProblem::Codec { codec }));
         }
     }
-    // Only these columns are decompressed at all. They come in the file's order.
+    // Only the requested columns are decompressed. They come in the file's order.
     let mut read = found.clone();
     read.sort_unstable();
     read.dedup();
@@ -81,7 +83,7 @@ fn open_sound(path: &Path, choose: ColumnChooser<'_>) -> Result<OpenedReader, Co
     Ok((Box::new(Parquet { rows, columns, row: 0, total }), names))
 }
 
-/// The codec of a column's pages, if this build does not read it.
+/// Codec of a column's pages, if this build does not support it.
 fn unread_codec(metadata: &ParquetMetaData, name: &str) -> Option<&'static str> {
     let chunks = metadata.row_groups().iter().flat_map(|group| group.columns());
     let mut of_column =
@@ -149,7 +151,8 @@ fn number(field: Option<&Field>) -> Cell {
     }
 }
 
-/// A decimal without digits after its point is an integer; warehouses write every integer so.
+/// Converts a decimal. One without digits after its point is an integer; warehouses write every
+/// integer this way.
 fn decimal(value: &Decimal) -> Cell {
     let data = value.data();
     let mut bytes = [if data.first().is_some_and(|first| first & 0x80 != 0) { 0xff } else { 0 }; 16];

@@ -1,7 +1,8 @@
-//! Range tables: one line, a range of keys. The ranges are held, sorted, and expanded while they are read.
+//! Reads range tables: each line is a range of keys. The ranges are held in memory, sorted, and
+//! expanded while they are read.
 //!
-//! Ranges may come in any order: sorting them costs less than asking people to. Overlaps are refused,
-//! since there is no telling which of two values is meant.
+//! Ranges may come in any order: sorting them costs less than asking people to. Overlaps are
+//! refused, since there is no telling which of two values is meant.
 
 use super::error::IngestProblem;
 use super::options::{FileOptions, RangeOptions};
@@ -19,14 +20,14 @@ use std::collections::HashMap;
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::path::Path;
 
-/// A range, and the line it stood in.
+/// A range with the number of its line.
 type Numbered = (KeyRange, u64);
 
-/// Most bytes of all different values filled up to a row. One long value widens all of them, so a small
-/// file could ask for more memory than there is.
+/// Largest size of all distinct values when padded to a row. One long value widens all of them, so
+/// a small file could otherwise require more memory than there is.
 const MAX_VALUE_BYTES: u64 = 4 << 30;
 
-/// Reads a file into a table.
+/// Reads a file into a range table.
 pub(crate) fn build(
     path: &Path,
     file: &FileOptions,
@@ -117,14 +118,15 @@ pub(crate) fn build(
     })
 }
 
-/// Which end of a range.
+/// First or last key of a range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum End {
     First,
     Last,
 }
 
-/// Reads a key, as a number or as [`KeyKind::parse`] does; of a prefix (`192.0.2.0/24`) its first or last address.
+/// Reads a key, as a number or as [`KeyKind::parse`] does. Of a prefix (`192.0.2.0/24`) it returns
+/// the first or the last address.
 pub(crate) fn read_key(kind: KeyKind, cell: &Cell, end: End) -> Result<u64, IngestProblem> {
     let expected = match kind {
         KeyKind::Ipv4 => "an IPv4 address, dotted or as a number, or a prefix (192.0.2.0/24)",
@@ -182,7 +184,7 @@ fn fits(value: &[u8], width: Option<usize>) -> Result<(), IngestProblem> {
     }
 }
 
-/// Finds the first two ranges with a key in common: the later line, and the earlier one.
+/// Finds the first two ranges with a key in common, and returns the later line and the earlier one.
 pub(crate) fn check_apart(ranges: &[Numbered]) -> Result<(), (u64, u64)> {
     for pair in ranges.windows(2) {
         if let [(a, line_a), (b, line_b)] = pair
@@ -194,7 +196,7 @@ pub(crate) fn check_apart(ranges: &[Numbered]) -> Result<(), (u64, u64)> {
     Ok(())
 }
 
-/// Every different value once. The first is that of keys no range covers.
+/// Every distinct value once. The first is the value of keys that no range covers.
 #[derive(Default)]
 struct Values {
     numbers: HashMap<Vec<u8>, u32>,
@@ -205,13 +207,13 @@ impl Values {
         if let Some(&number) = self.numbers.get(value) {
             return number;
         }
-        // Memory ends long before this many different values.
+        // Memory ends long before this many distinct values.
         let number = u32::try_from(self.numbers.len()).expect_or_default("so many values fit in memory");
         self.numbers.insert(value.to_vec(), number);
         number
     }
 
-    /// All values as rows of `width` bytes, in order; and the first one as it is.
+    /// Returns all values as rows of `width` bytes, in order, and the first value unpadded.
     fn into_rows(self, form: RowForm, width: usize) -> (Vec<u8>, Vec<u8>) {
         let mut values: Vec<_> = self.numbers.into_iter().collect();
         values.sort_unstable_by_key(|(_, number)| *number);

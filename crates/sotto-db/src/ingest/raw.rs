@@ -1,4 +1,4 @@
-//! Rows one after the other, and nothing else.
+//! Reads raw files: rows one after the other, and nothing else.
 
 use super::error::{IngestError, IngestProblem};
 use super::source::SourceFile;
@@ -12,7 +12,7 @@ use std::fs::File;
 use std::io::{Read, Write};
 use std::path::Path;
 
-/// Takes the file as it is; a compressed one is decompressed into a temporary file.
+/// Uses the file as it is; a compressed one is decompressed into a temporary file.
 pub(crate) fn build(
     path: &Path,
     row_bytes: usize,
@@ -25,7 +25,8 @@ pub(crate) fn build(
         return Err(fault(IngestProblem::Options("a raw file needs the number of bytes in a row")).into());
     }
     let read = |e| DbError::from(fault(IngestProblem::Read(e)));
-    // By name: the first bytes of plain rows may be anything, those of a compressed file included.
+    // Decided by the name: the first bytes of plain rows may be anything, including those of a
+    // compressed file.
     let extension = path.extension().and_then(|extension| extension.to_str());
     let compressed = matches!(extension, Some("gz" | "zst"));
     let whole = |bytes: u64| match bytes {

@@ -1,4 +1,4 @@
-//! A file as lines of the wanted columns, whatever its format.
+//! Reads the requested columns of a file line by line, whatever its format.
 
 use super::error::{ColumnName, IngestError, IngestProblem, LineUnit};
 use super::options::{ColumnSelector, FileOptions, SourceFormat};
@@ -7,10 +7,10 @@ use crate::progress::{self, Progress, Watcher};
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
-/// What stands in a column of a line.
+/// Value in a column of a line.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) enum Cell {
-    /// Nothing.
+    /// The column is missing.
     #[default]
     Missing,
     /// A null, in formats that have one.
@@ -19,16 +19,16 @@ pub(crate) enum Cell {
     Bytes(Vec<u8>),
     /// A number, in formats that have them.
     Unsigned(u64),
-    /// A number below zero.
+    /// A negative number.
     Negative(i64),
-    /// True or false, in formats that have them.
+    /// A truth value, in formats that have them.
     Bool(bool),
-    /// Something of no use here; what it is.
+    /// A value of an unusable type, with the name of the type.
     Other(&'static str),
 }
 
 impl Cell {
-    /// Becomes these bytes, in the memory it has.
+    /// Stores bytes in the cell and reuses its memory.
     pub(crate) fn set(&mut self, bytes: &[u8]) {
         match self {
             Cell::Bytes(held) => {
@@ -39,7 +39,7 @@ impl Cell {
         }
     }
 
-    /// Its bytes.
+    /// Bytes of the cell; an error for any other type.
     pub(crate) fn bytes(&self, expected: &'static str) -> Result<&[u8], IngestProblem> {
         match self {
             Cell::Bytes(bytes) => Ok(bytes),
@@ -48,7 +48,7 @@ impl Cell {
         }
     }
 
-    /// Its bytes, or its digits.
+    /// Bytes of the cell, or the digits of a number.
     pub(crate) fn text(&self) -> Result<Cow<'_, [u8]>, IngestProblem> {
         match self {
             Cell::Unsigned(value) => Ok(value.to_string().into_bytes().into()),
@@ -57,7 +57,7 @@ impl Cell {
         }
     }
 
-    /// The number it is, or the one its digits write.
+    /// Number in the cell, or the number that its digits write.
     pub(crate) fn unsigned(&self) -> Result<u64, IngestProblem> {
         let expected = "an unsigned integer";
         match self {
@@ -73,7 +73,7 @@ impl Cell {
         }
     }
 
-    /// That something else was expected.
+    /// Error for a cell that does not have the expected type.
     pub(crate) fn is_not(&self, expected: &'static str) -> IngestProblem {
         let found = match self {
             Cell::Missing | Cell::Null => return IngestProblem::Missing,
@@ -94,38 +94,39 @@ impl Cell {
     }
 }
 
-/// A format's reader.
+/// Reads lines of one format.
 pub(crate) trait LineReader {
-    /// Reads the next line's wanted columns, in the order they were asked for; `false` at the end.
+    /// Reads the requested columns of the next line, in the order of the request; `false` at the
+    /// end.
     fn next(&mut self, cells: &mut [Cell]) -> Result<bool, IngestProblem>;
-    /// The line read last, or the one that failed.
+    /// Number of the line read last, or of the one that failed.
     fn line(&self) -> u64;
-    /// How much was read, out of how much.
+    /// Amount read so far, and the total.
     fn progress(&self) -> (u64, u64);
-    /// The first line so far with nothing in it, if one was passed over.
+    /// The first empty line so far, if one was skipped.
     fn blank(&self) -> Option<u64> {
         None
     }
-    /// What a person may have meant otherwise.
+    /// Notes on lines that may be meant as something else.
     fn notes(&self) -> LineNotes {
         LineNotes::default()
     }
-    /// What that counts.
+    /// Unit of [`LineReader::progress`].
     fn unit(&self) -> progress::ProgressUnit {
         progress::ProgressUnit::Bytes
     }
 }
 
-/// What there was in lines that a person may have meant otherwise.
+/// Counts of lines that may be meant as something else.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct LineNotes {
-    /// Lines that begin as comments do.
+    /// Number of lines that begin like comments.
     pub(crate) comments: u64,
-    /// What may part columns, where each line has a single one and this in it.
+    /// The likely delimiter, if each line has one column with this character in it.
     pub(crate) undivided: Option<char>,
 }
 
-/// The place of the column of this name among others; `None` if there is none.
+/// Index of the column of this name among others; `None` if there is none.
 pub(crate) fn only(names: &[String], name: &str) -> Result<Option<usize>, IngestProblem> {
     let mut named = (0..).zip(names).filter(|(_, there)| *there == name).map(|(at, _): (usize, _)| at);
     match (named.next(), named.next()) {
@@ -134,30 +135,30 @@ pub(crate) fn only(names: &[String], name: &str) -> Result<Option<usize>, Ingest
     }
 }
 
-/// What is known of a file's columns before anything is read from it.
+/// Column names of a file, known before its first row is read.
 pub(crate) enum HeaderLine<'a> {
-    /// The cells of the first line, which name the columns or do not.
+    /// Cells of the first line, which may or may not name the columns.
     Line(&'a [String]),
-    /// Names.
+    /// Names of the columns.
     Names(&'a [String]),
-    /// That they have none.
+    /// Columns have no names.
     Numbers,
 }
 
 /// The columns to read.
 pub(crate) struct ColumnChoice {
     pub(crate) columns: Vec<ColumnSelector>,
-    /// Whether the first line, if it was shown, names them.
+    /// Whether the first line names the columns.
     pub(crate) header: bool,
 }
 
-/// Chooses columns.
+/// Chooses the columns to read.
 pub(crate) type ColumnChooser<'a> = &'a dyn Fn(HeaderLine<'_>) -> Result<ColumnChoice, ColumnFault>;
 
-/// What is wrong before the first line, and with which column.
+/// Column and problem of an error before the first line.
 pub(crate) type ColumnFault = (Option<ColumnName>, IngestProblem);
 
-/// An open file.
+/// An open file whose requested columns are read.
 pub(crate) struct ColumnReader<'a> {
     lines: Box<dyn LineReader>,
     path: PathBuf,
@@ -168,7 +169,7 @@ pub(crate) struct ColumnReader<'a> {
     watch: Watcher<'a>,
 }
 
-/// What a format's `open` gives: its reader, and the names of the columns asked for.
+/// Result of opening a file: the reader of its format, and the names of the requested columns.
 pub(crate) type OpenedReader = (Box<dyn LineReader>, Vec<ColumnName>);
 
 impl<'a> ColumnReader<'a> {
@@ -187,7 +188,7 @@ impl<'a> ColumnReader<'a> {
         ColumnReader::choosing(path, options, &choose, watch)
     }
 
-    /// Opens a file to read columns that are chosen by what there is.
+    /// Opens a file to read columns that `choose` selects by the names in it.
     pub(crate) fn choosing(
         path: &Path,
         options: &FileOptions,
@@ -222,17 +223,17 @@ impl<'a> ColumnReader<'a> {
         Ok(ColumnReader { lines, path: path.to_owned(), unit, columns: names, cells, count: 0, watch })
     }
 
-    /// The columns, in the order they were asked for.
+    /// Requested columns, in the order of the request.
     pub(crate) fn columns(&self) -> &[ColumnName] {
         &self.columns
     }
 
-    /// The columns' names, in the order they were asked for; `None` for one without.
+    /// Names of the requested columns, in the order of the request; `None` for one without a name.
     pub(crate) fn names(&self) -> impl Iterator<Item = Option<String>> {
         self.columns.iter().map(|column| column.name.clone())
     }
 
-    /// The next line's cells, in the order the columns were asked for; `None` at the end.
+    /// Cells of the next line, in the order of the request; `None` at the end.
     pub(crate) fn next(&mut self) -> Result<Option<&[Cell]>, IngestError> {
         match self.lines.next(&mut self.cells) {
             Ok(true) => {}
@@ -247,7 +248,7 @@ impl<'a> ColumnReader<'a> {
         Ok(Some(&self.cells))
     }
 
-    /// Refuses a line without a row, where rows go by the order of lines.
+    /// Refuses an empty line where the order of lines numbers the rows.
     pub(crate) fn check_order(&self) -> Result<(), IngestError> {
         match self.lines.blank() {
             Some(line) => Err(self.fault_at(line, None, IngestProblem::Blank)),
@@ -255,28 +256,28 @@ impl<'a> ColumnReader<'a> {
         }
     }
 
-    /// What there was, for whoever reads it.
+    /// Notes on the lines read.
     pub(crate) fn notes(&self) -> Notes {
         let LineNotes { comments, undivided } = self.lines.notes();
         Notes { lines: self.count, comment_lines: comments, undivided, ..Notes::default() }
     }
 
-    /// Lines read so far.
+    /// Number of lines read so far.
     pub(crate) fn count(&self) -> u64 {
         self.count
     }
 
-    /// The number of the line read last.
+    /// Number of the line read last.
     pub(crate) fn line(&self) -> u64 {
         self.lines.line()
     }
 
-    /// An error in the line read last, in the column asked for at `column`.
+    /// Error in the line read last, in the requested column with index `column`.
     pub(crate) fn fault(&self, column: Option<usize>, problem: IngestProblem) -> IngestError {
         self.fault_at(self.line(), column, problem)
     }
 
-    /// The same, of another line.
+    /// Error in a given line, in the requested column with index `column`.
     pub(crate) fn fault_at(&self, line: u64, column: Option<usize>, problem: IngestProblem) -> IngestError {
         let column = column.and_then(|i| self.columns.get(i).cloned());
         IngestError { line, unit: self.unit, column, ..IngestError::of_file(&self.path, problem) }

@@ -1,4 +1,4 @@
-//! A file's bytes, decompressed, counted and bounded.
+//! The bytes of a source file, decompressed, counted and bounded.
 
 use super::text::{self, Text};
 use std::cell::Cell;
@@ -7,41 +7,42 @@ use std::io::{self, BufReader, Read};
 use std::path::Path;
 use std::rc::Rc;
 
-/// Most bytes of one line. A stray quote makes a line of the rest of a CSV file; this keeps it from
-/// being read into memory.
+/// Largest size of one line in bytes. A stray quote makes one line of the rest of a CSV file; this
+/// limit keeps it from being read into memory.
 const MAX_LINE_BYTES: u64 = 256 << 20;
 
-/// A file being read.
+/// A source file being read.
 pub(crate) struct SourceFile {
     bytes: Box<dyn Read>,
     counts: Rc<ReadCounts>,
 }
 
-/// How far a [`SourceFile`] is; shared with whoever tells lines apart.
+/// Progress of a [`SourceFile`], shared with the reader that finds its lines.
 #[derive(Default)]
 pub(crate) struct ReadCounts {
-    /// Bytes of the file, as it is on the disk.
+    /// Bytes of the file on disk.
     total: u64,
-    /// How many of them were read.
+    /// Bytes of the file that were read.
     read: Cell<u64>,
-    /// Bytes given out since the last line began, decompressed.
+    /// Decompressed bytes returned since the last line began.
     in_line: Cell<u64>,
 }
 
 impl ReadCounts {
-    /// A line has ended.
+    /// Notes that a line has ended.
     pub(crate) fn line_ends(&self) {
         self.in_line.set(0);
     }
 
-    /// How much was read, out of how much.
+    /// Bytes read so far, and the total.
     pub(crate) fn progress(&self) -> (u64, u64) {
         (self.read.get(), self.total)
     }
 }
 
 impl SourceFile {
-    /// Opens a file, decompressing it if its first bytes are those of gzip or Zstandard. They are, if its name says so.
+    /// Opens a file. It is decompressed if its first bytes are those of gzip or Zstandard, which
+    /// they must be if its name says so.
     pub(crate) fn open(path: &Path) -> io::Result<(Self, Rc<ReadCounts>)> {
         let mut file = File::open(path)?;
         let total = file.metadata()?.len();
@@ -78,7 +79,7 @@ impl SourceFile {
         Ok((SourceFile { bytes, counts: Rc::clone(&counts) }, counts))
     }
 
-    /// Opens a file of text.
+    /// Opens a text file.
     pub(crate) fn open_text(path: &Path) -> io::Result<(Text<Self>, Rc<ReadCounts>)> {
         let (source, counts) = SourceFile::open(path)?;
         Ok((text::open(source)?, counts))

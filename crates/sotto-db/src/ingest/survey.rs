@@ -1,4 +1,4 @@
-//! What a source file comes to, before anything is encoded: how many rows or keys, and how wide.
+//! Counts and widths of a source file's rows or keys, before anything is encoded.
 
 use super::{IngestOptions, SourceLayout, ingest, keyword};
 use crate::Result;
@@ -6,33 +6,34 @@ use crate::progress::Watcher;
 use sotto_layers::keyword::KeyStats;
 use std::path::Path;
 
-/// What there is in a file.
+/// Contents of a source file.
 #[derive(Debug, Clone)]
 pub struct Survey {
     /// Lines read.
     pub lines: u64,
-    /// What they come to.
+    /// The rows or keys in the lines.
     pub table: SurveyedData,
 }
 
-/// Rows, or keys.
+/// Rows, or keys, of a source file.
 #[derive(Debug, Clone)]
 pub enum SurveyedData {
-    /// A table of rows, of one width.
+    /// A table of rows of one width.
     Rows {
-        /// How many.
+        /// Number of rows.
         rows: u64,
-        /// Bytes of each, as it is stored.
+        /// Bytes of each stored row.
         row_bytes: u64,
     },
-    /// Keys, and how long their values are. How they lie in rows is still open.
+    /// Keys, and lengths of their values. Their arrangement in rows is still open.
     Keys(Box<KeyStats>),
 }
 
-/// Reads a file as [`ingest`] does, and counts. Temporary files go into the folder `scratch`.
+/// Reads a file as [`ingest`] does, and counts its rows or keys. Temporary files are written to the
+/// folder `scratch`.
 ///
 /// # Errors
-/// Those of [`ingest`].
+/// The errors of [`ingest`].
 pub fn survey(path: &Path, options: &IngestOptions, scratch: &Path, watch: Watcher<'_>) -> Result<Survey> {
     if let SourceLayout::Keyword(keys) = &options.layout {
         let (counted, lines) = keyword::count(path, &options.file, keys, watch)?;

@@ -1,22 +1,24 @@
-//! Text files: UTF-8 behind an optional byte order mark. The one place where text is opened, for every reader of lines.
+//! Text files: UTF-8 after an optional byte order mark. Every reader of lines opens text through
+//! this module.
 //!
-//! Some programs put a mark in front of UTF-8 (EF BB BF), which is no part of the text. Others write UTF-16, with or without a
-//! mark. That is refused, since its bytes can be valid UTF-8 with zero bytes between, and nobody would find such keys.
+//! Some programs put a mark before UTF-8 (EF BB BF), which is not part of the text. Others write
+//! UTF-16, with or without a mark. UTF-16 is refused, since its bytes can be valid UTF-8 with zero
+//! bytes between them, and no client would find such keys.
 
 use std::io::{self, Chain, Cursor, Read};
 
-/// Bytes that the encoding is told by.
+/// Number of bytes from which the encoding is detected.
 const HEAD_BYTES: u64 = 4096;
 
 const UTF8_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// The bytes of a text file after its byte order mark.
+/// Bytes of a text file after its byte order mark.
 pub type Text<R> = Chain<Cursor<Vec<u8>>, R>;
 
-/// Begins to read a text file.
+/// Starts to read a text file.
 ///
 /// # Errors
-/// Those of reading; [`io::ErrorKind::InvalidData`] for UTF-16 and UTF-32.
+/// The errors of reading; [`io::ErrorKind::InvalidData`] for UTF-16 and UTF-32.
 pub fn open<R: Read>(mut bytes: R) -> io::Result<Text<R>> {
     let mut head = Vec::new();
     bytes.by_ref().take(HEAD_BYTES).read_to_end(&mut head)?;
@@ -31,7 +33,7 @@ pub fn open<R: Read>(mut bytes: R) -> io::Result<Text<R>> {
     Ok(Cursor::new(head).chain(bytes))
 }
 
-/// The encoding of text that is not UTF-8, by its first bytes.
+/// Name of the encoding of text that is not UTF-8, detected by its first bytes.
 fn foreign(head: &[u8]) -> Option<&'static str> {
     match head {
         [0xff, 0xfe, 0, 0, ..] | [0, 0, 0xfe, 0xff, ..] => Some("UTF-32"),
@@ -40,8 +42,8 @@ fn foreign(head: &[u8]) -> Option<&'static str> {
     }
 }
 
-/// The encoding of UTF-16 text without a byte order mark: in each pair one byte is zero for every character of Latin-1, and
-/// always at the same place.
+/// Name of the encoding of UTF-16 text without a byte order mark. In each pair, one byte is zero
+/// for every character of Latin-1, always at the same position.
 fn unmarked(head: &[u8]) -> Option<&'static str> {
     let (pairs, rest) = head.as_chunks::<2>();
     let zeros = |at: fn(&[u8; 2]) -> u8| pairs.iter().filter(|pair| at(pair) == 0).count();
@@ -83,7 +85,7 @@ mod tests {
             }
         }
         assert!(read(b"\xff\xfe\0\0a\0\0\0").unwrap_err().to_string().contains("UTF-32"));
-        // A zero byte alone makes no UTF-16.
+        // A zero byte alone does not make the text UTF-16.
         assert!(read(b"0,a\0\n").is_ok() && read(b"ab\0\0cd").is_ok());
     }
 }

@@ -1,4 +1,4 @@
-//! How a value is written in the file, and what its bytes are.
+//! Encodings of values in a source file, and the meaning of their bytes.
 
 use super::error::IngestProblem;
 use super::reader::Cell;
@@ -7,14 +7,15 @@ use base64::engine::general_purpose::STANDARD;
 use sotto_catalog::{RowForm, ValueKind};
 use std::str::FromStr;
 
-/// How values are written, and how wide rows are.
+/// Encoding of values in a source file, and their width.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ValueOptions {
-    /// How values are written.
+    /// Encoding of the values.
     pub encoding: Encoding,
-    /// Bytes of the longest value there may be. `None` for those of the longest there is.
+    /// Bytes of the longest value allowed; `None` for the longest value in the file.
     pub width: Option<usize>,
-    /// What stands for a null, in formats that have one, and for a field that is missing; `None` to refuse them.
+    /// Replacement for a null, in formats that have one, and for a missing field; `None` refuses
+    /// them.
     pub null: Option<String>,
 }
 
@@ -31,19 +32,19 @@ impl ValueOptions {
     }
 }
 
-/// How a value is written.
+/// Encoding of a value in a source file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Encoding {
-    /// UTF-8 text, taken as it is.
+    /// UTF-8 text, stored as it is.
     #[default]
     Text,
-    /// Bytes, taken as they are; for binary columns.
+    /// Bytes, stored as they are; for binary columns.
     Raw,
-    /// Bytes as hexadecimal digits of either case.
+    /// Bytes written as hexadecimal digits of either case.
     Hex,
-    /// Bytes in standard base64.
+    /// Bytes written in standard base64.
     Base64,
-    /// An unsigned integer, to be stored little-endian in this many bytes: 1, 2, 4 or 8.
+    /// An unsigned integer, stored little-endian in this many bytes: 1, 2, 4 or 8.
     Unsigned(u8),
 }
 
@@ -65,7 +66,7 @@ impl FromStr for Encoding {
 }
 
 impl Encoding {
-    /// What the bytes mean to a person.
+    /// Meaning of the bytes to a person.
     pub fn kind(self) -> ValueKind {
         match self {
             Encoding::Text => ValueKind::Text,
@@ -74,17 +75,17 @@ impl Encoding {
         }
     }
 
-    /// How the values of a table that is already encoded would be written.
+    /// Encoding of the values of a table that is already encoded.
     pub fn for_kind(kind: ValueKind, row_bytes: u64) -> Self {
         match (kind, row_bytes) {
             (ValueKind::Text, _) => Encoding::Text,
-            // Of whatever width: in a wider row, zero bytes follow.
+            // The width may be larger than an integer's: in a wider row, zero bytes follow.
             (ValueKind::Unsigned, _) => Encoding::Unsigned(row_bytes.min(8) as u8),
             _ => Encoding::Hex,
         }
     }
 
-    /// The width that needs no look at the values.
+    /// Width of values that all have one width; `None` if it depends on the values.
     pub(crate) fn fixed_width(self) -> Option<usize> {
         match self {
             Encoding::Unsigned(bytes) => Some(usize::from(bytes)),
@@ -137,26 +138,26 @@ impl Encoding {
     }
 }
 
-/// Lays a value into a row of this width.
+/// Writes a value into a row of this width.
 pub(crate) fn lay(form: RowForm, value: &mut Vec<u8>, width: usize) -> Result<(), IngestProblem> {
     let (bytes, most) = (value.len(), width.saturating_sub(form.overhead() as usize));
     form.write_value(value, width).ok_or(IngestProblem::TooLong { bytes, width: most })
 }
 
-/// How long the values of a file are.
+/// Smallest and largest length of a file's values.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct ValueLengths(Option<(usize, usize)>);
 
 impl ValueLengths {
-    /// Counts a value.
+    /// Adds the length of a value.
     pub(crate) fn add(&mut self, bytes: usize) {
         let (shortest, longest) = self.0.unwrap_or((bytes, bytes));
         self.0 = Some((shortest.min(bytes), longest.max(bytes)));
     }
 
-    /// How values of these lengths lie in rows, and how wide those are: text before its zero bytes, numbers as they
-    /// are, and bytes
-    /// too if all have one length. Otherwise each stands behind its own.
+    /// Form of rows for values of these lengths, and the width of rows. Text is stored before its
+    /// zero bytes, and numbers as they are. Bytes are stored as they are if all have one length;
+    /// otherwise each value follows its length.
     pub(crate) fn arrange(self, options: &ValueOptions) -> (RowForm, usize) {
         let (shortest, longest) = self.0.unwrap_or_default();
         let most = options.width.or(options.encoding.fixed_width()).unwrap_or(longest.max(1));

@@ -1,4 +1,4 @@
-//! Pieces out of an image, or out of one that is being written.
+//! Cuts an image, or one that is being written, into pieces.
 
 use super::open::{part_exists, part_path};
 use crate::image::{FileKind, ImageWriter};
@@ -11,10 +11,11 @@ use std::path::{Path, PathBuf};
 
 const BLOCK: usize = 8 << 20;
 
-/// How a scheme cuts tables of these parameters, if it does, and into so many parts.
+/// Checks that a scheme can cut tables of these parameters into `parts` parts, and returns how.
 ///
 /// # Errors
-/// [`DbError::CannotCut`], [`DbError::TooManyParts`]; [`DbError::Scheme`] for parameters that are refused.
+/// [`DbError::CannotCut`], [`DbError::TooManyParts`]; [`DbError::Scheme`] for parameters that are
+/// refused.
 pub(crate) fn check(entry: &SchemeEntry, params: &str, parts: u32) -> Result<PartEntry> {
     let cuts = entry.server.parts.ok_or_else(|| DbError::CannotCut { scheme: entry.id.to_string() })?;
     let most = (cuts.most)(params.as_bytes()).map_err(DbError::Scheme)?;
@@ -24,23 +25,23 @@ pub(crate) fn check(entry: &SchemeEntry, params: &str, parts: u32) -> Result<Par
     }
 }
 
-/// Reads some of a section.
+/// Reads a range of a section.
 type ReadFn<'a> = &'a dyn Fn(Section, u64, &mut [u8]) -> Result<()>;
 
-/// What pieces are cut out of.
+/// An encoded image, readable by section, and the files that its pieces are written to.
 pub(super) struct PieceSource<'a> {
     pub(super) signed: &'a SignedCatalog,
     pub(super) params: &'a str,
     pub(super) cuts: PartEntry,
     pub(super) sections: Vec<(Section, u64)>,
     pub(super) read: ReadFn<'a>,
-    /// What the front is called.
+    /// Path of the front.
     pub(super) front: &'a Path,
     pub(super) watch: Watcher<'a>,
 }
 
 impl PieceSource<'_> {
-    /// Writes a part, unless it is there already.
+    /// Writes a part, unless it already exists.
     pub(super) fn part(&self, cut: PartIndex) -> Result<PathBuf> {
         let path = part_path(self.front, cut);
         if part_exists(self.front, &self.signed.to_bytes(), cut)? {
@@ -52,7 +53,7 @@ impl PieceSource<'_> {
         Ok(path)
     }
 
-    /// Writes the front: the last piece, since with it the table is there.
+    /// Writes the front. It is the last piece, since the table exists as soon as its front does.
     fn front(&self, parts: u32) -> Result<PathBuf> {
         let stays = self.sections.iter().filter(|(section, _)| *section != Section::Resident);
         let stays: Vec<_> = stays.map(|(section, bytes)| (*section, whole_range(*bytes))).collect();
@@ -86,12 +87,12 @@ impl PieceSource<'_> {
 
 const LONG: Misuse = Misuse::Rule("a piece is no longer than its table");
 
-/// One range, since `vec![range]` looks like a mistake.
+/// A list of one range; clippy takes `vec![range]` for a mistake.
 fn whole_range(bytes: u64) -> Vec<Range<u64>> {
     std::iter::once(0..bytes).collect()
 }
 
-/// Cuts an image that is in no folder yet: all parts if `with_parts` says so, and then the front.
+/// Cuts an image that is still being written: all parts if `with_parts` is set, and then the front.
 pub(crate) fn cut_writer(
     (entry, params, signed): (&SchemeEntry, &str, &SignedCatalog),
     writer: &ImageWriter<'_>,
@@ -108,11 +109,12 @@ pub(crate) fn cut_writer(
     cloth.front(parts)
 }
 
-/// Cuts an image of the folder that is locked. Gives its front, which the folder is opened by from then on; the image is not
-/// needed any more.
+/// Cuts an image of the locked folder, and returns its front. From then on the folder is opened by
+/// the front, and the image is not needed any more.
 ///
 /// # Errors
-/// [`DbError::CannotCut`], [`DbError::TooManyParts`]; [`DbError::Image`] for a damaged image, or a piece of one.
+/// [`DbError::CannotCut`], [`DbError::TooManyParts`]; [`DbError::Image`] for a damaged image, or a
+/// piece of one.
 pub fn cut_image(
     entry: &SchemeEntry,
     image: &ImageFile,
@@ -122,7 +124,7 @@ pub fn cut_image(
 ) -> Result<PathBuf> {
     let params = &image.catalog().params.to_string();
     let cuts = check(entry, params, parts)?;
-    // Pieces get digests of their own, under which damage would pass for data ever after.
+    // Pieces get digests of their own, under which damage would pass for data from then on.
     image.verify(watch)?;
     let sections = [Section::Resident]
         .into_iter()
@@ -144,13 +146,13 @@ pub fn cut_image(
     Ok(front)
 }
 
-/// A writer of which not all is wanted: schemes may leave the rest out.
+/// A sink that tells schemes which bytes are needed, so that they may omit the rest.
 pub(crate) struct FilteredSink<'a, 'w> {
     pub(crate) writer: &'a ImageWriter<'w>,
-    /// The section that is cut, and which bytes of it are wanted, in their order.
+    /// Section of which only `ranges` are needed, in ascending order.
     pub(crate) section: Section,
     pub(crate) ranges: Vec<Range<u64>>,
-    /// Whether the other sections are.
+    /// Whether the other sections are needed.
     pub(crate) others: bool,
 }
 

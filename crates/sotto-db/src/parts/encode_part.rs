@@ -1,5 +1,5 @@
-//! One part out of the table's source, beside a front that is there: parts are made side by side, by several processes or
-//! machines, and again where one was lost.
+//! Encodes one part from the table's source, beside an existing front. Several processes or
+//! machines can make parts at the same time, and a lost part can be made again.
 
 use super::cut::{FilteredSink, PieceSource, check};
 use super::open::part_exists;
@@ -15,32 +15,34 @@ use sotto_core::{Epoch, PartIndex, SchemeEntry, Sink};
 use std::path::PathBuf;
 use std::time::Instant;
 
-/// A part that was made.
+/// Summary of a part that was made.
 #[derive(Debug, Clone, Serialize)]
 pub struct PartSummary {
-    /// Its file.
+    /// Path of the part.
     pub image: PathBuf,
-    /// The table's epoch.
+    /// Epoch of the table.
     pub epoch: Epoch,
-    /// Its number, counted from 0, and how many there are.
+    /// Number of the part, from 0, and the number of parts.
     pub part: (u32, u32),
     /// Bytes of the file.
     pub image_bytes: u64,
-    /// Whether it was there already, and whole.
+    /// Whether the part already existed, undamaged.
     pub was_there: bool,
-    /// Seconds it took.
+    /// Seconds that it took.
     pub seconds: f64,
 }
 
-/// Makes a part of the table whose front this is, beside it. A part that is there and whole is left as it is; one that is
-/// damaged or of another encoding is replaced. Its bytes are those that cutting the whole image gives. The caller holds the
-/// folder, as [`crate::TableDir::share`] does.
+/// Makes a part of the table of a front, beside it. An undamaged part is left as it is; one that is
+/// damaged or of another encoding is replaced. The bytes equal those that cutting the whole image
+/// gives. The caller holds the folder's lock of [`crate::TableDir::share`].
 ///
-/// The table is read whole, to compare its rows with the front's root. The scheme leaves out what is not this part's where it can
-/// ([`Sink::wants`]), and works as long as for the whole table where it cannot.
+/// The whole table is read, to compare its rows with the front's root. The scheme omits what does
+/// not belong to this part where it can ([`Sink::wants`]), and takes as long as for the whole table
+/// where it cannot.
 ///
 /// # Errors
-/// [`DbError::NoFront`] if it is the front of another number of parts; [`DbError::OtherRows`]; those of encoding.
+/// [`DbError::NoFront`] if the front has another number of parts; [`DbError::OtherRows`]; the
+/// errors of encoding.
 pub fn encode_part(
     entry: &SchemeEntry,
     table: &dyn TableSource,

@@ -1,4 +1,4 @@
-//! The image that was cut, out of its pieces: what an update starts from, and an audit.
+//! Joins the pieces of an image into a whole one, for updates and audits.
 
 use super::cut::check;
 use super::open::open_parts;
@@ -9,11 +9,11 @@ use crate::{DbError, ImageFile, Result};
 use sotto_core::{Image, Misuse, PartIndex, SchemeEntry, Section, Sink};
 use std::sync::Arc;
 
-/// The whole image of a front, in a file without a name, which takes as much of the disk as the parts do until it is let go
-/// of; an image that is whole is given back.
+/// The whole image of a front, in an unnamed file that takes as much disk space as the parts until
+/// it is dropped. An image that is already whole is returned as it is.
 ///
 /// # Errors
-/// As [`open_parts`]; [`DbError::Image`] for a damaged piece; those of writing.
+/// The errors of [`open_parts`]; [`DbError::Image`] for a damaged piece; the errors of writing.
 pub(crate) fn whole(
     entry: &SchemeEntry,
     image: Arc<ImageFile>,
@@ -28,7 +28,7 @@ pub(crate) fn whole(
     }
     let mut writer = ImageWriter::create(&image.path().with_extension("sotto"), watch)?;
     let shapes = || DbError::Scheme(Misuse::Rule("a part has what its scheme says").into());
-    // As an encoder has it: what is answered from comes first.
+    // An encoder writes the resident section first, and so does this.
     if cuts.section == Section::Resident {
         let held: Vec<&[u8]> = opened.iter().filter_map(|part| part.section(cuts.section)).collect();
         let total = held.iter().map(|bytes| bytes.len() as u64).sum();

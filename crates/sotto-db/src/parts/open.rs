@@ -1,4 +1,4 @@
-//! The parts that belong to a front.
+//! Opens the parts that belong to a front.
 
 use super::PartProblem;
 use crate::image::FileKind;
@@ -7,24 +7,25 @@ use sotto_core::PartIndex;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Where a part of a table lies: beside its front.
+/// Path of a part of a table, which is beside its front.
 pub fn part_path(front: &Path, cut: PartIndex) -> PathBuf {
     front.with_extension(format!("part-{:04}-of-{:04}", cut.part(), cut.parts()))
 }
 
-/// Opens all parts of a table, which lie beside its front, in their order. Headers and catalogs are checked;
-/// [`crate::image::MappedFile::verify`] checks the rest. An image that is not cut has none.
+/// Opens all parts of a table, which are beside its front, in order. Headers and catalogs are
+/// checked; [`crate::image::MappedFile::verify`] checks the rest. A whole image has no parts.
 ///
 /// # Errors
-/// [`DbError::Part`] for one that is missing, doubled or of another epoch; those of [`ImageFile::open_part`].
+/// [`DbError::Part`] for a part that is missing, duplicated or of another epoch; the errors of
+/// [`ImageFile::open_part`].
 pub fn open_parts(front: &ImageFile) -> Result<Vec<Arc<ImageFile>>> {
     PartIndex::all(front.piece().parts().unwrap_or(0)).map(|cut| open_part(front, cut)).collect()
 }
 
-/// Opens one of them.
+/// Opens one part of a table.
 ///
 /// # Errors
-/// As [`open_parts`].
+/// The errors of [`open_parts`].
 pub fn open_part(front: &ImageFile, cut: PartIndex) -> Result<Arc<ImageFile>> {
     let path = part_path(front.path(), cut);
     match path.exists() {
@@ -33,7 +34,7 @@ pub fn open_part(front: &ImageFile, cut: PartIndex) -> Result<Arc<ImageFile>> {
     }
 }
 
-/// Refuses a part that is another one, or of another table than the front.
+/// Checks that a file is the named part of the front's table.
 fn belongs(image: Arc<ImageFile>, front: &ImageFile, cut: PartIndex) -> Result<Arc<ImageFile>> {
     let (part, found) = (cut.part(), image.catalog().epoch);
     let why = match image.piece() {
@@ -44,7 +45,8 @@ fn belongs(image: Arc<ImageFile>, front: &ImageFile, cut: PartIndex) -> Result<A
     Err(DbError::Part { path: image.path().to_owned(), why })
 }
 
-/// Whether this very part is there, and not damaged. What is there in its place otherwise is removed.
+/// Whether a part exists, belongs to this encoding and is undamaged. Any other file in its place is
+/// removed.
 pub(super) fn part_exists(front: &Path, text: &[u8], cut: PartIndex) -> Result<bool> {
     let path = part_path(front, cut);
     if !path.exists() {

@@ -1,42 +1,42 @@
-//! What may be wrong with a part.
+//! Problems of a part of a table.
 
 use crate::image::FileKind;
 use sotto_core::Epoch;
 
-/// What is wrong with a part of a table that is cut. Parts are counted from 0.
+/// Problem of a part of a table. Parts are counted from 0.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PartProblem {
-    /// Not there.
+    /// The part is missing.
     #[error(
         "part {part} of the table is missing, without which nothing can be answered: copy it here, or make it with \
         `sotto encode --part {part}`"
     )]
     Missing {
-        /// Its number.
+        /// Number of the part.
         part: u32,
     },
-    /// Another piece than its name says.
+    /// The file is another piece than its name says.
     #[error(
         "part {part} of the table should be here, and this is {found}: copy the right file here, or make it again"
     )]
     Misplaced {
-        /// Its number.
+        /// Number of the part.
         part: u32,
-        /// What is there.
+        /// Contents of the file.
         found: FileKind,
     },
-    /// Of another epoch, or another encoding of it.
+    /// The part belongs to another epoch, or to another encoding of the same one.
     #[error(
         "part {part} is of another encoding (epoch {found}) than the table's front (epoch {wanted}): copy the right file \
         here, or make it with `sotto encode --part {part}`"
     )]
     OtherEpoch {
-        /// Its number.
+        /// Number of the part.
         part: u32,
-        /// The epoch it names.
+        /// Epoch of the part.
         found: Epoch,
-        /// That of the front.
+        /// Epoch of the front.
         wanted: Epoch,
     },
 }

@@ -1,45 +1,46 @@
-//! Whether a copy pays, as a function of what is known.
+//! Decides whether a copy pays, as a pure function.
 
 use super::Residency;
 use std::fmt;
 
-/// A table of fewer bytes stays where it is: caches of the processor hold most of it, and its translations.
+/// Bytes below which a table stays where it is: the processor's caches hold most of it, and its
+/// address translations.
 const LITTLE: u64 = 8 << 20;
 
-/// What a choice is made from.
+/// Inputs of the decision.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct PlacementInputs {
-    /// Bytes that answers are made from.
+    /// Bytes that answers are computed from.
     pub(super) bytes: u64,
-    /// The share of the mapped file that is on huge pages, if the system says so.
+    /// Share of the mapped file that is on huge pages, if the system reports it.
     pub(super) huge_share: Option<f64>,
-    /// Whether memory comes in huge pages at all.
+    /// Whether anonymous memory can be on huge pages.
     pub(super) has_huge_pages: bool,
-    /// Bytes that copies may take yet.
+    /// Bytes that copies may still take.
     pub(super) room: u64,
 }
 
-/// Why a table lies where it lies.
+/// Reason for the placement of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PlacementReason {
-    /// The operator said so.
+    /// The operator requested it.
     Requested,
-    /// It has so few bytes that it makes no difference.
+    /// The table is so small that it makes no difference.
     TableIsSmall,
-    /// Most of the file is on huge pages as it is.
+    /// Most of the file is already on huge pages.
     FileOnHugePages,
     /// Most of the file is on small pages.
     FileOnSmallPages,
-    /// The system does not say what the file is on.
+    /// The system does not report the pages of the file.
     Unknown,
-    /// The file is on small pages, and so would a copy be.
+    /// The file is on small pages, and a copy would be too.
     NoHugePages,
-    /// The file is on small pages, and a copy is more than copies may take.
+    /// The file is on small pages, and a copy exceeds the copy budget.
     OverCopyBudget,
 }
 
-/// Whether to copy, and why.
+/// Whether to copy, and the reason.
 pub(super) fn choose(residency: Residency, facts: &PlacementInputs) -> (bool, PlacementReason) {
     match residency {
         Residency::Copy => (true, PlacementReason::Requested),

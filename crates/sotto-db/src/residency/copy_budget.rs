@@ -1,8 +1,8 @@
-//! Memory that copies of tables may take, over all tables together.
+//! Memory budget for copies of tables, over all tables together.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// How much memory copies may take, and how much of it is taken.
+/// Limit on the memory that copies of tables may take, and the amount taken.
 #[derive(Debug, Default)]
 pub struct CopyBudget {
     most: Option<u64>,
@@ -10,7 +10,7 @@ pub struct CopyBudget {
     turn: Mutex<()>,
 }
 
-/// A part of it, until it is dropped.
+/// A share of the budget, released on drop.
 #[derive(Debug)]
 pub(super) struct CopyGrant {
     room: Arc<CopyBudget>,
@@ -18,7 +18,8 @@ pub(super) struct CopyGrant {
 }
 
 impl CopyBudget {
-    /// Room for `most` bytes, or for half of the memory that there is whenever a copy is wished for.
+    /// A budget of `most` bytes. `None` allows half of the memory that is available when a copy is
+    /// requested.
     pub fn new(most: Option<u64>) -> Arc<Self> {
         Arc::new(CopyBudget { most, ..CopyBudget::default() })
     }
@@ -31,17 +32,17 @@ impl CopyBudget {
     /// Bytes that are left.
     pub fn left(&self) -> u64 {
         let taken = self.taken();
-        // What copies take is not available any more, and counts on both sides.
+        // The memory of copies is not available any more, so it counts on both sides.
         let half = || sotto_pages::memory::available().map_or(0, |free| free.saturating_add(taken) / 2);
         self.most.unwrap_or_else(half).saturating_sub(taken)
     }
 
-    /// Held from asking what is left until it is taken: copies are made one after the other.
+    /// Lock to hold from reading what is left until taking it: copies are made one after the other.
     pub(super) fn turn(&self) -> MutexGuard<'_, ()> {
         self.turn.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes so much, whether it is left or not: that was asked before.
+    /// Takes `bytes` from the budget without checking what is left: the caller has checked.
     pub(super) fn take(self: &Arc<Self>, bytes: u64) -> CopyGrant {
         let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
         *taken = taken.saturating_add(bytes);

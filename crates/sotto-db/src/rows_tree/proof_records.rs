@@ -1,11 +1,11 @@
-//! Records that end with the proof of their rows, and rows out of records.
+//! Records that end with the proofs of their rows, and tables that read rows out of records.
 
 use super::{RowsTree, read_each};
 use crate::table::{PackedRecords, TableSource};
 use sotto_catalog::Packing;
 use sotto_core::{Misuse, RecordSource};
 
-/// The records of a table, each leaf of which ends with its path.
+/// Records of a table in which each leaf ends with its path.
 pub(crate) struct RecordsWithProofs<'a> {
     pub(crate) records: PackedRecords<'a>,
     pub(crate) packing: Packing,
@@ -13,7 +13,8 @@ pub(crate) struct RecordsWithProofs<'a> {
 }
 
 impl RecordsWithProofs<'_> {
-    /// Writes what there is of paths in `out`, which are bytes of one record from `offset` on.
+    /// Writes the bytes of the path that are in `out`, which is a range of one record that starts
+    /// at `offset`.
     fn lay(&self, record: u64, offset: u64, out: &mut [u8]) {
         let packing = &self.packing;
         if packing.path_bytes() == 0 {
@@ -21,7 +22,7 @@ impl RecordsWithProofs<'_> {
         }
         let (leaf, part) =
             (record / packing.records_per_row() as u64, record % packing.records_per_row() as u64);
-        // Where the path begins and where `out` does, both from the start of the leaf.
+        // Offsets of the path and of `out`, both from the start of the leaf.
         let (begin, at) = (packing.path_offset(), part * packing.record_bytes() + offset);
         let (skipped, place) = (at.saturating_sub(begin) as usize, begin.saturating_sub(at) as usize);
         if skipped as u64 >= packing.path_bytes() || place >= out.len() {
@@ -56,7 +57,7 @@ impl RecordSource for RecordsWithProofs<'_> {
     }
 }
 
-/// The rows of records: a table again.
+/// A table that reads its rows out of records.
 pub(crate) struct RowsFromRecords<'a> {
     pub(crate) records: &'a dyn RecordSource,
     pub(crate) packing: Packing,
@@ -74,7 +75,7 @@ impl TableSource for RowsFromRecords<'_> {
     fn read(&self, first: u64, out: &mut [u8]) -> sotto_core::Result<()> {
         let width = self.row_bytes();
         let together = self.packing.rows_per_record();
-        // As many leaves as the rows lie in, read together.
+        // The leaves that contain the rows are read together.
         let (leaf, before) = (first / together, (first % together) as usize);
         let count = (before + out.len() / width).div_ceil(together as usize);
         let several = self.packing.records_per_row() > 1;

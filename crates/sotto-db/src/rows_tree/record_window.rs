@@ -1,27 +1,27 @@
-//! Records that are read together, and then looked at one by one.
+//! Records that are read together, and then accessed one by one.
 
 use sotto_core::{RecordSource, Result};
 
-/// Some records in memory, in front of all of them.
+/// A range of records in memory; all others are read from the source.
 pub(super) struct RecordWindow<'a> {
     of: &'a dyn RecordSource,
-    /// The first that is in memory.
+    /// Number of the first record in memory.
     first: u64,
     bytes: Vec<u8>,
 }
 
 impl<'a> RecordWindow<'a> {
-    /// Reads so many records.
+    /// Reads `count` records from `first` on.
     ///
     /// # Errors
-    /// Those of reading.
+    /// The errors of reading.
     pub(super) fn read(of: &'a dyn RecordSource, first: u64, count: u64) -> Result<Self> {
         let mut bytes = vec![0; count as usize * of.record_bytes()];
         of.read(first, &mut bytes)?;
         Ok(RecordWindow { of, first, bytes })
     }
 
-    /// Bytes of records that are in memory, if all of them are.
+    /// Bytes of a record, if all of them are in memory.
     fn held(&self, record: u64, offset: u64, len: usize) -> Option<&[u8]> {
         let before = record.checked_sub(self.first)?.checked_mul(self.of.record_bytes() as u64)?;
         let start = usize::try_from(before.checked_add(offset)?).ok()?;

@@ -1,4 +1,4 @@
-//! The tree after changes to rows, and what changes with it.
+//! Updates the tree over a table's rows after changes to some of them.
 
 use super::proof_records::RowsFromRecords;
 use super::record_window::RecordWindow;
@@ -11,33 +11,33 @@ use sotto_core::{ExpectOrDefault, Misuse, RecordChange, RecordSource};
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-/// The tree after changes to rows, and all that changes with it.
+/// The updated tree, and the changes to records that follow from it.
 pub(crate) struct TreeUpdate {
-    /// The tree's artifact.
+    /// Nodes of the tree's artifact.
     pub(crate) nodes: Vec<u8>,
-    /// What changes of what proves the rows, in the order of their records.
+    /// Changes to the paths in records, in the order of the records.
     pub(crate) paths: Vec<RecordChange>,
 }
 
-/// Of what is read, so many parts are in memory one after the other, unless they have fewer or more bytes than these: in some
-/// images records lie beside others that are far from them, and the more are read at once, the better.
+/// Number of ranges that are read one after the other, within the limits of `READ_BYTES` on the
+/// size of each. Some images interleave distant records, so reading more at once is better.
 const PARTS: u64 = 8;
 const READ_BYTES: std::ops::RangeInclusive<u64> = 1 << 20..=128 << 20;
 
-/// Moves a tree along with changes.
+/// Updates a tree after changes to rows.
 pub(crate) struct TreeUpdater<'a> {
     pub(crate) root: &'a RowsRoot,
-    /// The tree's artifact, of the epoch before.
+    /// Nodes of the tree's artifact, of the epoch before.
     pub(crate) nodes: &'a [u8],
-    /// The records with the rows that they are to have, and the paths that they had.
+    /// Records with the new rows, and with the paths of the epoch before.
     pub(crate) records: &'a dyn RecordSource,
-    /// The layout of the rows that are to be, and how many there were.
+    /// Layout of the new rows, and the number of rows before.
     pub(crate) packing: Packing,
     pub(crate) rows_before: u64,
 }
 
 impl TreeUpdater<'_> {
-    /// Hashes the leaves of the rows that changed, and of those that are new.
+    /// Hashes the leaves of changed and of new rows.
     pub(crate) fn apply(
         &self,
         rows: impl Iterator<Item = u64>,
@@ -73,7 +73,7 @@ impl TreeUpdater<'_> {
         Ok(TreeUpdate { nodes, paths: all })
     }
 
-    /// Some nodes of the artifact that follow each other, and what changes in the paths of all leaves below each.
+    /// Nodes of the artifact in a range, each with the changes to the paths of all leaves below it.
     fn below(&self, tops: Range<u64>) -> sotto_core::Result<Vec<(Node, Vec<RecordChange>)>> {
         let levels = self.root.path.unwrap_or(0);
         let end = self.root.leaves(self.packing.rows());
@@ -83,7 +83,8 @@ impl TreeUpdater<'_> {
         tops.into_par_iter().map(|top| self.node(window.as_ref(), leaves_of(top))).collect()
     }
 
-    /// The records of some leaves, unless they are more bytes than that: their rows, and what proves them, are all in them.
+    /// The records of a range of leaves, with all their rows and proofs, unless they have more than
+    /// `most` bytes.
     fn window(&self, leaves: Range<u64>, most: u64) -> sotto_core::Result<Option<RecordWindow<'_>>> {
         let packing = &self.packing;
         let record =
@@ -96,7 +97,7 @@ impl TreeUpdater<'_> {
         small.then(|| RecordWindow::read(self.records, first, count)).transpose()
     }
 
-    /// A leaf's node, and the path that its records have.
+    /// The node of a leaf, and the path that is stored in its records.
     fn leaf(&self, window: Option<&RecordWindow<'_>>, leaf: u64) -> sotto_core::Result<(Node, Vec<u8>)> {
         let RowsRoot { leaf_rows, path, .. } = *self.root;
         let of_leaf = if window.is_none() { self.window(leaf..leaf + 1, BLOCK_BYTES)? } else { None };
@@ -111,7 +112,8 @@ impl TreeUpdater<'_> {
         Ok((one(&RowsFromRecords { records, packing: self.packing }, leaf, leaf_rows)?, held))
     }
 
-    /// A node of the artifact, and what changes in the paths of the leaves below it. What is in no window is read leaf by leaf.
+    /// A node of the artifact, and the changes to the paths of the leaves below it. Without a
+    /// window the records are read leaf by leaf.
     fn node(
         &self,
         window: Option<&RecordWindow<'_>>,
@@ -139,7 +141,7 @@ impl TreeUpdater<'_> {
     }
 }
 
-/// Nodes in runs that follow each other, and as many runs together as have so many nodes, or one.
+/// Groups runs of consecutive nodes such that each group has at most `together` nodes, or one run.
 fn groups(tops: &[u64], together: usize) -> Vec<Vec<&[u64]>> {
     let mut groups: Vec<Vec<&[u64]>> = Vec::new();
     let mut room = 0;
@@ -156,7 +158,7 @@ fn groups(tops: &[u64], together: usize) -> Vec<Vec<&[u64]>> {
     groups
 }
 
-/// Where two paths of one length have other nodes: as few stretches as there are.
+/// Ranges in which two paths of one length have different nodes, with adjacent nodes merged.
 fn differing(held: &[u8], path: &[u8]) -> Vec<Range<usize>> {
     let nodes = held.as_chunks::<NODE_BYTES>().0.iter().zip(path.as_chunks::<NODE_BYTES>().0);
     let others: Vec<usize> =

@@ -1,4 +1,5 @@
-//! Rows that keys lie in sums of: strips of slots, each solved for an entry in every row.
+//! Tables whose rows are summed to the values of keys: strips of slots, each solved for an entry in
+//! every row.
 
 use super::{RawFile, TableSource};
 use crate::ingest::error::IngestError;
@@ -12,10 +13,12 @@ use sotto_layers::keyword::{BuildError, SolvedStrip};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-/// Bytes of entries that are in memory before they are written. What solves a strip takes some five times its bytes besides.
+/// Bytes of entries that are in memory before they are written. Solving a strip takes about five
+/// times its bytes in addition.
 const BLOCK_BYTES: u64 = 64 << 20;
 
-/// Both: the rows, and the strips that they were made of, which whoever changes a key needs.
+/// A solved band: its rows, and the strips that they were computed from, which updates of keys
+/// need.
 #[derive(Debug)]
 pub struct BandTable {
     rows: RawFile,
@@ -23,10 +26,11 @@ pub struct BandTable {
 }
 
 impl BandTable {
-    /// Solves strips, the rows of `strips`, into a file in the folder `scratch`; with the layer of the table that has them.
+    /// Solves the strips that are the rows of `strips`, into a file in the folder `scratch`.
+    /// Returns the table and its keyword layer.
     ///
     /// # Errors
-    /// `refused` makes one of what solving says; [`DbError::Io`].
+    /// `refused` converts an error of solving; [`DbError::Io`].
     pub(crate) fn solve(
         strips: RawFile,
         keyword: Keyword,

@@ -1,8 +1,9 @@
-//! The buckets of a batch code as tables: their rows are those of another table, in another order.
+//! The buckets of a batch code as tables, whose rows are those of another table in another order.
 //!
-//! Which row lies where is computed as it is read ([`Placement`]), so buckets are read in any order, by several threads, and
-//! nothing of them is held. What they are read from is: a copy of the table without a name, mapped. It takes as much
-//! room on the disk as the table, and memory that the system may take back.
+//! The place of each row is computed while it is read ([`Placement`]), so buckets are read in any
+//! order, by several threads, and nothing of them is stored. They are read from an unnamed, mapped
+//! copy of the table. It takes as much disk space as the table, and memory that the system may
+//! reclaim.
 
 use super::{TableSource, check_part, check_read};
 use crate::image::map::FileMapping;
@@ -18,7 +19,7 @@ use std::path::Path;
 /// Bytes that are copied at a time.
 const BLOCK: usize = 1 << 20;
 
-/// Rows that are found at a time.
+/// Number of rows whose places are computed at a time.
 const RUN: usize = 1024;
 
 /// A table whose rows are read one by one, in any order.
@@ -29,7 +30,8 @@ pub struct MappedTable {
 }
 
 impl MappedTable {
-    /// Copies a table into a file of its own in the folder `scratch`. The file has no name, and goes away with this.
+    /// Copies a table into a file of its own in the folder `scratch`. The file has no name, and is
+    /// removed when this value is dropped.
     ///
     /// # Errors
     /// [`DbError::Io`], [`DbError::DiskFull`]; [`DbError::Scheme`] if the table cannot be read.
@@ -62,7 +64,7 @@ impl MappedTable {
         Ok(MappedTable { map, rows, row_bytes })
     }
 
-    /// A row's bytes; `None` past the end.
+    /// Bytes of a row; `None` past the end.
     fn row(&self, row: u64) -> Option<&[u8]> {
         let start = usize::try_from(row).ok()?.checked_mul(self.row_bytes)?;
         self.map.bytes().get(start..start.checked_add(self.row_bytes)?)
@@ -87,7 +89,7 @@ impl TableSource for MappedTable {
     }
 }
 
-/// What lies in all buckets of a code.
+/// All buckets of a batch code over a table.
 pub struct Buckets<'a> {
     table: &'a MappedTable,
     code: &'a BatchCode,
@@ -106,7 +108,8 @@ impl<'a> Buckets<'a> {
         Ok(Buckets { table, code, placement: Placement::new(code) })
     }
 
-    /// The tables of the code, in the order of its shards: the buckets and, if there are spare lookups, the whole table.
+    /// Tables of the code, in the order of its shards: the buckets and, if there are spare lookups,
+    /// the whole table.
     pub fn tables(&self) -> Vec<Bucket<'_>> {
         let buckets = (0..self.code.buckets()).map(Some);
         let whole = (self.code.sizes().spare > 0).then_some(None);
@@ -114,15 +117,15 @@ impl<'a> Buckets<'a> {
     }
 }
 
-/// One of these tables.
+/// One table of a batch code: a bucket, or the whole table.
 pub struct Bucket<'a> {
     of: &'a Buckets<'a>,
-    /// None for the whole table.
+    /// Number of the bucket; `None` for the whole table.
     bucket: Option<usize>,
 }
 
 impl Bucket<'_> {
-    /// The table's rows that lie in rows of this one, from `first` on.
+    /// Numbers of the original rows that are in this table's rows from `first` on.
     fn numbers(&self, first: u64, out: &mut [u64]) -> sotto_core::Result<()> {
         match self.bucket {
             Some(bucket) => self.of.placement.rows(bucket, first, out),
@@ -155,7 +158,7 @@ impl TableSource for Bucket<'_> {
                 numbers.get_mut(..out.len() / width).expect_or_default("a run holds the rows of one piece");
             self.numbers(from, numbers)?;
             for (number, out) in numbers.iter().zip(out.chunks_exact_mut(width)) {
-                // Some places of a bucket have no row.
+                // Some places of a bucket are empty.
                 match self.of.table.row(*number) {
                     Some(row) => out.copy_from_slice(row),
                     None => out.fill(0),
@@ -189,7 +192,7 @@ mod tests {
     use sotto_prg::PublicSeed;
     use std::collections::BTreeSet;
 
-    /// A table of rows of eight bytes, each with its number and one more.
+    /// A table of rows of eight bytes, each of which contains its number plus one.
     fn numbered(rows: u64) -> (tempfile::TempDir, MappedTable) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("rows");

@@ -1,21 +1,22 @@
-//! Tables one after the other as one table, in which all of them have equally many rows: the buckets of a table.
+//! Concatenation of tables that all have the same number of rows: the buckets of a table.
 
 use super::{TableSource, TableWithHeadroom, check_part, check_read};
 use sotto_core::{ExpectOrDefault, Misuse, Result, SchemeEntry};
 
-/// Such a table.
+/// Tables of one width, concatenated.
 pub struct ConcatTable<'a> {
     tables: &'a [&'a dyn TableSource],
     width: usize,
-    /// Rows of each.
+    /// Rows of each table.
     each: u64,
 }
 
 impl<'a> ConcatTable<'a> {
-    /// Tables of one width, filled up with rows of zeros to the length of the longest.
+    /// Concatenates tables of one width, and fills them up with rows of zeros to the length of the
+    /// longest.
     ///
     /// # Errors
-    /// [`Misuse::Rule`] if they have several widths, or are none.
+    /// [`Misuse::Rule`] if they have several widths, or if there are none.
     pub fn new(tables: &'a [&'a dyn TableSource]) -> Result<Self> {
         let rule = Misuse::Rule("the buckets of a table have rows of one width");
         let width = tables.first().map(|table| table.row_bytes()).ok_or(rule.clone())?;
@@ -26,13 +27,13 @@ impl<'a> ConcatTable<'a> {
         Ok(ConcatTable { tables, width, each })
     }
 
-    /// The same with so many rows for each, unless the longest has more.
+    /// Extends each table to `each` rows, unless the longest has more.
     #[must_use]
     pub fn filled(&self, each: u64) -> Self {
         ConcatTable { each: self.each.max(each), ..*self }
     }
 
-    /// The table that a row is of, as long as all of them, and the row's number there.
+    /// The table that contains a row, extended to the common length, and the row's number there.
     fn place(&self, row: u64) -> Result<(TableWithHeadroom<'a>, u64)> {
         let (table, at) = (row / self.each.max(1), row % self.each.max(1));
         let table = usize::try_from(table).ok().and_then(|table| self.tables.get(table));
@@ -72,8 +73,8 @@ impl TableSource for ConcatTable<'_> {
     }
 }
 
-/// The tables that are encoded as one, in their order: the first `alike`, where the scheme asks for a row of each bucket, and
-/// each for itself otherwise.
+/// Groups tables that are encoded as one, in order: the first `alike` together if the scheme
+/// fetches a row of each bucket with one query, and every other one by itself.
 pub fn grouped<'t, 'a>(
     entry: &SchemeEntry,
     tables: &'t [&'a dyn TableSource],
@@ -88,7 +89,7 @@ pub fn grouped<'t, 'a>(
 mod tests {
     use super::*;
 
-    /// Rows of four bytes that say their table and their number.
+    /// Rows of four bytes that contain their table and their number.
     struct Counted(u8, u64);
 
     impl TableSource for Counted {

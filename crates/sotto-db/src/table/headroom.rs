@@ -1,16 +1,16 @@
-//! A table with rows of zero bytes after its own, for those that will come.
+//! A table with empty rows after its own, for rows to come.
 
 use super::{TableSource, check_part, check_read};
 use sotto_core::ExpectOrDefault;
 
-/// Such a table.
+/// A table followed by rows of zero bytes.
 pub struct TableWithHeadroom<'a> {
     table: &'a dyn TableSource,
     rows: u64,
 }
 
 impl<'a> TableWithHeadroom<'a> {
-    /// A table, and room for so many more rows.
+    /// A table with `room` empty rows after its own.
     pub fn new(table: &'a dyn TableSource, room: u64) -> Self {
         TableWithHeadroom { table, rows: table.rows().saturating_add(room) }
     }

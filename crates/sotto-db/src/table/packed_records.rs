@@ -1,10 +1,10 @@
-//! Rows as records: narrow ones packed, wide ones split, the rest zero.
+//! Rows as records of a scheme: narrow rows are packed, wide ones split, and unused bytes are zero.
 
 use super::{TableSource, check_part, check_read};
 use sotto_catalog::Packing;
 use sotto_core::{Misuse, RecordSource, Result};
 
-/// What a scheme encodes of a table.
+/// The records that a scheme encodes of a table.
 pub struct PackedRecords<'a> {
     table: &'a dyn TableSource,
     packing: Packing,
@@ -22,7 +22,7 @@ impl<'a> PackedRecords<'a> {
         Ok(PackedRecords { table, packing })
     }
 
-    /// Narrow rows: each record holds the next `per_record` rows.
+    /// Reads records of narrow rows: each record holds the next `per_record` rows.
     fn read_packed(&self, first: u64, out: &mut [u8]) -> Result<()> {
         let (width, step) = (self.table.row_bytes(), self.record_bytes());
         let per_record = self.packing.rows_per_record();
@@ -31,8 +31,8 @@ impl<'a> PackedRecords<'a> {
         let rows_wanted = (out.len() / step) as u64 * per_record;
         let rows = self.table.rows().saturating_sub(first_row).min(rows_wanted);
         let bytes = rows as usize * width;
-        // Rows are read into the front of `out` in one piece and then, if records have unused bytes,
-        // moved to their places, the last one first so that none is overwritten.
+        // Rows are read into the front of `out` in one piece and then, if records have unused
+        // bytes, moved to their places, the last one first so that none is overwritten.
         let (filled, rest) = out.split_at_mut_checked(bytes).ok_or(PAST_END)?;
         if rows > 0 {
             self.table.read(first_row, filled)?;
@@ -53,7 +53,7 @@ impl<'a> PackedRecords<'a> {
         Ok(())
     }
 
-    /// Wide rows: each spans the next `lookups` records.
+    /// Reads records of wide rows: each row spans the next `lookups` records.
     fn read_split(&self, first: u64, out: &mut [u8]) -> Result<()> {
         let (width, step) = (self.table.row_bytes(), self.record_bytes());
         let lookups = self.packing.records_per_row() as u64;
@@ -70,7 +70,7 @@ impl<'a> PackedRecords<'a> {
                 self.table.read(index, &mut row)?;
                 held = Some(index);
             }
-            // After the last of the row there may be a record for what proves it.
+            // After a row's last record there may be a record for its proof.
             let bytes = row.chunks(step).nth(part).unwrap_or_default();
             out.get_mut(..bytes.len()).ok_or(PAST_END)?.copy_from_slice(bytes);
         }
@@ -102,7 +102,7 @@ impl RecordSource for PackedRecords<'_> {
         check_part(record, self.records(), offset, out, self.record_bytes())?;
         out.fill(0);
         let (width, lookups) = (self.packing.row_bytes(), self.packing.records_per_row() as u64);
-        // A record's bytes are those of the table, from `start` on and as many as `held`, and then zeros.
+        // A record holds `held` bytes of the table from `start` on, and then zeros.
         let (start, held) = match lookups {
             1 => {
                 let rows = self.packing.rows_per_record();
@@ -118,7 +118,7 @@ impl RecordSource for PackedRecords<'_> {
         let mut at = start.saturating_add(offset);
         while !rest.is_empty() && at / width < self.table.rows() {
             let (row, in_row) = (at / width, at % width);
-            // Whole rows are read together; only at the ends there may be a part of one.
+            // Whole rows are read together; only the first and the last may be partial.
             let whole = (rest.len() as u64 / width).min(self.table.rows() - row);
             let whole = if in_row == 0 { whole } else { 0 };
             let bytes = match whole {

@@ -1,35 +1,36 @@
 //! Sorted ranges of keys, expanded to blocks while they are read.
 //!
-//! The ranges stay in memory, at 28 bytes each and one copy of each different value; the rows they
-//! stand for, often a hundred times as many, never do.
+//! The ranges stay in memory, at 28 bytes each and one copy of each distinct value; the rows that
+//! they represent, often a hundred times as many, never do.
 
 use super::{TableSource, check_read};
 use serde::{Deserialize, Serialize};
 use sotto_core::{ExpectOrDefault, Misuse, Result};
 
-/// Which range gives a block its value, where several do.
+/// Rule for the value of a block that several ranges cover.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum BlockRule {
-    /// The one that holds the block's first key.
+    /// The value of the range that contains the block's first key.
     #[default]
     First,
-    /// The value with the most keys of the block; the one that comes first wins a tie.
+    /// The value that covers the most keys of the block; the first such value wins a tie.
     Most,
 }
 
 /// A range of keys, both ends included, and the number of its value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KeyRange {
-    /// First key.
+    /// First key of the range.
     pub start: u64,
-    /// Last key.
+    /// Last key of the range.
     pub end: u64,
-    /// Which value.
+    /// Number of the range's value.
     pub value: u32,
 }
 
-/// A range table. Row `i` stands for keys `first + i * block` to `first + i * block + block - 1`.
+/// A range table. Row `i` holds the value of keys `first + i * block` to `first + i * block + block
+/// - 1`.
 #[derive(Debug)]
 pub struct RangeTable {
     ranges: Vec<KeyRange>,
@@ -42,11 +43,11 @@ pub struct RangeTable {
 }
 
 impl RangeTable {
-    /// A table of `rows` rows of `width` bytes. `values` holds the values one after the other; the first
-    /// is that of keys no range covers.
+    /// A table of `rows` rows of `width` bytes. `values` contains the values one after the other;
+    /// the first is the value of keys that no range covers.
     ///
     /// # Errors
-    /// [`Misuse::Rule`] if ranges are not ascending and apart, or a value is missing.
+    /// [`Misuse::Rule`] if ranges are not ascending and disjoint, or a value is missing.
     pub fn new(
         ranges: Vec<KeyRange>,
         values: Vec<u8>,
@@ -72,7 +73,7 @@ impl RangeTable {
         Ok(RangeTable { ranges, values, width, first, block, rows, rule })
     }
 
-    /// How many blocks hold keys of more than one value.
+    /// Number of blocks with keys of more than one value.
     pub fn mixed_blocks(&self) -> u64 {
         // A block is mixed if the value changes inside it. Changes happen where a range starts or ends.
         let changes = self.ranges.iter().flat_map(|range| {
@@ -96,14 +97,15 @@ impl RangeTable {
         count
     }
 
-    /// The number of the value of a row.
+    /// Number of the value of a row.
     pub(crate) fn number_of(&self, row: u64) -> u32 {
         let start = self.first + row * self.block;
         let at = self.ranges.partition_point(|range| range.end < start);
         self.number_from(at, start)
     }
 
-    /// The number of the value of the block that begins with the key `start`; `at` is the first range that ends there or later.
+    /// Number of the value of the block that begins with the key `start`; `at` is the first range
+    /// that ends there or later.
     fn number_from(&self, at: usize, start: u64) -> u32 {
         match self.rule {
             BlockRule::First => {
@@ -125,7 +127,7 @@ impl RangeTable {
             .expect_or_default("a number is that of a value")
     }
 
-    /// The number of the value that covers most of the keys `start..=end`; `from` is the first range
+    /// Number of the value that covers the most keys in `start..=end`; `from` is the first range
     /// that ends at `start` or later.
     fn most(&self, from: usize, start: u64, end: u64) -> u32 {
         let mut shares: Vec<(u32, u128)> = Vec::new();

@@ -1,4 +1,4 @@
-//! Rows one after the other in a file, and nothing else in it.
+//! A file that consists of rows, one after the other.
 
 use super::{TableSource, check_part, check_read};
 use crate::{DbError, Result};
@@ -7,7 +7,7 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use tempfile::TempPath;
 
-/// A file of rows; a temporary one goes away with this value.
+/// A file of rows; a temporary one is removed when this value is dropped.
 #[derive(Debug)]
 pub struct RawFile {
     file: File,
@@ -17,7 +17,7 @@ pub struct RawFile {
 }
 
 impl RawFile {
-    /// Takes a file of `rows * row_bytes` bytes.
+    /// Opens a file of `rows * row_bytes` bytes as a table.
     ///
     /// # Errors
     /// [`DbError::Io`] if it has another length.

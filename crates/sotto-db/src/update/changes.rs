@@ -1,7 +1,8 @@
-//! A file of changes as rows and their new bytes.
+//! Reads a file of changes as rows and their new bytes.
 //!
-//! A range may cover a part of a block, of which a row holds one value. Which one follows from the table's rule, as if what is
-//! not covered had the block's value: what else was in the block is not known here.
+//! A range may cover a part of a block, of which a row holds one value. The table's rule decides on
+//! the value as if the rest of the block had the block's old value: the earlier values in the block
+//! are not known here.
 
 use super::columns::ColumnRequest;
 use super::{ChangeCounts, ChangeFile};
@@ -19,27 +20,27 @@ use sotto_catalog::{KeyKind, RowForm, TableKind, ValueKind};
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
-/// New bytes of rows.
+/// New bytes of rows, by row number.
 pub(super) type RowChanges = BTreeMap<u64, Vec<u8>>;
 
-/// What a file of changes says.
+/// Contents of a file of changes.
 #[derive(Default)]
 pub(super) struct ChangeSet {
     pub(super) rows: RowChanges,
     pub(super) partial_blocks: u64,
-    /// What was odd about the file.
+    /// Notes on the file.
     pub(super) notes: Notes,
 }
 
 impl ChangeSet {
-    /// What becomes of a table that had so many rows.
+    /// Counts of the changes for a table of `rows` rows.
     pub(super) fn tally(&self, rows: u64) -> ChangeCounts {
         let added = self.rows.range(rows..).count() as u64;
         ChangeCounts { set: self.rows.len() as u64 - added, added, ..ChangeCounts::default() }
     }
 
-    /// Rows of zero bytes between the last of `rows` that were there and the first that is new. Where rows are masked these are
-    /// masked too: one that nobody wrote would not open.
+    /// Adds rows of zero bytes between the end of the existing `rows` and the first new row. In
+    /// masked tables these rows are masked too: a row that was never written would not open.
     pub(super) fn fill_gap(&mut self, rows: u64, row_bytes: u64) -> Result<()> {
         let Some((&last, _)) = self.rows.last_key_value() else { return Ok(()) };
         let most = MAX_BYTES / row_bytes.saturating_add(OVERHEAD_BYTES);
@@ -53,29 +54,29 @@ impl ChangeSet {
     }
 }
 
-/// About what a changed row costs besides its bytes.
+/// Approximate memory in bytes of a changed row besides its contents.
 pub(super) const OVERHEAD_BYTES: u64 = 64;
 
 pub(super) const MAX_BYTES: u64 = 1 << 30;
 
-/// The rows that are changed.
+/// The table whose rows are changed.
 pub(super) struct ChangeTarget<'a> {
     pub(super) kind: &'a TableKind,
     pub(super) value: ValueKind,
     pub(super) form: RowForm,
-    /// Whether a value that is shorter than a row is none.
+    /// Whether a value that is shorter than a row is refused.
     pub(super) whole: bool,
     pub(super) rows: u64,
-    /// Of a range table: which range gives a block its value.
+    /// Rule of a range table for blocks that several ranges cover.
     pub(super) rule: BlockRule,
-    /// Rows that there is a place for.
+    /// Number of rows that fit into the table.
     pub(super) capacity: u64,
-    /// Bytes of a row, without what masks it.
+    /// Bytes of a row without its mask.
     pub(super) item_bytes: u64,
 }
 
 impl ChangeTarget<'_> {
-    /// A row with the value of a cell.
+    /// Converts the value of a cell into a row.
     fn row(&self, encoding: Encoding, cell: &Cell, value: &mut Vec<u8>) -> Result<(), IngestProblem> {
         encoding.read(cell, value)?;
         let width = self.item_bytes as usize;
@@ -89,8 +90,9 @@ impl ChangeTarget<'_> {
     }
 }
 
-/// Reads a file of changes to rows by number, of a table that does not grow and whose rows are values in a form: text before its
-/// zero bytes, bytes of one length, or any behind their length.
+/// Reads a file of changes to rows by number, of a table that does not grow and whose rows have a
+/// given form: text before its zero bytes, bytes of one length, or bytes of any length after their
+/// length.
 ///
 /// # Errors
 /// [`DbError::Ingest`] with line and column; [`DbError::PastCapacity`].
@@ -108,7 +110,7 @@ pub fn read_rows(
     Ok(read(path, options, origin, &target, watch)?.rows)
 }
 
-/// Reads a file of changes to rows.
+/// Reads a file of changes to the rows of a table.
 pub(super) fn read(
     path: &Path,
     options: &ChangeFile,
@@ -157,7 +159,7 @@ pub(super) fn read(
             }
             RowSlot::Row(row) => row,
         };
-        // Range tables do not grow: the keys past their end have no rows to fill a gap with.
+        // Range tables do not grow: keys past their end have no rows to fill a gap with.
         let capacity = if matches!(target.kind, TableKind::Index) { target.capacity } else { target.rows };
         if row >= capacity {
             return Err(DbError::PastCapacity { row, capacity });
@@ -182,14 +184,14 @@ pub(super) fn read(
 const TOO_MANY: IngestProblem =
     IngestProblem::Options("over 1 GiB of changes: encode the table afresh instead");
 
-/// What a line is about.
+/// Row or keys that a line is about.
 enum RowSlot {
     Row(u64),
-    /// The first key, and the last.
+    /// First and last key of a range.
     Keys(u64, u64),
 }
 
-/// How keys become rows.
+/// Converts keys of a range table into rows.
 struct RangeKeys {
     key: KeyKind,
     block: u64,
@@ -198,13 +200,13 @@ struct RangeKeys {
 }
 
 impl RangeKeys {
-    /// The table's last key.
+    /// Last key of the table.
     fn last(&self) -> u64 {
         let end = u128::from(self.first) + u128::from(self.rows) * u128::from(self.block);
         (end - 1).min(u128::from(self.key.last())) as u64
     }
 
-    /// The first key of a line, and the last.
+    /// First and last key of a line's range.
     fn range(&self, start: &Cell, end: &Cell) -> Result<(u64, u64), (usize, IngestProblem)> {
         let last = self.last();
         let key = |column, cell, end| {
@@ -217,13 +219,13 @@ impl RangeKeys {
     }
 }
 
-/// Ranges of keys with new values.
+/// Changed ranges of keys with their new values.
 #[derive(Default)]
 struct RangeChanges {
     ranges: Vec<(KeyRange, u64)>,
-    /// The number of each different value. 0 is that of keys that do not change.
+    /// Number of each distinct value; 0 is reserved for keys that do not change.
     numbers: HashMap<Vec<u8>, u32>,
-    /// About what all of that takes.
+    /// Approximate memory of the changes, in bytes.
     bytes: u64,
 }
 
@@ -242,7 +244,8 @@ impl RangeChanges {
         self.ranges.push((KeyRange { start, end, value: number }, line));
     }
 
-    /// The rows that change, by the table's rule; `None` if they are more than `most`. Ranges are ascending and apart.
+    /// Rows that change according to the table's rule; `None` if there are more than `most`. Ranges
+    /// must be ascending and disjoint.
     fn apply(self, keys: &RangeKeys, rule: BlockRule, most: u64) -> Result<Option<ChangeSet>> {
         let ranges: Vec<KeyRange> = self.ranges.into_iter().map(|(range, _)| range).collect();
         let mut values: Vec<(Vec<u8>, u32)> = self.numbers.into_iter().collect();
@@ -251,7 +254,7 @@ impl RangeChanges {
         let blocks = ranges.iter().flat_map(|range| row_of(range.start)..=row_of(range.end));
         let (mut changes, mut before) = (ChangeSet::default(), None);
         let (end, shape) = (keys.last(), (keys.first, keys.block, keys.rows));
-        // Of each block the number of its value; a byte for each, since nothing is read here but numbers.
+        // Values of one byte suffice, since only their numbers are read here.
         let blank = vec![0; values.len() + 1];
         let table = RangeTable::new(ranges.clone(), blank, 1, shape, rule).map_err(DbError::Scheme)?;
         for row in blocks {

@@ -1,30 +1,31 @@
-//! Which columns of a file of changes are meant, and whether its first line names them.
+//! Finds the columns of a changes file, and whether its first line names them.
 //!
-//! What is asked for is taken. Otherwise columns are found by the names that the table's source had, or else by what is in them
-//! (`key`, `value`); and in files without names by their place. A first line that might be a header is never taken for data where
-//! that would publish it: every text is a key of some table.
+//! Columns that the user requests are used. Otherwise columns are found by the names in the table's
+//! source, or else by their content (`key`, `value`); and in files without names by position. A
+//! first line that might be a header is never taken for data where that would publish it: every
+//! text is a valid key of some table.
 
 use crate::ingest::reader::{ColumnChoice, ColumnFault, HeaderLine};
 use crate::ingest::{ColumnName, ColumnSelector, IngestProblem};
 use crate::ingest::{Encoding, FileOptions};
 use crate::source_columns::SourceColumns;
 
-/// How a file of changes is read.
+/// Options for reading a file of changes.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ChangeFile {
-    /// Its format.
+    /// Format of the file.
     pub file: FileOptions,
-    /// Its columns; `None` to go by the names that the table's source had, or by their place.
+    /// Columns of the file; `None` finds them by the names in the table's source, or by position.
     pub columns: Option<Vec<ColumnSelector>>,
-    /// The column that says which keys go.
+    /// Column that says which keys are removed.
     pub delete: Option<ColumnSelector>,
-    /// How values are written; `None` for how those of the table are.
+    /// Encoding of the values; `None` for the encoding of the table's values.
     pub encoding: Option<Encoding>,
 }
 
-/// What is looked for.
+/// Columns to find in a file of changes.
 pub(super) struct ColumnRequest<'a> {
-    /// What stands in the columns, in their order.
+    /// Content of the columns, in their order.
     pub(super) parts: &'a [&'static str],
     pub(super) options: &'a ChangeFile,
     pub(super) origin: Option<&'a SourceColumns>,
@@ -33,7 +34,7 @@ pub(super) struct ColumnRequest<'a> {
 }
 
 impl ColumnRequest<'_> {
-    /// Chooses the columns, that of keys which go after the others.
+    /// Chooses the columns; the column of removals comes last.
     pub(super) fn choose(&self, first: HeaderLine<'_>) -> Result<ColumnChoice, ColumnFault> {
         let (given, delete) = (self.options.columns.as_ref(), self.options.delete.iter().cloned());
         let (mut columns, header) = match first {
@@ -55,7 +56,7 @@ impl ColumnRequest<'_> {
         Ok(ColumnChoice { columns, header })
     }
 
-    /// The name that a column had in the table's source.
+    /// Name of a column in the table's source.
     fn recorded(&self, part: &str) -> Option<&str> {
         self.origin.and_then(|origin| origin.name(part))
     }
@@ -69,7 +70,7 @@ impl ColumnRequest<'_> {
         match self.options.file.header {
             Some(header) => Ok(header || by_name),
             None if by_name || self.parts.iter().any(|part| has(&part)) || self.is_usual(names) => Ok(true),
-            // As the table's source was read; and a header is no number.
+            // The source is read in the same way, and a header is not a number.
             None if self.options.columns.is_some() || !self.is_keyed => Ok(false),
             None if self.origin.is_some_and(SourceColumns::is_nameless) => Ok(false),
             None if known.is_empty() => {
@@ -88,26 +89,26 @@ impl ColumnRequest<'_> {
         }
     }
 
-    /// Whether the names are those of the parts. An index table of which nothing is known has its first line read as
-    /// a row: what is
-    /// no number is said to be none.
+    /// Whether the names are the default names of all columns. For an index table without a
+    /// recorded source the first line is read as a row, and refused if it is not a number.
     fn is_usual(&self, names: &[String]) -> bool {
         let all = || self.parts.iter().all(|part| names.iter().any(|there| there == part));
         self.parts.len() > 1 && (self.is_keyed || self.origin.is_some()) && all()
     }
 
-    /// Columns by the names of the source, or else by those of the parts.
+    /// Columns by their names in the source, or else by the default names.
     fn named(&self, names: &[String], is_line: bool) -> Result<Vec<ColumnSelector>, ColumnFault> {
         let is_there = |name: &str| names.iter().any(|there| there == name);
         let known = self.parts.iter().any(|part| self.recorded(part).is_some_and(is_there));
-        // A header that says nothing: columns are told by their place, unless they are known to have other names.
+        // A header without known names: columns are found by position, unless the source had other
+        // names.
         let is_silent = !known && !self.parts.iter().any(|part| is_there(part));
         if is_line && is_silent && self.parts.iter().all(|part| self.recorded(part).is_none()) {
             return Ok(self.numbered());
         }
         let column = |part: &&'static str| {
             let name = self.recorded(part).filter(|_| known || is_silent && is_line).unwrap_or(part);
-            // A field may be missing from the first of some lines.
+            // A field may be missing from the first line of JSON lines.
             match is_there(name) || !is_line {
                 true => Ok(ColumnSelector::Name(name.to_owned())),
                 false => {

@@ -1,4 +1,4 @@
-//! A file of keys with new values, and keys that go, as rows and their new bytes.
+//! Reads a file of changed and removed keys, and converts it into rows and their new bytes.
 
 use super::changes::{MAX_BYTES, OVERHEAD_BYTES, RowChanges};
 use super::columns::ColumnRequest;
@@ -18,33 +18,33 @@ use sotto_layers::keyword::{EditError, KeyForm, TableEdit};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// A key's line in the file.
+/// Line of a key in a changes file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeyLine {
-    /// Its number.
+    /// Number of the line.
     pub line: u64,
-    /// `None` for a key that goes.
+    /// New value of the key; `None` if the key is removed.
     pub value: Option<Vec<u8>>,
 }
 
-/// What is known of a table whose keys change.
+/// Properties of a keyword table that a reader of changes needs.
 #[derive(Debug, Clone, Copy)]
 pub struct KeyedTable {
-    /// How keys are spelled.
+    /// Form of the keys.
     pub form: KeyForm,
-    /// Bytes of a key at most.
+    /// Largest length of a key in bytes.
     pub key_bytes: u32,
-    /// What values are; `None` for a table of keys alone.
+    /// Kind of the values; `None` for a table of keys alone.
     pub value: Option<ValueKind>,
-    /// Bytes of a value at most.
+    /// Largest length of a value in bytes.
     pub value_bytes: u64,
 }
 
-/// A file of keys that was read.
+/// Contents of a file of changed keys.
 pub struct KeyLines {
-    /// Every key, in its form.
+    /// Line of every key; keys are in their form.
     pub lines: BTreeMap<Vec<u8>, KeyLine>,
-    /// What was odd about it.
+    /// Notes on the file.
     pub notes: Notes,
     path: PathBuf,
     unit: LineUnit,
@@ -52,7 +52,7 @@ pub struct KeyLines {
 }
 
 impl KeyLines {
-    /// An error in a line of it; `column` 0 is that of keys.
+    /// Error in a line of the file; `column` 0 is the column of keys.
     pub fn fault(&self, line: u64, column: usize, problem: IngestProblem) -> DbError {
         let column = self.names.get(column).cloned();
         let of_file = IngestError::of_file(&self.path, problem);
@@ -60,7 +60,8 @@ impl KeyLines {
     }
 }
 
-/// Reads a file of changes, and applies it to the rows as they were. Gives the layer of the table that has the new ones.
+/// Reads a file of changes, and applies it to the old rows. Returns the keyword layer of the table
+/// with the new rows.
 pub(super) fn read(
     path: &Path,
     options: &ChangeFile,
@@ -84,7 +85,7 @@ pub(super) fn read(
     Ok((rows, (tally, read.notes), keyword))
 }
 
-/// Reads a file of keys with new values, and keys that go.
+/// Reads a file of changed and removed keys.
 ///
 /// # Errors
 /// [`DbError::Ingest`] with line and column.
@@ -126,7 +127,7 @@ pub fn read_keys(
         let line = KeyLine { line: reader.line(), value: (!goes).then(|| value.clone()) };
         let is_set = keyed.value.is_none();
         let other = lines.insert(key, line.clone());
-        // In a set the same line says the same again.
+        // In a set, a repeated line changes nothing.
         if let Some(other) = other.filter(|other| !is_set || other.value != line.value) {
             return Err(reader.fault(Some(0), IngestProblem::SameKey { other: other.line }).into());
         }
@@ -137,7 +138,8 @@ pub fn read_keys(
     Ok(KeyLines { lines, notes, path, unit, names })
 }
 
-/// A line's key in its form, and whether it goes. If it does not, `value` is its value.
+/// Reads a line's key in its form, and whether it is removed. If it is not, `value` receives its
+/// value.
 fn read_line(
     key: &Cell,
     rest: &[Cell],
@@ -159,7 +161,8 @@ fn read_line(
     Ok((key.to_vec(), goes))
 }
 
-/// Whether a cell says that the line's key goes. Only these words are taken: what was meant by another cannot be undone.
+/// Whether a cell says that the line's key is removed. Only fixed words are accepted: a removal by
+/// mistake cannot be undone.
 fn is_marked(cell: &Cell) -> Result<bool, IngestProblem> {
     let word = match cell {
         Cell::Bool(marked) => return Ok(*marked),
@@ -173,7 +176,7 @@ fn is_marked(cell: &Cell) -> Result<bool, IngestProblem> {
     }
 }
 
-/// Keys that go first, so that there is room for those that come.
+/// Applies the changes, removed keys first, so that there is space for new ones.
 fn apply(
     lines: &BTreeMap<Vec<u8>, KeyLine>,
     keyword: &Keyword,

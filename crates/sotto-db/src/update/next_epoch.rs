@@ -1,4 +1,4 @@
-//! The next epoch of a table, some of whose rows are others now.
+//! Writes the next epoch of a table with changed rows.
 
 use super::UpdateOptions;
 use super::changes::RowChanges;
@@ -18,61 +18,62 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// What an epoch is made of.
+/// Inputs of a table's next epoch.
 pub(super) struct NextEpoch<'a> {
     pub(super) entry: &'a SchemeEntry,
     pub(super) lock: &'a WriteLock,
-    /// The epoch before, whole.
+    /// The image of the epoch before, joined if it is in parts.
     pub(super) old: &'a Arc<ImageFile>,
-    /// What it was written as, and the next one will be.
+    /// The pieces in which the epoch before was written, as the next one will be.
     pub(super) pieces: PiecesToWrite,
-    /// Rows as the scheme gets them; at least one.
+    /// Changed rows as the scheme encodes them; at least one.
     pub(super) rows: &'a RowChanges,
-    /// Strips that were solved again: then the rows are theirs, and what changes is a part of every row of the table.
+    /// Strips that were solved again. If there are any, `rows` are slots of the strips, and a part
+    /// of every row of the table changes.
     pub(super) solved: Option<&'a SolvedStrips>,
     pub(super) layers: Vec<LayerEntry>,
-    /// For how many seconds its catalog is good.
+    /// Seconds for which its catalog is valid.
     pub(super) lifetime: Option<u64>,
-    /// All rows as they were, where they are kept.
+    /// All rows as they were before, if they are stored.
     pub(super) kept: Option<&'a StoredRows>,
 }
 
-/// An epoch that is on the disk.
+/// An epoch that is on disk.
 pub(super) struct WrittenEpoch {
     pub(super) image: PathBuf,
     pub(super) catalog: Catalog,
     pub(super) records_changed: u64,
     pub(super) written_bytes: u64,
     pub(super) kept_bytes: u64,
-    /// Whether all of it was encoded anew, under another mask.
+    /// Whether the whole table was re-encoded under another whitening seed.
     pub(super) is_anew: bool,
     pub(super) revise_seconds: f64,
 }
 
 impl WrittenEpoch {
-    /// Bytes that bring a client along.
+    /// Bytes of the deltas that clients of the epoch before download.
     pub(super) fn delta_bytes(&self) -> Option<u64> {
         let deltas = self.catalog.artifacts.iter().filter(|entry| entry.from_epoch.is_some());
         deltas.map(|entry| entry.bytes).reduce(u64::saturating_add)
     }
 }
 
-/// A scheme's half of it, by parameters and changes.
+/// Update function of a scheme, which takes parameters, changes and a sink.
 type UpdateFn = fn(&[u8], &[RecordChange], &dyn Sink) -> sotto_core::Result<()>;
 
-/// What re-encodes changed rows.
+/// The update function of a scheme, if it has one.
 pub(super) fn can_revise(entry: &SchemeEntry, catalog: &Catalog) -> Result<UpdateFn> {
     entry.server.revise.ok_or_else(|| DbError::CannotUpdate { scheme: catalog.scheme.clone() })
 }
 
-/// For how many seconds the next epoch is good: as was asked for, or as the one before was.
+/// Seconds for which the next epoch is valid: as requested, or as the epoch before was.
 pub(super) fn lifetime(asked: Option<u64>, created: u64, expires: Option<u64>) -> Option<u64> {
     let before = expires.map(|expires| expires.saturating_sub(created));
     asked.or(before).filter(|lifetime| *lifetime > 0)
 }
 
 impl NextEpoch<'_> {
-    /// Makes the epoch.
+    /// Writes the epoch.
     pub(super) fn write(self, options: &UpdateOptions<'_>, watch: Watcher<'_>) -> Result<WrittenEpoch> {
         let NextEpoch { entry, lock, old, pieces, rows, solved, layers, lifetime, kept } = self;
         let mut catalog = old.catalog().clone();
@@ -108,7 +109,8 @@ impl NextEpoch<'_> {
         let start = Instant::now();
         let mut writer = match worn {
             Some(_) => {
-                // What is encoded anew has digests of its own, under which damage would pass for data ever after.
+                // Copied sections get new digests, under which damage would pass for data from then
+                // on.
                 old.verify(watch)?;
                 let records = EditedRecords { old: records().map_err(DbError::Scheme)?, changes: &changes };
                 draw_whitening_seed(entry, &mut catalog, options.key)?;
@@ -163,7 +165,8 @@ impl NextEpoch<'_> {
     }
 }
 
-/// The tree of an epoch. It is not copied like the rest, so it is compared with its root here.
+/// Nodes of an epoch's tree, checked against the root. The tree is not copied like the other
+/// sections, whose digests are checked.
 fn tree_of(old: &ImageFile) -> Result<&[u8]> {
     let tree = old.section(Section::Public(Artifact::Tree)).unwrap_or_default();
     match rows_root::root(tree) == old.catalog().rows_root.root {
@@ -175,7 +178,7 @@ fn tree_of(old: &ImageFile) -> Result<&[u8]> {
     }
 }
 
-/// Rows as the scheme sees them. Neighbors within a record become one change.
+/// Converts changed rows into changes of records. Adjacent rows in a record become one change.
 fn into_changes(rows: &RowChanges, packing: &Packing) -> Result<Vec<RecordChange>> {
     let mut changes: Vec<RecordChange> = Vec::new();
     for (&row, bytes) in rows {
@@ -200,7 +203,7 @@ fn into_changes(rows: &RowChanges, packing: &Packing) -> Result<Vec<RecordChange
     Ok(changes)
 }
 
-/// Changes are in the order of their records.
+/// Counts the distinct records of changes that are in the order of their records.
 fn count_records(changes: &[RecordChange]) -> u64 {
     changes.chunk_by(|a, b| a.record == b.record).count() as u64
 }

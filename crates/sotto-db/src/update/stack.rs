@@ -1,10 +1,8 @@
-//! A file of changes to a table that is served as the buckets of a batch code: each bucket that changes gets its next
-//! epoch, and the
-//! stack that names them comes last.
+//! Updates a table that is served as the buckets of a batch code: each changed bucket gets its next
+//! epoch, and the stack that names them is written last.
 //!
-//! Servers take no epoch of a bucket that the stack does not name, so whoever dies in between leaves the stack as it
-//! was; the next
-//! update removes what it made.
+//! Servers ignore an epoch of a bucket that the stack does not name, so an update that is
+//! interrupted leaves the stack as it was; the next update removes the unnamed epochs.
 
 use super::changes::{self, ChangeTarget, RowChanges};
 use super::next_epoch::{NextEpoch, WrittenEpoch, lifetime};
@@ -30,59 +28,61 @@ use std::time::Instant;
 /// Finds a scheme by its id.
 pub type FindScheme = fn(&str) -> Option<&'static SchemeEntry>;
 
-/// What was updated of a stack.
+/// Summary of an update of a stack.
 #[derive(Debug, Clone, Serialize)]
 pub struct StackSummary {
-    /// The stack's epoch.
+    /// Epoch of the updated stack.
     pub epoch: Epoch,
-    /// The one before.
+    /// Epoch of the stack before.
     pub from_epoch: Epoch,
-    /// What became of rows, or of keys.
+    /// Counts of changed rows or keys.
     pub changes: ChangeCounts,
-    /// Rows that were given, or in which keys changed.
+    /// Number of rows that were given, or in which keys changed.
     pub rows_changed: u64,
-    /// Blocks that the given ranges cover in part. They change as the rule says.
+    /// Number of blocks that the given ranges cover partly. They change as the rule says.
     pub partial_blocks: u64,
-    /// Which range gives a block its value.
+    /// Rule for the value of a block that several ranges cover.
     pub rule: BlockRule,
-    /// Tables of the stack.
+    /// Number of tables of the stack.
     pub tables: usize,
-    /// How many of them have a new epoch.
+    /// Number of tables that have a new epoch.
     pub tables_changed: usize,
-    /// Bytes the schemes wrote anew; the rest was copied.
+    /// Bytes that the schemes re-encoded; the rest was copied.
     pub written_bytes: u64,
-    /// What a client of the old epoch has to fetch, of all tables.
+    /// Bytes that a client of the old epoch downloads, over all tables.
     pub client_bytes: u64,
-    /// Bytes of all artifacts whole.
+    /// Bytes of the whole artifacts of all tables.
     pub artifact_bytes: u64,
-    /// Bytes of the rows that are kept for the next update; 0 where none need them.
+    /// Bytes of the rows that are stored for the next update; 0 where no update needs them.
     pub kept_bytes: u64,
-    /// Seconds from the file of changes to the stack on the disk.
+    /// Seconds from reading the changes file until the stack is on disk.
     pub total_seconds: f64,
 }
 
-/// One of the stack's tables, as the stack has it.
+/// A table of the stack, in the epoch that the stack names.
 struct StackTable {
     entry: &'static SchemeEntry,
-    /// Locked while it is written: hundreds of locks at a time are more files than a process may have open.
+    /// Folder of the table. It is locked only while it is written: hundreds of locks at a time are
+    /// more files than a process may open.
     dir: TableDir,
     image: Arc<ImageFile>,
-    /// As many of the code's shards, each of which has so many rows here.
+    /// Number of the code's shards in the table, each of which has `part_rows` rows.
     parts: u64,
     part_rows: u64,
 }
 
-/// Changes to a stack that were read and checked, and not applied yet.
+/// Changes to a stack that were read and checked, but not applied yet.
 pub struct StackUpdate<'a> {
     dir: &'a StackDir,
     options: &'a UpdateOptions<'a>,
     before: Stack,
-    /// Another key than that of the stack before signs this one: then it signs a next epoch of every table.
+    /// Whether another key signs this stack than the one before; it then signs a next epoch of
+    /// every table.
     is_rotated: bool,
     layers: BatchAccess,
     buckets: Vec<StackTable>,
     rows: RowChanges,
-    /// Where the table is asked by key: its layer now, and its rows as they were.
+    /// Keyword layer and old rows, if the table is queried by key.
     keyed: Option<(Keyword, StoredRows)>,
     tally: ChangeCounts,
     notes: Notes,
@@ -91,10 +91,11 @@ pub struct StackUpdate<'a> {
     began: Instant,
 }
 
-/// Reads a file of changes to the stack whose folder the caller has locked. Changes are held in memory, at most 1 GiB of them.
+/// Reads a file of changes to the stack whose folder the caller has locked. Changes are held in
+/// memory, at most 1 GiB of them.
 ///
 /// # Errors
-/// As [`super::read_update`]; [`DbError::NoBatch`] for a stack of another layer.
+/// The errors of [`super::read_update`]; [`DbError::NoBatch`] for a stack of another layer.
 pub fn read_stack_update<'a>(
     find: FindScheme,
     dir: &'a StackDir,
@@ -138,7 +139,7 @@ pub fn read_stack_update<'a>(
                 whole: origin.as_ref().is_some_and(|origin| origin.whole),
                 rows,
                 rule,
-                // Where a row's copies lie follows from how many rows there are.
+                // The places of a row's copies depend on the number of rows.
                 capacity: rows,
                 item_bytes: catalog.row_bytes,
             };
@@ -167,7 +168,7 @@ pub fn read_stack_update<'a>(
     })
 }
 
-/// A table of the stack, in the epoch that the stack names.
+/// Opens a table of the stack in the epoch that the stack names.
 fn bucket(find: FindScheme, dir: &StackDir, shard: &Shard) -> Result<StackTable> {
     let dir = TableDir::open(&dir.table(&shard.table))?;
     let image = dir.open_epoch(shard.epoch)?;
@@ -187,32 +188,32 @@ fn bucket(find: FindScheme, dir: &StackDir, shard: &Shard) -> Result<StackTable>
 }
 
 impl StackUpdate<'_> {
-    /// What becomes of rows, or of keys, once it is applied.
+    /// Counts of rows, or of keys, that change when the update is applied.
     pub fn tally(&self) -> ChangeCounts {
         self.tally
     }
 
-    /// What the file's owner should know of it.
+    /// Remarks for the owner of the changes file.
     pub fn remarks(&self) -> Vec<String> {
         let of_blocks = of_partial_blocks(self.partial_blocks, self.rule);
         self.notes.remarks().into_iter().chain(of_blocks).collect()
     }
 
-    /// Makes the next epoch of every table that changes, and then of the stack.
+    /// Writes the next epoch of every table that changes, and then of the stack.
     ///
     /// # Errors
-    /// Those of encoding. The stack is then as it was.
+    /// The errors of encoding. The stack is then left as it was.
     pub fn apply(self, watch: Watcher<'_>) -> Result<StackSummary> {
         self.remove_unnamed()?;
         let done = self.write(watch);
         if done.is_err() {
-            // What led here is the error to report.
+            // The first error is the one to report.
             let _ = self.remove_unnamed();
         }
         done
     }
 
-    /// Removes epochs of tables that no stack names: those of an update that did not get to its end.
+    /// Removes epochs of tables that no stack names: those of an interrupted update.
     fn remove_unnamed(&self) -> Result<()> {
         let named = self.dir.read()?.1;
         named.shards.iter().zip(&self.buckets).try_for_each(|(shard, bucket)| {
@@ -236,7 +237,7 @@ impl StackUpdate<'_> {
         let mut of_shards = places(self.layers.code(), &self.rows).into_iter();
         for (shard, bucket) in stack.shards.iter_mut().zip(&self.buckets) {
             stage.add(1);
-            // What changes in a bucket changes that far behind the table's first row.
+            // A row of a bucket is at the bucket's offset in the table.
             let parts = (0..bucket.parts).map(|part| part * bucket.part_rows).zip(&mut of_shards);
             let rows =
                 parts.flat_map(|(first, rows)| rows.into_iter().map(move |(at, row)| (first + at, row)));
@@ -248,7 +249,8 @@ impl StackUpdate<'_> {
             let StackTable { entry, dir, image, .. } = bucket;
             let lock = dir.lock()?;
             let layers = image.catalog().layers.clone();
-            // The stack names its tables by digest and ends for all of them: one that stays would end too early.
+            // The stack names its tables by digest and has one expiry for all of them: a table with
+            // an expiry of its own would end too early.
             let next = NextEpoch {
                 entry,
                 lock: &lock,
@@ -296,7 +298,7 @@ impl StackUpdate<'_> {
     }
 }
 
-/// Where changed rows lie in each shard of a code.
+/// Changed rows of each shard of a code, with their places in it.
 fn places<'a>(code: &BatchCode, rows: &'a RowChanges) -> Vec<Vec<(u64, &'a Vec<u8>)>> {
     let sizes = *code.sizes();
     let mut tables = vec![Vec::new(); sotto_core::Layer::shards(code).len()];

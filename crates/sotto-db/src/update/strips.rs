@@ -1,4 +1,4 @@
-//! Keys that lie in sums of rows: the strips of those that changed are solved again, and each is a part of every row.
+//! Solves the strips of a band again whose keys changed; each strip is a part of every row.
 
 use super::changes::{MAX_BYTES, OVERHEAD_BYTES, RowChanges};
 use crate::{DbError, Result};
@@ -7,10 +7,10 @@ use sotto_core::{Error, Misuse, RecordChange};
 use sotto_layers::Keyword;
 use sotto_layers::keyword::{BuildError, SolvedStrip};
 
-/// Strips that were solved again.
+/// Strips that were solved again, and the keyword layer of the table that has them.
 pub(super) struct SolvedStrips {
     strips: Vec<(u64, SolvedStrip)>,
-    /// The layer of the table that has them.
+    /// Keyword layer of the table with the solved strips.
     pub(super) keyword: Keyword,
 }
 
@@ -18,7 +18,7 @@ impl SolvedStrips {
     /// Solves the strips whose slots changed.
     ///
     /// # Errors
-    /// [`DbError::Scheme`] for more than are held in memory, and for one that has no solution.
+    /// [`DbError::Scheme`] for more strips than fit in memory, and for one that has no solution.
     pub(super) fn solve(slots: &RowChanges, keyword: Keyword) -> Result<Self> {
         let band = keyword.params().band.clone();
         let mut band = band.ok_or_else(|| refused("keys lie in sums of rows"))?;
@@ -42,7 +42,7 @@ impl SolvedStrips {
         Ok(SolvedStrips { strips, keyword: keyword.with_tries(band.tries.0) })
     }
 
-    /// What changes in each record, in their order.
+    /// Changes to each record, in the order of the records.
     pub(super) fn changes(&self) -> Result<Vec<RecordChange>> {
         let params = self.keyword.params();
         let (rows, entry) = (params.table_rows(), params.table_row_bytes() / params.rows);

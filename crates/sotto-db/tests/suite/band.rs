@@ -90,7 +90,7 @@ fn get(dir: &TableDir, key: &str) -> Option<String> {
 fn every_epoch_has_the_sums() {
     let (temp, dir) = folder();
     let ingested = read(temp.path(), keyed(BandPolicy::Always, 1)).unwrap();
-    // Verified rows are none that can be added up.
+    // Verified rows cannot be added up.
     assert!(matches!(encode(&dir, &ingested, RowProofs::Yes), Err(DbError::Scheme(_))));
     let done = encode(&dir, &ingested, RowProofs::IfCheap).unwrap();
     assert_eq!(
@@ -131,7 +131,8 @@ fn every_epoch_has_the_sums() {
     dir.open_latest().unwrap().verify(&silent).unwrap();
 }
 
-/// Sums are for schemes that add up, and where they cost less; not where keys are said to lie in rows.
+/// Sums are used by schemes that add rows up, where they cost less; not where keys must be stored
+/// in rows.
 #[test]
 fn sums_are_for_tables_that_are_cheaper_with_them() {
     let scratch = tempfile::tempdir().unwrap();

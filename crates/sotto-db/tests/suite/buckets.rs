@@ -20,7 +20,7 @@ use sotto_testkit::{CLEAR, CLEAR_BATCH};
 use std::path::Path;
 use std::sync::Arc;
 
-/// The rows of one bucket of an image, and that nothing but zeros comes after those of a table.
+/// Checks the rows of one bucket of an image, and that only zeros follow those of its table.
 fn check_bucket(image: &ImageFile, bucket: usize, buckets: usize, right: &[u8]) {
     let rows = rows_of(image, &CLEAR_BATCH);
     let (found, rest) = rows.chunks(rows.len() / buckets).nth(bucket).unwrap().split_at(right.len());
@@ -30,7 +30,7 @@ fn check_bucket(image: &ImageFile, bucket: usize, buckets: usize, right: &[u8]) 
 
 #[test]
 fn buckets_are_filled_to_whole_records() {
-    // Rows that share a record, rows with one of their own, and rows that span several.
+    // Rows that share a record, rows with a record of their own, and rows that span several.
     for width in [4, 11, 40, 3000] {
         for verified in [RowProofs::No, RowProofs::Yes] {
             let tables = [13, 8, 1, 11].map(|rows| Memory::numbered(rows, width));
@@ -82,7 +82,7 @@ fn what_is_no_table_of_buckets_is_refused() {
     assert!(refused(&CLEAR_BATCH, &[&a, &b], room).contains("no room"));
     assert_eq!(names(dir.path()), ["write.lock"]);
 
-    // A catalog whose rows do not fill the buckets is believed by nobody.
+    // A catalog whose rows do not fill the buckets is refused.
     encode_buckets(&CLEAR_BATCH, &[&a, &b], &dir.lock().unwrap(), &options(&key), &silent).unwrap();
     let mut catalog = dir.open_latest().unwrap().catalog().clone();
     catalog.terms(&CLEAR_BATCH).unwrap();
@@ -124,7 +124,7 @@ fn publish(folder: &Path, epoch: u64, table: &Memory, sizes: CodeSizes, key: &Si
     dir
 }
 
-/// The tables of a stack, in the epochs that it names.
+/// Images of a stack's tables, in the epochs that it names.
 fn images(dir: &StackDir) -> Vec<Arc<ImageFile>> {
     let named = dir.read().unwrap().1.shards;
     let open =

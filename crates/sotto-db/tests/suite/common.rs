@@ -1,5 +1,5 @@
-//! What several test files share: a folder, a key, a table in memory, and reading rows back the way a
-//! client of a scheme without privacy does.
+//! Helpers that several test files share: a folder, a key, a table in memory, and reading rows back
+//! as a client of a scheme without privacy does.
 
 use sotto_catalog::SigningKey;
 use sotto_core::{Misuse, Record, SchemeEntry, Section};
@@ -10,7 +10,7 @@ use sotto_testkit::rng::seeded;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
-/// A table folder that goes away.
+/// A table folder that is removed on drop.
 pub(crate) fn folder() -> (TempDir, TableDir) {
     let temp = tempfile::tempdir().unwrap();
     let dir = TableDir::create(&temp.path().join("table")).unwrap();
@@ -62,7 +62,7 @@ impl TableSource for Memory {
     }
 }
 
-/// Encodes as the folder's next epoch.
+/// Encodes a table as the folder's next epoch.
 pub(crate) fn encode(
     dir: &TableDir,
     entry: &SchemeEntry,
@@ -109,7 +109,7 @@ pub(crate) fn names(dir: &Path) -> Vec<String> {
     names
 }
 
-/// The complaint about source data that an error is.
+/// The ingestion error inside an error.
 pub(crate) fn complaint(error: DbError) -> IngestError {
     match error {
         DbError::Ingest(error) => *error,
@@ -117,7 +117,7 @@ pub(crate) fn complaint(error: DbError) -> IngestError {
     }
 }
 
-/// The line, the number of the column, and the problem.
+/// Line, column number and problem of an error.
 pub(crate) fn place(error: DbError) -> (u64, Option<usize>, IngestProblem) {
     let error = complaint(error);
     (error.line, error.column.and_then(|column| column.number), error.problem)

@@ -1,4 +1,4 @@
-//! Encoding: every shape comes back, and whatever fails leaves the folder as it was.
+//! Encoding: every shape can be read back, and every failure leaves the folder as it was.
 
 use crate::common::{Memory, all, encode, folder, key, names, options, rows_of};
 use proptest::prelude::*;
@@ -110,7 +110,7 @@ fn a_lock_whose_file_was_removed_is_made_anew_and_holds() {
     let (_temp, dir) = folder();
     let path = dir.path().join(sotto_db::epoch::LOCK);
     let held = dir.lock().unwrap();
-    // What a refused encoder does with a lock it made.
+    // A refused encoder removes a lock file that it created.
     std::fs::remove_file(&path).unwrap();
     let next = dir.lock().unwrap();
     drop(held);
@@ -145,7 +145,7 @@ fn inspection_says_what_there_is() {
     assert!(inspect(&image, Some(&CLEAR_TWO)).is_err(), "another scheme's word is not taken");
 }
 
-/// The scheme in the clear, except that its encoder or its report is another.
+/// A scheme in the clear with a changed encoder or report.
 fn altered(change: impl FnOnce(&mut SchemeEntry)) -> SchemeEntry {
     let mut entry = CLEAR;
     change(&mut entry);
@@ -217,7 +217,7 @@ fn a_scheme_that_forgets_its_hint_is_found_out() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
-    /// Records are what the layout says, whichever piece of them is read.
+    /// Records have the bytes that the layout says, whichever range of them is read.
     #[test]
     fn packed_reads_agree_with_places(
         rows in 1usize..60, width in 1usize..40, record in 1u64..50, spare in 0u64..4,

@@ -1,4 +1,5 @@
-//! What a test in the same process cannot do: an encoder that is killed, and a disk that is really full.
+//! Faults that a test in the same process cannot cause: an encoder that is killed, and a disk that
+//! is really full.
 
 use crate::common::{Memory, encode, folder, names};
 use sotto_core::{Epoch, Section, ServerEntry};
@@ -9,8 +10,8 @@ use std::process::{Command, Stdio};
 
 const CHILD_DIR: &str = "SOTTO_DB_TEST_CHILD_DIR";
 
-/// Not a test of its own: what [`a_killed_encoder_leaves_no_image`] runs as another process. It writes
-/// some of an image, says so, and waits to be killed.
+/// Not a test of its own: [`a_killed_encoder_leaves_no_image`] runs it as another process. It
+/// writes some of an image, reports that, and waits to be killed.
 #[test]
 fn child() {
     let Some(dir) = std::env::var_os(CHILD_DIR) else { return };

@@ -1,4 +1,4 @@
-//! Image files: what opens, what does not, and that nothing half-written stays.
+//! Image files: which files open, which are refused, and that no half-written file stays.
 
 use crate::common::{Memory, encode, folder, key, names};
 use sotto_catalog::SignedCatalog;
@@ -27,7 +27,7 @@ fn open(path: &Path, bytes: &[u8]) -> Result<std::sync::Arc<ImageFile>, ImagePro
     })
 }
 
-/// Changes the first page and makes its digest right again, as a hostile writer would.
+/// Changes the first page and corrects its digest, as a hostile writer would.
 fn forge(mut bytes: Vec<u8>, change: impl FnOnce(&mut [u8])) -> Vec<u8> {
     change(&mut bytes);
     let mut hasher = blake3::Hasher::new();
@@ -250,7 +250,7 @@ fn a_writer_keeps_its_rules() {
     writer.reserve(Section::Resident, 10).unwrap();
     writer.reserve(Section::Public(Artifact::Hint), 0).unwrap();
     writer.write_at(Section::Resident, 6, b"abcd").unwrap();
-    // Reserved again with the same size, a section keeps its bytes; unwritten ones are zero.
+    // A section that is reserved again with the same size keeps its bytes; unwritten ones are zero.
     writer.reserve(Section::Resident, 10).unwrap();
     misuse(writer.reserve(Section::Resident, 11));
     writer.read_at(Section::Resident, 4, &mut out).unwrap();
@@ -262,7 +262,7 @@ fn a_writer_keeps_its_rules() {
         writer.read_at(Section::Resident, 8, &mut out),
         Err(Error::Misuse(Misuse::IndexPastEnd { index: 12, len: 10 }))
     ));
-    // More than any disk holds is refused when it is reserved, not after hours of writing.
+    // A size larger than any disk is refused on reservation, not after hours of writing.
     assert!(writer.reserve(Section::Public(Artifact::HintDelta), 1 << 62).is_err());
     assert!(writer.reserve(Section::Public(Artifact::HintDelta), u64::MAX).is_err());
 }
@@ -291,7 +291,7 @@ fn a_file_that_is_written_to_while_it_is_open_is_told_by_its_seal() {
     };
     let first = open();
     assert!(first.check().is_ok() && first.seal() == open().seal());
-    // Another name for it, and another file under its own, are no harm.
+    // Renaming the file, and putting another file in its place, do no harm.
     fs::rename(&path, temp.path().join("other")).unwrap();
     fs::write(&path, &bytes).unwrap();
     assert!(first.check().is_ok() && first.seal() != open().seal());

@@ -1,4 +1,4 @@
-//! Every format gives the same table, and whatever is wrong with a file is named by line and column.
+//! Every format gives the same table, and every error in a file is reported with line and column.
 
 use crate::common::{all, complaint, place, write};
 use parquet::data_type::{ByteArray, ByteArrayType, Int32Type, Int64Type};
@@ -111,7 +111,7 @@ fn every_format_gives_the_same_table() {
     let arrays: String = ROWS.iter().map(|t| serde_json::json!([null, t]).to_string() + "\r\n").collect();
     parquet_file(&at.join("t.parquet"), 2);
     let zst = zstd::encode_all(text.as_bytes(), 1).unwrap();
-    // A gzip file may be several, one after the other.
+    // A gzip file may consist of several members.
     let (a, b) = text.as_bytes().split_at(20);
     let gzs = [gz(a), gz(b)].concat();
     let files = vec![
@@ -182,7 +182,7 @@ fn encodings() {
         let path = write(dir.path(), "t.csv", text);
         read(&path, &index("1", None, encoding.parse().unwrap(), None)).map(|table| all(&*table.table))
     };
-    // Of different lengths, each behind its own.
+    // Values of different lengths each follow their length.
     assert_eq!(read("00ff\nAb\n", "hex").unwrap(), [2, 0, 255, 1, 0xab, 0]);
     assert_eq!(read("00ff\nAb00\n", "hex").unwrap(), [0, 255, 0xab, 0]);
     assert_eq!(read("AP8=\n/w==\n", "base64").unwrap(), [2, 0, 255, 1, 255, 0]);
@@ -248,7 +248,7 @@ fn a_value_that_is_too_long() {
         ),
         "{error}"
     );
-    // The line after a value with a line break in it.
+    // The line after a value that contains a line break.
     let (line, column, problem) = csv_fault("0,\"a\nb\"\n1,abcde\n");
     assert_eq!((line, column), (3, Some(2)));
     assert!(matches!(problem, IngestProblem::TooLong { bytes: 5, width: 4 }));

@@ -1,4 +1,5 @@
-//! Updates of keyword tables: the rows that are kept for them, and what a killed or damaged one leaves.
+//! Updates of keyword tables: the rows that are stored for them, and the state that a killed or
+//! damaged update leaves.
 
 use crate::common::{folder, key, names, options, place, rows_of, write};
 use sotto_core::{Epoch, Layer, Row, SchemeEntry};
@@ -96,7 +97,7 @@ fn each_epoch_is_made_from_the_one_before() {
             assert_eq!(get(&dir, &format!("new {}", i - 4)), Some(format!("n{}", i - 4)));
         }
     }
-    // Of the rows, only those of the newest epoch are there.
+    // Only the rows of the newest epoch are stored.
     let rows: Vec<_> = names(dir.path()).into_iter().filter(|name| name.ends_with(".rows")).collect();
     assert_eq!(rows, ["epoch-00000006.rows"]);
 }
@@ -121,7 +122,7 @@ fn a_refused_update_leaves_everything_as_it_was() {
         place(update(&dir, "key 1,much too long\n").unwrap_err()).2,
         IngestProblem::Misfit { bytes: 13, most: 6 }
     ));
-    // A missing value is none that goes: it may be a misspelled column.
+    // A missing value does not remove the key: it may be a misspelled column.
     let missing = place(update(&dir, "{\"key\":\"key 1\",\"values\":\"x\"}\n").unwrap_err());
     assert!(matches!(missing, (1, _, IngestProblem::Missing)));
     let same = place(update(&dir, "a,1\nb,1\na,1\n").unwrap_err());
@@ -130,7 +131,7 @@ fn a_refused_update_leaves_everything_as_it_was() {
     assert_eq!((names(dir.path()), get(&dir, "key 1").as_deref()), (before, Some("v1")));
 }
 
-/// Rows get their name before the image gets its own, and those of the epoch before go last.
+/// Rows get their name before the image does, and the rows of the epoch before are removed last.
 #[test]
 fn a_killed_update_leaves_an_epoch_and_its_rows() {
     let (_temp, dir) = table(50, 0);
@@ -140,7 +141,7 @@ fn a_killed_update_leaves_an_epoch_and_its_rows() {
     let old = fs::read(&first).unwrap();
     assert_eq!(update(&dir, "key 1,new\n").unwrap().epoch, Epoch(2));
     assert!(!names(dir.path()).iter().any(|name| name.starts_with(".encoding")));
-    // Killed after the image of epoch 2 was there: its rows are, too, and those of epoch 1 still are.
+    // Killed after the image of epoch 2 was named: its rows exist, and those of epoch 1 still do.
     fs::write(&first, old).unwrap();
     assert_eq!(update(&dir, "key 2,new\n").unwrap().epoch, Epoch(3));
     assert!(!first.exists() && !second.exists());

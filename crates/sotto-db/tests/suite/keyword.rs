@@ -1,4 +1,4 @@
-//! Keyword tables from files: what is found again, and what is refused, by its line.
+//! Keyword tables from files: which keys are found, and which files are refused, with the line.
 
 use crate::common::{all, place, write};
 use sotto_catalog::{TableKind, ValueKind};
@@ -78,7 +78,7 @@ fn numbers_have_one_width() {
     assert_eq!(get(&table, "b").unwrap(), 70000u32.to_le_bytes());
 }
 
-/// One probe is what costs least where there are lookups to save, and what is asked for is what comes.
+/// One probe costs least where many lookups share the hint, and requested options are used.
 #[test]
 fn a_table_is_arranged_for_its_scheme() {
     let text: String = (0..4000).map(|i| format!("key {i},{i}\n")).collect();
@@ -101,7 +101,7 @@ fn a_table_is_arranged_for_its_scheme() {
         let keyword = Keyword::parse(table.layers[0].params.to_string().as_bytes()).unwrap();
         (keyword.params().probes, keyword.params().slots)
     };
-    // For a single lookup the hint is what costs, and it is smallest where rows are narrow.
+    // For a single lookup the hint dominates the costs, and it is smallest where rows are narrow.
     assert_eq!(arranged(options(1_000_000)).0, 1);
     assert!(arranged(options(1)).0 > 1);
     let options = options(100);

@@ -1,4 +1,4 @@
-//! Catalogs in their publisher's log: all of them, once, whatever was killed in between.
+//! Catalogs in their publisher's log: each is written exactly once, whatever was killed in between.
 
 use crate::common::{Memory, encode, folder, key, options, write};
 use sotto_catalog::SigningKey;
@@ -17,7 +17,8 @@ fn what_is_published_and_not_in_the_log_is_written_by_the_next_run() {
     let (log, key) = (temp.path().join("log"), key());
     let entries = || PublisherLog::open(&log).unwrap().entries().to_vec();
     assert_eq!(publish_log::publish_to_log(dir.path(), None, &key).unwrap(), None, "no log was ever named");
-    // Two epochs were published by runs that were killed before they wrote the log, and one that had begun to.
+    // Two epochs were published by runs that were killed before they wrote the log, and one that
+    // had begun to.
     encode(&dir, &CLEAR, &Memory::numbered(10, 4)).unwrap();
     encode(&dir, &CLEAR, &Memory::numbered(11, 4)).unwrap();
     let first =
@@ -32,7 +33,7 @@ fn what_is_published_and_not_in_the_log_is_written_by_the_next_run() {
     let epochs: Vec<_> = entries().iter().map(|entry| (entry.kind, entry.epoch.0)).collect();
     assert_eq!(epochs, [(EntryKind::Catalog, 1), (EntryKind::Catalog, 2)]);
     assert_eq!(entries()[0], first);
-    // The folder remembers, and nothing is entered twice.
+    // The folder remembers its log, and nothing is written twice.
     encode(&dir, &CLEAR, &Memory::numbered(12, 4)).unwrap();
     assert_eq!(publish_log::log_folder(dir.path()).unwrap().as_ref(), Some(&log));
     for added in [1, 0] {
@@ -40,7 +41,7 @@ fn what_is_published_and_not_in_the_log_is_written_by_the_next_run() {
     }
     assert_eq!(entries().len(), 3);
 
-    // Epochs that come too late for a log are left out of it, and the newest one is not.
+    // Epochs that come too late for a log are left out, but the newest one is not.
     let third = LogEntry::catalog(dir.open_latest().unwrap().catalog(), key.public()).unwrap();
     let late = temp.path().join("late");
     let mut appender = Appender::open(&late, &key).unwrap();
@@ -49,7 +50,7 @@ fn what_is_published_and_not_in_the_log_is_written_by_the_next_run() {
     drop(appender);
     assert_eq!(publish_log::publish_to_log(dir.path(), Some(&late), &key).unwrap().unwrap().added, 0);
     publish_log::publish_to_log(dir.path(), Some(&log), &key).unwrap();
-    // A folder that begins again has another catalog of an epoch that is in the log.
+    // A folder that starts over has another catalog of an epoch that is in the log.
     let again = sotto_db::TableDir::create(&temp.path().join("again")).unwrap();
     encode(&again, &CLEAR, &Memory::numbered(13, 4)).unwrap();
     let Err(DbError::Log { source, .. }) = publish_log::publish_to_log(again.path(), Some(&log), &key) else {
@@ -57,7 +58,7 @@ fn what_is_published_and_not_in_the_log_is_written_by_the_next_run() {
     };
     assert!(matches!(*source, LogError::Superseded { last: 3, .. }), "{source}");
 
-    // Another publisher's log is not written into, and the folder does not remember it.
+    // Another publisher's log is not written to, and the folder does not remember it.
     let other = SigningKey::generate(&mut seeded("another publisher"));
     let theirs = temp.path().join("theirs");
     Appender::open(&theirs, &other).unwrap().publish().unwrap();

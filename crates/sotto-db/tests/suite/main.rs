@@ -1,4 +1,4 @@
-//! Tables in, images out, and what stops in between.
+//! Tests of ingestion, encoding, images and updates, and of the faults that interrupt them.
 #![allow(
     unreachable_pub,
     clippy::unwrap_used,

@@ -1,4 +1,4 @@
-//! Tables whose rows are masked: what is encoded of them, and what an update does to it.
+//! Tables whose rows are masked: what is encoded of them, and how updates change it.
 
 use crate::common::{Memory, folder, key, names, options, rows_of, write};
 use sotto_catalog::SymmetricLayer;
@@ -93,11 +93,11 @@ fn a_row_that_is_written_again_gets_another_mask() {
     assert_eq!(versions, [1, 2, 3]);
     assert_eq!(open(&key, 7, &epochs[1][7]), Some(vec![0xAB; WIDTH]));
     assert_eq!(open(&key, 7, &epochs[2][7]), Some(vec![0xAB; WIDTH]));
-    // One content twice, and nothing of the two is equal: no keystream is used again.
+    // The same content written twice has nothing in common: no keystream is reused.
     let body = |epoch: usize| epochs[epoch][7][8..].to_vec();
     let equal = body(1).iter().zip(body(2)).filter(|(a, b)| *a == b).count();
     assert!(equal < 8, "{equal} of {} bytes", STORED - 8);
-    // What opens the row as it was does not open it as it is.
+    // The mask of the old version does not open the new one.
     let old = RowMask::new(&key.at(&Input::row("test", 7, MaskVersion(2)).unwrap()).unwrap());
     assert!(old.open(&epochs[2][7]).is_err());
 }

@@ -1,4 +1,4 @@
-//! Tables in parts: the same bytes however they are made, and typed errors for whatever is amiss.
+//! Tables in parts: the same bytes however they are made, and typed errors for every fault.
 
 use crate::common::{Memory, folder, key, names, options, write};
 use sotto_core::{Epoch, Image, PartIndex, SchemeEntry, Section};
@@ -14,10 +14,10 @@ use sotto_testkit::CLEAR;
 
 const PARTS: u32 = 3;
 
-/// Two schemes that leave out what is not wanted, and one that does not.
+/// Two schemes that omit bytes that are not needed, and one that does not.
 const SCHEMES: [&SchemeEntry; 3] = [&simplepir::ENTRY, &fspiral::ENTRY, &ypir_sp::ENTRY];
 
-/// Enough for three parts of each.
+/// A table with enough rows for three parts.
 fn table(entry: &SchemeEntry) -> Memory {
     match entry.id.to_string().starts_with("ypir") {
         true => Memory::numbered(40, 20_000),
@@ -35,7 +35,7 @@ fn front(dir: &TableDir) -> std::sync::Arc<ImageFile> {
     front
 }
 
-/// What the parts in a folder hold, in order.
+/// Bytes of the parts in a folder, in order.
 fn held(dir: &TableDir) -> Vec<Vec<u8>> {
     let parts = open_parts(&front(dir)).unwrap();
     parts
@@ -47,7 +47,7 @@ fn held(dir: &TableDir) -> Vec<Vec<u8>> {
         .collect()
 }
 
-/// What they have to hold.
+/// Bytes that the parts must hold.
 fn wanted(entry: &SchemeEntry, whole: &ImageFile) -> Vec<Vec<u8>> {
     let params = whole.catalog().params.to_string();
     let resident = whole.section(Section::Resident).unwrap();
@@ -93,7 +93,7 @@ fn all_ways_make_the_same_parts() {
 
         let cut = cut_image(entry, &image, &whole.lock().unwrap(), PARTS, &silent).unwrap();
         assert_eq!(held(&whole), wanted, "{}: out of the image", entry.id);
-        // The very file that is made of the source.
+        // A part encoded from the source is the same file.
         let path = part_path(&cut, PartIndex::new(1, PARTS).unwrap());
         let before = std::fs::read(&path).unwrap();
         std::fs::remove_file(&path).unwrap();
@@ -142,7 +142,7 @@ fn a_part_that_is_missing_doubled_damaged_or_of_another_epoch() {
         opened[1].verify(&silent).unwrap_err(),
         DbError::Image { problem: ImageProblem::Digest { .. }, .. }
     ));
-    // Made again, it is as it was; and it is made again since it is damaged.
+    // A damaged part is made again, with the same bytes.
     let made = encode_part(entry, &table, &front, PartIndex::new(1, PARTS).unwrap(), None, &silent).unwrap();
     assert!(!made.was_there && std::fs::read(path(1)).unwrap() == good);
 
@@ -205,7 +205,7 @@ fn an_update_of_parts_is_in_parts() {
         assert_eq!(front(&cut).catalog().artifacts, image.catalog().artifacts);
         assert_eq!(front(&cut).catalog().epoch, Epoch(2));
 
-        // Of the older epoch nothing stays, and of the newest everything.
+        // Nothing of the older epoch stays, and everything of the newest.
         let keep = Retention { images: 1, deltas: 1 };
         let done = retain(&cut.lock().unwrap(), keep, &silent).unwrap();
         assert_eq!(done.removed, [Epoch(1)]);

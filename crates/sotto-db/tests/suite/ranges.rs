@@ -1,4 +1,4 @@
-//! Range tables: against a table that looks every key up by itself.
+//! Range tables, compared with a table that looks up every key by itself.
 
 use crate::common::{Memory, all, complaint, encode, folder, place, rows_of, write};
 use proptest::prelude::*;
@@ -34,7 +34,8 @@ fn text(table: &IngestedTable) -> String {
 
 #[test]
 fn the_first_key_of_a_block_decides() {
-    // Block 0 whole, block 1 from its second key on, block 2 up to its first key, block 3 not at all.
+    // Block 0 is covered, block 1 from its second key on, block 2 up to its first key, block 3 not
+    // at all.
     let table = read("100,109,a\n111,120,b\n", small()).unwrap();
     assert_eq!(text(&table), "a-b-");
     assert_eq!((table.notes.lines, table.notes.mixed_blocks), (2, 2));
@@ -45,7 +46,7 @@ fn or_the_value_of_most_of_its_keys() {
     let most = || RangeOptions { rule: BlockRule::Most, ..small() };
     let table = read("100,109,a\n111,120,b\n", most()).unwrap();
     assert_eq!(text(&table), "ab--");
-    // A value may have most of a block without having its longest range; the first wins a tie.
+    // A value may cover most of a block without having its longest range; the first wins a tie.
     let table = read("100,101,a\n102,104,b\n105,107,a\n110,114,b\n115,119,a\n", most()).unwrap();
     assert_eq!(text(&table), "ab--");
 }
@@ -209,7 +210,7 @@ proptest! {
             let values: Vec<_> = (start..start + block).map(value).collect();
             mixed += u64::from(values.iter().any(|v| v != &values[0]));
             let share = |wanted: u8| values.iter().filter(|&&v| v == wanted).count();
-            // The value that comes first wins a tie.
+            // The first value wins a tie.
             let best = values.iter().copied().reduce(|best, v| if share(v) > share(best) { v } else { best });
             expected.push(if most { best.unwrap() } else { values[0] });
         }

@@ -1,4 +1,5 @@
-//! What people's files have that no reader may take for something else: in every format, and in files of changes too.
+//! Ambiguous contents of users' files that no reader may misread, in every format and in files of
+//! changes.
 
 use crate::common::{all, complaint, write};
 use parquet::data_type::{ByteArray, ByteArrayType, FixedLenByteArray, FixedLenByteArrayType};
@@ -50,7 +51,7 @@ fn addressed(columns: [&str; 3]) -> SourceLayout {
     SourceLayout::Range(RangeOptions { start, end, value, ..RangeOptions::new(KeyKind::Ipv4, 256) })
 }
 
-/// Reads a file whose header, if it has one, is asked for by name.
+/// Reads a file whose header, if it has one, is used to find the column by name.
 fn read_at(path: &Path, layout: SourceLayout) -> Result<IngestedTable, DbError> {
     let options = IngestOptions { file: FileOptions::default(), layout };
     let scratch = tempfile::tempdir().unwrap();
@@ -76,7 +77,7 @@ fn get(table: &IngestedTable, key: &str) -> Option<String> {
     value.map(|value| String::from_utf8(value.to_vec()).unwrap())
 }
 
-/// A file of changes to a table of text keys, with values if `value_bytes` is more than none.
+/// A file of changes to a table of text keys, with values if `value_bytes` is not zero.
 fn changes(
     name: &str,
     bytes: impl AsRef<[u8]>,
@@ -127,7 +128,7 @@ fn other_encodings_are_named() {
             }
         }
     }
-    // One zero byte is no encoding, and no text that anybody asks for.
+    // A single zero byte is not an encoding, and not a key that a client could look up.
     for (name, bytes) in [("t.csv", "abc\nd\0e\n"), ("t.jsonl", "[\"abc\"]\n[\"d\\u0000e\"]\n")] {
         let refused = fault(name, bytes, key());
         assert!(
@@ -170,7 +171,7 @@ fn of_two_columns_of_one_name_none_is_meant() {
         matches!(&json, IngestError { line: 2, problem: IngestProblem::FieldTwice { name }, .. } if name == "v"),
         "{json}"
     );
-    // The library would give the last of them for either.
+    // The library would return the last of them for either.
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("t.parquet");
     parquet_twins(&path);
@@ -183,7 +184,7 @@ fn of_two_columns_of_one_name_none_is_meant() {
         let refused = complaint(changes("c.csv", text, 9, Some("gone")).map(drop).unwrap_err());
         assert!(matches!(refused.problem, IngestProblem::NameTwice { .. }), "{refused}");
     }
-    // Whoever asks by number, or for others, is served.
+    // Columns requested by number, and other columns, are read.
     let options = IngestOptions {
         file: FileOptions { header: Some(true), ..FileOptions::default() },
         layout: keyed(KeyForm::Text, "1", Some("3")),
@@ -202,7 +203,8 @@ fn tabs_part_the_columns_of_their_files() {
     }
     let read = changes("c.tsv", "aria\tsong\n", 9, None).unwrap();
     assert_eq!(read.lines.keys().collect::<Vec<_>>(), [b"aria"]);
-    // In another file the remedy is named: for columns by name, and where one by number would be the whole line.
+    // In other files the error names the remedy: for columns by name, and where a column by number
+    // would be the whole line.
     for (text, delimiter) in [(text, '\t'), ("k;v\na;1\n", ';'), ("k|v\na|1\n", '|')] {
         let refused = fault("t.csv", text, keyed(KeyForm::Text, "word", Some("meaning")));
         assert!(
@@ -231,7 +233,7 @@ fn no_line_without_a_row_moves_those_behind_it() {
         assert!(matches!(refused.problem, IngestProblem::Blank), "{refused}");
         assert_eq!(refused.line, line);
     }
-    // At the end it moves none; nor where rows have numbers, or keys.
+    // At the end an empty line shifts no row; nor where rows have numbers, or keys.
     assert_eq!(all(read("t.csv", "a\nb\n\n", indexed("1", None)).unwrap().table.as_ref()), b"ab");
     assert_eq!(all(read("t.csv", "a\n\"\"\nb\n", indexed("1", None)).unwrap().table.as_ref()), b"a\0b");
     assert_eq!(all(read("t.csv", "1,b\n\n0,a\n", indexed("2", Some("1"))).unwrap().table.as_ref()), b"ab");
@@ -279,7 +281,7 @@ fn a_set_has_each_key_once() {
     assert_eq!(get(&table, "d"), None);
     let read = changes("c.csv", "a\nb\na\n", 0, None).unwrap();
     assert_eq!(read.lines.len(), 2);
-    // What is said twice and otherwise is no set's business to choose from.
+    // Contradictory lines for one key are refused.
     let refused = changes("c.csv", "key,gone\na,\na,yes\n", 0, Some("gone"));
     assert!(matches!(complaint(refused.map(drop).unwrap_err()).problem, IngestProblem::SameKey { other: 2 }));
     let refused = fault("t.csv", "a,1\na,1\n", keyed(KeyForm::Text, "1", Some("2")));

@@ -1,4 +1,5 @@
-//! Where answers are made from: the mapped file, or a copy on huge pages while there is room for it.
+//! Residency of images: answers are computed from the mapped file, or a copy on huge pages while the budget
+//! allows it.
 
 use crate::common::{Memory, encode, folder};
 use sotto_core::{Image, Section};
@@ -10,7 +11,7 @@ use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 
-/// An image of 12 MiB whose file was written page by page, as the scattered writes of others would.
+/// An image of 12 MiB whose file was written page by page, as scattered writes would.
 fn image() -> (tempfile::TempDir, Arc<ImageFile>) {
     let (temp, dir) = folder();
     let summary = encode(&dir, &CLEAR, &Memory::numbered(3 << 14, 256)).unwrap();
@@ -43,7 +44,7 @@ fn every_residency_has_the_same_bytes() {
             (Residency::Copy, PlacementReason::Requested)
             | (Residency::Auto, PlacementReason::FileOnSmallPages) => true,
             (Residency::Map, PlacementReason::Requested) => false,
-            // A file system of huge pages alone, or a system without any.
+            // A file system that has only huge pages, or a system without any.
             (
                 Residency::Auto,
                 PlacementReason::FileOnHugePages | PlacementReason::NoHugePages | PlacementReason::Unknown,
@@ -85,7 +86,7 @@ fn a_copy_that_goes_leaves_its_room_to_the_next() {
     assert!(!first.is_copy);
     drop(held);
     assert_eq!((room.taken(), room.left()), (0, bytes + 1));
-    // Nothing else than room was missing, and so it is asked for again.
+    // The copy was refused only because of the budget, so it is tried again.
     let second = waits.decide_placement().unwrap();
     assert_eq!(
         second.is_copy,
@@ -102,7 +103,7 @@ fn what_an_image_lies_on_is_said() {
     let (_temp, file) = image();
     let Some(before) = file.pages(Section::Resident) else { return };
     assert_eq!(before.bytes, file.section(Section::Resident).unwrap().len() as u64);
-    // A few places of what nobody has read are read for it.
+    // A few samples of an unread file are read.
     let sampled = file.huge_share().unwrap();
     file.verify(&sotto_db::progress::silent).unwrap();
     let all = file.pages(Section::Resident).unwrap();

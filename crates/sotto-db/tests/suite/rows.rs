@@ -1,4 +1,5 @@
-//! Tables whose records are an artifact: images without a resident section, rows deltas, and what is left of old epochs.
+//! Tables whose records are an artifact: images without a resident section, rows deltas, and
+//! remnants of old epochs.
 
 use crate::common::{Memory, encode, folder, key, names, write};
 use sotto_catalog::ArtifactEntry;
@@ -34,7 +35,8 @@ fn update(dir: &TableDir, scheme: &sotto_core::SchemeEntry, changes: &str) {
     update_table(scheme, &dir.lock().unwrap(), &path, &options, &silent).unwrap();
 }
 
-/// A table of 100,000 rows of 32 bytes at epoch 5, each epoch one row different from the one before.
+/// A table of 100,000 rows of 32 bytes at epoch 5, each epoch one row different from the one
+/// before.
 fn five_epochs() -> (tempfile::TempDir, TableDir, Memory) {
     let (temp, dir) = folder();
     let mut table = Memory::numbered(100_000, 32);
@@ -108,7 +110,7 @@ fn rows_that_are_no_artifact_are_named_by_their_digest() {
     assert_eq!((dir.epochs().unwrap(), dir.remnants().unwrap()), (vec![Epoch(4)], vec![Epoch(3)]));
     dir.open_delta_source(Epoch(3)).unwrap().verify(&silent).unwrap();
     assert!(ImageFile::open(&dir.remnant_path(Epoch(3))).is_err(), "a remnant has no rows");
-    // Schemes whose clients keep nothing name no rows.
+    // Schemes whose clients keep no state name no rows.
     let (_temp, dir) = folder();
     encode(&dir, &CLEAR_TWO, &table).unwrap();
     assert_eq!(dir.open_latest().unwrap().catalog().rows_digest, None);
@@ -134,7 +136,7 @@ fn old_images_shrink_to_what_leads_to_the_next() {
         assert!(past.signed_catalog().to_bytes() == before.signed_catalog().to_bytes());
     }
     assert!(matches!(dir.open_delta_source(Epoch(1)), Err(DbError::NoEpoch { .. })));
-    // Nothing is left to do, until there is another epoch.
+    // Nothing is left to do until there is another epoch.
     assert_eq!(retain(&lock, Retention { images: 2, deltas: 4 }, &silent).unwrap(), Default::default());
     drop(lock);
     update(&dir, &CLEAR_ROWS, "9,00\n");
@@ -192,7 +194,7 @@ fn remnants_and_images_do_not_pass_for_each_other() {
         ImageFile::open(&remnant),
         Err(DbError::Image { problem: ImageProblem::Malformed { .. }, .. })
     ));
-    // Under another name it is refused as an image of another name is.
+    // Renamed to another epoch's name, it is refused like a renamed image.
     std::fs::rename(&remnant, dir.remnant_path(Epoch(9))).unwrap();
     assert!(dir.open_delta_source(Epoch(9)).is_err());
 }

@@ -1,4 +1,4 @@
-//! Updates: the same image as encoding afresh, and a delta that brings clients along.
+//! Updates: the image equals a re-encoded one, and the delta updates a client's hint.
 
 use crate::common::{Memory, complaint, encode, folder, key, names, options, rows_of, write};
 use sotto_catalog::{KeyKind, TableKind, ValueKind};
@@ -57,7 +57,7 @@ fn table(width: usize) -> (TempDir, TableDir, Memory) {
 
 #[test]
 fn an_update_is_what_encoding_afresh_would_be() {
-    // Packed four to a record, one to a record, and split over three.
+    // Rows packed four to a record, one to a record, and split over three.
     for width in [8, 32, 2100] {
         let (_temp, dir, mut table) = table(width);
         let mut changes = String::new();
@@ -82,7 +82,8 @@ fn an_update_is_what_encoding_afresh_would_be() {
     }
 }
 
-/// The same with a scheme that has privacy, whose resident section and hint are not the rows.
+/// An update of a scheme with privacy, whose resident section and hint are not the rows, equals
+/// re-encoding.
 #[test]
 fn and_so_for_a_private_scheme() {
     let entry = &simplepir::ENTRY;
@@ -288,7 +289,7 @@ fn ranges_change_the_blocks_whose_first_key_they_hold() {
     assert_eq!(rows(), "aYXV");
 
     assert!(matches!(update(&dir, "c.csv", "101,102,Y\n"), Err(DbError::PartOfBlocks { blocks: 1, .. })));
-    // Two values for one key are refused, also where neither would be a row's.
+    // Two values for one key are refused, even where neither would be the value of a row.
     let error = complaint(update(&dir, "c.csv", "101,105,Y\n120,129,Y\n103,104,Z\n").unwrap_err());
     assert!(matches!(error, IngestError { line: 3, problem: IngestProblem::Overlap { other: 1 }, .. }));
     for (text, column) in [("99,110,Y\n", 1), ("100,140,Y\n", 2), ("110,109,Y\n", 2), ("x,109,Y\n", 1)] {
@@ -299,7 +300,7 @@ fn ranges_change_the_blocks_whose_first_key_they_hold() {
     assert!(matches!(error, DbError::PastCapacity { row: 4, capacity: 4 }), "range tables do not grow");
 }
 
-/// The rule that a table was encoded by is kept with it, and an update goes by it.
+/// The rule that a table was encoded with is stored with it, and updates follow it.
 #[test]
 fn a_part_of_a_block_changes_it_by_the_tables_rule() {
     let (_temp, dir) = folder();
@@ -315,10 +316,11 @@ fn a_part_of_a_block_changes_it_by_the_tables_rule() {
     drop(lock);
     let rows = || String::from_utf8(rows_of(&dir.open_latest().unwrap(), &CLEAR)).unwrap();
 
-    // Few keys of a block, its first among them, leave it as it is; that is said.
+    // A change to few keys of a block, including the first, leaves the block as it is and is
+    // reported.
     let error = update(&dir, "c.csv", "100,102,DE\n").unwrap_err();
     assert!(error.to_string().contains("--rule most"), "{error}");
-    // Most keys of a block change it, also by two ranges of one value.
+    // A change to most keys of a block changes it, even by two ranges of one value.
     let changes = "100,102,DE\n105,109,DE\n114,119,DE\n120,124,DE\n125,126,FR\n130,139,FR\n";
     let summary = update(&dir, "c.csv", changes).unwrap();
     assert_eq!((rows().as_str(), summary.partial_blocks), ("DEDEDEFR", 3));

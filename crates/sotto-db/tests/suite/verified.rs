@@ -16,7 +16,7 @@ use tempfile::TempDir;
 
 const TREE: Section = Section::Public(Artifact::Tree);
 
-/// A table that can be verified, of so many rows with room for so many more.
+/// A verifiable table of `rows` rows, with headroom for `room` more.
 fn table(entry: &SchemeEntry, rows: usize, width: usize, room: u64) -> (TempDir, TableDir, Memory) {
     let (temp, dir) = folder();
     let table = Memory::numbered(rows, width);
@@ -47,7 +47,7 @@ fn update(entry: &SchemeEntry, dir: &TableDir, rows: &[(usize, Vec<u8>)]) -> Upd
     update_table(entry, &dir.lock().unwrap(), &path, &options, &silent).unwrap()
 }
 
-/// The records of an image, as a lookup brings those of a row.
+/// A function that returns the records that a lookup of a row fetches.
 fn looked_up(entry: &SchemeEntry, image: &Arc<ImageFile>) -> impl Fn(u64) -> Vec<Record> {
     let packing = image.catalog().terms(entry).unwrap().packing;
     let records: Box<dyn RecordSource> =
@@ -69,7 +69,7 @@ fn tree(image: &ImageFile) -> &[u8] {
     if rows_root.needs_tree(*rows) { image.section(TREE).unwrap() } else { &[] }
 }
 
-/// Checks that every row is there and proved.
+/// Checks that every row is stored and proved.
 fn check(entry: &SchemeEntry, image: &Arc<ImageFile>, table: &Memory) {
     let (catalog, root) = (image.catalog(), image.catalog().rows_root);
     let packing = catalog.terms(entry).unwrap().packing;
@@ -120,7 +120,7 @@ fn no_other_byte_is_taken_for_a_row_or_its_proof() {
                 bytes[(at / width) as usize][(at % width) as usize] ^= 1 << (at % 8);
                 let changed: Vec<_> = bytes.into_iter().map(Record::new).collect();
                 let found = root.verifies(&packing, row, &changed, tree(&image)).unwrap();
-                // What lies between the rows and their proof is nobody's, and read by nobody.
+                // The bytes between the rows and their proof are unused and never read.
                 assert_eq!(found, (rows_end..path).contains(&at), "byte {at} of row {row}");
             }
             for other in 0..rows as u64 {
@@ -152,7 +152,7 @@ fn updates_keep_every_row_proved() {
             update(entry, &dir, &changes);
             let after = dir.open_latest().unwrap();
             check(entry, &after, &table);
-            // The delta, where there is one, makes the new tree of the old.
+            // The delta, if there is one, makes the new tree out of the old one.
             if let Some(delta) = after.section(Section::Public(Artifact::TreeDelta)) {
                 let mut held = before.section(TREE).unwrap().to_vec();
                 rows_root::patch(&mut held, delta).unwrap();
@@ -210,8 +210,8 @@ fn an_update_has_the_root_of_encoding_afresh() {
     }
 }
 
-/// Of a few rows, of some in every record, and of all: with proofs in the records and without, and with a mask that is drawn
-/// anew.
+/// Updates of few rows, of some in every record, and of all, equal re-encoding: with proofs in the
+/// records and without, and with a whitening seed that is drawn again.
 #[test]
 fn however_much_changes_it_is_as_if_encoded_afresh() {
     let hint = Section::Public(Artifact::Hint);
@@ -235,7 +235,7 @@ fn however_much_changes_it_is_as_if_encoded_afresh() {
             let case = format!("{} {verified:?}, every {every}", entry.id);
             assert_eq!(updated.catalog().rows_root, afresh.catalog().rows_root, "{case}");
             assert_eq!(anew, entry.server.mask.is_some() && every < 100, "{case}");
-            // Another mask, another image, until it is drawn anew.
+            // Another whitening seed gives another image, until the update draws the seed again.
             if entry.server.mask.is_none() || anew {
                 for section in [Section::Resident, hint, TREE] {
                     assert!(updated.section(section) == afresh.section(section), "{case}: {section:?}");
@@ -267,7 +267,8 @@ fn an_image_of_other_rows_is_found_out() {
     }
 }
 
-/// The rows of one image under the catalog of another, with all digests in order: what a host can make.
+/// The rows of one image under the catalog of another, with all digests correct, as a malicious
+/// host could make it.
 fn forge(publishers: &ImageFile, hosts: &ImageFile) -> Arc<ImageFile> {
     let mut bytes = std::fs::read(publishers.path()).unwrap();
     let entries = |image: &ImageFile| image.header().entries.clone();
@@ -278,7 +279,8 @@ fn forge(publishers: &ImageFile, hosts: &ImageFile) -> Arc<ImageFile> {
     let new = &other[from.offset as usize..][..from.bytes as usize];
     assert_eq!(at.bytes, from.bytes);
     bytes[at.offset as usize..][..at.bytes as usize].copy_from_slice(new);
-    // The digest of the section, and that of the page. An entry has 64 bytes, the last half of which are the digest.
+    // Offset of the section's digest in the page. An entry has 64 bytes, and its last half is the
+    // digest.
     let place = 64 + 64 * ours.iter().position(|entry| entry.part == at.part).unwrap();
     bytes[place + 32..][..32].copy_from_slice(blake3::hash(new).as_bytes());
     let page = blake3::Hasher::new().update(&bytes[..32]).update(&bytes[64..4096]).finalize();
@@ -291,7 +293,7 @@ fn forge(publishers: &ImageFile, hosts: &ImageFile) -> Arc<ImageFile> {
     forged
 }
 
-/// The root as `spec/catalog.md` has it, node by node.
+/// The root as `spec/catalog.md` defines it, node by node.
 fn defined(rows: &[u8], width: usize, leaf_rows: usize, levels: u32) -> [u8; 32] {
     let keyed = |word: &[u8; 4], bytes: &[u8]| {
         let key = [b"sotto 2026 rows root v1, ", word.as_slice(), b"..."].concat();
@@ -341,7 +343,8 @@ fn what_is_cheap_is_verified_unasked() {
     };
     assert!(chosen(10_000, RowProofs::IfCheap));
     assert!(!chosen(10_000, RowProofs::No));
-    // Whoever asks a few times only is better off with short records, of which a path would be a large part.
+    // A client that makes few lookups is better off with short records, of which a path would be a
+    // large part.
     assert!(!chosen(10, RowProofs::IfCheap));
     assert!(chosen(10, RowProofs::Yes));
 }

@@ -1,4 +1,5 @@
-//! Public masks on the data: of each table's own, and drawn anew before too much was written under one.
+//! Whitening of tables: seeds of their own, which are drawn again before too much was written under
+//! one.
 
 use crate::common::{Memory, folder, key, names, options, write};
 use serde_json::json;
@@ -11,10 +12,10 @@ use sotto_prg::PublicSeed;
 use sotto_testkit::memory::{MemoryRows, MemorySink};
 use sotto_testkit::rng::seeded;
 
-/// Rows to a record, in the tables below.
+/// Rows per record in the tables below.
 const PER_RECORD: u64 = 8;
 
-/// 256 records of FSpiral, eight rows to each.
+/// A table of 256 records of FSpiral, with eight rows in each.
 fn table() -> Memory {
     Memory::numbered(2048, 1024)
 }
@@ -28,7 +29,7 @@ fn encode(dir: &TableDir, table: &Memory) {
     encode_with(dir, &fspiral::ENTRY, table, "default", &key());
 }
 
-/// Writes one row of each of these records, in the table too.
+/// Writes one row of each of these records, in the image and in `table`.
 fn update(dir: &TableDir, table: &mut Memory, records: impl IntoIterator<Item = u64>) -> UpdateSummary {
     let rows = records.into_iter().map(|record| record * PER_RECORD);
     update_rows(&fspiral::ENTRY, dir, table, rows).unwrap()
@@ -78,7 +79,7 @@ fn resident(dir: &TableDir, epoch: u64) -> Vec<u8> {
     dir.open_epoch(Epoch(epoch)).unwrap().section(Section::Resident).unwrap().to_vec()
 }
 
-/// The newest epoch is what encoding its rows afresh gives, mask and all.
+/// Checks that the newest epoch equals its rows encoded again, including the whitening.
 fn is_as_if_encoded(dir: &TableDir, entry: &SchemeEntry, table: &Memory, set: &str) {
     let newest = dir.latest().unwrap().unwrap().0;
     let params = catalog(dir).params;
@@ -102,11 +103,12 @@ fn a_mask_is_of_the_key_and_the_rows() {
     assert!(one == same, "the same key and rows give the same image");
     assert!(one.0 != of_other.0 && one.1 != of_other.1, "another key, another mask");
     assert!(one.0 != of_changed.0 && of_other.0 != of_changed.0, "other rows, another mask");
-    // What the seed was derived from does not show in it.
+    // The signing key that the seed is derived from is not revealed.
     assert!(!key().to_file().contains(&one.0));
 }
 
-/// Rows that are what that mask is, so that under it all coefficients are zero; any other line a contributor likes is as easy.
+/// Rows equal to a public whitening stream, so that under it all coefficients are zero; any other
+/// line that a contributor wants is as easy.
 #[test]
 fn rows_made_against_a_mask_of_everyone_line_up_with_none() {
     let sentence = b"sotto cube: the mask on the data is the same for everyone";
@@ -141,18 +143,19 @@ fn a_mask_stays_until_too_much_of_a_column_was_written() {
     let (rows, columns, most) = (number(&dir, "rows"), 1 << number(&dir, "nu2"), number(&dir, "written"));
     assert!(most >= 2 && most == rows.div_ceil(8), "{most} of {rows}");
 
-    // As many as there may be of every column, all at once.
+    // Writes as much of every column as is allowed, all at once.
     let summary = update(&dir, &mut table, 0..most * columns);
     assert!(!summary.reencoded && mask(&dir) == first);
     assert_eq!(summary.records_changed, most * columns);
-    // One more of one column.
+    // One more write to one column.
     let summary = update(&dir, &mut table, [most * columns]);
     assert!(summary.reencoded && mask(&dir) != first);
     assert_eq!(summary.written_bytes, resident(&dir, 3).len() as u64);
     is_as_if_encoded(&dir, &fspiral::ENTRY, &table, "default");
 }
 
-/// Each epoch is made by a writer that knows the folder alone.
+/// Write counts add up over epochs, each of which is written by a process that knows only the
+/// folder.
 #[test]
 fn writes_add_up_over_epochs_and_restarts() {
     let (_temp, dir) = folder();
@@ -161,7 +164,7 @@ fn writes_add_up_over_epochs_and_restarts() {
     let (columns, most) = (1 << number(&dir, "nu2"), number(&dir, "written"));
     let mut masks = vec![mask(&dir)];
     for round in 0..2 * (most + 1) {
-        // Another column is written too, and less often.
+        // Another column is written too, but less often.
         let also = (round % 2 == 0 && columns > 1).then_some(1);
         let summary = update(&dir, &mut table, [round % 3 * columns].into_iter().chain(also));
         assert_eq!(summary.reencoded, round % (most + 1) == most, "round {round} of {most}");
@@ -201,7 +204,7 @@ fn what_nobody_counted_counts_as_written() {
     }
 }
 
-/// The other scheme with masks, whose noise sums over all rows.
+/// The second scheme with whitening, whose noise sums over all rows.
 #[test]
 fn rows_of_slots_too() {
     let entry = &bgvpir::ENTRY;
@@ -254,7 +257,7 @@ fn a_catalog_without_a_mask_is_refused() {
         let refused = Catalog { params, ..good.clone() }.terms(&fspiral::ENTRY);
         assert!(matches!(refused, Err(CatalogError::Params(_))), "{told}: {refused:?}");
     }
-    // Another mask than the one that was signed is another table's parameters.
+    // Parameters with another seed than the signed one are those of another table.
     let mut params = good.params.clone();
     params["mask"] = json!("11".repeat(32));
     let refused = Catalog { params, ..good }.terms(&fspiral::ENTRY);

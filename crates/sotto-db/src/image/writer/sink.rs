@@ -1,4 +1,4 @@
-//! What is written into an image, and read back.
+//! Reads and writes parts of an image that is being written.
 
 use super::ImageWriter;
 use crate::image::header::FilePart;
@@ -8,12 +8,13 @@ use std::os::unix::fs::FileExt;
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 
-/// What a scheme writes goes through [`Sink`]; parts that are none of a scheme's are written here.
+/// A scheme writes through [`Sink`]; the parts that are not a scheme's are written through these
+/// methods.
 impl ImageWriter<'_> {
-    /// Makes a part of so many zero bytes, or keeps it if it has that size.
+    /// Reserves a part of `bytes` zero bytes, or keeps the existing one if it has that size.
     ///
     /// # Errors
-    /// As [`Sink::reserve`].
+    /// The errors of [`Sink::reserve`].
     pub fn reserve_part(&self, part: FilePart, bytes: u64) -> sotto_core::Result<()> {
         if !part.is_known() {
             return Err(Misuse::Rule("image format 1 has no section for this artifact").into());
@@ -28,10 +29,10 @@ impl ImageWriter<'_> {
         }
     }
 
-    /// Writes into a part.
+    /// Writes bytes into a part.
     ///
     /// # Errors
-    /// As [`Sink::write_at`].
+    /// The errors of [`Sink::write_at`].
     pub fn write_part(&self, part: FilePart, offset: u64, bytes: &[u8]) -> sotto_core::Result<()> {
         let at = self.place(part, offset, bytes.len())?;
         self.temp.as_file().write_all_at(bytes, at)?;
@@ -39,10 +40,10 @@ impl ImageWriter<'_> {
         Ok(())
     }
 
-    /// Reads back what was written into a part.
+    /// Reads back bytes that were written into a part.
     ///
     /// # Errors
-    /// As [`Sink::read_at`].
+    /// The errors of [`Sink::read_at`].
     pub fn read_part(&self, part: FilePart, offset: u64, out: &mut [u8]) -> sotto_core::Result<()> {
         let at = self.place(part, offset, out.len())?;
         Ok(self.temp.as_file().read_exact_at(out, at)?)
