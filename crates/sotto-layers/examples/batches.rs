@@ -6,11 +6,13 @@
 //! cargo run --release -p sotto-layers --example batches -- round [rows at once]...
 //! ```
 //!
-//! Tables are the nodes of a binary tree but the root, requests have one node of each layer: drawn at random among all
-//! nodes ("random"), or the way to a random leaf ("proofs", nodes numbered by layers). `fail` counts the batches of
-//! which exact matching leaves more than 0, 1 and 2 rows over, beside the bound, with a new seed for each thousand;
-//! `make` finds all rows of all buckets, and then again with 32 bytes copied for each, bucket after bucket. `round` plans
-//! requests for random rows of 2^21. Processor time, medians of three; a request of `make` is timed on the wall, median of 300.
+//! Tables are the nodes of a binary tree without the root, and requests have one node of each
+//! layer: drawn at random among all nodes ("random"), or the path to a random leaf ("proofs", nodes
+//! numbered by layers). `fail` counts the batches of which exact matching leaves more than 0, 1 and
+//! 2 rows without a bucket, next to the bound, with a new seed for each thousand; `make` finds all
+//! rows of all buckets, and then again with 32 bytes copied for each, bucket after bucket. `round`
+//! plans requests for random rows of 2^21. Times are processor time, medians of three; a request of
+//! `make` is timed on the wall, median of 300.
 
 use rand_chacha::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
@@ -80,7 +82,7 @@ fn below(n: u64, rng: &mut ChaCha20Rng) -> u64 {
     ((u128::from(rng.next_u64()) * u128::from(n)) >> 64) as u64
 }
 
-/// Codes of 1.5 buckets for each row, and the one that fits.
+/// Counts failures of codes with 1.5 buckets for each row, and of the code that fits.
 fn fail(height: u64, batches: u64, rng: &mut ChaCha20Rng) {
     let (rows, items) = ((2 << height) - 2, height as usize);
     let fit = CodeSizes::fit(rows, items).map(|sizes| (sizes.copies, sizes.buckets));
@@ -102,7 +104,7 @@ fn fail(height: u64, batches: u64, rng: &mut ChaCha20Rng) {
                     }
                     let mut batch = Vec::new();
                     while batch.len() < items {
-                        // A row that is wanted twice is fetched once.
+                        // A row that is requested twice is fetched once.
                         let row = below(rows, rng);
                         if !batch.contains(&row) {
                             batch.push(row);
@@ -134,7 +136,7 @@ fn fail(height: u64, batches: u64, rng: &mut ChaCha20Rng) {
     }
 }
 
-/// How many items no largest matching serves.
+/// Number of items that no maximum matching serves.
 fn left_over(choices: &[Vec<usize>], buckets: usize) -> usize {
     fn reach(i: usize, choices: &[Vec<usize>], holders: &mut [usize], seen: &mut [bool]) -> bool {
         choices.iter().any(|list| {
@@ -155,7 +157,7 @@ fn left_over(choices: &[Vec<usize>], buckets: usize) -> usize {
     (0..items).filter(|i| !reach(*i, choices, &mut holders, &mut vec![false; buckets])).count()
 }
 
-/// Processor time of this thread, if the system tells.
+/// Processor time of this thread, if the system reports it.
 fn processor() -> Option<f64> {
     let spent = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     Some(spent.split(' ').next()?.parse::<f64>().ok()? / 1e9)
@@ -167,7 +169,7 @@ fn seconds<T>(rounds: usize, mut run: impl FnMut() -> T) -> f64 {
             let (start, before) = (Instant::now(), processor());
             black_box(run());
             let (wall, after) = (start.elapsed().as_secs_f64(), processor());
-            // The system counts in ticks, which are too long for what is over at once.
+            // The system counts in ticks, which are too long for very short measurements.
             before.zip(after).filter(|_| wall > 0.01).map_or(wall, |(before, after)| after - before)
         })
         .collect();
@@ -178,7 +180,7 @@ fn seconds<T>(rounds: usize, mut run: impl FnMut() -> T) -> f64 {
 fn make(height: u64, rng: &mut ChaCha20Rng) -> sotto_core::Result<()> {
     let (rows, items) = ((2 << height) - 2, height as usize);
     let published = CodeSizes { rows, items, copies: 3, buckets: items.div_ceil(2), spare: 0 };
-    // As many spare lookups as make it one.
+    // The least number of spare lookups that makes the code valid.
     let published = (published.spare..=items).map(|spare| CodeSizes { spare, ..published });
     let published = published.into_iter().find(|sizes| sizes.check().is_ok());
     for sizes in [Some(CodeSizes::fit(rows, items)?), published].into_iter().flatten() {
@@ -209,7 +211,8 @@ fn make(height: u64, rng: &mut ChaCha20Rng) -> sotto_core::Result<()> {
             let mut at = 0;
             pass(&mut |sources| {
                 for source in sources {
-                    // Buckets are of one length, and the next begins where the last one began.
+                    // All buckets have the same length, and the next begins where the last one
+                    // began.
                     bucket[at] = table.get(*source as usize).copied().unwrap_or([0; 32]);
                     at += 1;
                     at = if at == bucket.len() { 0 } else { at };

@@ -1,8 +1,9 @@
-//! What tables of keys cost: `cargo run --release -p sotto-layers --example keyword -- [KEYS [PROBES [SLOTS [SEEDS]]]]`.
+//! Measures tables of keys:
+//! `cargo run --release -p sotto-layers --example keyword -- [KEYS [PROBES [SLOTS [SEEDS]]]]`.
 //!
-//! Builds a table of that many keys of 16 bytes with values of 8 for each of some seeds, and prints how long it took, how full
-//! the table is, and how many attempts it took to give every key a place. Looks keys up, too, those that are there and those that
-//! are not.
+//! Builds a table of that many keys of 16 bytes with values of 8 for each of some seeds, and prints
+//! how long it took, how full the table is, and how many attempts it took to place every key. It
+//! also looks up keys that are present and keys that are missing.
 #![forbid(unsafe_code)]
 
 use sotto_core::{Layer, Row};
@@ -30,7 +31,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// A table in the clear, and how long its passes took.
+/// A table in the clear, and the times of its passes.
 struct Table {
     keyword: Keyword,
     rows: Vec<u8>,

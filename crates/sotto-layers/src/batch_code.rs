@@ -1,33 +1,34 @@
-//! Several rows at once (probabilistic batch codes; Angel, Chen, Laine and Setty, S&P 2018): every row is in several of many
-//! small tables, and of each of these one row is fetched.
+//! Several rows at once (probabilistic batch codes; Angel, Chen, Laine and Setty, S&P 2018): every
+//! row is in several of many small tables, and one row of each of these tables is fetched.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
-//! | [`code`] | how many copies and buckets |
-//! | `bound` | how often that fails |
-//! | [`params`] | what a stack says of it, checked |
-//! | [`permutation`] | where the copies lie, without a map |
-//! | [`matching`] | which bucket serves which row |
-//! | [`effort`] | how long that is searched for |
-//! | [`place`] | what lies in each bucket, for who writes it |
+//! | [`code`] | the number of copies and buckets |
+//! | `bound` | the bound on failures |
+//! | [`params`] | the checked parameters in a stack |
+//! | [`permutation`] | the positions of the copies, without a map |
+//! | [`matching`] | assigning buckets to rows |
+//! | [`search_budget`] | the number of steps of that search |
+//! | [`placement`] | the rows of each bucket, for its writer |
 //!
-//! Copy `j` of row `i` is in bucket `p_j(i) mod g` of the `g` buckets that have that copy, at `p_j(i) div g`, for
-//! permutations `p_j` of a public seed.
+//! Copy `j` of row `i` is in bucket `p_j(i) mod g` of the `g` buckets that have that copy, at
+//! `p_j(i) div g`, for permutations `p_j` of a public seed.
 //!
-//! **What is asked** is one row of each bucket, and some rows of the whole table, whatever is wanted and even if it
-//! cannot be had. Buckets that are not needed are asked for a random row, and rows that are wanted twice are fetched
-//! once.
+//! **Lookups** are one row of each bucket, and some rows of the whole table, whatever is requested
+//! and even if the request cannot be served. Unneeded buckets get a random row, and rows that are
+//! requested twice are fetched once.
 //!
-//! **If it fails** ([`Error::ServerUnavailable`]) nobody sees it, as long as nothing is done that would not have been done
-//! otherwise. Ask for some of the rows in the next request that is due anyway; asking at once for what is missing tells
-//! the server that a request failed, and the seed tells everyone which requests do. Who can choose what a client wants
-//! can choose a request that fails, and so can who chooses the seed: a client that acts on the failure where others
-//! look on tells them what it wanted.
+//! **Failures** ([`Error::ServerUnavailable`]) stay invisible as long as they change nothing that a
+//! client does. Request some of the rows in the next request that is due anyway: an immediate
+//! request for the missing rows would show the server that a request failed, and the public seed
+//! shows everyone which requests do. Anyone who can choose a client's requests can choose one that
+//! fails, and so can anyone who chooses the seed: a client that visibly reacts to the failure
+//! reveals its request to them.
 //!
-//! **Time.** The work of [`Layer::plan`] depends on the code alone, not on the rows, on how many are wanted, on which
-//! are the same, nor on whether they can be served; it branches on, and looks up, nothing secret. Two things are not
-//! so: a wrong request is refused at once, before anything is asked; and [`Layer::assemble`] copies the rows from where
-//! they are, by then in the client's own memory.
+//! **Time.** The work of [`Layer::plan`] depends on the code alone, not on the rows, on their
+//! number, on duplicates, nor on whether they can be served; no branch and no index depends on a
+//! secret. There are two exceptions: an invalid request is refused at once, before any lookup; and
+//! [`Layer::assemble`] copies the rows from where they are, by then in the client's own memory.
 
 mod bound;
 pub mod code;
@@ -62,30 +63,31 @@ pub struct BatchCode {
     bucket_rows: u64,
 }
 
-/// What is remembered of a request.
+/// The secret plan of one request.
 #[derive(Debug)]
 pub struct Plan {
-    /// Which lookup has each row that was wanted, [`NONE`] if there was no place.
+    /// For each requested row the number of its lookup, or [`NONE`] if it has none.
     lookups: Zeroizing<Vec<u16>>,
 }
 
 impl BatchCode {
-    /// The code of these sizes and a seed, which is drawn when the table is made and published with it.
+    /// The code of these sizes and a seed, which is drawn when the table is made and published with
+    /// it.
     ///
     /// # Errors
-    /// Those of [`KeywordSizes::check`].
+    /// Those of [`CodeSizes::check`].
     pub fn new(sizes: CodeSizes, seed: &PublicSeed) -> Result<Self> {
         sizes.check()?;
         let permutations = Permutations::new(FeistelDomain::new(sizes.rows), seed);
         Ok(BatchCode { sizes, permutations, bucket_rows: sizes.bucket_rows() })
     }
 
-    /// Its sizes, which are in order.
+    /// The sizes of the code, which are valid.
     pub fn sizes(&self) -> &CodeSizes {
         &self.sizes
     }
 
-    /// Where its copies lie.
+    /// The permutations that place the copies.
     pub fn permutations(&self) -> &Permutations {
         &self.permutations
     }
@@ -95,19 +97,19 @@ impl BatchCode {
         self.bucket_rows
     }
 
-    /// How many buckets there are: those of the first copy, those of the second and so on.
+    /// Number of buckets. Those of the first copy come first, then those of the second, and so on.
     pub fn buckets(&self) -> usize {
         self.sizes.copies * self.sizes.buckets
     }
 
-    /// The request, filled up with rows that are not wanted; and for each where it first stands. All lists are as long as
-    /// the code allows.
+    /// The request, filled up with dummy rows, and for each row the position of its first
+    /// occurrence. All lists have the maximum length that the code allows.
     fn filled(&self, request: &[u64]) -> Result<(Zeroizing<Vec<u64>>, Zeroizing<Vec<u16>>)> {
         let CodeSizes { rows, items, .. } = self.sizes;
         if request.len() > items {
             return Err(Misuse::Rule("no more rows at once than the batch code is made for").into());
         }
-        // All are looked at, wherever the first that is wrong stands.
+        // All are checked, independent of the position of the first invalid one.
         let wrong = request.iter().fold(Choice::from(0), |wrong, index| wrong | !index.ct_lt(&rows));
         if bool::from(wrong)
             && let Some(index) = request.iter().copied().find(|index| *index >= rows)
@@ -132,7 +134,7 @@ impl BatchCode {
 impl Layer for BatchCode {
     /// Numbers of rows, in any order and not necessarily different.
     type Request = [u64];
-    /// These rows, in the same order.
+    /// The requested rows, in the order of the request.
     type Reply = Vec<Row>;
     type Plan = Plan;
 
@@ -156,7 +158,7 @@ impl Layer for BatchCode {
             (0u16..).zip(first.iter_mut()).zip(wanted.iter_mut()).zip(&*firsts)
         {
             let real = u64::conditional_select(&0, &u64::MAX, wanted.ct_lt(&rows));
-            // What is not wanted has copies too, of row 0, and no use for them.
+            // Dummy entries have copies too, those of row 0, and do not use them.
             *wanted &= real;
             *first = same(i, *place) & real as u16;
         }
@@ -209,9 +211,9 @@ impl Layer for BatchCode {
     }
 }
 
-/// `x` under a mask of ones, `y` under one of zeros.
+/// `x` under a mask of ones, and `y` under one of zeros.
 fn chosen(mask: u16, x: u64, y: u64) -> u64 {
-    // All bits of the mask are the same, so its sign is all of it.
+    // All bits of the mask are the same, so its sign determines it.
     let mask = i64::from(mask as i16) as u64;
     x & mask | y & !mask
 }

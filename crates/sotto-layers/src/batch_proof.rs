@@ -1,8 +1,10 @@
-//! Merkle proofs out of one table of all hashes: a proof's siblings are some of its rows, which a batch code fetches at once.
+//! Merkle proofs from one table of all hashes: a proof's siblings are some of its rows, which a
+//! batch code fetches at once.
 //!
-//! `Compose<BatchProof, BatchCode>` is what colorings are compared with in the papers on them: it does without a coloring, for
-//! more rows at the server and more lookups. Rows lie in the order in which hashes become known, so a longer log only appends; a
-//! new number of rows moves all of them around in the buckets all the same.
+//! `Compose<BatchProof, BatchCode>` is the alternative that papers compare colorings with: it needs
+//! no coloring, and costs more rows at the server and more lookups. Rows are in the order in which
+//! hashes become known, so a longer log only appends; but a new number of rows moves all of them in
+//! the buckets.
 
 use crate::dummy_rows;
 use sotto_core::{CryptoRng, Misuse, Result, Row};
@@ -12,30 +14,32 @@ use subtle::{ConditionallySelectable, ConstantTimeGreater};
 /// Bytes of a row.
 pub const ROW_BYTES: usize = size_of::<Hash>();
 
-/// The proofs of a log of some length.
+/// The batch proof layer of a log with some length.
 #[derive(Debug)]
 pub struct BatchProof {
     peaks: Peaks,
 }
 
-/// What is remembered of a leaf.
+/// The secret plan of one leaf.
 #[derive(Debug)]
 pub struct Plan {
     leaf: u64,
 }
 
-/// Rows of a log: its complete nodes, without the root, which everybody knows. A log of one leaf has a row all the same.
+/// Rows of a log: its complete nodes, without the root, which is public. A log of one leaf has one
+/// row too.
 pub fn rows(leaves: u64) -> u64 {
     let nodes = before(leaves);
     if leaves.is_power_of_two() && nodes > 1 { nodes - 1 } else { nodes }
 }
 
-/// Rows that a proof takes: one for each level, and at least one.
+/// Rows of a proof: one for each level, and at least one.
 pub fn height(leaves: u64) -> usize {
     proof::height(leaves).max(1)
 }
 
-/// Nodes that are complete once there are so many leaves: each leaf completes one, and two subtrees of one size another.
+/// Number of nodes that are complete with `leaves` leaves: each leaf completes one, and two
+/// subtrees of one size complete another.
 fn before(leaves: u64) -> u64 {
     2 * leaves - u64::from(leaves.count_ones())
 }
@@ -44,7 +48,8 @@ impl BatchProof {
     /// Proofs in a log with these peaks.
     ///
     /// # Errors
-    /// [`Misuse::Rule`] if the log is empty or has more than 2^39 leaves, whose nodes are as many as a batch code has rows.
+    /// [`Misuse::Rule`] if the log is empty or has more than 2^39 leaves, whose nodes are the
+    /// maximum number of a batch code's rows.
     pub fn new(peaks: Peaks) -> Result<Self> {
         if !(1..=1 << 39).contains(&peaks.leaves()) {
             return Err(Misuse::Rule("a log of 1 to 2^39 leaves").into());
@@ -54,7 +59,7 @@ impl BatchProof {
 }
 
 impl sotto_core::Layer for BatchProof {
-    /// A leaf's number.
+    /// The number of a leaf.
     type Request = u64;
     /// The inclusion proof, from the leaf up: RFC 6962, 2.1.1.
     type Reply = Vec<Hash>;
@@ -76,7 +81,7 @@ impl sotto_core::Layer for BatchProof {
             // The sibling is complete with leaf `end - 1`, after the `level` nodes under it that the leaf completes too.
             let end = ((leaf >> level ^ 1) + 1) << level;
             let wanted = before(end - 1) + level as u64;
-            // One that is not complete is in no row.
+            // An incomplete sibling is in no row.
             u64::conditional_select(&wanted, &dummy_rows::row(all, rng), end.ct_gt(&leaves))
         };
         let rows = (0..proof::height(leaves)).map(row).collect::<Vec<_>>();

@@ -1,15 +1,15 @@
-//! Merkle proofs by color (TreePIR, Dau and others): the log's hashes in a table for each color, and for a proof one
-//! lookup in every one of them.
+//! Merkle proofs by color (TreePIR, Dau and others): the log's hashes are in one table for each
+//! color, and a proof takes one lookup in every one of them.
 //!
-//! A log of `n` leaves lies in a tree of `2^H`, whose coloring is fixed. Every color's rows are written in the order
-//! in which their hashes become known, so a longer log only appends. The *top* layers may be public, since they are few
-//! hashes: then each subtree under them is colored alike, one subtree's rows after the other's, and there are fewer
-//! lookups.
+//! A log of `n` leaves is in a tree of `2^H`, whose coloring is fixed. Every color's rows are
+//! written in the order in which their hashes become known, so a longer log only appends. The *top*
+//! layers may be public, since they are few hashes: then each subtree under them is colored alike,
+//! one subtree's rows after the other's, and there are fewer lookups.
 //!
-//! A color that has no row yet has one all the same, of zeros, since no table is empty.
+//! A color without rows has one row of zeros, since no table is empty.
 //!
-//! Which siblings a leaf has depends on the leaf where the log's length is no power of two. Every color is asked all
-//! the same, for a row drawn at random.
+//! In a log whose length is no power of two, the number of a leaf's siblings depends on the leaf.
+//! Every color gets a lookup all the same, of a row drawn at random if need be.
 
 use crate::dummy_rows;
 use sotto_core::{ExpectOrDefault, Misuse, PeerMisbehaved, Result, Row};
@@ -21,31 +21,32 @@ use subtle::{ConditionallySelectable, ConstantTimeEq, ConstantTimeGreater};
 /// Bytes of a row.
 pub const ROW_BYTES: usize = size_of::<Hash>();
 
-/// The proofs of a log of some length.
+/// The color proof layer of a log with some length.
 #[derive(Debug)]
 pub struct ColorProof {
-    /// Of each subtree under the public layers.
+    /// The coloring of each subtree under the public layers.
     coloring: Coloring,
     peaks: Peaks,
     /// Complete nodes of the public layers, the topmost layer (that of the root's children) first, from left to right.
     public: Vec<Vec<Hash>>,
 }
 
-/// What is remembered of a leaf.
+/// The secret plan of one leaf.
 #[derive(Debug)]
 pub struct Plan {
     leaf: u64,
-    /// Which lookup has the sibling at each level, from the leaf up.
+    /// The number of the lookup of each level's sibling, from the leaf up.
     lookups: Vec<u8>,
 }
 
 impl ColorProof {
-    /// Proofs in a log with these peaks. `coloring` is that of a subtree; `public` has the complete nodes of each layer above
-    /// the subtrees, from the root's children down.
+    /// Proofs in a log with these peaks. `coloring` is that of a subtree; `public` has the complete
+    /// nodes of each layer above the subtrees, from the root's children down.
     ///
     /// # Errors
-    /// [`Misuse::Rule`] if the log is empty or longer than the tree, or the coloring is not a binary tree's;
-    /// [`PeerMisbehaved::Count`] if a public layer has another number of hashes than the log's length says.
+    /// [`Misuse::Rule`] if the log is empty or longer than the tree, or the coloring is not a
+    /// binary tree's; [`PeerMisbehaved::Count`] if a public layer has another number of hashes than
+    /// the log's length gives.
     pub fn new(coloring: Coloring, peaks: Peaks, public: Vec<Vec<Hash>>) -> Result<Self> {
         let shape = coloring.shape();
         let height = shape.height() + public.len();
@@ -61,12 +62,12 @@ impl ColorProof {
         Ok(ColorProof { coloring, peaks, public })
     }
 
-    /// The tree under each node of the lowest public layer.
+    /// The shape of the tree under each node of the lowest public layer.
     pub fn subtree(&self) -> PerfectTree {
         self.coloring.shape()
     }
 
-    /// The hash at a public level, or of anything if nothing complete is there.
+    /// The sibling's hash at a public level; any hash if no complete node is there.
     fn public_sibling(&self, leaf: u64, level: usize) -> Hash {
         let layer = (self.subtree().height() + self.public.len()).checked_sub(level + 1);
         let layer = layer.and_then(|layer| self.public.get(layer)).map_or(&[][..], Vec::as_slice);
@@ -74,7 +75,7 @@ impl ColorProof {
     }
 }
 
-/// Rows of each color, in a log of so many leaves.
+/// Rows of each color, in a log of `leaves` leaves.
 pub(crate) fn shards(coloring: &Coloring, leaves: u64) -> Vec<u64> {
     let layers = coloring.shape().height();
     let (whole, rest) = (leaves >> layers, leaves & ((1 << layers) - 1));
@@ -83,7 +84,7 @@ pub(crate) fn shards(coloring: &Coloring, leaves: u64) -> Vec<u64> {
 }
 
 impl sotto_core::Layer for ColorProof {
-    /// A leaf's number.
+    /// The number of a leaf.
     type Request = u64;
     /// The inclusion proof, from the leaf up: RFC 6962, 2.1.1.
     type Reply = Vec<Hash>;
@@ -104,7 +105,8 @@ impl sotto_core::Layer for ColorProof {
         let (subtree, within) = (leaf >> layers, leaf & ((1 << layers) - 1));
         let places = self.coloring.secret_copath(within)?;
         let mut rows: Vec<u64> = self.shards().into_iter().map(|rows| dummy_rows::row(rows, rng)).collect();
-        // From the leaf up. Each place's color is secret, so every row is written, most of them with what they were.
+        // From the leaf up. The color of each slot is secret, so every entry is written, most of
+        // them with their old value.
         for (level, place) in places.iter().rev().enumerate() {
             let incomplete = (((leaf >> level ^ 1) + 1) << level).ct_gt(&leaves);
             for ((color, row), size) in (0u8..).zip(&mut rows).zip(self.coloring.sizes()) {

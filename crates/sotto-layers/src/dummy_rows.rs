@@ -1,8 +1,8 @@
-//! Rows that nobody asked for.
+//! Random dummy rows, for lookups that only keep their number constant.
 
 use rand_core::CryptoRng;
 
-/// A row below `rows`, off from uniform by less than 2^-64; 0 where there is none.
+/// A random row below `rows`, within 2^-64 of uniform; 0 if there is none.
 pub fn row(rows: u64, rng: &mut dyn CryptoRng) -> u64 {
     let wide = u128::from(rng.next_u64()) << 64 | u128::from(rng.next_u64());
     // The upper half of a product of 192 bits.

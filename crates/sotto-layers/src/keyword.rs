@@ -1,36 +1,38 @@
-//! Values by key: a cuckoo table, of which a lookup fetches the few rows where the key may lie.
+//! Values by key: a cuckoo table, of which a lookup fetches the few rows that may have the key.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
-//! | [`params`] | what a catalog says of such a table, checked |
+//! | [`params`] | the checked parameters of such a table in a catalog |
 //! | `tag` | keys to tags, and tags to rows |
-//! | [`cuts`] | one row for each key, where that is public |
-//! | [`band`] | keys in sums of rows, for schemes that add rows up |
-//! | `slot` | how a key's tag and value lie in a row, and how they are found there |
-//! | [`many`] | several keys in one request, over a batch code |
-//! | [`build`] | the server's half: keys to places, in two passes over the data |
-//! | [`counted`] | what a table takes, by how many keys there are |
-//! | `crowd` | how many rows so many keys need, and the moves that make room |
-//! | [`edit`] | the server's half: values changed and keys added, row by row |
+//! | [`row_bounds`] | one row for each key, with public row bounds |
+//! | [`band`] | keys in sums of rows, for schemes that add rows |
+//! | `slot` | a key's tag and value in a row, and finding them there |
+//! | [`multi_key`] | several keys in one request, over a batch code |
+//! | [`build`] | the server's half: placing keys, in two passes over the data |
+//! | [`sizing`] | the sizes of a table, by its number of keys |
+//! | `occupancy` | the number of rows for a number of keys, and the moves that place every key |
+//! | [`edit`] | the server's half: changing values and adding keys, row by row |
 //! | [`form`] | one spelling for each key: domains, addresses, text, digests |
 //!
-//! A key's *tag* is a hash of it, and each row has a few *slots*, each with room for a tag and a value. The tag says in
-//! which rows the key may lie, one row in each part of the table (*probes*), and the builder moves keys around
-//! until everyone has a place (Pagh and Rodler, *Cuckoo Hashing*, 2004; with several slots, Dietzfelbinger and Weidling, 2007).
-//! With one probe there is nothing to choose from, and the builder says instead where rows begin ([`cuts`]). Or a key's slot is
-//! the sum of a few rows ([`band`]).
+//! A key's *tag* is a hash of it, and each row has a few *slots*, each for a tag and a value. The
+//! tag determines the rows that may have the key, one row in each part of the table (*probes*), and
+//! the builder moves keys until every key has a slot (Pagh and Rodler, *Cuckoo Hashing*, 2004; with
+//! several slots, Dietzfelbinger and Weidling, 2007). With one probe there is no choice, and the
+//! builder chooses the bounds of rows instead ([`row_bounds`]). Or a key's slot is the sum of a few
+//! rows ([`band`]).
 //!
-//! **What is asked tells nothing.** A lookup fetches as many rows for a key that is missing as for one that is there, and it
-//! compares the tag with every slot of every row that came, always with the same work.
+//! **Lookups reveal nothing.** A lookup fetches as many rows for a missing key as for a present
+//! one, and it compares the tag with every slot of every fetched row, always with the same work.
 //!
-//! **Wrong answers.** A missing key is taken for a present one if their tags are equal. Rows follow from the tag, so that
-//! happens if any key of the table has that tag: with probability of at most the number of slots, times 2, over 2^(8 *
-//! `tag_bytes`), where the 2 is for the one tag that two hashes share. Builders choose the tag so that this is at most 2^-64,
-//! and nobody accepts parameters where it is above 2^-40. Present keys are always found.
+//! **Wrong answers.** A missing key is taken for a present one if their tags are equal. Rows follow
+//! from the tag, so that happens if any key of the table has that tag: with probability of at most
+//! the number of slots, times 2, over 2^(8 * `tag_bytes`), where the 2 is for the one tag that two
+//! hashes share. Builders choose the tag such that this is at most 2^-64, and parameters where it
+//! is above 2^-40 are refused. Present keys are always found.
 //!
-//! The seed of the hash is public. Who chooses keys after it is known can search for two keys of one tag, at the price of
-//! 2^(4 * `tag_bytes`) hashes, or for a missing key that seems present at 2^(8 * `tag_bytes`) over the number of keys. 16 bytes
-//! of tag put both out of reach.
+//! The seed of the hash is public. Anyone who chooses keys after it is known can search for two
+//! keys of one tag, at the price of 2^(4 * `tag_bytes`) hashes, or for a missing key that seems
+//! present, at 2^(8 * `tag_bytes`) over the number of keys. 16 bytes of tag put both out of reach.
 
 pub mod band;
 pub mod build;
@@ -64,7 +66,7 @@ pub const NAME: &str = "keyword/1";
 /// A key in its [`KeyForm`]. Wiped on drop.
 pub type Key = Zeroizing<Vec<u8>>;
 
-/// What a key stands for. Wiped on drop.
+/// The value of a key. Wiped on drop.
 pub type Value = Row;
 
 /// Lookups of keys in a table of these parameters.
@@ -74,7 +76,7 @@ pub struct Keyword {
     hash: KeyHash,
 }
 
-/// What is remembered of a key. Wiped on drop.
+/// The secret plan of one key. Wiped on drop.
 #[derive(Debug)]
 pub struct Plan {
     digest: Zeroizing<KeyDigest>,
@@ -82,37 +84,38 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Which rows are added up, from the one that was planned for on, in tables whose keys lie in sums; the lowest bit first.
+    /// The mask of the rows to add, from the planned row on, in tables whose keys are sums of rows;
+    /// the lowest bit is the first row.
     pub fn row_mask(&self) -> Option<u128> {
         self.ones.as_deref().copied()
     }
 }
 
 impl Keyword {
-    /// A table with these parameters.
+    /// The layer of a table with these parameters.
     ///
     /// # Errors
-    /// As [`Params::check`].
+    /// Those of [`Params::check`].
     pub fn new(params: Params) -> Result<Self> {
         params.check()?;
         let hash = KeyHash::new(&params.seed, params.key_bytes);
         Ok(Keyword { params, hash })
     }
 
-    /// Reads the parameters that a catalog gives. Total: any bytes give a layer or an error.
+    /// Reads the parameters of a catalog. Total: any bytes give a layer or an error.
     ///
     /// # Errors
-    /// As [`Params::check`].
+    /// Those of [`Params::check`].
     pub fn parse(params: &[u8]) -> Result<Self> {
         Keyword::new(Params::parse(params)?)
     }
 
-    /// The parameters.
+    /// The parameters of the table.
     pub fn params(&self) -> &Params {
         &self.params
     }
 
-    /// The hash of a key that can be asked for.
+    /// The hash of a key; an error if no key can have its length.
     fn digest(&self, key: &[u8]) -> Result<Zeroizing<KeyDigest>> {
         if key.is_empty() {
             return Err(Misuse::Rule("an empty key stands for nothing").into());
@@ -121,7 +124,7 @@ impl Keyword {
         digest.ok_or_else(|| Misuse::Rule("the key is longer than any key of the table").into())
     }
 
-    /// The same with these tries of strips, as they were solved.
+    /// The layer with the seeds of its strips, as they were found when the strips were solved.
     pub fn with_tries(mut self, tries: Vec<u8>) -> Self {
         if let Some(band) = &mut self.params.band {
             band.tries = band::StripSeeds(tries);
@@ -129,7 +132,7 @@ impl Keyword {
         self
     }
 
-    /// The rows where a key may lie, one in each part of the table; the strip that it is of.
+    /// The rows that may have a key, one in each part of the table; for a band, its strip.
     fn rows(&self, digest: KeyDigest) -> impl Iterator<Item = u64> + use<> {
         let Params { probes, rows, attempt, .. } = self.params;
         let part = rows / u64::from(probes);
@@ -138,7 +141,7 @@ impl Keyword {
         (0..probes).map(move |probe| u64::from(probe) * part + row(probe))
     }
 
-    /// Whether a key may lie in a row, for whoever has no key to hide.
+    /// Whether a row may have a key, for public keys.
     fn may_lie(&self, digest: KeyDigest, row: u64) -> bool {
         match &self.params.cuts {
             Some(cuts) => cuts.row_of_public(digest, self.params.attempt) == row,
@@ -146,12 +149,12 @@ impl Keyword {
         }
     }
 
-    /// The strip that a key is of. Every strip is looked at.
+    /// The strip of a key. Every strip is read.
     fn strip(&self, digest: KeyDigest) -> u64 {
         self.rows(digest).next().unwrap_or(0)
     }
 
-    /// What the fetched rows say of a key.
+    /// Reads a key's value from the fetched rows.
     fn read(&self, digest: KeyDigest, rows: &[Row]) -> Result<Option<Value>> {
         if let (Some(band), [sum]) = (&self.params.band, rows) {
             let slot = band.slot(&self.params, self.strip(digest), sum)?;
@@ -171,7 +174,7 @@ impl Keyword {
 impl sotto_core::Layer for Keyword {
     /// A key in its form.
     type Request = [u8];
-    /// Its value, or `None` if the table does not have the key.
+    /// The value of the key, or `None` if the table does not have it.
     type Reply = Option<Value>;
     type Plan = Plan;
 
@@ -183,8 +186,9 @@ impl sotto_core::Layer for Keyword {
         vec![0; self.params.probes as usize]
     }
 
-    /// The generator is not drawn from: a key's rows are its own, whether it is there or not. Where keys lie in sums of rows, the
-    /// row is the first of them, and [`Plan::ones`] says which they are.
+    /// Does not use the generator: a key's rows are fixed, whether it is present or not. Where keys
+    /// are sums of rows, the planned row is the first of them, and [`Plan::row_mask`] has the
+    /// others.
     fn plan(&self, key: &[u8], _: &mut dyn CryptoRng) -> Result<(Vec<u64>, Plan)> {
         let digest = self.digest(key)?;
         let Some(band) = &self.params.band else {

@@ -1,14 +1,14 @@
-//! Which rows a request needs, whatever scheme fetches them.
+//! Layers: the rows that a request needs, independent of the scheme that fetches them.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
-//! | [`color`] | Merkle proofs: one row of each color (TreePIR) |
-//! | [`tile`] | Merkle proofs: one or two tiles of 256 hashes |
-//! | [`keyword`] | values by key: the rows where the key may lie (cuckoo hashing) |
-//! | [`node`] | Merkle proofs: rows of one table of all hashes, by a batch code |
-//! | [`pbc`] | several rows at once (batch codes) |
-//! | [`design`] | how a log is laid out for proofs, as a stack says it |
-//! | [`draw`] | rows that nobody asked for |
+//! | [`color_proof`] | Merkle proofs: one row of each color (TreePIR) |
+//! | [`tile_proof`] | Merkle proofs: one or two tiles of 256 hashes |
+//! | [`batch_proof`] | Merkle proofs: rows of one table of all hashes, by a batch code |
+//! | [`keyword`] | values by key: the rows that may have the key (cuckoo hashing) |
+//! | [`batch_code`] | several rows at once (batch codes) |
+//! | [`proof_layout`] | the layout of a log for proofs, as a stack describes it |
+//! | [`dummy_rows`] | random rows for lookups that only keep their number constant |
 #![forbid(unsafe_code)]
 
 pub mod batch_code;

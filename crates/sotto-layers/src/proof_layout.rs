@@ -1,4 +1,4 @@
-//! How a log is laid out for proofs, as a stack's `layers` say it: which layer, of which shape.
+//! The layout of a log for proofs, as a stack's `layers` describe it: the layer and its shape.
 //!
 //! | layer | lookups | rows |
 //! |---|---|---|
@@ -6,7 +6,9 @@
 //! | `tree-tile/1` | one for each level of tiles | 8,192 bytes |
 //! | `tree-pbc/1` | those of a batch code | 32 bytes |
 //!
-//! The stack's files are the same for all: `checkpoint`, the log's signed note; `peaks`, one hash for each bit of the log's
+//! The stack's files are the same for all: `checkpoint`, the log's signed note; `peaks`, one hash
+//! for each bit of the log's length, the largest subtree's first; `public`, all hashes that are in
+//! no table.
 //! length, the largest subtree's first; `public`, whatever hashes are in no table.
 
 use crate::batch_code::BatchCode;
@@ -21,50 +23,51 @@ use sotto_prg::PublicSeed;
 use sotto_tree::log::{Hash, Peaks};
 use sotto_tree::{Coloring, PerfectTree};
 
-/// A layout for a log of some length.
+/// The layout of a log for proofs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProofLayout {
     /// A table for each color.
     Color {
-        /// Layers of each subtree that is colored: as many colors.
+        /// Colored layers of each subtree, which is also the number of colors.
         layers: u8,
         /// Public layers above, beginning with the root's children.
         public: u8,
     },
     /// A table for each level of tiles.
     Tile {
-        /// 1 or 2.
+        /// Levels of tiles, 1 or 2.
         levels: u8,
     },
-    /// A table for each bucket of a batch code over all nodes: one row for each level of the log at once.
+    /// A table for each bucket of a batch code over all nodes: one row for each level of the log at
+    /// once.
     Batch(BatchLayout),
 }
 
-/// What a log's length leaves open of a batch code over its nodes.
+/// The parameters of a batch code over a log's nodes that do not follow from the log's length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BatchLayout {
-    /// Buckets in which each row lies.
+    /// Copies of each row, in one bucket each.
     pub copies: usize,
     /// Buckets among which a copy is divided.
     pub buckets: usize,
     /// Lookups in the table of all nodes.
     pub spare: usize,
-    /// Where the copies lie.
+    /// The seed of the permutations that place the copies.
     pub seed: PublicSeed,
 }
 
 impl BatchLayout {
-    /// The cheapest for a log of so many leaves.
+    /// The cheapest batch code for a log of `leaves` leaves.
     ///
     /// # Errors
-    /// Those of [`KeywordSizes::fit`].
+    /// Those of [`CodeSizes::fit`].
     pub fn fit(leaves: u64, seed: PublicSeed) -> Result<Self> {
         let CodeSizes { copies, buckets, spare, .. } =
             CodeSizes::fit(batch_proof::rows(leaves), batch_proof::height(leaves))?;
         Ok(BatchLayout { copies, buckets, spare, seed })
     }
 
-    /// All its numbers, for a log of so many leaves.
+    /// The sizes of the code, for a log of `leaves` leaves.
     pub fn sizes(self, leaves: u64) -> CodeSizes {
         let BatchLayout { copies, buckets, spare, .. } = self;
         CodeSizes {
@@ -76,23 +79,23 @@ impl BatchLayout {
         }
     }
 
-    /// The code over the nodes of a log of so many leaves.
+    /// The code over the nodes of a log of `leaves` leaves.
     ///
     /// # Errors
-    /// Those of [`KeywordSizes::check`]: a log that grows may outgrow its buckets.
+    /// Those of [`CodeSizes::check`]: a log that grows may outgrow its buckets.
     pub fn over(self, leaves: u64) -> Result<BatchCode> {
         BatchCode::new(self.sizes(leaves), &self.seed)
     }
 }
 
-/// The layer of a design, over a log.
+/// The layer of a layout, over a log.
 #[derive(Debug)]
 pub enum ProofLayer {
-    /// See [`Color`].
+    /// Proofs by color, see [`ColorProof`].
     Color(ColorProof),
-    /// See [`Tile`].
+    /// Proofs by tile, see [`TileProof`].
     Tile(TileProof),
-    /// See [`BatchProof`].
+    /// Proofs by a batch code, see [`BatchProof`].
     Batch(Box<Compose<BatchProof, BatchCode>>),
 }
 
@@ -135,7 +138,7 @@ impl ProofLayout {
         }
     }
 
-    /// The layer's parameters, for a log of so many leaves.
+    /// The layer's parameters, for a log of `leaves` leaves.
     pub fn params(self, leaves: u64) -> Value {
         match self {
             ProofLayout::Color { layers, public } => {
@@ -148,10 +151,10 @@ impl ProofLayout {
         }
     }
 
-    /// Back from name and parameters, with the log's length.
+    /// Parses the name and the parameters of a layer; also returns the log's length.
     ///
     /// # Errors
-    /// [`PeerMisbehaved::Malformed`] for another layer, or parameters that are none.
+    /// [`PeerMisbehaved::Malformed`] for another layer, or invalid parameters.
     pub fn parse(name: &str, params: &Value) -> Result<(Self, u64)> {
         let refuse = |why: String| PeerMisbehaved::Malformed { what: "a log's layer", why };
         let none = |e: serde_json::Error| refuse(e.to_string());
@@ -193,7 +196,8 @@ impl ProofLayout {
         }
     }
 
-    /// The levels of a log of so many leaves whose complete nodes are public, in the order in which `public` has them.
+    /// The levels of a log of `leaves` leaves whose complete nodes are public, in the order of
+    /// `public`.
     pub fn public_levels(self) -> Vec<u8> {
         match self {
             ProofLayout::Color { layers, public } => (layers..layers.saturating_add(public)).rev().collect(),
@@ -202,11 +206,11 @@ impl ProofLayout {
         }
     }
 
-    /// Rows of each of its tables, in a log of so many leaves.
+    /// Rows of each of the layout's tables, in a log of `leaves` leaves.
     ///
     /// # Errors
-    /// [`ParamsError::Field`](sotto_core::ParamsError::Field) for a tree of other than 1 to 40 layers; those of
-    /// [`KeywordSizes::check`].
+    /// [`ParamsError::Field`](sotto_core::ParamsError::Field) for a tree of other than 1 to 40
+    /// layers; those of [`CodeSizes::check`].
     pub fn shards(self, leaves: u64) -> Result<Vec<u64>> {
         match self {
             ProofLayout::Color { layers, .. } => {
@@ -217,10 +221,10 @@ impl ProofLayout {
         }
     }
 
-    /// The table of each lookup of a proof, in a log of so many leaves.
+    /// The table of each lookup of a proof, in a log of `leaves` leaves.
     ///
     /// # Errors
-    /// Those of [`KeywordSizes::check`].
+    /// Those of [`CodeSizes::check`].
     pub fn visits(self, leaves: u64) -> Result<Vec<usize>> {
         match self {
             ProofLayout::Color { layers: tables, .. } | ProofLayout::Tile { levels: tables } => {
@@ -230,8 +234,9 @@ impl ProofLayout {
         }
     }
 
-    /// How many of its first tables have about as many rows as each other and are visited once: a scheme that asks for a row of
-    /// each bucket has all of them in one table. Levels of tiles are of different lengths.
+    /// Number of first tables that have about equally many rows and are visited once each: a scheme
+    /// that fetches a row of each bucket has all of them in one table. Levels of tiles are of
+    /// different lengths.
     pub fn alike(self) -> usize {
         match self {
             ProofLayout::Color { layers, .. } => layers.into(),
@@ -240,15 +245,16 @@ impl ProofLayout {
         }
     }
 
-    /// Hashes of its public levels, in a log of so many leaves.
+    /// Number of hashes of the public levels, in a log of `leaves` leaves.
     pub fn public_hashes(self, leaves: u64) -> u64 {
         self.public_levels().iter().map(|level| leaves.checked_shr((*level).into()).unwrap_or(0)).sum()
     }
 
-    /// The layer, with what is public of the log.
+    /// The layer over a log, with its public hashes.
     ///
     /// # Errors
-    /// [`PeerMisbehaved::Count`] if `public` has other than as many hashes as the log's length says, and those of the layers.
+    /// [`PeerMisbehaved::Count`] if the number of `public` hashes does not fit the log's length,
+    /// and those of the layers.
     pub fn proofs(self, peaks: Peaks, public: &[Hash]) -> Result<ProofLayer> {
         let leaves = peaks.leaves();
         match self {

@@ -1,13 +1,14 @@
-//! Merkle proofs by tile (the hash tiles of C2SP tlog-tiles): a row is 256 hashes of one level, which are a subtree's leaves, so
-//! that one lookup gives eight layers of a proof, and at the lowest level the leaf's own hash with them.
+//! Merkle proofs by tile (the hash tiles of C2SP tlog-tiles): a row is 256 hashes of one level,
+//! which are a subtree's leaves, so that one lookup gives eight layers of a proof, and at the
+//! lowest level the leaf's own hash with them.
 //!
 //! | levels of tiles | lookups | public |
 //! |---|---|---|
 //! | 1 | one tile of leaves | hashes from level 8 on, one for each 256 leaves |
 //! | 2 | that, and one tile of hashes of level 8 | hashes from level 16 on, one for each 65,536 leaves |
 //!
-//! Full tiles never change, and a longer log appends some; its last tile of each level may be shorter, and then its row
-//! ends in zeros.
+//! Full tiles never change, and a longer log appends some; its last tile of each level may be
+//! shorter, and then its row ends in zeros.
 
 use sotto_core::{Misuse, PeerMisbehaved, Result, Row};
 use sotto_tree::log::hash::{node, pick};
@@ -20,10 +21,10 @@ const LAYERS: usize = 8;
 const WIDTH: usize = 1 << LAYERS;
 /// Bytes of a row.
 pub const ROW_BYTES: usize = WIDTH * size_of::<Hash>();
-/// Most levels of tiles.
+/// Maximum levels of tiles.
 const MAX_LEVELS: usize = 2;
 
-/// The proofs of a log of some length.
+/// The tile proof layer of a log with some length.
 #[derive(Debug)]
 pub struct TileProof {
     levels: usize,
@@ -32,28 +33,29 @@ pub struct TileProof {
     public: Vec<Vec<Hash>>,
 }
 
-/// A leaf, and the way from it to the root.
+/// A leaf, and the path from it to the root.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProvedLeaf {
-    /// The leaf's hash. Whether the proof leads from it to the root is for [`proof::verify`] to say.
+    /// The leaf's hash. [`proof::verify`] checks whether the proof leads from it to the root.
     pub leaf: Hash,
-    /// From the leaf up: RFC 6962, 2.1.1.
+    /// The inclusion proof, from the leaf up: RFC 6962, 2.1.1.
     pub proof: Vec<Hash>,
 }
 
-/// What is remembered of a leaf.
+/// The secret plan of one leaf.
 #[derive(Debug)]
 pub struct Plan {
     leaf: u64,
 }
 
 impl TileProof {
-    /// Proofs in a log with these peaks: one or two levels of tiles, and all complete nodes of the first level above
-    /// them, from left to right.
+    /// Proofs in a log with these peaks: one or two levels of tiles, and all complete nodes of the
+    /// first level above them, from left to right.
     ///
     /// # Errors
-    /// [`Misuse::Rule`] if the log is empty or has more than 2^40 leaves, or for another number of levels;
-    /// [`PeerMisbehaved::Count`] if there are other than as many public nodes as the log's length says.
+    /// [`Misuse::Rule`] if the log is empty or has more than 2^40 leaves, or for another number of
+    /// levels; [`PeerMisbehaved::Count`] if the number of public nodes does not fit the log's
+    /// length.
     pub fn new(levels: usize, peaks: Peaks, public: Vec<Hash>) -> Result<Self> {
         if peaks.leaves() == 0 || peaks.leaves() > 1 << 40 || !(1..=MAX_LEVELS).contains(&levels) {
             return Err(Misuse::Rule("a log of 1 to 2^40 leaves, and one or two levels of tiles").into());
@@ -66,13 +68,13 @@ impl TileProof {
     }
 }
 
-/// Tiles of each level, in a log of so many leaves.
+/// Tiles of each level, in a log of `leaves` leaves.
 pub(crate) fn shards(levels: usize, leaves: u64) -> Vec<u64> {
     (0..levels).map(|level| (leaves >> (LAYERS * level)).div_ceil(WIDTH as u64).max(1)).collect()
 }
 
 impl sotto_core::Layer for TileProof {
-    /// A leaf's number.
+    /// The number of a leaf.
     type Request = u64;
     type Reply = ProvedLeaf;
     type Plan = Plan;
@@ -85,8 +87,8 @@ impl sotto_core::Layer for TileProof {
         (0..self.levels).collect()
     }
 
-    /// Above the lowest level the leaf's tile may have no complete node yet; then the last one is asked for, as for any leaf
-    /// near the log's end.
+    /// Above the lowest level the leaf's tile may have no complete node yet; then the last tile is
+    /// fetched, as for any leaf near the log's end.
     fn plan(&self, leaf: &u64, _: &mut dyn rand_core::CryptoRng) -> Result<(Vec<u64>, Plan)> {
         let leaves = self.peaks.leaves();
         proof::check(*leaf, leaves)?;
@@ -112,7 +114,7 @@ impl sotto_core::Layer for TileProof {
             let at = leaf >> (LAYERS * t) & (WIDTH as u64 - 1);
             let here = complete.iter_mut().skip(LAYERS * t);
             for ((layer, sibling), l) in above(tile.to_vec()).iter().zip(here).zip(0..LAYERS) {
-                // Whatever is not complete is made of zeros, and not looked at.
+                // Incomplete nodes are made of zeros, and their values are not used.
                 *sibling = pick(layer, at >> l ^ 1);
             }
             if t == 0 {
@@ -128,7 +130,7 @@ impl sotto_core::Layer for TileProof {
     }
 }
 
-/// A level's nodes, and all complete ones above.
+/// A level's nodes, and all complete nodes above them.
 fn above(nodes: Vec<Hash>) -> Vec<Vec<Hash>> {
     let mut levels = vec![nodes];
     while let Some(below) = levels.last().filter(|below| below.len() > 1) {

@@ -1,41 +1,44 @@
-//! How often a code fails, at most.
+//! An upper bound on the failure probability of a code.
 //!
-//! *The bound.* A request cannot be served if and only if, for some `k`, there are `k` of its items whose copies lie in
-//! no more than `t = k - s - 1` buckets (Hall, with `s` rows fetched from the whole table). Where the search for a matching
-//! needs slack ([`super::effort`]), `t` is larger by as much. These are `t_1` buckets of
-//! the first copy and so on, each at least one, which sum to `t`. A permutation puts `k` items into `t_j` given buckets
-//! of its `g`, which have `c` of its `P` places each, with probability `(t_j c)(t_j c - 1) ... / P (P - 1) ...`, `k`
-//! factors, so at most `(t_j c / P)^k`; the permutations are independent. So over the seed a request fails with
+//! *The bound.* A request cannot be served if and only if, for some `k`, there are `k` of its items
+//! whose copies are in no more than `t = k - s - 1` buckets (Hall, with `s` rows fetched from the
+//! whole table). Where the search for a matching needs slack ([`super::search_budget`]), `t` is
+//! larger by that. These are `t_1` buckets of the first copy and so on, each at least one, which
+//! sum to `t`. A permutation puts `k` items into `t_j` given buckets of its `g`, which have `c` of
+//! its `P` places each, with probability `(t_j c)(t_j c - 1) ... / P (P - 1) ...`, `k` factors, so
+//! at most `(t_j c / P)^k`; the permutations are independent. So over the seed a request fails with
 //! probability at most
 //!
 //! ```text
-//! sum over k = s + 1, ..., b of  binomial(b, k) [z^t] f_k(z)^w,    f_k(z) = sum over x >= 1 of binomial(g, x) (x c / P)^k z^x
+//! sum over k = s + 1, ..., b of  binomial(b, k) [z^t] f_k(z)^w,
+//!                                f_k(z) = sum over x >= 1 of binomial(g, x) (x c / P)^k z^x
 //! ```
 //!
-//! No item has its copies in fewer than `w` buckets, as each copy has buckets of its own; so it takes `w + 1` items to crowd each
-//! other out, where two are enough if copies may be in any bucket.
+//! No item has its copies in fewer than `w` buckets, since each copy has its own buckets; so it
+//! takes `w + 1` items to exclude one another, where two are enough if copies may be in any bucket.
 //!
-//! *How it is summed.* Its factors are far outside the range of doubles. But `[z^t] f(z)^w` is `r^-t [z^t] f(r z)^w` for any
-//! `r`, and one can be had for which the coefficients of `f(r z)` are largest near `t / w`, where `t` wants them. Divided by
-//! the largest they are 1 there and fall off on both sides, faster and faster: they are logarithms of concave numbers. What is
-//! below 2^-64 is left out, since no double would show it. Most `k` need not even that: `w` times the largest
-//! coefficient and the number of them bound what is far too little to count.
+//! *The sum.* Its factors are far outside the range of doubles. But `[z^t] f(z)^w` is
+//! `r^-t [z^t] f(r z)^w` for any `r`, and there is an `r` for which the coefficients of `f(r z)`
+//! are largest near `t / w`, where `t` needs them. Divided by the largest they are 1 there and
+//! decrease on both sides, faster and faster, since their logarithms are concave. Coefficients
+//! below 2^-64 are left out, since no double would show them. Most `k` need not even that: `w`
+//! times the largest coefficient, with the number of coefficients, bounds a negligible term.
 
 use super::code::{CodeSizes, MAX_BUCKETS};
 use super::permutation::FeistelDomain;
 use super::search_budget::slack;
 
-/// Base-2 logarithm of what counts as it is bounded, and is not summed.
+/// Base-2 logarithm of terms that count with their bound and are not summed.
 const LITTLE: f64 = -100.0;
 
 /// Base-2 logarithm of coefficients that are left out.
 const NOTHING: f64 = -64.0;
 
-/// What the bounds of several codes have in common.
+/// The tables that the bounds of several codes share.
 pub(super) struct FailureBound {
-    /// P.
+    /// Places of the domain, P.
     places: u64,
-    /// Base-2 logarithms of numbers from 0 on, and of their factorials.
+    /// Base-2 logarithms of the numbers from 0 on, and of their factorials.
     logarithms: Vec<f64>,
     factorials: Vec<f64>,
 }
@@ -51,13 +54,14 @@ impl FailureBound {
         FailureBound { places: FeistelDomain::new(rows).len(), logarithms, factorials }
     }
 
-    /// Base-2 logarithm of the bound, or of something above `enough` if the bound is above it.
+    /// Base-2 logarithm of the bound, or of some value above `enough` if the bound is above it.
     pub(super) fn log2(&self, sizes: &CodeSizes, enough: f64) -> f64 {
-        // Only rows that exist are asked for, and there are no more different ones.
+        // Only existing rows are requested, and there are no more different ones.
         let most = sizes.items.min(usize::try_from(sizes.rows).unwrap_or(sizes.items));
         let (mut first, mut last, mut sum) = (sizes.spare + 1, most, 0.0);
         let enough = enough.exp2();
-        // Few items crowd each other out, or nearly all do: so it shows soon if that is too often.
+        // Mostly few items exclude one another, or nearly all do: so a bound that is too high shows
+        // early.
         while first <= last && sum <= enough {
             sum += self.term(sizes, most, first);
             if first < last {
@@ -68,7 +72,8 @@ impl FailureBound {
         sum.log2()
     }
 
-    /// How often there are `k` of `most` items that crowd each other out.
+    /// Base-2 logarithm of the expected number of sets of `k` of `most` items that exclude one
+    /// another.
     fn term(&self, sizes: &CodeSizes, most: usize, k: usize) -> f64 {
         let CodeSizes { items, copies, buckets, spare, .. } = *sizes;
         let t = k - spare - 1 + slack(items, k);
@@ -76,7 +81,7 @@ impl FailureBound {
             return 1.0;
         }
         let part = self.places.div_ceil(buckets as u64);
-        // So many buckets have places for all of them.
+        // The least number of buckets with places for all of them.
         let fewest = usize::try_from((k as u64).div_ceil(part)).unwrap_or(usize::MAX);
         if t / copies < fewest {
             return 0.0;

@@ -1,6 +1,6 @@
-//! The numbers of a batch code.
+//! The sizes of a batch code.
 //!
-//! How often it fails is bounded in `bound`, for requests that were not made against its seed.
+//! `bound` bounds the failure probability, for requests that were not made against the code's seed.
 
 use super::bound::FailureBound;
 use super::permutation::FeistelDomain;
@@ -9,37 +9,40 @@ use sotto_core::params::REQUIRED_FAILURE_LOG2;
 use sotto_core::{Misuse, ParamsError, Result};
 
 const MAX_ROWS: u64 = 1 << 40;
-/// Most items of a request: what a client does grows with the second power.
+/// Maximum number of items of a request: a client's work grows with its square.
 const MAX_ITEMS: usize = 4096;
 const MAX_COPIES: usize = 8;
 pub(super) const MAX_BUCKETS: usize = 2048;
-/// Most spare lookups that are tried.
+/// Maximum number of spare lookups that are tried.
 const MAX_SPARE: usize = 4;
 
-/// The numbers of a code, unchecked.
+/// The sizes of a code, unchecked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CodeSizes {
     /// Rows of the table, N.
     pub rows: u64,
-    /// The most items of a request, b.
+    /// Maximum number of items of a request, b.
     pub items: usize,
-    /// Buckets in which each row lies, w.
+    /// Copies of each row, in one bucket each, w.
     pub copies: usize,
-    /// Buckets among which a copy of the table is divided, g. One lookup in each.
+    /// Buckets among which a copy of the table is divided, g. Each gets one lookup.
     pub buckets: usize,
     /// Lookups in the whole table, s.
     pub spare: usize,
 }
 
 impl CodeSizes {
-    /// The cheapest sizes that fail seldom enough: the product of rows read and of lookups made is smallest.
+    /// The cheapest sizes with a sufficient failure bound: the product of rows read and of lookups
+    /// is minimal.
     ///
-    /// Rows are what a request costs where a server's pass over its data decides, and lookups where messages do. The
-    /// product favors neither: a code that reads a tenth more and asks a tenth less is as good. Small requests get lookups
-    /// in the whole table and nothing else, large ones none.
+    /// Rows are the cost of a request where a server's pass over its data dominates, and lookups
+    /// where messages do. The product favors neither: a code that reads a tenth more with a tenth
+    /// fewer lookups is equally good. Small requests get lookups in the whole table and nothing
+    /// else, large ones none.
     ///
     /// # Errors
-    /// [`ParamsError::NoFit`] if there are no rows or items, more than 2^40 rows, or more than 4096 items.
+    /// [`ParamsError::NoFit`] if there are no rows or items, more than 2^40 rows, or more than 4096
+    /// items.
     pub fn fit(rows: u64, items: usize) -> Result<CodeSizes, ParamsError> {
         if !(1..=MAX_ROWS).contains(&rows) || !(1..=MAX_ITEMS).contains(&items) {
             let why = format!("a batch code is for 1 to {MAX_ITEMS} items and at most 2^40 rows");
@@ -53,7 +56,8 @@ impl CodeSizes {
             for spare in 0..spares {
                 let with = |buckets: usize| CodeSizes { rows, items, copies, buckets, spare };
                 let suffice = |buckets| bound.log2(&with(buckets), required) <= required;
-                // The most that cost less, and then the fewest that suffice: more buckets fail less often.
+                // The search starts with the most buckets that cost less, and looks for the fewest
+                // that suffice: more buckets fail less often.
                 let cheaper = (best.weight() - 1) / (copies + spare);
                 let mut most = (cheaper.saturating_sub(spare) / copies).min(MAX_BUCKETS);
                 let mut fewest = 1;
@@ -74,12 +78,13 @@ impl CodeSizes {
         Ok(best)
     }
 
-    /// Rows read, in whole tables, times lookups.
+    /// The price: rows read, in whole tables, times lookups.
     fn weight(&self) -> usize {
         (self.copies + self.spare) * self.lookups()
     }
 
-    /// Base-2 logarithm of a bound on the probability that a request fails that was not made against the seed.
+    /// Base-2 logarithm of a bound on the failure probability of a request that was not made
+    /// against the seed.
     pub fn failure_log2(&self) -> f64 {
         FailureBound::new(self.rows, self.items).log2(self, f64::INFINITY)
     }
@@ -94,15 +99,16 @@ impl CodeSizes {
         FeistelDomain::new(self.rows).len().div_ceil(self.buckets.max(1) as u64)
     }
 
-    /// How long a client searches for which bucket serves which item.
+    /// The number of steps in which a client assigns buckets to items.
     pub fn effort(&self) -> SearchBudget {
         SearchBudget::of(self.items)
     }
 
-    /// Checks them.
+    /// Checks the sizes.
     ///
     /// # Errors
-    /// [`Misuse::Rule`] for a number out of its range, [`ParamsError::Unreliable`] if requests would fail too often.
+    /// [`Misuse::Rule`] for a number out of its range, [`ParamsError::Unreliable`] if requests
+    /// would fail too often.
     pub fn check(&self) -> Result<()> {
         let CodeSizes { rows, items, copies, buckets, spare } = *self;
         let ranges = (1..=MAX_ROWS).contains(&rows)

@@ -1,18 +1,22 @@
-//! Which bucket serves which item: a largest matching, found in the same time whatever the items are.
+//! Assigning buckets to items: a maximum matching, found in a time that does not depend on the
+//! items.
 //!
-//! Items are placed one after the other, and one that finds no free bucket pushes another out, as in a cuckoo table. But
-//! where an item goes is not random: a bucket has a *label*, a lower bound on how many moves it takes from there to a free
-//! one, and the item in hand goes to the lowest of its buckets, whose label becomes one more than the next lowest
-//! (Khosla, "Balls into bins made faster", ESA 2013).
+//! Items are placed one after the other, and one that finds no free bucket evicts another, as in a
+//! cuckoo table. But the choice is not random: a bucket has a *label*, a lower bound on the number
+//! of moves from there to a free one, and the item in hand goes to the lowest of its buckets, whose
+//! label becomes one more than the next lowest (Khosla, "Balls into bins made faster", ESA 2013).
 //!
-//! *It is exact*, given enough steps. Labels of free buckets are 0. The label of a full one is at most one more than each label
-//! of its item's other buckets, when it is set and, since labels only grow, forever after; so no label exceeds the true
-//! distance. A shortest way leads over full buckets only, fewer than there are items: an item whose buckets all have labels of
-//! the number of items has no way to a free one, and never will (Berge). It is set aside.
+//! *It is exact*, given enough steps. Labels of free buckets are 0. The label of a full one is at
+//! most one more than each label of its item's other buckets, when it is set and, since labels only
+//! grow, forever after; so no label exceeds the true distance. A shortest path goes through full
+//! buckets only, fewer than there are items: an item whose buckets all have labels of the number of
+//! items has no path to a free one, and never will (Berge). It is set aside.
 //!
-//! *It ends.* Each step puts an item aside or raises the label of a full bucket: `b` items take at most `b^2 + b` steps, and
-//! far fewer where a code has slack ([`super::effort`]), whose labels end sooner. So many are made, nearly all of them idle, and
-//! each looks at everything: neither time nor addresses depend on the items. What has no place after the last step has none.
+//! *It ends.* Each step sets an item aside or raises the label of a full bucket: `b` items take at
+//! most `b^2 + b` steps, and far fewer where a code has slack ([`super::search_budget`]), whose
+//! labels end sooner. That number of steps is always made, nearly all of them idle, and each reads
+//! everything: neither time nor addresses depend on the items. An item without a bucket after the
+//! last step has none.
 
 use super::search_budget::SearchBudget;
 use zeroize::Zeroizing;
@@ -20,24 +24,25 @@ use zeroize::Zeroizing;
 /// No item, or no place.
 pub const NONE: u16 = u16::MAX;
 
-/// What became of the items.
+/// The assignment of items to buckets.
 #[derive(Debug)]
 pub struct Matching {
-    /// The item of each bucket, or [`NONE`].
+    /// For each bucket its item, or [`NONE`].
     pub holders: Zeroizing<Vec<u16>>,
-    /// Those that have no bucket, as many as were allowed for: the others' slots are [`NONE`].
+    /// Items without a bucket, up to the allowed number; unused entries are [`NONE`].
     pub aside: Zeroizing<Vec<u16>>,
-    /// How many were set aside, also beyond those that `aside` has room for.
+    /// Number of items without a bucket, including those that `aside` has no space for.
     pub unplaced: u16,
 }
 
-/// All ones if two numbers are equal, zero if not. Not by a comparison: compilers make branches of masks that they see through.
+/// All ones if two numbers are equal, zero if not. It avoids a comparison, since compilers turn
+/// masks that they recognize into branches.
 pub(super) fn same(x: u16, y: u16) -> u16 {
     let d = x ^ y;
     ((d | d.wrapping_neg()) >> 15).wrapping_sub(1)
 }
 
-/// `x` under a mask of ones, `y` under one of zeros.
+/// `x` under a mask of ones, and `y` under one of zeros.
 fn choose(mask: u16, x: u16, y: u16) -> u16 {
     x & mask | y & !mask
 }
@@ -46,23 +51,24 @@ fn less(x: u16, y: u16) -> u16 {
     (u32::from(x).wrapping_sub(y.into()) >> 16) as u16
 }
 
-/// The entry at a secret place, or 0 if there is no such place. `numbers` are those of the entries: a list of them, since loops
-/// over lists are made for whole registers.
+/// The entry at a secret position, or 0 if there is no such position. `numbers` are the positions
+/// of the entries: a list of them, since loops over lists are vectorized.
 fn read(list: &[u16], numbers: &[u16], place: u16) -> u16 {
     numbers.iter().zip(list).fold(0, |found, (i, entry)| found | entry & same(*i, place))
 }
 
-/// Where an entry is, or [`NONE`].
+/// The position of an entry, or [`NONE`].
 pub(super) fn find(list: &[u16], entry: u16) -> u16 {
     (0u16..).zip(list).fold(NONE, |found, (i, other)| choose(same(entry, *other), i, found))
 }
 
-/// Places as many items as can be. `wanted` has all ones for an item that is to be placed, and zero for another.
-/// `choices[j * n + i]` is bucket `j` of item `i` of `n`; the same bucket may be there twice. Up to `room` of those that
-/// have no place are named.
+/// Places as many items as possible. `wanted` has all ones for an item that is to be placed, and
+/// zero for another. `choices[j * n + i]` is bucket `j` of item `i` of `n`; an item may have the
+/// same bucket twice. Up to `room` items without a bucket are named.
 ///
 /// # Panics
-/// If there are 2^15 items or buckets or more, or the choices are not some for each item.
+/// If there are 2^15 items or buckets or more, or the number of choices is no multiple of the
+/// items.
 pub fn assign(
     choices: &[u16],
     wanted: &[u16],
@@ -99,7 +105,7 @@ pub fn assign(
             goal = choose(lower, *bucket, goal);
             lowest = choose(lower, *height, lowest);
         }
-        // The lowest of the other buckets. One that is there twice is no other.
+        // The lowest of the other buckets. A bucket that occurs twice is no other.
         let mut second = limit;
         for (bucket, height) in own.iter().zip(heights.iter()) {
             second = choose(!same(*bucket, goal) & less(*height, second), *height, second);

@@ -1,15 +1,18 @@
-//! Where the copies of an item lie: a permutation for each copy, which needs no map.
+//! The positions of an item's copies: a permutation for each copy, without a map.
 //!
-//! A permutation is an alternating Feistel network (Black and Rogaway, CT-RSA 2002, section 5) on pairs of a number
-//! below `a` and one below `b`, and the table's rows are numbered by such pairs. In each round one of the two is moved
-//! by a pseudo-random function of the other. Nothing has to be walked again if it falls outside: `a b` is the least
-//! product there is from the number of rows on, often that number itself, and the few pairs above it are rows of zeros.
+//! A permutation is an alternating Feistel network (Black and Rogaway, CT-RSA 2002, section 5) on
+//! pairs of a number below `a` and one below `b`, and the table's rows are numbered by such pairs.
+//! Each round shifts one of the two by a pseudo-random function of the other. No cycle walking is
+//! needed: `a b` is the least possible product from the number of rows on, often that number
+//! itself, and the few pairs above it are rows of zeros.
 //!
-//! The round functions have only `a` or `b` inputs, about the square root of the table. So a server tabulates them
-//! ([`InversePermutation`]) and finds what lies where with ten small look-ups; a client, whose rows are secret, evaluates AES.
+//! The round functions have only `a` or `b` inputs, about the square root of the table. So a server
+//! tabulates them ([`InversePermutation`]) and finds the row of a position with ten small lookups;
+//! a client, whose rows are secret, evaluates AES.
 //!
-//! The seed is public and nobody is to be kept from anything: permutations must only look random to requests
-//! that were not made against them. Ten rounds are what FF1 (NIST SP 800-38G) takes for this shape.
+//! The seed is public and nothing is kept secret by it: permutations must only look random to
+//! requests that were not made against them. Ten rounds are what FF1 (NIST SP 800-38G) takes for
+//! this shape.
 
 use sotto_math::aes::Aes;
 use sotto_math::divide::divide;
@@ -21,7 +24,7 @@ const ROUNDS: u64 = 10;
 /// Blocks that are made in one call.
 const LANES: usize = 64;
 
-/// The two numbers that say which row it is.
+/// A domain of rows as pairs of numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FeistelDomain {
     a: u64,
@@ -29,27 +32,27 @@ pub struct FeistelDomain {
 }
 
 impl FeistelDomain {
-    /// The smallest domain of at least `rows` rows whose sides differ by a factor of six at most.
+    /// The smallest domain of at least `rows` rows whose sides differ at most by a factor of six.
     pub fn new(rows: u64) -> Self {
         let root = rows.isqrt().max(1);
         let sides = (root.div_ceil(2).max(root.min(2))..=root).rev();
-        // Of equal products the squarest, which comes first.
+        // Of equal products the most nearly square one, which comes first.
         let best =
             sides.map(|a| FeistelDomain { a, b: rows.div_ceil(a).max(1) }).min_by_key(FeistelDomain::len);
         best.unwrap_or(FeistelDomain { a: 1, b: rows.max(1) })
     }
 
-    /// How many rows it has, those of zeros among them.
+    /// Number of rows of the domain, including those of zeros.
     pub fn len(&self) -> u64 {
         self.a * self.b
     }
 
-    /// Never: it has a row of zeros if the table has none.
+    /// Always false: the domain has a row of zeros if the table has none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// What is added to a number in this round, and to which: `true` for the one below `a`.
+    /// The modulus of a round, and the number that the round changes: `true` for the one below `a`.
     fn side(&self, round: u64) -> (bool, u64) {
         let first = round.is_multiple_of(2);
         (first, if first { self.a } else { self.b })
@@ -64,20 +67,21 @@ pub struct Permutations {
 }
 
 impl Permutations {
-    /// Those of a public seed.
+    /// The permutations of a public seed.
     pub fn new(domain: FeistelDomain, seed: &PublicSeed) -> Self {
         let mut key = [0; 16];
         seed.stream("batch code", 0).fill(&mut key);
         Permutations { domain, aes: Aes::new(&key) }
     }
 
-    /// What they permute.
+    /// The domain of the permutations.
     pub fn domain(&self) -> FeistelDomain {
         self.domain
     }
 
-    /// Where each of `copies` permutations puts each item: those of the first permutation before those of the second. Time and
-    /// addresses do not depend on the items, which are below the domain's length.
+    /// The positions of each item under each of `copies` permutations: those of the first
+    /// permutation before those of the second. Time and addresses do not depend on the items, which
+    /// are below the domain's length.
     pub fn positions(&self, copies: usize, items: &[u64]) -> Zeroizing<Vec<u64>> {
         let FeistelDomain { a, b } = self.domain;
         let pairs: Zeroizing<Vec<(u64, u64)>> =
@@ -102,7 +106,7 @@ impl Permutations {
         Zeroizing::new(left.iter().zip(right.iter()).map(|(left, right)| left * b + right).collect())
     }
 
-    /// The function of a round, for numbers in any lanes: below `modulus`, off from uniform by less than 2^-40.
+    /// The function of a round, for numbers in any lanes: below `modulus`, within 2^-40 of uniform.
     fn round(
         &self,
         round: u64,
@@ -128,7 +132,7 @@ impl Permutations {
         }
     }
 
-    /// A permutation backwards, for positions that everyone knows.
+    /// The inverse of a permutation, for public positions.
     pub fn inverse(&self, copy: usize) -> InversePermutation {
         let tables = (0..ROUNDS).map(|round| {
             let (first, modulus) = self.domain.side(round);
@@ -142,7 +146,8 @@ impl Permutations {
     }
 }
 
-/// A permutation backwards: round functions as tables, of some square roots of the domain.
+/// The inverse of a permutation, with its round functions as tables of some square roots of the
+/// domain.
 #[derive(Debug)]
 pub struct InversePermutation {
     domain: FeistelDomain,

@@ -1,31 +1,34 @@
-//! How long a matching is searched for, and what that asks of a code.
+//! The number of steps of a matching search, and what it requires of a code.
 //!
-//! A search that ends whatever the items are takes `b^2 + b` steps, each of which looks at everything: too long for thousands
-//! of items. Codes for so many have *slack* instead: any `k` of a request's items have copies in `k + slack(k)` buckets at least,
-//! but for one request in 2^40. Then no item is far from a free bucket, and few steps are always enough.
+//! A search that ends for all items takes `b^2 + b` steps, each of which reads everything: too long
+//! for thousands of items. Codes for so many have *slack* instead: any `k` of a request's items
+//! have copies in at least `k + slack(k)` buckets, except for one request in 2^40. Then no item is
+//! far from a free bucket, and few steps are always enough.
 //!
-//! *Why.* Call a bucket's distance the number of moves from it to a free one, and let `S_i` be the buckets at a distance over
-//! `i`. The items that are held in `S_i` have all their copies in `S_(i-1)`, so `|S_i| + slack(|S_i|) <= |S_(i-1)|`, and
-//! `|S_0| <= b`. Let `D` be the first `i` for which that leaves no more buckets than the few, `m`, that need no slack. From
-//! there on there is a bucket at every distance up to the largest, so that is `D + m` at most, at any moment of the search: an
-//! item whose buckets have higher labels has no way at all, and then `k` items are in fewer than `k` buckets. In the
-//! end no label is higher than its bucket's distance, nor than the limit `D + m + 1`, and each step has raised one by one or
-//! more: so there were at most `|S_0| + ... + |S_(D + m)|`, beside one for each item that was not wanted.
+//! *Why.* Call a bucket's distance the number of moves from it to a free one, and let `S_i` be the
+//! buckets at a distance over `i`. The items that are held in `S_i` have all their copies in
+//! `S_(i-1)`, so `|S_i| + slack(|S_i|) <= |S_(i-1)|`, and `|S_0| <= b`. Let `D` be the first `i`
+//! for which that leaves no more buckets than the few, `m`, that need no slack. From there on there
+//! is a bucket at every distance up to the largest, so the largest is at most `D + m`, at any
+//! moment of the search: an item whose buckets have higher labels has no path at all, and then `k`
+//! items are in fewer than `k` buckets. In the end no label is higher than its bucket's distance,
+//! nor than the limit `D + m + 1`, and each step has raised one label by one or more: so there were
+//! at most `|S_0| + ... + |S_(D + m)|` steps, plus one for each item that was not placed.
 
-/// Most items of a request that is searched to the end.
+/// Maximum number of items of a request whose search is exhaustive.
 pub const THOROUGH: usize = 256;
 
-/// What a search may take.
+/// The steps of a matching search, and the limit of its labels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SearchBudget {
-    /// The label of buckets that have no way to a free one.
+    /// The label of buckets without a path to a free one.
     pub limit: u16,
-    /// How many steps are made.
+    /// Number of steps.
     pub steps: usize,
 }
 
 impl SearchBudget {
-    /// What a code for so many items gets.
+    /// The budget of a code for `items` items.
     pub fn of(items: usize) -> Self {
         if items <= THOROUGH {
             SearchBudget::thorough(items)
@@ -34,12 +37,12 @@ impl SearchBudget {
         }
     }
 
-    /// Enough for any items and buckets.
+    /// A budget that is enough for any items and buckets.
     pub fn thorough(items: usize) -> Self {
         SearchBudget { limit: label(items), steps: items * items + items }
     }
 
-    /// Enough where any `k` items have copies in `k + slack(k)` buckets.
+    /// A budget that is enough where any `k` items have copies in `k + slack(k)` buckets.
     pub(super) fn with(items: usize, slack: impl Fn(usize) -> usize) -> Self {
         let few = (0..=items).rev().find(|k| slack(*k) == 0).unwrap_or(0);
         let (mut left, mut depth, mut steps) = (items, 0, items);
@@ -53,8 +56,9 @@ impl SearchBudget {
     }
 }
 
-/// Buckets beyond `k` in which any `k` of so many items have copies: about as many as come with a code that serves all requests
-/// but one in 2^40. It is least likely to have them where `k` is some five sixths of the items.
+/// Buckets beyond `k` in which any `k` of `items` items have copies: about as many as a code
+/// provides anyway that serves all requests but one in 2^40. A code is least likely to have them
+/// where `k` is some five sixths of the items.
 pub fn slack(items: usize, k: usize) -> usize {
     match k {
         _ if items <= THOROUGH => 0,

@@ -1,15 +1,18 @@
-//! A key's value as the sum of a few rows, which one query brings: a *band* in place of one row or several.
+//! A key's value as the sum of a few rows, which one query fetches: a *band* in place of one row or
+//! several.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
 //! | `solve` | the server's half: entries whose sums are the slots of all keys |
 //!
-//! A row consists of entries, each as wide as a slot, and the entries of one number are a *strip*, with one in each row.
-//! A key's hash says which strip it is of ([`super::cuts`]), at which row its band begins, and which of the 128 rows from
-//! there on are added up. The entries of a strip solve the equations of all its keys. So there is a sum for every key, hardly
-//! more rows than keys of a strip, and nothing in the catalog but two bytes for each strip: hundreds, where cuts take a byte
-//! for each row (Dietzfelbinger and Walzer, *Efficient Gauss Elimination for Near-Quadratic Matrices with One Short Random
-//! Block per Row*, 2019; Dillinger and Walzer, *Ribbon filter*, 2021; for lookups, Bienstock, Patel, Seo and Yeo, 2023).
+//! A row consists of entries, each as wide as a slot, and the entries of one number are a *strip*,
+//! with one in each row. A key's hash determines its strip ([`super::row_bounds`]), the row at
+//! which its band begins, and which of the 128 rows from there on are added. The entries of a strip
+//! solve the equations of all its keys. So there is a sum for every key, hardly more rows than keys
+//! of a strip, and the catalog has just two bytes for each strip: hundreds of strips, where row
+//! bounds take a byte for each row (Dietzfelbinger and Walzer, *Efficient Gauss Elimination for
+//! Near-Quadratic Matrices with One Short Random Block per Row*, 2019; Dillinger and Walzer,
+//! *Ribbon filter*, 2021; for lookups, Bienstock, Patel, Seo and Yeo, 2023).
 //!
 //! ```text
 //! row    an entry of each strip
@@ -38,25 +41,25 @@ use zeroize::Zeroizing;
 
 const CONTEXT: &str = "sotto 2026 keyword band v1";
 
-/// Rows from the first to the last that may be added up.
+/// Number of rows of a band, from the first that may be added to the last.
 pub const WIDTH: u64 = 128;
 
-/// Most keys of a strip.
+/// Maximum number of keys of a strip.
 pub const MAX_STRIP_KEYS: u32 = 1 << 20;
 
-/// What a catalog says of a band.
+/// The parameters of a band in a catalog.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BandParams {
     /// Rows of the table, each of which is a record.
     pub rows: u64,
-    /// What sums are made of: what the scheme adds up.
+    /// The elements that are added, as the scheme adds them.
     pub unit: SumElement,
-    /// Which choice of bands has a solution, for each strip.
+    /// The seed of each strip, for which its bands have a solution.
     pub tries: StripSeeds,
 }
 
-/// A byte for each strip.
+/// The seeds of strips, a byte for each.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct StripSeeds(pub Vec<u8>);
@@ -74,31 +77,31 @@ impl TryFrom<String> for StripSeeds {
     }
 }
 
-/// Rows of a table whose strips have room for so many keys: a fiftieth more, which leaves hardly a strip without a solution at
-/// its first tries, and a few for small ones.
+/// Rows of a table whose strips have space for `strip_keys` keys: a fiftieth more, so that hardly a
+/// strip has no solution at its first seeds, and a few more for small strips.
 pub(super) fn rows_for(strip_keys: u32) -> u64 {
     u64::from(strip_keys) + u64::from(strip_keys) / 50 + 8
 }
 
-/// Room for keys in each of so many strips, which have about as many keys as each other: they end at cells, of which they have
-/// 64 on average.
+/// Space for keys in each of `strips` strips, which have about equally many keys: they end at
+/// cells, which have 64 to a strip on average.
 pub(super) fn strip_keys_for(keys: u64, strips: u64) -> u64 {
     (keys as f64 / strips as f64 * (1.0 + 1.0 / 64.0)).ceil() as u64 + 1
 }
 
-/// Bytes of an entry.
+/// Bytes of an entry of a band.
 pub(super) fn entry_bytes(params: &Params, unit: SumElement) -> u64 {
     params.slot_bytes().next_multiple_of(unit.bytes() as u64)
 }
 
-/// Where bands lie.
+/// The hash that determines the bands of keys.
 pub(super) struct BandHash {
     key: [u8; 32],
     tag_bytes: u32,
     starts: u64,
 }
 
-/// The rows that are added up for a key.
+/// The rows that are added for a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct BandPattern {
     pub(super) first: u64,
@@ -112,7 +115,7 @@ impl BandHash {
         BandHash { key: blake3::derive_key(CONTEXT, seed), tag_bytes: params.tag_bytes, starts }
     }
 
-    /// The band of a key, if its strip's try is this.
+    /// The band of a key, if its strip has this seed.
     pub(super) fn of(&self, digest: KeyDigest, tried: u8) -> Zeroizing<BandPattern> {
         let mut hasher = Zeroizing::new(blake3::Hasher::new_keyed(&self.key));
         let tag = Zeroizing::new(digest.bytes());
@@ -135,7 +138,7 @@ impl zeroize::Zeroize for BandPattern {
 }
 
 impl BandParams {
-    /// The try of a strip. Every strip is looked at.
+    /// The seed of a strip. Every strip is read.
     pub(super) fn tried(&self, strip: u64) -> u8 {
         let mut tried = 0;
         for (i, byte) in (0u64..).zip(&self.tries.0) {
@@ -144,7 +147,7 @@ impl BandParams {
         tried
     }
 
-    /// The slot of a strip in a sum of rows, as a row of one slot. Every entry is looked at.
+    /// The slot of a strip in a sum of rows, as a row of one slot. Every entry is read.
     pub(super) fn slot(&self, params: &Params, strip: u64, sum: &[u8]) -> Result<Row> {
         let (got, want) = (sum.len() as u64, params.table_row_bytes());
         if got != want {

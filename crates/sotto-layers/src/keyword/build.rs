@@ -1,12 +1,14 @@
-//! The server's half: keys to places, in two passes over the data.
+//! The server's half: placing keys, in two passes over the data.
 //!
-//! In the first pass a [`KeywordBuilder`] hears of every key and the length of its value. It then knows how wide slots are,
-//! chooses the number of rows and finds a place for everyone: a [`KeyPlacement`]. In the second pass that gives the bytes of each
-//! slot, in the order of the keys, and where in the table they belong. What is not written is zeros.
+//! In the first pass a [`KeywordBuilder`] gets every key and the length of its value. It then knows
+//! the width of slots, chooses the number of rows and finds a slot for every key: a
+//! [`KeyPlacement`]. In the second pass the placement produces the bytes of each slot, in the order
+//! of the keys, with their offset in the table. Bytes that are not written are zeros.
 //!
-//! Neither holds keys or values: a builder takes 16 bytes for each key, and 20 to 25 while it finds places, a layout 4; where a
-//! key has one row of `slots` keys, 256 / `slots` more while it finds places. Keys come in any order; the same keys in
-//! the same order with the same seed give the same table.
+//! Neither holds keys or values: a builder takes 16 bytes for each key, and 20 to 25 while it finds
+//! slots, a placement 4; where a key has one row of `slots` keys, 256 / `slots` more while it finds
+//! slots. Keys come in any order; the same keys in the same order with the same seed give the same
+//! table.
 
 use super::occupancy;
 use super::params::TAG_BYTES;
@@ -16,43 +18,43 @@ use super::{KeyForm, Keyword, slot};
 use sotto_core::{Error, SumElement};
 use sotto_prg::PublicSeed;
 
-/// Most keys, so that there are numbers for them and for the slots.
+/// Maximum number of keys, so that keys and slots can be numbered.
 pub(super) const MAX_KEYS: u64 = 1 << 31;
 
-/// What a table is to be like.
+/// The options of a table of keys.
 #[derive(Debug, Clone)]
 pub struct BuildOptions {
-    /// What keys are.
+    /// The form of keys.
     pub form: KeyForm,
-    /// Bytes of the longest key there can be, in that form.
+    /// Bytes of the longest possible key, in that form.
     pub key_bytes: u32,
-    /// How long values are.
+    /// The lengths of values.
     pub width: ValueWidth,
-    /// Rows that a key may lie in, each of which is fetched.
+    /// Number of rows that may have a key, each of which is fetched.
     pub probes: u32,
-    /// Keys in a row; `None` for a number that goes with the width of values.
+    /// Keys in a row; `None` for a number that fits the width of values.
     pub slots: Option<u32>,
-    /// Strips of a band, whose rows are as many; and what is added up.
+    /// For a band, the number of its strips and the elements that are added.
     pub strips: Option<(u64, SumElement)>,
-    /// Keys that the table is made for, if there will be more than there are.
+    /// Number of keys that the table has space for, if more than it starts with.
     pub room: u64,
-    /// log2 of how often a missing key may be found.
+    /// log2 of the accepted probability that a missing key is found.
     pub false_positive_log2: f64,
-    /// What the hash is keyed with. It is public, but nobody should have known it when keys were chosen.
+    /// The key of the hash. It is public, but must be unknown when keys are chosen.
     pub seed: PublicSeed,
 }
 
-/// How long values are: what a slot has room for. A longer value is refused, never cut or spread.
+/// The space of a slot for a value. A longer value is refused, never truncated or spread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ValueWidth {
-    /// As long as the longest there is.
+    /// As long as the longest value of the data.
     Longest,
-    /// This many bytes at most, so that others can come.
+    /// At most this many bytes, so that longer values can come later.
     UpTo(u32),
 }
 
 impl BuildOptions {
-    /// Keys of a form, with what most tables want.
+    /// Keys of a form, with the defaults that suit most tables.
     pub fn new(form: KeyForm, seed: PublicSeed) -> Self {
         BuildOptions {
             form,
@@ -68,71 +70,71 @@ impl BuildOptions {
     }
 }
 
-/// Why no table comes of this. Keys are counted from 1.
+/// The reason why a table cannot be built. Keys are counted from 1.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BuildError {
-    /// No bytes.
+    /// A key without bytes.
     #[error("key {entry} is empty")]
     EmptyKey {
-        /// Which key.
+        /// The number of the key.
         entry: u64,
     },
-    /// Longer than keys can be.
+    /// A key above the maximum length.
     #[error("key {entry} has {bytes} bytes, the longest allowed has {most}")]
     LongKey {
-        /// Which key.
+        /// The number of the key.
         entry: u64,
-        /// How long it is.
+        /// Bytes of the key.
         bytes: u64,
-        /// How long it may be.
+        /// Maximum bytes of a key.
         most: u64,
     },
-    /// Longer than values can be.
+    /// A value above the maximum length.
     #[error("the value of key {entry} has {bytes} bytes, there is room for {most}")]
     LongValue {
-        /// Which key.
+        /// The number of the key.
         entry: u64,
-        /// How long it is.
+        /// Bytes of the value.
         bytes: u64,
-        /// How long it may be.
+        /// Maximum bytes of a value.
         most: u64,
     },
-    /// The same key twice.
+    /// A key that occurs twice.
     #[error("key {second} is the same as key {first}")]
     Duplicate {
-        /// The first of them.
+        /// The number of its first occurrence.
         first: u64,
-        /// The second.
+        /// The number of its second occurrence.
         second: u64,
     },
-    /// More keys, or room for more, than a table has.
+    /// More keys, or space for more, than a table can have.
     #[error("room for more than {most} keys, or keys that take up as much")]
     TooMany {
-        /// How many there can be.
+        /// Maximum number of keys.
         most: u64,
     },
-    /// Nothing to look up.
+    /// A table without keys.
     #[error("there are no keys")]
     NoKeys,
-    /// No choice of rows has room for all.
+    /// No choice of rows has a slot for every key.
     #[error("the keys find no room in {rows} rows: give more slots to a row, or more probes")]
     Crowded {
         /// Rows of the table.
         rows: u64,
     },
-    /// The second pass brought something else than the first.
+    /// The second pass differs from the first.
     #[error("key {entry} is not what it was in the first pass")]
     Changed {
-        /// Which key.
+        /// The number of the key.
         entry: u64,
     },
-    /// Options that no table has.
+    /// Options that no table can have.
     #[error(transparent)]
     Refused(#[from] Error),
 }
 
-/// The first pass.
+/// The first pass over the keys.
 #[derive(Debug)]
 pub struct KeywordBuilder {
     options: BuildOptions,
@@ -156,7 +158,8 @@ impl KeywordBuilder {
     /// Adds a key in its form, and the length of its value.
     ///
     /// # Errors
-    /// [`BuildError::EmptyKey`], [`BuildError::LongKey`], [`BuildError::LongValue`], [`BuildError::TooMany`].
+    /// [`BuildError::EmptyKey`], [`BuildError::LongKey`], [`BuildError::LongValue`],
+    /// [`BuildError::TooMany`].
     pub fn add(&mut self, key: &[u8], value_bytes: u64) -> Result<(), BuildError> {
         let entry = self.digests.len() as u64 + 1;
         if key.is_empty() {
@@ -182,8 +185,8 @@ impl KeywordBuilder {
         Ok(())
     }
 
-    /// Leaves out keys that came before, and gives their numbers, from 1 on: the second pass leaves them out too. For sets, whose
-    /// keys stand for nothing else.
+    /// Drops repeated keys, and returns their numbers, from 1 on, which the second pass must skip
+    /// too. For sets, whose keys have no values.
     pub fn drop_repeated(&mut self) -> Vec<u64> {
         let digest = |key: &u32| self.digests.get(*key as usize).copied();
         let mut order: Vec<u32> = (0..self.digests.len() as u32).collect();
@@ -200,10 +203,11 @@ impl KeywordBuilder {
         repeated
     }
 
-    /// Finds a place for every key.
+    /// Finds a slot for every key.
     ///
     /// # Errors
-    /// [`BuildError::Duplicate`], [`BuildError::NoKeys`], [`BuildError::Crowded`], [`BuildError::Refused`].
+    /// [`BuildError::Duplicate`], [`BuildError::NoKeys`], [`BuildError::Crowded`],
+    /// [`BuildError::Refused`].
     pub fn place(self) -> Result<KeyPlacement, BuildError> {
         let KeywordBuilder { options, hash, digests, shortest, longest } = self;
         let keys = digests.len() as u64;
@@ -219,44 +223,45 @@ impl KeywordBuilder {
         Ok(KeyPlacement { keyword: Keyword { params, hash }, slot_of, next: 0 })
     }
 
-    /// How many keys there are so far, and how long their values.
+    /// Number of keys so far, and the lengths of their values.
     pub fn counted(&self) -> KeyStats {
         let (shortest, longest) = (self.shortest, self.longest);
         KeyStats { options: self.options.clone(), keys: self.digests.len() as u64, shortest, longest }
     }
 
-    /// What a table of the keys so far would be, in another arrangement.
+    /// The sizes of a table of the keys so far, with other numbers of probes and slots.
     ///
     /// # Errors
-    /// As [`KeyStats::sizes`].
+    /// Those of [`KeyStats::sizes`].
     pub fn sizes(&self, probes: u32, slots: u32) -> Result<KeywordSizes, BuildError> {
         self.counted().sizes(probes, slots)
     }
 
-    /// What a table of the keys so far would be, if they lay in sums of rows.
+    /// The sizes of a table of the keys so far, in a band.
     ///
     /// # Errors
-    /// As [`KeyStats::sizes`].
+    /// Those of [`KeyStats::sizes`].
     pub fn band_sizes(&self, strips: u64, unit: SumElement) -> Result<KeywordSizes, BuildError> {
         self.counted().band_sizes(strips, unit)
     }
 
-    /// Has the table arranged so.
+    /// Sets the numbers of probes and slots.
     pub fn arrange(&mut self, probes: u32, slots: u32) {
         (self.options.probes, self.options.slots, self.options.strips) = (probes, Some(slots), None);
     }
 
-    /// Has keys lie in sums of rows, of so many strips.
+    /// Puts keys into a band with `strips` strips.
     pub fn arrange_band(&mut self, strips: u64, unit: SumElement) {
         (self.options.probes, self.options.strips) = (1, Some((strips, unit)));
     }
 }
 
-/// Bytes of a tag, from `tag_bytes` on, that tell all these keys apart.
+/// Bytes of a tag, from `tag_bytes` on, that distinguish all these keys.
 fn distinct(digests: &[KeyDigest], tag_bytes: u32) -> Result<u32, BuildError> {
     let digest = |key: &u32| digests.get(*key as usize).copied();
     let mut order: Vec<u32> = (0..digests.len() as u32).collect();
-    // Keys whose hashes begin alike are neighbors, and equal ones are in the order in which they came.
+    // Keys whose hashes share a prefix are neighbors, and equal ones are in the order in which they
+    // came.
     order.sort_unstable_by_key(|key| (digest(key).map(KeyDigest::bytes), *key));
     let pairs = || order.iter().zip(order.iter().skip(1));
     let same = pairs().filter(|(a, b)| digest(a) == digest(b)).min_by_key(|(_, b)| *b);
@@ -268,27 +273,27 @@ fn distinct(digests: &[KeyDigest], tag_bytes: u32) -> Result<u32, BuildError> {
     Ok((tag_bytes..*TAG_BYTES.end()).find(enough).unwrap_or(*TAG_BYTES.end()))
 }
 
-/// Where everyone lies, for the second pass.
+/// The slots of all keys, for the second pass.
 #[derive(Debug)]
 pub struct KeyPlacement {
     keyword: Keyword,
     /// The slot of each key.
     slot_of: Vec<u32>,
-    /// How many keys came back.
+    /// Number of keys that the second pass has written.
     next: usize,
 }
 
 impl KeyPlacement {
-    /// The table's layer.
+    /// The layer of the table.
     pub fn keyword(&self) -> &Keyword {
         &self.keyword
     }
 
-    /// Writes the next key's slot into `slot`, and gives where in the table it belongs: how many bytes come before it in the
-    /// rows, one after the other.
+    /// Writes the next key's slot into `slot`, and returns its offset in the table: the number of
+    /// bytes before it in the concatenated rows.
     ///
     /// # Errors
-    /// [`BuildError::Changed`] if this is not the key that came then in the first pass.
+    /// [`BuildError::Changed`] if the first pass had another key here.
     pub fn write(&mut self, key: &[u8], value: &[u8], slot: &mut Vec<u8>) -> Result<u64, BuildError> {
         let params = self.keyword.params();
         let changed = BuildError::Changed { entry: self.next as u64 + 1 };
@@ -304,10 +309,10 @@ impl KeyPlacement {
         Ok(u64::from(at) * params.slot_bytes())
     }
 
-    /// The table's layer, if every key came back.
+    /// The layer of the table, if every key was written.
     ///
     /// # Errors
-    /// [`BuildError::Changed`].
+    /// [`BuildError::Changed`] if keys are missing.
     pub fn finish(self) -> Result<Keyword, BuildError> {
         if self.next < self.slot_of.len() {
             return Err(BuildError::Changed { entry: self.next as u64 + 1 });

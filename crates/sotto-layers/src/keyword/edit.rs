@@ -1,12 +1,13 @@
-//! The server's half: values changed and keys added, row by row.
+//! The server's half: changing values and adding keys, row by row.
 //!
-//! A key's new value changes the one row that the key lies in. A new key changes one row where there is room, and otherwise as
-//! few as it takes to make room: each key that moves goes to another of its rows, which follow from the tag in its slot; or rows
-//! begin elsewhere, where a key has one row only ([`super::cuts`]). No list of keys is needed, only the rows.
+//! A key's new value changes the one row that has the key. A new key changes one row if it has an
+//! empty slot, and otherwise the least number of rows that frees one: each key that moves goes to
+//! another of its rows, which follow from the tag in its slot; or row bounds move, where a key has
+//! one row only ([`super::row_bounds`]). No list of keys is needed, only the rows.
 //!
-//! In a table of few keys that may come to no end, though there is room: too many of them have the same two rows. Then all keys
-//! are placed anew under another choice of rows, which follow from the tags too, and every row changes. So as many keys are
-//! added as the table was made for.
+//! In a table of few keys that may fail although there are empty slots: too many keys have the same
+//! two rows. Then all keys are placed again under another choice of rows, which follow from the
+//! tags too, and every row changes. So the table holds as many keys as it was made for.
 
 use super::occupancy;
 use super::params::Params;
@@ -18,34 +19,36 @@ use sotto_core::{Misuse, Result};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Rows that are looked at to make room for a key. Few tables that have any are refused it by this.
+/// Maximum number of rows that are searched for an empty slot. Few tables that have one are refused
+/// by this limit.
 const SEARCHED: usize = 4096;
 
-/// Why a key cannot be set.
+/// The reason why a key cannot be set.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum EditError {
-    /// The key or the value is none of this table's.
+    /// The key or the value is invalid for this table.
     #[error(transparent)]
     Core(#[from] sotto_core::Error),
-    /// The value is longer than those of the table, or of another length where all have one.
+    /// The value is longer than the table's values can be, or of another length where all have one
+    /// length.
     #[error(
         "a value of {bytes} bytes does not fit the table, whose values have {most}: encode it afresh, with room for longer ones"
     )]
     Value {
-        /// How long it is.
+        /// Bytes of the value.
         bytes: u64,
-        /// How long it may be, or has to be.
+        /// Maximum bytes of a value, or their exact number.
         most: u64,
     },
-    /// There is no room, however keys are moved.
+    /// There is no free slot, however keys are moved.
     #[error("there is no room for another key: encode the table afresh, with room for more")]
     Full,
 }
 
 /// Changes to the rows of a table.
 ///
-/// Only the rows that changed are held.
+/// Only the changed rows are in memory.
 #[derive(Debug)]
 pub struct TableEdit<F> {
     keyword: Arc<Keyword>,
@@ -53,7 +56,7 @@ pub struct TableEdit<F> {
     changed: BTreeMap<u64, Vec<u8>>,
 }
 
-/// A row that was looked at, and from which slot of which one it was reached.
+/// A row that was searched, and the slot and the step from which it was reached.
 struct CuckooStep {
     row: u64,
     bytes: Vec<u8>,
@@ -61,15 +64,15 @@ struct CuckooStep {
 }
 
 impl<F: FnMut(u64) -> Result<Vec<u8>>> TableEdit<F> {
-    /// Changes to the table whose rows `fetch` gives.
+    /// Changes to the table whose rows `fetch` returns.
     pub fn new(keyword: &Keyword, fetch: F) -> Self {
         TableEdit { keyword: Arc::new(keyword.clone()), fetch, changed: BTreeMap::new() }
     }
 
-    /// Gives a key a value. Gives whether it had one.
+    /// Sets the value of a key. Returns whether the table had the key.
     ///
     /// # Errors
-    /// [`EditError`]. Nothing has changed then.
+    /// [`EditError`]; then nothing has changed.
     pub fn set(&mut self, key: &[u8], value: &[u8]) -> Result<bool, EditError> {
         let keyword = self.keyword.clone();
         let (digest, params) = (*keyword.digest(key)?, keyword.params());
@@ -92,10 +95,10 @@ impl<F: FnMut(u64) -> Result<Vec<u8>>> TableEdit<F> {
         Ok(false)
     }
 
-    /// Takes a key out. Gives whether it was there.
+    /// Removes a key. Returns whether the table had it.
     ///
     /// # Errors
-    /// What fetching says, and [`Misuse::Rule`] for a key that is none.
+    /// Those of fetching, and [`Misuse::Rule`] for an invalid key.
     pub fn remove(&mut self, key: &[u8]) -> Result<bool> {
         let digest = *self.keyword.digest(key)?;
         let Some((row, at, mut bytes)) = self.find(digest)? else { return Ok(false) };
@@ -105,7 +108,7 @@ impl<F: FnMut(u64) -> Result<Vec<u8>>> TableEdit<F> {
         Ok(true)
     }
 
-    /// The rows that changed, and the layer of the table that has them.
+    /// The changed rows, and the layer of the changed table.
     pub fn finish(self) -> (BTreeMap<u64, Vec<u8>>, Keyword) {
         (self.changed, Arc::unwrap_or_clone(self.keyword))
     }
@@ -133,8 +136,9 @@ impl<F: FnMut(u64) -> Result<Vec<u8>>> TableEdit<F> {
         Ok(None)
     }
 
-    /// Goes from a key's rows to the other rows of the keys there, and so on, until there is an empty slot; and moves the keys
-    /// on the way to it. The first that is found is at the end of a shortest way.
+    /// Searches from a key's rows to the other rows of the keys there, and so on, until there is an
+    /// empty slot; then moves the keys on the path to it. The first empty slot is at the end of a
+    /// shortest path.
     fn make_room(&mut self, digest: KeyDigest, entry: &[u8]) -> Result<(), EditError> {
         let keyword = self.keyword.clone();
         let params = keyword.params();
@@ -160,7 +164,8 @@ impl<F: FnMut(u64) -> Result<Vec<u8>>> TableEdit<F> {
         Err(EditError::Full)
     }
 
-    /// Puts a key into its row if it has room, and else cuts the row anew with as few neighbors as it takes, on either side.
+    /// Puts a key into its row if it has an empty slot; otherwise moves the row bounds of as few
+    /// neighbors as possible, on either side.
     fn recut(
         &mut self,
         params: &Params,
@@ -178,7 +183,7 @@ impl<F: FnMut(u64) -> Result<Vec<u8>>> TableEdit<F> {
         }
         let (mut first, mut rows) = (home, vec![bytes]);
         while rows.len() < MAX_ROWS {
-            // In turns, as long as there are rows on that side.
+            // Both sides take turns, as long as there are rows on that side.
             let (before, after) = (first.checked_sub(1), first + rows.len());
             let has_after = (after as u64) < params.rows;
             match before.filter(|_| !has_after || rows.len() % 2 == 0) {
@@ -203,7 +208,8 @@ impl<F: FnMut(u64) -> Result<Vec<u8>>> TableEdit<F> {
         Err(EditError::Full)
     }
 
-    /// Places every key anew under another choice of rows, if there are no more than the table was made for.
+    /// Places every key again under another choice of rows, if there are no more than the table was
+    /// made for.
     fn place_anew(&mut self, digest: KeyDigest, entry: &[u8]) -> Result<(), EditError> {
         let keyword = self.keyword.clone();
         let params = keyword.params();
@@ -238,7 +244,8 @@ impl<F: FnMut(u64) -> Result<Vec<u8>>> TableEdit<F> {
         Ok(())
     }
 
-    /// Moves each key on the way to the empty slot one step on, the last first, and puts the new one where the first was.
+    /// Moves each key on the path to the empty slot one step on, the last first, and puts the new
+    /// one where the first was.
     fn shift(
         &mut self,
         steps: &mut [CuckooStep],
@@ -269,7 +276,7 @@ impl<F: FnMut(u64) -> Result<Vec<u8>>> TableEdit<F> {
     }
 }
 
-/// Whose slots a row has.
+/// The keys of a row's slots.
 fn slots(params: &Params, row: &[u8]) -> impl Iterator<Item = Option<KeyDigest>> {
     row.chunks_exact(params.slot_bytes() as usize).map(|held| slot::digest(params, held))
 }

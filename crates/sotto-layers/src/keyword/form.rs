@@ -1,15 +1,16 @@
-//! One spelling for each key, so that whoever asks and whoever built the table hash the same bytes.
+//! One spelling for each key, so that clients and builders of tables hash the same bytes.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
-//! | `domain` | names of hosts, also international ones |
-//! | `email` | addresses of mail |
-//! | `address` | addresses of machines |
+//! | `domain` | host names, also international ones |
+//! | `email` | mail addresses |
+//! | `address` | IP addresses |
 //! | `phone` | telephone numbers |
-//! | [`unicode`] | what Unicode says of text |
+//! | [`unicode`] | Unicode normalization and A-labels |
 //!
-//! A table has one form, named in its catalog, and builder and client bring every key into it with these functions. What is no
-//! such key is refused on both sides. No form takes white space away: a key with some around it is refused, or another key.
+//! A table has one form, named in its catalog, and builder and client bring every key into it with
+//! these functions. Both refuse invalid keys. No form strips white space: a key with some around it
+//! is refused, or is another key.
 
 mod address;
 mod domain;
@@ -25,20 +26,21 @@ use std::str::FromStr;
 use unicode::normal;
 use zeroize::Zeroizing;
 
-/// What keys are.
+/// The form of a table's keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum KeyForm {
-    /// Bytes as they are.
+    /// Bytes, unchanged.
     Bytes,
-    /// UTF-8 text in normalization form C, of the same case.
+    /// UTF-8 text in normalization form C, case-sensitive.
     Text,
     /// A domain name: A-labels in lower case, without a dot at the end.
     Domain,
-    /// A mail address: the domain as above, ASCII letters before the `@` in lower case, all else as it is.
+    /// A mail address: the domain as in `Domain`, ASCII letters before the `@` in lower case, all
+    /// else unchanged.
     Email,
-    /// An address, 16 bytes: IPv6, or IPv4 as IPv6 maps it.
+    /// An IP address, 16 bytes: IPv6, or IPv4 as IPv6 maps it.
     Ip,
     /// The 16 bytes of 32 hexadecimal digits: MD5, and also NTLM.
     Md5,
@@ -50,29 +52,29 @@ pub enum KeyForm {
     Phone,
 }
 
-/// Why a key is none of its form. The key is not in it.
+/// The reason why a key is not in its form. The error does not contain the key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum KeyError {
-    /// No bytes.
+    /// A key without bytes.
     #[error("the key is empty")]
     Empty,
-    /// Longer than any key of the form.
+    /// A key above the maximum length of the form.
     #[error("the key has more than {most} bytes")]
     Long {
-        /// The longest there is.
+        /// Maximum bytes of a key.
         most: u32,
     },
-    /// Bytes that are no text.
+    /// Bytes that are not UTF-8.
     #[error("the key is not UTF-8 text")]
     NotText,
-    /// Text that is something else.
+    /// Text that is not of the form.
     #[error("the key is not {0}")]
     Not(&'static str),
 }
 
 impl KeyForm {
-    /// Every form.
+    /// All forms.
     pub const ALL: [KeyForm; 9] = [
         KeyForm::Bytes,
         KeyForm::Text,
@@ -85,7 +87,7 @@ impl KeyForm {
         KeyForm::Phone,
     ];
 
-    /// Its name in a catalog.
+    /// The name of the form in a catalog.
     pub fn name(self) -> &'static str {
         match self {
             KeyForm::Bytes => "bytes",
@@ -100,7 +102,7 @@ impl KeyForm {
         }
     }
 
-    /// Bytes of the longest key there can be.
+    /// Bytes of the longest possible key.
     pub fn most_bytes(self) -> u32 {
         match self {
             KeyForm::Bytes | KeyForm::Text => MAX_KEY_BYTES,
@@ -113,16 +115,16 @@ impl KeyForm {
         }
     }
 
-    /// Bytes of the longest key, where nothing is known of the table. Longer text is rare, and every key is hashed at this
-    /// length.
+    /// The default for the bytes of the longest key of a table. Longer text is rare, and every key
+    /// is hashed at this length.
     pub fn usual_bytes(self) -> u32 {
         self.most_bytes().min(255)
     }
 
-    /// The bytes that are hashed for a key as it was written.
+    /// The bytes to hash for a key as it was written.
     ///
     /// # Errors
-    /// [`KeyError`].
+    /// [`KeyError`] if the key is not of the form.
     pub fn canonical(self, key: &[u8]) -> Result<Key, KeyError> {
         if key.is_empty() {
             return Err(KeyError::Empty);
@@ -150,14 +152,15 @@ impl KeyForm {
 impl FromStr for KeyForm {
     type Err = &'static str;
     fn from_str(name: &str) -> Result<Self, Self::Err> {
-        // Other hashes of 16 bytes are spelled alike.
+        // Other hashes of 16 bytes have the same form.
         let name = if name == "ntlm" { KeyForm::Md5.name() } else { name };
         let known = KeyForm::ALL.into_iter().find(|form| form.name() == name);
         known.ok_or("a form is one of bytes, text, domain, email, ip, md5 (also ntlm), sha1, sha256, phone")
     }
 }
 
-/// The bytes of so many hexadecimal digits, of either case. Only whether they are digits decides a branch.
+/// Decodes `bytes` bytes from hexadecimal digits of either case. Only whether they are digits
+/// decides a branch.
 fn digits(text: &[u8], bytes: usize) -> Option<Key> {
     let (pairs, rest) = text.as_chunks::<2>();
     if pairs.len() != bytes || !rest.is_empty() {
@@ -173,7 +176,7 @@ fn digits(text: &[u8], bytes: usize) -> Option<Key> {
     (black_box(wrong) == 0).then_some(out)
 }
 
-/// The value of a digit; and all ones if it is none, else zero.
+/// The value of a digit, and a mask: all ones if it is no digit, else zero.
 fn digit(c: u8) -> (i32, i32) {
     let c = i32::from(c);
     let letter = c | 0x20;

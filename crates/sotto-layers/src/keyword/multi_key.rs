@@ -1,20 +1,22 @@
-//! Several keys in one request.
+//! Several keys in one request, over a batch code.
 
 use super::{Key, Keyword, Value};
 use crate::dummy_rows;
 use sotto_core::{CryptoRng, Misuse, Result, Row};
 
-/// Lookups of up to so many keys at once, whose rows a batch code fetches: `Compose<MultiKeyword, B>`.
+/// Lookups of up to a fixed number of keys at once, whose rows a batch code fetches:
+/// `Compose<MultiKeyword, B>`.
 ///
-/// The number of lookups is that of the largest request. Rows for the keys that a smaller one lacks are drawn at random. A row
-/// may come several times, as keys share rows, and the same key may be asked for twice: batch codes see to that.
+/// The number of lookups is that of the largest request. A smaller request is filled up with random
+/// rows. A row may occur several times, since keys share rows and the same key may be requested
+/// twice: batch codes handle that.
 #[derive(Debug, Clone)]
 pub struct MultiKeyword {
     keyword: Keyword,
     most: usize,
 }
 
-/// What is remembered of several keys. Wiped on drop.
+/// The secret plan of several keys. Wiped on drop.
 #[derive(Debug)]
 pub struct Plan(Vec<super::Plan>);
 
@@ -24,12 +26,12 @@ impl MultiKeyword {
         MultiKeyword { keyword, most }
     }
 
-    /// Lookups of one key.
+    /// The layer of single keys.
     pub fn keyword(&self) -> &Keyword {
         &self.keyword
     }
 
-    /// The most keys of a request.
+    /// Maximum number of keys of a request.
     pub fn most(&self) -> usize {
         self.most
     }
@@ -38,7 +40,7 @@ impl MultiKeyword {
 impl sotto_core::Layer for MultiKeyword {
     /// Keys in their form.
     type Request = [Key];
-    /// The value of each, or `None` if the table does not have the key.
+    /// The value of each key, or `None` if the table does not have it.
     type Reply = Vec<Option<Value>>;
     type Plan = Plan;
 
@@ -60,7 +62,7 @@ impl sotto_core::Layer for MultiKeyword {
             rows.extend(of_key);
             plans.push(plan);
         }
-        // As a key's rows: one in each part of the table.
+        // Dummy rows are like a key's rows: one in each part of the table.
         let probes = u64::from(self.keyword.params().probes);
         let part = self.keyword.params().rows / probes;
         for _ in keys.len()..self.most {

@@ -1,29 +1,30 @@
-//! How many rows so many keys need, and which keys move to make room.
+//! The number of rows for a number of keys, and the moves that place every key.
 
 use super::band;
 use super::params::Params;
 use super::row_bounds::{self, RowBounds};
 use super::tag::{KeyDigest, mix};
 
-/// Keys that may be moved to make room for one before the attempt is given up.
+/// Maximum number of moves that place one key, before the attempt fails.
 const MOVES: u32 = 5000;
 
-/// Choices of rows that are tried before a table is given up. Each fails for fewer than every second set of keys.
+/// Number of choices of rows that are tried. Each fails for fewer than half of all sets of keys.
 const ATTEMPTS: u32 = 64;
 
-/// How many of the slots are taken, where rows are cut.
+/// Share of the slots that are taken, in tables with row bounds.
 const CUT_LOAD: f64 = 0.97;
 
-/// An empty slot.
+/// The number of no key, for an empty slot.
 const NOBODY: u32 = u32::MAX;
 
 /// Rows of a table for this many keys: a multiple of `probes`.
 ///
-/// Keys with two choices of rows of `slots` all get a place, almost surely as the table grows, while fewer than 0.5,
-/// 0.897, 0.959 or 0.980 of the slots are taken for 1, 2, 3 and 4 slots; with three choices that is 0.918, 0.988, 0.997
-/// for 1 to 3 (Fountoulakis, Khosla, Panagiotou, *The multiple-orientability thresholds for random hypergraphs*, 2011).
-/// This stays some hundredths below, for small tables, for moves that end soon, and for keys that are added later. Rows
-/// that are cut where they are full need little to spare.
+/// Keys with two choices of rows of `slots` all get a slot, almost surely as the table grows, while
+/// fewer than 0.5, 0.897, 0.959 or 0.980 of the slots are taken for 1, 2, 3 and 4 slots; with three
+/// choices that is 0.918, 0.988, 0.997 for 1 to 3 (Fountoulakis, Khosla, Panagiotou, *The
+/// multiple-orientability thresholds for random hypergraphs*, 2011). This stays some hundredths
+/// below, for small tables, for moves that end soon, and for keys that are added later. Rows with
+/// row bounds need few empty slots.
 pub(super) fn rows_for(keys: u64, probes: u32, slots: u32) -> u64 {
     let load = match (probes, slots) {
         (1, _) => CUT_LOAD,
@@ -39,7 +40,7 @@ pub(super) fn rows_for(keys: u64, probes: u32, slots: u32) -> u64 {
     rows.max(1).next_multiple_of(probes.into())
 }
 
-/// Whether a table of such parameters is made for so many keys.
+/// Whether a table with these parameters is made for `keys` keys.
 pub(super) fn is_made_for(params: &Params, keys: u64) -> bool {
     match params.band {
         Some(_) => band::strip_keys_for(keys, params.rows.max(1)) <= params.slots.into(),
@@ -47,8 +48,8 @@ pub(super) fn is_made_for(params: &Params, keys: u64) -> bool {
     }
 }
 
-/// Finds a slot for every key under one choice of rows after another, those of `params` first: the parameters with that choice,
-/// and the slot of each key.
+/// Finds a slot for every key under one choice of rows after another, that of `params` first.
+/// Returns the parameters with the successful choice, and the slot of each key.
 pub(super) fn place_all(params: &Params, digests: &[KeyDigest]) -> Option<(Params, Vec<u32>)> {
     (0..ATTEMPTS).find_map(|further| {
         let mut params = Params { attempt: (params.attempt + further) % ATTEMPTS, ..params.clone() };
@@ -60,8 +61,8 @@ pub(super) fn place_all(params: &Params, digests: &[KeyDigest]) -> Option<(Param
     })
 }
 
-/// Finds a slot for every key by moving others at random, or gives up: the slot of each key. The same keys and parameters give
-/// the same places.
+/// Finds a slot for every key by moving others at random, or gives up. Returns the slot of each
+/// key. The same keys and parameters give the same slots.
 fn place(params: &Params, digests: &[KeyDigest]) -> Option<Vec<u32>> {
     let part = params.rows / u64::from(params.probes);
     let width = params.slots as usize;
@@ -103,7 +104,8 @@ fn place(params: &Params, digests: &[KeyDigest]) -> Option<Vec<u32>> {
     Some(slot_of)
 }
 
-/// Cuts rows so that every key has a slot in its own, or gives up: the slot of each key.
+/// Chooses row bounds so that every key has a slot in its row, or gives up. Returns the slot of
+/// each key.
 fn lay(params: &mut Params, digests: &[KeyDigest]) -> Option<Vec<u32>> {
     let rows = usize::try_from(params.rows).ok()?;
     let mut keys_of_cells = vec![0u32; rows.checked_mul(row_bounds::CELLS as usize)?];

@@ -1,4 +1,4 @@
-//! What a catalog says of a table of keys.
+//! The parameters of a table of keys in a catalog.
 #![deny(clippy::indexing_slicing)]
 
 use super::band::{self, BandParams, MAX_STRIP_KEYS};
@@ -9,73 +9,75 @@ use sotto_core::params::REQUIRED_FAILURE_LOG2;
 use sotto_core::{ParamsError, Result};
 use sotto_prg::PublicSeed;
 
-/// Most rows that a key may lie in.
+/// Maximum number of rows that may have a key.
 pub const MAX_PROBES: u32 = 4;
 
-/// Most slots of a row.
+/// Maximum slots of a row.
 pub const MAX_SLOTS: u32 = 1 << 16;
 
-/// Most rows of a table.
+/// Maximum rows of a table.
 pub const MAX_ROWS: u64 = 1 << 40;
 
-/// Most bytes of a row.
+/// Maximum bytes of a row.
 pub const MAX_ROW_BYTES: u64 = 1 << 30;
 
-/// Most bytes of a key.
+/// Maximum bytes of a key.
 pub const MAX_KEY_BYTES: u32 = 4096;
 
-/// Bytes of a tag: enough to choose rows from, and no more than are hashed.
+/// The range of the bytes of a tag: enough to choose rows from, and no more than are hashed.
 pub const TAG_BYTES: std::ops::RangeInclusive<u32> = 8..=16;
 
-/// What client and builder must agree on. A catalog has it under [`super::NAME`].
+/// The parameters that client and builder must agree on. A catalog has them under [`super::NAME`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Params {
-    /// What a key is, and how it is brought into the one form that is hashed.
+    /// The form of keys.
     pub form: KeyForm,
-    /// Bytes of the longest key, in that form, that can be asked for. All keys are hashed at this length.
+    /// Bytes of the longest key, in that form, that can be looked up. All keys are hashed at this
+    /// length.
     pub key_bytes: u32,
-    /// Rows that a key may lie in, and that are fetched for it.
+    /// Number of rows that may have a key, and that are fetched for it.
     pub probes: u32,
-    /// Keys that a row has room for, or a strip of a band.
+    /// Keys of a row, or of a strip of a band.
     pub slots: u32,
-    /// Rows of the table, a multiple of `probes`; strips of a band.
+    /// Rows of the table, a multiple of `probes`; for a band, its strips.
     pub rows: u64,
-    /// Bytes of a key's hash that a slot holds.
+    /// Bytes of a key's hash in a slot.
     pub tag_bytes: u32,
-    /// How long values are.
+    /// The lengths of values.
     pub values: ValueLength,
-    /// What the hash is keyed with; drawn when the table is built.
+    /// The key of the hash, drawn when the table is built.
     pub seed: PublicSeed,
-    /// Which choice of rows gave every key a place, counted from 0.
+    /// The choice of rows that gave every key a slot, counted from 0.
     pub attempt: u32,
-    /// Where rows begin, if a key may lie in one row only.
+    /// The bounds of rows, if just one row may have a key.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cuts: Option<RowBounds>,
-    /// Which rows are added up, if a key lies in sums of rows: strips are cut like rows then.
+    /// The parameters of a band, if keys are sums of rows: strips have bounds like rows then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub band: Option<BandParams>,
 }
 
-/// How long values are. None is told from another by its length, as every slot has room for the longest.
+/// The lengths of values. Values of different lengths look alike, since every slot has space for
+/// the longest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ValueLength {
-    /// All this many bytes.
+    /// All values have this many bytes.
     Fixed(u32),
-    /// This many at most. Slots hold the length, and zero bytes after the value.
+    /// Values have at most this many bytes. Slots hold the length, and zero bytes after the value.
     UpTo(u32),
 }
 
 impl ValueLength {
-    /// Bytes that there is room for.
+    /// Maximum bytes of a value.
     pub fn most(self) -> u32 {
         match self {
             ValueLength::Fixed(bytes) | ValueLength::UpTo(bytes) => bytes,
         }
     }
 
-    /// Bytes of a length.
+    /// Bytes of the length in a slot.
     pub fn length_bytes(self) -> u32 {
         match self {
             ValueLength::Fixed(_) => 0,
@@ -85,10 +87,10 @@ impl ValueLength {
 }
 
 impl Params {
-    /// Reads what a catalog gives, and checks it. Total: any bytes give parameters or an error.
+    /// Reads and checks the parameters of a catalog. Total: any bytes give parameters or an error.
     ///
     /// # Errors
-    /// As [`Self::check`].
+    /// Those of [`Self::check`].
     pub fn parse(text: &[u8]) -> Result<Self> {
         let plain =
             |e: serde_json::Error| e.to_string().chars().filter(|c| !c.is_control()).take(200).collect();
@@ -97,7 +99,8 @@ impl Params {
         Ok(params)
     }
 
-    /// Checks that these are a table's, and that a missing key is not found more often than once in 2^40.
+    /// Checks that these are a table's parameters, and that a missing key is not found more often
+    /// than once in 2^40.
     ///
     /// # Errors
     /// [`ParamsError::Field`], [`ParamsError::Unreliable`].
@@ -142,7 +145,7 @@ impl Params {
         u64::from(self.tag_bytes) + u64::from(self.values.length_bytes()) + u64::from(self.values.most())
     }
 
-    /// Bytes of a row of slots; of a strip of a band, before it is solved.
+    /// Bytes of a row of slots; for a band, of a strip before it is solved.
     pub fn row_bytes(&self) -> u64 {
         self.slot_bytes() * u64::from(self.slots)
     }
@@ -158,19 +161,19 @@ impl Params {
         self.band.as_ref().map_or(self.row_bytes(), of_band)
     }
 
-    /// log2 of a bound on how often a key that is missing is found.
+    /// log2 of a bound on the probability that a missing key is found.
     ///
-    /// In a band, a tag that no key has is found if it is what the rows of its band add up to. These are a random function's
-    /// choice, and the sums of a strip have all probabilities together 1, whatever they are: so over all tags that is at most
-    /// one tag for each strip.
+    /// In a band, a missing key's tag is found if it equals the sum of the rows of its band. These
+    /// are a random function's choice, and the probabilities of the sums of a strip add to 1,
+    /// whatever they are: so over all tags that is at most one tag for each strip.
     pub fn false_positive_log2(&self) -> f64 {
         let strips = if self.band.is_some() { 1 } else { 0 };
         false_positive_log2(self.rows as f64 * f64::from(self.slots + strips), self.tag_bytes)
     }
 }
 
-/// Each key that is there has the tag of one that is not with probability 2 * 2^(-8 * `tag_bytes`) at most, where the 2 is
-/// for the tag that two hashes share.
+/// log2 of the probability that one of `keys` present keys has the tag of a missing one: at most 2
+/// * 2^(-8 * `tag_bytes`) each, where the 2 is for the tag that two hashes share.
 pub(super) fn false_positive_log2(keys: f64, tag_bytes: u32) -> f64 {
     keys.log2() + 1.0 - 8.0 * f64::from(tag_bytes)
 }

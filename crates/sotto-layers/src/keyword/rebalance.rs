@@ -1,4 +1,4 @@
-//! Room for a key in a row that is full, where rows are cut: its neighbors take some of its keys.
+//! Freeing a slot in a full row, in tables with row bounds: its neighbors take some of its keys.
 
 use super::params::Params;
 use super::row_bounds::{self, RowBounds};
@@ -6,10 +6,10 @@ use super::slot;
 use super::tag::KeyDigest;
 use std::ops::Range;
 
-/// Rows that may be cut anew to make room for one key. Each of them is written again.
+/// Maximum number of rows whose bounds may move for one key. Each of them is written again.
 pub(super) const MAX_ROWS: usize = 64;
 
-/// Rows that are neighbors, and one more key that is to lie in one of them.
+/// Neighboring rows, and one more key to put into one of them.
 pub(super) struct RowWindow<'a> {
     pub(super) params: &'a Params,
     pub(super) cuts: &'a RowBounds,
@@ -17,22 +17,22 @@ pub(super) struct RowWindow<'a> {
     /// The bytes of the rows.
     pub(super) rows: &'a [Vec<u8>],
     pub(super) digest: KeyDigest,
-    /// The bytes of the key's slot.
+    /// The bytes of the new key's slot.
     pub(super) entry: &'a [u8],
 }
 
-/// A key, and where it lies, if it does yet.
+/// A key and its current row and slot, if it has one.
 struct PlacedKey<'a> {
     cell: u32,
     bytes: &'a [u8],
     at: Option<(usize, usize)>,
 }
 
-/// The rows as they are then, and where all rows of the table begin.
+/// The changed rows, and the new bounds of all rows.
 pub(super) type Rebalanced = (Vec<Vec<u8>>, RowBounds);
 
-/// Cuts these rows anew, so that all keys have room; `None` if they have not. The rows are left as evenly full as can
-/// be, and keys that stay in their row stay in their slot.
+/// Moves the bounds of these rows so that all keys have slots; `None` if that is impossible. The
+/// rows become as evenly full as possible, and keys that stay in their row stay in their slot.
 pub(super) fn recut(window: &RowWindow<'_>) -> Option<Rebalanced> {
     let RowWindow { params, cuts, first, rows, digest, entry } = window;
     let cell = |digest| row_bounds::cell_of(digest, params.attempt, params.rows);

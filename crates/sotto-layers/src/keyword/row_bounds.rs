@@ -1,25 +1,27 @@
-//! One row for each key: rows begin where the one before is full, and that is public.
+//! One row for each key: a row begins where the one before is full, and these bounds are public.
 //!
-//! The hashes of keys are a line, of [`CELLS`] cells for each row on average. A row has the next so many cells, and whoever has
-//! those numbers knows the row of any key: they are the fence keys of a B-tree's root (Comer, *The Ubiquitous B-Tree*, 1979), cut
-//! down to a byte each because hashes are spread evenly. So one lookup finds a key in a table of which hardly a slot is empty,
-//! where rows that follow from the hash alone have to leave room for the fullest, or need a second lookup.
+//! The hashes of keys are a line, of [`CELLS`] cells for each row on average. A row has a number of
+//! consecutive cells, and these numbers give the row of any key: they are the fence keys of a
+//! B-tree's root (Comer, *The Ubiquitous B-Tree*, 1979), in a byte each because hashes are spread
+//! evenly. So one lookup finds a key in a table with hardly an empty slot, where rows that follow
+//! from the hash alone have to leave space for the fullest, or need a second lookup.
 //!
-//! The numbers say how hashes are distributed, which is nothing that a client of the table does not see, and no client's key.
+//! The numbers show how hashes are distributed, which every client of the table sees anyway, and no
+//! client's key.
 
 use super::tag::KeyDigest;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
 
-/// Cells for each row, on average. A row ends with a cell, so of its slots as many stay empty as there are keys in half a cell:
-/// one in 128.
+/// Cells for each row, on average. A row ends with a cell, so as many of its slots stay empty as
+/// there are keys in half a cell: one in 128.
 pub const CELLS: u64 = 64;
 
-/// Most rows, so that a catalog has room for a byte for each.
+/// Maximum number of rows, so that a catalog can have a byte for each.
 pub const MAX_CUT_ROWS: u64 = 1 << 20;
 
-/// Cells of each row.
+/// The number of cells of each row.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct RowBounds {
@@ -29,7 +31,7 @@ pub struct RowBounds {
 }
 
 impl RowBounds {
-    /// Rows of so many cells; `None` unless they are as many as these rows have together.
+    /// Rows with these numbers of cells; `None` unless the numbers sum to the cells of the table.
     pub fn new(widths: Vec<u8>) -> Option<Self> {
         let rows = widths.len() as u64;
         if !(1..=MAX_CUT_ROWS).contains(&rows) {
@@ -45,20 +47,21 @@ impl RowBounds {
         (u64::from(next) == CELLS * rows).then_some(RowBounds { widths, starts })
     }
 
-    /// How many rows.
+    /// Number of rows.
     pub fn rows(&self) -> u64 {
         self.widths.len() as u64
     }
 
-    /// The row of a key. Every row is looked at.
+    /// The row of a key. Every row is read.
     pub(super) fn row_of(&self, digest: KeyDigest, attempt: u32) -> u64 {
         let cell = cell_of(digest, attempt, self.rows());
-        // Below 2^31, so the highest bit of the difference says which is larger.
+        // The cells are below 2^31, so the highest bit of the difference is the result of the
+        // comparison.
         let begun = self.starts.iter().map(|start| (cell.wrapping_sub(*start) >> 31) ^ 1).sum::<u32>();
         u64::from(begun).saturating_sub(1)
     }
 
-    /// The same, for whoever has no key to hide, in less time.
+    /// The row of a public key, in less time.
     pub(super) fn row_of_public(&self, digest: KeyDigest, attempt: u32) -> u64 {
         let cell = cell_of(digest, attempt, self.rows());
         self.starts.partition_point(|start| *start <= cell).saturating_sub(1) as u64
@@ -69,7 +72,7 @@ impl RowBounds {
         self.starts.get(row).copied().unwrap_or((CELLS * self.rows()) as u32)
     }
 
-    /// Gives the rows from `first` on other widths, of as many cells together.
+    /// Replaces the numbers of cells of the rows from `first` on by others of the same sum.
     pub(super) fn recut(&self, first: usize, widths: &[u8]) -> Option<Self> {
         let mut all = self.widths.clone();
         all.get_mut(first..)?.get_mut(..widths.len())?.copy_from_slice(widths);
@@ -77,25 +80,27 @@ impl RowBounds {
     }
 }
 
-/// The cell of a key, in a table of so many rows.
+/// The cell of a key, in a table of `rows` rows.
 pub(super) fn cell_of(digest: KeyDigest, attempt: u32, rows: u64) -> u32 {
     digest.choice(attempt, 0, CELLS * rows) as u32
 }
 
-/// Cuts cells into rows that have `slots` keys at most, and about as many as each other. `None` if there is no way.
+/// Divides cells into rows that have at most `slots` keys, and about equally many. `None` if that
+/// is impossible.
 pub(super) fn cut(keys_of_cells: &[u32], rows: usize, slots: u32) -> Option<Vec<u8>> {
     let keys = keys_of_cells.iter().map(|keys| u64::from(*keys)).sum::<u64>();
-    // Doubled, as what is compared with it is the middle of a cell.
+    // Doubled, since it is compared with the middle of a cell.
     let share = |row: usize| 2 * keys * (row as u64 + 1) / rows as u64;
-    // Shares are kept as even as there is a way with: where one part of the table is full to the last slot, a key that comes to
-    // it later has to move those of many rows. Rows that take all they have room for need as few as there is a way with.
+    // Shares are kept as even as possible: where one part of the table is full to the last slot, a
+    // key that comes to it later has to move those of many rows. Rows that take all cells that they
+    // can need the fewest rows.
     let ahead = (0..).map(|step| (1u64 << step) - 1).take_while(|ahead| *ahead <= keys);
     let even = ahead.map(|ahead| part(keys_of_cells, rows, slots, |row| share(row) + 2 * ahead));
     even.chain([part(keys_of_cells, rows, slots, |_| u64::MAX)]).flatten().next()
 }
 
-/// Each row takes cells until the rows so far have their share of the keys, or it has no room. Rows that are not needed
-/// have none.
+/// Divides cells such that each row takes cells until the rows so far have their share of the keys,
+/// or the row is full. Unneeded rows have no cells.
 fn part(keys_of_cells: &[u32], rows: usize, slots: u32, share: impl Fn(usize) -> u64) -> Option<Vec<u8>> {
     let mut widths = Vec::with_capacity(rows);
     let (mut width, mut held, mut before) = (0u8, 0u32, 0u64);
@@ -153,7 +158,7 @@ mod tests {
         assert!(cuts.recut(1, &[90, 11]).is_none() && cuts.recut(4, &[1, 63]).is_none());
     }
 
-    /// Both ways say the same, also beside rows that have no cells.
+    /// Both searches agree, also next to rows without cells.
     #[test]
     fn a_cell_lies_in_one_row() {
         let cuts = RowBounds::new(vec![0, 100, 0, 156, 128, 0]).unwrap();
@@ -167,7 +172,8 @@ mod tests {
         }
     }
 
-    /// In tables that are nearly full, and where even shares are not to be had: no stretch of rows is full to the last slot.
+    /// In tables that are nearly full, and where even shares are impossible, no range of rows is
+    /// full to the last slot.
     #[test]
     fn room_is_spread_over_the_table() {
         let (rows, slots, keys) = (258u64, 8u32, 2000u32);
@@ -194,9 +200,10 @@ mod tests {
         assert_eq!(cut(&[3, 3, 3], 3, 3), Some(vec![1, 1, 1]));
         assert_eq!(cut(&[3, 3, 3], 2, 5), None);
         assert_eq!(cut(&[6], 2, 5), None);
-        // Where even shares leave no room at the end, rows may be ahead of theirs, by no more than it takes.
+        // Where even shares leave too few slots at the end, rows may be ahead of their share, by no
+        // more than necessary.
         assert_eq!(cut(&[5, 1, 6, 4], 3, 6), Some(vec![2, 1, 1]));
-        // A byte is all that a row's width has.
+        // A row's number of cells is a byte.
         assert_eq!(cut(&[0; 256], 4, 5), Some(vec![255, 1, 0, 0]));
         assert_eq!(cut(&[0; 256], 1, 5), None);
     }

@@ -1,4 +1,5 @@
-//! What a table of keys takes, which follows from how many there are and how long their values: where they lie does not matter.
+//! The sizes of a table of keys, which follow from the number of keys and the lengths of their
+//! values, not from their slots.
 
 use super::band::{self, BandParams, StripSeeds};
 use super::build::{BuildError, BuildOptions, MAX_KEYS, ValueWidth};
@@ -7,35 +8,35 @@ use super::params::{MAX_ROWS, Params, TAG_BYTES, ValueLength, false_positive_log
 use super::row_bounds::{CELLS, MAX_CUT_ROWS, RowBounds};
 use sotto_core::{Error, ParamsError, SumElement};
 
-/// Slots up to this width lie four to a row, wider ones two: see the README for what that costs.
+/// Slots up to this width are four to a row, wider ones two: see the README for what that costs.
 const NARROW_BYTES: u64 = 512;
 
-/// Keys that were counted.
+/// The number of keys, and the lengths of their values.
 #[derive(Debug, Clone)]
 pub struct KeyStats {
-    /// What the table is to be like.
+    /// The options of the table.
     pub options: BuildOptions,
-    /// How many keys.
+    /// Number of keys.
     pub keys: u64,
     /// Bytes of the shortest value.
     pub shortest: u32,
-    /// Bytes of the longest.
+    /// Bytes of the longest value.
     pub longest: u32,
 }
 
-/// What a table takes.
+/// The sizes of a table of keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KeywordSizes {
     /// Rows of the table.
     pub rows: u64,
     /// Bytes of a row.
     pub row_bytes: u64,
-    /// Bytes of the catalog that say where rows begin.
+    /// Bytes of the row bounds in the catalog.
     pub catalog_bytes: u64,
 }
 
 impl KeyStats {
-    /// What a table of these keys would be, in an arrangement.
+    /// The sizes of a table of these keys, with the given numbers of probes and slots.
     ///
     /// # Errors
     /// [`BuildError::NoKeys`], [`BuildError::TooMany`], [`BuildError::Refused`].
@@ -46,15 +47,15 @@ impl KeyStats {
         Ok(KeywordSizes { rows: params.rows, row_bytes: params.row_bytes(), catalog_bytes })
     }
 
-    /// What it would be, if they lay in sums of rows.
+    /// The sizes of a table of these keys in a band.
     ///
     /// # Errors
-    /// As [`Self::sizes`].
+    /// Those of [`Self::sizes`].
     pub fn band_sizes(&self, strips: u64, unit: SumElement) -> Result<KeywordSizes, BuildError> {
         let params =
             self.params(BuildOptions { probes: 1, strips: Some((strips, unit)), ..self.options.clone() })?;
         let (rows, row_bytes) = (params.table_rows(), params.table_row_bytes());
-        // Cuts and tries.
+        // Bounds and seeds of strips.
         Ok(KeywordSizes { rows, row_bytes, catalog_bytes: 2 * (strips.div_ceil(3) * 4) })
     }
 
@@ -76,7 +77,7 @@ pub(super) fn values(options: &BuildOptions, shortest: u32, longest: u32) -> Val
     }
 }
 
-/// The parameters of a table, as far as they follow from how many keys there are.
+/// The parameters of a table, as far as they follow from the number of keys.
 pub(super) fn params_for(
     options: &BuildOptions,
     keys: u64,
@@ -117,13 +118,13 @@ pub(super) fn params_for(
     Ok(Params { cuts: even(&params), ..params })
 }
 
-/// Rows of as many cells each, for a table of one probe.
+/// Rows with equally many cells, for a table of one probe.
 fn even(params: &Params) -> Option<RowBounds> {
     let rows = usize::try_from(params.rows).ok().filter(|_| params.probes == 1)?;
     RowBounds::new(vec![CELLS as u8; rows])
 }
 
-/// The smallest table there could be with these options.
+/// The smallest possible table with these options.
 pub(super) fn smallest(options: &BuildOptions) -> Params {
     Params {
         form: options.form,

@@ -1,4 +1,4 @@
-//! How a key's tag and value lie in a row, and how they are found there.
+//! A key's tag and value in a row, and finding them there.
 //!
 //! ```text
 //! row    slots slots, one after the other
@@ -13,7 +13,8 @@ use super::tag::KeyDigest;
 use sotto_core::{ExpectOrDefault, PeerMisbehaved, Result, Row};
 use subtle::{Choice, ConditionallySelectable, ConstantTimeEq};
 
-/// Writes a slot. `None` if the value is too long, or none of the table's, or `slot` is none.
+/// Writes a slot. `None` if the value is too long or of another length than the table's, or `slot`
+/// has another length.
 pub(super) fn write(params: &Params, digest: KeyDigest, value: &[u8], slot: &mut [u8]) -> Option<()> {
     let length = u32::try_from(value.len()).ok()?;
     let fits = match params.values {
@@ -33,18 +34,19 @@ pub(super) fn write(params: &Params, digest: KeyDigest, value: &[u8], slot: &mut
     Some(())
 }
 
-/// The hash whose tag a slot holds; `None` if it is empty.
+/// The hash whose tag is in a slot; `None` if the slot is empty.
 pub(super) fn digest(params: &Params, slot: &[u8]) -> Option<KeyDigest> {
     slot.get(..params.tag_bytes as usize).and_then(KeyDigest::of_tag)
 }
 
-/// The value under a tag in these rows, each of the table's width. Every slot of every row is compared and read, whichever has
-/// it and whether one does: the first that has it, should there be two.
+/// The value under a tag in these rows, each of the table's width. Every slot of every row is
+/// compared and read, independent of which has the tag and whether any does: the first that has it,
+/// should there be two.
 pub(super) fn find(params: &Params, digest: KeyDigest, rows: &[Row]) -> Result<Option<Value>> {
     let (tag_bytes, length_bytes) = (params.tag_bytes as usize, params.values.length_bytes() as usize);
     let wanted = zeroize::Zeroizing::new(digest.bytes());
     let wanted = wanted.get(..tag_bytes).expect_or_default("a tag is shorter than a digest");
-    // The tag's place is first, then those of length and value.
+    // The position of the tag is first, then those of length and value.
     let mut entry = Value::new(vec![0; params.slot_bytes() as usize - tag_bytes]);
     let mut found = Choice::from(0);
     for slot in rows.iter().flat_map(|row| row.chunks_exact(params.slot_bytes() as usize)) {
@@ -62,8 +64,9 @@ pub(super) fn find(params: &Params, digest: KeyDigest, rows: &[Row]) -> Result<O
     if length > params.values.most() {
         return Err(PeerMisbehaved::NotCanonical("the length of a value").into());
     }
-    // The reader learns whether the key is there and how long its value is, so the rest may branch on it; a server that times
-    // what the reader asks next may learn it too. Where nothing was found, all this was done to zeros.
+    // The caller learns whether the key is present and how long its value is, so the rest may
+    // branch on it; a server that times the caller's next requests may learn it too. If nothing was
+    // found, all this was done on zeros.
     entry.drain(..length_bytes);
     entry.truncate(length as usize);
     Ok(bool::from(found).then_some(entry))

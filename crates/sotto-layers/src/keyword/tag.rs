@@ -7,12 +7,13 @@
 //! row    = probe * part + floor( part * mix(h + (4 * attempt + probe + 1) * g) / 2^64 )     h: tag's first 8 bytes, LE
 //! ```
 //!
-//! `part` is the number of rows over the number of probes, so that a key's rows are never the same. `mix` and `g` are those of
-//! SplitMix64 (Steele, Lea, Flood, 2014): its outputs 4 `attempt` + 1 and so on, seeded with `h`. That is no cryptographic
-//! function and need not be, since `h` is the output of one.
+//! `part` is the number of rows over the number of probes, so that a key's rows are never the same.
+//! `mix` and `g` are those of SplitMix64 (Steele, Lea, Flood, 2014): its outputs 4 `attempt` + 1
+//! and so on, seeded with `h`. That is no cryptographic function and need not be, since `h` is the
+//! output of one.
 //!
-//! Rows follow from the tag alone, so a table can be changed by whoever has its rows and no keys. A tag of zeros marks a
-//! slot that is empty; where the hash gives `h` = 0, it is 1.
+//! Rows follow from the tag alone, so a table can be changed by anyone who has its rows, without
+//! the keys. A tag of zeros marks an empty slot; where the hash gives `h` = 0, `h` is 1.
 
 use sotto_prg::PublicSeed;
 use subtle::ConstantTimeEq;
@@ -20,20 +21,20 @@ use zeroize::Zeroizing;
 
 const CONTEXT: &str = "sotto 2026 keyword v1";
 
-/// Choices that an attempt has to itself: [`super::params::MAX_PROBES`].
+/// Number of choices of one attempt: [`super::params::MAX_PROBES`].
 const STRIDE: u64 = 4;
 
-/// g, the golden ratio.
+/// The increment g of SplitMix64, from the golden ratio.
 const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// The hash of a table.
+/// The hash function of a table.
 #[derive(Debug, Clone)]
 pub(super) struct KeyHash {
     key: [u8; 32],
     key_bytes: usize,
 }
 
-/// A key's hash, of which a slot holds the first bytes.
+/// The hash of a key. A slot holds its first bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, zeroize::Zeroize)]
 pub(super) struct KeyDigest(u128);
 
@@ -42,8 +43,8 @@ impl KeyHash {
         KeyHash { key: blake3::derive_key(CONTEXT, &seed.0), key_bytes: key_bytes as usize }
     }
 
-    /// The hash of a key; `None` if the key is too long. It is hashed at the length of the longest, so that the time does not
-    /// tell how long it is.
+    /// The hash of a key; `None` if the key is too long. It is hashed at the maximum length, so
+    /// that the time does not reveal the key's length.
     pub(super) fn digest(&self, key: &[u8]) -> Option<KeyDigest> {
         let mut input = Zeroizing::new(vec![0u8; self.key_bytes + 4]);
         let (text, length) = input.split_at_mut_checked(self.key_bytes)?;
@@ -60,12 +61,12 @@ impl KeyHash {
 }
 
 impl KeyDigest {
-    /// The tag, and as many bytes after it as make 16.
+    /// The 16 bytes of the hash, of which the tag is the first.
     pub(super) fn bytes(self) -> [u8; 16] {
         self.0.to_le_bytes()
     }
 
-    /// What a slot holds of it, which is all that rows follow from.
+    /// The part of the hash that a slot holds, from which rows follow.
     pub(super) fn cut(self, tag_bytes: u32) -> Self {
         KeyDigest(self.0 & (u128::MAX >> (128 - 8 * tag_bytes.clamp(1, 16))))
     }
@@ -76,7 +77,7 @@ impl KeyDigest {
         (digest != 0).then_some(KeyDigest(digest))
     }
 
-    /// Which of `part` rows a probe goes to.
+    /// The row of a probe, out of `part` rows.
     pub(super) fn choice(self, attempt: u32, probe: u32, part: u64) -> u64 {
         let at = STRIDE * u64::from(attempt) + u64::from(probe) + 1;
         let hash = mix((self.0 as u64).wrapping_add(at.wrapping_mul(STEP)));

@@ -9,7 +9,7 @@ use sotto_prg::PublicSeed;
 
 type Entry = (Vec<u8>, Vec<u8>);
 
-/// A table in the clear: the strips as they were before they were solved, and the rows.
+/// A table in the clear: the strips before they were solved, and the rows.
 struct Table {
     keyword: Keyword,
     strips: Vec<Vec<u8>>,
@@ -21,7 +21,7 @@ fn options(strips: u64, unit: SumElement) -> BuildOptions {
     BuildOptions { probes: 1, strips: Some((strips, unit)), ..BuildOptions::new(KeyForm::Bytes, seed) }
 }
 
-/// As many bytes as there may be.
+/// Entries with values of various lengths up to the maximum.
 fn entries(count: usize) -> Vec<Entry> {
     (0..count).map(|i| (format!("key {i}").into_bytes(), vec![(200 + i % 50) as u8; i % 6])).collect()
 }
@@ -55,7 +55,7 @@ fn solved(keyword: Keyword, strips: Vec<Vec<u8>>) -> Result<Table, BuildError> {
 }
 
 impl Table {
-    /// What a scheme brings for a sum.
+    /// The sum of rows that a scheme would fetch.
     fn sum(&self, first: u64, ones: u128) -> Row {
         let unit = self.keyword.params().band.as_ref().unwrap().unit;
         let added: Vec<&Vec<u8>> = self
@@ -103,7 +103,7 @@ fn every_number_of_keys_has_a_solution() {
     }
 }
 
-/// Strips of thousands of keys: hardly more entries than keys, and nobody is missed.
+/// Strips of thousands of keys have hardly more entries than keys, and all keys are found.
 #[test]
 fn long_strips_are_nearly_full() {
     let entries: Vec<Entry> =
@@ -121,7 +121,7 @@ fn long_strips_are_nearly_full() {
     }
 }
 
-/// Where a band begins and which rows it has says nothing of whether there is such a key.
+/// The start and the rows of a band do not depend on whether the key is present.
 #[test]
 fn missing_keys_are_asked_for_alike() {
     let table = build(options(3, SumElement::Pair), &entries(3000)).unwrap();
@@ -140,13 +140,14 @@ fn missing_keys_are_asked_for_alike() {
         }
         means
     };
-    // The standard deviation of the first is 0.005, and that of the second below.
+    // The standard deviation of the first mean is 0.005, and that of the second is less.
     for mean in [means(0..3000), means(3000..6000)] {
         assert!(mean.iter().all(|mean| (0.47..0.53).contains(mean)), "{mean:?}");
     }
 }
 
-/// Tables whose strips have room: a value that changes and keys that come and go are those of a few strips.
+/// Tables whose strips have space: a value that changes and keys that come and go change a few
+/// strips.
 #[test]
 fn strips_are_solved_again() {
     let options = BuildOptions { width: ValueWidth::UpTo(6), room: 3200, ..options(9, SumElement::Pair) };

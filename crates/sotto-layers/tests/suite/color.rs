@@ -8,7 +8,7 @@ use sotto_layers::ColorProof;
 use sotto_tree::log::{CompleteSubtree, Hash, Peaks, hash, verify};
 use sotto_tree::{Coloring, PerfectTree};
 
-/// A log's tables, each hash written to where the definition of its color says.
+/// A log's tables, each hash at the color and row that the definition gives.
 struct Log {
     layer: ColorProof,
     leaves: Vec<Hash>,
@@ -25,7 +25,7 @@ impl Log {
         for leaf in &leaves {
             peaks.append(*leaf, |CompleteSubtree { level, index, hash }| {
                 if level < layers {
-                    // Where leaves under the sibling look for it.
+                    // A leaf under the sibling, whose path has this node as a sibling.
                     let seeker = ((index ^ 1) << level) & ((1 << layers) - 1);
                     let place = coloring.copath(seeker).unwrap()[usize::from(layers - level) - 1];
                     tables[usize::from(place.color)].push(hash);
@@ -70,13 +70,14 @@ fn every_leaf_is_proved_at_every_length() {
     }
 }
 
-/// What is asked for is one row in each shard, whatever the leaf: and where the leaf needs none, any row alike.
+/// Every shard gets one lookup, whatever the leaf: and where the leaf needs none, any row equally
+/// likely.
 #[test]
 fn idle_lookups_go_everywhere() {
     let rng = &mut ChaCha20Rng::from_seed([8; 32]);
     let log = Log::new(17, 5, 0);
     assert_eq!(log.layer.visits(), [0, 1, 2, 3, 4]);
-    // The last leaf has one sibling only, the tree of all others: four lookups are idle.
+    // The last leaf has one sibling only, the tree of all others: four lookups are dummies.
     let mut seen: Vec<Vec<u32>> = log.layer.shards().iter().map(|rows| vec![0; *rows as usize]).collect();
     for _ in 0..4000 {
         for (seen, row) in seen.iter_mut().zip(log.layer.plan(&16, rng).unwrap().0) {
@@ -122,7 +123,7 @@ proptest! {
         let (shorter, longer) = (Log::new(n, height, 0), Log::new(n + 1, height, 0));
         for (color, (before, after)) in shorter.tables.iter().zip(&longer.tables).enumerate() {
             let written = shorter.layer.shards()[color] as usize;
-            // The row of zeros stands for none.
+            // A row of zeros stands for an empty color.
             if before != &[[0; 32]] {
                 prop_assert_eq!(&before[..written], &after[..written]);
             }

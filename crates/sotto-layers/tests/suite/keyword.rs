@@ -1,4 +1,5 @@
-//! Values by key: every number of keys, missing keys, hostile ones, several at once, and tables that change.
+//! Values by key: every number of keys, missing keys, hostile ones, several at once, and tables
+//! that change.
 
 use proptest::prelude::*;
 use rand_chacha::ChaCha20Rng;
@@ -62,7 +63,7 @@ fn rng() -> ChaCha20Rng {
     ChaCha20Rng::from_seed([5; 32])
 }
 
-/// Keys that differ by little, with values of mixed length.
+/// Keys with small differences, with values of mixed length.
 fn entries(count: usize) -> Vec<Entry> {
     (0..count).map(|i| (format!("key {i}").into_bytes(), vec![i as u8; i % 5])).collect()
 }
@@ -92,7 +93,7 @@ fn a_hundred_thousand_keys() {
     let table = build(options(), &entries).unwrap();
     let params = table.keyword.params();
     assert_eq!(params.values, ValueLength::Fixed(4));
-    // 64 bits, and 17 for the slots, and one.
+    // 64 bits, and 17 for the slots, plus one.
     assert_eq!((params.tag_bytes, params.slot_bytes()), (11, 15));
     assert!(params.rows * u64::from(params.slots) < 110_000);
     for (key, value) in &entries {
@@ -128,7 +129,7 @@ fn near_keys_are_other_keys() {
     }
 }
 
-/// A key's rows are one in each part, whether the table has it or not, and plans say nothing else.
+/// A key has one row in each part, whether it is present or not, and the plan has no other data.
 #[test]
 fn missing_keys_are_asked_for_alike() {
     let table = build(options(), &entries(1000)).unwrap();
@@ -177,7 +178,7 @@ fn what_no_table_can_have_is_refused_with_its_number() {
     }
     let huge = of(&[(b"a", b"")], BuildOptions { room: 1 << 40, ..options() });
     assert!(matches!(huge, BuildError::TooMany { .. }));
-    // No tag is so sure.
+    // No tag is long enough for that probability.
     let sure = of(&[(b"a", b"")], BuildOptions { false_positive_log2: -130.0, ..options() });
     assert!(matches!(sure, BuildError::Refused(Error::Params(_))));
 }
@@ -195,7 +196,7 @@ fn a_second_pass_must_be_the_first_again() {
     layout.write(b"key 0", b"", &mut slot).unwrap();
     assert!(matches!(layout.write(b"key 1", b"12345", &mut slot), Err(BuildError::Changed { entry: 2 })));
     assert!(matches!(layout.write(b"", b"", &mut slot), Err(BuildError::Changed { entry: 2 })));
-    // Another key is noticed unless it may lie in the same place.
+    // Another key is noticed unless it may have the same slot.
     let noticed =
         (0..100).filter(|i| start().write(format!("other {i}").as_bytes(), b"", &mut slot).is_err());
     assert!(noticed.count() > 60);
@@ -225,7 +226,7 @@ fn rows_of_no_table_are_refused() {
     assert_eq!(ask(vec![vec![255; width]; 2]).unwrap(), None);
 }
 
-/// A batch of rows as it is: what a batch code is to a layer above it.
+/// A layer that fetches a batch of rows directly, in place of a batch code.
 struct Plain {
     rows: u64,
     batch: usize,
@@ -297,7 +298,8 @@ fn a_new_value_changes_one_row() {
     );
 }
 
-/// Keys are added until there is no room: all that were taken are there, and by then the table is nearly full.
+/// Keys are added until the table is full: all accepted keys are found, and by then the table is
+/// nearly full.
 #[test]
 fn keys_are_added_until_the_table_is_full() {
     for (probes, slots) in [(2, None), (1, Some(20)), (1, Some(150))] {
@@ -328,7 +330,8 @@ fn fill(room: BuildOptions) {
     }
 }
 
-/// As many keys are added as there was to be room for, in tables of few keys too, where too many may have the same rows.
+/// The table accepts as many keys as it was made for, in tables of few keys too, where too many may
+/// have the same rows.
 #[test]
 fn room_holds_for_every_number_of_keys() {
     let arrangements =
@@ -365,7 +368,7 @@ fn room_holds_for_every_number_of_keys() {
     assert!(anew > 9, "{anew} tables had to be placed anew");
 }
 
-/// With one probe a table is as good as full, and a lookup fetches one row.
+/// With one probe a table is practically full, and a lookup fetches one row.
 #[test]
 fn rows_that_are_cut_are_full() {
     let entries: Vec<Entry> = (0..20_000u32).map(|i| (i.to_le_bytes().to_vec(), vec![1])).collect();
@@ -374,7 +377,7 @@ fn rows_that_are_cut_are_full() {
         let (params, taken) = (table.keyword.params(), 20_000.0 / 0.97);
         assert_eq!(params.rows, (taken / f64::from(slots)).ceil() as u64);
         assert_eq!(table.keyword.visits().len(), 1);
-        // What is left is spread over the rows, for keys that come.
+        // The empty slots are spread over the rows, for keys that come later.
         let is_taken = |slot: &&[u8]| slot.iter().any(|byte| *byte > 0);
         let taken = |row: &Vec<u8>| row.chunks(params.slot_bytes() as usize).filter(is_taken).count();
         let full: Vec<bool> = table.rows.iter().map(|row| taken(row) == slots as usize).collect();
@@ -386,7 +389,7 @@ fn rows_that_are_cut_are_full() {
     }
 }
 
-/// A key that comes into a full row moves some of its neighbors' keys, and few rows are others then.
+/// A key that comes into a full row moves some of its neighbors' keys, and few rows change.
 #[test]
 fn a_key_in_a_full_row_changes_its_neighbors() {
     let options = BuildOptions { probes: 1, slots: Some(50), width: ValueWidth::UpTo(8), ..options() };
@@ -478,7 +481,7 @@ fn parameters_are_read_strictly() {
     ));
 }
 
-/// The bytes of a table, which both ends of every version must agree on.
+/// The bytes of a table, which clients and servers of every version must agree on.
 #[test]
 fn a_table_is_these_bytes() {
     let text = format!(
@@ -512,7 +515,7 @@ proptest! {
         seed in any::<[u8; 32]>(),
         (probes, slots) in (1u32..=4, 1u32..=9),
     ) {
-        // Rows that are cut have more than a few slots.
+        // Rows with row bounds have more than a few slots.
         let slots = if probes == 1 { slots + 3 } else { slots };
         let list: Vec<Entry> = entries.clone().into_iter().collect();
         let options = BuildOptions { seed: PublicSeed(seed), probes, slots: Some(slots), ..options() };
@@ -522,7 +525,7 @@ proptest! {
         }
     }
 
-    /// Against a map, with many keys that come and go.
+    /// Edits agree with those of a map, with many keys that come and go.
     #[test]
     fn edits_are_those_of_a_map(
         steps in proptest::collection::vec((0u8..40, proptest::option::of(0usize..6)), 1..150),

@@ -1,4 +1,4 @@
-//! Each layer over many requests.
+//! Tests of each layer over many requests.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,

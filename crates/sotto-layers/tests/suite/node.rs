@@ -1,4 +1,4 @@
-//! Proofs out of a table of all hashes, by a batch code, of logs of every length.
+//! Proofs from a table of all hashes, by a batch code, of logs of every length.
 
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;

@@ -10,7 +10,7 @@ use sotto_layers::batch_code::code::CodeSizes;
 use sotto_layers::batch_code::placement::Placement;
 use sotto_prg::PublicSeed;
 
-/// A code and its shards, as a server has them. Row `i` is `i + 1`, so that no row is of zeros.
+/// A code and its shards, as a server has them. Row `i` is `i + 1`, so that no row is zero.
 struct Tables {
     code: BatchCode,
     shards: Vec<Vec<u64>>,
@@ -143,7 +143,7 @@ fn rows_wanted_twice_are_fetched_once() {
     assert_eq!(tables.get(&request, rng).unwrap(), request);
     let (asked, _) = tables.code.plan(&[7; 20], rng).unwrap();
     let fetched = tables.fetch(&asked).iter().filter(|row| row.as_slice() == 8u64.to_le_bytes()).count();
-    // Beside the one, a random lookup may come across it.
+    // Besides the planned lookup, a random one may fetch the row too.
     assert!((1..=2).contains(&fetched));
 }
 
@@ -159,7 +159,7 @@ fn what_cannot_be_asked_is_refused() {
     assert!(code.assemble(plan, vec![Row::new(vec![0; 8]); asked.len() - 1]).is_err(), "a row is missing");
 }
 
-/// Requests made against the seed: all rows of one bucket, say. They are asked like any other.
+/// Requests made against the seed, such as all rows of one bucket, look like any other.
 #[test]
 fn what_cannot_be_served_is_asked_alike() {
     let rng = &mut rng();
@@ -168,7 +168,8 @@ fn what_cannot_be_served_is_asked_alike() {
         (CodeSizes { rows: 100_000, items: 20, copies: 3, buckets: 18, spare: 2 }, 5),
     ] {
         let tables = Tables::new(sizes);
-        // Rows that have all their copies in the first buckets of each copy: in as few as has enough of them.
+        // Rows whose copies are all in the first buckets of each copy: in as few as have enough of
+        // them.
         let every: Vec<u64> = (0..sizes.rows).collect();
         let positions = tables.code.permutations().positions(sizes.copies, &every);
         let bucket =
@@ -187,14 +188,15 @@ fn what_cannot_be_served_is_asked_alike() {
             asked.iter().zip(tables.code.visits()).all(|(row, shard)| *row < tables.code.shards()[shard])
         );
         assert!(matches!(tables.code.assemble(plan, tables.fetch(&asked)), Err(Error::ServerUnavailable)));
-        // Asked for in parts, in requests that are due anyway, they are all to be had.
+        // Requested in parts, in requests that are due anyway, all of them are fetched.
         for part in crowd.chunks(served) {
             assert_eq!(tables.get(part, rng).unwrap(), part);
         }
     }
 }
 
-/// Whatever is wanted, lookups that are not needed are uniform over their shards, and the draws from the generator are as many.
+/// Dummy lookups are uniform over their shards, and the number of draws from the generator is
+/// constant, whatever the request.
 #[test]
 fn idle_lookups_go_everywhere() {
     let sizes = CodeSizes { rows: 600, items: 6, copies: 4, buckets: 2, spare: 4 };
@@ -246,7 +248,7 @@ fn codes_that_fail_too_often_are_refused() {
         CodeSizes { rows: u64::MAX, ..sizes(5, 6, 0) },
         CodeSizes { items: 0, ..sizes(5, 6, 0) },
         CodeSizes { items: 4097, ..sizes(5, 2000, 0) },
-        // Searched to the end, a large request would take too long.
+        // An exhaustive search would take too long for a large request.
         CodeSizes { items: 257, ..sizes(5, 200, 1) },
         sizes(9, 6, 0),
         sizes(5, 1 << 20, 0),
@@ -271,7 +273,7 @@ fn sizes_that_fit_are_in_order_and_cost_less_than_single_lookups() {
             assert!((sizes.copies + sizes.spare) * sizes.lookups() <= items * items, "{sizes:?}");
         }
     }
-    // What the README says.
+    // The figures of the README.
     let sizes = CodeSizes::fit((1 << 21) - 2, 20).unwrap();
     assert_eq!((sizes.copies, sizes.buckets, sizes.spare), (5, 6, 0));
 }
@@ -297,7 +299,7 @@ fn parameters_are_read_as_they_are_written() {
     }
 }
 
-/// The sum of two rows that are far apart.
+/// A layer that adds two rows that are far apart.
 struct Sum;
 
 impl Layer for Sum {
@@ -346,7 +348,7 @@ proptest! {
         request in prop::collection::vec(any::<u64>(), 0..24),
         seed: [u8; 32],
     ) {
-        // As many spare lookups as make the code fail seldom enough.
+        // The least number of spare lookups that gives the code a sufficient failure bound.
         let sizes = (0..=items).map(|spare| CodeSizes { rows, items, copies, buckets, spare });
         let tables = Tables::new(sizes.into_iter().find(|sizes| sizes.check().is_ok()).unwrap());
         let request: Vec<u64> = request.iter().take(items).map(|row| row % rows).collect();

@@ -71,7 +71,7 @@ fn what_does_not_fit_is_refused() {
     let mut plan = || layer.plan(&599, rng).unwrap().1;
     assert!(layer.assemble(plan(), Vec::new()).is_err(), "no row");
     assert!(layer.assemble(plan(), vec![Row::new(vec![0; 8191])]).is_err(), "a short row");
-    // Whatever a row holds, there is a proof: one that does not verify.
+    // Any row gives a proof, even one that does not verify.
     let lie = layer.assemble(plan(), vec![Row::new(vec![7; ROW_BYTES])]).unwrap();
     let (root, leaf) = (levels_root(), hash::leaf(&599u64.to_be_bytes()));
     assert!(verify(&leaf, 599, 600, &lie.proof, &root).is_err());

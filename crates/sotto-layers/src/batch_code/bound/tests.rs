@@ -2,7 +2,7 @@ use super::super::code::CodeSizes;
 use super::super::search_budget::THOROUGH;
 use super::{FailureBound, LITTLE, coefficient, product};
 
-/// The sum as it stands, without any scaling: for small sizes, which doubles have room for.
+/// The sum as written, without scaling, for small sizes that doubles can represent.
 fn plain(sizes: &CodeSizes) -> f64 {
     let CodeSizes { rows, items, copies, buckets, spare } = *sizes;
     assert!(items <= THOROUGH, "no slack");
@@ -35,7 +35,7 @@ fn scaling_changes_nothing() {
                     for spare in 0..items.min(3) {
                         let sizes = CodeSizes { rows, items, copies, buckets, spare };
                         let (scaled, plain) = (sizes.failure_log2(), plain(&sizes));
-                        // What counts as little is bounded from above.
+                        // Negligible terms count with their bound.
                         let little = (plain.exp2() + 40.0 * LITTLE.exp2()).log2() + 1e-9;
                         assert!(
                             scaled >= plain - 1e-9 && scaled <= little,
@@ -48,7 +48,8 @@ fn scaling_changes_nothing() {
     }
 }
 
-/// Summed with forty decimal digits and exponents of any size, by another program.
+/// The expected values were summed by another program with forty decimal digits and exponents of
+/// any size.
 #[test]
 fn large_codes_are_bounded_right() {
     for (rows, items, copies, buckets, log2) in KNOWN {

@@ -2,7 +2,7 @@ use super::super::search_budget::SearchBudget;
 use super::{NONE, assign};
 use proptest::prelude::*;
 
-/// A largest matching by depth-first search for augmenting paths: how many items have a bucket.
+/// Size of a maximum matching, by depth-first search for augmenting paths.
 fn largest(choices: &[u16], wanted: &[u16], buckets: usize) -> usize {
     fn reach(i: usize, choices: &[u16], n: usize, holders: &mut [Option<usize>], seen: &mut [bool]) -> bool {
         for list in choices.chunks_exact(n) {
@@ -56,16 +56,17 @@ fn nothing_to_place_and_nowhere() {
     check(&[0, 0], &[0, !0], 1, 0);
 }
 
-/// One chain: an item at its end moves all others, and where the chain is closed none can be had.
+/// One chain: an item at its end moves all others, and where the chain is closed there is no path.
 #[test]
 fn the_longest_ways_are_found() {
     for n in [2u16, 3, 20, 64] {
-        // Item i may go to i or i + 1, and the last one, to the first alone, pushes all others on.
+        // Item i may go to i or i + 1, and the last one, which may only go to the first, moves all
+        // others on.
         let first = (0..n - 1).chain([0]);
         let second = (1..n).chain([0]);
         let chain: Vec<u16> = first.chain(second).collect();
         check(&chain, &vec![!0; usize::from(n)], usize::from(n), 0);
-        // Without the last bucket there are too many.
+        // Without the last bucket there are too many items.
         let closed: Vec<u16> = chain.iter().map(|v| (*v).min(n - 2)).collect();
         check(&closed, &vec![!0; usize::from(n)], usize::from(n) - 1, 1);
     }
@@ -90,7 +91,7 @@ proptest! {
         wanted in any::<u32>(),
     ) {
         let choices: Vec<u16> = draw.iter().take(n * copies).map(|v| v % buckets).collect();
-        // Half of the cases place all, the others some.
+        // Half of the cases place all items, the others some.
         let wanted = if wanted & 1 == 0 { u32::MAX } else { wanted };
         let wanted: Vec<u16> = (0..n).map(|i| 0u16.wrapping_sub((wanted >> i & 1) as u16)).collect();
         check(&choices, &wanted, buckets.into(), room);

@@ -24,7 +24,7 @@ fn every_row_has_one_position_in_each_copy() {
             let mut sorted = list.to_vec();
             sorted.sort();
             assert_eq!(sorted, items, "{rows} rows, copy {copy}");
-            // And backwards.
+            // The inverse gives the items again.
             let mut back = vec![0; items.len()];
             permutations.inverse(copy).items(0, 1, &mut back);
             for (position, item) in back.iter().enumerate() {
@@ -49,7 +49,7 @@ fn another_seed_is_another_permutation() {
     assert_ne!(positions(1), positions(2));
 }
 
-/// Both sides are in a catalog's interest for years: what lies where must never change for a seed.
+/// Catalogs stay valid for years, so the positions of a seed must never change.
 #[test]
 fn positions_stay_what_they_were() {
     let permutations = Permutations::new(FeistelDomain::new(2_097_150), &PublicSeed([0; 32]));
@@ -61,7 +61,7 @@ const KNOWN: [u64; 6] = [1_579_045, 1_787_216, 298_963, 164_835, 751_833, 1_203_
 proptest! {
     #[test]
     fn backwards_is_backwards(rows in 1u64..1 << 40, seed: [u8; 32], at: u64, step in 1u64..5000) {
-        // Sides of a million have tables that take a while.
+        // Sides of a million have tables that take long to make.
         let rows = rows >> (at % 20 + 12);
         let permutations = Permutations::new(FeistelDomain::new(rows.max(1)), &PublicSeed(seed));
         let len = permutations.domain().len();

@@ -4,7 +4,7 @@ use rand_chacha::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
 use std::collections::BTreeSet;
 
-/// Whether any `k` items have copies in `k + slack(k)` buckets, by looking at all sets of them.
+/// Whether any `k` items have copies in `k + slack(k)` buckets, by checking all sets of items.
 fn holds(choices: &[u16], n: usize, slack: impl Fn(usize) -> usize) -> bool {
     (1u32..1 << n).all(|set| {
         let of = |list: &[u16]| -> Vec<u16> {
@@ -16,7 +16,8 @@ fn holds(choices: &[u16], n: usize, slack: impl Fn(usize) -> usize) -> bool {
     })
 }
 
-/// Where a code has its slack, the steps that are made for it place everything: on graphs that hardly have it.
+/// Where a code has its slack, the steps of its budget place everything: on graphs that barely have
+/// it.
 #[test]
 fn slack_makes_few_steps_enough() {
     let rng = &mut ChaCha20Rng::from_seed([4; 32]);
@@ -43,10 +44,11 @@ fn slack_makes_few_steps_enough() {
     assert!(tried > 10_000 && least > 1000, "{tried} graphs, {least} of them with fewer steps than usual");
 }
 
-/// A search that is cut short leaves items without a place, and never two in one.
+/// A search that is cut short leaves items without a bucket, and never two in one.
 #[test]
 fn what_has_no_place_after_the_last_step_has_none() {
-    // Item i may go to i or i + 1, and the last one, to the first alone, pushes all others on.
+    // Item i may go to i or i + 1, and the last one, which may only go to the first, moves all
+    // others on.
     let n = 20u16;
     let choices: Vec<u16> = (0..n - 1).chain([0]).chain(1..n).chain([0]).collect();
     for steps in 0..=SearchBudget::thorough(20).steps {
@@ -59,11 +61,11 @@ fn what_has_no_place_after_the_last_step_has_none() {
     }
 }
 
-/// The sizes that can be left, one after the other, are what the formula of the steps adds up.
+/// The sizes that can remain, one after the other, are those that the formula for the steps sums.
 #[test]
 fn steps_are_those_of_the_longest_way_down() {
     let quarter = |k: usize| k / 4;
-    // 8 items and their slack of 2 are 10, 7 and 1 are 8, and so on; 3 need no slack.
+    // 8 items with their slack of 2 are 10, 7 and 1 are 8, and so on; 3 need no slack.
     let sizes = [10, 8, 7, 6, 5, 4];
     let effort = SearchBudget::with(10, quarter);
     assert_eq!(usize::from(effort.limit), sizes.len() + 3 + 1);

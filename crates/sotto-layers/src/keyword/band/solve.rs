@@ -1,36 +1,41 @@
-//! The server's half: the entries of a strip, whose sums are the slots of all its keys.
+//! The server's half of a band: computes the entries of a strip, whose sums are the slots of all
+//! its keys.
 //!
-//! A strip is a system of linear equations with coefficients 0 and 1, of which those of a key lie in a band of 128 rows, modulo
-//! a power of two. Modulo 2 it is solved by Gaussian elimination, which stays within bands where the equations begin with a
-//! 1 (Dillinger and Walzer, 2021), and what is left of both sides is even; half of that is a system with the same
-//! coefficients, and so on, a bit of every number at a time (Dixon, *Exact solution of linear equations using p-adic
-//! expansions*, 1982). So elimination is done once and is one of bits, and there is a solution whenever there is one modulo 2.
+//! A strip is a system of linear equations with coefficients 0 and 1, of which those of a key are
+//! in a band of 128 rows, modulo a power of two. Modulo 2 it is solved by Gaussian elimination,
+//! which stays within bands where the equations begin with a 1 (Dillinger and Walzer, 2021). The
+//! remainder of both sides is even, and half of it is a system with the same coefficients, and so
+//! on, one bit of every number at a time (Dixon, *Exact solution of linear equations using p-adic
+//! expansions*, 1982). So elimination is done once, on bits, and there is a solution whenever there
+//! is one modulo 2.
 
 use super::{BandHash, BandPattern, entry_bytes};
 use crate::keyword::params::Params;
 use crate::keyword::{BuildError, Keyword, slot};
 use sotto_core::{Error, Misuse, SumElement};
 
-/// No equation has its pivot here.
+/// The number of no equation, for rows without a pivot.
 const NONE: u32 = u32::MAX;
 
-/// Numbers of an entry are worked on by so many at once, whether there are as many or not.
+/// Numbers of an entry that are processed at once, padded if there are fewer.
 const LANES: usize = 16;
 
-/// The entries of a strip.
+/// The entries of a solved strip.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SolvedStrip {
-    /// Which try it was.
+    /// The seed for which the strip has a solution.
     pub tried: u8,
-    /// An entry for each row of the table, one after the other.
+    /// One entry for each row of the table, one after the other.
     pub entries: Vec<u8>,
 }
 
 impl Keyword {
-    /// Solves a strip, whose keys lie in the slots of `strip`, as in a row that is cut.
+    /// Solves a strip, whose keys are in the slots of `strip`, as in a row of a table with row
+    /// bounds.
     ///
     /// # Errors
-    /// [`BuildError::Crowded`] if no try has a solution; [`Misuse::Rule`] for what is no strip of a band.
+    /// [`BuildError::Crowded`] if no seed has a solution; [`Misuse::Rule`] for bytes that are no
+    /// strip of a band.
     pub fn solve(&self, strip: &[u8]) -> Result<SolvedStrip, BuildError> {
         let params = self.params();
         let rule = |why| BuildError::Refused(Error::from(Misuse::Rule(why)));
@@ -57,7 +62,7 @@ impl Keyword {
     }
 }
 
-/// The band without rows past the end.
+/// The band of a key without rows past the end of the table.
 fn within(BandPattern { first, ones }: BandPattern, rows: u64) -> BandPattern {
     let there = u32::try_from(rows.saturating_sub(first)).unwrap_or(u32::MAX);
     BandPattern { first, ones: if there < u128::BITS { ones & ((1 << there) - 1) } else { ones } }
@@ -67,9 +72,10 @@ fn within(BandPattern { first, ones }: BandPattern, rows: u64) -> BandPattern {
 struct Echelon {
     /// The equation that begins at a row.
     pivots: Vec<u32>,
-    /// What is left of each equation, from the row on where it begins.
+    /// The remainder of each equation, from the row on where it begins.
     left: Vec<u128>,
-    /// The equations that each was added up with, those of all one after the other; and where they end.
+    /// The equations that were added to each equation, one list after the other, and the ends of
+    /// the lists.
     added: Vec<u32>,
     ends: Vec<usize>,
 }
@@ -83,7 +89,7 @@ impl Echelon {
             let (mut at, mut ones) = (usize::try_from(*first).ok()?, *ones);
             loop {
                 let skipped = ones.trailing_zeros();
-                // Nothing is left of it.
+                // Nothing is left of a dependent equation.
                 ones = ones.checked_shr(skipped)?;
                 at += skipped as usize;
                 let pivot = pivots.get_mut(at)?;
@@ -136,7 +142,7 @@ impl Echelon {
         found.chunks_exact(lanes).flat_map(entry).collect()
     }
 
-    /// Does to right sides what elimination did to the equations.
+    /// Applies the additions of the elimination to right sides.
     fn add_sides(&self, sides: &mut [u8], lanes: usize) {
         let mut begin = 0;
         for (equation, end) in self.ends.iter().enumerate() {
@@ -149,7 +155,7 @@ impl Echelon {
         }
     }
 
-    /// From the last row to the first: rows where no equation begins are zero.
+    /// Substitutes from the last row to the first: rows where no equation begins are zero.
     fn solve(&self, sides: &[u8], bits: &mut [u8], lanes: usize) {
         for (row, pivot) in self.pivots.iter().enumerate().rev() {
             let (upto, after) = bits.split_at_mut((row + 1) * lanes);
@@ -159,7 +165,7 @@ impl Echelon {
                 continue;
             }
             here.copy_from_slice(&sides[*pivot as usize * lanes..][..lanes]);
-            // The first is this row.
+            // The first one is this row.
             for i in ones_of(self.left[*pivot as usize] >> 1) {
                 add(here, &after[i * lanes..][..lanes]);
             }
@@ -167,7 +173,7 @@ impl Echelon {
     }
 }
 
-/// Takes away what these bits add up to, which leaves even numbers, and halves them.
+/// Subtracts the sums of these bits, which leaves even numbers, and halves them.
 fn halve(equations: &[BandPattern], bits: &[u8], wanted: &mut [u16], lanes: usize) {
     let mut sum = vec![0u8; lanes];
     for (BandPattern { first, ones }, wanted) in equations.iter().zip(wanted.chunks_exact_mut(lanes)) {
@@ -187,7 +193,7 @@ fn add(to: &mut [u8], other: &[u8]) {
     to.iter_mut().zip(other).for_each(|(to, other)| *to ^= other);
 }
 
-/// The places of ones, from the lowest on.
+/// The positions of ones, from the lowest on.
 fn ones_of(mut ones: u128) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {
         let place = ones.trailing_zeros();

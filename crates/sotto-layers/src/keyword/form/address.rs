@@ -1,7 +1,8 @@
-//! Addresses of machines: 16 bytes, for IPv4 those of the IPv6 address that it is mapped to (RFC 4291, 2.5.5.2).
+//! IP addresses: 16 bytes, for IPv4 those of the IPv6 address that it is mapped to (RFC 4291,
+//! 2.5.5.2).
 //!
-//! So `192.0.2.1`, `::ffff:192.0.2.1` and `::FFFF:c000:201` are one key. Zones, brackets, prefixes and leading zeros in IPv4 are
-//! refused.
+//! So `192.0.2.1`, `::ffff:192.0.2.1` and `::FFFF:c000:201` are one key. Zones, brackets, prefixes
+//! and leading zeros in IPv4 are refused.
 
 use super::{Key, KeyError};
 use std::net::IpAddr;

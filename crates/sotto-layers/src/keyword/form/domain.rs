@@ -1,11 +1,13 @@
-//! Names of hosts.
+//! Host names.
 //!
-//! Labels are mapped and checked by UTS 46 (non-transitional) and written as A-labels in lower case, so that
-//! `Bücher.example`, `bücher。example` and `xn--bcher-kva.example.` are one key. A dot at the end is taken away. Labels
-//! have 1 to 63 bytes, the name at most 253. Underscores are allowed, as names in the DNS have them, and hyphens
-//! anywhere. A name whose last label is a number is an address and refused: the form `ip` is for those.
+//! Labels are mapped and checked by UTS 46 (non-transitional) and written as A-labels in lower
+//! case, so that `Bücher.example`, `bücher。example` and `xn--bcher-kva.example.` are one key. A dot
+//! at the end is removed. Labels have 1 to 63 bytes, the name at most 253. Underscores are allowed,
+//! as names in the DNS have them, and hyphens anywhere. A name whose last label is a number is an
+//! address and refused: the form `ip` is for those.
 //!
-//! Tables of UTS 46 grow with Unicode. A name of characters that a build does not know yet is refused by it.
+//! Tables of UTS 46 grow with Unicode. A name with characters that a build does not know yet is
+//! refused by it.
 
 use super::{Key, KeyError, unicode};
 use zeroize::Zeroizing;
@@ -15,7 +17,7 @@ pub(super) const MAX_BYTES: u32 = 253;
 const NO_DOMAIN: KeyError = KeyError::Not("a domain name");
 
 pub(super) fn canonical(text: &str) -> Result<Key, KeyError> {
-    // Work is bounded before it is done: no name of this many bytes becomes short enough.
+    // The work is bounded before it is done: no name of this many bytes becomes short enough.
     if text.len() > 16 * MAX_BYTES as usize {
         return Err(KeyError::Long { most: MAX_BYTES });
     }

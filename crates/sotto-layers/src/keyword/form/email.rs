@@ -1,10 +1,12 @@
-//! Addresses of mail.
+//! Mail addresses.
 //!
-//! The domain is that of the form `domain`. What stands before the `@` is its owner's to interpret (RFC 5321, 2.4), so nothing is
-//! taken away: dots and what follows a `+` count. Only ASCII letters become lower case, since no provider of note tells them
-//! apart and people do not write them alike; other text is brought into normalization form C. It has at most 64 bytes, the
-//! whole address 254 (RFC 5321, 4.5.3.1, where a path is that and two brackets). Quoted parts, white space and control
-//! characters are refused, and so are the signs that RFC 5322 has no place for.
+//! The domain is that of the form `domain`. The part before the `@` is its owner's to interpret
+//! (RFC 5321, 2.4), so nothing is removed: dots and the text after a `+` count. Only ASCII letters
+//! become lower case, since no major provider distinguishes them and people do not write them
+//! alike; other text is brought into normalization form C. It has at most 64 bytes, the whole
+//! address 254 (RFC 5321, 4.5.3.1, where a path is that and two brackets). Quoted parts, white
+//! space and control characters are refused, and so are the characters that RFC 5322 does not
+//! allow.
 
 use super::{Key, KeyError, domain, normal};
 use zeroize::Zeroizing;
@@ -27,7 +29,7 @@ pub(super) fn canonical(text: &str) -> Result<Key, KeyError> {
     if local.is_empty() || local.len() > 64 || dots {
         return Err(NO_ADDRESS);
     }
-    // Afterwards, as the form of some character might be one of those.
+    // The check comes afterwards, since the normal form of some character might be one of those.
     let is_local = std::str::from_utf8(&local).is_ok_and(|local| !local.contains(refused));
     if !is_local {
         return Err(NO_ADDRESS);

@@ -1,7 +1,9 @@
-//! Telephone numbers, as E.164 writes them and phones ask for them: `+`, and 7 to 15 digits of which the first is no zero.
+//! Telephone numbers, as E.164 writes them and phones request them: `+`, and 7 to 15 digits of
+//! which the first is no zero.
 //!
-//! Signs between the digits are refused: taking them away would make the time depend on where they are. Readers of publishers'
-//! files do that before. Numbers without a country are refused, since which is meant depends on where one is.
+//! Signs between the digits are refused: removing them would make the time depend on where they
+//! are. Readers of publishers' files remove them before. Numbers without a country are refused,
+//! since their meaning depends on the caller's location.
 
 use super::{Key, KeyError, among};
 use std::hint::black_box;
@@ -12,7 +14,7 @@ pub(super) const MAX_BYTES: u32 = 16;
 const NO_NUMBER: KeyError =
     KeyError::Not("a telephone number of E.164 (+15550000007: a plus sign, 7 to 15 digits, no spaces)");
 
-/// Only whether it is a number decides a branch, and how long it is.
+/// Only whether it is a number, and its length, decide a branch.
 pub(super) fn canonical(text: &[u8]) -> Result<Key, KeyError> {
     let Some((plus, digits)) = text.split_first().filter(|(_, digits)| (7..=15).contains(&digits.len()))
     else {

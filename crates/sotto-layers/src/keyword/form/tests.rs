@@ -102,7 +102,7 @@ fn addresses_have_one_spelling() {
     let documentation = bytes("2001:db8::1").unwrap();
     assert_eq!(documentation[..4], [0x20, 0x01, 0x0d, 0xb8]);
     assert_eq!(bytes("2001:0DB8:0:0:0:0:0:1"), Ok(documentation));
-    // IPv4-compatible addresses are deprecated, and are no IPv4 addresses.
+    // IPv4-compatible addresses are deprecated, and are not IPv4 addresses.
     assert_ne!(bytes("::192.0.2.1"), Ok(mapped));
     for text in
         ["192.0.2", "192.0.2.01", "192.0.2.256", "fe80::1%eth0", "[::1]", "::1/128", " ::1", "::g", "1"]
@@ -115,7 +115,7 @@ fn addresses_have_one_spelling() {
 fn text_is_normalized_and_nothing_else() {
     assert_eq!(canonical(KeyForm::Text, "Cafe\u{301}").as_deref(), Ok("Caf\u{e9}"));
     assert_eq!(canonical(KeyForm::Text, "\u{212b}").as_deref(), Ok("\u{c5}"));
-    // Compatible characters and cases are different keys, and white space counts.
+    // Compatibility characters and cases are different keys, and white space counts.
     assert_eq!(canonical(KeyForm::Text, " \u{fb01}X ").as_deref(), Ok(" \u{fb01}X "));
     assert_eq!(KeyForm::Text.canonical(b"a\xff"), Err(KeyError::NotText));
     assert_eq!(KeyForm::Text.canonical(&[b'a'; 4097]), Err(KeyError::Long { most: 4096 }));
@@ -124,7 +124,7 @@ fn text_is_normalized_and_nothing_else() {
 
 #[test]
 fn digests_are_digits() {
-    // SHA-1 and SHA-256 of nothing.
+    // SHA-1 and SHA-256 of the empty string.
     let sha1 = "DA39A3EE5E6B4B0D3255bfef95601890afd80709";
     assert_eq!(KeyForm::Sha1.canonical(sha1.as_bytes()).unwrap()[..4], [0xda, 0x39, 0xa3, 0xee]);
     assert_eq!(
@@ -201,7 +201,7 @@ fn names_are_those_of_catalogs() {
 }
 
 proptest! {
-    /// Whatever comes out goes in again and stays what it is, and no bytes do harm.
+    /// A canonical key is its own canonical form, and any bytes are handled without a panic.
     #[test]
     fn a_canonical_key_is_its_own(
         text in "\\PC{0,40}|[a-zA-Z@.0-9äß-]{1,20}|[a-z]{1,5}@[a-zÄ]{1,5}\\.[a-z]{2}",

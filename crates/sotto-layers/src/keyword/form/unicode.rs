@@ -1,12 +1,11 @@
-//! What Unicode says of text: normalization form C, and how names of hosts are written in ASCII.
+//! Unicode normalization form C, and host names in ASCII.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
-//! | `tables` | by tables of our own |
-//! | `given` | by those of whoever calls, for `wasm32-unknown-unknown`: every browser has them, and ours are a third of a small
-//! program |
+//! | `tables` | with tables of this crate |
+//! | `host` | with functions of the caller, for `wasm32-unknown-unknown`: every browser has them, and these tables are a third of a small program |
 //!
-//! Both have the same two functions.
+//! Both modules have the same two functions.
 
 #[cfg(all(target_arch = "wasm32", target_os = "unknown"))]
 mod host;

@@ -1,19 +1,19 @@
-//! What a browser says of Unicode: see [`give`].
+//! Unicode functions of a browser, set with [`set_host_unicode`].
 //!
-//! The host of a URL is what the form `domain` wants (WHATWG's *URL*, 3.3: UTS 46, non-transitional, hyphens anywhere). So only
-//! lengths are looked at here, what would not be part of the host, and A-labels. ASCII is its own normal form, and its other
-//! names need nobody.
+//! The host of a URL has the form `domain` (WHATWG's *URL*, 3.3: UTS 46, non-transitional, hyphens
+//! anywhere). So this module checks only lengths, characters that would not be part of the host,
+//! and A-labels. ASCII is its own normal form, and ASCII names without A-labels need no browser.
 
 use crate::keyword::Key;
 use crate::keyword::form::KeyError;
 use std::cell::OnceCell;
 use zeroize::Zeroizing;
 
-/// What a browser's program gives.
+/// The Unicode functions of a browser.
 pub trait HostUnicode {
     /// Text in normalization form C.
     fn normal(&self, text: &str) -> Option<String>;
-    /// The host of `http://TEXT/`, as URLs have it; `None` if that is none.
+    /// The host of `http://TEXT/`, as URLs have it; `None` if the text is no host.
     fn host(&self, text: &str) -> Option<String>;
 }
 
@@ -21,7 +21,8 @@ thread_local! {
     static HOST: OnceCell<Box<dyn HostUnicode>> = const { OnceCell::new() };
 }
 
-/// Gives keys what is known of Unicode, once. Without it a key that is not ASCII is refused. Gives whether this was the first.
+/// Sets the Unicode functions, once. Without them a key that is not ASCII is refused. Returns
+/// whether this was the first call.
 pub fn set_host_unicode(unicode: Box<dyn HostUnicode>) -> bool {
     HOST.with(|given| given.set(unicode).is_ok())
 }
@@ -40,7 +41,7 @@ pub(in super::super) fn normal(text: &str) -> Result<Key, KeyError> {
     Ok(Zeroizing::new(normal.as_bytes().to_vec()))
 }
 
-/// A name of a host in A-labels; `None` if it is none.
+/// A host name in A-labels; `None` if it is invalid.
 pub(in super::super) fn ascii(text: &str) -> Option<Zeroizing<String>> {
     if text.contains(is_refused) {
         return None;
@@ -52,8 +53,8 @@ pub(in super::super) fn ascii(text: &str) -> Option<Zeroizing<String>> {
     (is_name && labels.is_ascii() && !labels.contains(is_refused)).then_some(name)
 }
 
-/// The same from the browser. Some do not look into labels that are A-labels already, so those are given as what they stand for,
-/// and have to come back as they were.
+/// A host name in A-labels, from the browser. Some browsers do not check labels that are A-labels
+/// already, so those are decoded first, and the result has to be the original.
 fn asked(lower: &str) -> Option<Zeroizing<String>> {
     let mut meant = Zeroizing::new(String::with_capacity(4 * lower.len()));
     for (place, label) in lower.split('.').enumerate() {
@@ -72,22 +73,23 @@ fn asked(lower: &str) -> Option<Zeroizing<String>> {
         }
     }
     let host = ask(|given| given.host(&meant))?;
-    // Some write an asterisk so that it can stand in a path too.
+    // Some browsers write an asterisk so that it can stand in a path too.
     let plain = |label: &str| if is_ace(label) { label.to_owned() } else { label.replace("%2A", "*") };
     let name = Zeroizing::new(host.split('.').map(plain).collect::<Vec<_>>().join("."));
     let came_back = |label: &str| name.split('.').any(|other| other == label);
     lower.split('.').filter(|label| is_ace(label)).all(came_back).then_some(name)
 }
 
-/// How an A-label begins.
+/// The prefix of an A-label.
 const ACE: &str = "xn--";
 
 fn is_ace(label: &str) -> bool {
     label.is_ascii() && label.starts_with(ACE)
 }
 
-/// What no name has: WHATWG's *forbidden domain code points*, which end a host, or are refused in one; and what becomes a percent
-/// sign, which some take for the beginning of an escape.
+/// Characters that no name has: WHATWG's *forbidden domain code points*, which end a host or are
+/// refused in one; and characters that map to a percent sign, which some browsers take for the
+/// beginning of an escape.
 fn is_refused(c: char) -> bool {
     matches!(c, '\0'..=' ' | '\x7f' | '\u{fe6a}' | '\u{ff05}') || "%#/:<>?@[\\]^|".contains(c)
 }

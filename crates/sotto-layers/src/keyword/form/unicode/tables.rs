@@ -1,4 +1,4 @@
-//! Tables of our own.
+//! Unicode functions with tables of this crate.
 
 use crate::keyword::Key;
 use crate::keyword::form::KeyError;
@@ -7,7 +7,7 @@ use idna::uts46::{DnsLength, Hyphens, Uts46};
 use unicode_normalization::UnicodeNormalization;
 use zeroize::Zeroizing;
 
-/// Text in normalization form C. What it is of characters that Unicode has by now will not change.
+/// Text in normalization form C. The form of characters that Unicode has today will not change.
 pub(in super::super) fn normal(text: &str) -> Result<Key, KeyError> {
     let mut normal = Zeroizing::new(Vec::with_capacity(text.len()));
     for c in text.nfc() {
@@ -16,7 +16,7 @@ pub(in super::super) fn normal(text: &str) -> Result<Key, KeyError> {
     Ok(normal)
 }
 
-/// A name of a host in A-labels; `None` if it is none.
+/// A host name in A-labels; `None` if it is invalid.
 pub(in super::super) fn ascii(text: &str) -> Option<Zeroizing<String>> {
     let name = Uts46::new().to_ascii(
         text.as_bytes(),
