@@ -1,11 +1,12 @@
-//! What a client does for a lookup, timed over a server that is there: `work TABLE ROWS URL...` prints the medians of making a
-//! query and of reading its answer, in milliseconds. `bindings/web/bench/work.mjs` puts a browser's beside them.
+//! Times what a client computes for a lookup, against a running server: `work TABLE ROWS URL...`
+//! prints the median times of making a query and of reading its answer, in milliseconds.
+//! `bindings/web/bench/work.mjs` prints a browser's figures next to them.
 #![allow(clippy::print_stdout, reason = "a program to measure with")]
 
 use sotto_client::Table;
 use std::time::Duration;
 
-/// Lookups that nobody counts, and those that are counted.
+/// Lookups to warm up with, which are not timed, and lookups that are timed.
 const LOOKUPS: (u64, u64) = (5, 30);
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {

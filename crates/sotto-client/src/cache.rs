@@ -1,33 +1,33 @@
-//! What is kept on disk between runs.
+//! Files that a client keeps on disk between runs.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
-//! | [`slot`] | one artifact: whole, or the part downloaded so far |
-//! | [`keyring`] | keys that servers know, encrypted |
-//! | [`evidence`] | what others can be shown of that |
-//! | `logs` | the last checkpoint of each publisher's log, and what was read of its entries |
-//! | [`known`] | what is remembered of a table: the newest epoch seen, and the keys that led there |
-//! | [`lock`] | two processes, one cache |
-//! | [`shared_file`] | a small file that processes change in turns |
-//! | [`error`] | what goes wrong with disks |
+//! | [`artifact_slot`] | one artifact: whole, or the part downloaded so far |
+//! | [`keyring`] | client keys that servers know, encrypted |
+//! | [`evidence`] | signed contradictions of a publisher, which convince third parties |
+//! | `checkpoints` | the last checkpoint of each publisher's log, and the entries read so far |
+//! | [`known_tables`] | per table: the newest epoch seen, and the keys that led to it |
+//! | [`lock`] | file locks between processes |
+//! | [`shared_file`] | a small file that several processes change |
+//! | [`error`] | errors of the disk |
 //!
 //! ```text
 //! DIR/artifacts/<digest>        an artifact, whole
 //! DIR/artifacts/<digest>.part   its first bytes
 //! DIR/artifacts/<digest>.lock   held by the process that downloads it
-//! DIR/tables/<hash>.json        what is remembered of one table at one server
+//! DIR/tables/<hash>.json        what is known of one table at one server
 //! DIR/tables/<hash>.catalog     its newest catalog, as the publisher signed it
-//! DIR/tables/<hash>.first       of two catalogs of one epoch the one that was seen first: evidence
+//! DIR/tables/<hash>.first       evidence: of two catalogs of one epoch, the one seen first
 //! DIR/tables/<hash>.other       and the other one
 //! DIR/logs/<key>.checkpoint     the last checkpoint of a publisher's log, with the cosignatures it had
-//! DIR/logs/<key>.first          of two checkpoints that contradict each other the one that was seen first: evidence
+//! DIR/logs/<key>.first          evidence: of two contradicting checkpoints, the one seen first
 //! DIR/logs/<key>.other          and the other one
-//! DIR/logs/<key>-<kind>-<name>.history   what was read of the log's entries of a table or a stack
+//! DIR/logs/<key>-<kind>-<name>.history   the log entries read of a table or a stack
 //! DIR/keys/...                  keys that servers know
 //! ```
 //!
-//! Nothing here is trusted when it is read back: the session checks every chunk against the signed
-//! catalog, whether it came from a disk or a network.
+//! Cached bytes are not trusted: the session checks every chunk against the signed catalog, whether
+//! it comes from a disk or from a network.
 
 pub mod artifact_slot;
 mod checkpoints;
@@ -50,7 +50,7 @@ use crate::files;
 use sotto_catalog::Hex32;
 use std::path::{Path, PathBuf};
 
-/// A cache directory.
+/// A cache directory, which several processes may share.
 #[derive(Debug, Clone)]
 pub struct Cache {
     artifacts: PathBuf,
@@ -58,16 +58,16 @@ pub struct Cache {
     logs: PathBuf,
 }
 
-/// How much a cache holds.
+/// Numbers and bytes of the artifacts in a cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct CacheSize {
-    /// Whole artifacts.
+    /// Number of whole artifacts.
     pub artifacts: u64,
-    /// Their bytes.
+    /// Bytes of all whole artifacts.
     pub artifact_bytes: u64,
-    /// Downloads that were cut.
+    /// Number of incomplete downloads.
     pub partial: u64,
-    /// Their bytes so far.
+    /// Bytes of all incomplete downloads.
     pub partial_bytes: u64,
 }
 
@@ -85,12 +85,12 @@ impl Cache {
         Ok(cache)
     }
 
-    /// The place of an artifact of `bytes` bytes.
+    /// The file of the artifact with this digest and of `bytes` bytes.
     pub fn slot(&self, digest: &Hex32, bytes: u64) -> CachedArtifact {
         CachedArtifact::new(self.artifacts.join(digest.to_string()), bytes)
     }
 
-    /// Drops an artifact, unless a table still remembers it or a process is downloading it.
+    /// Removes an artifact, unless a known table still names it or a process is downloading it.
     ///
     /// # Errors
     /// [`CacheError`] if the directory cannot be read.
@@ -103,14 +103,14 @@ impl Cache {
         }
     }
 
-    /// How much the cache holds.
+    /// Counts the artifacts in the cache and their bytes.
     ///
     /// # Errors
     /// [`CacheError`] if the directory cannot be read.
     pub fn size(&self) -> Result<CacheSize, CacheError> {
         let mut size = CacheSize::default();
         for path in files::entries(&self.artifacts).map_err(|e| CacheError::at(&self.artifacts, e))? {
-            // A file that another process has just finished or dropped is not an error of ours.
+            // Another process may have just finished or removed the file, which is no error.
             let Ok(bytes) = files::length_at(&path) else { continue };
             match path.extension().and_then(|e| e.to_str()) {
                 None => {
@@ -127,15 +127,17 @@ impl Cache {
         Ok(size)
     }
 
-    /// What is remembered of `table` at the server `origin`.
+    /// Loads what the cache knows of `table` at the server `origin`.
     ///
     /// # Errors
-    /// [`CacheError::LogMemoryInner`] if the file is damaged: a lost pin must not pass for a first visit.
+    /// [`CacheError::Memory`] if the file is damaged, since a lost pin must not pass for a
+    /// first visit.
     pub fn known(&self, origin: &str, table: &str) -> Result<Option<KnownTable>, CacheError> {
         known_tables::read(&known_tables::path(&self.tables, origin, table))
     }
 
-    /// Forgets what is remembered of a table if it is damaged, for whoever knows its key by another way. Gives whether it was.
+    /// Forgets a table whose cache entry is damaged, for a caller that knows its key from
+    /// elsewhere. Returns whether the entry was damaged.
     ///
     /// # Errors
     /// [`CacheError`] if the file cannot be read or removed.
@@ -143,18 +145,18 @@ impl Cache {
         known_tables::forget_damaged(&known_tables::path(&self.tables, origin, table))
     }
 
-    /// Goes on from what is remembered of a table to this. Gives whether it did: an epoch below the one remembered changes
-    /// nothing, as another process has seen more.
+    /// Updates what the cache knows of a table. Returns whether it did: an epoch older than the
+    /// known one changes nothing, as another process has seen a newer one.
     ///
     /// # Errors
-    /// As [`KnownSigner::advance`](crate::session::KnownSigner::advance), and [`CacheError`] if it cannot be written; what was
-    /// remembered then still is.
+    /// As [`KnownSigner::advance`](crate::session::KnownSigner::advance), and [`CacheError`] if the
+    /// file cannot be written; the old entry is then still there.
     pub fn remember(&self, known: &KnownTable) -> Result<bool, ClientError> {
         known_tables::write(&known_tables::path(&self.tables, &known.origin, &known.table), known)
     }
 
-    /// Forgets a table at a server, its keys and its newest epoch: what is shown next is believed as on a first visit. Gives
-    /// whether there was something. Evidence is kept.
+    /// Forgets a table at a server, with its keys and its newest epoch: the next catalog is
+    /// believed as on a first visit. Returns whether the table was known. Evidence is not removed.
     ///
     /// # Errors
     /// [`CacheError`] if the file cannot be removed.
@@ -165,7 +167,8 @@ impl Cache {
         Ok(was)
     }
 
-    /// Drops the artifacts that a memory named and no other one names. A name that is none stands for no file.
+    /// Removes the artifacts that only the replaced entry `before` named. A name that is no digest
+    /// belongs to no file.
     pub(crate) fn drop_old(&self, before: Option<KnownTable>) -> Result<(), CacheError> {
         let names = before.into_iter().flat_map(|known| known.artifacts.into_values());
         for digest in names.filter_map(|name| name.parse().ok()) {
@@ -174,7 +177,8 @@ impl Cache {
         Ok(())
     }
 
-    /// Keeps the newest catalog of a table as it came, to be shown beside another one of its epoch.
+    /// Stores the newest catalog of a table with its signature, so that it can be shown next to a
+    /// conflicting one of the same epoch.
     ///
     /// # Errors
     /// [`CacheError`] if it cannot be written.
@@ -182,13 +186,13 @@ impl Cache {
         replace(&known_tables::path(&self.tables, origin, table).with_extension("catalog"), signed)
     }
 
-    /// The newest catalog of a table, as it came; nothing in it was verified again.
+    /// The newest catalog of a table with its signature, as stored and not verified again.
     pub(crate) fn catalog(&self, origin: &str, table: &str) -> Result<Option<Vec<u8>>, CacheError> {
         let path = known_tables::path(&self.tables, origin, table).with_extension("catalog");
         files::read(&path).map_err(|error| CacheError::at(&path, error))
     }
 
-    /// Keeps another catalog of the newest epoch, and says where both are.
+    /// Stores a conflicting catalog of the newest epoch, and returns the paths of both.
     ///
     /// # Errors
     /// [`CacheError`] if it cannot be written.
@@ -203,7 +207,8 @@ impl Cache {
     }
 }
 
-/// Keeps what was seen, which may be replaced later, and something that contradicts it. Says where both are.
+/// Stores two contradicting documents and returns their paths. The first one may be replaced later,
+/// so it is copied.
 fn keep_both(seen: &Path, bytes: &[u8]) -> Result<String, CacheError> {
     let (first, other) = (seen.with_extension("first"), seen.with_extension("other"));
     replace(&other, bytes)?;
@@ -212,12 +217,12 @@ fn keep_both(seen: &Path, bytes: &[u8]) -> Result<String, CacheError> {
             replace(&first, &before)?;
             Ok(format!("{} and {}", first.display(), other.display()))
         }
-        // Of the first its digest is remembered at least.
+        // The digest of the first document is still known.
         None => Ok(other.display().to_string()),
     }
 }
 
-/// Writes a file for its owner alone: a crash leaves the old one or this.
+/// Replaces a file that only its owner can read. A crash leaves the old file or the new one.
 fn replace(path: &Path, bytes: &[u8]) -> Result<(), CacheError> {
     files::replace(path, bytes).map_err(|error| CacheError::at(path, error))
 }

@@ -1,4 +1,4 @@
-//! What went wrong, by whose fault, and what to do.
+//! Errors of the client: what went wrong, whose fault it is, and what to do.
 
 mod describe;
 mod source_codes;
@@ -15,260 +15,264 @@ use sotto_oprf::OprfError;
 use sotto_wire::{FrameError, Problem};
 use std::fmt;
 
-/// Shorthand for results of this crate.
+/// Result of this crate's functions.
 pub type Result<T, E = ClientError> = std::result::Result<T, E>;
 
-/// A lookup, or the preparation for one, failed. `Debug` gives the sentence and what to do, since that is what a `main` prints
-/// which returns it.
+/// A failure of a lookup, or of the preparation for one. `Debug` prints the sentence and the fix,
+/// since a `main` that returns the error prints that.
 #[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum ClientError {
-    /// The scheme or its contract.
+    /// An error of the scheme, or of the contract between scheme and caller.
     #[error(transparent)]
     Core(#[from] Error),
-    /// The catalog, its signature, or the key that made it.
+    /// An error in the catalog, its signature, or the key that made it.
     #[error(transparent)]
     Catalog(#[from] CatalogError),
-    /// A text that cannot be a table's name.
+    /// A text that is no valid table name.
     #[error(transparent)]
     TableName(#[from] TableNameError),
-    /// The catalog came damaged, and differently so each time.
+    /// The catalog arrived damaged twice, and differently each time.
     #[error("the table's catalog was damaged on its way, twice: {why}")]
     CatalogDamaged {
         /// What was wrong with it the second time.
         why: String,
     },
-    /// The server's frame is not an answer to what was asked.
+    /// The server's frame is no answer to the request.
     #[error("the server's answer is not valid: {0}")]
     Frame(#[from] FrameError),
-    /// The masks of a symmetric table: an evaluation, or what it was to open.
+    /// An error in the masks of a symmetric table: in an evaluation, or in a row that it was to
+    /// open.
     #[error(transparent)]
     Oprf(#[from] OprfError),
-    /// No response came.
+    /// No response arrived.
     #[error(transparent)]
     Transport(#[from] TransportError),
-    /// The server said no.
+    /// The server refused the request.
     #[error("the server refused: {}", .0.message)]
     Refused(Problem),
-    /// The table has moved on since it was opened: open it again, and make a new query.
+    /// The table has moved to another epoch since it was opened: open it again, and make a new
+    /// query.
     #[error("epoch {asked} of the table is over{}", newest.map(|n| format!(", the newest is {n}")).unwrap_or_default())]
     EpochChanged {
-        /// The epoch of the session.
+        /// Epoch of the session.
         asked: Epoch,
-        /// The newest, if the server said.
+        /// Newest epoch, if the server named it.
         newest: Option<Epoch>,
     },
-    /// A client's state cannot be brought from its epoch to a later one: it has to be made anew, from the rows.
+    /// The client's state cannot be brought from its epoch to a later one: it has to be prepared
+    /// again, from the rows.
     #[error("no way leads from epoch {from} of the table to epoch {to}: {why}")]
     NoDeltaChain {
-        /// The epoch of the state.
+        /// Epoch of the state.
         from: Epoch,
-        /// The epoch it was to come to.
+        /// Epoch that the state was to be brought to.
         to: Epoch,
-        /// Why not.
+        /// Why it cannot.
         why: &'static str,
     },
-    /// A client that could not follow the table is of no use any more.
+    /// The client could not follow the table and was discarded.
     #[error("the client of epoch {epoch} could not follow the table, and was discarded")]
     ClientDiscarded {
-        /// The epoch it was of.
+        /// Epoch of the discarded client.
         epoch: Epoch,
     },
-    /// An older catalog than one seen before.
+    /// The catalog is older than one seen before.
     #[error("the server offers epoch {offered} of the table, epoch {seen} was seen before")]
     Rollback {
-        /// The newest epoch seen.
+        /// Newest epoch seen.
         seen: Epoch,
-        /// The epoch offered.
+        /// Epoch of the catalog.
         offered: Epoch,
     },
-    /// A catalog by a key that has named another one in its place, as this client has seen.
+    /// The catalog is signed by a key that has named its successor, as this client has seen.
     #[error("epoch {epoch} of the table is signed by {key}, which {by} replaced from epoch {until_epoch} on")]
     RetiredKey {
-        /// The key.
+        /// Key that signed the catalog.
         key: PublicKey,
-        /// The key that signs now.
+        /// Key that signs now.
         by: PublicKey,
-        /// The epoch from which on the old key signs nothing.
+        /// Epoch from which on the old key is no longer valid.
         until_epoch: Epoch,
-        /// The epoch that is shown.
+        /// Epoch of the catalog.
         epoch: Epoch,
     },
-    /// A catalog by a key that the caller pins, of a table that this client knows under another one.
+    /// The catalog is signed by the key that the caller pins, but this client knows the table under
+    /// another key.
     #[error(
         "the table is signed by {found}, the key remembered is {known}, and no statement leads from that to the other"
     )]
     OtherSigner {
-        /// The key that signed what was seen last.
+        /// Key that signed the last catalog seen.
         known: PublicKey,
-        /// The key in the envelope.
+        /// Key that signed this one.
         found: PublicKey,
     },
-    /// Another catalog of an epoch that was seen before, under the same key.
+    /// The catalog differs from one of the same epoch that was seen before, under the same key.
     #[error(
         "there are two catalogs of epoch {epoch}, both signed by the key of the table{}",
         kept.as_ref().map(|kept| format!(": {kept}")).unwrap_or_default()
     )]
     Equivocation {
-        /// The epoch.
+        /// Epoch of both catalogs.
         epoch: Epoch,
-        /// Where both are kept, if there is a cache.
+        /// Paths of both catalogs, if there is a cache.
         kept: Option<String>,
     },
-    /// Another snapshot than the one that the caller named.
+    /// The snapshot differs from the one that the caller named.
     #[error(
         "the server shows epoch {epoch} of {table}, which is snapshot {found}; the one asked for is {wanted}"
     )]
     OtherSnapshot {
-        /// The table, or the stack.
+        /// Name of the table or stack.
         table: TableName,
-        /// The epoch that is shown.
+        /// Epoch that the server shows.
         epoch: Epoch,
-        /// The digest of its catalog.
+        /// Digest of the catalog that the server shows.
         found: Hex32,
-        /// The digest that was asked for.
+        /// Digest that the caller named.
         wanted: Hex32,
     },
-    /// A catalog that is past its time.
+    /// The catalog has expired.
     #[error("the table's catalog, epoch {epoch}, is {} hours past its time", ago / 3600)]
     Expired {
-        /// The epoch.
+        /// Epoch of the catalog.
         epoch: Epoch,
-        /// How long, in seconds.
+        /// Seconds since it expired.
         ago: u64,
     },
-    /// Nobody vouches that the publisher shows this catalog to everybody.
+    /// No witness vouches that the publisher shows this catalog to everybody.
     #[error(transparent)]
     Witness(#[from] WitnessError),
-    /// The catalog of another table.
+    /// The catalog is that of another table.
     #[error("the catalog is that of table {found}, {asked} was asked for")]
     WrongTable {
-        /// The table asked for.
+        /// Table that was requested.
         asked: TableName,
-        /// The table in the catalog.
+        /// Table that the catalog names.
         found: TableName,
     },
-    /// A scheme this build does not carry.
+    /// The scheme is not part of this build.
     #[error("the table needs scheme {id:?}, which this build does not carry")]
     UnknownScheme {
-        /// The scheme's id.
+        /// Id of the scheme.
         id: String,
     },
-    /// A table whose scheme asks more servers than there are, or fewer.
+    /// The scheme needs another number of servers than there are.
     #[error("the table's scheme {id:?} asks {servers} server(s), and the address(es) of {given} were given")]
     ServerCount {
-        /// The scheme's id.
+        /// Id of the scheme.
         id: String,
-        /// How many servers it asks.
+        /// Number of servers that the scheme needs.
         servers: usize,
-        /// How many there are.
+        /// Number of servers that were given.
         given: u8,
     },
-    /// Two servers of a table that are one.
+    /// Two servers of a table are one endpoint.
     #[error(
         "{first} and {second} are one endpoint ({why}): it would see both halves of every question, and what is asked"
     )]
     SameEndpoint {
-        /// One address.
+        /// First address.
         first: String,
-        /// The other.
+        /// Second address.
         second: String,
         /// What they have in common.
         why: String,
     },
-    /// Several servers, one of which is asked in the clear.
+    /// One of several servers would be reached without TLS.
     #[error(
         "{url} is not https: whoever listens on the way to all servers of a table sees each part of a question, and what is asked"
     )]
     InsecurePlaintext {
-        /// Its address.
+        /// Address of that server.
         url: String,
     },
-    /// A table whose rows cannot be verified one by one, where that was demanded.
+    /// The caller requires row proofs, and the table has none.
     #[error("rows of table {table} cannot be verified: its publisher has put no proofs into it")]
     NoRowProofs {
-        /// The table.
+        /// Name of the table.
         table: TableName,
     },
-    /// Answers that are not the rows the publisher has signed.
+    /// The answers are not the rows that the publisher has signed.
     #[error("what came is not the row of table {table} that its publisher has signed for epoch {epoch}")]
     RowProofInvalid {
-        /// The table.
+        /// Name of the table.
         table: TableName,
-        /// The epoch.
+        /// Epoch of the answers.
         epoch: Epoch,
     },
-    /// A server that shows another catalog than the first one does.
+    /// A server shows another catalog than the first one.
     #[error("server {server} shows another catalog for epoch {epoch} of the table than server 0")]
     CatalogsDiffer {
-        /// The server, counted from 0.
+        /// Number of the server, counted from 0.
         server: u8,
-        /// The epoch.
+        /// Epoch of both catalogs.
         epoch: Epoch,
     },
-    /// A server that has left behind the newest epoch another one has reached.
+    /// A server no longer serves the newest epoch that another server has reached.
     #[error(
         "server {server} does not serve epoch {epoch} of the table, the newest that another of its servers has"
     )]
     NoCommonEpoch {
-        /// The server, counted from 0.
+        /// Number of the server, counted from 0.
         server: u8,
-        /// The epoch.
+        /// Epoch that it no longer serves.
         epoch: Epoch,
     },
-    /// What went wrong at one of several servers.
+    /// An error at one of several servers.
     #[error("server {server}: {error}")]
     Server {
-        /// The server, counted from 0.
+        /// Number of the server, counted from 0.
         server: u8,
-        /// What went wrong.
+        /// The error at that server.
         error: Box<ClientError>,
     },
-    /// An artifact the scheme needs is not in the catalog, or has another size there.
+    /// An artifact that the scheme needs is not in the catalog, or has another size there.
     #[error("the catalog lacks the {artifact} of {bytes} bytes that its scheme needs")]
     MissingArtifact {
-        /// Which.
+        /// Name of the artifact.
         artifact: &'static str,
-        /// Its size by the parameters.
+        /// Size in bytes that the parameters imply.
         bytes: u64,
     },
-    /// More rows than one ask holds.
+    /// The request has more rows than one request may have.
     #[error("{rows} rows in one request, this table takes 1 to {most}")]
     TooManyRows {
-        /// Rows wanted.
+        /// Number of rows in the request.
         rows: usize,
-        /// Rows one ask holds.
+        /// Maximum number of rows of one request.
         most: usize,
     },
-    /// A table whose rows cannot be streamed.
+    /// The rows of the table cannot be streamed.
     #[error("the table cannot be streamed: {why}")]
     CannotStream {
-        /// Why not.
+        /// Why they cannot.
         why: &'static str,
     },
-    /// A stack and its tables do not come to rest in one epoch.
+    /// A stack and its tables do not reach one common epoch.
     #[error("stack {stack} and its tables are not of one epoch")]
     StackInconsistent {
-        /// The stack.
+        /// Name of the stack.
         stack: TableName,
     },
-    /// What a streamed row was written to.
+    /// The output that a streamed row is written to has failed.
     #[error("the row cannot be written: {0}")]
     Output(std::io::Error),
-    /// The scheme's clients have a state that must not be lost, and nobody said where to keep it.
+    /// The scheme's clients have durable state, and the caller named no folder for it.
     #[error("a client of {scheme} has a state that must not be lost, and nobody said where to keep it")]
     StateNeeded {
-        /// The scheme's id.
+        /// Id of the scheme.
         scheme: String,
     },
-    /// The operating system gave no randomness.
+    /// The operating system provides no randomness.
     #[error("the operating system gives no randomness, and no query can be made without")]
     NoEntropy,
-    /// The cache.
+    /// An error of the cache.
     #[cfg(feature = "cache")]
     #[error(transparent)]
     Cache(#[from] CacheError),
-    /// The state of a client that must not lose it.
+    /// An error of a client's durable state.
     #[cfg(feature = "cache")]
     #[error(transparent)]
     State(#[from] StateError),
@@ -280,22 +284,23 @@ impl fmt::Debug for ClientError {
     }
 }
 
-/// Who can mend it.
+/// The party that can resolve an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
-    /// The calling code, or the person who typed.
+    /// The calling code, or the person who typed the request.
     Caller,
     /// The server, its operator, or the table's publisher.
     Server,
-    /// What lies in between, or the moment.
+    /// The network between client and server, or a temporary condition.
     Network,
-    /// This machine.
+    /// The machine of the client.
     Machine,
 }
 
 impl ClientError {
-    /// The same, with the server it happened at, where there are several. That an epoch is over is left as it is:
-    /// it is mended at all servers, whichever has said so.
+    /// Adds the number of the server that the error happened at, if there are several.
+    /// [`ClientError::EpochChanged`] stays as it is: it concerns all servers, whichever reported
+    /// it.
     pub(crate) fn of_server(self, server: u8, servers: u8) -> Self {
         match self {
             ClientError::EpochChanged { .. }
@@ -308,12 +313,12 @@ impl ClientError {
         }
     }
 
-    /// Another snapshot of `table` than the one that was asked for.
+    /// The error for a snapshot of `table` that differs from the requested one.
     pub(crate) fn other_snapshot(table: &TableName, epoch: Epoch, found: Hex32, wanted: Hex32) -> Self {
         ClientError::OtherSnapshot { table: table.clone(), epoch, found, wanted }
     }
 
-    /// What went wrong, without the server it happened at.
+    /// The error itself, without the server that it happened at.
     pub fn root(&self) -> &ClientError {
         match self {
             ClientError::Server { error, .. } => error.root(),
@@ -321,9 +326,10 @@ impl ClientError {
         }
     }
 
-    /// Whether the failure may depend on what was asked, of a request that was answered: a row that cannot be read, that is not
-    /// the publisher's, that the table does not have. The server does not see it, and may have caused it to learn who meets it;
-    /// so nothing that is sent afterwards may depend on it.
+    /// Whether the failure may depend on which rows were requested, after the request was answered:
+    /// a row that is unreadable, does not exist, or fails its proof. The server does not see such a
+    /// failure, and may have caused it to learn who meets it; so nothing that is sent afterwards
+    /// may depend on it.
     pub fn is_hidden_from_server(&self) -> bool {
         match self.root() {
             ClientError::Core(error) => {
@@ -334,7 +340,7 @@ impl ClientError {
         }
     }
 
-    /// Who can mend it.
+    /// The party that can resolve this error.
     pub fn fault(&self) -> Fault {
         match self {
             ClientError::Core(Error::Misuse(_) | Error::Exhausted(_)) => Fault::Caller,

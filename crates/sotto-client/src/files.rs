@@ -1,11 +1,12 @@
-//! The files that a client keeps: the system's, or in a browser those that the page's program gives.
+//! The files that a client keeps: the system's, or in a browser those that the page's program
+//! provides.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
-//! | `native` | the system's files |
-//! | `given` | files of whoever calls, for `wasm32-unknown-unknown`, which has none |
+//! | `native` | files of the operating system |
+//! | `host` | files that the caller provides, for `wasm32-unknown-unknown`, which has none |
 //!
-//! Both have the same few functions, and nothing else of the client names `std::fs`.
+//! Both modules have the same functions, and no other module of the client uses `std::fs`.
 
 #[cfg(all(target_arch = "wasm32", target_os = "unknown"))]
 mod host;
@@ -26,15 +27,16 @@ pub(crate) use redb::StorageBackend;
 use std::io::{self, ErrorKind, Read};
 use std::path::Path;
 
-/// What tells a file from a copy of it. What a system does not tell is 0.
+/// Device, inode and creation time, which tell a file from a copy of it. A value that the system
+/// does not know is 0.
 pub(crate) struct FileIdentity {
     pub(crate) device: u64,
     pub(crate) inode: u64,
-    /// Nanoseconds since 1970 when the file was made.
+    /// Time when the file was made, in nanoseconds since 1970.
     pub(crate) born: u64,
 }
 
-/// A file's bytes; `None` if there is none.
+/// Reads a file; `None` if it does not exist.
 pub(crate) fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
     let Some(mut file) = found(open(path))? else { return Ok(None) };
     let mut bytes = Vec::new();
@@ -42,12 +44,12 @@ pub(crate) fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
     Ok(Some(bytes))
 }
 
-/// Removes a file, if it is there.
+/// Removes a file, if it exists.
 pub(crate) fn remove(path: &Path) -> io::Result<()> {
     found(remove_one(path)).map(drop)
 }
 
-/// What a database asks of a file, where there is none.
+/// The operations of a database on its file, in builds without the database.
 #[cfg(not(feature = "state"))]
 pub(crate) trait StorageBackend: Send + Sync {
     fn len(&self) -> io::Result<u64>;
@@ -57,13 +59,13 @@ pub(crate) trait StorageBackend: Send + Sync {
     fn write(&self, offset: u64, data: &[u8]) -> io::Result<()>;
 }
 
-/// No file is written in place without a database.
+/// Builds without the database write no file in place.
 #[cfg(not(feature = "state"))]
 pub(crate) fn backend(_: File) -> io::Result<Box<dyn StorageBackend>> {
     Err(ErrorKind::Unsupported.into())
 }
 
-/// `None` for what is not there.
+/// Turns [`ErrorKind::NotFound`] into `None`.
 pub(crate) fn found<T>(outcome: io::Result<T>) -> io::Result<Option<T>> {
     match outcome {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),

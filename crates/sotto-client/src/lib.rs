@@ -1,4 +1,4 @@
-//! The client: looks rows up without telling the server which.
+//! The client: looks up rows of a table without revealing to the server which.
 //!
 //! ```
 //! use sotto_client::Table;
@@ -10,27 +10,27 @@
 //! let row = table.get(1234)?;
 //! assert_eq!(row, (1234u64 * 1234).to_le_bytes());
 //!
-//! let cost = table.last().ok_or("one lookup was made")?;
+//! let cost = table.last_lookup().ok_or("one lookup was made")?;
 //! println!("{} bytes up, {} down, {:?}", cost.up, cost.down, cost.round_trip);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
-//! | [`session`] | without I/O: what to send, and how to read what comes back |
-//! | [`transport`] | how requests travel: memory, HTTP, retries |
-//! | [`table`] | the blocking client for people in a hurry (feature `cache`) |
-//! | [`stack`] | tables under a layer, asked all at once (feature `cache`) |
-//! | [`wish`] | what is wanted of either, and the law that a request leaves whatever it is (feature `cache`) |
-//! | [`cache`] | what is kept on disk between runs (feature `cache`) |
-//! | [`state`] | what a client must not lose, nor use twice (feature `cache`) |
-//! | [`files`] | the files under both: the system's, or a browser's (feature `cache`) |
-//! | `together` | threads, where there are any (feature `cache`) |
-//! | [`error`] | whose fault, and what to do |
+//! | [`session`] | the client without I/O: what to send, and how to read the responses |
+//! | [`transport`] | how requests travel: in process, over HTTP, with retries |
+//! | [`table`] | a blocking client of one table (feature `cache`) |
+//! | [`stack`] | a blocking client of a layer and its tables (feature `cache`) |
+//! | [`lookup`] | what a caller looks up, and the rows that are requested for it (feature `cache`) |
+//! | [`cache`] | files kept between runs (feature `cache`) |
+//! | [`state`] | state that a client must neither lose nor use twice (feature `cache`) |
+//! | [`files`] | the files below both: the system's, or a browser's (feature `cache`) |
+//! | `parallel` | threads, where the platform has them (feature `cache`) |
+//! | [`error`] | errors: whose fault, and what to do |
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
-/// Tests in here share a server with those outside, which know the crate by its name.
+/// Unit tests share a server with the integration tests, which know the crate by its name.
 #[cfg(test)]
 extern crate self as sotto_client;
 
@@ -61,8 +61,8 @@ pub use stack::Stack;
 #[cfg(feature = "cache")]
 pub use table::Table;
 
-/// A witness's key, `NAME+ID+BASE64`: parse it from that text.
+/// Key of a witness, parsed from the text `NAME+ID+BASE64`.
 pub use sotto_tlog::WitnessKey;
 
-/// A publisher's key, as `sotto encode` prints it: parse it from that text.
+/// Key of a publisher, parsed from the text that `sotto encode` prints.
 pub use sotto_catalog::PublicKey;

@@ -1,9 +1,12 @@
-//! What is wanted of a table, and the rows that are asked for it.
+//! What a caller looks up in a table, and the rows that are requested for it.
 //!
-//! **Silence tells nothing.** A publisher chooses what the next epoch holds, and a server when it is heard of; so either
-//! could see who asks and who does not. Once a server was contacted, a request leaves whatever is wanted. How many rows it is for
-//! follows from the catalog and the number of wishes. A wish that the table cannot grant is asked for as row 0, and is an error
-//! when the answers are there. [`Packing::records_of`](sotto_catalog::Packing::records_of) does the same for rows past the end.
+//! **A missing request would reveal something.** A publisher chooses the contents of the next
+//! epoch, and a server chooses when it is seen; so either could learn something from who sends a
+//! request and who does not. Once a server was contacted, a request is sent whatever the lookup is.
+//! Its number of rows follows from the catalog and the number of lookups. A lookup that the table
+//! cannot serve is replaced by row 0, and its error is reported once the answers are there.
+//! [`Packing::records_of`](sotto_catalog::Packing::records_of) treats rows past the end in the same
+//! way.
 
 use crate::Result;
 use crate::session::QueryTargets;
@@ -14,34 +17,36 @@ use sotto_layers::keyword::{Key, Params, Plan};
 use sotto_prg::{SystemRng, system_rng};
 use zeroize::Zeroizing;
 
-/// One thing that is wanted.
+/// One row, bit or key that a caller looks up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lookup<'a> {
-    /// A row by its number.
+    /// A row by its index.
     Row(u64),
-    /// A bit by its number in all rows together; see [`Bit`] for how they are counted.
+    /// A bit by its index among the bits of all rows; see [`Bit`] for the order.
     Bit(u64),
-    /// The value of a key; in a table that is asked by row, the row that a key stands for, such as an address.
+    /// The value of a key; in a table that is queried by row, the row that belongs to a key, such
+    /// as an address.
     Key(&'a str),
 }
 
-/// What came of a wish.
+/// The row that a lookup found, and its value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LookupResult {
-    /// Where it lies, if that is one row.
+    /// Index of the row, if the value is in one row.
     pub row: Option<u64>,
-    /// The value, as it was encoded; one byte, 0 or 1, for a bit. `None` if the table does not have the key.
+    /// The value as it was encoded; one byte, 0 or 1, for a bit. `None` if the table does not have
+    /// the key.
     pub value: Option<Vec<u8>>,
 }
 
-/// Where a wish's rows lie, by one catalog.
+/// Where the rows of a lookup are, according to one catalog.
 enum LookupPlace {
     Row(u64),
     Bit(BitPosition),
     Slots(Vec<u64>, Plan),
 }
 
-/// Wishes as one catalog has them.
+/// Lookups resolved to rows, according to one catalog.
 pub(crate) struct ResolvedLookups {
     keyword: Option<Keyword>,
     form: RowForm,
@@ -50,7 +55,7 @@ pub(crate) struct ResolvedLookups {
 
 impl ResolvedLookups {
     /// # Errors
-    /// What is wrong with the catalog, whatever is wanted.
+    /// An error in the catalog, which does not depend on the lookups.
     pub(crate) fn of(catalog: &Catalog, wishes: &[Lookup<'_>]) -> Result<Self> {
         let mut rng = system_rng()?;
         let (keyword, form) = (catalog.keyword()?, catalog.row_form()?);
@@ -65,12 +70,12 @@ impl ResolvedLookups {
         Ok(ResolvedLookups { keyword, form, places })
     }
 
-    /// What to ask for: as much for each wish, whatever it is.
+    /// The queries for all lookups: equally many for each, whatever it is.
     pub(crate) fn asked(&self) -> QueryTargets {
         QueryTargets { rows: self.rows(), ones: self.ones() }
     }
 
-    /// Which rows are added up, where keys lie in sums of rows; none elsewhere.
+    /// The rows of each sum, in tables that encode a key's value as a sum of rows; empty in others.
     fn ones(&self) -> Zeroizing<Vec<u128>> {
         let is_band = self.keyword.as_ref().is_some_and(|keyword| keyword.params().band.is_some());
         let ones = |place: &Result<LookupPlace, CatalogError>| match place {
@@ -80,7 +85,7 @@ impl ResolvedLookups {
         Zeroizing::new(if is_band { self.places.iter().map(ones).collect() } else { Vec::new() })
     }
 
-    /// The rows to ask for: as many for each wish, whatever it is.
+    /// The rows to request: equally many for each lookup, whatever it is.
     pub(crate) fn rows(&self) -> Vec<u64> {
         let each = self.each();
         let rows = |place: &Result<LookupPlace, CatalogError>| match place {
@@ -96,8 +101,8 @@ impl ResolvedLookups {
         self.keyword.as_ref().map_or(1, |keyword| keyword.params().probes as usize)
     }
 
-    /// What the rows that were asked for say: of each wish what came of it, or why it could not be granted; or that the rows are
-    /// none of such a table.
+    /// Turns the answered rows into the result of each lookup, or its error. Fails if the rows do
+    /// not fit the table.
     pub(crate) fn read(self, rows: Vec<Vec<u8>>) -> Vec<Result<LookupResult>> {
         let (each, form) = (self.each(), self.form);
         let mut rows = rows.into_iter();
@@ -127,7 +132,7 @@ fn slots(keyword: &Keyword, key: &str, rng: &mut SystemRng) -> Result<LookupPlac
     Ok(LookupPlace::Slots(rows, plan))
 }
 
-/// A key in the form of a table that is asked so.
+/// Parses a key in the form that the table uses.
 pub(crate) fn key(params: &Params, text: &str) -> Result<Key, CatalogError> {
     let key = params.form.canonical(text.as_bytes()).map_err(|error| refused(error.to_string()))?;
     if key.len() > params.key_bytes as usize {
@@ -136,12 +141,12 @@ pub(crate) fn key(params: &Params, text: &str) -> Result<Key, CatalogError> {
     Ok(key)
 }
 
-/// Rows and bits of a table that is asked by key.
+/// The error for rows and bits of a table that is queried by key.
 pub(crate) fn by_key() -> CatalogError {
     refused("the table is asked by key, and its rows mean nothing by themselves: ask by key".to_owned())
 }
 
-/// Keys of a table that is asked by row.
+/// The error for keys of a table that is queried by row.
 pub(crate) fn by_row() -> CatalogError {
     refused("the table is asked by row, and not by key".to_owned())
 }

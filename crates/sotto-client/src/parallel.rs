@@ -1,13 +1,13 @@
-//! Work that is done at the same time, and waiting: where there are threads. In a browser's worker there are none, so one thing
-//! is done after the other.
+//! Concurrent work and waiting, on platforms with threads. A browser's worker has none, so work is
+//! done sequentially there.
 
 use std::time::Duration;
 
-/// Whether there are threads.
+/// Whether the platform has threads.
 pub(crate) const THREADS: bool = cfg!(not(all(target_arch = "wasm32", target_os = "unknown")));
 
-/// Does all of it at the same time, the first here and each other in a thread of its own. Gives what came of it, in the same
-/// order, once the last is done.
+/// Runs all closures at the same time, the first on this thread and each other on a thread of its
+/// own. Returns their results in the same order, once the last has ended.
 #[cfg(not(all(target_arch = "wasm32", target_os = "unknown")))]
 pub(crate) fn run_all<T: Send>(work: impl IntoIterator<Item = impl FnOnce() -> T + Send>) -> Vec<T> {
     std::thread::scope(|scope| {
@@ -15,7 +15,7 @@ pub(crate) fn run_all<T: Send>(work: impl IntoIterator<Item = impl FnOnce() -> T
         let first = work.next();
         let others: Vec<_> = work.map(|work| scope.spawn(work)).collect();
         let first = first.map(|work| work());
-        // What panics does so here as it would have done without a thread of its own.
+        // A panic of a thread continues here, as it would without a thread.
         let joined = others
             .into_iter()
             .map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
@@ -23,13 +23,13 @@ pub(crate) fn run_all<T: Send>(work: impl IntoIterator<Item = impl FnOnce() -> T
     })
 }
 
-/// Does one after the other, all of them whatever comes of any.
+/// Runs all closures one after the other, whatever any of them returns.
 #[cfg(all(target_arch = "wasm32", target_os = "unknown"))]
 pub(crate) fn run_all<T>(work: impl IntoIterator<Item = impl FnOnce() -> T>) -> Vec<T> {
     work.into_iter().map(|work| work()).collect()
 }
 
-/// Waits.
+/// Blocks for `time`.
 pub(crate) fn pause(time: Duration) {
     #[cfg(not(all(target_arch = "wasm32", target_os = "unknown")))]
     std::thread::sleep(time);

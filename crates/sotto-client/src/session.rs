@@ -1,47 +1,47 @@
-//! The client without I/O: it says what to send, and reads what comes back.
+//! The client without I/O: it says what to send, and reads the responses.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
-//! | `config` | what to open, and whom to believe |
-//! | `action` | what an opening, or a way to a later epoch, wants done next |
-//! | [`opening`] | from a table's name to a session, step by step |
-//! | `accord` | one catalog for all servers of a table |
-//! | [`trust`] | whose catalog is believed: pins, first use, rollbacks |
-//! | [`witness`] | whether it is in its publisher's log, and who has seen that log grow |
-//! | `gather` | the artifacts a scheme needs: held, patched or fetched |
-//! | `assembly` | an artifact, chunk by chunk, each checked |
-//! | `proof` | whether rows are the publisher's |
-//! | `resuming` | a preparation that was under way, perhaps in another process |
+//! | `config` | which table to open, and which publisher to trust |
+//! | `action` | the next step of a setup or of a delta chain |
+//! | [`setup`] | from a table's name to a session, step by step |
+//! | `epoch_agreement` | one catalog for all servers of a table |
+//! | [`trust`] | which catalogs are accepted: pins, first use, rollbacks |
+//! | [`witness`] | whether a catalog is in its publisher's log, and who has witnessed that log |
+//! | `artifact_download` | the artifacts that a scheme needs: cached, patched or fetched |
+//! | `chunks` | an artifact, chunk by chunk, each verified |
+//! | `row_proof` | whether rows are those that the publisher has signed |
+//! | `saved_preparation` | a preparation that was begun earlier, perhaps by another process |
 //! | [`delta_chain`] | from the epoch of a client's state to a later one, by rows deltas |
-//! | [`ask`] | one request for rows, and the secret that reads its answer |
-//! | `bucket` | which records a lookup is about, of one row or of one of each bucket; and the rows in them |
-//! | [`stream`] | a record of many megabytes, unit by unit |
-//! | `durable` | asking with a client whose state must be on disk first (feature `cache`) |
-//! | `record` | what is on disk of such an ask (feature `cache`) |
-//! | [`unmask`] | rows of a symmetric table: what opens them, and opening them |
-//! | [`order`] | hints that one of the servers makes |
-//! | `keys` | registered again when a server has dropped them; carried on to the next epoch |
-//! | `registered` | the same keys in another process |
+//! | [`query_request`] | one request for rows, and the secret that reads its answers |
+//! | `bucket_query` | the records of a lookup, of one row or of one row of each bucket |
+//! | [`row_stream`] | a record of many megabytes, unit by unit |
+//! | `durable_query` | queries of a client whose state must be on disk first (feature `cache`) |
+//! | [`logged_request`] | the part of such a request that is on disk (feature `cache`) |
+//! | [`evaluation`] | evaluations that open the rows of a symmetric table |
+//! | [`hint_request`] | hints that one of the servers makes |
+//! | `keys` | keys registered again with a server that has dropped them, or taken to the next epoch |
+//! | `registered_keys` | registered keys in a few bytes, for another process |
 //!
-//! No sockets, files, clocks or threads, and randomness is passed in, so a session runs in a browser or in a
-//! test as it does behind [`crate::table`]:
+//! A session uses no sockets, files, clocks or threads, and randomness is passed in, so it runs in
+//! a browser or in a test as it does behind [`crate::table`]:
 //!
 //! ```text
-//! let mut opening = Opening::new(config).at(now);
+//! let mut setup = SessionSetup::new(config).at(now);
 //! loop {
-//!     match opening.next() {
+//!     match setup.next() {
 //!         Action::Catalog { server, request } | Action::Keys { server, request } => {
-//!             opening.feed(&send(server, request), rng)?
+//!             setup.feed(&send(server, request), rng)?
 //!         }
-//!         Action::Recall(_) => opening.recalled(None)?,          // or the artifact of an older epoch
-//!         Action::Fetch(fetch) => opening.feed(&send(0, fetch.request), rng)?,
+//!         Action::Recall(_) => setup.cached_artifact(None)?,     // or the artifact of an older epoch
+//!         Action::Fetch(fetch) => setup.feed(&send(0, fetch.request), rng)?,
 //!         Action::Ready => break,
 //!     }
 //! }
-//! let mut session = opening.finish()?;
-//! let ask = session.ask(&[12345], rng)?;
-//! let responses = ask.requests().iter().enumerate().map(|(server, request)| send(server, request)).collect();
-//! let rows = session.recover(ask, &responses)?;
+//! let mut session = setup.finish()?;
+//! let query = session.query(&[12345], rng)?;
+//! let responses = query.requests().iter().enumerate().map(|(server, request)| send(server, request)).collect();
+//! let rows = session.recover(query, &responses)?;
 //! ```
 
 mod action;
@@ -90,7 +90,7 @@ use crate::{ClientError, Result, transport::Response};
 use sotto_core::Epoch;
 use sotto_wire::{Code, Problem};
 
-/// The body of a success; a refusal as the error it means for a session of `epoch`.
+/// Returns the body of a success, and turns a refusal into its error for a session of `epoch`.
 pub(crate) fn accepted(response: &Response, epoch: Option<Epoch>) -> Result<&[u8]> {
     if response.is_success() {
         return Ok(&response.body);

@@ -1,18 +1,18 @@
-//! A stack, for people in a hurry: opens its tables, and asks all of them what a layer says.
+//! A blocking client of a stack: opens its tables, and makes the lookups of a layer in all of them.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
-//! | [`builder`] | which stack, whom to trust, where to keep things |
-//! | [`spread`] | which query of which table each visit is |
-//! | [`batch`] | several rows, or values of several keys, in rounds that look alike |
+//! | [`builder`] | which stack to open, which key to trust, where to store files |
+//! | [`query_assignment`] | which query of which table each visit is |
+//! | [`batch_stack`] | several rows, or values of several keys, in rounds that look alike |
 //!
-//! A layer's requests become one lookup for each of its visits, whatever is asked for; all tables are asked at the same
-//! time, and each of them answers before anything is made of what the others said. So what servers see is the
-//! layer's [`visits`](Layer::visits), and when. A table of several buckets stands for as many shards, and one query is for a
-//! visit to each.
+//! A layer's requests become one lookup for each of its visits, whatever the request is; all tables
+//! are queried at the same time, and each of them answers before any reply is used. So servers see
+//! the layer's [`visits`](Layer::visits) and their time, and nothing else. A table of several
+//! buckets serves as many shards, and one query is for a visit to each.
 //!
-//! Tables, public files and the stack that names them are of one epoch, or nothing is asked: each table's catalog is compared
-//! with the digest that the stack has for it, before a lookup and after.
+//! Tables, public files and the stack that names them are of one epoch, or nothing is queried: each
+//! table's catalog is compared with the digest in the stack, before a lookup and after.
 
 pub mod batch_stack;
 pub mod builder;
@@ -36,40 +36,42 @@ use std::fmt;
 use std::time::Duration;
 use zeroize::Zeroizing;
 
-/// How often a stack is fetched whose tables have just moved on, and how long to wait in between.
+/// Maximum number of attempts to fetch a stack whose tables have just moved on, and the pause in
+/// between.
 const TRIES: u32 = 5;
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// An open stack.
+/// An open stack and its tables.
 pub struct Stack {
     from: StackBuilder,
     document: Document,
-    /// The same with its signature.
+    /// Signed bytes of [`Self::document`].
     signed: Vec<u8>,
     key: PublicKey,
     trust: Trust,
-    /// What is known of it: no other key signs it, and no older epoch is taken.
+    /// What is known of the stack: no other key may sign it, and no older epoch is accepted.
     known: KnownSigner,
-    /// Until when it is good, in seconds since 1970.
+    /// Time until which the stack is good, in seconds since 1970.
     good_until: Option<u64>,
     files: Vec<Vec<u8>>,
     tables: Vec<Table>,
 }
 
 impl Stack {
-    /// A stack at a server, over HTTP. Nothing is sent before [`StackBuilder::open`].
+    /// A builder for a stack at a server, over HTTP. Nothing is sent before [`StackBuilder::open`].
     #[cfg(feature = "http")]
     pub fn connect(url: &str, stack: &str) -> StackBuilder {
         Self::connect_all(&[url], stack)
     }
 
-    /// A stack whose tables' schemes ask several servers, over HTTP: their addresses in the order of their roles.
+    /// A builder for a stack whose tables need several servers, over HTTP: their addresses are in
+    /// the order of their roles.
     #[cfg(feature = "http")]
     pub fn connect_all(urls: &[&str], stack: &str) -> StackBuilder {
         StackBuilder::connect(urls, stack)
     }
 
-    /// A stack over any transports, which are made for each table anew.
+    /// A builder for a stack over any transports; the closure makes new ones for each table.
     pub fn over(
         stack: &str,
         make: impl FnMut() -> Result<Vec<Box<dyn Transport>>> + Send + 'static,
@@ -77,27 +79,28 @@ impl Stack {
         StackBuilder::over(Box::new(make), stack)
     }
 
-    /// What the stack says of itself.
+    /// The signed description of the stack.
     pub fn document(&self) -> &Document {
         &self.document
     }
 
-    /// The key that signed it.
+    /// The key that signed the stack.
     pub fn public_key(&self) -> PublicKey {
         self.key
     }
 
-    /// Why that key is believed.
+    /// Why the key that signed the stack is trusted.
     pub fn trust(&self) -> Trust {
         self.trust
     }
 
-    /// Its tables, in the order of its layer's shards: each is one, or as many as it has buckets.
+    /// The tables of the stack, in the order of its layer's shards: each serves one shard, or as
+    /// many as it has buckets.
     pub fn tables(&self) -> &[Table] {
         &self.tables
     }
 
-    /// The bytes of a public file.
+    /// The contents of a public file of the stack.
     ///
     /// # Errors
     /// [`sotto_catalog::CatalogError::Invalid`] if the stack has none of that name.
@@ -107,7 +110,8 @@ impl Stack {
         Ok(found.next().map_or(&[], |(_, bytes)| bytes))
     }
 
-    /// log2 of a bound on the probability that a request of a layer fails: that any of its lookups does.
+    /// The base-2 logarithm of a bound on the probability that a request of a layer fails, which is
+    /// that any of its lookups fails.
     ///
     /// # Errors
     /// [`ParamsError::UnreliableTogether`](sotto_core::ParamsError::UnreliableTogether) if it is above 2^-40.
@@ -124,7 +128,7 @@ impl Stack {
         Ok(sotto_core::layer::gate(spread.queries(), &of_rows).map_err(Error::from)?)
     }
 
-    /// How a layer's lookups are asked of these tables.
+    /// The assignment of a layer's visits to queries of these tables.
     fn spread<L: Layer>(&self, layer: &L) -> Result<QueryAssignment> {
         let parts = self.tables.iter().map(|table| {
             let session = table.session();
@@ -137,28 +141,30 @@ impl Stack {
         Ok(QueryAssignment::new(parts.collect(), &layer.shards(), &layer.visits()).ok_or_else(other)?)
     }
 
-    /// Looks for a newer epoch. Gives whether there was one: layers made of the old one's files are over then.
+    /// Checks for a newer epoch and opens it. Returns whether there was one: layers made from the
+    /// old epoch's files are then invalid.
     ///
     /// # Errors
-    /// As [`StackBuilder::open`].
+    /// As for [`StackBuilder::open`].
     pub fn refresh(&mut self) -> Result<bool> {
         let before = self.document.clone();
         self.take(TRIES)?;
         Ok(self.document != before)
     }
 
-    /// Asks what a layer says about a request: a lookup for each of its visits, also for a request that comes to nothing, such
-    /// as a leaf that a tree does not have. Tables whose lookups fail too often together are not asked.
+    /// Makes the lookups of a layer's request: one for each of its visits, even for a request
+    /// without a result, such as a leaf that a tree does not have. Tables whose lookups fail too
+    /// often together are not queried.
     ///
     /// # Errors
-    /// [`ClientError`]; [`ClientError::EpochChanged`] if the stack has moved on: [`Self::refresh`] it, make the layer
-    /// anew, and ask again.
+    /// [`ClientError`]; [`ClientError::EpochChanged`] if the stack has moved on: [`Self::refresh`]
+    /// it, make the layer again, and repeat the lookup.
     pub fn lookup<L: Layer>(&mut self, layer: &L, request: &L::Request) -> Result<L::Reply> {
         self.reset_last();
         self.round(layer, request)
     }
 
-    /// What comes next is another call than the last: see [`Table::last`].
+    /// Resets [`Table::last_lookup`] of all tables before the next call.
     fn reset_last(&mut self) {
         self.tables.iter_mut().for_each(Table::reset_last);
     }
@@ -170,14 +176,16 @@ impl Stack {
         }
         let spread = self.spread(layer)?;
         self.gate(&spread)?;
-        // What cannot be planned is asked for all the same, as rows 0: see [`crate::wish`].
+        // A request that cannot be planned is sent all the same, with rows 0: see
+        // [`crate::lookup`].
         let (rows, plan) = match layer.plan(request, rng) {
             Ok((rows, plan)) => (rows, Ok(plan)),
             Err(gone) => (vec![0; spread.visits()], Err(gone)),
         };
         let broken = || Error::from(Misuse::Rule("a layer plans a row for each of its visits"));
         let answers = self.ask(&spread.assign(&rows, rng).ok_or_else(broken)?);
-        // Said before anything that went wrong: a row that a later epoch lacks must not keep the caller from asking again.
+        // This error precedes all others: a row that a later epoch lacks must not keep the caller
+        // from repeating the lookup.
         if !self.is_current() {
             return Err(ClientError::EpochChanged { asked: self.document.epoch, newest: None });
         }
@@ -186,18 +194,18 @@ impl Stack {
         Ok(layer.assemble(plan, spread.gather(answers).ok_or_else(broken)?)?)
     }
 
-    /// Asks every table, all at the same time, and waits for all.
+    /// Queries every table, all at the same time, and waits for all.
     fn ask(&mut self, wanted: &[Zeroizing<Vec<u64>>]) -> Vec<Result<Vec<Vec<u8>>>> {
         let asked = self.tables.iter_mut().zip(wanted);
         run_all(asked.map(|(table, rows)| || if rows.is_empty() { Ok(Vec::new()) } else { table.rows(rows) }))
     }
 
-    /// Whether the tables are those that the stack names.
+    /// Whether the tables' epochs are those that the stack names.
     fn is_current(&self) -> bool {
         self.document.shards.iter().zip(&self.tables).all(|(shard, table)| shard.is(table.catalog()))
     }
 
-    /// Fetches the stack until its tables are those that it names.
+    /// Fetches the stack until its tables' epochs are those that it names.
     fn settle(&mut self) -> Result<()> {
         if !self.is_current() {
             return self.take(TRIES);
@@ -226,7 +234,8 @@ impl Stack {
                 table.refresh()?;
             }
             if self.is_current() {
-                // All of them are signed with the stack's key now; the time to follow the one before comes to an end.
+                // All tables are signed with the stack's key now; the time in which the previous
+                // key was accepted is over.
                 self.tables.iter_mut().for_each(|table| table.set_pin(self.key));
                 return self.from.remember(self);
             }

@@ -1,40 +1,42 @@
-//! The state of a client that must not be lost, nor used twice.
+//! State that a client must neither lose nor use twice.
 //!
-//! Some schemes give a client hints, and every request uses one up. To send two requests with one hint gives away what
-//! was asked, so what is used is on disk before a request leaves, and a state that went back in time is thrown away.
+//! Some schemes give a client hints, and every request uses one up. Two requests with one hint
+//! would reveal which rows were requested, so every use is on disk before a request is sent, and a
+//! state that went back in time is discarded.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
-//! | `keeper` | what is durable when: commit, settle, adopt |
-//! | `location` | opening: whether there is a state, the right one, one that may be used |
-//! | [`about`] | what a state is of, and how far it is |
-//! | `store` | its database: the journal since the snapshot, recorded requests |
-//! | `absent` | a build without one (feature `state`) |
-//! | `change` | what the database is asked for |
-//! | `quiet` | panics of that database, which are caught |
+//! | `durable_state` | what is durable at which moment: commit, settle, adopt |
+//! | `open` | opening a state: whether it exists, belongs here, and may be used |
+//! | [`metadata`] | what a state belongs to, and its counters |
+//! | `database` | the database of a state: the journal since the snapshot, logged requests |
+//! | `disabled` | a build without the database (feature `state`) |
+//! | `transaction` | one transaction of the database, and its errors |
+//! | `silent_panic` | panics of the database, which are caught |
 //! | [`snapshot`] | whole clients, in files of their own |
-//! | [`checkpoint`] | the next client, half prepared |
-//! | `anchor` | a counter in a second place |
-//! | `home` | which file on which machine |
-//! | `add_checksum` | files and values that say whether they are whole |
-//! | `disk` | a folder; behind a trait, so that tests can pull the plug |
-//! | [`inspect`] | what there is, for a person |
-//! | [`error`] | what goes wrong, and why a state was thrown away |
+//! | [`preparation_file`] | the half-done preparation of the next client |
+//! | `rollback_counter` | a counter in a second place |
+//! | `fingerprint` | which file on which machine |
+//! | `checksum` | files and values with a checksum |
+//! | `disk` | a folder, behind a trait, so that tests can simulate power loss |
+//! | [`inspect`] | the states in a folder, for display |
+//! | [`error`] | errors, and reasons why a state was discarded |
 //!
 //! ```text
 //! DIR/<hash of servers and table>/lock          held as long as the table is open
-//! DIR/<hash of servers and table>/state.redb    what it is of, the journal, recorded requests
+//! DIR/<hash of servers and table>/state.redb    its metadata, the journal, logged requests
 //! DIR/<hash of servers and table>/hints-<n>     the client as it was when the journal began
-//! DIR/<hash of servers and table>/pass          the next client, half prepared
-//! ANCHORS/<id>.anchor                           how many requests there were
+//! DIR/<hash of servers and table>/pass          the half-done preparation of the next client
+//! ANCHORS/<id>.anchor                           the rollback counter
 //! ```
 //!
-//! What cannot be noticed: a machine that is restored whole, anchors included, as a snapshot of a virtual machine
-//! does. Then hints are used a second time. Keep the anchors on another disk than the one that is restored, or delete
-//! the state after restoring one. A table at other servers, or at the same ones in another order, has another state, and
-//! shares nothing: one server behind two names has two.
+//! A machine that is restored as a whole, rollback counters included, as with a snapshot of a
+//! virtual machine, cannot be detected. Then hints are used a second time. Keep the counters on
+//! another disk than the one that is restored, or delete the state after restoring. A table at
+//! other servers, or at the same servers in another order, has another state and shares nothing:
+//! one server under two names has two.
 //!
-//! `spec/state.md` draws every file.
+//! `spec/state.md` describes every file.
 
 mod checksum;
 #[cfg(feature = "state")]

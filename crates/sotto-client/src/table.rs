@@ -1,29 +1,29 @@
-//! A table, for people in a hurry: opens it, keeps it open, looks rows up.
+//! A blocking client of one table: opens it, keeps it open, looks rows up.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
-//! | [`builder`] | which table, whom to trust, where to keep things |
-//! | `to` | where the servers are |
+//! | [`builder`] | which table to open, which key to trust, where to store files |
+//! | `endpoints` | the addresses or transports of the servers |
 //! | `servers` | a transport to each server, and requests to all of them at once |
-//! | `lookup` | rows in as many requests as they take; another epoch in between |
-//! | `unmask` | rows of a symmetric table, opened after they were fetched |
-//! | `patience` | how long a busy server and other processes are waited for |
-//! | `keys` | keys that servers know, from opening to opening |
-//! | `locations` | where the state of a client lies |
-//! | `ledger` | what is on disk before a request leaves, where hints are used up |
-//! | `advance_to` | takes the state of a client along when the table moves on |
-//! | `ahead` | the next client, prepared before it is needed |
-//! | [`event`] | what happens to the state |
-//! | `drive` | carries out what an [`SessionSetup`] says, with a cache and a transport |
-//! | `rows` | all rows of a table, streamed to a client that makes state of them |
-//! | `vetted` | logs that were seen, and catalogs that are past their time |
-//! | `stream` | a row of many megabytes, written down while it comes |
-//! | [`stats`] | bytes and time, seen from here |
+//! | `lookup` | lookups in as many requests as they need, also when the epoch changes |
+//! | `open_rows` | rows of a symmetric table, opened after they were fetched |
+//! | `wait_policy` | how long to wait for a busy server and for other processes |
+//! | `keys` | registered keys, from one opening to the next |
+//! | `state_paths` | the folders of a client's durable state |
+//! | `state_guard` | what is on disk before a request is sent, for clients whose hints are used up |
+//! | `catch_up` | advances the state of a client when the table moves on |
+//! | `preparation` | the next client, prepared before it is needed |
+//! | [`event`] | what happens to the client and its state |
+//! | `driver` | carries out a [`SessionSetup`], with a cache and a transport |
+//! | `rows` | all rows of a table, streamed to a client that is prepared from them |
+//! | `freshness` | logs seen before, and catalogs that have expired |
+//! | `stream` | a row of many megabytes, written while it arrives |
+//! | [`stats`] | bytes and time, as seen by the client |
 //!
-//! Blocking, one lookup at a time, over any [`Transport`]. What it hides and what it does not: a server
-//! learns that, when and how often this client asks, of which table, and how many rows at once. It does not
-//! learn which. With a scheme of two servers that holds as long as they do not put together what they see: they must
-//! be run by parties that do not, which nothing here can check.
+//! The client blocks, and makes one lookup at a time, over any [`Transport`]. A server learns that
+//! this client makes queries, when and how often, for which table, and for how many rows at once.
+//! It does not learn which rows. With a scheme of two servers this holds as long as they do not
+//! combine what they see: they must be run by independent parties, which no code here can check.
 
 pub mod builder;
 mod catch_up;
@@ -62,20 +62,20 @@ use sotto_prg::ReseedingRng;
 use std::fmt;
 use wait_policy::WaitPolicy;
 
-/// An open table.
+/// An open table, which looks rows up.
 pub struct Table {
     line: Driver,
     config: SetupConfig,
     session: Session,
-    /// When its next client is prepared, and that one.
+    /// When and how the next client is prepared, and the preparation in progress.
     plan: PreparationPolicy,
     pass: Option<Preparation>,
-    /// Until when the catalog is good, in seconds since 1970.
+    /// Time until which the catalog is good, in seconds since 1970.
     good_until: Option<u64>,
     last: Option<LookupStats>,
 }
 
-/// What lies between a session and the world.
+/// Connects a session with the network, the cache, and the durable state.
 pub(crate) struct Driver {
     servers: Servers,
     ledger: state_guard::StateGuard,
@@ -88,32 +88,35 @@ pub(crate) struct Driver {
 }
 
 impl Table {
-    /// A table at a server, over HTTP. Nothing is sent before [`TableBuilder::open`].
+    /// A builder for a table at a server, over HTTP. Nothing is sent before [`TableBuilder::open`].
     #[cfg(feature = "http")]
     pub fn connect(url: &str, table: &str) -> TableBuilder {
         TableBuilder::connect(&[url], table)
     }
 
-    /// A table whose scheme asks several servers, over HTTP: their addresses in the order of their roles.
+    /// A builder for a table whose scheme needs several servers, over HTTP: their addresses are in
+    /// the order of their roles.
     ///
-    /// No two of them may be one endpoint ([`SameEndpoint`](crate::ClientError::SameEndpoint)). That they are run by parties
-    /// which do not share what they see is the caller's to know: together they would see what is asked.
+    /// No two of them may be one endpoint ([`SameEndpoint`](crate::ClientError::SameEndpoint)). The
+    /// caller is responsible for choosing servers run by parties that do not share what they see:
+    /// together they would see what is looked up.
     #[cfg(feature = "http")]
     pub fn connect_all(urls: &[&str], table: &str) -> TableBuilder {
         TableBuilder::connect(urls, table)
     }
 
-    /// A table over any transport.
+    /// A builder for a table over any transport.
     pub fn over(transport: impl Transport + 'static, table: &str) -> TableBuilder {
         TableBuilder::over(vec![Box::new(transport)], table)
     }
 
-    /// A table whose scheme asks several servers, over any transports, in the order of the servers' roles.
+    /// A builder for a table whose scheme needs several servers, over any transports, in the order
+    /// of the servers' roles.
     pub fn over_all(transports: Vec<Box<dyn Transport>>, table: &str) -> TableBuilder {
         TableBuilder::over(transports, table)
     }
 
-    /// Accepts catalogs signed by this key only, from the next one on.
+    /// Accepts only catalogs signed by this key, from the next one on.
     pub(crate) fn set_pin(&mut self, key: sotto_catalog::PublicKey) {
         self.config.pin = Some(key);
     }
@@ -126,7 +129,7 @@ impl Table {
         line.load_known_table(&mut config)?;
         line.recollect_keys(&mut config)?;
         let session = line.open_newest(&config)?;
-        // From here on the session has them.
+        // From here on the session holds the keys.
         config.registered = None;
         let mut table = Table { line, config, session, plan, pass: None, good_until: None, last: None };
         table.remember_table();
@@ -134,78 +137,88 @@ impl Table {
         Ok(table)
     }
 
-    /// Looks up a row by its index, and gives the value in it, byte for byte as it was encoded.
+    /// Looks up a row by its index, and returns its value, byte for byte as it was encoded.
     ///
     /// # Errors
-    /// As [`Table::get_all`].
+    /// As for [`Table::get_all`].
     pub fn get(&mut self, row: u64) -> Result<Vec<u8>> {
         one(self.get_many(&[row])?)
     }
 
-    /// Looks up several rows; their values in the same order.
+    /// Looks up several rows; returns their values in the same order.
     ///
     /// # Errors
-    /// As [`Table::get_all`].
+    /// As for [`Table::get_all`].
     pub fn get_many(&mut self, rows: &[u64]) -> Result<Vec<Vec<u8>>> {
         let wishes: Vec<_> = rows.iter().copied().map(Lookup::Row).collect();
         self.get_all(&wishes)?.into_iter().map(value).collect()
     }
 
-    /// Looks up bits of the table by their numbers; see [`sotto_catalog::Bit`] for how they are counted.
+    /// Looks up bits of the table by their index; see [`sotto_catalog::Bit`] for their order.
     ///
-    /// A bit costs what its row costs.
+    /// A bit costs as much as its row.
     ///
     /// # Errors
-    /// As [`Table::get_all`].
+    /// As for [`Table::get_all`].
     pub fn get_bits(&mut self, bits: &[u64]) -> Result<Vec<bool>> {
         let wishes: Vec<_> = bits.iter().copied().map(Lookup::Bit).collect();
         let values = self.get_all(&wishes)?.into_iter().map(value).collect::<Result<Vec<_>>>()?;
-        // Apart from the errors: an error and a bit in one byte are told apart by a branch on it.
+        // Kept apart from the errors, since a branch on a secret bit must not decide between the
+        // two.
         Ok(values.iter().map(|value| value.iter().fold(0, |all, byte| all | byte) & 1 == 1).collect())
     }
 
-    /// Looks up what a person typed: a key of a range table, such as an address; a row number otherwise.
+    /// Looks up what a person typed: a key of a range table, such as an address; a row index
+    /// otherwise.
     ///
-    /// A key no range covers is asked for like any other, and its row holds the table's empty value.
+    /// A key that no range covers is queried like any other, and its row contains the table's empty
+    /// value.
     ///
     /// # Errors
-    /// As [`Table::get_all`], and [`CatalogError::NoSuchRow`] for a key that the table does not have.
+    /// As for [`Table::get_all`], and [`CatalogError::NoSuchRow`] for a key that the table does not
+    /// have.
     pub fn get_key(&mut self, key: &str) -> Result<Vec<u8>> {
         value(one(self.get_all(&[Lookup::Key(key)])?)?)
     }
 
-    /// Looks up rows, bits and keys; what came of each, in the same order.
+    /// Looks up rows, bits and keys; returns their results in the same order.
     ///
-    /// Lookups travel in one request as far as they fit ([`Table::max_lookups`]), and in several one after another if they
-    /// do not. The server sees how many there are. Whoever minds asks for a fixed number and fills it up with any. Each
-    /// request is of one epoch. Where a request comes to a row that cannot be read, or that the table lacks, all others are
-    /// made before that is said.
+    /// Lookups travel in one request as far as they fit ([`Table::max_lookups`]), and in several
+    /// one after another if they do not. The server sees how many there are. A caller who must hide
+    /// that makes a fixed number, and fills it up with any lookups. Each request is of one epoch.
+    /// If a row of a request cannot be read, or does not exist, the error is reported after all
+    /// other requests were made.
     ///
-    /// Two things this does by itself, once each. If the server has dropped this client's keys, they are registered
-    /// again and the same query is sent once more. If the table has moved on to another epoch, it is opened anew
-    /// and asked once more, with a query of its own. What the table does not have is an error, and the server is asked
-    /// all the same: silence would tell it.
+    /// Two faults are repaired, once each. If the server has dropped this client's keys, they are
+    /// registered again and the same query is sent once more. If the table has moved on to another
+    /// epoch, it is opened again and queried once more, with a new query. A lookup that the table
+    /// cannot serve is an error, and a query is sent all the same: its absence would reveal the
+    /// error to the server.
     ///
     /// # Errors
-    /// [`crate::ClientError`]; see [`Session::ask`] and [`Session::recover`]. [`CatalogError::NoSuchRow`] and
-    /// [`Misuse::IndexPastEnd`] for what the table cannot have.
+    /// [`crate::ClientError`]; see [`Session::query`] and [`Session::recover`].
+    /// [`CatalogError::NoSuchRow`] and [`Misuse::IndexPastEnd`] for rows and keys that the table
+    /// cannot have.
     pub fn get_all(&mut self, wishes: &[Lookup<'_>]) -> Result<Vec<LookupResult>> {
         self.get_each(wishes)?.into_iter().collect()
     }
 
-    /// As [`Table::get_all`], but a wish that cannot be granted spoils no other: it is an error of its own. So whoever fills a
-    /// request up may do so with any wish, such as row 0 in a table that is asked by key.
+    /// Looks up rows, bits and keys as [`Table::get_all`] does, with an error for each lookup that
+    /// fails instead of one for all. So a caller may fill a request up with any lookups, such as
+    /// row 0 in a table that is queried by key.
     ///
     /// # Errors
-    /// As [`Table::get_all`], a row past the end included: that is known when all rows are read together.
+    /// As for [`Table::get_all`], a row past the end included, which is known when all rows have
+    /// been read.
     pub fn get_each(&mut self, wishes: &[Lookup<'_>]) -> Result<Vec<Result<LookupResult>>> {
         self.run_lookups(wishes)
     }
 
-    /// Looks up the value of a key; `None` if the table does not have the key. The server sees no difference.
+    /// Looks up the value of a key; `None` if the table does not have the key. The server cannot
+    /// tell the two apart.
     ///
     /// # Errors
-    /// As [`Table::find_many`].
+    /// As for [`Table::find_many`].
     pub fn find(&mut self, key: &str) -> Result<Option<Vec<u8>>> {
         one(self.find_many(&[key])?)
     }
@@ -213,7 +226,8 @@ impl Table {
     /// Looks up the values of several keys; `None` for those that the table does not have.
     ///
     /// # Errors
-    /// As [`Table::get_all`]; [`CatalogError::NoSuchRow`] in tables that are not asked by key.
+    /// As for [`Table::get_all`]; [`CatalogError::NoSuchRow`] in tables that are not queried by
+    /// key.
     pub fn find_many(&mut self, keys: &[impl AsRef<str>]) -> Result<Vec<Option<Vec<u8>>>> {
         if !matches!(self.catalog().kind, TableKind::Keyword) {
             return Err(crate::lookup::by_row().into());
@@ -222,22 +236,25 @@ impl Table {
         Ok(self.get_all(&wishes)?.into_iter().map(|granted| granted.value).collect())
     }
 
-    /// Orders hints from the server that makes them, if some are due and the table's scheme has such a server. Gives
-    /// whether some were. May take seconds.
+    /// Requests hints from the hint server, if some are due and the table's scheme has such a
+    /// server. Returns whether some were due. May take seconds.
     ///
-    /// A lookup does this by itself once it has run out of hints; whoever does it before, while nobody waits, spares that
-    /// lookup the time. When hints are due depends on how much was asked, never on what.
+    /// A lookup does this by itself once it has run out of hints; calling it earlier spares that
+    /// lookup the time. When hints are due depends on how many queries were made, never on their
+    /// rows.
     ///
     /// # Errors
-    /// As [`TableBuilder::open`]; [`ClientError::EpochChanged`](crate::ClientError::EpochChanged) if the table has moved on.
+    /// As for [`TableBuilder::open`];
+    /// [`ClientError::EpochChanged`](crate::ClientError::EpochChanged) if the table has moved on.
     pub fn refill_hints(&mut self) -> Result<bool> {
         self.line.refill_hints(&mut self.session)
     }
 
-    /// Fetches the catalog, and opens the table anew if there is another epoch. Gives whether there was.
+    /// Fetches the catalog, and opens the table again if there is another epoch. Returns whether
+    /// there was.
     ///
     /// # Errors
-    /// As [`TableBuilder::open`]. The table stays open as it was.
+    /// As for [`TableBuilder::open`]. The table stays open as it was.
     pub fn refresh(&mut self) -> Result<bool> {
         let mut opening = SessionSetup::after_session(self.config.clone(), &self.session);
         while opening.catalog().is_none() {
@@ -252,50 +269,50 @@ impl Table {
         Ok(true)
     }
 
-    /// The table's catalog.
+    /// The catalog of the table.
     pub fn catalog(&self) -> &Catalog {
         self.session.catalog()
     }
 
-    /// What its parameters promise and cost.
+    /// What the parameters promise and cost.
     pub fn report(&self) -> &ParamsReport {
         self.session.report()
     }
 
-    /// Why the key that signed the catalog is believed.
+    /// Why the key that signed the catalog is trusted.
     pub fn trust(&self) -> Trust {
         self.session.trust()
     }
 
-    /// The session underneath.
+    /// The session below.
     pub fn session(&self) -> &Session {
         &self.session
     }
 
-    /// How many more queries there are before the table's rows have to be streamed again.
+    /// How many more queries the client can make before the table's rows have to be streamed again.
     pub fn budget(&self) -> Budget {
         self.session.budget()
     }
 
-    /// Bytes and time so far, openings included.
+    /// Bytes and time so far, of openings and lookups.
     pub fn stats(&self) -> Stats {
         Stats { retries: self.line.servers.retries(), ..self.line.stats }
     }
 
-    /// The last call that looked something up.
+    /// Statistics of the last call that looked something up.
     pub fn last_lookup(&self) -> Option<&LookupStats> {
         self.last.as_ref()
     }
 
-    /// From now on an older epoch or another key is refused, cache or no cache.
+    /// From now on, refuses an older epoch or another key, with or without a cache.
     fn remember_table(&mut self) {
-        // It was judged by what is remembered, and goes on from there.
+        // The catalog was compared with what was known, and becomes what is known.
         self.config.remembered = Some(self.session.known().clone());
         self.good_until = self.catalog_deadline();
     }
 }
 
-/// What came of one wish.
+/// The only result of one lookup.
 fn one<T>(mut all: Vec<T>) -> Result<T> {
     all.pop().ok_or_else(|| Error::from(Misuse::Rule("something comes of each wish")).into())
 }

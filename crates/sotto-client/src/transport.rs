@@ -1,15 +1,16 @@
-//! How requests travel. A transport moves bytes; it decides nothing and reads nothing.
+//! How requests travel. A transport moves bytes; it decides nothing and interprets nothing.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
-//! | [`memory`] | a server that is a closure |
-//! | [`retry`] | the same bytes again, a bounded number of times (feature `cache`) |
+//! | [`in_process`] | a server that is a closure |
+//! | [`retry`] | the same bytes sent again, a bounded number of times (feature `cache`) |
 //! | [`http`] | a server across the network (feature `http`) |
-//! | [`intermediary`] | what stands in front of a server and answers in its place |
+//! | [`intermediary`] | proxies and portals that answer in place of a server |
 //! | [`endpoint`] | whether two addresses are one endpoint (feature `cache`) |
 //!
-//! Everything a server can see of a client is a [`Request`] and the moment it arrives. So it holds no
-//! header of the caller's: a transport adds a fixed set, the same for every client.
+//! Everything that a server can see of a client is a [`Request`] and the moment at which it
+//! arrives. So a request has no headers of the caller: a transport adds a fixed set, the same for
+//! every client.
 
 #[cfg(feature = "cache")]
 pub mod endpoint;
@@ -24,27 +25,27 @@ use intermediary::Intermediary;
 use std::ops::Range;
 use std::time::Duration;
 
-/// What a request does.
+/// The method of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Method {
-    /// Fetches something that is the same for everyone.
+    /// Fetches a resource that is the same for everyone.
     Get,
     /// Sends a frame.
     Post,
 }
 
-/// One request, in full.
+/// One complete request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Request {
-    /// What it does.
+    /// Method of the request.
     pub method: Method,
-    /// Path and query, from the slash on.
+    /// Path and query, beginning with the slash.
     pub path: String,
-    /// The bytes of the resource that are wanted, if not all.
+    /// Bytes of the resource to fetch; `None` for all.
     pub range: Option<Range<u64>>,
-    /// The frame of a [`Method::Post`]; empty otherwise.
+    /// Frame of a [`Method::Post`]; empty otherwise.
     pub body: Vec<u8>,
-    /// Bytes of the largest successful response. A transport reads no more.
+    /// Maximum bytes of a successful response. A transport reads no more.
     pub limit: u64,
 }
 
@@ -60,22 +61,22 @@ impl Request {
         Request { method: Method::Get, path, range: Some(range), body: Vec::new(), limit }
     }
 
-    /// A frame for the server.
+    /// A request that sends a frame.
     pub fn post(path: String, body: Vec<u8>, limit: u64) -> Self {
         Request { method: Method::Post, path, range: None, body, limit }
     }
 }
 
-/// What came back.
+/// The response to a request.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Response {
-    /// The HTTP status.
+    /// HTTP status.
     pub status: u16,
-    /// The body.
+    /// Body of the response.
     pub body: Vec<u8>,
-    /// How long a refusal asks to wait.
+    /// Time after which a refused request may be sent again, if the server named one.
     pub retry_after: Option<Duration>,
-    /// The `server-timing` header, as it came.
+    /// The `server-timing` header, as received.
     pub server_timing: Option<String>,
 }
 
@@ -85,25 +86,26 @@ impl Response {
         Response { status, body, ..Response::default() }
     }
 
-    /// Whether the request was done.
+    /// Whether the request succeeded.
     pub fn is_success(&self) -> bool {
         matches!(self.status, 200 | 206)
     }
 }
 
-/// Carries requests to one server and brings the responses back.
+/// Sends requests to one server and returns its responses.
 pub trait Transport: Send {
     /// Sends `request` and waits for its response. A refusal is a response, not an error.
     ///
     /// # Errors
-    /// [`TransportError`] if no whole response of at most `request.limit` bytes came.
+    /// [`TransportError`] if no complete response of at most `request.limit` bytes arrived.
     fn call(&mut self, request: &Request) -> Result<Response, TransportError>;
 
-    /// As [`Transport::call`], but hands the body of a success to `take` as it comes, in pieces of any size; the
-    /// response then has none. Once `take` says `false`, no more is read. A refusal comes whole.
+    /// Sends `request`, and passes the body of a success to `take` as it arrives, in pieces of any
+    /// size; the returned response then has no body. Once `take` returns `false`, no more is read.
+    /// The body of a refusal is returned whole.
     ///
     /// # Errors
-    /// As [`Transport::call`]. What `take` was given before is valid all the same.
+    /// As for [`Transport::call`]. What `take` received before is valid all the same.
     fn call_in_pieces(
         &mut self,
         request: &Request,
@@ -116,7 +118,7 @@ pub trait Transport: Send {
         Ok(response)
     }
 
-    /// Which server this is: what a cache keeps its memory under.
+    /// The origin of the server, under which a cache stores its tables.
     fn origin(&self) -> String;
 
     /// How many times requests were sent again so far.
@@ -147,14 +149,14 @@ impl<T: Transport + ?Sized> Transport for Box<T> {
     }
 }
 
-/// No whole response came.
+/// No complete response arrived.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TransportError {
     /// The address cannot be used.
     #[error("{url} is not an address of a server: {why}")]
     Address {
-        /// What was given.
+        /// Address that was given.
         url: String,
         /// What is wrong with it.
         why: String,
@@ -162,21 +164,21 @@ pub enum TransportError {
     /// No connection could be made.
     #[error("cannot connect to {origin}: {why}")]
     Connect {
-        /// The server.
+        /// Origin of the server.
         origin: String,
-        /// What the system said.
+        /// Error of the operating system.
         why: String,
     },
-    /// The connection broke before the whole response was there.
+    /// The connection broke before the response was complete.
     #[error("the connection broke: {0}")]
     Lost(String),
-    /// The time limit passed.
+    /// The time limit has passed.
     #[error("no whole response within the time limit ({0})")]
     Timeout(String),
     /// The response is larger than any valid one.
     #[error("the response is larger than the {limit} bytes it can have")]
     TooLarge {
-        /// The bytes it can have.
+        /// Maximum bytes of a valid response.
         limit: u64,
     },
     /// The TLS handshake failed, or a certificate cannot be read.
@@ -185,30 +187,30 @@ pub enum TransportError {
     /// The server's name has no address.
     #[error("cannot connect to {origin}: the host's name is not known")]
     UnknownHost {
-        /// The server.
+        /// Origin of the server.
         origin: String,
     },
-    /// An `https` address at which TLS is not spoken.
+    /// The address is `https`, but the server does not speak TLS.
     #[error("{origin} does not speak TLS")]
     NotTls {
-        /// The server.
+        /// Origin of the server.
         origin: String,
     },
     /// The response is not the server's, or was changed on its way.
     #[error("{origin} answers with {found}")]
     Intermediary {
-        /// The server.
+        /// Origin of the server.
         origin: String,
-        /// What answers.
+        /// What the intermediary did.
         found: Intermediary,
     },
-    /// The response is not HTTP as it is written.
+    /// The response is not valid HTTP.
     #[error("the response is not valid HTTP: {0}")]
     Protocol(String),
 }
 
 impl TransportError {
-    /// A stable name for programs.
+    /// A stable name of this error, for programs.
     pub fn code(&self) -> &'static str {
         match self {
             TransportError::Address { .. } => "bad-address",
@@ -224,7 +226,7 @@ impl TransportError {
         }
     }
 
-    /// What to do.
+    /// What to do about this error.
     pub fn fix(&self) -> &'static str {
         match self {
             TransportError::Address { .. } => {

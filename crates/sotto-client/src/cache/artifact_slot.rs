@@ -7,10 +7,11 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// The place of one artifact.
+/// The file of one artifact in the cache, whole or incomplete.
 ///
-/// Reading needs no lock: files only grow, a whole one never changes, and the session checks what was
-/// read. Writing does. A process that cannot have the lock still works, and keeps nothing.
+/// Reading needs no lock: files only grow, a whole one never changes, and the session checks what
+/// it reads. Writing needs one. A process that does not get the lock still works, and writes
+/// nothing.
 #[derive(Debug)]
 pub struct CachedArtifact {
     whole: PathBuf,
@@ -25,8 +26,8 @@ impl CachedArtifact {
         CachedArtifact { whole, part, bytes, lock: None }
     }
 
-    /// Makes ready to download, waiting at most `patience` while another process does. Gives whether the
-    /// artifact is there or may be written.
+    /// Prepares to download, and waits at most `patience` while another process downloads the same
+    /// artifact. Returns whether the artifact is complete or may be written.
     ///
     /// # Errors
     /// [`CacheError`] if the lock file cannot be made.
@@ -38,25 +39,25 @@ impl CachedArtifact {
             self.lock = Lock::take(&self.whole.with_extension("lock"), patience)?;
         }
         if self.is_whole() {
-            // The other process finished it meanwhile.
+            // The other process has completed it.
             self.lock = None;
             return Ok(true);
         }
         Ok(self.lock.is_some())
     }
 
-    /// Whether all of it is there.
+    /// Whether the artifact is complete.
     pub fn is_whole(&self) -> bool {
         length(&self.whole) == Some(self.bytes)
     }
 
-    /// How many of its bytes are there.
+    /// Bytes of the artifact that are on disk.
     pub fn held(&self) -> u64 {
         let held = if self.is_whole() { Some(self.bytes) } else { length(&self.part) };
         held.unwrap_or(0).min(self.bytes)
     }
 
-    /// Reads what is there of `range`: its first bytes, perhaps none.
+    /// Reads the part of `range` that is on disk: its first bytes, possibly none.
     ///
     /// # Errors
     /// [`CacheError`] if the file is there and cannot be read.
@@ -70,14 +71,15 @@ impl CachedArtifact {
         Ok(out)
     }
 
-    /// Writes checked bytes at `offset` and forgets whatever lay there or further on. The last byte makes
-    /// the artifact whole.
+    /// Writes verified bytes at `offset` and discards everything from there on. The last byte
+    /// completes the artifact.
     ///
     /// # Errors
     /// [`CacheError::Full`] and others; the bytes before `offset` are still there.
     pub fn write(&mut self, offset: u64, bytes: &[u8]) -> Result<(), CacheError> {
         if self.lock.is_none() {
-            // A whole file was found damaged, or another process has kept the lock. Do not wait for it.
+            // A complete file is damaged, or another process holds the lock, which is not waited
+            // for.
             self.lock = Lock::take(&self.whole.with_extension("lock"), Duration::ZERO)?;
             if self.lock.is_none() {
                 return Ok(());
@@ -89,14 +91,14 @@ impl CachedArtifact {
         let at = |e| CacheError::at(&self.part, e);
         let mut file = files::open_to_write(&self.part).map_err(at)?;
         if files::length(&file).map_err(at)? < offset {
-            // Bytes before these were never kept, so these have no place.
+            // The bytes before `offset` were never written.
             return Ok(());
         }
         file.set_len(offset).map_err(at)?;
         file.seek(SeekFrom::Start(offset)).map_err(at)?;
         if let Err(e) = file.write_all(bytes) {
-            // Half a chunk would be refused when it is read back, but a cut file says the truth at once.
-            // If even that fails, the digests still do.
+            // Half a chunk would be refused when it is read, but a truncated file has the right
+            // length at once. If truncation fails too, the digests still detect it.
             let _ = file.set_len(offset);
             return Err(at(e));
         }
@@ -109,7 +111,7 @@ impl CachedArtifact {
     }
 }
 
-/// Drops what is held of an artifact, unless a process is downloading it.
+/// Removes the files of an artifact, unless a process is downloading it.
 pub(super) fn remove(whole: &Path) -> Result<(), CacheError> {
     let Some(_lock) = Lock::take(&whole.with_extension("lock"), Duration::ZERO)? else { return Ok(()) };
     for path in [whole.to_owned(), whole.with_extension("part")] {

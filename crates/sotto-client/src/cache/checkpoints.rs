@@ -1,7 +1,8 @@
-//! The last checkpoint of each publisher's log, as it was signed: a log that is shown later goes on from it.
+//! The last signed checkpoint of each publisher's log. A log that is shown later must extend it.
 //!
-//! It is kept by the publisher's key and not by the server, so that two servers of one publisher are held to one log. Beside it
-//! lies what was read of the entries of each table and stack.
+//! Checkpoints are stored by the publisher's key and not by the server, so that two servers of one
+//! publisher must show one log. The entries read so far, for each table and stack, are stored next
+//! to them.
 
 use super::{Cache, CacheError, keep_both, lock::Lock, replace};
 use crate::files;
@@ -11,7 +12,7 @@ use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// How long to wait for another process that is writing a few hundred bytes.
+/// Time to wait for another process that is writing a few hundred bytes.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 const EXTENSION: &str = "checkpoint";
@@ -19,7 +20,7 @@ const EXTENSION: &str = "checkpoint";
 const HISTORY: &str = "history";
 
 impl Cache {
-    /// What was seen of logs: whose, and the checkpoint with its signatures, of which nothing is verified.
+    /// The last checkpoint of each publisher's log, with its signatures, none of which is verified.
     ///
     /// # Errors
     /// [`CacheError`] if a file cannot be read.
@@ -30,14 +31,14 @@ impl Cache {
             let Some(Ok(key)) = name.map(str::parse::<Hex32>) else { continue };
             if path.extension().is_some_and(|extension| extension == EXTENSION) {
                 let checkpoint = text(&path).map_err(|e| CacheError::at(&path, e))?;
-                // One that is gone again was none.
+                // A file that was removed meanwhile counts as missing.
                 out.extend(checkpoint.map(|checkpoint| (PublicKey(key), checkpoint)));
             }
         }
         Ok(out)
     }
 
-    /// Keeps the last checkpoint of a log. One that another process has kept meanwhile, of more entries, stays.
+    /// Stores the last checkpoint of a log, unless another process has stored one of more entries.
     ///
     /// # Errors
     /// [`CacheError`] if it cannot be written.
@@ -54,7 +55,7 @@ impl Cache {
         replace(&path, checkpoint.as_bytes())
     }
 
-    /// Keeps a checkpoint that contradicts the last one, and says where both are.
+    /// Stores a checkpoint that contradicts the last one, and returns the paths of both.
     ///
     /// # Errors
     /// [`CacheError`] if it cannot be written.
@@ -66,7 +67,7 @@ impl Cache {
         keep_both(&self.log(publisher), checkpoint.as_bytes())
     }
 
-    /// What was read of logs' entries, for each table and each stack.
+    /// The log entries read so far, for each table and each stack.
     ///
     /// # Errors
     /// [`CacheError`] if a file cannot be read, or is no history of one name.
@@ -80,7 +81,7 @@ impl Cache {
         Ok(out)
     }
 
-    /// Keeps what was read of the entries of one name. What another process has read meanwhile, of more entries, stays.
+    /// Stores the log entries read for one name, unless another process has read more.
     ///
     /// # Errors
     /// [`CacheError`] if it cannot be written.
@@ -103,20 +104,20 @@ impl Cache {
     }
 }
 
-/// What a file says was read of a log; `None` if there is none.
+/// Parses a file of log entries; `None` if the file does not exist.
 fn history(path: &Path) -> Result<Option<LogHistory>, CacheError> {
     let bytes = files::read(path).map_err(|e| CacheError::at(path, e))?;
     let damaged = |e: sotto_tlog::LogError| CacheError::Memory { path: path.to_owned(), why: e.to_string() };
     bytes.map(|bytes| LogHistory::parse(&bytes).map_err(damaged)).transpose()
 }
 
-/// A file of text; `None` if there is none.
+/// Reads a text file; `None` if it does not exist.
 fn text(path: &Path) -> io::Result<Option<String>> {
     let text = files::read(path)?.map(String::from_utf8).transpose();
     text.map_err(|error| io::Error::new(ErrorKind::InvalidData, error))
 }
 
-/// How many entries a checkpoint is of, as it says itself.
+/// The number of entries that a checkpoint claims.
 fn entries(checkpoint: &str) -> u64 {
     checkpoint.lines().nth(1).and_then(|size| size.parse().ok()).unwrap_or(0)
 }

@@ -1,61 +1,61 @@
-//! What goes wrong with disks.
+//! Errors of the cache.
 
 use sotto_private_folder::NotPrivate;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
-/// The cache failed. Never a peer's fault.
+/// A failure of the cache, which is never a peer's fault.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CacheError {
-    /// No room. What was downloaded before is kept and valid.
+    /// The disk has no space left. What was downloaded before is kept and valid.
     #[error("no room for the cache at {}: {source}", path.display())]
     Full {
         /// The file that could not grow.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the operating system.
         source: io::Error,
     },
-    /// A folder that others can write in: they would choose what is believed.
+    /// The folder is writable for others, who could choose what is believed.
     #[error("the folder {} is not private: {why}", path.display())]
     NotPrivate {
-        /// The folder.
+        /// Folder that is writable for others.
         path: PathBuf,
-        /// Who can.
+        /// Who can write in it.
         why: String,
     },
     /// A file could not be read or written.
     #[error("cache file {}: {source}", path.display())]
     Io {
-        /// Which.
+        /// Path of the file.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the operating system.
         source: io::Error,
     },
-    /// What is remembered of a table cannot be read.
+    /// The cache entry of a table cannot be read.
     #[error("what is remembered in {} is damaged: {why}", path.display())]
     Memory {
-        /// Which file.
+        /// Path of the entry's file.
         path: PathBuf,
         /// What is wrong with it.
         why: String,
     },
 }
 
-/// The code of a folder that others can write in.
+/// Error code for a folder that others can write in.
 pub(crate) const NOT_PRIVATE: &str = "not-private";
 
-/// What to do about it.
+/// Fix for a folder that others can write in.
 pub(crate) const FIX_NOT_PRIVATE: &str = "chmod go-w that folder, if it is yours (chown it, if it should be); or choose another, \
      which is then made for you alone";
 
-/// Whether there is no room. A quota and a file size limit are a full disk to whoever meets them.
+/// Whether the disk is full. An exceeded quota or file size limit counts as full.
 pub(crate) fn is_full(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge)
 }
 
 impl CacheError {
-    /// Wraps what the system said of a file.
+    /// Wraps an error of the operating system about a file.
     pub(crate) fn at(path: &Path, source: io::Error) -> Self {
         let path = path.to_owned();
         match () {
@@ -65,7 +65,7 @@ impl CacheError {
         }
     }
 
-    /// A stable name for programs.
+    /// A stable name of this error, for programs.
     pub fn code(&self) -> &'static str {
         match self {
             CacheError::Full { .. } => "cache-full",
@@ -75,7 +75,7 @@ impl CacheError {
         }
     }
 
-    /// What to do.
+    /// What to do about this error.
     pub fn fix(&self) -> &'static str {
         match self {
             CacheError::Full { .. } => {

@@ -1,6 +1,7 @@
-//! What others can be shown: pairs of what one key has signed, and would not have signed if it told everybody the same.
+//! Evidence against publishers: pairs of documents signed by one key that contradict each other.
 //!
-//! Everything is verified here before it is called evidence, and anybody can do so again with the publisher's key alone.
+//! Every pair is verified here before it is called evidence, and anyone can verify it again with
+//! the publisher's key alone.
 
 use super::{Cache, CacheError};
 use crate::files;
@@ -9,47 +10,47 @@ use sotto_tlog::Checkpoint;
 use sotto_tlog::catalogs::log_key;
 use std::path::{Path, PathBuf};
 
-/// A pair that convicts whoever has a key.
+/// Two contradicting documents with valid signatures of one publisher key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EquivocationProof {
-    /// What it is.
+    /// Kind of the documents.
     pub kind: EvidenceKind,
-    /// Whose key signed both.
+    /// Key that signed both documents.
     pub publisher: PublicKey,
-    /// What was seen first, as it was signed.
+    /// Signed document that was seen first.
     pub first: Vec<u8>,
-    /// What contradicts it, as it was signed.
+    /// Signed document that contradicts it.
     pub other: Vec<u8>,
 }
 
-/// Which kind of pair it is.
+/// Kind of the documents in an [`EquivocationProof`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EvidenceKind {
-    /// Two catalogs of one epoch.
+    /// Two catalogs of one epoch of a table.
     Catalogs {
-        /// The table.
+        /// Name of the table.
         name: String,
-        /// The epoch.
+        /// Epoch of both catalogs.
         epoch: u64,
     },
     /// Two stacks of one epoch.
     Stacks {
-        /// The stack.
+        /// Name of the stack.
         name: String,
-        /// The epoch.
+        /// Epoch of both stacks.
         epoch: u64,
     },
-    /// Two checkpoints of one log.
+    /// Two checkpoints of one log, neither of which extends the other.
     Logs {
-        /// Entries of the first.
+        /// Entries under the first checkpoint.
         first: u64,
-        /// Entries of the other.
+        /// Entries under the other checkpoint.
         other: u64,
     },
 }
 
 impl EquivocationProof {
-    /// A name for files.
+    /// A file name stem for this evidence.
     pub fn name(&self) -> String {
         let key = self.publisher.0.to_string();
         let key = key.get(..16).unwrap_or(&key);
@@ -60,7 +61,7 @@ impl EquivocationProof {
         }
     }
 
-    /// What it proves, and how that is checked.
+    /// Explains in text what the pair proves, and how to verify it.
     pub fn statement(&self) -> String {
         let key = self.publisher;
         let two = |what: &str, name: &str, epoch: u64| {
@@ -121,7 +122,7 @@ impl EquivocationProof {
 }
 
 impl Cache {
-    /// All that this cache can show of publishers. Pairs that prove nothing are left out.
+    /// All evidence against publishers in this cache. Pairs that prove nothing are left out.
     ///
     /// # Errors
     /// [`CacheError`] if a file cannot be read.
@@ -139,7 +140,7 @@ impl Cache {
     }
 }
 
-/// What contradicts each other in a folder.
+/// Pairs of contradicting documents in a folder.
 fn pairs(folder: &Path) -> Result<Vec<(PathBuf, Vec<u8>, Vec<u8>)>, CacheError> {
     let mut out = Vec::new();
     let read = |path: &Path| files::read(path).map_err(|e| CacheError::at(path, e));

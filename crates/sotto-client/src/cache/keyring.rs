@@ -1,4 +1,5 @@
-//! Secret keys that servers know the other half of, kept from call to call: encrypted, and counted.
+//! Secret client keys whose public half servers hold, stored between calls: encrypted, with a count
+//! of their uses.
 //!
 //! ```text
 //! DIR/keys/<hash>.keys   sotto-keys/3 | nonce (24 B) | XChaCha20-Poly1305 of:
@@ -11,14 +12,17 @@
 //! The hash names the servers and the table, and is authenticated with the magic, so that no file passes for another one.
 //! `spec/keys.md` draws it.
 //!
-//! A process asks under keys through [`ActiveKeys`], which reserves uses in the file before they are made: so no number of
-//! processes, and no crash of one, makes more of them than [`KeyLimits`] says. What the keys are is the caller's: the ring
-//! keeps bytes. Tokens that are each good for one request are in the same files, as bytes too: [`TokenStore`].
+//! A process makes queries under keys through [`ActiveKeys`], which reserves uses in the file
+//! before they happen. So neither several processes nor a crash can exceed the limits of
+//! [`KeyLimits`]. The keyring treats keys as opaque bytes. One-time tokens are stored in the same
+//! files, also as bytes: see [`TokenStore`].
 //!
-//! What the key file protects: whoever has the other files without it, from a backup or a copied cache, learns no keys. What
-//! it does not: whoever has both can read, from recorded traffic, what was asked under these keys, and can ask under them. So
-//! keys are used for a limited time, and the key file may lie elsewhere. On unix a key file that others may read is not
-//! used: it is made anew, and the keys with it. Other systems have no mode bits, and the folder's own rules hold.
+//! The key file protects against anyone who has the other files without it, from a backup or a
+//! copied cache: they learn no keys. It does not protect against anyone who has both: they can
+//! read, from recorded traffic, what was queried under these keys, and can make queries under them.
+//! So keys are used for a limited time, and the key file may be in another folder. On Unix, a key
+//! file that others may read is not used: a new one is made, and new keys with it. Other systems
+//! have no mode bits, and the access rules of the folder apply.
 
 mod active;
 mod tokens;
@@ -42,52 +46,56 @@ const MAGIC: &[u8; 16] = b"sotto-keys/3\0\0\0\0";
 const NONCE: usize = 24;
 const KEY: usize = 32;
 const ID: usize = 16;
-/// Most bytes of a file that is read. Most have a few hundred; coefficients of a secret, where a client keeps those, more.
+/// Upper bound on the bytes of a file that is read. Most have a few hundred; files with
+/// coefficients of a secret have more.
 const MAX_BYTES: u64 = 256 << 10;
 
-/// How long to wait for another process that writes a few hundred bytes.
+/// Time to wait for another process that writes a few hundred bytes.
 const WRITE_PATIENCE: Duration = Duration::from_secs(5);
 
-/// A folder of keys.
+/// A folder of encrypted client keys.
 #[derive(Debug, Clone)]
 pub struct Keyring {
     dir: PathBuf,
     key_file: PathBuf,
 }
 
-/// Keys, when they were made, and how many of their uses are reserved.
+/// Client keys, the time when they were made, and the number of their reserved uses.
 #[derive(Clone, PartialEq, Eq)]
 pub struct KeyringEntry {
-    /// Tells these keys from those that had the place before; random, and secret as they are.
+    /// Random identifier, which tells these keys from earlier ones in the same slot; as secret as
+    /// the keys.
     pub id: [u8; ID],
-    /// What they are, in bytes of their owner's.
+    /// Bytes of the keys, in a format of their owner.
     pub keys: Zeroizing<Vec<u8>>,
-    /// Seconds since 1970.
+    /// Time when the keys were made, in seconds since 1970.
     pub made: u64,
-    /// Queries that processes have made under them, or have reserved.
+    /// Queries made under the keys, or reserved by processes.
     pub used: u64,
 }
 
-/// Nothing of the keys.
+/// Shows nothing of the keys.
 impl fmt::Debug for KeyringEntry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Entry").field("made", &self.made).field("used", &self.used).finish_non_exhaustive()
     }
 }
 
-/// The place of the keys of one table at one list of servers.
+/// Names the keys of one table at one list of servers within a [`Keyring`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeyringSlot(String);
 
 impl KeyringSlot {
-    /// The place of `table` at `origins`: all servers that are asked, in their order.
+    /// The slot for `table` at `origins`, which names all query servers in the order of their
+    /// roles.
     pub fn of(origins: &str, table: &str) -> Self {
         KeyringSlot(known_tables::name(origins, table))
     }
 }
 
 impl Keyring {
-    /// The keys of a cache at `dir`, encrypted with the key in `key_file`, or with one beside them.
+    /// Opens the keyring of a cache at `dir`, encrypted with the key in `key_file`, or with one in
+    /// the same folder.
     ///
     /// # Errors
     /// [`CacheError`] if a folder cannot be made.
@@ -103,7 +111,8 @@ impl Keyring {
         Ok(Keyring { dir, key_file })
     }
 
-    /// What hangs there. What cannot be read is not there: keys are only registered once more.
+    /// Reads the entry of a slot. An unreadable entry counts as missing: keys are then registered
+    /// again.
     ///
     /// # Errors
     /// [`CacheError::Io`] if the system fails.
@@ -122,10 +131,10 @@ impl Keyring {
         }))
     }
 
-    /// Hangs keys there, in the place of those before.
+    /// Writes keys into a slot and replaces earlier ones.
     ///
     /// # Errors
-    /// [`CacheError`] if they cannot be written; those before are still there.
+    /// [`CacheError`] if they cannot be written; the earlier keys are then still there.
     pub fn write(
         &self,
         hook: &KeyringSlot,
@@ -146,7 +155,8 @@ impl Keyring {
         replace(&path, &[&MAGIC[..], &nonce, &sealed].concat()).map(drop)
     }
 
-    /// Waits until no other process registers keys for this place, for at most `patience`.
+    /// Takes the lock for registering keys for a slot, and waits at most `patience` for another
+    /// process.
     ///
     /// # Errors
     /// [`CacheError`] if the lock file cannot be made.
@@ -154,10 +164,12 @@ impl Keyring {
         Lock::take(&self.path(hook).with_extension("lock"), patience)
     }
 
-    /// Changes the entry there, while no other process does; `change` says whether it is to be written.
+    /// Changes the entry of a slot under its lock; `change` returns whether the entry is to be
+    /// written.
     ///
     /// # Errors
-    /// [`CacheError`] if it cannot be written, or another process keeps the lock; it is as it was then.
+    /// [`CacheError`] if the entry cannot be written, or another process holds the lock; the entry
+    /// is then unchanged.
     fn update(
         &self,
         hook: &KeyringSlot,
@@ -185,8 +197,8 @@ impl Keyring {
         Ok(key.map(|key| XChaCha20Poly1305::new(&Key::from(*key))))
     }
 
-    /// Makes a key file, in the place of one that cannot be used. Another process may do so at the same time: then one of the
-    /// two writes keys that nobody can read, and registers them again.
+    /// Makes a key file, or replaces one that cannot be used. If two processes do so at the same
+    /// time, one of them writes keys that cannot be read back, and registers keys again.
     fn make_key(&self, rng: &mut dyn CryptoRng) -> Result<XChaCha20Poly1305, CacheError> {
         let mut key = Zeroizing::new([0; KEY]);
         rng.fill_bytes(key.as_mut());
@@ -199,7 +211,7 @@ fn aad(KeyringSlot(name): &KeyringSlot) -> Vec<u8> {
     [&MAGIC[..], name.as_bytes()].concat()
 }
 
-/// The bytes of a small file; `None` if there is none, or it is too large to be one of ours.
+/// Reads a small file; `None` if it does not exist, or is too large for a file of the keyring.
 fn read(path: &Path) -> Result<Option<Zeroizing<Vec<u8>>>, CacheError> {
     let at = |e| CacheError::at(path, e);
     let Some(file) = files::found(files::open(path)).map_err(at)? else { return Ok(None) };

@@ -1,7 +1,8 @@
-//! What is remembered of a table: the newest epoch seen, and the keys that led there.
+//! What the cache knows of each table: the newest epoch seen, and the keys that led to it.
 //!
-//! This is what makes a first use worth something: the second catalog has to be signed by the same key, or by one that it named,
-//! and may not be older than the first. A checksum ends the file, so that damage is told as damage of a local file.
+//! This gives a first use its value: the second catalog has to be signed by the same key, or by one
+//! that it named, and may not be older than the first. A checksum at the end of the file detects
+//! damage as damage of a local file.
 
 use super::{CacheError, lock::Lock, replace};
 use crate::Result;
@@ -15,40 +16,40 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// What is remembered of one table at one server.
+/// What the cache knows of one table at one server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct KnownTable {
-    /// The server.
+    /// Origin of the server.
     pub origin: String,
-    /// The table.
+    /// Name of the table.
     pub table: String,
-    /// The key that signed its catalog, in text form.
+    /// Key that signed the catalog, in text form.
     pub public_key: String,
-    /// The newest epoch seen.
+    /// Newest epoch seen.
     pub epoch: Epoch,
-    /// Digests of that epoch's artifacts, by name.
+    /// Digests of the artifacts of that epoch, by name.
     pub artifacts: BTreeMap<String, String>,
-    /// The digest of that epoch's catalog, if it is known.
+    /// Digest of the catalog of that epoch, if it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub catalog: Option<Hex32>,
-    /// Keys that signed before, oldest first.
+    /// Keys that signed earlier epochs, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub retired: Vec<RetiredKey>,
 }
 
-/// BLAKE3 of what stands before it, in small hex digits.
+/// Length of the checksum: BLAKE3 of the bytes before it, in lower case hexadecimal.
 const CHECKSUM_BYTES: usize = 2 * blake3::OUT_LEN;
 
-/// How long to wait for another process that is writing a few hundred bytes.
+/// Time to wait for another process that is writing a few hundred bytes.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// The file for `table` at `origin`.
+/// Path of the file for `table` at `origin`.
 pub(super) fn path(dir: &Path, origin: &str, table: &str) -> PathBuf {
     dir.join(format!("{}.json", name(origin, table)))
 }
 
-/// What a file for `table` at `origin` is named: a hash, since an origin is not a file name.
+/// File name for `table` at `origin`: a hash, since an origin is not a valid file name.
 pub(super) fn name(origin: &str, table: &str) -> String {
     let mut hasher = blake3::Hasher::new_derive_key("sotto 2026 client memory v1");
     hasher.update(&(origin.len() as u64).to_le_bytes());
@@ -57,8 +58,9 @@ pub(super) fn name(origin: &str, table: &str) -> String {
     hasher.finalize().to_hex().to_string()
 }
 
-/// The bytes that the checksum at their end is of. Without it a flipped bit could read as another catalog of the same epoch,
-/// which is what a publisher is accused of.
+/// Verifies the checksum at the end of a file and returns the bytes before it. Without a checksum,
+/// a flipped bit could read as another catalog of the same epoch, which is what a publisher is
+/// accused of.
 fn checked(bytes: &[u8]) -> Option<&[u8]> {
     let (json, checksum) = bytes.split_at_checked(bytes.len().checked_sub(CHECKSUM_BYTES)?)?;
     (blake3::hash(json).to_hex().as_bytes() == checksum).then_some(json)
@@ -76,15 +78,16 @@ pub(super) fn read(path: &Path) -> Result<Option<KnownTable>, CacheError> {
 }
 
 impl KnownTable {
-    /// The key that signed its catalog.
+    /// The key that signed the catalog.
     ///
     /// # Errors
-    /// [`sotto_catalog::CatalogError::KeyText`] for what is no key; never for what a cache gives.
+    /// [`sotto_catalog::CatalogError::KeyText`] if the text is no key, which does not happen for an
+    /// entry from a cache.
     pub fn key(&self) -> Result<PublicKey, sotto_catalog::CatalogError> {
         self.public_key.parse()
     }
 
-    /// What was seen, with those artifacts.
+    /// Makes an entry from what a client has seen and from the digests of its artifacts.
     pub fn new(
         origin: String,
         table: String,
@@ -95,7 +98,7 @@ impl KnownTable {
         KnownTable { origin, table, public_key: key.to_string(), epoch, artifacts, catalog, retired }
     }
 
-    /// What was seen.
+    /// The newest catalog seen and the keys that led to it.
     ///
     /// # Errors
     /// As [`KnownTable::key`].
@@ -105,7 +108,7 @@ impl KnownTable {
     }
 }
 
-/// Forgets a table whose memory is damaged. Gives whether it was.
+/// Forgets a table whose entry is damaged. Returns whether it was.
 pub(super) fn forget_damaged(path: &Path) -> Result<bool, CacheError> {
     match read(path) {
         Err(CacheError::Memory { .. }) => {
@@ -115,7 +118,8 @@ pub(super) fn forget_damaged(path: &Path) -> Result<bool, CacheError> {
     }
 }
 
-/// Every table's memory; `None` if one of them is damaged, and nobody knows what it named.
+/// The entries of all tables; `None` if one of them is damaged, since it is then unknown which
+/// artifacts it named.
 pub(super) fn all(dir: &Path) -> Result<Option<Vec<KnownTable>>, CacheError> {
     let mut out = Vec::new();
     for path in files::entries(dir).map_err(|e| CacheError::at(dir, e))? {
@@ -129,7 +133,7 @@ pub(super) fn all(dir: &Path) -> Result<Option<Vec<KnownTable>>, CacheError> {
     Ok(Some(out))
 }
 
-/// Forgets a table. Gives what was remembered; nothing where that is damaged.
+/// Forgets a table and returns its entry; `None` if the entry is missing or damaged.
 pub(super) fn forget(path: &Path) -> Result<Option<KnownTable>, CacheError> {
     let _lock = lock(path)?;
     let known = match read(path) {
@@ -142,7 +146,7 @@ pub(super) fn forget(path: &Path) -> Result<Option<KnownTable>, CacheError> {
     Ok(known)
 }
 
-/// Goes on from what is remembered to this. Gives whether it was not older.
+/// Updates the entry of a table. Returns whether `known` is not older than the entry.
 pub(super) fn write(path: &Path, known: &KnownTable) -> Result<bool> {
     let _lock = lock(path)?;
     let mut next = known.clone();

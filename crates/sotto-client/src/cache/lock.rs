@@ -1,4 +1,5 @@
-//! Two processes, one cache. The lock is the system's advisory file lock, so it ends with its process.
+//! File locks between processes that share a cache. The lock is the system's advisory file lock, so
+//! it ends with its process.
 
 use super::CacheError;
 use crate::files::{self, LockFile};
@@ -7,17 +8,18 @@ use std::path::Path;
 use std::time::Duration;
 use web_time::Instant;
 
-/// Held until dropped, since dropping the file releases it.
+/// A lock file that is held until it is dropped.
 #[derive(Debug)]
 pub struct Lock {
     _file: LockFile,
 }
 
-/// How often a held lock is tried again.
+/// Interval between two attempts to take a held lock.
 const PERIOD: Duration = Duration::from_millis(20);
 
 impl Lock {
-    /// Takes the lock file at `path`, trying for at most `patience`. `None` if another process kept it.
+    /// Takes the lock file at `path`, and tries for at most `patience`. Returns `None` if another
+    /// process still holds it.
     ///
     /// # Errors
     /// [`CacheError`] if the file cannot be made.

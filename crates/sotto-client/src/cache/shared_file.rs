@@ -1,4 +1,4 @@
-//! A small file that several processes read and change, one after the other.
+//! A small file that several processes read and change under a lock.
 
 use super::lock::Lock;
 use super::{CacheError, replace};
@@ -7,14 +7,15 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// A small file for its owner alone, changed under a lock. A crash leaves the old one or the new one.
+/// A small file of its owner alone, changed under a lock. A crash leaves the old contents or the
+/// new.
 #[derive(Debug, Clone)]
 pub struct SharedFile {
     path: PathBuf,
 }
 
 impl SharedFile {
-    /// The file of that name in a folder, which is made if it is not there.
+    /// Opens the file `name` in a folder, and makes the folder if it does not exist.
     ///
     /// # Errors
     /// [`CacheError`] if the folder cannot be made.
@@ -23,15 +24,17 @@ impl SharedFile {
         Ok(SharedFile { path: dir.join(name) })
     }
 
-    /// Where it lies.
+    /// Path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Replaces its bytes by what `change` makes of them, if it does. No other process changes them meanwhile.
+    /// Replaces the contents of the file by what `change` returns, if anything. No other process
+    /// changes the file meanwhile.
     ///
     /// # Errors
-    /// What `change` says, and [`CacheError`] if the file cannot be read or written, or another process had it for so long.
+    /// The error of `change`; [`CacheError`] if the file cannot be read or written, or another
+    /// process holds the lock for too long.
     pub fn change<T, E: From<CacheError>>(
         &self,
         patience: Duration,

@@ -1,4 +1,4 @@
-//! What programs and people are told of an error: its name, and what to do.
+//! The stable name and the fix of each [`ClientError`].
 
 use super::ClientError;
 use super::source_codes::{catalog_code, catalog_fix, core_code, core_fix, oprf_code};
@@ -6,7 +6,8 @@ use sotto_catalog::CatalogError;
 use sotto_wire::Code;
 
 impl ClientError {
-    /// A stable name for programs. A refusal has the name the server gave it (`spec/wire.md`).
+    /// A stable name of this error, for programs. A refusal has the name that the server sent
+    /// (`spec/wire.md`).
     pub fn code(&self) -> &'static str {
         match self {
             ClientError::Core(error) => core_code(error),
@@ -52,7 +53,7 @@ impl ClientError {
         }
     }
 
-    /// What to do.
+    /// What to do about this error.
     pub fn fix(&self) -> &str {
         match self {
             ClientError::Core(error) => core_fix(error),

@@ -1,7 +1,8 @@
-//! Files that whoever calls gives, since a browser has none that wait for the disk: see [`set_host_files`].
+//! Files that the caller provides, since a browser has no files with blocking calls: see
+//! [`set_host_files`].
 //!
-//! A file is a name here, a path as text. There are no folders and no modes, and no other process: who shares the files with
-//! whom is settled by whoever gives them.
+//! A file is identified by its name, a path as text. There are no folders, no modes and no other
+//! processes: the caller decides which programs share the files.
 
 use super::FileIdentity;
 #[cfg(feature = "state")]
@@ -12,38 +13,39 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// What a browser's program gives the client. Every name is a whole path.
+/// Files that a browser's program provides for the client. Every name is a whole path.
 pub trait HostFiles {
-    /// Bytes of a file; [`ErrorKind::NotFound`] if there is none.
+    /// The size of a file in bytes; [`ErrorKind::NotFound`] if it does not exist.
     fn length(&self, name: &str) -> io::Result<u64>;
-    /// Makes an empty file, unless there is one.
+    /// Makes an empty file, unless it exists.
     fn make(&self, name: &str) -> io::Result<()>;
-    /// Reads bytes from an offset on, and gives how many there were.
+    /// Reads bytes from an offset on, and returns how many were read.
     fn read(&self, name: &str, at: u64, out: &mut [u8]) -> io::Result<usize>;
     /// Writes bytes at an offset.
     fn write(&self, name: &str, at: u64, bytes: &[u8]) -> io::Result<()>;
-    /// Cuts a file, or fills it up with zeros.
+    /// Truncates a file, or extends it with zeros.
     fn set_length(&self, name: &str, bytes: u64) -> io::Result<()>;
-    /// Returns once what was written is on disk.
+    /// Returns once all written bytes are on disk.
     fn sync(&self, name: &str) -> io::Result<()>;
     /// Removes a file, durably.
     fn remove(&self, name: &str) -> io::Result<()>;
-    /// Gives a file another name, durably; what had that name is gone. A crash leaves one of the two under it.
+    /// Renames a file durably, and replaces a file of the new name. A crash leaves the old file or
+    /// the new one under it.
     fn rename(&self, from: &str, to: &str) -> io::Result<()>;
-    /// All names.
+    /// The names of all files.
     fn names(&self) -> io::Result<Vec<String>>;
-    /// Waits.
+    /// Blocks for `time`.
     fn pause(&self, time: Duration);
 }
 
 thread_local! {
     static GIVEN: OnceCell<Box<dyn HostFiles>> = const { OnceCell::new() };
-    /// Names that are locked. All who could want one are in this thread.
+    /// Names that are locked. All callers are on this thread.
     static LOCKED: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Gives the client its files, once. Without them every file is an error of kind [`ErrorKind::Unsupported`]. Gives whether these
-/// were the first.
+/// Provides the client's files, once. Before that, every file operation fails with
+/// [`ErrorKind::Unsupported`]. Returns whether this was the first call.
 pub fn set_host_files(files: Box<dyn HostFiles>) -> bool {
     GIVEN.with(|given| given.set(files).is_ok())
 }
@@ -52,7 +54,7 @@ fn with<T>(work: impl FnOnce(&dyn HostFiles) -> io::Result<T>) -> io::Result<T> 
     GIVEN.with(|given| given.get().map_or_else(|| Err(ErrorKind::Unsupported.into()), |given| work(&**given)))
 }
 
-/// Waits, as well as this can be done here.
+/// Blocks for `time`, if the host can.
 pub(crate) fn pause(time: Duration) {
     GIVEN.with(|given| given.get().into_iter().for_each(|given| given.pause(time)));
 }
@@ -61,7 +63,7 @@ fn name(path: &Path) -> String {
     path.to_string_lossy().into_owned()
 }
 
-/// A file that is read or written, at a place.
+/// An open file and the offset at which it is read or written next.
 #[derive(Debug)]
 pub(crate) struct File {
     name: String,
@@ -110,7 +112,7 @@ impl Seek for File {
     }
 }
 
-/// What a database asks of a file.
+/// The operations of a database on its file.
 #[cfg(feature = "state")]
 impl StorageBackend for File {
     fn len(&self) -> io::Result<u64> {
@@ -137,17 +139,17 @@ impl StorageBackend for File {
     }
 }
 
-/// Opens a file to read it.
+/// Opens a file for reading.
 pub(crate) fn open(path: &Path) -> io::Result<File> {
     length_at(path).map(|_| File { name: name(path), at: 0 })
 }
 
-/// Opens a file to write in it, and makes it if it is not there.
+/// Opens a file for writing, and makes it if it does not exist.
 pub(crate) fn open_to_write(path: &Path) -> io::Result<File> {
     open_private(path, false)
 }
 
-/// Opens a file to read and write in it. All of them are this user's alone.
+/// Opens a file for reading and writing. All files belong to this user alone.
 pub(crate) fn open_private(path: &Path, truncate: bool) -> io::Result<File> {
     let file = File { name: name(path), at: 0 };
     with(|given| given.make(&file.name))?;
@@ -157,54 +159,54 @@ pub(crate) fn open_private(path: &Path, truncate: bool) -> io::Result<File> {
     Ok(file)
 }
 
-/// An open file, for a database.
+/// Wraps an open file for the database.
 #[cfg(feature = "state")]
 pub(crate) fn backend(file: File) -> io::Result<Box<dyn StorageBackend>> {
     Ok(Box::new(file))
 }
 
-/// Bytes of an open file.
+/// Size of an open file in bytes.
 pub(crate) fn length(file: &File) -> io::Result<u64> {
     with(|given| given.length(&file.name))
 }
 
-/// Bytes of a file.
+/// Size of the file at `path` in bytes.
 pub(crate) fn length_at(path: &Path) -> io::Result<u64> {
     with(|given| given.length(&name(path)))
 }
 
-/// Whether nobody but its owner may read a file, as far as a browser says: it keeps one site from another.
+/// Whether only its owner can read a file. A browser separates the files of different sites.
 pub(crate) fn is_private(path: &Path) -> io::Result<bool> {
     length_at(path).map(|_| true)
 }
 
-/// Which file this is, of which a browser says nothing.
+/// The identity of a file, which a browser does not provide.
 pub(crate) fn identity(path: &Path) -> io::Result<FileIdentity> {
     length_at(path).map(|_| FileIdentity { device: 0, inode: 0, born: 0 })
 }
 
-/// No browser tells one machine from another.
+/// The name of the machine, which a browser does not provide.
 pub(crate) fn machine() -> Option<String> {
     None
 }
 
-/// What is in a folder, and in those below.
+/// All files in a folder and in the folders below.
 pub(crate) fn entries(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let all = with(|given| given.names())?;
     Ok(all.into_iter().map(PathBuf::from).filter(|path| path.starts_with(folder)).collect())
 }
 
-/// Folders are names here.
+/// Makes a folder, which does nothing here: a folder is a part of a name.
 pub(crate) fn make_folder(_: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Nobody else has them.
+/// Makes a folder for this user alone, which does nothing here: no other user has the files.
 pub(crate) fn make_private_folder(_: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Names are durable at once.
+/// Makes the names in a folder durable, which they are already here.
 pub(crate) fn sync_names(_: &Path) -> io::Result<()> {
     Ok(())
 }
@@ -213,12 +215,12 @@ pub(super) fn remove_one(path: &Path) -> io::Result<()> {
     with(|given| given.remove(&name(path)))
 }
 
-/// Gives a file another name.
+/// Renames a file.
 pub(crate) fn rename(from: impl AsRef<Path>, to: impl AsRef<Path>) -> io::Result<()> {
     with(|given| given.rename(&name(from.as_ref()), &name(to.as_ref())))
 }
 
-/// Writes a file: a crash leaves the old one or this.
+/// Replaces a file. A crash leaves the old contents or the new.
 pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let aside = PathBuf::from(format!("{}.new", name(path)));
     let mut file = open_private(&aside, true)?;
@@ -227,19 +229,19 @@ pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     rename(&aside, path)
 }
 
-/// A lock that is wanted, and perhaps held, until it is dropped.
+/// A lock that is requested, and held once [`try_lock`] succeeds, until it is dropped.
 #[derive(Debug)]
 pub(crate) struct LockFile {
     name: String,
     held: AtomicBool,
 }
 
-/// Names a lock.
+/// Names a lock without taking it.
 pub(crate) fn open_lock(path: &Path) -> io::Result<LockFile> {
     Ok(LockFile { name: name(path), held: AtomicBool::new(false) })
 }
 
-/// Takes a lock. Gives whether it could.
+/// Tries to take a lock. Returns whether it did.
 pub(crate) fn try_lock(lock: &LockFile) -> io::Result<bool> {
     let free = LOCKED.with(|locked| {
         let mut locked = locked.borrow_mut();

@@ -1,4 +1,4 @@
-//! The system's files.
+//! Files of the operating system.
 
 use super::FileIdentity;
 #[cfg(feature = "state")]
@@ -13,20 +13,20 @@ pub(crate) use std::fs::{File, rename};
 
 pub(super) use std::fs::remove_file as remove_one;
 
-/// Where a system keeps its machine's name.
+/// Files in which a system stores the id of its machine.
 const MACHINE: [&str; 2] = ["/etc/machine-id", "/var/lib/dbus/machine-id"];
 
-/// Opens a file to read it.
+/// Opens a file for reading.
 pub(crate) fn open(path: &Path) -> io::Result<File> {
     File::open(path)
 }
 
-/// Opens a file to write in it, and makes it if it is not there.
+/// Opens a file for writing, and makes it if it does not exist.
 pub(crate) fn open_to_write(path: &Path) -> io::Result<File> {
     File::options().create(true).write(true).truncate(false).open(path)
 }
 
-/// Opens a file to read and write in it, for this user alone.
+/// Opens a file for reading and writing, readable for this user alone.
 pub(crate) fn open_private(path: &Path, truncate: bool) -> io::Result<File> {
     let mut options = OpenOptions::new();
     #[cfg(unix)]
@@ -34,23 +34,23 @@ pub(crate) fn open_private(path: &Path, truncate: bool) -> io::Result<File> {
     options.read(true).write(true).create(true).truncate(truncate).open(path)
 }
 
-/// An open file, for a database.
+/// Wraps an open file for the database.
 #[cfg(feature = "state")]
 pub(crate) fn backend(file: File) -> io::Result<Box<dyn StorageBackend>> {
     Ok(Box::new(FileBackend::new(file).map_err(io::Error::other)?))
 }
 
-/// Bytes of an open file.
+/// Size of an open file in bytes.
 pub(crate) fn length(file: &File) -> io::Result<u64> {
     file.metadata().map(|meta| meta.len())
 }
 
-/// Bytes of a file.
+/// Size of the file at `path` in bytes.
 pub(crate) fn length_at(path: &Path) -> io::Result<u64> {
     fs::metadata(path).map(|meta| meta.len())
 }
 
-/// Whether nobody but its owner may read a file, as far as the system says.
+/// Whether only its owner can read a file, as far as the system knows.
 pub(crate) fn is_private(path: &Path) -> io::Result<bool> {
     fs::metadata(path).map(|meta| is_private_by(&meta))
 }
@@ -63,7 +63,7 @@ fn is_private_by(meta: &Metadata) -> bool {
     private
 }
 
-/// Which file this is.
+/// The identity of an open file.
 pub(crate) fn identity(path: &Path) -> io::Result<FileIdentity> {
     let meta = fs::metadata(path)?;
     #[cfg(unix)]
@@ -78,29 +78,32 @@ pub(crate) fn identity(path: &Path) -> io::Result<FileIdentity> {
     Ok(FileIdentity { device, inode, born })
 }
 
-/// What the system calls this machine.
+/// The id of this machine, if the system has one.
 pub(crate) fn machine() -> Option<String> {
     MACHINE.iter().find_map(|file| fs::read_to_string(file).ok())
 }
 
-/// What is in a folder.
+/// The files in a folder.
 pub(crate) fn entries(folder: &Path) -> io::Result<Vec<PathBuf>> {
     fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect()
 }
 
-/// Makes a folder and those above it for this user alone: which tables someone looks things up in is nobody else's business.
+/// Makes a folder and its parents for this user alone: the names of the tables that someone uses
+/// are private.
 pub(crate) use sotto_private_folder::create as make_folder;
-/// Makes a folder for this user alone, and refuses one that is there and that others can write in.
+/// Makes a folder for this user alone, and refuses an existing one that others can write in.
 pub(crate) use sotto_private_folder::create_private as make_private_folder;
 
-/// Makes a folder's names durable. Elsewhere than on unix a folder cannot be opened, and the system does it by itself.
+/// Makes the names in a folder durable. Only Unix can open a folder; other systems do this by
+/// themselves.
 pub(crate) fn sync_names(path: &Path) -> io::Result<()> {
     if cfg!(unix) { File::open(path)?.sync_all() } else { Ok(()) }
 }
 
-/// Writes a file for its owner alone: a crash leaves the old one or this, and once this returns, this.
+/// Replaces a file that only its owner can read. A crash leaves the old contents or the new; once
+/// this returns, the new.
 pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    // Such files have mode 0600 from the start, where there are modes.
+    // Such files have mode 0600 from the start, on systems with modes.
     let folder = path.parent().unwrap_or(Path::new("."));
     let mut file = NamedTempFile::new_in(folder)?;
     file.write_all(bytes)?;
@@ -109,15 +112,15 @@ pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     sync_names(folder)
 }
 
-/// A lock file, open. A lock on it ends with the process, or when it is dropped.
+/// An open lock file. A lock on it ends with the process, or when it is dropped.
 pub(crate) type LockFile = File;
 
-/// Opens a lock file, and makes it if it is not there.
+/// Opens a lock file, and makes it if it does not exist.
 pub(crate) fn open_lock(path: &Path) -> io::Result<LockFile> {
     File::options().create(true).append(true).open(path)
 }
 
-/// Takes the system's advisory lock on a file. Gives whether it could.
+/// Tries to take the system's advisory lock on a file. Returns whether it did.
 pub(crate) fn try_lock(file: &LockFile) -> io::Result<bool> {
     match file.try_lock() {
         Ok(()) => Ok(true),

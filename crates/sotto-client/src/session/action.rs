@@ -1,62 +1,64 @@
-//! What an opening, or a way to a later epoch, wants done next.
+//! The next step of a setup or of a delta chain.
 
 use crate::transport::Request;
 use sotto_catalog::Hex32;
 use sotto_core::{Artifact, Epoch};
 use std::ops::Range;
 
-/// What to do next.
+/// The next step that a caller carries out.
 #[derive(Debug)]
 pub enum Action {
-    /// Send this to the server of this number, and feed the response: the catalog; or what shows that it is in its publisher's
-    /// log.
+    /// Send a request for a catalog, or for the proof that it is in its publisher's log, and feed
+    /// the response.
     Catalog {
-        /// Which server, counted from 0.
+        /// Number of the server, counted from 0.
         server: u8,
-        /// What to send.
+        /// Request to send.
         request: Request,
     },
-    /// Look for an artifact of an older epoch, and say [`super::SessionSetup::recalled`].
+    /// Look for an artifact of an older epoch, and pass it to
+    /// [`super::SessionSetup::cached_artifact`].
     Recall(LoadCached),
-    /// Offer these bytes if they are held, or send the request to any server and feed the response.
+    /// Offer these bytes if they are cached, or send the request to any server and feed the
+    /// response.
     Fetch(FetchRange),
-    /// Send this to the server of this number, and feed the response: the keys.
+    /// Send a request that registers keys, and feed the response.
     Keys {
-        /// Which server, counted from 0.
+        /// Number of the server, counted from 0.
         server: u8,
-        /// What to send.
+        /// Request to send.
         request: Request,
     },
-    /// Nothing: [`super::SessionSetup::finish`].
+    /// Nothing is left to do: call [`super::SessionSetup::finish`].
     Ready,
 }
 
-/// An artifact of an older epoch, from which a delta leads to this one's.
+/// An artifact of an older epoch, from which a delta leads to the current epoch's.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LoadCached {
-    /// Which artifact.
+    /// Name of the artifact.
     pub artifact: Artifact,
     /// The older epoch.
     pub epoch: Epoch,
-    /// The digest of this epoch's. Whoever holds this one already should say so by recalling nothing.
+    /// Digest of the current epoch's artifact. A caller that has this one already passes `None`.
     pub digest: Hex32,
-    /// Its size, in both epochs.
+    /// Size of the artifact in bytes, the same in both epochs.
     pub bytes: u64,
-    /// The size of the delta.
+    /// Size of the delta in bytes.
     pub delta_bytes: u64,
 }
 
-/// A part of an artifact.
+/// A range of an artifact that a caller fetches.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FetchRange {
-    /// Which artifact.
+    /// Name of the artifact.
     pub artifact: Artifact,
-    /// Its digest, and so its name.
+    /// Digest of the artifact, which is its name on the server.
     pub digest: Hex32,
-    /// Its size.
+    /// Size of the artifact in bytes.
     pub bytes: u64,
-    /// The part wanted: whole chunks.
+    /// Range of bytes to fetch: whole chunks.
     pub range: Range<u64>,
-    /// What to send for it.
+    /// Request to send for the range.
     pub request: Request,
 }

@@ -1,4 +1,5 @@
-//! The artifacts a scheme needs, or a table, one after the other: held, patched from an older epoch's, or fetched.
+//! The artifacts that a scheme or a table needs, one after the other: cached, patched from an older
+//! epoch's, or fetched.
 
 use super::action::{Action, FetchRange, LoadCached};
 use super::chunks::ChunkAssembler;
@@ -14,18 +15,18 @@ use sotto_wire::routes;
 use std::collections::VecDeque;
 use std::ops::Range;
 
-/// Takes artifacts as they come, a checked chunk at a time.
+/// Consumes artifacts as they arrive, one verified chunk at a time.
 pub(super) trait ArtifactConsumer {
-    /// The artifact that deltas lead to, and those deltas.
+    /// The artifact that deltas lead to, and the name of those deltas.
     const PATCHED: (Artifact, Artifact);
 
-    /// The artifacts, in the order in which they are taken.
+    /// The artifacts, in the order in which they are absorbed.
     fn needs(&self) -> Vec<ArtifactNeed>;
 
-    /// Takes the next chunk.
+    /// Absorbs the next chunk.
     fn absorb(&mut self, artifact: Artifact, chunk: &[u8]) -> Result<()>;
 
-    /// What writes it down half done, where that can be.
+    /// Access to the half-done preparation for saving, if the scheme can save it.
     fn checkpoint(&self) -> Option<&dyn AnyCheckpoint> {
         None
     }
@@ -49,33 +50,34 @@ impl ArtifactConsumer for Box<dyn AnyPrepare> {
 
 pub(super) struct ArtifactDownload<T = Box<dyn AnyPrepare>> {
     taker: T,
-    /// The artifact at hand first.
+    /// Artifacts still to be absorbed, beginning with the current one.
     todo: VecDeque<ArtifactEntry>,
-    /// How to patch, with the parameters it takes; and the deltas there are, the smallest first.
+    /// The patch function with its parameters, and the available deltas, the smallest first.
     patch: Option<(PatchFn, Vec<u8>)>,
     deltas: VecDeque<ArtifactEntry>,
     step: DownloadStep,
-    /// Bytes of rows that the preparation took at another time.
+    /// Bytes of rows that the preparation absorbed earlier.
     kept: u64,
-    /// What a delta made, until someone takes it.
+    /// Digest and bytes of an artifact that a delta produced, until
+    /// [`SessionSetup::take_patched`](super::SessionSetup::take_patched) takes it.
     pub(super) patched: Option<(Hex32, Vec<u8>)>,
-    /// Whether the scheme has refused bytes, so that this preparation leads nowhere.
+    /// Whether the scheme has refused bytes, so that this preparation cannot go on.
     pub(super) spoiled: bool,
 }
 
 enum DownloadStep {
-    /// Is there an older one to patch?
+    /// Waits for a cached artifact of an older epoch.
     Recall,
-    /// There is.
+    /// Fetches the delta from the cached artifact.
     Delta { held: Vec<u8>, delta: Vec<u8>, assembly: ChunkAssembler },
-    /// Fetch it.
+    /// Fetches the artifact.
     Whole(ChunkAssembler),
-    /// All are there.
+    /// All artifacts are absorbed.
     Done,
 }
 
 impl ArtifactDownload {
-    /// Gathers what a scheme's client is prepared from.
+    /// Begins to download what a scheme's client is prepared from.
     pub(super) fn new(agreed: &VerifiedTable, prepare: Box<dyn AnyPrepare>) -> Result<Self> {
         let patch = agreed.scheme.patch.map(|patch| (patch, agreed.params.clone()));
         ArtifactDownload::of(agreed, prepare, patch)
@@ -110,13 +112,13 @@ impl<T: ArtifactConsumer> ArtifactDownload<T> {
         Ok(gathering)
     }
 
-    /// Starts on the artifact at hand.
+    /// Starts on the current artifact.
     fn start(&mut self) {
         let Some(entry) = self.todo.front() else {
             self.step = DownloadStep::Done;
             return;
         };
-        // A delta as large as what it leads to is not worth the detour.
+        // A delta as large as its target saves nothing.
         self.deltas.retain(|delta| delta.bytes < entry.bytes);
         let patchable = entry.artifact == T::PATCHED.0 && self.patch.is_some() && !self.deltas.is_empty();
         let kept = if entry.artifact == Artifact::Rows { std::mem::take(&mut self.kept) } else { 0 };
@@ -126,7 +128,7 @@ impl<T: ArtifactConsumer> ArtifactDownload<T> {
         };
     }
 
-    /// Goes on to the next artifact as long as the one at hand is complete.
+    /// Advances to the next artifact as long as the current one is complete.
     fn settle(&mut self) -> Result<()> {
         while let DownloadStep::Whole(assembly) = &self.step
             && assembly.wanted().is_none()
@@ -145,17 +147,17 @@ impl<T: ArtifactConsumer> ArtifactDownload<T> {
         matches!(self.step, DownloadStep::Done)
     }
 
-    /// What took them, once all are there.
+    /// The consumer, once it has absorbed all artifacts.
     pub(super) fn into_taker(self) -> T {
         self.taker
     }
 
-    /// What writes the preparation down half done, where the scheme can.
+    /// Access to the half-done preparation for saving, if the scheme can save it.
     pub(super) fn checkpoint(&self) -> Option<&dyn AnyCheckpoint> {
         self.taker.checkpoint()
     }
 
-    /// What will be wanted after what is wanted now.
+    /// The range that will be fetched after the current one.
     pub(super) fn ahead(&self) -> Option<FetchRange> {
         let DownloadStep::Whole(assembly) = &self.step else { return None };
         Some(fetch(assembly.entry(), assembly.ahead()?))
@@ -199,10 +201,11 @@ impl<T: ArtifactConsumer> ArtifactDownload<T> {
         }
     }
 
-    /// Takes a response's body, which has to be all that was asked for.
+    /// Takes the body of a response, which has to be the whole requested range.
     pub(super) fn feed(&mut self, body: Result<&[u8]>) -> Result<()> {
         if let DownloadStep::Delta { assembly, .. } = &self.step {
-            // A delta saves bytes and nothing else. One that is missing or damaged is done without.
+            // A delta only saves bytes. If it is missing or damaged, the artifact is fetched
+            // instead.
             let want = assembly.wanted().map_or(0, |range| range.end - range.start);
             let taken = match body {
                 Ok(body) if body.len() as u64 == want => self.offer(body)? as u64,
@@ -228,7 +231,7 @@ impl<T: ArtifactConsumer> ArtifactDownload<T> {
         Ok(())
     }
 
-    /// Takes what of `held` is right.
+    /// Absorbs the valid chunks at the start of `held`, and returns their length in bytes.
     pub(super) fn offer(&mut self, held: &[u8]) -> Result<usize> {
         match &mut self.step {
             DownloadStep::Delta { delta, assembly, .. } => {
@@ -252,14 +255,14 @@ impl<T: ArtifactConsumer> ArtifactDownload<T> {
         }
     }
 
-    /// Gives up on deltas.
+    /// Fetches the whole artifact instead of a delta.
     fn start_whole(&mut self) {
         self.deltas.clear();
         self.start();
     }
 
-    /// Patches, once the delta is there. Whatever came of it, only chunks that match the catalog count, and
-    /// the others are fetched.
+    /// Applies the delta once it is complete. Whatever the result, only chunks that match the
+    /// catalog count, and the others are fetched.
     fn patch_if_complete(&mut self) -> Result<()> {
         let DownloadStep::Delta { held, delta, assembly } = &mut self.step else { return Ok(()) };
         if assembly.wanted().is_some() {
@@ -287,14 +290,14 @@ fn absorb(assembly: &mut ChunkAssembler, taker: &mut impl ArtifactConsumer, byte
     assembly.take(bytes, &mut |chunk| taker.absorb(artifact, chunk))
 }
 
-/// A part of an artifact, and what to send for it.
+/// A range of an artifact, and the request that fetches it.
 pub(super) fn fetch(entry: &ArtifactEntry, range: Range<u64>) -> FetchRange {
     let path = routes::artifact(&entry.digest.to_string());
     let request = Request::get_range(path, range.clone());
     FetchRange { artifact: entry.artifact, digest: entry.digest, bytes: entry.bytes, range, request }
 }
 
-/// Once for all that is gathered.
+/// Sorts deltas by size. Called once for each download.
 fn smallest_first(deltas: &mut [ArtifactEntry]) {
     deltas.sort_by_key(|delta| delta.bytes);
 }

@@ -1,5 +1,6 @@
-//! Which records a lookup is about, and what their answers say. A lookup is of one row; or, in a table of several buckets, of
-//! one row of each, by queries that bring a record of each: the first query is for the first record of each row, and so on.
+//! The records that a lookup needs, and what their answers say. A lookup is of one row or, in a
+//! table of several buckets, of one row of each bucket, by queries that each return a record of
+//! every bucket: the first query is for the first record of each row, and so on.
 
 use super::query_request::{QueryRequest, Session};
 use crate::{ClientError, Result};
@@ -7,21 +8,23 @@ use sotto_catalog::Packing;
 use sotto_core::{AnyPending, CryptoRng, Error, Misuse, PeerMisbehaved, Record, RecordIndex};
 use zeroize::Zeroizing;
 
-/// The rows that a request is for; or sums of rows, from each of those on.
+/// The rows that a request is for, or sums of rows.
 pub(crate) struct QueryTargets {
     pub(crate) rows: Vec<u64>,
-    /// For each sum the rows that are added up, the lowest bit first; empty where rows are asked for.
+    /// For each sum, a bit mask of the rows to add up, beginning with the lowest bit; empty for
+    /// requests for rows.
     pub(crate) ones: Zeroizing<Vec<u128>>,
 }
 
 impl QueryTargets {
-    /// Rows as they are.
+    /// Requests rows as they are.
     pub(crate) fn rows(rows: &[u64]) -> Self {
         QueryTargets { rows: rows.to_vec(), ones: Zeroizing::default() }
     }
 
-    /// Rows to ask for, cut into requests of at most `most` lookups of `each` rows: one request at least, also for no rows. How
-    /// many requests there are, and of how many lookups, depends on the number of lookups and on the table.
+    /// Splits the rows into requests of at most `most` lookups of `each` rows. There is at least
+    /// one request, even for no rows. The number of requests and of lookups in each depends only on
+    /// the number of lookups and on the table.
     #[cfg(feature = "cache")]
     pub(crate) fn requests(&self, most: usize, each: usize) -> Vec<QueryTargets> {
         let most = most.max(1);
@@ -37,32 +40,34 @@ impl QueryTargets {
     }
 }
 
-/// For each server its queries, and what reads the answers of all.
+/// The queries for each server, and the secrets that read all answers.
 pub(super) type ServerQueries = (Vec<Vec<Vec<u8>>>, Vec<AnyPending>);
 
 impl Session {
-    /// Of how many buckets one query asks for a record each; 1 for ordinary tables.
+    /// Number of buckets of which one query returns a record each; 1 for ordinary tables.
     pub fn buckets(&self) -> usize {
         usize::try_from(self.agreed.terms.buckets).unwrap_or(usize::MAX)
     }
 
-    /// Rows of each bucket; all of them in ordinary tables.
+    /// Number of rows in each bucket; in ordinary tables, of all rows.
     pub fn bucket_rows(&self) -> u64 {
         self.packing().rows() / self.agreed.terms.buckets.max(1)
     }
 
-    /// Asks for one row of each bucket, once or several times: `rows` has, for each time, a row of each bucket, by its number
-    /// within the bucket. In an ordinary table this is [`Session::ask`].
+    /// Queries one row of each bucket, once or several times: `rows` contains, for each time, one
+    /// row of every bucket, by its index within the bucket. In an ordinary table this is
+    /// [`Session::query`].
     ///
-    /// The server sees how many times. A row past the end of its bucket is asked for like any other.
+    /// The server sees how many times. A row past the end of its bucket is queried like any other.
     ///
     /// # Errors
-    /// As [`Session::ask`]; [`Misuse::Rule`] if `rows` are not some of every bucket. Nothing was sent then.
+    /// As for [`Session::query`]; [`Misuse::Rule`] if `rows` does not contain equally many rows of
+    /// every bucket. Nothing was sent then.
     pub fn query_each_bucket(&mut self, rows: &[u64], rng: &mut dyn CryptoRng) -> Result<QueryRequest> {
         self.query_by(self.buckets(), &QueryTargets::rows(rows), rng)
     }
 
-    /// Queries for the records that rows lie in, `each` rows by a lookup; or for sums of them.
+    /// Makes the queries for the records of rows, with `each` rows per lookup, or for sums of rows.
     pub(super) fn queries(
         &mut self,
         each: usize,
@@ -99,7 +104,8 @@ impl Session {
         Ok((for_each, tickets))
     }
 
-    /// One query: for one record, for a sum of records from one on, or for one of each bucket.
+    /// Makes one query: for a record, for a sum of records from one on, or for a record of each
+    /// bucket.
     fn query_records(
         &mut self,
         records: Vec<RecordIndex>,
@@ -120,7 +126,7 @@ impl Session {
         Ok(batch.query_buckets(&places, rng)?)
     }
 
-    /// How rows lie in the records of a bucket, if a lookup is of `each` rows.
+    /// How rows are packed into the records of a bucket, if a lookup has `each` rows.
     fn part(&self, each: usize) -> Result<Packing> {
         if each == 1 {
             return Ok(*self.packing());
@@ -128,7 +134,7 @@ impl Session {
         Ok(self.packing().with_rows(self.bucket_rows())?)
     }
 
-    /// The rows that were asked for, from all servers' answers.
+    /// Recovers the requested rows from all servers' answers.
     pub(super) fn rows_of(&mut self, ask: QueryRequest, by_server: &[Vec<&[u8]>]) -> Result<Vec<Vec<u8>>> {
         let (each, lookups) = (ask.each, self.packing().records_per_row());
         let part = self.part(each)?;
@@ -159,7 +165,7 @@ impl Session {
         each_row().map(|(&row, records)| Ok(part.extract(row, records)?)).collect()
     }
 
-    /// The records that an answer brings: one, or one of each bucket.
+    /// Recovers the records of one answer: one record, or one of each bucket.
     fn answered(&mut self, each: usize, ticket: AnyPending, answers: &[Vec<u8>]) -> Result<Vec<Record>> {
         if each == 1 {
             return Ok(vec![self.client.recover(ticket, answers)?]);

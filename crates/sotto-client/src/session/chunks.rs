@@ -1,25 +1,29 @@
-//! An artifact, chunk by chunk. Each chunk is checked before a byte of it is used, the whole at the end.
+//! An artifact, assembled chunk by chunk. Each chunk is verified before any of its bytes is used,
+//! and the whole artifact at the end.
 
 use crate::Result;
 use sotto_catalog::ArtifactEntry;
 use sotto_core::{Artifact, ExpectOrDefault, PeerMisbehaved};
 use std::ops::Range;
 
-/// Bytes fetched at once, unless a single chunk is larger. Small enough to show progress and to lose little
-/// when a connection breaks, large enough that round trips do not count.
+/// Bytes to fetch with one request, unless a single chunk is larger. The value is small enough to
+/// show progress and to lose little when a connection breaks, and large enough that round trips do
+/// not matter.
 const FETCH_BYTES: u64 = 4 << 20;
 
-/// The same for rows, of which there may be thousands of times as many: a round trip must not count between two parts.
+/// Bytes of rows to fetch with one request. A table may have thousands of times as many bytes of
+/// rows as of other artifacts, so round trips matter more.
 pub(crate) const ROWS_FETCH_BYTES: u64 = 16 << 20;
 
-/// An artifact of which the first chunks are there.
+/// An artifact of which the first chunks have arrived.
 pub(super) struct ChunkAssembler {
     entry: ArtifactEntry,
-    /// How many chunks are there.
+    /// Number of chunks that have arrived.
     chunks: usize,
-    /// `None` if the first chunks were taken at another time: the digest of the whole needs all of them.
+    /// Hash of all bytes so far; `None` if the first chunks were absorbed earlier, since the digest
+    /// of the artifact needs all of them.
     hasher: Option<blake3::Hasher>,
-    /// Bytes at the start of the next chunk that were taken at another time.
+    /// Bytes at the start of the next chunk that were absorbed earlier.
     skip: usize,
 }
 
@@ -28,8 +32,8 @@ impl ChunkAssembler {
         ChunkAssembler { entry, chunks: 0, hasher: Some(blake3::Hasher::new()), skip: 0 }
     }
 
-    /// An artifact whose first `kept` bytes were taken at another time. A chunk is checked as a whole, so the one they end
-    /// in is fetched again.
+    /// Continues an artifact whose first `kept` bytes were absorbed earlier. A chunk is verified as
+    /// a whole, so the last, incomplete one is fetched again.
     pub(super) fn resumed(entry: ArtifactEntry, kept: u64) -> Self {
         if kept == 0 {
             return ChunkAssembler::new(entry);
@@ -44,18 +48,18 @@ impl ChunkAssembler {
         &self.entry
     }
 
-    /// The bytes to fetch next: whole chunks. `None` if all are there.
+    /// The range to fetch next, of whole chunks; `None` if the artifact is complete.
     pub(super) fn wanted(&self) -> Option<Range<u64>> {
         self.part(self.chunks)
     }
 
-    /// The bytes to fetch after those.
+    /// The range to fetch after [`Self::wanted`].
     pub(super) fn ahead(&self) -> Option<Range<u64>> {
         let wanted = self.wanted()?;
         self.part(usize::try_from(wanted.end.div_ceil(self.entry.chunk_bytes)).ok()?)
     }
 
-    /// As many chunks from `first` on as are fetched at once.
+    /// The range of the chunks from `first` on that are fetched with one request.
     fn part(&self, first: usize) -> Option<Range<u64>> {
         let most = if self.entry.artifact == Artifact::Rows { ROWS_FETCH_BYTES } else { FETCH_BYTES };
         let start = self.entry.chunk_range(first)?;
@@ -64,7 +68,8 @@ impl ChunkAssembler {
         Some(start.start..end.unwrap_or(start.end))
     }
 
-    /// Takes the whole, valid chunks that `bytes` starts with, and gives how many bytes those were.
+    /// Passes the whole, valid chunks at the start of `bytes` to `sink`, and returns their length
+    /// in bytes.
     pub(super) fn take(&mut self, bytes: &[u8], sink: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<usize> {
         let mut rest = bytes;
         while let Some(range) = self.entry.chunk_range(self.chunks) {
@@ -87,8 +92,9 @@ impl ChunkAssembler {
         Ok(bytes.len() - rest.len())
     }
 
-    /// Checks the whole, as far as it came in one go. Chunks that are each right and together wrong are a catalog that
-    /// contradicts itself; what each of them vouches for is signed all the same.
+    /// Verifies the digest of the whole artifact, if all chunks were absorbed here. If each chunk
+    /// is valid and the whole is not, the catalog contradicts itself; the digest of each chunk is
+    /// signed all the same.
     pub(super) fn finish(&self) -> Result<()> {
         if self.hasher.as_ref().is_none_or(|hasher| self.entry.digest == hasher.finalize().into()) {
             return Ok(());

@@ -1,4 +1,4 @@
-//! What to open, and whom to believe.
+//! Which table to open, and which publisher to trust.
 
 use super::registered_keys::RegisteredKeys;
 use super::trust::KnownSigner;
@@ -6,37 +6,41 @@ use super::witness::{LogMemory, Witnesses};
 use sotto_catalog::{Hex32, PublicKey, TableName};
 use sotto_core::SchemeEntry;
 
-/// A table to open.
+/// How to open a table.
 #[derive(Debug, Clone)]
 pub struct SetupConfig {
-    /// The table.
+    /// Name of the table.
     pub table: TableName,
-    /// The publisher's key, if the caller knows it.
+    /// Key of the publisher, if the caller knows it.
     pub pin: Option<PublicKey>,
-    /// The digest of the only catalog that is taken ([`sotto_catalog::Catalog::digest`]): no other epoch is followed.
+    /// Digest of the only catalog to accept ([`sotto_catalog::Catalog::digest`]): no other epoch is
+    /// followed.
     pub snapshot: Option<Hex32>,
-    /// What earlier sessions have seen ([`super::Session::known`]).
+    /// What earlier sessions have seen of the table ([`super::Session::known`]).
     pub remembered: Option<KnownSigner>,
-    /// Keys that an earlier session registered ([`super::Session::keys`]), to go on with if they fit the table.
+    /// Keys that an earlier session registered ([`super::Session::keys`]), to be used again if they
+    /// fit the table.
     pub registered: Option<RegisteredKeys>,
-    /// How many servers there are to ask; the table's scheme has to ask just as many.
+    /// Number of servers, which has to equal the number that the table's scheme needs.
     pub servers: u8,
-    /// Whether a client whose state must not be lost may have it in memory alone. With the process its hints are lost,
-    /// and the next one has to prepare anew; a process that is copied or goes back in time uses hints twice, and gives
-    /// away what it asked. For tests, benchmarks, and sessions whose caller keeps nothing.
+    /// Whether a client with durable state may have it in memory alone. Its hints are then lost
+    /// with the process, and the next process has to prepare a client from scratch; a copied
+    /// process, or one that goes back in time, uses hints twice and reveals which rows it queried.
+    /// For tests, benchmarks, and sessions whose caller stores nothing.
     pub in_memory: bool,
-    /// Whether a table is refused whose rows cannot be verified one by one.
+    /// Whether to refuse a table without row proofs.
     pub verified: bool,
-    /// Who has to have seen the catalog in its publisher's log; nobody, unless the caller asks for witnesses.
+    /// Witnesses that have to have seen the catalog in its publisher's log; `None` if the caller
+    /// requires no witnesses.
     pub witnesses: Option<Witnesses>,
-    /// What was seen of logs.
+    /// What was seen of publishers' logs.
     pub logs: LogMemory,
-    /// Finds a scheme by its id. Replaced in tests; the registry otherwise.
+    /// Finds a scheme by its id: the registry, except in tests.
     pub resolve: fn(&str) -> Option<&'static SchemeEntry>,
 }
 
 impl SetupConfig {
-    /// A table at one server, of which nothing is known.
+    /// The default configuration for a table at one server, without any earlier knowledge.
     pub fn new(table: TableName) -> Self {
         SetupConfig {
             table,

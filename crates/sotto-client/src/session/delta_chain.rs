@@ -1,8 +1,9 @@
-//! From the epoch of a client's state to a later one, by rows deltas, one epoch at a time.
+//! The chain of rows deltas from the epoch of a client's state to a later epoch.
 //!
-//! Catalogs come first, all of them: only they say whether the way is whole, and whether it is shorter than streaming
-//! the rows. Every one is signed, and names the rows its delta starts from; so the way leads from just the rows that the
-//! state was made of to just those of the epoch it ends at.
+//! All catalogs come first, since only they show whether the chain is complete, and whether it is
+//! shorter than streaming the rows. Each one is signed, and names the rows that its delta starts
+//! from; so the chain leads from exactly the rows that the state was made from to exactly those of
+//! its last epoch.
 
 use super::action::Action;
 use super::artifact_download::fetch;
@@ -18,56 +19,60 @@ use sotto_core::{Artifact, Epoch, Error, Misuse, ParamsDigest, PeerMisbehaved};
 use sotto_wire::routes;
 use std::collections::VecDeque;
 
-/// What a client's state was made of.
+/// The epoch, parameters, rows and signer that a client's state belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StateVersion {
-    /// Its epoch.
+    /// Epoch of the state.
     pub epoch: Epoch,
-    /// The digest of the parameters.
+    /// Digest of the parameters.
     pub params: ParamsDigest,
-    /// The digest of the rows.
+    /// Digest of the rows.
     pub rows: Hex32,
-    /// Who signed that.
+    /// Key that signed the catalog.
     pub key: PublicKey,
 }
 
-/// One epoch of a way: the delta that leads to it.
+/// One step of a delta chain: the rows delta that leads to the next epoch.
 pub struct DeltaStep {
-    /// What a state is made of that has followed [`DeltaStep::delta`].
+    /// Version of a state after [`DeltaStep::delta`] was applied to it.
     pub basis: StateVersion,
-    /// For [`sotto_core::AnyState::follow`]; checked against the catalog.
+    /// Delta for [`sotto_core::AnyState::follow`], verified against the catalog.
     pub delta: Vec<u8>,
     pub(super) agreed: VerifiedTable,
 }
 
-/// A way under way.
+/// A delta chain that is being fetched.
 pub struct DeltaChain {
     config: SetupConfig,
     from: StateVersion,
     to: VerifiedTable,
-    /// The epochs between, as far as their catalogs are there; then all up to the last, without those that were taken.
+    /// Epochs of the chain: those whose catalogs have arrived, then all up to the last, without
+    /// those already taken.
     epochs: VecDeque<(VerifiedTable, ArtifactEntry)>,
-    /// Bytes of all their deltas.
+    /// Bytes of all deltas.
     bytes: u64,
-    /// The delta at hand, once all catalogs are there.
+    /// The current delta, once all catalogs have arrived.
     delta: Option<(ChunkAssembler, Vec<u8>)>,
 }
 
 impl VerifiedTable {
-    /// What a state made at this epoch is made of; `None` if the catalog names no rows that states are made of.
+    /// The version of a state that is made at this epoch; `None` if the catalog names no rows that
+    /// states are made from.
     pub(super) fn state_version(&self) -> Option<StateVersion> {
         let (epoch, params) = (self.catalog.epoch, self.pin(0).digest);
         Some(StateVersion { epoch, params, rows: self.catalog.digest_of_rows()?, key: self.key })
     }
 
-    /// Bytes that a client which starts over has to fetch: the rows, or the hints it orders, about as long as its state.
+    /// Bytes that a client which starts over has to fetch: the rows, or the hints that it requests,
+    /// which are about as long as its state.
     fn bytes_to_start_over(&self) -> u64 {
         let costs = &self.terms.report.costs;
         self.rows().map_or(costs.client_bytes, |rows| rows.bytes)
     }
 }
 
-/// Most epochs of one way. A publisher could sign them without end, and changes in none; their catalogs are held at once.
+/// Maximum number of epochs of one chain. A publisher could sign epochs without end and without
+/// changes, and the catalogs of a chain are held in memory at once.
 const MAX_EPOCHS: usize = 4096;
 
 impl DeltaChain {
@@ -82,8 +87,8 @@ impl DeltaChain {
         Ok(way)
     }
 
-    /// What to do next, with the first server: fetch a catalog, or a part of a delta. [`Action::Ready`] if there is a
-    /// stretch to take, or none is left.
+    /// The next step, with the first server: fetch a catalog, or a part of a delta.
+    /// [`Action::Ready`] if a [`DeltaStep`] is complete, or none is left.
     pub fn next(&self) -> Action {
         match &self.delta {
             Some((assembly, _)) => match assembly.wanted() {
@@ -98,11 +103,11 @@ impl DeltaChain {
         }
     }
 
-    /// Takes the response to what [`DeltaChain::next`] said to send.
+    /// Takes the response to the request of [`DeltaChain::next`].
     ///
     /// # Errors
-    /// [`ClientError::NoDeltaChain`] if a catalog or a delta is not served any more, or the way is no shorter than the rows;
-    /// [`ClientError`] for what is not what it should be.
+    /// [`ClientError::NoDeltaChain`] if a catalog or a delta is no longer served, or the chain is
+    /// no shorter than the rows; another [`ClientError`] for invalid bytes.
     pub fn feed(&mut self, response: &Response) -> Result<()> {
         let asked = Some(self.from.epoch);
         let body = match accepted(response, asked) {
@@ -136,7 +141,7 @@ impl DeltaChain {
         Ok(())
     }
 
-    /// The next stretch, once its delta is whole.
+    /// The next step, once its delta is complete.
     ///
     /// # Errors
     /// [`Error::Peer`] for a catalog that contradicts itself.
@@ -155,22 +160,22 @@ impl DeltaChain {
         Ok(Some(DeltaStep { basis, delta, agreed }))
     }
 
-    /// Bytes of all deltas together, once all catalogs are there.
+    /// Bytes of all deltas, once all catalogs have arrived.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// Where the catalogs have come to so far.
+    /// The version that the catalogs have reached so far.
     fn last(&self) -> StateVersion {
         self.epochs.back().and_then(|(agreed, _)| agreed.state_version()).unwrap_or(self.from)
     }
 
-    /// Whether the catalogs reach from one end to the other.
+    /// Whether the catalogs reach from one end of the chain to the other.
     fn has_all_catalogs(&self) -> bool {
         self.last().epoch >= self.to.catalog.epoch
     }
 
-    /// Adds the last epoch once it is the next one, and starts on the deltas.
+    /// Appends the last epoch once it is the next one, and starts on the deltas.
     fn arrive(&mut self) -> Result<()> {
         if self.last().epoch_after() == self.to.catalog.epoch {
             self.append(self.to.clone())?;
@@ -185,7 +190,7 @@ impl DeltaChain {
         self.delta = self.epochs.front().map(|(_, entry)| (ChunkAssembler::new(entry.clone()), Vec::new()));
     }
 
-    /// Adds an epoch, if a delta leads to it from the one before.
+    /// Appends an epoch, if a delta leads to it from the epoch before.
     fn append(&mut self, agreed: VerifiedTable) -> Result<()> {
         let before = self.last();
         if agreed.pin(0).digest != before.params {
@@ -199,7 +204,8 @@ impl DeltaChain {
         let Some(entry) = agreed.catalog.artifacts.iter().find(leads).cloned() else {
             return Err(self.none("an epoch was encoded afresh"));
         };
-        // The signer may be careless; memory is ours. And deltas as large as what they spare are not worth the detour.
+        // The signer may be careless, but the memory is the client's. Deltas as large as what they
+        // save are not worth fetching.
         self.bytes = self.bytes.saturating_add(entry.bytes);
         if self.bytes >= agreed.bytes_to_start_over() {
             return Err(self.none("the changes are as large as what a fresh start takes"));
@@ -217,18 +223,20 @@ impl DeltaChain {
 }
 
 impl Session {
-    /// What its client's state was made of; `None` if the client has none that could follow deltas.
+    /// The version of the client's state; `None` if the client has no state that could follow
+    /// deltas.
     pub fn state_version(&mut self) -> Option<StateVersion> {
         self.client.state().filter(|_| !self.discarded)?;
         self.agreed.state_version()
     }
 
-    /// Moves the client's state, and the session with it, to the epoch of a stretch. Asks made before are not of this
-    /// epoch.
+    /// Moves the client's state, and the session with it, to the epoch of a delta step. Queries
+    /// made before do not belong to this epoch.
     ///
     /// # Errors
-    /// [`Misuse::Rule`] for a stretch that does not begin here. [`Error::Peer`] if the client cannot follow, whatever its
-    /// publisher has signed; it is discarded then ([`Session::is_discarded`]).
+    /// [`Misuse::Rule`] for a step that does not begin at the session's epoch. [`Error::Peer`] if
+    /// the client cannot apply the delta, although its publisher has signed it; the client is
+    /// discarded then ([`Session::is_discarded`]).
     pub fn apply_delta_step(&mut self, stretch: DeltaStep) -> Result<()> {
         let next = self.state_version().map(|basis| basis.epoch_after());
         if next != Some(stretch.basis.epoch) {
@@ -241,7 +249,8 @@ impl Session {
         Ok(())
     }
 
-    /// Moves the client's state along a delta. One that cannot follow may have done so half, and is discarded.
+    /// Applies a delta to the client's state. A client that fails may be left in an intermediate
+    /// state, and is discarded.
     pub(crate) fn apply_delta(&mut self, delta: &[u8]) -> Result<()> {
         let state =
             self.client.state().ok_or(Error::from(Misuse::Rule("a client that follows has a state")))?;

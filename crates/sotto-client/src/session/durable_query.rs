@@ -1,15 +1,15 @@
-//! Asking with a client whose state must be on disk before anything leaves.
+//! Queries of a client whose state must be on disk before anything is sent.
 //!
 //! ```text
-//! draft = session.draft(rows)          queries are made, and nobody can send them yet
-//! recorded = keeper.commit(draft)      they are on disk
-//! responses = send(requests(recorded))
-//! reading = session.read(recorded, responses)
-//! keeper.settle(recorded, reading)     what was learnt is on disk, and the rows may be handed out
+//! draft = session.draft_query(rows)        queries are made, and cannot be sent yet
+//! committed = state.commit(draft)          they are on disk
+//! responses = send(session.requests(committed))
+//! recovered = session.read(committed, responses)
+//! state.settle(committed, recovered)       what was learned is on disk, and the rows may be returned
 //! ```
 //!
-//! A request that was recorded and not settled, whatever came between, is sent again first: with the same queries, in
-//! a frame of the epoch that is then. Nobody waits for its rows any more.
+//! A request that was logged and not settled, for whatever reason, is sent again before any other:
+//! with the same queries, in a frame of the current epoch. Nobody waits for its rows any more.
 
 use super::Session;
 use super::bucket_query::QueryTargets;
@@ -22,31 +22,31 @@ use sotto_catalog::Hex32;
 use sotto_core::{AnyClient, AnyState, Budget, CryptoRng, Epoch, Error, ExpectOrDefault, Misuse};
 use zeroize::Zeroizing;
 
-/// Says whether a row is what its publisher wrote, by whatever the row itself proves.
+/// Checks whether a row is what its publisher wrote, by data in the row itself.
 pub(crate) type RowCheck = Box<dyn FnMut(u64, &[u8]) -> bool + Send>;
 
-/// What came of the responses to a recorded request.
+/// What the responses to a logged request gave.
 pub(crate) struct RecoveredRequest {
     /// What changed in the client, to be made durable before anything else.
     pub(crate) journal: Zeroizing<Vec<u8>>,
-    /// Whether every answer has been read, so that the request need not be sent again.
+    /// Whether every answer was read, so that the request need not be sent again.
     pub(crate) whole: bool,
-    /// The rows, for whoever still waits for them.
+    /// The rows, if a caller still waits for them.
     pub(crate) rows: Result<Vec<Vec<u8>>>,
 }
 
 impl Session {
-    /// The client.
+    /// The client of this session.
     pub(crate) fn client(&mut self) -> &mut dyn AnyClient {
         self.client.as_mut()
     }
 
-    /// Gives the client up, whose state is on no disk any more.
+    /// Discards the client, whose state is no longer on any disk.
     pub(crate) fn discard(&mut self) {
         self.discarded = true;
     }
 
-    /// What has changed in the client since it was last asked this.
+    /// What has changed in the client since the last call.
     pub(crate) fn journal(&mut self) -> Result<Zeroizing<Vec<u8>>> {
         Ok(self.state()?.journal())
     }
@@ -56,7 +56,7 @@ impl Session {
         Ok(self.client.state().ok_or(Error::from(rule))?)
     }
 
-    /// How a client that was made of the rows of an epoch comes to this session's epoch.
+    /// The delta chain from a client's version of the rows to this session's epoch.
     ///
     /// # Errors
     /// [`ClientError::NoDeltaChain`].
@@ -71,10 +71,10 @@ impl Session {
         DeltaChain::new(config.clone(), basis, self.agreed.clone())
     }
 
-    /// Makes queries for rows, and says what has to be on disk before they may leave.
+    /// Makes queries for rows, and returns what has to be on disk before they may be sent.
     ///
     /// # Errors
-    /// As [`Session::ask`]. No query was made then, unless sampling failed.
+    /// As for [`Session::query`]. No query was made then, unless sampling failed.
     pub(crate) fn draft_query(&mut self, rows: &[u64], rng: &mut dyn CryptoRng) -> Result<JournalEntry> {
         let wanted = (rows.len() * self.packing().records_per_row()) as u64;
         if let left @ Budget::Left(n) = self.client.budget()
@@ -89,10 +89,11 @@ impl Session {
         Ok(JournalEntry { journal: state.journal(), record: LoggedRequest { numbers, queries } })
     }
 
-    /// What to send for a recorded request, to each server in turn: always the same bytes in one epoch.
+    /// The requests to send for a logged request, to each server in turn: always the same bytes in
+    /// one epoch.
     ///
     /// # Errors
-    /// [`Misuse::ForeignValue`] for the record of another scheme.
+    /// [`Misuse::ForeignValue`] for a request of another scheme.
     pub(crate) fn requests(&self, record: &LoggedRequest) -> Result<Vec<Request>> {
         let foreign = || ClientError::from(Error::from(Misuse::ForeignValue("recorded request")));
         let size = usize::try_from(self.sizes().query_bytes).unwrap_or(usize::MAX).max(1);
@@ -106,12 +107,12 @@ impl Session {
         self.frames(&queries)
     }
 
-    /// Reads the responses to a recorded request. `rows` are what it asked for, if anybody still waits for them; then
-    /// `check` is asked about each, and what a row taught that is not the publisher's is forgotten again. Rows that
-    /// cannot be checked teach nothing if there is a check.
+    /// Reads the responses to a logged request. `rows` are the requested rows, if a caller still
+    /// waits for them; then `check` is called for each, and what the client learned from an invalid
+    /// row is discarded. With a check, rows that cannot be checked teach the client nothing.
     ///
     /// # Errors
-    /// As [`Session::recover`]. Nothing has been read then, and the request stands.
+    /// As for [`Session::recover`]. Nothing has been read then, and the request stays logged.
     pub(crate) fn read(
         &mut self,
         record: &LoggedRequest,
@@ -138,20 +139,20 @@ impl Session {
                 .iter()
                 .zip(answers.chunks(lookups).nth(i).expect_or_default("each number has answers"))
             {
-                // One that a reading before this one came to is not open any more.
+                // An earlier reading of the same responses has closed this query already.
                 let Ok(ticket) = self.state()?.reopen(number) else { continue };
                 match self.client.recover(ticket, answers) {
                     Ok(read) => records.push(read),
                     Err(Error::Unreadable) => failed = Some(Error::Unreadable.into()),
                     Err(error) => {
-                        // What the server sent is no answer. It will be asked for another one.
+                        // The server's bytes are no answer. It will be asked for another one.
                         whole = false;
                         failed = Some(ClientError::from(error));
                         break 'rows;
                     }
                 }
             }
-            // Nothing for a row that nobody waits for, or that could not be read.
+            // Empty for a row that no caller waits for, or that could not be read.
             let row = rows.and_then(|rows| rows.get(i)).filter(|_| records.len() == lookups);
             let value = row
                 .map(|&row| Ok::<_, ClientError>((row, self.packing().extract(row, &records)?)))

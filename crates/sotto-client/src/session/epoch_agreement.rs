@@ -1,9 +1,10 @@
-//! One epoch for all servers of a table: the newest that each of them has.
+//! Agreement on one epoch for all servers of a table: the newest that each of them has.
 //!
-//! A query is split over servers that must answer about the same rows, so they have to show the same catalog, byte
-//! for byte. While a table moves to its next epoch, one server has it before another; each still serves the one
-//! before, and so the first round asks every server for its newest catalog, and the second asks those that are ahead
-//! for the epoch that the last one has reached.
+//! A query is split over servers that must answer about the same rows, so they have to show the
+//! same catalog, byte for byte. While a table moves to its next epoch, some servers have it before
+//! others; each still serves the previous epoch. So the first round requests the newest catalog of
+//! every server, and the second requests, from those that are ahead, the epoch that the last one
+//! has reached.
 
 use super::config::SetupConfig;
 use super::trust::{Judge, KnownSigner, Trust, VerifiedCatalog};
@@ -19,37 +20,38 @@ use sotto_core::{Artifact, Epoch, ParamsDigest, SchemeEntry};
 use sotto_wire::{FrameHeader, MessageSizes, Problem, SessionId, routes};
 use std::sync::Arc;
 
-/// About how many epochs a server answers: its newest ones (`spec/image.md`). Their numbers follow each other.
+/// Number of consecutive epochs, its newest ones, for which a server answers queries
+/// (`spec/image.md`).
 const ANSWERED: u64 = 2;
 
-/// A table that is believed and understood.
+/// A table whose catalog was verified and decoded.
 #[derive(Clone)]
 pub(super) struct VerifiedTable {
     pub(super) catalog: Catalog,
     pub(super) key: PublicKey,
     pub(super) trust: Trust,
-    /// How the key came to be believed, if another one was known.
+    /// How the key came to be trusted, if another one was known.
     pub(super) change: Option<SignerChange>,
     /// What is known of the table from now on.
     pub(super) known: KnownSigner,
     pub(super) terms: TableTerms,
-    /// The catalog as it came, under its signature.
+    /// Catalog with its signature, as received.
     pub(super) signed: Arc<[u8]>,
     pub(super) scheme: &'static SchemeEntry,
-    /// The literal parameters, as the scheme takes them.
+    /// Parameters as the scheme's literal.
     pub(super) params: Vec<u8>,
-    /// See [`SetupConfig::in_memory`].
+    /// Whether a durable state may be in memory alone: see [`SetupConfig::in_memory`].
     pub(super) in_memory: bool,
-    /// What rows are verified by, once it was fetched; empty where that is not needed.
+    /// Hash tree that rows are verified with, once it was fetched; empty if none is needed.
     pub(super) tree: Arc<[u8]>,
 }
 
 impl VerifiedTable {
-    /// Judges a catalog, that of the epoch `asked` for if one was; one of a server that comes after another is held to the `key`
-    /// of that one.
+    /// Verifies a catalog: that of the epoch `asked`, if one was requested by number. The catalog
+    /// of a further server has to be signed by the same `key` as the first server's.
     ///
     /// # Errors
-    /// [`ClientError`] for whatever is wrong with it; [`ClientError::ServerCount`].
+    /// [`ClientError`] for any fault of the catalog; [`ClientError::ServerCount`].
     pub(super) fn new(
         body: &[u8],
         config: &SetupConfig,
@@ -98,38 +100,38 @@ impl VerifiedTable {
         MessageSizes::new(&self.terms.report.costs, self.terms.packing.records_per_row())
     }
 
-    /// What frames for this server start with.
+    /// The header of frames for this server.
     pub(super) fn pin(&self, server: u8) -> FrameHeader {
         let digest = ParamsDigest(self.catalog.params_digest.0);
         FrameHeader { server, epoch: self.catalog.epoch, digest }
     }
 
-    /// The rows among its artifacts.
+    /// The entry of the rows among the artifacts.
     pub(super) fn rows(&self) -> Option<&ArtifactEntry> {
         self.catalog.artifacts.iter().find(|entry| entry.artifact == Artifact::Rows)
     }
 
-    /// Whether nothing may be asked before it is on disk.
+    /// Whether queries have to be on disk before they are sent.
     pub(super) fn needs_state(&self) -> bool {
         self.scheme.state.is_some() && !self.in_memory
     }
 
-    /// How many servers there are.
+    /// The number of servers.
     pub(super) fn servers(&self) -> u8 {
         u8::try_from(self.scheme.servers).unwrap_or(u8::MAX)
     }
 
-    /// No session yet with each server that is sent queries.
+    /// Empty session ids, one for each query server.
     pub(super) fn no_sessions(&self) -> Vec<SessionId> {
         vec![SessionId::NONE; self.scheme.query_servers]
     }
 }
 
-/// The catalogs that servers have shown so far, in their order.
+/// The catalogs that servers have shown so far, in the order of the servers.
 #[derive(Default)]
 pub(super) struct EpochAgreement {
     offers: Vec<OfferedTable>,
-    /// The epoch wanted, instead of the newest.
+    /// Requested epoch; `None` for the newest.
     at: Option<Epoch>,
 }
 
@@ -138,7 +140,8 @@ struct OfferedTable {
 }
 
 impl OfferedTable {
-    /// The epoch from which on a key does not sign the table any more, if it did before the one that does.
+    /// The epoch from which on an earlier key of the table is no longer valid, if it was replaced
+    /// by the current one.
     fn replaced(&self, before: PublicKey) -> Option<Epoch> {
         let VerifiedTable { signed, catalog, key, .. } = &self.agreed;
         let all = SignedCatalog::parse(signed).ok()?.successions;
@@ -151,10 +154,10 @@ impl OfferedTable {
     }
 }
 
-/// A catalog that is to be fetched.
+/// A catalog to fetch.
 struct CatalogRequest {
     server: u8,
-    /// The newest, if none is named.
+    /// Epoch of the catalog; `None` for the newest.
     epoch: Option<Epoch>,
 }
 
@@ -164,7 +167,7 @@ impl EpochAgreement {
         EpochAgreement { at: Some(epoch), ..EpochAgreement::default() }
     }
 
-    /// What to fetch next. `None` once every server has shown a catalog of one epoch.
+    /// The catalog to fetch next; `None` once every server has shown a catalog of one epoch.
     fn wanted(&self, config: &SetupConfig) -> Option<CatalogRequest> {
         let asked = u8::try_from(self.offers.len()).unwrap_or(u8::MAX);
         if asked < config.servers || asked == 0 {
@@ -182,7 +185,8 @@ impl EpochAgreement {
         Some((server, Request::get(path, MAX_SIGNED_BYTES as u64)))
     }
 
-    /// Takes the response to [`EpochAgreement::next`]. Gives what all servers agree on, once they do.
+    /// Takes the response to [`EpochAgreement::next`]. Returns the verified table once all servers
+    /// agree.
     ///
     /// # Errors
     /// As [`VerifiedTable::new`]; [`ClientError::NoCommonEpoch`], [`ClientError::CatalogsDiffer`].
@@ -200,7 +204,8 @@ impl EpochAgreement {
         }
         if let Some(CatalogRequest { server, epoch: Some(common) }) = self.wanted(config) {
             let ahead = self.offers.get(usize::from(server)).map_or(common, OfferedTable::epoch);
-            // Such a server would still show the catalog, for those who follow rows deltas, and answer nothing about it.
+            // Such a server still shows the catalog to clients that apply rows deltas, but does not
+            // answer queries for its epoch.
             if self.at.is_none() && ahead.0 - common.0 >= ANSWERED {
                 self.offers.clear();
                 return Err(ClientError::NoCommonEpoch { server, epoch: common });
@@ -209,7 +214,8 @@ impl EpochAgreement {
         if self.wanted(config).is_some() {
             return Ok(None);
         }
-        // Whatever comes of it, these catalogs are used up: a step that is tried again begins with the first.
+        // The catalogs are used up, whatever the result: a repeated step begins with the first
+        // server.
         let mut offers = std::mem::take(&mut self.offers).into_iter();
         let Some(first) = offers.next() else { return Ok(None) };
         match (1..).zip(offers).find(|(_, other)| other.agreed.signed != first.agreed.signed) {
@@ -237,10 +243,10 @@ impl EpochAgreement {
             });
         }
         let signed = accepted(response, None)?;
-        // Every further server is held to the key of the first.
+        // Every further server has to show the same key as the first.
         let key = self.offers.first().map(|first| first.agreed.key);
         let agreed = VerifiedTable::new(signed, config, key.filter(|_| server > 0), self.at);
-        // One that has not come to the epoch with which the key changed.
+        // A server that has not reached the epoch in which the key changed.
         let first = self.offers.first().filter(|_| server > 0);
         if let (Err(ClientError::Catalog(CatalogError::WrongKey { found, .. })), Some(first)) =
             (&agreed, first)

@@ -1,14 +1,16 @@
-//! Rows of a symmetric table: fetched under their masks, and opened by one evaluation for each.
+//! Evaluations that open the rows of a symmetric table: each row is fetched masked, and opened by
+//! one evaluation.
 //!
 //! ```text
-//! masked = session.recover(ask, responses)        what any client can have
+//! masked = session.recover(query, responses)      what any client can have
 //! evaluation = session.evaluation(rows, masked)   a blinded request, one element for each row
 //! rows = session.open(evaluation, response)       the proof is checked, then each row opened
 //! ```
 //!
-//! The request is made and sent whatever was fetched: also if a row could not be read, or says that it is of an epoch to come.
-//! A server that damages some rows would else see from what does not follow whether one of them was asked for. What comes of
-//! opening is the caller's alone, and nothing that is sent later depends on it.
+//! The request is made and sent whatever was fetched, even if a row could not be read, or claims to
+//! be of a later epoch. Otherwise a server that damages some rows would see from a missing request
+//! whether one of them was looked up. The result of opening is known to the caller alone, and
+//! nothing that is sent later depends on it.
 
 use super::{Session, accepted};
 use crate::transport::{Request, Response};
@@ -20,38 +22,39 @@ use sotto_wire::{FrameHeader, evaluate, routes};
 use std::fmt;
 use zeroize::Zeroizing;
 
-/// The server that evaluates, where a table has several.
+/// Number of the server that evaluates, in tables with several.
 const EVALUATOR: u8 = 0;
 
-/// A request for evaluations, and what opens rows with them. Not `Clone`: to try again is to send the same bytes again.
+/// A request for evaluations, and the secrets that open rows with them. It is not `Clone`: a retry
+/// sends the same bytes.
 pub struct EvaluationRequest {
     request: Request,
     pin: FrameHeader,
     count: u16,
     blinded: BlindedInputs,
-    /// Rows under their masks, or why there are none.
+    /// Masked rows, or the reason why there are none.
     masked: Result<Vec<Zeroizing<Vec<u8>>>>,
 }
 
 impl EvaluationRequest {
-    /// The server it is for, counted from 0.
+    /// Number of the server that the request is for, counted from 0.
     pub fn server(&self) -> u8 {
         self.pin.server
     }
 
-    /// What to send.
+    /// The request to send.
     pub fn request(&self) -> &Request {
         &self.request
     }
 
-    /// How many evaluations it asks for: all that the server learns.
+    /// Number of evaluations requested, which is all that the server learns.
     pub fn count(&self) -> u16 {
         self.count
     }
 }
 
 impl Session {
-    /// How the table's rows are masked, if they are.
+    /// How the rows of the table are masked, if they are.
     ///
     /// # Errors
     /// Never for a session's catalog, which was checked.
@@ -59,7 +62,7 @@ impl Session {
         Ok(self.catalog().symmetric_layer()?)
     }
 
-    /// Asks for what opens rows that were fetched, or were to be: an evaluation for each, whatever came of that.
+    /// Makes a request for one evaluation per row, whatever the result of fetching the rows was.
     ///
     /// # Errors
     /// [`Misuse::Rule`] if the table is not symmetric; [`ClientError::TooManyRows`].
@@ -98,12 +101,13 @@ impl Session {
         Ok(EvaluationRequest { request, pin, count, blinded, masked })
     }
 
-    /// Opens rows with the evaluations that came back, which have to be proved.
+    /// Verifies the evaluations in the response, and opens the rows with them.
     ///
     /// # Errors
-    /// [`ClientError::EpochChanged`] if the table has moved on; [`ClientError::Refused`]; [`ClientError::Frame`];
-    /// [`ClientError::Oprf`] for a proof that does not hold, or a row that does not open: never ask for that one again. What went
-    /// wrong before the evaluation was asked for.
+    /// [`ClientError::EpochChanged`] if the table has moved on; [`ClientError::Refused`];
+    /// [`ClientError::Frame`]; [`ClientError::Oprf`] for an invalid proof, or for a row that does
+    /// not open, which must never be requested again; an error from before the request, if one was
+    /// passed in.
     pub fn open(&self, evaluation: EvaluationRequest, response: &Response) -> Result<Vec<Vec<u8>>> {
         let opened = self.opened(evaluation, response);
         opened.map_err(|error| error.of_server(EVALUATOR, self.servers()))
@@ -122,7 +126,7 @@ impl Session {
         if masked.len() != outputs.len() {
             return Err(Error::from(Misuse::Rule("an evaluation for each row that was fetched")).into());
         }
-        // All of them are opened, also after one that does not open.
+        // All rows are opened, even after one that does not open.
         let opened: Vec<_> = masked
             .iter()
             .zip(&outputs)
@@ -140,7 +144,7 @@ impl Session {
     }
 }
 
-/// Nothing of which rows.
+/// Shows nothing of the rows.
 impl fmt::Debug for EvaluationRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Evaluation({} of epoch {})", self.count, self.pin.epoch)

@@ -1,7 +1,8 @@
-//! Hints that one of the servers makes: ordered, and taken in.
+//! Hints that one of the servers makes: requests for them, and responses.
 //!
-//! The helper learns how this client's hints are made, and must never see a query; the servers that are asked see
-//! queries, and must never see an order. When an order is due depends on how much was asked, never on what.
+//! The hint server learns how this client's hints are made, and must never see a query; the query
+//! servers see queries, and must never see a hint request. When a hint request is due depends on
+//! how many queries were made, never on their rows.
 
 use super::{Session, accepted};
 use crate::transport::{Request, Response};
@@ -10,8 +11,8 @@ use sotto_core::{Error, ExpectOrDefault, HintServerEntry, Misuse};
 use sotto_wire::{FrameHeader, hints, routes};
 use std::fmt;
 
-/// An order of hints. To try again is to send the same bytes again, or those of the order that comes next: until its
-/// supply is taken in, that is the same one.
+/// A request for hints. A retry sends the same bytes, or those of the next hint request, which are
+/// the same until the response was applied.
 pub struct HintRequest {
     server: u8,
     request: Request,
@@ -19,22 +20,23 @@ pub struct HintRequest {
 }
 
 impl HintRequest {
-    /// The server it is for, counted from 0. No other server may see it.
+    /// Number of the server that the request is for, counted from 0. No other server may see it.
     pub fn server(&self) -> u8 {
         self.server
     }
 
-    /// What to send.
+    /// The request to send.
     pub fn request(&self) -> &Request {
         &self.request
     }
 }
 
 impl Session {
-    /// The next order of hints, if one is due; never one for schemes whose clients make their own.
+    /// The next hint request, if one is due; never one for schemes whose clients make their own
+    /// hints.
     ///
     /// # Errors
-    /// Only what sampling can give; [`ClientError::ClientDiscarded`].
+    /// An error of sampling; [`ClientError::ClientDiscarded`].
     pub fn hint_request(&mut self) -> Result<Option<HintRequest>> {
         self.ensure_usable()?;
         let Some(HintServerEntry { helper, sizes }) = self.scheme().upkeep else { return Ok(None) };
@@ -48,11 +50,11 @@ impl Session {
         Ok(Some(HintRequest { server, request, pin }))
     }
 
-    /// Takes in what an order was answered with.
+    /// Applies the response to a hint request.
     ///
     /// # Errors
-    /// [`ClientError::EpochChanged`] if the table has moved on; [`ClientError::Refused`]; [`ClientError::Frame`] and
-    /// [`Error::Peer`] for bytes that are no supply.
+    /// [`ClientError::EpochChanged`] if the table has moved on; [`ClientError::Refused`];
+    /// [`ClientError::Frame`] and [`Error::Peer`] for bytes that are no hint response.
     pub fn apply_hint_response(&mut self, order: &HintRequest, response: &Response) -> Result<()> {
         self.ensure_usable()?;
         if order.pin != self.agreed.pin(order.server) {
@@ -72,7 +74,7 @@ impl Session {
     }
 }
 
-/// Nothing of what hints are made from.
+/// Shows nothing of what hints are made from.
 impl fmt::Debug for HintRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Order(server {}, epoch {})", self.server, self.pin.epoch)

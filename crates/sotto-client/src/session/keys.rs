@@ -1,5 +1,5 @@
-//! Keys after the first time: registered again when a server has dropped them, and carried on when the table
-//! moves to an epoch of the same parameters. What either saves is an upload of megabytes.
+//! Keys after their first registration: registered again with a server that has dropped them, and
+//! taken to the next epoch of the same parameters. Both save an upload of megabytes.
 
 use super::epoch_agreement::VerifiedTable;
 use super::setup::SessionSetup;
@@ -10,8 +10,9 @@ use sotto_core::{AnyClient, Budget, Error, ExpectOrDefault, Misuse, ParamsDigest
 use sotto_wire::{Code, Problem, SessionId, keys, routes};
 
 impl Session {
-    /// Whether a response says that the server does not hold this session's keys any more: it was restarted, it
-    /// needed the room, or they were not used for too long. Then [`Session::registration`] mends it.
+    /// Whether a response says that the server no longer has this session's keys: it was restarted,
+    /// needed the memory, or the keys were unused for too long. [`Session::registration`] repairs
+    /// this.
     pub fn is_session_expired(&self, response: &Response) -> bool {
         !response.is_success()
             && self.sizes().keys_bytes > 0
@@ -36,11 +37,12 @@ impl Session {
         Ok(())
     }
 
-    /// Puts the session's new id into what an ask that was made before sends to a server. The queries stay as they
-    /// are, bit for bit: keys are the same, so a second query would only tell more than one.
+    /// Replaces the session id in an earlier query request to a server by the current one. The
+    /// queries stay the same, bit for bit, since the keys are the same and a second query would
+    /// reveal more than one.
     ///
     /// # Errors
-    /// [`Misuse::ForeignValue`] for an ask of another epoch.
+    /// [`Misuse::ForeignValue`] for a request of another epoch.
     pub fn readdress(&self, server: u8, ask: &mut QueryRequest) -> Result<()> {
         let id = self.ids.get(usize::from(server)).copied().unwrap_or(SessionId::NONE);
         if !ask.address(&self.agreed.pin(server), &id) {
@@ -49,18 +51,20 @@ impl Session {
         Ok(())
     }
 
-    /// Goes on to the epoch an opening has led to, with the keys it has: for an [`SessionSetup::after_session`] this session
-    /// of which [`SessionSetup::is_continued`] is true. Asks made before are not of this epoch.
+    /// Moves the session to the epoch of a setup, and reuses its keys. The setup has to be made
+    /// with [`SessionSetup::after_session`] for this session, and [`SessionSetup::is_continued`]
+    /// has to be true. Queries made before do not belong to this epoch.
     ///
     /// # Errors
-    /// [`Misuse::Rule`] for any other opening; the session stays as it is.
+    /// [`Misuse::Rule`] for any other setup; the session then stays as it is.
     pub fn advance_to(&mut self, opening: SessionSetup) -> Result<()> {
         self.agreed = opening.continued(self.reusable_params())?;
         Ok(())
     }
 
-    /// The parameters for which this session's client is good at any epoch: it has keys worth keeping, learnt
-    /// nothing from the data, and holds nothing that is used up. Or its state is kept, and follows the table's rows.
+    /// The parameters for which this session's client is good at any epoch, if there are any:
+    /// either it has keys worth reusing, learned nothing from the data, and holds nothing that is
+    /// used up; or its state is durable, and follows the table's rows.
     pub(super) fn reusable_params(&self) -> Option<ParamsDigest> {
         if self.discarded {
             return None;
@@ -83,7 +87,7 @@ pub(super) fn registration(agreed: &VerifiedTable, client: &dyn AnyClient, serve
     Request::post(routes::keys(agreed.catalog.table.as_str()), body, SESSION_BYTES as u64)
 }
 
-/// Reads what a registration is answered with.
+/// Reads the response to a registration.
 pub(super) fn session_id(body: &[u8]) -> Result<SessionId> {
     wire::exact("session id", body, SESSION_BYTES)?;
     Ok(SessionId(body.try_into().expect_or_default("its length was checked")))

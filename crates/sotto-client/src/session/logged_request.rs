@@ -1,22 +1,23 @@
-//! A request that was made and is not settled: the numbers of its queries and the bytes each server is sent.
+//! A request that was made and is not settled: the numbers of its queries, and the bytes for each
+//! server.
 //!
-//! Which rows it asks for is not in it. After a crash nobody waits for them any more, and the client knows by itself
-//! what it needs to go on.
+//! The requested rows are not part of it. After a crash nobody waits for them any more, and the
+//! client itself knows what it needs to go on.
 
 use zeroize::Zeroizing;
 
-/// A recorded ask. `spec/state.md` draws it.
+/// A committed query request, in the format that `spec/state.md` describes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LoggedRequest {
-    /// The numbers of its queries, in the order they lie in each request.
+    /// Numbers of the queries, in their order within each request.
     pub numbers: Vec<u64>,
-    /// For each server the queries it is sent, one after the other, without the frame's head: that names an epoch, and
-    /// the same queries are sent again in the next one.
+    /// Queries for each server, one after the other, without the head of the frame: the head names
+    /// an epoch, and the same queries are sent again in the next one.
     pub queries: Vec<Vec<u8>>,
 }
 
 impl LoggedRequest {
-    /// Its bytes.
+    /// Encodes the request.
     pub fn encode(&self) -> Vec<u8> {
         let mut out = Vec::new();
         out.extend((self.numbers.len() as u32).to_le_bytes());
@@ -29,7 +30,8 @@ impl LoggedRequest {
         out
     }
 
-    /// Reads what [`LoggedRequest::encode`] wrote; `None` for anything else. Total, and allocates no more than there is.
+    /// Decodes what [`LoggedRequest::encode`] wrote; `None` for anything else. The decoder is
+    /// total, and allocates no more than the input's length.
     pub fn decode(mut bytes: &[u8]) -> Option<Self> {
         let from = &mut bytes;
         let mut numbers = Vec::new();
@@ -55,7 +57,7 @@ fn take<const N: usize>(from: &mut &[u8]) -> Option<[u8; N]> {
     Some(*bytes)
 }
 
-/// What has to be durable before a request leaves.
+/// What has to be durable before a request is sent.
 pub(crate) struct JournalEntry {
     /// What changed in the client.
     pub(crate) journal: Zeroizing<Vec<u8>>,

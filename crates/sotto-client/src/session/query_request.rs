@@ -16,58 +16,60 @@ use sotto_wire::{FrameHeader, MessageSizes, SessionId, answer, query, routes};
 use std::fmt;
 use zeroize::Zeroizing;
 
-/// A table that can be asked.
+/// An open table that can be queried.
 pub struct Session {
     pub(super) agreed: VerifiedTable,
     pub(super) client: Box<dyn AnyClient>,
-    /// What each server that is sent queries calls this client's keys.
+    /// Session id of this client's keys at each query server.
     pub(super) ids: Vec<SessionId>,
-    /// What its keys are drawn from, if it has any, and their digest: taken once, since it is that of megabytes.
+    /// Seed of the client's keys, if it has any, and the digest of the keys: computed once, since
+    /// they are megabytes.
     pub(super) seed: Option<(KeySeed, Hex32)>,
-    /// See [`Session::is_discarded`].
+    /// Whether the client was discarded: see [`Session::is_discarded`].
     pub(super) discarded: bool,
 }
 
-/// A request for rows to each server, and what reads their answers. Not `Clone`: it is sent, perhaps several times
-/// with the same bytes, and then consumed. Dropping it wipes the secret.
+/// A request for rows to each server, and the secret that reads their answers. It is not `Clone`:
+/// it is sent, perhaps several times with the same bytes, and then consumed. Dropping it wipes the
+/// secret.
 pub struct QueryRequest {
     requests: Vec<Request>,
-    /// The pin of the first server.
+    /// Frame header for the first server.
     pin: FrameHeader,
     count: u16,
     pub(super) rows: Zeroizing<Vec<u64>>,
-    /// Of how many rows a lookup is: of one, or of one of each bucket.
+    /// Number of rows of a lookup: one, or one of each bucket.
     pub(super) each: usize,
     pub(super) tickets: Vec<AnyPending>,
 }
 
 impl QueryRequest {
-    /// What to send, to each server in turn; those past the end are not asked. To try again is to send these bytes
-    /// again. No server may see what another one is sent.
+    /// The requests to send, to each server in turn; servers past the end are sent none. A retry
+    /// sends the same bytes. No server may see another one's request.
     pub fn requests(&self) -> &[Request] {
         &self.requests
     }
 
-    /// Puts another session's id into what the server of `pin` is sent, if the ask is one of that epoch; gives
-    /// whether it is.
+    /// Puts another session id into the request for the server of `pin`, if the request is of that
+    /// epoch; returns whether it is.
     pub(super) fn address(&mut self, pin: &FrameHeader, id: &SessionId) -> bool {
         let request = self.requests.get_mut(usize::from(pin.server));
         let same = FrameHeader { server: pin.server, ..self.pin } == *pin;
         same && request.is_some_and(|request| query::replace_session(&mut request.body, id))
     }
 
-    /// How many queries each server is sent: all it learns of how much was asked.
+    /// Number of queries for each server, which is all it learns of how much was requested.
     pub fn queries(&self) -> u16 {
         self.count
     }
 
-    /// The first bytes of the first query, after the frame's head: what the first server sees of the question.
+    /// The first bytes of the first query after the frame's head, as the first server sees them.
     pub fn seen(&self, bytes: usize) -> &[u8] {
         seen(&self.requests, bytes)
     }
 }
 
-/// As [`Ask::seen`], of any requests for rows.
+/// The first bytes of the first query of any requests for rows, as for [`QueryRequest::seen`].
 pub(crate) fn seen(requests: &[Request], bytes: usize) -> &[u8] {
     let body = requests.first().map(|request| request.body.as_slice()).unwrap_or_default();
     let queries = body.get(query::HEAD_BYTES..).unwrap_or_default();
@@ -85,18 +87,18 @@ impl Session {
         Session { agreed, client, ids, seed, discarded: false }
     }
 
-    /// Whether its client could not follow the table and is of no use any more. Everything that needs it is
-    /// [`ClientError::ClientDiscarded`] then; a new opening gives another one.
+    /// Whether the client could not follow the table and was discarded. Everything that needs it
+    /// fails with [`ClientError::ClientDiscarded`]; a new setup makes another client.
     pub fn is_discarded(&self) -> bool {
         self.discarded
     }
 
-    /// Whether nothing may be asked with its client before it is on disk.
+    /// Whether the client's queries have to be on disk before they are sent.
     pub(crate) fn is_durable(&self) -> bool {
         self.agreed.needs_state()
     }
 
-    /// Whether its client's queries use something up, or have to be on disk before they leave.
+    /// Whether the client's queries use something up, or have to be on disk before they are sent.
     #[cfg(feature = "cache")]
     pub(crate) fn uses_budget(&self) -> bool {
         self.agreed.scheme.state.is_some() || self.client.budget() != Budget::Unlimited
@@ -106,32 +108,32 @@ impl Session {
         if self.discarded { Err(ClientError::ClientDiscarded { epoch: self.epoch() }) } else { Ok(()) }
     }
 
-    /// The table's catalog.
+    /// The catalog of the table.
     pub fn catalog(&self) -> &Catalog {
         &self.agreed.catalog
     }
 
-    /// What its parameters promise and cost.
+    /// What the parameters promise and cost.
     pub fn report(&self) -> &ParamsReport {
         &self.agreed.terms.report
     }
 
-    /// How its rows lie in records.
+    /// How rows are packed into records.
     pub fn packing(&self) -> &Packing {
         &self.agreed.terms.packing
     }
 
-    /// Its scheme.
+    /// The scheme of the table.
     pub fn scheme(&self) -> &'static SchemeEntry {
         self.agreed.scheme
     }
 
-    /// How many servers there are.
+    /// The number of servers.
     pub fn servers(&self) -> u8 {
         self.agreed.servers()
     }
 
-    /// The epoch every answer is of.
+    /// The epoch that all answers are of.
     pub fn epoch(&self) -> Epoch {
         self.agreed.catalog.epoch
     }
@@ -141,46 +143,48 @@ impl Session {
         self.agreed.key
     }
 
-    /// What is known of the table, for [`super::SetupConfig::remembered`] of another opening.
+    /// What is known of the table, for [`super::SetupConfig::remembered`] of another setup.
     pub fn known(&self) -> &KnownSigner {
         &self.agreed.known
     }
 
-    /// Why that key is believed.
+    /// Why the key that signed the catalog is trusted.
     pub fn trust(&self) -> Trust {
         self.agreed.trust
     }
 
-    /// Exact message sizes.
+    /// Exact sizes of all messages.
     pub fn sizes(&self) -> MessageSizes {
         self.agreed.sizes()
     }
 
-    /// How many more queries there are.
+    /// How many more queries the client can make.
     pub fn budget(&self) -> Budget {
         self.client.budget()
     }
 
-    /// How many rows one ask may hold; how many of each bucket, where one query brings a row of each.
+    /// Maximum number of rows in one request; of rows of each bucket, if one query returns a row of
+    /// each.
     pub fn max_rows(&self) -> usize {
         usize::from(self.sizes().max_queries) / self.packing().records_per_row()
     }
 
-    /// Asks for rows by their index, all in one frame to each server.
+    /// Makes queries for rows by their index, in one frame for each server.
     ///
-    /// The server sees how many queries there are, and so how many rows were wanted: whoever minds asks for
-    /// a fixed number and fills it up with any rows. It sees nothing of which, nor whether two are the same, nor whether there is
-    /// such a row: one past the end is asked for like any other, and is an error of [`Session::recover`].
+    /// The server sees the number of queries, and so the number of requested rows. A caller who
+    /// must hide that requests a fixed number, and fills it up with any rows. The server sees
+    /// nothing of which rows are requested, nor whether two are the same, nor whether a row exists:
+    /// one past the end is queried like any other, and is an error of [`Session::recover`].
     ///
     /// # Errors
     /// [`ClientError::TooManyRows`], or [`Error::Exhausted`]. Nothing was sent then.
-    /// [`ClientError::StateNeeded`] unless [`super::SetupConfig::in_memory`] allows to ask without a state on disk.
-    /// [`ClientError::ClientDiscarded`].
+    /// [`ClientError::StateNeeded`] unless [`super::SetupConfig::in_memory`] allows queries without
+    /// a state on disk. [`ClientError::ClientDiscarded`].
     pub fn query(&mut self, rows: &[u64], rng: &mut dyn CryptoRng) -> Result<QueryRequest> {
         self.query_by(1, &QueryTargets::rows(rows), rng)
     }
 
-    /// Asks for rows by lookups of so many rows each, or for sums of rows.
+    /// Makes queries for lookups of `each` rows, or for sums of rows.
     pub(crate) fn query_by(
         &mut self,
         each: usize,
@@ -197,7 +201,7 @@ impl Session {
         Ok(QueryRequest { requests, pin, count, rows, each, tickets })
     }
 
-    /// One frame for each server, of this epoch.
+    /// Makes one frame for each server, of the session's epoch.
     pub(super) fn frames(&self, for_each: &[Vec<Vec<u8>>]) -> Result<Vec<Request>> {
         let mut requests = Vec::with_capacity(for_each.len());
         for ((server, id), queries) in (0..).zip(&self.ids).zip(for_each) {
@@ -209,20 +213,22 @@ impl Session {
         Ok(requests)
     }
 
-    /// Reads the responses to an ask, one from each server that was sent something, in turn: one value per row, in
-    /// order. Those of a symmetric table are under their masks: [`Session::evaluation`] is what opens them.
+    /// Recovers one value per row, in order, from the responses to a query request, one of each
+    /// server that was sent something. Rows of a symmetric table are masked:
+    /// [`Session::evaluation`] opens them.
     ///
-    /// If one of them is no answer, no other is looked into.
+    /// If one of the responses is no answer, no other is read.
     ///
-    /// The secret of the ask is spent whatever comes of it. An answer that cannot be read
-    /// ([`Error::Unreadable`]) is the caller's to know and nobody else's: to ask for the same row again at
-    /// once would tell the server, who may have damaged the answer to see just that.
+    /// The secret of the request is spent whatever the result. Only the caller may know that an
+    /// answer cannot be read ([`Error::Unreadable`]): to request the same row again at once would
+    /// reveal that to the server, which may have damaged the answer for this purpose.
     ///
     /// # Errors
     /// [`ClientError::EpochChanged`] if the table has moved on; [`ClientError::Refused`];
-    /// [`ClientError::Frame`] and [`Error::Peer`] for bytes that are no answer; [`Error::Unreadable`];
-    /// [`Misuse::IndexPastEnd`] for a row that there is not; [`ClientError::RowProofInvalid`], of which the same holds, once all
-    /// rows were compared with what the publisher has signed.
+    /// [`ClientError::Frame`] and [`Error::Peer`] for bytes that are no answer;
+    /// [`Error::Unreadable`]; [`Misuse::IndexPastEnd`] for a row that does not exist;
+    /// [`ClientError::RowProofInvalid`], which only the caller may know either, once all rows were
+    /// compared with what the publisher has signed.
     pub fn recover(&mut self, ask: QueryRequest, responses: &[Response]) -> Result<Vec<Vec<u8>>> {
         if ask.pin != self.agreed.pin(0) {
             return Err(Error::from(Misuse::ForeignValue("ask")).into());
@@ -246,7 +252,8 @@ impl Session {
         for (server, response) in (0..).zip(responses) {
             match accepted(response, Some(self.epoch())) {
                 Ok(body) => bodies.push(body),
-                // That the table has moved on comes before what else is wrong: whoever hears it asks anew.
+                // [`ClientError::EpochChanged`] takes precedence over other errors: the caller then
+                // makes a new query.
                 Err(changed @ ClientError::EpochChanged { .. }) => return Err(changed),
                 Err(error) => drop(refused.get_or_insert(error.of_server(server, self.servers()))),
             }
@@ -262,7 +269,7 @@ impl Session {
     }
 }
 
-/// Nothing that could tell what is asked.
+/// Shows nothing of the requested rows.
 impl fmt::Debug for QueryRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Ask({} queries of epoch {})", self.count, self.pin.epoch)

@@ -1,8 +1,9 @@
-//! Keys that servers know, in a few bytes: enough to ask under them again from another process.
+//! Registered keys in a few bytes: enough to make queries under them from another process.
 //!
-//! A client that registers keys is made from a seed of 32 bytes and from nothing else. Whoever keeps the seed, and what each
-//! server calls the keys, need not send megabytes again. What it costs: all asks under the same keys are one client's to the
-//! server, and whoever has the seed can read, from recorded traffic, what was asked under them.
+//! A client that registers keys is derived from a seed of 32 bytes and from nothing else. A program
+//! that stores the seed and the session ids need not send megabytes again. The cost: a server can
+//! link all queries under the same keys to one client, and anyone who has the seed can read, from
+//! recorded traffic, what was queried under them.
 
 use super::Session;
 use super::epoch_agreement::VerifiedTable;
@@ -15,16 +16,16 @@ use sotto_wire::SessionId;
 use std::fmt;
 use zeroize::Zeroizing;
 
-/// The context of the hash that leads from a seed to a generator.
+/// Context of the hash that derives a generator from a seed.
 const CONTEXT: &str = "sotto 2026 client keys v1";
-/// Bytes of a seed, of each digest.
+/// Bytes of a seed, and of each digest.
 const WORD: usize = 32;
 /// Bytes of a session id.
 const ID: usize = 16;
-/// The most servers that a scheme registers keys with.
+/// Maximum number of servers that a scheme registers keys with.
 const MAX_SERVERS: usize = 8;
 
-/// What a client's keys are drawn from. Wiped when dropped.
+/// Seed that a client's keys are drawn from. It is wiped when dropped.
 #[derive(Clone, PartialEq, Eq)]
 pub(super) struct KeySeed(Zeroizing<[u8; WORD]>);
 
@@ -35,31 +36,34 @@ impl KeySeed {
         KeySeed(seed)
     }
 
-    /// Begins the client of this seed. Parameters go into the generator, so that no secret is one of two sets.
+    /// Begins to prepare the client of this seed. The parameters are hashed into the generator, so
+    /// that no secret belongs to two parameter sets.
     pub(super) fn prepare(&self, agreed: &VerifiedTable) -> Result<Box<dyn AnyPrepare>> {
         let material = Zeroizing::new([*self.0, agreed.pin(0).digest.0].concat());
         let key = Zeroizing::new(blake3::derive_key(CONTEXT, &material));
         let mut rng = ChaCha20Rng::from_seed(*key);
         let prepare = (agreed.scheme.prepare)(&agreed.params, &mut rng);
-        // The whole generator is replaced; the optimizer must believe that somebody reads it afterwards.
+        // Wipes the generator. The optimizer must assume that the new value is read.
         rng = ChaCha20Rng::from_seed([0; WORD]);
         std::hint::black_box(&rng);
         Ok(prepare?)
     }
 }
 
-/// Keys that were registered: what they are drawn from, and what each server that is sent queries calls them. Secret.
+/// Registered keys: the seed that they are drawn from, and the session id at each query server.
+/// They are secret.
 #[derive(Clone, PartialEq, Eq)]
 pub struct RegisteredKeys {
     params: ParamsDigest,
     seed: KeySeed,
-    /// Of the keys' bytes: another build may draw others from the same seed.
+    /// Digest of the keys' bytes: another build may draw other keys from the same seed.
     digest: Hex32,
     sessions: Vec<SessionId>,
 }
 
 impl RegisteredKeys {
-    /// Its bytes: parameters, seed and digest of 32 each, and 16 for each server.
+    /// Encodes the keys: parameters, seed and digest of 32 bytes each, and 16 bytes for each
+    /// server.
     pub fn to_bytes(&self) -> Zeroizing<Vec<u8>> {
         let mut out = Zeroizing::new(Vec::with_capacity(3 * WORD + ID * self.sessions.len()));
         for word in [&self.params.0, &*self.seed.0, &self.digest.0] {
@@ -69,7 +73,7 @@ impl RegisteredKeys {
         out
     }
 
-    /// Reads what [`Self::to_bytes`] wrote; `None` for anything else.
+    /// Decodes what [`Self::to_bytes`] wrote; `None` for anything else.
     pub fn parse(bytes: &[u8]) -> Option<Self> {
         let (params, rest) = bytes.split_first_chunk::<WORD>()?;
         let (seed, rest) = rest.split_first_chunk::<WORD>()?;
@@ -86,7 +90,8 @@ impl RegisteredKeys {
         })
     }
 
-    /// The client that registered them, if it is one of these parameters and this build draws the same keys.
+    /// The client that registered the keys, if it has these parameters and this build draws the
+    /// same keys.
     pub(super) fn client(&self, agreed: &VerifiedTable) -> Result<Option<(Box<dyn AnyClient>, KeySeed)>> {
         let fits = self.params == agreed.pin(0).digest
             && self.sessions.len() == agreed.scheme.query_servers
@@ -107,7 +112,7 @@ impl RegisteredKeys {
         &self.sessions
     }
 
-    /// Whether both are the same keys, whatever servers call them.
+    /// Whether both are the same keys, whatever their session ids.
     #[cfg(feature = "cache")]
     pub(crate) fn is_same_client(&self, other: &RegisteredKeys) -> bool {
         self.params == other.params && self.seed == other.seed
@@ -115,15 +120,15 @@ impl RegisteredKeys {
 }
 
 impl VerifiedTable {
-    /// Whether its clients have keys that servers hold, and no state that has to be kept instead.
+    /// Whether the scheme's clients have keys that servers hold, and no durable state.
     pub(super) fn draws_keys(&self) -> bool {
         self.sizes().keys_bytes > 0 && self.scheme.state.is_none()
     }
 }
 
 impl Session {
-    /// Its keys, for [`super::SetupConfig::registered`] of another opening; `None` for schemes without keys, and for keys that
-    /// are good for one epoch only.
+    /// The session's keys, for [`super::SetupConfig::registered`] of another setup; `None` for
+    /// schemes without keys, and for keys that are good for one epoch only.
     pub fn keys(&self) -> Option<RegisteredKeys> {
         let (params, (seed, digest)) = (self.reusable_params()?, self.seed.clone()?);
         let known = self.ids.iter().all(|id| *id != SessionId::NONE);
@@ -135,7 +140,7 @@ pub(super) fn digest(client: &dyn AnyClient) -> Hex32 {
     blake3::hash(&client.keys()).into()
 }
 
-/// Nothing of the seed.
+/// Shows nothing of the seed.
 impl fmt::Debug for RegisteredKeys {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Registered(keys at {} servers)", self.sessions.len())

@@ -1,4 +1,5 @@
-//! Whether rows are the publisher's: the tree that proves them, and what is said of a lookup that it does not prove.
+//! Verification of rows: the hash tree that proves them, and the error for rows that it does not
+//! prove.
 
 use super::artifact_download::{ArtifactConsumer, ArtifactDownload};
 use super::epoch_agreement::VerifiedTable;
@@ -8,7 +9,7 @@ use sotto_catalog::rows_root;
 use sotto_core::{Artifact, ArtifactNeed, PeerMisbehaved, Record};
 use std::sync::Arc;
 
-/// Takes the nodes of a table's tree.
+/// Collects the nodes of a table's tree.
 pub(super) struct TreeDownload {
     need: ArtifactNeed,
     bytes: Vec<u8>,
@@ -28,7 +29,7 @@ impl ArtifactConsumer for TreeDownload {
 }
 
 impl VerifiedTable {
-    /// What fetches the tree; `None` where no row is verified by one.
+    /// The download of the tree; `None` if rows are not verified by one.
     pub(super) fn nodes(&self) -> Result<Option<ArtifactDownload<TreeDownload>>> {
         let (root, rows) = (&self.catalog.rows_root, self.catalog.rows);
         if !root.needs_tree(rows) {
@@ -44,7 +45,7 @@ impl VerifiedTable {
         .map(Some)
     }
 
-    /// Keeps the tree, if it is that of the rows' root.
+    /// Stores the tree, if its root is the rows' root in the catalog.
     ///
     /// # Errors
     /// [`PeerMisbehaved::Digest`] for a catalog that contradicts itself.
@@ -64,7 +65,7 @@ impl Session {
         self.agreed.catalog.rows_root.path.is_some()
     }
 
-    /// Whether the records that were looked up for a row are the publisher's; also where that cannot be told.
+    /// Whether the records of a row are the publisher's; `true` for tables without proofs.
     pub(super) fn is_proved(&self, row: u64, records: &[Record]) -> Result<bool> {
         let root = &self.agreed.catalog.rows_root;
         if !self.is_verified() {
@@ -73,13 +74,14 @@ impl Session {
         Ok(root.verifies(self.packing(), row, records, &self.agreed.tree)?)
     }
 
-    /// The same of a leaf that came piece by piece.
+    /// Whether a leaf that was hashed piece by piece is the publisher's, as for
+    /// [`Self::is_proved`].
     pub(super) fn is_leaf_proved(&self, row: u64, leaf: rows_root::Node, path: &[u8]) -> Result<bool> {
         let root = &self.agreed.catalog.rows_root;
         Ok(root.proves(self.packing(), row, leaf, path, &self.agreed.tree)?)
     }
 
-    /// What is said of rows that are not.
+    /// The error for rows that are not the publisher's.
     pub(super) fn row_proof_error(&self) -> ClientError {
         ClientError::RowProofInvalid { table: self.catalog().table.clone(), epoch: self.epoch() }
     }

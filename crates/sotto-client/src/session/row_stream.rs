@@ -1,7 +1,7 @@
-//! A record of many megabytes, unit by unit: one query, and its answer read while it comes.
+//! A record of many megabytes, unit by unit: one query, whose answer is read while it arrives.
 //!
-//! Nothing here holds more than one unit. Bytes that are handed on are those of the row asked for; what the
-//! record has beyond them is dropped here.
+//! Nothing here holds more than one unit. The bytes passed on are those of the requested row; the
+//! rest of the record is dropped here.
 
 use super::accepted;
 use super::query_request::Session;
@@ -13,8 +13,8 @@ use sotto_wire::{FrameHeader, SessionId, routes, stream};
 use std::fmt;
 use zeroize::Zeroizing;
 
-/// A row on its way. Not `Clone`: its query is sent, perhaps several times with the same bytes. Dropping it
-/// wipes the secret.
+/// A row that is being streamed. It is not `Clone`: its query is sent, perhaps several times with
+/// the same bytes. Dropping it wipes the secret.
 pub struct StreamRequest {
     request: Request,
     query: Vec<u8>,
@@ -22,17 +22,20 @@ pub struct StreamRequest {
     units: UnitLayout,
     row_bytes: u64,
     ticket: AnyPending,
-    /// Units that are there, and the bytes of the next thing to come: the response's head, then a unit.
+    /// Number of complete units, and the bytes so far of what arrives next: the head of the
+    /// response, then units.
     received: u64,
     head_seen: bool,
     partial: Vec<u8>,
-    /// What proves the row, in a table whose rows are verified.
+    /// Proof of the row, in a table whose rows are verified.
     proof: Option<StreamProof>,
-    /// Why there is no such row, or that some unit could not be read: said with the last unit.
+    /// The error for a row that does not exist, or for a unit that could not be read; reported with
+    /// the last unit.
     failed: Option<Error>,
 }
 
-/// What comes of a row's proof while it streams. What was handed on is verified once all of it is there, and not before.
+/// The proof of a row that is being streamed. The bytes passed on are verified once all of them
+/// have arrived, not before.
 struct StreamProof {
     row: Zeroizing<u64>,
     leaf: LeafHasher,
@@ -40,22 +43,22 @@ struct StreamProof {
 }
 
 impl StreamRequest {
-    /// What to send. To try again is to send these bytes again, or those of [`Session::resume`].
+    /// The request to send. A retry sends the same bytes, or those of [`Session::resume`].
     pub fn request(&self) -> &Request {
         &self.request
     }
 
-    /// Units that were read.
+    /// Number of units that were read.
     pub fn received(&self) -> u64 {
         self.received
     }
 
-    /// What a record consists of.
+    /// The units of a record.
     pub fn units(&self) -> UnitLayout {
         self.units
     }
 
-    /// Bytes of the row that were handed on.
+    /// Bytes of the row that were passed on.
     pub fn done_bytes(&self) -> u64 {
         self.received.saturating_mul(self.units.bytes).min(self.row_bytes)
     }
@@ -65,12 +68,12 @@ impl StreamRequest {
         self.row_bytes
     }
 
-    /// Whether all is there.
+    /// Whether all units were read.
     pub fn is_done(&self) -> bool {
         self.received == self.units.count
     }
 
-    /// Bytes of the next thing to come.
+    /// Size in bytes of what arrives next: the head of the response, then a unit; `None` at the end.
     fn due(&self) -> Option<usize> {
         let bytes = match (self.head_seen, self.is_done()) {
             (false, _) => return Some(stream::ANSWER_HEAD_BYTES),
@@ -82,10 +85,11 @@ impl StreamRequest {
 }
 
 impl Session {
-    /// What a row consists of when it is streamed.
+    /// The units of a row that is streamed.
     ///
     /// # Errors
-    /// [`ClientError::CannotStream`] for a scheme without units, and for rows that are not records of their own.
+    /// [`ClientError::CannotStream`] for a scheme without units, and for rows that share a record
+    /// or span several.
     pub fn stream_units(&self) -> Result<UnitLayout> {
         let cannot = |why| Err(ClientError::CannotStream { why });
         if self.servers() > 1 {
@@ -106,11 +110,12 @@ impl Session {
         Ok(units(&self.agreed.params)?)
     }
 
-    /// Asks for a row, to be read while it comes. The request has one size, and asks for every unit, whichever row
-    /// it is; also for a row past the end, which is an error once all units are there.
+    /// Makes a query for a row that is read while it arrives. The request has one size, and asks
+    /// for every unit, whichever row it is; even for a row past the end, whose error is reported
+    /// once all units have arrived.
     ///
     /// # Errors
-    /// As [`Session::stream_units`] and [`Session::ask`]. Nothing was sent then.
+    /// As for [`Session::stream_units`] and [`Session::query`]. Nothing was sent then.
     pub fn stream(&mut self, row: u64, rng: &mut dyn CryptoRng) -> Result<StreamRequest> {
         let units = self.stream_units()?;
         let records = self.packing().records_of(row);
@@ -142,11 +147,12 @@ impl Session {
         })
     }
 
-    /// Makes a stream that broke off ask for what has not come: the same query, bit for bit, under the session's
-    /// present id.
+    /// Makes an interrupted stream request the units that are missing: with the same query, bit for
+    /// bit, under the session's current id.
     ///
     /// # Errors
-    /// [`Misuse::ForeignValue`] for a stream of another epoch: its units are not of this one's rows.
+    /// [`Misuse::ForeignValue`] for a stream of another epoch, whose units are not of this epoch's
+    /// rows.
     pub fn resume(&self, streaming: &mut StreamRequest) -> Result<()> {
         if streaming.pin != self.agreed.pin(0) {
             return Err(Error::from(Misuse::ForeignValue("stream")).into());
@@ -165,15 +171,17 @@ impl Session {
         Request::post(path, stream::encode(&head, query), head.answer_bytes(units))
     }
 
-    /// Takes the next bytes of a successful response, however many, and hands on what of the row is complete.
+    /// Takes the next bytes of a successful response, however many, and passes on what is complete
+    /// of the row.
     ///
-    /// An answer that cannot be read ([`Error::Unreadable`]) is the caller's to know and nobody else's. To hang up
-    /// over it would tell the server which unit it was; so what follows is taken like any other, handed on no more,
-    /// and the error comes with the last unit. Of a row that there is not, nothing is handed on at all.
+    /// Only the caller may know that an answer cannot be read ([`Error::Unreadable`]). To close the
+    /// connection at that moment would reveal the unit to the server; so the rest is read like any
+    /// other, passed on no more, and the error is reported with the last unit. Of a row that does
+    /// not exist, nothing is passed on.
     ///
     /// # Errors
-    /// [`ClientError::Frame`] and [`Error::Peer`] for bytes that are no answer; [`Error::Unreadable`];
-    /// [`Misuse::IndexPastEnd`]; what `out` gives.
+    /// [`ClientError::Frame`] and [`Error::Peer`] for bytes that are no answer;
+    /// [`Error::Unreadable`]; [`Misuse::IndexPastEnd`]; the error of `out`.
     pub fn take(
         &mut self,
         streaming: &mut StreamRequest,
@@ -228,7 +236,7 @@ impl Session {
                     proof.path.extend(unit.bytes().iter().skip(before).take(path));
                 }
                 if streaming.failed.is_none() {
-                    // Padding after the row is not handed on; a unit of nothing else still counts.
+                    // Padding after the row is not passed on; a unit of padding alone still counts.
                     out(unit.bytes().get(..kept).expect_or_default("it is no more than the unit has"))?;
                 }
             }
@@ -246,7 +254,7 @@ impl Session {
         }
     }
 
-    /// The error that a response to a stream's request stands for, if it is a refusal.
+    /// The error that a response to a stream request stands for, if it is a refusal.
     ///
     /// # Errors
     /// [`ClientError::EpochChanged`] if the table has moved on; [`ClientError::Refused`].
@@ -255,7 +263,7 @@ impl Session {
     }
 }
 
-/// Nothing that could tell what is asked.
+/// Shows nothing of the requested row.
 impl fmt::Debug for StreamRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Streaming({} of {} units of epoch {})", self.received, self.units.count, self.pin.epoch)

@@ -1,24 +1,24 @@
-//! A preparation that was under way, perhaps in another process.
+//! A preparation that was begun earlier, perhaps by another process.
 
 use super::epoch_agreement::VerifiedTable;
 use crate::{ClientError, Result};
 use sotto_catalog::Hex32;
 use sotto_core::{AnyPrepare, Epoch, ParamsDigest};
 
-/// A preparation that was under way, and what it was made of.
+/// A half-done preparation, and the version of the rows that it is made from.
 pub struct SavedPreparation {
-    /// The epoch of the table.
+    /// Epoch of the rows.
     pub epoch: Epoch,
-    /// The digest of its parameters.
+    /// Digest of the parameters.
     pub params: ParamsDigest,
-    /// The digest of its rows.
+    /// Digest of the rows.
     pub rows: Hex32,
-    /// The preparation, as [`sotto_core::StateEntry::resume`] gives it.
+    /// The preparation, as [`sotto_core::StateEntry::resume`] returns it.
     pub prepare: Box<dyn AnyPrepare>,
 }
 
 impl SavedPreparation {
-    /// The preparation, if the catalog is that of its rows.
+    /// The preparation, if its rows are those of the catalog.
     pub(super) fn prepare(self, agreed: &VerifiedTable) -> Result<Box<dyn AnyPrepare>> {
         let same = agreed.catalog.digest_of_rows() == Some(self.rows);
         if !same || agreed.pin(0).digest != self.params {

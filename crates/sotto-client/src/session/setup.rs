@@ -1,7 +1,7 @@
 //! From a table's name to a session, step by step: catalogs, artifacts, keys.
 //!
-//! Every step is on bytes that are the same for every client, keys excepted, so nothing here depends on
-//! what will be asked.
+//! Every step reads bytes that are the same for every client, except keys, so nothing here depends
+//! on later lookups.
 
 mod accept_catalog;
 #[cfg(feature = "cache")]
@@ -25,35 +25,37 @@ use sotto_catalog::{Catalog, Hex32};
 use sotto_core::{AnyCheckpoint, AnyClient, CryptoRng, Error, ExpectOrDefault, Misuse, ParamsDigest};
 use sotto_wire::SessionId;
 
-/// A table being opened.
+/// A table that is being opened.
 ///
-/// After an error the same step can be tried again, with other bytes; after one that cannot be mended so,
-/// [`SessionSetup::next`] starts from the catalog.
+/// After an error the same step can be repeated with other bytes. If that cannot help,
+/// [`SessionSetup::next`] starts again from the catalog.
 pub struct SessionSetup {
     config: SetupConfig,
-    /// The parameters of which the caller has a client already that is good at any epoch.
+    /// Parameters for which the caller already has a client that is good at any epoch.
     lasting: Option<ParamsDigest>,
     resuming: Option<SavedPreparation>,
     agreed: Option<VerifiedTable>,
-    /// What the client's keys are drawn from, if it has any.
+    /// Seed of the client's keys, if it has any.
     seed: Option<KeySeed>,
     stage: SetupStage,
-    /// What fetches the tree that rows are verified by, if there is one. It comes before all else that the catalog calls for.
+    /// Download of the tree that rows are verified with, if there is one. It precedes everything
+    /// else that the catalog requires.
     tree: Option<Box<ArtifactDownload<TreeDownload>>>,
-    /// What time it is, in seconds since 1970, if somebody said.
+    /// The current time in seconds since 1970, if the caller has set it.
     now: Option<u64>,
-    /// What a delta made, until someone takes it.
+    /// Digest and bytes of an artifact that a delta produced, until [`SessionSetup::take_patched`]
+    /// takes it.
     patched: Option<(Hex32, Vec<u8>)>,
 }
 
 enum SetupStage {
     Catalog(EpochAgreement),
-    /// A catalog that all servers show, of which it is asked whether its publisher shows it to everybody.
+    /// A catalog that all servers show, and the check whether its publisher shows it to everybody.
     Witness(Box<(LogCheck, VerifiedTable)>),
     Gather(Box<ArtifactDownload>),
-    /// Keys, and the sessions that servers have given for them so far.
+    /// A client with keys, and the session ids that servers have returned so far.
     Keys(Box<dyn AnyClient>, Vec<SessionId>),
-    /// The caller's session goes on.
+    /// The caller's session continues.
     Reused,
     Ready(Box<dyn AnyClient>, Vec<SessionId>),
 }
@@ -65,7 +67,7 @@ impl Default for SetupStage {
 }
 
 impl SessionSetup {
-    /// Starts.
+    /// Starts to open a table.
     pub fn new(config: SetupConfig) -> Self {
         SessionSetup {
             config,
@@ -80,42 +82,45 @@ impl SessionSetup {
         }
     }
 
-    /// Starts, for someone who has a session of an earlier epoch. If its keys are as good for this one, the opening
-    /// ends with the catalog: [`SessionSetup::is_continued`], and then [`Session::advance_to`] instead of
+    /// Starts to open the current epoch for a caller that has a session of an earlier one. If the
+    /// session's keys are good for this epoch too, the setup ends with the catalog:
+    /// [`SessionSetup::is_continued`] is then true, and [`Session::advance_to`] takes the place of
     /// [`SessionSetup::finish`].
     pub fn after_session(config: SetupConfig, session: &Session) -> Self {
         SessionSetup { lasting: session.reusable_params(), ..SessionSetup::new(config) }
     }
 
-    /// Goes on with a preparation that another opening began, perhaps in another process: at its epoch, from the chunk of
-    /// the rows on that it had come to.
+    /// Continues a preparation that another setup began, perhaps in another process: at its epoch,
+    /// from the chunk of the rows that it had reached.
     ///
-    /// If that epoch is over, or is not what it was, [`SessionSetup::feed`] gives [`ClientError::EpochChanged`], and the
-    /// preparation is of no use any more. What was there before cannot be hashed again, so the rows are
-    /// checked chunk by chunk only; the digest of each chunk is in the signed catalog.
+    /// If that epoch is no longer served, or has changed, [`SessionSetup::feed`] returns
+    /// [`ClientError::EpochChanged`], and the preparation is useless. Earlier bytes cannot be
+    /// hashed again, so the rows are verified chunk by chunk only; the digest of each chunk is in
+    /// the signed catalog.
     pub fn resuming(config: SetupConfig, resuming: SavedPreparation) -> Self {
         let stage = SetupStage::Catalog(EpochAgreement::at(resuming.epoch));
         SessionSetup { resuming: Some(resuming), stage, ..SessionSetup::new(config) }
     }
 
-    /// Says what time it is, in seconds since 1970. Without that no catalog is too old, and none has witnesses.
+    /// Sets the current time, in seconds since 1970. Without it no catalog has expired, and none
+    /// has witnesses.
     #[must_use]
     pub fn at(mut self, now: u64) -> Self {
         self.set_time(now);
         self
     }
 
-    /// The same, for an opening that takes a while.
+    /// Updates the current time, in seconds since 1970, during a setup that takes a while.
     pub fn set_time(&mut self, now: u64) {
         self.now = Some(now);
     }
 
-    /// Whether the session this opening comes after goes on, keys and all.
+    /// Whether the session that this setup was started with continues, with its keys.
     pub fn is_continued(&self) -> bool {
         matches!(self.stage, SetupStage::Reused)
     }
 
-    /// What to do next. Asking twice changes nothing.
+    /// The next step. Calling this twice changes nothing.
     pub fn next(&self) -> Action {
         if let Some(tree) = &self.tree {
             return tree.next();
@@ -138,10 +143,10 @@ impl SessionSetup {
         }
     }
 
-    /// Takes the response to what [`SessionSetup::next`] said to send.
+    /// Takes the response to the request of [`SessionSetup::next`].
     ///
     /// # Errors
-    /// [`ClientError`]: a refusal, or bytes that are not what was asked for.
+    /// [`ClientError`] for a refusal, or for bytes that are not the requested ones.
     pub fn feed(&mut self, response: &Response, rng: &mut dyn CryptoRng) -> Result<()> {
         let epoch = self.agreed.as_ref().map(|agreed| agreed.catalog.epoch);
         if let Some(tree) = &mut self.tree {
@@ -195,7 +200,7 @@ impl SessionSetup {
         }
     }
 
-    /// Begins a client of its own.
+    /// Begins to prepare a new client.
     fn begin(&mut self, rng: &mut dyn CryptoRng) -> Result<()> {
         let agreed = self.agreed.as_ref().ok_or_else(out_of_order)?;
         self.seed = agreed.draws_keys().then(|| KeySeed::draw(rng));
@@ -208,11 +213,11 @@ impl SessionSetup {
         self.advance()
     }
 
-    /// Goes on with keys that servers have, instead of registering others. Gives whether they fit the table; if not, nothing
-    /// has changed.
+    /// Uses keys that servers already have, instead of registering others. Returns whether they fit
+    /// the table; if not, nothing has changed.
     ///
     /// # Errors
-    /// [`Misuse::Rule`] before the catalog, and once keys were registered.
+    /// [`Misuse::Rule`] before the catalog has arrived, and once keys were registered.
     pub fn reuse(&mut self, registered: &RegisteredKeys) -> Result<bool> {
         let is_early = match &self.stage {
             SetupStage::Catalog(_) => true,
@@ -226,7 +231,8 @@ impl SessionSetup {
         Ok(true)
     }
 
-    /// What will be wanted after what [`Action::FetchRange`] wants, for whoever fetches it while the other is still being taken.
+    /// The range that will be fetched after the one in [`Action::Fetch`], for callers that fetch it
+    /// while the other one is still being absorbed.
     pub fn ahead(&self) -> Option<FetchRange> {
         match &self.stage {
             _ if self.tree.is_some() => None,
@@ -235,7 +241,8 @@ impl SessionSetup {
         }
     }
 
-    /// What writes the preparation down half done, where the scheme can, for [`SessionSetup::resuming`].
+    /// Access to the half-done preparation for saving, if the scheme can save it; see
+    /// [`SessionSetup::resuming`].
     pub fn checkpoint(&self) -> Option<&dyn AnyCheckpoint> {
         match &self.stage {
             SetupStage::Gather(gathering) => gathering.checkpoint(),
@@ -243,11 +250,12 @@ impl SessionSetup {
         }
     }
 
-    /// Takes held bytes for what [`Action::FetchRange`] wants: its first bytes, or all of them. Gives how many
-    /// were right; the rest is damaged, or not a whole chunk, and has to be fetched.
+    /// Takes cached bytes for the range in [`Action::Fetch`]: its first bytes, or all of them.
+    /// Returns how many were valid; the rest is damaged, or an incomplete chunk, and has to be
+    /// fetched.
     ///
     /// # Errors
-    /// Only what ends the opening; damaged bytes are not an error.
+    /// Only errors that end the setup; damaged bytes are no error.
     pub fn offer_cached(&mut self, held: &[u8]) -> Result<usize> {
         if let Some(tree) = &mut self.tree {
             let taken = tree.offer(held)?;
@@ -258,10 +266,10 @@ impl SessionSetup {
         self.after(taken)
     }
 
-    /// Answers [`Action::LoadCached`].
+    /// Answers [`Action::Recall`] with the cached artifact of the older epoch, if there is one.
     ///
     /// # Errors
-    /// [`Misuse::Rule`] if nothing was to be recalled.
+    /// [`Misuse::Rule`] if no artifact was requested.
     pub fn cached_artifact(&mut self, held: Option<Vec<u8>>) -> Result<()> {
         if let Some(tree) = &mut self.tree {
             tree.recalled(held)?;
@@ -272,18 +280,18 @@ impl SessionSetup {
         self.advance()
     }
 
-    /// The bytes a delta has just made, for whoever keeps artifacts: the first so many of the artifact with
-    /// this digest, checked.
+    /// The bytes that a delta has just produced, for callers that cache artifacts: a verified
+    /// prefix of the artifact with this digest.
     pub fn take_patched(&mut self) -> Option<(Hex32, Vec<u8>)> {
         self.patched.take()
     }
 
-    /// The catalog, once it is believed, and every server shows the same.
+    /// The catalog, once it is verified and every server shows the same.
     pub fn catalog(&self) -> Option<&Catalog> {
         self.agreed.as_ref().map(|agreed| &agreed.catalog)
     }
 
-    /// The session.
+    /// Ends the setup and returns the session.
     ///
     /// # Errors
     /// [`Misuse::Rule`] before [`Action::Ready`].
@@ -296,16 +304,18 @@ impl SessionSetup {
         }
     }
 
-    /// How a client of an earlier epoch comes to this one by rows deltas, once the catalog is there.
+    /// The delta chain from a client's state of an earlier epoch to this epoch, once the catalog
+    /// has arrived.
     ///
     /// # Errors
-    /// [`ClientError::NoDeltaChain`] if its parameters or its publisher are others; [`Misuse::Rule`] before the catalog.
+    /// [`ClientError::NoDeltaChain`] if its parameters or its publisher differ; [`Misuse::Rule`]
+    /// before the catalog has arrived.
     pub fn delta_chain(&self, basis: StateVersion) -> Result<DeltaChain> {
         let agreed = self.agreed.clone().filter(|_| self.tree.is_none()).ok_or_else(out_of_order)?;
         DeltaChain::new(self.config.clone(), basis, agreed)
     }
 
-    /// What the session with these lasting parameters goes on with.
+    /// The table that the session with these reusable parameters continues with.
     pub(super) fn continued(self, lasting: Option<ParamsDigest>) -> Result<VerifiedTable> {
         match (self.stage, self.agreed.filter(|_| self.tree.is_none())) {
             (SetupStage::Reused, Some(agreed)) if lasting == Some(agreed.pin(0).digest) => Ok(agreed),
@@ -313,7 +323,7 @@ impl SessionSetup {
         }
     }
 
-    /// Goes on after bytes were taken, or starts over if the preparation is spoiled.
+    /// Advances after bytes were taken, or starts over if the preparation is spoiled.
     fn after<T>(&mut self, taken: Result<T>) -> Result<T> {
         if matches!(&self.stage, SetupStage::Gather(gathering) if gathering.spoiled) {
             self.stage = SetupStage::default();
@@ -323,7 +333,7 @@ impl SessionSetup {
         Ok(taken)
     }
 
-    /// Leaves the artifacts behind once all are there.
+    /// Advances past the artifacts once all of them are absorbed.
     fn advance(&mut self) -> Result<()> {
         let SetupStage::Gather(gathering) = &mut self.stage else { return Ok(()) };
         self.patched = gathering.patched.take().or(self.patched.take());
@@ -337,7 +347,7 @@ impl SessionSetup {
         self.settle_on(client)
     }
 
-    /// Goes on to what a client needs besides artifacts.
+    /// Advances to what a client needs besides artifacts: keys, or nothing.
     fn settle_on(&mut self, client: Box<dyn AnyClient>) -> Result<()> {
         let Some(agreed) = &self.agreed else { return Err(out_of_order()) };
         self.stage = match agreed.sizes().keys_bytes {

@@ -1,11 +1,13 @@
-//! Whose catalog is believed.
+//! Which catalogs are accepted.
 //!
-//! PIR hides what is asked, not whether the answer is true. What stands between a client and a made-up
-//! table is the publisher's signature, and the signature is worth what the knowledge of the key is worth.
+//! PIR hides what is looked up, not whether the answer is true. The publisher's signature is what
+//! protects a client from a made-up table, and it is worth as much as the client's knowledge of the
+//! key.
 //!
-//! What a client has seen of a table, or of a stack, is one high-water mark: the newest epoch, the digest of its catalog, and the
-//! chain of keys that led there. A key of the chain that is not its end signs nothing any more, whoever pins it, and no key
-//! brings back an epoch below the mark. Only `TableBuilder::forget` takes the mark back.
+//! What a client has seen of a table or a stack is one high-water mark: the newest epoch, the
+//! digest of its catalog, and the chain of keys that led to it. Every key of the chain but the last
+//! is no longer valid, even if a caller pins it, and no key brings back an epoch below the mark.
+//! Only `TableBuilder::forget` removes the mark.
 
 use crate::{ClientError, Result};
 use serde::{Deserialize, Serialize};
@@ -14,47 +16,48 @@ use sotto_catalog::succession::Statement;
 use sotto_catalog::{CatalogError, Document, Hex32, PublicKey, SignerChange, TableName};
 use sotto_core::Epoch;
 
-/// Why the catalog's key is believed.
+/// Why the key of the catalog is trusted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Trust {
-    /// The caller named the key.
+    /// The caller pinned the key.
     Pinned,
-    /// It is the key seen before.
+    /// The key is the one seen before.
     Remembered,
-    /// It is the first key seen. Whoever answered first could have made it up.
+    /// The key is the first one seen. Whoever answered first could have made it up.
     FirstUse,
 }
 
-/// The newest catalog that a client has seen of a table or a stack, and the keys that led there.
+/// The newest catalog that a client has seen of a table or a stack, and the keys that led to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KnownSigner {
-    /// Keys that signed before, oldest first: each named the next one.
+    /// Keys that signed earlier epochs, oldest first: each named the next one.
     pub retired: Vec<RetiredKey>,
-    /// The key that signs now.
+    /// Key that signs now.
     pub key: PublicKey,
-    /// The newest epoch seen.
+    /// Newest epoch seen.
     pub epoch: Epoch,
-    /// The digest of that epoch's catalog, if it is known: there is only one.
+    /// Digest of the catalog of that epoch, if it is known. There is only one.
     pub catalog: Option<Hex32>,
 }
 
-/// A key that has named another one in its place.
+/// A key that has named its successor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RetiredKey {
-    /// The key.
+    /// The retired key.
     pub key: Hex32,
-    /// The epoch from which on it signs nothing.
+    /// Epoch from which on the key is no longer valid.
     pub until_epoch: Epoch,
 }
 
 impl KnownSigner {
-    /// The key, if it was replaced.
+    /// The entry of a key that was replaced.
     fn retired(&self, key: &PublicKey) -> Option<&RetiredKey> {
         self.retired.iter().find(|retired| retired.key == key.0)
     }
 
-    /// Goes on to what was seen later. Gives whether it is later, or at least not what was known.
+    /// Advances to what was seen later. Returns `false` if `later` is older than what is known,
+    /// which then stays.
     ///
     /// # Errors
     /// [`CatalogError::WrongKey`] for a key that nothing leads to; [`ClientError::Rollback`] for an older epoch under the
@@ -86,33 +89,34 @@ impl KnownSigner {
     }
 }
 
-/// What a catalog or a stack is judged by.
+/// The conditions that a catalog or a stack has to meet.
 pub(crate) struct Judge<'a> {
-    /// What was asked for.
+    /// Name that was requested.
     pub(crate) name: &'a TableName,
     pub(crate) pin: Option<&'a PublicKey>,
     pub(crate) snapshot: Option<&'a Hex32>,
     pub(crate) known: Option<&'a KnownSigner>,
-    /// The epoch that was asked for by its number, if one was: whoever does so knows that there are newer ones.
+    /// Epoch that was requested by its number, if one was: such a caller knows that there may be
+    /// newer ones.
     pub(crate) asked: Option<Epoch>,
 }
 
-/// A catalog or a stack that is believed, and whose it is.
+/// A catalog or a stack that was verified, and its signer.
 pub(crate) struct VerifiedCatalog<D> {
     pub(crate) document: D,
     pub(crate) key: PublicKey,
     pub(crate) trust: Trust,
-    /// How the key came to be believed, if another one was known.
+    /// How the key came to be trusted, if another one was known.
     pub(crate) change: Option<SignerChange>,
     /// What is known from now on.
     pub(crate) known: KnownSigner,
 }
 
 impl Judge<'_> {
-    /// Verifies what a server showed.
+    /// Verifies a document that a server showed.
     ///
     /// # Errors
-    /// [`ClientError`] if it is not to be believed.
+    /// [`ClientError`] if the document is not to be trusted.
     pub(crate) fn verify<D: Document>(&self, signed: &SignedDocument<D>) -> Result<VerifiedCatalog<D>> {
         let key = signed.public_key();
         let retired = self.known.and_then(|known| known.retired(&key));
@@ -141,7 +145,8 @@ impl Judge<'_> {
         Ok(VerifiedCatalog { document, key, trust, change, known })
     }
 
-    /// Holds a document whose signature is good against what is known, and gives what is known then.
+    /// Compares a document with a valid signature with what is known, and returns what is known
+    /// then.
     fn compare<D: Document>(
         &self,
         known: &KnownSigner,
@@ -149,7 +154,7 @@ impl Judge<'_> {
         document: &D,
     ) -> Result<KnownSigner> {
         let (key, epoch) = (signed.public_key(), document.epoch());
-        // Whoever names a snapshot by its digest may mean one before the newest.
+        // A caller that names a snapshot by its digest may mean one before the newest.
         let is_meant =
             self.snapshot.is_some_and(|meant| document.digest().is_ok_and(|digest| digest == *meant));
         let is_asked = self.asked == Some(epoch);
@@ -162,7 +167,7 @@ impl Judge<'_> {
                 }
             };
         }
-        // A pin is the caller's word, and yet no statement leads from what was seen to it.
+        // The caller pins the key, but no statement leads to it from the known key.
         let other = || ClientError::OtherSigner { known: known.key, found: key };
         let path = signed.path(document, &known.key)?.ok_or_else(other)?;
         if epoch < known.epoch {
@@ -177,7 +182,7 @@ impl Judge<'_> {
     }
 }
 
-/// What a document shows, to whoever knows nothing else.
+/// What a document shows to a client without earlier knowledge.
 fn seen<D: Document>(document: &D, key: PublicKey, path: &[Statement]) -> Result<KnownSigner> {
     let retired = path.iter().map(|said| RetiredKey { key: said.from, until_epoch: said.from_epoch });
     let (epoch, catalog) = (document.epoch(), Some(document.digest()?));

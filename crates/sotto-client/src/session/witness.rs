@@ -1,16 +1,18 @@
-//! Witnesses: whether a catalog is in its publisher's log, and who has seen that log grow.
+//! Witnesses: whether a catalog is in its publisher's log, and who has witnessed that log.
 //!
-//! A publisher can sign one catalog for everybody and another one for somebody. Whoever asks for witnesses takes only a catalog
-//! that is in the publisher's log, under a checkpoint that so many of them cosigned a short while ago; and that log goes on from
-//! the one that was seen before, at whichever server. It reads the log's entries too: two of one table and epoch are two catalogs
-//! that the publisher shows different people. What is fetched for this depends on the catalog, the time and what was seen of the
-//! log before, and on nothing that is looked up.
+//! A publisher can sign one catalog for everybody and another one for a single client. A client
+//! that requires witnesses accepts only a catalog that is in the publisher's log, under a
+//! checkpoint that enough witnesses cosigned recently; and that log must extend the one seen
+//! before, at whichever server. The client also reads the log's entries: two of one table and epoch
+//! mean that the publisher shows two catalogs to different clients. What is fetched for this
+//! depends on the catalog, the time and what was seen of the log before, and not on what is looked
+//! up.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
-//! | `log_check` | one catalog: its proof, the cosignatures, the log before, the entries of its name |
-//! | `disabled` | a build that cannot check (feature `witness`) |
-//! | `log_memory` | what was seen of logs: shared by all openings of one table |
+//! | `log_check` | the check of one catalog: its proof, cosignatures, consistency, entries of its name |
+//! | `disabled` | a build without witnesses (feature `witness`) |
+//! | `log_memory` | what was seen of logs, shared by all setups of one table |
 
 #[cfg(feature = "witness")]
 mod log_check;
@@ -26,32 +28,32 @@ use sotto_catalog::PublicKey;
 use sotto_tlog::WitnessKey;
 use std::time::Duration;
 
-/// How old a cosignature may be unless somebody says otherwise.
+/// Default maximum age of a cosignature.
 pub const DEFAULT_MAX_AGE: Duration = Duration::from_secs(24 * 3600);
 
-/// How far a witness's clock may be ahead of ours.
+/// Maximum by which a witness's clock may be ahead of the client's.
 #[cfg(feature = "witness")]
 pub(crate) const MAX_CLOCK_SKEW: Duration = Duration::from_secs(5 * 60);
 
-/// Whose word is wanted about a publisher's log.
+/// The witnesses that are required for a publisher's log.
 #[derive(Debug, Clone)]
 pub struct Witnesses {
-    /// The witnesses.
+    /// Keys of the witnesses.
     pub keys: Vec<WitnessKey>,
-    /// How many of them have to have cosigned.
+    /// Number of them that have to have cosigned.
     pub needed: usize,
-    /// How long ago at most.
+    /// Maximum age of a cosignature.
     pub age: Duration,
 }
 
 impl Witnesses {
-    /// All of these, within a day.
+    /// Requires all of these witnesses, within a day.
     pub fn all(keys: Vec<WitnessKey>) -> Self {
         Witnesses { needed: keys.len(), keys, age: DEFAULT_MAX_AGE }
     }
 }
 
-/// Why a catalog was refused for want of witnesses.
+/// Why a catalog was refused by the check of its log.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum WitnessError {
@@ -60,15 +62,16 @@ pub enum WitnessError {
         "{what} is in no log of its publisher that the server has: it may have been made for this client alone"
     )]
     NotLogged {
-        /// Which table, or stack, and which epoch.
+        /// Name and epoch of the table or stack.
         what: String,
     },
-    /// The proof does not lead from the catalog to the checkpoint, or the checkpoint is not the publisher's.
+    /// The proof does not lead from the catalog to the checkpoint, or the checkpoint is not the
+    /// publisher's.
     #[error("the proof that {what} is in its publisher's log does not hold: {why}")]
     Proof {
-        /// Which table, or stack, and which epoch.
+        /// Name and epoch of the table or stack.
         what: String,
-        /// What is wrong with it.
+        /// What is wrong with the proof.
         why: String,
     },
     /// Too few witnesses have cosigned, or too long ago.
@@ -77,76 +80,76 @@ pub enum WitnessError {
         stale.map(|age| format!(": the last word of another is {} hours old", age / 3600)).unwrap_or_default()
     )]
     NotWitnessed {
-        /// Which table, or stack, and which epoch.
+        /// Name and epoch of the table or stack.
         what: String,
-        /// How many are wanted.
+        /// Number of required cosignatures.
         needed: usize,
-        /// How many have.
+        /// Number of recent cosignatures.
         fresh: usize,
-        /// How old the newest cosignature is that is too old, in seconds, if there is one.
+        /// Age of the newest cosignature that is too old, in seconds, if there is one.
         stale: Option<u64>,
-        /// Whether there are as many cosignatures as are wanted, if age did not count.
+        /// Whether there would be enough cosignatures if their age did not count.
         is_old: bool,
     },
-    /// Two logs under one key.
+    /// The publisher's key has signed two logs, neither of which extends the other.
     #[error(
         "the log of the table's publisher does not go on from what was seen of it: its first {size} entries are others{}",
         kept.as_ref().map(|kept| format!(" ({kept})")).unwrap_or_default()
     )]
     Fork {
-        /// Whose log it is.
+        /// Publisher of the log.
         publisher: PublicKey,
-        /// Entries of the shorter one.
+        /// Entries of the shorter log.
         size: u64,
-        /// The checkpoint that was not expected, signed as it came.
+        /// The unexpected checkpoint, with its signatures.
         found: String,
-        /// Where both are kept, if there is a cache.
+        /// Paths of both checkpoints, if there is a cache.
         kept: Option<String>,
     },
-    /// Two entries of a log that contradict each other.
+    /// Two entries of a log contradict each other.
     #[error("the log that {what} is in contradicts itself: {why}")]
     Conflict {
-        /// Which table, or stack, and which epoch.
+        /// Name and epoch of the table or stack.
         what: String,
-        /// Which entry contradicts which.
+        /// Which entries contradict each other, and how.
         why: String,
     },
-    /// The log's files do not show whether it goes on from what was seen.
+    /// The log's files do not show whether it extends the one seen before.
     #[error("the server does not show that the publisher's log goes on from what was seen of it: {why}")]
     Unfollowed {
         /// What is missing or wrong.
         why: String,
     },
-    /// What was seen of the log is damaged.
+    /// The stored memory of the log is damaged.
     #[error("what was kept of the publisher's log cannot be read: {why}")]
     Kept {
         /// What is wrong with it.
         why: String,
     },
-    /// More are needed than were given.
+    /// More witnesses are required than were named.
     #[error("{needed} witnesses are needed, and {given} were given")]
     Count {
-        /// How many are needed.
+        /// Number of required witnesses.
         needed: usize,
-        /// How many keys there are.
+        /// Number of named witnesses.
         given: usize,
     },
-    /// None is needed, which asks for nothing.
+    /// No witness is required, although some are named.
     #[error("the number of witnesses that are needed is 0, and {given} were given")]
     NoneNeeded {
-        /// How many keys there are.
+        /// Number of named witnesses.
         given: usize,
     },
-    /// Whoever opens the table says no time, and cosignatures have one.
+    /// The caller has not set the time, which cosignatures are compared with.
     #[error("the age of cosignatures cannot be told without a clock")]
     NoClock,
-    /// The build has no witnesses (feature `witness`).
+    /// The build does not include witnesses (feature `witness`).
     #[error("this build cannot ask witnesses")]
     NotBuilt,
 }
 
 impl WitnessError {
-    /// A stable name for programs.
+    /// A stable name of this error, for programs.
     pub fn code(&self) -> &'static str {
         match self {
             WitnessError::NotLogged { .. } => "not-logged",
@@ -163,7 +166,7 @@ impl WitnessError {
         }
     }
 
-    /// What to do.
+    /// What to do about this error.
     pub fn fix(&self) -> &'static str {
         match self {
             WitnessError::NotLogged { .. } => {

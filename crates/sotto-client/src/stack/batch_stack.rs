@@ -1,9 +1,10 @@
-//! Several rows, or values of several keys, in rounds that look alike.
+//! Lookups of several rows, or of the values of several keys, in rounds that look alike.
 //!
-//! Every table of the stack is asked in each round, as often as its batch code says, whatever is wanted and how much of it; what
-//! is wanted twice in a round is fetched once. What a round has no room for comes in further rounds, whose number is seen. If a
-//! code has no place for all of a round at once ([`Error::Unserved`]), that is known when all answers are there, and what was
-//! sent does not show it.
+//! Every table of the stack is queried in each round, as often as its batch code says, whatever the
+//! lookups are and however many; equal lookups of a round are fetched once. Lookups that do not fit
+//! into a round are made in further rounds, whose number servers see. If a code has no place for
+//! all lookups of a round at once ([`Error::ServerUnavailable`]), the error is reported when all
+//! answers have arrived, and what was sent does not show it.
 
 use super::Stack;
 use crate::lookup::{self, Lookup, LookupResult, ResolvedLookups};
@@ -22,29 +23,30 @@ pub struct BatchStack {
 }
 
 impl BatchStack {
-    /// What a stack's layers say of it.
+    /// Reads the batch code from a stack's layers.
     ///
     /// # Errors
-    /// [`CatalogError::UnknownLayer`] if it is no batch code's, and those of [`BatchAccess::of`].
+    /// [`CatalogError::UnknownLayer`] if the layer is not that of a batch code; the errors of
+    /// [`BatchAccess::of`].
     pub fn new(stack: Stack) -> Result<Self> {
         let layers = layers(&stack)?;
         Ok(BatchStack { stack, layers })
     }
 
-    /// The stack underneath.
+    /// The stack below.
     pub fn stack(&self) -> &Stack {
         &self.stack
     }
 
-    /// What is asked of it.
+    /// The layers that the lookups go through.
     pub fn layers(&self) -> &BatchAccess {
         &self.layers
     }
 
-    /// Looks up rows by their numbers; their values in the same order.
+    /// Looks up rows by their index; returns their values in the same order.
     ///
     /// # Errors
-    /// As [`Self::get_all`].
+    /// As for [`Self::get_all`].
     pub fn get_many(&mut self, rows: &[u64]) -> Result<Vec<Vec<u8>>> {
         let wishes: Vec<_> = rows.iter().copied().map(Lookup::Row).collect();
         let granted = self.get_all(&wishes)?;
@@ -52,10 +54,11 @@ impl BatchStack {
         granted.into_iter().map(|granted| Ok(granted.value.ok_or_else(rule)?)).collect()
     }
 
-    /// Looks up the values of keys; `None` for those that the table does not have. The server sees no difference.
+    /// Looks up the values of keys; `None` for keys that the table does not have. The server cannot
+    /// tell the two apart.
     ///
     /// # Errors
-    /// As [`Self::get_all`]; [`CatalogError::NoSuchRow`] if the tables are not asked by key.
+    /// As for [`Self::get_all`]; [`CatalogError::NoSuchRow`] if the tables are not queried by key.
     pub fn find_many(&mut self, keys: &[impl AsRef<str>]) -> Result<Vec<Option<Vec<u8>>>> {
         if matches!(self.layers, BatchAccess::Rows { .. }) {
             return Err(lookup::by_row().into());
@@ -64,24 +67,27 @@ impl BatchStack {
         Ok(self.get_all(&wishes)?.into_iter().map(|granted| granted.value).collect())
     }
 
-    /// Looks up rows, bits and keys; what came of each, in the same order. They come in rounds of as many as the stack is made
-    /// for ([`BatchAccess::most`]), none of which is left out because of what came of another. How many rounds there are is seen;
-    /// how many of a round are wanted is not, nor whether any is: nothing at all takes a round, too.
+    /// Looks up rows, bits and keys; returns their results in the same order. They are made in
+    /// rounds of as many lookups as the stack is designed for ([`BatchAccess::most`]), none of
+    /// which is omitted because of another's result. The servers see the number of rounds, but not
+    /// the number of real lookups in one, which may be zero: an empty list takes a round, too.
     ///
-    /// If the stack has moved on to another epoch, it is opened anew and that round is asked once more. What it cannot grant is
-    /// an error, and all of its tables are asked all the same.
+    /// If the stack has moved on to another epoch, it is opened again and that round is repeated
+    /// once. A lookup that the new epoch cannot serve is an error, and all of its tables are
+    /// queried all the same.
     ///
     /// # Errors
-    /// [`CatalogError::NoSuchRow`] or [`Misuse::IndexPastEnd`] for what the tables cannot have.
-    /// Otherwise as [`Stack::lookup`].
+    /// [`CatalogError::NoSuchRow`] or [`Misuse::IndexPastEnd`] for rows and keys that the tables
+    /// cannot have. Otherwise as for [`Stack::lookup`].
     pub fn get_all(&mut self, wishes: &[Lookup<'_>]) -> Result<Vec<LookupResult>> {
         self.get_each(wishes)?.into_iter().collect()
     }
 
-    /// As [`Self::get_all`], but a wish that cannot be granted spoils no other: it is an error of its own.
+    /// Looks up rows, bits and keys as [`Self::get_all`] does, with an error for each lookup that
+    /// fails instead of one for all.
     ///
     /// # Errors
-    /// As [`Self::get_all`], a row past the end included.
+    /// As for [`Self::get_all`], a row past the end included.
     pub fn get_each(&mut self, wishes: &[Lookup<'_>]) -> Result<Vec<Result<LookupResult>>> {
         self.stack.reset_last();
         let (mut granted, mut failed) = (Vec::with_capacity(wishes.len()), None);
@@ -96,7 +102,7 @@ impl BatchStack {
         }
     }
 
-    /// A round; another one if the stack has moved on.
+    /// Makes one round, and repeats it if the stack has moved on.
     fn settled(&mut self, wishes: &[Lookup<'_>]) -> Result<Vec<Result<LookupResult>>> {
         match self.round(wishes) {
             Err(ClientError::EpochChanged { .. }) => {
@@ -110,8 +116,8 @@ impl BatchStack {
 
     fn round(&mut self, wishes: &[Lookup<'_>]) -> Result<Vec<Result<LookupResult>>> {
         let (rows, most) = (wishes.len(), self.layers.max_batch());
-        // An epoch that has come in between may have less room; how much is wanted is not seen, so that comes to a round for
-        // none.
+        // A new epoch may have a smaller capacity. The number of lookups is hidden, so a round for
+        // none is made then.
         let fitting = if rows > most { &[] } else { wishes };
         let granted = match &self.layers {
             BatchAccess::Rows { kind, code } => {
@@ -125,7 +131,7 @@ impl BatchStack {
                     Lookup::Key(text) => lookup::key(params, text),
                     Lookup::Row(_) | Lookup::Bit(_) => Err(lookup::by_key()),
                 });
-                // A key that is none is asked for as nothing, which is not seen.
+                // An invalid key becomes a dummy lookup, which servers cannot tell from others.
                 let mut asked = Vec::with_capacity(fitting.len());
                 let places: Vec<_> = keys.map(|key: Result<Key, _>| key.map(|key| asked.push(key))).collect();
                 let mut values = self.stack.round(layer, &asked)?.into_iter();
@@ -142,8 +148,8 @@ impl BatchStack {
     }
 }
 
-/// The catalog that the rows of all tables together would have. Any of the tables says what lies in rows; how many
-/// there are, and what they are called, the stack says.
+/// The catalog that one table with all rows would have. The layout of rows is that of any table;
+/// the number of rows and the form of keys come from the stack.
 fn whole(stack: &Stack, kind: &TableKind, code: &BatchCode) -> Result<Catalog> {
     let none = || Error::from(Misuse::Rule("a stack has a table"));
     let one = stack.tables().first().ok_or_else(none)?.catalog();

@@ -1,4 +1,4 @@
-//! Which stack, whom to trust, where to keep things.
+//! Which stack to open, which key to trust, where to store files.
 
 use super::Stack;
 use crate::cache::{Cache, KnownTable};
@@ -20,13 +20,13 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// What a stack without servers is.
+/// Error for a stack without servers.
 const NO_SERVER: Misuse = Misuse::Rule("a stack has a server");
 
 /// Makes transports to the servers of a table, in the order of their roles.
 pub(super) type TransportFactory = Box<dyn FnMut() -> Result<Vec<Box<dyn Transport>>> + Send>;
 
-/// Where the servers are.
+/// How the servers of a stack are reached.
 enum StackEndpoints {
     #[cfg(feature = "http")]
     Urls(HttpEndpoints),
@@ -43,7 +43,7 @@ impl StackEndpoints {
         }
     }
 
-    /// A table of theirs.
+    /// A builder for a table of the stack at these servers.
     fn table(&mut self, name: &str) -> Result<TableBuilder> {
         match self {
             #[cfg(feature = "http")]
@@ -53,14 +53,14 @@ impl StackEndpoints {
     }
 }
 
-/// A stack as it came.
+/// A stack as fetched and verified.
 pub(super) struct FetchedStack {
     pub(super) judged: VerifiedCatalog<Document>,
-    /// With its signature.
+    /// Signed bytes of the stack.
     pub(super) signed: Vec<u8>,
 }
 
-/// A stack about to be opened.
+/// Options for opening a stack.
 #[must_use = "nothing happens before open()"]
 pub struct StackBuilder {
     to: StackEndpoints,
@@ -70,7 +70,7 @@ pub struct StackBuilder {
     asked: WitnessPolicy,
     logs: LogMemory,
     cache_dir: Option<PathBuf>,
-    /// The servers, as the cache calls them.
+    /// Name of the servers in the cache.
     origin: String,
     patience: Duration,
     events: Notifier<TableEvent>,
@@ -107,71 +107,77 @@ impl StackBuilder {
         }
     }
 
-    /// Accepts a stack signed by this key only, and tables likewise. Without it the first key seen is believed and, if there is
-    /// a cache, no other afterwards. The tables must be signed by the same key as the stack.
+    /// Accepts only a stack and tables that are signed by this key. Without a pin the first key
+    /// seen is trusted and, with a cache, no other afterwards. The tables must be signed by the
+    /// same key as the stack.
     pub fn pin(mut self, key: PublicKey) -> Self {
         self.pin = Some(key);
         self
     }
 
-    /// Takes only the stack with this digest ([`Document::digest`]), and its tables as that names them: see
-    /// [`TableBuilder::snapshot`].
+    /// Accepts only the stack with this digest ([`Document::digest`]), and its tables at the epochs
+    /// that it names: see [`TableBuilder::snapshot`].
     pub fn snapshot(mut self, digest: Hex32) -> Self {
         self.snapshot = Some(digest);
         self
     }
 
-    /// Takes only a stack that its publisher shows to everybody: one that is in the publisher's log, under a checkpoint that
-    /// this witness cosigned lately. May be said of several; all of them have to, unless `witnesses_needed` says otherwise.
+    /// Accepts only a stack that its publisher shows to everybody: one that is in the publisher's
+    /// log, under a checkpoint that this witness cosigned recently. Can be called for several
+    /// witnesses; all of them are required, unless [`Self::witnesses_needed`] says otherwise.
     ///
-    /// The stack names its tables' catalogs by digest, so it vouches for them, and they are not looked for one by one. The log
-    /// goes on from the one that was seen before, or it is an error that keeps both
-    /// ([`WitnessError::Fork`](crate::session::WitnessError::Fork)); with a cache, also from process to process.
+    /// The stack names its tables' catalogs by digest, so they are not looked up in the log one by
+    /// one. If the log does not extend the one seen before, the error stores both checkpoints
+    /// ([`WitnessError::Fork`](crate::session::WitnessError::Fork)); with a cache, this holds from
+    /// process to process.
     pub fn witness(mut self, key: WitnessKey) -> Self {
         self.asked.keys.push(key);
         self
     }
 
-    /// How many of the witnesses have to have cosigned: all of them unless said otherwise.
+    /// Number of witnesses that have to have cosigned; by default, all of them.
     pub fn witnesses_needed(mut self, needed: usize) -> Self {
         self.asked.needed = Some(needed);
         self
     }
 
-    /// How long ago they may have cosigned: a day unless said otherwise. A server can keep an old stack alive for so long.
+    /// Maximum age of a cosignature; by default, a day. A server can present an old stack for that
+    /// long.
     pub fn witness_age(mut self, age: Duration) -> Self {
         self.asked.age = Some(age);
         self
     }
 
-    /// Keeps the tables' artifacts and keys in this directory, and what was seen of the stack.
+    /// Stores the tables' artifacts and keys, and what is known of the stack, in this directory.
     pub fn cache_dir(mut self, dir: impl AsRef<Path>) -> Self {
         self.cache_dir = Some(dir.as_ref().to_owned());
         self
     }
 
-    /// How long to wait for others: see [`TableBuilder::max_wait`].
+    /// Maximum time to wait for busy servers and other processes: see [`TableBuilder::max_wait`].
     pub fn max_wait(mut self, limit: Duration) -> Self {
         self.patience = limit;
         self
     }
 
-    /// Is told what happens to the stack before its tables are opened: see [`TableBuilder::events`] for what happens to those.
+    /// Calls `events` for what happens to the stack before its tables are opened. Events of the
+    /// tables are reported to [`TableBuilder::events`].
     pub fn events(mut self, events: impl FnMut(TableEvent) + Send + 'static) -> Self {
         self.events = Notifier::new(Box::new(events));
         self
     }
 
-    /// Says how each table is opened, beyond its name, its key and its cache.
+    /// Sets further options of each table, beyond its name, its key and its cache.
     pub fn configure(mut self, configure: impl Fn(TableBuilder) -> TableBuilder + Send + 'static) -> Self {
         self.configure = Box::new(configure);
         self
     }
 
-    /// Opens the stack: what it says, its public files, its tables.
+    /// Opens the stack: its description, its public files, its tables.
     ///
     /// # Errors
-    /// [`ClientError`]; [`ClientError::StackInconsistent`] if its tables are never those that it names.
+    /// [`ClientError`]; [`ClientError::StackInconsistent`] if its tables never reach the epochs
+    /// that it names.
     pub fn open(mut self) -> Result<Stack> {
         let remembered = self.remembered()?;
         let FetchedStack { judged, signed } = self.fetch(remembered.as_ref())?;
@@ -194,7 +200,7 @@ impl StackBuilder {
         Ok(stack)
     }
 
-    /// The stack as it is now, held against what is known of it.
+    /// Fetches the current stack and compares it with what is known of it.
     pub(super) fn fetch(&mut self, known: Option<&KnownSigner>) -> Result<FetchedStack> {
         let name: TableName = self.name.parse()?;
         let request = Request::get(routes::stack(name.as_str()), SignedStack::MAX_BYTES as u64);
@@ -214,8 +220,8 @@ impl StackBuilder {
         Ok(FetchedStack { judged, signed })
     }
 
-    /// Refuses a stack that is too old, whose signer may not be followed any more, or that its publisher does not show to
-    /// everybody. Gives until when it is good.
+    /// Refuses a stack that has expired, whose previous key is no longer accepted, or that fails
+    /// the check of its publisher's log. Returns the time until which the stack is good.
     pub(super) fn vet(&mut self, judged: &VerifiedCatalog<Document>) -> Result<Option<u64>> {
         let (now, VerifiedCatalog { document, key, .. }) = (now(), judged);
         if let Some(change) = judged.change {
@@ -250,7 +256,7 @@ impl StackBuilder {
         Ok(Some(document.expires.map_or(witnessed, |expires| expires.min(witnessed))))
     }
 
-    /// Two stacks of one epoch: both are kept, if there is a cache.
+    /// The error for two stacks of one epoch, both of which are stored if there is a cache.
     pub(super) fn two(&self, epoch: Epoch, signed: &[u8]) -> ClientError {
         let kept = || -> Result<Option<String>> {
             let Some(dir) = &self.cache_dir else { return Ok(None) };
@@ -275,7 +281,7 @@ impl StackBuilder {
         self.to.transports(&WaitPolicy { limit: self.patience, events: self.events.clone() })
     }
 
-    /// Asks the first server for what is public.
+    /// Fetches a public resource from the first server.
     fn call(&mut self, request: &Request) -> Result<Vec<u8>> {
         Ok(accepted(&self.response(request)?, None)?.to_vec())
     }
@@ -286,12 +292,12 @@ impl StackBuilder {
         Ok(first.call(request)?)
     }
 
-    /// What the cache calls it: no table has such a name.
+    /// Name of the stack in the cache, which no table can have.
     fn known_as(&self) -> String {
         format!("stack/{}", self.name)
     }
 
-    /// The cache, if there is one, and what it calls the servers.
+    /// Opens the cache, if there is one.
     fn cache(&mut self) -> Result<Option<Cache>> {
         let Some(dir) = &self.cache_dir else { return Ok(None) };
         let cache = Cache::open(dir)?;
@@ -299,11 +305,11 @@ impl StackBuilder {
         Ok(Some(cache))
     }
 
-    /// Has the cache forget the stack and the tables that it named last, as [`TableBuilder::forget`] does for a table. Nothing is
-    /// sent.
+    /// Forgets the stack in the cache, and the tables that it named last, as
+    /// [`TableBuilder::forget`] does for a table. Nothing is sent.
     ///
     /// # Errors
-    /// [`ClientError::Cache`]; an address that is none.
+    /// [`ClientError::Cache`]; an error for an invalid address.
     pub fn forget(mut self) -> Result<bool> {
         let Some(cache) = self.cache()? else { return Ok(false) };
         let kept = cache.catalog(&self.origin, &self.known_as())?;
@@ -324,12 +330,12 @@ impl StackBuilder {
         Ok(known.map(|known| known.signer()).transpose()?)
     }
 
-    /// Remembers keys and epoch, as tables do.
+    /// Stores the stack's keys and epoch in the cache, as for tables.
     pub(super) fn remember(&self, stack: &Stack) -> Result<()> {
         let Some(dir) = &self.cache_dir else { return Ok(()) };
         let Stack { document, known, signed, .. } = stack;
         let cache = Cache::open(dir)?;
-        // A snapshot from before the newest epoch that was seen.
+        // The snapshot is older than the newest epoch seen.
         if known.epoch != document.epoch {
             return Ok(());
         }

@@ -1,35 +1,38 @@
-//! Which query of which table each visit of a layer is.
+//! Assignment of a layer's visits to queries of tables.
 //!
-//! A table stands for one of the layer's shards, or for as many consecutive ones as it has buckets; then its buckets may have
-//! more rows than the shards, which hold nothing. A query of such a table brings a row of each bucket, so there are as many
-//! queries as there are visits to the bucket that has most. Where the others have fewer, a row is drawn at random. All of this
-//! follows from the visits, which know no request.
+//! A table serves one of the layer's shards, or as many consecutive ones as it has buckets; then
+//! its buckets may have more rows than the shards, and the additional rows are empty. A query of
+//! such a table returns a row of each bucket, so there are as many queries as there are visits to
+//! the most visited bucket. Where other buckets have fewer visits, a row is drawn at random. All of
+//! this follows from the visits, which do not depend on a request.
 
 use sotto_core::{CryptoRng, Row};
 use sotto_layers::dummy_rows;
 use zeroize::Zeroizing;
 
-/// What a table consists of.
+/// Number and size of the buckets of a table.
 pub struct StackTable {
-    /// How many buckets.
+    /// Number of buckets.
     pub count: usize,
-    /// Rows of each.
+    /// Rows in each bucket.
     pub rows: u64,
 }
 
-/// A layer's visits as queries.
+/// A layer's visits, assigned to queries.
 pub struct QueryAssignment {
     tables: Vec<StackTable>,
-    /// Of each visit the table, and where its row lies among those of all the table's queries.
+    /// For each visit its table, and the position of its row among the rows of all the table's
+    /// queries.
     places: Vec<(usize, usize)>,
-    /// The table of each query.
+    /// Number of the table of each query.
     queries: Vec<usize>,
 }
 
 impl QueryAssignment {
-    /// How visits of a layer with such shards are made; `None` if the tables are not those of its shards.
+    /// Assigns the visits of a layer with these shards; `None` if the tables do not serve these
+    /// shards.
     pub fn new(tables: Vec<StackTable>, shards: &[u64], visits: &[usize]) -> Option<Self> {
-        // Of each shard: its table, its bucket there, and how often it was visited.
+        // For each shard: its table, its bucket there, and its number of visits.
         let mut known: Vec<(usize, usize, usize)> = Vec::with_capacity(shards.len());
         let mut left = shards;
         for (table, parts) in tables.iter().enumerate() {
@@ -57,17 +60,18 @@ impl QueryAssignment {
         Some(QueryAssignment { tables, places, queries })
     }
 
-    /// How many visits there are.
+    /// The number of visits.
     pub(super) fn visits(&self) -> usize {
         self.places.len()
     }
 
-    /// The table of each query.
+    /// The number of the table of each query.
     pub fn queries(&self) -> &[usize] {
         &self.queries
     }
 
-    /// What to ask of each table for the rows of all visits; `None` if there is not one for each.
+    /// The rows to query in each table for the rows of all visits; `None` if their number is not
+    /// that of the visits.
     pub(super) fn assign(&self, rows: &[u64], rng: &mut dyn CryptoRng) -> Option<Vec<Zeroizing<Vec<u64>>>> {
         if rows.len() != self.places.len() {
             return None;
@@ -84,7 +88,7 @@ impl QueryAssignment {
         Some(wanted)
     }
 
-    /// The rows of all visits, of what came from each table; `None` if some did not.
+    /// Collects the rows of all visits from the answers of each table; `None` if some are missing.
     pub(super) fn gather(&self, mut answers: Vec<Vec<Vec<u8>>>) -> Option<Vec<Row>> {
         let row =
             |(table, place): &(usize, usize)| answers.get_mut(*table)?.get_mut(*place).map(std::mem::take);
@@ -97,7 +101,7 @@ mod tests {
     use super::*;
     use sotto_testkit::rng::seeded;
 
-    /// Tables of so many buckets with so many rows.
+    /// Assigns visits to tables of these bucket counts and sizes.
     fn spread(tables: &[(usize, u64)], shards: &[u64], visits: &[usize]) -> Option<QueryAssignment> {
         let parts = tables.iter().map(|(count, rows)| StackTable { count: *count, rows: *rows });
         QueryAssignment::new(parts.collect(), shards, visits)

@@ -1,15 +1,16 @@
-//! Files and values that say of themselves whether they are whole.
+//! Checksums of files and values, which detect damage.
 //!
-//! Against accidents, not against whoever can write the folder: that one has the secrets anyway. A damaged hint would
-//! only give wrong rows, but a damaged request would be a second one with the same hint.
+//! They protect against accidents, not against anyone who can write in the folder, and so has the
+//! secrets anyway. A damaged hint would only give wrong rows, but a damaged request would be a
+//! second one with the same hint.
 
 use sotto_core::{ExpectOrDefault, Result};
 use std::io::{self, Read, Write};
 
-/// Bytes of the check in front of a value.
+/// Bytes of the checksum before a value.
 const CHECK: usize = 16;
 
-/// The context of every hash here.
+/// Context of every hash in this module.
 const CONTEXT: &str = "sotto 2026 client state value v1";
 
 fn check(kind: &str, key: u64, bytes: &[u8]) -> [u8; CHECK] {
@@ -20,25 +21,25 @@ fn check(kind: &str, key: u64, bytes: &[u8]) -> [u8; CHECK] {
     out
 }
 
-/// A value with its check in front. `kind` and `key` say where it belongs.
+/// Prepends a checksum to a value. `kind` and `key` name the place of the value.
 pub(crate) fn add_checksum(kind: &str, key: u64, bytes: &[u8]) -> Vec<u8> {
     [&check(kind, key, bytes)[..], bytes].concat()
 }
 
-/// What [`add_checksum`] was given; `None` for anything else.
+/// The value that was given to [`add_checksum`]; `None` if the checksum does not match.
 pub(crate) fn check_checksum<'a>(kind: &str, key: u64, sealed: &'a [u8]) -> Option<&'a [u8]> {
     let (found, bytes) = sealed.split_first_chunk::<CHECK>()?;
     (*found == check(kind, key, bytes)).then_some(bytes)
 }
 
-/// Hashes what passes through, and counts it.
+/// Reader or writer that hashes and counts the bytes that pass through it.
 pub(crate) struct HashingIo<T> {
     inner: T,
     hasher: blake3::Hasher,
     bytes: u64,
 }
 
-/// How long a file is, and its digest.
+/// Length of a file, and its digest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct FileDigest {
     pub(crate) bytes: u64,
@@ -50,12 +51,12 @@ impl<T> HashingIo<T> {
         HashingIo { inner, hasher: blake3::Hasher::new(), bytes: 0 }
     }
 
-    /// What has passed so far.
+    /// Length and digest of the bytes so far.
     pub(crate) fn sum(&self) -> FileDigest {
         FileDigest { bytes: self.bytes, digest: *self.hasher.finalize().as_bytes() }
     }
 
-    /// What lies below, past what was hashed.
+    /// The inner reader or writer, whose bytes are not hashed.
     pub(crate) fn inner(&mut self) -> &mut T {
         &mut self.inner
     }
@@ -83,7 +84,8 @@ impl<T: Read> Read for HashingIo<T> {
     }
 }
 
-/// Writes a head, whatever `fill` writes, and the digest of both; gives what was written before the digest.
+/// Writes a head, the output of `fill`, and the digest of both; returns the length and digest of
+/// what precedes the digest.
 pub(crate) fn write_with_digest(
     out: &mut dyn Write,
     head: &[u8],
@@ -91,7 +93,7 @@ pub(crate) fn write_with_digest(
 ) -> Result<FileDigest> {
     let mut hashing = HashingIo::new(out);
     hashing.write_all(head)?;
-    // Schemes write numbers, and a hash is fastest over many bytes at once.
+    // Schemes write small numbers, and a hash is fastest over many bytes at once.
     let mut buffered = io::BufWriter::with_capacity(64 << 10, &mut hashing);
     fill(&mut buffered)?;
     buffered.into_inner().map_err(io::IntoInnerError::into_error)?;
@@ -100,7 +102,8 @@ pub(crate) fn write_with_digest(
     Ok(sum)
 }
 
-/// Reads the digest that follows what `hashing` has read: whether it is right, and the file's end.
+/// Reads the digest that follows what `hashing` has read. Returns whether it is correct and ends
+/// the file.
 pub(crate) fn is_sealed(hashing: &mut HashingIo<Box<dyn Read>>) -> io::Result<bool> {
     let sum = hashing.sum();
     let mut rest = Vec::new();

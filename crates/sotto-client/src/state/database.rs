@@ -1,6 +1,8 @@
-//! The database of a state: what it is of, how far it is, the journal since the snapshot, and recorded asks.
+//! The database of a state: its metadata and counters, the journal since the snapshot, and logged
+//! requests.
 //!
-//! Everything changes in one kind of transaction, so that nobody has to wonder what belongs together.
+//! Everything changes in one kind of transaction, so that values that belong together cannot
+//! diverge.
 
 use super::StateError;
 use super::checksum::{add_checksum, check_checksum};
@@ -15,7 +17,7 @@ use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use zeroize::Zeroizing;
 
-/// Pages kept in memory.
+/// Memory for cached pages in bytes.
 const CACHE_BYTES: usize = 4 << 20;
 
 const ABOUT: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("about");
@@ -35,7 +37,7 @@ impl From<redb::Error> for StateDbError {
     }
 }
 
-/// A file behind a box, since the database wants to own a type.
+/// A boxed file, since the database takes ownership of a type.
 #[derive(Debug)]
 struct BoxedFile(Box<dyn StorageBackend>);
 
@@ -60,16 +62,16 @@ impl StorageBackend for BoxedFile {
     }
 }
 
-/// The database, open.
+/// The open database of a state.
 pub(crate) struct StateDb {
-    /// There until the store is dropped, which may panic over damaged pages, as any operation may.
+    /// `Some` until the value is dropped, which may panic over damaged pages, as any operation may.
     database: Option<Database>,
 }
 
 impl Drop for StateDb {
     fn drop(&mut self) {
         let database = self.database.take();
-        // What was committed is on disk, so nothing is lost with a database that cannot be closed.
+        // Committed data is on disk, so nothing is lost if the database cannot be closed.
         let _ = guarded(|| {
             drop(database);
             Ok(())
@@ -91,7 +93,7 @@ impl StateDb {
         self.database.as_ref().ok_or(redb::Error::DatabaseAlreadyOpen)
     }
 
-    /// The JSON of what it is of, and how far it is; `None` if it is new.
+    /// The state's metadata as JSON, and its counters; `None` for a new database.
     pub(crate) fn head(&self) -> Result<Option<(Vec<u8>, JournalMarks)>, StateDbError> {
         let found = guarded(|| {
             let read = self.database()?.begin_read()?;
@@ -114,7 +116,8 @@ impl StateDb {
         }
     }
 
-    /// Feeds every entry of the journal, in order, to `take`. Gives what is wrong, if anything is.
+    /// Passes every entry of the journal to `take`, in order. Returns what is wrong, if anything
+    /// is.
     pub(crate) fn journal(
         &self,
         marks: &JournalMarks,
@@ -139,7 +142,7 @@ impl StateDb {
         })
     }
 
-    /// Recorded asks, the oldest first; `None` if they are damaged.
+    /// Logged requests, the oldest first; `None` if they are damaged.
     pub(crate) fn asks(&self, marks: &JournalMarks) -> Result<Option<Vec<(u64, Vec<u8>)>>, StateDbError> {
         guarded(|| {
             let read = self.database()?.begin_read()?;
@@ -157,7 +160,7 @@ impl StateDb {
         })
     }
 
-    /// Makes a change durable, or none of it.
+    /// Makes a transaction durable, as a whole or not at all.
     pub(crate) fn apply(&self, change: &StateTransaction<'_>) -> Result<(), StateDbError> {
         let json = change.about.map(serde_json::to_vec).transpose();
         let json = json.map_err(|error| StateDbError::Damaged(error.to_string()))?;
@@ -193,15 +196,15 @@ impl StateDb {
 }
 
 impl StatePaths {
-    /// Opens the database, and makes it if there is none.
+    /// Opens the database, and makes it if it does not exist.
     pub(crate) fn store(&self) -> Result<StateDb, StateError> {
         let file = self.disk.open(FILE).map_err(|error| self.at(error))?;
         StateDb::open(file).map_err(|error| self.broken(error))
     }
 }
 
-/// Runs an operation. The database may panic over pages that a disk has damaged; that costs the state, not the process, and is
-/// said in our words alone.
+/// Runs an operation of the database, which may panic over damaged pages. Such a panic costs the
+/// state, not the process, and is reported as an error only.
 fn guarded<T>(operation: impl FnOnce() -> Result<T, redb::Error>) -> Result<T, StateDbError> {
     match silence_panics(|| catch_unwind(AssertUnwindSafe(operation))) {
         Ok(outcome) => outcome.map_err(StateDbError::from),

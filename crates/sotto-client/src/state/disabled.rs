@@ -1,14 +1,14 @@
-//! A build without the database of states (feature `state`): none can be opened, so that none is there to be asked.
+//! A build without the database of states (feature `state`): no state can be opened.
 
 use super::StateError;
 use super::metadata::JournalMarks;
 use super::open::StatePaths;
 use super::transaction::{StateDbError, StateTransaction};
 
-/// A database that nobody can have opened.
+/// A database that cannot exist.
 pub(crate) enum StateDb {}
 
-/// Recorded asks, as the database gives them.
+/// Logged requests, as the database returns them.
 type Asks = Vec<(u64, Vec<u8>)>;
 
 impl StateDb {
@@ -33,7 +33,7 @@ impl StateDb {
     }
 }
 
-/// Closing it, which the callers write out.
+/// Dropping the database, which callers do explicitly.
 impl Drop for StateDb {
     fn drop(&mut self) {
         match *self {}
@@ -41,7 +41,7 @@ impl Drop for StateDb {
 }
 
 impl StatePaths {
-    /// There is none.
+    /// The error of a build without the database.
     pub(crate) fn store(&self) -> Result<StateDb, StateError> {
         Err(StateError::NotBuilt)
     }

@@ -1,4 +1,5 @@
-//! A folder, as far as a state needs one. Behind a trait, so that tests can pull the plug at every step.
+//! The operations of a folder that a state needs, behind a trait, so that tests can simulate power
+//! loss at every step.
 
 use super::StateError;
 use super::fingerprint::FileFingerprint;
@@ -8,43 +9,45 @@ use crate::files::{self, StorageBackend};
 use std::io::{self, BufReader, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 
-/// Fills a file.
+/// Writes the contents of a file.
 pub(crate) type WriteFn<'a> = &'a mut dyn FnMut(&mut dyn Write) -> sotto_core::Result<()>;
 
-/// Takes the lock of this name, if it can be had.
+/// Takes the lock of this name, if it is free.
 pub(crate) type LockFn<'a> = &'a dyn Fn(&Path) -> Result<Option<Lock>, CacheError>;
 
 /// A folder of files with plain names.
 pub(crate) trait Disk: Send + Sync {
-    /// Opens a file that is written in place, and makes it if it is not there.
+    /// Opens a file that is written in place, and makes it if it does not exist.
     fn open(&self, name: &str) -> io::Result<Box<dyn StorageBackend>>;
-    /// Writes a file whole: after a success it is there, whatever happens; after a crash it is the old one or this.
+    /// Writes a whole file: after a success it is durable; after a crash it has the old contents or
+    /// the new.
     fn write(&self, name: &str, fill: WriteFn<'_>) -> sotto_core::Result<()>;
-    /// Reads a file from its start; `None` if there is none.
+    /// Reads a file from its start; `None` if it does not exist.
     fn read(&self, name: &str) -> io::Result<Option<Box<dyn Read>>>;
-    /// Removes a file, if it is there.
+    /// Removes a file, if it exists.
     fn remove(&self, name: &str) -> io::Result<()>;
     /// The names of all files.
     fn names(&self) -> io::Result<Vec<String>>;
-    /// Which file on which machine this is.
+    /// The fingerprint of a file: which file on which machine.
     fn home(&self, name: &str) -> io::Result<FileFingerprint>;
-    /// The folder, for messages.
+    /// The path of the folder, for messages.
     fn path(&self) -> PathBuf;
 }
 
-/// A folder that is there.
+/// A folder of the file system.
 pub(crate) struct LockedFolder {
     path: PathBuf,
     _lock: Option<Lock>,
 }
 
-/// The file whose lock says that a folder is in use.
+/// Name of the file whose lock says that a folder is in use.
 const LOCK: &str = "lock";
-/// The end of a name that is not whole yet.
+/// Suffix of a file that is not complete.
 const NEW: &str = ".new";
 
 impl LockedFolder {
-    /// A folder for one process: held until dropped. `turn` takes its lock, and may wait for it.
+    /// Opens a folder for one process, until it is dropped. `turn` takes its lock, and may wait for
+    /// it.
     pub(crate) fn locked(path: &Path, turn: LockFn<'_>) -> Result<Self, StateError> {
         let mut folder = LockedFolder::shared(path)?;
         let lock = path.join(LOCK);
@@ -56,7 +59,7 @@ impl LockedFolder {
         Ok(folder)
     }
 
-    /// A folder that other processes may use as well.
+    /// Opens a folder that other processes may use as well.
     pub(crate) fn shared(path: &Path) -> Result<Self, StateError> {
         files::make_private_folder(path).map_err(|error| StateError::at(path, error))?;
         Ok(LockedFolder { path: path.to_owned(), _lock: None })

@@ -1,17 +1,19 @@
-//! Keeps a client's state: nothing leaves before it is durable, and an old copy is never used.
+//! The durable state of a client: nothing is sent before it is durable, and an old copy is never
+//! used.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
-//! | `whole` | whole clients: written down anew, taken along, replaced by the next one |
+//! | `snapshots` | whole clients: compacted, advanced to other rows, replaced by the next one |
 //!
 //! ```text
-//! commit   one transaction: journal, request, counter + 1   then the anchor   then the request may leave
-//! note     one transaction: journal
-//! settle   one transaction: journal, the request is gone    then the row is handed out
-//! adopt    a snapshot; one transaction: it is the one       then the anchor   then the old one goes
+//! commit         one transaction: journal, request, counter + 1    then the rollback counter   then the request may be sent
+//! commit_hints   one transaction: journal
+//! settle         one transaction: journal, the request is removed  then the row is returned
+//! adopt          a snapshot; one transaction: it is current        then the rollback counter   then the old one is removed
 //! ```
 //!
-//! After a crash the state is as it was before or after a transaction, and the anchor is at most one behind.
+//! After a crash the state is as it was before or after a transaction, and the rollback counter is
+//! at most one behind.
 
 mod snapshots;
 
@@ -26,7 +28,7 @@ use crate::Result;
 use crate::session::logged_request::{JournalEntry, LoggedRequest};
 use sotto_core::{AnyClient, CryptoRng, Epoch, Error, Misuse};
 
-/// A request that is on disk. Only one that is can be sent: this is made here and nowhere else.
+/// A request that is on disk. Only such a request can be sent, and this type is made here alone.
 #[derive(Clone)]
 pub(crate) struct CommittedRequest {
     id: u64,
@@ -34,37 +36,37 @@ pub(crate) struct CommittedRequest {
 }
 
 impl CommittedRequest {
-    /// What is sent.
+    /// The logged request to send.
     pub(crate) fn record(&self) -> &LoggedRequest {
         &self.record
     }
 }
 
-/// A state, open.
+/// An open state.
 pub(crate) struct DurableState {
     store: StateDb,
     anchor: RollbackCounter,
     about: StateMetadata,
     marks: JournalMarks,
     recorded: Vec<CommittedRequest>,
-    /// The largest generation of any snapshot.
+    /// Largest generation of any snapshot.
     generation: u64,
-    /// What its next client is prepared with, if one is.
+    /// Lease of the files with which the next client is prepared, if there is one.
     lent: Option<PreparationLease>,
-    /// A write failed, so what is in memory may be ahead of the disk.
+    /// Whether a write has failed, so that memory may be ahead of the disk.
     broken: bool,
-    /// Dropped last: it has the lock, and whoever waits for that opens the database at once.
+    /// Dropped last, since it holds the lock, and a waiting process opens the database at once.
     location: StatePaths,
 }
 
-/// What opening a state gives.
+/// Result of opening a state.
 pub(crate) struct OpenedState {
     pub(crate) keeper: DurableState,
-    /// The client, unless it has to be prepared first.
+    /// The client; `None` if it has to be prepared first.
     pub(crate) client: Option<Box<dyn AnyClient>>,
-    /// Why what was there was thrown away, if it was.
+    /// Reason why an existing state was discarded, if it was.
     pub(crate) lost: Option<StateLoss>,
-    /// Why a client that was half prepared was thrown away, if one was.
+    /// Reason why a half-done preparation was discarded, if it was.
     pub(crate) dropped: Option<String>,
 }
 
@@ -80,7 +82,8 @@ impl DurableState {
         rng: &mut dyn CryptoRng,
     ) -> Result<OpenedState> {
         let store = match location.store() {
-            // A database whose making was interrupted. Without a snapshot there never was a client to lose.
+            // The making of the database was interrupted. Without a snapshot there never was a
+            // client to lose.
             Err(StateError::Unusable { .. }) if !location.has_snapshots()? => {
                 location.remove_store()?;
                 location.store()?
@@ -105,7 +108,8 @@ impl DurableState {
                     lent,
                     broken,
                 };
-                // A crash may have left the anchor one behind, and the next one must not make it two.
+                // A crash may have left the rollback counter one behind, and the next crash must
+                // not make it two.
                 keeper.anchored()?;
                 return Ok(OpenedState { keeper, client, lost: None, dropped });
             }
@@ -123,7 +127,8 @@ impl DurableState {
         Ok(OpenedState { keeper, client: None, lost, dropped: None })
     }
 
-    /// Throws the state away, for a reason that only the caller knows. The new one is of the same table.
+    /// Discards the state, for a reason that only the caller knows, and makes a new one of the same
+    /// table.
     pub(crate) fn start_over(self, rng: &mut dyn CryptoRng) -> Result<DurableState> {
         let DurableState { location, store, about, lent, .. } = self;
         drop((store, lent));
@@ -136,7 +141,7 @@ impl DurableState {
         )
     }
 
-    /// Refuses to be the state of anything else.
+    /// Fails if the state does not belong to what is required.
     ///
     /// # Errors
     /// [`StateError::WrongState`].
@@ -144,7 +149,7 @@ impl DurableState {
         self.about.check(wanted, &self.location.disk.path())
     }
 
-    /// A new state, without a client.
+    /// Makes a new state without a client.
     fn begin(
         location: StatePaths,
         wanted: &StateRequirement,
@@ -183,20 +188,20 @@ impl DurableState {
         Ok(DurableState { location, store, anchor, about, marks, recorded, generation, lent, broken })
     }
 
-    /// The rows its client is of; `None` before there is one.
+    /// The version of the rows that the client is made from; `None` before there is a client.
     pub(crate) fn at(&self) -> Option<RowsVersion> {
         self.about.snapshot.map(|Snapshot { epoch, rows, .. }| RowsVersion { epoch, rows })
     }
 
-    /// The requests that were made and are not settled, the oldest first.
+    /// The requests that were committed and are not settled, the oldest first.
     pub(crate) fn recorded(&self) -> &[CommittedRequest] {
         &self.recorded
     }
 
-    /// Makes a request durable, which may leave then, to servers of `epoch`.
+    /// Makes a request durable, so that it may be sent to servers of `epoch`.
     ///
     /// # Errors
-    /// [`StateError`]. Nothing may be sent then, and nothing more asked with this client.
+    /// [`StateError`]. Then nothing may be sent, and no more queries may be made with this client.
     pub(crate) fn commit(&mut self, entry: &JournalEntry, epoch: Epoch) -> Result<CommittedRequest> {
         if self.at().is_none_or(|at| at.epoch != epoch) {
             return Err(Error::from(Misuse::Rule("a client asks servers of its own epoch")).into());
@@ -219,10 +224,11 @@ impl DurableState {
         Ok(recorded)
     }
 
-    /// Makes durable what the answers to a request told; with `whole`, the request is settled and forgotten.
+    /// Makes durable what the client learned from the answers to a request; with `whole`, the
+    /// request is settled and forgotten.
     ///
     /// # Errors
-    /// [`StateError`]. What the answers told may be handed out only after a success.
+    /// [`StateError`]. The rows may be returned to the caller only after a success.
     pub(crate) fn settle(&mut self, recorded: &CommittedRequest, journal: &[u8], whole: bool) -> Result<()> {
         let mut marks = self.appended(journal);
         if whole {
@@ -239,7 +245,8 @@ impl DurableState {
         Ok(())
     }
 
-    /// Makes durable what changed in the client without a request: hints that came, and need not be ordered again.
+    /// Makes durable what changed in the client without a query: hints that arrived, and need not
+    /// be requested again.
     ///
     /// # Errors
     /// [`StateError`].
@@ -269,7 +276,7 @@ impl DurableState {
         if self.broken { Err(StateError::Broken) } else { Ok(()) }
     }
 
-    /// One transaction. If it fails, nobody knows whether it is on disk.
+    /// Applies one transaction. If it fails, it is unknown whether it is on disk.
     fn apply(&mut self, change: &StateTransaction<'_>) -> Result<(), StateError> {
         self.sound()?;
         self.broken = true;
@@ -279,7 +286,7 @@ impl DurableState {
         Ok(())
     }
 
-    /// Moves the anchor to where the state is.
+    /// Advances the rollback counter to the state's counter.
     fn anchored(&mut self) -> Result<(), StateError> {
         self.broken = true;
         self.anchor.set(self.marks.counter).map_err(|error| self.location.at_anchor(error))?;

@@ -1,4 +1,5 @@
-//! What goes wrong with a state, and what to do. What can be mended by starting over is no error but a [`StateLoss`].
+//! Errors of a durable state, and what to do. A fault that starting over repairs is no error but a
+//! [`StateLoss`].
 
 use crate::cache::error::{FIX_NOT_PRIVATE, NOT_PRIVATE, is_full};
 use sotto_private_folder::NotPrivate;
@@ -6,73 +7,73 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The state failed, or is not the one that is needed. Never a peer's fault.
+/// A failure of a durable state, which is never a peer's fault.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StateError {
-    /// Another process has it open.
+    /// Another process has the state open.
     #[error("the state in {} is in use by another process", path.display())]
     Busy {
-        /// The folder.
+        /// Folder of the state.
         path: PathBuf,
     },
-    /// No room.
+    /// The disk has no space left.
     #[error("no room for the state in {}: {source}", path.display())]
     Full {
-        /// What could not grow.
+        /// File that could not grow.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the operating system.
         source: io::Error,
     },
-    /// A folder that others can write in: they would choose which hints are used.
+    /// The folder is writable for others, who could choose which hints are used.
     #[error("the folder {} is not private: {why}", path.display())]
     NotPrivate {
-        /// The folder.
+        /// Folder that is writable for others.
         path: PathBuf,
-        /// Who can.
+        /// Who can write in it.
         why: String,
     },
-    /// It could not be read or written.
+    /// A file or folder could not be read or written.
     #[error("the state in {}: {source}", path.display())]
     Io {
-        /// What could not.
+        /// Path of the file or folder.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the operating system.
         source: io::Error,
     },
-    /// It is the state of something else.
+    /// The state belongs to something else.
     #[error("the state in {} is of another {what}: {found}, and {wanted} is wanted", path.display())]
     WrongState {
-        /// The folder.
+        /// Folder of the state.
         path: PathBuf,
-        /// In what it differs.
+        /// Property in which it differs.
         what: &'static str,
-        /// What it says.
+        /// Value in the state.
         found: String,
-        /// What it would have to say.
+        /// Required value.
         wanted: String,
     },
-    /// The database is no database, or not one of ours.
+    /// The database file is no database, or not one of this format.
     #[error("the state in {} cannot be read: {why}", path.display())]
     Unusable {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
         /// What is wrong with it.
         why: String,
     },
-    /// A write failed before, so what is in memory and what is on disk may differ.
+    /// An earlier write failed, so memory and disk may differ.
     #[error("the state could not be written, and nothing more is asked with it")]
     Broken,
-    /// The database of states was left out of this build (feature `state`).
+    /// The build does not include the database of states (feature `state`).
     #[error("this build keeps no state on disk")]
     NotBuilt,
-    /// There is nowhere to put what tells an old copy from the newest.
+    /// There is no folder for the rollback counter, which tells an old copy from the newest.
     #[error("no folder for the anchor: neither XDG_STATE_HOME nor HOME is set")]
     NoAnchor,
 }
 
 impl StateError {
-    /// Wraps what the system said of a file.
+    /// Wraps an error of the operating system about a file.
     pub(crate) fn at(path: &Path, source: io::Error) -> Self {
         let path = path.to_owned();
         match () {
@@ -82,7 +83,7 @@ impl StateError {
         }
     }
 
-    /// A stable name for programs.
+    /// A stable name of this error, for programs.
     pub fn code(&self) -> &'static str {
         match self {
             StateError::Busy { .. } => "state-busy",
@@ -97,7 +98,7 @@ impl StateError {
         }
     }
 
-    /// What to do.
+    /// What to do about this error.
     pub fn fix(&self) -> &'static str {
         match self {
             StateError::Busy { .. } => {
@@ -121,34 +122,36 @@ impl StateError {
     }
 }
 
-/// Why a state was thrown away. Its key goes with it, so whatever it asked stays hidden.
+/// The reason why a state was discarded. Its key is discarded too, so what was queried with it
+/// stays hidden.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum StateLoss {
-    /// The files are not where they were written: moved, cloned or restored.
+    /// The files are not where they were written: they were moved, cloned or restored.
     FilesMoved {
-        /// What differs.
+        /// Property that differs.
         what: &'static str,
     },
-    /// The anchor is not there.
+    /// The rollback counter is missing.
     NoAnchor,
-    /// The anchor knows of later requests than the state does, or of earlier ones than it can: one of them is an old copy.
+    /// The rollback counter and the state's counter differ by more than a crash explains: one of
+    /// them is an old copy.
     RolledBack {
-        /// Requests the state knows of.
+        /// Requests that the state counts.
         state: u64,
-        /// Requests the anchor knows of.
+        /// Requests that the rollback counter counts.
         anchor: u64,
     },
     /// The files are damaged.
     Damaged {
-        /// Which, and how.
+        /// Which file, and how.
         why: String,
     },
-    /// The table has moved on, and what leads to its newest epoch is not to be had.
+    /// The table has moved on, and the deltas to its newest epoch are not available.
     TooOld {
-        /// The state's epoch.
+        /// Epoch of the state.
         from: u64,
-        /// The table's.
+        /// Epoch of the table.
         to: u64,
         /// What is missing.
         why: String,

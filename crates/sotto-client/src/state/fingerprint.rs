@@ -1,24 +1,26 @@
-//! Where a state lives: which file, on which machine. A copy is another file, and a restored one too.
+//! Fingerprint of a state's file: which file, on which machine. A copy is another file, and so is a
+//! restored one.
 
 use crate::files::{self, FileIdentity};
 use serde::{Deserialize, Serialize};
 use std::io;
 use std::path::Path;
 
-/// A file on a machine. What a system does not tell is 0 or empty, and then equal everywhere.
+/// A file on a machine. A value that the system does not know is 0 or empty, and then equal
+/// everywhere.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct FileFingerprint {
     device: u64,
     inode: u64,
-    /// Nanoseconds since 1970 when the file was made.
+    /// Time when the file was made, in nanoseconds since 1970.
     born: u64,
-    /// A hash of what the system calls the machine: the name itself is meant to be kept to it.
+    /// Hash of the machine's id, which is meant to stay on the machine itself.
     machine: String,
 }
 
 impl FileFingerprint {
-    /// The file at `path`.
+    /// The fingerprint of the file at `path`.
     pub(crate) fn of(path: &Path) -> io::Result<Self> {
         let FileIdentity { device, inode, born } = files::identity(path)?;
         let name = files::machine();
@@ -29,7 +31,7 @@ impl FileFingerprint {
         Ok(FileFingerprint { device, inode, born, machine })
     }
 
-    /// In what `now` is another home than this one; `None` if it is the same.
+    /// The property in which `now` differs from this fingerprint; `None` if they are equal.
     pub(crate) fn differs(&self, now: &FileFingerprint) -> Option<&'static str> {
         let FileFingerprint { device, inode, born, machine } = self;
         match () {

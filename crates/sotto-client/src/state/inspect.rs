@@ -1,4 +1,4 @@
-//! What states there are in a folder, for a person. Changes nothing.
+//! The states in a folder, for display. Nothing is changed.
 
 use super::StateError;
 use super::disk::LockedFolder;
@@ -13,26 +13,26 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// One state.
+/// One state in a folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StateInfo {
-    /// Its folder.
+    /// Folder of the state.
     pub path: PathBuf,
-    /// What it is of.
+    /// What the state belongs to.
     pub about: StateMetadata,
-    /// The epoch of its client; `None` before the first preparation has ended.
+    /// Epoch of the client; `None` before the first preparation has ended.
     pub epoch: Option<Epoch>,
-    /// How many more queries there are; `None` if there is no client, or none that this build can read.
+    /// Number of queries left; `None` if there is no client, or none that this build can read.
     pub budget: Option<Budget>,
-    /// Requests that were made and are not settled.
+    /// Number of requests that were made and are not settled.
     pub unsettled: u64,
-    /// Requests that were made by all its clients, and how many those were.
+    /// Number of requests made by all clients of the state, plus the number of clients.
     pub counter: u64,
-    /// Bytes of its files.
+    /// Bytes of all files of the state.
     pub bytes: u64,
 }
 
-/// Every state in `dir`, by their folders' names; schemes are found by `resolve`.
+/// Reads every state in `dir`, in the order of their folders' names; `resolve` finds schemes.
 ///
 /// # Errors
 /// [`StateError`]; [`StateError::Busy`] for one that is in use.
@@ -54,7 +54,7 @@ pub fn inspect(dir: &Path, resolve: fn(&str) -> Option<&'static SchemeEntry>) ->
 
 fn one(path: PathBuf, resolve: fn(&str) -> Option<&'static SchemeEntry>) -> Result<Option<StateInfo>> {
     let disk = Arc::new(LockedFolder::locked(&path, &|lock| Lock::take(lock, Duration::ZERO))?);
-    // Nobody looks for an anchor here.
+    // No rollback counter is read here.
     let location = StatePaths { disk, anchors: Box::new(LockedFolder::shared(&path)?) };
     let store = location.store()?;
     let Some((json, marks)) = store.head().map_err(|error| location.broken(error))? else { return Ok(None) };

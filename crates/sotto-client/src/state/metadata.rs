@@ -1,4 +1,4 @@
-//! What a state is of, and how far it is: two small values in its database.
+//! What a state belongs to, and its counters: two small values in its database.
 
 use super::StateError;
 use super::checksum::FileDigest;
@@ -8,36 +8,37 @@ use sotto_catalog::{Catalog, Hex32};
 use sotto_core::Epoch;
 use std::path::Path;
 
-/// The format this build reads and writes.
+/// Format that this build reads and writes.
 pub const FORMAT: &str = "sotto-state/1";
 
-/// What a state is of. Its JSON lies in the database.
+/// What a state belongs to, stored as JSON in its database.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StateMetadata {
-    /// [`FORMAT`].
+    /// Always [`FORMAT`].
     pub format: String,
-    /// The state's name: drawn when it was made, and its anchor's name too.
+    /// Random name of the state, and of its rollback counter.
     pub id: String,
-    /// The table.
+    /// Name of the table.
     pub table: String,
-    /// The server; where there are several all of them in the order of their roles, a space between two.
+    /// Origin of the server; of several servers, all origins in the order of their roles, separated
+    /// by spaces.
     pub origin: String,
-    /// The scheme.
+    /// Id of the scheme.
     pub scheme: String,
-    /// The publisher's key.
+    /// Key of the publisher.
     pub public_key: String,
-    /// The digest of the parameters.
+    /// Digest of the parameters.
     pub params: Hex32,
-    /// The parameters as the catalog has them.
+    /// Parameters as in the catalog.
     pub literal: String,
-    /// How many clients it has had: each had a key of its own.
+    /// Number of clients that the state has had, each with a key of its own.
     pub clients: u64,
-    /// Whether its anchor was made.
+    /// Whether the rollback counter was made.
     pub anchored: bool,
-    /// The newest snapshot; `None` before the first preparation has ended.
+    /// Newest snapshot; `None` before the first preparation has ended.
     pub snapshot: Option<Snapshot>,
-    /// The file it lies in.
+    /// Fingerprint of the file that the state is in.
     pub(crate) home: FileFingerprint,
 }
 
@@ -45,15 +46,15 @@ pub struct StateMetadata {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Snapshot {
-    /// The number in the file's name.
+    /// Number in the file's name.
     pub generation: u64,
-    /// The epoch the client is of.
+    /// Epoch of the client.
     pub epoch: Epoch,
-    /// The digest of the rows the client is of.
+    /// Digest of the rows that the client is made from.
     pub rows: Hex32,
-    /// Bytes that were hashed.
+    /// Number of hashed bytes.
     pub bytes: u64,
-    /// Their digest.
+    /// Digest of those bytes.
     pub digest: Hex32,
 }
 
@@ -63,11 +64,11 @@ impl Snapshot {
     }
 }
 
-/// The rows a client is of, at some epoch.
+/// The rows that a client is made from, and their epoch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct RowsVersion {
     pub(crate) epoch: Epoch,
-    /// [`Catalog::digest_of_rows`]; zero if there is none.
+    /// Digest as in [`Catalog::digest_of_rows`]; zero if there is none.
     pub(crate) rows: Hex32,
 }
 
@@ -78,7 +79,7 @@ impl RowsVersion {
     }
 }
 
-/// What a state has to be of to be used.
+/// What a state has to belong to in order to be used.
 #[derive(Debug, Clone)]
 pub(crate) struct StateRequirement {
     pub(crate) table: String,
@@ -90,10 +91,10 @@ pub(crate) struct StateRequirement {
 }
 
 impl StateMetadata {
-    /// Reads the JSON of a state.
+    /// Parses the JSON of a state.
     ///
     /// # Errors
-    /// [`StateError::WrongState`] for another format; [`StateError::Unusable`] for what is none.
+    /// [`StateError::WrongState`] for another format; [`StateError::Unusable`] for anything else.
     pub fn parse(json: &[u8], path: &Path) -> Result<Self, StateError> {
         /// The only field that every format has.
         #[derive(Deserialize)]
@@ -110,7 +111,7 @@ impl StateMetadata {
         serde_json::from_slice(json).map_err(unusable)
     }
 
-    /// Refuses the state of anything else.
+    /// Fails if the state belongs to something else than `wanted`.
     pub(crate) fn check(&self, wanted: &StateRequirement, path: &Path) -> Result<(), StateError> {
         let params = (self.params.to_string(), wanted.params.to_string());
         let pairs = [
@@ -130,20 +131,21 @@ impl StateMetadata {
     }
 }
 
-/// How far a state is. Written in every transaction.
+/// Counters of a state, written in every transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct JournalMarks {
-    /// Requests made, and clients begun. Never goes back; the anchor follows it.
+    /// Number of requests made plus clients begun. It never decreases, and the rollback counter
+    /// follows it.
     pub(crate) counter: u64,
-    /// Entries of the journal: from the first since the snapshot to before the next.
+    /// Range of the journal's entries since the snapshot: the first, and one past the last.
     pub(crate) entries: (u64, u64),
-    /// Their bytes.
+    /// Bytes of those entries.
     pub(crate) bytes: u64,
-    /// The next ask's number, and how many are recorded.
+    /// Number of the next request, and how many are logged.
     pub(crate) asks: (u64, u64),
 }
 
-/// As they lie in the database.
+/// Encoding in the database.
 #[cfg(feature = "state")]
 impl JournalMarks {
     pub(crate) fn encode(&self) -> Vec<u8> {

@@ -1,4 +1,4 @@
-//! Opening what lies in a folder: whether there is a state, whether it is the right one, whether it may be used.
+//! Opening a state in a folder: whether it exists, belongs to what is required, and may be used.
 
 use super::database::StateDb;
 use super::disk::Disk;
@@ -14,27 +14,28 @@ use sotto_core::{AnyClient, StateEntry};
 use std::io;
 use std::sync::Arc;
 
-/// Where a state and its anchor lie.
+/// The folders of a state and of its rollback counter.
 pub(crate) struct StatePaths {
-    /// Shared with whoever prepares the next client.
+    /// Folder of the state, shared with the thread that prepares the next client.
     pub(crate) disk: Arc<dyn Disk>,
     pub(crate) anchors: Box<dyn Disk>,
 }
 
-/// How a scheme's clients are read: its part, and the literal it takes.
+/// How a scheme's clients are read: the scheme's entry, and the literal of its parameters.
 pub(crate) type ClientReader<'a> = (&'a StateEntry, &'a [u8]);
 
-/// What lies there.
+/// What was found in the folder of a state.
 pub(crate) enum StateOnDisk {
-    /// Nothing.
+    /// No state.
     Nothing,
     /// A state that may be used.
     State(Box<LoadedState>),
-    /// One that may not. Whether anybody has to be told why, and whether its anchor is another copy's.
+    /// A state that may not be used: its id, the reason to report, if any, and whether the rollback
+    /// counter belongs to another copy.
     Unusable { id: String, why: Option<StateLoss>, keep_anchor: bool },
 }
 
-/// A client, once there was one, and the requests it made that are not settled.
+/// The client, if there was one, and its requests that are not settled.
 pub(crate) type ClientAndRequests = (Option<Box<dyn AnyClient>>, Vec<(u64, LoggedRequest)>);
 
 /// A state that may be used.
@@ -42,18 +43,18 @@ pub(crate) struct LoadedState {
     pub(crate) about: StateMetadata,
     pub(crate) marks: JournalMarks,
     pub(crate) anchor: RollbackCounter,
-    /// The client, once there was one.
+    /// The client, if there was one.
     pub(crate) client: Option<Box<dyn AnyClient>>,
     pub(crate) asks: Vec<(u64, LoggedRequest)>,
 }
 
 impl StatePaths {
-    /// What a failure of the disk is called.
+    /// The error for a failure of the disk.
     pub(crate) fn at(&self, error: io::Error) -> StateError {
         StateError::at(&self.disk.path(), error)
     }
 
-    /// What a failure of the database is called.
+    /// The error for a failure of the database.
     pub(crate) fn broken(&self, error: StateDbError) -> StateError {
         match error {
             StateDbError::Disk(error) => self.at(error),
@@ -61,10 +62,11 @@ impl StatePaths {
         }
     }
 
-    /// Looks at what is there.
+    /// Reads the state in the folder.
     ///
     /// # Errors
-    /// [`StateError::WrongState`] for the state of something else, which is left alone; the disk's.
+    /// [`StateError::WrongState`] for the state of something else, which is not changed; errors of
+    /// the disk.
     pub(crate) fn load(
         &self,
         store: &StateDb,
@@ -78,13 +80,13 @@ impl StatePaths {
         let useless = |why, keep_anchor| Ok(StateOnDisk::Unusable { id: about.id.clone(), why, keep_anchor });
         let other = about.check(wanted, &self.disk.path());
         if !about.anchored || (about.clients == 0 && other.is_err()) {
-            // It was never used, so nothing is lost with it.
+            // The state was never used, so nothing is lost with it.
             return useless(None, false);
         }
         other?;
         let home = self.disk.home(FILE).map_err(|error| self.at(error))?;
         if let Some(what) = about.home.differs(&home) {
-            // The anchor may be that of the original, which is as good as ever.
+            // The rollback counter may belong to the original, which is still valid.
             return useless(Some(StateLoss::FilesMoved { what }), true);
         }
         let found =
@@ -103,7 +105,7 @@ impl StatePaths {
         }
     }
 
-    /// The client and its asks; or what is damaged.
+    /// Reads the client and its requests, or reports what is damaged.
     pub(crate) fn contents(
         &self,
         store: &StateDb,
@@ -151,7 +153,8 @@ impl StatePaths {
         StateError::at(&self.anchors.path(), error)
     }
 
-    /// Removes a state. Its database goes last: as long as it is there, somebody will find the rest missing.
+    /// Removes a state. Its database is removed last: as long as it exists, the next opening
+    /// notices that the rest is missing.
     pub(crate) fn clear(&self, id: &str, keep_anchor: bool) -> Result<(), StateError> {
         self.sweep(None)?;
         self.sweep_pass(None)?;
@@ -166,24 +169,25 @@ impl StatePaths {
         self.disk.remove(FILE).map_err(|error| self.at(error))
     }
 
-    /// Whether there ever was a client, as far as files tell.
+    /// Whether there ever was a client, as far as files show.
     pub(crate) fn has_snapshots(&self) -> Result<bool, StateError> {
         let names = self.disk.names().map_err(|error| self.at(error))?;
         Ok(names.iter().any(|name| name.starts_with(HINTS)))
     }
 
-    /// Removes the next client half prepared, unless it is bound to this state. Gives why, if there was one to remove.
+    /// Removes the half-done preparation, unless it is bound to this state. Returns the reason, if
+    /// one was removed.
     pub(crate) fn sweep_pass(&self, about: Option<&StateMetadata>) -> Result<Option<String>, StateError> {
         let binding = about.map(PreparationBinding::of);
         preparation_file::sweep(self.disk.as_ref(), binding.as_ref()).map_err(|error| self.at(error))
     }
 
-    /// Removes every snapshot but one. Gives the largest generation there was.
+    /// Removes every snapshot but one. Returns the largest generation found.
     pub(crate) fn sweep(&self, keep: Option<u64>) -> Result<u64, StateError> {
         let mut largest = keep.unwrap_or_default();
         for file in self.disk.names().map_err(|error| self.at(error))? {
             let Some(number) = file.strip_prefix(HINTS) else { continue };
-            // What a crash left half written has a longer name, and goes too.
+            // An incomplete file has a longer name, and is removed too.
             let number = number.parse().ok();
             if number.is_none() || number != keep {
                 self.disk.remove(&file).map_err(|error| self.at(error))?;

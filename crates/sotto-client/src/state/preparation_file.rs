@@ -1,8 +1,9 @@
-//! A preparation half done, in a file: what a process that dies leaves to the next one.
+//! A file with a half-done preparation, with which another process can continue.
 //!
-//! It holds the key of a client that has asked nothing yet. It must not come back once that client is the state's own:
-//! by then the key has asked. So the file names the state and how many clients that has had, which changes in the very
-//! transaction that makes the new client the one; whatever names another state or another number is refused.
+//! The file contains the key of a client that has made no queries yet. It must not be used again
+//! once that client has become the state's client, whose key has made queries. So the file names
+//! the state and its number of clients, which changes in the same transaction that replaces the
+//! client; a file that names another state or another number is refused.
 
 use super::StateError;
 use super::checksum::{HashingIo, is_sealed, write_with_digest};
@@ -16,40 +17,40 @@ use sotto_core::{AnyCheckpoint, AnyClient, AnyPrepare, Epoch, Error, ParamsDiges
 use std::io::{self, ErrorKind, Read};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Its name in the state's folder.
+/// Name of the file in the state's folder.
 pub(crate) const FILE: &str = "pass";
-/// The same before it is whole.
+/// Name of the file before it is complete.
 const HALF: &str = "pass.new";
 
-/// What a checkpoint starts with.
+/// First bytes of the file.
 const MAGIC: &[u8; 16] = b"sotto-pass/1\0\0\0\0";
 
-/// What stands in front of a preparation.
+/// The header before a preparation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PreparationHeader {
-    /// The state's name, as text.
+    /// Id of the state, as text.
     pub id: [u8; 32],
-    /// How many clients the state had when the preparation began.
+    /// Number of clients that the state had when the preparation began.
     pub clients: u64,
-    /// The epoch of the rows it takes.
+    /// Epoch of the rows that it absorbs.
     pub epoch: Epoch,
-    /// The digest of the parameters.
+    /// Digest of the parameters.
     pub params: Hex32,
-    /// The digest of the rows.
+    /// Digest of the rows.
     pub rows: Hex32,
 }
 
 impl PreparationHeader {
-    /// Bytes of a head.
+    /// Bytes of a header.
     pub const BYTES: usize = 128;
 
-    /// Its bytes.
+    /// Encodes the header.
     pub fn encode(&self) -> Vec<u8> {
         let numbers = [self.clients.to_le_bytes(), self.epoch.0.to_le_bytes()].concat();
         [&MAGIC[..], &self.id, &numbers, &self.params.0, &self.rows.0].concat()
     }
 
-    /// Reads what [`PreparationHeader::encode`] wrote; `None` for anything else.
+    /// Decodes what [`PreparationHeader::encode`] wrote; `None` for anything else.
     pub fn decode(bytes: &[u8]) -> Option<Self> {
         let (id, rest) = bytes.strip_prefix(MAGIC)?.split_first_chunk::<32>()?;
         let (clients, rest) = rest.split_first_chunk::<8>()?;
@@ -65,7 +66,7 @@ impl PreparationHeader {
     }
 }
 
-/// What a checkpoint has to name to be gone on with.
+/// The state and the number of clients that a preparation file has to name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct PreparationBinding {
     id: [u8; 32],
@@ -74,7 +75,7 @@ pub(crate) struct PreparationBinding {
 }
 
 impl PreparationBinding {
-    /// That of a state as it is now.
+    /// The binding to a state as it is now.
     pub(crate) fn of(about: &StateMetadata) -> Self {
         let mut id = [0; 32];
         id.iter_mut().zip(about.id.bytes()).for_each(|(to, from)| *to = from);
@@ -94,23 +95,23 @@ impl PreparationBinding {
     }
 }
 
-/// What a file turned out to be.
+/// What was found in the folder.
 pub(crate) enum PreparationOnDisk {
-    /// There is none.
+    /// No preparation.
     Nothing,
-    /// One that is of no use, and why.
+    /// A preparation that cannot be used, and why.
     Unusable(String),
-    /// A preparation to go on with.
+    /// A preparation to continue.
     Partial(SavedPreparation),
 }
 
-/// Where the next client of a state is written down, half done and whole. Another thread may do it, until the state is
-/// closed: then nothing is written any more, whoever still tries.
+/// The files of a state's next client: a half-done preparation, and a whole client. Another thread
+/// may write them, until the state is closed; then further writes do nothing.
 #[derive(Clone)]
 pub(crate) struct NextClientFiles {
     disk: Arc<Mutex<Option<Arc<dyn Disk>>>>,
     binding: PreparationBinding,
-    /// The number of the snapshot that the next client gets.
+    /// Number of the snapshot that the next client gets.
     generation: u64,
 }
 
@@ -119,7 +120,7 @@ impl NextClientFiles {
         NextClientFiles { disk: Arc::new(Mutex::new(Some(disk))), binding, generation }
     }
 
-    /// Whether the other one is the same.
+    /// Whether both are the same files.
     pub(crate) fn is(&self, other: &NextClientFiles) -> bool {
         Arc::ptr_eq(&self.disk, &other.disk)
     }
@@ -128,13 +129,13 @@ impl NextClientFiles {
         self.disk.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// From now on nothing is written. Waits for a write that is under way.
+    /// Stops all further writes, and waits for one in progress.
     pub(crate) fn close(&self) {
         self.disk().take();
     }
 
-    /// Writes a preparation down, in the place of what was written before. A disk without room is no failure: then
-    /// more is lost with the process than need be.
+    /// Writes a preparation in place of the previous one. A full disk is no error: then more is
+    /// lost with the process than necessary.
     pub(crate) fn save(&self, at: RowsVersion, preparation: &dyn AnyCheckpoint) -> crate::Result<()> {
         let held = self.disk();
         let Some(disk) = held.as_ref() else { return Ok(()) };
@@ -149,14 +150,14 @@ impl NextClientFiles {
         }
     }
 
-    /// Reads the preparation back.
+    /// Reads the preparation.
     pub(crate) fn resume(&self, how: ClientReader<'_>) -> crate::Result<PreparationOnDisk> {
         let held = self.disk();
         let Some(disk) = held.as_ref() else { return Ok(PreparationOnDisk::Nothing) };
         read(disk.as_ref(), &self.binding, how).map_err(|error| of_disk(disk.as_ref(), error))
     }
 
-    /// Removes it. Gives whether it was there.
+    /// Removes the preparation. Returns whether there was one.
     pub(crate) fn forget(&self) -> crate::Result<bool> {
         let held = self.disk();
         let Some(disk) = held.as_ref() else { return Ok(false) };
@@ -167,7 +168,7 @@ impl NextClientFiles {
         was_there.map_err(|error| of_disk(disk.as_ref(), Error::Storage(error)))
     }
 
-    /// Writes a whole client down, for whoever makes it the state's one. `None` if the state is closed.
+    /// Writes a whole client, to become the state's client. Returns `None` if the state is closed.
     pub(crate) fn whole(
         &self,
         client: &mut dyn AnyClient,
@@ -181,7 +182,7 @@ impl NextClientFiles {
     }
 }
 
-/// What a state has lent to whoever prepares its next client: taken back when it is dropped.
+/// The lease of the files of a state's next client, revoked when it is dropped.
 pub(crate) struct PreparationLease(pub(crate) NextClientFiles);
 
 impl Drop for PreparationLease {
@@ -229,7 +230,8 @@ fn head_of(from: &mut dyn Read) -> io::Result<Option<PreparationHeader>> {
     Ok(PreparationHeader::decode(&bytes))
 }
 
-/// Removes what is half written, and a checkpoint that no state has any use for. Gives why, if there was one.
+/// Removes an incomplete file, and a preparation of which no state can make use. Returns the
+/// reason, if there was one.
 pub(crate) fn sweep(disk: &dyn Disk, binding: Option<&PreparationBinding>) -> io::Result<Option<String>> {
     disk.remove(HALF)?;
     let why = match (disk.read(FILE)?, binding) {

@@ -1,7 +1,7 @@
-//! A counter in a second place, by which an old copy of a state is told from the newest one.
+//! A counter in a second place, which tells an old copy of a state from the newest one.
 //!
-//! Two slots a page apart, written in turn, so that a write which is torn leaves the other one. The larger counter of
-//! those that are whole is the anchor.
+//! The file has two slots a page apart, written alternately, so that a torn write leaves the other
+//! one. The larger counter of the valid slots counts.
 
 use super::checksum::{add_checksum, check_checksum};
 use super::disk::Disk;
@@ -10,10 +10,10 @@ use std::io;
 
 /// Bytes from one slot to the other: no device tears more than a page in one write.
 const APART: u64 = 4096;
-/// A check and a counter.
+/// Bytes of a slot: a checksum and a counter.
 const SLOT: usize = 24;
 
-/// The anchor of one state.
+/// The rollback counter of one state.
 pub(crate) struct RollbackCounter {
     file: Box<dyn StorageBackend>,
     id: String,
@@ -24,7 +24,7 @@ fn name(id: &str) -> String {
 }
 
 impl RollbackCounter {
-    /// Makes the anchor of a new state, at 0.
+    /// Makes the counter of a new state, at 0.
     pub(crate) fn make(disk: &dyn Disk, id: &str) -> io::Result<Self> {
         let anchor = RollbackCounter { file: disk.open(&name(id))?, id: id.to_owned() };
         anchor.file.set_len(APART + SLOT as u64)?;
@@ -32,7 +32,8 @@ impl RollbackCounter {
         Ok(anchor)
     }
 
-    /// The anchor of a state and where it stands; `None` if it is not there, or nothing of it can be read.
+    /// Opens the counter of a state, and returns its value; `None` if the file is missing, or no
+    /// slot is valid.
     pub(crate) fn find(disk: &dyn Disk, id: &str) -> io::Result<Option<(Self, u64)>> {
         if disk.read(&name(id))?.is_none() {
             return Ok(None);
@@ -42,12 +43,12 @@ impl RollbackCounter {
         Ok(at.map(|at| (anchor, at)))
     }
 
-    /// Removes the anchor of a state that is no more.
+    /// Removes the counter of a state that no longer exists.
     pub(crate) fn remove(disk: &dyn Disk, id: &str) -> io::Result<()> {
         disk.remove(&name(id))
     }
 
-    /// Moves it, durably.
+    /// Sets the counter, durably.
     pub(crate) fn set(&self, counter: u64) -> io::Result<()> {
         self.file.write(counter % 2 * APART, &add_checksum(&self.id, counter % 2, &counter.to_le_bytes()))?;
         self.file.sync_data()

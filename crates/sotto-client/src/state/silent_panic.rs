@@ -1,15 +1,16 @@
-//! Panics that are caught and said in other words: nobody else has to read of them.
+//! Catching panics that are reported as errors, without the output of the panic hook.
 
 use std::cell::Cell;
 use std::panic;
 use std::sync::Once;
 
 thread_local! {
-    /// How many callers on this thread want quiet.
+    /// Number of callers on this thread that suppress the hook's output.
     static QUIET: Cell<u32> = const { Cell::new(0) };
 }
 
-/// Runs `operation`, during which a panic of this thread prints nothing. Others print what they always did.
+/// Runs `operation`, and suppresses the hook's output for a panic on this thread. Other threads are
+/// not affected.
 pub(crate) fn silence_panics<T>(operation: impl FnOnce() -> T) -> T {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
@@ -25,7 +26,7 @@ pub(crate) fn silence_panics<T>(operation: impl FnOnce() -> T) -> T {
     operation()
 }
 
-/// Ends the quiet, also for whoever unwinds.
+/// Ends the suppression, also while unwinding.
 struct PanicHookGuard;
 
 impl Drop for PanicHookGuard {

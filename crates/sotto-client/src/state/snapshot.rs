@@ -1,4 +1,5 @@
-//! Whole clients in files of their own: a head, what the scheme saves, and the digest of both.
+//! Snapshots of whole clients in files of their own: a header, what the scheme saves, and the
+//! digest of both.
 
 use super::checksum::{FileDigest, HashingIo, is_sealed, write_with_digest};
 use super::disk::Disk;
@@ -7,39 +8,39 @@ use sotto_catalog::Hex32;
 use sotto_core::{AnyClient, Epoch, Error, Misuse, Result, StateEntry};
 use std::io::Read;
 
-/// What every snapshot's name starts with.
+/// Prefix of every snapshot's name.
 pub(crate) const HINTS: &str = "hints-";
 
-/// The file of a snapshot.
+/// The file name of a snapshot.
 pub(crate) fn name(generation: u64) -> String {
     format!("{HINTS}{generation}")
 }
 
-/// What stands in front of a client.
+/// The header before a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SnapshotHeader {
-    /// The number in the file's name.
+    /// Number in the file's name.
     pub generation: u64,
-    /// The epoch the client is of.
+    /// Epoch of the client.
     pub epoch: Epoch,
-    /// The digest of the parameters.
+    /// Digest of the parameters.
     pub params: Hex32,
 }
 
-/// What every snapshot starts with.
+/// First bytes of every snapshot.
 const MAGIC: &[u8; 16] = b"sotto-hints/1\0\0\0";
 
 impl SnapshotHeader {
-    /// Bytes of a head.
+    /// Bytes of a header.
     pub const BYTES: usize = 64;
 
-    /// Its bytes.
+    /// Encodes the header.
     pub fn encode(&self) -> Vec<u8> {
         let numbers = [self.generation.to_le_bytes(), self.epoch.0.to_le_bytes()].concat();
         [&MAGIC[..], &numbers, &self.params.0].concat()
     }
 
-    /// Reads what [`PreparationHeader::encode`] wrote; `None` for anything else.
+    /// Decodes what [`SnapshotHeader::encode`] wrote; `None` for anything else.
     pub fn decode(bytes: &[u8]) -> Option<Self> {
         let (generation, rest) = bytes.strip_prefix(MAGIC)?.split_first_chunk::<8>()?;
         let (epoch, params) = rest.split_first_chunk::<8>()?;
@@ -51,7 +52,7 @@ impl SnapshotHeader {
     }
 }
 
-/// Writes a client down.
+/// Writes a client.
 pub(crate) fn write(
     disk: &dyn Disk,
     client: &mut dyn AnyClient,
@@ -68,10 +69,10 @@ pub(crate) fn write(
     Ok(Snapshot { generation, epoch, rows, bytes, digest: Hex32::from(digest) })
 }
 
-/// What a file turned out to be: what was wanted, or why not.
+/// What was read from a file, or why it is not valid.
 type SnapshotResult<T> = Result<std::result::Result<T, String>>;
 
-/// Reads a client back.
+/// Reads a client.
 pub(crate) fn read(
     disk: &dyn Disk,
     snapshot: &Snapshot,

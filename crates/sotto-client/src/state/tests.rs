@@ -1,5 +1,5 @@
-//! States on a simulated disk: pulled plugs, failing writes, copies, damage. In all of them a server watches that no
-//! slot is ever in two different requests.
+//! Tests of states on a simulated disk: power loss, failing writes, copies, damage. In all of them
+//! a server checks that no slot is ever in two different requests.
 
 mod copies;
 mod crashes;
@@ -25,10 +25,10 @@ use sotto_wire::query;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
-/// Bytes of a query of the scheme here.
+/// Bytes of a query of the test scheme.
 const QUERY: usize = 32;
 
-/// A table, a disk, a place for anchors, and all that happened.
+/// A table, a disk, a place for rollback counters, and a log of events.
 #[derive(Clone)]
 struct Scene {
     server: Server,
@@ -63,19 +63,19 @@ impl Scene {
         self.builder().open()
     }
 
-    /// What has happened to the state since the last time.
+    /// The events since the last call.
     fn events(&self) -> Vec<TableEvent> {
         std::mem::take(&mut self.events.lock().unwrap())
     }
 
-    /// Pulls the plug.
+    /// Simulates power loss.
     fn crash(&self, label: &str) {
         self.disk.crash(&format!("{label} disk"));
         self.anchors.crash(&format!("{label} anchors"));
         self.server.with(|world| world.tamper = None);
     }
 
-    /// The value of a row now.
+    /// The current value of a row.
     fn row(&self, row: u64) -> Vec<u8> {
         self.server.with(|world| {
             let rows = world.image.artifact(sotto_core::Artifact::Rows).unwrap();
@@ -83,7 +83,7 @@ impl Scene {
         })
     }
 
-    /// Checks all requests the server has ever seen. Gives how many slots were used.
+    /// Checks all requests that the server has ever seen. Returns the number of used slots.
     fn no_slot_twice(&self) -> usize {
         let mut seen: HashMap<(u64, u64), Vec<u8>> = HashMap::new();
         for request in self.server.with(|world| world.log.clone()) {
@@ -100,13 +100,13 @@ impl Scene {
     }
 }
 
-/// One place for whatever state there is.
+/// A factory of paths that always names the same place.
 fn locations(disk: &Sim, anchors: &Sim) -> Locations {
     let (disk, anchors) = (disk.clone(), anchors.clone());
     Box::new(move |_| Ok(StatePaths { disk: Arc::new(disk.clone()), anchors: Box::new(anchors.clone()) }))
 }
 
-/// Whether an error is what a process that dies, or a network that breaks, leaves behind.
+/// Whether an error is what a crashed process or a broken network leaves.
 fn is_accident(error: &ClientError) -> bool {
     matches!(
         error,
@@ -114,7 +114,7 @@ fn is_accident(error: &ClientError) -> bool {
     )
 }
 
-/// The network breaks at an ask: before it is there, or after it was answered.
+/// Breaks the network at a query request: before it arrives, or after it was answered.
 fn cut(
     after: usize,
     answered: bool,
@@ -122,7 +122,7 @@ fn cut(
     let mut asks = 0;
     move |request, response| {
         asks += usize::from(request.path.ends_with("/ask"));
-        // The server has seen it either way: what never came changes nothing.
+        // The server has seen the request either way; a lost one changes nothing.
         match asks > after && (answered || request.path.ends_with("/ask")) {
             true => Err(TransportError::Lost("the plug was pulled".to_owned())),
             false => Ok(response),
@@ -130,7 +130,7 @@ fn cut(
     }
 }
 
-/// Rows come chunk by chunk, and after so many chunks not at all.
+/// Delivers rows chunk by chunk, and nothing after so many chunks.
 fn drip(chunks: usize) -> impl FnMut(&Request, Response) -> Result<Response, TransportError> + Send {
     let mut came = 0;
     move |request, mut response| {

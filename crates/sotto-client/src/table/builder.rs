@@ -1,4 +1,4 @@
-//! Which table, whom to trust, where to keep things.
+//! Which table to open, which key to trust, where to store files.
 
 use super::endpoints::Endpoints;
 #[cfg(feature = "http")]
@@ -29,7 +29,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A table about to be opened.
+/// Options for opening a table.
 #[must_use = "nothing happens before open()"]
 pub struct TableBuilder {
     to: Endpoints,
@@ -102,140 +102,154 @@ impl TableBuilder {
         }
     }
 
-    /// Accepts a catalog signed by this key only.
+    /// Accepts only a catalog that is signed by this key.
     ///
-    /// Without it the first key seen is believed ([`crate::Trust::FirstUse`]) and, if there is a cache, no
-    /// other afterwards.
+    /// Without a pin the first key seen is trusted ([`crate::Trust::FirstUse`]) and, with a cache,
+    /// no other afterwards.
     pub fn pin(mut self, key: PublicKey) -> Self {
         self.pin = Some(key);
         self
     }
 
-    /// Takes only the catalog with this digest ([`sotto_catalog::Catalog::digest`]), which names one epoch with all that is in
-    /// it. Any other is [`ClientError::OtherSnapshot`], before a query leaves. Once the server answers about this epoch no more,
-    /// lookups are that error too: the table never moves on by itself.
+    /// Accepts only the catalog with this digest ([`sotto_catalog::Catalog::digest`]), which names
+    /// one epoch with all its contents. Any other is [`ClientError::OtherSnapshot`], before a query
+    /// is sent. Once the server no longer answers queries for this epoch, lookups fail with that
+    /// error too: the table never moves on by itself.
     pub fn snapshot(mut self, digest: Hex32) -> Self {
         self.snapshot = Some(digest);
         self
     }
 
-    /// Takes only a catalog that its publisher shows to everybody: one that is in the publisher's log, under a checkpoint that
-    /// this witness cosigned lately. May be said of several; all of them have to, unless `witnesses_needed` says otherwise.
+    /// Accepts only a catalog that its publisher shows to everybody: one that is in the publisher's
+    /// log, under a checkpoint that this witness cosigned recently. Can be called for several
+    /// witnesses; all of them are required, unless [`Self::witnesses_needed`] says otherwise.
     ///
-    /// The log goes on from the one that was seen before, or it is an error that keeps both
-    /// ([`WitnessError::Fork`](crate::session::WitnessError::Fork)); with a cache, also from process to process.
+    /// If the log does not extend the one seen before, the error stores both checkpoints
+    /// ([`WitnessError::Fork`](crate::session::WitnessError::Fork)); with a cache, this holds from
+    /// process to process.
     pub fn witness(mut self, key: WitnessKey) -> Self {
         self.asked.keys.push(key);
         self
     }
 
-    /// How many of the witnesses have to have cosigned: all of them unless said otherwise.
+    /// Number of witnesses that have to have cosigned; by default, all of them.
     pub fn witnesses_needed(mut self, needed: usize) -> Self {
         self.asked.needed = Some(needed);
         self
     }
 
-    /// How long ago they may have cosigned: a day unless said otherwise. A server can keep an old catalog alive for so long.
+    /// Maximum age of a cosignature; by default, a day. A server can present an old catalog for
+    /// that long.
     pub fn witness_age(mut self, age: Duration) -> Self {
         self.asked.age = Some(age);
         self
     }
 
-    /// Keeps artifacts, keys and epochs in this directory. Without it every opening downloads anew, and registers new keys.
+    /// Stores artifacts, keys and epochs in this directory. Without a cache every opening downloads
+    /// the artifacts again, and registers new keys.
     pub fn cache_dir(mut self, dir: impl AsRef<Path>) -> Self {
         self.cache_dir = Some(dir.as_ref().to_owned());
         self
     }
 
-    /// Puts the file with the key that encrypts kept keys here, instead of beside them in the cache. Whoever has both can
-    /// read, from recorded traffic, what was asked; whoever has the cache alone cannot. See [`crate::cache::keyring`].
+    /// Stores the key that encrypts cached client keys in this file, instead of in the cache.
+    /// Anyone who has both can read, from recorded traffic, what was looked up; anyone who has the
+    /// cache alone cannot. See [`crate::cache::keyring`].
     pub fn key_file(mut self, file: impl AsRef<Path>) -> Self {
         self.key_file = Some(file.as_ref().to_owned());
         self
     }
 
-    /// Uses registered keys for so long, also from opening to opening if there is a cache: an hour unless said otherwise. The
-    /// server knows which asks were made under the same keys, and so by one client. With [`Duration::ZERO`] this opening
-    /// registers keys of its own, and none are kept: it is tied to no other by its keys.
+    /// Maximum age of registered keys, by default an hour; with a cache, keys are reused from
+    /// opening to opening. The server knows which queries were made under the same keys, and so by
+    /// one client. With [`Duration::ZERO`] this opening registers keys of its own, and none are
+    /// stored: its keys link it to no other opening.
     ///
-    /// Whoever sees what comes of answers, and spoils some, learns of the keys. So they end, by this age or by
-    /// [`TableBuilder::max_keys_queries`], and never because of what came back. The next ones are made in the background in time.
+    /// An attacker who sees the effect of answers, and damages some, learns something about the
+    /// keys. So keys end at this age or after [`TableBuilder::max_keys_queries`], and never because
+    /// of an answer. The next keys are made in the background in time.
     pub fn max_keys_age(mut self, age: Duration) -> Self {
         self.key_limits.age = age;
         self
     }
 
-    /// Uses registered keys for so many queries at most: 256 unless said otherwise. All processes with one cache count together:
-    /// each reserves uses there before it asks. Rows that are wider than a record take several each. See
-    /// [`TableBuilder::max_keys_age`].
+    /// Maximum number of queries under registered keys, by default 256. All processes with one
+    /// cache count together: each reserves uses there before it makes queries. A row that is wider
+    /// than a record takes several. See [`TableBuilder::max_keys_age`].
     pub fn max_keys_queries(mut self, queries: u64) -> Self {
         self.key_limits.queries = queries.max(1);
         self
     }
 
-    /// Keeps the state of clients that must not lose it in this directory, and nowhere else: a client of one table has
-    /// one state at one server, or at one list of servers in their order. Needed for schemes with hints that are used
-    /// up ([`ClientError::StateNeeded`]).
+    /// Stores the durable state of clients in this directory, and nowhere else: a client of one
+    /// table has one state at one server, or at one list of servers in their order. Required for
+    /// schemes with hints that are used up ([`ClientError::StateNeeded`]).
     ///
-    /// A copy of the directory, a restored backup and a cloned machine would use hints twice, and so give away what was
-    /// asked. They are noticed by where the files lie and by an anchor in a second place ([`TableBuilder::anchor_dir`]); the
-    /// state is then thrown away, its key with it, and the table's rows are streamed anew. What cannot be noticed is a
-    /// machine that goes back in time whole, anchor and all.
+    /// A copy of the directory, a restored backup or a cloned machine would use hints twice, and so
+    /// reveal which rows were looked up. They are detected by the identity of the files and by a
+    /// rollback counter in a second place ([`TableBuilder::anchor_dir`]); the state is then
+    /// discarded with its key, and the table's rows are streamed again. A machine that goes back in
+    /// time as a whole, counter included, cannot be detected.
     pub fn state_dir(mut self, dir: impl AsRef<Path>) -> Self {
         self.state_dir = Some(dir.as_ref().to_owned());
         self
     }
 
-    /// Puts the anchor of a state into this directory: a few bytes that say how far the state was. Best on a disk that
-    /// is not restored together with the state's. Otherwise it lies in the user's folder for states, by the XDG rules.
+    /// Stores the rollback counter of a state in this directory: a few bytes that count the state's
+    /// requests. It is best on a disk that is not restored together with the state's. By default it
+    /// is in the user's folder for states, by the XDG rules.
     pub fn anchor_dir(mut self, dir: impl AsRef<Path>) -> Self {
         self.anchor_dir = Some(dir.as_ref().to_owned());
         self
     }
 
-    /// Lets a client that must not lose its state have it in memory alone. It is lost with the process: the table's
-    /// rows are streamed anew by the next one, and what a process asks that was copied, or went back in time, is not
-    /// private.
+    /// Lets a client with durable state have it in memory alone. It is lost with the process: the
+    /// next process streams the table's rows again, and lookups of a process that was copied, or
+    /// went back in time, are not private.
     pub fn state_in_memory(mut self) -> Self {
         self.in_memory = true;
         self
     }
 
-    /// Is asked about each row that a client with a state looks up whether it is what the publisher wrote, by whatever
-    /// the row itself proves. One that is not is [`sotto_core::Error::Unreadable`], and nothing that is sent later
-    /// depends on it.
+    /// Calls `check` for each row that a client with a state looks up, to decide whether the row is
+    /// what the publisher wrote, by data in the row itself. A row that is not is
+    /// [`sotto_core::Error::Unreadable`], and nothing that is sent later depends on it.
     pub fn check_rows(mut self, check: impl FnMut(u64, &[u8]) -> bool + Send + 'static) -> Self {
         self.check = Some(Box::new(check));
         self
     }
 
-    /// Is told what happens to the client's state. May be called by the thread that prepares the next client, too.
+    /// Calls `events` for what happens to the client's state, possibly also from the thread that
+    /// prepares the next client.
     pub fn events(mut self, events: impl FnMut(TableEvent) + Send + 'static) -> Self {
         self.events = Notifier::new(Box::new(events));
         self
     }
 
-    /// Begins to prepare the next client once fewer than so many queries are left: a quarter of what a client begins with
-    /// unless said otherwise, and 0 for never. That streams the table's rows in a thread of its own, over connections of its
-    /// own, while lookups go on with the client there is; the next lookup after it is done goes to the new one. When it
-    /// begins depends on how much was asked, never on what.
+    /// Prepares the next client once fewer than this number of queries are left: by default a
+    /// quarter of a new client's budget, and 0 for never. A thread of its own streams the table's
+    /// rows, over connections of its own, while lookups go on with the current client; the next
+    /// lookup after that uses the new client. When it begins depends on how many queries were made,
+    /// never on their rows.
     ///
-    /// A client with a state on disk goes on where it was after a crash. How far that is, [`TableBuilder::progress`] is told as
-    /// [`Stage::NextClientFiles`](super::Stage::NextClientFiles).
+    /// A client with a state on disk continues where it was after a crash.
+    /// [`TableBuilder::progress`] reports the progress as
+    /// [`Stage::NextClient`](super::Stage::NextClient).
     pub fn low_water(mut self, queries: u64) -> Self {
         self.plan.low_water = Some(queries);
         self
     }
 
-    /// Lets rows that come in the background take no more than so many bytes a second, as long as no lookup waits for
-    /// them. Any number unless said otherwise.
+    /// Limits the bytes per second of rows that are streamed in the background, as long as no
+    /// lookup waits for them. There is no limit by default.
     pub fn preparation_rate(mut self, bytes_per_second: u64) -> Self {
         self.plan.rate = Some(bytes_per_second);
         self
     }
 
-    /// Makes the transports for preparing the next client in the background, one to each server. Over HTTP there are some
-    /// without this; elsewhere the next client is prepared in the foreground, once a lookup needs it.
+    /// Makes the transports with which the next client is prepared in the background, one to each
+    /// server. Over HTTP there is a default; over other transports the next client is prepared in
+    /// the foreground, once a lookup needs it.
     pub fn preparation_transports(
         mut self,
         mut make: impl FnMut() -> Vec<Box<dyn Transport>> + Send + 'static,
@@ -244,62 +258,65 @@ impl TableBuilder {
         self
     }
 
-    /// A lookup for which there are not enough hints is [`sotto_core::Error::Exhausted`] from now on. Otherwise it waits
-    /// until the next client is prepared.
+    /// Makes a lookup for which there are not enough hints fail with
+    /// [`sotto_core::Error::Exhausted`]. By default it waits until the next client is prepared.
     pub fn fail_when_exhausted(mut self) -> Self {
         self.plan.refuses = true;
         self
     }
 
-    /// Tells time as a test says.
+    /// Replaces the clock, in tests.
     #[cfg(test)]
     pub(crate) fn clock(mut self, clock: impl Clock + 'static) -> Self {
         self.plan.clock = Arc::new(clock);
         self
     }
 
-    /// Keeps states where a test says.
+    /// Replaces the folders of states, in tests.
     #[cfg(test)]
     pub(crate) fn locations(mut self, locations: Locations) -> Self {
         self.locations = Some(locations);
         self
     }
 
-    /// Refuses a table whose rows cannot be verified one by one. In tables where they can, every row is verified anyway, and one
-    /// that is not what its publisher has signed is [`ClientError::RowProofInvalid`].
+    /// Refuses a table without row proofs. In tables that have them, every row is verified anyway,
+    /// and one that is not what its publisher has signed is [`ClientError::RowProofInvalid`].
     pub fn require_row_proofs(mut self) -> Self {
         self.verified = true;
         self
     }
 
-    /// How long to wait for others: for a server that is busy, which may say for how long; for another process that has the
-    /// same state open, registers keys or downloads the same file. Two minutes for each unless said otherwise. A wait of
-    /// more than a second is told as [`TableEvent::Waiting`]. Means nothing for servers behind transports of the caller's, which
-    /// can be wrapped into [`crate::transport::retry::RetryTransport`].
+    /// Maximum time to wait for a busy server, which may name a time, and for another process that
+    /// has the same state open, registers keys or downloads the same file. The default is two
+    /// minutes for each. A wait of more than a second is reported as [`TableEvent::Waiting`]. The
+    /// limit has no effect on servers behind transports of the caller, which can be wrapped in a
+    /// [`crate::transport::retry::RetryTransport`].
     pub fn max_wait(mut self, limit: Duration) -> Self {
         self.patience = limit;
         self
     }
 
-    /// Is told how far the opening is, and later ones. May be called by the thread that prepares the next client, too.
+    /// Calls `progress` during this opening and later ones, possibly also from the thread that
+    /// prepares the next client.
     pub fn progress(mut self, progress: impl FnMut(Progress) + Send + 'static) -> Self {
         self.progress = Notifier::new(Box::new(progress));
         self
     }
 
-    /// Finds schemes elsewhere than in the registry. For tests: a scheme that was not registered was not
+    /// Replaces the registry of schemes, for tests: a scheme that was not registered was not
     /// reviewed.
     pub fn resolve(mut self, resolve: fn(&str) -> Option<&'static SchemeEntry>) -> Self {
         self.resolve = resolve;
         self
     }
 
-    /// Has the cache forget the table, its keys and its newest epoch, and gives whether it knew it: what is shown next is
-    /// believed as on a first visit. Nothing is sent. It is the only way back from what was seen, for a table that its
-    /// publisher has made anew, and so for a person to decide.
+    /// Forgets the table in the cache, with its keys and its newest epoch, and returns whether it
+    /// was known: the next catalog is believed as on a first visit. Nothing is sent. This is the
+    /// only way back from what was seen, for a table whose publisher has started over, and so a
+    /// person has to decide it.
     ///
     /// # Errors
-    /// [`ClientError::Cache`]; an address that is none.
+    /// [`ClientError::Cache`]; an error for an invalid address.
     pub fn forget(self) -> Result<bool> {
         let Some(dir) = &self.cache_dir else { return Ok(false) };
         let cache = Cache::open(dir)?;
@@ -310,7 +327,8 @@ impl TableBuilder {
     /// Opens the table: catalog, artifacts, keys.
     ///
     /// # Errors
-    /// [`ClientError`], with whose fault and what to do. What was downloaded is kept if there is a cache.
+    /// [`ClientError`], with whose fault it is and what to do. Completed downloads stay in the
+    /// cache, if there is one.
     pub fn open(self) -> Result<Table> {
         let mut config = SetupConfig::new(self.table.parse()?);
         config.pin = self.pin;

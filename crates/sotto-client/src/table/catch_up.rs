@@ -1,4 +1,5 @@
-//! Takes a client's state along when the table moves on: one epoch at a time; where it is durable, each on disk before the next.
+//! Advances a client's state when the table moves on, one epoch at a time; a durable state is on
+//! disk after each.
 
 use super::{Driver, Stage, TableEvent};
 use crate::session::delta_chain::DeltaChain;
@@ -9,10 +10,11 @@ use crate::{ClientError, Result};
 use sotto_core::{Error, Misuse};
 
 impl Driver {
-    /// Moves a client that is kept to its session's epoch. Gives why that cannot be, if it cannot.
+    /// Advances a stored client to its session's epoch. Returns the reason if that is not possible.
     ///
     /// # Errors
-    /// Whatever may go better another time. The state is then of the last epoch that was reached.
+    /// Errors after which another attempt may succeed. The state is then of the last epoch that was
+    /// reached.
     pub(super) fn catch_up(&mut self, session: &mut Session) -> Result<Option<StateLoss>> {
         let at = self.ledger.keeper().and_then(|keeper| keeper.at()).filter(|_| session.is_durable());
         let Some(first) = at else { return Ok(None) };
@@ -32,7 +34,7 @@ impl Driver {
         }
     }
 
-    /// Gives how far it came.
+    /// Advances a client epoch by epoch, and returns the version that it reached.
     fn catch_up_from(&mut self, session: &mut Session, from: RowsVersion) -> Result<RowsVersion> {
         let rule = || Error::from(Misuse::Rule("a client that is kept has a state"));
         let config = self.ledger.config.as_ref().ok_or_else(rule)?;
@@ -60,11 +62,11 @@ impl Driver {
         Ok(reached)
     }
 
-    /// Brings a session's state to the epoch of an opening by what changed in the rows. Gives whether it could: if not,
-    /// the client has to be made anew.
+    /// Advances a session's state to the epoch of a setup by rows deltas. Returns whether that was
+    /// possible: if not, the client has to be prepared again.
     ///
     /// # Errors
-    /// What keeps the rows from being fetched, too.
+    /// Also the errors that keep the rows from being fetched.
     pub(super) fn apply_delta_chain(
         &mut self,
         opening: &SessionSetup,
@@ -99,7 +101,7 @@ impl Driver {
         }
     }
 
-    /// Fetches what a way wants next. `false` if there is nothing to fetch.
+    /// Fetches what a delta chain needs next. Returns `false` if it needs nothing.
     fn fetch_part(&mut self, way: &mut DeltaChain) -> Result<bool> {
         let (stage, request) = match way.next() {
             Action::Catalog { request, .. } => (Stage::Catalog, request),

@@ -1,4 +1,4 @@
-//! Carries out what an [`SessionSetup`] says, with a cache and transports.
+//! Carries out the steps of a [`SessionSetup`], with a cache and transports.
 
 use super::event::WaitReason;
 use super::freshness::{self, now};
@@ -14,9 +14,9 @@ use std::time::Duration;
 use web_time::Instant;
 
 impl Driver {
-    /// Adds to `config` what the cache remembers of the table.
+    /// Adds what the cache knows of the table to `config`.
     pub(super) fn load_known_table(&self, config: &mut SetupConfig) -> Result<()> {
-        // The caller's word is as good as what cannot be read any more.
+        // The caller's pin replaces a cache entry that cannot be read any more.
         if let (Some(cache), Some(_)) = (&self.cache, config.pin)
             && cache.forget_damaged(&self.servers.origin(), config.table.as_str())?
         {
@@ -31,7 +31,8 @@ impl Driver {
         }
     }
 
-    /// Opens the newest epoch. If it ends while its artifacts are fetched, the one after it.
+    /// Opens the newest epoch, and the following one if that epoch ends while its artifacts are
+    /// fetched.
     pub(super) fn open_newest(&mut self, config: &SetupConfig) -> Result<Session> {
         let opened = match self.open(SessionSetup::new(config.clone())) {
             Err(changed @ (ClientError::EpochChanged { .. } | ClientError::NoCommonEpoch { .. })) => {
@@ -43,7 +44,8 @@ impl Driver {
         self.take_over(opened?)
     }
 
-    /// Moves a session to the newest epoch, in the same way.
+    /// Advances a session to the newest epoch, and to the following one if that epoch ends
+    /// meanwhile.
     pub(super) fn advance_to_newest(&mut self, config: &SetupConfig, session: &mut Session) -> Result<()> {
         match self.renew(SessionSetup::after_session(config.clone(), session), session) {
             Err(ClientError::EpochChanged { .. } | ClientError::NoCommonEpoch { .. }) => {
@@ -53,7 +55,7 @@ impl Driver {
         }
     }
 
-    /// Moves a session to where an opening leads. After an error it is as it was.
+    /// Advances a session to where a setup leads. After an error it is as it was.
     pub(super) fn renew(&mut self, mut opening: SessionSetup, session: &mut Session) -> Result<()> {
         while opening.catalog().is_none() {
             self.step(&mut opening)?;
@@ -87,7 +89,7 @@ impl Driver {
         Ok(())
     }
 
-    /// Takes an opening to its end, and remembers what it led to.
+    /// Takes a setup to its end, and stores what it led to.
     pub(super) fn open(&mut self, mut opening: SessionSetup) -> Result<SessionSetup> {
         let start = Instant::now();
         let mut slot = None;
@@ -98,7 +100,7 @@ impl Driver {
         Ok(opening)
     }
 
-    /// Does what an opening wants next. `false` if it wants nothing.
+    /// Carries out the next step of a setup. Returns `false` if there is none.
     fn turn(
         &mut self,
         opening: &mut SessionSetup,
@@ -122,7 +124,7 @@ impl Driver {
         Ok(true)
     }
 
-    /// Takes one step that needs nothing but the network.
+    /// Carries out a step that needs only the network.
     pub(super) fn step(&mut self, opening: &mut SessionSetup) -> Result<()> {
         let (stage, server, request) = match opening.next() {
             Action::Catalog { server, request } => (Stage::Catalog, server, request),
@@ -139,7 +141,8 @@ impl Driver {
                 return self.keep_logs(&opening.config().logs);
             }
         }
-        // Whoever signed it did not sign that. It is the same for everyone, so asking again tells nothing.
+        // The signer did not sign these bytes. The catalog is the same for everyone, so a second
+        // request reveals nothing.
         let again = self.exchange(stage, server, &request)?;
         let is_same = again.body == response.body;
         match opening.feed(&again, self.rng.draw()?) {
@@ -154,7 +157,8 @@ impl Driver {
         }
     }
 
-    /// Keeps two catalogs of one epoch, where it is that: together they convict whoever has the key.
+    /// Stores two catalogs of one epoch, if the error is about two: together they are evidence
+    /// against the signer.
     fn with_evidence(&self, error: ClientError, opening: &SessionSetup, response: &Response) -> ClientError {
         let Some(cache) = &self.cache else { return error };
         let ClientError::Equivocation { epoch, .. } = error.root() else {
@@ -174,7 +178,7 @@ impl Driver {
         Ok(response)
     }
 
-    /// Brings a part of an artifact: from the cache as far as that goes, else from the server.
+    /// Gets a range of an artifact: from the cache as far as possible, otherwise from the server.
     fn fetch(
         &mut self,
         opening: &mut SessionSetup,
@@ -188,7 +192,7 @@ impl Driver {
             let held = slot.read(fetch.range.clone())?;
             let taken = opening.offer_cached(&held)? as u64;
             self.stats.cached_bytes += taken;
-            // A part that was cut ends in half a chunk; a whole file does not.
+            // An interrupted download ends in half a chunk; a complete file does not.
             if slot.is_whole() && taken == 0 {
                 self.ledger.events.tell(TableEvent::Repaired("what the cache held of the table's hint"));
             }
@@ -205,7 +209,7 @@ impl Driver {
         Ok(())
     }
 
-    /// Keeps what a delta has made, if it has: the first bytes of an artifact, or all of them.
+    /// Stores what a delta has produced, if anything: a prefix of an artifact, or all of it.
     fn keep_patched(&mut self, opening: &mut SessionSetup) -> Result<()> {
         let Some((digest, made)) = opening.take_patched() else { return Ok(()) };
         self.stats.patched_bytes += made.len() as u64;
@@ -220,7 +224,7 @@ impl Driver {
         Ok(())
     }
 
-    /// Fetches a part of an artifact, and gives it once the opening has found it right.
+    /// Fetches a range of an artifact, and returns it once the setup has verified it.
     fn call_for(&mut self, opening: &mut SessionSetup, request: &Request) -> Result<Vec<u8>> {
         let response = self.servers.call(0, request)?;
         self.stats.artifacts.add(0, response.body.len() as u64);
@@ -228,7 +232,7 @@ impl Driver {
         Ok(response.body)
     }
 
-    /// The place on disk of what is fetched. A hint has one, and a tree: deltas and rows are of use once.
+    /// The cache file of what is fetched. Hints and trees have one: deltas and rows are used once.
     fn slot<'a>(
         &mut self,
         fetch: &FetchRange,
@@ -251,7 +255,8 @@ impl Driver {
         Ok(held.as_mut().map(|(_, slot)| slot))
     }
 
-    /// The artifact of an older epoch, if it is held and going from there costs less than going on.
+    /// The artifact of an older epoch, if it is cached and patching it costs less than continuing
+    /// the download.
     fn recall(&mut self, opening: &SessionSetup, recall: &LoadCached) -> Result<Option<Vec<u8>>> {
         let Some(cache) = &self.cache else { return Ok(None) };
         let missing = recall.bytes - cache.slot(&recall.digest, recall.bytes).held();
@@ -271,10 +276,11 @@ impl Driver {
         Ok(cache.known(&self.servers.origin(), table)?)
     }
 
-    /// Remembers keys, epoch and artifacts, and drops the artifacts that were remembered before.
+    /// Stores keys, epoch and artifacts of the table, and drops the artifacts that the earlier
+    /// entry named.
     ///
-    /// Another process may have remembered another key while this one downloaded. Which of the two was shown
-    /// the publisher's nobody here can say, so the first stays.
+    /// Another process may have stored another key while this one downloaded. It cannot be decided
+    /// here which of the two belongs to the publisher, so the first stays.
     fn remember(&mut self, opening: &SessionSetup) -> Result<()> {
         if let Some(change) = opening.change() {
             self.ledger.events.tell(TableEvent::SignerChanged(change));
@@ -283,11 +289,12 @@ impl Driver {
         else {
             return Ok(());
         };
-        // An older epoch that was asked for is not the newest that was seen.
+        // An older epoch that was requested by number is not the newest one seen.
         if seen.epoch != catalog.epoch {
             return Ok(());
         }
-        // One by one: collecting would sort them, and sorts are large where programs are loaded.
+        // Inserted one by one: collecting would sort, and sorting code is large where programs are
+        // downloaded.
         let mut artifacts = BTreeMap::new();
         for entry in catalog.artifacts.iter().filter(|entry| entry.from_epoch.is_none()) {
             artifacts.insert(entry.artifact.name().to_owned(), entry.digest.to_string());
@@ -308,7 +315,8 @@ impl Driver {
     }
 }
 
-/// Whether a catalog was refused that nobody has signed as it is: then it may come whole another time.
+/// Whether a catalog was refused that nobody has signed as it is: then it may arrive undamaged
+/// another time.
 fn is_damage(error: &ClientError, response: &Response) -> bool {
     let signed = || SignedCatalog::parse(&response.body).and_then(|signed| signed.verify(None));
     matches!(error.root(), ClientError::Catalog(_)) && signed().is_err()

@@ -1,4 +1,4 @@
-//! Where a table's servers are: addresses, or transports that are there already.
+//! Where the servers of a table are: addresses, or transports of the caller.
 
 #[cfg(feature = "http")]
 use super::event::{TableEvent, WaitReason};
@@ -20,12 +20,14 @@ use std::path::{Path, PathBuf};
 #[cfg(feature = "http")]
 use std::time::Duration;
 
-/// What a builder says of servers that are addresses. It means nothing for transports of the caller's.
+/// Generates the options of a builder for servers with addresses. They have no effect on transports
+/// of the caller.
 #[cfg(feature = "http")]
 macro_rules! http_options {
     ($builder:ty, $endpoints:ident) => {
         impl $builder {
-            /// The longest one request may take, each attempt at it for itself. 60 seconds unless said otherwise.
+            /// Maximum duration of one request, for each attempt separately. The default is 60
+            /// seconds.
             pub fn timeout(mut self, limit: Duration) -> Self {
                 if let $endpoints::Urls(urls) = &mut self.to {
                     urls.limit(limit);
@@ -33,9 +35,9 @@ macro_rules! http_options {
                 self
             }
 
-            /// Lets several servers be asked without TLS, which is refused otherwise
-            /// ([`ClientError::InsecurePlaintext`](crate::ClientError::InsecurePlaintext)) beyond this machine: whoever listens
-            /// on the way to all of them sees what is asked.
+            /// Allows several servers to be reached without TLS, which is refused otherwise
+            /// ([`ClientError::InsecurePlaintext`](crate::ClientError::InsecurePlaintext)) beyond
+            /// this machine: anyone who can read the traffic to all of them sees what is looked up.
             pub fn insecure_plaintext(mut self) -> Self {
                 if let $endpoints::Urls(urls) = &mut self.to {
                     urls.allow_plaintext();
@@ -43,7 +45,7 @@ macro_rules! http_options {
                 self
             }
 
-            /// Trusts the roots in a PEM file instead of the web's. Means something for `https` only.
+            /// Trusts the roots in a PEM file instead of the web's. Applies to `https` only.
             pub fn trust_root(mut self, pem: impl AsRef<Path>) -> Self {
                 if let $endpoints::Urls(urls) = &mut self.to {
                     urls.trust_root(pem.as_ref());
@@ -58,7 +60,7 @@ pub(crate) use http_options;
 
 #[cfg(feature = "http")]
 impl WaitPolicy {
-    /// A transport that waits for a busy server.
+    /// Wraps a transport so that it waits for a busy server.
     pub(crate) fn over(&self, transport: impl Transport + 'static) -> Box<dyn Transport> {
         let policy = RetryPolicy { patience: self.limit, ..RetryPolicy::default() };
         let events = self.events.clone();
@@ -67,14 +69,14 @@ impl WaitPolicy {
     }
 }
 
-/// The servers of a table.
+/// Where the servers of a table are.
 pub(super) enum Endpoints {
     #[cfg(feature = "http")]
     Urls(HttpEndpoints),
     Transports(Vec<Box<dyn Transport>>),
 }
 
-/// Addresses, and how they are reached.
+/// The addresses of servers, and how to reach them.
 #[cfg(feature = "http")]
 #[derive(Clone)]
 pub(crate) struct HttpEndpoints {
@@ -91,7 +93,7 @@ impl HttpEndpoints {
         HttpEndpoints { urls, settings: HttpSettings::default(), root: None, plaintext: false }
     }
 
-    /// Sets the longest one request may take.
+    /// Sets the maximum duration of one request.
     pub(crate) fn limit(&mut self, limit: Duration) {
         self.settings.overall = limit;
         self.settings.connect = self.settings.connect.min(limit);
@@ -102,13 +104,14 @@ impl HttpEndpoints {
         self.root = Some(pem.to_owned());
     }
 
-    /// Lets several servers be asked in the clear.
+    /// Allows several servers to be reached without TLS.
     pub(crate) fn allow_plaintext(&mut self) {
         self.plaintext = true;
     }
 
-    /// A transport to each, no two of which may be one endpoint. Several are asked over TLS: what one of them is sent says
-    /// nothing without what the others are sent, and whoever listens on the way to all of them has both.
+    /// Makes a transport to each server, no two of which may be one endpoint. Several servers are
+    /// reached over TLS: the request to one of them reveals nothing without those to the others,
+    /// and anyone who can read the traffic to all of them has both.
     pub(crate) fn transports(&self, patience: &WaitPolicy) -> Result<Vec<Box<dyn Transport>>> {
         let settings = match &self.root {
             Some(path) => self.settings.clone().trust_file(path)?,
@@ -128,7 +131,8 @@ impl HttpEndpoints {
 }
 
 impl Endpoints {
-    /// What makes further transports to the same addresses, patient enough for a part of the rows at a limited rate.
+    /// Makes a factory of further transports to the same addresses, with timeouts long enough for a
+    /// part of the rows at a limited rate.
     #[cfg_attr(not(feature = "http"), allow(unused_variables, reason = "only addresses can be used again"))]
     pub(super) fn again(&self, rate: Option<u64>, patience: &WaitPolicy) -> Option<MakeTransports> {
         match self {
@@ -143,7 +147,7 @@ impl Endpoints {
         }
     }
 
-    /// Transports to them.
+    /// Makes transports to the servers.
     #[cfg_attr(not(feature = "http"), allow(unused_variables, reason = "only addresses are waited for here"))]
     pub(super) fn servers(self, patience: &WaitPolicy) -> Result<Servers> {
         #[cfg_attr(
@@ -169,7 +173,8 @@ mod tests {
     use crate::Fault;
     use crate::table::event::Notifier;
 
-    /// What is made for these addresses, without connecting to any: documentation addresses, and this machine.
+    /// Makes transports to these addresses without connecting: they are documentation addresses and
+    /// this machine.
     fn reached(urls: &[&str], insecure: bool) -> Result<usize> {
         let mut urls = HttpEndpoints::new(urls);
         if insecure {

@@ -1,4 +1,4 @@
-//! What happens to a client and to what is kept of it, for whoever wants to tell a person.
+//! Events of a client and of its stored files, for programs that report them to a person.
 
 use crate::state::StateLoss;
 use sotto_catalog::SignerChange;
@@ -7,45 +7,47 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// Something that happened, and that went well, was mended, or goes on.
+/// Something that happened, and that went well, was repaired, or continues.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TableEvent {
-    /// The state cannot be used. The table's rows are streamed anew.
+    /// The state cannot be used. The table's rows are streamed again.
     StateReset(StateLoss),
-    /// So many requests that were recorded and not settled were sent again. Their rows are dropped: nobody waits for
-    /// them any more.
+    /// This number of requests that were logged and not settled were sent again. Their rows are
+    /// dropped, since nobody waits for them any more.
     Resent(usize),
-    /// The client was used up, or nearly, and another one has taken its place. It has this budget.
+    /// The client was used up, or nearly, and another one with this budget has taken its place.
     HintsRenewed(Budget),
-    /// A preparation that had been interrupted goes on where it was, at this epoch.
+    /// An interrupted preparation continues where it was, at this epoch.
     PreparationResumed(Epoch),
-    /// What there was of a preparation is of no use, and it begins anew.
+    /// A half-done preparation cannot be used, for this reason, and begins again.
     PreparationRestarted(String),
-    /// A preparation in the background broke off, for this reason. It goes on by itself, from where it is.
+    /// A preparation in the background was interrupted, for this reason. It continues by itself
+    /// from where it is.
     PreparationInterrupted(String),
-    /// The client went along with the table.
+    /// The client's state was advanced to the table's epoch.
     StateAdvanced {
-        /// From this epoch
+        /// Epoch before.
         from: Epoch,
-        /// to this one.
+        /// Epoch after.
         to: Epoch,
     },
-    /// Somebody else is waited for, for so long at most.
+    /// The client waits for another party, for this time at most.
     Waiting(WaitReason, Duration),
-    /// The client's keys had come to their end, by age or by count, and others have taken their place.
+    /// The client's keys have reached their maximum age or number of queries, and others have taken
+    /// their place.
     KeysRotated,
-    /// The table is signed by another key than the one that was known, which has said so.
+    /// The table is signed by another key than the known one, which has named it as its successor.
     SignerChanged(SignerChange),
-    /// Something was damaged, thrown away, and fetched again.
+    /// Something was damaged, dropped, and fetched again.
     Repaired(&'static str),
 }
 
-/// Whom a client waits for.
+/// The party that a client waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum WaitReason {
-    /// A server that says it is busy.
+    /// A server that reports that it is busy.
     Server,
     /// Another process that uses the same state.
     State,
@@ -66,7 +68,7 @@ impl WaitReason {
     }
 }
 
-/// Whoever is told things, by this thread or another, one at a time.
+/// A callback that may be called from several threads, one at a time.
 pub(crate) struct Notifier<T>(Arc<Mutex<Callback<T>>>);
 
 type Callback<T> = Box<dyn FnMut(T) + Send>;

@@ -1,4 +1,5 @@
-//! What was seen of publishers' logs, between openings: in the cache, if there is one; and whether what is open is still good.
+//! Freshness of an open table: what was seen of publishers' logs, stored in the cache, and whether
+//! the catalog is still good.
 
 use super::{Driver, Table};
 use crate::cache::{Cache, CacheError};
@@ -8,12 +9,12 @@ use sotto_tlog::WitnessKey;
 use std::time::Duration;
 use web_time::SystemTime;
 
-/// Seconds since 1970.
+/// The current time in seconds since 1970.
 pub(crate) fn now() -> u64 {
     SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }
 
-/// Whose word a caller wants about a publisher's log.
+/// The witnesses that a caller requires for a publisher's log.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct WitnessPolicy {
     pub(crate) keys: Vec<WitnessKey>,
@@ -22,17 +23,18 @@ pub(crate) struct WitnessPolicy {
 }
 
 impl WitnessPolicy {
-    /// Nobody's, if no witness was named and no number of them.
+    /// The required witnesses; `None` if neither witnesses nor their number was set.
     pub(crate) fn witnesses(self) -> Option<Witnesses> {
         let mut all = Witnesses::all(self.keys);
         all.needed = self.needed.unwrap_or(all.needed);
         all.age = self.age.unwrap_or(all.age);
-        // Whoever says a number asks for witnesses: that there are none is an error, and not silence.
+        // A caller that sets a number requires witnesses: if none is named, that is an error and is
+        // not ignored.
         (!all.keys.is_empty() || self.needed.is_some()).then_some(all)
     }
 }
 
-/// Takes what a cache has of logs.
+/// Loads what a cache has of logs.
 pub(crate) fn recollect(cache: &Cache, logs: &LogMemory) -> Result<()> {
     for (publisher, checkpoint) in cache.logs()? {
         logs.recall(publisher, checkpoint);
@@ -45,14 +47,15 @@ pub(crate) fn recollect(cache: &Cache, logs: &LogMemory) -> Result<()> {
     Ok(())
 }
 
-/// Has a cache keep what is new of logs.
+/// Stores what is new of logs in a cache.
 pub(crate) fn keep(cache: &Cache, logs: &LogMemory) -> Result<()> {
     let fresh = logs.take_fresh();
     fresh.iter().try_for_each(|(publisher, checkpoint)| cache.keep_log(publisher, checkpoint))?;
     Ok(logs.take_fresh_histories().iter().try_for_each(|history| cache.keep_log_history(history))?)
 }
 
-/// Keeps two checkpoints that contradict each other, where it is that: together they convict whoever has the key.
+/// Stores two checkpoints that contradict each other, if the error is about two: together they are
+/// evidence against the signer.
 pub(crate) fn with_both(cache: &Cache, error: ClientError) -> ClientError {
     let ClientError::Witness(WitnessError::Fork { publisher, size, found, .. }) = error.root() else {
         return error;
@@ -65,18 +68,18 @@ pub(crate) fn with_both(cache: &Cache, error: ClientError) -> ClientError {
 }
 
 impl Driver {
-    /// Keeps what was seen of logs.
+    /// Stores what was seen of logs.
     pub(super) fn keep_logs(&self, logs: &LogMemory) -> Result<()> {
         self.cache.as_ref().map_or(Ok(()), |cache| keep(cache, logs))
     }
 }
 
 impl Table {
-    /// Looks at the catalog again, if it is past its time or its witnesses' word has become old. Depends on the time and
-    /// on nothing else.
+    /// Fetches the catalog again if it has expired, or if its cosignatures have become too old.
+    /// This depends on the time alone.
     ///
     /// # Errors
-    /// As [`Table::refresh`].
+    /// As for [`Table::refresh`].
     pub(super) fn recheck_catalog(&mut self) -> Result<()> {
         if self.good_until.is_none_or(|until| until > now()) {
             return Ok(());
@@ -89,7 +92,7 @@ impl Table {
         }
     }
 
-    /// Until when the catalog that is open is good; `None` for ever.
+    /// The time until which the open catalog is good; `None` for no limit.
     pub(super) fn catalog_deadline(&self) -> Option<u64> {
         let catalog = self.session.catalog();
         let good = || catalog.digest().map_or(0, |digest| self.config.logs.good_until(&digest));

@@ -1,8 +1,10 @@
-//! Keys that servers know, from opening to opening: taken from the cache, waited for, kept; and their end.
+//! Registered keys from one opening to the next: loaded from the cache, waited for, stored, and
+//! ended.
 //!
-//! Whoever sees what a person does with an answer learns something of it, perhaps by answers that it spoilt: an oracle
-//! on the keys. So keys end after so many queries and so much time, whatever came of them. Both are public, and nothing else
-//! counts: an error that made a client change its keys would be the answer that is looked for.
+//! An attacker who sees what a person does with an answer learns something of it, perhaps of an
+//! answer that the attacker has damaged, and so has an oracle on the keys. So keys end after a
+//! fixed number of queries and a fixed time, whatever the answers were. Both are public, and
+//! nothing else counts: if an error made a client change its keys, that would be the oracle.
 
 use super::event::WaitReason;
 use super::{Driver, Table, TableEvent};
@@ -13,23 +15,23 @@ use crate::cache::lock::Lock;
 use crate::session::{RegisteredKeys, Session, SessionSetup, SetupConfig};
 use sotto_catalog::TableName;
 
-/// The keys of one table, as far as they are kept.
+/// The keys of one table, as far as they are stored.
 pub(crate) struct KeyManager {
-    /// `None` if they are not kept.
+    /// Keyring in the cache; `None` if keys are not stored.
     ring: Option<Keyring>,
     limits: KeyLimits,
-    /// How many queries the next keys have to be good for.
+    /// Number of queries that the next keys have to be good for.
     wanted: u64,
-    /// Held while keys are registered.
+    /// Lock that is held while keys are registered.
     turn: Option<Lock>,
-    /// Keys that an opening continues with, until its session has them.
+    /// Keys that a setup continues with, until its session has them.
     adopted: Option<ActiveKeys>,
     /// Keys in use.
     held: Option<ActiveKeys>,
 }
 
 impl KeyManager {
-    /// Keys that end at this age and after so many queries. An age of zero is for those that are not kept.
+    /// A manager of keys with these limits. An age of zero is for keys that are not stored.
     pub(super) fn new(ring: Option<Keyring>, limits: KeyLimits) -> Self {
         let ring = ring.filter(|_| !limits.age.is_zero());
         let age = if limits.age.is_zero() { KeyLimits::default().age } else { limits.age };
@@ -43,7 +45,7 @@ impl KeyManager {
         }
     }
 
-    /// What hangs there and has not come to its end.
+    /// The keys in the keyring, if they have not reached their limits.
     fn load(&self, hook: &KeyringSlot) -> Result<Option<(ActiveKeys, RegisteredKeys)>> {
         let Some(ring) = &self.ring else { return Ok(None) };
         let Some(active) = ActiveKeys::load(ring, hook, self.limits, self.wanted)? else { return Ok(None) };
@@ -51,12 +53,13 @@ impl KeyManager {
         Ok(registered.map(|registered| (active, registered)))
     }
 
-    /// Whether the next ones should be made, in time for when these end.
+    /// Whether it is time to make the next keys, so that they are ready when these reach their
+    /// limits.
     pub(super) fn are_low(&self) -> bool {
         self.held.as_ref().is_some_and(ActiveKeys::are_low)
     }
 
-    /// Reserves queries, before they are made. `false` if so many are not to be made under these keys any more.
+    /// Reserves queries before they are made. Returns `false` if the keys do not allow that many.
     fn reserve(&mut self, queries: u64) -> Result<bool> {
         self.wanted = queries;
         Ok(self.held.as_mut().map_or(Ok(true), |held| held.reserve(queries))?)
@@ -75,14 +78,15 @@ impl Driver {
         KeyringSlot::of(&self.servers.origins(), table.as_str())
     }
 
-    /// Adds to `config` the keys that servers know.
+    /// Adds the keys that servers know to `config`.
     pub(super) fn recollect_keys(&mut self, config: &mut SetupConfig) -> Result<()> {
         let loaded = self.keys.load(&self.hook(&config.table))?;
         (self.keys.adopted, config.registered) = loaded.unzip();
         Ok(())
     }
 
-    /// Registers an opening's keys with the next server, or takes those that another process has registered meanwhile.
+    /// Registers a setup's keys with the next server, or uses those that another process has
+    /// registered meanwhile.
     pub(super) fn register_first(&mut self, opening: &mut SessionSetup) -> Result<()> {
         if self.wait_for_keys(opening)? {
             return Ok(());
@@ -94,8 +98,8 @@ impl Driver {
         registered
     }
 
-    /// Waits until it is this process's turn to register keys. Gives whether there are some by then, and an opening went on
-    /// with them.
+    /// Waits until this process may register keys. Returns whether there are keys by then, and a
+    /// setup continues with them.
     fn wait_for_keys(&mut self, opening: &mut SessionSetup) -> Result<bool> {
         let hook = self.hook(&opening.config().table);
         let (Some(ring), None) = (&self.keys.ring, &self.keys.turn) else { return Ok(false) };
@@ -110,7 +114,7 @@ impl Driver {
         Ok(false)
     }
 
-    /// Takes down the keys of a session, if they are good for more than it.
+    /// Stores the keys of a session, if they can outlive it.
     pub(super) fn keep_keys(&mut self, session: &Session) -> Result<()> {
         let hook = self.hook(&session.catalog().table);
         let Driver { keys, rng, .. } = self;
@@ -136,14 +140,15 @@ impl Driver {
 }
 
 impl Table {
-    /// Changes keys that have come to their end over to the next ones, which are there by now if they could be made in the
-    /// background. Nothing is asked under the old ones any more, also if no others can be had.
+    /// Replaces keys that have reached their limits by the next ones, which exist by now if they
+    /// could be made in the background. No query is made under the old keys any more, even if no
+    /// others can be had.
     pub(super) fn change_keys(&mut self, queries: u64) -> Result<()> {
         if self.line.keys.reserve(queries)? {
             return Ok(());
         }
         let mut config = self.config.clone();
-        // What another process has made meanwhile is as good as what this one would make.
+        // Keys that another process has made meanwhile are as good as new ones.
         self.line.recollect_keys(&mut config)?;
         if config.registered.is_none() && self.wait_for_next(true)? {
             return Ok(());

@@ -1,10 +1,11 @@
-//! Lookups: as many requests as they take; another epoch in between; and one request, whether its client keeps a state on disk
-//! or none.
+//! Lookups: split into requests, repeated when the epoch changes, and made with or without a state
+//! on disk.
 //!
-//! Lookups are cut into requests at two places, and both are here. Wishes make rounds, of as many as fit one request, and each
-//! round is of one epoch. Where even one wish has more rows than a request takes, its round consists of several requests. How
-//! many requests there are, and of how many queries each, follows from the table and the number of wishes. **None of them is
-//! left out because of what came of another**: a failure that the server does not see is said when all were made.
+//! Lookups are split into requests in two ways. Lookups make rounds, of as many as fit into one
+//! request, and each round is of one epoch. If a single lookup has more rows than a request allows,
+//! its round consists of several requests. The number of requests, and of queries in each, follows
+//! from the table and the number of lookups. **None of them is omitted because of another's
+//! result**: a failure that the server does not see is reported when all requests were made.
 
 use super::{Driver, LookupStats, ServerStats, Table};
 use crate::lookup::{Lookup, LookupResult, ResolvedLookups};
@@ -19,20 +20,20 @@ use sotto_wire::Timing;
 use std::time::Duration;
 use web_time::Instant;
 
-/// How much of a query [`LookupStats::seen`] shows.
+/// Number of bytes of a query in [`LookupStats::query_prefix`].
 const SEEN_BYTES: usize = 2048;
 
-/// What a lookup is of.
+/// The unit of a lookup.
 #[derive(Clone, Copy)]
 enum TargetKind {
     /// One row.
     Row,
-    /// One row of each bucket, by its number within the bucket.
+    /// One row of each bucket, by its index within the bucket.
     Buckets,
 }
 
 impl TargetKind {
-    /// How many rows that is.
+    /// The number of rows of a lookup.
     fn each(self, session: &Session) -> usize {
         match self {
             TargetKind::Row => 1,
@@ -41,7 +42,8 @@ impl TargetKind {
     }
 }
 
-/// A request that was made, and what reads its answers: in memory alone, or on disk as well.
+/// A request that was made, and the secret that reads its answers: in memory alone, or on disk as
+/// well.
 enum PendingRequest {
     InMemory(QueryRequest),
     Durable(CommittedRequest, Vec<Request>),
@@ -55,7 +57,7 @@ impl PendingRequest {
         }
     }
 
-    /// How many queries each server is sent.
+    /// The number of queries for each server.
     fn queries(&self) -> usize {
         match self {
             PendingRequest::InMemory(ask) => usize::from(ask.queries()),
@@ -65,7 +67,7 @@ impl PendingRequest {
 }
 
 impl Driver {
-    /// Makes a request. One that must be durable is on disk before anybody can send it.
+    /// Makes a request. One that must be durable is on disk before anyone can send it.
     fn make(
         &mut self,
         session: &mut Session,
@@ -82,8 +84,8 @@ impl Driver {
         Ok(PendingRequest::Durable(recorded, requests))
     }
 
-    /// Sends a request to all servers. Where it is fleeting, one that has dropped this client's keys gets them, and then its
-    /// queries, again.
+    /// Sends a request to all servers. If it is not durable, a server that has dropped this
+    /// client's keys receives them again, and then its queries.
     fn send(&mut self, session: &mut Session, made: &mut PendingRequest) -> Result<Vec<Response>> {
         let mut responses = self.servers.call_all(made.requests())?;
         let PendingRequest::InMemory(ask) = made else { return Ok(responses) };
@@ -101,7 +103,7 @@ impl Driver {
         Ok(responses)
     }
 
-    /// The rows, or why they cannot be had; an error of its own if nothing is settled.
+    /// Recovers the rows, or returns the error for them; fails if nothing is settled.
     fn read(
         &mut self,
         session: &mut Session,
@@ -120,7 +122,8 @@ impl Driver {
     }
 }
 
-/// Keeps the first failure that a server does not see, so that it is said once everything was asked; any other ends it.
+/// Stores the first failure that a server does not see, so that it is reported once all requests
+/// were made; any other failure is returned at once.
 pub(crate) fn withhold<T>(outcome: Result<T>, failed: &mut Option<ClientError>) -> Result<Option<T>> {
     match outcome {
         Ok(value) => Ok(Some(value)),
@@ -133,22 +136,23 @@ pub(crate) fn withhold<T>(outcome: Result<T>, failed: &mut Option<ClientError>) 
 }
 
 impl Table {
-    /// How many wishes one request has room for; 1 where even one takes several requests.
+    /// The number of lookups that fit into one request; 1 if a single lookup takes several
+    /// requests.
     ///
     /// # Errors
-    /// What is wrong with the catalog.
+    /// An error in the catalog.
     pub fn max_lookups(&self) -> Result<usize> {
         let rows_of_each = self.catalog().keyword()?.map_or(1, |keyword| keyword.params().probes as usize);
         Ok((self.session.max_rows() / rows_of_each.max(1)).max(1))
     }
 
-    /// What comes of wishes, in rounds.
+    /// Makes lookups, in rounds.
     pub(super) fn run_lookups(&mut self, wishes: &[Lookup<'_>]) -> Result<Vec<Result<LookupResult>>> {
         self.reset_last();
         let (mut granted, mut failed) = (Vec::with_capacity(wishes.len()), None);
         let mut left = wishes;
         loop {
-            // An epoch later there may be room for fewer or more.
+            // A later epoch may allow fewer lookups per request, or more.
             let (round, later) = left.split_at(self.max_lookups()?.min(left.len()));
             granted.extend(withhold(self.round(round), &mut failed)?.into_iter().flatten());
             left = later;
@@ -158,7 +162,7 @@ impl Table {
         }
     }
 
-    /// What comes of wishes that fit one request; after another epoch in between, in another request.
+    /// Makes the lookups of one round, and repeats them in another request if the epoch changes.
     fn round(&mut self, wishes: &[Lookup<'_>]) -> Result<Vec<Result<LookupResult>>> {
         self.lookup(TargetKind::Row, |catalog| {
             let wishes = ResolvedLookups::of(catalog, wishes)?;
@@ -167,18 +171,20 @@ impl Table {
         .map(|(rows, wishes)| wishes.read(rows))
     }
 
-    /// Whole rows, for a layer that knows what lies in them: as [`Session::query_each_bucket`], one or several of each bucket.
+    /// Fetches whole rows, for a layer that knows their contents: as
+    /// [`Session::query_each_bucket`], one or several rows of each bucket.
     pub(crate) fn rows(&mut self, rows: &[u64]) -> Result<Vec<Vec<u8>>> {
         Ok(self.lookup(TargetKind::Buckets, |_| Ok((QueryTargets::rows(rows), ())))?.0)
     }
 
-    /// Forgets the last call: [`Table::last`] is of what comes now.
+    /// Resets [`Table::last_lookup`] before the next call.
     pub(crate) fn reset_last(&mut self) {
         self.last = None;
     }
 
-    /// Rows, and what was planned with the catalog they are of. `plan` is asked anew for each catalog. Its errors depend on the
-    /// catalog and on nothing else: see [`crate::wish`].
+    /// Fetches rows, and returns them with what `plan` made from the catalog they are of. `plan` is
+    /// called again for each catalog. Its errors depend on the catalog alone: see
+    /// [`crate::lookup`].
     fn lookup<P>(
         &mut self,
         of: TargetKind,
@@ -186,7 +192,8 @@ impl Table {
     ) -> Result<(Vec<Vec<u8>>, P)> {
         self.recheck_catalog()?;
         match self.planned(of, &plan) {
-            // Discarded by an epoch before this one, which could not be followed nor begun anew.
+            // The client was discarded by an earlier epoch, which could neither be followed nor
+            // prepared.
             Err(ClientError::EpochChanged { .. } | ClientError::ClientDiscarded { .. }) => {
                 self.line.advance_to_newest(&self.config, &mut self.session)?;
                 self.remember_table();
@@ -208,15 +215,16 @@ impl Table {
             let requests = asked.requests(self.session.max_rows(), each);
             let first = requests.first().map_or(0, |request| request.rows.len() / each);
             self.prepare(first)?;
-            // A client that took this one's place may be of a later epoch, where what is wanted lies elsewhere. It does not give
-            // way again before it was used.
+            // A new client in place of this one may be of a later epoch, where the lookups have
+            // other rows. It is not replaced again before it was used.
             if self.session.epoch() == epoch {
                 return Ok((self.ask_in_turn(of, epoch, &requests)?, planned));
             }
         }
     }
 
-    /// The rows of all requests, the first of which is prepared. What came of one does not decide whether the next is made.
+    /// Fetches the rows of all requests, the first of which is prepared. The result of one does not
+    /// decide whether the next is made.
     fn ask_in_turn(
         &mut self,
         of: TargetKind,
@@ -237,7 +245,8 @@ impl Table {
         failed.map_or(Ok(rows), Err)
     }
 
-    /// What comes before a request of so many lookups: hints for them, and keys that have not come to their end.
+    /// Prepares a request of `lookups` lookups: ensures hints for them, and keys that have not
+    /// reached their limits.
     fn prepare(&mut self, lookups: usize) -> Result<()> {
         self.session.ensure_usable()?;
         if self.session.uses_budget() {
@@ -246,7 +255,7 @@ impl Table {
         self.change_keys(lookups.saturating_mul(self.session.packing().records_per_row()) as u64)
     }
 
-    /// One request; then the evaluations that open its rows, where they are masked.
+    /// Makes one request, and the evaluations that open its rows if they are masked.
     fn ask(&mut self, of: TargetKind, asked: &QueryTargets) -> Result<Vec<Vec<u8>>> {
         let fetched = self.fetch(of, asked);
         match self.session.catalog().symmetric_layer()? {
@@ -255,7 +264,7 @@ impl Table {
         }
     }
 
-    /// Rows as they are in the table: those of a symmetric one are masked.
+    /// Fetches rows as they are in the table: those of a symmetric table are masked.
     fn fetch(&mut self, of: TargetKind, asked: &QueryTargets) -> Result<Vec<Vec<u8>>> {
         let (start, rows) = (Instant::now(), asked.rows.as_slice());
         let mut made = self.line.make(&mut self.session, of, asked)?;
@@ -271,7 +280,7 @@ impl Table {
         self.finish(stats, values)
     }
 
-    /// Counts a lookup that is done, and hands its rows out.
+    /// Counts a finished lookup, and returns its rows.
     fn finish(&mut self, stats: LookupStats, values: Result<Vec<Vec<u8>>>) -> Result<Vec<Vec<u8>>> {
         for share in &stats.servers {
             self.line.stats.query_requests.add(share.up, share.down);

@@ -6,7 +6,8 @@ use crate::Result;
 use web_time::Instant;
 
 impl Table {
-    /// Opens rows that were fetched of a table that masks them: by an evaluation for each, asked for whatever was fetched.
+    /// Opens the fetched rows of a symmetric table: requests one evaluation for each, whatever was
+    /// fetched.
     pub(super) fn unmask(&mut self, rows: &[u64], fetched: Result<Vec<Vec<u8>>>) -> Result<Vec<Vec<u8>>> {
         if fetched.as_ref().is_err_and(|error| !error.is_hidden_from_server()) {
             return fetched;

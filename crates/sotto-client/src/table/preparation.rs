@@ -1,22 +1,23 @@
-//! The next client, prepared in the background before it is needed.
+//! Preparation of the next client in the background, before it is needed.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
-//! | `work` | what the thread does |
-//! | `pace` | how fast it may, and how it hears that plans have changed |
-//! | `notes` | when a preparation is written down |
-//! | `modest` | giving way to lookups |
+//! | `job` | the work of the thread |
+//! | `rate_limit` | how fast rows may arrive, and how the thread learns of changed plans |
+//! | `checkpoints` | when a half-done preparation is written |
+//! | `low_priority` | yielding to lookups |
 //!
 //! ```text
 //! table                                     thread, with transports of its own
-//!   hints are low                  -------->  catalog; rows, part by part; a checkpoint now and then
-//!   asks go on, with the client there is      the newest epoch, by deltas
-//!                                             the client is written down, in a file that is not the state's yet
-//!   before an ask: is it there?    <--------  here it is
+//!   hints are low                  -------->  catalog; rows, part by part; checkpoints at intervals
+//!   lookups go on with this client            the newest epoch, by deltas
+//!                                             a snapshot, in a file that is not the state's yet
+//!   before a lookup: is it ready?  <--------  the next client is ready
 //!   one transaction: it is the state's
 //! ```
 //!
-//! A client is asked with until the transaction, and the other one from there on. No request knows of both.
+//! The current client makes queries until the transaction, and the next one from there on. No
+//! request involves both.
 
 pub(crate) mod checkpoints;
 pub(crate) mod job;
@@ -45,15 +46,16 @@ use web_time::Instant;
 /// Makes transports for a thread, one to each server.
 pub(crate) type MakeTransports = Box<dyn FnMut() -> Result<Vec<Box<dyn Transport>>> + Send>;
 
-/// When a table prepares its next client, and how.
+/// When and how a table prepares its next client.
 pub(crate) struct PreparationPolicy {
-    /// `None` if a thread cannot have transports of its own.
+    /// Factory of the thread's transports; `None` if there are none.
     pub(crate) transports: Option<MakeTransports>,
-    /// The number of queries below which it begins; `None` for a quarter of what a client begins with.
+    /// Number of queries below which the preparation begins; `None` for a quarter of a new client's
+    /// budget.
     pub(crate) low_water: Option<u64>,
-    /// Bytes a second.
+    /// Maximum rate in bytes per second.
     pub(crate) rate: Option<u64>,
-    /// Whether a lookup that finds no hints left says so, instead of waiting for the next client.
+    /// Whether a lookup without hints fails, instead of waiting for the next client.
     pub(crate) refuses: bool,
     pub(crate) clock: Arc<dyn Clock>,
 }
@@ -65,7 +67,7 @@ impl Default for PreparationPolicy {
     }
 }
 
-/// A preparation under way.
+/// A preparation in progress.
 pub(crate) struct Preparation {
     signal: Arc<PreparationSignal>,
     outcome: Receiver<PreparationOutcome>,
@@ -73,7 +75,7 @@ pub(crate) struct Preparation {
 }
 
 impl Drop for Preparation {
-    /// The thread ends by itself, as soon as the network lets go of it.
+    /// The thread ends by itself, as soon as its network call returns.
     fn drop(&mut self) {
         self.signal.stop();
     }
@@ -85,12 +87,14 @@ impl Table {
         self.pass.is_some()
     }
 
-    /// Stops preparing the next client, if that is under way, and writes down how far it is: the next process goes on
-    /// from there, and this one with the next lookup. Waits for that as long as `patience` says, and gives whether it was
-    /// long enough. To drop a table is to stop without waiting: then what came since the last checkpoint is lost.
+    /// Stops preparing the next client, if that is in progress, and writes how far it is: the next
+    /// process continues from there, and this one with the next lookup. Waits for that as long as
+    /// `patience`, and returns whether it was long enough. Dropping a table stops without waiting:
+    /// then the work since the last checkpoint is lost.
     ///
     /// # Errors
-    /// [`ClientError::State`](crate::ClientError::State) if the client was ready, and cannot be made the one.
+    /// [`ClientError::State`](crate::ClientError::State) if the client was ready, and cannot take
+    /// the current one's place.
     pub fn pause(&mut self, patience: Duration) -> Result<bool> {
         let Some(pass) = self.passing() else { return Ok(true) };
         pass.signal.stop();
@@ -105,7 +109,7 @@ impl Table {
         }
     }
 
-    /// Makes the next client the one, if it is ready.
+    /// Replaces the client by the next one, if that is ready.
     pub(crate) fn adopt_prepared(&mut self) -> Result<()> {
         let Some(pass) = self.passing() else { return Ok(()) };
         match pass.outcome.try_recv() {
@@ -119,24 +123,26 @@ impl Table {
         }
     }
 
-    /// Begins to prepare the next client, if hints are low, or keys have come to three quarters of their life.
+    /// Begins to prepare the next client, if hints are low, or if keys have reached three quarters
+    /// of their lifetime.
     pub(super) fn start_preparation_if_low(&mut self) {
         let fresh = self.session.report().costs.budget;
         let mark = self.plan.low_water.unwrap_or(fresh / 4);
         let is_low = matches!(self.session.budget(), Budget::Left(left) if left < mark);
         if (is_low || self.line.keys.are_low()) && self.pass.is_none() && !self.session.is_discarded() {
-            // What keeps it from beginning will be an error once it is needed.
+            // What keeps it from beginning will be an error once the client is needed.
             self.pass = self.begin(PreparationStart::Disk, None).ok().flatten();
         }
     }
 
-    /// What is under way, if something is. Without threads nothing ever is, as a compiler may know.
+    /// The preparation in progress, if there is one. Without threads there never is, which lets the
+    /// compiler drop code.
     fn passing(&mut self) -> Option<Preparation> {
         if THREADS { self.pass.take() } else { None }
     }
 
-    /// Waits for the next client, and makes it the one; in a hurry, at any rate. `false` if it cannot be prepared by a
-    /// thread.
+    /// Waits for the next client, and replaces the current one by it; with `hurry`, at any rate.
+    /// Returns `false` if no thread can prepare it.
     pub(super) fn wait_for_next(&mut self, hurry: bool) -> Result<bool> {
         loop {
             self.pass = match self.passing() {
@@ -163,7 +169,7 @@ impl Table {
         }
     }
 
-    /// A thread that prepares a client, if there can be one.
+    /// Starts a thread that prepares a client, if possible.
     fn begin(
         &mut self,
         from: PreparationStart,
@@ -171,7 +177,7 @@ impl Table {
     ) -> Result<Option<Preparation>> {
         let streams = self.session.catalog().artifacts.iter().any(|entry| entry.artifact == Artifact::Rows);
         let entry = self.session.scheme().state.as_ref().filter(|_| streams);
-        // Where a server makes hints, they do not end.
+        // Hints from a hint server do not end.
         if !THREADS
             || self.session.scheme().upkeep.is_some()
             || entry.is_none() && self.session.keys().is_none()
@@ -206,15 +212,15 @@ impl Table {
         };
         let (ready, outcome) = sync_channel(1);
         let spawned = thread::Builder::new().name("sotto-pass".to_owned()).spawn(move || {
-            // Nobody may be there any more.
+            // The receiver may be gone.
             let _ = ready.send(at_low_priority(work.signal.clone(), work.clock.clone(), || work.run()));
         });
         spawned.map_err(Error::Storage)?;
         Ok(Some(Preparation { signal, outcome, ahead }))
     }
 
-    /// Makes a client that is ready the one, and gives whether it is. If the table has moved on meanwhile, it has to be
-    /// taken along first.
+    /// Replaces the client by one that is ready, and returns whether that is done. If the table has
+    /// moved on meanwhile, the new client has to be advanced first.
     fn hand_over(&mut self, pass: Preparation, prepared: PreparedClient) -> Result<bool> {
         let PreparedClient { session, snapshot, traffic } = prepared;
         let has_keys = session.keys().is_some();
@@ -224,7 +230,7 @@ impl Table {
         sum.up += traffic.up;
         sum.down += traffic.down;
         if let Some(keeper) = self.line.ledger.keeper() {
-            // What the state was when the preparation began may have been thrown away.
+            // The state at the beginning of the preparation may have been discarded.
             let (Some(snapshot), true) = (snapshot, keeper.has_lent(pass.ahead.as_ref())) else {
                 return Ok(false);
             };
@@ -247,7 +253,7 @@ impl Table {
         Ok(true)
     }
 
-    /// An opening for the next client, from what there is of it on disk.
+    /// A setup for the next client, from what is on disk of it.
     pub(super) fn opening_ahead(&mut self) -> Result<SessionSetup> {
         let how = self.session.scheme().state.as_ref();
         let (Some(keeper), Some(entry)) = (self.line.ledger.keeper(), how) else {

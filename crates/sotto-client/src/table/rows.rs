@@ -1,8 +1,9 @@
-//! All rows of a table, streamed to a client that makes state of them.
+//! All rows of a table, streamed to a client that is prepared from them.
 //!
-//! There may be many GiB, and a client may take longer over them than the network does. So the next part is fetched while
-//! the last one is taken, nothing is written to disk, and no more than two parts are in memory. A connection that breaks
-//! costs what came of the chunk it broke in. Where there are no threads, a part is fetched when it is wanted.
+//! There may be many GiB, and a client may take longer over them than the network. So the next part
+//! is fetched while the previous one is absorbed, nothing is written to disk, and at most two parts
+//! are in memory. A broken connection costs the bytes of the chunk in which it broke. On platforms
+//! without threads, a part is fetched when it is needed.
 
 #[cfg(not(all(target_arch = "wasm32", target_os = "unknown")))]
 mod prefetch;
@@ -22,23 +23,23 @@ use crate::{ClientError, Result};
 use sotto_core::{Artifact, CryptoRng, Error, PeerMisbehaved};
 use std::ops::Range;
 
-/// How many requests in a row may bring nothing before a stream is given up. Transports that try again by themselves have
-/// then tried so many times as often.
+/// Number of consecutive requests without any bytes after which a stream is given up. Transports
+/// that retry by themselves multiply the attempts.
 const FRUITLESS: u32 = 2;
 
-/// A part of the rows that was taken.
+/// A part of the rows that was absorbed.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ReceivedRows {
-    /// Bytes that came for it.
+    /// Bytes that were received for the part.
     pub(crate) came: u64,
-    /// Bytes of the rows taken so far, by whoever took them.
+    /// Bytes of the rows absorbed so far, earlier processes included.
     pub(crate) done: u64,
-    /// Bytes of the rows.
+    /// Bytes of all rows.
     pub(crate) total: u64,
 }
 
 impl Driver {
-    /// Streams the rows that an opening wants.
+    /// Streams the rows that a setup needs.
     pub(super) fn stream_rows(&mut self, opening: &mut SessionSetup) -> Result<()> {
         let Driver { servers, ledger, stats, progress, rng, .. } = self;
         let mut notes =
@@ -53,11 +54,12 @@ impl Driver {
     }
 }
 
-/// Streams rows into `opening` until it wants something else. `told` hears of each part once it was taken: it may write a
-/// checkpoint, or take its time.
+/// Streams rows into `opening` until it needs something else. `told` is called for each part once
+/// it was absorbed: it may write a checkpoint, or take its time.
 ///
 /// # Errors
-/// [`ClientError`] for what the server sends; what the transport says, once nothing comes any more; what `told` says.
+/// [`ClientError`] for invalid bytes of the server; the transport's error, once no bytes arrive any
+/// more; the error of `told`.
 pub(crate) fn stream(
     transport: &mut dyn Transport,
     opening: &mut SessionSetup,
@@ -67,23 +69,23 @@ pub(crate) fn stream(
     fetching(transport, |fetcher| take_all(opening, rng, told, fetcher))
 }
 
-/// Whoever fetches parts, in the order in which they were ordered.
+/// Fetches parts, in the order of their requests.
 trait RowFetcher {
-    /// Orders a part. One is on its way at most.
+    /// Requests a part. At most one is on its way.
     fn order(&mut self, request: Request) -> Result<()>;
-    /// The part that was ordered, once it is there.
+    /// The requested part, once it has arrived.
     fn bring(&mut self) -> Result<FetchedBody>;
 }
 
-/// What came of a request.
+/// Result of a request.
 struct FetchedBody {
     body: Vec<u8>,
     outcome: Result<Response, TransportError>,
 }
 
-/// A part that broke off, and can be fetched from there on.
+/// A part that was interrupted, and can be fetched from that point on.
 struct InterruptedFetch {
-    /// Whether whole chunks came before.
+    /// Whether whole chunks arrived before.
     after_chunks: bool,
     why: ClientError,
 }
@@ -94,7 +96,7 @@ impl FetchedBody {
         self.outcome.as_ref().is_ok_and(Response::is_success) && self.body.len() as u64 == wanted
     }
 
-    /// Hands what came to the opening, chunk by chunk.
+    /// Passes what arrived to the setup, chunk by chunk.
     fn take(
         self,
         fetch: &FetchRange,
@@ -135,7 +137,8 @@ fn take_all(
         && fetch.artifact == Artifact::Rows
     {
         if on_its_way.as_ref() != Some(&fetch.range) {
-            // A part that was ordered ahead, and is not the one wanted now that an earlier one came in pieces.
+            // A part that was requested ahead, and is not the next one after an earlier part was
+            // interrupted.
             if on_its_way.take().is_some() {
                 drop(fetcher.bring()?);
             }

@@ -1,14 +1,15 @@
 //! The servers of a table: a transport to each, and requests to all of them at once.
 //!
-//! Every server is asked at the same moment, whatever the others say, and each transport tries again for itself, with
-//! the same bytes. So what one server sees of a lookup does not depend on how the other one answered it.
+//! Every server receives its request at the same moment, whatever the others answer, and each
+//! transport retries by itself, with the same bytes. So what one server sees of a lookup does not
+//! depend on the other's answer.
 
 use crate::parallel::run_all;
 use crate::transport::{Request, Response, Transport, TransportError};
 use crate::{ClientError, Result};
 use sotto_core::{Error, Misuse};
 
-/// A transport to each server, the first one apart: there is always one.
+/// A transport to each server, the first one apart, since there is always one.
 pub(crate) struct Servers {
     first: Box<dyn Transport>,
     others: Vec<Box<dyn Transport>>,
@@ -21,12 +22,12 @@ impl Servers {
         Servers { first, others }
     }
 
-    /// How many there are; 255 for more than any scheme asks.
+    /// The number of servers; 255 for more than any scheme needs.
     pub(super) fn count(&self) -> u8 {
         u8::try_from(self.others.len()).unwrap_or(u8::MAX).saturating_add(1)
     }
 
-    /// The first server, which has all that any of them has to give away.
+    /// The transport to the first server, which public data is fetched from.
     pub(super) fn first(&mut self) -> &mut dyn Transport {
         self.first.as_mut()
     }
@@ -48,11 +49,12 @@ impl Servers {
         outcome.map_err(|error| ClientError::from(error).of_server(server, servers))
     }
 
-    /// Sends each server its request, to all at once, and gives the responses in the same order once the last one
-    /// is done.
+    /// Sends each server its request, all at once, and returns the responses in the same order once
+    /// the last one has arrived.
     ///
     /// # Errors
-    /// That of the first server which did not answer. What the others said is dropped unread.
+    /// The error of the first server that did not answer. The responses of the others are dropped
+    /// unread.
     pub(super) fn call_all(&mut self, requests: &[Request]) -> Result<Vec<Response>> {
         let servers = self.count();
         let transports = std::iter::once(&mut self.first).chain(&mut self.others).zip(requests);
@@ -64,19 +66,20 @@ impl Servers {
         each.collect()
     }
 
-    /// What a cache keeps its memory under: the first server.
+    /// The name under which a cache stores the table: the first server.
     pub(super) fn origin(&self) -> String {
         self.first.origin()
     }
 
-    /// What a state is kept under: all servers, in the order of their roles. A client that told one server how its hints are
-    /// made is not the one that asks it, nor the one that tells another.
+    /// The name under which a state is stored: all servers, in the order of their roles. A client
+    /// that revealed to one server how its hints are made must not be the one that sends it
+    /// queries, nor reveal them to another.
     pub(super) fn origins(&self) -> String {
         let others = self.others.iter().map(|other| other.origin());
         std::iter::once(self.first.origin()).chain(others).collect::<Vec<_>>().join(" ")
     }
 
-    /// How many times requests were sent again so far, to any of them.
+    /// How many times requests were sent again so far, to any server.
     pub(super) fn retries(&self) -> u64 {
         self.others.iter().map(|other| other.retries()).sum::<u64>() + self.first.retries()
     }

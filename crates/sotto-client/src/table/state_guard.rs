@@ -1,4 +1,5 @@
-//! The ledger of a client whose hints are used up: written before a request leaves and before a row is handed out; renewed.
+//! Guards the state of a client whose hints are used up: it is written before a request is sent and
+//! before a row is returned, and renewed.
 
 use super::event::Notifier;
 use super::state_paths::{self, Locations};
@@ -12,26 +13,27 @@ use crate::transport::Response;
 use crate::{ClientError, Result};
 use sotto_core::{Budget, Error, Misuse};
 
-/// What has to be on disk before a request leaves, once it is open; and what opens it. Nothing of a client without a state, or
+/// The durable state of an open table, and what opens it. Empty for a client without a state, or
 /// with one in memory alone.
 pub(crate) struct StateGuard {
-    /// Where states lie; `None` if nobody said.
+    /// Factory of the state's folders; `None` if the caller named none.
     pub(super) locations: Option<Locations>,
     pub(super) held: Option<DurableState>,
-    /// What was opened, to open it anew.
+    /// Configuration of the open table, for opening it again.
     pub(super) config: Option<SetupConfig>,
-    /// Says whether a row is the publisher's.
+    /// Checks whether a row is the publisher's.
     pub(super) check: Option<RowCheck>,
     pub(super) events: Notifier<TableEvent>,
 }
 
 impl StateGuard {
-    /// The state, if there is one. A build without states has none, as its compiler may know.
+    /// The state, if there is one. A build without states has none, which lets the compiler drop
+    /// code.
     pub(super) fn keeper(&mut self) -> Option<&mut DurableState> {
         if cfg!(feature = "state") { self.held.as_mut() } else { None }
     }
 
-    /// An opening that goes on with what was half prepared, if that is of use.
+    /// A setup that continues a half-done preparation, if that can be used.
     pub(super) fn opening(&self, config: SetupConfig, found: PreparationOnDisk) -> SessionSetup {
         match found {
             PreparationOnDisk::Partial(half) => {
@@ -46,7 +48,7 @@ impl StateGuard {
 }
 
 impl Driver {
-    /// Puts the client that is on disk into an opening which needs one, if there is one and it may be used.
+    /// Passes the client on disk to a setup that needs one, if it exists and may be used.
     pub(super) fn load_client(&mut self, opening: &mut SessionSetup) -> Result<()> {
         let Some(how) = opening.state().filter(|_| !opening.is_continued()) else { return Ok(()) };
         let Some(wanted) = state_paths::wanted(opening, self.servers.origins()) else { return Ok(()) };
@@ -81,7 +83,7 @@ impl Driver {
         Ok(())
     }
 
-    /// Throws a client away that is half prepared on disk, if there is one.
+    /// Discards a half-done preparation on disk, if there is one.
     pub(super) fn forget_half(&mut self, why: &ClientError) -> Result<()> {
         let Some(keeper) = self.ledger.keeper() else { return Ok(()) };
         if keeper.lease_preparation().forget()? {
@@ -90,7 +92,7 @@ impl Driver {
         Ok(())
     }
 
-    /// The session an opening led to, its client on disk and of its epoch.
+    /// The session that a setup led to, with its client on disk and advanced to its epoch.
     pub(super) fn take_over(&mut self, opening: SessionSetup) -> Result<Session> {
         let mut session = opening.finish()?;
         let Some(keeper) = self.ledger.keeper().filter(|_| session.is_durable()) else {
@@ -108,12 +110,13 @@ impl Driver {
         Ok(session)
     }
 
-    /// Makes the client be of its session's epoch: by deltas, or anew where there are none.
+    /// Advances the client to its session's epoch by deltas, or prepares another one if there are
+    /// none.
     pub(super) fn catch_up_or_restart(&mut self, session: &mut Session) -> Result<()> {
         let Some(lost) = self.catch_up(session)? else { return Ok(()) };
         let Some(again) = self.ledger.config.clone().map(SessionSetup::new) else { return Ok(()) };
         let rule = Error::from(Misuse::Rule("there is a state to throw away"));
-        // Until the next one is there: its making may fail.
+        // Until the next client is ready: its preparation may fail.
         session.discard();
         let keeper = self.ledger.held.take().ok_or(rule)?;
         self.ledger.held = Some(keeper.start_over(self.rng.draw()?)?);
@@ -125,7 +128,7 @@ impl Driver {
 }
 
 impl Driver {
-    /// Writes a request down before it may leave.
+    /// Commits a request to disk before it may be sent.
     pub(super) fn commit(&mut self, session: &mut Session, rows: &[u64]) -> Result<CommittedRequest> {
         let Some(keeper) = self.ledger.keeper() else {
             return Err(ClientError::StateNeeded { scheme: session.catalog().scheme.clone() });
@@ -134,7 +137,8 @@ impl Driver {
         keeper.commit(&entry, session.epoch())
     }
 
-    /// Reads the responses to a request that was written down, and writes down what they told before anybody is told.
+    /// Reads the responses to a committed request, and writes what the client learned before the
+    /// rows are returned.
     pub(super) fn settle(
         &mut self,
         session: &mut Session,
@@ -149,7 +153,7 @@ impl Driver {
         Ok(reading)
     }
 
-    /// Orders hints, if some are due. Gives whether some were.
+    /// Requests hints, if some are due. Returns whether some were.
     pub(super) fn refill_hints(&mut self, session: &mut Session) -> Result<bool> {
         let Some(order) = session.hint_request()? else { return Ok(false) };
         self.notify(Stage::Hints, 0, 0);
@@ -164,7 +168,7 @@ impl Driver {
         Ok(true)
     }
 
-    /// Orders hints until they last for a lookup of so many rows, or no more are due.
+    /// Requests hints until they last for a lookup of `rows` rows, or no more are due.
     fn provide(&mut self, session: &mut Session, rows: usize) -> Result<()> {
         let needed = rows.saturating_mul(session.packing().records_per_row()) as u64;
         while matches!(session.budget(), Budget::Left(left) if left < needed) {
@@ -175,15 +179,16 @@ impl Driver {
         Ok(())
     }
 
-    /// Writes the client down whole, if that is worth it.
+    /// Writes a snapshot of the client, if that is worth its cost.
     pub(super) fn tidy(&mut self, session: &mut Session) -> Result<()> {
         self.ledger.keeper().map_or(Ok(()), |keeper| keeper.compact(session.client()))
     }
 }
 
 impl Table {
-    /// What comes before a request that uses hints up: what a broken connection left half done is done, since the client may be
-    /// of an epoch before its session's, or a request not settled; and there are hints for so many rows.
+    /// Prepares a request that uses hints up: completes what a broken connection left undone, since
+    /// the client may be of an earlier epoch than its session, or a request unsettled; and ensures
+    /// hints for `rows` rows.
     pub(super) fn make_ready(&mut self, rows: usize) -> Result<()> {
         self.line.catch_up_or_restart(&mut self.session)?;
         self.resend()?;
@@ -192,15 +197,16 @@ impl Table {
         self.afford(rows)
     }
 
-    /// Streams the table's rows anew for a client that takes this one's place, with a key and a budget of its own. It
-    /// happens by itself, in the background once hints are low ([`TableBuilder::low_water`](super::TableBuilder::low_water)), and
-    /// at once if the budget does not last for a lookup; here at the rate that
-    /// [`TableBuilder::preparation_rate`](super::TableBuilder::preparation_rate) allows. What was done in the background, or
-    /// before a crash, is gone on with.
+    /// Streams the table's rows again for a new client in place of this one, with a key and a
+    /// budget of its own. This happens by itself, in the background once hints are low
+    /// ([`TableBuilder::low_water`](super::TableBuilder::low_water)), and at once if the budget
+    /// does not last for a lookup; here at the rate that
+    /// [`TableBuilder::preparation_rate`](super::TableBuilder::preparation_rate) allows. Work done
+    /// in the background, or before a crash, is continued.
     ///
     /// # Errors
-    /// As [`TableBuilder::open`](super::TableBuilder::open). The client is then as it was. [`Misuse::Rule`] for a table whose
-    /// client makes any number of queries.
+    /// As for [`TableBuilder::open`](super::TableBuilder::open). The client is then as it was.
+    /// [`Misuse::Rule`] for a table whose client makes any number of queries.
     pub fn renew(&mut self) -> Result<()> {
         self.renew_now(false)
     }
@@ -233,25 +239,27 @@ impl Table {
         Ok(())
     }
 
-    /// Renews the client if it cannot make the queries for so many rows, and a fresh one could; unless that is to be an
-    /// error.
+    /// Renews the client if its budget does not allow queries for `rows` rows and a new client's
+    /// does, unless [`TableBuilder::fail_when_exhausted`](super::TableBuilder::fail_when_exhausted)
+    /// makes that an error.
     fn afford(&mut self, rows: usize) -> Result<()> {
         let needed = rows.saturating_mul(self.session.packing().records_per_row()) as u64;
         let fresh = self.session.report().costs.budget;
         match self.session.budget() {
             Budget::Left(left) if left < needed && needed <= fresh && !self.plan.refuses => {
                 self.renew_now(true)?;
-                // Where a server makes hints, a new client has none yet.
+                // With a hint server, a new client has no hints yet.
                 self.line.provide(&mut self.session, rows)
             }
             _ => Ok(()),
         }
     }
 
-    /// Sends what was recorded and not settled again, the oldest first, and drops its rows.
+    /// Sends requests again that were logged and not settled, the oldest first, and drops their
+    /// rows.
     ///
     /// # Errors
-    /// Those of a lookup. What has not been settled stays recorded.
+    /// The errors of a lookup. Requests that have not been settled stay logged.
     fn resend(&mut self) -> Result<()> {
         let (line, session) = (&mut self.line, &mut self.session);
         let left = line.ledger.keeper().map(|keeper| keeper.recorded().to_vec()).unwrap_or_default();
@@ -265,7 +273,7 @@ impl Table {
                 line.stats.query_requests.add(request.body.len() as u64, response.body.len() as u64);
             }
             let reading = line.settle(session, recorded, &responses, None)?;
-            // A row that cannot be read is nobody's any more. What is no answer at all still has to come.
+            // An unreadable row matters to nobody any more. A missing answer still has to arrive.
             match reading.rows {
                 Err(error) if !reading.whole => return Err(error),
                 _ => {}

@@ -1,4 +1,4 @@
-//! Where the state of a client lies.
+//! The folders of a client's durable state.
 
 use super::event::WaitReason;
 use super::wait_policy::WaitPolicy;
@@ -11,33 +11,33 @@ use crate::state::open::StatePaths;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Makes the location of a state, given its folder's name.
+/// Opens the folders of a state, given its folder's name.
 pub(crate) type Locations = Box<dyn FnMut(&str) -> Result<StatePaths, StateError> + Send>;
 
-/// A state's folder in `dir`, and anchors in `anchors` or where they go if nobody says. Another process that has the state is
-/// waited for.
+/// Opens a state's folder in `dir`, and rollback counters in `anchors` or in the default folder.
+/// Waits for another process that has the state.
 pub(crate) fn folders(dir: PathBuf, anchors: Option<PathBuf>, patience: WaitPolicy) -> Locations {
     Box::new(move |name| {
         let anchors = anchors.clone().map_or_else(default_anchors, Ok)?;
         let turn = |lock: &Path| patience.turn(WaitReason::State, |limit| Lock::take(lock, limit));
-        // What is in it is as private as it is.
+        // The contents are as private as the folder.
         LockedFolder::shared(&dir)?;
         let disk = Arc::new(LockedFolder::locked(&dir.join(name), &turn)?);
         Ok(StatePaths { disk, anchors: Box::new(LockedFolder::shared(&anchors)?) })
     })
 }
 
-/// Where anchors go if nobody says: the user's folder for states, by the XDG rules.
+/// The default folder for rollback counters: the user's folder for states, by the XDG rules.
 ///
 /// # Errors
-/// [`StateError::NoAnchor`] if there is none.
+/// [`StateError::NoAnchor`] if there is no such folder.
 fn default_anchors() -> Result<PathBuf, StateError> {
     let set = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let folder = set("XDG_STATE_HOME").or_else(|| set("HOME").map(|home| home.join(".local/state")));
     folder.map(|folder| folder.join("sotto").join("anchors")).ok_or(StateError::NoAnchor)
 }
 
-/// The name of a state's folder: a hash, since an origin is no file name.
+/// The name of a state's folder: a hash, since an origin is not a valid file name.
 pub(crate) fn folder_of(wanted: &StateRequirement) -> String {
     let mut hasher = blake3::Hasher::new_derive_key("sotto 2026 client state folder v1");
     hasher.update(&(wanted.origin.len() as u64).to_le_bytes());
@@ -46,7 +46,7 @@ pub(crate) fn folder_of(wanted: &StateRequirement) -> String {
     hasher.finalize().to_hex().chars().take(32).collect()
 }
 
-/// What a state has to be of for an opening; `None` before there is a catalog.
+/// What a setup requires of a state; `None` before the catalog has arrived.
 pub(crate) fn wanted(opening: &SessionSetup, origin: String) -> Option<StateRequirement> {
     let (catalog, key) = opening.catalog().zip(opening.signer())?;
     let literal = catalog.params.to_string();

@@ -1,4 +1,5 @@
-//! Bytes and time, seen from here. Bytes are those of bodies; headers and TLS come on top.
+//! Bytes and time, as seen by the client. Bytes are those of bodies; headers and TLS are
+//! additional.
 
 use sotto_core::{Artifact, Epoch};
 use sotto_wire::Timing;
@@ -7,7 +8,7 @@ use std::time::Duration;
 /// Bytes of request and response bodies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Traffic {
-    /// Requests made. One that was sent again counts once.
+    /// Number of requests. One that was sent again counts once.
     pub requests: u64,
     /// Bytes sent.
     pub up: u64,
@@ -23,61 +24,61 @@ impl Traffic {
     }
 }
 
-/// Everything so far.
+/// Statistics of a table since it was opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Stats {
-    /// Catalogs.
+    /// Traffic of catalogs.
     pub catalog: Traffic,
-    /// Artifacts that came over the network, deltas included.
+    /// Traffic of artifacts that came over the network, deltas included.
     pub artifacts: Traffic,
-    /// Keys.
+    /// Traffic of key registrations.
     pub keys: Traffic,
-    /// Asks.
+    /// Traffic of query requests.
     pub query_requests: Traffic,
-    /// Orders of hints.
+    /// Traffic of hint requests.
     pub hint_requests: Traffic,
-    /// Evaluations of symmetric tables.
+    /// Traffic of evaluations of symmetric tables.
     pub evaluations: Traffic,
-    /// Streams.
+    /// Traffic of row streams.
     pub streams: Traffic,
     /// Bytes of artifacts that came from the cache.
     pub cached_bytes: u64,
-    /// Bytes of artifacts that came from an older epoch's and a delta.
+    /// Bytes of artifacts that were patched from an older epoch's by a delta.
     pub patched_bytes: u64,
-    /// Rows looked up.
+    /// Number of rows looked up.
     pub rows: u64,
-    /// How often a request was sent again.
+    /// Number of requests that were sent again.
     pub retries: u64,
-    /// Time of all openings.
+    /// Duration of all openings.
     pub opening: Duration,
 }
 
-/// The last call that looked something up: the sum of all its requests.
+/// Statistics of the last call that looked something up: the sum over all its requests.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LookupStats {
-    /// The epoch that was asked, by the last of its requests.
+    /// Epoch of the last request.
     pub epoch: Epoch,
-    /// Requests to each server.
+    /// Number of requests to each server.
     pub requests: u64,
-    /// Rows fetched: one for a row, as many as its key may lie in for a key.
+    /// Number of fetched rows: one for a row, as many as it may be in for a key.
     pub rows: usize,
-    /// Queries sent for them, to each server.
+    /// Number of queries to each server.
     pub queries: u64,
-    /// Bytes of the asks, to all servers.
+    /// Bytes of the query requests to all servers.
     pub up: u64,
     /// Bytes of the answers of all servers.
     pub down: u64,
-    /// The part of each server, in their order.
+    /// Share of each server, in their order.
     pub servers: Vec<ServerStats>,
-    /// Making the query.
+    /// Time to make the queries.
     pub query: Duration,
-    /// From the first byte sent to the last received, retries included.
+    /// Time from the first byte sent to the last received, retries included.
     pub round_trip: Duration,
-    /// Reading the answer.
+    /// Time to recover the rows from the answers.
     pub recover: Duration,
-    /// The evaluations that opened the rows, if the table is symmetric.
+    /// Evaluations that opened the rows, if the table is symmetric.
     pub evaluations: Option<EvaluationStats>,
-    /// The first bytes of the first query, as the first server saw them.
+    /// First bytes of the first query, as the first server saw them.
     pub query_prefix: Vec<u8>,
 }
 
@@ -101,23 +102,24 @@ impl LookupStats {
         }
     }
 
-    /// What the slowest server says of its own time; `None` if one of them says nothing.
+    /// The times that the slowest server reports; `None` if one of the servers reports none.
     pub fn timing(&self) -> Option<Timing> {
         let each = self.servers.iter().map(|share| share.timing).collect::<Option<Vec<_>>>();
         each.and_then(|each| each.into_iter().max_by_key(|timing| timing.queue + timing.pass))
     }
 }
 
-/// Evaluations that opened rows of a symmetric table. All that the server learns of them is here.
+/// Statistics of the evaluations that opened rows of a symmetric table. The server learns nothing
+/// of them beyond these numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct EvaluationStats {
-    /// How many: one for each row.
+    /// Number of evaluations: one for each row.
     pub count: u64,
     /// Bytes of the requests.
     pub up: u64,
     /// Bytes of the answers.
     pub down: u64,
-    /// From blinding to the last row that was opened.
+    /// Time from blinding to the last opened row.
     pub time: Duration,
 }
 
@@ -130,14 +132,14 @@ impl EvaluationStats {
     }
 }
 
-/// What one server had to do with a lookup.
+/// One server's share of a lookup.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ServerStats {
-    /// Bytes it was sent.
+    /// Bytes sent to the server.
     pub up: u64,
-    /// Bytes it sent.
+    /// Bytes received from the server.
     pub down: u64,
-    /// What it says of its own time, if it does.
+    /// Times that the server reports, if it does.
     pub timing: Option<Timing>,
 }
 
@@ -152,28 +154,28 @@ impl ServerStats {
     }
 }
 
-/// One row, streamed.
+/// Statistics of one streamed row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct StreamStats {
-    /// The number of the epoch that was asked.
+    /// Number of the epoch.
     pub epoch: u64,
     /// Bytes of the row.
     pub row_bytes: u64,
-    /// Units that came.
+    /// Number of received units.
     pub units: u64,
-    /// Requests it took: one, unless connections broke or keys had to be registered again.
+    /// Number of requests: one, unless connections broke or keys had to be registered again.
     pub requests: u64,
     /// Bytes of the requests.
     pub up: u64,
     /// Bytes of the responses.
     pub down: u64,
-    /// Making the query.
+    /// Time to make the query.
     pub query: Duration,
-    /// From the start of that to the last unit.
+    /// Time from the start of the query to the last unit.
     pub time: Duration,
 }
 
-/// What is being done.
+/// The current activity of an opening or a streamed row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Stage {
@@ -187,21 +189,21 @@ pub enum Stage {
     NextClient,
     /// Registering keys.
     Keys,
-    /// Waiting for hints a server makes.
+    /// Waiting for hints that a server makes.
     Hints,
-    /// Ready to be asked.
+    /// The table is ready for lookups.
     Ready,
     /// Fetching a row piece by piece.
     Row,
 }
 
-/// How far an opening is, or a row that is streamed.
+/// The progress of an opening, or of a streamed row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Progress {
-    /// What is being done.
+    /// Current activity.
     pub stage: Stage,
     /// Bytes done.
     pub done: u64,
-    /// Bytes in all; 0 if that is not known.
+    /// Bytes in all; 0 if unknown.
     pub total: u64,
 }

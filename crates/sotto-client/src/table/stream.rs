@@ -1,4 +1,4 @@
-//! A row of many megabytes, written down while it comes.
+//! A row of many megabytes, written while it arrives.
 
 use super::{Driver, Progress, Stage, StreamStats, Table};
 use crate::session::{Session, StreamRequest};
@@ -8,30 +8,34 @@ use sotto_catalog::{Catalog, CatalogError};
 use std::io::{self, Write};
 use web_time::Instant;
 
-/// A stream is given up when this much went wrong without a single unit having come in between: a connection
-/// that breaks counts 1, and keys that the server has dropped 2. So a server that was restarted is forgiven both,
-/// and one that drops keys as soon as they are registered gets them once more.
+/// Sum of the weights of failures, without a complete unit in between, after which a stream is
+/// given up: a broken connection weighs 1, and keys that the server has dropped weigh 2. So both
+/// are tolerated of a server that was restarted, and one that drops keys as soon as they are
+/// registered receives them once more.
 const PATIENCE: u32 = 4;
 
 impl Table {
-    /// Looks up a row by its index, and writes its value to `out` as it comes; neither end holds it whole. For
-    /// tables whose scheme answers records in units.
+    /// Looks up a row by its index, and writes its value to `out` as it arrives; neither end holds
+    /// the whole row. For tables whose scheme answers records in units.
     ///
-    /// A connection that breaks is taken up again where it broke off, with the same query; keys that the server has
-    /// dropped are registered again. If the table moves on to another epoch before anything came, it is opened
-    /// anew and asked once more, as by [`Table::get`]; later that is an error, since rows of two epochs do not mix.
-    /// After an error `out` holds the first part of the row.
+    /// After a broken connection the stream continues where it was interrupted, with the same
+    /// query; keys that the server has dropped are registered again. If the table moves on to
+    /// another epoch before any unit arrived, it is opened again and queried once more, as by
+    /// [`Table::get`]; later that is an error, since rows of two epochs do not mix. After an error
+    /// `out` contains the first part of the row.
     ///
     /// # Errors
-    /// [`ClientError::CannotStream`]; [`ClientError::Output`] if `out` fails; as [`Table::get`].
+    /// [`ClientError::CannotStream`]; [`ClientError::Output`] if `out` fails; otherwise as for
+    /// [`Table::get`].
     pub fn stream(&mut self, row: u64, out: &mut dyn Write) -> Result<StreamStats> {
         self.stream_row(|_| Ok(row), out)
     }
 
-    /// The same for what a person typed; see [`Table::get_key`].
+    /// Looks up what a person typed, and writes its value to `out` as it arrives: [`Table::stream`]
+    /// for what [`Table::get_key`] accepts.
     ///
     /// # Errors
-    /// As [`Table::stream`], and [`CatalogError::NoSuchRow`].
+    /// As for [`Table::stream`], and [`CatalogError::NoSuchRow`].
     pub fn stream_key(&mut self, key: &str, out: &mut dyn Write) -> Result<StreamStats> {
         self.stream_row(|catalog| catalog.parse_row(key), out)
     }
@@ -57,7 +61,8 @@ impl Table {
         Ok(stats)
     }
 
-    /// One row; where there is none to stream, row 0 comes whole and goes nowhere: see [`crate::wish`].
+    /// Streams one row. If there is no such row, row 0 is streamed and dropped: see
+    /// [`crate::lookup`].
     fn stream_one(
         &mut self,
         row: Result<u64, CatalogError>,
@@ -112,7 +117,8 @@ impl Driver {
         Ok(())
     }
 
-    /// One request. Gives what went wrong if not all is there and another request may bring the rest.
+    /// Makes one request. Returns the failure if not all units arrived and another request may
+    /// bring the rest.
     fn stream_once(
         &mut self,
         session: &mut Session,
@@ -149,14 +155,14 @@ impl Driver {
                 session.check_stream(&response).map_or_else(Ok, |()| Ok(ended_early()))
             }
             Ok(response) => session.check_stream(&response).map(|()| ended_early()),
-            // The limit of time is for one request, and a long row may take several.
+            // The time limit applies to one request, and a long row may take several.
             Err(error) if error.is_loss() || matches!(error, TransportError::Timeout(_)) => Ok(error.into()),
             Err(error) => Err(error.into()),
         }
     }
 }
 
-/// Whoever is done does not look at this.
+/// The error for a response that ends early, which a complete stream ignores.
 fn ended_early() -> ClientError {
     TransportError::Lost("it ended before the whole row was there".to_owned()).into()
 }

@@ -1,14 +1,16 @@
-//! How long others are waited for, and who is told: a server that is busy, or another process that has the lock.
+//! How long to wait for a busy server or for another process that has a lock, and which callback
+//! reports it.
 
 use super::TableEvent;
 use super::event::{Notifier, WaitReason};
 use crate::transport::retry::UNSAID;
 use std::time::Duration;
 
-/// What it is unless somebody says otherwise. Longer than the minute for which servers count what a client does.
+/// Default maximum wait. It is longer than the minute over which servers count the requests of a
+/// client.
 pub(crate) const DEFAULT: Duration = Duration::from_secs(120);
 
-/// How long, and who is told.
+/// The maximum wait, and the callback that reports it.
 #[derive(Clone)]
 pub(crate) struct WaitPolicy {
     pub(crate) limit: Duration,
@@ -16,10 +18,11 @@ pub(crate) struct WaitPolicy {
 }
 
 impl WaitPolicy {
-    /// Waits for what another process has: `take` tries for so long. `None` if that takes longer than the patience lasts.
+    /// Waits for what another process has: `take` tries for the given time. Returns `None` if it
+    /// takes longer than the limit.
     ///
     /// # Errors
-    /// Those of `take`.
+    /// The errors of `take`.
     pub(crate) fn turn<T, E>(
         &self,
         wait: WaitReason,

@@ -1,17 +1,19 @@
 //! Whether two addresses are one endpoint.
 //!
-//! A scheme of two servers hides a row only from servers that do not put together what they see. Who runs a server no
-//! program can tell; this finds the plain mistake of naming one server twice. It compares hosts and ports, and then the
-//! network addresses the names stand for, where this machine is the one that looks them up: behind a proxy the proxy
-//! does, and asking for them here would tell the network who is talked to. It does not compare TLS certificates, which
-//! one operator can have several of.
+//! A scheme with two servers hides a row only from servers that do not combine what they see. No
+//! program can tell who runs a server; this module finds the plain mistake of naming one server
+//! twice. It compares hosts and ports, and then the network addresses of the names, if this machine
+//! looks them up: behind a proxy the proxy does, and a lookup here would reveal to the network
+//! which server is contacted. It does not compare TLS certificates, of which one operator can have
+//! several.
 
 use super::TransportError;
 use crate::ClientError;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 
-/// Refuses addresses of servers of which two are one endpoint, and several that are asked in the clear beyond this machine,
-/// unless `plaintext` says that the way is safe. For whoever carries requests; nothing is looked up.
+/// Refuses addresses of which two are one endpoint, and several addresses without TLS beyond this
+/// machine, unless `plaintext` says that the network is safe. For callers that send requests by
+/// themselves; no name is looked up.
 ///
 /// # Errors
 /// [`ClientError::SameEndpoint`], [`ClientError::InsecurePlaintext`], [`TransportError::Address`].
@@ -30,7 +32,8 @@ pub fn check(urls: &[String], plaintext: bool) -> Result<(), ClientError> {
     check_distinct(&servers, plaintext, |(url, _)| (*url).clone(), shared, can_be_overheard)
 }
 
-/// The same for servers of any kind: what they are called, what two of them share, whether one can be overheard.
+/// Refuses servers of any kind of which two are one endpoint: `T` has a name, shares something with
+/// another one, and can be overheard or not.
 pub(crate) fn check_distinct<T>(
     servers: &[T],
     plaintext: bool,
@@ -61,7 +64,8 @@ pub(super) struct Endpoint {
 }
 
 impl Endpoint {
-    /// Reads `http://host:port/path`, whose scheme was checked before. `None` if the port is none.
+    /// Parses `http://host:port/path`, whose scheme was checked before. Returns `None` if the port
+    /// is invalid.
     pub(super) fn of(url: &str) -> Option<Self> {
         let (scheme, rest) = url.split_once("://")?;
         let usual = if scheme == "https" { 443 } else { 80 };
@@ -88,8 +92,8 @@ impl Endpoint {
         self.host == "localhost" || self.host.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
     }
 
-    /// What this endpoint and another one have in common, if that makes them one; `look_up` says whether names
-    /// may be looked up.
+    /// What this endpoint and another one have in common, if that makes them one; `look_up` says
+    /// whether names may be looked up.
     pub(super) fn shared(&self, other: &Endpoint, look_up: bool) -> Option<String> {
         if self == other {
             return Some("the same host and port".to_owned());
@@ -97,7 +101,8 @@ impl Endpoint {
         if !look_up {
             return None;
         }
-        // A name that stands for nothing is no reason: to connect to it will fail, and say why.
+        // A name without an address is no reason: connecting to it will fail with an error of its
+        // own.
         let (mine, theirs) = (self.addresses(), other.addresses());
         let shared = mine.iter().find(|address| theirs.contains(address))?;
         Some(format!("both are at {shared}"))

@@ -1,8 +1,8 @@
 //! A server across the network: HTTP/1.1, blocking, TLS by rustls.
 //!
 //! Every client sends the same headers: `host`, `user-agent: sotto`, `accept: */*`, for frames
-//! `content-type` and `content-length`, for parts of artifacts `range`. No cookies, no language, no
-//! compression, no redirects: a redirect could name the client in its path.
+//! `content-type` and `content-length`, for parts of artifacts `range`. There are no cookies, no
+//! language, no compression and no redirects, since a redirect could name the client in its path.
 //!
 //! A proxy named by `ALL_PROXY`, `HTTPS_PROXY` or `HTTP_PROXY` is used, SOCKS (Tor) included, except for
 //! servers on this machine and those in `NO_PROXY`.
@@ -20,20 +20,20 @@ use std::time::Duration;
 use ureq::config::AutoHeaderValue;
 use ureq::tls::{PemItem, RootCerts, TlsConfig, TlsProvider, parse_pem};
 
-/// The only value of `user-agent`: a version would split the crowd.
+/// The only value of `user-agent`, since a version would divide clients into smaller groups.
 const USER_AGENT: &str = "sotto";
 
 const CONTENT_TYPE: &str = "content-type";
 
-/// Bytes of a body read at once.
+/// Bytes of a body that are read at once.
 const PIECE: usize = 64 << 10;
 
-/// How long to wait, and whom to trust.
+/// Timeouts and trusted roots of a connection.
 #[derive(Debug, Clone)]
 pub struct HttpSettings {
-    /// For a connection, TLS included.
+    /// Timeout for connecting, TLS included.
     pub connect: Duration,
-    /// For one request, from its first byte to the response's last.
+    /// Timeout for one request, from its first byte to the response's last.
     pub overall: Duration,
     /// PEM text of the roots to trust instead of the web's.
     pub roots: Option<Vec<u8>>,
@@ -58,22 +58,22 @@ impl HttpSettings {
     }
 }
 
-/// One server, over HTTP.
+/// A transport to one server over HTTP.
 pub struct HttpTransport {
     agent: ureq::Agent,
     base: String,
     endpoint: Endpoint,
-    /// What requests of another protocol say besides.
+    /// Further headers of requests, for another protocol.
     spoken: Vec<(&'static str, String)>,
-    /// A resource that came whole where a range was asked for, as far as it was read.
+    /// A resource that was sent whole in response to a range request, as far as it was read.
     whole: Option<Box<WholeResource>>,
 }
 
-/// The rest of a resource that a server or cache sends whole though a range was asked for. The ranges that follow are read
-/// from it.
+/// The rest of a resource that a server or cache sends whole in response to a range request. The
+/// following ranges are read from it.
 struct WholeResource {
     path: String,
-    /// Where in the resource the reader stands, in bytes.
+    /// Offset of the reader in the resource, in bytes.
     offset: u64,
     reader: ureq::BodyReader<'static>,
 }
@@ -125,24 +125,25 @@ impl HttpTransport {
         })
     }
 
-    /// The same for another protocol, whose requests have these headers, `user-agent` and `content-type` among them if they are
-    /// named here. They are the same for all, whatever is asked for.
+    /// Adds headers to all requests, for another protocol; `user-agent` and `content-type` may be
+    /// among them. They are the same for all requests.
     pub fn with_headers(self, headers: Vec<(&'static str, String)>) -> Self {
         HttpTransport { spoken: headers, ..self }
     }
 
-    /// What this server and another one have in common, if that makes them one endpoint. May look their names up; see
-    /// the notes of `transport/endpoint.rs` for what is compared and what is not.
+    /// What this server and another one have in common, if that makes them one endpoint. May look
+    /// up their names; see the notes of `transport/endpoint.rs` for what is compared.
     pub fn shared(&self, other: &HttpTransport) -> Option<String> {
         self.endpoint.shared(&other.endpoint, self.looks_up() && other.looks_up())
     }
 
-    /// Whether what is sent can be read on the way: it is not encrypted, and leaves this machine.
+    /// Whether the traffic can be read on the network: it is not encrypted, and leaves this
+    /// machine.
     pub(crate) fn can_be_overheard(&self) -> bool {
         !self.base.starts_with("https://") && !self.endpoint.is_this_machine()
     }
 
-    /// Whether this machine finds the server's network address, and not a proxy.
+    /// Whether this machine looks up the server's network address, and not a proxy.
     fn looks_up(&self) -> bool {
         let Some(proxy) = self.agent.config().proxy() else { return true };
         proxy.resolve_target() || self.base.parse().is_ok_and(|uri| proxy.is_no_proxy(&uri))
@@ -182,7 +183,7 @@ impl HttpTransport {
 type ArrivingResponse = ureq::http::Response<ureq::Body>;
 
 impl HttpTransport {
-    /// Sends a request, and gives the head of its response, and the most bytes its body may have.
+    /// Sends a request, and returns the head of its response and the maximum bytes of its body.
     fn send(&mut self, request: &Request) -> Result<(ArrivingResponse, Response, u64), TransportError> {
         let url = format!("{}{}", self.base, request.path);
         let sent = match request.method {
@@ -190,7 +191,7 @@ impl HttpTransport {
                 let get = self.agent.get(&url);
                 let mut get = self.spoken.iter().fold(get, |get, (name, value)| get.header(*name, value));
                 if let Some(range) = &request.range {
-                    // HTTP counts the last byte in.
+                    // HTTP ranges include the last byte.
                     get =
                         get.header("range", format!("bytes={}-{}", range.start, range.end.saturating_sub(1)));
                 }
@@ -237,10 +238,10 @@ impl HttpTransport {
         Ok((response, head, limit))
     }
 
-    /// Reads a body whole.
+    /// Reads a whole body.
     fn read(&self, mut response: ArrivingResponse, limit: u64) -> Result<Vec<u8>, TransportError> {
         let mut body = Vec::new();
-        // One byte more than allowed tells a body that ends there from one that goes on.
+        // One byte more than allowed tells a body that ends there from one that continues.
         let reader = response.body_mut().with_config().limit(u64::MAX).reader();
         reader.take(limit.saturating_add(1)).read_to_end(&mut body).map_err(|e| self.error(e.into()))?;
         if body.len() as u64 > limit {
@@ -251,8 +252,8 @@ impl HttpTransport {
 }
 
 impl HttpTransport {
-    /// Reads a range from a resource that comes whole, and keeps the rest for the range that follows. What lies before the
-    /// range is read and dropped.
+    /// Reads a range from a resource that is sent whole, and keeps the rest for the range that
+    /// follows. What precedes the range is read and dropped.
     fn read_range(
         &mut self,
         mut whole: Box<WholeResource>,
@@ -270,7 +271,8 @@ impl HttpTransport {
         Ok(bytes)
     }
 
-    /// The resource that came whole for the range before this one, if this one goes on where that ended.
+    /// The resource that was sent whole for the previous range, if this range continues where that
+    /// one ended.
     fn continued(&mut self, request: &Request) -> Option<(Box<WholeResource>, Range<u64>)> {
         let whole = self.whole.take()?;
         let range = request.range.clone()?;
@@ -330,10 +332,11 @@ impl Transport for HttpTransport {
     }
 }
 
-/// How rustls reports a peer that does not speak TLS.
+/// Error text of rustls for a peer that does not speak TLS.
 const NOT_TLS: &str = "InvalidContentType";
 
-/// Whether the system could not find a name's address: the standard library has a text for it, and no kind.
+/// Whether the system could not look up a name: the standard library has a text for it, and no
+/// error kind.
 fn is_failed_name_lookup(error: &std::io::Error) -> bool {
     error.to_string().starts_with("failed to lookup address information")
 }

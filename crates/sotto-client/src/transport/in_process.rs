@@ -2,7 +2,7 @@
 
 use super::{Request, Response, Transport, TransportError};
 
-/// Calls a closure for every request.
+/// A transport that calls a closure for every request.
 pub struct InProcessTransport<F> {
     handler: F,
 }

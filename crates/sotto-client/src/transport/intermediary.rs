@@ -1,8 +1,8 @@
-//! Responses of intermediaries: what stands between client and server and answers in its place, or changes what it answers.
+//! Responses of intermediaries, which answer in place of the server, or change what it answers.
 //!
-//! A proxy that wants a login, the portal of a network, a gateway that compresses: each has a sentence of its own and a
-//! remedy, since what a client would say of their bytes (a damaged catalog, a malformed frame) sends people to the wrong
-//! address.
+//! A proxy that requires a login, the portal of a network, a gateway that compresses: each has an
+//! error and a fix of its own, since the errors for their bytes (a damaged catalog, a malformed
+//! frame) would blame the wrong party.
 
 use std::fmt;
 
@@ -10,14 +10,14 @@ use std::fmt;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Intermediary {
-    /// Status 401, 407 or 511 without a problem document of the server's.
+    /// Status 401, 407 or 511 without a problem document of the server.
     WantsLogin {
-        /// The status.
+        /// HTTP status.
         status: u16,
     },
-    /// A redirect, which no server of ours sends and no client follows.
+    /// A redirect, which no server sends and no client follows.
     Redirects {
-        /// The status.
+        /// HTTP status.
         status: u16,
         /// The `location` header, printable and at most 200 characters long.
         location: String,
@@ -27,12 +27,12 @@ pub enum Intermediary {
         /// The `content-encoding` header, printable and at most 200 characters long.
         coding: String,
     },
-    /// A page in HTML with the status of a success.
+    /// An HTML page with the status of a success.
     ShowsPage,
 }
 
 impl Intermediary {
-    /// What to do.
+    /// What to do about this intermediary.
     pub fn fix(&self) -> &'static str {
         match self {
             Intermediary::WantsLogin { status: 511 } | Intermediary::ShowsPage => {
@@ -71,10 +71,11 @@ impl fmt::Display for Intermediary {
     }
 }
 
-/// The status and headers that tell a response of an intermediary from one of a server. Transports of callers may use it too.
+/// The status and headers that tell a response of an intermediary from one of a server. Custom
+/// transports may use it too.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ResponseHeaders<'a> {
-    /// The status.
+    /// HTTP status.
     pub status: u16,
     /// The `content-type` header.
     pub content_type: Option<&'a str>,

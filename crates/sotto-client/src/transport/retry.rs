@@ -1,24 +1,26 @@
-//! The same bytes again, a bounded number of times.
+//! A transport that sends the same bytes again, a bounded number of times.
 //!
-//! A retry must not be a second query: two queries for one row under the same secret tell more than one.
-//! Here a request is only borrowed, so what is sent again cannot differ by a bit. And it happens below the
-//! session, before anything of a response was read: a server learns nothing from it but that the first
-//! response was lost, which whoever cut the connection knew.
+//! A retry must not be a second query: two queries for one row under the same secret reveal more
+//! than one. Here a request is only borrowed, so what is sent again cannot differ by a bit. It
+//! happens below the session, before any byte of a response was interpreted: a server learns
+//! nothing from it but that the first response was lost, which is known to whoever broke the
+//! connection.
 
 use super::{Request, Response, Transport, TransportError};
 use crate::parallel::pause as wait;
 use std::time::Duration;
 
-/// How often, and how long in between.
+/// How often to retry, and how long to pause in between.
 #[derive(Debug, Clone, Copy)]
 pub struct RetryPolicy {
-    /// Attempts in all over connections that break, at least 1.
+    /// Maximum number of attempts over broken connections, at least 1.
     pub attempts: u32,
-    /// The first pause; it doubles each time.
+    /// First pause; it doubles each time.
     pub first_pause: Duration,
-    /// The longest pause, unless a server asks for a longer one.
+    /// Longest pause, unless a server asks for a longer one.
     pub longest_pause: Duration,
-    /// How long one request is kept for a server that is busy, in all. A server that asks for more is not waited for.
+    /// Maximum total time for which one request waits for a busy server. If the server asks for
+    /// more, the request fails.
     pub patience: Duration,
 }
 
@@ -33,13 +35,13 @@ impl Default for RetryPolicy {
     }
 }
 
-/// A wait of less than this is not worth a word.
+/// Length of a wait from which on it is reported.
 pub(crate) const UNSAID: Duration = Duration::from_secs(1);
 
-/// Is told that a server is busy, and how long it is waited for at most.
+/// Callback that reports a busy server, with the maximum time of the wait.
 type BusyCallback = Box<dyn FnMut(Duration) + Send>;
 
-/// Sends again what was lost, and what a busy server refused.
+/// A transport that retries lost requests, and requests that a busy server refused.
 pub struct RetryTransport<T> {
     inner: T,
     policy: RetryPolicy,
@@ -47,30 +49,31 @@ pub struct RetryTransport<T> {
     retries: u64,
 }
 
-/// What one request has been through.
+/// The attempts of one request.
 #[derive(Default)]
 struct RetryState {
     attempt: u32,
-    /// Losses so far, and pauses for a busy server.
+    /// Number of losses so far, and of pauses for a busy server.
     lost: u32,
     waited: Duration,
     said: bool,
 }
 
 impl<T: Transport> RetryTransport<T> {
-    /// Retries over `inner`.
+    /// Wraps `inner` with retries.
     pub fn new(inner: T, policy: RetryPolicy) -> Self {
         RetryTransport { inner, policy, told: Box::new(|_| {}), retries: 0 }
     }
 
-    /// Says when a request has to wait for a busy server for more than a moment: once for each request.
+    /// Calls `told` when a request has to wait for a busy server for more than a moment, once for
+    /// each request.
     #[must_use]
     pub fn telling(mut self, told: impl FnMut(Duration) + Send + 'static) -> Self {
         self.told = Box::new(told);
         self
     }
 
-    /// Pauses before the next attempt. Gives whether there is to be one.
+    /// Pauses before the next attempt. Returns whether there is to be one.
     fn goes_on(&mut self, course: &mut RetryState, outcome: &Result<Response, TransportError>) -> bool {
         let RetryPolicy { attempts, first_pause, longest_pause, patience } = self.policy;
         let growing = first_pause.saturating_mul(1 << course.attempt.min(16)).min(longest_pause);
@@ -91,7 +94,8 @@ impl<T: Transport> RetryTransport<T> {
                 if course.waited >= UNSAID && !std::mem::replace(&mut course.said, true) {
                     (self.told)(patience);
                 }
-                // Never earlier than asked; later by a random share, or all refused clients come back at once.
+                // Never earlier than the server asked; later by a random share, so that refused
+                // clients do not all return at once.
                 asked + jittered(growing)
             }
             _ => return false,
@@ -114,7 +118,8 @@ impl<T: Transport> Transport for RetryTransport<T> {
         }
     }
 
-    /// Tries again only as long as nothing has come: what follows a broken stream is another request.
+    /// Retries only as long as nothing has arrived: what follows a broken stream is another
+    /// request.
     fn call_in_pieces(
         &mut self,
         request: &Request,
@@ -142,7 +147,8 @@ impl<T: Transport> Transport for RetryTransport<T> {
     }
 }
 
-/// Between half of `pause` and all of it. Without entropy all of it: spreading is a courtesy, not a need.
+/// A random duration between half of `pause` and `pause`. Without entropy it is `pause`: spreading
+/// clients is optional.
 fn jittered(pause: Duration) -> Duration {
     let Ok(mut rng) = sotto_prg::system_rng() else { return pause };
     let mut word = [0; 4];

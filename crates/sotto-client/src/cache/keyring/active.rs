@@ -1,4 +1,4 @@
-//! Keys that a process asks under: every use of them is on disk before it is made.
+//! Keys that a process makes queries under: every use is recorded on disk before it happens.
 
 use super::{ID, Keyring, KeyringEntry, KeyringSlot};
 use crate::cache::CacheError;
@@ -10,24 +10,26 @@ use std::time::Duration;
 use web_time::{SystemTime, UNIX_EPOCH};
 use zeroize::Zeroizing;
 
-/// For how long keys are used, unless a caller says otherwise: all that is asked under them is one client's to the server.
+/// Default maximum age of keys. A server can link all queries made under the same keys to one
+/// client.
 pub const DEFAULT_KEY_AGE: Duration = Duration::from_secs(60 * 60);
 
-/// For how many queries keys are used, unless a caller says otherwise.
+/// Default maximum number of queries under one set of keys.
 pub const DEFAULT_KEY_QUERIES: u64 = 256;
 
-/// Uses are reserved by this part of all, so that few are lost with a process that crashes.
+/// Divisor of the maximum number of uses that gives the size of one reservation: a crashed process
+/// loses at most that many.
 const STEPS: u64 = 16;
 
-/// All of the life of keys.
+/// The whole lifetime of keys, as a fraction.
 const WHOLE: (u32, u32) = (1, 1);
 
-/// For how long keys are used, and for how many queries.
+/// Maximum age of keys, and maximum number of queries under them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KeyLimits {
-    /// From when they were made.
+    /// Maximum age since the keys were made.
     pub age: Duration,
-    /// By all processes together.
+    /// Maximum number of queries, by all processes together.
     pub queries: u64,
 }
 
@@ -38,38 +40,39 @@ impl Default for KeyLimits {
 }
 
 impl KeyLimits {
-    /// Whether keys are good for so many queries more, by `part` in `of` of their life.
+    /// Whether `queries` more uses fit into the fraction `part / of` of the keys' lifetime.
     fn allow(&self, made: u64, used: u64, queries: u64, (part, of): (u32, u32)) -> bool {
-        // A clock that went back tells no ages.
+        // After the clock was set back, ages are unknown.
         let age = now().checked_sub(made);
         let is_young = age.is_some_and(|age| Duration::from_secs(age) < self.age.saturating_mul(part) / of);
         let most = self.queries / u64::from(of) * u64::from(part);
-        // A request for more than keys are good for is the only one under its keys.
+        // A request for more queries than the limit is allowed if it is the only one under its
+        // keys.
         is_young && (used.saturating_add(queries) <= most || used == 0)
     }
 
-    /// How many uses are reserved for whoever needs so many.
+    /// The number of uses to reserve for a request of `queries` queries.
     fn step(&self, used: u64, queries: u64) -> u64 {
         queries.max((self.queries / STEPS).min(self.queries.saturating_sub(used)))
     }
 }
 
-/// Keys that this process asks under, and the uses of them that it has reserved. Those that it has not made are given back
-/// when it is dropped.
+/// Keys that this process makes queries under, and the uses it has reserved. Dropping it releases
+/// the reserved uses that were not made.
 pub struct ActiveKeys {
-    /// Where they are kept; `None` for keys of this process alone.
+    /// Slot in the keyring; `None` for keys of this process alone.
     place: Option<(Keyring, KeyringSlot)>,
     limits: KeyLimits,
     entry: KeyringEntry,
-    /// Reserved, and not made yet.
+    /// Uses that are reserved and not made yet.
     reserved: u64,
 }
 
 impl ActiveKeys {
-    /// Keys that were just made, in the place of those before; so many uses of them are reserved.
+    /// Stores new keys in place of earlier ones, and reserves at least `uses` uses.
     ///
     /// # Errors
-    /// [`CacheError`] if they cannot be kept.
+    /// [`CacheError`] if the keys cannot be stored.
     pub fn create(
         place: Option<(Keyring, KeyringSlot)>,
         limits: KeyLimits,
@@ -87,7 +90,8 @@ impl ActiveKeys {
         Ok(ActiveKeys { place, limits, entry, reserved })
     }
 
-    /// The keys of the keyring, if `queries` more can be reserved under them; for 0 one more has to be possible.
+    /// Loads keys from the keyring, if `queries` more uses can be reserved; with 0, if at least one
+    /// more use is possible.
     ///
     /// # Errors
     /// [`CacheError`] if the files cannot be read or written.
@@ -103,16 +107,16 @@ impl ActiveKeys {
         Ok(active.reserve(uses)?.then_some(active))
     }
 
-    /// What they are, in bytes of their owner's.
+    /// The bytes of the keys, in a format of their owner.
     pub fn keys(&self) -> &[u8] {
         &self.entry.keys
     }
 
-    /// Makes sure that so many uses are reserved, without making them. `false` if the keys have come to their end, or
-    /// others are in their place: then nothing may be asked under them any more.
+    /// Reserves uses without making them. Returns `false` if the keys have reached their limits, or
+    /// other keys are in their slot: then no more queries may be made under them.
     ///
     /// # Errors
-    /// [`CacheError`] if that cannot be written down: nothing may be asked then.
+    /// [`CacheError`] if the reservation cannot be written: then no query may be made.
     pub fn reserve(&mut self, uses: u64) -> Result<bool, CacheError> {
         let (limits, made) = (self.limits, self.entry.made);
         let missing = uses.saturating_sub(self.reserved);
@@ -135,18 +139,20 @@ impl ActiveKeys {
         Ok(more.is_some())
     }
 
-    /// Counts uses that are made. Reserved they were before ([`Self::reserve`]).
+    /// Counts uses that were reserved before by [`Self::reserve`] and are made now.
     pub fn spend(&mut self, uses: u64) {
         self.reserved = self.reserved.saturating_sub(uses);
     }
 
-    /// Whether the next ones should be made, in time for when these end.
+    /// Whether it is time to make the next keys, so that they are ready when these reach their
+    /// limits.
     pub fn are_low(&self) -> bool {
         let used = self.entry.used.saturating_sub(self.reserved);
         !self.limits.allow(self.entry.made, used, 1, (3, 4))
     }
 
-    /// Writes them down in other words: a server calls them otherwise. Their count goes on.
+    /// Writes new bytes for the same keys, after a server has given them another name. Their count
+    /// of uses continues.
     ///
     /// # Errors
     /// [`CacheError`] if they cannot be written.
@@ -163,12 +169,12 @@ impl ActiveKeys {
         })
     }
 
-    /// Gives back what was reserved and not made.
+    /// Releases the uses that were reserved and not made.
     fn release(&mut self) {
         let unused = std::mem::take(&mut self.reserved);
         let Some((ring, hook)) = self.place.as_ref().filter(|_| unused > 0) else { return };
         let Ok(mut rng) = randomness(&ring.dir) else { return };
-        // Uses that cannot be given back are lost.
+        // Uses that cannot be released are lost.
         let _ = ring.update(hook, &mut rng, |kept| {
             let kept = kept.filter(|kept| kept.id == self.entry.id)?;
             Some(KeyringEntry { used: kept.used.saturating_sub(unused), ..kept })
@@ -182,7 +188,7 @@ impl Drop for ActiveKeys {
     }
 }
 
-/// Nothing of the keys.
+/// Shows nothing of the keys.
 impl fmt::Debug for ActiveKeys {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ActiveKeys").field("entry", &self.entry).field("reserved", &self.reserved).finish()

@@ -1,4 +1,5 @@
-//! One-time tokens that are fetched ahead of their use, a batch at a time: each is taken out once, and is gone before it is sent.
+//! One-time tokens, fetched in batches ahead of their use. Each token is removed from its store
+//! before it is sent.
 
 use super::{ID, Keyring, KeyringEntry, KeyringSlot};
 use crate::cache::CacheError;
@@ -9,29 +10,32 @@ use std::time::Duration;
 use web_time::{SystemTime, UNIX_EPOCH};
 use zeroize::Zeroizing;
 
-/// Tokens of a batch. An issuer is asked for a whole one each time, so that its size says nothing of how many were used.
+/// Number of tokens in a batch. A client always requests a whole batch, so that its size reveals
+/// nothing of how many were used.
 pub const TOKEN_BATCH: usize = 32;
 
-/// A batch with fewer tokens is due for the next one: what one call may need still comes from the disk.
+/// Number of tokens below which the next batch is due. What one call may need still comes from the
+/// disk.
 const LOW_TOKENS: usize = 8;
 
-/// For how long tokens are used: an issuer's key signs for a week, and its tokens count for another.
+/// Maximum age of tokens: an issuer's key signs for a week, and its tokens are valid for another.
 const MAX_TOKEN_AGE: Duration = Duration::from_secs(7 * 24 * 3600);
 
-/// How long after a refill that brought too few, or none, another is tried: otherwise each lookup of a user without
-/// further tokens would be followed by a request to the issuer.
+/// Pause after a refill that brought too few tokens, or none. Without it, each lookup of a user
+/// without further tokens would be followed by a request to the issuer.
 const REFILL_PAUSE: Duration = Duration::from_secs(3600);
 
-/// Bytes before the tokens of an entry: when a refill was begun.
+/// Bytes before the tokens of an entry: the time when a refill was begun.
 const HEADER: usize = 8;
 
-/// The current batch of one user's tokens at one server: encrypted in a keyring, or in memory.
+/// The current batch of one user's tokens at one server, encrypted in a keyring or in memory.
 ///
-/// All tokens of a batch are of one key of the issuer. A batch replaces the one before whole.
+/// All tokens of a batch are signed by one key of the issuer. A new batch replaces the earlier one
+/// as a whole.
 pub struct TokenStore {
-    /// `None` for tokens of this process alone.
+    /// Slot in the keyring; `None` for tokens of this process alone.
     place: Option<(Keyring, KeyringSlot)>,
-    /// The batch, where it is of this process alone.
+    /// The batch, if it is of this process alone.
     memory: Option<KeyringEntry>,
     token_bytes: usize,
     patience: Duration,
@@ -39,27 +43,28 @@ pub struct TokenStore {
 
 /// A token that was taken out of its store.
 pub struct StoredToken {
-    /// What is sent.
+    /// Bytes to send.
     pub bytes: Zeroizing<Vec<u8>>,
     batch: [u8; ID],
 }
 
 impl TokenStore {
-    /// The tokens kept at `place`, which have `token_bytes` bytes each. Another process that fetches some is waited for, for at
-    /// most `patience`.
+    /// The tokens stored at `place`, of `token_bytes` bytes each. Waits at most `patience` for
+    /// another process that fetches a batch.
     pub fn new(place: Option<(Keyring, KeyringSlot)>, token_bytes: usize, patience: Duration) -> Self {
         TokenStore { place, memory: None, token_bytes: token_bytes.max(1), patience }
     }
 
-    /// Whether tokens outlast this process.
+    /// Whether tokens are stored on disk and outlive this process.
     pub fn is_kept(&self) -> bool {
         self.place.is_some()
     }
 
-    /// Takes a token out. It is gone from the disk before this returns, so that no other process and no later one has it too.
+    /// Takes a token out of the store. It is removed from the disk before this returns, so that no
+    /// other or later process gets it too.
     ///
     /// # Errors
-    /// [`CacheError`] if that cannot be written down: the token must not be sent then.
+    /// [`CacheError`] if the removal cannot be written: then the token must not be sent.
     pub fn take(&mut self, rng: &mut dyn CryptoRng) -> Result<Option<StoredToken>, CacheError> {
         let size = self.token_bytes;
         self.change(rng, |batch, _| {
@@ -69,10 +74,12 @@ impl TokenStore {
         })
     }
 
-    /// Takes a token out; where there is none, the one process whose turn it is fetches a batch first.
+    /// Takes a token out of the store; if there is none, fetches a batch first, unless another
+    /// process is already doing so.
     ///
     /// # Errors
-    /// What `fetch` says, and [`CacheError`] as of [`TokenStore::take`] or if another process fetched for so long.
+    /// The error of `fetch`; [`CacheError`] as for [`TokenStore::take`], or if another process
+    /// fetches for too long.
     pub fn take_or_fetch<E: From<CacheError>>(
         &mut self,
         rng: &mut dyn CryptoRng,
@@ -96,7 +103,8 @@ impl TokenStore {
         Ok(self.take(rng)?)
     }
 
-    /// Replaces the batch by one that was just issued, all by one key. Nothing is replaced by no tokens.
+    /// Replaces the batch by a newly issued one, all of whose tokens are signed by one key. An
+    /// empty batch replaces nothing.
     ///
     /// # Errors
     /// [`CacheError`] if it cannot be written.
@@ -116,10 +124,11 @@ impl TokenStore {
         .map(drop)
     }
 
-    /// Drops the batch that a token was of, since its server takes it no more. A batch that has replaced it stays.
+    /// Drops the batch of a token that the server no longer accepts, unless another batch has
+    /// replaced it.
     ///
     /// # Errors
-    /// [`CacheError`] if that cannot be written down.
+    /// [`CacheError`] if the removal cannot be written.
     pub fn discard(&mut self, token: &StoredToken, rng: &mut dyn CryptoRng) -> Result<(), CacheError> {
         self.change(rng, |batch, now| {
             (batch.id == token.batch).then(|| batch.keys = Zeroizing::new(now.to_le_bytes().to_vec()))
@@ -127,11 +136,12 @@ impl TokenStore {
         .map(drop)
     }
 
-    /// Whether this process should fetch the next batch now: few tokens are left, and no process has tried lately. It says so
-    /// to one process alone, and never of tokens that do not outlast this one.
+    /// Whether this process should fetch the next batch now: few tokens are left, and no process
+    /// has tried recently. Returns `true` to one process alone, and always `false` for tokens that
+    /// do not outlive this process.
     ///
     /// # Errors
-    /// [`CacheError`] if that cannot be written down.
+    /// [`CacheError`] if the time of the refill cannot be written.
     pub fn begin_refill(&mut self, rng: &mut dyn CryptoRng) -> Result<bool, CacheError> {
         let (size, is_kept) = (self.token_bytes, self.is_kept());
         let begun = self.change(rng, |batch, now| {
@@ -143,7 +153,8 @@ impl TokenStore {
         begun.map(|begun| begun.is_some())
     }
 
-    /// Changes the batch, if `change` says so. One that is too old, or cannot be read, is an empty one.
+    /// Changes the batch if `change` says so. A batch that is too old, or cannot be read, counts as
+    /// empty.
     fn change<T>(
         &mut self,
         rng: &mut dyn CryptoRng,
@@ -170,14 +181,14 @@ impl TokenStore {
     }
 }
 
-/// Nothing of the tokens.
+/// Shows nothing of the tokens.
 impl fmt::Debug for TokenStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("TokenStore").field("is_kept", &self.is_kept()).finish_non_exhaustive()
     }
 }
 
-/// Nothing of the token.
+/// Shows nothing of the token.
 impl fmt::Debug for StoredToken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("StoredToken").finish_non_exhaustive()

@@ -1,4 +1,4 @@
-//! Whether a catalog is believed, and what follows once it is.
+//! Whether a catalog is accepted, and the step that follows.
 
 use super::super::epoch_agreement::VerifiedTable;
 use super::super::witness::LogCheck;
@@ -9,15 +9,16 @@ use sotto_tlog::LogEntry;
 use sotto_tlog::catalogs::EntryKind;
 
 impl SessionSetup {
-    /// Refuses a catalog that is of another snapshot than the caller's or too old, and gives what has to be seen of its
-    /// publisher's log.
+    /// Refuses a catalog that has expired, or is of another snapshot than the caller's, and returns
+    /// the check of its publisher's log, if one is required.
     pub(super) fn check_freshness(&self, agreed: &VerifiedTable) -> Result<Option<LogCheck>> {
         let catalog = &agreed.catalog;
         if let Some(wanted) = self.config.snapshot {
             let found = catalog.digest()?;
             if found != wanted {
                 return Err(match &self.resuming {
-                    // The snapshot may be the newest: what was half prepared is of no use to this caller.
+                    // The snapshot may be the newest one: the half-done preparation is useless to
+                    // this caller.
                     Some(half) => ClientError::EpochChanged { asked: half.epoch, newest: None },
                     None => ClientError::other_snapshot(&catalog.table, catalog.epoch, found, wanted),
                 });
@@ -27,7 +28,7 @@ impl SessionSetup {
             && expires <= now
         {
             return Err(match &self.resuming {
-                // There may be a newer one: what was half prepared is of no use any more.
+                // There may be a newer one: the half-done preparation is useless.
                 Some(half) => ClientError::EpochChanged { asked: half.epoch, newest: None },
                 None => ClientError::Expired { epoch: catalog.epoch, ago: now - expires },
             });
@@ -41,7 +42,7 @@ impl SessionSetup {
         LogCheck::new(entry, witnesses, &self.config.logs, self.now)
     }
 
-    /// Goes on with a catalog that is believed.
+    /// Continues with an accepted catalog.
     pub(super) fn accept_catalog(&mut self, agreed: VerifiedTable, rng: &mut dyn CryptoRng) -> Result<()> {
         self.tree = agreed.nodes()?.map(Box::new);
         if self.lasting == Some(agreed.pin(0).digest) {

@@ -1,15 +1,16 @@
-//! The tree that rows are verified by, which comes before all else that the catalog calls for.
+//! The tree that rows are verified with, which precedes everything else that the catalog requires.
 
 use super::{SessionSetup, SetupStage};
 use crate::Result;
 
 impl SessionSetup {
-    /// Whether the tree is still wanted that rows are verified by.
+    /// Whether the tree that rows are verified with is still missing.
     pub fn wants_tree(&self) -> bool {
         self.tree.is_some()
     }
 
-    /// Leaves the tree behind once it is there. One that is not that of the rows ends the opening.
+    /// Installs the tree once it is complete. A tree with another root than the rows' ends the
+    /// setup.
     pub(super) fn install_tree(&mut self) -> Result<()> {
         let Some(tree) = &mut self.tree else { return Ok(()) };
         self.patched = tree.patched.take().or(self.patched.take());

@@ -1,11 +1,12 @@
-//! A build that cannot ask witnesses (feature `witness`): whoever names some is refused, so that no check is ever under way.
+//! A build without witnesses (feature `witness`): a setup that requires some is refused, so that no
+//! check ever begins.
 
 use super::{LogMemory, WitnessError, Witnesses};
 use crate::Result;
 use crate::transport::{Request, Response};
 use sotto_tlog::LogEntry;
 
-/// A check that nobody can have begun.
+/// A check that cannot exist.
 pub(crate) enum LogCheck {}
 
 impl LogCheck {

@@ -1,8 +1,10 @@
-//! One catalog: its proof, the cosignatures, the log before, and the entries of its name.
+//! The check of one catalog: its proof, the cosignatures, the consistency of the log, and the
+//! entries of its name.
 //!
-//! The proof brings the entry, which names the one before it. Of the log all entries are read that are new since the last time
-//! that this table was looked at, the first time those of the last bundles: each is checked against the checkpoint, and those of
-//! the table have to be of one epoch each and to form one chain ([`LogHistory`]).
+//! The proof contains the entry, which names the previous one. All entries of the log are read that
+//! are new since this table was last checked; on the first visit, those of the last bundles. Each
+//! is verified against the checkpoint, and those of the table have to be of one epoch each and to
+//! form one chain ([`LogHistory`]).
 
 use super::{LogMemory, MAX_CLOCK_SKEW, WitnessError, Witnesses};
 use crate::transport::{Request, Response};
@@ -19,34 +21,36 @@ use sotto_wire::{Code, Problem, routes};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-/// Most files of a log that are fetched to see that it goes on: a tile or two of each of eight levels, and full ones in place of
-/// partial ones that are gone.
+/// Maximum number of files of a log that are fetched to verify its consistency: a tile or two of
+/// each of eight levels, and full tiles in place of partial ones that were removed.
 const MAX_FILES: usize = 64;
 
-/// Most bundles of entries, of 256 each, that are read since the last visit.
+/// Maximum number of bundles of 256 entries that are read since the last visit.
 const MAX_BUNDLES: u64 = 256;
 
-/// Bundles that are read on a first visit, the last ones of the log.
+/// Number of bundles that are read on a first visit, the last ones of the log.
 const FIRST_VISIT_BUNDLES: u64 = 4;
 
-/// A check that is under way. It says what to fetch from the first server, and reads what comes.
+/// A check in progress. It says what to fetch from the first server, and reads the responses.
 pub(crate) struct LogCheck {
     entry: LogEntry,
     key: LogKey,
     witnesses: Witnesses,
     logs: LogMemory,
     now: u64,
-    /// The checkpoint that the proof led to, as it came, and until when its cosignatures are good.
+    /// Checkpoint that the proof leads to, as text with its signatures, and the time until which
+    /// its cosignatures are good.
     found: Option<(Checkpoint, String, u64)>,
-    /// The log's files so far; `None` for one that the server does not have.
+    /// Files of the log so far; `None` for a file that the server does not have.
     files: BTreeMap<String, Option<Vec<u8>>>,
     wanted: Option<String>,
-    /// What was read of the log's entries, once the checkpoint is known to go on.
+    /// What was read of the log's entries, once the checkpoint is known to be consistent.
     history: Option<LogHistory>,
 }
 
 impl LogCheck {
-    /// A check of what an entry stands for; `None` if it was found in the log already, and its witnesses' word is still fresh.
+    /// Begins to check an entry; `None` if it was found in the log before, and its cosignatures are
+    /// still recent.
     ///
     /// # Errors
     /// [`WitnessError::NoClock`], [`WitnessError::Count`], [`WitnessError::NoneNeeded`].
@@ -73,7 +77,7 @@ impl LogCheck {
         Ok(Some(LogCheck { entry, key, witnesses, logs, now, found, files, wanted, history }))
     }
 
-    /// What to send to the first server.
+    /// The request to send to the first server.
     pub(crate) fn next(&self) -> Request {
         let key = self.entry.key.0.to_string();
         match &self.wanted {
@@ -85,10 +89,10 @@ impl LogCheck {
         }
     }
 
-    /// Takes the response to [`LogCheck::next`]. Gives whether that was all.
+    /// Takes the response to [`LogCheck::next`]. Returns whether the check is complete.
     ///
     /// # Errors
-    /// [`ClientError::Witness`]; a refusal that has nothing to do with logs.
+    /// [`ClientError::Witness`]; the error for a refusal that does not concern logs.
     pub(crate) fn feed(&mut self, response: &Response) -> Result<bool> {
         match self.wanted.take() {
             None => self.read_proof(response)?,
@@ -116,7 +120,7 @@ impl LogCheck {
         }
         let refuse = |error| proof(&self.entry, error);
         let found = InclusionProof::parse(&response.body).map_err(refuse)?;
-        // The server brings the entry, since it names the one before; what it is about is known here.
+        // The server sends the entry, since it names the previous one; its contents are known here.
         let logged = LogEntry::parse(found.extra.as_deref().unwrap_or_default()).map_err(refuse)?;
         if !logged.is_same_document(&self.entry) {
             return Err(refuse(LogError::Conflict {
@@ -131,7 +135,7 @@ impl LogCheck {
         Ok(())
     }
 
-    /// Until when so many witnesses have cosigned a checkpoint.
+    /// The time until which enough witnesses have cosigned a checkpoint.
     fn cosigned(&self, note: &SignedNote) -> Result<u64> {
         let Witnesses { keys, needed, age } = &self.witnesses;
         let mut times = BTreeMap::new();
@@ -150,7 +154,7 @@ impl LogCheck {
         let oldest = ends.iter().filter(|end| **end <= self.now).max();
         let stale = oldest.map(|end| self.now - end.saturating_sub(age.as_secs()));
         ends.retain(|end| *end > self.now);
-        // The word of the freshest counts, as many as are needed.
+        // The most recent cosignatures count, as many as are required.
         ends.sort_unstable_by(|a, b| b.cmp(a));
         match needed.checked_sub(1).and_then(|last| ends.get(last)) {
             Some(end) => Ok(*end),
@@ -162,14 +166,16 @@ impl LogCheck {
         }
     }
 
-    /// Compares the log with what was seen of it, as far as its files are there. Gives whether it goes on.
+    /// Verifies that the log is consistent with the one seen before, as far as its files have
+    /// arrived. Returns whether that is complete.
     fn compare(&mut self) -> Result<bool> {
         let Some((found, note, _)) = &self.found else { return Ok(false) };
-        // Once is enough.
+        // One comparison is enough.
         let kept = self.logs.last(&self.entry.key).filter(|_| self.history.is_none());
         if let Some(kept) = kept {
             let before = Checkpoint::open(kept.as_bytes(), &self.key).map_err(damaged)?;
-            // A server may be behind another one: then the log it shows is the beginning of the one that was seen.
+            // A server may be behind another one: then the log it shows is a prefix of the one seen
+            // before.
             let (older, newer) = if before.size <= found.size { (&before, found) } else { (found, &before) };
             let files = PendingFiles { held: &self.files, missing: RefCell::new(None) };
             let outcome = consistent(&files, Some(older), newer);
@@ -181,7 +187,8 @@ impl LogCheck {
         Ok(true)
     }
 
-    /// Reads what is new of the log's entries, as far as its files are there. Gives whether that was all.
+    /// Reads the new entries of the log, as far as its files have arrived. Returns whether that is
+    /// complete.
     fn read_entries(&mut self) -> Result<bool> {
         let Some((found, note, until)) = &self.found else { return Ok(false) };
         let (key, kind, name) = (self.entry.key, self.entry.kind, &self.entry.name);
@@ -210,7 +217,7 @@ impl LogCheck {
                 return self.want(path).map(|()| false);
             }
             outcome.map_err(|error| self.unfollowed(error, note))?;
-            // What was read is not needed again; the tiles above it are.
+            // The bundle is not needed again; the tiles above it are.
             let tile = from / TILE_WIDTH;
             for path in
                 [LogLayout::Tiles.bundle(tile, TILE_WIDTH as u16), LogLayout::Tiles.tile(Tile::full(0, tile))]
@@ -225,7 +232,7 @@ impl LogCheck {
         Ok(true)
     }
 
-    /// Has a file fetched next.
+    /// Requests a file next.
     fn want(&mut self, path: String) -> Result<()> {
         if self.files.len() >= MAX_FILES {
             return Err(WitnessError::Unfollowed { why: "it takes too many files".to_owned() }.into());
@@ -234,7 +241,7 @@ impl LogCheck {
         Ok(())
     }
 
-    /// Why the log that a checkpoint is of does not go on.
+    /// The error for a log that is not consistent with a checkpoint.
     fn unfollowed(&self, error: LogError, note: &str) -> ClientError {
         match error {
             LogError::Fork { size } => {
@@ -249,14 +256,14 @@ impl LogCheck {
     }
 }
 
-/// Hashes of a tile, and entries of a bundle.
+/// Number of hashes in a tile, and of entries in a bundle.
 const TILE_WIDTH: u64 = sotto_tlog::layout::TILE_WIDTH as u64;
 
 fn damaged(error: LogError) -> WitnessError {
     WitnessError::Kept { why: error.to_string() }
 }
 
-/// Files that are there, and the first one that is not asked for yet.
+/// The files that have arrived, and the first one that is missing.
 struct PendingFiles<'a> {
     held: &'a BTreeMap<String, Option<Vec<u8>>>,
     missing: RefCell<Option<String>>,
@@ -268,7 +275,7 @@ impl LogSource for &PendingFiles<'_> {
             Some(bytes) => Ok(bytes.clone()),
             None => {
                 self.missing.replace(Some(path.to_owned()));
-                // Whoever reads stops here, and begins again once it is there.
+                // The reader stops here, and begins again once the file has arrived.
                 Err(LogError::Missing { path: path.to_owned() })
             }
         }
@@ -279,7 +286,7 @@ impl LogSource for &PendingFiles<'_> {
     }
 }
 
-/// How many witnesses there are: one that is named twice counts once.
+/// Number of distinct witnesses: one that is named twice counts once.
 fn distinct(witnesses: &Witnesses) -> usize {
     let names: std::collections::BTreeSet<String> = witnesses.keys.iter().map(ToString::to_string).collect();
     names.len()

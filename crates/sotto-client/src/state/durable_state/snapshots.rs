@@ -1,4 +1,5 @@
-//! Whole clients: written down anew when the journal is long, taken along to other rows, replaced by the next one.
+//! Snapshots of whole clients: written again when the journal is long, advanced to other rows,
+//! replaced by the next client.
 
 use super::DurableState;
 use crate::state::StateError;
@@ -10,16 +11,16 @@ use crate::{ClientError, Result};
 use sotto_core::{AnyClient, Error};
 use std::sync::Arc;
 
-/// Bytes of the journal that are always worth keeping rather than a new snapshot.
+/// Bytes of the journal below which a new snapshot is never worth its cost.
 const JOURNAL_BYTES: u64 = 64 << 10;
-/// The part of the snapshot's size that a journal may have.
+/// Divisor of the snapshot's size that gives the maximum size of its journal.
 const JOURNAL_PART: u64 = 4;
 
 impl DurableState {
-    /// Writes the client down whole if the journal has become so long that it is worth it.
+    /// Writes a snapshot of the client if the journal is long enough to be worth it.
     ///
     /// # Errors
-    /// [`StateError`]. A disk without room for a snapshot is none: the journal goes on.
+    /// [`StateError`]. A full disk is no error: the journal continues.
     pub(crate) fn compact(&mut self, client: &mut dyn AnyClient) -> Result<()> {
         let Some(Snapshot { bytes, epoch, rows, .. }) = self.about.snapshot else { return Ok(()) };
         if self.marks.bytes <= JOURNAL_BYTES.max(bytes / JOURNAL_PART) {
@@ -31,18 +32,18 @@ impl DurableState {
         }
     }
 
-    /// Writes the client down whole, as one that was taken along to other rows. Its recorded requests stay.
+    /// Writes a snapshot of a client that was advanced to other rows. Its logged requests stay.
     ///
     /// # Errors
-    /// [`StateError`]. What was there before is still there, and nothing more may be asked.
+    /// [`StateError`]. The earlier snapshot is still there, and no more queries may be made.
     pub(crate) fn commit_advanced(&mut self, client: &mut dyn AnyClient, to: RowsVersion) -> Result<()> {
         let outcome = self.replace(client, to, false);
         self.broken |= outcome.is_err();
         outcome
     }
 
-    /// Makes a client that was prepared the one of this state, in place of the one before. That one's key, and the
-    /// requests it made, are forgotten.
+    /// Makes a prepared client the client of this state, in place of the previous one. The previous
+    /// client's key and its requests are forgotten.
     ///
     /// # Errors
     /// [`StateError`].
@@ -52,8 +53,8 @@ impl DurableState {
         Ok(())
     }
 
-    /// Lends what the state's next client is prepared with, in this thread or another, and takes back what was lent
-    /// before.
+    /// Leases the files with which the next client is prepared, in this thread or another, and
+    /// revokes the previous lease.
     pub(crate) fn lease_preparation(&mut self) -> NextClientFiles {
         self.generation += 1;
         let (disk, binding) = (Arc::clone(&self.location.disk), PreparationBinding::of(&self.about));
@@ -61,12 +62,13 @@ impl DurableState {
         self.lent.insert(PreparationLease(NextClientFiles::new(disk, binding, self.generation))).0.clone()
     }
 
-    /// Whether this is what was lent last, and has not been taken back.
+    /// Whether `ahead` are the files that were leased last, and the lease was not revoked.
     pub(crate) fn has_lent(&self, ahead: Option<&NextClientFiles>) -> bool {
         self.lent.as_ref().zip(ahead).is_some_and(|(PreparationLease(lent), ahead)| lent.is(ahead))
     }
 
-    /// As [`DurableState::adopt`], with a client that was written down already, by whoever prepared it with what was lent last.
+    /// Makes a client the client of this state, as [`DurableState::adopt`] does, from a snapshot
+    /// that was written under the last lease.
     ///
     /// # Errors
     /// [`StateError`].
@@ -84,7 +86,8 @@ impl DurableState {
         self.switch(snapshot, is_new)
     }
 
-    /// Makes a snapshot that is on disk the one. What is there of the next client ends with the one before.
+    /// Makes a snapshot on disk the current one. The next client's files end with the previous
+    /// client.
     fn switch(&mut self, snapshot: Snapshot, is_new: bool) -> Result<()> {
         let before = self.about.snapshot.replace(snapshot);
         let mut marks =
@@ -107,8 +110,8 @@ impl DurableState {
             self.anchored()?;
             self.lent = None;
         }
-        // The client in memory may not be the one on disk any more. If what is old cannot be removed, opening the state
-        // again does it.
+        // The client in memory may not be the one on disk any more. If the old files cannot be
+        // removed, opening the state again removes them.
         self.broken = true;
         if is_new {
             self.location.sweep_pass(Some(&self.about))?;

@@ -1,5 +1,5 @@
-//! When a preparation is written down: often enough that little is lost with the process, and so seldom that writing does
-//! not count next to taking rows.
+//! When a half-done preparation is written: often enough that little is lost with the process, and
+//! rarely enough that writing costs little compared with receiving rows.
 
 use super::super::rows::ReceivedRows;
 use crate::Result;
@@ -10,33 +10,33 @@ use sotto_core::AnyCheckpoint;
 use std::time::Duration;
 use web_time::Instant;
 
-/// The part of the rows after which a checkpoint is made.
+/// Divisor of the rows' size that gives the bytes between two checkpoints.
 const PART: u64 = 16;
-/// The time after which one is made, whatever came.
+/// Time after which a checkpoint is made, however few bytes have arrived.
 const PERIOD: Duration = Duration::from_secs(60);
 
-/// Writes a preparation down now and then.
+/// Writes checkpoints of a preparation at intervals.
 pub(crate) struct CheckpointTimer {
     ahead: NextClientFiles,
-    /// What the last checkpoint has of the rows, and when it was made.
+    /// Bytes of rows in the last checkpoint, and its time.
     last: (u64, Instant),
 }
 
 impl CheckpointTimer {
-    /// Goes on with a preparation, as far as it is.
+    /// Starts with the current progress of a preparation.
     pub(crate) fn new(ahead: NextClientFiles, opening: &SessionSetup) -> Self {
         let done = opening.checkpoint().map_or(0, AnyCheckpoint::kept);
         CheckpointTimer { ahead, last: (done, Instant::now()) }
     }
 
-    /// Hears that a part was taken.
+    /// Takes notice of a part that was absorbed, and writes a checkpoint if one is due.
     pub(crate) fn taken(&mut self, opening: &SessionSetup, taken: ReceivedRows) -> Result<()> {
         let (done, at) = self.last;
         let due = taken.done.saturating_sub(done) >= (taken.total / PART).max(1) || at.elapsed() >= PERIOD;
         if due { self.write(opening) } else { Ok(()) }
     }
 
-    /// Writes the preparation down if it has come further than the last checkpoint.
+    /// Writes a checkpoint if the preparation has advanced since the last one.
     pub(crate) fn write(&mut self, opening: &SessionSetup) -> Result<()> {
         let (Some(half), Some(catalog)) = (opening.checkpoint(), opening.catalog()) else { return Ok(()) };
         if half.kept() > self.last.0 {

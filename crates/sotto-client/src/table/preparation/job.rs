@@ -1,4 +1,5 @@
-//! What the thread does: from the first request to a client that is written down and of the newest epoch.
+//! The work of the preparation thread: from the first request to a client that is on disk and of
+//! the newest epoch.
 
 use super::super::event::Notifier;
 use super::super::freshness::now;
@@ -19,41 +20,43 @@ use sotto_prg::ReseedingRng;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The pause after a first failure. It doubles each time, up to the longest.
+/// Pause after a first failure. It doubles each time, up to the longest pause.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(300);
-/// How often a table that has moved on is opened anew at once. Whoever says so chooses how often, so then it has to wait.
+/// Number of times that a table which has moved on is opened again at once. A server could report
+/// that without end, so the thread then has to pause.
 const CHANGES_AT_ONCE: u32 = 2;
 
-/// A client that is ready to take another one's place.
+/// A client that is ready to replace the current one.
 pub(crate) struct PreparedClient {
     pub(crate) session: Session,
-    /// Where it is written down; `None` for one that has its state in memory.
+    /// Snapshot on disk; `None` for a client whose state is in memory.
     pub(crate) snapshot: Option<Snapshot>,
-    /// What came for it.
+    /// Bytes and requests of its preparation.
     pub(crate) traffic: Traffic,
 }
 
-/// What came of a preparation.
+/// Result of a preparation.
 pub(crate) enum PreparationOutcome {
     Ready(Box<PreparedClient>),
-    /// It was stopped. What it had is written down.
+    /// The preparation was stopped, and its progress is on disk.
     Stopped,
-    /// Somebody waited for it, and it cannot go on.
+    /// A caller waited for the preparation, and it cannot continue.
     Failed(ClientError),
 }
 
-/// All that a thread needs to prepare a client.
+/// Everything that a thread needs to prepare a client.
 pub(crate) struct PreparationJob {
     pub(crate) config: SetupConfig,
-    /// The epoch of the client there is.
+    /// Epoch of the current client.
     pub(crate) epoch: Epoch,
     pub(crate) servers: Servers,
-    /// Where it is written down; `None` for a client whose state is in memory.
+    /// Files of the next client; `None` for a client whose state is in memory.
     pub(crate) ahead: Option<NextClientFiles>,
-    /// How a preparation is read back, with the parameters it takes; `None` for a client that has keys and no state.
+    /// How a preparation is read from disk, with its parameters; `None` for a client that has keys
+    /// and no state.
     pub(crate) how: Option<(&'static StateEntry, Vec<u8>)>,
-    /// The digest of those.
+    /// Digest of those parameters.
     pub(crate) params: Hex32,
     pub(crate) signal: Arc<PreparationSignal>,
     pub(crate) clock: Arc<dyn Clock>,
@@ -66,16 +69,16 @@ pub(crate) struct PreparationJob {
 
 /// How far a preparation is.
 pub(crate) enum PreparationStart {
-    /// Whatever is written down, or nothing.
+    /// As far as the files on disk, or not begun.
     Disk,
-    /// What an opening has come to.
+    /// As far as this setup.
     Partial(Box<SessionSetup>),
-    /// A client that is whole, and has to be of the newest epoch yet.
+    /// The client is complete, and has to be advanced to the newest epoch.
     Whole(Box<Session>),
 }
 
 impl PreparationJob {
-    /// Does it all. After a failure, again and again, unless somebody waits.
+    /// Does all the work. After a failure it tries again, unless a caller waits.
     pub(crate) fn run(mut self) -> PreparationOutcome {
         let mut pause = FIRST_PAUSE;
         let mut changes = 0;
@@ -105,7 +108,7 @@ impl PreparationJob {
         }
     }
 
-    /// Goes on until the client is there, or nobody wants it, or something fails.
+    /// Continues until the client is ready, is no longer needed, or something fails.
     fn attempt(&mut self) -> Result<Option<PreparedClient>> {
         loop {
             match std::mem::replace(&mut self.from, PreparationStart::Disk) {
@@ -127,7 +130,7 @@ impl PreparationJob {
                         self.forget(format!("the table moved from epoch {from} to {to}, and {why}"))?;
                         return Err(ClientError::EpochChanged { asked: from, newest: Some(to) });
                     }
-                    // What changed cannot be read, and perhaps the client is not what it was any more.
+                    // The changes cannot be read, and the client may be in an intermediate state.
                     Err(error @ (ClientError::Core(Error::Peer(_)) | ClientError::Catalog(_))) => {
                         self.forget(error.to_string())?;
                         return Err(error);
@@ -160,7 +163,7 @@ impl PreparationJob {
         })
     }
 
-    /// Throws away what is written down, and says why.
+    /// Discards what is on disk, and reports the reason.
     fn forget(&mut self, why: String) -> Result<()> {
         if let Some(ahead) = &self.ahead {
             ahead.forget()?;
@@ -169,7 +172,7 @@ impl PreparationJob {
         Ok(())
     }
 
-    /// Takes an opening to its end, and writes down now and then how far it is.
+    /// Takes a setup to its end, and writes checkpoints at intervals.
     fn advance(&mut self, opening: &mut SessionSetup) -> Result<()> {
         loop {
             match opening.next() {
@@ -190,8 +193,9 @@ impl PreparationJob {
         }
     }
 
-    /// Refuses a table of other parameters: a state is of one set. Keys are not: a client with nothing else is as good for the
-    /// epoch that the table has come to as for the one it was at.
+    /// Refuses a table with other parameters for a client with state, which belongs to one
+    /// parameter set. Keys do not: a client with nothing else is as good for the table's new epoch
+    /// as for its old one.
     fn check(&self, opening: &SessionSetup) -> Result<()> {
         match opening.catalog() {
             Some(new) if self.how.is_some() && new.params_digest != self.params => {
@@ -208,7 +212,7 @@ impl PreparationJob {
         let streamed = stream(servers.first(), opening, rng.draw()?, &mut |opening, taken| {
             traffic.add(0, taken.came);
             progress.tell(Progress { stage: Stage::NextClient, done: taken.done, total: taken.total });
-            // A client that lacks nothing any more is finished.
+            // A client that lacks nothing is completed.
             if signal.is_stopped() && opening.checkpoint().is_some() {
                 return Err(TransportError::Lost("nobody wants it any more".to_owned()).into());
             }
@@ -220,7 +224,8 @@ impl PreparationJob {
         streamed
     }
 
-    /// Takes a client along to the newest epoch: its table may have moved on while the rows came.
+    /// Advances a client to the newest epoch, since its table may have moved on while the rows
+    /// arrived.
     fn ripen(&mut self, session: &mut Session) -> Result<()> {
         let mut newest = SessionSetup::after_session(self.config.clone(), session);
         while newest.catalog().is_none() || newest.wants_tree() {
@@ -269,7 +274,7 @@ impl PreparationJob {
         Ok(())
     }
 
-    /// Writes the client down whole. `None` if nobody wants it any more.
+    /// Writes the whole client. Returns `None` if it is no longer needed.
     fn write_down(&mut self, mut session: Session) -> Result<Option<PreparedClient>> {
         let snapshot = match &self.ahead {
             None => None,
@@ -295,7 +300,7 @@ impl PreparationJob {
     }
 }
 
-/// What a way wants to be sent, if anything.
+/// The request that a delta chain needs next, if any.
 fn wanted(way: &DeltaChain) -> Option<Request> {
     match way.next() {
         Action::Catalog { request, .. } => Some(request),

@@ -1,27 +1,31 @@
-//! A thread that takes a processor where no lookup wants it.
+//! A thread that uses a processor only when no lookup needs it.
 
 use super::rate_limit::{Clock, PauseReason, PreparationSignal};
 use sotto_core::cooperative::with_yield_hook;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// By how much it is nicer than it was: a scheduler gives ten times as much to who is not.
+/// Increment of the thread's nice value: a scheduler gives ten times as much time to a thread
+/// without it.
 #[cfg(target_os = "linux")]
 const NICER: i32 = 10;
-/// After each piece of work, a pause of so many times as long: together with the server's half, keys take less than the quarter
-/// of their life that there is for the next ones, at 3 ms a lookup.
+/// Length of the pause after each piece of work, as a multiple of its duration. Together with the
+/// server's half, new keys then take less than the quarter of the old keys' lifetime that is left
+/// for them, at 3 ms a lookup.
 const PAUSE: u32 = 7;
-/// The longest pause: more has gone by than a piece takes.
+/// Maximum pause: if a piece takes longer, the thread was interrupted.
 const LONGEST: Duration = Duration::from_millis(5);
 
-/// Does `work` on this thread, which gives way to others from here on. Pieces of it come one at a time with pauses in between,
-/// unless somebody is in a hurry: so lookups share one core with an eighth of it for a while, and not with all of it at once.
+/// Runs `work` on this thread, with low priority from here on. Its pieces run one at a time with
+/// pauses in between, unless a caller is in a hurry: so lookups share one core with an eighth of
+/// the work for a while, and not with all of it at once.
 pub(super) fn at_low_priority<T>(
     signal: Arc<PreparationSignal>,
     clock: Arc<dyn Clock>,
     work: impl FnOnce() -> T,
 ) -> T {
-    // Only Linux knows it of threads; elsewhere, and where it is not allowed, all goes on as it is.
+    // Only Linux has priorities of threads; elsewhere, and where it is not allowed, the priority
+    // stays.
     #[cfg(target_os = "linux")]
     if let Ok(nice) = rustix::process::getpriority_process(None) {
         let _ = rustix::process::setpriority_process(None, nice + NICER);
@@ -41,7 +45,7 @@ mod tests {
     use sotto_core::cooperative::yield_point;
     use std::sync::Mutex;
 
-    /// A time that goes on by itself with each look, and what it was paused for.
+    /// A clock that advances with each reading, and the pauses that were made.
     #[derive(Default)]
     struct Ticking(Mutex<(Duration, Vec<Duration>)>);
 

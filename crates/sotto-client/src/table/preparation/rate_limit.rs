@@ -1,11 +1,12 @@
-//! How fast rows come in the background, and how whoever fetches them hears that plans have changed.
+//! How fast rows arrive in the background, and how the thread that fetches them learns of changed
+//! plans.
 
 use crate::transport::{Request, Response, Transport, TransportError};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use web_time::Instant;
 
-/// What a thread that prepares a client is told meanwhile.
+/// Signals to a thread that prepares a client.
 #[derive(Default)]
 pub(crate) struct PreparationSignal {
     wishes: Mutex<SignalState>,
@@ -24,19 +25,19 @@ impl PreparationSignal {
         self.wishes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Nobody wants the client now.
+    /// Signals that the client is not needed now.
     pub(crate) fn stop(&self) {
         self.wishes().stop = true;
         self.changed.notify_all();
     }
 
-    /// Somebody waits for the client, and wants to hear if it cannot be made.
+    /// Signals that a caller waits for the client, and needs to know if it cannot be made.
     pub(crate) fn wait_for(&self) {
         self.wishes().wait = true;
         self.changed.notify_all();
     }
 
-    /// Somebody wants the client as soon as can be.
+    /// Signals that a caller needs the client as soon as possible.
     pub(crate) fn hurry(&self) {
         self.wishes().hurry = true;
         self.changed.notify_all();
@@ -54,7 +55,7 @@ impl PreparationSignal {
         self.wishes().hurry
     }
 
-    /// Pauses so long, unless there is a reason not to.
+    /// Pauses for `time`, unless a signal ends the pause.
     fn pause(&self, time: Duration, why: PauseReason) {
         let idle = |wishes: &mut SignalState| match why {
             PauseReason::Rate => !wishes.stop && !wishes.hurry,
@@ -65,24 +66,25 @@ impl PreparationSignal {
     }
 }
 
-/// What a pause is for.
+/// The reason for a pause.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PauseReason {
-    /// Bytes came too fast. Ends for whoever is in a hurry.
+    /// Bytes arrived too fast. The pause ends if a caller is in a hurry.
     Rate,
-    /// Something failed, and may go better later. Ends for whoever waits, and will be told.
+    /// Something failed, and may succeed later. The pause ends if a caller waits, who is then
+    /// informed.
     Failure,
 }
 
-/// Time, so that tests can have their own.
+/// A clock, which tests replace.
 pub(crate) trait Clock: Send + Sync {
-    /// Since some moment that stays the same.
+    /// The time since a fixed moment.
     fn now(&self) -> Duration;
-    /// Pauses so long, or until a signal ends that.
+    /// Pauses for `time`, or until a signal ends the pause.
     fn pause(&self, time: Duration, why: PauseReason, signal: &PreparationSignal);
 }
 
-/// The system's time.
+/// The system's clock.
 pub(crate) struct SystemClock(pub(crate) Instant);
 
 impl Clock for SystemClock {
@@ -95,13 +97,13 @@ impl Clock for SystemClock {
     }
 }
 
-/// How many bytes may come when.
+/// Decides when how many bytes may arrive.
 pub(crate) struct RateLimiter {
-    /// Bytes a second; `None` for as many as come.
+    /// Maximum rate in bytes per second; `None` for no limit.
     pub(crate) rate: Option<u64>,
     pub(crate) signal: Arc<PreparationSignal>,
     pub(crate) clock: Arc<dyn Clock>,
-    /// When the next byte may come: time in which nothing came is not made up for.
+    /// Time from which on the next byte may arrive: idle time is not made up for.
     next: Duration,
 }
 
@@ -110,7 +112,7 @@ impl RateLimiter {
         RateLimiter { rate, signal, clock, next: Duration::ZERO }
     }
 
-    /// Waits until so many bytes may have come. Gives whether more are wanted.
+    /// Waits until `bytes` more bytes may have arrived. Returns whether more are needed.
     fn came(&mut self, bytes: usize) -> bool {
         if let Some(rate) = self.rate.filter(|_| !self.signal.is_hurried()) {
             let now = self.clock.now();
@@ -121,7 +123,7 @@ impl RateLimiter {
     }
 }
 
-/// A transport that brings no more bytes a second than it may, and none once nobody wants them.
+/// A transport with a limited rate, which stops once its bytes are no longer needed.
 pub(crate) struct RateLimitedTransport {
     pub(crate) inner: Box<dyn Transport>,
     pub(crate) pace: RateLimiter,

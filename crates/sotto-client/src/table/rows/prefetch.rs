@@ -1,4 +1,4 @@
-//! Parts that are fetched by a thread, while the one before is taken.
+//! Fetching of parts by a thread, while the previous part is absorbed.
 
 use super::{FetchedBody, RowFetcher};
 use crate::transport::{Request, Transport, TransportError};
@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 
-/// Lends `work` whoever fetches, until it ends.
+/// Runs `work` with a fetcher that is stopped afterwards.
 pub(super) fn fetching<T>(transport: &mut dyn Transport, work: impl FnOnce(&mut dyn RowFetcher) -> T) -> T {
     let stop = AtomicBool::new(false);
     let (orders, ordered) = sync_channel(1);
@@ -16,7 +16,7 @@ pub(super) fn fetching<T>(transport: &mut dyn Transport, work: impl FnOnce(&mut 
         scope.spawn(|| fetch_all(transport, ordered, bringing, &stop));
         let mut beside = PrefetchThread { orders, brought };
         let outcome = work(&mut beside);
-        // The fetcher is not waited for longer than it takes to see that nobody waits for it.
+        // The fetcher ends as soon as it sees that nobody waits for it.
         stop.store(true, Ordering::Relaxed);
         drop(beside);
         outcome

@@ -1,11 +1,11 @@
-//! Parts that are fetched when they are wanted, where there are no threads.
+//! Fetching of parts when they are needed, on platforms without threads.
 
 use super::{FetchedBody, RowFetcher};
 use crate::Result;
 use crate::transport::{Request, Transport};
 use sotto_core::{Error, Misuse};
 
-/// Lends `work` whoever fetches, until it ends.
+/// Runs `work` with a fetcher.
 pub(super) fn fetching<T>(transport: &mut dyn Transport, work: impl FnOnce(&mut dyn RowFetcher) -> T) -> T {
     work(&mut SequentialFetcher { transport, ordered: None })
 }
