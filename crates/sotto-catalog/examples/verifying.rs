@@ -1,4 +1,5 @@
-//! How long a client takes to compare one row with the root that its publisher has signed, by layouts of 2^20 rows of 256 bytes.
+//! Measures how long a client takes to verify one row against the root that its publisher signed,
+//! for layouts of 2^20 rows of 256 bytes.
 //!
 //! ```sh
 //! cargo run --release -p sotto-catalog --example verifying
@@ -11,7 +12,7 @@ use std::time::Instant;
 const ROWS: u64 = 1 << 20;
 const ROW_BYTES: u64 = 256;
 
-/// Scheme, rows and nodes that come with a lookup, bytes of a record.
+/// Scheme, rows and proof nodes that a lookup fetches, and bytes of a record.
 const LAYOUTS: [(&str, u64, u32, u64); 3] =
     [("simplepir", 47, 5, 12_288), ("fspiral", 31, 6, 8192), ("dpf/2", 1, 10, 576)];
 

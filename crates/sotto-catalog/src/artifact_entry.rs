@@ -1,48 +1,49 @@
-//! One static file of a table: its size, its digest, and the digests of its chunks.
+//! Catalog entry of an artifact: its size, its digest, and the digests of its chunks.
 
 use crate::{CatalogError, Hex32, Result};
 use serde::{Deserialize, Serialize};
 use sotto_core::{Artifact, Epoch};
 use std::ops::Range;
 
-/// Most chunks of one artifact.
+/// Largest number of chunks of an artifact.
 pub const MAX_CHUNKS: usize = 4096;
 
-/// Smallest chunk.
+/// Smallest chunk size in bytes.
 pub const MIN_CHUNK_BYTES: u64 = 64 << 10;
 
-/// Largest chunk.
+/// Largest chunk size in bytes.
 pub const MAX_CHUNK_BYTES: u64 = 1 << 30;
 
-/// The chunk size of artifacts that are small enough for it.
+/// Chunk size in bytes of artifacts that are small enough for it.
 const DEFAULT_CHUNK_BYTES: u64 = 1 << 20;
 
-/// A static file as a catalog names it. Chunks let a client keep what it has when a download breaks
-/// off, and notice a wrong byte after one chunk instead of after all of them.
+/// Catalog entry of an artifact. Chunks let a client keep what it has when a download is
+/// interrupted, and detect a wrong byte after one chunk instead of after the whole file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ArtifactEntry {
-    /// Which file.
+    /// Kind of the artifact.
     pub artifact: Artifact,
-    /// Its size.
+    /// Bytes of the artifact.
     pub bytes: u64,
-    /// BLAKE3 of all its bytes; its name in `GET /v1/artifacts/{digest}`.
+    /// BLAKE3 digest of the artifact, and its name in `GET /v1/artifacts/{digest}`.
     pub digest: Hex32,
-    /// Bytes per chunk, the last one excepted: a power of two.
+    /// Bytes per chunk, a power of two; the last chunk may be shorter.
     pub chunk_bytes: u64,
-    /// BLAKE3 of each chunk.
+    /// BLAKE3 digest of each chunk.
     pub chunks: Vec<Hex32>,
-    /// For a delta: the epoch it starts from.
+    /// Epoch that a delta starts from; `None` for other artifacts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from_epoch: Option<Epoch>,
-    /// For a rows delta: the digest of the rows it starts from. Whoever follows it does not hold the result, and so cannot
-    /// check it; but knows which rows the state at hand was made of.
+    /// Digest of the rows that a rows delta starts from. A client that applies the delta does not
+    /// hold the resulting rows, and so cannot check them; but it knows which rows its state was
+    /// made from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from_digest: Option<Hex32>,
 }
 
 impl ArtifactEntry {
-    /// The entry of `bytes`.
+    /// Builds the entry of an artifact from its bytes.
     pub fn of(artifact: Artifact, bytes: &[u8], from_epoch: Option<Epoch>) -> Self {
         let chunk_bytes = chunk_bytes_for(bytes.len() as u64);
         let size = usize::try_from(chunk_bytes).unwrap_or(usize::MAX);
@@ -57,14 +58,14 @@ impl ArtifactEntry {
         }
     }
 
-    /// The bytes of chunk `index`; `None` past the last one.
+    /// Byte range of chunk `index`; `None` past the last one.
     pub fn chunk_range(&self, index: usize) -> Option<Range<u64>> {
         self.chunks.get(index)?;
         let start = self.chunk_bytes.checked_mul(index as u64)?;
         Some(start..self.bytes.min(start.checked_add(self.chunk_bytes)?))
     }
 
-    /// Whether `bytes` are chunk `index`.
+    /// Whether `bytes` have the digest of chunk `index`.
     pub fn is_chunk(&self, index: usize, bytes: &[u8]) -> bool {
         self.chunks.get(index).is_some_and(|digest| *digest == blake3::hash(bytes).into())
     }
@@ -99,7 +100,8 @@ impl ArtifactEntry {
     }
 }
 
-/// The chunk size for an artifact of `bytes`: 1 MiB, or more where that would make over 4096 chunks.
+/// Chunk size for an artifact of `bytes` bytes: 1 MiB, or more where that would make over 4096
+/// chunks.
 pub fn chunk_bytes_for(bytes: u64) -> u64 {
     let least = bytes.div_ceil(MAX_CHUNKS as u64).checked_next_power_of_two().unwrap_or(MAX_CHUNK_BYTES);
     least.clamp(DEFAULT_CHUNK_BYTES, MAX_CHUNK_BYTES)

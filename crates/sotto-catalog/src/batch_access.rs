@@ -1,4 +1,5 @@
-//! What a stack says whose tables are the buckets of a batch code: how rows are named, and which buckets have them.
+//! Layers of a stack whose tables are the buckets of a batch code: how rows are named, and which
+//! buckets contain them.
 //!
 //! ```text
 //! layers   range/1 | keyword/1 | nothing, where rows are named by number
@@ -12,25 +13,26 @@ use sotto_core::Compose;
 use sotto_layers::batch_code::{self, BatchCode};
 use sotto_layers::keyword::{self, Keyword, MultiKeyword};
 
-/// The layer of a table whose rows stand for blocks of keys. Its parameters are those of [`TableKind::Range`].
+/// Name of the layer of a table whose rows hold the values of blocks of keys. Its parameters are
+/// those of [`TableKind::Range`].
 pub const RANGE: &str = "range/1";
 
-/// What is asked of such a stack.
+/// Kind of lookups in a stack over a batch code.
 #[derive(Debug)]
 pub enum BatchAccess {
-    /// Rows, by number or by a key of the block that they stand for.
+    /// Lookups of rows, by number or by a key of the block that the row stands for.
     Rows {
-        /// How they are named: an index table, or a range table.
+        /// Kind of the table, index or range, which says how rows are named.
         kind: TableKind,
-        /// Which buckets have them.
+        /// Batch code that places rows in buckets.
         code: BatchCode,
     },
-    /// Values, by key.
+    /// Lookups of values by key.
     Keys(Compose<MultiKeyword, BatchCode>),
 }
 
 impl BatchAccess {
-    /// A stack's layers: those of a table of this kind, over a code.
+    /// Layers of a stack for a table of this kind over a batch code.
     pub fn layers(kind: &TableKind, layers: &[LayerEntry], code: &batch_code::Params) -> Vec<LayerEntry> {
         let named = |name: &str, params: Value| LayerEntry { name: name.to_owned(), params };
         let range = json!(kind).get("range").map(|params| named(RANGE, params.clone()));
@@ -38,11 +40,12 @@ impl BatchAccess {
         above.chain([named(batch_code::NAME, json!(code))]).collect()
     }
 
-    /// What a stack's layers say; `None` if the last of them is no batch code.
+    /// Reads the layers of a stack; `None` if the last of them is not a batch code.
     ///
     /// # Errors
-    /// [`CatalogError::Params`] for parameters that are none, or fail too often; [`CatalogError::UnknownLayer`] for a layer above
-    /// the code that this build does not know; [`CatalogError::Invalid`] if the layers do not fit each other.
+    /// [`CatalogError::Params`] for parameters that are invalid, or fail too often;
+    /// [`CatalogError::UnknownLayer`] for a layer above the code that this build does not know;
+    /// [`CatalogError::Invalid`] if the layers do not fit each other.
     pub fn of(stack: &Stack) -> Result<Option<Self>> {
         let Some((last, above)) = stack.layers.split_last().filter(|(last, _)| last.name == batch_code::NAME)
         else {
@@ -55,7 +58,8 @@ impl BatchAccess {
             [layer] if layer.name == RANGE => {
                 let kind: TableKind = serde_json::from_value(json!({ "range": layer.params }))
                     .map_err(|e| CatalogError::malformed("layer of ranges", &e))?;
-                // How wide rows are is in the tables' catalogs, and no client fills empty ones up.
+                // The width of rows is in the tables' catalogs, and clients do not fill up empty
+                // rows.
                 kind.check(rows, u64::MAX)?;
                 Ok(Some(BatchAccess::Rows { kind, code }))
             }
@@ -72,14 +76,14 @@ impl BatchAccess {
         }
     }
 
-    /// The code.
+    /// Batch code of the stack.
     pub fn code(&self) -> &BatchCode {
         match self {
             BatchAccess::Rows { code, .. } | BatchAccess::Keys(Compose(_, code)) => code,
         }
     }
 
-    /// The most rows of a round, or the most keys.
+    /// Largest number of rows, or of keys, in a round.
     pub fn max_batch(&self) -> usize {
         match self {
             BatchAccess::Rows { code, .. } => code.sizes().items,

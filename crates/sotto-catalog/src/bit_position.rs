@@ -1,16 +1,17 @@
-//! A table of rows as one string of bits: in which row a bit lies, and which of its bits it is.
+//! Positions of single bits in a table whose rows are one string of bits.
 
 use crate::{CatalogError, Result};
 use sotto_math::divide::divide;
 use subtle::{ConditionallySelectable, ConstantTimeEq};
 
-/// Where one bit of a table lies.
+/// Position of one bit of a table: its row, and its place in the row.
 ///
-/// Bits are numbered from 0 through all rows in their order, from the least significant bit of each byte on.
+/// Bits are numbered from 0 through all rows in their order, from the least significant bit of each
+/// byte on.
 ///
 /// ```
-/// # use sotto_catalog::Bit;
-/// let bit = Bit::locate(19, 4, 2).unwrap();
+/// # use sotto_catalog::BitPosition;
+/// let bit = BitPosition::locate(19, 4, 2).unwrap();
 /// assert_eq!((bit.row(), bit.of(&[0b1000, 0])), (1, true));
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,7 +22,7 @@ pub struct BitPosition {
 }
 
 impl BitPosition {
-    /// A bit of a table of so many rows of so many bytes.
+    /// Finds a bit in a table of `rows` rows of `row_bytes` bytes.
     ///
     /// # Errors
     /// [`CatalogError::NoSuchRow`] past the end of the table.
@@ -37,12 +38,13 @@ impl BitPosition {
         Ok(BitPosition { row, byte, shift })
     }
 
-    /// The row it lies in.
+    /// Number of the row that contains the bit.
     pub fn row(&self) -> u64 {
         self.row
     }
 
-    /// Whether it is set in the bytes of that row. All of them are read, whichever has it.
+    /// Whether the bit is set in the bytes of its row. All bytes of the row are read, whatever the
+    /// position of the bit.
     pub fn of(&self, row: &[u8]) -> bool {
         let mut byte = 0u8;
         for (at, candidate) in (0u64..).zip(row) {

@@ -1,4 +1,5 @@
-//! The catalog: all a client must know of a table before its first query. What it agrees on with its scheme is in [`terms`].
+//! The catalog: everything that a client must know of a table before its first query.
+//! [`table_terms`] compares it with its scheme.
 
 pub mod table_terms;
 
@@ -14,95 +15,96 @@ use sotto_core::{Artifact, Epoch, ParamsReport};
 use sotto_layers::{Keyword, keyword};
 pub use table_terms::{TableTerms, gate};
 
-/// The format this build writes and reads.
+/// Format of catalogs that this build writes and reads.
 pub const FORMAT: &str = "sotto-catalog/1";
 
-/// Most bytes of a catalog's text.
+/// Largest size of a catalog's text in bytes.
 pub const MAX_CATALOG_BYTES: usize = 4 << 20;
 
-/// Most rows of a table.
+/// Largest number of rows of a table.
 pub const MAX_ROWS: u64 = 1 << 40;
 
-/// Most bytes of a row.
+/// Largest size of a row in bytes.
 pub const MAX_ROW_BYTES: u64 = 1 << 30;
 
-/// Most artifacts of a table.
+/// Largest number of artifacts of a table.
 pub const MAX_ARTIFACTS: usize = 16;
 
-/// Most servers a query goes to.
+/// Largest number of servers that a query is sent to.
 pub const MAX_SERVERS: u32 = 8;
 
 const MAX_SCHEME_BYTES: usize = 64;
 const MAX_ATTRIBUTION_BYTES: usize = 4096;
 
-/// A table, one epoch of it. A value that came from [`Catalog::parse`] is consistent.
+/// Signed description of one epoch of a table. A value from [`Catalog::parse`] is consistent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Catalog {
-    /// Always [`FORMAT`].
+    /// Format of the catalog, always [`FORMAT`].
     pub format: String,
-    /// The table's name.
+    /// Name of the table.
     pub table: TableName,
-    /// Which snapshot of it.
+    /// Epoch of the table.
     pub epoch: Epoch,
-    /// How a user names a row.
+    /// Kind of the table, which says how users name a row.
     pub kind: TableKind,
-    /// What a row's bytes mean.
+    /// Meaning of a row's bytes.
     pub value: ValueKind,
-    /// Rows in the table.
+    /// Number of rows.
     pub rows: u64,
     /// Bytes in a row.
     pub row_bytes: u64,
-    /// The scheme's id, such as `simplepir/1`.
+    /// Id of the scheme, such as `simplepir/1`.
     pub scheme: String,
-    /// The scheme's literal parameters.
+    /// Parameters of the scheme.
     pub params: serde_json::Value,
     /// Digest of the scheme's id and parameters; every query names it.
     pub params_digest: Hex32,
-    /// How many servers a query goes to.
+    /// Number of servers that a query is sent to.
     pub servers: u32,
-    /// The static files of this epoch.
+    /// Artifacts of this epoch.
     pub artifacts: Vec<ArtifactEntry>,
-    /// BLAKE3 of the rows as servers hold them, where clients keep state that was made of them and they are no artifact:
-    /// servers make that state then, and a client has to know of which rows.
+    /// BLAKE3 digest of the rows as servers hold them, if clients keep state made from rows that
+    /// are not an artifact: servers make that state, and clients must know from which rows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rows_digest: Option<Hex32>,
-    /// The commitment to the rows, whatever the scheme.
+    /// Commitment to the rows, whatever the scheme.
     pub rows_root: RowsRoot,
-    /// What is stacked on the scheme, from the scheme up. A layer that this build does not know is refused: a client that
-    /// skipped it would read wrong rows.
+    /// Layers on top of the scheme, from the scheme up. A layer that this build does not know is
+    /// refused: a client that skipped it would read wrong rows.
     pub layers: Vec<LayerEntry>,
-    /// A small table with the newest changes, asked in the same round. A client that does not ask it
-    /// reads this snapshot, which is older but not wrong.
+    /// A small table with the newest changes, queried in the same round. A client that does not
+    /// query it reads this epoch, which is older but not wrong.
     pub sidecar: Option<Sidecar>,
-    /// Where the data comes from, in the words its license asks for.
+    /// Attribution of the data, in the words that its license requires.
     pub attribution: Option<String>,
-    /// When it was made, in seconds since 1970.
+    /// Time of creation, in seconds since 1970.
     pub created: u64,
-    /// From when on nobody should believe it, in seconds since 1970: an old copy that is kept alive is refused then.
+    /// Time of expiry, in seconds since 1970, from which on clients refuse this catalog: an old
+    /// copy that is kept alive is then refused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires: Option<u64>,
 }
 
-/// A layer, by name.
+/// Name and parameters of a layer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LayerEntry {
-    /// Which layer, with its version.
+    /// Name of the layer, with its version.
     pub name: String,
-    /// Its parameters.
+    /// Parameters of the layer.
     pub params: serde_json::Value,
 }
 
-/// The small table that goes with a large one.
+/// A small table of newest changes that accompanies a large one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Sidecar {
-    /// Its name; another table of the same server.
+    /// Name of the table, which is on the same server.
     pub table: TableName,
 }
 
-/// The layers, before anything else is read.
+/// Names of the layers, parsed before the rest of the catalog.
 #[derive(Deserialize)]
 struct LayersHeader {
     #[serde(default)]
@@ -118,29 +120,30 @@ impl Catalog {
     /// Parses and checks a catalog's text. Total: any bytes give a catalog or an error.
     ///
     /// # Errors
-    /// [`CatalogError`], with what is wrong.
+    /// [`CatalogError`], with the problem.
     pub fn parse(bytes: &[u8]) -> Result<Self> {
         document::parse(bytes)
     }
 
-    /// The text to sign.
+    /// Text of the catalog, to be signed.
     ///
     /// # Errors
-    /// As [`Document::check`].
+    /// The errors of [`Document::check`].
     pub fn to_text(&self) -> Result<String> {
         document::text(self)
     }
 
-    /// BLAKE3 of [`Catalog::to_text`], by which a [`Stack`](crate::Stack) names one epoch of a table. It is taken of the
-    /// catalog as it was understood, so whoever has parsed one can tell.
+    /// BLAKE3 digest of [`Catalog::to_text`], by which a [`Stack`](crate::Stack) names one epoch of
+    /// a table. It is computed from the parsed catalog, so everyone who has parsed a catalog can
+    /// compute it.
     ///
     /// # Errors
-    /// As [`Document::check`].
+    /// The errors of [`Document::check`].
     pub fn digest(&self) -> Result<Hex32> {
         document::digest(self)
     }
 
-    /// The layer that finds keys in the rows, for tables that are asked by key.
+    /// Layer that finds keys in the rows, for keyword tables; `None` for other tables.
     ///
     /// # Errors
     /// [`CatalogError::Invalid`], [`CatalogError::Params`], [`CatalogError::UnknownLayer`].
@@ -158,7 +161,7 @@ impl Catalog {
             (TableKind::Keyword, _) => {
                 Err(CatalogError::invalid("layers", "a table that is asked by key has the layer for that"))
             }
-            // From the scheme up, each or none: masks, and lengths under them.
+            // Optional layers, from the scheme up: masks, and lengths under them.
             (_, layers) if is_among(layers, &[symmetric::NAME, row_form::NAME]) => Ok(None),
             (_, layers) => match layers.iter().find(|layer| !is_known(&layer.name)) {
                 Some(layer) => Err(CatalogError::UnknownLayer { name: layer.name.clone() }),
@@ -171,7 +174,7 @@ impl Catalog {
         }
     }
 
-    /// The layer that masks the rows, for symmetric tables.
+    /// Layer that masks the rows, for symmetric tables; `None` for other tables.
     ///
     /// # Errors
     /// [`CatalogError::Invalid`], [`CatalogError::Malformed`], [`CatalogError::Params`].
@@ -180,30 +183,30 @@ impl Catalog {
         layer.map(|layer| SymmetricLayer::of(self, layer)).transpose()
     }
 
-    /// Bytes of a row as a client reads it: without what masks it.
+    /// Bytes of a row without its mask, as a client reads it.
     ///
     /// # Errors
-    /// As [`Catalog::masked`].
+    /// The errors of [`Catalog::symmetric_layer`].
     pub fn unmasked_row_bytes(&self) -> Result<u64> {
         Ok(self.symmetric_layer()?.map_or(self.row_bytes, |masked| masked.item_bytes))
     }
 
-    /// How values lie in rows, as a client reads those.
+    /// Form in which values are stored in unmasked rows.
     ///
     /// # Errors
-    /// As [`Catalog::masked`].
+    /// The errors of [`Catalog::symmetric_layer`].
     pub fn row_form(&self) -> Result<RowForm> {
         RowForm::of(self, self.unmasked_row_bytes()?)
     }
 
-    /// The digest of the rows, by which a client's state is told from that of other rows; `None` where no client has such
-    /// a state.
+    /// Digest of the rows that a client's durable state belongs to; `None` where clients keep no
+    /// such state.
     pub fn digest_of_rows(&self) -> Option<Hex32> {
         let rows = self.artifacts.iter().find(|entry| entry.artifact == Artifact::Rows);
         rows.map(|entry| entry.digest).or(self.rows_digest)
     }
 
-    /// How rows lie in the records `report` speaks of.
+    /// Packing of the rows into the records of `report`.
     ///
     /// # Errors
     /// [`CatalogError::Disagree`] if the records do not hold the rows.
@@ -218,8 +221,8 @@ impl Catalog {
         .map_err(disagree)
     }
 
-    /// The static files that a client of this table fetches: those of the scheme, and the tree where rows are verified one by
-    /// one.
+    /// Artifacts that a client of this table downloads: those of the scheme, and the tree where
+    /// rows are verified one by one.
     pub fn client_artifacts(&self) -> impl Iterator<Item = &ArtifactEntry> {
         let tree = self.rows_root.needs_tree(self.rows);
         self.artifacts
@@ -227,20 +230,20 @@ impl Catalog {
             .filter(move |entry| entry.from_epoch.is_none() && (tree || entry.artifact != Artifact::Tree))
     }
 
-    /// The tree over the rows.
+    /// Artifact with the hash tree over the rows.
     pub fn tree(&self) -> Option<&ArtifactEntry> {
         self.artifacts.iter().find(|entry| entry.artifact == Artifact::Tree)
     }
 
-    /// The row that `key` falls into; `None` outside the table, and for tables without keys.
+    /// Row that contains `key`; `None` outside of the table, and for tables without keys.
     pub fn row_of_key(&self, key: u64) -> Option<u64> {
         self.kind.row_of_key(key).filter(|&row| row < self.rows)
     }
 
-    /// The row a user means by `text`.
+    /// Row that a user means by `text`.
     ///
-    /// Index tables: the row's number. Keyword tables have no such row. Range tables: a key. For IPv4 keys that is a
-    /// dotted address; plain digits are the row's number there, since nobody writes addresses so.
+    /// In an index table it is the row's number; keyword tables have no such row. In a range table
+    /// it is a key. IPv4 keys are dotted addresses or integers.
     ///
     /// # Errors
     /// [`CatalogError::NoSuchRow`].
@@ -248,7 +251,8 @@ impl Catalog {
         self.kind.row_of(text, &self.table, self.rows)
     }
 
-    /// Where a bit of the table lies, of all rows in their order. Rows of keyword tables mean nothing by themselves.
+    /// Position of a bit of the table, counted over all rows in their order. Rows of keyword tables
+    /// mean nothing by themselves.
     ///
     /// # Errors
     /// [`CatalogError::NoSuchRow`].
@@ -358,12 +362,12 @@ impl Document for Catalog {
     }
 }
 
-/// Whether this build knows a layer of tables by its name.
+/// Whether this build knows a layer of this name for tables.
 fn is_known(layer: &str) -> bool {
     [keyword::NAME, symmetric::NAME, row_form::NAME].contains(&layer)
 }
 
-/// Whether these are some of those names, in their order.
+/// Whether the layers have some of these names, in this order.
 fn is_among(layers: &[LayerEntry], names: &[&str]) -> bool {
     let mut names = names.iter();
     layers.iter().all(|layer| names.any(|name| layer.name == *name))

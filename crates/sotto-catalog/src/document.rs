@@ -1,33 +1,33 @@
-//! What a publisher signs: JSON text of a format, with a version and a limit.
+//! Documents that a publisher signs: JSON text of a format, with a version and a size limit.
 
 use crate::{CatalogError, Hex32, Result, TableName};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use sotto_core::Epoch;
 
-/// What is signed: a [`Catalog`](crate::Catalog) or a [`Stack`](crate::Stack).
+/// A document that a publisher signs: a [`Catalog`](crate::Catalog) or a [`Stack`](crate::Stack).
 pub trait Document: Serialize + DeserializeOwned {
-    /// What it is called, in its envelope too.
+    /// Name of the kind of document, also in its envelope.
     const NAME: &'static str;
-    /// What it is called with its signature.
+    /// Name of the signed document in errors.
     const SIGNED: &'static str;
-    /// The format this build writes and reads. It stands before the text under the signature, with a zero byte, so that
-    /// the signature is good for nothing else. The same key signs checkpoints of the publisher's log: those are lines of text,
-    /// which never hold a zero byte.
+    /// Format that this build writes and reads. The signature covers the format and a zero byte
+    /// before the text, so that it is valid for nothing else. The same key signs checkpoints of the
+    /// publisher's log: those are lines of text, which never contain a zero byte.
     const FORMAT: &'static str;
-    /// Most bytes of its text.
+    /// Largest size of the text in bytes.
     const MAX_BYTES: usize;
 
-    /// The name of what it is about.
+    /// Name of the table or stack that the document is about.
     fn name(&self) -> &TableName;
 
-    /// Which snapshot of that.
+    /// Epoch that the document describes.
     fn epoch(&self) -> Epoch;
 
-    /// BLAKE3 of its text: there is one in an epoch.
+    /// BLAKE3 digest of the text: an epoch has exactly one.
     ///
     /// # Errors
-    /// As [`Document::check`].
+    /// The errors of [`Document::check`].
     fn digest(&self) -> Result<Hex32> {
         digest(self)
     }
@@ -35,28 +35,29 @@ pub trait Document: Serialize + DeserializeOwned {
     /// Checks ranges, and that no two fields contradict each other.
     ///
     /// # Errors
-    /// [`CatalogError`], with what is wrong.
+    /// [`CatalogError`], with the problem.
     fn check(&self) -> Result<()>;
 
-    /// Refuses what a later version may add to this format, before anything is refused for being unknown.
+    /// Refuses additions of a later version to this format by name, before the full parser refuses
+    /// them as unknown.
     ///
     /// # Errors
-    /// As [`Document::check`].
+    /// The errors of [`Document::check`].
     fn check_header(_: &[u8]) -> Result<()> {
         Ok(())
     }
 }
 
-/// Only what tells versions apart.
+/// The field that tells versions apart.
 #[derive(Deserialize)]
 struct Header {
     format: String,
 }
 
-/// Parses and checks a text. Total.
+/// Parses and checks the text of a document. Total.
 pub(crate) fn parse<D: Document>(bytes: &[u8]) -> Result<D> {
     limit(D::NAME, bytes.len(), D::MAX_BYTES)?;
-    // A later version may add fields. Saying "upgrade" is of more use than "unknown field".
+    // A later version may add fields. "Upgrade" is more helpful than "unknown field".
     let Header { format } = json(D::NAME, bytes)?;
     if format != D::FORMAT {
         return Err(CatalogError::Version { found: format.chars().take(64).collect(), reads: D::FORMAT });
@@ -67,7 +68,7 @@ pub(crate) fn parse<D: Document>(bytes: &[u8]) -> Result<D> {
     Ok(document)
 }
 
-/// The text to sign.
+/// Text of a document, to be signed.
 pub(crate) fn text<D: Document>(document: &D) -> Result<String> {
     document.check()?;
     let text = serde_json::to_string(document).map_err(|e| CatalogError::malformed(D::NAME, &e))?;
@@ -75,17 +76,17 @@ pub(crate) fn text<D: Document>(document: &D) -> Result<String> {
     Ok(text)
 }
 
-/// BLAKE3 of the text.
+/// BLAKE3 digest of a document's text.
 pub(crate) fn digest<D: Document>(document: &D) -> Result<Hex32> {
     Ok(blake3::hash(text(document)?.as_bytes()).into())
 }
 
-/// JSON of a peer.
+/// Parses JSON from a peer.
 pub(crate) fn json<T: DeserializeOwned>(what: &'static str, bytes: &[u8]) -> Result<T> {
     serde_json::from_slice(bytes).map_err(|e| CatalogError::malformed(what, &e))
 }
 
-/// Refuses what is too long to be read.
+/// Refuses text that is longer than its limit.
 pub(crate) fn limit(what: &'static str, bytes: usize, limit: usize) -> Result<()> {
     let (bytes, limit) = (bytes as u64, limit as u64);
     if bytes <= limit { Ok(()) } else { Err(CatalogError::TooLarge { what, bytes, limit }) }

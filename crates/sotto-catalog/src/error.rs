@@ -1,4 +1,4 @@
-//! Whose fault, and what to do.
+//! Errors of catalogs, with whose fault they are and what to do.
 
 use crate::PublicKey;
 
@@ -6,100 +6,100 @@ use crate::PublicKey;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CatalogError {
-    /// More bytes than any valid one has.
+    /// The input is longer than any valid one.
     #[error("{what} has {bytes} bytes, at most {limit} are allowed: it was not written by sotto")]
     TooLarge {
-        /// Which structure.
+        /// Name of the structure.
         what: &'static str,
-        /// Its size.
+        /// Bytes of the input.
         bytes: u64,
-        /// The limit.
+        /// Largest size in bytes.
         limit: u64,
     },
-    /// Text that is not the JSON of this format.
+    /// The text is not JSON of this format.
     #[error("{what} does not parse: {why} (if its publisher runs a newer sotto, upgrade this one)")]
     Malformed {
-        /// Which structure.
+        /// Name of the structure.
         what: &'static str,
-        /// Where, and what was expected.
+        /// Position, and what was expected.
         why: String,
     },
-    /// A catalog or a stack of another version.
+    /// The catalog or stack has another version.
     #[error("it is in format {found:?}, this build reads {reads:?}: upgrade the older side")]
     Version {
-        /// The format it names.
+        /// Format that the document names.
         found: String,
-        /// The format that was expected.
+        /// Format that this build reads.
         reads: &'static str,
     },
-    /// A layer this build does not know. Ignoring it would read wrong rows.
+    /// This build does not know a layer. Ignoring it would read wrong rows.
     #[error("the table is stacked on layer {name:?}, which this build does not know: upgrade sotto")]
     UnknownLayer {
-        /// The layer's name.
+        /// Name of the layer.
         name: String,
     },
-    /// Fields that are out of range or contradict each other.
+    /// A field is out of range or contradicts another.
     #[error("the catalog contradicts itself: {field}: {why}")]
     Invalid {
-        /// Which field.
+        /// Name of the field.
         field: &'static str,
         /// The rule it breaks.
         why: String,
     },
-    /// The catalog says one thing, the scheme named in it another.
+    /// The catalog and its scheme disagree.
     #[error("the catalog and its scheme disagree on {what}: the publisher must encode the table afresh")]
     Disagree {
-        /// On what.
+        /// Name of what they disagree on.
         what: &'static str,
     },
-    /// A scheme other than the one at hand.
+    /// The catalog names another scheme than the caller's.
     #[error("the table is served by scheme {wanted:?}, this build offers {offered:?}: upgrade sotto")]
     WrongScheme {
-        /// What the catalog names.
+        /// Scheme that the catalog names.
         wanted: String,
-        /// What the caller looked up.
+        /// Scheme that the caller offers.
         offered: String,
     },
     /// The scheme refused its parameters.
     #[error("the catalog's parameters: {0}")]
     Params(#[from] sotto_core::Error),
-    /// The signature does not fit text and key.
+    /// The signature does not match text and key.
     #[error("the catalog's signature is not valid: it was changed on the way, or never signed with this key")]
     BadSignature,
-    /// Signed by a key other than the pinned one.
+    /// The signing key is not the pinned one.
     #[error(
         "the catalog is signed by {found}, the pinned key is {pinned}: \
          wrong server, or the publisher changed keys; ask the publisher, then pin anew"
     )]
     WrongKey {
-        /// The key the caller trusts.
+        /// The pinned key.
         pinned: PublicKey,
         /// The key in the envelope.
         found: PublicKey,
     },
-    /// Signed by a key that took the pinned one's place longer ago than clients follow.
+    /// The signing key replaced the pinned one longer ago than clients follow.
     #[error(
         "the catalog is signed by {found}, which has taken the place of the pinned key {pinned}, \
          and the time to follow that by itself is over: ask the publisher, then pin anew"
     )]
     ChangeOver {
-        /// The key the caller trusts.
+        /// The pinned key.
         pinned: PublicKey,
         /// The key in the envelope.
         found: PublicKey,
     },
-    /// Text that is no key.
+    /// Text is not a key.
     #[error("{what}: {why}")]
     KeyText {
-        /// Which kind of key was expected.
+        /// Kind of key that was expected.
         what: &'static str,
-        /// What is wrong with it. Never holds the text.
+        /// The problem. It never contains the text.
         why: &'static str,
     },
-    /// Text that names no row of the table. It is not repeated: what is looked up is private.
+    /// Text does not name a row of the table. The message does not repeat it: lookups are private.
     #[error("no such row: {why}")]
     NoSuchRow {
-        /// What would be a row.
+        /// Description of valid rows.
         why: String,
     },
 }
@@ -109,8 +109,8 @@ impl CatalogError {
         CatalogError::Invalid { field, why: why.into() }
     }
 
-    /// Wraps a parser's message, cut short and stripped of control characters: it may quote text from the
-    /// peer, and ends up in terminals.
+    /// Wraps a parser's message, shortened and without control characters: it may quote text of the
+    /// peer, and is printed to terminals.
     pub(crate) fn malformed(what: &'static str, why: &serde_json::Error) -> Self {
         let mut why = why.to_string();
         why.retain(|c| !c.is_control());

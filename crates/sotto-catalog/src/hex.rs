@@ -4,21 +4,21 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 use std::fmt;
 use std::str::FromStr;
 
-/// `N` bytes; one canonical text form, so that equal values have equal text.
+/// An array of `N` bytes with one canonical text form, so that equal values have equal text.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Hex<const N: usize>(pub [u8; N]);
 
-/// A digest or a public key.
+/// A digest or a public key of 32 bytes.
 pub type Hex32 = Hex<32>;
 
-/// A signature.
+/// A signature of 64 bytes.
 pub type Hex64 = Hex<64>;
 
-/// Any number of bytes.
+/// Bytes of any number, written as hexadecimal text.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct HexBytes(pub Vec<u8>);
 
-/// Text that is not lower-case hexadecimal of the right length.
+/// Error for text that is not lower-case hexadecimal of the right length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("lower-case hexadecimal text of {0} was expected")]
 pub struct ParseHexError(pub &'static str);
@@ -44,7 +44,8 @@ impl From<sotto_core::ParamsDigest> for Hex32 {
 impl<const N: usize> FromStr for Hex<N> {
     type Err = ParseHexError;
     fn from_str(text: &str) -> Result<Self, ParseHexError> {
-        // The length is checked first: a peer's text is never decoded into more bytes than are wanted.
+        // The length is checked first: a peer's text is never decoded into more bytes than
+        // expected.
         if text.len() != 2 * N {
             return Err(ParseHexError("another length"));
         }

@@ -12,7 +12,7 @@ const PUBLIC_PREFIX: &str = "sotto-pk:";
 const SECRET_PREFIX: &str = "sotto-sk:";
 const FILE_HEADER: &str = "# sotto signing key, version 1. Whoever reads this file can publish in your name.";
 
-/// What the seeds of masks are derived under.
+/// Key derivation context of whitening seeds.
 const MASK_CONTEXT: &str = "sotto 2026 table mask v1";
 
 /// An Ed25519 public key. Text form: `sotto-pk:` and 64 hexadecimal digits.
@@ -23,19 +23,19 @@ pub struct PublicKey(pub Hex32);
 pub struct SigningKey(ed25519_dalek::SigningKey);
 
 impl SigningKey {
-    /// A fresh key.
+    /// Generates a key.
     pub fn generate(rng: &mut dyn CryptoRng) -> Self {
         let mut secret = Zeroizing::new([0; 32]);
         rng.fill_bytes(secret.as_mut_slice());
         SigningKey(ed25519_dalek::SigningKey::from_bytes(&secret))
     }
 
-    /// The key that verifies what this one signs.
+    /// Public key that verifies signatures of this key.
     pub fn public(&self) -> PublicKey {
         PublicKey(Hex32::from(self.0.verifying_key().to_bytes()))
     }
 
-    /// The text of a key file: a comment line and the key. The caller writes it with mode 0600.
+    /// Text of a key file: a comment line and the key. The caller writes it with mode 0600.
     pub fn to_file(&self) -> Zeroizing<String> {
         let secret = Zeroizing::new(self.0.to_bytes());
         let mut text = Zeroizing::new(String::with_capacity(FILE_HEADER.len() + SECRET_PREFIX.len() + 66));
@@ -69,8 +69,9 @@ impl SigningKey {
         Ok(SigningKey(ed25519_dalek::SigningKey::from_bytes(secret)))
     }
 
-    /// The seed of the public mask on a table's data, by a digest of its rows: the same for the same rows, and foreseen by nobody
-    /// without this key. It is published, and tells nothing of the key.
+    /// Seed of the public whitening of a table, derived from a digest of its rows. It is the same
+    /// for the same rows, and no one without this key can predict it. It is published, and reveals
+    /// nothing about the key.
     pub fn mask_seed(&self, rows: &Hex32) -> [u8; 32] {
         let secret = Zeroizing::new(self.0.to_bytes());
         let mut hasher = blake3::Hasher::new_derive_key(MASK_CONTEXT);
@@ -80,7 +81,8 @@ impl SigningKey {
         seed
     }
 
-    /// The secret, for the log of what this key signs ([`crate::document`] says why neither signature can pass for the other).
+    /// Secret bytes of the key, for signing the log of a publisher's catalogs ([`crate::document`]
+    /// says why neither signature can pass for the other).
     pub fn secret(&self) -> Zeroizing<[u8; 32]> {
         Zeroizing::new(self.0.to_bytes())
     }
@@ -97,7 +99,8 @@ impl fmt::Debug for SigningKey {
 }
 
 impl PublicKey {
-    /// Verifies strictly: one signature has one form, and keys of small order are refused.
+    /// Verifies a signature strictly: a signature has one form, and keys of small order are
+    /// refused.
     pub(crate) fn verify(&self, message: &[u8], signature: &Hex64) -> Result<()> {
         let key = ed25519_dalek::VerifyingKey::from_bytes(&self.0.0);
         let key = key.map_err(|_| CatalogError::BadSignature)?;

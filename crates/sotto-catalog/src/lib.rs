@@ -1,25 +1,26 @@
-//! What a table is: the signed catalog, artifacts by digest, and how rows lie in records.
+//! Descriptions of tables: the signed catalog, artifacts by digest, and the packing of rows into
+//! records.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
-//! | [`catalog`] | the catalog itself: parsed totally, checked for consistency |
-//! | [`table`] | table names, index, range and keyword tables, what a row's bytes mean |
-//! | [`entry`] | one static file: its size, its digest, the digests of its chunks |
-//! | [`batched`] | a stack whose tables are the buckets of a batch code |
-//! | [`stack`] | a layer, the tables it lies on, and what is public of it |
+//! | [`catalog`] | the catalog: parsed totally, checked for consistency |
+//! | [`table`] | table names; index, range and keyword tables; the meaning of a row's bytes |
+//! | [`artifact_entry`] | an artifact: its size, its digest, the digests of its chunks |
+//! | [`batch_access`] | a stack whose tables are the buckets of a batch code |
+//! | [`stack`] | a layer, the tables under it, and its public files |
 //! | [`document`] | what catalogs and stacks have in common: JSON text with a version and a limit |
-//! | [`signed`] | a document as it travels: exact text, public key, signature |
+//! | [`signed`] | a signed document: exact text, public key, signature |
 //! | [`succession`] | a change of the key that signs a table |
-//! | [`masked`] | the layer of symmetric tables: rows that one evaluation opens |
-//! | [`row_form`] | how a value lies in a row, and how it is read there |
+//! | [`symmetric`] | the layer of symmetric tables: rows that one evaluation opens |
+//! | [`row_form`] | how a value is written into a row, and read out of it |
 //! | [`key`] | signing keys, public keys, and their text forms |
-//! | [`bit`] | the rows as one string of bits |
+//! | [`bit_position`] | the rows as one string of bits |
 //! | [`packing`] | narrow rows share a record, wide rows span several |
-//! | [`rows_root`] | the root of a Merkle tree over the rows, and how one row is proved by it |
+//! | [`rows_root`] | the root of a Merkle tree over the rows, and proofs of single rows |
 //! | [`hex`] | bytes that are written as hexadecimal text |
-//! | [`error`] | whose fault, and what to do |
+//! | [`error`] | errors, with whose fault they are and what to do |
 //!
-//! The bytes are drawn in `spec/catalog.md` and `spec/artifacts.md`.
+//! The formats are specified in `spec/catalog.md` and `spec/artifacts.md`.
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
@@ -57,5 +58,5 @@ pub use succession::{SignerChange, Succession};
 pub use symmetric::SymmetricLayer;
 pub use table::{KeyKind, TableKind, TableName, TableNameError, ValueKind};
 
-/// Shorthand for results of this crate.
+/// Result of an operation of this crate, with [`CatalogError`] as the default error.
 pub type Result<T, E = CatalogError> = std::result::Result<T, E>;

@@ -1,11 +1,11 @@
-//! How rows lie in records, once, for every scheme.
+//! Packing of rows into records, shared by all schemes.
 //!
-//! A record of `R` bytes holds `R / w` whole rows of `w` bytes; the rest of it is zero. Where a row is
-//! wider than a record it spans `ceil(w / R)` consecutive ones, and the rest of the last is zero. So
-//! every lookup of a table makes the same number of queries, whichever row it is for.
+//! A record of `R` bytes holds `R / w` whole rows of `w` bytes; the rest of it is zero. A row that
+//! is wider than a record spans `ceil(w / R)` consecutive records, and the rest of the last one is
+//! zero. So every lookup of a table makes the same number of queries, whichever row it is for.
 //!
-//! In a table whose rows can be verified one by one, the rows that are looked up together are a *leaf*, and the last bytes of
-//! its records are the nodes that prove it ([`crate::rows_root`]).
+//! In a table whose rows can be verified one by one, the rows that are looked up together are a
+//! *leaf*, and the last bytes of its records are the nodes that prove it ([`crate::rows_root`]).
 
 use sotto_core::{Misuse, Record, RecordIndex, Result};
 use sotto_math::divide::divide;
@@ -13,7 +13,7 @@ use std::hint::black_box;
 use std::ops::Range;
 use subtle::{ConditionallySelectable, ConstantTimeEq, ConstantTimeLess};
 
-/// The layout of one table.
+/// Layout of a table's rows in records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Packing {
     rows: u64,
@@ -21,23 +21,23 @@ pub struct Packing {
     records: u64,
     record_bytes: u64,
     rows_per_record: u64,
-    /// Bytes at the end of a leaf's records.
+    /// Bytes of the path at the end of a leaf's records.
     path_bytes: u64,
 }
 
-/// Where a part of a row lies.
+/// Range of bytes in a record that holds a part of a row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RecordSpan {
-    /// In which record.
+    /// Number of the record.
     pub record: u64,
-    /// From which of its bytes on.
+    /// Offset of the range in the record.
     pub offset: u64,
-    /// Which of the row's bytes.
+    /// Bytes of the row that the range holds.
     pub bytes: Range<usize>,
 }
 
 impl Packing {
-    /// The layout of `rows` rows in `records` records.
+    /// Layout of `rows` rows in `records` records.
     ///
     /// # Errors
     /// [`Misuse::Rule`] if a size is zero; [`Misuse::IndexPastEnd`] if the rows do not fit.
@@ -51,10 +51,12 @@ impl Packing {
         packing.fitting()
     }
 
-    /// The same records with fewer rows in each, `leaf_rows`, and `path_bytes` bytes at their end.
+    /// Changes the layout such that a record holds `leaf_rows` rows and ends with `path_bytes`
+    /// bytes.
     ///
     /// # Errors
-    /// As [`Packing::new`]; [`Misuse::Rule`] if a record does not hold them, unless one row spans several.
+    /// The errors of [`Packing::new`]; [`Misuse::Rule`] if a record does not hold them, unless one
+    /// row spans several.
     pub fn with_paths(self, leaf_rows: u64, path_bytes: u64) -> Result<Self> {
         let rows = self.row_bytes.checked_mul(leaf_rows);
         let bytes = rows.and_then(|rows| rows.checked_add(path_bytes)).filter(|_| leaf_rows > 0);
@@ -73,19 +75,21 @@ impl Packing {
         Ok(self)
     }
 
-    /// The same records with another number of rows.
+    /// Changes the number of rows and keeps the records.
     ///
     /// # Errors
-    /// As [`Packing::new`].
+    /// The errors of [`Packing::new`].
     pub fn with_rows(&self, rows: u64) -> Result<Self> {
         Packing { rows, ..*self }.fitting()
     }
 
-    /// The same records full of rows, as those of a table of so many equal buckets are: then the rows of a bucket begin with
-    /// its first record and end with its last one, wherever they lie in it.
+    /// Fills the records with rows, as those of a table of `buckets` equal buckets are. The rows of
+    /// a bucket then begin with its first record and end with its last one, wherever they are in
+    /// it.
     ///
     /// # Errors
-    /// [`Misuse::Rule`] if rows or records are no so many equal parts, or rows lie in records of two parts.
+    /// [`Misuse::Rule`] if rows or records cannot be divided into that many equal parts, or rows
+    /// are in records of two parts.
     pub fn filled(&self, buckets: u64) -> Result<Self> {
         let parts = buckets.checked_mul(self.records_per_row() as u64).filter(|parts| *parts > 0);
         if parts.is_none_or(|parts| !self.records.is_multiple_of(parts) || !self.rows.is_multiple_of(buckets))
@@ -95,7 +99,7 @@ impl Packing {
         Ok(Packing { rows: self.capacity(), ..*self })
     }
 
-    /// Rows in the table.
+    /// Number of rows in the table.
     pub fn rows(&self) -> u64 {
         self.rows
     }
@@ -105,7 +109,7 @@ impl Packing {
         self.row_bytes
     }
 
-    /// Records of the scheme.
+    /// Number of records of the scheme.
     pub fn records(&self) -> u64 {
         self.records
     }
@@ -115,12 +119,12 @@ impl Packing {
         self.record_bytes
     }
 
-    /// Records that every lookup of a row asks for.
+    /// Number of records that every lookup of a row fetches.
     pub fn records_per_row(&self) -> usize {
         usize::try_from(self.leaf_bytes().div_ceil(self.record_bytes)).unwrap_or(usize::MAX)
     }
 
-    /// Whole rows in a record; 1 where a row spans several records.
+    /// Number of whole rows in a record; 1 where a row spans several records.
     pub fn rows_per_record(&self) -> u64 {
         self.rows_per_record
     }
@@ -130,46 +134,50 @@ impl Packing {
         self.rows_per_record.saturating_mul(self.row_bytes)
     }
 
-    /// Bytes of what proves them; 0 in tables without proofs.
+    /// Bytes of the path that proves the rows of a leaf; 0 in tables without proofs.
     pub fn path_bytes(&self) -> u64 {
         self.path_bytes
     }
 
-    /// Where that begins, from the start of a leaf's first record: it ends with the last one.
+    /// Offset of the path from the start of a leaf's first record: the path ends with the leaf's
+    /// last record.
     pub fn path_offset(&self) -> u64 {
         (self.records_per_row() as u64).saturating_mul(self.record_bytes).saturating_sub(self.path_bytes)
     }
 
-    /// Bytes of the rows that are looked up together, and of what proves them.
+    /// Bytes of the rows that are looked up together, and of their path.
     fn leaf_bytes(&self) -> u64 {
         self.rows_bytes().saturating_add(self.path_bytes)
     }
 
-    /// The most rows these records can hold.
+    /// Largest number of rows that the records can hold.
     pub fn capacity(&self) -> u64 {
         (self.records / self.records_per_row() as u64).saturating_mul(self.rows_per_record())
     }
 
-    /// The bound for a row, given the bound for a record: a row fails if any of its records does.
+    /// Base-2 logarithm of the failure bound of a row, given that of a record: a row fails if any
+    /// of its records does.
     pub fn failure_log2(&self, of_record: f64) -> f64 {
         of_record + (self.records_per_row() as f64).log2()
     }
 
-    /// The records to ask for, in order; always [`Packing::lookups`] of them.
+    /// Records that a lookup of a row fetches, in order; always [`Packing::records_per_row`] of
+    /// them.
     ///
-    /// A row past the end has those of row 0, so that something is asked for it: not to ask would tell the server. That there is
-    /// no such row is said by [`Packing::extract`], once the answers are there, or by [`Packing::check`].
+    /// A row past the end has the records of row 0, so that a query is sent for it: a missing query
+    /// would tell the server. The error for such a row comes from [`Packing::extract`] after the
+    /// answers, or from [`Packing::check`].
     pub fn records_of(&self, row: u64) -> Vec<RecordIndex> {
         let (record, _) = self.place(self.clamp_row(row));
         (0..self.records_per_row() as u64).map(|i| RecordIndex(record.wrapping_add(i))).collect()
     }
 
-    /// The row, or row 0 if it is past the end.
+    /// The given row, or row 0 if it is past the end.
     pub fn clamp_row(&self, row: u64) -> u64 {
         u64::conditional_select(&0, &row, row.ct_lt(&self.rows))
     }
 
-    /// Whether there is such a row.
+    /// Checks that a row exists.
     ///
     /// # Errors
     /// [`Misuse::IndexPastEnd`].
@@ -179,7 +187,7 @@ impl Packing {
 
     /// Reads a row out of the records that [`Packing::records_of`] names.
     ///
-    /// Where rows share a record, all of it is read whichever row is wanted: neither time nor memory
+    /// Where rows share a record, the whole record is read for every row: neither time nor memory
     /// access depends on `row`.
     ///
     /// # Errors
@@ -207,7 +215,8 @@ impl Packing {
         Ok(out)
     }
 
-    /// What a lookup brings, whichever of its rows was wanted: the rows, and what proves them.
+    /// Splits the records of a lookup into the rows of the leaf and their path, independent of the
+    /// requested row.
     ///
     /// # Errors
     /// [`Misuse`] for records of another number or size.
@@ -220,7 +229,8 @@ impl Packing {
         Ok((rows, path))
     }
 
-    /// Which leaf a row is of; that of row 0 for a row past the end, as in [`Packing::records_of`].
+    /// Index of the leaf that contains a row; that of row 0 for a row past the end, as in
+    /// [`Packing::records_of`].
     pub fn leaf_index(&self, row: u64) -> u64 {
         divide(self.clamp_row(row), self.rows_per_record).0
     }
@@ -233,7 +243,7 @@ impl Packing {
         Ok(())
     }
 
-    /// Where the bytes of a row lie, for an encoder. Rows up to [`Packing::capacity`] have places.
+    /// Places of a row's bytes, for an encoder. Rows up to [`Packing::capacity`] have places.
     ///
     /// # Errors
     /// [`Misuse::IndexPastEnd`].
@@ -242,7 +252,7 @@ impl Packing {
         Ok(self.split(record, slot * self.row_bytes, self.row_bytes as usize))
     }
 
-    /// Where bytes of a leaf's records lie, from byte `offset` of the first on.
+    /// Places of bytes of a leaf's records, from byte `offset` of the first record on.
     ///
     /// # Errors
     /// [`Misuse::IndexPastEnd`].
@@ -255,7 +265,8 @@ impl Packing {
         Ok(self.split(leaf * self.records_per_row() as u64, offset, bytes))
     }
 
-    /// Cuts bytes that begin at `offset` from the start of a record, and may go on in the next ones.
+    /// Divides a range of bytes, which starts at `offset` of a record and may extend into the next
+    /// ones, at the ends of records.
     fn split(&self, record: u64, offset: u64, bytes: usize) -> Vec<RecordSpan> {
         let (mut places, mut done, mut at) = (Vec::new(), 0, offset);
         while done < bytes {
@@ -268,7 +279,7 @@ impl Packing {
         places
     }
 
-    /// The first record of a row, and which of the record's rows it is.
+    /// First record of a row, and the row's index among the record's rows.
     fn locate(&self, row: u64) -> Result<(u64, u64)> {
         if row >= self.rows {
             return Err(Misuse::IndexPastEnd { index: row, len: self.rows }.into());

@@ -1,12 +1,13 @@
-//! How a value lies in a row: as the row it is, as text before zero bytes, or behind its length.
+//! Forms of values in rows: the row itself, text before zero bytes, or a value after its length.
 //!
 //! ```text
 //! whole    value                                   every row has one length: raw rows, numbers, digests
-//! text     value | zeros                           text has no zero byte, so that they are its end
+//! text     value | zeros                           text has no zero byte, so that zero bytes mark its end
 //! length   length (LE, `bytes` bytes) | value | zeros     the layer length/1; a row of zeros is the empty value
 //! ```
 //!
-//! Whoever writes rows and whoever reads them go through here, so that a lookup gives what was encoded, byte for byte.
+//! Encoders and clients both use this module, so that a lookup returns what was encoded, byte for
+//! byte.
 
 use crate::{Catalog, CatalogError, LayerEntry, Result, TableKind, ValueKind};
 use serde::{Deserialize, Serialize};
@@ -14,13 +15,13 @@ use sotto_core::{ExpectOrDefault, PeerMisbehaved};
 use std::io::{self, Write};
 use subtle::{ConditionallySelectable, ConstantTimeEq};
 
-/// The layer's name in a catalog.
+/// Name of the layer in a catalog.
 pub const NAME: &str = "length/1";
 
-/// Most bytes of a length.
+/// Largest size of a length in bytes.
 const MAX_LENGTH_BYTES: u8 = 4;
 
-/// The layer's parameters.
+/// Parameters of the layer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Params {
@@ -28,31 +29,32 @@ struct Params {
     bytes: u8,
 }
 
-/// How a value lies in a row. One that came from [`Catalog::row_form`] fits the table's rows.
+/// Form of values in rows. A form from [`Catalog::row_form`] fits the table's rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RowForm {
     /// The row is the value.
     Whole,
-    /// Text, and then zero bytes.
+    /// The row is text, followed by zero bytes.
     Text,
-    /// The value's length in so many bytes, the value, and then zero bytes.
+    /// The row is the value's length in this many bytes, the value, and then zero bytes.
     Length(u8),
 }
 
 impl RowForm {
-    /// The form for values of any length up to that of the longest.
+    /// Form for values of any length up to `longest`.
     pub fn for_lengths_up_to(longest: u64) -> Self {
         let needed = (u64::BITS - longest.leading_zeros()).div_ceil(8).max(1);
         RowForm::Length(u8::try_from(needed).expect_or_default("a length has at most 8 bytes"))
     }
 
-    /// The layer that says so in a catalog, if there is one to it.
+    /// Layer that describes this form in a catalog, if it needs one.
     pub fn layer(self) -> Option<LayerEntry> {
         let RowForm::Length(bytes) = self else { return None };
         Some(LayerEntry { name: NAME.to_owned(), params: serde_json::json!(Params { bytes }) })
     }
 
-    /// The form of rows that an encoder made with these layers, where one of them may say it. `None` if its parameters are none.
+    /// Form of rows with these layers, one of which may describe it. `None` if the layer's
+    /// parameters are invalid.
     pub fn of_rows(value: ValueKind, layers: &[LayerEntry]) -> Option<Self> {
         let Some(layer) = layers.iter().find(|layer| layer.name == NAME) else {
             return Some(if value == ValueKind::Text { RowForm::Text } else { RowForm::Whole });
@@ -61,12 +63,12 @@ impl RowForm {
         (1..=MAX_LENGTH_BYTES).contains(&params.bytes).then_some(RowForm::Length(params.bytes))
     }
 
-    /// Bytes of a row that are not the value's.
+    /// Bytes of a row that do not belong to the value.
     pub fn overhead(self) -> u64 {
         if let RowForm::Length(bytes) = self { bytes.into() } else { 0 }
     }
 
-    /// What a catalog says of its rows, or of what lies under their masks.
+    /// Form of a catalog's rows, without their masks.
     pub(crate) fn of(catalog: &Catalog, item_bytes: u64) -> Result<Self> {
         let Some(layer) = catalog.layers.iter().find(|layer| layer.name == NAME) else {
             let is_text = catalog.value == ValueKind::Text && catalog.kind != TableKind::Keyword;
@@ -90,8 +92,9 @@ impl RowForm {
         Ok(form)
     }
 
-    /// Lays a value into a row of `width` bytes. `None`, and half done, if it is too long; where rows are whole, a shorter one is
-    /// filled up with zero bytes, which then are part of it.
+    /// Writes a value into a row of `width` bytes. `None` if the value is too long; it is then
+    /// partly written. Where rows are whole, a shorter value is padded with zero bytes, which then
+    /// belong to it.
     pub fn write_value(self, value: &mut Vec<u8>, width: usize) -> Option<()> {
         if let RowForm::Length(bytes) = self {
             let length = (value.len() as u64).to_le_bytes();
@@ -104,7 +107,7 @@ impl RowForm {
         Some(())
     }
 
-    /// The value in a row. All of the row is read, whatever is in it.
+    /// Reads the value of a row. All of the row is read, whatever its contents.
     ///
     /// # Errors
     /// [`PeerMisbehaved::NotCanonical`] for a length that no value has.
@@ -129,7 +132,7 @@ impl RowForm {
         Ok(row)
     }
 
-    /// What writes the value of a row to `out`, while the row comes.
+    /// Writer that extracts the value of a row to `out` while the row arrives.
     pub fn writer(self, out: &mut dyn Write) -> ValueWriter<'_> {
         let length = if let RowForm::Length(bytes) = self { Some((bytes, 0)) } else { None };
         ValueWriter { form: self, out, length, left: u64::MAX, zeros: 0 }
@@ -140,20 +143,21 @@ fn not_canonical() -> sotto_core::Error {
     PeerMisbehaved::NotCanonical("the length of a value").into()
 }
 
-/// Takes a row piece by piece, and hands its value on.
+/// Receives a row piece by piece, and writes its value to an output.
 pub struct ValueWriter<'a> {
     form: RowForm,
     out: &'a mut dyn Write,
-    /// Bytes of the length that are still to come, and those that came.
+    /// Number of bytes of the length that are missing, and the length so far.
     length: Option<(u8, u64)>,
-    /// Bytes of the value that are still to come.
+    /// Bytes of the value that are missing.
     left: u64,
-    /// Zero bytes that may be the end of a text.
+    /// Zero bytes that may be the padding of a text.
     zeros: u64,
 }
 
 impl ValueWriter<'_> {
-    /// To be called when the row is whole. What was wrong is said only now: to hang up over it would tell whoever sends the row.
+    /// Checks the row once all of it was written. Errors are reported only now: aborting early
+    /// would reveal them to the sender of the row.
     ///
     /// # Errors
     /// [`PeerMisbehaved::NotCanonical`] for a length that no value has.
@@ -164,7 +168,7 @@ impl ValueWriter<'_> {
         }
     }
 
-    /// Hands text on, but for zero bytes that nothing else has followed yet.
+    /// Writes text to the output, but holds back zero bytes until another byte follows them.
     fn text(&mut self, bytes: &[u8]) -> io::Result<()> {
         let end = bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
         let (text, zeros) =
@@ -233,7 +237,7 @@ mod tests {
                     continue;
                 }
                 assert_eq!((laid, row.len()), (Some(()), width));
-                // Text that ends in a zero byte is no text, and refused where it is ingested.
+                // Text that ends in a zero byte is invalid, and refused at ingestion.
                 let end = value.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
                 let expected = if form == RowForm::Text { &value[..end] } else { value };
                 assert_eq!(form.value(row.clone()).unwrap(), expected, "{form:?}");

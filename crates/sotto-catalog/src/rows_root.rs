@@ -1,15 +1,17 @@
-//! What a catalog says of its rows: the root of a Merkle tree over them, and how one row is proved by it.
+//! The root of a Merkle tree over a table's rows, to which the catalog commits, and proofs of
+//! single rows.
 //!
 //! ```text
 //! leaf j      H_leaf(rows j * leaf_rows .. (j + 1) * leaf_rows, one after the other; rows past the table's end are zero)
-//! node        H_node(left | right)                   a leaf that there is not counts as 32 zero bytes
+//! node        H_node(left | right)                   a missing leaf counts as 32 zero bytes
 //! tree        the nodes `path` levels above the leaves, one after the other: the artifact `tree`
 //! root        H_root(tree)
 //! ```
 //!
-//! The hashes are BLAKE3, keyed with three public words. In a table whose rows can be verified one by one each lookup brings
-//! a leaf and the `path` nodes beside its way up, and the artifact has the node they lead to. In others `path` is not there,
-//! the artifact has the leaves, and only whoever has all rows can compare them with the root.
+//! The hashes are BLAKE3, keyed with three public words. In a table whose rows can be verified one
+//! by one, each lookup fetches a leaf and the `path` sibling nodes of its path, and the artifact
+//! contains the node that they lead to. In other tables `path` is absent, the artifact contains the
+//! leaves, and only someone who has all rows can compare them with the root.
 
 use crate::{CatalogError, Hex32, Packing, Result};
 use serde::{Deserialize, Serialize};
@@ -17,13 +19,14 @@ use sotto_core::{Misuse, PeerMisbehaved, Record};
 use std::hint::black_box;
 use subtle::{Choice, ConditionallySelectable, ConstantTimeEq};
 
-/// Bytes of a node.
+/// Bytes of a tree node.
 pub const NODE_BYTES: usize = 32;
 
-/// Most levels of a path.
+/// Largest number of levels of a path.
 pub const MAX_LEVELS: u32 = 40;
 
-/// Most nodes of the tree's artifact where rows are verified one by one: 512 KiB, all of which a client reads for each row.
+/// Largest number of nodes in the tree's artifact where rows are verified one by one: 512 KiB, all
+/// of which a client reads for each row.
 pub const MAX_NODES: u64 = 1 << 14;
 
 const LEAF_KEY: &[u8; 32] = b"sotto 2026 rows root v1, leaf...";
@@ -33,20 +36,20 @@ const ROOT_KEY: &[u8; 32] = b"sotto 2026 rows root v1, root...";
 /// A node of the tree.
 pub type Node = [u8; NODE_BYTES];
 
-/// The commitment to a table's rows.
+/// Commitment to a table's rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RowsRoot {
-    /// The root.
+    /// Root of the tree.
     pub root: Hex32,
-    /// Rows in a leaf. Where there is a path, those that are looked up together.
+    /// Rows in a leaf; where there is a path, the rows that are looked up together.
     pub leaf_rows: u64,
-    /// How many nodes are looked up with a leaf; none at all if rows cannot be verified one by one.
+    /// Number of nodes that are fetched with a leaf; `None` if rows cannot be verified one by one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<u32>,
 }
 
-/// The hash of the rows of a leaf, piece by piece.
+/// Hashes the rows of a leaf piece by piece.
 pub struct LeafHasher(blake3::Hasher);
 
 impl Default for LeafHasher {
@@ -56,23 +59,23 @@ impl Default for LeafHasher {
 }
 
 impl LeafHasher {
-    /// Adds the next bytes.
+    /// Adds the next bytes of the leaf.
     pub fn update(&mut self, bytes: &[u8]) {
         self.0.update(bytes);
     }
 
-    /// The leaf.
+    /// The node of the leaf.
     pub fn finish(&self) -> Node {
         *self.0.finalize().as_bytes()
     }
 
-    /// The leaf of these rows.
+    /// Hashes the rows of a leaf at once.
     pub fn of(rows: &[u8]) -> Node {
         *blake3::keyed_hash(LEAF_KEY, rows).as_bytes()
     }
 }
 
-/// The node above two.
+/// Hash of two sibling nodes.
 pub fn parent(left: &Node, right: &Node) -> Node {
     let mut both = [0; 2 * NODE_BYTES];
     let (first, second) = both.split_at_mut(NODE_BYTES);
@@ -81,37 +84,40 @@ pub fn parent(left: &Node, right: &Node) -> Node {
     *blake3::keyed_hash(NODE_KEY, &both).as_bytes()
 }
 
-/// The root over the nodes of the tree's artifact.
+/// Root over the nodes of the tree's artifact.
 pub fn root(tree: &[u8]) -> Hex32 {
     blake3::keyed_hash(ROOT_KEY, tree).into()
 }
 
 impl RowsRoot {
-    /// Leaves of a table of so many rows.
+    /// Number of leaves of a table of `rows` rows.
     pub fn leaves(&self, rows: u64) -> u64 {
         rows.div_ceil(self.leaf_rows.max(1))
     }
 
-    /// Bytes of the tree's artifact.
+    /// Bytes of the tree's artifact for a table of `rows` rows.
     pub fn tree_bytes(&self, rows: u64) -> u64 {
         let below = 1u64.checked_shl(self.path.unwrap_or(0)).unwrap_or(u64::MAX);
         self.leaves(rows).div_ceil(below).saturating_mul(NODE_BYTES as u64)
     }
 
-    /// Bytes that each lookup brings beside the rows.
+    /// Bytes of the path that each lookup fetches in addition to the rows.
     pub fn path_bytes(&self) -> u64 {
         u64::from(self.path.unwrap_or(0)) * NODE_BYTES as u64
     }
 
-    /// Whether a client has to fetch the tree before it can verify rows. One node follows from the root.
+    /// Whether a client must download the tree before it can verify rows. A tree of one node
+    /// follows from the root.
     pub fn needs_tree(&self, rows: u64) -> bool {
         self.path.is_some() && self.tree_bytes(rows) > NODE_BYTES as u64
     }
 
-    /// Whether the records of a lookup are the publisher's. `tree` is the artifact, or empty where it is not needed.
+    /// Whether the records of a lookup are the publisher's. `tree` is the artifact, or empty where
+    /// it is not needed.
     ///
-    /// What is compared, in which order and for how long does not depend on `row` or on what the records hold; only what is
-    /// said does. A row past the end is taken for row 0, whose records are looked up for it.
+    /// What is compared, in which order and for how long does not depend on `row` or on the
+    /// contents of the records; only the result does. A row past the end is treated as row 0, whose
+    /// records are looked up for it.
     ///
     /// # Errors
     /// [`Misuse`] for records of another number or size, or another tree.
@@ -126,7 +132,8 @@ impl RowsRoot {
         self.proves(packing, row, LeafHasher::of(&rows), &path, tree)
     }
 
-    /// The same of a leaf that was hashed as it came.
+    /// Whether a leaf that was hashed while it arrived is the publisher's: see
+    /// [`RowsRoot::verifies`].
     ///
     /// # Errors
     /// [`Misuse`] for a path of another length, or another tree.
@@ -174,11 +181,11 @@ impl RowsRoot {
     }
 }
 
-/// A node of the tree, of which all are read.
+/// Selects a node of the tree; all nodes are read.
 fn pick(tree: &[u8], index: u64) -> Node {
     let (words, mut wanted) = (tree.as_chunks::<8>().0, [0u64; 4]);
     for (i, node) in (0u64..).zip(words.as_chunks::<4>().0) {
-        // All ones for the one that is wanted. The black box keeps the mask from becoming a branch.
+        // All ones for the selected node. The black box keeps the mask from becoming a branch.
         let differs = i ^ index;
         let mask = black_box(((differs | differs.wrapping_neg()) >> 63).wrapping_sub(1));
         for (wanted, word) in wanted.iter_mut().zip(node) {
@@ -190,16 +197,16 @@ fn pick(tree: &[u8], index: u64) -> Node {
     out
 }
 
-/// Turns the tree of an earlier epoch into this one's, which is as long.
+/// Applies a delta to the tree of an earlier epoch, in place. Both trees have the same length.
 ///
 /// ```text
-/// delta   for each node that is another one: its number (u32 LE), the node (32 B)
+/// delta   for each node that differs: its number (u32 LE), the node (32 B)
 /// ```
 ///
-/// Total: whatever comes of bytes that are no such delta is not the tree that its catalog names.
+/// Total: the result of invalid bytes is not the tree that its catalog names.
 ///
 /// # Errors
-/// [`PeerMisbehaved`] for what is no delta.
+/// [`PeerMisbehaved`] for bytes that are not a delta.
 pub fn patch(tree: &mut [u8], delta: &[u8]) -> sotto_core::Result<()> {
     let malformed = || PeerMisbehaved::Malformed {
         what: "tree-delta",
@@ -215,7 +222,8 @@ pub fn patch(tree: &mut [u8], delta: &[u8]) -> sotto_core::Result<()> {
     if rest.is_empty() { Ok(()) } else { Err(malformed().into()) }
 }
 
-/// What [`patch`] takes to turn the tree `old` into `new`; `None` for trees of different lengths.
+/// Delta that [`patch`] needs to turn the tree `old` into `new`; `None` for trees of different
+/// lengths.
 pub fn delta(old: &[u8], new: &[u8]) -> Option<Vec<u8>> {
     let (before, after) = (old.as_chunks::<NODE_BYTES>().0, new.as_chunks::<NODE_BYTES>().0);
     let changed = (0u32..).zip(before.iter().zip(after)).filter(|(_, (before, after))| before != after);

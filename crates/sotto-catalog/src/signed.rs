@@ -1,7 +1,7 @@
-//! A document as it travels: the exact text that was signed, the key, the signature.
+//! Signed documents: the exact text that was signed, the key, the signature.
 //!
-//! The text rides along as a string, so there is no canonical form to agree on: what was signed is what
-//! is parsed, byte for byte.
+//! The text is embedded as a string, so no canonical form is needed: what was signed is what is
+//! parsed, byte for byte.
 
 use crate::document::{self, Document, json, limit};
 use crate::succession::{self, Statement, Succession};
@@ -15,24 +15,24 @@ pub type SignedCatalog = SignedDocument<Catalog>;
 /// A stack with its signature.
 pub type SignedStack = SignedDocument<Stack>;
 
-/// Most bytes of a signed catalog.
+/// Largest size of a signed catalog in bytes.
 pub const MAX_SIGNED_BYTES: usize = SignedCatalog::MAX_BYTES;
 
 /// A document with its signature.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SignedDocument<D> {
-    /// The document's JSON text, exactly as signed.
+    /// JSON text of the document, exactly as signed.
     pub text: String,
     /// Ed25519 public key of the publisher.
     pub public_key: Hex32,
     /// Ed25519 signature of the format, a zero byte, and the text.
     pub signature: Hex64,
-    /// Changes of the key, oldest first, for whoever knows an older one.
+    /// Statements about earlier keys, oldest first, for clients that know an older one.
     pub successions: Vec<Succession>,
     document: PhantomData<fn() -> D>,
 }
 
-/// An envelope; the text has the name of its document.
+/// JSON envelope of a signed document; the field of the text has the name of the document.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Envelope {
@@ -51,10 +51,11 @@ fn some<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> 
 }
 
 impl<D: Document> SignedDocument<D> {
-    /// Most bytes of an envelope: the largest text, every byte of it escaped, and the rest.
+    /// Largest size of an envelope in bytes: the largest text with every byte escaped, and the
+    /// rest.
     pub const MAX_BYTES: usize = 2 * D::MAX_BYTES + 12_288;
 
-    /// An envelope of these parts. Says nothing about the signature.
+    /// Assembles an envelope. The signature is not checked.
     pub fn new(text: String, public_key: Hex32, signature: Hex64) -> Self {
         SignedDocument { text, public_key, signature, successions: Vec::new(), document: PhantomData }
     }
@@ -62,14 +63,14 @@ impl<D: Document> SignedDocument<D> {
     /// Signs a document.
     ///
     /// # Errors
-    /// As [`Document::check`]: what could not be parsed is not signed.
+    /// The errors of [`Document::check`]: what could not be parsed is not signed.
     pub fn sign(document: &D, key: &SigningKey) -> Result<Self> {
         let text = document::text(document)?;
         let signature = key.sign(&message::<D>(&text));
         Ok(SignedDocument::new(text, key.public().0, signature))
     }
 
-    /// Reads an envelope. Says nothing about the signature.
+    /// Parses an envelope. The signature is not checked.
     ///
     /// # Errors
     /// [`CatalogError::TooLarge`], [`CatalogError::Malformed`].
@@ -103,18 +104,20 @@ impl<D: Document> SignedDocument<D> {
         value.to_string().into_bytes()
     }
 
-    /// The key it claims to be signed with.
+    /// Public key in the envelope. It is not verified.
     pub fn public_key(&self) -> PublicKey {
         PublicKey(self.public_key)
     }
 
     /// Checks key and signature, then parses the text that was signed.
     ///
-    /// Without a pin this only says that the bytes were not damaged: anyone can sign with a key of
-    /// their own. A client without a pin should keep [`SignedDocument::public_key`] as the pin of later calls.
+    /// Without a pin this only proves that the bytes are undamaged: anyone can sign with a key of
+    /// their own. A client without a pin should keep [`SignedDocument::public_key`] as the pin of
+    /// later calls.
     ///
     /// # Errors
-    /// [`CatalogError::WrongKey`], [`CatalogError::BadSignature`], and those of [`Document::check`].
+    /// [`CatalogError::WrongKey`], [`CatalogError::BadSignature`], and the errors of
+    /// [`Document::check`].
     pub fn verify(&self, pin: Option<&PublicKey>) -> Result<D> {
         let found = self.public_key();
         if let Some(pinned) = pin.filter(|pinned| **pinned != found) {
@@ -126,13 +129,13 @@ impl<D: Document> SignedDocument<D> {
 }
 
 impl<D: Document> SignedDocument<D> {
-    /// As [`SignedDocument::verify`] with a pin; but a document may be signed by a key that has taken the pinned one's place, if
-    /// that is told with it: the statements by which it did, none where the pinned key signed. Whether it may still be followed
-    /// is for whoever knows the time ([`Statement::until`]).
+    /// Verifies a document whose signing key may be a successor of the pinned one. It returns the
+    /// statements of the succession, or none where the pinned key signed. Whether the succession
+    /// may still be followed depends on the time, and is up to the caller ([`Statement::until`]).
     ///
     /// # Errors
-    /// As [`SignedDocument::verify`], and those of [`Succession::verify`]; [`CatalogError::Invalid`] for an epoch before that of
-    /// the last change.
+    /// The errors of [`SignedDocument::verify`] and of [`Succession::verify`];
+    /// [`CatalogError::Invalid`] for an epoch before that of the last change.
     pub fn verify_from(&self, pin: &PublicKey) -> Result<(D, Vec<Statement>)> {
         let found = self.public_key();
         if found == *pin || self.successions.is_empty() {
@@ -145,10 +148,10 @@ impl<D: Document> SignedDocument<D> {
         }
     }
 
-    /// The statements that lead from a key to the one that signed this, if any do.
+    /// The statements that lead from a key to the one that signed this document, if any do.
     ///
     /// # Errors
-    /// As [`SignedDocument::verify_from`].
+    /// The errors of [`SignedDocument::verify_from`].
     pub fn path(&self, document: &D, from: &PublicKey) -> Result<Option<Vec<Statement>>> {
         let path = succession::path(&self.successions, document.name(), *from, self.public_key())?;
         let first = path.as_ref().and_then(|path| path.last()).map(|last| last.from_epoch);
@@ -159,7 +162,7 @@ impl<D: Document> SignedDocument<D> {
     }
 }
 
-/// What a signature is of.
+/// The message that is signed.
 fn message<D: Document>(text: &str) -> Vec<u8> {
     [D::FORMAT.as_bytes(), b"\0", text.as_bytes()].concat()
 }

@@ -1,67 +1,68 @@
-//! A stack: a layer, and the tables that it lies on.
+//! Stacks: a layer, and the tables under it.
 //!
-//! What a layer needs of the world is the tables that are its shards, in order, and files that are the same for everyone:
-//! a log's checkpoint, hashes of its top layers. A stack names all of them by digest, so that whoever trusts its signature
-//! has one consistent view, although the tables are opened one after the other.
+//! A layer depends on the tables that are its shards, in order, and on files that are the same for
+//! everyone, such as a log's checkpoint or the hashes of its top levels. A stack names all of them
+//! by digest, so that a client that trusts its signature has one consistent view, although the
+//! tables are opened one after the other.
 
 use crate::document::{self, Document};
 use crate::{Catalog, CatalogError, Hex32, LayerEntry, Result, TableName};
 use serde::{Deserialize, Serialize};
 use sotto_core::Epoch;
 
-/// The format this build writes and reads.
+/// Format of stacks that this build writes and reads.
 pub const FORMAT: &str = "sotto-stack/1";
 
-/// Most bytes of a stack's text.
+/// Largest size of a stack's text in bytes.
 pub const MAX_STACK_BYTES: usize = 1 << 20;
 
-/// Most tables of a stack.
+/// Largest number of tables of a stack.
 pub const MAX_SHARDS: usize = 1024;
 
-/// Most files of a stack.
+/// Largest number of files of a stack.
 pub const MAX_FILES: usize = 16;
 
-/// Most bytes of a file.
+/// Largest size of a file in bytes.
 pub const MAX_FILE_BYTES: u64 = 1 << 30;
 
 const MAX_LAYERS: usize = 4;
 const MAX_LAYER_NAME_BYTES: usize = 64;
 const MAX_ATTRIBUTION_BYTES: usize = 4096;
 
-/// One epoch of a stack. A value that came from [`Stack::parse`] is consistent.
+/// Signed description of one epoch of a stack. A value from [`Stack::parse`] is consistent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Stack {
-    /// Always [`FORMAT`].
+    /// Format of the stack, always [`FORMAT`].
     pub format: String,
-    /// The stack's name: not that of a table of the same server.
+    /// Name of the stack, which no table of the same server has.
     pub stack: TableName,
-    /// Which snapshot of it.
+    /// Epoch of the stack.
     pub epoch: Epoch,
-    /// The layers, the one that users' requests go to first.
+    /// Layers; users' requests go to the first one.
     pub layers: Vec<LayerEntry>,
-    /// The tables under the last of them, in the order of its shards.
+    /// Tables under the last layer, in the order of its shards.
     pub shards: Vec<Shard>,
-    /// What is public.
+    /// Public files of the stack.
     pub files: Vec<StackFile>,
-    /// Where the data comes from, in the words its license asks for.
+    /// Attribution of the data, in the words that its license requires.
     pub attribution: Option<String>,
-    /// When it was made, in seconds since 1970.
+    /// Time of creation, in seconds since 1970.
     pub created: u64,
-    /// From when on nobody should believe it, in seconds since 1970.
+    /// Time of expiry, in seconds since 1970, from which on clients refuse this stack.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires: Option<u64>,
 }
 
-/// A table of a stack.
+/// A table of a stack, at one epoch.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Shard {
-    /// Its name.
+    /// Name of the table.
     pub table: TableName,
-    /// Its epoch, which need not be the stack's.
+    /// Epoch of the table, which need not be the stack's.
     pub epoch: Epoch,
-    /// That epoch's [`Catalog::digest`].
+    /// Digest of the table's catalog ([`Catalog::digest`]).
     pub catalog: Hex32,
 }
 
@@ -69,36 +70,36 @@ pub struct Shard {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StackFile {
-    /// What its layer calls it.
+    /// Name by which the layer finds the file.
     pub name: TableName,
-    /// Its size.
+    /// Bytes of the file.
     pub bytes: u64,
-    /// BLAKE3 of its bytes; its name in `GET /v1/artifacts/{digest}`.
+    /// BLAKE3 digest of the file, and its name in `GET /v1/artifacts/{digest}`.
     pub digest: Hex32,
 }
 
 impl Shard {
-    /// The shard that is this table, in this epoch.
+    /// Describes a table at the epoch of its catalog as a shard.
     ///
     /// # Errors
-    /// As [`Document::check`].
+    /// The errors of [`Document::check`].
     pub fn of(catalog: &Catalog) -> Result<Self> {
         Ok(Shard { table: catalog.table.clone(), epoch: catalog.epoch, catalog: catalog.digest()? })
     }
 
-    /// Whether this is the table, in its epoch.
+    /// Whether a catalog is the one of this shard.
     pub fn is(&self, catalog: &Catalog) -> bool {
         catalog.digest().is_ok_and(|digest| digest == self.catalog)
     }
 }
 
 impl StackFile {
-    /// The entry of a file's bytes.
+    /// Builds the entry of a file from its bytes.
     pub fn of(name: TableName, bytes: &[u8]) -> Self {
         StackFile { name, bytes: bytes.len() as u64, digest: blake3::hash(bytes).into() }
     }
 
-    /// Whether these are its bytes.
+    /// Whether these are the bytes of the file.
     pub fn is(&self, bytes: &[u8]) -> bool {
         self.bytes == bytes.len() as u64 && self.digest == blake3::hash(bytes).into()
     }
@@ -108,31 +109,31 @@ impl Stack {
     /// Parses and checks a stack's text. Total: any bytes give a stack or an error.
     ///
     /// # Errors
-    /// [`CatalogError`], with what is wrong.
+    /// [`CatalogError`], with the problem.
     pub fn parse(bytes: &[u8]) -> Result<Self> {
         document::parse(bytes)
     }
 
-    /// The text to sign.
+    /// Text of the stack, to be signed.
     ///
     /// # Errors
-    /// As [`Document::check`].
+    /// The errors of [`Document::check`].
     pub fn to_text(&self) -> Result<String> {
         document::text(self)
     }
 
-    /// BLAKE3 of [`Stack::to_text`], by which what is kept beside a stack names its epoch.
+    /// BLAKE3 digest of [`Stack::to_text`], by which files stored beside a stack name its epoch.
     ///
     /// # Errors
-    /// As [`Document::check`].
+    /// The errors of [`Document::check`].
     pub fn digest(&self) -> Result<Hex32> {
         document::digest(self)
     }
 
-    /// A public file's entry.
+    /// Entry of a public file.
     ///
     /// # Errors
-    /// [`CatalogError::Invalid`] if there is none of that name: the layer cannot work without it.
+    /// [`CatalogError::Invalid`] if no file has that name: the layer cannot work without it.
     pub fn file(&self, name: &str) -> Result<&StackFile> {
         let named = |file: &&StackFile| file.name.as_str() == name;
         let missing = || CatalogError::invalid("files", format!("the layer needs a file {name:?}"));
@@ -154,7 +155,7 @@ impl Document for Stack {
         self.epoch
     }
 
-    /// Nothing is named twice. Whether the layers are known is for whoever has them.
+    /// Checks that nothing is named twice. Unknown layers are detected by the code that uses them.
     fn check(&self) -> Result<()> {
         let refuse = |field, why: &str| Err(CatalogError::invalid(field, why));
         if self.format != FORMAT {

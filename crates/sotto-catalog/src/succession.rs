@@ -1,74 +1,80 @@
-//! A change of the key that signs a table or a stack: the old key names the new one, and the new one agrees.
+//! Changes of the key that signs a table or a stack: the old key names the new one, and the new one
+//! agrees.
 //!
-//! It travels beside a catalog or a stack that the new key has signed, so whoever has pinned the old one can follow. Only the
-//! old key's signature is worth something to such a client; the new key's is there so that nobody can name somebody else's key.
+//! The statement is sent with a catalog or a stack that the new key has signed, so that a client
+//! that has pinned the old key can follow. To such a client only the old key's signature matters;
+//! the new key's signature prevents naming someone else's key.
 //!
-//! It also says from which epoch on the old key signs nothing: what a thief of it signs past that is refused by whoever has seen
-//! the statement.
+//! The statement also says from which epoch on the old key signs nothing: a client that has seen it
+//! refuses what a thief of the old key signs after that.
 
 use crate::document::json;
 use crate::{CatalogError, Hex32, Hex64, PublicKey, Result, SigningKey, TableName};
 use serde::{Deserialize, Serialize};
 use sotto_core::Epoch;
 
-/// The format this build writes and reads; with a zero byte after it, it stands before the text under both signatures.
+/// Format that this build writes and reads. The format and a zero byte precede the text under both
+/// signatures.
 pub const FORMAT: &str = "sotto-succession/2";
 
-/// Most changes that are told with one catalog: whoever has missed more has to be told the key anew.
+/// Largest number of changes that are sent with one catalog: a client that missed more must be
+/// given the key again.
 pub const MAX_CHANGES: usize = 4;
 
-/// Most bytes of a statement's text.
+/// Largest size of a statement's text in bytes.
 const MAX_TEXT_BYTES: usize = 512;
 
 const NAME: &str = "a change of keys";
 
-/// A statement, as it travels.
+/// A signed statement that one key succeeds another.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Succession {
-    /// JSON text, exactly as signed.
+    /// JSON text of the statement, exactly as signed.
     statement: String,
-    /// The old key's signature.
+    /// Signature of the old key.
     from_signature: Hex64,
-    /// The new key's.
+    /// Signature of the new key.
     to_signature: Hex64,
 }
 
-/// What a statement says.
+/// Contents of a succession statement.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Statement {
     format: String,
-    /// Which table or stack.
+    /// Name of the table or stack.
     pub table: TableName,
     /// The old key.
     pub from: Hex32,
-    /// The new one.
+    /// The new key.
     pub to: Hex32,
-    /// The epoch from which on the new key signs it, and the old one does not.
+    /// Epoch from which on the new key signs, and the old one does not.
     pub from_epoch: Epoch,
-    /// When it was made, in seconds since 1970.
+    /// Time of creation, in seconds since 1970.
     pub created: u64,
-    /// Until when whoever knows the old key may follow, in seconds since 1970.
+    /// Time until which a client that knows the old key may follow, in seconds since 1970.
     pub until: u64,
 }
 
-/// A change that a client went along with.
+/// A change of the signing key that a client followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SignerChange {
-    /// The key that it knew.
+    /// The key that the client knew.
     pub from: PublicKey,
-    /// The key that takes its place.
+    /// The key that replaces it.
     pub to: PublicKey,
-    /// Until when that may be done, in seconds since 1970.
+    /// Time until which the change may be followed, in seconds since 1970.
     pub until: u64,
 }
 
 impl Succession {
-    /// Has the old key name the new one, which signs from this epoch on, for whoever asks before `until`.
+    /// Signs a statement in which the old key names the new one. The new key signs from the given
+    /// epoch on, and clients may follow before `until`.
     ///
     /// # Errors
-    /// [`CatalogError::Invalid`] for a key that follows itself, and a time that is over when it begins.
+    /// [`CatalogError::Invalid`] for a key that succeeds itself, and for a time that ends before it
+    /// begins.
     pub fn sign(
         table: &TableName,
         (from, to): (&SigningKey, &SigningKey),
@@ -95,11 +101,11 @@ impl Succession {
         })
     }
 
-    /// What it says, if both keys have signed it. Total.
+    /// Parses the statement, and verifies that both keys signed it. Total.
     ///
     /// # Errors
-    /// [`CatalogError::TooLarge`], [`CatalogError::Malformed`], [`CatalogError::Version`], [`CatalogError::Invalid`],
-    /// [`CatalogError::BadSignature`].
+    /// [`CatalogError::TooLarge`], [`CatalogError::Malformed`], [`CatalogError::Version`],
+    /// [`CatalogError::Invalid`], [`CatalogError::BadSignature`].
     pub fn verify(&self) -> Result<Statement> {
         crate::document::limit(NAME, self.statement.len(), MAX_TEXT_BYTES)?;
         let Header { format } = json(NAME, self.statement.as_bytes())?;
@@ -114,7 +120,8 @@ impl Succession {
         Ok(statement)
     }
 
-    /// Refuses what cannot have come of [`Succession::sign`], before it is kept or passed on.
+    /// Refuses statements that are too large to come from [`Succession::sign`], before they are
+    /// stored or passed on.
     pub(crate) fn check_size(all: &[Succession]) -> Result<()> {
         if all.len() > MAX_CHANGES {
             return Err(CatalogError::invalid("successions", "at most 4 changes of keys"));
@@ -133,11 +140,12 @@ impl Statement {
     }
 }
 
-/// The statements that lead whoever knows `from` to `to`, in their order; `None` if they do not lead there, none at all if both
-/// are one key. What is said of other tables and of other keys is not looked at.
+/// The statements that lead from the key `from` to `to`, in order. Returns `None` if they do not
+/// lead there, and an empty list if both keys are equal. Statements about other tables and other
+/// keys are ignored.
 ///
 /// # Errors
-/// As [`Succession::verify`], for a statement that would lead on.
+/// The errors of [`Succession::verify`], for a statement of the chain.
 pub fn path(
     all: &[Succession],
     table: &TableName,
@@ -160,10 +168,11 @@ pub fn path(
     Ok((at == to).then_some(path))
 }
 
-/// How whoever knows `from` comes to know `to`, by [`path`]; `None` if the statements do not lead there, or both are one key.
+/// The change from the key `from` to `to`, found by [`path`]; `None` if the statements do not lead
+/// there, or if both keys are equal.
 ///
 /// # Errors
-/// As [`path`].
+/// The errors of [`path`].
 pub fn resolve_signer(
     all: &[Succession],
     table: &TableName,
@@ -174,7 +183,7 @@ pub fn resolve_signer(
 }
 
 impl SignerChange {
-    /// Refuses a change whose time to follow is over.
+    /// Refuses a change that clients may not follow any more.
     ///
     /// # Errors
     /// [`CatalogError::ChangeOver`].
@@ -185,27 +194,27 @@ impl SignerChange {
         }
     }
 
-    /// What statements amount to; `None` if there are none.
+    /// The change that a chain of statements amounts to; `None` if there are none.
     pub fn of(from: PublicKey, path: &[Statement]) -> Option<Self> {
         let until = path.iter().map(|statement| statement.until).min()?;
         path.last().map(|last| SignerChange { from, to: PublicKey(last.to), until })
     }
 }
 
-/// Only what tells versions apart.
+/// The field that tells versions apart.
 #[derive(Deserialize)]
 struct Header {
     format: String,
 }
 
-/// Which key of which table a statement is about, whatever its version.
+/// Key and table of a statement, whatever its version.
 #[derive(Deserialize)]
 struct Named {
     table: TableName,
     from: Hex32,
 }
 
-/// What both signatures are of.
+/// The message that both keys sign.
 fn message(text: &str) -> Vec<u8> {
     [FORMAT.as_bytes(), b"\0", text.as_bytes()].concat()
 }

@@ -1,34 +1,35 @@
-//! The layer of a symmetric table: its rows are masked, and each is opened by one evaluation of an oblivious function.
+//! The layer of a symmetric table: its rows are masked, and each is opened by one evaluation of an
+//! oblivious function.
 
 use crate::{Catalog, CatalogError, Hex32, LayerEntry, Result, TableKind};
 use serde::{Deserialize, Serialize};
 use sotto_core::ParamsError;
 use sotto_oprf::{OVERHEAD_BYTES, PublicKey, SUITE};
 
-/// The layer's name in a catalog.
+/// Name of the layer in a catalog.
 pub const NAME: &str = "oprf/1";
 
-/// The layer's parameters.
+/// Parameters of the layer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Params {
-    /// Always [`SUITE`].
+    /// Ciphersuite, always [`SUITE`].
     pub suite: String,
-    /// What evaluations are proved against.
+    /// Public key under which evaluations are proved.
     pub public_key: Hex32,
 }
 
-/// How a table is masked. A value that came from [`Catalog::masked`] is consistent.
+/// Masking of a symmetric table. A value from [`Catalog::symmetric_layer`] is consistent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SymmetricLayer {
-    /// What evaluations are proved against.
+    /// Public key under which evaluations are proved.
     pub key: PublicKey,
-    /// Bytes of a row under its mask.
+    /// Bytes of a row without its mask.
     pub item_bytes: u64,
 }
 
 impl SymmetricLayer {
-    /// The layer of a table that is masked with the key of this public half.
+    /// Layer of a table that is masked under the secret key of this public key.
     pub fn layer(key: &PublicKey) -> LayerEntry {
         let params = Params { suite: SUITE.to_owned(), public_key: (*key.bytes()).into() };
         LayerEntry { name: NAME.to_owned(), params: serde_json::json!(params) }

@@ -1,4 +1,4 @@
-//! Table names, index, range and keyword tables, and what a row's bytes mean.
+//! Table names; index, range and keyword tables; and the meaning of a row's bytes.
 
 use crate::{CatalogError, HexBytes, Result};
 use serde::{Deserialize, Serialize};
@@ -7,19 +7,20 @@ use std::fmt;
 use std::net::Ipv4Addr;
 use std::str::FromStr;
 
-/// A table's name: 1 to 64 of `a-z`, `0-9` and `-`, so that it can stand in a path as it is.
+/// Name of a table or a stack: 1 to 64 characters of `a-z`, `0-9` and `-`, so that it can be used
+/// in a path as it is.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct TableName(String);
 
 impl TableName {
-    /// Its text.
+    /// Text of the name.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 }
 
-/// A text that cannot be the name of a table or a stack.
+/// Error for text that cannot be the name of a table or a stack.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a table name is 1 to 64 of a-z, 0-9 and '-'")]
 pub struct TableNameError;
@@ -66,29 +67,29 @@ impl fmt::Display for TableName {
     }
 }
 
-/// How a user names a row.
+/// Kind of a table, which says how users name a row.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 #[non_exhaustive]
 pub enum TableKind {
-    /// By its number.
+    /// Rows are named by their number.
     Index,
-    /// By a key, which lies in one of several rows: the catalog's layer says in which.
+    /// Rows are named by a key, which is in one of several rows: the catalog's layer says in which.
     Keyword,
-    /// By any key of the block of keys that the row stands for.
+    /// Rows are named by any key of the block of keys that the row stands for.
     Range {
-        /// What a key is.
+        /// Kind of the keys.
         key: KeyKind,
         /// Keys per row.
         block: u64,
         /// First key of row 0.
         first: u64,
-        /// The value of rows no range covers; right-padded with zero bytes to a row.
+        /// Value of rows that no range covers; right-padded with zero bytes to a row.
         empty: HexBytes,
     },
 }
 
-/// What a key of a range table is.
+/// Kind of the keys of a range table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -102,7 +103,7 @@ pub enum KeyKind {
 }
 
 impl KeyKind {
-    /// The largest key.
+    /// Largest key of this kind.
     pub fn last(self) -> u64 {
         match self {
             KeyKind::U32 | KeyKind::Ipv4 => u64::from(u32::MAX),
@@ -110,7 +111,7 @@ impl KeyKind {
         }
     }
 
-    /// Reads a key: decimal digits, or for [`KeyKind::Ipv4`] also a dotted address.
+    /// Parses a key: decimal digits, or for [`KeyKind::Ipv4`] also a dotted address.
     pub fn parse(self, text: &str) -> Option<u64> {
         let dotted = || (self == KeyKind::Ipv4).then(|| text.parse::<Ipv4Addr>().ok()).flatten();
         match dotted() {
@@ -121,9 +122,9 @@ impl KeyKind {
 }
 
 impl TableKind {
-    /// The row that `key` falls into; `None` below the first block, and for tables without keys.
+    /// Row that contains `key`; `None` below the first block, and for tables without keys.
     ///
-    /// May lie past the table's last row: only the catalog knows how many there are.
+    /// The row may be past the table's last one: only the catalog knows the number of rows.
     pub fn row_of_key(&self, key: u64) -> Option<u64> {
         match self {
             TableKind::Index | TableKind::Keyword => None,
@@ -131,7 +132,8 @@ impl TableKind {
         }
     }
 
-    /// The row that a user means by `text`, in a table of this name and so many rows: see [`crate::Catalog::row_of`].
+    /// Row that a user means by `text` in a table of this name and number of rows: see
+    /// [`crate::Catalog::parse_row`].
     ///
     /// # Errors
     /// [`CatalogError::NoSuchRow`].
@@ -141,7 +143,8 @@ impl TableKind {
         let (row, rule) = match self {
             TableKind::Index => (number(), "a row number"),
             TableKind::Keyword => (None, "a key, which lies in several rows,"),
-            // A number is a key, too: an address is written so or with dots, here as in the table's source.
+            // A number is a key too: an address is written as a number or with dots, here as in the
+            // table's source.
             TableKind::Range { key, .. } => {
                 let rule =
                     if *key == KeyKind::Ipv4 { "an IPv4 address, dotted or as a number," } else { "a key" };
@@ -170,7 +173,7 @@ impl TableKind {
     }
 }
 
-/// What a row's bytes mean to a person.
+/// Meaning of a row's bytes to a person.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -185,7 +188,7 @@ pub enum ValueKind {
 }
 
 impl ValueKind {
-    /// The value as text: the text, the number, or lower-case hexadecimal digits.
+    /// Displays a value: the text, the number, or lower-case hexadecimal digits.
     pub fn show(self, row: &[u8]) -> String {
         let hex = || HexBytes(row.to_vec()).to_string();
         match self {

@@ -1,26 +1,27 @@
-//! What a catalog and its scheme agree on, and whether it is good enough.
+//! Comparison of a catalog with its scheme, and the checks of security and failure probability.
 
 use super::Catalog;
 use crate::{ArtifactEntry, CatalogError, Hex32, Packing, Result};
 use sotto_core::params::{REQUIRED_FAILURE_LOG2, REQUIRED_SECURITY_BITS};
 use sotto_core::{ParamsError, ParamsReport, SchemeEntry};
 
-/// What a catalog and its scheme agree on.
+/// Terms of a table on which its catalog and its scheme agree.
 #[derive(Debug, Clone)]
 pub struct TableTerms {
-    /// What the parameters promise and cost.
+    /// The scheme's report on the parameters.
     pub report: ParamsReport,
-    /// How rows lie in records.
+    /// Packing of rows into records.
     pub packing: Packing,
-    /// Equal parts of the rows, of each of which one query asks for a row; 1 for ordinary tables.
+    /// Number of equal buckets of the rows, of each of which one query fetches a row; 1 for
+    /// ordinary tables.
     pub buckets: u64,
 }
 
 impl Catalog {
-    /// Has the scheme check the parameters, and compares what they say with the catalog.
+    /// Has the scheme check the parameters, and compares its report with the catalog.
     ///
-    /// Both a server before it serves and a client before it asks go through here: a publisher is not
-    /// trusted with either side's security or error bound.
+    /// A server calls this before it serves a table, and a client before it queries it: neither
+    /// trusts the publisher with security or error bounds.
     ///
     /// # Errors
     /// [`CatalogError::WrongScheme`], [`CatalogError::Params`], [`CatalogError::Disagree`].
@@ -50,7 +51,8 @@ impl Catalog {
             return Err(CatalogError::invalid("layers", "rows of buckets are not masked"));
         }
         self.check_sums(entry, &packing)?;
-        // Such a client takes back what one answer did to its hints, if the row turns out to be wrong; not several.
+        // A client with durable state can undo the changes of one answer to its hints if the row
+        // turns out to be wrong, but not of several.
         if entry.state.is_some() && packing.records_per_row() > 1 {
             return Err(CatalogError::Disagree {
                 what: "the width of a row, which its clients look up in one record",
@@ -65,7 +67,8 @@ impl Catalog {
         Ok(TableTerms { report, packing, buckets })
     }
 
-    /// Where keys lie in sums of rows, the scheme adds up just those: each is a record, and nothing else is in it.
+    /// Checks that the scheme adds up exactly the rows whose sums hold keys: each row is a record,
+    /// with nothing else in it.
     fn check_sums(&self, entry: &SchemeEntry, packing: &Packing) -> Result<()> {
         let Some(band) = self.keyword()?.and_then(|keyword| keyword.params().band.clone()) else {
             return Ok(());

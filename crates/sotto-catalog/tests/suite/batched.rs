@@ -1,4 +1,4 @@
-//! What the layers of a batch code's stack say, and what is refused.
+//! Layers of a batch code's stack: which are accepted, and which are refused.
 
 use serde_json::{Value, json};
 use sotto_catalog::{BatchAccess, CatalogError, HexBytes, KeyKind, LayerEntry, Stack, TableKind};

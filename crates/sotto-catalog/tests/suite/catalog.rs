@@ -1,4 +1,4 @@
-//! Catalogs: what is read back, what is refused, and that refusing says why.
+//! Catalogs: which can be read back, which are refused, and with which errors.
 
 use proptest::prelude::*;
 use rand_chacha::{ChaCha20Rng, rand_core::SeedableRng};
@@ -380,7 +380,8 @@ proptest! {
 
 #[test]
 fn what_a_stranger_wrote_is_safe_to_print() {
-    // Both kinds of text a parser's message may quote: a field of the envelope, and one of the catalog.
+    // Both kinds of text that a parser's message may quote: a field of the envelope, and one of the
+    // catalog.
     let envelope = SignedCatalog::parse(br#"{"\u001b]0;mine\u0007": 1}"#).unwrap_err().to_string();
     assert!(envelope.contains("mine") && !envelope.contains(char::is_control), "{envelope:?}");
     let text = br#"{"format":"sotto-catalog/1","layers":[],"\u001b[2Jmine\u009b": 1}"#;

@@ -1,4 +1,4 @@
-//! Catalogs, stacks and how rows lie in records, from outside.
+//! Tests of catalogs, stacks and the packing of rows through the public interface.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,

@@ -1,4 +1,4 @@
-//! The layer of symmetric tables: what is read, and what is refused.
+//! The layer of symmetric tables: which are accepted, and which are refused.
 
 use serde_json::{Value, json};
 use sotto_catalog::{Catalog, CatalogError, RowForm, SymmetricLayer};

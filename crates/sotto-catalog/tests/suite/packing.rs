@@ -1,10 +1,10 @@
-//! Every row of every shape comes back, from the records a plain layout would write.
+//! Every row of every shape is recovered from the records that a plain layout would write.
 
 use proptest::prelude::*;
 use sotto_catalog::Packing;
 use sotto_core::{Error, Misuse, Record};
 
-/// A row's bytes: all non-zero, different for neighbors.
+/// Bytes of a row: all non-zero, different for adjacent rows.
 fn row(index: u64, width: usize) -> Vec<u8> {
     (0..width as u64).map(|i| (index.wrapping_mul(31).wrapping_add(i) % 255) as u8 + 1).collect()
 }

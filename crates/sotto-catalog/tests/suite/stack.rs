@@ -1,4 +1,4 @@
-//! Stacks: what is taken, what is refused, and that every bit of an envelope counts.
+//! Stacks: which are accepted, which are refused, and that every bit of an envelope counts.
 
 use proptest::prelude::*;
 use rand_chacha::ChaCha20Rng;
@@ -98,7 +98,7 @@ fn signatures_are_of_this_text_by_this_key_for_this_purpose() {
     let mut changed = signed.clone();
     changed.text = changed.text.replace("\"epoch\":3", "\"epoch\":4");
     assert!(matches!(changed.verify(None), Err(CatalogError::BadSignature)));
-    // A stack's signature is no catalog's.
+    // A stack's signature is not valid for a catalog.
     let as_catalog = SignedCatalog::new(signed.text, signed.public_key, signed.signature);
     assert!(matches!(as_catalog.verify(None), Err(CatalogError::BadSignature)));
 }

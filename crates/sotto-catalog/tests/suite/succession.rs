@@ -1,4 +1,4 @@
-//! A key takes another's place: who follows, and who does not.
+//! Successions of signing keys: which clients follow, and which do not.
 
 use crate::catalog::{key, plain as catalog};
 use sotto_catalog::succession::{MAX_CHANGES, resolve_signer};
@@ -35,7 +35,7 @@ fn whoever_knows_an_older_key_follows_and_nobody_else() {
         let refused = signed.verify_from(&known.public());
         assert!(matches!(refused, Err(CatalogError::WrongKey { .. })), "{refused:?}");
     }
-    // A pin that is not followed is as strict as ever.
+    // A pin without successions is as strict as before.
     assert!(matches!(read.verify(Some(&one.public())), Err(CatalogError::WrongKey { .. })));
 }
 
@@ -45,7 +45,7 @@ fn a_change_is_of_one_table_and_of_both_keys() {
     let elsewhere: TableName = "elsewhere".parse().unwrap();
     let of_other = Succession::sign(&elsewhere, (&one, &two), catalog().epoch, (100, 200)).unwrap();
     assert!(resolve_signer(&[of_other], &table(), one.public(), two.public()).unwrap().is_none());
-    // Not signed by the key that it says: each of the two signatures is looked at.
+    // A statement without a valid signature of either key: both signatures are checked.
     let good = serde_json::to_value(change(&one, &two)).unwrap();
     let bad = serde_json::to_value(change(&thief, &two)).unwrap();
     for field in ["from_signature", "to_signature"] {
