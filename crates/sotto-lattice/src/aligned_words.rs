@@ -1,8 +1,9 @@
-//! Words that start on a cache line, in memory that goes from whoever needed it to whoever asks next.
+//! Words that start on a cache line, in memory that is reused by the next caller.
 //!
-//! An allocator gives large blocks 16 bytes past a page, where every load of a full vector register would touch two
-//! cache lines. Eight words more than needed leave room to begin at the next line instead. And it gives large blocks back
-//! to the operating system: clearing and mapping each page again took a quarter of an expansion's time.
+//! An allocator places large blocks 16 bytes past a page boundary, where every load of a full
+//! vector register would touch two cache lines. Eight additional words leave space to begin at the
+//! next line instead. It also returns large blocks to the operating system: clearing and mapping
+//! each page again took a quarter of an expansion's time.
 
 use std::collections::BTreeMap;
 use std::ops::{Deref, DerefMut};
@@ -10,17 +11,19 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 const LINE: usize = 64;
 
-/// Memory that nobody uses now. Only ciphertexts and what is computed from them lie in [`AlignedWords`], and no secret.
+/// Unused memory. Only ciphertexts and what is computed from them are in [`AlignedWords`], and no
+/// secret.
 static IDLE: Mutex<WordPool> = Mutex::new(WordPool::new());
 
-/// Bytes that wait at most: what the selectors and folded columns of a batch of large tables take.
+/// Largest number of unused bytes that are kept: the selectors and folded columns of a batch of
+/// large tables.
 const MAX_IDLE: usize = 64 << 20;
 
-/// Words of the smallest block that is worth keeping, a page.
+/// Words of the smallest block that is worth keeping, which is a page.
 const MIN: usize = 512;
 
 struct WordPool {
-    /// By length, so that what is found fits.
+    /// Unused blocks by length, so that a block that is found fits.
     rooms: BTreeMap<usize, Vec<Vec<u64>>>,
     bytes: usize,
 }
@@ -45,7 +48,7 @@ impl WordPool {
     }
 }
 
-/// No panic leaves it half changed.
+/// Locks the pool. No panic leaves it half changed.
 fn idle() -> MutexGuard<'static, WordPool> {
     IDLE.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -71,7 +74,7 @@ impl AlignedWords {
         }
     }
 
-    /// Words for somebody who sets them all: what is in them is what others left.
+    /// Returns words for a caller that sets them all: they have arbitrary contents.
     pub(crate) fn room(len: usize) -> Self {
         let found = idle().take(len + LINE / 8);
         found.map_or_else(|| AlignedWords::fresh(len), |room| AlignedWords::within(room, len))
@@ -82,7 +85,8 @@ impl AlignedWords {
     }
 
     fn within(room: Vec<u64>, len: usize) -> Self {
-        // The standard library may decline to tell, by answering something huge. Alignment only saves time.
+        // The standard library may decline to align, by returning `usize::MAX`. Alignment only
+        // saves time.
         let start = match room.as_ptr().align_offset(LINE) {
             offset if offset <= LINE / 8 => offset,
             _ => 0,

@@ -14,16 +14,17 @@ use sotto_math::gadget::Gadget;
 use sotto_math::ntt::{Automorphism, substitute};
 use zeroize::Zeroizing;
 
-/// The key of one automorphism.
+/// The switching key of one automorphism.
 #[derive(Debug, Clone)]
 pub struct AutomorphismKey {
     slots: Automorphism,
     key: SwitchKey,
 }
 
-/// A ciphertext and the digits of its mask (hoisting: Halevi and Shoup, CRYPTO 2018).
+/// A ciphertext together with the digits of its mask (hoisting: Halevi and Shoup, CRYPTO 2018).
 ///
-/// The image of a digit is as small as the digit, and the images stand for the image of what the digits stand for.
+/// The image of a digit under an automorphism is as small as the digit, and the images are digits
+/// of the image of the mask.
 #[derive(Debug)]
 pub struct HoistedCiphertext<'a> {
     c: &'a Ciphertext,
@@ -32,7 +33,7 @@ pub struct HoistedCiphertext<'a> {
 }
 
 impl AutomorphismKey {
-    /// Makes the key of `X -> X^k`: one body per digit.
+    /// Makes the key of `X -> X^k`: one body for each digit.
     ///
     /// # Panics
     /// If `k` is even or not below `2n`.
@@ -51,10 +52,11 @@ impl AutomorphismKey {
         SwitchKey::generate(ring, level, gadget, &[source.as_slice()], &[secret], masks, errors)
     }
 
-    /// Puts the key together; `None` if `k` is even or not below `2n`.
+    /// Assembles the key from its bodies and the seed of its masks; `None` if `k` is even or not
+    /// below `2n`.
     ///
     /// # Panics
-    /// If there is not one body of the level's length per digit.
+    /// If there is not one body of the level's length for each digit.
     pub fn assemble(
         ring: &Ring,
         level: ModulusLevel,
@@ -67,21 +69,22 @@ impl AutomorphismKey {
         Some(AutomorphismKey { slots, key: SwitchKey::assemble(ring, level, gadget, 1, bodies, masks) })
     }
 
-    /// `out = tau_k(c)`, under the same secret as `c`.
+    /// Computes `out = tau_k(c)`, under the same secret as `c`.
     ///
     /// # Panics
     /// If `c` or `out` is not of rank 1 and of the key's level.
     pub fn apply(&self, ring: &Ring, c: &Ciphertext, out: &mut Ciphertext, scratch: &mut Scratch) {
         self.key.check(c);
         let level = self.key.level();
-        // The slots of all moduli are in one order, so that the same permutation serves every limb.
+        // The slots of all moduli are in one order, so the same permutation serves every limb.
         self.permute(ring, c.comp(0), scratch.poly(ring, level));
         self.permute(ring, c.comp(1), out.comp_mut(1));
         self.key.split(ring, scratch);
         self.key.put_mask_add_bodies(ring, out, scratch);
     }
 
-    /// Splits the mask of a ciphertext into digits, for several automorphisms of it by keys of this level and gadget.
+    /// Splits the mask of a ciphertext into digits, for several automorphisms by keys of this level
+    /// and gadget.
     ///
     /// # Panics
     /// If `c` is not of rank 1 and of the key's level.
@@ -93,10 +96,11 @@ impl AutomorphismKey {
         HoistedCiphertext { c, by: &self.key, digits }
     }
 
-    /// As [`apply`](Self::apply) to a ciphertext that is split already.
+    /// Applies the automorphism to a hoisted ciphertext, with the result of [`apply`](Self::apply).
     ///
     /// # Panics
-    /// If it was split for keys of another level or gadget, or `out` is not of rank 1 and of the key's level.
+    /// If the ciphertext was hoisted for keys of another level or gadget, or `out` is not of rank 1
+    /// and of the key's level.
     pub fn apply_hoisted(
         &self,
         ring: &Ring,

@@ -1,30 +1,31 @@
-//! BGV and BFV over several primes, on any ring whose plaintexts fall into slots that rotate.
+//! BGV and BFV over several primes, on any ring whose plaintexts consist of slots that rotate.
 //!
-//! Both are one here: messages lie at the top, where BFV has them, and switching and rounding are BFV's; products of ciphertexts
-//! are BGV's, which are exact, need no larger modulus, and fit primes that are 1 modulo the plain modulus ([`rns`],
-//! [`tensor`](mod@tensor)). A plaintext is encoded by slots, or by the coefficients themselves.
+//! Both are one here: messages are in the top bits, as in BFV, and key switching and rounding are
+//! BFV's; products of ciphertexts are BGV's, which are exact, need no larger modulus, and fit
+//! primes that are 1 modulo the plain modulus ([`rns`], [`tensor`](mod@tensor)). A plaintext is
+//! encoded by slots, or by the coefficients themselves.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
-//! | [`ring`] | what a ring has to offer: primes, transforms, slots and their rotation |
+//! | [`ring`] | the trait of rings: primes, transforms, slots and their rotation |
 //! | [`pow2`] | `X^n + 1` with a plain modulus that splits it: two cycles of `n / 2` numbers |
-//! | [`m8191`] | the cyclotomic polynomial of 8191 with messages modulo 2: one cycle of 630 fields of 2^13 |
-//! | [`level`], [`rns`] | which primes are left, and polynomials modulo them; how messages are scaled, and why |
-//! | [`secret`], [`cipher`], [`encrypt`] | keys, ciphertexts, bodies under masks from seeds, decryption |
-//! | [`bfv`] | BFV proper, as others speak it: any plain modulus under any primes |
-//! | [`keyswitch`], [`rotate`], [`lower`](mod@lower) | switching keys, rotations, and one prime less |
-//! | `chain` | rotations one after the other under public masks, all but the bodies worked out beforehand (feature `server`) |
-//! | [`expand`] | one ciphertext of coefficients becomes a ciphertext each |
+//! | [`m8191`] | the cyclotomic polynomial of 8191, messages modulo 2: one cycle of 630 fields of 2^13 |
+//! | [`level`], [`rns`] | levels, polynomials modulo their primes, and the scale of messages |
+//! | [`secret`], [`ciphertext`], [`encrypt`] | keys, ciphertexts, bodies under masks from seeds, decryption |
+//! | [`bfv`] | unmodified BFV, compatible with other implementations: any plain modulus, any primes |
+//! | [`keyswitch`], [`rotate`], [`mod_down`] | switching keys, rotations, and division by a prime |
+//! | `rotation_chain` | successive rotations under public masks, where only bodies are computed online (feature `server`) |
+//! | [`expand`] | expansion of one ciphertext of coefficients to a ciphertext of each |
 //! | [`tensor`](mod@tensor) | products of ciphertexts |
-//! | [`noise`] | the variance each step adds, on average and at most |
-//! | [`rows`] | sums of ciphertexts times rows: the pass over a table |
-//! | `pass`, `cells` | that pass on several threads (feature `server`); one plaintext of such a table |
-//! | [`stored`] | plaintexts in about as many bits as they hold |
+//! | [`noise`] | the variance that each step adds, on average and at most |
+//! | [`table_product`] | sums of ciphertexts times rows: the pass over a table |
+//! | `pass`, `cells` | that pass on several threads (feature `server`); single plaintexts of a table |
+//! | [`coefficients`] | plaintexts stored in about as many bits as they hold |
 //! | [`wire`], [`answer`] | bodies as bytes, and answers of a few bits |
 //! | [`scratch`] | the working memory of key switching |
 //!
-//! Nothing here starts threads: each function works on one ciphertext, and callers spread those over the pool they have; `pass`
-//! uses the current one.
+//! Nothing here starts threads: each function works on one ciphertext, and callers distribute those
+//! over their pool; `pass` uses the current one.
 
 pub mod answer;
 pub mod bfv;

@@ -1,8 +1,9 @@
-//! Answers: the last switch, from one prime to a few bits.
+//! Answers: the last modulus switch, from one prime to a few bits.
 //!
-//! Of a ciphertext at the last level each coefficient is scaled to a power of two and rounded. Messages lie at the top
-//! (their scale is a `t`-th of the modulus), so that any modulus will do that has room for rounding errors, and the
-//! body needs fewer bits than the mask: what is cut off it is not multiplied by the secret (as in Spiral's answers).
+//! Each coefficient of a ciphertext at the last level is scaled to a power of two and rounded.
+//! Messages are in the top bits (their scale is a `t`-th of the modulus), so any modulus works that
+//! has space for rounding errors, and the body needs fewer bits than the mask: its rounding error
+//! is not multiplied by the secret (as in Spiral's answers).
 
 use super::ciphertext::Ciphertext;
 use super::ring::SlotRing;
@@ -12,7 +13,7 @@ use sotto_math::bits::{pack_words, packed_len, unpack_words};
 use sotto_math::modulus_pair::round_to_bits;
 use zeroize::Zeroizing;
 
-/// How many bits of each coefficient an answer has.
+/// The number of bits of each coefficient of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AnswerBits {
     body: u32,
@@ -20,8 +21,9 @@ pub struct AnswerBits {
 }
 
 impl AnswerBits {
-    /// So many bits of the body and the mask; `None` unless there are some of both, no fewer of the mask, and so few that
-    /// the product of a mask and a secret stays below half of the last prime.
+    /// Makes the widths of body and mask; `None` unless both are positive, the mask has no fewer
+    /// bits than the body, and so few that the product of a mask and a secret stays below half of
+    /// the last prime.
     pub fn new<R: SlotRing>(rns: &RnsRing<R>, body: u32, mask: u32) -> Option<Self> {
         let q = rns.ring().plans().first()?.modulus().value();
         let sum = (rns.ring().degree() as u64).checked_mul(1u64.checked_shl(mask)?)?;
@@ -34,18 +36,18 @@ impl AnswerBits {
         self.body
     }
 
-    /// Bits of a mask's coefficients: the logarithm of the last modulus.
+    /// Bits of a mask's coefficients: log2 of the last modulus.
     pub fn mask(&self) -> u32 {
         self.mask
     }
 
-    /// The bytes of an answer.
+    /// Bytes of an answer.
     pub fn bytes<R: SlotRing>(&self, rns: &RnsRing<R>) -> usize {
         [self.body, self.mask].map(|bits| packed_len(bits, rns.ring().degree()).unwrap_or(0)).iter().sum()
     }
 }
 
-/// An answer: the coefficients of a body and a mask, each in its own number of bits.
+/// An answer: the coefficients of a body and of a mask, each with their own number of bits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer {
     body: Vec<u64>,
@@ -70,13 +72,14 @@ impl Answer {
         Answer { body, mask }
     }
 
-    /// Appends the bytes.
+    /// Appends the encoded answer to `out`.
     pub fn put(&self, bits: AnswerBits, out: &mut Vec<u8>) {
         pack_words(&self.body, bits.body, out);
         pack_words(&self.mask, bits.mask, out);
     }
 
-    /// An answer from its bytes; `None` unless there are exactly as many as needed, with zeros where no coefficient is.
+    /// Decodes an answer; `None` unless it has exactly the required bytes, with zeros in the
+    /// padding bits.
     pub fn take<R: SlotRing>(rns: &RnsRing<R>, bits: AnswerBits, bytes: &[u8]) -> Option<Self> {
         let degree = rns.ring().degree();
         let (body, mask) = bytes.split_at_checked(packed_len(bits.body, degree)?)?;
@@ -84,7 +87,7 @@ impl Answer {
         Some(Answer { body: words(body, bits.body)?, mask: words(mask, bits.mask)? })
     }
 
-    /// The plaintext, in time that does not depend on it.
+    /// Decrypts an answer to its plaintext, in time that does not depend on it.
     pub fn decrypt<R: SlotRing>(
         &self,
         rns: &RnsRing<R>,
@@ -102,7 +105,8 @@ impl Answer {
         out
     }
 
-    /// The error of every coefficient, in units of the last place of the mask. For measurements alone.
+    /// The error of every coefficient, in units of the last place of the mask. For measurements
+    /// only.
     pub fn errors<R: SlotRing>(
         &self,
         rns: &RnsRing<R>,
@@ -116,7 +120,8 @@ impl Answer {
         Zeroizing::new(steps.map(|x| (x - x.round()) * modulus / t).collect())
     }
 
-    /// `body + mask s` modulo a power of two, exactly: as integers, modulo a prime that is large enough for them.
+    /// Computes `body + mask s` modulo a power of two, exactly: as integers, modulo a prime that is
+    /// large enough for them.
     fn phase<R: SlotRing>(
         &self,
         rns: &RnsRing<R>,
@@ -128,7 +133,7 @@ impl Answer {
         let mut small = vec![0; words];
         let top = 1i64 << bits.mask >> 1;
         for (out, x) in small.iter_mut().zip(&self.mask) {
-            // Nearest to zero.
+            // Centered around zero.
             *out = ((*x as i64 + top) & (2 * top - 1)) - top;
         }
         let mut product = rns.from_small(level, &small);

@@ -1,4 +1,4 @@
-//! Plaintexts of a table that is stored as values: where they lie, read, and written.
+//! Single plaintexts of a table that is stored as values: their positions, reads and writes.
 
 use super::ring::SlotRing;
 use super::rns::RnsRing;
@@ -6,7 +6,7 @@ use super::table_product::TableProduct;
 use sotto_math::tiles::Strip;
 
 impl TableProduct {
-    /// The values of a plaintext modulo one prime. `at` reads bytes of the table.
+    /// Reads the values of a plaintext modulo one prime. `at` reads bytes of the table.
     fn words<E>(
         &self,
         limb: usize,
@@ -21,10 +21,11 @@ impl TableProduct {
         Ok(words)
     }
 
-    /// The coefficients of a plaintext. `at` reads bytes of the table; of a damaged one it gives other numbers in `0..t`.
+    /// Reads the coefficients of a plaintext. `at` reads bytes of the table; a damaged table gives
+    /// other numbers in `0..t`.
     ///
     /// # Errors
-    /// Those of `at`.
+    /// The errors of `at`.
     pub fn read_cell<R: SlotRing, E>(
         &self,
         rns: &RnsRing<R>,
@@ -32,7 +33,7 @@ impl TableProduct {
         at: impl Fn(u64, &mut [u8]) -> Result<(), E>,
     ) -> Result<Vec<u64>, E> {
         let ring = rns.ring();
-        // One prime tells them, since they are smaller than any.
+        // One prime determines them, since they are smaller than any prime.
         let mut words = self.words(0, cell, at)?;
         let Some(plan) = ring.plans().first() else { return Ok(words) };
         let q = plan.modulus();
@@ -43,11 +44,13 @@ impl TableProduct {
         Ok(words)
     }
 
-    /// Writes a plaintext, given by its coefficients, modulo every prime of the table. `at` and `put` read and write bytes of the
-    /// table. Rows that [share](sotto_math::tiles::TileLayout::sharing) lines are not written at the same time.
+    /// Writes a plaintext, given by its coefficients, modulo every prime of the table. `at` and
+    /// `put` read and write bytes of the table. Rows that
+    /// [share](sotto_math::tiles::TileLayout::sharing) cache lines must not be written at the same
+    /// time.
     ///
     /// # Errors
-    /// Those of `at` and `put`.
+    /// The errors of `at` and `put`.
     ///
     /// # Panics
     /// If there is not one limb of coefficients.
@@ -70,14 +73,14 @@ impl TableProduct {
         Ok(())
     }
 
-    /// Fills a strip modulo every prime of the table with polynomials, each as values limb by limb, and puts each block's part of
-    /// it, which is contiguous.
+    /// Fills a strip modulo every prime of the table with polynomials, each as values limb by limb,
+    /// and writes the strip's range of each block, which is contiguous.
     ///
     /// # Errors
-    /// Those of `put`.
+    /// The errors of `put`.
     ///
     /// # Panics
-    /// If a polynomial is not in the strip, or is not as long as the level says.
+    /// If a polynomial is not in the strip, or is not as long as the level requires.
     pub fn write_strip<E>(
         &self,
         strip: &Strip,

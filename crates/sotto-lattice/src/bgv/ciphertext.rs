@@ -1,51 +1,51 @@
 //! Ciphertexts: two polynomials, or three before a product is relinearized.
 //!
-//! The phase `c0 + c1 s + c2 s^2` is the message over `t`, and the error: see [`rns`](super::rns).
+//! The phase `c0 + c1 s + c2 s^2` is the message over `t` plus the error: see [`rns`](super::rns).
 
 use super::level::Level;
 use super::ring::SlotRing;
 use super::rns::RnsRing;
 use crate::aligned_words::AlignedWords;
 
-/// A ciphertext, as values.
+/// A ciphertext of two or three polynomials, as values.
 #[derive(Debug, Clone)]
 pub struct Ciphertext {
     level: Level,
-    /// Words of one limb, and of one part.
+    /// Words of one limb, and words of one part.
     limb: usize,
     stride: usize,
     words: AlignedWords,
 }
 
 impl Ciphertext {
-    /// The ciphertext of zeroes.
+    /// Makes the ciphertext of zeros.
     pub fn zero<R: SlotRing>(rns: &RnsRing<R>, level: Level, parts: usize) -> Self {
         let stride = rns.words(level);
         Ciphertext { level, limb: rns.ring().words(), stride, words: AlignedWords::zero(parts * stride) }
     }
 
-    /// A ciphertext for somebody who sets every part of it: what is in it is what others left.
+    /// Makes a ciphertext for a caller that sets every part of it: it has arbitrary contents.
     pub fn room<R: SlotRing>(rns: &RnsRing<R>, level: Level, parts: usize) -> Self {
         let stride = rns.words(level);
         Ciphertext { level, limb: rns.ring().words(), stride, words: AlignedWords::room(parts * stride) }
     }
 
-    /// A ciphertext from its parts.
+    /// Makes a ciphertext of its parts.
     ///
     /// # Panics
-    /// If a part is not as long as the level says.
+    /// If a part is not as long as the level requires.
     pub fn new<R: SlotRing>(rns: &RnsRing<R>, level: Level, parts: &[&[u64]]) -> Self {
         let mut out = Ciphertext::room(rns, level, parts.len());
         out.words.chunks_exact_mut(out.stride).zip(parts).for_each(|(out, part)| out.copy_from_slice(part));
         out
     }
 
-    /// The level.
+    /// The level of the ciphertext.
     pub fn level(&self) -> Level {
         self.level
     }
 
-    /// How many parts it has.
+    /// Number of parts.
     pub fn parts(&self) -> usize {
         self.words.len() / self.stride
     }
@@ -55,7 +55,7 @@ impl Ciphertext {
         &self.words[i * self.stride..][..self.stride]
     }
 
-    /// The same, to write to.
+    /// Mutable access to [`part`](Self::part).
     pub fn part_mut(&mut self, i: usize) -> &mut [u64] {
         &mut self.words[i * self.stride..][..self.stride]
     }
@@ -65,13 +65,13 @@ impl Ciphertext {
         &self.part(part)[limb * self.limb..][..self.limb]
     }
 
-    /// The same, to write to.
+    /// Mutable access to [`limb`](Self::limb).
     pub fn limb_mut(&mut self, part: usize, limb: usize) -> &mut [u64] {
         let words = self.limb;
         &mut self.part_mut(part)[limb * words..][..words]
     }
 
-    /// One limb of every part, to write to.
+    /// Mutable access to one limb of every part.
     pub(super) fn limbs_mut(&mut self, limb: usize) -> impl Iterator<Item = &mut [u64]> {
         let words = self.limb;
         self.words.chunks_exact_mut(self.stride).map(move |part| &mut part[limb * words..][..words])

@@ -1,20 +1,21 @@
-//! Plaintexts as they are, in about as many bits as they hold: coefficients, which become values when they are needed.
+//! Plaintexts as coefficients, in about as many bits as they hold, which become values when they
+//! are needed.
 //!
 //! ```text
 //! plaintext   for each 16 bits of a coefficient: its words, 16 bits little-endian each
 //!             for each bit after those: one bit a coefficient, the first the lowest bit of the first byte
 //! ```
 //!
-//! A coefficient is a number in `0..t`. In the ring of 8191 that is one bit each, and modulo 65537 a word each and a bit that is
-//! nearly always zero: no bits are shifted through all words, so that reading takes a small part of what a transform does. The
-//! words that fill a limb up are stored too.
+//! A coefficient is a number in `0..t`. In the ring of 8191 that is one bit, and modulo 65537 a
+//! word and a bit that is nearly always zero: no bits are shifted across words, so that reading
+//! takes a small fraction of the time of a transform. The words that pad a limb are stored too.
 
 use super::ring::SlotRing;
 
-/// How the plaintexts of a ring are stored.
+/// The format in which the plaintexts of a ring are stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CoefficientFormat {
-    /// Coefficients, with those that fill a limb up.
+    /// Number of coefficients, including those that pad a limb.
     count: usize,
     plain: u64,
 }
@@ -22,16 +23,16 @@ pub struct CoefficientFormat {
 /// Bits of a word.
 const WORD_BITS: u32 = 16;
 
-/// Coefficients whose bits of one plane are a word of 64 bits.
+/// Coefficients whose bits of one plane fill a word of 64 bits.
 const TOGETHER: usize = 64;
 
 impl CoefficientFormat {
-    /// For a ring.
+    /// The format for the plaintexts of a ring.
     pub fn new<R: SlotRing>(ring: &R) -> Self {
         Self::of(ring.words(), ring.plain())
     }
 
-    /// For so many coefficients, a multiple of 64, in `0..plain`.
+    /// The format for `count` coefficients, a multiple of 64, in `0..plain`.
     pub const fn of(count: usize, plain: u64) -> Self {
         CoefficientFormat { count, plain }
     }
@@ -45,7 +46,7 @@ impl CoefficientFormat {
         self.count / 8 * self.bits() as usize
     }
 
-    /// Planes of words, and planes of bits with the place of each: both of one plaintext.
+    /// Splits a plaintext into planes of words, and planes of bits with the position of each.
     fn planes(self, bytes: &[u8]) -> (impl Iterator<Item = &[u8]>, impl Iterator<Item = (u32, &[u8])>) {
         let words = (self.bits() / WORD_BITS) as usize * self.count * 2;
         let (words, bits) = bytes.split_at(words);
@@ -69,10 +70,10 @@ impl CoefficientFormat {
         }
     }
 
-    /// The coefficients of a plaintext. Of a damaged one they are other numbers, but in `0..t` too.
+    /// Decodes the coefficients of a plaintext. A damaged one gives other numbers, in `0..t` too.
     ///
     /// # Panics
-    /// If it is not [`bytes`](Self::bytes) long, or there is not one limb of room.
+    /// If `bytes` is not [`bytes`](Self::bytes) long, or `coefficients` is not one limb.
     pub fn take(self, bytes: &[u8], coefficients: &mut [u64]) {
         assert!(
             bytes.len() == self.bytes() && coefficients.len() == self.count,
@@ -93,7 +94,7 @@ impl CoefficientFormat {
         for (bit, plane) in bits {
             for (x, set) in coefficients.chunks_exact_mut(TOGETHER).zip(plane.as_chunks::<8>().0) {
                 let set = u64::from_le_bytes(*set);
-                // Of the plane that all but one number modulo 65537 are without.
+                // All numbers modulo 65537 but one have a zero bit in this plane.
                 if set != 0 {
                     for (i, x) in x.iter_mut().enumerate() {
                         *x = (*x | (set >> i & 1) << bit).min(self.plain - 1);
@@ -103,8 +104,8 @@ impl CoefficientFormat {
         }
     }
 
-    /// The coefficients modulo a prime, each taken nearest to zero: what [`RnsRing::from_plain`](super::RnsRing::from_plain)
-    /// transforms.
+    /// Decodes the coefficients modulo a prime, each centered around zero, as the input of the
+    /// transform in [`RnsRing::from_plain`](super::RnsRing::from_plain).
     ///
     /// # Panics
     /// As [`take`](Self::take).
@@ -113,14 +114,14 @@ impl CoefficientFormat {
         out.iter_mut().for_each(|x| *x = self.residue(prime, *x));
     }
 
-    /// The same of coefficients that were taken already.
+    /// Reduces decoded coefficients modulo a prime, each centered around zero.
     pub fn residues_of(self, coefficients: &[u64], prime: u64, out: &mut [u64]) {
         out.iter_mut().zip(coefficients).for_each(|(out, x)| *out = self.residue(prime, *x));
     }
 
     #[inline]
     fn residue(self, prime: u64, x: u64) -> u64 {
-        // All ones for what is above a half, which nothing is modulo 2.
+        // All ones for values above a half; there are none modulo 2.
         x.wrapping_add(
             prime.wrapping_sub(self.plain) & ((self.plain / 2).wrapping_sub(x) as i64 >> 63) as u64,
         )

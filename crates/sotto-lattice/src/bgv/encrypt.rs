@@ -9,12 +9,13 @@ use crate::encrypt::ErrorSource;
 use sotto_math::divide::divide;
 use zeroize::Zeroizing;
 
-/// The half `c0 = m - c1 s + e` of a ciphertext with the mask `c1`, all as values; `m` is a message over `t`, or a key's.
+/// Computes the body `c0 = m - c1 s + e` of a ciphertext with the mask `c1`, all as values; `m` is
+/// a message over `t`, or a key's.
 ///
 /// A mask must be fresh for each call: two bodies under one mask differ by their messages.
 ///
 /// # Panics
-/// If the mask or the message is not as long as the level says.
+/// If the mask or the message is not as long as the level requires.
 pub(super) fn body<R: SlotRing>(
     rns: &RnsRing<R>,
     level: Level,
@@ -35,10 +36,10 @@ pub(super) fn body<R: SlotRing>(
     out.to_vec()
 }
 
-/// Encrypts a plaintext with coefficients in `0..t` under a fresh mask: the half that is not the mask.
+/// Encrypts a plaintext with coefficients in `0..t` under a fresh mask, and returns the body.
 ///
 /// # Panics
-/// If the mask is not as long as the level says, or there is not one limb of coefficients.
+/// If the mask is not as long as the level requires, or there is not one limb of coefficients.
 pub fn encrypt<R: SlotRing>(
     rns: &RnsRing<R>,
     level: Level,
@@ -52,7 +53,8 @@ pub fn encrypt<R: SlotRing>(
     body(rns, level, secret, mask, &message, errors)
 }
 
-/// The same of the plaintext over `2^halvings`, which as many doublings give back whole: those of [`expand`](super::expand).
+/// Encrypts a plaintext over `2^halvings`, which that many doublings restore: those of
+/// [`expand`](super::expand).
 ///
 /// # Panics
 /// As [`encrypt`].
@@ -70,12 +72,14 @@ pub fn encrypt_divided<R: SlotRing>(
     body(rns, level, secret, mask, &message, errors)
 }
 
-/// The plaintext of a ciphertext, of any level and with two or three parts, in time that does not depend on it.
+/// Decrypts a ciphertext of any level and with two or three parts, in time that does not depend on
+/// its plaintext.
 pub fn decrypt<R: SlotRing>(rns: &RnsRing<R>, secret: &SecretKey, c: &Ciphertext) -> Zeroizing<Vec<u64>> {
     let (words, t) = (rns.ring().words(), rns.ring().plain());
     let digits = digits(rns, secret, c);
-    // Every prime is 1 modulo t, so that a number is the sum of its digits. Each is below 2^49 in absolute value, and
-    // the level has few: what is added, a multiple of t, makes their sum positive and below 2^61.
+    // Every prime is 1 modulo t, so a number is congruent to the sum of its digits. Each is below
+    // 2^49 in absolute value, and the level has few: the added multiple of t makes their sum
+    // positive and below 2^61.
     let positive = (1u64 << 60) / t * t;
     let mut out = Zeroizing::new(vec![positive; words]);
     for (limb, plan) in digits.chunks_exact(words).zip(rns.plans(c.level())) {
@@ -86,8 +90,9 @@ pub fn decrypt<R: SlotRing>(rns: &RnsRing<R>, secret: &SecretKey, c: &Ciphertext
     out
 }
 
-/// The phase times `t`, which is small, in mixed radix: `x = d0 + q0 (d1 + q1 (d2 + ...))` with each digit centered around
-/// zero, limb by limb (Garner's algorithm, with division as it is between moduli).
+/// The phase times `t`, which is small, in mixed radix: `x = d0 + q0 (d1 + q1 (d2 + ...))` with
+/// each digit centered around zero, limb by limb (Garner's algorithm, with the division between
+/// moduli).
 fn digits<R: SlotRing>(rns: &RnsRing<R>, secret: &SecretKey, c: &Ciphertext) -> Zeroizing<Vec<u64>> {
     let (level, words) = (c.level(), rns.ring().words());
     let s = secret.values(rns, level);
@@ -112,9 +117,9 @@ fn digits<R: SlotRing>(rns: &RnsRing<R>, secret: &SecretKey, c: &Ciphertext) -> 
     x
 }
 
-/// The error of every coefficient, in units of the last place: what a ciphertext has besides its message.
+/// The error of every coefficient, in units of the last place.
 ///
-/// For measurements alone. Whoever learns it learns the key.
+/// For measurements only. Anyone who learns the errors learns the key.
 pub fn errors<R: SlotRing>(rns: &RnsRing<R>, secret: &SecretKey, c: &Ciphertext) -> Zeroizing<Vec<f64>> {
     let (words, t) = (rns.ring().words(), rns.ring().plain());
     let message = decrypt(rns, secret, c);
@@ -126,7 +131,7 @@ pub fn errors<R: SlotRing>(rns: &RnsRing<R>, secret: &SecretKey, c: &Ciphertext)
         out.iter_mut().zip(limb).for_each(|(x, d)| *x = *x * q.value() as f64 + q.centered(*d) as f64);
     }
     out.truncate(rns.ring().degree());
-    // Rounding to 53 bits is far finer than the errors that are asked for.
+    // Rounding to 53 bits is far finer than the errors.
     let centered = |m: u64| m as f64 - if m > t / 2 { t as f64 } else { 0.0 };
     out.iter_mut().zip(message.iter()).for_each(|(x, m)| *x = (*x - centered(*m)) / t as f64);
     out

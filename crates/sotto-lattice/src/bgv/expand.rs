@@ -1,12 +1,14 @@
-//! Expansion: one ciphertext of a polynomial becomes many, each of one of its coefficients.
+//! Expansion of one ciphertext of a polynomial to ciphertexts of its coefficients.
 //!
-//! Round `j` splits a ciphertext whose message has only powers of `X^(2^j)`. Under `X -> X^(n / 2^j + 1)` its even powers (of
-//! `X^(2^j)`) stay and its odd ones change sign: with `t` the image of `c`, `c + t` has twice the even ones, and
-//! `X^(-2^j) (c - t)` twice the odd ones, moved to even places (Angel, Chen, Laine and Setty, S&P 2018, section 3.3), with one
-//! key switch for both as in [`crate::expand`]. So `rounds` of them multiply by `2^rounds`, which whoever encrypts
-//! [divides by](super::encrypt::encrypt_divided).
+//! Round `j` splits a ciphertext whose message has only powers of `X^(2^j)`. Under `X -> X^(n / 2^j
+//! + 1)` its even powers (of `X^(2^j)`) stay and its odd ones change sign: with `t` the image of
+//! `c`, `c + t` has twice the even ones, and `X^(-2^j) (c - t)` twice the odd ones, moved to even
+//! positions (Angel, Chen, Laine and Setty, S&P 2018, section 3.3), with one key switch for both as
+//! in [`crate::expand`]. So `rounds` rounds multiply by `2^rounds`, which the encryption [divides
+//! by](super::encrypt::encrypt_divided).
 //!
-//! Rounds follow each other, and the splits of a round are independent: callers spread them over the pool they have.
+//! Rounds are sequential, and the splits of a round are independent: callers distribute them over
+//! their pool.
 
 use super::ciphertext::Ciphertext;
 use super::pow2::Pow2;
@@ -17,7 +19,7 @@ use super::scratch::Scratch;
 use super::secret::SecretKey;
 use crate::encrypt::{ErrorSource, MaskSource};
 
-/// Rounds that so many values take.
+/// Number of rounds that expand a ciphertext to `values` values.
 pub fn rounds(values: usize) -> u32 {
     values.next_power_of_two().trailing_zeros()
 }
@@ -27,7 +29,7 @@ fn element(n: usize, round: u32) -> usize {
     (n >> round) + 1
 }
 
-/// Makes the key of a round: one body a prime, modulo all primes.
+/// Makes the key of a round: one body for each prime, modulo all primes.
 pub fn generate(
     rns: &RnsRing<Pow2>,
     round: u32,
@@ -37,12 +39,13 @@ pub fn generate(
 ) -> Vec<Vec<u64>> {
     let order = 2 * rns.ring().degree();
     let k = element(rns.ring().degree(), round);
-    // The inverse of an odd number modulo a power of two, by Newton's iteration: each step doubles the bits that are right.
+    // The inverse of an odd number modulo a power of two, by Newton's iteration: each step doubles
+    // the correct bits.
     let inverse = (0..6).fold(k, |x, _| x.wrapping_mul(2usize.wrapping_sub(k.wrapping_mul(x)))) % order;
     RotationKey::generate_for(rns, &rns.ring().power(inverse), secret, masks, errors)
 }
 
-/// One round, with its key.
+/// One round of an expansion, with its key.
 #[derive(Debug, Clone)]
 pub struct ExpansionRound {
     key: RotationKey<Pow2>,
@@ -51,7 +54,7 @@ pub struct ExpansionRound {
 }
 
 impl ExpansionRound {
-    /// Puts a round together; `None` if there is not one body a prime.
+    /// Assembles a round; `None` if there is not one body for each prime.
     ///
     /// # Panics
     /// If a body is not a polynomial modulo all primes.
@@ -66,10 +69,10 @@ impl ExpansionRound {
         Some(ExpansionRound { key: RotationKey::assemble(rns, turn, bodies, masks)?, monomial })
     }
 
-    /// The even half replaces `c`, and the odd one is what is returned.
+    /// Splits `c`: the even half replaces it, and the odd half is returned.
     ///
     /// # Panics
-    /// If `c` has not two parts.
+    /// If `c` does not have two parts.
     pub fn split(&self, rns: &RnsRing<Pow2>, c: &mut Ciphertext, scratch: &mut Scratch) -> Ciphertext {
         let level = c.level();
         let mut image = Ciphertext::zero(rns, level, 2);
@@ -90,10 +93,10 @@ impl ExpansionRound {
         odd
     }
 
-    /// The even half alone replaces `c`.
+    /// Replaces `c` by its even half only.
     ///
     /// # Panics
-    /// If `c` has not two parts.
+    /// If `c` does not have two parts.
     pub fn fold(&self, rns: &RnsRing<Pow2>, c: &mut Ciphertext, scratch: &mut Scratch) {
         let mut image = Ciphertext::zero(rns, c.level(), 2);
         self.key.apply(rns, c, &mut image, scratch);

@@ -18,7 +18,7 @@ use std::sync::LazyLock;
 
 pub(super) const SEED: PublicSeed = PublicSeed([6; 32]);
 
-/// Each of the functions, which are generic, as a test on every kind of ring.
+/// Runs each of the given generic functions as a test on every kind of ring.
 macro_rules! on_every_ring {
     ($($test:ident),* $(,)?) => {
         mod pow2 {
@@ -47,7 +47,7 @@ pub(super) fn pow2() -> RnsRing<Pow2> {
     RnsRing::new(Pow2::new(256, Modulus::new(65537).unwrap(), &primes).unwrap()).unwrap()
 }
 
-/// The only one there is, with as many primes.
+/// The ring of 8191, with three primes and a special one.
 pub(super) fn m8191() -> RnsRing<M8191> {
     static RING: LazyLock<RnsRing<M8191>> =
         LazyLock::new(|| RnsRing::new(M8191::standard(4).unwrap()).unwrap());
@@ -67,7 +67,7 @@ pub(super) fn secret<R: SlotRing>(rns: &RnsRing<R>) -> SecretKey {
     SecretKey::sample(rns, &mut rng(1))
 }
 
-/// Plaintexts: without pattern, and the extremes that coefficients have.
+/// Plaintexts: irregular ones, and those with extreme coefficients.
 pub(super) fn plaintexts<R: SlotRing>(rns: &RnsRing<R>) -> Vec<Vec<u64>> {
     let t = rns.ring().plain();
     let mix = |i: u64| {
@@ -107,7 +107,7 @@ pub(super) fn encrypted<R: SlotRing>(
     Ciphertext::new(rns, level, &[&body, &mask])
 }
 
-/// The slots that a ciphertext holds.
+/// The slots of a decrypted ciphertext.
 pub(super) fn opened<R: SlotRing>(rns: &RnsRing<R>, secret: &SecretKey, c: &Ciphertext) -> Vec<u64> {
     slots(rns, &decrypt(rns, secret, c))
 }
@@ -128,7 +128,7 @@ pub(super) fn rotation_key<R: SlotRing>(rns: &RnsRing<R>, by: usize, secret: &Se
     RotationKey::assemble(rns, rns.ring().turn(by), &bodies, masks).unwrap()
 }
 
-/// A number that tells bytes apart from others (FNV-1a).
+/// A checksum of bytes (FNV-1a).
 pub(super) fn checksum(bytes: &[u8]) -> u64 {
     bytes
         .iter()

@@ -1,13 +1,14 @@
-//! Key switching: from what only one key opens to what the target secret opens.
+//! Key switching: replaces a ciphertext under a source key by one under the target secret.
 //!
-//! A polynomial `x` modulo the primes of a level is the sum over `j` of its residue modulo prime `j` times `e_j`, the
-//! number that is 1 modulo that prime and 0 modulo the others: so its digits are its residues, nearest to zero (Bajard,
-//! Eynard, Hasan and Zucca, SAC 2016). A key has one row a prime, an encryption of `P e_j` times the source modulo all
-//! primes and the special prime `P`. Digits times rows make `P x` times the source, and errors `P` times smaller than that
-//! when divided by `P` (Gentry, Halevi and Smart, CRYPTO 2012, appendix D).
+//! A polynomial `x` modulo the primes of a level is the sum over `j` of its residue modulo prime
+//! `j` times `e_j`, the number that is 1 modulo that prime and 0 modulo the others: so its digits
+//! are its residues, centered around zero (Bajard, Eynard, Hasan and Zucca, SAC 2016). A key has
+//! one row for each prime, an encryption of `P e_j` times the source modulo all primes and the
+//! special prime `P`. Digits times rows make `P x` times the source, with errors that become `P`
+//! times smaller in the division by `P` (Gentry, Halevi and Smart, CRYPTO 2012, appendix D).
 //!
-//! `e_j` is the same at every level, where it is needed: a key serves all of them, with the limbs and rows of the
-//! primes that are left.
+//! Wherever it is needed, `e_j` is the same at every level: so one key serves all levels, with the
+//! limbs and rows of the remaining primes.
 
 use super::ciphertext::Ciphertext;
 use super::encrypt::body;
@@ -21,14 +22,14 @@ use crate::encrypt::{ErrorSource, MaskSource};
 use crate::scratch::sum_of_products;
 use zeroize::Zeroizing;
 
-/// A switching key, as the server holds it.
+/// A switching key as the server holds it.
 #[derive(Debug, Clone)]
 pub struct SwitchKey {
     rows: Vec<Ciphertext>,
 }
 
 impl SwitchKey {
-    /// Makes a key: the bodies of its rows, as values. The masks follow from the seed.
+    /// Makes the bodies of a key's rows, as values. The masks are derived from the seed.
     pub(super) fn generate<R: SlotRing>(
         rns: &RnsRing<R>,
         source: &[u64],
@@ -42,7 +43,7 @@ impl SwitchKey {
             .collect()
     }
 
-    /// The body of one row under a mask.
+    /// Makes the body of one row of a key under a mask.
     pub(super) fn generate_row<R: SlotRing>(
         rns: &RnsRing<R>,
         prime: usize,
@@ -59,7 +60,8 @@ impl SwitchKey {
         body(rns, level, target, mask, &message, errors)
     }
 
-    /// Makes the key of relinearization: from the square of a secret to the secret. One body a prime, modulo all primes.
+    /// Makes the relinearization key, from the square of a secret to the secret: one body for each
+    /// prime, modulo all primes.
     pub fn generate_square<R: SlotRing>(
         rns: &RnsRing<R>,
         secret: &SecretKey,
@@ -69,7 +71,8 @@ impl SwitchKey {
         Self::generate(rns, &secret.square(rns, rns.top()), secret, masks, errors)
     }
 
-    /// Puts a key together from its bodies and the seed of its masks; `None` if there is not one body a prime.
+    /// Assembles a key from its bodies and the seed of its masks; `None` if there is not one body
+    /// for each prime.
     ///
     /// # Panics
     /// If a body is not a polynomial modulo all primes.
@@ -89,12 +92,13 @@ impl SwitchKey {
         Some(SwitchKey { rows: (0..).zip(bodies).map(row).collect() })
     }
 
-    /// Into the scratch memory, puts both parts of an encryption of `x` times the source; the digits of `x` are there
-    /// already.
+    /// Writes both parts of an encryption of `x` times the source to the scratch memory, which
+    /// already holds the digits of `x`.
     pub(super) fn sum<R: SlotRing>(&self, rns: &RnsRing<R>, level: Level, x: &[u64], scratch: &mut Scratch) {
         let words = rns.ring().words();
         let Scratch { digits, parts, limbs } = scratch;
-        // Limb by limb, so that what both parts read, the digits modulo one prime, is still in a cache.
+        // Limb by limb, so that the digits modulo one prime, which both parts read, are still in a
+        // cache.
         for (limb, (prime, plan)) in rns.primes(level.raised()).zip(rns.plans(level.raised())).enumerate() {
             for (part, out) in parts.iter_mut().enumerate() {
                 let rows = self.rows.iter().map(|row| row.limb(part, prime));
@@ -108,10 +112,11 @@ impl SwitchKey {
         }
     }
 
-    /// `out = (c0, c1) + KS(c2)`: a ciphertext of three parts becomes one of two, where this key's source is the square.
+    /// Computes `out = (c0, c1) + KS(c2)`, from a ciphertext of three parts to one of two, where
+    /// this key's source is the square of the secret.
     ///
     /// # Panics
-    /// If `c` has not three parts, or `out` has not two of the same level.
+    /// If `c` does not have three parts, or `out` two of the same level.
     pub fn relinearize<R: SlotRing>(
         &self,
         rns: &RnsRing<R>,

@@ -1,6 +1,6 @@
-//! Levels: which primes a polynomial is taken modulo.
+//! Levels: the primes that a polynomial is taken modulo.
 
-/// The first few primes of a ring, for keys with the special one after them.
+/// A level: the first few primes of a ring, followed by the special one for keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Level {
     primes: usize,
@@ -8,12 +8,12 @@ pub struct Level {
 }
 
 impl Level {
-    /// Made by [`RnsRing`](super::RnsRing) alone, so that its primes are there.
+    /// Makes a level. Only [`RnsRing`](super::RnsRing) does, so that its primes exist.
     pub(super) fn new(primes: usize) -> Self {
         Level { primes, special: false }
     }
 
-    /// How many primes are left, the special one not counted.
+    /// Number of primes left, without the special one.
     pub fn primes(self) -> usize {
         self.primes
     }
@@ -23,12 +23,12 @@ impl Level {
         (self.primes > 1).then_some(Level { primes: self.primes - 1, special: self.special })
     }
 
-    /// The same primes and the special one: where keys live.
+    /// The level with the same primes and the special one, which is that of keys.
     pub(super) fn raised(self) -> Level {
         Level { special: true, ..self }
     }
 
-    /// How many limbs a polynomial has.
+    /// Number of limbs of a polynomial.
     pub fn limbs(self) -> usize {
         self.primes + usize::from(self.special)
     }

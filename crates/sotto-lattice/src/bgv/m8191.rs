@@ -1,11 +1,13 @@
-//! `Z[X]/Phi(X)` for the cyclotomic polynomial of 8191 and messages modulo 2: one cycle of 630 slots of 13 bits.
+//! `Z[X]/Phi(X)` for the cyclotomic polynomial of 8191 and messages modulo 2: one cycle of 630
+//! slots of 13 bits.
 //!
-//! This is the ring of Dong and Chen's BGV-PIR. Its slots are elements of the field of 2^13 elements, and `X -> X^(17^13)`
-//! is exactly their rotation by one (Gentry, Halevi and Smart, EUROCRYPT 2012): 8191 is prime, and 13, the order of 2 modulo
-//! it, has no common divisor with 630. Values stand in [Rader's order](sotto_math::rader), in which that is a rotation of
-//! values by 13.
+//! This is the ring of Dong and Chen's BGV-PIR. Its slots are elements of the field of 2^13
+//! elements, and `X -> X^(17^13)` is exactly their rotation by one (Gentry, Halevi and Smart,
+//! EUROCRYPT 2012): 8191 is prime, and 13, the order of 2 modulo it, has no common divisor with
+//! 630. Values are in [Rader's order](sotto_math::rader), in which that is a rotation of values by
+//! 13.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
 //! | `field` | the field of 2^13 elements |
 //! | `slots` | plaintexts and their slots |
@@ -21,7 +23,7 @@ use sotto_math::ntt::NttPlan;
 use sotto_math::rader::{self, DEGREE, RaderPlan, WORDS};
 use std::sync::Arc;
 
-/// One ring. Clones share it.
+/// The ring of 8191. Clones share its tables.
 #[derive(Debug, Clone)]
 pub struct M8191 {
     inner: Arc<Inner>,
@@ -29,7 +31,7 @@ pub struct M8191 {
 
 #[derive(Debug)]
 struct Inner {
-    /// For products and sums: they are not this ring's transforms.
+    /// Plans for products and sums: they are not this ring's transforms.
     plans: Vec<NttPlan>,
     transforms: Vec<RaderPlan>,
     slots: Slots,
@@ -38,16 +40,17 @@ struct Inner {
 /// An automorphism of the ring that rotates slots.
 #[derive(Debug, Clone, Copy)]
 pub struct Rotation {
-    /// By so many values.
+    /// Number of values to rotate by.
     by: usize,
 }
 
 impl M8191 {
-    /// Primes below 2^50 that are 1 modulo `2^15 * 4095 * 8191`, from the top: as many as certified security has room for.
+    /// Primes below 2^50 that are 1 modulo `2^15 * 4095 * 8191`, from the top: as many as the
+    /// certified security allows.
     pub const PRIMES: [u64; 4] = [1115595642470401, 1110100097433601, 1107901879418881, 1104604552396801];
 
-    /// The ring with ciphertexts modulo all primes but the last, and keys modulo that too. `None` unless they are distinct
-    /// primes that are 1 modulo `2^14 * 4095 * 8191`, and two at least.
+    /// Makes the ring with ciphertexts modulo all primes but the last, and keys modulo all. `None`
+    /// unless they are at least two distinct primes that are 1 modulo `2^14 * 4095 * 8191`.
     pub fn new(primes: &[Modulus]) -> Option<Self> {
         let distinct = primes.iter().enumerate().all(|(i, q)| !primes[..i].contains(q));
         let first = *primes.first()?;
@@ -59,7 +62,8 @@ impl M8191 {
         Some(M8191 { inner: Arc::new(Inner { plans, transforms, slots: Slots::new(first)? }) })
     }
 
-    /// The ring with this many primes, the special one counted: 2, 3 or 4.
+    /// Makes the ring with `primes` of the [`PRIMES`](Self::PRIMES), including the special one: 2,
+    /// 3 or 4.
     pub fn standard(primes: usize) -> Option<Self> {
         let moduli: Option<Vec<Modulus>> =
             Self::PRIMES.get(..primes)?.iter().map(|q| Modulus::new(*q)).collect();

@@ -1,9 +1,10 @@
-//! Division by a prime, rounded: how a ciphertext loses a level, and how key switching leaves the special prime behind.
+//! Division by a prime with rounding, by which a ciphertext loses a level and key switching removes
+//! the special prime.
 //!
-//! Each coefficient `x` becomes `(x - r) / q`, `r` being its residue modulo `q`, nearest to zero. Rounding errors of both
-//! parts add the variance `(1 + h) / 12` to the phase, `h` being the squared norm of the secret, and everything that was
-//! in it is divided by `q`. The message, which is scaled by the product of the primes, keeps its place: see
-//! [`rns`](super::rns).
+//! Each coefficient `x` becomes `(x - r) / q`, where `r` is its residue modulo `q`, centered around
+//! zero. Rounding errors of both parts add the variance `(1 + h) / 12` to the phase, where `h` is
+//! the squared norm of the secret, and everything else in the phase is divided by `q`. The message,
+//! which is scaled by the product of the primes, keeps its position: see [`rns`](super::rns).
 
 use super::ciphertext::Ciphertext;
 use super::level::Level;
@@ -12,7 +13,7 @@ use super::rns::RnsRing;
 use super::scratch::{Limbs, Scratch};
 use sotto_math::modulus_pair::ResidueLift;
 
-/// `out = c / q`, for the last prime `q` of the level of `c`.
+/// Computes `out = c / q`, for the last prime `q` of the level of `c`.
 ///
 /// # Panics
 /// If `out` is not one level below, or has another number of parts.
@@ -31,7 +32,8 @@ pub fn lower<R: SlotRing>(rns: &RnsRing<R>, c: &Ciphertext, out: &mut Ciphertext
     }
 }
 
-/// `x = (x - r) / q`, for a polynomial of a level and its residues modulo the prime of index `from`, all as values.
+/// Computes `x = (x - r) / q`, for a polynomial of a level and its residues modulo the prime of
+/// index `from`, all as values.
 pub(super) fn leave<R: SlotRing>(
     rns: &RnsRing<R>,
     level: Level,

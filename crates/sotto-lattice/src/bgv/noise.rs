@@ -1,23 +1,27 @@
-//! The variance each step adds, one function per step, as averages or as bounds.
+//! The variance that each step adds, one function for each step, as averages or as bounds.
 //!
-//! A figure is the variance of a coefficient of the error `e` where the phase is `m / t + e`, in units of the last place, in
-//! the representation in which products and rotations spread nothing ([`SlotRing::spread`]). Letters: `n` the degree,
-//! `h` the squared norm of the secret, `mu` the mean square of a coefficient of `m / t`, which is multiplied along.
+//! A figure is the variance of a coefficient of the error `e` where the phase is `m / t + e`, in
+//! units of the last place, in the representation in which products and rotations do not spread
+//! noise ([`SlotRing::spread`]). Letters: `n` the degree, `h` the squared norm of the secret, `mu`
+//! the mean square of a coefficient of `m / t`, which is multiplied along.
 //!
-//! **Averages** are what is measured. **Bounds** are variance proxies ([`noise`](crate::noise)). A product of two
-//! polynomials is linear in either, so that for a fixed one the proxy of a coefficient is the other's times the squared
-//! norm of the fixed one, and that norm exceeds `n V` by more than the factor [`slack`] with the probability that the
-//! slack is made for (Hsu, Kakade and Zhang, 2012). The squared norm of a secret is the number of its coefficients that
-//! are not zero, of which two in three are: Hoeffding's inequality bounds it. Messages are taken at their largest
-//! coefficients. As everywhere in this crate, digits of uniform masks count as uniform and independent, and so
-//! do errors that rotations of one ciphertext have in common.
+//! **Averages** are comparable with measurements. **Bounds** are variance proxies
+//! ([`noise`](crate::noise)). A product of two polynomials is linear in either, so for a fixed one
+//! the proxy of a coefficient is the other's times the squared norm of the fixed one, and that norm
+//! exceeds `n V` by more than the factor [`slack`] with the probability that the slack is made for
+//! (Hsu, Kakade and Zhang, 2012). The squared norm of a secret is the number of its nonzero
+//! coefficients, of which two in three are: Hoeffding's inequality bounds it. Messages are assumed
+//! to have their largest coefficients. As everywhere in this crate, digits of uniform masks count
+//! as uniform and independent, and so do errors that rotations of one ciphertext have in common.
 //!
-//! **Rows** are plaintexts of uniform coefficients. A table is whatever its publisher says, so a scheme makes that true by a
-//! public mask on its rows, as `sotto-cube` does; a sum of products with rows is then linear in independent numbers.
+//! **Rows** are plaintexts of uniform coefficients. A table is whatever its publisher says, so a
+//! scheme makes this true by whitening its rows, as `sotto-cube` does; a sum of products with rows
+//! is then linear in independent numbers.
 //!
-//! **Chosen rows** are those that somebody made who knew the mask. Nothing is independent in them: a bound on a coefficient is
-//! the sum of bounds on all its parts, messages included, which are public but for the record asked for. It is not a variance,
-//! and comes off the margin.
+//! **Chosen rows** are made by somebody who knows the whitening stream. Nothing is independent in
+//! them: a bound on a coefficient is the sum of bounds on all its parts, including messages, which
+//! are public except for the requested record. It is not a variance, and is subtracted from the
+//! margin.
 
 use super::answer::AnswerBits;
 use super::level::Level;
@@ -25,13 +29,13 @@ use super::ring::SlotRing;
 use super::rns::RnsRing;
 use crate::noise::{alignment, failure_log2, uniform};
 
-/// What noise depends on, for averages or for bounds.
+/// The values that noise depends on, for averages or for bounds.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Noise {
     n: f64,
     t: f64,
     spread: f64,
-    /// Each prime, the special one last.
+    /// The primes as numbers, the special one last.
     primes: Vec<f64>,
     error: f64,
     h: f64,
@@ -41,15 +45,16 @@ pub struct Noise {
     x: f64,
 }
 
-/// By how much the squared norm of `n` independent coefficients may exceed its mean, but for a probability of
-/// 2^`failure_log2`: `1 + 2 sqrt(x / n) + 2 x / n` with `x = -ln` of that probability.
+/// The factor by which the squared norm of `n` independent coefficients may exceed its mean, except
+/// with probability 2^`failure_log2`: `1 + 2 sqrt(x / n) + 2 x / n` with `x = -ln` of that
+/// probability.
 pub fn slack(n: usize, failure_log2: f64) -> f64 {
     let x = -failure_log2 * std::f64::consts::LN_2 / n as f64;
     1.0 + 2.0 * x.sqrt() + 2.0 * x
 }
 
 impl Noise {
-    /// Averages, for errors of standard deviation `sigma`.
+    /// Makes a model of averages, for errors of standard deviation `sigma`.
     pub fn average<R: SlotRing>(rns: &RnsRing<R>, sigma: f64) -> Self {
         let (n, t) = (rns.ring().degree() as f64, rns.ring().plain() as f64);
         let primes = rns.plans(rns.full()).map(|plan| plan.modulus().value() as f64).collect();
@@ -67,7 +72,8 @@ impl Noise {
         }
     }
 
-    /// Bounds, each of which fails with a probability of at most 2^`failure_log2` for each polynomial whose norm it takes.
+    /// Makes a model of bounds, each of which fails with a probability of at most 2^`failure_log2`
+    /// for each polynomial whose norm it uses.
     pub fn bound<R: SlotRing>(rns: &RnsRing<R>, sigma: f64, failure_log2: f64) -> Self {
         let degree = rns.ring().degree();
         let n = degree as f64;
@@ -78,29 +84,33 @@ impl Noise {
         Noise { h, mu: 0.25, slack: slack(degree, failure_log2), x, ..Self::average(rns, sigma) }
     }
 
-    /// A fresh ciphertext.
+    /// Variance of a fresh ciphertext.
     pub fn fresh(&self) -> f64 {
         self.error
     }
 
-    /// What one key switch adds: a digit a prime times as many key errors, over the special prime, and two roundings.
+    /// Variance that one key switch adds: a digit for each prime times as many key errors, over the
+    /// special prime, and two roundings.
     pub fn key_switch(&self, level: Level) -> f64 {
         let special = self.primes.last().copied().unwrap_or(1.0);
         let digits = self.primes.iter().take(level.primes()).map(|q| uniform(q / special)).sum::<f64>();
         self.n * digits * self.error * self.slack + self.rounding()
     }
 
-    /// So many rotations one after the other.
+    /// Variance after `times` successive rotations.
     pub fn rotated(&self, before: f64, times: u32, level: Level) -> f64 {
         before + f64::from(times) * self.key_switch(level)
     }
 
-    /// A leaf after so many rounds of expansion: a mean over its coefficients, for norms.
+    /// Variance of a leaf after `rounds` rounds of expansion: a mean over its coefficients, for
+    /// norms.
     ///
-    /// A round sums an error and its image, and adds a key switch. The sum doubles the variance on average: of the coefficients
-    /// that the automorphism keeps in place half are doubled, which is four times the variance, and half are cancelled; the
-    /// others are sums of two. So few coefficients have most of what came early, and a norm is further from its mean than
-    /// that of independent equal ones: by Hsu, Kakade and Zhang (2012) with the largest variance, 4^rounds times the first.
+    /// A round sums an error and its image, and adds a key switch. The sum doubles the variance on
+    /// average: of the coefficients that the automorphism keeps in place half are doubled, which is
+    /// four times the variance, and half cancel; the others are sums of two. So a few coefficients
+    /// have most of the early noise, and a norm is further from its mean than that of independent
+    /// equal ones: by Hsu, Kakade and Zhang (2012) with the largest variance, 4^rounds times the
+    /// first.
     pub fn expanded(&self, before: f64, rounds: u32, level: Level) -> f64 {
         let switch = self.key_switch(level);
         let (mut mean, mut largest) = (before, before);
@@ -111,35 +121,36 @@ impl Noise {
         mean * (1.0 + 2.0 * weight.sqrt() + 2.0 * weight) / self.slack
     }
 
-    /// Division by the last prime of a level.
+    /// Variance after division by the last prime of a level.
     pub fn lowered(&self, before: f64, level: Level) -> f64 {
         let q = self.primes.get(level.primes() - 1).copied().unwrap_or(1.0);
         before / (q * q) + self.rounding()
     }
 
-    /// The sum of so many ciphertexts, each times a row.
+    /// Variance of the sum of `count` ciphertexts, each times a row.
     pub fn rows(&self, before: f64, count: f64) -> f64 {
         count * self.n * row(self.t) * (before + self.mu) * self.slack
     }
 
-    /// The sum of so many products of ciphertexts, before relinearization.
+    /// Variance of the sum of `count` products of ciphertexts, before relinearization.
     pub fn tensor(&self, a: f64, b: f64, count: f64) -> f64 {
         count * self.n * self.t * self.t * (a + self.mu) * (b + self.mu) * self.slack
     }
 
-    /// A bound on a coefficient of the sum of so many ciphertexts, each times a chosen row; past it with a probability of at most
-    /// 2^`failure_log2` for each polynomial.
+    /// Bounds a coefficient of the sum of `count` ciphertexts, each times a chosen row; exceeded
+    /// with a probability of at most 2^`failure_log2` for each polynomial.
     pub fn chosen_rows(&self, before: f64, count: f64, failure_log2: f64) -> f64 {
         count * self.t / 2.0 * self.worst(before, failure_log2)
     }
 
-    /// A bound on a coefficient of what errors of at most `bound` in a coefficient add to so many products of ciphertexts.
+    /// Bounds what errors of at most `bound` in a coefficient add to a coefficient of `count`
+    /// products of ciphertexts.
     pub fn chosen_tensor(&self, a: f64, bound: f64, count: f64, failure_log2: f64) -> f64 {
         count * self.t * bound * self.worst(a, failure_log2)
     }
 
-    /// A bound on the coefficients of a ciphertext, message and error, times a polynomial of coefficients of at most 1 that may
-    /// be chosen to line up with it.
+    /// Bounds the coefficients of a ciphertext, message and error, times a polynomial of
+    /// coefficients of at most 1 that may be chosen to line up with it.
     fn worst(&self, variance: f64, failure_log2: f64) -> f64 {
         // The representation may have one coefficient more than the degree.
         let n = self.n + 1.0;
@@ -147,45 +158,48 @@ impl Noise {
         n * self.mu.sqrt() + (2.0 * x * n * variance * alignment(x)).sqrt()
     }
 
-    /// A bound on a coefficient after division by the last prime of a level. Rounding is in [`Noise::lowered`].
+    /// Bounds a coefficient after division by the last prime of a level. Rounding is in
+    /// [`Noise::lowered`].
     pub fn chosen_lowered(&self, bound: f64, level: Level) -> f64 {
         bound / self.primes.get(level.primes() - 1).copied().unwrap_or(1.0)
     }
 
-    /// An answer, in units of the last place of its mask.
+    /// Variance of an answer, in units of the last place of its mask.
     pub fn answer(&self, before: f64, bits: AnswerBits) -> f64 {
         let scale = f64::from(bits.mask()).exp2() / self.primes.first().copied().unwrap_or(1.0);
         let body = uniform(f64::from(bits.mask() - bits.body()).exp2());
         before * scale * scale + uniform(1.0) * self.h + body
     }
 
-    /// log2 of the probability that any coefficient of a ciphertext is not decrypted right, of which chosen rows made up to
-    /// `chosen`.
+    /// log2 of the probability that any coefficient of a ciphertext decrypts wrongly, where chosen
+    /// rows add up to `chosen` to it.
     pub fn failure_log2(&self, variance: f64, chosen: f64, level: Level) -> f64 {
         let q: f64 = self.primes.iter().take(level.primes()).product();
         self.beyond(q, variance, chosen)
     }
 
-    /// log2 of the probability that any coefficient of an answer is not decrypted right, of which chosen rows made up to `chosen`
-    /// units of the modulus it was rounded from.
+    /// log2 of the probability that any coefficient of an answer decrypts wrongly, where chosen
+    /// rows add up to `chosen` units of the modulus it was rounded from.
     pub fn answer_failure_log2(&self, variance: f64, chosen: f64, bits: AnswerBits) -> f64 {
         let modulus = f64::from(bits.mask()).exp2();
         self.beyond(modulus, variance, chosen * modulus / self.primes.first().copied().unwrap_or(1.0))
     }
 
-    /// An error of half a step or more, the message, of at most half a unit, taken off.
+    /// log2 of the probability of an error of half a step or more, less the message of at most half
+    /// a unit.
     fn beyond(&self, modulus: f64, variance: f64, chosen: f64) -> f64 {
         let margin = modulus / self.t / 2.0 - 0.5 - chosen * self.spread;
         failure_log2(margin, variance * self.spread, self.n)
     }
 
-    /// Both parts off by a uniform number in [-1/2, 1/2), one of them times s.
+    /// Variance of rounding: both parts are off by a uniform number in [-1/2, 1/2), one of them
+    /// times s.
     fn rounding(&self) -> f64 {
         uniform(1.0) * (1.0 + self.h)
     }
 }
 
-/// The variance of the coefficients of a row, uniform among `t` numbers in sequence.
+/// Variance of the coefficients of a row, uniform among `t` consecutive numbers.
 fn row(t: f64) -> f64 {
     (t * t - 1.0) / 12.0
 }
@@ -198,8 +212,9 @@ mod tests {
 
     const SIGMA: f64 = 3.2;
 
-    /// Leaves only, as a tree of selectors has them that is one level deep: `each` on either side, made by rotations of
-    /// one ciphertext with one key, and an answer of a few bits. log2 of the probability that it is wrong.
+    /// log2 of the probability that an answer is wrong, for leaves only, as in a tree of selectors
+    /// of one level: `each` on either side, made by rotations of one ciphertext with one key, and
+    /// an answer of a few bits.
     fn leaves_failure<R: SlotRing>(rns: &RnsRing<R>, model: &Noise, each: u32, bits: AnswerBits) -> f64 {
         let level = rns.level(2).unwrap();
         let leaf = model.rotated(model.fresh(), 2 * each - 1, level);
@@ -209,7 +224,8 @@ mod tests {
         model.failure_log2(product, 0.0, level).max(model.answer_failure_log2(answer, 0.0, bits))
     }
 
-    /// Two primes and a special one, 150 bits, and no prime dropped before the end: enough up to 2^35 bits of rows.
+    /// Two primes and a special one, 150 bits, with no prime dropped before the end, are enough up
+    /// to 2^35 bits of rows.
     #[test]
     fn two_primes_are_enough_for_leaves() {
         let rns = RnsRing::new(Pow2::standard(3).unwrap()).unwrap();
@@ -223,7 +239,7 @@ mod tests {
         }
         // 2^14 on a side are 2^45 bits of rows.
         assert!(leaves_failure(&rns, &model, 1 << 14, bits) > -40.0);
-        // Widths at which that many leaves still do, and do not.
+        // Widths that are enough for that many leaves, and widths that are not.
         for (body, mask, enough) in [(19, 25, true), (18, 25, false), (24, 24, false)] {
             let failure = leaves_failure(&rns, &model, 96, AnswerBits::new(&rns, body, mask).unwrap());
             assert_eq!(failure < -40.0, enough, "{body}, {mask}: {failure}");

@@ -4,20 +4,22 @@ use super::table_product::TableProduct;
 use rayon::prelude::*;
 use sotto_math::tiles::Selectors;
 
-/// [`pass_in`] fresh memory.
+/// Makes the pass over a table, like [`pass_in`], in fresh memory.
 ///
 /// # Panics
-/// As that.
+/// As [`pass_in`].
 pub fn pass(table: &TableProduct, bytes: &[u8], queries: &[&[Selectors]]) -> Vec<Vec<Vec<u64>>> {
     pass_in(table, bytes, queries, &mut Vec::new)
 }
 
-/// The sums of each query, limb by limb, in buffers that `room` gives, whatever is in them.
+/// Makes the pass over a table, and returns the sums of each query, limb by limb, in buffers from
+/// `room`, whose contents do not matter.
 ///
-/// `bytes` has the table's values modulo each prime one after the other, and each query the selectors of every limb.
+/// `bytes` has the table's values modulo each prime, concatenated, and each query the selectors of
+/// every limb.
 ///
 /// # Panics
-/// If `bytes` is not the table, or a query has not the selectors of each limb.
+/// If `bytes` is not the table, or a query does not have the selectors of each limb.
 pub fn pass_in(
     table: &TableProduct,
     bytes: &[u8],
@@ -35,7 +37,7 @@ pub fn pass_in(
             sums
         };
         let mut sums: Vec<Vec<u64>> = queries.iter().map(|_| one()).collect();
-        // One stretch of blocks to a thread: more streams at once than that slow the memory down.
+        // One range of blocks per thread: more streams at once would slow the memory down.
         let stretch = layout.blocks().div_ceil(rayon::current_num_threads()).max(1);
         let stretches = layout.blocks().div_ceil(stretch);
         let mut parts: Vec<Vec<&mut [u64]>> = (0..stretches).map(|_| Vec::new()).collect();

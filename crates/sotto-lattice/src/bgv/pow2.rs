@@ -1,14 +1,17 @@
-//! `Z[X]/(X^n + 1)` for a power of two, with a plain prime that splits it: two cycles of `n / 2` slots.
+//! `Z[X]/(X^n + 1)` for a power of two, with a plain prime that splits it: two cycles of `n / 2`
+//! slots.
 //!
-//! With `t = 1 mod 2n` a plaintext has a value modulo `t` at each of the `n` primitive roots of order `2n`. The odd
-//! numbers modulo `2n`, which number the roots, are the powers of 5 and their negatives: slot `i` of the first cycle is the
-//! value at `psi^(5^i)`, slot `i` of the second the value at `psi^(-5^i)` (Smart and Vercauteren, 2011; Gentry, Halevi and
-//! Smart, EUROCRYPT 2012). Under `X -> X^(5^k)` slot `i` takes what slot `i + k` had, in both.
+//! With `t = 1 mod 2n` a plaintext has a value modulo `t` at each of the `n` primitive roots of
+//! order `2n`. The odd numbers modulo `2n`, which number the roots, are the powers of 5 and their
+//! negatives: slot `i` of the first cycle is the value at `psi^(5^i)`, slot `i` of the second the
+//! value at `psi^(-5^i)` (Smart and Vercauteren, 2011; Gentry, Halevi and Smart, EUROCRYPT 2012).
+//! Under `X -> X^(5^k)` slot `i` receives the value of slot `i + k`, in both cycles.
 //!
-//! The transform modulo `t` is the one modulo any prime, so slots are that transform in another order.
+//! The transform modulo `t` is the one modulo any prime, so slots are that transform in another
+//! order.
 //!
-//! A ring whose plain modulus splits nothing has [no slots](Pow2::of_coefficients): its plaintexts are their coefficients, and
-//! any modulus will do.
+//! A ring whose plain modulus splits nothing has [no slots](Pow2::of_coefficients): its plaintexts
+//! are their coefficients, and any modulus will do.
 
 use super::ring::SlotRing;
 use sotto_math::modulus::Modulus;
@@ -17,10 +20,10 @@ use sotto_math::ntt::{Automorphism, NttPlan, substitute};
 use std::sync::Arc;
 use zeroize::Zeroizing;
 
-/// The number whose powers rotate.
+/// The number whose powers are the exponents of rotations.
 const GENERATOR: usize = 5;
 
-/// One ring. Clones share it.
+/// A power-of-two cyclotomic ring with its plain modulus and primes. Clones share its tables.
 #[derive(Debug, Clone)]
 pub struct Pow2 {
     inner: Arc<Inner>,
@@ -31,7 +34,8 @@ struct Inner {
     n: usize,
     t: u64,
     plans: Vec<NttPlan>,
-    /// The transform modulo `t`, and for each slot, cycle after cycle, its place there; none in a ring without slots.
+    /// The transform modulo `t`, and the index in it of each slot, cycle after cycle; `None` in a
+    /// ring without slots.
     slots: Option<(NttPlan, Vec<usize>)>,
     identity: Rotation,
 }
@@ -41,13 +45,13 @@ struct Inner {
 pub struct Rotation(Arc<Automorphism>);
 
 impl Pow2 {
-    /// Primes below 2^50 that are 1 modulo `65537 * 2^15`, from the top: as many as certified security has room for at
-    /// degree 8192.
+    /// Primes below 2^50 that are 1 modulo `65537 * 2^15`, from the top: as many as the certified
+    /// security allows at degree 8192.
     pub const PRIMES: [u64; 4] = [1125889168998401, 1125874136383489, 1125818300956673, 1125809710891009];
 
-    /// The ring of degree `n` with plain modulus `t`, ciphertexts modulo the first of `primes` and keys modulo the last one
-    /// too. `None` unless `n` is a power of two in 64..=16384, all are distinct primes that are 1 modulo `2n`, and there
-    /// are at least two besides `t`.
+    /// Makes the ring of degree `n` with plain modulus `t`, ciphertexts modulo all of `primes` but
+    /// the last, and keys modulo all. `None` unless `n` is a power of two in 64..=16384, all are
+    /// distinct primes that are 1 modulo `2n`, and there are at least two besides `t`.
     pub fn new(n: usize, t: Modulus, primes: &[Modulus]) -> Option<Self> {
         if primes.contains(&t) || t.factors().is_some() {
             return None;
@@ -57,7 +61,7 @@ impl Pow2 {
         Self::with(n, t.value(), primes, Some((plain, places)))
     }
 
-    /// The same without slots: plaintexts are coefficients modulo any `t` from 2 on.
+    /// Makes a ring without slots, whose plaintexts are coefficients modulo any `t` from 2 on.
     pub fn of_coefficients(n: usize, t: u64, primes: &[Modulus]) -> Option<Self> {
         if t < 2 { None } else { Self::with(n, t, primes, None) }
     }
@@ -73,7 +77,8 @@ impl Pow2 {
         Some(Pow2 { inner: Arc::new(Inner { n, t, plans, slots, identity }) })
     }
 
-    /// The ring of degree 8192 with slots modulo 65537 and this many primes, the special one counted: 2, 3 or 4.
+    /// Makes the ring of degree 8192 with slots modulo 65537 and `primes` primes, including the
+    /// special one: 2, 3 or 4.
     pub fn standard(primes: usize) -> Option<Self> {
         let moduli: Option<Vec<Modulus>> =
             Self::PRIMES.get(..primes)?.iter().map(|q| Modulus::new(*q)).collect();
@@ -87,8 +92,8 @@ impl Pow2 {
 
     /// The automorphism `X -> X^k`, for an odd `k` below `2n`.
     pub fn power(&self, k: usize) -> Rotation {
-        // There is an automorphism for every odd number below 2n, and no other is asked for. Values modulo all primes are in
-        // one order, so that the first prime's serves each.
+        // There is an automorphism for every odd number below 2n, and no other is requested. Values
+        // modulo all primes are in one order, so the first prime's automorphism serves each.
         let found = self.inner.plans.first().and_then(|plan| plan.automorphism(k));
         found.map_or_else(|| self.inner.identity.clone(), |a| Rotation(Arc::new(a)))
     }

@@ -1,12 +1,15 @@
-//! A ring modulo several primes: polynomials limb by limb, and the way from one prime to another.
+//! A ring modulo several primes: polynomials limb by limb, and the conversion from one prime to
+//! another.
 //!
-//! **The scale of messages.** A ciphertext of BGV has the phase `m + t e`. Here every ciphertext is that one divided by
-//! `t`: its phase is `m / t + e` modulo the product of the primes, and errors are small as they stand. With every prime 1
-//! modulo `t` that is `e - m (Q - 1) / t`, so that what BFV does with its ciphertexts, rounding above all, is right for
-//! these, at every level and without a correction factor (Alperin-Sheriff and Peikert, CRYPTO 2013, section 2.2, on the
-//! equivalence of both encodings). Written without the division it is BGV's own rounding, which divides by a prime and
-//! keeps the message: `t u / q` taken off `c / q` for `u` the residue of `c / t`. So keys, switching and rotation know
-//! nothing of `t`; encryption, decryption and products of ciphertexts do.
+//! **The scale of messages.** A ciphertext of BGV has the phase `m + t e`. Here every ciphertext is
+//! that one divided by `t`: its phase is `m / t + e` modulo the product of the primes, and errors
+//! are small as they are. With every prime 1 modulo `t` this is `e - m (Q - 1) / t`, so BFV's
+//! operations on its ciphertexts, rounding above all, are correct for these, at every level and
+//! without a correction factor (Alperin-Sheriff and Peikert, CRYPTO 2013, section 2.2, on the
+//! equivalence of both encodings). Written without the division it is BGV's own rounding, which
+//! divides by a prime and keeps the message: `t u / q` subtracted from `c / q` for `u` the residue
+//! of `c / t`. So keys, switching and rotation do not depend on `t`; encryption, decryption and
+//! products of ciphertexts do.
 
 use super::level::Level;
 use super::ring::SlotRing;
@@ -20,7 +23,7 @@ use sotto_prg::PublicSeed;
 use std::sync::Arc;
 use zeroize::Zeroizing;
 
-/// A ring and the arithmetic between its primes. Clones share them.
+/// A ring and the arithmetic between its primes. Clones share their tables.
 #[derive(Clone)]
 pub struct RnsRing<R: SlotRing> {
     inner: Arc<Inner<R>>,
@@ -30,23 +33,25 @@ struct Inner<R> {
     ring: R,
     /// `pairs[to][from]`: residues modulo one prime as residues modulo another, and division by the former.
     pairs: Vec<Vec<Option<ModulusPair>>>,
-    /// The plain modulus in every word, one limb a prime.
+    /// The plain modulus in every word, one limb for each prime.
     plain: Vec<AlignedWords>,
 }
 
 impl<R: SlotRing> RnsRing<R> {
-    /// The arithmetic of a ring; `None` unless its primes are distinct, all but the special one are 1 modulo the plain
-    /// modulus, they have plans of one length, no less than the degree, and there are two of them at least.
+    /// Makes the arithmetic of a ring; `None` unless its primes are distinct, all but the special
+    /// one are 1 modulo the plain modulus, they have plans of one length, at least the degree, and
+    /// there are at least two of them.
     pub fn new(ring: R) -> Option<Self> {
         let t = ring.plain();
-        // No message is ever modulo the special prime: what a switch divides by it is a key's.
+        // No message is ever modulo the special prime: key switching divides by it only what a key
+        // multiplied.
         let carries = |plan: &NttPlan| t > 1 && plan.modulus().value() % t == 1;
         let main = ring.plans().split_last().is_some_and(|(_, main)| main.iter().all(carries));
         if main { Self::of_any_primes(ring) } else { None }
     }
 
-    /// The same for primes that need not be 1 modulo the plain modulus: those of [BFV proper](super::bfv), whose encryption,
-    /// decryption and products are other ones.
+    /// Makes the arithmetic for primes that need not be 1 modulo the plain modulus: those of
+    /// [unmodified BFV](super::bfv), whose encryption, decryption and products differ.
     pub fn of_any_primes(ring: R) -> Option<Self> {
         let plans = ring.plans();
         let (words, t) = (ring.words(), ring.plain());
@@ -68,10 +73,11 @@ impl<R: SlotRing> RnsRing<R> {
         Some(RnsRing { inner: Arc::new(Inner { ring, pairs, plain }) })
     }
 
-    /// How hard this ring is, with keys modulo all primes, the special one too, for errors of standard deviation `sigma`.
+    /// Estimates the security of the ring with keys modulo all primes, including the special one,
+    /// for errors of standard deviation `sigma`.
     ///
     /// # Errors
-    /// Those of [`gate`]: [`ParamsError::Insecure`] below the required bits.
+    /// The errors of [`gate`]: [`ParamsError::Insecure`] below the required bits.
     pub fn security(&self, sigma: f64) -> Result<Security, ParamsError> {
         gate(self.ring().degree(), self.log2_q(self.full()), &SecretDistribution::Ternary, sigma)
     }
@@ -86,12 +92,12 @@ impl<R: SlotRing> RnsRing<R> {
         Level::new(self.ring().primes())
     }
 
-    /// The level of keys: all primes, the special one too.
+    /// The level of keys: all primes, including the special one.
     pub fn full(&self) -> Level {
         self.top().raised()
     }
 
-    /// The level of so many primes, if there are as many.
+    /// The level of the first `primes` primes, if the ring has as many.
     pub fn level(&self, primes: usize) -> Option<Level> {
         (1..=self.ring().primes()).contains(&primes).then(|| Level::new(primes))
     }
@@ -112,49 +118,49 @@ impl<R: SlotRing> RnsRing<R> {
         self.primes(level).map(|prime| &self.ring().plans()[prime])
     }
 
-    /// How many words a polynomial has.
+    /// Number of words of a polynomial.
     pub fn words(&self, level: Level) -> usize {
         level.limbs() * self.ring().words()
     }
 
-    /// The logarithm of the product of the primes.
+    /// log2 of the product of the primes.
     pub fn log2_q(&self, level: Level) -> f64 {
         self.plans(level).map(|plan| (plan.modulus().value() as f64).log2()).sum()
     }
 
-    /// Between two primes. There is none between a prime and itself.
+    /// The arithmetic between two primes; `None` between a prime and itself.
     pub(super) fn pair(&self, to: usize, from: usize) -> Option<&ModulusPair> {
         self.inner.pairs[to][from].as_ref()
     }
 
-    /// Turns coefficients into values, in place.
+    /// Transforms coefficients to values, in place.
     pub fn forward(&self, level: Level, x: &mut [u64]) {
         let limbs = x.chunks_exact_mut(self.ring().words());
         self.primes(level).zip(limbs).for_each(|(prime, x)| self.ring().forward(prime, x));
     }
 
-    /// Turns values into coefficients, in place.
+    /// Transforms values to coefficients, in place.
     pub fn inverse(&self, level: Level, x: &mut [u64]) {
         let limbs = x.chunks_exact_mut(self.ring().words());
         self.primes(level).zip(limbs).for_each(|(prime, x)| self.ring().inverse(prime, x));
     }
 
-    /// `x += y`.
+    /// Computes `x += y`.
     pub fn add(&self, level: Level, x: &mut [u64], y: &[u64]) {
         self.each(level, x, y, |plan, x, y| plan.add(x, y));
     }
 
-    /// `x -= y`.
+    /// Computes `x -= y`.
     pub fn sub(&self, level: Level, x: &mut [u64], y: &[u64]) {
         self.each(level, x, y, |plan, x, y| plan.sub(x, y));
     }
 
-    /// `x *= y`, of values.
+    /// Computes `x *= y`, of values.
     pub fn mul(&self, level: Level, x: &mut [u64], y: &[u64]) {
         self.each(level, x, y, |plan, x, y| plan.mul(x, y));
     }
 
-    /// `x *= t`.
+    /// Computes `x *= t`.
     pub fn mul_plain_modulus(&self, level: Level, x: &mut [u64]) {
         let words = self.ring().words();
         for (prime, x) in self.primes(level).zip(x.chunks_exact_mut(words)) {
@@ -162,7 +168,7 @@ impl<R: SlotRing> RnsRing<R> {
         }
     }
 
-    /// `x /= t`: a message becomes what ciphertexts hold of it.
+    /// Computes `x /= t`, from a message to its form in ciphertexts.
     pub fn div_plain_modulus(&self, level: Level, x: &mut [u64]) {
         for (plan, x) in self.plans(level).zip(x.chunks_exact_mut(self.ring().words())) {
             let q = plan.modulus();
@@ -171,7 +177,7 @@ impl<R: SlotRing> RnsRing<R> {
         }
     }
 
-    /// `x /= 2^halvings`, exactly: modulo odd primes.
+    /// Computes `x /= 2^halvings` exactly, modulo odd primes.
     pub(super) fn halve(&self, level: Level, x: &mut [u64], halvings: u32) {
         for (plan, x) in self.plans(level).zip(x.chunks_exact_mut(self.ring().words())) {
             let q = plan.modulus();
@@ -180,14 +186,14 @@ impl<R: SlotRing> RnsRing<R> {
         }
     }
 
-    /// `x *= P` in the limb of one prime, for the special prime `P`.
+    /// Computes `x *= P` in the limb of one prime, for the special prime `P`.
     pub(super) fn mul_special(&self, prime: usize, x: &mut [u64]) {
         let q = self.ring().plans()[prime].modulus();
         let special = q.reduce(self.ring().plans()[self.special()].modulus().value());
         x.iter_mut().for_each(|x| *x = q.mul(*x, special));
     }
 
-    /// Values of small signed coefficients, in time that does not depend on them.
+    /// Transforms small signed coefficients to values, in time that does not depend on them.
     ///
     /// Small means smaller than each prime in absolute value.
     ///
@@ -198,14 +204,15 @@ impl<R: SlotRing> RnsRing<R> {
         let mut out = Zeroizing::new(Vec::with_capacity(self.words(level)));
         for plan in self.plans(level) {
             let q = plan.modulus().value();
-            // Adds q to what is negative: the sign, spread over the word, is a mask.
+            // Adds q to negative numbers: the sign, spread over the word, is a mask.
             out.extend(coefficients.iter().map(|x| (*x as u64).wrapping_add(q & (x >> 63) as u64)));
         }
         self.forward(level, &mut out);
         out
     }
 
-    /// Values of a plaintext with coefficients in `0..t`, each taken nearest to zero; in time that does not depend on them.
+    /// Transforms a plaintext with coefficients in `0..t`, each centered around zero, to values, in
+    /// time that does not depend on them.
     ///
     /// # Panics
     /// If there is not one limb of coefficients.
@@ -216,9 +223,10 @@ impl<R: SlotRing> RnsRing<R> {
         self.from_small(level, &small)
     }
 
-    /// A uniform polynomial that both ends derive from a public seed, as values.
+    /// Derives a uniform polynomial from a public seed, as values, which both ends can do.
     ///
-    /// Each limb takes words of the stream as [`mask`](crate::encrypt::mask) does, as many as the degree says.
+    /// Each limb takes words of the stream as [`mask`](crate::encrypt::mask) does, as many as the
+    /// degree.
     pub fn mask(&self, level: Level, seed: &PublicSeed, label: &'static str, index: u64) -> Vec<u64> {
         let mut stream = StreamWords::new(seed.stream(label, index));
         let mut out = Vec::with_capacity(self.words(level));
@@ -255,7 +263,8 @@ mod tests {
         Pow2::new(n, prime(&65537), &primes.iter().map(prime).collect::<Vec<_>>()).unwrap()
     }
 
-    /// 200 bits are certified at this degree and 250 are too many; without the special prime those would be 200 too.
+    /// 200 bits are certified at this degree and 250 are too many; without the special prime those
+    /// would be 200 too.
     #[test]
     fn security_counts_the_special_prime() {
         let four = RnsRing::new(Pow2::standard(4).unwrap()).unwrap();

@@ -1,8 +1,9 @@
-//! Rotation of all slots at once, one key for each number of places.
+//! Rotation of all slots at once, with one key for each number of positions.
 //!
-//! A ciphertext under `s` under a rotation is one under the rotated `s`, and needs a key switch back. Here the switch comes
-//! first, from `s` to the secret that rotation makes `s` of, and the rotation last: so the digits are those of the
-//! ciphertext as it came, and several rotations of one ciphertext share them (hoisting: Halevi and Shoup, CRYPTO 2018).
+//! The rotation of a ciphertext under `s` is a ciphertext under the rotated `s`, and needs a key
+//! switch back. Here the switch comes first, from `s` to the secret that the rotation maps to `s`,
+//! and the rotation last: so the digits are those of the original ciphertext, and several rotations
+//! of one ciphertext share them (hoisting: Halevi and Shoup, CRYPTO 2018).
 
 use super::ciphertext::Ciphertext;
 use super::keyswitch::SwitchKey;
@@ -12,7 +13,7 @@ use super::scratch::Scratch;
 use super::secret::SecretKey;
 use crate::encrypt::{ErrorSource, MaskSource};
 
-/// The key of one rotation.
+/// The switching key of one rotation.
 #[derive(Debug, Clone)]
 pub struct RotationKey<R: SlotRing> {
     turn: R::Rotation,
@@ -20,7 +21,8 @@ pub struct RotationKey<R: SlotRing> {
 }
 
 impl<R: SlotRing> RotationKey<R> {
-    /// Makes the key of the rotation by so many places to the left: one body a prime, modulo all primes.
+    /// Makes the key of the rotation by `by` positions to the left: one body for each prime, modulo
+    /// all primes.
     pub fn generate(
         rns: &RnsRing<R>,
         by: usize,
@@ -32,7 +34,7 @@ impl<R: SlotRing> RotationKey<R> {
         Self::generate_for(rns, &rns.ring().turn(slots - by % slots), secret, masks, errors)
     }
 
-    /// The same for any turn, given the one that undoes it.
+    /// Makes the key of any rotation, given its inverse.
     pub fn generate_for(
         rns: &RnsRing<R>,
         inverse: &R::Rotation,
@@ -44,7 +46,8 @@ impl<R: SlotRing> RotationKey<R> {
         SwitchKey::generate(rns, secret.values(rns, rns.top()), &before, masks, errors)
     }
 
-    /// Puts the key together; `None` if there is not one body a prime.
+    /// Assembles the key from its bodies and the seed of its masks; `None` if there is not one body
+    /// for each prime.
     ///
     /// # Panics
     /// If a body is not a polynomial modulo all primes.
@@ -57,19 +60,20 @@ impl<R: SlotRing> RotationKey<R> {
         Some(RotationKey { turn, key: SwitchKey::assemble(rns, bodies, masks)? })
     }
 
-    /// `out` = the ciphertext with its slots rotated.
+    /// Writes the ciphertext with rotated slots to `out`.
     ///
     /// # Panics
-    /// If `c` has not two parts, or `out` has not two of the same level.
+    /// If `c` does not have two parts, or `out` two of the same level.
     pub fn apply(&self, rns: &RnsRing<R>, c: &Ciphertext, out: &mut Ciphertext, scratch: &mut Scratch) {
         scratch.split(rns, c.level(), c.part(1));
         self.apply_digits(rns, c, out, scratch);
     }
 
-    /// Several rotations of one ciphertext, which is split into digits once: `out[i]` by key `i`.
+    /// Computes several rotations of one ciphertext, which is split into digits once: `out[i]` by
+    /// key `i`.
     ///
     /// # Panics
-    /// As [`apply`](Self::apply), or if there is not one `out` a key.
+    /// As [`apply`](Self::apply), or if there is not one `out` for each key.
     pub fn apply_all(
         keys: &[&Self],
         rns: &RnsRing<R>,

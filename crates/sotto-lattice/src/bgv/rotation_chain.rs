@@ -1,10 +1,13 @@
-//! Rotations by one place, one after the other, of ciphertexts that every client makes under one public mask.
+//! Successive rotations by one position, of ciphertexts that every client makes under one public
+//! mask.
 //!
-//! Ciphertext `i` is ciphertext `i - 1` rotated by one place, with one key for all. Its mask, and the digits that it is
-//! switched by, follow from the mask of ciphertext 0 and from those of the key's rows. Both are public, so whoever serves
-//! works them out once for all clients: composable preprocessing (Li, Micciancio, Raykova and Schultz-Wu, CRYPTO 2024). What
-//! is left of each switch is digits times the bodies of a key. That is a pass over a table of tiles, with a row for each
-//! digit and a column for each rotation, and no rotation waits for the one before; then bodies are added up and turned.
+//! Ciphertext `i` is ciphertext `i - 1` rotated by one position, with one key for all. Its mask,
+//! and the digits of its key switch, are derived from the mask of ciphertext 0 and from those of
+//! the key's rows. Both are public, so a server computes them once for all clients: composable
+//! preprocessing (Li, Micciancio, Raykova and Schultz-Wu, CRYPTO 2024). The rest of each switch is
+//! digits times the bodies of a key. That is a pass over a table of tiles, with a row for each
+//! digit and a column for each rotation, and no rotation waits for the one before; then bodies are
+//! added up and rotated.
 
 use super::ciphertext::Ciphertext;
 use super::keyswitch::SwitchKey;
@@ -18,10 +21,10 @@ use crate::encrypt::MaskSource;
 use rayon::prelude::*;
 use sotto_math::tiles::{Selectors, Strip};
 
-/// Rotations whose digits are written together, and whose sums are taken out together.
+/// Rotations whose digits are written together, and whose sums are extracted together.
 const TOGETHER: usize = 32;
 
-/// A chain of ciphertexts: the first one, and its rotations by 1 to `count - 1` places.
+/// A chain of ciphertexts: the first one, and its rotations by 1 to `count - 1` positions.
 pub struct RotationChain<R: SlotRing> {
     turn: R::Rotation,
     digits: TableProduct,
@@ -30,14 +33,15 @@ pub struct RotationChain<R: SlotRing> {
 /// The public masks of a chain: of the first ciphertext, as values, and of the key's rows.
 #[derive(Debug, Clone, Copy)]
 pub struct ChainMasks<'a> {
-    /// The first ciphertext's mask, of the top level.
+    /// Mask of the first ciphertext, of the top level.
     pub mask: &'a [u64],
-    /// Where the masks of the key's rows come from.
+    /// Source of the masks of the key's rows.
     pub keys: MaskSource<'a>,
 }
 
 impl<R: SlotRing> RotationChain<R> {
-    /// A chain of `count` ciphertexts; `None` if there are no rotations in it, or too many to be laid out.
+    /// Makes a chain of `count` ciphertexts; `None` if it has no rotations, or too many for a
+    /// layout.
     pub fn new(rns: &RnsRing<R>, count: usize) -> Option<Self> {
         let digits = TableProduct::of_parts(rns, rns.full(), 1, rns.top().primes(), count.checked_sub(1)?)?;
         Some(RotationChain { turn: rns.ring().turn(1), digits })
@@ -48,15 +52,15 @@ impl<R: SlotRing> RotationChain<R> {
         self.digits.bytes()
     }
 
-    /// How many rotations there are.
+    /// Number of rotations.
     fn rotations(&self) -> usize {
         self.digits.layout().cols()
     }
 
-    /// Puts the digits of all rotations, and gives the mask of each ciphertext of the chain.
+    /// Writes the digits of all rotations, and returns the mask of each ciphertext of the chain.
     ///
     /// # Errors
-    /// Those of `put`.
+    /// The errors of `put`.
     ///
     /// # Panics
     /// If the mask is not of the top level.
@@ -96,11 +100,13 @@ impl<R: SlotRing> RotationChain<R> {
         Ok(masks)
     }
 
-    /// The bodies of all ciphertexts of the chain, each as a ciphertext of one part, for each client's first body and key.
-    /// The pass over the digits is shared, and runs on the threads of the current pool.
+    /// Computes the bodies of all ciphertexts of the chain, each as a ciphertext of one part, for
+    /// each client's first body and key. The pass over the digits is shared, and runs on the
+    /// threads of the current pool.
     ///
     /// # Panics
-    /// If `digits` are not what was put, or bodies are not of the top level and those of the key of all primes.
+    /// If `digits` are not the ones written by [`prepare`](Self::prepare), or bodies are not of the
+    /// top level and those of the key of all primes.
     pub fn bodies(
         &self,
         rns: &RnsRing<R>,
@@ -126,7 +132,7 @@ impl<R: SlotRing> RotationChain<R> {
         chains.collect()
     }
 
-    /// What each switch adds to a body: sums modulo all primes, without the special one.
+    /// Computes what each switch adds to a body: sums modulo all primes, without the special one.
     fn switched(&self, rns: &RnsRing<R>, sums: &[Vec<u64>]) -> Vec<Ciphertext> {
         let (level, sums): (_, Vec<&[u64]>) = (rns.top(), sums.iter().map(Vec::as_slice).collect());
         let firsts: Vec<usize> = (0..self.rotations()).step_by(TOGETHER).collect();
@@ -145,7 +151,7 @@ impl<R: SlotRing> RotationChain<R> {
         firsts.into_par_iter().flat_map_iter(some).collect()
     }
 
-    /// The body one place further.
+    /// Computes the next body of the chain, rotated one position further.
     fn next(&self, rns: &RnsRing<R>, body: &Ciphertext, mut switched: Ciphertext) -> Ciphertext {
         switched.add(rns, body);
         let mut out = Ciphertext::zero(rns, body.level(), 1);

@@ -6,11 +6,12 @@ use super::rns::RnsRing;
 use crate::aligned_words::AlignedWords;
 use sotto_math::modulus_pair::ResidueLift;
 
-/// Room for the digits of one polynomial of the top level, and for a ciphertext modulo all primes.
+/// Working memory for the digits of one polynomial of the top level, and for a ciphertext modulo
+/// all primes.
 #[derive(Debug)]
 pub struct Scratch {
     pub(super) digits: Digits,
-    /// The two parts of a ciphertext, with the special limb of each after the others.
+    /// Both parts of a ciphertext, with the special limb of each after the others.
     pub(super) parts: [AlignedWords; 2],
     pub(super) limbs: Limbs,
 }
@@ -19,11 +20,12 @@ pub struct Scratch {
 #[derive(Debug)]
 pub(super) struct Digits {
     limb: usize,
-    /// The digit of prime `j` modulo the prime of limb `i` is number `i primes + j`, but for `i = j`.
+    /// Digits: that of prime `j` modulo the prime of limb `i` is number `i primes + j`, except for
+    /// `i = j`.
     words: AlignedWords,
 }
 
-/// One limb of coefficients, and one of the same modulo another prime.
+/// Two limbs: coefficients, and the same coefficients modulo another prime.
 #[derive(Debug)]
 pub(super) struct Limbs {
     pub(super) coefficients: AlignedWords,
@@ -31,7 +33,7 @@ pub(super) struct Limbs {
 }
 
 impl Scratch {
-    /// Working memory for a ring.
+    /// Allocates working memory for a ring.
     pub fn new<R: SlotRing>(rns: &RnsRing<R>) -> Self {
         let (limb, primes, all) = (rns.ring().words(), rns.top().primes(), rns.words(rns.full()));
         Scratch {
@@ -41,14 +43,16 @@ impl Scratch {
         }
     }
 
-    /// Splits a polynomial, given as values, into digits: its residues modulo each prime, nearest to zero.
+    /// Splits a polynomial, given as values, into digits: its residues modulo each prime, centered
+    /// around zero.
     ///
-    /// A digit modulo its own prime is the residue itself, which is there already; only the others are made.
+    /// A digit modulo its own prime is the residue itself, which exists already; only the others
+    /// are computed.
     pub(super) fn split<R: SlotRing>(&mut self, rns: &RnsRing<R>, level: Level, x: &[u64]) {
         self.split_by(rns, level, x, ResidueLift::Centered);
     }
 
-    /// The same with the digits as the numbers from 0 on that the residues are.
+    /// Splits a polynomial into digits that are its residues as numbers from 0 on.
     pub(super) fn split_carried<R: SlotRing>(&mut self, rns: &RnsRing<R>, level: Level, x: &[u64]) {
         self.split_by(rns, level, x, ResidueLift::Unsigned);
     }

@@ -1,6 +1,7 @@
 //! Secret keys: dense ternary polynomials, and nothing else.
 //!
-//! Sparse secrets would make less noise, and are open to hybrid attacks that the security gate does not cover.
+//! Sparse secrets would make less noise, but hybrid attacks on them are outside what the security
+//! estimate covers.
 
 use super::level::Level;
 use super::ring::SlotRing;
@@ -12,7 +13,7 @@ use zeroize::Zeroizing;
 /// A secret key, overwritten when dropped.
 pub struct SecretKey {
     coefficients: Zeroizing<Vec<i32>>,
-    /// Modulo all primes, the special one last.
+    /// Values modulo all primes, the special one last.
     values: Zeroizing<Vec<u64>>,
 }
 
@@ -24,8 +25,8 @@ impl SecretKey {
         Self::from_coefficients(rns, coefficients)
     }
 
-    /// A secret that was drawn before; `None` unless there is one limb of coefficients, all in {-1, 0, 1}. In time that does
-    /// not depend on those, if they are.
+    /// Restores a secret that was drawn before; `None` unless there is one limb of coefficients,
+    /// all in {-1, 0, 1}. The time does not depend on coefficients in that range.
     pub fn again<R: SlotRing>(rns: &RnsRing<R>, coefficients: Zeroizing<Vec<i32>>) -> Option<Self> {
         let strays = coefficients.iter().fold(0, |strays, x| strays | ((x + 1) as u32 > 2) as u32);
         if strays > 0 || coefficients.len() != rns.ring().words() {
@@ -34,7 +35,7 @@ impl SecretKey {
         Some(Self::from_coefficients(rns, coefficients))
     }
 
-    /// The secret under a rotation.
+    /// Returns the secret under a rotation.
     pub(super) fn rotated<R: SlotRing>(&self, rns: &RnsRing<R>, turn: &R::Rotation) -> Self {
         Self::from_coefficients(rns, Zeroizing::new(rns.ring().rotate_small(turn, &self.coefficients)))
     }
@@ -45,17 +46,18 @@ impl SecretKey {
         SecretKey { coefficients, values }
     }
 
-    /// The coefficients, a limb of them.
+    /// The coefficients of the secret, one limb.
     pub fn coefficients(&self) -> &[i32] {
         &self.coefficients
     }
 
-    /// The secret as values, of the top level with the special prime or of any without.
+    /// The values of the secret, at the top level with or without the special prime, or at a lower
+    /// one.
     pub(super) fn values<R: SlotRing>(&self, rns: &RnsRing<R>, level: Level) -> &[u64] {
         &self.values[..rns.words(level)]
     }
 
-    /// Its square as values.
+    /// The square of the secret, as values.
     pub(super) fn square<R: SlotRing>(&self, rns: &RnsRing<R>, level: Level) -> Zeroizing<Vec<u64>> {
         let mut out = Zeroizing::new(self.values(rns, level).to_vec());
         rns.mul(level, &mut out, self.values(rns, level));

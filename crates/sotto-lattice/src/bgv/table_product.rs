@@ -1,12 +1,14 @@
 //! Sums of ciphertexts times rows: the pass over a table.
 //!
-//! A table is `rows` by `cols` plaintexts; column `a` gets the sum over `b` of selector `b` times row `(b, a)`. Modulo each
-//! prime this is the pass that Spiral's first dimension is too, over its own table of tiles ([`sotto_math::tiles`]): rows
-//! are read once and in order, both parts are summed from one read, and sums are reduced every 32 rows. One table a prime
-//! of the level follows another.
+//! A table is `rows` by `cols` plaintexts; column `a` becomes the sum over `b` of selector `b`
+//! times row `(b, a)`. Modulo each prime this is the same pass as Spiral's first dimension, over a
+//! table of tiles of its own ([`sotto_math::tiles`]): rows are read once and in order, both parts
+//! are summed from one read, and sums are reduced every 32 rows. The tables of the level's primes
+//! are concatenated.
 //!
-//! Rows may also come as coefficients ([`CoefficientFormat`]), many times smaller, and become values when the pass comes to them:
-//! once for all queries of the pass, a piece at a time, so that the values never leave the caches.
+//! Rows may also come as coefficients ([`CoefficientFormat`]), many times smaller, and become
+//! values when the pass reaches them: once for all queries of the pass, a piece at a time, so that
+//! the values never leave the caches.
 
 use super::ciphertext::Ciphertext;
 use super::coefficients::CoefficientFormat;
@@ -18,31 +20,33 @@ use crate::scratch::sum_of_products;
 use sotto_math::tiles::{self, SelectorBuffer, Selectors, TileLayout, TilePiece, WordFormat};
 use std::ops::Range;
 
-/// Columns that rows as coefficients are multiplied at together: they share what is read of the selectors.
+/// Columns that are multiplied together where rows come as coefficients: they share the reads of
+/// the selectors.
 pub const STREAMED_COLS: usize = TileLayout::GROUP_COLS;
 
-/// Most rows that are values at the same time, in each of those columns. That is 4 MiB modulo each prime, of the last cache.
+/// Largest number of rows that are values at the same time, in each of those columns. That is 4 MiB
+/// modulo each prime, in the last cache.
 const STREAMED_ROWS: usize = 15;
 
-/// Rows of a piece, for so many rows in all: in nearly equal pieces, and an odd number. The lines of one polynomial lie
-/// as far apart as a block of the piece is long, and would meet in few places of the caches if that were a power of
-/// two.
+/// Rows of a piece, for `rows` rows in all: nearly equal pieces, of an odd number of rows. The
+/// cache lines of one polynomial are as far apart as a block of the piece is long, and would fall
+/// into few cache sets if that were a power of two.
 fn streamed_rows(rows: usize) -> usize {
     rows.div_ceil(rows.div_ceil(STREAMED_ROWS)) | 1
 }
 
-/// Memory in which rows as coefficients become values.
+/// Buffers in which rows of coefficients become values.
 #[derive(Debug, Default)]
 pub struct RowBuffers {
     coefficients: Vec<u64>,
-    /// Of each column.
+    /// Values of each column.
     values: Vec<aligned_words::AlignedWords>,
-    /// Modulo each prime, of the heights that there were.
+    /// Pieces modulo each prime, of the heights used so far.
     pieces: Vec<Vec<TilePiece>>,
 }
 
 impl RowBuffers {
-    /// The pieces of one height and width.
+    /// Returns the pieces of one height and width.
     fn pieces(&mut self, forms: &[WordFormat], n: usize, height: usize, width: usize) -> Vec<&mut TilePiece> {
         let fits = |piece: &TilePiece| (piece.layout().rows(), piece.layout().cols()) == (height, width);
         self.pieces.resize_with(forms.len(), Vec::new);
@@ -55,24 +59,25 @@ impl RowBuffers {
     }
 }
 
-/// The shape of a table at one level.
+/// The shape of a table at one level, and the product with it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TableProduct {
     level: Level,
     /// Parts of a selector.
     parts: usize,
     layout: TileLayout,
-    /// How values modulo each prime are stored.
+    /// Word format of values modulo each prime.
     forms: Vec<WordFormat>,
 }
 
 impl TableProduct {
-    /// A table of `rows` by `cols` plaintexts; `None` if there is no such layout.
+    /// Makes the shape of `rows` by `cols` plaintexts; `None` if there is no such layout.
     pub fn new<R: SlotRing>(rns: &RnsRing<R>, level: Level, rows: usize, cols: usize) -> Option<Self> {
         Self::of_parts(rns, level, 2, rows, cols)
     }
 
-    /// The same for ciphertexts of so many parts: one, where what becomes of masks is known beforehand.
+    /// Makes the shape for ciphertexts of `parts` parts: one, where the results of masks are known
+    /// beforehand.
     pub fn of_parts<R: SlotRing>(
         rns: &RnsRing<R>,
         level: Level,
@@ -82,7 +87,7 @@ impl TableProduct {
     ) -> Option<Self> {
         let forms: Vec<WordFormat> =
             rns.plans(level).map(|plan| WordFormat::new(plan.modulus())).collect::<Option<_>>()?;
-        // All primes are below 2^50, so that words of all lie alike.
+        // All primes are below 2^50, so the words of all have the same layout.
         let layout = TileLayout::new(forms.first()?.packing(), rns.ring().words(), rows, cols)?;
         (parts > 0).then_some(TableProduct { level, parts, layout, forms })
     }
@@ -92,7 +97,7 @@ impl TableProduct {
         self.level
     }
 
-    /// Where the values of one prime lie, of each plaintext.
+    /// The layout of the values of one prime.
     pub fn layout(&self) -> &TileLayout {
         &self.layout
     }
@@ -102,15 +107,15 @@ impl TableProduct {
         self.layout.bytes() * self.forms.len() as u64
     }
 
-    /// Selectors laid out as the pass reads them, one for each prime.
+    /// Stores selectors in the layout that the pass reads, one for each prime.
     ///
     /// # Panics
-    /// If there is not one ciphertext a row, or one is of another level or has other parts.
+    /// If there is not one ciphertext for each row, or one is of another level or has other parts.
     pub fn selectors(&self, ciphers: &[Ciphertext]) -> Vec<Selectors> {
         self.selectors_in(ciphers, &SelectorBuffer::default)
     }
 
-    /// The same in memory that `room` gives.
+    /// Stores selectors in the layout that the pass reads, in memory from `room`.
     ///
     /// # Panics
     /// As [`selectors`](Self::selectors).
@@ -122,7 +127,7 @@ impl TableProduct {
         );
         let laid = |(limb, form): (usize, &WordFormat)| {
             let mut laid = Selectors::in_room(form, &self.layout, self.parts, room());
-            // Four of them are runs of 512 bytes.
+            // Four of them are 512 contiguous bytes.
             for (i, some) in ciphers.chunks(4).enumerate() {
                 let parts = |c| (0..self.parts).map(move |part| Ciphertext::limb(c, part, limb));
                 let polynomials: Vec<&[u64]> = some.iter().flat_map(parts).collect();
@@ -133,16 +138,17 @@ impl TableProduct {
         self.forms.iter().enumerate().map(laid).collect()
     }
 
-    /// The words of one query's sums, modulo one prime and for one block.
+    /// Number of words of one query's sums, modulo one prime and for one block.
     pub fn block_words(&self) -> usize {
         self.layout.cols() * self.parts * 8
     }
 
-    /// The pass over some blocks of one prime's table, for any number of queries: `out[i]` gets the sums of query `i`.
+    /// Makes the pass over some blocks of one prime's table, for any number of queries: `out[i]`
+    /// receives the sums of query `i`.
     ///
     /// # Panics
-    /// If `tiles` are not those blocks, a query's selectors are not those of this limb, or an output is not
-    /// [`block_words`](Self::block_words) long for each block.
+    /// If `tiles` are not those blocks, a query's selectors are not those of this limb, or an
+    /// output is not [`block_words`](Self::block_words) long for each block.
     pub fn scan(
         &self,
         limb: usize,
@@ -154,13 +160,14 @@ impl TableProduct {
         tiles::scan(&self.forms[limb], &self.layout, tiles, blocks, queries, out);
     }
 
-    /// The pass over at most [`STREAMED_COLS`] columns of rows that come as coefficients: the sums of each query, limb
-    /// by limb, as [`scan`](Self::scan) makes them for a table of these columns. `row` gives the plaintext of a row and
-    /// a column, and `queries` the selectors of all queries, limb by limb.
+    /// Makes the pass over at most [`STREAMED_COLS`] columns of rows that come as coefficients, and
+    /// returns the sums of each query, limb by limb, like [`scan`](Self::scan) for a table of these
+    /// columns. `row` gives the plaintext of a row and a column, and `queries` the selectors of all
+    /// queries, limb by limb.
     ///
     /// # Panics
-    /// If there are no such columns or too many, a plaintext has another length than [`CoefficientFormat`] says, or selectors are
-    /// not those of these limbs.
+    /// If there are no such columns or too many, a plaintext does not have the length of
+    /// [`CoefficientFormat`], or selectors are not those of these limbs.
     pub fn stream<'a, R: SlotRing>(
         &self,
         rns: &RnsRing<R>,
@@ -185,7 +192,7 @@ impl TableProduct {
             let height = streamed_rows(rows).min(rows - first);
             let mut pieces = room.pieces(&self.forms, ring.words(), height, width);
             for i in 0..height {
-                // Read once, and made values modulo every prime.
+                // Read once, and transformed modulo every prime.
                 for (c, col) in cols.clone().enumerate() {
                     stored.take(row(first + i, col), &mut coefficients);
                     for (limb, plan) in rns.plans(self.level).enumerate() {
@@ -209,7 +216,8 @@ impl TableProduct {
         sums
     }
 
-    /// The ciphertexts of some columns, from the sums of all blocks modulo each prime. The sums are those of `width` columns.
+    /// Extracts the ciphertexts of some columns from the sums of all blocks modulo each prime. The
+    /// sums are those of `width` columns.
     ///
     /// # Panics
     /// If there are not all sums, or no such columns.
@@ -225,19 +233,19 @@ impl TableProduct {
         out
     }
 
-    /// A ciphertext of the shape of a column, of zeroes.
+    /// Makes a ciphertext of zeros with the shape of a column.
     pub fn column<R: SlotRing>(&self, rns: &RnsRing<R>) -> Ciphertext {
         Ciphertext::zero(rns, self.level, self.parts)
     }
 
-    /// Replaces ciphertexts of that shape by columns from `first` on.
+    /// Overwrites ciphertexts of the shape of a column by the columns from `first` on.
     ///
     /// # Panics
     /// As [`columns`](Self::columns), or if one is of another shape.
     pub fn columns_into(&self, sums: &[&[u64]], width: usize, first: usize, out: &mut [Ciphertext]) {
         assert_eq!(sums.len(), self.forms.len(), "the sums modulo each prime");
         let cols = first..first + out.len();
-        // A layout of any rows: sums have none.
+        // A layout of any number of rows: sums have none.
         let Some(layout) = TileLayout::new(self.layout.packing(), self.layout.n(), 1, width) else { return };
         for (limb, (form, sums)) in self.forms.iter().zip(sums).enumerate() {
             let mut parts: Vec<&mut [u64]> = out.iter_mut().flat_map(|c| c.limbs_mut(limb)).collect();
@@ -246,10 +254,12 @@ impl TableProduct {
     }
 }
 
-/// `out = sum over j of ciphers[j] rows[j]`, for rows given as values: of few rows, wherever they lie.
+/// Computes `out = sum over j of ciphers[j] rows[j]`, for a few rows given as values, at any
+/// addresses.
 ///
 /// # Panics
-/// If there are not as many rows, a ciphertext is not of the shape of `out`, or a row is too short for its level.
+/// If there are not as many rows, a ciphertext is not of the shape of `out`, or a row is too short
+/// for its level.
 pub fn product_sum<R: SlotRing>(
     rns: &RnsRing<R>,
     ciphers: &[&Ciphertext],

@@ -1,18 +1,19 @@
 //! Products of ciphertexts, and sums of such products, before relinearization.
 //!
-//! `(a0 + a1 s) (b0 + b1 s)` is a ciphertext of three parts. With phases `m / t + e` the product is the product of the
-//! messages over `t^2`: so it is multiplied by `t`, once for a whole sum. This is BGV's multiplication, which BFV does
-//! otherwise.
+//! `(a0 + a1 s) (b0 + b1 s)` is a ciphertext of three parts. With phases `m / t + e` the product is
+//! the product of the messages over `t^2`: so it is multiplied by `t`, once for a whole sum. This
+//! is BGV's multiplication, which differs from BFV's.
 
 use super::ciphertext::Ciphertext;
 use super::ring::SlotRing;
 use super::rns::RnsRing;
 use crate::scratch::sum_of_products;
 
-/// `out = sum over i of a[i] b[i]`, with three parts.
+/// Computes `out = sum over i of a[i] b[i]`, with three parts.
 ///
 /// # Panics
-/// If the ciphertexts have not two parts each, `out` has not three, or they are not all of one level.
+/// If the ciphertexts do not have two parts each, `out` does not have three, or they are not all of
+/// one level.
 pub fn tensor<R: SlotRing>(rns: &RnsRing<R>, pairs: &[[&Ciphertext; 2]], out: &mut Ciphertext) {
     let level = out.level();
     assert_eq!(out.parts(), 3, "room for three parts");

@@ -1,7 +1,7 @@
 //! Bodies on the wire: values, packed without gaps.
 //!
-//! Of each limb as many words as the ring's degree, each in as many bits as its prime has. What is read back is reduced, or
-//! refused: a value has one spelling.
+//! Each limb has as many words as the ring's degree, each in as many bits as its prime has.
+//! Decoding refuses words that are not reduced: a value has one encoding.
 #![deny(clippy::indexing_slicing)]
 
 use super::level::Level;
@@ -15,10 +15,10 @@ pub fn body_bytes<R: SlotRing>(rns: &RnsRing<R>, level: Level) -> usize {
     rns.plans(level).map(|plan| limb(plan.modulus().bits())).sum()
 }
 
-/// Appends a polynomial, given as values.
+/// Appends a polynomial, given as values, to `out`.
 ///
 /// # Panics
-/// If `x` is not as long as the level says.
+/// If `x` is not as long as the level requires.
 pub fn put_body<R: SlotRing>(rns: &RnsRing<R>, level: Level, x: &[u64], out: &mut Vec<u8>) {
     assert_eq!(x.len(), rns.words(level), "a polynomial of this level");
     for (plan, limb) in rns.plans(level).zip(x.chunks_exact(rns.ring().words())) {
@@ -27,8 +27,8 @@ pub fn put_body<R: SlotRing>(rns: &RnsRing<R>, level: Level, x: &[u64], out: &mu
     }
 }
 
-/// A polynomial from its bytes; `None` unless there are exactly as many as needed, every word is reduced, and bits that
-/// belong to no word are zero.
+/// Decodes a polynomial; `None` unless there are exactly the required bytes, every word is reduced,
+/// and padding bits are zero.
 pub fn take_body<R: SlotRing>(rns: &RnsRing<R>, level: Level, mut bytes: &[u8]) -> Option<Vec<u64>> {
     let degree = rns.ring().degree();
     let mut out = Vec::with_capacity(rns.words(level));

@@ -1,6 +1,7 @@
-//! Messages scaled by rounding: a coefficient `m` lies at `round(q m / t)`, for `q` the product of the primes.
+//! Messages scaled by rounding: a coefficient `m` is encoded as `round(q m / t)`, for `q` the
+//! product of the primes.
 //!
-//! Nothing here takes a time that depends on a message or a secret.
+//! No function takes a time that depends on a message or a secret.
 
 use super::super::ciphertext::Ciphertext;
 use super::super::encrypt::body;
@@ -12,11 +13,11 @@ use crate::encrypt::ErrorSource;
 use sotto_math::divide::divide;
 use zeroize::Zeroizing;
 
-/// Encrypts a plaintext with coefficients in `0..t` under a fresh mask, at the top level: the half that is not the mask, as
-/// values.
+/// Encrypts a plaintext with coefficients in `0..t` under a fresh mask, at the top level. Returns
+/// the body, as values.
 ///
 /// # Panics
-/// If the mask is not as long as the level says, or there is not one limb of coefficients.
+/// If the mask is not as long as the level requires, or there is not one limb of coefficients.
 pub fn encrypt(
     rns: &RnsRing<Pow2>,
     secret: &SecretKey,
@@ -46,7 +47,7 @@ fn scaled(rns: &RnsRing<Pow2>, coefficients: &[u64]) -> Zeroizing<Vec<u64>> {
     out
 }
 
-/// The plaintext of a ciphertext with one prime left, given by two parts as coefficients.
+/// Decrypts a ciphertext with one prime left, given by two parts as coefficients.
 ///
 /// # Panics
 /// If a part is not one limb, or has numbers that are not reduced.

@@ -1,4 +1,4 @@
-//! Automorphisms with the key switch behind them, relinearization, and one step of an expansion.
+//! Automorphisms followed by a key switch, relinearization, and one step of an expansion.
 
 use super::super::ciphertext::Ciphertext;
 use super::super::keyswitch::SwitchKey;
@@ -12,16 +12,18 @@ use super::super::secret::SecretKey;
 use crate::aligned_words::AlignedWords;
 use crate::encrypt::ErrorSource;
 
-/// A switching key whose primes are so short that both numbers of a row share a word: the body's in the lower half, the mask's in
-/// the upper. So half as many bytes pass by, which is much of what a switch takes.
+/// A switching key whose primes are so short that both numbers of a row share a word: the body's in
+/// the lower half, the mask's in the upper half. So half as many bytes are read, which is much of
+/// the time of a key switch.
 #[derive(Debug, Clone)]
 pub struct PackedSwitchKey {
-    /// Of each row as many words as a polynomial modulo all primes has.
+    /// Rows of as many words as a polynomial modulo all primes has.
     rows: Vec<AlignedWords>,
 }
 
 impl PackedSwitchKey {
-    /// A key of these rows; `None` unless there is one a prime, each of two parts modulo all primes, and those are below 2^30.
+    /// Makes a key of its rows; `None` unless there is one for each prime, each of two parts modulo
+    /// all primes, and all primes are below 2^30.
     pub fn of_rows(rns: &RnsRing<Pow2>, rows: &[Ciphertext]) -> Option<Self> {
         let fits = |row: &Ciphertext| (row.level(), row.parts()) == (rns.full(), 2);
         let short = rns.plans(rns.full()).all(|plan| plan.modulus().bits() <= 30);
@@ -37,8 +39,8 @@ impl PackedSwitchKey {
         Some(PackedSwitchKey { rows: rows.iter().map(paired).collect() })
     }
 
-    /// As [`SwitchKey`] does: into the scratch memory, both parts of an encryption of `x` times the source; the digits of `x` are
-    /// there already.
+    /// Writes both parts of an encryption of `x` times the source to the scratch memory, which
+    /// already holds the digits of `x`.
     fn sum(&self, rns: &RnsRing<Pow2>, level: Level, x: &[u64], scratch: &mut Scratch) {
         let words = rns.ring().words();
         let Scratch { digits, parts, limbs } = scratch;
@@ -56,7 +58,7 @@ impl PackedSwitchKey {
     }
 }
 
-/// The key of one automorphism.
+/// The switching key of one automorphism.
 #[derive(Debug, Clone)]
 pub struct GaloisKey {
     element: usize,
@@ -65,8 +67,8 @@ pub struct GaloisKey {
 }
 
 impl GaloisKey {
-    /// The key of `X -> X^element` from its rows; `None` unless the element is odd and below `2n`, and rows are those of a
-    /// [`PackedSwitchKey`].
+    /// Makes the key of `X -> X^element` of its rows; `None` unless the element is odd and below
+    /// `2n`, and the rows are those of a [`PackedSwitchKey`].
     pub fn of_rows(rns: &RnsRing<Pow2>, element: usize, rows: &[Ciphertext]) -> Option<Self> {
         if element.is_multiple_of(2) || element >= 2 * rns.ring().degree() {
             return None;
@@ -75,10 +77,11 @@ impl GaloisKey {
         Some(GaloisKey { element, turn: rns.ring().power(element), key })
     }
 
-    /// Makes the bodies of such a key under these masks, one a prime and each modulo all primes.
+    /// Makes the bodies of an automorphism's key under these masks, one for each prime and each
+    /// modulo all primes.
     ///
     /// # Panics
-    /// If there are fewer masks than primes, or one is not as long as all primes say.
+    /// If there are fewer masks than primes, or one is not as long as all primes require.
     pub fn generate(
         rns: &RnsRing<Pow2>,
         element: usize,
@@ -90,15 +93,15 @@ impl GaloisKey {
         rows(rns, turned.values(rns, rns.top()), secret, masks, errors)
     }
 
-    /// The power of X that X becomes.
+    /// The exponent `k` of the automorphism `X -> X^k`.
     pub fn element(&self) -> usize {
         self.element
     }
 
-    /// `out` = the ciphertext under the automorphism.
+    /// Applies the automorphism to `c`, and writes the result to `out`.
     ///
     /// # Panics
-    /// If `c` has not two parts, or `out` has not two of the same level.
+    /// If `c` does not have two parts, or `out` two of the same level.
     pub fn apply(&self, rns: &RnsRing<Pow2>, c: &Ciphertext, out: &mut Ciphertext, scratch: &mut Scratch) {
         let level = c.level();
         assert_eq!((c.parts(), out.parts(), out.level()), (2, 2, level), "ciphertexts of one shape");
@@ -118,7 +121,7 @@ impl GaloisKey {
     }
 }
 
-/// Makes the bodies of the key of relinearization under these masks.
+/// Makes the bodies of the relinearization key under these masks.
 ///
 /// # Panics
 /// As [`GaloisKey::generate`].
@@ -142,10 +145,10 @@ fn rows(
     (0..rns.top().primes()).map(row).collect()
 }
 
-/// `out = (c0, c1) + KS(c2)`, where the key's source is the square of the secret.
+/// Computes `out = (c0, c1) + KS(c2)`, where the key's source is the square of the secret.
 ///
 /// # Panics
-/// If `c` has not three parts, or `out` has not two of the same level.
+/// If `c` does not have three parts, or `out` two of the same level.
 pub fn relinearize(
     rns: &RnsRing<Pow2>,
     square: &PackedSwitchKey,
@@ -164,8 +167,9 @@ pub fn relinearize(
     }
 }
 
-/// One step of an expansion, with the image `t` of `c` under the step's automorphism: the even half `c + t` replaces `c`, and
-/// the odd one `X^(-2^round) (c - t)` replaces `odd`. `monomial` has the values of that power of X, modulo every prime.
+/// Does one step of an expansion, given the image `t` of `c` under the step's automorphism: the
+/// even half `c + t` replaces `c`, and the odd one `X^(-2^round) (c - t)` replaces `odd`.
+/// `monomial` has the values of that power of X, modulo every prime.
 ///
 /// # Panics
 /// If ciphertexts differ in shape, or the monomial is too short for them.

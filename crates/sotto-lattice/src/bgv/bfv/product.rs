@@ -1,16 +1,19 @@
-//! Products of ciphertexts by an extended base, after Bajard, Eynard, Hasan and Zucca (SAC 2016).
+//! Products of ciphertexts over an extended base, after Bajard, Eynard, Hasan and Zucca (SAC 2016).
 //!
-//! A product of two polynomials with coefficients up to `q` needs some `n q^2`, and is then multiplied by `t / q` and rounded. So
-//! polynomials are raised to more primes, multiplied modulo all, divided by `q`, and brought back:
+//! A product of two polynomials with coefficients up to `q` needs some `n q^2`, and is then
+//! multiplied by `t / q` and rounded. So polynomials are extended to more primes, multiplied modulo
+//! all of them, divided by `q`, and converted back:
 //!
-//! - *Raised* (section 4.2, "small Montgomery reduction"): the residues, times `2^16`, are converted without knowing how often
-//!   `q` has to be taken off, and that is found modulo `2^16`.
-//! - *Divided*: `(t x - [t x]_q) / q` modulo the extra primes, with a conversion of `[t x]_q` that may be a few `q` too large,
-//!   which is noise.
-//! - *Brought back* exactly, by the last extra prime (Shenoy and Kumaresan, 1989).
+//! - *Extension* (section 4.2, "small Montgomery reduction"): the residues, times `2^16`, are
+//!   converted without knowing which multiple of `q` to subtract, and that multiple is found modulo
+//!   `2^16`.
+//! - *Division*: `(t x - [t x]_q) / q` modulo the extra primes, with a conversion of `[t x]_q` that
+//!   may be a few `q` too large, which is noise.
+//! - *Conversion back*, exactly, by the last extra prime (Shenoy and Kumaresan, 1989).
 //!
-//! A sum of products is divided once. The extra primes are the smallest of 29 bits that have a transform, one more than a
-//! ciphertext has: so what is below every prime of a ciphertext is below each of them, and every sum here is of reduced numbers.
+//! A sum of products is divided once. The extra primes are the smallest of 29 bits that have a
+//! transform, one more than a ciphertext has: so a number below every prime of a ciphertext is
+//! below each of them, and every sum here is of reduced numbers.
 
 use super::super::ciphertext::Ciphertext;
 use super::super::pow2::Pow2;
@@ -22,25 +25,27 @@ use sotto_math::modulus::Modulus;
 use sotto_math::modulus_pair::ModulusPair;
 use sotto_math::ntt::NttPlan;
 
-/// The bits of the power of two by which it is found how often `q` has to be taken off.
+/// Bits of the power of two modulo which the multiple of `q` is found.
 const MONTGOMERY_BITS: u32 = 16;
 const HALF: u64 = 1 << MONTGOMERY_BITS >> 1;
 const MASK: u64 = (1 << MONTGOMERY_BITS) - 1;
 
-/// Most bits of a ciphertext's prime.
+/// Largest number of bits of a ciphertext's prime.
 const MAX_BITS: u32 = 28;
 
-/// Constants, each in every word of a limb: so they are factors of slot-wise products.
+/// Constants, each repeated in every word of a limb, so that they are factors of slot-wise
+/// products.
 type Constants = Vec<AlignedWords>;
 
-/// A ring's extra primes, and what it takes to go there and back. For ciphertexts of the top level.
+/// A ring's extra primes, and the constants for conversion to them and back. For ciphertexts of the
+/// top level.
 #[derive(Debug)]
 pub struct BaseExtension {
-    /// The extra primes, that of the way back last.
+    /// Transforms of the extra primes; the last prime is that of the exact conversion back.
     plans: Vec<NttPlan>,
     /// `2^16 (q / q_i)^-1` modulo each prime of a ciphertext.
     montgomery: Constants,
-    /// `(q / q_i) mod 2^16` for each, and `-q^-1 mod 2^16`.
+    /// `(q / q_i) mod 2^16` for each prime, and `-q^-1 mod 2^16`.
     low: (Vec<u64>, u64),
     /// For each extra prime, the factors of the residues, of the corrections, and of one: `(q / q_i) 2^-16`, `q 2^-16` and
     /// `-2^15 q 2^-16`.
@@ -56,18 +61,18 @@ pub struct BaseExtension {
     excess: Constants,
     /// For each prime of a ciphertext: `(B / b_k)`, and `-B`.
     down: Vec<Constants>,
-    /// From each extra prime to each prime of a ciphertext.
+    /// The arithmetic from each extra prime to each prime of a ciphertext.
     pairs: Vec<Vec<ModulusPair>>,
 }
 
-/// A ciphertext of the top level, raised: its values modulo the extra primes too.
+/// A ciphertext of the top level with its values modulo the extra primes.
 #[derive(Debug)]
 pub struct ExtendedCiphertext {
     c: Ciphertext,
     extra: Vec<AlignedWords>,
 }
 
-/// A sum of products, before it is divided: three parts, modulo all primes and the extra ones.
+/// A sum of products before its division: three parts, modulo all primes and the extra ones.
 #[derive(Debug)]
 pub struct ExtendedSum {
     c: Ciphertext,
@@ -75,7 +80,8 @@ pub struct ExtendedSum {
 }
 
 impl BaseExtension {
-    /// The extra primes of a ring; `None` if a prime of a ciphertext has more than 28 bits, or the plain modulus has.
+    /// Finds the extra primes of a ring; `None` if a prime of a ciphertext or the plain modulus has
+    /// more than 28 bits.
     pub fn new(rns: &RnsRing<Pow2>) -> Option<Self> {
         let (n, t) = (rns.ring().degree(), rns.ring().plain());
         let q: Vec<Modulus> = rns.plans(rns.top()).map(|plan| *plan.modulus()).collect();
@@ -103,7 +109,7 @@ impl BaseExtension {
             let all = q.iter().enumerate().filter(|(i, _)| Some(*i) != without);
             all.fold(1u64, |product, (_, q)| product.wrapping_mul(q.value()) & MASK)
         };
-        // Newton's iteration: each step doubles the bits of the inverse that are right.
+        // Newton's iteration: each step doubles the correct bits of the inverse.
         let all = low(None);
         let inverse = (0..4).fold(all, |x, _| x.wrapping_mul(2u64.wrapping_sub(all.wrapping_mul(x))));
         let shift = |m: &Modulus| m.inv(1 << MONTGOMERY_BITS);
@@ -145,7 +151,7 @@ impl BaseExtension {
         })
     }
 
-    /// A ciphertext of two parts with its values modulo the extra primes.
+    /// Extends a ciphertext of two parts to the extra primes.
     ///
     /// # Panics
     /// If it is not of the top level.
@@ -180,13 +186,13 @@ impl BaseExtension {
         out
     }
 
-    /// No product yet.
+    /// The empty sum of products.
     pub fn zero(&self, rns: &RnsRing<Pow2>) -> ExtendedSum {
         let extra = (0..3).map(|_| AlignedWords::zero(self.plans.len() * rns.ring().words())).collect();
         ExtendedSum { c: Ciphertext::zero(rns, rns.top(), 3), extra }
     }
 
-    /// Adds the product of two ciphertexts of two parts.
+    /// Adds the product of two ciphertexts of two parts to a sum.
     pub fn add_product(
         &self,
         rns: &RnsRing<Pow2>,
@@ -211,7 +217,7 @@ impl BaseExtension {
         }
     }
 
-    /// The sum times `t / q`, rounded up to noise: a ciphertext of three parts.
+    /// Multiplies the sum by `t / q` and rounds it, up to noise, to a ciphertext of three parts.
     pub fn divided(&self, rns: &RnsRing<Pow2>, sum: ExtendedSum) -> Ciphertext {
         let ExtendedSum { mut c, mut extra } = sum;
         (0..3).for_each(|part| self.divide_part(rns, c.part_mut(part), &mut extra[part]));

@@ -9,7 +9,7 @@ pub(super) const BITS: usize = 13;
 
 const MODULUS: u16 = 0x201B;
 
-/// `a b`, in time that does not depend on them.
+/// Computes the product `a b`, in time that does not depend on the factors.
 pub(super) fn mul(a: u16, b: u16) -> u16 {
     let step = |product: u16, i: usize| {
         let doubled = product << 1;
@@ -19,17 +19,18 @@ pub(super) fn mul(a: u16, b: u16) -> u16 {
     (0..BITS).rev().fold(0, step)
 }
 
-/// All ones for 1, nothing for 0. The compiler does not learn that these are all there are, and makes no branch of it.
+/// All ones for 1, zero for 0. The compiler cannot see that these are the only values, and makes no
+/// branch of it.
 pub(super) fn mask(bit: u16) -> u16 {
     black_box(0u16.wrapping_sub(bit))
 }
 
-/// The trace, the sum of all conjugates: 0 or 1.
+/// The trace of an element, the sum of all its conjugates: 0 or 1.
 pub(super) fn trace(a: u16) -> u16 {
     conjugates(a).into_iter().fold(0, |sum, conjugate| sum ^ conjugate)
 }
 
-/// `a`, its square, and so on.
+/// The conjugates of an element: `a`, its square, and so on.
 pub(super) fn conjugates(a: u16) -> [u16; BITS] {
     let mut out = [a; BITS];
     for i in 1..BITS {
@@ -38,8 +39,9 @@ pub(super) fn conjugates(a: u16) -> [u16; BITS] {
     out
 }
 
-/// An element whose conjugates are a basis that is its own dual: the trace of a product of two is 1 if they are the same
-/// and 0 if not. There is one in every extension of the bits of odd degree (Lempel and Weinberger, 1988).
+/// Finds an element whose conjugates are a self-dual basis: the trace of a product of two
+/// conjugates is 1 if they are the same and 0 if not. Every extension of the binary field of odd
+/// degree has one (Lempel and Weinberger, 1988).
 pub(super) fn self_dual() -> u16 {
     let dual = |&a: &u16| {
         let others = conjugates(a).map(|conjugate| trace(mul(a, conjugate)));
@@ -52,7 +54,7 @@ pub(super) fn self_dual() -> u16 {
 mod tests {
     use super::*;
 
-    /// By the definition: the product of polynomials, then the remainder.
+    /// The product by its definition: the product of polynomials, then the remainder.
     fn product(a: u16, b: u16) -> u16 {
         let mut product = (0..BITS).filter(|i| b >> i & 1 == 1).fold(0u32, |sum, i| sum ^ u32::from(a) << i);
         for i in (BITS..2 * BITS).rev() {

@@ -7,43 +7,45 @@
 //! c_j = sum over i of Tr(a_i z^(-j g^i)),   j = 0..8190, then reduced modulo Phi
 //! ```
 //!
-//! since a slot is the sum of `c_j z^(j g^i)` over `j`. Both become one sum of 8190 bits for each bit: in a normal
-//! basis that is its own dual, `v` and its squares, bit `b` of `a` is `Tr(v^(2^b) a)`, and `Tr(x^2) = Tr(x)` moves the
-//! square to the exponent. With 2 in turn a power of 17, slot and bit are one number `k`, and
+//! since a slot is the sum of `c_j z^(j g^i)` over `j`. Both become one sum of 8190 bits for each
+//! bit: in a self-dual normal basis, `v` and its squares, bit `b` of `a` is `Tr(v^(2^b) a)`, and
+//! `Tr(x^2) = Tr(x)` moves the square to the exponent. With 2 in turn a power of 17, slot and bit
+//! are one number `k`, and
 //!
 //! ```text
 //! bit k = sum over j of c_j Tr(v z^(j 17^k)),   c_j = sum over k of (bit k) Tr(v z^(-j 17^k))
 //! ```
 //!
-//! These are products with circulant matrices of zeros and ones. They are taken in integers, modulo a prime that is greater
-//! than their sums, by the kernel of the [transform](sotto_math::rader) of this ring, and what is odd is 1: the same
-//! sequence of instructions for all slots.
+//! These are products with circulant matrices of zeros and ones. They are computed in integers,
+//! modulo a prime that is greater than their sums, by the kernel of this ring's
+//! [transform](sotto_math::rader), and reduced modulo 2: the same sequence of instructions for all
+//! slots.
 
 use super::field::{BITS, conjugates, mask, mul, self_dual, trace};
 use sotto_math::modulus::Modulus;
 use sotto_math::rader::{Circulant, DEGREE, GENERATOR, ORDER, WORDS};
 use zeroize::Zeroizing;
 
-/// Slots of a plaintext.
+/// Number of slots of a plaintext.
 pub(super) const SLOTS: usize = DEGREE / BITS;
 
-/// Everything precomputed to go from slots to coefficients and back.
+/// The precomputed tables for converting slots to coefficients and back.
 #[derive(Debug)]
 pub(super) struct Slots {
     /// `Tr(v z^e)` and `Tr(v z^-e)` for `e = 17^k j`.
     to_values: Circulant,
     to_coefficients: Circulant,
-    /// For each of the values with one slot, the element of the basis that it is a coordinate of.
+    /// For each of the values of one slot, the basis element whose coordinate it is.
     basis: [u16; BITS],
-    /// The coordinates of the powers of `z`, a bit each.
+    /// The coordinates of the powers of `z`, one bit each.
     coordinates: [u16; BITS],
 }
 
 impl Slots {
-    /// `None` unless `q` is a prime and 1 modulo 8190.
+    /// Precomputes the tables; `None` unless `q` is a prime and 1 modulo 8190.
     pub(super) fn new(q: Modulus) -> Option<Self> {
         let normal = self_dual();
-        // Tr(v z^e) for all e: a sequence of the longest period there is.
+        // Tr(v z^e) for all e: a sequence of maximal period.
         let mut power = normal;
         let mut traces = Vec::with_capacity(ORDER);
         for _ in 0..ORDER {
@@ -71,7 +73,8 @@ impl Slots {
         })
     }
 
-    /// The coefficients of the plaintext with these slots of 13 bits, in time that does not depend on them.
+    /// Encodes slots of 13 bits as the coefficients of a plaintext, in time that does not depend on
+    /// them.
     pub(super) fn encode(&self, slots: &[u64], coefficients: &mut [u64]) {
         assert_eq!(slots.len(), SLOTS, "630 slots");
         assert_eq!(coefficients.len(), WORDS, "one limb of coefficients");
@@ -84,13 +87,15 @@ impl Slots {
         }
         self.to_coefficients.to_coefficients(coefficients);
         coefficients.iter_mut().for_each(|c| *c &= 1);
-        // The value at 1 is zero, so that all coefficients add up to nothing: the rest of them are the first.
+        // The value at 1 is zero, so all coefficients add up to zero: the first one is the sum of
+        // the rest.
         coefficients[0] = coefficients[1..ORDER].iter().fold(0, |sum, c| sum ^ c);
         let top = std::mem::take(&mut coefficients[DEGREE]);
         coefficients[..DEGREE].iter_mut().for_each(|c| *c ^= top);
     }
 
-    /// The slots of a plaintext with coefficients of 0 and 1, in time that does not depend on them.
+    /// Decodes a plaintext with coefficients of 0 and 1 to its slots, in time that does not depend
+    /// on them.
     pub(super) fn decode(&self, coefficients: &[u64], slots: &mut [u64]) {
         assert_eq!(slots.len(), SLOTS, "630 slots");
         assert_eq!(coefficients.len(), WORDS, "one limb of coefficients");
@@ -107,7 +112,8 @@ impl Slots {
     }
 }
 
-/// The number of a slot's bit: modulo 13 it is that of the bit times 630, modulo 630 that of the slot times 13.
+/// The index of a slot's bit: modulo 13 it is that of the bit times 630, modulo 630 that of the
+/// slot times 13.
 fn place(slot: usize, bit: usize) -> usize {
     (BITS * slot + SLOTS * bit) % DEGREE
 }
