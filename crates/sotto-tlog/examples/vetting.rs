@@ -1,4 +1,5 @@
-//! What it takes a client to see that a catalog is in its publisher's log, with so many witnesses, and that the log goes on:
+//! Measures the costs for a client of verifying that a catalog is in its publisher's log, with a
+//! number of witnesses, and that the log is consistent with an earlier one:
 //!
 //! ```text
 //! cargo run --release -p sotto-tlog --example vetting -- ENTRIES WITNESSES

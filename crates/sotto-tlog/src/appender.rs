@@ -1,13 +1,13 @@
-//! A publisher's log in its folder: appended to, and given cosignatures.
+//! Appends entries to a publisher's log in its folder, and attaches cosignatures.
 //!
 //! ```text
-//! DIR/checkpoint    the newest checkpoint, with the cosignatures that it has
-//! DIR/witnessed     the newest one that has as many cosignatures as the one before
+//! DIR/checkpoint    the newest checkpoint, with its cosignatures
+//! DIR/witnessed     the newest checkpoint with at least as many cosignatures as the one before
 //! DIR/tile/...      tiles and entries
-//! DIR/write.lock    held by the one process that writes
+//! DIR/write.lock    locked by the one process that writes
 //! ```
 //!
-//! Whatever is there before a crash is there after it: tiles are on the disk before a checkpoint names them.
+//! Nothing is lost in a crash: tiles are on disk before a checkpoint names them.
 #![deny(clippy::indexing_slicing)]
 
 use crate::catalogs::{log_key, log_signer};
@@ -21,26 +21,28 @@ use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// The file that is locked by the one who writes.
+/// File name of the lock that a writer holds.
 const LOCK: &str = "write.lock";
 
-/// A publisher's log, held for writing.
+/// A publisher's log, locked for writing.
 #[derive(Debug)]
 pub struct Appender {
     signer: LogSigner,
     writer: LogWriter,
     logged: HashSet<Hex32>,
     history: LogHistory,
-    /// Whether the log has no checkpoint that says all it holds.
+    /// Whether the log contains entries that no checkpoint covers yet.
     is_ahead: bool,
     _lock: File,
 }
 
 impl Appender {
-    /// The log of this publisher in a folder, made if there is none. Waits for another process that writes to it.
+    /// Opens a publisher's log in a folder, and creates it if there is none. Waits for another
+    /// process that writes to it.
     ///
     /// # Errors
-    /// As [`PublisherLog::open`]; [`LogError::WrongOrigin`] if it is another publisher's.
+    /// The errors of [`PublisherLog::open`]; [`LogError::WrongOrigin`] if it is another
+    /// publisher's.
     pub fn open(folder: &Path, key: &SigningKey) -> Result<Self> {
         let lock = lock(folder)?;
         let signer = log_signer(key)?;
@@ -62,10 +64,12 @@ impl Appender {
         Ok(Appender { signer, writer: writer.durable(), logged, history, is_ahead: fresh, _lock: lock })
     }
 
-    /// Appends an entry after the previous one of its name, unless the log has it. Gives whether it was appended.
+    /// Appends an entry after the previous one of its name, unless the log contains it. Returns
+    /// whether it was appended.
     ///
     /// # Errors
-    /// [`LogError::Superseded`] for an epoch that is not above the last one of the name; [`LogError::Storage`].
+    /// [`LogError::Superseded`] for an epoch that is not above the last one of the name;
+    /// [`LogError::Storage`].
     pub fn add(&mut self, entry: &LogEntry) -> Result<bool> {
         if self.logged.contains(&entry.digest) {
             return Ok(false);
@@ -82,17 +86,17 @@ impl Appender {
         Ok(true)
     }
 
-    /// Whether the log has an entry of this name with a later epoch.
+    /// Whether the log contains an entry of this name with a later epoch.
     pub fn is_past(&self, entry: &LogEntry) -> bool {
         self.history.last(entry.kind, &entry.name).is_some_and(|last| last.epoch > entry.epoch)
     }
 
-    /// Entries so far.
+    /// Number of entries so far.
     pub fn size(&self) -> u64 {
         self.writer.size()
     }
 
-    /// Publishes a checkpoint of what was appended, if something was.
+    /// Publishes a checkpoint of the appended entries, if there are any.
     ///
     /// # Errors
     /// [`LogError::Storage`].
@@ -105,23 +109,23 @@ impl Appender {
     }
 }
 
-/// A cosignature that was attached: whose, of how many entries, when.
+/// A cosignature that was attached to a checkpoint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AttachedCosignature {
-    /// The witness.
+    /// Name of the witness.
     pub witness: String,
-    /// Entries of the checkpoint.
+    /// Number of entries of the checkpoint.
     pub size: u64,
-    /// In seconds since 1970.
+    /// Time of the cosignature, in seconds since 1970.
     pub time: u64,
 }
 
-/// Adds the cosignatures of these witnesses to the log's checkpoints that they are of, each verified. A note with several
-/// cosignatures may be given, and several notes.
+/// Attaches cosignatures of the given witnesses to the log's checkpoints that they sign, each
+/// verified. A note may contain several cosignatures, and there may be several notes.
 ///
 /// # Errors
-/// [`LogError::BadSignature`]; [`LogError::NotCosigned`] for a note that is of no checkpoint there, or has no cosignature of
-/// these witnesses; as [`PublisherLog::open`].
+/// [`LogError::BadSignature`]; [`LogError::NotCosigned`] for a note that is not of a checkpoint of
+/// this log, or has no cosignature of these witnesses; the errors of [`PublisherLog::open`].
 pub fn attach(
     folder: &Path,
     notes: &[Vec<u8>],
@@ -170,7 +174,7 @@ pub fn attach(
     Ok(attached)
 }
 
-/// Puts a cosignature into a note, in place of an older one of the same key.
+/// Adds a cosignature to a note, or replaces an older one of the same key.
 fn put(note: &mut SignedNote, line: &NoteSignature) {
     match note.signatures.iter_mut().find(|old| old.name == line.name && old.id == line.id) {
         Some(old) if time_of(old) < time_of(line) => *old = line.clone(),
@@ -179,12 +183,12 @@ fn put(note: &mut SignedNote, line: &NoteSignature) {
     }
 }
 
-/// When a cosignature says that it was made.
+/// Time at which a cosignature claims to be made.
 fn time_of(line: &NoteSignature) -> Option<[u8; 8]> {
     line.bytes.first_chunk().copied()
 }
 
-/// Replaces a file whole: a crash leaves the old one or this.
+/// Replaces a file atomically: after a crash the old one or the new one exists.
 fn replace(folder: &Path, path: &str, bytes: &[u8]) -> Result<()> {
     let (to, new) = (folder.join(path), folder.join(format!("{path}.new")));
     let written = || {

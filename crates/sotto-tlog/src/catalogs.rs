@@ -1,14 +1,15 @@
-//! The log of a publisher's catalogs: which catalog and which stack there ever was, in the open.
+//! Entries of a publisher's log: all catalogs and stacks that it ever signed, in public.
 //!
-//! The publisher's key signs the log too, so whoever has pinned it needs no other one: the log's name and its key follow from
-//! it. An entry is one line, with the newline at its end:
+//! The publisher's key signs the log too, so a client that has pinned it needs no other key: the
+//! log's name and its key follow from it. An entry is one line, with the newline at its end:
 //!
 //! ```text
 //! sotto-log/2 catalog words 7 <BLAKE3 of the catalog's text, 64 hex digits> <previous entry> sotto-pk:<64 hex digits>
 //! ```
 //!
-//! The previous entry is that of the same kind and name: its leaf hash in 64 hex digits, or `-`. So the entries of a name form a
-//! hash chain, and an entry stands for all that were before it. [`LogHistory`](crate::LogHistory) checks that.
+//! The previous entry is that of the same kind and name: its leaf hash in 64 hex digits, or `-`. So
+//! the entries of a name form a hash chain, and an entry commits to all entries before it.
+//! [`LogHistory`](crate::LogHistory) checks that.
 #![deny(clippy::indexing_slicing)]
 
 use crate::{LogError, LogKey, LogSigner, Result};
@@ -18,29 +19,29 @@ use sotto_tree::log::{Hash, hash};
 use std::fmt;
 use std::str::FromStr;
 
-/// The format that stands first in an entry.
+/// Format at the beginning of an entry.
 pub const FORMAT: &str = "sotto-log/2";
 
-/// The format before entries named the previous one.
+/// Earlier format, in which entries did not name the previous one.
 const OLD_FORMAT: &str = "sotto-log/1";
 
-/// Most bytes of an entry.
+/// Largest size of an entry in bytes.
 pub const MAX_ENTRY_BYTES: usize = 512;
 
-/// What stands before the key in the name of a publisher's log.
+/// Prefix of the key in the name of a publisher's log.
 const NAME: &str = "sotto-log/";
 
-/// What an entry is about.
+/// Kind of document that an entry is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum EntryKind {
-    /// A table's catalog.
+    /// Catalog of a table.
     Catalog,
-    /// A stack.
+    /// Stack of tables.
     Stack,
 }
 
 impl EntryKind {
-    /// Its name in an entry.
+    /// Name of the kind in an entry.
     pub fn name(self) -> &'static str {
         match self {
             EntryKind::Catalog => "catalog",
@@ -48,36 +49,37 @@ impl EntryKind {
         }
     }
 
-    /// The kind of this name.
+    /// Kind with this name.
     pub(crate) fn parse(name: &str) -> Option<Self> {
         [EntryKind::Catalog, EntryKind::Stack].into_iter().find(|kind| kind.name() == name)
     }
 }
 
-/// An entry: a catalog, or a stack, that a publisher has signed.
+/// Log entry of a catalog or a stack that a publisher has signed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogEntry {
-    /// Which of the two.
+    /// Kind of the document.
     pub kind: EntryKind,
-    /// The table's name, or the stack's.
+    /// Name of the table or the stack.
     pub name: TableName,
-    /// Its epoch.
+    /// Epoch of the document.
     pub epoch: Epoch,
-    /// BLAKE3 of its text: [`Catalog::digest`], [`Stack::digest`].
+    /// BLAKE3 digest of the document's text: [`Catalog::digest`], [`Stack::digest`].
     pub digest: Hex32,
-    /// The leaf hash of the previous entry of this kind and name; `None` for the first one.
+    /// Leaf hash of the previous entry of this kind and name; `None` for the first one.
     pub previous: Option<Hex32>,
-    /// Who signed it.
+    /// Key that signed the document.
     pub key: PublicKey,
 }
 
 impl LogEntry {
-    /// An entry without a previous one. [`Appender`](crate::publish::Appender) sets that.
+    /// Makes an entry without a previous one, which [`Appender`](crate::appender::Appender) fills
+    /// in.
     pub fn new(kind: EntryKind, name: TableName, epoch: Epoch, digest: Hex32, key: PublicKey) -> Self {
         LogEntry { kind, name, epoch, digest, previous: None, key }
     }
 
-    /// The entry of a catalog.
+    /// Makes the entry of a catalog.
     ///
     /// # Errors
     /// [`LogError::Malformed`] for a catalog that contradicts itself.
@@ -86,7 +88,7 @@ impl LogEntry {
         Ok(LogEntry::new(EntryKind::Catalog, catalog.table.clone(), catalog.epoch, digest, key))
     }
 
-    /// The entry of a stack.
+    /// Makes the entry of a stack.
     ///
     /// # Errors
     /// [`LogError::Malformed`] for a stack that contradicts itself.
@@ -95,7 +97,7 @@ impl LogEntry {
         Ok(LogEntry::new(EntryKind::Stack, stack.stack.clone(), stack.epoch, digest, key))
     }
 
-    /// Reads an entry. Total.
+    /// Parses an entry. Total.
     ///
     /// # Errors
     /// [`LogError::TooLarge`], [`LogError::Malformed`].
@@ -108,22 +110,22 @@ impl LogEntry {
         text.parse()
     }
 
-    /// Whether both are of one document, whatever entries were before them.
+    /// Whether both entries are of one document, whatever their previous entries.
     pub fn is_same_document(&self, other: &LogEntry) -> bool {
         *self == LogEntry { previous: self.previous, ..other.clone() }
     }
 
-    /// What it is about, for errors to say.
+    /// Kind, name and epoch of the document, for errors.
     pub fn subject(&self) -> String {
         format!("{} {}, epoch {}", self.kind.name(), self.name, self.epoch)
     }
 
-    /// Its leaf hash in the log.
+    /// Leaf hash of the entry in the log.
     pub fn leaf(&self) -> Hash {
         hash::leaf(self.to_string().as_bytes())
     }
 
-    /// The entry as it lies in a bundle.
+    /// Encodes the entry as it is stored in a bundle.
     pub(crate) fn written(&self) -> Vec<u8> {
         let text = self.to_string();
         // A name has at most 64 bytes, so an entry has fewer than 512.
@@ -169,7 +171,7 @@ impl FromStr for LogEntry {
         };
         let key = next("a key")?.parse().map_err(|_| refuse("its key is none"))?;
         let entry = LogEntry { kind, name, epoch: Epoch(epoch), digest, previous, key };
-        // One form only: what is hashed is what was understood.
+        // An entry has only one form: the hash covers exactly what was parsed.
         if entry.to_string() == text {
             Ok(entry)
         } else {
@@ -178,15 +180,15 @@ impl FromStr for LogEntry {
     }
 }
 
-/// The key that the log of a publisher's catalogs is verified with.
+/// Public key that verifies the log of a publisher's catalogs.
 ///
 /// # Errors
-/// [`LogError::KeyText`] for bytes that are no Ed25519 key.
+/// [`LogError::KeyText`] for bytes that are not an Ed25519 key.
 pub fn log_key(publisher: &PublicKey) -> Result<LogKey> {
     LogKey::ed25519(&format!("{NAME}{}", publisher.0), &publisher.0.0)
 }
 
-/// The key that signs the log of a publisher's catalogs: the publisher's own, under the log's name.
+/// Key that signs the log of a publisher's catalogs: the publisher's own, under the log's name.
 ///
 /// # Errors
 /// [`LogError::KeyText`]; never for a key that signs.
@@ -194,7 +196,7 @@ pub fn log_signer(publisher: &SigningKey) -> Result<LogSigner> {
     LogSigner::new(&format!("{NAME}{}", publisher.public().0), &publisher.secret())
 }
 
-/// Whose catalogs are in a log of this name.
+/// Publisher of the log with this name.
 pub fn publisher(origin: &str) -> Option<PublicKey> {
     Some(PublicKey(origin.strip_prefix(NAME)?.parse().ok()?))
 }

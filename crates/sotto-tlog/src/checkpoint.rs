@@ -1,4 +1,5 @@
-//! Checkpoints (`c2sp.org/tlog-checkpoint`): a log's name, length and root, under its signature.
+//! Checkpoints of logs (`c2sp.org/tlog-checkpoint`): name, length and root, under the log's
+//! signature.
 #![deny(clippy::indexing_slicing)]
 
 use crate::note::SignedNote;
@@ -7,25 +8,25 @@ use crate::{LogError, LogKey, Result};
 use sotto_tree::log::Hash;
 use std::fmt;
 
-/// What a log says of itself: so many leaves, and their root.
+/// A log's name, its number of leaves, and their root.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Checkpoint {
-    /// The log's name.
+    /// Name of the log.
     pub origin: String,
-    /// Leaves.
+    /// Number of leaves.
     pub size: u64,
-    /// Their root (RFC 6962, 2.1).
+    /// Root of the leaves (RFC 6962, 2.1).
     pub root: Hash,
-    /// Further lines, of which this crate knows nothing.
+    /// Further lines, which this crate does not interpret.
     pub extensions: Vec<String>,
 }
 
 impl Checkpoint {
-    /// Reads a signed checkpoint of the log whose key is pinned.
+    /// Verifies a signed checkpoint under the log's pinned key, and parses it.
     ///
     /// # Errors
-    /// [`LogError::TooLarge`], [`LogError::Malformed`], [`LogError::WrongOrigin`], [`LogError::NotSigned`],
-    /// [`LogError::BadSignature`].
+    /// [`LogError::TooLarge`], [`LogError::Malformed`], [`LogError::WrongOrigin`],
+    /// [`LogError::NotSigned`], [`LogError::BadSignature`].
     pub fn open(bytes: &[u8], key: &LogKey) -> Result<Self> {
         let note = SignedNote::parse(bytes)?;
         let checkpoint = Self::parse_text(&note.text)?;
@@ -40,7 +41,7 @@ impl Checkpoint {
         Ok(checkpoint)
     }
 
-    /// Reads a checkpoint's text. Says nothing about signatures.
+    /// Parses a checkpoint's text. Signatures are not checked.
     ///
     /// # Errors
     /// [`LogError::Malformed`].

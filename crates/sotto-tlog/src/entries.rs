@@ -1,33 +1,33 @@
-//! Bundles of entries, and the leaf hash of each.
+//! Bundles of entries, and the leaf hash of each entry.
 //!
-//! | layout | an entry in a bundle | what is hashed |
+//! | layout | an entry in a bundle | hashed content |
 //! |---|---|---|
 //! | `tlog-tiles` | a length, two bytes, big-endian; the entry | the entry |
-//! | `static-ct` | `TileLeaf`: a `TimestampedEntry` and what it was made of | `00 00` and the `TimestampedEntry` |
+//! | `static-ct` | `TileLeaf`: a `TimestampedEntry` and its sources | `00 00` and the `TimestampedEntry` |
 //! | `sumdb` | the entry's number, a newline, the record, a newline | the record |
 //!
-//! The two zero bytes say v1 and `timestamped_entry` (RFC 6962, 3.4).
+//! The two zero bytes mean v1 and `timestamped_entry` (RFC 6962, 3.4).
 #![deny(clippy::indexing_slicing)]
 
 use crate::text::decimal;
 use crate::{LogError, LogLayout, Result};
 use sotto_tree::log::{Hash, hash};
 
-/// Most bytes of a bundle. 256 entries of Certificate Transparency have some 400 KB.
+/// Largest size of a bundle in bytes. 256 entries of Certificate Transparency have about 400 KB.
 pub const MAX_BUNDLE_BYTES: u64 = 1 << 26;
 
 /// An entry of a bundle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BundleEntry<'a> {
-    /// As it lies in the bundle.
+    /// Bytes of the entry in the bundle.
     pub written: &'a [u8],
-    /// The part of it that is hashed: an entry, a `TimestampedEntry`, a record.
+    /// Part of the entry that is hashed: an entry, a `TimestampedEntry`, a record.
     pub content: &'a [u8],
-    /// Its leaf hash.
+    /// Leaf hash of the entry.
     pub leaf: Hash,
 }
 
-/// Entries of a bundle, one after the other. After the first that cannot be told apart there is none.
+/// Iterator over the entries of a bundle. It ends after the first malformed one.
 #[derive(Clone, Debug)]
 pub struct BundleEntries<'a> {
     layout: LogLayout,
@@ -37,7 +37,8 @@ pub struct BundleEntries<'a> {
 }
 
 impl<'a> BundleEntries<'a> {
-    /// The entries of a bundle, the first of which has this index in its log. `path` is for errors to say.
+    /// Iterates over a bundle whose first entry has the given index in its log. `path` is for
+    /// errors.
     pub fn new(layout: LogLayout, bytes: &'a [u8], first: u64, path: &'a str) -> Self {
         BundleEntries { layout, rest: bytes, index: first, path }
     }
@@ -81,7 +82,8 @@ impl<'a> Iterator for BundleEntries<'a> {
     }
 }
 
-/// Moves past a `TileLeaf` and gives its `TimestampedEntry` (static-ct-api, "Log entries"; RFC 6962, 3.4).
+/// Advances past a `TileLeaf` and returns its `TimestampedEntry` (static-ct-api, "Log entries"; RFC
+/// 6962, 3.4).
 fn timestamped<'a>(rest: &mut &'a [u8]) -> std::result::Result<&'a [u8], &'static str> {
     const CUT: &str = "it is cut";
     const X509: u64 = 0;
@@ -104,8 +106,8 @@ fn timestamped<'a>(rest: &mut &'a [u8]) -> std::result::Result<&'a [u8], &'stati
     if issuers.len().is_multiple_of(32) { Ok(entry) } else { Err("its issuers are no fingerprints") }
 }
 
-/// Moves past a record and its number (`FormatRecord` of `golang.org/x/mod/sumdb/tlog`). A record is lines of
-/// UTF-8, none empty.
+/// Advances past a record and its number (`FormatRecord` of `golang.org/x/mod/sumdb/tlog`). A
+/// record is non-empty lines of UTF-8.
 fn record<'a>(rest: &mut &'a [u8], index: u64) -> std::result::Result<&'a [u8], &'static str> {
     let end = rest.iter().position(|byte| *byte == b'\n').ok_or("its number was expected")?;
     let number = take(rest, end as u64).and_then(|digits| std::str::from_utf8(digits).ok());
@@ -128,12 +130,12 @@ fn take<'a>(rest: &mut &'a [u8], length: u64) -> Option<&'a [u8]> {
     Some(taken)
 }
 
-/// A big-endian number of so many bytes.
+/// Reads a big-endian number of `BYTES` bytes.
 fn number<const BYTES: u64>(rest: &mut &[u8]) -> Option<u64> {
     Some(take(rest, BYTES)?.iter().fold(0, |number, byte| number << 8 | u64::from(*byte)))
 }
 
-/// What a length of so many bytes says.
+/// Reads bytes after their length, which has `BYTES` bytes.
 fn sized<'a, const BYTES: u64>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
     let length = number::<BYTES>(rest)?;
     take(rest, length)

@@ -6,7 +6,7 @@ use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// A synthetic log's entry of an index, as it lies in a bundle. Two logs with different labels have different
+/// Entry of a synthetic log, as it is stored in a bundle. Logs with different labels have different
 /// entries.
 pub fn entry(layout: LogLayout, label: &str, index: u64) -> Vec<u8> {
     let text = format!("{label}: entry {index}\n");
@@ -16,7 +16,8 @@ pub fn entry(layout: LogLayout, label: &str, index: u64) -> Vec<u8> {
         LogLayout::Tiles => [&length[2..], text].concat(),
         LogLayout::SumDb => [format!("{index}\n").as_bytes(), text, b"\n"].concat(),
         LogLayout::StaticCt => {
-            // A certificate that is none, and the one extension there has to be: the index, in five bytes.
+            // An invalid certificate, and the one extension that is required: the index, in five
+            // bytes.
             let index = index.to_be_bytes();
             let time_and_type = [0; 10];
             [&time_and_type, &length[1..], text, &[0, 8, 0, 0, 5], &index[3..], &[0, 0]].concat()
@@ -24,12 +25,12 @@ pub fn entry(layout: LogLayout, label: &str, index: u64) -> Vec<u8> {
     }
 }
 
-/// Makes a log of so many entries in a folder, and a key beside it: `FOLDER.key`, to grow it with, and
-/// `FOLDER.pub`.
+/// Creates a log of `entries` entries in a folder, and a key beside the folder: `FOLDER.key`, to
+/// grow the log with, and `FOLDER.pub`.
 ///
 /// # Errors
-/// [`LogError::KeyText`] for a name with spaces or a plus, [`LogError::Storage`], also if there is a log or a key
-/// already.
+/// [`LogError::KeyText`] for a name with spaces or a plus, [`LogError::Storage`], also if a log or
+/// a key already exists.
 pub fn create(
     folder: &Path,
     layout: LogLayout,
@@ -55,10 +56,11 @@ pub fn create(
     Ok(signer.public().clone())
 }
 
-/// Grows a log that [`create`] made to so many entries.
+/// Grows a log that [`create`] made to `entries` entries.
 ///
 /// # Errors
-/// [`LogError::Storage`], [`LogError::Older`] if it has more, and as [`Checkpoint::open`] and [`LogWriter::resume`].
+/// [`LogError::Storage`], [`LogError::Older`] if it has more, and the errors of
+/// [`Checkpoint::open`] and [`LogWriter::resume`].
 pub fn grow(folder: &Path, layout: LogLayout, entries: u64) -> Result<Checkpoint> {
     let read = |path: PathBuf| fs::read(&path).map_err(LogError::storage(path.display().to_string()));
     let secret = zeroize::Zeroizing::new(read(beside(folder, "key"))?);

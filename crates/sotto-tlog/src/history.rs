@@ -1,8 +1,10 @@
-//! The entries of a publisher's log, checked in order: one catalog for each epoch of a name, and one chain for each name.
+//! History of a publisher's log, whose entries are checked in order: one catalog for each epoch of
+//! a name, and one chain for each name.
 //!
-//! A witness, a monitor, a client and the publisher itself keep a [`LogHistory`]: the last entry of each name. The next entry of
-//! a name has a later epoch and names the leaf hash of that last one; whatever else is in a log proves that its publisher shows
-//! different people different data. A history can be written down and goes on from there, so that each entry is read once:
+//! A witness, a monitor, a client and the publisher itself keep a [`LogHistory`]: the last entry of
+//! each name. The next entry of a name must have a later epoch and name the leaf hash of that last
+//! one; any other entry proves that the publisher shows different data to different people. A
+//! history can be saved and resumed, so that each entry is read once:
 //!
 //! ```text
 //! sotto-log-history/1
@@ -22,21 +24,21 @@ use sotto_core::Epoch;
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// The format that stands in the first line.
+/// Format in the first line.
 const FORMAT: &str = "sotto-log-history/1";
 
-/// Most names that are kept of one log.
+/// Largest number of names in a history.
 pub const MAX_NAMES: usize = 1 << 18;
 
-/// Most bytes of a history's text: a line has fewer than 200.
+/// Largest size of a history's text in bytes: a line has fewer than 200.
 pub const MAX_HISTORY_BYTES: u64 = 200 * (MAX_NAMES as u64 + 4);
 
 /// The last entry of a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LastEntry {
-    /// Its epoch.
+    /// Epoch of the entry.
     pub epoch: Epoch,
-    /// Its leaf hash.
+    /// Leaf hash of the entry.
     pub leaf: Hex32,
 }
 
@@ -44,44 +46,45 @@ pub struct LastEntry {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogHistory {
     publisher: PublicKey,
-    /// The only name that is looked at; all if `None`.
+    /// The only name that is tracked; `None` for all names.
     only: Option<(EntryKind, TableName)>,
-    /// The first entry that was read.
+    /// Index of the first entry that was read.
     first: u64,
     size: u64,
-    /// The log's root at that length; `None` until the log was read to its end.
+    /// Root of the log at that length; `None` until the log was read to its end.
     root: Option<Hex32>,
     last: BTreeMap<(EntryKind, TableName), LastEntry>,
 }
 
 impl LogHistory {
-    /// A history of all names, from the log's first entry on.
+    /// Starts a history of all names at the log's first entry.
     pub fn new(publisher: PublicKey) -> Self {
         LogHistory { publisher, only: None, first: 0, size: 0, root: None, last: BTreeMap::new() }
     }
 
-    /// A history of one name, from the bundle on that has this entry. What was before is not known.
+    /// Starts a history of one name at the bundle that contains entry `first`. Earlier entries are
+    /// not known.
     pub fn of_name(publisher: PublicKey, kind: EntryKind, name: TableName, first: u64) -> Self {
         let first = first - first % TILE_WIDTH as u64;
         LogHistory { only: Some((kind, name)), first, size: first, ..Self::new(publisher) }
     }
 
-    /// Whose log it is of.
+    /// Publisher of the log.
     pub fn publisher(&self) -> PublicKey {
         self.publisher
     }
 
-    /// The only name that is looked at; `None` for a history of all.
+    /// The only name that is tracked; `None` for a history of all names.
     pub fn only(&self) -> Option<&(EntryKind, TableName)> {
         self.only.as_ref()
     }
 
-    /// The first entry that was read.
+    /// Index of the first entry that was read.
     pub fn first(&self) -> u64 {
         self.first
     }
 
-    /// The log's length up to which entries were read.
+    /// Length of the log up to which entries were read.
     pub fn size(&self) -> u64 {
         self.size
     }
@@ -91,7 +94,7 @@ impl LogHistory {
         self.last.get(&(kind, name.clone())).copied()
     }
 
-    /// Takes the next entry of the log.
+    /// Checks and adds the next entry of the log.
     ///
     /// # Errors
     /// [`LogError::Conflict`]; [`LogError::TooLarge`] for more than [`MAX_NAMES`] names.
@@ -126,10 +129,10 @@ impl LogHistory {
         Ok(())
     }
 
-    /// Whether a log goes on from what was read of it.
+    /// Checks that a log extends the one that was read.
     ///
     /// # Errors
-    /// [`LogError::Older`], [`LogError::Fork`], and as [`VerifiedLog::peaks_at`].
+    /// [`LogError::Older`], [`LogError::Fork`], and the errors of [`VerifiedLog::peaks_at`].
     pub fn continues<S: LogSource>(&self, log: &mut VerifiedLog<S>) -> Result<()> {
         match self.root {
             Some(root) if log.peaks_at(self.size)?.root() != root.0 => {
@@ -140,11 +143,11 @@ impl LogHistory {
         }
     }
 
-    /// Reads the entries of the next bundle. Gives whether the log's end is reached.
+    /// Reads the entries of the next bundle. Returns whether the end of the log is reached.
     ///
     /// # Errors
-    /// As [`VerifiedLog::entries`], [`LogEntry::parse`] and [`LogHistory::append`]. What was read then is no history any more,
-    /// but after [`LogError::Missing`].
+    /// The errors of [`VerifiedLog::entries`], [`LogEntry::parse`] and [`LogHistory::append`]. The
+    /// history must be discarded after any error except [`LogError::Missing`].
     pub fn read_bundle<S: LogSource>(&mut self, log: &mut VerifiedLog<S>) -> Result<bool> {
         let (size, width) = (log.size(), TILE_WIDTH as u64);
         if self.size < size {
@@ -161,17 +164,17 @@ impl LogHistory {
         Ok(self.size >= size)
     }
 
-    /// Reads all entries that are new since the last time.
+    /// Reads all entries that are new since the last call.
     ///
     /// # Errors
-    /// As [`LogHistory::continues`] and [`LogHistory::read_bundle`].
+    /// The errors of [`LogHistory::continues`] and [`LogHistory::read_bundle`].
     pub fn read<S: LogSource>(&mut self, log: &mut VerifiedLog<S>) -> Result<()> {
         self.continues(log)?;
         while !self.read_bundle(log)? {}
         Ok(())
     }
 
-    /// Reads a history that was written down. Total.
+    /// Parses a saved history. Total.
     ///
     /// # Errors
     /// [`LogError::Malformed`]; [`LogError::TooLarge`] for more than [`MAX_HISTORY_BYTES`].
@@ -208,7 +211,7 @@ impl LogHistory {
             let (name, last) = entry.ok_or_else(|| refuse("a line is no entry"))?;
             history.last.insert(name, last);
         }
-        // One form only: sorted, each name once, and nothing that is not looked at.
+        // A history has only one form: sorted, each name once, and only names that are tracked.
         if history.to_string().as_bytes() == bytes { Ok(history) } else { Err(refuse("it has another form")) }
     }
 }
@@ -219,7 +222,8 @@ fn named(text: &str) -> Option<(EntryKind, TableName)> {
     Some((EntryKind::parse(kind)?, name.parse().ok()?))
 }
 
-/// Writes a history that was read to the end of its log; of any other one a parser takes nothing.
+/// Writes a history that was read to the end of its log; the text of any other history cannot be
+/// parsed.
 impl fmt::Display for LogHistory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{FORMAT}\n{}", self.publisher)?;

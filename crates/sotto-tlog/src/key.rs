@@ -1,8 +1,8 @@
-//! A log's public key, pinned by whoever reads the log.
+//! Public keys of logs, pinned by the readers of a log.
 //!
-//! Two text forms are read. Ed25519 keys have that of Go's notes, `NAME+ID+BASE64`, where the name is mostly the
-//! log's. Keys of RFC 6962 are published without a name, as the base64 of a P-256 key in DER, so the log's name
-//! goes before it: `NAME+BASE64`.
+//! Two text forms are parsed. Ed25519 keys have the form of Go's notes, `NAME+ID+BASE64`, where the
+//! name usually is the log's. Keys of RFC 6962 are published without a name, as the base64 of a
+//! P-256 key in DER, so the log's name precedes it: `NAME+BASE64`.
 #![deny(clippy::indexing_slicing)]
 
 use crate::ecdsa;
@@ -14,16 +14,16 @@ use sotto_tree::log::Hash;
 use std::fmt;
 use std::str::FromStr;
 
-/// The first line of every checkpoint of a Go checksum database, whatever the database is called.
+/// First line of every checkpoint of a Go checksum database, whatever the database is called.
 pub const GO_ORIGIN: &str = "go.sum database tree";
 
-/// What is wrong with a key whose number is another.
+/// Error for a key whose id does not match its name and bytes.
 pub(crate) const OTHER_NUMBER: &str = "its number is not that of name and key: it was not copied whole";
 
-/// What is wrong with a key that ends too early.
+/// Error for a key that is truncated.
 pub(crate) const CUT: &str = "what follows its name is not the base64 of a key: it was not copied whole";
 
-/// What a log signs with.
+/// Signature algorithm of a log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Algorithm {
     /// Signature type 1: the whole text is signed.
@@ -32,7 +32,7 @@ enum Algorithm {
     Rfc6962 { key: p256::ecdsa::VerifyingKey, spki: Vec<u8> },
 }
 
-/// A log's public key and its name.
+/// Public key of a log, with its name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogKey {
     name: String,
@@ -41,20 +41,20 @@ pub struct LogKey {
 }
 
 impl LogKey {
-    /// An Ed25519 key.
+    /// Makes an Ed25519 key.
     ///
     /// # Errors
-    /// [`LogError::KeyText`] for a name that no key may have, or bytes that are no key.
+    /// [`LogError::KeyText`] for an invalid name, or bytes that are not a key.
     pub fn ed25519(name: &str, key: &[u8; 32]) -> Result<Self> {
         let key = ed25519_dalek::VerifyingKey::from_bytes(key);
         let key = key.map_err(|_| LogError::KeyText("these 32 bytes are no Ed25519 key"))?;
         Self::named(name, Algorithm::Ed25519(key))
     }
 
-    /// A P-256 key of a log of RFC 6962: a SubjectPublicKeyInfo in DER.
+    /// Makes a P-256 key of a log of RFC 6962 from a SubjectPublicKeyInfo in DER.
     ///
     /// # Errors
-    /// [`LogError::KeyText`] for a name that no key may have, or bytes that are no key.
+    /// [`LogError::KeyText`] for an invalid name, or bytes that are not a key.
     pub fn rfc6962(name: &str, spki: &[u8]) -> Result<Self> {
         let key = ecdsa::key(spki)
             .ok_or(LogError::KeyText("this is no P-256 key in DER, or it was not copied whole"))?;
@@ -68,39 +68,40 @@ impl LogKey {
         Ok(LogKey { name: name.into(), origin: name.into(), algorithm })
     }
 
-    /// Whether a text has the form of a key, and so is no path, whatever is wrong with it: after the name comes a number in
-    /// hexadecimal, or the beginning of every P-256 key in DER.
+    /// Whether a text has the form of a key, even an invalid one, and so is not a path: its name is
+    /// followed by a hexadecimal number, or by the beginning of every P-256 key in DER.
     pub fn has_form(text: &str) -> bool {
         let Some((_, rest)) = text.trim().split_once('+') else { return false };
         let number = rest.split_once('+').map(|(number, _)| number);
         number.is_some_and(is_hex) || rest.starts_with("MFkw")
     }
 
-    /// The same key for a log that has another name than its key, as Go's checksum database has.
+    /// Changes the name of the log, which may differ from the key's name, as in Go's checksum
+    /// database.
     #[must_use]
     pub fn with_origin(self, origin: &str) -> Self {
         LogKey { origin: origin.into(), ..self }
     }
 
-    /// The same key, to open this checkpoint with. Where it is that of a Go checksum database, its first line does not name
-    /// the log: the key alone does.
+    /// Adapts the key to a checkpoint. The first line of a checkpoint of a Go checksum database
+    /// does not name the log: only the key does.
     #[must_use]
     pub fn for_checkpoint(self, note: &[u8]) -> Self {
         let gos = note.strip_prefix(GO_ORIGIN.as_bytes()).is_some_and(|rest| rest.starts_with(b"\n"));
         if gos && self.origin == self.name { self.with_origin(GO_ORIGIN) } else { self }
     }
 
-    /// The first line of the log's checkpoints.
+    /// Name of the log, which is the first line of its checkpoints.
     pub fn origin(&self) -> &str {
         &self.origin
     }
 
-    /// The name in the signature's line.
+    /// Name of the key in the signature's line.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The number in the signature's line, of the name, the signature's type and the key.
+    /// Key id in the signature's line, derived from the name, the signature's type and the key.
     pub fn id(&self) -> u32 {
         match &self.algorithm {
             Algorithm::Ed25519(key) => id(&self.name, 1, key.as_bytes()),
@@ -108,8 +109,8 @@ impl LogKey {
         }
     }
 
-    /// Verifies a note that says this of a log. Every signature of this key has to be valid, and there is one at
-    /// least.
+    /// Verifies a note about a log of this size and root. Every signature of this key must be
+    /// valid, and there must be at least one.
     ///
     /// # Errors
     /// [`LogError::NotSigned`], [`LogError::BadSignature`].
@@ -133,7 +134,8 @@ impl LogKey {
         if valid { Ok(()) } else { Err(LogError::BadSignature { name: self.name.clone() }) }
     }
 
-    /// Whether what is signed is the text's size and root alone, so that nothing else may stand there.
+    /// Whether only the text's size and root are signed, so that the text must contain nothing
+    /// else.
     pub(crate) fn signs_head_alone(&self) -> bool {
         matches!(self.algorithm, Algorithm::Rfc6962 { .. })
     }
@@ -153,14 +155,14 @@ impl LogKey {
     }
 }
 
-/// The number of a key (signed-note, "Signatures").
+/// Key id of a key (signed-note, "Signatures").
 pub(crate) fn id(name: &str, kind: u8, key: &[u8]) -> u32 {
     let digest = Sha256::new().chain_update(name).chain_update([b'\n', kind]).chain_update(key).finalize();
     let [a, b, c, d, ..] = <[u8; 32]>::from(digest);
     u32::from_be_bytes([a, b, c, d])
 }
 
-/// Whether a text is a number in hexadecimal.
+/// Whether a text is a hexadecimal number.
 fn is_hex(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
@@ -183,11 +185,12 @@ impl FromStr for LogKey {
     fn from_str(text: &str) -> Result<Self> {
         let refuse = LogError::KeyText("NAME+ID+BASE64 (Ed25519) or NAME+BASE64 (P-256 in DER) was expected");
         let Some((name, rest)) = text.trim().split_once('+') else { return Err(refuse) };
-        // A number that lost a digit is a number all the same.
+        // A number that lost a digit is still a number.
         if rest.split_once('+').is_some_and(|(number, _)| number.len() < 8 && is_hex(number)) {
             return Err(LogError::KeyText(OTHER_NUMBER));
         }
-        // The DER of a P-256 key begins with "MFkw", which is no hexadecimal number: the two cannot be mistaken.
+        // The DER of a P-256 key begins with "MFkw", which is not a hexadecimal number: the two
+        // forms cannot be confused.
         let number = |text: &str| text.len() == 8 && is_hex(text);
         let Some((number, encoded)) = rest.split_once('+').filter(|(first, _)| number(first)) else {
             let is_cut = rest.starts_with("MFkw");

@@ -1,68 +1,69 @@
-//! The three layouts: which file of a log holds what.
+//! The three layouts of logs, which say what each file of a log contains.
 //!
-//! All have tiles of 256 hashes, a level of tiles for each eight levels of the tree, and the same numbers in
-//! paths. A tile of level l holds roots of subtrees of 256^l leaves. Where a log ends within a tile, the tile is
-//! partial and its width is in its path.
+//! All have tiles of 256 hashes, a level of tiles for each eight levels of the tree, and the same
+//! numbers in paths. A tile of level l contains roots of subtrees of 256^l leaves. If a log ends
+//! within a tile, the tile is partial and its path contains its width.
 
 use crate::{LogError, Result};
 use std::fmt;
 use std::str::FromStr;
 
-/// Hashes of a full tile, and entries of a full bundle.
+/// Number of hashes in a full tile, and of entries in a full bundle.
 pub const TILE_WIDTH: usize = 256;
 
-/// Where a log's files lie, and how entries are written in them.
+/// Paths of a log's files, and encoding of entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LogLayout {
-    /// `c2sp.org/tlog-tiles`.
+    /// Layout of `c2sp.org/tlog-tiles`.
     Tiles,
-    /// `c2sp.org/static-ct-api`: Certificate Transparency.
+    /// Layout of `c2sp.org/static-ct-api`, for Certificate Transparency.
     StaticCt,
-    /// Go's checksum database, from before the other two.
+    /// Layout of Go's checksum database, which is older than the other two.
     SumDb,
 }
 
-/// A tile of hashes.
+/// Position and width of a tile of hashes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tile {
-    /// 0 for leaf hashes.
+    /// Level of the tile, 0 for leaf hashes.
     pub level: u8,
-    /// From the left.
+    /// Index of the tile in its level, from the left.
     pub index: u64,
-    /// Hashes in it, 1 to 256.
+    /// Number of hashes in the tile, 1 to 256.
     pub width: u16,
 }
 
 impl Tile {
-    /// A full tile.
+    /// Makes a full tile.
     pub fn full(level: u8, index: u64) -> Self {
         Tile { level, index, width: TILE_WIDTH as u16 }
     }
 
-    /// The partial tile of a level in a log of so many leaves; none where the level ends with a full one.
+    /// The partial tile of a level in a log of `size` leaves; `None` where the level ends with a
+    /// full one.
     pub fn edge(level: u8, size: u64) -> Option<Self> {
         let hashes = size.checked_shr(8 * u32::from(level)).unwrap_or(0);
         let width = (hashes & 255) as u16;
         (width > 0).then_some(Tile { level, index: hashes >> 8, width })
     }
 
-    /// Full tiles of a level in a log of so many leaves.
+    /// Number of full tiles of a level in a log of `size` leaves.
     pub fn fulls(level: u8, size: u64) -> u64 {
         size.checked_shr(8 * (u32::from(level) + 1)).unwrap_or(0)
     }
 
-    /// Levels of tiles in a log of so many leaves.
+    /// Number of levels of tiles in a log of `size` leaves.
     pub fn levels(size: u64) -> u8 {
         size.checked_ilog2().map_or(0, |log| log as u8 / 8 + 1)
     }
 
-    /// Tiles of a log of so many leaves, those of all levels together.
+    /// Number of tiles of all levels in a log of `size` leaves.
     pub fn count(size: u64) -> u64 {
         let of = |level| Self::fulls(level, size) + u64::from(Self::edge(level, size).is_some());
         (0..Self::levels(size)).map(of).sum()
     }
 
-    /// Every tile of a log of so many leaves, from the top level down.
+    /// Every tile of a log of `size` leaves, from the top level down.
     pub fn all(size: u64) -> impl Iterator<Item = Tile> {
         (0..Self::levels(size)).rev().flat_map(move |level| {
             (0..Self::fulls(level, size))
@@ -73,10 +74,10 @@ impl Tile {
 }
 
 impl LogLayout {
-    /// Every layout.
+    /// All layouts.
     pub const ALL: [LogLayout; 3] = [LogLayout::Tiles, LogLayout::StaticCt, LogLayout::SumDb];
 
-    /// The path of the checkpoint.
+    /// Path of the checkpoint.
     pub fn checkpoint(self) -> &'static str {
         match self {
             LogLayout::Tiles | LogLayout::StaticCt => "checkpoint",
@@ -84,13 +85,13 @@ impl LogLayout {
         }
     }
 
-    /// The path of a tile.
+    /// Path of a tile.
     pub fn tile(self, tile: Tile) -> String {
         let Tile { level, index, width } = tile;
         format!("{}/{level}/{}", self.root(), Number { index, width })
     }
 
-    /// The path of a bundle: the entries whose hashes are in a tile of level 0.
+    /// Path of a bundle: the entries whose hashes are in a tile of level 0.
     pub fn bundle(self, index: u64, width: u16) -> String {
         let kind = match self {
             LogLayout::Tiles => "entries",
@@ -99,7 +100,7 @@ impl LogLayout {
         format!("{}/{kind}/{}", self.root(), Number { index, width })
     }
 
-    /// Go's database says in every path that its tiles have eight levels.
+    /// Prefix of paths. Go's database says in every path that its tiles have eight levels.
     fn root(self) -> &'static str {
         match self {
             LogLayout::Tiles | LogLayout::StaticCt => "tile",
@@ -108,19 +109,19 @@ impl LogLayout {
     }
 }
 
-/// A file of a log, by what it holds.
+/// A file of a log, by its contents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LogFile {
     /// The checkpoint.
     Checkpoint,
-    /// A tile.
+    /// A tile of hashes.
     Tile(Tile),
-    /// A bundle of entries: which, and how many are in it.
+    /// A bundle of entries: its index, and the number of entries in it.
     Bundle(u64, u16),
 }
 
 impl LogLayout {
-    /// The path of a file.
+    /// Path of a file.
     pub fn path(self, place: LogFile) -> String {
         match place {
             LogFile::Checkpoint => self.checkpoint().to_owned(),
@@ -129,7 +130,8 @@ impl LogLayout {
         }
     }
 
-    /// What a path of a `tlog-tiles` log means; `None` for every text that is not the one path of such a file.
+    /// Parses a path of a `tlog-tiles` log; `None` for every text that is not the canonical path of
+    /// a file.
     pub fn place(path: &str) -> Option<LogFile> {
         let place = if path == LogLayout::Tiles.checkpoint() {
             LogFile::Checkpoint
@@ -141,13 +143,13 @@ impl LogLayout {
                 level => LogFile::Tile(Tile { level: level.parse().ok()?, index, width }),
             }
         };
-        // Whatever was read leniently above is written otherwise.
+        // The parser above is lenient, so other spellings are refused here.
         (LogLayout::Tiles.path(place) == path).then_some(place)
     }
 }
 
 impl LogFile {
-    /// Whether a log of so many leaves has such a file.
+    /// Whether a log of `size` leaves contains the file.
     pub fn is_within(self, size: u64) -> bool {
         let Tile { level, index, width } = match self {
             LogFile::Checkpoint => return true,
@@ -160,14 +162,14 @@ impl LogFile {
     }
 }
 
-/// A number in groups of three digits, and the width of what is partial.
+/// A number in groups of three digits, and the width of a partial tile.
 struct Number {
     index: u64,
     width: u16,
 }
 
 impl Number {
-    /// Reads one, leniently.
+    /// Parses a number leniently.
     fn parse(text: &str) -> Option<Self> {
         let (groups, width) = match text.split_once(".p/") {
             Some((groups, width)) => {

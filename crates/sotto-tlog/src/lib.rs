@@ -1,29 +1,30 @@
 //! Transparency logs as files: tlog-tiles of C2SP, static-ct-api, and Go's checksum database.
 //!
-//! A log is a checkpoint, signed by the log's key, and tiles of hashes that lead to its root. One reader and one
-//! writer serve all three; a [`LogLayout`] says where the files lie and how entries are written in them.
+//! A log is a checkpoint, signed by the log's key, and tiles of hashes that lead to its root. One
+//! reader and one writer serve all three formats; a [`LogLayout`] says where files are stored and
+//! how entries are encoded.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
 //! | [`note`] | signed notes: a text and lines of signatures |
-//! | [`key`] | a log's public key, pinned by whoever reads it: Ed25519, or P-256 as in RFC 6962 |
-//! | [`signer`] | a log's signing key |
-//! | [`witness`] | who saw a log grow, and signs that: `c2sp.org/tlog-cosignature`, Ed25519 |
-//! | [`catalogs`] | the log of a publisher's catalogs: its key, its entries |
-//! | [`history`] | the entries of such a log, checked in order: one catalog for each epoch, one chain for each name |
-//! | [`publish`] | that log in its publisher's folder: appended to, and given cosignatures |
-//! | [`published`] | the same as a server reads it: which catalog is where, and proofs |
+//! | [`key`] | public keys of logs, pinned by readers: Ed25519, or P-256 as in RFC 6962 |
+//! | [`signer`] | signing keys of logs |
+//! | [`witness`] | witnesses and their cosignatures: `c2sp.org/tlog-cosignature`, Ed25519 |
+//! | [`catalogs`] | entries and key of the log of a publisher's catalogs |
+//! | [`history`] | checks a publisher's log in order: one catalog for each epoch, one chain for each name |
+//! | [`appender`] | appends entries to a publisher's log, and attaches cosignatures |
+//! | [`publisher_log`] | a publisher's log as a server reads it: catalogs, their places and proofs |
 //! | [`checkpoint`] | a log's length and root, under its signature |
-//! | [`head`] | the same as RFC 6962's servers say it: signed tree heads |
-//! | [`layout`] | the three layouts: which file holds what |
+//! | [`signed_tree_head`] | signed tree heads of RFC 6962 servers |
+//! | [`layout`] | the three layouts: what each file contains |
 //! | [`entries`] | bundles of entries, and the leaf hash of each |
-//! | [`source`] | where files come from |
-//! | [`found`] | a log as it lies in a folder: its layout, its checkpoint, the tiles that are not there |
-//! | [`read`] | a log of which every tile is checked before it is used; logs that shrank or forked |
-//! | [`mod@write`] | logs that are written, and grown, entry by entry |
+//! | [`source`] | where files are read from |
+//! | [`log_folder`] | a log in a folder: its layout, its checkpoint, the missing tiles |
+//! | [`read`] | a log of which every tile is checked before it is used; detects logs that shrank or forked |
+//! | [`mod@write`] | writes and grows logs, entry by entry |
 //! | [`generate`] | synthetic logs of any length |
 //! | [`proof`] | inclusion proofs as text, with the checkpoint: `c2sp.org/tlog-proof@v1` |
-//! | [`error`] | what is wrong with which file, and what to do |
+//! | [`error`] | errors: the file, the problem, and the remedy |
 //!
 //! The files are described in `spec/tlog.md`.
 #![forbid(unsafe_code)]
@@ -67,5 +68,5 @@ pub use source::{DirectorySource, LogSource};
 pub use witness::{Cosigner, WitnessKey};
 pub use write::LogWriter;
 
-/// Shorthand for results of this crate.
+/// Result of an operation of this crate, with [`LogError`] as the default error.
 pub type Result<T, E = LogError> = std::result::Result<T, E>;

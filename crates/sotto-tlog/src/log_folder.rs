@@ -1,25 +1,27 @@
-//! A log as it lies in a folder: how it is laid out, where its checkpoint is, and which of its tiles are not there.
+//! A log in a folder: its layout, the path of its checkpoint, and its missing tiles.
 
 use crate::layout::TILE_WIDTH;
 use crate::{LogError, LogLayout, LogSource, Result, Tile};
 use std::path::{Path, PathBuf};
 
-/// Most tiles that are looked for: those of a log of four thousand million entries. A checkpoint may claim any length.
+/// Largest number of tiles that are searched for: those of a log of four billion entries. A
+/// checkpoint may claim any length.
 pub const MAX_TILES: u64 = 1 << 24;
 
-/// A log's folder, looked at and not read yet.
+/// A log's folder that was inspected but not read yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogFolder {
-    /// What the paths of tiles are relative to.
+    /// Folder that the paths of tiles are relative to.
     pub folder: PathBuf,
-    /// How its files are laid out.
+    /// Layout of the files.
     pub layout: LogLayout,
-    /// Where its checkpoint should be.
+    /// Path where the checkpoint should be.
     pub checkpoint: PathBuf,
 }
 
 impl LogFolder {
-    /// Looks at a folder. `name` is that of the log's key: Go keeps each database in a folder of that name.
+    /// Inspects a folder. `name` is the name of the log's key: Go stores each database in a folder
+    /// of that name.
     pub fn at(folder: &Path, layout: Option<LogLayout>, name: &str) -> Self {
         let holds = |folder: &Path| folder.join("tile").is_dir();
         let named = folder.join(name);
@@ -37,8 +39,9 @@ impl LogFolder {
     }
 }
 
-/// A tile of level 8 would be one of 2^64 leaves, so a folder of that name is that of Go's layout. Entries tell the other
-/// two apart; the tiles of both lie in the same places.
+/// Guesses the layout of a folder. A tile of level 8 would be one of 2^64 leaves, so a folder of
+/// that name belongs to Go's layout. The entries distinguish the other two layouts; the tiles of
+/// both have the same paths.
 fn guess(folder: &Path) -> LogLayout {
     if folder.join("tile/8").is_dir() {
         LogLayout::SumDb
@@ -49,7 +52,8 @@ fn guess(folder: &Path) -> LogLayout {
     }
 }
 
-/// The `go` command has tiles in `GOPATH/pkg/mod/cache/download/sumdb/NAME`, and `latest` in `GOPATH/pkg/sumdb/NAME`.
+/// Path of Go's `latest` file. The `go` command stores tiles in
+/// `GOPATH/pkg/mod/cache/download/sumdb/NAME`, and `latest` in `GOPATH/pkg/sumdb/NAME`.
 fn gos_latest(folder: &Path) -> Option<PathBuf> {
     let folder = folder.canonicalize().ok()?;
     let name = folder.file_name()?;
@@ -65,8 +69,9 @@ fn plain(name: &str) -> bool {
     matches!((parts.next(), parts.next()), (Some(std::path::Component::Normal(_)), None))
 }
 
-/// Paths of the tiles that a log of so many leaves has and a source does not, from the top level down. `told` hears how many were
-/// looked for. A partial tile may have grown into the full one since.
+/// Paths of the tiles of a log of `size` leaves that a source lacks, from the top level down. The
+/// callback receives the number of tiles checked so far. A partial tile may have grown into the
+/// full one since.
 ///
 /// # Errors
 /// [`LogError::TooManyTiles`], [`LogError::Storage`].

@@ -1,39 +1,41 @@
 //! Signed notes (`c2sp.org/signed-note`): a text, an empty line, and lines of signatures.
 //!
-//! Nothing is believed of a note before a signature of a known key is verified; those of unknown keys are ignored.
+//! A note is trusted only after a signature of a known key is verified; signatures of unknown keys
+//! are ignored.
 #![deny(clippy::indexing_slicing)]
 
 use crate::text::{base64, unbase64};
 use crate::{LogError, Result};
 
-/// Most bytes of a note. Post-quantum signatures have some 5 KB, and 16 signatures have to be read.
+/// Largest size of a note in bytes. Post-quantum signatures have about 5 KB, and 16 signatures must
+/// be accepted.
 pub const MAX_NOTE_BYTES: usize = 1 << 18;
 
-/// What stands before a signature.
+/// Prefix of a line with a signature.
 const MARK: &str = "\u{2014} ";
 
-/// A note, of which nothing is verified yet.
+/// A parsed note whose signatures are not verified yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SignedNote {
-    /// The text, with the newline at its end.
+    /// Text of the note, with the newline at its end.
     pub text: String,
-    /// In the note's order, at least one.
+    /// Signatures in the note's order, at least one.
     pub signatures: Vec<NoteSignature>,
 }
 
-/// A line of a note: somebody's signature of its text, or so it says.
+/// An unverified signature of a note's text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NoteSignature {
-    /// Of the key.
+    /// Name of the key.
     pub name: String,
-    /// Of the key: with the name it says which key and which algorithm it is.
+    /// Id of the key, which together with the name identifies key and algorithm.
     pub id: u32,
-    /// What the algorithm makes of them.
+    /// Signature bytes, in the form of the algorithm.
     pub bytes: Vec<u8>,
 }
 
 impl SignedNote {
-    /// Reads a note.
+    /// Parses a note.
     ///
     /// # Errors
     /// [`LogError::TooLarge`], [`LogError::Malformed`].
@@ -47,7 +49,8 @@ impl SignedNote {
         if all.bytes().any(|byte| byte < b' ' && byte != b'\n') {
             return Err(refuse("it holds control characters"));
         }
-        // The text may have empty lines, the signatures may not: the last one is between the two.
+        // The text may contain empty lines, the signatures may not: the last empty line separates
+        // the two.
         let (text, lines) = all.rsplit_once("\n\n").ok_or_else(|| refuse("an empty line was expected"))?;
         let lines = lines.strip_suffix('\n').ok_or_else(|| refuse("a newline was expected at its end"))?;
         let signatures = lines.split('\n').map(NoteSignature::parse).collect::<Option<_>>();
@@ -56,7 +59,7 @@ impl SignedNote {
     }
 }
 
-/// Writes it as it was read.
+/// Writes the note as it was parsed.
 impl std::fmt::Display for SignedNote {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         writeln!(f, "{}", self.text)?;
@@ -77,7 +80,7 @@ impl NoteSignature {
     }
 }
 
-/// Whether a key may have this name.
+/// Whether a text is valid as the name of a key.
 pub(crate) fn is_key_name(name: &str) -> bool {
     !name.is_empty() && !name.chars().any(|c| c.is_whitespace() || c.is_control() || c == '+')
 }

@@ -1,6 +1,7 @@
 //! Inclusion proofs as text (`c2sp.org/tlog-proof@v1`).
 //!
-//! The checkpoint that a proof leads to is part of it: whoever has the log's key can check one without the log.
+//! A proof contains the checkpoint that it leads to: anyone with the log's key can verify it
+//! without the log.
 #![deny(clippy::indexing_slicing)]
 
 use crate::note::MAX_NOTE_BYTES;
@@ -9,29 +10,30 @@ use crate::{Checkpoint, LogError, LogKey, Result};
 use sotto_tree::log::{Hash, verify};
 use std::fmt;
 
-/// Most bytes of a proof: those of a checkpoint, and as many again for what is before it.
+/// Largest size of a proof in bytes: that of a checkpoint, and as much again for the lines before
+/// it.
 pub const MAX_PROOF_BYTES: usize = 2 * MAX_NOTE_BYTES;
 
 const FIRST_LINE: &str = "c2sp.org/tlog-proof@v1";
 
-/// No tree has more levels.
+/// Largest number of hashes in a proof: no tree has more levels.
 const MAX_HASHES: usize = 64;
 
-/// A proof that a log of somebody's has a leaf, of which nothing is verified yet.
+/// An unverified proof that a log contains a leaf.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InclusionProof {
-    /// What an application adds. Nobody signs it.
+    /// Extra data of the application. It is not signed.
     pub extra: Option<Vec<u8>>,
-    /// The leaf.
+    /// Index of the leaf.
     pub index: u64,
-    /// The siblings of the leaf's path, from the leaf up.
+    /// Siblings of the leaf's path, from the leaf up.
     pub hashes: Vec<Hash>,
-    /// The signed checkpoint, as the log published it.
+    /// Signed checkpoint, as the log published it.
     pub checkpoint: String,
 }
 
 impl InclusionProof {
-    /// Reads a proof.
+    /// Parses a proof.
     ///
     /// # Errors
     /// [`LogError::TooLarge`], [`LogError::Malformed`].
@@ -61,10 +63,12 @@ impl InclusionProof {
         Ok(InclusionProof { extra: extra.transpose()?, index, hashes, checkpoint: checkpoint.into() })
     }
 
-    /// Whether the log of this key has a leaf of this hash at the proof's index, and the checkpoint that says so.
+    /// Verifies that the log of this key has the leaf hash at the proof's index. Returns the
+    /// checkpoint that proves it.
     ///
     /// # Errors
-    /// As [`Checkpoint::open`]; [`LogError::Tree`] if the proof does not lead to the checkpoint's root.
+    /// The errors of [`Checkpoint::open`]; [`LogError::Tree`] if the proof does not lead to the
+    /// checkpoint's root.
     pub fn verify(&self, leaf: &Hash, key: &LogKey) -> Result<Checkpoint> {
         let checkpoint = Checkpoint::open(self.checkpoint.as_bytes(), key)?;
         verify(leaf, self.index, checkpoint.size, &self.hashes, &checkpoint.root)?;
@@ -72,7 +76,7 @@ impl InclusionProof {
     }
 }
 
-/// Writes the text, which is what verifiers read.
+/// Writes the text that verifiers parse.
 impl fmt::Display for InclusionProof {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{FIRST_LINE}")?;

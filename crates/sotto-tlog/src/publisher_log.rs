@@ -1,8 +1,8 @@
-//! A publisher's log as it lies in a folder: which catalog is where, and the proof of it.
+//! A publisher's log in a folder: the places of catalogs, and their inclusion proofs.
 //!
-//! There may be two checkpoints. The newest one (`checkpoint`) is there as soon as a catalog is logged. The one in `witnessed`
-//! has cosignatures, and catalogs that it covers are proved by it: so a catalog that is added makes nobody wait for witnesses
-//! but those who ask for that one.
+//! There may be two checkpoints. The newest one (`checkpoint`) exists as soon as a catalog is
+//! logged. The one in `witnessed` has cosignatures, and catalogs that it covers are proved by it.
+//! So after a catalog is added, only clients that request that catalog wait for witnesses.
 #![deny(clippy::indexing_slicing)]
 
 use crate::catalogs::{log_key, publisher};
@@ -16,22 +16,23 @@ use sotto_catalog::{Hex32, PublicKey};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-/// The newest checkpoint that witnesses cosigned.
+/// File name of the newest checkpoint that witnesses cosigned.
 pub const WITNESSED: &str = "witnessed";
 
-/// Most bytes of a tile or a bundle of such a log: 256 entries with their lengths.
+/// Largest size in bytes of a tile or a bundle of a publisher's log: 256 entries with their
+/// lengths.
 pub const MAX_FILE_BYTES: u64 = (TILE_WIDTH * (crate::catalogs::MAX_ENTRY_BYTES + 2)) as u64;
 
-/// A checkpoint, and its note as it was published.
+/// A checkpoint with its published note.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SignedCheckpoint {
     /// The note, with all signatures.
     pub note: String,
-    /// What it says.
+    /// The parsed checkpoint.
     pub checkpoint: Checkpoint,
 }
 
-/// A publisher's log, read through.
+/// A publisher's log, all of whose entries were read.
 #[derive(Clone, Debug)]
 pub struct PublisherLog {
     folder: PathBuf,
@@ -39,16 +40,17 @@ pub struct PublisherLog {
     newest: SignedCheckpoint,
     witnessed: Option<SignedCheckpoint>,
     entries: Vec<LogEntry>,
-    /// Where the first entry of a digest is.
+    /// Index of the first entry of each digest.
     places: HashMap<Hex32, u64>,
 }
 
 impl PublisherLog {
-    /// Reads a log whose name says whose it is, all entries included.
+    /// Opens a log and reads all its entries. The log's name contains the publisher's key.
     ///
     /// # Errors
-    /// [`LogError::Missing`] without a checkpoint, [`LogError::Malformed`] for a log of something else, and as
-    /// [`Checkpoint::open`], [`VerifiedLog::open`] and [`VerifiedLog::entries`].
+    /// [`LogError::Missing`] without a checkpoint, [`LogError::Malformed`] for a log that is not of
+    /// catalogs, and the errors of [`Checkpoint::open`], [`VerifiedLog::open`] and
+    /// [`VerifiedLog::entries`].
     pub fn open(folder: &Path) -> Result<Self> {
         let source = DirectorySource(folder.to_owned());
         let note = read(&source, LogLayout::Tiles.checkpoint())?
@@ -69,10 +71,12 @@ impl PublisherLog {
         start.read_on()
     }
 
-    /// The same folder as it is now, if that is something else. What was read stays.
+    /// Reads the folder again, and returns the log if it changed. Entries that were read are
+    /// reused.
     ///
     /// # Errors
-    /// As [`PublisherLog::open`]; [`LogError::Older`] and [`LogError::Fork`] if it does not go on from what was read.
+    /// The errors of [`PublisherLog::open`]; [`LogError::Older`] and [`LogError::Fork`] if the log
+    /// does not extend the one that was read.
     pub fn again(&self) -> Result<Option<Self>> {
         let source = DirectorySource(self.folder.clone());
         let note = read(&source, LogLayout::Tiles.checkpoint())?
@@ -86,7 +90,7 @@ impl PublisherLog {
         PublisherLog { newest, witnessed: None, ..self.clone() }.read_on().map(Some)
     }
 
-    /// Reads the entries that are not read yet, and the cosigned checkpoint.
+    /// Reads new entries, and the cosigned checkpoint.
     fn read_on(mut self) -> Result<Self> {
         let source = DirectorySource(self.folder.clone());
         let mut log = VerifiedLog::open(source.clone(), LogLayout::Tiles, &self.newest.checkpoint)?;
@@ -110,7 +114,7 @@ impl PublisherLog {
         Ok(self)
     }
 
-    /// Whose catalogs are in it.
+    /// Publisher of the catalogs in the log.
     pub fn publisher(&self) -> PublicKey {
         self.publisher
     }
@@ -125,12 +129,12 @@ impl PublisherLog {
         self.witnessed.as_ref()
     }
 
-    /// All entries, the oldest first.
+    /// All entries, oldest first.
     pub fn entries(&self) -> &[LogEntry] {
         &self.entries
     }
 
-    /// The entries checked in order.
+    /// History of the log, with its entries checked in order.
     ///
     /// # Errors
     /// [`LogError::Conflict`].
@@ -142,16 +146,17 @@ impl PublisherLog {
         Ok(history)
     }
 
-    /// Whether a catalog or a stack of this digest is in the log.
+    /// Whether a catalog or a stack with this digest is in the log.
     pub fn holds(&self, digest: &Hex32) -> bool {
         self.places.contains_key(digest)
     }
 
-    /// The proof that a catalog or a stack is in the log, with the entry as extra data, and with the checkpoint that has
-    /// cosignatures if that one covers it; `None` if it is not in the log. Reads a few tiles.
+    /// Inclusion proof of a catalog or a stack, with the entry as extra data. It leads to the
+    /// cosigned checkpoint if that covers the entry. `None` if the digest is not in the log. Reads
+    /// a few tiles.
     ///
     /// # Errors
-    /// As [`VerifiedLog::open`] and [`VerifiedLog::prove`].
+    /// The errors of [`VerifiedLog::open`] and [`VerifiedLog::prove`].
     pub fn proof(&self, digest: &Hex32) -> Result<Option<InclusionProof>> {
         let Some(&index) = self.places.get(digest) else { return Ok(None) };
         let head =
@@ -164,7 +169,7 @@ impl PublisherLog {
         Ok(Some(InclusionProof { extra, index, hashes, checkpoint: head.note.clone() }))
     }
 
-    /// One of the log's files; `None` if the log has none there.
+    /// Bytes of a file of the log; `None` if the log has no such file.
     ///
     /// # Errors
     /// [`LogError::TooLarge`], [`LogError::Storage`].
@@ -179,7 +184,7 @@ impl PublisherLog {
     }
 }
 
-/// A note of a log's folder.
+/// Reads a note of a log's folder.
 fn read(source: &DirectorySource, path: &str) -> Result<Option<String>> {
     let bytes = source.file(path, MAX_NOTE_BYTES as u64)?;
     let text = bytes.map(String::from_utf8);

@@ -1,12 +1,13 @@
-//! A log of which every tile is checked before it is used.
+//! Reads a log, of which every tile is checked before it is used.
 //!
-//! Reading begins at the right edge: the partial tiles, one a level, are all that the log's root is made of, so
-//! they are checked together against the checkpoint. Every other tile is a child of a checked one, which holds its
-//! root. So whatever this gives out belongs to the log of the checkpoint, a wrong tile is named as soon as it is
-//! met, and a tile a level is all that is kept.
+//! Reading begins at the right edge: the log's root is computed from the partial tiles alone, one
+//! per level, so they are checked together against the checkpoint. Every other tile is a child of a
+//! checked one, which contains its root. So every hash that this module returns belongs to the log
+//! of the checkpoint, a wrong tile is reported as soon as it is read, and only one tile per level
+//! is held in memory.
 //!
-//! A log may grow while it is read. What is read is the log of the checkpoint; a partial tile that is gone by then
-//! is the beginning of a full one.
+//! A log may grow while it is read. What is read is the log of the checkpoint; a partial tile that
+//! was removed meanwhile is the beginning of a full one.
 #![deny(clippy::indexing_slicing)]
 
 use crate::entries::{BundleEntries, BundleEntry, MAX_BUNDLE_BYTES};
@@ -17,15 +18,15 @@ use sotto_tree::log::{Hash, Peaks, Sibling, assemble, proof, subtree};
 
 const HASH_BYTES: usize = 32;
 
-/// A log of so many leaves, and no more.
+/// A log at a verified checkpoint, whose tiles are checked when they are read.
 #[derive(Debug)]
 pub struct VerifiedLog<S> {
     source: S,
     layout: LogLayout,
     peaks: Peaks,
-    /// The partial tile of each level, empty where there is none.
+    /// Partial tile of each level, empty where there is none.
     edge: Vec<Vec<Hash>>,
-    /// The full tile of each level that was read last, and its index.
+    /// Full tile of each level that was read last, with its index.
     last: Vec<Option<(u64, Vec<Hash>)>>,
 }
 
@@ -49,35 +50,36 @@ impl<S: LogSource> VerifiedLog<S> {
         Ok(VerifiedLog { source, layout, peaks, edge, last })
     }
 
-    /// Leaves.
+    /// Number of leaves.
     pub fn size(&self) -> u64 {
         self.peaks.leaves()
     }
 
-    /// Tiles of leaf hashes, the partial one with them.
+    /// Number of tiles of leaf hashes, including the partial one.
     pub fn tiles(&self) -> u64 {
         self.size().div_ceil(TILE_WIDTH as u64)
     }
 
-    /// The roots of the log's complete subtrees.
+    /// Roots of the log's complete subtrees.
     pub fn peaks(&self) -> &Peaks {
         &self.peaks
     }
 
-    /// The leaf hashes of a tile: leaves `256 * index` and on.
+    /// Leaf hashes of a tile: leaves `256 * index` and following.
     ///
     /// # Errors
-    /// [`LogError::Tree`] past the end; [`LogError::Missing`], [`LogError::TileLength`], [`LogError::TileHash`],
-    /// [`LogError::Storage`].
+    /// [`LogError::Tree`] past the end; [`LogError::Missing`], [`LogError::TileLength`],
+    /// [`LogError::TileHash`], [`LogError::Storage`].
     pub fn leaves(&mut self, index: u64) -> Result<&[Hash]> {
         self.tile(0, index)
     }
 
-    /// The entries of a tile of leaf hashes, each of them checked against its leaf, and the index of each.
+    /// Calls `each` with the index and the entry of every leaf hash of a tile, after checking the
+    /// entry against its leaf.
     ///
     /// # Errors
-    /// As [`Self::leaves`], [`LogError::TooLarge`], [`LogError::Entry`], [`LogError::EntryHash`], and what `each`
-    /// returns.
+    /// The errors of [`Self::leaves`], [`LogError::TooLarge`], [`LogError::Entry`],
+    /// [`LogError::EntryHash`], and the errors of `each`.
     pub fn entries(
         &mut self,
         index: u64,
@@ -100,7 +102,7 @@ impl<S: LogSource> VerifiedLog<S> {
             }
             each(index, entry)?;
         }
-        // A bundle that grew goes on, one that did not has nothing more.
+        // A bundle that grew has further entries; one that did not must end here.
         if path == layout.bundle(index, width) && entries.next().is_some() {
             let why = "the bundle goes on where it should end".into();
             return Err(LogError::Entry { path, index: first + u64::from(width), why });
@@ -108,10 +110,10 @@ impl<S: LogSource> VerifiedLog<S> {
         Ok(())
     }
 
-    /// The root of a complete subtree of `2^level` leaves, the `index`-th of its level.
+    /// Root of the complete subtree of `2^level` leaves that is the `index`-th of its level.
     ///
     /// # Errors
-    /// As [`Self::leaves`].
+    /// The errors of [`Self::leaves`].
     pub fn node(&mut self, level: u8, index: u64) -> Result<Hash> {
         let (tile_level, within) = (level / 8, level % 8);
         let past = Error::from(Misuse::IndexPastEnd {
@@ -125,10 +127,10 @@ impl<S: LogSource> VerifiedLog<S> {
         subtree::root(hashes.ok_or(LogError::Tree(past))?).map_err(LogError::Tree)
     }
 
-    /// The siblings of a leaf's path that a proof of inclusion consists of, from the leaf up.
+    /// Siblings of a leaf's path, from the leaf up, which make an inclusion proof.
     ///
     /// # Errors
-    /// As [`Self::leaves`].
+    /// The errors of [`Self::leaves`].
     pub fn prove(&mut self, leaf: u64) -> Result<Vec<Hash>> {
         let size = self.size();
         let complete = (0..proof::height(size)).map(|level| match proof::sibling(leaf, size, level) {
@@ -139,10 +141,10 @@ impl<S: LogSource> VerifiedLog<S> {
         Ok(assemble(leaf, &self.peaks, &complete)?)
     }
 
-    /// What the peaks of this log were when it had so many leaves.
+    /// Peaks of this log at an earlier length.
     ///
     /// # Errors
-    /// As [`Self::leaves`].
+    /// The errors of [`Self::leaves`].
     pub fn peaks_at(&mut self, size: u64) -> Result<Peaks> {
         if size > self.size() {
             return Err(LogError::Older { known: size, found: self.size() });
@@ -153,11 +155,11 @@ impl<S: LogSource> VerifiedLog<S> {
         Ok(Peaks::from_hashes(size, hashes)?)
     }
 
-    /// Whether this log is that of an older checkpoint, and what was appended. Both have to be of the same log.
+    /// Checks that this log extends the log of an older checkpoint. Both must have the same name.
     ///
     /// # Errors
-    /// [`LogError::Older`] if it is shorter, [`LogError::Fork`] if its first leaves are others, and as
-    /// [`Self::leaves`].
+    /// [`LogError::Older`] if it is shorter, [`LogError::Fork`] if its first leaves differ, and the
+    /// errors of [`Self::leaves`].
     pub fn extends(&mut self, known: &Checkpoint) -> Result<()> {
         if self.peaks_at(known.size)?.root() == known.root {
             Ok(())
@@ -166,12 +168,12 @@ impl<S: LogSource> VerifiedLog<S> {
         }
     }
 
-    /// What a writer goes on from.
+    /// Partial tiles from which a writer continues.
     pub(crate) fn into_edge(self) -> Vec<Vec<Hash>> {
         self.edge
     }
 
-    /// A tile of any level, checked.
+    /// Reads and checks a tile of any level.
     fn tile(&mut self, level: u8, index: u64) -> Result<&[Hash]> {
         let fulls = Tile::fulls(level, self.size());
         let at = usize::from(level);
@@ -184,7 +186,7 @@ impl<S: LogSource> VerifiedLog<S> {
         found.ok_or_else(|| LogError::Tree(Misuse::IndexPastEnd { index, len: fulls }.into()))
     }
 
-    /// Reads a full tile, after the one above it, and checks it against what that says.
+    /// Reads a full tile, after the one above it, and checks it against its hash there.
     fn load(&mut self, level: u8, index: u64) -> Result<()> {
         let at = usize::from(level);
         if self.last.get(at).is_some_and(|last| last.as_ref().is_some_and(|(found, _)| *found == index)) {
@@ -206,12 +208,12 @@ impl<S: LogSource> VerifiedLog<S> {
     }
 }
 
-/// The peaks of a log, which lie in the partial tile of each level.
+/// Peaks of a log, computed from the partial tile of each level.
 pub(crate) fn peaks(size: u64, edge: &[Vec<Hash>]) -> Result<Peaks> {
     Ok(Peaks::from_hashes(size, edge.iter().rev().flat_map(|tile| peaks_of(tile)).collect())?)
 }
 
-/// The complete subtrees of a partial tile, the largest first.
+/// Roots of the complete subtrees of a partial tile, the largest first.
 fn peaks_of(tile: &[Hash]) -> Vec<Hash> {
     let mut rest = tile;
     let mut peaks = Vec::new();
@@ -226,10 +228,10 @@ fn peaks_of(tile: &[Hash]) -> Vec<Hash> {
     peaks
 }
 
-/// A tile's hashes, unchecked.
+/// Reads a tile's hashes without checking them.
 fn fetch<S: LogSource>(source: &S, layout: LogLayout, tile: Tile) -> Result<Vec<Hash>> {
     let want = HASH_BYTES * usize::from(tile.width);
-    // Twice a tile: what is a little too long is said to be so.
+    // Twice a tile, so that a file that is slightly too long is reported as such.
     let limit = 2 * (HASH_BYTES * TILE_WIDTH) as u64;
     let path = layout.tile(tile);
     let full = Tile { width: TILE_WIDTH as u16, ..tile };
@@ -249,7 +251,8 @@ fn fetch<S: LogSource>(source: &S, layout: LogLayout, tile: Tile) -> Result<Vec<
     Ok(hashes.iter().take(tile.width.into()).copied().collect())
 }
 
-/// The bundle that holds so many entries, or more since the log grew; and its path.
+/// Reads the bundle of `width` entries, or the longer one that replaced it when the log grew.
+/// Returns its path too.
 fn bundle<S: LogSource>(source: &S, layout: LogLayout, index: u64, width: u16) -> Result<(String, Vec<u8>)> {
     let path = layout.bundle(index, width);
     if let Some(bytes) = source.file(&path, MAX_BUNDLE_BYTES)? {

@@ -1,4 +1,4 @@
-//! Signed tree heads, as servers of RFC 6962 say them (section 4.3): JSON, without the log's name.
+//! Signed tree heads of RFC 6962 servers (section 4.3): JSON without the log's name.
 #![deny(clippy::indexing_slicing)]
 
 use crate::checkpoint::Checkpoint;
@@ -10,16 +10,16 @@ use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use serde::Deserialize;
 use sotto_tree::log::Hash;
 
-/// Most bytes of one.
+/// Largest size of a signed tree head in bytes.
 pub const MAX_HEAD_BYTES: usize = 4096;
 
-/// Programs that keep tree heads leave the padding out.
+/// Base64 without required padding, since programs that store tree heads omit it.
 const LENIENT: GeneralPurpose = GeneralPurpose::new(
     &alphabet::STANDARD,
     GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
 );
 
-/// A signed tree head, of which nothing is verified yet.
+/// An unverified signed tree head.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SignedTreeHead {
     size: u64,
@@ -37,7 +37,7 @@ struct TreeHeadJson {
 }
 
 impl SignedTreeHead {
-    /// Reads the answer to `get-sth`.
+    /// Parses a response to `get-sth`.
     ///
     /// # Errors
     /// [`LogError::TooLarge`], [`LogError::Malformed`].
@@ -55,7 +55,7 @@ impl SignedTreeHead {
         Ok(SignedTreeHead { size: head.tree_size, timestamp: head.timestamp, root, signature })
     }
 
-    /// The checkpoint that says the same, if the head is signed with this key.
+    /// Verifies the head under this key, and returns the equivalent checkpoint.
     ///
     /// # Errors
     /// [`LogError::KeyText`] for an Ed25519 key, [`LogError::BadSignature`].
@@ -69,10 +69,11 @@ impl SignedTreeHead {
         })
     }
 
-    /// The same as a signed checkpoint (static-ct-api, "Checkpoints"): no private key is needed for it.
+    /// Converts the head into a signed checkpoint (static-ct-api, "Checkpoints"), which needs no
+    /// private key.
     ///
     /// # Errors
-    /// As [`Self::verify`].
+    /// The errors of [`Self::verify`].
     pub fn to_note(&self, key: &LogKey) -> Result<SignedNote> {
         let text = self.verify(key)?.to_string();
         let bytes = [&self.timestamp.to_be_bytes(), self.signature.as_slice()].concat();

@@ -1,4 +1,4 @@
-//! A log's signing key, in the text form of Go's notes: `PRIVATE+KEY+NAME+ID+BASE64`.
+//! Signing keys of logs, in the text form of Go's notes: `PRIVATE+KEY+NAME+ID+BASE64`.
 
 use crate::key::OTHER_NUMBER;
 use crate::note::{NoteSignature, SignedNote};
@@ -20,7 +20,7 @@ pub struct LogSigner {
 }
 
 impl LogSigner {
-    /// A fresh key for a log of this name.
+    /// Generates a key for a log with this name.
     ///
     /// # Errors
     /// [`LogError::KeyText`] for a name with spaces or a plus.
@@ -30,7 +30,7 @@ impl LogSigner {
         Self::new(name, &secret)
     }
 
-    /// The key whose secret is these bytes.
+    /// Makes the key with these secret bytes.
     ///
     /// # Errors
     /// [`LogError::KeyText`] for a name with spaces or a plus.
@@ -40,7 +40,7 @@ impl LogSigner {
         Ok(LogSigner { key, public })
     }
 
-    /// The key that verifies what this one signs.
+    /// Public key that verifies signatures of this key.
     pub fn public(&self) -> &LogKey {
         &self.public
     }
@@ -51,7 +51,7 @@ impl LogSigner {
         secret[1..].copy_from_slice(Zeroizing::new(self.key.to_bytes()).as_slice());
         let encoded = Zeroizing::new(STANDARD.encode(secret.as_slice()));
         let (name, id) = (self.public.name(), self.public.id());
-        // Whole from the start: growing would leave copies behind.
+        // Allocated in full from the start: growing would leave copies behind.
         let mut text = Zeroizing::new(String::with_capacity(PREFIX.len() + name.len() + 80));
         text.push_str(PREFIX);
         text.push_str(name);

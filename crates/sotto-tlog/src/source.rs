@@ -1,26 +1,26 @@
-//! Where a log's files come from.
+//! Sources of a log's files.
 
 use crate::{LogError, Result};
 use std::fs::File;
 use std::io::{ErrorKind, Read};
 use std::path::PathBuf;
 
-/// Files by path, as a log's layout names them.
+/// Reads files by their paths in the log's layout.
 pub trait LogSource {
-    /// A file's bytes, or none if there is no such file.
+    /// Bytes of a file, or `None` if it does not exist.
     ///
     /// # Errors
     /// [`LogError::TooLarge`] if it has more than `limit` bytes, [`LogError::Storage`].
     fn file(&self, path: &str, limit: u64) -> Result<Option<Vec<u8>>>;
 
-    /// Whether there is such a file. It is not read.
+    /// Whether a file exists. It is not read.
     ///
     /// # Errors
     /// [`LogError::Storage`].
     fn has(&self, path: &str) -> Result<bool>;
 }
 
-/// A log in a folder, as a web server would serve it.
+/// A log in a folder, with the paths that a web server would serve.
 #[derive(Clone, Debug)]
 pub struct DirectorySource(pub PathBuf);
 

@@ -1,7 +1,8 @@
-//! Witnesses (`c2sp.org/tlog-cosignature`): who saw a log grow without a fork, and signs that with the time.
+//! Witnesses (`c2sp.org/tlog-cosignature`), who check that a log grows without a fork, and sign
+//! that with the time.
 //!
-//! A cosignature is a line of the checkpoint's note, with signature type 4. It is eight bytes of time, in seconds since 1970,
-//! and an Ed25519 signature of
+//! A cosignature is a line of the checkpoint's note, with signature type 4. It is eight bytes of
+//! time, in seconds since 1970, and an Ed25519 signature of
 //!
 //! ```text
 //! cosignature/v1
@@ -9,9 +10,10 @@
 //! <the note's text, with the newline at its end>
 //! ```
 //!
-//! A witness keeps the last checkpoint it cosigned of each log, and cosigns no other one of that length and no shorter one;
-//! so two checkpoints of one log that contradict each other never both have its cosignature. Of a publisher's log it reads the
-//! entries too, and cosigns none with two catalogs of one epoch ([`LogHistory`]).
+//! A witness keeps the last checkpoint of each log that it cosigned, and cosigns no other one of
+//! that length and no shorter one; so two contradicting checkpoints of one log never both have its
+//! cosignature. Of a publisher's log it reads the entries too, and does not cosign a log with two
+//! catalogs of one epoch ([`LogHistory`]).
 #![deny(clippy::indexing_slicing)]
 
 use crate::key::{CUT, OTHER_NUMBER, id};
@@ -26,17 +28,18 @@ use std::fmt;
 use std::str::FromStr;
 use zeroize::Zeroizing;
 
-/// The signature type of cosignatures with a time, under Ed25519.
+/// Signature type of cosignatures with a time, under Ed25519.
 const KIND: u8 = 4;
 
 const PREFIX: &str = "PRIVATE+KEY+";
 
-/// What is signed before the note's text.
+/// Message of a cosignature: its header and the note's text.
 fn message(time: u64, text: &str) -> Vec<u8> {
     format!("cosignature/v1\ntime {time}\n{text}").into_bytes()
 }
 
-/// A witness's public key and its name: `NAME+ID+BASE64`, where BASE64 is that of 04 and the key's 32 bytes.
+/// Public key of a witness with its name: `NAME+ID+BASE64`, where BASE64 encodes the byte 04 and
+/// the key's 32 bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WitnessKey {
     name: String,
@@ -51,21 +54,21 @@ impl WitnessKey {
         Ok(WitnessKey { name: name.into(), key })
     }
 
-    /// The name in the line of a cosignature.
+    /// Name of the witness in the line of a cosignature.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The number in the line of a cosignature.
+    /// Key id in the line of a cosignature.
     pub fn id(&self) -> u32 {
         id(&self.name, KIND, self.key.as_bytes())
     }
 
-    /// When this witness cosigned a note, in seconds since 1970: the latest time, where it did so several times; `None` if it
-    /// did not.
+    /// Time at which this witness cosigned a note, in seconds since 1970: the latest one if there
+    /// are several; `None` if it did not.
     ///
     /// # Errors
-    /// [`LogError::BadSignature`] if a line claims to be of this witness, and is not.
+    /// [`LogError::BadSignature`] if a line claims to be of this witness, but is not.
     pub fn cosigned(&self, note: &SignedNote) -> Result<Option<u64>> {
         let id = self.id();
         let ours = note.signatures.iter().filter(|line| line.name == self.name && line.id == id);
@@ -109,14 +112,14 @@ impl FromStr for WitnessKey {
     }
 }
 
-/// What a witness signs with. Wiped on drop; it does not print itself.
+/// Signing key of a witness. Wiped on drop; it does not print itself.
 pub struct Cosigner {
     key: SigningKey,
     public: WitnessKey,
 }
 
 impl Cosigner {
-    /// A fresh key for a witness of this name.
+    /// Generates a key for a witness with this name.
     ///
     /// # Errors
     /// [`LogError::KeyText`] for a name with spaces or a plus.
@@ -126,7 +129,7 @@ impl Cosigner {
         Self::new(name, &secret)
     }
 
-    /// The key whose secret is these bytes.
+    /// Makes the key with these secret bytes.
     ///
     /// # Errors
     /// [`LogError::KeyText`] for a name with spaces or a plus.
@@ -135,7 +138,7 @@ impl Cosigner {
         Ok(Cosigner { public: WitnessKey::new(name, key.verifying_key())?, key })
     }
 
-    /// The key that verifies what this one cosigns.
+    /// Public key that verifies cosignatures of this key.
     pub fn public(&self) -> &WitnessKey {
         &self.public
     }
@@ -148,7 +151,7 @@ impl Cosigner {
         }
         let encoded = Zeroizing::new(STANDARD.encode(secret.as_slice()));
         let (name, id) = (self.public.name(), self.public.id());
-        // Whole from the start: growing would leave copies behind.
+        // Allocated in full from the start: growing would leave copies behind.
         let mut text = Zeroizing::new(String::with_capacity(PREFIX.len() + name.len() + 80));
         text.push_str(PREFIX);
         text.push_str(name);
@@ -177,7 +180,7 @@ impl Cosigner {
         Ok(cosigner)
     }
 
-    /// The cosignature of a note's text at a time. Says nothing about the log: see [`examine`].
+    /// Cosigns a note's text at a time. The log is not checked: see [`examine`].
     pub fn cosign(&self, text: &str, time: u64) -> NoteSignature {
         let signature = self.key.sign(&message(time, text)).to_bytes();
         let bytes = [&time.to_be_bytes(), signature.as_slice()].concat();
@@ -191,12 +194,14 @@ impl fmt::Debug for Cosigner {
     }
 }
 
-/// What a witness looks at before it cosigns a publisher's log: its signature, that it goes on from what was cosigned before, and
-/// that its new entries do not contradict the ones before them. `history` is what was read of it before, and is brought to this
-/// checkpoint; it has to be on the disk before a cosignature leaves.
+/// Examines a publisher's log before a witness cosigns it: its signature, that it extends what was
+/// cosigned before, and that its new entries do not contradict earlier ones. `history` contains
+/// what was read before, and is updated to this checkpoint; it must be on disk before a cosignature
+/// is sent.
 ///
 /// # Errors
-/// As [`Checkpoint::open`] and [`VerifiedLog::open`]; [`LogError::Older`], [`LogError::Fork`], [`LogError::Conflict`].
+/// The errors of [`Checkpoint::open`] and [`VerifiedLog::open`]; [`LogError::Older`],
+/// [`LogError::Fork`], [`LogError::Conflict`].
 pub fn examine<S: LogSource + Clone>(
     source: S,
     key: &LogKey,
@@ -210,10 +215,10 @@ pub fn examine<S: LogSource + Clone>(
     Ok(checkpoint)
 }
 
-/// Whether a log that was seen before goes on to this checkpoint.
+/// Checks that a log that was seen before extends to this checkpoint.
 ///
 /// # Errors
-/// As [`VerifiedLog::open`]; [`LogError::Older`], [`LogError::Fork`].
+/// The errors of [`VerifiedLog::open`]; [`LogError::Older`], [`LogError::Fork`].
 pub fn consistent<S: LogSource>(source: S, known: Option<&Checkpoint>, found: &Checkpoint) -> Result<()> {
     match known {
         Some(known) if known.size > found.size => {

@@ -1,7 +1,8 @@
-//! Logs that are written, and grown, entry by entry.
+//! Writes and grows logs, entry by entry.
 //!
-//! Tiles are written when they are full, and partial ones when a checkpoint is published, which comes last:
-//! whoever reads the log meanwhile reads the one before. What is kept is a tile a level and a bundle of entries.
+//! Tiles are written when they are full, and partial ones when a checkpoint is published, which is
+//! written last: a concurrent reader reads the log of the checkpoint before. One tile per level and
+//! one bundle of entries are held in memory.
 
 use crate::entries::BundleEntries;
 use crate::layout::TILE_WIDTH;
@@ -12,24 +13,24 @@ use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
-/// A log in a folder, and what is not in a full tile yet.
+/// Writer of a log in a folder, with the hashes and entries that are not in a full tile yet.
 #[derive(Debug)]
 pub struct LogWriter {
     to: PathBuf,
     layout: LogLayout,
     size: u64,
-    /// The hashes of each level that are in no full tile.
+    /// Hashes of each level that are not in a full tile.
     open: Vec<Vec<Hash>>,
     bundle: Vec<u8>,
-    /// Whether files are on the disk before a checkpoint names them.
+    /// Whether files are synced to disk before a checkpoint names them.
     durable: bool,
 }
 
 impl LogWriter {
-    /// A log without entries.
+    /// Creates a log without entries.
     ///
     /// # Errors
-    /// [`LogError::Storage`] if the folder cannot be made, or has a log in it.
+    /// [`LogError::Storage`] if the folder cannot be created, or contains a log.
     pub fn create(to: PathBuf, layout: LogLayout) -> Result<Self> {
         let name = to.display().to_string();
         fs::create_dir_all(&to).map_err(LogError::storage(&name))?;
@@ -40,10 +41,11 @@ impl LogWriter {
         Ok(LogWriter { to, layout, size: 0, open: Vec::new(), bundle: Vec::new(), durable: false })
     }
 
-    /// The log of a folder, to be grown from its checkpoint on.
+    /// Opens the log of a folder, to grow it from its checkpoint on.
     ///
     /// # Errors
-    /// As [`VerifiedLog::open`] and [`VerifiedLog::entries`]: what it goes on from is checked.
+    /// The errors of [`VerifiedLog::open`] and [`VerifiedLog::entries`]: the end of the log is
+    /// checked.
     pub fn resume(to: PathBuf, layout: LogLayout, checkpoint: &Checkpoint) -> Result<Self> {
         let mut log = VerifiedLog::open(DirectorySource(to.clone()), layout, checkpoint)?;
         let mut bundle = Vec::new();
@@ -57,18 +59,18 @@ impl LogWriter {
         Ok(LogWriter { to, layout, size, open, bundle, durable: false })
     }
 
-    /// Has every file on the disk before a checkpoint names it, which takes time for each.
+    /// Syncs every file to disk before a checkpoint names it, which takes time for each.
     #[must_use]
     pub fn durable(self) -> Self {
         LogWriter { durable: true, ..self }
     }
 
-    /// Entries so far.
+    /// Number of entries so far.
     pub fn size(&self) -> u64 {
         self.size
     }
 
-    /// Appends an entry, as it lies in a bundle of this layout.
+    /// Appends an entry that is encoded for a bundle of this layout.
     ///
     /// # Errors
     /// [`LogError::Entry`] if it is not exactly one entry, [`LogError::Storage`].
@@ -106,7 +108,7 @@ impl LogWriter {
         self.push(level + 1, root)
     }
 
-    /// Writes what is partial, then a signed checkpoint in place of the one before.
+    /// Writes partial tiles, and then replaces the signed checkpoint.
     ///
     /// # Errors
     /// [`LogError::Storage`].
@@ -146,7 +148,7 @@ impl LogWriter {
         written.and_then(|()| kept()).map_err(LogError::storage(path))
     }
 
-    /// Has a file on the disk, and the folders that lead to it.
+    /// Syncs a file, and the folders that lead to it, to disk.
     fn settle(&self, file: &Path) -> io::Result<()> {
         sync(file)?;
         let folders = file.ancestors().skip(1).take_while(|folder| folder.starts_with(&self.to));
@@ -154,7 +156,7 @@ impl LogWriter {
     }
 }
 
-/// Has a file, or what a folder lists, on the disk.
+/// Syncs a file, or the list of a folder, to disk.
 fn sync(path: &Path) -> io::Result<()> {
     if cfg!(unix) || path.is_file() { fs::File::open(path)?.sync_all() } else { Ok(()) }
 }

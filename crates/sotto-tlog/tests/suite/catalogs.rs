@@ -119,7 +119,7 @@ fn other_paths_are_none() {
 fn a_log_is_verified_with_the_publishers_key_alone() {
     let (dir, key) = (tempfile::tempdir().unwrap(), key(1));
     assert_eq!(add(dir.path(), &key, 1..=3), 3);
-    // Entered twice, and a log that goes on.
+    // Entries that are added twice, and a log that grows.
     assert_eq!(add(dir.path(), &key, 2..=300), 297);
     let log = PublisherLog::open(dir.path()).unwrap();
     assert_eq!((log.publisher(), log.newest().checkpoint.size), (key.public(), 300));
@@ -128,7 +128,7 @@ fn a_log_is_verified_with_the_publishers_key_alone() {
     for epoch in [1, 2, 256, 257, 300] {
         let asked = entry(&key, epoch);
         let proof = log.proof(&asked.digest).unwrap().unwrap();
-        // The proof brings the entry, which names the one before it.
+        // The proof contains the entry, which names the one before it.
         let entry = LogEntry::parse(proof.extra.as_ref().unwrap()).unwrap();
         assert!(entry.is_same_document(&asked));
         assert_eq!(entry.previous.is_none(), epoch == 1);
@@ -138,7 +138,7 @@ fn a_log_is_verified_with_the_publishers_key_alone() {
         assert!(proof.verify(&other.leaf(), &log_key(&key.public()).unwrap()).is_err());
     }
     assert_eq!(log.proof(&entry(&key, 301).digest).unwrap(), None);
-    // Whoever has another key cannot write to it, and its files are those it names.
+    // Another key cannot write to the log, and only its own files are served.
     assert!(matches!(Appender::open(dir.path(), &self::key(2)), Err(LogError::WrongOrigin { .. })));
     let tile = |width| LogFile::Tile(Tile { level: 0, index: 1, width });
     assert_eq!(log.file(tile(44)).unwrap().map(|bytes| bytes.len()), Some(44 * 32));
@@ -161,13 +161,13 @@ fn a_catalog_that_is_covered_by_witnesses_stays_so() {
     let notes = [cosigned(dir.path(), &one, 100), cosigned(dir.path(), &two, 101)];
     assert_eq!(attach(dir.path(), &notes, &keys).unwrap().len(), 2);
     assert_eq!(is_by(1), [Some(100), Some(101)]);
-    // The next one has none yet, and that changes nothing for the first.
+    // The next entry has no cosignature yet, which changes nothing for the first.
     add(dir.path(), &key, 2..=2);
     assert_eq!((is_by(1), is_by(2)), ([Some(100), Some(101)], [None, None]));
     let half = [cosigned(dir.path(), &one, 200)];
     attach(dir.path(), &half, &keys).unwrap();
     assert_eq!((is_by(1), is_by(2)), ([Some(100), Some(101)], [Some(200), None]));
-    // The older time does not come back, and a note of a checkpoint that is gone adds nothing.
+    // The older time is not restored, and a note of a replaced checkpoint adds nothing.
     attach(dir.path(), &[cosigned(dir.path(), &one, 150)], &keys).unwrap();
     attach(dir.path(), &[cosigned(dir.path(), &two, 201)], &keys).unwrap();
     assert_eq!((is_by(1), is_by(2)), ([Some(200), Some(201)], [Some(200), Some(201)]));

@@ -1,4 +1,4 @@
-//! Logs that contradict themselves: what a witness, a monitor and a publisher make of them.
+//! Logs that contradict themselves, as a witness, a monitor and a publisher treat them.
 
 use rand_chacha::ChaCha20Rng;
 use rand_chacha::rand_core::SeedableRng;
@@ -24,7 +24,7 @@ fn after(previous: &LogEntry, entry: LogEntry) -> LogEntry {
     LogEntry { previous: Some(Hex32::from(previous.leaf())), ..entry }
 }
 
-/// A log of any entries: whoever has the key can write what they like.
+/// A log of any entries: its key can sign anything.
 fn forge(folder: &Path, entries: &[LogEntry]) -> Vec<u8> {
     let mut writer = LogWriter::create(folder.to_owned(), LogLayout::Tiles).unwrap();
     append(&mut writer, entries);
@@ -39,14 +39,14 @@ fn append(writer: &mut LogWriter, entries: &[LogEntry]) {
     }
 }
 
-/// What a witness that has seen nothing says of a log of these entries.
+/// Result of a witness without history that examines a log of these entries.
 fn examined(entries: &[LogEntry]) -> Result<LogHistory, LogError> {
     let dir = tempfile::tempdir().unwrap();
     let note = forge(dir.path(), entries);
     let mut history = LogHistory::new(key().public());
     let source = DirectorySource(dir.path().to_owned());
     let examined = examine(source, &log_key(&key().public()).unwrap(), &note, None, &mut history);
-    // A monitor that reads the whole log says the same.
+    // A monitor that reads the whole log reports the same.
     assert_eq!(PublisherLog::open(dir.path()).unwrap().history().is_ok(), examined.is_ok());
     examined.map(|_| history)
 }
@@ -64,19 +64,19 @@ fn a_witness_refuses_a_log_that_contradicts_itself() {
     let second = after(&first, entry("words", 2, 0));
     let other = entry("names", 1, 0);
     assert!(examined(&[first.clone(), other.clone(), second.clone()]).is_ok());
-    // Two catalogs of one epoch, whatever the second one says was before it.
+    // Two catalogs of one epoch, whatever previous entry the second one names.
     for twin in [entry("words", 1, 1), after(&first, entry("words", 1, 1)), first.clone()] {
         let (index, why) = conflict(&[first.clone(), other.clone(), twin]);
         assert_eq!((index, why.as_str()), (2, "the log has another entry of that epoch"));
     }
-    // An epoch that was there before, after a later one.
+    // An earlier epoch after a later one.
     let (index, why) = conflict(&[first.clone(), second.clone(), after(&second, entry("words", 1, 1))]);
     assert!(index == 2 && why.contains("below 2"), "{why}");
-    // Two chains side by side, and one that begins in the middle.
+    // Two parallel chains, and one that begins in the middle.
     let branch = after(&first, entry("words", 3, 0));
     assert!(conflict(&[first.clone(), second.clone(), branch.clone()]).1.contains("branches"));
     assert!(conflict(&[branch]).1.contains("does not have"));
-    // Somebody else's entry.
+    // An entry of another publisher.
     let stranger = SigningKey::generate(&mut ChaCha20Rng::from_seed([2; 32])).public();
     assert!(conflict(&[LogEntry { key: stranger, ..first.clone() }]).1.contains("in the log of"));
     // A stack may have the name of a table, and its own epochs.
@@ -112,11 +112,12 @@ fn a_history_goes_on_where_it_was() {
         (history.size(), history.last(EntryKind::Catalog, &"words".parse().unwrap()).unwrap().epoch.0),
         (600, 600)
     );
-    // It is bound to what was read: of another log nothing is taken, whatever the checkpoint that was kept.
+    // A history is bound to the log that was read: another log does not extend it, whatever
+    // checkpoint was stored.
     let forged = again.replacen(" 255 ", " 254 ", 1);
     let error = look(None, &mut LogHistory::parse(forged.as_bytes()).unwrap()).unwrap_err();
     assert!(matches!(error, LogError::Fork { size: 254 }), "{error}");
-    // A publisher's own tool does not write the second one, in any folder.
+    // The publisher's own tool does not write the second entry in any folder.
     let mut appender = Appender::open(dir.path(), &key).unwrap();
     for (epoch, version) in [(600, 1), (599, 1)] {
         let refused = appender.add(&entry("words", epoch, version)).unwrap_err();
@@ -147,7 +148,8 @@ fn a_history_of_one_name_begins_anywhere() {
     let history = read(&dir.path().join("a"), &entries, 300).unwrap();
     assert_eq!((history.first(), history.size()), (256, 600));
     assert_eq!(LogHistory::parse(history.to_string().as_bytes()).unwrap(), history);
-    // Another name's fork is for whoever looks at that name, and a fork before the beginning is not seen.
+    // Another name's fork is found by those who track that name, and a fork before the beginning is
+    // not detected.
     let twin = |name: &str| [&entries[..], &[after(&entries[599], entry(name, 600, 1))]].concat();
     assert!(read(&dir.path().join("b"), &twin("names"), 300).is_ok());
     let mut early = entries.clone();

@@ -1,4 +1,4 @@
-//! Real logs: what they published is what comes out.
+//! Real logs: the published hashes and signatures are reproduced.
 
 use sotto_tlog::entries::BundleEntries;
 use sotto_tlog::{
@@ -53,10 +53,10 @@ fn a_real_tree_head_becomes_a_checkpoint_that_verifies() {
         let changed = note.replacen(from, to, 1);
         assert!(matches!(Checkpoint::open(changed.as_bytes(), &xenon()), Err(LogError::BadSignature { .. })));
     }
-    // The signature is of size and root alone, so nothing may stand beside them.
+    // Only size and root are signed, so the text must contain nothing else.
     let longer = note.replacen("\n\n", "\nmore\n\n", 1);
     assert!(matches!(Checkpoint::open(longer.as_bytes(), &xenon()), Err(LogError::Malformed { .. })));
-    // The name is in the key's number: under another name it is another key.
+    // The key id covers the name: under another name it is another key.
     let other: LogKey = format!("other+{XENON_KEY}").parse::<LogKey>().unwrap().with_origin(XENON_NAME);
     assert!(matches!(Checkpoint::open(note.as_bytes(), &other), Err(LogError::NotSigned { .. })));
 }
@@ -92,7 +92,7 @@ fn real_certificates_hash_to_the_leaves_that_were_published() {
         BundleEntries::new(LogLayout::StaticCt, &bytes, 768, &path).map(Result::unwrap).collect();
     assert_eq!(entries.iter().map(|entry| entry.leaf).collect::<Vec<_>>(), tile("tile/0/003.p/10"));
     assert_eq!(entries.iter().map(|entry| entry.written).collect::<Vec<_>>().concat(), bytes);
-    // Cut anywhere, what is left is the same entries and an error.
+    // A truncated bundle yields the same entries up to an error.
     for cut in (1..bytes.len()).step_by(97) {
         let mut left = BundleEntries::new(LogLayout::StaticCt, &bytes[..cut], 768, &path);
         let whole = left.by_ref().take_while(Result::is_ok).count();
@@ -100,7 +100,7 @@ fn real_certificates_hash_to_the_leaves_that_were_published() {
     }
 }
 
-/// `(leaves, root)` of tree heads over the sample.
+/// Leaves and root of tree heads over the sample.
 const ROOTS: [(usize, &str); 2] = [
     (778, "f969c738c45997f2c6d7aebda1eb246dd2bd6dc3b89e4ad8d5c7d5ca49c2e765"),
     (1024, "10c7c61bce6e21d75e397b79ff075018fdc841dd02382aa82e0f50e82b0f2c90"),
@@ -125,7 +125,8 @@ fn real_tiles_have_the_roots_that_are_known() {
     }
 }
 
-/// The sample has no tile above: with one made of it, the reader goes through it, at a length within a tile too.
+/// A real log can be read. The sample has no tile above, so one is made; a length within a tile is
+/// tested too.
 #[test]
 fn a_real_log_is_read() {
     let made = tempfile::tempdir().unwrap();

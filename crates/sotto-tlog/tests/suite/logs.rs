@@ -1,10 +1,10 @@
-//! Whole logs, in temporary folders.
+//! Tests of whole logs in temporary folders.
 //!
-//! | module | what it checks |
+//! | module | contents |
 //! |---|---|
-//! | [`written`] | what is written is read again, in all layouts and at lengths where tiles begin and end |
-//! | [`found`] | what a folder tells: layout, checkpoint, missing tiles |
-//! | [`bad`] | logs that are damaged, cut, mixed up, forked or growing: each is told apart, and the file is named |
+//! | [`append`] | written logs can be read, in all layouts and at lengths where tiles begin and end |
+//! | [`discovery`] | layout, checkpoint and missing tiles of a folder |
+//! | [`bad`] | logs that are damaged, cut, mixed up, forked or growing: each is distinguished, and the file is named |
 
 mod append;
 mod bad;

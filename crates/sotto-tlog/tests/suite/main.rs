@@ -1,4 +1,4 @@
-//! Logs of the world, and logs made here.
+//! Tests of real logs, and of logs that are written here.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,

@@ -1,4 +1,4 @@
-//! Keys, notes, checkpoints, tree heads, proofs and bundles as bytes of anybody.
+//! Keys, notes, checkpoints, tree heads, proofs and bundles from untrusted bytes.
 
 use proptest::prelude::*;
 use sotto_tlog::entries::BundleEntries;
@@ -9,7 +9,7 @@ use sotto_tlog::{Checkpoint, InclusionProof, LogKey, LogLayout, LogSigner, Signe
 const EXAMPLE: &str = "example.com/behind-the-sofa\n20852163\nCsUYapGGPo4dkMgIAUqom/Xajj7h2fB2MPA3j2jxq2I=\n\n\
     — example.com/behind-the-sofa Az3grlgtzPICa5OS8npVmf1Myq/5IZniMp+ZJurmRDeOoRDe4URYN7u5/Zhcyv2q1gGzGku9nTo+zyWE+xeMcTOAYQ8=\n";
 
-/// The example of `c2sp.org/tlog-proof`, with signatures that are whole.
+/// The example of `c2sp.org/tlog-proof`, with complete signatures.
 fn proof() -> String {
     format!(
         "c2sp.org/tlog-proof@v1\nextra YWdl\nindex 73894\ngSKyXoYZUgZ6jduWYrkDOARinOMGJveXjgMkBTcdPlQ=\n\
@@ -26,7 +26,7 @@ fn examples_are_read_and_written_again() {
     let read = InclusionProof::parse(proof().as_bytes()).unwrap();
     assert_eq!((read.extra.as_deref(), read.index, read.hashes.len()), (Some(&b"age"[..]), 73894, 2));
     assert_eq!(read.to_string(), proof());
-    // A text may have empty lines, only the last of which ends it.
+    // A text may contain empty lines; the last one ends it.
     let poem = EXAMPLE.replacen("20852163\n", "\n\n", 1);
     assert_eq!(SignedNote::parse(poem.as_bytes()).unwrap().to_string(), poem);
 }

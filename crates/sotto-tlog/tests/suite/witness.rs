@@ -1,4 +1,4 @@
-//! Cosignatures: as others make them, and what a witness refuses.
+//! Cosignatures made by other tools, and logs that a witness refuses.
 
 use crate::logs::sample_log::SampleLog;
 use sotto_tlog::witness::consistent;
@@ -47,7 +47,7 @@ fn keys_in_other_forms_are_refused() {
         "",
         "remora.n621.de",
         "remora.n621.de+da77ade7",
-        // Another number, another type, another length, another name.
+        // Another id, another type, another length, another name.
         "remora.n621.de+da77ade8+BOvN63jn/bLvkieywe8R6UYAtVtNbZpXh34x7onlmtw2",
         "PeterNeumann+c74f20a3+ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10TW",
         "remora.n621.de+da77ade7+BOvN63jn/bLvkieywe8R6UYAtVtNbZpXh34x7onlmtw=",
@@ -73,7 +73,7 @@ fn every_bit_of_a_cosignature_counts() {
     let mut other = note.clone();
     other.text = other.text.replace("20852163", "20852164");
     assert!(matches!(key.cosigned(&other), Err(LogError::BadSignature { .. })));
-    // Of two lines the latest counts, and none may be wrong; a line of another key says nothing.
+    // The latest of two lines counts, and neither may be invalid; a line of another key is ignored.
     let mut both = note.clone();
     both.signatures.push(cosigner().cosign(&note.text, TIME + 9));
     assert_eq!(key.cosigned(&both).unwrap(), Some(TIME + 9));
@@ -100,7 +100,7 @@ fn a_witness_cosigns_a_log_that_goes_on_and_no_other() {
     let source = DirectorySource(made.folder.clone());
     let older = consistent(source.clone(), Some(&second), &first);
     assert!(matches!(older, Err(LogError::Older { known: 700, found: 300 })));
-    // Another log of the same length, and a longer one that did not begin as this one did.
+    // Another log of the same length, and a longer one that does not extend this one.
     let other = Checkpoint { root: [1; 32], ..second.clone() };
     assert!(matches!(consistent(source, Some(&other), &second), Err(LogError::Fork { size: 700 })));
     let forked = Checkpoint { root: [1; 32], ..first };

@@ -1,4 +1,4 @@
-//! What is written is read again, in all layouts and at lengths where tiles begin and end.
+//! Written logs can be read, in all layouts and at lengths where tiles begin and end.
 
 use crate::logs::sample_log::{SampleLog, files, peaks};
 use sotto_tlog::entries::BundleEntries;
@@ -57,7 +57,7 @@ fn every_length_is_read_as_it_was_written() {
     }
 }
 
-/// Three levels of tiles, the paths of which the specification gives as its example.
+/// Three levels of tiles, whose paths the specification gives as its example.
 #[test]
 fn a_log_of_70_000_has_the_files_of_the_specification() {
     let made = SampleLog::new(LogLayout::Tiles, "log", 70_000);
@@ -104,7 +104,7 @@ fn a_log_grown_in_steps_is_the_log_written_at_once() {
             known.iter().for_each(|older| made.open().unwrap().extends(older).unwrap());
         }
         assert!(matches!(generate::grow(&made.folder, layout, 1029), Err(LogError::Older { .. })));
-        // The folder is what is served, so the key is not in it.
+        // The folder is served, so the key must not be in it.
         assert!(!files(&made.folder).iter().any(|path| path.contains("key") || path.contains("new")));
         let again = generate::create(&made.folder, layout, "log", 1, &mut rng());
         assert!(matches!(again, Err(LogError::Storage { .. })));
@@ -168,7 +168,7 @@ fn paths_are_those_of_the_specifications() {
     assert!("tiles".parse::<LogLayout>().is_err());
 }
 
-/// Nothing is reserved for leaves that are not there.
+/// No memory is reserved for leaves that do not exist.
 #[test]
 fn a_checkpoint_of_any_length_is_looked_for() {
     let made = SampleLog::new(LogLayout::Tiles, "log", 3);

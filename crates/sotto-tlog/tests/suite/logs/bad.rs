@@ -1,10 +1,11 @@
-//! Logs that are damaged, cut, mixed up, forked or growing: each is told apart, and the file is named.
+//! Logs that are damaged, cut, mixed up, forked or growing: each is distinguished, and the file is
+//! named.
 
 use crate::logs::sample_log::SampleLog;
 use sotto_tlog::{Checkpoint, LogError, LogKey, LogLayout, LogSigner, Tile, generate};
 use std::fs;
 
-/// Two full tiles of leaves and a partial one, in a log of more than one level of full tiles.
+/// A log with two full tiles of leaves and a partial one, and more than one level of full tiles.
 fn made() -> SampleLog {
     SampleLog::new(LogLayout::Tiles, "log", 600)
 }
@@ -98,7 +99,7 @@ fn tiles_of_another_place_or_another_log_are_named() {
         ours.change(path, |bytes| bytes[40] ^= 1);
         assert_eq!(refused(&ours, false), what);
     }
-    // A whole other log, and its checkpoint with it.
+    // Another whole log, with its checkpoint.
     let ours = made();
     fs::copy(other.path("checkpoint"), ours.path("checkpoint")).unwrap();
     let bytes = fs::read(ours.path("checkpoint")).unwrap();
@@ -106,7 +107,7 @@ fn tiles_of_another_place_or_another_log_are_named() {
     assert_eq!(path_of(ours.open_at(&other.checkpoint()).unwrap_err()), edge);
 }
 
-/// In a tree of three levels of tiles the tile that is wrong is named, and not one below it.
+/// In a tree of three levels of tiles, the error names the wrong tile, and not one below it.
 #[test]
 fn a_parent_that_does_not_match_is_named_itself() {
     let made = SampleLog::new(LogLayout::Tiles, "log", 65_536 + 300);
@@ -148,7 +149,7 @@ fn entries_that_are_not_those_hashed_are_named() {
         });
         let why = refused(&made, true);
         assert!(why == format!("entry hash {full} 511") || why == format!("entry {full} 511"), "{why}");
-        // Hashes are there all the same.
+        // The hashes can be read nevertheless.
         assert_eq!(made.read(false).unwrap().len(), 600);
     }
 }
@@ -160,7 +161,7 @@ fn a_log_that_grows_while_it_is_read_is_read_as_it_was() {
         let old = made.checkpoint();
         let want = made.read(true).unwrap();
         generate::grow(&made.folder, layout, 66_000).unwrap();
-        // Partial tiles may go once they are full.
+        // Partial tiles may be removed once they are full.
         for folder in [
             layout.tile(sotto_tlog::Tile::full(0, 2)),
             layout.tile(sotto_tlog::Tile::full(1, 0)),
@@ -195,7 +196,7 @@ fn checkpoints_of_another_key_are_refused() {
     let signer: &mut rand_chacha::ChaCha20Rng = &mut rng;
     let other = LogSigner::generate("log", signer).unwrap();
     assert!(matches!(Checkpoint::open(&bytes, other.public()), Err(LogError::NotSigned { .. })));
-    // A line under our key's name and number, which another made.
+    // A line with the name and id of our key, signed by another key.
     let forged = other.sign(&made.checkpoint()).to_string();
     let mut lines = sotto_tlog::SignedNote::parse(forged.as_bytes()).unwrap();
     lines.signatures[0].id = made.key.id();
@@ -203,7 +204,8 @@ fn checkpoints_of_another_key_are_refused() {
         Checkpoint::open(lines.to_string().as_bytes(), &made.key),
         Err(LogError::BadSignature { .. })
     ));
-    // A valid one beside it makes it no better; a stranger's does no harm.
+    // A valid signature beside a forged one does not help; a signature of an unknown key does no
+    // harm.
     let ours = sotto_tlog::SignedNote::parse(&bytes).unwrap().signatures;
     lines.signatures.extend(ours.clone());
     assert!(matches!(
@@ -223,13 +225,13 @@ fn checkpoints_of_another_key_are_refused() {
 fn a_log_that_shrank_or_forked_is_found_out() {
     let (ours, other) = (made(), SampleLog::new(LogLayout::Tiles, "other", 700));
     let known = ours.checkpoint();
-    // An older copy.
+    // An older copy of the log.
     let older = SampleLog::new(LogLayout::Tiles, "log", 599);
     assert!(matches!(older.open().unwrap().extends(&known), Err(LogError::Older { known: 600, found: 599 })));
-    // The same leaves, and more.
+    // A log with the same leaves and more.
     let longer = SampleLog::new(LogLayout::Tiles, "log", 601);
     longer.open().unwrap().extends(&known).unwrap();
-    // Other leaves: longer, or as long.
+    // A log with other leaves: longer, or of the same length.
     assert!(matches!(other.open().unwrap().extends(&known), Err(LogError::Fork { size: 600 })));
     let forked = SampleLog::new(LogLayout::Tiles, "other", 600);
     assert!(matches!(forked.open().unwrap().extends(&known), Err(LogError::Fork { size: 600 })));

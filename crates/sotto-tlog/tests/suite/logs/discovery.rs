@@ -1,4 +1,4 @@
-//! Folders as they are met: which layout, which checkpoint, which tiles are missing.
+//! Folders of logs: which layout, which checkpoint, which tiles are missing.
 
 use super::sample_log::SampleLog;
 use sotto_tlog::key::GO_ORIGIN;
@@ -15,12 +15,12 @@ fn a_folder_tells_its_layout_and_where_its_checkpoint_is() {
             LogFolder { folder: made.folder.clone(), layout, checkpoint: made.path(layout.checkpoint()) };
         assert_eq!(found, want);
     }
-    // What was said is not guessed.
+    // A layout that is given is not guessed.
     let made = SampleLog::new(LogLayout::Tiles, "log", 5);
     assert_eq!(LogFolder::at(&made.folder, Some(LogLayout::StaticCt), "log").layout, LogLayout::StaticCt);
 }
 
-/// As the `go` command leaves them: tiles in one place, the checkpoint in another.
+/// A folder as the `go` command leaves it, with tiles in one place and the checkpoint in another.
 #[test]
 fn a_go_module_cache_is_a_log() {
     let made = SampleLog::new(LogLayout::SumDb, "sum.example.org", 700);
@@ -37,10 +37,10 @@ fn a_go_module_cache_is_a_log() {
         assert_eq!((&found.folder, found.layout), (&folder, LogLayout::SumDb));
         assert_eq!(found.checkpoint, latest.canonicalize().unwrap());
     }
-    // One that lies with the tiles goes first.
+    // A checkpoint in the folder of the tiles takes precedence.
     fs::copy(&latest, folder.join("latest")).unwrap();
     assert_eq!(LogFolder::at(&folder, None, "sum.example.org").checkpoint, folder.join("latest"));
-    // A name is no way out of the folder.
+    // A name cannot lead out of the folder.
     assert_eq!(LogFolder::at(&cache, None, "../sumdb/sum.example.org").folder, cache);
 }
 
@@ -61,7 +61,7 @@ fn a_key_opens_the_checkpoint_of_a_go_database() {
     for key in [made.key.clone(), made.key.clone().for_checkpoint(other.as_bytes())] {
         assert!(matches!(Checkpoint::open(other.as_bytes(), &key), Err(LogError::WrongOrigin { .. })));
     }
-    // An origin that was given stays.
+    // An origin that was given is kept.
     let given = made.key.clone().with_origin("else").for_checkpoint(gos.as_bytes());
     assert!(matches!(Checkpoint::open(gos.as_bytes(), &given), Err(LogError::WrongOrigin { .. })));
 }
@@ -76,7 +76,7 @@ fn every_missing_tile_is_listed() {
         fs::remove_file(made.path(path)).unwrap();
     }
     assert_eq!(list(), ["tile/2/000.p/1", "tile/1/001.p/1", "tile/0/001", "tile/0/257.p/208"]);
-    // It has grown since the checkpoint.
+    // The log has grown since the checkpoint.
     fs::write(made.path("tile/0/257"), b"").unwrap();
     assert_eq!(list().len(), 3);
     // A checkpoint may claim any length.

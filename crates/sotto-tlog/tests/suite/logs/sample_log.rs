@@ -6,7 +6,7 @@ use sotto_tlog::{Checkpoint, DirectorySource, LogKey, LogLayout, Result, Verifie
 use sotto_tree::log::{Hash, Peaks};
 use std::path::{Path, PathBuf};
 
-/// A log in a folder that is removed with it.
+/// A log in a folder that is removed on drop.
 pub(crate) struct SampleLog {
     _dir: tempfile::TempDir,
     pub(crate) folder: PathBuf,
@@ -36,7 +36,7 @@ impl SampleLog {
         self.open_at(&self.checkpoint())
     }
 
-    /// Reads all of it: hashes, or entries with them.
+    /// Reads the whole log: hashes, or entries with their hashes.
     pub(crate) fn read(&self, entries: bool) -> Result<Vec<Hash>> {
         let mut log = self.open()?;
         let mut leaves = Vec::new();
@@ -66,7 +66,7 @@ impl SampleLog {
     }
 }
 
-/// The peaks over these leaves, one by one.
+/// Peaks over these leaves, added one by one.
 pub(crate) fn peaks(leaves: &[Hash]) -> Peaks {
     let mut peaks = Peaks::new();
     leaves.iter().for_each(|leaf| peaks.append(*leaf, |_| {}));
