@@ -1,8 +1,10 @@
-//! What clients do for a lookup, timed: making ready, a query, and reading its answer. One thread, medians, every record
-//! compared with the table's.
+//! Times a client's work for a lookup: preparation, a query, and reading its answer. One thread,
+//! medians, and every record is compared with the table's.
 //!
-//! It prints a line for each step: its median and least time in microseconds. Words are the schemes that are wanted, or all.
-//! With `--beside` it runs itself, with the kernels of AVX2 and with plain ones, and two programs of WebAssembly in Node, and
+//! It prints a line for each step: its median and minimum time in microseconds. Arguments are the
+//! schemes to measure, or none for all. With `--beside` it runs itself, with AVX2 kernels and with
+//! scalar ones, and two WebAssembly programs in Node, and prints a table: `make simd128-clients`
+//! does that.
 //! prints a table: `make simd128-clients` does that.
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a program to measure with")]
 
@@ -14,7 +16,7 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Schemes, rows and bytes of a row.
+/// Schemes, with rows and bytes of a row.
 const TABLES: &[(&str, u64, u64)] = &[
     ("simplepir/", 1 << 16, 256),
     ("ypir/", 1 << 16, 256),
@@ -45,8 +47,8 @@ fn measure_all(only: &[String]) {
     }
 }
 
-/// This program with two kernels, and two for WebAssembly, one after the other; scheme by scheme, so that whatever else the
-/// machine does meets all four.
+/// Runs this program with two kernels, and two programs for WebAssembly, one after the other;
+/// scheme by scheme, so that other load on the machine affects all four.
 fn table([runner, plain, vectors]: [&String; 3], only: &[String]) {
     let own = std::env::current_exe().unwrap();
     println!("| scheme | step | AVX2 | scalar | WebAssembly | over AVX2 | with `simd128` | over AVX2 |");
@@ -86,7 +88,7 @@ fn lines(program: &mut Command) -> Vec<(String, f64)> {
     String::from_utf8(out.stdout).unwrap().lines().map(words).collect()
 }
 
-/// Times that an act took.
+/// Times of an operation.
 #[derive(Default)]
 struct Times(Vec<Duration>);
 
@@ -153,7 +155,7 @@ fn measure(entry: &SchemeEntry, shape: &TableShape) {
     read.print(scheme, "recover");
 }
 
-/// Has hints made until no more are due.
+/// Makes hints until no more are due.
 fn stock(server: &dyn AnyServer, client: &mut dyn AnyClient) {
     if let (Some(supplier), Some(upkeep)) = (server.supplier(), client.upkeep()) {
         while let Some(order) = upkeep.order().unwrap() {

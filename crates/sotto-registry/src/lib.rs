@@ -1,11 +1,11 @@
-//! The only crate that names every scheme.
+//! The list of schemes: the only crate that names every scheme.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
 //! | [`schemes`] | the list: one line per scheme, each a cargo feature |
 //!
-//! Everything above iterates the list or looks a scheme up by the id found in a catalog, so that adding a
-//! scheme edits nothing else. Feature `server` turns the list's server halves on.
+//! Dependent crates iterate over the list or look up a scheme by the id in a catalog, so that
+//! adding a scheme edits nothing else. Feature `server` enables the server halves of all schemes.
 #![forbid(unsafe_code)]
 
 pub mod schemes;

@@ -1,9 +1,10 @@
-//! The list. A scheme is one line here and one dependency line in `Cargo.toml`; plain data, so that
-//! nothing runs before `main` and a wasm build carries only the schemes it asked for.
+//! The list of schemes. A scheme is one line here and one dependency line in `Cargo.toml`; plain
+//! data, so that nothing runs before `main` and a wasm build carries only the schemes that it
+//! enables.
 
 use sotto_core::SchemeEntry;
 
-/// Every scheme this build was compiled with. Of several with one name, the name alone means the last.
+/// Every scheme of this build. If several versions have one name, the name alone means the last.
 pub static SCHEMES: &[&SchemeEntry] = &[
     #[cfg(feature = "simplepir")]
     &simplepir::ENTRY,

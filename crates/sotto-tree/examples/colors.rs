@@ -1,15 +1,16 @@
-//! What colors take: a binary tree's classes written down, and the rows of a leaf that nobody may learn:
+//! Measures colorings: writing a binary tree's classes, and finding the rows of a secret leaf:
 //! `cargo run --release -p sotto-tree --example colors -- [HEIGHT ...]`.
 //!
-//! Medians, with the least in brackets, on one thread. Classes are written down up to 28 layers; every row is compared with
-//! that of the walk for leaves that are no secret. With `GLIBC_TUNABLES=glibc.malloc.hugetlb=1` what is written is on huge pages.
+//! Medians, with the minimum in brackets, on one thread. Classes are written for up to 28 layers;
+//! every row is compared with that of the walk for public leaves. With
+//! `GLIBC_TUNABLES=glibc.malloc.hugetlb=1` the classes are on huge pages.
 
 use sotto_tree::coloring::Coloring;
 use sotto_tree::shape::PerfectTree;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-/// Leaves that are looked up between two looks at the clock.
+/// Leaves that are looked up between two readings of the clock.
 const LEAVES: u64 = 64;
 
 fn main() -> sotto_core::Result<()> {

@@ -1,18 +1,18 @@
-//! Ancestral colorings (TreePIR): every path from the root to a leaf shows each of `h` colors once, so that a table for
-//! each color and one lookup in each of them is a whole proof.
+//! Ancestral colorings (TreePIR): every path from the root to a leaf has each of `h` colors once,
+//! so that a table for each color and one lookup in each of them give a whole proof.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
-//! | [`sizes`] | how many nodes each color may have, and balanced sizes |
+//! | [`sizes`] | the possible numbers of nodes of each color, and balanced sizes |
 //! | `states` | a coloring as a graph of some tens of states |
 //! | `halves` | binary trees: the Color-Splitting Algorithm |
 //! | `rotation` | `q >= h`: closed form |
-//! | `shares` | what lies between |
-//! | [`path`] | where the nodes of a leaf's path lie in their colors |
-//! | [`copath`] | where the *siblings* of a leaf's path lie: the rows of a Merkle proof |
-//! | `oblivious` | the same for a leaf that nobody may learn |
-//! | [`written`] | to which colors a growing log writes its hashes |
-//! | [`classes`] | whole color classes, written down |
+//! | `shares` | the trees in between |
+//! | [`path`] | the rows of a leaf's path in its colors |
+//! | [`copath`] | the rows of the *siblings* of a leaf's path: the rows of a Merkle proof |
+//! | `constant_time` | paths and copaths of a secret leaf |
+//! | [`destinations`] | the colors to which a growing log writes its hashes |
+//! | [`classes`] | whole color classes as lists |
 
 pub mod classes;
 mod constant_time;
@@ -29,7 +29,7 @@ use crate::shape::PerfectTree;
 use sotto_core::Result;
 use states::{StateCache, States};
 
-/// A coloring of a perfect tree with `h` colors, made from the tree's shape alone: whoever knows it has the same.
+/// A coloring of a perfect tree with `h` colors, a function of the tree's shape alone.
 #[derive(Debug)]
 pub struct Coloring {
     shape: PerfectTree,
@@ -37,17 +37,17 @@ pub struct Coloring {
     root: u32,
 }
 
-/// Where a node lies: which color it has, and which of that color's rows it is.
+/// The color of a node, and its row among the nodes of that color.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ColorSlot {
-    /// Below the tree's height.
+    /// The color, below the tree's height.
     pub color: u8,
-    /// Below the color's size.
+    /// The row, below the color's size.
     pub row: u64,
 }
 
 impl Coloring {
-    /// Balanced as well as is known.
+    /// The most balanced coloring that is known for a tree.
     ///
     /// | tree | how | sizes |
     /// |---|---|---|
@@ -55,7 +55,7 @@ impl Coloring {
     /// | `q >= h` | rotation | balanced if `h` divides `q`, else within 10 %, within 0.8 % for `q >= 128` |
     /// | `2 < q < h` | shares | balanced |
     ///
-    /// Takes microseconds to milliseconds, and some hundred kilobytes at most.
+    /// Takes microseconds to milliseconds, and at most some hundred kilobytes.
     pub fn new(shape: PerfectTree) -> Self {
         let mut states = States::new();
         let known = &mut StateCache::default();
@@ -68,10 +68,10 @@ impl Coloring {
         Coloring { shape, states, root }
     }
 
-    /// A binary tree's coloring with sizes of the caller's choice, in ascending order.
+    /// A coloring of a binary tree with sizes that the caller chooses, in ascending order.
     ///
     /// # Errors
-    /// [`ParamsError::Field`](sotto_core::ParamsError::Field) if there is none with these sizes.
+    /// [`ParamsError::Field`](sotto_core::ParamsError::Field) if no coloring has these sizes.
     pub fn with_sizes(sizes: Vec<u64>) -> Result<Self> {
         let field = |why: &str| sotto_core::ParamsError::Field { field: "sizes", why: why.into() };
         let height = u8::try_from(sizes.len()).map_err(|_| field("more colors than a tree has layers"))?;
@@ -84,7 +84,7 @@ impl Coloring {
         Ok(Coloring { shape, states, root })
     }
 
-    /// The tree that is colored.
+    /// The shape of the colored tree.
     pub fn shape(&self) -> PerfectTree {
         self.shape
     }
@@ -94,7 +94,7 @@ impl Coloring {
         &self.states.get(self.root).sizes
     }
 
-    /// Distinct situations in the whole tree: what a walk's tables are made of.
+    /// Number of distinct states in the whole tree, from which a walk's tables are made.
     pub fn states(&self) -> usize {
         self.states.len()
     }

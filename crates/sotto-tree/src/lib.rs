@@ -1,9 +1,9 @@
 //! Trees of hashes, as pure functions: no table, no lookup, no I/O.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
-//! | [`shape`] | how many children a node has, and how many layers there are |
-//! | [`color`] | ancestral colorings: a table for each color, one lookup in each, and the lookups make a proof |
+//! | [`shape`] | the shape of a perfect tree: children of a node, and layers |
+//! | [`coloring`] | ancestral colorings: a table for each color, with one lookup in each of them for a proof |
 //! | [`log`] | RFC 6962: hashes, the right edge of a growing log, inclusion proofs |
 #![forbid(unsafe_code)]
 

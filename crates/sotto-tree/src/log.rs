@@ -1,11 +1,11 @@
 //! Merkle trees of RFC 6962 (section 2.1), for logs of any length.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
-//! | [`hash`] | leaves and nodes, hashed apart |
+//! | [`hash`] | hashes of leaves and nodes |
 //! | [`peaks`] | the right edge of a growing log: its complete subtrees |
 //! | [`subtree`] | the root of a complete subtree |
-//! | [`proof`] | inclusion proofs: which siblings there are, and whether they lead to the root |
+//! | [`proof`] | inclusion proofs: assembling their siblings, and verifying them |
 
 pub mod hash;
 pub mod peaks;

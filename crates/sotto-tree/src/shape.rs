@@ -1,8 +1,9 @@
-//! How many children a node has, and how many layers there are.
+//! The shape of a perfect tree: the number of children of a node, and the number of layers.
 
 use sotto_core::{Misuse, ParamsError, Result};
 
-/// Most leaves of a tree: 40 bits, as in an index of the static certificate-transparency logs.
+/// Maximum number of leaves of a tree: 2^40, as the index of static certificate-transparency logs
+/// has 40 bits.
 const MAX_LEAVES: u64 = 1 << 40;
 
 /// A perfect tree. The root is layer 0 and has no color: its hash is public.
@@ -13,10 +14,11 @@ pub struct PerfectTree {
 }
 
 impl PerfectTree {
-    /// Most layers of any tree.
+    /// Maximum number of layers of a tree.
     pub(crate) const MAX_LAYERS: usize = 40;
 
-    /// `q` children to a node and `h` layers below the root: 2 to 256, and 1 to 40, with at most 2^40 leaves.
+    /// A tree with `arity` children of each node and `height` layers below the root: 2 to 256, and
+    /// 1 to 40, with at most 2^40 leaves.
     ///
     /// # Errors
     /// [`ParamsError::Field`] outside these ranges.
@@ -34,7 +36,7 @@ impl PerfectTree {
         }
     }
 
-    /// The lowest binary tree that has room for `leaves`.
+    /// The lowest binary tree that has at least `leaves` leaves.
     ///
     /// # Errors
     /// [`ParamsError::Field`] above 2^40 leaves.
@@ -43,27 +45,27 @@ impl PerfectTree {
         Self::new(2, height as u8)
     }
 
-    /// The children of a node, the paper's `q`.
+    /// Number of children of a node, the paper's `q`.
     pub fn arity(self) -> u64 {
         self.arity.into()
     }
 
-    /// The layers below the root, the paper's `h`.
+    /// Number of layers below the root, the paper's `h`.
     pub fn height(self) -> usize {
         self.height.into()
     }
 
-    /// Nodes in the lowest layer.
+    /// Number of nodes in the lowest layer.
     pub fn leaves(self) -> u64 {
         self.arity().pow(self.height.into())
     }
 
-    /// Nodes below the root, `q + q^2 + ... + q^h`.
+    /// Number of nodes below the root, `q + q^2 + ... + q^h`.
     pub fn nodes(self) -> u64 {
         below(self.arity(), self.height())
     }
 
-    /// Which child a leaf's path takes at a node with `height` layers below it.
+    /// The child that a leaf's path takes at a node with `height` layers below it.
     pub(crate) fn digit(self, leaf: u64, height: usize) -> usize {
         let (q, layers) = (self.arity(), height as u32 - 1);
         let digit = if q.is_power_of_two() {
@@ -82,7 +84,7 @@ impl PerfectTree {
     }
 }
 
-/// Nodes under a node with `height` layers below it.
+/// Number of nodes under a node with `height` layers below it.
 pub(crate) fn below(arity: u64, height: usize) -> u64 {
     (0..height).fold(0, |nodes, _| (nodes + 1) * arity)
 }

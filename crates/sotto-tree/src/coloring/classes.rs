@@ -1,11 +1,12 @@
-//! Whole color classes, written down: the numbers of each color's nodes from left to right.
+//! Whole color classes as lists: the numbers of each color's nodes from left to right.
 //!
-//! Nobody needs them to build or ask a table, where rows go to their colors as they come. They are what the paper's
-//! programs compute, and what the walks are checked against.
+//! Neither building nor querying a table needs them, since rows go to their colors as they come.
+//! They are what the paper's programs compute, and the reference that walks are tested against.
 //!
-//! Nodes are numbered layer by layer, the root with 1, so that the children of `r` are `q r - q + 2` to `q r + 1`. A node `d`
-//! layers below `r` is `q^d r` plus a constant: so what is below a low node is a *template*, one for each low state, and high
-//! trees are templates put down one after the other.
+//! Nodes are numbered layer by layer, the root with 1, so that the children of `r` are
+//! `q r - q + 2` to `q r + 1`. A node `d` layers below `r` is `q^d r` plus a constant: so the nodes
+//! below a low node are a *template*, one for each low state, and high trees are a sequence of
+//! templates.
 
 use super::Coloring;
 use super::states::States;
@@ -13,10 +14,10 @@ use sotto_core::{ParamsError, Result};
 use sotto_math::affine::affine;
 use sotto_pages::HugeWords;
 
-/// About so many nodes are in a template.
+/// Approximate number of nodes in a template.
 const TEMPLATE: u64 = 1 << 11;
 
-/// The nodes of one place below a node `r`: `factor * r + term`, modulo 2^32, from left to right.
+/// The nodes of one place below a node `r`, from left to right: `factor * r + term`, modulo 2^32.
 #[derive(Default)]
 struct Template {
     factors: Vec<u32>,
@@ -27,7 +28,8 @@ impl Coloring {
     /// The nodes of every color, on huge pages where the system grants them.
     ///
     /// # Errors
-    /// [`ParamsError::Field`] if numbers of nodes have more than 32 bits; if the system refuses the memory.
+    /// [`ParamsError::Field`] if numbers of nodes have more than 32 bits; an error if the system
+    /// refuses the memory.
     pub fn classes(&self) -> Result<Vec<HugeWords>> {
         if self.shape.nodes() >= u32::MAX.into() {
             let why = "the nodes of a tree that is written down have numbers below 2^32";
@@ -76,13 +78,13 @@ fn templates(states: &States, q: u32, low: usize) -> Vec<Vec<Template>> {
 struct Writer<'a> {
     states: &'a States,
     q: u32,
-    /// Layers below a node for which there is a template.
+    /// Layers of a node's subtree that a template covers.
     low: usize,
     templates: &'a [Vec<Template>],
 }
 
 impl Writer<'_> {
-    /// Writes what is below node `r`, whose list has these colors.
+    /// Writes the nodes below node `r`, whose list has these colors.
     fn node(&self, state: u32, r: u32, colors: &[u8], classes: &mut [HugeWords]) {
         if colors.len() <= self.low {
             for (color, template) in colors.iter().zip(&self.templates[state as usize]) {

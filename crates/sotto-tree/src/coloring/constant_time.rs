@@ -1,5 +1,5 @@
-//! The walks for a leaf that nobody may learn: every state of each height is read, and each of its branches, and what
-//! belongs to the leaf's path is kept by masks. What is read, and in which order, depends on the tree's shape alone.
+//! Walks for a secret leaf: every state of each height is read, and each of its branches, and masks
+//! select the data of the leaf's path. The reads and their order depend on the tree's shape alone.
 
 use super::copath::sides;
 use super::states::{Branch, States};
@@ -11,22 +11,23 @@ use subtle::ConstantTimeEq;
 
 const LAYERS: usize = PerfectTree::MAX_LAYERS;
 
-/// A walk of which everything is secret.
+/// A walk whose whole state is secret.
 struct SecretWalk {
     state: u32,
-    /// Of each place the nodes of its color to the left, above the lowest byte, which is the color.
+    /// For each place, the number of nodes of its color to the left, with the color in the lowest
+    /// byte.
     words: [u64; LAYERS],
 }
 
-/// What masks keep of one layer's branches.
+/// The data of one layer's branches that the masks select.
 struct SelectedBranch {
     state: u32,
-    /// The node's place.
+    /// The place of the node.
     place: u8,
-    /// Of each place in the next list the place in this one, in the lowest byte, and above it what is
-    /// to be counted of each place in this list before the node's row is read off.
+    /// For each place in the next list, its place in this one, in the lowest byte; above it the
+    /// count to add for each place in this list before the node's row is read off.
     words: [u64; LAYERS],
-    /// What is added to that row.
+    /// The count to add to the node's row.
     ahead: u64,
 }
 
@@ -46,12 +47,14 @@ impl SelectedBranch {
 }
 
 impl Coloring {
-    /// [`Self::path`] for a secret leaf: about the square of the height, times the states of a height.
+    /// [`Self::path`] for a secret leaf, in time of about the square of the height, times the
+    /// states of a height.
     ///
-    /// Where `q` is no power of two the leaf's digits come from divisions, whose time depends on the numbers on some
-    /// processors.
+    /// Where `q` is no power of two the leaf's digits come from divisions, whose time depends on
+    /// the numbers on some processors.
     ///
     /// # Errors
+    /// [`Misuse::IndexPastEnd`] for a leaf past the end.
     /// [`Misuse::IndexPastEnd`].
     pub fn secret_path(&self, leaf: u64) -> Result<Vec<ColorSlot>> {
         self.walk(leaf, |states, height, walk, digit, kept| {
@@ -68,7 +71,8 @@ impl Coloring {
     /// [`Self::copath`] for a secret leaf.
     ///
     /// # Errors
-    /// [`Misuse::IndexPastEnd`], and [`Misuse::Rule`] if the tree is not binary.
+    /// [`Misuse::IndexPastEnd`] for a leaf past the end, and [`Misuse::Rule`] if the tree is not
+    /// binary.
     pub fn secret_copath(&self, leaf: u64) -> Result<Vec<ColorSlot>> {
         if self.shape.arity() != 2 {
             return Err(Misuse::Rule("a proof by siblings is a binary tree's").into());
@@ -82,7 +86,7 @@ impl Coloring {
                 kept.keep(to_right, right);
                 let own = usize::from(left.place);
                 kept.ahead |= to_left & (state.sizes[own] - 1);
-                // As in `descend`: the left child's own row comes after all that is under its sibling.
+                // As in `descend`, the left child's own row comes after all rows under its sibling.
                 kept.words[own] = kept.words[own].wrapping_sub((to_right & 1) << 8);
             }
             Ok(())
@@ -107,7 +111,7 @@ impl Coloring {
 }
 
 impl SecretWalk {
-    /// Counts, reads off the node's place, and goes on in its list.
+    /// Adds the counts, reads off the node's slot, and continues in its list.
     fn step(&mut self, height: usize, kept: &SelectedBranch) -> ColorSlot {
         for (word, before) in self.words.iter_mut().zip(&kept.words) {
             *word = word.wrapping_add(before & !0xFF);
@@ -121,9 +125,10 @@ impl SecretWalk {
         ColorSlot { color: here as u8, row: (here >> 8) + kept.ahead }
     }
 
-    /// Puts the word of each of these secret places, among the `height` there are, in its stead.
+    /// Replaces each of these secret places, among the `height` places, by its word.
     fn take(&self, height: usize, places: &mut [u64]) {
-        // If the compiler knew how small a place is, it would know the mask below for a comparison, and make a branch of it.
+        // If the compiler knew how small a place is, it would recognize the mask below as a
+        // comparison, and make a branch of it.
         let places = black_box(places);
         let mut sums = [0u64; LAYERS];
         for (p, word) in (0u64..).zip(&self.words).take(height) {
@@ -136,7 +141,7 @@ impl SecretWalk {
     }
 }
 
-/// All ones if equal, else zero, and the compiler does not know which.
+/// All ones if equal, else zero, opaque to the compiler.
 fn equal(a: u64, b: u64) -> u64 {
     0u64.wrapping_sub(a.ct_eq(&b).unwrap_u8().into())
 }

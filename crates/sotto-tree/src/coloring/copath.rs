@@ -1,13 +1,15 @@
-//! Where the siblings of a leaf's path lie: the rows of a Merkle proof, in an order that only ever grows.
+//! The rows of the siblings of a leaf's path: the rows of a Merkle proof, in an order that is only
+//! ever appended to.
 //!
-//! A Merkle proof wants siblings, and two siblings' colors are mixed up: the row of a node's place holds its *sibling's*
-//! hash (the paper's swapped tree). From left to right such rows could not be written as a log grows, since a left child
-//! comes before much of what lies under its sibling, and the sibling's hash is known only after that. So rows
-//! are in another order here: **a color's rows are written in the order in which their hashes become known**, each hash
-//! to the color of its sibling. What a log of `n` leaves has is then a prefix of what it will have, in every color.
+//! A Merkle proof needs siblings, so the row of a node's slot holds its *sibling's* hash (the
+//! paper's swapped tree). From left to right such rows could not be written as a log grows, since a
+//! left child comes before many nodes under its sibling, and the sibling's hash is known only after
+//! them. So rows have another order here: **a color's rows are written in the order in which their
+//! hashes become known**, each hash to the color of its sibling. The rows of a log of `n` leaves
+//! are then a prefix of all later rows, in every color.
 //!
-//! Below a node, a left child's row is therefore its color's last: its sibling is complete after all that is under it. A
-//! right child's row is known as soon as the left subtree is complete.
+//! Below a node, a left child's row is therefore its color's last: its sibling is complete after
+//! everything under it. A right child's row is known as soon as the left subtree is complete.
 
 use super::path::PathWalk;
 use super::states::{Branch, State};
@@ -15,34 +17,37 @@ use super::{ColorSlot, Coloring};
 use sotto_core::{Misuse, Result};
 
 impl Coloring {
-    /// The rows of a leaf's proof in a binary tree, from the root's child's sibling down: `h` places, one in each color.
+    /// The rows of a leaf's proof in a binary tree, from the sibling of the root's child down: `h`
+    /// slots, one in each color.
     ///
-    /// Fast, and its memory accesses follow the leaf: for leaves that are no secret. [`Self::secret_copath`] is for those
-    /// that are.
+    /// Fast, with memory accesses that depend on the leaf: for public leaves.
+    /// [`Self::secret_copath`] is for secret ones.
     ///
     /// # Errors
-    /// [`Misuse::IndexPastEnd`], and [`Misuse::Rule`] if the tree is not binary.
+    /// [`Misuse::IndexPastEnd`] for a leaf past the end, and [`Misuse::Rule`] if the tree is not
+    /// binary.
     pub fn copath(&self, leaf: u64) -> Result<Vec<ColorSlot>> {
         let mut places = Vec::with_capacity(self.shape.height());
         self.copath_into(leaf, &mut places)?;
         Ok(places)
     }
 
-    /// The same, into a vector whose room is used again.
+    /// [`Self::copath`] into a vector that is reused.
     ///
     /// # Errors
-    /// As for [`Self::copath`].
+    /// Those of [`Self::copath`].
     pub fn copath_into(&self, leaf: u64, places: &mut Vec<ColorSlot>) -> Result<()> {
         self.shape.check_leaf(leaf)?;
         places.clear();
         self.descend(leaf, |place, _| places.push(place))
     }
 
-    /// How many rows each color has when the first `leaves` leaves are there, counted by the hashes of complete subtrees. The
-    /// root's hash is in no row.
+    /// Rows of each color when the log has `leaves` leaves, counted by the hashes of complete
+    /// subtrees. The root's hash is in no row.
     ///
     /// # Errors
-    /// [`Misuse::IndexPastEnd`] above the tree's leaves, and [`Misuse::Rule`] if the tree is not binary.
+    /// [`Misuse::IndexPastEnd`] above the tree's leaves, and [`Misuse::Rule`] if the tree is not
+    /// binary.
     pub fn copath_rows(&self, leaves: u64) -> Result<Vec<u64>> {
         if leaves == self.shape.leaves() {
             return Ok(self.sizes().to_vec());
@@ -57,7 +62,8 @@ impl Coloring {
         Ok(rows)
     }
 
-    /// Tells of each place on the way to a leaf, with how many of its color's rows are known before the leaf is.
+    /// Calls `tell` for each slot on the path to a leaf, with the number of its color's rows that
+    /// are known before the leaf is.
     fn descend(&self, leaf: u64, mut tell: impl FnMut(ColorSlot, u64)) -> Result<()> {
         if self.shape.arity() != 2 {
             return Err(Misuse::Rule("a proof by siblings is a binary tree's").into());
@@ -73,10 +79,10 @@ impl Coloring {
                 left
             } else {
                 walk.pass(right);
-                // The left child's own row is still to come.
+                // The left child's own row is not written yet.
                 walk.counts[usize::from(left.place)] -= 1;
                 let place = walk.place(right.place);
-                // And the right child's has just been written.
+                // The right child's row has just been written.
                 tell(place, place.row + 1);
                 right
             };

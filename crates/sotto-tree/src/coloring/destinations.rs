@@ -1,7 +1,8 @@
-//! To which colors a growing log writes its hashes, many leaves at a time.
+//! The colors to which a growing log writes its hashes, many leaves at a time.
 //!
-//! A walk for each of a log's hashes would take longer than hashing. What is below a node is written in an order that
-//! only depends on its state, so it is found once for each low state, and a walk finds the colors.
+//! A walk for each of a log's hashes would take longer than hashing. The order of writing below a
+//! node depends only on its state, so it is computed once for each low state, and a walk finds the
+//! colors.
 
 use super::copath::sides;
 use super::path::PathWalk;
@@ -9,18 +10,18 @@ use super::states::State;
 use super::{ColorSlot, Coloring};
 use sotto_core::{Misuse, Result};
 
-/// Colors of the hashes that a complete subtree makes, each in the order in which they become known: children
-/// before parents, left before right.
+/// Colors of the hashes that a complete subtree makes, each in the order in which the hashes become
+/// known: children before parents, left before right.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Destinations {
-    /// Of everything below the subtree's root.
+    /// Colors of all hashes below the subtree's root.
     pub inside: Vec<u8>,
-    /// Of the subtree's root, its parent, and so on up to the root's child: what the subtree's last leaf completes of
-    /// these is for the log's size to say.
+    /// Colors of the subtree's root, its parent, and so on up to the root's child: the log's size
+    /// determines which of these the subtree's last leaf completes.
     pub above: Vec<u8>,
 }
 
-/// The orders of all subtrees of a height, ready to be looked up.
+/// The orders of all subtrees of one height, for lookups.
 pub struct DestinationTable<'a> {
     coloring: &'a Coloring,
     height: usize,
@@ -29,7 +30,8 @@ pub struct DestinationTable<'a> {
 }
 
 impl Coloring {
-    /// Where hashes go, for subtrees of `2^height` leaves: below the tree's own height, and at most 16.
+    /// The destinations of hashes, for subtrees of `2^height` leaves: `height` is below the tree's
+    /// own, and at most 16.
     ///
     /// # Errors
     /// [`Misuse::Rule`] for other heights, and if the tree is not binary.
@@ -61,10 +63,10 @@ fn order(state: &State, orders: &[Vec<u8>]) -> Result<Vec<u8>> {
 }
 
 impl DestinationTable<'_> {
-    /// Subtree `number` from the left.
+    /// The destinations of subtree `number` from the left.
     ///
     /// # Errors
-    /// [`Misuse::IndexPastEnd`].
+    /// [`Misuse::IndexPastEnd`] if there is no such subtree.
     pub fn of(&self, number: u64, out: &mut Destinations) -> Result<()> {
         let Coloring { shape, states, root } = self.coloring;
         let layers = shape.height() - self.height;

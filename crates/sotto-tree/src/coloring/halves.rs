@@ -8,7 +8,7 @@ pub(crate) fn split(states: &mut States, known: &mut StateCache, sizes: Vec<u64>
         return state;
     }
     let lists = children(&sizes);
-    // Two leaves, or two children with a color's only two nodes: they share it.
+    // Two leaves, or two children with a color's only two nodes, share that color.
     let shared = sizes.first() == Some(&2);
     let children = (0u8..)
         .zip(lists)
@@ -22,7 +22,7 @@ pub(crate) fn split(states: &mut States, known: &mut StateCache, sizes: Vec<u64>
     state
 }
 
-/// The lists of the left and the right child, while sizes are dealt out.
+/// The lists of the left and the right child, while sizes are divided among them.
 #[derive(Default)]
 struct Halves {
     lists: [Vec<(u64, u8)>; 2],
@@ -36,7 +36,7 @@ impl Halves {
     }
 }
 
-/// The sizes left for the left and the right child, with the places of their colors.
+/// The sizes of the left and the right child, with the places of their colors.
 fn children(sizes: &[u64]) -> [Vec<(u64, u8)>; 2] {
     let mut halves = Halves::default();
     let dealt = match sizes {
@@ -50,7 +50,7 @@ fn children(sizes: &[u64]) -> [Vec<(u64, u8)>; 2] {
             halves.give(0, second - 1, 1);
             halves.give(1, first - 1, 0);
             if let Some(third) = others.first() {
-                // What makes both sums equal.
+                // The share that makes both sums equal.
                 let shared = third + first - second;
                 halves.give(0, shared.div_ceil(2), 2);
                 halves.give(1, second - first + shared / 2, 2);

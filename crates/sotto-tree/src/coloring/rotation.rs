@@ -1,9 +1,10 @@
 //! Rotation coloring, for trees with at least as many children to a node as layers: no search, and no failure.
 //!
-//! A node's list of `k` colors is turned by one place from child to child. Below a child the whole subtree is colored layer
-//! by layer, in the order in which the list was turned. If `k` children of `q` make a turn, `q mod k` are left over: they
-//! get a color each and do the same with the others. Turns are exactly balanced, so sizes are where `k` divides `q`;
-//! elsewhere they differ by what the last children leave.
+//! A node's list of `k` colors is rotated by one place from child to child. Below a child the whole
+//! subtree is colored layer by layer, in the order of the rotated list. If `k` children of `q` make
+//! a full rotation, `q mod k` are left over: they get a color each and do the same with the others.
+//! Full rotations are exactly balanced, so sizes are balanced where `k` divides `q`; elsewhere they
+//! differ by the contribution of the last children.
 
 use super::states::{Child, States};
 

@@ -1,27 +1,32 @@
-//! Sizes dealt out among three or more children, for trees with more layers than a node has children.
+//! Sizes divided among three or more children, for trees with more layers than a node has children.
 //!
-//! Here the paper's rule, which gives siblings two colors at most, has no answer for many trees: three layers of a
-//! ternary tree need all three colors among the root's children. So siblings get as many colors as balance asks for.
+//! Here the paper's rule, which gives siblings at most two colors, has no solution for many trees:
+//! three layers of a ternary tree need all three colors among the root's children. So siblings get
+//! as many colors as balance requires.
 //!
-//! **How many children.** Let `w` be the mean size in a list of `k - 1` colors below a child. A color that is a child's own is
-//! missing below that child, so with `a` children of its own it has `a + (q - a) w` nodes on average. Asking that to be
-//! its size `c` gives `a = (q w - c) / (w - 1)`, and these sum to `q` exactly. They are rounded, the largest fractions up.
+//! **How many children.** Let `w` be the mean size in a list of `k - 1` colors below a child. A
+//! color that is a child's own is missing below that child, so with `a` children of its own it has
+//! `a + (q - a) w` nodes on average. Requiring that to be its size `c` gives
+//! `a = (q w - c) / (w - 1)`, and these sum to `q` exactly. They are rounded, the largest fractions
+//! up.
 //!
-//! **How much below each.** Sizes are `1 + (q - 1) u` with whole *units* `u >= 1`, since below each child a color is a
-//! complete prefix code. What remains is a table of units, colors by children, with known sums both ways and no entry
-//! where a child has the color itself. Each color's units are dealt out evenly, and then units move from children with
-//! too many to those with too few, until all sums are right.
+//! **How much below each.** Sizes are `1 + (q - 1) u` with whole *units* `u >= 1`, since below each
+//! child a color is a complete prefix code. What remains is a table of units, colors by children,
+//! with known row and column sums and no entry where a child has the color itself. Each color's
+//! units are divided evenly, and then units move from children with too many to those with too few,
+//! until all sums are right.
 //!
-//! Where that has no solution, the node is colored by rotation instead, and the coloring's sizes are what comes of it.
+//! Where that has no solution, the node is colored by rotation instead, and the coloring's sizes
+//! are those that result.
 
 use super::rotation::rotate;
 use super::states::{Child, StateCache, States, sorted};
 use crate::shape::below;
 
-/// Lists of sizes that are looked into before the rest is colored by rotation.
+/// Maximum number of lists of sizes that are tried before the rest is colored by rotation.
 const MAX_LISTS: usize = 1 << 14;
 
-/// The state of a node that would have these sizes below it, in ascending order.
+/// The state of a node with these sizes below it, in ascending order, or with those of a rotation.
 pub(crate) fn share(states: &mut States, known: &mut StateCache, arity: usize, sizes: Vec<u64>) -> u32 {
     if let Some(state) = known.get(&sizes) {
         return state;
@@ -55,7 +60,7 @@ fn owners(arity: usize, sizes: &[u64]) -> Vec<u8> {
     if k == 1 || sizes.first() == Some(&q) {
         return vec![0; arity];
     }
-    // Everything times k - 1, to stay with whole numbers: w - 1 is then `unit`.
+    // Everything is multiplied by k - 1, to stay with whole numbers: w - 1 is then `unit`.
     let others = below(q, k - 1);
     let unit = u128::from(others - (k as u64 - 1));
     let mut wanted: Vec<(u128, usize, usize)> = sizes
@@ -66,7 +71,7 @@ fn owners(arity: usize, sizes: &[u64]) -> Vec<u8> {
             (a % unit, (a / unit) as usize, place)
         })
         .collect();
-    // A color above its mean size wanted less than nothing, so that the whole parts may be too many already.
+    // A color above its mean size has a negative share, so the whole parts may be too many already.
     let mut left = arity;
     for (_, whole, _) in &mut wanted {
         *whole = left.min(*whole);
@@ -93,7 +98,7 @@ fn units(arity: usize, sizes: &[u64], owners: &[u8]) -> Option<Vec<Vec<u64>>> {
         if all < children || (children == 0 && all > 0) {
             return None;
         }
-        // What does not divide goes to the children that have least.
+        // The remainder goes to the children that have least.
         open.sort_by_key(|s| (sums[*s], *s));
         let mut row = vec![0; arity];
         for (i, s) in (0..children).zip(open) {
@@ -102,7 +107,7 @@ fn units(arity: usize, sizes: &[u64], owners: &[u8]) -> Option<Vec<Vec<u64>>> {
         }
         table.push(row);
     }
-    // Each round settles a child, or comes as near to it as it can.
+    // Each round settles a child, or comes as close as possible.
     for _ in 0..4 * arity * k {
         let most = (0..arity).max_by_key(|s| sums[*s])?;
         let least = (0..arity).min_by_key(|s| sums[*s])?;
@@ -120,7 +125,7 @@ fn units(arity: usize, sizes: &[u64], owners: &[u8]) -> Option<Vec<Vec<u64>>> {
     None
 }
 
-/// Moves units from one child to another, each color's part of them about the same. Returns how many.
+/// Moves units from one child to another, about equally many of each color. Returns how many.
 fn shift(table: &mut [Vec<u64>], owners: &[u8], from: usize, to: usize, wanted: u64) -> u64 {
     let has = |child: usize, place: usize| usize::from(owners[child]) == place;
     let mut rows: Vec<&mut Vec<u64>> = table

@@ -1,8 +1,8 @@
-//! How many nodes each color may have (the paper's section on feasible color sequences).
+//! The possible numbers of nodes of each color (the paper's section on feasible color sequences).
 
 use crate::shape::{PerfectTree, below};
 
-/// Sizes as equal as they can be, in ascending order.
+/// The most nearly equal sizes of a coloring, in ascending order.
 ///
 /// A color class is a complete prefix code over `q` symbols: every leaf lies under exactly one of its nodes. Such a
 /// code has `1 + k(q - 1)` words, so sizes differ by at most `q - 1`: by one in a binary tree.
@@ -14,8 +14,9 @@ pub fn balanced(shape: PerfectTree) -> Vec<u64> {
     (0..h).map(|i| 1 + (q - 1) * (units / h + u64::from(i >= h - larger))).collect()
 }
 
-/// Whether sizes in ascending order can be a coloring's at all: conditions (C1) and (C2) of the paper, and that each
-/// is that of a complete prefix code. For binary trees that is enough (the paper's Theorem 2).
+/// Whether sizes in ascending order can be those of a coloring: conditions (C1) and (C2) of the
+/// paper, and that each is the size of a complete prefix code. For binary trees that is sufficient
+/// (the paper's Theorem 2).
 pub fn feasible(arity: u64, sizes: &[u64]) -> bool {
     let mut sum = 0u64;
     let layers = sizes.iter().enumerate().all(|(i, size)| {

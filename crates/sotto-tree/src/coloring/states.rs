@@ -1,24 +1,24 @@
 //! A coloring as a small graph of states.
 //!
-//! Colors are handed down as lists. What happens at a node depends on its list's sizes alone, not on which colors
-//! they are the sizes of, and few lists of sizes come up: starting balanced, no more than 20 at any height of a binary
-//! tree, and one or two at most heights. So a tree of 2^36 leaves is some tens of states, and whatever is to be known of it
-//! is a walk through them.
+//! Colors are passed down as lists. The coloring below a node depends on its list's sizes alone,
+//! not on which colors have them, and few lists of sizes occur: starting balanced, no more than 20
+//! at any height of a binary tree, and one or two at most heights. So a tree of 2^36 leaves is some
+//! tens of states, and every property of it comes from a walk through them.
 //!
-//! A *place* is a position in a node's list. Places, not colors, are what states speak of.
+//! A *place* is a position in a node's list. States refer to places, not to colors.
 
 use std::collections::HashMap;
 
-/// What happens at every node that has the same list of sizes.
+/// The coloring below every node that has the same list of sizes.
 #[derive(Debug)]
 pub(crate) struct State {
-    /// Nodes of each place's color below the node.
+    /// For each place, the number of nodes of its color below the node.
     pub(crate) sizes: Vec<u64>,
-    /// One for each child, from left to right.
+    /// One branch for each child, from left to right.
     pub(crate) branches: Vec<Branch>,
 }
 
-/// A child, and its list.
+/// A child of a state, and its list.
 #[derive(Debug)]
 pub(crate) struct Branch {
     /// The place of the child's color.
@@ -27,20 +27,21 @@ pub(crate) struct Branch {
     pub(crate) state: u32,
     /// The places, in this list, of the colors in the child's.
     pub(crate) order: Vec<u8>,
-    /// Nodes of each place's color among the children to the left, and below them.
+    /// For each place, the number of nodes of its color among the children to the left, and below
+    /// them.
     pub(crate) before: Vec<u64>,
-    /// The two in one word for each place, so that whoever reads all branches reads it once: `before` above the lowest byte,
-    /// which is of `order`.
+    /// `before` and `order` in one word for each place, so that code that reads all branches reads
+    /// one word: `order` is the lowest byte, and `before` is above it.
     pub(crate) words: Vec<u64>,
 }
 
-/// How a rule colors the children of a node.
+/// The coloring of a child as a rule gives it.
 pub(crate) struct Child {
     /// The place of the child's color.
     pub(crate) place: u8,
     /// The child's state.
     pub(crate) state: u32,
-    /// The places, in its parent's list, of the colors in its own.
+    /// The places, in its parent's list, of the colors in its own list.
     pub(crate) order: Vec<u8>,
 }
 
@@ -66,12 +67,12 @@ impl States {
         self.all.len()
     }
 
-    /// Those with so many layers below them.
+    /// The states with `height` layers below them.
     pub(crate) fn of_height(&self, height: usize) -> impl Iterator<Item = (u32, &State)> {
         (0u32..).zip(&self.all).filter(move |(_, state)| state.sizes.len() == height)
     }
 
-    /// Adds a node's state, made of its children's, and counts what is below it.
+    /// Adds a node's state, made of its children's states, and counts the nodes below it.
     pub(crate) fn add(&mut self, height: usize, children: Vec<Child>) -> u32 {
         let mut sizes = vec![0; height];
         let branches = children
@@ -93,7 +94,7 @@ impl States {
     }
 }
 
-/// States by the lists of sizes that were asked for.
+/// States by the lists of sizes that led to them.
 #[derive(Default)]
 pub(crate) struct StateCache(HashMap<Vec<u64>, u32>);
 

@@ -1,4 +1,5 @@
-//! SHA-256 with a prefix that tells leaves from nodes, so that no node can pass for a leaf (RFC 6962, 2.1).
+//! SHA-256 with a prefix that distinguishes leaves from nodes, so that no node can pass for a leaf
+//! (RFC 6962, 2.1).
 
 use sha2::{Digest, Sha256};
 use subtle::{ConditionallySelectable, ConstantTimeEq};
@@ -11,12 +12,12 @@ pub fn empty() -> Hash {
     Sha256::digest([]).into()
 }
 
-/// An entry's leaf hash.
+/// The leaf hash of an entry.
 pub fn leaf(entry: &[u8]) -> Hash {
     Sha256::new().chain_update([0]).chain_update(entry).finalize().into()
 }
 
-/// A node's hash, from its children's.
+/// The hash of a node, from its children's hashes.
 pub fn node(left: &Hash, right: &Hash) -> Hash {
     let mut input = [1; 65];
     input[1..33].copy_from_slice(left);
@@ -24,7 +25,7 @@ pub fn node(left: &Hash, right: &Hash) -> Hash {
     Sha256::digest(input).into()
 }
 
-/// One of some hashes, for a secret place: all of them are read. Zeros if there is no such place.
+/// The hash at a secret position: all of them are read. Zeros if there is no such position.
 pub fn pick(hashes: &[Hash], at: u64) -> Hash {
     let mut out = Hash::default();
     for (i, hash) in (0u64..).zip(hashes) {

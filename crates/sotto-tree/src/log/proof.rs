@@ -1,31 +1,31 @@
 //! Inclusion proofs (RFC 6962, 2.1.1; verified as in RFC 9162, 2.1.3.2).
 //!
-//! On its way up from a leaf a path has a sibling at each level. In a log whose length is no power of two some of these
-//! are beyond the log's end, and at most one reaches over it.
+//! A leaf's path has a sibling at each level. In a log whose length is no power of two some of
+//! these are past the log's end, and at most one extends over it.
 //!
-//! The leaf is the client's secret. [`assemble`] and [`verify`] hash and copy the same whichever it is; how long a proof is
-//! depends on it, and is told to whoever reads the proof.
+//! The leaf is the client's secret. [`assemble`] and [`verify`] hash and copy the same for every
+//! leaf; the length of the proof depends on the leaf, and its reader learns it.
 
 use super::hash::{Hash, node, pick};
 use super::peaks::Peaks;
 use sotto_core::{Misuse, PeerMisbehaved, Result};
 use subtle::{Choice, ConditionallySelectable, ConstantTimeEq, ConstantTimeLess};
 
-/// What a path meets at a level.
+/// The sibling of a path at a level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sibling {
-    /// A complete subtree: its hash is in a row, and stays what it is.
+    /// A complete subtree: its hash is in a row, and never changes.
     Complete,
-    /// Leaves from here to the log's end: their hash is the peaks' to say.
+    /// The leaves from `start` to the log's end: the peaks determine their hash.
     Partial {
-        /// The first leaf.
+        /// The first leaf of the sibling.
         start: u64,
     },
-    /// Beyond the log's end: the proof has nothing here.
+    /// A sibling past the log's end: the proof has no hash here.
     Absent,
 }
 
-/// The levels of a log's tree.
+/// Number of levels of a log's tree.
 pub fn height(leaves: u64) -> usize {
     if leaves < 2 { 0 } else { ((leaves - 1).ilog2() + 1) as usize }
 }
@@ -43,19 +43,22 @@ pub fn sibling(leaf: u64, leaves: u64, level: usize) -> Sibling {
     }
 }
 
-/// Makes a proof, from the leaf up, of the hashes of complete siblings by level and of the log's peaks.
+/// Assembles a proof, from the leaf up, from the hashes of complete siblings by level and the log's
+/// peaks.
 ///
 /// # Errors
-/// [`Misuse::IndexPastEnd`] if there is no such leaf, [`Misuse::Rule`] if `complete` has fewer levels than the log.
+/// [`Misuse::IndexPastEnd`] for a leaf past the end, [`Misuse::Rule`] if `complete` has fewer
+/// levels than the log.
 pub fn assemble(leaf: u64, peaks: &Peaks, complete: &[Hash]) -> Result<Vec<Hash>> {
     let leaves = peaks.leaves();
     check(leaf, leaves)?;
     let levels = complete.get(..height(leaves)).ok_or(Misuse::Rule("a hash for each level of the log"))?;
-    // Each sibling is written to its place among those that there are, and nothing to the others.
+    // Each sibling is written to its position among the existing ones, and zeros to the others.
     let (mut proof, mut count) = (vec![Hash::default(); levels.len()], 0u64);
     for (level, row) in levels.iter().enumerate() {
         let is = SecretSibling::at(leaf, leaves, level);
-        // What is left over from complete subtrees of this level, if the path meets it.
+        // The root of the leaves after the complete subtrees of this level, in case the path meets
+        // it.
         let rest = peaks.root_from(leaves >> level << level).unwrap_or_default();
         let found = Hash::conditional_select(row, &rest, is.partial);
         for (place, hash) in (0u64..).zip(&mut proof) {
@@ -67,7 +70,7 @@ pub fn assemble(leaf: u64, peaks: &Peaks, complete: &[Hash]) -> Result<Vec<Hash>
     Ok(proof)
 }
 
-/// [`sibling`] of a secret leaf.
+/// The [`sibling`] of a secret leaf.
 struct SecretSibling {
     complete: Choice,
     partial: Choice,
@@ -75,7 +78,7 @@ struct SecretSibling {
 
 impl SecretSibling {
     fn at(leaf: u64, leaves: u64, level: usize) -> Self {
-        // Complete nodes of the level; behind them is one more, if leaves are left over.
+        // Complete nodes of the level; after them there is one more, if leaves are left over.
         let (index, nodes) = (leaf >> level ^ 1, leaves >> level);
         let rest = leaves & ((1 << level) - 1);
         SecretSibling { complete: index.ct_lt(&nodes), partial: index.ct_eq(&nodes) & !rest.ct_eq(&0) }
@@ -86,11 +89,11 @@ impl SecretSibling {
     }
 }
 
-/// Whether a proof leads from a leaf's hash to the root of a log.
+/// Verifies that a proof leads from a leaf's hash to the root of a log.
 ///
 /// # Errors
-/// [`Misuse::IndexPastEnd`] if there is no such leaf, [`PeerMisbehaved::Count`] for a proof of another length,
-/// [`PeerMisbehaved::Digest`] if it leads elsewhere.
+/// [`Misuse::IndexPastEnd`] for a leaf past the end, [`PeerMisbehaved::Count`] for a proof of
+/// another length, [`PeerMisbehaved::Digest`] if it leads to another root.
 pub fn verify(leaf_hash: &Hash, leaf: u64, leaves: u64, proof: &[Hash], root: &Hash) -> Result<()> {
     check(leaf, leaves)?;
     let (mut at, mut want) = (*leaf_hash, 0u64);
@@ -112,13 +115,15 @@ pub fn verify(leaf_hash: &Hash, leaf: u64, leaves: u64, proof: &[Hash], root: &H
     Ok(())
 }
 
-/// Whether a log goes on from an earlier state of itself, by the inclusion proof of that state's last leaf.
+/// Verifies that a log extends an earlier state of itself, with the inclusion proof of that state's
+/// last leaf.
 ///
-/// The siblings to the left of the leaf's path are complete subtrees that cover all leaves before it, in both trees the
-/// same ones; so they and the leaf give the earlier root (RFC 6962, 2.1), and the whole proof gives the later one.
+/// The siblings to the left of the leaf's path are complete subtrees that cover all leaves before
+/// it, the same in both trees; so they and the leaf give the earlier root (RFC 6962, 2.1), and the
+/// whole proof gives the later one.
 ///
 /// # Errors
-/// As [`verify`]; [`PeerMisbehaved::Digest`] if the earlier root is another.
+/// Those of [`verify`]; [`PeerMisbehaved::Digest`] if the earlier root is another.
 pub fn verify_growth(
     leaf_hash: &Hash,
     (before, root_before): (u64, &Hash),
@@ -137,10 +142,10 @@ pub fn verify_growth(
     }
 }
 
-/// Whether there is such a leaf, which is no secret.
+/// Checks that a leaf exists, which is public.
 ///
 /// # Errors
-/// [`Misuse::IndexPastEnd`].
+/// [`Misuse::IndexPastEnd`] if not.
 pub fn check(leaf: u64, leaves: u64) -> Result<()> {
     if leaf < leaves {
         return Ok(());

@@ -4,10 +4,10 @@ use super::hash::Hash;
 use sotto_core::{Misuse, Result};
 use sotto_math::sha256::nodes;
 
-/// The root above a power of two of hashes that lie side by side.
+/// The root over a power of two of consecutive hashes.
 ///
 /// # Errors
-/// [`Misuse::Rule`] for another number of them.
+/// [`Misuse::Rule`] for another number of hashes.
 pub fn root(hashes: &[Hash]) -> Result<Hash> {
     if !hashes.len().is_power_of_two() {
         return Err(Misuse::Rule("a complete subtree has a power of two of hashes").into());
@@ -15,7 +15,7 @@ pub fn root(hashes: &[Hash]) -> Result<Hash> {
     Ok(above(hashes).last().copied().unwrap_or(hashes[0]))
 }
 
-/// All nodes above a power of two of hashes, layer after layer, the root last.
+/// All nodes over a power of two of hashes, layer after layer, the root last.
 pub(super) fn above(hashes: &[Hash]) -> Vec<Hash> {
     let mut above = vec![[0; 32]; hashes.len() - 1];
     let (mut layer, mut room) = (hashes, above.as_mut_slice());

@@ -1,10 +1,10 @@
-//! What every coloring has to be, on trees small enough to look at every node, and on high ones by sampling.
+//! Properties of every coloring, checked at every node of small trees, and on samples of high ones.
 
 use proptest::prelude::*;
 use sotto_tree::coloring::sizes;
 use sotto_tree::{ColorSlot, Coloring, PerfectTree};
 
-/// Trees whose nodes are all looked at.
+/// Trees whose nodes are all checked.
 const SMALL: &[(u16, u8)] = &[
     (2, 1),
     (2, 2),
@@ -37,7 +37,7 @@ fn coloring(arity: u16, height: u8) -> Coloring {
     Coloring::new(PerfectTree::new(arity, height).unwrap())
 }
 
-/// A node's layer and its place in it, from its number.
+/// The layer of a node and its position in it, from its number.
 fn layer(arity: u64, node: u64) -> (u32, u64) {
     let (mut first, mut depth) = (1, 0);
     while node > (first - 1) * arity + 1 {
@@ -66,7 +66,8 @@ fn nodes(shape: PerfectTree, leaf: u64) -> Vec<u64> {
         .collect()
 }
 
-/// Every node in one class, sizes as promised, classes that tile the leaves: invariants 1, 2, 3, 4 and 5.
+/// Every node is in one class, sizes are as promised, and classes tile the leaves: invariants 1, 2,
+/// 3, 4 and 5.
 fn check_classes(c: &Coloring) {
     let q = c.shape().arity();
     let classes = c.classes().unwrap();
@@ -78,7 +79,7 @@ fn check_classes(c: &Coloring) {
         let mut end = 0;
         for node in class.iter() {
             assert!(!std::mem::replace(&mut seen[*node as usize], true), "node {node} twice");
-            // Tiling means that no node is above another, and that each leaf has one of the class above it.
+            // Classes tile: no node is above another, and each leaf has one of the class above it.
             let leaves = leaves(c, u64::from(*node));
             assert_eq!(leaves.start, end, "node {node}");
             end = leaves.end;
@@ -88,7 +89,7 @@ fn check_classes(c: &Coloring) {
     assert!(!seen[0] && !seen[1] && seen[2..].iter().all(|seen| *seen), "every node but the root");
 }
 
-/// One row in each color.
+/// Checks that there is one row in each color.
 fn check_colors(c: &Coloring, places: &[ColorSlot]) {
     let mut colors: Vec<u8> = places.iter().map(|place| place.color).collect();
     colors.sort_unstable();
@@ -96,7 +97,7 @@ fn check_colors(c: &Coloring, places: &[ColorSlot]) {
     assert!(places.iter().all(|place| place.row < c.sizes()[usize::from(place.color)]));
 }
 
-/// The walk against the classes, and the secret walk against the walk: invariants 7, 8 and 9.
+/// The walk agrees with the classes, and the secret walk with the walk: invariants 7, 8 and 9.
 fn check_paths(c: &Coloring) {
     let classes = c.classes().unwrap();
     for leaf in 0..c.shape().leaves() {
@@ -111,7 +112,7 @@ fn check_paths(c: &Coloring) {
     }
 }
 
-/// A log that grows leaf by leaf: what is written to each color when, against what the walk says.
+/// A log that grows leaf by leaf: the rows that are written to each color agree with the walk.
 fn check_copaths(c: &Coloring) {
     let shape = c.shape();
     let classes = c.classes().unwrap();
@@ -234,7 +235,8 @@ fn what_is_no_tree_or_no_leaf_is_refused() {
     assert!(coloring(2, 32).classes().is_err(), "numbers of more than 32 bits");
 }
 
-/// Feasible sizes: some split of all nodes that keeps (C1), made from the least balanced one by moves.
+/// Feasible sizes: some division of all nodes that keeps (C1), made from the least balanced one by
+/// moves.
 fn feasible() -> impl Strategy<Value = Vec<u64>> {
     (
         1usize..9,
@@ -261,7 +263,7 @@ fn feasible() -> impl Strategy<Value = Vec<u64>> {
 }
 
 proptest! {
-    /// Theorem 2 of the paper: whatever is feasible is colored.
+    /// Theorem 2 of the paper: all feasible sizes have a coloring.
     #[test]
     fn any_feasible_sizes_are_reached(sizes in feasible()) {
         let c = Coloring::with_sizes(sizes.clone()).unwrap();
@@ -281,12 +283,12 @@ proptest! {
         check_colors(&c, &copath);
         prop_assert_eq!(&path, &c.secret_path(leaf).unwrap());
         prop_assert_eq!(&copath, &c.secret_copath(leaf).unwrap());
-        // The next leaf's nodes are the same, or the next of their colors.
+        // The next leaf's nodes are the same ones, or the next ones of their colors.
         for place in c.path(leaf + 1).unwrap() {
             let before = path.iter().find(|p| p.color == place.color).unwrap();
             prop_assert!(place.row == before.row || place.row == before.row + 1);
         }
-        // A row is there once its hash is known: when the log has all leaves under the sibling.
+        // A row exists once its hash is known: when the log has all leaves under the sibling.
         for (depth, place) in (1u32..).zip(&copath) {
             let under = u32::from(height) - depth;
             let end = ((leaf >> under ^ 1) + 1) << under;

@@ -1,4 +1,4 @@
-//! Logs against the definitions of RFC 6962.
+//! Logs compared with the definitions of RFC 6962.
 
 use proptest::prelude::*;
 use sotto_tree::coloring::destinations::Destinations;
@@ -96,7 +96,8 @@ fn complete_subtrees_have_the_defined_root() {
     }
 }
 
-/// The tables of a colored log: each hash in the color and the row where its sibling's leaves look for it.
+/// The tables of a colored log: each hash at the color and row at which its sibling's leaves look
+/// it up.
 struct Tables {
     coloring: Coloring,
     peaks: Peaks,
@@ -104,7 +105,7 @@ struct Tables {
 }
 
 impl Tables {
-    /// Written leaf by leaf in runs of four leaves.
+    /// Tables that are written leaf by leaf in runs of four leaves.
     fn new(height: u8, leaves: &[Hash]) -> Self {
         let coloring = Coloring::new(PerfectTree::new(2, height).unwrap());
         let (mut peaks, mut rows) = (Peaks::new(), vec![Vec::new(); height.into()]);
@@ -129,7 +130,7 @@ impl Tables {
         Tables { coloring, peaks, rows }
     }
 
-    /// One row of each color, by level from the leaf up; what is not written yet is zero.
+    /// One row of each color, by level from the leaf up; rows that are not written yet are zeros.
     fn siblings(&self, leaf: u64) -> Vec<Hash> {
         let places = self.coloring.copath(leaf).unwrap();
         let row = |(color, row): (u8, u64)| self.rows[usize::from(color)].get(row as usize).copied();
@@ -171,7 +172,7 @@ fn the_proof_of_the_last_leaf_of_before_shows_that_a_log_goes_on() {
             let (now, proof) = (mth(&all[..count]), path(before - 1, &all[..count]));
             let (was, is) = (before as u64, count as u64);
             verify_growth(leaf, (was, &then), (is, &now), &proof).unwrap();
-            // Another leaf anywhere in the earlier log is another log.
+            // Another leaf anywhere in the earlier log makes another log.
             let mut other = all[..before].to_vec();
             other[before / 2][0] ^= 1;
             assert!(

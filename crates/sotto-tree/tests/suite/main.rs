@@ -1,4 +1,4 @@
-//! Colorings and logs against their definitions.
+//! Colorings and logs, compared with their definitions.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
